@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool/allocator.h - where device memory comes from: the interface beneath every pool, and the
+ * allocators that need no device. Those of OpenCL are in clpool/opencl.h. */
+#ifndef CLPOOL_ALLOCATOR_H
+#define CLPOOL_ALLOCATOR_H
+
+#include <clpool/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A piece of memory as its backend understands it: a cl_mem, an SVM or host pointer, a
+ * CUdeviceptr. 0 is no memory. */
+typedef uintptr_t clp_memory;
+
+/** An order of work on a device: a cl_command_queue, a CUstream; NULL where there is none. */
+typedef void *clp_stream;
+
+/** What a clp_memory is. The accessors of a buffer (clp_buffer_cl_mem and its like) refuse memory
+ * of another kind; CLP_MEMORY_UNSTATED is handed out by all of them on the allocator's word. */
+typedef enum clp_memory_kind {
+  CLP_MEMORY_UNSTATED = 0,
+  CLP_MEMORY_HOST = 1,      /**< a pointer of this process */
+  CLP_MEMORY_SIMULATED = 2, /**< a number with nothing behind it */
+  CLP_MEMORY_CL_MEM = 3,
+  CLP_MEMORY_CL_SVM = 4,
+  CLP_MEMORY_CUDA = 5
+} clp_memory_kind;
+
+/** Where memory comes from. Objects live by reference count; a pool retains its allocator. */
+typedef struct clp_allocator clp_allocator;
+
+/** What an allocator is made of: fill one and pass it to clp_allocator_create.
+ *
+ * `allocate` and `free` are mandatory. Every other field may be left zero, which means what its
+ * comment says; a group is given whole or not at all. All functions may be called from several
+ * threads at once and under no lock of the library. A function that fails returns a status and
+ * should say more with clp_set_last_error. */
+typedef struct clp_allocator_ops {
+  size_t struct_size; /**< sizeof(clp_allocator_ops), as CLP_ALLOCATOR_OPS_INIT has it */
+  const char *name;   /**< for messages, such as "cl-immediate"; copied. NULL: "unnamed" */
+
+  /** Takes `bytes` (never 0) of memory from the device and stores it, never 0, in `*out`. Out of
+   * memory is CLP_OUT_OF_DEVICE_MEMORY and nothing else: a pool reacts to it by freeing memory and
+   * asking again; every other status it hands to the user at once. */
+  clp_status (*allocate)(void *self, size_t bytes, clp_memory *out);
+  /** Gives back what `allocate` gave, with the same `bytes`. On failure the memory is still owned
+   * by the caller, who may try again. */
+  clp_status (*free)(void *self, clp_memory memory, size_t bytes);
+  /** Ends `self`, when the last reference to the allocator goes. NULL: nothing to do. */
+  void (*destroy)(void *self);
+
+  bool deferred;               /**< memory may prove to be missing after `allocate` succeeded */
+  int device_id;               /**< the device, as hooks tell it; the caller's own numbering */
+  clp_memory_kind memory_kind; /**< 0: unstated */
+  size_t alignment;            /**< of every block, bytes, a power of two; 0: 1 */
+  size_t max_block_bytes;      /**< the largest block the device allows; 0: no bound */
+  size_t device_bytes;    /**< the device's memory, what limits in per cent refer to; 0: unknown */
+  clp_stream home_stream; /**< where unordered use of a pool is ordered; borrowed. NULL: none */
+
+  /** Waits on the host until memory freed earlier is really back: work that still uses it, releases
+   * in stream order. NULL: nothing is ever pending. */
+  clp_status (*drain)(void *self);
+  /** Gives memory that the allocator itself keeps back to the device. NULL: it keeps none. */
+  clp_status (*return_cached)(void *self);
+
+  /** Split support, a group: makes bytes [offset, offset + bytes) of a block addressable on their
+   * own, until `unsplit`. NULL: CLP_NOT_SUPPORTED. */
+  clp_status (*split)(void *self, clp_memory block, size_t offset, size_t bytes, clp_memory *part);
+  clp_status (*unsplit)(void *self, clp_memory part, size_t bytes);
+
+  /** Stream order, a group. A mark stands for all work that `stream` had been given when the mark
+   * was made. NULL: CLP_NOT_SUPPORTED. */
+  clp_status (*mark_create)(void *self, clp_stream stream, void **mark);
+  void (*mark_release)(void *self, void *mark);
+  clp_status (*mark_is_done)(void *self, void *mark, bool *done);       /**< never waits */
+  clp_status (*stream_wait)(void *self, clp_stream stream, void *mark); /**< the host never waits */
+  clp_status (*host_wait)(void *self, void *mark);
+} clp_allocator_ops;
+
+#define CLP_ALLOCATOR_OPS_INIT                                                                     \
+  {                                                                                                \
+    .struct_size = sizeof(clp_allocator_ops)                                                       \
+  }
+
+/** Makes an allocator of the caller's own. `ops` is copied; `self` is passed to each of its
+ * functions and belongs to the allocator from success on (`destroy` ends it).
+ *
+ * On success `*out` is an object with one reference, the caller's. Any thread.
+ * CLP_INVALID_ARGUMENT: NULL ops or out, allocate or free missing, a group given in part, an
+ *   unknown memory_kind, an alignment that is no power of two, a struct_size too small or with
+ * unknown fields set. CLP_OUT_OF_HOST_MEMORY. */
+clp_status clp_allocator_create(const clp_allocator_ops *ops, void *self, clp_allocator **out);
+
+/** Adds a reference. Returns its argument. NULL is allowed. Any thread. */
+clp_allocator *clp_allocator_retain(clp_allocator *allocator);
+
+/** Drops a reference; the last one ends the allocator and releases what it retained. Pools and
+ * blocks hold references of their own. NULL is a no-op. Any thread. */
+void clp_allocator_release(clp_allocator *allocator);
+
+/** Takes `bytes` of memory straight from the device, no pool between. It is the caller's until
+ * clp_allocator_free. Zero bytes give memory 0 and touch no device (pyopencl 2020.2).
+ *
+ * `*out` is 0 on failure. Any thread.
+ * CLP_INVALID_ARGUMENT: NULL allocator or out, more than the largest block the device allows.
+ * CLP_OUT_OF_DEVICE_MEMORY: there is no memory; for a deferred allocator this may show only later,
+ *   where the memory is used.
+ * CLP_OUT_OF_HOST_MEMORY, CLP_BACKEND_ERROR: as the backend reports; CLP_BACKEND_ERROR also where
+ * it reports success with memory 0. */
+clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out);
+
+/** Gives memory back: what clp_allocator_allocate gave, with the same `bytes`. Memory 0 is a no-op.
+ * Any thread.
+ * CLP_INVALID_ARGUMENT: NULL allocator, or memory that it can tell is not its own.
+ * CLP_BACKEND_ERROR: as the backend reports; the memory is still the caller's. */
+clp_status clp_allocator_free(clp_allocator *allocator, clp_memory memory, size_t bytes);
+
+/** The name, such as "cl-immediate". Borrowed, lives as long as the allocator. Any thread. "" for
+ * NULL. */
+const char *clp_allocator_name(const clp_allocator *allocator);
+
+/** Whether memory may prove to be missing after an allocation succeeded (as with clCreateBuffer).
+ * Any thread. False for NULL. */
+bool clp_allocator_is_deferred(const clp_allocator *allocator);
+
+/** Host memory with at least `alignment` bytes of alignment, a power of two; 0 means 64. Needs no
+ * device; memory is a pointer. Name "host".
+ * CLP_INVALID_ARGUMENT: NULL out, alignment not a power of two. CLP_OUT_OF_HOST_MEMORY. */
+clp_status clp_host_allocator_create(size_t alignment, clp_allocator **out);
+
+/** A device that is not there: hands out made-up addresses, never 0, distinct among 2^63 bytes in
+ * turn, and is out of memory past `capacity` bytes in use; 0 means no bound. For replays and tests.
+ * Name "simulated". Freeing more than is in use is CLP_INVALID_ARGUMENT.
+ * CLP_INVALID_ARGUMENT: NULL out. CLP_OUT_OF_HOST_MEMORY. */
+clp_status clp_simulated_allocator_create(size_t capacity, clp_allocator **out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
