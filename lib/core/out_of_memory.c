@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* The out-of-memory ladder. Each step is taken only while the request still fails, and the request
+ * is tried again after each thing that was freed. Semantics of the first step:
+ * pyopencl.tools.MemoryPool. */
+#include "core/out_of_memory.h"
+
+#include "core/error.h"
+#include "core/limit.h"
+#include "core/reclaim.h"
+
+#include <stdio.h>
+
+typedef struct request {
+  clp_pool *pool;
+  clpi_bin *bin;
+  size_t bytes; /* as asked for */
+  clpi_obtained *obtained;
+  bool drained, returned; /* done in this round */
+  int native_code; /* what the device said last, over which steps may write their own errors */
+  char device_message[256];
+} request;
+
+/* Reserves room for the block and takes it from the device. */
+static clp_status take_block(clp_pool *pool, size_t block_bytes, clp_memory *memory)
+{
+  clp_status status = clpi_reserve(pool, block_bytes);
+  if (status)
+    return status;
+  status = clp_allocator_allocate(pool->allocator, block_bytes, memory);
+  if (!status)
+    return CLP_SUCCESS;
+  pthread_mutex_lock(&pool->lock);
+  clpi_unreserve_locked(pool, block_bytes);
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+static clp_status ask_device(request *wanted)
+{
+  clp_status status = take_block(wanted->pool, wanted->bin->block_bytes, &wanted->obtained->memory);
+  if (!status)
+    return CLP_SUCCESS;
+  const clp_error *error = clp_last_error();
+  wanted->native_code = error->native_code;
+  snprintf(wanted->device_message, sizeof(wanted->device_message), "%s", error->message);
+  return status;
+}
+
+/* Another thread, or the callback, may have released a block of the bin meanwhile. */
+static clp_status try_again(request *wanted)
+{
+  clp_pool *pool = wanted->pool;
+  pthread_mutex_lock(&pool->lock);
+  wanted->obtained->reused = clpi_store_take(&pool->store, wanted->bin);
+  pthread_mutex_unlock(&pool->lock);
+  return wanted->obtained->reused ? CLP_SUCCESS : ask_device(wanted);
+}
+
+/* The steps. Each frees something and says so, or has nothing more to free in this round. A block
+ * that the device does not take back ends its step: it is held again, and would be next again. */
+
+static bool free_own_held(request *wanted)
+{
+  clp_pool *pool = wanted->pool;
+  pthread_mutex_lock(&pool->lock);
+  clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
+  pthread_mutex_unlock(&pool->lock);
+  return block && !clpi_return_block(pool, block);
+}
+
+/* Takes the largest held block of the first other pool that has one, and pins that pool. */
+static clp_buffer *take_from_other_pool(clp_pool *pool)
+{
+  clp_allocator *allocator = pool->allocator;
+  clp_buffer *block = NULL;
+  pthread_mutex_lock(&allocator->pools_lock);
+  for (clpi_list *link = allocator->pools.next; !block && link != &allocator->pools;
+       link = link->next) {
+    clp_pool *other = clpi_list_entry(link, clp_pool, on_allocator);
+    if (other == pool)
+      continue;
+    pthread_mutex_lock(&other->lock);
+    if (!other->ended)
+      block = clpi_take_leaving_locked(other, clpi_store_take_largest);
+    if (block)
+      other->pins++;
+    pthread_mutex_unlock(&other->lock);
+  }
+  pthread_mutex_unlock(&allocator->pools_lock);
+  return block;
+}
+
+static bool free_other_held(request *wanted)
+{
+  clp_buffer *block = take_from_other_pool(wanted->pool);
+  if (!block)
+    return false;
+  clp_pool *other = block->pool;
+  clp_status status = clpi_return_block(other, block);
+  pthread_mutex_lock(&other->lock);
+  clpi_pool_unpin_and_unlock(other);
+  return !status;
+}
+
+static bool drain_pending(request *wanted)
+{
+  clp_allocator *allocator = wanted->pool->allocator;
+  if (wanted->drained)
+    return false;
+  wanted->drained = true;
+  return !allocator->ops.drain(allocator->self);
+}
+
+static bool return_cached(request *wanted)
+{
+  clp_allocator *allocator = wanted->pool->allocator;
+  if (wanted->returned)
+    return false;
+  wanted->returned = true;
+  return !allocator->ops.return_cached(allocator->self);
+}
+
+static bool (*const steps[])(request *) = {free_own_held, free_other_held, drain_pending,
+                                           return_cached};
+
+static clp_status take_steps(request *wanted)
+{
+  clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
+  wanted->drained = wanted->returned = false;
+  for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+    while (status == CLP_OUT_OF_DEVICE_MEMORY && steps[i](wanted))
+      status = try_again(wanted);
+  return status;
+}
+
+static bool ask_callback(const request *wanted)
+{
+  const clp_pool_options *options = &wanted->pool->options;
+  return options->on_out_of_memory &&
+         options->on_out_of_memory(wanted->pool, wanted->bin->block_bytes, options->user_data);
+}
+
+static clp_status report(const request *wanted)
+{
+  clp_pool *pool = wanted->pool;
+  pthread_mutex_lock(&pool->lock);
+  clp_pool_stats figures = pool->figures;
+  size_t limit = pool->limit;
+  pthread_mutex_unlock(&pool->lock);
+  char limit_text[32] = "none";
+  if (limit)
+    snprintf(limit_text, sizeof(limit_text), "%zu bytes", limit);
+  return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, wanted->native_code,
+                    "out of device memory: requested %zu bytes, rounded %zu bytes, managed %zu "
+                    "bytes, held %zu bytes, limit %s (%s)",
+                    wanted->bytes, wanted->bin->block_bytes, figures.managed_bytes,
+                    figures.held_bytes, limit_text, wanted->device_message);
+}
+
+static clp_status climb(request *wanted)
+{
+  for (;;) {
+    clp_status status = take_steps(wanted);
+    if (status != CLP_OUT_OF_DEVICE_MEMORY)
+      return status;
+    if (!ask_callback(wanted))
+      return report(wanted);
+    status = try_again(wanted);
+    if (status != CLP_OUT_OF_DEVICE_MEMORY)
+      return status;
+  }
+}
+
+clp_status clpi_obtain(clp_pool *pool, clpi_bin *bin, size_t bytes, clpi_obtained *obtained)
+{
+  request wanted = {.pool = pool, .bin = bin, .bytes = bytes, .obtained = obtained};
+  *obtained = (clpi_obtained){0};
+  clp_status status = ask_device(&wanted);
+  if (status != CLP_OUT_OF_DEVICE_MEMORY)
+    return status;
+  pthread_mutex_lock(&pool->lock);
+  pool->figures.out_of_memory_reactions++;
+  pthread_mutex_unlock(&pool->lock);
+  return climb(&wanted);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Giving held blocks back to the device. */
+#ifndef CLPOOL_CORE_RECLAIM_H
+#define CLPOOL_CORE_RECLAIM_H
+
+#include "core/pool.h"
+
+/* Gives a block that was taken out of the store (or never went in) back to the device, and its
+ * handle to the pool. On failure the block is held again and the status is the allocator's. Under
+ * no lock. */
+clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
+
+/* Takes a block out of the store by `take`, for clpi_return_block; NULL when there is none. */
+clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store));
+
+#endif
