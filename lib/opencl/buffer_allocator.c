@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocators of cl_mem buffers: deferred, and immediate on a queue. */
+#include "core/allocator.h"
+#include "core/error.h"
+#include "opencl/cl_error.h"
+#include "opencl/commit.h"
+#include "opencl/device.h"
+#include "opencl/mem_flags.h"
+
+#include <clpool/opencl.h>
+
+typedef struct buffer_allocator {
+  cl_context context; /* retained */
+  cl_mem_flags flags;
+  clpi_cl_commit commit; /* the queue is retained; NULL for the deferred allocator */
+} buffer_allocator;
+
+static clp_status deferred_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  const buffer_allocator *allocator = self;
+  cl_int code;
+  cl_mem mem = clCreateBuffer(allocator->context, allocator->flags, bytes, NULL, &code);
+  if (code)
+    return clpi_cl_memory_error("clCreateBuffer", code, bytes);
+  *out = (clp_memory)mem;
+  return CLP_SUCCESS;
+}
+
+static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  const buffer_allocator *allocator = self;
+  clp_memory memory = 0;
+  clp_status status = deferred_allocate(self, bytes, &memory);
+  if (status)
+    return status;
+  status = clpi_cl_commit_memory(&allocator->commit, (cl_mem)memory, bytes);
+  if (status) {
+    /* What failed first is what the user hears of. */
+    clReleaseMemObject((cl_mem)memory);
+    return status;
+  }
+  *out = memory;
+  return CLP_SUCCESS;
+}
+
+static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
+{
+  (void)self, (void)bytes;
+  cl_int code = clReleaseMemObject((cl_mem)memory);
+  return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
+}
+
+static clp_status immediate_drain(void *self)
+{
+  const buffer_allocator *allocator = self;
+  cl_int code = clFinish(allocator->commit.queue);
+  return code ? clpi_cl_call_error("clFinish", code) : CLP_SUCCESS;
+}
+
+static void buffer_destroy(void *self)
+{
+  buffer_allocator *allocator = self;
+  if (allocator->commit.queue)
+    clReleaseCommandQueue(allocator->commit.queue);
+  clReleaseContext(allocator->context);
+  clpi_allocator_free_self(self);
+}
+
+/* What both have in common; `out` is as clp_allocator_create leaves it. */
+static clp_status create(const buffer_allocator *self, clp_allocator_ops *ops, clp_allocator **out)
+{
+  clpi_cl_bounds bounds;
+  clp_status status = clpi_cl_context_bounds(self->context, &bounds);
+  if (status)
+    return status;
+  ops->free = buffer_free;
+  ops->destroy = buffer_destroy;
+  ops->memory_kind = CLP_MEMORY_CL_MEM;
+  ops->max_block_bytes = bounds.max_block_bytes;
+  ops->device_bytes = bounds.device_bytes;
+  ops->alignment = bounds.alignment;
+  return clpi_allocator_create_with(ops, self, sizeof(*self), out);
+}
+
+static clp_status check_arguments(const char *function, const void *handle, const char *handle_name,
+                                  cl_mem_flags flags, clp_allocator **out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: out is NULL", function);
+  *out = NULL;
+  if (!handle)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function, handle_name);
+  return clpi_cl_mem_flags_check(flags);
+}
+
+clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem_flags,
+                                            clp_allocator **out)
+{
+  clp_status status =
+      check_arguments("clp_cl_deferred_allocator_create", context, "context", mem_flags, out);
+  if (status)
+    return status;
+  cl_int code = clRetainContext(context);
+  if (code)
+    return clpi_cl_call_error("clRetainContext", code);
+
+  buffer_allocator self = {.context = context, .flags = mem_flags};
+  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
+  ops.name = "cl-deferred";
+  ops.deferred = true;
+  ops.allocate = deferred_allocate;
+  status = create(&self, &ops, out);
+  if (status)
+    clReleaseContext(context);
+  return status;
+}
+
+/* `*out` is retained. */
+static clp_status context_of(cl_command_queue queue, cl_context *out)
+{
+  cl_context context;
+  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL);
+  if (code)
+    return clpi_cl_call_error("clGetCommandQueueInfo", code);
+  code = clRetainContext(context);
+  if (code)
+    return clpi_cl_call_error("clRetainContext", code);
+  *out = context;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,
+                                             clp_allocator **out)
+{
+  clp_status status =
+      check_arguments("clp_cl_immediate_allocator_create", queue, "queue", mem_flags, out);
+  if (status)
+    return status;
+  cl_int code = clRetainCommandQueue(queue);
+  if (code)
+    return clpi_cl_call_error("clRetainCommandQueue", code);
+
+  buffer_allocator self = {.flags = mem_flags};
+  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
+  ops.name = "cl-immediate";
+  ops.allocate = immediate_allocate;
+  ops.home_stream = queue;
+  ops.drain = immediate_drain;
+  status = context_of(queue, &self.context);
+  if (status)
+    goto release_queue;
+  status = clpi_cl_commit_init(&self.commit, queue);
+  if (!status)
+    status = create(&self, &ops, out);
+  if (status)
+    goto release_context;
+  return CLP_SUCCESS;
+
+release_context:
+  clReleaseContext(self.context);
+release_queue:
+  clReleaseCommandQueue(queue);
+  return status;
+}

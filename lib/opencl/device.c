@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions to OpenCL devices. */
+#include "opencl/device.h"
+
+#include "core/error.h"
+#include "opencl/cl_error.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t to_size(cl_ulong bytes)
+{
+  return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
+static size_t least(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+static size_t greatest(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+static clp_status query(cl_device_id device, cl_device_info what, size_t bytes, void *out)
+{
+  cl_int code = clGetDeviceInfo(device, what, bytes, out, NULL);
+  return code ? clpi_cl_call_error("clGetDeviceInfo", code) : CLP_SUCCESS;
+}
+
+static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
+{
+  cl_ulong max_block_bytes, device_bytes;
+  cl_uint alignment_bits;
+  clp_status status =
+      query(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong), &max_block_bytes);
+  if (!status)
+    status = query(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong), &device_bytes);
+  if (!status)
+    status = query(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint), &alignment_bits);
+  if (status)
+    return status;
+
+  bounds->max_block_bytes = least(bounds->max_block_bytes, to_size(max_block_bytes));
+  bounds->device_bytes = least(bounds->device_bytes, to_size(device_bytes));
+  bounds->alignment = greatest(bounds->alignment, alignment_bits / 8);
+  return CLP_SUCCESS;
+}
+
+/* `*out` is an array for free(). */
+static clp_status devices_of(cl_context context, cl_device_id **out, size_t *count)
+{
+  size_t bytes;
+  cl_int code = clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
+  if (code)
+    return clpi_cl_call_error("clGetContextInfo", code);
+  cl_device_id *devices = malloc(bytes);
+  if (!devices)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the list of %zu devices",
+                      bytes / sizeof(cl_device_id));
+  code = clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
+  if (code) {
+    free(devices);
+    return clpi_cl_call_error("clGetContextInfo", code);
+  }
+  *out = devices;
+  *count = bytes / sizeof(cl_device_id);
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out)
+{
+  cl_device_id *devices = NULL;
+  size_t count = 0;
+  clp_status status = devices_of(context, &devices, &count);
+  if (status)
+    return status;
+  clpi_cl_bounds bounds = {.max_block_bytes = SIZE_MAX, .device_bytes = SIZE_MAX, .alignment = 1};
+  for (size_t i = 0; i < count && !status; i++)
+    status = narrow(&bounds, devices[i]);
+  free(devices);
+  if (!status)
+    *out = bounds;
+  return status;
+}
+
+clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
+{
+  size_t bytes;
+  cl_int code = clGetDeviceInfo(device, CL_DEVICE_VERSION, 0, NULL, &bytes);
+  if (code)
+    return clpi_cl_call_error("clGetDeviceInfo", code);
+  char *version = malloc(bytes);
+  if (!version)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a device's version");
+
+  unsigned major, minor;
+  clp_status status = query(device, CL_DEVICE_VERSION, bytes, version);
+  if (!status && sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
+    status = clpi_error(CLP_BACKEND_ERROR, 0, "a device calls its version \"%s\"", version);
+  free(version);
+  if (!status)
+    *out = 100 * major + 10 * minor;
+  return status;
+}

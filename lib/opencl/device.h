@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What the allocators must know of OpenCL devices. */
+#ifndef CLPOOL_OPENCL_DEVICE_H
+#define CLPOOL_OPENCL_DEVICE_H
+
+#include <CL/cl.h>
+#include <clpool/status.h>
+#include <stddef.h>
+
+/* What holds for every device of a context. */
+typedef struct clpi_cl_bounds {
+  size_t max_block_bytes; /* the least CL_DEVICE_MAX_MEM_ALLOC_SIZE */
+  size_t device_bytes;    /* the least CL_DEVICE_GLOBAL_MEM_SIZE */
+  size_t alignment;       /* the greatest CL_DEVICE_MEM_BASE_ADDR_ALIGN, in bytes */
+} clpi_cl_bounds;
+
+/* CLP_BACKEND_ERROR: the context or a device does not tell. CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out);
+
+/* The version of OpenCL that a device supports, counted as CL_TARGET_OPENCL_VERSION is: 120 for
+ * OpenCL 1.2. CLP_BACKEND_ERROR: it does not tell, or not in the standard's form.
+ * CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_cl_device_version(cl_device_id device, unsigned *out);
+
+#endif
