@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* A batch of a trace's rows made ready to run: sizes scaled, pointers resolved to slots. */
+#ifndef CLPOOL_TRACE_BATCH_H
+#define CLPOOL_TRACE_BATCH_H
+
+#include "trace/live_blocks.h"
+#include "trace/reader.h"
+
+#include <clpool/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CLPI_BATCH_ROWS = 4096 };
+
+typedef struct clpi_operation {
+  size_t bytes; /* scaled */
+  size_t slot;
+  uint64_t line;
+  bool is_free;
+} clpi_operation;
+
+typedef struct clpi_batch {
+  size_t count; /* operations: the rows but for the recorded failures */
+  size_t recorded_failures;
+  bool at_end; /* the trace has no more rows */
+  clpi_operation operations[CLPI_BATCH_ROWS];
+} clpi_batch;
+
+/* Reads the next rows. What fails is what clpi_trace_next, clpi_live_blocks_add and _remove and
+ * clpi_scale_size fail with, the latter said of its place in the trace. */
+clp_status clpi_batch_read(clpi_batch *batch, clpi_trace_reader *reader, clpi_live_blocks *live,
+                           double scale);
+
+/* `bytes` times `scale`, rounded to the nearest and at least 1; 0 stays 0. False: it is more than
+ * SIZE_MAX. The scale must be finite and above 0. */
+bool clpi_scale_size(uint64_t bytes, double scale, size_t *scaled);
+
+#endif

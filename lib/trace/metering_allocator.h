@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* An allocator that passes everything on to another and counts what is taken from it. */
+#ifndef CLPOOL_TRACE_METERING_ALLOCATOR_H
+#define CLPOOL_TRACE_METERING_ALLOCATOR_H
+
+#include <clpool/allocator.h>
+
+typedef struct clpi_meter {
+  size_t taken_bytes; /* now */
+  size_t peak_bytes;
+  uint64_t allocations; /* calls that succeeded */
+  uint64_t frees;
+} clpi_meter;
+
+/* Makes an allocator like `metered` in all its properties, its name included; retains it. */
+clp_status clpi_metering_allocator_create(clp_allocator *metered, clp_allocator **out);
+
+/* What was counted, of an allocator from above. Any thread; each figure by itself is exact. */
+clpi_meter clpi_metering_allocator_read(const clp_allocator *allocator);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads an allocation trace, RMM's CSV log, row by row.
+ *
+ * The file begins with the header Thread,Time,Action,Pointer,Size,Stream; it may be gzipped, and is
+ * never held in memory. Messages about what a file says read
+ *
+ *   FILE:LINE:COLUMN: expected <what>, found <what>
+ *
+ * with lines and columns (bytes) from 1; a column is where the field in question begins. */
+#ifndef CLPOOL_TRACE_READER_H
+#define CLPOOL_TRACE_READER_H
+
+#include "trace/event.h"
+
+#include <clpool/status.h>
+#include <stdbool.h>
+
+typedef struct clpi_trace_reader clpi_trace_reader;
+
+/* Opens the trace at `path`, "-" for standard input; nothing is read yet.
+ * CLP_IO_ERROR: it cannot be opened, or is a directory. CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_trace_open(const char *path, clpi_trace_reader **out);
+
+/* Reads from `descriptor`, which belongs to the reader on success; `name` is for messages. */
+clp_status clpi_trace_open_descriptor(int descriptor, const char *name, clpi_trace_reader **out);
+
+/* NULL is a no-op. */
+void clpi_trace_close(clpi_trace_reader *reader);
+
+/* Gives the next row, or sets `*found` to false at the end of the trace. After a failure only
+ * rewind and close make sense.
+ * CLP_INVALID_ARGUMENT: the file is no trace, or malformed.
+ * CLP_IO_ERROR: it cannot be read on, or its compressed text is damaged or ends too early.
+ * CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_trace_next(clpi_trace_reader *reader, clpi_trace_event *event, bool *found);
+
+/* Goes back to the first row. CLP_IO_ERROR: a pipe or a terminal cannot be read twice. */
+clp_status clpi_trace_rewind(clpi_trace_reader *reader);
+bool clpi_trace_can_rewind(const clpi_trace_reader *reader);
+
+/* How far reading is, in bytes of the file as stored; `*total` is 0 where that is unknown. */
+void clpi_trace_progress(const clpi_trace_reader *reader, uint64_t *done, uint64_t *total);
+
+/* What messages call the trace. Borrowed. */
+const char *clpi_trace_name(const clpi_trace_reader *reader);
+
+/* Fails with CLP_INVALID_ARGUMENT about a place in the trace: for rows that are well-formed, but
+ * make no sense where they stand. */
+clp_status clpi_trace_reject(const clpi_trace_reader *reader, uint64_t line, size_t column,
+                             const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Replays a trace on an allocator, through a pool or bare, and measures it. */
+#ifndef CLPOOL_TRACE_REPLAY_H
+#define CLPOOL_TRACE_REPLAY_H
+
+#include "trace/reader.h"
+
+#include <clpool/allocator.h>
+#include <clpool/pool.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct clpi_replay_progress {
+  uint64_t done_bytes;  /* of the trace's file, as stored */
+  uint64_t total_bytes; /* 0: unknown */
+  uint64_t operations;  /* so far */
+} clpi_replay_progress;
+
+typedef struct clpi_replay_options {
+  bool pooled; /* false: straight on the allocator, the pool's options unused */
+  clp_pool_options pool_options;
+  bool has_limit;     /* false: the limit is what the pool begins with */
+  size_t limit_bytes; /* 0: none */
+  double scale;       /* of sizes, finite and above 0 */
+  void (*on_progress)(const clpi_replay_progress *progress, void *user_data); /* NULL: none */
+  void *user_data;
+  uint64_t (*clock)(void); /* nanoseconds; NULL: the system's monotonic clock */
+} clpi_replay_options;
+
+#define CLPI_REPLAY_OPTIONS_INIT                                                                   \
+  {                                                                                                \
+    .pooled = true, .pool_options = CLP_POOL_OPTIONS_INIT, .scale = 1.0                            \
+  }
+
+/* Figures as of the last row; the release of what is live then is neither timed nor counted. */
+typedef struct clpi_replay_result {
+  uint64_t allocations; /* that succeeded: hits and misses */
+  uint64_t frees;
+  uint64_t hits; /* served without the device; 0 without a pool */
+  uint64_t misses;
+  uint64_t device_allocations; /* calls of the allocator that succeeded, as metered beneath it */
+  uint64_t device_frees;       /* likewise */
+  uint64_t failures;           /* allocations that the pool or allocator refused; not freed later */
+  uint64_t recorded_failures;  /* the trace's own "allocate failure" rows, which are skipped */
+  size_t limit_bytes;          /* of the pool; 0: none */
+  size_t peak_active_bytes;    /* asked for, and not yet freed */
+  size_t peak_managed_bytes;   /* active and held, as allocated */
+  size_t peak_device_bytes;    /* taken from the allocator, as metered beneath the pool */
+  double footprint;            /* peak device over peak active bytes; 0 when nothing was active */
+  double ns_per_operation;     /* of an allocation or a free; 0 without any */
+} clpi_replay_result;
+
+/* Replays `reader`'s trace from where it stands to its end. Rows are read, checked and resolved in
+ * batches; the clock runs only while a batch's allocations and frees do. Host memory is constant
+ * but for what is live. Allocations that fail with CLP_OUT_OF_DEVICE_MEMORY, CLP_LIMIT_EXCEEDED or
+ * CLP_INVALID_ARGUMENT (a block too large for the device) count as failures; another status ends
+ * the replay. In any case all that was taken is given back before it returns.
+ *
+ * CLP_INVALID_ARGUMENT: the trace is malformed, frees what is not live, allocates what is, frees
+ *   with another size, or has a size that cannot be scaled, with file, line and column; or as from
+ *   clp_pool_create.
+ * CLP_IO_ERROR: the trace cannot be read. CLP_OUT_OF_HOST_MEMORY.
+ * CLP_BACKEND_ERROR or another status of the allocator, with the line of the trace. */
+clp_status clpi_replay(clpi_trace_reader *reader, clp_allocator *allocator,
+                       const clpi_replay_options *options, clpi_replay_result *result);
+
+/* Finds the largest power of two, at most 1, by which a trace's sizes can be multiplied so that a
+ * pool with these options manages at most a quarter of the memory of `allocator`'s device at its
+ * peak; 1 where that memory is unknown. Replays the trace once on a simulated device, then rewinds
+ * it. CLP_IO_ERROR: it cannot be rewound, and otherwise as clpi_replay. */
+clp_status clpi_replay_fit_scale(clpi_trace_reader *reader, const clp_allocator *allocator,
+                                 const clpi_replay_options *options, double *scale);
+
+#endif
