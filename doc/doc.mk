@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+# Man pages and guides.
+
+dist_man1_MANS = doc/clpool.1

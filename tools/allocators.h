@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocators of the program, by name. */
+#ifndef CLPOOL_TOOLS_ALLOCATORS_H
+#define CLPOOL_TOOLS_ALLOCATORS_H
+
+#include "devices.h"
+
+#include <clpool/allocator.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum clpi_allocator_kind {
+  CLPI_ALLOCATOR_HOST,
+  CLPI_ALLOCATOR_SIMULATED,
+  CLPI_ALLOCATOR_CL_DEFERRED,
+  CLPI_ALLOCATOR_CL_IMMEDIATE,
+  CLPI_ALLOCATOR_KINDS
+} clpi_allocator_kind;
+
+/* Their names; the first clpi_allocator_name_count() are in this program. */
+extern const char *const clpi_allocator_names[CLPI_ALLOCATOR_KINDS];
+size_t clpi_allocator_name_count(void);
+
+/* Finds an allocator by name. Returns an exit code, with a complaint if it is not 0. */
+int clpi_find_allocator(const char *name, clpi_allocator_kind *kind);
+
+/* Whether the allocator is on an OpenCL device. */
+bool clpi_is_on_device(clpi_allocator_kind kind);
+
+typedef struct clpi_allocator_choice {
+  clpi_allocator_kind kind;
+  clpi_device_id device; /* for OpenCL */
+  size_t capacity;       /* of a simulated device, bytes; 0: no bound */
+} clpi_allocator_choice;
+
+/* Makes the allocator; `*device_name` is for free(), NULL where there is no device or it does not
+ * tell. Returns an exit code, with a complaint if it is not 0. */
+int clpi_allocator_open(const clpi_allocator_choice *choice, clp_allocator **out,
+                        char **device_name);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON: commas and line ends between values, and strings that are valid whatever they hold. */
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+clpi_json clpi_json_start(FILE *file)
+{
+  return (clpi_json){.file = file};
+}
+
+void clpi_json_finish(clpi_json *json)
+{
+  putc('\n', json->file);
+}
+
+/* The length of the well-formed UTF-8 sequence at `text`, 0 if there is none (RFC 3629). */
+static size_t utf8_length(const unsigned char *text)
+{
+  static const struct {
+    unsigned char first, last;               /* of the leading byte */
+    unsigned char second_first, second_last; /* of the next one */
+    size_t length;
+  } forms[] = {
+      {0x20, 0x7e, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+      {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+      {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+  };
+  for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+    if (text[0] < forms[i].first || text[0] > forms[i].last)
+      continue;
+    if (text[1] < forms[i].second_first || text[1] > forms[i].second_last)
+      return 0;
+    for (size_t byte = 2; byte < forms[i].length; byte++)
+      if (text[byte] < 0x80 || text[byte] > 0xbf)
+        return 0;
+    return forms[i].length;
+  }
+  return 0;
+}
+
+/* Writes a string; bytes that are no UTF-8 (in file names) become U+FFFD. */
+static void write_string(FILE *file, const char *string)
+{
+  const unsigned char *text = (const unsigned char *)string;
+  putc('"', file);
+  while (*text) {
+    size_t length = utf8_length(text);
+    if (*text == '"' || *text == '\\')
+      fprintf(file, "\\%c", *text);
+    else if (length > 0)
+      fwrite(text, 1, length, file);
+    else if (*text < 0x80)
+      fprintf(file, "\\u%04x", *text);
+    else
+      fputs("\\ufffd", file);
+    text += length > 0 ? length : 1;
+  }
+  putc('"', file);
+}
+
+static void new_line(const clpi_json *json)
+{
+  fprintf(json->file, "\n%*s", (int)(2 * json->depth), "");
+}
+
+/* What stands before a value: a comma, a new line, the key. */
+static void begin_value(clpi_json *json, const char *key)
+{
+  if (json->has_sibling)
+    putc(',', json->file);
+  if (json->depth > 0)
+    new_line(json);
+  if (key) {
+    write_string(json->file, key);
+    fputs(": ", json->file);
+  }
+  json->has_sibling = true;
+}
+
+static void begin_container(clpi_json *json, const char *key, char bracket)
+{
+  begin_value(json, key);
+  putc(bracket, json->file);
+  json->depth++;
+  json->has_sibling = false;
+}
+
+static void end_container(clpi_json *json, char bracket)
+{
+  json->depth--;
+  if (json->has_sibling)
+    new_line(json);
+  putc(bracket, json->file);
+  json->has_sibling = true;
+}
+
+void clpi_json_begin_object(clpi_json *json, const char *key)
+{
+  begin_container(json, key, '{');
+}
+
+void clpi_json_end_object(clpi_json *json)
+{
+  end_container(json, '}');
+}
+
+void clpi_json_begin_array(clpi_json *json, const char *key)
+{
+  begin_container(json, key, '[');
+}
+
+void clpi_json_end_array(clpi_json *json)
+{
+  end_container(json, ']');
+}
+
+void clpi_json_string(clpi_json *json, const char *key, const char *value)
+{
+  if (!value) {
+    clpi_json_null(json, key);
+    return;
+  }
+  begin_value(json, key);
+  write_string(json->file, value);
+}
+
+void clpi_json_unsigned(clpi_json *json, const char *key, uint64_t value)
+{
+  begin_value(json, key);
+  fprintf(json->file, "%" PRIu64, value);
+}
+
+void clpi_json_number(clpi_json *json, const char *key, double value)
+{
+  if (!isfinite(value)) {
+    clpi_json_null(json, key);
+    return;
+  }
+  begin_value(json, key);
+  fprintf(json->file, "%.10g", value);
+}
+
+void clpi_json_bool(clpi_json *json, const char *key, bool value)
+{
+  begin_value(json, key);
+  fputs(value ? "true" : "false", json->file);
+}
+
+void clpi_json_null(clpi_json *json, const char *key)
+{
+  begin_value(json, key);
+  fputs("null", json->file);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool - the program: finds the command and runs it. */
+#include "program.h"
+
+#include <clpool/version.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const clpi_command *const commands[] = {&clpi_info_command, &clpi_replay_command};
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static const clpi_command *find_command(const char *name)
+{
+  for (size_t i = 0; i < COMMANDS; i++)
+    if (strcmp(commands[i]->name, name) == 0)
+      return commands[i];
+  return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+  return clpi_misuse("there is no command \"%s\" (see clpool --help)", name);
+}
+
+static void print_help(void)
+{
+  puts("Usage: clpool COMMAND [OPTION]...\n"
+       "Pools of device memory: what this machine has, and what pooling does for a program.\n"
+       "\n"
+       "Commands:");
+  for (size_t i = 0; i < COMMANDS; i++)
+    printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+  puts("  help     explain a command: clpool help COMMAND\n"
+       "\n"
+       "Options:\n"
+       "  --help     print this help\n"
+       "  --version  print the version\n"
+       "\n"
+       "Exit codes: 0 success; 1 the run failed; 2 wrong use, or a trace that cannot be read.");
+}
+
+static int help(const char *name)
+{
+  const clpi_command *command = name ? find_command(name) : NULL;
+  if (name && !command)
+    return unknown_command(name);
+  if (command)
+    fputs(command->help, stdout);
+  else
+    print_help();
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int run_command(const clpi_command *command, int argc, char **argv)
+{
+  char name[64];
+  snprintf(name, sizeof(name), "clpool %s", command->name);
+  clpi_set_program_name(name);
+  argv[0] = name; /* getopt's errors begin with it, too */
+  int code = clpi_finish_output(command->run(argc, argv));
+  clpi_set_program_name("clpool");
+  return code;
+}
+
+static bool is_one_of(const char *argument, const char *one, const char *other)
+{
+  return strcmp(argument, one) == 0 || strcmp(argument, other) == 0;
+}
+
+int main(int argc, char **argv)
+{
+  if (argc < 2)
+    return clpi_misuse("a command is missing (see clpool --help)");
+  const char *first = argv[1];
+  if (is_one_of(first, "--help", "-h") || strcmp(first, "help") == 0)
+    return clpi_finish_output(help(argc > 2 ? argv[2] : NULL));
+  if (is_one_of(first, "--version", "-V")) {
+    printf("clpool %s\n", clp_version());
+    return clpi_finish_output(CLPI_EXIT_SUCCESS);
+  }
+  if (first[0] == '-')
+    return clpi_misuse("there is no option \"%s\" (see clpool --help)", first);
+  const clpi_command *command = find_command(first);
+  return command ? run_command(command, argc - 1, argv + 1) : unknown_command(first);
+}

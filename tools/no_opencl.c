@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The OpenCL devices of a program that was built without OpenCL: none. */
+#include "devices.h"
+
+#include "program.h"
+
+const bool clpi_has_opencl = false;
+
+int clpi_platforms_read(clpi_platforms *out)
+{
+  *out = (clpi_platforms){0};
+  return CLPI_EXIT_SUCCESS;
+}
+
+void clpi_platforms_free(clpi_platforms *platforms)
+{
+  *platforms = (clpi_platforms){0};
+}
+
+int clpi_device_allocator_create(clpi_device_id id, bool is_immediate, clp_allocator **out,
+                                 char **device_name)
+{
+  (void)id, (void)is_immediate, (void)device_name;
+  *out = NULL;
+  return clpi_misuse("this clpool was built without OpenCL");
+}

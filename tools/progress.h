@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A progress bar on standard error, for runs that take long and are watched. */
+#ifndef CLPOOL_TOOLS_PROGRESS_H
+#define CLPOOL_TOOLS_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct clpi_progress {
+  const char *label; /* what is going on, borrowed */
+  bool is_watched;   /* standard error is a terminal */
+  bool is_shown;
+  uint64_t next_draw; /* nanoseconds, when the bar may be drawn next */
+} clpi_progress;
+
+clpi_progress clpi_progress_begin(const char *label);
+
+/* Draws the bar if it is time to. `total` 0: unknown, then `operations` are told. */
+void clpi_progress_update(clpi_progress *progress, uint64_t done, uint64_t total,
+                          uint64_t operations);
+
+/* Clears the bar. */
+void clpi_progress_end(clpi_progress *progress);
+
+#endif

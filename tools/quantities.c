@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Sizes, counts and times: read strictly, written with three digits or so that matter. */
+#include "quantities.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A decimal number of nothing but digits, `*end` behind them. */
+static bool read_digits(const char *text, uint64_t *number, const char **end)
+{
+  if (!isdigit((unsigned char)text[0]))
+    return false;
+  char *behind;
+  errno = 0;
+  *number = strtoumax(text, &behind, 10);
+  *end = behind;
+  return errno == 0;
+}
+
+bool clpi_read_bytes(const char *text, size_t *bytes)
+{
+  static const char suffixes[] = "KMGT";
+  uint64_t number;
+  const char *end;
+  if (!read_digits(text, &number, &end))
+    return false;
+  unsigned shift = 0;
+  const char *suffix = *end ? strchr(suffixes, *end) : NULL;
+  if (suffix) {
+    shift = 10 * (unsigned)(suffix - suffixes + 1);
+    end++;
+  }
+  if (*end || number > (SIZE_MAX >> shift))
+    return false;
+  *bytes = (size_t)number << shift;
+  return true;
+}
+
+bool clpi_read_unsigned(const char *text, unsigned most, unsigned *number)
+{
+  uint64_t value;
+  const char *end;
+  if (!read_digits(text, &value, &end) || *end || value > most)
+    return false;
+  *number = (unsigned)value;
+  return true;
+}
+
+bool clpi_read_factor(const char *text, double *factor)
+{
+  char *end;
+  double value = strtod(text, &end);
+  if (end == text || *end || !isfinite(value) || value <= 0.0)
+    return false;
+  *factor = value;
+  return true;
+}
+
+clpi_shown clpi_show_bytes(uint64_t bytes)
+{
+  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  clpi_shown shown;
+  if (bytes < 1024) {
+    snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " bytes", bytes);
+    return shown;
+  }
+  double value = (double)bytes / 1024.0;
+  size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    value /= 1024.0;
+    unit++;
+  }
+  snprintf(shown.text, sizeof(shown.text), "%.2f %s", value, units[unit]);
+  return shown;
+}
+
+clpi_shown clpi_show_time(double nanoseconds)
+{
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  double value = nanoseconds;
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    value /= 1000.0;
+    unit++;
+  }
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%.3g %s", value, units[unit]);
+  return shown;
+}
+
+clpi_shown clpi_show_count(uint64_t count)
+{
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%" PRIu64, count);
+  return shown;
+}
+
+clpi_shown clpi_show_ratio(double ratio)
+{
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%.2f", ratio);
+  return shown;
+}

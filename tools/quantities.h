@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Sizes, counts and times: read from arguments, and written for people. */
+#ifndef CLPOOL_TOOLS_QUANTITIES_H
+#define CLPOOL_TOOLS_QUANTITIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A number of bytes such as "1073741824", "512M" or "2G" (K, M, G, T: powers of 1024). */
+bool clpi_read_bytes(const char *text, size_t *bytes);
+
+/* A decimal number of at most `most`. */
+bool clpi_read_unsigned(const char *text, unsigned most, unsigned *number);
+
+/* A finite number above 0. */
+bool clpi_read_factor(const char *text, double *factor);
+
+/* A quantity as it is shown, by value. */
+typedef struct clpi_shown {
+  char text[48];
+} clpi_shown;
+
+clpi_shown clpi_show_bytes(uint64_t bytes);    /* "512 bytes", "1.50 MiB" */
+clpi_shown clpi_show_time(double nanoseconds); /* "105 ns", "1.52 us" */
+clpi_shown clpi_show_count(uint64_t count);    /* "8662" */
+clpi_shown clpi_show_ratio(double ratio);      /* "3.00" */
+
+#endif

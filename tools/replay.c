@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool replay: a recorded program's allocations, once more, on an allocator of choice. */
+#include "trace/replay.h"
+#include "allocators.h"
+#include "program.h"
+#include "progress.h"
+#include "replay_arguments.h"
+#include "replay_report.h"
+#include "trace/reader.h"
+
+#include <clpool/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char help_text[] =
+    "Usage: clpool replay TRACE [OPTION]...\n"
+    "Replays a recorded program's allocations through a pool and measures them. TRACE is a\n"
+    "CSV log as RMM writes it (Thread,Time,Action,Pointer,Size,Stream), which may be\n"
+    "gzipped; \"-\" is standard input.\n"
+    "\n"
+    "Options:\n"
+    "  --allocator=NAME     where the memory comes from: host, simulated (the default:\n"
+    "                       no memory at all), cl-deferred, cl-immediate\n"
+    "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"
+    "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
+    "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
+    "  --limit=BYTES        the pool's limit; 0 for none\n"
+    "  --no-pool            the bare allocator\n"
+    "  --compare            with and without a pool, side by side\n"
+    "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
+    "                       most 1, with which the pool needs a quarter of the device\n"
+    "  --json               print one JSON object; with --compare, the two results are its\n"
+    "                       members pooled and bare\n"
+    "  --help               print this help\n"
+    "BYTES may end in K, M, G or T.\n"
+    "\n"
+    "Examples:\n"
+    "  clpool replay trace.csv.gz\n"
+    "  clpool replay trace.csv.gz --leading-bits=2 --json\n"
+    "  clpool replay trace.csv.gz --allocator=cl-immediate --scale=auto --compare\n"
+    "  zcat trace.csv.gz | clpool replay - --allocator=host --limit=2G\n";
+
+static void show_progress(const clpi_replay_progress *progress, void *bar)
+{
+  clpi_progress_update(bar, progress->done_bytes, progress->total_bytes, progress->operations);
+}
+
+static void show_remark(clp_log_level level, const char *message, void *user_data)
+{
+  (void)user_data;
+  if (level >= CLP_LOG_WARNING)
+    clpi_complain("%s: %s", level == CLP_LOG_WARNING ? "warning" : "error", message);
+}
+
+/* A trace and the allocator it is replayed on. */
+typedef struct replay_setup {
+  clpi_replay_arguments arguments;
+  clpi_trace_reader *reader;
+  clp_allocator *allocator;
+  char *device_name;
+} replay_setup;
+
+/* The arguments' options, with a progress bar. */
+static clpi_replay_options options_with(const replay_setup *setup, clpi_progress *bar)
+{
+  clpi_replay_options options = setup->arguments.replay;
+  options.on_progress = show_progress;
+  options.user_data = bar;
+  return options;
+}
+
+static clp_status fit_scale(replay_setup *setup)
+{
+  clpi_progress bar = clpi_progress_begin("fitting the scale");
+  clpi_replay_options options = options_with(setup, &bar);
+  clp_status status = clpi_replay_fit_scale(setup->reader, setup->allocator, &options,
+                                            &setup->arguments.replay.scale);
+  clpi_progress_end(&bar);
+  return status;
+}
+
+static clp_status replay(const replay_setup *setup, bool pooled, clpi_replay_result *result)
+{
+  clpi_progress bar = clpi_progress_begin(pooled ? "replay with a pool" : "replay without a pool");
+  clpi_replay_options options = options_with(setup, &bar);
+  options.pooled = pooled;
+  clp_status status = clpi_replay(setup->reader, setup->allocator, &options, result);
+  clpi_progress_end(&bar);
+  return status;
+}
+
+static clp_status compare(const replay_setup *setup, clpi_replay_result *pooled,
+                          clpi_replay_result *bare)
+{
+  clp_status status = replay(setup, true, pooled);
+  if (!status)
+    status = clpi_trace_rewind(setup->reader);
+  if (!status)
+    status = replay(setup, false, bare);
+  return status;
+}
+
+/* `bare` is the second result of --compare. */
+static void report(const replay_setup *setup, const clpi_replay_result *result,
+                   const clpi_replay_result *bare)
+{
+  const clpi_replay_arguments *arguments = &setup->arguments;
+  bool pooled = arguments->replay.pooled;
+  clpi_replay_subject subject = {
+      .trace = arguments->trace,
+      .allocator = clp_allocator_name(setup->allocator),
+      .device_name = setup->device_name,
+      .leading_bits = arguments->replay.pool_options.leading_bits_in_bin_id,
+      .scale = arguments->replay.scale,
+  };
+  if (arguments->compares && arguments->as_json)
+    clpi_report_comparison_json(&subject, result, bare);
+  else if (arguments->compares)
+    clpi_report_comparison(&subject, result, bare);
+  else if (arguments->as_json)
+    clpi_report_replay_json(&subject, result, pooled);
+  else
+    clpi_report_replay(&subject, result, pooled);
+}
+
+static int measure(replay_setup *setup)
+{
+  const clpi_replay_arguments *arguments = &setup->arguments;
+  clpi_replay_result result, bare;
+  clp_status status = arguments->fits_scale ? fit_scale(setup) : CLP_SUCCESS;
+  if (!status)
+    status = arguments->compares ? compare(setup, &result, &bare)
+                                 : replay(setup, arguments->replay.pooled, &result);
+  if (status)
+    return clpi_failed(status);
+  report(setup, &result, &bare);
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int open_and_measure(replay_setup *setup)
+{
+  const clpi_replay_arguments *arguments = &setup->arguments;
+  clp_status status = clpi_trace_open(arguments->trace, &setup->reader);
+  if (status)
+    return clpi_failed(status);
+  bool reads_twice = arguments->compares || arguments->fits_scale;
+  if (reads_twice && !clpi_trace_can_rewind(setup->reader))
+    return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
+                       arguments->compares ? "--compare" : "--scale=auto");
+  int failed = clpi_allocator_open(&arguments->allocator, &setup->allocator, &setup->device_name);
+  return failed ? failed : measure(setup);
+}
+
+static int run(int argc, char **argv)
+{
+  replay_setup setup = {0};
+  int code = clpi_replay_arguments_read(argc, argv, &setup.arguments);
+  if (code)
+    return code;
+  if (setup.arguments.wants_help) {
+    fputs(help_text, stdout);
+    return CLPI_EXIT_SUCCESS;
+  }
+  clp_set_log(show_remark, NULL);
+  code = open_and_measure(&setup);
+  clpi_trace_close(setup.reader);
+  clp_allocator_release(setup.allocator);
+  free(setup.device_name);
+  return code;
+}
+
+const clpi_command clpi_replay_command = {
+    .name = "replay",
+    .summary = "replay a recorded program's allocations and measure them",
+    .help = help_text,
+    .run = run,
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the arguments of clpool replay, and refusing those that cannot go together. */
+#include "replay_arguments.h"
+
+#include "program.h"
+#include "quantities.h"
+
+#include <clpool/bin.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  OPTION_ALLOCATOR = 256,
+  OPTION_ARENA,
+  OPTION_CAPACITY,
+  OPTION_COMPARE,
+  OPTION_DEVICE,
+  OPTION_HELP,
+  OPTION_JSON,
+  OPTION_LEADING_BITS,
+  OPTION_LIMIT,
+  OPTION_NO_POOL,
+  OPTION_SCALE,
+  OPTION_END
+};
+
+static const struct option options[] = {
+    {"allocator", required_argument, NULL, OPTION_ALLOCATOR},
+    {"arena", no_argument, NULL, OPTION_ARENA},
+    {"capacity", required_argument, NULL, OPTION_CAPACITY},
+    {"compare", no_argument, NULL, OPTION_COMPARE},
+    {"device", required_argument, NULL, OPTION_DEVICE},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
+    {"limit", required_argument, NULL, OPTION_LIMIT},
+    {"no-pool", no_argument, NULL, OPTION_NO_POOL},
+    {"scale", required_argument, NULL, OPTION_SCALE},
+    {0},
+};
+
+static int read_leading_bits(const char *text, unsigned *bits)
+{
+  if (clpi_read_unsigned(text, CLP_MAX_LEADING_BITS, bits))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--leading-bits: expected a number from 0 to %u, found \"%s\"",
+                     CLP_MAX_LEADING_BITS, text);
+}
+
+static int read_bytes(const char *option, const char *text, size_t *bytes)
+{
+  if (clpi_read_bytes(text, bytes))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("%s: expected bytes, such as 1073741824, 512M or 2G, found \"%s\"", option,
+                     text);
+}
+
+static int read_scale(const char *text, clpi_replay_arguments *arguments)
+{
+  arguments->fits_scale = strcmp(text, "auto") == 0;
+  if (arguments->fits_scale || clpi_read_factor(text, &arguments->replay.scale))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
+}
+
+static int read_device(const char *text, clpi_device_id *id)
+{
+  const char *point = strchr(text, '.');
+  char platform[16];
+  if (point && (size_t)(point - text) < sizeof(platform)) {
+    snprintf(platform, sizeof(platform), "%.*s", (int)(point - text), text);
+    if (clpi_read_unsigned(platform, UINT_MAX, &id->platform) &&
+        clpi_read_unsigned(point + 1, UINT_MAX, &id->device))
+      return CLPI_EXIT_SUCCESS;
+  }
+  return clpi_misuse("--device: expected platform.device, such as 0.0, found \"%s\"", text);
+}
+
+static int read_option(int option, clpi_replay_arguments *arguments)
+{
+  switch (option) {
+  case OPTION_ALLOCATOR:
+    return clpi_find_allocator(optarg, &arguments->allocator.kind);
+  case OPTION_ARENA:
+    return clpi_misuse("this version does not have --arena");
+  case OPTION_CAPACITY:
+    return read_bytes("--capacity", optarg, &arguments->allocator.capacity);
+  case OPTION_COMPARE:
+    arguments->compares = true;
+    return CLPI_EXIT_SUCCESS;
+  case OPTION_DEVICE:
+    return read_device(optarg, &arguments->allocator.device);
+  case OPTION_HELP:
+    arguments->wants_help = true;
+    return CLPI_EXIT_SUCCESS;
+  case OPTION_JSON:
+    arguments->as_json = true;
+    return CLPI_EXIT_SUCCESS;
+  case OPTION_LEADING_BITS:
+    return read_leading_bits(optarg, &arguments->replay.pool_options.leading_bits_in_bin_id);
+  case OPTION_LIMIT:
+    arguments->replay.has_limit = true;
+    return read_bytes("--limit", optarg, &arguments->replay.limit_bytes);
+  case OPTION_NO_POOL:
+    arguments->replay.pooled = false;
+    return CLPI_EXIT_SUCCESS;
+  case OPTION_SCALE:
+    return read_scale(optarg, arguments);
+  default: /* getopt_long complained */
+    return CLPI_EXIT_MISUSE;
+  }
+}
+
+/* Options that would have no effect are refused: they were not meant so. `given` says which there
+ * were. */
+static int check_together(const clpi_replay_arguments *arguments, const bool given[OPTION_END])
+{
+  if (given[OPTION_NO_POOL] && arguments->compares)
+    return clpi_misuse("--compare runs with and without a pool: leave --no-pool out");
+  if (given[OPTION_NO_POOL] && given[OPTION_LEADING_BITS])
+    return clpi_misuse("--leading-bits is of the pool: it cannot go with --no-pool");
+  if (given[OPTION_NO_POOL] && given[OPTION_LIMIT])
+    return clpi_misuse("--limit is of the pool: it cannot go with --no-pool");
+  if (given[OPTION_DEVICE] && !clpi_is_on_device(arguments->allocator.kind))
+    return clpi_misuse("--device needs --allocator=cl-immediate or cl-deferred");
+  if (given[OPTION_CAPACITY] && arguments->allocator.kind != CLPI_ALLOCATOR_SIMULATED)
+    return clpi_misuse("--capacity needs --allocator=simulated");
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int read_trace_path(int argc, char **argv, clpi_replay_arguments *arguments)
+{
+  if (optind == argc)
+    return clpi_misuse("the trace is missing (see clpool replay --help)");
+  if (optind + 1 < argc)
+    return clpi_misuse("one trace at a time, but there is \"%s\", too", argv[optind + 1]);
+  arguments->trace = argv[optind];
+  return CLPI_EXIT_SUCCESS;
+}
+
+int clpi_replay_arguments_read(int argc, char **argv, clpi_replay_arguments *arguments)
+{
+  bool given[OPTION_END] = {false};
+  *arguments = (clpi_replay_arguments){.allocator.kind = CLPI_ALLOCATOR_SIMULATED,
+                                       .replay = CLPI_REPLAY_OPTIONS_INIT};
+  int option;
+  while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    int failed = read_option(option, arguments);
+    if (failed || arguments->wants_help)
+      return failed;
+    given[option] = true;
+  }
+  int failed = read_trace_path(argc, argv, arguments);
+  return failed ? failed : check_together(arguments, given);
+}

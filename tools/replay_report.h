@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What a replay came to, for people and as JSON. */
+#ifndef CLPOOL_TOOLS_REPLAY_REPORT_H
+#define CLPOOL_TOOLS_REPLAY_REPORT_H
+
+#include "trace/replay.h"
+
+#include <stdbool.h>
+
+/* What was replayed where. */
+typedef struct clpi_replay_subject {
+  const char *trace;
+  const char *allocator;
+  const char *device_name; /* NULL: none */
+  unsigned leading_bits;
+  double scale;
+} clpi_replay_subject;
+
+/* Each writes to standard output: one replay, with a pool or not, or both of --compare. */
+void clpi_report_replay(const clpi_replay_subject *subject, const clpi_replay_result *result,
+                        bool pooled);
+void clpi_report_comparison(const clpi_replay_subject *subject, const clpi_replay_result *pooled,
+                            const clpi_replay_result *bare);
+void clpi_report_replay_json(const clpi_replay_subject *subject, const clpi_replay_result *result,
+                             bool pooled);
+void clpi_report_comparison_json(const clpi_replay_subject *subject,
+                                 const clpi_replay_result *pooled, const clpi_replay_result *bare);
+
+#endif
