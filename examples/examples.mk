@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# Examples: built and run by the tests, their sources installed as documentation.
+
+example_programs = examples/tune_bins
+examples_tune_bins_SOURCES = examples/tune_bins.c examples/check.h
+examples_tune_bins_LDADD = libclpool.la
+
+opencl_example_sources = \
+	examples/array.c examples/array.h \
+	examples/array_expressions.c \
+	examples/opencl_device.c examples/opencl_device.h \
+	examples/pooled_buffers.c
+
+if HAVE_OPENCL
+example_programs += examples/pooled_buffers examples/array_expressions
+examples_pooled_buffers_SOURCES = examples/pooled_buffers.c examples/check.h \
+	examples/opencl_device.c examples/opencl_device.h
+examples_pooled_buffers_LDADD = libclpool.la $(OPENCL_LIBS)
+examples_array_expressions_SOURCES = examples/array_expressions.c examples/check.h \
+	examples/array.c examples/array.h \
+	examples/opencl_device.c examples/opencl_device.h
+examples_array_expressions_LDADD = libclpool.la $(OPENCL_LIBS) -lm
+endif
+noinst_PROGRAMS += $(example_programs)
+
+examplesdir = $(docdir)/examples
+dist_examples_DATA = examples/README examples/tune_bins.c examples/check.h $(opencl_example_sources)
+EXTRA_DIST += examples/data/README examples/data/resnet50_train.csv.gz
