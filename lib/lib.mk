@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+# The library. Tests, tools and the shared library link the same convenience library.
+
+clpoolincludedir = $(includedir)/clpool
+clpoolinclude_HEADERS = \
+	include/clpool/allocator.h \
+	include/clpool/bin.h \
+	include/clpool/buffer.h \
+	include/clpool/clpool.h \
+	include/clpool/log.h \
+	include/clpool/pool.h \
+	include/clpool/status.h
+nodist_clpoolinclude_HEADERS = include/clpool/version.h
+
+noinst_LTLIBRARIES += libclpool-internal.la
+libclpool_internal_la_SOURCES = \
+	lib/core/allocator.c lib/core/allocator.h \
+	lib/core/bin.c \
+	lib/core/block_store.c lib/core/block_store.h \
+	lib/core/buffer.c lib/core/buffer.h \
+	lib/core/error.h \
+	lib/core/handles.c \
+	lib/core/host_allocator.c \
+	lib/core/limit.c lib/core/limit.h \
+	lib/core/list.h \
+	lib/core/log.c lib/core/log.h \
+	lib/core/options.c lib/core/options.h \
+	lib/core/out_of_memory.c lib/core/out_of_memory.h \
+	lib/core/pool.c lib/core/pool.h \
+	lib/core/reclaim.c lib/core/reclaim.h \
+	lib/core/simulated_allocator.c \
+	lib/core/stats.c lib/core/stats.h \
+	lib/core/status.c \
+	lib/core/version.c
+libclpool_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+libclpool_internal_la_LIBADD =
+
+if HAVE_OPENCL
+clpoolinclude_HEADERS += include/clpool/opencl.h
+libclpool_internal_la_SOURCES += \
+	lib/opencl/buffer_allocator.c \
+	lib/opencl/cl_error.c lib/opencl/cl_error.h \
+	lib/opencl/cl_mem.c \
+	lib/opencl/commit.c lib/opencl/commit.h \
+	lib/opencl/device.c lib/opencl/device.h \
+	lib/opencl/mem_flags.c lib/opencl/mem_flags.h
+libclpool_internal_la_LIBADD += $(OPENCL_LIBS)
+else
+EXTRA_DIST += include/clpool/opencl.h
+endif
+
+lib_LTLIBRARIES += libclpool.la
+libclpool_la_SOURCES =
+libclpool_la_LIBADD = libclpool-internal.la
+libclpool_la_LDFLAGS = $(AM_LDFLAGS) -version-info $(CLP_LT_VERSION) $(NO_UNDEFINED_LDFLAGS) \
+	-Wl,--version-script=$(top_srcdir)/lib/clpool.map
+EXTRA_libclpool_la_DEPENDENCIES = lib/clpool.map
+EXTRA_DIST += lib/clpool.map
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = lib/clpool.pc
+aclocaldir = $(datadir)/aclocal
+dist_aclocal_DATA = m4/clpool.m4
+
+# Traces: read and replayed. For the tool and the tests alone, so that libclpool.so needs no zlib.
+noinst_LTLIBRARIES += libclpool-trace.la
+libclpool_trace_la_SOURCES = \
+	lib/trace/batch.c lib/trace/batch.h \
+	lib/trace/event.c lib/trace/event.h \
+	lib/trace/fit_scale.c \
+	lib/trace/lines.c lib/trace/lines.h \
+	lib/trace/live_blocks.c lib/trace/live_blocks.h \
+	lib/trace/metering_allocator.c lib/trace/metering_allocator.h \
+	lib/trace/reader.c lib/trace/reader.h \
+	lib/trace/replay.c lib/trace/replay.h
+libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm

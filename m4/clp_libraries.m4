@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+# The libraries that clpool builds on. Each is looked for by header and function, so that a machine
+# without pkg-config or its .pc files serves as well.
+
+# OpenCL's headers and loader; --without-opencl builds the rest alone.
+AC_DEFUN([CLP_WITH_OPENCL], [
+  AC_ARG_WITH([opencl],
+    [AS_HELP_STRING([--without-opencl], [leave the OpenCL allocators out])],
+    [], [with_opencl=yes])
+  clp_opencl=no
+  AS_IF([test "x$with_opencl" != xno], [
+    AC_CHECK_HEADER([CL/cl.h], [],
+      [AC_MSG_ERROR([CL/cl.h is missing (Debian: opencl-headers); or configure --without-opencl])],
+      [#define CL_TARGET_OPENCL_VERSION 300])
+    clp_saved_LIBS=$LIBS
+    AC_SEARCH_LIBS([clGetPlatformIDs], [OpenCL], [],
+      [AC_MSG_ERROR([libOpenCL is missing (Debian: ocl-icd-opencl-dev); or configure --without-opencl])])
+    AS_IF([test "x$ac_cv_search_clGetPlatformIDs" != "xnone required"],
+      [OPENCL_LIBS=$ac_cv_search_clGetPlatformIDs])
+    LIBS=$clp_saved_LIBS
+    OPENCL_CFLAGS=-DCL_TARGET_OPENCL_VERSION=300
+    AC_DEFINE([HAVE_OPENCL], [1], [Define to 1 to build the OpenCL allocators.])
+    clp_opencl=yes])
+  AC_SUBST([OPENCL_CFLAGS])
+  AC_SUBST([OPENCL_LIBS])
+  AS_IF([test "x$clp_opencl" = xyes], [AC_SUBST([PC_OPENCL_LIBS], [$OPENCL_LIBS])])
+  AM_CONDITIONAL([HAVE_OPENCL], [test "x$clp_opencl" = xyes])
+])
+
+# zlib, which reads gzipped traces.
+AC_DEFUN([CLP_CHECK_ZLIB], [
+  clp_saved_LIBS=$LIBS
+  AC_CHECK_HEADER([zlib.h], [], [AC_MSG_ERROR([zlib.h is missing (Debian: zlib1g-dev)])])
+  AC_SEARCH_LIBS([gzbuffer], [z], [], [AC_MSG_ERROR([zlib is missing (Debian: zlib1g-dev)])])
+  ZLIB_LIBS=$ac_cv_search_gzbuffer
+  LIBS=$clp_saved_LIBS
+  AC_SUBST([ZLIB_LIBS])
+])
+
+# A C++ compiler that links: only the tests of the headers use it.
+AC_DEFUN([CLP_CHECK_CXX], [
+  AC_MSG_CHECKING([whether $CXX works])
+  AC_LANG_PUSH([C++])
+  AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [clp_cxx=yes], [clp_cxx=no])
+  AC_LANG_POP([C++])
+  AC_MSG_RESULT([$clp_cxx])
+  AM_CONDITIONAL([HAVE_CXX], [test "x$clp_cxx" = xyes])
+])
+
+# Check, the unit test framework. Its link line differs: with libsubunit's development package,
+# with only its run-time library, or built without it.
+AC_DEFUN([CLP_CHECK_CHECK], [
+  clp_check=no
+  AC_CHECK_HEADER([check.h], [
+    clp_saved_LIBS=$LIBS
+    for clp_lib in check_pic check; do
+      for clp_subunit in "-lsubunit" "-l:libsubunit.so.0" ""; do
+        AS_IF([test "x$clp_check" = xno], [
+          LIBS="-l$clp_lib $clp_subunit -lrt -lm -pthread $clp_saved_LIBS"
+          AC_LINK_IFELSE(
+            [AC_LANG_PROGRAM([[#include <check.h>]], [[srunner_create(suite_create("s"));]])],
+            [clp_check=yes
+             CHECK_LIBS="-l$clp_lib $clp_subunit -lrt -lm -pthread"])])
+      done
+    done
+    LIBS=$clp_saved_LIBS])
+  AC_SUBST([CHECK_LIBS])
+  AM_CONDITIONAL([HAVE_CHECK], [test "x$clp_check" = xyes])
+])
