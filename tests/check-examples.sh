@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The examples run, and what they print is right as far as it is the same on every machine.
+# shellcheck source=support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}/tests/support/house.sh"
+set -eu
+
+out=$house_tmp/out
+skipped=
+
+# run NAME [ARGUMENT...]: its output goes to $out. False where it has no device.
+run() {
+  name=$1
+  shift
+  code=0
+  "$top_builddir/examples/$name" "$@" >"$out" 2>"$house_tmp/err" || code=$?
+  [ "$code" != 77 ] || { skipped="$skipped $name"; return 1; }
+  [ "$code" = 0 ] || { cat "$out" "$house_tmp/err"; fail "$name exited with $code"; }
+  [ ! -s "$house_tmp/err" ] || { cat "$house_tmp/err"; fail "$name wrote to stderr"; }
+}
+
+# expect NAME PATTERN [COUNT]: so many lines of the output match, one unless told.
+expect() {
+  found=$(grep -cE -- "$2" "$out" || :)
+  [ "$found" = "${3-1}" ] || { cat "$out"; fail "$1: $found lines, not ${3-1}, match: $2"; }
+}
+
+pooled_buffers() {
+  run pooled_buffers || return 0
+  expect pooled_buffers '^allocations: +100$'
+  expect pooled_buffers '^hits: +99$'
+  expect pooled_buffers '^device allocations: +1$'
+}
+
+# A row: elements, KiB, four times with their ratios, the last of which is to itself.
+array_expressions() {
+  row='( +[0-9.]+ \( *[0-9.]+ x\)){3} +[0-9.]+ \( 1\.00 x\)$'
+  run array_expressions --repeat=2 || return 0
+  expect array_expressions "^ +(1024 +4|65536 +256|4194304 +16384)$row" 3
+  expect array_expressions "^All results agree with the host's\.$"
+  # For each of 3 sizes: 2 arguments, 3 temporaries up to the root, which is compared element by
+  # element, and 5 of each of 3 sums, one compared and two timed. Of these, 4 of each size are alive
+  # at once; the last two temporaries are of the same sizes always.
+  expect array_expressions '^pool on (deferred|immediate): 60 arrays, 14 device allocations$' 2
+  run array_expressions --elements=1001 --repeat=1
+  expect array_expressions "^ +1001 +3$row"
+  expect array_expressions "^All results agree with the host's\.$"
+  refuse array_expressions --elements=0
+  refuse array_expressions --repeat=many
+  refuse array_expressions --no-such-option
+}
+
+# refuse NAME ARGUMENT: it says what is wrong, and exits with 2.
+refuse() {
+  code=0
+  "$top_builddir/examples/$1" "$2" >"$out" 2>"$house_tmp/err" || code=$?
+  [ "$code" = 2 ] || fail "$1 $2 exited with $code, not 2"
+  [ -s "$house_tmp/err" ] || fail "$1 $2 does not say what is wrong"
+}
+
+# A row for each number of bits, padding falls from row to row, and is little at the end.
+tune_bins() {
+  run tune_bins
+  expect tune_bins '^ +[0-8] +[0-9.]+ % +[0-9]+ +[0-9.]+ % +[0-9.]+ MiB +[0-9.]+ MiB +[0-9.]+$' 9
+  awk '/^ +[0-8] / {
+      if ($1 > 0 && ($5 >= padding || $4 < device || $9 != active)) wrong = 1
+      device = $4; padding = $5; active = $9
+    }
+    END { exit wrong || padding > 1 }' "$out" || {
+    cat "$out"
+    fail 'tune_bins: padding must fall, device allocations grow, active bytes stay the same'
+  }
+}
+
+: "${clp_examples:?the list of the examples that were built}"
+for example in $clp_examples; do
+  ${example##*/}
+done
+[ -z "$skipped" ] || skip "no OpenCL device for$skipped"

@@ -1,0 +1,350 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The program clpool: its options and errors, exit codes, JSON, where traces may come from, and that
+# a trace larger than the memory it is allowed goes through.
+# shellcheck disable=SC2002 # what comes from a pipe is not what comes from a file
+# shellcheck source=support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}/tests/support/house.sh"
+set -eu
+
+clpool=$(cd "$top_builddir" && pwd)/tools/clpool
+[ -x "$clpool" ] || broken "$clpool is missing"
+resnet=$(cd "$top_srcdir" && pwd)/examples/data/resnet50_train.csv.gz
+header=Thread,Time,Action,Pointer,Size,Stream
+checks=0
+cd "$house_tmp"
+
+# run CODE ARGUMENT...: the program ends with this exit code; its output goes to out and err.
+run() {
+  wanted=$1
+  shift
+  code=0
+  "$clpool" "$@" >out 2>err || code=$?
+  checks=$((checks + 1))
+  [ "$code" -eq "$wanted" ] || fail "clpool $*: exit code $code, not $wanted: $(cat err)"
+}
+
+# refuses CODE MESSAGE ARGUMENT...: ends so, with this line on standard error and no output.
+refuses() {
+  refuses_code=$1
+  message=$2
+  shift 2
+  run "$refuses_code" "$@"
+  [ "$(cat err)" = "$message" ] || fail "clpool $*: said \"$(cat err)\", not \"$message\""
+  [ "$(wc -l <err)" -eq 1 ] || fail "clpool $*: more than one line of error"
+  [ ! -s out ] || fail "clpool $*: has output: $(head -n 1 out)"
+}
+
+# accepts ARGUMENT...: succeeds without a word on standard error.
+accepts() {
+  run 0 "$@"
+  [ ! -s err ] || fail "clpool $*: said $(cat err)"
+  [ -s out ] || fail "clpool $*: has no output"
+}
+
+says() { grep -qF -- "$1" out || fail "the output lacks \"$1\": $(cat out)"; }
+
+# What JSON in out says: member KEY of the object, the first with that name.
+member() { sed -n "s/^ *\"$1\": \\(.*[^,]\\),*\$/\\1/p" out | head -n 1; }
+
+# has KEY VALUE: a member of out's JSON.
+has() { [ "$(member "$1")" = "$2" ] || fail "\"$1\" is $(member "$1"), not $2"; }
+
+if python3 -c 'import json' 2>/dev/null; then
+  valid_json() { python3 -m json.tool <out >/dev/null || fail "no JSON: $(cat out)"; }
+else
+  valid_json() { [ "$(sed -n '1p;$p' out)" = "{
+}" ] || fail "no JSON: $(cat out)"; }
+fi
+
+# --- Commands and help
+
+refuses 2 'clpool: a command is missing (see clpool --help)'
+refuses 2 'clpool: there is no command "play" (see clpool --help)' play
+refuses 2 'clpool: there is no command "play" (see clpool --help)' help play
+refuses 2 'clpool: there is no option "--play" (see clpool --help)' --play
+accepts --version
+grep -qE '^clpool [0-9]+\.[0-9]+\.[0-9]+$' out || fail "--version prints $(cat out)"
+accepts --help
+for command in info replay; do
+  accepts --help
+  says "  $command "
+  accepts help "$command"
+  cp out help
+  accepts "$command" --help
+  cmp -s out help || fail "help $command and $command --help differ"
+  says "Usage: clpool $command"
+done
+says 'Examples:'
+
+# --- info
+
+accepts info
+says 'allocators: host, simulated'
+accepts info --json
+valid_json
+grep -q '"simulated"' out || fail "info --json lacks the simulated allocator"
+opencl=$(member opencl)
+devices=$(grep -c '"driver":' out || :)
+run 2 info --play
+grep -q "^clpool info: unrecognized option '--play'\$" err || fail "said $(cat err)"
+refuses 2 'clpool info: there is no argument "x" (see clpool info --help)' info x
+
+# --- replay: arguments
+
+refuses 2 'clpool replay: the trace is missing (see clpool replay --help)' replay
+refuses 2 'clpool replay: one trace at a time, but there is "b", too' replay a b
+refuses 2 'clpool replay: there is no allocator "malloc" (see clpool info)' \
+  replay a --allocator=malloc
+refuses 2 'clpool replay: this version does not have the allocator cl-svm' \
+  replay a --allocator=cl-svm
+refuses 2 'clpool replay: this version does not have the allocator cuda-async' \
+  replay a --allocator=cuda-async
+refuses 2 'clpool replay: this version does not have --arena' replay a --arena
+for bits in 17 -1 4x '' 99999999999999999999; do
+  refuses 2 "clpool replay: --leading-bits: expected a number from 0 to 16, found \"$bits\"" \
+    replay a --leading-bits="$bits"
+done
+for bytes in -1 1.5G 10X 5MB '' G 18446744073709551616 16777216T; do
+  words="expected bytes, such as 1073741824, 512M or 2G, found \"$bytes\""
+  refuses 2 "clpool replay: --limit: $words" replay a --limit="$bytes"
+  refuses 2 "clpool replay: --capacity: $words" replay a --capacity="$bytes"
+done
+for scale in 0 -1 nan inf 1e999 half '' 2x; do
+  refuses 2 "clpool replay: --scale: expected auto or a number above 0, found \"$scale\"" \
+    replay a --scale="$scale"
+done
+for device in 0 0. .0 0.x 1.2.3 -1.0 99999999999999999999.0; do
+  refuses 2 "clpool replay: --device: expected platform.device, such as 0.0, found \"$device\"" \
+    replay a --device="$device"
+done
+refuses 2 'clpool replay: --device needs --allocator=cl-immediate or cl-deferred' \
+  replay a --device=0.0
+refuses 2 'clpool replay: --capacity needs --allocator=simulated' \
+  replay a --capacity=1G --allocator=host
+refuses 2 'clpool replay: --leading-bits is of the pool: it cannot go with --no-pool' \
+  replay a --no-pool --leading-bits=4
+refuses 2 'clpool replay: --limit is of the pool: it cannot go with --no-pool' \
+  replay a --no-pool --limit=1G
+refuses 2 'clpool replay: --compare runs with and without a pool: leave --no-pool out' \
+  replay a --no-pool --compare
+
+# --- replay: traces that cannot be read
+
+refuses 2 'clpool replay: missing.csv: No such file or directory' replay missing.csv
+refuses 2 'clpool replay: .: Is a directory' replay .
+: >secret.csv
+chmod 000 secret.csv
+if [ ! -r secret.csv ]; then
+  refuses 2 'clpool replay: secret.csv: Permission denied' replay secret.csv
+fi
+: >empty.csv
+refuses 2 "clpool replay: empty.csv:1:1: expected the header $header, found an empty file" \
+  replay empty.csv
+printf '%s\n1,00:00:00.000000,allocate,0x1,-5,0\n' $header >negative.csv
+words='expected a size in bytes, a decimal number, found "-5"'
+refuses 2 "clpool replay: negative.csv:2:32: $words" replay negative.csv
+code=0
+"$clpool" replay - <negative.csv 2>err || code=$?
+[ "$code" -eq 2 ] || fail "a malformed standard input: exit code $code"
+[ "$(cat err)" = "clpool replay: standard input:2:32: $words" ] || fail "said $(cat err)"
+printf '%s\n1,00:00:00.000000,free,0x1,5,0\n' $header >free.csv
+refuses 2 'clpool replay: free.csv:2:24: expected a pointer that is live, found 0x1' \
+  replay free.csv
+head -c 50000 "$resnet" >cut.csv.gz
+run 2 replay cut.csv.gz
+grep -qE '^clpool replay: cut.csv.gz:[0-9]+:[0-9]+: cannot decompress on: unexpected end of file$' \
+  err || fail "said $(cat err)"
+refuses 2 'clpool replay: line?feed.csv: No such file or directory' replay 'line
+feed.csv'
+
+# --- replay: results
+
+# The figures of out's JSON that do not differ from run to run.
+figures() { grep -vE '"(ns_per_operation|trace|allocator|device)":' out >"$1"; }
+
+accepts replay "$resnet" --allocator=simulated --leading-bits=4 --json
+valid_json
+has allocations 8662
+has hits 7427
+has misses 1235
+has device_allocations 1235
+has failures 0
+has recorded_failures 0
+has frees 8659
+has peak_active_bytes 8631411487
+has peak_managed_bytes 25909273321
+has peak_device_bytes 25909273321
+has allocator '"simulated"'
+has leading_bits 4
+has limit 0
+has scale 1
+[ "$(printf %.2f "$(member footprint)")" = 3.00 ] || fail "the footprint is $(member footprint)"
+[ -n "$(member ns_per_operation)" ] || fail "ns_per_operation is missing"
+figures expected
+accepts replay "$resnet" --leading-bits=1 --json
+has misses 1092
+
+gunzip -c "$resnet" >plain.csv
+sed 's/$/\r/' plain.csv >windows.csv
+printf %s "$(cat plain.csv)" >no-line-end.csv
+for trace in plain.csv windows.csv no-line-end.csv; do
+  accepts replay $trace --json
+  figures found
+  cmp -s found expected || fail "$trace gives other figures"
+done
+for input in plain.csv "$resnet"; do
+  cat "$input" | "$clpool" replay - --json >out || fail "$input does not go through a pipe"
+  figures found
+  cmp -s found expected || fail "$input through a pipe gives other figures"
+done
+
+accepts replay "$resnet" --no-pool --json
+has hits 0
+has misses 8662
+has device_allocations 8662
+has footprint 1
+has pooled false
+accepts replay "$resnet" --compare --json
+valid_json
+[ "$(grep -cE '^  "(pooled|bare)": \{$' out)" -eq 2 ] || fail "not pooled and bare: $(cat out)"
+[ "$(grep -c '"misses": \(1235\|8662\),' out)" -eq 2 ] || fail "not 1235 and 8662: $(cat out)"
+accepts replay "$resnet" --compare
+says 'with pool'
+says 'time per allocation or free'
+grep -qE '^ *footprint .* 3\.00 +1\.00 +0\.33$' out || fail "no footprint: $(cat out)"
+accepts replay "$resnet"
+says 'served from held memory (hits)'
+accepts replay --json "$resnet" --limit=10G
+has limit 10737418240
+[ "$(member failures)" = 0 ] || fail "10G were not enough: $(member failures) failures"
+accepts replay --json "$resnet" --limit=2000M
+[ "$(member failures)" -gt 0 ] || fail "2000M were enough"
+accepts replay "$resnet" --capacity=4G
+says 'allocations refused'
+accepts replay --json "$resnet" --scale=0.5
+has peak_active_bytes 4315705744
+accepts replay --json "$resnet" --scale=auto
+has scale 1
+accepts replay --json "$resnet" --scale=auto --capacity=16G
+has scale 0.125
+[ "$(member peak_managed_bytes)" -le 4294967296 ] || fail "more than a quarter: $(cat out)"
+"$clpool" replay - --scale=auto --capacity=16G --compare --json <"$resnet" >out ||
+  fail "a file as standard input cannot be read twice"
+has scale 0.125
+accepts replay "$resnet" --allocator=host --scale=0.001 --json
+has allocations 8662
+
+code=0
+cat plain.csv | "$clpool" replay - --compare 2>err || code=$?
+[ "$code" -eq 2 ] || fail "--compare on a pipe: exit code $code"
+[ "$(cat err)" = 'clpool replay: standard input: cannot be read twice, as --compare needs' ] ||
+  fail "--compare on a pipe: said $(cat err)"
+code=0
+cat plain.csv | "$clpool" replay - --scale=auto 2>err || code=$?
+[ "$code" -eq 2 ] || fail "--scale=auto on a pipe: exit code $code"
+
+CLPOOL_MEMORY_LIMIT=lots
+export CLPOOL_MEMORY_LIMIT
+run 2 replay "$resnet"
+grep -q '^clpool replay: .*CLPOOL_MEMORY_LIMIT' err || fail "said $(cat err)"
+unset CLPOOL_MEMORY_LIMIT
+
+# Names that JSON must escape: quote, backslash, control characters, UTF-8 and what is none.
+name=$(printf 'a"\\\001\303\244\377.csv')
+if cp plain.csv "$name" 2>/dev/null; then
+  accepts replay "$name" --json
+  valid_json
+  has trace "$(printf '"a\\"\\\\\\u0001\303\244\\ufffd.csv"')"
+fi
+
+if [ -w /dev/full ]; then
+  code=0
+  "$clpool" replay "$resnet" >/dev/full 2>err || code=$?
+  [ "$code" -eq 1 ] || fail "a full device: exit code $code"
+  [ "$(cat err)" = 'clpool replay: cannot write to standard output: No space left on device' ] ||
+    fail "a full device: said $(cat err)"
+  code=0
+  "$clpool" --help >/dev/full 2>err || code=$?
+  [ "$code" -eq 1 ] || fail "help to a full device: exit code $code"
+fi
+
+# --- replay: OpenCL
+
+if [ "$opencl" = false ]; then
+  words='the allocator cl-immediate is missing: this clpool was built without OpenCL'
+  refuses 2 "clpool replay: $words" replay "$resnet" --allocator=cl-immediate
+elif [ "$devices" -gt 0 ]; then
+  accepts replay "$resnet" --scale=0.001 --json
+  figures expected
+  accepts replay "$resnet" --allocator=cl-immediate --scale=0.001 --device=0.0 --json
+  has allocator '"cl-immediate"'
+  figures found
+  cmp -s found expected || fail "OpenCL gives other figures than a simulated device"
+  run 0 replay "$resnet" --allocator=cl-deferred --scale=auto --compare --json
+  grep -q '^clpool replay: warning: ' err || fail "no warning of a pool on a deferred allocator"
+  [ "$(wc -l <err)" -le 2 ] || fail "more than a warning a pool: $(cat err)"
+  valid_json
+  refuses 2 'clpool replay: there is no OpenCL platform 99 (see clpool info)' \
+    replay "$resnet" --allocator=cl-immediate --device=99.0
+  refuses 2 'clpool replay: there is no OpenCL device 0.99 (see clpool info)' \
+    replay "$resnet" --allocator=cl-immediate --device=0.99
+fi
+if [ "$opencl" = true ]; then
+  # The loader finds drivers in this folder, and there are none.
+  mkdir vendors
+  OCL_ICD_VENDORS=$house_tmp/vendors/
+  export OCL_ICD_VENDORS
+  accepts info
+  if grep -q '^No OpenCL platform was found' out; then
+    accepts info --json
+    valid_json
+    refuses 1 'clpool replay: there is no OpenCL platform on this machine' \
+      replay "$resnet" --allocator=cl-immediate
+  fi
+  unset OCL_ICD_VENDORS
+fi
+
+# --- replay: a long trace through a pipe, in less memory than it has bytes
+
+rows=2500000
+[ "${clp_sanitized:-no}" = no ] || rows=100000
+long_trace() {
+  awk -v rows=$rows -v header=$header 'BEGIN {
+    print header
+    for (i = 0; i < rows / 2; i++) {
+      printf "1,00:00:00.000000,allocate,0x%x,%d,0\n", 4096 + i, 1000 + i % 5000
+      if (i >= 100)
+        printf "1,00:00:00.000000,free,0x%x,%d,0\n", 4096 + i - 100, 1000 + (i - 100) % 5000
+    }
+  }'
+}
+limited_replay() (
+  # The trace has 40 bytes a row; a sanitizer reserves address space without end.
+  # shellcheck disable=SC3045 # dash and bash have it
+  [ "${clp_sanitized:-no}" != no ] || ulimit -v 65536
+  exec "$clpool" replay - --json
+)
+long_trace | limited_replay >out 2>err || fail "a trace of $rows rows: $(cat err)"
+has allocations $((rows / 2))
+has frees $((rows / 2 - 100))
+
+# --- The progress bar: on a terminal, after half a second, and gone at the end
+
+slow_trace() {
+  echo $header
+  sleep 1
+  echo 1,00:00:00.000000,allocate,0x1,5,0
+}
+slow_trace | "$clpool" replay - >out 2>err || fail "a slow trace: $(cat err)"
+[ ! -s err ] || fail "a progress bar in a file: $(cat err)"
+if script --version 2>/dev/null | grep -q util-linux &&
+  script -qec true no-terminal </dev/null >/dev/null 2>&1; then
+  SHELL=/bin/sh script -qec "(head -n 1 plain.csv; sleep 1; sed -n 2p plain.csv) |
+    '$clpool' replay - >out" terminal </dev/null >/dev/null || fail "no run in a terminal"
+  grep -q 'replay with a pool: 1 operations' terminal || fail "no progress: $(cat terminal)"
+  [ "$(tail -c 100 terminal | grep -c "$(printf '\r\033\\[K')")" -gt 0 ] ||
+    fail "the progress bar stays: $(cat terminal)"
+fi
+
+echo "$checks runs, and those from pipes"

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a fuzz target without a fuzzer: on each file of its corpus, and on changes to it that are
+ * the same in every run. */
+#include "fuzz.h"
+#include "support/chance.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <string.h>
+
+enum { INPUT_MAX = 65536, CHANGES = 200 };
+
+/* Reads the file at `path`; how many bytes it has. */
+static size_t read_seed(const char *path, uint8_t *input)
+{
+  FILE *file = fopen(path, "rb");
+  fuzz_require(file != NULL);
+  size_t length = fread(input, 1, INPUT_MAX, file);
+  fclose(file);
+  return length;
+}
+
+/* Overwrites, cuts, or repeats a part; returns the new length. */
+static size_t change(uint8_t *input, size_t length, clpt_chance *chance)
+{
+  if (length == 0)
+    return 0;
+  size_t place = (size_t)clpt_chance_below(chance, length);
+  size_t part = 1 + (size_t)clpt_chance_below(chance, length - place);
+  switch (clpt_chance_below(chance, 4)) {
+  case 0:
+    input[place] = (uint8_t)clpt_chance_next(chance);
+    return length;
+  case 1:
+    input[place] ^= (uint8_t)(1u << clpt_chance_below(chance, 8));
+    return length;
+  case 2:
+    memmove(input + place, input + place + part, length - place - part);
+    return length - part;
+  default:
+    if (length + part > INPUT_MAX)
+      return length;
+    memmove(input + place + part, input + place, length - place);
+    return length + part;
+  }
+}
+
+/* The seed as it is, and then further and further from it, back to it every ten changes. */
+static void try_seed(const uint8_t *seed, size_t seed_length, clpt_chance *chance)
+{
+  static uint8_t input[INPUT_MAX];
+  size_t length = 0;
+  for (unsigned i = 0; i <= CHANGES; i++) {
+    if (i % 10 == 0) {
+      memcpy(input, seed, seed_length);
+      length = seed_length;
+    }
+    (void)LLVMFuzzerTestOneInput(input, length);
+    length = change(input, length, chance);
+  }
+}
+
+int main(void)
+{
+  static uint8_t seed[INPUT_MAX];
+  const char *source = getenv("top_srcdir");
+  char folder[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+  clpt_chance chance = clpt_chance_seed(1);
+  unsigned seeds = 0;
+
+  snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/" FUZZ_CORPUS, source ? source : ".");
+  DIR *files = opendir(folder);
+  fuzz_require(files != NULL);
+  for (struct dirent *file; (file = readdir(files)) != NULL;) {
+    if (file->d_name[0] == '.')
+      continue;
+    snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
+    try_seed(seed, read_seed(path, seed), &chance);
+    seeds++;
+  }
+  closedir(files);
+  fuzz_require(seeds > 0);
+  printf("%u seeds, and %u changes of each\n", seeds, (unsigned)CHANGES);
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* A device for tests: records its calls and fails on purpose. */
+#include "failing_allocator.h"
+
+#include "suite.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Made-up addresses start here, and no two blocks of one device share one. */
+static const clp_memory first_memory = 0x10000;
+
+static void append_locked(clpt_device *device, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void append_locked(clpt_device *device, const char *format, ...)
+{
+  size_t room = sizeof(device->trace) - device->trace_length;
+  va_list arguments;
+  int length;
+
+  va_start(arguments, format);
+  length = vsnprintf(device->trace + device->trace_length, room, format, arguments);
+  va_end(arguments);
+  if (length > 0 && (size_t)length < room)
+    device->trace_length += (size_t)length;
+  else
+    device->trace[device->trace_length] = '\0'; /* full: what came first matters */
+}
+
+static void note_locked(clpt_device *device, clpt_call call, size_t bytes, clp_status status)
+{
+  append_locked(device, "%s%c", device->trace_length > 0 ? " " : "", (int)call);
+  if (call == CLPT_ALLOCATE || call == CLPT_FREE || call == CLPT_CALLBACK)
+    append_locked(device, "%zu", bytes);
+  if (status != CLP_SUCCESS)
+    append_locked(device, "!");
+}
+
+void clpt_device_note(clpt_device *device, clpt_call call, size_t bytes)
+{
+  pthread_mutex_lock(&device->lock);
+  note_locked(device, call, bytes, CLP_SUCCESS);
+  pthread_mutex_unlock(&device->lock);
+}
+
+void clpt_device_clear_trace(clpt_device *device)
+{
+  pthread_mutex_lock(&device->lock);
+  device->trace_length = 0;
+  device->trace[0] = '\0';
+  pthread_mutex_unlock(&device->lock);
+}
+
+/* Whether this call is one of those that fail. */
+static clp_status fault_locked(clpt_fault *fault)
+{
+  if (fault->after > 0) {
+    fault->after--;
+    return CLP_SUCCESS;
+  }
+  if (fault->count == 0)
+    return CLP_SUCCESS;
+  fault->count--;
+  return fault->status;
+}
+
+static clp_status fail_with(const clpt_fault *fault, clp_status status)
+{
+  if (fault->message == NULL || status == CLP_SUCCESS)
+    return status;
+  return clp_set_last_error(status, fault->native_code, fault->message);
+}
+
+static void begin(clpt_device *device, clpt_call call, size_t bytes)
+{
+  if (device->on_call != NULL)
+    device->on_call(device, call, bytes);
+  pthread_mutex_lock(&device->lock);
+  if (device->destroyed > 0)
+    device->misuses++;
+}
+
+static bool has_room_locked(const clpt_device *device, size_t bytes)
+{
+  size_t taken = device->live_bytes + device->pending_bytes + device->cached_bytes;
+
+  return device->capacity == 0 || (taken <= device->capacity && bytes <= device->capacity - taken);
+}
+
+static size_t find_locked(const clpt_device *device, clp_memory memory)
+{
+  size_t i = 0;
+
+  while (i < CLPT_MAX_BLOCKS && device->blocks[i].memory != memory)
+    i++;
+  return i;
+}
+
+static clp_status take_locked(clpt_device *device, size_t bytes, clp_memory *out)
+{
+  size_t slot = find_locked(device, 0);
+
+  if (slot == CLPT_MAX_BLOCKS || !has_room_locked(device, bytes))
+    return CLP_OUT_OF_DEVICE_MEMORY;
+  device->last_memory++;
+  device->blocks[slot].memory = device->last_memory;
+  device->blocks[slot].bytes = bytes;
+  device->live_blocks++;
+  device->live_bytes += bytes;
+  *out = device->last_memory;
+  return CLP_SUCCESS;
+}
+
+static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  clpt_device *device = self;
+  clp_status status;
+
+  begin(device, CLPT_ALLOCATE, bytes);
+  if (bytes == 0)
+    device->misuses++;
+  status = fault_locked(&device->allocate_fault);
+  if (status == CLP_SUCCESS)
+    status = take_locked(device, bytes, out);
+  note_locked(device, CLPT_ALLOCATE, bytes, status);
+  pthread_mutex_unlock(&device->lock);
+  return fail_with(&device->allocate_fault, status);
+}
+
+static void give_locked(clpt_device *device, clp_memory memory, size_t bytes)
+{
+  size_t slot = find_locked(device, memory);
+
+  if (memory == 0 || slot == CLPT_MAX_BLOCKS || device->blocks[slot].bytes != bytes) {
+    device->misuses++;
+    return;
+  }
+  device->blocks[slot].memory = 0;
+  device->live_blocks--;
+  device->live_bytes -= bytes;
+  if (device->frees_are_pending)
+    device->pending_bytes += bytes;
+}
+
+static clp_status device_free(void *self, clp_memory memory, size_t bytes)
+{
+  clpt_device *device = self;
+  clp_status status;
+
+  begin(device, CLPT_FREE, bytes);
+  status = fault_locked(&device->free_fault);
+  if (status == CLP_SUCCESS)
+    give_locked(device, memory, bytes);
+  note_locked(device, CLPT_FREE, bytes, status);
+  pthread_mutex_unlock(&device->lock);
+  return fail_with(&device->free_fault, status);
+}
+
+static clp_status device_drain(void *self)
+{
+  clpt_device *device = self;
+  clp_status status;
+
+  begin(device, CLPT_DRAIN, 0);
+  status = fault_locked(&device->drain_fault);
+  if (status == CLP_SUCCESS)
+    device->pending_bytes = 0;
+  note_locked(device, CLPT_DRAIN, 0, status);
+  pthread_mutex_unlock(&device->lock);
+  return fail_with(&device->drain_fault, status);
+}
+
+static clp_status device_return_cached(void *self)
+{
+  clpt_device *device = self;
+  clp_status status;
+
+  begin(device, CLPT_RETURN_CACHED, 0);
+  status = fault_locked(&device->return_cached_fault);
+  if (status == CLP_SUCCESS)
+    device->cached_bytes = 0;
+  note_locked(device, CLPT_RETURN_CACHED, 0, status);
+  pthread_mutex_unlock(&device->lock);
+  return fail_with(&device->return_cached_fault, status);
+}
+
+static void device_destroy(void *self)
+{
+  clpt_device *device = self;
+
+  begin(device, CLPT_DESTROY, 0);
+  note_locked(device, CLPT_DESTROY, 0, CLP_SUCCESS);
+  device->destroyed++;
+  pthread_mutex_unlock(&device->lock);
+}
+
+void clpt_device_init(clpt_device *device)
+{
+  memset(device, 0, sizeof(*device));
+  device->ops = (clp_allocator_ops){.struct_size = sizeof(clp_allocator_ops),
+                                    .name = "test-device",
+                                    .allocate = device_allocate,
+                                    .free = device_free,
+                                    .destroy = device_destroy,
+                                    .drain = device_drain,
+                                    .return_cached = device_return_cached};
+  device->last_memory = first_memory;
+  pthread_mutex_init(&device->lock, NULL);
+}
+
+clp_allocator *clpt_device_allocator(clpt_device *device)
+{
+  clp_allocator *allocator = NULL;
+
+  clpt_ok(clp_allocator_create(&device->ops, device, &allocator));
+  ck_assert_ptr_nonnull(allocator);
+  return allocator;
+}
+
+void clpt_device_assert_ended(clpt_device *device)
+{
+  ck_assert_uint_eq(device->destroyed, 1);
+  ck_assert_uint_eq(device->live_blocks, 0);
+  ck_assert_uint_eq(device->live_bytes, 0);
+  ck_assert_uint_eq(device->misuses, 0);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Host memory that fails on purpose: what the linker puts in place of libc's functions. */
+#include "failmalloc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static _Thread_local struct {
+  bool armed;
+  bool failed;
+  clpt_host_failure failure;
+  unsigned long nth;
+  unsigned long calls;
+  long live;
+} host;
+
+void clpt_host_start(clpt_host_failure failure, unsigned long nth)
+{
+  host.failure = failure;
+  host.nth = nth;
+  host.calls = 0;
+  host.failed = false;
+  host.armed = true;
+}
+
+unsigned long clpt_host_stop(void)
+{
+  host.armed = false;
+  return host.calls;
+}
+
+long clpt_host_live(void)
+{
+  return host.live;
+}
+
+bool clpt_host_failed(void)
+{
+  return host.failed;
+}
+
+/* Counts a block, if it is one. */
+static void *kept(void *block)
+{
+  host.live += host.armed && block != NULL;
+  return block;
+}
+
+/* Counts a call; whether it fails. */
+static bool fails(void)
+{
+  unsigned long call;
+  bool failing;
+
+  if (!host.armed)
+    return false;
+  call = host.calls++;
+  failing = (host.failure == CLPT_HOST_FAILS_ONCE && call == host.nth) ||
+            (host.failure == CLPT_HOST_STAYS_OUT && call >= host.nth);
+  if (failing) {
+    host.failed = true;
+    errno = ENOMEM;
+  }
+  return failing;
+}
+
+/* The linker's names: a call to malloc becomes __wrap_malloc, __real_malloc is libc's. */
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+void *__real_reallocarray(void *block, size_t count, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void __real_free(void *block);
+int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t length);
+int __real_vasprintf(char **out, const char *format, va_list arguments);
+
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void *__wrap_reallocarray(void *block, size_t count, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void __wrap_free(void *block);
+int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t length);
+int __wrap_vasprintf(char **out, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+void *__wrap_malloc(size_t bytes)
+{
+  return fails() ? NULL : kept(__real_malloc(bytes));
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+  return fails() ? NULL : kept(__real_calloc(count, bytes));
+}
+
+void *__wrap_realloc(void *block, size_t bytes)
+{
+  bool failing = fails();
+  void *moved = failing ? NULL : __real_realloc(block, bytes);
+
+  return block == NULL ? kept(moved) : moved;
+}
+
+void *__wrap_reallocarray(void *block, size_t count, size_t bytes)
+{
+  bool failing = fails();
+  void *moved = failing ? NULL : __real_reallocarray(block, count, bytes);
+
+  return block == NULL ? kept(moved) : moved;
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+  return fails() ? NULL : kept(__real_aligned_alloc(alignment, bytes));
+}
+
+int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+  int code = fails() ? ENOMEM : __real_posix_memalign(out, alignment, bytes);
+
+  (void)kept(code == 0 ? *out : NULL);
+  return code;
+}
+
+char *__wrap_strdup(const char *text)
+{
+  return fails() ? NULL : kept(__real_strdup(text));
+}
+
+char *__wrap_strndup(const char *text, size_t length)
+{
+  return fails() ? NULL : kept(__real_strndup(text, length));
+}
+
+int __wrap_vasprintf(char **out, const char *format, va_list arguments)
+{
+  int length = fails() ? -1 : __real_vasprintf(out, format, arguments);
+
+  (void)kept(length >= 0 ? *out : NULL);
+  return length;
+}
+
+void __wrap_free(void *block)
+{
+  host.live -= host.armed && block != NULL;
+  __real_free(block);
+}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+# Reads names of C files, paths from the top of the tree, and checks what each includes. A file
+# belongs to a layer, by its folder; each layer may include the layers listed here and no others.
+
+BEGIN {
+  may["api"] = "libc api"
+  may["api-opencl"] = "libc api CL"
+  may["api-cuda"] = "libc api"
+  may["core"] = "libc api core"
+  may["arena"] = "libc api core arena"
+  may["hooks"] = "libc api core hooks libdw"
+  may["trace"] = "libc api core trace zlib"
+  may["opencl"] = "libc api core opencl api-opencl CL"
+  may["cuda"] = "libc api core cuda api-cuda"
+  may["tools"] = "libc api tools trace api-opencl api-cuda CL"
+  may["examples"] = "libc api examples api-opencl api-cuda CL"
+  may["bench"] = "libc api bench api-opencl api-cuda CL"
+  libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt inttypes libgen " \
+    "limits link locale malloc math poll pthread sched search semaphore setjmp signal " \
+    "spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn " \
+    "string strings sys/file sys/ioctl sys/mman sys/resource sys/socket sys/stat " \
+    "sys/syscall sys/sysinfo sys/time sys/types sys/uio sys/un sys/utsname sys/wait " \
+    "termios threads time unistd wchar"
+  words = split(libc, word, " ")
+  for (i = 1; i <= words; i++)
+    is_libc[word[i] ".h"] = 1
+}
+
+{ files[++count] = $0; exists[$0] = 1 }
+
+END {
+  for (i = 1; i <= count; i++)
+    check_file(files[i])
+  if (includes == 0) {
+    print "no include was found"
+    exit 1
+  }
+  printf "%d includes of %d files, %d against the rules\n", includes, count, broken
+  exit broken > 0
+}
+
+function check_file(file,   line, number, name, from, to) {
+  from = layer_of(file)
+  while ((getline line < file) > 0) {
+    number++
+    if (line !~ /^[ \t]*#[ \t]*include[ \t]*[<"]/)
+      continue
+    includes++
+    name = line
+    gsub(/^[^<"]*[<"]|[>"].*$/, "", name)
+    to = target_layer(file, name, line ~ /"/)
+    if (index(" " may[from] " ", " " to " ") == 0) {
+      printf "%s:%d: %s must not include %s (%s)\n", file, number, from, name, to
+      broken++
+    }
+  }
+  close(file)
+}
+
+# What an include leads to: a layer of this tree, a library, or why it is neither.
+function target_layer(file, name, quoted,   path) {
+  if (name ~ /^clpool\//)
+    return layer_of("include/" name)
+  if (quoted) {
+    path = normal(folder(file) name)
+    if (path in exists)
+      return layer_of(path)
+    if (("lib/" name) in exists)
+      return layer_of("lib/" name)
+    return "no such file"
+  }
+  if (name in is_libc)
+    return "libc"
+  if (name ~ /^CL\//)
+    return "CL"
+  if (name == "zlib.h")
+    return "zlib"
+  if (name ~ /^elfutils\//)
+    return "libdw"
+  return "a library that no layer uses"
+}
+
+function layer_of(path,   part) {
+  if (path == "include/clpool/opencl.h")
+    return "api-opencl"
+  if (path == "include/clpool/cuda.h")
+    return "api-cuda"
+  if (path ~ /^include\/clpool\//)
+    return "api"
+  split(path, part, "/")
+  return part[1] == "lib" ? part[2] : part[1]
+}
+
+function folder(path) {
+  sub(/[^\/]*$/, "", path)
+  return path
+}
+
+function normal(path) {
+  while (sub(/[^\/]+\/\.\.\//, "", path))
+    ;
+  gsub(/(^|\/)\.\//, "/", path)
+  return path
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* A device for the tests on OpenCL. */
+#include "opencl_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_PLATFORMS = 16 };
+
+/* Devices of the first platform that has any. Returns how many, at most `most`. */
+static cl_uint find_devices(cl_uint most, cl_device_id *devices)
+{
+  cl_platform_id platforms[MOST_PLATFORMS];
+  cl_uint platform_count = 0;
+  cl_uint count = 0;
+  clGetPlatformIDs(MOST_PLATFORMS, platforms, &platform_count);
+  if (platform_count > MOST_PLATFORMS)
+    platform_count = MOST_PLATFORMS;
+  for (cl_uint i = 0; i < platform_count && count == 0; i++)
+    if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, most, devices, &count))
+      count = 0;
+  return count < most ? count : most;
+}
+
+void clpt_cl_open(clpt_cl *cl, cl_uint most_devices)
+{
+  cl_int code;
+  ck_assert_uint_le(most_devices, CLPT_MOST_DEVICES);
+  cl->device_count = find_devices(most_devices, cl->devices);
+  ck_assert_uint_gt(cl->device_count, 0);
+  cl->context = clCreateContext(NULL, cl->device_count, cl->devices, NULL, NULL, &code);
+  clpt_cl_ok(code);
+  cl->queue = clpt_cl_queue(cl, 0);
+}
+
+void clpt_cl_close(clpt_cl *cl)
+{
+  clpt_cl_ok(clFinish(cl->queue));
+  clpt_cl_ok(clReleaseCommandQueue(cl->queue));
+  clpt_cl_ok(clReleaseContext(cl->context));
+}
+
+cl_command_queue clpt_cl_queue(const clpt_cl *cl, cl_command_queue_properties properties)
+{
+  cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+  cl_int code;
+  cl_command_queue queue =
+      clCreateCommandQueueWithProperties(cl->context, cl->devices[0], list, &code);
+  clpt_cl_ok(code);
+  return queue;
+}
+
+cl_ulong clpt_cl_device_ulong(cl_device_id device, cl_device_info what)
+{
+  cl_ulong value;
+  clpt_cl_ok(clGetDeviceInfo(device, what, sizeof(value), &value, NULL));
+  return value;
+}
+
+cl_kernel clpt_cl_words_kernel(const clpt_cl *cl)
+{
+  const char *source = "kernel void write_words(global uint *words, uint first)"
+                       "{ uint i = get_global_id(0); words[i] = first + i; }";
+  cl_int code;
+  cl_program program = clCreateProgramWithSource(cl->context, 1, &source, NULL, &code);
+  clpt_cl_ok(code);
+  clpt_cl_ok(clBuildProgram(program, 0, NULL, "", NULL, NULL));
+  cl_kernel kernel = clCreateKernel(program, "write_words", &code);
+  clpt_cl_ok(code);
+  clpt_cl_ok(clReleaseProgram(program));
+  return kernel;
+}
+
+void clpt_cl_write_words(cl_command_queue queue, cl_kernel kernel, cl_mem mem, cl_uint first,
+                         size_t words)
+{
+  clpt_cl_ok(clSetKernelArg(kernel, 0, sizeof(mem), &mem));
+  clpt_cl_ok(clSetKernelArg(kernel, 1, sizeof(first), &first));
+  clpt_cl_ok(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &words, NULL, 0, NULL, NULL));
+}
+
+void clpt_cl_assert_words(cl_command_queue queue, cl_mem mem, cl_uint first, size_t words)
+{
+  cl_uint *found = malloc(words * sizeof(*found));
+  ck_assert_ptr_nonnull(found);
+  clpt_cl_ok(
+      clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, words * sizeof(*found), found, 0, NULL, NULL));
+  for (size_t i = 0; i < words; i++)
+    ck_assert_uint_eq(found[i], first + (cl_uint)i);
+  free(found);
+}
+
+int clpt_cl_run(Suite *suite)
+{
+  cl_device_id device;
+  if (find_devices(1, &device) == 0) {
+    fputs("skipped: there is no OpenCL device\n", stderr);
+    srunner_free(srunner_create(suite));
+    return CLPT_SKIPPED;
+  }
+  setenv("CK_FORK", "no", 1);
+  return clpt_run(suite);
+}

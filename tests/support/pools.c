@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools and buffers for tests. */
+#include "pools.h"
+
+#include "suite.h"
+
+enum { MOST_HELD = 64 };
+
+clp_pool *clpt_pool(clp_allocator *allocator)
+{
+  clp_pool *pool = NULL;
+
+  clpt_ok(clp_pool_create(allocator, NULL, &pool));
+  ck_assert_ptr_nonnull(pool);
+  return pool;
+}
+
+void clpt_rig_start(clpt_rig *rig)
+{
+  clpt_device_init(&rig->device);
+  clpt_rig_start_with(rig, NULL);
+}
+
+void clpt_rig_start_with(clpt_rig *rig, const clp_pool_options *options)
+{
+  rig->allocator = clpt_device_allocator(&rig->device);
+  rig->pool = NULL;
+  clpt_ok(clp_pool_create(rig->allocator, options, &rig->pool));
+  ck_assert_ptr_nonnull(rig->pool);
+}
+
+void clpt_rig_start_on(clpt_rig *rig, size_t device_bytes)
+{
+  clpt_device_init(&rig->device);
+  rig->device.ops.device_bytes = device_bytes;
+  clpt_rig_start_with(rig, NULL);
+}
+
+void clpt_rig_end(clpt_rig *rig)
+{
+  clp_pool_release(rig->pool);
+  clp_allocator_release(rig->allocator);
+  clpt_device_assert_ended(&rig->device);
+}
+
+clp_buffer *clpt_allocate(clp_pool *pool, size_t bytes)
+{
+  clp_buffer *buffer = NULL;
+
+  clpt_ok(clp_pool_allocate(pool, bytes, &buffer));
+  ck_assert_ptr_nonnull(buffer);
+  ck_assert_uint_eq(clp_buffer_size(buffer), bytes);
+  ck_assert_uint_ge(clp_buffer_capacity(buffer), bytes);
+  ck_assert_ptr_eq(clp_buffer_pool(buffer), pool);
+  if (bytes > 0)
+    ck_assert_uint_ne(clp_buffer_memory(buffer), 0);
+  return buffer;
+}
+
+void clpt_hold(clp_pool *pool, size_t bytes, size_t blocks)
+{
+  clp_buffer *buffers[MOST_HELD];
+
+  ck_assert_uint_le(blocks, MOST_HELD);
+  for (size_t i = 0; i < blocks; i++)
+    buffers[i] = clpt_allocate(pool, bytes);
+  for (size_t i = 0; i < blocks; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+}
+
+const char *clpt_disagreement(const clp_pool_stats *stats)
+{
+  if (stats->held_bytes > stats->managed_bytes)
+    return "more held than managed bytes";
+  if (stats->active_bytes > stats->managed_bytes - stats->held_bytes)
+    return "more active bytes than managed ones that are not held";
+  if (stats->peak_managed_bytes < stats->managed_bytes)
+    return "managed bytes above their peak";
+  if (stats->peak_active_bytes < stats->active_bytes)
+    return "active bytes above their peak";
+  if (stats->allocations != stats->hits + stats->misses)
+    return "allocations that are neither hits nor misses";
+  if (stats->device_allocations < stats->device_frees)
+    return "more frees than allocations";
+  if (stats->active_blocks + stats->held_blocks >
+      stats->device_allocations - stats->device_frees + stats->hits)
+    return "more blocks than there can be"; /* a buffer of zero bytes is a hit without a block */
+  return NULL;
+}
+
+clp_pool_stats clpt_stats(const clp_pool *pool)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  const char *disagreement;
+
+  clpt_ok(clp_pool_get_stats(pool, &stats));
+  disagreement = clpt_disagreement(&stats);
+  ck_assert_msg(disagreement == NULL, "%s", disagreement);
+  return stats;
+}
+
+void clpt_assert_same_figures(const clp_pool_stats *before, const clp_pool_stats *after)
+{
+  ck_assert_uint_eq(before->held_blocks, after->held_blocks);
+  ck_assert_uint_eq(before->active_blocks, after->active_blocks);
+  ck_assert_uint_eq(before->managed_bytes, after->managed_bytes);
+  ck_assert_uint_eq(before->active_bytes, after->active_bytes);
+  ck_assert_uint_eq(before->held_bytes, after->held_bytes);
+  ck_assert_uint_eq(before->peak_active_bytes, after->peak_active_bytes);
+  ck_assert_uint_eq(before->allocations, after->allocations);
+  ck_assert_uint_eq(before->hits, after->hits);
+  ck_assert_uint_eq(before->misses, after->misses);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools and buffers for tests: calls that must succeed, and figures that must be right. */
+#ifndef CLPT_POOLS_H
+#define CLPT_POOLS_H
+
+#include "failing_allocator.h"
+
+#include <clpool/bin.h>
+#include <clpool/buffer.h>
+#include <clpool/pool.h>
+
+/** A pool with the default options on a device of its own. */
+typedef struct clpt_rig {
+  clpt_device device;
+  clp_allocator *allocator;
+  clp_pool *pool;
+} clpt_rig;
+
+void clpt_rig_start(clpt_rig *rig);
+
+/** As above, with options (NULL: the defaults), on `rig->device` as the test has set it up. */
+void clpt_rig_start_with(clpt_rig *rig, const clp_pool_options *options);
+
+/** A default pool on a device that says it has so many bytes of memory. */
+void clpt_rig_start_on(clpt_rig *rig, size_t device_bytes);
+
+/** Releases pool and allocator; asserts that nothing is left of them. */
+void clpt_rig_end(clpt_rig *rig);
+
+/** A pool with the default options. */
+clp_pool *clpt_pool(clp_allocator *allocator);
+
+/** A buffer, with the memory, sizes and pool that it must have. */
+clp_buffer *clpt_allocate(clp_pool *pool, size_t bytes);
+
+/** Takes `blocks` buffers of `bytes` and releases them, so that so many are held. */
+void clpt_hold(clp_pool *pool, size_t bytes, size_t blocks);
+
+/** What does not hold among figures that were taken at one moment; NULL: they agree. For threads,
+ * where Check's assertions must not be. */
+const char *clpt_disagreement(const clp_pool_stats *stats);
+
+/** The pool's statistics, which agree with each other. */
+clp_pool_stats clpt_stats(const clp_pool *pool);
+
+/** Asserts that nothing but the counts of what was tried differs: blocks, bytes, hits, misses. */
+void clpt_assert_same_figures(const clp_pool_stats *before, const clp_pool_stats *after);
+
+#endif

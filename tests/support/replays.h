@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Replays of traces in short form, for tests. */
+#ifndef CLPT_REPLAYS_H
+#define CLPT_REPLAYS_H
+
+#include "failing_allocator.h"
+#include "trace/replay.h"
+
+#include <stddef.h>
+
+/** A simulated device. The caller's reference. */
+clp_allocator *clpt_simulated(size_t capacity);
+
+/** The options' defaults, with a pool or bare. */
+clpi_replay_options clpt_pooled(void);
+clpi_replay_options clpt_bare(void);
+
+/** Replay rows in the short form of clpt_short_trace, on a new simulated device, and on a test's
+ * own, to which all must have come back then. */
+clp_status clpt_replay_rows(const char *rows, size_t capacity, clpi_replay_options options,
+                            clpi_replay_result *result);
+clp_status clpt_replay_on(clpt_device *device, const char *rows, clpi_replay_options options,
+                          clpi_replay_result *result);
+
+/** A table's tests: one run of `test` for each of its elements. */
+#define clpt_add_table(tests, test, table)                                                         \
+  tcase_add_loop_test((tests), (test), 0, (int)(sizeof(table) / sizeof((table)[0])))
+
+#endif

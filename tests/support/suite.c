@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Running one Check suite as a program. */
+#include "suite.h"
+
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
+#endif
+#ifndef RUNNING_ON_VALGRIND
+#define RUNNING_ON_VALGRIND 0
+#endif
+
+/* gcc says so by macros, clang by features. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
+#if SANITIZED
+/* What a sanitizer starts with: host memory that is not there shall be NULL, as without it. */
+#define DEFAULT_OPTIONS "allocator_may_return_null=1"
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+  return DEFAULT_OPTIONS;
+}
+
+const char *__tsan_default_options(void)
+{
+  return DEFAULT_OPTIONS;
+}
+#endif
+
+enum { HANG_SECONDS = 300, SANITIZER_FACTOR = 8, VALGRIND_FACTOR = 50 };
+
+TCase *clpt_case(Suite *suite, const char *name)
+{
+  TCase *tests = tcase_create(name);
+  tcase_set_timeout(tests, HANG_SECONDS);
+  suite_add_tcase(suite, tests);
+  return tests;
+}
+
+int clpt_run(Suite *suite)
+{
+  SRunner *runner = srunner_create(suite);
+  int failed;
+
+  srunner_run_all(runner, CK_ENV);
+  failed = srunner_ntests_failed(runner);
+  if (srunner_ntests_run(runner) == 0)
+    failed = 1; /* a program that tests nothing is no success */
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+unsigned clpt_iterations(unsigned wanted)
+{
+  unsigned factor = 1;
+
+  if (SANITIZED)
+    factor = SANITIZER_FACTOR;
+  if (RUNNING_ON_VALGRIND)
+    factor = VALGRIND_FACTOR;
+  return wanted / factor > 0 ? wanted / factor : 1;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What every Check program of clpool shares: running its suite, and assertions on a clp_status. */
+#ifndef CLPT_SUITE_H
+#define CLPT_SUITE_H
+
+#include <check.h>
+#include <clpool/status.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Adds an empty test case to `suite`, with a time limit that only a hang can exceed. */
+TCase *clpt_case(Suite *suite, const char *name);
+
+/** Runs the suite, prints Check's totals and frees it. Returns what main() shall return. */
+int clpt_run(Suite *suite);
+
+/** How many of `wanted` iterations a test shall do here: fewer under sanitizers and valgrind. */
+unsigned clpt_iterations(unsigned wanted);
+
+/** The call succeeds; else its status and message are shown. */
+#define clpt_ok(call)                                                                              \
+  do {                                                                                             \
+    clp_status clpt_got_ = (call);                                                                 \
+    ck_assert_msg(clpt_got_ == CLP_SUCCESS, "%s gave %s: %s", #call, clp_status_name(clpt_got_),   \
+                  clp_last_error()->message);                                                      \
+  } while (0)
+
+/** The call fails with the status `expected`, and the thread's last error says the same, with a
+ * message. */
+#define clpt_fails(expected, call)                                                                 \
+  do {                                                                                             \
+    clp_status clpt_got_;                                                                          \
+    (void)clp_set_last_error(CLP_SUCCESS, 0, "");                                                  \
+    clpt_got_ = (call);                                                                            \
+    ck_assert_msg(clpt_got_ == (expected), "%s gave %s, not %s: %s", #call,                        \
+                  clp_status_name(clpt_got_), clp_status_name(expected),                           \
+                  clp_last_error()->message);                                                      \
+    ck_assert_msg(clp_last_error()->status == (expected), "%s set the last error %s", #call,       \
+                  clp_status_name(clp_last_error()->status));                                      \
+    ck_assert_str_ne(clp_last_error()->message, "");                                               \
+  } while (0)
+
+/** The thread's last message contains `part`. */
+#define clpt_message_has(part)                                                                     \
+  ck_assert_msg(strstr(clp_last_error()->message, (part)) != NULL, "\"%s\" lacks \"%s\"",          \
+                clp_last_error()->message, (part))
+
+#endif

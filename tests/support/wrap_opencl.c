@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenCL that is watched: what the linker puts in place of the loader's functions. */
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueBarrier */
+#include "wrap_opencl.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PRETENCES = 8 };
+
+typedef struct planned_failure {
+  cl_int code; /* 0: none is planned */
+  unsigned long calls_before;
+  bool stays;
+} planned_failure;
+
+typedef struct pretence {
+  cl_device_id device; /* NULL: all */
+  cl_device_info what;
+  const void *value;
+  size_t bytes;
+} pretence;
+
+static struct {
+  pthread_mutex_t lock; /* guards all below */
+  unsigned long calls[CLPT_CL_CALL_COUNT];
+  planned_failure failures[CLPT_CL_CALL_COUNT];
+  planned_failure any_failure;
+  bool failed;
+  cl_mem_flags last_mem_flags;
+  pretence pretences[MOST_PRETENCES];
+  size_t pretence_count;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Guarded by watch.lock too, but not reset. */
+static long live_contexts, live_queues, live_mems;
+
+static void lock(void)
+{
+  pthread_mutex_lock(&watch.lock);
+}
+
+static void unlock(void)
+{
+  pthread_mutex_unlock(&watch.lock);
+}
+
+void clpt_cl_reset(void)
+{
+  lock();
+  memset(watch.calls, 0, sizeof(watch.calls));
+  memset(watch.failures, 0, sizeof(watch.failures));
+  watch.any_failure = (planned_failure){0};
+  watch.failed = false;
+  watch.pretence_count = 0;
+  unlock();
+}
+
+unsigned long clpt_cl_calls(clpt_cl_call call)
+{
+  lock();
+  unsigned long calls = watch.calls[call];
+  unlock();
+  return calls;
+}
+
+void clpt_cl_fail(clpt_cl_call call, unsigned long nth, cl_int code)
+{
+  lock();
+  watch.failures[call] = (planned_failure){.code = code, .calls_before = nth};
+  unlock();
+}
+
+void clpt_cl_fail_all(clpt_cl_call call, cl_int code)
+{
+  lock();
+  watch.failures[call] = (planned_failure){.code = code, .stays = true};
+  unlock();
+}
+
+void clpt_cl_fail_any(unsigned long nth, cl_int code)
+{
+  lock();
+  watch.any_failure = (planned_failure){.code = code, .calls_before = nth};
+  unlock();
+}
+
+bool clpt_cl_failed(void)
+{
+  lock();
+  bool failed = watch.failed;
+  unlock();
+  return failed;
+}
+
+void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes)
+{
+  lock();
+  if (watch.pretence_count == MOST_PRETENCES)
+    abort(); /* a test that wants more raises MOST_PRETENCES */
+  watch.pretences[watch.pretence_count++] = (pretence){device, what, value, bytes};
+  unlock();
+}
+
+cl_mem_flags clpt_cl_last_mem_flags(void)
+{
+  lock();
+  cl_mem_flags flags = watch.last_mem_flags;
+  unlock();
+  return flags;
+}
+
+static long read_live(const long *live)
+{
+  lock();
+  long count = *live;
+  unlock();
+  return count;
+}
+
+long clpt_cl_live_contexts(void)
+{
+  return read_live(&live_contexts);
+}
+
+long clpt_cl_live_queues(void)
+{
+  return read_live(&live_queues);
+}
+
+long clpt_cl_live_mems(void)
+{
+  return read_live(&live_mems);
+}
+
+/* The code with which this call is to fail, if it is the one. */
+static cl_int due(planned_failure *failure)
+{
+  if (!failure->code || failure->calls_before-- > 0)
+    return CL_SUCCESS;
+  cl_int code = failure->code;
+  failure->calls_before = 0;
+  if (!failure->stays)
+    failure->code = 0;
+  watch.failed = true;
+  return code;
+}
+
+/* Counts a call. The code with which it shall fail, or CL_SUCCESS to go on. */
+static cl_int enter(clpt_cl_call call)
+{
+  lock();
+  watch.calls[call]++;
+  cl_int code = due(&watch.failures[call]);
+  if (!code && call < CLPT_CL_TAKING_COUNT)
+    code = due(&watch.any_failure);
+  unlock();
+  return code;
+}
+
+static void count(long *live, long change)
+{
+  lock();
+  *live += change;
+  unlock();
+}
+
+/* The linker's names: a call to clFinish becomes __wrap_clFinish, __real_clFinish is the loader's.
+ */
+
+#define WRAP(name, parameters, arguments)                                                          \
+  cl_int __real_##name parameters;                                                                 \
+  cl_int __wrap_##name parameters;                                                                 \
+  cl_int __wrap_##name parameters                                                                  \
+  {                                                                                                \
+    cl_int code = enter(CLPT_##name);                                                              \
+    return code ? code : __real_##name arguments;                                                  \
+  }
+
+#define WRAP_COUNTED(name, handle_type, live, change)                                              \
+  cl_int __real_##name(handle_type handle);                                                        \
+  cl_int __wrap_##name(handle_type handle);                                                        \
+  cl_int __wrap_##name(handle_type handle)                                                         \
+  {                                                                                                \
+    cl_int code = enter(CLPT_##name);                                                              \
+    code = code ? code : __real_##name(handle);                                                    \
+    count(&(live), code ? 0 : (change));                                                           \
+    return code;                                                                                   \
+  }
+
+#define WRAP_CREATE(type, name, live, parameters, arguments)                                       \
+  type __real_##name parameters;                                                                   \
+  type __wrap_##name parameters;                                                                   \
+  type __wrap_##name parameters                                                                    \
+  {                                                                                                \
+    cl_int failure = enter(CLPT_##name);                                                           \
+    if (failure && code)                                                                           \
+      *code = failure;                                                                             \
+    type created = failure ? NULL : __real_##name arguments;                                       \
+    count(&(live), created != NULL);                                                               \
+    return created;                                                                                \
+  }
+
+typedef void(CL_CALLBACK *context_notice)(const char *, const void *, size_t, void *);
+
+WRAP_CREATE(cl_context, clCreateContext, live_contexts,
+            (const cl_context_properties *properties, cl_uint devices, const cl_device_id *list,
+             context_notice notice, void *user_data, cl_int *code),
+            (properties, devices, list, notice, user_data, code))
+WRAP_CREATE(cl_command_queue, clCreateCommandQueueWithProperties, live_queues,
+            (cl_context context, cl_device_id device, const cl_queue_properties *properties,
+             cl_int *code),
+            (context, device, properties, code))
+WRAP_COUNTED(clRetainContext, cl_context, live_contexts, 1)
+WRAP_COUNTED(clReleaseContext, cl_context, live_contexts, -1)
+WRAP_COUNTED(clRetainCommandQueue, cl_command_queue, live_queues, 1)
+WRAP_COUNTED(clReleaseCommandQueue, cl_command_queue, live_queues, -1)
+WRAP_COUNTED(clReleaseMemObject, cl_mem, live_mems, -1)
+
+WRAP(clGetContextInfo,
+     (cl_context context, cl_context_info what, size_t bytes, void *out, size_t *bytes_out),
+     (context, what, bytes, out, bytes_out))
+WRAP(clGetCommandQueueInfo,
+     (cl_command_queue queue, cl_command_queue_info what, size_t bytes, void *out,
+      size_t *bytes_out),
+     (queue, what, bytes, out, bytes_out))
+WRAP(clEnqueueMigrateMemObjects,
+     (cl_command_queue queue, cl_uint mems, const cl_mem *list, cl_mem_migration_flags flags,
+      cl_uint waits, const cl_event *wait_list, cl_event *event),
+     (queue, mems, list, flags, waits, wait_list, event))
+WRAP(clEnqueueWriteBuffer,
+     (cl_command_queue queue, cl_mem mem, cl_bool blocking, size_t offset, size_t bytes,
+      const void *source, cl_uint waits, const cl_event *wait_list, cl_event *event),
+     (queue, mem, blocking, offset, bytes, source, waits, wait_list, event))
+WRAP(clEnqueueBarrierWithWaitList,
+     (cl_command_queue queue, cl_uint waits, const cl_event *wait_list, cl_event *event),
+     (queue, waits, wait_list, event))
+WRAP(clEnqueueBarrier, (cl_command_queue queue), (queue))
+WRAP(clFinish, (cl_command_queue queue), (queue))
+
+cl_mem __real_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes, void *host,
+                             cl_int *code);
+cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes, void *host,
+                             cl_int *code);
+cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes, void *host,
+                             cl_int *code)
+{
+  cl_int failure = enter(CLPT_clCreateBuffer);
+  if (failure && code)
+    *code = failure;
+  cl_mem created = failure ? NULL : __real_clCreateBuffer(context, flags, bytes, host, code);
+  lock();
+  watch.last_mem_flags = flags;
+  live_mems += created != NULL;
+  unlock();
+  return created;
+}
+
+/* Answers as clGetDeviceInfo does. */
+static cl_int answer(const pretence *said, size_t bytes, void *out, size_t *bytes_out)
+{
+  if (out && bytes < said->bytes)
+    return CL_INVALID_VALUE;
+  if (out)
+    memcpy(out, said->value, said->bytes);
+  if (bytes_out)
+    *bytes_out = said->bytes;
+  return CL_SUCCESS;
+}
+
+/* Copies what is pretended of a device to `*said`; false: nothing is. */
+static bool find_pretence(cl_device_id device, cl_device_info what, pretence *said)
+{
+  bool found = false;
+  lock();
+  for (size_t i = 0; i < watch.pretence_count && !found; i++) {
+    *said = watch.pretences[i];
+    found = said->what == what && (!said->device || said->device == device);
+  }
+  unlock();
+  return found;
+}
+
+cl_int __real_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t bytes, void *out,
+                              size_t *bytes_out);
+cl_int __wrap_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t bytes, void *out,
+                              size_t *bytes_out);
+cl_int __wrap_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t bytes, void *out,
+                              size_t *bytes_out)
+{
+  cl_int code = enter(CLPT_clGetDeviceInfo);
+  pretence said;
+  if (code)
+    return code;
+  if (find_pretence(device, what, &said))
+    return answer(&said, bytes, out, bytes_out);
+  return __real_clGetDeviceInfo(device, what, bytes, out, bytes_out);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenCL that is watched: the program is linked with -Wl,--wrap for each of the functions below
+ * (clpt_opencl_LDFLAGS in tests.mk), so that calls of the library and of the test are counted, fail
+ * on purpose, and hear what a test pretends of a device. Any thread may call. */
+#ifndef CLPT_WRAP_OPENCL_H
+#define CLPT_WRAP_OPENCL_H
+
+#include <CL/cl.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What takes and asks, and can be made to fail by clpt_cl_fail_any; then what gives back. */
+#define CLPT_CL_TAKING_CALLS(X)                                                                    \
+  X(clCreateContext)                                                                               \
+  X(clCreateCommandQueueWithProperties)                                                            \
+  X(clCreateBuffer)                                                                                \
+  X(clRetainContext)                                                                               \
+  X(clRetainCommandQueue)                                                                          \
+  X(clGetContextInfo)                                                                              \
+  X(clGetCommandQueueInfo)                                                                         \
+  X(clGetDeviceInfo)                                                                               \
+  X(clEnqueueMigrateMemObjects)                                                                    \
+  X(clEnqueueWriteBuffer)                                                                          \
+  X(clEnqueueBarrierWithWaitList)                                                                  \
+  X(clEnqueueBarrier)                                                                              \
+  X(clFinish)
+#define CLPT_CL_RELEASING_CALLS(X)                                                                 \
+  X(clReleaseContext)                                                                              \
+  X(clReleaseCommandQueue)                                                                         \
+  X(clReleaseMemObject)
+
+#define CLPT_CL_ENUMERATOR(name) CLPT_##name,
+typedef enum clpt_cl_call {
+  CLPT_CL_TAKING_CALLS(CLPT_CL_ENUMERATOR) CLPT_CL_TAKING_COUNT,
+  CLPT_CL_LAST_TAKING = CLPT_CL_TAKING_COUNT - 1, /* the next enumerator goes on from here */
+  CLPT_CL_RELEASING_CALLS(CLPT_CL_ENUMERATOR) CLPT_CL_CALL_COUNT
+} clpt_cl_call;
+#undef CLPT_CL_ENUMERATOR
+
+/** Nothing fails, nothing is pretended, no call was counted. What is alive stays counted. */
+void clpt_cl_reset(void);
+
+/** How often a function was called since clpt_cl_reset, failures included. */
+unsigned long clpt_cl_calls(clpt_cl_call call);
+
+/** Call number `nth` from now (0 is the next) of one function fails with `code` and does nothing.
+ */
+void clpt_cl_fail(clpt_cl_call call, unsigned long nth, cl_int code);
+
+/** Every call of one function fails from now on. */
+void clpt_cl_fail_all(clpt_cl_call call, cl_int code);
+
+/** As clpt_cl_fail, counting the calls of all functions that take or ask. */
+void clpt_cl_fail_any(unsigned long nth, cl_int code);
+
+/** Whether a call failed on purpose since clpt_cl_reset. */
+bool clpt_cl_failed(void);
+
+/** clGetDeviceInfo says these `bytes` of `value` for `what`, of one device or, for NULL, of all.
+ * `value` is borrowed until clpt_cl_reset. */
+void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes);
+
+/** The flags of the last clCreateBuffer. */
+cl_mem_flags clpt_cl_last_mem_flags(void);
+
+/** References that were taken, by create or retain, and not given back. */
+long clpt_cl_live_contexts(void);
+long clpt_cl_live_queues(void);
+long clpt_cl_live_mems(void);
+
+#endif

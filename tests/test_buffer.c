@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers: what they say of themselves, and their release. */
+#include "support/pools.h"
+#include "support/suite.h"
+
+START_TEST(a_buffer_tells_its_sizes_memory_and_pool)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+
+  clpt_rig_start(&rig);
+  buffer = clpt_allocate(rig.pool, 100);
+  ck_assert_uint_eq(clp_buffer_size(buffer), 100);
+  ck_assert_uint_eq(clp_buffer_capacity(buffer), 103);
+  ck_assert_uint_eq(clp_buffer_memory(buffer), rig.device.last_memory);
+  ck_assert_ptr_eq(clp_buffer_pool(buffer), rig.pool);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_null_buffer_is_answered)
+{
+  ck_assert_uint_eq(clp_buffer_memory(NULL), 0);
+  ck_assert_uint_eq(clp_buffer_size(NULL), 0);
+  ck_assert_uint_eq(clp_buffer_capacity(NULL), 0);
+  ck_assert_ptr_null(clp_buffer_pool(NULL));
+  clpt_ok(clp_buffer_release(NULL));
+}
+END_TEST
+
+START_TEST(the_size_is_that_of_the_latest_request)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+
+  clpt_rig_start(&rig);
+  for (size_t size = 100; size <= 103; size++) {
+    buffer = clpt_allocate(rig.pool, size);
+    ck_assert_uint_eq(clp_buffer_size(buffer), size);
+    ck_assert_uint_eq(clp_buffer_capacity(buffer), 103);
+    ck_assert_uint_eq(clpt_stats(rig.pool).active_bytes, size);
+    clpt_ok(clp_buffer_release(buffer));
+  }
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_second_release_is_told_and_changes_nothing)
+{
+  size_t size = (size_t)_i * 50; /* 0 among them */
+  clpt_rig rig;
+  clp_buffer *buffer, *other;
+  clp_pool_stats before, after;
+
+  clpt_rig_start(&rig);
+  buffer = clpt_allocate(rig.pool, size);
+  other = clpt_allocate(rig.pool, size);
+  clpt_ok(clp_buffer_release(buffer));
+  before = clpt_stats(rig.pool);
+  for (int i = 0; i < 3; i++) {
+    clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffer));
+    after = clpt_stats(rig.pool);
+    clpt_assert_same_figures(&before, &after);
+  }
+  clpt_ok(clp_buffer_release(other));
+  clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_block_released_twice_is_handed_out_once)
+{
+  clpt_rig rig;
+  clp_buffer *buffer, *first, *second;
+
+  clpt_rig_start(&rig);
+  buffer = clpt_allocate(rig.pool, 100);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffer));
+  first = clpt_allocate(rig.pool, 100);
+  second = clpt_allocate(rig.pool, 100);
+  ck_assert_ptr_ne(first, second);
+  ck_assert_uint_ne(clp_buffer_memory(first), clp_buffer_memory(second));
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(second));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_second_release_is_told_when_the_device_has_the_block_already)
+{
+  clpt_rig rig;
+  clp_buffer *buffer, *keeps_the_pool;
+
+  clpt_rig_start(&rig);
+  keeps_the_pool = clpt_allocate(rig.pool, 10);
+  buffer = clpt_allocate(rig.pool, 100);
+  if (_i == 0)
+    clpt_ok(clp_pool_stop_holding(rig.pool));
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_ok(clp_pool_free_held(rig.pool));
+  ck_assert_uint_eq(rig.device.live_blocks, 1);
+  clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffer));
+  clpt_ok(clp_buffer_release(keeps_the_pool));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_buffer_handed_out_again_can_be_released_again)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+
+  clpt_rig_start(&rig);
+  for (int i = 0; i < 5; i++) {
+    buffer = clpt_allocate(rig.pool, 100);
+    clpt_ok(clp_buffer_release(buffer));
+    clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffer));
+  }
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(zero_bytes_succeed_with_memory_0_and_touch_no_device)
+{
+  clpt_rig rig;
+  clp_buffer *first, *second;
+
+  clpt_rig_start(&rig);
+  first = clpt_allocate(rig.pool, 0);
+  second = clpt_allocate(rig.pool, 0);
+  ck_assert_ptr_ne(first, second);
+  ck_assert_uint_eq(clp_buffer_memory(first), 0);
+  ck_assert_uint_eq(clp_buffer_capacity(first), 0);
+  ck_assert_ptr_eq(clp_buffer_pool(first), rig.pool);
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(second));
+  clpt_device_trace_is(&rig.device, "");
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(zero_bytes_succeed_where_nothing_else_does)
+{
+  clpt_rig rig;
+  clp_buffer *empty, *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  rig.device.capacity = 1;
+  clpt_ok(clp_pool_set_limit(rig.pool, 1));
+  clpt_ok(clp_pool_stop_holding(rig.pool));
+  ck_assert_int_ne(clp_pool_allocate(rig.pool, 10, &buffer), CLP_SUCCESS);
+  empty = clpt_allocate(rig.pool, 0);
+  clpt_ok(clp_buffer_release(empty));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_release_that_the_device_refuses_leaves_the_block_held)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+  clp_pool_stats stats;
+
+  clpt_rig_start(&rig);
+  buffer = clpt_allocate(rig.pool, 100);
+  clpt_ok(clp_pool_stop_holding(rig.pool));
+  rig.device.free_fault = (clpt_fault){
+      .count = 2, .status = CLP_BACKEND_ERROR, .native_code = -36, .message = "the queue is gone"};
+  clpt_fails(CLP_BACKEND_ERROR, clp_buffer_release(buffer));
+  ck_assert_int_eq(clp_last_error()->native_code, -36);
+  clpt_message_has("the queue is gone");
+  stats = clpt_stats(rig.pool);
+  ck_assert_uint_eq(stats.active_blocks, 0);
+  ck_assert_uint_eq(stats.active_bytes, 0);
+  ck_assert_uint_eq(stats.held_blocks, 1);
+  ck_assert_uint_eq(stats.held_bytes, 103);
+  ck_assert_uint_eq(stats.managed_bytes, 103);
+  clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffer)); /* it is released all the same */
+
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_free_held(rig.pool)); /* tried again, refused again */
+  clpt_ok(clp_pool_free_held(rig.pool));
+  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 0);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_block_that_the_device_refused_goes_back_at_the_pools_end)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+
+  clpt_rig_start(&rig);
+  buffer = clpt_allocate(rig.pool, 100);
+  clpt_ok(clp_pool_stop_holding(rig.pool));
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_fails(CLP_BACKEND_ERROR, clp_buffer_release(buffer));
+  clpt_rig_end(&rig); /* asserts that nothing is left */
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("buffer");
+  TCase *tests = clpt_case(suite, "buffer");
+
+  tcase_add_test(tests, a_buffer_tells_its_sizes_memory_and_pool);
+  tcase_add_test(tests, a_null_buffer_is_answered);
+  tcase_add_test(tests, the_size_is_that_of_the_latest_request);
+  tcase_add_test(tests, zero_bytes_succeed_with_memory_0_and_touch_no_device);
+  tcase_add_test(tests, zero_bytes_succeed_where_nothing_else_does);
+
+  tests = clpt_case(suite, "release");
+  tcase_add_loop_test(tests, a_second_release_is_told_and_changes_nothing, 0, 4);
+  tcase_add_test(tests, a_block_released_twice_is_handed_out_once);
+  tcase_add_loop_test(tests, a_second_release_is_told_when_the_device_has_the_block_already, 0, 2);
+  tcase_add_test(tests, a_buffer_handed_out_again_can_be_released_again);
+  tcase_add_test(tests, a_release_that_the_device_refuses_leaves_the_block_held);
+  tcase_add_test(tests, a_block_that_the_device_refused_goes_back_at_the_pools_end);
+  return clpt_run(suite);
+}

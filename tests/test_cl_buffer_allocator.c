@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocators of cl_mem buffers: lib/opencl/buffer_allocator.c. */
+#include "core/allocator.h"
+#include "support/failmalloc.h"
+#include "support/opencl_fixture.h"
+#include "support/suite.h"
+#include "support/wrap_opencl.h"
+
+#include <clpool/opencl.h>
+
+enum { BYTES = 4096 };
+
+/* The two kinds, for tests that are the same for both. */
+typedef enum allocator_kind { DEFERRED, IMMEDIATE, KINDS } allocator_kind;
+
+static clpt_cl cl;
+static long live_contexts, live_queues, live_mems; /* at the start of a test */
+
+static void setup(void)
+{
+  clpt_cl_open(&cl, 1);
+  clpt_cl_reset();
+  live_contexts = clpt_cl_live_contexts();
+  live_queues = clpt_cl_live_queues();
+  live_mems = clpt_cl_live_mems();
+}
+
+static void assert_nothing_leaked(void)
+{
+  ck_assert_int_eq(clpt_cl_live_contexts(), live_contexts);
+  ck_assert_int_eq(clpt_cl_live_queues(), live_queues);
+  ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+}
+
+static void teardown(void)
+{
+  assert_nothing_leaked();
+  clpt_cl_reset();
+  clpt_cl_close(&cl);
+}
+
+static clp_status create(int kind, cl_mem_flags flags, clp_allocator **out)
+{
+  return kind == DEFERRED ? clp_cl_deferred_allocator_create(cl.context, flags, out)
+                          : clp_cl_immediate_allocator_create(cl.queue, flags, out);
+}
+
+static clp_allocator *created(int kind, cl_mem_flags flags)
+{
+  clp_allocator *allocator = NULL;
+  clpt_ok(create(kind, flags, &allocator));
+  ck_assert_ptr_nonnull(allocator);
+  return allocator;
+}
+
+static cl_uint context_references(void)
+{
+  cl_uint count;
+  clpt_cl_ok(clGetContextInfo(cl.context, CL_CONTEXT_REFERENCE_COUNT, sizeof(count), &count, NULL));
+  return count;
+}
+
+static cl_uint queue_references(void)
+{
+  cl_uint count;
+  clpt_cl_ok(
+      clGetCommandQueueInfo(cl.queue, CL_QUEUE_REFERENCE_COUNT, sizeof(count), &count, NULL));
+  return count;
+}
+
+/* --- Creating ----------------------------------------------------------------------------------
+ */
+
+START_TEST(test_properties)
+{
+  clp_allocator *allocator = created(_i, 0);
+  const clp_allocator_ops *ops = &allocator->ops;
+  cl_uint bits;
+
+  ck_assert_str_eq(clp_allocator_name(allocator), _i == DEFERRED ? "cl-deferred" : "cl-immediate");
+  ck_assert(clp_allocator_is_deferred(allocator) == (_i == DEFERRED));
+  ck_assert_int_eq(ops->memory_kind, CLP_MEMORY_CL_MEM);
+  ck_assert_uint_eq(ops->max_block_bytes,
+                    clpt_cl_device_ulong(cl.devices[0], CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+  ck_assert_uint_eq(ops->device_bytes,
+                    clpt_cl_device_ulong(cl.devices[0], CL_DEVICE_GLOBAL_MEM_SIZE));
+  clpt_cl_ok(
+      clGetDeviceInfo(cl.devices[0], CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL));
+  ck_assert_uint_eq(ops->alignment, bits / 8);
+  ck_assert_ptr_eq(ops->home_stream, _i == DEFERRED ? NULL : cl.queue);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_null_arguments)
+{
+  clp_allocator *allocator = (clp_allocator *)&cl;
+
+  clpt_fails(CLP_INVALID_ARGUMENT, create(_i, 0, NULL));
+  clpt_message_has("out is NULL");
+  clpt_fails(CLP_INVALID_ARGUMENT, _i == DEFERRED
+                                       ? clp_cl_deferred_allocator_create(NULL, 0, &allocator)
+                                       : clp_cl_immediate_allocator_create(NULL, 0, &allocator));
+  clpt_message_has(_i == DEFERRED ? "context is NULL" : "queue is NULL");
+  ck_assert_ptr_null(allocator);
+}
+END_TEST
+
+/* Which flags are refused is test_cl_mem_flags' to tell. */
+START_TEST(test_refused_flags_touch_nothing)
+{
+  clp_allocator *allocator = (clp_allocator *)&cl;
+
+  clpt_fails(CLP_INVALID_ARGUMENT, create(_i, CL_MEM_COPY_HOST_PTR, &allocator));
+  clpt_message_has("CL_MEM_COPY_HOST_PTR");
+  ck_assert_ptr_null(allocator);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clRetainContext), 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clRetainCommandQueue), 0);
+}
+END_TEST
+
+START_TEST(test_bad_handle)
+{
+  clp_allocator *allocator = (clp_allocator *)&cl;
+
+  if (_i == DEFERRED)
+    clpt_cl_fail(CLPT_clRetainContext, 0, CL_INVALID_CONTEXT);
+  else
+    clpt_cl_fail(CLPT_clRetainCommandQueue, 0, CL_INVALID_COMMAND_QUEUE);
+  clpt_fails(CLP_INVALID_ARGUMENT, create(_i, 0, &allocator));
+  clpt_message_has(_i == DEFERRED
+                       ? "clRetainContext failed with CL_INVALID_CONTEXT (-34)"
+                       : "clRetainCommandQueue failed with CL_INVALID_COMMAND_QUEUE (-36)");
+  ck_assert_ptr_null(allocator);
+}
+END_TEST
+
+START_TEST(test_retains_for_its_life)
+{
+  cl_uint contexts = context_references();
+  cl_uint queues = queue_references();
+  clp_allocator *allocator = created(_i, 0);
+
+  ck_assert_uint_gt(context_references(), contexts);
+  ck_assert(queue_references() == queues + (_i == IMMEDIATE));
+  clp_allocator_retain(allocator);
+  clp_allocator_release(allocator);
+  ck_assert_uint_gt(context_references(), contexts);
+  clp_allocator_release(allocator);
+  ck_assert_uint_eq(context_references(), contexts);
+  ck_assert_uint_eq(queue_references(), queues);
+}
+END_TEST
+
+/* Fails each call of create in turn, with each code, until none is left to fail. */
+START_TEST(test_create_survives_each_failure)
+{
+  static const struct {
+    cl_int code;
+    clp_status status;
+  } failures[] = {
+      {CL_OUT_OF_RESOURCES, CLP_BACKEND_ERROR},
+      {CL_OUT_OF_HOST_MEMORY, CLP_OUT_OF_HOST_MEMORY},
+      {CL_INVALID_VALUE, CLP_BACKEND_ERROR},
+      {-9999, CLP_BACKEND_ERROR},
+  };
+
+  for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+    unsigned long nth = 0;
+    for (;; nth++) {
+      clp_allocator *allocator = (clp_allocator *)&cl;
+      clpt_cl_reset();
+      clpt_cl_fail_any(nth, failures[i].code);
+      clp_status status = create(_i, 0, &allocator);
+      if (!clpt_cl_failed()) {
+        ck_assert_int_eq(status, CLP_SUCCESS);
+        clp_allocator_release(allocator);
+        break;
+      }
+      ck_assert_int_eq(status, failures[i].status);
+      ck_assert_int_eq(clp_last_error()->native_code, failures[i].code);
+      ck_assert_ptr_null(allocator);
+      assert_nothing_leaked();
+    }
+    /* The context, its devices twice, three questions; for the queue itself, its context,
+     * properties and device, and the version twice. */
+    ck_assert_uint_eq(nth, _i == DEFERRED ? 6 : 12);
+  }
+}
+END_TEST
+
+START_TEST(test_create_survives_lack_of_host_memory)
+{
+  unsigned long nth = 0;
+
+  for (;; nth++) {
+    clp_allocator *allocator = (clp_allocator *)&cl;
+    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    clp_status status = create(_i, 0, &allocator);
+    clpt_host_stop();
+    if (!clpt_host_failed()) {
+      ck_assert_int_eq(status, CLP_SUCCESS);
+      clp_allocator_release(allocator);
+      break;
+    }
+    ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
+    ck_assert_ptr_null(allocator);
+    assert_nothing_leaked();
+  }
+  ck_assert_uint_gt(nth, 0);
+}
+END_TEST
+
+/* --- Allocating and freeing --------------------------------------------------------------------
+ */
+
+static cl_ulong mem_ulong(clp_memory memory, cl_mem_info what)
+{
+  cl_ulong value = 0; /* CL_MEM_SIZE is a size_t, CL_MEM_FLAGS a cl_ulong: both fit */
+  clpt_cl_ok(clGetMemObjectInfo((cl_mem)memory, what, sizeof(value), &value, NULL));
+  return value;
+}
+
+static clp_memory allocated(clp_allocator *allocator, size_t bytes)
+{
+  clp_memory memory = 0;
+  clpt_ok(clp_allocator_allocate(allocator, bytes, &memory));
+  ck_assert_uint_ne(memory, 0);
+  return memory;
+}
+
+START_TEST(test_allocate_and_free)
+{
+  clp_allocator *allocator = created(_i, 0);
+  cl_context context;
+  clp_memory memory = allocated(allocator, BYTES);
+
+  ck_assert_int_eq(clpt_cl_live_mems(), live_mems + 1);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clCreateBuffer), 1);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMigrateMemObjects), _i == IMMEDIATE);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 0);
+  ck_assert_uint_eq(mem_ulong(memory, CL_MEM_SIZE), BYTES);
+  ck_assert_uint_eq(mem_ulong(memory, CL_MEM_FLAGS), CL_MEM_READ_WRITE);
+  clpt_cl_ok(clGetMemObjectInfo((cl_mem)memory, CL_MEM_CONTEXT, sizeof(context), &context, NULL));
+  ck_assert_ptr_eq(context, cl.context);
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_flags_reach_the_buffer)
+{
+  static const cl_mem_flags taken[] = {CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY,
+                                       CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                       CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS};
+
+  for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+    clp_allocator *allocator = created(_i, taken[i]);
+    clp_memory memory = allocated(allocator, BYTES);
+    ck_assert_uint_eq(mem_ulong(memory, CL_MEM_FLAGS), taken[i]);
+    clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+    clp_allocator_release(allocator);
+  }
+}
+END_TEST
+
+/* What OpenCL does not define is the driver's to judge. */
+START_TEST(test_vendor_flags_reach_the_driver)
+{
+  const cl_mem_flags vendor = CL_MEM_READ_ONLY | (cl_mem_flags)1 << 40;
+  clp_allocator *allocator = created(_i, vendor);
+  clp_memory memory = 1;
+
+  clpt_cl_fail(CLPT_clCreateBuffer, 0, CL_INVALID_VALUE);
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(allocator, BYTES, &memory));
+  clpt_message_has("clCreateBuffer for 4096 bytes failed with CL_INVALID_VALUE (-30)");
+  ck_assert_uint_eq(clpt_cl_last_mem_flags(), vendor);
+  ck_assert_uint_eq(memory, 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_zero_bytes_touch_no_device)
+{
+  clp_allocator *allocator = created(_i, 0);
+  clp_memory memory = 1;
+
+  clpt_cl_reset();
+  clpt_ok(clp_allocator_allocate(allocator, 0, &memory));
+  ck_assert_uint_eq(memory, 0);
+  clpt_ok(clp_allocator_free(allocator, memory, 0));
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clCreateBuffer), 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clReleaseMemObject), 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_more_than_the_device_allows)
+{
+  clp_allocator *allocator = created(_i, 0);
+  size_t most = allocator->ops.max_block_bytes;
+  clp_memory memory = 1;
+
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_allocate(allocator, most + 1, &memory));
+  ck_assert_uint_eq(memory, 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clCreateBuffer), 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+/* A driver that allows less than it said refuses itself. */
+START_TEST(test_the_driver_refuses_a_size)
+{
+  cl_ulong most = clpt_cl_device_ulong(cl.devices[0], CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  cl_ulong said = CL_ULONG_MAX / 2;
+  clp_memory memory = 1;
+
+  clpt_cl_pretend(NULL, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &said, sizeof(said));
+  clp_allocator *allocator = created(_i, 0);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_allocate(allocator, most * 2, &memory));
+  ck_assert_int_eq(clp_last_error()->native_code, CL_INVALID_BUFFER_SIZE);
+  clpt_message_has("CL_INVALID_BUFFER_SIZE (-61)");
+  ck_assert_uint_eq(memory, 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+/* Fails each call of allocate in turn, with each code, until none is left to fail. */
+START_TEST(test_allocate_survives_each_failure)
+{
+  static const struct {
+    cl_int code;
+    clp_status status;
+  } failures[] = {
+      {CL_MEM_OBJECT_ALLOCATION_FAILURE, CLP_OUT_OF_DEVICE_MEMORY},
+      {CL_OUT_OF_RESOURCES, CLP_OUT_OF_DEVICE_MEMORY},
+      {CL_OUT_OF_HOST_MEMORY, CLP_OUT_OF_DEVICE_MEMORY},
+      {CL_INVALID_BUFFER_SIZE, CLP_INVALID_ARGUMENT},
+      {CL_INVALID_CONTEXT, CLP_BACKEND_ERROR},
+      {-9999, CLP_BACKEND_ERROR},
+  };
+  clp_allocator *allocator = created(_i, 0);
+
+  for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+    unsigned long nth = 0;
+    for (;; nth++) {
+      clp_memory memory = 1;
+      clpt_cl_reset();
+      clpt_cl_fail_any(nth, failures[i].code);
+      clp_status status = clp_allocator_allocate(allocator, BYTES, &memory);
+      if (!clpt_cl_failed()) {
+        ck_assert_int_eq(status, CLP_SUCCESS);
+        clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+        break;
+      }
+      ck_assert_int_eq(status, failures[i].status);
+      ck_assert_int_eq(clp_last_error()->native_code, failures[i].code);
+      clpt_message_has("4096 bytes");
+      ck_assert_uint_eq(memory, 0);
+      ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+    }
+    ck_assert_uint_eq(nth, _i == DEFERRED ? 1 : 2);
+  }
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_immediate_on_1_1_writes)
+{
+  static const char version[] = "OpenCL 1.1 pretended";
+  clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
+  clp_allocator *allocator = created(IMMEDIATE, 0);
+  clp_memory memory = allocated(allocator, BYTES);
+
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMigrateMemObjects), 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueWriteBuffer), 1);
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+
+  clpt_cl_fail(CLPT_clEnqueueWriteBuffer, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(allocator, BYTES, &memory));
+  ck_assert_uint_eq(memory, 0);
+  ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_a_failed_free_leaves_the_memory_to_the_caller)
+{
+  clp_allocator *allocator = created(_i, 0);
+  clp_memory memory = allocated(allocator, BYTES);
+
+  clpt_cl_fail(CLPT_clReleaseMemObject, 0, CL_OUT_OF_RESOURCES);
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(allocator, memory, BYTES));
+  clpt_message_has("clReleaseMemObject failed with CL_OUT_OF_RESOURCES (-5)");
+  ck_assert_uint_eq(mem_ulong(memory, CL_MEM_SIZE), BYTES);
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+/* --- Draining ----------------------------------------------------------------------------------
+ */
+
+START_TEST(test_immediate_drains_its_queue)
+{
+  clp_allocator *allocator = created(IMMEDIATE, 0);
+
+  clpt_cl_reset();
+  clpt_ok(allocator->ops.drain(allocator->self));
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 1);
+  clpt_cl_fail(CLPT_clFinish, 0, CL_OUT_OF_RESOURCES);
+  clpt_fails(CLP_BACKEND_ERROR, allocator->ops.drain(allocator->self));
+  clpt_message_has("clFinish failed with CL_OUT_OF_RESOURCES (-5)");
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_deferred_has_nothing_to_drain)
+{
+  clp_allocator *allocator = created(DEFERRED, 0);
+
+  ck_assert_int_eq(allocator->ops.drain(allocator->self), CLP_NOT_SUPPORTED);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("cl_buffer_allocator");
+  TCase *creating = clpt_case(suite, "creating");
+  TCase *allocating = clpt_case(suite, "allocating");
+  TCase *draining = clpt_case(suite, "draining");
+
+  tcase_add_checked_fixture(creating, setup, teardown);
+  tcase_add_loop_test(creating, test_properties, 0, KINDS);
+  tcase_add_loop_test(creating, test_null_arguments, 0, KINDS);
+  tcase_add_loop_test(creating, test_refused_flags_touch_nothing, 0, KINDS);
+  tcase_add_loop_test(creating, test_bad_handle, 0, KINDS);
+  tcase_add_loop_test(creating, test_retains_for_its_life, 0, KINDS);
+  tcase_add_loop_test(creating, test_create_survives_each_failure, 0, KINDS);
+  tcase_add_loop_test(creating, test_create_survives_lack_of_host_memory, 0, KINDS);
+  tcase_add_checked_fixture(allocating, setup, teardown);
+  tcase_add_loop_test(allocating, test_allocate_and_free, 0, KINDS);
+  tcase_add_loop_test(allocating, test_flags_reach_the_buffer, 0, KINDS);
+  tcase_add_loop_test(allocating, test_vendor_flags_reach_the_driver, 0, KINDS);
+  tcase_add_loop_test(allocating, test_zero_bytes_touch_no_device, 0, KINDS);
+  tcase_add_loop_test(allocating, test_more_than_the_device_allows, 0, KINDS);
+  tcase_add_loop_test(allocating, test_the_driver_refuses_a_size, 0, KINDS);
+  tcase_add_loop_test(allocating, test_allocate_survives_each_failure, 0, KINDS);
+  tcase_add_test(allocating, test_immediate_on_1_1_writes);
+  tcase_add_loop_test(allocating, test_a_failed_free_leaves_the_memory_to_the_caller, 0, KINDS);
+  tcase_add_checked_fixture(draining, setup, teardown);
+  tcase_add_test(draining, test_immediate_drains_its_queue);
+  tcase_add_test(draining, test_deferred_has_nothing_to_drain);
+  return clpt_cl_run(suite);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions to OpenCL devices: lib/opencl/device.c. */
+#include "opencl/device.h"
+#include "support/opencl_fixture.h"
+#include "support/suite.h"
+#include "support/wrap_opencl.h"
+
+#include <stdint.h>
+#include <sys/param.h> /* MIN, MAX */
+
+enum { DEVICES = 2 };
+
+static clpt_cl cl;
+
+static void setup(void)
+{
+  clpt_cl_open(&cl, DEVICES);
+  clpt_cl_reset();
+}
+
+static void teardown(void)
+{
+  clpt_cl_reset();
+  clpt_cl_close(&cl);
+}
+
+static cl_uint alignment_bits(cl_device_id device)
+{
+  cl_uint bits;
+  clpt_cl_ok(clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL));
+  return bits;
+}
+
+START_TEST(test_bounds_are_what_devices_say)
+{
+  clpi_cl_bounds bounds;
+  cl_ulong block = CL_ULONG_MAX, memory = CL_ULONG_MAX;
+  cl_uint bits = 0;
+
+  for (cl_uint i = 0; i < cl.device_count; i++) {
+    block = MIN(block, clpt_cl_device_ulong(cl.devices[i], CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+    memory = MIN(memory, clpt_cl_device_ulong(cl.devices[i], CL_DEVICE_GLOBAL_MEM_SIZE));
+    bits = MAX(bits, alignment_bits(cl.devices[i]));
+  }
+  clpt_ok(clpi_cl_context_bounds(cl.context, &bounds));
+  ck_assert_uint_eq(bounds.max_block_bytes, block);
+  ck_assert_uint_eq(bounds.device_bytes, memory);
+  ck_assert_uint_eq(bounds.alignment, bits / 8);
+}
+END_TEST
+
+/* The least memory and the greatest alignment count, whichever device has them. */
+START_TEST(test_bounds_suit_every_device)
+{
+  const cl_ulong blocks[DEVICES] = {1000, 3000};
+  const cl_ulong memory[DEVICES] = {9000, 5000};
+  const cl_uint bits[DEVICES] = {512, 4096};
+  clpi_cl_bounds bounds;
+  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0};
+
+  for (cl_uint i = 0; i < cl.device_count; i++) {
+    size_t k = (i + (cl_uint)_i) % DEVICES;
+    clpt_cl_pretend(cl.devices[i], CL_DEVICE_MAX_MEM_ALLOC_SIZE, &blocks[k], sizeof(blocks[k]));
+    clpt_cl_pretend(cl.devices[i], CL_DEVICE_GLOBAL_MEM_SIZE, &memory[k], sizeof(memory[k]));
+    clpt_cl_pretend(cl.devices[i], CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits[k], sizeof(bits[k]));
+    expected.max_block_bytes = MIN(expected.max_block_bytes, blocks[k]);
+    expected.device_bytes = MIN(expected.device_bytes, memory[k]);
+    expected.alignment = MAX(expected.alignment, bits[k] / 8);
+  }
+  clpt_ok(clpi_cl_context_bounds(cl.context, &bounds));
+  ck_assert_uint_eq(bounds.max_block_bytes, expected.max_block_bytes);
+  ck_assert_uint_eq(bounds.device_bytes, expected.device_bytes);
+  ck_assert_uint_eq(bounds.alignment, expected.alignment);
+}
+END_TEST
+
+START_TEST(test_bounds_never_pass_size_max)
+{
+  cl_ulong all = CL_ULONG_MAX;
+  clpi_cl_bounds bounds;
+
+  clpt_cl_pretend(NULL, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &all, sizeof(all));
+  clpt_cl_pretend(NULL, CL_DEVICE_GLOBAL_MEM_SIZE, &all, sizeof(all));
+  clpt_ok(clpi_cl_context_bounds(cl.context, &bounds));
+  ck_assert_uint_eq(bounds.max_block_bytes, SIZE_MAX);
+  ck_assert_uint_eq(bounds.device_bytes, SIZE_MAX);
+}
+END_TEST
+
+/* Fails each call in turn, until none is left to fail. */
+START_TEST(test_bounds_report_each_failure)
+{
+  const clpi_cl_bounds untouched = {1, 2, 3};
+  unsigned long nth = 0;
+
+  for (;; nth++) {
+    clpi_cl_bounds bounds = untouched;
+    clpt_cl_reset();
+    clpt_cl_fail_any(nth, CL_OUT_OF_RESOURCES);
+    clp_status status = clpi_cl_context_bounds(cl.context, &bounds);
+    if (!clpt_cl_failed())
+      break;
+    ck_assert_int_eq(status, CLP_BACKEND_ERROR);
+    ck_assert_int_eq(clp_last_error()->native_code, CL_OUT_OF_RESOURCES);
+    clpt_message_has("CL_OUT_OF_RESOURCES (-5)");
+    ck_assert_int_eq(memcmp(&bounds, &untouched, sizeof(bounds)), 0);
+  }
+  ck_assert_uint_eq(nth, 2 + 3 * cl.device_count);
+}
+END_TEST
+
+typedef struct stated_version {
+  const char *text;
+  unsigned version; /* 0: cannot be read */
+} stated_version;
+
+static const stated_version versions[] = {
+    {"OpenCL 1.0 ", 100},     {"OpenCL 1.1 Mesa 22", 110},
+    {"OpenCL 1.2 pocl", 120}, {"OpenCL 2.0 ", 200},
+    {"OpenCL 3.0 CUDA", 300}, {"OpenCL C 1.2 ", 0},
+    {"OpenCL 2", 0},          {"", 0},
+};
+enum { VERSION_COUNT = sizeof(versions) / sizeof(versions[0]) };
+
+START_TEST(test_version)
+{
+  const stated_version *stated = &versions[_i];
+  unsigned version = 77;
+
+  clpt_cl_pretend(cl.devices[0], CL_DEVICE_VERSION, stated->text, strlen(stated->text) + 1);
+  if (stated->version) {
+    clpt_ok(clpi_cl_device_version(cl.devices[0], &version));
+    ck_assert_uint_eq(version, stated->version);
+  } else {
+    clpt_fails(CLP_BACKEND_ERROR, clpi_cl_device_version(cl.devices[0], &version));
+    clpt_message_has(stated->text);
+    ck_assert_uint_eq(version, 77);
+  }
+}
+END_TEST
+
+START_TEST(test_version_of_this_device)
+{
+  unsigned version;
+
+  clpt_ok(clpi_cl_device_version(cl.devices[0], &version));
+  ck_assert_uint_ge(version, 100);
+  ck_assert_uint_eq(version % 10, 0);
+}
+END_TEST
+
+START_TEST(test_version_reports_each_failure)
+{
+  unsigned version = 77;
+
+  clpt_cl_fail(CLPT_clGetDeviceInfo, (unsigned long)_i, CL_OUT_OF_HOST_MEMORY);
+  clpt_fails(CLP_OUT_OF_HOST_MEMORY, clpi_cl_device_version(cl.devices[0], &version));
+  clpt_message_has("clGetDeviceInfo failed with CL_OUT_OF_HOST_MEMORY (-6)");
+  ck_assert_uint_eq(version, 77);
+}
+END_TEST
+
+int main(void)
+{
+  /* Where PoCL is the driver, two devices; a variable of the user's goes first. */
+  setenv("POCL_DEVICES", "pthread basic", 0);
+  Suite *suite = suite_create("cl_device");
+  TCase *tests = clpt_case(suite, "device");
+
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, test_bounds_are_what_devices_say);
+  tcase_add_loop_test(tests, test_bounds_suit_every_device, 0, DEVICES);
+  tcase_add_test(tests, test_bounds_never_pass_size_max);
+  tcase_add_test(tests, test_bounds_report_each_failure);
+  tcase_add_loop_test(tests, test_version, 0, VERSION_COUNT);
+  tcase_add_test(tests, test_version_of_this_device);
+  tcase_add_loop_test(tests, test_version_reports_each_failure, 0, 2);
+  return clpt_cl_run(suite);
+}

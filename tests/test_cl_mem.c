@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory of a buffer as a cl_mem: lib/opencl/cl_mem.c. */
+#include "support/failing_allocator.h"
+#include "support/opencl_fixture.h"
+#include "support/pools.h"
+#include "support/suite.h"
+
+#include <clpool/opencl.h>
+
+enum { BYTES = 1000 };
+
+START_TEST(test_of_an_opencl_pool)
+{
+  clpt_cl cl;
+  clp_allocator *allocator;
+  size_t size;
+
+  clpt_cl_open(&cl, 1);
+  clpt_ok(clp_cl_immediate_allocator_create(cl.queue, 0, &allocator));
+  clp_pool *pool = clpt_pool(allocator);
+  clp_buffer *buffer = clpt_allocate(pool, BYTES);
+  cl_mem mem = clp_buffer_cl_mem(buffer);
+  ck_assert_ptr_eq(mem, (cl_mem)clp_buffer_memory(buffer));
+  clpt_cl_ok(clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof(size), &size, NULL));
+  ck_assert_uint_eq(size, clp_buffer_capacity(buffer));
+
+  clp_buffer *empty = clpt_allocate(pool, 0);
+  ck_assert_ptr_null(clp_buffer_cl_mem(empty));
+
+  clpt_ok(clp_buffer_release(empty));
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+  clpt_cl_close(&cl);
+}
+END_TEST
+
+START_TEST(test_of_null)
+{
+  clp_set_last_error(CLP_SUCCESS, 0, "as before");
+  ck_assert_ptr_null(clp_buffer_cl_mem(NULL));
+  ck_assert_str_eq(clp_last_error()->message, "as before");
+}
+END_TEST
+
+/* Memory of each other kind is refused; what does not say is taken at the allocator's word. */
+START_TEST(test_of_other_kinds)
+{
+  static clpt_device device;
+  clp_memory_kind kind = (clp_memory_kind)_i;
+
+  clpt_device_init(&device);
+  device.ops.memory_kind = kind;
+  clp_allocator *allocator = clpt_device_allocator(&device);
+  clp_pool *pool = clpt_pool(allocator);
+  clp_buffer *buffer = clpt_allocate(pool, BYTES);
+  clp_set_last_error(CLP_SUCCESS, 0, "");
+  cl_mem mem = clp_buffer_cl_mem(buffer);
+  if (kind == CLP_MEMORY_UNSTATED || kind == CLP_MEMORY_CL_MEM) {
+    ck_assert_ptr_eq(mem, (cl_mem)clp_buffer_memory(buffer));
+    ck_assert_int_eq(clp_last_error()->status, CLP_SUCCESS);
+  } else {
+    ck_assert_ptr_null(mem);
+    ck_assert_int_eq(clp_last_error()->status, CLP_INVALID_ARGUMENT);
+    clpt_message_has(clp_allocator_name(allocator));
+  }
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("cl_mem");
+  TCase *tests = clpt_case(suite, "cl_mem");
+
+  tcase_add_test(tests, test_of_an_opencl_pool);
+  tcase_add_test(tests, test_of_null);
+  tcase_add_loop_test(tests, test_of_other_kinds, CLP_MEMORY_UNSTATED, CLP_MEMORY_CUDA + 1);
+  return clpt_cl_run(suite);
+}

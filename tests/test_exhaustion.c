@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Running out for real: PoCL's host memory ends at a limit of the address space. In a program of
+ * its own, since nothing else could run under that limit. */
+#include "support/opencl_fixture.h"
+#include "support/pools.h"
+#include "support/suite.h"
+
+#include <clpool/opencl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
+#endif
+#ifndef RUNNING_ON_VALGRIND
+#define RUNNING_ON_VALGRIND 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+/* Above the largest threshold at which glibc maps each block on its own, so that a block which is
+ * freed leaves the address space at once. */
+#define BLOCK_BYTES ((size_t)40 << 20)
+#define ROOM_BYTES  ((size_t)600 << 20)
+
+enum { MOST_BLOCKS = ROOM_BYTES / BLOCK_BYTES + 1 };
+
+static clpt_cl cl;
+static clp_allocator *allocator;
+static clp_pool *pool;
+static struct rlimit as_before;
+
+/* The address space in use, from the system's own count. */
+static size_t address_space_in_use(void)
+{
+  size_t pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_int_eq(fscanf(file, "%zu", &pages), 1);
+  fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Everything that the driver loads, maps and starts comes before the limit. */
+static void warm_up(void)
+{
+  cl_kernel kernel = clpt_cl_words_kernel(&cl);
+  clp_buffer *buffer = clpt_allocate(pool, sizeof(cl_uint));
+  clpt_cl_write_words(cl.queue, kernel, clp_buffer_cl_mem(buffer), 1, 1);
+  clpt_cl_assert_words(cl.queue, clp_buffer_cl_mem(buffer), 1, 1);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_cl_ok(clReleaseKernel(kernel));
+  clpt_ok(clp_pool_free_held(pool));
+}
+
+static void setup(void)
+{
+  clpt_cl_open(&cl, 1);
+  clpt_ok(clp_cl_deferred_allocator_create(cl.context, CL_MEM_ALLOC_HOST_PTR, &allocator));
+  pool = clpt_pool(allocator);
+  warm_up();
+  ck_assert_int_eq(getrlimit(RLIMIT_AS, &as_before), 0);
+  struct rlimit limit = as_before;
+  limit.rlim_cur = address_space_in_use() + ROOM_BYTES;
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static void teardown(void)
+{
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &as_before), 0);
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+  clpt_cl_close(&cl);
+}
+
+/* One allocation that must fail and change nothing. */
+static void assert_exhausted(size_t bytes)
+{
+  clp_buffer *failed = (clp_buffer *)&cl;
+  clp_pool_stats before = clpt_stats(pool);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(pool, bytes, &failed));
+  ck_assert_ptr_null(failed);
+  ck_assert_int_eq(clp_last_error()->native_code, CL_OUT_OF_HOST_MEMORY);
+  clpt_message_has("CL_OUT_OF_HOST_MEMORY (-6)");
+  clp_pool_stats after = clpt_stats(pool);
+  clpt_assert_same_figures(&before, &after);
+  ck_assert_uint_eq(after.out_of_memory_reactions, before.out_of_memory_reactions + 1);
+}
+
+/* Takes blocks until there is no memory for one more. Returns how many. */
+static size_t fill(clp_buffer *buffers[MOST_BLOCKS])
+{
+  size_t count = 0;
+  while (count < MOST_BLOCKS && clp_pool_allocate(pool, BLOCK_BYTES, &buffers[count]) == 0)
+    count++;
+  ck_assert_uint_lt(count, MOST_BLOCKS);
+  ck_assert_uint_gt(count, 4);
+  return count;
+}
+
+static void release_all(clp_buffer *buffers[], size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+}
+
+/* The last word of a buffer is really there. */
+static void assert_usable(const clp_buffer *buffer)
+{
+  const cl_uint written = 12345;
+  cl_uint found = 0;
+  size_t offset = clp_buffer_size(buffer) - sizeof(found);
+  cl_mem mem = clp_buffer_cl_mem(buffer);
+  clpt_cl_ok(clEnqueueWriteBuffer(cl.queue, mem, CL_TRUE, offset, sizeof(written), &written, 0,
+                                  NULL, NULL));
+  clpt_cl_ok(
+      clEnqueueReadBuffer(cl.queue, mem, CL_TRUE, offset, sizeof(found), &found, 0, NULL, NULL));
+  ck_assert_uint_eq(found, written);
+}
+
+START_TEST(test_all_active)
+{
+  clp_buffer *buffers[MOST_BLOCKS];
+  size_t count = fill(buffers);
+
+  assert_exhausted(BLOCK_BYTES);
+  assert_exhausted(BLOCK_BYTES * 2);
+  for (size_t i = 0; i < count; i++)
+    assert_usable(buffers[i]);
+  release_all(buffers, count);
+}
+END_TEST
+
+START_TEST(test_held_blocks_make_room)
+{
+  clp_buffer *buffers[MOST_BLOCKS];
+  size_t count = fill(buffers);
+  clp_buffer *large;
+
+  release_all(buffers, count);
+  clp_pool_stats before = clpt_stats(pool);
+  ck_assert_uint_eq(before.held_blocks, count);
+  clpt_ok(clp_pool_allocate(pool, BLOCK_BYTES * 2, &large));
+  clp_pool_stats after = clpt_stats(pool);
+  ck_assert_uint_gt(after.device_frees, before.device_frees);
+  ck_assert_uint_gt(after.held_blocks, 0); /* no more are freed than it takes */
+  ck_assert_uint_eq(after.out_of_memory_reactions, before.out_of_memory_reactions + 1);
+  assert_usable(large);
+
+  /* What is still held goes to the next who asks, and then there is nothing left to free. */
+  size_t refilled = fill(buffers);
+  ck_assert_uint_eq(clpt_stats(pool).held_blocks, 0);
+  assert_exhausted(BLOCK_BYTES);
+  release_all(buffers, refilled);
+  clpt_ok(clp_buffer_release(large));
+}
+END_TEST
+
+/* Of different sizes, again and again: the pool never gets stuck on what it holds. */
+START_TEST(test_sizes_in_turn)
+{
+  static const size_t sizes[] = {2 * BLOCK_BYTES, 5 * BLOCK_BYTES, 3 * BLOCK_BYTES,
+                                 7 * BLOCK_BYTES};
+  enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), ROUNDS = 20 };
+
+  for (size_t i = 0; i < ROUNDS; i++) {
+    clp_buffer *pair[2];
+    clpt_ok(clp_pool_allocate(pool, sizes[i % SIZES], &pair[0]));
+    clpt_ok(clp_pool_allocate(pool, sizes[(i + 1) % SIZES], &pair[1]));
+    release_all(pair, 2);
+  }
+  ck_assert_uint_gt(clpt_stats(pool).out_of_memory_reactions, 0);
+}
+END_TEST
+
+/* NULL where the address space can be limited and the driver is known to live with that. */
+static const char *why_not(void)
+{
+  char name[128] = "";
+  cl_platform_id platform;
+  if (SANITIZED)
+    return "a sanitizer's shadow memory needs more address space than the limit leaves";
+  if (RUNNING_ON_VALGRIND)
+    return "valgrind does not apply a limit of the address space to the program";
+  if (clGetPlatformIDs(1, &platform, NULL) ||
+      clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL) ||
+      strcmp(name, "Portable Computing Language"))
+    return "the first OpenCL platform is not PoCL";
+  return NULL;
+}
+
+int main(void)
+{
+  const char *reason = why_not();
+  if (reason) {
+    fprintf(stderr, "skipped: %s\n", reason);
+    return CLPT_SKIPPED;
+  }
+  Suite *suite = suite_create("exhaustion");
+  TCase *tests = clpt_case(suite, "exhaustion");
+
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, test_all_active);
+  tcase_add_test(tests, test_held_blocks_make_room);
+  tcase_add_test(tests, test_sizes_in_turn);
+  return clpt_cl_run(suite);
+}

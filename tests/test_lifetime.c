@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Lifetime: pools, allocators and buffers released in every order, in the middle of things too. */
+#include "support/pools.h"
+#include "support/suite.h"
+
+#include <pthread.h>
+
+enum { PARTS = 5, ORDERS = 120 }; /* 5! */
+
+/* Order number `number` of so many: `order[turn]` is the part that is released at that turn. */
+static void order_of(int number, int order[PARTS])
+{
+  int left[PARTS], parts = PARTS;
+
+  for (int i = 0; i < PARTS; i++)
+    left[i] = i;
+  for (int turn = 0; turn < PARTS; turn++) {
+    int chosen = number % parts;
+    number /= parts--;
+    order[turn] = left[chosen];
+    memmove(left + chosen, left + chosen + 1, (size_t)(parts - chosen) * sizeof(left[0]));
+  }
+}
+
+START_TEST(orders_are_all_different)
+{
+  int seen[ORDERS] = {0};
+
+  for (int number = 0; number < ORDERS; number++) {
+    int order[PARTS], code = 0;
+    order_of(number, order);
+    for (int turn = 0; turn < PARTS; turn++) {
+      int rank = 0;
+      for (int later = turn + 1; later < PARTS; later++)
+        rank += order[later] < order[turn];
+      code = code * (PARTS - turn) + rank;
+    }
+    ck_assert_int_lt(code, ORDERS);
+    ck_assert_int_eq(seen[code]++, 0);
+  }
+}
+END_TEST
+
+START_TEST(pool_allocator_and_buffers_are_released_in_every_order)
+{
+  clpt_device device;
+  clp_allocator *allocator;
+  clp_pool *pool;
+  clp_buffer *buffers[3];
+  int order[PARTS];
+
+  clpt_device_init(&device);
+  allocator = clpt_device_allocator(&device);
+  pool = clpt_pool(allocator);
+  clpt_hold(pool, 5000, 2);
+  for (size_t i = 0; i < 3; i++)
+    buffers[i] = clpt_allocate(pool, i * 100); /* one has no memory */
+
+  order_of(_i, order);
+  for (int turn = 0; turn < PARTS; turn++) {
+    ck_assert_uint_eq(device.destroyed, 0);
+    if (order[turn] == 0)
+      clp_pool_release(pool);
+    else if (order[turn] == 1)
+      clp_allocator_release(allocator);
+    else
+      clpt_ok(clp_buffer_release(buffers[order[turn] - 2]));
+  }
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+START_TEST(two_pools_on_one_allocator_are_released_in_every_order)
+{
+  clpt_device device;
+  clp_allocator *allocator;
+  clp_pool *pools[2];
+  clp_buffer *buffers[2];
+  int order[PARTS];
+
+  clpt_device_init(&device);
+  allocator = clpt_device_allocator(&device);
+  for (int i = 0; i < 2; i++) {
+    pools[i] = clpt_pool(allocator);
+    clpt_hold(pools[i], 5000, 2);
+    buffers[i] = clpt_allocate(pools[i], 100);
+  }
+
+  order_of(_i, order);
+  for (int turn = 0; turn < PARTS; turn++) {
+    ck_assert_uint_eq(device.destroyed, 0);
+    if (order[turn] < 2)
+      clp_pool_release(pools[order[turn]]);
+    else if (order[turn] < 4)
+      clpt_ok(clp_buffer_release(buffers[order[turn] - 2]));
+    else
+      clp_allocator_release(allocator);
+  }
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+START_TEST(a_pool_released_while_buffers_are_active_stops_holding)
+{
+  clpt_device device;
+  clp_allocator *allocator;
+  clp_pool *pool;
+  clp_buffer *first, *last;
+
+  clpt_device_init(&device);
+  allocator = clpt_device_allocator(&device);
+  pool = clpt_pool(allocator);
+  clp_allocator_release(allocator);
+  clpt_hold(pool, 1000, 3);
+  first = clpt_allocate(pool, 100);
+  last = clpt_allocate(pool, 200);
+  clpt_device_clear_trace(&device);
+  clp_pool_release(pool);
+  clpt_device_trace_is(&device, "F1023 F1023 F1023");
+
+  clpt_device_clear_trace(&device);
+  ck_assert_uint_eq(clp_buffer_size(last), 200); /* it stays valid */
+  ck_assert_uint_ne(clp_buffer_memory(last), 0);
+  ck_assert_uint_ne(clp_buffer_memory(first), clp_buffer_memory(last));
+  clpt_ok(clp_buffer_release(first));
+  clpt_device_trace_is(&device, "F103");
+  clpt_ok(clp_buffer_release(last));
+  clpt_device_trace_is(&device, "F103 F207 X");
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+START_TEST(a_pool_ends_with_its_last_reference)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_device_clear_trace(&rig.device);
+  for (int i = 0; i < 5; i++)
+    ck_assert_ptr_eq(clp_pool_retain(rig.pool), rig.pool);
+  for (int i = 0; i < 5; i++)
+    clp_pool_release(rig.pool);
+  clpt_device_trace_is(&rig.device, "");
+  clpt_hold(rig.pool, 100, 1); /* it holds as before */
+  clpt_device_trace_is(&rig.device, "");
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_that_nobody_used_ends_without_a_call_to_the_device)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_rig_end(&rig);
+  clpt_device_trace_is(&rig.device, "X");
+}
+END_TEST
+
+START_TEST(many_pools_come_and_go_on_one_allocator)
+{
+  enum { POOLS = 40 };
+  clpt_device device;
+  clp_allocator *allocator;
+  clp_pool *pools[POOLS];
+
+  clpt_device_init(&device);
+  allocator = clpt_device_allocator(&device);
+  for (int i = 0; i < POOLS; i++) {
+    pools[i] = clpt_pool(allocator);
+    clpt_hold(pools[i], (size_t)i * 10 + 1, 1);
+  }
+  for (int i = 0; i < POOLS; i++)
+    clp_pool_release(pools[i * 7 % POOLS]);
+  clp_allocator_release(allocator);
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+/* What happens in the middle of another pool's ladder: the device calls back into the test. */
+
+typedef struct intrusion {
+  clpt_call at;
+  clp_pool *victim; /* whose last reference goes; NULL once done */
+  bool on_thread;   /* of its own, which is waited for: no lock of the library may be held here */
+} intrusion;
+
+static void *release_pool(void *pool)
+{
+  clp_pool_release(pool);
+  return NULL;
+}
+
+static void intrude(clpt_device *device, clpt_call call, size_t bytes)
+{
+  intrusion *plan = device->on_call_data;
+  clp_pool *victim = plan->victim;
+  pthread_t thread;
+
+  (void)bytes;
+  if (victim == NULL || call != plan->at)
+    return;
+  plan->victim = NULL;
+  if (plan->on_thread && pthread_create(&thread, NULL, release_pool, victim) == 0)
+    pthread_join(thread, NULL);
+  else
+    clp_pool_release(victim);
+}
+
+/* A full device, another pool that holds two blocks, and its end at the call in question. */
+static void end_other_pool_at(clpt_call at, bool with_active_buffer, bool on_thread)
+{
+  intrusion plan = {.at = at, .on_thread = on_thread};
+  clp_buffer *buffer = NULL, *active = NULL;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  plan.victim = clpt_pool(rig.allocator);
+  clpt_hold(plan.victim, 100, 1);
+  clpt_hold(plan.victim, 200, 1);
+  if (with_active_buffer)
+    active = clpt_allocate(plan.victim, 50);
+  rig.device.capacity = 1500;
+  rig.device.cached_bytes = 1000; /* so that every step is taken */
+  rig.device.on_call_data = &plan;
+  rig.device.on_call = intrude;
+  buffer = clpt_allocate(rig.pool, 1000);
+  ck_assert_ptr_null(plan.victim);
+  ck_assert_uint_eq(rig.device.live_blocks, with_active_buffer ? 2 : 1);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_ok(clp_buffer_release(active));
+  clpt_rig_end(&rig);
+}
+
+static const clpt_call calls[] = {CLPT_ALLOCATE, CLPT_FREE, CLPT_DRAIN, CLPT_RETURN_CACHED};
+enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
+
+START_TEST(another_pool_may_end_at_any_step_of_the_ladder)
+{
+  end_other_pool_at(calls[_i % CALLS], _i >= CALLS, false);
+}
+END_TEST
+
+START_TEST(another_pool_may_end_on_another_thread_at_any_step_of_the_ladder)
+{
+  end_other_pool_at(calls[_i % CALLS], _i >= CALLS, true);
+}
+END_TEST
+
+static void use_library_at_end(clpt_device *device, clpt_call call, size_t bytes)
+{
+  clp_allocator *allocator = NULL;
+
+  (void)bytes;
+  if (call != CLPT_DESTROY)
+    return;
+  if (clp_simulated_allocator_create(0, &allocator) != CLP_SUCCESS)
+    device->misuses++;
+  clp_allocator_release(allocator);
+}
+
+START_TEST(an_allocators_destroy_may_use_the_library)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  rig.device.on_call = use_library_at_end;
+  clpt_hold(rig.pool, 100, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("lifetime");
+  TCase *tests = clpt_case(suite, "orders");
+
+  tcase_add_test(tests, orders_are_all_different);
+  tcase_add_loop_test(tests, pool_allocator_and_buffers_are_released_in_every_order, 0, ORDERS);
+  tcase_add_loop_test(tests, two_pools_on_one_allocator_are_released_in_every_order, 0, ORDERS);
+  tcase_add_test(tests, a_pool_released_while_buffers_are_active_stops_holding);
+  tcase_add_test(tests, a_pool_ends_with_its_last_reference);
+  tcase_add_test(tests, a_pool_that_nobody_used_ends_without_a_call_to_the_device);
+  tcase_add_test(tests, many_pools_come_and_go_on_one_allocator);
+
+  tests = clpt_case(suite, "in the middle");
+  tcase_add_loop_test(tests, another_pool_may_end_at_any_step_of_the_ladder, 0, 2 * CALLS);
+  tcase_add_loop_test(tests, another_pool_may_end_on_another_thread_at_any_step_of_the_ladder, 0,
+                      2 * CALLS);
+  tcase_add_test(tests, an_allocators_destroy_may_use_the_library);
+  return clpt_run(suite);
+}

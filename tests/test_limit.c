@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* The limit on managed bytes: set by bytes or by a part of the device, and kept. */
+#include "support/pools.h"
+#include "support/suite.h"
+
+#include <math.h>
+#include <stdint.h>
+
+START_TEST(a_limit_is_what_was_set_last)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), 0);
+  clpt_ok(clp_pool_set_limit(rig.pool, 12345));
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), 12345);
+  clpt_ok(clp_pool_set_limit(rig.pool, SIZE_MAX));
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), SIZE_MAX);
+  clpt_ok(clp_pool_set_limit(rig.pool, 0));
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), 0);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(null_pools_are_refused)
+{
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_set_limit(NULL, 10));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_set_limit_fraction(NULL, 0.5));
+  ck_assert_uint_eq(clp_pool_get_limit(NULL), 0);
+}
+END_TEST
+
+START_TEST(a_block_that_just_fits_is_given_and_one_byte_less_refuses_it)
+{
+  clpt_rig rig;
+  clp_buffer *first, *second = (clp_buffer *)&rig;
+
+  clpt_rig_start(&rig);
+  clpt_ok(clp_pool_set_limit(rig.pool, 103 + 1023 - (size_t)_i));
+  first = clpt_allocate(rig.pool, 100);
+  if (_i == 0) {
+    second = clpt_allocate(rig.pool, 1000);
+    ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, clp_pool_get_limit(rig.pool));
+  } else {
+    clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 1000, &second));
+    ck_assert_ptr_null(second);
+    clpt_device_trace_is(&rig.device, "A103"); /* the device was not asked */
+  }
+  clpt_ok(clp_buffer_release(second));
+  clpt_ok(clp_buffer_release(first));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_refusal_tells_the_figures_and_changes_none)
+{
+  clpt_rig rig;
+  clp_buffer *active, *buffer = NULL;
+  clp_pool_stats before, after;
+
+  clpt_rig_start(&rig);
+  active = clpt_allocate(rig.pool, 100);
+  clpt_ok(clp_pool_set_limit(rig.pool, 1111));
+  before = clpt_stats(rig.pool);
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 2000, &buffer));
+  clpt_message_has("2047"); /* rounded */
+  clpt_message_has("1111"); /* limit */
+  clpt_message_has("103");  /* managed */
+  ck_assert_int_eq(clp_last_error()->native_code, 0);
+  after = clpt_stats(rig.pool);
+  clpt_assert_same_figures(&before, &after);
+  ck_assert_uint_eq(after.out_of_memory_reactions, 0);
+  clpt_ok(clp_buffer_release(active));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(held_blocks_go_largest_first_before_a_limit_refuses)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_hold(rig.pool, 400, 1);
+  clpt_hold(rig.pool, 200, 1);
+  clpt_ok(clp_pool_set_limit(rig.pool, 1023 + 103));
+  clpt_device_clear_trace(&rig.device);
+  buffer = clpt_allocate(rig.pool, 1000);
+  clpt_device_trace_is(&rig.device, "F415 F207 A1023"); /* and 103 may stay */
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+static bool must_not_be_called(clp_pool *pool, size_t bytes, void *user_data)
+{
+  (void)pool, (void)bytes, (void)user_data;
+  ck_abort_msg("on_out_of_memory was called for a limit");
+}
+
+START_TEST(a_limit_neither_calls_back_nor_drains_nor_takes_from_other_pools)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clpt_rig rig;
+  clp_pool *other;
+  clp_buffer *buffer = NULL;
+
+  clpt_device_init(&rig.device);
+  options.on_out_of_memory = must_not_be_called;
+  clpt_rig_start_with(&rig, &options);
+  other = clpt_pool(rig.allocator);
+  clpt_hold(other, 100, 1);
+  clpt_ok(clp_pool_set_limit(rig.pool, 1000));
+  clpt_device_clear_trace(&rig.device);
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 1000, &buffer));
+  clpt_device_trace_is(&rig.device, "");
+  clp_pool_release(other);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_limit_below_what_is_managed_takes_nothing_away_and_refuses_what_is_new)
+{
+  clpt_rig rig;
+  clp_buffer *active, *hit, *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  active = clpt_allocate(rig.pool, 1000);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_device_clear_trace(&rig.device);
+  clpt_ok(clp_pool_set_limit(rig.pool, 500));
+  clpt_device_trace_is(&rig.device, "");
+  hit = clpt_allocate(rig.pool, 100); /* it is managed already */
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 10, &buffer));
+  clpt_device_trace_is(&rig.device, "");
+  clpt_ok(clp_buffer_release(hit));
+  clpt_ok(clp_buffer_release(active));
+  clpt_hold(rig.pool, 10, 1); /* all held blocks had to go for this one, and could */
+  ck_assert_uint_le(clpt_stats(rig.pool).managed_bytes, 500);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_a_limit_again_what_was_refused_is_given)
+{
+  clpt_rig rig;
+  clp_buffer *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  clpt_ok(clp_pool_set_limit(rig.pool, 50));
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 100, &buffer));
+  clpt_ok(clp_pool_set_limit(rig.pool, 0));
+  clpt_hold(rig.pool, 100, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(requests_near_the_end_of_size_t_do_not_wrap_around_a_limit)
+{
+  static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 103, SIZE_MAX - 102, SIZE_MAX / 2 + 1};
+  clpt_rig rig;
+  clp_buffer *active, *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  active = clpt_allocate(rig.pool, 100);
+  clpt_ok(clp_pool_set_limit(rig.pool, 10000));
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, sizes[_i], &buffer));
+  clpt_device_trace_is(&rig.device, "A103");
+  clpt_ok(clp_buffer_release(active));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_nothing_is_lost)
+{
+  clpt_rig rig;
+  clp_buffer *buffer = NULL;
+  clp_pool_stats before, after;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_ok(clp_pool_set_limit(rig.pool, 1023));
+  before = clpt_stats(rig.pool);
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_allocate(rig.pool, 1000, &buffer));
+  ck_assert_ptr_null(buffer);
+  after = clpt_stats(rig.pool);
+  clpt_assert_same_figures(&before, &after);
+  clpt_hold(rig.pool, 1000, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* Fractions. */
+
+START_TEST(a_fraction_is_of_the_devices_memory)
+{
+  static const struct {
+    double fraction;
+    size_t limit;
+  } limits[] = {{0.5, 5000}, {0.25, 2500}, {1.0, 10000}, {0.0, 0}, {-0.0, 0}, {0.00015, 1}};
+  clpt_rig rig;
+
+  clpt_rig_start_on(&rig, 10000);
+  clpt_ok(clp_pool_set_limit(rig.pool, 77));
+  clpt_ok(clp_pool_set_limit_fraction(rig.pool, limits[_i].fraction));
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), limits[_i].limit);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_fraction_that_is_none_is_refused_and_the_limit_stays)
+{
+  const double fractions[] = {-0.1,     -1.0,      1.0000001, 2.0,     (double)NAN,
+                              INFINITY, -INFINITY, -1.0e-300, 1.0e300, -(double)NAN};
+  clpt_rig rig;
+
+  clpt_rig_start_on(&rig, 10000);
+  clpt_ok(clp_pool_set_limit(rig.pool, 77));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_set_limit_fraction(rig.pool, fractions[_i]));
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), 77);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_fraction_too_small_for_a_byte_does_not_become_no_limit)
+{
+  clpt_rig rig;
+  clp_buffer *buffer = NULL;
+
+  clpt_rig_start_on(&rig, 10000);
+  clpt_ok(clp_pool_set_limit_fraction(rig.pool, 1.0e-9));
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 100, &buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_fraction_of_the_largest_device_is_exact_enough)
+{
+  static const size_t devices[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 2};
+  size_t bytes = devices[_i];
+  clpt_rig rig;
+
+  clpt_rig_start_on(&rig, bytes);
+  clpt_ok(clp_pool_set_limit_fraction(rig.pool, 1.0));
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), bytes);
+  clpt_ok(clp_pool_set_limit_fraction(rig.pool, nextafter(1.0, 0.0)));
+  ck_assert_uint_le(clp_pool_get_limit(rig.pool), bytes);
+  ck_assert_uint_ge(clp_pool_get_limit(rig.pool), bytes / 4 * 3);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_fraction_of_unknown_memory_is_not_supported)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_ok(clp_pool_set_limit(rig.pool, 77));
+  clpt_fails(CLP_NOT_SUPPORTED, clp_pool_set_limit_fraction(rig.pool, 0.5));
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), 77);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_set_limit_fraction(rig.pool, 1.5));
+  clpt_ok(clp_pool_set_limit_fraction(rig.pool, 0.0)); /* none is none of anything */
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), 0);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_simulated_allocators_memory_is_its_capacity)
+{
+  clp_allocator *allocator = NULL;
+  clp_pool *pool;
+
+  clpt_ok(clp_simulated_allocator_create(8000, &allocator));
+  pool = clpt_pool(allocator);
+  clpt_ok(clp_pool_set_limit_fraction(pool, 0.5));
+  ck_assert_uint_eq(clp_pool_get_limit(pool), 4000);
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("limit");
+  TCase *tests = clpt_case(suite, "limit");
+
+  tcase_add_test(tests, a_limit_is_what_was_set_last);
+  tcase_add_test(tests, null_pools_are_refused);
+  tcase_add_loop_test(tests, a_block_that_just_fits_is_given_and_one_byte_less_refuses_it, 0, 2);
+  tcase_add_test(tests, a_refusal_tells_the_figures_and_changes_none);
+  tcase_add_test(tests, held_blocks_go_largest_first_before_a_limit_refuses);
+  tcase_add_test(tests, a_limit_neither_calls_back_nor_drains_nor_takes_from_other_pools);
+  tcase_add_test(tests, a_limit_below_what_is_managed_takes_nothing_away_and_refuses_what_is_new);
+  tcase_add_test(tests, without_a_limit_again_what_was_refused_is_given);
+  tcase_add_loop_test(tests, requests_near_the_end_of_size_t_do_not_wrap_around_a_limit, 0, 4);
+  tcase_add_test(
+      tests, a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_nothing_is_lost);
+
+  tests = clpt_case(suite, "fraction");
+  tcase_add_loop_test(tests, a_fraction_is_of_the_devices_memory, 0, 6);
+  tcase_add_loop_test(tests, a_fraction_that_is_none_is_refused_and_the_limit_stays, 0, 10);
+  tcase_add_test(tests, a_fraction_too_small_for_a_byte_does_not_become_no_limit);
+  tcase_add_loop_test(tests, a_fraction_of_the_largest_device_is_exact_enough, 0, 3);
+  tcase_add_test(tests, a_fraction_of_unknown_memory_is_not_supported);
+  tcase_add_test(tests, the_simulated_allocators_memory_is_its_capacity);
+  return clpt_run(suite);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Live blocks: dense slots, given out again; and replays that find no host memory. */
+#include "support/failing_allocator.h"
+#include "support/failmalloc.h"
+#include "support/suite.h"
+#include "support/traces.h"
+#include "trace/live_blocks.h"
+#include "trace/replay.h"
+
+#include <stdio.h>
+
+static size_t add(clpi_live_blocks *live, uint64_t pointer)
+{
+  clpi_trace_event event = {.action = CLPI_TRACE_ALLOCATE, .pointer = pointer, .size = 8};
+  size_t slot = SIZE_MAX;
+  clpt_ok(clpi_live_blocks_add(live, NULL, &event, &slot));
+  return slot;
+}
+
+static size_t discard(clpi_live_blocks *live, uint64_t pointer)
+{
+  clpi_trace_event event = {.action = CLPI_TRACE_FREE, .pointer = pointer, .size = 8};
+  size_t slot = SIZE_MAX;
+  clpt_ok(clpi_live_blocks_remove(live, NULL, &event, &slot));
+  return slot;
+}
+
+START_TEST(slots_are_dense_and_used_again)
+{
+  clpi_live_blocks live;
+  clpi_live_blocks_init(&live);
+  ck_assert_uint_eq(add(&live, 10), 0);
+  ck_assert_uint_eq(add(&live, 20), 1);
+  ck_assert_uint_eq(add(&live, 30), 2);
+  ck_assert_uint_eq(discard(&live, 20), 1);
+  ck_assert_uint_eq(discard(&live, 10), 0);
+  ck_assert_uint_eq(add(&live, 20), 0);
+  ck_assert_uint_eq(add(&live, 40), 1);
+  ck_assert_uint_eq(add(&live, 50), 3);
+  clpi_live_blocks_end(&live);
+}
+END_TEST
+
+/* However long the trace, there are as many slots as blocks were ever live at once. */
+START_TEST(memory_is_of_what_is_live)
+{
+  enum { LIVE = 300 };
+  unsigned rounds = clpt_iterations(1000);
+  clpi_live_blocks live;
+  clpi_live_blocks_init(&live);
+  for (unsigned round = 0; round < rounds; round++) {
+    for (unsigned i = 0; i < LIVE; i++)
+      add(&live, (uint64_t)round * LIVE + i + 1);
+    for (unsigned i = 0; i < LIVE; i++)
+      discard(&live, (uint64_t)round * LIVE + (i * 7) % LIVE + 1);
+  }
+  ck_assert_uint_eq(live.slots, LIVE);
+  ck_assert_uint_eq(live.spare_count, LIVE);
+  ck_assert_ptr_null(live.tree);
+  clpi_live_blocks_end(&live);
+}
+END_TEST
+
+/* The whole replay, with each allocation of host memory failing in turn: it ends with that, or does
+ * without; what was taken is given back. More blocks than a first table of them holds are live. */
+START_TEST(replay_without_host_memory)
+{
+  enum { ROWS = 600 };
+  char rows[ROWS * 16];
+  size_t length = 0;
+  for (unsigned i = 1; i <= ROWS; i++)
+    length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
+                               i, i * 5);
+  clp_status status = CLP_OUT_OF_HOST_MEMORY;
+  unsigned long nth = 0;
+  for (; status == CLP_OUT_OF_HOST_MEMORY; nth += nth < 50 ? 1 : 97) {
+    clpt_device device;
+    clpt_device_init(&device);
+    clp_allocator *allocator = clpt_device_allocator(&device);
+    clpi_trace_reader *reader = clpt_short_trace(rows);
+    clpi_replay_options options = CLPI_REPLAY_OPTIONS_INIT;
+    clpi_replay_result result;
+    options.pooled = _i;
+    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    status = clpi_replay(reader, allocator, &options, &result);
+    clpt_host_stop();
+    ck_assert(status == CLP_OUT_OF_HOST_MEMORY || status == CLP_SUCCESS);
+    ck_assert_int_eq(clpt_host_failed(), status == CLP_OUT_OF_HOST_MEMORY);
+    clp_allocator_release(allocator);
+    clpi_trace_close(reader);
+    clpt_device_assert_ended(&device);
+  }
+  ck_assert_uint_gt(nth, 50);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("live blocks");
+  TCase *slots = clpt_case(suite, "slots");
+  tcase_add_test(slots, slots_are_dense_and_used_again);
+  tcase_add_test(slots, memory_is_of_what_is_live);
+  TCase *host = clpt_case(suite, "host memory");
+  tcase_add_loop_test(host, replay_without_host_memory, 0, 2);
+  return clpt_run(suite);
+}

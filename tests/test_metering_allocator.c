@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* The metering allocator: counts what passes, and passes everything on. */
+#include "core/allocator.h"
+#include "support/failing_allocator.h"
+#include "support/failmalloc.h"
+#include "support/suite.h"
+#include "trace/metering_allocator.h"
+
+#include <pthread.h>
+
+static clp_allocator *meter_of(clp_allocator *metered)
+{
+  clp_allocator *metering = NULL;
+  clpt_ok(clpi_metering_allocator_create(metered, &metering));
+  clp_allocator_release(metered);
+  return metering;
+}
+
+START_TEST(counts_what_succeeds)
+{
+  clpt_device device;
+  clp_memory first, second, third;
+  clpt_device_init(&device);
+  device.capacity = 1000;
+  clp_allocator *metering = meter_of(clpt_device_allocator(&device));
+
+  clpt_ok(clp_allocator_allocate(metering, 300, &first));
+  clpt_ok(clp_allocator_allocate(metering, 500, &second));
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(metering, 201, &third));
+  clpi_meter meter = clpi_metering_allocator_read(metering);
+  ck_assert_uint_eq(meter.allocations, 2);
+  ck_assert_uint_eq(meter.frees, 0);
+  ck_assert_uint_eq(meter.taken_bytes, 800);
+  ck_assert_uint_eq(meter.peak_bytes, 800);
+
+  device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(metering, second, 500));
+  ck_assert_uint_eq(clpi_metering_allocator_read(metering).taken_bytes, 800);
+  clpt_ok(clp_allocator_free(metering, second, 500));
+  meter = clpi_metering_allocator_read(metering);
+  ck_assert_uint_eq(meter.frees, 1);
+  ck_assert_uint_eq(meter.taken_bytes, 300);
+  ck_assert_uint_eq(meter.peak_bytes, 800);
+  clp_allocator_release(metering);
+}
+END_TEST
+
+START_TEST(zero_bytes_touch_nothing)
+{
+  clpt_device device;
+  clp_memory memory = 1;
+  clpt_device_init(&device);
+  clp_allocator *metering = meter_of(clpt_device_allocator(&device));
+  clpt_ok(clp_allocator_allocate(metering, 0, &memory));
+  ck_assert_uint_eq(memory, 0);
+  clpt_ok(clp_allocator_free(metering, memory, 0));
+  ck_assert_uint_eq(clpi_metering_allocator_read(metering).allocations, 0);
+  ck_assert_uint_eq(clpi_metering_allocator_read(metering).frees, 0);
+  clp_allocator_release(metering);
+  clpt_device_trace_is(&device, "X");
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+/* What each optional operation was called with, one after the other. */
+static struct {
+  void *self;
+  uintptr_t arguments[4];
+} called;
+
+static clp_status note(void *self, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d)
+{
+  called.self = self;
+  called.arguments[0] = a;
+  called.arguments[1] = b;
+  called.arguments[2] = c;
+  called.arguments[3] = d;
+  return CLP_BUSY;
+}
+
+static clp_status note_drain(void *self)
+{
+  return note(self, 1, 0, 0, 0);
+}
+
+static clp_status note_return_cached(void *self)
+{
+  return note(self, 2, 0, 0, 0);
+}
+
+static clp_status note_split(void *self, clp_memory block, size_t offset, size_t bytes,
+                             clp_memory *part)
+{
+  return note(self, block, offset, bytes, (uintptr_t)part);
+}
+
+static clp_status note_unsplit(void *self, clp_memory part, size_t bytes)
+{
+  return note(self, part, bytes, 0, 0);
+}
+
+static clp_status note_mark_create(void *self, clp_stream stream, void **mark)
+{
+  return note(self, (uintptr_t)stream, (uintptr_t)mark, 0, 0);
+}
+
+static void note_mark_release(void *self, void *mark)
+{
+  (void)note(self, (uintptr_t)mark, 0, 0, 0);
+}
+
+static clp_status note_mark_is_done(void *self, void *mark, bool *done)
+{
+  return note(self, (uintptr_t)mark, (uintptr_t)done, 0, 0);
+}
+
+static clp_status note_stream_wait(void *self, clp_stream stream, void *mark)
+{
+  return note(self, (uintptr_t)stream, (uintptr_t)mark, 0, 0);
+}
+
+static clp_status note_host_wait(void *self, void *mark)
+{
+  return note(self, (uintptr_t)mark, 0, 0, 0);
+}
+
+static void assert_noted(const void *self, clp_status status, uintptr_t a, uintptr_t b, uintptr_t c,
+                         uintptr_t d)
+{
+  ck_assert_int_eq(status, CLP_BUSY);
+  ck_assert_ptr_eq(called.self, self);
+  ck_assert_uint_eq(called.arguments[0], a);
+  ck_assert_uint_eq(called.arguments[1], b);
+  ck_assert_uint_eq(called.arguments[2], c);
+  ck_assert_uint_eq(called.arguments[3], d);
+}
+
+START_TEST(passes_everything_on)
+{
+  clpt_device device;
+  clpt_device_init(&device);
+  device.ops.drain = note_drain;
+  device.ops.return_cached = note_return_cached;
+  device.ops.split = note_split;
+  device.ops.unsplit = note_unsplit;
+  device.ops.mark_create = note_mark_create;
+  device.ops.mark_release = note_mark_release;
+  device.ops.mark_is_done = note_mark_is_done;
+  device.ops.stream_wait = note_stream_wait;
+  device.ops.host_wait = note_host_wait;
+  clp_allocator *metering = meter_of(clpt_device_allocator(&device));
+  const clp_allocator_ops *ops = &metering->ops;
+  void *self = metering->self;
+  clp_memory part;
+  void *mark;
+  bool done;
+
+  assert_noted(&device, ops->drain(self), 1, 0, 0, 0);
+  assert_noted(&device, ops->return_cached(self), 2, 0, 0, 0);
+  assert_noted(&device, ops->split(self, 5, 6, 7, &part), 5, 6, 7, (uintptr_t)&part);
+  assert_noted(&device, ops->unsplit(self, 8, 9), 8, 9, 0, 0);
+  assert_noted(&device, ops->mark_create(self, &part, &mark), (uintptr_t)&part, (uintptr_t)&mark, 0,
+               0);
+  ops->mark_release(self, &part);
+  assert_noted(&device, CLP_BUSY, (uintptr_t)&part, 0, 0, 0);
+  assert_noted(&device, ops->mark_is_done(self, &part, &done), (uintptr_t)&part, (uintptr_t)&done,
+               0, 0);
+  assert_noted(&device, ops->stream_wait(self, &part, &done), (uintptr_t)&part, (uintptr_t)&done, 0,
+               0);
+  assert_noted(&device, ops->host_wait(self, &done), (uintptr_t)&done, 0, 0, 0);
+  clp_allocator_release(metering);
+}
+END_TEST
+
+START_TEST(has_the_properties)
+{
+  clpt_device device;
+  clpt_device_init(&device);
+  device.ops.deferred = true;
+  device.ops.device_id = 7;
+  device.ops.memory_kind = CLP_MEMORY_CUDA;
+  device.ops.alignment = 512;
+  device.ops.max_block_bytes = 10000;
+  device.ops.device_bytes = 50000;
+  device.ops.home_stream = &device;
+  clp_allocator *metering = meter_of(clpt_device_allocator(&device));
+  clp_memory memory;
+  ck_assert_str_eq(clp_allocator_name(metering), "test-device");
+  ck_assert(clp_allocator_is_deferred(metering));
+  ck_assert_int_eq(metering->ops.device_id, 7);
+  ck_assert_int_eq(metering->ops.memory_kind, CLP_MEMORY_CUDA);
+  ck_assert_uint_eq(metering->ops.alignment, 512);
+  ck_assert_uint_eq(metering->ops.device_bytes, 50000);
+  ck_assert_ptr_eq(metering->ops.home_stream, &device);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_allocate(metering, 10001, &memory));
+  clp_allocator_release(metering);
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+/* Made of an allocator with nothing optional, it cannot do more than that. */
+START_TEST(has_no_more_than_the_metered)
+{
+  clp_allocator *simulated;
+  clpt_ok(clp_simulated_allocator_create(0, &simulated));
+  clp_allocator *metering = meter_of(simulated);
+  clp_memory part;
+  clpt_fails(CLP_NOT_SUPPORTED, metering->ops.split(metering->self, 1, 0, 1, &part));
+  ck_assert_int_eq(metering->ops.drain(metering->self), CLP_NOT_SUPPORTED);
+  clp_allocator_release(metering);
+}
+END_TEST
+
+enum { THREADS = 4, BLOCK_BYTES = 100, MOST_LIVE = 8 };
+
+static void *churn(void *metering)
+{
+  unsigned rounds = clpt_iterations(20000);
+  clp_memory live[MOST_LIVE] = {0};
+  unsigned long bad = 0;
+  for (unsigned i = 0; i < rounds * MOST_LIVE; i++) {
+    clp_memory *memory = &live[i % MOST_LIVE];
+    bad += *memory && clp_allocator_free(metering, *memory, BLOCK_BYTES);
+    bad += clp_allocator_allocate(metering, BLOCK_BYTES, memory) != CLP_SUCCESS;
+  }
+  for (unsigned i = 0; i < MOST_LIVE; i++)
+    bad += clp_allocator_free(metering, live[i], BLOCK_BYTES) != CLP_SUCCESS;
+  return (void *)bad;
+}
+
+START_TEST(counts_for_all_threads)
+{
+  clp_allocator *simulated;
+  pthread_t threads[THREADS];
+  clpt_ok(clp_simulated_allocator_create(0, &simulated));
+  clp_allocator *metering = meter_of(simulated);
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, churn, metering), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *bad;
+    ck_assert_int_eq(pthread_join(threads[i], &bad), 0);
+    ck_assert_ptr_null(bad);
+  }
+  clpi_meter meter = clpi_metering_allocator_read(metering);
+  uint64_t expected = (uint64_t)THREADS * MOST_LIVE * clpt_iterations(20000);
+  ck_assert_uint_eq(meter.allocations, expected);
+  ck_assert_uint_eq(meter.frees, expected);
+  ck_assert_uint_eq(meter.taken_bytes, 0);
+  ck_assert_uint_ge(meter.peak_bytes, MOST_LIVE * BLOCK_BYTES);
+  ck_assert_uint_le(meter.peak_bytes, THREADS * MOST_LIVE * BLOCK_BYTES);
+  clp_allocator_release(metering);
+}
+END_TEST
+
+START_TEST(without_host_memory)
+{
+  clpt_device device;
+  clpt_device_init(&device);
+  clp_allocator *metered = clpt_device_allocator(&device);
+  clp_status status = CLP_OUT_OF_HOST_MEMORY;
+  unsigned long nth = 0;
+  for (; status == CLP_OUT_OF_HOST_MEMORY; nth++) {
+    clp_allocator *metering = metered;
+    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    status = clpi_metering_allocator_create(metered, &metering);
+    clpt_host_stop();
+    if (status)
+      ck_assert_ptr_null(metering);
+    clp_allocator_release(metering);
+  }
+  ck_assert_int_eq(status, CLP_SUCCESS);
+  ck_assert_uint_gt(nth, 1);
+  clp_allocator_release(metered);
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("metering allocator");
+  TCase *counts = clpt_case(suite, "counts");
+  tcase_add_test(counts, counts_what_succeeds);
+  tcase_add_test(counts, zero_bytes_touch_nothing);
+  tcase_add_test(counts, counts_for_all_threads);
+  TCase *passing = clpt_case(suite, "passing on");
+  tcase_add_test(passing, passes_everything_on);
+  tcase_add_test(passing, has_the_properties);
+  tcase_add_test(passing, has_no_more_than_the_metered);
+  tcase_add_test(passing, without_host_memory);
+  return clpt_run(suite);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of a trace, and for each way to be malformed the exact words, line and column. */
+#include "support/failmalloc.h"
+#include "support/suite.h"
+#include "support/traces.h"
+#include "trace/event.h"
+#include "trace/lines.h"
+#include "trace/reader.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define ROW "1,00:00:00.000000,allocate,0x10,256,0\n"
+
+static clpi_trace_event next(clpi_trace_reader *reader)
+{
+  clpi_trace_event event;
+  bool found = false;
+  clpt_ok(clpi_trace_next(reader, &event, &found));
+  ck_assert(found);
+  return event;
+}
+
+static void assert_end(clpi_trace_reader *reader)
+{
+  clpi_trace_event event;
+  bool found = true;
+  clpt_ok(clpi_trace_next(reader, &event, &found));
+  ck_assert(!found);
+}
+
+START_TEST(fields_of_a_row)
+{
+  clpi_trace_reader *reader =
+      clpt_trace(CLPT_HEADER "1234,23:59:58.000042,allocate,0x7fbd4fe00000,37632,0\n"
+                             "18446744073709551615,00:00:01.5,free,0XfF,0,0x2\r\n"
+                             "0,01:02:03:123456,allocate failure,(nil),18446744073709551615,7");
+  ck_assert_str_eq(clpi_trace_name(reader), "trace");
+  clpi_trace_event event = next(reader);
+  ck_assert_uint_eq(event.thread, 1234);
+  ck_assert_uint_eq(event.nanoseconds, 86398000042000);
+  ck_assert_int_eq(event.action, CLPI_TRACE_ALLOCATE);
+  ck_assert_uint_eq(event.pointer, 0x7fbd4fe00000);
+  ck_assert_uint_eq(event.size, 37632);
+  ck_assert_uint_eq(event.stream, 0);
+  ck_assert_uint_eq(event.line, 2);
+
+  event = next(reader);
+  ck_assert_uint_eq(event.thread, UINT64_MAX);
+  ck_assert_uint_eq(event.nanoseconds, 1500000000);
+  ck_assert_int_eq(event.action, CLPI_TRACE_FREE);
+  ck_assert_uint_eq(event.pointer, 0xff);
+  ck_assert_uint_eq(event.size, 0);
+  ck_assert_uint_eq(event.stream, 2);
+  ck_assert_uint_eq(event.line, 3);
+
+  event = next(reader);
+  ck_assert_uint_eq(event.nanoseconds, 3723123456000);
+  ck_assert_int_eq(event.action, CLPI_TRACE_ALLOCATE_FAILURE);
+  ck_assert_uint_eq(event.pointer, 0);
+  ck_assert_uint_eq(event.size, UINT64_MAX);
+  ck_assert_uint_eq(event.stream, 7);
+  assert_end(reader);
+  assert_end(reader);
+  clpi_trace_close(reader);
+}
+END_TEST
+
+START_TEST(columns_of_a_row)
+{
+  static const size_t columns[CLPI_TRACE_FIELDS] = {1, 3, 19, 28, 33, 37};
+  clpi_trace_reader *reader = clpt_trace(CLPT_HEADER ROW);
+  clpi_trace_event event = next(reader);
+  for (size_t i = 0; i < CLPI_TRACE_FIELDS; i++)
+    ck_assert_uint_eq(event.columns[i], columns[i]);
+  clpi_trace_close(reader);
+}
+END_TEST
+
+START_TEST(header_alone)
+{
+  clpi_trace_reader *reader = clpt_trace("Thread,Time,Action,Pointer,Size,Stream");
+  assert_end(reader);
+  clpi_trace_close(reader);
+}
+END_TEST
+
+START_TEST(allocation_of_nothing)
+{
+  clpi_trace_reader *reader =
+      clpt_trace(CLPT_HEADER "1,00:00:00.000000,allocate,0x0,0,0\n"
+                             "1,00:00:00.000000,allocate failure,0x0,99,0\n");
+  ck_assert_uint_eq(next(reader).pointer, 0);
+  ck_assert_uint_eq(next(reader).size, 99);
+  clpi_trace_close(reader);
+}
+END_TEST
+
+START_TEST(twice)
+{
+  clpi_trace_reader *reader = clpt_trace(CLPT_HEADER ROW);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_uint_eq(next(reader).line, 2);
+    assert_end(reader);
+    ck_assert(clpi_trace_can_rewind(reader));
+    clpt_ok(clpi_trace_rewind(reader));
+  }
+  clpi_trace_close(reader);
+}
+END_TEST
+
+/* What is wrong with a trace, whose last line is: the message after its name. */
+static const struct malformed {
+  const char *text;
+  const char *message;
+} malformed[] = {
+    /* The header. */
+    {"", "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, found an empty file"},
+    {"\n", "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, found nothing"},
+    {"Thread,Time,Action,Pointer,Size\n",
+     "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
+     "found \"Thread,Time,Action,Pointer,Size\""},
+    {"Thread,Time,Action,Pointer,Size,Stream,More\n",
+     "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
+     "found \"Thread,Time,Action,Pointer,Size,Stream,M...\""},
+    {"\xef\xbb\xbf" CLPT_HEADER,
+     "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
+     "found \"\\xef\\xbb\\xbfThread,Time,Action,Pointer,Size,Strea...\""},
+    {ROW, "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
+          "found \"1,00:00:00.000000,allocate,0x10,256,0\""},
+    {"\x7f"
+     "ELF\x02\x01\"\\",
+     "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
+     "found \"\\x7fELF\\x02\\x01\\\"\\\\\""},
+    /* The number of fields. */
+    {CLPT_HEADER "\n", "2:1: expected a thread, a decimal number, found nothing"},
+    {CLPT_HEADER ROW "1\n", "3:2: expected a comma and the field Time, found the end of the line"},
+    {CLPT_HEADER "1,00:00:00.000000\n",
+     "2:18: expected a comma and the field Action, found the end of the line"},
+    {CLPT_HEADER "1,00:00:00.000000,free\n",
+     "2:23: expected a comma and the field Pointer, found the end of the line"},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10\n",
+     "2:28: expected a comma and the field Size, found the end of the line"},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,256\r\n",
+     "2:32: expected a comma and the field Stream, found the end of the line"},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,\n",
+     "2:33: expected a stream, such as 0 or 0x2, found nothing"},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0,\n",
+     "2:34: expected the end of the line, found \",\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0,extra,fields\n",
+     "2:34: expected the end of the line, found \",extra,fields\""},
+    /* Thread. */
+    {CLPT_HEADER "-1,", "2:1: expected a thread, a decimal number, found \"-1\""},
+    {CLPT_HEADER " 1,", "2:1: expected a thread, a decimal number, found \" 1\""},
+    {CLPT_HEADER "main,", "2:1: expected a thread, a decimal number, found \"main\""},
+    {CLPT_HEADER "18446744073709551616,",
+     "2:1: expected a thread of at most 18446744073709551615, found \"18446744073709551616\""},
+    /* Time. */
+    {CLPT_HEADER "1,,", "2:3: expected a time such as 13:05:59.000042, found nothing"},
+    {CLPT_HEADER "1,noon,", "2:3: expected a time such as 13:05:59.000042, found \"noon\""},
+    {CLPT_HEADER "1,24:00:00.0,",
+     "2:3: expected a time such as 13:05:59.000042, found \"24:00:00.0\""},
+    {CLPT_HEADER "1,23:60:00.0,",
+     "2:3: expected a time such as 13:05:59.000042, found \"23:60:00.0\""},
+    {CLPT_HEADER "1,23:00:61.0,",
+     "2:3: expected a time such as 13:05:59.000042, found \"23:00:61.0\""},
+    {CLPT_HEADER "1,1:00:00.000,",
+     "2:3: expected a time such as 13:05:59.000042, found \"1:00:00.000\""},
+    {CLPT_HEADER "1,01-00:00.000,",
+     "2:3: expected a time such as 13:05:59.000042, found \"01-00:00.000\""},
+    {CLPT_HEADER "1,01:00-00.000,",
+     "2:3: expected a time such as 13:05:59.000042, found \"01:00-00.000\""},
+    {CLPT_HEADER "1,01:00:00,000",
+     "2:3: expected a time such as 13:05:59.000042, found \"01:00:00\""},
+    {CLPT_HEADER "1,01:00:00x000,",
+     "2:3: expected a time such as 13:05:59.000042, found \"01:00:00x000\""},
+    {CLPT_HEADER "1,01:00:00.00z,",
+     "2:3: expected a time such as 13:05:59.000042, found \"01:00:00.00z\""},
+    {CLPT_HEADER "1,01:00:00.1234567890,",
+     "2:3: expected a time such as 13:05:59.000042, found \"01:00:00.1234567890\""},
+    /* Action. */
+    {CLPT_HEADER "1,00:00:00.000000,malloc,",
+     "2:19: expected the action allocate, allocate failure or free, found \"malloc\""},
+    {CLPT_HEADER "1,00:00:00.000000,Free,",
+     "2:19: expected the action allocate, allocate failure or free, found \"Free\""},
+    {CLPT_HEADER "1,00:00:00.000000,,",
+     "2:19: expected the action allocate, allocate failure or free, found nothing"},
+    {CLPT_HEADER "1,00:00:00.000000,allocated,",
+     "2:19: expected the action allocate, allocate failure or free, found \"allocated\""},
+    /* Pointer. */
+    {CLPT_HEADER "1,00:00:00.000000,free,10,",
+     "2:24: expected a pointer such as 0x7f00a0000000, found \"10\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x,",
+     "2:24: expected a pointer such as 0x7f00a0000000, found \"0x\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0xg,",
+     "2:24: expected a pointer such as 0x7f00a0000000, found \"0xg\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10000000000000000,",
+     "2:24: expected a pointer of at most 0xffffffffffffffff, found \"0x10000000000000000\""},
+    {CLPT_HEADER "1,00:00:00.000000,allocate,0x0,256,0\n",
+     "2:28: expected a pointer other than null for 256 bytes, found a null pointer"},
+    {CLPT_HEADER "1,00:00:00.000000,allocate,(nil),1,0\n",
+     "2:28: expected a pointer other than null for 1 bytes, found a null pointer"},
+    /* Size. */
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,-1,",
+     "2:29: expected a size in bytes, a decimal number, found \"-1\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,1e6,",
+     "2:29: expected a size in bytes, a decimal number, found \"1e6\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,0x10,",
+     "2:29: expected a size in bytes, a decimal number, found \"0x10\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,,",
+     "2:29: expected a size in bytes, a decimal number, found nothing"},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,18446744073709551616,",
+     "2:29: expected a size of at most 18446744073709551615 bytes, found "
+     "\"18446744073709551616\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,99999999999999999999999999999,",
+     "2:29: expected a size of at most 18446744073709551615 bytes, found "
+     "\"99999999999999999999999999999\""},
+    /* Stream. */
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,default\n",
+     "2:33: expected a stream, such as 0 or 0x2, found \"default\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,a\n",
+     "2:33: expected a stream, such as 0 or 0x2, found \"a\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0x\n",
+     "2:33: expected a stream, such as 0 or 0x2, found \"0x\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0x11111111111111111\n",
+     "2:33: expected a stream of at most 0xffffffffffffffff, found \"0x11111111111111111\""},
+};
+
+START_TEST(malformed_trace)
+{
+  const struct malformed *trace = &malformed[_i];
+  clpi_trace_reader *reader = clpt_trace(trace->text);
+  clpi_trace_event event;
+  bool found = true;
+  clp_status status = CLP_SUCCESS;
+  while (!status && found)
+    status = clpi_trace_next(reader, &event, &found);
+  ck_assert_int_eq(status, CLP_INVALID_ARGUMENT);
+  ck_assert_int_eq(clp_last_error()->status, CLP_INVALID_ARGUMENT);
+  const char *message = clp_last_error()->message;
+  ck_assert_int_eq(strncmp(message, "trace:", strlen("trace:")), 0);
+  ck_assert_str_eq(message + strlen("trace:"), trace->message);
+  clpi_trace_close(reader);
+}
+END_TEST
+
+static clp_status read_file(const void *bytes, size_t length)
+{
+  clpi_trace_reader *reader;
+  clpi_trace_event event;
+  bool found = true;
+  clpt_ok(clpi_trace_open_descriptor(clpt_file_of(bytes, length), "trace", &reader));
+  clp_status status = CLP_SUCCESS;
+  while (!status && found)
+    status = clpi_trace_next(reader, &event, &found);
+  clpi_trace_close(reader);
+  return status;
+}
+
+START_TEST(binary_junk)
+{
+  static const char row[] = CLPT_HEADER "1\0\n";
+  clpt_fails(CLP_INVALID_ARGUMENT, read_file(row, sizeof(row) - 1));
+  ck_assert_str_eq(clp_last_error()->message,
+                   "trace:2:1: expected a thread, a decimal number, found \"1\\x00\"");
+
+  char junk[4000];
+  for (size_t i = 0; i < sizeof(junk); i++)
+    junk[i] = (char)(i * 7 + 128);
+  clpt_fails(CLP_INVALID_ARGUMENT, read_file(junk, sizeof(junk)));
+  clpt_message_has("trace:1:1: expected the header ");
+}
+END_TEST
+
+START_TEST(line_too_long)
+{
+  char text[sizeof(CLPT_HEADER) + 2 * CLPI_LINE_MAX];
+  memset(text, '1', sizeof(text));
+  memcpy(text, CLPT_HEADER, strlen(CLPT_HEADER));
+  clpt_fails(CLP_INVALID_ARGUMENT, read_file(text, sizeof(text)));
+  ck_assert_str_eq(clp_last_error()->message,
+                   "trace:2:1025: expected a line of at most 1024 bytes, found a longer one");
+}
+END_TEST
+
+START_TEST(header_too_long)
+{
+  char text[2 * CLPI_LINE_MAX];
+  memset(text, 'T', sizeof(text));
+  clpt_fails(CLP_INVALID_ARGUMENT, read_file(text, sizeof(text)));
+  clpt_message_has("trace:1:1: expected the header ");
+  clpt_message_has("found \"TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT...\"");
+}
+END_TEST
+
+/* What was read before a gzipped trace broke off is told as such, not as a malformed last row. */
+START_TEST(truncated_gzip)
+{
+  size_t length;
+  unsigned char *bytes = clpt_gzip(CLPT_HEADER ROW ROW, &length);
+  for (size_t cut = 2; cut < length; cut++)
+    clpt_fails(CLP_IO_ERROR, read_file(bytes, cut));
+  free(bytes);
+}
+END_TEST
+
+/* The longest name, the longest expectation and the longest finding fit one message. */
+START_TEST(long_name_and_long_message)
+{
+  char name[300];
+  char line[100];
+  memset(name, 'n', sizeof(name) - 1);
+  name[sizeof(name) - 1] = '\0';
+  memset(line, '\xff', sizeof(line));
+  clpi_trace_reader *reader;
+  clpi_trace_event event;
+  bool found;
+  clpt_ok(clpi_trace_open_descriptor(clpt_file_of(line, sizeof(line)), name, &reader));
+  clpt_fails(CLP_INVALID_ARGUMENT, clpi_trace_next(reader, &event, &found));
+  const char *message = clp_last_error()->message;
+  ck_assert_str_eq(message + strlen(message) - strlen("\\xff...\""), "\\xff...\"");
+  clpi_trace_close(reader);
+}
+END_TEST
+
+START_TEST(without_host_memory)
+{
+  clp_status status = CLP_OUT_OF_HOST_MEMORY;
+  unsigned long failures = 0;
+  for (unsigned long nth = 0; status == CLP_OUT_OF_HOST_MEMORY; nth++) {
+    clpi_trace_reader *reader = NULL;
+    int descriptor = clpt_text_file(CLPT_HEADER ROW);
+    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    status = clpi_trace_open_descriptor(descriptor, "trace", &reader);
+    clpt_host_stop();
+    if (clpt_host_failed()) {
+      failures++;
+      ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
+      ck_assert_ptr_null(reader);
+      ck_assert_int_eq(close(descriptor), 0); /* still the caller's */
+    }
+    clpi_trace_close(reader);
+  }
+  ck_assert_int_eq(status, CLP_SUCCESS);
+  ck_assert_uint_ge(failures, 2); /* zlib has more, where it is linked statically */
+}
+END_TEST
+
+START_TEST(close_of_nothing)
+{
+  clpi_trace_reader *reader = (clpi_trace_reader *)1;
+  clpi_trace_close(NULL);
+  clpt_fails(CLP_IO_ERROR, clpi_trace_open("/no/such/trace.csv", &reader));
+  ck_assert_ptr_null(reader);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("trace reader");
+  TCase *rows = clpt_case(suite, "rows");
+  tcase_add_test(rows, fields_of_a_row);
+  tcase_add_test(rows, columns_of_a_row);
+  tcase_add_test(rows, header_alone);
+  tcase_add_test(rows, allocation_of_nothing);
+  tcase_add_test(rows, twice);
+  TCase *errors = clpt_case(suite, "errors");
+  tcase_add_loop_test(errors, malformed_trace, 0, sizeof(malformed) / sizeof(malformed[0]));
+  tcase_add_test(errors, binary_junk);
+  tcase_add_test(errors, line_too_long);
+  tcase_add_test(errors, header_too_long);
+  tcase_add_test(errors, truncated_gzip);
+  tcase_add_test(errors, long_name_and_long_message);
+  tcase_add_test(errors, without_host_memory);
+  tcase_add_test(errors, close_of_nothing);
+  return clpt_run(suite);
+}

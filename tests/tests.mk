@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: MIT
+# Tests: Check programs that mirror lib/, and scripts that check the house.
+#
+# A test program:               A test script (tests/check-x.sh):
+#   check_PROGRAMS += tests/test_x      dist_check_SCRIPTS += tests/check-x.sh
+#   TESTS += tests/test_x               TESTS += tests/check-x.sh
+#   tests_test_x_LDADD = $(clptest_LDADD)
+# with the programs inside HAVE_CHECK, the scripts outside of it.
+
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+
+# What every test sees, however the caller's shell is set up.
+AM_TESTS_ENVIRONMENT = \
+	unset CLPOOL_MEMORY_LIMIT; \
+	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache'; export POCL_CACHE_DIR; \
+	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
+	top_builddir='$(abs_top_builddir)'; export top_builddir; \
+	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
+	CLANG_FORMAT='$(CLANG_FORMAT)'; export CLANG_FORMAT;
+
+# --- Check programs: the support library, then the core -------------------------------------------
+
+if HAVE_CHECK
+check_LTLIBRARIES += tests/libclptest.la
+tests_libclptest_la_SOURCES = \
+	tests/support/chance.h \
+	tests/support/failing_allocator.c tests/support/failing_allocator.h \
+	tests/support/ladder.c tests/support/ladder.h \
+	tests/support/pools.c tests/support/pools.h \
+	tests/support/suite.c tests/support/suite.h \
+	tests/support/workers.c tests/support/workers.h
+clptest_LDADD = tests/libclptest.la libclpool-internal.la $(CHECK_LIBS)
+
+core_tests = \
+	tests/test_status \
+	tests/test_log \
+	tests/test_bin \
+	tests/test_options \
+	tests/test_allocator \
+	tests/test_host_allocator \
+	tests/test_simulated_allocator \
+	tests/test_pool \
+	tests/test_buffer \
+	tests/test_pyopencl \
+	tests/test_stats \
+	tests/test_reclaim \
+	tests/test_limit \
+	tests/test_limit_environment \
+	tests/test_out_of_memory \
+	tests/test_out_of_memory_callback \
+	tests/test_device_failures \
+	tests/test_lifetime \
+	tests/test_threads \
+	tests/test_host_memory_failures \
+	tests/test_warm_path
+check_PROGRAMS += $(core_tests)
+TESTS += $(core_tests)
+tests_test_status_LDADD = $(clptest_LDADD)
+tests_test_log_LDADD = $(clptest_LDADD)
+tests_test_bin_LDADD = $(clptest_LDADD)
+tests_test_options_LDADD = $(clptest_LDADD)
+tests_test_allocator_LDADD = $(clptest_LDADD)
+tests_test_host_allocator_LDADD = $(clptest_LDADD)
+tests_test_simulated_allocator_LDADD = $(clptest_LDADD)
+tests_test_pool_LDADD = $(clptest_LDADD)
+tests_test_buffer_LDADD = $(clptest_LDADD)
+tests_test_pyopencl_LDADD = $(clptest_LDADD)
+tests_test_stats_LDADD = $(clptest_LDADD)
+tests_test_reclaim_LDADD = $(clptest_LDADD)
+tests_test_limit_LDADD = $(clptest_LDADD)
+tests_test_limit_environment_LDADD = $(clptest_LDADD)
+tests_test_out_of_memory_LDADD = $(clptest_LDADD)
+tests_test_out_of_memory_callback_LDADD = $(clptest_LDADD)
+tests_test_device_failures_LDADD = $(clptest_LDADD)
+tests_test_lifetime_LDADD = $(clptest_LDADD)
+tests_test_threads_LDADD = $(clptest_LDADD)
+tests_test_bin_SOURCES = tests/test_bin.c tests/bin_answers.inc
+
+# These two count and fail allocations of host memory: libc's functions are wrapped.
+failmalloc = tests/support/failmalloc.c tests/support/failmalloc.h
+failmalloc_link_flags = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
+	-Wl,--wrap=reallocarray,--wrap=aligned_alloc,--wrap=posix_memalign \
+	-Wl,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=free
+tests_test_host_memory_failures_SOURCES = tests/test_host_memory_failures.c $(failmalloc)
+tests_test_host_memory_failures_LDADD = $(clptest_LDADD)
+tests_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
+tests_test_warm_path_SOURCES = tests/test_warm_path.c $(failmalloc)
+tests_test_warm_path_LDADD = $(clptest_LDADD)
+tests_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
+else
+check-local:
+	@echo 'make check needs Check, the unit test framework (Debian: check),' \
+	  'and a configure that finds it' >&2
+	@exit 1
+endif
+
+# --- OpenCL: its allocators, pools on them, running out, and the examples -------------------------
+
+# The leak check leaves out what PoCL and the LLVM inside of it lose themselves, nothing of clpool's.
+# To tell the two apart, AddressSanitizer needs whole call stacks, through code without frame pointers;
+# its guess at thread-local memory (intercept_tls_get_addr) crashes on what PoCL loads at run time.
+AM_TESTS_ENVIRONMENT += \
+	ASAN_OPTIONS=fast_unwind_on_malloc=0:intercept_tls_get_addr=0; export ASAN_OPTIONS; \
+	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/support/lsan.supp:print_suppressions=0'; \
+	export LSAN_OPTIONS;
+EXTRA_DIST += tests/support/lsan.supp
+
+AM_TESTS_ENVIRONMENT += clp_examples='$(example_programs)'; export clp_examples;
+dist_check_SCRIPTS += tests/check-examples.sh
+TESTS += tests/check-examples.sh
+
+if HAVE_CHECK
+if HAVE_OPENCL
+check_LTLIBRARIES += tests/libclptest-opencl.la
+tests_libclptest_opencl_la_SOURCES = \
+	tests/support/opencl_fixture.c tests/support/opencl_fixture.h
+tests_libclptest_opencl_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+opencl_LDADD = tests/libclptest-opencl.la $(clptest_LDADD)
+
+opencl_tests = \
+	tests/test_cl_error \
+	tests/test_cl_device \
+	tests/test_cl_mem_flags \
+	tests/test_cl_commit \
+	tests/test_cl_buffer_allocator \
+	tests/test_cl_mem \
+	tests/test_cl_pool \
+	tests/test_cl_lifetime \
+	tests/test_exhaustion
+check_PROGRAMS += $(opencl_tests)
+TESTS += $(opencl_tests)
+
+# These watch OpenCL's functions, which are wrapped.
+wrap_opencl = tests/support/wrap_opencl.c tests/support/wrap_opencl.h
+wrap_opencl_link_flags = $(AM_LDFLAGS) \
+	-Wl,--wrap=clCreateContext,--wrap=clRetainContext,--wrap=clReleaseContext \
+	-Wl,--wrap=clCreateCommandQueueWithProperties,--wrap=clRetainCommandQueue \
+	-Wl,--wrap=clReleaseCommandQueue,--wrap=clCreateBuffer,--wrap=clReleaseMemObject \
+	-Wl,--wrap=clGetContextInfo,--wrap=clGetCommandQueueInfo,--wrap=clGetDeviceInfo \
+	-Wl,--wrap=clEnqueueMigrateMemObjects,--wrap=clEnqueueWriteBuffer \
+	-Wl,--wrap=clEnqueueBarrierWithWaitList,--wrap=clEnqueueBarrier,--wrap=clFinish
+
+tests_test_cl_error_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_error_LDADD = $(opencl_LDADD)
+tests_test_cl_mem_flags_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_mem_flags_LDADD = $(opencl_LDADD)
+tests_test_cl_mem_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_mem_LDADD = $(opencl_LDADD)
+tests_test_exhaustion_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_exhaustion_LDADD = $(opencl_LDADD)
+
+tests_test_cl_device_SOURCES = tests/test_cl_device.c $(wrap_opencl)
+tests_test_cl_device_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_device_LDFLAGS = $(wrap_opencl_link_flags)
+tests_test_cl_device_LDADD = $(opencl_LDADD)
+tests_test_cl_commit_SOURCES = tests/test_cl_commit.c $(wrap_opencl)
+tests_test_cl_commit_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_commit_LDFLAGS = $(wrap_opencl_link_flags)
+tests_test_cl_commit_LDADD = $(opencl_LDADD)
+tests_test_cl_buffer_allocator_SOURCES = tests/test_cl_buffer_allocator.c $(wrap_opencl) $(failmalloc)
+tests_test_cl_buffer_allocator_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_buffer_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
+tests_test_cl_buffer_allocator_LDADD = $(opencl_LDADD)
+tests_test_cl_pool_SOURCES = tests/test_cl_pool.c $(wrap_opencl)
+tests_test_cl_pool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_pool_LDFLAGS = $(wrap_opencl_link_flags)
+tests_test_cl_pool_LDADD = $(opencl_LDADD)
+tests_test_cl_lifetime_SOURCES = tests/test_cl_lifetime.c $(wrap_opencl)
+tests_test_cl_lifetime_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_lifetime_LDFLAGS = $(wrap_opencl_link_flags)
+tests_test_cl_lifetime_LDADD = $(opencl_LDADD)
+endif
+endif
+
+# --- Traces and the tool --------------------------------------------------------------------------
+
+if HAVE_CHECK
+trace_tests = \
+	tests/test_trace_lines \
+	tests/test_trace_reader \
+	tests/test_live_blocks \
+	tests/test_metering_allocator \
+	tests/test_replay \
+	tests/test_replay_failures \
+	tests/test_scale
+check_PROGRAMS += $(trace_tests)
+TESTS += $(trace_tests)
+trace_test_LDADD = libclpool-trace.la $(clptest_LDADD)
+traces = tests/support/traces.c tests/support/traces.h
+replays = tests/support/replays.c tests/support/replays.h $(traces)
+tests_test_trace_lines_SOURCES = tests/test_trace_lines.c $(traces) $(failmalloc)
+tests_test_trace_lines_LDADD = $(trace_test_LDADD)
+tests_test_trace_lines_LDFLAGS = $(failmalloc_link_flags)
+tests_test_trace_reader_SOURCES = tests/test_trace_reader.c $(traces) $(failmalloc)
+tests_test_trace_reader_LDADD = $(trace_test_LDADD)
+tests_test_trace_reader_LDFLAGS = $(failmalloc_link_flags)
+tests_test_live_blocks_SOURCES = tests/test_live_blocks.c $(traces) $(failmalloc)
+tests_test_live_blocks_LDADD = $(trace_test_LDADD)
+tests_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
+tests_test_metering_allocator_SOURCES = tests/test_metering_allocator.c $(failmalloc)
+tests_test_metering_allocator_LDADD = $(trace_test_LDADD)
+tests_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
+tests_test_replay_SOURCES = tests/test_replay.c $(replays)
+tests_test_replay_LDADD = $(trace_test_LDADD)
+tests_test_replay_failures_SOURCES = tests/test_replay_failures.c $(replays)
+tests_test_replay_failures_LDADD = $(trace_test_LDADD)
+tests_test_scale_SOURCES = tests/test_scale.c $(replays)
+tests_test_scale_LDADD = $(trace_test_LDADD)
+endif
+
+dist_check_SCRIPTS += tests/check-tool.sh
+TESTS += tests/check-tool.sh
+tests/check-tool.log: tools/clpool$(EXEEXT)
+if SANITIZED
+AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
+endif
+if FUZZING
+AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
+endif
+
+dist_check_SCRIPTS += tests/check-bin-answers.sh
+TESTS += tests/check-bin-answers.sh
+EXTRA_DIST += tests/support/bin_answers.py
+
+# --- The house: what the tree and the built library must look like --------------------------------
+
+AM_TESTS_ENVIRONMENT += \
+	clp_headers='$(clpoolinclude_HEADERS) $(nodist_clpoolinclude_HEADERS)'; export clp_headers; \
+	OPENCL_CFLAGS='$(OPENCL_CFLAGS)'; export OPENCL_CFLAGS; \
+	CLP_BUILD_FLAGS='$(SANITIZER_CFLAGS) $(COVERAGE_CFLAGS) $(FUZZING_CFLAGS)'; \
+	export CLP_BUILD_FLAGS; \
+	SHELLCHECK='$(SHELLCHECK)'; export SHELLCHECK; \
+	MAKE='$(MAKE)'; export MAKE; PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; \
+	. $(top_srcdir)/tests/support/no_sysfs.sh;
+if HAVE_CXX
+AM_TESTS_ENVIRONMENT += HOUSE_CXX='$(CXX)'; export HOUSE_CXX;
+endif
+
+house_checks = \
+	tests/check-exports.sh \
+	tests/check-format.sh \
+	tests/check-headers.sh \
+	tests/check-includes.sh \
+	tests/check-install.sh \
+	tests/check-scripts.sh \
+	tests/check-source.sh
+dist_check_SCRIPTS += $(house_checks)
+TESTS += $(house_checks)
+EXTRA_DIST += tests/support/house.sh tests/support/includes.awk tests/support/no_sysfs.sh \
+	tests/install/Makefile.in tests/install/configure.ac tests/install/consumer.c
+
+# --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
+
+fuzz_targets = \
+	tests/fuzz/fuzz_limit \
+	tests/fuzz/fuzz_pool \
+	tests/fuzz/fuzz_trace
+tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_limit_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"limit"'
+tests_fuzz_fuzz_limit_LDADD = libclpool-internal.la
+tests_fuzz_fuzz_pool_SOURCES = tests/fuzz/fuzz_pool.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_pool_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"pool"'
+tests_fuzz_fuzz_pool_LDADD = libclpool-internal.la
+tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"trace"'
+tests_fuzz_fuzz_trace_LDADD = libclpool-trace.la libclpool-internal.la
+check_PROGRAMS += $(fuzz_targets)
+EXTRA_DIST += tests/fuzz/corpus
+
+if FUZZING
+tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
+tests_fuzz_fuzz_pool_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
+tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
+
+# New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.
+FUZZ_SECONDS = 60
+fuzz: $(fuzz_targets)
+	@for target in $(fuzz_targets); do \
+	  name=$${target##*/fuzz_}; \
+	  $(MKDIR_P) fuzz-corpus/$$name || exit 1; \
+	  $$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
+	    -artifact_prefix=fuzz-corpus/$$name- \
+	    fuzz-corpus/$$name $(srcdir)/tests/fuzz/corpus/$$name || exit 1; \
+	done
+clean-local:
+	rm -rf fuzz-corpus
+else
+tests_fuzz_fuzz_limit_SOURCES += tests/fuzz/driver.c
+tests_fuzz_fuzz_pool_SOURCES += tests/fuzz/driver.c
+tests_fuzz_fuzz_trace_SOURCES += tests/fuzz/driver.c
+TESTS += $(fuzz_targets)
+fuzz:
+	@echo 'make fuzz needs a configure with --enable-fuzzing' >&2
+	@exit 1
+endif
+.PHONY: fuzz
+
+# --- Under valgrind: every test that is a program -------------------------------------------------
+
+if VALGRIND
+VALGRIND_FLAGS = --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \
+	--errors-for-leak-kinds=definite \
+	--num-callers=30 --suppressions=$(abs_top_srcdir)/tests/support/pocl.supp
+check-valgrind: $(check_PROGRAMS)
+	CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
+	  TESTS='$(filter-out %.sh,$(TESTS))' TEST_SUITE_LOG=test-suite-valgrind.log \
+	  LOG_COMPILER='$(LIBTOOL) --silent --mode=execute $(VALGRIND) --quiet $(VALGRIND_FLAGS)'
+else
+check-valgrind:
+	@echo 'check-valgrind needs valgrind, and a build without sanitizers or fuzzing' >&2
+	@exit 1
+endif
+EXTRA_DIST += tests/support/pocl.supp
+MOSTLYCLEANFILES = test-suite-valgrind.log
+
+# --- Coverage: a table of the library's files -----------------------------------------------------
+
+if COVERAGE
+check-coverage: check
+	GCOV='$(GCOV)' $(SHELL) $(srcdir)/tests/support/coverage.sh
+else
+check-coverage:
+	@echo 'check-coverage needs a configure with --enable-coverage' >&2
+	@exit 1
+endif
+EXTRA_DIST += tests/support/coverage.sh
+.PHONY: check-valgrind check-coverage
