@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Warm pairs on OpenCL devices, in a build without OpenCL: there is none. */
+#include "pair.h"
+
+bool pair_on_opencl(const pair_options *options, size_t *devices)
+{
+  (void)options;
+  *devices = 0;
+  return true;
+}
