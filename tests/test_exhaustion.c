@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Running out for real: PoCL's host memory ends at a limit of the address space. In a program of
  * its own, since nothing else could run under that limit. */
+#include "support/instrumented.h"
 #include "support/opencl_fixture.h"
 #include "support/pools.h"
 #include "support/suite.h"
@@ -9,21 +10,6 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#if defined(__has_include)
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#endif
-#endif
-#ifndef RUNNING_ON_VALGRIND
-#define RUNNING_ON_VALGRIND 0
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
 
 /* Above the largest threshold at which glibc maps each block on its own, so that a block which is
  * freed leaves the address space at once. */
@@ -185,10 +171,12 @@ static const char *why_not(void)
 {
   char name[128] = "";
   cl_platform_id platform;
-  if (SANITIZED)
+  if (CLPT_SANITIZED)
     return "a sanitizer's shadow memory needs more address space than the limit leaves";
   if (RUNNING_ON_VALGRIND)
     return "valgrind does not apply a limit of the address space to the program";
+  if (access("/proc/self/statm", R_OK))
+    return "/proc, which tells how much address space is in use, is not mounted";
   if (clGetPlatformIDs(1, &platform, NULL) ||
       clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL) ||
       strcmp(name, "Portable Computing Language"))

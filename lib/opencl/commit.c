@@ -50,11 +50,12 @@ static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t 
 }
 
 /* Without it, an out-of-order queue could undo what the memory's owner writes first. */
-static clp_status order_after(const clpi_cl_commit *commit)
+static clp_status order_after(const clpi_cl_commit *commit, size_t bytes)
 {
+  const char *call = commit->migrates ? "clEnqueueBarrierWithWaitList" : "clEnqueueBarrier";
   cl_int code = commit->migrates ? clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL)
                                  : clEnqueueBarrier(commit->queue);
-  return code ? clpi_cl_call_error("clEnqueueBarrier", code) : CLP_SUCCESS;
+  return code ? clpi_cl_memory_error(call, code, bytes) : CLP_SUCCESS;
 }
 
 clp_status clpi_cl_commit_memory(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
@@ -62,6 +63,6 @@ clp_status clpi_cl_commit_memory(const clpi_cl_commit *commit, cl_mem mem, size_
   clp_status status =
       commit->migrates ? migrate(commit, mem, bytes) : write_little(commit, mem, bytes);
   if (!status && commit->out_of_order)
-    status = order_after(commit);
+    status = order_after(commit, bytes);
   return status;
 }

@@ -2,12 +2,23 @@
 /* A device for the tests on OpenCL. */
 #include "opencl_fixture.h"
 
+#include "instrumented.h"
+
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { MOST_PLATFORMS = 16 };
+enum { MOST_PLATFORMS = 16, HANG_SECONDS = 300, INSTRUMENTED_FACTOR = 10 };
 
-/* Devices of the first platform that has any. Returns how many, at most `most`. */
+/* CLPT_PLATFORM, by number; by default the first platform that has a device. */
+static bool is_chosen(cl_uint platform)
+{
+  const char *chosen = getenv("CLPT_PLATFORM");
+  return !chosen || strtoul(chosen, NULL, 10) == platform;
+}
+
+/* Devices of the chosen platform. Returns how many, at most `most`. */
 static cl_uint find_devices(cl_uint most, cl_device_id *devices)
 {
   cl_platform_id platforms[MOST_PLATFORMS];
@@ -17,7 +28,7 @@ static cl_uint find_devices(cl_uint most, cl_device_id *devices)
   if (platform_count > MOST_PLATFORMS)
     platform_count = MOST_PLATFORMS;
   for (cl_uint i = 0; i < platform_count && count == 0; i++)
-    if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, most, devices, &count))
+    if (!is_chosen(i) || clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, most, devices, &count))
       count = 0;
   return count < most ? count : most;
 }
@@ -99,5 +110,7 @@ int clpt_cl_run(Suite *suite)
     return CLPT_SKIPPED;
   }
   setenv("CK_FORK", "no", 1);
+  /* Without a fork, Check has no time limit of its own. */
+  alarm(HANG_SECONDS * (CLPT_SANITIZED || RUNNING_ON_VALGRIND ? INSTRUMENTED_FACTOR : 1));
   return clpt_run(suite);
 }

@@ -2,25 +2,9 @@
 /* Running one Check suite as a program. */
 #include "suite.h"
 
-#if defined(__has_include)
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#endif
-#endif
-#ifndef RUNNING_ON_VALGRIND
-#define RUNNING_ON_VALGRIND 0
-#endif
+#include "instrumented.h"
 
-/* gcc says so by macros, clang by features. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SANITIZED 0
-#endif
-
-#if SANITIZED
+#if CLPT_SANITIZED
 /* What a sanitizer starts with: host memory that is not there shall be NULL, as without it. */
 #define DEFAULT_OPTIONS "allocator_may_return_null=1"
 const char *__asan_default_options(void);
@@ -64,7 +48,7 @@ unsigned clpt_iterations(unsigned wanted)
 {
   unsigned factor = 1;
 
-  if (SANITIZED)
+  if (CLPT_SANITIZED)
     factor = SANITIZER_FACTOR;
   if (RUNNING_ON_VALGRIND)
     factor = VALGRIND_FACTOR;
