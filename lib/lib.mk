@@ -12,13 +12,14 @@ clpoolinclude_HEADERS = \
 	include/clpool/status.h
 nodist_clpoolinclude_HEADERS = include/clpool/version.h
 
-noinst_LTLIBRARIES += libclpool-internal.la
-libclpool_internal_la_SOURCES = \
+core_sources = \
 	lib/core/allocator.c lib/core/allocator.h \
-	lib/core/bin.c \
+	lib/core/bin.c lib/core/bin.h \
 	lib/core/block_store.c lib/core/block_store.h \
 	lib/core/buffer.c lib/core/buffer.h \
+	lib/core/cache_transfer.c \
 	lib/core/error.h \
+	lib/core/fence.c lib/core/fence.h \
 	lib/core/handles.c \
 	lib/core/host_allocator.c \
 	lib/core/limit.c lib/core/limit.h \
@@ -28,10 +29,15 @@ libclpool_internal_la_SOURCES = \
 	lib/core/out_of_memory.c lib/core/out_of_memory.h \
 	lib/core/pool.c lib/core/pool.h \
 	lib/core/reclaim.c lib/core/reclaim.h \
+	lib/core/registry.c lib/core/registry.h \
 	lib/core/simulated_allocator.c \
 	lib/core/stats.c lib/core/stats.h \
 	lib/core/status.c \
+	lib/core/thread_cache.c lib/core/thread_cache.h \
 	lib/core/version.c
+
+noinst_LTLIBRARIES += libclpool-internal.la
+libclpool_internal_la_SOURCES = $(core_sources)
 libclpool_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_internal_la_LIBADD =
 

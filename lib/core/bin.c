@@ -11,25 +11,15 @@
  * Where l < b, there is no rest; m is padded with b - l zeros on the right, and the largest is
  * size.
  */
+#include "core/bin.h"
+
 #include <clpool/bin.h>
-#include <limits.h>
-
-enum { WORD_BITS = sizeof(size_t) * CHAR_BIT };
-
-static unsigned floor_log2(size_t size)
-{
-  return (unsigned)(WORD_BITS - 1 - __builtin_clzl(size));
-}
 
 size_t clp_bin_number(unsigned leading_bits, size_t size)
 {
   if (leading_bits > CLP_MAX_LEADING_BITS || size == 0)
     return 0;
-  unsigned l = floor_log2(size);
-  size_t leading =
-      l >= leading_bits ? size >> (l - leading_bits) : size << (leading_bits - l); /* 1m */
-  size_t one = (size_t)1 << leading_bits;
-  return ((size_t)l << leading_bits) | (leading & (one - 1));
+  return clpi_bin_number(leading_bits, size);
 }
 
 size_t clp_bin_size(unsigned leading_bits, size_t bin)
@@ -39,7 +29,7 @@ size_t clp_bin_size(unsigned leading_bits, size_t bin)
   size_t one = (size_t)1 << leading_bits;
   size_t l = bin >> leading_bits;
   size_t leading = one | (bin & (one - 1));
-  if (l >= WORD_BITS)
+  if (l >= CLPI_SIZE_BITS)
     return (size_t)-1;
   if (l < leading_bits)
     return leading >> (leading_bits - l);

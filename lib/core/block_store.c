@@ -25,16 +25,20 @@ static unsigned highest_bit(uint64_t word)
 
 void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes)
 {
-  *store = (clpi_block_store){.leading_bits = leading_bits, .max_block_bytes = max_block_bytes};
+  *store = (clpi_block_store){.leading_bits = leading_bits,
+                              .max_block_bytes = max_block_bytes,
+                              .is_sorted = true,
+                              .index_count = 1};
   clpi_list_init(&store->by_age);
 }
 
 void clpi_store_end(clpi_block_store *store)
 {
-  for (size_t l = 0; l < CLPI_LEVELS; l++) {
+  for (size_t l = 0; l < CLPI_SIZE_BITS; l++) {
     free(store->levels[l].bins);
     free(store->levels[l].nonempty);
   }
+  free(store->by_index);
 }
 
 size_t clpi_store_block_bytes(const clpi_block_store *store, size_t number)
@@ -52,7 +56,24 @@ static bool make_level(const clpi_block_store *store, clpi_bin_level *level)
     free(nonempty);
     return false;
   }
-  *level = (clpi_bin_level){bins, nonempty};
+  level->nonempty = nonempty;
+  /* Release: pairs with the acquire in clpi_store_peek_bin. */
+  atomic_store_explicit(&level->bins, bins, memory_order_release);
+  return true;
+}
+
+static bool give_index(clpi_block_store *store, clpi_bin *bin)
+{
+  if (store->index_count >= store->index_capacity) {
+    uint32_t capacity = store->index_capacity ? 2 * store->index_capacity : 64;
+    clpi_bin **grown = realloc(store->by_index, capacity * sizeof(*grown));
+    if (!grown)
+      return false;
+    store->by_index = grown;
+    store->index_capacity = capacity;
+  }
+  store->by_index[store->index_count] = bin;
+  atomic_store_explicit(&bin->index, store->index_count++, memory_order_relaxed);
   return true;
 }
 
@@ -66,25 +87,19 @@ clpi_bin *clpi_store_use_bin(clpi_block_store *store, size_t number)
     bin->number = number;
     bin->block_bytes = clpi_store_block_bytes(store, number);
   }
-  return bin;
+  return bin->index || give_index(store, bin) ? bin : NULL;
 }
 
-const clpi_bin *clpi_store_find_bin(const clpi_block_store *store, size_t number)
+clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin)
 {
-  size_t l = number >> store->leading_bits;
-  if (l >= CLPI_LEVELS || !store->levels[l].bins)
-    return NULL;
-  const clpi_bin *bin = &store->levels[l].bins[number & (bins_per_level(store) - 1)];
-  return bin->misses ? bin : NULL;
-}
-
-void clpi_store_visit_bins(const clpi_block_store *store,
-                           void (*visit)(const clpi_bin *bin, void *context), void *context)
-{
-  for (size_t l = 0; l < CLPI_LEVELS; l++)
-    for (size_t m = 0; store->levels[l].bins && m < bins_per_level(store); m++)
-      if (store->levels[l].bins[m].misses)
-        visit(&store->levels[l].bins[m], context);
+  size_t next = bin ? bin->number + 1 : 0;
+  for (size_t l = next >> store->leading_bits; l < CLPI_SIZE_BITS; l++) {
+    size_t first = l == next >> store->leading_bits ? next & (bins_per_level(store) - 1) : 0;
+    for (size_t m = first; store->levels[l].bins && m < bins_per_level(store); m++)
+      if (store->levels[l].bins[m].index)
+        return &store->levels[l].bins[m];
+  }
+  return NULL;
 }
 
 /* Notes in the bitmaps whether the bin holds a block. */
@@ -106,18 +121,27 @@ static void mark_bin(clpi_block_store *store, const clpi_bin *bin)
   store->nonempty_levels &= ~((uint64_t)1 << l);
 }
 
+static struct clp_buffer *by_age_entry(clpi_list *link)
+{
+  return clpi_list_entry(link, struct clp_buffer, by_age);
+}
+
 void clpi_store_put(clpi_block_store *store, struct clp_buffer *block)
 {
   clpi_bin *bin = block->bin;
-  block->state = CLPI_BUFFER_HELD;
+  atomic_store_explicit(&block->state, CLPI_BUFFER_HELD, memory_order_relaxed);
   block->newer = NULL;
   block->older = bin->newest;
   bin->newest = block;
   bin->held_blocks++;
+  store->held_blocks++;
+  store->held_bytes += block->capacity;
   if (block->older)
     block->older->newer = block;
   else
     mark_bin(store, bin);
+  if (!clpi_list_is_empty(&store->by_age) && block->age < by_age_entry(store->by_age.previous)->age)
+    store->is_sorted = false;
   clpi_list_push_back(&store->by_age, &block->by_age);
 }
 
@@ -132,6 +156,8 @@ static struct clp_buffer *take_out(clpi_block_store *store, struct clp_buffer *b
   else
     bin->newest = block->older;
   bin->held_blocks--;
+  store->held_blocks--;
+  store->held_bytes -= block->capacity;
   if (!bin->newest)
     mark_bin(store, bin);
   clpi_list_remove(&block->by_age);
@@ -155,9 +181,54 @@ struct clp_buffer *clpi_store_take_largest(clpi_block_store *store)
   return clpi_store_take(store, bin);
 }
 
+/* Merges two runs, linked by `next` and ended by NULL, by age. */
+static clpi_list *merge(clpi_list *a, clpi_list *b)
+{
+  clpi_list head;
+  clpi_list *tail = &head;
+  while (a && b) {
+    clpi_list **older = by_age_entry(a)->age <= by_age_entry(b)->age ? &a : &b;
+    tail->next = *older;
+    tail = tail->next;
+    *older = tail->next;
+  }
+  tail->next = a ? a : b;
+  return head.next;
+}
+
+/* Sorts by merging runs of 1, 2, 4 ... blocks, run k waiting in waiting[k] for its twin. Caches
+ * give their blocks to the store in batches, so this is where the ages of different threads meet.
+ */
+static void sort_by_age(clpi_block_store *store)
+{
+  clpi_list *waiting[CLPI_SIZE_BITS] = {NULL};
+  store->by_age.previous->next = NULL;
+  for (clpi_list *link = store->by_age.next, *next; link; link = next) {
+    next = link->next;
+    link->next = NULL;
+    size_t k = 0;
+    for (; waiting[k]; k++) {
+      link = merge(waiting[k], link);
+      waiting[k] = NULL;
+    }
+    waiting[k] = link;
+  }
+  clpi_list *sorted = NULL;
+  for (size_t k = 0; k < CLPI_SIZE_BITS; k++)
+    sorted = merge(waiting[k], sorted);
+  clpi_list_init(&store->by_age);
+  for (clpi_list *next; sorted; sorted = next) {
+    next = sorted->next;
+    clpi_list_push_back(&store->by_age, sorted);
+  }
+  store->is_sorted = true;
+}
+
 struct clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
 {
   if (clpi_list_is_empty(&store->by_age))
     return NULL;
-  return take_out(store, clpi_list_entry(store->by_age.next, struct clp_buffer, by_age));
+  if (!store->is_sorted)
+    sort_by_age(store);
+  return take_out(store, by_age_entry(store->by_age.next));
 }

@@ -1,40 +1,181 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocating from a pool, and releasing. */
+/* Allocating from a pool, and releasing: the warm path through the thread's cache, and the slow one
+ * under the pool's lock. Both count in the same tallies. */
 #include "core/buffer.h"
 
+#include "core/bin.h"
 #include "core/error.h"
 #include "core/limit.h"
 #include "core/out_of_memory.h"
 #include "core/pool.h"
 #include "core/reclaim.h"
 #include "core/stats.h"
+#include "core/thread_cache.h"
 
-#include <clpool/bin.h>
-
-/* Makes a buffer the user's; the figures are the caller's to count. */
-static void hand_out_locked(clp_pool *pool, clp_buffer *buffer, size_t bytes)
+static clpi_buffer_state state_of(const clp_buffer *buffer)
 {
+  return atomic_load_explicit(&buffer->state, memory_order_relaxed);
+}
+
+static void set_state(clp_buffer *buffer, clpi_buffer_state state)
+{
+  atomic_store_explicit(&buffer->state, state, memory_order_relaxed);
+}
+
+/* --- the warm path: inside the cache, which makes its owner alone with it -----------------------
+ */
+
+static inline clpi_cache_slot *slot_of(const clpi_cache *cache, const clpi_bin *bin)
+{
+  uint32_t index = atomic_load_explicit(&bin->index, memory_order_relaxed);
+  return index < cache->slot_count ? &cache->slots[index] : NULL;
+}
+
+static inline void add_to_count(clpi_cache_slot *slot, unsigned difference)
+{
+  unsigned count = atomic_load_explicit(&slot->count, memory_order_relaxed);
+  atomic_store_explicit(&slot->count, count + difference, memory_order_relaxed);
+}
+
+/* Takes the newest block of a slot that has one; the figures are the caller's to count. */
+static inline clp_buffer *pop(clpi_cache *cache, clpi_cache_slot *slot)
+{
+  clp_buffer *block = slot->newest;
+  CLPI_STEP();
+  slot->newest = block->older;
+  add_to_count(slot, -1u);
+  cache->cached_bytes -= block->capacity;
+  return block;
+}
+
+static inline void push(clpi_cache *cache, clpi_cache_slot *slot, clp_buffer *block)
+{
+  set_state(block, CLPI_BUFFER_HELD);
+  block->age = ++cache->tick;
+  block->older = slot->newest;
+  CLPI_STEP();
+  slot->newest = block;
+  add_to_count(slot, 1);
+  cache->cached_bytes += block->capacity;
+}
+
+static inline bool has_room(const clpi_cache *cache, const clp_buffer *block)
+{
+  return block->capacity <= CLPI_CACHE_BYTES - cache->cached_bytes;
+}
+
+static inline bool is_full(const clpi_cache_slot *slot)
+{
+  return atomic_load_explicit(&slot->count, memory_order_relaxed) >= CLPI_CACHE_BLOCKS_PER_BIN;
+}
+
+/* NULL: the slow way. */
+static inline clp_buffer *allocate_cached(clp_pool *pool, size_t bytes)
+{
+  clpi_cache *cache = clpi_cache_find(pool);
+  if (!cache)
+    return NULL;
+  const clpi_bin *bin =
+      clpi_store_peek_bin(&pool->store, clpi_bin_place_of(pool->store.leading_bits, bytes));
+  if (!bin || !clpi_cache_enter(cache))
+    return NULL;
+  clpi_cache_slot *slot = slot_of(cache, bin);
+  clp_buffer *block = slot && slot->newest ? pop(cache, slot) : NULL;
+  if (block) {
+    set_state(block, CLPI_BUFFER_ACTIVE);
+    block->size = bytes;
+    slot->tally.hits++;
+    slot->tally.requested_bytes += bytes;
+    cache->active_bytes += (ptrdiff_t)bytes;
+    if (cache->active_bytes > cache->peak_active)
+      cache->peak_active = cache->active_bytes;
+  }
+  clpi_cache_leave(cache);
+  return block;
+}
+
+/* False: the slow way. */
+static inline bool release_cached(clp_pool *pool, clp_buffer *buffer)
+{
+  clpi_cache *cache = clpi_cache_find(pool);
+  const clpi_bin *bin = buffer->bin;
+  if (!cache || !bin || !clpi_cache_enter(cache))
+    return false;
+  clpi_cache_slot *slot = slot_of(cache, bin);
+  bool released = slot && state_of(buffer) == CLPI_BUFFER_ACTIVE && !is_full(slot) &&
+                  has_room(cache, buffer) && cache->until_sweep > 0;
+  if (released) {
+    cache->until_sweep--;
+    slot->tally.releases++;
+    slot->tally.requested_bytes -= buffer->size;
+    cache->active_bytes -= (ptrdiff_t)buffer->size;
+    push(cache, slot, buffer);
+  }
+  clpi_cache_leave(cache);
+  return released;
+}
+
+/* --- the slow way: under the pool's lock ---------------------------------------------------------
+ */
+
+/* The thread's cache and its slot for the bin, or neither: then the bin itself counts. */
+typedef struct place {
+  clpi_cache *cache;
+  clpi_cache_slot *slot;
+  clpi_tally *tally;
+} place;
+
+static place find_place_locked(clp_pool *pool, clpi_bin *bin)
+{
+  if (!bin)
+    return (place){.tally = &pool->empty};
+  clpi_cache *cache = clpi_cache_of_thread_locked(pool);
+  clpi_cache_slot *slot = cache ? clpi_cache_slot_locked(cache, bin) : NULL;
+  return (place){cache, slot, slot ? &slot->tally : &bin->tally};
+}
+
+/* Makes a buffer the user's. Without a reference to the pool, each active buffer pins it. */
+static void hand_out_locked(clp_pool *pool, clp_buffer *buffer, size_t bytes, uint64_t *count)
+{
+  ++*count;
+  clpi_count_active_bytes_locked(pool, (ptrdiff_t)bytes, (ptrdiff_t)bytes);
   buffer->size = bytes;
-  buffer->state = CLPI_BUFFER_ACTIVE;
-  pool->pins++;
+  set_state(buffer, CLPI_BUFFER_ACTIVE);
+  pool->pins += pool->references == 0;
 }
 
 static void hand_out_held_locked(clp_pool *pool, clp_buffer *block, size_t bytes)
 {
-  clpi_count_unheld_locked(pool, block);
-  hand_out_locked(pool, block, bytes);
-  clpi_count_hit_locked(pool, block);
+  place at = find_place_locked(pool, block->bin);
+  at.tally->requested_bytes += bytes;
+  hand_out_locked(pool, block, bytes, &at.tally->hits);
 }
 
 static void hand_out_new_locked(clp_pool *pool, clp_buffer *handle, clpi_bin *bin,
                                 clp_memory memory, size_t bytes)
 {
   clpi_unreserve_locked(pool, bin->block_bytes);
+  clpi_count_device_allocation_locked(pool, bin->block_bytes);
   handle->bin = bin;
   handle->memory = memory;
   handle->capacity = bin->block_bytes;
-  hand_out_locked(pool, handle, bytes);
-  clpi_count_miss_locked(pool, handle);
+  place at = find_place_locked(pool, bin);
+  at.tally->requested_bytes += bytes;
+  hand_out_locked(pool, handle, bytes, &at.tally->misses);
+}
+
+/* A held block of the bin, wherever it is; NULL: there is none. */
+static clp_buffer *take_held_locked(clp_pool *pool, clpi_bin *bin)
+{
+  place at = find_place_locked(pool, bin);
+  if (at.slot && at.slot->newest)
+    return pop(at.cache, at.slot);
+  if (!bin->newest)
+    clpi_caches_steal_locked(pool, bin);
+  clp_buffer *block = clpi_store_take(&pool->store, bin);
+  if (block && at.slot)
+    clpi_cache_refill_locked(pool, at.cache, at.slot, bin);
+  return block;
 }
 
 static clp_status no_host_memory(size_t bytes)
@@ -47,10 +188,8 @@ static clp_status allocate_empty(clp_pool *pool, clp_buffer **out)
 {
   pthread_mutex_lock(&pool->lock);
   clp_buffer *handle = clpi_handle_take_locked(pool);
-  if (handle) {
-    hand_out_locked(pool, handle, 0);
-    clpi_count_hit_locked(pool, handle);
-  }
+  if (handle)
+    hand_out_locked(pool, handle, 0, &pool->empty.hits);
   pthread_mutex_unlock(&pool->lock);
   *out = handle;
   return handle ? CLP_SUCCESS : no_host_memory(0);
@@ -79,11 +218,11 @@ static clp_status allocate_miss(clp_pool *pool, clpi_bin *bin, clp_buffer *handl
 
 static clp_status allocate_block(clp_pool *pool, size_t bytes, clp_buffer **out)
 {
-  size_t number = clp_bin_number(pool->options.leading_bits_in_bin_id, bytes);
+  size_t number = clpi_bin_number(pool->store.leading_bits, bytes);
   clp_buffer *handle = NULL;
   pthread_mutex_lock(&pool->lock);
   clpi_bin *bin = clpi_store_use_bin(&pool->store, number);
-  clp_buffer *block = bin ? clpi_store_take(&pool->store, bin) : NULL;
+  clp_buffer *block = bin ? take_held_locked(pool, bin) : NULL;
   if (block) {
     hand_out_held_locked(pool, block, bytes);
   } else if (bin) {
@@ -97,7 +236,8 @@ static clp_status allocate_block(clp_pool *pool, size_t bytes, clp_buffer **out)
   return handle ? allocate_miss(pool, bin, handle, bytes, out) : no_host_memory(bytes);
 }
 
-clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
+__attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t bytes,
+                                                          clp_buffer **out)
 {
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_allocate: out is NULL");
@@ -111,31 +251,63 @@ clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
   return bytes ? allocate_block(pool, bytes, out) : allocate_empty(pool, out);
 }
 
-clp_status clp_buffer_release(clp_buffer *buffer)
+clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
 {
-  if (!buffer)
-    return CLP_SUCCESS;
-  clp_pool *pool = buffer->pool;
+  clp_buffer *block = pool && out && bytes && bytes <= pool->store.max_block_bytes
+                          ? allocate_cached(pool, bytes)
+                          : NULL;
+  if (!block)
+    return allocate_slow(pool, bytes, out);
+  *out = block;
+  return CLP_SUCCESS;
+}
+
+static void hold_locked(clp_pool *pool, const place *at, clp_buffer *block)
+{
+  if (at->slot && has_room(at->cache, block)) {
+    if (is_full(at->slot))
+      clpi_cache_give_locked(pool, at->cache, at->slot, CLPI_CACHE_BLOCKS_PER_BIN / 2);
+    push(at->cache, at->slot, block);
+    return;
+  }
+  block->age = ++pool->tick;
+  clpi_store_put(&pool->store, block);
+}
+
+__attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buffer *buffer)
+{
   clp_status status = CLP_SUCCESS;
   pthread_mutex_lock(&pool->lock);
-  if (buffer->state != CLPI_BUFFER_ACTIVE) {
+  if (state_of(buffer) != CLPI_BUFFER_ACTIVE) {
     pthread_mutex_unlock(&pool->lock);
     return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was released before");
   }
-  clpi_count_released_locked(pool, buffer);
+  pool->pins += pool->references != 0; /* else the buffer itself is a pin */
+  place at = find_place_locked(pool, buffer->bin);
+  at.tally->releases++;
+  at.tally->requested_bytes -= buffer->size;
+  clpi_count_active_bytes_locked(pool, -(ptrdiff_t)buffer->size, 0);
+  if (at.cache && at.cache->until_sweep == 0)
+    clpi_cache_sweep_locked(pool, at.cache);
   if (!buffer->memory) {
     clpi_handle_put_locked(pool, buffer);
   } else if (pool->holding) {
-    clpi_store_put(&pool->store, buffer);
-    clpi_count_held_locked(pool, buffer);
+    hold_locked(pool, &at, buffer);
   } else {
-    buffer->state = CLPI_BUFFER_LEAVING;
+    set_state(buffer, CLPI_BUFFER_LEAVING);
     pthread_mutex_unlock(&pool->lock);
     status = clpi_return_block(pool, buffer);
     pthread_mutex_lock(&pool->lock);
   }
   clpi_pool_unpin_and_unlock(pool);
   return status;
+}
+
+clp_status clp_buffer_release(clp_buffer *buffer)
+{
+  if (!buffer || release_cached(buffer->pool, buffer))
+    return CLP_SUCCESS;
+  return release_slow(buffer->pool, buffer);
 }
 
 clp_memory clp_buffer_memory(const clp_buffer *buffer)

@@ -6,10 +6,13 @@
 #include "core/list.h"
 
 #include <clpool/buffer.h>
+#include <stdatomic.h>
+#include <stdint.h>
 
 struct clpi_bin;
 
-/* Guarded by the pool's lock; that of an active buffer changes only by its owner's release. */
+/* That of an active buffer changes by its owner's release alone; that of a held one is guarded by
+ * what keeps the block, a cache or the pool's lock. */
 typedef enum clpi_buffer_state {
   CLPI_BUFFER_SPARE = 0, /* a handle without a block, kept so that a second release is told */
   CLPI_BUFFER_ACTIVE,    /* the user's */
@@ -18,14 +21,16 @@ typedef enum clpi_buffer_state {
 } clpi_buffer_state;
 
 struct clp_buffer {
-  clp_pool *pool;       /* for the handle's whole life */
-  clp_memory memory;    /* 0: a buffer of zero bytes */
-  size_t size;          /* as asked for */
-  size_t capacity;      /* as allocated */
-  struct clpi_bin *bin; /* NULL: a buffer of zero bytes */
-  clpi_buffer_state state;
-  struct clp_buffer *newer, *older; /* neighbours in the bin; `older` also chains spare handles */
-  clpi_list by_age;                 /* while held: on clpi_block_store.by_age */
+  clp_pool *pool;                  /* for the handle's whole life */
+  clp_memory memory;               /* 0: a buffer of zero bytes */
+  size_t size;                     /* as asked for */
+  size_t capacity;                 /* as allocated */
+  struct clpi_bin *bin;            /* NULL: a buffer of zero bytes */
+  _Atomic clpi_buffer_state state; /* relaxed: a second release only has to be told */
+  struct clp_buffer *newer,
+      *older;       /* neighbours in bin or cache; `older` also chains spare handles */
+  uint64_t age;     /* the tick of its last release; larger is younger */
+  clpi_list by_age; /* while in the store: on clpi_block_store.by_age */
 };
 
 #endif

@@ -41,7 +41,7 @@ void clpi_handle_put_locked(clp_pool *pool, clp_buffer *handle)
   handle->memory = 0;
   handle->size = handle->capacity = 0;
   handle->bin = NULL;
-  handle->state = CLPI_BUFFER_SPARE;
+  atomic_store_explicit(&handle->state, CLPI_BUFFER_SPARE, memory_order_relaxed);
   handle->older = pool->spare;
   pool->spare = handle;
 }

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/reclaim.h"
+#include "core/thread_cache.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -119,20 +120,22 @@ static bool fits_locked(const clp_pool *pool, size_t bytes)
 static clp_status refuse_and_unlock(clp_pool *pool, size_t bytes)
 {
   size_t limit = pool->limit;
-  clp_pool_stats figures = pool->figures;
+  size_t managed = pool->figures.managed_bytes;
+  size_t held = pool->store.held_bytes;
   pthread_mutex_unlock(&pool->lock);
   if (!limit)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
                     "a block of %zu bytes would pass the limit of %zu bytes: the pool manages %zu "
                     "bytes, of which it holds %zu",
-                    bytes, limit, figures.managed_bytes, figures.held_bytes);
+                    bytes, limit, managed, held);
 }
 
 clp_status clpi_reserve(clp_pool *pool, size_t bytes)
 {
   pthread_mutex_lock(&pool->lock);
   while (!fits_locked(pool, bytes)) {
+    clpi_caches_empty_locked(pool);
     clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
     if (!block)
       return refuse_and_unlock(pool, bytes);

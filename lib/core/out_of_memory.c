@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/limit.h"
 #include "core/reclaim.h"
+#include "core/thread_cache.h"
 
 #include <stdio.h>
 
@@ -51,6 +52,7 @@ static clp_status try_again(request *wanted)
 {
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->lock);
+  clpi_caches_steal_locked(pool, wanted->bin);
   wanted->obtained->reused = clpi_store_take(&pool->store, wanted->bin);
   pthread_mutex_unlock(&pool->lock);
   return wanted->obtained->reused ? CLP_SUCCESS : ask_device(wanted);
@@ -63,6 +65,7 @@ static bool free_own_held(request *wanted)
 {
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->lock);
+  clpi_caches_empty_locked(pool);
   clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
   pthread_mutex_unlock(&pool->lock);
   return block && !clpi_return_block(pool, block);
@@ -80,6 +83,8 @@ static clp_buffer *take_from_other_pool(clp_pool *pool)
     if (other == pool)
       continue;
     pthread_mutex_lock(&other->lock);
+    if (!other->ended)
+      clpi_caches_empty_locked(other);
     if (!other->ended)
       block = clpi_take_leaving_locked(other, clpi_store_take_largest);
     if (block)
@@ -144,7 +149,8 @@ static clp_status report(const request *wanted)
 {
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->lock);
-  clp_pool_stats figures = pool->figures;
+  size_t managed = pool->figures.managed_bytes;
+  size_t held = pool->store.held_bytes;
   size_t limit = pool->limit;
   pthread_mutex_unlock(&pool->lock);
   char limit_text[32] = "none";
@@ -153,8 +159,8 @@ static clp_status report(const request *wanted)
   return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, wanted->native_code,
                     "out of device memory: requested %zu bytes, rounded %zu bytes, managed %zu "
                     "bytes, held %zu bytes, limit %s (%s)",
-                    wanted->bytes, wanted->bin->block_bytes, figures.managed_bytes,
-                    figures.held_bytes, limit_text, wanted->device_message);
+                    wanted->bytes, wanted->bin->block_bytes, managed, held, limit_text,
+                    wanted->device_message);
 }
 
 static clp_status climb(request *wanted)

@@ -7,6 +7,9 @@
 #include "core/log.h"
 #include "core/options.h"
 #include "core/reclaim.h"
+#include "core/registry.h"
+#include "core/stats.h"
+#include "core/thread_cache.h"
 
 #include <clpool/bin.h>
 #include <stdlib.h>
@@ -56,9 +59,10 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->limit = limit;
   pool->holding = true;
   pool->references = 1;
-  pool->figures.struct_size = sizeof(pool->figures);
+  clpi_list_init(&pool->caches);
   pthread_mutex_init(&pool->lock, NULL);
   clpi_store_init(&pool->store, options->leading_bits_in_bin_id, allocator->ops.max_block_bytes);
+  clpi_registry_add(pool);
   join_allocator(pool, allocator);
   return pool;
 }
@@ -101,17 +105,23 @@ clp_pool *clp_pool_retain(clp_pool *pool)
   return pool;
 }
 
+/* While there are references, buffers need not pin the pool, and the warm path does not. */
 void clp_pool_release(clp_pool *pool)
 {
   if (!pool)
     return;
   pthread_mutex_lock(&pool->lock);
-  bool last = --pool->references == 0;
+  if (pool->references > 1) {
+    pool->references--;
+    pthread_mutex_unlock(&pool->lock);
+    return;
+  }
   pool->pins++;
   pthread_mutex_unlock(&pool->lock);
-  if (last)
-    clp_pool_stop_holding(pool); /* what the device refuses now is tried again at the end */
+  clp_pool_stop_holding(pool); /* what the device refuses now is tried again at the end */
   pthread_mutex_lock(&pool->lock);
+  pool->pins += clpi_active_blocks_locked(pool);
+  pool->references = 0;
   clpi_pool_unpin_and_unlock(pool);
 }
 
@@ -119,11 +129,13 @@ void clp_pool_release(clp_pool *pool)
 static void end_pool(clp_pool *pool)
 {
   leave_allocator(pool);
+  clpi_registry_remove(pool);
   clp_pool_free_held(pool);
-  if (pool->figures.held_blocks)
+  if (pool->store.held_blocks)
     clpi_log(CLP_LOG_ERROR, "%s did not take back %zu blocks of %zu bytes at the end of a pool: %s",
-             pool->allocator->name, pool->figures.held_blocks, pool->figures.held_bytes,
+             pool->allocator->name, pool->store.held_blocks, pool->store.held_bytes,
              clp_last_error()->message);
+  clpi_caches_end(pool);
   clpi_handles_end(pool);
   clpi_store_end(&pool->store);
   pthread_mutex_destroy(&pool->lock);

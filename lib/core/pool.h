@@ -16,22 +16,31 @@
 typedef struct clpi_handle_slab clpi_handle_slab;
 
 struct clp_pool {
-  /* Set at create. */
-  clp_allocator *allocator; /* retained */
+  /* Set at create. The warm path reads these and the bins. */
+  uint64_t id;     /* of all pools ever, never 0 */
+  unsigned lookup; /* where threads look for their cache (clpi_lookups) */
   clp_pool_options options;
-  clpi_list on_allocator; /* on allocator->pools, guarded by allocator->pools_lock */
+  clp_allocator *allocator; /* retained */
+  clpi_list on_allocator;   /* on allocator->pools, guarded by allocator->pools_lock */
+  clpi_list on_registry;    /* on the list of all pools, guarded by the registry's lock */
 
-  pthread_mutex_t lock; /* guards everything below, and every block and bin of the pool */
+  pthread_mutex_t lock; /* guards everything below, and every block and bin outside of a cache */
   clpi_block_store store;
+  clpi_list caches; /* of clpi_cache.on_pool, one for each thread */
   clpi_handle_slab *slabs;
   clp_buffer *spare;     /* handles without a block, chained by `older` */
+  clpi_tally empty;      /* of buffers of zero bytes, which have no bin */
+  uint64_t tick;         /* clock of the ages of blocks */
   size_t limit;          /* 0: none */
   size_t reserved_bytes; /* being asked of the device, beyond what is managed */
-  bool holding;          /* false: released blocks go to the device */
-  bool ended;            /* no reference and no pin is left, and none may be added */
   size_t references;     /* the users' */
-  size_t pins;           /* active buffers and operations under way, which keep the pool alive */
-  clp_pool_stats figures;
+  size_t pins;           /* what keeps a pool without references: active buffers, operations */
+  bool holding;          /* false: released blocks go to the device, and caches are retired */
+  bool ended;            /* no reference and no pin is left, and none may be added */
+  ptrdiff_t
+      active_bytes; /* beyond what caches have not folded in; below 0 while others are above */
+  clp_pool_stats figures; /* those that are not summed up when asked for: managed_bytes, both peaks,
+                             and the counts of the device */
 };
 
 /* Drops a pin and the pool's lock. The last pin of a pool without references ends the pool. */

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/options.h"
+#include "core/thread_cache.h"
 
 #include <clpool/bin.h>
 
@@ -12,58 +13,27 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-void clpi_count_held_locked(clp_pool *pool, const clp_buffer *block)
+/* While threads keep part of the count in their caches, the rest may be below zero; what caches
+ * keep is far less than a thousandth of what a size_t can count. */
+static bool is_below_zero(size_t sum)
 {
-  pool->figures.held_blocks++;
-  pool->figures.held_bytes += block->capacity;
+  return sum > SIZE_MAX - SIZE_MAX / 1024;
 }
 
-void clpi_count_unheld_locked(clp_pool *pool, const clp_buffer *block)
+void clpi_count_active_bytes_locked(clp_pool *pool, ptrdiff_t change, ptrdiff_t peak)
 {
-  pool->figures.held_blocks--;
-  pool->figures.held_bytes -= block->capacity;
+  size_t highest = (size_t)pool->active_bytes + (size_t)peak;
+  if (!is_below_zero(highest))
+    pool->figures.peak_active_bytes = larger(pool->figures.peak_active_bytes, highest);
+  pool->active_bytes = (ptrdiff_t)((size_t)pool->active_bytes + (size_t)change);
 }
 
-static void count_active_locked(clp_pool *pool, const clp_buffer *buffer)
+void clpi_count_device_allocation_locked(clp_pool *pool, size_t bytes)
 {
   clp_pool_stats *figures = &pool->figures;
-  figures->allocations++;
-  figures->active_blocks++;
-  figures->active_bytes += buffer->size;
-  figures->peak_active_bytes = larger(figures->peak_active_bytes, figures->active_bytes);
-  if (!buffer->bin)
-    return;
-  buffer->bin->active_blocks++;
-  buffer->bin->requested_bytes += buffer->size;
-}
-
-void clpi_count_hit_locked(clp_pool *pool, const clp_buffer *buffer)
-{
-  count_active_locked(pool, buffer);
-  pool->figures.hits++;
-  if (buffer->bin)
-    buffer->bin->hits++;
-}
-
-void clpi_count_miss_locked(clp_pool *pool, const clp_buffer *buffer)
-{
-  clp_pool_stats *figures = &pool->figures;
-  count_active_locked(pool, buffer);
-  figures->misses++;
-  buffer->bin->misses++;
   figures->device_allocations++;
-  figures->managed_bytes += buffer->capacity;
+  figures->managed_bytes += bytes;
   figures->peak_managed_bytes = larger(figures->peak_managed_bytes, figures->managed_bytes);
-}
-
-void clpi_count_released_locked(clp_pool *pool, const clp_buffer *buffer)
-{
-  pool->figures.active_blocks--;
-  pool->figures.active_bytes -= buffer->size;
-  if (!buffer->bin)
-    return;
-  buffer->bin->active_blocks--;
-  buffer->bin->requested_bytes -= buffer->size;
 }
 
 void clpi_count_device_free_locked(clp_pool *pool, size_t bytes)
@@ -72,24 +42,81 @@ void clpi_count_device_free_locked(clp_pool *pool, size_t bytes)
   pool->figures.device_frees++;
 }
 
-/* Reading the figures does not change the pool, but takes its lock. */
-static void lock_const(const clp_pool *pool)
+/* What the calling thread sees with every other thread locked out of its cache. */
+typedef struct bin_sum {
+  clpi_tally tally;
+  size_t held_blocks;
+} bin_sum;
+
+static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
 {
-  pthread_mutex_lock((pthread_mutex_t *)&pool->lock);
+  bin_sum sum = {bin->tally, bin->held_blocks};
+  for (const clpi_list *link = pool->caches.next; link != &pool->caches; link = link->next) {
+    const clpi_cache *cache = clpi_list_entry(link, clpi_cache, on_pool);
+    if (bin->index >= cache->slot_count)
+      continue;
+    clpi_tally_add(&sum.tally, &cache->slots[bin->index].tally);
+    sum.held_blocks += cache->slots[bin->index].count;
+  }
+  return sum;
 }
 
-static void unlock_const(const clp_pool *pool)
+static void fold_all_locked(clp_pool *pool)
 {
-  pthread_mutex_unlock((pthread_mutex_t *)&pool->lock);
+  for (clpi_list *link = pool->caches.next; link != &pool->caches; link = link->next)
+    clpi_cache_fold_locked(pool, clpi_list_entry(link, clpi_cache, on_pool));
+  pool->figures.peak_active_bytes =
+      larger(pool->figures.peak_active_bytes, (size_t)pool->active_bytes);
+}
+
+static clp_pool_stats sum_up_locked(const clp_pool *pool)
+{
+  clp_pool_stats stats = pool->figures;
+  clpi_tally total = pool->empty;
+  for (uint32_t i = 1; i < pool->store.index_count; i++) {
+    const clpi_bin *bin = pool->store.by_index[i];
+    bin_sum sum = sum_bin_locked(pool, bin);
+    clpi_tally_add(&total, &sum.tally);
+    stats.held_blocks += sum.held_blocks;
+    stats.held_bytes += sum.held_blocks * bin->block_bytes;
+  }
+  stats.active_blocks = clpi_tally_active_blocks(&total);
+  stats.active_bytes = (size_t)pool->active_bytes;
+  stats.allocations = total.hits + total.misses;
+  stats.hits = total.hits;
+  stats.misses = total.misses;
+  return stats;
+}
+
+size_t clpi_active_blocks_locked(const clp_pool *pool)
+{
+  return sum_up_locked(pool).active_blocks;
+}
+
+/* Reading the figures does not change what the user sees of a pool, so it takes a const one;
+ * inside, it takes the lock, claims the caches and folds their counts in. */
+static clp_pool *lock_all(const clp_pool *constant)
+{
+  clp_pool *pool = (clp_pool *)constant;
+  pthread_mutex_lock(&pool->lock);
+  clpi_caches_claim_locked(pool);
+  fold_all_locked(pool);
+  return pool;
+}
+
+static void unlock_all(clp_pool *pool)
+{
+  clpi_caches_disclaim_locked(pool);
+  pthread_mutex_unlock(&pool->lock);
 }
 
 clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats)
 {
   if (!pool || !stats)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_stats: pool or stats is NULL");
-  lock_const(pool);
-  clp_pool_stats figures = pool->figures;
-  unlock_const(pool);
+  clp_pool *locked = lock_all(pool);
+  clp_pool_stats figures = sum_up_locked(locked);
+  unlock_all(locked);
   size_t least = offsetof(clp_pool_stats, held_blocks) + sizeof(stats->held_blocks);
   return clpi_results_write(stats, least, &figures, sizeof(figures), "clp_pool_stats");
 }
@@ -98,36 +125,36 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
 {
   if (!pool)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_reset_peaks: pool is NULL");
-  pthread_mutex_lock(&pool->lock);
+  lock_all(pool);
   pool->figures.peak_managed_bytes = pool->figures.managed_bytes;
-  pool->figures.peak_active_bytes = pool->figures.active_bytes;
-  pthread_mutex_unlock(&pool->lock);
+  pool->figures.peak_active_bytes = (size_t)pool->active_bytes;
+  unlock_all(pool);
   return CLP_SUCCESS;
 }
 
-typedef struct bin_listing {
-  size_t *bins;
-  size_t capacity;
-  size_t count;
-} bin_listing;
-
-static void list_bin(const clpi_bin *bin, void *context)
+/* The bins that ever had a block, by ascending number, as far as they fit; returns how many there
+ * are. */
+static size_t list_bins_locked(const clp_pool *pool, size_t *bins, size_t capacity)
 {
-  bin_listing *listing = context;
-  if (listing->count < listing->capacity)
-    listing->bins[listing->count] = bin->number;
-  listing->count++;
+  size_t count = 0;
+  for (clpi_bin *bin = clpi_store_next_bin(&pool->store, NULL); bin;
+       bin = clpi_store_next_bin(&pool->store, bin)) {
+    if (sum_bin_locked(pool, bin).tally.misses == 0)
+      continue;
+    if (count < capacity)
+      bins[count] = bin->number;
+    count++;
+  }
+  return count;
 }
 
 clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity, size_t *count)
 {
   if (!pool || !count || (capacity && !bins))
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bins: pool, count or bins is NULL");
-  bin_listing listing = {.bins = bins, .capacity = capacity};
-  lock_const(pool);
-  clpi_store_visit_bins(&pool->store, list_bin, &listing);
-  unlock_const(pool);
-  *count = listing.count;
+  clp_pool *locked = lock_all(pool);
+  *count = list_bins_locked(locked, bins, capacity);
+  unlock_all(locked);
   return CLP_SUCCESS;
 }
 
@@ -135,15 +162,17 @@ static clp_bin_stats bin_figures_locked(const clp_pool *pool, size_t number)
 {
   clp_bin_stats figures = {.bin = number,
                            .block_bytes = clpi_store_block_bytes(&pool->store, number)};
-  const clpi_bin *bin = clpi_store_find_bin(&pool->store, number);
+  const clpi_bin *bin = clpi_store_peek_bin(
+      &pool->store, clpi_bin_place_of(pool->store.leading_bits, figures.block_bytes));
   if (!bin)
     return figures;
-  figures.held_blocks = bin->held_blocks;
-  figures.held_bytes = bin->held_blocks * bin->block_bytes;
-  figures.active_blocks = bin->active_blocks;
-  figures.padding_bytes = bin->active_blocks * bin->block_bytes - bin->requested_bytes;
-  figures.hits = bin->hits;
-  figures.misses = bin->misses;
+  bin_sum sum = sum_bin_locked(pool, bin);
+  figures.held_blocks = sum.held_blocks;
+  figures.held_bytes = sum.held_blocks * bin->block_bytes;
+  figures.active_blocks = clpi_tally_active_blocks(&sum.tally);
+  figures.padding_bytes = figures.active_blocks * bin->block_bytes - sum.tally.requested_bytes;
+  figures.hits = sum.tally.hits;
+  figures.misses = sum.tally.misses;
   return figures;
 }
 
@@ -154,9 +183,9 @@ clp_status clp_pool_get_bin_stats(const clp_pool *pool, size_t bin, clp_bin_stat
   unsigned leading_bits = pool->options.leading_bits_in_bin_id;
   if (clp_bin_number(leading_bits, clp_bin_size(leading_bits, bin)) != bin)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bin_stats: bin %zu is no size's", bin);
-  lock_const(pool);
-  clp_bin_stats figures = bin_figures_locked(pool, bin);
-  unlock_const(pool);
+  clp_pool *locked = lock_all(pool);
+  clp_bin_stats figures = bin_figures_locked(locked, bin);
+  unlock_all(locked);
   size_t least = offsetof(clp_bin_stats, bin) + sizeof(stats->bin);
   return clpi_results_write(stats, least, &figures, sizeof(figures), "clp_bin_stats");
 }

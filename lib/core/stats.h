@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting what happens to a pool's blocks. All of it is called under the pool's lock. */
+/* Counting what happens to a pool's blocks, and summing it up. Under the pool's lock. */
 #ifndef CLPOOL_CORE_STATS_H
 #define CLPOOL_CORE_STATS_H
 
 #include "core/pool.h"
 
-/* A block came into the store, or left it. */
-void clpi_count_held_locked(clp_pool *pool, const clp_buffer *block);
-void clpi_count_unheld_locked(clp_pool *pool, const clp_buffer *block);
+/* Adds to the active bytes `change`, on the way to which they were higher by `peak`, at least 0. */
+void clpi_count_active_bytes_locked(clp_pool *pool, ptrdiff_t change, ptrdiff_t peak);
 
-/* A buffer, whose size is set, was handed to the user, or came back. */
-void clpi_count_hit_locked(clp_pool *pool, const clp_buffer *buffer);
-void clpi_count_miss_locked(clp_pool *pool, const clp_buffer *buffer);
-void clpi_count_released_locked(clp_pool *pool, const clp_buffer *buffer);
-
-/* The device took a block back. */
+/* The device gave a block, or took one back. */
+void clpi_count_device_allocation_locked(clp_pool *pool, size_t bytes);
 void clpi_count_device_free_locked(clp_pool *pool, size_t bytes);
+
+/* The active buffers of a pool whose caches are retired. */
+size_t clpi_active_blocks_locked(const clp_pool *pool);
 
 #endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* The pools that live, and the end of threads. */
+#include "core/registry.h"
+
+#include "core/fence.h"
+#include "core/thread_cache.h"
+
+#include <string.h>
+
+static struct {
+  pthread_mutex_t lock; /* guards the rest; taken before a pool's lock */
+  clpi_list pools;      /* of clp_pool.on_registry */
+  uint64_t last_id;
+  unsigned users[CLPI_LOOKUPS]; /* pools per lookup slot */
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .pools = {&registry.pools, &registry.pools}};
+
+static pthread_key_t thread_end;
+static bool has_key;
+static _Thread_local bool is_watched __attribute__((tls_model("initial-exec")));
+
+/* Runs at the end of a thread that had a cache. Destructors of other keys may use pools later: they
+ * find no cache, make a new one, and are watched again. */
+static void end_thread(void *token)
+{
+  (void)token;
+  pthread_mutex_lock(&registry.lock);
+  for (clpi_list *link = registry.pools.next; link != &registry.pools; link = link->next)
+    clpi_cache_forget_thread(clpi_list_entry(link, clp_pool, on_registry));
+  pthread_mutex_unlock(&registry.lock);
+  memset(clpi_lookups, 0, sizeof(clpi_lookups));
+  is_watched = false;
+}
+
+static void make_key(void)
+{
+  has_key = pthread_key_create(&thread_end, end_thread) == 0;
+}
+
+/* The library may be closed: end_thread must not be called then. */
+__attribute__((destructor)) static void delete_key(void)
+{
+  if (has_key)
+    pthread_key_delete(thread_end);
+}
+
+bool clpi_registry_watch_thread(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (is_watched)
+    return true;
+  pthread_once(&once, make_key);
+  is_watched = has_key && pthread_setspecific(thread_end, clpi_lookups) == 0;
+  return is_watched;
+}
+
+static unsigned least_used_lookup_locked(void)
+{
+  unsigned least = 0;
+  for (unsigned i = 1; i < CLPI_LOOKUPS; i++)
+    if (registry.users[i] < registry.users[least])
+      least = i;
+  return least;
+}
+
+void clpi_registry_add(clp_pool *pool)
+{
+  clpi_fence_init();
+  pthread_mutex_lock(&registry.lock);
+  pool->id = ++registry.last_id;
+  pool->lookup = least_used_lookup_locked();
+  registry.users[pool->lookup]++;
+  clpi_list_push_back(&registry.pools, &pool->on_registry);
+  pthread_mutex_unlock(&registry.lock);
+}
+
+void clpi_registry_remove(clp_pool *pool)
+{
+  pthread_mutex_lock(&registry.lock);
+  registry.users[pool->lookup]--;
+  clpi_list_remove(&pool->on_registry);
+  pthread_mutex_unlock(&registry.lock);
+}

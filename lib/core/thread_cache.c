@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of caches, and the claim on them. */
+#include "core/thread_cache.h"
+
+#include "core/registry.h"
+#include "core/stats.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+_Thread_local clpi_lookup clpi_lookups[CLPI_LOOKUPS];
+
+/* What tells living threads apart. */
+static const void *own_token(void)
+{
+  return clpi_lookups;
+}
+
+#define each_cache(pool, link)                                                                     \
+  for (clpi_list *link = (pool)->caches.next; link != &(pool)->caches; link = link->next)
+
+static clpi_cache *cache_at(clpi_list *link)
+{
+  return clpi_list_entry(link, clpi_cache, on_pool);
+}
+
+static clpi_cache *find_own_locked(clp_pool *pool)
+{
+  each_cache(pool, link)
+  {
+    if (cache_at(link)->owner == own_token())
+      return cache_at(link);
+  }
+  return NULL;
+}
+
+static clpi_cache *make_own_locked(clp_pool *pool)
+{
+  clpi_cache *cache = calloc(1, sizeof(*cache));
+  if (!cache)
+    return NULL;
+  cache->owner = own_token();
+  cache->until_sweep = CLPI_CACHE_SWEEP_INTERVAL;
+  clpi_list_push_back(&pool->caches, &cache->on_pool);
+  return cache;
+}
+
+clpi_cache *clpi_cache_of_thread_locked(clp_pool *pool)
+{
+  if (!pool->holding || !clpi_registry_watch_thread())
+    return NULL;
+  clpi_cache *cache = clpi_cache_find(pool);
+  if (!cache)
+    cache = find_own_locked(pool);
+  if (!cache)
+    cache = make_own_locked(pool);
+  if (!cache)
+    return NULL;
+  clpi_lookups[pool->lookup] = (clpi_lookup){pool->id, cache};
+  cache->tick = pool->tick = pool->tick > cache->tick ? pool->tick : cache->tick;
+  clpi_cache_fold_locked(pool, cache);
+  return cache;
+}
+
+clpi_cache_slot *clpi_cache_slot_locked(clpi_cache *cache, const clpi_bin *bin)
+{
+  uint32_t index = bin->index;
+  if (index >= cache->slot_count) {
+    uint32_t count = 2 * index < 64 ? 64 : 2 * index;
+    clpi_cache_slot *grown = realloc(cache->slots, count * sizeof(*grown));
+    if (!grown)
+      return NULL;
+    for (uint32_t i = cache->slot_count; i < count; i++)
+      grown[i] = (clpi_cache_slot){0};
+    cache->slots = grown;
+    cache->slot_count = count;
+  }
+  return &cache->slots[index];
+}
+
+void clpi_cache_fold_locked(clp_pool *pool, clpi_cache *cache)
+{
+  clpi_count_active_bytes_locked(pool, cache->active_bytes, cache->peak_active);
+  cache->active_bytes = cache->peak_active = 0;
+}
+
+void clpi_caches_claim_locked(clp_pool *pool)
+{
+  bool others = false;
+  each_cache(pool, link)
+  {
+    if (cache_at(link)->owner == own_token())
+      continue;
+    /* Sequentially consistent: the store half of the fence; pairs with clpi_cache_enter. */
+    atomic_store_explicit(&cache_at(link)->claimed, true, memory_order_seq_cst);
+    others = true;
+  }
+  if (!others)
+    return;
+  CLPI_STEP();
+  clpi_fence_heavy();
+  CLPI_STEP();
+  each_cache(pool, link)
+  {
+    /* Acquire (and more): pairs with clpi_cache_leave. The owner is inside for a few instructions;
+     * if it lost the processor there, it needs ours. */
+    while (cache_at(link)->owner != own_token() &&
+           atomic_load_explicit(&cache_at(link)->busy, memory_order_seq_cst))
+      sched_yield();
+  }
+}
+
+void clpi_caches_disclaim_locked(clp_pool *pool)
+{
+  if (!pool->holding)
+    return; /* retired */
+  CLPI_STEP();
+  /* Release: pairs with the load in clpi_cache_enter, after which the owner sees what was done. */
+  each_cache(pool, link)
+      atomic_store_explicit(&cache_at(link)->claimed, false, memory_order_release);
+}
+
+/* Moves everything that a cache has, blocks and counts, to the store and the pool. */
+static void dissolve_locked(clp_pool *pool, clpi_cache *cache)
+{
+  clpi_cache_fold_locked(pool, cache);
+  for (uint32_t i = 1; i < cache->slot_count && i < pool->store.index_count; i++) {
+    clpi_cache_slot *slot = &cache->slots[i];
+    clpi_cache_give_locked(pool, cache, slot,
+                           atomic_load_explicit(&slot->count, memory_order_relaxed));
+    clpi_tally_add(&pool->store.by_index[i]->tally, &slot->tally);
+    slot->tally = (clpi_tally){0};
+  }
+}
+
+void clpi_caches_retire_locked(clp_pool *pool)
+{
+  clpi_caches_claim_locked(pool);
+  each_cache(pool, link)
+  {
+    dissolve_locked(pool, cache_at(link));
+    /* Also the calling thread's own; it is not inside. */
+    atomic_store_explicit(&cache_at(link)->claimed, true, memory_order_relaxed);
+  }
+}
+
+static void free_cache(clpi_cache *cache)
+{
+  clpi_list_remove(&cache->on_pool);
+  free(cache->slots);
+  free(cache);
+}
+
+void clpi_cache_forget_thread(clp_pool *pool)
+{
+  pthread_mutex_lock(&pool->lock);
+  clpi_cache *cache = find_own_locked(pool);
+  if (cache) {
+    dissolve_locked(pool, cache);
+    free_cache(cache);
+  }
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void clpi_caches_end(clp_pool *pool)
+{
+  while (!clpi_list_is_empty(&pool->caches))
+    free_cache(cache_at(pool->caches.next));
+}
