@@ -7,6 +7,7 @@
 #include <clpool/log.h>
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { WORKERS = 8, KEPT = 16, ROUNDS = 20000 };
 
@@ -16,6 +17,7 @@ typedef struct shared {
   clp_pool *pool;
   atomic_uint at_work;
   atomic_ullong allocations;
+  struct timespec end;          /* of the test that goes on for a while */
   clp_buffer *buffers[WORKERS]; /* of those tests that give each worker one */
 } shared;
 
@@ -126,7 +128,7 @@ static void read_stats(clpt_worker *self)
   disagreement = clpt_disagreement(&stats);
   if (disagreement != NULL)
     clpt_wrong(self, "%s", disagreement);
-  if (stats.active_blocks > (size_t)WORKERS * KEPT)
+  if (stats.active_blocks > (size_t)CLPT_MOST_WORKERS * KEPT)
     clpt_wrong(self, "%zu active blocks", stats.active_blocks);
 }
 
@@ -174,6 +176,47 @@ START_TEST(eight_threads_keep_their_bytes_while_a_ninth_reclaims_limits_and_coun
 
   share_host_pool(&it);
   clpt_workers_start(&workers, WORKERS + 1, work, WORKERS + 1, clpt_iterations(ROUNDS), &it);
+  clpt_workers_join(&workers);
+  assert_all_back(&it);
+}
+END_TEST
+
+/* As above, but for a time: CLPT_STRESS_SECONDS, by default short. */
+
+static bool is_over(const struct timespec *end)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec > end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
+}
+
+static void allocate_and_release_for_a_while(clpt_worker *self)
+{
+  shared *it = self->shared;
+
+  do {
+    atomic_fetch_add(&it->at_work, 1);
+    allocate_and_release(self);
+  } while (!is_over(&it->end));
+  atomic_fetch_sub(&it->at_work, 1);
+}
+
+START_TEST(a_crowd_keeps_its_bytes_while_two_reclaim_limit_and_count)
+{
+  enum { CROWD = 32 };
+  clpt_work work[CROWD + 2];
+  const char *seconds = getenv("CLPT_STRESS_SECONDS");
+  clpt_workers workers;
+  shared it;
+
+  share_host_pool(&it);
+  atomic_store(&it.at_work, CROWD);
+  clock_gettime(CLOCK_MONOTONIC, &it.end);
+  it.end.tv_sec += seconds ? atoi(seconds) : 1;
+  for (size_t i = 0; i < CROWD + 2; i++)
+    work[i] = i < CROWD ? allocate_and_release_for_a_while : maintain;
+  clpt_workers_start(&workers, CROWD + 2, work, CROWD + 2, 500, &it);
   clpt_workers_join(&workers);
   assert_all_back(&it);
 }
@@ -543,6 +586,7 @@ int main(void)
   TCase *tests = clpt_case(suite, "one pool");
 
   tcase_add_test(tests, eight_threads_keep_their_bytes_while_a_ninth_reclaims_limits_and_counts);
+  tcase_add_test(tests, a_crowd_keeps_its_bytes_while_two_reclaim_limit_and_count);
   tcase_add_test(tests, eight_threads_keep_their_bytes_in_a_pool_that_stopped_holding);
   tcase_add_test(tests, figures_are_of_one_moment_while_threads_change_them);
   tcase_add_test(tests, buffers_handed_across_threads_arrive_whole);

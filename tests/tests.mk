@@ -52,6 +52,9 @@ core_tests = \
 	tests/test_device_failures \
 	tests/test_lifetime \
 	tests/test_threads \
+	tests/test_threads_stepped \
+	tests/test_thread_cache \
+	tests/test_dlopen \
 	tests/test_host_memory_failures \
 	tests/test_warm_path
 check_PROGRAMS += $(core_tests)
@@ -75,7 +78,15 @@ tests_test_out_of_memory_callback_LDADD = $(clptest_LDADD)
 tests_test_device_failures_LDADD = $(clptest_LDADD)
 tests_test_lifetime_LDADD = $(clptest_LDADD)
 tests_test_threads_LDADD = $(clptest_LDADD)
+tests_test_thread_cache_LDADD = $(clptest_LDADD)
+tests_test_dlopen_LDADD = tests/libclptest.la libclpool-internal.la $(CHECK_LIBS) -ldl
 tests_test_bin_SOURCES = tests/test_bin.c tests/bin_answers.inc
+
+# The same threads, on a core that lets others run between the steps of the cache's protocol.
+tests_test_threads_stepped_SOURCES = tests/test_threads.c \
+	tests/support/step.c tests/support/step.h $(core_sources)
+tests_test_threads_stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h
+tests_test_threads_stepped_LDADD = tests/libclptest.la $(CHECK_LIBS)
 
 # These two count and fail allocations of host memory: libc's functions are wrapped.
 failmalloc = tests/support/failmalloc.c tests/support/failmalloc.h
@@ -98,8 +109,8 @@ endif
 # --- OpenCL: its allocators, pools on them, running out, and the examples -------------------------
 
 # The leak check leaves out what PoCL and the LLVM inside of it lose themselves, nothing of clpool's.
-# To tell the two apart, AddressSanitizer needs whole call stacks, through code without frame pointers;
-# its guess at thread-local memory (intercept_tls_get_addr) crashes on what PoCL loads at run time.
+# To tell the two apart, AddressSanitizer needs whole call stacks, also through code without frame
+# pointers. Its guess at thread-local memory (intercept_tls_get_addr) crashes on what PoCL loads.
 AM_TESTS_ENVIRONMENT += \
 	ASAN_OPTIONS=fast_unwind_on_malloc=0:intercept_tls_get_addr=0; export ASAN_OPTIONS; \
 	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/support/lsan.supp:print_suppressions=0'; \
@@ -114,8 +125,10 @@ if HAVE_CHECK
 if HAVE_OPENCL
 check_LTLIBRARIES += tests/libclptest-opencl.la
 tests_libclptest_opencl_la_SOURCES = \
+	tests/support/instrumented.h \
 	tests/support/opencl_fixture.c tests/support/opencl_fixture.h
-tests_libclptest_opencl_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_libclptest_opencl_la_CPPFLAGS = $(opencl_CPPFLAGS)
+opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 opencl_LDADD = tests/libclptest-opencl.la $(clptest_LDADD)
 
 opencl_tests = \
@@ -141,33 +154,34 @@ wrap_opencl_link_flags = $(AM_LDFLAGS) \
 	-Wl,--wrap=clEnqueueMigrateMemObjects,--wrap=clEnqueueWriteBuffer \
 	-Wl,--wrap=clEnqueueBarrierWithWaitList,--wrap=clEnqueueBarrier,--wrap=clFinish
 
-tests_test_cl_error_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_error_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_error_LDADD = $(opencl_LDADD)
-tests_test_cl_mem_flags_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_mem_flags_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_mem_flags_LDADD = $(opencl_LDADD)
-tests_test_cl_mem_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_mem_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_mem_LDADD = $(opencl_LDADD)
-tests_test_exhaustion_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_exhaustion_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_exhaustion_LDADD = $(opencl_LDADD)
 
 tests_test_cl_device_SOURCES = tests/test_cl_device.c $(wrap_opencl)
-tests_test_cl_device_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_device_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_device_LDFLAGS = $(wrap_opencl_link_flags)
 tests_test_cl_device_LDADD = $(opencl_LDADD)
 tests_test_cl_commit_SOURCES = tests/test_cl_commit.c $(wrap_opencl)
-tests_test_cl_commit_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_commit_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_commit_LDFLAGS = $(wrap_opencl_link_flags)
 tests_test_cl_commit_LDADD = $(opencl_LDADD)
-tests_test_cl_buffer_allocator_SOURCES = tests/test_cl_buffer_allocator.c $(wrap_opencl) $(failmalloc)
-tests_test_cl_buffer_allocator_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_buffer_allocator_SOURCES = tests/test_cl_buffer_allocator.c $(wrap_opencl) \
+	$(failmalloc)
+tests_test_cl_buffer_allocator_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_buffer_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_test_cl_buffer_allocator_LDADD = $(opencl_LDADD)
 tests_test_cl_pool_SOURCES = tests/test_cl_pool.c $(wrap_opencl)
-tests_test_cl_pool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_pool_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_pool_LDFLAGS = $(wrap_opencl_link_flags)
 tests_test_cl_pool_LDADD = $(opencl_LDADD)
 tests_test_cl_lifetime_SOURCES = tests/test_cl_lifetime.c $(wrap_opencl)
-tests_test_cl_lifetime_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_test_cl_lifetime_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_lifetime_LDFLAGS = $(wrap_opencl_link_flags)
 tests_test_cl_lifetime_LDADD = $(opencl_LDADD)
 endif
@@ -243,11 +257,13 @@ house_checks = \
 	tests/check-headers.sh \
 	tests/check-includes.sh \
 	tests/check-install.sh \
+	tests/check-model.sh \
 	tests/check-scripts.sh \
 	tests/check-source.sh
 dist_check_SCRIPTS += $(house_checks)
 TESTS += $(house_checks)
 EXTRA_DIST += tests/support/house.sh tests/support/includes.awk tests/support/no_sysfs.sh \
+	tests/model/claim.pml \
 	tests/install/Makefile.in tests/install/configure.ac tests/install/consumer.c
 
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { CLPT_MOST_WORKERS = 16 };
+enum { CLPT_MOST_WORKERS = 40 };
 
 typedef struct clpt_worker clpt_worker;
 
