@@ -26,6 +26,7 @@ check_LTLIBRARIES += tests/libclptest.la
 tests_libclptest_la_SOURCES = \
 	tests/support/chance.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
+	tests/support/instrumented.h \
 	tests/support/ladder.c tests/support/ladder.h \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/suite.c tests/support/suite.h \
@@ -125,7 +126,6 @@ if HAVE_CHECK
 if HAVE_OPENCL
 check_LTLIBRARIES += tests/libclptest-opencl.la
 tests_libclptest_opencl_la_SOURCES = \
-	tests/support/instrumented.h \
 	tests/support/opencl_fixture.c tests/support/opencl_fixture.h
 tests_libclptest_opencl_la_CPPFLAGS = $(opencl_CPPFLAGS)
 opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)

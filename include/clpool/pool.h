@@ -2,7 +2,13 @@
 /* clpool/pool.h - the pool: keeps released blocks of device memory and hands them out again.
  *
  * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h); a released block goes
- * back to its bin, where the next allocation of that bin finds it, newest first. */
+ * back to its bin, where the next allocation of that bin finds it, newest first.
+ *
+ * Each thread keeps some released blocks at hand (at most 64 of a bin and 64 MiB), so that a warm
+ * allocation and release takes no lock. They are held blocks like all others: every function here
+ * reaches them at once, also those of threads that sleep, and other threads' requests find them. A
+ * thread's end gives them back to the pool. After fork, a pool must not be used in the child of a
+ * process that had several threads. */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H
 
@@ -117,9 +123,12 @@ size_t clp_pool_get_limit(const clp_pool *pool);
 /** @} */
 
 /** @name Statistics
- * Exact whenever no other thread is inside the pool, consistent at any time. Bytes are bytes.
- * "Active" is what users have, "held" what waits in bins, "managed" both. Failed allocations are
- * not counted, nor does an allocation of zero bytes count as managed: it is a hit of no bin. @{ */
+ * Of one moment, so exact also while other threads are inside the pool (they are kept out of their
+ * caches meanwhile, some microseconds). One exception: with several threads at work, the peak of
+ * active bytes may be off by what their caches had not yet added up, at most 64 MiB a thread. Bytes
+ * are bytes. "Active" is what users have, "held" what waits in bins, "managed" both. Failed
+ * allocations are not counted, nor does an allocation of zero bytes count as managed: it is a hit
+ * of no bin. @{ */
 
 typedef struct clp_pool_stats {
   size_t struct_size;        /**< set by the caller: sizeof(clp_pool_stats) */
