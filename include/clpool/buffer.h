@@ -17,8 +17,8 @@ extern "C" {
 typedef struct clp_buffer clp_buffer;
 
 /** Takes a buffer of at least `bytes` from the pool: a held block of the same bin if there is one,
- * without any call to the device, else new memory. All use of it is on the allocator's home stream,
- * or the caller synchronizes, as in PyOpenCL.
+ * without any call to the device, else new memory (see pool.h on what other threads keep at hand).
+ * All use of it is on the allocator's home stream, or the caller synchronizes, as in PyOpenCL.
  *
  * When the device is out of memory, in this order while the request still fails: held blocks of
  * this pool are freed, largest first and one at a time; those of other pools on the same allocator;

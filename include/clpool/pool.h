@@ -6,9 +6,12 @@
  *
  * Each thread keeps some released blocks at hand (at most 64 of a bin and 64 MiB), so that a warm
  * allocation and release takes no lock. They are held blocks like all others: every function here
- * reaches them at once, also those of threads that sleep, and other threads' requests find them. A
- * thread's end gives them back to the pool. After fork, a pool must not be used in the child of a
- * process that had several threads. */
+ * reaches them at once, also those of threads that sleep, and they are found by other threads'
+ * requests, where blocks are smaller than 1 MiB not each time, since looking costs as much as a
+ * thousand allocations. A thread's end gives them back to the pool. After fork, a pool must not be
+ * used in the child of a process that had several threads. On Linux, membarrier must stay allowed
+ * once a pool was made: a sandbox that forbids it must do so before.
+ */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H
 
@@ -97,8 +100,9 @@ clp_status clp_pool_free_held(clp_pool *pool);
  * (pyopencl's stop_holding). For good. */
 clp_status clp_pool_stop_holding(clp_pool *pool);
 
-/** Frees held blocks, least recently used first, until the pool manages at most `bytes` or holds
- * nothing (cudaMemPoolTrimTo). Pooling goes on as before. */
+/** Frees held blocks, least recently used first (between threads that do not use the pool in turn,
+ * about so), until the pool manages at most `bytes` or holds nothing (cudaMemPoolTrimTo). Pooling
+ * goes on as before. */
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 
 /** @} */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Held blocks by bin and by age. Bitmaps of the bins that hold something find the largest block in
+/* Held blocks by bin. Bitmaps of the bins that hold something find the largest block in
  * a few steps, whatever leading_bits is. */
 #include "core/block_store.h"
 
@@ -25,11 +25,8 @@ static unsigned highest_bit(uint64_t word)
 
 void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes)
 {
-  *store = (clpi_block_store){.leading_bits = leading_bits,
-                              .max_block_bytes = max_block_bytes,
-                              .is_sorted = true,
-                              .index_count = 1};
-  clpi_list_init(&store->by_age);
+  *store = (clpi_block_store){
+      .leading_bits = leading_bits, .max_block_bytes = max_block_bytes, .index_count = 1};
 }
 
 void clpi_store_end(clpi_block_store *store)
@@ -109,7 +106,7 @@ static void mark_bin(clpi_block_store *store, const clpi_bin *bin)
   size_t m = bin->number & (bins_per_level(store) - 1);
   clpi_bin_level *level = &store->levels[l];
   uint64_t bit = (uint64_t)1 << (m % WORD_BITS);
-  if (bin->newest) {
+  if (bin->held_blocks) {
     level->nonempty[m / WORD_BITS] |= bit;
     store->nonempty_levels |= (uint64_t)1 << l;
     return;
@@ -121,46 +118,37 @@ static void mark_bin(clpi_block_store *store, const clpi_bin *bin)
   store->nonempty_levels &= ~((uint64_t)1 << l);
 }
 
-static struct clp_buffer *by_age_entry(clpi_list *link)
-{
-  return clpi_list_entry(link, struct clp_buffer, by_age);
-}
-
+/* Caches give their blocks to the store in batches, so a block may be older than some that are
+ * there; it finds its place among them from the newest on. */
 void clpi_store_put(clpi_block_store *store, struct clp_buffer *block)
 {
   clpi_bin *bin = block->bin;
+  struct clp_buffer *newer = NULL, *older = bin->newest;
+  while (older && older->age > block->age) {
+    newer = older;
+    older = older->older;
+  }
   atomic_store_explicit(&block->state, CLPI_BUFFER_HELD, memory_order_relaxed);
-  block->newer = NULL;
-  block->older = bin->newest;
-  bin->newest = block;
-  bin->held_blocks++;
+  block->newer = newer;
+  block->older = older;
+  *(newer ? &newer->older : &bin->newest) = block;
+  *(older ? &older->newer : &bin->oldest) = block;
   store->held_blocks++;
-  store->held_bytes += block->capacity;
-  if (block->older)
-    block->older->newer = block;
-  else
+  store->held_bytes += bin->block_bytes;
+  if (bin->held_blocks++ == 0)
     mark_bin(store, bin);
-  if (!clpi_list_is_empty(&store->by_age) && block->age < by_age_entry(store->by_age.previous)->age)
-    store->is_sorted = false;
-  clpi_list_push_back(&store->by_age, &block->by_age);
 }
 
 /* The block's state is the caller's to set. */
 static struct clp_buffer *take_out(clpi_block_store *store, struct clp_buffer *block)
 {
   clpi_bin *bin = block->bin;
-  if (block->older)
-    block->older->newer = block->newer;
-  if (block->newer)
-    block->newer->older = block->older;
-  else
-    bin->newest = block->older;
-  bin->held_blocks--;
+  *(block->newer ? &block->newer->older : &bin->newest) = block->older;
+  *(block->older ? &block->older->newer : &bin->oldest) = block->newer;
   store->held_blocks--;
-  store->held_bytes -= block->capacity;
-  if (!bin->newest)
+  store->held_bytes -= bin->block_bytes;
+  if (--bin->held_blocks == 0)
     mark_bin(store, bin);
-  clpi_list_remove(&block->by_age);
   return block;
 }
 
@@ -181,54 +169,23 @@ struct clp_buffer *clpi_store_take_largest(clpi_block_store *store)
   return clpi_store_take(store, bin);
 }
 
-/* Merges two runs, linked by `next` and ended by NULL, by age. */
-static clpi_list *merge(clpi_list *a, clpi_list *b)
+/* The older of `oldest`, which may be NULL, and the oldest block of the level. */
+static struct clp_buffer *oldest_of_level(const clpi_block_store *store,
+                                          const clpi_bin_level *level, struct clp_buffer *oldest)
 {
-  clpi_list head;
-  clpi_list *tail = &head;
-  while (a && b) {
-    clpi_list **older = by_age_entry(a)->age <= by_age_entry(b)->age ? &a : &b;
-    tail->next = *older;
-    tail = tail->next;
-    *older = tail->next;
-  }
-  tail->next = a ? a : b;
-  return head.next;
-}
-
-/* Sorts by merging runs of 1, 2, 4 ... blocks, run k waiting in waiting[k] for its twin. Caches
- * give their blocks to the store in batches, so this is where the ages of different threads meet.
- */
-static void sort_by_age(clpi_block_store *store)
-{
-  clpi_list *waiting[CLPI_SIZE_BITS] = {NULL};
-  store->by_age.previous->next = NULL;
-  for (clpi_list *link = store->by_age.next, *next; link; link = next) {
-    next = link->next;
-    link->next = NULL;
-    size_t k = 0;
-    for (; waiting[k]; k++) {
-      link = merge(waiting[k], link);
-      waiting[k] = NULL;
+  for (size_t word = 0; word < words_per_level(store); word++)
+    for (uint64_t bits = level->nonempty[word]; bits; bits &= bits - 1) {
+      size_t m = word * WORD_BITS + (size_t)__builtin_ctzll(bits);
+      struct clp_buffer *block = level->bins[m].oldest;
+      oldest = oldest && oldest->age <= block->age ? oldest : block;
     }
-    waiting[k] = link;
-  }
-  clpi_list *sorted = NULL;
-  for (size_t k = 0; k < CLPI_SIZE_BITS; k++)
-    sorted = merge(waiting[k], sorted);
-  clpi_list_init(&store->by_age);
-  for (clpi_list *next; sorted; sorted = next) {
-    next = sorted->next;
-    clpi_list_push_back(&store->by_age, sorted);
-  }
-  store->is_sorted = true;
+  return oldest;
 }
 
 struct clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
 {
-  if (clpi_list_is_empty(&store->by_age))
-    return NULL;
-  if (!store->is_sorted)
-    sort_by_age(store);
-  return take_out(store, by_age_entry(store->by_age.next));
+  struct clp_buffer *oldest = NULL;
+  for (uint64_t bits = store->nonempty_levels; bits; bits &= bits - 1)
+    oldest = oldest_of_level(store, &store->levels[__builtin_ctzll(bits)], oldest);
+  return oldest ? take_out(store, oldest) : NULL;
 }

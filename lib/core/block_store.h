@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The held blocks of a pool: by bin, newest first, and by age over all bins.
+/* The held blocks of a pool: by bin, newest first.
  *
  * This is the small interface that stands between the pool's rules and how blocks are kept. All of
  * it is called under the pool's lock. */
@@ -8,7 +8,6 @@
 
 #include "core/bin.h"
 #include "core/buffer.h"
-#include "core/list.h"
 
 #include <stdint.h>
 
@@ -36,10 +35,11 @@ static inline uint64_t clpi_tally_active_blocks(const clpi_tally *tally)
 typedef struct clpi_bin {
   _Atomic uint32_t index; /* its place in every list of bins; 0 until the bin is first used */
   size_t number;
-  size_t block_bytes;        /* of every block */
-  struct clp_buffer *newest; /* of the held blocks */
-  size_t held_blocks;        /* in the store */
-  clpi_tally tally;          /* of threads without a cache, and of caches that are no more */
+  size_t block_bytes;                 /* of every block */
+  struct clp_buffer *newest, *oldest; /* of the held blocks; ages fall from one to the other */
+  size_t held_blocks;                 /* in the store */
+  uint64_t served, steals; /* blocks that went through the slow way; looks into other caches */
+  clpi_tally tally;        /* of threads without a cache, and of caches that are no more */
 } clpi_bin;
 
 /* The bins of one floor(log2 size), made when the first of them is used. */
@@ -51,11 +51,9 @@ typedef struct clpi_bin_level {
 typedef struct clpi_block_store {
   unsigned leading_bits;
   size_t max_block_bytes;
-  uint64_t nonempty_levels; /* one bit a level */
   clpi_bin_level levels[CLPI_SIZE_BITS];
-  clpi_list by_age;    /* every block in the store, */
-  bool is_sorted;      /* least recently used first */
-  clpi_bin **by_index; /* the bins in use; [0] is none */
+  uint64_t nonempty_levels; /* one bit a level */
+  clpi_bin **by_index;      /* the bins in use; [0] is none */
   uint32_t index_count, index_capacity;
   size_t held_blocks, held_bytes;
 } clpi_block_store;
@@ -87,7 +85,7 @@ static inline clpi_bin *clpi_store_peek_bin(const clpi_block_store *store, clpi_
 /* The bin in use that follows `bin` by number, or the first for NULL; NULL at the end. */
 clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin);
 
-/* Puts a block into its bin, as the newest. Its age is set. */
+/* Puts a block into its bin, by its age, which is set: mostly as the newest. */
 void clpi_store_put(clpi_block_store *store, struct clp_buffer *block);
 
 /* Take a block out of the store; NULL when there is none. */

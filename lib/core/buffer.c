@@ -44,7 +44,7 @@ static inline clp_buffer *pop(clpi_cache *cache, clpi_cache_slot *slot)
   CLPI_STEP();
   slot->newest = block->older;
   add_to_count(slot, -1u);
-  cache->cached_bytes -= block->capacity;
+  cache->cached_bytes -= block->bin->block_bytes;
   return block;
 }
 
@@ -56,12 +56,12 @@ static inline void push(clpi_cache *cache, clpi_cache_slot *slot, clp_buffer *bl
   CLPI_STEP();
   slot->newest = block;
   add_to_count(slot, 1);
-  cache->cached_bytes += block->capacity;
+  cache->cached_bytes += block->bin->block_bytes;
 }
 
 static inline bool has_room(const clpi_cache *cache, const clp_buffer *block)
 {
-  return block->capacity <= CLPI_CACHE_BYTES - cache->cached_bytes;
+  return block->bin->block_bytes <= CLPI_CACHE_BYTES - cache->cached_bytes;
 }
 
 static inline bool is_full(const clpi_cache_slot *slot)
@@ -158,10 +158,20 @@ static void hand_out_new_locked(clp_pool *pool, clp_buffer *handle, clpi_bin *bi
   clpi_count_device_allocation_locked(pool, bin->block_bytes);
   handle->bin = bin;
   handle->memory = memory;
-  handle->capacity = bin->block_bytes;
   place at = find_place_locked(pool, bin);
   at.tally->requested_bytes += bytes;
   hand_out_locked(pool, handle, bytes, &at.tally->misses);
+}
+
+/* Looking into other threads' caches costs about as much as a thousand warm pairs. For small blocks
+ * it is done a few times, so that what threads left lying is found, and then for each thousandth
+ * block: a consumer that releases what a producer allocates would else be searched for each. What
+ * is then taken from the device instead is at most what caches keep: 64 blocks of the bin for each
+ * thread. */
+static bool may_steal(const clpi_bin *bin)
+{
+  enum { LARGE = 1 << 20, FREE_STEALS = 8, BLOCKS_A_STEAL = 1024 };
+  return bin->block_bytes >= LARGE || bin->steals < FREE_STEALS + bin->served / BLOCKS_A_STEAL;
 }
 
 /* A held block of the bin, wherever it is; NULL: there is none. */
@@ -170,11 +180,13 @@ static clp_buffer *take_held_locked(clp_pool *pool, clpi_bin *bin)
   place at = find_place_locked(pool, bin);
   if (at.slot && at.slot->newest)
     return pop(at.cache, at.slot);
-  if (!bin->newest)
-    clpi_caches_steal_locked(pool, bin);
+  if (!bin->newest && may_steal(bin)) {
+    bin->steals += clpi_caches_steal_locked(pool, bin);
+  }
   clp_buffer *block = clpi_store_take(&pool->store, bin);
+  bin->served++;
   if (block && at.slot)
-    clpi_cache_refill_locked(pool, at.cache, at.slot, bin);
+    bin->served += clpi_cache_refill_locked(pool, at.cache, at.slot, bin);
   return block;
 }
 
@@ -187,9 +199,11 @@ static clp_status no_host_memory(size_t bytes)
 static clp_status allocate_empty(clp_pool *pool, clp_buffer **out)
 {
   pthread_mutex_lock(&pool->lock);
-  clp_buffer *handle = clpi_handle_take_locked(pool);
-  if (handle)
+  clp_buffer *handle = clpi_handle_take_locked(pool, &pool->spare);
+  if (handle) {
+    handle->bin = NULL;
     hand_out_locked(pool, handle, 0, &pool->empty.hits);
+  }
   pthread_mutex_unlock(&pool->lock);
   *out = handle;
   return handle ? CLP_SUCCESS : no_host_memory(0);
@@ -226,7 +240,8 @@ static clp_status allocate_block(clp_pool *pool, size_t bytes, clp_buffer **out)
   if (block) {
     hand_out_held_locked(pool, block, bytes);
   } else if (bin) {
-    handle = clpi_handle_take_locked(pool);
+    clpi_cache *cache = clpi_cache_of_thread_locked(pool);
+    handle = clpi_handle_take_locked(pool, cache ? &cache->spare : &pool->spare);
     pool->pins += handle != NULL; /* the miss keeps the pool */
   }
   pthread_mutex_unlock(&pool->lock);
@@ -270,6 +285,10 @@ static void hold_locked(clp_pool *pool, const place *at, clp_buffer *block)
     push(at->cache, at->slot, block);
     return;
   }
+  /* The newest comes first, so what the cache keeps of the bin must not stand before it. */
+  if (at->slot)
+    clpi_cache_give_locked(pool, at->cache, at->slot,
+                           atomic_load_explicit(&at->slot->count, memory_order_relaxed));
   block->age = ++pool->tick;
   clpi_store_put(&pool->store, block);
 }
@@ -286,7 +305,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   place at = find_place_locked(pool, buffer->bin);
   at.tally->releases++;
   at.tally->requested_bytes -= buffer->size;
-  clpi_count_active_bytes_locked(pool, -(ptrdiff_t)buffer->size, 0);
+  clpi_count_active_bytes_locked(pool, (ptrdiff_t)-buffer->size, 0);
   if (at.cache && at.cache->until_sweep == 0)
     clpi_cache_sweep_locked(pool, at.cache);
   if (!buffer->memory) {
@@ -294,7 +313,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   } else if (pool->holding) {
     hold_locked(pool, &at, buffer);
   } else {
-    set_state(buffer, CLPI_BUFFER_LEAVING);
+    clpi_leave_locked(pool, buffer);
     pthread_mutex_unlock(&pool->lock);
     status = clpi_return_block(pool, buffer);
     pthread_mutex_lock(&pool->lock);
@@ -322,7 +341,7 @@ size_t clp_buffer_size(const clp_buffer *buffer)
 
 size_t clp_buffer_capacity(const clp_buffer *buffer)
 {
-  return buffer ? buffer->capacity : 0;
+  return buffer && buffer->memory ? buffer->bin->block_bytes : 0;
 }
 
 clp_pool *clp_buffer_pool(const clp_buffer *buffer)

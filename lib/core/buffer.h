@@ -3,9 +3,8 @@
 #ifndef CLPOOL_CORE_BUFFER_H
 #define CLPOOL_CORE_BUFFER_H
 
-#include "core/list.h"
-
 #include <clpool/buffer.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -20,17 +19,15 @@ typedef enum clpi_buffer_state {
   CLPI_BUFFER_LEAVING    /* on its way to the device, in no list */
 } clpi_buffer_state;
 
+/* One cache line, and alone on it: blocks of different threads must not slow each other down. */
 struct clp_buffer {
-  clp_pool *pool;                  /* for the handle's whole life */
-  clp_memory memory;               /* 0: a buffer of zero bytes */
-  size_t size;                     /* as asked for */
-  size_t capacity;                 /* as allocated */
-  struct clpi_bin *bin;            /* NULL: a buffer of zero bytes */
-  _Atomic clpi_buffer_state state; /* relaxed: a second release only has to be told */
-  struct clp_buffer *newer,
-      *older;       /* neighbours in bin or cache; `older` also chains spare handles */
-  uint64_t age;     /* the tick of its last release; larger is younger */
-  clpi_list by_age; /* while in the store: on clpi_block_store.by_age */
+  alignas(64) clp_pool *pool;       /* for the handle's whole life */
+  clp_memory memory;                /* 0: a buffer of zero bytes */
+  size_t size;                      /* as asked for */
+  struct clpi_bin *bin;             /* NULL: a buffer of zero bytes */
+  struct clp_buffer *newer, *older; /* neighbours in bin or cache; `older` also chains handles */
+  uint64_t age;                     /* the tick of its last release; larger is younger */
+  _Atomic clpi_buffer_state state;  /* relaxed: a second release only has to be told */
 };
 
 #endif

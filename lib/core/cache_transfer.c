@@ -42,13 +42,14 @@ void clpi_cache_give_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *
 {
   for (clp_buffer *block = reversed(cut_oldest(slot, count)), *next; block; block = next) {
     next = block->older;
-    cache->cached_bytes -= block->capacity;
+    cache->cached_bytes -= block->bin->block_bytes;
+    pool->tick = pool->tick > block->age ? pool->tick : block->age;
     clpi_store_put(&pool->store, block);
   }
 }
 
-void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
-                              clpi_bin *bin)
+unsigned clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
+                                  clpi_bin *bin)
 {
   clp_buffer *chain = NULL;
   unsigned count = 0;
@@ -62,6 +63,7 @@ void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot
   }
   slot->newest = reversed(chain);
   set_count(slot, count);
+  return count;
 }
 
 void clpi_cache_sweep_locked(clp_pool *pool, clpi_cache *cache)
@@ -105,11 +107,12 @@ static bool seems_kept_locked(const clp_pool *pool, const clpi_bin *bin)
   return false;
 }
 
-void clpi_caches_steal_locked(clp_pool *pool, const clpi_bin *bin)
+bool clpi_caches_steal_locked(clp_pool *pool, const clpi_bin *bin)
 {
   if (!seems_kept_locked(pool, bin))
-    return;
+    return false;
   clpi_caches_claim_locked(pool);
   gather_locked(pool, bin);
   clpi_caches_disclaim_locked(pool);
+  return true;
 }

@@ -137,6 +137,8 @@ clp_status clpi_reserve(clp_pool *pool, size_t bytes)
   while (!fits_locked(pool, bytes)) {
     clpi_caches_empty_locked(pool);
     clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
+    if (!block && clpi_wait_leaving_locked(pool))
+      continue;
     if (!block)
       return refuse_and_unlock(pool, bytes);
     pthread_mutex_unlock(&pool->lock);

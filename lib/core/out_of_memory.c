@@ -67,8 +67,9 @@ static bool free_own_held(request *wanted)
   pthread_mutex_lock(&pool->lock);
   clpi_caches_empty_locked(pool);
   clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
+  bool other_left = !block && clpi_wait_leaving_locked(pool);
   pthread_mutex_unlock(&pool->lock);
-  return block && !clpi_return_block(pool, block);
+  return block ? !clpi_return_block(pool, block) : other_left;
 }
 
 /* Takes the largest held block of the first other pool that has one, and pins that pool. */

@@ -13,6 +13,7 @@
 
 #include <clpool/bin.h>
 #include <stdlib.h>
+#include <string.h>
 
 static clp_status read_options(const clp_pool_options *given, clp_pool_options *options)
 {
@@ -50,17 +51,29 @@ static void leave_allocator(clp_pool *pool)
   pthread_mutex_unlock(&pool->allocator->pools_lock);
 }
 
+/* One that spins for a little while before it sleeps: the lock is held for about a microsecond. */
+static void init_lock(pthread_mutex_t *lock)
+{
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+  pthread_mutex_init(lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
 static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *options, size_t limit)
 {
-  clp_pool *pool = calloc(1, sizeof(*pool));
+  clp_pool *pool = aligned_alloc(alignof(clp_pool), sizeof(*pool));
   if (!pool)
     return NULL;
+  memset(pool, 0, sizeof(*pool));
   pool->options = *options;
   pool->limit = limit;
   pool->holding = true;
   pool->references = 1;
   clpi_list_init(&pool->caches);
-  pthread_mutex_init(&pool->lock, NULL);
+  init_lock(&pool->lock);
+  pthread_cond_init(&pool->left, NULL);
   clpi_store_init(&pool->store, options->leading_bits_in_bin_id, allocator->ops.max_block_bytes);
   clpi_registry_add(pool);
   join_allocator(pool, allocator);
@@ -100,7 +113,8 @@ clp_pool *clp_pool_retain(clp_pool *pool)
   if (!pool)
     return NULL;
   pthread_mutex_lock(&pool->lock);
-  pool->references++;
+  if (pool->references++ == 0)
+    pool->pins -= clpi_active_blocks_locked(pool);
   pthread_mutex_unlock(&pool->lock);
   return pool;
 }
@@ -120,8 +134,8 @@ void clp_pool_release(clp_pool *pool)
   pthread_mutex_unlock(&pool->lock);
   clp_pool_stop_holding(pool); /* what the device refuses now is tried again at the end */
   pthread_mutex_lock(&pool->lock);
-  pool->pins += clpi_active_blocks_locked(pool);
-  pool->references = 0;
+  if (--pool->references == 0)
+    pool->pins += clpi_active_blocks_locked(pool);
   clpi_pool_unpin_and_unlock(pool);
 }
 
@@ -138,6 +152,7 @@ static void end_pool(clp_pool *pool)
   clpi_caches_end(pool);
   clpi_handles_end(pool);
   clpi_store_end(&pool->store);
+  pthread_cond_destroy(&pool->left);
   pthread_mutex_destroy(&pool->lock);
   clp_allocator_release(pool->allocator);
   free(pool);

@@ -24,10 +24,13 @@ struct clp_pool {
   clpi_list on_allocator;   /* on allocator->pools, guarded by allocator->pools_lock */
   clpi_list on_registry;    /* on the list of all pools, guarded by the registry's lock */
 
-  pthread_mutex_t lock; /* guards everything below, and every block and bin outside of a cache */
+  alignas(64) pthread_mutex_t
+      lock; /* guards everything below, and every block and bin outside of a cache */
   clpi_block_store store;
   clpi_list caches; /* of clpi_cache.on_pool, one for each thread */
   clpi_handle_slab *slabs;
+  size_t leaving;        /* blocks on their way to the device */
+  pthread_cond_t left;   /* signalled when one of them has come to rest */
   clp_buffer *spare;     /* handles without a block, chained by `older` */
   clpi_tally empty;      /* of buffers of zero bytes, which have no bin */
   uint64_t tick;         /* clock of the ages of blocks */
@@ -46,8 +49,10 @@ struct clp_pool {
 /* Drops a pin and the pool's lock. The last pin of a pool without references ends the pool. */
 void clpi_pool_unpin_and_unlock(clp_pool *pool);
 
-/* Take a handle, or give one back; under the pool's lock. NULL: no host memory. */
-clp_buffer *clpi_handle_take_locked(clp_pool *pool);
+/* Take a handle, or give one back; under the pool's lock. One is taken from the list `own` (a
+ * cache's, or the pool's itself), else from the pool's, else from a new slab, whose others go to
+ * `own`. NULL: no host memory. */
+clp_buffer *clpi_handle_take_locked(clp_pool *pool, clp_buffer **own);
 void clpi_handle_put_locked(clp_pool *pool, clp_buffer *handle);
 
 /* Frees every handle, at the end of the pool. */

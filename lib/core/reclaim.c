@@ -6,27 +6,63 @@
 #include "core/stats.h"
 #include "core/thread_cache.h"
 
+void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
+{
+  atomic_store_explicit(&block->state, CLPI_BUFFER_LEAVING, memory_order_relaxed);
+  pool->leaving++;
+}
+
+static void come_to_rest_locked(clp_pool *pool)
+{
+  pool->leaving--;
+  pthread_cond_broadcast(&pool->left);
+}
+
+bool clpi_wait_leaving_locked(clp_pool *pool)
+{
+  if (pool->leaving == 0)
+    return false;
+  pthread_cond_wait(&pool->left, &pool->lock);
+  return true;
+}
+
 clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store))
 {
   clp_buffer *block = take(&pool->store);
-  if (!block)
-    return NULL;
-  atomic_store_explicit(&block->state, CLPI_BUFFER_LEAVING, memory_order_relaxed);
+  if (block)
+    clpi_leave_locked(pool, block);
   return block;
+}
+
+/* On success block and handle are gone; else the block is still the caller's. */
+static clp_status free_block(clp_pool *pool, clp_buffer *block)
+{
+  size_t bytes = block->bin->block_bytes;
+  clp_status status = clp_allocator_free(pool->allocator, block->memory, bytes);
+  if (status)
+    return status;
+  pthread_mutex_lock(&pool->lock);
+  clpi_count_device_free_locked(pool, bytes);
+  clpi_handle_put_locked(pool, block);
+  come_to_rest_locked(pool);
+  pthread_mutex_unlock(&pool->lock);
+  return CLP_SUCCESS;
+}
+
+static void hold_again(clp_pool *pool, clp_buffer *block)
+{
+  pthread_mutex_lock(&pool->lock);
+  block->age = ++pool->tick;
+  clpi_store_put(&pool->store, block);
+  come_to_rest_locked(pool);
+  pthread_mutex_unlock(&pool->lock);
 }
 
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
 {
-  clp_status status = clp_allocator_free(pool->allocator, block->memory, block->capacity);
-  pthread_mutex_lock(&pool->lock);
-  if (status) {
-    block->age = ++pool->tick;
-    clpi_store_put(&pool->store, block);
-  } else {
-    clpi_count_device_free_locked(pool, block->capacity);
-    clpi_handle_put_locked(pool, block);
-  }
-  pthread_mutex_unlock(&pool->lock);
+  clp_status status = free_block(pool, block);
+  if (status)
+    hold_again(pool, block);
   return status;
 }
 
@@ -37,22 +73,31 @@ static void empty_caches(clp_pool *pool)
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* Tries each block that is held now once: those that fail come back as the youngest. */
+/* Tries each block that is in the store once. What the device refuses waits in a chain until then.
+ */
 static clp_status free_all(clp_pool *pool)
 {
+  clp_buffer *refused = NULL;
+  clp_status failure = CLP_SUCCESS;
   pthread_mutex_lock(&pool->lock);
   size_t left = pool->store.held_blocks;
   pthread_mutex_unlock(&pool->lock);
-
-  clp_status failure = CLP_SUCCESS;
   for (; left > 0; left--) {
     pthread_mutex_lock(&pool->lock);
-    clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_oldest);
+    clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
     pthread_mutex_unlock(&pool->lock);
     if (!block)
       break;
-    clp_status status = clpi_return_block(pool, block);
-    failure = status ? status : failure; /* the one that the last error tells */
+    clp_status status = free_block(pool, block);
+    if (!status)
+      continue;
+    failure = status; /* the one that the last error tells */
+    block->older = refused;
+    refused = block;
+  }
+  for (clp_buffer *block = refused, *next; block; block = next) {
+    next = block->older;
+    hold_again(pool, block);
   }
   return failure;
 }

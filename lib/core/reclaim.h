@@ -10,6 +10,13 @@
  * no lock. */
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
 
+/* Waits until a block that another thread is giving back has come to rest: it will be neither held
+ * nor free before. False: there is none. */
+bool clpi_wait_leaving_locked(clp_pool *pool);
+
+/* Makes a block that is in no list one that leaves, for clpi_return_block. */
+void clpi_leave_locked(clp_pool *pool, clp_buffer *block);
+
 /* Takes a block out of the store by `take`, for clpi_return_block; NULL when there is none. */
 clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store));
 

@@ -15,7 +15,7 @@ static struct {
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .pools = {&registry.pools, &registry.pools}};
 
 static pthread_key_t thread_end;
-static bool has_key;
+static atomic_bool has_key;
 static _Thread_local bool is_watched __attribute__((tls_model("initial-exec")));
 
 /* Runs at the end of a thread that had a cache. Destructors of other keys may use pools later: they
@@ -31,15 +31,25 @@ static void end_thread(void *token)
   is_watched = false;
 }
 
+/* In the child of a fork, locks may belong to threads that are not there: a thread that does not
+ * use pools any more must not take them at its end. */
+static void forget_in_child(void)
+{
+  if (is_watched)
+    pthread_setspecific(thread_end, NULL);
+  is_watched = false;
+}
+
 static void make_key(void)
 {
+  pthread_atfork(NULL, NULL, forget_in_child);
   has_key = pthread_key_create(&thread_end, end_thread) == 0;
 }
 
 /* The library may be closed: end_thread must not be called then. */
 __attribute__((destructor)) static void delete_key(void)
 {
-  if (has_key)
+  if (atomic_exchange(&has_key, false))
     pthread_key_delete(thread_end);
 }
 

@@ -163,7 +163,8 @@ static clp_bin_stats bin_figures_locked(const clp_pool *pool, size_t number)
   clp_bin_stats figures = {.bin = number,
                            .block_bytes = clpi_store_block_bytes(&pool->store, number)};
   const clpi_bin *bin = clpi_store_peek_bin(
-      &pool->store, clpi_bin_place_of(pool->store.leading_bits, figures.block_bytes));
+      &pool->store,
+      clpi_bin_place_of(pool->store.leading_bits, clp_bin_size(pool->store.leading_bits, number)));
   if (!bin)
     return figures;
   bin_sum sum = sum_bin_locked(pool, bin);

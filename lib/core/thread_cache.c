@@ -7,6 +7,8 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 _Thread_local clpi_lookup clpi_lookups[CLPI_LOOKUPS];
 
@@ -36,9 +38,10 @@ static clpi_cache *find_own_locked(clp_pool *pool)
 
 static clpi_cache *make_own_locked(clp_pool *pool)
 {
-  clpi_cache *cache = calloc(1, sizeof(*cache));
+  clpi_cache *cache = aligned_alloc(alignof(clpi_cache), sizeof(*cache));
   if (!cache)
     return NULL;
+  memset(cache, 0, sizeof(*cache));
   cache->owner = own_token();
   cache->until_sweep = CLPI_CACHE_SWEEP_INTERVAL;
   clpi_list_push_back(&pool->caches, &cache->on_pool);
@@ -62,19 +65,28 @@ clpi_cache *clpi_cache_of_thread_locked(clp_pool *pool)
   return cache;
 }
 
+/* Slots begin on a cache line of their own, as caches do. */
+static bool add_slots(clpi_cache *cache, uint32_t count)
+{
+  size_t bytes = count * sizeof(clpi_cache_slot);
+  size_t line = alignof(clpi_cache);
+  clpi_cache_slot *slots = aligned_alloc(line, (bytes + line - 1) / line * line);
+  if (!slots)
+    return false;
+  memset(slots, 0, bytes);
+  for (uint32_t i = 0; i < cache->slot_count; i++)
+    slots[i] = cache->slots[i];
+  free(cache->slots);
+  cache->slots = slots;
+  cache->slot_count = count;
+  return true;
+}
+
 clpi_cache_slot *clpi_cache_slot_locked(clpi_cache *cache, const clpi_bin *bin)
 {
   uint32_t index = bin->index;
-  if (index >= cache->slot_count) {
-    uint32_t count = 2 * index < 64 ? 64 : 2 * index;
-    clpi_cache_slot *grown = realloc(cache->slots, count * sizeof(*grown));
-    if (!grown)
-      return NULL;
-    for (uint32_t i = cache->slot_count; i < count; i++)
-      grown[i] = (clpi_cache_slot){0};
-    cache->slots = grown;
-    cache->slot_count = count;
-  }
+  if (index >= cache->slot_count && !add_slots(cache, index < 32 ? 64 : 2 * index))
+    return NULL;
   return &cache->slots[index];
 }
 
@@ -82,6 +94,16 @@ void clpi_cache_fold_locked(clp_pool *pool, clpi_cache *cache)
 {
   clpi_count_active_bytes_locked(pool, cache->active_bytes, cache->peak_active);
   cache->active_bytes = cache->peak_active = 0;
+}
+
+/* Yielding gives nothing to an owner of lower real-time priority; sleeping does. */
+static void let_owner_run(unsigned turns)
+{
+  static const struct timespec nap = {.tv_nsec = 50000};
+  if (turns < 100)
+    sched_yield();
+  else
+    nanosleep(&nap, NULL);
 }
 
 void clpi_caches_claim_locked(clp_pool *pool)
@@ -104,9 +126,11 @@ void clpi_caches_claim_locked(clp_pool *pool)
   {
     /* Acquire (and more): pairs with clpi_cache_leave. The owner is inside for a few instructions;
      * if it lost the processor there, it needs ours. */
-    while (cache_at(link)->owner != own_token() &&
-           atomic_load_explicit(&cache_at(link)->busy, memory_order_seq_cst))
-      sched_yield();
+    for (unsigned turns = 0; cache_at(link)->owner != own_token() &&
+                             atomic_load_explicit(&cache_at(link)->busy, memory_order_seq_cst);
+         turns++)
+      let_owner_run(turns);
+    CLPI_ACQUIRES(&cache_at(link)->busy);
   }
 }
 
@@ -115,15 +139,24 @@ void clpi_caches_disclaim_locked(clp_pool *pool)
   if (!pool->holding)
     return; /* retired */
   CLPI_STEP();
-  /* Release: pairs with the load in clpi_cache_enter, after which the owner sees what was done. */
   each_cache(pool, link)
-      atomic_store_explicit(&cache_at(link)->claimed, false, memory_order_release);
+  {
+    /* Release: pairs with the load in clpi_cache_enter, after which the owner sees what was done.
+     */
+    CLPI_RELEASES(&cache_at(link)->claimed);
+    atomic_store_explicit(&cache_at(link)->claimed, false, memory_order_release);
+  }
 }
 
 /* Moves everything that a cache has, blocks and counts, to the store and the pool. */
 static void dissolve_locked(clp_pool *pool, clpi_cache *cache)
 {
   clpi_cache_fold_locked(pool, cache);
+  while (cache->spare) {
+    clp_buffer *handle = cache->spare;
+    cache->spare = handle->older;
+    clpi_handle_put_locked(pool, handle);
+  }
   for (uint32_t i = 1; i < cache->slot_count && i < pool->store.index_count; i++) {
     clpi_cache_slot *slot = &cache->slots[i];
     clpi_cache_give_locked(pool, cache, slot,

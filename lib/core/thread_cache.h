@@ -32,8 +32,8 @@ typedef struct clpi_cache_slot {
 } clpi_cache_slot;
 
 struct clpi_cache {
-  atomic_bool busy;    /* the owner is inside; stored by it alone */
-  atomic_bool claimed; /* others want in or are in; stored under the pool's lock alone */
+  alignas(128) atomic_bool busy; /* the owner is inside; stored by it alone */
+  atomic_bool claimed;           /* others want in or are in; stored under the pool's lock alone */
   unsigned until_sweep;
   uint32_t slot_count;
   clpi_cache_slot *slots; /* by clpi_bin.index */
@@ -41,6 +41,7 @@ struct clpi_cache {
   ptrdiff_t active_bytes; /* what the owner's calls added since the last fold */
   ptrdiff_t peak_active;  /* the most that this was, at least 0 */
   uint64_t tick;          /* a Lamport clock: ages of blocks, comparable over caches */
+  clp_buffer *spare;      /* handles without a block, chained by `older` */
   const void *owner;      /* the owner's token */
   clpi_list on_pool;      /* on clp_pool.caches */
 };
@@ -71,6 +72,7 @@ static inline void clpi_cache_leave(clpi_cache *cache)
   /* Release: pairs with the acquiring load in clpi_caches_claim_locked, which then sees what the
    * owner did. Nothing of the pool may be touched after it. */
   CLPI_STEP();
+  CLPI_RELEASES(&cache->busy);
   atomic_store_explicit(&cache->busy, false, memory_order_release);
   CLPI_STEP();
 }
@@ -84,8 +86,10 @@ static inline bool clpi_cache_enter(clpi_cache *cache)
    * `claimed`. */
   bool claimed = atomic_load_explicit(&cache->claimed, memory_order_seq_cst);
   CLPI_STEP();
-  if (!claimed)
+  if (!claimed) {
+    CLPI_ACQUIRES(&cache->claimed);
     return true;
+  }
   clpi_cache_leave(cache);
   return false;
 }
@@ -105,8 +109,8 @@ void clpi_caches_disclaim_locked(clp_pool *pool);
 void clpi_caches_empty_locked(clp_pool *pool);
 
 /* With nothing of the bin in the store: brings in what other threads' caches keep of it, if they
- * seem to keep any. */
-void clpi_caches_steal_locked(clp_pool *pool, const clpi_bin *bin);
+ * seem to keep any; returns whether they did. */
+bool clpi_caches_steal_locked(clp_pool *pool, const clpi_bin *bin);
 
 /* Keeps owners out of their caches for good, with all blocks in the store and all counts in the
  * bins. */
@@ -125,8 +129,8 @@ void clpi_cache_give_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *
 
 /* Takes the newest blocks of the bin from the store into an empty slot, half of what it may keep.
  */
-void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
-                              clpi_bin *bin);
+unsigned clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
+                                  clpi_bin *bin);
 
 /* Gives the store what the owner has not used since the last sweep. */
 void clpi_cache_sweep_locked(clp_pool *pool, clpi_cache *cache);
