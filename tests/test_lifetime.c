@@ -271,12 +271,36 @@ START_TEST(an_allocators_destroy_may_use_the_library)
 }
 END_TEST
 
+/* Who has a buffer can come by its pool again, after the last reference went. */
+START_TEST(a_pool_retained_again_through_a_buffer_ends_once)
+{
+  for (int pool_first = 0; pool_first <= 1; pool_first++) {
+    clpt_device device;
+    clpt_device_init(&device);
+    clp_allocator *allocator = clpt_device_allocator(&device);
+    clp_pool *pool = clpt_pool(allocator);
+    clp_buffer *buffer = clpt_allocate(pool, 100);
+    clp_allocator_release(allocator);
+    clp_pool_release(pool);
+
+    ck_assert_ptr_eq(clp_pool_retain(clp_buffer_pool(buffer)), pool);
+    if (pool_first)
+      clp_pool_release(pool);
+    clpt_ok(clp_buffer_release(buffer));
+    if (!pool_first)
+      clp_pool_release(pool);
+    clpt_device_assert_ended(&device);
+  }
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("lifetime");
   TCase *tests = clpt_case(suite, "orders");
 
   tcase_add_test(tests, orders_are_all_different);
+  tcase_add_test(tests, a_pool_retained_again_through_a_buffer_ends_once);
   tcase_add_loop_test(tests, pool_allocator_and_buffers_are_released_in_every_order, 0, ORDERS);
   tcase_add_loop_test(tests, two_pools_on_one_allocator_are_released_in_every_order, 0, ORDERS);
   tcase_add_test(tests, a_pool_released_while_buffers_are_active_stops_holding);

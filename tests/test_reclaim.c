@@ -299,6 +299,28 @@ START_TEST(peaks_are_not_touched_by_giving_back)
 }
 END_TEST
 
+/* Also where the threads' own clocks have run ahead of the pool's. */
+START_TEST(one_refused_block_keeps_no_other_from_being_freed)
+{
+  clpt_rig rig;
+  clp_buffer *buffers[10];
+
+  clpt_rig_start(&rig);
+  for (size_t i = 0; i < 10; i++)
+    buffers[i] = clpt_allocate(rig.pool, 100);
+  clpt_hold(rig.pool, 50, 1);
+  for (size_t round = 0; round < 100; round++)
+    clpt_hold(rig.pool, 50, 1);
+  for (size_t i = 0; i < 10; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_free_held(rig.pool));
+  ck_assert_uint_eq(rig.device.live_blocks, 1);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("reclaim");
@@ -308,6 +330,7 @@ int main(void)
   tcase_add_test(tests, nothing_held_is_nothing_to_free);
   tcase_add_test(tests, free_held_frees_all_that_is_held_and_pooling_goes_on);
   tcase_add_test(tests, stop_holding_is_for_good);
+  tcase_add_test(tests, one_refused_block_keeps_no_other_from_being_freed);
   tcase_add_loop_test(tests, trim_to_frees_the_least_recently_used_first_and_stops_at_the_bytes, 0,
                       9);
   tcase_add_test(tests, a_hit_makes_a_block_recently_used);

@@ -343,12 +343,29 @@ START_TEST(null_arguments_are_refused)
 }
 END_TEST
 
+START_TEST(a_bin_above_the_largest_block_has_no_figures_of_another)
+{
+  clp_bin_stats stats = CLP_BIN_STATS_INIT;
+  clpt_rig rig;
+
+  clpt_device_init(&rig.device);
+  rig.device.ops.max_block_bytes = 1000;
+  clpt_rig_start_with(&rig, NULL);
+  clpt_hold(rig.pool, 1000, 1);
+  clpt_ok(clp_pool_get_bin_stats(rig.pool, clp_pool_bin_number(rig.pool, 5000), &stats));
+  ck_assert_uint_eq(stats.misses, 0);
+  ck_assert_uint_eq(stats.held_blocks, 0);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("stats");
   TCase *tests = clpt_case(suite, "pool");
 
   tcase_add_test(tests, each_step_of_a_sequence_has_its_exact_figures);
+  tcase_add_test(tests, a_bin_above_the_largest_block_has_no_figures_of_another);
   tcase_add_test(tests, peaks_keep_the_most_until_they_are_reset);
   tcase_add_test(tests, a_hit_can_raise_the_peak_of_active_bytes_alone);
   tcase_add_test(tests, zero_byte_buffers_are_active_hits_of_no_bin);

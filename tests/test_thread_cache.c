@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { KEPT = 5, BYTES = 100, ROUNDED = 103 };
 
@@ -296,21 +298,41 @@ enum { RING = 128, HANDED = 100000 };
 
 typedef struct ring {
   clp_pool *pool;
-  clp_buffer *_Atomic places[RING];
+  pthread_mutex_t lock; /* guards the places and their count */
+  pthread_cond_t changed;
+  clp_buffer *places[RING];
+  unsigned put, taken;
   unsigned handed;
   bool failed;
 } ring;
+
+static void ring_put(ring *it, clp_buffer *buffer)
+{
+  pthread_mutex_lock(&it->lock);
+  while (it->put - it->taken == RING)
+    pthread_cond_wait(&it->changed, &it->lock);
+  it->places[it->put++ % RING] = buffer;
+  pthread_cond_signal(&it->changed);
+  pthread_mutex_unlock(&it->lock);
+}
+
+static clp_buffer *ring_take(ring *it)
+{
+  pthread_mutex_lock(&it->lock);
+  while (it->put == it->taken)
+    pthread_cond_wait(&it->changed, &it->lock);
+  clp_buffer *buffer = it->places[it->taken++ % RING];
+  pthread_cond_signal(&it->changed);
+  pthread_mutex_unlock(&it->lock);
+  return buffer;
+}
 
 static void *consume(void *argument)
 {
   ring *it = argument;
 
-  for (unsigned i = 0; i < it->handed; i++) {
-    clp_buffer *buffer;
-    while (!(buffer = atomic_exchange(&it->places[i % RING], NULL)))
-      sched_yield();
-    it->failed |= clp_buffer_release(buffer) != CLP_SUCCESS;
-  }
+  for (unsigned i = 0; i < it->handed; i++)
+    it->failed |= clp_buffer_release(ring_take(it)) != CLP_SUCCESS;
   return NULL;
 }
 
@@ -321,14 +343,13 @@ START_TEST(producer_and_consumer_need_a_bounded_number_of_blocks)
   static ring it;
 
   clpt_rig_start(&rig);
-  it = (ring){.pool = rig.pool, .handed = clpt_iterations(HANDED)};
+  it = (ring){.pool = rig.pool,
+              .lock = PTHREAD_MUTEX_INITIALIZER,
+              .changed = PTHREAD_COND_INITIALIZER,
+              .handed = clpt_iterations(HANDED)};
   ck_assert_int_eq(pthread_create(&consumer, NULL, consume, &it), 0);
-  for (unsigned i = 0; i < it.handed; i++) {
-    clp_buffer *buffer = clpt_allocate(rig.pool, BYTES);
-    while (atomic_load(&it.places[i % RING]))
-      sched_yield();
-    atomic_store(&it.places[i % RING], buffer);
-  }
+  for (unsigned i = 0; i < it.handed; i++)
+    ring_put(&it, clpt_allocate(rig.pool, BYTES));
   ck_assert_int_eq(pthread_join(consumer, NULL), 0);
   ck_assert(!it.failed);
   /* In the ring, in two caches, and on the way between them. */
@@ -470,6 +491,54 @@ static void be_symmetric(void)
   clpi_fence_is_asymmetric = false;
 }
 
+START_TEST(the_newest_of_blocks_that_the_cache_has_no_room_for_comes_first)
+{
+  clpt_rig rig;
+  size_t bytes = (size_t)40 << 20;
+
+  clpt_rig_start(&rig);
+  clp_buffer *first = clpt_allocate(rig.pool, bytes);
+  clp_buffer *second = clpt_allocate(rig.pool, bytes);
+  clp_memory newest = clp_buffer_memory(second);
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(second));
+  second = clpt_allocate(rig.pool, bytes);
+  ck_assert_uint_eq(clp_buffer_memory(second), newest);
+  clpt_ok(clp_buffer_release(second));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* A child of fork has this thread only; it ends well, whatever the others had locked. */
+static void *fork_from_here(void *pool)
+{
+  pid_t child;
+  int status = -1;
+
+  (void)take_and_release(pool, BYTES, 1);
+  pthread_mutex_lock(&((clp_pool *)pool)->lock); /* as another thread might, at that moment */
+  child = fork();
+  if (child == 0)
+    pthread_exit(NULL);
+  pthread_mutex_unlock(&((clp_pool *)pool)->lock);
+  waitpid(child, &status, 0);
+  return (void *)(intptr_t)status;
+}
+
+START_TEST(a_thread_that_forks_can_end_in_the_child)
+{
+  clpt_rig rig;
+  pthread_t thread;
+  void *status;
+
+  clpt_rig_start(&rig);
+  ck_assert_int_eq(pthread_create(&thread, NULL, fork_from_here, rig.pool), 0);
+  ck_assert_int_eq(pthread_join(thread, &status), 0);
+  ck_assert_ptr_null(status); /* exit code 0 */
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("thread cache");
@@ -482,6 +551,8 @@ int main(void)
   tcase_add_test(bounds, a_cache_keeps_so_many_bytes);
   tcase_add_test(bounds, a_cache_returns_what_its_thread_does_not_use);
   tcase_add_test(bounds, the_newest_block_comes_first_across_cache_and_store);
+  tcase_add_test(bounds, the_newest_of_blocks_that_the_cache_has_no_room_for_comes_first);
+  tcase_add_test(ends, a_thread_that_forks_can_end_in_the_child);
   tcase_add_test(ends, threads_that_come_and_go_leave_nothing);
   tcase_add_test(ends, many_pools_at_once_are_told_apart);
   tcase_add_test(ends, pools_that_come_and_go_are_never_taken_for_each_other);

@@ -89,6 +89,22 @@ tests_test_threads_stepped_SOURCES = tests/test_threads.c \
 tests_test_threads_stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h
 tests_test_threads_stepped_LDADD = tests/libclptest.la $(CHECK_LIBS)
 
+# And on one that tells helgrind what the flags order; run by check-helgrind.sh.
+helgrind_tests = tests/test_threads_helgrind tests/test_thread_cache_helgrind
+check_PROGRAMS += $(helgrind_tests)
+helgrind_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/helgrind.h
+tests_test_threads_helgrind_SOURCES = tests/test_threads.c tests/support/helgrind.h $(core_sources)
+tests_test_threads_helgrind_CPPFLAGS = $(helgrind_CPPFLAGS)
+tests_test_threads_helgrind_LDADD = tests/libclptest.la $(CHECK_LIBS)
+tests_test_thread_cache_helgrind_SOURCES = tests/test_thread_cache.c tests/support/helgrind.h \
+	$(core_sources)
+tests_test_thread_cache_helgrind_CPPFLAGS = $(helgrind_CPPFLAGS)
+tests_test_thread_cache_helgrind_LDADD = tests/libclptest.la $(CHECK_LIBS)
+AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS;
+dist_check_SCRIPTS += tests/check-helgrind.sh
+TESTS += tests/check-helgrind.sh
+EXTRA_DIST += tests/support/helgrind.supp
+
 # These two count and fail allocations of host memory: libc's functions are wrapped.
 failmalloc = tests/support/failmalloc.c tests/support/failmalloc.h
 failmalloc_link_flags = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
@@ -299,8 +315,6 @@ fuzz: $(fuzz_targets)
 	    -artifact_prefix=fuzz-corpus/$$name- \
 	    fuzz-corpus/$$name $(srcdir)/tests/fuzz/corpus/$$name || exit 1; \
 	done
-clean-local:
-	rm -rf fuzz-corpus
 else
 tests_fuzz_fuzz_limit_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_pool_SOURCES += tests/fuzz/driver.c
@@ -342,3 +356,7 @@ check-coverage:
 endif
 EXTRA_DIST += tests/support/coverage.sh
 .PHONY: check-valgrind check-coverage
+
+# What PoCL compiled, and what the fuzzer found.
+clean-local:
+	rm -rf pocl-cache fuzz-corpus

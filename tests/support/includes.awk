@@ -15,12 +15,13 @@ BEGIN {
   may["tools"] = "libc api tools trace api-opencl api-cuda CL"
   may["examples"] = "libc api examples api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
-  libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt inttypes libgen limits " \
-    "link linux/membarrier locale malloc math poll pthread sched search semaphore setjmp " \
-    "signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib " \
-    "stdnoreturn string strings sys/file sys/ioctl sys/mman sys/resource sys/socket " \
-    "sys/stat sys/syscall sys/sysinfo sys/time sys/types sys/uio sys/un sys/utsname " \
-    "sys/wait termios threads time unistd wchar"
+  libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt " \
+    "inttypes libgen limits link linux/membarrier locale malloc math " \
+    "poll pthread sched search semaphore setjmp signal spawn stdalign " \
+    "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn " \
+    "string strings sys/file sys/ioctl sys/mman sys/resource sys/socket " \
+    "sys/stat sys/syscall sys/sysinfo sys/time sys/types sys/uio sys/un " \
+    "sys/utsname sys/wait termios threads time unistd wchar"
   words = split(libc, word, " ")
   for (i = 1; i <= words; i++)
     is_libc[word[i] ".h"] = 1
