@@ -2,12 +2,26 @@
 # Benchmarks: what the figures in the README come from. `make bench` builds and runs them; tests
 # never look at a clock.
 
-EXTRA_PROGRAMS += bench/pair
-bench_pair_SOURCES = \
+# What benchmarks share: the clock, the patterns, the command line, the tables.
+bench_sources = \
+	bench/compare.c bench/compare.h \
 	bench/contest.c bench/contest.h \
-	bench/pair.c bench/pair.h
+	bench/crew.c bench/crew.h \
+	bench/failed.c bench/failed.h \
+	bench/options.c bench/options.h \
+	bench/report.c bench/report.h \
+	bench/ring.h \
+	bench/rivals.h \
+	bench/source.c bench/source.h \
+	bench/spin.h
+
+EXTRA_PROGRAMS += bench/pair
+bench_pair_SOURCES = $(bench_sources) \
+	bench/pair.c bench/pair.h \
+	bench/pair_host.c \
+	bench/rivals.c
 bench_pair_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-bench_pair_LDADD = libclpool.la
+bench_pair_LDADD = libclpool.la -ldl
 if HAVE_OPENCL
 bench_pair_SOURCES += bench/pair_opencl.c
 bench_pair_LDADD += $(OPENCL_LIBS)
@@ -15,9 +29,17 @@ else
 bench_pair_SOURCES += bench/pair_no_opencl.c
 endif
 
-bench: bench/pair$(EXEEXT)
-	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache' bench/pair$(EXEEXT)
+EXTRA_PROGRAMS += bench/cuda_pair
+bench_cuda_pair_SOURCES = $(bench_sources) bench/cuda_pair.c
+bench_cuda_pair_LDADD = libclpool.la -ldl
+
+# Options for all: make bench BENCH_OPTIONS='--bytes=65536 --json'. Where there is no GPU, its
+# benchmarks say so and exit with 77.
+bench: bench/pair$(EXEEXT) bench/cuda_pair$(EXEEXT)
+	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache' bench/pair$(EXEEXT) $(BENCH_OPTIONS)
+	bench/cuda_pair$(EXEEXT) $(BENCH_OPTIONS) || test $$? -eq 77
+	python3 $(srcdir)/bench/cupy_pair.py $(BENCH_OPTIONS) || test $$? -eq 77
 .PHONY: bench
 
-EXTRA_DIST += bench/README
-CLEANFILES += bench/pair$(EXEEXT)
+EXTRA_DIST += bench/README bench/cupy_pair.py
+CLEANFILES += bench/pair$(EXEEXT) bench/cuda_pair$(EXEEXT)

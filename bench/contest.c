@@ -3,37 +3,60 @@
 #include "contest.h"
 
 #include <stdlib.h>
-#include <time.h>
 
-static double now_ns(void)
+/* `times` times on each thread; `took` is for one time on one thread. */
+static bool turn(bench_crew *crew, const bench_contender *contender, size_t times, bench_took *took)
 {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+  bench_job job = {contender->run, contender->self, contender->threads, times};
+  if (!bench_crew_work(crew, &job, took))
+    return false;
+  took->ns /= (double)times;
+  took->cpu_ns /= (double)times * contender->threads;
+  return true;
 }
 
-/* Nanoseconds for one time, over `times` of them; negative on failure. */
-static double turn(const bench_contender *contender, size_t times)
+/* The most batches that fit, and one at least. */
+static size_t times_in(double ns_a_turn, double ns, size_t batch)
 {
-  double start = now_ns();
-  if (!contender->run(contender->self, times))
-    return -1;
-  return (now_ns() - start) / (double)times;
+  size_t batches = (size_t)(ns_a_turn / ns) / batch;
+  return (batches > 0 ? batches : 1) * batch;
 }
 
-/* How many times fit in a turn; 0 on failure. Doubles until the clock can be trusted, which warms
- * the contender up as well. */
-static size_t times_in_turn(const bench_contender *contender, double ns_a_turn)
+/* Finds out how many times fit in a turn: from what a turn of about that length took, at its best,
+ * since some are disturbed; and for as long as several turns, since what has to warm up may be slow
+ * at first. */
+static bool calibrate(bench_crew *crew, bench_contender *contender, double ns_a_turn)
 {
-  for (size_t times = 1;; times *= 2) {
-    double ns = turn(contender, times);
-    if (ns < 0)
-      return 0;
-    if (ns * (double)times < ns_a_turn / 4)
-      continue;
-    size_t fitting = (size_t)(ns_a_turn / ns);
-    return fitting > 0 ? fitting : 1;
-  }
+  double spent = 0, best = 0;
+  size_t fit = contender->batch;
+  do {
+    contender->times = fit;
+    for (int tries = 0; tries < 3; tries++) {
+      bench_took took;
+      if (!turn(crew, contender, fit, &took))
+        return false;
+      best = tries == 0 || took.ns < best ? took.ns : best;
+      spent += took.ns * (double)fit;
+    }
+    fit = times_in(ns_a_turn, best, contender->batch);
+    if (fit > 8 * contender->times)
+      fit = 8 * contender->times;
+  } while (spent < 8 * ns_a_turn || fit > 2 * contender->times);
+  contender->times = fit;
+  return true;
+}
+
+static bool take_turns(bench_crew *crew, bench_contender *contenders, size_t count,
+                       const bench_effort *effort)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!calibrate(crew, &contenders[i], effort->ns_a_turn))
+      return false;
+  for (unsigned round = 0; round < effort->rounds; round++)
+    for (size_t i = 0; i < count; i++)
+      if (!turn(crew, &contenders[i], contenders[i].times, &contenders[i].rounds[round]))
+        return false;
+  return true;
 }
 
 static int ascending(const void *left, const void *right)
@@ -42,37 +65,46 @@ static int ascending(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-static double median(const double *values, unsigned count)
+/* Sorts the values. */
+static double median(double *values, unsigned count)
 {
-  double sorted[BENCH_MAX_ROUNDS];
-  for (unsigned i = 0; i < count; i++)
-    sorted[i] = values[i];
-  qsort(sorted, count, sizeof *sorted, ascending);
-  return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+  qsort(values, count, sizeof *values, ascending);
+  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static void find_medians(bench_contender *contender, unsigned rounds)
+{
+  double ns[BENCH_MAX_ROUNDS], cpu_ns[BENCH_MAX_ROUNDS];
+  for (unsigned round = 0; round < rounds; round++) {
+    ns[round] = contender->rounds[round].ns;
+    cpu_ns[round] = contender->rounds[round].cpu_ns;
+  }
+  contender->median = (bench_took){median(ns, rounds), median(cpu_ns, rounds)};
 }
 
 bool bench_contest(bench_contender *contenders, size_t count, const bench_effort *effort)
 {
-  double ns[BENCH_MAX_CONTENDERS][BENCH_MAX_ROUNDS], ratio[BENCH_MAX_ROUNDS];
-  size_t times[BENCH_MAX_CONTENDERS];
+  unsigned most = 1;
+  for (size_t i = 0; i < count; i++)
+    most = contenders[i].threads > most ? contenders[i].threads : most;
+  bench_crew *crew = bench_crew_create(most);
+  bool ok = crew != NULL && take_turns(crew, contenders, count, effort);
+  bench_crew_end(crew);
+  for (size_t i = 0; ok && i < count; i++)
+    find_medians(&contenders[i], effort->rounds);
+  return ok;
+}
 
-  for (size_t i = 0; i < count; i++) {
-    times[i] = times_in_turn(&contenders[i], effort->ns_a_turn);
-    if (times[i] == 0)
-      return false;
-  }
-  for (unsigned round = 0; round < effort->rounds; round++) {
-    for (size_t i = 0; i < count; i++) {
-      ns[i][round] = turn(&contenders[i], times[i]);
-      if (ns[i][round] < 0)
-        return false;
-    }
-  }
-  for (size_t i = 0; i < count; i++) {
-    for (unsigned round = 0; round < effort->rounds; round++)
-      ratio[round] = ns[i][round] / ns[0][round];
-    contenders[i].ns = median(ns[i], effort->rounds);
-    contenders[i].ratio = median(ratio, effort->rounds);
-  }
-  return true;
+double bench_ratio(const bench_contender *contender, const bench_contender *basis, unsigned rounds)
+{
+  double ratios[BENCH_MAX_ROUNDS];
+  for (unsigned round = 0; round < rounds; round++)
+    ratios[round] = contender->rounds[round].ns / basis->rounds[round].ns;
+  return median(ratios, rounds);
+}
+
+double bench_scaling(const bench_contender *contender, const bench_contender *alone,
+                     unsigned rounds)
+{
+  return contender->threads * bench_ratio(alone, contender, rounds);
 }

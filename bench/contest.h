@@ -3,18 +3,23 @@
 #ifndef BENCH_CONTEST_H
 #define BENCH_CONTEST_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "crew.h"
 
-/** One way of doing the thing. The first contender of a contest is what the others are compared
- * with. */
+enum { BENCH_MAX_ROUNDS = 101 };
+
+/** One way of doing the thing. */
 typedef struct bench_contender {
   const char *name;
-  /** Does it `times` times, one after the other; false if that failed. */
-  bool (*run)(void *self, size_t times);
+  bench_run *run;
   void *self;
-  double ns;    /**< result: nanoseconds for one time, the median over the rounds */
-  double ratio; /**< result: to the first contender, the median of each round's ratio */
+  unsigned threads; /**< that do it at once, each as often as the others */
+  size_t batch;     /**< `run` is asked for multiples of this */
+  bool is_basis;    /**< others are compared with it */
+
+  size_t times;                        /**< result: how often that was in a turn */
+  bench_took rounds[BENCH_MAX_ROUNDS]; /**< result: for one time on one thread, of each round */
+  bench_took median;                   /**< result: likewise, the median over the rounds */
+  size_t peak_blocks; /**< result, of who knows it: the most blocks there ever were; 0: not known */
 } bench_contender;
 
 /** How long a contest goes on. */
@@ -23,10 +28,16 @@ typedef struct bench_effort {
   double ns_a_turn; /**< how often a turn does the thing follows from this */
 } bench_effort;
 
-enum { BENCH_MAX_ROUNDS = 101, BENCH_MAX_CONTENDERS = 16 };
-
-/** Times all contenders, in turns, so that what else the machine does meets them alike. At most
- * BENCH_MAX_CONTENDERS. False if one of them failed, which has said why. */
+/** Times all contenders, in turns, so that what else the machine does meets them alike. False if
+ * one of them failed, which has said why. */
 bool bench_contest(bench_contender *contenders, size_t count, const bench_effort *effort);
+
+/** The median over the rounds of what `contender` took as a ratio to `basis`. */
+double bench_ratio(const bench_contender *contender, const bench_contender *basis, unsigned rounds);
+
+/** How many times more is done by all threads of `contender` than by the one of `alone`: the median
+ * over the rounds. */
+double bench_scaling(const bench_contender *contender, const bench_contender *alone,
+                     unsigned rounds);
 
 #endif

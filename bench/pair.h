@@ -1,36 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of bench/pair: contests over one warm pair, on the host and on OpenCL devices. */
+/* The parts of bench/pair: contests over warm pairs and misses, on the host and on OpenCL devices.
+ */
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
 
-#include "contest.h"
+#include "compare.h"
 
-#include <clpool/clpool.h>
+/** The contests, in the order of their bits in bench_options.contests. */
+typedef enum pair_contest {
+  PAIR_ONE,
+  PAIR_SIZES,
+  PAIR_THREADS,
+  PAIR_HANDOVER,
+  PAIR_MISS,
+  PAIR_CONTESTS
+} pair_contest;
 
-/** Takes the results of one contest: pairs of `bytes` on `device`. */
-typedef void pair_report(const char *device, size_t bytes, const bench_contender *contenders,
-                         size_t count);
+/** Their names, and NULL. */
+extern const char *const pair_contest_names[PAIR_CONTESTS + 1];
 
-typedef struct pair_options {
-  bench_effort effort;
-  const size_t *sizes; /**< a contest for each */
-  size_t size_count;
-  pair_report *report;
-} pair_options;
+/** A contest that a device has. */
+typedef struct pair_event {
+  pair_contest contest;
+  const bench_pattern *pattern;
+  bool each_size; /**< held for each size that the user wants, not for the first alone */
+  bool scales;    /**< as bench_title.scales */
+  /** Holds it, with `device` as passed to pair_hold; false if that failed, which it has said. */
+  bool (*hold)(void *device, const bench_options *options, const bench_title *title);
+} pair_event;
 
-/** A pool and the size that pair_run_pooled takes from it. */
-typedef struct pair_pool {
-  clp_pool *pool;
-  size_t bytes;
-} pair_pool;
+/** Holds those of the events that the user wants. False: one failed, and said why. */
+bool pair_hold(const pair_event *events, size_t count, const bench_options *options,
+               const char *name, void *device);
 
-/** bench_contender.run over a pair_pool: allocate and release. */
-bool pair_run_pooled(void *self, size_t times);
+/** A pool over the allocator; with `holding` false, one that gives every block back at once. NULL:
+ * failed, and said why. */
+clp_pool *pair_make_pool(clp_allocator *allocator, bool holding);
 
-/** Says on stderr that `what` failed, with the library's last error. Returns false. */
-bool pair_failed(const char *what);
+/** The contests on host memory. False: one failed, and said why. */
+bool pair_on_host(const bench_options *options, const bench_rival *rivals, size_t rival_count);
 
-/** The contests on every OpenCL device; `*devices` is how many there were. */
-bool pair_on_opencl(const pair_options *options, size_t *devices);
+/** Those on every OpenCL device; `*devices` is how many there were. */
+bool pair_on_opencl(const bench_options *options, size_t *devices);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Warm pairs on OpenCL devices, in a build without OpenCL: there is none. */
+/* Pairs on OpenCL devices, in a build without OpenCL: there is none. */
 #include "pair.h"
 
-bool pair_on_opencl(const pair_options *options, size_t *devices)
+bool pair_on_opencl(const bench_options *options, size_t *devices)
 {
   (void)options;
   *devices = 0;

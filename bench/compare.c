@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* A contest between sources of blocks, from the list of them to the printed result. */
+#include "compare.h"
+
+#include "failed.h"
+
+#include <stdlib.h>
+
+/* On how many threads each source competes. */
+typedef struct thread_counts {
+  unsigned threads[16];
+  size_t count;
+} thread_counts;
+
+/* 1, 2, 4, ..., and `most` itself. */
+static thread_counts doubling(unsigned most)
+{
+  thread_counts all = {.count = 0};
+  for (unsigned threads = 1; threads < most; threads *= 2)
+    all.threads[all.count++] = threads;
+  all.threads[all.count++] = most;
+  return all;
+}
+
+static bench_run *run_of(const bench_source *source, const bench_pattern *pattern)
+{
+  return source->run != NULL ? source->run : pattern->run[source->kind];
+}
+
+/* Where blocks change hands: the most that a pool ever had, in blocks of the pattern's one size. */
+static size_t peak_blocks(const bench_source *source, const bench_title *title)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  if (source->kind != BENCH_POOL || title->pattern->threads == 1 ||
+      clp_pool_get_stats(source->pool, &stats) != CLP_SUCCESS)
+    return 0;
+  size_t bin = clp_pool_bin_number(source->pool, title->bytes);
+  return stats.peak_managed_bytes / clp_pool_alloc_size(source->pool, bin);
+}
+
+/* A contender for each source that the pattern suits and each number of threads. */
+static size_t enter(bench_contender *contenders, const bench_title *title, bench_source *sources,
+                    size_t count, const thread_counts *counts)
+{
+  size_t entered = 0;
+  for (size_t i = 0; i < count; i++) {
+    bench_run *run = run_of(&sources[i], title->pattern);
+    sources[i].bytes = title->bytes;
+    for (size_t c = 0; run != NULL && c < counts->count; c++)
+      contenders[entered++] = (bench_contender){.name = sources[i].name,
+                                                .run = run,
+                                                .self = &sources[i],
+                                                .threads = counts->threads[c],
+                                                .batch = title->pattern->live_blocks,
+                                                .is_basis = sources[i].is_basis};
+  }
+  return entered;
+}
+
+bool bench_compare(const bench_options *options, const bench_title *title, bench_source *sources,
+                   size_t count)
+{
+  thread_counts counts =
+      title->scales ? doubling(options->threads) : (thread_counts){{title->pattern->threads}, 1};
+  bench_contender *contenders = calloc(count * counts.count, sizeof *contenders);
+  if (contenders == NULL)
+    return bench_failed("no memory for %zu contenders", count * counts.count);
+  size_t entered = enter(contenders, title, sources, count, &counts);
+  bool ok = bench_contest(contenders, entered, &options->effort);
+  for (size_t i = 0; ok && i < entered; i++)
+    contenders[i].peak_blocks = peak_blocks(contenders[i].self, title);
+  if (ok)
+    bench_report(title, contenders, entered, options);
+  free(contenders);
+  return ok;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* A crew: threads that start a piece of work together, and the time until the last is done. */
+#ifndef BENCH_CREW_H
+#define BENCH_CREW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Does something `times` times, one after the other, as thread `thread` (0, 1, ...) of those at
+ * it; false if that failed, which it has said. */
+typedef bool bench_run(void *self, unsigned thread, size_t times);
+
+/** Work for some of the crew: each of `threads` threads does `run` `times` times. */
+typedef struct bench_job {
+  bench_run *run;
+  void *self;
+  unsigned threads;
+  size_t times;
+} bench_job;
+
+/** Nanoseconds: from the common start to the end of the last thread, and of processor time, all
+ * threads together. */
+typedef struct bench_took {
+  double ns, cpu_ns;
+} bench_took;
+
+typedef struct bench_crew bench_crew;
+
+/** A crew of `size` threads, the caller among them as thread 0; the others sleep while they have no
+ * work. NULL if there cannot be so many, which it has said. */
+bench_crew *bench_crew_create(unsigned size);
+
+/** Has the job done, by at most all of the crew. The threads wait for each other before the clock
+ * starts. False if one of them failed. */
+bool bench_crew_work(bench_crew *crew, const bench_job *job, bench_took *took);
+
+/** Ends the threads. NULL is a no-op. */
+void bench_crew_end(bench_crew *crew);
+
+#endif

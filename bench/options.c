@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of a benchmark. */
+#include "options.h"
+
+#include "failed.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_usage(FILE *stream, const bench_program *program)
+{
+  fprintf(stream,
+          "usage: %s [OPTION]...\n%s\n"
+          "  --bytes=N    the size of blocks, where they have one (default: 4096, then 1048576)\n"
+          "  --threads=N  at most so many at once (default: one for each processor)\n"
+          "  --rounds=N   how many turns each contender has, 1 to %d (default: 31)\n",
+          program_invocation_short_name, program->purpose, BENCH_MAX_ROUNDS);
+  if (program->contests != NULL) {
+    fputs("  --contest=LIST  only these, with commas between (default: all):\n                 ",
+          stream);
+    for (const char *const *name = program->contests; *name != NULL; name++)
+      fprintf(stream, " %s", *name);
+    fputc('\n', stream);
+  }
+  fputs("  --json       an object a line instead of tables\n", stream);
+}
+
+/* A whole number from 1 to `most`; 0 for anything else, and said so. */
+static size_t parse_number(const char *option, const char *text, size_t most)
+{
+  char *end = NULL;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 10);
+  if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && number >= 1 &&
+      number <= most)
+    return (size_t)number;
+  bench_failed("--%s takes a whole number from 1 to %zu, not '%s'", option, most, text);
+  return 0;
+}
+
+/* The bit of a name; 0: no such contest. */
+static unsigned contest_bit(const char *const *contests, const char *name, size_t length)
+{
+  for (unsigned i = 0; contests != NULL && contests[i] != NULL; i++)
+    if (strlen(contests[i]) == length && strncmp(contests[i], name, length) == 0)
+      return 1u << i;
+  return 0;
+}
+
+/* A bit for each name; 0: one is wrong, and said so. */
+static unsigned parse_contests(const char *const *contests, const char *list)
+{
+  unsigned chosen = 0;
+  for (const char *name = list;; name++) {
+    size_t length = strcspn(name, ",");
+    unsigned bit = contest_bit(contests, name, length);
+    if (bit == 0) {
+      bench_failed("there is no contest '%.*s'", (int)length, name);
+      return 0;
+    }
+    chosen |= bit;
+    name += length;
+    if (*name == '\0')
+      return chosen;
+  }
+}
+
+static bool read_option(int option, const bench_program *program, bench_options *options)
+{
+  switch (option) {
+  case 'b':
+    options->size_count = 1;
+    return (options->sizes[0] = parse_number("bytes", optarg, SIZE_MAX / 2)) != 0;
+  case 't':
+    options->threads = (unsigned)parse_number("threads", optarg, BENCH_MAX_THREADS);
+    return options->threads != 0;
+  case 'r':
+    options->effort.rounds = (unsigned)parse_number("rounds", optarg, BENCH_MAX_ROUNDS);
+    return options->effort.rounds != 0;
+  case 'c':
+    return (options->contests = parse_contests(program->contests, optarg)) != 0;
+  case 'j':
+    options->json = true;
+    return true;
+  default:
+    return false; /* getopt has said why */
+  }
+}
+
+static unsigned online_processors(void)
+{
+  long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count < 1 ? 1 : count > BENCH_MAX_THREADS ? BENCH_MAX_THREADS : (unsigned)count;
+}
+
+bool bench_read_options(int argc, char **argv, const bench_program *program, bench_options *options,
+                        int *status)
+{
+  static const struct option known[] = {{"bytes", required_argument, NULL, 'b'},
+                                        {"threads", required_argument, NULL, 't'},
+                                        {"rounds", required_argument, NULL, 'r'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"contest", required_argument, NULL, 'c'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
+  *options = (bench_options){.effort = {.rounds = 31, .ns_a_turn = 2e6},
+                             .sizes = {4096, 1048576},
+                             .size_count = 2,
+                             .threads = online_processors(),
+                             .contests = ~0u};
+  *status = 2;
+  for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+    if (option == 'h') {
+      print_usage(stdout, program);
+      *status = EXIT_SUCCESS;
+      return false;
+    }
+    if (!read_option(option, program, options))
+      return false;
+  }
+  return optind == argc || bench_failed("'%s' is no option", argv[optind]);
+}

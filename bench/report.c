@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* What a contest came to, as a table or as JSON. */
+#include "report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* All of one contest. */
+typedef struct results {
+  const bench_title *title;
+  const bench_contender *contenders;
+  size_t count;
+  unsigned rounds;
+} results;
+
+/* The contender of that name on so many threads; NULL: there is none. */
+static const bench_contender *find(const results *all, const char *name, unsigned threads)
+{
+  for (size_t i = 0; i < all->count; i++)
+    if (strcmp(all->contenders[i].name, name) == 0 && all->contenders[i].threads == threads)
+      return &all->contenders[i];
+  return NULL;
+}
+
+/* The bases, one after the other, each as its contender on `threads` threads. NULL starts, NULL
+ * ends. */
+static const bench_contender *next_basis(const results *all, const bench_contender *basis,
+                                         unsigned threads)
+{
+  for (size_t i = basis == NULL ? 0 : (size_t)(basis - all->contenders) + 1; i < all->count; i++)
+    if (all->contenders[i].is_basis && all->contenders[i].threads == threads)
+      return &all->contenders[i];
+  return NULL;
+}
+
+static bool knows_peaks(const results *all)
+{
+  for (size_t i = 0; i < all->count; i++)
+    if (all->contenders[i].peak_blocks != 0)
+      return true;
+  return false;
+}
+
+/* Of one contender to that of itself on one thread; the contest has both. */
+static double scaling(const results *all, const bench_contender *contender)
+{
+  return bench_scaling(contender, find(all, contender->name, 1), all->rounds);
+}
+
+static double pairs_a_second(const bench_contender *contender)
+{
+  return contender->threads * 1e9 / contender->median.ns;
+}
+
+/* --- tables --------------------------------------------------------------------------------------
+ */
+
+/* Of a column of ratios, whose head is "/ " and the basis. */
+static int width_for(const bench_contender *basis)
+{
+  int width = (int)strlen(basis->name) + 4;
+  return width > 12 ? width : 12;
+}
+
+static void print_title(const bench_title *title)
+{
+  size_t live = title->pattern->live_blocks, step = title->pattern->step;
+  printf("\n%s: %s, ", title->contest, title->device);
+  if (step == 0)
+    printf("%zu bytes\n", title->bytes);
+  else
+    printf("%zu live blocks of %zu sizes, %zu to %zu bytes\n", live, live, step, live * step);
+}
+
+static void print_heads(const results *all)
+{
+  unsigned threads = all->contenders[0].threads;
+  printf("  %-28s%s%10s", "", all->title->scales ? "threads" : "", "ns a pair");
+  for (const bench_contender *basis = NULL; (basis = next_basis(all, basis, threads)) != NULL;)
+    printf("%*s/ %s", width_for(basis) - 2 - (int)strlen(basis->name), "", basis->name);
+  if (all->title->scales)
+    printf("  processor ns  10^6 pairs/s  scaling  / %s's", next_basis(all, NULL, threads)->name);
+  if (knows_peaks(all))
+    printf("  peak blocks");
+  putchar('\n');
+}
+
+static void print_row(const results *all, const bench_contender *contender)
+{
+  unsigned threads = contender->threads;
+  printf("  %-28s", contender->name);
+  if (all->title->scales)
+    printf("%7u", threads);
+  printf("%10.1f", contender->median.ns);
+  for (const bench_contender *basis = NULL; (basis = next_basis(all, basis, threads)) != NULL;)
+    printf("%*.4f", width_for(basis), bench_ratio(contender, basis, all->rounds));
+  if (all->title->scales) {
+    const bench_contender *first = next_basis(all, NULL, threads);
+    printf("%14.1f%14.3f%9.2f%*.2f", contender->median.cpu_ns, pairs_a_second(contender) / 1e6,
+           scaling(all, contender), (int)strlen(first->name) + 6,
+           scaling(all, contender) / scaling(all, first));
+  }
+  if (contender->peak_blocks != 0)
+    printf("%13zu", contender->peak_blocks);
+  putchar('\n');
+}
+
+static void print_table(const results *all)
+{
+  print_title(all->title);
+  print_heads(all);
+  for (size_t i = 0; i < all->count; i++)
+    print_row(all, &all->contenders[i]);
+}
+
+/* --- JSON ----------------------------------------------------------------------------------------
+ */
+
+static void print_string(const char *text)
+{
+  putchar('"');
+  for (; *text != '\0'; text++) {
+    if (*text == '"' || *text == '\\')
+      putchar('\\');
+    if ((unsigned char)*text >= ' ')
+      putchar(*text);
+  }
+  putchar('"');
+}
+
+static double ratio_of_ns(const results *all, const bench_contender *contender,
+                          const bench_contender *basis)
+{
+  return bench_ratio(contender, basis, all->rounds);
+}
+
+static double ratio_of_scaling(const results *all, const bench_contender *contender,
+                               const bench_contender *basis)
+{
+  return scaling(all, contender) / scaling(all, basis);
+}
+
+/* A member with an object, which has a member for each basis. */
+static void print_ratios(const char *key, const results *all, const bench_contender *contender,
+                         double (*ratio)(const results *, const bench_contender *,
+                                         const bench_contender *))
+{
+  const char *between = "";
+  printf(", \"%s\": {", key);
+  const bench_contender *basis = NULL;
+  while ((basis = next_basis(all, basis, contender->threads)) != NULL) {
+    fputs(between, stdout);
+    print_string(basis->name);
+    printf(": %.5f", ratio(all, contender, basis));
+    between = ", ";
+  }
+  putchar('}');
+}
+
+static void print_object(const results *all, const bench_contender *contender)
+{
+  const bench_title *title = all->title;
+  size_t step = title->pattern->step, live = title->pattern->live_blocks;
+  printf("{\"contest\": ");
+  print_string(title->contest);
+  printf(", \"device\": ");
+  print_string(title->device);
+  printf(", \"live_blocks\": %zu, \"min_bytes\": %zu, \"max_bytes\": %zu, \"pair\": ", live,
+         step ? step : title->bytes, step ? step * live : title->bytes);
+  print_string(contender->name);
+  printf(", \"threads\": %u, \"ns\": %.2f, \"processor_ns\": %.2f", contender->threads,
+         contender->median.ns, contender->median.cpu_ns);
+  print_ratios("ratio_to", all, contender, ratio_of_ns);
+  if (all->title->scales) {
+    printf(", \"pairs_per_second\": %.0f, \"scaling\": %.3f", pairs_a_second(contender),
+           scaling(all, contender));
+    print_ratios("scaling_ratio_to", all, contender, ratio_of_scaling);
+  }
+  if (contender->peak_blocks != 0)
+    printf(", \"peak_blocks\": %zu", contender->peak_blocks);
+  printf("}\n");
+}
+
+static void print_objects(const results *all)
+{
+  for (size_t i = 0; i < all->count; i++)
+    print_object(all, &all->contenders[i]);
+}
+
+void bench_report(const bench_title *title, const bench_contender *contenders, size_t count,
+                  const bench_options *options)
+{
+  results all = {title, contenders, count, options->effort.rounds};
+  if (options->json)
+    print_objects(&all);
+  else
+    print_table(&all);
+  (void)fflush(stdout);
+}

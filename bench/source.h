@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Where blocks come from, and the patterns in which they are taken and given back. */
+#ifndef BENCH_SOURCE_H
+#define BENCH_SOURCE_H
+
+#include "crew.h"
+#include "ring.h"
+#include "rivals.h"
+
+#include <clpool/clpool.h>
+
+typedef enum bench_kind {
+  BENCH_MALLOC,    /**< `rival` */
+  BENCH_POOL,      /**< `pool` */
+  BENCH_FREE_HELD, /**< `pool`, which must give everything to the device after each release */
+  BENCH_ALLOCATOR, /**< `allocator`, with no pool between */
+  BENCH_NOTHING,   /**< no blocks at all: what the pattern itself costs */
+  BENCH_KINDS
+} bench_kind;
+
+/** Where blocks come from. */
+typedef struct bench_source {
+  const char *name;
+  bench_kind kind;
+  bool is_basis; /**< others are compared with it */
+  bench_rival rival;
+  clp_pool *pool;
+  clp_allocator *allocator;
+  bench_run *run; /**< what to do in place of a pattern, with the source as `self`; NULL: nothing */
+  bool (*finish)(void *device); /**< waits at the end of a turn for what was put off; or NULL */
+  void *device;                 /**< what `run` and `finish` work with */
+
+  /* Set for each contest. */
+  size_t bytes; /**< of a block, where the pattern has one size */
+  bench_ring *ring;
+} bench_source;
+
+/** What is done with blocks; a turn's "one time" is a pair, an allocation and its release. */
+typedef struct bench_pattern {
+  bench_run *run[BENCH_KINDS]; /**< with a bench_source as `self`; NULL: not for these */
+  unsigned threads;            /**< that one of it takes */
+  size_t live_blocks;          /**< at once, on one thread, and as many pairs in a batch */
+  size_t step; /**< not 0: one block each of so many bytes, of twice as many, and so on */
+} bench_pattern;
+
+/** One block: allocated, released. */
+extern const bench_pattern bench_one;
+
+/** 64 blocks of 64 sizes: all allocated, then all released. */
+extern const bench_pattern bench_sizes;
+
+/** The first of two threads allocates and puts blocks into a ring, the second takes them out and
+ * releases them. */
+extern const bench_pattern bench_handover;
+
+/** Waits for what the source put off. */
+bool bench_finish(const bench_source *source);
+
+#endif
