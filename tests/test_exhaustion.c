@@ -181,6 +181,8 @@ static const char *why_not(void)
       clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL) ||
       strcmp(name, "Portable Computing Language"))
     return "the first OpenCL platform is not PoCL";
+  if (getenv("CLPT_PLATFORM"))
+    return "CLPT_PLATFORM chooses another platform than the first";
   return NULL;
 }
 

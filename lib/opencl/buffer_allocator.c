@@ -8,6 +8,7 @@
 #include "opencl/mem_flags.h"
 
 #include <clpool/opencl.h>
+#include <pthread.h>
 
 typedef struct buffer_allocator {
   cl_context context; /* retained */
@@ -26,7 +27,7 @@ static clp_status deferred_allocate(void *self, size_t bytes, clp_memory *out)
   return CLP_SUCCESS;
 }
 
-static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
+static clp_status create_and_commit(void *self, size_t bytes, clp_memory *out)
 {
   const buffer_allocator *allocator = self;
   clp_memory memory = 0;
@@ -41,6 +42,17 @@ static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
   }
   *out = memory;
   return CLP_SUCCESS;
+}
+
+/* NVIDIA's driver (580) at times crashes when several threads create and migrate buffers at once,
+ * as OpenCL allows. One at a time costs nothing: the driver is no faster with several. */
+static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&one_at_a_time);
+  clp_status status = create_and_commit(self, bytes, out);
+  pthread_mutex_unlock(&one_at_a_time);
+  return status;
 }
 
 static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
