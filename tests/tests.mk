@@ -89,9 +89,10 @@ tests_test_threads_stepped_SOURCES = tests/test_threads.c \
 tests_test_threads_stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h
 tests_test_threads_stepped_LDADD = tests/libclptest.la $(CHECK_LIBS)
 
-# And on one that tells helgrind what the flags order; run by check-helgrind.sh.
+# And on one that tells helgrind what the flags order: make check-helgrind.
 helgrind_tests = tests/test_threads_helgrind tests/test_thread_cache_helgrind
-check_PROGRAMS += $(helgrind_tests)
+EXTRA_PROGRAMS += $(helgrind_tests)
+CLEANFILES += $(helgrind_tests)
 helgrind_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/helgrind.h
 tests_test_threads_helgrind_SOURCES = tests/test_threads.c tests/support/helgrind.h $(core_sources)
 tests_test_threads_helgrind_CPPFLAGS = $(helgrind_CPPFLAGS)
@@ -102,7 +103,9 @@ tests_test_thread_cache_helgrind_CPPFLAGS = $(helgrind_CPPFLAGS)
 tests_test_thread_cache_helgrind_LDADD = tests/libclptest.la $(CHECK_LIBS)
 AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS;
 dist_check_SCRIPTS += tests/check-helgrind.sh
-TESTS += tests/check-helgrind.sh
+check-helgrind: $(helgrind_tests) tests/libclptest.la
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tests/check-helgrind.sh
+.PHONY: check-helgrind
 EXTRA_DIST += tests/support/helgrind.supp
 
 # These two count and fail allocations of host memory: libc's functions are wrapped.
