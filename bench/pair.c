@@ -56,6 +56,6 @@ int main(int argc, char **argv)
   if (!pair_on_host(&options, rivals, rival_count) || !pair_on_opencl(&options, &devices))
     return EXIT_FAILURE;
   if (devices == 0)
-    fprintf(stderr, "%s: no OpenCL device here, host memory only\n", argv[0]);
+    bench_failed("no OpenCL device here, host memory only");
   return EXIT_SUCCESS;
 }

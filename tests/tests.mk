@@ -105,7 +105,6 @@ AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SA
 dist_check_SCRIPTS += tests/check-helgrind.sh
 check-helgrind: $(helgrind_tests) tests/libclptest.la
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tests/check-helgrind.sh
-.PHONY: check-helgrind
 EXTRA_DIST += tests/support/helgrind.supp
 
 # These two count and fail allocations of host memory: libc's functions are wrapped.
@@ -361,7 +360,7 @@ check-coverage:
 	@exit 1
 endif
 EXTRA_DIST += tests/support/coverage.sh
-.PHONY: check-valgrind check-coverage
+.PHONY: check-valgrind check-coverage check-helgrind
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:
