@@ -16,9 +16,12 @@ typedef struct buffer_allocator {
   clpi_cl_commit commit; /* the queue is retained; NULL for the deferred allocator */
 } buffer_allocator;
 
-static clp_status deferred_allocate(void *self, size_t bytes, clp_memory *out)
+/* NVIDIA's driver (580) at times crashes when several threads create, migrate and release buffers
+ * at once, as OpenCL allows; so here it is one at a time. The driver is no faster with several. */
+static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static clp_status create_buffer(const buffer_allocator *allocator, size_t bytes, clp_memory *out)
 {
-  const buffer_allocator *allocator = self;
   cl_int code;
   cl_mem mem = clCreateBuffer(allocator->context, allocator->flags, bytes, NULL, &code);
   if (code)
@@ -27,11 +30,19 @@ static clp_status deferred_allocate(void *self, size_t bytes, clp_memory *out)
   return CLP_SUCCESS;
 }
 
-static clp_status create_and_commit(void *self, size_t bytes, clp_memory *out)
+static clp_status deferred_allocate(void *self, size_t bytes, clp_memory *out)
 {
-  const buffer_allocator *allocator = self;
+  pthread_mutex_lock(&driver_lock);
+  clp_status status = create_buffer(self, bytes, out);
+  pthread_mutex_unlock(&driver_lock);
+  return status;
+}
+
+static clp_status create_and_commit(const buffer_allocator *allocator, size_t bytes,
+                                    clp_memory *out)
+{
   clp_memory memory = 0;
-  clp_status status = deferred_allocate(self, bytes, &memory);
+  clp_status status = create_buffer(allocator, bytes, &memory);
   if (status)
     return status;
   status = clpi_cl_commit_memory(&allocator->commit, (cl_mem)memory, bytes);
@@ -44,21 +55,20 @@ static clp_status create_and_commit(void *self, size_t bytes, clp_memory *out)
   return CLP_SUCCESS;
 }
 
-/* NVIDIA's driver (580) at times crashes when several threads create and migrate buffers at once,
- * as OpenCL allows. One at a time costs nothing: the driver is no faster with several. */
 static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
 {
-  static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_lock(&one_at_a_time);
+  pthread_mutex_lock(&driver_lock);
   clp_status status = create_and_commit(self, bytes, out);
-  pthread_mutex_unlock(&one_at_a_time);
+  pthread_mutex_unlock(&driver_lock);
   return status;
 }
 
 static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
 {
   (void)self, (void)bytes;
+  pthread_mutex_lock(&driver_lock);
   cl_int code = clReleaseMemObject((cl_mem)memory);
+  pthread_mutex_unlock(&driver_lock);
   return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
 }
 
