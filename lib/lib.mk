@@ -20,7 +20,7 @@ core_sources = \
 	lib/core/cache_transfer.c \
 	lib/core/error.h \
 	lib/core/fence.c lib/core/fence.h \
-	lib/core/handles.c \
+	lib/core/handles.c lib/core/handles.h \
 	lib/core/host_allocator.c \
 	lib/core/limit.c lib/core/limit.h \
 	lib/core/list.h \

@@ -5,6 +5,7 @@
 
 #include <clpool/bin.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WORD_BITS = 64 };
 
@@ -32,10 +33,15 @@ void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_
 void clpi_store_end(clpi_block_store *store)
 {
   for (size_t l = 0; l < CLPI_SIZE_BITS; l++) {
+    free(store->levels[l].indexes);
     free(store->levels[l].bins);
     free(store->levels[l].nonempty);
   }
   free(store->by_index);
+  for (clpi_batch *batch = store->spare, *below; batch; batch = below) {
+    below = batch->below;
+    free(batch);
+  }
 }
 
 size_t clpi_store_block_bytes(const clpi_block_store *store, size_t number)
@@ -46,20 +52,23 @@ size_t clpi_store_block_bytes(const clpi_block_store *store, size_t number)
 
 static bool make_level(const clpi_block_store *store, clpi_bin_level *level)
 {
+  _Atomic uint32_t *indexes = calloc(bins_per_level(store), sizeof(*indexes));
   clpi_bin *bins = calloc(bins_per_level(store), sizeof(*bins));
   uint64_t *nonempty = calloc(words_per_level(store), sizeof(*nonempty));
-  if (!bins || !nonempty) {
+  if (!indexes || !bins || !nonempty) {
+    free(indexes);
     free(bins);
     free(nonempty);
     return false;
   }
+  level->bins = bins;
   level->nonempty = nonempty;
-  /* Release: pairs with the acquire in clpi_store_peek_bin. */
-  atomic_store_explicit(&level->bins, bins, memory_order_release);
+  /* Release: pairs with the acquire in clpi_store_index_at. */
+  atomic_store_explicit(&level->indexes, indexes, memory_order_release);
   return true;
 }
 
-static bool give_index(clpi_block_store *store, clpi_bin *bin)
+static bool give_index(clpi_block_store *store, const clpi_bin_level *level, clpi_bin *bin)
 {
   if (store->index_count >= store->index_capacity) {
     uint32_t capacity = store->index_capacity ? 2 * store->index_capacity : 64;
@@ -70,7 +79,8 @@ static bool give_index(clpi_block_store *store, clpi_bin *bin)
     store->index_capacity = capacity;
   }
   store->by_index[store->index_count] = bin;
-  atomic_store_explicit(&bin->index, store->index_count++, memory_order_relaxed);
+  bin->index = store->index_count++;
+  atomic_store_explicit(&level->indexes[bin - level->bins], bin->index, memory_order_relaxed);
   return true;
 }
 
@@ -84,7 +94,7 @@ clpi_bin *clpi_store_use_bin(clpi_block_store *store, size_t number)
     bin->number = number;
     bin->block_bytes = clpi_store_block_bytes(store, number);
   }
-  return bin->index || give_index(store, bin) ? bin : NULL;
+  return bin->index || give_index(store, level, bin) ? bin : NULL;
 }
 
 clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin)
@@ -118,46 +128,139 @@ static void mark_bin(clpi_block_store *store, const clpi_bin *bin)
   store->nonempty_levels &= ~((uint64_t)1 << l);
 }
 
-/* Caches give their blocks to the store in batches, so a block may be older than some that are
- * there; it finds its place among them from the newest on. */
-void clpi_store_put(clpi_block_store *store, struct clp_buffer *block)
+/* Counts blocks of the bin in or out. */
+static void count(clpi_block_store *store, clpi_bin *bin, size_t blocks)
 {
-  clpi_bin *bin = block->bin;
-  struct clp_buffer *newer = NULL, *older = bin->newest;
+  bool was_empty = bin->held_blocks == 0;
+  bin->held_blocks += blocks;
+  store->held_blocks += blocks;
+  store->held_bytes += blocks * bin->block_bytes;
+  if (was_empty != (bin->held_blocks == 0))
+    mark_bin(store, bin);
+}
+
+/* --- the list ----------------------------------------------------------------------------------
+ */
+
+/* Blocks come from the caches of several threads, so one may be older than some that are there; it
+ * finds its place among them from the newest on. */
+static void link_block(clpi_bin *bin, clp_buffer *block)
+{
+  clp_buffer *newer = NULL, *older = bin->newest;
   while (older && older->age > block->age) {
     newer = older;
     older = older->older;
   }
-  atomic_store_explicit(&block->state, CLPI_BUFFER_HELD, memory_order_relaxed);
   block->newer = newer;
   block->older = older;
   *(newer ? &newer->older : &bin->newest) = block;
   *(older ? &older->newer : &bin->oldest) = block;
-  store->held_blocks++;
-  store->held_bytes += bin->block_bytes;
-  if (bin->held_blocks++ == 0)
-    mark_bin(store, bin);
 }
 
-/* The block's state is the caller's to set. */
-static struct clp_buffer *take_out(clpi_block_store *store, struct clp_buffer *block)
+static clp_buffer *unlink_block(clpi_bin *bin, clp_buffer *block)
 {
-  clpi_bin *bin = block->bin;
   *(block->newer ? &block->newer->older : &bin->newest) = block->older;
   *(block->older ? &block->older->newer : &bin->oldest) = block->newer;
-  store->held_blocks--;
-  store->held_bytes -= bin->block_bytes;
-  if (--bin->held_blocks == 0)
-    mark_bin(store, bin);
   return block;
 }
 
-struct clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)
+/* --- batches -----------------------------------------------------------------------------------
+ */
+
+static clpi_batch *take_spare(clpi_block_store *store)
 {
-  return bin->newest ? take_out(store, bin->newest) : NULL;
+  clpi_batch *batch = store->spare;
+  if (!batch)
+    return malloc(sizeof(*batch));
+  store->spare = batch->below;
+  return batch;
 }
 
-struct clp_buffer *clpi_store_take_largest(clpi_block_store *store)
+/* Takes the top batch off the bin. */
+static clpi_batch *pop_batch(clpi_block_store *store, clpi_bin *bin)
+{
+  clpi_batch *batch = bin->batches;
+  bin->batches = batch->below;
+  batch->below = store->spare;
+  store->spare = batch;
+  return batch;
+}
+
+static clpi_batch *reversed(clpi_batch *chain)
+{
+  clpi_batch *reverse = NULL;
+  while (chain) {
+    clpi_batch *below = chain->below;
+    chain->below = reverse;
+    reverse = chain;
+    chain = below;
+  }
+  return reverse;
+}
+
+/* Moves what is in batches into the list, where each block is then about the newest. */
+static void unpack(clpi_block_store *store, clpi_bin *bin)
+{
+  bin->batches = reversed(bin->batches);
+  while (bin->batches) {
+    clpi_batch *batch = pop_batch(store, bin);
+    for (unsigned i = 0; i < batch->count; i++)
+      link_block(bin, batch->blocks[i]);
+  }
+}
+
+/* --- the interface -----------------------------------------------------------------------------
+ */
+
+void clpi_store_put(clpi_block_store *store, clp_buffer *block)
+{
+  unpack(store, block->bin);
+  atomic_store_explicit(&block->state, CLPI_BUFFER_HELD, memory_order_relaxed);
+  link_block(block->bin, block);
+  count(store, block->bin, 1);
+}
+
+void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
+                          unsigned blocks_count)
+{
+  clpi_batch *batch = take_spare(store);
+  if (!batch) {
+    for (unsigned i = 0; i < blocks_count; i++)
+      clpi_store_put(store, blocks[i]);
+    return;
+  }
+  memcpy(batch->blocks, blocks, blocks_count * sizeof(*blocks));
+  batch->count = blocks_count;
+  batch->below = bin->batches;
+  bin->batches = batch;
+  count(store, bin, blocks_count);
+}
+
+unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer **blocks,
+                               size_t most)
+{
+  clpi_batch *batch = bin->batches;
+  if (!batch || !most)
+    return 0;
+  unsigned taken = batch->count < most ? batch->count : (unsigned)most;
+  batch->count -= taken;
+  memcpy(blocks, batch->blocks + batch->count, taken * sizeof(*blocks));
+  if (!batch->count)
+    pop_batch(store, bin);
+  count(store, bin, -(size_t)taken);
+  return taken;
+}
+
+clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)
+{
+  unpack(store, bin);
+  if (!bin->newest)
+    return NULL;
+  count(store, bin, -(size_t)1);
+  return unlink_block(bin, bin->newest);
+}
+
+clp_buffer *clpi_store_take_largest(clpi_block_store *store)
 {
   if (!store->nonempty_levels)
     return NULL;
@@ -170,22 +273,25 @@ struct clp_buffer *clpi_store_take_largest(clpi_block_store *store)
 }
 
 /* The older of `oldest`, which may be NULL, and the oldest block of the level. */
-static struct clp_buffer *oldest_of_level(const clpi_block_store *store,
-                                          const clpi_bin_level *level, struct clp_buffer *oldest)
+static clp_buffer *oldest_of_level(clpi_block_store *store, const clpi_bin_level *level,
+                                   clp_buffer *oldest)
 {
   for (size_t word = 0; word < words_per_level(store); word++)
     for (uint64_t bits = level->nonempty[word]; bits; bits &= bits - 1) {
-      size_t m = word * WORD_BITS + (size_t)__builtin_ctzll(bits);
-      struct clp_buffer *block = level->bins[m].oldest;
-      oldest = oldest && oldest->age <= block->age ? oldest : block;
+      clpi_bin *bin = &level->bins[word * WORD_BITS + (size_t)__builtin_ctzll(bits)];
+      unpack(store, bin);
+      oldest = oldest && oldest->age <= bin->oldest->age ? oldest : bin->oldest;
     }
   return oldest;
 }
 
-struct clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
+clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
 {
-  struct clp_buffer *oldest = NULL;
+  clp_buffer *oldest = NULL;
   for (uint64_t bits = store->nonempty_levels; bits; bits &= bits - 1)
     oldest = oldest_of_level(store, &store->levels[__builtin_ctzll(bits)], oldest);
-  return oldest ? take_out(store, oldest) : NULL;
+  if (!oldest)
+    return NULL;
+  count(store, oldest->bin, -(size_t)1);
+  return unlink_block(oldest->bin, oldest);
 }

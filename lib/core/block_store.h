@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 /* What was done with the blocks of a bin. Sums over the caches of all threads and the bin itself
- * are what counts; a part may be below 0, which unsigned arithmetic carries. */
+ * are what counts; a part may be below 0, which unsigned arithmetic carries. What one call changes
+ * does not stand side by side: compilers would load both at once, right behind two stores. */
 typedef struct clpi_tally {
-  uint64_t hits, misses, releases;
+  uint64_t hits, releases, misses;
   size_t requested_bytes; /* of the active blocks */
 } clpi_tally;
 
@@ -31,21 +32,31 @@ static inline uint64_t clpi_tally_active_blocks(const clpi_tally *tally)
   return tally->hits + tally->misses - tally->releases;
 }
 
-/* One bin. Never moves and lives as long as the store. */
+/* Blocks that a thread had too many of, the oldest first: they move on together. */
+enum { CLPI_BATCH_BLOCKS = 32 };
+typedef struct clpi_batch {
+  struct clpi_batch *below; /* given before, or the next spare one */
+  unsigned count;
+  struct clp_buffer *blocks[CLPI_BATCH_BLOCKS];
+} clpi_batch;
+
+/* One bin. Never moves and lives as long as the store. Batches stay what they are until blocks are
+ * looked at one by one: then they go into the list, by age. They are younger than the list. */
 typedef struct clpi_bin {
-  _Atomic uint32_t index; /* its place in every list of bins; 0 until the bin is first used */
+  uint32_t index; /* its place in every list of bins; 0 until the bin is first used */
   size_t number;
-  size_t block_bytes;                 /* of every block */
-  struct clp_buffer *newest, *oldest; /* of the held blocks; ages fall from one to the other */
-  size_t held_blocks;                 /* in the store */
-  uint64_t served, steals; /* blocks that went through the slow way; looks into other caches */
-  clpi_tally tally;        /* of threads without a cache, and of caches that are no more */
+  size_t block_bytes; /* of every block */
+  clpi_batch *batches;
+  struct clp_buffer *newest, *oldest; /* of the list; ages fall from one to the other */
+  size_t held_blocks;                 /* in list and batches */
+  clpi_tally tally; /* of threads without a cache, and of caches that are no more */
 } clpi_bin;
 
 /* The bins of one floor(log2 size), made when the first of them is used. */
 typedef struct clpi_bin_level {
-  clpi_bin *_Atomic bins; /* 1 << leading_bits of them */
-  uint64_t *nonempty;     /* one bit a bin */
+  _Atomic uint32_t *_Atomic indexes; /* of the bins; all that the warm path reads of them */
+  clpi_bin *bins;                    /* 1 << leading_bits of them */
+  uint64_t *nonempty;                /* one bit a bin */
 } clpi_bin_level;
 
 typedef struct clpi_block_store {
@@ -56,6 +67,7 @@ typedef struct clpi_block_store {
   clpi_bin **by_index;      /* the bins in use; [0] is none */
   uint32_t index_count, index_capacity;
   size_t held_blocks, held_bytes;
+  clpi_batch *spare; /* batches without blocks */
 } clpi_block_store;
 
 void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes);
@@ -69,17 +81,15 @@ size_t clpi_store_block_bytes(const clpi_block_store *store, size_t number);
 /* The bin `number`, made on first use; NULL when there is no host memory for it. */
 clpi_bin *clpi_store_use_bin(clpi_block_store *store, size_t number);
 
-/* The bin at its place if it was ever used, else NULL. Needs no lock. */
-static inline clpi_bin *clpi_store_peek_bin(const clpi_block_store *store, clpi_bin_place place)
+/* The index of the bin at its place; 0 if it was never used. Needs no lock. */
+static inline uint32_t clpi_store_index_at(const clpi_block_store *store, clpi_bin_place place)
 {
-  /* Acquire: pairs with the release in make_level, after which the bins are there. */
-  clpi_bin *bins = atomic_load_explicit(&store->levels[place.level].bins, memory_order_acquire);
-  if (!bins)
-    return NULL;
+  /* Acquire: pairs with the release in make_level, after which the indexes are there. */
+  _Atomic uint32_t *indexes =
+      atomic_load_explicit(&store->levels[place.level].indexes, memory_order_acquire);
   /* Relaxed: a thread uses the index only to look into its own cache, where it finds no such slot
    * until it has been under the lock. */
-  clpi_bin *bin = &bins[place.index];
-  return atomic_load_explicit(&bin->index, memory_order_relaxed) ? bin : NULL;
+  return indexes ? atomic_load_explicit(&indexes[place.index], memory_order_relaxed) : 0;
 }
 
 /* The bin in use that follows `bin` by number, or the first for NULL; NULL at the end. */
@@ -87,6 +97,17 @@ clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin
 
 /* Puts a block into its bin, by its age, which is set: mostly as the newest. */
 void clpi_store_put(clpi_block_store *store, struct clp_buffer *block);
+
+/* Puts a batch: `count` blocks of the bin, at most CLPI_BATCH_BLOCKS, oldest first and none of them
+ * older than what the bin holds, as far as the giver knows. In a few steps, and without a look at
+ * the blocks, but where there is no host memory for it. */
+void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
+                          unsigned count);
+
+/* Takes the newest batch of the bin, as far as `most` goes, to `blocks`, oldest first; returns how
+ * many blocks that are. */
+unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, struct clp_buffer **blocks,
+                               size_t most);
 
 /* Take a block out of the store; NULL when there is none. */
 struct clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin); /* the bin's newest */

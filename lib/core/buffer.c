@@ -25,48 +25,51 @@ static void set_state(clp_buffer *buffer, clpi_buffer_state state)
 /* --- the warm path: inside the cache, which makes its owner alone with it -----------------------
  */
 
-static inline clpi_cache_slot *slot_of(const clpi_cache *cache, const clpi_bin *bin)
+static inline clpi_cache_slot *slot_at(const clpi_cache *cache, uint32_t index)
 {
-  uint32_t index = atomic_load_explicit(&bin->index, memory_order_relaxed);
   return index < cache->slot_count ? &cache->slots[index] : NULL;
 }
 
-static inline void add_to_count(clpi_cache_slot *slot, unsigned difference)
+static inline unsigned count_of(const clpi_cache_slot *slot)
 {
-  unsigned count = atomic_load_explicit(&slot->count, memory_order_relaxed);
-  atomic_store_explicit(&slot->count, count + difference, memory_order_relaxed);
+  return atomic_load_explicit(&slot->count, memory_order_relaxed);
+}
+
+static inline void set_count(clpi_cache_slot *slot, unsigned count)
+{
+  atomic_store_explicit(&slot->count, count, memory_order_relaxed);
 }
 
 /* Takes the newest block of a slot that has one; the figures are the caller's to count. */
 static inline clp_buffer *pop(clpi_cache *cache, clpi_cache_slot *slot)
 {
-  clp_buffer *block = slot->newest;
+  unsigned count = count_of(slot) - 1;
+  clp_buffer *block = slot->blocks[count];
   CLPI_STEP();
-  slot->newest = block->older;
-  add_to_count(slot, -1u);
-  cache->cached_bytes -= block->bin->block_bytes;
+  set_count(slot, count);
+  cache->cached_bytes -= slot->block_bytes;
   return block;
 }
 
 static inline void push(clpi_cache *cache, clpi_cache_slot *slot, clp_buffer *block)
 {
+  unsigned count = count_of(slot);
   set_state(block, CLPI_BUFFER_HELD);
   block->age = ++cache->tick;
-  block->older = slot->newest;
+  slot->blocks[count] = block;
   CLPI_STEP();
-  slot->newest = block;
-  add_to_count(slot, 1);
-  cache->cached_bytes += block->bin->block_bytes;
+  set_count(slot, count + 1);
+  cache->cached_bytes += slot->block_bytes;
 }
 
-static inline bool has_room(const clpi_cache *cache, const clp_buffer *block)
+static inline bool has_room(const clpi_cache *cache, const clpi_cache_slot *slot)
 {
-  return block->bin->block_bytes <= CLPI_CACHE_BYTES - cache->cached_bytes;
+  return slot->block_bytes <= CLPI_CACHE_BYTES - cache->cached_bytes;
 }
 
 static inline bool is_full(const clpi_cache_slot *slot)
 {
-  return atomic_load_explicit(&slot->count, memory_order_relaxed) >= CLPI_CACHE_BLOCKS_PER_BIN;
+  return count_of(slot) >= slot->capacity;
 }
 
 /* NULL: the slow way. */
@@ -75,12 +78,12 @@ static inline clp_buffer *allocate_cached(clp_pool *pool, size_t bytes)
   clpi_cache *cache = clpi_cache_find(pool);
   if (!cache)
     return NULL;
-  const clpi_bin *bin =
-      clpi_store_peek_bin(&pool->store, clpi_bin_place_of(pool->store.leading_bits, bytes));
-  if (!bin || !clpi_cache_enter(cache))
+  uint32_t index =
+      clpi_store_index_at(&pool->store, clpi_bin_place_of(pool->store.leading_bits, bytes));
+  if (!index || !clpi_cache_enter(cache))
     return NULL;
-  clpi_cache_slot *slot = slot_of(cache, bin);
-  clp_buffer *block = slot && slot->newest ? pop(cache, slot) : NULL;
+  clpi_cache_slot *slot = slot_at(cache, index);
+  clp_buffer *block = slot && count_of(slot) ? pop(cache, slot) : NULL;
   if (block) {
     set_state(block, CLPI_BUFFER_ACTIVE);
     block->size = bytes;
@@ -98,12 +101,11 @@ static inline clp_buffer *allocate_cached(clp_pool *pool, size_t bytes)
 static inline bool release_cached(clp_pool *pool, clp_buffer *buffer)
 {
   clpi_cache *cache = clpi_cache_find(pool);
-  const clpi_bin *bin = buffer->bin;
-  if (!cache || !bin || !clpi_cache_enter(cache))
+  if (!cache || !buffer->index || !clpi_cache_enter(cache))
     return false;
-  clpi_cache_slot *slot = slot_of(cache, bin);
+  clpi_cache_slot *slot = slot_at(cache, buffer->index);
   bool released = slot && state_of(buffer) == CLPI_BUFFER_ACTIVE && !is_full(slot) &&
-                  has_room(cache, buffer) && cache->until_sweep > 0;
+                  has_room(cache, slot) && cache->until_sweep > 0;
   if (released) {
     cache->until_sweep--;
     slot->tally.releases++;
@@ -144,11 +146,10 @@ static void hand_out_locked(clp_pool *pool, clp_buffer *buffer, size_t bytes, ui
   pool->pins += pool->references == 0;
 }
 
-static void hand_out_held_locked(clp_pool *pool, clp_buffer *block, size_t bytes)
+static void hand_out_held_locked(clp_pool *pool, clp_buffer *block, size_t bytes, const place *at)
 {
-  place at = find_place_locked(pool, block->bin);
-  at.tally->requested_bytes += bytes;
-  hand_out_locked(pool, block, bytes, &at.tally->hits);
+  at->tally->requested_bytes += bytes;
+  hand_out_locked(pool, block, bytes, &at->tally->hits);
 }
 
 static void hand_out_new_locked(clp_pool *pool, clp_buffer *handle, clpi_bin *bin,
@@ -157,37 +158,35 @@ static void hand_out_new_locked(clp_pool *pool, clp_buffer *handle, clpi_bin *bi
   clpi_unreserve_locked(pool, bin->block_bytes);
   clpi_count_device_allocation_locked(pool, bin->block_bytes);
   handle->bin = bin;
+  handle->index = bin->index;
   handle->memory = memory;
   place at = find_place_locked(pool, bin);
   at.tally->requested_bytes += bytes;
   hand_out_locked(pool, handle, bytes, &at.tally->misses);
 }
 
-/* Looking into other threads' caches costs about as much as a thousand warm pairs. For small blocks
- * it is done a few times, so that what threads left lying is found, and then for each thousandth
- * block: a consumer that releases what a producer allocates would else be searched for each. What
- * is then taken from the device instead is at most what caches keep: 64 blocks of the bin for each
- * thread. */
-static bool may_steal(const clpi_bin *bin)
+/* Looking into other threads' caches costs as much as some thousand warm pairs. A few looks are
+ * free, so that what threads left lying is found; each further one is paid for by some blocks from
+ * the device. So a consumer that releases what a producer allocates is not searched for each block,
+ * nor do threads go on taking the same few blocks from each other. What is taken from the device
+ * instead is at most what caches keep. */
+static bool may_steal(const clp_pool *pool)
 {
-  enum { LARGE = 1 << 20, FREE_STEALS = 8, BLOCKS_A_STEAL = 1024 };
-  return bin->block_bytes >= LARGE || bin->steals < FREE_STEALS + bin->served / BLOCKS_A_STEAL;
+  enum { FREE_STEALS = 16, BLOCKS_A_STEAL = 8 };
+  return pool->steals < FREE_STEALS + pool->figures.device_allocations / BLOCKS_A_STEAL;
 }
 
 /* A held block of the bin, wherever it is; NULL: there is none. */
-static clp_buffer *take_held_locked(clp_pool *pool, clpi_bin *bin)
+static clp_buffer *take_held_locked(clp_pool *pool, clpi_bin *bin, const place *at)
 {
-  place at = find_place_locked(pool, bin);
-  if (at.slot && at.slot->newest)
-    return pop(at.cache, at.slot);
-  if (!bin->newest && may_steal(bin)) {
-    bin->steals += clpi_caches_steal_locked(pool, bin);
-  }
-  clp_buffer *block = clpi_store_take(&pool->store, bin);
-  bin->served++;
-  if (block && at.slot)
-    bin->served += clpi_cache_refill_locked(pool, at.cache, at.slot, bin);
-  return block;
+  if (at->slot && count_of(at->slot))
+    return pop(at->cache, at->slot);
+  if (!bin->held_blocks && may_steal(pool))
+    clpi_caches_steal_locked(pool, bin);
+  if (at->slot)
+    clpi_cache_refill_locked(pool, at->cache, at->slot, bin);
+  return at->slot && count_of(at->slot) ? pop(at->cache, at->slot)
+                                        : clpi_store_take(&pool->store, bin);
 }
 
 static clp_status no_host_memory(size_t bytes)
@@ -199,9 +198,10 @@ static clp_status no_host_memory(size_t bytes)
 static clp_status allocate_empty(clp_pool *pool, clp_buffer **out)
 {
   pthread_mutex_lock(&pool->lock);
-  clp_buffer *handle = clpi_handle_take_locked(pool, &pool->spare);
+  clp_buffer *handle = clpi_handle_take_locked(pool, clpi_cache_of_thread_locked(pool));
   if (handle) {
     handle->bin = NULL;
+    handle->index = 0;
     hand_out_locked(pool, handle, 0, &pool->empty.hits);
   }
   pthread_mutex_unlock(&pool->lock);
@@ -220,10 +220,11 @@ static clp_status allocate_miss(clp_pool *pool, clpi_bin *bin, clp_buffer *handl
     hand_out_new_locked(pool, handle, bin, obtained.memory, bytes);
     *out = handle;
   } else {
-    clpi_handle_put_locked(pool, handle);
+    clpi_handle_put_locked(handle);
   }
   if (obtained.reused) {
-    hand_out_held_locked(pool, obtained.reused, bytes);
+    place at = find_place_locked(pool, bin);
+    hand_out_held_locked(pool, obtained.reused, bytes, &at);
     *out = obtained.reused;
   }
   clpi_pool_unpin_and_unlock(pool);
@@ -233,16 +234,18 @@ static clp_status allocate_miss(clp_pool *pool, clpi_bin *bin, clp_buffer *handl
 static clp_status allocate_block(clp_pool *pool, size_t bytes, clp_buffer **out)
 {
   size_t number = clpi_bin_number(pool->store.leading_bits, bytes);
-  clp_buffer *handle = NULL;
+  clp_buffer *block = NULL, *handle = NULL;
   pthread_mutex_lock(&pool->lock);
   clpi_bin *bin = clpi_store_use_bin(&pool->store, number);
-  clp_buffer *block = bin ? take_held_locked(pool, bin) : NULL;
-  if (block) {
-    hand_out_held_locked(pool, block, bytes);
-  } else if (bin) {
-    clpi_cache *cache = clpi_cache_of_thread_locked(pool);
-    handle = clpi_handle_take_locked(pool, cache ? &cache->spare : &pool->spare);
-    pool->pins += handle != NULL; /* the miss keeps the pool */
+  if (bin) {
+    place at = find_place_locked(pool, bin);
+    block = take_held_locked(pool, bin, &at);
+    if (block) {
+      hand_out_held_locked(pool, block, bytes, &at);
+    } else {
+      handle = clpi_handle_take_locked(pool, at.cache);
+      pool->pins += handle != NULL; /* the miss keeps the pool */
+    }
   }
   pthread_mutex_unlock(&pool->lock);
   *out = block;
@@ -279,16 +282,15 @@ clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
 
 static void hold_locked(clp_pool *pool, const place *at, clp_buffer *block)
 {
-  if (at->slot && has_room(at->cache, block)) {
-    if (is_full(at->slot))
-      clpi_cache_give_locked(pool, at->cache, at->slot, CLPI_CACHE_BLOCKS_PER_BIN / 2);
+  if (at->slot && has_room(at->cache, at->slot)) {
+    if (is_full(at->slot) && !clpi_slot_grow(at->slot))
+      clpi_cache_give_half_locked(pool, at->cache, at->slot, block->bin);
     push(at->cache, at->slot, block);
     return;
   }
   /* The newest comes first, so what the cache keeps of the bin must not stand before it. */
   if (at->slot)
-    clpi_cache_give_locked(pool, at->cache, at->slot,
-                           atomic_load_explicit(&at->slot->count, memory_order_relaxed));
+    clpi_cache_give_all_locked(pool, at->cache, at->slot);
   block->age = ++pool->tick;
   clpi_store_put(&pool->store, block);
 }
@@ -309,7 +311,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   if (at.cache && at.cache->until_sweep == 0)
     clpi_cache_sweep_locked(pool, at.cache);
   if (!buffer->memory) {
-    clpi_handle_put_locked(pool, buffer);
+    clpi_handle_put_locked(buffer);
   } else if (pool->holding) {
     hold_locked(pool, &at, buffer);
   } else {

@@ -19,15 +19,17 @@ typedef enum clpi_buffer_state {
   CLPI_BUFFER_LEAVING    /* on its way to the device, in no list */
 } clpi_buffer_state;
 
-/* One cache line, and alone on it: blocks of different threads must not slow each other down. */
+/* Two cache lines, and alone on them: processors fetch them in pairs, and blocks of different
+ * threads must not slow each other down. The warm path touches the first alone. */
 struct clp_buffer {
-  alignas(64) clp_pool *pool;       /* for the handle's whole life */
-  clp_memory memory;                /* 0: a buffer of zero bytes */
-  size_t size;                      /* as asked for */
-  struct clpi_bin *bin;             /* NULL: a buffer of zero bytes */
-  struct clp_buffer *newer, *older; /* neighbours in bin or cache; `older` also chains handles */
-  uint64_t age;                     /* the tick of its last release; larger is younger */
-  _Atomic clpi_buffer_state state;  /* relaxed: a second release only has to be told */
+  alignas(128) clp_pool *pool;     /* for the handle's whole life */
+  clp_memory memory;               /* 0: a buffer of zero bytes */
+  size_t size;                     /* as asked for */
+  struct clpi_bin *bin;            /* NULL: a buffer of zero bytes */
+  uint64_t age;                    /* the tick of its last release; larger is younger */
+  uint32_t index;                  /* the bin's; 0: a buffer of zero bytes */
+  _Atomic clpi_buffer_state state; /* relaxed: a second release only has to be told */
+  alignas(64) struct clp_buffer *newer, *older; /* neighbours in the store; `older` also chains */
 };
 
 #endif

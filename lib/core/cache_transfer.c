@@ -2,6 +2,8 @@
 /* Blocks on their way between the caches of threads and the store. */
 #include "core/thread_cache.h"
 
+#include <string.h>
+
 static unsigned count_of(const clpi_cache_slot *slot)
 {
   return atomic_load_explicit(&slot->count, memory_order_relaxed);
@@ -12,58 +14,82 @@ static void set_count(clpi_cache_slot *slot, unsigned count)
   atomic_store_explicit(&slot->count, count, memory_order_relaxed);
 }
 
-/* The chain of the slot's oldest `count` blocks, cut off, newest first. */
-static clp_buffer *cut_oldest(clpi_cache_slot *slot, unsigned count)
+/* Forgets the slot's oldest `count` blocks, which the store has got. */
+static void drop_oldest(clpi_cache *cache, clpi_cache_slot *slot, unsigned count)
 {
-  clp_buffer **cut = &slot->newest;
-  for (unsigned kept = count_of(slot) - count; kept > 0; kept--)
-    cut = &(*cut)->older;
-  clp_buffer *chain = *cut;
-  *cut = NULL;
-  set_count(slot, count_of(slot) - count);
-  return chain;
+  unsigned left = count_of(slot) - count;
+  memmove(slot->blocks, slot->blocks + count, left * sizeof(*slot->blocks));
+  cache->cached_bytes -= count * slot->block_bytes;
+  set_count(slot, left);
 }
 
-/* The store hands out its newest first, so the oldest goes in first. */
-static clp_buffer *reversed(clp_buffer *chain)
+static void note_tick_locked(clp_pool *pool, const clpi_cache *cache)
 {
-  clp_buffer *reverse = NULL;
-  while (chain) {
-    clp_buffer *next = chain->older;
-    chain->older = reverse;
-    reverse = chain;
-    chain = next;
-  }
-  return reverse;
+  pool->tick = pool->tick > cache->tick ? pool->tick : cache->tick;
 }
 
-void clpi_cache_give_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
-                            unsigned count)
+void clpi_cache_give_all_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot)
 {
-  for (clp_buffer *block = reversed(cut_oldest(slot, count)), *next; block; block = next) {
-    next = block->older;
-    cache->cached_bytes -= block->bin->block_bytes;
-    pool->tick = pool->tick > block->age ? pool->tick : block->age;
-    clpi_store_put(&pool->store, block);
-  }
+  unsigned count = count_of(slot);
+  if (!count)
+    return;
+  note_tick_locked(pool, cache);
+  for (unsigned i = 0; i < count; i++)
+    clpi_store_put(&pool->store, slot->blocks[i]);
+  drop_oldest(cache, slot, count);
 }
 
-unsigned clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
-                                  clpi_bin *bin)
+void clpi_cache_give_half_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
+                                 clpi_bin *bin)
 {
-  clp_buffer *chain = NULL;
-  unsigned count = 0;
-  while (bin->newest && count < CLPI_CACHE_BLOCKS_PER_BIN / 2 &&
-         cache->cached_bytes + bin->block_bytes <= CLPI_CACHE_BYTES) {
-    clp_buffer *block = clpi_store_take(&pool->store, bin);
-    block->older = chain;
-    chain = block;
-    cache->cached_bytes += bin->block_bytes;
-    count++;
-  }
-  slot->newest = reversed(chain);
+  unsigned count = count_of(slot) / 2;
+  note_tick_locked(pool, cache);
+  clpi_store_put_batch(&pool->store, bin, slot->blocks, count);
+  drop_oldest(cache, slot, count);
+}
+
+/* Handles of other threads' pages slow both threads down for as long as they live, and are worth a
+ * change where blocks stay. Where they stream through, each would have to be changed again and
+ * again, so it is done for one in so many. */
+static void adopt_locked(clpi_cache *cache, clp_buffer **block)
+{
+  enum { FREE_ADOPTIONS = 256, BLOCKS_AN_ADOPTION = 64 };
+  cache->refilled++;
+  if (cache->adopted > FREE_ADOPTIONS + cache->refilled / BLOCKS_AN_ADOPTION)
+    return;
+  clp_buffer *handle = clpi_handle_adopt_locked(*block, cache);
+  cache->adopted += handle != *block;
+  *block = handle;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Blocks in the list are what threads left behind, and each cache takes its share of them. */
+static unsigned take_share_locked(clp_pool *pool, clpi_cache_slot *slot, clpi_bin *bin, size_t most)
+{
+  size_t share = smaller((bin->held_blocks + pool->cache_count - 1) / pool->cache_count, most);
+  for (size_t i = share; i > 0; i--)
+    slot->blocks[i - 1] = clpi_store_take(&pool->store, bin);
+  return (unsigned)share;
+}
+
+void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
+                              clpi_bin *bin)
+{
+  if (bin->batches)
+    clpi_slot_grow(slot);
+  size_t most = (CLPI_CACHE_BYTES - cache->cached_bytes) / slot->block_bytes;
+  most = smaller(most, slot->capacity);
+  unsigned count = clpi_store_take_batch(&pool->store, bin, slot->blocks, most);
+  if (!count)
+    count = take_share_locked(pool, slot, bin, smaller(most, CLPI_BATCH_BLOCKS));
+  for (unsigned i = 0; i < count; i++)
+    adopt_locked(cache, &slot->blocks[i]);
+  cache->cached_bytes += count * slot->block_bytes;
   set_count(slot, count);
-  return count;
 }
 
 void clpi_cache_sweep_locked(clp_pool *pool, clpi_cache *cache)
@@ -71,39 +97,32 @@ void clpi_cache_sweep_locked(clp_pool *pool, clpi_cache *cache)
   for (uint32_t i = 1; i < cache->slot_count; i++) {
     clpi_cache_slot *slot = &cache->slots[i];
     if (slot->swept == (unsigned)slot->tally.hits)
-      clpi_cache_give_locked(pool, cache, slot, count_of(slot));
+      clpi_cache_give_all_locked(pool, cache, slot);
     slot->swept = (unsigned)slot->tally.hits;
   }
   cache->until_sweep = CLPI_CACHE_SWEEP_INTERVAL;
 }
 
-/* With the caches claimed. `bin` NULL: of every bin. */
-static void gather_locked(clp_pool *pool, const clpi_bin *bin)
+/* With the caches claimed. */
+static void gather_locked(clp_pool *pool, clpi_cache *cache, uint32_t index)
 {
-  for (clpi_list *link = pool->caches.next; link != &pool->caches; link = link->next) {
-    clpi_cache *cache = clpi_list_entry(link, clpi_cache, on_pool);
-    uint32_t first = bin ? bin->index : 1;
-    uint32_t end = bin ? first + 1 : cache->slot_count;
-    for (uint32_t i = first; i < end && i < cache->slot_count; i++)
-      clpi_cache_give_locked(pool, cache, &cache->slots[i], count_of(&cache->slots[i]));
-  }
+  if (index < cache->slot_count)
+    clpi_cache_give_all_locked(pool, cache, &cache->slots[index]);
 }
 
 void clpi_caches_empty_locked(clp_pool *pool)
 {
   clpi_caches_claim_locked(pool);
-  gather_locked(pool, NULL);
+  clpi_each_cache(pool, cache) for (uint32_t i = 1; i < pool->store.index_count; i++)
+      gather_locked(pool, cache, i);
   clpi_caches_disclaim_locked(pool);
 }
 
 static bool seems_kept_locked(const clp_pool *pool, const clpi_bin *bin)
 {
-  for (const clpi_list *link = pool->caches.next; link != &pool->caches; link = link->next) {
-    const clpi_cache *cache = clpi_list_entry(link, clpi_cache, on_pool);
-    /* The slots grow under the pool's lock only; the count is a hint. */
-    if (bin->index < cache->slot_count && count_of(&cache->slots[bin->index]))
-      return true;
-  }
+  clpi_each_cache(pool, cache)
+      /* The slots grow under the pool's lock only; the count is a hint. */
+      if (bin->index < cache->slot_count && count_of(&cache->slots[bin->index])) return true;
   return false;
 }
 
@@ -111,8 +130,9 @@ bool clpi_caches_steal_locked(clp_pool *pool, const clpi_bin *bin)
 {
   if (!seems_kept_locked(pool, bin))
     return false;
+  pool->steals++;
   clpi_caches_claim_locked(pool);
-  gather_locked(pool, bin);
+  clpi_each_cache(pool, cache) gather_locked(pool, cache, bin->index);
   clpi_caches_disclaim_locked(pool);
   return true;
 }

@@ -14,6 +14,11 @@ typedef struct clpi_list {
 /* The object of `type` whose link `member` is at `link`. */
 #define clpi_list_entry(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
+/* Goes through the objects of a list, none of which is removed meanwhile. */
+#define clpi_list_each(type, object, list, member)                                                 \
+  for (type *object = clpi_list_entry((list)->next, type, member); &object->member != (list);      \
+       object = clpi_list_entry(object->member.next, type, member))
+
 static inline void clpi_list_init(clpi_list *list)
 {
   list->next = list->previous = list;
@@ -30,6 +35,11 @@ static inline void clpi_list_push_back(clpi_list *list, clpi_list *link)
   link->previous = list->previous;
   list->previous->next = link;
   list->previous = link;
+}
+
+static inline void clpi_list_push_front(clpi_list *list, clpi_list *link)
+{
+  clpi_list_push_back(list->next, link);
 }
 
 static inline void clpi_list_remove(clpi_list *link)

@@ -72,6 +72,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->holding = true;
   pool->references = 1;
   clpi_list_init(&pool->caches);
+  clpi_handles_init(&pool->handles);
   init_lock(&pool->lock);
   pthread_cond_init(&pool->left, NULL);
   clpi_store_init(&pool->store, options->leading_bits_in_bin_id, allocator->ops.max_block_bytes);
@@ -150,7 +151,7 @@ static void end_pool(clp_pool *pool)
              pool->allocator->name, pool->store.held_blocks, pool->store.held_bytes,
              clp_last_error()->message);
   clpi_caches_end(pool);
-  clpi_handles_end(pool);
+  clpi_handles_end(&pool->handles);
   clpi_store_end(&pool->store);
   pthread_cond_destroy(&pool->left);
   pthread_mutex_destroy(&pool->lock);

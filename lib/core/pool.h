@@ -6,14 +6,11 @@
 #include "core/allocator.h"
 #include "core/block_store.h"
 #include "core/buffer.h"
+#include "core/handles.h"
 #include "core/list.h"
 
 #include <clpool/pool.h>
 #include <pthread.h>
-
-/* Handles are made by the slab and stay until the pool ends, so that a handle released twice is
- * always memory that can be looked at. */
-typedef struct clpi_handle_slab clpi_handle_slab;
 
 struct clp_pool {
   /* Set at create. The warm path reads these and the bins. */
@@ -28,10 +25,11 @@ struct clp_pool {
       lock; /* guards everything below, and every block and bin outside of a cache */
   clpi_block_store store;
   clpi_list caches; /* of clpi_cache.on_pool, one for each thread */
-  clpi_handle_slab *slabs;
+  size_t cache_count;
+  uint64_t steals; /* looks into other threads' caches */
+  clpi_handles handles;
   size_t leaving;        /* blocks on their way to the device */
   pthread_cond_t left;   /* signalled when one of them has come to rest */
-  clp_buffer *spare;     /* handles without a block, chained by `older` */
   clpi_tally empty;      /* of buffers of zero bytes, which have no bin */
   uint64_t tick;         /* clock of the ages of blocks */
   size_t limit;          /* 0: none */
@@ -48,14 +46,5 @@ struct clp_pool {
 
 /* Drops a pin and the pool's lock. The last pin of a pool without references ends the pool. */
 void clpi_pool_unpin_and_unlock(clp_pool *pool);
-
-/* Take a handle, or give one back; under the pool's lock. One is taken from the list `own` (a
- * cache's, or the pool's itself), else from the pool's, else from a new slab, whose others go to
- * `own`. NULL: no host memory. */
-clp_buffer *clpi_handle_take_locked(clp_pool *pool, clp_buffer **own);
-void clpi_handle_put_locked(clp_pool *pool, clp_buffer *handle);
-
-/* Frees every handle, at the end of the pool. */
-void clpi_handles_end(clp_pool *pool);
 
 #endif

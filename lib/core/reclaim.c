@@ -43,7 +43,7 @@ static clp_status free_block(clp_pool *pool, clp_buffer *block)
     return status;
   pthread_mutex_lock(&pool->lock);
   clpi_count_device_free_locked(pool, bytes);
-  clpi_handle_put_locked(pool, block);
+  clpi_handle_put_locked(block);
   come_to_rest_locked(pool);
   pthread_mutex_unlock(&pool->lock);
   return CLP_SUCCESS;

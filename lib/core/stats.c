@@ -51,8 +51,8 @@ typedef struct bin_sum {
 static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
 {
   bin_sum sum = {bin->tally, bin->held_blocks};
-  for (const clpi_list *link = pool->caches.next; link != &pool->caches; link = link->next) {
-    const clpi_cache *cache = clpi_list_entry(link, clpi_cache, on_pool);
+  clpi_each_cache(pool, cache)
+  {
     if (bin->index >= cache->slot_count)
       continue;
     clpi_tally_add(&sum.tally, &cache->slots[bin->index].tally);
@@ -63,8 +63,7 @@ static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
 
 static void fold_all_locked(clp_pool *pool)
 {
-  for (clpi_list *link = pool->caches.next; link != &pool->caches; link = link->next)
-    clpi_cache_fold_locked(pool, clpi_list_entry(link, clpi_cache, on_pool));
+  clpi_each_cache(pool, cache) clpi_cache_fold_locked(pool, cache);
   pool->figures.peak_active_bytes =
       larger(pool->figures.peak_active_bytes, (size_t)pool->active_bytes);
 }
@@ -162,11 +161,12 @@ static clp_bin_stats bin_figures_locked(const clp_pool *pool, size_t number)
 {
   clp_bin_stats figures = {.bin = number,
                            .block_bytes = clpi_store_block_bytes(&pool->store, number)};
-  const clpi_bin *bin = clpi_store_peek_bin(
+  uint32_t index = clpi_store_index_at(
       &pool->store,
       clpi_bin_place_of(pool->store.leading_bits, clp_bin_size(pool->store.leading_bits, number)));
-  if (!bin)
+  if (!index)
     return figures;
+  const clpi_bin *bin = pool->store.by_index[index];
   bin_sum sum = sum_bin_locked(pool, bin);
   figures.held_blocks = sum.held_blocks;
   figures.held_bytes = sum.held_blocks * bin->block_bytes;

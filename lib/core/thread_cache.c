@@ -18,20 +18,12 @@ static const void *own_token(void)
   return clpi_lookups;
 }
 
-#define each_cache(pool, link)                                                                     \
-  for (clpi_list *link = (pool)->caches.next; link != &(pool)->caches; link = link->next)
-
-static clpi_cache *cache_at(clpi_list *link)
-{
-  return clpi_list_entry(link, clpi_cache, on_pool);
-}
-
 static clpi_cache *find_own_locked(clp_pool *pool)
 {
-  each_cache(pool, link)
+  clpi_each_cache(pool, cache)
   {
-    if (cache_at(link)->owner == own_token())
-      return cache_at(link);
+    if (cache->owner == own_token())
+      return cache;
   }
   return NULL;
 }
@@ -44,7 +36,9 @@ static clpi_cache *make_own_locked(clp_pool *pool)
   memset(cache, 0, sizeof(*cache));
   cache->owner = own_token();
   cache->until_sweep = CLPI_CACHE_SWEEP_INTERVAL;
+  clpi_list_init(&cache->slabs);
   clpi_list_push_back(&pool->caches, &cache->on_pool);
+  pool->cache_count++;
   return cache;
 }
 
@@ -82,12 +76,31 @@ static bool add_slots(clpi_cache *cache, uint32_t count)
   return true;
 }
 
+bool clpi_slot_grow(clpi_cache_slot *slot)
+{
+  enum { LINE = 64, FIRST = LINE / sizeof(clp_buffer *) };
+  if (slot->capacity >= CLPI_CACHE_BLOCKS_PER_BIN)
+    return false;
+  unsigned capacity = slot->capacity ? CLPI_CACHE_BLOCKS_PER_BIN : FIRST;
+  clp_buffer **blocks = aligned_alloc(LINE, capacity * sizeof(clp_buffer *));
+  if (!blocks)
+    return false;
+  if (slot->capacity)
+    memcpy(blocks, slot->blocks, slot->capacity * sizeof(clp_buffer *));
+  free(slot->blocks);
+  slot->blocks = blocks;
+  slot->capacity = capacity;
+  return true;
+}
+
 clpi_cache_slot *clpi_cache_slot_locked(clpi_cache *cache, const clpi_bin *bin)
 {
   uint32_t index = bin->index;
   if (index >= cache->slot_count && !add_slots(cache, index < 32 ? 64 : 2 * index))
     return NULL;
-  return &cache->slots[index];
+  clpi_cache_slot *slot = &cache->slots[index];
+  slot->block_bytes = bin->block_bytes;
+  return slot->capacity || clpi_slot_grow(slot) ? slot : NULL;
 }
 
 void clpi_cache_fold_locked(clp_pool *pool, clpi_cache *cache)
@@ -109,12 +122,12 @@ static void let_owner_run(unsigned turns)
 void clpi_caches_claim_locked(clp_pool *pool)
 {
   bool others = false;
-  each_cache(pool, link)
+  clpi_each_cache(pool, cache)
   {
-    if (cache_at(link)->owner == own_token())
+    if (cache->owner == own_token())
       continue;
     /* Sequentially consistent: the store half of the fence; pairs with clpi_cache_enter. */
-    atomic_store_explicit(&cache_at(link)->claimed, true, memory_order_seq_cst);
+    atomic_store_explicit(&cache->claimed, true, memory_order_seq_cst);
     others = true;
   }
   if (!others)
@@ -122,15 +135,15 @@ void clpi_caches_claim_locked(clp_pool *pool)
   CLPI_STEP();
   clpi_fence_heavy();
   CLPI_STEP();
-  each_cache(pool, link)
+  clpi_each_cache(pool, cache)
   {
     /* Acquire (and more): pairs with clpi_cache_leave. The owner is inside for a few instructions;
      * if it lost the processor there, it needs ours. */
-    for (unsigned turns = 0; cache_at(link)->owner != own_token() &&
-                             atomic_load_explicit(&cache_at(link)->busy, memory_order_seq_cst);
+    for (unsigned turns = 0;
+         cache->owner != own_token() && atomic_load_explicit(&cache->busy, memory_order_seq_cst);
          turns++)
       let_owner_run(turns);
-    CLPI_ACQUIRES(&cache_at(link)->busy);
+    CLPI_ACQUIRES(&cache->busy);
   }
 }
 
@@ -139,12 +152,12 @@ void clpi_caches_disclaim_locked(clp_pool *pool)
   if (!pool->holding)
     return; /* retired */
   CLPI_STEP();
-  each_cache(pool, link)
+  clpi_each_cache(pool, cache)
   {
     /* Release: pairs with the load in clpi_cache_enter, after which the owner sees what was done.
      */
-    CLPI_RELEASES(&cache_at(link)->claimed);
-    atomic_store_explicit(&cache_at(link)->claimed, false, memory_order_release);
+    CLPI_RELEASES(&cache->claimed);
+    atomic_store_explicit(&cache->claimed, false, memory_order_release);
   }
 }
 
@@ -152,15 +165,10 @@ void clpi_caches_disclaim_locked(clp_pool *pool)
 static void dissolve_locked(clp_pool *pool, clpi_cache *cache)
 {
   clpi_cache_fold_locked(pool, cache);
-  while (cache->spare) {
-    clp_buffer *handle = cache->spare;
-    cache->spare = handle->older;
-    clpi_handle_put_locked(pool, handle);
-  }
+  clpi_handles_disown_locked(pool, cache);
   for (uint32_t i = 1; i < cache->slot_count && i < pool->store.index_count; i++) {
     clpi_cache_slot *slot = &cache->slots[i];
-    clpi_cache_give_locked(pool, cache, slot,
-                           atomic_load_explicit(&slot->count, memory_order_relaxed));
+    clpi_cache_give_all_locked(pool, cache, slot);
     clpi_tally_add(&pool->store.by_index[i]->tally, &slot->tally);
     slot->tally = (clpi_tally){0};
   }
@@ -169,17 +177,19 @@ static void dissolve_locked(clp_pool *pool, clpi_cache *cache)
 void clpi_caches_retire_locked(clp_pool *pool)
 {
   clpi_caches_claim_locked(pool);
-  each_cache(pool, link)
+  clpi_each_cache(pool, cache)
   {
-    dissolve_locked(pool, cache_at(link));
+    dissolve_locked(pool, cache);
     /* Also the calling thread's own; it is not inside. */
-    atomic_store_explicit(&cache_at(link)->claimed, true, memory_order_relaxed);
+    atomic_store_explicit(&cache->claimed, true, memory_order_relaxed);
   }
 }
 
 static void free_cache(clpi_cache *cache)
 {
   clpi_list_remove(&cache->on_pool);
+  for (uint32_t i = 1; i < cache->slot_count; i++)
+    free(cache->slots[i].blocks);
   free(cache->slots);
   free(cache);
 }
@@ -191,6 +201,7 @@ void clpi_cache_forget_thread(clp_pool *pool)
   if (cache) {
     dissolve_locked(pool, cache);
     free_cache(cache);
+    pool->cache_count--;
   }
   pthread_mutex_unlock(&pool->lock);
 }
@@ -198,5 +209,5 @@ void clpi_cache_forget_thread(clp_pool *pool)
 void clpi_caches_end(clp_pool *pool)
 {
   while (!clpi_list_is_empty(&pool->caches))
-    free_cache(cache_at(pool->caches.next));
+    free_cache(clpi_list_entry(pool->caches.next, clpi_cache, on_pool));
 }

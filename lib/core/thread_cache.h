@@ -18,17 +18,20 @@
 #include <stdatomic.h>
 
 enum {
-  CLPI_CACHE_BLOCKS_PER_BIN = 64,
+  CLPI_CACHE_BLOCKS_PER_BIN = 2 * CLPI_BATCH_BLOCKS,
   CLPI_CACHE_BYTES = 64 << 20,        /* a block that would pass it goes to the store */
   CLPI_CACHE_SWEEP_INTERVAL = 1 << 13 /* releases between two looks for what is not used */
 };
 
-/* One bin's blocks in one cache. */
+/* One bin's blocks in one cache: pointers, so that blocks that other threads had last are looked at
+ * by their users alone, and batches move without being looked at. */
 typedef struct clpi_cache_slot {
-  clp_buffer *newest;
-  atomic_uint count; /* stored by whoever is in; loaded by others as a hint, relaxed */
-  unsigned swept;    /* the low bits of tally.hits at the last sweep */
-  clpi_tally tally;  /* what the owner did with the bin */
+  clp_buffer **blocks; /* `count` of them, the oldest first */
+  size_t block_bytes;  /* as the bin's */
+  atomic_uint count;   /* stored by whoever is in; loaded by others as a hint, relaxed */
+  unsigned capacity;   /* grows to CLPI_CACHE_BLOCKS_PER_BIN */
+  unsigned swept;      /* the low bits of tally.hits at the last sweep */
+  clpi_tally tally;    /* what the owner did with the bin */
 } clpi_cache_slot;
 
 struct clpi_cache {
@@ -38,15 +41,18 @@ struct clpi_cache {
   uint32_t slot_count;
   clpi_cache_slot *slots; /* by clpi_bin.index */
   size_t cached_bytes;
-  ptrdiff_t active_bytes; /* what the owner's calls added since the last fold */
-  ptrdiff_t peak_active;  /* the most that this was, at least 0 */
-  uint64_t tick;          /* a Lamport clock: ages of blocks, comparable over caches */
-  clp_buffer *spare;      /* handles without a block, chained by `older` */
-  const void *owner;      /* the owner's token */
-  clpi_list on_pool;      /* on clp_pool.caches */
+  ptrdiff_t active_bytes;        /* what the owner's calls added since the last fold */
+  ptrdiff_t peak_active;         /* the most that this was, at least 0 */
+  uint64_t tick;                 /* a Lamport clock: ages of blocks, comparable over caches */
+  const void *owner;             /* the owner's token */
+  alignas(64) clpi_list on_pool; /* on clp_pool.caches */
+  clpi_list slabs;               /* of the pool's handles, what is this cache's */
+  uint64_t refilled, adopted;    /* blocks from the store; of them, those that got a new handle */
 };
 
 typedef struct clpi_cache clpi_cache;
+
+#define clpi_each_cache(pool, cache) clpi_list_each (clpi_cache, cache, &(pool)->caches, on_pool)
 
 /* Where a thread finds its cache for a pool: a slot of this table, by clp_pool.lookup. Ids are
  * never used twice, so an entry of a pool that has ended matches no other. */
@@ -98,8 +104,12 @@ static inline bool clpi_cache_enter(clpi_cache *cache)
  * memory, which is no error. */
 clpi_cache *clpi_cache_of_thread_locked(clp_pool *pool);
 
-/* Makes room for the bin; NULL when there is no host memory, which is no error. */
+/* The bin's slot, made if need be; NULL when there is no host memory, which is no error. */
 clpi_cache_slot *clpi_cache_slot_locked(clpi_cache *cache, const clpi_bin *bin);
+
+/* Makes a slot larger: few blocks at first, for most bins of most threads never have more at once.
+ * False: it is as large as it may be, or there is no host memory. */
+bool clpi_slot_grow(clpi_cache_slot *slot);
 
 /* The claim on all caches of the pool but the calling thread's own. */
 void clpi_caches_claim_locked(clp_pool *pool);
@@ -123,14 +133,16 @@ void clpi_caches_end(clp_pool *pool);
  * Not under the pool's lock. */
 void clpi_cache_forget_thread(clp_pool *pool);
 
-/* Gives the store the oldest `count` blocks of a slot. */
-void clpi_cache_give_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
-                            unsigned count);
+/* Gives the store all blocks of a slot. */
+void clpi_cache_give_all_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot);
 
-/* Takes the newest blocks of the bin from the store into an empty slot, half of what it may keep.
- */
-unsigned clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
-                                  clpi_bin *bin);
+/* Gives the store the older half of a slot, as a batch. */
+void clpi_cache_give_half_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
+                                 clpi_bin *bin);
+
+/* Takes newest blocks of the bin from the store, if it holds any, into an empty slot. */
+void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
+                              clpi_bin *bin);
 
 /* Gives the store what the owner has not used since the last sweep. */
 void clpi_cache_sweep_locked(clp_pool *pool, clpi_cache *cache);
