@@ -13,8 +13,10 @@ clpoolinclude_HEADERS = \
 nodist_clpoolinclude_HEADERS = include/clpool/version.h
 
 core_sources = \
+	lib/core/allocate.c \
 	lib/core/allocator.c lib/core/allocator.h \
 	lib/core/bin.c lib/core/bin.h \
+	lib/core/bind.c \
 	lib/core/block_store.c lib/core/block_store.h \
 	lib/core/buffer.c lib/core/buffer.h \
 	lib/core/cache_transfer.c \
@@ -26,15 +28,20 @@ core_sources = \
 	lib/core/list.h \
 	lib/core/log.c lib/core/log.h \
 	lib/core/options.c lib/core/options.h \
+	lib/core/order.c lib/core/order.h \
 	lib/core/out_of_memory.c lib/core/out_of_memory.h \
 	lib/core/pool.c lib/core/pool.h \
 	lib/core/reclaim.c lib/core/reclaim.h \
 	lib/core/registry.c lib/core/registry.h \
+	lib/core/release.c \
 	lib/core/simulated_allocator.c \
 	lib/core/stats.c lib/core/stats.h \
 	lib/core/status.c \
+	lib/core/stream.c lib/core/stream.h \
 	lib/core/thread_cache.c lib/core/thread_cache.h \
-	lib/core/version.c
+	lib/core/use.c lib/core/use.h \
+	lib/core/version.c \
+	lib/core/warm_path.c lib/core/warm_path.h
 
 noinst_LTLIBRARIES += libclpool-internal.la
 libclpool_internal_la_SOURCES = $(core_sources)

@@ -21,6 +21,24 @@ static clp_status never_unsplit(void *self, clp_memory part, size_t bytes)
   ck_abort_msg("unsplit was called");
 }
 
+static clp_status never_retain_stream(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  ck_abort_msg("stream_retain was called");
+}
+
+static void never_release_stream(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  ck_abort_msg("stream_release was called");
+}
+
+static clp_status never_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+{
+  (void)self, (void)memory, (void)bytes, (void)stream;
+  ck_abort_msg("free_on was called");
+}
+
 static clp_status never_create_mark(void *self, clp_stream stream, void **mark)
 {
   (void)self, (void)stream, (void)mark;
@@ -105,13 +123,17 @@ START_TEST(create_refuses_half_of_the_split_group)
 }
 END_TEST
 
-static void set_marks(clp_allocator_ops *ops, unsigned chosen)
+enum { WHOLE_ORDER_GROUP = 127 };
+
+static void set_order(clp_allocator_ops *ops, unsigned chosen)
 {
   ops->mark_create = chosen & 1u ? never_create_mark : NULL;
   ops->mark_release = chosen & 2u ? never_release_mark : NULL;
   ops->mark_is_done = chosen & 4u ? never_tell_mark : NULL;
   ops->stream_wait = chosen & 8u ? never_wait_stream : NULL;
   ops->host_wait = chosen & 16u ? never_wait_host : NULL;
+  ops->stream_retain = chosen & 32u ? never_retain_stream : NULL;
+  ops->stream_release = chosen & 64u ? never_release_stream : NULL;
 }
 
 START_TEST(create_refuses_every_part_of_the_stream_group)
@@ -119,7 +141,18 @@ START_TEST(create_refuses_every_part_of_the_stream_group)
   clpt_device device;
 
   clpt_device_init(&device);
-  set_marks(&device.ops, (unsigned)_i);
+  set_order(&device.ops, (unsigned)_i);
+  assert_refused(&device);
+}
+END_TEST
+
+START_TEST(create_refuses_ordered_frees_without_the_stream_group)
+{
+  clpt_device device;
+
+  clpt_device_init(&device);
+  device.ops.free_is_ordered = _i == 0;
+  device.ops.free_on = _i == 1 ? never_free_on : NULL;
   assert_refused(&device);
 }
 END_TEST
@@ -131,7 +164,9 @@ START_TEST(create_takes_whole_groups)
   clpt_device_init(&device);
   device.ops.split = never_split;
   device.ops.unsplit = never_unsplit;
-  set_marks(&device.ops, 31u);
+  set_order(&device.ops, WHOLE_ORDER_GROUP);
+  device.ops.free_is_ordered = true;
+  device.ops.free_on = never_free_on;
   clp_allocator_release(clpt_device_allocator(&device));
   clpt_device_assert_ended(&device);
 }
@@ -402,7 +437,8 @@ static void add_create_tests(Suite *suite)
   tcase_add_test(tests, create_refuses_ops_without_allocate);
   tcase_add_test(tests, create_refuses_ops_without_free);
   tcase_add_loop_test(tests, create_refuses_half_of_the_split_group, 0, 2);
-  tcase_add_loop_test(tests, create_refuses_every_part_of_the_stream_group, 1, 31);
+  tcase_add_loop_test(tests, create_refuses_every_part_of_the_stream_group, 1, WHOLE_ORDER_GROUP);
+  tcase_add_loop_test(tests, create_refuses_ordered_frees_without_the_stream_group, 0, 2);
   tcase_add_test(tests, create_takes_whole_groups);
   tcase_add_loop_test(tests, create_refuses_an_alignment_that_is_no_power_of_two, 0, 8);
   tcase_add_loop_test(tests, create_takes_every_power_of_two_as_alignment, 0, sizeof(size_t) * 8);

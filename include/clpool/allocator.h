@@ -74,12 +74,22 @@ typedef struct clp_allocator_ops {
   clp_status (*unsplit)(void *self, clp_memory part, size_t bytes);
 
   /** Stream order, a group. A mark stands for all work that `stream` had been given when the mark
-   * was made. NULL: CLP_NOT_SUPPORTED. */
+   * was made. NULL: CLP_NOT_SUPPORTED, and the pool's functions that take a stream say so. */
+  clp_status (*stream_retain)(void *self, clp_stream stream); /**< keeps a stream alive; refuses, as
+                                 CLP_INVALID_ARGUMENT, what is no stream of this allocator's */
+  void (*stream_release)(void *self, clp_stream stream);      /**< ends that */
   clp_status (*mark_create)(void *self, clp_stream stream, void **mark);
   void (*mark_release)(void *self, void *mark);
   clp_status (*mark_is_done)(void *self, void *mark, bool *done);       /**< never waits */
   clp_status (*stream_wait)(void *self, clp_stream stream, void *mark); /**< the host never waits */
   clp_status (*host_wait)(void *self, void *mark);
+
+  /** How memory that streams may still use goes back to the device; both need stream order.
+   * `free_is_ordered`: `free` may be called while such work is pending, since the device waits for
+   * it. `free_on`: as `free`, after all work that `stream` has been given; the host need not wait.
+   * Where neither is given, the pool waits on the host before it calls `free`. */
+  bool free_is_ordered;
+  clp_status (*free_on)(void *self, clp_memory memory, size_t bytes, clp_stream stream);
 } clp_allocator_ops;
 
 #define CLP_ALLOCATOR_OPS_INIT                                                                     \

@@ -45,6 +45,52 @@ clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * holds the block and tries again at clp_pool_free_held or at its end. */
 clp_status clp_buffer_release(clp_buffer *buffer);
 
+/** @name Stream order
+ * CUDA's stream-ordered semantics (cudaMallocAsync, cudaFreeAsync), on every allocator that can
+ * order streams. A stream is a cl_command_queue or a CUstream of the allocator's context; the pool
+ * keeps it alive as long as a block may need it. A buffer taken on a stream may be used by work
+ * given to that stream from then on. Released on a stream, its block is handed to the same stream
+ * at once, and to another one only when the work that the first had been given at the release is
+ * done (CLP_REUSE_OPPORTUNISTIC), or after the pool made the other wait for it
+ * (CLP_REUSE_INTERNAL_DEPENDENCIES); else new memory is taken. The host never waits, but for what
+ * clp_buffer_unbind and clp_pool_allocate say.
+ *
+ * clp_pool_allocate and clp_buffer_release mix with these: they are of the allocator's home stream
+ * where it has one. Where it has none, a block released without a stream may be used by all at
+ * once, since the caller has synchronized; and a block released on a stream serves
+ * clp_pool_allocate only when the work there is done, since there is nothing that could be made to
+ * wait.
+ *
+ * All of them: any thread. CLP_NOT_SUPPORTED: the allocator cannot order streams.
+ * CLP_INVALID_ARGUMENT: NULL arguments, a stream that is none of the allocator's (for OpenCL: NULL,
+ * or a queue of another context). CLP_OUT_OF_HOST_MEMORY. @{ */
+
+/** As clp_pool_allocate, for use on `stream`. */
+clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
+
+/** As clp_buffer_release, once the work that `stream` has been given is done. The buffer is the
+ * pool's at once. What clp_buffer_record_use noted counts too; a stream that the buffer is bound to
+ * does not, unless it is `stream`. NULL buffer is a no-op. Where `stream` is refused the buffer is
+ * still the caller's. */
+clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream);
+
+/** Notes that `stream` uses the buffer too: what it has been given up to the buffer's release is
+ * waited for before the block serves another stream (torch.Tensor.record_stream). The order of the
+ * first use on it is the caller's affair. CLP_ALREADY_RELEASED: it was released. */
+clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream stream);
+
+/** Binds the buffer to a stream: clp_buffer_release is then a release on that stream. If it was
+ * bound to another one, the new one is made to wait for the work given to the old
+ * (pyopencl.SVMAllocation.bind_to_queue). CLP_ALREADY_RELEASED, CLP_BACKEND_ERROR. */
+clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream stream);
+
+/** Waits on the host for the work given to the stream that the buffer is bound to, and unbinds it
+ * (pyopencl.SVMAllocation.unbind_from_queue). Nothing to do for a buffer that is not bound.
+ * CLP_ALREADY_RELEASED, CLP_BACKEND_ERROR: as clFinish reports; it stays bound. */
+clp_status clp_buffer_unbind(clp_buffer *buffer);
+
+/** @} */
+
 /** The memory, borrowed; 0 for a buffer of zero bytes and for NULL. */
 clp_memory clp_buffer_memory(const clp_buffer *buffer);
 

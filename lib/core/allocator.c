@@ -40,6 +40,17 @@ static clp_status cannot_unsplit(void *self, clp_memory part, size_t bytes)
   return cannot("split blocks");
 }
 
+static clp_status cannot_retain_stream(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  return cannot("order streams");
+}
+
+static void cannot_release_stream(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+}
+
 static clp_status cannot_create_mark(void *self, clp_stream stream, void **mark)
 {
   (void)self, (void)stream, (void)mark;
@@ -74,22 +85,29 @@ static clp_status refuse(const char *why)
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_ops: %s", why);
 }
 
+static clp_status check_order(const clp_allocator_ops *ops)
+{
+  int given = !!ops->stream_retain + !!ops->stream_release + !!ops->mark_create +
+              !!ops->mark_release + !!ops->mark_is_done + !!ops->stream_wait + !!ops->host_wait;
+  if (given != 0 && given != 7)
+    return refuse("stream_retain, stream_release, mark_create, mark_release, mark_is_done, "
+                  "stream_wait and host_wait come together or not at all");
+  if (given == 0 && (ops->free_is_ordered || ops->free_on))
+    return refuse("free_is_ordered and free_on need the operations that order streams");
+  return CLP_SUCCESS;
+}
+
 static clp_status check_ops(const clp_allocator_ops *ops)
 {
   if (!ops->allocate || !ops->free)
     return refuse("allocate and free are mandatory");
   if (!ops->split != !ops->unsplit)
     return refuse("split and unsplit come together or not at all");
-  int marks = !!ops->mark_create + !!ops->mark_release + !!ops->mark_is_done + !!ops->stream_wait +
-              !!ops->host_wait;
-  if (marks != 0 && marks != 5)
-    return refuse("mark_create, mark_release, mark_is_done, stream_wait and host_wait come "
-                  "together or not at all");
   if (ops->alignment & (ops->alignment - 1))
     return refuse("the alignment is not a power of two");
   if ((int)ops->memory_kind < CLP_MEMORY_UNSTATED || ops->memory_kind > CLP_MEMORY_CUDA)
     return refuse("the memory_kind is unknown");
-  return CLP_SUCCESS;
+  return check_order(ops);
 }
 
 static void complete_ops(clp_allocator_ops *ops)
@@ -103,7 +121,9 @@ static void complete_ops(clp_allocator_ops *ops)
     ops->split = cannot_split;
     ops->unsplit = cannot_unsplit;
   }
-  if (!ops->mark_create) {
+  if (!ops->stream_retain) {
+    ops->stream_retain = cannot_retain_stream;
+    ops->stream_release = cannot_release_stream;
     ops->mark_create = cannot_create_mark;
     ops->mark_release = cannot_release_mark;
     ops->mark_is_done = cannot_tell_mark;
@@ -163,6 +183,19 @@ clp_status clpi_allocator_create_with(const clp_allocator_ops *ops, const void *
 void clpi_allocator_free_self(void *self)
 {
   free(self);
+}
+
+bool clpi_allocator_orders_streams(const clp_allocator *allocator)
+{
+  return allocator->ops.stream_retain != cannot_retain_stream;
+}
+
+clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status status,
+                                 unsigned long serial, const char *what)
+{
+  if (serial == clpi_error_serial())
+    clpi_error(status, 0, "%s: %s: %s", allocator->name, what, clp_status_message(status));
+  return status;
 }
 
 clp_allocator *clp_allocator_retain(clp_allocator *allocator)

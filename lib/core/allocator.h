@@ -19,6 +19,14 @@ struct clp_allocator {
   char name[];
 };
 
+/* Whether it has the group of operations that order streams. */
+bool clpi_allocator_orders_streams(const clp_allocator *allocator);
+
+/* An operation failed that was begun at `serial` of the thread's errors: if it did not say why,
+ * this says at least `what` it was doing. Returns the status. */
+clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status status,
+                                 unsigned long serial, const char *what);
+
 /* What the library's own allocators share: for a self from malloc, `destroy` is this. */
 void clpi_allocator_free_self(void *self);
 

@@ -157,11 +157,10 @@ static void link_block(clpi_bin *bin, clp_buffer *block)
   *(older ? &older->newer : &bin->oldest) = block;
 }
 
-static clp_buffer *unlink_block(clpi_bin *bin, clp_buffer *block)
+static void unlink_block(clpi_bin *bin, clp_buffer *block)
 {
   *(block->newer ? &block->newer->older : &bin->newest) = block->older;
   *(block->older ? &block->older->newer : &bin->oldest) = block->newer;
-  return block;
 }
 
 /* --- batches -----------------------------------------------------------------------------------
@@ -198,8 +197,8 @@ static clpi_batch *reversed(clpi_batch *chain)
   return reverse;
 }
 
-/* Moves what is in batches into the list, where each block is then about the newest. */
-static void unpack(clpi_block_store *store, clpi_bin *bin)
+/* Each block is then about the newest of the list. */
+void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
 {
   bin->batches = reversed(bin->batches);
   while (bin->batches) {
@@ -214,8 +213,8 @@ static void unpack(clpi_block_store *store, clpi_bin *bin)
 
 void clpi_store_put(clpi_block_store *store, clp_buffer *block)
 {
-  unpack(store, block->bin);
-  atomic_store_explicit(&block->state, CLPI_BUFFER_HELD, memory_order_relaxed);
+  clpi_store_list(store, block->bin);
+  clpi_set_state(block, CLPI_BUFFER_HELD);
   link_block(block->bin, block);
   count(store, block->bin, 1);
 }
@@ -251,13 +250,19 @@ unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, clp_buffe
   return taken;
 }
 
+void clpi_store_remove(clpi_block_store *store, clp_buffer *block)
+{
+  count(store, block->bin, -(size_t)1);
+  unlink_block(block->bin, block);
+}
+
 clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)
 {
-  unpack(store, bin);
-  if (!bin->newest)
-    return NULL;
-  count(store, bin, -(size_t)1);
-  return unlink_block(bin, bin->newest);
+  clpi_store_list(store, bin);
+  clp_buffer *block = bin->newest;
+  if (block)
+    clpi_store_remove(store, block);
+  return block;
 }
 
 clp_buffer *clpi_store_take_largest(clpi_block_store *store)
@@ -279,7 +284,7 @@ static clp_buffer *oldest_of_level(clpi_block_store *store, const clpi_bin_level
   for (size_t word = 0; word < words_per_level(store); word++)
     for (uint64_t bits = level->nonempty[word]; bits; bits &= bits - 1) {
       clpi_bin *bin = &level->bins[word * WORD_BITS + (size_t)__builtin_ctzll(bits)];
-      unpack(store, bin);
+      clpi_store_list(store, bin);
       oldest = oldest && oldest->age <= bin->oldest->age ? oldest : bin->oldest;
     }
   return oldest;
@@ -290,8 +295,7 @@ clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
   clp_buffer *oldest = NULL;
   for (uint64_t bits = store->nonempty_levels; bits; bits &= bits - 1)
     oldest = oldest_of_level(store, &store->levels[__builtin_ctzll(bits)], oldest);
-  if (!oldest)
-    return NULL;
-  count(store, oldest->bin, -(size_t)1);
-  return unlink_block(oldest->bin, oldest);
+  if (oldest)
+    clpi_store_remove(store, oldest);
+  return oldest;
 }

@@ -3,6 +3,8 @@
 #ifndef CLPOOL_CORE_BUFFER_H
 #define CLPOOL_CORE_BUFFER_H
 
+#include "core/use.h"
+
 #include <clpool/buffer.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -10,13 +12,20 @@
 
 struct clpi_bin;
 
+/* Uses on streams that differ. There is always room for one more, its release. */
+typedef struct clpi_several {
+  size_t count, capacity;
+  clpi_use uses[];
+} clpi_several;
+
 /* That of an active buffer changes by its owner's release alone; that of a held one is guarded by
  * what keeps the block, a cache or the pool's lock. */
 typedef enum clpi_buffer_state {
   CLPI_BUFFER_SPARE = 0, /* a handle without a block, kept so that a second release is told */
   CLPI_BUFFER_ACTIVE,    /* the user's */
-  CLPI_BUFFER_HELD,      /* in its bin */
-  CLPI_BUFFER_LEAVING    /* on its way to the device, in no list */
+  CLPI_BUFFER_SHARED, /* likewise, and bound to a stream or used by others than it goes back on */
+  CLPI_BUFFER_HELD,   /* in its bin */
+  CLPI_BUFFER_LEAVING /* on its way to the device, in no list */
 } clpi_buffer_state;
 
 /* Two cache lines, and alone on them: processors fetch them in pairs, and blocks of different
@@ -29,7 +38,26 @@ struct clp_buffer {
   uint64_t age;                    /* the tick of its last release; larger is younger */
   uint32_t index;                  /* the bin's; 0: a buffer of zero bytes */
   _Atomic clpi_buffer_state state; /* relaxed: a second release only has to be told */
+  clpi_use use;                    /* of a held block, its last; no stream: see `several` */
   alignas(64) struct clp_buffer *newer, *older; /* neighbours in the store; `older` also chains */
+  clpi_stream *bound;    /* the stream that an active buffer is bound to; NULL: none */
+  clpi_several *several; /* uses on several streams; NULL or with none in it: only `use` counts */
 };
+
+static inline clpi_buffer_state clpi_state_of(const clp_buffer *buffer)
+{
+  return atomic_load_explicit(&buffer->state, memory_order_relaxed);
+}
+
+static inline void clpi_set_state(clp_buffer *buffer, clpi_buffer_state state)
+{
+  atomic_store_explicit(&buffer->state, state, memory_order_relaxed);
+}
+
+/* Whether it is the user's. */
+static inline bool clpi_buffer_is_active(const clp_buffer *buffer)
+{
+  return clpi_state_of(buffer) == CLPI_BUFFER_ACTIVE || clpi_state_of(buffer) == CLPI_BUFFER_SHARED;
+}
 
 #endif

@@ -4,23 +4,13 @@
 
 #include <string.h>
 
-static unsigned count_of(const clpi_cache_slot *slot)
-{
-  return atomic_load_explicit(&slot->count, memory_order_relaxed);
-}
-
-static void set_count(clpi_cache_slot *slot, unsigned count)
-{
-  atomic_store_explicit(&slot->count, count, memory_order_relaxed);
-}
-
 /* Forgets the slot's oldest `count` blocks, which the store has got. */
 static void drop_oldest(clpi_cache *cache, clpi_cache_slot *slot, unsigned count)
 {
-  unsigned left = count_of(slot) - count;
+  unsigned left = clpi_slot_count(slot) - count;
   memmove(slot->blocks, slot->blocks + count, left * sizeof(*slot->blocks));
   cache->cached_bytes -= count * slot->block_bytes;
-  set_count(slot, left);
+  clpi_slot_set_count(slot, left);
 }
 
 static void note_tick_locked(clp_pool *pool, const clpi_cache *cache)
@@ -30,7 +20,7 @@ static void note_tick_locked(clp_pool *pool, const clpi_cache *cache)
 
 void clpi_cache_give_all_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot)
 {
-  unsigned count = count_of(slot);
+  unsigned count = clpi_slot_count(slot);
   if (!count)
     return;
   note_tick_locked(pool, cache);
@@ -42,7 +32,7 @@ void clpi_cache_give_all_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_sl
 void clpi_cache_give_half_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
                                  clpi_bin *bin)
 {
-  unsigned count = count_of(slot) / 2;
+  unsigned count = clpi_slot_count(slot) / 2;
   note_tick_locked(pool, cache);
   clpi_store_put_batch(&pool->store, bin, slot->blocks, count);
   drop_oldest(cache, slot, count);
@@ -89,7 +79,7 @@ void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot
   for (unsigned i = 0; i < count; i++)
     adopt_locked(cache, &slot->blocks[i]);
   cache->cached_bytes += count * slot->block_bytes;
-  set_count(slot, count);
+  clpi_slot_set_count(slot, count);
 }
 
 void clpi_cache_sweep_locked(clp_pool *pool, clpi_cache *cache)
@@ -122,7 +112,7 @@ static bool seems_kept_locked(const clp_pool *pool, const clpi_bin *bin)
 {
   clpi_each_cache(pool, cache)
       /* The slots grow under the pool's lock only; the count is a hint. */
-      if (bin->index < cache->slot_count && count_of(&cache->slots[bin->index])) return true;
+      if (bin->index < cache->slot_count && clpi_slot_count(&cache->slots[bin->index])) return true;
   return false;
 }
 

@@ -48,6 +48,8 @@ void clpi_handles_end(clpi_handles *handles)
   while (!clpi_list_is_empty(&handles->slabs)) {
     slab *page = clpi_list_entry(handles->slabs.next, slab, on_pool);
     clpi_list_remove(&page->on_pool);
+    for (size_t i = 0; i < HANDLES_PER_SLAB; i++)
+      free(page->handles[i].several);
     free(page);
   }
 }
@@ -111,7 +113,10 @@ void clpi_handle_put_locked(clp_buffer *handle)
   /* `pool`, `bin` and `index` stay: a second release reads them before it has the lock. */
   handle->memory = 0;
   handle->size = 0;
-  atomic_store_explicit(&handle->state, CLPI_BUFFER_SPARE, memory_order_relaxed);
+  clpi_set_state(handle, CLPI_BUFFER_SPARE);
+  handle->bound = NULL;
+  if (handle->several)
+    handle->several->count = 0;
   handle->older = page->spare;
   page->spare = handle;
   if (!handle->older) {
@@ -131,9 +136,21 @@ clp_buffer *clpi_handle_adopt_locked(clp_buffer *block, clpi_cache *cache)
   handle->bin = block->bin;
   handle->index = block->index;
   handle->age = block->age;
-  atomic_store_explicit(&handle->state, CLPI_BUFFER_HELD, memory_order_relaxed);
+  handle->use = block->use;
+  clpi_several *several = handle->several;
+  handle->several = block->several;
+  block->several = several;
+  clpi_set_state(handle, CLPI_BUFFER_HELD);
   clpi_handle_put_locked(block);
   return handle;
+}
+
+void clpi_handles_each_locked(clp_pool *pool, void (*visitor)(clp_buffer *handle, void *argument),
+                              void *argument)
+{
+  clpi_list_each (slab, page, &pool->handles.slabs, on_pool)
+    for (size_t i = 0; i < HANDLES_PER_SLAB; i++)
+      visitor(&page->handles[i], argument);
 }
 
 void clpi_handles_disown_locked(clp_pool *pool, clpi_cache *cache)

@@ -37,6 +37,10 @@ void clpi_handle_put_locked(clp_buffer *handle);
  * the old handle is spare. Returns the block's handle. */
 clp_buffer *clpi_handle_adopt_locked(clp_buffer *block, struct clpi_cache *cache);
 
+/* Calls `visitor` for each handle, spare ones included. */
+void clpi_handles_each_locked(clp_pool *pool, void (*visitor)(clp_buffer *handle, void *argument),
+                              void *argument);
+
 /* Leaves the cache's pages without an owner. */
 void clpi_handles_disown_locked(clp_pool *pool, struct clpi_cache *cache);
 

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/limit.h"
+#include "core/order.h"
 #include "core/reclaim.h"
 #include "core/thread_cache.h"
 
@@ -15,6 +16,7 @@ typedef struct request {
   clp_pool *pool;
   clpi_bin *bin;
   size_t bytes; /* as asked for */
+  const clpi_stream *stream;
   clpi_obtained *obtained;
   bool drained, returned; /* done in this round */
   int native_code; /* what the device said last, over which steps may write their own errors */
@@ -53,7 +55,7 @@ static clp_status try_again(request *wanted)
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->lock);
   clpi_caches_steal_locked(pool, wanted->bin);
-  wanted->obtained->reused = clpi_store_take(&pool->store, wanted->bin);
+  wanted->obtained->reused = clpi_order_take_settled_locked(pool, wanted->bin, wanted->stream);
   pthread_mutex_unlock(&pool->lock);
   return wanted->obtained->reused ? CLP_SUCCESS : ask_device(wanted);
 }
@@ -108,13 +110,41 @@ static bool free_other_held(request *wanted)
   return !status;
 }
 
+/* Pins the pool after `last` on the allocator, or the first one for NULL, and unpins `last`. */
+static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
+{
+  clp_pool *next = NULL;
+  pthread_mutex_lock(&allocator->pools_lock);
+  clpi_list *link = last ? last->on_allocator.next : allocator->pools.next;
+  for (; !next && link != &allocator->pools; link = link->next) {
+    clp_pool *pool = clpi_list_entry(link, clp_pool, on_allocator);
+    pthread_mutex_lock(&pool->lock);
+    if (!pool->ended) {
+      pool->pins++;
+      next = pool;
+    }
+    pthread_mutex_unlock(&pool->lock);
+  }
+  pthread_mutex_unlock(&allocator->pools_lock);
+  if (last) {
+    pthread_mutex_lock(&last->lock);
+    clpi_pool_unpin_and_unlock(last);
+  }
+  return next;
+}
+
+/* Memory may come back once streams are done with what was released on them, whichever pool it is
+ * of. */
 static bool drain_pending(request *wanted)
 {
   clp_allocator *allocator = wanted->pool->allocator;
+  bool waited = false;
   if (wanted->drained)
     return false;
   wanted->drained = true;
-  return !allocator->ops.drain(allocator->self);
+  for (clp_pool *pool = next_pool(allocator, NULL); pool; pool = next_pool(allocator, pool))
+    waited = clpi_order_drain(pool) || waited;
+  return !allocator->ops.drain(allocator->self) || waited;
 }
 
 static bool return_cached(request *wanted)
@@ -178,9 +208,11 @@ static clp_status climb(request *wanted)
   }
 }
 
-clp_status clpi_obtain(clp_pool *pool, clpi_bin *bin, size_t bytes, clpi_obtained *obtained)
+clp_status clpi_obtain(clp_pool *pool, clpi_bin *bin, size_t bytes, const clpi_stream *stream,
+                       clpi_obtained *obtained)
 {
-  request wanted = {.pool = pool, .bin = bin, .bytes = bytes, .obtained = obtained};
+  request wanted = {
+      .pool = pool, .bin = bin, .bytes = bytes, .stream = stream, .obtained = obtained};
   *obtained = (clpi_obtained){0};
   clp_status status = ask_device(&wanted);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)

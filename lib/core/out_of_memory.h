@@ -12,8 +12,9 @@ typedef struct clpi_obtained {
   clp_buffer *reused;
 } clpi_obtained;
 
-/* Gets memory for a request of `bytes` in `bin`, by the out-of-memory ladder if need be. Under no
- * lock; the caller keeps the pool alive. Statuses as clp_pool_allocate's. */
-clp_status clpi_obtain(clp_pool *pool, clpi_bin *bin, size_t bytes, clpi_obtained *obtained);
+/* Gets memory for a request of `bytes` in `bin` for `stream`, by the out-of-memory ladder if need
+ * be. Under no lock; the caller keeps the pool alive. Statuses as clp_pool_allocate's. */
+clp_status clpi_obtain(clp_pool *pool, clpi_bin *bin, size_t bytes, const clpi_stream *stream,
+                       clpi_obtained *obtained);
 
 #endif

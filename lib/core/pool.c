@@ -73,6 +73,9 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->references = 1;
   clpi_list_init(&pool->caches);
   clpi_handles_init(&pool->handles);
+  clpi_list_init(&pool->streams);
+  pool->many_streams = CLPI_FEW_STREAMS;
+  clpi_stream_init_home(&pool->home, allocator);
   init_lock(&pool->lock);
   pthread_cond_init(&pool->left, NULL);
   clpi_store_init(&pool->store, options->leading_bits_in_bin_id, allocator->ops.max_block_bytes);
@@ -152,6 +155,7 @@ static void end_pool(clp_pool *pool)
              clp_last_error()->message);
   clpi_caches_end(pool);
   clpi_handles_end(&pool->handles);
+  clpi_streams_end(pool);
   clpi_store_end(&pool->store);
   pthread_cond_destroy(&pool->left);
   pthread_mutex_destroy(&pool->lock);

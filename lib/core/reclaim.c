@@ -3,16 +3,17 @@
 #include "core/reclaim.h"
 
 #include "core/error.h"
+#include "core/order.h"
 #include "core/stats.h"
 #include "core/thread_cache.h"
 
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
 {
-  atomic_store_explicit(&block->state, CLPI_BUFFER_LEAVING, memory_order_relaxed);
+  clpi_set_state(block, CLPI_BUFFER_LEAVING);
   pool->leaving++;
 }
 
-static void come_to_rest_locked(clp_pool *pool)
+void clpi_come_to_rest_locked(clp_pool *pool)
 {
   pool->leaving--;
   pthread_cond_broadcast(&pool->left);
@@ -38,13 +39,13 @@ clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_bl
 static clp_status free_block(clp_pool *pool, clp_buffer *block)
 {
   size_t bytes = block->bin->block_bytes;
-  clp_status status = clp_allocator_free(pool->allocator, block->memory, bytes);
+  clp_status status = clpi_order_free(pool, block);
   if (status)
     return status;
   pthread_mutex_lock(&pool->lock);
   clpi_count_device_free_locked(pool, bytes);
   clpi_handle_put_locked(block);
-  come_to_rest_locked(pool);
+  clpi_come_to_rest_locked(pool);
   pthread_mutex_unlock(&pool->lock);
   return CLP_SUCCESS;
 }
@@ -54,7 +55,7 @@ static void hold_again(clp_pool *pool, clp_buffer *block)
   pthread_mutex_lock(&pool->lock);
   block->age = ++pool->tick;
   clpi_store_put(&pool->store, block);
-  come_to_rest_locked(pool);
+  clpi_come_to_rest_locked(pool);
   pthread_mutex_unlock(&pool->lock);
 }
 

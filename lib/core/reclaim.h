@@ -14,8 +14,10 @@ clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
  * nor free before. False: there is none. */
 bool clpi_wait_leaving_locked(clp_pool *pool);
 
-/* Makes a block that is in no list one that leaves, for clpi_return_block. */
+/* Makes a block that is in no list one that leaves, for clpi_return_block or until it has come to
+ * rest elsewhere. */
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block);
+void clpi_come_to_rest_locked(clp_pool *pool);
 
 /* Takes a block out of the store by `take`, for clpi_return_block; NULL when there is none. */
 clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store));

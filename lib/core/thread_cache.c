@@ -185,6 +185,11 @@ void clpi_caches_retire_locked(clp_pool *pool)
   }
 }
 
+void clpi_caches_forget_streams_locked(clp_pool *pool)
+{
+  clpi_each_cache(pool, cache) memset(cache->recent, 0, sizeof(cache->recent));
+}
+
 static void free_cache(clpi_cache *cache)
 {
   clpi_list_remove(&cache->on_pool);

@@ -34,6 +34,18 @@ typedef struct clpi_cache_slot {
   clpi_tally tally;    /* what the owner did with the bin */
 } clpi_cache_slot;
 
+static inline unsigned clpi_slot_count(const clpi_cache_slot *slot)
+{
+  return atomic_load_explicit(&slot->count, memory_order_relaxed);
+}
+
+static inline void clpi_slot_set_count(clpi_cache_slot *slot, unsigned count)
+{
+  atomic_store_explicit(&slot->count, count, memory_order_relaxed);
+}
+
+enum { CLPI_RECENT_STREAMS = 4 };
+
 struct clpi_cache {
   alignas(128) atomic_bool busy; /* the owner is inside; stored by it alone */
   atomic_bool claimed;           /* others want in or are in; stored under the pool's lock alone */
@@ -41,13 +53,14 @@ struct clpi_cache {
   uint32_t slot_count;
   clpi_cache_slot *slots; /* by clpi_bin.index */
   size_t cached_bytes;
-  ptrdiff_t active_bytes;        /* what the owner's calls added since the last fold */
-  ptrdiff_t peak_active;         /* the most that this was, at least 0 */
-  uint64_t tick;                 /* a Lamport clock: ages of blocks, comparable over caches */
-  const void *owner;             /* the owner's token */
-  alignas(64) clpi_list on_pool; /* on clp_pool.caches */
-  clpi_list slabs;               /* of the pool's handles, what is this cache's */
-  uint64_t refilled, adopted;    /* blocks from the store; of them, those that got a new handle */
+  ptrdiff_t active_bytes; /* what the owner's calls added since the last fold */
+  ptrdiff_t peak_active;  /* the most that this was, at least 0 */
+  uint64_t tick;          /* a Lamport clock: ages of blocks, comparable over caches */
+  const void *owner;      /* the owner's token */
+  clpi_stream *recent[CLPI_RECENT_STREAMS]; /* that the owner used last, or NULL */
+  alignas(64) clpi_list on_pool;            /* on clp_pool.caches */
+  clpi_list slabs;                          /* of the pool's handles, what is this cache's */
+  uint64_t refilled, adopted; /* blocks from the store; of them, those that got a new handle */
 };
 
 typedef struct clpi_cache clpi_cache;
@@ -121,6 +134,9 @@ void clpi_caches_empty_locked(clp_pool *pool);
 /* With nothing of the bin in the store: brings in what other threads' caches keep of it, if they
  * seem to keep any; returns whether they did. */
 bool clpi_caches_steal_locked(clp_pool *pool, const clpi_bin *bin);
+
+/* Makes the caches, which are claimed, forget the streams that their owners used. */
+void clpi_caches_forget_streams_locked(clp_pool *pool);
 
 /* Keeps owners out of their caches for good, with all blocks in the store and all counts in the
  * bins. */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocating from a pool: the warm path, a held block under the pool's lock, or a miss. */
+#include "core/error.h"
+#include "core/limit.h"
+#include "core/order.h"
+#include "core/out_of_memory.h"
+#include "core/pool.h"
+#include "core/stats.h"
+#include "core/warm_path.h"
+
+/* A request on its slow way. */
+typedef struct request {
+  clp_pool *pool;
+  size_t bytes; /* as asked for */
+  clpi_stream *stream;
+  clpi_bin *bin;
+} request;
+
+/* Makes a buffer the user's. Without a reference to the pool, each active buffer pins it. */
+static void hand_out_locked(clp_pool *pool, clp_buffer *buffer, size_t bytes, uint64_t *count)
+{
+  ++*count;
+  clpi_count_active_bytes_locked(pool, (ptrdiff_t)bytes, (ptrdiff_t)bytes);
+  buffer->size = bytes;
+  if (buffer->several)
+    buffer->several->count = 0;
+  clpi_set_state(buffer, CLPI_BUFFER_ACTIVE);
+  pool->pins += pool->references == 0;
+}
+
+static void hand_out_held_locked(const request *wanted, clp_buffer *block)
+{
+  clpi_place at = clpi_find_place_locked(wanted->pool, wanted->bin);
+  at.tally->requested_bytes += wanted->bytes;
+  hand_out_locked(wanted->pool, block, wanted->bytes, &at.tally->hits);
+}
+
+static void hand_out_new_locked(const request *wanted, clp_buffer *handle, clp_memory memory)
+{
+  clpi_bin *bin = wanted->bin;
+  clpi_unreserve_locked(wanted->pool, bin->block_bytes);
+  clpi_count_device_allocation_locked(wanted->pool, bin->block_bytes);
+  handle->bin = bin;
+  handle->index = bin->index;
+  handle->memory = memory;
+  clpi_place at = clpi_find_place_locked(wanted->pool, bin);
+  at.tally->requested_bytes += wanted->bytes;
+  hand_out_locked(wanted->pool, handle, wanted->bytes, &at.tally->misses);
+}
+
+/* Looking into other threads' caches costs as much as some thousand warm pairs. A few looks are
+ * free, so that what threads left lying is found; each further one is paid for by some blocks from
+ * the device. So a consumer that releases what a producer allocates is not searched for each block,
+ * nor do threads go on taking the same few blocks from each other. What is taken from the device
+ * instead is at most what caches keep. */
+static bool may_steal(const clp_pool *pool)
+{
+  enum { FREE_STEALS = 16, BLOCKS_A_STEAL = 8 };
+  return pool->steals < FREE_STEALS + pool->figures.device_allocations / BLOCKS_A_STEAL;
+}
+
+/* A block that the cache keeps or gets from the store, as long as its streams are the request's. */
+static clp_buffer *take_by_cache_locked(const request *wanted, const clpi_place *at)
+{
+  if (!at->slot)
+    return NULL;
+  clp_buffer *block = clpi_slot_search(at->cache, at->slot, wanted->stream);
+  if (block || clpi_slot_count(at->slot))
+    return block;
+  clpi_cache_refill_locked(wanted->pool, at->cache, at->slot, wanted->bin);
+  return clpi_slot_search(at->cache, at->slot, wanted->stream);
+}
+
+/* A held block of the bin, wherever it is, that the stream may have. */
+static clp_buffer *take_held_locked(const request *wanted)
+{
+  clp_pool *pool = wanted->pool;
+  clpi_place at = clpi_find_place_locked(pool, wanted->bin);
+  if (!wanted->bin->held_blocks && !(at.slot && clpi_slot_count(at.slot)) && may_steal(pool))
+    clpi_caches_steal_locked(pool, wanted->bin);
+  clp_buffer *block = take_by_cache_locked(wanted, &at);
+  if (block)
+    return block;
+  if (at.slot)
+    clpi_cache_give_all_locked(pool, at.cache, at.slot);
+  block = clpi_order_take_settled_locked(pool, wanted->bin, wanted->stream);
+  return block ? block : clpi_order_take_other_locked(pool, wanted->bin, wanted->stream);
+}
+
+static clp_status no_host_memory(size_t bytes)
+{
+  return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a buffer of %zu bytes", bytes);
+}
+
+/* A handle without a block serves: there is nothing to hold, so nothing is. */
+static clp_status allocate_empty_locked(clp_pool *pool, clp_buffer **out)
+{
+  clp_buffer *handle = clpi_handle_take_locked(pool, clpi_cache_of_thread_locked(pool));
+  if (!handle)
+    return no_host_memory(0);
+  handle->bin = NULL;
+  handle->index = 0;
+  hand_out_locked(pool, handle, 0, &pool->empty.hits);
+  *out = handle;
+  return CLP_SUCCESS;
+}
+
+/* The lock is taken before and given up meanwhile. */
+static clp_status allocate_miss_locked(const request *wanted, clp_buffer **out)
+{
+  clp_pool *pool = wanted->pool;
+  clpi_place at = clpi_find_place_locked(pool, wanted->bin);
+  clp_buffer *handle = clpi_handle_take_locked(pool, at.cache);
+  if (!handle)
+    return no_host_memory(wanted->bytes);
+  pthread_mutex_unlock(&pool->lock);
+  clpi_obtained obtained;
+  clp_status status = clpi_obtain(pool, wanted->bin, wanted->bytes, wanted->stream, &obtained);
+  pthread_mutex_lock(&pool->lock);
+  if (!status && !obtained.reused) {
+    hand_out_new_locked(wanted, handle, obtained.memory);
+    *out = handle;
+  } else {
+    clpi_handle_put_locked(handle);
+  }
+  if (obtained.reused) {
+    hand_out_held_locked(wanted, obtained.reused);
+    *out = obtained.reused;
+  }
+  return status;
+}
+
+static clp_status allocate_block_locked(request *wanted, clp_buffer **out)
+{
+  clp_pool *pool = wanted->pool;
+  wanted->bin =
+      clpi_store_use_bin(&pool->store, clpi_bin_number(pool->store.leading_bits, wanted->bytes));
+  if (!wanted->bin)
+    return no_host_memory(wanted->bytes);
+  *out = take_held_locked(wanted);
+  if (!*out)
+    return allocate_miss_locked(wanted, out);
+  hand_out_held_locked(wanted, *out);
+  return CLP_SUCCESS;
+}
+
+static clp_status allocate_block(clp_pool *pool, size_t bytes, clpi_given given, clp_buffer **out)
+{
+  request wanted = {.pool = pool, .bytes = bytes};
+  clp_status status = clpi_given_pin(pool, given, &wanted.stream);
+  if (status)
+    return status;
+  pthread_mutex_lock(&pool->lock);
+  pool->pins++; /* keeps the pool while the lock is given up */
+  status = bytes ? allocate_block_locked(&wanted, out) : allocate_empty_locked(pool, out);
+  clpi_given_unpin_locked(pool, given, wanted.stream);
+  clpi_pool_unpin_and_unlock(pool);
+  return status;
+}
+
+__attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t bytes,
+                                                          clpi_given given, clp_buffer **out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_allocate: out is NULL");
+  *out = NULL;
+  if (!pool)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_allocate: pool is NULL");
+  if (bytes > pool->store.max_block_bytes)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "%s: %zu bytes are more than the device's largest block, %zu bytes",
+                      pool->allocator->name, bytes, pool->store.max_block_bytes);
+  *out = bytes ? clpi_allocate_cached(pool, bytes, given, clpi_slot_search) : NULL;
+  return *out ? CLP_SUCCESS : allocate_block(pool, bytes, given, out);
+}
+
+static inline clp_status allocate(clp_pool *pool, size_t bytes, clpi_given given, clp_buffer **out)
+{
+  clp_buffer *block = pool && out && bytes && bytes <= pool->store.max_block_bytes
+                          ? clpi_allocate_cached(pool, bytes, given, clpi_slot_pop)
+                          : NULL;
+  if (!block)
+    return allocate_slow(pool, bytes, given, out);
+  *out = block;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
+{
+  return allocate(pool, bytes, (clpi_given){.is_given = false}, out);
+}
+
+clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out)
+{
+  return allocate(pool, bytes, (clpi_given){.is_given = true, .handle = stream}, out);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Uses of blocks: noted, settled before another stream gets the block, waited for before it goes.
+ */
+#include "core/order.h"
+
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/pool.h"
+#include "core/reclaim.h"
+
+#include <stdlib.h>
+
+clpi_uses clpi_uses_of(clp_buffer *block)
+{
+  clpi_buffer_state state = clpi_state_of(block);
+  bool is_kept = state == CLPI_BUFFER_HELD || state == CLPI_BUFFER_LEAVING;
+  if (is_kept && block->use.stream)
+    return (clpi_uses){&block->use, 1};
+  if (state == CLPI_BUFFER_SPARE || !block->several)
+    return (clpi_uses){0};
+  return (clpi_uses){block->several->uses, block->several->count};
+}
+
+/* --- noting -------------------------------------------------------------------------------------
+ */
+
+/* Adds a stream, or brings its use up to date. There is room. */
+static void add_use(clpi_several *several, clpi_stream *stream)
+{
+  size_t i = 0;
+  while (i < several->count && several->uses[i].stream != stream)
+    i++;
+  several->uses[i] = clpi_use_now(stream);
+  several->count += i == several->count;
+}
+
+/* Room for two more: this use, and the release. */
+static bool make_room(clp_buffer *buffer)
+{
+  clpi_several *several = buffer->several;
+  if (several && several->count + 2 <= several->capacity)
+    return true;
+  size_t count = several ? several->count : 0;
+  size_t capacity = 2 * count + 4;
+  clpi_several *grown = realloc(several, sizeof(*grown) + capacity * sizeof(grown->uses[0]));
+  if (!grown)
+    return false;
+  grown->count = count;
+  grown->capacity = capacity;
+  buffer->several = grown;
+  return true;
+}
+
+clp_status clpi_order_note_use_locked(clp_buffer *buffer, clpi_stream *stream)
+{
+  if (!make_room(buffer))
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to note a stream");
+  add_use(buffer->several, stream);
+  clpi_set_state(buffer, CLPI_BUFFER_SHARED);
+  return CLP_SUCCESS;
+}
+
+/* Streams that are no streams are always done, so their uses need not be noted. */
+void clpi_order_note_release_locked(clp_buffer *buffer, clpi_stream *stream)
+{
+  clpi_several *several = buffer->several;
+  buffer->use = clpi_use_now(stream);
+  if (!several || !several->count)
+    return;
+  for (size_t i = 0; i < several->count; i++)
+    several->uses[i] = clpi_use_now(several->uses[i].stream);
+  add_use(several, stream);
+  if (several->count == 1)
+    several->count = 0;
+  else
+    buffer->use.stream = NULL;
+}
+
+/* --- settling -----------------------------------------------------------------------------------
+ */
+
+static bool is_settled_locked(clp_buffer *block, const clpi_stream *stream)
+{
+  clpi_uses all = clpi_uses_of(block);
+  for (size_t i = 0; i < all.count; i++)
+    if (!clpi_use_is_settled_locked(&all.uses[i], stream))
+      return false;
+  return true;
+}
+
+clp_buffer *clpi_order_take_settled_locked(clp_pool *pool, clpi_bin *bin, const clpi_stream *stream)
+{
+  clpi_store_list(&pool->store, bin);
+  for (clp_buffer *block = bin->newest; block; block = block->older)
+    if (is_settled_locked(block, stream)) {
+      clpi_store_remove(&pool->store, block);
+      return block;
+    }
+  return NULL;
+}
+
+static bool settle(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
+{
+  clpi_uses all = clpi_uses_of(block);
+  for (size_t i = 0; i < all.count; i++)
+    if (!clpi_use_settle(pool, &all.uses[i], stream, ways))
+      return false;
+  return true;
+}
+
+/* Streams whose blocks were looked at in vain. */
+enum { MOST_TRIED = 4 };
+typedef struct tried {
+  const clpi_stream *streams[MOST_TRIED];
+  size_t count;
+} tried;
+
+static bool was_tried(const tried *before, const clpi_stream *stream)
+{
+  for (size_t i = 0; i < before->count; i++)
+    if (before->streams[i] == stream)
+      return true;
+  return false;
+}
+
+/* The oldest block of the bin whose last stream was not tried before. */
+static clp_buffer *find_oldest_locked(clp_pool *pool, clpi_bin *bin, const tried *before)
+{
+  clpi_store_list(&pool->store, bin);
+  for (clp_buffer *block = bin->oldest; block; block = block->newer)
+    if (!was_tried(before, block->use.stream))
+      return block;
+  return NULL;
+}
+
+/* Tries to settle the block, which is in no list meanwhile; if that fails it goes back. */
+static bool try_block_locked(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
+{
+  clpi_store_remove(&pool->store, block);
+  clpi_leave_locked(pool, block);
+  pthread_mutex_unlock(&pool->lock);
+  bool settled = settle(pool, block, stream, ways);
+  pthread_mutex_lock(&pool->lock);
+  if (!settled)
+    clpi_store_put(&pool->store, block);
+  clpi_come_to_rest_locked(pool);
+  return settled;
+}
+
+/* Oldest first: what was released long ago is likely to be done. */
+static clp_buffer *settle_oldest_locked(clp_pool *pool, clpi_bin *bin, clpi_stream *stream,
+                                        unsigned ways, size_t most)
+{
+  tried before = {.count = 0};
+  while (before.count < most) {
+    clp_buffer *block = find_oldest_locked(pool, bin, &before);
+    if (!block)
+      return NULL;
+    before.streams[before.count++] = block->use.stream;
+    if (try_block_locked(pool, block, stream, ways))
+      return block;
+  }
+  return NULL;
+}
+
+clp_buffer *clpi_order_take_other_locked(clp_pool *pool, clpi_bin *bin, clpi_stream *stream)
+{
+  unsigned flags = pool->options.reuse_flags;
+  clp_buffer *block = NULL;
+  if (flags & CLP_REUSE_OPPORTUNISTIC)
+    block = settle_oldest_locked(pool, bin, stream, CLPI_POLL, MOST_TRIED);
+  if (!block && (flags & CLP_REUSE_INTERNAL_DEPENDENCIES) && stream->is_ordered)
+    block = settle_oldest_locked(pool, bin, stream, CLPI_WAIT, 1);
+  return block;
+}
+
+/* --- giving back --------------------------------------------------------------------------------
+ */
+
+/* A use that is not known to be done, or NULL. */
+static clpi_use *find_pending(clp_pool *pool, clpi_uses all)
+{
+  clpi_use *pending = NULL;
+  pthread_mutex_lock(&pool->lock);
+  for (size_t i = 0; !pending && i < all.count; i++)
+    if (!clpi_use_is_settled_locked(&all.uses[i], NULL))
+      pending = &all.uses[i];
+  pthread_mutex_unlock(&pool->lock);
+  return pending;
+}
+
+/* After all work on the stream of `last`, which the other uses are made to come before. */
+static clp_status free_on(clp_pool *pool, clp_buffer *block, clpi_uses all, const clpi_use *last)
+{
+  const clp_allocator *allocator = pool->allocator;
+  for (size_t i = 0; i < all.count; i++)
+    if (!clpi_use_settle(pool, &all.uses[i], last->stream, CLPI_WAIT))
+      return clp_last_error()->status;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = allocator->ops.free_on(allocator->self, block->memory,
+                                             block->bin->block_bytes, last->stream->handle);
+  return status ? clpi_allocator_failed(allocator, status, serial, "freeing on a stream") : status;
+}
+
+clp_status clpi_order_free(clp_pool *pool, clp_buffer *block)
+{
+  clp_allocator *allocator = pool->allocator;
+  clpi_uses all = clpi_uses_of(block);
+  const clpi_use *pending = allocator->ops.free_is_ordered ? NULL : find_pending(pool, all);
+  if (pending && allocator->ops.free_on)
+    return free_on(pool, block, all, pending);
+  for (size_t i = 0; pending && i < all.count; i++) {
+    clp_status status = clpi_use_wait(pool, &all.uses[i]);
+    if (status)
+      return status;
+  }
+  return clp_allocator_free(allocator, block->memory, block->bin->block_bytes);
+}
+
+static bool wait_for(clp_pool *pool, clpi_stream *stream)
+{
+  clpi_use all = clpi_use_now(stream);
+  return !clpi_use_wait(pool, &all);
+}
+
+bool clpi_order_drain(clp_pool *pool)
+{
+  return clpi_streams_visit(pool, wait_for) > 0;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks: made when they are needed, shared by all the uses that they cover, and asked. */
+#include "core/use.h"
+
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/pool.h"
+
+#include <stdlib.h>
+
+/* Older ones than so many are given up: the next younger one covers their uses too. */
+enum { MOST_MARKS = 16 };
+
+/* Guarded by the pool's lock, but for what never changes. */
+typedef struct clpi_mark {
+  clpi_list on_stream;
+  void *mark;          /* the allocator's; never changes */
+  uint64_t epoch;      /* covers all uses of lower epochs; never changes */
+  unsigned references; /* the list's, and those of who looks at it */
+} clpi_mark;
+
+static clpi_mark *mark_at(clpi_list *link)
+{
+  return clpi_list_entry(link, clpi_mark, on_stream);
+}
+
+/* Drops a reference; the last one puts the mark on `dead`, for free_marks. */
+static void put_locked(clpi_mark *mark, clpi_list *dead)
+{
+  if (--mark->references == 0)
+    clpi_list_push_back(dead, &mark->on_stream);
+}
+
+static void unlist_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
+{
+  clpi_list_remove(&mark->on_stream);
+  stream->mark_count--;
+  put_locked(mark, dead);
+}
+
+/* Under no lock. */
+static void free_marks(clp_pool *pool, clpi_list *dead)
+{
+  while (!clpi_list_is_empty(dead)) {
+    clpi_mark *mark = mark_at(dead->next);
+    clpi_list_remove(&mark->on_stream);
+    pool->allocator->ops.mark_release(pool->allocator->self, mark->mark);
+    free(mark);
+  }
+}
+
+void clpi_marks_end(clp_pool *pool, clpi_stream *stream)
+{
+  free_marks(pool, &stream->marks);
+  stream->mark_count = 0;
+}
+
+/* The oldest mark that covers the use, with a reference; NULL: there is none. */
+static clpi_mark *find_covering_locked(const clpi_use *use)
+{
+  clpi_list_each (clpi_mark, mark, &use->stream->marks, on_stream)
+    if (mark->epoch > use->epoch) {
+      mark->references++;
+      return mark;
+    }
+  return NULL;
+}
+
+/* Makes the allocator's mark, after which the record is not the caller's alone any more. */
+static clp_status make_mark(clp_pool *pool, clpi_stream *stream, uint64_t epoch, clpi_mark **out)
+{
+  clpi_mark *mark = malloc(sizeof(*mark));
+  if (!mark)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a mark on a stream");
+  *mark = (clpi_mark){.epoch = epoch, .references = 2};
+  unsigned long serial = clpi_error_serial();
+  const clp_allocator *allocator = pool->allocator;
+  clp_status status = allocator->ops.mark_create(allocator->self, stream->handle, &mark->mark);
+  if (status) {
+    free(mark);
+    return clpi_allocator_failed(allocator, status, serial, "marking a stream");
+  }
+  *out = mark;
+  return CLP_SUCCESS;
+}
+
+/* Two threads may have made marks at once; the list is by epoch. */
+static void list_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
+{
+  clpi_list *after = stream->marks.previous;
+  while (after != &stream->marks && mark_at(after)->epoch > mark->epoch)
+    after = after->previous;
+  clpi_list_push_front(after, &mark->on_stream);
+  if (++stream->mark_count > MOST_MARKS)
+    unlist_locked(stream, mark_at(stream->marks.next), dead);
+}
+
+/* A mark that covers the use, with a reference. */
+static clp_status obtain_mark(clp_pool *pool, const clpi_use *use, clpi_mark **out)
+{
+  clpi_stream *stream = use->stream;
+  pthread_mutex_lock(&pool->lock);
+  *out = find_covering_locked(use);
+  uint64_t epoch = 0;
+  if (!*out)
+    epoch = atomic_fetch_add_explicit(&stream->epoch, 1, memory_order_relaxed) + 1;
+  pthread_mutex_unlock(&pool->lock);
+  if (*out)
+    return CLP_SUCCESS;
+  clp_status status = make_mark(pool, stream, epoch, out);
+  if (status)
+    return status;
+  clpi_list dead;
+  clpi_list_init(&dead);
+  pthread_mutex_lock(&pool->lock);
+  list_locked(stream, *out, &dead);
+  pthread_mutex_unlock(&pool->lock);
+  free_marks(pool, &dead);
+  return CLP_SUCCESS;
+}
+
+static void note_done_locked(clpi_stream *stream, const clpi_mark *done, clpi_list *dead)
+{
+  if (stream->done < done->epoch)
+    stream->done = done->epoch;
+  while (!clpi_list_is_empty(&stream->marks)) {
+    clpi_mark *oldest = mark_at(stream->marks.next);
+    if (oldest->epoch > stream->done)
+      break;
+    unlist_locked(stream, oldest, dead);
+  }
+}
+
+static void note_wait_locked(clpi_stream *by, const clpi_stream *on, uint64_t epoch)
+{
+  clpi_wait *wait = &by->waits[by->next_wait];
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (by->waits[i].on == on)
+      wait = &by->waits[i];
+  if (wait == &by->waits[by->next_wait])
+    by->next_wait = (by->next_wait + 1) % CLPI_WAITS;
+  if (wait->on != on || wait->epoch < epoch)
+    *wait = (clpi_wait){on, epoch};
+}
+
+static bool has_waited(const clpi_stream *by, const clpi_use *use)
+{
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (by->waits[i].on == use->stream)
+      return by->waits[i].epoch > use->epoch;
+  return false;
+}
+
+bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by)
+{
+  if (!use->stream->is_ordered || use->epoch < use->stream->done)
+    return true;
+  return by && (by == use->stream || has_waited(by, use));
+}
+
+static bool is_settled(clp_pool *pool, const clpi_use *use, const clpi_stream *by)
+{
+  pthread_mutex_lock(&pool->lock);
+  bool settled = clpi_use_is_settled_locked(use, by);
+  pthread_mutex_unlock(&pool->lock);
+  return settled;
+}
+
+/* Notes what came of a mark, and lets go of it. */
+static void finish(clp_pool *pool, clpi_stream *stream, clpi_mark *mark, bool done,
+                   clpi_stream *waiting)
+{
+  clpi_list dead;
+  clpi_list_init(&dead);
+  pthread_mutex_lock(&pool->lock);
+  if (done)
+    note_done_locked(stream, mark, &dead);
+  if (waiting)
+    note_wait_locked(waiting, stream, mark->epoch);
+  put_locked(mark, &dead);
+  pthread_mutex_unlock(&pool->lock);
+  free_marks(pool, &dead);
+}
+
+static bool is_done(const clp_allocator *allocator, const clpi_mark *mark)
+{
+  bool done = false;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = allocator->ops.mark_is_done(allocator->self, mark->mark, &done);
+  if (status)
+    clpi_allocator_failed(allocator, status, serial, "asking for a mark");
+  return !status && done;
+}
+
+static bool makes_wait(const clp_allocator *allocator, const clpi_stream *by, const clpi_mark *mark)
+{
+  unsigned long serial = clpi_error_serial();
+  clp_status status = allocator->ops.stream_wait(allocator->self, by->handle, mark->mark);
+  if (status)
+    clpi_allocator_failed(allocator, status, serial, "making a stream wait");
+  return !status;
+}
+
+bool clpi_use_settle(clp_pool *pool, const clpi_use *use, clpi_stream *by, unsigned ways)
+{
+  clpi_mark *mark;
+  if (is_settled(pool, use, by))
+    return true;
+  if (obtain_mark(pool, use, &mark))
+    return false;
+  bool done = (ways & CLPI_POLL) && is_done(pool->allocator, mark);
+  bool waits =
+      !done && (ways & CLPI_WAIT) && by->is_ordered && makes_wait(pool->allocator, by, mark);
+  finish(pool, use->stream, mark, done, waits ? by : NULL);
+  return done || waits;
+}
+
+clp_status clpi_use_wait(clp_pool *pool, const clpi_use *use)
+{
+  clpi_mark *mark;
+  if (is_settled(pool, use, NULL))
+    return CLP_SUCCESS;
+  clp_status status = obtain_mark(pool, use, &mark);
+  if (status)
+    return status;
+  unsigned long serial = clpi_error_serial();
+  const clp_allocator *allocator = pool->allocator;
+  status = allocator->ops.host_wait(allocator->self, mark->mark);
+  finish(pool, use->stream, mark, !status, NULL);
+  return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
+}
