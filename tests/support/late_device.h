@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* A device whose streams run late: work that is given to them is done when the test says so, in any
+ * order that the waits between them allow. It is an allocator of host memory with all that stream
+ * order needs, finds every use of memory that comes too early, too late or after its end, counts
+ * what it is asked for, and fails on purpose. Any thread; it has one lock. */
+#ifndef CLPT_LATE_DEVICE_H
+#define CLPT_LATE_DEVICE_H
+
+#include "chance.h"
+#include "failing_allocator.h"
+#include "late_streams.h"
+
+#include <clpool/allocator.h>
+#include <pthread.h>
+
+/** The functions of the allocator. */
+typedef enum clpt_late_call {
+  CLPT_LATE_ALLOCATE,
+  CLPT_LATE_FREE,
+  CLPT_LATE_FREE_ON,
+  CLPT_LATE_DRAIN,
+  CLPT_LATE_STREAM_RETAIN,
+  CLPT_LATE_STREAM_RELEASE,
+  CLPT_LATE_MARK_CREATE,
+  CLPT_LATE_MARK_RELEASE,
+  CLPT_LATE_MARK_IS_DONE,
+  CLPT_LATE_STREAM_WAIT,
+  CLPT_LATE_HOST_WAIT,
+  CLPT_LATE_CALLS
+} clpt_late_call;
+
+/** How it takes memory back that streams may still use; see clp_allocator_ops. */
+typedef enum clpt_late_freeing {
+  CLPT_LATE_FREES_AT_ONCE, /**< so the pool has to wait */
+  CLPT_LATE_FREES_IN_ORDER,
+  CLPT_LATE_FREES_ON_STREAMS,
+  CLPT_LATE_FREEINGS
+} clpt_late_freeing;
+
+/** What the device gets wrong, so that a test can show that it would notice. */
+typedef enum clpt_late_defect {
+  CLPT_LATE_SOUND,
+  CLPT_LATE_STREAMS_DO_NOT_WAIT,
+  CLPT_LATE_MARKS_ARE_DONE_AT_ONCE,
+  CLPT_LATE_MARKS_MISS_THE_LAST_WORK,
+  CLPT_LATE_HOST_DOES_NOT_WAIT
+} clpt_late_defect;
+
+typedef struct clpt_late_device clpt_late_device;
+typedef struct clpt_late_block clpt_late_block;
+typedef struct clpt_late_mark clpt_late_mark;
+
+struct clpt_late_device {
+  /* Set by the test, after clpt_late_init. */
+  clp_allocator_ops ops; /**< what clpt_late_allocator makes an allocator of */
+  size_t capacity;       /**< out of memory past so many bytes; 0: never */
+  bool marks_are_work;   /**< a mark is given to its stream, to be done, as a marker is */
+  clpt_late_defect defect;
+  unsigned failing; /**< which calls `fault` is for: 1u << CLPT_LATE_..., or-ed */
+  clpt_fault fault;
+  /** Called before each call does its work, under no lock. NULL: nothing. */
+  void (*on_call)(clpt_late_device *device, clpt_late_call call);
+  void *on_call_data;
+  clpt_late_streams streams;
+
+  /* What happened. */
+  unsigned calls[CLPT_LATE_CALLS];
+  unsigned destroyed;
+  size_t live_blocks, live_bytes; /**< those that were freed and are not back count too */
+  size_t live_marks;
+  uint64_t reads;      /**< so often a block had what it should have */
+  unsigned mismatches; /**< and so often it had not, or was written in a wrong order */
+  char wrong[128];     /**< the first of those, or of what was not called rightly; empty: none */
+  char trace[128];     /**< see clpt_late_note */
+
+  pthread_mutex_t lock; /* guards all that happened, and all below */
+  size_t trace_length;
+  uint64_t last_tag;
+  size_t leaving_blocks;
+  clpt_late_block *blocks;
+  clpt_late_mark *marks; /* those that were released too, so that a second release is seen */
+};
+
+/** A device of unbounded memory, which frees at once; no home stream, no streams. */
+void clpt_late_init(clpt_late_device *device);
+
+/** Sets how memory goes back: for before clpt_late_allocator. */
+void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing);
+
+/** An allocator on `device`, which must outlive it. The caller's reference. */
+clp_allocator *clpt_late_allocator(clpt_late_device *device);
+
+/** Asserts that the allocator has ended once, that nothing was ever wrong and that memory, marks
+ * and streams came back; then frees what the fake is made of. Work that is left is done before. */
+void clpt_late_assert_ended(clpt_late_device *device);
+
+/** Frees what the fake is made of, whatever went wrong. */
+void clpt_late_end(clpt_late_device *device);
+
+/** @name Streams, as their user has them @{ */
+
+/** A stream of the device; the caller's reference. */
+clp_stream clpt_late_stream_new(clpt_late_device *device);
+void clpt_late_stream_drop(clpt_late_device *device, clp_stream stream);
+
+/** Gives the stream work that writes something new to the block. */
+void clpt_late_write(clpt_late_device *device, clp_stream stream, clp_memory memory);
+
+/** Gives the stream work that finds whether the block then has what the last write that was given
+ * before, to whichever stream, wrote. */
+void clpt_late_read(clpt_late_device *device, clp_stream stream, clp_memory memory);
+
+/** Makes `later` wait for all that `earlier` has been given; not counted as the library's. */
+void clpt_late_order(clpt_late_device *device, clp_stream earlier, clp_stream later);
+
+/** Waits on the host for all that the stream has been given; not counted as the library's. */
+void clpt_late_finish(clpt_late_device *device, clp_stream stream);
+
+/** @} */
+
+/** @name Letting time pass @{ */
+
+/** Does one piece of the stream's work; false: none is left, or it waits for another stream. */
+bool clpt_late_step(clpt_late_device *device, clp_stream stream);
+
+/** Does the stream's work as far as it goes without another stream. */
+void clpt_late_run(clpt_late_device *device, clp_stream stream);
+
+/** Does one piece of work of a stream by chance; false: all is done. */
+bool clpt_late_step_any(clpt_late_device *device, clpt_chance *chance);
+
+/** Does all work: that of newer streams before that of older ones, wherever it may. */
+void clpt_late_run_all(clpt_late_device *device);
+
+/** How many pieces of work the stream has left. */
+size_t clpt_late_left(clpt_late_device *device, clp_stream stream);
+
+/** Does the stream's work as far as it goes; whether it then waits for another stream. */
+bool clpt_late_is_held_up(clpt_late_device *device, clp_stream stream);
+
+/** @} */
+
+/** How many calls there were, of any function. */
+unsigned clpt_late_all_calls(clpt_late_device *device);
+
+/** How many references to streams the library has. */
+unsigned clpt_late_retains(clpt_late_device *device);
+
+/** Adds a letter to the trace, which has A for allocate, F for free, O for free_on, D for drain and
+ * H for host_wait, and `!` after a call that failed. */
+void clpt_late_note(clpt_late_device *device, char letter);
+
+/** Clears the trace, and the counts of calls. */
+void clpt_late_clear(clpt_late_device *device);
+
+#endif

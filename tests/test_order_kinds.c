@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams that are out of order, allocators that use new memory on the home stream, and a thread
+ * that serves two streams. */
+#include "support/late_rig.h"
+#include "support/suite.h"
+
+static bool never_in_order(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  return false;
+}
+
+static void start_out_of_order(clpt_late_rig *rig, unsigned reuse_flags, bool home)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+
+  options.reuse_flags = reuse_flags;
+  clpt_late_init(&rig->device);
+  rig->device.ops.stream_is_in_order = never_in_order;
+  rig->home = home ? clpt_late_stream_new(&rig->device) : NULL;
+  clpt_late_rig_start_on(rig, &options);
+}
+
+START_TEST(out_of_order_a_stream_waits_for_its_own_work)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start_out_of_order(&rig, _i == 0 ? CLP_REUSE_INTERNAL_DEPENDENCIES : CLPT_REUSE_EITHER, false);
+  for (unsigned round = 0; round < 3; round++) {
+    clpt_late_hold(&rig, rig.s);
+    clpt_late_clear(&rig.device);
+    buffer = clpt_late_take_held(&rig, rig.s);
+    ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 1);
+    ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 1);
+    clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  }
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(out_of_order_and_opportunistic_a_block_must_be_done)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start_out_of_order(&rig, CLP_REUSE_OPPORTUNISTIC, false);
+  clpt_late_hold(&rig, rig.s);
+  clpt_ok(clp_buffer_release(clpt_late_take_new(&rig, rig.s)));
+  clpt_late_run_all(&rig.device);
+  buffer = clpt_late_take_held(&rig, rig.s);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(unordered_use_of_a_home_out_of_order_is_the_users_to_synchronize)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start_out_of_order(&rig, CLPT_REUSE_EITHER, true);
+  clpt_ok(clp_buffer_release(clpt_late_take_unordered(&rig, rig.home)));
+  clpt_late_run_all(&rig.device);
+  clpt_late_clear(&rig.device);
+  buffer = clpt_late_take_unordered(&rig, rig.home);
+  ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
+  clpt_ok(clp_buffer_release_on(buffer, rig.home));
+  buffer = clpt_late_take_held(&rig, rig.home);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 1);
+  clpt_ok(clp_buffer_release_on(buffer, rig.home));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+static void start_using_home(clpt_late_rig *rig)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+
+  clpt_late_init(&rig->device);
+  rig->device.ops.allocate_uses_home = true;
+  rig->home = clpt_late_stream_new(&rig->device);
+  clpt_late_rig_start_on(rig, &options);
+}
+
+START_TEST(a_stream_waits_for_what_the_home_stream_does_to_new_memory)
+{
+  clpt_late_rig rig;
+  clp_buffer *at_home, *elsewhere;
+
+  start_using_home(&rig);
+  at_home = clpt_late_take_new(&rig, rig.home);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  elsewhere = clpt_late_take_new(&rig, rig.s);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 1);
+  clpt_ok(clp_buffer_release_on(elsewhere, rig.s));
+  clpt_ok(clp_buffer_release_on(at_home, rig.home));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* Calls that fail once, and whether there is another way. */
+START_TEST(new_memory_that_cannot_be_waited_for_is_given_back)
+{
+  static const struct {
+    unsigned failing;
+    clp_status status;
+  } cases[] = {{1u << CLPT_LATE_STREAM_WAIT, CLP_SUCCESS}, /* the host waits */
+               {1u << CLPT_LATE_STREAM_WAIT | 1u << CLPT_LATE_HOST_WAIT, CLP_BACKEND_ERROR},
+               {1u << CLPT_LATE_MARK_CREATE, CLP_BACKEND_ERROR}};
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start_using_home(&rig);
+  clpt_late_run_all(&rig.device);
+  rig.device.failing = cases[_i].failing;
+  rig.device.fault = (clpt_fault){.count = 2, .status = CLP_BACKEND_ERROR};
+  ck_assert_int_eq(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, &buffer),
+                   cases[_i].status);
+  rig.device.failing = 0;
+  ck_assert_uint_eq(rig.device.live_blocks, cases[_i].status ? 0 : 1);
+  ck_assert_uint_eq(clpt_stats(rig.pool).active_blocks, cases[_i].status ? 0 : 1);
+  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes,
+                    cases[_i].status ? 0 : CLPT_LATE_BLOCK_BYTES);
+  clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(two_streams_in_turn_on_one_thread_keep_a_block_each)
+{
+  clpt_late_rig rig;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_NEVER);
+  clpt_late_hold(&rig, rig.s);
+  clpt_late_hold(&rig, rig.t);
+  clpt_late_clear(&rig.device);
+  for (unsigned round = 0; round < 100; round++)
+    clpt_late_hold(&rig, round % 2 ? rig.s : rig.t);
+  ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
+  ck_assert_uint_eq(clpt_stats(rig.pool).misses, 2);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("order: kinds");
+  TCase *tests = tcase_create("out of order");
+  tcase_add_loop_test(tests, out_of_order_a_stream_waits_for_its_own_work, 0, 2);
+  tcase_add_test(tests, out_of_order_and_opportunistic_a_block_must_be_done);
+  tcase_add_test(tests, unordered_use_of_a_home_out_of_order_is_the_users_to_synchronize);
+  suite_add_tcase(suite, tests);
+  tests = tcase_create("new memory");
+  tcase_add_test(tests, a_stream_waits_for_what_the_home_stream_does_to_new_memory);
+  tcase_add_loop_test(tests, new_memory_that_cannot_be_waited_for_is_given_back, 0, 3);
+  suite_add_tcase(suite, tests);
+  tests = tcase_create("two streams");
+  tcase_add_test(tests, two_streams_in_turn_on_one_thread_keep_a_block_each);
+  suite_add_tcase(suite, tests);
+  return clpt_run(suite);
+}
