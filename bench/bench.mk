@@ -15,6 +15,9 @@ bench_sources = \
 	bench/source.c bench/source.h \
 	bench/spin.h
 
+# And what those share that run on OpenCL devices.
+bench_opencl_sources = bench/devices.c bench/devices.h
+
 EXTRA_PROGRAMS += bench/pair
 bench_pair_SOURCES = $(bench_sources) \
 	bench/pair.c bench/pair.h \
@@ -23,10 +26,25 @@ bench_pair_SOURCES = $(bench_sources) \
 bench_pair_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 bench_pair_LDADD = libclpool.la -ldl
 if HAVE_OPENCL
-bench_pair_SOURCES += bench/pair_opencl.c
+bench_pair_SOURCES += $(bench_opencl_sources) bench/pair_opencl.c
 bench_pair_LDADD += $(OPENCL_LIBS)
 else
 bench_pair_SOURCES += bench/pair_no_opencl.c
+endif
+
+EXTRA_PROGRAMS += bench/order
+bench_order_SOURCES = $(bench_sources) \
+	bench/order.c bench/order.h \
+	bench/order_host.c
+bench_order_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+bench_order_LDADD = libclpool.la
+if HAVE_OPENCL
+bench_order_SOURCES += $(bench_opencl_sources) \
+	bench/order_across.c \
+	bench/order_opencl.c bench/order_opencl.h
+bench_order_LDADD += $(OPENCL_LIBS)
+else
+bench_order_SOURCES += bench/order_no_opencl.c
 endif
 
 EXTRA_PROGRAMS += bench/cuda_pair
@@ -35,11 +53,12 @@ bench_cuda_pair_LDADD = libclpool.la -ldl
 
 # Options for all: make bench BENCH_OPTIONS='--bytes=65536 --json'. Where there is no GPU, its
 # benchmarks say so and exit with 77.
-bench: bench/pair$(EXEEXT) bench/cuda_pair$(EXEEXT)
+bench: bench/pair$(EXEEXT) bench/order$(EXEEXT) bench/cuda_pair$(EXEEXT)
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache' bench/pair$(EXEEXT) $(BENCH_OPTIONS)
+	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache' bench/order$(EXEEXT) $(BENCH_OPTIONS)
 	bench/cuda_pair$(EXEEXT) $(BENCH_OPTIONS) || test $$? -eq 77
 	python3 $(srcdir)/bench/cupy_pair.py $(BENCH_OPTIONS) || test $$? -eq 77
 .PHONY: bench
 
 EXTRA_DIST += bench/README bench/cupy_pair.py
-CLEANFILES += bench/pair$(EXEEXT) bench/cuda_pair$(EXEEXT)
+CLEANFILES += bench/pair$(EXEEXT) bench/order$(EXEEXT) bench/cuda_pair$(EXEEXT)

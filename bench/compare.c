@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A contest between sources of blocks, from the list of them to the printed result. */
+/* Contests between sources of blocks, from the list of them to the printed result. */
 #include "compare.h"
 
 #include "failed.h"
@@ -31,7 +31,7 @@ static bench_run *run_of(const bench_source *source, const bench_pattern *patter
 static size_t peak_blocks(const bench_source *source, const bench_title *title)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  if (source->kind != BENCH_POOL || title->pattern->threads == 1 ||
+  if (source->pool == NULL || !title->pattern->changes_hands ||
       clp_pool_get_stats(source->pool, &stats) != CLP_SUCCESS)
     return 0;
   size_t bin = clp_pool_bin_number(source->pool, title->bytes);
@@ -72,5 +72,21 @@ bool bench_compare(const bench_options *options, const bench_title *title, bench
   if (ok)
     bench_report(title, contenders, entered, options);
   free(contenders);
+  return ok;
+}
+
+bool bench_hold(const bench_event *events, size_t count, const bench_options *options,
+                const char *name, void *device)
+{
+  bool ok = true;
+  for (const bench_event *event = events; event < events + count; event++) {
+    bool wanted = options->contests >> event->contest & 1;
+    size_t times = !wanted ? 0 : event->each_size ? options->size_count : 1;
+    for (size_t i = 0; ok && i < times; i++) {
+      bench_title title = {options->contest_names[event->contest], name, event->pattern,
+                           options->sizes[i], event->scales};
+      ok = event->hold(device, options, &title);
+    }
+  }
   return ok;
 }

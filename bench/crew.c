@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A crew: threads that start a piece of work together, and the time until the last is done. */
+/* A crew: threads that start a piece of work together, and the time that they take. */
 #include "crew.h"
 
 #include "failed.h"
@@ -18,8 +18,8 @@ typedef struct member {
   unsigned number;
   pthread_t thread;
   sem_t wake;
-  bool ok;       /* result of the last job */
-  double cpu_ns; /* likewise */
+  bool ok;           /* result of the last job */
+  double ns, cpu_ns; /* likewise */
 } member;
 
 struct bench_crew {
@@ -41,9 +41,10 @@ static double clock_ns(clockid_t clock)
 static void do_share(member *self)
 {
   const bench_job *job = self->crew->job;
-  double start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  double start = clock_ns(CLOCK_MONOTONIC), cpu_start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   self->ok = job->run(job->self, self->number, job->times);
-  self->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+  self->ns = clock_ns(CLOCK_MONOTONIC) - start;
+  self->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_start;
 }
 
 /* Gives each thread a processor of its own, in turn those that the caller may use. A turn is over
@@ -129,17 +130,19 @@ bool bench_crew_work(bench_crew *crew, const bench_job *job, bench_took *took)
     (void)sem_post(&crew->members[i].wake);
   wait_for(&crew->ready, job->threads - 1);
 
-  double start = clock_ns(CLOCK_MONOTONIC);
   atomic_store(&crew->go, true);
   do_share(&crew->members[0]);
   wait_for(&crew->done, job->threads - 1);
-  *took = (bench_took){.ns = clock_ns(CLOCK_MONOTONIC) - start};
 
   bool ok = true;
+  double shares_a_ns = 0;
+  *took = (bench_took){0};
   for (unsigned i = 0; i < job->threads; i++) {
+    shares_a_ns += 1 / crew->members[i].ns;
     took->cpu_ns += crew->members[i].cpu_ns;
     ok = ok && crew->members[i].ok;
   }
+  took->ns = job->threads / shares_a_ns;
   return ok;
 }
 

@@ -18,8 +18,8 @@ typedef struct bench_job {
   size_t times;
 } bench_job;
 
-/** Nanoseconds: from the common start to the end of the last thread, and of processor time, all
- * threads together. */
+/** Nanoseconds: what a thread took for its share, from which the threads' rates of work sum up
+ * (their harmonic mean); and processor time, all threads together. */
 typedef struct bench_took {
   double ns, cpu_ns;
 } bench_took;

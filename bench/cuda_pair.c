@@ -200,7 +200,7 @@ static bool compare_all(const bench_options *options, workbench *bench)
 int main(int argc, char **argv)
 {
   static const bench_program program = {
-      "Times warm pairs on a CUDA device, of the driver's pool and of clpool's.", NULL};
+      "Times warm pairs on a CUDA device, of the driver's pool and of clpool's.", NULL, false};
   static workbench bench = {.name = "CUDA device"};
   enum { SKIPPED = 77 };
   bench_options options;

@@ -27,6 +27,10 @@ static void print_usage(FILE *stream, const bench_program *program)
       fprintf(stream, " %s", *name);
     fputc('\n', stream);
   }
+  if (program->has_devices)
+    fputs(
+        "  --device=P.D  of OpenCL, only device D of platform P (default: all; see clpool info)\n",
+        stream);
   fputs("  --json       an object a line instead of tables\n", stream);
 }
 
@@ -70,6 +74,17 @@ static unsigned parse_contests(const char *const *contests, const char *list)
   }
 }
 
+static bool parse_device(const char *text, bench_device_id *device)
+{
+  int length = 0;
+  /* sscanf also takes signs and blanks, and what is too large. */
+  if (strspn(text, "0123456789.") == strlen(text) && strlen(text) < 10 &&
+      sscanf(text, "%u.%u%n", &device->platform, &device->device, &length) == 2 &&
+      text[length] == '\0')
+    return true;
+  return bench_failed("--device takes a platform and a device, such as 0.0, not '%s'", text);
+}
+
 static bool read_option(int option, const bench_program *program, bench_options *options)
 {
   switch (option) {
@@ -84,6 +99,11 @@ static bool read_option(int option, const bench_program *program, bench_options 
     return options->effort.rounds != 0;
   case 'c':
     return (options->contests = parse_contests(program->contests, optarg)) != 0;
+  case 'd':
+    options->chose_device = true;
+    return program->has_devices
+               ? parse_device(optarg, &options->device)
+               : bench_failed("--device is not for this program, which needs no OpenCL");
   case 'j':
     options->json = true;
     return true;
@@ -101,18 +121,17 @@ static unsigned online_processors(void)
 bool bench_read_options(int argc, char **argv, const bench_program *program, bench_options *options,
                         int *status)
 {
-  static const struct option known[] = {{"bytes", required_argument, NULL, 'b'},
-                                        {"threads", required_argument, NULL, 't'},
-                                        {"rounds", required_argument, NULL, 'r'},
-                                        {"json", no_argument, NULL, 'j'},
-                                        {"contest", required_argument, NULL, 'c'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
+  static const struct option known[] = {
+      {"bytes", required_argument, NULL, 'b'},   {"threads", required_argument, NULL, 't'},
+      {"rounds", required_argument, NULL, 'r'},  {"json", no_argument, NULL, 'j'},
+      {"contest", required_argument, NULL, 'c'}, {"device", required_argument, NULL, 'd'},
+      {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
   *options = (bench_options){.effort = {.rounds = 31, .ns_a_turn = 2e6},
                              .sizes = {4096, 1048576},
                              .size_count = 2,
                              .threads = online_processors(),
-                             .contests = ~0u};
+                             .contests = ~0u,
+                             .contest_names = program->contests};
   *status = 2;
   for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
     if (option == 'h') {
@@ -124,4 +143,15 @@ bool bench_read_options(int argc, char **argv, const bench_program *program, ben
       return false;
   }
   return optind == argc || bench_failed("'%s' is no option", argv[optind]);
+}
+
+bool bench_had_devices(const bench_options *options, size_t devices)
+{
+  if (devices > 0)
+    return true;
+  if (options->chose_device)
+    return bench_failed("there is no OpenCL device %u.%u here", options->device.platform,
+                        options->device.device);
+  bench_failed("no OpenCL device here, host memory only");
+  return true;
 }

@@ -6,7 +6,7 @@
 
 #include "compare.h"
 
-/** The contests, in the order of their bits in bench_options.contests. */
+/** The contests, by their numbers in bench_options.contest_names. */
 typedef enum pair_contest {
   PAIR_ONE,
   PAIR_SIZES,
@@ -15,23 +15,6 @@ typedef enum pair_contest {
   PAIR_MISS,
   PAIR_CONTESTS
 } pair_contest;
-
-/** Their names, and NULL. */
-extern const char *const pair_contest_names[PAIR_CONTESTS + 1];
-
-/** A contest that a device has. */
-typedef struct pair_event {
-  pair_contest contest;
-  const bench_pattern *pattern;
-  bool each_size; /**< held for each size that the user wants, not for the first alone */
-  bool scales;    /**< as bench_title.scales */
-  /** Holds it, with `device` as passed to pair_hold; false if that failed, which it has said. */
-  bool (*hold)(void *device, const bench_options *options, const bench_title *title);
-} pair_event;
-
-/** Holds those of the events that the user wants. False: one failed, and said why. */
-bool pair_hold(const pair_event *events, size_t count, const bench_options *options,
-               const char *name, void *device);
 
 /** A pool over the allocator; with `holding` false, one that gives every block back at once. NULL:
  * failed, and said why. */

@@ -65,7 +65,7 @@ static bool hold_misses(void *device, const bench_options *options, const bench_
 
 bool pair_on_host(const bench_options *options, const bench_rival *rivals, size_t rival_count)
 {
-  static const pair_event events[] = {
+  static const bench_event events[] = {
       {PAIR_ONE, &bench_one, true, false, hold_with_mallocs},
       {PAIR_SIZES, &bench_sizes, false, false, hold_with_mallocs},
       {PAIR_THREADS, &bench_sizes, false, true, hold_with_mallocs},
@@ -80,7 +80,7 @@ bool pair_on_host(const bench_options *options, const bench_rival *rivals, size_
   }
   if (clp_host_allocator_create(0, &bench.allocator) != CLP_SUCCESS)
     return bench_failed("no host allocator: %s", clp_last_error()->message);
-  bool ok = pair_hold(events, sizeof events / sizeof *events, options, "host", &bench);
+  bool ok = bench_hold(events, sizeof events / sizeof *events, options, "host", &bench);
   clp_allocator_release(bench.allocator);
   return ok;
 }

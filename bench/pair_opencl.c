@@ -2,11 +2,10 @@
 /* Pairs on every OpenCL device: straight from the driver, and through pools. */
 #include "pair.h"
 
+#include "devices.h"
 #include "failed.h"
 
 #include <clpool/opencl.h>
-
-enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
 
 /* What a contest on one device works with. */
 typedef struct workbench {
@@ -115,39 +114,21 @@ static bool begin_workbench(cl_device_id device, workbench *bench)
   return bench->on_deferred != NULL && bench->on_immediate != NULL && bench->not_holding != NULL;
 }
 
-static bool pair_on_device(const bench_options *options, cl_device_id device)
+static bool pair_on_device(const bench_options *options, cl_device_id device, const char *name)
 {
-  static const pair_event events[] = {
+  static const bench_event events[] = {
       {PAIR_ONE, &bench_one, true, false, hold_one},
       {PAIR_THREADS, &bench_one, false, true, hold_threads},
       {PAIR_MISS, &bench_one, true, false, hold_miss},
   };
-  char name[256] = "OpenCL device";
   workbench bench = {.context = NULL};
-  (void)clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, NULL);
   bool ok = begin_workbench(device, &bench) &&
-            pair_hold(events, sizeof events / sizeof *events, options, name, &bench);
+            bench_hold(events, sizeof events / sizeof *events, options, name, &bench);
   end_workbench(&bench);
   return ok;
 }
 
 bool pair_on_opencl(const bench_options *options, size_t *devices)
 {
-  cl_platform_id platforms[MAX_PLATFORMS];
-  cl_uint platform_count = 0;
-  *devices = 0;
-  if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &platform_count) != CL_SUCCESS)
-    return true; /* the loader's way of saying that there is none */
-  if (platform_count > MAX_PLATFORMS)
-    platform_count = MAX_PLATFORMS;
-  for (cl_uint p = 0; p < platform_count; p++) {
-    cl_device_id found[MAX_DEVICES];
-    cl_uint count = 0;
-    if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, found, &count) != CL_SUCCESS)
-      continue;
-    for (cl_uint d = 0; d < count && d < MAX_DEVICES; d++, (*devices)++)
-      if (!pair_on_device(options, found[d]))
-        return false;
-  }
-  return true;
+  return bench_on_devices(options, pair_on_device, devices);
 }

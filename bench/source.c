@@ -50,6 +50,21 @@ ALWAYS_INLINE bool give_pooled(const bench_source *to, void *buffer, size_t byte
          bench_failed("%s: %s", to->name, clp_last_error()->message);
 }
 
+ALWAYS_INLINE void *take_on_stream(const bench_source *from, size_t bytes)
+{
+  clp_buffer *buffer = NULL;
+  if (clp_pool_allocate_on(from->pool, bytes, from->stream, &buffer) != CLP_SUCCESS)
+    bench_failed("%s: %s", from->name, clp_last_error()->message);
+  return buffer;
+}
+
+ALWAYS_INLINE bool give_on_stream(const bench_source *to, void *buffer, size_t bytes)
+{
+  (void)bytes;
+  return clp_buffer_release_on(buffer, to->stream) == CLP_SUCCESS ||
+         bench_failed("%s: %s", to->name, clp_last_error()->message);
+}
+
 ALWAYS_INLINE bool give_all(const bench_source *to, void *buffer, size_t bytes)
 {
   return give_pooled(to, buffer, bytes) &&
@@ -163,6 +178,12 @@ static bool one_pooled(void *self, unsigned thread, size_t times)
   return one(self, times, take_pooled, give_pooled);
 }
 
+static bool one_on_stream(void *self, unsigned thread, size_t times)
+{
+  (void)thread;
+  return one(self, times, take_on_stream, give_on_stream);
+}
+
 static bool one_free_held(void *self, unsigned thread, size_t times)
 {
   (void)thread;
@@ -187,6 +208,12 @@ static bool sizes_pooled(void *self, unsigned thread, size_t times)
   return sizes(self, times, take_pooled, give_pooled);
 }
 
+static bool sizes_on_stream(void *self, unsigned thread, size_t times)
+{
+  (void)thread;
+  return sizes(self, times, take_on_stream, give_on_stream);
+}
+
 static bool handover_malloc(void *self, unsigned thread, size_t times)
 {
   return handover(self, thread, times, take_malloc, give_malloc);
@@ -204,19 +231,22 @@ static bool handover_nothing(void *self, unsigned thread, size_t times)
 
 const bench_pattern bench_one = {.run = {[BENCH_MALLOC] = one_malloc,
                                          [BENCH_POOL] = one_pooled,
+                                         [BENCH_STREAM] = one_on_stream,
                                          [BENCH_FREE_HELD] = one_free_held,
                                          [BENCH_ALLOCATOR] = one_bare},
                                  .threads = 1,
                                  .live_blocks = 1};
 
-const bench_pattern bench_sizes = {
-    .run = {[BENCH_MALLOC] = sizes_malloc, [BENCH_POOL] = sizes_pooled},
-    .threads = 1,
-    .live_blocks = SIZES,
-    .step = SIZE_STEP};
+const bench_pattern bench_sizes = {.run = {[BENCH_MALLOC] = sizes_malloc,
+                                           [BENCH_POOL] = sizes_pooled,
+                                           [BENCH_STREAM] = sizes_on_stream},
+                                   .threads = 1,
+                                   .live_blocks = SIZES,
+                                   .step = SIZE_STEP};
 
 const bench_pattern bench_handover = {.run = {[BENCH_MALLOC] = handover_malloc,
                                               [BENCH_POOL] = handover_pooled,
                                               [BENCH_NOTHING] = handover_nothing},
                                       .threads = 2,
-                                      .live_blocks = 1};
+                                      .live_blocks = 1,
+                                      .changes_hands = true};

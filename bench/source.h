@@ -12,6 +12,7 @@
 typedef enum bench_kind {
   BENCH_MALLOC,    /**< `rival` */
   BENCH_POOL,      /**< `pool` */
+  BENCH_STREAM,    /**< `pool`, each pair on `stream` */
   BENCH_FREE_HELD, /**< `pool`, which must give everything to the device after each release */
   BENCH_ALLOCATOR, /**< `allocator`, with no pool between */
   BENCH_NOTHING,   /**< no blocks at all: what the pattern itself costs */
@@ -25,6 +26,7 @@ typedef struct bench_source {
   bool is_basis; /**< others are compared with it */
   bench_rival rival;
   clp_pool *pool;
+  clp_stream stream;
   clp_allocator *allocator;
   bench_run *run; /**< what to do in place of a pattern, with the source as `self`; NULL: nothing */
   bool (*finish)(void *device); /**< waits at the end of a turn for what was put off; or NULL */
@@ -40,7 +42,8 @@ typedef struct bench_pattern {
   bench_run *run[BENCH_KINDS]; /**< with a bench_source as `self`; NULL: not for these */
   unsigned threads;            /**< that one of it takes */
   size_t live_blocks;          /**< at once, on one thread, and as many pairs in a batch */
-  size_t step; /**< not 0: one block each of so many bytes, of twice as many, and so on */
+  size_t step;        /**< not 0: one block each of so many bytes, of twice as many, and so on */
+  bool changes_hands; /**< blocks go from one thread or stream to another: how many are there? */
 } bench_pattern;
 
 /** One block: allocated, released. */

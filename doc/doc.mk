@@ -3,4 +3,34 @@
 
 dist_man1_MANS = doc/clpool.1
 
-dist_doc_DATA += doc/thread-cache.md
+dist_doc_DATA += doc/thread-cache.md doc/queues-and-order.md
+
+# The code in the guides is that of the examples, and their pictures are there.
+dist_check_SCRIPTS += tests/check-guides.sh
+TESTS += tests/check-guides.sh
+
+# Pictures of the guides. They are in the tree, so that only who changes one needs Graphviz: then
+# make pictures.
+pictures = \
+	doc/order-ahead.svg \
+	doc/order-one-queue.svg \
+	doc/order-reuse.svg \
+	doc/order-streams.svg \
+	doc/order-uses.svg
+dist_doc_DATA += $(pictures)
+EXTRA_DIST += $(pictures:.svg=.dot)
+
+# Dark on a white ground, so that they can be read on a dark page, too.
+DOT = dot
+DOT_STYLE = -Gbgcolor=white -Gpad=0.25 \
+	-Gfontname=Helvetica,Arial,sans-serif -Gfontsize=13 -Gfontcolor=gray10 \
+	-Nfontname=Helvetica,Arial,sans-serif -Nfontsize=13 -Nfontcolor=gray10 \
+	-Efontname=Helvetica,Arial,sans-serif -Efontsize=12 -Efontcolor=gray10 \
+	-Nshape=box -Nstyle=rounded,filled -Nfillcolor=white -Ncolor=slategray \
+	-Nheight=0.4 -Nmargin=0.15,0.08 -Ecolor=slategray -Earrowsize=0.8
+pictures:
+	@command -v $(DOT) >/dev/null || { echo 'make pictures needs Graphviz' >&2; exit 1; }
+	@for picture in $(pictures:.svg=); do \
+	  $(DOT) $(DOT_STYLE) -Tsvg -o $(srcdir)/$$picture.svg $(srcdir)/$$picture.dot || exit 1; \
+	done
+.PHONY: pictures

@@ -9,10 +9,11 @@ opencl_example_sources = \
 	examples/array.c examples/array.h \
 	examples/array_expressions.c \
 	examples/opencl_device.c examples/opencl_device.h \
-	examples/pooled_buffers.c
+	examples/pooled_buffers.c \
+	examples/two_queues.c
 
 if HAVE_OPENCL
-example_programs += examples/pooled_buffers examples/array_expressions
+example_programs += examples/pooled_buffers examples/array_expressions examples/two_queues
 examples_pooled_buffers_SOURCES = examples/pooled_buffers.c examples/check.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_pooled_buffers_LDADD = libclpool.la $(OPENCL_LIBS)
@@ -20,6 +21,9 @@ examples_array_expressions_SOURCES = examples/array_expressions.c examples/check
 	examples/array.c examples/array.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_array_expressions_LDADD = libclpool.la $(OPENCL_LIBS) -lm
+examples_two_queues_SOURCES = examples/two_queues.c examples/check.h \
+	examples/opencl_device.c examples/opencl_device.h
+examples_two_queues_LDADD = libclpool.la $(OPENCL_LIBS)
 endif
 noinst_PROGRAMS += $(example_programs)
 

@@ -32,6 +32,17 @@ pooled_buffers() {
   expect pooled_buffers '^device allocations: +1$'
 }
 
+# Every frame is as it was drawn, and blocks are used again. Only the memory of a plain cl_mem may
+# come back late, with some drivers.
+two_queues() {
+  run two_queues || return 0
+  frames=' +16 frames, blocks: +'
+  ways='on one queue|from queue to queue|on both queues|bound'
+  expect two_queues "^($ways)${frames}1, wrong words: 0\$" 4
+  expect two_queues "^one frame ahead${frames}2, wrong words: 0\$"
+  expect two_queues "^as plain cl_mem${frames}[0-9]+, wrong words: 0\$"
+}
+
 # A row: elements, KiB, four times with their ratios, the last of which is to itself.
 array_expressions() {
   row='( +[0-9.]+ \( *[0-9.]+ x\)){3} +[0-9.]+ \( 1\.00 x\)$'
