@@ -33,6 +33,12 @@ static void never_release_stream(void *self, clp_stream stream)
   ck_abort_msg("stream_release was called");
 }
 
+static bool never_tell_stream(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  ck_abort_msg("stream_is_in_order was called");
+}
+
 static clp_status never_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   (void)self, (void)memory, (void)bytes, (void)stream;
@@ -146,13 +152,27 @@ START_TEST(create_refuses_every_part_of_the_stream_group)
 }
 END_TEST
 
-START_TEST(create_refuses_ordered_frees_without_the_stream_group)
+START_TEST(create_refuses_what_needs_the_stream_group_without_it)
 {
   clpt_device device;
 
   clpt_device_init(&device);
   device.ops.free_is_ordered = _i == 0;
   device.ops.free_on = _i == 1 ? never_free_on : NULL;
+  device.ops.stream_is_in_order = _i == 2 ? never_tell_stream : NULL;
+  device.ops.allocate_uses_home = _i == 3;
+  device.ops.home_stream = &device;
+  assert_refused(&device);
+}
+END_TEST
+
+START_TEST(create_refuses_use_of_a_home_stream_without_one)
+{
+  clpt_device device;
+
+  clpt_device_init(&device);
+  set_order(&device.ops, WHOLE_ORDER_GROUP);
+  device.ops.allocate_uses_home = true;
   assert_refused(&device);
 }
 END_TEST
@@ -438,7 +458,8 @@ static void add_create_tests(Suite *suite)
   tcase_add_test(tests, create_refuses_ops_without_free);
   tcase_add_loop_test(tests, create_refuses_half_of_the_split_group, 0, 2);
   tcase_add_loop_test(tests, create_refuses_every_part_of_the_stream_group, 1, WHOLE_ORDER_GROUP);
-  tcase_add_loop_test(tests, create_refuses_ordered_frees_without_the_stream_group, 0, 2);
+  tcase_add_loop_test(tests, create_refuses_what_needs_the_stream_group_without_it, 0, 4);
+  tcase_add_test(tests, create_refuses_use_of_a_home_stream_without_one);
   tcase_add_test(tests, create_takes_whole_groups);
   tcase_add_loop_test(tests, create_refuses_an_alignment_that_is_no_power_of_two, 0, 8);
   tcase_add_loop_test(tests, create_takes_every_power_of_two_as_alignment, 0, sizeof(size_t) * 8);

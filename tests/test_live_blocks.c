@@ -62,7 +62,8 @@ START_TEST(memory_is_of_what_is_live)
 END_TEST
 
 /* The whole replay, with each allocation of host memory failing in turn: it ends with that, or does
- * without; what was taken is given back. More blocks than a first table of them holds are live. */
+ * without, as a pool does with a smaller cache; what was taken is given back. More blocks than a
+ * first table of them holds are live. */
 START_TEST(replay_without_host_memory)
 {
   enum { ROWS = 600 };
@@ -71,9 +72,9 @@ START_TEST(replay_without_host_memory)
   for (unsigned i = 1; i <= ROWS; i++)
     length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
                                i, i * 5);
-  clp_status status = CLP_OUT_OF_HOST_MEMORY;
+  bool failed = true;
   unsigned long nth = 0;
-  for (; status == CLP_OUT_OF_HOST_MEMORY; nth += nth < 50 ? 1 : 97) {
+  for (; failed; nth += nth < 50 ? 1 : 97) {
     clpt_device device;
     clpt_device_init(&device);
     clp_allocator *allocator = clpt_device_allocator(&device);
@@ -82,10 +83,11 @@ START_TEST(replay_without_host_memory)
     clpi_replay_result result;
     options.pooled = _i;
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    status = clpi_replay(reader, allocator, &options, &result);
+    clp_status status = clpi_replay(reader, allocator, &options, &result);
     clpt_host_stop();
-    ck_assert(status == CLP_OUT_OF_HOST_MEMORY || status == CLP_SUCCESS);
-    ck_assert_int_eq(clpt_host_failed(), status == CLP_OUT_OF_HOST_MEMORY);
+    failed = clpt_host_failed();
+    ck_assert(status == CLP_SUCCESS || (failed && status == CLP_OUT_OF_HOST_MEMORY));
+    ck_assert(status || result.allocations == ROWS);
     clp_allocator_release(allocator);
     clpi_trace_close(reader);
     clpt_device_assert_ended(&device);

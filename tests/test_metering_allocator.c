@@ -99,6 +99,26 @@ static clp_status note_unsplit(void *self, clp_memory part, size_t bytes)
   return note(self, part, bytes, 0, 0);
 }
 
+static clp_status note_stream_retain(void *self, clp_stream stream)
+{
+  return note(self, (uintptr_t)stream, 3, 0, 0);
+}
+
+static void note_stream_release(void *self, clp_stream stream)
+{
+  (void)note(self, (uintptr_t)stream, 4, 0, 0);
+}
+
+static bool note_stream_is_in_order(void *self, clp_stream stream)
+{
+  return note(self, (uintptr_t)stream, 5, 0, 0) == CLP_SUCCESS;
+}
+
+static clp_status note_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+{
+  return note(self, memory, bytes, (uintptr_t)stream, 0);
+}
+
 static clp_status note_mark_create(void *self, clp_stream stream, void **mark)
 {
   return note(self, (uintptr_t)stream, (uintptr_t)mark, 0, 0);
@@ -143,6 +163,10 @@ START_TEST(passes_everything_on)
   device.ops.return_cached = note_return_cached;
   device.ops.split = note_split;
   device.ops.unsplit = note_unsplit;
+  device.ops.stream_retain = note_stream_retain;
+  device.ops.stream_release = note_stream_release;
+  device.ops.stream_is_in_order = note_stream_is_in_order;
+  device.ops.free_on = note_free_on;
   device.ops.mark_create = note_mark_create;
   device.ops.mark_release = note_mark_release;
   device.ops.mark_is_done = note_mark_is_done;
@@ -159,6 +183,12 @@ START_TEST(passes_everything_on)
   assert_noted(&device, ops->return_cached(self), 2, 0, 0, 0);
   assert_noted(&device, ops->split(self, 5, 6, 7, &part), 5, 6, 7, (uintptr_t)&part);
   assert_noted(&device, ops->unsplit(self, 8, 9), 8, 9, 0, 0);
+  assert_noted(&device, ops->stream_retain(self, &part), (uintptr_t)&part, 3, 0, 0);
+  ops->stream_release(self, &part);
+  assert_noted(&device, CLP_BUSY, (uintptr_t)&part, 4, 0, 0);
+  ck_assert(!ops->stream_is_in_order(self, &part));
+  assert_noted(&device, CLP_BUSY, (uintptr_t)&part, 5, 0, 0);
+  assert_noted(&device, ops->free_on(self, 10, 11, &part), 10, 11, (uintptr_t)&part, 0);
   assert_noted(&device, ops->mark_create(self, &part, &mark), (uintptr_t)&part, (uintptr_t)&mark, 0,
                0);
   ops->mark_release(self, &part);
@@ -168,6 +198,16 @@ START_TEST(passes_everything_on)
   assert_noted(&device, ops->stream_wait(self, &part, &done), (uintptr_t)&part, (uintptr_t)&done, 0,
                0);
   assert_noted(&device, ops->host_wait(self, &done), (uintptr_t)&done, 0, 0, 0);
+  clp_allocator_release(metering);
+}
+END_TEST
+
+START_TEST(orders_no_streams_where_what_is_metered_does_not)
+{
+  clpt_device device;
+  clpt_device_init(&device);
+  clp_allocator *metering = meter_of(clpt_device_allocator(&device));
+  ck_assert(!clpi_allocator_orders_streams(metering));
   clp_allocator_release(metering);
 }
 END_TEST
@@ -284,6 +324,7 @@ int main(void)
   tcase_add_test(counts, counts_for_all_threads);
   TCase *passing = clpt_case(suite, "passing on");
   tcase_add_test(passing, passes_everything_on);
+  tcase_add_test(passing, orders_no_streams_where_what_is_metered_does_not);
   tcase_add_test(passing, has_the_properties);
   tcase_add_test(passing, has_no_more_than_the_metered);
   tcase_add_test(passing, without_host_memory);

@@ -55,6 +55,11 @@ clp_status clp_buffer_release(clp_buffer *buffer);
  * (CLP_REUSE_INTERNAL_DEPENDENCIES); else new memory is taken. The host never waits, but for what
  * clp_buffer_unbind and clp_pool_allocate say.
  *
+ * A stream is marked only when another one needs its block, so that releases cost no call: what is
+ * then asked about, or waited for, is all that it has been given up to that moment. So its work must
+ * not depend on the host waiting for the other stream first. A stream is kept for as long as a block
+ * may need it, and a few dozen for longer.
+ *
  * clp_pool_allocate and clp_buffer_release mix with these: they are of the allocator's home stream
  * where it has one. Where it has none, a block released without a stream may be used by all at
  * once, since the caller has synchronized; and a block released on a stream serves

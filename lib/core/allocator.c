@@ -51,6 +51,12 @@ static void cannot_release_stream(void *self, clp_stream stream)
   (void)self, (void)stream;
 }
 
+static bool is_in_order(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  return true;
+}
+
 static clp_status cannot_create_mark(void *self, clp_stream stream, void **mark)
 {
   (void)self, (void)stream, (void)mark;
@@ -92,8 +98,13 @@ static clp_status check_order(const clp_allocator_ops *ops)
   if (given != 0 && given != 7)
     return refuse("stream_retain, stream_release, mark_create, mark_release, mark_is_done, "
                   "stream_wait and host_wait come together or not at all");
-  if (given == 0 && (ops->free_is_ordered || ops->free_on))
-    return refuse("free_is_ordered and free_on need the operations that order streams");
+  bool more =
+      ops->stream_is_in_order || ops->allocate_uses_home || ops->free_is_ordered || ops->free_on;
+  if (given == 0 && more)
+    return refuse("stream_is_in_order, allocate_uses_home, free_is_ordered and free_on need the "
+                  "operations that order streams");
+  if (ops->allocate_uses_home && !ops->home_stream)
+    return refuse("allocate_uses_home needs a home stream");
   return CLP_SUCCESS;
 }
 
@@ -121,6 +132,8 @@ static void complete_ops(clp_allocator_ops *ops)
     ops->split = cannot_split;
     ops->unsplit = cannot_unsplit;
   }
+  if (!ops->stream_is_in_order)
+    ops->stream_is_in_order = is_in_order;
   if (!ops->stream_retain) {
     ops->stream_retain = cannot_retain_stream;
     ops->stream_release = cannot_release_stream;

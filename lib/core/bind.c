@@ -19,7 +19,7 @@ clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream handle)
   clpi_stream *stream;
   clp_status status = check("clp_buffer_record_use", buffer);
   if (!status)
-    status = clpi_stream_pin(buffer->pool, handle, &stream);
+    status = clpi_stream_pin(&buffer->pool->streams, handle, &stream);
   if (status)
     return status;
   pthread_mutex_lock(&buffer->pool->lock);
@@ -43,17 +43,17 @@ clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
   clpi_stream *stream;
   clp_status status = check("clp_buffer_bind", buffer);
   if (!status)
-    status = clpi_stream_pin(buffer->pool, handle, &stream);
+    status = clpi_stream_pin(&buffer->pool->streams, handle, &stream);
   if (status)
     return status;
   if (buffer->bound) {
     clpi_use before = clpi_use_now(buffer->bound);
-    if (!clpi_use_settle(buffer->pool, &before, stream, CLPI_WAIT))
+    if (!clpi_use_settle(&buffer->pool->streams, &before, stream, CLPI_WAIT))
       status = clp_last_error()->status;
   }
   if (!status)
     set_bound(buffer, stream);
-  clpi_stream_unpin(buffer->pool, stream);
+  clpi_stream_unpin(&buffer->pool->streams, stream);
   return status;
 }
 
@@ -63,7 +63,7 @@ clp_status clp_buffer_unbind(clp_buffer *buffer)
   if (status || !buffer->bound)
     return status;
   clpi_use before = clpi_use_now(buffer->bound);
-  status = clpi_use_wait(buffer->pool, &before);
+  status = clpi_use_wait(&buffer->pool->streams, &before);
   if (!status)
     set_bound(buffer, NULL);
   return status;

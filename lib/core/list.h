@@ -16,7 +16,8 @@ typedef struct clpi_list {
 
 /* Goes through the objects of a list, none of which is removed meanwhile. */
 #define clpi_list_each(type, object, list, member)                                                 \
-  for (type *object = clpi_list_entry((list)->next, type, member); &object->member != (list);      \
+  for (type *object = clpi_list_entry((list)->next, type, member);                                 \
+       (char *)object + offsetof(type, member) != (const char *)(list);                            \
        object = clpi_list_entry(object->member.next, type, member))
 
 static inline void clpi_list_init(clpi_list *list)

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/pool.h"
 #include "core/reclaim.h"
+#include "core/thread_cache.h"
 
 #include <stdlib.h>
 
@@ -99,13 +100,14 @@ clp_buffer *clpi_order_take_settled_locked(clp_pool *pool, clpi_bin *bin, const 
   return NULL;
 }
 
+/* Asks for all uses, even if one is at work, so that those that are done need not be waited for. */
 static bool settle(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
 {
   clpi_uses all = clpi_uses_of(block);
-  for (size_t i = 0; i < all.count; i++)
-    if (!clpi_use_settle(pool, &all.uses[i], stream, ways))
-      return false;
-  return true;
+  bool settled = true;
+  for (size_t i = 0; i < all.count && (settled || ways == CLPI_POLL); i++)
+    settled = clpi_use_settle(&pool->streams, &all.uses[i], stream, ways) && settled;
+  return settled;
 }
 
 /* Streams whose blocks were looked at in vain. */
@@ -174,6 +176,33 @@ clp_buffer *clpi_order_take_other_locked(clp_pool *pool, clpi_bin *bin, clpi_str
   return block;
 }
 
+/* --- which streams are needed -------------------------------------------------------------------
+ */
+
+/* Finds out which streams a handle needs. A held block whose uses are done needs none. */
+static void note_needed(clp_buffer *handle, void *argument)
+{
+  clp_pool *pool = argument;
+  clpi_uses uses = clpi_uses_of(handle);
+  bool may_change = clpi_state_of(handle) == CLPI_BUFFER_HELD;
+  for (size_t i = 0; i < uses.count; i++) {
+    if (may_change && clpi_use_is_settled_locked(&uses.uses[i], NULL))
+      uses.uses[i] = (clpi_use){&pool->streams.home, 0};
+    uses.uses[i].stream->is_needed = true;
+  }
+  if (handle->bound)
+    handle->bound->is_needed = true;
+}
+
+void clpi_order_note_needed_locked(clpi_streams *streams)
+{
+  clp_pool *pool = clpi_list_entry(streams, clp_pool, streams);
+  clpi_caches_claim_locked(pool);
+  clpi_handles_each_locked(pool, note_needed, pool);
+  clpi_caches_forget_streams_locked(pool);
+  clpi_caches_disclaim_locked(pool);
+}
+
 /* --- giving back --------------------------------------------------------------------------------
  */
 
@@ -194,7 +223,7 @@ static clp_status free_on(clp_pool *pool, clp_buffer *block, clpi_uses all, cons
 {
   const clp_allocator *allocator = pool->allocator;
   for (size_t i = 0; i < all.count; i++)
-    if (!clpi_use_settle(pool, &all.uses[i], last->stream, CLPI_WAIT))
+    if (!clpi_use_settle(&pool->streams, &all.uses[i], last->stream, CLPI_WAIT))
       return clp_last_error()->status;
   unsigned long serial = clpi_error_serial();
   clp_status status = allocator->ops.free_on(allocator->self, block->memory,
@@ -210,20 +239,20 @@ clp_status clpi_order_free(clp_pool *pool, clp_buffer *block)
   if (pending && allocator->ops.free_on)
     return free_on(pool, block, all, pending);
   for (size_t i = 0; pending && i < all.count; i++) {
-    clp_status status = clpi_use_wait(pool, &all.uses[i]);
+    clp_status status = clpi_use_wait(&pool->streams, &all.uses[i]);
     if (status)
       return status;
   }
   return clp_allocator_free(allocator, block->memory, block->bin->block_bytes);
 }
 
-static bool wait_for(clp_pool *pool, clpi_stream *stream)
+static bool wait_for(clpi_streams *streams, clpi_stream *stream)
 {
   clpi_use all = clpi_use_now(stream);
-  return !clpi_use_wait(pool, &all);
+  return !clpi_use_wait(streams, &all);
 }
 
 bool clpi_order_drain(clp_pool *pool)
 {
-  return clpi_streams_visit(pool, wait_for) > 0;
+  return clpi_streams_visit(&pool->streams, wait_for) > 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The streams that a pool knows. Those that nothing needs any more are forgotten when there are
- * many. */
+/* The streams that a pool knows, or an arena. Those that nothing needs any more are forgotten when
+ * there are many. */
 #ifndef CLPOOL_CORE_STREAM_H
 #define CLPOOL_CORE_STREAM_H
 
 #include "core/list.h"
 
 #include <clpool/allocator.h>
-#include <clpool/pool.h>
+#include <pthread.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,10 +26,11 @@ enum { CLPI_WAITS = 8, CLPI_FEW_STREAMS = 32 };
 struct clpi_stream {
   alignas(64) clp_stream handle; /* kept alive by the allocator's stream_retain */
   bool is_ordered;               /* false: no stream at all, whose users synchronize themselves */
-  _Atomic uint64_t epoch;        /* raised under the pool's lock, loaded by whoever notes a use */
-  /* Guarded by the pool's lock. */
-  alignas(64) clpi_list on_pool; /* on clp_pool.streams; the home stream is not */
-  clpi_list marks;               /* of clpi_mark.on_stream, the oldest first */
+  bool is_in_order;              /* false: its work may run in any order, but for waits */
+  _Atomic uint64_t epoch;        /* raised under the lock, loaded by whoever notes a use */
+  /* Guarded by the streams' lock. */
+  alignas(64) clpi_list on_streams; /* on clpi_streams.list; the home stream is not */
+  clpi_list marks;                  /* of clpi_mark.on_stream, the oldest first */
   unsigned mark_count;
   unsigned pins;               /* operations that look at it without the lock */
   uint64_t done;               /* all uses of lower epochs are done */
@@ -39,20 +40,33 @@ struct clpi_stream {
   uint64_t visited; /* the last round that came by (clpi_streams_visit) */
 };
 
-/* The home stream of a pool, or what stands for it where the allocator has none. */
-void clpi_stream_init_home(clpi_stream *home, const clp_allocator *allocator);
+/* All streams of a pool, or of another who keeps memory that streams may still use. */
+typedef struct clpi_streams {
+  const clp_allocator *allocator; /* whose operations order them */
+  pthread_mutex_t *lock;          /* the owner's; guards what follows, but for home's first line */
+  /* Tells which streams are needed (is_needed), with the lock. */
+  void (*note_needed_locked)(struct clpi_streams *streams);
+  clpi_stream home;   /* of unordered use, or what stands for it where the allocator has no such */
+  clpi_list list;     /* of clpi_stream.on_streams, the others */
+  size_t count, many; /* with more than so many, unneeded ones are forgotten */
+  uint64_t rounds;    /* visits to all of them */
+} clpi_streams;
 
-/* The pool's record of a stream, made on first use; it stays until it is unpinned. Under no lock.
+void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
+                       void (*note_needed_locked)(clpi_streams *streams));
+
+/* Lets go of all streams. */
+void clpi_streams_end(clpi_streams *streams);
+
+/* The record of a stream, made on first use; it stays until it is unpinned. Under no lock.
  * CLP_NOT_SUPPORTED, CLP_INVALID_ARGUMENT: as the allocator's stream_retain says.
  * CLP_OUT_OF_HOST_MEMORY. */
-clp_status clpi_stream_pin(clp_pool *pool, clp_stream handle, clpi_stream **out);
-void clpi_stream_unpin(clp_pool *pool, clpi_stream *stream);
+clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream **out);
+void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream);
 
-/* Calls `visitor` for each stream of the pool, the home stream included, if they are ordered. Under
- * no lock. Returns how many calls returned true. */
-size_t clpi_streams_visit(clp_pool *pool, bool (*visitor)(clp_pool *pool, clpi_stream *stream));
-
-/* Lets go of all streams, at the end of the pool. */
-void clpi_streams_end(clp_pool *pool);
+/* Calls `visitor` for each stream, the home stream included, if they are ordered. Under no lock.
+ * Returns how many calls returned true. */
+size_t clpi_streams_visit(clpi_streams *streams,
+                          bool (*visitor)(clpi_streams *streams, clpi_stream *stream));
 
 #endif

@@ -4,14 +4,13 @@
 
 #include "core/allocator.h"
 #include "core/error.h"
-#include "core/pool.h"
 
 #include <stdlib.h>
 
 /* Older ones than so many are given up: the next younger one covers their uses too. */
 enum { MOST_MARKS = 16 };
 
-/* Guarded by the pool's lock, but for what never changes. */
+/* Guarded by the streams' lock, but for what never changes. */
 typedef struct clpi_mark {
   clpi_list on_stream;
   void *mark;          /* the allocator's; never changes */
@@ -39,19 +38,19 @@ static void unlist_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
 }
 
 /* Under no lock. */
-static void free_marks(clp_pool *pool, clpi_list *dead)
+static void free_marks(clpi_streams *streams, clpi_list *dead)
 {
   while (!clpi_list_is_empty(dead)) {
     clpi_mark *mark = mark_at(dead->next);
     clpi_list_remove(&mark->on_stream);
-    pool->allocator->ops.mark_release(pool->allocator->self, mark->mark);
+    streams->allocator->ops.mark_release(streams->allocator->self, mark->mark);
     free(mark);
   }
 }
 
-void clpi_marks_end(clp_pool *pool, clpi_stream *stream)
+void clpi_marks_end(clpi_streams *streams, clpi_stream *stream)
 {
-  free_marks(pool, &stream->marks);
+  free_marks(streams, &stream->marks);
   stream->mark_count = 0;
 }
 
@@ -67,14 +66,15 @@ static clpi_mark *find_covering_locked(const clpi_use *use)
 }
 
 /* Makes the allocator's mark, after which the record is not the caller's alone any more. */
-static clp_status make_mark(clp_pool *pool, clpi_stream *stream, uint64_t epoch, clpi_mark **out)
+static clp_status make_mark(clpi_streams *streams, clpi_stream *stream, uint64_t epoch,
+                            clpi_mark **out)
 {
   clpi_mark *mark = malloc(sizeof(*mark));
   if (!mark)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a mark on a stream");
   *mark = (clpi_mark){.epoch = epoch, .references = 2};
   unsigned long serial = clpi_error_serial();
-  const clp_allocator *allocator = pool->allocator;
+  const clp_allocator *allocator = streams->allocator;
   clp_status status = allocator->ops.mark_create(allocator->self, stream->handle, &mark->mark);
   if (status) {
     free(mark);
@@ -96,26 +96,26 @@ static void list_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
 }
 
 /* A mark that covers the use, with a reference. */
-static clp_status obtain_mark(clp_pool *pool, const clpi_use *use, clpi_mark **out)
+static clp_status obtain_mark(clpi_streams *streams, const clpi_use *use, clpi_mark **out)
 {
   clpi_stream *stream = use->stream;
-  pthread_mutex_lock(&pool->lock);
+  pthread_mutex_lock(streams->lock);
   *out = find_covering_locked(use);
   uint64_t epoch = 0;
   if (!*out)
     epoch = atomic_fetch_add_explicit(&stream->epoch, 1, memory_order_relaxed) + 1;
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_unlock(streams->lock);
   if (*out)
     return CLP_SUCCESS;
-  clp_status status = make_mark(pool, stream, epoch, out);
+  clp_status status = make_mark(streams, stream, epoch, out);
   if (status)
     return status;
   clpi_list dead;
   clpi_list_init(&dead);
-  pthread_mutex_lock(&pool->lock);
+  pthread_mutex_lock(streams->lock);
   list_locked(stream, *out, &dead);
-  pthread_mutex_unlock(&pool->lock);
-  free_marks(pool, &dead);
+  pthread_mutex_unlock(streams->lock);
+  free_marks(streams, &dead);
   return CLP_SUCCESS;
 }
 
@@ -155,31 +155,31 @@ bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by)
 {
   if (!use->stream->is_ordered || use->epoch < use->stream->done)
     return true;
-  return by && (by == use->stream || has_waited(by, use));
+  return by && ((by == use->stream && by->is_in_order) || has_waited(by, use));
 }
 
-static bool is_settled(clp_pool *pool, const clpi_use *use, const clpi_stream *by)
+static bool is_settled(clpi_streams *streams, const clpi_use *use, const clpi_stream *by)
 {
-  pthread_mutex_lock(&pool->lock);
+  pthread_mutex_lock(streams->lock);
   bool settled = clpi_use_is_settled_locked(use, by);
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_unlock(streams->lock);
   return settled;
 }
 
 /* Notes what came of a mark, and lets go of it. */
-static void finish(clp_pool *pool, clpi_stream *stream, clpi_mark *mark, bool done,
+static void finish(clpi_streams *streams, clpi_stream *stream, clpi_mark *mark, bool done,
                    clpi_stream *waiting)
 {
   clpi_list dead;
   clpi_list_init(&dead);
-  pthread_mutex_lock(&pool->lock);
+  pthread_mutex_lock(streams->lock);
   if (done)
     note_done_locked(stream, mark, &dead);
   if (waiting)
     note_wait_locked(waiting, stream, mark->epoch);
   put_locked(mark, &dead);
-  pthread_mutex_unlock(&pool->lock);
-  free_marks(pool, &dead);
+  pthread_mutex_unlock(streams->lock);
+  free_marks(streams, &dead);
 }
 
 static bool is_done(const clp_allocator *allocator, const clpi_mark *mark)
@@ -201,31 +201,31 @@ static bool makes_wait(const clp_allocator *allocator, const clpi_stream *by, co
   return !status;
 }
 
-bool clpi_use_settle(clp_pool *pool, const clpi_use *use, clpi_stream *by, unsigned ways)
+bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by, unsigned ways)
 {
   clpi_mark *mark;
-  if (is_settled(pool, use, by))
+  if (is_settled(streams, use, by))
     return true;
-  if (obtain_mark(pool, use, &mark))
+  if (obtain_mark(streams, use, &mark))
     return false;
-  bool done = (ways & CLPI_POLL) && is_done(pool->allocator, mark);
+  bool done = (ways & CLPI_POLL) && is_done(streams->allocator, mark);
   bool waits =
-      !done && (ways & CLPI_WAIT) && by->is_ordered && makes_wait(pool->allocator, by, mark);
-  finish(pool, use->stream, mark, done, waits ? by : NULL);
+      !done && (ways & CLPI_WAIT) && by->is_ordered && makes_wait(streams->allocator, by, mark);
+  finish(streams, use->stream, mark, done, waits ? by : NULL);
   return done || waits;
 }
 
-clp_status clpi_use_wait(clp_pool *pool, const clpi_use *use)
+clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use)
 {
   clpi_mark *mark;
-  if (is_settled(pool, use, NULL))
+  if (is_settled(streams, use, NULL))
     return CLP_SUCCESS;
-  clp_status status = obtain_mark(pool, use, &mark);
+  clp_status status = obtain_mark(streams, use, &mark);
   if (status)
     return status;
   unsigned long serial = clpi_error_serial();
-  const clp_allocator *allocator = pool->allocator;
+  const clp_allocator *allocator = streams->allocator;
   status = allocator->ops.host_wait(allocator->self, mark->mark);
-  finish(pool, use->stream, mark, !status, NULL);
+  finish(streams, use->stream, mark, !status, NULL);
   return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
 }

@@ -29,13 +29,13 @@ bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by);
  * making `by` wait for it (CLPI_WAIT, which needs a `by`). The host does not wait. A call to the
  * allocator that fails does not settle, and tells so as last error. Under no lock. */
 enum { CLPI_POLL = 1, CLPI_WAIT = 2 };
-bool clpi_use_settle(clp_pool *pool, const clpi_use *use, clpi_stream *by, unsigned ways);
+bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by, unsigned ways);
 
 /* Waits on the host until the use is done. Under no lock. The allocator's status, or
  * CLP_OUT_OF_HOST_MEMORY. */
-clp_status clpi_use_wait(clp_pool *pool, const clpi_use *use);
+clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use);
 
 /* Lets go of the marks of a stream that nobody else looks at. */
-void clpi_marks_end(clp_pool *pool, clpi_stream *stream);
+void clpi_marks_end(clpi_streams *streams, clpi_stream *stream);
 
 #endif

@@ -40,8 +40,8 @@ static void remember_locked(clpi_cache *cache, clpi_stream *stream)
 
 clp_status clpi_given_pin(clp_pool *pool, clpi_given given, clpi_stream **stream)
 {
-  *stream = &pool->home;
-  return given.is_given ? clpi_stream_pin(pool, given.handle, stream) : CLP_SUCCESS;
+  *stream = &pool->streams.home;
+  return given.is_given ? clpi_stream_pin(&pool->streams, given.handle, stream) : CLP_SUCCESS;
 }
 
 void clpi_given_unpin_locked(clp_pool *pool, clpi_given given, clpi_stream *stream)
@@ -49,7 +49,7 @@ void clpi_given_unpin_locked(clp_pool *pool, clpi_given given, clpi_stream *stre
   if (!given.is_given)
     return;
   stream->pins--;
-  clpi_cache *cache = clpi_cache_of_thread_locked(pool);
+  clpi_cache *cache = stream->is_in_order ? clpi_cache_of_thread_locked(pool) : NULL;
   if (cache)
     remember_locked(cache, stream);
 }

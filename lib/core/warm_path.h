@@ -14,12 +14,12 @@ typedef struct clpi_given {
   clp_stream handle;
 } clpi_given;
 
-/* NULL: the slow way. */
+/* Streams that are in order alone are remembered. NULL: the slow way. */
 static inline clpi_stream *clpi_recall_stream(clp_pool *pool, const clpi_cache *cache,
                                               clpi_given given)
 {
   if (!given.is_given)
-    return &pool->home;
+    return &pool->streams.home;
   for (size_t i = 0; i < CLPI_RECENT_STREAMS && cache->recent[i]; i++)
     if (cache->recent[i]->handle == given.handle)
       return cache->recent[i];
@@ -45,7 +45,8 @@ static inline clp_buffer *clpi_slot_pop(clpi_cache *cache, clpi_cache_slot *slot
 clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, const clpi_stream *stream);
 
 /* Puts a block into a slot that has room for it. */
-static inline void clpi_slot_push(clpi_cache *cache, clpi_cache_slot *slot, clp_buffer *block)
+__attribute__((always_inline)) static inline void
+clpi_slot_push(clpi_cache *cache, clpi_cache_slot *slot, clp_buffer *block)
 {
   unsigned count = clpi_slot_count(slot);
   clpi_set_state(block, CLPI_BUFFER_HELD);
@@ -76,8 +77,8 @@ typedef clp_buffer *clpi_take_from_slot(clpi_cache *cache, clpi_cache_slot *slot
                                         const clpi_stream *stream);
 
 /* NULL: the slow way. `take` is one of the two above. */
-static inline clp_buffer *clpi_allocate_cached(clp_pool *pool, size_t bytes, clpi_given given,
-                                               clpi_take_from_slot *take)
+__attribute__((always_inline)) static inline clp_buffer *
+clpi_allocate_cached(clp_pool *pool, size_t bytes, clpi_given given, clpi_take_from_slot *take)
 {
   clpi_cache *cache = clpi_cache_find(pool);
   if (!cache)
@@ -103,7 +104,8 @@ static inline clp_buffer *clpi_allocate_cached(clp_pool *pool, size_t bytes, clp
 }
 
 /* False: the slow way. */
-static inline bool clpi_release_cached(clp_pool *pool, clp_buffer *buffer, clpi_given given)
+__attribute__((always_inline)) static inline bool
+clpi_release_cached(clp_pool *pool, clp_buffer *buffer, clpi_given given)
 {
   clpi_cache *cache = clpi_cache_find(pool);
   if (!cache || !buffer->index || !clpi_cache_enter(cache))

@@ -14,7 +14,15 @@ typedef struct metering {
   atomic_size_t peak_bytes;
   atomic_uint_fast64_t allocations;
   atomic_uint_fast64_t frees;
+  clpi_block_callback on_block;
+  void *user_data;
 } metering;
+
+static void tell_block(const metering *meter, size_t bytes, bool is_taken)
+{
+  if (meter->on_block)
+    meter->on_block(bytes, is_taken, meter->user_data);
+}
 
 static void raise_peak(metering *meter, size_t taken_bytes)
 {
@@ -34,7 +42,15 @@ static clp_status metering_allocate(void *self, size_t bytes, clp_memory *out)
   atomic_fetch_add_explicit(&meter->allocations, 1, memory_order_relaxed);
   size_t before = atomic_fetch_add_explicit(&meter->taken_bytes, bytes, memory_order_relaxed);
   raise_peak(meter, before + bytes);
+  tell_block(meter, bytes, true);
   return CLP_SUCCESS;
+}
+
+static void count_free(metering *meter, size_t bytes)
+{
+  atomic_fetch_add_explicit(&meter->frees, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&meter->taken_bytes, bytes, memory_order_relaxed);
+  tell_block(meter, bytes, false);
 }
 
 static clp_status metering_free(void *self, clp_memory memory, size_t bytes)
@@ -43,8 +59,7 @@ static clp_status metering_free(void *self, clp_memory memory, size_t bytes)
   clp_status status = clp_allocator_free(meter->metered, memory, bytes);
   if (status)
     return status;
-  atomic_fetch_add_explicit(&meter->frees, 1, memory_order_relaxed);
-  atomic_fetch_sub_explicit(&meter->taken_bytes, bytes, memory_order_relaxed);
+  count_free(meter, bytes);
   return CLP_SUCCESS;
 }
 
@@ -88,6 +103,21 @@ static clp_status pass_unsplit(void *self, clp_memory part, size_t bytes)
   return ops_of(self)->unsplit(self_of(self), part, bytes);
 }
 
+static clp_status pass_stream_retain(void *self, clp_stream stream)
+{
+  return ops_of(self)->stream_retain(self_of(self), stream);
+}
+
+static void pass_stream_release(void *self, clp_stream stream)
+{
+  ops_of(self)->stream_release(self_of(self), stream);
+}
+
+static bool pass_stream_is_in_order(void *self, clp_stream stream)
+{
+  return ops_of(self)->stream_is_in_order(self_of(self), stream);
+}
+
 static clp_status pass_mark_create(void *self, clp_stream stream, void **mark)
 {
   return ops_of(self)->mark_create(self_of(self), stream, mark);
@@ -113,6 +143,31 @@ static clp_status pass_host_wait(void *self, void *mark)
   return ops_of(self)->host_wait(self_of(self), mark);
 }
 
+static clp_status metering_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+{
+  metering *meter = self;
+  clp_status status = ops_of(self)->free_on(self_of(self), memory, bytes, stream);
+  if (!status)
+    count_free(meter, bytes);
+  return status;
+}
+
+static void pass_stream_order(const clp_allocator *metered, clp_allocator_ops *ops)
+{
+  if (!clpi_allocator_orders_streams(metered))
+    return;
+  ops->stream_retain = pass_stream_retain;
+  ops->stream_release = pass_stream_release;
+  ops->stream_is_in_order = pass_stream_is_in_order;
+  ops->mark_create = pass_mark_create;
+  ops->mark_release = pass_mark_release;
+  ops->mark_is_done = pass_mark_is_done;
+  ops->stream_wait = pass_stream_wait;
+  ops->host_wait = pass_host_wait;
+  if (metered->ops.free_on)
+    ops->free_on = metering_free_on;
+}
+
 clp_status clpi_metering_allocator_create(clp_allocator *metered, clp_allocator **out)
 {
   clp_allocator_ops ops = metered->ops; /* name, kind and figures stay */
@@ -123,11 +178,7 @@ clp_status clpi_metering_allocator_create(clp_allocator *metered, clp_allocator 
   ops.return_cached = pass_return_cached;
   ops.split = pass_split;
   ops.unsplit = pass_unsplit;
-  ops.mark_create = pass_mark_create;
-  ops.mark_release = pass_mark_release;
-  ops.mark_is_done = pass_mark_is_done;
-  ops.stream_wait = pass_stream_wait;
-  ops.host_wait = pass_host_wait;
+  pass_stream_order(metered, &ops);
   metering meter = {.metered = metered};
   clp_status status = clpi_allocator_create_with(&ops, &meter, sizeof(meter), out);
   if (!status)
@@ -144,4 +195,12 @@ clpi_meter clpi_metering_allocator_read(const clp_allocator *allocator)
       .allocations = atomic_load_explicit(&meter->allocations, memory_order_relaxed),
       .frees = atomic_load_explicit(&meter->frees, memory_order_relaxed),
   };
+}
+
+void clpi_metering_allocator_watch(clp_allocator *allocator, clpi_block_callback on_block,
+                                   void *user_data)
+{
+  metering *meter = allocator->self;
+  meter->on_block = on_block;
+  meter->user_data = user_data;
 }
