@@ -15,7 +15,7 @@ END
 }
 
 # What bootstraps, builds, tests and runs clpool.
-packages="build-essential autoconf automake libtool pkg-config check zlib1g-dev"
+packages="build-essential autoconf automake libtool pkg-config check zlib1g-dev libdw-dev"
 packages="$packages ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
 
 cd "$(dirname "$0")"

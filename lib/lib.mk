@@ -7,9 +7,12 @@ clpoolinclude_HEADERS = \
 	include/clpool/bin.h \
 	include/clpool/buffer.h \
 	include/clpool/clpool.h \
+	include/clpool/hook.h \
 	include/clpool/log.h \
 	include/clpool/pool.h \
-	include/clpool/status.h
+	include/clpool/profile.h \
+	include/clpool/status.h \
+	include/clpool/trace.h
 nodist_clpoolinclude_HEADERS = include/clpool/version.h
 
 core_sources = \
@@ -20,9 +23,12 @@ core_sources = \
 	lib/core/block_store.c lib/core/block_store.h \
 	lib/core/buffer.c lib/core/buffer.h \
 	lib/core/cache_transfer.c \
+	lib/core/entry.h \
 	lib/core/error.h \
 	lib/core/fence.c lib/core/fence.h \
 	lib/core/handles.c lib/core/handles.h \
+	lib/core/hook.c lib/core/hook.h \
+	lib/core/hook_scope.c lib/core/hook_scope.h \
 	lib/core/host_allocator.c \
 	lib/core/limit.c lib/core/limit.h \
 	lib/core/list.h \
@@ -43,8 +49,21 @@ core_sources = \
 	lib/core/version.c \
 	lib/core/warm_path.c lib/core/warm_path.h
 
+hook_sources = \
+	lib/hooks/call_stack.c lib/hooks/call_stack.h \
+	lib/hooks/call_tree.c lib/hooks/call_tree.h \
+	lib/hooks/debug_info.h \
+	lib/hooks/debug_print.c \
+	lib/hooks/frame_lines.c lib/hooks/frame_lines.h \
+	lib/hooks/line_profile.c lib/hooks/line_profile.h \
+	lib/hooks/line_report.c lib/hooks/line_report.h \
+	lib/hooks/live_memory.c lib/hooks/live_memory.h \
+	lib/hooks/object.c lib/hooks/object.h \
+	lib/hooks/symbols.c lib/hooks/symbols.h \
+	lib/hooks/trace_hook.c
+
 noinst_LTLIBRARIES += libclpool-internal.la
-libclpool_internal_la_SOURCES = $(core_sources)
+libclpool_internal_la_SOURCES = $(core_sources) $(hook_sources)
 libclpool_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_internal_la_LIBADD =
 
@@ -56,10 +75,22 @@ libclpool_internal_la_SOURCES += \
 	lib/opencl/cl_mem.c \
 	lib/opencl/commit.c lib/opencl/commit.h \
 	lib/opencl/device.c lib/opencl/device.h \
-	lib/opencl/mem_flags.c lib/opencl/mem_flags.h
+	lib/opencl/driver_lock.c lib/opencl/driver_lock.h \
+	lib/opencl/mem_flags.c lib/opencl/mem_flags.h \
+	lib/opencl/pending_frees.c lib/opencl/pending_frees.h \
+	lib/opencl/pooled_mem.c \
+	lib/opencl/queue_order.c lib/opencl/queue_order.h \
+	lib/opencl/svm_allocator.c
 libclpool_internal_la_LIBADD += $(OPENCL_LIBS)
 else
 EXTRA_DIST += include/clpool/opencl.h
+endif
+
+if HAVE_LIBDW
+libclpool_internal_la_SOURCES += lib/hooks/debug_info.c
+libclpool_internal_la_LIBADD += $(LIBDW_LIBS)
+else
+libclpool_internal_la_SOURCES += lib/hooks/no_debug_info.c
 endif
 
 lib_LTLIBRARIES += libclpool.la
@@ -79,11 +110,16 @@ dist_aclocal_DATA = m4/clpool.m4
 noinst_LTLIBRARIES += libclpool-trace.la
 libclpool_trace_la_SOURCES = \
 	lib/trace/batch.c lib/trace/batch.h \
+	lib/trace/bin_census.c lib/trace/bin_census.h \
+	lib/trace/elapsed.c lib/trace/elapsed.h \
 	lib/trace/event.c lib/trace/event.h \
 	lib/trace/fit_scale.c \
+	lib/trace/largest.c lib/trace/largest.h \
 	lib/trace/lines.c lib/trace/lines.h \
 	lib/trace/live_blocks.c lib/trace/live_blocks.h \
 	lib/trace/metering_allocator.c lib/trace/metering_allocator.h \
 	lib/trace/reader.c lib/trace/reader.h \
-	lib/trace/replay.c lib/trace/replay.h
+	lib/trace/replay.c lib/trace/replay.h \
+	lib/trace/survey.c lib/trace/survey.h \
+	lib/trace/timeline.c lib/trace/timeline.h
 libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm

@@ -27,6 +27,28 @@ AC_DEFUN([CLP_WITH_OPENCL], [
   AM_CONDITIONAL([HAVE_OPENCL], [test "x$clp_opencl" = xyes])
 ])
 
+# libdw, which names the lines of a line profile; without it they are objects and offsets.
+AC_DEFUN([CLP_WITH_LIBDW], [
+  AC_ARG_WITH([libdw],
+    [AS_HELP_STRING([--without-libdw],
+      [leave out what names the lines of a line profile (default: where libdw is)])],
+    [], [with_libdw=auto])
+  clp_libdw=no
+  AS_IF([test "x$with_libdw" != xno], [
+    clp_saved_LIBS=$LIBS
+    AC_CHECK_HEADER([elfutils/libdwfl.h],
+      [AC_SEARCH_LIBS([dwarf_get_units], [dw], [clp_libdw=yes])])
+    LIBS=$clp_saved_LIBS
+    AS_IF([test "x$clp_libdw" = xyes], [
+      AS_IF([test "x$ac_cv_search_dwarf_get_units" != "xnone required"],
+        [LIBDW_LIBS=$ac_cv_search_dwarf_get_units])
+      AC_DEFINE([HAVE_LIBDW], [1], [Define to 1 to name the lines of line profiles.])],
+      [test "x$with_libdw" = xyes],
+      [AC_MSG_ERROR([libdw is missing (Debian: libdw-dev); or configure --without-libdw])])])
+  AC_SUBST([LIBDW_LIBS])
+  AM_CONDITIONAL([HAVE_LIBDW], [test "x$clp_libdw" = xyes])
+])
+
 # zlib, which reads gzipped traces.
 AC_DEFUN([CLP_CHECK_ZLIB], [
   clp_saved_LIBS=$LIBS

@@ -86,6 +86,11 @@ valid_json
 grep -q '"simulated"' out || fail "info --json lacks the simulated allocator"
 opencl=$(member opencl)
 devices=$(grep -c '"driver":' out || :)
+svm=false
+! grep -q '"coarse-grain buffer"' out || svm=true
+if [ "$opencl" = true ]; then
+  grep -q '"cl-svm"' out || fail "info --json lacks the allocator of shared virtual memory"
+fi
 run 2 info --play
 grep -q "^clpool info: unrecognized option '--play'\$" err || fail "said $(cat err)"
 refuses 2 'clpool info: there is no argument "x" (see clpool info --help)' info x
@@ -96,8 +101,6 @@ refuses 2 'clpool replay: the trace is missing (see clpool replay --help)' repla
 refuses 2 'clpool replay: one trace at a time, but there is "b", too' replay a b
 refuses 2 'clpool replay: there is no allocator "malloc" (see clpool info)' \
   replay a --allocator=malloc
-refuses 2 'clpool replay: this version does not have the allocator cl-svm' \
-  replay a --allocator=cl-svm
 refuses 2 'clpool replay: this version does not have the allocator cuda-async' \
   replay a --allocator=cuda-async
 refuses 2 'clpool replay: this version does not have --arena' replay a --arena
@@ -118,7 +121,7 @@ for device in 0 0. .0 0.x 1.2.3 -1.0 99999999999999999999.0; do
   refuses 2 "clpool replay: --device: expected platform.device, such as 0.0, found \"$device\"" \
     replay a --device="$device"
 done
-refuses 2 'clpool replay: --device needs --allocator=cl-immediate or cl-deferred' \
+refuses 2 'clpool replay: --device needs --allocator=cl-immediate, cl-deferred or cl-svm' \
   replay a --device=0.0
 refuses 2 'clpool replay: --capacity needs --allocator=simulated' \
   replay a --capacity=1G --allocator=host
@@ -272,8 +275,10 @@ fi
 # --- replay: OpenCL
 
 if [ "$opencl" = false ]; then
-  words='the allocator cl-immediate is missing: this clpool was built without OpenCL'
-  refuses 2 "clpool replay: $words" replay "$resnet" --allocator=cl-immediate
+  for name in cl-deferred cl-immediate cl-svm; do
+    words="the allocator $name is missing: this clpool was built without OpenCL"
+    refuses 2 "clpool replay: $words" replay "$resnet" --allocator=$name
+  done
 elif [ "$devices" -gt 0 ]; then
   accepts replay "$resnet" --scale=0.001 --json
   figures expected
@@ -285,6 +290,16 @@ elif [ "$devices" -gt 0 ]; then
   grep -q '^clpool replay: warning: ' err || fail "no warning of a pool on a deferred allocator"
   [ "$(wc -l <err)" -le 2 ] || fail "more than a warning a pool: $(cat err)"
   valid_json
+  if [ "$svm" = true ]; then
+    accepts replay "$resnet" --allocator=cl-svm --scale=0.001 --device=0.0 --json
+    has allocator '"cl-svm"'
+    figures found
+    cmp -s found expected || fail "shared virtual memory gives other figures"
+    accepts replay "$resnet" --allocator=cl-svm --scale=0.001 --no-pool
+  else
+    run 1 replay "$resnet" --allocator=cl-svm --scale=0.001 --device=0.0
+    grep -q '^clpool replay: .*shared virtual memory' err || fail "said $(cat err)"
+  fi
   refuses 2 'clpool replay: there is no OpenCL platform 99 (see clpool info)' \
     replay "$resnet" --allocator=cl-immediate --device=99.0
   refuses 2 'clpool replay: there is no OpenCL device 0.99 (see clpool info)' \

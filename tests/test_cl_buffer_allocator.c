@@ -182,9 +182,9 @@ START_TEST(test_create_survives_each_failure)
       ck_assert_ptr_null(allocator);
       assert_nothing_leaked();
     }
-    /* The context, its devices twice, three questions; for the queue itself, its context,
-     * properties and device, and the version twice. */
-    ck_assert_uint_eq(nth, _i == DEFERRED ? 6 : 12);
+    /* The context, its devices twice, three questions, the version twice; for the queue itself, its
+     * context, properties and device, and the version twice. */
+    ck_assert_uint_eq(nth, _i == DEFERRED ? 8 : 15);
   }
 }
 END_TEST
@@ -237,7 +237,9 @@ START_TEST(test_allocate_and_free)
 
   ck_assert_int_eq(clpt_cl_live_mems(), live_mems + 1);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clCreateBuffer), 1);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMigrateMemObjects), _i == IMMEDIATE);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMigrateMemObjects) +
+                        clpt_cl_calls(CLPT_clEnqueueFillBuffer),
+                    _i == IMMEDIATE);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 0);
   ck_assert_uint_eq(mem_ulong(memory, CL_MEM_SIZE), BYTES);
   ck_assert_uint_eq(mem_ulong(memory, CL_MEM_FLAGS), CL_MEM_READ_WRITE);
@@ -377,6 +379,20 @@ START_TEST(test_allocate_survives_each_failure)
 }
 END_TEST
 
+START_TEST(test_neither_a_buffer_nor_an_error)
+{
+  clp_allocator *allocator = created(_i, 0);
+  clp_memory memory = 1;
+
+  clpt_cl_fail(CLPT_clCreateBuffer, 0, CLPT_CL_SILENT);
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(allocator, BYTES, &memory));
+  clpt_message_has("clCreateBuffer for 4096 bytes");
+  ck_assert_int_eq(clp_last_error()->native_code, 0);
+  ck_assert_uint_eq(memory, 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
 START_TEST(test_immediate_on_1_1_writes)
 {
   static const char version[] = "OpenCL 1.1 pretended";
@@ -392,6 +408,29 @@ START_TEST(test_immediate_on_1_1_writes)
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(allocator, BYTES, &memory));
   ck_assert_uint_eq(memory, 0);
   ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+/* What free_is_ordered says: under valgrind, the device finds memory that is there. */
+START_TEST(test_free_while_in_use)
+{
+  clp_allocator *allocator = created(_i, 0);
+  clp_memory memory = allocated(allocator, BYTES);
+  cl_event stop = clpt_cl_stop(&cl, cl.queue);
+  unsigned char found[BYTES];
+
+  clpt_cl_fill(cl.queue, (cl_mem)memory, 0x07070707, BYTES / sizeof(cl_uint));
+  clpt_cl_ok(
+      clEnqueueReadBuffer(cl.queue, (cl_mem)memory, CL_FALSE, 0, BYTES, found, 0, NULL, NULL));
+  ck_assert(allocator->ops.free_is_ordered);
+  clpt_cl_reset();
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 0);
+  clpt_cl_go(stop);
+  clpt_cl_ok(clFinish(cl.queue));
+  for (size_t i = 0; i < BYTES; i++)
+    ck_assert_uint_eq(found[i], 7);
   clp_allocator_release(allocator);
 }
 END_TEST
@@ -460,7 +499,9 @@ int main(void)
   tcase_add_loop_test(allocating, test_more_than_the_device_allows, 0, KINDS);
   tcase_add_test(allocating, test_the_driver_judges_a_size);
   tcase_add_loop_test(allocating, test_allocate_survives_each_failure, 0, KINDS);
+  tcase_add_loop_test(allocating, test_neither_a_buffer_nor_an_error, 0, KINDS);
   tcase_add_test(allocating, test_immediate_on_1_1_writes);
+  tcase_add_loop_test(allocating, test_free_while_in_use, 0, KINDS);
   tcase_add_loop_test(allocating, test_a_failed_free_leaves_the_memory_to_the_caller, 0, KINDS);
   tcase_add_checked_fixture(draining, setup, teardown);
   tcase_add_test(draining, test_immediate_drains_its_queue);

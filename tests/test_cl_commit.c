@@ -31,6 +31,14 @@ static void pretend_version(const char *version)
   clpt_cl_pretend(cl.devices[0], CL_DEVICE_VERSION, version, strlen(version) + 1);
 }
 
+enum { NVIDIA = 0x10de, ANOTHER = 0x1 };
+
+static void pretend(const char *version, cl_uint vendor)
+{
+  pretend_version(version);
+  clpt_cl_pretend(cl.devices[0], CL_DEVICE_VENDOR_ID, &vendor, sizeof(vendor));
+}
+
 static void assert_calls(unsigned long migrations, unsigned long writes)
 {
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMigrateMemObjects), migrations);
@@ -45,11 +53,24 @@ START_TEST(test_migrates_from_1_2)
   static const char *const texts[] = {"OpenCL 1.2 x", "OpenCL 2.1 x", "OpenCL 3.0 x"};
   clpi_cl_commit commit;
 
-  pretend_version(texts[_i]);
+  pretend(texts[_i], ANOTHER);
   clpt_ok(clpi_cl_commit_init(&commit, cl.queue));
   ck_assert_ptr_eq(commit.queue, cl.queue);
   clpt_ok(clpi_cl_commit_memory(&commit, mem, BYTES));
   assert_calls(1, 0);
+}
+END_TEST
+
+/* Whose driver does not survive migrations beside other threads' calls. */
+START_TEST(test_fills_on_nvidia_from_1_2)
+{
+  clpi_cl_commit commit;
+
+  pretend("OpenCL 3.0 x", NVIDIA);
+  clpt_ok(clpi_cl_commit_init(&commit, cl.queue));
+  clpt_ok(clpi_cl_commit_memory(&commit, mem, 1));
+  assert_calls(0, 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueFillBuffer), 1);
 }
 END_TEST
 
@@ -105,11 +126,14 @@ START_TEST(test_failures)
 {
   static const struct {
     const char *version;
+    cl_uint vendor;
     clpt_cl_call call;
     const char *name;
   } ways[] = {
-      {"OpenCL 1.2 x", CLPT_clEnqueueMigrateMemObjects, "clEnqueueMigrateMemObjects for 4096"},
-      {"OpenCL 1.1 x", CLPT_clEnqueueWriteBuffer, "clEnqueueWriteBuffer for 4096"},
+      {"OpenCL 1.2 x", ANOTHER, CLPT_clEnqueueMigrateMemObjects,
+       "clEnqueueMigrateMemObjects for 4096"},
+      {"OpenCL 1.2 x", NVIDIA, CLPT_clEnqueueFillBuffer, "clEnqueueFillBuffer for 4096"},
+      {"OpenCL 1.1 x", NVIDIA, CLPT_clEnqueueWriteBuffer, "clEnqueueWriteBuffer for 4096"},
   };
   static const struct {
     cl_int code;
@@ -123,7 +147,7 @@ START_TEST(test_failures)
   };
   clpi_cl_commit commit;
 
-  pretend_version(ways[_i].version);
+  pretend(ways[_i].version, ways[_i].vendor);
   clpt_ok(clpi_cl_commit_init(&commit, cl.queue));
   for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
     clpt_cl_fail(ways[_i].call, 0, codes[i].code);
@@ -178,7 +202,8 @@ START_TEST(test_init_reports_each_failure)
     ck_assert_int_eq(status, CLP_BACKEND_ERROR);
     clpt_message_has("CL_OUT_OF_RESOURCES (-5)");
   }
-  ck_assert_uint_eq(nth, 4); /* the queue's properties and device; the version's length and text */
+  /* The queue's properties and device; the version's length and text, the vendor. */
+  ck_assert_uint_eq(nth, 5);
 }
 END_TEST
 
@@ -189,10 +214,11 @@ int main(void)
 
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, test_migrates_from_1_2, 0, 3);
+  tcase_add_test(tests, test_fills_on_nvidia_from_1_2);
   tcase_add_loop_test(tests, test_writes_before_1_2, 0, 2);
   tcase_add_loop_test(tests, test_writes_no_more_than_there_is, 1, 7);
   tcase_add_loop_test(tests, test_does_not_wait, 0, 2);
-  tcase_add_loop_test(tests, test_failures, 0, 2);
+  tcase_add_loop_test(tests, test_failures, 0, 3);
   tcase_add_loop_test(tests, test_out_of_order, 0, 2);
   tcase_add_test(tests, test_init_reports_each_failure);
   return clpt_cl_run(suite);

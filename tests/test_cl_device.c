@@ -5,6 +5,7 @@
 #include "support/suite.h"
 #include "support/wrap_opencl.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/param.h> /* MIN, MAX */
 
@@ -46,23 +47,28 @@ START_TEST(test_bounds_are_what_devices_say)
   ck_assert_uint_eq(bounds.max_block_bytes, block);
   ck_assert_uint_eq(bounds.device_bytes, memory);
   ck_assert_uint_eq(bounds.alignment, bits / 8);
+  ck_assert_uint_ge(bounds.version, 100);
 }
 END_TEST
 
-/* The least memory and the greatest alignment count, whichever device has them. */
+/* The least memory and version and the greatest alignment count, whichever device has them. */
 START_TEST(test_bounds_suit_every_device)
 {
   const cl_ulong blocks[DEVICES] = {1000, 3000};
   const cl_ulong memory[DEVICES] = {9000, 5000};
   const cl_uint bits[DEVICES] = {512, 4096};
+  static const char *const texts[DEVICES] = {"OpenCL 1.1 x", "OpenCL 3.0 x"};
+  static const unsigned numbers[DEVICES] = {110, 300};
   clpi_cl_bounds bounds;
-  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0};
+  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0, UINT_MAX};
 
   for (cl_uint i = 0; i < cl.device_count; i++) {
     size_t k = (i + (cl_uint)_i) % DEVICES;
     clpt_cl_pretend(cl.devices[i], CL_DEVICE_MAX_MEM_ALLOC_SIZE, &blocks[k], sizeof(blocks[k]));
     clpt_cl_pretend(cl.devices[i], CL_DEVICE_GLOBAL_MEM_SIZE, &memory[k], sizeof(memory[k]));
     clpt_cl_pretend(cl.devices[i], CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits[k], sizeof(bits[k]));
+    clpt_cl_pretend(cl.devices[i], CL_DEVICE_VERSION, texts[k], strlen(texts[k]) + 1);
+    expected.version = MIN(expected.version, numbers[k]);
     expected.max_block_bytes = MIN(expected.max_block_bytes, blocks[k]);
     expected.device_bytes = MIN(expected.device_bytes, memory[k]);
     expected.alignment = MAX(expected.alignment, bits[k] / 8);
@@ -71,6 +77,7 @@ START_TEST(test_bounds_suit_every_device)
   ck_assert_uint_eq(bounds.max_block_bytes, expected.max_block_bytes);
   ck_assert_uint_eq(bounds.device_bytes, expected.device_bytes);
   ck_assert_uint_eq(bounds.alignment, expected.alignment);
+  ck_assert_uint_eq(bounds.version, expected.version);
 }
 END_TEST
 
@@ -90,11 +97,12 @@ END_TEST
 /* Fails each call in turn, until none is left to fail. */
 START_TEST(test_bounds_report_each_failure)
 {
-  const clpi_cl_bounds untouched = {1, 2, 3};
+  const clpi_cl_bounds untouched = {1, 2, 3, 4};
   unsigned long nth = 0;
 
   for (;; nth++) {
-    clpi_cl_bounds bounds = untouched;
+    clpi_cl_bounds bounds;
+    memcpy(&bounds, &untouched, sizeof(bounds)); /* and what lies between the fields */
     clpt_cl_reset();
     clpt_cl_fail_any(nth, CL_OUT_OF_RESOURCES);
     clp_status status = clpi_cl_context_bounds(cl.context, &bounds);
@@ -105,7 +113,87 @@ START_TEST(test_bounds_report_each_failure)
     clpt_message_has("CL_OUT_OF_RESOURCES (-5)");
     ck_assert_int_eq(memcmp(&bounds, &untouched, sizeof(bounds)), 0);
   }
-  ck_assert_uint_eq(nth, 2 + 3 * cl.device_count);
+  ck_assert_uint_eq(nth, 2 + 5 * cl.device_count);
+}
+END_TEST
+
+START_TEST(test_svm_is_what_devices_say)
+{
+  clpi_cl_svm_bounds bounds;
+  cl_device_svm_capabilities capabilities = ~(cl_device_svm_capabilities)0;
+
+  for (cl_uint i = 0; i < cl.device_count; i++) {
+    unsigned version;
+    clpt_ok(clpi_cl_device_version(cl.devices[i], &version));
+    capabilities &=
+        version < 200 ? 0 : clpt_cl_device_ulong(cl.devices[i], CL_DEVICE_SVM_CAPABILITIES);
+  }
+  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
+  ck_assert_uint_eq(bounds.capabilities, capabilities);
+  ck_assert_uint_ge(bounds.max_alignment, 16); /* of a double4, or of an int16 and more */
+}
+END_TEST
+
+/* What all devices have, whichever has less. */
+START_TEST(test_svm_suits_every_device)
+{
+  static const char version[] = "OpenCL 2.0 x";
+  const cl_device_svm_capabilities has[DEVICES] = {
+      CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
+      CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS};
+  const cl_uint alignments[DEVICES] = {64, 128};
+  clpi_cl_svm_bounds bounds;
+  clpi_cl_svm_bounds expected = {~(cl_device_svm_capabilities)0, SIZE_MAX};
+
+  clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
+  for (cl_uint i = 0; i < cl.device_count; i++) {
+    size_t k = (i + (cl_uint)_i) % DEVICES;
+    clpt_cl_pretend(cl.devices[i], CL_DEVICE_SVM_CAPABILITIES, &has[k], sizeof(has[k]));
+    clpt_cl_pretend(cl.devices[i], CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &alignments[k],
+                    sizeof(alignments[k]));
+    expected.capabilities &= has[k];
+    expected.max_alignment = MIN(expected.max_alignment, alignments[k]);
+  }
+  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
+  ck_assert_uint_eq(bounds.capabilities, expected.capabilities);
+  ck_assert_uint_eq(bounds.max_alignment, expected.max_alignment);
+}
+END_TEST
+
+/* Before OpenCL 2.0 a device is not asked: the question is unknown. */
+START_TEST(test_no_svm_before_2_0)
+{
+  static const char version[] = "OpenCL 1.2 x";
+  const cl_device_svm_capabilities has = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+  clpi_cl_svm_bounds bounds;
+
+  clpt_cl_pretend(NULL, CL_DEVICE_SVM_CAPABILITIES, &has, sizeof(has));
+  clpt_cl_pretend(cl.devices[0], CL_DEVICE_VERSION, version, sizeof(version));
+  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
+  ck_assert_uint_eq(bounds.capabilities, 0);
+}
+END_TEST
+
+START_TEST(test_svm_reports_each_failure)
+{
+  const clpi_cl_svm_bounds untouched = {1, 2};
+  static const char version[] = "OpenCL 2.0 x";
+  unsigned long nth = 0;
+
+  for (;; nth++) {
+    clpi_cl_svm_bounds bounds = untouched;
+    clpt_cl_reset();
+    clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
+    clpt_cl_fail_any(nth, CL_OUT_OF_RESOURCES);
+    clp_status status = clpi_cl_context_svm(cl.context, &bounds);
+    if (!clpt_cl_failed())
+      break;
+    ck_assert_int_eq(status, CLP_BACKEND_ERROR);
+    ck_assert_int_eq(clp_last_error()->native_code, CL_OUT_OF_RESOURCES);
+    ck_assert_uint_eq(bounds.capabilities, untouched.capabilities);
+    ck_assert_uint_eq(bounds.max_alignment, untouched.max_alignment);
+  }
+  ck_assert_uint_eq(nth, 2 + 4 * cl.device_count);
 }
 END_TEST
 
@@ -172,6 +260,10 @@ int main(void)
   tcase_add_loop_test(tests, test_bounds_suit_every_device, 0, DEVICES);
   tcase_add_test(tests, test_bounds_never_pass_size_max);
   tcase_add_test(tests, test_bounds_report_each_failure);
+  tcase_add_test(tests, test_svm_is_what_devices_say);
+  tcase_add_loop_test(tests, test_svm_suits_every_device, 0, DEVICES);
+  tcase_add_test(tests, test_no_svm_before_2_0);
+  tcase_add_test(tests, test_svm_reports_each_failure);
   tcase_add_loop_test(tests, test_version, 0, VERSION_COUNT);
   tcase_add_test(tests, test_version_of_this_device);
   tcase_add_loop_test(tests, test_version_reports_each_failure, 0, 2);

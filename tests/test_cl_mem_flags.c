@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which cl_mem_flags an allocator takes: lib/opencl/mem_flags.c. */
+/* Which flags are taken: lib/opencl/mem_flags.c. */
 #include "opencl/mem_flags.h"
 #include "support/suite.h"
 
@@ -51,6 +51,48 @@ START_TEST(test_taken)
 }
 END_TEST
 
+START_TEST(test_access_flags)
+{
+  static const refusal refused[] = {
+      {CL_MEM_ALLOC_HOST_PTR, "0x10"},
+      {CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, "0x8"},
+      {CL_MEM_SVM_FINE_GRAIN_BUFFER, "0x400"},
+      {(cl_mem_flags)1 << 63, "0x8000000000000000"},
+      {CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, "CL_MEM_READ_WRITE and CL_MEM_READ_ONLY"},
+      {CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
+       "CL_MEM_HOST_WRITE_ONLY and CL_MEM_HOST_NO_ACCESS"},
+  };
+
+  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+    clpt_fails(CLP_INVALID_ARGUMENT, clpi_cl_access_flags_check(refused[i].flags));
+    clpt_message_has(refused[i].message);
+  }
+  clpt_ok(clpi_cl_access_flags_check(0));
+  clpt_ok(clpi_cl_access_flags_check(CL_MEM_READ_ONLY));
+  clpt_ok(clpi_cl_access_flags_check(CL_MEM_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS));
+}
+END_TEST
+
+START_TEST(test_svm_flags)
+{
+  static const refusal refused[] = {
+      {CL_MEM_ALLOC_HOST_PTR, "0x10"},
+      {CL_MEM_HOST_READ_ONLY, "0x100"},
+      {(cl_mem_flags)1 << 63, "0x8000000000000000"},
+      {CL_MEM_SVM_ATOMICS, "CL_MEM_SVM_ATOMICS needs CL_MEM_SVM_FINE_GRAIN_BUFFER"},
+      {CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY, "CL_MEM_WRITE_ONLY and CL_MEM_READ_ONLY"},
+  };
+
+  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+    clpt_fails(CLP_INVALID_ARGUMENT, clpi_cl_svm_flags_check(refused[i].flags));
+    clpt_message_has(refused[i].message);
+  }
+  clpt_ok(clpi_cl_svm_flags_check(0));
+  clpt_ok(clpi_cl_svm_flags_check(CL_MEM_READ_ONLY | CL_MEM_SVM_FINE_GRAIN_BUFFER));
+  clpt_ok(clpi_cl_svm_flags_check(CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS));
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("cl_mem_flags");
@@ -58,5 +100,7 @@ int main(void)
 
   tcase_add_loop_test(tests, test_refused, 0, REFUSAL_COUNT);
   tcase_add_test(tests, test_taken);
+  tcase_add_test(tests, test_access_flags);
+  tcase_add_test(tests, test_svm_flags);
   return clpt_run(suite);
 }

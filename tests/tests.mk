@@ -28,7 +28,13 @@ tests_libclptest_la_SOURCES = \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/instrumented.h \
 	tests/support/ladder.c tests/support/ladder.h \
+	tests/support/late_blocks.c tests/support/late_blocks.h \
+	tests/support/late_device.c tests/support/late_device.h \
+	tests/support/late_rig.c tests/support/late_rig.h \
+	tests/support/late_streams.c tests/support/late_streams.h \
+	tests/support/late_users.c \
 	tests/support/pools.c tests/support/pools.h \
+	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h
 clptest_LDADD = tests/libclptest.la libclpool-internal.la $(CHECK_LIBS)
@@ -57,7 +63,30 @@ core_tests = \
 	tests/test_thread_cache \
 	tests/test_dlopen \
 	tests/test_host_memory_failures \
-	tests/test_warm_path
+	tests/test_warm_path \
+	tests/test_hook \
+	tests/test_hook_device \
+	tests/test_hook_registration \
+	tests/test_hook_owners \
+	tests/test_hook_callbacks \
+	tests/test_hook_threads \
+	tests/test_hook_memory \
+	tests/test_live_memory \
+	tests/test_debug_print \
+	tests/test_late_device \
+	tests/test_order \
+	tests/test_order_uses \
+	tests/test_order_mixed \
+	tests/test_order_kinds \
+	tests/test_bind \
+	tests/test_order_arguments \
+	tests/test_order_marks \
+	tests/test_order_reclaim \
+	tests/test_order_out_of_memory \
+	tests/test_order_failures \
+	tests/test_order_programs \
+	tests/test_order_threads \
+	tests/test_order_threads_stepped
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 tests_test_status_LDADD = $(clptest_LDADD)
@@ -80,6 +109,27 @@ tests_test_device_failures_LDADD = $(clptest_LDADD)
 tests_test_lifetime_LDADD = $(clptest_LDADD)
 tests_test_threads_LDADD = $(clptest_LDADD)
 tests_test_thread_cache_LDADD = $(clptest_LDADD)
+tests_test_late_device_LDADD = $(clptest_LDADD)
+tests_test_order_LDADD = $(clptest_LDADD)
+tests_test_order_uses_LDADD = $(clptest_LDADD)
+tests_test_order_mixed_LDADD = $(clptest_LDADD)
+tests_test_order_kinds_LDADD = $(clptest_LDADD)
+tests_test_bind_LDADD = $(clptest_LDADD)
+tests_test_order_arguments_LDADD = $(clptest_LDADD)
+tests_test_order_marks_LDADD = $(clptest_LDADD)
+tests_test_order_reclaim_LDADD = $(clptest_LDADD)
+tests_test_order_out_of_memory_LDADD = $(clptest_LDADD)
+tests_test_order_failures_LDADD = $(clptest_LDADD)
+tests_test_order_programs_LDADD = $(clptest_LDADD)
+tests_test_order_threads_LDADD = $(clptest_LDADD)
+tests_test_hook_LDADD = $(clptest_LDADD)
+tests_test_hook_device_LDADD = $(clptest_LDADD)
+tests_test_hook_registration_LDADD = $(clptest_LDADD)
+tests_test_hook_owners_LDADD = $(clptest_LDADD)
+tests_test_hook_callbacks_LDADD = $(clptest_LDADD)
+tests_test_hook_threads_LDADD = $(clptest_LDADD)
+tests_test_live_memory_LDADD = $(clptest_LDADD)
+tests_test_debug_print_LDADD = $(clptest_LDADD)
 tests_test_dlopen_LDADD = tests/libclptest.la libclpool-internal.la $(CHECK_LIBS) -ldl
 tests_test_bin_SOURCES = tests/test_bin.c tests/bin_answers.inc
 
@@ -88,6 +138,10 @@ tests_test_threads_stepped_SOURCES = tests/test_threads.c \
 	tests/support/step.c tests/support/step.h $(core_sources)
 tests_test_threads_stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h
 tests_test_threads_stepped_LDADD = tests/libclptest.la $(CHECK_LIBS)
+tests_test_order_threads_stepped_SOURCES = tests/test_order_threads.c \
+	tests/support/step.c tests/support/step.h $(core_sources)
+tests_test_order_threads_stepped_CPPFLAGS = $(tests_test_threads_stepped_CPPFLAGS)
+tests_test_order_threads_stepped_LDADD = tests/libclptest.la $(CHECK_LIBS)
 
 # And on one that tells helgrind what the flags order: make check-helgrind.
 helgrind_tests = tests/test_threads_helgrind tests/test_thread_cache_helgrind
@@ -115,6 +169,9 @@ failmalloc_link_flags = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=rea
 tests_test_host_memory_failures_SOURCES = tests/test_host_memory_failures.c $(failmalloc)
 tests_test_host_memory_failures_LDADD = $(clptest_LDADD)
 tests_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
+tests_test_hook_memory_SOURCES = tests/test_hook_memory.c $(failmalloc)
+tests_test_hook_memory_LDADD = $(clptest_LDADD)
+tests_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_test_warm_path_SOURCES = tests/test_warm_path.c $(failmalloc)
 tests_test_warm_path_LDADD = $(clptest_LDADD)
 tests_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
@@ -124,6 +181,59 @@ check-local:
 	  'and a configure that finds it' >&2
 	@exit 1
 endif
+
+# --- The line profile -----------------------------------------------------------------------------
+
+if HAVE_CHECK
+profile_tests = \
+	tests/test_call_stack \
+	tests/test_call_tree \
+	tests/test_object \
+	tests/test_symbols \
+	tests/test_frame_lines \
+	tests/test_line_report \
+	tests/test_line_profile \
+	tests/test_line_profile_pools \
+	tests/test_line_profile_threads
+check_PROGRAMS += $(profile_tests)
+TESTS += $(profile_tests)
+profiles = tests/support/profiles.c tests/support/profiles.h
+tests_test_call_stack_SOURCES = tests/test_call_stack.c $(profiles)
+tests_test_call_stack_LDADD = $(clptest_LDADD)
+tests_test_call_tree_SOURCES = tests/test_call_tree.c $(failmalloc)
+tests_test_call_tree_LDADD = $(clptest_LDADD)
+tests_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
+tests_test_object_LDADD = $(clptest_LDADD) -ldl
+# These look for their own names.
+tests_test_symbols_SOURCES = tests/test_symbols.c $(failmalloc)
+tests_test_symbols_CFLAGS = $(AM_CFLAGS) -g
+tests_test_symbols_LDADD = $(clptest_LDADD)
+tests_test_symbols_LDFLAGS = $(failmalloc_link_flags)
+tests_test_frame_lines_SOURCES = tests/test_frame_lines.c $(profiles) $(failmalloc)
+tests_test_frame_lines_LDADD = $(clptest_LDADD)
+tests_test_frame_lines_LDFLAGS = $(failmalloc_link_flags)
+tests_test_line_report_SOURCES = tests/test_line_report.c $(profiles)
+tests_test_line_report_LDADD = $(clptest_LDADD)
+tests_test_line_profile_SOURCES = tests/test_line_profile.c $(profiles) $(failmalloc)
+tests_test_line_profile_LDADD = $(clptest_LDADD)
+tests_test_line_profile_LDFLAGS = $(failmalloc_link_flags)
+tests_test_line_profile_pools_SOURCES = tests/test_line_profile_pools.c $(profiles)
+tests_test_line_profile_pools_CFLAGS = $(AM_CFLAGS) -g
+tests_test_line_profile_pools_LDADD = $(clptest_LDADD)
+tests_test_line_profile_threads_SOURCES = tests/test_line_profile_threads.c $(profiles)
+tests_test_line_profile_threads_LDADD = $(clptest_LDADD)
+endif
+
+AM_TESTS_ENVIRONMENT += \
+	OPENCL_LIBS='$(OPENCL_LIBS)'; export OPENCL_LIBS; LIBDW_LIBS='$(LIBDW_LIBS)'; export LIBDW_LIBS;
+if HAVE_LIBDW
+AM_TESTS_ENVIRONMENT += clp_libdw=yes; export clp_libdw;
+else
+AM_TESTS_ENVIRONMENT += clp_libdw=no; export clp_libdw;
+endif
+dist_check_SCRIPTS += tests/check-line-profile.sh
+TESTS += tests/check-line-profile.sh
+EXTRA_DIST += tests/support/profiled.c
 
 # --- OpenCL: its allocators, pools on them, running out, and the examples -------------------------
 
@@ -144,7 +254,8 @@ if HAVE_CHECK
 if HAVE_OPENCL
 check_LTLIBRARIES += tests/libclptest-opencl.la
 tests_libclptest_opencl_la_SOURCES = \
-	tests/support/opencl_fixture.c tests/support/opencl_fixture.h
+	tests/support/opencl_fixture.c tests/support/opencl_fixture.h \
+	tests/support/order_memory.c tests/support/order_memory.h
 tests_libclptest_opencl_la_CPPFLAGS = $(opencl_CPPFLAGS)
 opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 opencl_LDADD = tests/libclptest-opencl.la $(clptest_LDADD)
@@ -155,9 +266,17 @@ opencl_tests = \
 	tests/test_cl_mem_flags \
 	tests/test_cl_commit \
 	tests/test_cl_buffer_allocator \
+	tests/test_cl_queue_order \
+	tests/test_cl_pending_frees \
+	tests/test_cl_svm_allocator \
+	tests/test_cl_pooled_mem \
 	tests/test_cl_mem \
 	tests/test_cl_pool \
+	tests/test_cl_svm_pool \
 	tests/test_cl_lifetime \
+	tests/test_cl_order \
+	tests/test_cl_order_calls \
+	tests/test_cl_order_stress \
 	tests/test_exhaustion
 check_PROGRAMS += $(opencl_tests)
 TESTS += $(opencl_tests)
@@ -170,7 +289,14 @@ wrap_opencl_link_flags = $(AM_LDFLAGS) \
 	-Wl,--wrap=clReleaseCommandQueue,--wrap=clCreateBuffer,--wrap=clReleaseMemObject \
 	-Wl,--wrap=clGetContextInfo,--wrap=clGetCommandQueueInfo,--wrap=clGetDeviceInfo \
 	-Wl,--wrap=clEnqueueMigrateMemObjects,--wrap=clEnqueueWriteBuffer \
-	-Wl,--wrap=clEnqueueBarrierWithWaitList,--wrap=clEnqueueBarrier,--wrap=clFinish
+	-Wl,--wrap=clEnqueueFillBuffer \
+	-Wl,--wrap=clEnqueueBarrierWithWaitList,--wrap=clEnqueueBarrier \
+	-Wl,--wrap=clEnqueueMarkerWithWaitList,--wrap=clEnqueueMarker \
+	-Wl,--wrap=clEnqueueWaitForEvents,--wrap=clWaitForEvents,--wrap=clGetEventInfo \
+	-Wl,--wrap=clCreateUserEvent,--wrap=clRetainEvent,--wrap=clReleaseEvent \
+	-Wl,--wrap=clCreateSubBuffer,--wrap=clSetMemObjectDestructorCallback \
+	-Wl,--wrap=clSVMAlloc,--wrap=clSVMFree,--wrap=clEnqueueSVMFree \
+	-Wl,--wrap=clFlush,--wrap=clFinish
 
 tests_test_cl_error_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_error_LDADD = $(opencl_LDADD)
@@ -178,6 +304,10 @@ tests_test_cl_mem_flags_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_mem_flags_LDADD = $(opencl_LDADD)
 tests_test_cl_mem_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_mem_LDADD = $(opencl_LDADD)
+tests_test_cl_order_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_order_LDADD = $(opencl_LDADD)
+tests_test_cl_order_stress_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_order_stress_LDADD = $(opencl_LDADD)
 tests_test_exhaustion_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_exhaustion_LDADD = $(opencl_LDADD)
 
@@ -194,10 +324,34 @@ tests_test_cl_buffer_allocator_SOURCES = tests/test_cl_buffer_allocator.c $(wrap
 tests_test_cl_buffer_allocator_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_buffer_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_test_cl_buffer_allocator_LDADD = $(opencl_LDADD)
+tests_test_cl_queue_order_SOURCES = tests/test_cl_queue_order.c $(wrap_opencl) $(failmalloc)
+tests_test_cl_queue_order_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_queue_order_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
+tests_test_cl_queue_order_LDADD = $(opencl_LDADD)
+tests_test_cl_pending_frees_SOURCES = tests/test_cl_pending_frees.c $(wrap_opencl) $(failmalloc)
+tests_test_cl_pending_frees_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_pending_frees_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
+tests_test_cl_pending_frees_LDADD = $(opencl_LDADD)
+tests_test_cl_svm_allocator_SOURCES = tests/test_cl_svm_allocator.c $(wrap_opencl) $(failmalloc)
+tests_test_cl_svm_allocator_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_svm_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
+tests_test_cl_svm_allocator_LDADD = $(opencl_LDADD)
+tests_test_cl_pooled_mem_SOURCES = tests/test_cl_pooled_mem.c $(wrap_opencl)
+tests_test_cl_pooled_mem_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_pooled_mem_LDFLAGS = $(wrap_opencl_link_flags)
+tests_test_cl_pooled_mem_LDADD = $(opencl_LDADD)
 tests_test_cl_pool_SOURCES = tests/test_cl_pool.c $(wrap_opencl)
 tests_test_cl_pool_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_pool_LDFLAGS = $(wrap_opencl_link_flags)
 tests_test_cl_pool_LDADD = $(opencl_LDADD)
+tests_test_cl_svm_pool_SOURCES = tests/test_cl_svm_pool.c $(wrap_opencl)
+tests_test_cl_svm_pool_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_svm_pool_LDFLAGS = $(wrap_opencl_link_flags)
+tests_test_cl_svm_pool_LDADD = $(opencl_LDADD)
+tests_test_cl_order_calls_SOURCES = tests/test_cl_order_calls.c $(wrap_opencl)
+tests_test_cl_order_calls_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_order_calls_LDFLAGS = $(wrap_opencl_link_flags)
+tests_test_cl_order_calls_LDADD = $(opencl_LDADD)
 tests_test_cl_lifetime_SOURCES = tests/test_cl_lifetime.c $(wrap_opencl)
 tests_test_cl_lifetime_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_lifetime_LDFLAGS = $(wrap_opencl_link_flags)
@@ -215,7 +369,15 @@ trace_tests = \
 	tests/test_metering_allocator \
 	tests/test_replay \
 	tests/test_replay_failures \
-	tests/test_scale
+	tests/test_trace_hook \
+	tests/test_trace_hook_replay \
+	tests/test_scale \
+	tests/test_replay_observer \
+	tests/test_elapsed \
+	tests/test_timeline \
+	tests/test_bin_census \
+	tests/test_largest \
+	tests/test_survey
 check_PROGRAMS += $(trace_tests)
 TESTS += $(trace_tests)
 trace_test_LDADD = libclpool-trace.la $(clptest_LDADD)
@@ -237,13 +399,31 @@ tests_test_replay_SOURCES = tests/test_replay.c $(replays)
 tests_test_replay_LDADD = $(trace_test_LDADD)
 tests_test_replay_failures_SOURCES = tests/test_replay_failures.c $(replays)
 tests_test_replay_failures_LDADD = $(trace_test_LDADD)
+trace_logs = tests/support/trace_log.c tests/support/trace_log.h $(replays)
+tests_test_trace_hook_SOURCES = tests/test_trace_hook.c $(trace_logs) $(failmalloc)
+tests_test_trace_hook_LDADD = $(trace_test_LDADD)
+tests_test_trace_hook_LDFLAGS = $(failmalloc_link_flags)
+tests_test_trace_hook_replay_SOURCES = tests/test_trace_hook_replay.c $(trace_logs)
+tests_test_trace_hook_replay_LDADD = $(trace_test_LDADD)
 tests_test_scale_SOURCES = tests/test_scale.c $(replays)
 tests_test_scale_LDADD = $(trace_test_LDADD)
+tests_test_replay_observer_SOURCES = tests/test_replay_observer.c $(replays)
+tests_test_replay_observer_LDADD = $(trace_test_LDADD)
+tests_test_elapsed_LDADD = $(trace_test_LDADD)
+tests_test_timeline_LDADD = $(trace_test_LDADD)
+tests_test_bin_census_SOURCES = tests/test_bin_census.c $(failmalloc)
+tests_test_bin_census_LDADD = $(trace_test_LDADD)
+tests_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
+tests_test_largest_LDADD = $(trace_test_LDADD)
+tests_test_survey_SOURCES = tests/test_survey.c $(replays) $(failmalloc)
+tests_test_survey_LDADD = $(trace_test_LDADD)
+tests_test_survey_LDFLAGS = $(failmalloc_link_flags)
 endif
 
-dist_check_SCRIPTS += tests/check-tool.sh
-TESTS += tests/check-tool.sh
-tests/check-tool.log: tools/clpool$(EXEEXT)
+dist_check_SCRIPTS += tests/check-tool.sh tests/check-report.sh
+TESTS += tests/check-tool.sh tests/check-report.sh
+tests/check-tool.log tests/check-report.log: tools/clpool$(EXEEXT)
+EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif

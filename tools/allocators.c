@@ -11,10 +11,11 @@ const char *const clpi_allocator_names[CLPI_ALLOCATOR_KINDS] = {
     [CLPI_ALLOCATOR_SIMULATED] = "simulated",
     [CLPI_ALLOCATOR_CL_DEFERRED] = "cl-deferred",
     [CLPI_ALLOCATOR_CL_IMMEDIATE] = "cl-immediate",
+    [CLPI_ALLOCATOR_CL_SVM] = "cl-svm",
 };
 
 /* Of other versions of this program. */
-static const char *const names_elsewhere[] = {"cl-svm", "cuda-async"};
+static const char *const names_elsewhere[] = {"cuda-async"};
 
 size_t clpi_allocator_name_count(void)
 {
@@ -23,7 +24,8 @@ size_t clpi_allocator_name_count(void)
 
 bool clpi_is_on_device(clpi_allocator_kind kind)
 {
-  return kind == CLPI_ALLOCATOR_CL_DEFERRED || kind == CLPI_ALLOCATOR_CL_IMMEDIATE;
+  return kind == CLPI_ALLOCATOR_CL_DEFERRED || kind == CLPI_ALLOCATOR_CL_IMMEDIATE ||
+         kind == CLPI_ALLOCATOR_CL_SVM;
 }
 
 int clpi_find_allocator(const char *name, clpi_allocator_kind *kind)
@@ -47,8 +49,7 @@ int clpi_allocator_open(const clpi_allocator_choice *choice, clp_allocator **out
 {
   *device_name = NULL;
   if (clpi_is_on_device(choice->kind))
-    return clpi_device_allocator_create(choice->device, choice->kind == CLPI_ALLOCATOR_CL_IMMEDIATE,
-                                        out, device_name);
+    return clpi_device_allocator_create(choice->device, choice->kind, out, device_name);
   clp_status status = choice->kind == CLPI_ALLOCATOR_HOST
                           ? clp_host_allocator_create(0, out)
                           : clp_simulated_allocator_create(choice->capacity, out);

@@ -14,6 +14,7 @@ typedef enum clpi_allocator_kind {
   CLPI_ALLOCATOR_SIMULATED,
   CLPI_ALLOCATOR_CL_DEFERRED,
   CLPI_ALLOCATOR_CL_IMMEDIATE,
+  CLPI_ALLOCATOR_CL_SVM,
   CLPI_ALLOCATOR_KINDS
 } clpi_allocator_kind;
 
@@ -37,5 +38,9 @@ typedef struct clpi_allocator_choice {
  * tell. Returns an exit code, with a complaint if it is not 0. */
 int clpi_allocator_open(const clpi_allocator_choice *choice, clp_allocator **out,
                         char **device_name);
+
+/* The same on an OpenCL device, of a kind that clpi_is_on_device. */
+int clpi_device_allocator_create(clpi_device_id id, clpi_allocator_kind kind, clp_allocator **out,
+                                 char **device_name);
 
 #endif

@@ -3,7 +3,6 @@
 #ifndef CLPOOL_TOOLS_DEVICES_H
 #define CLPOOL_TOOLS_DEVICES_H
 
-#include <clpool/allocator.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,10 +51,5 @@ typedef struct clpi_device_id {
   unsigned platform;
   unsigned device;
 } clpi_device_id;
-
-/* Makes a cl-immediate or cl-deferred allocator on a device, and its name in `*device_name`, for
- * free(). Returns an exit code, with a complaint if it is not 0. */
-int clpi_device_allocator_create(clpi_device_id id, bool is_immediate, clp_allocator **out,
-                                 char **device_name);
 
 #endif

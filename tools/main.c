@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const clpi_command *const commands[] = {&clpi_info_command, &clpi_replay_command};
+static const clpi_command *const commands[] = {&clpi_info_command, &clpi_replay_command,
+                                               &clpi_report_command};
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static const clpi_command *find_command(const char *name)

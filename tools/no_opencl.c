@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The OpenCL devices of a program that was built without OpenCL: none. */
+#include "allocators.h"
 #include "devices.h"
 
 #include "program.h"
@@ -17,10 +18,10 @@ void clpi_platforms_free(clpi_platforms *platforms)
   *platforms = (clpi_platforms){0};
 }
 
-int clpi_device_allocator_create(clpi_device_id id, bool is_immediate, clp_allocator **out,
+int clpi_device_allocator_create(clpi_device_id id, clpi_allocator_kind kind, clp_allocator **out,
                                  char **device_name)
 {
-  (void)id, (void)is_immediate, (void)device_name;
+  (void)id, (void)kind, (void)device_name;
   *out = NULL;
   return clpi_misuse("this clpool was built without OpenCL");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An allocator on a chosen OpenCL device. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue, which every version has */
-#include "devices.h"
+#include "allocators.h"
 #include "opencl_query.h"
 #include "program.h"
 
@@ -58,7 +58,27 @@ static int create_immediate(cl_context context, cl_device_id device, clp_allocat
   return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
 }
 
-int clpi_device_allocator_create(clpi_device_id id, bool is_immediate, clp_allocator **out,
+/* Without a queue: a replay gives no work to any, so there is nothing to free memory behind. */
+static int create_svm(cl_context context, clp_allocator **out)
+{
+  clp_status status = clp_cl_svm_allocator_create(context, NULL, out);
+  return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
+}
+
+static int create(cl_context context, cl_device_id device, clpi_allocator_kind kind,
+                  clp_allocator **out)
+{
+  switch (kind) {
+  case CLPI_ALLOCATOR_CL_IMMEDIATE:
+    return create_immediate(context, device, out);
+  case CLPI_ALLOCATOR_CL_SVM:
+    return create_svm(context, out);
+  default:
+    return create_deferred(context, out);
+  }
+}
+
+int clpi_device_allocator_create(clpi_device_id id, clpi_allocator_kind kind, clp_allocator **out,
                                  char **device_name)
 {
   *out = NULL;
@@ -70,7 +90,7 @@ int clpi_device_allocator_create(clpi_device_id id, bool is_immediate, clp_alloc
   cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
   if (code)
     return clpi_cl_failed("clCreateContext", code);
-  failed = is_immediate ? create_immediate(context, device, out) : create_deferred(context, out);
+  failed = create(context, device, kind, out);
   clReleaseContext(context);
   if (!failed)
     *device_name = clpi_cl_device_text(device, CL_DEVICE_NAME);

@@ -20,7 +20,7 @@ static const char help_text[] =
     "\n"
     "Options:\n"
     "  --allocator=NAME     where the memory comes from: host, simulated (the default:\n"
-    "                       no memory at all), cl-deferred, cl-immediate\n"
+    "                       no memory at all), cl-deferred, cl-immediate, cl-svm\n"
     "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"
     "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
     "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"

@@ -124,7 +124,7 @@ static int check_together(const clpi_replay_arguments *arguments, const bool giv
   if (given[OPTION_NO_POOL] && given[OPTION_LIMIT])
     return clpi_misuse("--limit is of the pool: it cannot go with --no-pool");
   if (given[OPTION_DEVICE] && !clpi_is_on_device(arguments->allocator.kind))
-    return clpi_misuse("--device needs --allocator=cl-immediate or cl-deferred");
+    return clpi_misuse("--device needs --allocator=cl-immediate, cl-deferred or cl-svm");
   if (given[OPTION_CAPACITY] && arguments->allocator.kind != CLPI_ALLOCATOR_SIMULATED)
     return clpi_misuse("--capacity needs --allocator=simulated");
   return CLPI_EXIT_SUCCESS;

@@ -85,8 +85,8 @@ typedef struct clp_allocator_ops {
   clp_status (*host_wait)(void *self, void *mark);
 
   /** Whether work on the stream runs in the order in which it was given. Needs stream order; NULL:
-   * all streams do. For one that does not, the pool puts a wait for its own mark between two users of
-   * a block. */
+   * all streams do. For one that does not, the pool puts a wait for its own mark between two users
+   * of a block. */
   bool (*stream_is_in_order)(void *self, clp_stream stream);
   /** `allocate` gives the home stream work that touches the new memory, so that a user on another
    * stream has to wait for it. Needs stream order and a home stream. */

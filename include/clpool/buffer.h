@@ -56,9 +56,9 @@ clp_status clp_buffer_release(clp_buffer *buffer);
  * clp_buffer_unbind and clp_pool_allocate say.
  *
  * A stream is marked only when another one needs its block, so that releases cost no call: what is
- * then asked about, or waited for, is all that it has been given up to that moment. So its work must
- * not depend on the host waiting for the other stream first. A stream is kept for as long as a block
- * may need it, and a few dozen for longer.
+ * then asked about, or waited for, is all that it has been given up to that moment. So its work
+ * must not depend on the host waiting for the other stream first. A stream is kept for as long as a
+ * block may need it, and a few dozen for longer.
  *
  * clp_pool_allocate and clp_buffer_release mix with these: they are of the allocator's home stream
  * where it has one. Where it has none, a block released without a stream may be used by all at

@@ -14,9 +14,12 @@
 #include <clpool/allocator.h>
 #include <clpool/bin.h>
 #include <clpool/buffer.h>
+#include <clpool/hook.h>
 #include <clpool/log.h>
 #include <clpool/pool.h>
+#include <clpool/profile.h>
 #include <clpool/status.h>
+#include <clpool/trace.h>
 #include <clpool/version.h>
 
 #endif

@@ -6,12 +6,12 @@
  *
  * Each thread keeps some released blocks at hand (at most 64 of a bin and 64 MiB), so that a warm
  * allocation and release takes no lock. They are held blocks like all others: every function here
- * reaches them at once, also those of threads that sleep. Other threads' requests find them too, but
- * not each time, since looking costs as much as some thousand allocations: a few times, and then
- * once for each eight blocks taken from the device. A thread's end gives them back to the pool.
- * After fork, a pool must not be
- * used in the child of a process that had several threads. On Linux, membarrier must stay allowed
- * once a pool was made: a sandbox that forbids it must do so before.
+ * reaches them at once, also those of threads that sleep. Other threads' requests find them too,
+ * but not each time, since looking costs as much as some thousand allocations: a few times, and
+ * then once for each eight blocks taken from the device. A thread's end gives them back to the
+ * pool. After fork, a pool must not be used in the child of a process that had several threads. On
+ * Linux, membarrier must stay allowed once a pool was made: a sandbox that forbids it must do so
+ * before.
  */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H

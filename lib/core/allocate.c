@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocating from a pool: the warm path, a held block under the pool's lock, or a miss. */
+#include "core/entry.h"
 #include "core/error.h"
+#include "core/hook_scope.h"
 #include "core/limit.h"
 #include "core/order.h"
 #include "core/out_of_memory.h"
@@ -59,16 +61,26 @@ static bool may_steal(const clp_pool *pool)
   return pool->steals < FREE_STEALS + pool->figures.device_allocations / BLOCKS_A_STEAL;
 }
 
-/* A block that the cache keeps or gets from the store, as long as its streams are the request's. */
+/* A block that the cache keeps or gets from the store, if the request's stream used it last. */
 static clp_buffer *take_by_cache_locked(const request *wanted, const clpi_place *at)
 {
-  if (!at->slot)
+  if (!at->slot || !wanted->stream->is_in_order)
     return NULL;
-  clp_buffer *block = clpi_slot_search(at->cache, at->slot, wanted->stream);
-  if (block || clpi_slot_count(at->slot))
-    return block;
-  clpi_cache_refill_locked(wanted->pool, at->cache, at->slot, wanted->bin);
+  if (!clpi_slot_count(at->slot))
+    clpi_cache_refill_locked(wanted->pool, at->cache, at->slot, wanted->bin);
   return clpi_slot_search(at->cache, at->slot, wanted->stream);
+}
+
+/* A block that the store holds, or the cache, whatever streams used it last. */
+static clp_buffer *take_by_store_locked(const request *wanted, const clpi_place *at)
+{
+  clp_pool *pool = wanted->pool;
+  clp_buffer *block = clpi_order_take_settled_locked(pool, wanted->bin, wanted->stream);
+  if (!block && at->slot && clpi_slot_count(at->slot)) {
+    clpi_cache_give_all_locked(pool, at->cache, at->slot);
+    block = clpi_order_take_settled_locked(pool, wanted->bin, wanted->stream);
+  }
+  return block ? block : clpi_order_take_other_locked(pool, wanted->bin, wanted->stream);
 }
 
 /* A held block of the bin, wherever it is, that the stream may have. */
@@ -76,15 +88,11 @@ static clp_buffer *take_held_locked(const request *wanted)
 {
   clp_pool *pool = wanted->pool;
   clpi_place at = clpi_find_place_locked(pool, wanted->bin);
-  if (!wanted->bin->held_blocks && !(at.slot && clpi_slot_count(at.slot)) && may_steal(pool))
+  bool is_here = wanted->bin->held_blocks || (at.slot && clpi_slot_count(at.slot));
+  if (!is_here && may_steal(pool))
     clpi_caches_steal_locked(pool, wanted->bin);
   clp_buffer *block = take_by_cache_locked(wanted, &at);
-  if (block)
-    return block;
-  if (at.slot)
-    clpi_cache_give_all_locked(pool, at.cache, at.slot);
-  block = clpi_order_take_settled_locked(pool, wanted->bin, wanted->stream);
-  return block ? block : clpi_order_take_other_locked(pool, wanted->bin, wanted->stream);
+  return block ? block : take_by_store_locked(wanted, &at);
 }
 
 static clp_status no_host_memory(size_t bytes)
@@ -105,6 +113,42 @@ static clp_status allocate_empty_locked(clp_pool *pool, clp_buffer **out)
   return CLP_SUCCESS;
 }
 
+/* Makes the request's stream wait for work of the allocator that touches new memory. */
+static clp_status await_home(const request *wanted)
+{
+  clpi_streams *streams = &wanted->pool->streams;
+  clpi_stream *home;
+  clp_status status = clpi_stream_pin(streams, wanted->pool->allocator->ops.home_stream, &home);
+  if (status)
+    return status;
+  clpi_use use = clpi_use_now(home);
+  if (!clpi_use_settle(streams, &use, wanted->stream, CLPI_WAIT))
+    status = clpi_use_wait(streams, &use);
+  clpi_stream_unpin(streams, home);
+  return status;
+}
+
+/* Under no lock. */
+static clp_status obtain(const request *wanted, clpi_obtained *obtained)
+{
+  clp_pool *pool = wanted->pool;
+  clp_status status = clpi_obtain(pool, wanted->bin, wanted->bytes, wanted->stream, obtained);
+  bool is_home = wanted->stream == &pool->streams.home;
+  if (status || obtained->reused || is_home || !pool->allocator->ops.allocate_uses_home)
+    return status;
+  status = await_home(wanted);
+  if (!status)
+    return CLP_SUCCESS;
+  clpi_hooked_free pair;
+  clpi_hooked_free_begin(&pair, pool, obtained->memory, wanted->bin->block_bytes);
+  clpi_hooked_free_end(
+      &pair, clp_allocator_free(pool->allocator, obtained->memory, wanted->bin->block_bytes));
+  pthread_mutex_lock(&pool->lock);
+  clpi_unreserve_locked(pool, wanted->bin->block_bytes);
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
 /* The lock is taken before and given up meanwhile. */
 static clp_status allocate_miss_locked(const request *wanted, clp_buffer **out)
 {
@@ -115,7 +159,7 @@ static clp_status allocate_miss_locked(const request *wanted, clp_buffer **out)
     return no_host_memory(wanted->bytes);
   pthread_mutex_unlock(&pool->lock);
   clpi_obtained obtained;
-  clp_status status = clpi_obtain(pool, wanted->bin, wanted->bytes, wanted->stream, &obtained);
+  clp_status status = obtain(wanted, &obtained);
   pthread_mutex_lock(&pool->lock);
   if (!status && !obtained.reused) {
     hand_out_new_locked(wanted, handle, obtained.memory);
@@ -174,7 +218,8 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
   return *out ? CLP_SUCCESS : allocate_block(pool, bytes, given, out);
 }
 
-static inline clp_status allocate(clp_pool *pool, size_t bytes, clpi_given given, clp_buffer **out)
+__attribute__((always_inline)) static inline clp_status allocate(clp_pool *pool, size_t bytes,
+                                                                 clpi_given given, clp_buffer **out)
 {
   clp_buffer *block = pool && out && bytes && bytes <= pool->store.max_block_bytes
                           ? clpi_allocate_cached(pool, bytes, given, clpi_slot_pop)
@@ -185,12 +230,55 @@ static inline clp_status allocate(clp_pool *pool, size_t bytes, clpi_given given
   return CLP_SUCCESS;
 }
 
-clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
+static size_t rounded(const clp_pool *pool, size_t bytes)
 {
-  return allocate(pool, bytes, (clpi_given){.is_given = false}, out);
+  if (!bytes)
+    return 0;
+  return clpi_store_block_bytes(&pool->store, clpi_bin_number(pool->store.leading_bits, bytes));
 }
 
-clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out)
+CLPI_ENTRY static clp_status allocate_and_show(clp_pool *pool, size_t bytes, clpi_given given,
+                                               clp_buffer **out)
 {
-  return allocate(pool, bytes, (clpi_given){.is_given = true, .handle = stream}, out);
+  *out = NULL;
+  clpi_hooked_call call;
+  clp_status status = clpi_hooked_call_begin(&call, pool, given);
+  if (status)
+    return status;
+  clp_hook_event event = clpi_scope_event(&call.scope);
+  event.size = bytes;
+  event.mem_size = rounded(pool, bytes);
+  clpi_scope_show(&call.scope, CLPI_MALLOC_PREPROCESS, &event);
+  status = allocate_slow(pool, bytes, given, out);
+  event.memory = clp_buffer_memory(*out);
+  event.buffer_id = clpi_buffer_id(*out);
+  clpi_scope_show(&call.scope, CLPI_MALLOC_POSTPROCESS, &event);
+  clpi_hooked_call_end(&call);
+  return status;
+}
+
+/* With hooks about. What cannot be a call shows nothing. */
+CLPI_ENTRY static clp_status allocate_hooked(clp_pool *pool, size_t bytes, clpi_given given,
+                                             clp_buffer **out)
+{
+  if (!pool || !out || bytes > pool->store.max_block_bytes || !clpi_hooks_concern(pool))
+    return allocate(pool, bytes, given, out);
+  return allocate_and_show(pool, bytes, given, out);
+}
+
+CLPI_ENTRY clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
+{
+  clpi_given given = {.is_given = false};
+  if (__builtin_expect(clpi_hooks_exist(), 0))
+    return allocate_hooked(pool, bytes, given, out);
+  return allocate(pool, bytes, given, out);
+}
+
+CLPI_ENTRY clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream,
+                                           clp_buffer **out)
+{
+  clpi_given given = {.is_given = true, .handle = stream};
+  if (__builtin_expect(clpi_hooks_exist(), 0))
+    return allocate_hooked(pool, bytes, given, out);
+  return allocate(pool, bytes, given, out);
 }

@@ -54,6 +54,12 @@ static inline void clpi_set_state(clp_buffer *buffer, clpi_buffer_state state)
   atomic_store_explicit(&buffer->state, state, memory_order_relaxed);
 }
 
+/* What tells it apart from the other active buffers; 0 for NULL. */
+static inline uint64_t clpi_buffer_id(const clp_buffer *buffer)
+{
+  return (uint64_t)(uintptr_t)buffer;
+}
+
 /* Whether it is the user's. */
 static inline bool clpi_buffer_is_active(const clp_buffer *buffer)
 {

@@ -4,7 +4,9 @@
  * pyopencl.tools.MemoryPool. */
 #include "core/out_of_memory.h"
 
+#include "core/entry.h"
 #include "core/error.h"
+#include "core/hook_scope.h"
 #include "core/limit.h"
 #include "core/order.h"
 #include "core/reclaim.h"
@@ -23,13 +25,27 @@ typedef struct request {
   char device_message[256];
 } request;
 
+static clp_status call_device(clp_pool *pool, size_t block_bytes, clp_memory *memory)
+{
+  const clpi_hook_scope *scope = clpi_scope_of_malloc(pool);
+  if (!scope)
+    return clp_allocator_allocate(pool->allocator, block_bytes, memory);
+  clp_hook_event event = clpi_scope_event(scope);
+  event.mem_size = block_bytes;
+  clpi_scope_show(scope, CLPI_ALLOC_PREPROCESS, &event);
+  clp_status status = clp_allocator_allocate(pool->allocator, block_bytes, memory);
+  event.memory = *memory;
+  clpi_scope_show(scope, CLPI_ALLOC_POSTPROCESS, &event);
+  return status;
+}
+
 /* Reserves room for the block and takes it from the device. */
 static clp_status take_block(clp_pool *pool, size_t block_bytes, clp_memory *memory)
 {
   clp_status status = clpi_reserve(pool, block_bytes);
   if (status)
     return status;
-  status = clp_allocator_allocate(pool->allocator, block_bytes, memory);
+  status = call_device(pool, block_bytes, memory);
   if (!status)
     return CLP_SUCCESS;
   pthread_mutex_lock(&pool->lock);
@@ -169,11 +185,16 @@ static clp_status take_steps(request *wanted)
   return status;
 }
 
-static bool ask_callback(const request *wanted)
+CLPI_EXIT static bool ask_callback(const request *wanted)
 {
   const clp_pool_options *options = &wanted->pool->options;
-  return options->on_out_of_memory &&
-         options->on_out_of_memory(wanted->pool, wanted->bin->block_bytes, options->user_data);
+  if (!options->on_out_of_memory)
+    return false;
+  bool were_fixed = clpi_hooks_fix();
+  bool freed =
+      options->on_out_of_memory(wanted->pool, wanted->bin->block_bytes, options->user_data);
+  clpi_hooks_unfix(were_fixed);
+  return freed;
 }
 
 static clp_status report(const request *wanted)

@@ -6,6 +6,7 @@
 #include "core/limit.h"
 #include "core/log.h"
 #include "core/options.h"
+#include "core/order.h"
 #include "core/reclaim.h"
 #include "core/registry.h"
 #include "core/stats.h"
@@ -73,9 +74,8 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->references = 1;
   clpi_list_init(&pool->caches);
   clpi_handles_init(&pool->handles);
-  clpi_list_init(&pool->streams);
-  pool->many_streams = CLPI_FEW_STREAMS;
-  clpi_stream_init_home(&pool->home, allocator);
+  clpi_pool_hooks_init(&pool->hooks);
+  clpi_streams_init(&pool->streams, allocator, &pool->lock, clpi_order_note_needed_locked);
   init_lock(&pool->lock);
   pthread_cond_init(&pool->left, NULL);
   clpi_store_init(&pool->store, options->leading_bits_in_bin_id, allocator->ops.max_block_bytes);
@@ -153,9 +153,10 @@ static void end_pool(clp_pool *pool)
     clpi_log(CLP_LOG_ERROR, "%s did not take back %zu blocks of %zu bytes at the end of a pool: %s",
              pool->allocator->name, pool->store.held_blocks, pool->store.held_bytes,
              clp_last_error()->message);
+  clpi_pool_hooks_end(&pool->hooks);
   clpi_caches_end(pool);
   clpi_handles_end(&pool->handles);
-  clpi_streams_end(pool);
+  clpi_streams_end(&pool->streams);
   clpi_store_end(&pool->store);
   pthread_cond_destroy(&pool->left);
   pthread_mutex_destroy(&pool->lock);

@@ -7,6 +7,7 @@
 #include "core/block_store.h"
 #include "core/buffer.h"
 #include "core/handles.h"
+#include "core/hook.h"
 #include "core/list.h"
 
 #include <clpool/pool.h>
@@ -20,7 +21,7 @@ struct clp_pool {
   clp_allocator *allocator; /* retained */
   clpi_list on_allocator;   /* on allocator->pools, guarded by allocator->pools_lock */
   clpi_list on_registry;    /* on the list of all pools, guarded by the registry's lock */
-  clpi_stream home;         /* the stream of unordered use */
+  clpi_streams streams; /* guarded by `lock`, but for what the warm path reads of the home stream */
 
   alignas(64) pthread_mutex_t
       lock; /* guards everything below, and every block and bin outside of a cache */
@@ -29,19 +30,17 @@ struct clp_pool {
   size_t cache_count;
   uint64_t steals; /* looks into other threads' caches */
   clpi_handles handles;
-  clpi_list streams;                 /* of clpi_stream.on_pool, all but the home stream */
-  size_t stream_count, many_streams; /* with more than so many, unneeded ones are forgotten */
-  uint64_t stream_rounds;            /* visits to all of them */
-  size_t leaving;                    /* blocks on their way to the device */
-  pthread_cond_t left;               /* signalled when one of them has come to rest */
-  clpi_tally empty;                  /* of buffers of zero bytes, which have no bin */
-  uint64_t tick;                     /* clock of the ages of blocks */
-  size_t limit;                      /* 0: none */
-  size_t reserved_bytes;             /* being asked of the device, beyond what is managed */
-  size_t references;                 /* the users' */
-  size_t pins;  /* what keeps a pool without references: active buffers, operations */
-  bool holding; /* false: released blocks go to the device, and caches are retired */
-  bool ended;   /* no reference and no pin is left, and none may be added */
+  size_t leaving;      /* blocks on their way to the device */
+  pthread_cond_t left; /* signalled when one of them has come to rest */
+  clpi_tally empty;    /* of buffers of zero bytes, which have no bin */
+  uint64_t tick;       /* clock of the ages of blocks */
+  clpi_pool_hooks hooks;
+  size_t limit;          /* 0: none */
+  size_t reserved_bytes; /* being asked of the device, beyond what is managed */
+  size_t references;     /* the users' */
+  size_t pins;           /* what keeps a pool without references: active buffers, operations */
+  bool holding;          /* false: released blocks go to the device, and caches are retired */
+  bool ended;            /* no reference and no pin is left, and none may be added */
   ptrdiff_t
       active_bytes; /* beyond what caches have not folded in; below 0 while others are above */
   clp_pool_stats figures; /* those that are not summed up when asked for: managed_bytes, both peaks,

@@ -3,6 +3,7 @@
 #include "core/reclaim.h"
 
 #include "core/error.h"
+#include "core/hook_scope.h"
 #include "core/order.h"
 #include "core/stats.h"
 #include "core/thread_cache.h"
@@ -19,9 +20,11 @@ void clpi_come_to_rest_locked(clp_pool *pool)
   pthread_cond_broadcast(&pool->left);
 }
 
+/* The callback of a hook never waits: a block may be leaving under it, or under one that would wait
+ * for this one. */
 bool clpi_wait_leaving_locked(clp_pool *pool)
 {
-  if (pool->leaving == 0)
+  if (pool->leaving == 0 || clpi_own_hooks.in_callback)
     return false;
   pthread_cond_wait(&pool->left, &pool->lock);
   return true;
@@ -39,7 +42,10 @@ clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_bl
 static clp_status free_block(clp_pool *pool, clp_buffer *block)
 {
   size_t bytes = block->bin->block_bytes;
+  clpi_hooked_free pair;
+  clpi_hooked_free_begin(&pair, pool, block->memory, bytes);
   clp_status status = clpi_order_free(pool, block);
+  clpi_hooked_free_end(&pair, status);
   if (status)
     return status;
   pthread_mutex_lock(&pool->lock);

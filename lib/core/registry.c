@@ -3,6 +3,7 @@
 #include "core/registry.h"
 
 #include "core/fence.h"
+#include "core/hook.h"
 #include "core/thread_cache.h"
 
 #include <string.h>
@@ -18,11 +19,12 @@ static pthread_key_t thread_end;
 static atomic_bool has_key;
 static _Thread_local bool is_watched __attribute__((tls_model("initial-exec")));
 
-/* Runs at the end of a thread that had a cache. Destructors of other keys may use pools later: they
- * find no cache, make a new one, and are watched again. */
+/* Runs at the end of a thread that had a cache or a hook. Destructors of other keys may use pools
+ * later: they find no cache, make a new one, and are watched again. */
 static void end_thread(void *token)
 {
   (void)token;
+  clpi_thread_hooks_end();
   pthread_mutex_lock(&registry.lock);
   for (clpi_list *link = registry.pools.next; link != &registry.pools; link = link->next)
     clpi_cache_forget_thread(clpi_list_entry(link, clp_pool, on_registry));

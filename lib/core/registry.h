@@ -9,8 +9,8 @@
 void clpi_registry_add(clp_pool *pool);
 void clpi_registry_remove(clp_pool *pool);
 
-/* Makes sure that the calling thread's end takes its caches along. False: it cannot be, so the
- * thread must not have any. */
+/* Makes sure that the calling thread's end takes its caches and hooks along. False: it cannot be,
+ * so the thread must not have any. */
 bool clpi_registry_watch_thread(void);
 
 #endif

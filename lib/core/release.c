@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Releasing a buffer: the warm path, or under the pool's lock. */
 #include "core/error.h"
+#include "core/hook_scope.h"
 #include "core/order.h"
 #include "core/pool.h"
 #include "core/reclaim.h"
@@ -80,19 +81,54 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   return status;
 }
 
-static inline clp_status release(clp_buffer *buffer, clpi_given given)
+__attribute__((always_inline)) static inline clp_status release(clp_buffer *buffer,
+                                                                clpi_given given)
 {
   if (!buffer || clpi_release_cached(buffer->pool, buffer, given))
     return CLP_SUCCESS;
   return release_slow(buffer->pool, buffer, given);
 }
 
+static clp_status release_and_show(clp_buffer *buffer, clpi_given given)
+{
+  clpi_hooked_call call;
+  clp_status status = clpi_hooked_call_begin(&call, buffer->pool, given);
+  if (status)
+    return status;
+  clp_hook_event event = clpi_scope_event(&call.scope);
+  if (!given.is_given && buffer->bound)
+    event.stream = buffer->bound->handle;
+  event.size = buffer->size;
+  event.mem_size = clp_buffer_capacity(buffer);
+  event.memory = buffer->memory;
+  event.buffer_id = clpi_buffer_id(buffer);
+  clpi_scope_show(&call.scope, CLPI_FREE_PREPROCESS, &event);
+  status = release(buffer, given);
+  clpi_scope_show(&call.scope, CLPI_FREE_POSTPROCESS, &event);
+  clpi_hooked_call_end(&call);
+  return status;
+}
+
+/* With hooks about. What is no release of an active buffer shows nothing. */
+__attribute__((noinline)) static clp_status release_hooked(clp_buffer *buffer, clpi_given given)
+{
+  if (!buffer || !clpi_hooks_concern(buffer->pool) || !clpi_buffer_is_active(buffer))
+    return release(buffer, given);
+  return release_and_show(buffer, given);
+}
+
 clp_status clp_buffer_release(clp_buffer *buffer)
 {
-  return release(buffer, (clpi_given){.is_given = false});
+  clpi_given given = {.is_given = false};
+  if (__builtin_expect(clpi_hooks_exist(), 0))
+    return release_hooked(buffer, given);
+  return release(buffer, given);
 }
 
 clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream)
 {
-  return release(buffer, (clpi_given){.is_given = true, .handle = stream});
+  clpi_given given = {.is_given = true, .handle = stream};
+  if (__builtin_expect(clpi_hooks_exist(), 0))
+    return release_hooked(buffer, given);
+  return release(buffer, given);
 }

@@ -5,36 +5,33 @@
 #include "opencl/cl_error.h"
 #include "opencl/commit.h"
 #include "opencl/device.h"
+#include "opencl/driver_lock.h"
 #include "opencl/mem_flags.h"
+#include "opencl/queue_order.h"
 
 #include <clpool/opencl.h>
-#include <pthread.h>
 
 typedef struct buffer_allocator {
-  cl_context context; /* retained */
+  clpi_cl_queue_order order; /* first, for its functions; its context is retained */
   cl_mem_flags flags;
   clpi_cl_commit commit; /* the queue is retained; NULL for the deferred allocator */
 } buffer_allocator;
 
-/* NVIDIA's driver (580) at times crashes when several threads create, migrate and release buffers
- * at once, as OpenCL allows; so here it is one at a time. The driver is no faster with several. */
-static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static clp_status create_buffer(const buffer_allocator *allocator, size_t bytes, clp_memory *out)
 {
-  cl_int code;
-  cl_mem mem = clCreateBuffer(allocator->context, allocator->flags, bytes, NULL, &code);
-  if (code)
-    return clpi_cl_memory_error("clCreateBuffer", code, bytes);
-  *out = (clp_memory)mem;
-  return CLP_SUCCESS;
+  cl_int code = CL_SUCCESS;
+  cl_mem mem = clCreateBuffer(allocator->order.context, allocator->flags, bytes, NULL, &code);
+  clp_status status = clpi_cl_created("clCreateBuffer", mem, code, bytes);
+  if (!status)
+    *out = (clp_memory)mem;
+  return status;
 }
 
 static clp_status deferred_allocate(void *self, size_t bytes, clp_memory *out)
 {
-  pthread_mutex_lock(&driver_lock);
+  clpi_cl_driver_lock();
   clp_status status = create_buffer(self, bytes, out);
-  pthread_mutex_unlock(&driver_lock);
+  clpi_cl_driver_unlock();
   return status;
 }
 
@@ -57,18 +54,19 @@ static clp_status create_and_commit(const buffer_allocator *allocator, size_t by
 
 static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
 {
-  pthread_mutex_lock(&driver_lock);
+  clpi_cl_driver_lock();
   clp_status status = create_and_commit(self, bytes, out);
-  pthread_mutex_unlock(&driver_lock);
+  clpi_cl_driver_unlock();
   return status;
 }
 
+/* OpenCL keeps the memory until work that was queued before has used it. */
 static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
 {
   (void)self, (void)bytes;
-  pthread_mutex_lock(&driver_lock);
+  clpi_cl_driver_lock();
   cl_int code = clReleaseMemObject((cl_mem)memory);
-  pthread_mutex_unlock(&driver_lock);
+  clpi_cl_driver_unlock();
   return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
 }
 
@@ -84,18 +82,21 @@ static void buffer_destroy(void *self)
   buffer_allocator *allocator = self;
   if (allocator->commit.queue)
     clReleaseCommandQueue(allocator->commit.queue);
-  clReleaseContext(allocator->context);
+  clReleaseContext(allocator->order.context);
   clpi_allocator_free_self(self);
 }
 
 /* What both have in common; `out` is as clp_allocator_create leaves it. */
-static clp_status create(const buffer_allocator *self, clp_allocator_ops *ops, clp_allocator **out)
+static clp_status create(buffer_allocator *self, clp_allocator_ops *ops, clp_allocator **out)
 {
   clpi_cl_bounds bounds;
-  clp_status status = clpi_cl_context_bounds(self->context, &bounds);
+  clp_status status = clpi_cl_context_bounds(self->order.context, &bounds);
   if (status)
     return status;
+  self->order.has_wait_lists = bounds.version >= CLPI_CL_WAIT_LIST_VERSION;
+  clpi_cl_queue_order_fill(ops);
   ops->free = buffer_free;
+  ops->free_is_ordered = true;
   ops->destroy = buffer_destroy;
   ops->memory_kind = CLP_MEMORY_CL_MEM;
   ops->max_block_bytes = bounds.max_block_bytes;
@@ -126,7 +127,7 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
   if (code)
     return clpi_cl_call_error("clRetainContext", code);
 
-  buffer_allocator self = {.context = context, .flags = mem_flags};
+  buffer_allocator self = {.order.context = context, .flags = mem_flags};
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   ops.name = "cl-deferred";
   ops.deferred = true;
@@ -167,8 +168,9 @@ clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flag
   ops.name = "cl-immediate";
   ops.allocate = immediate_allocate;
   ops.home_stream = queue;
+  ops.allocate_uses_home = true;
   ops.drain = immediate_drain;
-  status = context_of(queue, &self.context);
+  status = context_of(queue, &self.order.context);
   if (status)
     goto release_queue;
   status = clpi_cl_commit_init(&self.commit, queue);
@@ -179,7 +181,7 @@ clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flag
   return CLP_SUCCESS;
 
 release_context:
-  clReleaseContext(self.context);
+  clReleaseContext(self.order.context);
 release_queue:
   clReleaseCommandQueue(queue);
   return status;

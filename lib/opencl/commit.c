@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Committing memory: a migration where OpenCL has it (1.2), else a small write. */
+/* Committing memory: a migration where OpenCL has it (1.2), else a small write.
+ *
+ * NVIDIA's driver (580) crashes when one thread migrates buffers while others give work to queues,
+ * whatever locks stand around the migrations. A fill of one byte makes it provide the memory as
+ * well, and tell when there is none, in the same time. */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueBarrier, all that OpenCL 1.1 has */
 #include "opencl/commit.h"
 
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
 
-enum { MIGRATE_VERSION = 120 };
+enum { MIGRATE_VERSION = 120, NVIDIA = 0x10de };
 
 static clp_status query(cl_command_queue queue, cl_command_queue_info what, size_t bytes, void *out)
 {
@@ -14,20 +18,36 @@ static clp_status query(cl_command_queue queue, cl_command_queue_info what, size
   return code ? clpi_cl_call_error("clGetCommandQueueInfo", code) : CLP_SUCCESS;
 }
 
+static clp_status find_method(cl_device_id device, clpi_cl_commit_method *method)
+{
+  unsigned version;
+  cl_uint vendor;
+  clp_status status = clpi_cl_device_version(device, &version);
+  if (!status)
+    status = clpi_cl_device_vendor(device, &vendor);
+  if (status)
+    return status;
+  if (version < MIGRATE_VERSION)
+    *method = CLPI_CL_COMMIT_BY_WRITE;
+  else
+    *method = vendor == NVIDIA ? CLPI_CL_COMMIT_BY_FILL : CLPI_CL_COMMIT_BY_MIGRATION;
+  return CLP_SUCCESS;
+}
+
 clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
 {
   cl_command_queue_properties properties;
   cl_device_id device;
-  unsigned version;
+  clpi_cl_commit_method method;
   clp_status status = query(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties);
   if (!status)
     status = query(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device);
   if (!status)
-    status = clpi_cl_device_version(device, &version);
+    status = find_method(device, &method);
   if (status)
     return status;
   *commit = (clpi_cl_commit){.queue = queue,
-                             .migrates = version >= MIGRATE_VERSION,
+                             .method = method,
                              .out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE};
   return CLP_SUCCESS;
 }
@@ -37,6 +57,14 @@ static clp_status migrate(const clpi_cl_commit *commit, cl_mem mem, size_t bytes
   cl_int code = clEnqueueMigrateMemObjects(commit->queue, 1, &mem,
                                            CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
   return code ? clpi_cl_memory_error("clEnqueueMigrateMemObjects", code, bytes) : CLP_SUCCESS;
+}
+
+static clp_status fill_little(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
+{
+  const unsigned char pattern = 0;
+  cl_int code = clEnqueueFillBuffer(commit->queue, mem, &pattern, sizeof(pattern), 0,
+                                    sizeof(pattern), 0, NULL, NULL);
+  return code ? clpi_cl_memory_error("clEnqueueFillBuffer", code, bytes) : CLP_SUCCESS;
 }
 
 static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
@@ -52,16 +80,20 @@ static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t 
 /* Without it, an out-of-order queue could undo what the memory's owner writes first. */
 static clp_status order_after(const clpi_cl_commit *commit, size_t bytes)
 {
-  const char *call = commit->migrates ? "clEnqueueBarrierWithWaitList" : "clEnqueueBarrier";
-  cl_int code = commit->migrates ? clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL)
-                                 : clEnqueueBarrier(commit->queue);
+  bool has_wait_lists = commit->method != CLPI_CL_COMMIT_BY_WRITE;
+  const char *call = has_wait_lists ? "clEnqueueBarrierWithWaitList" : "clEnqueueBarrier";
+  cl_int code = has_wait_lists ? clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL)
+                               : clEnqueueBarrier(commit->queue);
   return code ? clpi_cl_memory_error(call, code, bytes) : CLP_SUCCESS;
 }
 
 clp_status clpi_cl_commit_memory(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
 {
-  clp_status status =
-      commit->migrates ? migrate(commit, mem, bytes) : write_little(commit, mem, bytes);
+  static clp_status (*const methods[])(const clpi_cl_commit *commit, cl_mem mem,
+                                       size_t bytes) = {[CLPI_CL_COMMIT_BY_MIGRATION] = migrate,
+                                                        [CLPI_CL_COMMIT_BY_FILL] = fill_little,
+                                                        [CLPI_CL_COMMIT_BY_WRITE] = write_little};
+  clp_status status = methods[commit->method](commit, mem, bytes);
   if (!status && commit->out_of_order)
     status = order_after(commit, bytes);
   return status;

@@ -8,11 +8,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+typedef enum clpi_cl_commit_method {
+  CLPI_CL_COMMIT_BY_MIGRATION, /* clEnqueueMigrateMemObjects, from OpenCL 1.2 on */
+  CLPI_CL_COMMIT_BY_FILL,      /* of a byte, on NVIDIA's devices, from OpenCL 1.2 on */
+  CLPI_CL_COMMIT_BY_WRITE      /* of some bytes */
+} clpi_cl_commit_method;
+
 /* How the memory of new buffers is called for on one queue. */
 typedef struct clpi_cl_commit {
   cl_command_queue queue; /* borrowed */
-  bool migrates;          /* the queue's device has clEnqueueMigrateMemObjects (OpenCL 1.2) */
-  bool out_of_order;      /* the queue needs a barrier after it */
+  clpi_cl_commit_method method;
+  bool out_of_order; /* the queue needs a barrier after it */
 } clpi_cl_commit;
 
 /* Asks the queue and its device how it is done. */

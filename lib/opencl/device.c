@@ -5,9 +5,12 @@
 #include "core/error.h"
 #include "opencl/cl_error.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { SVM_VERSION = 200 };
 
 static size_t to_size(cl_ulong bytes)
 {
@@ -30,22 +33,69 @@ static clp_status query(cl_device_id device, cl_device_info what, size_t bytes, 
   return code ? clpi_cl_call_error("clGetDeviceInfo", code) : CLP_SUCCESS;
 }
 
+clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
+{
+  size_t bytes;
+  cl_int code = clGetDeviceInfo(device, CL_DEVICE_VERSION, 0, NULL, &bytes);
+  if (code)
+    return clpi_cl_call_error("clGetDeviceInfo", code);
+  char *version = malloc(bytes);
+  if (!version)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a device's version");
+
+  unsigned major, minor;
+  clp_status status = query(device, CL_DEVICE_VERSION, bytes, version);
+  if (!status && sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
+    status = clpi_error(CLP_BACKEND_ERROR, 0, "a device calls its version \"%s\"", version);
+  free(version);
+  if (!status)
+    *out = 100 * major + 10 * minor;
+  return status;
+}
+
+clp_status clpi_cl_device_vendor(cl_device_id device, cl_uint *out)
+{
+  return query(device, CL_DEVICE_VENDOR_ID, sizeof(*out), out);
+}
+
 static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
 {
   cl_ulong max_block_bytes, device_bytes;
   cl_uint alignment_bits;
+  unsigned version;
   clp_status status =
       query(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong), &max_block_bytes);
   if (!status)
     status = query(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong), &device_bytes);
   if (!status)
     status = query(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint), &alignment_bits);
+  if (!status)
+    status = clpi_cl_device_version(device, &version);
   if (status)
     return status;
 
   bounds->max_block_bytes = least(bounds->max_block_bytes, to_size(max_block_bytes));
   bounds->device_bytes = least(bounds->device_bytes, to_size(device_bytes));
   bounds->alignment = greatest(bounds->alignment, alignment_bits / 8);
+  bounds->version = (unsigned)least(bounds->version, version);
+  return CLP_SUCCESS;
+}
+
+static clp_status narrow_svm(clpi_cl_svm_bounds *bounds, cl_device_id device)
+{
+  cl_device_svm_capabilities capabilities = 0;
+  cl_uint alignment;
+  unsigned version;
+  clp_status status = clpi_cl_device_version(device, &version);
+  if (!status && version >= SVM_VERSION)
+    status = query(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities), &capabilities);
+  if (!status)
+    status = query(device, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, sizeof(cl_uint), &alignment);
+  if (status)
+    return status;
+
+  bounds->capabilities &= capabilities;
+  bounds->max_alignment = least(bounds->max_alignment, alignment);
   return CLP_SUCCESS;
 }
 
@@ -77,7 +127,8 @@ clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out)
   clp_status status = devices_of(context, &devices, &count);
   if (status)
     return status;
-  clpi_cl_bounds bounds = {.max_block_bytes = SIZE_MAX, .device_bytes = SIZE_MAX, .alignment = 1};
+  clpi_cl_bounds bounds = {
+      .max_block_bytes = SIZE_MAX, .device_bytes = SIZE_MAX, .alignment = 1, .version = UINT_MAX};
   for (size_t i = 0; i < count && !status; i++)
     status = narrow(&bounds, devices[i]);
   free(devices);
@@ -86,22 +137,19 @@ clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out)
   return status;
 }
 
-clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
+clp_status clpi_cl_context_svm(cl_context context, clpi_cl_svm_bounds *out)
 {
-  size_t bytes;
-  cl_int code = clGetDeviceInfo(device, CL_DEVICE_VERSION, 0, NULL, &bytes);
-  if (code)
-    return clpi_cl_call_error("clGetDeviceInfo", code);
-  char *version = malloc(bytes);
-  if (!version)
-    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a device's version");
-
-  unsigned major, minor;
-  clp_status status = query(device, CL_DEVICE_VERSION, bytes, version);
-  if (!status && sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
-    status = clpi_error(CLP_BACKEND_ERROR, 0, "a device calls its version \"%s\"", version);
-  free(version);
+  cl_device_id *devices = NULL;
+  size_t count = 0;
+  clp_status status = devices_of(context, &devices, &count);
+  if (status)
+    return status;
+  clpi_cl_svm_bounds bounds = {.capabilities = ~(cl_device_svm_capabilities)0,
+                               .max_alignment = SIZE_MAX};
+  for (size_t i = 0; i < count && !status; i++)
+    status = narrow_svm(&bounds, devices[i]);
+  free(devices);
   if (!status)
-    *out = 100 * major + 10 * minor;
+    *out = bounds;
   return status;
 }

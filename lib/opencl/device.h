@@ -12,14 +12,27 @@ typedef struct clpi_cl_bounds {
   size_t max_block_bytes; /* the least CL_DEVICE_MAX_MEM_ALLOC_SIZE */
   size_t device_bytes;    /* the least CL_DEVICE_GLOBAL_MEM_SIZE */
   size_t alignment;       /* the greatest CL_DEVICE_MEM_BASE_ADDR_ALIGN, in bytes */
+  unsigned version;       /* the least, as clpi_cl_device_version counts */
 } clpi_cl_bounds;
 
 /* CLP_BACKEND_ERROR: the context or a device does not tell. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out);
 
+/* What every device of a context can do with shared virtual memory. */
+typedef struct clpi_cl_svm_bounds {
+  cl_device_svm_capabilities capabilities; /* 0 before OpenCL 2.0 */
+  size_t max_alignment;                    /* the least size of a largest built-in type, bytes */
+} clpi_cl_svm_bounds;
+
+/* Statuses as above. */
+clp_status clpi_cl_context_svm(cl_context context, clpi_cl_svm_bounds *out);
+
 /* The version of OpenCL that a device supports, counted as CL_TARGET_OPENCL_VERSION is: 120 for
  * OpenCL 1.2. CLP_BACKEND_ERROR: it does not tell, or not in the standard's form.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_cl_device_version(cl_device_id device, unsigned *out);
+
+/* Its CL_DEVICE_VENDOR_ID. CLP_BACKEND_ERROR: it does not tell. */
+clp_status clpi_cl_device_vendor(cl_device_id device, cl_uint *out);
 
 #endif

@@ -35,26 +35,26 @@ static clp_status resolve(clpi_operation *operation, const clpi_trace_event *eve
 }
 
 clp_status clpi_batch_read(clpi_batch *batch, clpi_trace_reader *reader, clpi_live_blocks *live,
-                           double scale)
+                           double scale, size_t most)
 {
   batch->count = 0;
   batch->recorded_failures = 0;
   batch->at_end = false;
-  for (size_t rows = 0; rows < CLPI_BATCH_ROWS; rows++) {
-    clpi_trace_event event;
+  for (size_t rows = 0; rows < most && rows < CLPI_BATCH_ROWS; rows++) {
+    clpi_trace_event *event = &batch->newest;
     bool found;
-    clp_status status = clpi_trace_next(reader, &event, &found);
+    clp_status status = clpi_trace_next(reader, event, &found);
     if (status)
       return status;
     if (!found) {
       batch->at_end = true;
       return CLP_SUCCESS;
     }
-    if (event.action == CLPI_TRACE_ALLOCATE_FAILURE) {
+    if (event->action == CLPI_TRACE_ALLOCATE_FAILURE) {
       batch->recorded_failures++;
       continue;
     }
-    status = resolve(&batch->operations[batch->count], &event, reader, live, scale);
+    status = resolve(&batch->operations[batch->count], event, reader, live, scale);
     if (status)
       return status;
     batch->count++;

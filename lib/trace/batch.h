@@ -23,14 +23,16 @@ typedef struct clpi_operation {
 typedef struct clpi_batch {
   size_t count; /* operations: the rows but for the recorded failures */
   size_t recorded_failures;
-  bool at_end; /* the trace has no more rows */
+  bool at_end;             /* the trace has no more rows */
+  clpi_trace_event newest; /* the last row that was read */
   clpi_operation operations[CLPI_BATCH_ROWS];
 } clpi_batch;
 
-/* Reads the next rows. What fails is what clpi_trace_next, clpi_live_blocks_add and _remove and
- * clpi_scale_size fail with, the latter said of its place in the trace. */
+/* Reads the next rows, at most `most` and CLPI_BATCH_ROWS. What fails is what clpi_trace_next,
+ * clpi_live_blocks_add and _remove and clpi_scale_size fail with, the latter said of its place in
+ * the trace. */
 clp_status clpi_batch_read(clpi_batch *batch, clpi_trace_reader *reader, clpi_live_blocks *live,
-                           double scale);
+                           double scale, size_t most);
 
 /* `bytes` times `scale`, rounded to the nearest and at least 1; 0 stays 0. False: it is more than
  * SIZE_MAX. The scale must be finite and above 0. */

@@ -30,6 +30,7 @@ clp_status clpi_replay_fit_scale(clpi_trace_reader *reader, const clp_allocator 
   as_recorded.has_limit = true;
   as_recorded.limit_bytes = 0;
   as_recorded.scale = 1.0;
+  as_recorded.observer = NULL;
 
   clp_allocator *roomy;
   clp_status status = create_roomy_device(device_bytes, &roomy);

@@ -4,6 +4,9 @@
 #define CLPOOL_TRACE_METERING_ALLOCATOR_H
 
 #include <clpool/allocator.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct clpi_meter {
   size_t taken_bytes; /* now */
@@ -17,5 +20,13 @@ clp_status clpi_metering_allocator_create(clp_allocator *metered, clp_allocator 
 
 /* What was counted, of an allocator from above. Any thread; each figure by itself is exact. */
 clpi_meter clpi_metering_allocator_read(const clp_allocator *allocator);
+
+/* Called with each block that is taken from the device or went back to it. */
+typedef void (*clpi_block_callback)(size_t bytes, bool is_taken, void *user_data);
+
+/* From now on `on_block` is told of the blocks of an allocator from above; NULL: nobody is. Not
+ * while another thread uses the allocator. */
+void clpi_metering_allocator_watch(clp_allocator *allocator, clpi_block_callback on_block,
+                                   void *user_data);
 
 #endif

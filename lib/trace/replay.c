@@ -154,14 +154,49 @@ static void tell_progress(const replay *run)
   run->options->on_progress(&progress, run->options->user_data);
 }
 
+/* With an observer a batch is a row: all that changed since `before` is what the row came to. */
+static clp_status tell_step(const replay *run, const replay_tally *before, uint64_t device_before)
+{
+  const replay_tally *tally = &run->tally;
+  const clpi_operation *operation = &run->batch->operations[0];
+  clpi_replay_step step = {.event = &run->batch->newest, .outcome = CLPI_REPLAY_SKIPPED};
+  if (run->batch->count > 0) {
+    step.bytes = operation->bytes;
+    step.slot = operation->slot;
+  }
+  if (tally->failures > before->failures) {
+    step.outcome = CLPI_REPLAY_REFUSED;
+  } else if (tally->frees > before->frees) {
+    step.outcome = CLPI_REPLAY_FREED;
+  } else if (tally->allocations > before->allocations) {
+    bool is_hit = clpi_metering_allocator_read(run->metering).allocations == device_before;
+    step.outcome = is_hit ? CLPI_REPLAY_HIT : CLPI_REPLAY_MISS;
+    step.block_bytes =
+        run->pool ? clp_buffer_capacity(run->slots[step.slot].buffer) : operation->bytes;
+  }
+  return run->options->observer->on_step(&step, run->options->observer->user_data);
+}
+
+static clp_status run_observed(replay *run)
+{
+  replay_tally before = run->tally;
+  uint64_t device_before = clpi_metering_allocator_read(run->metering).allocations;
+  clp_status status = run_batch(run);
+  bool has_row = run->batch->count + run->batch->recorded_failures > 0;
+  return status || !has_row ? status : tell_step(run, &before, device_before);
+}
+
 static clp_status run_all(replay *run)
 {
+  bool is_observed = run->options->observer;
+  size_t rows = is_observed ? 1 : CLPI_BATCH_ROWS;
   do {
-    clp_status status = clpi_batch_read(run->batch, run->reader, &run->live, run->options->scale);
+    clp_status status =
+        clpi_batch_read(run->batch, run->reader, &run->live, run->options->scale, rows);
     if (!status)
       status = grow_slots(run);
     if (!status)
-      status = run_batch(run);
+      status = is_observed ? run_observed(run) : run_batch(run);
     if (status)
       return status;
     tell_progress(run);
@@ -237,11 +272,15 @@ clp_status clpi_replay(clpi_trace_reader *reader, clp_allocator *allocator,
     status = clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to replay a trace");
   if (!status && options->pooled)
     status = open_pool(&run);
+  if (!status && options->observer)
+    clpi_metering_allocator_watch(run.metering, options->observer->on_block,
+                                  options->observer->user_data);
   if (!status)
     status = run_all(&run);
   if (!status)
     read_figures(&run, result);
 
+  clpi_metering_allocator_watch(run.metering, NULL, NULL);
   release_live(&run);
   clp_pool_release(run.pool);
   clp_allocator_release(run.metering);

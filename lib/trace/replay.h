@@ -3,6 +3,7 @@
 #ifndef CLPOOL_TRACE_REPLAY_H
 #define CLPOOL_TRACE_REPLAY_H
 
+#include "trace/metering_allocator.h"
 #include "trace/reader.h"
 
 #include <clpool/allocator.h>
@@ -16,6 +17,30 @@ typedef struct clpi_replay_progress {
   uint64_t operations;  /* so far */
 } clpi_replay_progress;
 
+/* What a row of the trace came to. */
+typedef enum clpi_replay_outcome {
+  CLPI_REPLAY_HIT,     /* allocated without the device */
+  CLPI_REPLAY_MISS,    /* allocated from the device */
+  CLPI_REPLAY_REFUSED, /* not allocated */
+  CLPI_REPLAY_FREED,
+  CLPI_REPLAY_SKIPPED /* a recorded failure, or the free of what was refused */
+} clpi_replay_outcome;
+
+typedef struct clpi_replay_step {
+  const clpi_trace_event *event;
+  clpi_replay_outcome outcome;
+  size_t bytes;       /* scaled; 0 if it was a recorded failure */
+  size_t block_bytes; /* of an allocation: as allocated; else 0 */
+  size_t slot;        /* ties a free to its allocation: see clpi_live_blocks_add */
+} clpi_replay_step;
+
+typedef struct clpi_replay_observer {
+  /* Told each row; what it returns, if not CLP_SUCCESS, ends the replay. */
+  clp_status (*on_step)(const clpi_replay_step *step, void *user_data);
+  clpi_block_callback on_block; /* told of each block, before the step that brought it about */
+  void *user_data;
+} clpi_replay_observer;
+
 typedef struct clpi_replay_options {
   bool pooled; /* false: straight on the allocator, the pool's options unused */
   clp_pool_options pool_options;
@@ -24,7 +49,8 @@ typedef struct clpi_replay_options {
   double scale;       /* of sizes, finite and above 0 */
   void (*on_progress)(const clpi_replay_progress *progress, void *user_data); /* NULL: none */
   void *user_data;
-  uint64_t (*clock)(void); /* nanoseconds; NULL: the system's monotonic clock */
+  uint64_t (*clock)(void);              /* nanoseconds; NULL: the system's monotonic clock */
+  const clpi_replay_observer *observer; /* NULL: none; with one, times mean nothing */
 } clpi_replay_options;
 
 #define CLPI_REPLAY_OPTIONS_INIT                                                                   \

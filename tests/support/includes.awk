@@ -19,9 +19,9 @@ BEGIN {
     "inttypes libgen limits link linux/membarrier locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \
     "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn " \
-    "string strings sys/file sys/ioctl sys/mman sys/resource sys/socket " \
+    "string strings sys/auxv sys/file sys/ioctl sys/mman sys/resource sys/socket " \
     "sys/stat sys/syscall sys/sysinfo sys/time sys/types sys/uio sys/un " \
-    "sys/utsname sys/wait termios threads time unistd wchar"
+    "sys/utsname sys/wait termios threads time unistd unwind wchar"
   words = split(libc, word, " ")
   for (i = 1; i <= words; i++)
     is_libc[word[i] ".h"] = 1
@@ -76,7 +76,7 @@ function target_layer(file, name, quoted,   path) {
     return "CL"
   if (name == "zlib.h")
     return "zlib"
-  if (name ~ /^elfutils\//)
+  if (name ~ /^elfutils\// || name == "dwarf.h")
     return "libdw"
   return "a library that no layer uses"
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A line profile: the hook, and what it has recorded. */
+#ifndef CLPOOL_HOOKS_LINE_PROFILE_H
+#define CLPOOL_HOOKS_LINE_PROFILE_H
+
+#include "hooks/call_stack.h"
+#include "hooks/call_tree.h"
+#include "hooks/symbols.h"
+
+#include <clpool/profile.h>
+#include <pthread.h>
+
+struct clp_line_profile {
+  /* Set at create. Tests put a walker and a source of names of their own here. */
+  clp_hook hook;
+  unsigned max_depth;
+  clpi_stack_walker *walk;
+  const clpi_symbols *symbols;
+
+  pthread_mutex_t lock;           /* guards what follows */
+  clpi_call_tree stacks;          /* keys are addresses */
+  clpi_profiled_bytes unrecorded; /* of stacks that found no host memory */
+};
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* From addresses to lines, and the two ways to write them. */
+#include "hooks/line_report.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A line and what is below it. */
+typedef struct branch {
+  uint32_t first, next; /* child and sibling, in the order in which lines came; 0: none */
+  clpi_profiled_bytes bytes;
+} branch;
+
+enum { SIZE_TEXT_BYTES = 32 };
+
+static const char root_text[] = "_root";
+static const char unrecorded_text[] = "_unrecorded";
+
+static clp_status no_host_memory(void)
+{
+  return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the report of a line profile");
+}
+
+/* --- From addresses to lines ---------------------------------------------------------------------
+ */
+
+typedef struct building {
+  clpi_line_report *report;
+  const clpi_call_tree *stacks;
+  unsigned max_depth;
+  uint32_t *lines; /* of each node of `stacks`: the line that it ends in */
+} building;
+
+/* What starts the program stands before all else, so it is known by standing below the root. */
+static bool is_left_out(const building *all, uint32_t parent, const clpi_line *line)
+{
+  const clpi_call_node *above = &all->report->lines.nodes[parent];
+  return (parent == 0 && line->is_startup) ||
+         (all->max_depth && above->depth + 1 >= all->max_depth);
+}
+
+static uint32_t add_lines(building *all, uint32_t parent, const clpi_address_lines *frames)
+{
+  clpi_call_tree *lines = &all->report->lines;
+  uint32_t at = parent;
+  for (size_t i = 0; i < frames->count; i++) {
+    uintptr_t key = (uintptr_t)frames->lines[i];
+    if (is_left_out(all, at, frames->lines[i]))
+      continue;
+    uint32_t child = clpi_call_tree_find(lines, at, key);
+    at = child ? child : clpi_call_tree_add(lines, at, key);
+  }
+  return at;
+}
+
+static clp_status add_node(building *all, uint32_t number)
+{
+  const clpi_call_node *node = &all->stacks->nodes[number];
+  const clpi_address_lines *frames;
+  clp_status status = clpi_frame_lines_find(&all->report->names, node->key, &frames);
+  if (status)
+    return status;
+  if (!clpi_call_tree_reserve(&all->report->lines, frames->count))
+    return no_host_memory();
+  all->lines[number] = add_lines(all, all->lines[node->parent], frames);
+  return CLP_SUCCESS;
+}
+
+/* Parents come before their children, so each finds where its parent's lines end. */
+static clp_status add_nodes(building *all)
+{
+  clp_status status = CLP_SUCCESS;
+  for (uint32_t i = 1; i < all->stacks->count && !status; i++)
+    status = add_node(all, i);
+  for (uint32_t i = 0; i < all->stacks->count && !status; i++)
+    clpi_profiled_bytes_add(&all->report->lines.nodes[all->lines[i]].bytes,
+                            all->stacks->nodes[i].bytes);
+  return status;
+}
+
+clp_status clpi_line_report_init(clpi_line_report *report, const clpi_call_tree *stacks,
+                                 unsigned max_depth, const clpi_symbols *symbols)
+{
+  *report = (clpi_line_report){0};
+  building all = {.report = report, .stacks = stacks, .max_depth = max_depth};
+  clp_status status = clpi_frame_lines_init(&report->names, symbols);
+  if (status)
+    return status;
+  all.lines = calloc(stacks->count, sizeof(*all.lines));
+  status = clpi_call_tree_init(&report->lines) && all.lines ? add_nodes(&all) : no_host_memory();
+  free(all.lines);
+  if (status)
+    clpi_line_report_end(report);
+  return status;
+}
+
+void clpi_line_report_end(clpi_line_report *report)
+{
+  clpi_call_tree_end(&report->lines);
+  clpi_frame_lines_end(&report->names);
+}
+
+/* --- Writing -------------------------------------------------------------------------------------
+ */
+
+/* cupy.cuda.memory_hooks.LineProfileHook's way: the unit changes at 1024, before rounding. */
+static void write_size(char text[SIZE_TEXT_BYTES], uint64_t bytes)
+{
+  static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+  double size = (double)bytes;
+  size_t unit = 0;
+  for (; size >= 1024.0; unit++)
+    size /= 1024.0;
+  snprintf(text, SIZE_TEXT_BYTES, "%.2f%s", size, units[unit]);
+}
+
+static bool print_line(FILE *file, uint32_t depth, const char *text, clpi_profiled_bytes bytes)
+{
+  char used[SIZE_TEXT_BYTES], acquired[SIZE_TEXT_BYTES];
+  write_size(used, bytes.used);
+  write_size(acquired, bytes.acquired);
+  return fprintf(file, "%*s%s (%s, %s)\n", 2 * (int)depth, "", text, used, acquired) >= 0;
+}
+
+static const char *text_of(const clpi_call_node *node)
+{
+  return ((const clpi_line *)node->key)->text;
+}
+
+/* Children come after their parents, so each is complete before it is added. NULL: no host memory.
+ */
+static branch *find_branches(const clpi_line_report *report)
+{
+  const clpi_call_tree *lines = &report->lines;
+  branch *branches = calloc(lines->count, sizeof(*branches));
+  for (uint32_t i = lines->count - 1; branches && i > 0; i--) {
+    clpi_profiled_bytes_add(&branches[i].bytes, lines->nodes[i].bytes);
+    branch *parent = &branches[lines->nodes[i].parent];
+    clpi_profiled_bytes_add(&parent->bytes, branches[i].bytes);
+    branches[i].next = parent->first;
+    parent->first = i;
+  }
+  if (branches)
+    clpi_profiled_bytes_add(&branches[0].bytes, lines->nodes[0].bytes);
+  return branches;
+}
+
+/* The line to print after line `i`: its first child, or else its next sibling, or its parent's; 0:
+ * none. */
+static uint32_t next_line(const clpi_call_tree *lines, const branch *branches, uint32_t i)
+{
+  if (branches[i].first)
+    return branches[i].first;
+  while (i && !branches[i].next)
+    i = lines->nodes[i].parent;
+  return branches[i].next;
+}
+
+static bool has_bytes(clpi_profiled_bytes bytes)
+{
+  return bytes.used || bytes.acquired;
+}
+
+static clp_status finish(FILE *file, bool written)
+{
+  if (written && fflush(file) == 0)
+    return CLP_SUCCESS;
+  return clpi_error(CLP_IO_ERROR, errno, "cannot write a line profile: %s", strerror(errno));
+}
+
+static bool print_lines(const clpi_line_report *report, const branch *branches, FILE *file)
+{
+  const clpi_call_tree *lines = &report->lines;
+  clpi_profiled_bytes all = branches[0].bytes;
+  clpi_profiled_bytes_add(&all, report->unrecorded);
+  bool written = print_line(file, 0, root_text, all);
+  for (uint32_t i = next_line(lines, branches, 0); i && written; i = next_line(lines, branches, i))
+    written = print_line(file, lines->nodes[i].depth, text_of(&lines->nodes[i]), branches[i].bytes);
+  if (written && has_bytes(report->unrecorded))
+    written = print_line(file, 1, unrecorded_text, report->unrecorded);
+  return written;
+}
+
+clp_status clpi_line_report_print(const clpi_line_report *report, FILE *file)
+{
+  branch *branches = find_branches(report);
+  if (!branches)
+    return no_host_memory();
+  bool written = print_lines(report, branches, file);
+  clp_status status = finish(file, written);
+  free(branches);
+  return status;
+}
+
+/* A semicolon of a frame's own would end it. */
+static bool write_frame(FILE *file, const char *text)
+{
+  for (; *text; text++)
+    if (putc(*text == ';' ? ':' : *text, file) == EOF)
+      return false;
+  return true;
+}
+
+static bool write_frames(FILE *file, const clpi_call_tree *lines, uint32_t i)
+{
+  const clpi_call_node *node = &lines->nodes[i];
+  if (i == 0)
+    return write_frame(file, root_text);
+  if (node->parent && !(write_frames(file, lines, node->parent) && putc(';', file) != EOF))
+    return false;
+  return write_frame(file, text_of(node));
+}
+
+clp_status clpi_line_report_write_folded(const clpi_line_report *report, FILE *file)
+{
+  const clpi_call_tree *lines = &report->lines;
+  bool written = true;
+  for (uint32_t i = 0; i < lines->count && written; i++) {
+    uint64_t used = lines->nodes[i].bytes.used;
+    if (used)
+      written = write_frames(file, lines, i) && fprintf(file, " %" PRIu64 "\n", used) >= 0;
+  }
+  if (written && report->unrecorded.used)
+    written = fprintf(file, "%s %" PRIu64 "\n", unrecorded_text, report->unrecorded.used) >= 0;
+  return finish(file, written);
+}

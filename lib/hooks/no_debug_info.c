@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Built without libdw: addresses stay what they are. */
+#include "hooks/debug_info.h"
+
+#include <stddef.h>
+
+clp_status clpi_debug_info_open(clpi_debug_info **out)
+{
+  *out = NULL;
+  return CLP_SUCCESS;
+}
+
+void clpi_debug_info_close(clpi_debug_info *info)
+{
+  (void)info;
+}
+
+clp_status clpi_debug_info_show(clpi_debug_info *info, uintptr_t address, const clpi_symbol *plain,
+                                clpi_symbol_visitor *visitor, void *argument)
+{
+  (void)info, (void)address;
+  return visitor(plain, argument);
+}

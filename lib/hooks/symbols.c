@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of this process: its objects, and what debug information says beyond that. */
+#include "hooks/symbols.h"
+
+#include "hooks/debug_info.h"
+#include "hooks/object.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+#include <unwind.h>
+
+static clp_status open_session(void **session)
+{
+  clpi_debug_info *info = NULL;
+  clp_status status = clpi_debug_info_open(&info);
+  *session = info;
+  return status;
+}
+
+static void close_session(void *session)
+{
+  clpi_debug_info_close(session);
+}
+
+/* The function at which the program starts is known without any name. */
+static bool is_program_start(uintptr_t address)
+{
+  uintptr_t start = getauxval(AT_ENTRY);
+  void *function = _Unwind_FindEnclosingFunction((void *)(address + 1));
+  return start && (uintptr_t)function == start;
+}
+
+static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *visitor,
+                       void *argument)
+{
+  clpi_object_place place;
+  clpi_object_find(address, &place);
+  clpi_symbol plain = {.object = place.object, .offset = place.offset};
+  if (is_program_start(address))
+    plain.function = "_start";
+  return clpi_debug_info_show(session, address, &plain, visitor, argument);
+}
+
+const clpi_symbols clpi_process_symbols = {open_session, show, close_session};
+
+/* The C library calls main and threads through functions that only its debug information names; no
+ * program of interest begins in it. */
+bool clpi_symbol_is_startup(const clpi_symbol *symbol)
+{
+  static const char *const functions[] = {
+      "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "clone3"};
+  static const char *const objects[] = {"libc.so.", "libpthread.so.", "ld-musl-"};
+  for (size_t i = 0; symbol->function && i < sizeof(functions) / sizeof(functions[0]); i++)
+    if (strcmp(symbol->function, functions[i]) == 0)
+      return true;
+  for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+    if (strncmp(symbol->object, objects[i], strlen(objects[i])) == 0)
+      return true;
+  return false;
+}

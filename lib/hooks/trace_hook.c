@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes what hooks are shown as rows of RMM's log.
+ *
+ * An allocate row is written after the memory was taken, a free row before it is given back. So,
+ * whatever threads do, memory is told as free before another row may tell it as allocated again.
+ *
+ * A hook does not see everything: what was allocated before it was registered, what a thread
+ * without it frees. A free of memory that no row allocated is left out, and memory that comes back
+ * without a free is told as freed then; else nobody could play the trace back. */
+#include "core/error.h"
+#include "hooks/live_memory.h"
+
+#include <clpool/trace.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 64 * 1024, ROW_BYTES = 256 }; /* no row is longer */
+
+typedef struct trace {
+  clp_hook hook;
+  FILE *file;
+  bool is_own;          /* the file was opened for the trace, and is closed with it */
+  pthread_mutex_t lock; /* guards what follows */
+  clpi_live_memory live;
+  int failure; /* errno of what failed first, since when nothing is written; 0: nothing did */
+  size_t filled;
+  char buffer[BUFFER_BYTES];
+  char name[]; /* for messages */
+} trace;
+
+/* --- rows ---------------------------------------------------------------------------------------
+ */
+
+/* Each writes at `to` and returns where the next goes. */
+
+static char *put_digits(char *to, uint64_t value, unsigned base)
+{
+  char digits[24];
+  size_t i = sizeof(digits);
+  do {
+    digits[--i] = "0123456789abcdef"[value % base];
+    value /= base;
+  } while (value);
+  memcpy(to, digits + i, sizeof(digits) - i);
+  return to + sizeof(digits) - i;
+}
+
+static char *put_decimal(char *to, uint64_t value)
+{
+  return put_digits(to, value, 10);
+}
+
+static char *put_address(char *to, uint64_t value)
+{
+  return put_digits(stpcpy(to, "0x"), value, 16);
+}
+
+/* Exactly `count` digits, and what separates them from the next. */
+static char *put_fixed(char *to, long value, unsigned count, char separator)
+{
+  for (unsigned i = count; i > 0; i--) {
+    to[i - 1] = (char)('0' + value % 10);
+    value /= 10;
+  }
+  to[count] = separator;
+  return to + count + 1;
+}
+
+/* The time of day, UTC: local time would make a jump or two a year. */
+static char *put_time(char *to)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  long seconds = (long)(now.tv_sec % (24 * 60 * 60));
+  to = put_fixed(to, seconds / (60 * 60), 2, ':');
+  to = put_fixed(to, seconds / 60 % 60, 2, ':');
+  to = put_fixed(to, seconds % 60, 2, '.');
+  return put_fixed(to, now.tv_nsec / 1000, 6, ',');
+}
+
+static uint64_t thread_number(void)
+{
+  static _Thread_local pid_t number __attribute__((tls_model("initial-exec")));
+  if (!number)
+    number = gettid();
+  return (uint64_t)number;
+}
+
+static void fail(trace *self, int code)
+{
+  self->failure = self->failure ? self->failure : code;
+}
+
+/* What stdio says of the call that just failed; errno was 0 before. */
+static int code_of_failure(void)
+{
+  return errno ? errno : EIO;
+}
+
+static void flush_locked(trace *self)
+{
+  errno = 0;
+  if (!self->failure && fwrite(self->buffer, 1, self->filled, self->file) != self->filled)
+    fail(self, code_of_failure());
+  self->filled = 0;
+}
+
+static void write_row_locked(trace *self, const char *action, clp_memory memory, size_t bytes,
+                             clp_stream stream)
+{
+  if (self->filled > BUFFER_BYTES - ROW_BYTES)
+    flush_locked(self);
+  char *to = self->buffer + self->filled;
+  to = put_decimal(to, thread_number());
+  *to++ = ',';
+  to = put_time(to);
+  to = stpcpy(to, action);
+  *to++ = ',';
+  to = put_address(to, memory);
+  *to++ = ',';
+  to = put_decimal(to, bytes);
+  *to++ = ',';
+  to = stream ? put_address(to, (uintptr_t)stream) : stpcpy(to, "0");
+  *to++ = '\n';
+  self->filled = (size_t)(to - self->buffer);
+}
+
+/* --- callbacks ----------------------------------------------------------------------------------
+ */
+
+static void tell_allocation_locked(trace *self, const clp_hook_event *event)
+{
+  size_t bytes;
+  if (event->memory && clpi_live_memory_take(&self->live, event->memory, &bytes))
+    write_row_locked(self, "free", event->memory, bytes, event->stream);
+  if (clpi_live_memory_add(&self->live, event->memory, event->size))
+    write_row_locked(self, "allocate", event->memory, event->size, event->stream);
+  else
+    fail(self, ENOMEM);
+}
+
+static void tell_malloc(const clp_hook_event *event, void *user_data)
+{
+  trace *self = user_data;
+  pthread_mutex_lock(&self->lock);
+  if (!self->failure && event->buffer_id)
+    tell_allocation_locked(self, event);
+  else if (!self->failure)
+    write_row_locked(self, "allocate failure", 0, event->size, event->stream);
+  pthread_mutex_unlock(&self->lock);
+}
+
+static void tell_free(const clp_hook_event *event, void *user_data)
+{
+  trace *self = user_data;
+  size_t bytes;
+  pthread_mutex_lock(&self->lock);
+  if (!self->failure && clpi_live_memory_take(&self->live, event->memory, &bytes))
+    write_row_locked(self, "free", event->memory, bytes, event->stream);
+  pthread_mutex_unlock(&self->lock);
+}
+
+/* --- life ---------------------------------------------------------------------------------------
+ */
+
+static clp_status open_file(trace *self, const char *path, FILE *file)
+{
+  self->is_own = path != NULL;
+  self->file = path ? fopen(path, "we") : file;
+  if (!self->file)
+    return clpi_error(CLP_IO_ERROR, errno, "%s: %s", path, strerror(errno));
+  if (self->is_own)
+    setvbuf(self->file, NULL, _IONBF, 0); /* the trace has a buffer of its own */
+  return CLP_SUCCESS;
+}
+
+static int close_file(const trace *self)
+{
+  errno = 0;
+  int result = self->is_own ? fclose(self->file) : fflush(self->file);
+  return result ? code_of_failure() : 0;
+}
+
+clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_trace_hook_create: out is NULL");
+  *out = NULL;
+  if (!path == !file)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_trace_hook_create: one of path and file must be NULL, the other not");
+  const char *name = path ? path : "the trace";
+  trace *self = malloc(sizeof(*self) + strlen(name) + 1);
+  if (!self)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a hook");
+  memset(self, 0, offsetof(trace, buffer));
+  strcpy(self->name, name);
+  clp_status status = open_file(self, path, file);
+  if (status) {
+    free(self);
+    return status;
+  }
+  pthread_mutex_init(&self->lock, NULL);
+  self->filled =
+      (size_t)(stpcpy(self->buffer, "Thread,Time,Action,Pointer,Size,Stream\n") - self->buffer);
+  self->hook = (clp_hook){.struct_size = sizeof(self->hook),
+                          .name = "trace",
+                          .user_data = self,
+                          .malloc_postprocess = tell_malloc,
+                          .free_preprocess = tell_free};
+  *out = &self->hook;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_trace_hook_close(clp_hook *hook)
+{
+  if (!hook)
+    return CLP_SUCCESS;
+  trace *self = hook->user_data;
+  flush_locked(self);
+  int code = close_file(self);
+  if (code)
+    fail(self, code);
+  clp_status status = CLP_SUCCESS;
+  if (self->failure)
+    status = clpi_error(CLP_IO_ERROR, self->failure, "%s: not all could be written: %s", self->name,
+                        strerror(self->failure));
+  clpi_live_memory_end(&self->live);
+  pthread_mutex_destroy(&self->lock);
+  free(self);
+  return status;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Events in an array that is cleared of what is done whenever it is full: as many calls of
+ * clGetEventInfo as there are frees, about. */
+#include "opencl/pending_frees.h"
+
+#include "opencl/cl_error.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { FIRST_CAPACITY = 16 };
+
+void clpi_cl_pending_frees_init(clpi_cl_pending_frees *frees)
+{
+  *frees = (clpi_cl_pending_frees){0};
+  pthread_mutex_init(&frees->lock, NULL);
+  pthread_mutex_init(&frees->waiting, NULL);
+}
+
+static void release_events(cl_event *events, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    clReleaseEvent(events[i]);
+  free(events);
+}
+
+void clpi_cl_pending_frees_end(clpi_cl_pending_frees *frees)
+{
+  release_events(frees->events, frees->count);
+  pthread_mutex_destroy(&frees->waiting);
+  pthread_mutex_destroy(&frees->lock);
+}
+
+static bool is_pending(cl_event event)
+{
+  cl_int progress;
+  cl_int code =
+      clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress), &progress, NULL);
+  return !code && progress > CL_COMPLETE;
+}
+
+static void drop_done_locked(clpi_cl_pending_frees *frees)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < frees->count; i++) {
+    if (is_pending(frees->events[i]))
+      frees->events[kept++] = frees->events[i];
+    else
+      clReleaseEvent(frees->events[i]);
+  }
+  frees->count = kept;
+}
+
+/* Room for one more. Half of it is free afterwards, or the next looks would come too soon. */
+static bool make_room_locked(clpi_cl_pending_frees *frees)
+{
+  if (frees->count < frees->capacity)
+    return true;
+  drop_done_locked(frees);
+  if (frees->count < frees->capacity / 2)
+    return true;
+  size_t capacity = frees->capacity ? 2 * frees->capacity : FIRST_CAPACITY;
+  cl_event *events = realloc(frees->events, capacity * sizeof(*events));
+  if (!events)
+    return frees->count < frees->capacity;
+  frees->events = events;
+  frees->capacity = capacity;
+  return true;
+}
+
+void clpi_cl_pending_frees_add(clpi_cl_pending_frees *frees, cl_event event)
+{
+  pthread_mutex_lock(&frees->lock);
+  bool has_room = make_room_locked(frees);
+  if (has_room)
+    frees->events[frees->count++] = event;
+  pthread_mutex_unlock(&frees->lock);
+  if (!has_room)
+    clReleaseEvent(event);
+}
+
+static clp_status wait_for(cl_event event)
+{
+  cl_int code = clWaitForEvents(1, &event);
+  if (code && code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+    return clpi_cl_call_error("clWaitForEvents", code);
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_cl_pending_frees_wait(clpi_cl_pending_frees *frees)
+{
+  clp_status status = CLP_SUCCESS;
+  /* A second thread that waits must not find the list empty and go on before the first is done. */
+  pthread_mutex_lock(&frees->waiting);
+  pthread_mutex_lock(&frees->lock);
+  cl_event *events = frees->events;
+  size_t count = frees->count;
+  frees->events = NULL;
+  frees->count = frees->capacity = 0;
+  pthread_mutex_unlock(&frees->lock);
+  for (size_t i = 0; i < count && !status; i++)
+    status = wait_for(events[i]);
+  release_events(events, count);
+  pthread_mutex_unlock(&frees->waiting);
+  return status;
+}

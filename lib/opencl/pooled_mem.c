@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* A cl_mem whose end brings its memory back to a pool: a sub-buffer over a block, which has a size
+ * and a life of its own. */
+#include "core/error.h"
+#include "core/log.h"
+#include "core/pool.h"
+#include "opencl/cl_error.h"
+#include "opencl/driver_lock.h"
+#include "opencl/mem_flags.h"
+
+#include <clpool/opencl.h>
+
+static clp_status check_arguments(const clp_pool *pool, size_t bytes, cl_mem_flags flags,
+                                  cl_mem *out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_create_cl_mem: out is NULL");
+  *out = NULL;
+  if (!pool)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_create_cl_mem: pool is NULL");
+  clp_memory_kind kind = pool->allocator->ops.memory_kind;
+  if (kind != CLP_MEMORY_CL_MEM && kind != CLP_MEMORY_UNSTATED)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_pool_create_cl_mem: memory of allocator %s is no cl_mem",
+                      pool->allocator->name);
+  if (bytes == 0)
+    return clpi_error(CLP_INVALID_ARGUMENT, CL_INVALID_BUFFER_SIZE,
+                      "clp_pool_create_cl_mem: OpenCL has no cl_mem of 0 bytes");
+  return clpi_cl_access_flags_check(flags);
+}
+
+/* Called once, by whoever releases the cl_mem last or by a thread of the driver's. It must not wait
+ * for a queue, and pushing a block into its bin does not. */
+static void CL_CALLBACK give_back(cl_mem mem, void *buffer)
+{
+  (void)mem;
+  if (clp_buffer_release(buffer))
+    clpi_log(CLP_LOG_ERROR, "the memory of a released cl_mem: %s", clp_last_error()->message);
+}
+
+static clp_status create_sub_buffer(cl_mem block, size_t bytes, cl_mem_flags flags, cl_mem *out)
+{
+  const cl_buffer_region whole = {.origin = 0, .size = bytes};
+  cl_int code = CL_SUCCESS;
+  cl_mem mem = clCreateSubBuffer(block, flags, CL_BUFFER_CREATE_TYPE_REGION, &whole, &code);
+  if (code == CL_INVALID_VALUE)
+    return clpi_error(CLP_INVALID_ARGUMENT, code,
+                      "clCreateSubBuffer: the flags 0x%llx do not go with those of the pool's "
+                      "allocator",
+                      (unsigned long long)flags);
+  clp_status status = clpi_cl_created("clCreateSubBuffer", mem, code, bytes);
+  if (!status)
+    *out = mem;
+  return status;
+}
+
+static clp_status create_cl_mem(clp_buffer *buffer, cl_mem_flags flags, cl_mem *out)
+{
+  cl_mem mem = NULL;
+  clp_status status =
+      create_sub_buffer(clp_buffer_cl_mem(buffer), clp_buffer_size(buffer), flags, &mem);
+  if (status)
+    return status;
+  cl_int code = clSetMemObjectDestructorCallback(mem, give_back, buffer);
+  if (code) {
+    clReleaseMemObject(mem);
+    return clpi_cl_call_error("clSetMemObjectDestructorCallback", code);
+  }
+  *out = mem;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_pool_create_cl_mem(clp_pool *pool, size_t bytes, cl_mem_flags flags, cl_mem *out)
+{
+  clp_buffer *buffer;
+  clp_status status = check_arguments(pool, bytes, flags, out);
+  if (!status)
+    status = clp_pool_allocate(pool, bytes, &buffer);
+  if (status)
+    return status;
+  clpi_cl_driver_lock();
+  status = create_cl_mem(buffer, flags, out);
+  clpi_cl_driver_unlock();
+  if (status)
+    clp_buffer_release(buffer);
+  return status;
+}

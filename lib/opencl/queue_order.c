@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks are events of markers. What has no wait lists (OpenCL 1.1) has older calls to the same end.
+ *
+ * A marker ends with an error as soon as one of the commands before it fails, in PoCL while others
+ * of them still run. So an error is no end: the mark is set anew, for what the queue has left. */
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueMarker, clEnqueueWaitForEvents */
+#include "opencl/queue_order.h"
+
+#include "core/error.h"
+#include "opencl/cl_error.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct mark {
+  pthread_mutex_t lock; /* guards the events */
+  cl_event event;       /* of a marker behind all that the mark stands for */
+  cl_event failed;      /* the one before, NULL: none; PoCL 3.1 looks at it once more when the work
+                           before it ends, released or not */
+  cl_command_queue queue; /* retained */
+} mark;
+
+static clp_status refuse(cl_int code, const char *why)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, code,
+                    "a stream must be a command queue of the allocator's context: %s", why);
+}
+
+clp_status clpi_cl_queue_retain(const clpi_cl_queue_order *order, cl_command_queue queue)
+{
+  cl_context context;
+  if (!queue)
+    return refuse(CL_INVALID_COMMAND_QUEUE, "this one is NULL");
+  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL);
+  if (code)
+    return clpi_cl_call_error("clGetCommandQueueInfo", code);
+  if (context != order->context)
+    return refuse(CL_INVALID_CONTEXT, "this one is of another context");
+  code = clRetainCommandQueue(queue);
+  return code ? clpi_cl_call_error("clRetainCommandQueue", code) : CLP_SUCCESS;
+}
+
+static clp_status stream_retain(void *self, clp_stream stream)
+{
+  return clpi_cl_queue_retain(self, stream);
+}
+
+static void stream_release(void *self, clp_stream stream)
+{
+  (void)self;
+  clReleaseCommandQueue(stream);
+}
+
+static clp_status is_out_of_order(cl_command_queue queue, bool *out)
+{
+  cl_command_queue_properties properties;
+  cl_int code =
+      clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+  if (code)
+    return clpi_cl_call_error("clGetCommandQueueInfo", code);
+  *out = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+  return CLP_SUCCESS;
+}
+
+/* A queue that does not tell is taken for one that needs more care. */
+static bool stream_is_in_order(void *self, clp_stream stream)
+{
+  (void)self;
+  bool out_of_order = true;
+  return !is_out_of_order(stream, &out_of_order) && !out_of_order;
+}
+
+static clp_status enqueue_marker(const clpi_cl_queue_order *order, cl_command_queue queue,
+                                 cl_event *event)
+{
+  const char *call = order->has_wait_lists ? "clEnqueueMarkerWithWaitList" : "clEnqueueMarker";
+  cl_int code = order->has_wait_lists ? clEnqueueMarkerWithWaitList(queue, 0, NULL, event)
+                                      : clEnqueueMarker(queue, event);
+  return code ? clpi_cl_call_error(call, code) : CLP_SUCCESS;
+}
+
+/* An out-of-order queue needs a barrier, over all that came before: where one with a wait list
+ * follows another, PoCL 3.1 forgets the first. */
+static clp_status enqueue_wait_in_list(cl_command_queue queue, cl_event event)
+{
+  bool out_of_order = false;
+  clp_status status = is_out_of_order(queue, &out_of_order);
+  if (status)
+    return status;
+  cl_int code = clEnqueueMarkerWithWaitList(queue, 1, &event, NULL);
+  if (code)
+    return clpi_cl_call_error("clEnqueueMarkerWithWaitList", code);
+  code = out_of_order ? clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL) : CL_SUCCESS;
+  return code ? clpi_cl_call_error("clEnqueueBarrierWithWaitList", code) : CLP_SUCCESS;
+}
+
+static clp_status enqueue_wait(const clpi_cl_queue_order *order, cl_command_queue queue,
+                               cl_event event)
+{
+  if (order->has_wait_lists)
+    return enqueue_wait_in_list(queue, event);
+  cl_int code = clEnqueueWaitForEvents(queue, 1, &event);
+  return code ? clpi_cl_call_error("clEnqueueWaitForEvents", code) : CLP_SUCCESS;
+}
+
+/* A marker behind all work of the queue, which is sent off: else who waits for it, in another queue
+ * or on the host, might wait for ever. */
+static clp_status set_marker(const clpi_cl_queue_order *order, cl_command_queue queue,
+                             cl_event *out)
+{
+  cl_event event;
+  clp_status status = enqueue_marker(order, queue, &event);
+  if (status)
+    return status;
+  cl_int code = clFlush(queue);
+  if (code) {
+    clReleaseEvent(event);
+    return clpi_cl_call_error("clFlush", code);
+  }
+  *out = event;
+  return CLP_SUCCESS;
+}
+
+static void mark_release(void *self, void *given)
+{
+  (void)self;
+  mark *ended = given;
+  clReleaseEvent(ended->event);
+  if (ended->failed)
+    clReleaseEvent(ended->failed);
+  clReleaseCommandQueue(ended->queue);
+  pthread_mutex_destroy(&ended->lock);
+  free(ended);
+}
+
+static clp_status mark_create(void *self, clp_stream stream, void **out)
+{
+  mark *made = malloc(sizeof(*made));
+  if (!made)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a mark in a command queue");
+  cl_int code = clRetainCommandQueue(stream);
+  if (code) {
+    free(made);
+    return clpi_cl_call_error("clRetainCommandQueue", code);
+  }
+  clp_status status = set_marker(self, stream, &made->event);
+  if (status) {
+    clReleaseCommandQueue(stream);
+    free(made);
+    return status;
+  }
+  made->failed = NULL;
+  made->queue = stream;
+  pthread_mutex_init(&made->lock, NULL);
+  *out = made;
+  return CLP_SUCCESS;
+}
+
+static clp_status renew_locked(const clpi_cl_queue_order *order, mark *failed)
+{
+  cl_event event;
+  clp_status status = set_marker(order, failed->queue, &event);
+  if (status)
+    return status;
+  if (failed->failed)
+    clReleaseEvent(failed->failed);
+  failed->failed = failed->event;
+  failed->event = event;
+  return CLP_SUCCESS;
+}
+
+/* Whether the mark is reached. One that failed is set anew, and is not. */
+static clp_status look_locked(const clpi_cl_queue_order *order, mark *asked, bool *done)
+{
+  cl_int progress;
+  cl_int code = clGetEventInfo(asked->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress),
+                               &progress, NULL);
+  if (code)
+    return clpi_cl_call_error("clGetEventInfo", code);
+  if (progress < CL_COMPLETE) {
+    *done = false;
+    return renew_locked(order, asked);
+  }
+  /* To OpenCL, only waiting is a point of synchronization. Here there is nothing to wait for. */
+  code = progress == CL_COMPLETE ? clWaitForEvents(1, &asked->event) : CL_SUCCESS;
+  if (code)
+    return clpi_cl_call_error("clWaitForEvents", code);
+  *done = progress == CL_COMPLETE;
+  return CLP_SUCCESS;
+}
+
+static clp_status mark_is_done(void *self, void *given, bool *done)
+{
+  mark *asked = given;
+  pthread_mutex_lock(&asked->lock);
+  clp_status status = look_locked(self, asked, done);
+  pthread_mutex_unlock(&asked->lock);
+  return status;
+}
+
+/* In PoCL 3.1, a barrier never ends whose event had failed before: another reason to look first. */
+static clp_status stream_wait(void *self, clp_stream stream, void *given)
+{
+  mark *awaited = given;
+  bool done;
+  pthread_mutex_lock(&awaited->lock);
+  clp_status status = look_locked(self, awaited, &done);
+  if (!status && !done)
+    status = enqueue_wait(self, stream, awaited->event);
+  pthread_mutex_unlock(&awaited->lock);
+  return status;
+}
+
+static clp_status host_wait(void *self, void *given)
+{
+  (void)self;
+  mark *awaited = given;
+  pthread_mutex_lock(&awaited->lock);
+  cl_event event = awaited->event;
+  cl_int code = clRetainEvent(event); /* others may set the mark anew meanwhile */
+  pthread_mutex_unlock(&awaited->lock);
+  if (code)
+    return clpi_cl_call_error("clRetainEvent", code);
+  code = clWaitForEvents(1, &event);
+  clReleaseEvent(event);
+  if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+    return code ? clpi_cl_call_error("clWaitForEvents", code) : CLP_SUCCESS;
+  code = clFinish(awaited->queue);
+  return code ? clpi_cl_call_error("clFinish", code) : CLP_SUCCESS;
+}
+
+void clpi_cl_queue_order_fill(clp_allocator_ops *ops)
+{
+  ops->stream_retain = stream_retain;
+  ops->stream_release = stream_release;
+  ops->stream_is_in_order = stream_is_in_order;
+  ops->mark_create = mark_create;
+  ops->mark_release = mark_release;
+  ops->mark_is_done = mark_is_done;
+  ops->stream_wait = stream_wait;
+  ops->host_wait = host_wait;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator of shared virtual memory. clSVMAlloc says NULL to whatever is wrong, so all is
+ * checked before: then NULL is out of memory. */
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/options.h"
+#include "opencl/cl_error.h"
+#include "opencl/device.h"
+#include "opencl/driver_lock.h"
+#include "opencl/mem_flags.h"
+#include "opencl/pending_frees.h"
+#include "opencl/queue_order.h"
+
+#include <clpool/opencl.h>
+#include <stdlib.h>
+
+typedef struct svm_allocator {
+  clpi_cl_queue_order order; /* first, for its functions; its context is retained */
+  cl_svm_mem_flags flags;
+  cl_uint alignment;
+  cl_command_queue queue; /* the home stream, retained; NULL: none */
+  clpi_cl_pending_frees pending;
+} svm_allocator;
+
+static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  const svm_allocator *allocator = self;
+  clpi_cl_driver_lock();
+  void *pointer =
+      clSVMAlloc(allocator->order.context, allocator->flags, bytes, allocator->alignment);
+  clpi_cl_driver_unlock();
+  if (!pointer)
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "clSVMAlloc has no memory for %zu bytes", bytes);
+  *out = (clp_memory)pointer;
+  return CLP_SUCCESS;
+}
+
+/* Behind all work of the queue: a barrier sees to that in an out-of-order queue. */
+static clp_status enqueue_free(cl_command_queue queue, void *pointer, cl_event *event)
+{
+  cl_int code = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
+  if (code)
+    return clpi_cl_call_error("clEnqueueBarrierWithWaitList", code);
+  code = clEnqueueSVMFree(queue, 1, &pointer, NULL, NULL, 0, NULL, event);
+  return code ? clpi_cl_call_error("clEnqueueSVMFree", code) : CLP_SUCCESS;
+}
+
+static clp_status svm_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+{
+  (void)bytes;
+  svm_allocator *allocator = self;
+  cl_event event;
+  clpi_cl_driver_lock();
+  clp_status status = enqueue_free(stream, (void *)memory, &event);
+  clpi_cl_driver_unlock();
+  if (status)
+    return status;
+  /* From here on the memory is the queue's. Should it not be sent off now, it will be with the
+   * queue's next work. */
+  clFlush(stream);
+  clpi_cl_pending_frees_add(&allocator->pending, event);
+  return CLP_SUCCESS;
+}
+
+static clp_status svm_free(void *self, clp_memory memory, size_t bytes)
+{
+  svm_allocator *allocator = self;
+  if (allocator->queue)
+    return svm_free_on(self, memory, bytes, allocator->queue);
+  clpi_cl_driver_lock();
+  clSVMFree(allocator->order.context, (void *)memory);
+  clpi_cl_driver_unlock();
+  return CLP_SUCCESS;
+}
+
+static clp_status svm_drain(void *self)
+{
+  svm_allocator *allocator = self;
+  return clpi_cl_pending_frees_wait(&allocator->pending);
+}
+
+static void svm_destroy(void *self)
+{
+  svm_allocator *allocator = self;
+  clpi_cl_pending_frees_end(&allocator->pending);
+  if (allocator->queue)
+    clReleaseCommandQueue(allocator->queue);
+  clReleaseContext(allocator->order.context);
+  free(allocator);
+}
+
+typedef struct capability {
+  cl_device_svm_capabilities flag;
+  const char *name;
+} capability;
+
+static const capability coarse_grain = {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, "coarse-grain buffers"};
+static const capability fine_grain = {CL_DEVICE_SVM_FINE_GRAIN_BUFFER, "fine-grain buffers"};
+static const capability atomics = {CL_DEVICE_SVM_ATOMICS, "atomics"};
+
+static clp_status need(const clpi_cl_svm_bounds *bounds, capability needed)
+{
+  if (bounds->capabilities & needed.flag)
+    return CLP_SUCCESS;
+  return clpi_error(CLP_NOT_SUPPORTED, 0,
+                    "not every device of the context has %s in shared virtual memory", needed.name);
+}
+
+static clp_status check_devices(const clp_cl_svm_options *options, const clpi_cl_svm_bounds *bounds)
+{
+  clp_status status =
+      need(bounds, options->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER ? fine_grain : coarse_grain);
+  if (!status && options->flags & CL_MEM_SVM_ATOMICS)
+    status = need(bounds, atomics);
+  if (!status && options->alignment > bounds->max_alignment)
+    status = clpi_error(CLP_INVALID_ARGUMENT, 0,
+                        "an alignment of %zu bytes is more than the devices' largest type has, "
+                        "%zu bytes",
+                        options->alignment, bounds->max_alignment);
+  return status;
+}
+
+static clp_status read_options(const clp_cl_svm_options *given, clp_cl_svm_options *options)
+{
+  *options = (clp_cl_svm_options)CLP_CL_SVM_OPTIONS_INIT;
+  if (given) {
+    size_t least = offsetof(clp_cl_svm_options, flags) + sizeof(given->flags);
+    clp_status status =
+        clpi_options_read(options, sizeof(*options), given, least, "clp_cl_svm_options");
+    if (status)
+      return status;
+  }
+  if (options->alignment & (options->alignment - 1))
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_cl_svm_options: an alignment of %zu bytes is no power of two",
+                      options->alignment);
+  return clpi_cl_svm_flags_check(options->flags);
+}
+
+/* Asks the devices what the allocator is to be. */
+static clp_status describe(cl_context context, const clp_cl_svm_options *options,
+                           clp_allocator_ops *ops)
+{
+  clpi_cl_bounds bounds;
+  clpi_cl_svm_bounds svm;
+  clp_status status = clpi_cl_context_svm(context, &svm);
+  if (!status)
+    status = check_devices(options, &svm);
+  if (!status)
+    status = clpi_cl_context_bounds(context, &bounds);
+  if (status)
+    return status;
+  ops->name = "cl-svm";
+  ops->memory_kind = CLP_MEMORY_CL_SVM;
+  ops->max_block_bytes = bounds.max_block_bytes;
+  ops->device_bytes = bounds.device_bytes;
+  ops->alignment = options->alignment ? options->alignment : svm.max_alignment;
+  ops->home_stream = options->queue;
+  ops->allocate = svm_allocate;
+  ops->free = svm_free;
+  ops->free_on = svm_free_on;
+  ops->drain = svm_drain;
+  ops->destroy = svm_destroy;
+  clpi_cl_queue_order_fill(ops);
+  return CLP_SUCCESS;
+}
+
+/* `self` takes over the references to context and queue on success. */
+static clp_status create(cl_context context, const clp_cl_svm_options *options, clp_allocator **out)
+{
+  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
+  clp_status status = describe(context, options, &ops);
+  if (status)
+    return status;
+  svm_allocator *self = malloc(sizeof(*self));
+  if (!self)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", ops.name);
+  *self = (svm_allocator){.order = {.context = context, .has_wait_lists = true},
+                          .flags = options->flags ? options->flags : CL_MEM_READ_WRITE,
+                          .alignment = (cl_uint)options->alignment,
+                          .queue = options->queue};
+  clpi_cl_pending_frees_init(&self->pending);
+  status = clp_allocator_create(&ops, self, out);
+  if (status) {
+    clpi_cl_pending_frees_end(&self->pending);
+    free(self);
+  }
+  return status;
+}
+
+clp_status clp_cl_svm_allocator_create(cl_context context, const clp_cl_svm_options *options,
+                                       clp_allocator **out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cl_svm_allocator_create: out is NULL");
+  *out = NULL;
+  if (!context)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cl_svm_allocator_create: context is NULL");
+  clp_cl_svm_options checked;
+  clp_status status = read_options(options, &checked);
+  if (status)
+    return status;
+
+  cl_int code = clRetainContext(context);
+  if (code)
+    return clpi_cl_call_error("clRetainContext", code);
+  const clpi_cl_queue_order order = {.context = context};
+  status = checked.queue ? clpi_cl_queue_retain(&order, checked.queue) : CLP_SUCCESS;
+  if (status)
+    goto release_context;
+  status = create(context, &checked, out);
+  if (status)
+    goto release_queue;
+  return CLP_SUCCESS;
+
+release_queue:
+  if (checked.queue)
+    clReleaseCommandQueue(checked.queue);
+release_context:
+  clReleaseContext(context);
+  return status;
+}

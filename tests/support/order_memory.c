@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools of either kind of OpenCL memory. */
+#include "order_memory.h"
+
+#include <clpool/opencl.h>
+
+bool clpt_order_has(const clpt_cl *cl, clpt_order_kind kind)
+{
+  return kind == CLPT_BUFFERS || clpt_cl_svm(cl) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+}
+
+static clp_allocator *new_allocator(const clpt_cl *cl, clpt_order_kind kind, cl_command_queue home)
+{
+  clp_allocator *allocator = NULL;
+  if (kind == CLPT_SVM) {
+    clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
+    options.queue = home;
+    clpt_ok(clp_cl_svm_allocator_create(cl->context, &options, &allocator));
+  } else if (home) {
+    clpt_ok(clp_cl_immediate_allocator_create(home, 0, &allocator));
+  } else {
+    clpt_ok(clp_cl_deferred_allocator_create(cl->context, 0, &allocator));
+  }
+  return allocator;
+}
+
+clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
+                          cl_command_queue home)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_allocator *allocator = new_allocator(cl, kind, home);
+  clp_pool *pool = NULL;
+  options.reuse_flags = reuse_flags;
+  clpt_ok(clp_pool_create(allocator, &options, &pool));
+  clp_allocator_release(allocator);
+  return pool;
+}
+
+static bool is_svm(const clp_buffer *buffer)
+{
+  clp_allocator *allocator = clp_pool_allocator(clp_buffer_pool(buffer));
+  return strcmp(clp_allocator_name(allocator), "cl-svm") == 0;
+}
+
+static void enqueue_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word, cl_uint waits,
+                         const cl_event *wait_list)
+{
+  size_t bytes = clp_buffer_size(buffer);
+  if (is_svm(buffer))
+    clpt_cl_ok(clEnqueueSVMMemFill(queue, clp_buffer_svm_pointer(buffer), &word, sizeof(word),
+                                   bytes, waits, wait_list, NULL));
+  else
+    clpt_cl_ok(clEnqueueFillBuffer(queue, clp_buffer_cl_mem(buffer), &word, sizeof(word), 0, bytes,
+                                   waits, wait_list, NULL));
+}
+
+void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
+{
+  enqueue_fill(queue, buffer, word, 0, NULL);
+}
+
+void clpt_order_fill_after(cl_command_queue queue, clp_buffer *buffer, cl_uint word, cl_event event)
+{
+  enqueue_fill(queue, buffer, word, 1, &event);
+}
+
+void clpt_order_assert_filled(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
+{
+  size_t words = clp_buffer_size(buffer) / sizeof(word);
+  clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL)); /* it may be out of order */
+  if (is_svm(buffer))
+    clpt_cl_assert_svm_filled(queue, clp_buffer_svm_pointer(buffer), word, words);
+  else
+    clpt_cl_assert_filled(queue, clp_buffer_cl_mem(buffer), word, words);
+}

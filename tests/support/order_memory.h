@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools of either kind of OpenCL memory, used in the same way: for the tests of order. */
+#ifndef CLPT_ORDER_MEMORY_H
+#define CLPT_ORDER_MEMORY_H
+
+#include "opencl_fixture.h"
+
+#include <clpool/buffer.h>
+#include <clpool/pool.h>
+
+typedef enum clpt_order_kind { CLPT_BUFFERS, CLPT_SVM, CLPT_ORDER_KINDS } clpt_order_kind;
+
+/** Whether the device has memory of the kind. */
+bool clpt_order_has(const clpt_cl *cl, clpt_order_kind kind);
+
+/** A pool in the fixture's context, with the home stream `home` (NULL: none). */
+clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
+                          cl_command_queue home);
+
+/** Fills all that was asked for with a word, without waiting; the second when an event has ended.
+ */
+void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
+void clpt_order_fill_after(cl_command_queue queue, clp_buffer *buffer, cl_uint word,
+                           cl_event event);
+
+/** Asserts that it is filled so; waits for the queue, which may be out of order. */
+void clpt_order_assert_filled(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* Call stacks: the real walker's, and which frames are kept of made-up ones. */
+#include "core/entry.h"
+#include "hooks/call_stack.h"
+#include "support/profiles.h"
+#include "support/suite.h"
+
+#include <unwind.h>
+
+/* Keeps a call from being a tail call: its frame is needed. */
+#define AND_STAY __asm__ volatile("" ::: "memory")
+
+static clpi_call_stack stack;
+
+static bool is_in(size_t frame, const void *function)
+{
+  uintptr_t address = clpi_call_stack_frame(&stack, frame);
+  return _Unwind_FindEnclosingFunction((void *)(address + 1)) == function;
+}
+
+/* The frame, counted from the innermost. */
+static bool is_in_from_innermost(size_t frame, const void *function)
+{
+  return is_in(clpi_call_stack_depth(&stack) - 1 - frame, function);
+}
+
+/* --- The real walker -----------------------------------------------------------------------------
+ */
+
+/* As a hook's callback does it. */
+__attribute__((noinline)) static void callback(void)
+{
+  clpi_call_stack_capture(&stack, clpi_walk_stack,
+                          __builtin_extract_return_addr(__builtin_return_address(0)));
+  AND_STAY;
+}
+
+__attribute__((noinline)) static void inner(void)
+{
+  callback();
+  AND_STAY;
+}
+
+__attribute__((noinline)) static void outer(void)
+{
+  inner();
+  AND_STAY;
+}
+
+START_TEST(frames_are_those_that_called_the_callback)
+{
+  outer();
+  ck_assert_uint_gt(clpi_call_stack_depth(&stack), 3);
+  ck_assert(is_in_from_innermost(0, inner));
+  ck_assert(is_in_from_innermost(1, outer));
+  ck_assert(!is_in_from_innermost(2, outer));
+}
+END_TEST
+
+START_TEST(two_lines_of_a_function_are_two_addresses)
+{
+  callback();
+  uintptr_t first = clpi_call_stack_frame(&stack, clpi_call_stack_depth(&stack) - 1);
+  size_t depth = clpi_call_stack_depth(&stack);
+  callback();
+  ck_assert_uint_eq(clpi_call_stack_depth(&stack), depth);
+  ck_assert_uint_ne(clpi_call_stack_frame(&stack, depth - 1), first);
+}
+END_TEST
+
+__attribute__((noinline)) static void recurse(unsigned levels) /* NOLINT: that is the test */
+{
+  if (levels > 1)
+    recurse(levels - 1);
+  else
+    callback();
+  AND_STAY;
+}
+
+START_TEST(of_a_deep_stack_the_outermost_frames_are_kept)
+{
+  outer();
+  uintptr_t outermost = clpi_call_stack_frame(&stack, 0);
+  size_t above = clpi_call_stack_depth(&stack) - 2;
+  recurse(10000);
+  ck_assert_uint_eq(clpi_call_stack_depth(&stack), CLPI_MOST_FRAMES);
+  ck_assert_uint_eq(stack.seen, above + 10000);
+  ck_assert_uint_eq(clpi_call_stack_frame(&stack, 0), outermost);
+  for (size_t i = above; i < CLPI_MOST_FRAMES; i++)
+    ck_assert(is_in(i, recurse));
+}
+END_TEST
+
+/* --- The library's own frames --------------------------------------------------------------------
+ * These functions stand for the library's: what they call is in the same sections as what the
+ * library marks itself.
+ */
+
+static void (*exit_calls)(void);
+
+__attribute__((noinline)) static void library_inside(void)
+{
+  callback();
+  AND_STAY;
+}
+
+CLPI_ENTRY static void library_entry(void)
+{
+  library_inside();
+  AND_STAY;
+}
+
+__attribute__((noinline)) static void program_allocates(void)
+{
+  library_entry();
+  AND_STAY;
+}
+
+CLPI_EXIT static void library_exit(void)
+{
+  exit_calls();
+  AND_STAY;
+}
+
+__attribute__((noinline)) static void library_between(void)
+{
+  library_exit();
+  AND_STAY;
+}
+
+CLPI_ENTRY static void other_library_entry(void)
+{
+  library_between();
+  AND_STAY;
+}
+
+__attribute__((noinline)) static void program_calls(void)
+{
+  other_library_entry();
+  AND_STAY;
+}
+
+START_TEST(what_the_entry_calls_is_left_out)
+{
+  program_allocates();
+  ck_assert(is_in_from_innermost(0, program_allocates));
+  ck_assert(!is_in_from_innermost(1, program_allocates));
+}
+END_TEST
+
+CLPI_ENTRY static void entry_that_uses_another(void)
+{
+  library_entry();
+  AND_STAY;
+}
+
+START_TEST(an_entry_may_use_another)
+{
+  callback();
+  size_t depth = clpi_call_stack_depth(&stack);
+  entry_that_uses_another();
+  ck_assert_uint_eq(clpi_call_stack_depth(&stack), depth);
+}
+END_TEST
+
+START_TEST(the_library_between_two_parts_of_the_program_is_left_out)
+{
+  exit_calls = program_allocates;
+  program_calls();
+  ck_assert(is_in_from_innermost(0, program_allocates));
+  ck_assert(is_in_from_innermost(1, program_calls));
+  ck_assert(!is_in_from_innermost(2, program_calls));
+}
+END_TEST
+
+START_TEST(frames_that_are_left_out_take_no_room)
+{
+  exit_calls = program_allocates;
+  recurse(1);
+  size_t above = clpi_call_stack_depth(&stack) - 1;
+  program_calls();
+  ck_assert_uint_eq(stack.seen, above + 2);
+}
+END_TEST
+
+/* --- Made-up stacks ------------------------------------------------------------------------------
+ */
+
+static void capture(void)
+{
+  clpi_call_stack_capture(&stack, clpt_walk, NULL);
+}
+
+START_TEST(an_empty_stack_has_no_frame)
+{
+  clpt_set_stack(NULL, 0);
+  capture();
+  ck_assert_uint_eq(clpi_call_stack_depth(&stack), 0);
+}
+END_TEST
+
+START_TEST(frames_come_outermost_first)
+{
+  CLPT_SET_STACK(10, 20, 30);
+  capture();
+  ck_assert_uint_eq(clpi_call_stack_depth(&stack), 3);
+  ck_assert_uint_eq(clpi_call_stack_frame(&stack, 0), 10);
+  ck_assert_uint_eq(clpi_call_stack_frame(&stack, 2), 30);
+}
+END_TEST
+
+START_TEST(a_stack_of_just_as_many_frames_as_fit_is_whole)
+{
+  uintptr_t addresses[CLPI_MOST_FRAMES + 1];
+  for (size_t i = 0; i <= CLPI_MOST_FRAMES; i++)
+    addresses[i] = i + 1;
+  for (size_t count = CLPI_MOST_FRAMES - 1; count <= CLPI_MOST_FRAMES + 1; count++) {
+    size_t kept = count < CLPI_MOST_FRAMES ? count : CLPI_MOST_FRAMES;
+    clpt_set_stack(addresses, count);
+    capture();
+    ck_assert_uint_eq(clpi_call_stack_depth(&stack), kept);
+    for (size_t i = 0; i < kept; i++)
+      ck_assert_uint_eq(clpi_call_stack_frame(&stack, i), i + 1);
+  }
+}
+END_TEST
+
+START_TEST(the_callbacks_own_frames_are_left_out)
+{
+  CLPT_SET_STACK(10, 20, 30, 40);
+  clpi_call_stack_capture(&stack, clpt_walk, (void *)21);
+  ck_assert_uint_eq(clpi_call_stack_depth(&stack), 2);
+  ck_assert_uint_eq(clpi_call_stack_frame(&stack, 1), 20);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("call stack");
+  TCase *walker = clpt_case(suite, "walker");
+  tcase_add_test(walker, frames_are_those_that_called_the_callback);
+  tcase_add_test(walker, two_lines_of_a_function_are_two_addresses);
+  tcase_add_test(walker, of_a_deep_stack_the_outermost_frames_are_kept);
+  TCase *library = clpt_case(suite, "the library's frames");
+  tcase_add_test(library, what_the_entry_calls_is_left_out);
+  tcase_add_test(library, an_entry_may_use_another);
+  tcase_add_test(library, the_library_between_two_parts_of_the_program_is_left_out);
+  tcase_add_test(library, frames_that_are_left_out_take_no_room);
+  TCase *made_up = clpt_case(suite, "made-up stacks");
+  tcase_add_test(made_up, an_empty_stack_has_no_frame);
+  tcase_add_test(made_up, frames_come_outermost_first);
+  tcase_add_test(made_up, a_stack_of_just_as_many_frames_as_fit_is_whole);
+  tcase_add_test(made_up, the_callbacks_own_frames_are_left_out);
+  return clpt_run(suite);
+}

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator of shared virtual memory: lib/opencl/svm_allocator.c. */
+#include "core/allocator.h"
+#include "support/failmalloc.h"
+#include "support/opencl_fixture.h"
+#include "support/suite.h"
+#include "support/wrap_opencl.h"
+
+#include <clpool/opencl.h>
+#include <pthread.h>
+
+enum { BYTES = 4096, MOST_ALIGNMENT = 128 };
+
+static clpt_cl cl;
+static cl_device_svm_capabilities capabilities;
+static long live_contexts, live_queues, live_events, live_svm; /* at the start of a test */
+
+static void setup(void)
+{
+  clpt_cl_open(&cl, 1);
+  clpt_cl_reset();
+  capabilities = clpt_cl_svm(&cl);
+  live_contexts = clpt_cl_live_contexts();
+  live_queues = clpt_cl_live_queues();
+  live_events = clpt_cl_live_events();
+  live_svm = clpt_cl_live_svm();
+}
+
+static void assert_nothing_leaked(void)
+{
+  ck_assert_int_eq(clpt_cl_live_contexts(), live_contexts);
+  ck_assert_int_eq(clpt_cl_live_queues(), live_queues);
+  ck_assert_int_eq(clpt_cl_live_events(), live_events);
+  ck_assert_int_eq(clpt_cl_live_svm(), live_svm);
+}
+
+static void teardown(void)
+{
+  assert_nothing_leaked();
+  clpt_cl_reset();
+  clpt_cl_close(&cl);
+}
+
+static clp_cl_svm_options options_of(cl_svm_mem_flags flags, size_t alignment,
+                                     cl_command_queue queue)
+{
+  clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
+  options.flags = flags;
+  options.alignment = alignment;
+  options.queue = queue;
+  return options;
+}
+
+static clp_status create(const clp_cl_svm_options *options, clp_allocator **out)
+{
+  return clp_cl_svm_allocator_create(cl.context, options, out);
+}
+
+static clp_allocator *created(cl_svm_mem_flags flags, size_t alignment, cl_command_queue queue)
+{
+  clp_cl_svm_options options = options_of(flags, alignment, queue);
+  clp_allocator *allocator = NULL;
+  clpt_ok(create(&options, &allocator));
+  ck_assert_ptr_nonnull(allocator);
+  return allocator;
+}
+
+static void refuses(clp_status status, const clp_cl_svm_options *options, const char *message)
+{
+  clp_allocator *allocator = (clp_allocator *)&cl;
+  clpt_fails(status, create(options, &allocator));
+  clpt_message_has(message);
+  ck_assert_ptr_null(allocator);
+  assert_nothing_leaked();
+}
+
+/* --- Creating ----------------------------------------------------------------------------------
+ */
+
+START_TEST(test_properties)
+{
+  clp_allocator *allocator = NULL;
+  clpt_ok(clp_cl_svm_allocator_create(cl.context, NULL, &allocator));
+  const clp_allocator_ops *ops = &allocator->ops;
+
+  ck_assert_str_eq(clp_allocator_name(allocator), "cl-svm");
+  ck_assert(!clp_allocator_is_deferred(allocator));
+  ck_assert_int_eq(ops->memory_kind, CLP_MEMORY_CL_SVM);
+  ck_assert_uint_eq(ops->max_block_bytes,
+                    clpt_cl_device_ulong(cl.devices[0], CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+  ck_assert_uint_eq(ops->device_bytes,
+                    clpt_cl_device_ulong(cl.devices[0], CL_DEVICE_GLOBAL_MEM_SIZE));
+  ck_assert_uint_eq(ops->alignment, MOST_ALIGNMENT);
+  ck_assert_ptr_null(ops->home_stream);
+  ck_assert_int_eq(clpt_cl_live_queues(), live_queues);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_null_arguments)
+{
+  clp_allocator *allocator = (clp_allocator *)&cl;
+
+  clpt_fails(CLP_INVALID_ARGUMENT, create(NULL, NULL));
+  clpt_message_has("out is NULL");
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_cl_svm_allocator_create(NULL, NULL, &allocator));
+  clpt_message_has("context is NULL");
+  ck_assert_ptr_null(allocator);
+}
+END_TEST
+
+/* Options of older and newer callers. */
+START_TEST(test_struct_size)
+{
+  struct {
+    clp_cl_svm_options known;
+    size_t unknown;
+  } newer = {.known = CLP_CL_SVM_OPTIONS_INIT};
+  clp_allocator *allocator = NULL;
+
+  newer.known.struct_size = sizeof(newer);
+  clpt_ok(create(&newer.known, &allocator));
+  clp_allocator_release(allocator);
+  newer.unknown = 1;
+  refuses(CLP_INVALID_ARGUMENT, &newer.known, "clp_cl_svm_options");
+  newer.known.struct_size = sizeof(size_t);
+  refuses(CLP_INVALID_ARGUMENT, &newer.known, "struct_size");
+
+  /* Of a caller that knows the flags alone: what follows them is not the library's to read. */
+  newer.known.struct_size = offsetof(clp_cl_svm_options, alignment);
+  newer.known.alignment = 3;
+  clpt_ok(create(&newer.known, &allocator));
+  ck_assert_uint_eq(allocator->ops.alignment, MOST_ALIGNMENT);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+/* Which flags are refused is test_cl_mem_flags' to tell. */
+START_TEST(test_refused_arguments_touch_nothing)
+{
+  static const struct {
+    cl_svm_mem_flags flags;
+    size_t alignment;
+    const char *message;
+  } refused[] = {
+      {CL_MEM_COPY_HOST_PTR, 0, "0x20"},
+      {CL_MEM_SVM_ATOMICS, 0, "CL_MEM_SVM_ATOMICS"},
+      {0, 3, "3 bytes"},
+      {0, 96, "96 bytes"},
+      {0, SIZE_MAX, "power of two"},
+  };
+
+  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+    const clp_cl_svm_options options = options_of(refused[i].flags, refused[i].alignment, NULL);
+    refuses(CLP_INVALID_ARGUMENT, &options, refused[i].message);
+  }
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clRetainContext), 0);
+}
+END_TEST
+
+START_TEST(test_every_alignment_there_is)
+{
+  for (size_t alignment = 1; alignment <= MOST_ALIGNMENT; alignment *= 2) {
+    clp_allocator *allocator = created(0, alignment, NULL);
+    clp_memory memory = 0;
+    ck_assert_uint_eq(allocator->ops.alignment, alignment);
+    clpt_ok(clp_allocator_allocate(allocator, 100, &memory));
+    ck_assert_uint_eq(memory % alignment, 0);
+    clpt_ok(clp_allocator_free(allocator, memory, 100));
+    clp_allocator_release(allocator);
+  }
+}
+END_TEST
+
+START_TEST(test_alignments_above_the_largest_type)
+{
+  const cl_uint largest = 64;
+  const clp_cl_svm_options too_large = options_of(0, 2 * MOST_ALIGNMENT, NULL);
+  const clp_cl_svm_options large = options_of(0, MOST_ALIGNMENT, NULL);
+
+  refuses(CLP_INVALID_ARGUMENT, &too_large, "256 bytes");
+  clpt_cl_pretend(NULL, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &largest, sizeof(largest));
+  refuses(CLP_INVALID_ARGUMENT, &large, "128 bytes");
+  clp_allocator *allocator = created(0, 0, NULL);
+  ck_assert_uint_eq(allocator->ops.alignment, largest);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_devices_without_it)
+{
+  static const struct {
+    cl_device_svm_capabilities has;
+    cl_svm_mem_flags flags;
+    const char *lacks; /* NULL: nothing */
+  } devices[] = {
+      {0, 0, "coarse-grain"},
+      {0, CL_MEM_SVM_FINE_GRAIN_BUFFER, "fine-grain"},
+      {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, 0, NULL},
+      {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, CL_MEM_SVM_FINE_GRAIN_BUFFER, "fine-grain"},
+      {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
+       CL_MEM_SVM_FINE_GRAIN_BUFFER, NULL},
+      {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
+       CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS, "atomics"},
+  };
+
+  for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+    const clp_cl_svm_options options = options_of(devices[i].flags, 0, NULL);
+    clpt_cl_reset();
+    clpt_cl_pretend(NULL, CL_DEVICE_SVM_CAPABILITIES, &devices[i].has, sizeof(devices[i].has));
+    if (devices[i].lacks)
+      refuses(CLP_NOT_SUPPORTED, &options, devices[i].lacks);
+    else
+      clp_allocator_release(created(devices[i].flags, 0, NULL));
+  }
+}
+END_TEST
+
+START_TEST(test_not_before_2_0)
+{
+  static const char version[] = "OpenCL 1.2 pretended";
+
+  clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
+  refuses(CLP_NOT_SUPPORTED, NULL, "shared virtual memory");
+}
+END_TEST
+
+START_TEST(test_queue_of_another_context)
+{
+  clpt_cl other;
+
+  clpt_cl_open(&other, 1);
+  const clp_cl_svm_options options = options_of(0, 0, other.queue);
+  clp_allocator *allocator = (clp_allocator *)&cl;
+  clpt_fails(CLP_INVALID_ARGUMENT, create(&options, &allocator));
+  clpt_message_has("another context");
+  ck_assert_ptr_null(allocator);
+  clpt_cl_close(&other);
+}
+END_TEST
+
+START_TEST(test_retains_for_its_life)
+{
+  clp_allocator *allocator = created(0, 0, cl.queue);
+
+  ck_assert_int_eq(clpt_cl_live_contexts(), live_contexts + 1);
+  ck_assert_int_eq(clpt_cl_live_queues(), live_queues + 1);
+  ck_assert_ptr_eq(allocator->ops.home_stream, cl.queue);
+  clp_allocator_release(allocator);
+  assert_nothing_leaked();
+}
+END_TEST
+
+/* Fails each call of create in turn, with each code, until none is left to fail. */
+START_TEST(test_create_survives_each_failure)
+{
+  static const struct {
+    cl_int code;
+    clp_status status;
+  } failures[] = {
+      {CL_OUT_OF_RESOURCES, CLP_BACKEND_ERROR},
+      {CL_OUT_OF_HOST_MEMORY, CLP_OUT_OF_HOST_MEMORY},
+  };
+  const clp_cl_svm_options options = options_of(0, 0, cl.queue);
+
+  for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+    unsigned long nth = 0;
+    for (;; nth++) {
+      clp_allocator *allocator = (clp_allocator *)&cl;
+      clpt_cl_reset();
+      clpt_cl_fail_any(nth, failures[i].code);
+      clp_status status = create(&options, &allocator);
+      if (!clpt_cl_failed()) {
+        ck_assert_int_eq(status, CLP_SUCCESS);
+        clp_allocator_release(allocator);
+        break;
+      }
+      ck_assert_int_eq(status, failures[i].status);
+      ck_assert_int_eq(clp_last_error()->native_code, failures[i].code);
+      ck_assert_ptr_null(allocator);
+      assert_nothing_leaked();
+    }
+    /* The context, the queue and its context; the devices twice, the version twice, capabilities,
+     * the largest type; the devices twice, three questions, the version twice. */
+    ck_assert_uint_eq(nth, 3 + 6 + 7);
+  }
+}
+END_TEST
+
+START_TEST(test_create_survives_lack_of_host_memory)
+{
+  const clp_cl_svm_options options = options_of(0, 0, cl.queue);
+  unsigned long nth = 0;
+
+  for (;; nth++) {
+    clp_allocator *allocator = (clp_allocator *)&cl;
+    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    clp_status status = create(&options, &allocator);
+    clpt_host_stop();
+    if (!clpt_host_failed()) {
+      ck_assert_int_eq(status, CLP_SUCCESS);
+      clp_allocator_release(allocator);
+      break;
+    }
+    ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
+    ck_assert_ptr_null(allocator);
+    assert_nothing_leaked();
+  }
+  ck_assert_uint_gt(nth, 0);
+}
+END_TEST
+
+/* --- Allocating --------------------------------------------------------------------------------
+ */
+
+static clp_memory allocated(clp_allocator *allocator, size_t bytes)
+{
+  clp_memory memory = 0;
+  clpt_ok(clp_allocator_allocate(allocator, bytes, &memory));
+  ck_assert_uint_ne(memory, 0);
+  return memory;
+}
+
+static const cl_svm_mem_flags kinds[] = {
+    0,
+    CL_MEM_READ_WRITE,
+    CL_MEM_READ_ONLY,
+    CL_MEM_WRITE_ONLY,
+    CL_MEM_SVM_FINE_GRAIN_BUFFER,
+    CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER,
+    CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS,
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static bool device_has(cl_svm_mem_flags flags)
+{
+  cl_device_svm_capabilities needed = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+  if (flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)
+    needed |= CL_DEVICE_SVM_FINE_GRAIN_BUFFER;
+  if (flags & CL_MEM_SVM_ATOMICS)
+    needed |= CL_DEVICE_SVM_ATOMICS;
+  return (capabilities & needed) == needed;
+}
+
+START_TEST(test_memory_of_each_kind)
+{
+  if (!device_has(kinds[_i]))
+    return;
+  clp_allocator *allocator = created(kinds[_i], 0, NULL);
+  clp_memory memory = allocated(allocator, BYTES);
+
+  ck_assert_uint_eq(memory % MOST_ALIGNMENT, 0);
+  ck_assert_int_eq(clpt_cl_live_svm(), live_svm + 1);
+  ck_assert_uint_eq(clpt_cl_last_svm_flags(), kinds[_i] ? kinds[_i] : CL_MEM_READ_WRITE);
+  if (kinds[_i] & CL_MEM_SVM_FINE_GRAIN_BUFFER)
+    memset((void *)memory, 1, BYTES); /* the host may, at any time */
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_zero_bytes_touch_no_device)
+{
+  clp_allocator *allocator = created(0, 0, NULL);
+  clp_memory memory = 1;
+
+  clpt_ok(clp_allocator_allocate(allocator, 0, &memory));
+  ck_assert_uint_eq(memory, 0);
+  clpt_ok(clp_allocator_free(allocator, memory, 0));
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMAlloc), 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMFree), 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_more_than_the_device_allows)
+{
+  clp_allocator *allocator = created(0, 0, NULL);
+  size_t most = allocator->ops.max_block_bytes;
+  clp_memory memory = 1;
+
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_allocate(allocator, most + 1, &memory));
+  ck_assert_uint_eq(memory, 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMAlloc), 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+START_TEST(test_null_is_out_of_memory)
+{
+  clp_allocator *allocator = created(0, 0, NULL);
+  clp_memory memory = 1;
+
+  clpt_cl_fail(CLPT_clSVMAlloc, 0, CLPT_CL_SILENT);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(allocator, BYTES, &memory));
+  clpt_message_has("clSVMAlloc");
+  clpt_message_has("4096 bytes");
+  ck_assert_uint_eq(memory, 0);
+  ck_assert_int_eq(clp_last_error()->native_code, 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+/* --- Freeing ------------------------------------------------------------------------------------
+ */
+
+START_TEST(test_free_without_a_queue_is_at_once)
+{
+  clp_allocator *allocator = created(0, 0, NULL);
+  clp_memory memory = allocated(allocator, BYTES);
+
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMFree), 1);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueSVMFree), 0);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+/* Behind what the queue still has to do with the memory, in order or not; the caller does not wait.
+ * Run under valgrind, the fill finds memory that is there. */
+static void free_in_use(clp_allocator *allocator, cl_command_queue queue, bool at_home)
+{
+  const cl_uint pattern = 9;
+  clp_memory memory = allocated(allocator, BYTES);
+  cl_event stop = clpt_cl_stop(&cl, queue);
+
+  clpt_cl_ok(
+      clEnqueueSVMMemFill(queue, (void *)memory, &pattern, sizeof(pattern), BYTES, 0, NULL, NULL));
+  clpt_cl_reset();
+  if (at_home)
+    clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  else
+    clpt_ok(allocator->ops.free_on(allocator->self, memory, BYTES, queue));
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueSVMFree), 1);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMFree), 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 0);
+  ck_assert_uint_ge(clpt_cl_calls(CLPT_clFlush), 1);
+  ck_assert_ptr_eq(clpt_cl_last_svm_free_queue(), queue);
+  clpt_cl_go(stop);
+  clpt_ok(allocator->ops.drain(allocator->self));
+}
+
+START_TEST(test_free_at_home)
+{
+  cl_command_queue queue = clpt_cl_queue(&cl, _i ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
+  clp_allocator *allocator = created(0, 0, queue);
+
+  free_in_use(allocator, queue, true);
+  clp_allocator_release(allocator);
+  clpt_cl_ok(clFinish(queue));
+  clpt_cl_ok(clReleaseCommandQueue(queue));
+}
+END_TEST
+
+START_TEST(test_free_on_a_queue)
+{
+  cl_command_queue queue = clpt_cl_queue(&cl, _i ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
+  clp_allocator *allocators[] = {created(0, 0, NULL), created(0, 0, cl.queue)};
+
+  for (size_t i = 0; i < 2; i++) {
+    free_in_use(allocators[i], queue, false);
+    clp_allocator_release(allocators[i]);
+  }
+  clpt_cl_ok(clFinish(queue));
+  clpt_cl_ok(clReleaseCommandQueue(queue));
+}
+END_TEST
+
+static void *let_go(void *stop)
+{
+  clpt_cl_go(stop);
+  return NULL;
+}
+
+/* Frees on other queues than the home stream, too. */
+START_TEST(test_drain_waits_for_every_free)
+{
+  clp_allocator *allocator = created(0, 0, NULL);
+  cl_command_queue queues[] = {clpt_cl_queue(&cl, 0), clpt_cl_queue(&cl, 0)};
+  pthread_t thread;
+
+  clpt_ok(allocator->ops.drain(allocator->self));
+  cl_event stop = clpt_cl_stop(&cl, queues[1]);
+  for (size_t i = 0; i < 2; i++)
+    clpt_ok(allocator->ops.free_on(allocator->self, allocated(allocator, BYTES), BYTES, queues[i]));
+  void *mark = NULL;
+  bool done = false;
+  clpt_ok(allocator->ops.mark_create(allocator->self, queues[1], &mark));
+  ck_assert_int_eq(pthread_create(&thread, NULL, let_go, stop), 0);
+  clpt_ok(allocator->ops.drain(allocator->self));
+  clpt_cl_ok(clFinish(queues[1]));
+  clpt_ok(allocator->ops.mark_is_done(allocator->self, mark, &done));
+  ck_assert(done);
+  allocator->ops.mark_release(allocator->self, mark);
+  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  clp_allocator_release(allocator);
+  for (size_t i = 0; i < 2; i++)
+    clpt_cl_ok(clReleaseCommandQueue(queues[i]));
+}
+END_TEST
+
+/* An allocator that ends does not wait for its frees. */
+START_TEST(test_the_end_before_a_free)
+{
+  clp_allocator *allocator = created(0, 0, cl.queue);
+  clp_memory memory = allocated(allocator, BYTES);
+  cl_event stop = clpt_cl_stop(&cl, cl.queue);
+
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  clp_allocator_release(allocator);
+  clpt_cl_go(stop);
+  clpt_cl_ok(clFinish(cl.queue));
+}
+END_TEST
+
+/* The memory is the caller's until the free is in the queue. */
+START_TEST(test_a_failed_free_leaves_the_memory_to_the_caller)
+{
+  static const clpt_cl_call calls[] = {CLPT_clEnqueueBarrierWithWaitList, CLPT_clEnqueueSVMFree};
+  static const char *const names[] = {"clEnqueueBarrierWithWaitList", "clEnqueueSVMFree"};
+  clp_allocator *allocator = created(0, 0, cl.queue);
+  clp_memory memory = allocated(allocator, BYTES);
+
+  for (size_t i = 0; i < 2; i++) {
+    clpt_cl_fail(calls[i], 0, CL_OUT_OF_RESOURCES);
+    clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(allocator, memory, BYTES));
+    clpt_message_has(names[i]);
+    ck_assert_int_eq(clpt_cl_live_svm(), live_svm + 1);
+    ck_assert_int_eq(clpt_cl_live_events(), live_events);
+  }
+  /* From then on it is not, whatever fails. */
+  clpt_cl_fail(CLPT_clFlush, 0, CL_OUT_OF_RESOURCES);
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  clp_allocator_release(allocator);
+  clpt_cl_ok(clFinish(cl.queue));
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("cl_svm_allocator");
+  TCase *creating = clpt_case(suite, "creating");
+  TCase *allocating = clpt_case(suite, "allocating");
+  TCase *freeing = clpt_case(suite, "freeing");
+
+  tcase_add_checked_fixture(creating, setup, teardown);
+  tcase_add_test(creating, test_properties);
+  tcase_add_test(creating, test_null_arguments);
+  tcase_add_test(creating, test_struct_size);
+  tcase_add_test(creating, test_refused_arguments_touch_nothing);
+  tcase_add_test(creating, test_every_alignment_there_is);
+  tcase_add_test(creating, test_alignments_above_the_largest_type);
+  tcase_add_test(creating, test_devices_without_it);
+  tcase_add_test(creating, test_not_before_2_0);
+  tcase_add_test(creating, test_queue_of_another_context);
+  tcase_add_test(creating, test_retains_for_its_life);
+  tcase_add_test(creating, test_create_survives_each_failure);
+  tcase_add_test(creating, test_create_survives_lack_of_host_memory);
+  tcase_add_checked_fixture(allocating, setup, teardown);
+  tcase_add_loop_test(allocating, test_memory_of_each_kind, 0, KINDS);
+  tcase_add_test(allocating, test_zero_bytes_touch_no_device);
+  tcase_add_test(allocating, test_more_than_the_device_allows);
+  tcase_add_test(allocating, test_null_is_out_of_memory);
+  tcase_add_checked_fixture(freeing, setup, teardown);
+  tcase_add_test(freeing, test_free_without_a_queue_is_at_once);
+  tcase_add_loop_test(freeing, test_free_at_home, 0, 2);
+  tcase_add_loop_test(freeing, test_free_on_a_queue, 0, 2);
+  tcase_add_test(freeing, test_drain_waits_for_every_free);
+  tcase_add_test(freeing, test_the_end_before_a_free);
+  tcase_add_test(freeing, test_a_failed_free_leaves_the_memory_to_the_caller);
+  return clpt_cl_run_with_svm(suite);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* What hooks are shown of memory that goes back to the device, and of streams. */
+#include "support/late_rig.h"
+#include "support/recorder.h"
+#include "support/suite.h"
+
+enum { DEVICE_ID = 7 };
+
+static clpt_recorder seen;
+
+/* A rig with `seen` registered for the thread. */
+static void start(clpt_rig *rig)
+{
+  clpt_device_init(&rig->device);
+  rig->device.ops.device_id = DEVICE_ID;
+  clpt_rig_start_with(rig, NULL);
+  clpt_recorder_init(&seen, "seen");
+  clpt_ok(clp_hook_push(&seen.hook));
+}
+
+static void end(clpt_rig *rig)
+{
+  clpt_ok(clp_hook_pop(&seen.hook));
+  clpt_rig_end(rig);
+}
+
+/* --- What goes to the device --------------------------------------------------------------------
+ */
+
+static clp_status free_held(clp_pool *pool)
+{
+  return clp_pool_free_held(pool);
+}
+
+static clp_status stop_holding(clp_pool *pool)
+{
+  return clp_pool_stop_holding(pool);
+}
+
+static clp_status trim(clp_pool *pool)
+{
+  return clp_pool_trim_to(pool, 0);
+}
+
+static clp_status (*const givers[])(clp_pool *pool) = {free_held, stop_holding, trim};
+
+START_TEST(what_is_given_back_is_shown_block_by_block)
+{
+  clpt_rig rig;
+
+  start(&rig);
+  clpt_hold(rig.pool, 100, 2);
+  clpt_recorder_clear(&seen);
+  clpt_ok(givers[_i](rig.pool));
+  clpt_recorder_is(&seen, "d<103 d>103 d<103 d>103");
+  ck_assert_ptr_eq(seen.events[0].pool, rig.pool);
+  ck_assert_int_eq(seen.events[0].device_id, DEVICE_ID);
+  ck_assert_uint_ne(seen.events[0].memory, 0);
+  ck_assert_uint_eq(seen.events[1].memory, seen.events[0].memory);
+  ck_assert_uint_ne(seen.events[2].memory, seen.events[0].memory);
+  ck_assert_uint_eq(seen.events[0].buffer_id, 0);
+  end(&rig);
+}
+END_TEST
+
+START_TEST(a_block_that_the_device_refuses_ends_its_pair_without_memory)
+{
+  clpt_rig rig;
+
+  start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_recorder_clear(&seen);
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_fails(CLP_BACKEND_ERROR, givers[_i](rig.pool));
+  clpt_recorder_is(&seen, "d<103 d>103!");
+  end(&rig);
+}
+END_TEST
+
+START_TEST(without_holding_the_device_gets_it_inside_the_free)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+
+  start(&rig);
+  buffer = clpt_allocate(rig.pool, 100);
+  clpt_ok(clp_pool_stop_holding(rig.pool));
+  clpt_recorder_clear(&seen);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_recorder_is(&seen, "f<100:103 d<103 d>103 f>100:103");
+  end(&rig);
+}
+END_TEST
+
+START_TEST(the_end_of_a_pool_shows_what_it_held)
+{
+  clpt_recorder pools;
+  clpt_rig rig;
+  clp_pool *other;
+  clp_buffer *buffer;
+
+  start(&rig);
+  clpt_recorder_init(&pools, "pools");
+  other = clpt_pool(rig.allocator);
+  clpt_ok(clp_pool_add_hook(other, &pools.hook));
+  buffer = clpt_allocate(other, 1000);
+  clpt_hold(other, 100, 1);
+  clpt_recorder_clear(&seen);
+  clpt_recorder_clear(&pools);
+  clp_pool_release(other);
+  clpt_ok(clp_buffer_release(buffer)); /* the last of a pool without references */
+  clpt_recorder_is(&seen, "d<103 d>103 f<1000:1023 d<1023 d>1023 f>1000:1023");
+  clpt_recorder_is(&pools, "d<103 d>103 f<1000:1023 d<1023 d>1023 f>1000:1023");
+  end(&rig);
+}
+END_TEST
+
+START_TEST(what_the_device_refused_is_shown_again_at_the_end)
+{
+  clpt_recorder pools;
+  clpt_rig rig;
+  clp_pool *other;
+
+  start(&rig);
+  clpt_recorder_init(&pools, "pools");
+  other = clpt_pool(rig.allocator);
+  clpt_ok(clp_pool_add_hook(other, &pools.hook));
+  clpt_hold(other, 100, 1);
+  clpt_recorder_clear(&pools);
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clp_pool_release(other);
+  clpt_recorder_is(&pools, "d<103 d>103! d<103 d>103");
+  end(&rig);
+}
+END_TEST
+
+START_TEST(the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads)
+{
+  clpt_recorder own, others;
+  clpt_rig rig;
+  clp_pool *other;
+  clp_buffer *buffer;
+
+  start(&rig);
+  clpt_recorder_init(&own, "own");
+  clpt_recorder_init(&others, "others");
+  rig.device.capacity = 1100;
+  other = clpt_pool(rig.allocator);
+  clpt_hold(other, 500, 1);
+  clpt_ok(clp_pool_add_hook(rig.pool, &own.hook));
+  clpt_ok(clp_pool_add_hook(other, &others.hook));
+  clpt_recorder_clear(&seen);
+  buffer = clpt_allocate(rig.pool, 1000);
+  clpt_recorder_is(&seen, "m<1000:1023 a<1023 a>1023! d<511 d>511 a<1023 a>1023 m>1000:1023");
+  clpt_recorder_is(&own, "m<1000:1023 a<1023 a>1023! a<1023 a>1023 m>1000:1023");
+  clpt_recorder_is(&others, "d<511 d>511");
+  ck_assert_ptr_eq(seen.events[3].pool, other);
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_release(other);
+  end(&rig);
+}
+END_TEST
+
+/* --- Streams ------------------------------------------------------------------------------------
+ */
+
+/* Asserts that all events that `seen` has are of this stream, and forgets them. */
+static void assert_shown_on(clp_stream stream)
+{
+  ck_assert_uint_gt(seen.count, 0);
+  for (size_t i = 0; i < seen.count; i++)
+    ck_assert_ptr_eq(seen.events[i].stream, stream);
+  clpt_recorder_clear(&seen);
+}
+
+START_TEST(events_tell_the_stream_of_the_call)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  clpt_late_rig_start_with_home(&rig, CLPT_REUSE_EITHER);
+  clpt_recorder_init(&seen, "seen");
+  clpt_ok(clp_hook_push(&seen.hook));
+  for (int round = 0; round < 2; round++) { /* a miss, then a hit */
+    clpt_ok(clp_pool_allocate_on(rig.pool, 100, rig.s, &buffer));
+    assert_shown_on(rig.s);
+    clpt_ok(clp_buffer_release_on(buffer, rig.t));
+    assert_shown_on(rig.t);
+  }
+  clpt_ok(clp_pool_allocate(rig.pool, 100, &buffer));
+  assert_shown_on(rig.home);
+  clpt_ok(clp_buffer_bind(buffer, rig.s));
+  clpt_ok(clp_buffer_release(buffer));
+  assert_shown_on(rig.s);
+  clpt_ok(clp_pool_allocate_on(rig.pool, 100, rig.s, &buffer));
+  clpt_ok(clp_buffer_bind(buffer, rig.s));
+  clpt_recorder_clear(&seen);
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  assert_shown_on(rig.t);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  assert_shown_on(rig.home);
+  clpt_ok(clp_hook_pop(&seen.hook));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_stream_that_is_refused_shows_nothing)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+  clp_stream strange = &rig;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  clpt_recorder_init(&seen, "seen");
+  rig.device.failing = 1u << CLPT_LATE_STREAM_RETAIN;
+  rig.device.fault = (clpt_fault){.count = 2, .status = CLP_INVALID_ARGUMENT};
+  buffer = clpt_late_take_unordered(&rig, rig.s);
+  clpt_ok(clp_hook_push(&seen.hook));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_release_on(buffer, strange));
+  clpt_fails(CLP_INVALID_ARGUMENT,
+             clp_pool_allocate_on(rig.pool, 100, strange, &(clp_buffer *){0}));
+  clpt_recorder_is(&seen, "");
+  clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  clpt_recorder_is(&seen, "f<1000:1023 f>1000:1023");
+  clpt_ok(clp_hook_pop(&seen.hook));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_cannot_be_made_to_wait_goes_back_inside_the_malloc)
+{
+  clpt_late_rig rig;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+
+  clpt_late_init(&rig.device);
+  rig.home = clpt_late_stream_new(&rig.device);
+  rig.device.ops.allocate_uses_home = true;
+  rig.device.failing = 1u << CLPT_LATE_MARK_CREATE;
+  rig.device.fault = (clpt_fault){.count = 2, .status = CLP_BACKEND_ERROR};
+  clpt_late_rig_start_on(&rig, &options);
+  clpt_recorder_init(&seen, "seen");
+  clpt_ok(clp_hook_push(&seen.hook));
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_allocate_on(rig.pool, 100, rig.s, &(clp_buffer *){0}));
+  clpt_recorder_is(&seen, "m<100:103 a<103 a>103 d<103 d>103 m>100:103!");
+  clpt_ok(clp_hook_pop(&seen.hook));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("hook device");
+  TCase *device = clpt_case(suite, "device"), *streams = clpt_case(suite, "streams");
+  int ways = (int)(sizeof(givers) / sizeof(givers[0]));
+
+  tcase_add_loop_test(device, what_is_given_back_is_shown_block_by_block, 0, ways);
+  tcase_add_loop_test(device, a_block_that_the_device_refuses_ends_its_pair_without_memory, 0,
+                      ways);
+  tcase_add_test(device, without_holding_the_device_gets_it_inside_the_free);
+  tcase_add_test(device, the_end_of_a_pool_shows_what_it_held);
+  tcase_add_test(device, what_the_device_refused_is_shown_again_at_the_end);
+  tcase_add_test(device, the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads);
+  tcase_add_test(streams, events_tell_the_stream_of_the_call);
+  tcase_add_test(streams, a_stream_that_is_refused_shows_nothing);
+  tcase_add_test(streams, what_cannot_be_made_to_wait_goes_back_inside_the_malloc);
+  return clpt_run(suite);
+}

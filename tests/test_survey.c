@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Surveys: against replays of the same trace, and by hand on small ones. */
+#include "support/failmalloc.h"
+#include "support/replays.h"
+#include "support/suite.h"
+#include "support/traces.h"
+#include "trace/survey.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static clpi_survey survey;
+
+static void teardown(void)
+{
+  clpi_survey_end(&survey);
+}
+
+/* Drops both. */
+static void take(clpi_trace_reader *reader, clp_allocator *allocator, clpi_replay_options options,
+                 const clpi_survey_listener *listener)
+{
+  clpt_ok(clpi_survey_take(&survey, reader, allocator, &options, listener));
+  clp_allocator_release(allocator);
+  clpi_trace_close(reader);
+}
+
+static void take_rows(const char *rows)
+{
+  take(clpt_short_trace(rows), clpt_simulated(0), clpt_pooled(), NULL);
+}
+
+static void assert_peak(const clpi_peak *peak, uint64_t row, size_t active, size_t padding,
+                        size_t held)
+{
+  ck_assert_uint_eq(peak->when.row, row);
+  ck_assert_uint_eq(peak->active_bytes, active);
+  ck_assert_uint_eq(peak->padding_bytes, padding);
+  ck_assert_uint_eq(peak->held_bytes, held);
+}
+
+/* Blocks have 103, 91 and 3071 bytes. */
+START_TEST(peaks)
+{
+  take_rows("a1=100 f1=100 a2=100 a1=90 f2=100 a3=3000 f3=3000 a3=3050");
+  assert_peak(&survey.active_peak, 8, 3140, 22, 103);
+  assert_peak(&survey.managed_peak, 6, 3090, 72, 103);
+  ck_assert_uint_eq(clpi_peak_managed_bytes(&survey.managed_peak), 103 + 91 + 3071);
+  ck_assert_uint_eq(survey.result.peak_active_bytes, 3140);
+  ck_assert_uint_eq(survey.result.peak_managed_bytes, 103 + 91 + 3071);
+}
+END_TEST
+
+START_TEST(first_of_equal_peaks)
+{
+  take_rows("a1=103 f1=103 a1=103 f1=103");
+  assert_peak(&survey.active_peak, 1, 103, 0, 0);
+  assert_peak(&survey.managed_peak, 1, 103, 0, 0);
+}
+END_TEST
+
+START_TEST(bins)
+{
+  take_rows("a1=100 f1=100 a2=100 a1=90 f2=100 a3=3000 f3=3000 a3=3050 a0=0");
+  static const struct {
+    size_t block_bytes;
+    uint64_t hits, misses;
+    size_t held_bytes, padding_bytes;
+  } expected[] = {{91, 0, 1, 0, 1}, {103, 1, 1, 103, 0}, {3071, 1, 1, 0, 71}};
+  ck_assert_uint_eq(survey.bins.count, 3);
+  for (size_t i = 0; i < 3; i++) {
+    const clpi_bin_record *bin = &survey.bins.bins[i];
+    clpi_bin_count count = clpi_bin_at_peak(&survey.bins, bin);
+    ck_assert_uint_eq(bin->block_bytes, expected[i].block_bytes);
+    ck_assert_uint_eq(bin->hits, expected[i].hits);
+    ck_assert_uint_eq(bin->misses, expected[i].misses);
+    ck_assert_uint_eq(clpi_bin_held_bytes(bin, count), expected[i].held_bytes);
+    ck_assert_uint_eq(clpi_bin_padding_bytes(bin, count), expected[i].padding_bytes);
+  }
+}
+END_TEST
+
+START_TEST(largest)
+{
+  static const char text[] = CLPT_HEADER "1,23:59:59.000000,allocate,0x1,500,0x5\n"
+                                         "2,23:59:59.500000,allocate,0x2,500,0\n"
+                                         "1,00:00:01.000000,free,0x1,500,0x5\n"
+                                         "1,00:00:01.250000,allocate,0x1,500,0x5\n"
+                                         "3,00:00:02.000000,allocate,0x3,900,0\n";
+  take(clpt_trace(text), clpt_simulated(0), clpt_pooled(), NULL);
+  ck_assert_uint_eq(survey.largest.count, 3);
+  const clpi_large_group *groups = survey.largest.groups;
+  ck_assert_uint_eq(groups[0].kind.bytes, 900);
+  ck_assert_uint_eq(groups[0].block_bytes, 927);
+  ck_assert_uint_eq(groups[0].kept, 1);
+  ck_assert_uint_eq(groups[0].most_rows, 0);
+  ck_assert_uint_eq(groups[0].first.nanoseconds, 3000000000u);
+  ck_assert_uint_eq(groups[1].kind.thread, 1);
+  ck_assert_uint_eq(groups[1].kind.stream, 5);
+  ck_assert_uint_eq(groups[1].times, 2);
+  ck_assert_uint_eq(groups[1].kept, 1);
+  ck_assert_uint_eq(groups[1].most_rows, 2);
+  ck_assert_uint_eq(groups[1].most_nanoseconds, 2000000000u);
+  ck_assert_uint_eq(groups[2].kind.thread, 2);
+  ck_assert_uint_eq(groups[2].most_rows, 3);
+  ck_assert_uint_eq(groups[2].most_nanoseconds, 2500000000u);
+}
+END_TEST
+
+START_TEST(refusals_and_failures)
+{
+  take(clpt_short_trace("a1=600 f1=600 a2=900 a3=600 f3=600 x0=5 f2=900"), clpt_simulated(1000),
+       clpt_pooled(), NULL);
+  ck_assert_uint_eq(survey.result.failures, 1);
+  ck_assert_uint_eq(clpi_timeline_rows(&survey.timeline), 7);
+  ck_assert_uint_eq(survey.timeline.spans[3].refused, 1);
+  assert_peak(&survey.managed_peak, 3, 900, 27, 0);
+  ck_assert_uint_eq(survey.timeline.spans[2].managed_bytes.most, 927);
+  ck_assert_uint_eq(survey.timeline.spans[6].held_bytes.most, 927);
+}
+END_TEST
+
+START_TEST(nothing)
+{
+  take_rows("");
+  ck_assert_uint_eq(clpi_timeline_rows(&survey.timeline), 0);
+  ck_assert_uint_eq(survey.bins.count, 0);
+  ck_assert_uint_eq(survey.largest.count, 0);
+  assert_peak(&survey.managed_peak, 0, 0, 0, 0);
+}
+END_TEST
+
+/* What a listener sees of a recorded program. */
+typedef struct witness {
+  clpi_sample last;
+  size_t most_active, most_managed;
+  uint64_t hits, misses, refused, freed;
+} witness;
+
+static void watch(const clpi_sample *sample, void *user_data)
+{
+  witness *seen = user_data;
+  ck_assert_uint_eq(sample->when.row, seen->last.when.row + 1);
+  ck_assert_uint_ge(sample->when.nanoseconds, seen->last.when.nanoseconds);
+  seen->last = *sample;
+  if (sample->active_bytes > seen->most_active)
+    seen->most_active = sample->active_bytes;
+  if (clpi_sample_managed_bytes(sample) > seen->most_managed)
+    seen->most_managed = clpi_sample_managed_bytes(sample);
+  seen->hits += sample->outcome == CLPI_REPLAY_HIT;
+  seen->misses += sample->outcome == CLPI_REPLAY_MISS;
+  seen->refused += sample->outcome == CLPI_REPLAY_REFUSED;
+  seen->freed += sample->outcome == CLPI_REPLAY_FREED;
+}
+
+static clpi_trace_reader *resnet_trace(void)
+{
+  const char *source = getenv("top_srcdir");
+  char path[PATH_MAX];
+  clpi_trace_reader *reader;
+  snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", source ? source : ".");
+  clpt_ok(clpi_trace_open(path, &reader));
+  return reader;
+}
+
+static void assert_like_replay(const witness *seen, const clpi_replay_result *replayed)
+{
+  clpi_replay_result result = survey.result;
+  result.ns_per_operation = replayed->ns_per_operation;
+  ck_assert_mem_eq(&result, replayed, sizeof(result));
+  ck_assert_uint_eq(seen->hits, replayed->hits);
+  ck_assert_uint_eq(seen->misses, replayed->misses);
+  ck_assert_uint_eq(seen->refused, replayed->failures);
+  ck_assert_uint_eq(seen->freed, replayed->frees);
+  ck_assert_uint_eq(seen->most_active, replayed->peak_active_bytes);
+  ck_assert_uint_eq(seen->most_managed, replayed->peak_managed_bytes);
+  ck_assert_uint_eq(survey.active_peak.active_bytes, replayed->peak_active_bytes);
+  ck_assert_uint_eq(clpi_peak_managed_bytes(&survey.managed_peak), replayed->peak_managed_bytes);
+}
+
+/* The bins at the peak add up to it, and so do their hits and misses; the chart reaches it. */
+static void assert_adds_up(void)
+{
+  size_t active = 0, padding = 0, held = 0, most_active = 0, most_managed = 0;
+  uint64_t hits = 0, misses = 0;
+  for (size_t i = 0; i < survey.bins.count; i++) {
+    const clpi_bin_record *bin = &survey.bins.bins[i];
+    clpi_bin_count count = clpi_bin_at_peak(&survey.bins, bin);
+    active += count.active_bytes;
+    padding += clpi_bin_padding_bytes(bin, count);
+    held += clpi_bin_held_bytes(bin, count);
+    hits += bin->hits;
+    misses += bin->misses;
+  }
+  assert_peak(&survey.managed_peak, survey.managed_peak.when.row, active, padding, held);
+  ck_assert_uint_eq(hits, survey.result.hits);
+  ck_assert_uint_eq(misses, survey.result.misses);
+  for (size_t i = 0; i < survey.timeline.count; i++) {
+    const clpi_span *span = &survey.timeline.spans[i];
+    if (span->active_bytes.most > most_active)
+      most_active = span->active_bytes.most;
+    if (span->managed_bytes.most > most_managed)
+      most_managed = span->managed_bytes.most;
+  }
+  ck_assert_uint_eq(most_active, survey.result.peak_active_bytes);
+  ck_assert_uint_eq(most_managed, survey.result.peak_managed_bytes);
+}
+
+/* A recorded program: pools of several bits, a limit, a small device, smaller sizes. */
+static const struct setting {
+  unsigned leading_bits;
+  size_t limit, capacity;
+  double scale;
+} settings[] = {{4, 0, 0, 1.0},
+                {0, 0, 0, 1.0},
+                {8, 0, 0, 1.0},
+                {4, (size_t)6 << 30, 0, 1.0},
+                {2, 0, (size_t)5 << 30, 1.0},
+                {4, 0, 0, 0.001}};
+
+START_TEST(like_a_replay)
+{
+  const struct setting *setting = &settings[_i];
+  clpi_replay_options options = clpt_pooled();
+  options.pool_options.leading_bits_in_bin_id = setting->leading_bits;
+  options.has_limit = true;
+  options.limit_bytes = setting->limit;
+  options.scale = setting->scale;
+  clpi_replay_result replayed;
+  clpi_trace_reader *reader = resnet_trace();
+  clp_allocator *allocator = clpt_simulated(setting->capacity);
+  clpt_ok(clpi_replay(reader, allocator, &options, &replayed));
+  clpt_ok(clpi_trace_rewind(reader));
+  witness seen = {0};
+  clpi_survey_listener listener = {watch, &seen};
+  take(reader, allocator, options, &listener);
+  assert_like_replay(&seen, &replayed);
+  assert_adds_up();
+}
+END_TEST
+
+START_TEST(a_malformed_trace)
+{
+  clpi_trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.0,allocate,0x1,-5,0\n");
+  clp_allocator *allocator = clpt_simulated(0);
+  clpi_replay_options options = clpt_pooled();
+  clpt_fails(CLP_INVALID_ARGUMENT, clpi_survey_take(&survey, reader, allocator, &options, NULL));
+  clpt_message_has("trace:2:27: expected a size");
+  clp_allocator_release(allocator);
+  clpi_trace_close(reader);
+}
+END_TEST
+
+/* Each allocation of host memory fails in turn: the survey ends with that, or the pool did without.
+ * More blocks are live than a first table of them holds, in more bins than one of those holds. */
+START_TEST(without_host_memory)
+{
+  enum { ROWS = 600 };
+  char rows[ROWS * 16];
+  size_t length = 0;
+  for (unsigned i = 1; i <= ROWS; i++)
+    length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
+                               i, i * 1000);
+  bool has_failed = true;
+  for (unsigned long nth = 0; has_failed; nth += nth < 50 ? 1 : 17) {
+    clp_allocator *allocator = clpt_simulated(0);
+    clpi_trace_reader *reader = clpt_short_trace(rows);
+    clpi_replay_options options = clpt_pooled();
+    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    clp_status status = clpi_survey_take(&survey, reader, allocator, &options, NULL);
+    clpt_host_stop();
+    has_failed = clpt_host_failed();
+    ck_assert(status == CLP_SUCCESS || (status == CLP_OUT_OF_HOST_MEMORY && has_failed));
+    if (!status)
+      assert_adds_up();
+    clpi_survey_end(&survey);
+    clp_allocator_release(allocator);
+    clpi_trace_close(reader);
+  }
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("survey");
+  TCase *tests = clpt_case(suite, "survey");
+  tcase_add_checked_fixture(tests, NULL, teardown);
+  tcase_add_test(tests, peaks);
+  tcase_add_test(tests, first_of_equal_peaks);
+  tcase_add_test(tests, bins);
+  tcase_add_test(tests, largest);
+  tcase_add_test(tests, refusals_and_failures);
+  tcase_add_test(tests, nothing);
+  clpt_add_table(tests, like_a_replay, settings);
+  tcase_add_test(tests, a_malformed_trace);
+  tcase_add_test(tests, without_host_memory);
+  return clpt_run(suite);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* The trace hook: its rows, and files that fail. */
+#include "support/failmalloc.h"
+#include "support/late_rig.h"
+#include "support/suite.h"
+#include "support/trace_log.h"
+#include "support/traces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- Rows ---------------------------------------------------------------------------------------
+ */
+
+START_TEST(a_row_has_what_rmm_writes)
+{
+  clpt_rig rig;
+  clp_buffer *buffer, *empty, *none;
+  clp_memory memory;
+  clpt_trace_log log;
+  char *text;
+  const char *at;
+
+  clpt_rig_start(&rig);
+  clpt_trace_log_start(&log);
+  clpt_ok(clp_hook_push(log.hook));
+  buffer = clpt_allocate(rig.pool, 100);
+  memory = clp_buffer_memory(buffer);
+  empty = clpt_allocate(rig.pool, 0);
+  clpt_ok(clp_buffer_release(buffer));
+  rig.device.allocate_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_allocate(rig.pool, 12345, &none));
+  clpt_ok(clp_buffer_release(empty));
+  clpt_ok(clp_pool_free_held(rig.pool));
+  clpt_ok(clp_hook_pop(log.hook));
+  clpt_trace_log_close(&log);
+  text = clpt_trace_log_text(&log);
+  ck_assert_ptr_eq(strstr(text, CLPT_HEADER), text);
+  at = text + strlen(CLPT_HEADER);
+  at = clpt_after_row(at, clpt_row("allocate", memory, 100, "0"));
+  at = clpt_after_row(at, clpt_row("allocate", 0, 0, "0"));
+  at = clpt_after_row(at, clpt_row("free", memory, 100, "0"));
+  at = clpt_after_row(at, clpt_row("allocate failure", 0, 12345, "0"));
+  at = clpt_after_row(at, clpt_row("free", 0, 0, "0"));
+  ck_assert_str_eq(at, "");
+  free(text);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* Allocates once, when the device gets memory back. */
+static void allocate_at_free(clpt_device *device, clpt_call call, size_t bytes)
+{
+  clp_pool *pool = device->on_call_data;
+
+  (void)bytes;
+  if (call != CLPT_FREE)
+    return;
+  device->on_call = NULL;
+  clpt_ok(clp_buffer_release(clpt_allocate(pool, 200)));
+}
+
+/* Else another thread's row could tell the memory as allocated before it is told as free. */
+START_TEST(a_free_is_written_before_the_memory_is_given_back)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+  clp_memory memory;
+  clpt_trace_log log;
+  char *text;
+  const char *at;
+
+  clpt_rig_start(&rig);
+  clpt_trace_log_start(&log);
+  clpt_ok(clp_hook_push(log.hook));
+  clpt_ok(clp_pool_stop_holding(rig.pool));
+  buffer = clpt_allocate(rig.pool, 100);
+  memory = clp_buffer_memory(buffer);
+  rig.device.on_call = allocate_at_free;
+  rig.device.on_call_data = rig.pool;
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_ok(clp_hook_pop(log.hook));
+  clpt_trace_log_close(&log);
+  text = clpt_trace_log_text(&log);
+  at = clpt_after_row(text + strlen(CLPT_HEADER), clpt_row("allocate", memory, 100, "0"));
+  (void)clpt_after_row(at, clpt_row("free", memory, 100, "0"));
+  free(text);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_row_has_the_stream_of_its_call)
+{
+  char s[32], t[32];
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+  clp_memory memory;
+  clpt_trace_log log;
+  char *text;
+  const char *at;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  clpt_trace_log_start(&log);
+  clpt_ok(clp_hook_push(log.hook));
+  clpt_ok(clp_pool_allocate_on(rig.pool, 100, rig.s, &buffer));
+  memory = clp_buffer_memory(buffer);
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  clpt_ok(clp_hook_pop(log.hook));
+  clpt_trace_log_close(&log);
+  (void)snprintf(s, sizeof(s), "0x%" PRIxPTR, (uintptr_t)rig.s);
+  (void)snprintf(t, sizeof(t), "0x%" PRIxPTR, (uintptr_t)rig.t);
+  text = clpt_trace_log_text(&log);
+  at = clpt_after_row(text + strlen(CLPT_HEADER), clpt_row("allocate", memory, 100, s));
+  at = clpt_after_row(at, clpt_row("free", memory, 100, t));
+  ck_assert_str_eq(at, "");
+  free(text);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_callers_file_stays_the_callers)
+{
+  char *text = NULL;
+  size_t length;
+  FILE *file = open_memstream(&text, &length);
+  clp_hook *hook;
+  clpt_rig rig;
+
+  ck_assert_ptr_nonnull(file);
+  clpt_rig_start(&rig);
+  clpt_ok(clp_trace_hook_create(NULL, file, &hook));
+  ck_assert_str_eq(hook->name, "trace");
+  clpt_ok(clp_pool_add_hook(rig.pool, hook));
+  clpt_hold(rig.pool, 0, 1);
+  clpt_ok(clp_pool_remove_hook(rig.pool, hook));
+  clpt_ok(clp_trace_hook_close(hook));
+  ck_assert_str_ne(text, ""); /* flushed */
+  ck_assert_int_gt(fprintf(file, "the end\n"), 0);
+  ck_assert_int_eq(fclose(file), 0);
+  ck_assert_str_eq(clpt_after_row(clpt_after_row(text + strlen(CLPT_HEADER), "allocate,0x0,0,0"),
+                                  "free,0x0,0,0"),
+                   "the end\n");
+  free(text);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_trace_of_nothing_is_a_header)
+{
+  clpi_replay_result result;
+  clpt_trace_log log;
+
+  clpt_trace_log_start(&log);
+  clpt_trace_log_close(&log);
+  result = clpt_trace_log_replay(&log);
+  ck_assert_uint_eq(result.allocations, 0);
+}
+END_TEST
+
+/* --- What fails ---------------------------------------------------------------------------------
+ */
+
+START_TEST(arguments_are_checked)
+{
+  clp_hook *hook = (clp_hook *)stdout;
+
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_trace_hook_create("path", NULL, NULL));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_trace_hook_create(NULL, NULL, &hook));
+  ck_assert_ptr_null(hook);
+  hook = (clp_hook *)stdout;
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_trace_hook_create("path", stdout, &hook));
+  ck_assert_ptr_null(hook);
+  clpt_ok(clp_trace_hook_close(NULL));
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_opened_is_told)
+{
+  clp_hook *hook = (clp_hook *)stdout;
+
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_create("/no/such/folder/trace.csv", NULL, &hook));
+  ck_assert_ptr_null(hook);
+  ck_assert_int_eq(clp_last_error()->native_code, ENOENT);
+  clpt_message_has("/no/such/folder/trace.csv: ");
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_create("/", NULL, &hook));
+  ck_assert_int_eq(clp_last_error()->native_code, EISDIR);
+}
+END_TEST
+
+/* More rows than the buffer holds, or a few. */
+static const unsigned row_counts[] = {0, 2, 5000};
+
+START_TEST(a_full_disk_is_told_at_the_end)
+{
+  unsigned pairs = row_counts[_i / 2] / 2;
+  FILE *full = NULL;
+  clp_hook *hook;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  if (_i % 2 == 0) {
+    clpt_ok(clp_trace_hook_create("/dev/full", NULL, &hook));
+  } else {
+    full = fopen("/dev/full", "w");
+    ck_assert_ptr_nonnull(full);
+    clpt_ok(clp_trace_hook_create(NULL, full, &hook));
+  }
+  clpt_ok(clp_hook_push(hook));
+  for (unsigned i = 0; i < pairs; i++)
+    clpt_hold(rig.pool, 100, 1); /* the program does not notice */
+  clpt_ok(clp_hook_pop(hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+  ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
+  clpt_message_has(full ? "the trace: " : "/dev/full: ");
+  if (full)
+    (void)fclose(full);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* A stream that takes some bytes and then fails. */
+typedef struct sink {
+  size_t room;
+  int code; /* errno then; 0: fails without a word */
+  unsigned failures;
+} sink;
+
+static ssize_t fill(void *cookie, const char *bytes, size_t length)
+{
+  sink *self = cookie;
+
+  (void)bytes;
+  if (length <= self->room) {
+    self->room -= length;
+    return (ssize_t)length;
+  }
+  self->failures++;
+  errno = self->code;
+  return 0;
+}
+
+START_TEST(a_stream_that_fails_is_asked_no_more)
+{
+  const struct {
+    int code, told;
+    bool buffered; /* by stdio too */
+  } cases[] = {{EDQUOT, EDQUOT, false}, {EDQUOT, EDQUOT, true}, {0, EIO, false}};
+  sink to = {.room = (size_t)100 * 1024, .code = cases[_i].code};
+  FILE *file = fopencookie(&to, "w", (cookie_io_functions_t){.write = fill});
+  unsigned failures = 0;
+  clp_hook *hook;
+  clpt_rig rig;
+
+  ck_assert_ptr_nonnull(file);
+  if (!cases[_i].buffered)
+    (void)setvbuf(file, NULL, _IONBF, 0);
+  clpt_rig_start(&rig);
+  clpt_ok(clp_trace_hook_create(NULL, file, &hook));
+  clpt_ok(clp_hook_push(hook));
+  for (int i = 0; i < 10000; i++) {
+    clpt_hold(rig.pool, 100, 1);
+    ck_assert(failures == 0 || to.failures == failures);
+    failures = to.failures;
+  }
+  ck_assert_uint_gt(failures, 0);
+  clpt_ok(clp_hook_pop(hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+  ck_assert_int_eq(clp_last_error()->native_code, cases[_i].told);
+  (void)fclose(file);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_host_memory_there_is_no_hook_and_nothing_is_lost)
+{
+  clp_hook *hook = (clp_hook *)stdout;
+  clp_status status;
+
+  clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
+  status = clp_trace_hook_create("/dev/null", NULL, &hook);
+  (void)clpt_host_stop();
+  ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
+  ck_assert_ptr_null(hook);
+
+  clpt_host_start(CLPT_HOST_COUNTS, 0);
+  status = clp_trace_hook_create("/no/such/folder/trace.csv", NULL, &hook);
+  (void)clpt_host_stop();
+  ck_assert_int_eq(status, CLP_IO_ERROR);
+  ck_assert_int_eq(clpt_host_live(), 0);
+}
+END_TEST
+
+/* The first allocation makes the table of what is live, later ones make it larger. */
+START_TEST(a_trace_that_cannot_follow_says_so_at_the_end)
+{
+  enum { MANY = 300 };
+  unsigned last = _i == 0 ? 0 : MANY - 1;
+  clp_buffer *buffers[MANY];
+  clp_status statuses[MANY];
+  clp_hook *hook;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  for (int i = 0; i < MANY; i++)
+    buffers[i] = clpt_allocate(rig.pool, 100);
+  for (int i = 0; i < MANY; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  clpt_ok(clp_trace_hook_create("/dev/null", NULL, &hook));
+  clpt_ok(clp_hook_push(hook));
+  if (last > 0)
+    buffers[0] = clpt_allocate(rig.pool, 100);
+  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
+  for (unsigned i = last > 0; i <= last; i++)
+    statuses[i] = clp_pool_allocate(rig.pool, 100, &buffers[i]);
+  (void)clpt_host_stop();
+  for (unsigned i = last > 0; i <= last; i++)
+    clpt_ok(statuses[i]);
+  ck_assert(clpt_host_failed());
+  for (unsigned i = 0; i <= last; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  clpt_ok(clp_hook_pop(hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+  ck_assert_int_eq(clp_last_error()->native_code, ENOMEM);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("trace hook");
+  TCase *rows = clpt_case(suite, "rows"), *failures = clpt_case(suite, "failures");
+
+  tcase_add_test(rows, a_row_has_what_rmm_writes);
+  tcase_add_test(rows, a_free_is_written_before_the_memory_is_given_back);
+  tcase_add_test(rows, a_row_has_the_stream_of_its_call);
+  tcase_add_test(rows, the_callers_file_stays_the_callers);
+  tcase_add_test(rows, a_trace_of_nothing_is_a_header);
+  tcase_add_test(failures, arguments_are_checked);
+  tcase_add_test(failures, a_file_that_cannot_be_opened_is_told);
+  tcase_add_loop_test(failures, a_full_disk_is_told_at_the_end, 0, 6);
+  tcase_add_loop_test(failures, a_stream_that_fails_is_asked_no_more, 0, 3);
+  tcase_add_test(failures, without_host_memory_there_is_no_hook_and_nothing_is_lost);
+  tcase_add_loop_test(failures, a_trace_that_cannot_follow_says_so_at_the_end, 0, 2);
+  return clpt_run(suite);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments that several commands have. */
+#include "arguments.h"
+
+#include "program.h"
+#include "quantities.h"
+
+#include <clpool/bin.h>
+#include <getopt.h>
+#include <string.h>
+
+int clpi_read_leading_bits_option(const char *text, unsigned *bits)
+{
+  if (clpi_read_unsigned(text, CLP_MAX_LEADING_BITS, bits))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--leading-bits: expected a number from 0 to %u, found \"%s\"",
+                     CLP_MAX_LEADING_BITS, text);
+}
+
+int clpi_read_bytes_option(const char *option, const char *text, size_t *bytes)
+{
+  if (clpi_read_bytes(text, bytes))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("%s: expected bytes, such as 1073741824, 512M or 2G, found \"%s\"", option,
+                     text);
+}
+
+int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale)
+{
+  *fits_scale = strcmp(text, "auto") == 0;
+  if (*fits_scale || clpi_read_factor(text, scale))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
+}
+
+int clpi_read_trace_argument(const char *command, int argc, char **argv, const char **trace)
+{
+  if (optind == argc)
+    return clpi_misuse("the trace is missing (see clpool %s --help)", command);
+  if (optind + 1 < argc)
+    return clpi_misuse("one trace at a time, but there is \"%s\", too", argv[optind + 1]);
+  *trace = argv[optind];
+  return CLPI_EXIT_SUCCESS;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments that several commands have: each of these reads one, and returns an exit code, with a
+ * complaint if it is not 0. */
+#ifndef CLPOOL_TOOLS_ARGUMENTS_H
+#define CLPOOL_TOOLS_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+int clpi_read_leading_bits_option(const char *text, unsigned *bits);
+
+/* `option` is what complaints call it, such as "--limit". */
+int clpi_read_bytes_option(const char *option, const char *text, size_t *bytes);
+
+/* "auto" sets `*fits_scale`, a number `*scale`. */
+int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale);
+
+/* The one argument that is no option, after getopt_long has seen all. */
+int clpi_read_trace_argument(const char *command, int argc, char **argv, const char **trace);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What commands that replay do around it. */
+#include "replay_setup.h"
+
+#include "program.h"
+
+#include <clpool/log.h>
+#include <stddef.h>
+
+static void show_progress(const clpi_replay_progress *progress, void *bar)
+{
+  clpi_progress_update(bar, progress->done_bytes, progress->total_bytes, progress->operations);
+}
+
+clpi_replay_options clpi_replay_with_bar(const clpi_replay_options *options, clpi_progress *bar)
+{
+  clpi_replay_options with_bar = *options;
+  with_bar.on_progress = show_progress;
+  with_bar.user_data = bar;
+  return with_bar;
+}
+
+clp_status clpi_replay_find_scale(clpi_trace_reader *reader, const clp_allocator *allocator,
+                                  clpi_replay_options *options)
+{
+  clpi_progress bar = clpi_progress_begin("fitting the scale");
+  clpi_replay_options with_bar = clpi_replay_with_bar(options, &bar);
+  clp_status status = clpi_replay_fit_scale(reader, allocator, &with_bar, &options->scale);
+  clpi_progress_end(&bar);
+  return status;
+}
+
+static void show_remark(clp_log_level level, const char *message, void *user_data)
+{
+  (void)user_data;
+  if (level >= CLP_LOG_WARNING)
+    clpi_complain("%s: %s", level == CLP_LOG_WARNING ? "warning" : "error", message);
+}
+
+void clpi_show_remarks(void)
+{
+  clp_set_log(show_remark, NULL);
+}

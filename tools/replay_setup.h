@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What commands that replay do around it: a progress bar, remarks, a scale that fits. */
+#ifndef CLPOOL_TOOLS_REPLAY_SETUP_H
+#define CLPOOL_TOOLS_REPLAY_SETUP_H
+
+#include "progress.h"
+#include "trace/replay.h"
+
+/* `options` with progress shown by `bar`, which must live as long as they are used. */
+clpi_replay_options clpi_replay_with_bar(const clpi_replay_options *options, clpi_progress *bar);
+
+/* Sets the options' scale to what clpi_replay_fit_scale finds, with a progress bar. */
+clp_status clpi_replay_find_scale(clpi_trace_reader *reader, const clp_allocator *allocator,
+                                  clpi_replay_options *options);
+
+/* From now on the library's warnings and errors are complained about. */
+void clpi_show_remarks(void);
+
+#endif

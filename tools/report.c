@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool report: a page, or counters for a trace viewer, on what a recorded program's allocations
+ * make of a pool. */
+#include "report.h"
+
+#include "program.h"
+#include "progress.h"
+#include "replay_setup.h"
+#include "report_arguments.h"
+#include "report_file.h"
+#include "report_perfetto.h"
+#include "trace/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char help_text[] =
+    "Usage: clpool report TRACE [-o FILE.html] [OPTION]...\n"
+    "Replays a recorded program's allocations through a pool on a simulated device and\n"
+    "shows where the memory went. TRACE is as for clpool replay; \"-\" is standard input.\n"
+    "\n"
+    "Options:\n"
+    "  -o, --output=FILE    write a page for browsers, one file that needs no network\n"
+    "  --perfetto=FILE      write counters over the trace's time, which ui.perfetto.dev and\n"
+    "                       chrome://tracing open\n"
+    "  --json               print the figures as one JSON object\n"
+    "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
+    "  --limit=BYTES        the pool's limit; 0 for none\n"
+    "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
+    "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
+    "                       most 1, with which the pool needs a quarter of the device\n"
+    "  --help               print this help\n"
+    "BYTES may end in K, M, G or T. FILE \"-\" is standard output. A file appears when it is\n"
+    "complete.\n"
+    "\n"
+    "Examples:\n"
+    "  clpool report trace.csv.gz -o report.html\n"
+    "  clpool report trace.csv.gz --perfetto=counters.json --leading-bits=2\n";
+
+/* What is surveyed, and where it goes. */
+typedef struct report_setup {
+  clpi_report_arguments arguments;
+  clpi_trace_reader *reader;
+  clp_allocator *allocator;
+  clpi_report_file *page;     /* NULL: none */
+  clpi_report_file *perfetto; /* likewise */
+  clpi_survey *survey;
+} report_setup;
+
+static void add_sample(const clpi_sample *sample, void *perfetto)
+{
+  clpi_perfetto_add(perfetto, sample);
+}
+
+static clp_status survey(const report_setup *setup)
+{
+  clpi_perfetto perfetto;
+  clpi_survey_listener listener = {add_sample, &perfetto};
+  if (setup->perfetto)
+    clpi_perfetto_begin(&perfetto, clpi_report_file_stream(setup->perfetto),
+                        clpi_trace_name(setup->reader));
+  clpi_progress bar = clpi_progress_begin("replay with a pool");
+  clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.replay, &bar);
+  clp_status status = clpi_survey_take(setup->survey, setup->reader, setup->allocator, &options,
+                                       setup->perfetto ? &listener : NULL);
+  clpi_progress_end(&bar);
+  if (!status && setup->perfetto)
+    clpi_perfetto_end(&perfetto);
+  return status;
+}
+
+/* Ends a file that is complete, and forgets it. */
+static int finish(clpi_report_file **file)
+{
+  int code = *file ? clpi_report_file_finish(*file) : CLPI_EXIT_SUCCESS;
+  *file = NULL;
+  return code;
+}
+
+static int write_outputs(report_setup *setup)
+{
+  const clpi_report_arguments *arguments = &setup->arguments;
+  clpi_report report = {
+      .trace = clpi_trace_name(setup->reader),
+      .leading_bits = arguments->replay.pool_options.leading_bits_in_bin_id,
+      .capacity = arguments->capacity,
+      .scale = arguments->replay.scale,
+      .survey = setup->survey,
+  };
+  int code = finish(&setup->perfetto);
+  if (code)
+    return code;
+  if (setup->page)
+    clpi_report_write_page(clpi_report_file_stream(setup->page), &report);
+  code = finish(&setup->page);
+  if (!code && arguments->as_json)
+    clpi_report_write_json(stdout, &report);
+  return code;
+}
+
+static int survey_and_write(report_setup *setup)
+{
+  clp_status status = clp_simulated_allocator_create(setup->arguments.capacity, &setup->allocator);
+  if (!status && setup->arguments.fits_scale)
+    status = clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.replay);
+  if (!status)
+    status = survey(setup);
+  return status ? clpi_failed(status) : write_outputs(setup);
+}
+
+/* A trace is not to be overwritten by what is told of it. */
+static bool is_same_file(const char *one, const char *other)
+{
+  struct stat first, second;
+  return stat(one, &first) == 0 && stat(other, &second) == 0 && S_ISREG(first.st_mode) &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/* Opens an output, before the long work, if there is one. */
+static int open_output(const report_setup *setup, const char *option, const char *path,
+                       clpi_report_file **file)
+{
+  if (!path)
+    return CLPI_EXIT_SUCCESS;
+  if (is_same_file(path, setup->arguments.trace))
+    return clpi_misuse("%s names the trace itself, \"%s\"", option, path);
+  return clpi_report_file_create(path, file);
+}
+
+static int open_and_survey(report_setup *setup)
+{
+  const clpi_report_arguments *arguments = &setup->arguments;
+  clp_status status = clpi_trace_open(arguments->trace, &setup->reader);
+  if (status)
+    return clpi_failed(status);
+  if (arguments->fits_scale && !clpi_trace_can_rewind(setup->reader))
+    return clpi_misuse("%s: cannot be read twice, as --scale=auto needs",
+                       clpi_trace_name(setup->reader));
+  int code = open_output(setup, "-o", arguments->page, &setup->page);
+  if (!code)
+    code = open_output(setup, "--perfetto", arguments->perfetto, &setup->perfetto);
+  if (code)
+    return code;
+  setup->survey = calloc(1, sizeof(*setup->survey));
+  if (!setup->survey) {
+    clpi_complain("no host memory for a report");
+    return CLPI_EXIT_FAILED;
+  }
+  return survey_and_write(setup);
+}
+
+static int run(int argc, char **argv)
+{
+  report_setup setup = {0};
+  int code = clpi_report_arguments_read(argc, argv, &setup.arguments);
+  if (code)
+    return code;
+  if (setup.arguments.wants_help) {
+    fputs(help_text, stdout);
+    return CLPI_EXIT_SUCCESS;
+  }
+  clpi_show_remarks();
+  code = open_and_survey(&setup);
+  clpi_report_file_discard(setup.perfetto);
+  clpi_report_file_discard(setup.page);
+  if (setup.survey)
+    clpi_survey_end(setup.survey);
+  free(setup.survey);
+  clpi_trace_close(setup.reader);
+  clp_allocator_release(setup.allocator);
+  return code;
+}
+
+const clpi_command clpi_report_command = {
+    .name = "report",
+    .summary = "show where a recorded program's memory went, as a page for browsers",
+    .help = help_text,
+    .run = run,
+};

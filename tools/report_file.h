@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A file that is written whole or not at all: under another name until it is complete. */
+#ifndef CLPOOL_TOOLS_REPORT_FILE_H
+#define CLPOOL_TOOLS_REPORT_FILE_H
+
+#include <stdio.h>
+
+typedef struct clpi_report_file clpi_report_file;
+
+/* Opens a file to write, which is to become `path`; "-" is standard output. What is no regular
+ * file, such as a pipe, is written directly. Returns an exit code, with a complaint if it is not
+ * 0; `*out` is NULL then. A signal that ends the program removes the file. */
+int clpi_report_file_create(const char *path, clpi_report_file **out);
+
+/* Where to write. Borrowed. */
+FILE *clpi_report_file_stream(clpi_report_file *file);
+
+/* Ends the writing: what was written becomes the file, in place of one that was there before. If
+ * something could not be written, nothing is left of it. Returns an exit code, with a complaint if
+ * it is not 0. */
+int clpi_report_file_finish(clpi_report_file *file);
+
+/* Ends the writing and leaves nothing. NULL is a no-op. */
+void clpi_report_file_discard(clpi_report_file *file);
+
+#endif

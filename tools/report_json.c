@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* The report as JSON: the figures, every bin at the peak, the largest allocations. */
+#include "json.h"
+#include "report.h"
+#include "report_figures.h"
+
+#include <clpool/bin.h>
+
+static void write_figures(clpi_json *json, const clpi_report *report)
+{
+  clpi_figure figures[CLPI_FIGURES];
+  clpi_report_figures(report, figures);
+  for (size_t i = 0; i < CLPI_FIGURES; i++) {
+    if (figures[i].kind == CLPI_FIGURE_RATIO)
+      clpi_json_number(json, figures[i].key, figures[i].ratio);
+    else
+      clpi_json_unsigned(json, figures[i].key, figures[i].count);
+  }
+}
+
+static void write_bins(clpi_json *json, const clpi_report *report)
+{
+  const clpi_bin_census *census = &report->survey->bins;
+  clpi_json_begin_array(json, "bins");
+  for (size_t i = 0; i < census->count; i++) {
+    const clpi_bin_record *bin = &census->bins[i];
+    clpi_bin_count count = clpi_bin_at_peak(census, bin);
+    clpi_json_begin_object(json, NULL);
+    clpi_json_unsigned(json, "bin", clp_bin_number(report->leading_bits, bin->block_bytes));
+    clpi_json_unsigned(json, "block_bytes", bin->block_bytes);
+    clpi_json_unsigned(json, "hits", bin->hits);
+    clpi_json_unsigned(json, "misses", bin->misses);
+    clpi_json_unsigned(json, "active_blocks_at_peak", count.active_blocks);
+    clpi_json_unsigned(json, "held_blocks_at_peak", count.blocks - count.active_blocks);
+    clpi_json_unsigned(json, "held_bytes_at_peak", clpi_bin_held_bytes(bin, count));
+    clpi_json_unsigned(json, "padding_bytes_at_peak", clpi_bin_padding_bytes(bin, count));
+    clpi_json_end_object(json);
+  }
+  clpi_json_end_array(json);
+}
+
+static void write_largest(clpi_json *json, const clpi_report *report)
+{
+  const clpi_largest *largest = &report->survey->largest;
+  clpi_json_begin_array(json, "largest");
+  for (size_t i = 0; i < largest->count; i++) {
+    const clpi_large_group *group = &largest->groups[i];
+    clpi_json_begin_object(json, NULL);
+    clpi_json_unsigned(json, "bytes", group->kind.bytes);
+    clpi_json_unsigned(json, "times", group->times);
+    clpi_json_unsigned(json, "bin", clp_bin_number(report->leading_bits, group->kind.bytes));
+    clpi_json_unsigned(json, "block_bytes", group->block_bytes);
+    clpi_json_unsigned(json, "first_event", group->first.row);
+    clpi_json_number(json, "first_seconds", (double)group->first.nanoseconds / 1e9);
+    clpi_json_unsigned(json, "longest_life_events", group->most_rows);
+    clpi_json_number(json, "longest_life_seconds", (double)group->most_nanoseconds / 1e9);
+    clpi_json_unsigned(json, "never_freed", group->kept);
+    clpi_json_unsigned(json, "thread", group->kind.thread);
+    clpi_json_unsigned(json, "stream", group->kind.stream);
+    clpi_json_end_object(json);
+  }
+  clpi_json_end_array(json);
+}
+
+void clpi_report_write_json(FILE *file, const clpi_report *report)
+{
+  clpi_json json = clpi_json_start(file);
+  clpi_json_begin_object(&json, NULL);
+  clpi_json_string(&json, "trace", report->trace);
+  clpi_json_string(&json, "allocator", "simulated");
+  write_figures(&json, report);
+  write_bins(&json, report);
+  write_largest(&json, report);
+  clpi_json_end_object(&json);
+  clpi_json_finish(&json);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The report's table of the largest allocations. */
+#include "report.h"
+#include "report_text.h"
+
+#include <clpool/bin.h>
+#include <inttypes.h>
+#include <stdbool.h>
+
+static void write_moment(FILE *file, clpi_moment when, bool has_times)
+{
+  fprintf(file, "<td>%s", clpi_show_grouped(when.row).text);
+  if (has_times)
+    fprintf(file, "<br/><small>%s</small>", clpi_show_elapsed(when.nanoseconds).text);
+  fputs("</td>", file);
+}
+
+static void write_life(FILE *file, const clpi_large_group *group, bool has_times)
+{
+  fprintf(file, "<td>%s", clpi_show_number_of(group->most_rows, "event").text);
+  if (has_times)
+    fprintf(file, "<br/><small>%s</small>", clpi_show_elapsed(group->most_nanoseconds).text);
+  fputs("</td>", file);
+  if (group->kept == 0)
+    fputs("<td>yes</td>", file);
+  else
+    fprintf(file, "<td class='kept'>%s never</td>", clpi_show_grouped(group->kept).text);
+}
+
+static void write_group(FILE *file, const clpi_report *report, const clpi_large_group *group,
+                        bool has_times)
+{
+  fprintf(file, "<tr><th scope='row' title='%zu bytes'>%s</th><td>%s</td>", group->kind.bytes,
+          clpi_show_bytes(group->kind.bytes).text, clpi_show_grouped(group->times).text);
+  fprintf(file, "<td title='%zu bytes'>%zu<br/><small>%s</small></td>", group->block_bytes,
+          clp_bin_number(report->leading_bits, group->kind.bytes),
+          clpi_show_bytes(group->block_bytes).text);
+  write_moment(file, group->first, has_times);
+  write_life(file, group, has_times);
+  fprintf(file, "<td>%" PRIu64 "</td><td>%#" PRIx64 "</td></tr>\n", group->kind.thread,
+          group->kind.stream);
+}
+
+void clpi_report_write_largest(FILE *file, const clpi_report *report)
+{
+  const clpi_survey *survey = report->survey;
+  const clpi_timeline *timeline = &survey->timeline;
+  bool has_times = clpi_timeline_nanoseconds(timeline, clpi_timeline_rows(timeline)) > 0;
+  fputs("<section id='largest'>\n<h2>The largest allocations</h2>\n"
+        "<p>Those of one size, thread and stream are a row; its life is that of the one that lived "
+        "longest.</p>\n"
+        "<div class='wide'><table>\n<thead><tr><th scope='col'>Size</th><th scope='col'>Times</th>"
+        "<th scope='col'>Bin, block</th><th scope='col'>First at event</th>"
+        "<th scope='col'>Longest life</th><th scope='col'>Freed</th>"
+        "<th scope='col'>Thread</th><th scope='col'>Stream</th></tr></thead>\n<tbody>\n",
+        file);
+  for (size_t i = 0; i < survey->largest.count; i++)
+    write_group(file, report, &survey->largest.groups[i], has_times);
+  fputs("</tbody>\n</table></div>\n</section>\n", file);
+}

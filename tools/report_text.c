@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Text for a page: escaped, and with figures as people write them. */
+#include "report_text.h"
+
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char *entity_of(char letter)
+{
+  switch (letter) {
+  case '&':
+    return "&amp;";
+  case '<':
+    return "&lt;";
+  case '>':
+    return "&gt;";
+  case '"':
+    return "&quot;";
+  case '\'':
+    return "&#39;";
+  default:
+    return NULL;
+  }
+}
+
+void clpi_write_escaped(FILE *file, const char *text)
+{
+  while (*text) {
+    size_t length = clpi_utf8_length(text);
+    const char *entity = entity_of(*text);
+    if (entity)
+      fputs(entity, file);
+    else if (length > 0)
+      fwrite(text, 1, length, file);
+    else
+      fputs("&#xfffd;", file);
+    text += length > 0 ? length : 1;
+  }
+}
+
+clpi_shown clpi_show_grouped(uint64_t count)
+{
+  clpi_shown shown;
+  char digits[24];
+  int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+  char *end = shown.text;
+  for (int i = 0; i < length; i++) {
+    if (i > 0 && (length - i) % 3 == 0)
+      *end++ = ',';
+    *end++ = digits[i];
+  }
+  *end = '\0';
+  return shown;
+}
+
+clpi_shown clpi_show_elapsed(uint64_t nanoseconds)
+{
+  clpi_shown shown;
+  uint64_t seconds = nanoseconds / 1000000000u;
+  if (nanoseconds == 0)
+    return (clpi_shown){"0 s"};
+  if (nanoseconds < 1000000000u)
+    return clpi_show_time((double)nanoseconds);
+  if (seconds < 10)
+    snprintf(shown.text, sizeof(shown.text), "%.2f s", (double)nanoseconds / 1e9);
+  else if (seconds < 100)
+    snprintf(shown.text, sizeof(shown.text), "%.1f s", (double)nanoseconds / 1e9);
+  else if (seconds < 3600)
+    snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " min %" PRIu64 " s", seconds / 60,
+             seconds % 60);
+  else
+    snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " h %" PRIu64 " min", seconds / 3600,
+             seconds / 60 % 60);
+  return shown;
+}
+
+clpi_shown clpi_show_part(uint64_t part, uint64_t whole)
+{
+  clpi_shown shown;
+  if (part == whole)
+    return (clpi_shown){"100 %"};
+  double per_cent = (double)part / (double)whole * 100.0;
+  snprintf(shown.text, sizeof(shown.text), "%.1f %%", fmin(per_cent, 99.9));
+  return shown;
+}
+
+clpi_shown clpi_show_number_of(uint64_t count, const char *noun)
+{
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%.28s %.16s%s", clpi_show_grouped(count).text, noun,
+           count == 1 ? "" : "s");
+  return shown;
+}
