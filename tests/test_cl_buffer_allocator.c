@@ -183,7 +183,7 @@ START_TEST(test_create_survives_each_failure)
       assert_nothing_leaked();
     }
     /* The context, its devices twice, three questions, the version twice; for the queue itself, its
-     * context, properties and device, and the version twice. */
+     * context, properties and device, the version twice, and the vendor. */
     ck_assert_uint_eq(nth, _i == DEFERRED ? 8 : 15);
   }
 }
