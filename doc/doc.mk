@@ -34,3 +34,17 @@ pictures:
 	  $(DOT) $(DOT_STYLE) -Tsvg -o $(srcdir)/$$picture.svg $(srcdir)/$$picture.dot || exit 1; \
 	done
 .PHONY: pictures
+
+# The public headers as web pages, in doc/html: make doxygen. A warning is an error.
+EXTRA_DIST += doc/Doxyfile
+DOXYGEN = doxygen
+doxygen:
+	@command -v $(DOXYGEN) >/dev/null || { echo 'make doxygen needs Doxygen' >&2; exit 1; }
+	@$(MKDIR_P) doc
+	@PACKAGE_VERSION='$(PACKAGE_VERSION)' top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)' \
+	  clp_headers='$(clpoolinclude_HEADERS:%=$(top_srcdir)/%) $(nodist_clpoolinclude_HEADERS)' \
+	  $(DOXYGEN) $(srcdir)/doc/Doxyfile
+clean-local: clean-doxygen
+clean-doxygen:
+	rm -rf doc/html
+.PHONY: doxygen clean-doxygen

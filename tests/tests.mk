@@ -25,6 +25,7 @@ if HAVE_CHECK
 check_LTLIBRARIES += tests/libclptest.la
 tests_libclptest_la_SOURCES = \
 	tests/support/chance.h \
+	tests/support/crowd.c tests/support/crowd.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/instrumented.h \
 	tests/support/ladder.c tests/support/ladder.h \
@@ -35,6 +36,7 @@ tests_libclptest_la_SOURCES = \
 	tests/support/late_users.c \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/recorder.c tests/support/recorder.h \
+	tests/support/sleeper.c tests/support/sleeper.h \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h
 clptest_LDADD = tests/libclptest.la libclpool-internal.la $(CHECK_LIBS)
@@ -59,8 +61,10 @@ core_tests = \
 	tests/test_device_failures \
 	tests/test_lifetime \
 	tests/test_threads \
-	tests/test_threads_stepped \
+	tests/test_threads_pools \
 	tests/test_thread_cache \
+	tests/test_thread_cache_bounds \
+	tests/test_thread_cache_ends \
 	tests/test_dlopen \
 	tests/test_host_memory_failures \
 	tests/test_warm_path \
@@ -85,8 +89,7 @@ core_tests = \
 	tests/test_order_out_of_memory \
 	tests/test_order_failures \
 	tests/test_order_programs \
-	tests/test_order_threads \
-	tests/test_order_threads_stepped
+	tests/test_order_threads
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 tests_test_status_LDADD = $(clptest_LDADD)
@@ -108,7 +111,10 @@ tests_test_out_of_memory_callback_LDADD = $(clptest_LDADD)
 tests_test_device_failures_LDADD = $(clptest_LDADD)
 tests_test_lifetime_LDADD = $(clptest_LDADD)
 tests_test_threads_LDADD = $(clptest_LDADD)
+tests_test_threads_pools_LDADD = $(clptest_LDADD)
 tests_test_thread_cache_LDADD = $(clptest_LDADD)
+tests_test_thread_cache_bounds_LDADD = $(clptest_LDADD)
+tests_test_thread_cache_ends_LDADD = $(clptest_LDADD)
 tests_test_late_device_LDADD = $(clptest_LDADD)
 tests_test_order_LDADD = $(clptest_LDADD)
 tests_test_order_uses_LDADD = $(clptest_LDADD)
@@ -133,33 +139,40 @@ tests_test_debug_print_LDADD = $(clptest_LDADD)
 tests_test_dlopen_LDADD = tests/libclptest.la libclpool-internal.la $(CHECK_LIBS) -ldl
 tests_test_bin_SOURCES = tests/test_bin.c tests/bin_answers.inc
 
-# The same threads, on a core that lets others run between the steps of the cache's protocol.
-tests_test_threads_stepped_SOURCES = tests/test_threads.c \
-	tests/support/step.c tests/support/step.h $(core_sources)
-tests_test_threads_stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h
-tests_test_threads_stepped_LDADD = tests/libclptest.la $(CHECK_LIBS)
-tests_test_order_threads_stepped_SOURCES = tests/test_order_threads.c \
-	tests/support/step.c tests/support/step.h $(core_sources)
-tests_test_order_threads_stepped_CPPFLAGS = $(tests_test_threads_stepped_CPPFLAGS)
-tests_test_order_threads_stepped_LDADD = tests/libclptest.la $(CHECK_LIBS)
-
-# And on one that tells helgrind what the flags order: make check-helgrind.
-helgrind_tests = tests/test_threads_helgrind tests/test_thread_cache_helgrind
-EXTRA_PROGRAMS += $(helgrind_tests)
-CLEANFILES += $(helgrind_tests)
-helgrind_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/helgrind.h
-tests_test_threads_helgrind_SOURCES = tests/test_threads.c tests/support/helgrind.h $(core_sources)
-tests_test_threads_helgrind_CPPFLAGS = $(helgrind_CPPFLAGS)
-tests_test_threads_helgrind_LDADD = tests/libclptest.la $(CHECK_LIBS)
-tests_test_thread_cache_helgrind_SOURCES = tests/test_thread_cache.c tests/support/helgrind.h \
-	$(core_sources)
-tests_test_thread_cache_helgrind_CPPFLAGS = $(helgrind_CPPFLAGS)
-tests_test_thread_cache_helgrind_LDADD = tests/libclptest.la $(CHECK_LIBS)
-AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS;
-dist_check_SCRIPTS += tests/check-helgrind.sh
-check-helgrind: $(helgrind_tests) tests/libclptest.la
-	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tests/check-helgrind.sh
-EXTRA_DIST += tests/support/helgrind.supp
+# The same threads, on a core that lets others run between the steps of the caches' protocol, and
+# tells helgrind what its atomics order: check-helgrind.sh runs them there.
+check_LTLIBRARIES += tests/libclpool-stepped.la
+stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h \
+	-include $(top_srcdir)/tests/support/helgrind.h
+stepped_LDADD = tests/libclptest.la tests/libclpool-stepped.la $(CHECK_LIBS)
+tests_libclpool_stepped_la_SOURCES = $(core_sources) \
+	tests/support/helgrind.c tests/support/helgrind.h \
+	tests/support/step.c tests/support/step.h
+tests_libclpool_stepped_la_CPPFLAGS = $(stepped_CPPFLAGS)
+stepped_tests = \
+	tests/test_threads_stepped \
+	tests/test_threads_pools_stepped \
+	tests/test_thread_cache_stepped \
+	tests/test_thread_cache_ends_stepped \
+	tests/test_order_threads_stepped
+check_PROGRAMS += $(stepped_tests)
+TESTS += $(stepped_tests)
+tests_test_threads_stepped_SOURCES = tests/test_threads.c
+tests_test_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
+tests_test_threads_stepped_LDADD = $(stepped_LDADD)
+tests_test_threads_pools_stepped_SOURCES = tests/test_threads_pools.c
+tests_test_threads_pools_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
+tests_test_threads_pools_stepped_LDADD = $(stepped_LDADD)
+tests_test_thread_cache_stepped_SOURCES = tests/test_thread_cache.c
+tests_test_thread_cache_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
+tests_test_thread_cache_stepped_LDADD = $(stepped_LDADD)
+tests_test_thread_cache_ends_stepped_SOURCES = tests/test_thread_cache_ends.c
+tests_test_thread_cache_ends_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
+tests_test_thread_cache_ends_stepped_LDADD = $(stepped_LDADD)
+tests_test_order_threads_stepped_SOURCES = tests/test_order_threads.c
+tests_test_order_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
+tests_test_order_threads_stepped_LDADD = $(stepped_LDADD)
+AM_TESTS_ENVIRONMENT += clp_helgrind_tests='$(stepped_tests)'; export clp_helgrind_tests;
 
 # These two count and fail allocations of host memory: libc's functions are wrapped.
 failmalloc = tests/support/failmalloc.c tests/support/failmalloc.h
@@ -181,6 +194,13 @@ check-local:
 	  'and a configure that finds it' >&2
 	@exit 1
 endif
+
+AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS;
+dist_check_SCRIPTS += tests/check-helgrind.sh
+TESTS += tests/check-helgrind.sh
+EXTRA_DIST += tests/support/helgrind.supp
+check-helgrind:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/check-helgrind.sh
 
 # --- The line profile -----------------------------------------------------------------------------
 
@@ -269,6 +289,7 @@ opencl_tests = \
 	tests/test_cl_queue_order \
 	tests/test_cl_pending_frees \
 	tests/test_cl_svm_allocator \
+	tests/test_cl_line_profile \
 	tests/test_cl_pooled_mem \
 	tests/test_cl_mem \
 	tests/test_cl_pool \
@@ -336,6 +357,8 @@ tests_test_cl_svm_allocator_SOURCES = tests/test_cl_svm_allocator.c $(wrap_openc
 tests_test_cl_svm_allocator_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_svm_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_test_cl_svm_allocator_LDADD = $(opencl_LDADD)
+tests_test_cl_line_profile_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_line_profile_LDADD = $(opencl_LDADD)
 tests_test_cl_pooled_mem_SOURCES = tests/test_cl_pooled_mem.c $(wrap_opencl)
 tests_test_cl_pooled_mem_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_pooled_mem_LDFLAGS = $(wrap_opencl_link_flags)

@@ -18,6 +18,12 @@ void clpt_wrong(clpt_worker *self, const char *format, ...)
   va_end(arguments);
 }
 
+void clpt_note_failure(clpt_worker *self, const char *name, clp_status status)
+{
+  if (status != CLP_SUCCESS)
+    clpt_wrong(self, "%s: %s", name, clp_last_error()->message);
+}
+
 static void *run(void *argument)
 {
   clpt_worker *self = argument;

@@ -6,6 +6,7 @@
 
 #include "chance.h"
 
+#include <clpool/status.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,6 +32,9 @@ struct clpt_worker {
 
 /** Notes that something is wrong, as printf does. Only the first is kept. */
 void clpt_wrong(clpt_worker *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** Notes a call that failed; `name` says which. */
+void clpt_note_failure(clpt_worker *self, const char *name, clp_status status);
 
 /** Workers at work, started together. */
 typedef struct clpt_workers {

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* What a thread keeps is bounded, and comes back newest first. */
+#include "core/thread_cache.h"
+#include "support/pools.h"
+#include "support/sleeper.h"
+#include "support/suite.h"
+
+enum { KEPT = 5, BYTES = 100 };
+
+START_TEST(a_cache_keeps_so_many_blocks_of_a_bin)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  ck_assert(clpt_take_and_release(rig.pool, BYTES, 1000));
+  ck_assert_uint_ge(rig.pool->store.held_blocks, 1000 - CLPI_CACHE_BLOCKS_PER_BIN);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1000);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_cache_keeps_so_many_bytes)
+{
+  clpt_rig rig;
+  size_t bytes = (size_t)8 << 20;
+
+  clpt_rig_start(&rig);
+  ck_assert(clpt_take_and_release(rig.pool, bytes, 40));
+  ck_assert_uint_ge(rig.pool->store.held_bytes, 40 * bytes - CLPI_CACHE_BYTES);
+  ck_assert(
+      clpt_take_and_release(rig.pool, (size_t)CLPI_CACHE_BYTES + 1, 2)); /* too large for any */
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 42);
+  ck_assert_uint_eq(clpt_stats(rig.pool).misses, 42);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_cache_returns_what_its_thread_does_not_use)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 1000, KEPT);
+  ck_assert_uint_eq(rig.pool->store.held_blocks, 0);
+  for (unsigned i = 0; i < 3 * CLPI_CACHE_SWEEP_INTERVAL; i++)
+    ck_assert(clpt_take_and_release(rig.pool, BYTES, 1));
+  ck_assert_uint_eq(rig.pool->store.held_blocks, KEPT);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_newest_block_comes_first_across_cache_and_store)
+{
+  clpt_rig rig;
+  clp_buffer *buffers[200];
+  clp_memory order[200];
+
+  clpt_rig_start(&rig);
+  for (size_t i = 0; i < 200; i++)
+    buffers[i] = clpt_allocate(rig.pool, BYTES);
+  for (size_t i = 0; i < 200; i++) {
+    order[i] = clp_buffer_memory(buffers[i]);
+    clpt_ok(clp_buffer_release(buffers[i]));
+  }
+  for (size_t i = 200; i-- > 0;) {
+    buffers[i] = clpt_allocate(rig.pool, BYTES);
+    ck_assert_uint_eq(clp_buffer_memory(buffers[i]), order[i]);
+  }
+  for (size_t i = 0; i < 200; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_newest_of_blocks_that_the_cache_has_no_room_for_comes_first)
+{
+  clpt_rig rig;
+  size_t bytes = (size_t)40 << 20;
+
+  clpt_rig_start(&rig);
+  clp_buffer *first = clpt_allocate(rig.pool, bytes);
+  clp_buffer *second = clpt_allocate(rig.pool, bytes);
+  clp_memory newest = clp_buffer_memory(second);
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(second));
+  second = clpt_allocate(rig.pool, bytes);
+  ck_assert_uint_eq(clp_buffer_memory(second), newest);
+  clpt_ok(clp_buffer_release(second));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* A producer that allocates and a consumer that releases, over a ring. */
+enum { RING = 128, HANDED = 100000 };
+
+typedef struct ring {
+  clp_pool *pool;
+  pthread_mutex_t lock; /* guards the places and their count */
+  pthread_cond_t changed;
+  clp_buffer *places[RING];
+  unsigned put, taken;
+  unsigned handed;
+  bool failed;
+} ring;
+
+static void ring_put(ring *it, clp_buffer *buffer)
+{
+  pthread_mutex_lock(&it->lock);
+  while (it->put - it->taken == RING)
+    pthread_cond_wait(&it->changed, &it->lock);
+  it->places[it->put++ % RING] = buffer;
+  pthread_cond_signal(&it->changed);
+  pthread_mutex_unlock(&it->lock);
+}
+
+static clp_buffer *ring_take(ring *it)
+{
+  pthread_mutex_lock(&it->lock);
+  while (it->put == it->taken)
+    pthread_cond_wait(&it->changed, &it->lock);
+  clp_buffer *buffer = it->places[it->taken++ % RING];
+  pthread_cond_signal(&it->changed);
+  pthread_mutex_unlock(&it->lock);
+  return buffer;
+}
+
+static void *consume(void *argument)
+{
+  ring *it = argument;
+
+  for (unsigned i = 0; i < it->handed; i++)
+    it->failed |= clp_buffer_release(ring_take(it)) != CLP_SUCCESS;
+  return NULL;
+}
+
+START_TEST(producer_and_consumer_need_a_bounded_number_of_blocks)
+{
+  clpt_rig rig;
+  pthread_t consumer;
+  static ring it;
+
+  clpt_rig_start(&rig);
+  it = (ring){.pool = rig.pool,
+              .lock = PTHREAD_MUTEX_INITIALIZER,
+              .changed = PTHREAD_COND_INITIALIZER,
+              .handed = clpt_iterations(HANDED)};
+  ck_assert_int_eq(pthread_create(&consumer, NULL, consume, &it), 0);
+  for (unsigned i = 0; i < it.handed; i++)
+    ring_put(&it, clpt_allocate(rig.pool, BYTES));
+  ck_assert_int_eq(pthread_join(consumer, NULL), 0);
+  ck_assert(!it.failed);
+  /* In the ring, in two caches, and on the way between them. */
+  ck_assert_uint_le(clpt_stats(rig.pool).misses, RING + 4 * CLPI_CACHE_BLOCKS_PER_BIN);
+  ck_assert_uint_eq(clpt_stats(rig.pool).active_blocks, 0);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("thread cache bounds");
+  TCase *tests = clpt_case(suite, "bounds");
+
+  tcase_add_test(tests, a_cache_keeps_so_many_blocks_of_a_bin);
+  tcase_add_test(tests, a_cache_keeps_so_many_bytes);
+  tcase_add_test(tests, a_cache_returns_what_its_thread_does_not_use);
+  tests = clpt_case(suite, "newest first");
+  tcase_add_test(tests, the_newest_block_comes_first_across_cache_and_store);
+  tcase_add_test(tests, the_newest_of_blocks_that_the_cache_has_no_room_for_comes_first);
+  tests = clpt_case(suite, "producer and consumer");
+  tcase_add_test(tests, producer_and_consumer_need_a_bounded_number_of_blocks);
+  tests = clpt_case(suite, "producer and consumer without membarrier");
+  tcase_add_checked_fixture(tests, clpt_be_symmetric, NULL);
+  tcase_add_test(tests, producer_and_consumer_need_a_bounded_number_of_blocks);
+  return clpt_run(suite);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Many threads: pools that come and go under them, and what belongs to a thread or the process. */
+#include "support/pools.h"
+#include "support/suite.h"
+#include "support/workers.h"
+
+#include <clpool/log.h>
+#include <stdio.h>
+
+enum { WORKERS = 8, ROUNDS = 2000, KEPT = 16, SMALL_DEVICE = 20000 };
+
+/* What the threads of a test share. */
+typedef struct shared {
+  clp_allocator *allocator;
+  clp_pool *pool;
+  clp_buffer *buffers[WORKERS]; /* of those tests that give each worker one */
+} shared;
+
+/* A full device: eight threads climb the ladder in pools that come and go. */
+
+static void use_up_device(clpt_worker *self)
+{
+  shared *it = self->shared;
+  clp_pool *own = NULL;
+
+  for (unsigned round = 0; round < self->rounds; round++) {
+    clp_buffer *buffers[KEPT] = {NULL};
+    clp_pool *pool = it->pool;
+    if (self->number % 2 == 0) {
+      clpt_note_failure(self, "pool_create", clp_pool_create(it->allocator, NULL, &own));
+      pool = own;
+    }
+    for (size_t i = 0; i < KEPT; i++) {
+      size_t bytes = (size_t)clpt_chance_below(&self->chance, 1000) + 1;
+      clp_status status = clp_pool_allocate(pool, bytes, &buffers[i]);
+      if (status != CLP_OUT_OF_DEVICE_MEMORY)
+        clpt_note_failure(self, "allocate", status);
+    }
+    for (size_t i = 0; i < KEPT; i += 2)
+      clpt_note_failure(self, "release", clp_buffer_release(buffers[i]));
+    clp_pool_release(own); /* while buffers are active and others may take its held blocks */
+    own = NULL;
+    for (size_t i = 1; i < KEPT; i += 2)
+      clpt_note_failure(self, "release", clp_buffer_release(buffers[i]));
+  }
+}
+
+START_TEST(pools_that_come_and_go_on_a_full_device_lose_nothing)
+{
+  static const clpt_work work[] = {use_up_device};
+  clpt_workers workers;
+  clp_memory all = 0;
+  shared it = {0};
+
+  clpt_ok(clp_simulated_allocator_create(SMALL_DEVICE, &it.allocator));
+  it.pool = clpt_pool(it.allocator);
+  clpt_workers_start(&workers, WORKERS, work, 1, clpt_iterations(ROUNDS), &it);
+  clpt_workers_join(&workers);
+
+  ck_assert_uint_eq(clpt_stats(it.pool).active_blocks, 0);
+  clpt_ok(clp_pool_free_held(it.pool));
+  clpt_ok(clp_allocator_allocate(it.allocator, SMALL_DEVICE, &all)); /* to the last byte */
+  clpt_ok(clp_allocator_free(it.allocator, all, SMALL_DEVICE));
+  clp_pool_release(it.pool);
+  clp_allocator_release(it.allocator);
+}
+END_TEST
+
+/* The end of a pool, raced for. */
+
+static void release_own_buffer(clpt_worker *self)
+{
+  shared *it = self->shared;
+
+  if (self->number == 0)
+    clp_pool_release(it->pool);
+  else
+    clpt_note_failure(self, "release", clp_buffer_release(it->buffers[self->number - 1]));
+}
+
+START_TEST(a_pool_ends_once_whoever_comes_last)
+{
+  static const clpt_work work[] = {release_own_buffer};
+  unsigned rounds = clpt_iterations(300);
+
+  for (unsigned round = 0; round < rounds; round++) {
+    clpt_workers workers;
+    clpt_rig rig;
+    shared it = {0};
+
+    clpt_rig_start(&rig);
+    clpt_hold(rig.pool, 500, 2);
+    it.pool = rig.pool;
+    for (size_t i = 0; i < WORKERS; i++)
+      it.buffers[i] = clpt_allocate(rig.pool, i * 50);
+    clp_allocator_release(rig.allocator);
+    clpt_workers_start(&workers, WORKERS + 1, work, 1, 1, &it);
+    clpt_workers_join(&workers);
+    clpt_device_assert_ended(&rig.device);
+  }
+}
+END_TEST
+
+static void count_references(clpt_worker *self)
+{
+  shared *it = self->shared;
+
+  for (unsigned round = 0; round < self->rounds; round++) {
+    clp_pool_release(clp_pool_retain(it->pool));
+    clp_allocator_release(clp_allocator_retain(it->allocator));
+  }
+  clp_pool_release(it->pool); /* one that the test made for this worker */
+  clp_allocator_release(it->allocator);
+}
+
+START_TEST(references_are_counted_across_threads)
+{
+  static const clpt_work work[] = {count_references};
+  clpt_workers workers;
+  clpt_rig rig;
+  shared it = {0};
+
+  clpt_rig_start(&rig);
+  it.pool = rig.pool;
+  it.allocator = rig.allocator;
+  for (unsigned i = 0; i < WORKERS; i++) {
+    (void)clp_pool_retain(it.pool);
+    (void)clp_allocator_retain(it.allocator);
+  }
+  clpt_workers_start(&workers, WORKERS, work, 1, clpt_iterations(10 * ROUNDS), &it);
+  clpt_workers_join(&workers);
+  ck_assert_uint_eq(rig.device.destroyed, 0);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* What belongs to a thread, or to the process. */
+
+static void fail_in_own_words(clpt_worker *self)
+{
+  shared *it = self->shared;
+  size_t bytes = 100000 + self->number;
+  char figure[32];
+  clp_buffer *buffer;
+
+  (void)snprintf(figure, sizeof(figure), "%zu", bytes);
+  for (unsigned round = 0; round < self->rounds; round++) {
+    if (clp_pool_allocate(it->pool, bytes, &buffer) != CLP_OUT_OF_DEVICE_MEMORY)
+      clpt_wrong(self, "a full device gave %zu bytes", bytes);
+    else if (strstr(clp_last_error()->message, figure) == NULL)
+      clpt_wrong(self, "the message of %zu bytes is \"%s\"", bytes, clp_last_error()->message);
+  }
+}
+
+START_TEST(each_thread_is_told_of_its_own_failure)
+{
+  static const clpt_work work[] = {fail_in_own_words};
+  clpt_workers workers;
+  shared it = {0};
+
+  clpt_ok(clp_simulated_allocator_create(SMALL_DEVICE, &it.allocator));
+  it.pool = clpt_pool(it.allocator);
+  (void)clp_set_last_error(CLP_BUSY, 1, "of the main thread");
+  clpt_workers_start(&workers, WORKERS, work, 1, clpt_iterations(ROUNDS), &it);
+  clpt_workers_join(&workers);
+  ck_assert_str_eq(clp_last_error()->message, "of the main thread");
+  clp_pool_release(it.pool);
+  clp_allocator_release(it.allocator);
+}
+END_TEST
+
+/* Two callbacks, each with user data of its own: they must never be mixed up. */
+
+typedef struct listener {
+  char name;
+  atomic_uint remarks;
+  atomic_uint mixed_up;
+} listener;
+
+static listener listeners[2] = {{.name = 'a'}, {.name = 'b'}};
+
+static void listen_as(char name, listener *to)
+{
+  atomic_fetch_add(&to->remarks, 1);
+  if (to->name != name)
+    atomic_fetch_add(&to->mixed_up, 1);
+}
+
+static void listen_as_a(clp_log_level level, const char *message, void *user_data)
+{
+  (void)level, (void)message;
+  listen_as('a', user_data);
+}
+
+static void listen_as_b(clp_log_level level, const char *message, void *user_data)
+{
+  (void)level, (void)message;
+  listen_as('b', user_data);
+}
+
+static void cause_remarks(clpt_worker *self)
+{
+  shared *it = self->shared;
+  clp_pool *pool = NULL;
+
+  for (unsigned round = 0; round < self->rounds; round++) {
+    if (self->number == 0)
+      clp_set_log(round % 2 == 0 ? listen_as_a : listen_as_b, &listeners[round % 2]);
+    clpt_note_failure(self, "pool_create", clp_pool_create(it->allocator, NULL, &pool));
+    clp_pool_release(pool);
+  }
+}
+
+START_TEST(remarks_reach_a_callback_with_its_own_user_data)
+{
+  static const clpt_work work[] = {cause_remarks};
+  unsigned rounds = clpt_iterations(ROUNDS) + 2;
+  clpt_workers workers;
+  clpt_device device;
+  shared it = {0};
+
+  clpt_device_init(&device);
+  device.ops.deferred = true;
+  it.allocator = clpt_device_allocator(&device);
+  clp_set_log(listen_as_a, &listeners[0]);
+  clpt_workers_start(&workers, WORKERS, work, 1, rounds, &it);
+  clpt_workers_join(&workers);
+  clp_set_log(NULL, NULL);
+  ck_assert_uint_eq(atomic_load(&listeners[0].remarks) + atomic_load(&listeners[1].remarks),
+                    WORKERS * rounds);
+  ck_assert_uint_eq(atomic_load(&listeners[0].mixed_up), 0);
+  ck_assert_uint_eq(atomic_load(&listeners[1].mixed_up), 0);
+  clp_allocator_release(it.allocator);
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("threads, pools that come and go");
+  TCase *tests = clpt_case(suite, "pools");
+
+  tcase_add_test(tests, pools_that_come_and_go_on_a_full_device_lose_nothing);
+  tcase_add_test(tests, a_pool_ends_once_whoever_comes_last);
+  tcase_add_test(tests, references_are_counted_across_threads);
+
+  tests = clpt_case(suite, "the thread and the process");
+  tcase_add_test(tests, each_thread_is_told_of_its_own_failure);
+  tcase_add_test(tests, remarks_reach_a_callback_with_its_own_user_data);
+  return clpt_run(suite);
+}
