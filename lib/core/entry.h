@@ -9,7 +9,7 @@
 #ifndef CLPOOL_CORE_ENTRY_H
 #define CLPOOL_CORE_ENTRY_H
 
-/* A public function that may show hooks an allocation. */
+/* A public function that may show hooks an allocation: each of them. */
 #define CLPI_ENTRY __attribute__((noinline, section("clpool_entry")))
 
 /* A function below such a one, that calls one of the program's which may allocate in turn. */

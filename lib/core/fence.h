@@ -19,13 +19,6 @@
 #define CLPI_STEP() ((void)0)
 #endif
 
-/* What a store of a flag releases and a load of it acquires. Nothing, but for tests under helgrind,
- * which knows no C11 atomics (tests/support/helgrind.h). */
-#ifndef CLPI_RELEASES
-#define CLPI_RELEASES(flag) ((void)0)
-#define CLPI_ACQUIRES(flag) ((void)0)
-#endif
-
 /* Set once by clpi_fence_init, before any cache exists. */
 extern bool clpi_fence_is_asymmetric __attribute__((visibility("hidden")));
 

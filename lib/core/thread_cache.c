@@ -143,7 +143,6 @@ void clpi_caches_claim_locked(clp_pool *pool)
          cache->owner != own_token() && atomic_load_explicit(&cache->busy, memory_order_seq_cst);
          turns++)
       let_owner_run(turns);
-    CLPI_ACQUIRES(&cache->busy);
   }
 }
 
@@ -156,7 +155,6 @@ void clpi_caches_disclaim_locked(clp_pool *pool)
   {
     /* Release: pairs with the load in clpi_cache_enter, after which the owner sees what was done.
      */
-    CLPI_RELEASES(&cache->claimed);
     atomic_store_explicit(&cache->claimed, false, memory_order_release);
   }
 }

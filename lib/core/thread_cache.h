@@ -91,7 +91,6 @@ static inline void clpi_cache_leave(clpi_cache *cache)
   /* Release: pairs with the acquiring load in clpi_caches_claim_locked, which then sees what the
    * owner did. Nothing of the pool may be touched after it. */
   CLPI_STEP();
-  CLPI_RELEASES(&cache->busy);
   atomic_store_explicit(&cache->busy, false, memory_order_release);
   CLPI_STEP();
 }
@@ -105,10 +104,8 @@ static inline bool clpi_cache_enter(clpi_cache *cache)
    * `claimed`. */
   bool claimed = atomic_load_explicit(&cache->claimed, memory_order_seq_cst);
   CLPI_STEP();
-  if (!claimed) {
-    CLPI_ACQUIRES(&cache->claimed);
+  if (!claimed)
     return true;
-  }
   clpi_cache_leave(cache);
   return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A cl_mem whose end brings its memory back to a pool: a sub-buffer over a block, which has a size
  * and a life of its own. */
+#include "core/entry.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/pool.h"
@@ -70,7 +71,8 @@ static clp_status create_cl_mem(clp_buffer *buffer, cl_mem_flags flags, cl_mem *
   return CLP_SUCCESS;
 }
 
-clp_status clp_pool_create_cl_mem(clp_pool *pool, size_t bytes, cl_mem_flags flags, cl_mem *out)
+CLPI_ENTRY clp_status clp_pool_create_cl_mem(clp_pool *pool, size_t bytes, cl_mem_flags flags,
+                                             cl_mem *out)
 {
   clp_buffer *buffer;
   clp_status status = check_arguments(pool, bytes, flags, out);
