@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PRETENCES = 8 };
+enum { MOST_PRETENCES = 8, MOST_PRETENDED_BYTES = 64 };
 
 typedef struct planned_failure {
   cl_int code;
@@ -19,8 +19,8 @@ typedef struct planned_failure {
 typedef struct pretence {
   cl_device_id device; /* NULL: all */
   cl_device_info what;
-  const void *value;
   size_t bytes;
+  unsigned char value[MOST_PRETENDED_BYTES];
 } pretence;
 
 static struct {
@@ -110,9 +110,11 @@ bool clpt_cl_failed(void)
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes)
 {
   lock();
-  if (watch.pretence_count == MOST_PRETENCES)
-    abort(); /* a test that wants more raises MOST_PRETENCES */
-  watch.pretences[watch.pretence_count++] = (pretence){device, what, value, bytes};
+  if (watch.pretence_count == MOST_PRETENCES || bytes > MOST_PRETENDED_BYTES)
+    abort(); /* a test that wants more raises the bound */
+  pretence *said = &watch.pretences[watch.pretence_count++];
+  *said = (pretence){.device = device, .what = what, .bytes = bytes};
+  memcpy(said->value, value, bytes);
   unlock();
 }
 
@@ -402,14 +404,15 @@ cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t byte
 }
 
 /* Answers as clGetDeviceInfo does. */
-static cl_int answer(const pretence *said, size_t bytes, void *out, size_t *bytes_out)
+static cl_int answer(const void *said, size_t said_bytes, size_t bytes, void *out,
+                     size_t *bytes_out)
 {
-  if (out && bytes < said->bytes)
+  if (out && bytes < said_bytes)
     return CL_INVALID_VALUE;
   if (out)
-    memcpy(out, said->value, said->bytes);
+    memcpy(out, said, said_bytes);
   if (bytes_out)
-    *bytes_out = said->bytes;
+    *bytes_out = said_bytes;
   return CL_SUCCESS;
 }
 
@@ -438,7 +441,7 @@ cl_int __wrap_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t b
   if (code)
     return code;
   if (find_pretence(device, what, &said))
-    return answer(&said, bytes, out, bytes_out);
+    return answer(said.value, said.bytes, bytes, out, bytes_out);
   return __real_clGetDeviceInfo(device, what, bytes, out, bytes_out);
 }
 
@@ -466,9 +469,7 @@ cl_int __wrap_clGetEventInfo(cl_event event, cl_event_info what, size_t bytes, v
   cl_int code = enter(CLPT_clGetEventInfo);
   if (code)
     return code;
-  if (pretends_progress(what, &status)) {
-    const pretence said = {.value = &status, .bytes = sizeof(status)};
-    return answer(&said, bytes, out, bytes_out);
-  }
+  if (pretends_progress(what, &status))
+    return answer(&status, sizeof(status), bytes, out, bytes_out);
   return __real_clGetEventInfo(event, what, bytes, out, bytes_out);
 }

@@ -77,8 +77,8 @@ void clpt_cl_fail_any(unsigned long nth, cl_int code);
 /** Whether a call failed on purpose since clpt_cl_reset. */
 bool clpt_cl_failed(void);
 
-/** clGetDeviceInfo says these `bytes` of `value` for `what`, of one device or, for NULL, of all.
- * `value` is borrowed until clpt_cl_reset. */
+/** clGetDeviceInfo says these `bytes` of `value` for `what`, of one device or, for NULL, of all,
+ * until clpt_cl_reset. */
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes);
 
 /** The next clGetEventInfo that asks how far an event is says `status`, such as that of failed
