@@ -31,12 +31,10 @@ static void pretend_version(const char *version)
   clpt_cl_pretend(cl.devices[0], CL_DEVICE_VERSION, version, strlen(version) + 1);
 }
 
-enum { NVIDIA = 0x10de, ANOTHER = 0x1 };
-
 static void pretend(const char *version, cl_uint vendor)
 {
   pretend_version(version);
-  clpt_cl_pretend(cl.devices[0], CL_DEVICE_VENDOR_ID, &vendor, sizeof(vendor));
+  clpt_cl_pretend_vendor(vendor);
 }
 
 static void assert_calls(unsigned long migrations, unsigned long writes)
@@ -53,7 +51,7 @@ START_TEST(test_migrates_from_1_2)
   static const char *const texts[] = {"OpenCL 1.2 x", "OpenCL 2.1 x", "OpenCL 3.0 x"};
   clpi_cl_commit commit;
 
-  pretend(texts[_i], ANOTHER);
+  pretend(texts[_i], CLPT_ANOTHER_VENDOR);
   clpt_ok(clpi_cl_commit_init(&commit, cl.queue));
   ck_assert_ptr_eq(commit.queue, cl.queue);
   clpt_ok(clpi_cl_commit_memory(&commit, mem, BYTES));
@@ -66,7 +64,7 @@ START_TEST(test_fills_on_nvidia_from_1_2)
 {
   clpi_cl_commit commit;
 
-  pretend("OpenCL 3.0 x", NVIDIA);
+  pretend("OpenCL 3.0 x", CLPT_NVIDIA);
   clpt_ok(clpi_cl_commit_init(&commit, cl.queue));
   clpt_ok(clpi_cl_commit_memory(&commit, mem, 1));
   assert_calls(0, 0);
@@ -130,10 +128,10 @@ START_TEST(test_failures)
     clpt_cl_call call;
     const char *name;
   } ways[] = {
-      {"OpenCL 1.2 x", ANOTHER, CLPT_clEnqueueMigrateMemObjects,
+      {"OpenCL 1.2 x", CLPT_ANOTHER_VENDOR, CLPT_clEnqueueMigrateMemObjects,
        "clEnqueueMigrateMemObjects for 4096"},
-      {"OpenCL 1.2 x", NVIDIA, CLPT_clEnqueueFillBuffer, "clEnqueueFillBuffer for 4096"},
-      {"OpenCL 1.1 x", NVIDIA, CLPT_clEnqueueWriteBuffer, "clEnqueueWriteBuffer for 4096"},
+      {"OpenCL 1.2 x", CLPT_NVIDIA, CLPT_clEnqueueFillBuffer, "clEnqueueFillBuffer for 4096"},
+      {"OpenCL 1.1 x", CLPT_NVIDIA, CLPT_clEnqueueWriteBuffer, "clEnqueueWriteBuffer for 4096"},
   };
   static const struct {
     cl_int code;

@@ -97,7 +97,7 @@ END_TEST
 /* Fails each call in turn, until none is left to fail. */
 START_TEST(test_bounds_report_each_failure)
 {
-  const clpi_cl_bounds untouched = {1, 2, 3, 4};
+  static const clpi_cl_bounds untouched = {1, 2, 3, 4};
   unsigned long nth = 0;
 
   for (;; nth++) {
@@ -143,7 +143,7 @@ START_TEST(test_svm_suits_every_device)
       CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS};
   const cl_uint alignments[DEVICES] = {64, 128};
   clpi_cl_svm_bounds bounds;
-  clpi_cl_svm_bounds expected = {~(cl_device_svm_capabilities)0, SIZE_MAX};
+  clpi_cl_svm_bounds expected = {~(cl_device_svm_capabilities)0, SIZE_MAX, true};
 
   clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
   for (cl_uint i = 0; i < cl.device_count; i++) {
@@ -176,7 +176,7 @@ END_TEST
 
 START_TEST(test_svm_reports_each_failure)
 {
-  const clpi_cl_svm_bounds untouched = {1, 2};
+  const clpi_cl_svm_bounds untouched = {1, 2, false};
   static const char version[] = "OpenCL 2.0 x";
   unsigned long nth = 0;
 
@@ -193,7 +193,28 @@ START_TEST(test_svm_reports_each_failure)
     ck_assert_uint_eq(bounds.capabilities, untouched.capabilities);
     ck_assert_uint_eq(bounds.max_alignment, untouched.max_alignment);
   }
-  ck_assert_uint_eq(nth, 2 + 4 * cl.device_count);
+  ck_assert_uint_eq(nth, 2 + 5 * cl.device_count);
+}
+END_TEST
+
+/* NVIDIA's driver does not survive it, so one of its devices is enough. */
+START_TEST(test_queues_can_free_but_on_nvidia)
+{
+  const cl_uint vendors[DEVICES] = {CLPT_ANOTHER_VENDOR, CLPT_NVIDIA};
+  clpi_cl_svm_bounds bounds;
+  bool is_nvidia = false;
+
+  clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR);
+  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
+  ck_assert(bounds.queues_can_free);
+  clpt_cl_reset();
+  for (cl_uint i = 0; i < cl.device_count; i++) {
+    size_t k = (i + (cl_uint)_i) % DEVICES;
+    clpt_cl_pretend(cl.devices[i], CL_DEVICE_VENDOR_ID, &vendors[k], sizeof(vendors[k]));
+    is_nvidia = is_nvidia || vendors[k] == CLPT_NVIDIA;
+  }
+  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
+  ck_assert_int_eq(bounds.queues_can_free, !is_nvidia);
 }
 END_TEST
 
@@ -264,6 +285,7 @@ int main(void)
   tcase_add_loop_test(tests, test_svm_suits_every_device, 0, DEVICES);
   tcase_add_test(tests, test_no_svm_before_2_0);
   tcase_add_test(tests, test_svm_reports_each_failure);
+  tcase_add_loop_test(tests, test_queues_can_free_but_on_nvidia, 0, DEVICES);
   tcase_add_loop_test(tests, test_version, 0, VERSION_COUNT);
   tcase_add_test(tests, test_version_of_this_device);
   tcase_add_loop_test(tests, test_version_reports_each_failure, 0, 2);

@@ -18,10 +18,12 @@ static clp_pool *pool; /* NULL: there is no such memory here, and nothing to tes
 static cl_command_queue first, second;
 static long live_contexts, live_queues, live_events, live_mems, live_svm; /* at the start */
 
+/* A device that frees shared virtual memory on queues. */
 static void setup(void)
 {
   clpt_cl_open(&cl, 1);
   clpt_cl_reset();
+  clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR);
   live_contexts = clpt_cl_live_contexts();
   live_queues = clpt_cl_live_queues();
   live_events = clpt_cl_live_events();

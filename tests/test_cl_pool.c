@@ -12,10 +12,12 @@ static clpt_cl cl;
 static clp_allocator *allocator;
 static long live_mems; /* at the start of a test */
 
+/* A device that gets its memory by a migration. */
 static void setup(void)
 {
   clpt_cl_open(&cl, 1);
   clpt_cl_reset();
+  clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR);
   live_mems = clpt_cl_live_mems();
   clpt_ok(clp_cl_immediate_allocator_create(cl.queue, 0, &allocator));
 }

@@ -116,7 +116,6 @@ START_TEST(test_all_allocators_have_it)
     clpt_ok(clp_cl_svm_allocator_create(cl.context, NULL, &svm));
     assert_same_order(svm);
     ck_assert(!svm->ops.free_is_ordered);
-    ck_assert(svm->ops.free_on != NULL);
     ck_assert(!svm->ops.allocate_uses_home);
     clp_allocator_release(svm);
   }

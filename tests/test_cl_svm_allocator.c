@@ -19,6 +19,7 @@ static void setup(void)
 {
   clpt_cl_open(&cl, 1);
   clpt_cl_reset();
+  clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR);
   capabilities = clpt_cl_svm(&cl);
   live_contexts = clpt_cl_live_contexts();
   live_queues = clpt_cl_live_queues();
@@ -281,8 +282,8 @@ START_TEST(test_create_survives_each_failure)
       assert_nothing_leaked();
     }
     /* The context, the queue and its context; the devices twice, the version twice, capabilities,
-     * the largest type; the devices twice, three questions, the version twice. */
-    ck_assert_uint_eq(nth, 3 + 6 + 7);
+     * the largest type, the vendor; the devices twice, three questions, the version twice. */
+    ck_assert_uint_eq(nth, 3 + 7 + 7);
   }
 }
 END_TEST
@@ -514,6 +515,39 @@ START_TEST(test_the_end_before_a_free)
 }
 END_TEST
 
+/* NVIDIA's driver does not survive clEnqueueSVMFree beside other threads' calls. */
+START_TEST(test_nvidia_frees_behind_the_queue_by_waiting)
+{
+  clp_allocator *allocator;
+  cl_event stop;
+  pthread_t thread;
+
+  clpt_cl_reset();
+  clpt_cl_pretend_vendor(CLPT_NVIDIA);
+  allocator = created(0, 0, cl.queue);
+  ck_assert_ptr_null(allocator->ops.free_on);
+  clp_memory memory = allocated(allocator, BYTES);
+  const cl_uint pattern = 9;
+  stop = clpt_cl_stop(&cl, cl.queue);
+  clpt_cl_ok(clEnqueueSVMMemFill(cl.queue, (void *)memory, &pattern, sizeof(pattern), BYTES, 0,
+                                 NULL, NULL));
+  ck_assert_int_eq(pthread_create(&thread, NULL, let_go, stop), 0);
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 1);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMFree), 1);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueSVMFree), 0);
+
+  memory = allocated(allocator, BYTES);
+  clpt_cl_fail(CLPT_clFinish, 0, CL_OUT_OF_RESOURCES);
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(allocator, memory, BYTES));
+  clpt_message_has("clFinish");
+  ck_assert_int_eq(clpt_cl_live_svm(), live_svm + 1);
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  clp_allocator_release(allocator);
+}
+END_TEST
+
 /* The memory is the caller's until the free is in the queue. */
 START_TEST(test_a_failed_free_leaves_the_memory_to_the_caller)
 {
@@ -568,6 +602,7 @@ int main(void)
   tcase_add_loop_test(freeing, test_free_on_a_queue, 0, 2);
   tcase_add_test(freeing, test_drain_waits_for_every_free);
   tcase_add_test(freeing, test_the_end_before_a_free);
+  tcase_add_test(freeing, test_nvidia_frees_behind_the_queue_by_waiting);
   tcase_add_test(freeing, test_a_failed_free_leaves_the_memory_to_the_caller);
   return clpt_cl_run_with_svm(suite);
 }

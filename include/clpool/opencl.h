@@ -71,7 +71,8 @@ typedef struct clp_cl_svm_options {
  * before. Without, clSVMFree frees it at once, whatever may still use it, as PyOpenCL does: that is
  * for callers who have synchronized. Blocks that a pool got back on streams are freed by
  * clEnqueueSVMFree on their stream, or when the work there is done. A pool that is out of memory
- * waits for such frees.
+ * waits for such frees. Where a device is NVIDIA's, whose driver does not survive clEnqueueSVMFree
+ * beside other threads' calls, the host waits for that work instead and calls clSVMFree.
  *
  * clSVMAlloc does not say why it fails, so everything else is ruled out before and its NULL is
  * CLP_OUT_OF_DEVICE_MEMORY. With several devices in the context, all must have what is asked for.

@@ -10,7 +10,7 @@
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
 
-enum { MIGRATE_VERSION = 120, NVIDIA = 0x10de };
+enum { MIGRATE_VERSION = 120 };
 
 static clp_status query(cl_command_queue queue, cl_command_queue_info what, size_t bytes, void *out)
 {
@@ -21,16 +21,16 @@ static clp_status query(cl_command_queue queue, cl_command_queue_info what, size
 static clp_status find_method(cl_device_id device, clpi_cl_commit_method *method)
 {
   unsigned version;
-  cl_uint vendor;
+  bool is_nvidia;
   clp_status status = clpi_cl_device_version(device, &version);
   if (!status)
-    status = clpi_cl_device_vendor(device, &vendor);
+    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
   if (status)
     return status;
   if (version < MIGRATE_VERSION)
     *method = CLPI_CL_COMMIT_BY_WRITE;
   else
-    *method = vendor == NVIDIA ? CLPI_CL_COMMIT_BY_FILL : CLPI_CL_COMMIT_BY_MIGRATION;
+    *method = is_nvidia ? CLPI_CL_COMMIT_BY_FILL : CLPI_CL_COMMIT_BY_MIGRATION;
   return CLP_SUCCESS;
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SVM_VERSION = 200 };
+enum { SVM_VERSION = 200, NVIDIA = 0x10de };
 
 static size_t to_size(cl_ulong bytes)
 {
@@ -53,9 +53,13 @@ clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
   return status;
 }
 
-clp_status clpi_cl_device_vendor(cl_device_id device, cl_uint *out)
+clp_status clpi_cl_device_is_nvidia(cl_device_id device, bool *out)
 {
-  return query(device, CL_DEVICE_VENDOR_ID, sizeof(*out), out);
+  cl_uint vendor;
+  clp_status status = query(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor);
+  if (!status)
+    *out = vendor == NVIDIA;
+  return status;
 }
 
 static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
@@ -86,16 +90,20 @@ static clp_status narrow_svm(clpi_cl_svm_bounds *bounds, cl_device_id device)
   cl_device_svm_capabilities capabilities = 0;
   cl_uint alignment;
   unsigned version;
+  bool is_nvidia;
   clp_status status = clpi_cl_device_version(device, &version);
   if (!status && version >= SVM_VERSION)
     status = query(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities), &capabilities);
   if (!status)
     status = query(device, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, sizeof(cl_uint), &alignment);
+  if (!status)
+    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
   if (status)
     return status;
 
   bounds->capabilities &= capabilities;
   bounds->max_alignment = least(bounds->max_alignment, alignment);
+  bounds->queues_can_free = bounds->queues_can_free && !is_nvidia;
   return CLP_SUCCESS;
 }
 
@@ -145,7 +153,8 @@ clp_status clpi_cl_context_svm(cl_context context, clpi_cl_svm_bounds *out)
   if (status)
     return status;
   clpi_cl_svm_bounds bounds = {.capabilities = ~(cl_device_svm_capabilities)0,
-                               .max_alignment = SIZE_MAX};
+                               .max_alignment = SIZE_MAX,
+                               .queues_can_free = true};
   for (size_t i = 0; i < count && !status; i++)
     status = narrow_svm(&bounds, devices[i]);
   free(devices);

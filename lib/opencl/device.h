@@ -5,6 +5,7 @@
 
 #include <CL/cl.h>
 #include <clpool/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What holds for every device of a context. */
@@ -22,6 +23,7 @@ clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out);
 typedef struct clpi_cl_svm_bounds {
   cl_device_svm_capabilities capabilities; /* 0 before OpenCL 2.0 */
   size_t max_alignment;                    /* the least size of a largest built-in type, bytes */
+  bool queues_can_free; /* clEnqueueSVMFree works: no device is NVIDIA's, see svm_allocator.c */
 } clpi_cl_svm_bounds;
 
 /* Statuses as above. */
@@ -32,7 +34,7 @@ clp_status clpi_cl_context_svm(cl_context context, clpi_cl_svm_bounds *out);
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_cl_device_version(cl_device_id device, unsigned *out);
 
-/* Its CL_DEVICE_VENDOR_ID. CLP_BACKEND_ERROR: it does not tell. */
-clp_status clpi_cl_device_vendor(cl_device_id device, cl_uint *out);
+/* Whether its driver is NVIDIA's, by CL_DEVICE_VENDOR_ID. CLP_BACKEND_ERROR: it does not tell. */
+clp_status clpi_cl_device_is_nvidia(cl_device_id device, bool *out);
 
 #endif

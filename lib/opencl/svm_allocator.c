@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocator of shared virtual memory. clSVMAlloc says NULL to whatever is wrong, so all is
- * checked before: then NULL is out of memory. */
+ * checked before: then NULL is out of memory.
+ *
+ * NVIDIA's driver (580) does not survive clEnqueueSVMFree while other threads call: clSVMAlloc says
+ * NULL, kernels lose their arguments (CL_INVALID_KERNEL_ARGS from clFinish). There the host waits,
+ * and clSVMFree frees. */
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/options.h"
@@ -19,6 +23,7 @@ typedef struct svm_allocator {
   cl_svm_mem_flags flags;
   cl_uint alignment;
   cl_command_queue queue; /* the home stream, retained; NULL: none */
+  bool queues_can_free;
   clpi_cl_pending_frees pending;
 } svm_allocator;
 
@@ -65,8 +70,11 @@ static clp_status svm_free_on(void *self, clp_memory memory, size_t bytes, clp_s
 static clp_status svm_free(void *self, clp_memory memory, size_t bytes)
 {
   svm_allocator *allocator = self;
-  if (allocator->queue)
+  if (allocator->queue && allocator->queues_can_free)
     return svm_free_on(self, memory, bytes, allocator->queue);
+  cl_int code = allocator->queue ? clFinish(allocator->queue) : CL_SUCCESS;
+  if (code)
+    return clpi_cl_call_error("clFinish", code);
   clpi_cl_driver_lock();
   clSVMFree(allocator->order.context, (void *)memory);
   clpi_cl_driver_unlock();
@@ -137,10 +145,28 @@ static clp_status read_options(const clp_cl_svm_options *given, clp_cl_svm_optio
   return clpi_cl_svm_flags_check(options->flags);
 }
 
-/* Asks the devices what the allocator is to be. */
-static clp_status describe(cl_context context, const clp_cl_svm_options *options,
-                           clp_allocator_ops *ops)
+/* What the allocator is to be on these devices. */
+static void describe(const clp_cl_svm_options *options, const clpi_cl_bounds *bounds,
+                     const clpi_cl_svm_bounds *svm, clp_allocator_ops *ops)
 {
+  ops->name = "cl-svm";
+  ops->memory_kind = CLP_MEMORY_CL_SVM;
+  ops->max_block_bytes = bounds->max_block_bytes;
+  ops->device_bytes = bounds->device_bytes;
+  ops->alignment = options->alignment ? options->alignment : svm->max_alignment;
+  ops->home_stream = options->queue;
+  ops->allocate = svm_allocate;
+  ops->free = svm_free;
+  ops->free_on = svm->queues_can_free ? svm_free_on : NULL;
+  ops->drain = svm_drain;
+  ops->destroy = svm_destroy;
+  clpi_cl_queue_order_fill(ops);
+}
+
+/* `self` takes over the references to context and queue on success. */
+static clp_status create(cl_context context, const clp_cl_svm_options *options, clp_allocator **out)
+{
+  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   clpi_cl_bounds bounds;
   clpi_cl_svm_bounds svm;
   clp_status status = clpi_cl_context_svm(context, &svm);
@@ -150,35 +176,15 @@ static clp_status describe(cl_context context, const clp_cl_svm_options *options
     status = clpi_cl_context_bounds(context, &bounds);
   if (status)
     return status;
-  ops->name = "cl-svm";
-  ops->memory_kind = CLP_MEMORY_CL_SVM;
-  ops->max_block_bytes = bounds.max_block_bytes;
-  ops->device_bytes = bounds.device_bytes;
-  ops->alignment = options->alignment ? options->alignment : svm.max_alignment;
-  ops->home_stream = options->queue;
-  ops->allocate = svm_allocate;
-  ops->free = svm_free;
-  ops->free_on = svm_free_on;
-  ops->drain = svm_drain;
-  ops->destroy = svm_destroy;
-  clpi_cl_queue_order_fill(ops);
-  return CLP_SUCCESS;
-}
-
-/* `self` takes over the references to context and queue on success. */
-static clp_status create(cl_context context, const clp_cl_svm_options *options, clp_allocator **out)
-{
-  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
-  clp_status status = describe(context, options, &ops);
-  if (status)
-    return status;
+  describe(options, &bounds, &svm, &ops);
   svm_allocator *self = malloc(sizeof(*self));
   if (!self)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", ops.name);
   *self = (svm_allocator){.order = {.context = context, .has_wait_lists = true},
                           .flags = options->flags ? options->flags : CL_MEM_READ_WRITE,
                           .alignment = (cl_uint)options->alignment,
-                          .queue = options->queue};
+                          .queue = options->queue,
+                          .queues_can_free = svm.queues_can_free};
   clpi_cl_pending_frees_init(&self->pending);
   status = clp_allocator_create(&ops, self, out);
   if (status) {

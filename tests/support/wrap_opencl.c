@@ -118,6 +118,11 @@ void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value
   unlock();
 }
 
+void clpt_cl_pretend_vendor(cl_uint vendor)
+{
+  clpt_cl_pretend(NULL, CL_DEVICE_VENDOR_ID, &vendor, sizeof(vendor));
+}
+
 void clpt_cl_pretend_progress(cl_int status)
 {
   lock();

@@ -81,6 +81,10 @@ bool clpt_cl_failed(void);
  * until clpt_cl_reset. */
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes);
 
+/** The same for CL_DEVICE_VENDOR_ID of all devices: NVIDIA's driver gets what it can stand. */
+enum { CLPT_NVIDIA = 0x10de, CLPT_ANOTHER_VENDOR = 1 };
+void clpt_cl_pretend_vendor(cl_uint vendor);
+
 /** The next clGetEventInfo that asks how far an event is says `status`, such as that of failed
  * work: what comes of work that really fails is nothing to rely on (PoCL 3.1 crashes). */
 void clpt_cl_pretend_progress(cl_int status);
