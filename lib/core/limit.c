@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/reclaim.h"
-#include "core/thread_cache.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -135,8 +134,7 @@ clp_status clpi_reserve(clp_pool *pool, size_t bytes)
 {
   pthread_mutex_lock(&pool->lock);
   while (!fits_locked(pool, bytes)) {
-    clpi_caches_empty_locked(pool);
-    clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
+    clp_buffer *block = clpi_take_largest_leaving_locked(pool);
     if (!block && clpi_wait_leaving_locked(pool))
       continue;
     if (!block)

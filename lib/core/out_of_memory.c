@@ -83,8 +83,7 @@ static bool free_own_held(request *wanted)
 {
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->lock);
-  clpi_caches_empty_locked(pool);
-  clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
+  clp_buffer *block = clpi_take_largest_leaving_locked(pool);
   bool other_left = !block && clpi_wait_leaving_locked(pool);
   pthread_mutex_unlock(&pool->lock);
   return block ? !clpi_return_block(pool, block) : other_left;
@@ -103,9 +102,7 @@ static clp_buffer *take_from_other_pool(clp_pool *pool)
       continue;
     pthread_mutex_lock(&other->lock);
     if (!other->ended)
-      clpi_caches_empty_locked(other);
-    if (!other->ended)
-      block = clpi_take_leaving_locked(other, clpi_store_take_largest);
+      block = clpi_take_largest_leaving_locked(other);
     if (block)
       other->pins++;
     pthread_mutex_unlock(&other->lock);

@@ -30,12 +30,19 @@ bool clpi_wait_leaving_locked(clp_pool *pool)
   return true;
 }
 
-clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store))
+/* Takes a block out of the store by `take`; NULL when there is none. */
+static clp_buffer *take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store))
 {
   clp_buffer *block = take(&pool->store);
   if (block)
     clpi_leave_locked(pool, block);
   return block;
+}
+
+clp_buffer *clpi_take_largest_leaving_locked(clp_pool *pool)
+{
+  clpi_caches_empty_locked(pool);
+  return take_leaving_locked(pool, clpi_store_take_largest);
 }
 
 /* On success block and handle are gone; else the block is still the caller's. */
@@ -91,7 +98,7 @@ static clp_status free_all(clp_pool *pool)
   pthread_mutex_unlock(&pool->lock);
   for (; left > 0; left--) {
     pthread_mutex_lock(&pool->lock);
-    clp_buffer *block = clpi_take_leaving_locked(pool, clpi_store_take_largest);
+    clp_buffer *block = take_leaving_locked(pool, clpi_store_take_largest);
     pthread_mutex_unlock(&pool->lock);
     if (!block)
       break;
@@ -137,7 +144,7 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
     pthread_mutex_lock(&pool->lock);
     clp_buffer *block = NULL;
     if (pool->figures.managed_bytes > bytes)
-      block = clpi_take_leaving_locked(pool, clpi_store_take_oldest);
+      block = take_leaving_locked(pool, clpi_store_take_oldest);
     pthread_mutex_unlock(&pool->lock);
     if (!block)
       return CLP_SUCCESS;

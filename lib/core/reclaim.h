@@ -19,7 +19,8 @@ bool clpi_wait_leaving_locked(clp_pool *pool);
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block);
 void clpi_come_to_rest_locked(clp_pool *pool);
 
-/* Takes a block out of the store by `take`, for clpi_return_block; NULL when there is none. */
-clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store));
+/* Takes the largest held block, of the threads' caches too, for clpi_return_block; NULL when there
+ * is none. */
+clp_buffer *clpi_take_largest_leaving_locked(clp_pool *pool);
 
 #endif
