@@ -4,6 +4,7 @@
 clpoolincludedir = $(includedir)/clpool
 clpoolinclude_HEADERS = \
 	include/clpool/allocator.h \
+	include/clpool/arena.h \
 	include/clpool/bin.h \
 	include/clpool/buffer.h \
 	include/clpool/clpool.h \
@@ -26,6 +27,7 @@ core_sources = \
 	lib/core/entry.h \
 	lib/core/error.h \
 	lib/core/fence.c lib/core/fence.h \
+	lib/core/fitting.c lib/core/fitting.h \
 	lib/core/handles.c lib/core/handles.h \
 	lib/core/hook.c lib/core/hook.h \
 	lib/core/hook_scope.c lib/core/hook_scope.h \
@@ -35,6 +37,7 @@ core_sources = \
 	lib/core/log.c lib/core/log.h \
 	lib/core/options.c lib/core/options.h \
 	lib/core/order.c lib/core/order.h \
+	lib/core/ordered_free.c lib/core/ordered_free.h \
 	lib/core/out_of_memory.c lib/core/out_of_memory.h \
 	lib/core/pool.c lib/core/pool.h \
 	lib/core/reclaim.c lib/core/reclaim.h \
@@ -48,6 +51,17 @@ core_sources = \
 	lib/core/use.c lib/core/use.h \
 	lib/core/version.c \
 	lib/core/warm_path.c lib/core/warm_path.h
+
+arena_sources = \
+	lib/arena/arena.c lib/arena/arena.h \
+	lib/arena/arena_create.c \
+	lib/arena/arena_figures.c \
+	lib/arena/free_ranges.c lib/arena/free_ranges.h \
+	lib/arena/growth.c lib/arena/growth.h \
+	lib/arena/range_table.c lib/arena/range_table.h \
+	lib/arena/segments.c lib/arena/segments.h \
+	lib/arena/upstream.c lib/arena/upstream.h \
+	lib/arena/use_set.c lib/arena/use_set.h
 
 hook_sources = \
 	lib/hooks/call_stack.c lib/hooks/call_stack.h \
@@ -63,7 +77,7 @@ hook_sources = \
 	lib/hooks/trace_hook.c
 
 noinst_LTLIBRARIES += libclpool-internal.la
-libclpool_internal_la_SOURCES = $(core_sources) $(hook_sources)
+libclpool_internal_la_SOURCES = $(core_sources) $(arena_sources) $(hook_sources)
 libclpool_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_internal_la_LIBADD =
 

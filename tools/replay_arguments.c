@@ -84,7 +84,8 @@ static int read_option(int option, clpi_replay_arguments *arguments)
   case OPTION_ALLOCATOR:
     return clpi_find_allocator(optarg, &arguments->allocator.kind);
   case OPTION_ARENA:
-    return clpi_misuse("this version does not have --arena");
+    arguments->replay.on_arena = true;
+    return CLPI_EXIT_SUCCESS;
   case OPTION_CAPACITY:
     return read_bytes("--capacity", optarg, &arguments->allocator.capacity);
   case OPTION_COMPARE:

@@ -34,6 +34,17 @@ typedef enum clp_memory_kind {
 /** Where memory comes from. Objects live by reference count; a pool retains its allocator. */
 typedef struct clp_allocator clp_allocator;
 
+/** What a pool wants of an allocator that keeps memory of its own (allocate_within). Further fields
+ * may follow these. */
+typedef struct clp_memory_request {
+  size_t bytes;         /**< never 0 */
+  clp_stream stream;    /**< that will use the memory; NULL: none, or one that is not known */
+  unsigned reuse_flags; /**< CLP_REUSE_...: what may be done to make memory that other streams used
+                           last safe for it; 0: such memory does not do */
+  size_t most_bytes;    /**< of the device's memory, that the allocator may take in all. 0: the
+                           request is to fit beside blocks that are in use, or not at all */
+} clp_memory_request;
+
 /** What an allocator is made of: fill one and pass it to clp_allocator_create.
  *
  * `allocate` and `free` are mandatory. Every other field may be left zero, which means what its
@@ -65,13 +76,21 @@ typedef struct clp_allocator_ops {
   /** Waits on the host until memory freed earlier is really back: work that still uses it, releases
    * in stream order. NULL: nothing is ever pending. */
   clp_status (*drain)(void *self);
-  /** Gives memory that the allocator itself keeps back to the device. NULL: it keeps none. */
+  /** Gives memory that the allocator itself keeps back to the device; a pool calls it when it runs
+   * out of memory and when it is told to give back. NULL: it keeps none. */
   clp_status (*return_cached)(void *self);
 
   /** Split support, a group: makes bytes [offset, offset + bytes) of a block addressable on their
    * own, until `unsplit`. NULL: CLP_NOT_SUPPORTED. */
   clp_status (*split)(void *self, clp_memory block, size_t offset, size_t bytes, clp_memory *part);
   clp_status (*unsplit)(void *self, clp_memory part, size_t bytes);
+
+  /** As `allocate`, for allocators that keep memory of the device and hand out parts of it, such as
+   * the arena. A pool asks with most_bytes 0 first, gives back what it holds, the oldest first and
+   * one at a time, while the answer is CLP_OUT_OF_DEVICE_MEMORY (then without a last error), and
+   * then asks with its limit; CLP_LIMIT_EXCEEDED: not within most_bytes. NULL: `allocate` is all
+   * there is, and a limit is the pool's own affair. */
+  clp_status (*allocate_within)(void *self, const clp_memory_request *request, clp_memory *out);
 
   /** Stream order, a group. A mark stands for all work that `stream` had been given when the mark
    * was made. NULL: CLP_NOT_SUPPORTED, and the pool's functions that take a stream say so. */

@@ -12,6 +12,7 @@
 #define CLPOOL_CLPOOL_H
 
 #include <clpool/allocator.h>
+#include <clpool/arena.h>
 #include <clpool/bin.h>
 #include <clpool/buffer.h>
 #include <clpool/hook.h>

@@ -198,6 +198,25 @@ void clpi_allocator_free_self(void *self)
   free(self);
 }
 
+bool clpi_allocator_splits(const clp_allocator *allocator)
+{
+  return allocator->ops.split != cannot_split;
+}
+
+clp_status clpi_split_address(void *self, clp_memory block, size_t offset, size_t bytes,
+                              clp_memory *part)
+{
+  (void)self, (void)bytes;
+  *part = block + offset;
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_unsplit_address(void *self, clp_memory part, size_t bytes)
+{
+  (void)self, (void)part, (void)bytes;
+  return CLP_SUCCESS;
+}
+
 bool clpi_allocator_orders_streams(const clp_allocator *allocator)
 {
   return allocator->ops.stream_retain != cannot_retain_stream;
@@ -230,6 +249,21 @@ void clp_allocator_release(clp_allocator *allocator)
   free(allocator);
 }
 
+/* What came of an allocation that was begun at `serial` of the thread's errors. */
+static clp_status conclude(const clp_allocator *allocator, clp_status status, unsigned long serial,
+                           size_t bytes, clp_memory memory, clp_memory *out)
+{
+  if (status && serial == clpi_error_serial())
+    return clpi_error(status, 0, "%s: allocating %zu bytes: %s", allocator->name, bytes,
+                      clp_status_message(status));
+  if (!status && !memory)
+    return clpi_error(CLP_BACKEND_ERROR, 0, "%s: allocating %zu bytes succeeded with memory 0",
+                      allocator->name, bytes);
+  if (!status)
+    *out = memory;
+  return status;
+}
+
 clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out)
 {
   if (!out)
@@ -247,15 +281,18 @@ clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_me
   unsigned long serial = clpi_error_serial();
   clp_memory memory = 0;
   clp_status status = allocator->ops.allocate(allocator->self, bytes, &memory);
-  if (status && serial == clpi_error_serial())
-    return clpi_error(status, 0, "%s: allocating %zu bytes: %s", allocator->name, bytes,
-                      clp_status_message(status));
-  if (!status && !memory)
-    return clpi_error(CLP_BACKEND_ERROR, 0, "%s: allocating %zu bytes succeeded with memory 0",
-                      allocator->name, bytes);
-  if (!status)
-    *out = memory;
-  return status;
+  return conclude(allocator, status, serial, bytes, memory, out);
+}
+
+clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
+                                          const clp_memory_request *request, clp_memory *out)
+{
+  unsigned long serial = clpi_error_serial();
+  clp_memory memory = 0;
+  clp_status status = allocator->ops.allocate_within(allocator->self, request, &memory);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY && !request->most_bytes)
+    return status; /* which is no failure yet */
+  return conclude(allocator, status, serial, request->bytes, memory, out);
 }
 
 clp_status clp_allocator_free(clp_allocator *allocator, clp_memory memory, size_t bytes)

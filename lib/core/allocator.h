@@ -22,6 +22,19 @@ struct clp_allocator {
 /* Whether it has the group of operations that order streams. */
 bool clpi_allocator_orders_streams(const clp_allocator *allocator);
 
+/* Whether it has the group of operations that split blocks. */
+bool clpi_allocator_splits(const clp_allocator *allocator);
+
+/* Splitting where memory is an address: there is nothing to do but to add. */
+clp_status clpi_split_address(void *self, clp_memory block, size_t offset, size_t bytes,
+                              clp_memory *part);
+clp_status clpi_unsplit_address(void *self, clp_memory part, size_t bytes);
+
+/* As clp_allocator_allocate, by an allocator that keeps memory (ops.allocate_within). Bytes are not
+ * 0, and no more than the largest block. */
+clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
+                                          const clp_memory_request *request, clp_memory *out);
+
 /* An operation failed that was begun at `serial` of the thread's errors: if it did not say why,
  * this says at least `what` it was doing. Returns the status. */
 clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status status,

@@ -44,6 +44,8 @@ clp_status clp_host_allocator_create(size_t alignment, clp_allocator **out)
   ops.allocate = host_allocate;
   ops.free = host_free;
   ops.destroy = clpi_allocator_free_self;
+  ops.split = clpi_split_address;
+  ops.unsplit = clpi_unsplit_address;
   ops.memory_kind = CLP_MEMORY_HOST;
   ops.alignment = alignment; /* create refuses what is no power of two */
   ops.max_block_bytes = PTRDIFF_MAX;

@@ -3,7 +3,6 @@
  */
 #include "core/order.h"
 
-#include "core/allocator.h"
 #include "core/error.h"
 #include "core/pool.h"
 #include "core/reclaim.h"
@@ -206,44 +205,10 @@ void clpi_order_note_needed_locked(clpi_streams *streams)
 /* --- giving back --------------------------------------------------------------------------------
  */
 
-/* A use that is not known to be done, or NULL. */
-static clpi_use *find_pending(clp_pool *pool, clpi_uses all)
-{
-  clpi_use *pending = NULL;
-  pthread_mutex_lock(&pool->lock);
-  for (size_t i = 0; !pending && i < all.count; i++)
-    if (!clpi_use_is_settled_locked(&all.uses[i], NULL))
-      pending = &all.uses[i];
-  pthread_mutex_unlock(&pool->lock);
-  return pending;
-}
-
-/* After all work on the stream of `last`, which the other uses are made to come before. */
-static clp_status free_on(clp_pool *pool, clp_buffer *block, clpi_uses all, const clpi_use *last)
-{
-  const clp_allocator *allocator = pool->allocator;
-  for (size_t i = 0; i < all.count; i++)
-    if (!clpi_use_settle(&pool->streams, &all.uses[i], last->stream, CLPI_WAIT))
-      return clp_last_error()->status;
-  unsigned long serial = clpi_error_serial();
-  clp_status status = allocator->ops.free_on(allocator->self, block->memory,
-                                             block->bin->block_bytes, last->stream->handle);
-  return status ? clpi_allocator_failed(allocator, status, serial, "freeing on a stream") : status;
-}
-
 clp_status clpi_order_free(clp_pool *pool, clp_buffer *block)
 {
-  clp_allocator *allocator = pool->allocator;
-  clpi_uses all = clpi_uses_of(block);
-  const clpi_use *pending = allocator->ops.free_is_ordered ? NULL : find_pending(pool, all);
-  if (pending && allocator->ops.free_on)
-    return free_on(pool, block, all, pending);
-  for (size_t i = 0; pending && i < all.count; i++) {
-    clp_status status = clpi_use_wait(&pool->streams, &all.uses[i]);
-    if (status)
-      return status;
-  }
-  return clp_allocator_free(allocator, block->memory, block->bin->block_bytes);
+  return clpi_ordered_free(&pool->streams, pool->allocator, block->memory, block->bin->block_bytes,
+                           clpi_uses_of(block));
 }
 
 static bool wait_for(clpi_streams *streams, clpi_stream *stream)

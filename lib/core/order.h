@@ -5,14 +5,10 @@
 #define CLPOOL_CORE_ORDER_H
 
 #include "core/buffer.h"
+#include "core/ordered_free.h"
 
 /* What is noted of a handle's block: of a held one, all that may still use it; of an active one,
  * what was noted so far. */
-typedef struct clpi_uses {
-  clpi_use *uses;
-  size_t count;
-} clpi_uses;
-
 clpi_uses clpi_uses_of(clp_buffer *block);
 
 /* Notes that a stream uses an active buffer. CLP_OUT_OF_HOST_MEMORY. */

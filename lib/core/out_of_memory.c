@@ -6,6 +6,7 @@
 
 #include "core/entry.h"
 #include "core/error.h"
+#include "core/fitting.h"
 #include "core/hook_scope.h"
 #include "core/limit.h"
 #include "core/order.h"
@@ -25,27 +26,30 @@ typedef struct request {
   char device_message[256];
 } request;
 
-static clp_status call_device(clp_pool *pool, size_t block_bytes, clp_memory *memory)
+static clp_status call_device(const request *wanted, clp_memory *memory)
 {
-  const clpi_hook_scope *scope = clpi_scope_of_malloc(pool);
+  size_t block_bytes = wanted->bin->block_bytes;
+  const clpi_hook_scope *scope = clpi_scope_of_malloc(wanted->pool);
   if (!scope)
-    return clp_allocator_allocate(pool->allocator, block_bytes, memory);
+    return clpi_allocate_fitting(wanted->pool, block_bytes, wanted->stream, memory);
   clp_hook_event event = clpi_scope_event(scope);
   event.mem_size = block_bytes;
   clpi_scope_show(scope, CLPI_ALLOC_PREPROCESS, &event);
-  clp_status status = clp_allocator_allocate(pool->allocator, block_bytes, memory);
+  clp_status status = clpi_allocate_fitting(wanted->pool, block_bytes, wanted->stream, memory);
   event.memory = *memory;
   clpi_scope_show(scope, CLPI_ALLOC_POSTPROCESS, &event);
   return status;
 }
 
 /* Reserves room for the block and takes it from the device. */
-static clp_status take_block(clp_pool *pool, size_t block_bytes, clp_memory *memory)
+static clp_status take_block(const request *wanted, clp_memory *memory)
 {
+  clp_pool *pool = wanted->pool;
+  size_t block_bytes = wanted->bin->block_bytes;
   clp_status status = clpi_reserve(pool, block_bytes);
   if (status)
     return status;
-  status = call_device(pool, block_bytes, memory);
+  status = call_device(wanted, memory);
   if (!status)
     return CLP_SUCCESS;
   pthread_mutex_lock(&pool->lock);
@@ -56,7 +60,7 @@ static clp_status take_block(clp_pool *pool, size_t block_bytes, clp_memory *mem
 
 static clp_status ask_device(request *wanted)
 {
-  clp_status status = take_block(wanted->pool, wanted->bin->block_bytes, &wanted->obtained->memory);
+  clp_status status = take_block(wanted, &wanted->obtained->memory);
   if (!status)
     return CLP_SUCCESS;
   const clp_error *error = clp_last_error();

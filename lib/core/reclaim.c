@@ -45,6 +45,11 @@ clp_buffer *clpi_take_largest_leaving_locked(clp_pool *pool)
   return take_leaving_locked(pool, clpi_store_take_largest);
 }
 
+clp_buffer *clpi_take_oldest_leaving_locked(clp_pool *pool)
+{
+  return take_leaving_locked(pool, clpi_store_take_oldest);
+}
+
 /* On success block and handle are gone; else the block is still the caller's. */
 static clp_status free_block(clp_pool *pool, clp_buffer *block)
 {
@@ -144,7 +149,7 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
     pthread_mutex_lock(&pool->lock);
     clp_buffer *block = NULL;
     if (pool->figures.managed_bytes > bytes)
-      block = take_leaving_locked(pool, clpi_store_take_oldest);
+      block = clpi_take_oldest_leaving_locked(pool);
     pthread_mutex_unlock(&pool->lock);
     if (!block)
       return CLP_SUCCESS;

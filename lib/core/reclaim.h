@@ -23,4 +23,8 @@ void clpi_come_to_rest_locked(clp_pool *pool);
  * is none. */
 clp_buffer *clpi_take_largest_leaving_locked(clp_pool *pool);
 
+/* Takes the least recently used block, but for those in threads' caches (clpi_caches_empty_locked),
+ * for clpi_return_block; NULL when there is none. */
+clp_buffer *clpi_take_oldest_leaving_locked(clp_pool *pool);
+
 #endif

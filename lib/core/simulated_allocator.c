@@ -69,6 +69,8 @@ clp_status clp_simulated_allocator_create(size_t capacity, clp_allocator **out)
   ops.allocate = simulated_allocate;
   ops.free = simulated_free;
   ops.destroy = clpi_allocator_free_self;
+  ops.split = clpi_split_address;
+  ops.unsplit = clpi_unsplit_address;
   ops.memory_kind = CLP_MEMORY_SIMULATED;
   ops.alignment = ALIGNMENT;
   ops.device_bytes = capacity;

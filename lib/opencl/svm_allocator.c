@@ -160,6 +160,8 @@ static void describe(const clp_cl_svm_options *options, const clpi_cl_bounds *bo
   ops->free_on = svm->queues_can_free ? svm_free_on : NULL;
   ops->drain = svm_drain;
   ops->destroy = svm_destroy;
+  ops->split = clpi_split_address;
+  ops->unsplit = clpi_unsplit_address;
   clpi_cl_queue_order_fill(ops);
 }
 

@@ -29,7 +29,9 @@ typedef struct replay {
   const clpi_replay_options *options;
   uint64_t (*clock)(void);
   clp_allocator *metering;
-  clp_pool *pool; /* NULL: bare */
+  clp_allocator *arena;  /* NULL: none */
+  clp_allocator *source; /* of blocks: the arena, or the metering allocator */
+  clp_pool *pool;        /* NULL: bare */
   clpi_live_blocks live;
   clpi_batch *batch;
   replay_slot *slots;
@@ -97,14 +99,14 @@ static clp_status run_bare(replay *run)
     const clpi_operation *operation = &run->batch->operations[i];
     replay_slot *slot = &run->slots[operation->slot];
     if (!operation->is_free) {
-      status = clp_allocator_allocate(run->metering, operation->bytes, &slot->memory);
+      status = clp_allocator_allocate(run->source, operation->bytes, &slot->memory);
       slot->bytes = operation->bytes;
       tally.allocations += status == CLP_SUCCESS;
       tally.failures += is_refusal(status);
       if (status && !is_refusal(status))
         return failed_at(run, operation, status);
     } else if (slot->memory || slot->bytes == 0) {
-      status = clp_allocator_free(run->metering, slot->memory, slot->bytes);
+      status = clp_allocator_free(run->source, slot->memory, slot->bytes);
       if (status)
         return failed_at(run, operation, status);
       slot->memory = 0;
@@ -204,9 +206,18 @@ static clp_status run_all(replay *run)
   return CLP_SUCCESS;
 }
 
+static clp_status open_source(replay *run, clp_allocator *allocator)
+{
+  clp_status status = clpi_metering_allocator_create(allocator, &run->metering);
+  if (!status && run->options->on_arena)
+    status = clp_arena_allocator_create(run->metering, &run->options->arena_options, &run->arena);
+  run->source = run->arena ? run->arena : run->metering;
+  return status;
+}
+
 static clp_status open_pool(replay *run)
 {
-  clp_status status = clp_pool_create(run->metering, &run->options->pool_options, &run->pool);
+  clp_status status = clp_pool_create(run->source, &run->options->pool_options, &run->pool);
   if (!status && run->options->has_limit)
     status = clp_pool_set_limit(run->pool, run->options->limit_bytes);
   return status;
@@ -253,7 +264,7 @@ static void release_live(replay *run)
     if (run->slots[i].buffer)
       (void)clp_buffer_release(run->slots[i].buffer);
     if (run->slots[i].memory)
-      (void)clp_allocator_free(run->metering, run->slots[i].memory, run->slots[i].bytes);
+      (void)clp_allocator_free(run->source, run->slots[i].memory, run->slots[i].bytes);
   }
 }
 
@@ -264,11 +275,9 @@ clp_status clpi_replay(clpi_trace_reader *reader, clp_allocator *allocator,
                 .options = options,
                 .clock = options->clock ? options->clock : monotonic_nanoseconds};
   clpi_live_blocks_init(&run.live);
-  clp_status status = clpi_metering_allocator_create(allocator, &run.metering);
-  if (status)
-    return status;
+  clp_status status = open_source(&run, allocator);
   run.batch = malloc(sizeof(*run.batch));
-  if (!run.batch)
+  if (!status && !run.batch)
     status = clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to replay a trace");
   if (!status && options->pooled)
     status = open_pool(&run);
@@ -280,9 +289,11 @@ clp_status clpi_replay(clpi_trace_reader *reader, clp_allocator *allocator,
   if (!status)
     read_figures(&run, result);
 
-  clpi_metering_allocator_watch(run.metering, NULL, NULL);
+  if (run.metering)
+    clpi_metering_allocator_watch(run.metering, NULL, NULL);
   release_live(&run);
   clp_pool_release(run.pool);
+  clp_allocator_release(run.arena);
   clp_allocator_release(run.metering);
   clpi_live_blocks_end(&run.live);
   free(run.slots);

@@ -7,6 +7,7 @@
 #include "trace/reader.h"
 
 #include <clpool/allocator.h>
+#include <clpool/arena.h>
 #include <clpool/pool.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,6 +45,8 @@ typedef struct clpi_replay_observer {
 typedef struct clpi_replay_options {
   bool pooled; /* false: straight on the allocator, the pool's options unused */
   clp_pool_options pool_options;
+  bool on_arena; /* an arena stands on the allocator */
+  clp_arena_options arena_options;
   bool has_limit;     /* false: the limit is what the pool begins with */
   size_t limit_bytes; /* 0: none */
   double scale;       /* of sizes, finite and above 0 */
@@ -55,7 +58,8 @@ typedef struct clpi_replay_options {
 
 #define CLPI_REPLAY_OPTIONS_INIT                                                                   \
   {                                                                                                \
-    .pooled = true, .pool_options = CLP_POOL_OPTIONS_INIT, .scale = 1.0                            \
+    .pooled = true, .pool_options = CLP_POOL_OPTIONS_INIT,                                         \
+    .arena_options = CLP_ARENA_OPTIONS_INIT, .scale = 1.0                                          \
   }
 
 /* Figures as of the last row; the release of what is live then is neither timed nor counted. */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks of an arena: carved and freed. */
+#include "arena/arena.h"
+
+#include "arena/growth.h"
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/use.h"
+
+#include <stdlib.h>
+
+static size_t room_for(const clpi_arena *arena, size_t bytes)
+{
+  return (bytes + arena->alignment - 1) & ~(arena->alignment - 1);
+}
+
+/* --- placing -----------------------------------------------------------------------------------
+ */
+
+clp_status clpi_arena_get_spare(clpi_placing *placing)
+{
+  if (!placing->spare)
+    placing->spare = malloc(sizeof(*placing->spare));
+  return placing->spare ? CLP_SUCCESS
+                        : clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
+}
+
+/* The best fit. If that has to be made safe for the stream, one of the next that has not. */
+static clpi_range *find_locked(const clpi_placing *placing, const clpi_free_ranges *ranges,
+                               size_t most)
+{
+  enum { MOST_LOOKS = 4 };
+  clpi_range *best = clpi_range_at(clpi_free_ranges_best_fit(ranges, placing->room));
+  clpi_range *range = best;
+  for (int i = 0; i < MOST_LOOKS && range && range->size.bytes <= most; i++) {
+    if (clpi_use_set_is_settled(range->uses, placing->by))
+      return range;
+    range = clpi_range_at(clpi_free_ranges_next(&range->size));
+  }
+  return best && best->size.bytes <= most ? best : NULL;
+}
+
+void clpi_arena_carve_locked(clpi_placing *placing, clpi_range *range)
+{
+  clpi_arena *arena = placing->arena;
+  if (clpi_segments_carve(&arena->segments, range, placing->room, placing->spare))
+    placing->spare = NULL;
+  if (arena->peak_used_bytes < arena->segments.used_bytes)
+    arena->peak_used_bytes = arena->segments.used_bytes;
+  placing->placed = range;
+}
+
+void clpi_arena_put_back(clpi_placing *placing)
+{
+  clpi_arena *arena = placing->arena;
+  pthread_mutex_lock(&arena->lock);
+  clpi_segments_free(&arena->segments, placing->placed);
+  pthread_mutex_unlock(&arena->lock);
+  placing->placed = NULL;
+}
+
+/* Makes the block safe for the stream, as far as the request allows. */
+static bool settle(const clpi_placing *placing)
+{
+  unsigned flags = placing->request->reuse_flags;
+  unsigned ways = flags & CLP_REUSE_OPPORTUNISTIC ? CLPI_POLL : 0;
+  if (placing->by && flags & CLP_REUSE_INTERNAL_DEPENDENCIES)
+    ways |= CLPI_WAIT;
+  const clpi_use_set *set = placing->placed->uses;
+  for (size_t i = 0; i < set->count; i++)
+    if (!ways || !clpi_use_settle(&placing->arena->streams, &set->uses[i], placing->by, ways))
+      return false;
+  return true;
+}
+
+clp_status clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *ranges, size_t most)
+{
+  clpi_arena *arena = placing->arena;
+  clp_status status = clpi_arena_get_spare(placing);
+  if (status)
+    return status;
+  pthread_mutex_lock(&arena->lock);
+  clpi_range *range = find_locked(placing, ranges, most);
+  bool is_settled = range && clpi_use_set_is_settled(range->uses, placing->by);
+  if (range)
+    clpi_arena_carve_locked(placing, range);
+  pthread_mutex_unlock(&arena->lock);
+  if (!range)
+    return CLP_OUT_OF_DEVICE_MEMORY;
+  if (is_settled || settle(placing))
+    return CLP_SUCCESS;
+  clpi_arena_put_back(placing);
+  return CLP_OUT_OF_DEVICE_MEMORY;
+}
+
+/* Makes the placed block memory of its own. */
+static clp_status hand_out(clpi_placing *placing, clp_memory *out)
+{
+  clpi_arena *arena = placing->arena;
+  clpi_range *block = placing->placed;
+  const clp_allocator *upstream = arena->upstream;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = upstream->ops.split(upstream->self, block->segment->memory,
+                                          clpi_range_offset(block), placing->request->bytes, out);
+  if (status) {
+    clpi_arena_put_back(placing);
+    return clpi_allocator_failed(upstream, status, serial, "splitting a segment");
+  }
+  pthread_mutex_lock(&arena->lock);
+  clpi_use_set_release(block->uses);
+  block->uses = NULL;
+  block->memory = *out;
+  clpi_range_table_put(&arena->blocks, block);
+  pthread_mutex_unlock(&arena->lock);
+  return CLP_SUCCESS;
+}
+
+static clp_status place_somewhere(clpi_placing *placing)
+{
+  clp_status status = clpi_arena_place(placing, &placing->arena->segments.partial, SIZE_MAX);
+  if (status != CLP_OUT_OF_DEVICE_MEMORY || !placing->request->most_bytes)
+    return status;
+  return clpi_arena_grow(placing);
+}
+
+clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *request,
+                                      clp_memory *out)
+{
+  clpi_arena *arena = self;
+  clpi_placing placing = {
+      .arena = arena, .request = request, .room = room_for(arena, request->bytes)};
+  bool has_stream = request->stream && clpi_allocator_orders_streams(arena->upstream);
+  clp_status status =
+      has_stream ? clpi_stream_pin(&arena->streams, request->stream, &placing.by) : CLP_SUCCESS;
+  if (status)
+    return status;
+  status = place_somewhere(&placing);
+  if (!status)
+    status = hand_out(&placing, out);
+  if (placing.by)
+    clpi_stream_unpin(&arena->streams, placing.by);
+  free(placing.spare);
+  return status;
+}
+
+clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  const clpi_arena *arena = self;
+  const clp_memory_request request = {
+      .bytes = bytes,
+      .stream = arena->upstream->ops.home_stream,
+      .reuse_flags = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,
+      .most_bytes = SIZE_MAX,
+  };
+  return clpi_arena_allocate_within(self, &request, out);
+}
+
+/* --- freeing ------------------------------------------------------------------------------------
+ */
+
+static clpi_range *take_block(clpi_arena *arena, clp_memory memory, size_t bytes)
+{
+  pthread_mutex_lock(&arena->lock);
+  clpi_range *block = clpi_range_table_take(&arena->blocks, memory);
+  bool is_right = block && block->size.bytes == room_for(arena, bytes);
+  if (block && !is_right)
+    clpi_range_table_put(&arena->blocks, block);
+  pthread_mutex_unlock(&arena->lock);
+  if (is_right)
+    return block;
+  clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
+  return NULL;
+}
+
+/* Takes over the reference to `uses` on success. */
+static clp_status give_back(clpi_arena *arena, clp_memory memory, size_t bytes, clpi_use_set *uses)
+{
+  clpi_range *block = take_block(arena, memory, bytes);
+  if (!block)
+    return CLP_INVALID_ARGUMENT;
+  const clp_allocator *upstream = arena->upstream;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = upstream->ops.unsplit(upstream->self, memory, bytes);
+  pthread_mutex_lock(&arena->lock);
+  if (status) {
+    clpi_range_table_put(&arena->blocks, block);
+  } else {
+    block->uses = uses;
+    clpi_segments_free(&arena->segments, block);
+  }
+  pthread_mutex_unlock(&arena->lock);
+  return status ? clpi_allocator_failed(upstream, status, serial, "uniting a segment") : status;
+}
+
+clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes)
+{
+  return give_back(self, memory, bytes, NULL);
+}
+
+/* Without host memory for a set of uses, the host waits for the one. */
+static clp_status free_after(clpi_arena *arena, clp_memory memory, size_t bytes, clpi_use use)
+{
+  clpi_use_set *uses = clpi_use_set_create(use);
+  clp_status status = uses ? CLP_SUCCESS : clpi_use_wait(&arena->streams, &use);
+  if (status)
+    return status;
+  status = give_back(arena, memory, bytes, uses);
+  if (status)
+    free(uses);
+  return status;
+}
+
+clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+{
+  clpi_arena *arena = self;
+  clpi_stream *by;
+  clp_status status = clpi_stream_pin(&arena->streams, stream, &by);
+  if (status)
+    return status;
+  status = free_after(arena, memory, bytes, clpi_use_now(by));
+  clpi_stream_unpin(&arena->streams, by);
+  return status;
+}

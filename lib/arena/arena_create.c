@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* An arena's beginning and end. */
+#include "arena/arena.h"
+#include "arena/growth.h"
+#include "arena/upstream.h"
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/options.h"
+
+#include <stdlib.h>
+
+enum { LEAST_ALIGNMENT = 256 }; /* bytes: less would not be worth its ranges */
+
+static clp_status read_options(const clp_arena_options *given, clp_arena_options *options)
+{
+  *options = (clp_arena_options)CLP_ARENA_OPTIONS_INIT;
+  if (given) {
+    size_t least = offsetof(clp_arena_options, slack) + sizeof(given->slack);
+    clp_status status =
+        clpi_options_read(options, sizeof(*options), given, least, "clp_arena_options");
+    if (status)
+      return status;
+  }
+  if (!(options->slack >= 0.0 && options->slack <= 1.0))
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_arena_options: a slack of %g is not between 0 and 1", options->slack);
+  if (options->max_segment_bytes && options->max_segment_bytes < options->min_segment_bytes)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_arena_options: the largest segment, %zu bytes, is below the smallest, "
+                      "%zu bytes",
+                      options->max_segment_bytes, options->min_segment_bytes);
+  return CLP_SUCCESS;
+}
+
+static void note_set(clpi_use_set *set)
+{
+  for (size_t i = 0; set && i < set->count; i++)
+    set->uses[i].stream->is_needed = true;
+}
+
+static void note_list(const clpi_list *list)
+{
+  clpi_list_each (clpi_segment, segment, list, on_all)
+    for (clpi_range *range = segment->first; range; range = range->after)
+      note_set(range->uses);
+}
+
+static void note_needed_locked(clpi_streams *streams)
+{
+  clpi_arena *arena = clpi_list_entry(streams, clpi_arena, streams);
+  note_list(&arena->segments.all);
+  note_list(&arena->segments.leaving);
+}
+
+static void arena_destroy(void *self)
+{
+  clpi_arena *arena = self;
+  clpi_arena_give_all_back(arena);
+  clpi_streams_end(&arena->streams);
+  clpi_range_table_end(&arena->blocks);
+  pthread_mutex_destroy(&arena->lock);
+  clp_allocator_release(arena->upstream);
+  free(arena);
+}
+
+static clp_status arena_return_cached(void *self)
+{
+  clpi_arena *arena = self;
+  clp_status status = clpi_arena_shrink(arena, 0, 0);
+  if (status)
+    return status;
+  status = arena->upstream->ops.return_cached(arena->upstream->self);
+  return status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;
+}
+
+static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *options)
+{
+  clpi_arena *arena = aligned_alloc(alignof(clpi_arena), sizeof(*arena));
+  if (!arena)
+    return NULL;
+  size_t alignment = upstream->ops.alignment;
+  *arena = (clpi_arena){.options = *options,
+                        .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
+  if (!clpi_range_table_init(&arena->blocks)) {
+    free(arena);
+    return NULL;
+  }
+  arena->upstream = clp_allocator_retain(upstream);
+  pthread_mutex_init(&arena->lock, NULL);
+  clpi_segments_init(&arena->segments);
+  clpi_streams_init(&arena->streams, upstream, &arena->lock, note_needed_locked);
+  return arena;
+}
+
+static clp_allocator_ops operations(const clpi_arena *arena)
+{
+  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
+  clpi_arena_take_after(arena->upstream, &ops);
+  ops.name = "arena";
+  /* A block's room is a multiple of the alignment, and must fit into a segment. */
+  ops.max_block_bytes = arena->upstream->ops.max_block_bytes & ~(arena->alignment - 1);
+  ops.allocate = clpi_arena_allocate;
+  ops.allocate_within = clpi_arena_allocate_within;
+  ops.free = clpi_arena_free;
+  ops.return_cached = arena_return_cached;
+  ops.destroy = arena_destroy;
+  return ops;
+}
+
+clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_options *options,
+                                      clp_allocator **out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_allocator_create: out is NULL");
+  *out = NULL;
+  if (!upstream)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_allocator_create: upstream is NULL");
+  clp_arena_options checked;
+  clp_status status = read_options(options, &checked);
+  if (status)
+    return status;
+  if (!clpi_allocator_splits(upstream))
+    return clpi_error(CLP_NOT_SUPPORTED, 0, "an arena over allocator %s, which cannot split blocks",
+                      upstream->name);
+  clpi_arena *arena = make_arena(upstream, &checked);
+  if (!arena)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for an arena");
+  clp_allocator_ops ops = operations(arena);
+  status = clp_allocator_create(&ops, arena, out);
+  if (status)
+    arena_destroy(arena);
+  return status;
+}

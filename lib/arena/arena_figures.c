@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* An arena's figures, and what it looks like. */
+#include "arena/arena.h"
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Reading figures does not change what the user sees of an arena, so it takes a const allocator;
+ * inside, it takes the lock. */
+static clpi_arena *arena_of(const clp_allocator *allocator, const char *function)
+{
+  if (!allocator)
+    clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: arena is NULL", function);
+  else if (allocator->ops.allocate != clpi_arena_allocate)
+    clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: allocator %s is no arena", function, allocator->name);
+  else
+    return allocator->self;
+  return NULL;
+}
+
+static size_t largest_in(const clpi_free_ranges *ranges)
+{
+  const clpi_free_range *range = clpi_free_ranges_largest(ranges);
+  return range ? range->bytes : 0;
+}
+
+static clp_arena_stats figures_locked(const clpi_arena *arena)
+{
+  const clpi_segments *segments = &arena->segments;
+  size_t partial = largest_in(&segments->partial), whole = largest_in(&segments->whole);
+  size_t free_bytes = segments->partial.bytes + segments->whole.bytes;
+  clp_arena_stats stats = {
+      .segments = segments->count,
+      .free_segments = segments->whole.count,
+      .reserved_bytes = segments->reserved_bytes,
+      .used_bytes = segments->used_bytes,
+      .used_blocks = segments->used_count,
+      .free_ranges = segments->partial.count + segments->whole.count,
+      .largest_free_bytes = partial > whole ? partial : whole,
+      .peak_reserved_bytes = arena->peak_reserved_bytes,
+      .peak_used_bytes = arena->peak_used_bytes,
+      .segments_taken = arena->segments_taken,
+      .segments_given_back = arena->segments_given_back,
+  };
+  if (free_bytes)
+    stats.fragmentation = 1.0 - (double)stats.largest_free_bytes / (double)free_bytes;
+  return stats;
+}
+
+clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stats)
+{
+  clpi_arena *found = arena_of(arena, "clp_arena_get_stats");
+  if (!found)
+    return CLP_INVALID_ARGUMENT;
+  if (!stats)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_get_stats: stats is NULL");
+  pthread_mutex_lock(&found->lock);
+  clp_arena_stats figures = figures_locked(found);
+  pthread_mutex_unlock(&found->lock);
+  size_t least = offsetof(clp_arena_stats, segments) + sizeof(stats->segments);
+  return clpi_results_write(stats, least, &figures, sizeof(figures), "clp_arena_stats");
+}
+
+/* --- the dump -----------------------------------------------------------------------------------
+ */
+
+static void write_figures(FILE *file, const clp_arena_stats *stats)
+{
+  fprintf(file,
+          "{\"segments\": %zu, \"free_segments\": %zu, \"reserved_bytes\": %zu, "
+          "\"used_bytes\": %zu, \"used_blocks\": %zu, \"free_ranges\": %zu, "
+          "\"largest_free_bytes\": %zu, \"fragmentation\": %.6f, "
+          "\"peak_reserved_bytes\": %zu, \"peak_used_bytes\": %zu, "
+          "\"segments_taken\": %llu, \"segments_given_back\": %llu,\n\"map\": [",
+          stats->segments, stats->free_segments, stats->reserved_bytes, stats->used_bytes,
+          stats->used_blocks, stats->free_ranges, stats->largest_free_bytes, stats->fragmentation,
+          stats->peak_reserved_bytes, stats->peak_used_bytes,
+          (unsigned long long)stats->segments_taken,
+          (unsigned long long)stats->segments_given_back);
+}
+
+static void write_segment(FILE *file, const clpi_segment *segment)
+{
+  fprintf(file, "{\"bytes\": %zu, \"used_bytes\": %zu, \"ranges\": [", segment->bytes,
+          segment->used_bytes);
+  for (const clpi_range *range = segment->first; range; range = range->after)
+    fprintf(file, "%s\n  {\"offset\": %zu, \"bytes\": %zu, \"used\": %s}", range->before ? "," : "",
+            clpi_range_offset(range), range->size.bytes, range->is_used ? "true" : "false");
+  fputs("]}", file);
+}
+
+static void write_locked(FILE *file, const clpi_arena *arena)
+{
+  clp_arena_stats stats = figures_locked(arena);
+  write_figures(file, &stats);
+  const char *separator = "\n";
+  clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all) {
+    fputs(separator, file);
+    write_segment(file, segment);
+    separator = ",\n";
+  }
+  fputs("]}\n", file);
+}
+
+/* The arena as text, for free(); NULL: no host memory. */
+static char *describe(clpi_arena *arena)
+{
+  char *text = NULL;
+  size_t bytes;
+  FILE *file = open_memstream(&text, &bytes);
+  if (!file)
+    return NULL;
+  pthread_mutex_lock(&arena->lock);
+  write_locked(file, arena);
+  pthread_mutex_unlock(&arena->lock);
+  if (!fclose(file))
+    return text;
+  free(text);
+  return NULL;
+}
+
+clp_status clp_arena_dump(const clp_allocator *arena, FILE *file)
+{
+  clpi_arena *found = arena_of(arena, "clp_arena_dump");
+  if (!found)
+    return CLP_INVALID_ARGUMENT;
+  if (!file)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_dump: file is NULL");
+  char *text = describe(found);
+  if (!text)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to describe an arena");
+  /* A file with a buffer tells of a full disk only when that is written out. */
+  bool is_written = fputs(text, file) >= 0 && fflush(file) == 0;
+  int error = errno;
+  free(text);
+  return is_written ? CLP_SUCCESS
+                    : clpi_error(CLP_IO_ERROR, error, "clp_arena_dump: the file cannot be written");
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Segments: cutting ranges and making them one again. */
+#include "arena/segments.h"
+
+#include <stdlib.h>
+
+void clpi_segments_init(clpi_segments *segments)
+{
+  *segments = (clpi_segments){0};
+  clpi_list_init(&segments->all);
+  clpi_list_init(&segments->unused);
+  clpi_list_init(&segments->leaving);
+}
+
+clpi_segment *clpi_segment_create(void)
+{
+  clpi_segment *segment = malloc(sizeof(*segment));
+  clpi_range *range = malloc(sizeof(*range));
+  if (!segment || !range) {
+    free(segment);
+    free(range);
+    return NULL;
+  }
+  *range = (clpi_range){.segment = segment};
+  *segment = (clpi_segment){.first = range};
+  return segment;
+}
+
+void clpi_segment_destroy(clpi_segment *segment)
+{
+  for (clpi_range *range = segment->first, *after; range; range = after) {
+    after = range->after;
+    clpi_use_set_release(range->uses);
+    free(range);
+  }
+  free(segment);
+}
+
+static bool is_whole(const clpi_range *range)
+{
+  return range->size.bytes == range->segment->bytes;
+}
+
+static void enter(clpi_segments *segments, clpi_range *range)
+{
+  clpi_free_ranges_insert(is_whole(range) ? &segments->whole : &segments->partial, &range->size);
+  if (is_whole(range))
+    clpi_list_push_back(&segments->unused, &range->segment->on_unused);
+}
+
+static void withdraw(clpi_segments *segments, clpi_range *range)
+{
+  clpi_free_ranges_remove(is_whole(range) ? &segments->whole : &segments->partial, &range->size);
+  if (is_whole(range))
+    clpi_list_remove(&range->segment->on_unused);
+}
+
+void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment)
+{
+  clpi_list_push_back(&segments->all, &segment->on_all);
+  segments->count++;
+  segments->reserved_bytes += segment->bytes;
+  enter(segments, segment->first);
+}
+
+void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory memory, size_t bytes,
+                       clpi_use_set *uses)
+{
+  made->memory = memory;
+  made->bytes = bytes;
+  made->place = segments->next_place;
+  segments->next_place += bytes;
+  made->first->size = (clpi_free_range){.bytes = bytes, .place = made->place};
+  made->first->uses = uses;
+  clpi_segments_restore(segments, made);
+}
+
+void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
+{
+  withdraw(segments, segment->first);
+  clpi_list_remove(&segment->on_all);
+  clpi_list_push_back(&segments->leaving, &segment->on_all);
+  segments->count--;
+  segments->reserved_bytes -= segment->bytes;
+}
+
+static void count_used(clpi_segments *segments, const clpi_range *block, bool is_used)
+{
+  size_t bytes = is_used ? block->size.bytes : -block->size.bytes;
+  block->segment->used_bytes += bytes;
+  segments->used_bytes += bytes;
+  segments->used_count += is_used ? 1 : -(size_t)1;
+}
+
+/* Puts `spare` behind the first `bytes` of the range. */
+static void cut(clpi_range *range, size_t bytes, clpi_range *spare)
+{
+  *spare = (clpi_range){
+      .size = {.bytes = range->size.bytes - bytes, .place = range->size.place + bytes},
+      .segment = range->segment,
+      .before = range,
+      .after = range->after,
+      .uses = clpi_use_set_retain(range->uses),
+  };
+  if (spare->after)
+    spare->after->before = spare;
+  range->after = spare;
+  range->size.bytes = bytes;
+}
+
+bool clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes,
+                         clpi_range *spare)
+{
+  withdraw(segments, range);
+  bool is_cut = range->size.bytes > bytes;
+  if (is_cut) {
+    cut(range, bytes, spare);
+    enter(segments, spare);
+  }
+  range->is_used = true;
+  count_used(segments, range, true);
+  return is_cut;
+}
+
+/* Makes free neighbours one, the first of them; both are in no tree. False: there is no host memory
+ * for the uses of both, and they stay two. */
+static bool join(clpi_range *first, clpi_range *second)
+{
+  if (!clpi_use_set_join(&first->uses, second->uses))
+    return false;
+  first->size.bytes += second->size.bytes;
+  first->after = second->after;
+  if (first->after)
+    first->after->before = first;
+  free(second);
+  return true;
+}
+
+/* Joins two neighbours, `neighbour` being the one in a tree, if it is free. Whether they are one
+ * now. */
+static bool join_with(clpi_segments *segments, clpi_range *neighbour, clpi_range *first,
+                      clpi_range *second)
+{
+  if (!neighbour || neighbour->is_used)
+    return false;
+  withdraw(segments, neighbour);
+  bool joined = join(first, second);
+  if (!joined)
+    enter(segments, neighbour);
+  return joined;
+}
+
+void clpi_segments_free(clpi_segments *segments, clpi_range *block)
+{
+  count_used(segments, block, false);
+  block->is_used = false;
+  clpi_range *before = block->before;
+  join_with(segments, block->after, block, block->after);
+  enter(segments, join_with(segments, before, before, block) ? before : block);
+}

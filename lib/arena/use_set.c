@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Sets of uses, one use a stream. */
+#include "arena/use_set.h"
+
+#include <stdlib.h>
+
+static clpi_use_set *create(size_t capacity)
+{
+  clpi_use_set *set = malloc(sizeof(*set) + capacity * sizeof(set->uses[0]));
+  if (set)
+    *set = (clpi_use_set){.references = 1};
+  return set;
+}
+
+clpi_use_set *clpi_use_set_create(clpi_use use)
+{
+  clpi_use_set *set = create(1);
+  if (set)
+    set->uses[set->count++] = use;
+  return set;
+}
+
+clpi_use_set *clpi_use_set_retain(clpi_use_set *set)
+{
+  if (set)
+    set->references++;
+  return set;
+}
+
+void clpi_use_set_release(clpi_use_set *set)
+{
+  if (set && --set->references == 0)
+    free(set);
+}
+
+/* There is room. */
+static void add(clpi_use_set *set, const clpi_use *use)
+{
+  size_t i = 0;
+  while (i < set->count && set->uses[i].stream != use->stream)
+    i++;
+  if (i == set->count)
+    set->uses[set->count++] = *use;
+  else if (set->uses[i].epoch < use->epoch)
+    set->uses[i].epoch = use->epoch;
+}
+
+static void add_all(clpi_use_set *set, const clpi_use_set *from)
+{
+  for (size_t i = 0; i < from->count; i++)
+    if (!clpi_use_is_settled_locked(&from->uses[i], NULL))
+      add(set, &from->uses[i]);
+}
+
+bool clpi_use_set_join(clpi_use_set **set, clpi_use_set *other)
+{
+  if (!*set || !other || *set == other) {
+    if (*set)
+      clpi_use_set_release(other);
+    else
+      *set = other;
+    return true;
+  }
+  clpi_use_set *joined = create((*set)->count + other->count);
+  if (!joined)
+    return false;
+  add_all(joined, *set);
+  add_all(joined, other);
+  clpi_use_set_release(*set);
+  clpi_use_set_release(other);
+  *set = joined;
+  return true;
+}
+
+bool clpi_use_set_is_settled(const clpi_use_set *set, const clpi_stream *by)
+{
+  for (size_t i = 0; set && i < set->count; i++)
+    if (!clpi_use_is_settled_locked(&set->uses[i], by))
+      return false;
+  return true;
+}
