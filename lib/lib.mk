@@ -94,6 +94,7 @@ libclpool_internal_la_SOURCES += \
 	lib/opencl/pending_frees.c lib/opencl/pending_frees.h \
 	lib/opencl/pooled_mem.c \
 	lib/opencl/queue_order.c lib/opencl/queue_order.h \
+	lib/opencl/sub_buffer.c lib/opencl/sub_buffer.h \
 	lib/opencl/svm_allocator.c
 libclpool_internal_la_LIBADD += $(OPENCL_LIBS)
 else

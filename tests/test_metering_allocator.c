@@ -238,14 +238,16 @@ START_TEST(has_the_properties)
 }
 END_TEST
 
-/* Made of an allocator with nothing optional, it cannot do more than that. */
+/* Made of an allocator that splits and does no more that is optional, it does just that. */
 START_TEST(has_no_more_than_the_metered)
 {
   clp_allocator *simulated;
   clpt_ok(clp_simulated_allocator_create(0, &simulated));
   clp_allocator *metering = meter_of(simulated);
   clp_memory part;
-  clpt_fails(CLP_NOT_SUPPORTED, metering->ops.split(metering->self, 1, 0, 1, &part));
+  clpt_ok(metering->ops.split(metering->self, 512, 256, 256, &part));
+  ck_assert_uint_eq(part, 768);
+  clpt_ok(metering->ops.unsplit(metering->self, part, 256));
   ck_assert_int_eq(metering->ops.drain(metering->self), CLP_NOT_SUPPORTED);
   clp_allocator_release(metering);
 }

@@ -76,8 +76,9 @@ typedef struct clp_allocator_ops {
   /** Waits on the host until memory freed earlier is really back: work that still uses it, releases
    * in stream order. NULL: nothing is ever pending. */
   clp_status (*drain)(void *self);
-  /** Gives memory that the allocator itself keeps back to the device; a pool calls it when it runs
-   * out of memory and when it is told to give back. NULL: it keeps none. */
+  /** Gives memory that the allocator itself keeps back to the device. A pool calls it when it runs
+   * out of memory; with allocate_within also whenever it gave back what it was told to. NULL: the
+   * allocator keeps none. */
   clp_status (*return_cached)(void *self);
 
   /** Split support, a group: makes bytes [offset, offset + bytes) of a block addressable on their

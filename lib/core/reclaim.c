@@ -2,6 +2,7 @@
 /* Giving held blocks back to the device: all, none further, or the least recently used. */
 #include "core/reclaim.h"
 
+#include "core/allocator.h"
 #include "core/error.h"
 #include "core/hook_scope.h"
 #include "core/order.h"
@@ -85,6 +86,18 @@ clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
   return status;
 }
 
+clp_status clpi_return_cached(const clp_pool *pool)
+{
+  const clp_allocator *allocator = pool->allocator;
+  if (!allocator->ops.allocate_within)
+    return CLP_SUCCESS;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = allocator->ops.return_cached(allocator->self);
+  if (!status || status == CLP_NOT_SUPPORTED)
+    return CLP_SUCCESS;
+  return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");
+}
+
 static void empty_caches(clp_pool *pool)
 {
   pthread_mutex_lock(&pool->lock);
@@ -92,8 +105,8 @@ static void empty_caches(clp_pool *pool)
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* Tries each block that is in the store once. What the device refuses waits in a chain until then.
- */
+/* Tries each block that is in the store once, and what the allocator keeps. What the device refuses
+ * waits in a chain until then. */
 static clp_status free_all(clp_pool *pool)
 {
   clp_buffer *refused = NULL;
@@ -118,7 +131,8 @@ static clp_status free_all(clp_pool *pool)
     next = block->older;
     hold_again(pool, block);
   }
-  return failure;
+  clp_status status = clpi_return_cached(pool);
+  return failure ? failure : status;
 }
 
 clp_status clp_pool_free_held(clp_pool *pool)
@@ -152,7 +166,7 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
       block = clpi_take_oldest_leaving_locked(pool);
     pthread_mutex_unlock(&pool->lock);
     if (!block)
-      return CLP_SUCCESS;
+      return clpi_return_cached(pool);
     clp_status status = clpi_return_block(pool, block);
     if (status)
       return status;

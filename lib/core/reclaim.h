@@ -10,6 +10,10 @@
  * no lock. */
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
 
+/* Has an allocator that keeps memory (allocate_within) give back what it can. Under no lock. Its
+ * status. */
+clp_status clpi_return_cached(const clp_pool *pool);
+
 /* Waits until a block that another thread is giving back has come to rest: it will be neither held
  * nor free before. False: there is none. */
 bool clpi_wait_leaving_locked(clp_pool *pool);

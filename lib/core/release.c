@@ -46,6 +46,8 @@ static clp_status put_away_locked(clp_pool *pool, const clpi_place *at, clp_buff
   clpi_leave_locked(pool, buffer);
   pthread_mutex_unlock(&pool->lock);
   clp_status status = clpi_return_block(pool, buffer);
+  if (!status)
+    status = clpi_return_cached(pool);
   pthread_mutex_lock(&pool->lock);
   return status;
 }

@@ -8,6 +8,7 @@
 #include "opencl/driver_lock.h"
 #include "opencl/mem_flags.h"
 #include "opencl/queue_order.h"
+#include "opencl/sub_buffer.h"
 
 #include <clpool/opencl.h>
 
@@ -70,6 +71,19 @@ static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
   return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
 }
 
+static clp_status buffer_split(void *self, clp_memory block, size_t offset, size_t bytes,
+                               clp_memory *part)
+{
+  (void)self;
+  cl_mem mem = NULL;
+  clpi_cl_driver_lock();
+  clp_status status = clpi_cl_sub_buffer_create((cl_mem)block, 0, offset, bytes, &mem);
+  clpi_cl_driver_unlock();
+  if (!status)
+    *part = (clp_memory)mem;
+  return status;
+}
+
 static clp_status immediate_drain(void *self)
 {
   const buffer_allocator *allocator = self;
@@ -97,6 +111,8 @@ static clp_status create(buffer_allocator *self, clp_allocator_ops *ops, clp_all
   clpi_cl_queue_order_fill(ops);
   ops->free = buffer_free;
   ops->free_is_ordered = true;
+  ops->split = buffer_split;
+  ops->unsplit = buffer_free;
   ops->destroy = buffer_destroy;
   ops->memory_kind = CLP_MEMORY_CL_MEM;
   ops->max_block_bytes = bounds.max_block_bytes;

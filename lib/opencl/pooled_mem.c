@@ -8,6 +8,7 @@
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
 #include "opencl/mem_flags.h"
+#include "opencl/sub_buffer.h"
 
 #include <clpool/opencl.h>
 
@@ -39,27 +40,11 @@ static void CL_CALLBACK give_back(cl_mem mem, void *buffer)
     clpi_log(CLP_LOG_ERROR, "the memory of a released cl_mem: %s", clp_last_error()->message);
 }
 
-static clp_status create_sub_buffer(cl_mem block, size_t bytes, cl_mem_flags flags, cl_mem *out)
-{
-  const cl_buffer_region whole = {.origin = 0, .size = bytes};
-  cl_int code = CL_SUCCESS;
-  cl_mem mem = clCreateSubBuffer(block, flags, CL_BUFFER_CREATE_TYPE_REGION, &whole, &code);
-  if (code == CL_INVALID_VALUE)
-    return clpi_error(CLP_INVALID_ARGUMENT, code,
-                      "clCreateSubBuffer: the flags 0x%llx do not go with those of the pool's "
-                      "allocator",
-                      (unsigned long long)flags);
-  clp_status status = clpi_cl_created("clCreateSubBuffer", mem, code, bytes);
-  if (!status)
-    *out = mem;
-  return status;
-}
-
 static clp_status create_cl_mem(clp_buffer *buffer, cl_mem_flags flags, cl_mem *out)
 {
   cl_mem mem = NULL;
   clp_status status =
-      create_sub_buffer(clp_buffer_cl_mem(buffer), clp_buffer_size(buffer), flags, &mem);
+      clpi_cl_sub_buffer_create(clp_buffer_cl_mem(buffer), flags, 0, clp_buffer_size(buffer), &mem);
   if (status)
     return status;
   cl_int code = clSetMemObjectDestructorCallback(mem, give_back, buffer);
