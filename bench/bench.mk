@@ -47,18 +47,31 @@ else
 bench_order_SOURCES += bench/order_no_opencl.c
 endif
 
+EXTRA_PROGRAMS += bench/hooks
+bench_hooks_SOURCES = $(bench_sources) \
+	bench/hooks.c \
+	bench/rivals.c
+bench_hooks_LDADD = libclpool.la -ldl
+
 EXTRA_PROGRAMS += bench/cuda_pair
 bench_cuda_pair_SOURCES = $(bench_sources) bench/cuda_pair.c
 bench_cuda_pair_LDADD = libclpool.la -ldl
 
+bench_programs = \
+	bench/pair$(EXEEXT) \
+	bench/order$(EXEEXT) \
+	bench/hooks$(EXEEXT) \
+	bench/cuda_pair$(EXEEXT)
+CLEANFILES += $(bench_programs)
+
 # Options for all: make bench BENCH_OPTIONS='--bytes=65536 --json'. Where there is no GPU, its
 # benchmarks say so and exit with 77.
-bench: bench/pair$(EXEEXT) bench/order$(EXEEXT) bench/cuda_pair$(EXEEXT)
+bench: $(bench_programs)
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache' bench/pair$(EXEEXT) $(BENCH_OPTIONS)
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache' bench/order$(EXEEXT) $(BENCH_OPTIONS)
+	bench/hooks$(EXEEXT) $(BENCH_OPTIONS)
 	bench/cuda_pair$(EXEEXT) $(BENCH_OPTIONS) || test $$? -eq 77
 	python3 $(srcdir)/bench/cupy_pair.py $(BENCH_OPTIONS) || test $$? -eq 77
 .PHONY: bench
 
 EXTRA_DIST += bench/README bench/cupy_pair.py
-CLEANFILES += bench/pair$(EXEEXT) bench/order$(EXEEXT) bench/cuda_pair$(EXEEXT)

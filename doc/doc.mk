@@ -3,9 +3,10 @@
 
 dist_man1_MANS = doc/clpool.1
 
-dist_doc_DATA += doc/thread-cache.md doc/queues-and-order.md
+dist_doc_DATA += doc/thread-cache.md doc/queues-and-order.md doc/where-memory-goes.md
 
-# The code in the guides is that of the examples, and their pictures are there.
+# The code in the guides is that of the examples, and so are the lines that they name; their pictures
+# are there.
 dist_check_SCRIPTS += tests/check-guides.sh
 TESTS += tests/check-guides.sh
 
@@ -19,6 +20,9 @@ pictures = \
 	doc/order-uses.svg
 dist_doc_DATA += $(pictures)
 EXTRA_DIST += $(pictures:.svg=.dot)
+
+# And those that were taken of what browsers show, as doc/where-memory-goes.md makes it.
+dist_doc_DATA += doc/memory-flames.png doc/memory-report.png
 
 # Dark on a white ground, so that they can be read on a dark page, too.
 DOT = dot

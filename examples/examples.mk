@@ -10,10 +10,15 @@ opencl_example_sources = \
 	examples/array_expressions.c \
 	examples/opencl_device.c examples/opencl_device.h \
 	examples/pooled_buffers.c \
-	examples/two_queues.c
+	examples/two_queues.c \
+	examples/where_memory_goes.c
 
 if HAVE_OPENCL
-example_programs += examples/pooled_buffers examples/array_expressions examples/two_queues
+example_programs += \
+	examples/pooled_buffers \
+	examples/array_expressions \
+	examples/two_queues \
+	examples/where_memory_goes
 examples_pooled_buffers_SOURCES = examples/pooled_buffers.c examples/check.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_pooled_buffers_LDADD = libclpool.la $(OPENCL_LIBS)
@@ -24,6 +29,10 @@ examples_array_expressions_LDADD = libclpool.la $(OPENCL_LIBS) -lm
 examples_two_queues_SOURCES = examples/two_queues.c examples/check.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_two_queues_LDADD = libclpool.la $(OPENCL_LIBS)
+examples_where_memory_goes_SOURCES = examples/where_memory_goes.c examples/check.h \
+	examples/array.c examples/array.h \
+	examples/opencl_device.c examples/opencl_device.h
+examples_where_memory_goes_LDADD = libclpool.la $(OPENCL_LIBS)
 endif
 noinst_PROGRAMS += $(example_programs)
 

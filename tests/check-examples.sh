@@ -61,6 +61,24 @@ array_expressions() {
   refuse array_expressions --no-such-option
 }
 
+# What it prints of the pool, and what a replay of its trace finds, is what the guide shows, but for
+# the time that this takes.
+where_memory_goes() {
+  guide=$top_srcdir/doc/where-memory-goes.md
+  trace=$house_tmp/memory.csv
+  run where_memory_goes "$trace" "$house_tmp/memory.folded" || return 0
+  expect where_memory_goes '^_root \(81\.82MB, 20\.45MB\)$'
+  expect where_memory_goes '^peak managed +21446883 bytes$'
+  sed -n '/^allocations/,$p' "$out" >"$house_tmp/shown"
+  "$top_builddir/tools/clpool" replay "$trace" >"$house_tmp/replayed" ||
+    fail "the trace cannot be replayed"
+  sed 1d "$house_tmp/replayed" | grep -v ' time per ' >>"$house_tmp/shown"
+  ! grep -vxF -f "$guide" "$house_tmp/shown" || fail "$guide does not show these lines"
+  bytes=$(awk '{ sum += $NF } END { printf "%.2f", sum / 1048576 }' "$house_tmp/memory.folded")
+  [ "$bytes" = 81.82 ] || fail "where_memory_goes: the folded stacks sum up to $bytes MB"
+  refuse where_memory_goes "$trace"
+}
+
 # refuse NAME ARGUMENT: it says what is wrong, and exits with 2.
 refuse() {
   code=0

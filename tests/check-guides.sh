@@ -1,10 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The guides of doc/: their C code is that of the examples, line for line but for the indentation,
-# so it compiles and runs; the pictures that they show are there, with their sources.
+# so it compiles and runs; where they show frames, file:line:function, the line is in that function;
+# the pictures that they show are there, drawn ones with their sources. What examples print is
+# check-examples.sh's.
 # shellcheck source=support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}/tests/support/house.sh"
 set -eu
+
+picture_bytes=150000 # one that is not drawn has fewer
 
 # find_code GUIDE EXAMPLE...: each block of C in the guide is in one of the examples. Prints where
 # those are that are not; fails if there is one.
@@ -26,13 +30,36 @@ find_code() {
     END { exit strange > 0 }' "$@" "$guide"
 }
 
-# find_pictures GUIDE: each picture in the guide is beside it, and has a source. Prints those that
-# are not; fails if there is one.
+# find_frames GUIDE FOLDER: each frame in the guide, examples/file:line:function, is a line of that
+# function with a call, in the folder. Prints those that are not; fails if there is one.
+find_frames() {
+  sed -n 's/^ *\(examples\/[^ :]*\):\([0-9]*\):\([^ ]*\) (.*/\1 \2 \3/p' "$1" |
+    sort -u >"$house_tmp/frames"
+  while read -r file line function; do
+    head -n "$line" "$2/$file" | awk -v function_name="$function" '
+      /^[a-z].*\(/ { inside = $0 ~ "[ *]" function_name "\\(" }
+      { last = $0 }
+      END { exit !(inside && last ~ /\(.*\)/) }' ||
+      echo "$1: $file:$line is no call in $function"
+  done <"$house_tmp/frames" >"$house_tmp/missing"
+  cat "$house_tmp/missing"
+  [ ! -s "$house_tmp/missing" ]
+}
+
+# has_picture PICTURE: it is there, a drawn one with its source, another one not too large.
+has_picture() {
+  case $1 in
+    *.svg) [ -s "$1" ] && [ -s "${1%.svg}.dot" ] ;;
+    *) [ -s "$1" ] && [ "$(wc -c <"$1")" -lt $picture_bytes ] ;;
+  esac
+}
+
+# find_pictures GUIDE: each picture in the guide is beside it. Prints those that are not; fails if
+# there is one.
 find_pictures() {
   sed -n 's/.*!\[[^]]*\](\([^)]*\)).*/\1/p' "$1" >"$house_tmp/pictures"
   while read -r picture; do
-    [ -s "${1%/*}/$picture" ] && [ -s "${1%/*}/${picture%.svg}.dot" ] ||
-      echo "$1: no $picture, or no source of it"
+    has_picture "${1%/*}/$picture" || echo "$1: no $picture, no source of it, or too large"
   done <"$house_tmp/pictures" >"$house_tmp/missing"
   cat "$house_tmp/missing"
   [ ! -s "$house_tmp/missing" ]
@@ -54,10 +81,22 @@ find_code "$house_tmp/right.md" "$house_tmp/example.c" || broken "code that is t
   broken "code that is not there is found"
 find_pictures "$house_tmp/right.md" || broken "a picture that is there is not found"
 ! find_pictures "$house_tmp/wrong.md" >/dev/null || broken "a picture that is not there is found"
+mkdir "$house_tmp/examples"
+printf 'static int *a(int b)\n{\n  return c(b);\n}\nint d(void)\n{\n  return c(1);\n}\n' \
+  >"$house_tmp/examples/e.c"
+printf '  examples/e.c:%s:%s (1.00KB, 0.00B)\n' 3 a 7 d >"$house_tmp/right.md"
+find_frames "$house_tmp/right.md" "$house_tmp" || broken "a frame that is there is not found"
+for wrong in '7 a' '3 d' '2 a' '99 d'; do
+  # shellcheck disable=SC2086 # two words
+  printf '  examples/e.c:%s:%s (1.00KB, 0.00B)\n' $wrong >"$house_tmp/wrong.md"
+  ! find_frames "$house_tmp/wrong.md" "$house_tmp" >/dev/null ||
+    broken "a frame that is not there is found: $wrong"
+done
 
 failures=0
 for guide in "$top_srcdir"/doc/*.md; do
   find_code "$guide" "$top_srcdir"/examples/*.[ch] || failures=$((failures + 1))
+  find_frames "$guide" "$top_srcdir" || failures=$((failures + 1))
   find_pictures "$guide" || failures=$((failures + 1))
 done
 [ "$failures" -eq 0 ] || fail "see above"

@@ -66,7 +66,7 @@ refuses 2 'clpool: there is no option "--play" (see clpool --help)' --play
 accepts --version
 grep -qE '^clpool [0-9]+\.[0-9]+\.[0-9]+$' out || fail "--version prints $(cat out)"
 accepts --help
-for command in info replay; do
+for command in info replay report; do
   accepts --help
   says "  $command "
   accepts help "$command"

@@ -2,9 +2,10 @@
 /* JSON: commas and line ends between values, and strings that are valid whatever they hold. */
 #include "json.h"
 
+#include "utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 clpi_json clpi_json_start(FILE *file)
 {
@@ -16,43 +17,17 @@ void clpi_json_finish(clpi_json *json)
   putc('\n', json->file);
 }
 
-/* The length of the well-formed UTF-8 sequence at `text`, 0 if there is none (RFC 3629). */
-static size_t utf8_length(const unsigned char *text)
-{
-  static const struct {
-    unsigned char first, last;               /* of the leading byte */
-    unsigned char second_first, second_last; /* of the next one */
-    size_t length;
-  } forms[] = {
-      {0x20, 0x7e, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-      {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-      {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-  };
-  for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-    if (text[0] < forms[i].first || text[0] > forms[i].last)
-      continue;
-    if (text[1] < forms[i].second_first || text[1] > forms[i].second_last)
-      return 0;
-    for (size_t byte = 2; byte < forms[i].length; byte++)
-      if (text[byte] < 0x80 || text[byte] > 0xbf)
-        return 0;
-    return forms[i].length;
-  }
-  return 0;
-}
-
 /* Writes a string; bytes that are no UTF-8 (in file names) become U+FFFD. */
-static void write_string(FILE *file, const char *string)
+static void write_string(FILE *file, const char *text)
 {
-  const unsigned char *text = (const unsigned char *)string;
   putc('"', file);
   while (*text) {
-    size_t length = utf8_length(text);
+    size_t length = clpi_utf8_length(text);
     if (*text == '"' || *text == '\\')
       fprintf(file, "\\%c", *text);
     else if (length > 0)
       fwrite(text, 1, length, file);
-    else if (*text < 0x80)
+    else if ((unsigned char)*text < 0x80)
       fprintf(file, "\\u%04x", *text);
     else
       fputs("\\ufffd", file);

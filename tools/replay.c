@@ -6,9 +6,9 @@
 #include "progress.h"
 #include "replay_arguments.h"
 #include "replay_report.h"
+#include "replay_setup.h"
 #include "trace/reader.h"
 
-#include <clpool/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,18 +40,6 @@ static const char help_text[] =
     "  clpool replay trace.csv.gz --allocator=cl-immediate --scale=auto --compare\n"
     "  zcat trace.csv.gz | clpool replay - --allocator=host --limit=2G\n";
 
-static void show_progress(const clpi_replay_progress *progress, void *bar)
-{
-  clpi_progress_update(bar, progress->done_bytes, progress->total_bytes, progress->operations);
-}
-
-static void show_remark(clp_log_level level, const char *message, void *user_data)
-{
-  (void)user_data;
-  if (level >= CLP_LOG_WARNING)
-    clpi_complain("%s: %s", level == CLP_LOG_WARNING ? "warning" : "error", message);
-}
-
 /* A trace and the allocator it is replayed on. */
 typedef struct replay_setup {
   clpi_replay_arguments arguments;
@@ -60,29 +48,10 @@ typedef struct replay_setup {
   char *device_name;
 } replay_setup;
 
-/* The arguments' options, with a progress bar. */
-static clpi_replay_options options_with(const replay_setup *setup, clpi_progress *bar)
-{
-  clpi_replay_options options = setup->arguments.replay;
-  options.on_progress = show_progress;
-  options.user_data = bar;
-  return options;
-}
-
-static clp_status fit_scale(replay_setup *setup)
-{
-  clpi_progress bar = clpi_progress_begin("fitting the scale");
-  clpi_replay_options options = options_with(setup, &bar);
-  clp_status status = clpi_replay_fit_scale(setup->reader, setup->allocator, &options,
-                                            &setup->arguments.replay.scale);
-  clpi_progress_end(&bar);
-  return status;
-}
-
 static clp_status replay(const replay_setup *setup, bool pooled, clpi_replay_result *result)
 {
   clpi_progress bar = clpi_progress_begin(pooled ? "replay with a pool" : "replay without a pool");
-  clpi_replay_options options = options_with(setup, &bar);
+  clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.replay, &bar);
   options.pooled = pooled;
   clp_status status = clpi_replay(setup->reader, setup->allocator, &options, result);
   clpi_progress_end(&bar);
@@ -127,7 +96,9 @@ static int measure(replay_setup *setup)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
   clpi_replay_result result, bare;
-  clp_status status = arguments->fits_scale ? fit_scale(setup) : CLP_SUCCESS;
+  clp_status status = CLP_SUCCESS;
+  if (arguments->fits_scale)
+    status = clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.replay);
   if (!status)
     status = arguments->compares ? compare(setup, &result, &bare)
                                  : replay(setup, arguments->replay.pooled, &result);
@@ -161,7 +132,7 @@ static int run(int argc, char **argv)
     fputs(help_text, stdout);
     return CLPI_EXIT_SUCCESS;
   }
-  clp_set_log(show_remark, NULL);
+  clpi_show_remarks();
   code = open_and_measure(&setup);
   clpi_trace_close(setup.reader);
   clp_allocator_release(setup.allocator);

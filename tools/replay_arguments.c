@@ -2,10 +2,10 @@
 /* Reading the arguments of clpool replay, and refusing those that cannot go together. */
 #include "replay_arguments.h"
 
+#include "arguments.h"
 #include "program.h"
 #include "quantities.h"
 
-#include <clpool/bin.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -41,30 +41,6 @@ static const struct option options[] = {
     {0},
 };
 
-static int read_leading_bits(const char *text, unsigned *bits)
-{
-  if (clpi_read_unsigned(text, CLP_MAX_LEADING_BITS, bits))
-    return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--leading-bits: expected a number from 0 to %u, found \"%s\"",
-                     CLP_MAX_LEADING_BITS, text);
-}
-
-static int read_bytes(const char *option, const char *text, size_t *bytes)
-{
-  if (clpi_read_bytes(text, bytes))
-    return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("%s: expected bytes, such as 1073741824, 512M or 2G, found \"%s\"", option,
-                     text);
-}
-
-static int read_scale(const char *text, clpi_replay_arguments *arguments)
-{
-  arguments->fits_scale = strcmp(text, "auto") == 0;
-  if (arguments->fits_scale || clpi_read_factor(text, &arguments->replay.scale))
-    return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
-}
-
 static int read_device(const char *text, clpi_device_id *id)
 {
   const char *point = strchr(text, '.');
@@ -87,7 +63,7 @@ static int read_option(int option, clpi_replay_arguments *arguments)
     arguments->replay.on_arena = true;
     return CLPI_EXIT_SUCCESS;
   case OPTION_CAPACITY:
-    return read_bytes("--capacity", optarg, &arguments->allocator.capacity);
+    return clpi_read_bytes_option("--capacity", optarg, &arguments->allocator.capacity);
   case OPTION_COMPARE:
     arguments->compares = true;
     return CLPI_EXIT_SUCCESS;
@@ -100,15 +76,16 @@ static int read_option(int option, clpi_replay_arguments *arguments)
     arguments->as_json = true;
     return CLPI_EXIT_SUCCESS;
   case OPTION_LEADING_BITS:
-    return read_leading_bits(optarg, &arguments->replay.pool_options.leading_bits_in_bin_id);
+    return clpi_read_leading_bits_option(optarg,
+                                         &arguments->replay.pool_options.leading_bits_in_bin_id);
   case OPTION_LIMIT:
     arguments->replay.has_limit = true;
-    return read_bytes("--limit", optarg, &arguments->replay.limit_bytes);
+    return clpi_read_bytes_option("--limit", optarg, &arguments->replay.limit_bytes);
   case OPTION_NO_POOL:
     arguments->replay.pooled = false;
     return CLPI_EXIT_SUCCESS;
   case OPTION_SCALE:
-    return read_scale(optarg, arguments);
+    return clpi_read_scale_option(optarg, &arguments->fits_scale, &arguments->replay.scale);
   default: /* getopt_long complained */
     return CLPI_EXIT_MISUSE;
   }
@@ -131,16 +108,6 @@ static int check_together(const clpi_replay_arguments *arguments, const bool giv
   return CLPI_EXIT_SUCCESS;
 }
 
-static int read_trace_path(int argc, char **argv, clpi_replay_arguments *arguments)
-{
-  if (optind == argc)
-    return clpi_misuse("the trace is missing (see clpool replay --help)");
-  if (optind + 1 < argc)
-    return clpi_misuse("one trace at a time, but there is \"%s\", too", argv[optind + 1]);
-  arguments->trace = argv[optind];
-  return CLPI_EXIT_SUCCESS;
-}
-
 int clpi_replay_arguments_read(int argc, char **argv, clpi_replay_arguments *arguments)
 {
   bool given[OPTION_END] = {false};
@@ -153,6 +120,6 @@ int clpi_replay_arguments_read(int argc, char **argv, clpi_replay_arguments *arg
       return failed;
     given[option] = true;
   }
-  int failed = read_trace_path(argc, argv, arguments);
+  int failed = clpi_read_trace_argument("replay", argc, argv, &arguments->trace);
   return failed ? failed : check_together(arguments, given);
 }
