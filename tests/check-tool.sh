@@ -103,7 +103,6 @@ refuses 2 'clpool replay: there is no allocator "malloc" (see clpool info)' \
   replay a --allocator=malloc
 refuses 2 'clpool replay: this version does not have the allocator cuda-async' \
   replay a --allocator=cuda-async
-refuses 2 'clpool replay: this version does not have --arena' replay a --arena
 for bits in 17 -1 4x '' 99999999999999999999; do
   refuses 2 "clpool replay: --leading-bits: expected a number from 0 to 16, found \"$bits\"" \
     replay a --leading-bits="$bits"
