@@ -7,6 +7,8 @@
 #include "support/pools.h"
 #include "support/suite.h"
 
+#include <clpool/arena.h>
+
 enum { STREAMS = 4, HOME = 0, POOLS = 2, SLOTS = 6, ACTIONS = 70, PROGRAMS = 12000 };
 
 /* A buffer as its user sees it. Streams are numbers here. */
@@ -20,7 +22,7 @@ typedef struct slot {
 
 typedef struct program {
   clpt_late_device device;
-  clp_allocator *allocator;
+  clp_allocator *allocator; /* of the device, or an arena on that */
   clp_pool *pools[POOLS];
   clp_stream streams[STREAMS];
   bool home;  /* streams[HOME] is where unordered use is */
@@ -235,6 +237,19 @@ static void act(program *it)
 /* --- programs -----------------------------------------------------------------------------------
  */
 
+/* With segments for a few blocks each. */
+static void put_arena(program *it)
+{
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clp_allocator *arena = NULL;
+
+  options.slack = 0.1 * below(it, 4);
+  options.min_segment_bytes = 512 + below(it, 8000);
+  clpt_ok(clp_arena_allocator_create(it->allocator, &options, &arena));
+  clp_allocator_release(it->allocator);
+  it->allocator = arena;
+}
+
 static void start(program *it, unsigned number, clpt_late_defect defect)
 {
   it->chance = clpt_chance_seed(number);
@@ -251,6 +266,8 @@ static void start(program *it, unsigned number, clpt_late_defect defect)
   it->home = below(it, 2);
   it->device.ops.home_stream = it->home ? it->streams[HOME] : NULL;
   it->allocator = clpt_late_allocator(&it->device);
+  if (below(it, 2))
+    put_arena(it);
   for (size_t i = 0; i < POOLS; i++) {
     clp_pool_options options = CLP_POOL_OPTIONS_INIT;
     options.reuse_flags =

@@ -66,7 +66,7 @@ static void arena_destroy(void *self)
 static clp_status arena_return_cached(void *self)
 {
   clpi_arena *arena = self;
-  clp_status status = clpi_arena_shrink(arena, 0, 0);
+  clp_status status = clpi_arena_return_unused(arena);
   if (status)
     return status;
   status = arena->upstream->ops.return_cached(arena->upstream->self);

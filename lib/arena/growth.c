@@ -75,14 +75,32 @@ static bool is_above_locked(const clpi_arena *arena, size_t bytes, size_t most)
   return taken > most || bytes > most - taken;
 }
 
-static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
+/* Whether upstream can have the segment without a wait of the host. */
+static bool goes_at_once_locked(const clpi_arena *arena, const clpi_segment *segment)
+{
+  const clp_allocator_ops *ops = &arena->upstream->ops;
+  return ops->free_is_ordered || ops->free_on ||
+         clpi_use_set_is_settled(segment->first->uses, NULL);
+}
+
+/* The longest unused. */
+static clpi_segment *find_unused_locked(const clpi_arena *arena, bool may_wait)
+{
+  clpi_list_each (clpi_segment, segment, &arena->segments.unused, on_unused)
+    if (may_wait || goes_at_once_locked(arena, segment))
+      return segment;
+  return NULL;
+}
+
+/* Removes a segment, if there are more bytes than `most` with `bytes` added. */
+static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
 {
   clpi_segment *segment = NULL;
   pthread_mutex_lock(&arena->lock);
-  if (!clpi_list_is_empty(&arena->segments.unused) && is_above_locked(arena, bytes, most)) {
-    segment = clpi_list_entry(arena->segments.unused.next, clpi_segment, on_unused);
+  if (is_above_locked(arena, bytes, most))
+    segment = find_unused_locked(arena, may_wait);
+  if (segment)
     clpi_segments_remove(&arena->segments, segment);
-  }
   pthread_mutex_unlock(&arena->lock);
   return segment;
 }
@@ -106,12 +124,18 @@ static clp_status give_back(clpi_arena *arena, clpi_segment *segment)
   return status;
 }
 
-clp_status clpi_arena_shrink(clpi_arena *arena, size_t bytes, size_t most)
+/* While `bytes` more would make more than `most`. */
+static clp_status shrink(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
 {
   clp_status status = CLP_SUCCESS;
-  for (clpi_segment *segment; !status && (segment = take_unused(arena, bytes, most));)
+  for (clpi_segment *segment; !status && (segment = take_unused(arena, bytes, most, may_wait));)
     status = give_back(arena, segment);
   return status;
+}
+
+clp_status clpi_arena_return_unused(clpi_arena *arena)
+{
+  return shrink(arena, SIZE_MAX, 0, true);
 }
 
 /* Nobody else uses the arena any more. Blocks that were never freed go with their segments. */
@@ -232,15 +256,15 @@ static clp_status add_segment(clpi_placing *placing, size_t bytes)
   return settle_new(placing);
 }
 
-/* Where the device has no memory for such a segment, all that can be spared goes back, and one that
- * is just large enough does. */
+/* Where there is no memory for such a segment, or a limit allows none, all that can be spared goes
+ * back, and one that is just large enough does. */
 static clp_status add_some_segment(clpi_placing *placing, size_t bytes)
 {
   clp_status status = add_segment(placing, bytes);
-  if (status != CLP_OUT_OF_DEVICE_MEMORY)
+  if (status != CLP_OUT_OF_DEVICE_MEMORY && status != CLP_LIMIT_EXCEEDED)
     return status;
-  clpi_arena_shrink(placing->arena, placing->room, 0);
-  return add_segment(placing, placing->room);
+  status = clpi_arena_return_unused(placing->arena);
+  return status ? status : add_segment(placing, placing->room);
 }
 
 clp_status clpi_arena_grow(clpi_placing *placing)
@@ -250,9 +274,6 @@ clp_status clpi_arena_grow(clpi_placing *placing)
   clp_status status = clpi_arena_place(placing, &arena->segments.whole, made.most_whole);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
-  size_t limit = placing->request->most_bytes;
-  status = clpi_arena_shrink(arena, made.segment, smaller(made.most, limit));
-  if (status)
-    return status;
-  return add_some_segment(placing, made.segment);
+  status = shrink(arena, made.segment, smaller(made.most, placing->request->most_bytes), false);
+  return status ? status : add_some_segment(placing, made.segment);
 }

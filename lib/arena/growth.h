@@ -11,9 +11,9 @@
  * upstream. */
 clp_status clpi_arena_grow(clpi_placing *placing);
 
-/* Gives segments without blocks back, the longest unused first, while `bytes` more would make more
- * than `most`. Under no lock. The status of upstream, if it did not take one. */
-clp_status clpi_arena_shrink(clpi_arena *arena, size_t bytes, size_t most);
+/* Gives segments without blocks back. Under no lock, and the host may wait. The status of upstream,
+ * if it did not take one. */
+clp_status clpi_arena_return_unused(clpi_arena *arena);
 
 /* Gives all segments back, at the arena's end. */
 void clpi_arena_give_all_back(clpi_arena *arena);

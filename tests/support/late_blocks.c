@@ -5,10 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What parts of a block are multiples of, in bytes. */
+enum { GRAIN = 256 };
+
 /* A block ends when it was freed and no work uses it any more; where free_is_ordered is not set,
- * the first has to come after the second. Its first bytes are its content, a tag. */
+ * the first has to come after the second. So does a part of one, whose uses are its block's too.
+ * Its content is a tag at the beginning of each grain. */
 struct clpt_late_block {
-  uint64_t *content;
+  clpt_late_block *whole; /* NULL: it is no part */
+  unsigned parts;         /* that were not united yet */
+  unsigned char *content;
   uint64_t given; /* the tag of the last write that a stream was given */
   size_t bytes;
   unsigned uses; /* by work that is not done */
@@ -25,6 +31,17 @@ void clpt_late_wrong_locked(clpt_late_device *device, const char *what)
 /* --- blocks -------------------------------------------------------------------------------------
  */
 
+static clpt_late_block *add_locked(clpt_late_device *device, void *content, size_t bytes)
+{
+  clpt_late_block *block = clpt_late_new(sizeof(*block));
+
+  block->content = content;
+  block->bytes = bytes;
+  block->next = device->blocks;
+  device->blocks = block;
+  return block;
+}
+
 clp_status clpt_late_take_locked(clpt_late_device *device, size_t bytes, clp_memory *out)
 {
   clpt_late_block *block;
@@ -34,11 +51,7 @@ clp_status clpt_late_take_locked(clpt_late_device *device, size_t bytes, clp_mem
   if (device->capacity > 0 &&
       (device->live_bytes > device->capacity || bytes > device->capacity - device->live_bytes))
     return CLP_OUT_OF_DEVICE_MEMORY;
-  block = clpt_late_new(sizeof(*block));
-  block->content = clpt_late_new(bytes < sizeof(uint64_t) ? sizeof(uint64_t) : bytes);
-  block->bytes = bytes;
-  block->next = device->blocks;
-  device->blocks = block;
+  block = add_locked(device, clpt_late_new(bytes + GRAIN), bytes);
   device->live_blocks++;
   device->live_bytes += bytes;
   *out = (clp_memory)block->content;
@@ -49,9 +62,9 @@ static clpt_late_block *find_locked(clpt_late_device *device, clp_memory memory)
 {
   clpt_late_block *block = device->blocks;
 
-  while (block != NULL && (clp_memory)block->content != memory)
+  while (block != NULL && ((clp_memory)block->content != memory || block->leaving))
     block = block->next;
-  if (block == NULL || block->leaving) {
+  if (block == NULL) {
     clpt_late_wrong_locked(device, "memory that is none, or was freed");
     return NULL;
   }
@@ -65,10 +78,12 @@ static void remove_locked(clpt_late_device *device, clpt_late_block *block)
   while (*link != block)
     link = &(*link)->next;
   *link = block->next;
-  device->live_blocks--;
-  device->live_bytes -= block->bytes;
-  device->leaving_blocks--;
-  free(block->content);
+  if (block->whole == NULL) {
+    device->live_blocks--;
+    device->live_bytes -= block->bytes;
+    device->leaving_blocks--;
+    free(block->content);
+  }
   free(block);
 }
 
@@ -81,9 +96,44 @@ static clpt_late_block *leave_locked(clpt_late_device *device, clp_memory memory
     return NULL;
   if (block->bytes != bytes)
     clpt_late_wrong_locked(device, "memory freed with another size");
+  if (block->parts > 0)
+    clpt_late_wrong_locked(device, "memory freed of which there are parts");
   block->leaving = true;
-  device->leaving_blocks++;
+  device->leaving_blocks += block->whole == NULL;
   return block;
+}
+
+/* A part that begins where its block does is found before that. */
+clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, size_t offset,
+                                  size_t bytes)
+{
+  clpt_late_block *whole = device->blocks, *part;
+
+  while (whole != NULL && ((clp_memory)whole->content != memory || whole->whole != NULL))
+    whole = whole->next;
+  if (whole == NULL || whole->leaving || offset % GRAIN || bytes > whole->bytes ||
+      offset > whole->bytes - bytes) {
+    clpt_late_wrong_locked(device, "a part of what is no block, or not within one");
+    return 0;
+  }
+  part = add_locked(device, whole->content + offset, bytes);
+  part->whole = whole;
+  whole->parts++;
+  return (clp_memory)part->content;
+}
+
+void clpt_late_unite_locked(clpt_late_device *device, clp_memory memory, size_t bytes)
+{
+  clpt_late_block *part = leave_locked(device, memory, bytes);
+
+  if (part == NULL)
+    return;
+  if (part->whole == NULL)
+    clpt_late_wrong_locked(device, "a block united that is no part");
+  else
+    part->whole->parts--;
+  if (part->uses == 0)
+    remove_locked(device, part);
 }
 
 void clpt_late_give_back_locked(clpt_late_device *device, clp_memory memory, size_t bytes)
@@ -104,7 +154,8 @@ void clpt_late_blocks_end(clpt_late_device *device)
 {
   for (clpt_late_block *block = device->blocks, *next; block != NULL; block = next) {
     next = block->next;
-    free(block->content);
+    if (block->whole == NULL)
+      free(block->content);
     free(block);
   }
   device->blocks = NULL;
@@ -115,10 +166,17 @@ void clpt_late_blocks_end(clpt_late_device *device)
 
 static void finish_use(const clpt_late_work *work)
 {
-  clpt_late_block *block = work->block;
+  clpt_late_block *block = work->block, *whole = block->whole;
 
   if (--block->uses == 0 && block->leaving)
     remove_locked(work->device, block);
+  if (whole != NULL && --whole->uses == 0 && whole->leaving)
+    remove_locked(work->device, whole);
+}
+
+static uint64_t *tag_at(const clpt_late_block *block, size_t offset)
+{
+  return (uint64_t *)(void *)(block->content + offset);
 }
 
 static void mismatch_locked(clpt_late_device *device, const char *what)
@@ -132,9 +190,11 @@ static void run_write(clpt_late_work *work)
 {
   clpt_late_block *block = work->block;
 
-  if (*block->content > work->tag)
-    mismatch_locked(work->device, "a write came after one that was given later");
-  *block->content = work->tag;
+  for (size_t i = 0; i < block->bytes; i += GRAIN) {
+    if (*tag_at(block, i) > work->tag)
+      mismatch_locked(work->device, "a write came after one that was given later");
+    *tag_at(block, i) = work->tag;
+  }
   finish_use(work);
 }
 
@@ -143,11 +203,11 @@ static void run_read(clpt_late_work *work)
   clpt_late_device *device = work->device;
   const clpt_late_block *block = work->block;
 
-  if (*block->content == work->tag)
-    device->reads++;
-  else
-    mismatch_locked(device, *block->content < work->tag ? "a read came before its write"
-                                                        : "a read came after a later write");
+  for (size_t i = 0; i < block->bytes; i += GRAIN)
+    if (*tag_at(block, i) != work->tag)
+      mismatch_locked(device, *tag_at(block, i) < work->tag ? "a read came before its write"
+                                                            : "a read came after a later write");
+  device->reads++;
   finish_use(work);
 }
 
@@ -164,6 +224,8 @@ static void give_locked(clpt_late_device *device, clpt_late_stream *stream, clpt
                         void (*run)(clpt_late_work *), uint64_t tag)
 {
   block->uses++;
+  if (block->whole != NULL)
+    block->whole->uses++;
   clpt_late_give(stream,
                  &(clpt_late_work){.run = run, .device = device, .block = block, .tag = tag});
 }

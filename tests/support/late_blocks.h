@@ -13,6 +13,11 @@ void clpt_late_give_back_locked(clpt_late_device *device, clp_memory memory, siz
 void clpt_late_give_back_on_locked(clpt_late_device *device, clp_memory memory, size_t bytes,
                                    clpt_late_stream *stream);
 
+/* split and unsplit; 0: not so, which is wrong. */
+clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, size_t offset,
+                                  size_t bytes);
+void clpt_late_unite_locked(clpt_late_device *device, clp_memory memory, size_t bytes);
+
 /* Work of a user's; see late_device.h. */
 void clpt_late_write_locked(clpt_late_device *device, clpt_late_stream *stream, clp_memory memory);
 void clpt_late_read_locked(clpt_late_device *device, clpt_late_stream *stream, clp_memory memory);

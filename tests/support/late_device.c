@@ -13,7 +13,7 @@ struct clpt_late_mark {
 };
 
 /* What the trace has of each call; a blank is left out. */
-static const char letters[CLPT_LATE_CALLS + 1] = "AFOD      H";
+static const char letters[CLPT_LATE_CALLS + 1] = "AFOD      H  ";
 
 static void note_locked(clpt_late_device *device, char letter)
 {
@@ -112,6 +112,25 @@ static clp_status device_drain(void *self)
        stream = stream->next)
     clpt_late_reach(clpt_late_point_of(stream));
   return end(device, CLPT_LATE_DRAIN, status);
+}
+
+static clp_status device_split(void *self, clp_memory block, size_t offset, size_t bytes,
+                               clp_memory *part)
+{
+  clp_status status = begin(self, CLPT_LATE_SPLIT);
+
+  if (status == CLP_SUCCESS)
+    *part = clpt_late_split_locked(self, block, offset, bytes);
+  return end(self, CLPT_LATE_SPLIT, status);
+}
+
+static clp_status device_unsplit(void *self, clp_memory part, size_t bytes)
+{
+  clp_status status = begin(self, CLPT_LATE_UNSPLIT);
+
+  if (status == CLP_SUCCESS)
+    clpt_late_unite_locked(self, part, bytes);
+  return end(self, CLPT_LATE_UNSPLIT, status);
 }
 
 static void device_destroy(void *self)
@@ -276,6 +295,8 @@ void clpt_late_init(clpt_late_device *device)
                                     .destroy = device_destroy,
                                     .memory_kind = CLP_MEMORY_HOST,
                                     .drain = device_drain,
+                                    .split = device_split,
+                                    .unsplit = device_unsplit,
                                     .stream_retain = device_stream_retain,
                                     .stream_release = device_stream_release,
                                     .mark_create = device_mark_create,

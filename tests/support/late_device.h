@@ -26,6 +26,8 @@ typedef enum clpt_late_call {
   CLPT_LATE_MARK_IS_DONE,
   CLPT_LATE_STREAM_WAIT,
   CLPT_LATE_HOST_WAIT,
+  CLPT_LATE_SPLIT,
+  CLPT_LATE_UNSPLIT,
   CLPT_LATE_CALLS
 } clpt_late_call;
 
