@@ -13,8 +13,9 @@
 
 enum { THREADS = 4, QUEUES = 4, SIZES = 3, SHELVES = 8 };
 
-/* What the passes are run for: both kinds of memory, with a home stream or without. */
-enum { HOMES = 2, PASSES = CLPT_ORDER_KINDS * HOMES };
+/* What the passes are run for: both kinds of memory, with a home stream or without, on an arena or
+ * not. */
+enum { HOMES = 2, ARENAS = 2, PASSES = CLPT_ORDER_KINDS * HOMES * ARENAS };
 
 static const char source[] =
     "kernel void fill(global uint *words, uint word, global uint *wrong)"
@@ -314,7 +315,7 @@ static void work(clpt_worker *self)
 /* --- The passes --------------------------------------------------------------------------------
  */
 
-static void open_shared(shared *it, bool at_home)
+static void open_shared(shared *it, bool at_home, bool on_arena)
 {
   const char *text = source;
   cl_int code;
@@ -324,9 +325,9 @@ static void open_shared(shared *it, bool at_home)
   for (int i = 0; i < QUEUES; i++)
     it->queues[i] =
         clpt_cl_queue(&it->cl, i < QUEUES / 2 ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-  it->pool =
-      clpt_order_pool(&it->cl, it->kind, CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,
-                      at_home ? it->queues[0] : NULL);
+  it->pool = (on_arena ? clpt_order_pool_on_arena : clpt_order_pool)(
+      &it->cl, it->kind, CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,
+      at_home ? it->queues[0] : NULL);
   pthread_mutex_init(&it->lock, NULL);
 }
 
@@ -360,7 +361,7 @@ START_TEST(test_blocks_go_round)
 
   clpt_cl_open(&it.cl, 1);
   if (clpt_order_has(&it.cl, it.kind)) {
-    open_shared(&it, _i / CLPT_ORDER_KINDS);
+    open_shared(&it, _i / CLPT_ORDER_KINDS % HOMES, _i / CLPT_ORDER_KINDS / HOMES);
     clock_gettime(CLOCK_MONOTONIC, &it.end);
     it.end.tv_sec += seconds ? atoi(seconds) : 1;
     clpt_workers_start(&workers, THREADS, works, 1, 0, &it);

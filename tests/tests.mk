@@ -89,6 +89,10 @@ core_tests = \
 	tests/test_order_out_of_memory \
 	tests/test_order_failures \
 	tests/test_order_programs \
+	tests/test_segments \
+	tests/test_arena \
+	tests/test_arena_pool \
+	tests/test_arena_order \
 	tests/test_order_threads
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
@@ -127,6 +131,14 @@ tests_test_order_reclaim_LDADD = $(clptest_LDADD)
 tests_test_order_out_of_memory_LDADD = $(clptest_LDADD)
 tests_test_order_failures_LDADD = $(clptest_LDADD)
 tests_test_order_programs_LDADD = $(clptest_LDADD)
+tests_test_arena_LDADD = $(clptest_LDADD)
+tests_test_arena_LDFLAGS = $(failmalloc_link_flags)
+tests_test_arena_SOURCES = tests/test_arena.c $(failmalloc)
+tests_test_arena_pool_LDADD = $(clptest_LDADD)
+tests_test_arena_order_LDADD = $(clptest_LDADD)
+tests_test_segments_LDADD = $(clptest_LDADD)
+tests_test_segments_LDFLAGS = $(failmalloc_link_flags)
+tests_test_segments_SOURCES = tests/test_segments.c $(failmalloc) $(range_model)
 tests_test_order_threads_LDADD = $(clptest_LDADD)
 tests_test_hook_LDADD = $(clptest_LDADD)
 tests_test_hook_device_LDADD = $(clptest_LDADD)
@@ -298,6 +310,7 @@ opencl_tests = \
 	tests/test_cl_order \
 	tests/test_cl_order_calls \
 	tests/test_cl_order_stress \
+	tests/test_cl_arena \
 	tests/test_exhaustion
 check_PROGRAMS += $(opencl_tests)
 TESTS += $(opencl_tests)
@@ -327,6 +340,8 @@ tests_test_cl_mem_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_mem_LDADD = $(opencl_LDADD)
 tests_test_cl_order_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_order_LDADD = $(opencl_LDADD)
+tests_test_cl_arena_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_arena_LDADD = $(opencl_LDADD)
 tests_test_cl_order_stress_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_order_stress_LDADD = $(opencl_LDADD)
 tests_test_exhaustion_CPPFLAGS = $(opencl_CPPFLAGS)
@@ -425,7 +440,7 @@ tests_test_replay_failures_LDADD = $(trace_test_LDADD)
 trace_logs = tests/support/trace_log.c tests/support/trace_log.h $(replays)
 tests_test_trace_hook_SOURCES = tests/test_trace_hook.c $(trace_logs) $(failmalloc)
 tests_test_trace_hook_LDADD = $(trace_test_LDADD)
-tests_test_trace_hook_LDFLAGS = $(failmalloc_link_flags)
+tests_test_trace_hook_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=fopen,--wrap=fwrite
 tests_test_trace_hook_replay_SOURCES = tests/test_trace_hook_replay.c $(trace_logs)
 tests_test_trace_hook_replay_LDADD = $(trace_test_LDADD)
 tests_test_scale_SOURCES = tests/test_scale.c $(replays)
@@ -489,10 +504,15 @@ EXTRA_DIST += tests/support/house.sh tests/support/includes.awk tests/support/no
 
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
+range_model = tests/support/range_model.c tests/support/range_model.h
 fuzz_targets = \
+	tests/fuzz/fuzz_arena \
 	tests/fuzz/fuzz_limit \
 	tests/fuzz/fuzz_pool \
 	tests/fuzz/fuzz_trace
+tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(range_model)
+tests_fuzz_fuzz_arena_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"arena"'
+tests_fuzz_fuzz_arena_LDADD = libclpool-internal.la
 tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_limit_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"limit"'
 tests_fuzz_fuzz_limit_LDADD = libclpool-internal.la
@@ -506,6 +526,7 @@ check_PROGRAMS += $(fuzz_targets)
 EXTRA_DIST += tests/fuzz/corpus
 
 if FUZZING
+tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_pool_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
@@ -521,6 +542,7 @@ fuzz: $(fuzz_targets)
 	    fuzz-corpus/$$name $(srcdir)/tests/fuzz/corpus/$$name || exit 1; \
 	done
 else
+tests_fuzz_fuzz_arena_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_limit_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_pool_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_trace_SOURCES += tests/fuzz/driver.c

@@ -2,6 +2,9 @@
 /* Pools of either kind of OpenCL memory. */
 #include "order_memory.h"
 
+#include "core/allocator.h"
+
+#include <clpool/arena.h>
 #include <clpool/opencl.h>
 
 bool clpt_order_has(const clpt_cl *cl, clpt_order_kind kind)
@@ -24,11 +27,10 @@ static clp_allocator *new_allocator(const clpt_cl *cl, clpt_order_kind kind, cl_
   return allocator;
 }
 
-clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
-                          cl_command_queue home)
+/* Takes over the reference to the allocator. */
+static clp_pool *new_pool(clp_allocator *allocator, unsigned reuse_flags)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  clp_allocator *allocator = new_allocator(cl, kind, home);
   clp_pool *pool = NULL;
   options.reuse_flags = reuse_flags;
   clpt_ok(clp_pool_create(allocator, &options, &pool));
@@ -36,10 +38,26 @@ clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reus
   return pool;
 }
 
+clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
+                          cl_command_queue home)
+{
+  return new_pool(new_allocator(cl, kind, home), reuse_flags);
+}
+
+clp_pool *clpt_order_pool_on_arena(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
+                                   cl_command_queue home)
+{
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clp_allocator *upstream = new_allocator(cl, kind, home), *arena = NULL;
+  options.min_segment_bytes = 32768;
+  clpt_ok(clp_arena_allocator_create(upstream, &options, &arena));
+  clp_allocator_release(upstream);
+  return new_pool(arena, reuse_flags);
+}
+
 static bool is_svm(const clp_buffer *buffer)
 {
-  clp_allocator *allocator = clp_pool_allocator(clp_buffer_pool(buffer));
-  return strcmp(clp_allocator_name(allocator), "cl-svm") == 0;
+  return clp_pool_allocator(clp_buffer_pool(buffer))->ops.memory_kind == CLP_MEMORY_CL_SVM;
 }
 
 static void enqueue_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word, cl_uint waits,

@@ -17,6 +17,10 @@ bool clpt_order_has(const clpt_cl *cl, clpt_order_kind kind);
 clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
                           cl_command_queue home);
 
+/** The same on an arena, of segments for some blocks. */
+clp_pool *clpt_order_pool_on_arena(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
+                                   cl_command_queue home);
+
 /** Fills all that was asked for with a word, without waiting; the second when an event has ended.
  */
 void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory of an arena that streams may still use. Programs by chance are test_order_programs'. */
+#include "support/late_rig.h"
+#include "support/suite.h"
+
+#include <clpool/arena.h>
+
+enum { SEGMENT = 4096, MANY_STREAMS = 80 };
+
+/* As the rig's, on an arena of small segments. */
+static void start(clpt_late_rig *rig, unsigned reuse_flags, clpt_late_freeing freeing)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_arena_options small = CLP_ARENA_OPTIONS_INIT;
+  clp_allocator *arena = NULL;
+
+  clpt_late_rig_start_freeing(rig, reuse_flags, freeing);
+  clp_pool_release(rig->pool);
+  small.slack = 0.0;
+  small.min_segment_bytes = SEGMENT;
+  clpt_ok(clp_arena_allocator_create(rig->allocator, &small, &arena));
+  clp_allocator_release(rig->allocator);
+  rig->allocator = arena;
+  options.reuse_flags = reuse_flags;
+  clpt_ok(clp_pool_create(arena, &options, &rig->pool));
+}
+
+static clp_arena_stats figures(const clpt_late_rig *rig)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  clpt_ok(clp_arena_get_stats(rig->allocator, &stats));
+  return stats;
+}
+
+/* A block that S still has to use goes back to the arena beside an active one, so that its segment
+ * stays; returns the active one. */
+static clp_buffer *leave_pending(clpt_late_rig *rig)
+{
+  clp_buffer *active = clpt_late_take(rig, rig->s);
+  clpt_late_hold(rig, rig->s);
+  clpt_ok(clp_pool_free_held(rig->pool));
+  ck_assert_uint_eq(clpt_stats(rig->pool).held_blocks, 0);
+  clpt_late_clear(&rig->device);
+  return active;
+}
+
+static void end(clpt_late_rig *rig, clp_buffer *active, clp_buffer *other, clp_stream stream)
+{
+  clpt_ok(clp_buffer_release_on(active, rig->s));
+  if (other)
+    clpt_ok(clp_buffer_release_on(other, stream));
+  clpt_late_run_all(&rig->device);
+  clpt_late_rig_end(rig);
+}
+
+START_TEST(its_stream_has_it_without_a_call)
+{
+  clpt_late_rig rig;
+
+  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  clp_buffer *active = leave_pending(&rig);
+  clp_buffer *again = clpt_late_take(&rig, rig.s);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_ALLOCATE], 0);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  end(&rig, active, again, rig.s);
+}
+END_TEST
+
+START_TEST(another_stream_is_made_to_wait)
+{
+  clpt_late_rig rig;
+
+  start(&rig, CLPT_REUSE_EITHER, (clpt_late_freeing)_i);
+  clp_buffer *active = leave_pending(&rig);
+  clp_buffer *other = clpt_late_take(&rig, rig.t);
+  ck_assert(clpt_late_is_held_up(&rig.device, rig.t));
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 1);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  end(&rig, active, other, rig.t);
+}
+END_TEST
+
+START_TEST(what_is_done_is_reused_without_a_wait)
+{
+  clpt_late_rig rig;
+
+  start(&rig, CLP_REUSE_OPPORTUNISTIC, (clpt_late_freeing)_i);
+  clp_buffer *active = leave_pending(&rig);
+  clpt_late_run(&rig.device, rig.s);
+  clp_buffer *other = clpt_late_take(&rig, rig.t);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_ALLOCATE], 0);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  end(&rig, active, other, rig.t);
+}
+END_TEST
+
+/* Where the pool's flags allow no reuse, other memory is taken: what is left of the segment, which
+ * S never used, or a new one. */
+START_TEST(without_reuse_flags_it_is_left_alone)
+{
+  clpt_late_rig rig;
+  clp_buffer *others[4];
+
+  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  clp_buffer *active = leave_pending(&rig);
+  for (size_t i = 0; i < 4; i++) {
+    others[i] = clpt_late_take(&rig, rig.t);
+    clpt_late_run(&rig.device, rig.t);
+    ck_assert_uint_eq(clpt_late_left(&rig.device, rig.t), 0);
+  }
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  ck_assert_uint_ge(figures(&rig).segments, 2);
+  for (size_t i = 1; i < 4; i++)
+    clpt_ok(clp_buffer_release_on(others[i], rig.t));
+  end(&rig, active, others[0], rig.t);
+}
+END_TEST
+
+/* A segment goes back after all that its blocks were used for: as the device orders frees. */
+START_TEST(segments_go_after_their_uses)
+{
+  static const char *const calls[] = {[CLPT_LATE_FREES_AT_ONCE] = "HF",
+                                      [CLPT_LATE_FREES_IN_ORDER] = "F",
+                                      [CLPT_LATE_FREES_ON_STREAMS] = "O"};
+  clpt_late_rig rig;
+
+  start(&rig, CLPT_REUSE_EITHER, (clpt_late_freeing)_i);
+  clpt_late_hold(&rig, rig.s);
+  clpt_late_clear(&rig.device);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  ck_assert_str_eq(rig.device.trace, calls[_i]);
+  ck_assert_uint_eq(figures(&rig).segments, 0);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* Growing never makes the host wait: a segment that could only go so stays for now. */
+START_TEST(growth_does_not_wait_for_unused_segments)
+{
+  clpt_late_rig rig;
+
+  start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_AT_ONCE);
+  clpt_late_hold(&rig, rig.s);
+  clpt_late_clear(&rig.device);
+  clp_buffer *large = clpt_late_take_from(&rig, rig.pool, 4 * SEGMENT, rig.t);
+  ck_assert_str_eq(rig.device.trace, "A");
+  ck_assert_uint_eq(figures(&rig).segments, 2);
+  clpt_ok(clp_buffer_release_on(large, rig.t));
+  clpt_late_run_all(&rig.device);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* A stream whose work a free range still waits for is not forgotten, however many come and go. */
+START_TEST(streams_of_ranges_are_kept)
+{
+  clpt_late_rig rig;
+
+  start(&rig, CLPT_REUSE_EITHER, (clpt_late_freeing)_i);
+  clp_buffer *active = leave_pending(&rig);
+  clp_buffer *filler = clpt_late_take_from(&rig, rig.pool, SEGMENT / 4, rig.s);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  for (size_t i = 0; i < MANY_STREAMS; i++) {
+    clp_stream passing = clpt_late_stream_new(&rig.device);
+    clp_buffer *buffer = clpt_late_take_from(&rig, rig.pool, 3 * SEGMENT, passing);
+    clpt_late_run(&rig.device, passing);
+    clpt_ok(clp_buffer_release_on(buffer, passing));
+    clpt_ok(clp_pool_free_held(rig.pool));
+    clpt_late_stream_drop(&rig.device, passing);
+  }
+  ck_assert_uint_lt(clpt_late_retains(&rig.device), 2 * MANY_STREAMS);
+  clp_buffer *other = clpt_late_take(&rig, rig.t);
+  ck_assert(clpt_late_is_held_up(&rig.device, rig.t));
+  clpt_ok(clp_buffer_release_on(filler, rig.s));
+  end(&rig, active, other, rig.t);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("order on an arena");
+  TCase *tests = clpt_case(suite, "order");
+
+  tcase_add_loop_test(tests, its_stream_has_it_without_a_call, 0, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, another_stream_is_made_to_wait, 0, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, what_is_done_is_reused_without_a_wait, 0, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, without_reuse_flags_it_is_left_alone, 0, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, segments_go_after_their_uses, 0, CLPT_LATE_FREEINGS);
+  tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
+  tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_FREEINGS);
+  return clpt_run(suite);
+}

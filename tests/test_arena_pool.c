@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools on an arena: what they hold goes back before it grows; limits, trims, several pools. */
+#include "core/allocator.h"
+#include "support/chance.h"
+#include "support/pools.h"
+#include "support/suite.h"
+#include "support/workers.h"
+
+#include <clpool/arena.h>
+
+enum { SEGMENT = 64 * 1024 };
+
+typedef struct rig {
+  clpt_device device;
+  clp_allocator *arena;
+  clp_pool *pool;
+} rig;
+
+static clp_pool *new_pool(const rig *it)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_pool *pool = NULL;
+  options.leading_bits_in_bin_id = 6;
+  clpt_ok(clp_pool_create(it->arena, &options, &pool));
+  return pool;
+}
+
+static void start(rig *it)
+{
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clpt_device_init(&it->device);
+  it->device.ops.split = clpi_split_address;
+  it->device.ops.unsplit = clpi_unsplit_address;
+  clp_allocator *upstream = clpt_device_allocator(&it->device);
+  options.slack = 0.0;
+  options.min_segment_bytes = SEGMENT;
+  clpt_ok(clp_arena_allocator_create(upstream, &options, &it->arena));
+  clp_allocator_release(upstream);
+  it->pool = new_pool(it);
+}
+
+static void end(rig *it)
+{
+  clp_pool_release(it->pool);
+  clp_allocator_release(it->arena);
+  clpt_device_assert_ended(&it->device);
+}
+
+static clp_arena_stats arena_of(const rig *it)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  clpt_ok(clp_arena_get_stats(it->arena, &stats));
+  return stats;
+}
+
+START_TEST(held_blocks_go_back_before_it_grows)
+{
+  rig it;
+
+  start(&it);
+  for (size_t i = 1; i <= 32; i++)
+    clpt_hold(it.pool, 1000 + 60 * i, 1);
+  ck_assert_uint_eq(arena_of(&it).segments, 1);
+  clp_buffer *large = clpt_allocate(it.pool, 40000);
+  clpt_device_trace_is(&it.device, "A65536");
+  ck_assert_uint_lt(clpt_stats(it.pool).held_blocks, 32);
+  ck_assert_uint_eq(clpt_stats(it.pool).out_of_memory_reactions, 0);
+  clpt_ok(clp_buffer_release(large));
+  end(&it);
+}
+END_TEST
+
+/* The oldest first, and no more of them than must. */
+START_TEST(the_oldest_goes_first)
+{
+  rig it;
+
+  start(&it);
+  clp_buffer *first = clpt_allocate(it.pool, 20000), *second = clpt_allocate(it.pool, 21000),
+             *third = clpt_allocate(it.pool, 22000);
+  clpt_ok(clp_buffer_release(second));
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(third));
+  clp_buffer *next = clpt_allocate(it.pool, 10000);
+  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 2);
+  uint64_t hits = clpt_stats(it.pool).hits;
+  first = clpt_allocate(it.pool, 20000);
+  third = clpt_allocate(it.pool, 22000);
+  ck_assert_uint_eq(clpt_stats(it.pool).hits, hits + 2);
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(next));
+  clpt_ok(clp_buffer_release(third));
+  end(&it);
+}
+END_TEST
+
+START_TEST(a_hit_is_a_hit)
+{
+  rig it;
+
+  start(&it);
+  clpt_hold(it.pool, 1000, 3);
+  for (size_t i = 0; i < 100; i++)
+    clpt_hold(it.pool, 1000, 3);
+  ck_assert_uint_eq(clpt_stats(it.pool).misses, 3);
+  end(&it);
+}
+END_TEST
+
+/* A limit counts what the arena takes from the device; what is held or in pieces goes back first.
+ */
+START_TEST(a_limit_counts_segments)
+{
+  rig it;
+  clp_buffer *refused = NULL;
+
+  start(&it);
+  clpt_ok(clp_pool_set_limit(it.pool, 2 * SEGMENT));
+  clpt_hold(it.pool, 1000, 20);
+  clp_buffer *large = clpt_allocate(it.pool, 2 * SEGMENT - 1);
+  ck_assert_uint_le(it.device.live_bytes, 2 * SEGMENT);
+  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 0);
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(it.pool, 100, &refused));
+  ck_assert_ptr_null(refused);
+  clpt_ok(clp_buffer_release(large));
+  clp_buffer *little = clpt_allocate(it.pool, 100);
+  ck_assert_uint_le(it.device.live_bytes, 2 * SEGMENT);
+  clpt_ok(clp_buffer_release(little));
+  end(&it);
+}
+END_TEST
+
+static void assert_gives_segments_back(rig *it)
+{
+  ck_assert_uint_eq(it->device.live_blocks, 0);
+  clpt_hold(it->pool, 1000, 1);
+}
+
+START_TEST(what_gives_back_gives_segments_back)
+{
+  rig it;
+
+  start(&it);
+  clpt_hold(it.pool, 1000, 3);
+  clpt_ok(clp_pool_free_held(it.pool));
+  assert_gives_segments_back(&it);
+  clpt_ok(clp_pool_trim_to(it.pool, 0));
+  assert_gives_segments_back(&it);
+  clp_buffer *active = clpt_allocate(it.pool, 5000);
+  clpt_ok(clp_pool_stop_holding(it.pool));
+  ck_assert_uint_eq(it.device.live_blocks, 1);
+  clpt_ok(clp_buffer_release(active));
+  ck_assert_uint_eq(it.device.live_blocks, 0);
+  end(&it);
+}
+END_TEST
+
+START_TEST(the_end_of_a_pool_gives_segments_back)
+{
+  rig it;
+
+  start(&it);
+  clp_pool *other = new_pool(&it);
+  clpt_hold(other, 3 * SEGMENT, 1);
+  clp_pool_release(other);
+  ck_assert_uint_eq(it.device.live_blocks, 0);
+  end(&it);
+}
+END_TEST
+
+/* The ladder reaches what another pool holds in the same arena, and joins the pieces. */
+START_TEST(out_of_memory_reaches_other_pools)
+{
+  rig it;
+
+  start(&it);
+  it.device.capacity = 2 * SEGMENT;
+  clp_pool *other = new_pool(&it);
+  clpt_hold(other, 1000, 40);
+  clp_buffer *large = clpt_allocate(it.pool, 2 * SEGMENT - 1);
+  ck_assert_uint_eq(clpt_stats(other).held_blocks, 0);
+  ck_assert_uint_eq(clpt_stats(it.pool).out_of_memory_reactions, 1);
+  clpt_ok(clp_buffer_release(large));
+  clp_pool_release(other);
+  end(&it);
+}
+END_TEST
+
+START_TEST(out_of_memory_for_good_changes_nothing)
+{
+  rig it;
+  clp_buffer *refused = NULL;
+
+  start(&it);
+  it.device.capacity = 2 * SEGMENT;
+  clp_buffer *active = clpt_allocate(it.pool, 1000);
+  clp_pool_stats before = clpt_stats(it.pool);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(it.pool, 2 * SEGMENT, &refused));
+  clp_pool_stats after = clpt_stats(it.pool);
+  clpt_assert_same_figures(&before, &after);
+  clpt_ok(clp_buffer_release(active));
+  end(&it);
+}
+END_TEST
+
+/* --- threads ------------------------------------------------------------------------------------
+ */
+
+enum { THREADS = 4, ROUNDS = 3000, SLOTS = 24 };
+
+/* Each block has its thread's number at both ends: nobody else may have it. */
+static void stamp(clp_buffer *buffer, unsigned char number)
+{
+  unsigned char *bytes = (unsigned char *)clp_buffer_memory(buffer);
+  bytes[0] = bytes[clp_buffer_size(buffer) - 1] = number;
+}
+
+static bool has_stamp(clp_buffer *buffer, unsigned char number)
+{
+  const unsigned char *bytes = (const unsigned char *)clp_buffer_memory(buffer);
+  return bytes[0] == number && bytes[clp_buffer_size(buffer) - 1] == number;
+}
+
+static void swap(clpt_worker *self, clp_pool *pool, clp_buffer **slot)
+{
+  unsigned char number = (unsigned char)(self->number + 1);
+  if (*slot) {
+    if (!has_stamp(*slot, number))
+      clpt_wrong(self, "a block is someone else's too");
+    if (clp_buffer_release(*slot))
+      clpt_wrong(self, "release: %s", clp_last_error()->message);
+    *slot = NULL;
+    return;
+  }
+  size_t bytes = 1 + (size_t)clpt_chance_below(&self->chance, 60000);
+  if (clp_pool_allocate(pool, bytes, slot))
+    clpt_wrong(self, "allocate: %s", clp_last_error()->message);
+  else
+    stamp(*slot, number);
+}
+
+static void churn(clpt_worker *self)
+{
+  clp_pool *const *pools = self->shared;
+  clp_buffer *slots[SLOTS] = {NULL};
+  unsigned rounds = clpt_iterations(ROUNDS);
+  for (unsigned i = 0; i < rounds && !self->wrong[0]; i++) {
+    clp_pool *pool = pools[self->number % 2];
+    swap(self, pool, &slots[clpt_chance_below(&self->chance, SLOTS)]);
+    if (i % 512 == 511 && clp_pool_trim_to(pool, 100000))
+      clpt_wrong(self, "trim_to: %s", clp_last_error()->message);
+  }
+  for (size_t i = 0; i < SLOTS; i++)
+    (void)clp_buffer_release(slots[i]);
+}
+
+START_TEST(threads_share_an_arena)
+{
+  static const clpt_work works[] = {churn};
+  clp_allocator *host, *arena;
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clp_pool *pools[2];
+  clpt_workers workers;
+
+  options.min_segment_bytes = SEGMENT;
+  clpt_ok(clp_host_allocator_create(0, &host));
+  clpt_ok(clp_arena_allocator_create(host, &options, &arena));
+  for (size_t i = 0; i < 2; i++)
+    pools[i] = clpt_pool(arena);
+  clpt_workers_start(&workers, THREADS, works, 1, 0, pools);
+  clpt_workers_join(&workers);
+  for (size_t i = 0; i < 2; i++)
+    clp_pool_release(pools[i]);
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  clpt_ok(clp_arena_get_stats(arena, &stats));
+  ck_assert_uint_eq(stats.used_blocks, 0);
+  ck_assert_uint_eq(stats.segments, 0);
+  clp_allocator_release(arena);
+  clp_allocator_release(host);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("pools on an arena");
+  TCase *tests = clpt_case(suite, "pools");
+  TCase *threads = clpt_case(suite, "threads");
+
+  tcase_add_test(tests, held_blocks_go_back_before_it_grows);
+  tcase_add_test(tests, the_oldest_goes_first);
+  tcase_add_test(tests, a_hit_is_a_hit);
+  tcase_add_test(tests, a_limit_counts_segments);
+  tcase_add_test(tests, what_gives_back_gives_segments_back);
+  tcase_add_test(tests, the_end_of_a_pool_gives_segments_back);
+  tcase_add_test(tests, out_of_memory_reaches_other_pools);
+  tcase_add_test(tests, out_of_memory_for_good_changes_nothing);
+  tcase_add_test(threads, threads_share_an_arena);
+  return clpt_run(suite);
+}
