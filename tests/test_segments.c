@@ -46,6 +46,11 @@ static void setup(void)
   clpi_segments_init(&segments);
 }
 
+static void teardown(void)
+{
+  clpi_segments_end(&segments);
+}
+
 /* A segment of three blocks of 256 bytes. */
 static clpi_segment *three_blocks(clpi_range *blocks[3])
 {
@@ -53,10 +58,9 @@ static clpi_segment *three_blocks(clpi_range *blocks[3])
   clpi_segments_add(&segments, segment, 1, 768, NULL);
   clpi_range *range = segment->first;
   for (size_t i = 0; i < 3; i++) {
-    clpi_range *spare = malloc(sizeof(*spare));
+    clpi_segments_add_spare(&segments, malloc(sizeof(*range)));
     blocks[i] = range;
-    if (!clpi_segments_carve(&segments, range, 256, spare))
-      free(spare);
+    clpi_segments_carve(&segments, range, 256);
     range = range->after;
   }
   return segment;
@@ -102,16 +106,16 @@ END_TEST
 START_TEST(both_parts_of_a_range_have_its_uses)
 {
   clpi_segment *segment = clpi_segment_create();
-  clpi_range *spare = malloc(sizeof(*spare));
 
   clpi_segments_add(&segments, segment, 1, 768, used_by(2, 4));
-  ck_assert(clpi_segments_carve(&segments, segment->first, 256, spare));
-  ck_assert_ptr_eq(spare->uses, segment->first->uses);
-  ck_assert_uint_eq(spare->uses->references, 2);
+  clpi_segments_carve(&segments, segment->first, 256);
+  const clpi_range *rest = segment->first->after;
+  ck_assert_ptr_eq(rest->uses, segment->first->uses);
+  ck_assert_uint_eq(rest->uses->references, 2);
   clpi_use_set_release(segment->first->uses);
   segment->first->uses = NULL;
-  ck_assert(!clpi_use_set_is_settled(spare->uses, &streams[0]));
-  ck_assert(clpi_use_set_is_settled(spare->uses, &streams[2]));
+  ck_assert(!clpi_use_set_is_settled(rest->uses, &streams[0]));
+  ck_assert(clpi_use_set_is_settled(rest->uses, &streams[2]));
   clpi_segments_free(&segments, segment->first);
   ck_assert_uint_eq(segment->first->uses->count, 1);
   clpi_segment_destroy(segment);
@@ -147,7 +151,7 @@ int main(void)
   TCase *uses = clpt_case(suite, "uses");
 
   tcase_add_loop_test(model, segments_are_as_the_model_says, 0, RUNS);
-  tcase_add_checked_fixture(uses, setup, NULL);
+  tcase_add_checked_fixture(uses, setup, teardown);
   tcase_add_test(uses, neighbours_that_join_have_the_uses_of_both);
   tcase_add_test(uses, uses_that_are_done_do_not_join);
   tcase_add_test(uses, both_parts_of_a_range_have_its_uses);

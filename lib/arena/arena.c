@@ -17,12 +17,19 @@ static size_t room_for(const clpi_arena *arena, size_t bytes)
 /* --- placing -----------------------------------------------------------------------------------
  */
 
-clp_status clpi_arena_get_spare(clpi_placing *placing)
+/* Takes the lock, and sees to it that there is a spare range. Else the lock is not taken. */
+static clp_status lock_to_carve(clpi_arena *arena)
 {
-  if (!placing->spare)
-    placing->spare = malloc(sizeof(*placing->spare));
-  return placing->spare ? CLP_SUCCESS
-                        : clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
+  pthread_mutex_lock(&arena->lock);
+  if (arena->segments.spares)
+    return CLP_SUCCESS;
+  clpi_range *spare = malloc(sizeof(*spare));
+  if (!spare) {
+    pthread_mutex_unlock(&arena->lock);
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
+  }
+  clpi_segments_add_spare(&arena->segments, spare);
+  return CLP_SUCCESS;
 }
 
 /* The best fit. If that has to be made safe for the stream, one of the next that has not. */
@@ -43,8 +50,7 @@ static clpi_range *find_locked(const clpi_placing *placing, const clpi_free_rang
 void clpi_arena_carve_locked(clpi_placing *placing, clpi_range *range)
 {
   clpi_arena *arena = placing->arena;
-  if (clpi_segments_carve(&arena->segments, range, placing->room, placing->spare))
-    placing->spare = NULL;
+  clpi_segments_carve(&arena->segments, range, placing->room);
   if (arena->peak_used_bytes < arena->segments.used_bytes)
     arena->peak_used_bytes = arena->segments.used_bytes;
   placing->placed = range;
@@ -76,10 +82,9 @@ static bool settle(const clpi_placing *placing)
 clp_status clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *ranges, size_t most)
 {
   clpi_arena *arena = placing->arena;
-  clp_status status = clpi_arena_get_spare(placing);
+  clp_status status = lock_to_carve(arena);
   if (status)
     return status;
-  pthread_mutex_lock(&arena->lock);
   clpi_range *range = find_locked(placing, ranges, most);
   bool is_settled = range && clpi_use_set_is_settled(range->uses, placing->by);
   if (range)
@@ -139,7 +144,6 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
     status = hand_out(&placing, out);
   if (placing.by)
     clpi_stream_unpin(&arena->streams, placing.by);
-  free(placing.spare);
   return status;
 }
 

@@ -31,7 +31,6 @@ typedef struct clpi_placing {
   const clp_memory_request *request;
   size_t room;        /* its bytes as rounded */
   clpi_stream *by;    /* that will use it; NULL: none is known */
-  clpi_range *spare;  /* for what is left of a range; NULL: it was used */
   clpi_range *placed; /* the block */
 } clpi_placing;
 
@@ -49,11 +48,8 @@ clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_s
  * CLP_OUT_OF_HOST_MEMORY. Under no lock. */
 clp_status clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *ranges, size_t most);
 
-/* Makes that free range, which is large enough, the placing's block. It has a spare. */
+/* Makes that free range, which is large enough, the placing's block. There is a spare range. */
 void clpi_arena_carve_locked(clpi_placing *placing, clpi_range *range);
-
-/* Gives the placing a spare range, if it has none. CLP_OUT_OF_HOST_MEMORY. */
-clp_status clpi_arena_get_spare(clpi_placing *placing);
 
 /* Makes the placing's block a free range again. Under no lock. */
 void clpi_arena_put_back(clpi_placing *placing);

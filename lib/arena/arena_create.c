@@ -57,6 +57,7 @@ static void arena_destroy(void *self)
   clpi_arena *arena = self;
   clpi_arena_give_all_back(arena);
   clpi_streams_end(&arena->streams);
+  clpi_segments_end(&arena->segments);
   clpi_range_table_end(&arena->blocks);
   pthread_mutex_destroy(&arena->lock);
   clp_allocator_release(arena->upstream);

@@ -7,9 +7,9 @@
 
 /* Places are unlike each other, so a hash of them is as good as random, and the same in each run.
  */
-static uint64_t priority(const clpi_free_range *range)
+static uint64_t priority_at(uint64_t place)
 {
-  uint64_t x = range->place + 0x9e3779b97f4a7c15u;
+  uint64_t x = place + 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
@@ -52,8 +52,9 @@ void clpi_free_ranges_insert(clpi_free_ranges *ranges, clpi_free_range *range)
   }
   range->smaller = range->larger = NULL;
   range->parent = parent;
+  range->priority = priority_at(range->place);
   *link = range;
-  while (range->parent && priority(range) > priority(range->parent))
+  while (range->parent && range->priority > range->parent->priority)
     rotate_up(ranges, range);
   ranges->count++;
   ranges->bytes += range->bytes;
@@ -63,7 +64,7 @@ static clpi_free_range *child_to_lift(const clpi_free_range *range)
 {
   if (!range->smaller || !range->larger)
     return range->smaller ? range->smaller : range->larger;
-  return priority(range->smaller) > priority(range->larger) ? range->smaller : range->larger;
+  return range->smaller->priority > range->larger->priority ? range->smaller : range->larger;
 }
 
 void clpi_free_ranges_remove(clpi_free_ranges *ranges, clpi_free_range *range)

@@ -14,6 +14,7 @@ typedef struct clpi_free_range {
   struct clpi_free_range *smaller, *larger, *parent;
   size_t bytes;
   uint64_t place; /* of equal sizes the lowest is taken first; no two are equal */
+  uint64_t priority;
 } clpi_free_range;
 
 typedef struct clpi_free_ranges {

@@ -242,11 +242,10 @@ static clp_status settle_new(clpi_placing *placing)
 
 static clp_status add_segment(clpi_placing *placing, size_t bytes)
 {
-  clp_status status = clpi_arena_get_spare(placing);
-  clpi_segment *made = status ? NULL : clpi_segment_create();
+  clpi_segment *made = clpi_segment_create();
   if (!made)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a segment");
-  status = reserve(placing, &bytes);
+  clp_status status = reserve(placing, &bytes);
   if (!status)
     status = take_segment(placing, made, bytes);
   if (status) {

@@ -12,16 +12,33 @@ void clpi_segments_init(clpi_segments *segments)
   clpi_list_init(&segments->leaving);
 }
 
+void clpi_segments_add_spare(clpi_segments *segments, clpi_range *range)
+{
+  range->after = segments->spares;
+  segments->spares = range;
+}
+
+void clpi_segments_end(clpi_segments *segments)
+{
+  for (clpi_range *range = segments->spares, *after; range; range = after) {
+    after = range->after;
+    free(range);
+  }
+}
+
 clpi_segment *clpi_segment_create(void)
 {
   clpi_segment *segment = malloc(sizeof(*segment));
   clpi_range *range = malloc(sizeof(*range));
-  if (!segment || !range) {
+  clpi_range *spare = malloc(sizeof(*spare));
+  if (!segment || !range || !spare) {
     free(segment);
     free(range);
+    free(spare);
     return NULL;
   }
-  *range = (clpi_range){.segment = segment};
+  *spare = (clpi_range){0};
+  *range = (clpi_range){.segment = segment, .after = spare};
   *segment = (clpi_segment){.first = range};
   return segment;
 }
@@ -70,6 +87,8 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
   made->bytes = bytes;
   made->place = segments->next_place;
   segments->next_place += bytes;
+  clpi_segments_add_spare(segments, made->first->after);
+  made->first->after = NULL;
   made->first->size = (clpi_free_range){.bytes = bytes, .place = made->place};
   made->first->uses = uses;
   clpi_segments_restore(segments, made);
@@ -92,39 +111,37 @@ static void count_used(clpi_segments *segments, const clpi_range *block, bool is
   segments->used_count += is_used ? 1 : -(size_t)1;
 }
 
-/* Puts `spare` behind the first `bytes` of the range. */
-static void cut(clpi_range *range, size_t bytes, clpi_range *spare)
+/* Makes a range of what is behind the first `bytes` of one. */
+static clpi_range *cut(clpi_segments *segments, clpi_range *range, size_t bytes)
 {
-  *spare = (clpi_range){
+  clpi_range *rest = segments->spares;
+  segments->spares = rest->after;
+  *rest = (clpi_range){
       .size = {.bytes = range->size.bytes - bytes, .place = range->size.place + bytes},
       .segment = range->segment,
       .before = range,
       .after = range->after,
       .uses = clpi_use_set_retain(range->uses),
   };
-  if (spare->after)
-    spare->after->before = spare;
-  range->after = spare;
+  if (rest->after)
+    rest->after->before = rest;
+  range->after = rest;
   range->size.bytes = bytes;
+  return rest;
 }
 
-bool clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes,
-                         clpi_range *spare)
+void clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes)
 {
   withdraw(segments, range);
-  bool is_cut = range->size.bytes > bytes;
-  if (is_cut) {
-    cut(range, bytes, spare);
-    enter(segments, spare);
-  }
+  if (range->size.bytes > bytes)
+    enter(segments, cut(segments, range, bytes));
   range->is_used = true;
   count_used(segments, range, true);
-  return is_cut;
 }
 
 /* Makes free neighbours one, the first of them; both are in no tree. False: there is no host memory
  * for the uses of both, and they stay two. */
-static bool join(clpi_range *first, clpi_range *second)
+static bool join(clpi_segments *segments, clpi_range *first, clpi_range *second)
 {
   if (!clpi_use_set_join(&first->uses, second->uses))
     return false;
@@ -132,7 +149,7 @@ static bool join(clpi_range *first, clpi_range *second)
   first->after = second->after;
   if (first->after)
     first->after->before = first;
-  free(second);
+  clpi_segments_add_spare(segments, second);
   return true;
 }
 
@@ -144,7 +161,7 @@ static bool join_with(clpi_segments *segments, clpi_range *neighbour, clpi_range
   if (!neighbour || neighbour->is_used)
     return false;
   withdraw(segments, neighbour);
-  bool joined = join(first, second);
+  bool joined = join(segments, first, second);
   if (!joined)
     enter(segments, neighbour);
   return joined;

@@ -36,14 +36,22 @@ typedef struct clpi_segments {
   clpi_free_ranges partial; /* of segments with blocks */
   clpi_free_ranges whole;   /* segments without */
   clpi_list all, unused;
-  clpi_list leaving; /* by on_all: removed, and on their way to upstream */
+  clpi_list leaving;  /* by on_all: removed, and on their way to upstream */
+  clpi_range *spares; /* by `after`: what ranges are made of; as many as there ever were, at most */
   size_t count, reserved_bytes, used_bytes, used_count;
   uint64_t next_place;
 } clpi_segments;
 
 void clpi_segments_init(clpi_segments *segments);
 
-/* A segment to be, with its range; NULL: no host memory. It is the caller's, until it is added. */
+/* Frees what ranges are made of; the segments are the caller's to take out before. */
+void clpi_segments_end(clpi_segments *segments);
+
+/* Gives a range from malloc, to be used when one is cut. */
+void clpi_segments_add_spare(clpi_segments *segments, clpi_range *range);
+
+/* A segment to be, with its range and a spare; NULL: no host memory. It is the caller's, until it
+ * is added. */
 clpi_segment *clpi_segment_create(void);
 
 /* Ends one that was never added, or removed. */
@@ -58,12 +66,10 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
 void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment);
 void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment);
 
-/* Makes the first `bytes` of a free range a block. What is left becomes the range `spare`, else
- * that is left alone; returns whether it was used. */
-bool clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes,
-                         clpi_range *spare);
+/* Makes the first `bytes` of a free range a block; there is a spare for what is left. */
+void clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes);
 
-/* Makes a block free, and one with its free neighbours, whose ranges are freed. */
+/* Makes a block free, and one with its free neighbours. */
 void clpi_segments_free(clpi_segments *segments, clpi_range *block);
 
 static inline clpi_range *clpi_range_at(clpi_free_range *size)

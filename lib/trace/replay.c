@@ -18,6 +18,7 @@ typedef struct replay_slot {
   clp_buffer *buffer; /* with a pool */
   clp_memory memory;  /* without */
   size_t bytes;
+  uint32_t word; /* for its contents */
 } replay_slot;
 
 typedef struct replay_tally {
@@ -38,7 +39,8 @@ typedef struct replay {
   size_t slot_count;
   replay_tally tally;
   uint64_t recorded_failures;
-  uint64_t nanoseconds;
+  uint64_t nanoseconds; /* of this pass, and so is the next */
+  uint64_t operations_before;
 } replay;
 
 static uint64_t monotonic_nanoseconds(void)
@@ -64,6 +66,30 @@ static clp_status failed_at(const replay *run, const clpi_operation *operation, 
                     operation->is_free ? "free" : "allocation", operation->bytes, error->message);
 }
 
+static clp_memory memory_in(const replay_slot *slot)
+{
+  return slot->buffer ? clp_buffer_memory(slot->buffer) : slot->memory;
+}
+
+/* The line is another one for each allocation of a pass. */
+static clp_status fill(const replay *run, const clpi_operation *operation, replay_slot *slot)
+{
+  const clpi_replay_contents *contents = run->options->contents;
+  slot->word = (uint32_t)operation->line;
+  slot->bytes = operation->bytes;
+  if (!memory_in(slot))
+    return CLP_SUCCESS;
+  return contents->fill(memory_in(slot), slot->bytes, slot->word, contents->user_data);
+}
+
+static clp_status check(const replay *run, const replay_slot *slot)
+{
+  const clpi_replay_contents *contents = run->options->contents;
+  if (!memory_in(slot))
+    return CLP_SUCCESS;
+  return contents->check(memory_in(slot), slot->bytes, slot->word, contents->user_data);
+}
+
 /* The two ways to run a batch are written out, so that what is timed is the operations alone. */
 
 static clp_status run_pooled(replay *run)
@@ -77,10 +103,15 @@ static clp_status run_pooled(replay *run)
       status = clp_pool_allocate(run->pool, operation->bytes, &slot->buffer);
       tally.allocations += status == CLP_SUCCESS;
       tally.failures += is_refusal(status);
+      if (!status && run->options->contents)
+        status = fill(run, operation, slot);
       if (status && !is_refusal(status))
         return failed_at(run, operation, status);
     } else if (slot->buffer) {
-      status = clp_buffer_release(slot->buffer);
+      if (run->options->contents)
+        status = check(run, slot);
+      if (!status)
+        status = clp_buffer_release(slot->buffer);
       slot->buffer = NULL;
       tally.frees++;
       if (status)
@@ -103,10 +134,15 @@ static clp_status run_bare(replay *run)
       slot->bytes = operation->bytes;
       tally.allocations += status == CLP_SUCCESS;
       tally.failures += is_refusal(status);
+      if (!status && run->options->contents)
+        status = fill(run, operation, slot);
       if (status && !is_refusal(status))
         return failed_at(run, operation, status);
     } else if (slot->memory || slot->bytes == 0) {
-      status = clp_allocator_free(run->source, slot->memory, slot->bytes);
+      if (run->options->contents)
+        status = check(run, slot);
+      if (!status)
+        status = clp_allocator_free(run->source, slot->memory, slot->bytes);
       if (status)
         return failed_at(run, operation, status);
       slot->memory = 0;
@@ -188,7 +224,7 @@ static clp_status run_observed(replay *run)
   return status || !has_row ? status : tell_step(run, &before, device_before);
 }
 
-static clp_status run_all(replay *run)
+static clp_status run_pass(replay *run)
 {
   bool is_observed = run->options->observer;
   size_t rows = is_observed ? 1 : CLPI_BATCH_ROWS;
@@ -204,6 +240,39 @@ static clp_status run_all(replay *run)
     tell_progress(run);
   } while (!run->batch->at_end);
   return CLP_SUCCESS;
+}
+
+/* Gives back what is live. What fails to go back now cannot be told any more. */
+static void release_live(replay *run)
+{
+  for (size_t i = 0; i < run->slot_count; i++) {
+    if (run->slots[i].buffer)
+      (void)clp_buffer_release(run->slots[i].buffer);
+    if (run->slots[i].memory)
+      (void)clp_allocator_free(run->source, run->slots[i].memory, run->slots[i].bytes);
+    run->slots[i] = (replay_slot){0};
+  }
+}
+
+static clp_status begin_next_pass(replay *run)
+{
+  release_live(run);
+  clpi_live_blocks_end(&run->live);
+  clpi_live_blocks_init(&run->live);
+  run->nanoseconds = 0;
+  run->operations_before = operations(run);
+  return clpi_trace_rewind(run->reader);
+}
+
+static clp_status run_all(replay *run)
+{
+  clp_status status = run_pass(run);
+  for (unsigned pass = 1; pass < run->options->passes && !status; pass++) {
+    status = begin_next_pass(run);
+    if (!status)
+      status = run_pass(run);
+  }
+  return status;
 }
 
 static clp_status open_source(replay *run, clp_allocator *allocator)
@@ -253,19 +322,9 @@ static void read_figures(const replay *run, clpi_replay_result *result)
     read_pool_figures(run, result);
   if (result->peak_active_bytes > 0)
     result->footprint = (double)result->peak_device_bytes / (double)result->peak_active_bytes;
-  if (operations(run) > 0)
-    result->ns_per_operation = (double)run->nanoseconds / (double)operations(run);
-}
-
-/* Gives back what is live. What fails to go back now cannot be told any more. */
-static void release_live(replay *run)
-{
-  for (size_t i = 0; i < run->slot_count; i++) {
-    if (run->slots[i].buffer)
-      (void)clp_buffer_release(run->slots[i].buffer);
-    if (run->slots[i].memory)
-      (void)clp_allocator_free(run->source, run->slots[i].memory, run->slots[i].bytes);
-  }
+  uint64_t timed = operations(run) - run->operations_before;
+  if (timed > 0)
+    result->ns_per_operation = (double)run->nanoseconds / (double)timed;
 }
 
 clp_status clpi_replay(clpi_trace_reader *reader, clp_allocator *allocator,

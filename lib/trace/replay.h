@@ -42,6 +42,15 @@ typedef struct clpi_replay_observer {
   void *user_data;
 } clpi_replay_observer;
 
+/* Writes to what is allocated, and looks before it is freed whether that is still there. `bytes`
+ * are as asked for, never 0, and `word` is another one for each allocation. What is returned, if
+ * not CLP_SUCCESS, ends the replay. */
+typedef struct clpi_replay_contents {
+  clp_status (*fill)(clp_memory memory, size_t bytes, uint32_t word, void *user_data);
+  clp_status (*check)(clp_memory memory, size_t bytes, uint32_t word, void *user_data);
+  void *user_data;
+} clpi_replay_contents;
+
 typedef struct clpi_replay_options {
   bool pooled; /* false: straight on the allocator, the pool's options unused */
   clp_pool_options pool_options;
@@ -54,6 +63,8 @@ typedef struct clpi_replay_options {
   void *user_data;
   uint64_t (*clock)(void);              /* nanoseconds; NULL: the system's monotonic clock */
   const clpi_replay_observer *observer; /* NULL: none; with one, times mean nothing */
+  const clpi_replay_contents *contents; /* NULL: none; likewise */
+  unsigned passes;                      /* over the trace, by the same pool; 0: one */
 } clpi_replay_options;
 
 #define CLPI_REPLAY_OPTIONS_INIT                                                                   \
@@ -62,7 +73,8 @@ typedef struct clpi_replay_options {
     .arena_options = CLP_ARENA_OPTIONS_INIT, .scale = 1.0                                          \
   }
 
-/* Figures as of the last row; the release of what is live then is neither timed nor counted. */
+/* Figures as of the last row, of all passes but for the time, which is the last one's; the release
+ * of what is live at the end of a pass is neither timed nor counted. */
 typedef struct clpi_replay_result {
   uint64_t allocations; /* that succeeded: hits and misses */
   uint64_t frees;

@@ -23,6 +23,7 @@ void clpt_ranges_end(clpt_ranges *ranges)
   for (size_t i = 0; i < CLPT_SEGMENTS; i++)
     if (ranges->segments[i].real)
       clpi_segment_destroy(ranges->segments[i].real);
+  clpi_segments_end(&ranges->real);
 }
 
 /* --- the model ---------------------------------------------------------------------------------
@@ -144,13 +145,10 @@ static const char *carve(clpt_ranges *ranges, unsigned units, bool in_unused)
     return !fit.segment == !range ? NULL : "one has a fit, the other has none";
   if (!is_there(range, &fit))
     return "the best fit is elsewhere";
-  clpi_range *spare = malloc(sizeof(*spare));
-  if (!spare)
-    return NULL;
-  if (clpi_segments_carve(&ranges->real, range, units, spare) != (fit.units > units))
-    return "the spare was used when nothing is left, or not when there is";
-  if (fit.units == units)
-    free(spare);
+  clpi_range *spare = ranges->real.spares ? NULL : malloc(sizeof(*spare));
+  if (spare)
+    clpi_segments_add_spare(&ranges->real, spare);
+  clpi_segments_carve(&ranges->real, range, units);
   memset(fit.segment->map + fit.first, number + 1, units);
   ranges->blocks[number] = range;
   return NULL;
