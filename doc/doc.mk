@@ -3,7 +3,11 @@
 
 dist_man1_MANS = doc/clpool.1
 
-dist_doc_DATA += doc/thread-cache.md doc/queues-and-order.md doc/where-memory-goes.md
+# The guides are installed with their pictures, in a folder beside the examples, as in the tree. What
+# is about the tree itself is only in it.
+guidesdir = $(docdir)/doc
+dist_guides_DATA = doc/queues-and-order.md doc/where-memory-goes.md
+EXTRA_DIST += doc/thread-cache.md
 
 # The code in the guides is that of the examples, and so are the lines that they name; their pictures
 # are there.
@@ -18,11 +22,11 @@ pictures = \
 	doc/order-reuse.svg \
 	doc/order-streams.svg \
 	doc/order-uses.svg
-dist_doc_DATA += $(pictures)
+dist_guides_DATA += $(pictures)
 EXTRA_DIST += $(pictures:.svg=.dot)
 
 # And those that were taken of what browsers show, as doc/where-memory-goes.md makes it.
-dist_doc_DATA += doc/memory-flames.png doc/memory-report.png
+dist_guides_DATA += doc/memory-flames.png doc/memory-report.png
 
 # Dark on a white ground, so that they can be read on a dark page, too.
 DOT = dot

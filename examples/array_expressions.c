@@ -255,10 +255,20 @@ static size_t read_count(const char *name, const char *text, size_t most)
   exit(2);
 }
 
+static void end_with_usage(int code)
+{
+  fputs("usage: array_expressions [--elements=N] [--repeat=N]\n", code ? stderr : stdout);
+  exit(code);
+}
+
 static options read_options(int argc, char **argv)
 {
-  static const struct option known[] = {
-      {"elements", required_argument, NULL, 'e'}, {"repeat", required_argument, NULL, 'r'}, {0}};
+  static const struct option known[] = {{"elements", required_argument, NULL, 'e'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {"repeat", required_argument, NULL, 'r'},
+                                        {0}};
+  static char name[] = "array_expressions";
+  argv[0] = name; /* getopt's errors begin with it */
   options chosen = {.repeat = DEFAULT_REPEAT};
   int option;
   while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -267,8 +277,10 @@ static options read_options(int argc, char **argv)
     else if (option == 'r')
       chosen.repeat = read_count("repeat", optarg, MOST_REPEAT);
     else
-      exit(2); /* getopt has said why */
+      end_with_usage(option == 'h' ? EXIT_SUCCESS : 2);
   }
+  if (optind < argc)
+    end_with_usage(2);
   return chosen;
 }
 

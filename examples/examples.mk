@@ -37,5 +37,10 @@ endif
 noinst_PROGRAMS += $(example_programs)
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA = examples/README examples/tune_bins.c examples/check.h $(opencl_example_sources)
-EXTRA_DIST += examples/data/README examples/data/resnet50_train.csv.gz
+dist_examples_DATA = examples/README examples/tune_bins.c examples/check.h
+if HAVE_OPENCL
+dist_examples_DATA += $(opencl_example_sources)
+endif
+
+example_tracesdir = $(examplesdir)/data
+dist_example_traces_DATA = examples/data/README examples/data/resnet50_train.csv.gz

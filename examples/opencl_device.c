@@ -63,7 +63,10 @@ cl_device_id pick_device(void)
   char name[256];
   cl_device_id device = find_device();
   if (!device) {
-    fputs("There is no OpenCL device here (on a machine without a GPU, install PoCL).\n", stderr);
+    fputs(
+        "There is no OpenCL device here. On a machine without a GPU, install PoCL, which needs a\n"
+        "folder that it can write to: POCL_CACHE_DIR, by default below ~/.cache.\n",
+        stderr);
     exit(EXIT_SKIPPED);
   }
   CHECK_CL(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL));

@@ -26,8 +26,9 @@ static void print_stats(const clp_pool *pool)
   printf("held for reuse:     %zu bytes\n", stats.held_bytes);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+  check_arguments(argc, argv, 0, "pooled_buffers");
   cl_int code;
   cl_device_id device = pick_device();
   cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);

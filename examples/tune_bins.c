@@ -112,8 +112,9 @@ static void run_program(clp_allocator *allocator, unsigned leading_bits)
   clp_pool_release(pool);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+  check_arguments(argc, argv, 0, "tune_bins");
   clp_allocator *allocator;
   CHECK(clp_simulated_allocator_create(0, &allocator));
   printf("bits   hit rate  device allocs    padding  peak managed   peak active  managed/active\n");

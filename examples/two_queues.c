@@ -193,8 +193,9 @@ static void close_studio(studio *it)
   CHECK_CL(clReleaseContext(it->context));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+  check_arguments(argc, argv, 0, "two_queues");
   studio it;
   size_t wrong = 0;
   open_studio(&it, pick_device());

@@ -130,10 +130,7 @@ static void end_trace(clp_hook *trace)
 
 int main(int argc, char **argv)
 {
-  if (argc != 3) {
-    fprintf(stderr, "usage: %s TRACE FOLDED, the files to write\n", argv[0]);
-    return 2;
-  }
+  check_arguments(argc, argv, 2, "where_memory_goes TRACE FOLDED, the files to write");
   cl_int code;
   cl_device_id device_id = pick_device();
   cl_context context = clCreateContext(NULL, 1, &device_id, NULL, NULL, &code);

@@ -58,7 +58,6 @@ array_expressions() {
   expect array_expressions "^All results agree with the host's\.$"
   refuse array_expressions --elements=0
   refuse array_expressions --repeat=many
-  refuse array_expressions --no-such-option
 }
 
 # What it prints of the pool, and what a replay of its trace finds, is what the guide shows, but for
@@ -101,8 +100,17 @@ tune_bins() {
   }
 }
 
+# How an example is called: it tells when it is asked, and refuses what it does not know.
+usage() {
+  run "$1" --help
+  expect "$1" "^usage: $1( |\$)"
+  refuse "$1" --no-such-option
+  refuse "$1" junk
+}
+
 : "${clp_examples:?the list of the examples that were built}"
 for example in $clp_examples; do
+  usage "${example##*/}"
   ${example##*/}
 done
 [ -z "$skipped" ] || skip "no OpenCL device for$skipped"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What `make install` leaves behind serves other projects: a program that asks pkg-config, one whose
-# configure uses clpool.m4, and the code that README.md shows.
+# configure uses clpool.m4, the code that README.md shows, and the examples, compiled as their
+# README says. What the installed guides link is there.
 # shellcheck source=support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -49,6 +50,47 @@ readme() {
   echo "README.md: its code compiles"
 }
 
+# The commands of the examples' README, where these are installed, but for what this clpool does not
+# have.
+examples() {
+  cp -R "$docs/examples" "$house_tmp/examples"
+  chmod -R u+w "$house_tmp/examples"
+  cd "$house_tmp/examples"
+  awk '/^    cc / { on = 1 } on { on = sub(/\\$/, ""); printf "%s%s", $0, on ? "" : "\n" }' README \
+    >commands
+  [ -s commands ] || broken "the examples' README does not say how to compile them"
+  # shellcheck disable=SC2086,SC2317 # lists of words; the commands call it
+  cc() { $CC -Wall -Wextra -Werror ${CLP_BUILD_FLAGS-} "$@"; }
+  while read -r command; do
+    program=${command#*-o }
+    program=${program%% *}
+    [ -e "$program.c" ] || continue
+    eval "$command" || fail "examples/README: this does not compile: $command"
+    echo "examples/README: $program compiles"
+  done <commands
+  ./tune_bins >/dev/null || fail "tune_bins does not run"
+  cd - >/dev/null
+}
+
+# find_links FOLDER: what the guides there link but is not there.
+find_links() {
+  find "$1" -name '*.md' | while read -r guide; do
+    sed -n 's/\](/\n](/gp' "$guide" | sed -n 's/^\](\([^)#:]*\)[#)].*/\1/p' |
+      while read -r link; do
+        [ -z "$link" ] || [ -e "${guide%/*}/$link" ] || echo "${guide##*/} links $link"
+      done
+  done
+}
+
+links() {
+  mkdir "$house_tmp/guides"
+  echo 'See [a](a.md), [b](b.md#c), [d](#d), [e](https://e).' >"$house_tmp/guides/a.md"
+  [ "$(find_links "$house_tmp/guides")" = 'a.md links b.md' ] || broken "dead links are not found"
+  dead=$(find_links "$docs")
+  [ -z "$dead" ] || fail "installed guides have dead links: $dead"
+  echo "guides: what they link is installed"
+}
+
 with_autoconf() {
   if ! command -v aclocal >/dev/null || ! command -v autoconf >/dev/null; then
     echo "clpool.m4: not tried, aclocal or autoconf is missing"
@@ -62,13 +104,17 @@ with_autoconf() {
   mv -f configure.ac.new configure.ac
   macros=$(dirname "$(find "$root" -name clpool.m4)")
   {
-    aclocal -I "$macros" && autoconf && ./configure CC="$CC" CFLAGS="${CLP_BUILD_FLAGS-}" &&
+    ACLOCAL_PATH=$macros aclocal && autoconf && ./configure CC="$CC" CFLAGS="${CLP_BUILD_FLAGS-}" &&
       "$MAKE"
   } >project.log 2>&1 || { cat project.log; fail "a project that uses clpool.m4 does not build"; }
   [ "$(./consumer)" = "clpool $version" ] || fail "that project's program does not run"
   echo "clpool.m4: a project with PKG_CHECK_CLPOOL builds and runs"
 }
 
+docs=$(dirname "$(find "$root" -path '*/examples/README')")
+docs=${docs%/examples}
 with_pkg_config
 readme
+examples
+links
 with_autoconf

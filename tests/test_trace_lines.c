@@ -212,7 +212,7 @@ START_TEST(truncated_gzip)
   for (size_t cut = GZIP_MAGIC_BYTES; cut < length; cut++) {
     clpi_lines *lines = lines_of(bytes, cut);
     clpt_fails(CLP_IO_ERROR, read_to_end(lines));
-    clpt_message_has("cannot decompress on: unexpected end of file");
+    clpt_message_has("cannot decompress further: unexpected end of file");
     clpi_lines_close(lines);
   }
   clpi_lines *lines = lines_of(bytes, length - 1);
@@ -221,7 +221,7 @@ START_TEST(truncated_gzip)
   assert_next(lines, 3, "three");
   clpt_fails(CLP_IO_ERROR, read_to_end(lines));
   ck_assert_str_eq(clp_last_error()->message,
-                   "file:4:5: cannot decompress on: unexpected end of file");
+                   "file:4:5: cannot decompress further: unexpected end of file");
   clpi_lines_close(lines);
   free(bytes);
 }
@@ -235,7 +235,7 @@ START_TEST(damaged_gzip)
   bytes[length - CHECKSUM_FROM_END] ^= 1;
   clpi_lines *lines = lines_of(bytes, length);
   clpt_fails(CLP_IO_ERROR, read_to_end(lines));
-  clpt_message_has("cannot decompress on: incorrect data check");
+  clpt_message_has("cannot decompress further: incorrect data check");
   clpi_lines_close(lines);
   free(bytes);
 }

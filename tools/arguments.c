@@ -6,8 +6,26 @@
 #include "quantities.h"
 
 #include <clpool/bin.h>
-#include <getopt.h>
+#include <errno.h>
+#include <stdint.h>
 #include <string.h>
+
+int clpi_next_option(int argc, char **argv, const char *letters, const struct option *options)
+{
+  opterr = 0;
+  int option = getopt_long(argc, argv, letters, options, NULL);
+  const char *program = argv[0], *text = argv[optind - 1];
+  bool is_letter = optopt > 0 && optopt < 256;
+  if (option == ':')
+    (void)clpi_misuse("%s needs a value (see %s --help)", text, program);
+  else if (option == '?' && is_letter)
+    (void)clpi_misuse("there is no option \"-%c\" (see %s --help)", optopt, program);
+  else if (option == '?' && optopt)
+    (void)clpi_misuse("there is a value where none belongs, \"%s\" (see %s --help)", text, program);
+  else if (option == '?')
+    (void)clpi_misuse("there is no option \"%s\" (see %s --help)", text, program);
+  return option == ':' ? '?' : option;
+}
 
 int clpi_read_leading_bits_option(const char *text, unsigned *bits)
 {
@@ -21,6 +39,8 @@ int clpi_read_bytes_option(const char *option, const char *text, size_t *bytes)
 {
   if (clpi_read_bytes(text, bytes))
     return CLPI_EXIT_SUCCESS;
+  if (errno == ERANGE)
+    return clpi_misuse("%s: expected at most %zu bytes, found \"%s\"", option, SIZE_MAX, text);
   return clpi_misuse("%s: expected bytes, such as 1073741824, 512M or 2G, found \"%s\"", option,
                      text);
 }

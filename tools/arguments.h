@@ -4,8 +4,13 @@
 #ifndef CLPOOL_TOOLS_ARGUMENTS_H
 #define CLPOOL_TOOLS_ARGUMENTS_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The next option as getopt_long returns it, '?' after a complaint about a wrong one. `letters`
+ * begin with a colon, and long options that are no letter return 256 or more. */
+int clpi_next_option(int argc, char **argv, const char *letters, const struct option *options);
 
 int clpi_read_leading_bits_option(const char *text, unsigned *bits);
 

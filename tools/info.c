@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool info: the version, the allocators, and every OpenCL platform and device. */
 #include "allocators.h"
+#include "arguments.h"
 #include "devices.h"
 #include "json.h"
 #include "program.h"
 #include "quantities.h"
 
 #include <clpool/version.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char help_text[] =
     "Usage: clpool info [--json]\n"
@@ -56,6 +57,15 @@ static void print_device(const clpi_device *device, size_t platform, size_t numb
          device->migrates ? "clEnqueueMigrateMemObjects" : "a small write (before OpenCL 1.2)");
 }
 
+/* PoCL is there without its devices where it cannot write what it compiles. */
+static void print_no_devices(const clpi_platform *platform)
+{
+  bool is_pocl = platform->name && strcmp(platform->name, "Portable Computing Language") == 0;
+  puts(is_pocl
+           ? "  no devices (PoCL has none without a folder that it can write to: POCL_CACHE_DIR)"
+           : "  no devices");
+}
+
 static void print_text(const clpi_platforms *platforms)
 {
   printf("clpool %s\nallocators:", clp_version());
@@ -71,7 +81,7 @@ static void print_text(const clpi_platforms *platforms)
     printf("\nplatform %zu: %s, %s (%s)\n", i, or_unknown(platform->name),
            or_unknown(platform->version), or_unknown(platform->vendor));
     if (platform->device_count == 0)
-      puts("  no devices");
+      print_no_devices(platform);
     for (size_t j = 0; j < platform->device_count; j++)
       print_device(&platform->devices[j], i, j);
   }
@@ -132,16 +142,17 @@ static void print_json(const clpi_platforms *platforms)
 
 static int run(int argc, char **argv)
 {
+  enum { OPTION_HELP = 256, OPTION_JSON };
   static const struct option options[] = {
-      {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+      {"json", no_argument, NULL, OPTION_JSON}, {"help", no_argument, NULL, OPTION_HELP}, {0}};
   bool as_json = false;
   int option;
-  while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-    if (option == 'h') {
+  while ((option = clpi_next_option(argc, argv, ":h", options)) != -1) {
+    if (option == 'h' || option == OPTION_HELP) {
       fputs(help_text, stdout);
       return CLPI_EXIT_SUCCESS;
     }
-    if (option != 'j')
+    if (option != OPTION_JSON)
       return CLPI_EXIT_MISUSE;
     as_json = true;
   }

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A decimal number of nothing but digits, `*end` behind them. */
+/* A decimal number of nothing but digits, `*end` behind them. On failure errno is EINVAL where
+ * there is none, or ERANGE where it is too large; `*end` is behind the digits then, too. */
 static bool read_digits(const char *text, uint64_t *number, const char **end)
 {
+  errno = EINVAL;
   if (!isdigit((unsigned char)text[0]))
     return false;
   char *behind;
@@ -27,7 +29,7 @@ bool clpi_read_bytes(const char *text, size_t *bytes)
   static const char suffixes[] = "KMGT";
   uint64_t number;
   const char *end;
-  if (!read_digits(text, &number, &end))
+  if (!read_digits(text, &number, &end) && errno == EINVAL)
     return false;
   unsigned shift = 0;
   const char *suffix = *end ? strchr(suffixes, *end) : NULL;
@@ -35,7 +37,11 @@ bool clpi_read_bytes(const char *text, size_t *bytes)
     shift = 10 * (unsigned)(suffix - suffixes + 1);
     end++;
   }
-  if (*end || number > (SIZE_MAX >> shift))
+  if (*end)
+    errno = EINVAL;
+  else if (number > (SIZE_MAX >> shift))
+    errno = ERANGE;
+  if (errno)
     return false;
   *bytes = (size_t)number << shift;
   return true;
@@ -61,6 +67,7 @@ bool clpi_read_factor(const char *text, double *factor)
   return true;
 }
 
+/* Rounded, no value is as much as one of the next unit. */
 clpi_shown clpi_show_bytes(uint64_t bytes)
 {
   static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -71,7 +78,7 @@ clpi_shown clpi_show_bytes(uint64_t bytes)
   }
   double value = (double)bytes / 1024.0;
   size_t unit = 0;
-  while (value >= 1024.0 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+  while (value >= 1023.995 && unit + 1 < sizeof(units) / sizeof(units[0])) {
     value /= 1024.0;
     unit++;
   }

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number of bytes such as "1073741824", "512M" or "2G" (K, M, G, T: powers of 1024). */
+/* A number of bytes such as "1073741824", "512M" or "2G" (K, M, G, T: powers of 1024). On failure
+ * errno is ERANGE where that is more than a size_t counts, else EINVAL. */
 bool clpi_read_bytes(const char *text, size_t *bytes);
 
 /* A decimal number of at most `most`. */

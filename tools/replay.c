@@ -28,7 +28,8 @@ static const char help_text[] =
     "  --no-pool            the bare allocator\n"
     "  --compare            with and without a pool, side by side\n"
     "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
-    "                       most 1, with which the pool needs a quarter of the device\n"
+    "                       most 1, with which the pool needs at most a quarter of the\n"
+    "                       device\n"
     "  --json               print one JSON object; with --compare, the two results are its\n"
     "                       members pooled and bare\n"
     "  --help               print this help\n"
@@ -92,6 +93,12 @@ static void report(const replay_setup *setup, const clpi_replay_result *result,
     clpi_report_replay(&subject, result, pooled);
 }
 
+static int failed(const replay_setup *setup, clp_status status)
+{
+  bool is_simulated = setup->arguments.allocator.kind == CLPI_ALLOCATOR_SIMULATED;
+  return is_simulated ? clpi_simulation_failed(status) : clpi_failed(status);
+}
+
 static int measure(replay_setup *setup)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
@@ -103,7 +110,7 @@ static int measure(replay_setup *setup)
     status = arguments->compares ? compare(setup, &result, &bare)
                                  : replay(setup, arguments->replay.pooled, &result);
   if (status)
-    return clpi_failed(status);
+    return failed(setup, status);
   report(setup, &result, &bare);
   return CLPI_EXIT_SUCCESS;
 }
@@ -118,8 +125,8 @@ static int open_and_measure(replay_setup *setup)
   if (reads_twice && !clpi_trace_can_rewind(setup->reader))
     return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
                        arguments->compares ? "--compare" : "--scale=auto");
-  int failed = clpi_allocator_open(&arguments->allocator, &setup->allocator, &setup->device_name);
-  return failed ? failed : measure(setup);
+  int code = clpi_allocator_open(&arguments->allocator, &setup->allocator, &setup->device_name);
+  return code ? code : measure(setup);
 }
 
 static int run(int argc, char **argv)

@@ -6,7 +6,6 @@
 #include "program.h"
 #include "quantities.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +85,7 @@ static int read_option(int option, clpi_replay_arguments *arguments)
     return CLPI_EXIT_SUCCESS;
   case OPTION_SCALE:
     return clpi_read_scale_option(optarg, &arguments->fits_scale, &arguments->replay.scale);
-  default: /* getopt_long complained */
+  default: /* clpi_next_option complained */
     return CLPI_EXIT_MISUSE;
   }
 }
@@ -114,7 +113,7 @@ int clpi_replay_arguments_read(int argc, char **argv, clpi_replay_arguments *arg
   *arguments = (clpi_replay_arguments){.allocator.kind = CLPI_ALLOCATOR_SIMULATED,
                                        .replay = CLPI_REPLAY_OPTIONS_INIT};
   int option;
-  while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+  while ((option = clpi_next_option(argc, argv, ":", options)) != -1) {
     int failed = read_option(option, arguments);
     if (failed || arguments->wants_help)
       return failed;

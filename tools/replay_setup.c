@@ -30,6 +30,13 @@ clp_status clpi_replay_find_scale(clpi_trace_reader *reader, const clp_allocator
   return status;
 }
 
+int clpi_simulation_failed(clp_status status)
+{
+  if (status != CLP_NOT_SUPPORTED)
+    return clpi_failed(status);
+  return clpi_misuse("%s: tell it with --capacity", clp_last_error()->message);
+}
+
 static void show_remark(clp_log_level level, const char *message, void *user_data)
 {
   (void)user_data;

@@ -13,6 +13,9 @@ clpi_replay_options clpi_replay_with_bar(const clpi_replay_options *options, clp
 clp_status clpi_replay_find_scale(clpi_trace_reader *reader, const clp_allocator *allocator,
                                   clpi_replay_options *options);
 
+/* clpi_failed for a replay on a simulated device, which has the memory that --capacity tells. */
+int clpi_simulation_failed(clp_status status);
+
 /* From now on the library's warnings and errors are complained about. */
 void clpi_show_remarks(void);
 

@@ -41,9 +41,11 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
  * NVIDIA's devices a fill of one byte, since their driver crashes when other threads give work to
  * queues meanwhile), a small write before. That may still be pending on the queue when an
  * allocation returns, and leaves the content undefined: a first use on another queue must be
- * ordered after it, as clp_pool_allocate_on does. Retains the queue, which is the home stream. Name
- * "cl-immediate". CLP_INVALID_ARGUMENT: NULL queue or out, flags as above. CLP_BACKEND_ERROR: the
- * queue cannot be asked about its device. CLP_OUT_OF_HOST_MEMORY. */
+ * ordered after it, as clp_pool_allocate_on does. On PoCL, where a block is the host's virtual
+ * memory, its pages nevertheless come on first use, as with malloc. Retains the queue, which is the
+ * home stream. Name "cl-immediate".
+ * CLP_INVALID_ARGUMENT: NULL queue or out, flags as above. CLP_BACKEND_ERROR: the queue cannot be
+ *   asked about its device. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,
                                              clp_allocator **out);
 
@@ -72,7 +74,8 @@ typedef struct clp_cl_svm_options {
  * for callers who have synchronized. Blocks that a pool got back on streams are freed by
  * clEnqueueSVMFree on their stream, or when the work there is done. A pool that is out of memory
  * waits for such frees. Where a device is NVIDIA's, whose driver does not survive clEnqueueSVMFree
- * beside other threads' calls, the host waits for that work instead and calls clSVMFree.
+ * beside other threads' calls, the host waits for that work instead and calls clSVMFree: with a
+ * home stream it finishes that queue for each block, whichever streams used it.
  *
  * clSVMAlloc does not say why it fails, so everything else is ruled out before and its NULL is
  * CLP_OUT_OF_DEVICE_MEMORY. With several devices in the context, all must have what is asked for.

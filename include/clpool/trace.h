@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/trace.h - a program's allocations, written down for `clpool replay`, `tune` and `report`.
+/* clpool/trace.h - a program's allocations, written down for `clpool replay` and `clpool report`.
  *
  * Format: the log of RMM's logging_resource_adaptor, CSV with the header
  * Thread,Time,Action,Pointer,Size,Stream and the actions allocate, allocate failure, free. Threads
@@ -19,8 +19,12 @@ extern "C" {
 /** A hook that writes what it is shown: to the file at `path`, which is made or emptied, or to
  * `file`, which stays the caller's; exactly one of them is not NULL. Lines are buffered. Several
  * threads may use it at once. What cannot be written, since a disk is full, is lost from the first
- * such line on, and told by clp_trace_hook_close; the program goes on. Its name is "trace"; whoever
+ * such line on, and told by clp_trace_hook_close; the program goes on. A file at `path` ends in a
+ * whole line then, one of the caller's perhaps in a part of one. Its name is "trace"; whoever
  * registers several gives them names of their own.
+ *
+ * After fork it belongs to the parent: in the child it must be neither used nor closed, since both
+ * would write what is buffered, and the child's threads would have the parent's numbers.
  *
  * What it writes can be replayed wherever it is registered, and when: a free of what was allocated
  * unseen is left out, and memory that was freed unseen is told as freed when it is allocated again.

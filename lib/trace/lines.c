@@ -109,8 +109,9 @@ static clp_status cannot_read_on(const clpi_lines *lines, int code, int code_of_
   /* "<fd:N>: " stands before zlib's text, for it was given no path. */
   const char *message = gzerror(lines->file, &code);
   const char *text = strstr(message, ": ");
-  return clpi_error(CLP_IO_ERROR, 0, "%s:%" PRIu64 ":%zu: cannot decompress on: %s", lines->name,
-                    lines->number + 1, lines->end - lines->begin + 1, text ? text + 2 : message);
+  return clpi_error(CLP_IO_ERROR, 0, "%s:%" PRIu64 ":%zu: cannot decompress further: %s",
+                    lines->name, lines->number + 1, lines->end - lines->begin + 1,
+                    text ? text + 2 : message);
 }
 
 /* Moves what is left to the front of the buffer and reads on behind it. */

@@ -25,6 +25,16 @@ unsigned clpt_iterations(unsigned wanted);
                   clp_last_error()->message);                                                      \
   } while (0)
 
+/** The call succeeds and leaves the thread's last error as it was. */
+#define clpt_ok_quietly(call)                                                                      \
+  do {                                                                                             \
+    (void)clp_set_last_error(CLP_BUSY, 5, "from before");                                          \
+    clpt_ok(call);                                                                                 \
+    ck_assert_msg(clp_last_error()->status == CLP_BUSY && clp_last_error()->native_code == 5,      \
+                  "%s succeeded and said: %s", #call, clp_last_error()->message);                  \
+    ck_assert_str_eq(clp_last_error()->message, "from before");                                    \
+  } while (0)
+
 /** The call fails with the status `expected`, and the thread's last error says the same, with a
  * message. */
 #define clpt_fails(expected, call)                                                                 \
