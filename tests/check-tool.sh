@@ -135,6 +135,15 @@ refuses 2 'clpool replay: --device needs --allocator=cl-immediate, cl-deferred o
   replay a --device=0.0
 refuses 2 'clpool replay: --capacity needs --allocator=simulated' \
   replay a --capacity=1G --allocator=host
+for slack in -0.1 1.1 nan x ''; do
+  refuses 2 "clpool replay: --slack: expected a number from 0 to 1, found \"$slack\"" \
+    replay a --arena --slack="$slack"
+done
+refuses 2 'clpool replay: --slack is of the arena: it needs --arena' replay a --slack=0.1
+for passes in 0 -1 x 1000001; do
+  refuses 2 "clpool replay: --passes: expected a number from 1 to 1000000, found \"$passes\"" \
+    replay a --passes="$passes"
+done
 refuses 2 'clpool replay: --leading-bits is of the pool: it cannot go with --no-pool' \
   replay a --no-pool --leading-bits=4
 refuses 2 'clpool replay: --limit is of the pool: it cannot go with --no-pool' \
@@ -197,6 +206,28 @@ has scale 1
 figures expected
 accepts replay "$resnet" --leading-bits=1 --json
 has misses 1092
+
+# An arena: the segments are what is taken from the device.
+accepts replay "$resnet" --arena --leading-bits=6 --json
+valid_json
+has arena true
+has slack 0.022
+has passes 1
+has device_allocations 286
+has peak_active_bytes 8631411487
+has peak_device_bytes 9010099784
+accepts replay "$resnet" --arena --slack=0.2 --leading-bits=6 --json
+[ "$(member device_allocations)" -lt 286 ] || fail "more slack makes no fewer calls"
+accepts replay "$resnet" --arena --no-pool --json
+has peak_active_bytes 8631411487
+has device_allocations "$(member device_allocations)"
+accepts replay "$resnet" --arena
+grep -q ' on an arena of simulated$' out || fail "the arena is not named"
+accepts replay "$resnet" --passes=3 --json
+has allocations $((3 * 8662))
+has misses 1235
+accepts replay "$resnet" --passes=3
+grep -q ', 3 times over, the last one timed$' out || fail "the passes are not named"
 
 gunzip -c "$resnet" >plain.csv
 sed 's/$/\r/' plain.csv >windows.csv

@@ -23,6 +23,9 @@ static const char help_text[] =
     "                       no memory at all), cl-deferred, cl-immediate, cl-svm\n"
     "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"
     "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
+    "  --arena              carve the blocks from big segments of that memory\n"
+    "  --slack=F            how much of the highest use the arena may keep beyond it, 0 to 1;\n"
+    "                       0.022 by default\n"
     "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"
     "  --no-pool            the bare allocator\n"
@@ -30,6 +33,7 @@ static const char help_text[] =
     "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
     "                       most 1, with which the pool needs at most a quarter of the\n"
     "                       device\n"
+    "  --passes=N           replay the trace N times in the same pool, and time the last\n"
     "  --json               print one JSON object; with --compare, the two results are its\n"
     "                       members pooled and bare\n"
     "  --help               print this help\n"
@@ -82,6 +86,9 @@ static void report(const replay_setup *setup, const clpi_replay_result *result,
       .device_name = setup->device_name,
       .leading_bits = arguments->replay.pool_options.leading_bits_in_bin_id,
       .scale = arguments->replay.scale,
+      .on_arena = arguments->replay.on_arena,
+      .slack = arguments->replay.arena_options.slack,
+      .passes = arguments->replay.passes ? arguments->replay.passes : 1,
   };
   if (arguments->compares && arguments->as_json)
     clpi_report_comparison_json(&subject, result, bare);
@@ -121,10 +128,12 @@ static int open_and_measure(replay_setup *setup)
   clp_status status = clpi_trace_open(arguments->trace, &setup->reader);
   if (status)
     return clpi_failed(status);
-  bool reads_twice = arguments->compares || arguments->fits_scale;
+  bool reads_twice = arguments->compares || arguments->fits_scale || arguments->replay.passes > 1;
   if (reads_twice && !clpi_trace_can_rewind(setup->reader))
     return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
-                       arguments->compares ? "--compare" : "--scale=auto");
+                       arguments->compares     ? "--compare"
+                       : arguments->fits_scale ? "--scale=auto"
+                                               : "--passes");
   int code = clpi_allocator_open(&arguments->allocator, &setup->allocator, &setup->device_name);
   return code ? code : measure(setup);
 }

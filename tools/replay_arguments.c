@@ -21,9 +21,13 @@ enum {
   OPTION_LEADING_BITS,
   OPTION_LIMIT,
   OPTION_NO_POOL,
+  OPTION_PASSES,
   OPTION_SCALE,
+  OPTION_SLACK,
   OPTION_END
 };
+
+enum { MOST_PASSES = 1000000 };
 
 static const struct option options[] = {
     {"allocator", required_argument, NULL, OPTION_ALLOCATOR},
@@ -36,7 +40,9 @@ static const struct option options[] = {
     {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
     {"limit", required_argument, NULL, OPTION_LIMIT},
     {"no-pool", no_argument, NULL, OPTION_NO_POOL},
+    {"passes", required_argument, NULL, OPTION_PASSES},
     {"scale", required_argument, NULL, OPTION_SCALE},
+    {"slack", required_argument, NULL, OPTION_SLACK},
     {0},
 };
 
@@ -51,6 +57,23 @@ static int read_device(const char *text, clpi_device_id *id)
       return CLPI_EXIT_SUCCESS;
   }
   return clpi_misuse("--device: expected platform.device, such as 0.0, found \"%s\"", text);
+}
+
+static int read_slack(const char *text, double *slack)
+{
+  double given = 0.0;
+  bool is_factor = strcmp(text, "0") == 0 || clpi_read_factor(text, &given);
+  if (!is_factor || given > 1.0)
+    return clpi_misuse("--slack: expected a number from 0 to 1, found \"%s\"", text);
+  *slack = given;
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int read_passes(const char *text, unsigned *passes)
+{
+  if (clpi_read_unsigned(text, MOST_PASSES, passes) && *passes > 0)
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--passes: expected a number from 1 to %d, found \"%s\"", MOST_PASSES, text);
 }
 
 static int read_option(int option, clpi_replay_arguments *arguments)
@@ -83,6 +106,10 @@ static int read_option(int option, clpi_replay_arguments *arguments)
   case OPTION_NO_POOL:
     arguments->replay.pooled = false;
     return CLPI_EXIT_SUCCESS;
+  case OPTION_PASSES:
+    return read_passes(optarg, &arguments->replay.passes);
+  case OPTION_SLACK:
+    return read_slack(optarg, &arguments->replay.arena_options.slack);
   case OPTION_SCALE:
     return clpi_read_scale_option(optarg, &arguments->fits_scale, &arguments->replay.scale);
   default: /* clpi_next_option complained */
@@ -100,6 +127,8 @@ static int check_together(const clpi_replay_arguments *arguments, const bool giv
     return clpi_misuse("--leading-bits is of the pool: it cannot go with --no-pool");
   if (given[OPTION_NO_POOL] && given[OPTION_LIMIT])
     return clpi_misuse("--limit is of the pool: it cannot go with --no-pool");
+  if (given[OPTION_SLACK] && !given[OPTION_ARENA])
+    return clpi_misuse("--slack is of the arena: it needs --arena");
   if (given[OPTION_DEVICE] && !clpi_is_on_device(arguments->allocator.kind))
     return clpi_misuse("--device needs --allocator=cl-immediate, cl-deferred or cl-svm");
   if (given[OPTION_CAPACITY] && arguments->allocator.kind != CLPI_ALLOCATOR_SIMULATED)

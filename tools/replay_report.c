@@ -10,11 +10,13 @@
 
 static void print_subject(const clpi_replay_subject *subject)
 {
-  printf("%s on %s", subject->trace, subject->allocator);
+  printf("%s on %s%s", subject->trace, subject->on_arena ? "an arena of " : "", subject->allocator);
   if (subject->device_name)
     printf(" (%s)", subject->device_name);
   if (subject->scale < 1.0 || subject->scale > 1.0)
     printf(", sizes times %.10g", subject->scale);
+  if (subject->passes > 1)
+    printf(", %u times over, the last one timed", subject->passes);
   puts("");
 }
 
@@ -107,6 +109,10 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_sub
     clpi_json_unsigned(json, "limit", result->limit_bytes);
   }
   clpi_json_number(json, "scale", subject->scale);
+  clpi_json_bool(json, "arena", subject->on_arena);
+  if (subject->on_arena)
+    clpi_json_number(json, "slack", subject->slack);
+  clpi_json_unsigned(json, "passes", subject->passes);
   clpi_json_unsigned(json, "allocations", result->allocations);
   clpi_json_unsigned(json, "frees", result->frees);
   clpi_json_unsigned(json, "hits", result->hits);

@@ -14,6 +14,9 @@ typedef struct clpi_replay_subject {
   const char *device_name; /* NULL: none */
   unsigned leading_bits;
   double scale;
+  bool on_arena;
+  double slack; /* of the arena */
+  unsigned passes;
 } clpi_replay_subject;
 
 /* Each writes to standard output: one replay, with a pool or not, or both of --compare. */

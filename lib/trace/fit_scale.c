@@ -31,6 +31,8 @@ clp_status clpi_replay_fit_scale(clpi_trace_reader *reader, const clp_allocator 
   as_recorded.limit_bytes = 0;
   as_recorded.scale = 1.0;
   as_recorded.observer = NULL;
+  as_recorded.contents = NULL;
+  as_recorded.passes = 1;
 
   clp_allocator *roomy;
   clp_status status = create_roomy_device(device_bytes, &roomy);

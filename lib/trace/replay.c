@@ -23,6 +23,7 @@ typedef struct replay_slot {
 
 typedef struct replay_tally {
   uint64_t allocations, frees, failures;
+  size_t active_bytes, peak_active_bytes; /* without a pool, which counts by itself */
 } replay_tally;
 
 typedef struct replay {
@@ -108,8 +109,7 @@ static clp_status run_pooled(replay *run)
       if (status && !is_refusal(status))
         return failed_at(run, operation, status);
     } else if (slot->buffer) {
-      if (run->options->contents)
-        status = check(run, slot);
+      status = run->options->contents ? check(run, slot) : CLP_SUCCESS;
       if (!status)
         status = clp_buffer_release(slot->buffer);
       slot->buffer = NULL;
@@ -120,6 +120,13 @@ static clp_status run_pooled(replay *run)
   }
   run->tally = tally;
   return CLP_SUCCESS;
+}
+
+static void count_active(replay_tally *tally, size_t bytes)
+{
+  tally->active_bytes += bytes;
+  if (tally->peak_active_bytes < tally->active_bytes)
+    tally->peak_active_bytes = tally->active_bytes;
 }
 
 static clp_status run_bare(replay *run)
@@ -134,18 +141,20 @@ static clp_status run_bare(replay *run)
       slot->bytes = operation->bytes;
       tally.allocations += status == CLP_SUCCESS;
       tally.failures += is_refusal(status);
+      if (!status)
+        count_active(&tally, operation->bytes);
       if (!status && run->options->contents)
         status = fill(run, operation, slot);
       if (status && !is_refusal(status))
         return failed_at(run, operation, status);
     } else if (slot->memory || slot->bytes == 0) {
-      if (run->options->contents)
-        status = check(run, slot);
+      status = run->options->contents ? check(run, slot) : CLP_SUCCESS;
       if (!status)
         status = clp_allocator_free(run->source, slot->memory, slot->bytes);
       if (status)
         return failed_at(run, operation, status);
       slot->memory = 0;
+      tally.active_bytes -= slot->bytes;
       tally.frees++;
     }
   }
@@ -252,6 +261,7 @@ static void release_live(replay *run)
       (void)clp_allocator_free(run->source, run->slots[i].memory, run->slots[i].bytes);
     run->slots[i] = (replay_slot){0};
   }
+  run->tally.active_bytes = 0;
 }
 
 static clp_status begin_next_pass(replay *run)
@@ -314,7 +324,7 @@ static void read_figures(const replay *run, clpi_replay_result *result)
       .device_frees = meter.frees,
       .failures = run->tally.failures,
       .recorded_failures = run->recorded_failures,
-      .peak_active_bytes = meter.peak_bytes,
+      .peak_active_bytes = run->tally.peak_active_bytes,
       .peak_managed_bytes = meter.peak_bytes,
       .peak_device_bytes = meter.peak_bytes,
   };
