@@ -34,6 +34,18 @@ build_shared() { build "$@" -L"$top_builddir/.libs" -lclpool; }
 # shellcheck disable=SC2086 # lists of words
 build_linked_in() { build "$@" "$objects" ${OPENCL_LIBS-} ${LIBDW_LIBS-}; }
 
+# build_static FLAG...: with the C library and libdw in it, too; fails where they are not to be had.
+build_static() {
+  libraries=-pthread
+  [ "$clp_libdw" = no ] || libraries="$libraries -ldw -lelf -lz -lbz2 -llzma"
+  echo 'int main(void) { return 0; }' >"$house_tmp/empty.c"
+  # shellcheck disable=SC2086 # lists of words
+  $CC ${CLP_BUILD_FLAGS-} -o "$house_tmp/empty" "$house_tmp/empty.c" "$@" \
+    $libraries >/dev/null 2>&1 || return 1
+  # shellcheck disable=SC2086 # likewise
+  build "$@" "$objects" $libraries
+}
+
 # Each mark of the source, @main, becomes its file and line.
 awk -v file="$source" 'match($0, /@[a-z0-9]+/) {
     printf "s|%s:|%s:%d:|g\n", substr($0, RSTART, RLENGTH), file, NR
@@ -113,6 +125,38 @@ for kind in build_shared build_linked_in; do
   $kind -g0 -O2 -s
   with_offsets '' ''
 done
+
+# Debug information that was made at link time, in another file, in an older format.
+for flags in '-O2 -flto' '-O2 -gsplit-dwarf' '-O2 -gdwarf-4'; do
+  # shellcheck disable=SC2086 # a list of words
+  build_shared -g $flags
+  with_debug_information
+done
+
+# With all libraries linked in.
+for flags in -static -static-pie; do
+  if ! build_static -g -O2 $flags; then
+    echo "not tried: $flags, for which libraries are missing"
+    continue
+  fi
+  with_debug_information
+  build_static -g0 -O2 $flags
+  without_debug_information
+done
+
+# Where nothing has a name, the function at which the program starts is known all the same.
+if build_static -g0 -O2 -static; then
+  start=0x$(${NM:-nm} "$program" | awk '$3 == "_start" { print $1 }')
+  [ "$start" != 0x ] || broken "$program has no _start"
+  build_static -g0 -O2 -static -s
+  "$program" | sed -n 's/.*+\(0x[0-9a-f]*\) .*/\1/p' >"$house_tmp/offsets"
+  [ -s "$house_tmp/offsets" ] || fail "$built: prints no offsets"
+  while read -r offset; do
+    distance=$((offset - start))
+    [ $distance -lt 0 ] || [ $distance -ge 38 ] || fail "$built: shows _start"
+  done <"$house_tmp/offsets"
+  checks=$((checks + 1))
+fi
 
 # As a part of another program that is loaded when it runs.
 build_shared -g -O2 -fPIC -shared -Dmain=run

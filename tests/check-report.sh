@@ -70,6 +70,16 @@ refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' a
 refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
   a -o - --perfetto=-
 refuses 2 '-o and --perfetto name the same file, "b"' a -o b --perfetto=b
+refuses 2 '-o and --perfetto name the same file, "b"' a -o b --perfetto=./b
+ln -s b link
+refuses 2 '-o and --perfetto name the same file, "link"' a -o link --perfetto=b
+echo before >b
+refuses 2 '-o and --perfetto name the same file, "link"' a -o link --perfetto="$PWD/b"
+rm b link
+refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
+  a -o /dev/stdout --json
+refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
+  a -o /dev/stdout --perfetto=-
 refuses 2 '--leading-bits: expected a number from 0 to 16, found "17"' a --leading-bits=17
 refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 2G, found "5MB"' a --limit=5MB
 refuses 2 '--capacity: expected bytes, such as 1073741824, 512M or 2G, found ""' a --capacity=
@@ -88,7 +98,15 @@ only bad.csv
 refuses 2 '-o names the trace itself, "./bad.csv"' bad.csv -o ./bad.csv
 ln -s bad.csv link.csv
 refuses 2 '--perfetto names the trace itself, "link.csv"' bad.csv --perfetto=link.csv
-rm bad.csv link.csv
+rm link.csv
+cp bad.csv found
+code=0
+"$clpool" report - -o ./bad.csv <bad.csv 2>"$err" || code=$?
+[ $code -eq 2 ] || fail "the trace as input and output: exit code $code"
+[ "$(cat "$err")" = 'clpool report: -o names the trace itself, "./bad.csv"' ] ||
+  fail "the trace as input and output: said $(cat "$err")"
+cmp -s bad.csv found || fail "the trace that was standard input is overwritten"
+rm bad.csv found
 code=0
 printf '%s\n' $header | "$clpool" report - -o page.html --scale=auto 2>"$err" || code=$?
 [ $code -eq 2 ] || fail "--scale=auto on a pipe: exit code $code"
@@ -99,7 +117,8 @@ only
 # The figures of a report are those of a replay: same ARGUMENT...
 same_as_replay() {
   "$clpool" replay "$resnet" --json "$@" |
-    grep -vE '"(ns_per_operation|device|pooled)":|^[{}]' | sed 's/,$//' >"$house_tmp/replayed"
+    grep -vE '"(ns_per_operation|device|pooled|arena|passes)":|^[{}]' |
+    sed 's/,$//' >"$house_tmp/replayed"
   [ -s "$house_tmp/replayed" ] || fail "no figures of a replay"
   while read -r line; do
     grep -qF -- "  $line" "$out" || fail "report $* lacks $line"
@@ -128,10 +147,14 @@ for options in '' --leading-bits=1 '--limit=6G' '--capacity=4G --leading-bits=8'
   check report_page.py page.html "$out"
   check perfetto.py counters.json "$out"
 done
-! grep -q 'it refuses' page.html || fail "a page speaks of refusals that there were none of"
+grep -q '>With its sizes times [0-9.e-]*, the program had at most ' page.html ||
+  fail "the page does not say that sizes were scaled"
+accepts "$resnet" -o -
+grep -q '>The program had at most ' "$out" || fail "the page does not say what was in use"
 accepts "$resnet" -o - --limit=6G
 [ "$(grep -c 'limit 6.00 GiB' "$out")" -eq 1 ] || fail "the limit is not drawn"
-grep -q 'it refuses' "$out" || fail "the page is silent on refusals"
+grep -q '>The program asks for 8,662 allocations, of which a pool .* refuses <b>176</b>' "$out" ||
+  fail "the page is silent on refusals"
 
 accepts "$resnet" -o page.html
 mv page.html expected.html
@@ -159,6 +182,17 @@ if printf '%s\n1,00:00:00.0,allocate,0x1,100,0\n' $header >"$name" 2>/dev/null; 
   [ "$(grep -cF "$escaped" page.html)" -ge 3 ] || fail "the name is not escaped"
   rm ./*
 fi
+name=$(printf 'a\357\277\276b\357\277\277c\357\277\275.csv') # U+FFFE, U+FFFF, U+FFFD
+printf '%s\n1,00:00:00.0,allocate,0x1,1048575,0\n' $header >"$name"
+accepts "$name" -o page.html --leading-bits=16
+sound page.html
+grep -q "$(printf 'a&#xfffd;b&#xfffd;c\357\277\275.csv')" page.html ||
+  fail "what is no XML is in the page"
+# Sizes are rounded before their unit is chosen.
+if grep -q '1024\.00' page.html || ! grep -q '1\.00 MiB' page.html; then
+  fail "a byte less than 1 MiB is not shown as 1.00 MiB"
+fi
+rm ./*
 
 # No rows, no bytes, no time that passes.
 printf '%s\n' $header >empty.csv
@@ -169,6 +203,26 @@ grep -q 'No memory was allocated' page.html || fail "an empty trace has somethin
 printf '%s\n1,00:00:00.0,allocate,(nil),0,0\n' $header >empty.csv
 accepts empty.csv -o page.html
 grep -q 'No memory was allocated' page.html || fail "no bytes have something to see"
+printf '%s\n1,00:00:00.0,allocate,0x1,1000,0\n' $header >empty.csv
+accepts empty.csv -o page.html --limit=10
+sound page.html
+grep -q 'No memory was allocated. The pool refused 1 allocation.<' page.html ||
+  fail "the page is silent on refusals where there is nothing else"
+rm ./*
+
+# Where nothing is allocated, the chart of the hit rate says why it is blank.
+printf '%s\n%s\n%s\n' $header 1,00:00:00.0,allocate,0x1,1000,0 \
+  1,00:00:00.0,free,0x1,1000,0 >gap.csv
+accepts gap.csv -o page.html
+grep -q 'Steps that are blank' page.html || fail "the gap in the hit rate is not told"
+rm ./*
+
+# At its largest, the pool has one bin; it has two in all.
+printf '%s\n%s\n%s\n%s\n' $header 1,00:00:00.0,allocate,0x1,1000,0 \
+  1,00:00:00.0,free,0x1,1000,0 1,00:00:00.0,allocate,0x2,2097000,0 >bins.csv
+accepts bins.csv -o page.html --limit=2097500 --leading-bits=16
+grep -q 'At event 3, the pool managed 2.00 MiB in 1 bin\.' page.html ||
+  fail "bins at the peak: $(grep 'the pool managed' page.html)"
 rm ./*
 
 # A trace through midnight, on two threads, the second of which is late.
@@ -239,6 +293,23 @@ find old -perm 640 | grep -q . || fail "the file's rights have changed"
 find new -perm 640 | grep -q . || fail "a new file has other rights than new files"
 only old link new
 rm ./*
+mkdir folder
+ln -s folder/new link
+accepts "$resnet" -o link
+[ -L link ] || fail "a link that leads to nothing yet was replaced"
+sound folder/new
+only folder folder/new link
+rm -r ./*
+
+# A name may be as long as the file system takes it.
+long=$(printf '%0255d' 0)
+if touch "$long" 2>/dev/null; then
+  rm "$long"
+  accepts "$resnet" -o "$long"
+  sound "$long"
+  only "$long"
+  rm ./*
+fi
 
 # A signal ends the program in the middle of a trace.
 mkfifo pipe
@@ -246,7 +317,7 @@ mkfifo pipe
 reporting=$!
 exec 3>pipe
 printf '%s\n' $header >&3
-until find . -name 'counters.json.*' | grep -q .; do
+until [ "$(find . -name '.clpool-*' | wc -l)" -eq 2 ]; do
   kill -0 $reporting || fail "the program ended too early"
 done
 kill -TERM $reporting

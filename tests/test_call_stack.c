@@ -68,12 +68,14 @@ START_TEST(two_lines_of_a_function_are_two_addresses)
 }
 END_TEST
 
+static void (*innermost_calls)(void) = callback;
+
 __attribute__((noinline)) static void recurse(unsigned levels) /* NOLINT: that is the test */
 {
   if (levels > 1)
     recurse(levels - 1);
   else
-    callback();
+    innermost_calls();
   AND_STAY;
 }
 
@@ -183,6 +185,75 @@ START_TEST(frames_that_are_left_out_take_no_room)
 }
 END_TEST
 
+/* An allocator of the library's own may call one of the program's. */
+CLPI_EXIT static void outer_exit(void)
+{
+  library_exit();
+  AND_STAY;
+}
+
+CLPI_ENTRY static void entry_above_two_exits(void)
+{
+  outer_exit();
+  AND_STAY;
+}
+
+__attribute__((noinline)) static void program_above_two_exits(void)
+{
+  entry_above_two_exits();
+  AND_STAY;
+}
+
+START_TEST(an_exit_may_call_another)
+{
+  exit_calls = program_allocates;
+  program_above_two_exits();
+  ck_assert(is_in_from_innermost(0, program_allocates));
+  ck_assert(is_in_from_innermost(1, program_above_two_exits));
+  ck_assert(!is_in_from_innermost(2, program_above_two_exits));
+}
+END_TEST
+
+__attribute__((noinline)) static void program_calls_an_exit(void)
+{
+  library_exit();
+  AND_STAY;
+}
+
+START_TEST(an_exit_without_an_entry_hides_itself_alone)
+{
+  recurse(1);
+  size_t above = clpi_call_stack_depth(&stack) - 1;
+  exit_calls = program_allocates;
+  program_calls_an_exit();
+  ck_assert(is_in_from_innermost(0, program_allocates));
+  ck_assert(is_in_from_innermost(1, program_calls_an_exit));
+  ck_assert_uint_eq(stack.seen, above + 2);
+}
+END_TEST
+
+__attribute__((noinline)) static void recurse_and_allocate(void)
+{
+  recurse(CLPI_MOST_FRAMES);
+  AND_STAY;
+}
+
+/* What the library's frames would take the places of is what is furthest inside. */
+START_TEST(of_a_deep_stack_no_frame_is_the_librarys)
+{
+  exit_calls = recurse_and_allocate;
+  innermost_calls = program_allocates;
+  program_calls();
+  innermost_calls = callback;
+  size_t i = 0;
+  while (!is_in(i, program_calls))
+    i++;
+  ck_assert(is_in(i + 1, recurse_and_allocate));
+  for (i += 2; i < CLPI_MOST_FRAMES; i++)
+    ck_assert(is_in(i, recurse));
+}
+END_TEST
+
 /* --- Made-up stacks ------------------------------------------------------------------------------
  */
 
@@ -246,6 +317,9 @@ int main(void)
   tcase_add_test(library, an_entry_may_use_another);
   tcase_add_test(library, the_library_between_two_parts_of_the_program_is_left_out);
   tcase_add_test(library, frames_that_are_left_out_take_no_room);
+  tcase_add_test(library, an_exit_may_call_another);
+  tcase_add_test(library, an_exit_without_an_entry_hides_itself_alone);
+  tcase_add_test(library, of_a_deep_stack_no_frame_is_the_librarys);
   TCase *made_up = clpt_case(suite, "made-up stacks");
   tcase_add_test(made_up, an_empty_stack_has_no_frame);
   tcase_add_test(made_up, frames_come_outermost_first);

@@ -71,6 +71,16 @@ START_TEST(leap_second)
 }
 END_TEST
 
+/* It is one with the second after it, in which an earlier time is disorder. */
+START_TEST(overtaken_in_a_leap_second)
+{
+  clpi_elapsed clock = {0};
+  clpi_elapsed_next(&clock, at(23, 59, 60) + 500);
+  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(0, 0, 0) + 200), 0);
+  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(0, 0, 0) + 700), 200);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("elapsed");
@@ -81,5 +91,6 @@ int main(void)
   tcase_add_test(tests, may_be_overtaken_at_midnight);
   tcase_add_test(tests, an_hour_back_is_disorder);
   tcase_add_test(tests, leap_second);
+  tcase_add_test(tests, overtaken_in_a_leap_second);
   return clpt_run(suite);
 }

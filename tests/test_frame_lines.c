@@ -14,6 +14,7 @@ static const clpt_name names[] = {
     {6, {.file = "a.c", .line = 1, .function = "outer", .object = "a"}},
     {6, {.file = "a.c", .line = 2, .function = "inlined", .object = "a"}},
     {7, {.function = "_start", .object = "a", .offset = 7}},
+    {8, {.file = "a\n.c", .line = 3, .function = "odd\r\nname", .object = "a"}},
     {0, {0}},
 };
 
@@ -48,6 +49,14 @@ START_TEST(a_line_tells_as_much_as_is_known)
   is_one_line(&lines, 3, "a.c:5:?\?");
   is_one_line(&lines, 4, "libx.so.1+0x1f2e");
   is_one_line(&lines, 5, "libx.so.1+0x1f2e:step");
+  clpi_frame_lines_end(&lines);
+}
+END_TEST
+
+START_TEST(a_line_is_one_line)
+{
+  clpi_frame_lines lines = started();
+  is_one_line(&lines, 8, "a .c:3:odd  name");
   clpi_frame_lines_end(&lines);
 }
 END_TEST
@@ -118,6 +127,7 @@ int main(void)
   Suite *suite = suite_create("frame lines");
   TCase *tests = clpt_case(suite, "lines");
   tcase_add_test(tests, a_line_tells_as_much_as_is_known);
+  tcase_add_test(tests, a_line_is_one_line);
   tcase_add_test(tests, frames_of_one_address_stay_in_order);
   tcase_add_test(tests, the_same_text_is_the_same_line);
   tcase_add_test(tests, an_address_is_looked_up_once);

@@ -240,6 +240,86 @@ START_TEST(between_the_program_and_its_callback_is_no_frame)
 }
 END_TEST
 
+/* The first pool's device takes a buffer from the second pool when it is asked for `call`. */
+static struct {
+  clp_allocator_ops plain; /* the device's own operations */
+  clp_pool *second;
+  clpt_call call;
+} nested;
+
+__attribute__((noinline)) static void take_from_second(clpt_call call)
+{
+  clp_buffer *buffer;
+  if (call != nested.call)
+    return;
+  nested.call = CLPT_DESTROY; /* once */
+  clpt_ok(clp_pool_allocate(nested.second, 100, &buffer));
+  clpt_ok(clp_buffer_release(buffer));
+}
+
+static clp_status take_and_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  take_from_second(CLPT_ALLOCATE);
+  return nested.plain.allocate(self, bytes, out);
+}
+
+static clp_status take_and_free(void *self, clp_memory memory, size_t bytes)
+{
+  take_from_second(CLPT_FREE);
+  return nested.plain.free(self, memory, bytes);
+}
+
+static clp_status take_and_drain(void *self)
+{
+  take_from_second(CLPT_DRAIN);
+  return nested.plain.drain(self);
+}
+
+static clp_status take_and_return_cached(void *self)
+{
+  take_from_second(CLPT_RETURN_CACHED);
+  return nested.plain.return_cached(self);
+}
+
+static void start_nested(profiled *it)
+{
+  clpt_device *device = &it->rig.device;
+  clpt_device_init(device);
+  nested.plain = device->ops;
+  device->ops.allocate = take_and_allocate;
+  device->ops.free = take_and_free;
+  device->ops.drain = take_and_drain;
+  device->ops.return_cached = take_and_return_cached;
+  clpt_rig_start_with(&it->rig, NULL);
+  clpt_ok(clp_line_profile_create(0, &it->profile));
+}
+
+static const clpt_call operations[] = {CLPT_ALLOCATE, CLPT_FREE, CLPT_DRAIN, CLPT_RETURN_CACHED};
+
+/* Where memory is short, each of them is called. */
+START_TEST(between_the_program_and_its_allocator_is_no_frame)
+{
+  profiled it;
+  clpt_rig second;
+  clp_buffer *buffer;
+  start_nested(&it);
+  clpt_rig_start(&second);
+  clpt_hold(it.rig.pool, KB, 1);
+  it.rig.device.capacity = KB;
+  nested.second = second.pool;
+  nested.call = operations[_i];
+  remember_stack();
+  push(&it);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(it.rig.pool, 2 * KB, &buffer));
+  pop(&it);
+  ck_assert_int_eq(nested.call, CLPT_DESTROY);
+  const clpi_call_node *here_node = recorded_below(&it, 2); /* the operation and what it calls */
+  ck_assert_uint_eq(here_node[2].bytes.used, 103);
+  end(&it);
+  clpt_rig_end(&second);
+}
+END_TEST
+
 /* --- Threads -------------------------------------------------------------------------------------
  */
 
@@ -278,6 +358,7 @@ int main(void)
   tcase_add_test(frames, an_empty_buffer_is_a_line_of_no_bytes);
   tcase_add_test(frames, what_a_limit_refuses_was_asked_for);
   tcase_add_test(frames, between_the_program_and_its_callback_is_no_frame);
+  tcase_add_loop_test(frames, between_the_program_and_its_allocator_is_no_frame, 0, 4);
   TCase *threads = clpt_case(suite, "threads");
   tcase_add_test(threads, a_pools_hook_sees_all_threads);
   return clpt_run(suite);

@@ -109,6 +109,31 @@ START_TEST(inlined_calls_are_frames_outermost_first)
 }
 END_TEST
 
+#ifndef __clang__ /* which has no nested functions in C */
+static int line_inside;
+
+__attribute__((noinline)) static void outside(void)
+{
+  __attribute__((noinline)) void inside(void)
+  {
+    line_inside = __LINE__;
+    here();
+    __asm__ volatile("" ::: "memory");
+  }
+  inside();
+  __asm__ volatile("" ::: "memory");
+}
+
+START_TEST(a_function_may_be_inside_of_another)
+{
+  outside();
+  shown all = names_of(returns_to - 1);
+  ck_assert_uint_eq(all.count, 1);
+  is_at(&all, 0, "inside", line_inside + 1);
+}
+END_TEST
+#endif
+
 START_TEST(a_session_without_host_memory_is_not_opened)
 {
   void *session;
@@ -181,10 +206,12 @@ START_TEST(what_starts_programs_and_threads_is_known)
 {
   ck_assert(is_startup("program", "_start"));
   ck_assert(is_startup("program", "__libc_start_main"));
+  ck_assert(is_startup("program", "__libc_start_main_impl"));
   ck_assert(is_startup("program", "__libc_start_call_main"));
   ck_assert(is_startup("program", "start_thread"));
   ck_assert(is_startup("program", "clone"));
   ck_assert(is_startup("program", "clone3"));
+  ck_assert(is_startup("program", "__clone3"));
   ck_assert(is_startup("libc.so.6", NULL));
   ck_assert(is_startup("libc.so.6", "thrd_start"));
   ck_assert(is_startup("libpthread.so.0", NULL));
@@ -203,6 +230,9 @@ int main(void)
 #ifdef HAVE_LIBDW
   tcase_add_test(names, a_call_is_its_function_and_its_line);
   tcase_add_test(names, inlined_calls_are_frames_outermost_first);
+#ifndef __clang__
+  tcase_add_test(names, a_function_may_be_inside_of_another);
+#endif
   tcase_add_test(names, a_session_without_host_memory_is_not_opened);
   tcase_add_test(names, a_visitor_that_fails_ends_the_search);
 #else

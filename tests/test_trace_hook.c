@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 /* --- Rows ---------------------------------------------------------------------------------------
  */
@@ -291,23 +293,26 @@ START_TEST(without_host_memory_there_is_no_hook_and_nothing_is_lost)
 }
 END_TEST
 
-/* The first allocation makes the table of what is live, later ones make it larger. */
+/* The first allocation makes the table of what is live, later ones make it larger. What was told
+ * until then is in the file. */
 START_TEST(a_trace_that_cannot_follow_says_so_at_the_end)
 {
   enum { MANY = 300 };
-  unsigned last = _i == 0 ? 0 : MANY - 1;
+  unsigned last = _i == 0 ? 0 : MANY - 1, rows = 0;
   clp_buffer *buffers[MANY];
+  clp_memory memory[MANY];
   clp_status statuses[MANY];
-  clp_hook *hook;
+  clpt_trace_log log;
   clpt_rig rig;
+  char *text;
 
   clpt_rig_start(&rig);
   for (int i = 0; i < MANY; i++)
     buffers[i] = clpt_allocate(rig.pool, 100);
   for (int i = 0; i < MANY; i++)
     clpt_ok(clp_buffer_release(buffers[i]));
-  clpt_ok(clp_trace_hook_create("/dev/null", NULL, &hook));
-  clpt_ok(clp_hook_push(hook));
+  clpt_trace_log_start(&log);
+  clpt_ok(clp_hook_push(log.hook));
   if (last > 0)
     buffers[0] = clpt_allocate(rig.pool, 100);
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
@@ -317,12 +322,146 @@ START_TEST(a_trace_that_cannot_follow_says_so_at_the_end)
   for (unsigned i = last > 0; i <= last; i++)
     clpt_ok(statuses[i]);
   ck_assert(clpt_host_failed());
-  for (unsigned i = 0; i <= last; i++)
+  for (unsigned i = 0; i <= last; i++) {
+    memory[i] = clp_buffer_memory(buffers[i]);
     clpt_ok(clp_buffer_release(buffers[i]));
-  clpt_ok(clp_hook_pop(hook));
-  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+  }
+  clpt_ok(clp_hook_pop(log.hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(log.hook));
   ck_assert_int_eq(clp_last_error()->native_code, ENOMEM);
+  text = clpt_trace_log_text(&log);
+  ck_assert_ptr_eq(strstr(text, CLPT_HEADER), text);
+  for (const char *at = text + strlen(CLPT_HEADER); *at; rows++)
+    at = clpt_after_row(at, clpt_row("allocate", memory[rows], 100, "0"));
+  ck_assert((last > 0) == (rows > 0));
+  ck_assert_uint_lt(rows, last + 1);
+  free(text);
   clpt_rig_end(&rig);
+}
+END_TEST
+
+/* A file of the trace's own has no part of a row, so it can be replayed. */
+START_TEST(a_file_that_grows_no_more_ends_in_a_whole_row)
+{
+  enum { MOST_BYTES = 1000 };
+  struct rlimit before, small;
+  clpi_replay_result result;
+  clpt_trace_log log;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_trace_log_start(&log);
+  clpt_ok(clp_hook_push(log.hook));
+  for (int i = 0; i < 100; i++)
+    clpt_hold(rig.pool, 100, 1);
+  clpt_ok(clp_hook_pop(log.hook));
+  ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = MOST_BYTES;
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+  clp_status status = clp_trace_hook_close(log.hook);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+  ck_assert_int_eq(status, CLP_IO_ERROR);
+  ck_assert_int_eq(clp_last_error()->native_code, EFBIG);
+  ck_assert_int_lt(lseek(log.descriptor, 0, SEEK_END), MOST_BYTES);
+  result = clpt_trace_log_replay(&log);
+  ck_assert_uint_gt(result.allocations, 5);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* --- What the C library is made to do ------------------------------------------------------------
+ */
+
+static struct {
+  bool open_has_no_memory;
+  unsigned interruptions;
+} made_to;
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+size_t __real_fwrite(const void *bytes, size_t size, size_t count, FILE *file);
+size_t __wrap_fwrite(const void *bytes, size_t size, size_t count, FILE *file);
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+  if (!made_to.open_has_no_memory)
+    return __real_fopen(path, mode);
+  errno = ENOMEM;
+  return NULL;
+}
+
+/* Writes a part where a signal comes in between. */
+size_t __wrap_fwrite(const void *bytes, size_t size, size_t count, FILE *file)
+{
+  size_t written;
+
+  if (made_to.interruptions == 0)
+    return __real_fwrite(bytes, size, count, file);
+  made_to.interruptions--;
+  written = __real_fwrite(bytes, size, count / 3, file);
+  errno = EINTR;
+  return written;
+}
+
+START_TEST(signals_interrupt_no_writing)
+{
+  clpi_replay_result result;
+  clp_status status;
+  unsigned left;
+  clpt_trace_log log;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_trace_log_start(&log);
+  clpt_ok(clp_hook_push(log.hook));
+  clpt_hold(rig.pool, 100, 1);
+  clpt_ok(clp_hook_pop(log.hook));
+  made_to.interruptions = 3;
+  status = clp_trace_hook_close(log.hook);
+  left = made_to.interruptions;
+  made_to.interruptions = 0; /* Check writes, too */
+  ck_assert_int_eq(status, CLP_SUCCESS);
+  ck_assert_uint_eq(left, 0);
+  result = clpt_trace_log_replay(&log);
+  ck_assert_uint_eq(result.frees, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_file_that_finds_no_host_memory_is_told_as_that)
+{
+  clp_hook *hook = (clp_hook *)stdout;
+  clp_status status;
+
+  made_to.open_has_no_memory = true;
+  status = clp_trace_hook_create("/dev/null", NULL, &hook);
+  made_to.open_has_no_memory = false;
+  ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
+  ck_assert_ptr_null(hook);
+}
+END_TEST
+
+/* Messages have an end, and what is wrong must come before it. */
+START_TEST(of_a_long_path_the_end_is_told)
+{
+  char path[2048] = "/dev";
+  const char *const names[] = {"/none/x", "/full"};
+  clp_hook *hook;
+
+  for (int i = 0; i < 150; i++)
+    strcat(path, "/../dev");
+  strcat(path, names[_i]);
+  if (_i == 0) {
+    clpt_fails(CLP_IO_ERROR, clp_trace_hook_create(path, NULL, &hook));
+    clpt_message_has("/../dev/none/x: No such file or directory");
+  } else {
+    clpt_ok(clp_trace_hook_create(path, NULL, &hook));
+    clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+    clpt_message_has("/../dev/full: not all could be written: No space left on device");
+  }
+  ck_assert_int_eq(strncmp(clp_last_error()->message, "...", 3), 0);
 }
 END_TEST
 
@@ -342,5 +481,9 @@ int main(void)
   tcase_add_loop_test(failures, a_stream_that_fails_is_asked_no_more, 0, 3);
   tcase_add_test(failures, without_host_memory_there_is_no_hook_and_nothing_is_lost);
   tcase_add_loop_test(failures, a_trace_that_cannot_follow_says_so_at_the_end, 0, 2);
+  tcase_add_test(failures, a_file_that_grows_no_more_ends_in_a_whole_row);
+  tcase_add_test(failures, signals_interrupt_no_writing);
+  tcase_add_test(failures, a_file_that_finds_no_host_memory_is_told_as_that);
+  tcase_add_loop_test(failures, of_a_long_path_the_end_is_told, 0, 2);
   return clpt_run(suite);
 }

@@ -311,6 +311,7 @@ opencl_tests = \
 	tests/test_cl_order_calls \
 	tests/test_cl_order_stress \
 	tests/test_cl_arena \
+	tests/test_cl_arena_replay \
 	tests/test_exhaustion
 check_PROGRAMS += $(opencl_tests)
 TESTS += $(opencl_tests)
@@ -340,6 +341,8 @@ tests_test_cl_mem_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_mem_LDADD = $(opencl_LDADD)
 tests_test_cl_order_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_order_LDADD = $(opencl_LDADD)
+tests_test_cl_arena_replay_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_arena_replay_LDADD = libclpool-trace.la $(opencl_LDADD)
 tests_test_cl_arena_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_arena_LDADD = $(opencl_LDADD)
 tests_test_cl_order_stress_CPPFLAGS = $(opencl_CPPFLAGS)
@@ -404,9 +407,11 @@ trace_tests = \
 	tests/test_trace_lines \
 	tests/test_trace_reader \
 	tests/test_live_blocks \
+	tests/test_batch \
 	tests/test_metering_allocator \
 	tests/test_replay \
 	tests/test_replay_failures \
+	tests/test_arena_traces \
 	tests/test_trace_hook \
 	tests/test_trace_hook_replay \
 	tests/test_scale \
@@ -430,6 +435,9 @@ tests_test_trace_reader_LDFLAGS = $(failmalloc_link_flags)
 tests_test_live_blocks_SOURCES = tests/test_live_blocks.c $(traces) $(failmalloc)
 tests_test_live_blocks_LDADD = $(trace_test_LDADD)
 tests_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
+tests_test_batch_SOURCES = tests/test_batch.c $(traces) $(failmalloc)
+tests_test_batch_LDADD = $(trace_test_LDADD)
+tests_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_test_metering_allocator_SOURCES = tests/test_metering_allocator.c $(failmalloc)
 tests_test_metering_allocator_LDADD = $(trace_test_LDADD)
 tests_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
@@ -437,6 +445,8 @@ tests_test_replay_SOURCES = tests/test_replay.c $(replays)
 tests_test_replay_LDADD = $(trace_test_LDADD)
 tests_test_replay_failures_SOURCES = tests/test_replay_failures.c $(replays)
 tests_test_replay_failures_LDADD = $(trace_test_LDADD)
+tests_test_arena_traces_SOURCES = tests/test_arena_traces.c $(replays)
+tests_test_arena_traces_LDADD = $(trace_test_LDADD)
 trace_logs = tests/support/trace_log.c tests/support/trace_log.h $(replays)
 tests_test_trace_hook_SOURCES = tests/test_trace_hook.c $(trace_logs) $(failmalloc)
 tests_test_trace_hook_LDADD = $(trace_test_LDADD)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char help_text[] =
     "Usage: clpool report TRACE [-o FILE.html] [OPTION]...\n"
@@ -110,11 +111,13 @@ static int survey_and_write(report_setup *setup)
 }
 
 /* A trace is not to be overwritten by what is told of it. */
-static bool is_same_file(const char *one, const char *other)
+static bool is_trace(const char *path, const char *trace)
 {
-  struct stat first, second;
-  return stat(one, &first) == 0 && stat(other, &second) == 0 && S_ISREG(first.st_mode) &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  struct stat output, input;
+  bool is_stdin = strcmp(trace, "-") == 0;
+  return stat(path, &output) == 0 && S_ISREG(output.st_mode) &&
+         (is_stdin ? fstat(STDIN_FILENO, &input) : stat(trace, &input)) == 0 &&
+         output.st_dev == input.st_dev && output.st_ino == input.st_ino;
 }
 
 /* Opens an output, before the long work, if there is one. */
@@ -123,7 +126,7 @@ static int open_output(const report_setup *setup, const char *option, const char
 {
   if (!path)
     return CLPI_EXIT_SUCCESS;
-  if (is_same_file(path, setup->arguments.trace))
+  if (is_trace(path, setup->arguments.trace))
     return clpi_misuse("%s names the trace itself, \"%s\"", option, path);
   return clpi_report_file_create(path, file);
 }

@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "program.h"
+#include "report_file.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static int read_option(int option, clpi_report_arguments *arguments)
 
 static bool is_stdout(const char *path)
 {
-  return path && strcmp(path, "-") == 0;
+  return path && clpi_report_file_is_stdout(path);
 }
 
 /* Each output needs a place of its own. */
@@ -74,7 +75,7 @@ static int check_outputs(const clpi_report_arguments *arguments)
     return clpi_misuse("where does the report go? Name -o FILE.html, --perfetto=FILE or --json");
   if (is_stdout(page) + is_stdout(perfetto) + arguments->as_json > 1)
     return clpi_misuse("only one of -o -, --perfetto=- and --json can have standard output");
-  if (page && perfetto && strcmp(page, perfetto) == 0 && !is_stdout(page))
+  if (page && perfetto && clpi_report_file_is_same(page, perfetto))
     return clpi_misuse("-o and --perfetto name the same file, \"%s\"", page);
   return CLPI_EXIT_SUCCESS;
 }

@@ -138,6 +138,15 @@ static void write_parts(FILE *file, const clpi_peak *peak)
   fputs("</ul>\n", file);
 }
 
+/* Of the bins that ever had a block, those that had one then. */
+static size_t count_bins_at_peak(const clpi_bin_census *census)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < census->count; i++)
+    count += clpi_bin_at_peak(census, &census->bins[i]).blocks > 0;
+  return count;
+}
+
 void clpi_report_write_bins(FILE *file, const clpi_report *report)
 {
   const clpi_survey *survey = report->survey;
@@ -147,7 +156,7 @@ void clpi_report_write_bins(FILE *file, const clpi_report *report)
           "<p>At event %s, the pool managed %s in %s.</p>\n",
           clpi_show_grouped(peak->when.row).text,
           clpi_show_bytes(clpi_peak_managed_bytes(peak)).text,
-          clpi_show_number_of(survey->bins.count, "bin").text);
+          clpi_show_number_of(count_bins_at_peak(&survey->bins), "bin").text);
   write_parts(file, peak);
   ranking held = rank_all(&survey->bins, false), padding = rank_all(&survey->bins, true);
   fputs("<div class='pair'>\n", file);

@@ -6,8 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,6 +59,79 @@ static int cannot_write(const char *path, int code)
   return CLPI_EXIT_FAILED;
 }
 
+/* --- Where a path leads to -----------------------------------------------------------------------
+ */
+
+/* The path that a symbolic link leads to, one step. NULL: it is no link. */
+static char *follow_link(const char *path)
+{
+  char said[PATH_MAX], *target;
+  ssize_t length = readlink(path, said, sizeof(said) - 1);
+  if (length < 0)
+    return NULL;
+  said[length] = '\0';
+  const char *slash = strrchr(path, '/');
+  int folder_length = slash && said[0] != '/' ? (int)(slash + 1 - path) : 0;
+  return asprintf(&target, "%.*s%s", folder_length, path, said) < 0 ? NULL : target;
+}
+
+/* The whole path of a file that is not there, in a folder that is. NULL: errno tells why. */
+static char *resolve_missing(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  const char *name = slash ? slash + 1 : path;
+  char *folder_path = slash ? strndup(path, (size_t)(name - path)) : strdup(".");
+  char *folder = folder_path ? realpath(folder_path, NULL) : NULL;
+  char *whole = NULL;
+  if (folder && !*name)
+    errno = ENOENT;
+  else if (folder && asprintf(&whole, "%s/%s", folder, name) < 0)
+    whole = NULL;
+  free(folder_path);
+  free(folder);
+  return whole;
+}
+
+/* The whole path of the file that `path` leads to, or that would be made. NULL: errno tells why. */
+static char *resolve(const char *path)
+{
+  enum { MOST_LINKS = 40 }; /* as Linux has it */
+  char *found = realpath(path, NULL);
+  if (found || errno != ENOENT)
+    return found;
+  char *at = strdup(path), *next;
+  for (int i = 0; at && i < MOST_LINKS && (next = follow_link(at)); i++) {
+    free(at);
+    at = next;
+  }
+  found = at ? resolve_missing(at) : NULL;
+  free(at);
+  return found;
+}
+
+bool clpi_report_file_is_same(const char *one, const char *other)
+{
+  char *first = resolve(one), *second = resolve(other);
+  bool is_same = first && second && strcmp(first, second) == 0;
+  free(first);
+  free(second);
+  return is_same;
+}
+
+/* A device such as /dev/null takes what several write; a terminal would show all of it. */
+bool clpi_report_file_is_stdout(const char *path)
+{
+  struct stat named, output;
+  if (strcmp(path, "-") == 0)
+    return true;
+  return stat(path, &named) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+         named.st_dev == output.st_dev && named.st_ino == output.st_ino &&
+         (!S_ISCHR(named.st_mode) || isatty(STDOUT_FILENO));
+}
+
+/* --- Writing -------------------------------------------------------------------------------------
+ */
+
 /* A new file has the rights that the process gives new files; one that is replaced, its own. */
 static mode_t rights_for(const struct stat *replaced)
 {
@@ -69,12 +142,14 @@ static mode_t rights_for(const struct stat *replaced)
   return 0666 & ~masked;
 }
 
-/* Makes the temporary file beside `file->target` and opens it. Returns errno, or 0. */
+/* Makes the temporary file beside `file->target`, under a name that is short enough everywhere, and
+ * opens it. Returns errno, or 0. */
 static int open_temporary(clpi_report_file *file, const struct stat *replaced)
 {
   if (replaced && access(file->target, W_OK))
     return errno;
-  if (asprintf(&file->temporary, "%s.XXXXXX", file->target) < 0) {
+  int folder_length = (int)(strrchr(file->target, '/') - file->target);
+  if (asprintf(&file->temporary, "%.*s/.clpool-XXXXXX", folder_length, file->target) < 0) {
     file->temporary = NULL;
     return ENOMEM;
   }
@@ -108,7 +183,7 @@ static int open_path(clpi_report_file *file, const char *path)
     file->stream = fopen(path, "we");
     return file->stream ? 0 : errno;
   }
-  file->target = exists ? realpath(path, NULL) : strdup(path);
+  file->target = resolve(path);
   return file->target ? open_temporary(file, exists ? &found : NULL) : errno;
 }
 

@@ -3,14 +3,22 @@
 #ifndef CLPOOL_TOOLS_REPORT_FILE_H
 #define CLPOOL_TOOLS_REPORT_FILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 typedef struct clpi_report_file clpi_report_file;
 
-/* Opens a file to write, which is to become `path`; "-" is standard output. What is no regular
- * file, such as a pipe, is written directly. Returns an exit code, with a complaint if it is not
- * 0; `*out` is NULL then. A signal that ends the program removes the file. */
+/* Opens a file to write, which is to become `path`, or what that leads to as a link; "-" is
+ * standard output. What is no regular file, such as a pipe, is written directly. Returns an exit
+ * code, with a complaint if it is not 0; `*out` is NULL then. A signal that ends the program
+ * removes the file. */
 int clpi_report_file_create(const char *path, clpi_report_file **out);
+
+/* Whether two paths, of files that are there or not, lead to one. */
+bool clpi_report_file_is_same(const char *one, const char *other);
+
+/* Whether a path is that of standard output, under whatever name. */
+bool clpi_report_file_is_stdout(const char *path);
 
 /* Where to write. Borrowed. */
 FILE *clpi_report_file_stream(clpi_report_file *file);

@@ -5,6 +5,8 @@
 #include "report_text.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 enum { HEIGHT = 150, WINDOWS = 128, LEVEL_STEP = 25 };
 
@@ -44,13 +46,12 @@ static void draw_rate_so_far(const clpi_plot *plot)
   fputs("'/>\n", plot->file);
 }
 
-static void draw(FILE *file, const clpi_survey *survey)
+static void draw(FILE *file, const clpi_survey *survey, const clpi_span *windows, size_t count)
 {
-  clpi_span windows[WINDOWS];
   clpi_plot plot = {.file = file,
                     .timeline = &survey->timeline,
                     .spans = windows,
-                    .count = clpi_timeline_widen(&survey->timeline, WINDOWS, windows),
+                    .count = count,
                     .height = HEIGHT,
                     .most = 100.0};
   const clpi_replay_result *result = &survey->result;
@@ -66,14 +67,26 @@ static void draw(FILE *file, const clpi_survey *survey)
   clpi_plot_end(&plot);
 }
 
+static bool has_gap(const clpi_span *windows, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (windows[i].hits + windows[i].misses == 0)
+      return true;
+  return false;
+}
+
 void clpi_report_write_hit_rate(FILE *file, const clpi_report *report)
 {
+  clpi_span windows[WINDOWS];
+  size_t count = clpi_timeline_widen(&report->survey->timeline, WINDOWS, windows);
   fputs("<section id='hit-rate'>\n<h2>Hit rate over the trace</h2>\n"
         "<ul class='legend'>\n"
         "<li><i class='hits'></i>allocations served from held memory, step by step</li>\n"
         "<li><i class='so-far'></i>of all so far</li>\n"
         "</ul>\n",
         file);
-  draw(file, report->survey);
+  draw(file, report->survey, windows, count);
+  if (has_gap(windows, count))
+    fputs("<p class='note'>Steps that are blank had no allocation that was served.</p>\n", file);
   fputs("</section>\n", file);
 }

@@ -6,7 +6,6 @@
 #include "report_text.h"
 
 #include <clpool/version.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -27,21 +26,39 @@ static void write_head(FILE *file, const clpi_report *report)
           clpi_report_style);
 }
 
-/* One sentence for who reads no more. */
+/* What was in use is the program's, unless its sizes were scaled or some of it was refused. */
+static void write_use(FILE *file, const clpi_report *report)
+{
+  const clpi_replay_result *result = &report->survey->result;
+  bool is_scaled = report->scale < 1.0 || report->scale > 1.0;
+  if (is_scaled)
+    fprintf(file, "With its sizes times %.10g, the program ", report->scale);
+  else
+    fputs("The program ", file);
+  if (result->failures == 0)
+    fprintf(file, "had at most <b>%s</b> in use. A pool with %u leading bits takes",
+            clpi_show_bytes(result->peak_active_bytes).text, report->leading_bits);
+  else
+    fprintf(file,
+            "asks for %s, of which a pool with %u leading bits refuses <b>%s</b>. Of what it "
+            "serves, at most <b>%s</b> is in use; the pool takes",
+            clpi_show_number_of(result->allocations + result->failures, "allocation").text,
+            report->leading_bits, clpi_show_grouped(result->failures).text,
+            clpi_show_bytes(result->peak_active_bytes).text);
+}
+
+/* A sentence or two for who reads no more. */
 static void write_verdict(FILE *file, const clpi_report *report)
 {
   const clpi_replay_result *result = &report->survey->result;
+  fputs("<p class='verdict'>", file);
+  write_use(file, report);
   fprintf(file,
-          "<p class='verdict'>The program had at most <b>%s</b> in use. A pool with %u leading "
-          "bits takes <b>%s</b> for it, <b>%s times</b> as much, and serves <b>%s</b> of %s "
-          "without the device",
-          clpi_show_bytes(result->peak_active_bytes).text, report->leading_bits,
+          " <b>%s</b> for it, <b>%s times</b> as much, and serves <b>%s</b> of %s without the "
+          "device.</p>\n",
           clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
           clpi_show_part(result->hits, result->allocations).text,
           clpi_show_number_of(result->allocations, "allocation").text);
-  if (result->failures > 0)
-    fprintf(file, "; <b>%s</b> more it refuses", clpi_show_grouped(result->failures).text);
-  fputs(".</p>\n", file);
 }
 
 static void write_header(FILE *file, const clpi_report *report)
@@ -93,16 +110,13 @@ static void write_tiles(FILE *file, const clpi_survey *survey)
 
 static void write_figure(FILE *file, const clpi_figure *figure)
 {
-  char exact[40];
-  clpi_shown shown = {""};
+  clpi_shown exact = clpi_show_grouped(figure->count), shown = {""};
   if (figure->kind == CLPI_FIGURE_RATIO)
-    snprintf(exact, sizeof(exact), "%.10g", figure->ratio);
-  else
-    snprintf(exact, sizeof(exact), "%" PRIu64, figure->count);
+    snprintf(exact.text, sizeof(exact.text), "%.10g", figure->ratio);
   if (figure->kind == CLPI_FIGURE_BYTES && figure->count >= 1024)
     shown = clpi_show_bytes(figure->count);
   fprintf(file, "<tr><th scope='row'>%s</th><td data-key='%s'>%s</td><td>%s</td></tr>\n",
-          figure->title, figure->key, exact, shown.text);
+          figure->title, figure->key, exact.text, shown.text);
 }
 
 static void write_figures(FILE *file, const clpi_report *report)
@@ -129,6 +143,15 @@ static void write_findings(FILE *file, const clpi_report *report)
   clpi_report_write_largest(file, report);
 }
 
+static void write_nothing(FILE *file, const clpi_replay_result *result)
+{
+  fputs("<p class='note'>No memory was allocated.", file);
+  if (result->failures > 0)
+    fprintf(file, " The pool refused %s.",
+            clpi_show_number_of(result->failures, "allocation").text);
+  fputs("</p>\n", file);
+}
+
 void clpi_report_write_page(FILE *file, const clpi_report *report)
 {
   write_head(file, report);
@@ -137,7 +160,7 @@ void clpi_report_write_page(FILE *file, const clpi_report *report)
   if (has_bytes)
     write_findings(file, report);
   else
-    fputs("<p class='note'>No memory was allocated.</p>\n", file);
+    write_nothing(file, &report->survey->result);
   write_figures(file, report);
   fprintf(file, "</main>\n<footer>clpool %s</footer>\n", clp_version());
   if (has_bytes)

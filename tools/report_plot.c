@@ -54,7 +54,7 @@ void clpi_plot_level(const clpi_plot *plot, double value, const char *label)
 double clpi_round_step(double most, unsigned steps)
 {
   double step = pow(10.0, floor(log10(most / steps)));
-  static const double factors[] = {1.0, 2.0, 5.0};
+  static const double factors[] = {1.0, 2.0, 2.5, 5.0};
   for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
     if (most <= step * factors[i] * steps)
       return step * factors[i];

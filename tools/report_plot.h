@@ -48,7 +48,7 @@ typedef double (*clpi_span_value)(const clpi_span *span);
 void clpi_plot_area(const clpi_plot *plot, const char *name, clpi_span_value value);
 void clpi_plot_line(const clpi_plot *plot, const char *name, clpi_span_value value);
 
-/* 1, 2 or 5 times a power of ten: the least of which `most` takes no more than `steps`. */
+/* 1, 2, 2.5 or 5 times a power of ten: the least of which `most` takes no more than `steps`. */
 double clpi_round_step(double most, unsigned steps);
 
 #endif

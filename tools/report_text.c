@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const char *entity_of(char letter)
@@ -26,6 +27,12 @@ static const char *entity_of(char letter)
   }
 }
 
+/* U+FFFE and U+FFFF are well-formed UTF-8, but no XML. */
+static bool is_in_xml(const char *text)
+{
+  return strncmp(text, "\xef\xbf\xbe", 3) != 0 && strncmp(text, "\xef\xbf\xbf", 3) != 0;
+}
+
 void clpi_write_escaped(FILE *file, const char *text)
 {
   while (*text) {
@@ -33,7 +40,7 @@ void clpi_write_escaped(FILE *file, const char *text)
     const char *entity = entity_of(*text);
     if (entity)
       fputs(entity, file);
-    else if (length > 0)
+    else if (length > 0 && is_in_xml(text))
       fwrite(text, 1, length, file);
     else
       fputs("&#xfffd;", file);

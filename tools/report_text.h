@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* Writes a text so that neither HTML nor XML finds markup in it, also in an attribute. What is no
- * UTF-8 and what does not print becomes U+FFFD. */
+ * UTF-8, no XML or does not print becomes U+FFFD. */
 void clpi_write_escaped(FILE *file, const char *text);
 
 clpi_shown clpi_show_grouped(uint64_t count);             /* "17,321" */

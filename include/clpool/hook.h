@@ -52,7 +52,10 @@ typedef void (*clp_hook_callback)(const clp_hook_event *event, void *user_data);
  * A callback runs on the thread whose call it shows, under no lock of the library, and may use any
  * pool: hooks are not called for what it does, and what fails there does not become the caller's
  * last error. It must return, and must not push, pop, add or remove hooks (CLP_BUSY), nor drop the
- * last reference to the pool that it is called for. What on_out_of_memory does is shown. */
+ * last reference to the pool that it is called for. What on_out_of_memory does is shown. A request
+ * of another thread that would fail waits for a block whose device_free is being shown: do not wait
+ * in a callback for a lock that is held around calls of a pool. After fork the child has what was
+ * registered for its thread and for pools, with user_data as it was. */
 typedef struct clp_hook {
   size_t struct_size; /**< sizeof(clp_hook) */
   const char *name;   /**< identifies the hook among those of a thread or a pool; not NULL */

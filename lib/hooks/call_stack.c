@@ -14,13 +14,14 @@ extern const char __start_clpool_exit[] BOUND, __stop_clpool_exit[] BOUND;
 typedef enum place {
   AT_HOOK,    /* the callback's, then the library's up to an entry */
   AT_PROGRAM, /* the program's, up to an exit */
-  AT_LIBRARY  /* the library's, up to the entry that belongs to the exit */
+  AT_LIBRARY  /* the library's, if an entry follows */
 } place;
 
 typedef struct capture {
   clpi_call_stack *stack;
   uintptr_t callback_return;
   place place;
+  size_t seen_at_exit; /* while AT_LIBRARY */
 } capture;
 
 typedef struct walk {
@@ -50,13 +51,19 @@ static void keep_frame(uintptr_t address, void *argument)
   if (at->place == AT_HOOK && (is_entry(address) || address + 1 == at->callback_return))
     stack->seen = 0;
   if (is_entry(address)) {
+    if (at->place == AT_LIBRARY)
+      stack->seen = at->seen_at_exit;
     at->place = AT_PROGRAM;
     return;
   }
-  if (at->place == AT_PROGRAM && is_exit(address))
+  if (at->place == AT_PROGRAM && is_exit(address)) {
     at->place = AT_LIBRARY;
-  if (at->place != AT_LIBRARY)
-    stack->recent[stack->seen++ % CLPI_MOST_FRAMES] = address;
+    at->seen_at_exit = stack->seen;
+    return;
+  }
+  if (at->place == AT_LIBRARY && stack->seen == at->seen_at_exit + CLPI_MOST_LIBRARY_FRAMES)
+    at->place = AT_PROGRAM;
+  stack->recent[stack->seen++ % CLPI_FRAME_PLACES] = address;
 }
 
 void clpi_call_stack_capture(clpi_call_stack *stack, clpi_stack_walker *walker,

@@ -27,15 +27,10 @@ typedef struct request {
 
 /* The compilation unit that has the address, and the address as it is there. */
 typedef struct unit {
-  Dwarf_Die die;
+  Dwarf_Die die;   /* which has the lines */
+  Dwarf_Die whole; /* which has the functions: the same, or in a file of its own (.dwo) */
   Dwarf_Addr address;
 } unit;
-
-/* The address' scopes in the unit, innermost first, from the function's own to the unit. */
-typedef struct scopes {
-  Dwarf_Die *dies;
-  int count;
-} scopes;
 
 /* Files of this machine alone: dwfl_standard_find_debuginfo may ask a server for them. */
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
@@ -88,10 +83,10 @@ static const char *text_of(Dwarf_Die *die, unsigned name)
 }
 
 /* libdw puts the folder in which the compiler ran before every name that was given without one. */
-static const char *as_given(Dwarf_Die *unit_die, const char *file)
+static const char *as_given(unit *in, const char *file)
 {
-  const char *folder = text_of(unit_die, DW_AT_comp_dir);
-  const char *main_file = dwarf_diename(unit_die);
+  const char *folder = text_of(&in->die, DW_AT_comp_dir);
+  const char *main_file = dwarf_diename(&in->whole);
   size_t length = folder ? strlen(folder) : 0;
   bool is_inside = length && file && strncmp(file, folder, length) == 0 && file[length] == '/';
   return is_inside && main_file && main_file[0] != '/' ? file + length + 1 : file;
@@ -100,7 +95,7 @@ static const char *as_given(Dwarf_Die *unit_die, const char *file)
 static void set_line_of_address(unit *in, clpi_symbol *symbol)
 {
   Dwarf_Line *line = dwarf_getsrc_die(&in->die, in->address);
-  symbol->file = line ? as_given(&in->die, dwarf_linesrc(line, NULL, NULL)) : NULL;
+  symbol->file = line ? as_given(in, dwarf_linesrc(line, NULL, NULL)) : NULL;
   if (line)
     dwarf_lineno(line, &symbol->line);
 }
@@ -118,9 +113,9 @@ static void set_line_of_inlined_call(unit *in, Dwarf_Die *inlined, clpi_symbol *
   Dwarf_Files *files;
   size_t count;
   symbol->file = NULL;
-  if (dwarf_getsrcfiles(&in->die, &files, &count) == 0)
+  if (dwarf_getsrcfiles(&in->whole, &files, &count) == 0)
     symbol->file =
-        as_given(&in->die, dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL));
+        as_given(in, dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL));
   symbol->line = (int)number_of(inlined, DW_AT_call_line);
 }
 
@@ -128,7 +123,7 @@ static void set_line_of_inlined_call(unit *in, Dwarf_Die *inlined, clpi_symbol *
  */
 
 /* The table that leads from addresses to units is optional, and may have more than it should. */
-static bool find_unit(Dwarf *all, unit *in)
+static bool find_die(Dwarf *all, unit *in)
 {
   if (dwarf_addrdie(all, in->address, &in->die) && dwarf_haspc(&in->die, in->address) == 1)
     return true;
@@ -139,67 +134,87 @@ static bool find_unit(Dwarf *all, unit *in)
   return false;
 }
 
-/* dwarf_getscopes goes from an inlined function to where it was written; what is wanted is where it
- * was inlined, which dwarf_getscopes_die tells of the innermost scope. */
-static scopes find_scopes(unit *in)
+/* What the compiler was told to put elsewhere may be there, or not. */
+static void find_whole_unit(unit *in)
 {
-  Dwarf_Die *written;
-  scopes found = {0};
-  if (dwarf_getscopes(&in->die, in->address, &written) <= 0)
-    return found;
-  found.count = dwarf_getscopes_die(&written[0], &found.dies);
-  free(written);
-  return found;
+  Dwarf_Die split;
+  in->whole = in->die;
+  if (dwarf_cu_info(in->die.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.cu)
+    in->whole = split;
 }
 
-static bool is_inlined(Dwarf_Die *die)
+static bool find_unit(Dwarf *all, unit *in)
 {
-  return dwarf_tag(die) == DW_TAG_inlined_subroutine;
+  if (!find_die(all, in))
+    return false;
+  find_whole_unit(in);
+  return true;
 }
 
-static int find_function(const scopes *in)
+/* What may be around a function, or in one around calls inlined there. */
+static bool may_have_inside(Dwarf_Die *die, int tag)
 {
-  for (int i = 0; i < in->count; i++)
-    if (dwarf_tag(&in->dies[i]) == DW_TAG_subprogram)
-      return i;
-  return -1;
+  switch (dwarf_tag(die)) {
+  case DW_TAG_namespace:
+  case DW_TAG_module:
+  case DW_TAG_class_type:
+  case DW_TAG_structure_type:
+  case DW_TAG_union_type:
+  case DW_TAG_lexical_block:
+    return true;
+  case DW_TAG_subprogram:
+    return tag == DW_TAG_subprogram;
+  default:
+    return false;
+  }
 }
 
-/* The next inlined call inside of scope `i`; -1: there is none. */
-static int find_inlined_call(const scopes *in, int i)
+/* Finds what of the kind `tag` has the address, outermost, inside of `around`: what is near before
+ * what is deep inside of something else. (dwarf_getscopes does not where units were made at link
+ * time.) */
+static bool find_inside(Dwarf_Die *around, Dwarf_Addr address, int tag, Dwarf_Die *found)
 {
-  do
-    i--;
-  while (i >= 0 && !is_inlined(&in->dies[i]));
-  return i;
+  Dwarf_Die first, child;
+  if (dwarf_child(around, &first))
+    return false;
+  int more = 0;
+  for (child = first; !more; more = dwarf_siblingof(&child, &child))
+    if (dwarf_tag(&child) == tag && dwarf_haspc(&child, address) == 1) {
+      *found = child;
+      return true;
+    }
+  more = 0;
+  for (child = first; !more; more = dwarf_siblingof(&child, &child))
+    if (may_have_inside(&child, tag) && find_inside(&child, address, tag, found))
+      return true;
+  return false;
 }
 
-static clp_status show_function(const request *wanted, unit *in, const scopes *around)
+static clp_status show_function(const request *wanted, unit *in, Dwarf_Die *function)
 {
   clp_status status = CLP_SUCCESS;
   clpi_symbol symbol = *wanted->plain;
-  for (int i = find_function(around); i >= 0 && !status;) {
-    int inner = find_inlined_call(around, i);
-    const char *name = dwarf_diename(&around->dies[i]);
+  Dwarf_Die at = *function, inner;
+  for (bool has_inner = true; has_inner && !status; at = inner) {
+    has_inner = find_inside(&at, in->address, DW_TAG_inlined_subroutine, &inner);
+    const char *name = dwarf_diename(&at);
     symbol.function = name ? name : wanted->plain->function;
-    if (inner >= 0)
-      set_line_of_inlined_call(in, &around->dies[inner], &symbol);
+    if (has_inner)
+      set_line_of_inlined_call(in, &inner, &symbol);
     else
       set_line_of_address(in, &symbol);
     status = wanted->visitor(&symbol, wanted->argument);
-    i = inner;
   }
   return status;
 }
 
-/* Without the function's debug information: the symbol that the linker left, and perhaps a line. */
-static clp_status show_symbol(const request *wanted, unit *in)
+/* Without the function's debug information: the symbol that the linker left. A line there may be
+ * might be that of an inlined function, which nobody could tell. */
+static clp_status show_symbol(const request *wanted)
 {
   clpi_symbol symbol = *wanted->plain;
   const char *name = dwfl_module_addrname(wanted->object, wanted->address);
   symbol.function = name ? name : wanted->plain->function;
-  if (in)
-    set_line_of_address(in, &symbol);
   return wanted->visitor(&symbol, wanted->argument);
 }
 
@@ -208,16 +223,13 @@ static clp_status show_in_object(const request *wanted)
   Dwarf_Addr bias;
   Dwarf *all = dwfl_module_getdwarf(wanted->object, &bias);
   if (!all)
-    return show_symbol(wanted, NULL);
+    return show_symbol(wanted);
   dwarf_new_oom_handler(all, leave_libdw);
   unit in = {.address = wanted->address - bias};
-  if (!find_unit(all, &in))
-    return show_symbol(wanted, NULL);
-  scopes around = find_scopes(&in);
-  clp_status status =
-      find_function(&around) >= 0 ? show_function(wanted, &in, &around) : show_symbol(wanted, &in);
-  free(around.dies);
-  return status;
+  Dwarf_Die function;
+  if (!find_unit(all, &in) || !find_inside(&in.whole, in.address, DW_TAG_subprogram, &function))
+    return show_symbol(wanted);
+  return show_function(wanted, &in, &function);
 }
 
 clp_status clpi_debug_info_show(clpi_debug_info *info, uintptr_t address, const clpi_symbol *plain,

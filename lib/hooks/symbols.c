@@ -22,12 +22,14 @@ static void close_session(void *session)
   clpi_debug_info_close(session);
 }
 
-/* The function at which the program starts is known without any name. */
+/* The function at which the program starts is known without any name. Where nobody knows what
+ * functions there are, as in static programs, it is the few dozen bytes from there on. */
 static bool is_program_start(uintptr_t address)
 {
+  enum { START_BYTES = 64 };
   uintptr_t start = getauxval(AT_ENTRY);
-  void *function = _Unwind_FindEnclosingFunction((void *)(address + 1));
-  return start && (uintptr_t)function == start;
+  uintptr_t function = (uintptr_t)_Unwind_FindEnclosingFunction((void *)(address + 1));
+  return start && (function ? function == start : address - start < START_BYTES);
 }
 
 static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *visitor,
@@ -47,8 +49,14 @@ const clpi_symbols clpi_process_symbols = {open_session, show, close_session};
  * program of interest begins in it. */
 bool clpi_symbol_is_startup(const clpi_symbol *symbol)
 {
-  static const char *const functions[] = {
-      "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "clone3"};
+  static const char *const functions[] = {"_start",
+                                          "__libc_start_main",
+                                          "__libc_start_main_impl",
+                                          "__libc_start_call_main",
+                                          "start_thread",
+                                          "clone",
+                                          "clone3",
+                                          "__clone3"};
   static const char *const objects[] = {"libc.so.", "libpthread.so.", "ld-musl-"};
   for (size_t i = 0; symbol->function && i < sizeof(functions) / sizeof(functions[0]); i++)
     if (strcmp(symbol->function, functions[i]) == 0)

@@ -19,7 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 64 * 1024, ROW_BYTES = 256 }; /* no row is longer */
+enum {
+  BUFFER_BYTES = 64 * 1024,
+  ROW_BYTES = 256, /* no row is longer */
+  NAME_BYTES = 256 /* of a name in a message: messages have room for twice as much */
+};
 
 typedef struct trace {
   clp_hook hook;
@@ -27,10 +31,11 @@ typedef struct trace {
   bool is_own;          /* the file was opened for the trace, and is closed with it */
   pthread_mutex_t lock; /* guards what follows */
   clpi_live_memory live;
-  int failure; /* errno of what failed first, since when nothing is written; 0: nothing did */
+  int failure;      /* errno of what failed first, since when nothing is written; 0: nothing did */
+  uint64_t written; /* bytes in the file */
   size_t filled;
+  char name[NAME_BYTES]; /* for messages; of a longer one, its end */
   char buffer[BUFFER_BYTES];
-  char name[]; /* for messages */
 } trace;
 
 /* --- rows ---------------------------------------------------------------------------------------
@@ -102,12 +107,48 @@ static int code_of_failure(void)
   return errno ? errno : EIO;
 }
 
+/* Writes what is buffered, on after signals; gives how much of it was taken. What stdio has in a
+ * buffer of its own then, it forgets, so a caller's file gets no second try. */
+static size_t write_locked(trace *self)
+{
+  size_t done = 0;
+  while (done < self->filled) {
+    errno = 0;
+    done += fwrite(self->buffer + done, 1, self->filled - done, self->file);
+    if (done == self->filled)
+      break;
+    if (!self->is_own || errno != EINTR) {
+      fail(self, code_of_failure());
+      break;
+    }
+    clearerr(self->file);
+  }
+  return done;
+}
+
+/* A row of which a part alone found room would be no row to a reader. */
+static void drop_partial_row_locked(trace *self, size_t done)
+{
+  while (done > 0 && self->buffer[done - 1] != '\n')
+    done--;
+  if (ftruncate(fileno(self->file), (off_t)(self->written + done)))
+    return; /* it is a pipe or the like */
+}
+
 static void flush_locked(trace *self)
 {
-  errno = 0;
-  if (!self->failure && fwrite(self->buffer, 1, self->filled, self->file) != self->filled)
-    fail(self, code_of_failure());
+  size_t done = self->failure ? 0 : write_locked(self);
+  if (self->is_own && done < self->filled && done > 0)
+    drop_partial_row_locked(self, done);
+  self->written += done;
   self->filled = 0;
+}
+
+/* From here on, nobody could play the trace back; what came before stays. */
+static void stop_locked(trace *self, int code)
+{
+  flush_locked(self);
+  fail(self, code);
 }
 
 static void write_row_locked(trace *self, const char *action, clp_memory memory, size_t bytes,
@@ -141,7 +182,7 @@ static void tell_allocation_locked(trace *self, const clp_hook_event *event)
   if (clpi_live_memory_add(&self->live, event->memory, event->size))
     write_row_locked(self, "allocate", event->memory, event->size, event->stream);
   else
-    fail(self, ENOMEM);
+    stop_locked(self, ENOMEM);
 }
 
 static void tell_malloc(const clp_hook_event *event, void *user_data)
@@ -168,12 +209,28 @@ static void tell_free(const clp_hook_event *event, void *user_data)
 /* --- life ---------------------------------------------------------------------------------------
  */
 
+static void set_name(trace *self, const char *name)
+{
+  size_t length = strlen(name);
+  if (length < NAME_BYTES)
+    strcpy(self->name, name);
+  else
+    snprintf(self->name, NAME_BYTES, "...%s", name + length - (NAME_BYTES - sizeof("...")));
+}
+
+static clp_status no_host_memory(void)
+{
+  return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a hook");
+}
+
 static clp_status open_file(trace *self, const char *path, FILE *file)
 {
   self->is_own = path != NULL;
   self->file = path ? fopen(path, "we") : file;
+  if (!self->file && errno == ENOMEM)
+    return no_host_memory();
   if (!self->file)
-    return clpi_error(CLP_IO_ERROR, errno, "%s: %s", path, strerror(errno));
+    return clpi_error(CLP_IO_ERROR, errno, "%s: %s", self->name, strerror(errno));
   if (self->is_own)
     setvbuf(self->file, NULL, _IONBF, 0); /* the trace has a buffer of its own */
   return CLP_SUCCESS;
@@ -194,12 +251,11 @@ clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
   if (!path == !file)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_trace_hook_create: one of path and file must be NULL, the other not");
-  const char *name = path ? path : "the trace";
-  trace *self = malloc(sizeof(*self) + strlen(name) + 1);
+  trace *self = malloc(sizeof(*self));
   if (!self)
-    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a hook");
+    return no_host_memory();
   memset(self, 0, offsetof(trace, buffer));
-  strcpy(self->name, name);
+  set_name(self, path ? path : "the trace");
   clp_status status = open_file(self, path, file);
   if (status) {
     free(self);

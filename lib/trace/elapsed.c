@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Time goes on through midnight, and does not go back. */
+/* Time goes on through midnight, and does not go back. A leap second is the next day's first. */
 #include "trace/elapsed.h"
 
 static const uint64_t hour = UINT64_C(3600) * 1000000000;
@@ -9,12 +9,12 @@ uint64_t clpi_elapsed_next(clpi_elapsed *clock, uint64_t time_of_day)
 {
   if (!clock->has_begun) {
     clock->has_begun = true;
-    clock->time_of_day = time_of_day;
+    clock->time_of_day = time_of_day % day;
   }
   uint64_t later = (time_of_day + day - clock->time_of_day) % day;
   if (later < day - hour) {
     clock->nanoseconds += later;
-    clock->time_of_day = time_of_day;
+    clock->time_of_day = time_of_day % day;
   }
   return clock->nanoseconds;
 }

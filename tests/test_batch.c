@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Batches of rows: operations with slots and scaled sizes, where a batch ends, rows that fail. The
+ * scaled sizes themselves are test_scale.c's. */
+#include "support/failmalloc.h"
+#include "support/suite.h"
+#include "support/traces.h"
+#include "trace/batch.h"
+
+/* A trace of which batches are read. */
+typedef struct rows {
+  clpi_trace_reader *reader;
+  clpi_live_blocks live;
+  clpi_batch batch;
+} rows;
+
+static void start(rows *all, const char *short_form)
+{
+  all->reader = clpt_short_trace(short_form);
+  clpi_live_blocks_init(&all->live);
+}
+
+static void end(rows *all)
+{
+  clpi_live_blocks_end(&all->live);
+  clpi_trace_close(all->reader);
+}
+
+static clp_status read_scaled(rows *all, size_t most, double scale)
+{
+  return clpi_batch_read(&all->batch, all->reader, &all->live, scale, most);
+}
+
+static void reads(rows *all, size_t most)
+{
+  clpt_ok(read_scaled(all, most, 1.0));
+}
+
+static void is_operation(const rows *all, size_t i, bool is_free, size_t bytes, size_t slot)
+{
+  const clpi_operation *operation = &all->batch.operations[i];
+  ck_assert_uint_lt(i, all->batch.count);
+  ck_assert(operation->is_free == is_free);
+  ck_assert_uint_eq(operation->bytes, bytes);
+  ck_assert_uint_eq(operation->slot, slot);
+}
+
+START_TEST(pointers_become_slots)
+{
+  rows all;
+  start(&all, "a7=100 a5=50 f7=100 a7=10 f5=50");
+  reads(&all, CLPI_BATCH_ROWS);
+  ck_assert_uint_eq(all.batch.count, 5);
+  is_operation(&all, 0, false, 100, 0);
+  is_operation(&all, 1, false, 50, 1);
+  is_operation(&all, 2, true, 100, 0);
+  is_operation(&all, 3, false, 10, 0);
+  is_operation(&all, 4, true, 50, 1);
+  for (size_t i = 0; i < all.batch.count; i++)
+    ck_assert_uint_eq(all.batch.operations[i].line, i + 2); /* the header is the first */
+  ck_assert(all.batch.at_end);
+  ck_assert_uint_eq(all.batch.newest.pointer, 5);
+  end(&all);
+}
+END_TEST
+
+START_TEST(sizes_are_scaled_on_both_sides)
+{
+  rows all;
+  start(&all, "a1=100 f1=100 a1=1 a2=0");
+  clpt_ok(read_scaled(&all, CLPI_BATCH_ROWS, 0.25));
+  is_operation(&all, 0, false, 25, 0);
+  is_operation(&all, 1, true, 25, 0);
+  is_operation(&all, 2, false, 1, 0);
+  is_operation(&all, 3, false, 0, 1);
+  end(&all);
+}
+END_TEST
+
+START_TEST(recorded_failures_are_counted_and_left_out)
+{
+  rows all;
+  start(&all, "x0=5 a1=1 x0=6 f1=1");
+  reads(&all, 3);
+  ck_assert_uint_eq(all.batch.count, 1);
+  ck_assert_uint_eq(all.batch.recorded_failures, 2);
+  ck_assert_uint_eq(all.batch.newest.size, 6);
+  ck_assert(!all.batch.at_end);
+  reads(&all, 3);
+  ck_assert_uint_eq(all.batch.count, 1);
+  ck_assert_uint_eq(all.batch.recorded_failures, 0);
+  is_operation(&all, 0, true, 1, 0);
+  ck_assert(all.batch.at_end);
+  end(&all);
+}
+END_TEST
+
+/* A batch that ends with the last row does not know that it was the last. */
+START_TEST(a_batch_has_at_most_so_many_rows)
+{
+  rows all;
+  start(&all, "a1=1 f1=1");
+  reads(&all, 2);
+  ck_assert_uint_eq(all.batch.count, 2);
+  ck_assert(!all.batch.at_end);
+  reads(&all, 2);
+  ck_assert_uint_eq(all.batch.count, 0);
+  ck_assert(all.batch.at_end);
+  end(&all);
+}
+END_TEST
+
+START_TEST(a_batch_is_never_more_than_it_has_room_for)
+{
+  enum { PAIRS = CLPI_BATCH_ROWS / 2 + 1 };
+  char *text = clpt_trace_text("a1=1 f1=1", PAIRS);
+  rows all = {.reader = clpt_trace(text)};
+  clpi_live_blocks_init(&all.live);
+  reads(&all, SIZE_MAX);
+  ck_assert_uint_eq(all.batch.count, CLPI_BATCH_ROWS);
+  ck_assert(!all.batch.at_end);
+  reads(&all, SIZE_MAX);
+  ck_assert_uint_eq(all.batch.count, 2);
+  ck_assert(all.batch.at_end);
+  end(&all);
+  free(text);
+}
+END_TEST
+
+START_TEST(rows_that_cannot_be_are_told)
+{
+  static const struct {
+    const char *rows, *told;
+    double scale;
+  } cases[] = {
+      {"a1=1 a1=1", "trace:3:", 1.0},
+      {"f1=1", "trace:2:", 1.0},
+      {"a1=4", "trace:2:32: expected a size of at most ", 1e19},
+  };
+  rows all;
+  start(&all, cases[_i].rows);
+  clpt_fails(CLP_INVALID_ARGUMENT, read_scaled(&all, CLPI_BATCH_ROWS, cases[_i].scale));
+  clpt_message_has(cases[_i].told);
+  end(&all);
+}
+END_TEST
+
+START_TEST(without_host_memory_a_row_fails)
+{
+  rows all;
+  start(&all, "a1=1");
+  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
+  clp_status status = read_scaled(&all, CLPI_BATCH_ROWS, 1.0);
+  (void)clpt_host_stop();
+  ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
+  end(&all);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("batch");
+  TCase *tests = clpt_case(suite, "batch");
+  tcase_add_test(tests, pointers_become_slots);
+  tcase_add_test(tests, sizes_are_scaled_on_both_sides);
+  tcase_add_test(tests, recorded_failures_are_counted_and_left_out);
+  tcase_add_test(tests, a_batch_has_at_most_so_many_rows);
+  tcase_add_test(tests, a_batch_is_never_more_than_it_has_room_for);
+  tcase_add_loop_test(tests, rows_that_cannot_be_are_told, 0, 3);
+  tcase_add_test(tests, without_host_memory_a_row_fails);
+  return clpt_run(suite);
+}
