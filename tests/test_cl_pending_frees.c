@@ -153,13 +153,16 @@ START_TEST(test_a_free_that_failed_is_over)
 }
 END_TEST
 
+/* The others are waited for all the same. */
 START_TEST(test_a_wait_that_fails)
 {
-  finish(add());
-  finish(add());
+  for (int i = 0; i < 3; i++)
+    finish(add());
   clpt_cl_fail(CLPT_clWaitForEvents, 0, CL_OUT_OF_RESOURCES);
   clpt_fails(CLP_BACKEND_ERROR, clpi_cl_pending_frees_wait(&frees));
   clpt_message_has("clWaitForEvents");
+  ck_assert_int_eq(clp_last_error()->native_code, CL_OUT_OF_RESOURCES);
+  ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 3);
   ck_assert_int_eq(clpt_cl_live_events(), live_events);
 }
 END_TEST

@@ -154,17 +154,19 @@ END_TEST
 START_TEST(a_limit_that_refuses_shows_no_alloc)
 {
   clpt_rig rig;
-  clp_buffer *none;
+  clp_buffer *active, *none;
 
   start(&rig);
+  active = clpt_allocate(rig.pool, 400);
   clpt_hold(rig.pool, 100, 1);
   clpt_recorder_clear(&seen);
-  clpt_ok(clp_pool_set_limit(rig.pool, 500));
+  clpt_ok(clp_pool_set_limit(rig.pool, 1100));
   clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 1000, &none));
   clpt_recorder_is(&seen, "m<1000:1023 d<103 d>103 m>1000:1023!");
   clpt_recorder_clear(&seen);
   clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 1000, &none));
   clpt_recorder_is(&seen, "m<1000:1023 m>1000:1023!");
+  clpt_ok(clp_buffer_release(active));
   end(&rig);
 }
 END_TEST

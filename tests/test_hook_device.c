@@ -134,6 +134,48 @@ START_TEST(what_the_device_refused_is_shown_again_at_the_end)
 }
 END_TEST
 
+/* What a callback leaves active, once. */
+static clp_buffer *left;
+
+static void take_from_the_pool(clpt_recorder *self, const clp_hook_event *event)
+{
+  clp_buffer *buffer = NULL;
+
+  if (strcmp(self->last, "d>") != 0 || event->memory == 0)
+    return;
+  if (clp_pool_allocate(event->pool, 10, &buffer) != CLP_SUCCESS)
+    self->also_data = "not allocated";
+  else if (left == NULL)
+    left = buffer;
+  else if (clp_buffer_release(buffer) != CLP_SUCCESS)
+    self->also_data = "not released";
+}
+
+START_TEST(a_callback_at_the_end_of_a_pool_may_use_it)
+{
+  bool stays = _i == 1;
+  clp_buffer *const none = (clp_buffer *)&seen; /* which is never touched */
+  clpt_rig rig;
+  clp_pool *other;
+
+  start(&rig);
+  other = clpt_pool(rig.allocator);
+  clpt_hold(other, 100, 1);
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  seen.also = take_from_the_pool;
+  left = stays ? NULL : none;
+  clp_pool_release(other);
+  ck_assert_ptr_null(seen.also_data);
+  seen.also = NULL;
+  ck_assert_uint_eq(rig.device.live_blocks, stays);
+  if (stays) {
+    ck_assert_ptr_eq(clp_buffer_pool(left), other);
+    clpt_ok(clp_buffer_release(left));
+  }
+  end(&rig);
+}
+END_TEST
+
 START_TEST(the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads)
 {
   clpt_recorder own, others;
@@ -259,6 +301,7 @@ int main(void)
   tcase_add_test(device, without_holding_the_device_gets_it_inside_the_free);
   tcase_add_test(device, the_end_of_a_pool_shows_what_it_held);
   tcase_add_test(device, what_the_device_refused_is_shown_again_at_the_end);
+  tcase_add_loop_test(device, a_callback_at_the_end_of_a_pool_may_use_it, 0, 2);
   tcase_add_test(device, the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads);
   tcase_add_test(streams, events_tell_the_stream_of_the_call);
   tcase_add_test(streams, a_stream_that_is_refused_shows_nothing);

@@ -178,6 +178,30 @@ START_TEST(many_pools_come_and_go_on_one_allocator)
 }
 END_TEST
 
+/* That is for the log. */
+START_TEST(what_the_device_refuses_at_the_end_of_a_pool_is_not_the_last_releases_failure)
+{
+  clpt_device device;
+  clp_allocator *allocator;
+  clp_pool *pool;
+  clp_buffer *last;
+
+  clpt_device_init(&device);
+  allocator = clpt_device_allocator(&device);
+  pool = clpt_pool(allocator);
+  clp_allocator_release(allocator);
+  clpt_hold(pool, 100, 1);
+  last = clpt_allocate(pool, 200);
+  device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clp_pool_release(pool);
+  device.free_fault = (clpt_fault){.after = 1, .count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_ok_quietly(clp_buffer_release(last));
+  ck_assert_uint_eq(device.free_fault.count, 0);
+  ck_assert_uint_eq(device.destroyed, 1);
+  ck_assert_uint_eq(device.live_blocks, 1);
+}
+END_TEST
+
 /* What happens in the middle of another pool's ladder: the device calls back into the test. */
 
 typedef struct intrusion {
@@ -307,6 +331,8 @@ int main(void)
   tcase_add_test(tests, a_pool_ends_with_its_last_reference);
   tcase_add_test(tests, a_pool_that_nobody_used_ends_without_a_call_to_the_device);
   tcase_add_test(tests, many_pools_come_and_go_on_one_allocator);
+  tcase_add_test(tests,
+                 what_the_device_refuses_at_the_end_of_a_pool_is_not_the_last_releases_failure);
 
   tests = clpt_case(suite, "in the middle");
   tcase_add_loop_test(tests, another_pool_may_end_at_any_step_of_the_ladder, 0, 2 * CALLS);

@@ -94,6 +94,22 @@ START_TEST(held_blocks_go_largest_first_before_a_limit_refuses)
 }
 END_TEST
 
+START_TEST(a_block_larger_than_the_limit_is_refused_before_anything_goes)
+{
+  clpt_rig rig;
+  clp_buffer *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 2);
+  clpt_ok(clp_pool_set_limit(rig.pool, 1022));
+  clpt_device_clear_trace(&rig.device);
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 1000, &buffer));
+  clpt_device_trace_is(&rig.device, "");
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 2);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 static bool must_not_be_called(clp_pool *pool, size_t bytes, void *user_data)
 {
   (void)pool, (void)bytes, (void)user_data;
@@ -292,6 +308,7 @@ int main(void)
   tcase_add_loop_test(tests, a_block_that_just_fits_is_given_and_one_byte_less_refuses_it, 0, 2);
   tcase_add_test(tests, a_refusal_tells_the_figures_and_changes_none);
   tcase_add_test(tests, held_blocks_go_largest_first_before_a_limit_refuses);
+  tcase_add_test(tests, a_block_larger_than_the_limit_is_refused_before_anything_goes);
   tcase_add_test(tests, a_limit_neither_calls_back_nor_drains_nor_takes_from_other_pools);
   tcase_add_test(tests, a_limit_below_what_is_managed_takes_nothing_away_and_refuses_what_is_new);
   tcase_add_test(tests, without_a_limit_again_what_was_refused_is_given);

@@ -4,6 +4,7 @@
 #include "support/pools.h"
 #include "support/suite.h"
 
+#include <locale.h>
 #include <stdint.h>
 
 #define VARIABLE "CLPOOL_MEMORY_LIMIT"
@@ -37,6 +38,9 @@ START_TEST(the_environment_sets_the_limit_of_a_new_pool)
       {"0%", 0},
       {"1%", 100},
       {"33%", 3300},
+      {"12.5%", 1250},
+      {"0.25%", 25},
+      {"5.%", 500},
   };
   clpt_rig rig;
 
@@ -103,6 +107,23 @@ START_TEST(a_limit_in_per_cent_of_unknown_memory_is_not_supported_and_says_why)
 }
 END_TEST
 
+/* Where one of these is there, and has a comma. */
+START_TEST(a_programs_locale_does_not_change_how_numbers_are_written)
+{
+  static const char *const locales[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "pl_PL.UTF-8", "ru_RU.UTF-8"};
+  clpt_rig rig;
+
+  for (size_t i = 0; i < sizeof(locales) / sizeof(locales[0]); i++)
+    if (setlocale(LC_NUMERIC, locales[i]) != NULL)
+      break;
+  setenv(VARIABLE, "12.5%", 1);
+  clpt_rig_start_on(&rig, 10000);
+  (void)setlocale(LC_NUMERIC, "C");
+  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), 1250);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(the_environment_binds_and_can_be_overruled)
 {
   clpt_rig rig;
@@ -126,10 +147,11 @@ int main(void)
 
   tcase_add_checked_fixture(tests, unset_limit, unset_limit);
   tcase_add_loop_test(tests, the_environment_sets_the_limit_of_a_new_pool, 0,
-                      SIZE_MAX > UINT32_MAX ? 16 : 2);
+                      SIZE_MAX > UINT32_MAX ? 19 : 2);
   tcase_add_loop_test(tests, what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text,
                       0, 31);
   tcase_add_test(tests, a_limit_in_per_cent_of_unknown_memory_is_not_supported_and_says_why);
+  tcase_add_test(tests, a_programs_locale_does_not_change_how_numbers_are_written);
   tcase_add_test(tests, the_environment_binds_and_can_be_overruled);
   return clpt_run(suite);
 }

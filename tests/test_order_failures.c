@@ -89,6 +89,43 @@ START_TEST(what_cannot_be_asked_is_not_taken_for_done)
 }
 END_TEST
 
+START_TEST(what_fails_and_has_another_way_is_not_told)
+{
+  static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_MARK_IS_DONE,
+                                         CLPT_LATE_STREAM_WAIT};
+  clpt_late_rig rig;
+  clp_buffer *buffer = NULL;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  clpt_late_hold(&rig, rig.s);
+  fail_once(&rig, calls[_i], 0);
+  clpt_ok_quietly(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &buffer));
+  ck_assert_uint_eq(rig.device.fault.count, 0);
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* Streams that are not needed any more are found by asking all. */
+START_TEST(what_fails_while_streams_are_forgotten_is_not_told)
+{
+  enum { STREAMS = 50 };
+  clpt_late_rig rig;
+  clp_buffer *buffer = NULL;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  fail_once(&rig, CLPT_LATE_MARK_CREATE, 0);
+  for (int i = 0; i < STREAMS; i++) {
+    clp_stream stream = clpt_late_stream_new(&rig.device);
+    clpt_ok_quietly(clp_pool_allocate_on(rig.pool, 0, stream, &buffer));
+    clpt_ok(clp_buffer_release_on(buffer, stream));
+    clpt_late_stream_drop(&rig.device, stream);
+  }
+  ck_assert_uint_eq(rig.device.fault.count, 0);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* --- a stream that cannot be kept ---------------------------------------------------------------
  */
 
@@ -290,6 +327,8 @@ int main(void)
 
   tcase_add_loop_test(tests, a_block_that_could_not_be_waited_for_is_still_there, 0, 5);
   tcase_add_loop_test(tests, what_cannot_be_asked_is_not_taken_for_done, 0, 2);
+  tcase_add_loop_test(tests, what_fails_and_has_another_way_is_not_told, 0, 3);
+  tcase_add_test(tests, what_fails_while_streams_are_forgotten_is_not_told);
   tcase_add_loop_test(tests, where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers, 0, 3);
   tcase_add_test(tests, a_silent_failure_is_told_as_this_one);
   tcase_add_loop_test(tests, a_block_that_cannot_be_freed_safely_stays_held, 0, 7);

@@ -4,6 +4,11 @@
 #include "support/late_rig.h"
 #include "support/suite.h"
 
+#include <clpool/log.h>
+#include <stdio.h>
+
+enum { REMARK_BYTES = 512 };
+
 static bool never_in_order(void *self, clp_stream stream)
 {
   (void)self, (void)stream;
@@ -49,6 +54,24 @@ START_TEST(out_of_order_and_opportunistic_a_block_must_be_done)
   clpt_ok(clp_buffer_release(clpt_late_take_new(&rig, rig.s)));
   clpt_late_run_all(&rig.device);
   buffer = clpt_late_take_held(&rig, rig.s);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(out_of_order_with_neither_flag_a_stream_has_its_own_blocks_when_they_are_done)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start_out_of_order(&rig, CLPT_REUSE_NEVER, false);
+  clpt_late_hold(&rig, rig.s);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.t), rig.t));
+  buffer = clpt_late_take_new(&rig, rig.s); /* neither is done */
+  clpt_late_run_all(&rig.device);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t));
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
   clpt_ok(clp_buffer_release_on(buffer, rig.s));
   clpt_late_rig_end(&rig);
@@ -116,14 +139,59 @@ START_TEST(new_memory_that_cannot_be_waited_for_is_given_back)
   clpt_late_run_all(&rig.device);
   rig.device.failing = cases[_i].failing;
   rig.device.fault = (clpt_fault){.count = 2, .status = CLP_BACKEND_ERROR};
+  (void)clp_set_last_error(CLP_BUSY, 0, "from before");
   ck_assert_int_eq(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, &buffer),
                    cases[_i].status);
+  ck_assert_int_eq(clp_last_error()->status, cases[_i].status ? cases[_i].status : CLP_BUSY);
   rig.device.failing = 0;
   ck_assert_uint_eq(rig.device.live_blocks, cases[_i].status ? 0 : 1);
   ck_assert_uint_eq(clpt_stats(rig.pool).active_blocks, cases[_i].status ? 0 : 1);
   ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes,
                     cases[_i].status ? 0 : CLPT_LATE_BLOCK_BYTES);
   clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* A free that does its work and says that it failed. */
+static clp_status (*real_free)(void *self, clp_memory memory, size_t bytes);
+
+static clp_status free_and_deny(void *self, clp_memory memory, size_t bytes)
+{
+  (void)real_free(self, memory, bytes);
+  return clp_set_last_error(CLP_BACKEND_ERROR, 9, "not freed");
+}
+
+static void keep_remark(clp_log_level level, const char *message, void *user_data)
+{
+  (void)level;
+  (void)snprintf(user_data, REMARK_BYTES, "%s", message);
+}
+
+START_TEST(new_memory_that_cannot_even_be_given_back_is_for_the_log)
+{
+  char remark[REMARK_BYTES] = "";
+  clpt_late_rig rig;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_buffer *buffer;
+
+  clpt_late_init(&rig.device);
+  rig.device.ops.allocate_uses_home = true;
+  real_free = rig.device.ops.free;
+  rig.device.ops.free = free_and_deny;
+  rig.home = clpt_late_stream_new(&rig.device);
+  clpt_late_rig_start_on(&rig, &options);
+  rig.device.failing = 1u << CLPT_LATE_MARK_CREATE;
+  rig.device.fault = (clpt_fault){
+      .count = 2, .status = CLP_OUT_OF_HOST_MEMORY, .native_code = 7, .message = "not marked"};
+  clp_set_log(keep_remark, remark);
+  clpt_fails(CLP_OUT_OF_HOST_MEMORY,
+             clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, &buffer));
+  clp_set_log(NULL, NULL);
+  ck_assert_int_eq(clp_last_error()->native_code, 7);
+  clpt_message_has("not marked");
+  ck_assert_ptr_nonnull(strstr(remark, "1023 bytes"));
+  ck_assert_ptr_nonnull(strstr(remark, "not freed"));
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -150,11 +218,14 @@ int main(void)
   TCase *tests = tcase_create("out of order");
   tcase_add_loop_test(tests, out_of_order_a_stream_waits_for_its_own_work, 0, 2);
   tcase_add_test(tests, out_of_order_and_opportunistic_a_block_must_be_done);
+  tcase_add_test(tests,
+                 out_of_order_with_neither_flag_a_stream_has_its_own_blocks_when_they_are_done);
   tcase_add_test(tests, unordered_use_of_a_home_out_of_order_is_the_users_to_synchronize);
   suite_add_tcase(suite, tests);
   tests = tcase_create("new memory");
   tcase_add_test(tests, a_stream_waits_for_what_the_home_stream_does_to_new_memory);
   tcase_add_loop_test(tests, new_memory_that_cannot_be_waited_for_is_given_back, 0, 3);
+  tcase_add_test(tests, new_memory_that_cannot_even_be_given_back_is_for_the_log);
   suite_add_tcase(suite, tests);
   tests = tcase_create("two streams");
   tcase_add_test(tests, two_streams_in_turn_on_one_thread_keep_a_block_each);

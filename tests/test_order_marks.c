@@ -239,6 +239,25 @@ START_TEST(streams_of_the_past_are_let_go)
 }
 END_TEST
 
+START_TEST(streams_are_let_go_once_the_memory_that_was_freed_behind_them_is_back)
+{
+  enum { STREAMS = 500, BOUND = 100 };
+  clpt_late_rig rig;
+
+  clpt_late_rig_start_freeing(&rig, CLPT_REUSE_EITHER, (clpt_late_freeing)_i);
+  for (int i = 0; i < STREAMS; i++) {
+    clp_stream stream = clpt_late_stream_new(&rig.device);
+    clpt_late_hold(&rig, stream);
+    clpt_ok(clp_pool_trim_to(rig.pool, 0));
+    clpt_late_run(&rig.device, stream);
+    clpt_late_stream_drop(&rig.device, stream);
+  }
+  ck_assert_uint_le(clpt_late_retains(&rig.device), BOUND);
+  ck_assert_uint_le(rig.device.live_marks, BOUND);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(streams_of_refused_and_empty_requests_are_let_go)
 {
   enum { STREAMS = 500, BOUND = 100 };
@@ -371,6 +390,8 @@ int main(void)
   tcase_add_loop_test(tests, a_stream_that_its_user_dropped_is_kept_while_a_block_remembers_it, 0,
                       2);
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 2);
+  tcase_add_loop_test(tests, streams_are_let_go_once_the_memory_that_was_freed_behind_them_is_back,
+                      0, CLPT_LATE_FREEINGS);
   tcase_add_test(tests, streams_of_refused_and_empty_requests_are_let_go);
   tcase_add_test(tests, a_stream_that_two_threads_bring_at_once_is_kept_once);
   tcase_add_loop_test(tests, streams_that_blocks_remember_are_kept_however_many, 0, 2);

@@ -145,6 +145,36 @@ START_TEST(only_the_blocks_that_go_are_waited_for)
 }
 END_TEST
 
+/* As another thread would, while a request looks at the block. */
+static void stop_meanwhile(clpt_late_device *device, clpt_late_call call)
+{
+  clpt_late_rig *rig = device->on_call_data;
+
+  if (call != CLPT_LATE_MARK_CREATE || rig == NULL)
+    return;
+  device->on_call_data = NULL;
+  clpt_ok(clp_pool_stop_holding(rig->pool));
+}
+
+START_TEST(a_block_that_a_request_looks_at_while_holding_stops_goes_back_too)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  clpt_late_rig_start_freeing(&rig, CLP_REUSE_OPPORTUNISTIC, freeing_of(_i));
+  clpt_late_hold(&rig, rig.s);
+  rig.device.on_call_data = &rig;
+  rig.device.on_call = stop_meanwhile;
+  buffer = clpt_late_take(&rig, rig.t);
+  ck_assert_ptr_null(rig.device.on_call_data);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
+  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, CLPT_LATE_BLOCK_BYTES);
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 0);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* --- the limit ----------------------------------------------------------------------------------
  */
 
@@ -242,6 +272,8 @@ int main(void)
   tcase_add_loop_test(tests, a_block_of_the_home_stream_goes_back_safely, 0,
                       RECLAIMS * CLPT_LATE_FREEINGS);
   tcase_add_test(tests, only_the_blocks_that_go_are_waited_for);
+  tcase_add_loop_test(tests, a_block_that_a_request_looks_at_while_holding_stops_goes_back_too, 0,
+                      CLPT_LATE_FREEINGS);
 
   tests = clpt_case(suite, "limit");
   tcase_add_loop_test(tests, a_limit_takes_blocks_that_streams_use_safely, 0, CLPT_LATE_FREEINGS);

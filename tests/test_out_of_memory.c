@@ -59,6 +59,21 @@ START_TEST(when_all_else_failed_each_step_was_taken_once_in_order)
 }
 END_TEST
 
+START_TEST(a_request_that_is_served_in_the_end_was_no_failure)
+{
+  clpt_rig rig;
+  clp_buffer *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 400, 2);
+  rig.device.capacity = 1023;
+  clpt_ok_quietly(clp_pool_allocate(rig.pool, 1000, &buffer));
+  ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 1);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(other_pools_on_the_allocator_give_what_they_hold_before_the_allocator_waits)
 {
   clpt_rig rig;
@@ -347,6 +362,7 @@ int main(void)
   tcase_add_loop_test(tests, own_held_blocks_go_largest_first_one_at_a_time_until_it_works, 0, 4);
   tcase_add_test(tests, several_blocks_of_one_bin_go_one_at_a_time_too);
   tcase_add_test(tests, when_all_else_failed_each_step_was_taken_once_in_order);
+  tcase_add_test(tests, a_request_that_is_served_in_the_end_was_no_failure);
   tcase_add_test(tests,
                  other_pools_on_the_allocator_give_what_they_hold_before_the_allocator_waits);
   tcase_add_test(tests, another_pool_gives_no_more_than_is_needed);

@@ -5,6 +5,8 @@
 #include "support/workers.h"
 
 #include <clpool/log.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 
 enum { WORKERS = 8, ROUNDS = 2000, KEPT = 16, SMALL_DEVICE = 20000 };
@@ -63,6 +65,65 @@ START_TEST(pools_that_come_and_go_on_a_full_device_lose_nothing)
   clpt_ok(clp_allocator_free(it.allocator, all, SMALL_DEVICE));
   clp_pool_release(it.pool);
   clp_allocator_release(it.allocator);
+}
+END_TEST
+
+/* A block that is on its way to the device when another pool needs the memory. */
+
+typedef struct late_free {
+  clp_pool *holder;
+  sem_t begun;
+  atomic_bool is_asked;
+} late_free;
+
+/* The free goes on some time after the device has refused the other pool's request. */
+static void delay_free(clpt_device *device, clpt_call call, size_t bytes)
+{
+  enum { TURNS = 1000 };
+  late_free *it = device->on_call_data;
+
+  (void)bytes;
+  if (call == CLPT_ALLOCATE)
+    atomic_store(&it->is_asked, true);
+  if (call != CLPT_FREE)
+    return;
+  (void)sem_post(&it->begun);
+  for (int i = 0; i < TURNS || !atomic_load(&it->is_asked); i++)
+    (void)sched_yield();
+}
+
+static void *free_held(void *argument)
+{
+  late_free *it = argument;
+
+  return clp_pool_free_held(it->holder) == CLP_SUCCESS ? NULL : "not freed";
+}
+
+START_TEST(a_block_that_another_pool_is_giving_back_is_waited_for)
+{
+  late_free it = {0};
+  clp_buffer *buffer = NULL;
+  pthread_t thread;
+  void *wrong;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  it.holder = clpt_pool(rig.allocator);
+  clpt_hold(it.holder, 1000, 1);
+  (void)sem_init(&it.begun, 0, 0);
+  rig.device.capacity = 1500;
+  rig.device.on_call_data = &it;
+  rig.device.on_call = delay_free;
+  ck_assert_int_eq(pthread_create(&thread, NULL, free_held, &it), 0);
+  (void)sem_wait(&it.begun);
+  clpt_ok(clp_pool_allocate(rig.pool, 1000, &buffer));
+  ck_assert_int_eq(pthread_join(thread, &wrong), 0);
+  ck_assert_msg(wrong == NULL, "%s", (const char *)wrong);
+  rig.device.on_call = NULL;
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_release(it.holder);
+  (void)sem_destroy(&it.begun);
+  clpt_rig_end(&rig);
 }
 END_TEST
 
@@ -242,6 +303,7 @@ int main(void)
   TCase *tests = clpt_case(suite, "pools");
 
   tcase_add_test(tests, pools_that_come_and_go_on_a_full_device_lose_nothing);
+  tcase_add_test(tests, a_block_that_another_pool_is_giving_back_is_waited_for);
   tcase_add_test(tests, a_pool_ends_once_whoever_comes_last);
   tcase_add_test(tests, references_are_counted_across_threads);
 

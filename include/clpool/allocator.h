@@ -74,7 +74,8 @@ typedef struct clp_allocator_ops {
   clp_stream home_stream; /**< where unordered use of a pool is ordered; borrowed. NULL: none */
 
   /** Waits on the host until memory freed earlier is really back: work that still uses it, releases
-   * in stream order. NULL: nothing is ever pending. */
+   * in stream order. NULL: nothing is pending but what comes back with work on streams that pools
+   * know of (free_is_ordered, free_on); for that they wait themselves, each for its own streams. */
   clp_status (*drain)(void *self);
   /** Gives memory that the allocator itself keeps back to the device. A pool calls it when it runs
    * out of memory; with allocate_within also whenever it gave back what it was told to. NULL: the

@@ -23,14 +23,16 @@ typedef struct clp_buffer clp_buffer;
  * When the device is out of memory, in this order while the request still fails: held blocks of
  * this pool are freed, largest first and one at a time; those of other pools on the same allocator;
  * the allocator waits for what is pending, and returns what it caches; the pool's on_out_of_memory
- * is called, again for as long as it says that it freed something. A block that the device does not
- * take back stays held and ends its step.
+ * is called, again for as long as it says that it freed something. Blocks that other threads are
+ * giving back just then are waited for. A block that the device does not take back stays held and
+ * ends its step.
  *
  * Zero bytes succeed with memory 0 and touch no device. On success `*out` is the caller's, until
  * clp_buffer_release; on failure it is NULL, and figures and blocks are as before, but for held
  * blocks that were freed on the way. Any thread.
  * CLP_INVALID_ARGUMENT: NULL pool or out, more bytes than the largest block the device allows.
- * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room, with nothing held.
+ * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room, with nothing held; or the block would be
+ *   larger than the limit.
  * CLP_OUT_OF_DEVICE_MEMORY: all of the above did not help.
  * CLP_OUT_OF_HOST_MEMORY.
  * CLP_BACKEND_ERROR or another status of the allocator, passed on at once. */
@@ -52,8 +54,11 @@ clp_status clp_buffer_release(clp_buffer *buffer);
  * given to that stream from then on. Released on a stream, its block is handed to the same stream
  * at once, and to another one only when the work that the first had been given at the release is
  * done (CLP_REUSE_OPPORTUNISTIC), or after the pool made the other wait for it
- * (CLP_REUSE_INTERNAL_DEPENDENCIES); else new memory is taken. The host never waits, but for what
- * clp_buffer_unbind and clp_pool_allocate say.
+ * (CLP_REUSE_INTERNAL_DEPENDENCIES); else new memory is taken. To hand blocks on, the host never
+ * waits. It waits in clp_buffer_unbind; where memory goes back to the device (clp_pool_free_held
+ * and its like, a limit, a release when the pool holds no more), if the allocator can free neither
+ * behind work that is pending nor on a stream; and when memory has run out, as clp_pool_allocate
+ * says.
  *
  * A stream is marked only when another one needs its block, so that releases cost no call: what is
  * then asked about, or waited for, is all that it has been given up to that moment. So its work
@@ -62,9 +67,10 @@ clp_status clp_buffer_release(clp_buffer *buffer);
  *
  * clp_pool_allocate and clp_buffer_release mix with these: they are of the allocator's home stream
  * where it has one. Where it has none, a block released without a stream may be used by all at
- * once, since the caller has synchronized; and a block released on a stream serves
- * clp_pool_allocate only when the work there is done, since there is nothing that could be made to
- * wait.
+ * once, since the caller has synchronized, with what the stream that it was taken on was made to
+ * wait for too: a buffer that was never used is released on that stream. And a block released on a
+ * stream serves clp_pool_allocate only when the work there is done, since there is nothing that
+ * could be made to wait.
  *
  * All of them: any thread. CLP_NOT_SUPPORTED: the allocator cannot order streams.
  * CLP_INVALID_ARGUMENT: NULL arguments, a stream that is none of the allocator's (for OpenCL: NULL,

@@ -77,7 +77,7 @@ clp_pool *clp_pool_retain(clp_pool *pool);
 
 /** Drops a reference. The last one stops holding, as clp_pool_stop_holding does; buffers that are
  * active stay valid, and the release of the last of them ends the pool. What the device refuses to
- * take back then is reported to the log callback. NULL is a no-op. Any thread. */
+ * take back then is for the log callback, and no last error. NULL is a no-op. Any thread. */
 void clp_pool_release(clp_pool *pool);
 
 /** The bin of a size, and the size in bytes of a bin's blocks, with the pool's own
@@ -110,9 +110,9 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 
 /** @name Limit
  * Bounds managed bytes: what is active and held, as allocated. Held blocks are freed, largest
- * first, before a limit refuses an allocation with CLP_LIMIT_EXCEEDED; on_out_of_memory is not
- * called for that. A limit below what is managed refuses from then on and takes nothing away. Any
- * thread. @{ */
+ * first, before a limit refuses an allocation with CLP_LIMIT_EXCEEDED, but not for a block that is
+ * larger than the whole limit; on_out_of_memory is not called for that. A limit below what is
+ * managed refuses from then on and takes nothing away. Any thread. @{ */
 
 /** Sets the limit in bytes; 0 for none. CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);

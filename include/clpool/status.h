@@ -34,8 +34,9 @@ typedef struct clp_error {
 
 /** The calling thread's last failure in this library.
  *
- * Never NULL and never allocates, so it cannot fail. A call that succeeds leaves it as it was. The
- * object and its message are borrowed and hold until the thread's next failing call or its end. */
+ * Never NULL and never allocates, so it cannot fail. A call that succeeds leaves it as it was,
+ * whatever failed on the way. The object and its message are borrowed and hold until the thread's
+ * next call that may fail, or its end. */
 const clp_error *clp_last_error(void);
 
 /** Sets the calling thread's last failure: for allocators of the caller's own

@@ -138,16 +138,23 @@ clp_status clpi_arena_return_unused(clpi_arena *arena)
   return shrink(arena, SIZE_MAX, 0, true);
 }
 
+static void tell_lost(const char *what)
+{
+  clpi_log(CLP_LOG_ERROR, "%s of an arena: %s", what, clp_last_error()->message);
+}
+
 /* Nobody else uses the arena any more. Blocks that were never freed go with their segments. */
 void clpi_arena_give_all_back(clpi_arena *arena)
 {
+  if (clpi_arena_return_unused(arena))
+    tell_lost("an unused segment");
   while (!clpi_list_is_empty(&arena->segments.all)) {
     clpi_segment *segment = clpi_list_entry(arena->segments.all.next, clpi_segment, on_all);
     for (clpi_range *range = segment->first; range; range = range->after)
       for (size_t i = 0; range->uses && i < range->uses->count; i++)
         (void)clpi_use_wait(&arena->streams, &range->uses->uses[i]);
     if (clp_allocator_free(arena->upstream, segment->memory, segment->bytes))
-      clpi_log(CLP_LOG_ERROR, "a segment of an arena: %s", clp_last_error()->message);
+      tell_lost("a segment");
     clpi_list_remove(&segment->on_all);
     clpi_segment_destroy(segment);
   }

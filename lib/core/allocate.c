@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/hook_scope.h"
 #include "core/limit.h"
+#include "core/log.h"
 #include "core/order.h"
 #include "core/out_of_memory.h"
 #include "core/pool.h"
@@ -113,7 +114,8 @@ static clp_status allocate_empty_locked(clp_pool *pool, clp_buffer **out)
   return CLP_SUCCESS;
 }
 
-/* Makes the request's stream wait for work of the allocator that touches new memory. */
+/* Makes the request's stream wait for work of the allocator that touches new memory, or else the
+ * host. */
 static clp_status await_home(const request *wanted)
 {
   clpi_streams *streams = &wanted->pool->streams;
@@ -121,11 +123,35 @@ static clp_status await_home(const request *wanted)
   clp_status status = clpi_stream_pin(streams, wanted->pool->allocator->ops.home_stream, &home);
   if (status)
     return status;
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
   clpi_use use = clpi_use_now(home);
   if (!clpi_use_settle(streams, &use, wanted->stream, CLPI_WAIT))
     status = clpi_use_wait(streams, &use);
+  if (!status)
+    clpi_error_restore(&kept);
   clpi_stream_unpin(streams, home);
   return status;
+}
+
+/* Gives memory back that cannot be used. The thread's last error says why, and stays. */
+static void give_back(const request *wanted, clp_memory memory)
+{
+  clp_pool *pool = wanted->pool;
+  size_t bytes = wanted->bin->block_bytes;
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clpi_hooked_free pair;
+  clpi_hooked_free_begin(&pair, pool, memory, bytes);
+  clp_status status = clp_allocator_free(pool->allocator, memory, bytes);
+  clpi_hooked_free_end(&pair, status);
+  if (status)
+    clpi_log(CLP_LOG_ERROR, "%s did not take back a new block of %zu bytes: %s",
+             pool->allocator->name, bytes, clp_last_error()->message);
+  clpi_error_restore(&kept);
+  pthread_mutex_lock(&pool->lock);
+  clpi_unreserve_locked(pool, bytes);
+  pthread_mutex_unlock(&pool->lock);
 }
 
 /* Under no lock. */
@@ -137,15 +163,8 @@ static clp_status obtain(const request *wanted, clpi_obtained *obtained)
   if (status || obtained->reused || is_home || !pool->allocator->ops.allocate_uses_home)
     return status;
   status = await_home(wanted);
-  if (!status)
-    return CLP_SUCCESS;
-  clpi_hooked_free pair;
-  clpi_hooked_free_begin(&pair, pool, obtained->memory, wanted->bin->block_bytes);
-  clpi_hooked_free_end(
-      &pair, clp_allocator_free(pool->allocator, obtained->memory, wanted->bin->block_bytes));
-  pthread_mutex_lock(&pool->lock);
-  clpi_unreserve_locked(pool, wanted->bin->block_bytes);
-  pthread_mutex_unlock(&pool->lock);
+  if (status)
+    give_back(wanted, obtained->memory);
   return status;
 }
 

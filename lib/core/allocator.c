@@ -2,6 +2,7 @@
 /* The allocator interface: operations checked and completed once, at create. */
 #include "core/allocator.h"
 
+#include "core/entry.h"
 #include "core/error.h"
 #include "core/options.h"
 
@@ -145,6 +146,23 @@ static void complete_ops(clp_allocator_ops *ops)
   }
 }
 
+/* NULL: no host memory. */
+static clp_allocator *make_allocator(const clp_allocator_ops *ops, const char *name, void *self)
+{
+  size_t name_bytes = strlen(name) + 1;
+  clp_allocator *allocator = malloc(sizeof(*allocator) + name_bytes);
+  if (!allocator)
+    return NULL;
+  allocator->ops = *ops;
+  allocator->self = self;
+  atomic_init(&allocator->references, 1);
+  pthread_mutex_init(&allocator->pools_lock, NULL);
+  clpi_list_init(&allocator->pools);
+  memcpy(allocator->name, name, name_bytes);
+  allocator->ops.name = allocator->name;
+  return allocator;
+}
+
 clp_status clp_allocator_create(const clp_allocator_ops *ops, void *self, clp_allocator **out)
 {
   if (!out)
@@ -161,20 +179,10 @@ clp_status clp_allocator_create(const clp_allocator_ops *ops, void *self, clp_al
   if (status)
     return status;
   complete_ops(&complete);
-
   const char *name = complete.name ? complete.name : "unnamed";
-  size_t name_bytes = strlen(name) + 1;
-  clp_allocator *allocator = malloc(sizeof(*allocator) + name_bytes);
-  if (!allocator)
+  *out = make_allocator(&complete, name, self);
+  if (!*out)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", name);
-  allocator->ops = complete;
-  allocator->self = self;
-  atomic_init(&allocator->references, 1);
-  pthread_mutex_init(&allocator->pools_lock, NULL);
-  clpi_list_init(&allocator->pools);
-  memcpy(allocator->name, name, name_bytes);
-  allocator->ops.name = allocator->name;
-  *out = allocator;
   return CLP_SUCCESS;
 }
 
@@ -264,7 +272,7 @@ static clp_status conclude(const clp_allocator *allocator, clp_status status, un
   return status;
 }
 
-clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out)
+CLPI_EXIT clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out)
 {
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_allocate: out is NULL");
@@ -284,8 +292,9 @@ clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_me
   return conclude(allocator, status, serial, bytes, memory, out);
 }
 
-clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
-                                          const clp_memory_request *request, clp_memory *out)
+CLPI_EXIT clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
+                                                    const clp_memory_request *request,
+                                                    clp_memory *out)
 {
   unsigned long serial = clpi_error_serial();
   clp_memory memory = 0;
@@ -295,7 +304,7 @@ clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
   return conclude(allocator, status, serial, request->bytes, memory, out);
 }
 
-clp_status clp_allocator_free(clp_allocator *allocator, clp_memory memory, size_t bytes)
+CLPI_EXIT clp_status clp_allocator_free(clp_allocator *allocator, clp_memory memory, size_t bytes)
 {
   if (!allocator)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_free: allocator is NULL");

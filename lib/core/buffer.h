@@ -25,7 +25,7 @@ typedef enum clpi_buffer_state {
   CLPI_BUFFER_ACTIVE,    /* the user's */
   CLPI_BUFFER_SHARED, /* likewise, and bound to a stream or used by others than it goes back on */
   CLPI_BUFFER_HELD,   /* in its bin */
-  CLPI_BUFFER_LEAVING /* on its way to the device, in no list */
+  CLPI_BUFFER_LEAVING /* on its way to the device, or being settled; in no list */
 } clpi_buffer_state;
 
 /* Two cache lines, and alone on them: processors fetch them in pairs, and blocks of different

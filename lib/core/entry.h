@@ -12,7 +12,9 @@
 /* A public function that may show hooks an allocation: each of them. */
 #define CLPI_ENTRY __attribute__((noinline, section("clpool_entry")))
 
-/* A function below such a one, that calls one of the program's which may allocate in turn. */
+/* A function that calls one of the program's, which may allocate in turn: where it stands below an
+ * entry, both and what is between them are the library's. Of those that call an allocator, they are
+ * the ones that pools allocate and free with. */
 #define CLPI_EXIT __attribute__((noinline, section("clpool_exit")))
 
 #endif

@@ -5,8 +5,6 @@
 #include "core/allocator.h"
 #include "core/error.h"
 
-#include <string.h>
-
 /* --- scopes -------------------------------------------------------------------------------------
  */
 
@@ -103,27 +101,6 @@ clp_hook_event clpi_scope_event(const clpi_hook_scope *scope)
                           .stream = scope->stream};
 }
 
-enum { MESSAGE_BYTES = 512 }; /* clp_set_last_error cuts what is longer */
-
-typedef struct kept_error {
-  unsigned long serial;
-  clp_error error;
-  char message[MESSAGE_BYTES];
-} kept_error;
-
-static void keep_error(kept_error *kept)
-{
-  kept->serial = clpi_error_serial();
-  kept->error = *clp_last_error();
-  memcpy(kept->message, kept->error.message, strlen(kept->error.message) + 1);
-}
-
-static void restore_error(const kept_error *kept)
-{
-  if (clpi_error_serial() != kept->serial)
-    clp_set_last_error(kept->error.status, kept->error.native_code, kept->message);
-}
-
 static clp_hook_callback callback_at(const clp_hook *hook, clpi_hook_point point)
 {
   switch (point) {
@@ -153,12 +130,12 @@ static void call(const clp_hook *hook, clpi_hook_point point, const clp_hook_eve
   clp_hook_callback callback = callback_at(hook, point);
   if (!callback)
     return;
-  kept_error kept;
-  keep_error(&kept);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
   clpi_own_hooks.in_callback = true;
   callback(event, hook->user_data);
   clpi_own_hooks.in_callback = false;
-  restore_error(&kept);
+  clpi_error_restore(&kept);
 }
 
 /* The first of the pool's registrations, from this one on, that the scope sees. */

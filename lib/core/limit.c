@@ -33,10 +33,25 @@ static clp_status refuse_variable(const char *text)
                     variable, text);
 }
 
+/* Reads digits with a point or without, as strtod does where the locale has a point. */
+static double parse_decimal(const char *text, const char **end)
+{
+  double digits = 0.0, scale = 1.0;
+  for (; isdigit((unsigned char)*text); text++)
+    digits = 10.0 * digits + (*text - '0');
+  if (*text == '.')
+    for (text++; isdigit((unsigned char)*text); text++) {
+      digits = 10.0 * digits + (*text - '0');
+      scale *= 10.0;
+    }
+  *end = text;
+  return digits / scale;
+}
+
 static clp_status parse_percent(const clp_allocator *allocator, const char *text, size_t *limit)
 {
-  char *end;
-  double percent = strtod(text, &end);
+  const char *end;
+  double percent = parse_decimal(text, &end);
   if (strcmp(end, "%") != 0 || !(percent <= 100.0))
     return refuse_variable(text);
   clp_status status = part_of_device(allocator, percent / 100.0, limit);
@@ -133,6 +148,8 @@ static clp_status refuse_and_unlock(clp_pool *pool, size_t bytes)
 clp_status clpi_reserve(clp_pool *pool, size_t bytes)
 {
   pthread_mutex_lock(&pool->lock);
+  if (pool->limit && bytes > pool->limit)
+    return refuse_and_unlock(pool, bytes);
   while (!fits_locked(pool, bytes)) {
     clp_buffer *block = clpi_take_largest_leaving_locked(pool);
     if (!block && clpi_wait_leaving_locked(pool))

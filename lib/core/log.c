@@ -2,6 +2,8 @@
 /* The log callback of the process. */
 #include "core/log.h"
 
+#include "core/entry.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +23,7 @@ void clp_set_log(clp_log_callback callback, void *user_data)
   pthread_mutex_unlock(&sink.lock);
 }
 
-void clpi_log(clp_log_level level, const char *format, ...)
+CLPI_EXIT void clpi_log(clp_log_level level, const char *format, ...)
 {
   pthread_mutex_lock(&sink.lock);
   clp_log_callback callback = sink.callback;

@@ -60,7 +60,6 @@ clp_status clpi_order_note_use_locked(clp_buffer *buffer, clpi_stream *stream)
   return CLP_SUCCESS;
 }
 
-/* Streams that are no streams are always done, so their uses need not be noted. */
 void clpi_order_note_release_locked(clp_buffer *buffer, clpi_stream *stream)
 {
   clpi_several *several = buffer->several;
@@ -134,17 +133,35 @@ static clp_buffer *find_oldest_locked(clp_pool *pool, clpi_bin *bin, const tried
   return NULL;
 }
 
-/* Tries to settle the block, which is in no list meanwhile; if that fails it goes back. */
+/* It is held again, or goes to the device if the pool stopped holding meanwhile. */
+static void put_back_locked(clp_pool *pool, clp_buffer *block)
+{
+  if (pool->holding) {
+    clpi_store_put(&pool->store, block);
+    clpi_come_to_rest_locked(pool);
+    return;
+  }
+  pthread_mutex_unlock(&pool->lock);
+  (void)clpi_return_block(pool, block); /* what the device refuses is tried again at the end */
+  pthread_mutex_lock(&pool->lock);
+}
+
+/* Tries to settle the block, which is in no list meanwhile; if that fails it goes back. What failed
+ * is not the request's failure. */
 static bool try_block_locked(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
 {
   clpi_store_remove(&pool->store, block);
   clpi_leave_locked(pool, block);
   pthread_mutex_unlock(&pool->lock);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
   bool settled = settle(pool, block, stream, ways);
   pthread_mutex_lock(&pool->lock);
-  if (!settled)
-    clpi_store_put(&pool->store, block);
-  clpi_come_to_rest_locked(pool);
+  if (settled)
+    clpi_come_to_rest_locked(pool);
+  else
+    put_back_locked(pool, block);
+  clpi_error_restore(&kept);
   return settled;
 }
 
@@ -164,6 +181,16 @@ static clp_buffer *settle_oldest_locked(clp_pool *pool, clpi_bin *bin, clpi_stre
   return NULL;
 }
 
+/* The oldest block that this stream alone used last, if its work is done. */
+static clp_buffer *settle_own_locked(clp_pool *pool, clpi_bin *bin, clpi_stream *stream)
+{
+  clpi_store_list(&pool->store, bin);
+  for (clp_buffer *block = bin->oldest; block; block = block->newer)
+    if (block->use.stream == stream)
+      return try_block_locked(pool, block, stream, CLPI_POLL) ? block : NULL;
+  return NULL;
+}
+
 clp_buffer *clpi_order_take_other_locked(clp_pool *pool, clpi_bin *bin, clpi_stream *stream)
 {
   unsigned flags = pool->options.reuse_flags;
@@ -172,6 +199,8 @@ clp_buffer *clpi_order_take_other_locked(clp_pool *pool, clpi_bin *bin, clpi_str
     block = settle_oldest_locked(pool, bin, stream, CLPI_POLL, MOST_TRIED);
   if (!block && (flags & CLP_REUSE_INTERNAL_DEPENDENCIES) && stream->is_ordered)
     block = settle_oldest_locked(pool, bin, stream, CLPI_WAIT, 1);
+  if (!flags && !stream->is_in_order)
+    block = settle_own_locked(pool, bin, stream);
   return block;
 }
 

@@ -22,8 +22,8 @@ clp_buffer *clpi_order_take_settled_locked(clp_pool *pool, struct clpi_bin *bin,
                                            const clpi_stream *stream);
 
 /* A held block of the bin that other streams used last, made safe for `stream` as the pool's
- * reuse_flags allow; it is in no list then. NULL: there is none. Gives up the lock meanwhile, so
- * the caller keeps the pool alive. */
+ * reuse_flags allow, or one of its own where that is out of order; it is in no list then. NULL:
+ * there is none. Gives up the lock meanwhile, so the caller keeps the pool alive. */
 clp_buffer *clpi_order_take_other_locked(clp_pool *pool, struct clpi_bin *bin, clpi_stream *stream);
 
 /* Gives the memory of a block in no list back to the allocator, after all its uses. Waits on the

@@ -17,6 +17,27 @@ static clpi_use *find_pending(clpi_streams *streams, clpi_uses all)
   return pending;
 }
 
+/* Notes that memory comes back with a use, so that the stream is kept for who waits for that. */
+static void note_freed_locked(const clpi_use *use)
+{
+  if (use->stream->freed < use->epoch)
+    use->stream->freed = use->epoch;
+}
+
+/* The device waits for the uses. */
+static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
+                              size_t bytes, clpi_uses all)
+{
+  clp_status status = clp_allocator_free(allocator, memory, bytes);
+  if (status)
+    return status;
+  pthread_mutex_lock(streams->lock);
+  for (size_t i = 0; i < all.count; i++)
+    note_freed_locked(&all.uses[i]);
+  pthread_mutex_unlock(streams->lock);
+  return CLP_SUCCESS;
+}
+
 /* After all work on the stream of `last`, which the other uses are made to come before. */
 static clp_status free_on(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                           size_t bytes, clpi_uses all, const clpi_use *last)
@@ -26,13 +47,21 @@ static clp_status free_on(clpi_streams *streams, clp_allocator *allocator, clp_m
       return clp_last_error()->status;
   unsigned long serial = clpi_error_serial();
   clp_status status = allocator->ops.free_on(allocator->self, memory, bytes, last->stream->handle);
-  return status ? clpi_allocator_failed(allocator, status, serial, "freeing on a stream") : status;
+  if (status)
+    return clpi_allocator_failed(allocator, status, serial, "freeing on a stream");
+  clpi_use freed = clpi_use_now(last->stream);
+  pthread_mutex_lock(streams->lock);
+  note_freed_locked(&freed);
+  pthread_mutex_unlock(streams->lock);
+  return CLP_SUCCESS;
 }
 
 clp_status clpi_ordered_free(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                              size_t bytes, clpi_uses all)
 {
-  const clpi_use *pending = allocator->ops.free_is_ordered ? NULL : find_pending(streams, all);
+  const clpi_use *pending = find_pending(streams, all);
+  if (pending && allocator->ops.free_is_ordered)
+    return free_behind(streams, allocator, memory, bytes, all);
   if (pending && allocator->ops.free_on)
     return free_on(streams, allocator, memory, bytes, all, pending);
   for (size_t i = 0; pending && i < all.count; i++) {

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-typedef struct request {
+typedef struct miss {
   clp_pool *pool;
   clpi_bin *bin;
   size_t bytes; /* as asked for */
@@ -24,9 +24,9 @@ typedef struct request {
   bool drained, returned; /* done in this round */
   int native_code; /* what the device said last, over which steps may write their own errors */
   char device_message[256];
-} request;
+} miss;
 
-static clp_status call_device(const request *wanted, clp_memory *memory)
+static clp_status call_device(const miss *wanted, clp_memory *memory)
 {
   size_t block_bytes = wanted->bin->block_bytes;
   const clpi_hook_scope *scope = clpi_scope_of_malloc(wanted->pool);
@@ -42,7 +42,7 @@ static clp_status call_device(const request *wanted, clp_memory *memory)
 }
 
 /* Reserves room for the block and takes it from the device. */
-static clp_status take_block(const request *wanted, clp_memory *memory)
+static clp_status take_block(const miss *wanted, clp_memory *memory)
 {
   clp_pool *pool = wanted->pool;
   size_t block_bytes = wanted->bin->block_bytes;
@@ -58,7 +58,7 @@ static clp_status take_block(const request *wanted, clp_memory *memory)
   return status;
 }
 
-static clp_status ask_device(request *wanted)
+static clp_status ask_device(miss *wanted)
 {
   clp_status status = take_block(wanted, &wanted->obtained->memory);
   if (!status)
@@ -70,7 +70,7 @@ static clp_status ask_device(request *wanted)
 }
 
 /* Another thread, or the callback, may have released a block of the bin meanwhile. */
-static clp_status try_again(request *wanted)
+static clp_status try_again(miss *wanted)
 {
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->lock);
@@ -83,7 +83,7 @@ static clp_status try_again(request *wanted)
 /* The steps. Each frees something and says so, or has nothing more to free in this round. A block
  * that the device does not take back ends its step: it is held again, and would be next again. */
 
-static bool free_own_held(request *wanted)
+static bool free_own_held(miss *wanted)
 {
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->lock);
@@ -115,18 +115,6 @@ static clp_buffer *take_from_other_pool(clp_pool *pool)
   return block;
 }
 
-static bool free_other_held(request *wanted)
-{
-  clp_buffer *block = take_from_other_pool(wanted->pool);
-  if (!block)
-    return false;
-  clp_pool *other = block->pool;
-  clp_status status = clpi_return_block(other, block);
-  pthread_mutex_lock(&other->lock);
-  clpi_pool_unpin_and_unlock(other);
-  return !status;
-}
-
 /* Pins the pool after `last` on the allocator, or the first one for NULL, and unpins `last`. */
 static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
 {
@@ -150,9 +138,36 @@ static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
   return next;
 }
 
+/* Waits until a block that one of the other pools is giving back has come to rest. */
+static bool wait_for_other_pool(clp_pool *pool)
+{
+  bool other_left = false;
+  for (clp_pool *other = next_pool(pool->allocator, NULL); other;
+       other = next_pool(pool->allocator, other)) {
+    if (other == pool || other_left)
+      continue;
+    pthread_mutex_lock(&other->lock);
+    other_left = clpi_wait_leaving_locked(other);
+    pthread_mutex_unlock(&other->lock);
+  }
+  return other_left;
+}
+
+static bool free_other_held(miss *wanted)
+{
+  clp_buffer *block = take_from_other_pool(wanted->pool);
+  if (!block)
+    return wait_for_other_pool(wanted->pool);
+  clp_pool *other = block->pool;
+  clp_status status = clpi_return_block(other, block);
+  pthread_mutex_lock(&other->lock);
+  clpi_pool_unpin_and_unlock(other);
+  return !status;
+}
+
 /* Memory may come back once streams are done with what was released on them, whichever pool it is
  * of. */
-static bool drain_pending(request *wanted)
+CLPI_EXIT static bool drain_pending(miss *wanted)
 {
   clp_allocator *allocator = wanted->pool->allocator;
   bool waited = false;
@@ -164,7 +179,7 @@ static bool drain_pending(request *wanted)
   return !allocator->ops.drain(allocator->self) || waited;
 }
 
-static bool return_cached(request *wanted)
+CLPI_EXIT static bool return_cached(miss *wanted)
 {
   clp_allocator *allocator = wanted->pool->allocator;
   if (wanted->returned)
@@ -173,10 +188,10 @@ static bool return_cached(request *wanted)
   return !allocator->ops.return_cached(allocator->self);
 }
 
-static bool (*const steps[])(request *) = {free_own_held, free_other_held, drain_pending,
-                                           return_cached};
+static bool (*const steps[])(miss *) = {free_own_held, free_other_held, drain_pending,
+                                        return_cached};
 
-static clp_status take_steps(request *wanted)
+static clp_status take_steps(miss *wanted)
 {
   clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
   wanted->drained = wanted->returned = false;
@@ -186,7 +201,7 @@ static clp_status take_steps(request *wanted)
   return status;
 }
 
-CLPI_EXIT static bool ask_callback(const request *wanted)
+CLPI_EXIT static bool ask_callback(const miss *wanted)
 {
   const clp_pool_options *options = &wanted->pool->options;
   if (!options->on_out_of_memory)
@@ -198,7 +213,7 @@ CLPI_EXIT static bool ask_callback(const request *wanted)
   return freed;
 }
 
-static clp_status report(const request *wanted)
+static clp_status report(const miss *wanted)
 {
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->lock);
@@ -216,7 +231,7 @@ static clp_status report(const request *wanted)
                     wanted->device_message);
 }
 
-static clp_status climb(request *wanted)
+static clp_status climb(miss *wanted)
 {
   for (;;) {
     clp_status status = take_steps(wanted);
@@ -233,14 +248,18 @@ static clp_status climb(request *wanted)
 clp_status clpi_obtain(clp_pool *pool, clpi_bin *bin, size_t bytes, const clpi_stream *stream,
                        clpi_obtained *obtained)
 {
-  request wanted = {
-      .pool = pool, .bin = bin, .bytes = bytes, .stream = stream, .obtained = obtained};
+  miss wanted = {.pool = pool, .bin = bin, .bytes = bytes, .stream = stream, .obtained = obtained};
   *obtained = (clpi_obtained){0};
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
   clp_status status = ask_device(&wanted);
-  if (status != CLP_OUT_OF_DEVICE_MEMORY)
-    return status;
-  pthread_mutex_lock(&pool->lock);
-  pool->figures.out_of_memory_reactions++;
-  pthread_mutex_unlock(&pool->lock);
-  return climb(&wanted);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY) {
+    pthread_mutex_lock(&pool->lock);
+    pool->figures.out_of_memory_reactions++;
+    pthread_mutex_unlock(&pool->lock);
+    status = climb(&wanted);
+  }
+  if (!status)
+    clpi_error_restore(&kept);
+  return status;
 }

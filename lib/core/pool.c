@@ -136,7 +136,10 @@ void clp_pool_release(clp_pool *pool)
   }
   pool->pins++;
   pthread_mutex_unlock(&pool->lock);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
   clp_pool_stop_holding(pool); /* what the device refuses now is tried again at the end */
+  clpi_error_restore(&kept);
   pthread_mutex_lock(&pool->lock);
   if (--pool->references == 0)
     pool->pins += clpi_active_blocks_locked(pool);
@@ -148,11 +151,6 @@ static void end_pool(clp_pool *pool)
 {
   leave_allocator(pool);
   clpi_registry_remove(pool);
-  clp_pool_free_held(pool);
-  if (pool->store.held_blocks)
-    clpi_log(CLP_LOG_ERROR, "%s did not take back %zu blocks of %zu bytes at the end of a pool: %s",
-             pool->allocator->name, pool->store.held_blocks, pool->store.held_bytes,
-             clp_last_error()->message);
   clpi_pool_hooks_end(&pool->hooks);
   clpi_caches_end(pool);
   clpi_handles_end(&pool->handles);
@@ -164,8 +162,29 @@ static void end_pool(clp_pool *pool)
   free(pool);
 }
 
+/* Gives back what the device has refused before. The caller's pin is the last, and needed still:
+ * hooks are shown this, and their callbacks may use the pool. Under no lock. */
+static void free_rest(clp_pool *pool)
+{
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clp_pool_free_held(pool);
+  pthread_mutex_lock(&pool->lock);
+  size_t blocks = pool->store.held_blocks, bytes = pool->store.held_bytes;
+  pthread_mutex_unlock(&pool->lock);
+  if (blocks)
+    clpi_log(CLP_LOG_ERROR, "%s did not take back %zu blocks of %zu bytes at the end of a pool: %s",
+             pool->allocator->name, blocks, bytes, clp_last_error()->message);
+  clpi_error_restore(&kept);
+}
+
 void clpi_pool_unpin_and_unlock(clp_pool *pool)
 {
+  if (pool->pins == 1 && pool->references == 0) {
+    pthread_mutex_unlock(&pool->lock);
+    free_rest(pool);
+    pthread_mutex_lock(&pool->lock);
+  }
   pool->ended = --pool->pins == 0 && pool->references == 0;
   bool ended = pool->ended;
   pthread_mutex_unlock(&pool->lock);

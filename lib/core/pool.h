@@ -30,7 +30,7 @@ struct clp_pool {
   size_t cache_count;
   uint64_t steals; /* looks into other threads' caches */
   clpi_handles handles;
-  size_t leaving;      /* blocks on their way to the device */
+  size_t leaving;      /* blocks on their way to the device, or being settled */
   pthread_cond_t left; /* signalled when one of them has come to rest */
   clpi_tally empty;    /* of buffers of zero bytes, which have no bin */
   uint64_t tick;       /* clock of the ages of blocks */

@@ -3,6 +3,7 @@
 #include "core/reclaim.h"
 
 #include "core/allocator.h"
+#include "core/entry.h"
 #include "core/error.h"
 #include "core/hook_scope.h"
 #include "core/order.h"
@@ -86,7 +87,7 @@ clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
   return status;
 }
 
-clp_status clpi_return_cached(const clp_pool *pool)
+CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
 {
   const clp_allocator *allocator = pool->allocator;
   if (!allocator->ops.allocate_within)

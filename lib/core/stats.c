@@ -56,7 +56,7 @@ static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
     if (bin->index >= cache->slot_count)
       continue;
     clpi_tally_add(&sum.tally, &cache->slots[bin->index].tally);
-    sum.held_blocks += cache->slots[bin->index].count;
+    sum.held_blocks += clpi_slot_count(&cache->slots[bin->index]);
   }
   return sum;
 }

@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 512 };
-
 typedef struct last_error {
   clp_error error;
   unsigned long serial;
-  char message[MESSAGE_BYTES];
+  char message[CLPI_MESSAGE_BYTES];
 } last_error;
 
 static _Thread_local last_error last;
@@ -25,7 +23,7 @@ const clp_error *clp_last_error(void)
 clp_status clpi_error(clp_status status, int native_code, const char *format, ...)
 {
   /* The arguments may point into the former message, so the new one is written beside it. */
-  char message[MESSAGE_BYTES];
+  char message[CLPI_MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof(message), format, arguments);
@@ -40,6 +38,19 @@ clp_status clpi_error(clp_status status, int native_code, const char *format, ..
 unsigned long clpi_error_serial(void)
 {
   return last.serial;
+}
+
+void clpi_error_keep(clpi_kept_error *kept)
+{
+  kept->serial = clpi_error_serial();
+  kept->error = *clp_last_error();
+  memcpy(kept->message, kept->error.message, strlen(kept->error.message) + 1);
+}
+
+void clpi_error_restore(const clpi_kept_error *kept)
+{
+  if (clpi_error_serial() != kept->serial)
+    clpi_error(kept->error.status, kept->error.native_code, "%s", kept->message);
 }
 
 clp_status clp_set_last_error(clp_status status, int native_code, const char *message)

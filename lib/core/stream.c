@@ -67,19 +67,14 @@ size_t clpi_streams_visit(clpi_streams *streams,
   if (streams->home.is_ordered)
     count += visitor(streams, &streams->home);
   pthread_mutex_lock(streams->lock);
-  uint64_t round = ++streams->rounds;
   for (clpi_list *link = streams->list.next; link != &streams->list;) {
     clpi_stream *stream = clpi_list_entry(link, clpi_stream, on_streams);
-    link = link->next;
-    if (stream->visited >= round)
-      continue;
-    stream->visited = round;
-    stream->pins++;
+    stream->pins++; /* which keeps it on the list */
     pthread_mutex_unlock(streams->lock);
     count += visitor(streams, stream);
     pthread_mutex_lock(streams->lock);
+    link = link->next;
     stream->pins--;
-    link = streams->list.next; /* the list may have changed */
   }
   pthread_mutex_unlock(streams->lock);
   return count;
@@ -100,7 +95,7 @@ static void take_unneeded_locked(clpi_streams *streams, clpi_list *unneeded)
 {
   streams->home.is_needed = true;
   clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
-    stream->is_needed = stream->pins > 0;
+    stream->is_needed = stream->pins > 0 || stream->freed >= stream->done;
   streams->note_needed_locked(streams);
   forget_waits(&streams->home);
   clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
@@ -125,7 +120,10 @@ static void forget_streams(clpi_streams *streams)
 {
   clpi_list unneeded;
   clpi_list_init(&unneeded);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
   clpi_streams_visit(streams, poll_all);
+  clpi_error_restore(&kept);
   pthread_mutex_lock(streams->lock);
   take_unneeded_locked(streams, &unneeded);
   streams->many = 2 * streams->count + CLPI_FEW_STREAMS;

@@ -32,12 +32,12 @@ struct clpi_stream {
   alignas(64) clpi_list on_streams; /* on clpi_streams.list; the home stream is not */
   clpi_list marks;                  /* of clpi_mark.on_stream, the oldest first */
   unsigned mark_count;
-  unsigned pins;               /* operations that look at it without the lock */
-  uint64_t done;               /* all uses of lower epochs are done */
+  unsigned pins;  /* operations that look at it without the lock */
+  uint64_t done;  /* all uses of lower epochs are done */
+  uint64_t freed; /* memory comes back with uses of epochs up to this; 0: it does not */
   clpi_wait waits[CLPI_WAITS]; /* that it was given last */
   unsigned next_wait;
-  bool is_needed;   /* found to be, while streams are forgotten */
-  uint64_t visited; /* the last round that came by (clpi_streams_visit) */
+  bool is_needed; /* found to be, while streams are forgotten */
 };
 
 /* All streams of a pool, or of another who keeps memory that streams may still use. */
@@ -49,7 +49,6 @@ typedef struct clpi_streams {
   clpi_stream home;   /* of unordered use, or what stands for it where the allocator has no such */
   clpi_list list;     /* of clpi_stream.on_streams, the others */
   size_t count, many; /* with more than so many, unneeded ones are forgotten */
-  uint64_t rounds;    /* visits to all of them */
 } clpi_streams;
 
 void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,

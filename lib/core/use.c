@@ -65,7 +65,7 @@ static clpi_mark *find_covering_locked(const clpi_use *use)
   return NULL;
 }
 
-/* Makes the allocator's mark, after which the record is not the caller's alone any more. */
+/* With two references: the caller's, and the list's, where it goes next. */
 static clp_status make_mark(clpi_streams *streams, clpi_stream *stream, uint64_t epoch,
                             clpi_mark **out)
 {

@@ -79,17 +79,15 @@ void clpi_cl_pending_frees_add(clpi_cl_pending_frees *frees, cl_event event)
     clReleaseEvent(event);
 }
 
-static clp_status wait_for(cl_event event)
+static cl_int wait_for(cl_event event)
 {
   cl_int code = clWaitForEvents(1, &event);
-  if (code && code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-    return clpi_cl_call_error("clWaitForEvents", code);
-  return CLP_SUCCESS;
+  return code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? CL_SUCCESS : code;
 }
 
 clp_status clpi_cl_pending_frees_wait(clpi_cl_pending_frees *frees)
 {
-  clp_status status = CLP_SUCCESS;
+  cl_int failure = CL_SUCCESS;
   /* A second thread that waits must not find the list empty and go on before the first is done. */
   pthread_mutex_lock(&frees->waiting);
   pthread_mutex_lock(&frees->lock);
@@ -98,9 +96,11 @@ clp_status clpi_cl_pending_frees_wait(clpi_cl_pending_frees *frees)
   frees->events = NULL;
   frees->count = frees->capacity = 0;
   pthread_mutex_unlock(&frees->lock);
-  for (size_t i = 0; i < count && !status; i++)
-    status = wait_for(events[i]);
+  for (size_t i = 0; i < count; i++) {
+    cl_int code = wait_for(events[i]);
+    failure = failure ? failure : code;
+  }
   release_events(events, count);
   pthread_mutex_unlock(&frees->waiting);
-  return status;
+  return failure ? clpi_cl_call_error("clWaitForEvents", failure) : CLP_SUCCESS;
 }

@@ -26,7 +26,7 @@ void clpi_cl_pending_frees_end(clpi_cl_pending_frees *frees);
 void clpi_cl_pending_frees_add(clpi_cl_pending_frees *frees, cl_event event);
 
 /* Waits on the host for every free that was added before. One that failed does not count.
- * CLP_BACKEND_ERROR: as clWaitForEvents reports. */
+ * CLP_BACKEND_ERROR: as clWaitForEvents reported first; the others were waited for. */
 clp_status clpi_cl_pending_frees_wait(clpi_cl_pending_frees *frees);
 
 #endif

@@ -15,6 +15,7 @@ BEGIN {
   may["tools"] = "libc api tools trace api-opencl api-cuda CL"
   may["examples"] = "libc api examples api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
+  may["study"] = "libc api bench study core arena trace"
   libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt " \
     "inttypes libgen limits link linux/membarrier locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \
@@ -88,6 +89,8 @@ function layer_of(path,   part) {
     return "api-cuda"
   if (path ~ /^include\/clpool\//)
     return "api"
+  if (path ~ /^bench\/study\//)
+    return "study"
   split(path, part, "/")
   return part[1] == "lib" ? part[2] : part[1]
 }

@@ -22,7 +22,8 @@ shown = {cell.get("data-key"): cell.text for cell in page.iter("td") if cell.get
 numbers = {key: value for key, value in figures.items() if isinstance(value, (int, float))}
 require(set(shown) == set(numbers), "other figures:", set(shown) ^ set(numbers))
 for key, value in numbers.items():
-    require(float(shown[key]) == value, key, "is", shown[key], "not", value)
+    require(float(shown[key].replace(",", "")) == value, key, "is", shown[key], "not", value)
+require(shown["peak_managed_bytes"] == f"{figures['peak_managed_bytes']:,}", "digits without commas")
 
 pictures = list(page.iter("svg"))
 require(len(pictures) == 2, len(pictures), "pictures")

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* The arena on a recorded program: how much memory it takes, and how often it calls the device. The
+ * bounds are goals and leave some room, so that a better rule need not meet a figure by chance. */
+#include "support/replays.h"
+#include "support/suite.h"
+#include "trace/replay.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+enum { RESNET_ALLOCATIONS = 8662 };
+
+static clpi_trace_reader *resnet_trace(void)
+{
+  const char *source = getenv("top_srcdir");
+  char path[PATH_MAX];
+  clpi_trace_reader *reader;
+  snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", source ? source : ".");
+  clpt_ok(clpi_trace_open(path, &reader));
+  return reader;
+}
+
+/* A pool on an arena by default, but for its bins, which doc/arena.md advises. */
+static clpi_replay_options on_arena(void)
+{
+  clpi_replay_options options = clpt_pooled();
+  options.on_arena = true;
+  options.pool_options.leading_bits_in_bin_id = 6;
+  return options;
+}
+
+static clpi_replay_result replay(clpi_replay_options options)
+{
+  clpi_trace_reader *reader = resnet_trace();
+  clp_allocator *allocator = clpt_simulated(0);
+  clpi_replay_result result;
+  clpt_ok(clpi_replay(reader, allocator, &options, &result));
+  ck_assert_uint_eq(result.failures, 0);
+  ck_assert_uint_eq(result.allocations, RESNET_ALLOCATIONS * (options.passes ? options.passes : 1));
+  clp_allocator_release(allocator);
+  clpi_trace_close(reader);
+  return result;
+}
+
+static void assert_at_most(const clpi_replay_result *result, double footprint, uint64_t calls)
+{
+  ck_assert_double_le(result->footprint, footprint);
+  ck_assert_uint_le(result->device_allocations, calls);
+}
+
+START_TEST(close_to_what_is_used)
+{
+  clpi_replay_result result = replay(on_arena());
+  assert_at_most(&result, 1.06, 400);
+}
+END_TEST
+
+START_TEST(close_with_the_bins_by_default)
+{
+  clpi_replay_options options = on_arena();
+  options.pool_options = (clp_pool_options)CLP_POOL_OPTIONS_INIT;
+  clpi_replay_result result = replay(options);
+  assert_at_most(&result, 1.10, 400);
+}
+END_TEST
+
+/* Copies of the program, so that the goal is not met for one by chance. */
+static const double scales[] = {1.0 / 64, 0.9, 0.97, 1.03, 1.1, 4};
+
+START_TEST(close_with_other_sizes)
+{
+  clpi_replay_options options = on_arena();
+  options.scale = scales[_i];
+  clpi_replay_result result = replay(options);
+  assert_at_most(&result, 1.12, 400);
+}
+END_TEST
+
+/* What it needs is there by then, though the holes in it need some more. */
+START_TEST(a_second_pass_takes_little)
+{
+  clpi_replay_options options = on_arena();
+  clpi_replay_result first = replay(options);
+  options.passes = 2;
+  clpi_replay_result both = replay(options);
+  assert_at_most(&both, 1.10, first.device_allocations + 40);
+}
+END_TEST
+
+START_TEST(a_long_run_stays_close)
+{
+  clpi_replay_options options = on_arena();
+  clpi_replay_result first = replay(options);
+  options.passes = 20;
+  clpi_replay_result all = replay(options);
+  assert_at_most(&all, 1.30, 2 * first.device_allocations);
+}
+END_TEST
+
+START_TEST(more_slack_is_fewer_calls)
+{
+  static const double slacks[] = {0.0, 0.001, 0.022, 0.1, 1.0};
+  uint64_t calls = UINT64_MAX;
+  for (size_t i = 0; i < sizeof(slacks) / sizeof(slacks[0]); i++) {
+    clpi_replay_options options = on_arena();
+    options.arena_options.slack = slacks[i];
+    clpi_replay_result result = replay(options);
+    ck_assert_uint_lt(result.device_allocations, calls);
+    calls = result.device_allocations;
+  }
+}
+END_TEST
+
+START_TEST(without_slack_next_to_nothing_is_spare)
+{
+  clpi_replay_options options = on_arena();
+  options.arena_options.slack = 0.0;
+  clpi_replay_result result = replay(options);
+  assert_at_most(&result, 1.02, RESNET_ALLOCATIONS);
+}
+END_TEST
+
+START_TEST(each_run_is_like_the_last)
+{
+  clpi_replay_result one = replay(on_arena()), other = replay(on_arena());
+  one.ns_per_operation = other.ns_per_operation = 0.0;
+  ck_assert_mem_eq(&one, &other, sizeof(one));
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("arena traces");
+  TCase *goals = clpt_case(suite, "goals");
+  tcase_add_test(goals, close_to_what_is_used);
+  tcase_add_test(goals, close_with_the_bins_by_default);
+  clpt_add_table(goals, close_with_other_sizes, scales);
+  tcase_add_test(goals, a_second_pass_takes_little);
+  tcase_add_test(goals, a_long_run_stays_close);
+  TCase *slack = clpt_case(suite, "slack");
+  tcase_add_test(slack, more_slack_is_fewer_calls);
+  tcase_add_test(slack, without_slack_next_to_nothing_is_spare);
+  TCase *chance = clpt_case(suite, "chance");
+  tcase_add_test(chance, each_run_is_like_the_last);
+  return clpt_run(suite);
+}
