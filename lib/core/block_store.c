@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Held blocks by bin. Bitmaps of the bins that hold something find the largest block in
- * a few steps, whatever leading_bits is. */
+ * a few steps, whatever leading_bits is; a list of them by age finds the oldest. */
 #include "core/block_store.h"
 
 #include <clpool/bin.h>
@@ -28,6 +28,7 @@ void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_
 {
   *store = (clpi_block_store){
       .leading_bits = leading_bits, .max_block_bytes = max_block_bytes, .index_count = 1};
+  clpi_list_init(&store->by_age);
 }
 
 void clpi_store_end(clpi_block_store *store)
@@ -139,6 +140,40 @@ static void count(clpi_block_store *store, clpi_bin *bin, size_t blocks)
     mark_bin(store, bin);
 }
 
+/* --- bins by age --------------------------------------------------------------------------------
+ */
+
+static clpi_bin *bin_at(clpi_list *link)
+{
+  return clpi_list_entry(link, clpi_bin, on_by_age);
+}
+
+/* Puts the bin where its age belongs, looking from `after` on. */
+static void link_bin(clpi_block_store *store, clpi_bin *bin, clpi_list *after)
+{
+  while (after != &store->by_age && bin_at(after)->oldest_age > bin->oldest_age)
+    after = after->previous;
+  while (after->next != &store->by_age && bin_at(after->next)->oldest_age < bin->oldest_age)
+    after = after->next;
+  clpi_list_push_front(after, &bin->on_by_age);
+}
+
+/* Sees to the bin's place after blocks came or went. Mostly its oldest is still the same. */
+static void note_age(clpi_block_store *store, clpi_bin *bin)
+{
+  uint64_t age = bin->oldest ? bin->oldest->age : 0;
+  bool is_linked = bin->on_by_age.next != NULL;
+  if (is_linked && bin->held_blocks && age == bin->oldest_age)
+    return;
+  clpi_list *after = is_linked ? bin->on_by_age.previous : store->by_age.previous;
+  if (is_linked)
+    clpi_list_remove(&bin->on_by_age);
+  bin->on_by_age = (clpi_list){NULL, NULL};
+  bin->oldest_age = age;
+  if (bin->held_blocks)
+    link_bin(store, bin, after);
+}
+
 /* --- the list ----------------------------------------------------------------------------------
  */
 
@@ -200,12 +235,15 @@ static clpi_batch *reversed(clpi_batch *chain)
 /* Each block is then about the newest of the list. */
 void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
 {
+  if (!bin->batches)
+    return;
   bin->batches = reversed(bin->batches);
   while (bin->batches) {
     clpi_batch *batch = pop_batch(store, bin);
     for (unsigned i = 0; i < batch->count; i++)
       link_block(bin, batch->blocks[i]);
   }
+  note_age(store, bin);
 }
 
 /* --- the interface -----------------------------------------------------------------------------
@@ -217,6 +255,7 @@ void clpi_store_put(clpi_block_store *store, clp_buffer *block)
   clpi_set_state(block, CLPI_BUFFER_HELD);
   link_block(block->bin, block);
   count(store, block->bin, 1);
+  note_age(store, block->bin);
 }
 
 void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
@@ -233,6 +272,7 @@ void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *co
   batch->below = bin->batches;
   bin->batches = batch;
   count(store, bin, blocks_count);
+  note_age(store, bin);
 }
 
 unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer **blocks,
@@ -247,6 +287,7 @@ unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, clp_buffe
   if (!batch->count)
     pop_batch(store, bin);
   count(store, bin, -(size_t)taken);
+  note_age(store, bin);
   return taken;
 }
 
@@ -254,6 +295,7 @@ void clpi_store_remove(clpi_block_store *store, clp_buffer *block)
 {
   count(store, block->bin, -(size_t)1);
   unlink_block(block->bin, block);
+  note_age(store, block->bin);
 }
 
 clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)
@@ -277,25 +319,17 @@ clp_buffer *clpi_store_take_largest(clpi_block_store *store)
   return clpi_store_take(store, bin);
 }
 
-/* The older of `oldest`, which may be NULL, and the oldest block of the level. */
-static clp_buffer *oldest_of_level(clpi_block_store *store, const clpi_bin_level *level,
-                                   clp_buffer *oldest)
-{
-  for (size_t word = 0; word < words_per_level(store); word++)
-    for (uint64_t bits = level->nonempty[word]; bits; bits &= bits - 1) {
-      clpi_bin *bin = &level->bins[word * WORD_BITS + (size_t)__builtin_ctzll(bits)];
-      clpi_store_list(store, bin);
-      oldest = oldest && oldest->age <= bin->oldest->age ? oldest : bin->oldest;
-    }
-  return oldest;
-}
-
+/* Batches that were not looked at may be of any age, and stand first. */
 clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
 {
-  clp_buffer *oldest = NULL;
-  for (uint64_t bits = store->nonempty_levels; bits; bits &= bits - 1)
-    oldest = oldest_of_level(store, &store->levels[__builtin_ctzll(bits)], oldest);
-  if (oldest)
-    clpi_store_remove(store, oldest);
-  return oldest;
+  while (!clpi_list_is_empty(&store->by_age)) {
+    clpi_bin *bin = bin_at(store->by_age.next);
+    clp_buffer *oldest = bin->oldest;
+    if (oldest) {
+      clpi_store_remove(store, oldest);
+      return oldest;
+    }
+    clpi_store_list(store, bin);
+  }
+  return NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "core/bin.h"
 #include "core/buffer.h"
+#include "core/list.h"
 
 #include <stdint.h>
 
@@ -49,6 +50,8 @@ typedef struct clpi_bin {
   clpi_batch *batches;
   struct clp_buffer *newest, *oldest; /* of the list; ages fall from one to the other */
   size_t held_blocks;                 /* in list and batches */
+  clpi_list on_by_age;                /* while it holds a block */
+  uint64_t oldest_age;                /* by which it stands there; 0: of batches alone */
   clpi_tally tally; /* of threads without a cache, and of caches that are no more */
 } clpi_bin;
 
@@ -67,6 +70,7 @@ typedef struct clpi_block_store {
   clpi_bin **by_index;      /* the bins in use; [0] is none */
   uint32_t index_count, index_capacity;
   size_t held_blocks, held_bytes;
+  clpi_list by_age;  /* the bins that hold blocks, by their oldest */
   clpi_batch *spare; /* batches without blocks */
 } clpi_block_store;
 

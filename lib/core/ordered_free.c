@@ -5,10 +5,21 @@
 #include "core/allocator.h"
 #include "core/error.h"
 
+/* Whether there is a use on a real stream. */
+static bool are_ordered(clpi_uses all)
+{
+  for (size_t i = 0; i < all.count; i++)
+    if (all.uses[i].stream->is_ordered)
+      return true;
+  return false;
+}
+
 /* A use that is not known to be done, or NULL. */
 static clpi_use *find_pending(clpi_streams *streams, clpi_uses all)
 {
   clpi_use *pending = NULL;
+  if (!are_ordered(all))
+    return NULL;
   pthread_mutex_lock(streams->lock);
   for (size_t i = 0; !pending && i < all.count; i++)
     if (!clpi_use_is_settled_locked(&all.uses[i], NULL))
