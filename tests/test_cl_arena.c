@@ -161,10 +161,13 @@ START_TEST(wrong_sub_buffers_are_refused)
   }
   clpt_fails(CLP_INVALID_ARGUMENT,
              clp_buffer_create_sub_buffer(buffer, CL_MEM_USE_HOST_PTR, 0, 100, &part));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_create_sub_buffer(buffer, 0, 4, 100, &part));
-  clpt_message_has("aligned");
-  ck_assert_int_eq(clp_last_error()->native_code, CL_MISALIGNED_SUB_BUFFER_OFFSET);
   ck_assert_ptr_null(part);
+  if (clpt_cl_is_pocl(&cl)) { /* NVIDIA's driver takes any origin */
+    clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_create_sub_buffer(buffer, 0, 4, 100, &part));
+    clpt_message_has("aligned");
+    ck_assert_int_eq(clp_last_error()->native_code, CL_MISALIGNED_SUB_BUFFER_OFFSET);
+    ck_assert_ptr_null(part);
+  }
   clpt_ok(clp_buffer_release(buffer));
   clp_pool_release(pool);
 }

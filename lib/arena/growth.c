@@ -75,34 +75,43 @@ static bool is_above_locked(const clpi_arena *arena, size_t bytes, size_t most)
   return taken > most || bytes > most - taken;
 }
 
-/* Whether upstream can have the segment without a wait of the host. */
-static bool goes_at_once_locked(const clpi_arena *arena, const clpi_segment *segment)
-{
-  const clp_allocator_ops *ops = &arena->upstream->ops;
-  return ops->free_is_ordered || ops->free_on ||
-         clpi_use_set_is_settled(segment->first->uses, NULL);
-}
-
-/* The longest unused. */
-static clpi_segment *find_unused_locked(const clpi_arena *arena, bool may_wait)
-{
-  clpi_list_each (clpi_segment, segment, &arena->segments.unused, on_unused)
-    if (may_wait || goes_at_once_locked(arena, segment))
-      return segment;
-  return NULL;
-}
-
-/* Removes a segment, if there are more bytes than `most` with `bytes` added. */
-static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
+/* Removes the longest unused segment, if there are more bytes than `most` with `bytes` added. */
+static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
 {
   clpi_segment *segment = NULL;
   pthread_mutex_lock(&arena->lock);
-  if (is_above_locked(arena, bytes, most))
-    segment = find_unused_locked(arena, may_wait);
-  if (segment)
+  if (!clpi_list_is_empty(&arena->segments.unused) && is_above_locked(arena, bytes, most)) {
+    segment = clpi_list_entry(arena->segments.unused.next, clpi_segment, on_unused);
     clpi_segments_remove(&arena->segments, segment);
+  }
   pthread_mutex_unlock(&arena->lock);
   return segment;
+}
+
+static void restore_locked(clpi_arena *arena, clpi_segment *segment)
+{
+  clpi_list_remove(&segment->on_all);
+  clpi_segments_restore(&arena->segments, segment);
+}
+
+static void restore(clpi_arena *arena, clpi_segment *segment)
+{
+  pthread_mutex_lock(&arena->lock);
+  restore_locked(arena, segment);
+  pthread_mutex_unlock(&arena->lock);
+}
+
+/* Whether upstream can have a removed segment without a wait of the host. */
+static bool goes_at_once(clpi_arena *arena, const clpi_segment *segment)
+{
+  const clp_allocator_ops *ops = &arena->upstream->ops;
+  const clpi_use_set *set = segment->first->uses;
+  bool at_once = true;
+  if (ops->free_is_ordered || ops->free_on)
+    return true;
+  for (size_t i = 0; set && i < set->count && at_once; i++)
+    at_once = clpi_use_settle(&arena->streams, &set->uses[i], NULL, CLPI_POLL);
+  return at_once;
 }
 
 /* Gives a segment back that was removed; else it is there again. */
@@ -113,10 +122,10 @@ static clp_status give_back(clpi_arena *arena, clpi_segment *segment)
   clp_status status =
       clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes, uses);
   pthread_mutex_lock(&arena->lock);
-  clpi_list_remove(&segment->on_all);
   if (status) {
-    clpi_segments_restore(&arena->segments, segment);
+    restore_locked(arena, segment);
   } else {
+    clpi_list_remove(&segment->on_all);
     arena->segments_given_back++;
     clpi_segment_destroy(segment);
   }
@@ -124,12 +133,27 @@ static clp_status give_back(clpi_arena *arena, clpi_segment *segment)
   return status;
 }
 
-/* While `bytes` more would make more than `most`. */
+static size_t count_unused(clpi_arena *arena)
+{
+  pthread_mutex_lock(&arena->lock);
+  size_t count = arena->segments.whole.count;
+  pthread_mutex_unlock(&arena->lock);
+  return count;
+}
+
+/* While `bytes` more would make more than `most`. Tries each segment once. */
 static clp_status shrink(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
 {
   clp_status status = CLP_SUCCESS;
-  for (clpi_segment *segment; !status && (segment = take_unused(arena, bytes, most, may_wait));)
-    status = give_back(arena, segment);
+  for (size_t left = count_unused(arena); left > 0 && !status; left--) {
+    clpi_segment *segment = take_unused(arena, bytes, most);
+    if (!segment)
+      break;
+    if (may_wait || goes_at_once(arena, segment))
+      status = give_back(arena, segment);
+    else
+      restore(arena, segment);
+  }
   return status;
 }
 
