@@ -57,6 +57,24 @@ EXTRA_PROGRAMS += bench/cuda_pair
 bench_cuda_pair_SOURCES = $(bench_sources) bench/cuda_pair.c
 bench_cuda_pair_LDADD = libclpool.la -ldl
 
+# The arena's study looks at no clock, and takes a minute: make bench/arena_study. Rules that no
+# option changes, it changes where calls go from one file of the library to another.
+rules_link_flags = -Wl,--wrap=clpi_take_oldest_leaving_locked \
+	-Wl,--wrap=clpi_arena_grow,--wrap=clpi_arena_place
+EXTRA_PROGRAMS += bench/arena_study
+bench_arena_study_SOURCES = bench/failed.c bench/failed.h \
+	bench/study/arena_study.c \
+	bench/study/levers.c bench/study/levers.h \
+	bench/study/program.c bench/study/program.h \
+	bench/study/programs.c bench/study/programs.h \
+	bench/study/rules.c bench/study/rules.h \
+	bench/study/run.c bench/study/run.h \
+	bench/study/tables.c bench/study/tables.h \
+	bench/study/traces.c bench/study/traces.h
+bench_arena_study_LDFLAGS = $(AM_LDFLAGS) $(rules_link_flags)
+bench_arena_study_LDADD = libclpool-trace.la libclpool-internal.la -lm
+CLEANFILES += bench/arena_study$(EXEEXT)
+
 bench_programs = \
 	bench/pair$(EXEEXT) \
 	bench/order$(EXEEXT) \
@@ -79,4 +97,4 @@ bench: $(bench_programs)
 	fi
 .PHONY: bench
 
-EXTRA_DIST += bench/README bench/cupy_pair.py
+EXTRA_DIST += bench/README bench/cupy_pair.py bench/cupy_replay.py

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 # Examples: built and run by the tests, their sources installed as documentation.
 
-example_programs = examples/tune_bins
+example_programs = examples/tune_bins examples/arena
 examples_tune_bins_SOURCES = examples/tune_bins.c examples/check.h
 examples_tune_bins_LDADD = libclpool.la
+examples_arena_SOURCES = examples/arena.c examples/check.h
+examples_arena_LDADD = libclpool.la
 
 opencl_example_sources = \
 	examples/array.c examples/array.h \
@@ -37,7 +39,8 @@ endif
 noinst_PROGRAMS += $(example_programs)
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA = examples/README examples/tune_bins.c examples/check.h
+dist_examples_DATA = examples/README examples/arena.c examples/tune_bins.c \
+	examples/check.h
 if HAVE_OPENCL
 dist_examples_DATA += $(opencl_example_sources)
 endif

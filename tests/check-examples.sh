@@ -100,6 +100,14 @@ tune_bins() {
   }
 }
 
+# All that it prints is what the guide shows.
+arena() {
+  guide=$top_srcdir/doc/arena.md
+  run arena
+  expect arena '^on (the device|an arena) +156\.1 MiB ' 2
+  ! grep -vxF -f "$guide" "$out" || fail "$guide does not show these lines"
+}
+
 # How an example is called: it tells when it is asked, and refuses what it does not know.
 usage() {
   run "$1" --help

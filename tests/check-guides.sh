@@ -46,10 +46,11 @@ find_frames() {
   [ ! -s "$house_tmp/missing" ]
 }
 
-# has_picture PICTURE: it is there, a drawn one with its source, another one not too large.
+# has_picture PICTURE: it is there, a drawn or plotted one with its source, another one not too
+# large.
 has_picture() {
   case $1 in
-    *.svg) [ -s "$1" ] && [ -s "${1%.svg}.dot" ] ;;
+    *.svg) [ -s "$1" ] && { [ -s "${1%.svg}.dot" ] || [ -s "${1%.svg}.gp" ]; } ;;
     *) [ -s "$1" ] && [ "$(wc -c <"$1")" -lt $picture_bytes ] ;;
   esac
 }
@@ -80,6 +81,10 @@ find_code "$house_tmp/right.md" "$house_tmp/example.c" || broken "code that is t
 ! find_code "$house_tmp/wrong.md" "$house_tmp/example.c" >/dev/null ||
   broken "code that is not there is found"
 find_pictures "$house_tmp/right.md" || broken "a picture that is there is not found"
+mv "$house_tmp/b.dot" "$house_tmp/b.gp"
+find_pictures "$house_tmp/right.md" || broken "a plot that is there is not found"
+rm "$house_tmp/b.gp"
+! find_pictures "$house_tmp/right.md" >/dev/null || broken "a picture without a source is found"
 ! find_pictures "$house_tmp/wrong.md" >/dev/null || broken "a picture that is not there is found"
 mkdir "$house_tmp/examples"
 printf 'static int *a(int b)\n{\n  return c(b);\n}\nint d(void)\n{\n  return c(1);\n}\n' \

@@ -69,6 +69,7 @@ examples() {
     echo "examples/README: $program compiles"
   done <commands
   ./tune_bins >/dev/null || fail "tune_bins does not run"
+  ./arena >/dev/null || fail "arena does not run"
   cd - >/dev/null
 }
 
