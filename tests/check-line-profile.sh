@@ -133,8 +133,13 @@ for flags in '-O2 -flto' '-O2 -gsplit-dwarf' '-O2 -gdwarf-4'; do
   with_debug_information
 done
 
-# With all libraries linked in.
+# With all libraries linked in. Without libdw, the C library's frames above main have no names then,
+# by which they would be known.
 for flags in -static -static-pie; do
+  if [ "$clp_libdw" != yes ]; then
+    echo "not tried: $flags, without libdw"
+    continue
+  fi
   if ! build_static -g -O2 $flags; then
     echo "not tried: $flags, for which libraries are missing"
     continue

@@ -4,7 +4,6 @@
  *
  * CLPT_TRACE names another trace, CLPT_SCALE another factor for its sizes (1: as recorded), for
  * larger devices. Prints what was taken from the device. */
-#include "support/instrumented.h"
 #include "support/opencl_fixture.h"
 #include "support/order_memory.h"
 #include "support/suite.h"
@@ -146,8 +145,6 @@ int main(void)
   Suite *suite = suite_create("cl_arena_replay");
   TCase *tests = clpt_case(suite, "replay");
 
-  /* valgrind takes a minute for each kind. */
-  tcase_add_loop_test(tests, each_allocation_keeps_its_pattern, 0,
-                      RUNNING_ON_VALGRIND ? CLPT_BUFFERS + 1 : CLPT_ORDER_KINDS);
+  tcase_add_loop_test(tests, each_allocation_keeps_its_pattern, 0, CLPT_ORDER_KINDS);
   return clpt_cl_run(suite);
 }
