@@ -44,11 +44,12 @@ const clp_hook *clp_line_profile_hook(clp_line_profile *profile);
  * `{file}:{line}:{function} ({used}, {acquired})`, sizes with two decimals in powers of 1024. Calls
  * that were inlined are frames too. The library's own frames are left out, and so is what calls
  * main and the first function of a thread, unless it has no name: in programs that were linked
- * statically, and stripped or without libdw, a frame or two of that stand above main. Files are named as they were
- * for the compiler. Names come from the debug information of what is loaded now, there or by build
- * ID below /usr/lib/debug, where the library was built with libdw; else a frame is
- * `object+0xoffset`, as addr2line and objdump count, with `:{function}` where only that is known.
- * Bytes of stacks that could not be recorded for want of host memory are told in a last line,
+ * statically, and stripped or without libdw, a frame or two of that stand above main. Files are
+ * named as they were for the compiler. Names come from the debug information of what is loaded now,
+ * there or by build ID below /usr/lib/debug, where the library was built with libdw; else a frame
+ * is `object+0xoffset`, as addr2line and objdump count, with `:{function}` where only that is
+ * known. Bytes of stacks that could not be recorded for want of host memory are told in a last
+ * line,
  * `_unrecorded`. A line end in a name becomes a blank. The file is flushed. Any thread.
  *
  * CLP_INVALID_ARGUMENT: NULL argument. CLP_IO_ERROR: the file takes no more; native_code is errno.
