@@ -118,6 +118,22 @@ START_TEST(without_reuse_flags_it_is_left_alone)
 }
 END_TEST
 
+/* A pool that runs out waits for its streams, and then the arena knows that they are done. */
+START_TEST(what_was_waited_for_is_usable_without_reuse_flags)
+{
+  clpt_late_rig rig;
+  clp_buffer *next = NULL;
+
+  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  rig.device.capacity = SEGMENT;
+  clp_buffer *active = clpt_late_take(&rig, rig.s);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s));
+  clpt_ok(clp_pool_allocate_on(rig.pool, 3000, rig.t, &next));
+  ck_assert_uint_gt(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  end(&rig, active, next, rig.t);
+}
+END_TEST
+
 /* A segment goes back after all that its blocks were used for: as the device orders frees. */
 START_TEST(segments_go_after_their_uses)
 {
@@ -188,6 +204,8 @@ int main(void)
   tcase_add_loop_test(tests, another_stream_is_made_to_wait, 0, CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, what_is_done_is_reused_without_a_wait, 0, CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, without_reuse_flags_it_is_left_alone, 0, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, what_was_waited_for_is_usable_without_reuse_flags, 0,
+                      CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, segments_go_after_their_uses, 0, CLPT_LATE_FREEINGS);
   tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_FREEINGS);

@@ -122,6 +122,24 @@ START_TEST(both_parts_of_a_range_have_its_uses)
 }
 END_TEST
 
+/* However many segments came and went, what their ranges were made of does not pile up. */
+START_TEST(spare_ranges_do_not_pile_up)
+{
+  size_t spares = 0;
+
+  for (size_t i = 0; i < 100; i++) {
+    clpi_segment *segment = clpi_segment_create();
+    clpi_segments_add(&segments, segment, 1, 768, NULL);
+    clpi_segments_remove(&segments, segment);
+    clpi_list_remove(&segment->on_all);
+    clpi_segment_destroy(segment);
+  }
+  for (const clpi_range *spare = segments.spares; spare; spare = spare->after)
+    spares++;
+  ck_assert_uint_le(spares, 1);
+}
+END_TEST
+
 /* Then they stay two, each with its own. */
 START_TEST(without_host_memory_neighbours_do_not_join)
 {
@@ -155,6 +173,7 @@ int main(void)
   tcase_add_test(uses, neighbours_that_join_have_the_uses_of_both);
   tcase_add_test(uses, uses_that_are_done_do_not_join);
   tcase_add_test(uses, both_parts_of_a_range_have_its_uses);
+  tcase_add_test(uses, spare_ranges_do_not_pile_up);
   tcase_add_test(uses, without_host_memory_neighbours_do_not_join);
   return clpt_run(suite);
 }

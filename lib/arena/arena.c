@@ -73,6 +73,9 @@ static bool settle(const clpi_placing *placing)
   if (placing->by && flags & CLP_REUSE_INTERNAL_DEPENDENCIES)
     ways |= CLPI_WAIT;
   const clpi_use_set *set = placing->placed->uses;
+  /* What an out-of-order stream alone used is its own again once that is done. */
+  if (!ways && set->count == 1 && set->uses[0].stream == placing->by)
+    ways = CLPI_POLL;
   for (size_t i = 0; i < set->count; i++)
     if (!ways || !clpi_use_settle(&placing->arena->streams, &set->uses[i], placing->by, ways))
       return false;

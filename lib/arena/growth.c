@@ -208,43 +208,44 @@ static clp_status reserve(const clpi_placing *placing, size_t *bytes)
                     placing->request->bytes, most, reserved, used);
 }
 
-/* What upstream's home stream has to do with new memory; `*uses` is NULL where that is nothing. */
-static clp_status uses_of_new(clpi_arena *arena, clpi_use_set **uses)
+static void unreserve(clpi_arena *arena, size_t bytes)
 {
-  const clp_allocator_ops *ops = &arena->upstream->ops;
-  clpi_stream *home;
-  *uses = NULL;
-  if (!ops->allocate_uses_home)
-    return CLP_SUCCESS;
-  clp_status status = clpi_stream_pin(&arena->streams, ops->home_stream, &home);
-  if (status)
-    return status;
-  clpi_use use = clpi_use_now(home);
-  *uses = clpi_use_set_create(use);
-  if (!*uses)
-    status = clpi_use_wait(&arena->streams, &use);
-  clpi_stream_unpin(&arena->streams, home);
-  return status;
+  pthread_mutex_lock(&arena->lock);
+  arena->growing_bytes -= bytes;
+  pthread_mutex_unlock(&arena->lock);
 }
 
-static clp_status obtain(clpi_arena *arena, size_t bytes, clp_memory *memory, clpi_use_set **uses)
+/* What upstream's home stream has to do with new memory; `*uses` is NULL where that is nothing. */
+static clp_status uses_of_new(clpi_arena *arena, clpi_stream *home, clpi_use_set **uses)
+{
+  *uses = NULL;
+  if (!home)
+    return CLP_SUCCESS;
+  clpi_use use = clpi_use_now(home);
+  *uses = clpi_use_set_create(use);
+  return *uses ? CLP_SUCCESS : clpi_use_wait(&arena->streams, &use);
+}
+
+static clp_status obtain(clpi_arena *arena, clpi_stream *home, size_t bytes, clp_memory *memory,
+                         clpi_use_set **uses)
 {
   clp_status status = clp_allocator_allocate(arena->upstream, bytes, memory);
   if (status)
     return status;
-  status = uses_of_new(arena, uses);
+  status = uses_of_new(arena, home, uses);
   if (status)
     (void)clp_allocator_free(arena->upstream, *memory, bytes);
   return status;
 }
 
 /* Takes a segment and makes its beginning the placing's block. */
-static clp_status take_segment(clpi_placing *placing, clpi_segment *made, size_t bytes)
+static clp_status take_from(clpi_placing *placing, clpi_stream *home, clpi_segment *made,
+                            size_t bytes)
 {
   clpi_arena *arena = placing->arena;
   clp_memory memory;
   clpi_use_set *uses;
-  clp_status status = obtain(arena, bytes, &memory, &uses);
+  clp_status status = obtain(arena, home, bytes, &memory, &uses);
   pthread_mutex_lock(&arena->lock);
   arena->growing_bytes -= bytes;
   if (!status) {
@@ -254,6 +255,25 @@ static clp_status take_segment(clpi_placing *placing, clpi_segment *made, size_t
     clpi_arena_carve_locked(placing, made->first);
   }
   pthread_mutex_unlock(&arena->lock);
+  return status;
+}
+
+/* The home stream, if new memory is its, is not forgotten before the segment is there. */
+static clp_status take_segment(clpi_placing *placing, clpi_segment *made, size_t bytes)
+{
+  clpi_streams *streams = &placing->arena->streams;
+  const clp_allocator_ops *ops = &placing->arena->upstream->ops;
+  clpi_stream *home = NULL;
+  if (ops->allocate_uses_home) {
+    clp_status status = clpi_stream_pin(streams, ops->home_stream, &home);
+    if (status) {
+      unreserve(placing->arena, bytes);
+      return status;
+    }
+  }
+  clp_status status = take_from(placing, home, made, bytes);
+  if (home)
+    clpi_stream_unpin(streams, home);
   return status;
 }
 

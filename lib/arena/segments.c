@@ -87,7 +87,10 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
   made->bytes = bytes;
   made->place = segments->next_place;
   segments->next_place += bytes;
-  clpi_segments_add_spare(segments, made->first->after);
+  if (segments->spares)
+    free(made->first->after);
+  else
+    clpi_segments_add_spare(segments, made->first->after);
   made->first->after = NULL;
   made->first->size = (clpi_free_range){.bytes = bytes, .place = made->place};
   made->first->uses = uses;

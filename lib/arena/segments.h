@@ -36,8 +36,9 @@ typedef struct clpi_segments {
   clpi_free_ranges partial; /* of segments with blocks */
   clpi_free_ranges whole;   /* segments without */
   clpi_list all, unused;
-  clpi_list leaving;  /* by on_all: removed, and on their way to upstream */
-  clpi_range *spares; /* by `after`: what ranges are made of; as many as there ever were, at most */
+  clpi_list leaving; /* by on_all: removed, and on their way to upstream */
+  clpi_range
+      *spares; /* by `after`: what ranges are made of; no more than there were ranges at once */
   size_t count, reserved_bytes, used_bytes, used_count;
   uint64_t next_place;
 } clpi_segments;

@@ -4,14 +4,24 @@
 
 #include "arena/arena.h"
 #include "core/allocator.h"
+#include "core/use.h"
 
 static const clp_allocator *upstream_of(void *self)
 {
   return ((const clpi_arena *)self)->upstream;
 }
 
-static clp_status pass_drain(void *self)
+static bool wait_for(clpi_streams *streams, clpi_stream *stream)
 {
+  clpi_use all = clpi_use_now(stream);
+  return !clpi_use_wait(streams, &all);
+}
+
+/* Free pieces that streams may still use are done with then, too. */
+static clp_status drain(void *self)
+{
+  clpi_arena *arena = self;
+  clpi_streams_visit(&arena->streams, wait_for);
   const clp_allocator *upstream = upstream_of(self);
   return upstream->ops.drain(upstream->self);
 }
@@ -86,7 +96,7 @@ void clpi_arena_take_after(const clp_allocator *upstream, clp_allocator_ops *ops
   ops->alignment = theirs->alignment;
   ops->device_bytes = theirs->device_bytes;
   ops->home_stream = theirs->home_stream;
-  ops->drain = pass_drain;
+  ops->drain = drain;
   if (clpi_allocator_orders_streams(upstream))
     take_stream_order(ops);
 }

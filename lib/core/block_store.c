@@ -165,7 +165,9 @@ static void note_age(clpi_block_store *store, clpi_bin *bin)
   bool is_linked = bin->on_by_age.next != NULL;
   if (is_linked && bin->held_blocks && age == bin->oldest_age)
     return;
-  clpi_list *after = is_linked ? bin->on_by_age.previous : store->by_age.previous;
+  clpi_list *after = age ? store->by_age.previous : &store->by_age;
+  if (is_linked)
+    after = bin->on_by_age.previous;
   if (is_linked)
     clpi_list_remove(&bin->on_by_age);
   bin->on_by_age = (clpi_list){NULL, NULL};

@@ -172,6 +172,7 @@ clp_status clpi_metering_allocator_create(clp_allocator *metered, clp_allocator 
 {
   clp_allocator_ops ops = metered->ops; /* name, kind and figures stay */
   ops.allocate = metering_allocate;
+  ops.allocate_within = NULL; /* what is metered is what is taken, not what is kept */
   ops.free = metering_free;
   ops.destroy = metering_destroy;
   ops.drain = pass_drain;

@@ -110,9 +110,10 @@ static clp_status run_pooled(replay *run)
         return failed_at(run, operation, status);
     } else if (slot->buffer) {
       status = run->options->contents ? check(run, slot) : CLP_SUCCESS;
-      if (!status)
+      if (!status) {
         status = clp_buffer_release(slot->buffer);
-      slot->buffer = NULL;
+        slot->buffer = NULL;
+      }
       tally.frees++;
       if (status)
         return failed_at(run, operation, status);
