@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* A device by its ordinal, with its primary context, which the runtime API uses too. */
+#ifndef CLPOOL_CUDA_CONTEXT_H
+#define CLPOOL_CUDA_CONTEXT_H
+
+#include "cuda/driver.h"
+
+typedef struct clpi_cuda_context {
+  const clpi_cuda_driver *driver;
+  int ordinal;
+  clpi_cuda_device device;
+  clpi_cuda_ctx ctx; /* retained until clpi_cuda_context_release */
+} clpi_cuda_context;
+
+/* The device of that ordinal, without its context. CLP_NOT_SUPPORTED: no driver.
+ * CLP_INVALID_ARGUMENT: no such device; the message tells how many there are. */
+clp_status clpi_cuda_device_get(int ordinal, const clpi_cuda_driver **driver,
+                                clpi_cuda_device *device);
+
+/* Retains the primary context. Statuses as above, and CLP_BACKEND_ERROR,
+ * CLP_OUT_OF_DEVICE_MEMORY. */
+clp_status clpi_cuda_context_retain(int ordinal, clpi_cuda_context *out);
+void clpi_cuda_context_release(clpi_cuda_context *context);
+
+/* Makes it the calling thread's current context, until leave puts back what was current. They nest.
+ * CLP_BACKEND_ERROR. */
+clp_status clpi_cuda_enter(const clpi_cuda_context *context);
+void clpi_cuda_leave(const clpi_cuda_context *context);
+
+#endif

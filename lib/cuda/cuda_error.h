@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Failed calls of the driver as statuses, told with CUDA's own names. */
+#ifndef CLPOOL_CUDA_CUDA_ERROR_H
+#define CLPOOL_CUDA_CUDA_ERROR_H
+
+#include "cuda/driver.h"
+
+/* Reports that `call`, such as "cuMemPoolTrimTo", failed with `code`, which is the native code:
+ * CLP_OUT_OF_DEVICE_MEMORY, CLP_INVALID_ARGUMENT for what is no handle, device or value,
+ * CLP_NOT_SUPPORTED, else CLP_BACKEND_ERROR. */
+clp_status clpi_cuda_call_error(const clpi_cuda_driver *driver, const char *call,
+                                clpi_cuda_result code);
+
+/* As above for a call that was to provide `bytes` of device memory, which the message tells. */
+clp_status clpi_cuda_memory_error(const clpi_cuda_driver *driver, const char *call,
+                                  clpi_cuda_result code, size_t bytes);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* CUDA's driver, loaded when it is first needed: what of its interface is used here, in
+ * declarations of our own. tests/check-cuda-header.sh compares them with cuda.h where that is
+ * installed. */
+#ifndef CLPOOL_CUDA_DRIVER_H
+#define CLPOOL_CUDA_DRIVER_H
+
+#include <clpool/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int clpi_cuda_result;                 /* CUresult */
+typedef int clpi_cuda_device;                 /* CUdevice */
+typedef unsigned long long clpi_cuda_pointer; /* CUdeviceptr */
+typedef struct CUctx_st *clpi_cuda_ctx;       /* CUcontext */
+typedef struct CUstream_st *clpi_cuda_stream;
+typedef struct CUevent_st *clpi_cuda_event;
+typedef struct CUmemPoolHandle_st *clpi_cuda_mempool;
+
+/* CUresult */
+enum {
+  CLPI_CUDA_SUCCESS = 0,
+  CLPI_CUDA_INVALID_VALUE = 1,
+  CLPI_CUDA_OUT_OF_MEMORY = 2,
+  CLPI_CUDA_NOT_INITIALIZED = 3,
+  CLPI_CUDA_DEINITIALIZED = 4,
+  CLPI_CUDA_NO_DEVICE = 100,
+  CLPI_CUDA_INVALID_DEVICE = 101,
+  CLPI_CUDA_INVALID_CONTEXT = 201,
+  CLPI_CUDA_INVALID_HANDLE = 400,
+  CLPI_CUDA_NOT_READY = 600,
+  CLPI_CUDA_PEER_ACCESS_UNSUPPORTED = 217,
+  CLPI_CUDA_NOT_PERMITTED = 800,
+  CLPI_CUDA_NOT_SUPPORTED = 801,
+};
+
+/* CUdevice_attribute */
+enum {
+  CLPI_CUDA_ATTRIBUTE_MEMORY_POOLS = 115,
+  CLPI_CUDA_ATTRIBUTE_MEMPOOL_HANDLE_TYPES = 119,
+  CLPI_CUDA_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS = 142,
+};
+
+/* CUevent_flags */
+enum { CLPI_CUDA_EVENT_DISABLE_TIMING = 2 };
+
+/* CUmemAllocationType, CUmemLocationType, CUmemAllocationHandleType, CUmemAccess_flags */
+enum { CLPI_CUDA_ALLOCATION_PINNED = 1 };
+enum { CLPI_CUDA_LOCATION_DEVICE = 1, CLPI_CUDA_LOCATION_HOST_NUMA = 3 };
+enum { CLPI_CUDA_HANDLE_POSIX_FD = 1, CLPI_CUDA_HANDLE_FABRIC = 8 };
+enum { CLPI_CUDA_ACCESS_NONE = 0, CLPI_CUDA_ACCESS_READ = 1, CLPI_CUDA_ACCESS_READ_WRITE = 3 };
+
+/* CUmemPool_attribute: the first three are an int, the others a uint64_t. */
+enum {
+  CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS = 1,
+  CLPI_CUDA_MEMPOOL_REUSE_OPPORTUNISTIC = 2,
+  CLPI_CUDA_MEMPOOL_REUSE_INTERNAL = 3,
+  CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD = 4,
+  CLPI_CUDA_MEMPOOL_RESERVED = 5,
+  CLPI_CUDA_MEMPOOL_RESERVED_HIGH = 6,
+  CLPI_CUDA_MEMPOOL_USED = 7,
+  CLPI_CUDA_MEMPOOL_USED_HIGH = 8,
+};
+
+typedef struct clpi_cuda_location { /* CUmemLocation */
+  int type, id;
+} clpi_cuda_location;
+
+typedef struct clpi_cuda_mempool_props { /* CUmemPoolProps */
+  int allocation_type, handle_types;
+  clpi_cuda_location location;
+  void *win32_security_attributes;
+  size_t max_bytes;
+  unsigned short usage;
+  unsigned char reserved[54];
+} clpi_cuda_mempool_props;
+
+typedef struct clpi_cuda_access { /* CUmemAccessDesc */
+  clpi_cuda_location location;
+  int flags;
+} clpi_cuda_access;
+
+typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
+  unsigned char bytes[64];
+} clpi_cuda_shared_pointer;
+
+/* The one list of functions: X(member, name, what the library's own symbol has behind the name, the
+ * version of CUDA that has it in this form, parameters). */
+#define CLPI_CUDA_FUNCTIONS(X)                                                                     \
+  X(init, "cuInit", "", 2000, (unsigned flags))                                                    \
+  X(driver_get_version, "cuDriverGetVersion", "", 2020, (int *version))                            \
+  X(get_error_name, "cuGetErrorName", "", 6000, (clpi_cuda_result code, const char **name))        \
+  X(device_get, "cuDeviceGet", "", 2000, (clpi_cuda_device * device, int ordinal))                 \
+  X(device_get_count, "cuDeviceGetCount", "", 2000, (int *count))                                  \
+  X(device_get_name, "cuDeviceGetName", "", 2000, (char *name, int size, clpi_cuda_device device)) \
+  X(device_get_attribute, "cuDeviceGetAttribute", "", 2000,                                        \
+    (int *value, int attribute, clpi_cuda_device device))                                          \
+  X(device_total_mem, "cuDeviceTotalMem", "_v2", 3020, (size_t * bytes, clpi_cuda_device device))  \
+  X(device_can_access_peer, "cuDeviceCanAccessPeer", "", 4000,                                     \
+    (int *can, clpi_cuda_device device, clpi_cuda_device peer))                                    \
+  X(device_get_default_mempool, "cuDeviceGetDefaultMemPool", "", 11020,                            \
+    (clpi_cuda_mempool * mempool, clpi_cuda_device device))                                        \
+  X(device_get_mempool, "cuDeviceGetMemPool", "", 11020,                                           \
+    (clpi_cuda_mempool * mempool, clpi_cuda_device device))                                        \
+  X(device_set_mempool, "cuDeviceSetMemPool", "", 11020,                                           \
+    (clpi_cuda_device device, clpi_cuda_mempool mempool))                                          \
+  X(primary_ctx_retain, "cuDevicePrimaryCtxRetain", "", 7000,                                      \
+    (clpi_cuda_ctx * ctx, clpi_cuda_device device))                                                \
+  X(primary_ctx_release, "cuDevicePrimaryCtxRelease", "_v2", 11000, (clpi_cuda_device device))     \
+  X(ctx_get_current, "cuCtxGetCurrent", "", 4000, (clpi_cuda_ctx * ctx))                           \
+  X(ctx_get_device, "cuCtxGetDevice", "", 2000, (clpi_cuda_device * device))                       \
+  X(ctx_push, "cuCtxPushCurrent", "_v2", 4000, (clpi_cuda_ctx ctx))                                \
+  X(ctx_pop, "cuCtxPopCurrent", "_v2", 4000, (clpi_cuda_ctx * ctx))                                \
+  X(ctx_synchronize, "cuCtxSynchronize", "", 2000, (void))                                         \
+  X(mem_get_info, "cuMemGetInfo", "_v2", 3020, (size_t * free, size_t * total))                    \
+  X(stream_get_ctx, "cuStreamGetCtx", "", 9020, (clpi_cuda_stream stream, clpi_cuda_ctx * ctx))    \
+  X(stream_synchronize, "cuStreamSynchronize", "", 2000, (clpi_cuda_stream stream))                \
+  X(stream_wait_event, "cuStreamWaitEvent", "", 3020,                                              \
+    (clpi_cuda_stream stream, clpi_cuda_event event, unsigned flags))                              \
+  X(event_create, "cuEventCreate", "", 2000, (clpi_cuda_event * event, unsigned flags))            \
+  X(event_destroy, "cuEventDestroy", "_v2", 4000, (clpi_cuda_event event))                         \
+  X(event_record, "cuEventRecord", "", 2000, (clpi_cuda_event event, clpi_cuda_stream stream))     \
+  X(event_query, "cuEventQuery", "", 2000, (clpi_cuda_event event))                                \
+  X(event_synchronize, "cuEventSynchronize", "", 2000, (clpi_cuda_event event))                    \
+  X(mem_alloc_from_pool_async, "cuMemAllocFromPoolAsync", "", 11020,                               \
+    (clpi_cuda_pointer * pointer, size_t bytes, clpi_cuda_mempool mempool,                         \
+     clpi_cuda_stream stream))                                                                     \
+  X(mem_free_async, "cuMemFreeAsync", "", 11020,                                                   \
+    (clpi_cuda_pointer pointer, clpi_cuda_stream stream))                                          \
+  X(mempool_create, "cuMemPoolCreate", "", 11020,                                                  \
+    (clpi_cuda_mempool * mempool, const clpi_cuda_mempool_props *props))                           \
+  X(mempool_destroy, "cuMemPoolDestroy", "", 11020, (clpi_cuda_mempool mempool))                   \
+  X(mempool_set_attribute, "cuMemPoolSetAttribute", "", 11020,                                     \
+    (clpi_cuda_mempool mempool, int attribute, void *value))                                       \
+  X(mempool_get_attribute, "cuMemPoolGetAttribute", "", 11020,                                     \
+    (clpi_cuda_mempool mempool, int attribute, void *value))                                       \
+  X(mempool_trim_to, "cuMemPoolTrimTo", "", 11020, (clpi_cuda_mempool mempool, size_t bytes))      \
+  X(mempool_set_access, "cuMemPoolSetAccess", "", 11020,                                           \
+    (clpi_cuda_mempool mempool, const clpi_cuda_access *accesses, size_t count))                   \
+  X(mempool_get_access, "cuMemPoolGetAccess", "", 11020,                                           \
+    (int *flags, clpi_cuda_mempool mempool, clpi_cuda_location *location))                         \
+  X(mempool_export_handle, "cuMemPoolExportToShareableHandle", "", 11020,                          \
+    (void *handle, clpi_cuda_mempool mempool, int handle_type, unsigned long long flags))          \
+  X(mempool_import_handle, "cuMemPoolImportFromShareableHandle", "", 11020,                        \
+    (clpi_cuda_mempool * mempool, void *handle, int handle_type, unsigned long long flags))        \
+  X(mempool_export_pointer, "cuMemPoolExportPointer", "", 11020,                                   \
+    (clpi_cuda_shared_pointer * shared, clpi_cuda_pointer pointer))                                \
+  X(mempool_import_pointer, "cuMemPoolImportPointer", "", 11020,                                   \
+    (clpi_cuda_pointer * pointer, clpi_cuda_mempool mempool, clpi_cuda_shared_pointer * shared))
+
+#define CLPI_CUDA_MEMBER(member, name, suffix, version, parameters)                                \
+  clpi_cuda_result(*member) parameters;
+
+typedef struct clpi_cuda_driver {
+  CLPI_CUDA_FUNCTIONS(CLPI_CUDA_MEMBER)
+  int version; /* as cuDriverGetVersion counts: 12040 is 12.4 */
+} clpi_cuda_driver;
+
+/* The driver, loaded and initialized by the first call that succeeds; it stays for ever. From
+ * libcuda.so.1, or what CLPOOL_CUDA_LIBRARY names. Any thread.
+ * CLP_NOT_SUPPORTED: there is no driver, it is older than CUDA 11.2 or lacks a function, or sees no
+ * device; the message says which. CLP_BACKEND_ERROR: it cannot be initialized. */
+clp_status clpi_cuda_driver_get(const clpi_cuda_driver **out);
+
+#endif
