@@ -44,6 +44,7 @@ core_sources = \
 	lib/core/registry.c lib/core/registry.h \
 	lib/core/release.c \
 	lib/core/simulated_allocator.c \
+	lib/core/sizes.h \
 	lib/core/stats.c lib/core/stats.h \
 	lib/core/status.c \
 	lib/core/stream.c lib/core/stream.h \
@@ -58,7 +59,9 @@ arena_sources = \
 	lib/arena/arena_figures.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
+	lib/arena/moves.h \
 	lib/arena/range_table.c lib/arena/range_table.h \
+	lib/arena/returning.c lib/arena/returning.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/upstream.c lib/arena/upstream.h \
 	lib/arena/use_set.c lib/arena/use_set.h

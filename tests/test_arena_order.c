@@ -7,14 +7,13 @@
 
 enum { SEGMENT = 4096, MANY_STREAMS = 80 };
 
-/* As the rig's, on an arena of small segments. */
-static void start(clpt_late_rig *rig, unsigned reuse_flags, clpt_late_freeing freeing)
+/* Puts the rig on an arena of small segments. */
+static void put_arena(clpt_late_rig *rig, unsigned reuse_flags)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clp_arena_options small = CLP_ARENA_OPTIONS_INIT;
   clp_allocator *arena = NULL;
 
-  clpt_late_rig_start_freeing(rig, reuse_flags, freeing);
   clp_pool_release(rig->pool);
   small.slack = 0.0;
   small.min_segment_bytes = SEGMENT;
@@ -23,6 +22,25 @@ static void start(clpt_late_rig *rig, unsigned reuse_flags, clpt_late_freeing fr
   rig->allocator = arena;
   options.reuse_flags = reuse_flags;
   clpt_ok(clp_pool_create(arena, &options, &rig->pool));
+}
+
+static void start(clpt_late_rig *rig, unsigned reuse_flags, clpt_late_freeing freeing)
+{
+  clpt_late_rig_start_freeing(rig, reuse_flags, freeing);
+  put_arena(rig, reuse_flags);
+}
+
+/* As above, on a device whose parts must not overlap what streams still use. */
+static void start_exclusive(clpt_late_rig *rig, unsigned reuse_flags)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+
+  clpt_late_init(&rig->device);
+  clpt_late_set_freeing(&rig->device, CLPT_LATE_FREES_IN_ORDER);
+  rig->device.ops.exclusive_parts = true;
+  rig->home = NULL;
+  clpt_late_rig_start_on(rig, &options);
+  put_arena(rig, reuse_flags);
 }
 
 static clp_arena_stats figures(const clpt_late_rig *rig)
@@ -195,6 +213,62 @@ START_TEST(streams_of_ranges_are_kept)
 }
 END_TEST
 
+/* Not even its own stream has it before, nor what it became one with, which takes a second segment;
+ * then, as the flags allow. */
+START_TEST(exclusive_parts_wait_for_their_uses)
+{
+  clpt_late_rig rig;
+
+  start_exclusive(&rig, (unsigned)_i);
+  clp_buffer *active = leave_pending(&rig);
+  clp_buffer *early = clpt_late_take(&rig, rig.s);
+  ck_assert_uint_eq(figures(&rig).segments, 2);
+  clpt_late_run(&rig.device, rig.s);
+  clp_buffer *last = clpt_late_take(&rig, rig.s), *again = clpt_late_take(&rig, rig.s);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  clpt_ok(clp_buffer_release_on(last, rig.s));
+  clpt_ok(clp_buffer_release_on(again, rig.s));
+  ck_assert_uint_eq(figures(&rig).segments, 2);
+  end(&rig, active, early, rig.s);
+}
+END_TEST
+
+/* Held blocks that streams still use would make no room, and stay. */
+START_TEST(exclusive_parts_in_use_stay_held)
+{
+  clpt_late_rig rig;
+
+  start_exclusive(&rig, CLPT_REUSE_EITHER);
+  clpt_late_hold(&rig, rig.s);
+  clp_buffer *large = clpt_late_take_from(&rig, rig.pool, SEGMENT, rig.s);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
+  ck_assert_uint_eq(figures(&rig).segments, 2);
+  clpt_late_run(&rig.device, rig.s);
+  clp_buffer *next = clpt_late_take_from(&rig, rig.pool, SEGMENT, rig.s);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
+  ck_assert_uint_eq(figures(&rig).segments, 2);
+  end(&rig, large, next, rig.s);
+}
+END_TEST
+
+/* Before a limit refuses, the host waits for what streams still use. */
+START_TEST(a_limit_waits_for_what_is_pending)
+{
+  clpt_late_rig rig;
+  clp_buffer *next = NULL;
+
+  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
+  clp_buffer *active = clpt_late_take(&rig, rig.s);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s));
+  clpt_ok(clp_pool_allocate_on(rig.pool, 3000, rig.t, &next));
+  ck_assert_uint_gt(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 0);
+  end(&rig, active, next, rig.t);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("order on an arena");
@@ -208,6 +282,9 @@ int main(void)
                       CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, segments_go_after_their_uses, 0, CLPT_LATE_FREEINGS);
   tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
+  tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
+  tcase_add_test(tests, exclusive_parts_in_use_stay_held);
+  tcase_add_loop_test(tests, a_limit_waits_for_what_is_pending, 0, CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_FREEINGS);
   return clpt_run(suite);
 }

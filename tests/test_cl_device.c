@@ -60,7 +60,7 @@ START_TEST(test_bounds_suit_every_device)
   static const char *const texts[DEVICES] = {"OpenCL 1.1 x", "OpenCL 3.0 x"};
   static const unsigned numbers[DEVICES] = {110, 300};
   clpi_cl_bounds bounds;
-  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0, UINT_MAX};
+  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0, UINT_MAX, false};
 
   for (cl_uint i = 0; i < cl.device_count; i++) {
     size_t k = (i + (cl_uint)_i) % DEVICES;
@@ -81,6 +81,20 @@ START_TEST(test_bounds_suit_every_device)
 }
 END_TEST
 
+START_TEST(test_bounds_tell_nvidia)
+{
+  static const cl_uint vendors[] = {CLPT_NVIDIA, CLPT_ANOTHER_VENDOR};
+  clpi_cl_bounds bounds;
+
+  for (size_t i = 0; i < 2; i++) {
+    clpt_cl_reset();
+    clpt_cl_pretend_vendor(vendors[i]);
+    clpt_ok(clpi_cl_context_bounds(cl.context, &bounds));
+    ck_assert(bounds.has_nvidia == (vendors[i] == CLPT_NVIDIA));
+  }
+}
+END_TEST
+
 START_TEST(test_bounds_never_pass_size_max)
 {
   cl_ulong all = CL_ULONG_MAX;
@@ -97,7 +111,7 @@ END_TEST
 /* Fails each call in turn, until none is left to fail. */
 START_TEST(test_bounds_report_each_failure)
 {
-  static const clpi_cl_bounds untouched = {1, 2, 3, 4};
+  static const clpi_cl_bounds untouched = {1, 2, 3, 4, true};
   unsigned long nth = 0;
 
   for (;; nth++) {
@@ -113,7 +127,7 @@ START_TEST(test_bounds_report_each_failure)
     clpt_message_has("CL_OUT_OF_RESOURCES (-5)");
     ck_assert_int_eq(memcmp(&bounds, &untouched, sizeof(bounds)), 0);
   }
-  ck_assert_uint_eq(nth, 2 + 5 * cl.device_count);
+  ck_assert_uint_eq(nth, 2 + 6 * cl.device_count);
 }
 END_TEST
 
@@ -279,6 +293,7 @@ int main(void)
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, test_bounds_are_what_devices_say);
   tcase_add_loop_test(tests, test_bounds_suit_every_device, 0, DEVICES);
+  tcase_add_test(tests, test_bounds_tell_nvidia);
   tcase_add_test(tests, test_bounds_never_pass_size_max);
   tcase_add_test(tests, test_bounds_report_each_failure);
   tcase_add_test(tests, test_svm_is_what_devices_say);

@@ -263,6 +263,7 @@ static void start(program *it, unsigned number, clpt_late_defect defect)
   clpt_late_set_freeing(&it->device, (clpt_late_freeing)below(it, CLPT_LATE_FREEINGS));
   for (size_t i = 0; i < STREAMS; i++)
     it->streams[i] = clpt_late_stream_new(&it->device);
+  it->device.ops.exclusive_parts = below(it, 2);
   it->home = below(it, 2);
   it->device.ops.home_stream = it->home ? it->streams[HOME] : NULL;
   it->allocator = clpt_late_allocator(&it->device);

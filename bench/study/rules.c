@@ -89,7 +89,7 @@ clp_status __wrap_clpi_arena_place(clpi_placing *placing, const clpi_free_ranges
 {
   const clpi_arena *arena = placing->arena;
   if (ranges == &arena->segments.whole && rules.waste >= 0) {
-    double waste = rules.waste * arena->options.slack * (double)arena->peak_wanted;
+    double waste = rules.waste * arena->options.slack * (double)peak_with(placing);
     most = larger(arena->options.min_segment_bytes, placing->room + (size_t)waste);
   }
   return __real_clpi_arena_place(placing, ranges, most);

@@ -119,6 +119,11 @@ typedef struct clp_allocator_ops {
    * Where neither is given, the pool waits on the host before it calls `free`. */
   bool free_is_ordered;
   clp_status (*free_on)(void *self, clp_memory memory, size_t bytes, clp_stream stream);
+
+  /** Parts of memory (`split`, and what allocate_within hands out) must not overlap a former part
+   * that a stream may still use: such memory is handed out once that use is done, even to the same
+   * stream. Blocks that a pool holds stay what they are. */
+  bool exclusive_parts;
 } clp_allocator_ops;
 
 #define CLP_ALLOCATOR_OPS_INIT                                                                     \

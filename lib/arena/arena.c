@@ -5,6 +5,7 @@
 #include "arena/growth.h"
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/sizes.h"
 #include "core/use.h"
 
 #include <stdlib.h>
@@ -32,6 +33,13 @@ static clp_status lock_to_carve(clpi_arena *arena)
   return CLP_SUCCESS;
 }
 
+/* Whether a range can be the placing's without more ado. */
+static bool is_settled_locked(const clpi_placing *placing, const clpi_range *range)
+{
+  bool is_exclusive = placing->arena->upstream->ops.exclusive_parts;
+  return clpi_use_set_is_settled(range->uses, is_exclusive ? NULL : placing->by);
+}
+
 /* The best fit. If that has to be made safe for the stream, one of the next that has not. */
 static clpi_range *find_locked(const clpi_placing *placing, const clpi_free_ranges *ranges,
                                size_t most)
@@ -40,7 +48,7 @@ static clpi_range *find_locked(const clpi_placing *placing, const clpi_free_rang
   clpi_range *best = clpi_range_at(clpi_free_ranges_best_fit(ranges, placing->room));
   clpi_range *range = best;
   for (int i = 0; i < MOST_LOOKS && range && range->size.bytes <= most; i++) {
-    if (clpi_use_set_is_settled(range->uses, placing->by))
+    if (is_settled_locked(placing, range))
       return range;
     range = clpi_range_at(clpi_free_ranges_next(&range->size));
   }
@@ -49,10 +57,7 @@ static clpi_range *find_locked(const clpi_placing *placing, const clpi_free_rang
 
 void clpi_arena_carve_locked(clpi_placing *placing, clpi_range *range)
 {
-  clpi_arena *arena = placing->arena;
-  clpi_segments_carve(&arena->segments, range, placing->room);
-  if (arena->peak_used_bytes < arena->segments.used_bytes)
-    arena->peak_used_bytes = arena->segments.used_bytes;
+  clpi_segments_carve(&placing->arena->segments, range, placing->room);
   placing->placed = range;
 }
 
@@ -65,19 +70,28 @@ void clpi_arena_put_back(clpi_placing *placing)
   placing->placed = NULL;
 }
 
-/* Makes the block safe for the stream, as far as the request allows. */
-static bool settle(const clpi_placing *placing)
+/* How the request allows that a block which streams may still use becomes its stream's. */
+static unsigned ways_to_settle(const clpi_placing *placing)
 {
   unsigned flags = placing->request->reuse_flags;
+  const clpi_use_set *set = placing->placed->uses;
   unsigned ways = flags & CLP_REUSE_OPPORTUNISTIC ? CLPI_POLL : 0;
   if (placing->by && flags & CLP_REUSE_INTERNAL_DEPENDENCIES)
     ways |= CLPI_WAIT;
-  const clpi_use_set *set = placing->placed->uses;
   /* What an out-of-order stream alone used is its own again once that is done. */
   if (!ways && set->count == 1 && set->uses[0].stream == placing->by)
     ways = CLPI_POLL;
+  return ways && placing->arena->upstream->ops.exclusive_parts ? CLPI_POLL : ways;
+}
+
+static bool settle(const clpi_placing *placing)
+{
+  bool is_exclusive = placing->arena->upstream->ops.exclusive_parts;
+  clpi_stream *by = is_exclusive ? NULL : placing->by;
+  const clpi_use_set *set = placing->placed->uses;
+  unsigned ways = ways_to_settle(placing);
   for (size_t i = 0; i < set->count; i++)
-    if (!ways || !clpi_use_settle(&placing->arena->streams, &set->uses[i], placing->by, ways))
+    if (!ways || !clpi_use_settle(&placing->arena->streams, &set->uses[i], by, ways))
       return false;
   return true;
 }
@@ -89,7 +103,7 @@ clp_status clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *range
   if (status)
     return status;
   clpi_range *range = find_locked(placing, ranges, most);
-  bool is_settled = range && clpi_use_set_is_settled(range->uses, placing->by);
+  bool is_settled = range && is_settled_locked(placing, range);
   if (range)
     clpi_arena_carve_locked(placing, range);
   pthread_mutex_unlock(&arena->lock);
@@ -118,6 +132,7 @@ static clp_status hand_out(clpi_placing *placing, clp_memory *out)
   clpi_use_set_release(block->uses);
   block->uses = NULL;
   block->memory = *out;
+  arena->peak_used_bytes = clpi_larger(arena->peak_used_bytes, arena->segments.used_bytes);
   clpi_range_table_put(&arena->blocks, block);
   pthread_mutex_unlock(&arena->lock);
   return CLP_SUCCESS;
@@ -193,6 +208,8 @@ static clp_status give_back(clpi_arena *arena, clp_memory memory, size_t bytes, 
     clpi_range_table_put(&arena->blocks, block);
   } else {
     block->uses = uses;
+    for (size_t i = 0; uses && i < uses->count; i++)
+      clpi_use_note_freed_locked(&uses->uses[i]);
     clpi_segments_free(&arena->segments, block);
   }
   pthread_mutex_unlock(&arena->lock);

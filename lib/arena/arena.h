@@ -4,6 +4,7 @@
 #ifndef CLPOOL_ARENA_ARENA_H
 #define CLPOOL_ARENA_ARENA_H
 
+#include "arena/moves.h"
 #include "arena/range_table.h"
 #include "arena/segments.h"
 #include "core/stream.h"
@@ -19,8 +20,8 @@ typedef struct clpi_arena {
   clpi_segments segments;
   clpi_range_table blocks;
   clpi_streams streams;
-  size_t growing_bytes; /* of segments that are being taken */
-  size_t peak_wanted;   /* the most bytes in use when it had to grow, with what was asked for */
+  clpi_moves moves;
+  size_t peak_wanted; /* the most bytes in use when it had to grow, with what was asked for */
   size_t peak_used_bytes, peak_reserved_bytes;
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An arena's beginning and end. */
 #include "arena/arena.h"
-#include "arena/growth.h"
+#include "arena/returning.h"
 #include "arena/upstream.h"
 #include "core/allocator.h"
 #include "core/error.h"
@@ -32,24 +32,30 @@ static clp_status read_options(const clp_arena_options *given, clp_arena_options
   return CLP_SUCCESS;
 }
 
-static void note_set(clpi_use_set *set)
+static void note_set(const clpi_use_set *set)
 {
   for (size_t i = 0; set && i < set->count; i++)
     set->uses[i].stream->is_needed = true;
 }
 
-static void note_list(const clpi_list *list)
+/* A free range whose uses are done needs none. Others are looked at without the lock. */
+static void note_range(clpi_range *range)
 {
-  clpi_list_each (clpi_segment, segment, list, on_all)
-    for (clpi_range *range = segment->first; range; range = range->after)
-      note_set(range->uses);
+  if (!range->is_used && clpi_use_set_is_settled(range->uses, NULL)) {
+    clpi_use_set_release(range->uses);
+    range->uses = NULL;
+  }
+  note_set(range->uses);
 }
 
 static void note_needed_locked(clpi_streams *streams)
 {
   clpi_arena *arena = clpi_list_entry(streams, clpi_arena, streams);
-  note_list(&arena->segments.all);
-  note_list(&arena->segments.leaving);
+  clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
+    for (clpi_range *range = segment->first; range; range = range->after)
+      note_range(range);
+  clpi_list_each (clpi_segment, segment, &arena->segments.leaving, on_all)
+    note_set(segment->first->uses);
 }
 
 static void arena_destroy(void *self)
@@ -59,6 +65,7 @@ static void arena_destroy(void *self)
   clpi_streams_end(&arena->streams);
   clpi_segments_end(&arena->segments);
   clpi_range_table_end(&arena->blocks);
+  pthread_cond_destroy(&arena->moves.ended);
   pthread_mutex_destroy(&arena->lock);
   clp_allocator_release(arena->upstream);
   free(arena);
@@ -88,6 +95,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   }
   arena->upstream = clp_allocator_retain(upstream);
   pthread_mutex_init(&arena->lock, NULL);
+  pthread_cond_init(&arena->moves.ended, NULL);
   clpi_segments_init(&arena->segments);
   clpi_streams_init(&arena->streams, upstream, &arena->lock, note_needed_locked);
   return arena;

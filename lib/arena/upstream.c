@@ -11,17 +11,11 @@ static const clp_allocator *upstream_of(void *self)
   return ((const clpi_arena *)self)->upstream;
 }
 
-static bool wait_for(clpi_streams *streams, clpi_stream *stream)
-{
-  clpi_use all = clpi_use_now(stream);
-  return !clpi_use_wait(streams, &all);
-}
-
 /* Free pieces that streams may still use are done with then, too. */
 static clp_status drain(void *self)
 {
   clpi_arena *arena = self;
-  clpi_streams_visit(&arena->streams, wait_for);
+  clpi_streams_drain(&arena->streams);
   const clp_allocator *upstream = upstream_of(self);
   return upstream->ops.drain(upstream->self);
 }
@@ -96,6 +90,7 @@ void clpi_arena_take_after(const clp_allocator *upstream, clp_allocator_ops *ops
   ops->alignment = theirs->alignment;
   ops->device_bytes = theirs->device_bytes;
   ops->home_stream = theirs->home_stream;
+  ops->exclusive_parts = theirs->exclusive_parts;
   ops->drain = drain;
   if (clpi_allocator_orders_streams(upstream))
     take_stream_order(ops);

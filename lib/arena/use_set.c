@@ -54,11 +54,13 @@ static void add_all(clpi_use_set *set, const clpi_use_set *from)
 
 bool clpi_use_set_join(clpi_use_set **set, clpi_use_set *other)
 {
-  if (!*set || !other || *set == other) {
-    if (*set)
-      clpi_use_set_release(other);
-    else
-      *set = other;
+  if (*set == other || clpi_use_set_is_settled(other, NULL)) {
+    clpi_use_set_release(other);
+    return true;
+  }
+  if (clpi_use_set_is_settled(*set, NULL)) {
+    clpi_use_set_release(*set);
+    *set = other;
     return true;
   }
   clpi_use_set *joined = create((*set)->count + other->count);

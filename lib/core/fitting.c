@@ -3,26 +3,70 @@
 #include "core/fitting.h"
 
 #include "core/allocator.h"
+#include "core/order.h"
 #include "core/reclaim.h"
 #include "core/thread_cache.h"
 
-/* Whether a held block went back; `first` is whether it is the first for this request. */
-static bool return_oldest(clp_pool *pool, bool first)
+/* The oldest held block, on its way to the allocator; `first` is whether it is the first for this
+ * request. */
+static clp_buffer *take_oldest(clp_pool *pool, bool first)
 {
   pthread_mutex_lock(&pool->lock);
   if (first)
     clpi_caches_empty_locked(pool);
   clp_buffer *block = clpi_take_oldest_leaving_locked(pool);
   pthread_mutex_unlock(&pool->lock);
-  return block && !clpi_return_block(pool, block);
+  return block;
 }
 
-static size_t limit_of(clp_pool *pool)
+/* Whether a held block went back. One that streams still use would serve nobody where parts are
+ * exclusive, and neither would younger ones. */
+static bool return_oldest(clp_pool *pool, bool first)
 {
-  size_t limit = clp_pool_get_limit(pool);
-  return limit ? limit : SIZE_MAX;
+  clp_buffer *block = take_oldest(pool, first);
+  if (!block)
+    return false;
+  if (pool->allocator->ops.exclusive_parts && !clpi_order_is_done(pool, block)) {
+    pthread_mutex_lock(&pool->lock);
+    clpi_order_put_back_locked(pool, block);
+    pthread_mutex_unlock(&pool->lock);
+    return false;
+  }
+  return !clpi_return_block(pool, block);
 }
 
+static clp_status fit(clp_pool *pool, clp_memory_request *request, clp_memory *memory)
+{
+  clp_allocator *allocator = pool->allocator;
+  request->most_bytes = 0;
+  clp_status status = clpi_allocator_allocate_within(allocator, request, memory);
+  for (bool first = true; status == CLP_OUT_OF_DEVICE_MEMORY && return_oldest(pool, first);
+       first = false)
+    status = clpi_allocator_allocate_within(allocator, request, memory);
+  return status;
+}
+
+static clp_status fit_or_grow(clp_pool *pool, clp_memory_request *request, clp_memory *memory)
+{
+  clp_status status = fit(pool, request, memory);
+  if (status != CLP_OUT_OF_DEVICE_MEMORY)
+    return status;
+  size_t limit = clp_pool_get_limit(pool);
+  request->most_bytes = limit ? limit : SIZE_MAX;
+  return clpi_allocator_allocate_within(pool->allocator, request, memory);
+}
+
+static bool wait_leaving(clp_pool *pool)
+{
+  pthread_mutex_lock(&pool->lock);
+  bool waited = clpi_wait_leaving_locked(pool);
+  pthread_mutex_unlock(&pool->lock);
+  return waited;
+}
+
+/* Before a limit refuses, the host waits for blocks that are on their way to the allocator, and
+ * once for what streams still use of the memory that the allocator keeps. The same for a device
+ * without memory is the ladder's. */
 clp_status clpi_allocate_fitting(clp_pool *pool, size_t bytes, const clpi_stream *stream,
                                  clp_memory *memory)
 {
@@ -32,12 +76,10 @@ clp_status clpi_allocate_fitting(clp_pool *pool, size_t bytes, const clpi_stream
   clp_memory_request request = {
       .bytes = bytes, .stream = stream->handle, .reuse_flags = pool->options.reuse_flags};
   *memory = 0;
-  clp_status status = clpi_allocator_allocate_within(allocator, &request, memory);
-  for (bool first = true; status == CLP_OUT_OF_DEVICE_MEMORY && return_oldest(pool, first);
-       first = false)
-    status = clpi_allocator_allocate_within(allocator, &request, memory);
-  if (status != CLP_OUT_OF_DEVICE_MEMORY)
+  clp_status status = fit_or_grow(pool, &request, memory);
+  while (status == CLP_LIMIT_EXCEEDED && wait_leaving(pool))
+    status = fit_or_grow(pool, &request, memory);
+  if (status != CLP_LIMIT_EXCEEDED || allocator->ops.drain(allocator->self))
     return status;
-  request.most_bytes = limit_of(pool);
-  return clpi_allocator_allocate_within(allocator, &request, memory);
+  return fit_or_grow(pool, &request, memory);
 }

@@ -133,8 +133,7 @@ static clp_buffer *find_oldest_locked(clp_pool *pool, clpi_bin *bin, const tried
   return NULL;
 }
 
-/* It is held again, or goes to the device if the pool stopped holding meanwhile. */
-static void put_back_locked(clp_pool *pool, clp_buffer *block)
+void clpi_order_put_back_locked(clp_pool *pool, clp_buffer *block)
 {
   if (pool->holding) {
     clpi_store_put(&pool->store, block);
@@ -160,7 +159,7 @@ static bool try_block_locked(clp_pool *pool, clp_buffer *block, clpi_stream *str
   if (settled)
     clpi_come_to_rest_locked(pool);
   else
-    put_back_locked(pool, block);
+    clpi_order_put_back_locked(pool, block);
   clpi_error_restore(&kept);
   return settled;
 }
@@ -240,13 +239,16 @@ clp_status clpi_order_free(clp_pool *pool, clp_buffer *block)
                            clpi_uses_of(block));
 }
 
-static bool wait_for(clpi_streams *streams, clpi_stream *stream)
+bool clpi_order_is_done(clp_pool *pool, clp_buffer *block)
 {
-  clpi_use all = clpi_use_now(stream);
-  return !clpi_use_wait(streams, &all);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  bool done = settle(pool, block, NULL, CLPI_POLL);
+  clpi_error_restore(&kept);
+  return done;
 }
 
 bool clpi_order_drain(clp_pool *pool)
 {
-  return clpi_streams_visit(&pool->streams, wait_for) > 0;
+  return clpi_streams_drain(&pool->streams);
 }

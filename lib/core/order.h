@@ -30,10 +30,18 @@ clp_buffer *clpi_order_take_other_locked(clp_pool *pool, struct clpi_bin *bin, c
  * host only where the allocator can do no better. Under no lock. The allocator's status. */
 clp_status clpi_order_free(clp_pool *pool, clp_buffer *block);
 
+/* Whether all uses of a block in no list are done, as the allocator says. Under no lock. */
+bool clpi_order_is_done(clp_pool *pool, clp_buffer *block);
+
+/* Holds a block that was leaving again, by its age, or gives it back if the pool stopped holding
+ * meanwhile: then it gives up the lock. */
+void clpi_order_put_back_locked(clp_pool *pool, clp_buffer *block);
+
 /* Tells which streams the pool's blocks and buffers need (clpi_streams). */
 void clpi_order_note_needed_locked(clpi_streams *streams);
 
-/* Waits on the host for all streams of the pool; whether there was any. Under no lock. */
+/* Waits on the host for what streams still do with memory that the pool gave back; whether there
+ * was any such. Under no lock. */
 bool clpi_order_drain(clp_pool *pool);
 
 #endif

@@ -28,13 +28,6 @@ static clpi_use *find_pending(clpi_streams *streams, clpi_uses all)
   return pending;
 }
 
-/* Notes that memory comes back with a use, so that the stream is kept for who waits for that. */
-static void note_freed_locked(const clpi_use *use)
-{
-  if (use->stream->freed < use->epoch)
-    use->stream->freed = use->epoch;
-}
-
 /* The device waits for the uses. */
 static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                               size_t bytes, clpi_uses all)
@@ -44,7 +37,7 @@ static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, c
     return status;
   pthread_mutex_lock(streams->lock);
   for (size_t i = 0; i < all.count; i++)
-    note_freed_locked(&all.uses[i]);
+    clpi_use_note_freed_locked(&all.uses[i]);
   pthread_mutex_unlock(streams->lock);
   return CLP_SUCCESS;
 }
@@ -62,7 +55,7 @@ static clp_status free_on(clpi_streams *streams, clp_allocator *allocator, clp_m
     return clpi_allocator_failed(allocator, status, serial, "freeing on a stream");
   clpi_use freed = clpi_use_now(last->stream);
   pthread_mutex_lock(streams->lock);
-  note_freed_locked(&freed);
+  clpi_use_note_freed_locked(&freed);
   pthread_mutex_unlock(streams->lock);
   return CLP_SUCCESS;
 }

@@ -35,6 +35,12 @@ bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use);
 
+/* Notes that memory comes back with a use, so that its stream is kept for who waits for that. */
+void clpi_use_note_freed_locked(const clpi_use *use);
+
+/* Waits on the host for all uses that were noted so; whether there were any. Under no lock. */
+bool clpi_streams_drain(clpi_streams *streams);
+
 /* Lets go of the marks of a stream that nobody else looks at. */
 void clpi_marks_end(clpi_streams *streams, clpi_stream *stream);
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocators of cl_mem buffers: deferred, and immediate on a queue. */
+/* The allocators of cl_mem buffers: deferred, and immediate on a queue.
+ *
+ * NVIDIA's driver (580) does not survive work of several threads on sub-buffers that overlap, not
+ * even where one was released or the work is ordered by events or by one queue: its own threads
+ * crash. They may overlap what work was done with before, released or not. So parts are exclusive
+ * there. */
 #include "core/allocator.h"
 #include "core/error.h"
 #include "opencl/cl_error.h"
@@ -113,6 +118,7 @@ static clp_status create(buffer_allocator *self, clp_allocator_ops *ops, clp_all
   ops->free_is_ordered = true;
   ops->split = buffer_split;
   ops->unsplit = buffer_free;
+  ops->exclusive_parts = bounds.has_nvidia;
   ops->destroy = buffer_destroy;
   ops->memory_kind = CLP_MEMORY_CL_MEM;
   ops->max_block_bytes = bounds.max_block_bytes;

@@ -67,6 +67,7 @@ static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
   cl_ulong max_block_bytes, device_bytes;
   cl_uint alignment_bits;
   unsigned version;
+  bool is_nvidia;
   clp_status status =
       query(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong), &max_block_bytes);
   if (!status)
@@ -75,6 +76,8 @@ static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
     status = query(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint), &alignment_bits);
   if (!status)
     status = clpi_cl_device_version(device, &version);
+  if (!status)
+    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
   if (status)
     return status;
 
@@ -82,6 +85,7 @@ static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
   bounds->device_bytes = least(bounds->device_bytes, to_size(device_bytes));
   bounds->alignment = greatest(bounds->alignment, alignment_bits / 8);
   bounds->version = (unsigned)least(bounds->version, version);
+  bounds->has_nvidia = bounds->has_nvidia || is_nvidia;
   return CLP_SUCCESS;
 }
 

@@ -14,6 +14,7 @@ typedef struct clpi_cl_bounds {
   size_t device_bytes;    /* the least CL_DEVICE_GLOBAL_MEM_SIZE */
   size_t alignment;       /* the greatest CL_DEVICE_MEM_BASE_ADDR_ALIGN, in bytes */
   unsigned version;       /* the least, as clpi_cl_device_version counts */
+  bool has_nvidia;        /* a device is NVIDIA's, whose driver needs care in places */
 } clpi_cl_bounds;
 
 /* CLP_BACKEND_ERROR: the context or a device does not tell. CLP_OUT_OF_HOST_MEMORY. */

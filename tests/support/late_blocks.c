@@ -103,6 +103,16 @@ static clpt_late_block *leave_locked(clpt_late_device *device, clp_memory memory
   return block;
 }
 
+/* Whether streams still use another part of that memory. */
+static bool is_part_used(const clpt_late_device *device, const unsigned char *content, size_t bytes)
+{
+  for (const clpt_late_block *block = device->blocks; block != NULL; block = block->next)
+    if (block->whole != NULL && block->uses > 0 && block->content < content + bytes &&
+        content < block->content + block->bytes)
+      return true;
+  return false;
+}
+
 /* A part that begins where its block does is found before that. */
 clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, size_t offset,
                                   size_t bytes)
@@ -116,6 +126,8 @@ clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, s
     clpt_late_wrong_locked(device, "a part of what is no block, or not within one");
     return 0;
   }
+  if (device->ops.exclusive_parts && is_part_used(device, whole->content + offset, bytes))
+    clpt_late_wrong_locked(device, "a part over one that streams still use");
   part = add_locked(device, whole->content + offset, bytes);
   part->whole = whole;
   whole->parts++;
