@@ -282,8 +282,9 @@ START_TEST(test_create_survives_each_failure)
       assert_nothing_leaked();
     }
     /* The context, the queue and its context; the devices twice, the version twice, capabilities,
-     * the largest type, the vendor; the devices twice, three questions, the version twice. */
-    ck_assert_uint_eq(nth, 3 + 7 + 7);
+     * the largest type, the vendor; the devices twice, three questions, the version twice,
+     * the vendor. */
+    ck_assert_uint_eq(nth, 3 + 7 + 8);
   }
 }
 END_TEST
