@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of an arena that streams may still use. Programs by chance are test_order_programs'. */
+#include "core/allocator.h"
 #include "support/late_rig.h"
 #include "support/suite.h"
 
@@ -8,7 +9,7 @@
 enum { SEGMENT = 4096, MANY_STREAMS = 80 };
 
 /* Puts the rig on an arena of small segments. */
-static void put_arena(clpt_late_rig *rig, unsigned reuse_flags)
+static void put_arena(clpt_late_rig *rig, unsigned reuse_flags, bool one_thread)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clp_arena_options small = CLP_ARENA_OPTIONS_INIT;
@@ -16,6 +17,7 @@ static void put_arena(clpt_late_rig *rig, unsigned reuse_flags)
 
   clp_pool_release(rig->pool);
   small.slack = 0.0;
+  small.one_thread = one_thread;
   small.min_segment_bytes = SEGMENT;
   clpt_ok(clp_arena_allocator_create(rig->allocator, &small, &arena));
   clp_allocator_release(rig->allocator);
@@ -27,11 +29,11 @@ static void put_arena(clpt_late_rig *rig, unsigned reuse_flags)
 static void start(clpt_late_rig *rig, unsigned reuse_flags, clpt_late_freeing freeing)
 {
   clpt_late_rig_start_freeing(rig, reuse_flags, freeing);
-  put_arena(rig, reuse_flags);
+  put_arena(rig, reuse_flags, false);
 }
 
 /* As above, on a device whose parts must not overlap what streams still use. */
-static void start_exclusive(clpt_late_rig *rig, unsigned reuse_flags)
+static void start_exclusive(clpt_late_rig *rig, unsigned reuse_flags, bool one_thread)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
 
@@ -40,7 +42,7 @@ static void start_exclusive(clpt_late_rig *rig, unsigned reuse_flags)
   rig->device.ops.exclusive_parts = true;
   rig->home = NULL;
   clpt_late_rig_start_on(rig, &options);
-  put_arena(rig, reuse_flags);
+  put_arena(rig, reuse_flags, one_thread);
 }
 
 static clp_arena_stats figures(const clpt_late_rig *rig)
@@ -219,7 +221,7 @@ START_TEST(exclusive_parts_wait_for_their_uses)
 {
   clpt_late_rig rig;
 
-  start_exclusive(&rig, (unsigned)_i);
+  start_exclusive(&rig, (unsigned)_i, false);
   clp_buffer *active = leave_pending(&rig);
   clp_buffer *early = clpt_late_take(&rig, rig.s);
   ck_assert_uint_eq(figures(&rig).segments, 2);
@@ -239,7 +241,7 @@ START_TEST(exclusive_parts_in_use_stay_held)
 {
   clpt_late_rig rig;
 
-  start_exclusive(&rig, CLPT_REUSE_EITHER);
+  start_exclusive(&rig, CLPT_REUSE_EITHER, false);
   clpt_late_hold(&rig, rig.s);
   clp_buffer *large = clpt_late_take_from(&rig, rig.pool, SEGMENT, rig.s);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
@@ -249,6 +251,41 @@ START_TEST(exclusive_parts_in_use_stay_held)
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
   ck_assert_uint_eq(figures(&rig).segments, 2);
   end(&rig, large, next, rig.s);
+}
+END_TEST
+
+/* Where one thread alone gives work to streams, nothing is exclusive. */
+START_TEST(one_thread_overlaps)
+{
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clpt_late_device device;
+  clp_allocator *arena = NULL;
+
+  clpt_late_init(&device);
+  device.ops.exclusive_parts = true;
+  clp_allocator *upstream = clpt_late_allocator(&device);
+  for (int one_thread = 0; one_thread < 2; one_thread++) {
+    options.one_thread = one_thread;
+    clpt_ok(clp_arena_allocator_create(upstream, &options, &arena));
+    ck_assert(arena->ops.exclusive_parts == !one_thread);
+    clp_allocator_release(arena);
+  }
+  clp_allocator_release(upstream);
+  clpt_late_assert_ended(&device);
+}
+END_TEST
+
+START_TEST(one_thread_has_its_own_at_once)
+{
+  clpt_late_rig rig;
+
+  start_exclusive(&rig, CLPT_REUSE_NEVER, true);
+  rig.device.ops.exclusive_parts = false; /* the device would find the overlap */
+  clp_buffer *active = leave_pending(&rig);
+  clp_buffer *again = clpt_late_take(&rig, rig.s);
+  ck_assert_uint_eq(figures(&rig).segments, 1);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 0);
+  end(&rig, active, again, rig.s);
 }
 END_TEST
 
@@ -284,6 +321,8 @@ int main(void)
   tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
   tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
   tcase_add_test(tests, exclusive_parts_in_use_stay_held);
+  tcase_add_test(tests, one_thread_overlaps);
+  tcase_add_test(tests, one_thread_has_its_own_at_once);
   tcase_add_loop_test(tests, a_limit_waits_for_what_is_pending, 0, CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_FREEINGS);
   return clpt_run(suite);

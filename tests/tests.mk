@@ -91,6 +91,7 @@ core_tests = \
 	tests/test_order_programs \
 	tests/test_segments \
 	tests/test_arena \
+	tests/test_arena_limits \
 	tests/test_arena_pool \
 	tests/test_arena_order \
 	tests/test_order_threads
@@ -134,6 +135,7 @@ tests_test_order_programs_LDADD = $(clptest_LDADD)
 tests_test_arena_LDADD = $(clptest_LDADD)
 tests_test_arena_LDFLAGS = $(failmalloc_link_flags)
 tests_test_arena_SOURCES = tests/test_arena.c $(failmalloc)
+tests_test_arena_limits_LDADD = $(clptest_LDADD)
 tests_test_arena_pool_LDADD = $(clptest_LDADD)
 tests_test_arena_order_LDADD = $(clptest_LDADD)
 tests_test_segments_LDADD = $(clptest_LDADD)

@@ -57,13 +57,28 @@ bool clpi_read_unsigned(const char *text, unsigned most, unsigned *number)
   return true;
 }
 
-bool clpi_read_factor(const char *text, double *factor)
+static bool read_number(const char *text, double *number)
 {
   char *end;
-  double value = strtod(text, &end);
-  if (end == text || *end || !isfinite(value) || value <= 0.0)
+  *number = strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*number);
+}
+
+bool clpi_read_factor(const char *text, double *factor)
+{
+  double value;
+  if (!read_number(text, &value) || value <= 0.0)
     return false;
   *factor = value;
+  return true;
+}
+
+bool clpi_read_part(const char *text, double *part)
+{
+  double value;
+  if (!read_number(text, &value) || value < 0.0 || value > 1.0)
+    return false;
+  *part = value;
   return true;
 }
 

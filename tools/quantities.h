@@ -17,6 +17,9 @@ bool clpi_read_unsigned(const char *text, unsigned most, unsigned *number);
 /* A finite number above 0. */
 bool clpi_read_factor(const char *text, double *factor);
 
+/* A number from 0 to 1. */
+bool clpi_read_part(const char *text, double *part);
+
 /* A quantity as it is shown, by value. */
 typedef struct clpi_shown {
   char text[48];

@@ -12,6 +12,7 @@
 
 #include <clpool/allocator.h>
 #include <clpool/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +30,11 @@ typedef struct clp_arena_options {
   size_t
       min_segment_bytes; /**< no segment is smaller, but where a limit or the device demands it */
   size_t max_segment_bytes; /**< larger ones are for one request alone. 0: slack times 1.5 GiB */
+  /** All work that uses the memory is given to streams by one thread. Matters where upstream's
+   * parts are exclusive (clp_allocator_ops), as cl_mem on NVIDIA's devices: without this promise,
+   * memory that work in flight uses is not handed out before that is done, and more is taken from
+   * the device the further the host is ahead. */
+  bool one_thread;
 } clp_arena_options;
 
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
@@ -38,9 +44,9 @@ typedef struct clp_arena_options {
   }
 
 /** Makes an arena over `upstream`, which it retains and which must be able to split blocks: all
- * allocators of this library can. NULL options are CLP_ARENA_OPTIONS_INIT. Kind of memory, device,
- * alignment, streams and home stream are those of upstream; blocks take up a multiple of 256 bytes.
- * Blocks of cl_mem are sub-buffers, of which OpenCL makes no further ones:
+ * allocators of this library can but the arena itself. NULL options are CLP_ARENA_OPTIONS_INIT.
+ * Kind of memory, device, alignment, streams and home stream are those of upstream; blocks take up
+ * a multiple of 256 bytes. Blocks of cl_mem are sub-buffers, of which OpenCL makes no further ones:
  * clp_buffer_create_sub_buffer does. Name "arena".
  *
  * Memory that streams may still use is handed to another stream only as the pool's reuse flags

@@ -36,8 +36,7 @@ static clp_status lock_to_carve(clpi_arena *arena)
 /* Whether a range can be the placing's without more ado. */
 static bool is_settled_locked(const clpi_placing *placing, const clpi_range *range)
 {
-  bool is_exclusive = placing->arena->upstream->ops.exclusive_parts;
-  return clpi_use_set_is_settled(range->uses, is_exclusive ? NULL : placing->by);
+  return clpi_use_set_is_settled(range->uses, placing->arena->is_exclusive ? NULL : placing->by);
 }
 
 /* The best fit. If that has to be made safe for the stream, one of the next that has not. */
@@ -81,13 +80,12 @@ static unsigned ways_to_settle(const clpi_placing *placing)
   /* What an out-of-order stream alone used is its own again once that is done. */
   if (!ways && set->count == 1 && set->uses[0].stream == placing->by)
     ways = CLPI_POLL;
-  return ways && placing->arena->upstream->ops.exclusive_parts ? CLPI_POLL : ways;
+  return ways && placing->arena->is_exclusive ? CLPI_POLL : ways;
 }
 
 static bool settle(const clpi_placing *placing)
 {
-  bool is_exclusive = placing->arena->upstream->ops.exclusive_parts;
-  clpi_stream *by = is_exclusive ? NULL : placing->by;
+  clpi_stream *by = placing->arena->is_exclusive ? NULL : placing->by;
   const clpi_use_set *set = placing->placed->uses;
   unsigned ways = ways_to_settle(placing);
   for (size_t i = 0; i < set->count; i++)

@@ -13,8 +13,9 @@
 #include <pthread.h>
 
 typedef struct clpi_arena {
-  clp_allocator *upstream; /* retained */
+  clp_allocator *upstream; /* retained; first, for core/pass.h */
   clp_arena_options options;
+  bool is_exclusive;    /* parts must not overlap what a stream may still use */
   size_t alignment;     /* of blocks in segments, bytes; their sizes are multiples of it */
   pthread_mutex_t lock; /* guards all below, streams as stream.h says */
   clpi_segments segments;

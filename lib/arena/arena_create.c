@@ -35,7 +35,7 @@ static clp_status read_options(const clp_arena_options *given, clp_arena_options
 static void note_set(const clpi_use_set *set)
 {
   for (size_t i = 0; set && i < set->count; i++)
-    set->uses[i].stream->is_needed = true;
+    clpi_use_note_needed_locked(&set->uses[i]);
 }
 
 /* A free range whose uses are done needs none. Others are looked at without the lock. */
@@ -88,6 +88,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
     return NULL;
   size_t alignment = upstream->ops.alignment;
   *arena = (clpi_arena){.options = *options,
+                        .is_exclusive = upstream->ops.exclusive_parts && !options->one_thread,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   if (!clpi_range_table_init(&arena->blocks)) {
     free(arena);
@@ -106,6 +107,7 @@ static clp_allocator_ops operations(const clpi_arena *arena)
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   clpi_arena_take_after(arena->upstream, &ops);
   ops.name = "arena";
+  ops.exclusive_parts = arena->is_exclusive;
   /* A block's room is a multiple of the alignment, and must fit into a segment. */
   ops.max_block_bytes = arena->upstream->ops.max_block_bytes & ~(arena->alignment - 1);
   ops.allocate = clpi_arena_allocate;

@@ -104,9 +104,11 @@ static clp_status run_pooled(replay *run)
       status = clp_pool_allocate(run->pool, operation->bytes, &slot->buffer);
       tally.allocations += status == CLP_SUCCESS;
       tally.failures += is_refusal(status);
+      if (is_refusal(status))
+        continue;
       if (!status && run->options->contents)
         status = fill(run, operation, slot);
-      if (status && !is_refusal(status))
+      if (status)
         return failed_at(run, operation, status);
     } else if (slot->buffer) {
       status = run->options->contents ? check(run, slot) : CLP_SUCCESS;
@@ -142,11 +144,13 @@ static clp_status run_bare(replay *run)
       slot->bytes = operation->bytes;
       tally.allocations += status == CLP_SUCCESS;
       tally.failures += is_refusal(status);
+      if (is_refusal(status))
+        continue;
       if (!status)
         count_active(&tally, operation->bytes);
       if (!status && run->options->contents)
         status = fill(run, operation, slot);
-      if (status && !is_refusal(status))
+      if (status)
         return failed_at(run, operation, status);
     } else if (slot->memory || slot->bytes == 0) {
       status = run->options->contents ? check(run, slot) : CLP_SUCCESS;
@@ -286,11 +290,14 @@ static clp_status run_all(replay *run)
   return status;
 }
 
+/* A replay runs on one thread, whatever the recorded program did. */
 static clp_status open_source(replay *run, clp_allocator *allocator)
 {
+  clp_arena_options options = run->options->arena_options;
+  options.one_thread = true;
   clp_status status = clpi_metering_allocator_create(allocator, &run->metering);
   if (!status && run->options->on_arena)
-    status = clp_arena_allocator_create(run->metering, &run->options->arena_options, &run->arena);
+    status = clp_arena_allocator_create(run->metering, &options, &run->arena);
   run->source = run->arena ? run->arena : run->metering;
   return status;
 }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Arenas without memory to spare: what a refused request leaves behind, and requests while segments
+ * of other threads are on their way. */
+#include "arena/arena.h"
+#include "core/allocator.h"
+#include "support/failing_allocator.h"
+#include "support/suite.h"
+
+#include <semaphore.h>
+#include <unistd.h>
+
+enum { KIB = 1024, SEGMENT = 64 * KIB };
+
+static clpt_device device;
+static clp_allocator *arena;
+
+static void setup(void)
+{
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+
+  clpt_device_init(&device);
+  device.ops.split = clpi_split_address;
+  device.ops.unsplit = clpi_unsplit_address;
+  clp_allocator *upstream = clpt_device_allocator(&device);
+  options.slack = 0.0;
+  options.min_segment_bytes = SEGMENT;
+  clpt_ok(clp_arena_allocator_create(upstream, &options, &arena));
+  clp_allocator_release(upstream);
+}
+
+static void teardown(void)
+{
+  clp_allocator_release(arena);
+  clpt_device_assert_ended(&device);
+}
+
+static clp_memory take(size_t bytes)
+{
+  clp_memory memory = 0;
+  clpt_ok(clp_allocator_allocate(arena, bytes, &memory));
+  return memory;
+}
+
+static void give(clp_memory memory, size_t bytes)
+{
+  clpt_ok(clp_allocator_free(arena, memory, bytes));
+}
+
+static clp_arena_stats figures(void)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  clpt_ok(clp_arena_get_stats(arena, &stats));
+  return stats;
+}
+
+/* --- refused requests ---------------------------------------------------------------------------
+ */
+
+/* Else nothing would go back below that any more. */
+START_TEST(a_refused_request_raises_no_peak)
+{
+  clp_memory refused = 0;
+
+  device.capacity = 16 * SEGMENT;
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(arena, (size_t)64 << 30, &refused));
+  ck_assert_uint_eq(figures().peak_used_bytes, 0);
+  give(take(SEGMENT), SEGMENT);
+  clpt_device_clear_trace(&device);
+  give(take(3 * SEGMENT), 3 * SEGMENT);
+  clpt_device_trace_is(&device, "F65536 A196608");
+}
+END_TEST
+
+static clp_status no_split(void *self, clp_memory block, size_t offset, size_t bytes,
+                           clp_memory *part)
+{
+  (void)self, (void)block, (void)offset, (void)bytes, (void)part;
+  return clp_set_last_error(CLP_BACKEND_ERROR, -13, "misaligned");
+}
+
+START_TEST(a_failed_split_raises_no_peak)
+{
+  clp_memory first = take(KIB), failed = 0;
+  clp_allocator_ops *upstream = &((clpi_arena *)arena->self)->upstream->ops;
+
+  upstream->split = no_split;
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(arena, KIB, &failed));
+  ck_assert_uint_eq(figures().peak_used_bytes, KIB);
+  give(first, KIB);
+}
+END_TEST
+
+START_TEST(what_fails_on_the_way_is_not_told)
+{
+  device.capacity = SEGMENT + 32 * KIB;
+  clp_memory first = take(SEGMENT);
+  clp_set_last_error(CLP_IO_ERROR, 5, "from before");
+  clp_memory second = take(20 * KIB); /* for a segment of 64 KiB there is no memory */
+  ck_assert_int_eq(clp_last_error()->status, CLP_IO_ERROR);
+  ck_assert_str_eq(clp_last_error()->message, "from before");
+  give(first, SEGMENT);
+  give(second, 20 * KIB);
+}
+END_TEST
+
+START_TEST(no_limit_is_none)
+{
+  clp_memory refused = 0;
+  clp_memory first = take(KIB);
+
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(arena, SIZE_MAX - KIB, &refused));
+  give(first, KIB);
+}
+END_TEST
+
+/* Nor does a segment that cannot go fail who needs another. */
+START_TEST(a_segment_that_cannot_go_fails_no_request)
+{
+  give(take(SEGMENT), SEGMENT);
+  device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
+  clp_memory larger = take(2 * SEGMENT);
+  ck_assert_uint_eq(figures().segments, 2);
+  give(larger, 2 * SEGMENT);
+}
+END_TEST
+
+/* --- segments on their way ----------------------------------------------------------------------
+ */
+
+static sem_t on_the_way;
+static clpt_call slow_call;
+static size_t most_live;
+
+/* The first such call takes long enough for another thread to come to wait for it. It may come too
+ * late, which then shows nothing. */
+static void be_slow(clpt_device *called, clpt_call call, size_t bytes)
+{
+  (void)bytes;
+  pthread_mutex_lock(&called->lock);
+  bool is_slow = call == slow_call;
+  if (is_slow)
+    slow_call = CLPT_DESTROY;
+  if (call == CLPT_ALLOCATE && called->live_bytes + bytes > most_live)
+    most_live = called->live_bytes + bytes;
+  pthread_mutex_unlock(&called->lock);
+  if (!is_slow)
+    return;
+  sem_post(&on_the_way);
+  usleep(50000);
+}
+
+static void *take_and_give(void *unused)
+{
+  (void)unused;
+  clp_memory memory = 0;
+  if (!clp_allocator_allocate(arena, KIB, &memory))
+    clp_allocator_free(arena, memory, KIB);
+  return NULL;
+}
+
+static void *return_cached(void *unused)
+{
+  (void)unused;
+  arena->ops.return_cached(arena->self);
+  return NULL;
+}
+
+/* Lets another thread do its slow call, and asks for a block within `most` bytes meanwhile. */
+static void ask_meanwhile(clpt_call call, void *(*other)(void *), size_t bytes, size_t most)
+{
+  clp_memory_request request = {.bytes = bytes, .most_bytes = most};
+  clp_memory memory = 0;
+  pthread_t thread;
+
+  sem_init(&on_the_way, 0, 0);
+  slow_call = call;
+  most_live = 0;
+  device.on_call = be_slow;
+  ck_assert_int_eq(pthread_create(&thread, NULL, other, NULL), 0);
+  sem_wait(&on_the_way);
+  clpt_ok(clpi_allocator_allocate_within(arena, &request, &memory));
+  pthread_join(thread, NULL);
+  ck_assert_uint_le(most_live, most);
+  device.on_call = NULL;
+  give(memory, bytes);
+  sem_destroy(&on_the_way);
+}
+
+START_TEST(a_segment_that_comes_is_shared)
+{
+  ask_meanwhile(CLPT_ALLOCATE, take_and_give, KIB, SEGMENT);
+}
+END_TEST
+
+START_TEST(a_segment_that_goes_makes_room_in_a_limit)
+{
+  give(take(SEGMENT), SEGMENT);
+  ask_meanwhile(CLPT_FREE, return_cached, SEGMENT, SEGMENT);
+}
+END_TEST
+
+START_TEST(a_segment_that_goes_makes_room_on_the_device)
+{
+  give(take(SEGMENT), SEGMENT);
+  device.capacity = SEGMENT;
+  ask_meanwhile(CLPT_FREE, return_cached, SEGMENT, SIZE_MAX);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("arena limits");
+  TCase *refused = clpt_case(suite, "refused"), *moving = clpt_case(suite, "moving");
+
+  tcase_add_checked_fixture(refused, setup, teardown);
+  tcase_add_test(refused, a_refused_request_raises_no_peak);
+  tcase_add_test(refused, a_failed_split_raises_no_peak);
+  tcase_add_test(refused, what_fails_on_the_way_is_not_told);
+  tcase_add_test(refused, no_limit_is_none);
+  tcase_add_test(refused, a_segment_that_cannot_go_fails_no_request);
+  tcase_add_checked_fixture(moving, setup, teardown);
+  tcase_add_test(moving, a_segment_that_comes_is_shared);
+  tcase_add_test(moving, a_segment_that_goes_makes_room_in_a_limit);
+  tcase_add_test(moving, a_segment_that_goes_makes_room_on_the_device);
+  return clpt_run(suite);
+}
