@@ -60,6 +60,19 @@ void clpi_arena_carve_locked(clpi_placing *placing, clpi_range *range)
   placing->placed = range;
 }
 
+/* Makes the placed block memory of its own. */
+static void enter_locked(clpi_placing *placing, clp_memory memory)
+{
+  clpi_arena *arena = placing->arena;
+  clpi_range *block = placing->placed;
+  clpi_use_set_release(block->uses);
+  block->uses = NULL;
+  block->memory = memory;
+  arena->peak_used_bytes = clpi_larger(arena->peak_used_bytes, arena->segments.used_bytes);
+  clpi_range_table_put(&arena->blocks, block);
+  placing->is_entered = true;
+}
+
 void clpi_arena_put_back(clpi_placing *placing)
 {
   clpi_arena *arena = placing->arena;
@@ -104,6 +117,8 @@ clp_status clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *range
   bool is_settled = range && is_settled_locked(placing, range);
   if (range)
     clpi_arena_carve_locked(placing, range);
+  if (is_settled && arena->has_addresses)
+    enter_locked(placing, range->segment->memory + clpi_range_offset(range));
   pthread_mutex_unlock(&arena->lock);
   if (!range)
     return CLP_OUT_OF_DEVICE_MEMORY;
@@ -113,25 +128,21 @@ clp_status clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *range
   return CLP_OUT_OF_DEVICE_MEMORY;
 }
 
-/* Makes the placed block memory of its own. */
-static clp_status hand_out(clpi_placing *placing, clp_memory *out)
+static clp_status split(clpi_placing *placing)
 {
   clpi_arena *arena = placing->arena;
-  clpi_range *block = placing->placed;
+  const clpi_range *block = placing->placed;
   const clp_allocator *upstream = arena->upstream;
   unsigned long serial = clpi_error_serial();
+  clp_memory part = 0;
   clp_status status = upstream->ops.split(upstream->self, block->segment->memory,
-                                          clpi_range_offset(block), placing->request->bytes, out);
+                                          clpi_range_offset(block), placing->request->bytes, &part);
   if (status) {
     clpi_arena_put_back(placing);
     return clpi_allocator_failed(upstream, status, serial, "splitting a segment");
   }
   pthread_mutex_lock(&arena->lock);
-  clpi_use_set_release(block->uses);
-  block->uses = NULL;
-  block->memory = *out;
-  arena->peak_used_bytes = clpi_larger(arena->peak_used_bytes, arena->segments.used_bytes);
-  clpi_range_table_put(&arena->blocks, block);
+  enter_locked(placing, part);
   pthread_mutex_unlock(&arena->lock);
   return CLP_SUCCESS;
 }
@@ -156,8 +167,10 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
   if (status)
     return status;
   status = place_somewhere(&placing);
+  if (!status && !placing.is_entered)
+    status = split(&placing);
   if (!status)
-    status = hand_out(&placing, out);
+    *out = placing.placed->memory;
   if (placing.by)
     clpi_stream_unpin(&arena->streams, placing.by);
   return status;
@@ -178,40 +191,51 @@ clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
 /* --- freeing ------------------------------------------------------------------------------------
  */
 
-static clpi_range *take_block(clpi_arena *arena, clp_memory memory, size_t bytes)
+/* NULL: there is no such block. */
+static clpi_range *take_block_locked(clpi_arena *arena, clp_memory memory, size_t bytes)
 {
-  pthread_mutex_lock(&arena->lock);
   clpi_range *block = clpi_range_table_take(&arena->blocks, memory);
-  bool is_right = block && block->size.bytes == room_for(arena, bytes);
-  if (block && !is_right)
-    clpi_range_table_put(&arena->blocks, block);
-  pthread_mutex_unlock(&arena->lock);
-  if (is_right)
+  if (!block || block->size.bytes == room_for(arena, bytes))
     return block;
-  clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
+  clpi_range_table_put(&arena->blocks, block);
   return NULL;
+}
+
+static clp_status unsplit(const clpi_arena *arena, clp_memory memory, size_t bytes)
+{
+  const clp_allocator *upstream = arena->upstream;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = upstream->ops.unsplit(upstream->self, memory, bytes);
+  return status ? clpi_allocator_failed(upstream, status, serial, "uniting a segment") : status;
+}
+
+static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_use_set *uses)
+{
+  block->uses = uses;
+  for (size_t i = 0; uses && i < uses->count; i++)
+    clpi_use_note_freed_locked(&uses->uses[i]);
+  clpi_segments_free(&arena->segments, block);
 }
 
 /* Takes over the reference to `uses` on success. */
 static clp_status give_back(clpi_arena *arena, clp_memory memory, size_t bytes, clpi_use_set *uses)
 {
-  clpi_range *block = take_block(arena, memory, bytes);
-  if (!block)
-    return CLP_INVALID_ARGUMENT;
-  const clp_allocator *upstream = arena->upstream;
-  unsigned long serial = clpi_error_serial();
-  clp_status status = upstream->ops.unsplit(upstream->self, memory, bytes);
+  clp_status status = CLP_SUCCESS;
   pthread_mutex_lock(&arena->lock);
-  if (status) {
-    clpi_range_table_put(&arena->blocks, block);
-  } else {
-    block->uses = uses;
-    for (size_t i = 0; uses && i < uses->count; i++)
-      clpi_use_note_freed_locked(&uses->uses[i]);
-    clpi_segments_free(&arena->segments, block);
+  clpi_range *block = take_block_locked(arena, memory, bytes);
+  if (block && !arena->has_addresses) {
+    pthread_mutex_unlock(&arena->lock);
+    status = unsplit(arena, memory, bytes);
+    pthread_mutex_lock(&arena->lock);
   }
+  if (block && !status)
+    free_block_locked(arena, block, uses);
+  else if (block)
+    clpi_range_table_put(&arena->blocks, block);
   pthread_mutex_unlock(&arena->lock);
-  return status ? clpi_allocator_failed(upstream, status, serial, "uniting a segment") : status;
+  if (block)
+    return status;
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
 }
 
 clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes)

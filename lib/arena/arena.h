@@ -16,6 +16,7 @@ typedef struct clpi_arena {
   clp_allocator *upstream; /* retained; first, for core/pass.h */
   clp_arena_options options;
   bool is_exclusive;    /* parts must not overlap what a stream may still use */
+  bool has_addresses;   /* parts are addresses, which need no call */
   size_t alignment;     /* of blocks in segments, bytes; their sizes are multiples of it */
   pthread_mutex_t lock; /* guards all below, streams as stream.h says */
   clpi_segments segments;
@@ -34,6 +35,7 @@ typedef struct clpi_placing {
   size_t room;        /* its bytes as rounded */
   clpi_stream *by;    /* that will use it; NULL: none is known */
   clpi_range *placed; /* the block */
+  bool is_entered;    /* it has its memory, and is in the table */
 } clpi_placing;
 
 /* The operations. */

@@ -88,6 +88,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
     return NULL;
   size_t alignment = upstream->ops.alignment;
   *arena = (clpi_arena){.options = *options,
+                        .has_addresses = upstream->ops.split == clpi_split_address,
                         .is_exclusive = upstream->ops.exclusive_parts && !options->one_thread,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   if (!clpi_range_table_init(&arena->blocks)) {

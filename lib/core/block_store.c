@@ -322,16 +322,21 @@ clp_buffer *clpi_store_take_largest(clpi_block_store *store)
 }
 
 /* Batches that were not looked at may be of any age, and stand first. */
-clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
+clp_buffer *clpi_store_find_oldest(clpi_block_store *store)
 {
   while (!clpi_list_is_empty(&store->by_age)) {
     clpi_bin *bin = bin_at(store->by_age.next);
-    clp_buffer *oldest = bin->oldest;
-    if (oldest) {
-      clpi_store_remove(store, oldest);
-      return oldest;
-    }
+    if (bin->oldest)
+      return bin->oldest;
     clpi_store_list(store, bin);
   }
   return NULL;
+}
+
+clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
+{
+  clp_buffer *oldest = clpi_store_find_oldest(store);
+  if (oldest)
+    clpi_store_remove(store, oldest);
+  return oldest;
 }

@@ -118,6 +118,9 @@ struct clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin); /* t
 struct clp_buffer *clpi_store_take_largest(clpi_block_store *store);
 struct clp_buffer *clpi_store_take_oldest(clpi_block_store *store);
 
+/* The block that clpi_store_take_oldest would take; NULL: none. */
+struct clp_buffer *clpi_store_find_oldest(clpi_block_store *store);
+
 /* Makes the bin's list complete, for one who goes through it under the lock. */
 void clpi_store_list(clpi_block_store *store, clpi_bin *bin);
 

@@ -2,6 +2,8 @@
 /* Blocks on their way between the caches of threads and the store. */
 #include "core/thread_cache.h"
 
+#include "core/sizes.h"
+
 #include <string.h>
 
 /* Forgets the slot's oldest `count` blocks, which the store has got. */
@@ -52,15 +54,10 @@ static void adopt_locked(clpi_cache *cache, clp_buffer **block)
   *block = handle;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-  return a < b ? a : b;
-}
-
 /* Blocks in the list are what threads left behind, and each cache takes its share of them. */
 static unsigned take_share_locked(clp_pool *pool, clpi_cache_slot *slot, clpi_bin *bin, size_t most)
 {
-  size_t share = smaller((bin->held_blocks + pool->cache_count - 1) / pool->cache_count, most);
+  size_t share = clpi_smaller((bin->held_blocks + pool->cache_count - 1) / pool->cache_count, most);
   for (size_t i = share; i > 0; i--)
     slot->blocks[i - 1] = clpi_store_take(&pool->store, bin);
   return (unsigned)share;
@@ -72,12 +69,15 @@ void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot
   if (bin->batches)
     clpi_slot_grow(slot);
   size_t most = (CLPI_CACHE_BYTES - cache->cached_bytes) / slot->block_bytes;
-  most = smaller(most, slot->capacity);
+  most = clpi_smaller(most, slot->capacity);
   unsigned count = clpi_store_take_batch(&pool->store, bin, slot->blocks, most);
   if (!count)
-    count = take_share_locked(pool, slot, bin, smaller(most, CLPI_BATCH_BLOCKS));
-  for (unsigned i = 0; i < count; i++)
+    count = take_share_locked(pool, slot, bin, clpi_smaller(most, CLPI_BATCH_BLOCKS));
+  for (unsigned i = 0; i < count; i++) {
     adopt_locked(cache, &slot->blocks[i]);
+    if (slot->blocks[i]->age < pool->cached_age)
+      pool->cached_age = slot->blocks[i]->age;
+  }
   cache->cached_bytes += count * slot->block_bytes;
   clpi_slot_set_count(slot, count);
 }
@@ -106,6 +106,7 @@ void clpi_caches_empty_locked(clp_pool *pool)
   clpi_each_cache(pool, cache) for (uint32_t i = 1; i < pool->store.index_count; i++)
       gather_locked(pool, cache, i);
   clpi_caches_disclaim_locked(pool);
+  pool->cached_age = pool->tick + 1;
 }
 
 static bool seems_kept_locked(const clp_pool *pool, const clpi_bin *bin)

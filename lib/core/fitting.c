@@ -7,12 +7,13 @@
 #include "core/reclaim.h"
 #include "core/thread_cache.h"
 
-/* The oldest held block, on its way to the allocator; `first` is whether it is the first for this
- * request. */
-static clp_buffer *take_oldest(clp_pool *pool, bool first)
+/* The oldest held block, on its way to the allocator. Caches are looked into where they may have an
+ * older one. */
+static clp_buffer *take_oldest(clp_pool *pool)
 {
   pthread_mutex_lock(&pool->lock);
-  if (first)
+  const clp_buffer *oldest = clpi_store_find_oldest(&pool->store);
+  if (!oldest || oldest->age > pool->cached_age)
     clpi_caches_empty_locked(pool);
   clp_buffer *block = clpi_take_oldest_leaving_locked(pool);
   pthread_mutex_unlock(&pool->lock);
@@ -21,9 +22,9 @@ static clp_buffer *take_oldest(clp_pool *pool, bool first)
 
 /* Whether a held block went back. One that streams still use would serve nobody where parts are
  * exclusive, and neither would younger ones. */
-static bool return_oldest(clp_pool *pool, bool first)
+static bool return_oldest(clp_pool *pool)
 {
-  clp_buffer *block = take_oldest(pool, first);
+  clp_buffer *block = take_oldest(pool);
   if (!block)
     return false;
   if (pool->allocator->ops.exclusive_parts && !clpi_order_is_done(pool, block)) {
@@ -40,8 +41,7 @@ static clp_status fit(clp_pool *pool, clp_memory_request *request, clp_memory *m
   clp_allocator *allocator = pool->allocator;
   request->most_bytes = 0;
   clp_status status = clpi_allocator_allocate_within(allocator, request, memory);
-  for (bool first = true; status == CLP_OUT_OF_DEVICE_MEMORY && return_oldest(pool, first);
-       first = false)
+  while (status == CLP_OUT_OF_DEVICE_MEMORY && return_oldest(pool))
     status = clpi_allocator_allocate_within(allocator, request, memory);
   return status;
 }

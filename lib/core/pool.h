@@ -34,6 +34,7 @@ struct clp_pool {
   pthread_cond_t left; /* signalled when one of them has come to rest */
   clpi_tally empty;    /* of buffers of zero bytes, which have no bin */
   uint64_t tick;       /* clock of the ages of blocks */
+  uint64_t cached_age; /* no block in a cache is older, as far as ages can be compared */
   clpi_pool_hooks hooks;
   size_t limit;          /* 0: none */
   size_t reserved_bytes; /* being asked of the device, beyond what is managed */
