@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a fuzz target without a fuzzer: on each file of its corpus, and on changes to it that are
- * the same in every run. */
+ * the same in every run; FUZZ_CHANGES says how many. */
 #include "fuzz.h"
 #include "support/chance.h"
 
@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { INPUT_MAX = 65536, CHANGES = 200 };
+enum { INPUT_MAX = 65536, USUAL_CHANGES = 200 };
 
 /* Reads the file at `path`; how many bytes it has. */
 static size_t read_seed(const char *path, uint8_t *input)
@@ -46,11 +46,12 @@ static size_t change(uint8_t *input, size_t length, clpt_chance *chance)
 }
 
 /* The seed as it is, and then further and further from it, back to it every ten changes. */
-static void try_seed(const uint8_t *seed, size_t seed_length, clpt_chance *chance)
+static void try_seed(const uint8_t *seed, size_t seed_length, unsigned long changes,
+                     clpt_chance *chance)
 {
   static uint8_t input[INPUT_MAX];
   size_t length = 0;
-  for (unsigned i = 0; i <= CHANGES; i++) {
+  for (unsigned long i = 0; i <= changes; i++) {
     if (i % 10 == 0) {
       memcpy(input, seed, seed_length);
       length = seed_length;
@@ -63,7 +64,8 @@ static void try_seed(const uint8_t *seed, size_t seed_length, clpt_chance *chanc
 int main(void)
 {
   static uint8_t seed[INPUT_MAX];
-  const char *source = getenv("top_srcdir");
+  const char *source = getenv("top_srcdir"), *given = getenv("FUZZ_CHANGES");
+  unsigned long changes = given ? strtoul(given, NULL, 10) : USUAL_CHANGES;
   char folder[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
   clpt_chance chance = clpt_chance_seed(1);
   unsigned seeds = 0;
@@ -75,11 +77,11 @@ int main(void)
     if (file->d_name[0] == '.')
       continue;
     snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
-    try_seed(seed, read_seed(path, seed), &chance);
+    try_seed(seed, read_seed(path, seed), changes, &chance);
     seeds++;
   }
   closedir(files);
   fuzz_require(seeds > 0);
-  printf("%u seeds, and %u changes of each\n", seeds, (unsigned)CHANGES);
+  printf("%u seeds, and %lu changes of each\n", seeds, changes);
   return EXIT_SUCCESS;
 }
