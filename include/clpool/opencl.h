@@ -104,10 +104,12 @@ void *clp_buffer_svm_pointer(const clp_buffer *buffer);
 /** Bytes [origin, origin + bytes) of a buffer as a cl_mem of their own, as clCreateSubBuffer gives,
  * which refuses the buffers of a pool on an arena: those are sub-buffers. `*out` is the caller's,
  * who releases it before the buffer; it keeps nothing. The origin is aligned as the context's
- * devices demand (CL_DEVICE_MEM_BASE_ADDR_ALIGN). `flags` as for clp_pool_create_cl_mem. Any
- * thread. CLP_INVALID_ARGUMENT: NULL buffer or out; memory that is no cl_mem; a region that is
- * empty or not within clp_buffer_size; an origin that is not aligned; other flags, or flags that do
- * not go with the allocator's. Others as clCreateSubBuffer reports. */
+ * devices demand (CL_DEVICE_MEM_BASE_ADDR_ALIGN). `flags` as for clp_pool_create_cl_mem. NVIDIA's
+ * driver (580) crashes where several threads have work in flight on sub-buffers that overlap,
+ * however it is ordered. Any thread. CLP_INVALID_ARGUMENT: NULL buffer or out; memory that is no
+ * cl_mem; a region that is empty or not within clp_buffer_size; an origin that is not aligned;
+ * other flags, or flags that do not go with the allocator's. Others as clCreateSubBuffer reports.
+ */
 clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags flags, size_t origin,
                                         size_t bytes, cl_mem *out);
 

@@ -53,7 +53,7 @@ clp_status clpi_cl_sub_buffer_create(cl_mem mem, cl_mem_flags flags, size_t orig
   cl_int code = CL_SUCCESS;
   cl_mem made = clCreateSubBuffer(mem, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
   if (code == CL_INVALID_VALUE || code == CL_MISALIGNED_SUB_BUFFER_OFFSET)
-    return refused(code, flags, region.origin);
+    return refused(code, flags, origin);
   status = clpi_cl_created("clCreateSubBuffer", made, code, bytes);
   if (!status)
     *out = made;
