@@ -45,6 +45,12 @@ static clp_status never_free_on(void *self, clp_memory memory, size_t bytes, clp
   ck_abort_msg("free_on was called");
 }
 
+static clp_status never_forget_stream(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  ck_abort_msg("forget_stream was called");
+}
+
 static clp_status never_create_mark(void *self, clp_stream stream, void **mark)
 {
   (void)self, (void)stream, (void)mark;
@@ -161,6 +167,7 @@ START_TEST(create_refuses_what_needs_the_stream_group_without_it)
   device.ops.free_on = _i == 1 ? never_free_on : NULL;
   device.ops.stream_is_in_order = _i == 2 ? never_tell_stream : NULL;
   device.ops.allocate_uses_home = _i == 3;
+  device.ops.forget_stream = _i == 4 ? never_forget_stream : NULL;
   device.ops.home_stream = &device;
   assert_refused(&device);
 }
@@ -187,6 +194,7 @@ START_TEST(create_takes_whole_groups)
   set_order(&device.ops, WHOLE_ORDER_GROUP);
   device.ops.free_is_ordered = true;
   device.ops.free_on = never_free_on;
+  device.ops.forget_stream = never_forget_stream;
   clp_allocator_release(clpt_device_allocator(&device));
   clpt_device_assert_ended(&device);
 }
@@ -458,7 +466,7 @@ static void add_create_tests(Suite *suite)
   tcase_add_test(tests, create_refuses_ops_without_free);
   tcase_add_loop_test(tests, create_refuses_half_of_the_split_group, 0, 2);
   tcase_add_loop_test(tests, create_refuses_every_part_of_the_stream_group, 1, WHOLE_ORDER_GROUP);
-  tcase_add_loop_test(tests, create_refuses_what_needs_the_stream_group_without_it, 0, 4);
+  tcase_add_loop_test(tests, create_refuses_what_needs_the_stream_group_without_it, 0, 5);
   tcase_add_test(tests, create_refuses_use_of_a_home_stream_without_one);
   tcase_add_test(tests, create_takes_whole_groups);
   tcase_add_loop_test(tests, create_refuses_an_alignment_that_is_no_power_of_two, 0, 8);

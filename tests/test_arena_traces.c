@@ -3,22 +3,10 @@
  * bounds are goals and leave some room, so that a better rule need not meet a figure by chance. */
 #include "support/replays.h"
 #include "support/suite.h"
+#include "support/traces.h"
 #include "trace/replay.h"
 
-#include <limits.h>
-#include <stdio.h>
-
 enum { RESNET_ALLOCATIONS = 8662 };
-
-static clpi_trace_reader *resnet_trace(void)
-{
-  const char *source = getenv("top_srcdir");
-  char path[PATH_MAX];
-  clpi_trace_reader *reader;
-  snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", source ? source : ".");
-  clpt_ok(clpi_trace_open(path, &reader));
-  return reader;
-}
 
 /* A pool on an arena by default, but for its bins, which doc/arena.md advises. */
 static clpi_replay_options on_arena(void)
@@ -31,7 +19,7 @@ static clpi_replay_options on_arena(void)
 
 static clpi_replay_result replay(clpi_replay_options options)
 {
-  clpi_trace_reader *reader = resnet_trace();
+  clpi_trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(0);
   clpi_replay_result result;
   clpt_ok(clpi_replay(reader, allocator, &options, &result));

@@ -7,6 +7,7 @@
 #include "support/opencl_fixture.h"
 #include "support/order_memory.h"
 #include "support/suite.h"
+#include "support/traces.h"
 #include "trace/replay.h"
 
 #include <clpool/opencl.h>
@@ -96,11 +97,11 @@ static clp_allocator *new_allocator(const contents *it)
 
 static clpi_trace_reader *open_trace(void)
 {
-  const char *named = getenv("CLPT_TRACE"), *tree = getenv("top_srcdir");
-  char path[4096];
+  const char *named = getenv("CLPT_TRACE");
   clpi_trace_reader *reader = NULL;
-  snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", tree ? tree : ".");
-  clpt_ok(clpi_trace_open(named ? named : path, &reader));
+  if (named == NULL)
+    return clpt_resnet_trace();
+  clpt_ok(clpi_trace_open(named, &reader));
   return reader;
 }
 

@@ -3,6 +3,8 @@
 #include "core/allocator.h"
 #include "support/failmalloc.h"
 #include "support/opencl_fixture.h"
+#include "support/opencl_live.h"
+#include "support/pools.h"
 #include "support/suite.h"
 #include "support/wrap_opencl.h"
 
@@ -14,27 +16,18 @@ enum { BYTES = 4096 };
 typedef enum allocator_kind { DEFERRED, IMMEDIATE, KINDS } allocator_kind;
 
 static clpt_cl cl;
-static long live_contexts, live_queues, live_mems; /* at the start of a test */
+static clpt_cl_live before; /* a test */
 
 static void setup(void)
 {
   clpt_cl_open(&cl, 1);
   clpt_cl_reset();
-  live_contexts = clpt_cl_live_contexts();
-  live_queues = clpt_cl_live_queues();
-  live_mems = clpt_cl_live_mems();
-}
-
-static void assert_nothing_leaked(void)
-{
-  ck_assert_int_eq(clpt_cl_live_contexts(), live_contexts);
-  ck_assert_int_eq(clpt_cl_live_queues(), live_queues);
-  ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+  before = clpt_cl_live_now();
 }
 
 static void teardown(void)
 {
-  assert_nothing_leaked();
+  clpt_cl_assert_live(&before);
   clpt_cl_reset();
   clpt_cl_close(&cl);
 }
@@ -180,7 +173,7 @@ START_TEST(test_create_survives_each_failure)
       ck_assert_int_eq(status, failures[i].status);
       ck_assert_int_eq(clp_last_error()->native_code, failures[i].code);
       ck_assert_ptr_null(allocator);
-      assert_nothing_leaked();
+      clpt_cl_assert_live(&before);
     }
     /* The context, its devices twice, three questions, the version twice, the vendor; for the queue
      * itself, its context, properties and device, the version twice, and the vendor. */
@@ -205,7 +198,7 @@ START_TEST(test_create_survives_lack_of_host_memory)
     }
     ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
     ck_assert_ptr_null(allocator);
-    assert_nothing_leaked();
+    clpt_cl_assert_live(&before);
   }
   ck_assert_uint_gt(nth, 0);
 }
@@ -221,21 +214,13 @@ static cl_ulong mem_ulong(clp_memory memory, cl_mem_info what)
   return value;
 }
 
-static clp_memory allocated(clp_allocator *allocator, size_t bytes)
-{
-  clp_memory memory = 0;
-  clpt_ok(clp_allocator_allocate(allocator, bytes, &memory));
-  ck_assert_uint_ne(memory, 0);
-  return memory;
-}
-
 START_TEST(test_allocate_and_free)
 {
   clp_allocator *allocator = created(_i, 0);
   cl_context context;
-  clp_memory memory = allocated(allocator, BYTES);
+  clp_memory memory = clpt_memory(allocator, BYTES);
 
-  ck_assert_int_eq(clpt_cl_live_mems(), live_mems + 1);
+  ck_assert_int_eq(clpt_cl_live_mems(), before.mems + 1);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clCreateBuffer), 1);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMigrateMemObjects) +
                         clpt_cl_calls(CLPT_clEnqueueFillBuffer),
@@ -246,7 +231,7 @@ START_TEST(test_allocate_and_free)
   clpt_cl_ok(clGetMemObjectInfo((cl_mem)memory, CL_MEM_CONTEXT, sizeof(context), &context, NULL));
   ck_assert_ptr_eq(context, cl.context);
   clpt_ok(clp_allocator_free(allocator, memory, BYTES));
-  ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+  ck_assert_int_eq(clpt_cl_live_mems(), before.mems);
   clp_allocator_release(allocator);
 }
 END_TEST
@@ -259,7 +244,7 @@ START_TEST(test_flags_reach_the_buffer)
 
   for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
     clp_allocator *allocator = created(_i, taken[i]);
-    clp_memory memory = allocated(allocator, BYTES);
+    clp_memory memory = clpt_memory(allocator, BYTES);
     ck_assert_uint_eq(mem_ulong(memory, CL_MEM_FLAGS), taken[i]);
     clpt_ok(clp_allocator_free(allocator, memory, BYTES));
     clp_allocator_release(allocator);
@@ -371,7 +356,7 @@ START_TEST(test_allocate_survives_each_failure)
       ck_assert_int_eq(clp_last_error()->native_code, failures[i].code);
       clpt_message_has("4096 bytes");
       ck_assert_uint_eq(memory, 0);
-      ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+      ck_assert_int_eq(clpt_cl_live_mems(), before.mems);
     }
     ck_assert_uint_eq(nth, _i == DEFERRED ? 1 : 2);
   }
@@ -398,7 +383,7 @@ START_TEST(test_immediate_on_1_1_writes)
   static const char version[] = "OpenCL 1.1 pretended";
   clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
   clp_allocator *allocator = created(IMMEDIATE, 0);
-  clp_memory memory = allocated(allocator, BYTES);
+  clp_memory memory = clpt_memory(allocator, BYTES);
 
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMigrateMemObjects), 0);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueWriteBuffer), 1);
@@ -407,7 +392,7 @@ START_TEST(test_immediate_on_1_1_writes)
   clpt_cl_fail(CLPT_clEnqueueWriteBuffer, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(allocator, BYTES, &memory));
   ck_assert_uint_eq(memory, 0);
-  ck_assert_int_eq(clpt_cl_live_mems(), live_mems);
+  ck_assert_int_eq(clpt_cl_live_mems(), before.mems);
   clp_allocator_release(allocator);
 }
 END_TEST
@@ -416,7 +401,7 @@ END_TEST
 START_TEST(test_free_while_in_use)
 {
   clp_allocator *allocator = created(_i, 0);
-  clp_memory memory = allocated(allocator, BYTES);
+  clp_memory memory = clpt_memory(allocator, BYTES);
   cl_event stop = clpt_cl_stop(&cl, cl.queue);
   unsigned char found[BYTES];
 
@@ -438,7 +423,7 @@ END_TEST
 START_TEST(test_a_failed_free_leaves_the_memory_to_the_caller)
 {
   clp_allocator *allocator = created(_i, 0);
-  clp_memory memory = allocated(allocator, BYTES);
+  clp_memory memory = clpt_memory(allocator, BYTES);
 
   clpt_cl_fail(CLPT_clReleaseMemObject, 0, CL_OUT_OF_RESOURCES);
   clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(allocator, memory, BYTES));

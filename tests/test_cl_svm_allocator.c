@@ -3,17 +3,18 @@
 #include "core/allocator.h"
 #include "support/failmalloc.h"
 #include "support/opencl_fixture.h"
+#include "support/opencl_live.h"
+#include "support/pools.h"
 #include "support/suite.h"
 #include "support/wrap_opencl.h"
 
 #include <clpool/opencl.h>
-#include <pthread.h>
 
 enum { BYTES = 4096, MOST_ALIGNMENT = 128 };
 
 static clpt_cl cl;
 static cl_device_svm_capabilities capabilities;
-static long live_contexts, live_queues, live_events, live_svm; /* at the start of a test */
+static clpt_cl_live before; /* a test */
 
 static void setup(void)
 {
@@ -21,23 +22,12 @@ static void setup(void)
   clpt_cl_reset();
   clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR);
   capabilities = clpt_cl_svm(&cl);
-  live_contexts = clpt_cl_live_contexts();
-  live_queues = clpt_cl_live_queues();
-  live_events = clpt_cl_live_events();
-  live_svm = clpt_cl_live_svm();
-}
-
-static void assert_nothing_leaked(void)
-{
-  ck_assert_int_eq(clpt_cl_live_contexts(), live_contexts);
-  ck_assert_int_eq(clpt_cl_live_queues(), live_queues);
-  ck_assert_int_eq(clpt_cl_live_events(), live_events);
-  ck_assert_int_eq(clpt_cl_live_svm(), live_svm);
+  before = clpt_cl_live_now();
 }
 
 static void teardown(void)
 {
-  assert_nothing_leaked();
+  clpt_cl_assert_live(&before);
   clpt_cl_reset();
   clpt_cl_close(&cl);
 }
@@ -72,7 +62,7 @@ static void refuses(clp_status status, const clp_cl_svm_options *options, const 
   clpt_fails(status, create(options, &allocator));
   clpt_message_has(message);
   ck_assert_ptr_null(allocator);
-  assert_nothing_leaked();
+  clpt_cl_assert_live(&before);
 }
 
 /* --- Creating ----------------------------------------------------------------------------------
@@ -93,7 +83,7 @@ START_TEST(test_properties)
                     clpt_cl_device_ulong(cl.devices[0], CL_DEVICE_GLOBAL_MEM_SIZE));
   ck_assert_uint_eq(ops->alignment, MOST_ALIGNMENT);
   ck_assert_ptr_null(ops->home_stream);
-  ck_assert_int_eq(clpt_cl_live_queues(), live_queues);
+  ck_assert_int_eq(clpt_cl_live_queues(), before.queues);
   clp_allocator_release(allocator);
 }
 END_TEST
@@ -244,11 +234,11 @@ START_TEST(test_retains_for_its_life)
 {
   clp_allocator *allocator = created(0, 0, cl.queue);
 
-  ck_assert_int_eq(clpt_cl_live_contexts(), live_contexts + 1);
-  ck_assert_int_eq(clpt_cl_live_queues(), live_queues + 1);
+  ck_assert_int_eq(clpt_cl_live_contexts(), before.contexts + 1);
+  ck_assert_int_eq(clpt_cl_live_queues(), before.queues + 1);
   ck_assert_ptr_eq(allocator->ops.home_stream, cl.queue);
   clp_allocator_release(allocator);
-  assert_nothing_leaked();
+  clpt_cl_assert_live(&before);
 }
 END_TEST
 
@@ -279,7 +269,7 @@ START_TEST(test_create_survives_each_failure)
       ck_assert_int_eq(status, failures[i].status);
       ck_assert_int_eq(clp_last_error()->native_code, failures[i].code);
       ck_assert_ptr_null(allocator);
-      assert_nothing_leaked();
+      clpt_cl_assert_live(&before);
     }
     /* The context, the queue and its context; the devices twice, the version twice, capabilities,
      * the largest type, the vendor; the devices twice, three questions, the version twice,
@@ -306,7 +296,7 @@ START_TEST(test_create_survives_lack_of_host_memory)
     }
     ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
     ck_assert_ptr_null(allocator);
-    assert_nothing_leaked();
+    clpt_cl_assert_live(&before);
   }
   ck_assert_uint_gt(nth, 0);
 }
@@ -314,14 +304,6 @@ END_TEST
 
 /* --- Allocating --------------------------------------------------------------------------------
  */
-
-static clp_memory allocated(clp_allocator *allocator, size_t bytes)
-{
-  clp_memory memory = 0;
-  clpt_ok(clp_allocator_allocate(allocator, bytes, &memory));
-  ck_assert_uint_ne(memory, 0);
-  return memory;
-}
 
 static const cl_svm_mem_flags kinds[] = {
     0,
@@ -349,10 +331,10 @@ START_TEST(test_memory_of_each_kind)
   if (!device_has(kinds[_i]))
     return;
   clp_allocator *allocator = created(kinds[_i], 0, NULL);
-  clp_memory memory = allocated(allocator, BYTES);
+  clp_memory memory = clpt_memory(allocator, BYTES);
 
   ck_assert_uint_eq(memory % MOST_ALIGNMENT, 0);
-  ck_assert_int_eq(clpt_cl_live_svm(), live_svm + 1);
+  ck_assert_int_eq(clpt_cl_live_svm(), before.svm + 1);
   ck_assert_uint_eq(clpt_cl_last_svm_flags(), kinds[_i] ? kinds[_i] : CL_MEM_READ_WRITE);
   if (kinds[_i] & CL_MEM_SVM_FINE_GRAIN_BUFFER)
     memset((void *)memory, 1, BYTES); /* the host may, at any time */
@@ -403,181 +385,11 @@ START_TEST(test_null_is_out_of_memory)
 }
 END_TEST
 
-/* --- Freeing ------------------------------------------------------------------------------------
- */
-
-START_TEST(test_free_without_a_queue_is_at_once)
-{
-  clp_allocator *allocator = created(0, 0, NULL);
-  clp_memory memory = allocated(allocator, BYTES);
-
-  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMFree), 1);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueSVMFree), 0);
-  clp_allocator_release(allocator);
-}
-END_TEST
-
-/* Behind what the queue still has to do with the memory, in order or not; the caller does not wait.
- * Run under valgrind, the fill finds memory that is there. */
-static void free_in_use(clp_allocator *allocator, cl_command_queue queue, bool at_home)
-{
-  const cl_uint pattern = 9;
-  clp_memory memory = allocated(allocator, BYTES);
-  cl_event stop = clpt_cl_stop(&cl, queue);
-
-  clpt_cl_ok(
-      clEnqueueSVMMemFill(queue, (void *)memory, &pattern, sizeof(pattern), BYTES, 0, NULL, NULL));
-  clpt_cl_reset();
-  if (at_home)
-    clpt_ok(clp_allocator_free(allocator, memory, BYTES));
-  else
-    clpt_ok(allocator->ops.free_on(allocator->self, memory, BYTES, queue));
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueSVMFree), 1);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMFree), 0);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 0);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 0);
-  ck_assert_uint_ge(clpt_cl_calls(CLPT_clFlush), 1);
-  ck_assert_ptr_eq(clpt_cl_last_svm_free_queue(), queue);
-  clpt_cl_go(stop);
-  clpt_ok(allocator->ops.drain(allocator->self));
-}
-
-START_TEST(test_free_at_home)
-{
-  cl_command_queue queue = clpt_cl_queue(&cl, _i ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
-  clp_allocator *allocator = created(0, 0, queue);
-
-  free_in_use(allocator, queue, true);
-  clp_allocator_release(allocator);
-  clpt_cl_ok(clFinish(queue));
-  clpt_cl_ok(clReleaseCommandQueue(queue));
-}
-END_TEST
-
-START_TEST(test_free_on_a_queue)
-{
-  cl_command_queue queue = clpt_cl_queue(&cl, _i ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
-  clp_allocator *allocators[] = {created(0, 0, NULL), created(0, 0, cl.queue)};
-
-  for (size_t i = 0; i < 2; i++) {
-    free_in_use(allocators[i], queue, false);
-    clp_allocator_release(allocators[i]);
-  }
-  clpt_cl_ok(clFinish(queue));
-  clpt_cl_ok(clReleaseCommandQueue(queue));
-}
-END_TEST
-
-static void *let_go(void *stop)
-{
-  clpt_cl_go(stop);
-  return NULL;
-}
-
-/* Frees on other queues than the home stream, too. */
-START_TEST(test_drain_waits_for_every_free)
-{
-  clp_allocator *allocator = created(0, 0, NULL);
-  cl_command_queue queues[] = {clpt_cl_queue(&cl, 0), clpt_cl_queue(&cl, 0)};
-  pthread_t thread;
-
-  clpt_ok(allocator->ops.drain(allocator->self));
-  cl_event stop = clpt_cl_stop(&cl, queues[1]);
-  for (size_t i = 0; i < 2; i++)
-    clpt_ok(allocator->ops.free_on(allocator->self, allocated(allocator, BYTES), BYTES, queues[i]));
-  void *mark = NULL;
-  bool done = false;
-  clpt_ok(allocator->ops.mark_create(allocator->self, queues[1], &mark));
-  ck_assert_int_eq(pthread_create(&thread, NULL, let_go, stop), 0);
-  clpt_ok(allocator->ops.drain(allocator->self));
-  clpt_cl_ok(clFinish(queues[1]));
-  clpt_ok(allocator->ops.mark_is_done(allocator->self, mark, &done));
-  ck_assert(done);
-  allocator->ops.mark_release(allocator->self, mark);
-  ck_assert_int_eq(pthread_join(thread, NULL), 0);
-  clp_allocator_release(allocator);
-  for (size_t i = 0; i < 2; i++)
-    clpt_cl_ok(clReleaseCommandQueue(queues[i]));
-}
-END_TEST
-
-/* An allocator that ends does not wait for its frees. */
-START_TEST(test_the_end_before_a_free)
-{
-  clp_allocator *allocator = created(0, 0, cl.queue);
-  clp_memory memory = allocated(allocator, BYTES);
-  cl_event stop = clpt_cl_stop(&cl, cl.queue);
-
-  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
-  clp_allocator_release(allocator);
-  clpt_cl_go(stop);
-  clpt_cl_ok(clFinish(cl.queue));
-}
-END_TEST
-
-/* NVIDIA's driver does not survive clEnqueueSVMFree beside other threads' calls. */
-START_TEST(test_nvidia_frees_behind_the_queue_by_waiting)
-{
-  clp_allocator *allocator;
-  cl_event stop;
-  pthread_t thread;
-
-  clpt_cl_reset();
-  clpt_cl_pretend_vendor(CLPT_NVIDIA);
-  allocator = created(0, 0, cl.queue);
-  ck_assert_ptr_null(allocator->ops.free_on);
-  clp_memory memory = allocated(allocator, BYTES);
-  const cl_uint pattern = 9;
-  stop = clpt_cl_stop(&cl, cl.queue);
-  clpt_cl_ok(clEnqueueSVMMemFill(cl.queue, (void *)memory, &pattern, sizeof(pattern), BYTES, 0,
-                                 NULL, NULL));
-  ck_assert_int_eq(pthread_create(&thread, NULL, let_go, stop), 0);
-  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
-  ck_assert_int_eq(pthread_join(thread, NULL), 0);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 1);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clSVMFree), 1);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueSVMFree), 0);
-
-  memory = allocated(allocator, BYTES);
-  clpt_cl_fail(CLPT_clFinish, 0, CL_OUT_OF_RESOURCES);
-  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(allocator, memory, BYTES));
-  clpt_message_has("clFinish");
-  ck_assert_int_eq(clpt_cl_live_svm(), live_svm + 1);
-  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
-  clp_allocator_release(allocator);
-}
-END_TEST
-
-/* The memory is the caller's until the free is in the queue. */
-START_TEST(test_a_failed_free_leaves_the_memory_to_the_caller)
-{
-  static const clpt_cl_call calls[] = {CLPT_clEnqueueBarrierWithWaitList, CLPT_clEnqueueSVMFree};
-  static const char *const names[] = {"clEnqueueBarrierWithWaitList", "clEnqueueSVMFree"};
-  clp_allocator *allocator = created(0, 0, cl.queue);
-  clp_memory memory = allocated(allocator, BYTES);
-
-  for (size_t i = 0; i < 2; i++) {
-    clpt_cl_fail(calls[i], 0, CL_OUT_OF_RESOURCES);
-    clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(allocator, memory, BYTES));
-    clpt_message_has(names[i]);
-    ck_assert_int_eq(clpt_cl_live_svm(), live_svm + 1);
-    ck_assert_int_eq(clpt_cl_live_events(), live_events);
-  }
-  /* From then on it is not, whatever fails. */
-  clpt_cl_fail(CLPT_clFlush, 0, CL_OUT_OF_RESOURCES);
-  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
-  clp_allocator_release(allocator);
-  clpt_cl_ok(clFinish(cl.queue));
-}
-END_TEST
-
 int main(void)
 {
   Suite *suite = suite_create("cl_svm_allocator");
   TCase *creating = clpt_case(suite, "creating");
   TCase *allocating = clpt_case(suite, "allocating");
-  TCase *freeing = clpt_case(suite, "freeing");
 
   tcase_add_checked_fixture(creating, setup, teardown);
   tcase_add_test(creating, test_properties);
@@ -597,13 +409,5 @@ int main(void)
   tcase_add_test(allocating, test_zero_bytes_touch_no_device);
   tcase_add_test(allocating, test_more_than_the_device_allows);
   tcase_add_test(allocating, test_null_is_out_of_memory);
-  tcase_add_checked_fixture(freeing, setup, teardown);
-  tcase_add_test(freeing, test_free_without_a_queue_is_at_once);
-  tcase_add_loop_test(freeing, test_free_at_home, 0, 2);
-  tcase_add_loop_test(freeing, test_free_on_a_queue, 0, 2);
-  tcase_add_test(freeing, test_drain_waits_for_every_free);
-  tcase_add_test(freeing, test_the_end_before_a_free);
-  tcase_add_test(freeing, test_nvidia_frees_behind_the_queue_by_waiting);
-  tcase_add_test(freeing, test_a_failed_free_leaves_the_memory_to_the_caller);
   return clpt_cl_run_with_svm(suite);
 }

@@ -22,6 +22,8 @@ static void start_on(bench *it)
   it->allocator = clpt_late_allocator(&it->device);
   it->s = clpt_late_stream_new(&it->device);
   it->t = clpt_late_stream_new(&it->device);
+  clpt_ok(it->ops->stream_retain(&it->device, it->s));
+  clpt_ok(it->ops->stream_retain(&it->device, it->t));
   clpt_ok(clp_allocator_allocate(it->allocator, BYTES, &it->block));
 }
 
@@ -35,6 +37,8 @@ static void end_with_block(bench *it)
 {
   clpt_late_run_all(&it->device);
   clpt_ok(clp_allocator_free(it->allocator, it->block, BYTES));
+  it->ops->stream_release(&it->device, it->s);
+  it->ops->stream_release(&it->device, it->t);
   clp_allocator_release(it->allocator);
   clpt_late_assert_ended(&it->device);
 }
@@ -248,13 +252,12 @@ START_TEST(streams_live_by_references)
   void *mark = NULL;
 
   start(&it);
-  clpt_ok(it.ops->stream_retain(&it.device, it.s));
   clpt_late_stream_drop(&it.device, it.s);
   mark = mark_on(&it, it.s);
   it.ops->mark_release(&it.device, mark);
-  ck_assert_uint_eq(clpt_late_retains(&it.device), 1);
+  ck_assert_uint_eq(clpt_late_retains(&it.device), 2);
   it.ops->stream_release(&it.device, it.s);
-  ck_assert_uint_eq(clpt_late_retains(&it.device), 0);
+  ck_assert_uint_eq(clpt_late_retains(&it.device), 1);
   ck_assert_str_eq(it.device.wrong, "");
   ck_assert_int_ne(it.ops->stream_retain(&it.device, it.s), CLP_SUCCESS);
   ck_assert_int_ne(it.ops->mark_create(&it.device, it.s, &mark), CLP_SUCCESS);
@@ -277,6 +280,52 @@ START_TEST(a_stream_may_be_made_where_one_was)
 }
 END_TEST
 
+/* Its work goes on, and what waits for that still does. */
+START_TEST(a_stream_that_is_destroyed_makes_room_for_another_at_once)
+{
+  bench it;
+  void *mark;
+
+  start(&it);
+  it.device.streams.reuse_addresses = true;
+  clpt_late_write(&it.device, it.s, it.block);
+  mark = mark_on(&it, it.s);
+  clpt_ok(it.ops->stream_wait(&it.device, it.t, mark));
+  it.ops->stream_release(&it.device, it.s);
+  clpt_late_stream_destroy(&it.device, it.s);
+  ck_assert_ptr_eq(clpt_late_stream_new(&it.device), it.s);
+  ck_assert_uint_eq(clpt_late_left(&it.device, it.s), 0);
+  clpt_late_write(&it.device, it.t, it.block);
+  ck_assert(clpt_late_is_held_up(&it.device, it.t));
+  ck_assert(!is_done(&it, mark));
+  clpt_ok(it.ops->host_wait(&it.device, mark));
+  ck_assert(!clpt_late_is_held_up(&it.device, it.t));
+  it.ops->mark_release(&it.device, mark);
+  clpt_ok(it.ops->stream_retain(&it.device, it.s));
+  end_with_block(&it);
+}
+END_TEST
+
+START_TEST(what_a_destroyed_stream_is_needed_for_is_found)
+{
+  static const char *const wrongs[] = {"a stream destroyed that the library needs",
+                                       "a stream that is none, or is no more",
+                                       "a call with a stream that was not retained"};
+  bench it;
+  void *mark = NULL;
+
+  start(&it);
+  it.device.streams.reuse_addresses = true;
+  if (_i > 0)
+    it.ops->stream_release(&it.device, it.s);
+  clpt_late_stream_destroy(&it.device, it.s);
+  if (_i == 2)
+    ck_assert_ptr_eq(clpt_late_stream_new(&it.device), it.s);
+  (void)it.ops->mark_create(&it.device, it.s, &mark);
+  end_wrong(&it, wrongs[_i]);
+}
+END_TEST
+
 START_TEST(what_is_released_twice_or_not_at_all_is_found)
 {
   bench it;
@@ -287,6 +336,7 @@ START_TEST(what_is_released_twice_or_not_at_all_is_found)
   ck_assert_uint_eq(it.device.live_marks, 1);
   it.ops->mark_release(&it.device, mark);
   ck_assert_uint_eq(it.device.live_marks, 0);
+  it.ops->stream_release(&it.device, it.s);
   if (_i == 0)
     it.ops->mark_release(&it.device, mark);
   else
@@ -371,6 +421,8 @@ int main(void)
   tcase_add_loop_test(tests, what_is_freed_may_not_be_used_or_freed_again, 0, 2);
   tcase_add_test(tests, streams_live_by_references);
   tcase_add_test(tests, a_stream_may_be_made_where_one_was);
+  tcase_add_test(tests, a_stream_that_is_destroyed_makes_room_for_another_at_once);
+  tcase_add_loop_test(tests, what_a_destroyed_stream_is_needed_for_is_found, 0, 3);
   tcase_add_loop_test(tests, what_is_released_twice_or_not_at_all_is_found, 0, 2);
   tcase_add_test(tests, streams_of_another_device_are_refused);
   return clpt_run(suite);

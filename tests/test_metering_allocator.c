@@ -114,6 +114,11 @@ static bool note_stream_is_in_order(void *self, clp_stream stream)
   return note(self, (uintptr_t)stream, 5, 0, 0) == CLP_SUCCESS;
 }
 
+static clp_status note_forget_stream(void *self, clp_stream stream)
+{
+  return note(self, (uintptr_t)stream, 6, 0, 0);
+}
+
 static clp_status note_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   return note(self, memory, bytes, (uintptr_t)stream, 0);
@@ -166,6 +171,7 @@ START_TEST(passes_everything_on)
   device.ops.stream_retain = note_stream_retain;
   device.ops.stream_release = note_stream_release;
   device.ops.stream_is_in_order = note_stream_is_in_order;
+  device.ops.forget_stream = note_forget_stream;
   device.ops.free_on = note_free_on;
   device.ops.mark_create = note_mark_create;
   device.ops.mark_release = note_mark_release;
@@ -188,6 +194,7 @@ START_TEST(passes_everything_on)
   assert_noted(&device, CLP_BUSY, (uintptr_t)&part, 4, 0, 0);
   ck_assert(!ops->stream_is_in_order(self, &part));
   assert_noted(&device, CLP_BUSY, (uintptr_t)&part, 5, 0, 0);
+  assert_noted(&device, ops->forget_stream(self, &part), (uintptr_t)&part, 6, 0, 0);
   assert_noted(&device, ops->free_on(self, 10, 11, &part), 10, 11, (uintptr_t)&part, 0);
   assert_noted(&device, ops->mark_create(self, &part, &mark), (uintptr_t)&part, (uintptr_t)&mark, 0,
                0);

@@ -6,9 +6,7 @@
 #include "trace/batch.h"
 #include "trace/replay.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdio.h>
 
 /* From an independent simulation: bins, a stack of blocks in each, nothing else. */
 static const struct answer {
@@ -23,16 +21,6 @@ static const struct answer {
 enum { RESNET_ALLOCATIONS = 8662, RESNET_FREES = 8659 };
 static const size_t resnet_peak_active_bytes = 8631411487;
 
-static clpi_trace_reader *resnet_trace(void)
-{
-  const char *source = getenv("top_srcdir");
-  char path[PATH_MAX];
-  clpi_trace_reader *reader;
-  snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", source ? source : ".");
-  clpt_ok(clpi_trace_open(path, &reader));
-  return reader;
-}
-
 static void assert_two_decimals(double value, double expected)
 {
   ck_assert_double_eq(round(value * 100) / 100, expected);
@@ -41,7 +29,7 @@ static void assert_two_decimals(double value, double expected)
 START_TEST(recorded_program)
 {
   const struct answer *answer = &answers[_i];
-  clpi_trace_reader *reader = resnet_trace();
+  clpi_trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(0);
   clpi_replay_options options = clpt_pooled();
   clpi_replay_result result;
@@ -66,7 +54,7 @@ END_TEST
 
 START_TEST(recorded_program_bare)
 {
-  clpi_trace_reader *reader = resnet_trace();
+  clpi_trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(0);
   clpi_replay_options options = clpt_bare();
   clpi_replay_result result;
@@ -214,7 +202,7 @@ static void watch(const clpi_replay_progress *progress, void *user_data)
 
 START_TEST(progress)
 {
-  clpi_trace_reader *reader = resnet_trace();
+  clpi_trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(0);
   witness seen = {0};
   clpi_replay_options options = clpt_pooled();

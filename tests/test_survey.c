@@ -6,7 +6,6 @@
 #include "support/traces.h"
 #include "trace/survey.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -154,16 +153,6 @@ static void watch(const clpi_sample *sample, void *user_data)
   seen->freed += sample->outcome == CLPI_REPLAY_FREED;
 }
 
-static clpi_trace_reader *resnet_trace(void)
-{
-  const char *source = getenv("top_srcdir");
-  char path[PATH_MAX];
-  clpi_trace_reader *reader;
-  snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", source ? source : ".");
-  clpt_ok(clpi_trace_open(path, &reader));
-  return reader;
-}
-
 static void assert_like_replay(const witness *seen, const clpi_replay_result *replayed)
 {
   clpi_replay_result result = survey.result;
@@ -228,7 +217,7 @@ START_TEST(like_a_replay)
   options.limit_bytes = setting->limit;
   options.scale = setting->scale;
   clpi_replay_result replayed;
-  clpi_trace_reader *reader = resnet_trace();
+  clpi_trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(setting->capacity);
   clpt_ok(clpi_replay(reader, allocator, &options, &replayed));
   clpt_ok(clpi_trace_rewind(reader));

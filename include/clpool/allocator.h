@@ -124,6 +124,11 @@ typedef struct clp_allocator_ops {
    * that a stream may still use: such memory is handed out once that use is done, even to the same
    * stream. Blocks that a pool holds stay what they are. */
   bool exclusive_parts;
+
+  /** Forgets a stream that its user gives up (clp_pool_forget_stream), for allocators that remember
+   * streams, such as the arena: its handle is not used from then on, since it may come back as
+   * another stream. Needs stream order; NULL: nothing to do. */
+  clp_status (*forget_stream)(void *self, clp_stream stream);
 } clp_allocator_ops;
 
 #define CLP_ALLOCATOR_OPS_INIT                                                                     \

@@ -50,7 +50,8 @@ clp_status clp_buffer_release(clp_buffer *buffer);
 /** @name Stream order
  * CUDA's stream-ordered semantics (cudaMallocAsync, cudaFreeAsync), on every allocator that can
  * order streams. A stream is a cl_command_queue or a CUstream of the allocator's context; the pool
- * keeps it alive as long as a block may need it. A buffer taken on a stream may be used by work
+ * keeps it alive as long as a block may need it, but for a CUstream, which is to be forgotten
+ * before it is destroyed (clp_pool_forget_stream). A buffer taken on a stream may be used by work
  * given to that stream from then on. Released on a stream, its block is handed to the same stream
  * at once, and to another one only when the work that the first had been given at the release is
  * done (CLP_REUSE_OPPORTUNISTIC), or after the pool made the other wait for it
@@ -99,6 +100,23 @@ clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream stream);
  * (pyopencl.SVMAllocation.unbind_from_queue). Nothing to do for a buffer that is not bound.
  * CLP_ALREADY_RELEASED, CLP_BACKEND_ERROR: as clFinish reports; it stays bound. */
 clp_status clp_buffer_unbind(clp_buffer *buffer);
+
+/** Forgets a stream that its user gives up: on success, neither the pool nor its allocator calls
+ * the backend with it from then on, and the same handle given later is a new stream. A CUstream
+ * needs that before cuStreamDestroy, in each pool that it was given to, for its handle may come
+ * back; a cl_command_queue is retained instead, and may be forgotten to be let go of at once.
+ * Memory that the stream's work may still use stays as safe as before: if there is any, the stream
+ * is marked once more. Its work need not be done, and is not waited for.
+ *
+ * Buffers of the caller's that were taken on the stream are released on another one, or without,
+ * by which their order is the caller's affair. Calls with the stream, in other threads, are to be
+ * over. A stream that the pool does not know: nothing to do.
+ * CLP_INVALID_ARGUMENT: also the allocator's home stream, which is needed as long as it lives.
+ * CLP_BUSY: an active buffer is bound to the stream, or notes its use: release or unbind it first.
+ *   Or this is a callback of the library's, during a call with the stream.
+ * CLP_BACKEND_ERROR or another status of the allocator: it could not be marked. On failure the
+ * stream is known as before; call again. */
+clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream);
 
 /** @} */
 

@@ -87,6 +87,12 @@ static clp_status cannot_wait_host(void *self, void *mark)
   return cannot("order streams");
 }
 
+static clp_status forget_nothing(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  return CLP_SUCCESS;
+}
+
 static clp_status refuse(const char *why)
 {
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_ops: %s", why);
@@ -99,11 +105,11 @@ static clp_status check_order(const clp_allocator_ops *ops)
   if (given != 0 && given != 7)
     return refuse("stream_retain, stream_release, mark_create, mark_release, mark_is_done, "
                   "stream_wait and host_wait come together or not at all");
-  bool more =
-      ops->stream_is_in_order || ops->allocate_uses_home || ops->free_is_ordered || ops->free_on;
+  bool more = ops->stream_is_in_order || ops->allocate_uses_home || ops->free_is_ordered ||
+              ops->free_on || ops->forget_stream;
   if (given == 0 && more)
-    return refuse("stream_is_in_order, allocate_uses_home, free_is_ordered and free_on need the "
-                  "operations that order streams");
+    return refuse("stream_is_in_order, allocate_uses_home, free_is_ordered, free_on and "
+                  "forget_stream need the operations that order streams");
   if (ops->allocate_uses_home && !ops->home_stream)
     return refuse("allocate_uses_home needs a home stream");
   return CLP_SUCCESS;
@@ -135,6 +141,8 @@ static void complete_ops(clp_allocator_ops *ops)
   }
   if (!ops->stream_is_in_order)
     ops->stream_is_in_order = is_in_order;
+  if (!ops->forget_stream)
+    ops->forget_stream = forget_nothing;
   if (!ops->stream_retain) {
     ops->stream_retain = cannot_retain_stream;
     ops->stream_release = cannot_release_stream;

@@ -25,7 +25,7 @@ clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream handle)
   pthread_mutex_lock(&buffer->pool->lock);
   if (buffer->memory)
     status = clpi_order_note_use_locked(buffer, stream);
-  stream->pins--;
+  clpi_stream_unpin_locked(&buffer->pool->streams, stream);
   pthread_mutex_unlock(&buffer->pool->lock);
   return status;
 }

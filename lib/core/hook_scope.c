@@ -163,3 +163,10 @@ void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
       pools = find_seen(scope, clpi_registration_at(&pools->later));
   }
 }
+
+void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event)
+{
+  for (const clpi_registration *own = clpi_registration_at(&clpi_own_hooks.first); own;
+       own = clpi_registration_at(&own->later))
+    call(&own->hook, point, event);
+}

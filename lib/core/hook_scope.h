@@ -77,6 +77,17 @@ void clpi_hooked_free_begin(clpi_hooked_free *pair, clp_pool *pool, clp_memory m
                             size_t bytes);
 void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status);
 
+/* What no pool does, such as a call for memory of the driver's own pools: the hooks of the calling
+ * thread alone are concerned, and see an event without a pool. They cannot change meanwhile. Under
+ * no lock. */
+static inline bool clpi_thread_hooks_concern(void)
+{
+  return clpi_hooks_exist() && !clpi_own_hooks.in_callback &&
+         atomic_load_explicit(&clpi_own_hooks.first, memory_order_relaxed);
+}
+
+void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event);
+
 /* A callback of the user's that is no hook's, but during which the thread's hooks must not change.
  * What the first gives is for the second. */
 bool clpi_hooks_fix(void);

@@ -13,15 +13,22 @@
 static const char variable[] = "CLPOOL_MEMORY_LIMIT";
 
 /* A fraction that is not 0 never becomes 0 bytes, which would mean no limit. */
-static clp_status part_of_device(const clp_allocator *allocator, double fraction, size_t *limit)
+static size_t part_of_device(size_t device_bytes, double fraction)
 {
-  size_t device = allocator->ops.device_bytes;
-  if (!device)
+  size_t bytes = fraction < 1.0 ? (size_t)(fraction * (double)device_bytes) : device_bytes;
+  return bytes || fraction <= 0.0 ? bytes : 1;
+}
+
+clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, double fraction,
+                                    size_t *limit)
+{
+  if (!(fraction >= 0.0 && fraction <= 1.0))
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "a limit of %g is not between 0 and 1", fraction);
+  if (!device_bytes && fraction > 0.0)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "a limit as a part of the device's memory: %s does not know how much it has",
-                      allocator->name);
-  size_t bytes = fraction < 1.0 ? (size_t)(fraction * (double)device) : device;
-  *limit = bytes || fraction <= 0.0 ? bytes : 1;
+                      whose);
+  *limit = part_of_device(device_bytes, fraction);
   return CLP_SUCCESS;
 }
 
@@ -48,16 +55,18 @@ static double parse_decimal(const char *text, const char **end)
   return digits / scale;
 }
 
-static clp_status parse_percent(const clp_allocator *allocator, const char *text, size_t *limit)
+static clp_status parse_percent(const char *whose, size_t device_bytes, const char *text,
+                                size_t *limit)
 {
   const char *end;
   double percent = parse_decimal(text, &end);
   if (strcmp(end, "%") != 0 || !(percent <= 100.0))
     return refuse_variable(text);
-  clp_status status = part_of_device(allocator, percent / 100.0, limit);
-  if (status)
-    return clpi_error(status, 0, "%s is \"%s\", but %s does not know its device's memory", variable,
-                      text, allocator->name);
+  if (!device_bytes)
+    return clpi_error(CLP_NOT_SUPPORTED, 0,
+                      "%s is \"%s\", but %s does not know its device's memory", variable, text,
+                      whose);
+  *limit = part_of_device(device_bytes, percent / 100.0);
   return CLP_SUCCESS;
 }
 
@@ -76,7 +85,7 @@ static clp_status parse_bytes(const char *text, size_t *limit)
   return CLP_SUCCESS;
 }
 
-clp_status clpi_limit_from_environment(const clp_allocator *allocator, size_t *limit)
+clp_status clpi_limit_from_environment(const char *whose, size_t device_bytes, size_t *limit)
 {
   *limit = 0;
   const char *text = secure_getenv(variable);
@@ -86,7 +95,8 @@ clp_status clpi_limit_from_environment(const clp_allocator *allocator, size_t *l
    * 0x1p3) that the C library would read as well. */
   if (!isdigit((unsigned char)*text) || strspn(text, "0123456789.KMGT%") != strlen(text))
     return refuse_variable(text);
-  return strchr(text, '%') ? parse_percent(allocator, text, limit) : parse_bytes(text, limit);
+  return strchr(text, '%') ? parse_percent(whose, device_bytes, text, limit)
+                           : parse_bytes(text, limit);
 }
 
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes)
@@ -103,12 +113,10 @@ clp_status clp_pool_set_limit_fraction(clp_pool *pool, double fraction)
 {
   if (!pool)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_set_limit_fraction: pool is NULL");
-  if (!(fraction >= 0.0 && fraction <= 1.0))
-    return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_pool_set_limit_fraction: %g is not between 0 and 1", fraction);
+  const clp_allocator *allocator = pool->allocator;
   size_t limit = 0;
   clp_status status =
-      fraction > 0.0 ? part_of_device(pool->allocator, fraction, &limit) : CLP_SUCCESS;
+      clpi_limit_from_fraction(allocator->name, allocator->ops.device_bytes, fraction, &limit);
   return status ? status : clp_pool_set_limit(pool, limit);
 }
 

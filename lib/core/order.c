@@ -212,13 +212,15 @@ static void note_needed(clp_buffer *handle, void *argument)
   clp_pool *pool = argument;
   clpi_uses uses = clpi_uses_of(handle);
   bool may_change = clpi_state_of(handle) == CLPI_BUFFER_HELD;
+  bool is_active = clpi_buffer_is_active(handle);
   for (size_t i = 0; i < uses.count; i++) {
     if (may_change && clpi_use_is_settled_locked(&uses.uses[i], NULL))
       uses.uses[i] = (clpi_use){&pool->streams.home, 0};
-    uses.uses[i].stream->is_needed = true;
+    clpi_use_note_needed_locked(&uses.uses[i]);
+    uses.uses[i].stream->is_active |= is_active;
   }
   if (handle->bound)
-    handle->bound->is_needed = true;
+    handle->bound->is_needed = handle->bound->is_active = true;
 }
 
 void clpi_order_note_needed_locked(clpi_streams *streams)

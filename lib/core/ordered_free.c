@@ -14,16 +14,14 @@ static bool are_ordered(clpi_uses all)
   return false;
 }
 
-/* A use that is not known to be done, or NULL. */
-static clpi_use *find_pending(clpi_streams *streams, clpi_uses all)
+static bool are_pending(clpi_streams *streams, clpi_uses all)
 {
-  clpi_use *pending = NULL;
+  bool pending = false;
   if (!are_ordered(all))
-    return NULL;
+    return false;
   pthread_mutex_lock(streams->lock);
   for (size_t i = 0; !pending && i < all.count; i++)
-    if (!clpi_use_is_settled_locked(&all.uses[i], NULL))
-      pending = &all.uses[i];
+    pending = !clpi_use_is_settled_locked(&all.uses[i], NULL);
   pthread_mutex_unlock(streams->lock);
   return pending;
 }
@@ -42,36 +40,63 @@ static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, c
   return CLP_SUCCESS;
 }
 
-/* After all work on the stream of `last`, which the other uses are made to come before. */
+/* The stream of a use that is not done, else the home stream, pinned: one that was given up cannot
+ * be freed on. NULL: there is none. */
+static clpi_stream *pin_last(clpi_streams *streams, clpi_uses all)
+{
+  clpi_stream *last = NULL;
+  pthread_mutex_lock(streams->lock);
+  for (size_t i = 0; !last && i < all.count; i++)
+    if (!all.uses[i].stream->is_forgotten && !clpi_use_is_settled_locked(&all.uses[i], NULL))
+      last = all.uses[i].stream;
+  if (!last && streams->home.is_ordered)
+    last = &streams->home;
+  if (last)
+    last->pins++;
+  pthread_mutex_unlock(streams->lock);
+  return last;
+}
+
+/* After all work on the stream, which the uses are made to come before. */
 static clp_status free_on(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
-                          size_t bytes, clpi_uses all, const clpi_use *last)
+                          size_t bytes, clpi_uses all, clpi_stream *last)
 {
   for (size_t i = 0; i < all.count; i++)
-    if (!clpi_use_settle(streams, &all.uses[i], last->stream, CLPI_WAIT))
+    if (!clpi_use_settle(streams, &all.uses[i], last, CLPI_WAIT))
       return clp_last_error()->status;
   unsigned long serial = clpi_error_serial();
-  clp_status status = allocator->ops.free_on(allocator->self, memory, bytes, last->stream->handle);
+  clp_status status = allocator->ops.free_on(allocator->self, memory, bytes, last->handle);
   if (status)
     return clpi_allocator_failed(allocator, status, serial, "freeing on a stream");
-  clpi_use freed = clpi_use_now(last->stream);
+  clpi_use freed = clpi_use_now(last);
   pthread_mutex_lock(streams->lock);
   clpi_use_note_freed_locked(&freed);
   pthread_mutex_unlock(streams->lock);
   return CLP_SUCCESS;
 }
 
-clp_status clpi_ordered_free(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
-                             size_t bytes, clpi_uses all)
+static clp_status free_after_wait(clpi_streams *streams, clp_allocator *allocator,
+                                  clp_memory memory, size_t bytes, clpi_uses all)
 {
-  const clpi_use *pending = find_pending(streams, all);
-  if (pending && allocator->ops.free_is_ordered)
-    return free_behind(streams, allocator, memory, bytes, all);
-  if (pending && allocator->ops.free_on)
-    return free_on(streams, allocator, memory, bytes, all, pending);
-  for (size_t i = 0; pending && i < all.count; i++) {
+  for (size_t i = 0; i < all.count; i++) {
     clp_status status = clpi_use_wait(streams, &all.uses[i]);
     if (status)
       return status;
   }
   return clp_allocator_free(allocator, memory, bytes);
+}
+
+clp_status clpi_ordered_free(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
+                             size_t bytes, clpi_uses all)
+{
+  if (!are_pending(streams, all))
+    return clp_allocator_free(allocator, memory, bytes);
+  if (allocator->ops.free_is_ordered)
+    return free_behind(streams, allocator, memory, bytes, all);
+  clpi_stream *last = allocator->ops.free_on ? pin_last(streams, all) : NULL;
+  if (!last)
+    return free_after_wait(streams, allocator, memory, bytes, all);
+  clp_status status = free_on(streams, allocator, memory, bytes, all, last);
+  clpi_stream_unpin(streams, last);
+  return status;
 }

@@ -97,7 +97,7 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   if (status)
     return status;
   size_t limit;
-  status = clpi_limit_from_environment(allocator, &limit);
+  status = clpi_limit_from_environment(allocator->name, allocator->ops.device_bytes, &limit);
   if (status)
     return status;
   clp_pool *pool = make_pool(allocator, &checked, limit);

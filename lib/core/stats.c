@@ -4,14 +4,10 @@
 
 #include "core/error.h"
 #include "core/options.h"
+#include "core/sizes.h"
 #include "core/thread_cache.h"
 
 #include <clpool/bin.h>
-
-static size_t larger(size_t a, size_t b)
-{
-  return a > b ? a : b;
-}
 
 /* While threads keep part of the count in their caches, the rest may be below zero; what caches
  * keep is far less than a thousandth of what a size_t can count. */
@@ -24,7 +20,7 @@ void clpi_count_active_bytes_locked(clp_pool *pool, ptrdiff_t change, ptrdiff_t 
 {
   size_t highest = (size_t)pool->active_bytes + (size_t)peak;
   if (!is_below_zero(highest))
-    pool->figures.peak_active_bytes = larger(pool->figures.peak_active_bytes, highest);
+    pool->figures.peak_active_bytes = clpi_larger(pool->figures.peak_active_bytes, highest);
   pool->active_bytes = (ptrdiff_t)((size_t)pool->active_bytes + (size_t)change);
 }
 
@@ -33,7 +29,7 @@ void clpi_count_device_allocation_locked(clp_pool *pool, size_t bytes)
   clp_pool_stats *figures = &pool->figures;
   figures->device_allocations++;
   figures->managed_bytes += bytes;
-  figures->peak_managed_bytes = larger(figures->peak_managed_bytes, figures->managed_bytes);
+  figures->peak_managed_bytes = clpi_larger(figures->peak_managed_bytes, figures->managed_bytes);
 }
 
 void clpi_count_device_free_locked(clp_pool *pool, size_t bytes)
@@ -65,7 +61,7 @@ static void fold_all_locked(clp_pool *pool)
 {
   clpi_each_cache(pool, cache) clpi_cache_fold_locked(pool, cache);
   pool->figures.peak_active_bytes =
-      larger(pool->figures.peak_active_bytes, (size_t)pool->active_bytes);
+      clpi_larger(pool->figures.peak_active_bytes, (size_t)pool->active_bytes);
 }
 
 static clp_pool_stats sum_up_locked(const clp_pool *pool)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of streams: found, made, forgotten. */
+/* Records of streams: found, made, and kept while they are looked at. */
 #include "core/stream.h"
 
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/forget.h"
 #include "core/use.h"
 
 #include <stdlib.h>
@@ -36,16 +37,18 @@ void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pt
       home && clpi_allocator_orders_streams(allocator) && runs_in_order(allocator, home);
   init(&streams->home, home, is_ordered, true);
   clpi_list_init(&streams->list);
+  pthread_cond_init(&streams->released, NULL);
 }
 
 static void free_stream(clpi_streams *streams, clpi_stream *stream)
 {
   clpi_marks_end(streams, stream);
-  streams->allocator->ops.stream_release(streams->allocator->self, stream->handle);
+  if (!stream->is_forgotten)
+    streams->allocator->ops.stream_release(streams->allocator->self, stream->handle);
   free(stream);
 }
 
-static void free_list(clpi_streams *streams, clpi_list *list)
+void clpi_streams_free(clpi_streams *streams, clpi_list *list)
 {
   while (!clpi_list_is_empty(list)) {
     clpi_stream *stream = clpi_list_entry(list->next, clpi_stream, on_streams);
@@ -57,7 +60,8 @@ static void free_list(clpi_streams *streams, clpi_list *list)
 void clpi_streams_end(clpi_streams *streams)
 {
   clpi_marks_end(streams, &streams->home);
-  free_list(streams, &streams->list);
+  clpi_streams_free(streams, &streams->list);
+  pthread_cond_destroy(&streams->released);
 }
 
 size_t clpi_streams_visit(clpi_streams *streams,
@@ -69,77 +73,26 @@ size_t clpi_streams_visit(clpi_streams *streams,
   pthread_mutex_lock(streams->lock);
   for (clpi_list *link = streams->list.next; link != &streams->list;) {
     clpi_stream *stream = clpi_list_entry(link, clpi_stream, on_streams);
-    stream->pins++; /* which keeps it on the list */
+    stream->visitors++; /* which keeps it on the list */
     pthread_mutex_unlock(streams->lock);
     count += visitor(streams, stream);
     pthread_mutex_lock(streams->lock);
     link = link->next;
-    stream->pins--;
+    stream->visitors--;
   }
   pthread_mutex_unlock(streams->lock);
   return count;
 }
 
-/* --- forgetting ---------------------------------------------------------------------------------
- */
-
-static void forget_waits(clpi_stream *stream)
-{
-  for (size_t i = 0; i < CLPI_WAITS; i++)
-    if (stream->waits[i].on && !stream->waits[i].on->is_needed)
-      stream->waits[i].on = NULL;
-}
-
-/* Takes the streams that nothing needs off the list, to `unneeded`. */
-static void take_unneeded_locked(clpi_streams *streams, clpi_list *unneeded)
-{
-  streams->home.is_needed = true;
-  clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
-    stream->is_needed = stream->pins > 0 || stream->freed >= stream->done;
-  streams->note_needed_locked(streams);
-  forget_waits(&streams->home);
-  clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
-    forget_waits(stream);
-  for (clpi_list *link = streams->list.next, *next; link != &streams->list; link = next) {
-    next = link->next;
-    if (clpi_list_entry(link, clpi_stream, on_streams)->is_needed)
-      continue;
-    clpi_list_remove(link);
-    clpi_list_push_back(unneeded, link);
-    streams->count--;
-  }
-}
-
-static bool poll_all(clpi_streams *streams, clpi_stream *stream)
-{
-  clpi_use all = clpi_use_now(stream);
-  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
-}
-
-static void forget_streams(clpi_streams *streams)
-{
-  clpi_list unneeded;
-  clpi_list_init(&unneeded);
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  clpi_streams_visit(streams, poll_all);
-  clpi_error_restore(&kept);
-  pthread_mutex_lock(streams->lock);
-  take_unneeded_locked(streams, &unneeded);
-  streams->many = 2 * streams->count + CLPI_FEW_STREAMS;
-  pthread_mutex_unlock(streams->lock);
-  free_list(streams, &unneeded);
-}
-
 /* --- finding ------------------------------------------------------------------------------------
  */
 
-static clpi_stream *find_locked(clpi_streams *streams, clp_stream handle)
+clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle)
 {
   if (streams->home.is_ordered && streams->home.handle == handle)
     return &streams->home;
   clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
-    if (stream->handle == handle)
+    if (stream->handle == handle && !stream->is_forgotten)
       return stream;
   return NULL;
 }
@@ -147,7 +100,7 @@ static clpi_stream *find_locked(clpi_streams *streams, clp_stream handle)
 static clpi_stream *pin_known(clpi_streams *streams, clp_stream handle)
 {
   pthread_mutex_lock(streams->lock);
-  clpi_stream *stream = find_locked(streams, handle);
+  clpi_stream *stream = clpi_stream_find_locked(streams, handle);
   if (stream)
     stream->pins++;
   pthread_mutex_unlock(streams->lock);
@@ -174,7 +127,7 @@ static clp_status make(clpi_streams *streams, clp_stream handle, clpi_stream **o
 static clpi_stream *enter(clpi_streams *streams, clpi_stream *made, bool *many)
 {
   pthread_mutex_lock(streams->lock);
-  clpi_stream *stream = find_locked(streams, made->handle);
+  clpi_stream *stream = clpi_stream_find_locked(streams, made->handle);
   if (!stream) {
     stream = made;
     clpi_list_push_front(&streams->list, &stream->on_streams);
@@ -200,13 +153,19 @@ clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream
   if (*out != made)
     free_stream(streams, made);
   if (many)
-    forget_streams(streams);
+    clpi_streams_forget_unneeded(streams);
   return CLP_SUCCESS;
+}
+
+void clpi_stream_unpin_locked(clpi_streams *streams, clpi_stream *stream)
+{
+  if (--stream->pins == 0 && stream->is_forgotten)
+    pthread_cond_broadcast(&streams->released);
 }
 
 void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream)
 {
   pthread_mutex_lock(streams->lock);
-  stream->pins--;
+  clpi_stream_unpin_locked(streams, stream);
   pthread_mutex_unlock(streams->lock);
 }

@@ -14,7 +14,7 @@ enum { MOST_MARKS = 16 };
 typedef struct clpi_mark {
   clpi_list on_stream;
   void *mark;          /* the allocator's; never changes */
-  uint64_t epoch;      /* covers all uses of lower epochs; never changes */
+  uint64_t epoch;      /* covers all uses of lower epochs */
   unsigned references; /* the list's, and those of who looks at it */
 } clpi_mark;
 
@@ -37,8 +37,7 @@ static void unlist_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
   put_locked(mark, dead);
 }
 
-/* Under no lock. */
-static void free_marks(clpi_streams *streams, clpi_list *dead)
+void clpi_marks_free(clpi_streams *streams, clpi_list *dead)
 {
   while (!clpi_list_is_empty(dead)) {
     clpi_mark *mark = mark_at(dead->next);
@@ -50,7 +49,7 @@ static void free_marks(clpi_streams *streams, clpi_list *dead)
 
 void clpi_marks_end(clpi_streams *streams, clpi_stream *stream)
 {
-  free_marks(streams, &stream->marks);
+  clpi_marks_free(streams, &stream->marks);
   stream->mark_count = 0;
 }
 
@@ -95,28 +94,52 @@ static void list_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
     unlist_locked(stream, mark_at(stream->marks.next), dead);
 }
 
-/* A mark that covers the use, with a reference. */
-static clp_status obtain_mark(clpi_streams *streams, const clpi_use *use, clpi_mark **out)
+/* A new mark at the end of all that the stream has been given, and listed. The stream is pinned,
+ * and then is not. */
+static clp_status add_mark(clpi_streams *streams, clpi_stream *stream, uint64_t epoch,
+                           clpi_mark **out)
 {
-  clpi_stream *stream = use->stream;
-  pthread_mutex_lock(streams->lock);
-  *out = find_covering_locked(use);
-  uint64_t epoch = 0;
-  if (!*out)
-    epoch = atomic_fetch_add_explicit(&stream->epoch, 1, memory_order_relaxed) + 1;
-  pthread_mutex_unlock(streams->lock);
-  if (*out)
-    return CLP_SUCCESS;
-  clp_status status = make_mark(streams, stream, epoch, out);
-  if (status)
-    return status;
   clpi_list dead;
   clpi_list_init(&dead);
+  clp_status status = make_mark(streams, stream, epoch, out);
   pthread_mutex_lock(streams->lock);
-  list_locked(stream, *out, &dead);
+  if (!status)
+    list_locked(stream, *out, &dead);
+  clpi_stream_unpin_locked(streams, stream);
   pthread_mutex_unlock(streams->lock);
-  free_marks(streams, &dead);
-  return CLP_SUCCESS;
+  clpi_marks_free(streams, &dead);
+  return status;
+}
+
+/* A mark that covers the use, with a reference; NULL: it is settled for `by`. */
+static clp_status obtain_mark(clpi_streams *streams, const clpi_use *use, const clpi_stream *by,
+                              clpi_mark **out)
+{
+  clpi_stream *stream = use->stream;
+  *out = NULL;
+  pthread_mutex_lock(streams->lock);
+  bool is_settled = clpi_use_is_settled_locked(use, by);
+  if (!is_settled)
+    *out = find_covering_locked(use);
+  bool is_there = is_settled || *out;
+  uint64_t epoch = 0;
+  if (!is_there) {
+    epoch = atomic_fetch_add_explicit(&stream->epoch, 1, memory_order_relaxed) + 1;
+    stream->pins++;
+  }
+  pthread_mutex_unlock(streams->lock);
+  return is_there ? CLP_SUCCESS : add_mark(streams, stream, epoch, out);
+}
+
+void clpi_marks_seal_locked(clpi_stream *stream, clpi_list *unneeded)
+{
+  if (stream->last_use >= stream->done) {
+    mark_at(stream->marks.previous)->epoch = UINT64_MAX;
+    return;
+  }
+  stream->done = UINT64_MAX;
+  while (!clpi_list_is_empty(&stream->marks))
+    unlist_locked(stream, mark_at(stream->marks.next), unneeded);
 }
 
 static void note_done_locked(clpi_stream *stream, const clpi_mark *done, clpi_list *dead)
@@ -158,14 +181,6 @@ bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by)
   return by && ((by == use->stream && by->is_in_order) || has_waited(by, use));
 }
 
-static bool is_settled(clpi_streams *streams, const clpi_use *use, const clpi_stream *by)
-{
-  pthread_mutex_lock(streams->lock);
-  bool settled = clpi_use_is_settled_locked(use, by);
-  pthread_mutex_unlock(streams->lock);
-  return settled;
-}
-
 /* Notes what came of a mark, and lets go of it. */
 static void finish(clpi_streams *streams, clpi_stream *stream, clpi_mark *mark, bool done,
                    clpi_stream *waiting)
@@ -179,7 +194,7 @@ static void finish(clpi_streams *streams, clpi_stream *stream, clpi_mark *mark, 
     note_wait_locked(waiting, stream, mark->epoch);
   put_locked(mark, &dead);
   pthread_mutex_unlock(streams->lock);
-  free_marks(streams, &dead);
+  clpi_marks_free(streams, &dead);
 }
 
 static bool is_done(const clp_allocator *allocator, const clpi_mark *mark)
@@ -204,10 +219,10 @@ static bool makes_wait(const clp_allocator *allocator, const clpi_stream *by, co
 bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by, unsigned ways)
 {
   clpi_mark *mark;
-  if (is_settled(streams, use, by))
-    return true;
-  if (obtain_mark(streams, use, &mark))
+  if (obtain_mark(streams, use, by, &mark))
     return false;
+  if (!mark)
+    return true;
   bool done = (ways & CLPI_POLL) && is_done(streams->allocator, mark);
   bool waits =
       !done && (ways & CLPI_WAIT) && by->is_ordered && makes_wait(streams->allocator, by, mark);
@@ -218,16 +233,29 @@ bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by
 clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use)
 {
   clpi_mark *mark;
-  if (is_settled(streams, use, NULL))
-    return CLP_SUCCESS;
-  clp_status status = obtain_mark(streams, use, &mark);
-  if (status)
+  clp_status status = obtain_mark(streams, use, NULL, &mark);
+  if (status || !mark)
     return status;
   unsigned long serial = clpi_error_serial();
   const clp_allocator *allocator = streams->allocator;
   status = allocator->ops.host_wait(allocator->self, mark->mark);
   finish(streams, use->stream, mark, !status, NULL);
   return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
+}
+
+/* Asked at once, for mostly it is done, and then nothing is to be kept. */
+clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use)
+{
+  clpi_mark *mark;
+  clp_status status = obtain_mark(streams, use, NULL, &mark);
+  if (status || !mark)
+    return status;
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  bool done = is_done(streams->allocator, mark);
+  clpi_error_restore(&kept);
+  finish(streams, use->stream, mark, done, NULL);
+  return CLP_SUCCESS;
 }
 
 void clpi_use_note_freed_locked(const clpi_use *use)

@@ -16,6 +16,15 @@ typedef struct clpi_use {
   uint64_t epoch;
 } clpi_use;
 
+/* What memory is remembered to be used by is needed, in the words of clpi_streams. */
+static inline void clpi_use_note_needed_locked(const clpi_use *use)
+{
+  clpi_stream *stream = use->stream;
+  stream->is_needed = true;
+  if (stream->last_use < use->epoch)
+    stream->last_use = use->epoch;
+}
+
 static inline clpi_use clpi_use_now(clpi_stream *stream)
 {
   return (clpi_use){stream, atomic_load_explicit(&stream->epoch, memory_order_relaxed)};
@@ -40,6 +49,15 @@ void clpi_use_note_freed_locked(const clpi_use *use);
 
 /* Waits on the host for all uses that were noted so; whether there were any. Under no lock. */
 bool clpi_streams_drain(clpi_streams *streams);
+
+/* Sees to it that a use is done or that a mark covers it. Under no lock. The allocator's status, or
+ * CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use);
+
+/* Makes the youngest mark of a stream stand for all its uses: it is given no more work, and those
+ * up to its last_use are covered. Marks that serve nothing then are for clpi_marks_free. */
+void clpi_marks_seal_locked(clpi_stream *stream, clpi_list *unneeded);
+void clpi_marks_free(clpi_streams *streams, clpi_list *marks); /* under no lock */
 
 /* Lets go of the marks of a stream that nobody else looks at. */
 void clpi_marks_end(clpi_streams *streams, clpi_stream *stream);

@@ -48,7 +48,7 @@ void clpi_given_unpin_locked(clp_pool *pool, clpi_given given, clpi_stream *stre
 {
   if (!given.is_given)
     return;
-  stream->pins--;
+  clpi_stream_unpin_locked(&pool->streams, stream);
   clpi_cache *cache = stream->is_in_order ? clpi_cache_of_thread_locked(pool) : NULL;
   if (cache)
     remember_locked(cache, stream);

@@ -9,12 +9,13 @@
 
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
+#include "opencl/queue_order.h"
 
 enum { MIGRATE_VERSION = 120 };
 
-static clp_status query(cl_command_queue queue, cl_command_queue_info what, size_t bytes, void *out)
+static clp_status find_device(cl_command_queue queue, cl_device_id *device)
 {
-  cl_int code = clGetCommandQueueInfo(queue, what, bytes, out, NULL);
+  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(*device), device, NULL);
   return code ? clpi_cl_call_error("clGetCommandQueueInfo", code) : CLP_SUCCESS;
 }
 
@@ -36,19 +37,17 @@ static clp_status find_method(cl_device_id device, clpi_cl_commit_method *method
 
 clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
 {
-  cl_command_queue_properties properties;
+  bool out_of_order;
   cl_device_id device;
   clpi_cl_commit_method method;
-  clp_status status = query(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties);
+  clp_status status = clpi_cl_queue_is_out_of_order(queue, &out_of_order);
   if (!status)
-    status = query(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device);
+    status = find_device(queue, &device);
   if (!status)
     status = find_method(device, &method);
   if (status)
     return status;
-  *commit = (clpi_cl_commit){.queue = queue,
-                             .method = method,
-                             .out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE};
+  *commit = (clpi_cl_commit){.queue = queue, .method = method, .out_of_order = out_of_order};
   return CLP_SUCCESS;
 }
 

@@ -3,6 +3,7 @@
 #include "opencl/device.h"
 
 #include "core/error.h"
+#include "core/sizes.h"
 #include "opencl/cl_error.h"
 
 #include <limits.h>
@@ -15,16 +16,6 @@ enum { SVM_VERSION = 200, NVIDIA = 0x10de };
 static size_t to_size(cl_ulong bytes)
 {
   return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
-}
-
-static size_t least(size_t a, size_t b)
-{
-  return a < b ? a : b;
-}
-
-static size_t greatest(size_t a, size_t b)
-{
-  return a > b ? a : b;
 }
 
 static clp_status query(cl_device_id device, cl_device_info what, size_t bytes, void *out)
@@ -81,10 +72,10 @@ static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
   if (status)
     return status;
 
-  bounds->max_block_bytes = least(bounds->max_block_bytes, to_size(max_block_bytes));
-  bounds->device_bytes = least(bounds->device_bytes, to_size(device_bytes));
-  bounds->alignment = greatest(bounds->alignment, alignment_bits / 8);
-  bounds->version = (unsigned)least(bounds->version, version);
+  bounds->max_block_bytes = clpi_smaller(bounds->max_block_bytes, to_size(max_block_bytes));
+  bounds->device_bytes = clpi_smaller(bounds->device_bytes, to_size(device_bytes));
+  bounds->alignment = clpi_larger(bounds->alignment, alignment_bits / 8);
+  bounds->version = (unsigned)clpi_smaller(bounds->version, version);
   bounds->has_nvidia = bounds->has_nvidia || is_nvidia;
   return CLP_SUCCESS;
 }
@@ -106,7 +97,7 @@ static clp_status narrow_svm(clpi_cl_svm_bounds *bounds, cl_device_id device)
     return status;
 
   bounds->capabilities &= capabilities;
-  bounds->max_alignment = least(bounds->max_alignment, alignment);
+  bounds->max_alignment = clpi_smaller(bounds->max_alignment, alignment);
   bounds->queues_can_free = bounds->queues_can_free && !is_nvidia;
   return CLP_SUCCESS;
 }

@@ -51,7 +51,7 @@ static void stream_release(void *self, clp_stream stream)
   clReleaseCommandQueue(stream);
 }
 
-static clp_status is_out_of_order(cl_command_queue queue, bool *out)
+clp_status clpi_cl_queue_is_out_of_order(cl_command_queue queue, bool *out)
 {
   cl_command_queue_properties properties;
   cl_int code =
@@ -67,7 +67,7 @@ static bool stream_is_in_order(void *self, clp_stream stream)
 {
   (void)self;
   bool out_of_order = true;
-  return !is_out_of_order(stream, &out_of_order) && !out_of_order;
+  return !clpi_cl_queue_is_out_of_order(stream, &out_of_order) && !out_of_order;
 }
 
 static clp_status enqueue_marker(const clpi_cl_queue_order *order, cl_command_queue queue,
@@ -84,7 +84,7 @@ static clp_status enqueue_marker(const clpi_cl_queue_order *order, cl_command_qu
 static clp_status enqueue_wait_in_list(cl_command_queue queue, cl_event event)
 {
   bool out_of_order = false;
-  clp_status status = is_out_of_order(queue, &out_of_order);
+  clp_status status = clpi_cl_queue_is_out_of_order(queue, &out_of_order);
   if (status)
     return status;
   cl_int code = clEnqueueMarkerWithWaitList(queue, 1, &event, NULL);

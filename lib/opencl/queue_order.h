@@ -22,4 +22,7 @@ void clpi_cl_queue_order_fill(clp_allocator_ops *ops);
  * of another context. */
 clp_status clpi_cl_queue_retain(const clpi_cl_queue_order *order, cl_command_queue queue);
 
+/* Whether a queue's work may run out of order. CLP_BACKEND_ERROR: the queue does not tell. */
+clp_status clpi_cl_queue_is_out_of_order(cl_command_queue queue, bool *out);
+
 #endif

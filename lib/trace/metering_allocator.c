@@ -3,12 +3,13 @@
 #include "trace/metering_allocator.h"
 
 #include "core/allocator.h"
+#include "core/pass.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 typedef struct metering {
-  clp_allocator *metered; /* retained */
+  clp_allocator *metered; /* retained; first, for core/pass.h */
   /* Relaxed throughout: the counters stand for themselves and guard no other memory. */
   atomic_size_t taken_bytes;
   atomic_size_t peak_bytes;
@@ -103,46 +104,6 @@ static clp_status pass_unsplit(void *self, clp_memory part, size_t bytes)
   return ops_of(self)->unsplit(self_of(self), part, bytes);
 }
 
-static clp_status pass_stream_retain(void *self, clp_stream stream)
-{
-  return ops_of(self)->stream_retain(self_of(self), stream);
-}
-
-static void pass_stream_release(void *self, clp_stream stream)
-{
-  ops_of(self)->stream_release(self_of(self), stream);
-}
-
-static bool pass_stream_is_in_order(void *self, clp_stream stream)
-{
-  return ops_of(self)->stream_is_in_order(self_of(self), stream);
-}
-
-static clp_status pass_mark_create(void *self, clp_stream stream, void **mark)
-{
-  return ops_of(self)->mark_create(self_of(self), stream, mark);
-}
-
-static void pass_mark_release(void *self, void *mark)
-{
-  ops_of(self)->mark_release(self_of(self), mark);
-}
-
-static clp_status pass_mark_is_done(void *self, void *mark, bool *done)
-{
-  return ops_of(self)->mark_is_done(self_of(self), mark, done);
-}
-
-static clp_status pass_stream_wait(void *self, clp_stream stream, void *mark)
-{
-  return ops_of(self)->stream_wait(self_of(self), stream, mark);
-}
-
-static clp_status pass_host_wait(void *self, void *mark)
-{
-  return ops_of(self)->host_wait(self_of(self), mark);
-}
-
 static clp_status metering_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   metering *meter = self;
@@ -150,22 +111,6 @@ static clp_status metering_free_on(void *self, clp_memory memory, size_t bytes, 
   if (!status)
     count_free(meter, bytes);
   return status;
-}
-
-static void pass_stream_order(const clp_allocator *metered, clp_allocator_ops *ops)
-{
-  if (!clpi_allocator_orders_streams(metered))
-    return;
-  ops->stream_retain = pass_stream_retain;
-  ops->stream_release = pass_stream_release;
-  ops->stream_is_in_order = pass_stream_is_in_order;
-  ops->mark_create = pass_mark_create;
-  ops->mark_release = pass_mark_release;
-  ops->mark_is_done = pass_mark_is_done;
-  ops->stream_wait = pass_stream_wait;
-  ops->host_wait = pass_host_wait;
-  if (metered->ops.free_on)
-    ops->free_on = metering_free_on;
 }
 
 clp_status clpi_metering_allocator_create(clp_allocator *metered, clp_allocator **out)
@@ -177,9 +122,12 @@ clp_status clpi_metering_allocator_create(clp_allocator *metered, clp_allocator 
   ops.destroy = metering_destroy;
   ops.drain = pass_drain;
   ops.return_cached = pass_return_cached;
-  ops.split = pass_split;
-  ops.unsplit = pass_unsplit;
-  pass_stream_order(metered, &ops);
+  if (ops.split != clpi_split_address) { /* which knows no allocator */
+    ops.split = pass_split;
+    ops.unsplit = pass_unsplit;
+  }
+  ops.free_on = metered->ops.free_on ? metering_free_on : NULL;
+  clpi_pass_stream_order(metered, &ops);
   metering meter = {.metered = metered};
   clp_status status = clpi_allocator_create_with(&ops, &meter, sizeof(meter), out);
   if (!status)

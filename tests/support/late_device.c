@@ -154,11 +154,21 @@ static bool know_locked(clpt_late_device *device, const clpt_late_stream *stream
   return known;
 }
 
+/* The home stream is kept by the allocator. */
+static bool may_call_with_locked(clpt_late_device *device, const clpt_late_stream *stream)
+{
+  bool known = know_locked(device, stream);
+
+  if (known && stream->retains == 0 && stream != device->ops.home_stream)
+    clpt_late_wrong_locked(device, "a call with a stream that was not retained");
+  return known;
+}
+
 static clp_status device_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   clp_status status = begin(self, CLPT_LATE_FREE_ON);
 
-  if (status == CLP_SUCCESS && know_locked(self, stream))
+  if (status == CLP_SUCCESS && may_call_with_locked(self, stream))
     clpt_late_give_back_on_locked(self, memory, bytes, stream);
   return end(self, CLPT_LATE_FREE_ON, status);
 }
@@ -191,6 +201,20 @@ static void device_stream_release(void *self, clp_stream stream)
   (void)end(device, CLPT_LATE_STREAM_RELEASE, CLP_SUCCESS);
 }
 
+void clpt_late_stream_destroy(clpt_late_device *device, clp_stream stream)
+{
+  clpt_late_stream *destroyed = stream, *rest;
+
+  pthread_mutex_lock(&device->lock);
+  if (destroyed->retains > 0)
+    clpt_late_wrong_locked(device, "a stream destroyed that the library needs");
+  rest = clpt_late_streams_destroy(&device->streams, destroyed);
+  for (clpt_late_mark *mark = device->marks; mark != NULL; mark = mark->next)
+    if (mark->point.stream == destroyed)
+      mark->point.stream = rest;
+  pthread_mutex_unlock(&device->lock);
+}
+
 /* --- marks --------------------------------------------------------------------------------------
  */
 
@@ -211,7 +235,7 @@ static clp_status device_mark_create(void *self, clp_stream stream, void **out)
   clpt_late_device *device = self;
   clp_status status = begin(device, CLPT_LATE_MARK_CREATE);
 
-  if (status == CLP_SUCCESS && !know_locked(device, stream))
+  if (status == CLP_SUCCESS && !may_call_with_locked(device, stream))
     status = CLP_INVALID_ARGUMENT;
   if (status == CLP_SUCCESS) {
     clpt_late_mark *mark = clpt_late_new(sizeof(*mark));
@@ -263,7 +287,7 @@ static clp_status device_stream_wait(void *self, clp_stream stream, void *awaite
   clp_status status = begin(device, CLPT_LATE_STREAM_WAIT);
 
   check_mark_locked(device, mark);
-  if (status == CLP_SUCCESS && !know_locked(device, stream))
+  if (status == CLP_SUCCESS && !may_call_with_locked(device, stream))
     status = CLP_INVALID_ARGUMENT;
   if (status == CLP_SUCCESS && device->defect != CLPT_LATE_STREAMS_DO_NOT_WAIT)
     clpt_late_give(stream, &(clpt_late_work){.after = mark->point});

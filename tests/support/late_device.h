@@ -105,6 +105,11 @@ void clpt_late_end(clpt_late_device *device);
 clp_stream clpt_late_stream_new(clpt_late_device *device);
 void clpt_late_stream_drop(clpt_late_device *device, clp_stream stream);
 
+/** Ends a stream at once, as cuStreamDestroy does: its work goes on, but no call may be made with
+ * it, nor may the library have references. With reuse_addresses the next new stream is made there.
+ */
+void clpt_late_stream_destroy(clpt_late_device *device, clp_stream stream);
+
 /** Gives the stream work that writes something new to the block. */
 void clpt_late_write(clpt_late_device *device, clp_stream stream, clp_memory memory);
 

@@ -49,6 +49,33 @@ bool clpt_late_streams_know(const clpt_late_streams *all, const clpt_late_stream
   return false;
 }
 
+/* Makes those who wait for the one wait for the other. */
+static void redirect(const clpt_late_streams *all, const clpt_late_stream *from,
+                     clpt_late_stream *to)
+{
+  for (clpt_late_stream *stream = all->newest; stream != NULL; stream = stream->next)
+    for (clpt_late_work *work = stream->first; work != NULL; work = work->next)
+      if (work->after.stream == from)
+        work->after.stream = to;
+}
+
+clpt_late_stream *clpt_late_streams_destroy(clpt_late_streams *all, clpt_late_stream *stream)
+{
+  clpt_late_stream *rest;
+
+  stream->users = stream->retains = 0;
+  if (stream->first == NULL)
+    return stream;
+  rest = clpt_late_new(sizeof(*rest));
+  *rest = *stream;
+  stream->next = rest; /* behind it, so that the address is found first */
+  stream->first = NULL;
+  stream->end = &stream->first;
+  stream->done = stream->given;
+  redirect(all, stream, rest);
+  return rest;
+}
+
 void clpt_late_streams_end(clpt_late_streams *all)
 {
   for (clpt_late_stream *stream = all->newest, *next; stream != NULL; stream = next) {

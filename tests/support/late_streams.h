@@ -45,6 +45,10 @@ clpt_late_stream *clpt_late_streams_add(clpt_late_streams *all);
 /** Whether it is one of them and has references: alone then may it be given work. */
 bool clpt_late_streams_know(const clpt_late_streams *all, const clpt_late_stream *stream);
 
+/** Ends a stream, whatever references it has: what work it has left goes on at another address,
+ * which it returns, so that a new stream may be made where it was. */
+clpt_late_stream *clpt_late_streams_destroy(clpt_late_streams *all, clpt_late_stream *stream);
+
 /** Frees them all, with what work they have left. */
 void clpt_late_streams_end(clpt_late_streams *all);
 

@@ -6,6 +6,15 @@
 
 enum { MOST_HELD = 64 };
 
+clp_memory clpt_memory(clp_allocator *allocator, size_t bytes)
+{
+  clp_memory memory = 0;
+
+  clpt_ok(clp_allocator_allocate(allocator, bytes, &memory));
+  ck_assert_uint_ne(memory, 0);
+  return memory;
+}
+
 clp_pool *clpt_pool(clp_allocator *allocator)
 {
   clp_pool *pool = NULL;

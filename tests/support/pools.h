@@ -27,6 +27,9 @@ void clpt_rig_start_on(clpt_rig *rig, size_t device_bytes);
 /** Releases pool and allocator; asserts that nothing is left of them. */
 void clpt_rig_end(clpt_rig *rig);
 
+/** Memory straight from an allocator. */
+clp_memory clpt_memory(clp_allocator *allocator, size_t bytes);
+
 /** A pool with the default options. */
 clp_pool *clpt_pool(clp_allocator *allocator);
 

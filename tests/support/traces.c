@@ -3,6 +3,7 @@
 #define ZLIB_CONST /* next_in is not written to */
 #include "traces.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -91,5 +92,16 @@ clpi_trace_reader *clpt_short_trace(const char *rows)
   char *text = clpt_trace_text(rows, 1);
   clpi_trace_reader *reader = clpt_trace(text);
   free(text);
+  return reader;
+}
+
+clpi_trace_reader *clpt_resnet_trace(void)
+{
+  const char *tree = getenv("top_srcdir");
+  char path[PATH_MAX];
+  clpi_trace_reader *reader = NULL;
+
+  (void)snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", tree ? tree : ".");
+  clpt_ok(clpi_trace_open(path, &reader));
   return reader;
 }

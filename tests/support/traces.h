@@ -30,4 +30,7 @@ char *clpt_trace_text(const char *rows, unsigned times);
 /** A reader of such a trace, named "trace". */
 clpi_trace_reader *clpt_short_trace(const char *rows);
 
+/** A reader of the trace that the tree has, of a training of resnet50. */
+clpi_trace_reader *clpt_resnet_trace(void);
+
 #endif

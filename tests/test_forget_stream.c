@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams that their users give up: pools call the device with them no more, the handle may come
+ * back as another stream, and memory stays as safe as before. */
+#include "support/late_rig.h"
+#include "support/suite.h"
+
+enum { COMBINATIONS = CLPT_REUSE_CHOICES * CLPT_LATE_FREEINGS };
+
+/* A rig whose handles come back at once. */
+static void start(clpt_late_rig *rig, unsigned reuse_flags, clpt_late_freeing freeing)
+{
+  clpt_late_rig_start_freeing(rig, reuse_flags, freeing);
+  rig->device.streams.reuse_addresses = true;
+}
+
+static unsigned flags_of(int number)
+{
+  return (unsigned)(number % CLPT_REUSE_CHOICES);
+}
+
+static clpt_late_freeing freeing_of(int number)
+{
+  return (clpt_late_freeing)(number / CLPT_REUSE_CHOICES % CLPT_LATE_FREEINGS);
+}
+
+/* Gives s up, and ends it: its handle is dead. */
+static void end_stream(clpt_late_rig *rig)
+{
+  clpt_ok_quietly(clp_pool_forget_stream(rig->pool, rig->s));
+  clpt_late_stream_destroy(&rig->device, rig->s);
+}
+
+/* And then it is another stream's. */
+static void come_back(clpt_late_rig *rig)
+{
+  ck_assert_ptr_eq(clpt_late_stream_new(&rig->device), rig->s);
+}
+
+/* Takes blocks on all streams, whose work is done before what ended streams have left, if it may.
+ */
+static void use_from_everywhere(clpt_late_rig *rig)
+{
+  enum { EACH = 3 };
+  clp_stream streams[] = {rig->t, rig->s, rig->u, rig->s};
+  clp_buffer *buffers[2 * EACH];
+
+  for (size_t i = 0; i < 4; i++) {
+    for (size_t k = 0; k < EACH; k++) {
+      buffers[k] = clpt_late_take(rig, streams[i]);
+      buffers[EACH + k] = clpt_late_take_from(rig, rig->pool, 5000, streams[i]);
+    }
+    clpt_late_run(&rig->device, streams[i]);
+    for (size_t k = 0; k < 2 * EACH; k++)
+      clpt_ok(clp_buffer_release_on(buffers[k], streams[i]));
+  }
+}
+
+/* --- what blocks remember -----------------------------------------------------------------------
+ */
+
+static void leave_in_cache(clpt_late_rig *rig)
+{
+  clpt_late_hold(rig, rig->s);
+}
+
+static void leave_in_store(clpt_late_rig *rig)
+{
+  clpt_late_hold(rig, rig->s);
+  clpt_ok(clp_pool_trim_to(rig->pool, SIZE_MAX));
+}
+
+static void leave_in_both(clpt_late_rig *rig)
+{
+  clp_buffer *first = clpt_late_take(rig, rig->s), *second = clpt_late_take(rig, rig->s);
+
+  clpt_ok(clp_buffer_release_on(first, rig->s));
+  clpt_ok(clp_pool_trim_to(rig->pool, SIZE_MAX));
+  clpt_late_use(rig, second, rig->s);
+  clpt_ok(clp_buffer_release_on(second, rig->s));
+}
+
+static void leave_noted(clpt_late_rig *rig)
+{
+  clp_buffer *buffer = clpt_late_take(rig, rig->t);
+
+  clpt_late_share(rig, buffer, rig->t, rig->s);
+  clpt_ok(clp_buffer_record_use(buffer, rig->s));
+  clpt_ok(clp_buffer_release_on(buffer, rig->t));
+}
+
+static void leave_shared(clpt_late_rig *rig)
+{
+  clp_buffer *buffer = clpt_late_take(rig, rig->s);
+
+  clpt_late_share(rig, buffer, rig->s, rig->t);
+  clpt_ok(clp_buffer_record_use(buffer, rig->t));
+  clpt_ok(clp_buffer_release_on(buffer, rig->s));
+}
+
+static void leave_bound(clpt_late_rig *rig)
+{
+  clp_buffer *buffer = clpt_late_take(rig, rig->s);
+
+  clpt_ok(clp_buffer_bind(buffer, rig->s));
+  clpt_ok(clp_buffer_release(buffer));
+}
+
+/* What t was made to wait for before says nothing of what came later. */
+static void leave_waited_for(clpt_late_rig *rig)
+{
+  clp_buffer *buffer;
+
+  clpt_late_hold(rig, rig->s);
+  buffer = clpt_late_take(rig, rig->t);
+  clpt_late_hold(rig, rig->s);
+  clpt_ok(clp_buffer_release_on(buffer, rig->t));
+}
+
+/* There is a mark already, of earlier work. */
+static void leave_marked(clpt_late_rig *rig)
+{
+  clpt_late_hold(rig, rig->s);
+  clpt_ok(clp_buffer_release_on(clpt_late_take(rig, rig->t), rig->t));
+  clpt_late_hold(rig, rig->s);
+}
+
+static void leave_freed(clpt_late_rig *rig)
+{
+  clpt_late_hold(rig, rig->s);
+  clpt_ok(clp_pool_free_held(rig->pool));
+}
+
+static void (*const leave[])(clpt_late_rig *) = {leave_in_cache,   leave_in_store, leave_in_both,
+                                                 leave_noted,      leave_shared,   leave_bound,
+                                                 leave_waited_for, leave_marked,   leave_freed};
+enum { LEAVES = sizeof(leave) / sizeof(leave[0]) };
+
+START_TEST(its_work_is_safe_from_its_successor_and_all_others)
+{
+  clpt_late_rig rig;
+
+  start(&rig, flags_of(_i), freeing_of(_i));
+  leave[_i / COMBINATIONS](&rig);
+  end_stream(&rig);
+  come_back(&rig);
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(memory_goes_back_after_its_work)
+{
+  clpt_late_rig rig;
+
+  start(&rig, flags_of(_i), freeing_of(_i));
+  leave[_i / COMBINATIONS](&rig);
+  end_stream(&rig);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  come_back(&rig);
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* Nothing is left to be asked for. */
+START_TEST(what_is_done_when_it_is_forgotten_serves_at_once)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start(&rig, flags_of(_i), CLPT_LATE_FREES_AT_ONCE);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 5000, rig.t), rig.t));
+  leave[_i / CLPT_REUSE_CHOICES](&rig);
+  clpt_late_run_all(&rig.device);
+  end_stream(&rig);
+  clpt_late_clear(&rig.device);
+  if (leave[_i / CLPT_REUSE_CHOICES] == leave_in_cache) {
+    buffer = clpt_late_take_held(&rig, rig.t);
+    ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
+    ck_assert_uint_eq(rig.device.live_marks, 0);
+    clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  }
+  come_back(&rig);
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_block_of_its_serves_as_the_flags_say)
+{
+  unsigned flags = (unsigned)_i;
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start(&rig, flags, CLPT_LATE_FREES_AT_ONCE);
+  clpt_late_hold(&rig, rig.s);
+  end_stream(&rig);
+  come_back(&rig);
+  if (flags & CLP_REUSE_INTERNAL_DEPENDENCIES) {
+    buffer = clpt_late_take_held(&rig, rig.s);
+    ck_assert(clpt_late_is_held_up(&rig.device, rig.s));
+  } else {
+    buffer = clpt_late_take_new(&rig, rig.s);
+    ck_assert(!clpt_late_is_held_up(&rig.device, rig.s));
+  }
+  clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* t waited for the old one, not for the new. */
+START_TEST(who_waited_for_it_waits_for_its_successor_too)
+{
+  clpt_late_rig rig;
+  clp_buffer *first, *second;
+
+  start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES | (unsigned)_i, CLPT_LATE_FREES_AT_ONCE);
+  clpt_late_hold(&rig, rig.s);
+  first = clpt_late_take_held(&rig, rig.t);
+  end_stream(&rig);
+  come_back(&rig);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.s), rig.s));
+  clpt_late_clear(&rig.device);
+  second = clpt_late_take_held(&rig, rig.t);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 1);
+  clpt_ok(clp_buffer_release_on(first, rig.t));
+  clpt_ok(clp_buffer_release_on(second, rig.t));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* --- marks --------------------------------------------------------------------------------------
+ */
+
+/* Letting go of the stream, and of its marks, is all. */
+static void assert_forgotten_without_a_mark(clpt_late_rig *rig, unsigned released)
+{
+  clpt_late_clear(&rig->device);
+  end_stream(rig);
+  ck_assert_uint_eq(rig->device.calls[CLPT_LATE_STREAM_RELEASE], released);
+  ck_assert_uint_eq(clpt_late_all_calls(&rig->device),
+                    released + rig->device.calls[CLPT_LATE_MARK_RELEASE]);
+}
+
+START_TEST(no_mark_is_made_where_nothing_needs_one)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES, CLPT_LATE_FREES_AT_ONCE);
+  assert_forgotten_without_a_mark(&rig, 0);
+  come_back(&rig);
+  buffer = clpt_late_take(&rig, rig.s); /* an active one says nothing of streams */
+  clpt_late_order(&rig.device, rig.s, rig.t);
+  assert_forgotten_without_a_mark(&rig, 1);
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  come_back(&rig);
+  clpt_late_hold(&rig, rig.s);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t)); /* who waits for it */
+  assert_forgotten_without_a_mark(&rig, 1);
+  come_back(&rig);
+  clpt_ok(clp_pool_forget_stream(rig.pool, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_mark_that_covers_all_is_not_made_again)
+{
+  clpt_late_rig rig;
+
+  start(&rig, CLP_REUSE_OPPORTUNISTIC, CLPT_LATE_FREES_AT_ONCE);
+  clpt_late_hold(&rig, rig.s);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.t), rig.t));
+  clpt_late_clear(&rig.device);
+  end_stream(&rig);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 0);
+  come_back(&rig);
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(one_mark_is_made_for_all_blocks)
+{
+  enum { BLOCKS = 50 };
+  clpt_late_rig rig;
+  clp_buffer *buffers[BLOCKS];
+
+  start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_AT_ONCE);
+  for (size_t i = 0; i < BLOCKS; i++)
+    buffers[i] = clpt_late_take(&rig, rig.s);
+  for (size_t i = 0; i < BLOCKS; i++)
+    clpt_ok(clp_buffer_release_on(buffers[i], rig.s));
+  end_stream(&rig);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 1);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  come_back(&rig);
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_was_forgotten_does_not_pile_up)
+{
+  enum { STREAMS = 500, BOUND = 100 };
+  clpt_late_rig rig;
+
+  start(&rig, flags_of(_i), freeing_of(_i));
+  for (int i = 0; i < STREAMS; i++) {
+    clpt_late_hold(&rig, rig.s);
+    if (i % 3 == 0)
+      clpt_ok(clp_pool_trim_to(rig.pool, 0));
+    end_stream(&rig);
+    ck_assert_uint_eq(clpt_late_retains(&rig.device), 0);
+    come_back(&rig);
+    clpt_late_run_all(&rig.device);
+  }
+  ck_assert_uint_le(rig.device.live_marks, BOUND);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* --- what is refused ----------------------------------------------------------------------------
+ */
+
+START_TEST(arguments_are_checked)
+{
+  clpt_late_rig rig;
+  clpt_rig unordered;
+
+  clpt_late_rig_start_with_home(&rig, CLPT_REUSE_EITHER);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_forget_stream(NULL, rig.s));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_forget_stream(rig.pool, NULL));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_forget_stream(rig.pool, rig.home));
+  clpt_message_has("home stream");
+  clpt_late_rig_end(&rig);
+  clpt_rig_start(&unordered);
+  clpt_fails(CLP_NOT_SUPPORTED, clp_pool_forget_stream(unordered.pool, &rig));
+  clpt_rig_end(&unordered);
+}
+END_TEST
+
+START_TEST(a_stream_that_an_active_buffer_needs_is_refused)
+{
+  bool bound = _i == 1;
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_AT_ONCE);
+  buffer = clpt_late_take(&rig, rig.s);
+  clpt_ok(bound ? clp_buffer_bind(buffer, rig.s) : clp_buffer_record_use(buffer, rig.s));
+  clpt_late_clear(&rig.device);
+  clpt_fails(CLP_BUSY, clp_pool_forget_stream(rig.pool, rig.s));
+  ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
+  ck_assert_uint_eq(clpt_late_retains(&rig.device), 1);
+  clpt_ok(bound ? clp_buffer_release(buffer) : clp_buffer_release_on(buffer, rig.s));
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
+  ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0); /* it is the stream that it was */
+  end_stream(&rig);
+  come_back(&rig);
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_bound_buffer_is_unbound_first)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_AT_ONCE);
+  buffer = clpt_late_take(&rig, rig.s);
+  clpt_ok(clp_buffer_bind(buffer, rig.s));
+  if (_i == 0)
+    clpt_ok(clp_buffer_unbind(buffer));
+  else
+    clpt_ok(clp_buffer_bind(buffer, rig.t));
+  end_stream(&rig);
+  come_back(&rig);
+  clpt_late_use(&rig, buffer, rig.t);
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_mark_that_cannot_be_made_changes_nothing)
+{
+  clpt_late_rig rig;
+
+  start(&rig, flags_of(_i), CLPT_LATE_FREES_AT_ONCE);
+  clpt_late_hold(&rig, rig.s);
+  rig.device.failing = 1u << CLPT_LATE_MARK_CREATE;
+  rig.device.fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "no mark"};
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_forget_stream(rig.pool, rig.s));
+  clpt_message_has("no mark");
+  ck_assert_uint_eq(clpt_late_retains(&rig.device), 1);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
+  end_stream(&rig);
+  come_back(&rig);
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_mark_that_cannot_be_asked_is_kept)
+{
+  clpt_late_rig rig;
+
+  start(&rig, flags_of(_i), CLPT_LATE_FREES_AT_ONCE);
+  clpt_late_hold(&rig, rig.s);
+  rig.device.failing = 1u << CLPT_LATE_MARK_IS_DONE;
+  rig.device.fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "no answer"};
+  end_stream(&rig);
+  ck_assert_uint_eq(rig.device.fault.count, 0);
+  come_back(&rig);
+  use_from_everywhere(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("forget_stream");
+  TCase *tests = clpt_case(suite, "blocks");
+
+  tcase_add_loop_test(tests, its_work_is_safe_from_its_successor_and_all_others, 0,
+                      LEAVES * COMBINATIONS);
+  tcase_add_loop_test(tests, memory_goes_back_after_its_work, 0, LEAVES * COMBINATIONS);
+  tcase_add_loop_test(tests, what_is_done_when_it_is_forgotten_serves_at_once, 0,
+                      LEAVES * CLPT_REUSE_CHOICES);
+  tcase_add_loop_test(tests, a_block_of_its_serves_as_the_flags_say, 0, CLPT_REUSE_CHOICES);
+  tcase_add_loop_test(tests, who_waited_for_it_waits_for_its_successor_too, 0, 2);
+
+  tests = clpt_case(suite, "marks");
+  tcase_add_test(tests, no_mark_is_made_where_nothing_needs_one);
+  tcase_add_test(tests, a_mark_that_covers_all_is_not_made_again);
+  tcase_add_test(tests, one_mark_is_made_for_all_blocks);
+  tcase_add_loop_test(tests, what_was_forgotten_does_not_pile_up, 0, COMBINATIONS);
+
+  tests = clpt_case(suite, "refused");
+  tcase_add_test(tests, arguments_are_checked);
+  tcase_add_loop_test(tests, a_stream_that_an_active_buffer_needs_is_refused, 0, 2);
+  tcase_add_loop_test(tests, a_bound_buffer_is_unbound_first, 0, 2);
+  tcase_add_loop_test(tests, a_mark_that_cannot_be_made_changes_nothing, 0, CLPT_REUSE_CHOICES);
+  tcase_add_loop_test(tests, a_mark_that_cannot_be_asked_is_kept, 0, CLPT_REUSE_CHOICES);
+  return clpt_run(suite);
+}
