@@ -53,9 +53,11 @@ bench_hooks_SOURCES = $(bench_sources) \
 	bench/rivals.c
 bench_hooks_LDADD = libclpool.la -ldl
 
-EXTRA_PROGRAMS += bench/cuda_pair
-bench_cuda_pair_SOURCES = $(bench_sources) bench/cuda_pair.c
-bench_cuda_pair_LDADD = libclpool.la -ldl
+EXTRA_PROGRAMS += bench/cuda
+bench_cuda_SOURCES = $(bench_sources) \
+	bench/cuda.c \
+	bench/cuda_driver.c bench/cuda_driver.h
+bench_cuda_LDADD = libclpool.la -ldl
 
 # The arena's study looks at no clock, and takes a minute: make bench/arena_study. Rules that no
 # option changes, it changes where calls go from one file of the library to another.
@@ -79,7 +81,7 @@ bench_programs = \
 	bench/pair$(EXEEXT) \
 	bench/order$(EXEEXT) \
 	bench/hooks$(EXEEXT) \
-	bench/cuda_pair$(EXEEXT)
+	bench/cuda$(EXEEXT)
 CLEANFILES += $(bench_programs)
 
 # Options for all: make bench BENCH_OPTIONS='--bytes=65536 --json'. Where there is no GPU, its

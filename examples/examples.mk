@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: MIT
 # Examples: built and run by the tests, their sources installed as documentation.
 
-example_programs = examples/tune_bins examples/arena
+example_programs = examples/tune_bins examples/arena examples/cuda_async examples/cuda_share
 examples_tune_bins_SOURCES = examples/tune_bins.c examples/check.h
 examples_tune_bins_LDADD = libclpool.la
 examples_arena_SOURCES = examples/arena.c examples/check.h
 examples_arena_LDADD = libclpool.la
+examples_cuda_async_SOURCES = examples/cuda_async.c examples/check.h \
+	examples/cuda_driver.c examples/cuda_driver.h
+examples_cuda_async_LDADD = libclpool.la -ldl
+examples_cuda_share_SOURCES = examples/cuda_share.c examples/check.h \
+	examples/cuda_driver.c examples/cuda_driver.h
+examples_cuda_share_LDADD = libclpool.la -ldl
 
 opencl_example_sources = \
 	examples/array.c examples/array.h \
@@ -40,7 +46,8 @@ noinst_PROGRAMS += $(example_programs)
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = examples/README examples/arena.c examples/tune_bins.c \
-	examples/check.h
+	examples/cuda_async.c examples/cuda_share.c \
+	examples/cuda_driver.c examples/cuda_driver.h examples/check.h
 if HAVE_OPENCL
 dist_examples_DATA += $(opencl_example_sources)
 endif

@@ -8,6 +8,7 @@ clpoolinclude_HEADERS = \
 	include/clpool/bin.h \
 	include/clpool/buffer.h \
 	include/clpool/clpool.h \
+	include/clpool/cuda.h \
 	include/clpool/hook.h \
 	include/clpool/log.h \
 	include/clpool/pool.h \
@@ -28,6 +29,7 @@ core_sources = \
 	lib/core/error.h \
 	lib/core/fence.c lib/core/fence.h \
 	lib/core/fitting.c lib/core/fitting.h \
+	lib/core/forget.c lib/core/forget.h \
 	lib/core/handles.c lib/core/handles.h \
 	lib/core/hook.c lib/core/hook.h \
 	lib/core/hook_scope.c lib/core/hook_scope.h \
@@ -39,6 +41,7 @@ core_sources = \
 	lib/core/order.c lib/core/order.h \
 	lib/core/ordered_free.c lib/core/ordered_free.h \
 	lib/core/out_of_memory.c lib/core/out_of_memory.h \
+	lib/core/pass.c lib/core/pass.h \
 	lib/core/pool.c lib/core/pool.h \
 	lib/core/reclaim.c lib/core/reclaim.h \
 	lib/core/registry.c lib/core/registry.h \
@@ -66,6 +69,25 @@ arena_sources = \
 	lib/arena/upstream.c lib/arena/upstream.h \
 	lib/arena/use_set.c lib/arena/use_set.h
 
+# CUDA's driver is loaded at run time, so this is in every build.
+cuda_sources = \
+	lib/cuda/async_allocator.c \
+	lib/cuda/async_pool.c lib/cuda/async_pool.h \
+	lib/cuda/async_pool_device.c \
+	lib/cuda/async_pool_figures.c \
+	lib/cuda/async_pool_memory.c \
+	lib/cuda/context.c lib/cuda/context.h \
+	lib/cuda/cuda_error.c lib/cuda/cuda_error.h \
+	lib/cuda/cuda_pointer.c \
+	lib/cuda/device.c \
+	lib/cuda/driver.c lib/cuda/driver.h \
+	lib/cuda/live_pointers.c lib/cuda/live_pointers.h \
+	lib/cuda/mempool.c lib/cuda/mempool.h \
+	lib/cuda/mempool_access.c \
+	lib/cuda/mempool_attributes.c \
+	lib/cuda/share.c \
+	lib/cuda/stream_order.c lib/cuda/stream_order.h
+
 hook_sources = \
 	lib/hooks/call_stack.c lib/hooks/call_stack.h \
 	lib/hooks/call_tree.c lib/hooks/call_tree.h \
@@ -80,7 +102,7 @@ hook_sources = \
 	lib/hooks/trace_hook.c
 
 noinst_LTLIBRARIES += libclpool-internal.la
-libclpool_internal_la_SOURCES = $(core_sources) $(arena_sources) $(hook_sources)
+libclpool_internal_la_SOURCES = $(core_sources) $(arena_sources) $(cuda_sources) $(hook_sources)
 libclpool_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_internal_la_LIBADD =
 

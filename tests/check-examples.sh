@@ -108,6 +108,36 @@ arena() {
   ! grep -vxF -f "$guide" "$out" || fail "$guide does not show these lines"
 }
 
+# on_each_driver NAME CHECK: on the fake driver, where tests were built, and on the machine's own.
+# Skipped where there is neither.
+on_each_driver() {
+  fake=$top_builddir/tests/fakecuda/.libs/libfakecuda.so
+  skipped_before=$skipped
+  has_run=
+  for CLPOOL_CUDA_LIBRARY in "$fake" ''; do
+    export CLPOOL_CUDA_LIBRARY
+    [ "$CLPOOL_CUDA_LIBRARY" != "$fake" ] || [ -e "$fake" ] || continue
+    run "$1" || continue
+    has_run=yes
+    "$2"
+  done
+  [ -z "$has_run" ] || skipped=$skipped_before
+}
+
+# Every frame is as it was drawn. One block does for the archive, and one for all frames.
+cuda_async() { on_each_driver cuda_async film; }
+film() {
+  expect cuda_async '^frames: +64$'
+  expect cuda_async '^wrong bytes: +0$'
+  expect cuda_async '^device allocations: +2$'
+}
+
+cuda_share() { on_each_driver cuda_share share; }
+share() {
+  expect cuda_share '^the second process found what the first wrote$'
+  expect cuda_share '^the first process found what the second wrote$'
+}
+
 # How an example is called: it tells when it is asked, and refuses what it does not know.
 usage() {
   run "$1" --help
@@ -121,4 +151,4 @@ for example in $clp_examples; do
   usage "${example##*/}"
   ${example##*/}
 done
-[ -z "$skipped" ] || skip "no OpenCL device for$skipped"
+[ -z "$skipped" ] || skip "no device for$skipped"

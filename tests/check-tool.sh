@@ -107,8 +107,6 @@ refuses 2 'clpool replay: --limit needs a value (see clpool replay --help)' repl
 refuses 2 'clpool replay: one trace at a time, but there is "b", too' replay a b
 refuses 2 'clpool replay: there is no allocator "malloc" (see clpool info)' \
   replay a --allocator=malloc
-refuses 2 'clpool replay: this version does not have the allocator cuda-async' \
-  replay a --allocator=cuda-async
 for bits in 17 -1 4x '' 99999999999999999999; do
   refuses 2 "clpool replay: --leading-bits: expected a number from 0 to 16, found \"$bits\"" \
     replay a --leading-bits="$bits"
@@ -127,12 +125,17 @@ for scale in 0 -1 nan inf 1e999 half '' 2x; do
   refuses 2 "clpool replay: --scale: expected auto or a number above 0, found \"$scale\"" \
     replay a --scale="$scale"
 done
-for device in 0 0. .0 0.x 1.2.3 -1.0 99999999999999999999.0; do
+[ "$opencl" = false ] || for device in 0 0. .0 0.x 1.2.3 -1.0 99999999999999999999.0; do
   refuses 2 "clpool replay: --device: expected platform.device, such as 0.0, found \"$device\"" \
-    replay a --device="$device"
+    replay a --allocator=cl-immediate --device="$device"
 done
-refuses 2 'clpool replay: --device needs --allocator=cl-immediate, cl-deferred or cl-svm' \
-  replay a --device=0.0
+for device in 0.0 -1 x '' 2147483648; do
+  words="expected a CUDA device's number, such as 0, found \"$device\""
+  refuses 2 "clpool replay: --device: $words" replay a --device="$device" --allocator=cuda-async
+done
+words='--device needs --allocator=cl-immediate, cl-deferred, cl-svm or cuda-async'
+refuses 2 "clpool replay: $words" replay a --device=0.0
+refuses 2 "clpool replay: $words" replay a --device=0 --allocator=host
 refuses 2 'clpool replay: --capacity needs --allocator=simulated' \
   replay a --capacity=1G --allocator=host
 for slack in -0.1 1.1 nan x ''; do
@@ -379,6 +382,40 @@ if grep -q '^platform .*: Portable Computing Language' out && grep -q '^  no dev
   grep -q '^  no devices (PoCL has none without .*: POCL_CACHE_DIR)$' out ||
     fail "no word of POCL_CACHE_DIR: $(cat out)"
 fi
+
+# --- CUDA: without a driver, and on the fake one of the tests
+
+CLPOOL_CUDA_LIBRARY=/no/such/driver.so
+export CLPOOL_CUDA_LIBRARY
+accepts info
+says 'CUDA: none (there is no CUDA driver: /no/such/driver.so: '
+accepts info --json
+valid_json
+grep -q '"missing": "there is no CUDA driver' out || fail "info --json does not say why: $(cat out)"
+run 1 replay "$resnet" --allocator=cuda-async
+grep -q '^clpool replay: there is no CUDA driver: /no/such/driver.so: ' err ||
+  fail "said $(cat err)"
+
+CLPOOL_CUDA_LIBRARY=$top_builddir/tests/fakecuda/.libs/libfakecuda.so
+if [ -e "$CLPOOL_CUDA_LIBRARY" ]; then
+  accepts info
+  says '  device 1: '
+  says '    memory pools          yes'
+  accepts info --json
+  valid_json
+  grep -q '"memory_pools": true' out || fail "info --json lacks the CUDA devices: $(cat out)"
+  accepts replay "$resnet" --scale=0.001 --json
+  figures expected
+  accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --device=1 --json
+  has allocator '"cuda-async"'
+  figures found
+  cmp -s found expected || fail "CUDA gives other figures than a simulated device"
+  accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --arena --json
+  accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --no-pool
+  refuses 2 'clpool replay: there is no CUDA device 2 (see clpool info)' \
+    replay "$resnet" --allocator=cuda-async --device=2
+fi
+unset CLPOOL_CUDA_LIBRARY
 
 # --- replay: a long trace through a pipe, in less memory than it has bytes
 

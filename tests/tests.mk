@@ -89,6 +89,9 @@ core_tests = \
 	tests/test_order_out_of_memory \
 	tests/test_order_failures \
 	tests/test_order_programs \
+	tests/test_forget_stream \
+	tests/test_forget_stream_calls \
+	tests/test_forget_stream_threads \
 	tests/test_segments \
 	tests/test_arena \
 	tests/test_arena_limits \
@@ -132,6 +135,9 @@ tests_test_order_reclaim_LDADD = $(clptest_LDADD)
 tests_test_order_out_of_memory_LDADD = $(clptest_LDADD)
 tests_test_order_failures_LDADD = $(clptest_LDADD)
 tests_test_order_programs_LDADD = $(clptest_LDADD)
+tests_test_forget_stream_LDADD = $(clptest_LDADD)
+tests_test_forget_stream_calls_LDADD = $(clptest_LDADD)
+tests_test_forget_stream_threads_LDADD = $(clptest_LDADD)
 tests_test_arena_LDADD = $(clptest_LDADD)
 tests_test_arena_LDFLAGS = $(failmalloc_link_flags)
 tests_test_arena_SOURCES = tests/test_arena.c $(failmalloc)
@@ -168,7 +174,8 @@ stepped_tests = \
 	tests/test_threads_pools_stepped \
 	tests/test_thread_cache_stepped \
 	tests/test_thread_cache_ends_stepped \
-	tests/test_order_threads_stepped
+	tests/test_order_threads_stepped \
+	tests/test_forget_stream_threads_stepped
 check_PROGRAMS += $(stepped_tests)
 TESTS += $(stepped_tests)
 tests_test_threads_stepped_SOURCES = tests/test_threads.c
@@ -186,6 +193,9 @@ tests_test_thread_cache_ends_stepped_LDADD = $(stepped_LDADD)
 tests_test_order_threads_stepped_SOURCES = tests/test_order_threads.c
 tests_test_order_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
 tests_test_order_threads_stepped_LDADD = $(stepped_LDADD)
+tests_test_forget_stream_threads_stepped_SOURCES = tests/test_forget_stream_threads.c
+tests_test_forget_stream_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
+tests_test_forget_stream_threads_stepped_LDADD = $(stepped_LDADD)
 AM_TESTS_ENVIRONMENT += clp_helgrind_tests='$(stepped_tests)'; export clp_helgrind_tests;
 
 # These two count and fail allocations of host memory: libc's functions are wrapped.
@@ -301,8 +311,10 @@ opencl_tests = \
 	tests/test_cl_commit \
 	tests/test_cl_buffer_allocator \
 	tests/test_cl_queue_order \
+	tests/test_cl_queue_order_failures \
 	tests/test_cl_pending_frees \
 	tests/test_cl_svm_allocator \
+	tests/test_cl_svm_free \
 	tests/test_cl_line_profile \
 	tests/test_cl_pooled_mem \
 	tests/test_cl_mem \
@@ -319,7 +331,9 @@ check_PROGRAMS += $(opencl_tests)
 TESTS += $(opencl_tests)
 
 # These watch OpenCL's functions, which are wrapped.
-wrap_opencl = tests/support/wrap_opencl.c tests/support/wrap_opencl.h
+wrap_opencl = tests/support/wrap_opencl.c tests/support/wrap_opencl.h \
+	tests/support/opencl_live.c tests/support/opencl_live.h
+queue_marks = tests/support/queue_marks.c tests/support/queue_marks.h $(wrap_opencl)
 wrap_opencl_link_flags = $(AM_LDFLAGS) \
 	-Wl,--wrap=clCreateContext,--wrap=clRetainContext,--wrap=clReleaseContext \
 	-Wl,--wrap=clCreateCommandQueueWithProperties,--wrap=clRetainCommandQueue \
@@ -343,6 +357,7 @@ tests_test_cl_mem_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_mem_LDADD = $(opencl_LDADD)
 tests_test_cl_order_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_order_LDADD = $(opencl_LDADD)
+tests_test_cl_arena_replay_SOURCES = tests/test_cl_arena_replay.c $(traces)
 tests_test_cl_arena_replay_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_arena_replay_LDADD = libclpool-trace.la $(opencl_LDADD)
 tests_test_cl_arena_CPPFLAGS = $(opencl_CPPFLAGS)
@@ -365,10 +380,15 @@ tests_test_cl_buffer_allocator_SOURCES = tests/test_cl_buffer_allocator.c $(wrap
 tests_test_cl_buffer_allocator_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_buffer_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_test_cl_buffer_allocator_LDADD = $(opencl_LDADD)
-tests_test_cl_queue_order_SOURCES = tests/test_cl_queue_order.c $(wrap_opencl) $(failmalloc)
+tests_test_cl_queue_order_SOURCES = tests/test_cl_queue_order.c $(queue_marks)
 tests_test_cl_queue_order_CPPFLAGS = $(opencl_CPPFLAGS)
-tests_test_cl_queue_order_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
+tests_test_cl_queue_order_LDFLAGS = $(wrap_opencl_link_flags)
 tests_test_cl_queue_order_LDADD = $(opencl_LDADD)
+tests_test_cl_queue_order_failures_SOURCES = tests/test_cl_queue_order_failures.c $(queue_marks) \
+	$(failmalloc)
+tests_test_cl_queue_order_failures_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_queue_order_failures_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
+tests_test_cl_queue_order_failures_LDADD = $(opencl_LDADD)
 tests_test_cl_pending_frees_SOURCES = tests/test_cl_pending_frees.c $(wrap_opencl) $(failmalloc)
 tests_test_cl_pending_frees_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_pending_frees_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
@@ -377,6 +397,10 @@ tests_test_cl_svm_allocator_SOURCES = tests/test_cl_svm_allocator.c $(wrap_openc
 tests_test_cl_svm_allocator_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_svm_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_test_cl_svm_allocator_LDADD = $(opencl_LDADD)
+tests_test_cl_svm_free_SOURCES = tests/test_cl_svm_free.c $(wrap_opencl)
+tests_test_cl_svm_free_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_svm_free_LDFLAGS = $(wrap_opencl_link_flags)
+tests_test_cl_svm_free_LDADD = $(opencl_LDADD)
 tests_test_cl_line_profile_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_line_profile_LDADD = $(opencl_LDADD)
 tests_test_cl_pooled_mem_SOURCES = tests/test_cl_pooled_mem.c $(wrap_opencl)
@@ -400,6 +424,153 @@ tests_test_cl_lifetime_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_lifetime_LDFLAGS = $(wrap_opencl_link_flags)
 tests_test_cl_lifetime_LDADD = $(opencl_LDADD)
 endif
+endif
+
+# --- CUDA, on the fake driver ---------------------------------------------------------------------
+
+dist_check_SCRIPTS += tests/check-cuda-header.sh
+TESTS += tests/check-cuda-header.sh
+EXTRA_DIST += tests/support/cuda_header.c
+
+if HAVE_CHECK
+# A shared library as the driver is one: the library loads it by its path, tests link with it, and
+# both have the same one. -rpath makes it a shared library; it is never installed.
+check_LTLIBRARIES += tests/fakecuda/libfakecuda.la
+tests_fakecuda_libfakecuda_la_SOURCES = \
+	tests/fakecuda/calls.c \
+	tests/fakecuda/contexts.c \
+	tests/fakecuda/devices.c \
+	tests/fakecuda/events.c \
+	tests/fakecuda/fake.h \
+	tests/fakecuda/fakecuda.h \
+	tests/fakecuda/memory.c \
+	tests/fakecuda/mempool_memory.c \
+	tests/fakecuda/mempools.c \
+	tests/fakecuda/order.c \
+	tests/fakecuda/reset.c \
+	tests/fakecuda/segments.c \
+	tests/fakecuda/sharing.c \
+	tests/fakecuda/stream_calls.c \
+	tests/fakecuda/streams.c \
+	tests/fakecuda/symbols.c \
+	tests/fakecuda/uses.c
+tests_fakecuda_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED_LDFLAGS) \
+	-shared -avoid-version -rpath $(abs_top_builddir)/tests/fakecuda \
+	-export-symbols-regex '^(cu|fakecuda_)'
+
+fakecuda_tests = \
+	tests/test_fakecuda \
+	tests/test_fakecuda_memory \
+	tests/test_fakecuda_caller \
+	tests/test_fakecuda_share
+check_PROGRAMS += $(fakecuda_tests)
+TESTS += $(fakecuda_tests)
+fakecuda_fixture = tests/support/cuda_fixture.c tests/support/cuda_fixture.h
+other_process = tests/support/other_process.c tests/support/other_process.h
+fakecuda_LDADD = tests/fakecuda/libfakecuda.la $(clptest_LDADD)
+tests_test_fakecuda_SOURCES = tests/test_fakecuda.c $(fakecuda_fixture)
+tests_test_fakecuda_LDADD = $(fakecuda_LDADD) -ldl
+tests_test_fakecuda_memory_SOURCES = tests/test_fakecuda_memory.c $(fakecuda_fixture)
+tests_test_fakecuda_memory_LDADD = $(fakecuda_LDADD)
+tests_test_fakecuda_caller_SOURCES = tests/test_fakecuda_caller.c $(fakecuda_fixture)
+tests_test_fakecuda_caller_LDADD = $(fakecuda_LDADD)
+tests_test_fakecuda_share_SOURCES = tests/test_fakecuda_share.c $(fakecuda_fixture) \
+	$(other_process)
+tests_test_fakecuda_share_LDADD = $(fakecuda_LDADD)
+
+cuda_tests = \
+	tests/test_cuda_driver \
+	tests/test_cuda_error \
+	tests/test_cuda_context \
+	tests/test_cuda_device \
+	tests/test_cuda_order \
+	tests/test_cuda_async_allocator \
+	tests/test_cuda_pool
+check_PROGRAMS += $(cuda_tests)
+TESTS += $(cuda_tests)
+cuda_device = tests/support/cuda_device.c tests/support/cuda_device.h
+cuda_LDADD = tests/fakecuda/libfakecuda.la $(clptest_LDADD)
+tests_test_cuda_driver_SOURCES = tests/test_cuda_driver.c $(cuda_device)
+tests_test_cuda_driver_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose
+tests_test_cuda_driver_LDADD = $(cuda_LDADD)
+tests_test_cuda_error_SOURCES = tests/test_cuda_error.c $(cuda_device)
+tests_test_cuda_error_LDADD = $(cuda_LDADD)
+tests_test_cuda_context_SOURCES = tests/test_cuda_context.c $(cuda_device)
+tests_test_cuda_context_LDADD = $(cuda_LDADD)
+tests_test_cuda_device_SOURCES = tests/test_cuda_device.c $(cuda_device)
+tests_test_cuda_device_LDADD = $(cuda_LDADD)
+tests_test_cuda_order_SOURCES = tests/test_cuda_order.c $(cuda_device)
+tests_test_cuda_order_LDADD = $(cuda_LDADD)
+tests_test_cuda_async_allocator_SOURCES = tests/test_cuda_async_allocator.c $(cuda_device) \
+	$(failmalloc)
+tests_test_cuda_async_allocator_LDFLAGS = $(failmalloc_link_flags)
+tests_test_cuda_async_allocator_LDADD = $(cuda_LDADD)
+tests_test_cuda_pool_SOURCES = tests/test_cuda_pool.c $(cuda_device)
+tests_test_cuda_pool_LDADD = $(cuda_LDADD)
+
+# Memory pools, sharing, asynchronous pools.
+cuda_memory_tests = \
+	tests/test_cuda_mempool \
+	tests/test_cuda_mempool_attributes \
+	tests/test_cuda_share \
+	tests/test_cuda_live_pointers \
+	tests/test_cuda_async_pool \
+	tests/test_cuda_async_pool_device \
+	tests/test_cuda_async_pool_hooks \
+	tests/test_cuda_async_pool_limit \
+	tests/test_cuda_without_driver
+check_PROGRAMS += $(cuda_memory_tests)
+TESTS += $(cuda_memory_tests)
+cuda_memory = $(cuda_device) tests/support/cuda_memory.c tests/support/cuda_memory.h
+tests_test_cuda_mempool_SOURCES = tests/test_cuda_mempool.c $(cuda_memory)
+tests_test_cuda_mempool_LDADD = $(cuda_LDADD)
+tests_test_cuda_mempool_attributes_SOURCES = tests/test_cuda_mempool_attributes.c $(cuda_memory)
+tests_test_cuda_mempool_attributes_LDADD = $(cuda_LDADD)
+tests_test_cuda_share_SOURCES = tests/test_cuda_share.c $(cuda_memory) $(other_process)
+tests_test_cuda_share_LDADD = $(cuda_LDADD)
+tests_test_cuda_without_driver_LDADD = $(clptest_LDADD)
+tests_test_cuda_live_pointers_SOURCES = tests/test_cuda_live_pointers.c $(failmalloc)
+tests_test_cuda_live_pointers_LDFLAGS = $(failmalloc_link_flags)
+tests_test_cuda_live_pointers_LDADD = $(clptest_LDADD)
+tests_test_cuda_async_pool_SOURCES = tests/test_cuda_async_pool.c $(cuda_memory) $(failmalloc)
+tests_test_cuda_async_pool_LDFLAGS = $(failmalloc_link_flags)
+tests_test_cuda_async_pool_LDADD = $(cuda_LDADD)
+tests_test_cuda_async_pool_device_SOURCES = tests/test_cuda_async_pool_device.c $(cuda_memory)
+tests_test_cuda_async_pool_device_LDADD = $(cuda_LDADD)
+tests_test_cuda_async_pool_hooks_SOURCES = tests/test_cuda_async_pool_hooks.c $(cuda_memory)
+tests_test_cuda_async_pool_hooks_CFLAGS = $(AM_CFLAGS) -g
+tests_test_cuda_async_pool_hooks_LDADD = $(cuda_LDADD)
+tests_test_cuda_async_pool_limit_SOURCES = tests/test_cuda_async_pool_limit.c $(cuda_memory)
+tests_test_cuda_async_pool_limit_LDADD = $(cuda_LDADD)
+endif
+
+# --- CUDA, on the real driver; skipped where there is none ----------------------------------------
+
+if HAVE_CHECK
+gpu_tests = \
+	tests/gpu/test_gpu_allocator \
+	tests/gpu/test_gpu_async_pool \
+	tests/gpu/test_gpu_driver \
+	tests/gpu/test_gpu_mempool \
+	tests/gpu/test_gpu_share \
+	tests/gpu/test_gpu_two
+check_PROGRAMS += $(gpu_tests)
+TESTS += $(gpu_tests)
+gpu = tests/gpu/gpu.c tests/gpu/gpu.h
+gpu_LDADD = $(clptest_LDADD) -ldl
+tests_gpu_test_gpu_allocator_SOURCES = tests/gpu/test_gpu_allocator.c $(gpu)
+tests_gpu_test_gpu_allocator_LDADD = $(gpu_LDADD)
+tests_gpu_test_gpu_async_pool_SOURCES = tests/gpu/test_gpu_async_pool.c $(gpu)
+tests_gpu_test_gpu_async_pool_LDADD = $(gpu_LDADD)
+tests_gpu_test_gpu_driver_SOURCES = tests/gpu/test_gpu_driver.c $(gpu)
+tests_gpu_test_gpu_driver_LDADD = $(gpu_LDADD)
+tests_gpu_test_gpu_mempool_SOURCES = tests/gpu/test_gpu_mempool.c $(gpu)
+tests_gpu_test_gpu_mempool_LDADD = $(gpu_LDADD)
+tests_gpu_test_gpu_share_SOURCES = tests/gpu/test_gpu_share.c $(gpu) $(other_process)
+tests_gpu_test_gpu_share_LDADD = $(gpu_LDADD)
+tests_gpu_test_gpu_two_SOURCES = tests/gpu/test_gpu_two.c $(gpu)
+tests_gpu_test_gpu_two_LDADD = $(gpu_LDADD)
 endif
 
 # --- Traces and the tool --------------------------------------------------------------------------

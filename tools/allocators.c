@@ -9,13 +9,11 @@
 const char *const clpi_allocator_names[CLPI_ALLOCATOR_KINDS] = {
     [CLPI_ALLOCATOR_HOST] = "host",
     [CLPI_ALLOCATOR_SIMULATED] = "simulated",
+    [CLPI_ALLOCATOR_CUDA_ASYNC] = "cuda-async",
     [CLPI_ALLOCATOR_CL_DEFERRED] = "cl-deferred",
     [CLPI_ALLOCATOR_CL_IMMEDIATE] = "cl-immediate",
     [CLPI_ALLOCATOR_CL_SVM] = "cl-svm",
 };
-
-/* Of other versions of this program. */
-static const char *const names_elsewhere[] = {"cuda-async"};
 
 size_t clpi_allocator_name_count(void)
 {
@@ -30,9 +28,6 @@ bool clpi_is_on_device(clpi_allocator_kind kind)
 
 int clpi_find_allocator(const char *name, clpi_allocator_kind *kind)
 {
-  for (size_t i = 0; i < sizeof(names_elsewhere) / sizeof(names_elsewhere[0]); i++)
-    if (strcmp(name, names_elsewhere[i]) == 0)
-      return clpi_misuse("this version does not have the allocator %s", name);
   for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++) {
     if (strcmp(name, clpi_allocator_names[i]) != 0)
       continue;
@@ -50,6 +45,8 @@ int clpi_allocator_open(const clpi_allocator_choice *choice, clp_allocator **out
   *device_name = NULL;
   if (clpi_is_on_device(choice->kind))
     return clpi_device_allocator_create(choice->device, choice->kind, out, device_name);
+  if (choice->kind == CLPI_ALLOCATOR_CUDA_ASYNC)
+    return clpi_cuda_allocator_create(choice->ordinal, out, device_name);
   clp_status status = choice->kind == CLPI_ALLOCATOR_HOST
                           ? clp_host_allocator_create(0, out)
                           : clp_simulated_allocator_create(choice->capacity, out);

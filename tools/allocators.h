@@ -12,6 +12,7 @@
 typedef enum clpi_allocator_kind {
   CLPI_ALLOCATOR_HOST,
   CLPI_ALLOCATOR_SIMULATED,
+  CLPI_ALLOCATOR_CUDA_ASYNC,
   CLPI_ALLOCATOR_CL_DEFERRED,
   CLPI_ALLOCATOR_CL_IMMEDIATE,
   CLPI_ALLOCATOR_CL_SVM,
@@ -31,6 +32,7 @@ bool clpi_is_on_device(clpi_allocator_kind kind);
 typedef struct clpi_allocator_choice {
   clpi_allocator_kind kind;
   clpi_device_id device; /* for OpenCL */
+  unsigned ordinal;      /* for CUDA */
   size_t capacity;       /* of a simulated device, bytes; 0: no bound */
 } clpi_allocator_choice;
 
@@ -38,6 +40,9 @@ typedef struct clpi_allocator_choice {
  * tell. Returns an exit code, with a complaint if it is not 0. */
 int clpi_allocator_open(const clpi_allocator_choice *choice, clp_allocator **out,
                         char **device_name);
+
+/* The same on a CUDA device. */
+int clpi_cuda_allocator_create(unsigned ordinal, clp_allocator **out, char **device_name);
 
 /* The same on an OpenCL device, of a kind that clpi_is_on_device. */
 int clpi_device_allocator_create(clpi_device_id id, clpi_allocator_kind kind, clp_allocator **out,

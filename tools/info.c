@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool info: the version, the allocators, and every OpenCL platform and device. */
+/* clpool info: the version, the allocators, and every OpenCL platform and device, and CUDA's. */
 #include "allocators.h"
 #include "arguments.h"
+#include "cuda_devices.h"
 #include "devices.h"
 #include "json.h"
 #include "program.h"
@@ -15,13 +16,14 @@
 static const char help_text[] =
     "Usage: clpool info [--json]\n"
     "Shows the version, the allocators that are built in, and every OpenCL platform and\n"
-    "device: memory, largest block, alignment, and what matters for allocating on it.\n"
+    "device: memory, largest block, alignment, and what matters for allocating on it; and\n"
+    "every CUDA device with its memory, or why there is none.\n"
     "\n"
     "Options:\n"
     "  --json  print one JSON object\n"
     "  --help  print this help\n"
     "\n"
-    "A device's number, such as 0.0, is what clpool replay --device takes.\n";
+    "A device's number, such as 0.0, or 0 on CUDA, is what clpool replay --device takes.\n";
 
 static const char *or_unknown(const char *text)
 {
@@ -85,6 +87,7 @@ static void print_text(const clpi_platforms *platforms)
     for (size_t j = 0; j < platform->device_count; j++)
       print_device(&platform->devices[j], i, j);
   }
+  clpi_cuda_devices_print();
 }
 
 static void write_device(clpi_json *json, const clpi_device *device, size_t platform, size_t number)
@@ -136,6 +139,7 @@ static void print_json(const clpi_platforms *platforms)
   for (size_t i = 0; i < platforms->count; i++)
     write_platform(&json, &platforms->platforms[i], i);
   clpi_json_end_array(&json);
+  clpi_cuda_devices_write(&json);
   clpi_json_end_object(&json);
   clpi_json_finish(&json);
 }
@@ -173,7 +177,7 @@ static int run(int argc, char **argv)
 
 const clpi_command clpi_info_command = {
     .name = "info",
-    .summary = "show the allocators, and the OpenCL devices of this machine",
+    .summary = "show the allocators, and the OpenCL and CUDA devices of this machine",
     .help = help_text,
     .run = run,
 };

@@ -46,7 +46,7 @@ static const struct option options[] = {
     {0},
 };
 
-static int read_device(const char *text, clpi_device_id *id)
+static int read_opencl_device(const char *text, clpi_device_id *id)
 {
   const char *point = strchr(text, '.');
   char platform[16];
@@ -59,14 +59,24 @@ static int read_device(const char *text, clpi_device_id *id)
   return clpi_misuse("--device: expected platform.device, such as 0.0, found \"%s\"", text);
 }
 
+/* What is a device depends on the allocator. */
+static int read_device(const char *text, clpi_allocator_choice *choice)
+{
+  if (clpi_is_on_device(choice->kind))
+    return read_opencl_device(text, &choice->device);
+  if (choice->kind != CLPI_ALLOCATOR_CUDA_ASYNC)
+    return clpi_misuse("--device needs --allocator=cl-immediate, cl-deferred, cl-svm or "
+                       "cuda-async");
+  if (clpi_read_unsigned(text, INT_MAX, &choice->ordinal))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--device: expected a CUDA device's number, such as 0, found \"%s\"", text);
+}
+
 static int read_slack(const char *text, double *slack)
 {
-  double given = 0.0;
-  bool is_factor = strcmp(text, "0") == 0 || clpi_read_factor(text, &given);
-  if (!is_factor || given > 1.0)
-    return clpi_misuse("--slack: expected a number from 0 to 1, found \"%s\"", text);
-  *slack = given;
-  return CLPI_EXIT_SUCCESS;
+  if (clpi_read_part(text, slack))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--slack: expected a number from 0 to 1, found \"%s\"", text);
 }
 
 static int read_passes(const char *text, unsigned *passes)
@@ -90,7 +100,8 @@ static int read_option(int option, clpi_replay_arguments *arguments)
     arguments->compares = true;
     return CLPI_EXIT_SUCCESS;
   case OPTION_DEVICE:
-    return read_device(optarg, &arguments->allocator.device);
+    arguments->device = optarg;
+    return CLPI_EXIT_SUCCESS;
   case OPTION_HELP:
     arguments->wants_help = true;
     return CLPI_EXIT_SUCCESS;
@@ -129,8 +140,6 @@ static int check_together(const clpi_replay_arguments *arguments, const bool giv
     return clpi_misuse("--limit is of the pool: it cannot go with --no-pool");
   if (given[OPTION_SLACK] && !given[OPTION_ARENA])
     return clpi_misuse("--slack is of the arena: it needs --arena");
-  if (given[OPTION_DEVICE] && !clpi_is_on_device(arguments->allocator.kind))
-    return clpi_misuse("--device needs --allocator=cl-immediate, cl-deferred or cl-svm");
   if (given[OPTION_CAPACITY] && arguments->allocator.kind != CLPI_ALLOCATOR_SIMULATED)
     return clpi_misuse("--capacity needs --allocator=simulated");
   return CLPI_EXIT_SUCCESS;
@@ -149,5 +158,9 @@ int clpi_replay_arguments_read(int argc, char **argv, clpi_replay_arguments *arg
     given[option] = true;
   }
   int failed = clpi_read_trace_argument("replay", argc, argv, &arguments->trace);
-  return failed ? failed : check_together(arguments, given);
+  if (!failed)
+    failed = check_together(arguments, given);
+  if (!failed && arguments->device)
+    failed = read_device(arguments->device, &arguments->allocator);
+  return failed;
 }

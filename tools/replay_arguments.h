@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 typedef struct clpi_replay_arguments {
-  const char *trace; /* a path, or "-" */
+  const char *trace;  /* a path, or "-" */
+  const char *device; /* as given; NULL: it was not */
   clpi_allocator_choice allocator;
   clpi_replay_options replay;
   bool fits_scale; /* --scale=auto: replay.scale is still to be found */

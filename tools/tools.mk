@@ -5,6 +5,8 @@ bin_PROGRAMS += tools/clpool
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
 	tools/arguments.c tools/arguments.h \
+	tools/cuda_allocator.c \
+	tools/cuda_devices.c tools/cuda_devices.h \
 	tools/devices.h \
 	tools/info.c \
 	tools/json.c tools/json.h \

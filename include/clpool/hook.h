@@ -32,7 +32,7 @@ extern "C" {
 
 /** What a callback is told. Fields that do not apply are 0. */
 typedef struct clp_hook_event {
-  clp_pool *pool;     /**< borrowed */
+  clp_pool *pool;     /**< borrowed; NULL for a clp_cuda_async_pool (clpool/cuda.h) */
   int device_id;      /**< clp_allocator_ops.device_id */
   clp_stream stream;  /**< that the call was given or the buffer is bound to; else, and in
                            device_free, the allocator's home stream */
@@ -75,12 +75,12 @@ typedef struct clp_hook {
     .struct_size = sizeof(clp_hook)                                                                \
   }
 
-/** Registers a hook for all pools as used by the calling thread, until clp_hook_pop or the thread's
- * end (`with hook:` in CuPy). Any depth. Several threads may register one hook. Callbacks run in
- * order of registration, pre- and postprocesses alike, whether for a thread or for a pool; a hook
- * that is registered for both runs twice.
- * CLP_INVALID_ARGUMENT: NULL hook or name, a struct_size too small or with unknown fields set.
- * CLP_BUSY: a hook of that name is registered for this thread, or the call comes from inside a
+/** Registers a hook for all pools as used by the calling thread, asynchronous ones of CUDA
+ * (clpool/cuda.h) too, until clp_hook_pop or the thread's end (`with hook:` in CuPy). Any depth.
+ * Several threads may register one hook. Callbacks run in order of registration, pre- and
+ * postprocesses alike, whether for a thread or for a pool; a hook that is registered for both runs
+ * twice. CLP_INVALID_ARGUMENT: NULL hook or name, a struct_size too small or with unknown fields
+ * set. CLP_BUSY: a hook of that name is registered for this thread, or the call comes from inside a
  *   callback or an on_out_of_memory.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_hook_push(const clp_hook *hook);

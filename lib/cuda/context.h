@@ -22,9 +22,13 @@ clp_status clpi_cuda_device_get(int ordinal, const clpi_cuda_driver **driver,
 clp_status clpi_cuda_context_retain(int ordinal, clpi_cuda_context *out);
 void clpi_cuda_context_release(clpi_cuda_context *context);
 
-/* Makes it the calling thread's current context, until leave puts back what was current. They nest.
- * CLP_BACKEND_ERROR. */
+/* Makes it the calling thread's current context, until leave puts back what was current. They nest,
+ * up to 64 deep. CLP_BACKEND_ERROR. */
 clp_status clpi_cuda_enter(const clpi_cuda_context *context);
 void clpi_cuda_leave(const clpi_cuda_context *context);
+
+/* Leaves after `call` gave `code`; the status of that, told by clpi_cuda_call_error. */
+clp_status clpi_cuda_leave_after(const clpi_cuda_context *context, const char *call,
+                                 clpi_cuda_result code);
 
 #endif

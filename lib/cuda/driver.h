@@ -11,6 +11,11 @@
 
 typedef int clpi_cuda_result;                 /* CUresult */
 typedef int clpi_cuda_device;                 /* CUdevice */
+typedef int clpi_cuda_device_attribute;       /* CUdevice_attribute */
+typedef int clpi_cuda_mempool_attribute;      /* CUmemPool_attribute */
+typedef int clpi_cuda_handle_type;            /* CUmemAllocationHandleType */
+typedef int clpi_cuda_access_flags;           /* CUmemAccess_flags */
+typedef int clpi_cuda_symbol_status;          /* CUdriverProcAddressQueryResult */
 typedef unsigned long long clpi_cuda_pointer; /* CUdeviceptr */
 typedef struct CUctx_st *clpi_cuda_ctx;       /* CUcontext */
 typedef struct CUstream_st *clpi_cuda_stream;
@@ -94,7 +99,7 @@ typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
   X(device_get_count, "cuDeviceGetCount", "", 2000, (int *count))                                  \
   X(device_get_name, "cuDeviceGetName", "", 2000, (char *name, int size, clpi_cuda_device device)) \
   X(device_get_attribute, "cuDeviceGetAttribute", "", 2000,                                        \
-    (int *value, int attribute, clpi_cuda_device device))                                          \
+    (int *value, clpi_cuda_device_attribute attribute, clpi_cuda_device device))                   \
   X(device_total_mem, "cuDeviceTotalMem", "_v2", 3020, (size_t * bytes, clpi_cuda_device device))  \
   X(device_can_access_peer, "cuDeviceCanAccessPeer", "", 4000,                                     \
     (int *can, clpi_cuda_device device, clpi_cuda_device peer))                                    \
@@ -131,18 +136,20 @@ typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
     (clpi_cuda_mempool * mempool, const clpi_cuda_mempool_props *props))                           \
   X(mempool_destroy, "cuMemPoolDestroy", "", 11020, (clpi_cuda_mempool mempool))                   \
   X(mempool_set_attribute, "cuMemPoolSetAttribute", "", 11020,                                     \
-    (clpi_cuda_mempool mempool, int attribute, void *value))                                       \
+    (clpi_cuda_mempool mempool, clpi_cuda_mempool_attribute attribute, void *value))               \
   X(mempool_get_attribute, "cuMemPoolGetAttribute", "", 11020,                                     \
-    (clpi_cuda_mempool mempool, int attribute, void *value))                                       \
+    (clpi_cuda_mempool mempool, clpi_cuda_mempool_attribute attribute, void *value))               \
   X(mempool_trim_to, "cuMemPoolTrimTo", "", 11020, (clpi_cuda_mempool mempool, size_t bytes))      \
   X(mempool_set_access, "cuMemPoolSetAccess", "", 11020,                                           \
     (clpi_cuda_mempool mempool, const clpi_cuda_access *accesses, size_t count))                   \
   X(mempool_get_access, "cuMemPoolGetAccess", "", 11020,                                           \
-    (int *flags, clpi_cuda_mempool mempool, clpi_cuda_location *location))                         \
+    (clpi_cuda_access_flags * flags, clpi_cuda_mempool mempool, clpi_cuda_location * location))    \
   X(mempool_export_handle, "cuMemPoolExportToShareableHandle", "", 11020,                          \
-    (void *handle, clpi_cuda_mempool mempool, int handle_type, unsigned long long flags))          \
+    (void *handle, clpi_cuda_mempool mempool, clpi_cuda_handle_type type,                          \
+     unsigned long long flags))                                                                    \
   X(mempool_import_handle, "cuMemPoolImportFromShareableHandle", "", 11020,                        \
-    (clpi_cuda_mempool * mempool, void *handle, int handle_type, unsigned long long flags))        \
+    (clpi_cuda_mempool * mempool, void *handle, clpi_cuda_handle_type type,                        \
+     unsigned long long flags))                                                                    \
   X(mempool_export_pointer, "cuMemPoolExportPointer", "", 11020,                                   \
     (clpi_cuda_shared_pointer * shared, clpi_cuda_pointer pointer))                                \
   X(mempool_import_pointer, "cuMemPoolImportPointer", "", 11020,                                   \

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What a warm pair costs on a CUDA device: from pools of clpool over the driver's stream-ordered
+ * allocator, and from the driver itself. Exits with 77 where there is no such device. */
+#include "compare.h"
+#include "cuda_driver.h"
+#include "failed.h"
+
+#include <clpool/cuda.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ORDINAL = 0 };
+
+typedef struct workbench {
+  char name[256];
+  int device; /* the driver's name for ORDINAL */
+  cuda_context context;
+  cuda_stream streams[BENCH_MAX_THREADS]; /* one for each thread */
+  unsigned stream_count;
+  clp_allocator *allocator;
+  clp_pool *pool, *pool_on_streams;
+  clp_cuda_async_pool *async_pool;
+} workbench;
+
+static cuda_driver cuda;
+
+static bool done(cuda_result code, const char *what)
+{
+  return code == 0 || bench_failed("%s: CUDA error %d", what, code);
+}
+
+static bool served(clp_status status, const char *what)
+{
+  return status == CLP_SUCCESS || bench_failed("%s: %s", what, clp_last_error()->message);
+}
+
+/* --- contenders ----------------------------------------------------------------------------------
+ */
+
+/* Of the pool without streams the pattern has the loop. Each of these is written out, as a call
+ * through a pointer more would be seen in the figures. */
+
+static bool run_on_streams(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  clp_stream stream = bench->streams[thread];
+  for (size_t i = 0; i < times; i++) {
+    clp_buffer *buffer = NULL;
+    if (!served(clp_pool_allocate_on(source->pool, source->bytes, stream, &buffer), source->name) ||
+        !served(clp_buffer_release_on(buffer, stream), source->name))
+      return false;
+  }
+  return true;
+}
+
+/* Work that the driver put off is waited for, here and in cuMemAllocAsync's. */
+static bool run_async_pool(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  cuda_stream stream = bench->streams[thread];
+  if (!done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
+    return false;
+  for (size_t i = 0; i < times; i++) {
+    unsigned long long memory;
+    clp_status status =
+        clp_cuda_async_pool_malloc(bench->async_pool, source->bytes, stream, &memory);
+    if (status == CLP_SUCCESS)
+      status = clp_cuda_async_pool_free(bench->async_pool, memory, stream);
+    if (status != CLP_SUCCESS)
+      return served(status, source->name);
+  }
+  return done(cuda.stream_wait(stream), "cuStreamSynchronize");
+}
+
+static bool run_driver_async(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  cuda_stream stream = bench->streams[thread];
+  if (!done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
+    return false;
+  for (size_t i = 0; i < times; i++) {
+    cuda_pointer memory;
+    cuda_result code = cuda.allocate_async(&memory, source->bytes, stream);
+    if (code != 0 || (code = cuda.free_async(memory, stream)) != 0)
+      return done(code, source->name);
+  }
+  return done(cuda.stream_wait(stream), "cuStreamSynchronize");
+}
+
+static bool run_driver(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  (void)thread;
+  if (!done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
+    return false;
+  for (size_t i = 0; i < times; i++) {
+    cuda_pointer memory;
+    cuda_result code = cuda.allocate(&memory, source->bytes);
+    if (code != 0 || (code = cuda.free(memory)) != 0)
+      return done(code, source->name);
+  }
+  return true;
+}
+
+static bool hold_warm(void *of, const bench_options *options, const bench_title *title)
+{
+  workbench *bench = of;
+  bench_source sources[] = {
+      {.name = "cuMemAllocAsync", .run = run_driver_async, .is_basis = true, .device = bench},
+      {.name = "cuMemAlloc", .run = run_driver, .device = bench},
+      {.name = "clp_cuda_async_pool", .run = run_async_pool, .device = bench},
+      {.name = "pool on cuda-async", .kind = BENCH_POOL, .pool = bench->pool},
+      {.name = "the same, on streams",
+       .run = run_on_streams,
+       .pool = bench->pool_on_streams,
+       .device = bench},
+  };
+  return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
+}
+
+/* --- the device ----------------------------------------------------------------------------------
+ */
+
+/* EXIT_SUCCESS, or what the program ends with, and said why. */
+static int find_device(workbench *bench)
+{
+  enum { SKIPPED = 77 };
+  bool has_mempools = false;
+  clp_status status = clp_cuda_device_supports_mempools(ORDINAL, &has_mempools);
+  if (status == CLP_SUCCESS)
+    status = clp_cuda_device_name(ORDINAL, bench->name, sizeof bench->name);
+  if (status != CLP_SUCCESS)
+    bench_failed("%s", clp_last_error()->message);
+  else if (!has_mempools)
+    bench_failed("%s has no memory pools", bench->name);
+  bool is_missing = status == CLP_NOT_SUPPORTED || (status == CLP_SUCCESS && !has_mempools);
+  return is_missing ? SKIPPED : status == CLP_SUCCESS ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static bool open_context(workbench *bench, unsigned threads)
+{
+  if (!done(cuda.init(0), "cuInit") ||
+      !done(cuda.device_get(&bench->device, ORDINAL), "cuDeviceGet") ||
+      !done(cuda.context_retain(&bench->context, bench->device), "cuDevicePrimaryCtxRetain") ||
+      !done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
+    return false;
+  for (; bench->stream_count < threads; bench->stream_count++)
+    if (!done(cuda.stream_create(&bench->streams[bench->stream_count], CUDA_STREAM_NON_BLOCKING),
+              "cuStreamCreate"))
+      return false;
+  return true;
+}
+
+/* All take memory from the device's default memory pool, which keeps all that it has, as clpool
+ * does: else the driver would give it back whenever a turn ends in a wait. */
+static bool make_pools(workbench *bench)
+{
+  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
+  clp_cuda_mempool mempool = NULL;
+  options.device = ORDINAL;
+  return served(clp_cuda_mempool_default(ORDINAL, &mempool), "no memory pool") &&
+         served(clp_cuda_mempool_set_release_threshold(mempool, UINT64_MAX), "no threshold") &&
+         served(clp_cuda_async_allocator_create(&options, &bench->allocator), "no allocator") &&
+         served(clp_pool_create(bench->allocator, NULL, &bench->pool), "no pool") &&
+         served(clp_pool_create(bench->allocator, NULL, &bench->pool_on_streams), "no pool") &&
+         served(clp_cuda_async_pool_create(NULL, &bench->async_pool), "no async pool");
+}
+
+/* Streams last of all: the pools may need them to the end. */
+static void end_workbench(workbench *bench)
+{
+  clp_cuda_async_pool_release(bench->async_pool);
+  clp_pool_release(bench->pool);
+  clp_pool_release(bench->pool_on_streams);
+  clp_allocator_release(bench->allocator);
+  while (bench->stream_count > 0)
+    (void)cuda.stream_destroy(bench->streams[--bench->stream_count]);
+  if (bench->context != NULL)
+    (void)cuda.context_release(bench->device);
+}
+
+int main(int argc, char **argv)
+{
+  static const char *const contests[] = {"warm", NULL};
+  static const bench_program program = {
+      "Times warm pairs on a CUDA device, of the driver and of pools over it.", contests, false};
+  static const bench_event events[] = {{0, &bench_one, true, true, hold_warm}};
+  static workbench bench;
+  bench_options options;
+  int status;
+  if (!bench_read_options(argc, argv, &program, &options, &status))
+    return status;
+  status = find_device(&bench);
+  if (status != EXIT_SUCCESS)
+    return status;
+  if (!options.json)
+    printf("clpool %s: medians of %u rounds; release threshold of the memory pool: all\n",
+           clp_version(), options.effort.rounds);
+  bool ok = cuda_driver_load(&cuda) && open_context(&bench, options.threads) &&
+            make_pools(&bench) && bench_hold(events, 1, &options, bench.name, &bench);
+  end_workbench(&bench);
+  return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator of the driver's stream-ordered memory: cuMemAllocFromPoolAsync on a home stream,
+ * cuMemFreeAsync on whichever stream used the memory last. */
+#include "core/allocator.h"
+#include "core/error.h"
+#include "core/options.h"
+#include "cuda/cuda_error.h"
+#include "cuda/stream_order.h"
+
+#include <clpool/cuda.h>
+#include <stdlib.h>
+
+/* "Any address returned by one of the memory allocation routines is always aligned to at least 256
+ * bytes": CUDA's programming guide, on device memory accesses. */
+enum { ALIGNMENT = 256 };
+
+typedef struct async_allocator {
+  clpi_cuda_stream_order order; /* first, for its functions; its context is retained */
+  clp_cuda_mempool mempool;     /* borrowed */
+  clp_stream home;              /* borrowed */
+} async_allocator;
+
+static clp_status async_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  const async_allocator *allocator = self;
+  const clpi_cuda_context *context = &allocator->order.context;
+  clpi_cuda_pointer pointer = 0;
+  clp_status status = clpi_cuda_enter(context);
+  if (status)
+    return status;
+  clpi_cuda_result code = context->driver->mem_alloc_from_pool_async(
+      &pointer, bytes, allocator->mempool, allocator->home);
+  clpi_cuda_leave(context);
+  if (code)
+    return clpi_cuda_memory_error(context->driver, "cuMemAllocFromPoolAsync", code, bytes);
+  *out = (clp_memory)pointer;
+  return CLP_SUCCESS;
+}
+
+static clp_status async_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+{
+  (void)bytes;
+  const clpi_cuda_context *context = &((async_allocator *)self)->order.context;
+  clp_status status = clpi_cuda_enter(context);
+  if (status)
+    return status;
+  return clpi_cuda_leave_after(context, "cuMemFreeAsync",
+                               context->driver->mem_free_async(memory, stream));
+}
+
+static clp_status async_free(void *self, clp_memory memory, size_t bytes)
+{
+  return async_free_on(self, memory, bytes, ((async_allocator *)self)->home);
+}
+
+/* All of the context: what frees are pending, in streams of pools that ended or of other users of
+ * the memory pool, is not known here. */
+static clp_status async_drain(void *self)
+{
+  const clpi_cuda_context *context = &((async_allocator *)self)->order.context;
+  clp_status status = clpi_cuda_enter(context);
+  if (status)
+    return status;
+  return clpi_cuda_leave_after(context, "cuCtxSynchronize", context->driver->ctx_synchronize());
+}
+
+static clp_status async_return_cached(void *self)
+{
+  const async_allocator *allocator = self;
+  const clpi_cuda_context *context = &allocator->order.context;
+  clp_status status = clpi_cuda_enter(context);
+  if (status)
+    return status;
+  return clpi_cuda_leave_after(context, "cuMemPoolTrimTo",
+                               context->driver->mempool_trim_to(allocator->mempool, 0));
+}
+
+static void async_destroy(void *self)
+{
+  async_allocator *allocator = self;
+  clpi_cuda_stream_order_end(&allocator->order);
+  clpi_cuda_context_release(&allocator->order.context);
+  free(allocator);
+}
+
+static clp_status read_options(const clp_cuda_async_options *given, clp_cuda_async_options *options)
+{
+  *options = (clp_cuda_async_options)CLP_CUDA_ASYNC_OPTIONS_INIT;
+  if (given) {
+    size_t least = offsetof(clp_cuda_async_options, device) + sizeof(given->device);
+    clp_status status =
+        clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_async_options");
+    if (status)
+      return status;
+  }
+  if (!options->stream)
+    options->stream = CLP_CUDA_STREAM_LEGACY;
+  bool is_choice = options->mempool_choice == CLP_CUDA_MEMPOOL_DEFAULT ||
+                   options->mempool_choice == CLP_CUDA_MEMPOOL_CURRENT;
+  if (!is_choice)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_async_options: %d is no mempool_choice",
+                      (int)options->mempool_choice);
+  if (options->mempool && options->mempool_choice != CLP_CUDA_MEMPOOL_DEFAULT)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_cuda_async_options: there is a mempool, and a mempool_choice too");
+  return CLP_SUCCESS;
+}
+
+static clp_status choose_mempool(const clpi_cuda_context *context,
+                                 const clp_cuda_async_options *options, clp_cuda_mempool *mempool)
+{
+  const clpi_cuda_driver *driver = context->driver;
+  *mempool = options->mempool;
+  if (*mempool)
+    return CLP_SUCCESS;
+  bool is_current = options->mempool_choice == CLP_CUDA_MEMPOOL_CURRENT;
+  clpi_cuda_result code = is_current ? driver->device_get_mempool(mempool, context->device)
+                                     : driver->device_get_default_mempool(mempool, context->device);
+  const char *call = is_current ? "cuDeviceGetMemPool" : "cuDeviceGetDefaultMemPool";
+  return code ? clpi_cuda_call_error(driver, call, code) : CLP_SUCCESS;
+}
+
+/* What the allocator is to be. */
+static clp_status describe(const clpi_cuda_context *context, clp_stream home,
+                           clp_allocator_ops *ops)
+{
+  clpi_cuda_result code = context->driver->device_total_mem(&ops->device_bytes, context->device);
+  if (code)
+    return clpi_cuda_call_error(context->driver, "cuDeviceTotalMem", code);
+  ops->name = "cuda-async";
+  ops->device_id = context->ordinal;
+  ops->memory_kind = CLP_MEMORY_CUDA;
+  ops->alignment = ALIGNMENT;
+  ops->home_stream = home;
+  ops->allocate_uses_home = true;
+  ops->allocate = async_allocate;
+  ops->free = async_free;
+  ops->free_on = async_free_on;
+  ops->drain = async_drain;
+  ops->return_cached = async_return_cached;
+  ops->destroy = async_destroy;
+  ops->split = clpi_split_address;
+  ops->unsplit = clpi_unsplit_address;
+  clpi_cuda_stream_order_fill(ops);
+  return CLP_SUCCESS;
+}
+
+/* The allocator takes over the retained context on success. */
+static clp_status create(const clpi_cuda_context *context, const clp_cuda_async_options *options,
+                         clp_allocator **out)
+{
+  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
+  clp_cuda_mempool mempool;
+  clp_status status = clpi_cuda_stream_check(context, options->stream);
+  if (!status)
+    status = choose_mempool(context, options, &mempool);
+  if (!status)
+    status = describe(context, options->stream, &ops);
+  if (status)
+    return status;
+  async_allocator *self = malloc(sizeof(*self));
+  if (!self)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", ops.name);
+  *self = (async_allocator){.mempool = mempool, .home = options->stream};
+  clpi_cuda_stream_order_init(&self->order, context);
+  status = clp_allocator_create(&ops, self, out);
+  if (status) {
+    clpi_cuda_stream_order_end(&self->order);
+    free(self);
+  }
+  return status;
+}
+
+clp_status clp_cuda_async_allocator_create(const clp_cuda_async_options *options,
+                                           clp_allocator **out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_async_allocator_create: out is NULL");
+  *out = NULL;
+  clp_cuda_async_options checked;
+  clpi_cuda_context context;
+  bool supports_mempools = false;
+  clp_status status = read_options(options, &checked);
+  if (!status)
+    status = clp_cuda_device_supports_mempools(checked.device, &supports_mempools);
+  if (!status && !supports_mempools)
+    status = clpi_error(CLP_NOT_SUPPORTED, 0, "CUDA device %d has no memory pools", checked.device);
+  if (!status)
+    status = clpi_cuda_context_retain(checked.device, &context);
+  if (status)
+    return status;
+  status = create(&context, &checked, out);
+  if (status)
+    clpi_cuda_context_release(&context);
+  return status;
+}

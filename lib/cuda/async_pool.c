@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Asynchronous pools: made of memory pools that the devices have, and their life. */
+#include "cuda/async_pool.h"
+
+#include "core/error.h"
+#include "core/limit.h"
+#include "core/options.h"
+#include "cuda/cuda_error.h"
+#include "cuda/mempool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- making one ---------------------------------------------------------------------------------
+ */
+
+static clp_status refuse_options(const char *why, long long value)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_async_pool_options: %s (%lld)", why, value);
+}
+
+static clp_status read_options(const clp_cuda_async_pool_options *given,
+                               clp_cuda_async_pool_options *options)
+{
+  *options = (clp_cuda_async_pool_options)CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
+  if (given) {
+    size_t least =
+        offsetof(clp_cuda_async_pool_options, mempool_choice) + sizeof(given->mempool_choice);
+    clp_status status =
+        clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_async_pool_options");
+    if (status)
+      return status;
+  }
+  bool is_default = options->mempool_choice == CLP_CUDA_MEMPOOL_DEFAULT;
+  if (!is_default && options->mempool_choice != CLP_CUDA_MEMPOOL_CURRENT)
+    return refuse_options("no such mempool_choice", (int)options->mempool_choice);
+  if (!options->mempools && options->mempool_count)
+    return refuse_options("mempools is NULL, but there is a count",
+                          (long long)options->mempool_count);
+  if (options->mempools && !options->mempool_count)
+    return refuse_options("mempools has a count of", 0);
+  if (options->mempools && !is_default)
+    return refuse_options("there are mempools, and a mempool_choice too", options->mempool_choice);
+  return CLP_SUCCESS;
+}
+
+/* A handle of the caller's has to be one whose memory the device may use. */
+static clp_status take_given(clpi_cuda_pool_device *device, clp_cuda_mempool mempool)
+{
+  clp_cuda_access access = CLP_CUDA_ACCESS_NONE;
+  if (!mempool)
+    return refuse_options("the memory pool is NULL for device", device->ordinal);
+  clp_status status = clp_cuda_mempool_get_access(mempool, device->ordinal, &access);
+  if (status)
+    return status;
+  if (access != CLP_CUDA_ACCESS_READ_WRITE)
+    return refuse_options("the memory pool's memory cannot be used by device", device->ordinal);
+  device->mempool = mempool;
+  return CLP_SUCCESS;
+}
+
+static clp_status take_chosen(clpi_cuda_pool_device *device, clp_cuda_mempool_choice choice)
+{
+  bool has_mempools = false;
+  clp_status status = clp_cuda_device_supports_mempools(device->ordinal, &has_mempools);
+  if (status || !has_mempools)
+    return status;
+  return clpi_cuda_mempool_of(device->ordinal, choice, &device->mempool);
+}
+
+static clp_status take_mempools(clp_cuda_async_pool *pool,
+                                const clp_cuda_async_pool_options *options)
+{
+  clp_status status = CLP_SUCCESS;
+  if (pool->is_of_one_handle) {
+    clpi_cuda_pool_device *current;
+    status = clpi_cuda_current_device(pool, &current);
+    return status ? status : take_given(current, options->mempools[0]);
+  }
+  bool has_any = false;
+  for (int i = 0; !status && i < pool->device_count; i++) {
+    status = options->mempools ? take_given(&pool->devices[i], options->mempools[i])
+                               : take_chosen(&pool->devices[i], options->mempool_choice);
+    has_any = has_any || pool->devices[i].mempool;
+  }
+  if (!status && !has_any)
+    status = clpi_error(CLP_NOT_SUPPORTED, 0, "no CUDA device has memory pools");
+  return status;
+}
+
+static clp_status describe_device(clpi_cuda_pool_device *device, int ordinal)
+{
+  char name[32];
+  const clpi_cuda_driver *driver;
+  device->ordinal = ordinal;
+  clp_status status = clpi_cuda_device_get(ordinal, &driver, &device->handle);
+  if (!status)
+    status = clp_cuda_device_memory(ordinal, &device->total_bytes);
+  if (status)
+    return status;
+  snprintf(name, sizeof(name), "CUDA device %d", ordinal);
+  return clpi_limit_from_environment(name, device->total_bytes, &device->limit);
+}
+
+static void end(clp_cuda_async_pool *pool)
+{
+  for (int i = 0; i < pool->device_count; i++)
+    if (pool->devices[i].context.ctx)
+      clpi_cuda_context_release(&pool->devices[i].context);
+  clpi_cuda_live_pointers_end(&pool->pointers);
+  pthread_mutex_destroy(&pool->lock);
+  free(pool);
+}
+
+/* Without devices' memory pools. */
+static clp_status make(int device_count, clp_cuda_async_pool **out)
+{
+  size_t devices = (size_t)device_count * sizeof((*out)->devices[0]);
+  clp_cuda_async_pool *pool = calloc(1, sizeof(*pool) + devices);
+  if (!pool)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for an asynchronous pool");
+  pthread_mutex_init(&pool->lock, NULL);
+  atomic_init(&pool->references, 1);
+  pool->device_count = device_count;
+  clp_status status = clpi_cuda_driver_get(&pool->driver);
+  for (int i = 0; !status && i < device_count; i++)
+    status = describe_device(&pool->devices[i], i);
+  if (status)
+    end(pool);
+  else
+    *out = pool;
+  return status;
+}
+
+clp_status clp_cuda_async_pool_create(const clp_cuda_async_pool_options *options,
+                                      clp_cuda_async_pool **out)
+{
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_async_pool_create", "out");
+  *out = NULL;
+  clp_cuda_async_pool_options checked;
+  int count = 0;
+  clp_status status = read_options(options, &checked);
+  if (!status)
+    status = clp_cuda_device_count(&count);
+  if (status)
+    return status;
+  size_t given = checked.mempool_count;
+  if (given > 1 && given != (size_t)count)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_cuda_async_pool_options: %zu mempools for %d devices", given, count);
+  clp_cuda_async_pool *pool = NULL;
+  status = make(count, &pool);
+  if (status)
+    return status;
+  pool->is_of_one_handle = given == 1;
+  status = take_mempools(pool, &checked);
+  if (status)
+    end(pool);
+  else
+    *out = pool;
+  return status;
+}
+
+/* --- life ---------------------------------------------------------------------------------------
+ */
+
+clp_cuda_async_pool *clp_cuda_async_pool_retain(clp_cuda_async_pool *pool)
+{
+  if (pool)
+    atomic_fetch_add_explicit(&pool->references, 1, memory_order_relaxed);
+  return pool;
+}
+
+void clp_cuda_async_pool_release(clp_cuda_async_pool *pool)
+{
+  /* Release: what was done by a reference comes before the end. Acquire: the end sees it. */
+  if (pool && atomic_fetch_sub_explicit(&pool->references, 1, memory_order_acq_rel) == 1)
+    end(pool);
+}
+
+clp_status clp_cuda_async_pool_mempool(const clp_cuda_async_pool *pool, int device,
+                                       clp_cuda_mempool *out)
+{
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_async_pool_mempool", "out");
+  *out = NULL;
+  if (!pool)
+    return clpi_cuda_refuse_null("clp_cuda_async_pool_mempool", "pool");
+  if (device < 0 || device >= pool->device_count)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "there is no CUDA device %d: there are %d", device,
+                      pool->device_count);
+  if (!pool->devices[device].mempool)
+    return clpi_error(CLP_NOT_SUPPORTED, 0, "the pool has no memory pool for CUDA device %d",
+                      device);
+  *out = pool->devices[device].mempool;
+  return CLP_SUCCESS;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of errors are the driver's own: it knows those that are newer than this library. */
+#include "cuda/cuda_error.h"
+
+#include "core/error.h"
+
+static clp_status status_of(clpi_cuda_result code)
+{
+  switch (code) {
+  case CLPI_CUDA_OUT_OF_MEMORY:
+    return CLP_OUT_OF_DEVICE_MEMORY;
+  case CLPI_CUDA_INVALID_VALUE:
+  case CLPI_CUDA_INVALID_DEVICE:
+  case CLPI_CUDA_INVALID_CONTEXT:
+  case CLPI_CUDA_INVALID_HANDLE:
+    return CLP_INVALID_ARGUMENT;
+  case CLPI_CUDA_PEER_ACCESS_UNSUPPORTED:
+  case CLPI_CUDA_NOT_PERMITTED:
+  case CLPI_CUDA_NOT_SUPPORTED:
+    return CLP_NOT_SUPPORTED;
+  default:
+    return CLP_BACKEND_ERROR;
+  }
+}
+
+static const char *name_of(const clpi_cuda_driver *driver, clpi_cuda_result code)
+{
+  const char *name = NULL;
+  clpi_cuda_result failed = driver->get_error_name(code, &name);
+  return failed || !name ? "an unknown error" : name;
+}
+
+clp_status clpi_cuda_call_error(const clpi_cuda_driver *driver, const char *call,
+                                clpi_cuda_result code)
+{
+  return clpi_error(status_of(code), code, "%s failed with %s (%d)", call, name_of(driver, code),
+                    code);
+}
+
+clp_status clpi_cuda_memory_error(const clpi_cuda_driver *driver, const char *call,
+                                  clpi_cuda_result code, size_t bytes)
+{
+  return clpi_error(status_of(code), code, "%s for %zu bytes failed with %s (%d)", call, bytes,
+                    name_of(driver, code), code);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* What programs may ask of CUDA's driver and devices, without a context. */
+#include "core/error.h"
+#include "cuda/context.h"
+#include "cuda/cuda_error.h"
+
+#include <clpool/cuda.h>
+#include <limits.h>
+
+static clp_status refuse_null(const char *function, const char *argument)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function, argument);
+}
+
+clp_status clp_cuda_driver_version(int *version)
+{
+  const clpi_cuda_driver *driver;
+  if (!version)
+    return refuse_null("clp_cuda_driver_version", "version");
+  clp_status status = clpi_cuda_driver_get(&driver);
+  if (!status)
+    *version = driver->version;
+  return status;
+}
+
+clp_status clp_cuda_device_count(int *count)
+{
+  const clpi_cuda_driver *driver;
+  if (!count)
+    return refuse_null("clp_cuda_device_count", "count");
+  clp_status status = clpi_cuda_driver_get(&driver);
+  if (status)
+    return status;
+  int devices = 0;
+  clpi_cuda_result code = driver->device_get_count(&devices);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuDeviceGetCount", code);
+  *count = devices;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_cuda_device_name(int device, char *name, size_t bytes)
+{
+  const clpi_cuda_driver *driver;
+  clpi_cuda_device handle;
+  if (!name)
+    return refuse_null("clp_cuda_device_name", "name");
+  if (bytes == 0 || bytes > INT_MAX)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_device_name: no room of %zu bytes", bytes);
+  clp_status status = clpi_cuda_device_get(device, &driver, &handle);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->device_get_name(name, (int)bytes, handle);
+  return code ? clpi_cuda_call_error(driver, "cuDeviceGetName", code) : CLP_SUCCESS;
+}
+
+clp_status clp_cuda_device_memory(int device, size_t *bytes)
+{
+  const clpi_cuda_driver *driver;
+  clpi_cuda_device handle;
+  if (!bytes)
+    return refuse_null("clp_cuda_device_memory", "bytes");
+  clp_status status = clpi_cuda_device_get(device, &driver, &handle);
+  if (status)
+    return status;
+  size_t total = 0;
+  clpi_cuda_result code = driver->device_total_mem(&total, handle);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuDeviceTotalMem", code);
+  *bytes = total;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_cuda_device_supports_mempools(int device, bool *out)
+{
+  const clpi_cuda_driver *driver;
+  clpi_cuda_device handle;
+  if (!out)
+    return refuse_null("clp_cuda_device_supports_mempools", "out");
+  clp_status status = clpi_cuda_device_get(device, &driver, &handle);
+  if (status)
+    return status;
+  int value = 0;
+  clpi_cuda_result code =
+      driver->device_get_attribute(&value, CLPI_CUDA_ATTRIBUTE_MEMORY_POOLS, handle);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuDeviceGetAttribute", code);
+  *out = value != 0;
+  return CLP_SUCCESS;
+}

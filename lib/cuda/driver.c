@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading CUDA's driver. A library that turns out to be none, or too old, is tried anew by the next
+ * call; one that works is never unloaded, since it has threads of its own. */
+#include "cuda/driver.h"
+
+#include "core/error.h"
+#include "cuda/cuda_error.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_VERSION = 11020 }; /* has memory pools */
+
+/* Functions in the form that takes a default stream for the legacy one, as CUDA's headers declare
+ * them unless told otherwise (CU_GET_PROC_ADDRESS_LEGACY_STREAM). */
+enum { LEGACY_STREAM = 1 };
+
+/* cuGetProcAddress as CUDA 11.3 has it, and since 12.0. */
+typedef clpi_cuda_result (*get_proc_address_1)(const char *name, void **function, int version,
+                                               uint64_t flags);
+typedef clpi_cuda_result (*get_proc_address_2)(const char *name, void **function, int version,
+                                               uint64_t flags, clpi_cuda_symbol_status *why_not);
+
+typedef struct library {
+  void *handle;
+  const char *name;
+  get_proc_address_1 find_1; /* NULL: it has none */
+  get_proc_address_2 find_2; /* likewise */
+} library;
+
+typedef struct function {
+  const char *name, *suffix;
+  int version;
+  size_t member; /* offset in clpi_cuda_driver */
+} function;
+
+#define FUNCTION_ENTRY(member, name, suffix, version, parameters)                                  \
+  {name, suffix, version, offsetof(clpi_cuda_driver, member)},
+static const function functions[] = {CLPI_CUDA_FUNCTIONS(FUNCTION_ENTRY)};
+#undef FUNCTION_ENTRY
+enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
+
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* guards `driver` until it works */
+static clpi_cuda_driver driver;
+static _Atomic(const clpi_cuda_driver *) working; /* &driver from the first success on */
+
+/* Stores the address of a function in `to`, a pointer to functions. C has no conversion for that,
+ * POSIX says that both are alike. */
+static void set_function(void *to, void *address)
+{
+  memcpy(to, &address, sizeof(address));
+}
+
+static clp_status open_library(library *opened)
+{
+  const char *chosen = secure_getenv("CLPOOL_CUDA_LIBRARY");
+  *opened = (library){.name = chosen && *chosen ? chosen : "libcuda.so.1"};
+  opened->handle = dlopen(opened->name, RTLD_NOW | RTLD_LOCAL);
+  if (!opened->handle)
+    return clpi_error(CLP_NOT_SUPPORTED, 0, "there is no CUDA driver: %s", dlerror());
+  set_function(&opened->find_2, dlsym(opened->handle, "cuGetProcAddress_v2"));
+  set_function(&opened->find_1, dlsym(opened->handle, "cuGetProcAddress"));
+  return CLP_SUCCESS;
+}
+
+/* NULL: the library does not have it, or not in that version. */
+static void *find_versioned(const library *from, const function *wanted)
+{
+  void *address = NULL;
+  clpi_cuda_result code = CLPI_CUDA_NOT_SUPPORTED;
+  clpi_cuda_symbol_status why_not;
+  if (from->find_2)
+    code = from->find_2(wanted->name, &address, wanted->version, LEGACY_STREAM, &why_not);
+  else if (from->find_1)
+    code = from->find_1(wanted->name, &address, wanted->version, LEGACY_STREAM);
+  return code ? NULL : address;
+}
+
+static void *find_symbol(const library *from, const function *wanted)
+{
+  char symbol[64];
+  void *address = find_versioned(from, wanted);
+  if (address)
+    return address;
+  snprintf(symbol, sizeof(symbol), "%s%s", wanted->name, wanted->suffix);
+  return dlsym(from->handle, symbol);
+}
+
+static clp_status resolve(const library *from, const function *wanted)
+{
+  void *address = find_symbol(from, wanted);
+  if (!address)
+    return clpi_error(CLP_NOT_SUPPORTED, 0, "%s has no %s", from->name, wanted->name);
+  set_function((char *)&driver + wanted->member, address);
+  return CLP_SUCCESS;
+}
+
+/* Before anything else is looked for, so that an old driver is told as such. */
+static clp_status check_version(const library *from)
+{
+  static const function get_version = {"cuDriverGetVersion", "", 2020,
+                                       offsetof(clpi_cuda_driver, driver_get_version)};
+  clp_status status = resolve(from, &get_version);
+  if (status)
+    return status;
+  int version = 0;
+  clpi_cuda_result code = driver.driver_get_version(&version);
+  if (code)
+    return clpi_error(CLP_BACKEND_ERROR, code, "cuDriverGetVersion failed with error %d", code);
+  if (version < LEAST_VERSION)
+    return clpi_error(CLP_NOT_SUPPORTED, 0,
+                      "the CUDA driver is too old: it is of version %d.%d, and 11.2 is needed",
+                      version / 1000, version % 1000 / 10);
+  driver.version = version;
+  return CLP_SUCCESS;
+}
+
+static clp_status resolve_all(const library *from)
+{
+  clp_status status = check_version(from);
+  for (size_t i = 0; !status && i < FUNCTION_COUNT; i++)
+    status = resolve(from, &functions[i]);
+  return status;
+}
+
+static clp_status no_device(clpi_cuda_result code)
+{
+  return clpi_error(CLP_NOT_SUPPORTED, code, "the CUDA driver sees no device");
+}
+
+static clp_status initialize(void)
+{
+  clpi_cuda_result code = driver.init(0);
+  if (code == CLPI_CUDA_NO_DEVICE)
+    return no_device(code);
+  if (code)
+    return clpi_cuda_call_error(&driver, "cuInit", code);
+  int count = 0;
+  code = driver.device_get_count(&count);
+  if (code)
+    return clpi_cuda_call_error(&driver, "cuDeviceGetCount", code);
+  return count > 0 ? CLP_SUCCESS : no_device(CLPI_CUDA_NO_DEVICE);
+}
+
+/* A library that was initialized is kept even where that failed, since threads of its may run. */
+static clp_status load_locked(void)
+{
+  library opened;
+  clp_status status = open_library(&opened);
+  if (status)
+    return status;
+  status = resolve_all(&opened);
+  if (status) {
+    dlclose(opened.handle);
+    return status;
+  }
+  status = initialize();
+  if (!status)
+    atomic_store_explicit(&working, &driver, memory_order_release); /* with get's acquire */
+  return status;
+}
+
+clp_status clpi_cuda_driver_get(const clpi_cuda_driver **out)
+{
+  clp_status status = CLP_SUCCESS;
+  /* Acquire: what load_locked filled in before its release is seen. */
+  if (!atomic_load_explicit(&working, memory_order_acquire)) {
+    pthread_mutex_lock(&loading);
+    if (!atomic_load_explicit(&working, memory_order_relaxed)) /* the mutex orders it */
+      status = load_locked();
+    pthread_mutex_unlock(&loading);
+  }
+  if (!status)
+    *out = &driver;
+  return status;
+}

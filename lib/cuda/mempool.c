@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* The driver's memory pools: made, ended, and those that devices have. */
+#include "cuda/mempool.h"
+
+#include "core/error.h"
+#include "core/options.h"
+#include "cuda/context.h"
+#include "cuda/cuda_error.h"
+
+enum { BOUNDED_VERSION = 12020 }; /* from here on a pool can be given a largest size */
+
+clp_status clpi_cuda_refuse_null(const char *function, const char *argument)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function, argument);
+}
+
+clp_status clpi_cuda_mempool_driver(const char *function, clp_cuda_mempool mempool,
+                                    const clpi_cuda_driver **driver)
+{
+  if (!mempool)
+    return clpi_cuda_refuse_null(function, "mempool");
+  return clpi_cuda_driver_get(driver);
+}
+
+clp_status clpi_cuda_no_mempools(int device)
+{
+  return clpi_error(CLP_NOT_SUPPORTED, 0, "CUDA device %d has no memory pools", device);
+}
+
+clp_status clpi_cuda_mempool_of(int device, clp_cuda_mempool_choice choice, clp_cuda_mempool *out)
+{
+  *out = NULL;
+  const clpi_cuda_driver *driver;
+  clpi_cuda_device handle;
+  clp_status status = clpi_cuda_device_get(device, &driver, &handle);
+  if (status)
+    return status;
+  bool is_current = choice == CLP_CUDA_MEMPOOL_CURRENT;
+  clp_cuda_mempool mempool = NULL;
+  clpi_cuda_result code = is_current ? driver->device_get_mempool(&mempool, handle)
+                                     : driver->device_get_default_mempool(&mempool, handle);
+  const char *call = is_current ? "cuDeviceGetMemPool" : "cuDeviceGetDefaultMemPool";
+  if (code)
+    return clpi_cuda_call_error(driver, call, code);
+  *out = mempool;
+  return CLP_SUCCESS;
+}
+
+/* --- options ------------------------------------------------------------------------------------
+ */
+
+static clp_status refuse_option(const char *why, long long value)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_mempool_options: %s (%lld)", why, value);
+}
+
+static clp_status read_options(const clp_cuda_mempool_options *given,
+                               clp_cuda_mempool_options *options)
+{
+  *options = (clp_cuda_mempool_options)CLP_CUDA_MEMPOOL_OPTIONS_INIT;
+  if (given) {
+    size_t least = offsetof(clp_cuda_mempool_options, location) + sizeof(given->location);
+    clp_status status =
+        clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_mempool_options");
+    if (status)
+      return status;
+  }
+  bool on_device = options->location == CLP_CUDA_ON_DEVICE;
+  if (!on_device && options->location != CLP_CUDA_ON_HOST_NUMA)
+    return refuse_option("no such location", (int)options->location);
+  if (on_device && options->numa_node)
+    return refuse_option("memory of a device is on no NUMA node", options->numa_node);
+  if (!on_device && options->device)
+    return refuse_option("memory of the host is of no device", options->device);
+  if (!on_device && options->numa_node < 0)
+    return refuse_option("no such NUMA node", options->numa_node);
+  const unsigned known_types = CLP_CUDA_HANDLE_POSIX_FD | CLP_CUDA_HANDLE_FABRIC;
+  if (options->handle_types & ~known_types)
+    return refuse_option("unknown handle types", options->handle_types);
+  return CLP_SUCCESS;
+}
+
+/* --- what the driver can do ----------------------------------------------------------------------
+ */
+
+static clp_status check_handle_types(const clp_cuda_mempool_options *options,
+                                     clpi_cuda_device *device)
+{
+  const clpi_cuda_driver *driver;
+  clp_status status = clpi_cuda_device_get(options->device, &driver, device);
+  if (status || !options->handle_types)
+    return status;
+  int known = 0;
+  clpi_cuda_result code =
+      driver->device_get_attribute(&known, CLPI_CUDA_ATTRIBUTE_MEMPOOL_HANDLE_TYPES, *device);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuDeviceGetAttribute", code);
+  if (options->handle_types & ~(unsigned)known)
+    return clpi_error(CLP_NOT_SUPPORTED, 0,
+                      "memory pools of CUDA device %d can have handle types 0x%x, not 0x%x",
+                      options->device, (unsigned)known, options->handle_types);
+  return CLP_SUCCESS;
+}
+
+static clp_status check_device(const clp_cuda_mempool_options *options, clpi_cuda_device *device)
+{
+  bool has_mempools = false;
+  clp_status status = clp_cuda_device_supports_mempools(options->device, &has_mempools);
+  if (status)
+    return status;
+  if (!has_mempools)
+    return clpi_cuda_no_mempools(options->device);
+  return check_handle_types(options, device);
+}
+
+/* Some device must be able to use such pools. A driver that is too old for them does not know the
+ * attribute. */
+static clp_status check_host_numa(void)
+{
+  int count = 0;
+  clp_status status = clp_cuda_device_count(&count);
+  for (int ordinal = 0; !status && ordinal < count; ordinal++) {
+    const clpi_cuda_driver *driver;
+    clpi_cuda_device device;
+    int can = 0;
+    status = clpi_cuda_device_get(ordinal, &driver, &device);
+    if (!status &&
+        !driver->device_get_attribute(&can, CLPI_CUDA_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS, device) &&
+        can)
+      return CLP_SUCCESS;
+  }
+  if (status)
+    return status;
+  return clpi_error(CLP_NOT_SUPPORTED, 0, "no CUDA device can use memory pools of the host's");
+}
+
+static clp_status check_bound(const clpi_cuda_driver *driver, size_t max_bytes)
+{
+  if (!max_bytes || driver->version >= BOUNDED_VERSION)
+    return CLP_SUCCESS;
+  return clpi_error(CLP_NOT_SUPPORTED, 0,
+                    "a memory pool of at most %zu bytes needs CUDA 12.2, and the driver is of "
+                    "version %d.%d",
+                    max_bytes, driver->version / 1000, driver->version % 1000 / 10);
+}
+
+/* --- the calls ----------------------------------------------------------------------------------
+ */
+
+static clp_status locate(const clp_cuda_mempool_options *options, clpi_cuda_location *location)
+{
+  if (options->location == CLP_CUDA_ON_HOST_NUMA) {
+    *location =
+        (clpi_cuda_location){.type = CLPI_CUDA_LOCATION_HOST_NUMA, .id = options->numa_node};
+    return check_host_numa();
+  }
+  location->type = CLPI_CUDA_LOCATION_DEVICE;
+  return check_device(options, &location->id);
+}
+
+clp_status clp_cuda_mempool_create(const clp_cuda_mempool_options *options, clp_cuda_mempool *out)
+{
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_create", "out");
+  *out = NULL;
+  clp_cuda_mempool_options checked;
+  const clpi_cuda_driver *driver;
+  clp_status status = read_options(options, &checked);
+  if (!status)
+    status = clpi_cuda_driver_get(&driver);
+  if (!status)
+    status = check_bound(driver, checked.max_bytes);
+  if (status)
+    return status;
+  clpi_cuda_mempool_props props = {.allocation_type = CLPI_CUDA_ALLOCATION_PINNED,
+                                   .handle_types = (int)checked.handle_types,
+                                   .max_bytes = checked.max_bytes};
+  status = locate(&checked, &props.location);
+  if (status)
+    return status;
+  clp_cuda_mempool made = NULL;
+  clpi_cuda_result code = driver->mempool_create(&made, &props);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuMemPoolCreate", code);
+  *out = made;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_cuda_mempool_destroy(clp_cuda_mempool mempool)
+{
+  if (!mempool)
+    return CLP_SUCCESS;
+  const clpi_cuda_driver *driver;
+  clp_status status = clpi_cuda_driver_get(&driver);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->mempool_destroy(mempool);
+  return code ? clpi_cuda_call_error(driver, "cuMemPoolDestroy", code) : CLP_SUCCESS;
+}
+
+clp_status clp_cuda_mempool_default(int device, clp_cuda_mempool *out)
+{
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_default", "out");
+  return clpi_cuda_mempool_of(device, CLP_CUDA_MEMPOOL_DEFAULT, out);
+}
+
+clp_status clp_cuda_mempool_current(int device, clp_cuda_mempool *out)
+{
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_current", "out");
+  return clpi_cuda_mempool_of(device, CLP_CUDA_MEMPOOL_CURRENT, out);
+}
+
+clp_status clp_cuda_mempool_set_current(int device, clp_cuda_mempool mempool)
+{
+  if (!mempool)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_set_current", "mempool");
+  const clpi_cuda_driver *driver;
+  clpi_cuda_device handle;
+  clp_status status = clpi_cuda_device_get(device, &driver, &handle);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->device_set_mempool(handle, mempool);
+  return code ? clpi_cuda_call_error(driver, "cuDeviceSetMemPool", code) : CLP_SUCCESS;
+}
+
+clp_status clp_cuda_mempool_trim_to(clp_cuda_mempool mempool, size_t bytes)
+{
+  const clpi_cuda_driver *driver;
+  clp_status status = clpi_cuda_mempool_driver("clp_cuda_mempool_trim_to", mempool, &driver);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->mempool_trim_to(mempool, bytes);
+  return code ? clpi_cuda_call_error(driver, "cuMemPoolTrimTo", code) : CLP_SUCCESS;
+}

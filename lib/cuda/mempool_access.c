@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Which devices may use a memory pool's memory. */
+#include "core/error.h"
+#include "cuda/context.h"
+#include "cuda/cuda_error.h"
+#include "cuda/mempool.h"
+
+static clp_status locate(const char *function, clp_cuda_mempool mempool, int device,
+                         const clpi_cuda_driver **driver, clpi_cuda_location *location)
+{
+  if (!mempool)
+    return clpi_cuda_refuse_null(function, "mempool");
+  location->type = CLPI_CUDA_LOCATION_DEVICE;
+  return clpi_cuda_device_get(device, driver, &location->id);
+}
+
+clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp_cuda_access access)
+{
+  const clpi_cuda_driver *driver;
+  clpi_cuda_access asked = {.flags = (int)access};
+  if (access != CLP_CUDA_ACCESS_NONE && access != CLP_CUDA_ACCESS_READ &&
+      access != CLP_CUDA_ACCESS_READ_WRITE)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_mempool_set_access: %d is no access",
+                      (int)access);
+  clp_status status =
+      locate("clp_cuda_mempool_set_access", mempool, device, &driver, &asked.location);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->mempool_set_access(mempool, &asked, 1);
+  /* There is such a device: it is not one for this pool. */
+  if (code == CLPI_CUDA_INVALID_DEVICE || code == CLPI_CUDA_PEER_ACCESS_UNSUPPORTED)
+    return clpi_error(CLP_NOT_SUPPORTED, code,
+                      "cuMemPoolSetAccess: CUDA device %d cannot reach the memory pool's memory",
+                      device);
+  return code ? clpi_cuda_call_error(driver, "cuMemPoolSetAccess", code) : CLP_SUCCESS;
+}
+
+clp_status clp_cuda_mempool_get_access(clp_cuda_mempool mempool, int device,
+                                       clp_cuda_access *access)
+{
+  const clpi_cuda_driver *driver;
+  clpi_cuda_location location;
+  if (!access)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_get_access", "access");
+  clp_status status = locate("clp_cuda_mempool_get_access", mempool, device, &driver, &location);
+  if (status)
+    return status;
+  int flags = 0;
+  clpi_cuda_result code = driver->mempool_get_access(&flags, mempool, &location);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuMemPoolGetAccess", code);
+  *access = (clp_cuda_access)flags;
+  return CLP_SUCCESS;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* The attributes of memory pools, each with its type. */
+#include "core/error.h"
+#include "core/options.h"
+#include "cuda/cuda_error.h"
+#include "cuda/mempool.h"
+
+static clp_status get(const clpi_cuda_driver *driver, clp_cuda_mempool mempool, int attribute,
+                      void *value)
+{
+  clpi_cuda_result code = driver->mempool_get_attribute(mempool, attribute, value);
+  return code ? clpi_cuda_call_error(driver, "cuMemPoolGetAttribute", code) : CLP_SUCCESS;
+}
+
+static clp_status set(const clpi_cuda_driver *driver, clp_cuda_mempool mempool, int attribute,
+                      void *value)
+{
+  clpi_cuda_result code = driver->mempool_set_attribute(mempool, attribute, value);
+  return code ? clpi_cuda_call_error(driver, "cuMemPoolSetAttribute", code) : CLP_SUCCESS;
+}
+
+/* --- reuse --------------------------------------------------------------------------------------
+ */
+
+/* The switches of the driver's and their flags here, in the flags' order. */
+static const struct {
+  int attribute;
+  unsigned flag;
+} switches[] = {
+    {CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS, CLP_CUDA_REUSE_FOLLOW_EVENT_DEPENDENCIES},
+    {CLPI_CUDA_MEMPOOL_REUSE_OPPORTUNISTIC, CLP_CUDA_REUSE_OPPORTUNISTIC},
+    {CLPI_CUDA_MEMPOOL_REUSE_INTERNAL, CLP_CUDA_REUSE_INTERNAL_DEPENDENCIES},
+};
+enum { SWITCH_COUNT = sizeof(switches) / sizeof(switches[0]) };
+
+clp_status clp_cuda_mempool_get_reuse(clp_cuda_mempool mempool, unsigned *flags)
+{
+  const clpi_cuda_driver *driver;
+  if (!flags)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_get_reuse", "flags");
+  clp_status status = clpi_cuda_mempool_driver("clp_cuda_mempool_get_reuse", mempool, &driver);
+  unsigned found = 0;
+  for (size_t i = 0; !status && i < SWITCH_COUNT; i++) {
+    int is_on = 0;
+    status = get(driver, mempool, switches[i].attribute, &is_on);
+    found |= is_on ? switches[i].flag : 0;
+  }
+  if (!status)
+    *flags = found;
+  return status;
+}
+
+clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags)
+{
+  const clpi_cuda_driver *driver;
+  unsigned unknown = flags;
+  for (size_t i = 0; i < SWITCH_COUNT; i++)
+    unknown &= ~switches[i].flag;
+  if (unknown)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_mempool_set_reuse: unknown flags 0x%x",
+                      unknown);
+  clp_status status = clpi_cuda_mempool_driver("clp_cuda_mempool_set_reuse", mempool, &driver);
+  for (size_t i = 0; !status && i < SWITCH_COUNT; i++) {
+    int is_on = (flags & switches[i].flag) != 0;
+    status = set(driver, mempool, switches[i].attribute, &is_on);
+  }
+  return status;
+}
+
+/* --- the release threshold ----------------------------------------------------------------------
+ */
+
+clp_status clp_cuda_mempool_get_release_threshold(clp_cuda_mempool mempool, uint64_t *bytes)
+{
+  const clpi_cuda_driver *driver;
+  if (!bytes)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_get_release_threshold", "bytes");
+  clp_status status =
+      clpi_cuda_mempool_driver("clp_cuda_mempool_get_release_threshold", mempool, &driver);
+  uint64_t threshold = 0;
+  if (!status)
+    status = get(driver, mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &threshold);
+  if (!status)
+    *bytes = threshold;
+  return status;
+}
+
+clp_status clp_cuda_mempool_set_release_threshold(clp_cuda_mempool mempool, uint64_t bytes)
+{
+  const clpi_cuda_driver *driver;
+  clp_status status =
+      clpi_cuda_mempool_driver("clp_cuda_mempool_set_release_threshold", mempool, &driver);
+  return status ? status : set(driver, mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &bytes);
+}
+
+/* --- usage --------------------------------------------------------------------------------------
+ */
+
+static clp_status counting_driver(const char *function, clp_cuda_mempool mempool,
+                                  const clpi_cuda_driver **driver)
+{
+  clp_status status = clpi_cuda_mempool_driver(function, mempool, driver);
+  if (status || (*driver)->version >= CLPI_CUDA_COUNTING_VERSION)
+    return status;
+  return clpi_error(CLP_NOT_SUPPORTED, 0,
+                    "%s: drivers count the bytes of memory pools from CUDA 11.3 on, and this one "
+                    "is of version %d.%d",
+                    function, (*driver)->version / 1000, (*driver)->version % 1000 / 10);
+}
+
+static clp_status read_usage(const clpi_cuda_driver *driver, clp_cuda_mempool mempool,
+                             clp_cuda_mempool_usage *usage)
+{
+  clp_status status = get(driver, mempool, CLPI_CUDA_MEMPOOL_RESERVED, &usage->reserved_bytes);
+  if (!status)
+    status = get(driver, mempool, CLPI_CUDA_MEMPOOL_RESERVED_HIGH, &usage->peak_reserved_bytes);
+  if (!status)
+    status = get(driver, mempool, CLPI_CUDA_MEMPOOL_USED, &usage->used_bytes);
+  if (!status)
+    status = get(driver, mempool, CLPI_CUDA_MEMPOOL_USED_HIGH, &usage->peak_used_bytes);
+  return status;
+}
+
+clp_status clp_cuda_mempool_get_usage(clp_cuda_mempool mempool, clp_cuda_mempool_usage *usage)
+{
+  const clpi_cuda_driver *driver;
+  if (!usage)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_get_usage", "usage");
+  clp_status status = counting_driver("clp_cuda_mempool_get_usage", mempool, &driver);
+  clp_cuda_mempool_usage found = CLP_CUDA_MEMPOOL_USAGE_INIT;
+  if (!status)
+    status = read_usage(driver, mempool, &found);
+  if (status)
+    return status;
+  size_t least = offsetof(clp_cuda_mempool_usage, reserved_bytes) + sizeof(found.reserved_bytes);
+  return clpi_results_write(usage, least, &found, sizeof(found), "clp_cuda_mempool_usage");
+}
+
+clp_status clp_cuda_mempool_reset_peaks(clp_cuda_mempool mempool)
+{
+  const clpi_cuda_driver *driver;
+  clp_status status = counting_driver("clp_cuda_mempool_reset_peaks", mempool, &driver);
+  uint64_t reset = 0; /* the only value that peaks can be set to */
+  if (!status)
+    status = set(driver, mempool, CLPI_CUDA_MEMPOOL_RESERVED_HIGH, &reset);
+  if (!status)
+    status = set(driver, mempool, CLPI_CUDA_MEMPOOL_USED_HIGH, &reset);
+  return status;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory pools and pieces of their memory, told to other processes. */
+#include "core/error.h"
+#include "cuda/cuda_error.h"
+#include "cuda/mempool.h"
+
+#include <string.h>
+
+static clp_status export_pool(const char *function, clp_cuda_mempool mempool, int handle_type,
+                              void *handle)
+{
+  const clpi_cuda_driver *driver;
+  clp_status status = clpi_cuda_mempool_driver(function, mempool, &driver);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->mempool_export_handle(handle, mempool, handle_type, 0);
+  return code ? clpi_cuda_call_error(driver, "cuMemPoolExportToShareableHandle", code)
+              : CLP_SUCCESS;
+}
+
+static clp_status import_pool(void *handle, int handle_type, clp_cuda_mempool *out)
+{
+  const clpi_cuda_driver *driver;
+  clp_status status = clpi_cuda_driver_get(&driver);
+  if (status)
+    return status;
+  clp_cuda_mempool imported = NULL;
+  clpi_cuda_result code = driver->mempool_import_handle(&imported, handle, handle_type, 0);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuMemPoolImportFromShareableHandle", code);
+  *out = imported;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_cuda_mempool_export_fd(clp_cuda_mempool mempool, int *fd)
+{
+  if (!fd)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_export_fd", "fd");
+  *fd = -1;
+  int exported = -1;
+  clp_status status =
+      export_pool("clp_cuda_mempool_export_fd", mempool, CLPI_CUDA_HANDLE_POSIX_FD, &exported);
+  if (!status)
+    *fd = exported;
+  return status;
+}
+
+clp_status clp_cuda_mempool_import_fd(int fd, clp_cuda_mempool *out)
+{
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_import_fd", "out");
+  *out = NULL;
+  if (fd < 0)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_cuda_mempool_import_fd: %d is no file descriptor", fd);
+  /* The driver takes the number itself for the pointer. */
+  return import_pool((void *)(intptr_t)fd, CLPI_CUDA_HANDLE_POSIX_FD, out);
+}
+
+clp_status clp_cuda_mempool_export_fabric(clp_cuda_mempool mempool, clp_cuda_fabric_handle *out)
+{
+  clp_cuda_fabric_handle exported;
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_export_fabric", "out");
+  clp_status status = export_pool("clp_cuda_mempool_export_fabric", mempool,
+                                  CLPI_CUDA_HANDLE_FABRIC, exported.bytes);
+  if (!status)
+    *out = exported;
+  return status;
+}
+
+clp_status clp_cuda_mempool_import_fabric(const clp_cuda_fabric_handle *handle,
+                                          clp_cuda_mempool *out)
+{
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_import_fabric", "out");
+  *out = NULL;
+  if (!handle)
+    return clpi_cuda_refuse_null("clp_cuda_mempool_import_fabric", "handle");
+  clp_cuda_fabric_handle copy = *handle;
+  return import_pool(copy.bytes, CLPI_CUDA_HANDLE_FABRIC, out);
+}
+
+clp_status clp_cuda_pointer_export(unsigned long long pointer, clp_cuda_shared_pointer *out)
+{
+  const clpi_cuda_driver *driver;
+  clpi_cuda_shared_pointer shared;
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_pointer_export", "out");
+  if (!pointer)
+    return clpi_cuda_refuse_null("clp_cuda_pointer_export", "pointer");
+  clp_status status = clpi_cuda_driver_get(&driver);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->mempool_export_pointer(&shared, pointer);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuMemPoolExportPointer", code);
+  memcpy(out->bytes, shared.bytes, sizeof(out->bytes));
+  return CLP_SUCCESS;
+}
+
+clp_status clp_cuda_pointer_import(clp_cuda_mempool mempool, const clp_cuda_shared_pointer *shared,
+                                   unsigned long long *out)
+{
+  const clpi_cuda_driver *driver;
+  clpi_cuda_shared_pointer copy;
+  if (!out)
+    return clpi_cuda_refuse_null("clp_cuda_pointer_import", "out");
+  *out = 0;
+  if (!shared)
+    return clpi_cuda_refuse_null("clp_cuda_pointer_import", "shared");
+  clp_status status = clpi_cuda_mempool_driver("clp_cuda_pointer_import", mempool, &driver);
+  if (status)
+    return status;
+  memcpy(copy.bytes, shared->bytes, sizeof(copy.bytes));
+  clpi_cuda_pointer imported = 0;
+  clpi_cuda_result code = driver->mempool_import_pointer(&imported, mempool, &copy);
+  if (code)
+    return clpi_cuda_call_error(driver, "cuMemPoolImportPointer", code);
+  *out = imported;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_cuda_pointer_free(unsigned long long pointer, clp_stream stream)
+{
+  const clpi_cuda_driver *driver;
+  if (!pointer)
+    return CLP_SUCCESS;
+  clp_status status = clpi_cuda_driver_get(&driver);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->mem_free_async(pointer, stream ? stream : CLP_CUDA_STREAM_LEGACY);
+  return code ? clpi_cuda_call_error(driver, "cuMemFreeAsync", code) : CLP_SUCCESS;
+}

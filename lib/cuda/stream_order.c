@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks are events. One that is let go of may be recorded anew even while streams wait for it: they
+ * wait for what it stood for when they were told to. */
+#include "cuda/stream_order.h"
+
+#include "core/error.h"
+#include "cuda/cuda_error.h"
+
+#include <clpool/cuda.h>
+
+static clp_status refuse(clpi_cuda_result code, const char *why)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, code,
+                    "a stream must be one of the primary context of the allocator's device: %s",
+                    why);
+}
+
+/* CUDA knows the context of every stream but the legacy one, which each context has. */
+static clp_status check_context(const clpi_cuda_context *context, clp_stream stream)
+{
+  clpi_cuda_ctx ctx = NULL;
+  clp_status status = clpi_cuda_enter(context);
+  if (status)
+    return status;
+  status = clpi_cuda_leave_after(context, "cuStreamGetCtx",
+                                 context->driver->stream_get_ctx(stream, &ctx));
+  if (!status && ctx != context->ctx)
+    return refuse(CLPI_CUDA_INVALID_CONTEXT, "this one is of another context or device");
+  return status;
+}
+
+clp_status clpi_cuda_stream_check(const clpi_cuda_context *context, clp_stream stream)
+{
+  if (!stream)
+    return refuse(CLPI_CUDA_INVALID_HANDLE,
+                  "this one is NULL (the default stream is CLP_CUDA_STREAM_LEGACY)");
+  if (stream == CLP_CUDA_STREAM_PER_THREAD)
+    return clpi_error(CLP_NOT_SUPPORTED, 0,
+                      "CLP_CUDA_STREAM_PER_THREAD is another stream on each thread: pools need one "
+                      "that is the same on all");
+  return stream == CLP_CUDA_STREAM_LEGACY ? CLP_SUCCESS : check_context(context, stream);
+}
+
+static clp_status stream_retain(void *self, clp_stream stream)
+{
+  const clpi_cuda_stream_order *order = self;
+  return clpi_cuda_stream_check(&order->context, stream);
+}
+
+static void stream_release(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+}
+
+/* NULL: there is none. */
+static clpi_cuda_event take_spare(clpi_cuda_stream_order *order)
+{
+  pthread_mutex_lock(&order->lock);
+  clpi_cuda_event event = order->spare_count ? order->spare[--order->spare_count] : NULL;
+  pthread_mutex_unlock(&order->lock);
+  return event;
+}
+
+static bool keep_spare(clpi_cuda_stream_order *order, clpi_cuda_event event)
+{
+  pthread_mutex_lock(&order->lock);
+  bool has_room = order->spare_count < CLPI_CUDA_SPARE_EVENTS;
+  if (has_room)
+    order->spare[order->spare_count++] = event;
+  pthread_mutex_unlock(&order->lock);
+  return has_room;
+}
+
+/* Nothing can be done about an event that cannot be destroyed. */
+static void destroy_event(const clpi_cuda_context *context, clpi_cuda_event event)
+{
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  if (clpi_cuda_enter(context)) {
+    clpi_error_restore(&kept);
+    return;
+  }
+  context->driver->event_destroy(event);
+  clpi_cuda_leave(context);
+}
+
+static void mark_release(void *self, void *mark)
+{
+  clpi_cuda_stream_order *order = self;
+  if (!keep_spare(order, mark))
+    destroy_event(&order->context, mark);
+}
+
+/* The context is current. */
+static clp_status obtain_event(clpi_cuda_stream_order *order, clpi_cuda_event *event)
+{
+  const clpi_cuda_driver *driver = order->context.driver;
+  *event = take_spare(order);
+  if (*event)
+    return CLP_SUCCESS;
+  clpi_cuda_result code = driver->event_create(event, CLPI_CUDA_EVENT_DISABLE_TIMING);
+  return code ? clpi_cuda_call_error(driver, "cuEventCreate", code) : CLP_SUCCESS;
+}
+
+static clp_status record(clpi_cuda_stream_order *order, clp_stream stream, void **mark)
+{
+  const clpi_cuda_driver *driver = order->context.driver;
+  clpi_cuda_event event;
+  clp_status status = obtain_event(order, &event);
+  if (status)
+    return status;
+  clpi_cuda_result code = driver->event_record(event, stream);
+  if (code) {
+    mark_release(order, event);
+    return clpi_cuda_call_error(driver, "cuEventRecord", code);
+  }
+  *mark = event;
+  return CLP_SUCCESS;
+}
+
+static clp_status mark_create(void *self, clp_stream stream, void **mark)
+{
+  clpi_cuda_stream_order *order = self;
+  clp_status status = clpi_cuda_enter(&order->context);
+  if (status)
+    return status;
+  status = record(order, stream, mark);
+  clpi_cuda_leave(&order->context);
+  return status;
+}
+
+static clp_status mark_is_done(void *self, void *mark, bool *done)
+{
+  const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
+  clp_status status = clpi_cuda_enter(context);
+  if (status)
+    return status;
+  clpi_cuda_result code = context->driver->event_query(mark);
+  *done = !code;
+  return clpi_cuda_leave_after(context, "cuEventQuery", code == CLPI_CUDA_NOT_READY ? 0 : code);
+}
+
+static clp_status stream_wait(void *self, clp_stream stream, void *mark)
+{
+  const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
+  clp_status status = clpi_cuda_enter(context);
+  if (status)
+    return status;
+  return clpi_cuda_leave_after(context, "cuStreamWaitEvent",
+                               context->driver->stream_wait_event(stream, mark, 0));
+}
+
+static clp_status host_wait(void *self, void *mark)
+{
+  const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
+  clp_status status = clpi_cuda_enter(context);
+  if (status)
+    return status;
+  return clpi_cuda_leave_after(context, "cuEventSynchronize",
+                               context->driver->event_synchronize(mark));
+}
+
+void clpi_cuda_stream_order_init(clpi_cuda_stream_order *order, const clpi_cuda_context *context)
+{
+  *order = (clpi_cuda_stream_order){.context = *context};
+  pthread_mutex_init(&order->lock, NULL);
+}
+
+void clpi_cuda_stream_order_end(clpi_cuda_stream_order *order)
+{
+  while (order->spare_count)
+    destroy_event(&order->context, order->spare[--order->spare_count]);
+  pthread_mutex_destroy(&order->lock);
+}
+
+void clpi_cuda_stream_order_fill(clp_allocator_ops *ops)
+{
+  ops->stream_retain = stream_retain;
+  ops->stream_release = stream_release;
+  ops->mark_create = mark_create;
+  ops->mark_release = mark_release;
+  ops->mark_is_done = mark_is_done;
+  ops->stream_wait = stream_wait;
+  ops->host_wait = host_wait;
+}

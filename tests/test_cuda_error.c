@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Failed calls of CUDA's driver as statuses: lib/cuda/cuda_error.c. */
+#include "cuda/cuda_error.h"
+#include "support/cuda_device.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+
+static const clpi_cuda_driver *driver;
+
+static void setup(void)
+{
+  clpt_ok(clpi_cuda_driver_get(&driver));
+}
+
+typedef struct expected_error {
+  CUresult code;
+  const char *name;
+  clp_status status;
+} expected_error;
+
+/* Numbers and names as cuda.h has them. */
+static const expected_error expected[] = {
+    {1, "CUDA_ERROR_INVALID_VALUE", CLP_INVALID_ARGUMENT},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", CLP_OUT_OF_DEVICE_MEMORY},
+    {3, "CUDA_ERROR_NOT_INITIALIZED", CLP_BACKEND_ERROR},
+    {4, "CUDA_ERROR_DEINITIALIZED", CLP_BACKEND_ERROR},
+    {101, "CUDA_ERROR_INVALID_DEVICE", CLP_INVALID_ARGUMENT},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", CLP_INVALID_ARGUMENT},
+    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", CLP_NOT_SUPPORTED},
+    {400, "CUDA_ERROR_INVALID_HANDLE", CLP_INVALID_ARGUMENT},
+    {800, "CUDA_ERROR_NOT_PERMITTED", CLP_NOT_SUPPORTED},
+    {801, "CUDA_ERROR_NOT_SUPPORTED", CLP_NOT_SUPPORTED},
+    {999, "CUDA_ERROR_UNKNOWN", CLP_BACKEND_ERROR},
+    {123456, "an unknown error", CLP_BACKEND_ERROR},
+};
+enum { EXPECTED_COUNT = sizeof(expected) / sizeof(expected[0]) };
+
+START_TEST(errors_by_name)
+{
+  const expected_error *error = &expected[_i];
+  char message[128];
+
+  clpt_fails(error->status, clpi_cuda_call_error(driver, "cuMemPoolTrimTo", error->code));
+  ck_assert_int_eq(clp_last_error()->native_code, error->code);
+  snprintf(message, sizeof(message), "cuMemPoolTrimTo failed with %s (%d)", error->name,
+           error->code);
+  ck_assert_str_eq(clp_last_error()->message, message);
+  clpt_fails(error->status, clpi_cuda_memory_error(driver, "cuMemAllocAsync", error->code, 4096));
+  ck_assert_int_eq(clp_last_error()->native_code, error->code);
+  snprintf(message, sizeof(message), "cuMemAllocAsync for 4096 bytes failed with %s (%d)",
+           error->name, error->code);
+  ck_assert_str_eq(clp_last_error()->message, message);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("cuda_error");
+  TCase *tests = clpt_case(suite, "errors");
+
+  tcase_add_checked_fixture(tests, setup, NULL);
+  tcase_add_loop_test(tests, errors_by_name, 0, EXPECTED_COUNT);
+  clpt_cuda_use_fake();
+  return clpt_run(suite);
+}
