@@ -186,7 +186,7 @@ feed.csv'
 # --- replay: results
 
 # The figures of out's JSON that do not differ from run to run.
-figures() { grep -vE '"(ns_per_operation|trace|allocator|device)":' out >"$1"; }
+figures() { grep -vE '"(ns_per_operation|trace|allocator|device|peak_reserved_bytes)":' out >"$1"; }
 
 accepts replay "$resnet" --allocator=simulated --leading-bits=4 --json
 valid_json
@@ -408,10 +408,15 @@ if [ -e "$CLPOOL_CUDA_LIBRARY" ]; then
   figures expected
   accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --device=1 --json
   has allocator '"cuda-async"'
+  [ "$(member peak_reserved_bytes)" -ge "$(member peak_device_bytes)" ] ||
+    fail "the driver's pool: $(cat out)"
   figures found
   cmp -s found expected || fail "CUDA gives other figures than a simulated device"
   accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --arena --json
   accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --no-pool
+  says "  peak taken by the driver's own pool"
+  accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --compare --json
+  ! grep -q peak_reserved_bytes out || fail "the two replays of --compare have one peak: $(cat out)"
   refuses 2 'clpool replay: there is no CUDA device 2 (see clpool info)' \
     replay "$resnet" --allocator=cuda-async --device=2
 fi

@@ -365,7 +365,7 @@ START_TEST(other_devices_need_access)
   clpt_fake_fill(memory, 3, BYTES, stream);
   clpt_cu_ok(cuMemFreeAsync(memory, stream));
   access = (CUmemAccessDesc){one, CLPI_CUDA_ACCESS_NONE};
-  clpt_cu_fails(CLPI_CUDA_INVALID_VALUE, cuMemPoolSetAccess(mempool, &access, 1));
+  clpt_cu_fails(CLPI_CUDA_INVALID_DEVICE, cuMemPoolSetAccess(mempool, &access, 1));
   clpt_cu_ok(cuMemPoolDestroy(mempool));
 }
 END_TEST

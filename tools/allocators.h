@@ -8,6 +8,7 @@
 #include <clpool/allocator.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum clpi_allocator_kind {
   CLPI_ALLOCATOR_HOST,
@@ -47,5 +48,9 @@ int clpi_cuda_allocator_create(unsigned ordinal, clp_allocator **out, char **dev
 /* The same on an OpenCL device, of a kind that clpi_is_on_device. */
 int clpi_device_allocator_create(clpi_device_id id, clpi_allocator_kind kind, clp_allocator **out,
                                  char **device_name);
+
+/* The most bytes that a CUDA device's default memory pool, which is beneath cuda-async, took from
+ * the device in this process; 0: the driver does not count. */
+uint64_t clpi_cuda_peak_reserved(unsigned ordinal);
 
 #endif

@@ -27,3 +27,13 @@ int clpi_cuda_allocator_create(unsigned ordinal, clp_allocator **out, char **dev
     *device_name = strdup(name);
   return CLPI_EXIT_SUCCESS;
 }
+
+uint64_t clpi_cuda_peak_reserved(unsigned ordinal)
+{
+  clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
+  clp_cuda_mempool mempool;
+  clp_status status = clp_cuda_mempool_default((int)ordinal, &mempool);
+  if (!status)
+    status = clp_cuda_mempool_get_usage(mempool, &usage);
+  return status ? 0 : usage.peak_reserved_bytes;
+}

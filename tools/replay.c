@@ -82,6 +82,7 @@ static void report(const replay_setup *setup, const clpi_replay_result *result,
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
   bool pooled = arguments->replay.pooled;
+  bool is_on_cuda = arguments->allocator.kind == CLPI_ALLOCATOR_CUDA_ASYNC;
   clpi_replay_subject subject = {
       .trace = arguments->trace,
       .allocator = clp_allocator_name(setup->allocator),
@@ -92,6 +93,8 @@ static void report(const replay_setup *setup, const clpi_replay_result *result,
       .slack = arguments->replay.arena_options.slack,
       .passes = arguments->replay.passes ? arguments->replay.passes : 1,
   };
+  if (is_on_cuda && !arguments->compares) /* of two replays the peaks would be one */
+    subject.peak_reserved_bytes = clpi_cuda_peak_reserved(arguments->allocator.ordinal);
   if (arguments->compares && arguments->as_json)
     clpi_report_comparison_json(&subject, result, bare);
   else if (arguments->compares)

@@ -60,6 +60,8 @@ void clpi_report_replay(const clpi_replay_subject *subject, const clpi_replay_re
   print_row("peak memory in use", clpi_show_bytes(result->peak_active_bytes));
   print_row("peak memory taken from the device", clpi_show_bytes(result->peak_device_bytes));
   print_row("footprint (taken / in use)", clpi_show_ratio(result->footprint));
+  if (subject->peak_reserved_bytes > 0)
+    print_row("peak taken by the driver's own pool", clpi_show_bytes(subject->peak_reserved_bytes));
 }
 
 static void print_pair(const char *label, clpi_shown pooled, clpi_shown bare, double pooled_value,
@@ -126,6 +128,8 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_sub
   clpi_json_unsigned(json, "peak_device_bytes", result->peak_device_bytes);
   clpi_json_number(json, "footprint", result->footprint);
   clpi_json_number(json, "ns_per_operation", result->ns_per_operation);
+  if (subject->peak_reserved_bytes > 0)
+    clpi_json_unsigned(json, "peak_reserved_bytes", subject->peak_reserved_bytes);
   clpi_json_end_object(json);
 }
 

@@ -6,6 +6,7 @@
 #include "trace/replay.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What was replayed where. */
 typedef struct clpi_replay_subject {
@@ -17,6 +18,7 @@ typedef struct clpi_replay_subject {
   bool on_arena;
   double slack; /* of the arena */
   unsigned passes;
+  uint64_t peak_reserved_bytes; /* by the driver's memory pool beneath; 0: none, or not known */
 } clpi_replay_subject;
 
 /* Each writes to standard output: one replay, with a pool or not, or both of --compare. */

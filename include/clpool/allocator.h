@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool/allocator.h - where device memory comes from: the interface beneath every pool, and the
- * allocators that need no device. Those of OpenCL are in clpool/opencl.h. */
+ * allocators that need no device. Those of OpenCL are in clpool/opencl.h, those of CUDA
+ * in clpool/cuda.h. */
 #ifndef CLPOOL_ALLOCATOR_H
 #define CLPOOL_ALLOCATOR_H
 

@@ -241,9 +241,9 @@ typedef enum clp_cuda_access {
 } clp_cuda_access;
 
 /** Says what a device may do with all of a pool's memory, allocated and to come
- * (cuMemPoolSetAccess). CLP_INVALID_ARGUMENT: no clp_cuda_access; less than
- * CLP_CUDA_ACCESS_READ_WRITE for the device whose memory it is; CLP_CUDA_ACCESS_READ where the
- * driver does not have it. CLP_NOT_SUPPORTED: the device cannot reach that memory. */
+ * (cuMemPoolSetAccess). CLP_INVALID_ARGUMENT: no clp_cuda_access. CLP_NOT_SUPPORTED: the device
+ * cannot reach that memory; CLP_CUDA_ACCESS_NONE for the device whose memory it is;
+ * CLP_CUDA_ACCESS_READ where the driver does not have it, as 580 does not. */
 clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device,
                                        clp_cuda_access access);
 clp_status clp_cuda_mempool_get_access(clp_cuda_mempool mempool, int device,

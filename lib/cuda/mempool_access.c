@@ -27,11 +27,12 @@ clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp
   if (status)
     return status;
   clpi_cuda_result code = driver->mempool_set_access(mempool, &asked, 1);
-  /* There is such a device: it is not one for this pool. */
+  /* There is such a device: it is not one for this pool, or not with less than it has. */
   if (code == CLPI_CUDA_INVALID_DEVICE || code == CLPI_CUDA_PEER_ACCESS_UNSUPPORTED)
     return clpi_error(CLP_NOT_SUPPORTED, code,
-                      "cuMemPoolSetAccess: CUDA device %d cannot reach the memory pool's memory",
-                      device);
+                      "cuMemPoolSetAccess: CUDA device %d cannot %s the memory pool's memory",
+                      device,
+                      access == CLP_CUDA_ACCESS_READ_WRITE ? "reach" : "lose its own access to");
   return code ? clpi_cuda_call_error(driver, "cuMemPoolSetAccess", code) : CLP_SUCCESS;
 }
 

@@ -319,10 +319,12 @@ static CUresult check_access_locked(CUmemoryPool mempool, const CUmemAccessDesc 
 
   if (access->location.type != CLPI_CUDA_LOCATION_DEVICE || device == NULL)
     return CLPI_CUDA_INVALID_VALUE;
+  if (access->flags == CLPI_CUDA_ACCESS_READ)
+    return CLPI_CUDA_NOT_SUPPORTED;
   if (access->flags != CLPI_CUDA_ACCESS_NONE && access->flags != CLPI_CUDA_ACCESS_READ_WRITE)
     return CLPI_CUDA_INVALID_VALUE;
   if (access->flags == CLPI_CUDA_ACCESS_NONE && fake_mempool_device(mempool) == access->location.id)
-    return CLPI_CUDA_INVALID_VALUE; /* its own device keeps it */
+    return CLPI_CUDA_INVALID_DEVICE; /* its own device keeps it */
   return fake_can_access_locked(access->location.id, home) ? CLPI_CUDA_SUCCESS
                                                            : CLPI_CUDA_INVALID_DEVICE;
 }

@@ -163,20 +163,19 @@ END_TEST
 /* --- giving back --------------------------------------------------------------------------------
  */
 
+/* Newer drivers let cuMemAlloc have what a memory pool does not use, older ones refuse it; either
+ * way the device has as much less to give to others. */
 START_TEST(what_was_freed_is_no_one_elses_until_all_blocks_are_freed)
 {
-  size_t bytes = clpt_gpu_free_bytes() / 10 * 7;
-  unsigned long long memory = take(bytes, stream);
-  CUdeviceptr direct;
+  size_t before = clpt_gpu_free_bytes(), bytes = before / 2;
 
-  give(memory, stream);
+  give(take(bytes, stream), stream);
   clpt_gpu_ok(cu.cuStreamSynchronize(stream));
   ck_assert_uint_ge(total(), bytes);
-  ck_assert_int_eq(cu.cuMemAlloc(&direct, bytes), CLPI_CUDA_OUT_OF_MEMORY);
+  ck_assert_uint_le(clpt_gpu_free_bytes(), before - bytes);
   clpt_ok(clp_cuda_async_pool_free_all_blocks(pool, stream));
   ck_assert_uint_eq(total(), 0);
-  clpt_gpu_ok(cu.cuMemAlloc(&direct, bytes));
-  clpt_gpu_ok(cu.cuMemFree(direct));
+  ck_assert_uint_gt(clpt_gpu_free_bytes(), before - bytes);
 }
 END_TEST
 

@@ -130,7 +130,8 @@ START_TEST(a_device_has_access_to_its_own_pools)
   clpt_ok(clp_cuda_mempool_create(NULL, &mempool));
   clpt_ok(clp_cuda_mempool_get_access(mempool, 0, &access));
   ck_assert_int_eq(access, CLP_CUDA_ACCESS_READ_WRITE);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_set_access(mempool, 0, CLP_CUDA_ACCESS_NONE));
+  clpt_fails(CLP_NOT_SUPPORTED, clp_cuda_mempool_set_access(mempool, 0, CLP_CUDA_ACCESS_NONE));
+  clpt_ok(clp_cuda_mempool_set_access(mempool, 0, CLP_CUDA_ACCESS_READ_WRITE));
   clpt_ok(clp_cuda_mempool_destroy(mempool));
 }
 END_TEST
