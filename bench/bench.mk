@@ -85,18 +85,30 @@ bench_programs = \
 CLEANFILES += $(bench_programs)
 
 # Options for all: make bench BENCH_OPTIONS='--bytes=65536 --json'. Where there is no GPU, its
-# benchmarks say so and exit with 77. CuPy's is left out where there is no Python.
+# benchmarks say so and exit with 77. Those in Python are left out where there is no Python.
 PYTHON3 = python3
+run_python = PYTHONDONTWRITEBYTECODE=1 $(PYTHON3)
 bench: $(bench_programs)
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache' bench/pair$(EXEEXT) $(BENCH_OPTIONS)
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache' bench/order$(EXEEXT) $(BENCH_OPTIONS)
 	bench/hooks$(EXEEXT) $(BENCH_OPTIONS)
-	bench/cuda_pair$(EXEEXT) $(BENCH_OPTIONS) || test $$? -eq 77
+	bench/cuda$(EXEEXT) $(BENCH_OPTIONS) || test $$? -eq 77
 	@if command -v $(PYTHON3) >/dev/null; then \
-	  $(PYTHON3) $(srcdir)/bench/cupy_pair.py $(BENCH_OPTIONS) || test $$? -eq 77; \
+	  $(run_python) $(srcdir)/bench/cuda_pair.py $(BENCH_OPTIONS) || test $$? -eq 77; \
 	else \
-	  echo 'bench/cupy_pair.py: skipped: there is no $(PYTHON3)'; \
+	  echo 'bench/cuda_pair.py: skipped: there is no $(PYTHON3)'; \
 	fi
-.PHONY: bench
 
-EXTRA_DIST += bench/README bench/cupy_pair.py bench/cupy_replay.py
+# On a CUDA device, clpool and its rivals, and recorded traces on both:
+# make -s bench-cuda TRACES='a.csv.gz b.csv.gz'
+TRACES = $(srcdir)/examples/data/resnet50_train.csv.gz
+bench-cuda: bench/cuda$(EXEEXT) tools/clpool$(EXEEXT)
+	@PYTHON3='$(PYTHON3)' $(SHELL) $(srcdir)/bench/cuda_all.sh $(TRACES) || test $$? -eq 77
+.PHONY: bench bench-cuda
+
+EXTRA_DIST += bench/README \
+	bench/cuda_all.sh \
+	bench/cuda_pair.py \
+	bench/cuda_replay.py \
+	bench/cuda_rivals.py \
+	bench/cuda_table.py

@@ -18,6 +18,8 @@ typedef struct workbench {
   cuda_context context;
   cuda_stream streams[BENCH_MAX_THREADS]; /* one for each thread */
   unsigned stream_count;
+  clp_cuda_mempool mempools[BENCH_MAX_THREADS]; /* likewise */
+  unsigned mempool_count;
   clp_allocator *allocator;
   clp_pool *pool, *pool_on_streams;
   clp_cuda_async_pool *async_pool;
@@ -55,7 +57,7 @@ static bool run_on_streams(void *self, unsigned thread, size_t times)
   return true;
 }
 
-/* Work that the driver put off is waited for, here and in cuMemAllocAsync's. */
+/* Work that the driver put off is waited for, here and in the two below. */
 static bool run_async_pool(void *self, unsigned thread, size_t times)
 {
   const bench_source *source = self;
@@ -91,6 +93,23 @@ static bool run_driver_async(void *self, unsigned thread, size_t times)
   return done(cuda.stream_wait(stream), "cuStreamSynchronize");
 }
 
+static bool run_driver_pools(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  cuda_stream stream = bench->streams[thread];
+  clp_cuda_mempool mempool = bench->mempools[thread];
+  if (!done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
+    return false;
+  for (size_t i = 0; i < times; i++) {
+    cuda_pointer memory;
+    cuda_result code = cuda.allocate_from(&memory, source->bytes, mempool, stream);
+    if (code != 0 || (code = cuda.free_async(memory, stream)) != 0)
+      return done(code, source->name);
+  }
+  return done(cuda.stream_wait(stream), "cuStreamSynchronize");
+}
+
 static bool run_driver(void *self, unsigned thread, size_t times)
 {
   const bench_source *source = self;
@@ -112,10 +131,11 @@ static bool hold_warm(void *of, const bench_options *options, const bench_title 
   workbench *bench = of;
   bench_source sources[] = {
       {.name = "cuMemAllocAsync", .run = run_driver_async, .is_basis = true, .device = bench},
+      {.name = "cuMemAllocFromPoolAsync", .run = run_driver_pools, .device = bench},
       {.name = "cuMemAlloc", .run = run_driver, .device = bench},
       {.name = "clp_cuda_async_pool", .run = run_async_pool, .device = bench},
       {.name = "pool on cuda-async", .kind = BENCH_POOL, .pool = bench->pool},
-      {.name = "the same, on streams",
+      {.name = "pool on cuda-async, streams",
        .run = run_on_streams,
        .pool = bench->pool_on_streams,
        .device = bench},
@@ -156,15 +176,36 @@ static bool open_context(workbench *bench, unsigned threads)
   return true;
 }
 
-/* All take memory from the device's default memory pool, which keeps all that it has, as clpool
- * does: else the driver would give it back whenever a turn ends in a wait. */
+/* A memory pool keeps all that it has, as clpool does: else the driver would give it back whenever
+ * a turn ends in a wait. */
+static bool keep_all(clp_cuda_mempool mempool)
+{
+  return served(clp_cuda_mempool_set_release_threshold(mempool, UINT64_MAX), "no threshold");
+}
+
+static bool make_mempools(workbench *bench, unsigned threads)
+{
+  clp_cuda_mempool_options options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
+  options.device = ORDINAL;
+  while (bench->mempool_count < threads) {
+    clp_cuda_mempool *mempool = &bench->mempools[bench->mempool_count];
+    if (!served(clp_cuda_mempool_create(&options, mempool), "no memory pool"))
+      return false;
+    bench->mempool_count++;
+    if (!keep_all(*mempool))
+      return false;
+  }
+  return true;
+}
+
+/* They take from the device's default memory pool, as cuMemAllocAsync does. */
 static bool make_pools(workbench *bench)
 {
   clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
   clp_cuda_mempool mempool = NULL;
   options.device = ORDINAL;
   return served(clp_cuda_mempool_default(ORDINAL, &mempool), "no memory pool") &&
-         served(clp_cuda_mempool_set_release_threshold(mempool, UINT64_MAX), "no threshold") &&
+         keep_all(mempool) &&
          served(clp_cuda_async_allocator_create(&options, &bench->allocator), "no allocator") &&
          served(clp_pool_create(bench->allocator, NULL, &bench->pool), "no pool") &&
          served(clp_pool_create(bench->allocator, NULL, &bench->pool_on_streams), "no pool") &&
@@ -178,6 +219,8 @@ static void end_workbench(workbench *bench)
   clp_pool_release(bench->pool);
   clp_pool_release(bench->pool_on_streams);
   clp_allocator_release(bench->allocator);
+  while (bench->mempool_count > 0)
+    clp_cuda_mempool_destroy(bench->mempools[--bench->mempool_count]);
   while (bench->stream_count > 0)
     (void)cuda.stream_destroy(bench->streams[--bench->stream_count]);
   if (bench->context != NULL)
@@ -199,10 +242,11 @@ int main(int argc, char **argv)
   if (status != EXIT_SUCCESS)
     return status;
   if (!options.json)
-    printf("clpool %s: medians of %u rounds; release threshold of the memory pool: all\n",
+    printf("clpool %s: medians of %u rounds; release threshold of the memory pools: all\n",
            clp_version(), options.effort.rounds);
   bool ok = cuda_driver_load(&cuda) && open_context(&bench, options.threads) &&
-            make_pools(&bench) && bench_hold(events, 1, &options, bench.name, &bench);
+            make_mempools(&bench, options.threads) && make_pools(&bench) &&
+            bench_hold(events, 1, &options, bench.name, &bench);
   end_workbench(&bench);
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,6 +4,7 @@
 #ifndef BENCH_CUDA_DRIVER_H
 #define BENCH_CUDA_DRIVER_H
 
+#include <clpool/cuda.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,6 +25,8 @@ enum { CUDA_STREAM_NON_BLOCKING = 1 };
   X(stream_wait, "cuStreamSynchronize", (cuda_stream stream))                                      \
   X(stream_destroy, "cuStreamDestroy_v2", (cuda_stream stream))                                    \
   X(allocate_async, "cuMemAllocAsync", (cuda_pointer * memory, size_t bytes, cuda_stream stream))  \
+  X(allocate_from, "cuMemAllocFromPoolAsync",                                                      \
+    (cuda_pointer * memory, size_t bytes, clp_cuda_mempool mempool, cuda_stream stream))           \
   X(free_async, "cuMemFreeAsync", (cuda_pointer memory, cuda_stream stream))                       \
   X(allocate, "cuMemAlloc_v2", (cuda_pointer * memory, size_t bytes))                              \
   X(free, "cuMemFree_v2", (cuda_pointer memory))
