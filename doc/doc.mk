@@ -6,7 +6,7 @@ dist_man1_MANS = doc/clpool.1
 # The guides are installed with their pictures, in a folder beside the examples, as in the tree. What
 # is about the tree itself is only in it.
 guidesdir = $(docdir)/doc
-dist_guides_DATA = doc/arena.md doc/queues-and-order.md doc/where-memory-goes.md
+dist_guides_DATA = doc/arena.md doc/cuda.md doc/queues-and-order.md doc/where-memory-goes.md
 EXTRA_DIST += doc/thread-cache.md
 
 # The code in the guides is that of the examples, and so are the lines that they name; their pictures
