@@ -419,9 +419,9 @@ clp_status clp_cuda_async_pool_reset_peaks(clp_cuda_async_pool *pool);
  * trimmed down to the limit after an allocation that brought it above, as far as the driver can: it
  * takes memory in pieces of some MiB, and frees that the device has not come to do count. (CuPy's
  * limit is the release threshold, past which newer versions refuse to let the pool grow; this
- * leaves that as it is: clp_cuda_mempool_set_release_threshold.) A limit below what is handed out refuses from then on
- * and takes nothing away. CLP_INVALID_ARGUMENT: both are given; a fraction that is negative, NaN or
- * above 1. */
+ * leaves that as it is: clp_cuda_mempool_set_release_threshold.) A limit below what is handed out
+ * refuses from then on and takes nothing away. CLP_INVALID_ARGUMENT: both are given; a fraction
+ * that is negative, NaN or above 1. */
 clp_status clp_cuda_async_pool_set_limit(clp_cuda_async_pool *pool, size_t bytes, double fraction);
 
 /** The current device's limit in bytes; 0 for none. */
