@@ -41,7 +41,7 @@ static void send_memory(int socket, int fd, const clp_cuda_shared_pointer *share
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(fd));
   memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-  check_errno(sendmsg(socket, &message, 0) == (ssize_t)sizeof(*shared), "sendmsg");
+  check_errno(sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(*shared), "sendmsg");
 }
 
 /* False: the other process has ended. */
@@ -56,7 +56,8 @@ static int receive_memory(int socket, int *fd, clp_cuda_shared_pointer *shared)
   ssize_t length = recvmsg(socket, &message, MSG_WAITALL);
   check_errno(length >= 0, "recvmsg");
   const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  if (length < (ssize_t)sizeof(*shared) || !header)
+  if (length < (ssize_t)sizeof(*shared) || !header || header->cmsg_level != SOL_SOCKET ||
+      header->cmsg_type != SCM_RIGHTS || (message.msg_flags & MSG_CTRUNC))
     return 0;
   memcpy(fd, CMSG_DATA(header), sizeof(*fd));
   return 1;

@@ -7,6 +7,7 @@
 #include "support/suite.h"
 
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 enum { KIB = 1024, SEGMENT = 64 * KIB };
@@ -218,6 +219,38 @@ START_TEST(a_segment_that_goes_makes_room_on_the_device)
 }
 END_TEST
 
+/* Attempts that fail are none to wait for, or threads without memory would wait for each other. */
+static void be_slow_always(clpt_device *called, clpt_call call, size_t bytes)
+{
+  (void)called, (void)call, (void)bytes;
+  usleep(1000);
+}
+
+static void *ask_in_vain(void *refusals)
+{
+  clp_memory memory = 0;
+  if (clp_allocator_allocate(arena, KIB, &memory) == CLP_OUT_OF_DEVICE_MEMORY)
+    atomic_fetch_add((_Atomic int *)refusals, 1);
+  return NULL;
+}
+
+START_TEST(threads_without_memory_all_come_back)
+{
+  enum { THREADS = 16 };
+  pthread_t threads[THREADS];
+  _Atomic int refusals = 0;
+
+  device.capacity = 1;
+  device.on_call = be_slow_always;
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_in_vain, &refusals), 0);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  device.on_call = NULL;
+  ck_assert_int_eq(refusals, THREADS);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("arena limits");
@@ -233,5 +266,6 @@ int main(void)
   tcase_add_test(moving, a_segment_that_comes_is_shared);
   tcase_add_test(moving, a_segment_that_goes_makes_room_in_a_limit);
   tcase_add_test(moving, a_segment_that_goes_makes_room_on_the_device);
+  tcase_add_test(moving, threads_without_memory_all_come_back);
   return clpt_run(suite);
 }

@@ -306,6 +306,60 @@ START_TEST(a_limit_waits_for_what_is_pending)
 }
 END_TEST
 
+/* Held blocks that are still in use are waited for, too, before a limit refuses. */
+START_TEST(a_limit_waits_for_exclusive_parts)
+{
+  clpt_late_rig rig;
+  clp_buffer *next = NULL;
+
+  start_exclusive(&rig, CLPT_REUSE_EITHER, false);
+  clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
+  clp_buffer *active = clpt_late_take(&rig, rig.s);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 1900, rig.s), rig.s));
+  clpt_ok(clp_pool_allocate_on(rig.pool, 2500, rig.t, &next));
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
+  end(&rig, active, next, rig.t);
+}
+END_TEST
+
+START_TEST(a_limit_waits_where_upstream_has_nothing_to_drain)
+{
+  clpt_late_rig rig;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_buffer *next = NULL;
+
+  clpt_late_init(&rig.device);
+  clpt_late_set_freeing(&rig.device, CLPT_LATE_FREES_IN_ORDER);
+  rig.device.ops.drain = NULL;
+  rig.home = NULL;
+  clpt_late_rig_start_on(&rig, &options);
+  put_arena(&rig, CLPT_REUSE_NEVER, false);
+  clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
+  clp_buffer *active = clpt_late_take(&rig, rig.s);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s));
+  clpt_ok(clp_pool_allocate_on(rig.pool, 3000, rig.t, &next));
+  end(&rig, active, next, rig.t);
+}
+END_TEST
+
+/* What fails on the way to a refusal does not become its last error. */
+START_TEST(a_limit_tells_itself)
+{
+  clpt_late_rig rig;
+  clp_buffer *next = NULL;
+
+  start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_IN_ORDER);
+  clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
+  clp_buffer *active = clpt_late_take(&rig, rig.s);
+  rig.device.failing = 1u << CLPT_LATE_DRAIN | 1u << CLPT_LATE_HOST_WAIT;
+  rig.device.fault = (clpt_fault){.count = 100, .status = CLP_BACKEND_ERROR, .message = "broken"};
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate_on(rig.pool, 2 * SEGMENT - 1000, rig.t, &next));
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate_on(rig.pool, 3500, rig.t, &next));
+  rig.device.failing = 0;
+  end(&rig, active, NULL, NULL);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("order on an arena");
@@ -324,6 +378,9 @@ int main(void)
   tcase_add_test(tests, one_thread_overlaps);
   tcase_add_test(tests, one_thread_has_its_own_at_once);
   tcase_add_loop_test(tests, a_limit_waits_for_what_is_pending, 0, CLPT_LATE_FREEINGS);
+  tcase_add_test(tests, a_limit_waits_for_exclusive_parts);
+  tcase_add_test(tests, a_limit_waits_where_upstream_has_nothing_to_drain);
+  tcase_add_test(tests, a_limit_tells_itself);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_FREEINGS);
   return clpt_run(suite);
 }

@@ -139,6 +139,17 @@ START_TEST(no_out)
 }
 END_TEST
 
+START_TEST(memory_that_the_device_may_not_use)
+{
+  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
+  clp_allocator *allocator = NULL;
+  options.mempool = new_mempool(1);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_allocator_create(&options, &allocator));
+  clpt_message_has("has no access to the mempool's memory");
+  clpt_cuda_ok(cuMemPoolDestroy(options.mempool));
+}
+END_TEST
+
 START_TEST(another_contexts_home_stream)
 {
   clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
@@ -517,6 +528,7 @@ int main(void)
   tcase_add_test(tests, of_another_device);
   tcase_add_loop_test(tests, wrong_options_are_refused, 0, sizeof(wrong) / sizeof(wrong[0]));
   tcase_add_test(tests, no_out);
+  tcase_add_test(tests, memory_that_the_device_may_not_use);
   tcase_add_test(tests, another_contexts_home_stream);
   tcase_add_test(tests, struct_sizes);
   tcase_add_test(tests, no_mempools);

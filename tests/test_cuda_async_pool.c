@@ -225,6 +225,21 @@ START_TEST(out_of_memory_is_told_after_the_second_time)
 }
 END_TEST
 
+/* While a stream is captured nothing can be waited for: memory is still what lacks. */
+START_TEST(out_of_memory_during_a_capture)
+{
+  unsigned long long pointer = 1;
+
+  fakecuda_fail("cuCtxSynchronize", CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED, 0, 1);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
+             clp_cuda_async_pool_malloc(pool, 2 * GiB, cuda.streams[0], &pointer));
+  ck_assert_uint_eq(fakecuda_calls("cuMemPoolTrimTo"), 1);
+  fakecuda_fail("cuCtxSynchronize", FAKECUDA_UNKNOWN, 0, 1);
+  clpt_fails(CLP_BACKEND_ERROR,
+             clp_cuda_async_pool_malloc(pool, 2 * GiB, cuda.streams[0], &pointer));
+}
+END_TEST
+
 START_TEST(the_largest_sizes_there_are)
 {
   static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 511, SIZE_MAX - 512,
@@ -400,14 +415,20 @@ START_TEST(memory_that_was_not_freed_is_still_the_callers)
 }
 END_TEST
 
+/* The device is asked for twice: by which memory pool it is, and by the context for it. */
 START_TEST(free_all_blocks_tells_what_failed)
 {
-  static const char *const functions[] = {"cuStreamSynchronize", "cuMemPoolTrimTo",
-                                          "cuCtxGetDevice", "cuCtxGetCurrent"};
+  static const struct {
+    const char *function;
+    unsigned after;
+  } failures[] = {{"cuStreamSynchronize", 0},
+                  {"cuMemPoolTrimTo", 0},
+                  {"cuCtxGetDevice", 0},
+                  {"cuCtxGetDevice", 1}};
 
-  fakecuda_fail(functions[_i], FAKECUDA_UNKNOWN, 0, 1);
+  fakecuda_fail(failures[_i].function, FAKECUDA_UNKNOWN, failures[_i].after, 1);
   clpt_fails(CLP_BACKEND_ERROR, clp_cuda_async_pool_free_all_blocks(pool, cuda.streams[0]));
-  clpt_message_has(functions[_i]);
+  clpt_message_has(failures[_i].function);
 }
 END_TEST
 
@@ -497,6 +518,7 @@ int main(void)
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, out_of_memory_waits_trims_and_asks_once_more);
   tcase_add_test(tests, out_of_memory_is_told_after_the_second_time);
+  tcase_add_test(tests, out_of_memory_during_a_capture);
   tcase_add_loop_test(tests, the_largest_sizes_there_are, 0, 5);
   tcase_add_test(tests, free_all_blocks_gives_back_what_the_stream_freed);
 

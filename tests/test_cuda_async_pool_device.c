@@ -373,6 +373,24 @@ START_TEST(without_a_context_memory_is_freed_in_its_devices)
 }
 END_TEST
 
+/* The default stream is the memory's device's, whichever context the caller is in. */
+START_TEST(memory_of_another_device_is_freed_in_its_own)
+{
+  clp_cuda_async_pool *pool = created(NULL);
+  unsigned long long pointer = 0;
+
+  clpt_cuda_enter(&cuda[0]);
+  clpt_ok(clp_cuda_async_pool_malloc(pool, BYTES, NULL, &pointer));
+  clpt_cuda_fill(&cuda[0], FAKECUDA_STREAM_LEGACY, pointer, BYTES, 1);
+  clpt_cuda_leave();
+  clpt_cuda_enter(&cuda[1]);
+  clpt_ok(clp_cuda_async_pool_free(pool, pointer, NULL));
+  ck_assert_ptr_eq(clpt_cuda_current(), cuda[1].ctx);
+  clpt_cuda_leave();
+  clp_cuda_async_pool_release(pool);
+}
+END_TEST
+
 START_TEST(no_context_is_made_before_one_is_needed)
 {
   unsigned long before = fakecuda_calls("cuDevicePrimaryCtxRetain");
@@ -441,6 +459,7 @@ int main(void)
   tcase_add_test(tests, a_context_of_the_callers_own);
   tcase_add_test(tests, without_a_context_it_is_device_0_as_with_the_runtime);
   tcase_add_test(tests, without_a_context_memory_is_freed_in_its_devices);
+  tcase_add_test(tests, memory_of_another_device_is_freed_in_its_own);
   tcase_add_test(tests, no_context_is_made_before_one_is_needed);
   tcase_add_test(tests, threads_without_contexts);
   return clpt_run(suite);

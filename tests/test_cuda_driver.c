@@ -276,6 +276,29 @@ START_TEST(it_cannot_be_initialized)
 }
 END_TEST
 
+/* What a machine's driver says of itself is no failure. */
+START_TEST(it_is_unusable)
+{
+  static const struct {
+    const char *call;
+    int code;
+    const char *message;
+  } cases[] = {
+      {"cuDriverGetVersion", CLPI_CUDA_STUB_LIBRARY, "is a stub, for linking alone (error 34)"},
+      {"cuInit", CLPI_CUDA_STUB_LIBRARY, "is a stub"},
+      {"cuInit", CLPI_CUDA_SYSTEM_NOT_READY, "not ready (error 802)"},
+      {"cuInit", CLPI_CUDA_SYSTEM_DRIVER_MISMATCH, "of another version"},
+      {"cuInit", CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE, "forward compatibility"},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    fakecuda_fail(cases[i].call, cases[i].code, 0, 1);
+    refuses(CLP_NOT_SUPPORTED, cases[i].message);
+    ck_assert_int_eq(clp_last_error()->native_code, cases[i].code);
+  }
+  loads();
+}
+END_TEST
+
 /* --- no devices ---------------------------------------------------------------------------------
  */
 
@@ -330,6 +353,7 @@ int main(void)
   tcase_add_test(tests, a_function_is_missing);
   tcase_add_test(tests, the_version_is_not_told);
   tcase_add_test(tests, it_cannot_be_initialized);
+  tcase_add_test(tests, it_is_unusable);
   tcase_add_test(tests, no_device);
   tcase_add_test(tests, a_count_of_no_devices);
   tcase_add_test(tests, devices_cannot_be_counted);

@@ -582,7 +582,7 @@ START_TEST(each_call_fails)
 }
 END_TEST
 
-/* In a child of fork the driver refuses everything. */
+/* The driver refuses everything in a child of fork, which the fake is told to. */
 static int use_in_child(clp_pool *pool)
 {
   clp_buffer *buffer = NULL;
@@ -592,7 +592,7 @@ static int use_in_child(clp_pool *pool)
   return clp_last_error()->native_code == CLPI_CUDA_NOT_INITIALIZED ? 0 : 2;
 }
 
-START_TEST(a_child_of_fork_is_refused)
+START_TEST(what_the_driver_refuses_after_a_fork_is_told)
 {
   clp_pool *pool = clpt_pool(allocator);
   int status = 0;
@@ -643,7 +643,7 @@ int main(void)
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, a_stream_is_forgotten_and_destroyed, 0, 2);
   tcase_add_loop_test(tests, a_handle_comes_back, 0, 2);
-  tcase_add_test(tests, a_child_of_fork_is_refused);
+  tcase_add_test(tests, what_the_driver_refuses_after_a_fork_is_told);
   clpt_cuda_use_fake();
   return clpt_run(suite);
 }

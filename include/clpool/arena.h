@@ -49,6 +49,8 @@ typedef struct clp_arena_options {
  * a multiple of 256 bytes. Blocks of cl_mem are sub-buffers, of which OpenCL makes no further ones:
  * clp_buffer_create_sub_buffer does. Name "arena".
  *
+ * Upstream's own functions must not allocate from the arena, which may wait for them.
+ *
  * Memory that streams may still use is handed to another stream only as the pool's reuse flags
  * allow, and goes back to the device after that use.
  *

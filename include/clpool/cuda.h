@@ -100,14 +100,19 @@ typedef struct clp_cuda_async_options {
  * cuStreamDestroy (cudaStreamDestroy). NULL is refused: the default stream is
  * CLP_CUDA_STREAM_LEGACY. So is CLP_CUDA_STREAM_PER_THREAD, with CLP_NOT_SUPPORTED, since each
  * thread means another stream by it. Streams that are being captured into a graph are not for
- * pools. After a fork the child must not use the allocator, nor anything else of CUDA's.
+ * pools, and while any is, keep pools from running into other streams' blocks: asking for an event
+ * and waiting for one may fail then, and end the capture (cuThreadExchangeStreamCaptureMode). A
+ * program that captures blocking streams gives a home stream that is non-blocking.
+ *
+ * Release buffers, pools and the allocator before the device is reset (cuDevicePrimaryCtxReset,
+ * cudaDeviceReset). After a fork the child must not use the allocator, nor anything else of CUDA's.
  *
  * Any thread.
- * CLP_INVALID_ARGUMENT: NULL out, no such device, a mempool and a mempool_choice, a home stream of
- *   another context or device, a struct_size too small or with unknown fields set.
- * CLP_NOT_SUPPORTED: no driver, or none that will do (the message says why), a device without
- *   memory pools, CLP_CUDA_STREAM_PER_THREAD as home stream.
- * CLP_OUT_OF_DEVICE_MEMORY: no room for the primary context. CLP_OUT_OF_HOST_MEMORY.
+ * CLP_INVALID_ARGUMENT: NULL out, no such device, a mempool and a mempool_choice, a mempool whose
+ *   memory the device may not read and write, a home stream of another context or device, a
+ * struct_size too small or with unknown fields set. CLP_NOT_SUPPORTED: no driver, or none that will
+ * do (the message says why), a device without memory pools, CLP_CUDA_STREAM_PER_THREAD as home
+ * stream. CLP_OUT_OF_DEVICE_MEMORY: no room for the primary context. CLP_OUT_OF_HOST_MEMORY.
  * CLP_BACKEND_ERROR: as the driver reports. */
 clp_status clp_cuda_async_allocator_create(const clp_cuda_async_options *options,
                                            clp_allocator **out);
@@ -318,7 +323,8 @@ clp_status clp_cuda_pointer_free(unsigned long long pointer, clp_stream stream);
  * current, and limits and figures are those of that device. A stream is any of CUDA's, NULL being
  * the legacy default stream. The default streams are those of the current context; where none is
  * current, of the device's primary context, which the pool retains then. Streams that are being
- * captured into a graph are not for these pools: what is allocated there is the graph's.
+ * captured into a graph are not for these pools: what is allocated there is the graph's. A hook's
+ * callback must leave the current context as it found it.
  *
  * Hooks of the calling thread (clp_hook_push) see each malloc with an alloc inside and each free
  * with a device_free inside, since both go to the driver each time; of events, `pool` is NULL,
@@ -424,7 +430,8 @@ clp_status clp_cuda_async_pool_reset_peaks(clp_cuda_async_pool *pool);
  * that is negative, NaN or above 1. */
 clp_status clp_cuda_async_pool_set_limit(clp_cuda_async_pool *pool, size_t bytes, double fraction);
 
-/** The current device's limit in bytes; 0 for none. */
+/** The current device's limit in bytes; 0 for none. This and set_limit work for devices without a
+ * memory pool, too. */
 clp_status clp_cuda_async_pool_get_limit(clp_cuda_async_pool *pool, size_t *out);
 
 /** @} */

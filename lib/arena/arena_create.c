@@ -65,7 +65,7 @@ static void arena_destroy(void *self)
   clpi_streams_end(&arena->streams);
   clpi_segments_end(&arena->segments);
   clpi_range_table_end(&arena->blocks);
-  pthread_cond_destroy(&arena->moves.ended);
+  pthread_cond_destroy(&arena->moves.end);
   pthread_mutex_destroy(&arena->lock);
   clp_allocator_release(arena->upstream);
   free(arena);
@@ -97,7 +97,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   }
   arena->upstream = clp_allocator_retain(upstream);
   pthread_mutex_init(&arena->lock, NULL);
-  pthread_cond_init(&arena->moves.ended, NULL);
+  pthread_cond_init(&arena->moves.end, NULL);
   clpi_segments_init(&arena->segments);
   clpi_streams_init(&arena->streams, upstream, &arena->lock, note_needed_locked);
   return arena;

@@ -115,10 +115,10 @@ static clp_status take_reserved(clpi_placing *placing, clpi_stream *home, clpi_s
 {
   clpi_arena *arena = placing->arena;
   clp_memory memory;
-  clpi_use_set *uses;
+  clpi_use_set *uses = NULL;
   clp_status status = obtain(arena, home, bytes, &memory, &uses);
   pthread_mutex_lock(&arena->lock);
-  clpi_move_end_locked(&arena->moves, &arena->moves.coming_bytes, bytes);
+  clpi_move_end_locked(&arena->moves, &arena->moves.coming_bytes, bytes, !status);
   if (!status) {
     clpi_segments_add(&arena->segments, made, memory, bytes, uses);
     arena->segments_taken++;
@@ -197,21 +197,32 @@ static clp_status try_again(clpi_placing *placing)
   return add_segment(placing, placing->room);
 }
 
-static bool await_move(clpi_arena *arena)
+static uint64_t count_done(clpi_arena *arena)
 {
   pthread_mutex_lock(&arena->lock);
-  bool waited = clpi_move_await_locked(&arena->moves, &arena->lock);
+  uint64_t done = arena->moves.done;
   pthread_mutex_unlock(&arena->lock);
-  return waited;
+  return done;
+}
+
+static bool await_move(clpi_arena *arena, uint64_t *done)
+{
+  pthread_mutex_lock(&arena->lock);
+  bool was_done = clpi_move_await_locked(&arena->moves, &arena->lock, done);
+  pthread_mutex_unlock(&arena->lock);
+  return was_done;
 }
 
 static clp_status add_some_segment(clpi_placing *placing, size_t bytes)
 {
+  clpi_arena *arena = placing->arena;
+  uint64_t done = count_done(arena);
   clp_status status = add_segment(placing, bytes);
-  for (bool waited = true; lacks_memory(status) && waited;) {
-    waited = await_move(placing->arena);
+  if (!lacks_memory(status))
+    return status;
+  do {
     status = try_again(placing);
-  }
+  } while (lacks_memory(status) && await_move(arena, &done));
   return status;
 }
 

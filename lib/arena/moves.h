@@ -7,11 +7,13 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct clpi_moves {
   size_t coming_bytes, leaving_bytes;
   size_t count;
-  pthread_cond_t ended; /* one of them */
+  uint64_t ended, done; /* ever; done: those that did not fail, and so made a difference */
+  pthread_cond_t end;
 } clpi_moves;
 
 /* `bytes` are one of the two sums above. */
@@ -21,21 +23,26 @@ static inline void clpi_move_begin_locked(clpi_moves *moves, size_t *sum, size_t
   moves->count++;
 }
 
-static inline void clpi_move_end_locked(clpi_moves *moves, size_t *sum, size_t bytes)
+static inline void clpi_move_end_locked(clpi_moves *moves, size_t *sum, size_t bytes, bool is_done)
 {
   *sum -= bytes;
   moves->count--;
-  pthread_cond_broadcast(&moves->ended);
+  moves->ended++;
+  moves->done += is_done;
+  pthread_cond_broadcast(&moves->end);
 }
 
-/* Waits until one has ended, but gives up the lock meanwhile; false: there are none. The caller has
- * none under way. */
-static inline bool clpi_move_await_locked(clpi_moves *moves, pthread_mutex_t *lock)
+/* Whether one was done since `*done`, which is brought up to date. Waits for that, but not for more
+ * ends than there are moves now: others who lack memory go on failing. Gives up the lock meanwhile.
+ * The caller has none under way. */
+static inline bool clpi_move_await_locked(clpi_moves *moves, pthread_mutex_t *lock, uint64_t *done)
 {
-  if (!moves->count)
-    return false;
-  pthread_cond_wait(&moves->ended, lock);
-  return true;
+  uint64_t last = moves->ended + moves->count;
+  while (moves->done == *done && moves->ended < last)
+    pthread_cond_wait(&moves->end, lock);
+  bool was_done = moves->done != *done;
+  *done = moves->done;
+  return was_done;
 }
 
 #endif

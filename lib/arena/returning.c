@@ -28,7 +28,7 @@ static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
 static void end_move(clpi_arena *arena, clpi_segment *segment, bool is_gone)
 {
   pthread_mutex_lock(&arena->lock);
-  clpi_move_end_locked(&arena->moves, &arena->moves.leaving_bytes, segment->bytes);
+  clpi_move_end_locked(&arena->moves, &arena->moves.leaving_bytes, segment->bytes, is_gone);
   clpi_list_remove(&segment->on_all);
   if (is_gone) {
     arena->segments_given_back++;

@@ -8,13 +8,15 @@
 #include "core/pass.h"
 #include "core/use.h"
 
-/* Free pieces that streams may still use are done with then, too. */
+/* Free pieces that streams may still use are done with then, too. That counts where upstream has
+ * nothing to wait for. */
 static clp_status drain(void *self)
 {
   clpi_arena *arena = self;
-  clpi_streams_drain(&arena->streams);
+  bool waited = clpi_streams_drain(&arena->streams);
   const clp_allocator *upstream = arena->upstream;
-  return upstream->ops.drain(upstream->self);
+  clp_status status = upstream->ops.drain(upstream->self);
+  return waited && status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;
 }
 
 /* Those that free ranges remember, and then upstream's. */

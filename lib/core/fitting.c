@@ -3,6 +3,7 @@
 #include "core/fitting.h"
 
 #include "core/allocator.h"
+#include "core/error.h"
 #include "core/order.h"
 #include "core/reclaim.h"
 #include "core/thread_cache.h"
@@ -56,17 +57,45 @@ static clp_status fit_or_grow(clp_pool *pool, clp_memory_request *request, clp_m
   return clpi_allocator_allocate_within(pool->allocator, request, memory);
 }
 
-static bool wait_leaving(clp_pool *pool)
+static uint64_t count_returned(clp_pool *pool)
 {
   pthread_mutex_lock(&pool->lock);
-  bool waited = clpi_wait_leaving_locked(pool);
+  uint64_t returned = pool->figures.device_frees;
   pthread_mutex_unlock(&pool->lock);
-  return waited;
+  return returned;
+}
+
+/* Whether a block went back since `*returned`, which is brought up to date. Waits for those that
+ * are on their way now, but not for ever: others who lack memory look at blocks in vain. */
+static bool await_returned(clp_pool *pool, uint64_t *returned)
+{
+  pthread_mutex_lock(&pool->lock);
+  for (size_t left = pool->leaving; left > 0 && pool->figures.device_frees == *returned; left--)
+    if (!clpi_wait_leaving_locked(pool))
+      break;
+  bool did = pool->figures.device_frees != *returned;
+  *returned = pool->figures.device_frees;
+  pthread_mutex_unlock(&pool->lock);
+  return did;
+}
+
+/* Gives back held blocks that streams still use, and waits for those and for all that the allocator
+ * keeps in flight; false: that cannot be waited for. What fails is not the request's failure. */
+static bool finish_all(clp_pool *pool)
+{
+  clp_allocator *allocator = pool->allocator;
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  for (clp_buffer *block; (block = take_oldest(pool)) != NULL;)
+    if (clpi_return_block(pool, block))
+      break;
+  clp_status status = allocator->ops.drain(allocator->self);
+  clpi_error_restore(&kept);
+  return !status;
 }
 
 /* Before a limit refuses, the host waits for blocks that are on their way to the allocator, and
- * once for what streams still use of the memory that the allocator keeps. The same for a device
- * without memory is the ladder's. */
+ * once for what streams still use. The same for a device without memory is the ladder's. */
 clp_status clpi_allocate_fitting(clp_pool *pool, size_t bytes, const clpi_stream *stream,
                                  clp_memory *memory)
 {
@@ -75,11 +104,13 @@ clp_status clpi_allocate_fitting(clp_pool *pool, size_t bytes, const clpi_stream
     return clp_allocator_allocate(allocator, bytes, memory);
   clp_memory_request request = {
       .bytes = bytes, .stream = stream->handle, .reuse_flags = pool->options.reuse_flags};
+  uint64_t returned = count_returned(pool);
   *memory = 0;
-  clp_status status = fit_or_grow(pool, &request, memory);
-  while (status == CLP_LIMIT_EXCEEDED && wait_leaving(pool))
+  clp_status status;
+  do {
     status = fit_or_grow(pool, &request, memory);
-  if (status != CLP_LIMIT_EXCEEDED || allocator->ops.drain(allocator->self))
+  } while (status == CLP_LIMIT_EXCEEDED && await_returned(pool, &returned));
+  if (status != CLP_LIMIT_EXCEEDED || !finish_all(pool))
     return status;
   return fit_or_grow(pool, &request, memory);
 }

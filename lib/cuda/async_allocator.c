@@ -106,13 +106,25 @@ static clp_status read_options(const clp_cuda_async_options *given, clp_cuda_asy
   return CLP_SUCCESS;
 }
 
+/* Allocations would succeed all the same, and the first use of their memory fail. */
+static clp_status check_access(const clpi_cuda_context *context, clp_cuda_mempool mempool)
+{
+  clp_cuda_access access;
+  clp_status status = clp_cuda_mempool_get_access(mempool, context->ordinal, &access);
+  if (status || access == CLP_CUDA_ACCESS_READ_WRITE)
+    return status;
+  return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                    "clp_cuda_async_options: CUDA device %d has no access to the mempool's memory",
+                    context->ordinal);
+}
+
 static clp_status choose_mempool(const clpi_cuda_context *context,
                                  const clp_cuda_async_options *options, clp_cuda_mempool *mempool)
 {
   const clpi_cuda_driver *driver = context->driver;
   *mempool = options->mempool;
   if (*mempool)
-    return CLP_SUCCESS;
+    return check_access(context, *mempool);
   bool is_current = options->mempool_choice == CLP_CUDA_MEMPOOL_CURRENT;
   clpi_cuda_result code = is_current ? driver->device_get_mempool(mempool, context->device)
                                      : driver->device_get_default_mempool(mempool, context->device);

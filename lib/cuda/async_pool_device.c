@@ -56,13 +56,13 @@ static clp_status retain_context(clp_cuda_async_pool *pool, clpi_cuda_pool_devic
 clp_status clpi_cuda_stay_begin(clpi_cuda_stay *stay, clp_cuda_async_pool *pool,
                                 clpi_cuda_pool_device *device)
 {
-  clpi_cuda_ctx current = NULL;
+  clpi_cuda_device current;
   stay->entered = NULL;
-  clpi_cuda_result code = pool->driver->ctx_get_current(&current);
-  if (code)
-    return clpi_cuda_call_error(pool->driver, "cuCtxGetCurrent", code);
-  if (current)
+  clpi_cuda_result code = pool->driver->ctx_get_device(&current);
+  if (!code && current == device->handle)
     return CLP_SUCCESS;
+  if (code && code != CLPI_CUDA_INVALID_CONTEXT)
+    return clpi_cuda_call_error(pool->driver, "cuCtxGetDevice", code);
   clp_status status = retain_context(pool, device);
   if (!status)
     status = clpi_cuda_enter(&device->context);

@@ -110,16 +110,24 @@ static clpi_cuda_result ask(const request *wanted, unsigned long long *pointer)
   return code;
 }
 
+static bool is_of_capture(clpi_cuda_result code)
+{
+  return code >= CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED &&
+         code <= CLPI_CUDA_STREAM_CAPTURE_WRONG_THREAD;
+}
+
 /* Waits for the frees of all streams, any of which may hold back what is missing, and lets the
- * device have all that is unused. */
+ * device have all that is unused. While a stream is being captured nothing can be waited for: then
+ * what was unused before has to do. */
 static clp_status make_room(const request *wanted)
 {
   const clpi_cuda_driver *driver = wanted->pool->driver;
   clpi_cuda_result code = driver->ctx_synchronize();
-  if (code)
+  if (code && !is_of_capture(code))
     return clpi_cuda_call_error(driver, "cuCtxSynchronize", code);
   code = driver->mempool_trim_to(wanted->device->mempool, 0);
-  return code ? clpi_cuda_call_error(driver, "cuMemPoolTrimTo", code) : CLP_SUCCESS;
+  return code && !is_of_capture(code) ? clpi_cuda_call_error(driver, "cuMemPoolTrimTo", code)
+                                      : CLP_SUCCESS;
 }
 
 static clp_status ask_twice(const request *wanted, unsigned long long *pointer)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What programs may ask of CUDA's driver and devices, without a context. */
 #include "core/error.h"
+#include "core/sizes.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
 
@@ -45,12 +46,12 @@ clp_status clp_cuda_device_name(int device, char *name, size_t bytes)
   clpi_cuda_device handle;
   if (!name)
     return refuse_null("clp_cuda_device_name", "name");
-  if (bytes == 0 || bytes > INT_MAX)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_device_name: no room of %zu bytes", bytes);
+  if (bytes == 0)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_device_name: there is no room for it");
   clp_status status = clpi_cuda_device_get(device, &driver, &handle);
   if (status)
     return status;
-  clpi_cuda_result code = driver->device_get_name(name, (int)bytes, handle);
+  clpi_cuda_result code = driver->device_get_name(name, (int)clpi_smaller(bytes, INT_MAX), handle);
   return code ? clpi_cuda_call_error(driver, "cuDeviceGetName", code) : CLP_SUCCESS;
 }
 

@@ -99,6 +99,31 @@ static clp_status resolve(const library *from, const function *wanted)
   return CLP_SUCCESS;
 }
 
+/* Why this machine's driver cannot be used; NULL: a failure of another kind. */
+static const char *why_unusable(clpi_cuda_result code)
+{
+  switch (code) {
+  case CLPI_CUDA_STUB_LIBRARY:
+    return "is a stub, for linking alone";
+  case CLPI_CUDA_SYSTEM_NOT_READY:
+    return "says that the system is not ready";
+  case CLPI_CUDA_SYSTEM_DRIVER_MISMATCH:
+    return "is of another version than the kernel's part of it";
+  case CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE:
+    return "is one for forward compatibility, which the device does not support";
+  default:
+    return NULL;
+  }
+}
+
+static clp_status refused(const char *call, clpi_cuda_result code)
+{
+  const char *why = why_unusable(code);
+  if (why)
+    return clpi_error(CLP_NOT_SUPPORTED, code, "the CUDA driver %s (error %d)", why, code);
+  return clpi_error(CLP_BACKEND_ERROR, code, "%s failed with error %d", call, code);
+}
+
 /* Before anything else is looked for, so that an old driver is told as such. */
 static clp_status check_version(const library *from)
 {
@@ -110,7 +135,7 @@ static clp_status check_version(const library *from)
   int version = 0;
   clpi_cuda_result code = driver.driver_get_version(&version);
   if (code)
-    return clpi_error(CLP_BACKEND_ERROR, code, "cuDriverGetVersion failed with error %d", code);
+    return refused("cuDriverGetVersion", code);
   if (version < LEAST_VERSION)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "the CUDA driver is too old: it is of version %d.%d, and 11.2 is needed",
@@ -138,7 +163,8 @@ static clp_status initialize(void)
   if (code == CLPI_CUDA_NO_DEVICE)
     return no_device(code);
   if (code)
-    return clpi_cuda_call_error(&driver, "cuInit", code);
+    return why_unusable(code) ? refused("cuInit", code)
+                              : clpi_cuda_call_error(&driver, "cuInit", code);
   int count = 0;
   code = driver.device_get_count(&count);
   if (code)
@@ -164,11 +190,29 @@ static clp_status load_locked(void)
   return status;
 }
 
+static void lock_loading(void)
+{
+  pthread_mutex_lock(&loading);
+}
+
+static void unlock_loading(void)
+{
+  pthread_mutex_unlock(&loading);
+}
+
+/* Else the child of a fork would wait for a thread that it does not have. */
+static void watch_forks(void)
+{
+  pthread_atfork(lock_loading, unlock_loading, unlock_loading);
+}
+
 clp_status clpi_cuda_driver_get(const clpi_cuda_driver **out)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   clp_status status = CLP_SUCCESS;
   /* Acquire: what load_locked filled in before its release is seen. */
   if (!atomic_load_explicit(&working, memory_order_acquire)) {
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&loading);
     if (!atomic_load_explicit(&working, memory_order_relaxed)) /* the mutex orders it */
       status = load_locked();

@@ -29,6 +29,7 @@ enum {
   CLPI_CUDA_OUT_OF_MEMORY = 2,
   CLPI_CUDA_NOT_INITIALIZED = 3,
   CLPI_CUDA_DEINITIALIZED = 4,
+  CLPI_CUDA_STUB_LIBRARY = 34,
   CLPI_CUDA_NO_DEVICE = 100,
   CLPI_CUDA_INVALID_DEVICE = 101,
   CLPI_CUDA_INVALID_CONTEXT = 201,
@@ -37,6 +38,11 @@ enum {
   CLPI_CUDA_PEER_ACCESS_UNSUPPORTED = 217,
   CLPI_CUDA_NOT_PERMITTED = 800,
   CLPI_CUDA_NOT_SUPPORTED = 801,
+  CLPI_CUDA_SYSTEM_NOT_READY = 802,
+  CLPI_CUDA_SYSTEM_DRIVER_MISMATCH = 803,
+  CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
+  CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED = 900,  /* the first of those that tell of capture */
+  CLPI_CUDA_STREAM_CAPTURE_WRONG_THREAD = 908, /* the last */
 };
 
 /* CUdevice_attribute */
@@ -101,8 +107,6 @@ typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
   X(device_get_attribute, "cuDeviceGetAttribute", "", 2000,                                        \
     (int *value, clpi_cuda_device_attribute attribute, clpi_cuda_device device))                   \
   X(device_total_mem, "cuDeviceTotalMem", "_v2", 3020, (size_t * bytes, clpi_cuda_device device))  \
-  X(device_can_access_peer, "cuDeviceCanAccessPeer", "", 4000,                                     \
-    (int *can, clpi_cuda_device device, clpi_cuda_device peer))                                    \
   X(device_get_default_mempool, "cuDeviceGetDefaultMemPool", "", 11020,                            \
     (clpi_cuda_mempool * mempool, clpi_cuda_device device))                                        \
   X(device_get_mempool, "cuDeviceGetMemPool", "", 11020,                                           \
@@ -117,7 +121,6 @@ typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
   X(ctx_push, "cuCtxPushCurrent", "_v2", 4000, (clpi_cuda_ctx ctx))                                \
   X(ctx_pop, "cuCtxPopCurrent", "_v2", 4000, (clpi_cuda_ctx * ctx))                                \
   X(ctx_synchronize, "cuCtxSynchronize", "", 2000, (void))                                         \
-  X(mem_get_info, "cuMemGetInfo", "_v2", 3020, (size_t * free, size_t * total))                    \
   X(stream_get_ctx, "cuStreamGetCtx", "", 9020, (clpi_cuda_stream stream, clpi_cuda_ctx * ctx))    \
   X(stream_synchronize, "cuStreamSynchronize", "", 2000, (clpi_cuda_stream stream))                \
   X(stream_wait_event, "cuStreamWaitEvent", "", 3020,                                              \

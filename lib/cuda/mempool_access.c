@@ -32,7 +32,7 @@ clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp
     return clpi_error(CLP_NOT_SUPPORTED, code,
                       "cuMemPoolSetAccess: CUDA device %d cannot %s the memory pool's memory",
                       device,
-                      access == CLP_CUDA_ACCESS_READ_WRITE ? "reach" : "lose its own access to");
+                      access == CLP_CUDA_ACCESS_READ_WRITE ? "reach" : "have just that access to");
   return code ? clpi_cuda_call_error(driver, "cuMemPoolSetAccess", code) : CLP_SUCCESS;
 }
 

@@ -122,7 +122,7 @@ clp_status clpi_metering_allocator_create(clp_allocator *metered, clp_allocator 
   ops.destroy = metering_destroy;
   ops.drain = pass_drain;
   ops.return_cached = pass_return_cached;
-  if (ops.split != clpi_split_address) { /* which knows no allocator */
+  if (clpi_allocator_splits(metered) && ops.split != clpi_split_address) {
     ops.split = pass_split;
     ops.unsplit = pass_unsplit;
   }
