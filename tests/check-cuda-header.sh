@@ -62,7 +62,7 @@ refuses $library 'reserved\[54\]' 'reserved[46]'
 refuses $library 'CLPI_CUDA_NOT_SUPPORTED = 801' 'CLPI_CUDA_NOT_SUPPORTED = 802'
 refuses $library 'bytes\[64\]' 'bytes[65]'
 refuses $library '(int \*count)' '(size_t *count)'
-refuses $library '"cuMemGetInfo", "_v2"' '"cuMemGetInfo", ""'
+refuses $library '"cuDeviceTotalMem", "_v2"' '"cuDeviceTotalMem", ""'
 refuses $library '"cuMemFreeAsync", "", 11020' '"cuMemFreeAsync", "", 11010'
 refuses $library 'clpi_cuda_pointer pointer, clpi_cuda_stream stream))' \
   'clpi_cuda_stream stream, clpi_cuda_pointer pointer))'
