@@ -22,7 +22,7 @@ static clp_buffer *take_oldest(clp_pool *pool)
 }
 
 /* Whether a held block went back. One that streams still use would serve nobody where parts are
- * exclusive, and neither would younger ones. */
+ * exclusive; younger ones are seldom further. */
 static bool return_oldest(clp_pool *pool)
 {
   clp_buffer *block = take_oldest(pool);
