@@ -742,10 +742,12 @@ if VALGRIND
 VALGRIND_FLAGS = --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \
 	--errors-for-leak-kinds=definite \
 	--num-callers=30 --suppressions=$(abs_top_srcdir)/tests/support/pocl.supp
-# test_cl_arena_replay is two minutes of the driver's code; test_cl_arena makes the same calls.
+# What is left out is minutes of the driver's code; test_cl_arena and test_cl_order make the same
+# calls.
 check-valgrind: $(check_PROGRAMS)
 	CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
-	  TESTS='$(filter-out %.sh tests/test_cl_arena_replay,$(TESTS))' TEST_SUITE_LOG=test-suite-valgrind.log \
+	  TESTS='$(filter-out %.sh tests/test_cl_arena_replay tests/test_cl_order_stress,$(TESTS))' \
+	  TEST_SUITE_LOG=test-suite-valgrind.log \
 	  LOG_COMPILER='$(LIBTOOL) --silent --mode=execute $(VALGRIND) --quiet $(VALGRIND_FLAGS)'
 else
 check-valgrind:
