@@ -44,16 +44,6 @@ static void teardown(void)
     ck_assert_msg(code_ != CLPI_CUDA_SUCCESS, "%s succeeded", #call);                              \
   } while (0)
 
-static void order(CUstream earlier, CUstream later)
-{
-  CUevent event;
-
-  clpt_cu_ok(cuEventCreate(&event, CLPI_CUDA_EVENT_DISABLE_TIMING));
-  clpt_cu_ok(cuEventRecord(event, earlier));
-  clpt_cu_ok(cuStreamWaitEvent(later, event, 0));
-  clpt_cu_ok(cuEventDestroy(event));
-}
-
 /* --- memory -------------------------------------------------------------------------------------
  */
 
@@ -131,20 +121,20 @@ START_TEST(a_use_comes_after_the_allocation)
   is_wrong("after its allocation", cuMemsetD8Async(memory, 0, BYTES, other));
   is_wrong("after its allocation", cuMemFreeAsync(memory, other));
   is_wrong("before the allocation is done", cuMemFree(memory));
-  order(stream, other);
+  clpt_fake_order(stream, other);
   clpt_cu_ok(cuMemsetD8Async(memory, 0, BYTES, other));
-  order(other, stream);
+  clpt_fake_order(other, stream);
 }
 END_TEST
 
 START_TEST(the_free_comes_after_all_uses)
 {
-  order(stream, other);
+  clpt_fake_order(stream, other);
   clpt_cu_ok(cuMemsetD8Async(memory, 0, BYTES, other));
   is_wrong("another stream", cuMemFreeAsync(memory, stream));
   clpt_cu_ok(cuStreamSynchronize(stream));
   is_wrong("another stream", cuMemFree(memory));
-  order(other, stream);
+  clpt_fake_order(other, stream);
 }
 END_TEST
 
@@ -152,12 +142,12 @@ START_TEST(streams_that_share_memory_are_ordered_where_one_writes)
 {
   unsigned char found[BYTES];
 
-  order(stream, other);
+  clpt_fake_order(stream, other);
   clpt_cu_ok(cuMemsetD8Async(memory, 0, BYTES / 2, stream));
   is_wrong("without order", cuMemsetD8Async(memory, 1, BYTES, other));
   is_wrong("without order", cuMemcpyDtoHAsync(found, memory, BYTES, other));
   clpt_cu_ok(cuMemsetD8Async(memory + BYTES / 2, 1, BYTES / 2, other));
-  order(stream, other);
+  clpt_fake_order(stream, other);
   clpt_cu_ok(cuMemcpyDtoHAsync(found, memory, BYTES, other));
   clpt_cu_ok(cuMemcpyDtoHAsync(found, memory, BYTES / 2, stream));
   is_wrong("without order", cuMemsetD8Async(memory, 0, 1, stream));

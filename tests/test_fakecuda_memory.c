@@ -68,16 +68,6 @@ static void keep_all(CUmemoryPool mempool)
   clpt_cu_ok(cuMemPoolSetAttribute(mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &most));
 }
 
-static void order(CUstream earlier, CUstream later)
-{
-  CUevent event;
-
-  clpt_cu_ok(cuEventCreate(&event, CLPI_CUDA_EVENT_DISABLE_TIMING));
-  clpt_cu_ok(cuEventRecord(event, earlier));
-  clpt_cu_ok(cuStreamWaitEvent(later, event, 0));
-  clpt_cu_ok(cuEventDestroy(event));
-}
-
 /* --- figures and limits -------------------------------------------------------------------------
  */
 
@@ -203,7 +193,7 @@ START_TEST(freed_memory_is_back_on_its_stream_at_once_and_elsewhere_when_the_hos
   memory = allocate(mempool, GRANULE, stream);
   ck_assert_uint_eq(memory, freed);
   clpt_cu_ok(cuMemFreeAsync(memory, stream));
-  order(stream, other);
+  clpt_fake_order(stream, other);
   clpt_cu_fails(CLPI_CUDA_OUT_OF_MEMORY, cuMemAllocFromPoolAsync(&none, 1, mempool, other));
   fakecuda_go_on(stream);
   keep_all(mempool);
@@ -221,7 +211,7 @@ START_TEST(memory_follows_events_where_that_is_on)
 
   set_switch(mempool, CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS, 1);
   clpt_cu_fails(CLPI_CUDA_OUT_OF_MEMORY, cuMemAllocFromPoolAsync(&none, 1, mempool, other));
-  order(stream, other);
+  clpt_fake_order(stream, other);
   memory = allocate(mempool, GRANULE, other);
   ck_assert_uint_eq(memory, freed);
   end(mempool, memory, other);

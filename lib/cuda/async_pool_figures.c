@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/limit.h"
 #include "cuda/async_pool.h"
+#include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 
 #include <stdio.h>

@@ -4,6 +4,11 @@
 
 #include "core/error.h"
 
+clp_status clpi_cuda_refuse_null(const char *function, const char *argument)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function, argument);
+}
+
 static clp_status status_of(clpi_cuda_result code)
 {
   switch (code) {

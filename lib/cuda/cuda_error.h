@@ -5,6 +5,9 @@
 
 #include "cuda/driver.h"
 
+/* CLP_INVALID_ARGUMENT: an argument of a public function is NULL. */
+clp_status clpi_cuda_refuse_null(const char *function, const char *argument);
+
 /* Reports that `call`, such as "cuMemPoolTrimTo", failed with `code`, which is the native code:
  * CLP_OUT_OF_DEVICE_MEMORY, CLP_INVALID_ARGUMENT for what is no handle, device or value,
  * CLP_NOT_SUPPORTED, else CLP_BACKEND_ERROR. */

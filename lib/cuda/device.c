@@ -8,16 +8,11 @@
 #include <clpool/cuda.h>
 #include <limits.h>
 
-static clp_status refuse_null(const char *function, const char *argument)
-{
-  return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function, argument);
-}
-
 clp_status clp_cuda_driver_version(int *version)
 {
   const clpi_cuda_driver *driver;
   if (!version)
-    return refuse_null("clp_cuda_driver_version", "version");
+    return clpi_cuda_refuse_null("clp_cuda_driver_version", "version");
   clp_status status = clpi_cuda_driver_get(&driver);
   if (!status)
     *version = driver->version;
@@ -28,7 +23,7 @@ clp_status clp_cuda_device_count(int *count)
 {
   const clpi_cuda_driver *driver;
   if (!count)
-    return refuse_null("clp_cuda_device_count", "count");
+    return clpi_cuda_refuse_null("clp_cuda_device_count", "count");
   clp_status status = clpi_cuda_driver_get(&driver);
   if (status)
     return status;
@@ -45,7 +40,7 @@ clp_status clp_cuda_device_name(int device, char *name, size_t bytes)
   const clpi_cuda_driver *driver;
   clpi_cuda_device handle;
   if (!name)
-    return refuse_null("clp_cuda_device_name", "name");
+    return clpi_cuda_refuse_null("clp_cuda_device_name", "name");
   if (bytes == 0)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_device_name: there is no room for it");
   clp_status status = clpi_cuda_device_get(device, &driver, &handle);
@@ -60,7 +55,7 @@ clp_status clp_cuda_device_memory(int device, size_t *bytes)
   const clpi_cuda_driver *driver;
   clpi_cuda_device handle;
   if (!bytes)
-    return refuse_null("clp_cuda_device_memory", "bytes");
+    return clpi_cuda_refuse_null("clp_cuda_device_memory", "bytes");
   clp_status status = clpi_cuda_device_get(device, &driver, &handle);
   if (status)
     return status;
@@ -77,7 +72,7 @@ clp_status clp_cuda_device_supports_mempools(int device, bool *out)
   const clpi_cuda_driver *driver;
   clpi_cuda_device handle;
   if (!out)
-    return refuse_null("clp_cuda_device_supports_mempools", "out");
+    return clpi_cuda_refuse_null("clp_cuda_device_supports_mempools", "out");
   clp_status status = clpi_cuda_device_get(device, &driver, &handle);
   if (status)
     return status;

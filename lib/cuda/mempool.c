@@ -9,11 +9,6 @@
 
 enum { BOUNDED_VERSION = 12020 }; /* from here on a pool can be given a largest size */
 
-clp_status clpi_cuda_refuse_null(const char *function, const char *argument)
-{
-  return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function, argument);
-}
-
 clp_status clpi_cuda_mempool_driver(const char *function, clp_cuda_mempool mempool,
                                     const clpi_cuda_driver **driver)
 {

@@ -9,9 +9,6 @@
 
 enum { CLPI_CUDA_COUNTING_VERSION = 11030 }; /* from here on the driver counts pools' bytes */
 
-/* CLP_INVALID_ARGUMENT: an argument of a public function is NULL. */
-clp_status clpi_cuda_refuse_null(const char *function, const char *argument);
-
 /* The driver for a call on a memory pool. CLP_INVALID_ARGUMENT: it is NULL; or as
  * clpi_cuda_driver_get. */
 clp_status clpi_cuda_mempool_driver(const char *function, clp_cuda_mempool mempool,

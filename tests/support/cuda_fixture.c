@@ -71,6 +71,16 @@ CUstream clpt_fake_stream(void)
   return stream;
 }
 
+void clpt_fake_order(CUstream earlier, CUstream later)
+{
+  CUevent event;
+
+  clpt_cu_ok(cuEventCreate(&event, CLPI_CUDA_EVENT_DISABLE_TIMING));
+  clpt_cu_ok(cuEventRecord(event, earlier));
+  clpt_cu_ok(cuStreamWaitEvent(later, event, 0));
+  clpt_cu_ok(cuEventDestroy(event));
+}
+
 void clpt_fake_fill(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstream stream)
 {
   clpt_cu_ok(cuMemsetD8Async(memory, byte, bytes, stream));

@@ -39,6 +39,9 @@ void clpt_fake_close(CUdevice device);
 /** A stream of the current context, for cuStreamDestroy. */
 CUstream clpt_fake_stream(void);
 
+/** Makes a stream wait for all that another has been given. */
+void clpt_fake_order(CUstream earlier, CUstream later);
+
 /** Gives the stream work that fills the memory; waits for nothing. */
 void clpt_fake_fill(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstream stream);
 
