@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/allocator.h - where device memory comes from: the interface beneath every pool, and the
+/** @file
+ * clpool/allocator.h - where device memory comes from: the interface beneath every pool, and the
  * allocators that need no device. Those of OpenCL are in clpool/opencl.h, those of CUDA
  * in clpool/cuda.h. */
 #ifndef CLPOOL_ALLOCATOR_H
@@ -24,12 +25,12 @@ typedef void *clp_stream;
 /** What a clp_memory is. The accessors of a buffer (clp_buffer_cl_mem and its like) refuse memory
  * of another kind; CLP_MEMORY_UNSTATED is handed out by all of them on the allocator's word. */
 typedef enum clp_memory_kind {
-  CLP_MEMORY_UNSTATED = 0,
+  CLP_MEMORY_UNSTATED = 0,  /**< not told */
   CLP_MEMORY_HOST = 1,      /**< a pointer of this process */
   CLP_MEMORY_SIMULATED = 2, /**< a number with nothing behind it */
-  CLP_MEMORY_CL_MEM = 3,
-  CLP_MEMORY_CL_SVM = 4,
-  CLP_MEMORY_CUDA = 5
+  CLP_MEMORY_CL_MEM = 3,    /**< a cl_mem */
+  CLP_MEMORY_CL_SVM = 4,    /**< a pointer to shared virtual memory */
+  CLP_MEMORY_CUDA = 5       /**< a CUdeviceptr */
 } clp_memory_kind;
 
 /** Where memory comes from. Objects live by reference count; a pool retains its allocator. */
@@ -86,7 +87,7 @@ typedef struct clp_allocator_ops {
   /** Split support, a group: makes bytes [offset, offset + bytes) of a block addressable on their
    * own, until `unsplit`. NULL: CLP_NOT_SUPPORTED. */
   clp_status (*split)(void *self, clp_memory block, size_t offset, size_t bytes, clp_memory *part);
-  clp_status (*unsplit)(void *self, clp_memory part, size_t bytes);
+  clp_status (*unsplit)(void *self, clp_memory part, size_t bytes); /**< ends a part */
 
   /** As `allocate`, for allocators that keep memory of the device and hand out parts of it, such as
    * the arena. A pool asks with most_bytes 0 first, gives back what it holds, the oldest first and
@@ -100,11 +101,11 @@ typedef struct clp_allocator_ops {
   clp_status (*stream_retain)(void *self, clp_stream stream); /**< keeps a stream alive; refuses, as
                                  CLP_INVALID_ARGUMENT, what is no stream of this allocator's */
   void (*stream_release)(void *self, clp_stream stream);      /**< ends that */
-  clp_status (*mark_create)(void *self, clp_stream stream, void **mark);
-  void (*mark_release)(void *self, void *mark);
-  clp_status (*mark_is_done)(void *self, void *mark, bool *done);       /**< never waits */
+  clp_status (*mark_create)(void *self, clp_stream stream, void **mark); /**< never waits */
+  void (*mark_release)(void *self, void *mark);                          /**< ends a mark */
+  clp_status (*mark_is_done)(void *self, void *mark, bool *done);        /**< never waits */
   clp_status (*stream_wait)(void *self, clp_stream stream, void *mark); /**< the host never waits */
-  clp_status (*host_wait)(void *self, void *mark);
+  clp_status (*host_wait)(void *self, void *mark); /**< returns when that work is done */
 
   /** Whether work on the stream runs in the order in which it was given. Needs stream order; NULL:
    * all streams do. For one that does not, the pool puts a wait for its own mark between two users
@@ -114,11 +115,11 @@ typedef struct clp_allocator_ops {
    * stream has to wait for it. Needs stream order and a home stream. */
   bool allocate_uses_home;
 
-  /** How memory that streams may still use goes back to the device; both need stream order.
-   * `free_is_ordered`: `free` may be called while such work is pending, since the device waits for
-   * it. `free_on`: as `free`, after all work that `stream` has been given; the host need not wait.
-   * Where neither is given, the pool waits on the host before it calls `free`. */
+  /** How memory that streams may still use goes back to the device: this and free_on, which both
+   * need stream order. `free` may be called while such work is pending, since the device waits for
+   * it. Where neither is given, the pool waits on the host before it calls `free`. */
   bool free_is_ordered;
+  /** As `free`, after all work that `stream` has been given; the host need not wait. */
   clp_status (*free_on)(void *self, clp_memory memory, size_t bytes, clp_stream stream);
 
   /** Parts of memory (`split`, and what allocate_within hands out) must not overlap a former part
@@ -132,6 +133,7 @@ typedef struct clp_allocator_ops {
   clp_status (*forget_stream)(void *self, clp_stream stream);
 } clp_allocator_ops;
 
+/** What a clp_allocator_ops begins as: its size. */
 #define CLP_ALLOCATOR_OPS_INIT                                                                     \
   {                                                                                                \
     .struct_size = sizeof(clp_allocator_ops)                                                       \

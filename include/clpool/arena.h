@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/arena.h - the arena: an allocator that takes big segments from another one and carves
+/** @file
+ * clpool/arena.h - the arena: an allocator that takes big segments from another one and carves
  * blocks from them, so that a pool's footprint stays close to what its program uses.
  *
  * Blocks are carved by best fit, and what is freed becomes one with its free neighbours. A pool on
@@ -21,6 +22,7 @@
 extern "C" {
 #endif
 
+/** How an arena takes memory from its upstream, and when it gives it back. */
 typedef struct clp_arena_options {
   size_t struct_size; /**< sizeof(clp_arena_options) */
   /** How much more memory than the highest use so far the arena may keep before it gives segments
@@ -37,6 +39,7 @@ typedef struct clp_arena_options {
   bool one_thread;
 } clp_arena_options;
 
+/** The defaults. */
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
   {                                                                                                \
     .struct_size = sizeof(clp_arena_options), .slack = 0.022,                                      \
@@ -64,21 +67,22 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
 /** An arena's figures. Bytes in use are those of blocks that pools hold or have handed out, rounded
  * up to the alignment. */
 typedef struct clp_arena_stats {
-  size_t struct_size;    /**< sizeof(clp_arena_stats), set by the caller */
-  size_t segments;       /**< taken from upstream now */
-  size_t free_segments;  /**< of these, without blocks */
-  size_t reserved_bytes; /**< of all segments */
-  size_t used_bytes;     /**< of all blocks */
-  size_t used_blocks;
+  size_t struct_size;        /**< sizeof(clp_arena_stats), set by the caller */
+  size_t segments;           /**< taken from upstream now */
+  size_t free_segments;      /**< of these, without blocks */
+  size_t reserved_bytes;     /**< of all segments */
+  size_t used_bytes;         /**< of all blocks */
+  size_t used_blocks;        /**< how many those are */
   size_t free_ranges;        /**< pieces that what is free is in */
   size_t largest_free_bytes; /**< the largest of them */
   double fragmentation;      /**< the part of the free bytes outside of the largest piece: 0 to 1 */
-  size_t peak_reserved_bytes;
-  size_t peak_used_bytes;
-  uint64_t segments_taken; /**< from upstream, ever */
-  uint64_t segments_given_back;
+  size_t peak_reserved_bytes;   /**< the most that was ever reserved */
+  size_t peak_used_bytes;       /**< and in use */
+  uint64_t segments_taken;      /**< from upstream, ever */
+  uint64_t segments_given_back; /**< to it */
 } clp_arena_stats;
 
+/** What a clp_arena_stats begins as: its size. */
 #define CLP_ARENA_STATS_INIT                                                                       \
   {                                                                                                \
     .struct_size = sizeof(clp_arena_stats)                                                         \

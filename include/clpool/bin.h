@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/bin.h - the arithmetic of bins: which sizes share a bin, and how large its blocks are.
+/** @file
+ * clpool/bin.h - the arithmetic of bins: which sizes share a bin, and how large its blocks are.
  *
  * Semantics: pyopencl.tools.MemoryPool, bin_number and alloc_size. With b leading bits and
  * l = floor(log2 size), a size's bin is `l << b | m`, where m are the b bits after the leading one.

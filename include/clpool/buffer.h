@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/buffer.h - one allocation from a pool (pyopencl.tools.PooledBuffer). */
+/** @file
+ * clpool/buffer.h - one allocation from a pool (pyopencl.tools.PooledBuffer). */
 #ifndef CLPOOL_BUFFER_H
 #define CLPOOL_BUFFER_H
 
@@ -123,8 +124,10 @@ clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream);
 /** The memory, borrowed; 0 for a buffer of zero bytes and for NULL. */
 clp_memory clp_buffer_memory(const clp_buffer *buffer);
 
-/** The size in bytes as asked for, and as allocated; 0 for NULL. */
+/** The size in bytes as asked for; 0 for NULL. */
 size_t clp_buffer_size(const clp_buffer *buffer);
+
+/** The size in bytes as allocated; 0 for NULL. */
 size_t clp_buffer_capacity(const clp_buffer *buffer);
 
 /** The pool that the buffer came from, borrowed. NULL for NULL. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/cuda.h - CUDA memory: the driver's stream-ordered allocator as an allocator for pools, its
+/** @file
+ * clpool/cuda.h - CUDA memory: the driver's stream-ordered allocator as an allocator for pools, its
  * memory pools, and CuPy's MemoryAsyncPool.
  *
  * Always built, and needs no CUDA toolkit: the driver (libcuda.so.1, or what the environment
@@ -29,9 +30,10 @@ extern "C" {
  * pass freely between them and clpool. */
 typedef struct CUmemPoolHandle_st *clp_cuda_mempool;
 
-/** The default streams, by name, as NULL is no stream to clpool: CU_STREAM_LEGACY and
- * CU_STREAM_PER_THREAD. */
-#define CLP_CUDA_STREAM_LEGACY     ((clp_stream)1)
+/** The legacy default stream, CU_STREAM_LEGACY, by name, as NULL is no stream to clpool. */
+#define CLP_CUDA_STREAM_LEGACY ((clp_stream)1)
+
+/** The calling thread's default stream, CU_STREAM_PER_THREAD. */
 #define CLP_CUDA_STREAM_PER_THREAD ((clp_stream)2)
 
 /** @name The driver and its devices
@@ -79,6 +81,7 @@ typedef struct clp_cuda_async_options {
   clp_stream stream;
 } clp_cuda_async_options;
 
+/** The defaults. */
 #define CLP_CUDA_ASYNC_OPTIONS_INIT                                                                \
   {                                                                                                \
     .struct_size = sizeof(clp_cuda_async_options), .device = 0,                                    \
@@ -133,7 +136,7 @@ unsigned long long clp_buffer_cuda_pointer(const clp_buffer *buffer);
 
 /** Where the memory of a pool lies. */
 typedef enum clp_cuda_location {
-  CLP_CUDA_ON_DEVICE = 0,
+  CLP_CUDA_ON_DEVICE = 0,   /**< in a device's memory */
   CLP_CUDA_ON_HOST_NUMA = 1 /**< on a NUMA node of the host */
 } clp_cuda_location;
 
@@ -143,6 +146,7 @@ enum {
   CLP_CUDA_HANDLE_FABRIC = 8u    /**< clp_cuda_mempool_export_fabric */
 };
 
+/** What a memory pool shall be like. */
 typedef struct clp_cuda_mempool_options {
   size_t struct_size;         /**< sizeof(clp_cuda_mempool_options) */
   clp_cuda_location location; /**< whether `device` counts or `numa_node` */
@@ -152,6 +156,7 @@ typedef struct clp_cuda_mempool_options {
   size_t max_bytes;      /**< the most that it may take; 0: the driver's own bound */
 } clp_cuda_mempool_options;
 
+/** The defaults. */
 #define CLP_CUDA_MEMPOOL_OPTIONS_INIT                                                              \
   {                                                                                                \
     .struct_size = sizeof(clp_cuda_mempool_options)                                                \
@@ -213,16 +218,20 @@ clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags);
  * unused memory back to the device. A pool begins with 0: then each synchronization costs the
  * memory, and what is allocated after it the time to get it anew. UINT64_MAX: all. */
 clp_status clp_cuda_mempool_get_release_threshold(clp_cuda_mempool mempool, uint64_t *bytes);
+
+/** Sets it. */
 clp_status clp_cuda_mempool_set_release_threshold(clp_cuda_mempool mempool, uint64_t bytes);
 
+/** How much memory a pool has taken, bytes. */
 typedef struct clp_cuda_mempool_usage {
   size_t struct_size;           /**< set by the caller: sizeof(clp_cuda_mempool_usage) */
   uint64_t reserved_bytes;      /**< taken from the device */
   uint64_t peak_reserved_bytes; /**< the most since the pool's begin or the last reset */
   uint64_t used_bytes;          /**< of them in use, as the driver rounds */
-  uint64_t peak_used_bytes;
+  uint64_t peak_used_bytes;     /**< the most of that since then */
 } clp_cuda_mempool_usage;
 
+/** What a clp_cuda_mempool_usage begins as: its size. */
 #define CLP_CUDA_MEMPOOL_USAGE_INIT                                                                \
   {                                                                                                \
     .struct_size = sizeof(clp_cuda_mempool_usage)                                                  \
@@ -240,9 +249,9 @@ clp_status clp_cuda_mempool_reset_peaks(clp_cuda_mempool mempool);
 
 /** What a device may do with a pool's memory. */
 typedef enum clp_cuda_access {
-  CLP_CUDA_ACCESS_NONE = 0,
-  CLP_CUDA_ACCESS_READ = 1,
-  CLP_CUDA_ACCESS_READ_WRITE = 3
+  CLP_CUDA_ACCESS_NONE = 0,      /**< nothing */
+  CLP_CUDA_ACCESS_READ = 1,      /**< read it */
+  CLP_CUDA_ACCESS_READ_WRITE = 3 /**< read and write it */
 } clp_cuda_access;
 
 /** Says what a device may do with all of a pool's memory, allocated and to come
@@ -251,6 +260,8 @@ typedef enum clp_cuda_access {
  * CLP_CUDA_ACCESS_READ where the driver does not have it, as 580 does not. */
 clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device,
                                        clp_cuda_access access);
+
+/** What a device may do with it (cuMemPoolGetAccess). */
 clp_status clp_cuda_mempool_get_access(clp_cuda_mempool mempool, int device,
                                        clp_cuda_access *access);
 
@@ -280,19 +291,21 @@ clp_status clp_cuda_mempool_import_fd(int fd, clp_cuda_mempool *out);
 /** CUmemFabricHandle: tells a pool to processes of other machines too, by any means of sending
  * bytes. */
 typedef struct clp_cuda_fabric_handle {
-  unsigned char bytes[64];
+  unsigned char bytes[64]; /**< the driver's */
 } clp_cuda_fabric_handle;
 
 /** As above, by CLP_CUDA_HANDLE_FABRIC. There is nothing to close. CLP_NOT_SUPPORTED also where the
  * process has no IMEX channel in common with the exporter. */
 clp_status clp_cuda_mempool_export_fabric(clp_cuda_mempool mempool, clp_cuda_fabric_handle *out);
+
+/** The pool behind such a handle, as clp_cuda_mempool_import_fd. */
 clp_status clp_cuda_mempool_import_fabric(const clp_cuda_fabric_handle *handle,
                                           clp_cuda_mempool *out);
 
 /** CUmemPoolPtrExportData: tells a piece of memory to a process that has imported its pool, by any
  * means of sending bytes. Holds nothing: it ends with the memory. */
 typedef struct clp_cuda_shared_pointer {
-  unsigned char bytes[64];
+  unsigned char bytes[64]; /**< the driver's */
 } clp_cuda_shared_pointer;
 
 /** Tells memory from a pool that was exported; `pointer` is what allocating gave.
@@ -335,8 +348,10 @@ clp_status clp_cuda_pointer_free(unsigned long long pointer, clp_stream stream);
  * CLP_NOT_SUPPORTED: the device has no memory pool here; the message tells why.
  * CLP_BACKEND_ERROR: as the driver reports, with its code. @{ */
 
+/** An asynchronous pool. Lives by reference count. */
 typedef struct clp_cuda_async_pool clp_cuda_async_pool;
 
+/** Which memory pools an asynchronous pool takes from. */
 typedef struct clp_cuda_async_pool_options {
   size_t struct_size;                     /**< sizeof(clp_cuda_async_pool_options) */
   clp_cuda_mempool_choice mempool_choice; /**< for each device, where there are no `mempools` */
@@ -346,6 +361,7 @@ typedef struct clp_cuda_async_pool_options {
                            is current at create alone; or 0, without `mempools` */
 } clp_cuda_async_pool_options;
 
+/** The defaults. */
 #define CLP_CUDA_ASYNC_POOL_OPTIONS_INIT                                                           \
   {                                                                                                \
     .struct_size = sizeof(clp_cuda_async_pool_options)                                             \
@@ -405,16 +421,24 @@ clp_status clp_cuda_async_pool_free_all_blocks(clp_cuda_async_pool *pool, clp_st
 /** Whether the driver counts bytes, which it does from CUDA 11.3 on. False for NULL. */
 bool clp_cuda_async_pool_has_statistics(const clp_cuda_async_pool *pool);
 
-/** Figures of the current device's memory pool, all its users included: bytes taken from the device
- * (total), of them in use (used) and not (free). CLP_NOT_SUPPORTED: the driver does not count; the
- * last one always, as the driver does not tell how many blocks it keeps (in CuPy likewise). */
+/** Bytes that the current device's memory pool has taken from the device, for all its users.
+ * CLP_NOT_SUPPORTED: the driver does not count. */
 clp_status clp_cuda_async_pool_total_bytes(clp_cuda_async_pool *pool, size_t *out);
+
+/** Of them those in use. CLP_NOT_SUPPORTED: as above. */
 clp_status clp_cuda_async_pool_used_bytes(clp_cuda_async_pool *pool, size_t *out);
+
+/** And those that are not. CLP_NOT_SUPPORTED: as above. */
 clp_status clp_cuda_async_pool_free_bytes(clp_cuda_async_pool *pool, size_t *out);
+
+/** CLP_NOT_SUPPORTED, always: the driver does not tell how many blocks it keeps (in CuPy
+ * likewise). */
 clp_status clp_cuda_async_pool_n_free_blocks(clp_cuda_async_pool *pool, size_t *out);
 
-/** The same with peaks, as clp_cuda_mempool_get_usage, and the reset of the peaks. */
+/** The same with peaks, as clp_cuda_mempool_get_usage. */
 clp_status clp_cuda_async_pool_get_usage(clp_cuda_async_pool *pool, clp_cuda_mempool_usage *usage);
+
+/** Begins the peaks anew, as clp_cuda_mempool_reset_peaks. */
 clp_status clp_cuda_async_pool_reset_peaks(clp_cuda_async_pool *pool);
 
 /** Sets the limit for the current device, in bytes or as a part of its memory, 0 to 1; the other is

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/hook.h - callbacks around what pools do: to see where memory goes.
+/** @file
+ * clpool/hook.h - callbacks around what pools do: to see where memory goes.
  *
  * Semantics: cupy.cuda.MemoryHook, with the same order and arguments, and two callbacks more,
  * around returning memory to the device. Postprocess always follows its preprocess, on failure too:
@@ -44,6 +45,7 @@ typedef struct clp_hook_event {
                            failure, not 0 for zero bytes */
 } clp_hook_event;
 
+/** One of a hook's callbacks; `event` holds for the call. */
 typedef void (*clp_hook_callback)(const clp_hook_event *event, void *user_data);
 
 /** A hook: the caller's, who keeps it and its name alive and unchanged while it is registered. Any
@@ -60,16 +62,17 @@ typedef struct clp_hook {
   size_t struct_size; /**< sizeof(clp_hook) */
   const char *name;   /**< identifies the hook among those of a thread or a pool; not NULL */
   void *user_data;    /**< passed to each callback */
-  clp_hook_callback malloc_preprocess;
-  clp_hook_callback malloc_postprocess;
-  clp_hook_callback alloc_preprocess;
-  clp_hook_callback alloc_postprocess;
-  clp_hook_callback free_preprocess;
-  clp_hook_callback free_postprocess;
-  clp_hook_callback device_free_preprocess;
-  clp_hook_callback device_free_postprocess;
+  clp_hook_callback malloc_preprocess;       /**< before a block is retrieved from the pool */
+  clp_hook_callback malloc_postprocess;      /**< after that */
+  clp_hook_callback alloc_preprocess;        /**< before the device is asked for memory */
+  clp_hook_callback alloc_postprocess;       /**< after that */
+  clp_hook_callback free_preprocess;         /**< before a block is returned to the pool */
+  clp_hook_callback free_postprocess;        /**< after that */
+  clp_hook_callback device_free_preprocess;  /**< before memory is returned to the device */
+  clp_hook_callback device_free_postprocess; /**< after that */
 } clp_hook;
 
+/** What a clp_hook begins as: its size. */
 #define CLP_HOOK_INIT                                                                              \
   {                                                                                                \
     .struct_size = sizeof(clp_hook)                                                                \

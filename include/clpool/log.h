@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/log.h - where the library's remarks go. It prints nothing by itself. */
+/** @file
+ * clpool/log.h - where the library's remarks go. It prints nothing by itself. */
 #ifndef CLPOOL_LOG_H
 #define CLPOOL_LOG_H
 
@@ -7,8 +8,9 @@
 extern "C" {
 #endif
 
+/** How much a remark matters. */
 typedef enum clp_log_level {
-  CLP_LOG_INFO = 0,
+  CLP_LOG_INFO = 0,    /**< good to know */
   CLP_LOG_WARNING = 1, /**< it works, but perhaps not as meant: a pool on a deferred allocator */
   CLP_LOG_ERROR = 2    /**< a failure that no return value can carry: memory lost at a pool's end */
 } clp_log_level;

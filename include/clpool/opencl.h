@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/opencl.h - OpenCL memory: allocators for cl_mem buffers and shared virtual memory, and
+/** @file
+ * clpool/opencl.h - OpenCL memory: allocators for cl_mem buffers and shared virtual memory, and
  * buffers as what OpenCL takes.
  *
  * The only header of clpool that includes CL/cl.h. CL_TARGET_OPENCL_VERSION is the caller's.
@@ -60,6 +61,7 @@ typedef struct clp_cl_svm_options {
   cl_command_queue queue; /**< the home stream; retained. NULL: none */
 } clp_cl_svm_options;
 
+/** The defaults. */
 #define CLP_CL_SVM_OPTIONS_INIT                                                                    \
   {                                                                                                \
     .struct_size = sizeof(clp_cl_svm_options)                                                      \

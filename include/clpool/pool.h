@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/pool.h - the pool: keeps released blocks of device memory and hands them out again.
+/** @file
+ * clpool/pool.h - the pool: keeps released blocks of device memory and hands them out again.
  *
  * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h); a released block goes
  * back to its bin, where the next allocation of that bin finds it, newest first.
@@ -27,6 +28,7 @@
 extern "C" {
 #endif
 
+/** Keeps blocks and hands them out. Lives by reference count. */
 typedef struct clp_pool clp_pool;
 
 /** When a block released on one stream may be handed to another. */
@@ -41,6 +43,7 @@ enum {
  * and calls again while that fails. Called under no lock; may use any pool. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
+/** What a pool shall be like. */
 typedef struct clp_pool_options {
   size_t struct_size; /**< sizeof(clp_pool_options) */
   unsigned
@@ -50,6 +53,7 @@ typedef struct clp_pool_options {
   void *user_data;                             /**< passed to on_out_of_memory */
 } clp_pool_options;
 
+/** The defaults. */
 #define CLP_POOL_OPTIONS_INIT                                                                      \
   {                                                                                                \
     .struct_size = sizeof(clp_pool_options), .leading_bits_in_bin_id = 4u,                         \
@@ -80,10 +84,12 @@ clp_pool *clp_pool_retain(clp_pool *pool);
  * take back then is for the log callback, and no last error. NULL is a no-op. Any thread. */
 void clp_pool_release(clp_pool *pool);
 
-/** The bin of a size, and the size in bytes of a bin's blocks, with the pool's own
- * leading_bits_in_bin_id. As pyopencl's bin_number and alloc_size, but that blocks are never larger
- * than the device allows (CL_DEVICE_MAX_MEM_ALLOC_SIZE). 0 for NULL. Any thread. */
+/** The bin of a size, with the pool's own leading_bits_in_bin_id (pyopencl's bin_number). 0 for
+ * NULL. Any thread. */
 size_t clp_pool_bin_number(const clp_pool *pool, size_t size);
+
+/** The size in bytes of a bin's blocks. As pyopencl's alloc_size, but that blocks are never larger
+ * than the device allows (CL_DEVICE_MAX_MEM_ALLOC_SIZE). 0 for NULL. Any thread. */
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin);
 
 /** The allocator beneath, borrowed. NULL for NULL. Any thread. */
@@ -135,15 +141,16 @@ size_t clp_pool_get_limit(const clp_pool *pool);
  * allocations are not counted, nor does an allocation of zero bytes count as managed: it is a hit
  * of no bin. @{ */
 
+/** A pool's figures. */
 typedef struct clp_pool_stats {
-  size_t struct_size;        /**< set by the caller: sizeof(clp_pool_stats) */
-  size_t held_blocks;        /**< pyopencl's held_blocks */
-  size_t active_blocks;      /**< pyopencl's active_blocks; zero-byte buffers count */
-  size_t managed_bytes;      /**< active and held, as allocated; CuPy's total_bytes */
-  size_t active_bytes;       /**< as requested; CuPy's used_bytes counts them rounded up */
-  size_t held_bytes;         /**< as allocated; CuPy's free_bytes */
-  size_t peak_managed_bytes; /**< the most since creation or clp_pool_reset_peaks */
-  size_t peak_active_bytes;
+  size_t struct_size;               /**< set by the caller: sizeof(clp_pool_stats) */
+  size_t held_blocks;               /**< pyopencl's held_blocks */
+  size_t active_blocks;             /**< pyopencl's active_blocks; zero-byte buffers count */
+  size_t managed_bytes;             /**< active and held, as allocated; CuPy's total_bytes */
+  size_t active_bytes;              /**< as requested; CuPy's used_bytes counts them rounded up */
+  size_t held_bytes;                /**< as allocated; CuPy's free_bytes */
+  size_t peak_managed_bytes;        /**< the most since creation or clp_pool_reset_peaks */
+  size_t peak_active_bytes;         /**< likewise */
   uint64_t allocations;             /**< that succeeded: hits and misses */
   uint64_t hits;                    /**< served without the device */
   uint64_t misses;                  /**< served with memory new from the device */
@@ -152,6 +159,7 @@ typedef struct clp_pool_stats {
   uint64_t out_of_memory_reactions; /**< requests that met a device out of memory */
 } clp_pool_stats;
 
+/** What a clp_pool_stats begins as: its size. */
 #define CLP_POOL_STATS_INIT                                                                        \
   {                                                                                                \
     .struct_size = sizeof(clp_pool_stats)                                                          \
@@ -165,18 +173,20 @@ clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats);
 /** Sets both peaks to what is managed and active now. CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_reset_peaks(clp_pool *pool);
 
+/** The figures of one bin. */
 typedef struct clp_bin_stats {
-  size_t struct_size; /**< set by the caller: sizeof(clp_bin_stats) */
-  size_t bin;         /**< its number */
-  size_t block_bytes; /**< size of its blocks */
-  size_t held_blocks;
-  size_t held_bytes;
-  size_t active_blocks;
+  size_t struct_size;   /**< set by the caller: sizeof(clp_bin_stats) */
+  size_t bin;           /**< its number */
+  size_t block_bytes;   /**< size of its blocks */
+  size_t held_blocks;   /**< waiting in it */
+  size_t held_bytes;    /**< of these, as allocated */
+  size_t active_blocks; /**< that users have */
   size_t padding_bytes; /**< allocated but not asked for, in its active blocks */
-  uint64_t hits;
-  uint64_t misses;
+  uint64_t hits;        /**< allocations that it served */
+  uint64_t misses;      /**< and that took memory new from the device */
 } clp_bin_stats;
 
+/** What a clp_bin_stats begins as: its size. */
 #define CLP_BIN_STATS_INIT                                                                         \
   {                                                                                                \
     .struct_size = sizeof(clp_bin_stats)                                                           \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/profile.h - which lines of a program take memory.
+/** @file
+ * clpool/profile.h - which lines of a program take memory.
  *
  * Semantics: cupy.cuda.memory_hooks.LineProfileHook, on C call stacks. */
 #ifndef CLPOOL_PROFILE_H

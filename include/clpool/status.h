@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/status.h - what a call came to, and the calling thread's last failure. */
+/** @file
+ * clpool/status.h - what a call came to, and the calling thread's last failure. */
 #ifndef CLPOOL_STATUS_H
 #define CLPOOL_STATUS_H
 
@@ -22,6 +23,7 @@ extern "C" {
   X(CLP_BACKEND_ERROR, 10, "the backend reported an error")
 
 #define CLP_STATUS_ENUMERATOR(name, value, message) name = value,
+/** What a call came to: CLP_STATUS_MAP lists the values, with a message for each. */
 typedef enum clp_status { CLP_STATUS_MAP(CLP_STATUS_ENUMERATOR) } clp_status;
 #undef CLP_STATUS_ENUMERATOR
 
