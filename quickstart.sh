@@ -16,7 +16,7 @@ END
 
 # What bootstraps, builds, tests and runs clpool.
 packages="build-essential autoconf automake libtool pkg-config check zlib1g-dev libdw-dev"
-packages="$packages ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
+packages="$packages libyajl-dev ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
 
 cd "$(dirname "$0")"
 log=$PWD/quickstart.log
@@ -105,6 +105,9 @@ main_job() {
 
   say "Every allocation of one training step of a real network, pooled against bare"
   show tools/clpool replay "$trace" --allocator=cl-immediate --scale=auto --compare
+
+  say "Which setting of a pool would suit it on a GPU"
+  show tools/clpool tune "$trace"
 }
 
 case ${1-} in

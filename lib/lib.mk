@@ -3,6 +3,7 @@
 
 clpoolincludedir = $(includedir)/clpool
 clpoolinclude_HEADERS = \
+	include/clpool/advice.h \
 	include/clpool/allocator.h \
 	include/clpool/arena.h \
 	include/clpool/bin.h \
@@ -18,6 +19,7 @@ clpoolinclude_HEADERS = \
 nodist_clpoolinclude_HEADERS = include/clpool/version.h
 
 core_sources = \
+	lib/core/advice.c \
 	lib/core/allocate.c \
 	lib/core/allocator.c lib/core/allocator.h \
 	lib/core/bin.c lib/core/bin.h \
@@ -26,9 +28,11 @@ core_sources = \
 	lib/core/buffer.c lib/core/buffer.h \
 	lib/core/cache_transfer.c \
 	lib/core/entry.h \
+	lib/core/environment_trace.c lib/core/environment_trace.h \
 	lib/core/error.h \
 	lib/core/fence.c lib/core/fence.h \
 	lib/core/fitting.c lib/core/fitting.h \
+	lib/core/forecast.c lib/core/forecast.h \
 	lib/core/forget.c lib/core/forget.h \
 	lib/core/handles.c lib/core/handles.h \
 	lib/core/hook.c lib/core/hook.h \
@@ -47,6 +51,7 @@ core_sources = \
 	lib/core/registry.c lib/core/registry.h \
 	lib/core/release.c \
 	lib/core/simulated_allocator.c \
+	lib/core/size_histogram.c lib/core/size_histogram.h \
 	lib/core/sizes.h \
 	lib/core/stats.c lib/core/stats.h \
 	lib/core/status.c \
@@ -88,7 +93,12 @@ cuda_sources = \
 	lib/cuda/share.c \
 	lib/cuda/stream_order.c lib/cuda/stream_order.h
 
-hook_sources = \
+# What the core needs of the hooks, by their public interface, for CLPOOL_TRACE.
+trace_hook_sources = \
+	lib/hooks/live_memory.c lib/hooks/live_memory.h \
+	lib/hooks/trace_hook.c
+
+hook_sources = $(trace_hook_sources) \
 	lib/hooks/call_stack.c lib/hooks/call_stack.h \
 	lib/hooks/call_tree.c lib/hooks/call_tree.h \
 	lib/hooks/debug_info.h \
@@ -96,10 +106,8 @@ hook_sources = \
 	lib/hooks/frame_lines.c lib/hooks/frame_lines.h \
 	lib/hooks/line_profile.c lib/hooks/line_profile.h \
 	lib/hooks/line_report.c lib/hooks/line_report.h \
-	lib/hooks/live_memory.c lib/hooks/live_memory.h \
 	lib/hooks/object.c lib/hooks/object.h \
-	lib/hooks/symbols.c lib/hooks/symbols.h \
-	lib/hooks/trace_hook.c
+	lib/hooks/symbols.c lib/hooks/symbols.h
 
 noinst_LTLIBRARIES += libclpool-internal.la
 libclpool_internal_la_SOURCES = $(core_sources) $(arena_sources) $(cuda_sources) $(hook_sources)
@@ -150,16 +158,38 @@ dist_aclocal_DATA = m4/clpool.m4
 noinst_LTLIBRARIES += libclpool-trace.la
 libclpool_trace_la_SOURCES = \
 	lib/trace/batch.c lib/trace/batch.h \
+	lib/trace/batch_ring.c lib/trace/batch_ring.h \
 	lib/trace/bin_census.c lib/trace/bin_census.h \
+	lib/trace/cost_file.c lib/trace/costs.c lib/trace/costs.h \
 	lib/trace/elapsed.c lib/trace/elapsed.h \
 	lib/trace/event.c lib/trace/event.h \
 	lib/trace/fit_scale.c \
+	lib/trace/input.c lib/trace/input.h \
 	lib/trace/largest.c lib/trace/largest.h \
 	lib/trace/lines.c lib/trace/lines.h \
 	lib/trace/live_blocks.c lib/trace/live_blocks.h \
 	lib/trace/metering_allocator.c lib/trace/metering_allocator.h \
+	lib/trace/model_device.c lib/trace/model_device.h \
+	lib/trace/number.c lib/trace/number.h \
+	lib/trace/parser.h \
+	lib/trace/player.c lib/trace/player.h \
+	lib/trace/place.c lib/trace/place.h \
 	lib/trace/reader.c lib/trace/reader.h \
+	lib/trace/recommend.c lib/trace/recommend.h \
 	lib/trace/replay.c lib/trace/replay.h \
+	lib/trace/rmm.c \
 	lib/trace/survey.c lib/trace/survey.h \
-	lib/trace/timeline.c lib/trace/timeline.h
+	lib/trace/timeline.c lib/trace/timeline.h \
+	lib/trace/tune.c lib/trace/tune.h \
+	lib/trace/tune_estimate.c lib/trace/tune_estimate.h
 libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
+if HAVE_YAJL
+libclpool_trace_la_SOURCES += \
+	lib/trace/json.c lib/trace/json.h \
+	lib/trace/json_memory.c lib/trace/json_memory.h \
+	lib/trace/live_sizes.c lib/trace/live_sizes.h \
+	lib/trace/snapshot.c
+libclpool_trace_la_LIBADD += $(YAJL_LIBS)
+else
+libclpool_trace_la_SOURCES += lib/trace/no_snapshot.c
+endif

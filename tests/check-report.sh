@@ -117,7 +117,7 @@ only
 # The figures of a report are those of a replay: same ARGUMENT...
 same_as_replay() {
   "$clpool" replay "$resnet" --json "$@" |
-    grep -vE '"(ns_per_operation|device|pooled|arena|passes)":|^[{}]' |
+    grep -vE '"(ns_per_operation|device|pooled|arena|passes|first_failure_event)":|^[{}]' |
     sed 's/,$//' >"$house_tmp/replayed"
   [ -s "$house_tmp/replayed" ] || fail "no figures of a replay"
   while read -r line; do

@@ -12,7 +12,7 @@ cd "$top_srcdir"
 {
   echo quickstart.sh
   echo .ci/run
-  list_files sh
+  list_files sh bash
 } >"$house_tmp/files"
 xargs "$SHELLCHECK" --external-sources --source-path=SCRIPTDIR <"$house_tmp/files" ||
   fail "shellcheck has remarks"

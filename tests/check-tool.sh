@@ -154,39 +154,225 @@ refuses 2 'clpool replay: --limit is of the pool: it cannot go with --no-pool' \
 refuses 2 'clpool replay: --compare runs with and without a pool: leave --no-pool out' \
   replay a --no-pool --compare
 
-# --- replay: traces that cannot be read
+# The figures of out's JSON that do not differ from run to run.
+figures() { grep -vE '"(ns_per_operation|trace|allocator|device|peak_reserved_bytes)":' out >"$1"; }
 
-refuses 2 'clpool replay: missing.csv: No such file or directory' replay missing.csv
-refuses 2 'clpool replay: .: Is a directory' replay .
+# --- Traces that cannot be read, by any command that reads one
+
+trace_commands='replay report tune'
+
+# outputs COMMAND: the options with which it writes files, and those it needs.
+outputs() {
+  case $1 in
+    report) echo '-o page.html --perfetto=page.json' ;;
+    tune) echo '--cost=pocl-cpu' ;; # whose plot needs gnuplot
+  esac
+}
+
+# spoils MESSAGE FILE OPTION...: every command ends with this line, and leaves no file.
+spoils() {
+  spoils_message=$1
+  shift
+  for command in $trace_commands; do
+    # shellcheck disable=SC2046 # options are words
+    refuses 2 "clpool $command: $spoils_message" "$command" "$@" $(outputs "$command")
+    left=$(find . -name '*page*')
+    [ -z "$left" ] || fail "clpool $command $*: left $left"
+  done
+}
+
+# spoils_piped MESSAGE FILE OPTION...: the same, with the file through a pipe.
+spoils_piped() {
+  piped_message=$1
+  piped=$2
+  shift 2
+  for command in $trace_commands; do
+    code=0
+    # shellcheck disable=SC2046 # options are words
+    cat "$piped" | "$clpool" "$command" - "$@" $(outputs "$command") >out 2>err || code=$?
+    [ "$code" -eq 2 ] || fail "$piped into clpool $command: exit code $code"
+    [ "$(cat err)" = "clpool $command: standard input:$piped_message" ] ||
+      fail "$piped into clpool $command: said $(cat err)"
+    [ ! -s out ] || fail "$piped into clpool $command: has output"
+    left=$(find . -name '*page*')
+    [ -z "$left" ] || fail "$piped into clpool $command: left $left"
+  done
+}
+
+# cuts PATTERN FILE OPTION...: the same; where it breaks off depends on zlib.
+cuts() {
+  cuts_pattern=$1
+  shift
+  for command in $trace_commands; do
+    # shellcheck disable=SC2046 # options are words
+    run 2 "$command" "$@" $(outputs "$command")
+    grep -qE "^clpool $command: $cuts_pattern\$" err || fail "clpool $command $*: said $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "clpool $command $*: more than one line of error"
+    left=$(find . -name '*page*')
+    [ -z "$left" ] || fail "clpool $command $*: left $left"
+  done
+}
+
+# row ACTION POINTER SIZE: a row of RMM's log.
+row() { echo "1,00:00:00.000000,$1,$2,$3,0"; }
+
+spoils 'missing.csv: No such file or directory' missing.csv
+spoils '.: Is a directory' .
+spoils 'line?feed.csv: No such file or directory' 'line
+feed.csv'
 : >secret.csv
 chmod 000 secret.csv
 if [ ! -r secret.csv ]; then
-  refuses 2 'clpool replay: secret.csv: Permission denied' replay secret.csv
+  spoils 'secret.csv: Permission denied' secret.csv
 fi
 : >empty.csv
-refuses 2 "clpool replay: empty.csv:1:1: expected the header $header, found an empty file" \
-  replay empty.csv
-printf '%s\n1,00:00:00.000000,allocate,0x1,-5,0\n' $header >negative.csv
+words="expected the header $header, found"
+spoils "empty.csv:1:1: $words an empty file" empty.csv
+spoils_piped "1:1: $words an empty file" empty.csv
+printf '\177ELF\002\001\000junk' >junk
+spoils "junk:1:1: $words \"\\x7fELF\\x02\\x01\\x00junk\"" junk
+echo 'Thread,Time,Action' >header.csv
+spoils "header.csv:1:1: $words \"Thread,Time,Action\"" header.csv
+echo '{"segments": []}' >braces.csv
+spoils "braces.csv:1:1: $words JSON, which a snapshot of PyTorch's memory may be: \
+--format=pytorch-snapshot-json" braces.csv
+{ echo $header && row allocate 0x1 -5; } >negative.csv
 words='expected a size in bytes, a decimal number, found "-5"'
-refuses 2 "clpool replay: negative.csv:2:32: $words" replay negative.csv
-code=0
-"$clpool" replay - <negative.csv 2>err || code=$?
-[ "$code" -eq 2 ] || fail "a malformed standard input: exit code $code"
-[ "$(cat err)" = "clpool replay: standard input:2:32: $words" ] || fail "said $(cat err)"
-printf '%s\n1,00:00:00.000000,free,0x1,5,0\n' $header >free.csv
-refuses 2 'clpool replay: free.csv:2:24: expected a pointer that is live, found 0x1' \
-  replay free.csv
+spoils "negative.csv:2:32: $words" negative.csv
+spoils_piped "2:32: $words" negative.csv
+{ echo $header && row allocate 0x1 18446744073709551616; } >large.csv
+words='expected a size of at most 18446744073709551615 bytes, found "18446744073709551616"'
+spoils "large.csv:2:32: $words" large.csv
+{ echo $header && row free 0x1 5; } >free.csv
+spoils 'free.csv:2:24: expected a pointer that is live, found 0x1' free.csv
+{ echo $header && row allocate 0x1 5 && row allocate 0x1 5; } >twice.csv
+words='expected a pointer that is not live, found 0x1, allocated in line 2 and not freed since'
+spoils "twice.csv:3:28: $words" twice.csv
+{ echo $header && row allocate 0x1 5 && row free 0x1 6; } >other.csv
+spoils 'other.csv:3:28: expected the size 5 that line 2 allocated, found 6' other.csv
 head -c 50000 "$resnet" >cut.csv.gz
-run 2 replay cut.csv.gz
 words='cannot decompress further: unexpected end of file'
-grep -qE "^clpool replay: cut.csv.gz:[0-9]+:[0-9]+: $words\$" err || fail "said $(cat err)"
-refuses 2 'clpool replay: line?feed.csv: No such file or directory' replay 'line
-feed.csv'
+cuts "cut.csv.gz:[0-9]+:[0-9]+: $words" cut.csv.gz
+{ head -c 5000 "$resnet" && cat junk && tail -c +5100 "$resnet"; } >damaged.csv.gz
+cuts 'damaged.csv.gz:[0-9]+:[0-9]+: (cannot decompress further:|expected) .*' damaged.csv.gz
+
+# What is unusual and no error: lines that end as on Windows, a pipe, and sizes past 2^63, which no
+# device has, so that they are refused there.
+printf '%s\r\n' $header "$(row allocate 0x1 5)" "$(row free 0x1 5)" >windows.csv
+{ echo $header && row allocate 0x1 9223372036854775809 && row allocate 0x2 18446744073709551615; } \
+  >huge.csv
+for trace in windows.csv huge.csv; do
+  for command in $trace_commands; do
+    # shellcheck disable=SC2046 # options are words
+    run 0 "$command" $trace --capacity=1G $(outputs "$command")
+    [ ! -s err ] || fail "clpool $command $trace: said $(cat err)"
+    # shellcheck disable=SC2046 # options are words
+    cat $trace | "$clpool" "$command" - --capacity=1G $(outputs "$command") >out 2>err ||
+      fail "$trace into clpool $command: $(cat err)"
+    rm -f page.html page.json
+  done
+done
+accepts replay huge.csv --json
+has allocations 1
+has failures 1
+accepts replay huge.csv --capacity=1G --json
+has failures 2
+
+# PyTorch's snapshots.
+snapshot=--format=pytorch-snapshot-json
+refuses 2 'clpool replay: --format: expected rmm or pytorch-snapshot-json, found "json"' \
+  replay a --format=json
+refuses 2 'clpool replay: --trace-device needs --format=pytorch-snapshot-json' \
+  replay windows.csv --trace-device=0
+refuses 2 "clpool replay: --trace-device: expected a device's number, such as 0, found \"-1\"" \
+  replay a $snapshot --trace-device=-1
+
+# event ACTION ADDRESS SIZE: one of a snapshot.
+event() { printf '{"action": "%s", "addr": %s, "size": %s, "frames": []}' "$1" "$2" "$3"; }
+
+# traces EVENTS...: a snapshot in which each argument is a device's events.
+traces() {
+  printf '{"segments": [], "device_traces": ['
+  separator=
+  for events; do
+    printf '%s[%s]' "$separator" "$events"
+    separator=', '
+  done
+  echo ']}'
+}
+
+traces "$(event alloc 16 5), $(event free_requested 16 5), $(event free_completed 16 5)" >good.json
+if [ "${clp_yajl:-yes}" = no ]; then
+  spoils 'good.json: this clpool was built without yajl, and so reads no JSON' good.json $snapshot
+else
+  spoils 'missing.json: No such file or directory' missing.json $snapshot
+  spoils '.: Is a directory' . $snapshot
+  spoils 'empty.csv:1:1: expected JSON, found an empty file' empty.csv $snapshot
+  spoils_piped '1:1: expected JSON, found an empty file' empty.csv $snapshot
+  spoils 'junk:1:1: expected JSON, found "\x7fELF\x02\x01\x00junk": invalid char in json text' \
+    junk $snapshot
+  words='expected JSON, found "Thread,Time,Action\x0a": invalid char in json text'
+  spoils "header.csv:1:1: $words" header.csv $snapshot
+  words='expected a snapshot with the member "device_traces", found one without'
+  spoils "braces.csv:1:1: $words" braces.csv $snapshot
+  head -c 60 good.json >half.json
+  spoils 'half.json:1:61: expected more JSON, found the end of the file' half.json $snapshot
+  spoils_piped '1:61: expected more JSON, found the end of the file' half.json $snapshot
+  traces "$(event alloc 16 -1)" >negative.json
+  words='expected a size in bytes, a whole number below 2^64, found'
+  spoils "negative.json:1:77: $words \"-1\"" negative.json $snapshot
+  traces "$(event alloc 16 18446744073709551616)" >large.json
+  spoils "large.json:1:77: $words \"18446744073709551616\"" large.json $snapshot
+  traces "$(event alloc 16 9223372036854775809)" >huge.json
+  accepts replay huge.json $snapshot --capacity=1G --json
+  has failures 1
+  traces '' >nothing.json
+  words='expected allocations, found none: recording begins with torch.cuda.memory.'
+  spoils "nothing.json:1:35: ${words}_record_memory_history()" nothing.json $snapshot
+  traces "$(event alloc 16 5)" "$(event alloc 16 7)" >two.json
+  words='expected events of one device, found some of device 0 and some of device 1'
+  spoils "two.json:1:97: $words: choose with --trace-device" two.json $snapshot
+  spoils 'two.json:1:35: expected events of device 2, found 2 devices' two.json $snapshot \
+    --trace-device=2
+  awk 'BEGIN { for (i = 0; i < 100000; i++) printf "[" }' >deep.json
+  spoils 'deep.json:1:1: expected a snapshot, an object, found a list' deep.json $snapshot
+  awk 'BEGIN { printf "{\"a\":"; for (i = 0; i < 100000; i++) printf "[" }' >deep.json
+  words='expected at most 64 lists and objects inside of each other, found another'
+  spoils "deep.json:1:69: $words" deep.json $snapshot
+  awk 'BEGIN { printf "{\""; for (i = 0; i < 300000; i++) printf "a" }' >long.json
+  words='expected a string or number of at most 262144 bytes, found a longer one'
+  spoils "long.json:1:2: $words" long.json $snapshot
+  { cat good.json && sed 's/^/ /' good.json; } | gzip -n >good.json.gz
+  words='expected JSON, found "{\"segments\": [], \"device_traces\": [[{\"ac..."'
+  spoils "good.json.gz:2:2: $words: trailing garbage" good.json.gz $snapshot
+  gzip -nc good.json >good.json.gz
+  head -c 60 good.json.gz >half.json.gz
+  cuts 'half.json.gz:[0-9]+:[0-9]+: cannot decompress further: unexpected end of file' \
+    half.json.gz $snapshot
+  spoils_piped "1:1: expected the header $header, found JSON, which a snapshot of PyTorch's memory \
+may be: $snapshot" good.json
+
+  # Alike from a file, gzipped, on several lines, and through a pipe; and as a log of RMM's.
+  accepts replay windows.csv --json
+  figures expected
+  sed 's/, /,\r\n/g' good.json >lines.json
+  for trace in good.json good.json.gz lines.json; do
+    accepts replay $trace $snapshot --json
+    figures found
+    cmp -s found expected || fail "$trace gives other figures"
+    cat $trace | "$clpool" replay - $snapshot --json >out ||
+      fail "$trace does not go through a pipe"
+    figures found
+    cmp -s found expected || fail "$trace through a pipe gives other figures"
+  done
+  accepts replay two.json $snapshot --trace-device=1 --json
+  has peak_active_bytes 7
+  run 0 report good.json $snapshot -o page.html
+  [ -s page.html ] || fail "no report of a snapshot"
+  rm page.html
+fi
 
 # --- replay: results
-
-# The figures of out's JSON that do not differ from run to run.
-figures() { grep -vE '"(ns_per_operation|trace|allocator|device|peak_reserved_bytes)":' out >"$1"; }
 
 accepts replay "$resnet" --allocator=simulated --leading-bits=4 --json
 valid_json

@@ -8,31 +8,29 @@
 
 /* A trace of which batches are read. */
 typedef struct rows {
-  clpi_trace_reader *reader;
-  clpi_live_blocks live;
+  clpi_batch_source source;
   clpi_batch batch;
 } rows;
 
+static void start_scaled(rows *all, const char *short_form, double scale)
+{
+  clpi_batch_source_begin(&all->source, clpt_short_trace(short_form), scale);
+}
+
 static void start(rows *all, const char *short_form)
 {
-  all->reader = clpt_short_trace(short_form);
-  clpi_live_blocks_init(&all->live);
+  start_scaled(all, short_form, 1.0);
 }
 
 static void end(rows *all)
 {
-  clpi_live_blocks_end(&all->live);
-  clpi_trace_close(all->reader);
-}
-
-static clp_status read_scaled(rows *all, size_t most, double scale)
-{
-  return clpi_batch_read(&all->batch, all->reader, &all->live, scale, most);
+  clpi_trace_close(all->source.reader);
+  clpi_batch_source_end(&all->source);
 }
 
 static void reads(rows *all, size_t most)
 {
-  clpt_ok(read_scaled(all, most, 1.0));
+  clpt_ok(clpi_batch_read(&all->batch, &all->source, most));
 }
 
 static void is_operation(const rows *all, size_t i, bool is_free, size_t bytes, size_t slot)
@@ -66,8 +64,8 @@ END_TEST
 START_TEST(sizes_are_scaled_on_both_sides)
 {
   rows all;
-  start(&all, "a1=100 f1=100 a1=1 a2=0");
-  clpt_ok(read_scaled(&all, CLPI_BATCH_ROWS, 0.25));
+  start_scaled(&all, "a1=100 f1=100 a1=1 a2=0", 0.25);
+  reads(&all, CLPI_BATCH_ROWS);
   is_operation(&all, 0, false, 25, 0);
   is_operation(&all, 1, true, 25, 0);
   is_operation(&all, 2, false, 1, 0);
@@ -89,7 +87,23 @@ START_TEST(recorded_failures_are_counted_and_left_out)
   ck_assert_uint_eq(all.batch.count, 1);
   ck_assert_uint_eq(all.batch.recorded_failures, 0);
   is_operation(&all, 0, true, 1, 0);
+  ck_assert_uint_eq(all.batch.operations[0].event, 4);
   ck_assert(all.batch.at_end);
+  end(&all);
+}
+END_TEST
+
+START_TEST(after_a_rewind_all_is_as_at_first)
+{
+  rows all;
+  start(&all, "a7=100 a5=50");
+  for (int pass = 0; pass < 2; pass++) {
+    reads(&all, CLPI_BATCH_ROWS);
+    is_operation(&all, 0, false, 100, 0);
+    is_operation(&all, 1, false, 50, 1);
+    ck_assert_uint_eq(all.batch.operations[1].event, 2);
+    clpt_ok(clpi_batch_source_rewind(&all.source));
+  }
   end(&all);
 }
 END_TEST
@@ -113,8 +127,8 @@ START_TEST(a_batch_is_never_more_than_it_has_room_for)
 {
   enum { PAIRS = CLPI_BATCH_ROWS / 2 + 1 };
   char *text = clpt_trace_text("a1=1 f1=1", PAIRS);
-  rows all = {.reader = clpt_trace(text)};
-  clpi_live_blocks_init(&all.live);
+  rows all;
+  clpi_batch_source_begin(&all.source, clpt_trace(text), 1.0);
   reads(&all, SIZE_MAX);
   ck_assert_uint_eq(all.batch.count, CLPI_BATCH_ROWS);
   ck_assert(!all.batch.at_end);
@@ -137,8 +151,8 @@ START_TEST(rows_that_cannot_be_are_told)
       {"a1=4", "trace:2:32: expected a size of at most ", 1e19},
   };
   rows all;
-  start(&all, cases[_i].rows);
-  clpt_fails(CLP_INVALID_ARGUMENT, read_scaled(&all, CLPI_BATCH_ROWS, cases[_i].scale));
+  start_scaled(&all, cases[_i].rows, cases[_i].scale);
+  clpt_fails(CLP_INVALID_ARGUMENT, clpi_batch_read(&all.batch, &all.source, CLPI_BATCH_ROWS));
   clpt_message_has(cases[_i].told);
   end(&all);
 }
@@ -149,7 +163,7 @@ START_TEST(without_host_memory_a_row_fails)
   rows all;
   start(&all, "a1=1");
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clp_status status = read_scaled(&all, CLPI_BATCH_ROWS, 1.0);
+  clp_status status = clpi_batch_read(&all.batch, &all.source, CLPI_BATCH_ROWS);
   (void)clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   end(&all);
@@ -163,6 +177,7 @@ int main(void)
   tcase_add_test(tests, pointers_become_slots);
   tcase_add_test(tests, sizes_are_scaled_on_both_sides);
   tcase_add_test(tests, recorded_failures_are_counted_and_left_out);
+  tcase_add_test(tests, after_a_rewind_all_is_as_at_first);
   tcase_add_test(tests, a_batch_has_at_most_so_many_rows);
   tcase_add_test(tests, a_batch_is_never_more_than_it_has_room_for);
   tcase_add_loop_test(tests, rows_that_cannot_be_are_told, 0, 3);

@@ -111,5 +111,5 @@ int main(void)
   tests = clpt_case(suite, "none");
   tcase_add_test(tests, without_a_driver);
   clpt_cuda_use_fake();
-  return clpt_run(suite);
+  return clpt_run_apart(suite);
 }

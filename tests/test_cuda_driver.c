@@ -358,5 +358,5 @@ int main(void)
   tcase_add_test(tests, a_count_of_no_devices);
   tcase_add_test(tests, devices_cannot_be_counted);
   clpt_cuda_use_fake();
-  return clpt_run(suite);
+  return clpt_run_apart(suite);
 }

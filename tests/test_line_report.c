@@ -307,5 +307,5 @@ int main(void)
   tcase_add_test(depth, of_depth_one_is_the_root_alone);
   TCase *size = clpt_case(suite, "sizes");
   tcase_add_loop_test(size, sizes_read_as_cupys, 0, sizeof(sizes) / sizeof(sizes[0]));
-  return clpt_run(suite);
+  return clpt_run_apart(suite);
 }

@@ -12,7 +12,7 @@ SH_LOG_COMPILER = $(SHELL)
 
 # What every test sees, however the caller's shell is set up.
 AM_TESTS_ENVIRONMENT = \
-	unset CLPOOL_MEMORY_LIMIT; \
+	unset CLPOOL_MEMORY_LIMIT CLPOOL_TRACE; \
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache'; export POCL_CACHE_DIR; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
@@ -53,6 +53,9 @@ core_tests = \
 	tests/test_buffer \
 	tests/test_pyopencl \
 	tests/test_stats \
+	tests/test_size_histogram \
+	tests/test_forecast \
+	tests/test_advice \
 	tests/test_reclaim \
 	tests/test_limit \
 	tests/test_limit_environment \
@@ -165,7 +168,7 @@ check_LTLIBRARIES += tests/libclpool-stepped.la
 stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h \
 	-include $(top_srcdir)/tests/support/helgrind.h
 stepped_LDADD = tests/libclptest.la tests/libclpool-stepped.la $(CHECK_LIBS)
-tests_libclpool_stepped_la_SOURCES = $(core_sources) \
+tests_libclpool_stepped_la_SOURCES = $(core_sources) $(trace_hook_sources) \
 	tests/support/helgrind.c tests/support/helgrind.h \
 	tests/support/step.c tests/support/step.h
 tests_libclpool_stepped_la_CPPFLAGS = $(stepped_CPPFLAGS)
@@ -209,6 +212,13 @@ tests_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
 tests_test_hook_memory_SOURCES = tests/test_hook_memory.c $(failmalloc)
 tests_test_hook_memory_LDADD = $(clptest_LDADD)
 tests_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
+loads = tests/support/loads.c tests/support/loads.h
+tests_test_size_histogram_LDADD = $(clptest_LDADD)
+tests_test_forecast_SOURCES = tests/test_forecast.c $(loads)
+tests_test_forecast_LDADD = $(clptest_LDADD)
+tests_test_advice_SOURCES = tests/test_advice.c $(loads) $(failmalloc)
+tests_test_advice_LDADD = $(clptest_LDADD)
+tests_test_advice_LDFLAGS = $(failmalloc_link_flags)
 tests_test_warm_path_SOURCES = tests/test_warm_path.c $(failmalloc)
 tests_test_warm_path_LDADD = $(clptest_LDADD)
 tests_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
@@ -577,37 +587,52 @@ endif
 
 if HAVE_CHECK
 trace_tests = \
+	tests/test_trace_input \
 	tests/test_trace_lines \
 	tests/test_trace_reader \
+	tests/test_costs \
 	tests/test_live_blocks \
 	tests/test_batch \
+	tests/test_batch_ring \
 	tests/test_metering_allocator \
 	tests/test_replay \
 	tests/test_replay_failures \
 	tests/test_arena_traces \
 	tests/test_trace_hook \
 	tests/test_trace_hook_replay \
+	tests/test_trace_environment \
 	tests/test_scale \
 	tests/test_replay_observer \
 	tests/test_elapsed \
 	tests/test_timeline \
 	tests/test_bin_census \
 	tests/test_largest \
-	tests/test_survey
+	tests/test_survey \
+	tests/test_recommend \
+	tests/test_tune
 check_PROGRAMS += $(trace_tests)
 TESTS += $(trace_tests)
 trace_test_LDADD = libclpool-trace.la $(clptest_LDADD)
 traces = tests/support/traces.c tests/support/traces.h
 replays = tests/support/replays.c tests/support/replays.h $(traces)
+tests_test_trace_input_SOURCES = tests/test_trace_input.c $(traces) $(failmalloc)
+tests_test_trace_input_LDADD = $(trace_test_LDADD)
+tests_test_trace_input_LDFLAGS = $(failmalloc_link_flags)
 tests_test_trace_lines_SOURCES = tests/test_trace_lines.c $(traces) $(failmalloc)
 tests_test_trace_lines_LDADD = $(trace_test_LDADD)
 tests_test_trace_lines_LDFLAGS = $(failmalloc_link_flags)
 tests_test_trace_reader_SOURCES = tests/test_trace_reader.c $(traces) $(failmalloc)
 tests_test_trace_reader_LDADD = $(trace_test_LDADD)
 tests_test_trace_reader_LDFLAGS = $(failmalloc_link_flags)
+tests_test_costs_SOURCES = tests/test_costs.c $(traces) $(failmalloc)
+tests_test_costs_LDADD = $(trace_test_LDADD)
+tests_test_costs_LDFLAGS = $(failmalloc_link_flags)
 tests_test_live_blocks_SOURCES = tests/test_live_blocks.c $(traces) $(failmalloc)
 tests_test_live_blocks_LDADD = $(trace_test_LDADD)
 tests_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
+tests_test_batch_ring_SOURCES = tests/test_batch_ring.c $(failmalloc)
+tests_test_batch_ring_LDADD = $(trace_test_LDADD)
+tests_test_batch_ring_LDFLAGS = $(failmalloc_link_flags)
 tests_test_batch_SOURCES = tests/test_batch.c $(traces) $(failmalloc)
 tests_test_batch_LDADD = $(trace_test_LDADD)
 tests_test_batch_LDFLAGS = $(failmalloc_link_flags)
@@ -626,6 +651,10 @@ tests_test_trace_hook_LDADD = $(trace_test_LDADD)
 tests_test_trace_hook_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=fopen,--wrap=fwrite
 tests_test_trace_hook_replay_SOURCES = tests/test_trace_hook_replay.c $(trace_logs)
 tests_test_trace_hook_replay_LDADD = $(trace_test_LDADD)
+tests_test_trace_environment_SOURCES = tests/test_trace_environment.c $(cuda_device) $(replays) \
+	$(failmalloc)
+tests_test_trace_environment_LDADD = libclpool-trace.la $(cuda_LDADD) -ldl
+tests_test_trace_environment_LDFLAGS = $(failmalloc_link_flags)
 tests_test_scale_SOURCES = tests/test_scale.c $(replays)
 tests_test_scale_LDADD = $(trace_test_LDADD)
 tests_test_replay_observer_SOURCES = tests/test_replay_observer.c $(replays)
@@ -639,12 +668,39 @@ tests_test_largest_LDADD = $(trace_test_LDADD)
 tests_test_survey_SOURCES = tests/test_survey.c $(replays) $(failmalloc)
 tests_test_survey_LDADD = $(trace_test_LDADD)
 tests_test_survey_LDFLAGS = $(failmalloc_link_flags)
+tests_test_recommend_LDADD = $(trace_test_LDADD)
+tests_test_tune_SOURCES = tests/test_tune.c $(replays) $(failmalloc)
+tests_test_tune_LDADD = $(trace_test_LDADD)
+tests_test_tune_LDFLAGS = $(failmalloc_link_flags)
+
+if HAVE_YAJL
+snapshot_tests = \
+	tests/test_json \
+	tests/test_trace_snapshot
+check_PROGRAMS += $(snapshot_tests)
+TESTS += $(snapshot_tests)
+tests_test_json_SOURCES = tests/test_json.c $(traces) $(failmalloc)
+tests_test_json_LDADD = $(trace_test_LDADD)
+tests_test_json_LDFLAGS = $(failmalloc_link_flags)
+tests_test_trace_snapshot_SOURCES = tests/test_trace_snapshot.c $(replays) $(failmalloc)
+tests_test_trace_snapshot_LDADD = $(trace_test_LDADD)
+tests_test_trace_snapshot_LDFLAGS = $(failmalloc_link_flags)
+endif
 endif
 
-dist_check_SCRIPTS += tests/check-tool.sh tests/check-report.sh
-TESTS += tests/check-tool.sh tests/check-report.sh
-tests/check-tool.log tests/check-report.log: tools/clpool$(EXEEXT)
+dist_check_SCRIPTS += tests/check-tool.sh tests/check-report.sh tests/check-tune.sh
+TESTS += tests/check-tool.sh tests/check-report.sh tests/check-tune.sh
+tests/check-tool.log tests/check-report.log tests/check-tune.log: tools/clpool$(EXEEXT)
+dist_check_SCRIPTS += tests/check-bench.sh
+TESTS += tests/check-bench.sh
+tests/check-bench.log: tools/clpool$(EXEEXT)
+dist_check_SCRIPTS += tests/check-manual.sh tests/check-completion.sh
+TESTS += tests/check-manual.sh tests/check-completion.sh
+tests/check-manual.log: tools/clpool$(EXEEXT)
 EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py
+if !HAVE_YAJL
+AM_TESTS_ENVIRONMENT += clp_yajl=no; export clp_yajl;
+endif
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif
@@ -671,6 +727,7 @@ AM_TESTS_ENVIRONMENT += HOUSE_CXX='$(CXX)'; export HOUSE_CXX;
 endif
 
 house_checks = \
+	tests/check-doxygen.sh \
 	tests/check-exports.sh \
 	tests/check-format.sh \
 	tests/check-headers.sh \
@@ -690,29 +747,43 @@ EXTRA_DIST += tests/support/house.sh tests/support/includes.awk tests/support/no
 range_model = tests/support/range_model.c tests/support/range_model.h
 fuzz_targets = \
 	tests/fuzz/fuzz_arena \
+	tests/fuzz/fuzz_costs \
 	tests/fuzz/fuzz_limit \
 	tests/fuzz/fuzz_pool \
 	tests/fuzz/fuzz_trace
 tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(range_model)
 tests_fuzz_fuzz_arena_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"arena"'
 tests_fuzz_fuzz_arena_LDADD = libclpool-internal.la
+tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_costs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"costs"'
+tests_fuzz_fuzz_costs_LDADD = libclpool-trace.la libclpool-internal.la
 tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_limit_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"limit"'
 tests_fuzz_fuzz_limit_LDADD = libclpool-internal.la
 tests_fuzz_fuzz_pool_SOURCES = tests/fuzz/fuzz_pool.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_pool_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"pool"'
 tests_fuzz_fuzz_pool_LDADD = libclpool-internal.la
-tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h
+fuzz_reading = tests/fuzz/fuzz.h tests/fuzz/reading.c tests/fuzz/reading.h
+tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c $(fuzz_reading)
 tests_fuzz_fuzz_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"trace"'
 tests_fuzz_fuzz_trace_LDADD = libclpool-trace.la libclpool-internal.la
+if HAVE_YAJL
+fuzz_targets += tests/fuzz/fuzz_snapshot
+tests_fuzz_fuzz_snapshot_SOURCES = tests/fuzz/fuzz_snapshot.c $(fuzz_reading)
+tests_fuzz_fuzz_snapshot_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
+	-DFUZZ_CORPUS='"snapshot"'
+tests_fuzz_fuzz_snapshot_LDADD = libclpool-trace.la libclpool-internal.la
+endif
 check_PROGRAMS += $(fuzz_targets)
 EXTRA_DIST += tests/fuzz/corpus
 
 if FUZZING
 tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
+tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_pool_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
+tests_fuzz_fuzz_snapshot_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 
 # New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.
 FUZZ_SECONDS = 60
@@ -726,9 +797,13 @@ fuzz: $(fuzz_targets)
 	done
 else
 tests_fuzz_fuzz_arena_SOURCES += tests/fuzz/driver.c
+tests_fuzz_fuzz_costs_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_limit_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_pool_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_trace_SOURCES += tests/fuzz/driver.c
+if HAVE_YAJL
+tests_fuzz_fuzz_snapshot_SOURCES += tests/fuzz/driver.c
+endif
 TESTS += $(fuzz_targets)
 fuzz:
 	@echo 'make fuzz needs a configure with --enable-fuzzing' >&2
@@ -745,7 +820,7 @@ VALGRIND_FLAGS = --error-exitcode=99 --leak-check=full --show-leak-kinds=definit
 # What is left out is minutes of the driver's code; test_cl_arena and test_cl_order make the same
 # calls.
 check-valgrind: $(check_PROGRAMS)
-	CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
+	CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	  TESTS='$(filter-out %.sh tests/test_cl_arena_replay tests/test_cl_order_stress,$(TESTS))' \
 	  TEST_SUITE_LOG=test-suite-valgrind.log \
 	  LOG_COMPILER='$(LIBTOOL) --silent --mode=execute $(VALGRIND) --quiet $(VALGRIND_FLAGS)'

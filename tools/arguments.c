@@ -7,8 +7,12 @@
 
 #include <clpool/bin.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { MOST_PASSES = 1000000 };
 
 int clpi_next_option(int argc, char **argv, const char *letters, const struct option *options)
 {
@@ -51,6 +55,80 @@ int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale)
   if (*fits_scale || clpi_read_factor(text, scale))
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
+}
+
+int clpi_read_format_option(const char *text, clpi_trace_format *format)
+{
+  if (strcmp(text, "rmm") == 0)
+    *format = CLPI_TRACE_RMM;
+  else if (strcmp(text, "pytorch-snapshot-json") == 0)
+    *format = CLPI_TRACE_PYTORCH_SNAPSHOT;
+  else
+    return clpi_misuse("--format: expected rmm or pytorch-snapshot-json, found \"%s\"", text);
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int read_opencl_device(const char *text, clpi_device_id *id)
+{
+  const char *point = strchr(text, '.');
+  char platform[16];
+  if (point && (size_t)(point - text) < sizeof(platform)) {
+    snprintf(platform, sizeof(platform), "%.*s", (int)(point - text), text);
+    if (clpi_read_unsigned(platform, UINT_MAX, &id->platform) &&
+        clpi_read_unsigned(point + 1, UINT_MAX, &id->device))
+      return CLPI_EXIT_SUCCESS;
+  }
+  return clpi_misuse("--device: expected platform.device, such as 0.0, found \"%s\"", text);
+}
+
+int clpi_read_device_option(const char *text, clpi_allocator_choice *choice)
+{
+  if (clpi_is_on_device(choice->kind))
+    return read_opencl_device(text, &choice->device);
+  if (choice->kind != CLPI_ALLOCATOR_CUDA_ASYNC)
+    return clpi_misuse("--device needs --allocator=cl-immediate, cl-deferred, cl-svm or "
+                       "cuda-async");
+  if (clpi_read_unsigned(text, INT_MAX, &choice->ordinal))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--device: expected a CUDA device's number, such as 0, found \"%s\"", text);
+}
+
+int clpi_read_slack_option(const char *text, double *slack)
+{
+  if (clpi_read_part(text, slack))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--slack: expected a number from 0 to 1, found \"%s\"", text);
+}
+
+int clpi_read_passes_option(const char *text, unsigned *passes)
+{
+  if (clpi_read_unsigned(text, MOST_PASSES, passes) && *passes > 0)
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--passes: expected a number from 1 to %d, found \"%s\"", MOST_PASSES, text);
+}
+
+static int read_trace_device(const char *text, clpi_trace_format format, unsigned *device)
+{
+  if (format != CLPI_TRACE_PYTORCH_SNAPSHOT)
+    return clpi_misuse("--trace-device needs --format=pytorch-snapshot-json");
+  if (clpi_read_unsigned(text, UINT_MAX, device))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--trace-device: expected a device's number, such as 0, found \"%s\"", text);
+}
+
+int clpi_open_trace(const char *path, clpi_trace_format format, const char *device,
+                    clpi_trace_reader **reader)
+{
+  unsigned number = 0;
+  int code = device ? read_trace_device(device, format, &number) : CLPI_EXIT_SUCCESS;
+  if (code)
+    return code;
+  clp_status status = clpi_trace_open(path, format, reader);
+  if (status == CLP_NOT_SUPPORTED)
+    return clpi_misuse("%s", clp_last_error()->message);
+  if (!status && device)
+    status = clpi_trace_choose_device(*reader, number);
+  return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
 }
 
 int clpi_read_trace_argument(const char *command, int argc, char **argv, const char **trace)

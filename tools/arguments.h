@@ -4,6 +4,9 @@
 #ifndef CLPOOL_TOOLS_ARGUMENTS_H
 #define CLPOOL_TOOLS_ARGUMENTS_H
 
+#include "allocators.h"
+#include "trace/reader.h"
+
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +20,21 @@ int clpi_read_leading_bits_option(const char *text, unsigned *bits);
 /* `option` is what complaints call it, such as "--limit". */
 int clpi_read_bytes_option(const char *option, const char *text, size_t *bytes);
 
+/* A device of the kind that the choice's allocator is on: "0.0" for OpenCL, "0" for CUDA. */
+int clpi_read_device_option(const char *text, clpi_allocator_choice *choice);
+
+int clpi_read_slack_option(const char *text, double *slack);
+int clpi_read_passes_option(const char *text, unsigned *passes);
+
 /* "auto" sets `*fits_scale`, a number `*scale`. */
 int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale);
+
+/* "rmm" or "pytorch-snapshot-json". */
+int clpi_read_format_option(const char *text, clpi_trace_format *format);
+
+/* Opens a trace. `device` is the value of --trace-device; NULL: the option was not there. */
+int clpi_open_trace(const char *path, clpi_trace_format format, const char *device,
+                    clpi_trace_reader **reader);
 
 /* The one argument that is no option, after getopt_long has seen all. */
 int clpi_read_trace_argument(const char *command, int argc, char **argv, const char **trace);

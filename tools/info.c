@@ -23,7 +23,12 @@ static const char help_text[] =
     "  --json  print one JSON object\n"
     "  --help  print this help\n"
     "\n"
-    "A device's number, such as 0.0, or 0 on CUDA, is what clpool replay --device takes.\n";
+    "A device's number, such as 0.0, or 0 on CUDA, is what --device of the other commands\n"
+    "takes.\n"
+    "\n"
+    "Examples:\n"
+    "  clpool info\n"
+    "  clpool info --json\n";
 
 static const char *or_unknown(const char *text)
 {

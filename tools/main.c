@@ -3,11 +3,15 @@
 #include "program.h"
 
 #include <clpool/version.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const clpi_command *const commands[] = {&clpi_info_command, &clpi_replay_command,
+                                               &clpi_tune_command, &clpi_bench_command,
                                                &clpi_report_command};
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -37,6 +41,13 @@ static void print_help(void)
        "Options:\n"
        "  --help     print this help\n"
        "  --version  print the version\n"
+       "\n"
+       "Examples:\n"
+       "  clpool info\n"
+       "  CLPOOL_TRACE=trace-%p.csv ./program\n"
+       "  clpool tune trace-123.csv\n"
+       "  clpool report trace-123.csv -o report.html\n"
+       "  clpool help tune\n"
        "\n"
        "Exit codes: 0 success; 1 the run failed; 2 wrong use, or a trace that cannot be read.");
 }
@@ -69,8 +80,21 @@ static bool is_one_of(const char *argument, const char *one, const char *other)
   return strcmp(argument, one) == 0 || strcmp(argument, other) == 0;
 }
 
+/* Where standard input, output or error is closed, a file would be opened in its place, and get
+ * what is meant for it. What is there instead can be neither read nor written. */
+static void hold_standard_descriptors(void)
+{
+  int descriptor;
+  do {
+    descriptor = open("/dev/null", O_PATH);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  close(descriptor);
+}
+
 int main(int argc, char **argv)
 {
+  hold_standard_descriptors();
+  unsetenv("CLPOOL_TRACE"); /* it is for the programs that are recorded, and may name the trace */
   if (argc < 2)
     return clpi_misuse("a command is missing (see clpool --help)");
   const char *first = argv[1];

@@ -9,12 +9,6 @@
 
 const bool clpi_has_opencl = true;
 
-static uint64_t ask_ulong(cl_device_id device, cl_device_info what)
-{
-  cl_ulong value = 0;
-  return clGetDeviceInfo(device, what, sizeof(value), &value, NULL) ? 0 : value;
-}
-
 static uint64_t ask_alignment(cl_device_id device)
 {
   cl_uint bits = 0;
@@ -24,7 +18,7 @@ static uint64_t ask_alignment(cl_device_id device)
 
 static const char *ask_type(cl_device_id device)
 {
-  switch (ask_ulong(device, CL_DEVICE_TYPE) & ~(uint64_t)CL_DEVICE_TYPE_DEFAULT) {
+  switch (clpi_cl_device_number(device, CL_DEVICE_TYPE) & ~(uint64_t)CL_DEVICE_TYPE_DEFAULT) {
   case CL_DEVICE_TYPE_CPU:
     return "CPU";
   case CL_DEVICE_TYPE_GPU:
@@ -38,15 +32,6 @@ static const char *ask_type(cl_device_id device)
   }
 }
 
-/* A version text begins with "OpenCL major.minor". */
-static bool is_at_least(const char *version, unsigned major, unsigned minor)
-{
-  unsigned has_major, has_minor;
-  if (!version || sscanf(version, "OpenCL %u.%u", &has_major, &has_minor) != 2)
-    return false;
-  return has_major > major || (has_major == major && has_minor >= minor);
-}
-
 static void read_svm(clpi_device *device, cl_device_id id)
 {
   static const struct {
@@ -56,8 +41,8 @@ static void read_svm(clpi_device *device, cl_device_id id)
                              {CL_DEVICE_SVM_FINE_GRAIN_BUFFER, "fine-grain buffer"},
                              {CL_DEVICE_SVM_FINE_GRAIN_SYSTEM, "fine-grain system"},
                              {CL_DEVICE_SVM_ATOMICS, "atomics"}};
-  device->has_svm = is_at_least(device->version, 2, 0);
-  uint64_t flags = device->has_svm ? ask_ulong(id, CL_DEVICE_SVM_CAPABILITIES) : 0;
+  device->has_svm = clpi_cl_is_version(device->version, 2, 0);
+  uint64_t flags = device->has_svm ? clpi_cl_device_number(id, CL_DEVICE_SVM_CAPABILITIES) : 0;
   for (size_t i = 0; i < CLPI_SVM_KINDS; i++)
     if (flags & kinds[i].flag)
       device->svm[device->svm_count++] = kinds[i].name;
@@ -69,10 +54,10 @@ static void read_device(clpi_device *device, cl_device_id id)
   device->version = clpi_cl_device_text(id, CL_DEVICE_VERSION);
   device->driver = clpi_cl_device_text(id, CL_DRIVER_VERSION);
   device->type = ask_type(id);
-  device->global_bytes = ask_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE);
-  device->max_block_bytes = ask_ulong(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  device->global_bytes = clpi_cl_device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+  device->max_block_bytes = clpi_cl_device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   device->alignment_bytes = ask_alignment(id);
-  device->migrates = is_at_least(device->version, 1, 2);
+  device->migrates = clpi_cl_is_version(device->version, 1, 2);
   read_svm(device, id);
 }
 

@@ -5,6 +5,7 @@
 #include "program.h"
 
 #include <CL/cl_ext.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What the driver loader says when it has no driver: no failure here. */
@@ -87,6 +88,21 @@ char *clpi_cl_platform_text(cl_platform_id platform, cl_platform_info what)
 char *clpi_cl_device_text(cl_device_id device, cl_device_info what)
 {
   return read_text(ask_device, device, what);
+}
+
+uint64_t clpi_cl_device_number(cl_device_id device, cl_device_info what)
+{
+  cl_ulong value = 0;
+  return clGetDeviceInfo(device, what, sizeof(value), &value, NULL) ? 0 : value;
+}
+
+/* A version text begins with "OpenCL major.minor". */
+bool clpi_cl_is_version(const char *version, unsigned major, unsigned minor)
+{
+  unsigned has_major, has_minor;
+  if (!version || sscanf(version, "OpenCL %u.%u", &has_major, &has_minor) != 2)
+    return false;
+  return has_major > major || (has_major == major && has_minor >= minor);
 }
 
 int clpi_cl_failed(const char *call, cl_int code)

@@ -21,9 +21,11 @@ typedef struct clpi_command {
   int (*run)(int argc, char **argv);
 } clpi_command;
 
+extern const clpi_command clpi_bench_command;
 extern const clpi_command clpi_info_command;
 extern const clpi_command clpi_replay_command;
 extern const clpi_command clpi_report_command;
+extern const clpi_command clpi_tune_command;
 
 /* What stands before each error from now on, such as "clpool replay". Borrowed for ever. */
 void clpi_set_program_name(const char *name);

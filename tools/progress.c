@@ -2,9 +2,10 @@
 /* The progress bar: nothing in the first half second, nothing where nobody looks. */
 #include "progress.h"
 
+#include "timing.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 static const uint64_t first_draw = 500000000; /* nanoseconds */
@@ -12,17 +13,10 @@ static const uint64_t between_draws = 100000000;
 
 enum { BAR_WIDTH = 30 };
 
-static uint64_t now(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 clpi_progress clpi_progress_begin(const char *label)
 {
   return (clpi_progress){
-      .label = label, .is_watched = isatty(STDERR_FILENO), .next_draw = now() + first_draw};
+      .label = label, .is_watched = isatty(STDERR_FILENO), .next_draw = clpi_now() + first_draw};
 }
 
 static void draw(const char *label, double part, uint64_t operations)
@@ -43,7 +37,7 @@ void clpi_progress_update(clpi_progress *progress, uint64_t done, uint64_t total
 {
   if (!progress->is_watched)
     return;
-  uint64_t time = now();
+  uint64_t time = clpi_now();
   if (time < progress->next_draw)
     return;
   progress->next_draw = time + between_draws;

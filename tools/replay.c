@@ -2,6 +2,8 @@
 /* clpool replay: a recorded program's allocations, once more, on an allocator of choice. */
 #include "trace/replay.h"
 #include "allocators.h"
+#include "arguments.h"
+#include "measured.h"
 #include "program.h"
 #include "progress.h"
 #include "replay_arguments.h"
@@ -15,10 +17,14 @@
 static const char help_text[] =
     "Usage: clpool replay TRACE [OPTION]...\n"
     "Replays a recorded program's allocations through a pool and measures them. TRACE is a\n"
-    "CSV log as RMM writes it (Thread,Time,Action,Pointer,Size,Stream), which may be\n"
-    "gzipped; \"-\" is standard input.\n"
+    "CSV log as RMM and CLPOOL_TRACE write it (Thread,Time,Action,Pointer,Size,Stream), or\n"
+    "a snapshot of PyTorch's memory; it may be gzipped, and \"-\" is standard input.\n"
     "\n"
     "Options:\n"
+    "  --format=FORMAT      what TRACE is: rmm (the default), or pytorch-snapshot-json, what\n"
+    "                       json.dump writes of torch.cuda.memory._snapshot()\n"
+    "  --trace-device=N     of a snapshot's devices this one, numbered from 0; needed where\n"
+    "                       several have allocations\n"
     "  --allocator=NAME     where the memory comes from: host, simulated (the default:\n"
     "                       no memory at all), cl-deferred, cl-immediate, cl-svm,\n"
     "                       cuda-async\n"
@@ -35,6 +41,7 @@ static const char help_text[] =
     "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
     "                       most 1, with which the pool needs at most a quarter of the\n"
     "                       device\n"
+    "  --touch              write to all that is allocated, as programs do; timed, too\n"
     "  --passes=N           replay the trace N times in the same pool, and time the last\n"
     "  --json               print one JSON object; with --compare, the two results are its\n"
     "                       members pooled and bare\n"
@@ -44,6 +51,7 @@ static const char help_text[] =
     "Examples:\n"
     "  clpool replay trace.csv.gz\n"
     "  clpool replay trace.csv.gz --leading-bits=2 --json\n"
+    "  clpool replay snapshot.json.gz --format=pytorch-snapshot-json --arena\n"
     "  clpool replay trace.csv.gz --allocator=cl-immediate --scale=auto --compare\n"
     "  zcat trace.csv.gz | clpool replay - --allocator=host --limit=2G\n";
 
@@ -53,13 +61,25 @@ typedef struct replay_setup {
   clpi_trace_reader *reader;
   clp_allocator *allocator;
   char *device_name;
+  clpi_measured memory; /* with --touch: what can write to the allocator's blocks */
 } replay_setup;
+
+static clp_status touch(clp_memory memory, size_t bytes, uint32_t word, void *user_data)
+{
+  const clpi_measured *measured = user_data;
+  (void)word;
+  if (measured->fill(measured->self, &memory, 1, bytes))
+    return clp_set_last_error(CLP_BACKEND_ERROR, 0, "what is allocated cannot be written to");
+  return CLP_SUCCESS;
+}
 
 static clp_status replay(const replay_setup *setup, bool pooled, clpi_replay_result *result)
 {
   clpi_progress bar = clpi_progress_begin(pooled ? "replay with a pool" : "replay without a pool");
   clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.replay, &bar);
+  clpi_replay_contents contents = {.fill = touch, .user_data = (void *)&setup->memory};
   options.pooled = pooled;
+  options.contents = setup->arguments.touches ? &contents : NULL;
   clp_status status = clpi_replay(setup->reader, setup->allocator, &options, result);
   clpi_progress_end(&bar);
   return status;
@@ -127,20 +147,51 @@ static int measure(replay_setup *setup)
   return CLPI_EXIT_SUCCESS;
 }
 
+/* Drivers set up much when they are first asked for memory, tens of milliseconds on a GPU: that is
+ * no part of what is measured. What fails here fails in the replay, too. */
+static void wake(clp_allocator *allocator)
+{
+  enum { ANY_BYTES = 4096 };
+  clp_memory memory;
+  if (!clp_allocator_allocate(allocator, ANY_BYTES, &memory))
+    (void)clp_allocator_free(allocator, memory, ANY_BYTES);
+}
+
+static int open_memory(replay_setup *setup)
+{
+  const clpi_allocator_choice *choice = &setup->arguments.allocator;
+  if (!setup->arguments.touches)
+    return clpi_allocator_open(choice, &setup->allocator, &setup->device_name);
+  int code = clpi_measured_open(choice, &setup->memory);
+  if (code)
+    return code;
+  if (!setup->memory.fill)
+    return clpi_misuse("--touch: there is no way to write to memory of %s here",
+                       clp_allocator_name(setup->memory.allocator));
+  setup->allocator = clp_allocator_retain(setup->memory.allocator);
+  setup->device_name = setup->memory.device_name;
+  setup->memory.device_name = NULL;
+  return CLPI_EXIT_SUCCESS;
+}
+
 static int open_and_measure(replay_setup *setup)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
-  clp_status status = clpi_trace_open(arguments->trace, &setup->reader);
-  if (status)
-    return clpi_failed(status);
+  int code =
+      clpi_open_trace(arguments->trace, arguments->format, arguments->trace_device, &setup->reader);
+  if (code)
+    return code;
   bool reads_twice = arguments->compares || arguments->fits_scale || arguments->replay.passes > 1;
   if (reads_twice && !clpi_trace_can_rewind(setup->reader))
     return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
                        arguments->compares     ? "--compare"
                        : arguments->fits_scale ? "--scale=auto"
                                                : "--passes");
-  int code = clpi_allocator_open(&arguments->allocator, &setup->allocator, &setup->device_name);
-  return code ? code : measure(setup);
+  code = open_memory(setup);
+  if (code)
+    return code;
+  wake(setup->allocator);
+  return measure(setup);
 }
 
 static int run(int argc, char **argv)
@@ -158,6 +209,7 @@ static int run(int argc, char **argv)
   clpi_trace_close(setup.reader);
   clp_allocator_release(setup.allocator);
   free(setup.device_name);
+  clpi_measured_close(&setup.memory);
   return code;
 }
 

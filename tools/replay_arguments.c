@@ -6,16 +6,13 @@
 #include "program.h"
 #include "quantities.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
 enum {
   OPTION_ALLOCATOR = 256,
   OPTION_ARENA,
   OPTION_CAPACITY,
   OPTION_COMPARE,
   OPTION_DEVICE,
+  OPTION_FORMAT,
   OPTION_HELP,
   OPTION_JSON,
   OPTION_LEADING_BITS,
@@ -24,10 +21,10 @@ enum {
   OPTION_PASSES,
   OPTION_SCALE,
   OPTION_SLACK,
+  OPTION_TOUCH,
+  OPTION_TRACE_DEVICE,
   OPTION_END
 };
-
-enum { MOST_PASSES = 1000000 };
 
 static const struct option options[] = {
     {"allocator", required_argument, NULL, OPTION_ALLOCATOR},
@@ -35,6 +32,7 @@ static const struct option options[] = {
     {"capacity", required_argument, NULL, OPTION_CAPACITY},
     {"compare", no_argument, NULL, OPTION_COMPARE},
     {"device", required_argument, NULL, OPTION_DEVICE},
+    {"format", required_argument, NULL, OPTION_FORMAT},
     {"help", no_argument, NULL, OPTION_HELP},
     {"json", no_argument, NULL, OPTION_JSON},
     {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
@@ -43,48 +41,10 @@ static const struct option options[] = {
     {"passes", required_argument, NULL, OPTION_PASSES},
     {"scale", required_argument, NULL, OPTION_SCALE},
     {"slack", required_argument, NULL, OPTION_SLACK},
+    {"touch", no_argument, NULL, OPTION_TOUCH},
+    {"trace-device", required_argument, NULL, OPTION_TRACE_DEVICE},
     {0},
 };
-
-static int read_opencl_device(const char *text, clpi_device_id *id)
-{
-  const char *point = strchr(text, '.');
-  char platform[16];
-  if (point && (size_t)(point - text) < sizeof(platform)) {
-    snprintf(platform, sizeof(platform), "%.*s", (int)(point - text), text);
-    if (clpi_read_unsigned(platform, UINT_MAX, &id->platform) &&
-        clpi_read_unsigned(point + 1, UINT_MAX, &id->device))
-      return CLPI_EXIT_SUCCESS;
-  }
-  return clpi_misuse("--device: expected platform.device, such as 0.0, found \"%s\"", text);
-}
-
-/* What is a device depends on the allocator. */
-static int read_device(const char *text, clpi_allocator_choice *choice)
-{
-  if (clpi_is_on_device(choice->kind))
-    return read_opencl_device(text, &choice->device);
-  if (choice->kind != CLPI_ALLOCATOR_CUDA_ASYNC)
-    return clpi_misuse("--device needs --allocator=cl-immediate, cl-deferred, cl-svm or "
-                       "cuda-async");
-  if (clpi_read_unsigned(text, INT_MAX, &choice->ordinal))
-    return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--device: expected a CUDA device's number, such as 0, found \"%s\"", text);
-}
-
-static int read_slack(const char *text, double *slack)
-{
-  if (clpi_read_part(text, slack))
-    return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--slack: expected a number from 0 to 1, found \"%s\"", text);
-}
-
-static int read_passes(const char *text, unsigned *passes)
-{
-  if (clpi_read_unsigned(text, MOST_PASSES, passes) && *passes > 0)
-    return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--passes: expected a number from 1 to %d, found \"%s\"", MOST_PASSES, text);
-}
 
 static int read_option(int option, clpi_replay_arguments *arguments)
 {
@@ -102,6 +62,8 @@ static int read_option(int option, clpi_replay_arguments *arguments)
   case OPTION_DEVICE:
     arguments->device = optarg;
     return CLPI_EXIT_SUCCESS;
+  case OPTION_FORMAT:
+    return clpi_read_format_option(optarg, &arguments->format);
   case OPTION_HELP:
     arguments->wants_help = true;
     return CLPI_EXIT_SUCCESS;
@@ -118,11 +80,17 @@ static int read_option(int option, clpi_replay_arguments *arguments)
     arguments->replay.pooled = false;
     return CLPI_EXIT_SUCCESS;
   case OPTION_PASSES:
-    return read_passes(optarg, &arguments->replay.passes);
+    return clpi_read_passes_option(optarg, &arguments->replay.passes);
   case OPTION_SLACK:
-    return read_slack(optarg, &arguments->replay.arena_options.slack);
+    return clpi_read_slack_option(optarg, &arguments->replay.arena_options.slack);
+  case OPTION_TOUCH:
+    arguments->touches = true;
+    return CLPI_EXIT_SUCCESS;
   case OPTION_SCALE:
     return clpi_read_scale_option(optarg, &arguments->fits_scale, &arguments->replay.scale);
+  case OPTION_TRACE_DEVICE:
+    arguments->trace_device = optarg;
+    return CLPI_EXIT_SUCCESS;
   default: /* clpi_next_option complained */
     return CLPI_EXIT_MISUSE;
   }
@@ -140,6 +108,9 @@ static int check_together(const clpi_replay_arguments *arguments, const bool giv
     return clpi_misuse("--limit is of the pool: it cannot go with --no-pool");
   if (given[OPTION_SLACK] && !given[OPTION_ARENA])
     return clpi_misuse("--slack is of the arena: it needs --arena");
+  if (arguments->touches && arguments->allocator.kind == CLPI_ALLOCATOR_SIMULATED)
+    return clpi_misuse("--touch writes to memory, of which the simulated device has none: it needs "
+                       "another --allocator");
   if (given[OPTION_CAPACITY] && arguments->allocator.kind != CLPI_ALLOCATOR_SIMULATED)
     return clpi_misuse("--capacity needs --allocator=simulated");
   return CLPI_EXIT_SUCCESS;
@@ -161,6 +132,6 @@ int clpi_replay_arguments_read(int argc, char **argv, clpi_replay_arguments *arg
   if (!failed)
     failed = check_together(arguments, given);
   if (!failed && arguments->device)
-    failed = read_device(arguments->device, &arguments->allocator);
+    failed = clpi_read_device_option(arguments->device, &arguments->allocator);
   return failed;
 }

@@ -9,12 +9,15 @@
 #include <stdbool.h>
 
 typedef struct clpi_replay_arguments {
-  const char *trace;  /* a path, or "-" */
-  const char *device; /* as given; NULL: it was not */
+  const char *trace; /* a path, or "-" */
+  clpi_trace_format format;
+  const char *trace_device; /* as given; NULL: it was not */
+  const char *device;       /* as given; NULL: it was not */
   clpi_allocator_choice allocator;
   clpi_replay_options replay;
   bool fits_scale; /* --scale=auto: replay.scale is still to be found */
   bool compares;   /* pooled, then bare */
+  bool touches;    /* what is allocated is written to */
   bool as_json;
   bool wants_help; /* then nothing else counts */
 } clpi_replay_arguments;

@@ -34,6 +34,8 @@ static void print_failures(const clpi_replay_result *result)
 {
   if (result->failures > 0)
     print_row("allocations refused", clpi_show_count(result->failures));
+  if (result->failures > 0)
+    print_row("  the first at event", clpi_show_count(result->first_failure));
   if (result->recorded_failures > 0)
     print_row("failures in the trace, skipped", clpi_show_count(result->recorded_failures));
 }
@@ -98,6 +100,27 @@ void clpi_report_comparison(const clpi_replay_subject *subject, const clpi_repla
                clpi_show_count(bare->failures), (double)pooled->failures, (double)bare->failures);
 }
 
+void clpi_write_replay_figures(clpi_json *json, const clpi_replay_result *result)
+{
+  clpi_json_unsigned(json, "allocations", result->allocations);
+  clpi_json_unsigned(json, "frees", result->frees);
+  clpi_json_unsigned(json, "hits", result->hits);
+  clpi_json_unsigned(json, "misses", result->misses);
+  clpi_json_unsigned(json, "device_allocations", result->device_allocations);
+  clpi_json_unsigned(json, "device_frees", result->device_frees);
+  clpi_json_unsigned(json, "failures", result->failures);
+  if (result->failures > 0)
+    clpi_json_unsigned(json, "first_failure_event", result->first_failure);
+  else
+    clpi_json_null(json, "first_failure_event");
+  clpi_json_unsigned(json, "recorded_failures", result->recorded_failures);
+  clpi_json_unsigned(json, "peak_active_bytes", result->peak_active_bytes);
+  clpi_json_unsigned(json, "peak_managed_bytes", result->peak_managed_bytes);
+  clpi_json_unsigned(json, "peak_device_bytes", result->peak_device_bytes);
+  clpi_json_number(json, "footprint", result->footprint);
+  clpi_json_number(json, "ns_per_operation", result->ns_per_operation);
+}
+
 static void write_result(clpi_json *json, const char *key, const clpi_replay_subject *subject,
                          const clpi_replay_result *result, bool pooled)
 {
@@ -115,19 +138,7 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_sub
   if (subject->on_arena)
     clpi_json_number(json, "slack", subject->slack);
   clpi_json_unsigned(json, "passes", subject->passes);
-  clpi_json_unsigned(json, "allocations", result->allocations);
-  clpi_json_unsigned(json, "frees", result->frees);
-  clpi_json_unsigned(json, "hits", result->hits);
-  clpi_json_unsigned(json, "misses", result->misses);
-  clpi_json_unsigned(json, "device_allocations", result->device_allocations);
-  clpi_json_unsigned(json, "device_frees", result->device_frees);
-  clpi_json_unsigned(json, "failures", result->failures);
-  clpi_json_unsigned(json, "recorded_failures", result->recorded_failures);
-  clpi_json_unsigned(json, "peak_active_bytes", result->peak_active_bytes);
-  clpi_json_unsigned(json, "peak_managed_bytes", result->peak_managed_bytes);
-  clpi_json_unsigned(json, "peak_device_bytes", result->peak_device_bytes);
-  clpi_json_number(json, "footprint", result->footprint);
-  clpi_json_number(json, "ns_per_operation", result->ns_per_operation);
+  clpi_write_replay_figures(json, result);
   if (subject->peak_reserved_bytes > 0)
     clpi_json_unsigned(json, "peak_reserved_bytes", subject->peak_reserved_bytes);
   clpi_json_end_object(json);

@@ -3,6 +3,7 @@
 #ifndef CLPOOL_TOOLS_REPLAY_REPORT_H
 #define CLPOOL_TOOLS_REPLAY_REPORT_H
 
+#include "json.h"
 #include "trace/replay.h"
 
 #include <stdbool.h>
@@ -30,5 +31,8 @@ void clpi_report_replay_json(const clpi_replay_subject *subject, const clpi_repl
                              bool pooled);
 void clpi_report_comparison_json(const clpi_replay_subject *subject,
                                  const clpi_replay_result *pooled, const clpi_replay_result *bare);
+
+/* The figures, as members of the object that is being written. */
+void clpi_write_replay_figures(clpi_json *json, const clpi_replay_result *result);
 
 #endif

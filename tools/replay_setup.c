@@ -5,7 +5,11 @@
 #include "program.h"
 
 #include <clpool/log.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void show_progress(const clpi_replay_progress *progress, void *bar)
 {
@@ -47,4 +51,24 @@ static void show_remark(clp_log_level level, const char *message, void *user_dat
 void clpi_show_remarks(void)
 {
   clp_set_log(show_remark, NULL);
+}
+
+/* A trace is not to be overwritten by what is told of it. */
+static bool is_trace(const char *path, const char *trace)
+{
+  struct stat output, input;
+  bool is_stdin = strcmp(trace, "-") == 0;
+  return stat(path, &output) == 0 && S_ISREG(output.st_mode) &&
+         (is_stdin ? fstat(STDIN_FILENO, &input) : stat(trace, &input)) == 0 &&
+         output.st_dev == input.st_dev && output.st_ino == input.st_ino;
+}
+
+int clpi_open_output(const char *option, const char *path, const char *trace,
+                     clpi_output_file **file)
+{
+  if (!path)
+    return CLPI_EXIT_SUCCESS;
+  if (is_trace(path, trace))
+    return clpi_misuse("%s names the trace itself, \"%s\"", option, path);
+  return clpi_output_file_create(path, file);
 }

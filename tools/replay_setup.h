@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What commands that replay do around it: a progress bar, remarks, a scale that fits. */
+/* What commands that replay do around it: a progress bar, remarks, a scale that fits, outputs. */
 #ifndef CLPOOL_TOOLS_REPLAY_SETUP_H
 #define CLPOOL_TOOLS_REPLAY_SETUP_H
 
+#include "output_file.h"
 #include "progress.h"
 #include "trace/replay.h"
 
@@ -18,5 +19,10 @@ int clpi_simulation_failed(clp_status status);
 
 /* From now on the library's warnings and errors are complained about. */
 void clpi_show_remarks(void);
+
+/* Opens an output before the long work, if there is one: `path` is NULL where `option` was not
+ * given. Returns an exit code, with a complaint if it is not 0. */
+int clpi_open_output(const char *option, const char *path, const char *trace,
+                     clpi_output_file **file);
 
 #endif

@@ -3,17 +3,17 @@
  * make of a pool. */
 #include "report.h"
 
+#include "arguments.h"
+#include "output_file.h"
 #include "program.h"
 #include "progress.h"
 #include "replay_setup.h"
 #include "report_arguments.h"
-#include "report_file.h"
 #include "report_perfetto.h"
 #include "trace/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help_text[] =
@@ -22,6 +22,8 @@ static const char help_text[] =
     "shows where the memory went. TRACE is as for clpool replay; \"-\" is standard input.\n"
     "\n"
     "Options:\n"
+    "  --format=FORMAT      what TRACE is: rmm (the default) or pytorch-snapshot-json\n"
+    "  --trace-device=N     of a snapshot's devices this one, numbered from 0\n"
     "  -o, --output=FILE    write a page for browsers, one file that needs no network\n"
     "  --perfetto=FILE      write counters over the trace's time, which ui.perfetto.dev and\n"
     "                       chrome://tracing open\n"
@@ -44,8 +46,8 @@ typedef struct report_setup {
   clpi_report_arguments arguments;
   clpi_trace_reader *reader;
   clp_allocator *allocator;
-  clpi_report_file *page;     /* NULL: none */
-  clpi_report_file *perfetto; /* likewise */
+  clpi_output_file *page;     /* NULL: none */
+  clpi_output_file *perfetto; /* likewise */
   clpi_survey *survey;
 } report_setup;
 
@@ -59,7 +61,7 @@ static clp_status survey(const report_setup *setup)
   clpi_perfetto perfetto;
   clpi_survey_listener listener = {add_sample, &perfetto};
   if (setup->perfetto)
-    clpi_perfetto_begin(&perfetto, clpi_report_file_stream(setup->perfetto),
+    clpi_perfetto_begin(&perfetto, clpi_output_file_stream(setup->perfetto),
                         clpi_trace_name(setup->reader));
   clpi_progress bar = clpi_progress_begin("replay with a pool");
   clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.replay, &bar);
@@ -72,9 +74,9 @@ static clp_status survey(const report_setup *setup)
 }
 
 /* Ends a file that is complete, and forgets it. */
-static int finish(clpi_report_file **file)
+static int finish(clpi_output_file **file)
 {
-  int code = *file ? clpi_report_file_finish(*file) : CLPI_EXIT_SUCCESS;
+  int code = *file ? clpi_output_file_finish(*file) : CLPI_EXIT_SUCCESS;
   *file = NULL;
   return code;
 }
@@ -93,7 +95,7 @@ static int write_outputs(report_setup *setup)
   if (code)
     return code;
   if (setup->page)
-    clpi_report_write_page(clpi_report_file_stream(setup->page), &report);
+    clpi_report_write_page(clpi_output_file_stream(setup->page), &report);
   code = finish(&setup->page);
   if (!code && arguments->as_json)
     clpi_report_write_json(stdout, &report);
@@ -110,39 +112,19 @@ static int survey_and_write(report_setup *setup)
   return status ? clpi_failed(status) : write_outputs(setup);
 }
 
-/* A trace is not to be overwritten by what is told of it. */
-static bool is_trace(const char *path, const char *trace)
-{
-  struct stat output, input;
-  bool is_stdin = strcmp(trace, "-") == 0;
-  return stat(path, &output) == 0 && S_ISREG(output.st_mode) &&
-         (is_stdin ? fstat(STDIN_FILENO, &input) : stat(trace, &input)) == 0 &&
-         output.st_dev == input.st_dev && output.st_ino == input.st_ino;
-}
-
-/* Opens an output, before the long work, if there is one. */
-static int open_output(const report_setup *setup, const char *option, const char *path,
-                       clpi_report_file **file)
-{
-  if (!path)
-    return CLPI_EXIT_SUCCESS;
-  if (is_trace(path, setup->arguments.trace))
-    return clpi_misuse("%s names the trace itself, \"%s\"", option, path);
-  return clpi_report_file_create(path, file);
-}
-
 static int open_and_survey(report_setup *setup)
 {
   const clpi_report_arguments *arguments = &setup->arguments;
-  clp_status status = clpi_trace_open(arguments->trace, &setup->reader);
-  if (status)
-    return clpi_failed(status);
+  int code =
+      clpi_open_trace(arguments->trace, arguments->format, arguments->trace_device, &setup->reader);
+  if (code)
+    return code;
   if (arguments->fits_scale && !clpi_trace_can_rewind(setup->reader))
     return clpi_misuse("%s: cannot be read twice, as --scale=auto needs",
                        clpi_trace_name(setup->reader));
-  int code = open_output(setup, "-o", arguments->page, &setup->page);
+  code = clpi_open_output("-o", arguments->page, arguments->trace, &setup->page);
   if (!code)
-    code = open_output(setup, "--perfetto", arguments->perfetto, &setup->perfetto);
+    code = clpi_open_output("--perfetto", arguments->perfetto, arguments->trace, &setup->perfetto);
   if (code)
     return code;
   setup->survey = calloc(1, sizeof(*setup->survey));
@@ -165,8 +147,8 @@ static int run(int argc, char **argv)
   }
   clpi_show_remarks();
   code = open_and_survey(&setup);
-  clpi_report_file_discard(setup.perfetto);
-  clpi_report_file_discard(setup.page);
+  clpi_output_file_discard(setup.perfetto);
+  clpi_output_file_discard(setup.page);
   if (setup.survey)
     clpi_survey_end(setup.survey);
   free(setup.survey);

@@ -3,8 +3,8 @@
 #include "report_arguments.h"
 
 #include "arguments.h"
+#include "output_file.h"
 #include "program.h"
-#include "report_file.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -12,16 +12,19 @@
 enum {
   OPTION_OUTPUT = 'o',
   OPTION_CAPACITY = 256,
+  OPTION_FORMAT,
   OPTION_HELP,
   OPTION_JSON,
   OPTION_LEADING_BITS,
   OPTION_LIMIT,
   OPTION_PERFETTO,
-  OPTION_SCALE
+  OPTION_SCALE,
+  OPTION_TRACE_DEVICE
 };
 
 static const struct option options[] = {
     {"capacity", required_argument, NULL, OPTION_CAPACITY},
+    {"format", required_argument, NULL, OPTION_FORMAT},
     {"help", no_argument, NULL, OPTION_HELP},
     {"json", no_argument, NULL, OPTION_JSON},
     {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
@@ -29,6 +32,7 @@ static const struct option options[] = {
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"perfetto", required_argument, NULL, OPTION_PERFETTO},
     {"scale", required_argument, NULL, OPTION_SCALE},
+    {"trace-device", required_argument, NULL, OPTION_TRACE_DEVICE},
     {0},
 };
 
@@ -38,6 +42,8 @@ static int read_option(int option, clpi_report_arguments *arguments)
   switch (option) {
   case OPTION_CAPACITY:
     return clpi_read_bytes_option("--capacity", optarg, &arguments->capacity);
+  case OPTION_FORMAT:
+    return clpi_read_format_option(optarg, &arguments->format);
   case OPTION_HELP:
     arguments->wants_help = true;
     return CLPI_EXIT_SUCCESS;
@@ -57,6 +63,9 @@ static int read_option(int option, clpi_report_arguments *arguments)
     return CLPI_EXIT_SUCCESS;
   case OPTION_SCALE:
     return clpi_read_scale_option(optarg, &arguments->fits_scale, &replay->scale);
+  case OPTION_TRACE_DEVICE:
+    arguments->trace_device = optarg;
+    return CLPI_EXIT_SUCCESS;
   default: /* getopt_long complained */
     return CLPI_EXIT_MISUSE;
   }
@@ -64,7 +73,7 @@ static int read_option(int option, clpi_report_arguments *arguments)
 
 static bool is_stdout(const char *path)
 {
-  return path && clpi_report_file_is_stdout(path);
+  return path && clpi_output_file_is_stdout(path);
 }
 
 /* Each output needs a place of its own. */
@@ -75,7 +84,7 @@ static int check_outputs(const clpi_report_arguments *arguments)
     return clpi_misuse("where does the report go? Name -o FILE.html, --perfetto=FILE or --json");
   if (is_stdout(page) + is_stdout(perfetto) + arguments->as_json > 1)
     return clpi_misuse("only one of -o -, --perfetto=- and --json can have standard output");
-  if (page && perfetto && clpi_report_file_is_same(page, perfetto))
+  if (page && perfetto && clpi_output_file_is_same(page, perfetto))
     return clpi_misuse("-o and --perfetto name the same file, \"%s\"", page);
   return CLPI_EXIT_SUCCESS;
 }

@@ -9,9 +9,11 @@
 #include <stddef.h>
 
 typedef struct clpi_report_arguments {
-  const char *trace;    /* a path, or "-" */
-  const char *page;     /* where the page goes; "-": standard output. NULL: no page */
-  const char *perfetto; /* likewise */
+  const char *trace; /* a path, or "-" */
+  clpi_trace_format format;
+  const char *trace_device; /* as given; NULL: it was not */
+  const char *page;         /* where the page goes; "-": standard output. NULL: no page */
+  const char *perfetto;     /* likewise */
   bool as_json;
   size_t capacity; /* of the simulated device; 0: no bound */
   clpi_replay_options replay;

@@ -5,12 +5,22 @@ bin_PROGRAMS += tools/clpool
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
 	tools/arguments.c tools/arguments.h \
+	tools/bench.c \
+	tools/bench_arguments.c tools/bench_arguments.h \
+	tools/bench_report.c tools/bench_report.h \
+	tools/cost_source.c tools/cost_source.h \
 	tools/cuda_allocator.c \
 	tools/cuda_devices.c tools/cuda_devices.h \
 	tools/devices.h \
+	tools/gnuplot.c tools/gnuplot.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/main.c \
+	tools/measure.c tools/measure.h \
+	tools/measure_blocks.c tools/measure_blocks.h \
+	tools/measure_pairs.c tools/measure_pairs.h \
+	tools/measured.c tools/measured.h \
+	tools/output_file.c tools/output_file.h \
 	tools/program.c tools/program.h \
 	tools/progress.c tools/progress.h \
 	tools/quantities.c tools/quantities.h \
@@ -23,7 +33,6 @@ tools_clpool_SOURCES = \
 	tools/report_assets.h \
 	tools/report_bins.c \
 	tools/report_figures.c tools/report_figures.h \
-	tools/report_file.c tools/report_file.h \
 	tools/report_hit_rate.c \
 	tools/report_json.c \
 	tools/report_largest.c \
@@ -32,15 +41,24 @@ tools_clpool_SOURCES = \
 	tools/report_plot.c tools/report_plot.h \
 	tools/report_text.c tools/report_text.h \
 	tools/report_timeline.c \
+	tools/timing.c tools/timing.h \
+	tools/tune.c \
+	tools/tune_arguments.c tools/tune_arguments.h \
+	tools/tune_json.c \
+	tools/tune_plot.c tools/tune_plot.h \
+	tools/tune_report.c tools/tune_report.h \
+	tools/tune_words.c \
 	tools/utf8.c tools/utf8.h
-nodist_tools_clpool_SOURCES = tools/report_assets.c
+nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
 tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools $(OPENCL_CFLAGS)
 tools_clpool_LDADD = libclpool-trace.la libclpool-internal.la -lm
 
 if HAVE_OPENCL
 tools_clpool_SOURCES += \
 	tools/opencl_allocators.c \
+	tools/opencl_device.c tools/opencl_device.h \
 	tools/opencl_devices.c \
+	tools/opencl_measured.c \
 	tools/opencl_query.c tools/opencl_query.h
 tools_clpool_LDADD += $(OPENCL_LIBS)
 else
@@ -62,3 +80,35 @@ tools/report_assets.c: tools/report.css tools/report.js tools/tools.mk
 	      $(srcdir)/tools/report.$${file#*:}; \
 	    echo '  ;'; \
 	  done; } >$@-part && mv $@-part $@
+
+# The machines that were measured, files of clpool bench: their text becomes C, too.
+known_costs = \
+	tools/costs/nvidia-h200.csv \
+	tools/costs/pocl-cpu.csv
+EXTRA_DIST += $(known_costs)
+CLEANFILES += tools/known_costs.c
+tools/known_costs.c: $(known_costs) tools/tools.mk
+	$(AM_V_GEN)$(MKDIR_P) tools && { \
+	  echo '/* SPDX-License-Identifier: MIT */'; \
+	  echo '/* Made from costs/. */'; \
+	  echo '/* clang-format off */'; \
+	  echo '#include "cost_source.h"'; \
+	  echo 'const clpi_known_costs clpi_known_costs_list[] = {'; \
+	  for file in $(known_costs); do \
+	    echo "  {\"$$(basename $$file .csv)\","; \
+	    sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $(srcdir)/$$file; \
+	    echo '  },'; \
+	  done; \
+	  echo '};'; \
+	  echo 'const size_t clpi_known_costs_count ='; \
+	  echo '    sizeof(clpi_known_costs_list) / sizeof(clpi_known_costs_list[0]);'; \
+	  } >$@-part && mv $@-part $@
+
+# bash looks for the completion of a command in a file of the command's name.
+EXTRA_DIST += tools/clpool.bash
+completiondir = $(datadir)/bash-completion/completions
+install-data-local:
+	$(MKDIR_P) '$(DESTDIR)$(completiondir)'
+	$(INSTALL_DATA) $(srcdir)/tools/clpool.bash '$(DESTDIR)$(completiondir)/clpool'
+uninstall-local:
+	rm -f '$(DESTDIR)$(completiondir)/clpool'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/clpool.h - everything that needs no backend. For OpenCL, also include clpool/opencl.h.
+/** @file
+ * clpool/clpool.h - everything that needs no backend. For OpenCL, also include clpool/opencl.h.
  *
  * Conventions. Functions that can fail return a clp_status; results go to out-pointers, written
  * only on success (an object out-pointer is NULL on failure), and clp_last_error() says more. An
@@ -11,6 +12,7 @@
 #ifndef CLPOOL_CLPOOL_H
 #define CLPOOL_CLPOOL_H
 
+#include <clpool/advice.h>
 #include <clpool/allocator.h>
 #include <clpool/arena.h>
 #include <clpool/bin.h>

@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/trace.h - a program's allocations, written down for `clpool replay` and `clpool report`.
+/** @file
+ * clpool/trace.h - a program's allocations, written down for `clpool replay` and `clpool report`.
+ *
+ * Without a line of code: the environment variable CLPOOL_TRACE names a file, and then every pool
+ * of the process is traced to it, asynchronous ones of CUDA (clpool/cuda.h) too.
+ *
+ *     CLPOOL_TRACE=trace.csv ./program
+ *     CLPOOL_TRACE=rank-%p.csv mpirun ./program      one file for each process
+ *
+ * In the name, `%p` stands for the process id and `%%` for a percent sign; anything else behind a
+ * percent sign is an error. The variable is read, and the file made or emptied, when the process
+ * makes its first pool, which fails (CLP_INVALID_ARGUMENT, CLP_IO_ERROR) with a message that names
+ * the variable if that cannot be done. Set-user-ID programs ignore it. The trace is whole when the
+ * process ends by exit or by returning from main, or when the library is closed (dlclose), also
+ * where pools still live then; of a process that ends by a signal, _exit or abort the last 64 KiB
+ * may be missing. A child of fork that makes pools of its own writes a file of its own if the name
+ * has `%p`, and else nothing; nor does it write what its copies of the parent's pools do. A program
+ * that starts others should have `%p` in the name, for they are told the variable, too, and would
+ * empty the file.
  *
  * Format: the log of RMM's logging_resource_adaptor, CSV with the header
  * Thread,Time,Action,Pointer,Size,Stream and the actions allocate, allocate failure, free. Threads
@@ -23,18 +41,23 @@ extern "C" {
  * whole line then, one of the caller's perhaps in a part of one. Its name is "trace"; whoever
  * registers several gives them names of their own.
  *
- * After fork it belongs to the parent: in the child it must be neither used nor closed, since both
- * would write what is buffered, and the child's threads would have the parent's numbers.
+ * After fork the trace is the parent's: in the child the hook tells nothing any more, and to flush
+ * or to close it writes nothing.
  *
  * What it writes can be replayed wherever it is registered, and when: a free of what was allocated
  * unseen is left out, and memory that was freed unseen is told as freed when it is allocated again.
- * Memory is told by its address, so pools whose devices use the same addresses (two simulated ones)
- * need a trace each.
+ * Memory is told by its address. Those of the built-in allocators differ within a process, so one
+ * trace does for pools on any of them; allocators of the program's own whose devices have the same
+ * addresses need a trace each.
  *
  * `*out` is the caller's until clp_trace_hook_close; NULL on failure. Any thread.
  * CLP_INVALID_ARGUMENT: NULL out, both or none of path and file. CLP_IO_ERROR: the file cannot be
  * opened; native_code is errno. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out);
+
+/** Writes what is buffered so far, as far as it is rows of operations that have returned. NULL is a
+ * no-op. Any thread. CLP_IO_ERROR: as clp_trace_hook_close. */
+clp_status clp_trace_hook_flush(clp_hook *hook);
 
 /** Writes what is buffered and ends the hook, which is registered nowhere any more, also where it
  * fails. NULL is a no-op. CLP_IO_ERROR: not all could be written; native_code is the first errno,

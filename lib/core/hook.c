@@ -57,9 +57,6 @@ static clp_status make(const char *function, const clp_hook *hook, clpi_registra
     return status;
   if (!known.name)
     return refuse(function, "the hook's name is NULL");
-  status = check_may_change(function);
-  if (status)
-    return status;
   clpi_registration *made = calloc(1, sizeof(*made));
   if (!made)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "%s: no host memory for a registration", function);
@@ -67,6 +64,13 @@ static clp_status make(const char *function, const clp_hook *hook, clpi_registra
   made->given = hook;
   *out = made;
   return CLP_SUCCESS;
+}
+
+static clp_status make_if_allowed(const char *function, const clp_hook *hook,
+                                  clpi_registration **out)
+{
+  clp_status status = check_may_change(function);
+  return status ? status : make(function, hook, out);
 }
 
 static void lead_to(chain *link, clpi_registration *registration)
@@ -135,7 +139,7 @@ static clp_status not_found(const char *function, const char *of)
 clp_status clp_hook_push(const clp_hook *hook)
 {
   clpi_registration *made;
-  clp_status status = make("clp_hook_push", hook, &made);
+  clp_status status = make_if_allowed("clp_hook_push", hook, &made);
   if (status)
     return status;
   if (!clpi_registry_watch_thread())
@@ -187,7 +191,7 @@ clp_status clp_pool_add_hook(clp_pool *pool, const clp_hook *hook)
   if (!pool)
     return refuse("clp_pool_add_hook", "pool is NULL");
   clpi_registration *made;
-  clp_status status = make("clp_pool_add_hook", hook, &made);
+  clp_status status = make_if_allowed("clp_pool_add_hook", hook, &made);
   if (status)
     return status;
   pthread_mutex_lock(&pool->lock);
@@ -196,6 +200,13 @@ clp_status clp_pool_add_hook(clp_pool *pool, const clp_hook *hook)
   if (status)
     free(made);
   return status;
+}
+
+clp_status clpi_pool_hooks_begin(clp_pool *pool, const clp_hook *hook)
+{
+  clpi_registration *made;
+  clp_status status = make("clp_pool_create", hook, &made);
+  return status ? status : append("clp_pool_create", &pool->hooks.first, made);
 }
 
 /* Waits until nobody is inside a scope that began before the serial. Gives up the lock meanwhile.

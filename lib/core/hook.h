@@ -62,6 +62,10 @@ static inline bool clpi_hooks_exist(void)
 
 void clpi_pool_hooks_init(clpi_pool_hooks *hooks);
 
+/* Registers the first hook of a pool that nobody else knows yet, also inside of a callback.
+ * CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_pool_hooks_begin(clp_pool *pool, const clp_hook *hook);
+
 /* Forgets the hooks of a pool that nobody can reach any more. */
 void clpi_pool_hooks_end(clpi_pool_hooks *hooks);
 

@@ -124,8 +124,7 @@ static clp_hook_callback callback_at(const clp_hook *hook, clpi_hook_point point
   return NULL;
 }
 
-/* What fails inside does not become the thread's last error. */
-static void call(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event)
+void clpi_hook_call(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event)
 {
   clp_hook_callback callback = callback_at(hook, point);
   if (!callback)
@@ -156,7 +155,7 @@ void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
       find_seen(scope, clpi_registration_at(&scope->pool->hooks.first));
   while (own || pools) {
     bool is_own = !pools || (own && own->begins < pools->begins);
-    call(is_own ? &own->hook : &pools->hook, point, event);
+    clpi_hook_call(is_own ? &own->hook : &pools->hook, point, event);
     if (is_own)
       own = clpi_registration_at(&own->later);
     else
@@ -168,5 +167,5 @@ void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event)
 {
   for (const clpi_registration *own = clpi_registration_at(&clpi_own_hooks.first); own;
        own = clpi_registration_at(&own->later))
-    call(&own->hook, point, event);
+    clpi_hook_call(&own->hook, point, event);
 }

@@ -77,6 +77,10 @@ void clpi_hooked_free_begin(clpi_hooked_free *pair, clp_pool *pool, clp_memory m
                             size_t bytes);
 void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status);
 
+/* Calls one hook, whatever it is registered for. What fails inside does not become the thread's
+ * last error. Not inside of a callback, and under no lock. */
+void clpi_hook_call(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event);
+
 /* What no pool does, such as a call for memory of the driver's own pools: the hooks of the calling
  * thread alone are concerned, and see an event without a pool. They cannot change meanwhile. Under
  * no lock. */

@@ -2,6 +2,7 @@
 /* The life of a pool. It ends when neither a user has a reference nor a buffer is active. */
 #include "core/pool.h"
 
+#include "core/environment_trace.h"
 #include "core/error.h"
 #include "core/limit.h"
 #include "core/log.h"
@@ -74,6 +75,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->references = 1;
   clpi_list_init(&pool->caches);
   clpi_handles_init(&pool->handles);
+  clpi_size_histogram_init(&pool->sizes);
   clpi_pool_hooks_init(&pool->hooks);
   clpi_streams_init(&pool->streams, allocator, &pool->lock, clpi_order_note_needed_locked);
   init_lock(&pool->lock);
@@ -103,6 +105,13 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   clp_pool *pool = make_pool(allocator, &checked, limit);
   if (!pool)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a pool");
+  status = clpi_environment_trace_join(&pool->trace);
+  if (!status && pool->trace)
+    status = clpi_pool_hooks_begin(pool, pool->trace);
+  if (status) {
+    clp_pool_release(pool);
+    return status;
+  }
   if (allocator->ops.deferred)
     clpi_log(CLP_LOG_WARNING,
              "a pool was made on the deferred allocator %s: it reports memory before it exists, so "
@@ -152,8 +161,10 @@ static void end_pool(clp_pool *pool)
   leave_allocator(pool);
   clpi_registry_remove(pool);
   clpi_pool_hooks_end(&pool->hooks);
+  clpi_environment_trace_leave(pool->trace);
   clpi_caches_end(pool);
   clpi_handles_end(&pool->handles);
+  clpi_size_histogram_end(&pool->sizes);
   clpi_streams_end(&pool->streams);
   clpi_store_end(&pool->store);
   pthread_cond_destroy(&pool->left);

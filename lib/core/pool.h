@@ -9,6 +9,7 @@
 #include "core/handles.h"
 #include "core/hook.h"
 #include "core/list.h"
+#include "core/size_histogram.h"
 
 #include <clpool/pool.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@ struct clp_pool {
   clp_pool_options options;
   clp_allocator *allocator; /* retained */
   clpi_list on_allocator;   /* on allocator->pools, guarded by allocator->pools_lock */
+  const clp_hook *trace;    /* CLPOOL_TRACE's, one of `hooks`; NULL: there is none */
   clpi_list on_registry;    /* on the list of all pools, guarded by the registry's lock */
   clpi_streams streams; /* guarded by `lock`, but for what the warm path reads of the home stream */
 
@@ -30,6 +32,7 @@ struct clp_pool {
   size_t cache_count;
   uint64_t steals; /* looks into other threads' caches */
   clpi_handles handles;
+  clpi_size_histogram sizes;
   size_t leaving;      /* blocks on their way to the device, or being settled */
   pthread_cond_t left; /* signalled when one of them has come to rest */
   clpi_tally empty;    /* of buffers of zero bytes, which have no bin */

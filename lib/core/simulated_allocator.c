@@ -11,8 +11,10 @@ enum { ALIGNMENT = 256 };
 typedef struct simulated {
   size_t capacity;
   atomic_size_t used;
-  atomic_uintptr_t next_address;
 } simulated;
+
+/* Of all simulated devices, so that memory is told apart by its address, as a trace does. */
+static atomic_uintptr_t next_offset = ALIGNMENT;
 
 /* Relaxed throughout: the counters stand for themselves and guard no other memory. */
 
@@ -28,10 +30,10 @@ static bool take(simulated *device, size_t bytes, size_t *used)
 }
 
 /* Addresses stay in the lower half; past it they start again, never at 0. */
-static clp_memory next_address(simulated *device, size_t bytes)
+static clp_memory next_address(size_t bytes)
 {
   uintptr_t span = (bytes / ALIGNMENT + 1) * ALIGNMENT;
-  uintptr_t offset = atomic_fetch_add_explicit(&device->next_address, span, memory_order_relaxed);
+  uintptr_t offset = atomic_fetch_add_explicit(&next_offset, span, memory_order_relaxed);
   uintptr_t address = offset & (UINTPTR_MAX >> 1);
   return address ? address : ALIGNMENT;
 }
@@ -44,7 +46,7 @@ static clp_status simulated_allocate(void *self, size_t bytes, clp_memory *out)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0,
                       "simulated: no memory for %zu bytes: %zu of %zu bytes are in use", bytes,
                       used, device->capacity);
-  *out = next_address(device, bytes);
+  *out = next_address(bytes);
   return CLP_SUCCESS;
 }
 
@@ -76,6 +78,5 @@ clp_status clp_simulated_allocator_create(size_t capacity, clp_allocator **out)
   ops.device_bytes = capacity;
   simulated device = {.capacity = capacity ? capacity : SIZE_MAX};
   atomic_init(&device.used, 0);
-  atomic_init(&device.next_address, ALIGNMENT);
   return clpi_allocator_create_with(&ops, &device, sizeof(device), out);
 }

@@ -2,6 +2,7 @@
 /* Asynchronous pools: made of memory pools that the devices have, and their life. */
 #include "cuda/async_pool.h"
 
+#include "core/environment_trace.h"
 #include "core/error.h"
 #include "core/limit.h"
 #include "core/options.h"
@@ -108,6 +109,7 @@ static void end(clp_cuda_async_pool *pool)
     if (pool->devices[i].context.ctx)
       clpi_cuda_context_release(&pool->devices[i].context);
   clpi_cuda_live_pointers_end(&pool->pointers);
+  clpi_environment_trace_leave(pool->trace);
   pthread_mutex_destroy(&pool->lock);
   free(pool);
 }
@@ -125,6 +127,8 @@ static clp_status make(int device_count, clp_cuda_async_pool **out)
   clp_status status = clpi_cuda_driver_get(&pool->driver);
   for (int i = 0; !status && i < device_count; i++)
     status = describe_device(&pool->devices[i], i);
+  if (!status)
+    status = clpi_environment_trace_join(&pool->trace);
   if (status)
     end(pool);
   else

@@ -7,6 +7,7 @@
 #include "cuda/live_pointers.h"
 
 #include <clpool/cuda.h>
+#include <clpool/hook.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -24,6 +25,7 @@ typedef struct clpi_cuda_pool_device {
 struct clp_cuda_async_pool {
   const clpi_cuda_driver *driver;
   atomic_size_t references; /* the users', and one for each live pointer */
+  const clp_hook *trace;    /* CLPOOL_TRACE's; NULL: there is none */
   bool is_of_one_handle;    /* so that other devices than its have no mempool */
   int device_count;
   pthread_mutex_t lock; /* guards the devices' limit, used_bytes and context, and the pointers */

@@ -26,13 +26,23 @@ typedef struct request {
   clpi_cuda_pool_device *device;
   clp_stream stream;
   size_t bytes;
-  bool is_shown; /* to the thread's hooks */
+  bool is_shown;         /* to the thread's hooks */
+  const clp_hook *trace; /* is shown it, too; NULL: there is none */
 } request;
+
+static request make_request(clp_cuda_async_pool *pool, clp_stream stream, size_t bytes)
+{
+  return (request){.pool = pool,
+                   .stream = stream_of(stream),
+                   .bytes = bytes,
+                   .is_shown = clpi_thread_hooks_concern(),
+                   .trace = clpi_own_hooks.in_callback ? NULL : pool->trace};
+}
 
 /* Pointers of CUDA's are unique among all memory of the process, so they do for the ids. */
 static void show(const request *it, clpi_hook_point point, unsigned long long pointer)
 {
-  if (!it->is_shown)
+  if (!it->is_shown && !it->trace)
     return;
   bool is_of_user = point != CLPI_ALLOC_PREPROCESS && point != CLPI_ALLOC_POSTPROCESS &&
                     point != CLPI_DEVICE_FREE_PREPROCESS && point != CLPI_DEVICE_FREE_POSTPROCESS;
@@ -42,7 +52,10 @@ static void show(const request *it, clpi_hook_point point, unsigned long long po
                           .mem_size = clpi_cuda_rounded(it->bytes),
                           .memory = (clp_memory)pointer,
                           .buffer_id = is_of_user ? pointer : 0};
-  clpi_thread_hooks_show(point, &event);
+  if (it->is_shown)
+    clpi_thread_hooks_show(point, &event);
+  if (it->trace)
+    clpi_hook_call(it->trace, point, &event);
 }
 
 /* --- what is promised ---------------------------------------------------------------------------
@@ -207,10 +220,7 @@ CLPI_ENTRY clp_status clp_cuda_async_pool_malloc(clp_cuda_async_pool *pool, size
     return clpi_cuda_refuse_null("clp_cuda_async_pool_malloc", "pool");
   if (!bytes)
     return CLP_SUCCESS;
-  request wanted = {.pool = pool,
-                    .stream = stream_of(stream),
-                    .bytes = bytes,
-                    .is_shown = clpi_thread_hooks_concern()};
+  request wanted = make_request(pool, stream, bytes);
   clp_status status = clpi_cuda_current_mempool(pool, &wanted.device);
   return status ? status : allocate(&wanted, out);
 }
@@ -265,11 +275,8 @@ clp_status clp_cuda_async_pool_free(clp_cuda_async_pool *pool, unsigned long lon
   clp_status status = take(pool, pointer, &piece);
   if (status)
     return status;
-  request freed = {.pool = pool,
-                   .device = &pool->devices[piece.device],
-                   .stream = stream_of(stream),
-                   .bytes = piece.bytes,
-                   .is_shown = clpi_thread_hooks_concern()};
+  request freed = make_request(pool, stream, piece.bytes);
+  freed.device = &pool->devices[piece.device];
   show(&freed, CLPI_FREE_PREPROCESS, pointer);
   status = give_back(&freed, pointer);
   if (status)

@@ -6,13 +6,16 @@
  *
  * A hook does not see everything: what was allocated before it was registered, what a thread
  * without it frees. A free of memory that no row allocated is left out, and memory that comes back
- * without a free is told as freed then; else nobody could play the trace back. */
+ * without a free is told as freed then; else nobody could play the trace back.
+ *
+ * In the child of a fork there is a copy of it all, with the same file: it tells nothing. */
 #include "core/error.h"
 #include "hooks/live_memory.h"
 
 #include <clpool/trace.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +30,7 @@ enum {
 
 typedef struct trace {
   clp_hook hook;
+  unsigned forks; /* the process' when it was made */
   FILE *file;
   bool is_own;          /* the file was opened for the trace, and is closed with it */
   pthread_mutex_t lock; /* guards what follows */
@@ -37,6 +41,35 @@ typedef struct trace {
   char name[NAME_BYTES]; /* for messages; of a longer one, its end */
   char buffer[BUFFER_BYTES];
 } trace;
+
+/* --- forks --------------------------------------------------------------------------------------
+ */
+
+/* How many forks lead to this process, since the first hook was made. Relaxed: nothing else runs
+ * when it changes. */
+static atomic_uint forks;
+
+static void count_fork(void)
+{
+  atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void watch_forks(void)
+{
+  pthread_atfork(NULL, NULL, count_fork);
+}
+
+static unsigned forks_so_far(void)
+{
+  return atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+/* Whether it is a copy of one of the parent's. Its lock may be that of a thread that is not there.
+ */
+static bool is_inherited(const trace *self)
+{
+  return self->forks != forks_so_far();
+}
 
 /* --- rows ---------------------------------------------------------------------------------------
  */
@@ -90,10 +123,15 @@ static char *put_time(char *to)
 
 static uint64_t thread_number(void)
 {
-  static _Thread_local pid_t number __attribute__((tls_model("initial-exec")));
-  if (!number)
-    number = gettid();
-  return (uint64_t)number;
+  static _Thread_local struct {
+    pid_t number;
+    unsigned forks;
+  } thread __attribute__((tls_model("initial-exec")));
+  unsigned now = forks_so_far();
+  if (!thread.number || thread.forks != now)
+    thread.number = gettid();
+  thread.forks = now;
+  return (uint64_t)thread.number;
 }
 
 static void fail(trace *self, int code)
@@ -188,6 +226,8 @@ static void tell_allocation_locked(trace *self, const clp_hook_event *event)
 static void tell_malloc(const clp_hook_event *event, void *user_data)
 {
   trace *self = user_data;
+  if (is_inherited(self))
+    return;
   pthread_mutex_lock(&self->lock);
   if (!self->failure && event->buffer_id)
     tell_allocation_locked(self, event);
@@ -200,6 +240,8 @@ static void tell_free(const clp_hook_event *event, void *user_data)
 {
   trace *self = user_data;
   size_t bytes;
+  if (is_inherited(self))
+    return;
   pthread_mutex_lock(&self->lock);
   if (!self->failure && clpi_live_memory_take(&self->live, event->memory, &bytes))
     write_row_locked(self, "free", event->memory, bytes, event->stream);
@@ -236,15 +278,21 @@ static clp_status open_file(trace *self, const char *path, FILE *file)
   return CLP_SUCCESS;
 }
 
+/* What stdio has of a caller's file is as much the parent's. */
 static int close_file(const trace *self)
 {
   errno = 0;
-  int result = self->is_own ? fclose(self->file) : fflush(self->file);
+  int result = 0;
+  if (self->is_own)
+    result = fclose(self->file);
+  else if (!is_inherited(self))
+    result = fflush(self->file);
   return result ? code_of_failure() : 0;
 }
 
 clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_trace_hook_create: out is NULL");
   *out = NULL;
@@ -261,6 +309,8 @@ clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
     free(self);
     return status;
   }
+  pthread_once(&once, watch_forks);
+  self->forks = forks_so_far();
   pthread_mutex_init(&self->lock, NULL);
   self->filled =
       (size_t)(stpcpy(self->buffer, "Thread,Time,Action,Pointer,Size,Stream\n") - self->buffer);
@@ -273,19 +323,42 @@ clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
   return CLP_SUCCESS;
 }
 
+static clp_status tell_failure(const trace *self)
+{
+  if (!self->failure)
+    return CLP_SUCCESS;
+  return clpi_error(CLP_IO_ERROR, self->failure, "%s: not all could be written: %s", self->name,
+                    strerror(self->failure));
+}
+
+clp_status clp_trace_hook_flush(clp_hook *hook)
+{
+  if (!hook)
+    return CLP_SUCCESS;
+  trace *self = hook->user_data;
+  if (is_inherited(self))
+    return CLP_SUCCESS;
+  pthread_mutex_lock(&self->lock);
+  flush_locked(self);
+  errno = 0;
+  if (!self->is_own && !self->failure && fflush(self->file))
+    fail(self, code_of_failure());
+  clp_status status = tell_failure(self);
+  pthread_mutex_unlock(&self->lock);
+  return status;
+}
+
 clp_status clp_trace_hook_close(clp_hook *hook)
 {
   if (!hook)
     return CLP_SUCCESS;
   trace *self = hook->user_data;
-  flush_locked(self);
+  if (!is_inherited(self))
+    flush_locked(self);
   int code = close_file(self);
   if (code)
     fail(self, code);
-  clp_status status = CLP_SUCCESS;
-  if (self->failure)
-    status = clpi_error(CLP_IO_ERROR, self->failure, "%s: not all could be written: %s", self->name,
-                        strerror(self->failure));
+  clp_status status = is_inherited(self) ? CLP_SUCCESS : tell_failure(self);
   clpi_live_memory_end(&self->live);
   pthread_mutex_destroy(&self->lock);
   free(self);

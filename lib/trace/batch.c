@@ -19,23 +19,42 @@ bool clpi_scale_size(uint64_t bytes, double scale, size_t *scaled)
   return true;
 }
 
-static clp_status resolve(clpi_operation *operation, const clpi_trace_event *event,
-                          const clpi_trace_reader *reader, clpi_live_blocks *live, double scale)
+void clpi_batch_source_begin(clpi_batch_source *source, clpi_trace_reader *reader, double scale)
 {
-  if (!clpi_scale_size(event->size, scale, &operation->bytes))
-    return clpi_trace_reject(reader, event->line, event->columns[CLPI_TRACE_SIZE],
-                             "expected a size of at most %zu bytes when scaled by %g, found "
-                             "%" PRIu64,
-                             SIZE_MAX, scale, event->size);
-  operation->line = event->line;
-  operation->is_free = event->action == CLPI_TRACE_FREE;
-  if (operation->is_free)
-    return clpi_live_blocks_remove(live, reader, event, &operation->slot);
-  return clpi_live_blocks_add(live, reader, event, &operation->slot);
+  *source = (clpi_batch_source){.reader = reader, .scale = scale};
+  clpi_live_blocks_init(&source->live);
 }
 
-clp_status clpi_batch_read(clpi_batch *batch, clpi_trace_reader *reader, clpi_live_blocks *live,
-                           double scale, size_t most)
+void clpi_batch_source_end(clpi_batch_source *source)
+{
+  clpi_live_blocks_end(&source->live);
+}
+
+clp_status clpi_batch_source_rewind(clpi_batch_source *source)
+{
+  clpi_live_blocks_end(&source->live);
+  clpi_live_blocks_init(&source->live);
+  source->rows = 0;
+  return clpi_trace_rewind(source->reader);
+}
+
+static clp_status resolve(clpi_operation *operation, const clpi_trace_event *event,
+                          clpi_batch_source *source)
+{
+  if (!clpi_scale_size(event->size, source->scale, &operation->bytes))
+    return clpi_trace_reject(source->reader, event->line, event->columns[CLPI_TRACE_SIZE],
+                             "expected a size of at most %zu bytes when scaled by %g, found "
+                             "%" PRIu64,
+                             SIZE_MAX, source->scale, event->size);
+  operation->line = event->line;
+  operation->event = source->rows;
+  operation->is_free = event->action == CLPI_TRACE_FREE;
+  if (operation->is_free)
+    return clpi_live_blocks_remove(&source->live, source->reader, event, &operation->slot);
+  return clpi_live_blocks_add(&source->live, source->reader, event, &operation->slot);
+}
+
+clp_status clpi_batch_read(clpi_batch *batch, clpi_batch_source *source, size_t most)
 {
   batch->count = 0;
   batch->recorded_failures = 0;
@@ -43,18 +62,19 @@ clp_status clpi_batch_read(clpi_batch *batch, clpi_trace_reader *reader, clpi_li
   for (size_t rows = 0; rows < most && rows < CLPI_BATCH_ROWS; rows++) {
     clpi_trace_event *event = &batch->newest;
     bool found;
-    clp_status status = clpi_trace_next(reader, event, &found);
+    clp_status status = clpi_trace_next(source->reader, event, &found);
     if (status)
       return status;
     if (!found) {
       batch->at_end = true;
       return CLP_SUCCESS;
     }
+    source->rows++;
     if (event->action == CLPI_TRACE_ALLOCATE_FAILURE) {
       batch->recorded_failures++;
       continue;
     }
-    status = resolve(&batch->operations[batch->count], event, reader, live, scale);
+    status = resolve(&batch->operations[batch->count], event, source);
     if (status)
       return status;
     batch->count++;

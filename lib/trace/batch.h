@@ -16,7 +16,8 @@ enum { CLPI_BATCH_ROWS = 4096 };
 typedef struct clpi_operation {
   size_t bytes; /* scaled */
   size_t slot;
-  uint64_t line;
+  uint64_t line;  /* where it stands in its file */
+  uint64_t event; /* the number of its row, from 1 */
   bool is_free;
 } clpi_operation;
 
@@ -28,11 +29,25 @@ typedef struct clpi_batch {
   clpi_operation operations[CLPI_BATCH_ROWS];
 } clpi_batch;
 
+/* Where batches come from: a trace, and what is live in it. */
+typedef struct clpi_batch_source {
+  clpi_trace_reader *reader; /* borrowed */
+  double scale;              /* of sizes */
+  clpi_live_blocks live;
+  uint64_t rows; /* so far */
+} clpi_batch_source;
+
+/* Begins where the reader stands. The scale must be finite and above 0. */
+void clpi_batch_source_begin(clpi_batch_source *source, clpi_trace_reader *reader, double scale);
+void clpi_batch_source_end(clpi_batch_source *source);
+
+/* From the trace's first row again. CLP_IO_ERROR: it cannot be read twice. */
+clp_status clpi_batch_source_rewind(clpi_batch_source *source);
+
 /* Reads the next rows, at most `most` and CLPI_BATCH_ROWS. What fails is what clpi_trace_next,
  * clpi_live_blocks_add and _remove and clpi_scale_size fail with, the latter said of its place in
  * the trace. */
-clp_status clpi_batch_read(clpi_batch *batch, clpi_trace_reader *reader, clpi_live_blocks *live,
-                           double scale, size_t most);
+clp_status clpi_batch_read(clpi_batch *batch, clpi_batch_source *source, size_t most);
 
 /* `bytes` times `scale`, rounded to the nearest and at least 1; 0 stays 0. False: it is more than
  * SIZE_MAX. The scale must be finite and above 0. */

@@ -2,52 +2,21 @@
 /* The fields of a row as RMM writes them, older and newer versions alike. */
 #include "trace/event.h"
 
+#include "trace/number.h"
+
 #include <stdbool.h>
 #include <string.h>
-
-enum { DECIMAL = 10, HEXADECIMAL = 16 };
-
-typedef enum number_result { NUMBER_READ, NO_NUMBER, NUMBER_TOO_LARGE } number_result;
-
-/* The value of a digit, at least `base` for what is none. */
-static unsigned digit_value(char digit)
-{
-  if (digit >= '0' && digit <= '9')
-    return (unsigned)(digit - '0');
-  if (digit >= 'a' && digit <= 'f')
-    return (unsigned)(digit - 'a') + DECIMAL;
-  if (digit >= 'A' && digit <= 'F')
-    return (unsigned)(digit - 'A') + DECIMAL;
-  return HEXADECIMAL;
-}
-
-static number_result read_number(const char *text, size_t length, unsigned base, uint64_t *number)
-{
-  uint64_t value = 0;
-  bool fits = true;
-  if (length == 0)
-    return NO_NUMBER;
-  for (size_t i = 0; i < length; i++) {
-    unsigned digit = digit_value(text[i]);
-    if (digit >= base)
-      return NO_NUMBER;
-    fits = fits && value <= (UINT64_MAX - digit) / base;
-    value = value * base + digit;
-  }
-  *number = value;
-  return fits ? NUMBER_READ : NUMBER_TOO_LARGE;
-}
 
 static bool has_hexadecimal_prefix(const char *text, size_t length)
 {
   return length >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 }
 
-static number_result read_hexadecimal(const char *text, size_t length, uint64_t *number)
+static clpi_number_result read_hexadecimal(const char *text, size_t length, uint64_t *number)
 {
   if (!has_hexadecimal_prefix(text, length))
-    return NO_NUMBER;
-  return read_number(text + 2, length - 2, HEXADECIMAL, number);
+    return CLPI_NO_NUMBER;
+  return clpi_read_number(text + 2, length - 2, CLPI_HEXADECIMAL, number);
 }
 
 static bool is_word(const char *text, size_t length, const char *word)
@@ -57,12 +26,12 @@ static bool is_word(const char *text, size_t length, const char *word)
 
 static const char *parse_thread(const char *text, size_t length, clpi_trace_event *event)
 {
-  switch (read_number(text, length, DECIMAL, &event->thread)) {
-  case NUMBER_READ:
+  switch (clpi_read_number(text, length, CLPI_DECIMAL, &event->thread)) {
+  case CLPI_NUMBER_READ:
     return NULL;
-  case NO_NUMBER:
+  case CLPI_NO_NUMBER:
     return "a thread, a decimal number";
-  case NUMBER_TOO_LARGE:
+  case CLPI_NUMBER_TOO_LARGE:
     break;
   }
   return "a thread of at most 18446744073709551615";
@@ -71,7 +40,7 @@ static const char *parse_thread(const char *text, size_t length, clpi_trace_even
 /* Reads two digits, `*text` moves behind them. */
 static bool read_clock_part(const char **text, unsigned below, uint64_t *part)
 {
-  if (read_number(*text, 2, DECIMAL, part) != NUMBER_READ || *part >= below)
+  if (clpi_read_number(*text, 2, CLPI_DECIMAL, part) != CLPI_NUMBER_READ || *part >= below)
     return false;
   *text += 2;
   return true;
@@ -91,7 +60,7 @@ static bool read_time(const char *text, size_t length, uint64_t *nanoseconds)
     return false;
   text++;
   size_t digits = (size_t)(end - text);
-  if (read_number(text, digits, DECIMAL, &fraction) != NUMBER_READ)
+  if (clpi_read_number(text, digits, CLPI_DECIMAL, &fraction) != CLPI_NUMBER_READ)
     return false;
   for (; digits < 9; digits++)
     fraction *= 10;
@@ -125,11 +94,11 @@ static const char *parse_pointer(const char *text, size_t length, clpi_trace_eve
     return NULL;
   }
   switch (read_hexadecimal(text, length, &event->pointer)) {
-  case NUMBER_READ:
+  case CLPI_NUMBER_READ:
     return NULL;
-  case NO_NUMBER:
+  case CLPI_NO_NUMBER:
     return "a pointer such as 0x7f00a0000000";
-  case NUMBER_TOO_LARGE:
+  case CLPI_NUMBER_TOO_LARGE:
     break;
   }
   return "a pointer of at most 0xffffffffffffffff";
@@ -137,12 +106,12 @@ static const char *parse_pointer(const char *text, size_t length, clpi_trace_eve
 
 static const char *parse_size(const char *text, size_t length, clpi_trace_event *event)
 {
-  switch (read_number(text, length, DECIMAL, &event->size)) {
-  case NUMBER_READ:
+  switch (clpi_read_number(text, length, CLPI_DECIMAL, &event->size)) {
+  case CLPI_NUMBER_READ:
     return NULL;
-  case NO_NUMBER:
+  case CLPI_NO_NUMBER:
     return "a size in bytes, a decimal number";
-  case NUMBER_TOO_LARGE:
+  case CLPI_NUMBER_TOO_LARGE:
     break;
   }
   return "a size of at most 18446744073709551615 bytes";
@@ -150,15 +119,15 @@ static const char *parse_size(const char *text, size_t length, clpi_trace_event 
 
 static const char *parse_stream(const char *text, size_t length, clpi_trace_event *event)
 {
-  number_result result = has_hexadecimal_prefix(text, length)
-                             ? read_hexadecimal(text, length, &event->stream)
-                             : read_number(text, length, DECIMAL, &event->stream);
+  clpi_number_result result = has_hexadecimal_prefix(text, length)
+                                  ? read_hexadecimal(text, length, &event->stream)
+                                  : clpi_read_number(text, length, CLPI_DECIMAL, &event->stream);
   switch (result) {
-  case NUMBER_READ:
+  case CLPI_NUMBER_READ:
     return NULL;
-  case NO_NUMBER:
+  case CLPI_NO_NUMBER:
     return "a stream, such as 0 or 0x2";
-  case NUMBER_TOO_LARGE:
+  case CLPI_NUMBER_TOO_LARGE:
     break;
   }
   return "a stream of at most 0xffffffffffffffff";

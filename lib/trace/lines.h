@@ -3,6 +3,8 @@
 #ifndef CLPOOL_TRACE_LINES_H
 #define CLPOOL_TRACE_LINES_H
 
+#include "trace/input.h"
+
 #include <clpool/status.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,27 +28,19 @@ typedef struct clpi_line {
  * CLP_IO_ERROR: it cannot be opened, or is a directory. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_lines_open(const char *path, clpi_lines **out);
 
-/* Reads from `descriptor`, which belongs to the object on success; `name` is for messages. */
-clp_status clpi_lines_open_descriptor(int descriptor, const char *name, clpi_lines **out);
+/* The lines of `input`, which belongs to the object on success. CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_lines_of(clpi_input *input, clpi_lines **out);
 
 void clpi_lines_close(clpi_lines *lines);
 
 /* Gives the next line, or sets `*found` to false at the end of the file. After a failure, or a line
- * that was cut, only rewind and close make sense.
- * CLP_IO_ERROR: the file cannot be read on, or its compressed text is damaged or ends too early.
- * CLP_OUT_OF_HOST_MEMORY: zlib has none. */
+ * that was cut, only rewind and close make sense. Fails as clpi_input_read does. */
 clp_status clpi_lines_next(clpi_lines *lines, clpi_line *line, bool *found);
 
-/* Goes back to the first line. CLP_IO_ERROR where clpi_lines_can_rewind says false. */
+/* Goes back to the first line. CLP_IO_ERROR where the input cannot be read twice. */
 clp_status clpi_lines_rewind(clpi_lines *lines);
 
-/* Whether the file can be read twice: a pipe or a terminal cannot. */
-bool clpi_lines_can_rewind(const clpi_lines *lines);
-
-/* How far reading is, in bytes of the file as stored; `*total` is 0 where that is unknown. */
-void clpi_lines_progress(const clpi_lines *lines, uint64_t *done, uint64_t *total);
-
-/* What messages call the file: its path, only the end of a very long one. */
+/* What messages call the file. */
 const char *clpi_lines_name(const clpi_lines *lines);
 
 #endif

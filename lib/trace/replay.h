@@ -47,7 +47,8 @@ typedef struct clpi_replay_observer {
  * not CLP_SUCCESS, ends the replay. */
 typedef struct clpi_replay_contents {
   clp_status (*fill)(clp_memory memory, size_t bytes, uint32_t word, void *user_data);
-  clp_status (*check)(clp_memory memory, size_t bytes, uint32_t word, void *user_data);
+  clp_status (*check)(clp_memory memory, size_t bytes, uint32_t word,
+                      void *user_data); /* or NULL */
   void *user_data;
 } clpi_replay_contents;
 
@@ -83,6 +84,7 @@ typedef struct clpi_replay_result {
   uint64_t device_allocations; /* calls of the allocator that succeeded, as metered beneath it */
   uint64_t device_frees;       /* likewise */
   uint64_t failures;           /* allocations that the pool or allocator refused; not freed later */
+  uint64_t first_failure;      /* the number of its row, from 1; 0: none failed */
   uint64_t recorded_failures;  /* the trace's own "allocate failure" rows, which are skipped */
   size_t limit_bytes;          /* of the pool; 0: none */
   size_t peak_active_bytes;    /* asked for, and not yet freed */

@@ -42,7 +42,7 @@ TCase *clpt_fake_case(Suite *suite, const char *name)
 int clpt_fake_run(Suite *suite)
 {
   setenv("CLPOOL_CUDA_LIBRARY", clpt_fake_library(), 1);
-  return clpt_run(suite);
+  return clpt_run_apart(suite);
 }
 
 CUcontext clpt_fake_open(CUdevice device)

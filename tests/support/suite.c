@@ -31,17 +31,28 @@ TCase *clpt_case(Suite *suite, const char *name)
   return tests;
 }
 
-int clpt_run(Suite *suite)
+static int run(Suite *suite, enum fork_status forks)
 {
   SRunner *runner = srunner_create(suite);
   int failed;
 
+  srunner_set_fork_status(runner, forks);
   srunner_run_all(runner, CK_ENV);
   failed = srunner_ntests_failed(runner);
   if (srunner_ntests_run(runner) == 0)
     failed = 1; /* a program that tests nothing is no success */
   srunner_free(runner);
   return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int clpt_run(Suite *suite)
+{
+  return run(suite, CK_FORK_GETENV);
+}
+
+int clpt_run_apart(Suite *suite)
+{
+  return run(suite, CK_FORK);
 }
 
 unsigned clpt_iterations(unsigned wanted)

@@ -14,6 +14,10 @@ TCase *clpt_case(Suite *suite, const char *name);
 /** Runs the suite, prints Check's totals and frees it. Returns what main() shall return. */
 int clpt_run(Suite *suite);
 
+/** The same for tests that need a process each, also where CK_FORK says no: under valgrind, a
+ * process for each test makes nearly all of the time. */
+int clpt_run_apart(Suite *suite);
+
 /** How many of `wanted` iterations a test shall do here: fewer under sanitizers and valgrind. */
 unsigned clpt_iterations(unsigned wanted);
 

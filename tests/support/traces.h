@@ -19,7 +19,10 @@ int clpt_text_file(const char *text);
 /** `text` as a gzip file of one member, an array for free(). */
 unsigned char *clpt_gzip(const char *text, size_t *length);
 
-/** A reader of a file with that text, named "trace". */
+/** A reader of an open file, which belongs to it. */
+clpi_trace_reader *clpt_trace_of(int descriptor, const char *name, clpi_trace_format format);
+
+/** A reader of a file with that text, RMM's log, named "trace". */
 clpi_trace_reader *clpt_trace(const char *text);
 
 /** A trace from its short form, rows separated by blanks, `times` times over: "a10=256" allocates

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* A file that is written whole or not at all: under another name until it is complete. */
-#ifndef CLPOOL_TOOLS_REPORT_FILE_H
-#define CLPOOL_TOOLS_REPORT_FILE_H
+#ifndef CLPOOL_TOOLS_OUTPUT_FILE_H
+#define CLPOOL_TOOLS_OUTPUT_FILE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-typedef struct clpi_report_file clpi_report_file;
+typedef struct clpi_output_file clpi_output_file;
 
 /* Opens a file to write, which is to become `path`, or what that leads to as a link; "-" is
  * standard output. What is no regular file, such as a pipe, is written directly. Returns an exit
  * code, with a complaint if it is not 0; `*out` is NULL then. A signal that ends the program
  * removes the file. */
-int clpi_report_file_create(const char *path, clpi_report_file **out);
+int clpi_output_file_create(const char *path, clpi_output_file **out);
 
 /* Whether two paths, of files that are there or not, lead to one. */
-bool clpi_report_file_is_same(const char *one, const char *other);
+bool clpi_output_file_is_same(const char *one, const char *other);
 
 /* Whether a path is that of standard output, under whatever name. */
-bool clpi_report_file_is_stdout(const char *path);
+bool clpi_output_file_is_stdout(const char *path);
 
 /* Where to write. Borrowed. */
-FILE *clpi_report_file_stream(clpi_report_file *file);
+FILE *clpi_output_file_stream(clpi_output_file *file);
 
 /* Ends the writing: what was written becomes the file, in place of one that was there before. If
  * something could not be written, nothing is left of it. Returns an exit code, with a complaint if
  * it is not 0. */
-int clpi_report_file_finish(clpi_report_file *file);
+int clpi_output_file_finish(clpi_output_file *file);
 
 /* Ends the writing and leaves nothing. NULL is a no-op. */
-void clpi_report_file_discard(clpi_report_file *file);
+void clpi_output_file_discard(clpi_output_file *file);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A temporary file beside the wanted one, renamed at the end. */
-#include "report_file.h"
+#include "output_file.h"
 
 #include "program.h"
 
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct clpi_report_file {
+struct clpi_output_file {
   FILE *stream;
   char *path;      /* as it was named, for complaints */
   char *target;    /* what it leads to; NULL for what is written directly */
@@ -23,7 +23,8 @@ struct clpi_report_file {
 /* What a signal that ends the program removes first: one name for each output. */
 enum { MOST_FILES = 2 };
 static char *volatile unfinished[MOST_FILES];
-static const int ending_signals[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+static const int ending_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE,
+                                     SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ};
 
 static void remove_unfinished(int signal_number)
 {
@@ -109,7 +110,7 @@ static char *resolve(const char *path)
   return found;
 }
 
-bool clpi_report_file_is_same(const char *one, const char *other)
+bool clpi_output_file_is_same(const char *one, const char *other)
 {
   char *first = resolve(one), *second = resolve(other);
   bool is_same = first && second && strcmp(first, second) == 0;
@@ -119,7 +120,7 @@ bool clpi_report_file_is_same(const char *one, const char *other)
 }
 
 /* A device such as /dev/null takes what several write; a terminal would show all of it. */
-bool clpi_report_file_is_stdout(const char *path)
+bool clpi_output_file_is_stdout(const char *path)
 {
   struct stat named, output;
   if (strcmp(path, "-") == 0)
@@ -144,7 +145,7 @@ static mode_t rights_for(const struct stat *replaced)
 
 /* Makes the temporary file beside `file->target`, under a name that is short enough everywhere, and
  * opens it. Returns errno, or 0. */
-static int open_temporary(clpi_report_file *file, const struct stat *replaced)
+static int open_temporary(clpi_output_file *file, const struct stat *replaced)
 {
   if (replaced && access(file->target, W_OK))
     return errno;
@@ -171,7 +172,7 @@ static int open_temporary(clpi_report_file *file, const struct stat *replaced)
 }
 
 /* Opens what `path` leads to, through links. Returns errno, or 0. */
-static int open_path(clpi_report_file *file, const char *path)
+static int open_path(clpi_output_file *file, const char *path)
 {
   struct stat found;
   bool exists = stat(path, &found) == 0;
@@ -187,7 +188,7 @@ static int open_path(clpi_report_file *file, const char *path)
   return file->target ? open_temporary(file, exists ? &found : NULL) : errno;
 }
 
-static void end(clpi_report_file *file)
+static void end(clpi_output_file *file)
 {
   if (file->temporary) {
     unlink(file->temporary);
@@ -199,11 +200,11 @@ static void end(clpi_report_file *file)
   free(file);
 }
 
-int clpi_report_file_create(const char *path, clpi_report_file **out)
+int clpi_output_file_create(const char *path, clpi_output_file **out)
 {
   *out = NULL;
   bool is_stdout = strcmp(path, "-") == 0;
-  clpi_report_file *file = calloc(1, sizeof(*file));
+  clpi_output_file *file = calloc(1, sizeof(*file));
   if (!file)
     return cannot_write(path, ENOMEM);
   file->path = strdup(path);
@@ -220,13 +221,13 @@ int clpi_report_file_create(const char *path, clpi_report_file **out)
   return CLPI_EXIT_SUCCESS;
 }
 
-FILE *clpi_report_file_stream(clpi_report_file *file)
+FILE *clpi_output_file_stream(clpi_output_file *file)
 {
   return file->stream;
 }
 
 /* Closes the stream; standard output is left to the end of the program. Returns errno, or 0. */
-static int close_stream(clpi_report_file *file)
+static int close_stream(clpi_output_file *file)
 {
   if (file->stream == stdout)
     return 0;
@@ -236,7 +237,7 @@ static int close_stream(clpi_report_file *file)
   return is_closed && !had_failed ? 0 : errno ? errno : EIO;
 }
 
-int clpi_report_file_finish(clpi_report_file *file)
+int clpi_output_file_finish(clpi_output_file *file)
 {
   int code = close_stream(file);
   if (!code && file->temporary && rename(file->temporary, file->target))
@@ -251,7 +252,7 @@ int clpi_report_file_finish(clpi_report_file *file)
   return exit_code;
 }
 
-void clpi_report_file_discard(clpi_report_file *file)
+void clpi_output_file_discard(clpi_output_file *file)
 {
   if (!file)
     return;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Modelling: a simulated device with another's figures. */
+#include "trace/model_device.h"
+
+#include "core/allocator.h"
+
+clp_status clpi_model_device_create(const clp_allocator *model, clp_allocator **out)
+{
+  clp_status status = clp_simulated_allocator_create(model->ops.device_bytes, out);
+  if (status)
+    return status;
+  clp_allocator_ops *ops = &(*out)->ops;
+  ops->alignment = model->ops.alignment;
+  ops->max_block_bytes = model->ops.max_block_bytes;
+  return CLP_SUCCESS;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool bench: what a device's memory costs, as tables and as the file that clpool tune reads. */
+#include "bench_arguments.h"
+#include "bench_report.h"
+#include "measure.h"
+#include "output_file.h"
+#include "program.h"
+#include "trace/costs.h"
+
+#include <clpool/version.h>
+#include <stdlib.h>
+
+static const char help_text[] =
+    "Usage: clpool bench [OPTION]...\n"
+    "Measures what memory costs on this machine, by size: taking it from the device and\n"
+    "giving it back, writing to it for the first time and again, parts of buffers, and the\n"
+    "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
+    "medians, the least of three rounds.\n"
+    "\n"
+    "Options:\n"
+    "  --allocator=NAME     what to measure, as often as you like: host, cl-deferred,\n"
+    "                       cl-immediate, cl-svm, cuda-async; host and what the OpenCL\n"
+    "                       device has by default\n"
+    "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"
+    "  --device=N           the CUDA device; 0 by default. Both may be given\n"
+    "  --sizes=BYTES,...    which sizes; 256,1K,4K and so on to 64M by default. What is\n"
+    "                       larger than half the device's largest block, or a sixteenth of\n"
+    "                       its memory, is left out\n"
+    "  --time=SECONDS       how long an allocator may take, about; 1 by default\n"
+    "  -o, --output=FILE    write the cost file that clpool tune --cost=FILE reads\n"
+    "  --json               print one JSON object\n"
+    "  --help               print this help\n"
+    "BYTES may end in K, M, G or T. FILE \"-\" is standard output. The file appears when it\n"
+    "is complete. At most an eighth of the device's memory is taken.\n"
+    "\n"
+    "Examples:\n"
+    "  clpool bench\n"
+    "  clpool bench --device=1.0 -o my-gpu.csv\n"
+    "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 --device=0\n"
+    "  clpool bench --allocator=cl-svm --sizes=4K,1M,64M --time=10 --json\n";
+
+static int measure(const clpi_bench_arguments *arguments, clpi_allocator_kind kind,
+                   clpi_costs *costs)
+{
+  clpi_allocator_choice choice = {
+      .kind = kind, .device = arguments->device, .ordinal = arguments->ordinal};
+  return clpi_measure_costs(&choice, &arguments->measure, costs);
+}
+
+static int measure_wanted(const clpi_bench_arguments *arguments,
+                          const bool wanted[CLPI_ALLOCATOR_KINDS], clpi_costs *costs)
+{
+  int code = CLPI_EXIT_SUCCESS;
+  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS && !code; kind++)
+    if (wanted[kind])
+      code = measure(arguments, kind, costs);
+  return code;
+}
+
+/* NULL: there is no such device. */
+static const clpi_device *find_device(const clpi_platforms *platforms, clpi_device_id id)
+{
+  if (id.platform >= platforms->count)
+    return NULL;
+  const clpi_platform *platform = &platforms->platforms[id.platform];
+  return id.device < platform->device_count ? &platform->devices[id.device] : NULL;
+}
+
+/* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
+ * alone. */
+static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_ALLOCATOR_KINDS])
+{
+  clpi_platforms platforms;
+  int code = clpi_platforms_read(&platforms);
+  if (code)
+    return code;
+  const clpi_device *device = find_device(&platforms, arguments->device);
+  bool tries_device = device || arguments->names_opencl_device;
+  wanted[CLPI_ALLOCATOR_HOST] = true;
+  wanted[CLPI_ALLOCATOR_CL_DEFERRED] = tries_device;
+  wanted[CLPI_ALLOCATOR_CL_IMMEDIATE] = tries_device;
+  wanted[CLPI_ALLOCATOR_CL_SVM] = device && device->svm_count > 0;
+  if (!tries_device)
+    clpi_complain("remark: %s, so the host alone is measured",
+                  clpi_has_opencl ? "there is no OpenCL device 0.0"
+                                  : "this clpool was built without OpenCL");
+  if (device && device->svm_count == 0)
+    clpi_complain("remark: %s has no shared virtual memory, so cl-svm is left out",
+                  device->name ? device->name : "the device");
+  clpi_platforms_free(&platforms);
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int measure_all(const clpi_bench_arguments *arguments, clpi_costs *costs)
+{
+  bool usual[CLPI_ALLOCATOR_KINDS] = {false};
+  if (arguments->names_allocators)
+    return measure_wanted(arguments, arguments->wanted, costs);
+  int code = choose_usual(arguments, usual);
+  return code ? code : measure_wanted(arguments, usual, costs);
+}
+
+static void write_cost_file(FILE *file, const clpi_costs *costs)
+{
+  fprintf(file, "# measured by clpool bench %s\n", clp_version());
+  clpi_costs_write(costs, file);
+}
+
+static int measure_and_report(const clpi_bench_arguments *arguments, clpi_output_file **file,
+                              clpi_costs *costs)
+{
+  int code = measure_all(arguments, costs);
+  if (code)
+    return code;
+  if (*file)
+    write_cost_file(clpi_output_file_stream(*file), costs);
+  bool has_stdout = *file && clpi_output_file_is_stdout(arguments->output);
+  code = *file ? clpi_output_file_finish(*file) : CLPI_EXIT_SUCCESS;
+  *file = NULL;
+  if (code || has_stdout)
+    return code;
+  if (arguments->as_json)
+    clpi_bench_print_json(costs);
+  else
+    clpi_bench_print(costs);
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int run(int argc, char **argv)
+{
+  clpi_bench_arguments arguments;
+  clpi_output_file *file = NULL;
+  int code = clpi_bench_arguments_read(argc, argv, &arguments);
+  if (code)
+    return code;
+  if (arguments.wants_help) {
+    fputs(help_text, stdout);
+    return CLPI_EXIT_SUCCESS;
+  }
+  clpi_costs *costs = calloc(1, sizeof(*costs));
+  if (!costs) {
+    clpi_complain("no host memory for costs");
+    return CLPI_EXIT_FAILED;
+  }
+  if (arguments.output)
+    code = clpi_output_file_create(arguments.output, &file);
+  if (!code)
+    code = measure_and_report(&arguments, &file, costs);
+  clpi_output_file_discard(file);
+  free(costs);
+  return code;
+}
+
+const clpi_command clpi_bench_command = {
+    .name = "bench",
+    .summary = "measure what memory costs on this machine, for clpool tune",
+    .help = help_text,
+    .run = run,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The arguments of clpool bench. */
+#ifndef CLPOOL_TOOLS_BENCH_ARGUMENTS_H
+#define CLPOOL_TOOLS_BENCH_ARGUMENTS_H
+
+#include "allocators.h"
+#include "measure.h"
+
+#include <stdbool.h>
+
+typedef struct clpi_bench_arguments {
+  bool wanted[CLPI_ALLOCATOR_KINDS]; /* the allocators that were named; none: the usual ones */
+  bool names_allocators;             /* there is one among them */
+  bool names_opencl_device;          /* --device=P.D was given */
+  clpi_device_id device;
+  unsigned ordinal; /* of the CUDA device */
+  clpi_measure_options measure;
+  const char *output; /* where the cost file goes; "-": standard output. NULL: none */
+  bool as_json;
+  bool wants_help; /* then nothing else counts */
+} clpi_bench_arguments;
+
+/* Returns an exit code, with a complaint if it is not 0. */
+int clpi_bench_arguments_read(int argc, char **argv, clpi_bench_arguments *arguments);
+
+#endif

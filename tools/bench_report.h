@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* What clpool bench prints. */
+#ifndef CLPOOL_TOOLS_BENCH_REPORT_H
+#define CLPOOL_TOOLS_BENCH_REPORT_H
+
+#include "trace/costs.h"
+
+/* A table for each allocator, a line for each size. */
+void clpi_bench_print(const clpi_costs *costs);
+
+/* The same as one JSON object. */
+void clpi_bench_print_json(const clpi_costs *costs);
+
+#endif

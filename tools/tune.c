@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool tune: which leading_bits_in_bin_id suits a recorded program, with or without an arena. */
+#include "trace/tune.h"
+#include "allocators.h"
+#include "arguments.h"
+#include "cost_source.h"
+#include "program.h"
+#include "progress.h"
+#include "replay_setup.h"
+#include "trace/recommend.h"
+#include "tune_arguments.h"
+#include "tune_plot.h"
+#include "tune_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whose costs count where no device was chosen. */
+static const char usual_costs[] = "nvidia-h200";
+
+static const char help_text[] =
+    "Usage: clpool tune TRACE [OPTION]...\n"
+    "Replays a recorded program's allocations with each setting of a pool, on a simulated\n"
+    "device, and recommends one. TRACE is as for clpool replay.\n"
+    "\n"
+    "Options:\n"
+    "  --objective=WHAT     balanced (the default: the least product of time and memory\n"
+    "                       taken from the device), time or memory\n"
+    "  --leading-bits=B-C   the settings of leading_bits_in_bin_id to try, 0 to 16; 0-10 by\n"
+    "                       default\n"
+    "  --arena, --no-arena  only with, only without an arena beneath the pool\n"
+    "  --no-pool            without pools: the bare allocator, and an arena on it\n"
+    "  --slack=F            how much of the highest use the arena may keep beyond it, 0 to 1;\n"
+    "                       0.022 by default\n"
+    "  --limit=BYTES        the pool's limit: which settings would run out, and when\n"
+    "  --allocator=NAME     whose memory, largest block and costs count: host, simulated (the\n"
+    "                       default), cl-deferred, cl-immediate, cl-svm, cuda-async\n"
+    "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"
+    "  --device=N           the CUDA device; 0 by default\n"
+    "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
+    "  --cost=SOURCE        what times are estimated from: measure (the default where an\n"
+    "                       allocator was chosen), a file of clpool bench, or a machine that\n"
+    "                       was measured before (nvidia-h200, the default otherwise)\n"
+    "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
+    "                       most 1, with which the pool needs at most a quarter of the\n"
+    "                       device\n"
+    "  --passes=N           replay the trace N times in the same pool; times are the last's\n"
+    "  --threads=N          how many replay; as many as there are cores by default\n"
+    "  --format=FORMAT      what TRACE is: rmm (the default) or pytorch-snapshot-json\n"
+    "  --trace-device=N     of a snapshot's devices this one, numbered from 0\n"
+    "  --plot=FILE          draw footprint and hit rate: FILE ends in .svg, .png or .pdf\n"
+    "  --json               print one JSON object\n"
+    "  --help               print this help\n"
+    "BYTES may end in K, M, G or T.\n"
+    "\n"
+    "Examples:\n"
+    "  clpool tune trace.csv.gz\n"
+    "  clpool tune trace.csv.gz --objective=memory --plot=tune.svg\n"
+    "  clpool tune trace.csv.gz --allocator=cl-immediate --device=1.0 --limit=4G\n"
+    "  clpool tune snapshot.json --format=pytorch-snapshot-json --cost=my-gpu.csv\n";
+
+/* Each range of bits with and without arena, and two without a pool. */
+enum { MOST_SETTINGS = 2 * (CLP_MAX_LEADING_BITS + 1) + 2 };
+
+typedef struct tune_setup {
+  clpi_tune_arguments arguments;
+  clpi_trace_reader *reader;
+  clp_allocator *allocator; /* that was chosen; nothing is allocated from it but to measure */
+  char *device_name;
+  clpi_tune_plot *plot;
+  clpi_costs *costs;
+  const clpi_cost_table *table; /* of them, for the allocator */
+  char cost_words[256];         /* where they are from */
+  clpi_tuned_trace asked;
+  clpi_tune_outcome outcomes[MOST_SETTINGS];
+  size_t candidates;
+  size_t count;
+} tune_setup;
+
+static void add_setting(tune_setup *setup, bool pooled, unsigned bits, bool on_arena)
+{
+  setup->outcomes[setup->count++].setting = (clpi_tune_setting){pooled, bits, on_arena};
+}
+
+static void add_pools(tune_setup *setup, bool on_arena)
+{
+  for (unsigned bits = setup->arguments.first_bits; bits <= setup->arguments.last_bits; bits++)
+    add_setting(setup, true, bits, on_arena);
+}
+
+/* Without pools there is a recommendation between the allocator and its arena; else these are there
+ * to compare with. */
+static void list_settings(tune_setup *setup)
+{
+  const clpi_tune_arguments *arguments = &setup->arguments;
+  bool pooled = arguments->replay.pooled;
+  if (pooled && arguments->without_arena)
+    add_pools(setup, false);
+  if (pooled && arguments->with_arena)
+    add_pools(setup, true);
+  setup->candidates = setup->count;
+  if (arguments->without_arena)
+    add_setting(setup, false, 0, false);
+  if (arguments->with_arena)
+    add_setting(setup, false, 0, true);
+  if (!pooled)
+    setup->candidates = setup->count;
+}
+
+static int report(tune_setup *setup, const clpi_tune_options *options)
+{
+  const clpi_tune_arguments *arguments = &setup->arguments;
+  clpi_tune_report report = {
+      .trace = arguments->trace,
+      .asked = setup->asked,
+      .capacity = arguments->allocator.capacity,
+      .allocator = clp_allocator_name(setup->allocator),
+      .device_name = setup->device_name,
+      .costs = setup->cost_words,
+      .objective = arguments->objective,
+      .options = options,
+      .outcomes = setup->outcomes,
+      .candidates = setup->candidates,
+      .count = setup->count,
+      .best = clpi_recommend(arguments->objective, setup->outcomes, setup->candidates),
+  };
+  if (arguments->as_json)
+    clpi_tune_report_json(&report);
+  else
+    clpi_tune_report_print(&report);
+  clpi_tune_plot *plot = setup->plot;
+  setup->plot = NULL;
+  return plot ? clpi_tune_plot_finish(plot, &report) : CLPI_EXIT_SUCCESS;
+}
+
+static clp_status tune(tune_setup *setup, clpi_tune_options *options)
+{
+  clp_status status = CLP_SUCCESS;
+  if (setup->arguments.fits_scale)
+    status = clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.replay);
+  if (status)
+    return status;
+  clpi_progress bar = clpi_progress_begin("trying settings");
+  options->replay = clpi_replay_with_bar(&setup->arguments.replay, &bar);
+  status = clpi_tune(setup->reader, options, setup->outcomes, setup->count, &setup->asked);
+  clpi_progress_end(&bar);
+  return status;
+}
+
+static int tune_and_report(tune_setup *setup)
+{
+  const clpi_tune_arguments *arguments = &setup->arguments;
+  clpi_tune_options options = {
+      .model = setup->allocator,
+      .costs = setup->table,
+      .threads = arguments->threads,
+  };
+  list_settings(setup);
+  clp_status status = tune(setup, &options);
+  return status ? clpi_simulation_failed(status) : report(setup, &options);
+}
+
+/* What a simulated device would cost is that of buffers that exist, or else what there is. */
+static const clpi_cost_table *find_table(const tune_setup *setup)
+{
+  clpi_allocator_kind kind = setup->arguments.allocator.kind;
+  if (kind != CLPI_ALLOCATOR_SIMULATED)
+    return clpi_costs_find(setup->costs, clpi_allocator_names[kind]);
+  const clpi_cost_table *table =
+      clpi_costs_find(setup->costs, clpi_allocator_names[CLPI_ALLOCATOR_CL_IMMEDIATE]);
+  return table || setup->costs->count == 0 ? table : &setup->costs->tables[0];
+}
+
+static int open_costs(tune_setup *setup)
+{
+  const clpi_tune_arguments *arguments = &setup->arguments;
+  bool is_simulated = arguments->allocator.kind == CLPI_ALLOCATOR_SIMULATED;
+  const char *source = arguments->cost ? arguments->cost : is_simulated ? usual_costs : "measure";
+  setup->costs = calloc(1, sizeof(*setup->costs));
+  if (!setup->costs) {
+    clpi_complain("no host memory for costs");
+    return CLPI_EXIT_FAILED;
+  }
+  int code = clpi_costs_open(source, &arguments->allocator, setup->costs);
+  if (code)
+    return code;
+  setup->table = find_table(setup);
+  if (setup->table && setup->table->curves[CLPI_COST_ALLOCATE].count == 0)
+    clpi_complain("warning: %s does not say what it costs to allocate: times are the host's alone",
+                  source);
+  if (!setup->table)
+    return clpi_misuse("%s: there are no costs of %s in it", source,
+                       clpi_allocator_names[arguments->allocator.kind]);
+  snprintf(setup->cost_words, sizeof(setup->cost_words), "%s, %s%s%s%s", setup->table->allocator,
+           strcmp(source, "measure") == 0 ? "measured now" : source,
+           setup->costs->device[0] ? " (" : "", setup->costs->device,
+           setup->costs->device[0] ? ")" : "");
+  return CLPI_EXIT_SUCCESS;
+}
+
+/* What needs a second reading. NULL: nothing. */
+static const char *needs_rewind(const clpi_tune_arguments *arguments)
+{
+  if (arguments->fits_scale)
+    return "--scale=auto";
+  return arguments->replay.passes > 1 ? "--passes" : NULL;
+}
+
+static int open_and_tune(tune_setup *setup)
+{
+  const clpi_tune_arguments *arguments = &setup->arguments;
+  int code =
+      clpi_open_trace(arguments->trace, arguments->format, arguments->trace_device, &setup->reader);
+  if (code)
+    return code;
+  const char *option = needs_rewind(arguments);
+  if (option && !clpi_trace_can_rewind(setup->reader))
+    return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
+                       option);
+  if (arguments->plot)
+    code = clpi_tune_plot_begin(arguments->plot, arguments->trace, &setup->plot);
+  if (!code)
+    code = clpi_allocator_open(&arguments->allocator, &setup->allocator, &setup->device_name);
+  if (!code)
+    code = open_costs(setup);
+  return code ? code : tune_and_report(setup);
+}
+
+static int run(int argc, char **argv)
+{
+  tune_setup setup = {0};
+  int code = clpi_tune_arguments_read(argc, argv, &setup.arguments);
+  if (code)
+    return code;
+  if (setup.arguments.wants_help) {
+    fputs(help_text, stdout);
+    return CLPI_EXIT_SUCCESS;
+  }
+  clpi_show_remarks();
+  code = open_and_tune(&setup);
+  clpi_tune_plot_discard(setup.plot);
+  clpi_trace_close(setup.reader);
+  clp_allocator_release(setup.allocator);
+  free(setup.costs);
+  free(setup.device_name);
+  return code;
+}
+
+const clpi_command clpi_tune_command = {
+    .name = "tune",
+    .summary = "recommend a pool's settings for a recorded program",
+    .help = help_text,
+    .run = run,
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* The recommendation in words, and in C. */
+#include "quantities.h"
+#include "tune_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+clpi_tune_words clpi_tune_setting_words(const clpi_tune_setting *setting)
+{
+  clpi_tune_words words;
+  const char *where = setting->on_arena ? "on an arena" : "without an arena";
+  if (setting->pooled)
+    snprintf(words.text, sizeof(words.text), "leading_bits_in_bin_id = %u, %s",
+             setting->leading_bits, where);
+  else
+    snprintf(words.text, sizeof(words.text), "no pool, %s", where);
+  return words;
+}
+
+/* What a program has that never heard of tuning: the defaults. NULL: they were not tried. */
+static const clpi_tune_outcome *find_default(const clpi_tune_report *report)
+{
+  const clp_pool_options defaults = CLP_POOL_OPTIONS_INIT;
+  for (size_t i = 0; i < report->candidates; i++) {
+    const clpi_tune_setting *setting = &report->outcomes[i].setting;
+    if (setting->pooled && setting->leading_bits == defaults.leading_bits_in_bin_id &&
+        !setting->on_arena)
+      return &report->outcomes[i];
+  }
+  return NULL;
+}
+
+static const char *praise(clpi_objective objective)
+{
+  switch (objective) {
+  case CLPI_OBJECTIVE_TIME:
+    return "waits least for its memory";
+  case CLPI_OBJECTIVE_MEMORY:
+    return "takes the least memory from the device";
+  default:
+    return "has the least product of time and memory";
+  }
+}
+
+/* "1.05 times the memory in use and 2.31 us an operation" */
+typedef struct setting_figures {
+  char text[128];
+} setting_figures;
+
+static setting_figures figures(const clpi_tune_outcome *outcome)
+{
+  setting_figures words;
+  snprintf(words.text, sizeof(words.text), "%.3f times the memory in use and %s an operation",
+           outcome->result.footprint, clpi_show_time(outcome->result.ns_per_operation).text);
+  return words;
+}
+
+static clpi_tune_words no_reason(const clpi_tune_report *report)
+{
+  clpi_tune_words words;
+  uint64_t last = 0;
+  for (size_t i = 0; i < report->candidates; i++)
+    if (report->outcomes[i].result.first_failure > last)
+      last = report->outcomes[i].result.first_failure;
+  snprintf(words.text, sizeof(words.text),
+           "Every setting runs out of memory, the last at event %" PRIu64 " of the trace.", last);
+  return words;
+}
+
+clpi_tune_words clpi_tune_reason(const clpi_tune_report *report)
+{
+  if (report->best == report->candidates)
+    return no_reason(report);
+  const clpi_tune_outcome *best = &report->outcomes[report->best];
+  const clpi_tune_outcome *usual = find_default(report);
+  clpi_tune_words words;
+  int length = snprintf(words.text, sizeof(words.text), "Of %zu settings it %s: %s",
+                        report->candidates, praise(report->objective), figures(best).text);
+  size_t room = sizeof(words.text) - (size_t)length;
+  if (usual == best)
+    snprintf(words.text + length, room, ". It is the default.");
+  else if (usual && usual->result.failures > 0)
+    snprintf(words.text + length, room, "; the default runs out of memory at event %" PRIu64 ".",
+             usual->result.first_failure);
+  else if (usual)
+    snprintf(words.text + length, room, "; the default: %s.", figures(usual).text);
+  else
+    snprintf(words.text + length, room, ".");
+  return words;
+}
+
+/* One line, that makes the arena. */
+static int arena_code(char *line, size_t room, double slack)
+{
+  const clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
+  if (slack < defaults.slack || slack > defaults.slack)
+    return snprintf(line, room,
+                    "clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT; arena_options.slack "
+                    "= %.10g; clp_allocator *arena = NULL; "
+                    "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
+                    slack);
+  return snprintf(line, room,
+                  "clp_allocator *arena = NULL; clp_arena_allocator_create(allocator, NULL, "
+                  "&arena);\n");
+}
+
+clpi_tune_words clpi_tune_code(const clpi_tune_report *report)
+{
+  const clpi_tune_setting *setting = &report->outcomes[report->best].setting;
+  clpi_tune_words words = {""};
+  int length = 0;
+  if (setting->on_arena)
+    length =
+        arena_code(words.text, sizeof(words.text), report->options->replay.arena_options.slack);
+  if (setting->pooled)
+    snprintf(words.text + length, sizeof(words.text) - (size_t)length,
+             "clp_pool_options options = CLP_POOL_OPTIONS_INIT; options.leading_bits_in_bin_id = "
+             "%u;\n",
+             setting->leading_bits);
+  return words;
+}
