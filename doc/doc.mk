@@ -1,16 +1,33 @@
 # SPDX-License-Identifier: MIT
 # Man pages and guides.
 
-dist_man1_MANS = doc/clpool.1
+dist_man1_MANS = \
+	doc/clpool.1 \
+	doc/clpool-bench.1 \
+	doc/clpool-info.1 \
+	doc/clpool-replay.1 \
+	doc/clpool-report.1 \
+	doc/clpool-tune.1
+dist_man5_MANS = doc/clpool-traces.5
 
 # The guides are installed with their pictures, in a folder beside the examples, as in the tree. What
 # is about the tree itself is only in it.
 guidesdir = $(docdir)/doc
-dist_guides_DATA = doc/arena.md doc/cuda.md doc/queues-and-order.md doc/where-memory-goes.md
+guides = \
+	doc/arena.md \
+	doc/cuda.md \
+	doc/figures.md \
+	doc/from-cupy-and-rmm.md \
+	doc/from-pyopencl.md \
+	doc/getting-started.md \
+	doc/queues-and-order.md \
+	doc/tuning.md \
+	doc/where-memory-goes.md
+dist_guides_DATA = $(guides)
 EXTRA_DIST += doc/thread-cache.md
 
 # The code in the guides is that of the examples, and so are the lines that they name; their pictures
-# are there.
+# and what they link are there.
 dist_check_SCRIPTS += tests/check-guides.sh
 TESTS += tests/check-guides.sh
 
@@ -26,8 +43,9 @@ plots = doc/arena-frontier.svg
 dist_guides_DATA += $(pictures) $(plots)
 EXTRA_DIST += $(pictures:.svg=.dot) $(plots:.svg=.gp) $(plots:.svg=.dat)
 
-# And those that were taken of what browsers show, as doc/where-memory-goes.md makes it.
-dist_guides_DATA += doc/memory-flames.png doc/memory-report.png
+# And those that clpool tune draws, and that were taken of what browsers show, as
+# doc/where-memory-goes.md makes it.
+dist_guides_DATA += doc/tuning.svg doc/memory-flames.png doc/memory-report.png
 
 # Dark on a white ground, so that they can be read on a dark page, too.
 DOT = dot
@@ -38,7 +56,7 @@ DOT_STYLE = -Gbgcolor=white -Gpad=0.25 \
 	-Nshape=box -Nstyle=rounded,filled -Nfillcolor=white -Ncolor=slategray \
 	-Nheight=0.4 -Nmargin=0.15,0.08 -Ecolor=slategray -Earrowsize=0.8
 GNUPLOT = gnuplot
-pictures:
+pictures: tools/clpool$(EXEEXT)
 	@command -v $(GNUPLOT) >/dev/null || { echo 'make pictures needs gnuplot' >&2; exit 1; }
 	@command -v $(DOT) >/dev/null || { echo 'make pictures needs Graphviz' >&2; exit 1; }
 	@for picture in $(pictures:.svg=); do \
@@ -47,16 +65,25 @@ pictures:
 	@cd $(srcdir) && for plot in $(plots:.svg=); do \
 	  $(GNUPLOT) $$plot.gp >$$plot.svg || exit 1; \
 	done
+	tools/clpool$(EXEEXT) tune $(srcdir)/examples/data/resnet50_train.csv.gz \
+	  --plot=$(srcdir)/doc/tuning.svg >/dev/null
 .PHONY: pictures
 
-# The public headers as web pages, in doc/html: make doxygen. A warning is an error.
-EXTRA_DIST += doc/Doxyfile
+# The public headers and the guides as web pages, in doc/html: make doxygen. A warning is an error.
+# tests/check-doxygen.sh sets some of these.
+EXTRA_DIST += doc/Doxyfile doc/anchors.awk doc/reference.awk
 DOXYGEN = doxygen
+doxygen_folder = doc
+doxygen_xml = NO
+doxygen_headers = \
+	$(clpoolinclude_HEADERS:%=$(top_srcdir)/%) $(nodist_clpoolinclude_HEADERS)
+doxygen_guides = $(top_srcdir)/README.md $(guides:%=$(top_srcdir)/%)
 doxygen:
 	@command -v $(DOXYGEN) >/dev/null || { echo 'make doxygen needs Doxygen' >&2; exit 1; }
-	@$(MKDIR_P) doc
+	@$(MKDIR_P) '$(doxygen_folder)'
 	@PACKAGE_VERSION='$(PACKAGE_VERSION)' top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)' \
-	  clp_headers='$(clpoolinclude_HEADERS:%=$(top_srcdir)/%) $(nodist_clpoolinclude_HEADERS)' \
+	  clp_folder='$(doxygen_folder)' clp_xml='$(doxygen_xml)' \
+	  clp_input='$(doxygen_headers) $(doxygen_guides)' \
 	  $(DOXYGEN) $(srcdir)/doc/Doxyfile
 clean-local: clean-doxygen
 clean-doxygen:
