@@ -6,51 +6,12 @@
 . "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}/tests/support/house.sh"
 set -eu
 
-clpool=$(cd "$top_builddir" && pwd)/tools/clpool
-[ -x "$clpool" ] || broken "$clpool is missing"
-fake_cuda=$(cd "$top_builddir" && pwd)/tests/fakecuda/.libs/libfakecuda.so
-top_srcdir=$(cd "$top_srcdir" && pwd)
+command=bench
+# shellcheck source=support/command.sh
+. "$top_srcdir/tests/support/command.sh"
+fake_cuda=$top_builddir/tests/fakecuda/.libs/libfakecuda.so
 header=Allocator,Operation,Bytes,Nanoseconds
 quick=--time=0.001
-mkdir "$house_tmp/work"
-cd "$house_tmp/work"
-out=$house_tmp/out
-err=$house_tmp/err
-
-# run CODE ARGUMENT...: clpool bench ends with this exit code; its output goes to $out and $err.
-run() {
-  wanted=$1
-  shift
-  code=0
-  "$clpool" bench "$@" >"$out" 2>"$err" || code=$?
-  [ "$code" -eq "$wanted" ] || fail "bench $*: exit code $code, not $wanted: $(cat "$err")"
-}
-
-# refuses CODE MESSAGE ARGUMENT...: ends so, with this line on standard error and no output.
-refuses() {
-  refuses_code=$1
-  message="clpool bench: $2"
-  shift 2
-  run "$refuses_code" "$@"
-  [ "$(cat "$err")" = "$message" ] || fail "bench $*: said \"$(cat "$err")\", not \"$message\""
-  [ ! -s "$out" ] || fail "bench $*: has output: $(head -n 1 "$out")"
-}
-
-# accepts ARGUMENT...: succeeds without a word on standard error.
-accepts() {
-  run 0 "$@"
-  [ ! -s "$err" ] || fail "bench $*: said $(cat "$err")"
-  [ -s "$out" ] || fail "bench $*: has no output"
-}
-
-says() { grep -qF -- "$1" "$out" || fail "the output lacks \"$1\": $(cat "$out")"; }
-
-if python3 -c 'import json' 2>/dev/null; then
-  valid_json() { python3 -m json.tool <"$out" >/dev/null || fail "no JSON: $(cat "$out")"; }
-else
-  valid_json() { [ "$(sed -n '1p;$p' "$out")" = "{
-}" ] || fail "no JSON: $(cat "$out")"; }
-fi
 
 # cost_file FILE ALLOCATOR SIZES OPERATION...: has each operation of the allocator, with that many
 # sizes and a number for each, and no other operation of it.

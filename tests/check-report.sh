@@ -6,41 +6,12 @@
 . "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}/tests/support/house.sh"
 set -eu
 
-clpool=$(cd "$top_builddir" && pwd)/tools/clpool
-[ -x "$clpool" ] || broken "$clpool is missing"
-top_srcdir=$(cd "$top_srcdir" && pwd)
+command=report
+# shellcheck source=support/command.sh
+. "$top_srcdir/tests/support/command.sh"
 resnet=$top_srcdir/examples/data/resnet50_train.csv.gz
 header=Thread,Time,Action,Pointer,Size,Stream
 page_bytes=200000 # a page of any trace has fewer
-mkdir "$house_tmp/work"
-cd "$house_tmp/work"
-out=$house_tmp/out
-err=$house_tmp/err
-
-# run CODE ARGUMENT...: clpool report ends with this exit code; its output goes to $out and $err.
-run() {
-  wanted=$1
-  shift
-  code=0
-  "$clpool" report "$@" >"$out" 2>"$err" || code=$?
-  [ "$code" -eq "$wanted" ] || fail "report $*: exit code $code, not $wanted: $(cat "$err")"
-}
-
-# refuses CODE MESSAGE ARGUMENT...: ends so, with this line on standard error and no output.
-refuses() {
-  refuses_code=$1
-  message="clpool report: $2"
-  shift 2
-  run "$refuses_code" "$@"
-  [ "$(cat "$err")" = "$message" ] || fail "report $*: said \"$(cat "$err")\", not \"$message\""
-  [ ! -s "$out" ] || fail "report $*: has output: $(head -n 1 "$out")"
-}
-
-# accepts ARGUMENT...: succeeds without a word on standard error.
-accepts() {
-  run 0 "$@"
-  [ ! -s "$err" ] || fail "report $*: said $(cat "$err")"
-}
 
 # The folder has these files and no others: only NAME...
 only() {

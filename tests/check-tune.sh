@@ -6,44 +6,11 @@
 . "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}/tests/support/house.sh"
 set -eu
 
-clpool=$(cd "$top_builddir" && pwd)/tools/clpool
-[ -x "$clpool" ] || broken "$clpool is missing"
-top_srcdir=$(cd "$top_srcdir" && pwd)
-top_builddir=$(cd "$top_builddir" && pwd)
+command=tune
+# shellcheck source=support/command.sh
+. "$top_srcdir/tests/support/command.sh"
 resnet=$top_srcdir/examples/data/resnet50_train.csv.gz
 header=Thread,Time,Action,Pointer,Size,Stream
-mkdir "$house_tmp/work"
-cd "$house_tmp/work"
-out=$house_tmp/out
-err=$house_tmp/err
-path=$PATH # where clpool finds programs
-
-# run CODE ARGUMENT...: clpool tune ends with this exit code; its output goes to $out and $err.
-run() {
-  wanted=$1
-  shift
-  code=0
-  PATH=$path "$clpool" tune "$@" >"$out" 2>"$err" || code=$?
-  [ "$code" -eq "$wanted" ] || fail "tune $*: exit code $code, not $wanted: $(cat "$err")"
-}
-
-# refuses CODE MESSAGE ARGUMENT...: ends so, with this line on standard error and no output.
-refuses() {
-  refuses_code=$1
-  message="clpool tune: $2"
-  shift 2
-  run "$refuses_code" "$@"
-  [ "$(cat "$err")" = "$message" ] || fail "tune $*: said \"$(cat "$err")\", not \"$message\""
-  [ ! -s "$out" ] || fail "tune $*: has output: $(head -n 1 "$out")"
-}
-
-# accepts ARGUMENT...: succeeds without a word on standard error.
-accepts() {
-  run 0 "$@"
-  [ ! -s "$err" ] || fail "tune $*: said $(cat "$err")"
-}
-
-says() { grep -qF -- "$1" "$out" || fail "the output lacks \"$1\": $(cat "$out")"; }
 
 # values KEY [FILE]: the members of JSON with that name, a line each.
 values() { sed -n "s/^ *\"$1\": \\(.*[^,]\\),*\$/\\1/p" "${2-$out}"; }
@@ -122,9 +89,7 @@ done
 best=$(sort -k3n,3 "$house_tmp/replays" | head -n 1 | cut -d ' ' -f 1,2)
 [ "$(recommended leading_bits) $(recommended arena)" = "$best" ] ||
   fail "recommends $(recommended leading_bits) $(recommended arena), replays say $best"
-if python3 -c 'import json' 2>/dev/null; then
-  python3 -m json.tool <"$out" >/dev/null || fail "no JSON: $(cat "$out")"
-fi
+valid_json
 
 # The best of an objective has the least of what that wants least of.
 for objective in time balanced; do

@@ -738,7 +738,8 @@ house_checks = \
 	tests/check-source.sh
 dist_check_SCRIPTS += $(house_checks)
 TESTS += $(house_checks)
-EXTRA_DIST += tests/support/house.sh tests/support/includes.awk tests/support/no_sysfs.sh \
+EXTRA_DIST += tests/support/command.sh tests/support/house.sh tests/support/includes.awk \
+	tests/support/no_sysfs.sh \
 	tests/model/claim.pml \
 	tests/install/Makefile.in tests/install/configure.ac tests/install/consumer.c
 
