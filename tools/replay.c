@@ -76,7 +76,7 @@ static clp_status touch(clp_memory memory, size_t bytes, uint32_t word, void *us
 static clp_status replay(const replay_setup *setup, bool pooled, clpi_replay_result *result)
 {
   clpi_progress bar = clpi_progress_begin(pooled ? "replay with a pool" : "replay without a pool");
-  clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.replay, &bar);
+  clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
   clpi_replay_contents contents = {.fill = touch, .user_data = (void *)&setup->memory};
   options.pooled = pooled;
   options.contents = setup->arguments.touches ? &contents : NULL;
@@ -101,25 +101,25 @@ static void report(const replay_setup *setup, const clpi_replay_result *result,
                    const clpi_replay_result *bare)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
-  bool pooled = arguments->replay.pooled;
-  bool is_on_cuda = arguments->allocator.kind == CLPI_ALLOCATOR_CUDA_ASYNC;
+  bool pooled = arguments->common.replay.pooled;
+  bool is_on_cuda = arguments->common.allocator.kind == CLPI_ALLOCATOR_CUDA_ASYNC;
   clpi_replay_subject subject = {
-      .trace = arguments->trace,
+      .trace = arguments->common.trace,
       .allocator = clp_allocator_name(setup->allocator),
       .device_name = setup->device_name,
-      .leading_bits = arguments->replay.pool_options.leading_bits_in_bin_id,
-      .scale = arguments->replay.scale,
-      .on_arena = arguments->replay.on_arena,
-      .slack = arguments->replay.arena_options.slack,
-      .passes = arguments->replay.passes ? arguments->replay.passes : 1,
+      .leading_bits = arguments->common.replay.pool_options.leading_bits_in_bin_id,
+      .scale = arguments->common.replay.scale,
+      .on_arena = arguments->common.replay.on_arena,
+      .slack = arguments->common.replay.arena_options.slack,
+      .passes = arguments->common.replay.passes ? arguments->common.replay.passes : 1,
   };
   if (is_on_cuda && !arguments->compares) /* of two replays the peaks would be one */
-    subject.peak_reserved_bytes = clpi_cuda_peak_reserved(arguments->allocator.ordinal);
-  if (arguments->compares && arguments->as_json)
+    subject.peak_reserved_bytes = clpi_cuda_peak_reserved(arguments->common.allocator.ordinal);
+  if (arguments->compares && arguments->common.as_json)
     clpi_report_comparison_json(&subject, result, bare);
   else if (arguments->compares)
     clpi_report_comparison(&subject, result, bare);
-  else if (arguments->as_json)
+  else if (arguments->common.as_json)
     clpi_report_replay_json(&subject, result, pooled);
   else
     clpi_report_replay(&subject, result, pooled);
@@ -127,7 +127,7 @@ static void report(const replay_setup *setup, const clpi_replay_result *result,
 
 static int failed(const replay_setup *setup, clp_status status)
 {
-  bool is_simulated = setup->arguments.allocator.kind == CLPI_ALLOCATOR_SIMULATED;
+  bool is_simulated = setup->arguments.common.allocator.kind == CLPI_ALLOCATOR_SIMULATED;
   return is_simulated ? clpi_simulation_failed(status) : clpi_failed(status);
 }
 
@@ -136,11 +136,12 @@ static int measure(replay_setup *setup)
   const clpi_replay_arguments *arguments = &setup->arguments;
   clpi_replay_result result, bare;
   clp_status status = CLP_SUCCESS;
-  if (arguments->fits_scale)
-    status = clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.replay);
+  if (arguments->common.fits_scale)
+    status =
+        clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.common.replay);
   if (!status)
     status = arguments->compares ? compare(setup, &result, &bare)
-                                 : replay(setup, arguments->replay.pooled, &result);
+                                 : replay(setup, arguments->common.replay.pooled, &result);
   if (status)
     return failed(setup, status);
   report(setup, &result, &bare);
@@ -159,7 +160,7 @@ static void wake(clp_allocator *allocator)
 
 static int open_memory(replay_setup *setup)
 {
-  const clpi_allocator_choice *choice = &setup->arguments.allocator;
+  const clpi_allocator_choice *choice = &setup->arguments.common.allocator;
   if (!setup->arguments.touches)
     return clpi_allocator_open(choice, &setup->allocator, &setup->device_name);
   int code = clpi_measured_open(choice, &setup->memory);
@@ -177,16 +178,17 @@ static int open_memory(replay_setup *setup)
 static int open_and_measure(replay_setup *setup)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
-  int code =
-      clpi_open_trace(arguments->trace, arguments->format, arguments->trace_device, &setup->reader);
+  int code = clpi_open_trace(arguments->common.trace, arguments->common.format,
+                             arguments->common.trace_device, &setup->reader);
   if (code)
     return code;
-  bool reads_twice = arguments->compares || arguments->fits_scale || arguments->replay.passes > 1;
+  bool reads_twice =
+      arguments->compares || arguments->common.fits_scale || arguments->common.replay.passes > 1;
   if (reads_twice && !clpi_trace_can_rewind(setup->reader))
     return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
-                       arguments->compares     ? "--compare"
-                       : arguments->fits_scale ? "--scale=auto"
-                                               : "--passes");
+                       arguments->compares            ? "--compare"
+                       : arguments->common.fits_scale ? "--scale=auto"
+                                                      : "--passes");
   code = open_memory(setup);
   if (code)
     return code;
@@ -200,7 +202,7 @@ static int run(int argc, char **argv)
   int code = clpi_replay_arguments_read(argc, argv, &setup.arguments);
   if (code)
     return code;
-  if (setup.arguments.wants_help) {
+  if (setup.arguments.common.wants_help) {
     fputs(help_text, stdout);
     return CLPI_EXIT_SUCCESS;
   }

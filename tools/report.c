@@ -64,7 +64,7 @@ static clp_status survey(const report_setup *setup)
     clpi_perfetto_begin(&perfetto, clpi_output_file_stream(setup->perfetto),
                         clpi_trace_name(setup->reader));
   clpi_progress bar = clpi_progress_begin("replay with a pool");
-  clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.replay, &bar);
+  clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
   clp_status status = clpi_survey_take(setup->survey, setup->reader, setup->allocator, &options,
                                        setup->perfetto ? &listener : NULL);
   clpi_progress_end(&bar);
@@ -86,9 +86,9 @@ static int write_outputs(report_setup *setup)
   const clpi_report_arguments *arguments = &setup->arguments;
   clpi_report report = {
       .trace = clpi_trace_name(setup->reader),
-      .leading_bits = arguments->replay.pool_options.leading_bits_in_bin_id,
-      .capacity = arguments->capacity,
-      .scale = arguments->replay.scale,
+      .leading_bits = arguments->common.replay.pool_options.leading_bits_in_bin_id,
+      .capacity = arguments->common.allocator.capacity,
+      .scale = arguments->common.replay.scale,
       .survey = setup->survey,
   };
   int code = finish(&setup->perfetto);
@@ -97,16 +97,18 @@ static int write_outputs(report_setup *setup)
   if (setup->page)
     clpi_report_write_page(clpi_output_file_stream(setup->page), &report);
   code = finish(&setup->page);
-  if (!code && arguments->as_json)
+  if (!code && arguments->common.as_json)
     clpi_report_write_json(stdout, &report);
   return code;
 }
 
 static int survey_and_write(report_setup *setup)
 {
-  clp_status status = clp_simulated_allocator_create(setup->arguments.capacity, &setup->allocator);
-  if (!status && setup->arguments.fits_scale)
-    status = clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.replay);
+  clp_status status =
+      clp_simulated_allocator_create(setup->arguments.common.allocator.capacity, &setup->allocator);
+  if (!status && setup->arguments.common.fits_scale)
+    status =
+        clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.common.replay);
   if (!status)
     status = survey(setup);
   return status ? clpi_failed(status) : write_outputs(setup);
@@ -115,16 +117,17 @@ static int survey_and_write(report_setup *setup)
 static int open_and_survey(report_setup *setup)
 {
   const clpi_report_arguments *arguments = &setup->arguments;
-  int code =
-      clpi_open_trace(arguments->trace, arguments->format, arguments->trace_device, &setup->reader);
+  int code = clpi_open_trace(arguments->common.trace, arguments->common.format,
+                             arguments->common.trace_device, &setup->reader);
   if (code)
     return code;
-  if (arguments->fits_scale && !clpi_trace_can_rewind(setup->reader))
+  if (arguments->common.fits_scale && !clpi_trace_can_rewind(setup->reader))
     return clpi_misuse("%s: cannot be read twice, as --scale=auto needs",
                        clpi_trace_name(setup->reader));
-  code = clpi_open_output("-o", arguments->page, arguments->trace, &setup->page);
+  code = clpi_open_output("-o", arguments->page, arguments->common.trace, &setup->page);
   if (!code)
-    code = clpi_open_output("--perfetto", arguments->perfetto, arguments->trace, &setup->perfetto);
+    code = clpi_open_output("--perfetto", arguments->perfetto, arguments->common.trace,
+                            &setup->perfetto);
   if (code)
     return code;
   setup->survey = calloc(1, sizeof(*setup->survey));
@@ -141,7 +144,7 @@ static int run(int argc, char **argv)
   int code = clpi_report_arguments_read(argc, argv, &setup.arguments);
   if (code)
     return code;
-  if (setup.arguments.wants_help) {
+  if (setup.arguments.common.wants_help) {
     fputs(help_text, stdout);
     return CLPI_EXIT_SUCCESS;
   }

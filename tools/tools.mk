@@ -42,6 +42,7 @@ tools_clpool_SOURCES = \
 	tools/report_text.c tools/report_text.h \
 	tools/report_timeline.c \
 	tools/timing.c tools/timing.h \
+	tools/trace_arguments.c tools/trace_arguments.h \
 	tools/tune.c \
 	tools/tune_arguments.c tools/tune_arguments.h \
 	tools/tune_json.c \

@@ -94,7 +94,7 @@ static void add_pools(tune_setup *setup, bool on_arena)
 static void list_settings(tune_setup *setup)
 {
   const clpi_tune_arguments *arguments = &setup->arguments;
-  bool pooled = arguments->replay.pooled;
+  bool pooled = arguments->common.replay.pooled;
   if (pooled && arguments->without_arena)
     add_pools(setup, false);
   if (pooled && arguments->with_arena)
@@ -112,9 +112,9 @@ static int report(tune_setup *setup, const clpi_tune_options *options)
 {
   const clpi_tune_arguments *arguments = &setup->arguments;
   clpi_tune_report report = {
-      .trace = arguments->trace,
+      .trace = arguments->common.trace,
       .asked = setup->asked,
-      .capacity = arguments->allocator.capacity,
+      .capacity = arguments->common.allocator.capacity,
       .allocator = clp_allocator_name(setup->allocator),
       .device_name = setup->device_name,
       .costs = setup->cost_words,
@@ -125,7 +125,7 @@ static int report(tune_setup *setup, const clpi_tune_options *options)
       .count = setup->count,
       .best = clpi_recommend(arguments->objective, setup->outcomes, setup->candidates),
   };
-  if (arguments->as_json)
+  if (arguments->common.as_json)
     clpi_tune_report_json(&report);
   else
     clpi_tune_report_print(&report);
@@ -137,12 +137,13 @@ static int report(tune_setup *setup, const clpi_tune_options *options)
 static clp_status tune(tune_setup *setup, clpi_tune_options *options)
 {
   clp_status status = CLP_SUCCESS;
-  if (setup->arguments.fits_scale)
-    status = clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.replay);
+  if (setup->arguments.common.fits_scale)
+    status =
+        clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.common.replay);
   if (status)
     return status;
   clpi_progress bar = clpi_progress_begin("trying settings");
-  options->replay = clpi_replay_with_bar(&setup->arguments.replay, &bar);
+  options->replay = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
   status = clpi_tune(setup->reader, options, setup->outcomes, setup->count, &setup->asked);
   clpi_progress_end(&bar);
   return status;
@@ -164,7 +165,7 @@ static int tune_and_report(tune_setup *setup)
 /* What a simulated device would cost is that of buffers that exist, or else what there is. */
 static const clpi_cost_table *find_table(const tune_setup *setup)
 {
-  clpi_allocator_kind kind = setup->arguments.allocator.kind;
+  clpi_allocator_kind kind = setup->arguments.common.allocator.kind;
   if (kind != CLPI_ALLOCATOR_SIMULATED)
     return clpi_costs_find(setup->costs, clpi_allocator_names[kind]);
   const clpi_cost_table *table =
@@ -175,14 +176,14 @@ static const clpi_cost_table *find_table(const tune_setup *setup)
 static int open_costs(tune_setup *setup)
 {
   const clpi_tune_arguments *arguments = &setup->arguments;
-  bool is_simulated = arguments->allocator.kind == CLPI_ALLOCATOR_SIMULATED;
+  bool is_simulated = arguments->common.allocator.kind == CLPI_ALLOCATOR_SIMULATED;
   const char *source = arguments->cost ? arguments->cost : is_simulated ? usual_costs : "measure";
   setup->costs = calloc(1, sizeof(*setup->costs));
   if (!setup->costs) {
     clpi_complain("no host memory for costs");
     return CLPI_EXIT_FAILED;
   }
-  int code = clpi_costs_open(source, &arguments->allocator, setup->costs);
+  int code = clpi_costs_open(source, &arguments->common.allocator, setup->costs);
   if (code)
     return code;
   setup->table = find_table(setup);
@@ -191,7 +192,7 @@ static int open_costs(tune_setup *setup)
                   source);
   if (!setup->table)
     return clpi_misuse("%s: there are no costs of %s in it", source,
-                       clpi_allocator_names[arguments->allocator.kind]);
+                       clpi_allocator_names[arguments->common.allocator.kind]);
   snprintf(setup->cost_words, sizeof(setup->cost_words), "%s, %s%s%s%s", setup->table->allocator,
            strcmp(source, "measure") == 0 ? "measured now" : source,
            setup->costs->device[0] ? " (" : "", setup->costs->device,
@@ -202,16 +203,16 @@ static int open_costs(tune_setup *setup)
 /* What needs a second reading. NULL: nothing. */
 static const char *needs_rewind(const clpi_tune_arguments *arguments)
 {
-  if (arguments->fits_scale)
+  if (arguments->common.fits_scale)
     return "--scale=auto";
-  return arguments->replay.passes > 1 ? "--passes" : NULL;
+  return arguments->common.replay.passes > 1 ? "--passes" : NULL;
 }
 
 static int open_and_tune(tune_setup *setup)
 {
   const clpi_tune_arguments *arguments = &setup->arguments;
-  int code =
-      clpi_open_trace(arguments->trace, arguments->format, arguments->trace_device, &setup->reader);
+  int code = clpi_open_trace(arguments->common.trace, arguments->common.format,
+                             arguments->common.trace_device, &setup->reader);
   if (code)
     return code;
   const char *option = needs_rewind(arguments);
@@ -219,9 +220,10 @@ static int open_and_tune(tune_setup *setup)
     return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
                        option);
   if (arguments->plot)
-    code = clpi_tune_plot_begin(arguments->plot, arguments->trace, &setup->plot);
+    code = clpi_tune_plot_begin(arguments->plot, arguments->common.trace, &setup->plot);
   if (!code)
-    code = clpi_allocator_open(&arguments->allocator, &setup->allocator, &setup->device_name);
+    code =
+        clpi_allocator_open(&arguments->common.allocator, &setup->allocator, &setup->device_name);
   if (!code)
     code = open_costs(setup);
   return code ? code : tune_and_report(setup);
@@ -233,7 +235,7 @@ static int run(int argc, char **argv)
   int code = clpi_tune_arguments_read(argc, argv, &setup.arguments);
   if (code)
     return code;
-  if (setup.arguments.wants_help) {
+  if (setup.arguments.common.wants_help) {
     fputs(help_text, stdout);
     return CLPI_EXIT_SUCCESS;
   }

@@ -14,50 +14,38 @@
 #include <unistd.h>
 
 enum {
-  OPTION_ALLOCATOR = 256,
-  OPTION_ARENA,
-  OPTION_CAPACITY,
+  OPTION_ARENA = CLPI_OPTION_OWN,
   OPTION_COST,
-  OPTION_DEVICE,
-  OPTION_FORMAT,
-  OPTION_HELP,
-  OPTION_JSON,
   OPTION_LEADING_BITS,
-  OPTION_LIMIT,
   OPTION_NO_ARENA,
-  OPTION_NO_POOL,
   OPTION_OBJECTIVE,
-  OPTION_PASSES,
   OPTION_PLOT,
-  OPTION_SCALE,
-  OPTION_SLACK,
   OPTION_THREADS,
-  OPTION_TRACE_DEVICE,
   OPTION_END
 };
 
 enum { LAST_BITS = 10, MOST_THREADS = 1024 };
 
 static const struct option options[] = {
-    {"allocator", required_argument, NULL, OPTION_ALLOCATOR},
+    {"allocator", required_argument, NULL, CLPI_OPTION_ALLOCATOR},
     {"arena", no_argument, NULL, OPTION_ARENA},
-    {"capacity", required_argument, NULL, OPTION_CAPACITY},
+    {"capacity", required_argument, NULL, CLPI_OPTION_CAPACITY},
     {"cost", required_argument, NULL, OPTION_COST},
-    {"device", required_argument, NULL, OPTION_DEVICE},
-    {"format", required_argument, NULL, OPTION_FORMAT},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"json", no_argument, NULL, OPTION_JSON},
+    {"device", required_argument, NULL, CLPI_OPTION_DEVICE},
+    {"format", required_argument, NULL, CLPI_OPTION_FORMAT},
+    {"help", no_argument, NULL, CLPI_OPTION_HELP},
+    {"json", no_argument, NULL, CLPI_OPTION_JSON},
     {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
-    {"limit", required_argument, NULL, OPTION_LIMIT},
+    {"limit", required_argument, NULL, CLPI_OPTION_LIMIT},
     {"no-arena", no_argument, NULL, OPTION_NO_ARENA},
-    {"no-pool", no_argument, NULL, OPTION_NO_POOL},
+    {"no-pool", no_argument, NULL, CLPI_OPTION_NO_POOL},
     {"objective", required_argument, NULL, OPTION_OBJECTIVE},
-    {"passes", required_argument, NULL, OPTION_PASSES},
+    {"passes", required_argument, NULL, CLPI_OPTION_PASSES},
     {"plot", required_argument, NULL, OPTION_PLOT},
-    {"scale", required_argument, NULL, OPTION_SCALE},
-    {"slack", required_argument, NULL, OPTION_SLACK},
+    {"scale", required_argument, NULL, CLPI_OPTION_SCALE},
+    {"slack", required_argument, NULL, CLPI_OPTION_SLACK},
     {"threads", required_argument, NULL, OPTION_THREADS},
-    {"trace-device", required_argument, NULL, OPTION_TRACE_DEVICE},
+    {"trace-device", required_argument, NULL, CLPI_OPTION_TRACE_DEVICE},
     {0},
 };
 
@@ -105,55 +93,25 @@ static int read_plot(const char *text, const char **plot)
 static int read_option(int option, clpi_tune_arguments *arguments)
 {
   switch (option) {
-  case OPTION_ALLOCATOR:
-    return clpi_find_allocator(optarg, &arguments->allocator.kind);
   case OPTION_ARENA:
     arguments->without_arena = false;
     return CLPI_EXIT_SUCCESS;
-  case OPTION_CAPACITY:
-    return clpi_read_bytes_option("--capacity", optarg, &arguments->allocator.capacity);
   case OPTION_COST:
     arguments->cost = optarg;
     return CLPI_EXIT_SUCCESS;
-  case OPTION_DEVICE:
-    arguments->device = optarg;
-    return CLPI_EXIT_SUCCESS;
-  case OPTION_FORMAT:
-    return clpi_read_format_option(optarg, &arguments->format);
-  case OPTION_HELP:
-    arguments->wants_help = true;
-    return CLPI_EXIT_SUCCESS;
-  case OPTION_JSON:
-    arguments->as_json = true;
-    return CLPI_EXIT_SUCCESS;
   case OPTION_LEADING_BITS:
     return read_bits(optarg, &arguments->first_bits, &arguments->last_bits);
-  case OPTION_LIMIT:
-    arguments->replay.has_limit = true;
-    return clpi_read_bytes_option("--limit", optarg, &arguments->replay.limit_bytes);
   case OPTION_NO_ARENA:
     arguments->with_arena = false;
     return CLPI_EXIT_SUCCESS;
-  case OPTION_NO_POOL:
-    arguments->replay.pooled = false;
-    return CLPI_EXIT_SUCCESS;
   case OPTION_OBJECTIVE:
     return read_objective(optarg, &arguments->objective);
-  case OPTION_PASSES:
-    return clpi_read_passes_option(optarg, &arguments->replay.passes);
   case OPTION_PLOT:
     return read_plot(optarg, &arguments->plot);
-  case OPTION_SCALE:
-    return clpi_read_scale_option(optarg, &arguments->fits_scale, &arguments->replay.scale);
-  case OPTION_SLACK:
-    return clpi_read_slack_option(optarg, &arguments->replay.arena_options.slack);
   case OPTION_THREADS:
     return read_threads(optarg, &arguments->threads);
-  case OPTION_TRACE_DEVICE:
-    arguments->trace_device = optarg;
-    return CLPI_EXIT_SUCCESS;
-  default: /* clpi_next_option complained */
-    return CLPI_EXIT_MISUSE;
+  default:
+    return clpi_read_trace_option(option, &arguments->common);
   }
 }
 
@@ -163,20 +121,21 @@ static int check_together(const clpi_tune_arguments *arguments, const bool given
 {
   if (given[OPTION_ARENA] && given[OPTION_NO_ARENA])
     return clpi_misuse("--arena and --no-arena leave no setting to try");
-  if (given[OPTION_SLACK] && given[OPTION_NO_ARENA])
+  if (given[CLPI_OPTION_SLACK] && given[OPTION_NO_ARENA])
     return clpi_misuse("--slack is of the arena: it cannot go with --no-arena");
-  if (given[OPTION_NO_POOL] && given[OPTION_LEADING_BITS])
+  if (given[CLPI_OPTION_NO_POOL] && given[OPTION_LEADING_BITS])
     return clpi_misuse("--leading-bits is of the pool: it cannot go with --no-pool");
-  if (given[OPTION_NO_POOL] && given[OPTION_LIMIT])
+  if (given[CLPI_OPTION_NO_POOL] && given[CLPI_OPTION_LIMIT])
     return clpi_misuse("--limit is of the pool: it cannot go with --no-pool");
-  if (given[OPTION_NO_POOL] && given[OPTION_PLOT])
+  if (given[CLPI_OPTION_NO_POOL] && given[OPTION_PLOT])
     return clpi_misuse("--plot shows leading bits, which are of the pool: it cannot go with "
                        "--no-pool");
-  if (arguments->cost && strcmp(arguments->cost, "-") == 0 && strcmp(arguments->trace, "-") == 0)
+  if (arguments->cost && strcmp(arguments->cost, "-") == 0 &&
+      strcmp(arguments->common.trace, "-") == 0)
     return clpi_misuse("only one of the trace and --cost can be standard input");
   if (arguments->plot && clpi_output_file_is_stdout(arguments->plot))
     return clpi_misuse("--plot cannot go to standard output, which has the figures");
-  if (given[OPTION_CAPACITY] && arguments->allocator.kind != CLPI_ALLOCATOR_SIMULATED)
+  if (given[CLPI_OPTION_CAPACITY] && arguments->common.allocator.kind != CLPI_ALLOCATOR_SIMULATED)
     return clpi_misuse("--capacity needs --allocator=simulated");
   return CLPI_EXIT_SUCCESS;
 }
@@ -190,8 +149,7 @@ static unsigned all_cores(void)
 int clpi_tune_arguments_read(int argc, char **argv, clpi_tune_arguments *arguments)
 {
   bool given[OPTION_END] = {false};
-  *arguments = (clpi_tune_arguments){.allocator.kind = CLPI_ALLOCATOR_SIMULATED,
-                                     .replay = CLPI_REPLAY_OPTIONS_INIT,
+  *arguments = (clpi_tune_arguments){.common = CLPI_TRACE_ARGUMENTS_INIT,
                                      .last_bits = LAST_BITS,
                                      .without_arena = true,
                                      .with_arena = true,
@@ -199,14 +157,14 @@ int clpi_tune_arguments_read(int argc, char **argv, clpi_tune_arguments *argumen
   int option;
   while ((option = clpi_next_option(argc, argv, ":", options)) != -1) {
     int failed = read_option(option, arguments);
-    if (failed || arguments->wants_help)
+    if (failed || arguments->common.wants_help)
       return failed;
     given[option] = true;
   }
-  int failed = clpi_read_trace_argument("tune", argc, argv, &arguments->trace);
+  int failed = clpi_read_trace_argument("tune", argc, argv, &arguments->common.trace);
   if (!failed)
     failed = check_together(arguments, given);
-  if (!failed && arguments->device)
-    failed = clpi_read_device_option(arguments->device, &arguments->allocator);
+  if (!failed && arguments->common.device)
+    failed = clpi_read_device_option(arguments->common.device, &arguments->common.allocator);
   return failed;
 }

@@ -3,29 +3,19 @@
 #ifndef CLPOOL_TOOLS_TUNE_ARGUMENTS_H
 #define CLPOOL_TOOLS_TUNE_ARGUMENTS_H
 
-#include "allocators.h"
-#include "trace/reader.h"
 #include "trace/recommend.h"
-#include "trace/replay.h"
+#include "trace_arguments.h"
 
 #include <stdbool.h>
 
 typedef struct clpi_tune_arguments {
-  const char *trace; /* a path, or "-" */
-  clpi_trace_format format;
-  const char *trace_device; /* as given; NULL: it was not */
-  const char *device;       /* as given; NULL: it was not */
-  clpi_allocator_choice allocator;
-  clpi_replay_options replay;     /* what is not a setting; `pooled`: settings have pools */
-  bool fits_scale;                /* --scale=auto: replay.scale is still to be found */
+  clpi_trace_arguments common;    /* its replay has what is not a setting; `pooled`: settings are */
   unsigned first_bits, last_bits; /* the range of leading bits */
   bool without_arena, with_arena; /* which settings there are */
   const char *cost;               /* as given; NULL: it was not */
   clpi_objective objective;
   unsigned threads;
   const char *plot; /* where the picture goes; NULL: none */
-  bool as_json;
-  bool wants_help; /* then nothing else counts */
 } clpi_tune_arguments;
 
 /* Returns an exit code, with a complaint if it is not 0. */

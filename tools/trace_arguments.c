@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of commands that replay a trace. */
+#include "trace_arguments.h"
+
+#include "arguments.h"
+#include "program.h"
+
+int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
+{
+  clpi_replay_options *replay = &arguments->replay;
+  switch (option) {
+  case CLPI_OPTION_ALLOCATOR:
+    return clpi_find_allocator(optarg, &arguments->allocator.kind);
+  case CLPI_OPTION_ARENA:
+    replay->on_arena = true;
+    return CLPI_EXIT_SUCCESS;
+  case CLPI_OPTION_CAPACITY:
+    return clpi_read_bytes_option("--capacity", optarg, &arguments->allocator.capacity);
+  case CLPI_OPTION_DEVICE:
+    arguments->device = optarg;
+    return CLPI_EXIT_SUCCESS;
+  case CLPI_OPTION_FORMAT:
+    return clpi_read_format_option(optarg, &arguments->format);
+  case CLPI_OPTION_HELP:
+    arguments->wants_help = true;
+    return CLPI_EXIT_SUCCESS;
+  case CLPI_OPTION_JSON:
+    arguments->as_json = true;
+    return CLPI_EXIT_SUCCESS;
+  case CLPI_OPTION_LEADING_BITS:
+    return clpi_read_leading_bits_option(optarg, &replay->pool_options.leading_bits_in_bin_id);
+  case CLPI_OPTION_LIMIT:
+    replay->has_limit = true;
+    return clpi_read_bytes_option("--limit", optarg, &replay->limit_bytes);
+  case CLPI_OPTION_NO_POOL:
+    replay->pooled = false;
+    return CLPI_EXIT_SUCCESS;
+  case CLPI_OPTION_PASSES:
+    return clpi_read_passes_option(optarg, &replay->passes);
+  case CLPI_OPTION_SCALE:
+    return clpi_read_scale_option(optarg, &arguments->fits_scale, &replay->scale);
+  case CLPI_OPTION_SLACK:
+    return clpi_read_slack_option(optarg, &replay->arena_options.slack);
+  case CLPI_OPTION_TRACE_DEVICE:
+    arguments->trace_device = optarg;
+    return CLPI_EXIT_SUCCESS;
+  default:
+    return CLPI_EXIT_MISUSE;
+  }
+}

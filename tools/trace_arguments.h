@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What every command that replays a trace is told, and the options that tell it. */
+#ifndef CLPOOL_TOOLS_TRACE_ARGUMENTS_H
+#define CLPOOL_TOOLS_TRACE_ARGUMENTS_H
+
+#include "allocators.h"
+#include "trace/reader.h"
+#include "trace/replay.h"
+
+#include <stdbool.h>
+
+typedef struct clpi_trace_arguments {
+  const char *trace; /* a path, or "-" */
+  clpi_trace_format format;
+  const char *trace_device; /* as given; NULL: it was not */
+  clpi_allocator_choice allocator;
+  const char *device; /* as given; NULL: it was not */
+  clpi_replay_options replay;
+  bool fits_scale; /* --scale=auto: replay.scale is still to be found */
+  bool as_json;
+  bool wants_help; /* then nothing else counts */
+} clpi_trace_arguments;
+
+/* A simulated device, and a replay's defaults. */
+#define CLPI_TRACE_ARGUMENTS_INIT                                                                  \
+  {                                                                                                \
+    .allocator.kind = CLPI_ALLOCATOR_SIMULATED, .replay = CLPI_REPLAY_OPTIONS_INIT                 \
+  }
+
+/* The codes of these options, for getopt_long; a command's own begin behind them. Which of them it
+ * has, its list of options says. */
+enum {
+  CLPI_OPTION_ALLOCATOR = 256,
+  CLPI_OPTION_ARENA,
+  CLPI_OPTION_CAPACITY,
+  CLPI_OPTION_DEVICE,
+  CLPI_OPTION_FORMAT,
+  CLPI_OPTION_HELP,
+  CLPI_OPTION_JSON,
+  CLPI_OPTION_LEADING_BITS,
+  CLPI_OPTION_LIMIT,
+  CLPI_OPTION_NO_POOL,
+  CLPI_OPTION_PASSES,
+  CLPI_OPTION_SCALE,
+  CLPI_OPTION_SLACK,
+  CLPI_OPTION_TRACE_DEVICE,
+  CLPI_OPTION_OWN
+};
+
+/* Takes an option, with its value in optarg. Returns an exit code, with a complaint if it is not 0;
+ * about what is none of these, clpi_next_option complained. */
+int clpi_read_trace_option(int option, clpi_trace_arguments *arguments);
+
+#endif
