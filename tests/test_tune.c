@@ -355,6 +355,7 @@ START_TEST(without_host_memory_it_fails)
   clpi_tune_outcome outcome = {.setting = {true, 4, true}};
   bool failed = true;
   unsigned long nth = 0;
+  clpt_ok(clpi_tune(reader, &options, &outcome, 1, &asked)); /* the reader has its buffers now */
   for (; failed; nth++) {
     clpt_ok(clpi_trace_rewind(reader));
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
