@@ -28,7 +28,7 @@ core_sources = \
 	lib/core/buffer.c lib/core/buffer.h \
 	lib/core/cache_transfer.c \
 	lib/core/entry.h \
-	lib/core/environment_trace.c lib/core/environment_trace.h \
+	lib/core/environment_trace.h \
 	lib/core/error.h \
 	lib/core/fence.c lib/core/fence.h \
 	lib/core/fitting.c lib/core/fitting.h \
@@ -95,8 +95,9 @@ cuda_sources = \
 
 # What the core needs of the hooks, by their public interface, for CLPOOL_TRACE.
 trace_hook_sources = \
+	lib/hooks/environment_trace.c \
 	lib/hooks/live_memory.c lib/hooks/live_memory.h \
-	lib/hooks/trace_hook.c
+	lib/hooks/trace_hook.c lib/hooks/trace_hook.h
 
 hook_sources = $(trace_hook_sources) \
 	lib/hooks/call_stack.c lib/hooks/call_stack.h \

@@ -288,6 +288,95 @@ START_TEST(the_footprint_on_an_arena_is_that_of_its_segments)
 }
 END_TEST
 
+/* After a start-up that takes much more than what comes then. */
+START_TEST(what_an_arena_took_before_peaks_were_reset_does_not_count)
+{
+  enum { MOST = 400, FEW = 30, MEGABYTE = 1 << 20 };
+  clp_buffer *buffers[MOST];
+  clp_arena_stats taken = CLP_ARENA_STATS_INIT;
+  clp_pool_advice advice;
+  clp_pool_stats stats;
+  advised it;
+
+  start(&it, 4, true);
+  for (size_t i = 0; i < MOST; i++)
+    buffers[i] = clpt_allocate(it.pool, MEGABYTE);
+  for (size_t i = 0; i < MOST; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  clpt_ok(clp_pool_free_held(it.pool));
+  clpt_ok(clp_pool_reset_peaks(it.pool));
+  for (size_t i = 0; i < FEW * 100; i++) {
+    if (i >= FEW)
+      clpt_ok(clp_buffer_release(buffers[i % FEW]));
+    buffers[i % FEW] = clpt_allocate(it.pool, MEGABYTE - i);
+  }
+  advice = advise(it.pool, CLP_OBJECTIVE_MEMORY);
+  stats = clpt_stats(it.pool);
+  clpt_ok(clp_arena_get_stats(it.arena, &taken));
+  ck_assert_uint_gt(taken.peak_reserved_bytes, 10 * stats.peak_active_bytes);
+  ck_assert_double_eq(advice.footprint_now,
+                      (double)taken.reserved_bytes / (double)stats.peak_active_bytes);
+  for (size_t i = 0; i < FEW; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  clpt_ok(clp_pool_free_held(it.pool));
+  ck_assert_double_eq(advise(it.pool, CLP_OBJECTIVE_MEMORY).footprint_now, advice.footprint_now);
+  end(&it);
+}
+END_TEST
+
+START_TEST(a_peak_that_an_arena_reaches_after_a_reset_counts)
+{
+  clp_arena_stats taken = CLP_ARENA_STATS_INIT;
+  clp_pool_advice advice;
+  clp_pool_stats stats;
+  clp_buffer *buffer;
+  advised it;
+
+  start(&it, 4, true);
+  ck_assert(clpt_load_run(it.pool, clpt_load_by_chance, ENOUGH));
+  clpt_ok(clp_pool_reset_peaks(it.pool));
+  buffer = clpt_allocate(it.pool, 1000);
+  advise(it.pool, CLP_OBJECTIVE_MEMORY);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_hold(it.pool, 100 << 20, 1);
+  clpt_ok(clp_pool_free_held(it.pool));
+  advice = advise(it.pool, CLP_OBJECTIVE_MEMORY);
+  stats = clpt_stats(it.pool);
+  clpt_ok(clp_arena_get_stats(it.arena, &taken));
+  ck_assert_uint_lt(taken.reserved_bytes, 100 << 20);
+  ck_assert_double_eq(advice.footprint_now,
+                      (double)taken.peak_reserved_bytes / (double)stats.peak_active_bytes);
+  end(&it);
+}
+END_TEST
+
+/* Of the pool's setting, what was counted is told, and not what is expected of it. */
+START_TEST(what_the_pool_has_is_no_change)
+{
+  static const clpt_load loads[] = {clpt_load_by_chance, clpt_load_powers_of_two, clpt_load_growing,
+                                    clpt_load_two_phases, clpt_load_a_few_block_sizes};
+
+  for (unsigned i = 0; i < 2 * 5 * 3; i++) {
+    bool on_arena = i % 2;
+    clp_pool_advice advice =
+        advise_after((unsigned)_i, on_arena, loads[i / 2 % 5], (clp_objective)(i / 10));
+    bool is_same = advice.leading_bits_in_bin_id == (unsigned)_i && advice.on_arena == on_arena;
+
+    ck_assert_msg(is_same == (strstr(advice.reason, "as it is") != NULL), "%s", advice.reason);
+    if (is_same)
+      ck_assert_double_eq(advice.hit_rate, advice.hit_rate_now);
+  }
+}
+END_TEST
+
+START_TEST(sizes_may_be_huge)
+{
+  clp_pool_advice advice = advise_after(4, false, clpt_load_huge, CLP_OBJECTIVE_MEMORY);
+
+  ck_assert_double_ge(advice.footprint, 1);
+}
+END_TEST
+
 START_TEST(more_bits_than_are_told_apart_can_be_asked_about)
 {
   clp_pool_advice advice =
@@ -311,12 +400,23 @@ START_TEST(a_pool_that_gave_all_back_still_knows)
   clpt_ok(clp_pool_trim_to(it.pool, 1000));
   after = advise(it.pool, CLP_OBJECTIVE_MEMORY);
   ck_assert_mem_eq(&before, &after, sizeof(before));
+  end(&it);
+}
+END_TEST
+
+START_TEST(a_pool_that_stopped_holding_cannot_tell)
+{
+  clp_pool_advice advice = CLP_POOL_ADVICE_INIT;
+  advised it;
+
+  start(&it, 4, false);
+  if (_i)
+    ck_assert(clpt_load_run(it.pool, clpt_load_by_chance, ENOUGH));
   clpt_ok(clp_pool_stop_holding(it.pool));
-  after = advise(it.pool, CLP_OBJECTIVE_MEMORY);
-  ck_assert_mem_eq(&before, &after, sizeof(before));
-  ck_assert(clpt_load_run(it.pool, clpt_load_by_chance, 100)); /* all misses */
-  after = advise(it.pool, CLP_OBJECTIVE_MEMORY);
-  ck_assert_uint_eq(after.allocations, ENOUGH + 100);
+  ck_assert(clpt_load_run(it.pool, clpt_load_by_chance, ENOUGH)); /* all misses */
+  clpt_fails(CLP_NOT_FOUND, clp_pool_advise(it.pool, &advice));
+  clpt_message_has(_i ? "6000 allocations" : "3000 allocations");
+  clpt_message_has("stopped holding");
   end(&it);
 }
 END_TEST
@@ -441,6 +541,7 @@ START_TEST(without_host_memory_there_is_no_advice_but_all_else)
   clpt_host_stop();
   ck_assert(ok);
   ck_assert_int_eq(status, CLP_NOT_FOUND);
+  clpt_message_has("no look told");
   ck_assert_uint_eq(clpt_stats(rig.pool).hits, 1000);
   for (int i = 0; i < 1000; i++)
     clpt_hold(rig.pool, 2000, 1);
@@ -472,8 +573,13 @@ int main(void)
 
   tests = clpt_case(suite, "where the pool stands");
   tcase_add_test(tests, the_footprint_on_an_arena_is_that_of_its_segments);
+  tcase_add_test(tests, what_an_arena_took_before_peaks_were_reset_does_not_count);
+  tcase_add_test(tests, a_peak_that_an_arena_reaches_after_a_reset_counts);
+  tcase_add_loop_test(tests, what_the_pool_has_is_no_change, 0, 7);
+  tcase_add_test(tests, sizes_may_be_huge);
   tcase_add_test(tests, more_bits_than_are_told_apart_can_be_asked_about);
   tcase_add_test(tests, a_pool_that_gave_all_back_still_knows);
+  tcase_add_loop_test(tests, a_pool_that_stopped_holding_cannot_tell, 0, 2);
 
   tests = clpt_case(suite, "the reason");
   tcase_add_loop_test(tests, the_reason_is_a_line_with_the_figures, 0, 6);

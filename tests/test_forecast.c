@@ -23,6 +23,7 @@ static outcome run(clpt_load load, unsigned leading_bits, bool on_arena)
   clp_arena_stats arena_stats = CLP_ARENA_STATS_INIT;
   clp_allocator *device, *arena = NULL;
   clp_pool *pool, *locked;
+  clpi_taken taken;
   outcome result;
 
   options.leading_bits_in_bin_id = leading_bits;
@@ -35,8 +36,9 @@ static outcome run(clpt_load load, unsigned leading_bits, bool on_arena)
   if (arena)
     clpt_ok(clp_arena_get_stats(arena, &arena_stats));
   result.taken_bytes = arena ? arena_stats.peak_reserved_bytes : result.stats.peak_managed_bytes;
+  taken = clpi_forecast_read_taken(pool);
   locked = clpi_lock_all(pool);
-  clpi_forecast_make_locked(locked, &result.stats, result.taken_bytes, &result.forecast);
+  clpi_forecast_make_locked(locked, &result.stats, &taken, &result.forecast);
   clpi_unlock_all(locked);
   clp_pool_release(pool);
   clp_allocator_release(arena);

@@ -117,6 +117,33 @@ START_TEST(looks_become_rare)
 }
 END_TEST
 
+/* Each claim costs; with so many, more than there may be credit for otherwise. */
+START_TEST(many_threads_make_looks_rare_but_not_none)
+{
+  enum { THREADS = 70, RELEASES = 1 << 22 };
+  clpt_sleeper sleepers[THREADS];
+  clp_buffer *buffer;
+  uint64_t looks;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  for (size_t i = 0; i < THREADS; i++)
+    clpt_sleeper_start(&sleepers[i], rig.pool, 1000, 1);
+  buffer = clpt_allocate(rig.pool, 1000);
+  ck_assert_uint_eq(clpt_count_caches(rig.pool), THREADS + 1);
+  looks = rig.pool->sizes.looks;
+  pthread_mutex_lock(&rig.pool->lock);
+  for (int i = 0; i < 3; i++)
+    clpi_size_histogram_note_releases_locked(rig.pool, clpi_cache_find(rig.pool), RELEASES);
+  pthread_mutex_unlock(&rig.pool->lock);
+  ck_assert_uint_eq(rig.pool->sizes.looks, looks + 3);
+  clpt_ok(clp_buffer_release(buffer));
+  for (size_t i = 0; i < THREADS; i++)
+    clpt_sleeper_end(&sleepers[i]);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_pool_that_holds_nothing_is_not_looked_at)
 {
   clpt_rig rig;
@@ -142,6 +169,7 @@ int main(void)
   tcase_add_test(tests, the_most_at_one_look_stays);
   tcase_add_test(tests, what_a_block_was_last_used_for_goes_with_it);
   tcase_add_test(tests, looks_become_rare);
+  tcase_add_test(tests, many_threads_make_looks_rare_but_not_none);
   tcase_add_test(tests, a_pool_that_holds_nothing_is_not_looked_at);
   return clpt_run(suite);
 }

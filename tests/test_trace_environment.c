@@ -16,7 +16,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,6 +115,32 @@ static void release(size_t count)
     require(clp_buffer_release(buffers[i]) == CLP_SUCCESS);
 }
 
+/* --- what the library calls ---------------------------------------------------------------------
+ */
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+
+/* What fopen does first, as one of a pipe waits for a reader; NULL: nothing. */
+static void (*before_fopen)(void);
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+  if (before_fopen)
+    before_fopen();
+  return __real_fopen(path, mode);
+}
+
+/* How many calls succeed until all fail, as without memory. */
+static int atforks = INT_MAX;
+
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+  return atforks-- > 0 ? __real_pthread_atfork(prepare, parent, child) : ENOMEM;
+}
+
 /* --- files --------------------------------------------------------------------------------------
  */
 
@@ -136,6 +165,21 @@ static size_t files_in_folder(void)
   for (struct dirent *file; (file = readdir(files));)
     count += file->d_name[0] != '.';
   closedir(files);
+  return count;
+}
+
+/* How many descriptors of this process are of files in the folder. */
+static size_t open_in_folder(void)
+{
+  size_t count = 0;
+  DIR *descriptors = opendir("/proc/self/fd");
+  require(descriptors);
+  for (struct dirent *one; (one = readdir(descriptors));) {
+    char path[PATH_MAX] = "";
+    if (readlinkat(dirfd(descriptors), one->d_name, path, sizeof(path) - 1) > 0)
+      count += strncmp(path, folder, strlen(folder)) == 0;
+  }
+  closedir(descriptors);
   return count;
 }
 
@@ -424,6 +468,268 @@ START_TEST(child_with_the_first_pool)
 }
 END_TEST
 
+static void end_the_parents_pool(void)
+{
+  require(open_in_folder() == 1);
+  release(2);
+  end_pool();
+  require(open_in_folder() == 0);
+}
+
+START_TEST(child_that_ends_the_parents_pool)
+{
+  work_of_child = end_the_parents_pool;
+  run("trace.csv", fork_in_the_middle);
+  assert_trace("trace.csv", 2, 2);
+  ck_assert_uint_eq(files_in_folder(), 1);
+}
+END_TEST
+
+static clp_pool *older;
+static clp_allocator *its_allocator;
+
+static void end_both_pools(void)
+{
+  require(open_in_folder() == 2);
+  end_pool();
+  require(open_in_folder() == 1);
+  release(2);
+  clp_pool_release(older);
+  clp_allocator_release(its_allocator);
+  require(open_in_folder() == 0);
+}
+
+static void fork_again(void)
+{
+  older = pool;
+  its_allocator = allocator;
+  make_pool();
+  require(succeeds(spawn(end_both_pools)));
+  end_pool();
+  require(open_in_folder() == 2); /* its own stays until it ends */
+  pool = older;
+  allocator = its_allocator;
+}
+
+START_TEST(grandchild_that_ends_the_pools_of_both)
+{
+  work_of_child = fork_again;
+  run("%p.csv", fork_in_the_middle);
+  ck_assert_uint_eq(files_in_folder(), 2);
+}
+END_TEST
+
+/* --- forks among threads ------------------------------------------------------------------------
+ */
+
+static void use_a_pool_of_ones_own(void)
+{
+  clp_allocator *device;
+  clp_pool *own;
+  clp_buffer *some;
+  require(clp_simulated_allocator_create(0, &device) == CLP_SUCCESS);
+  require(clp_pool_create(device, NULL, &own) == CLP_SUCCESS);
+  require(clp_pool_allocate(own, 100, &some) == CLP_SUCCESS);
+  require(clp_buffer_release(some) == CLP_SUCCESS);
+  clp_pool_release(own);
+  clp_allocator_release(device);
+}
+
+/* LeakSanitizer asks at the end of a process: what a thread has that the child of a fork lacks is
+ * no leak. */
+static bool has_lost_threads;
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+  return has_lost_threads;
+}
+
+static int arrived[2], go_on[2]; /* pipes: a thread is in fopen; it may return */
+
+static void wait_in_fopen(void)
+{
+  char byte = 0;
+  before_fopen = NULL;
+  require(write(arrived[1], &byte, 1) == 1);
+  require(read(go_on[0], &byte, 1) == 1);
+}
+
+static void *make_the_first_pool(void *unused)
+{
+  (void)unused;
+  use_a_pool_of_ones_own();
+  return NULL;
+}
+
+static pthread_t have_a_thread_in_fopen(void)
+{
+  char byte;
+  pthread_t thread;
+  require(pipe(arrived) == 0 && pipe(go_on) == 0);
+  has_lost_threads = true;
+  before_fopen = wait_in_fopen;
+  require(pthread_create(&thread, NULL, make_the_first_pool, NULL) == 0);
+  require(read(arrived[0], &byte, 1) == 1);
+  return thread;
+}
+
+static void fork_while_a_thread_opens(void)
+{
+  pthread_t thread = have_a_thread_in_fopen();
+  require(succeeds(spawn(do_nothing)));
+  require(succeeds(spawn(use_a_pool_of_ones_own)));
+  require(write(go_on[1], "", 1) == 1);
+  require(pthread_join(thread, NULL) == 0);
+  has_lost_threads = false;
+}
+
+START_TEST(fork_while_the_file_is_opened)
+{
+  run("trace.csv", fork_while_a_thread_opens);
+  assert_trace("trace.csv", 1, 1);
+}
+END_TEST
+
+static void end_while_a_thread_opens(void)
+{
+  pthread_detach(have_a_thread_in_fopen());
+}
+
+START_TEST(end_while_the_file_is_opened)
+{
+  run("trace.csv", end_while_a_thread_opens);
+  ck_assert(!exists("trace.csv"));
+}
+END_TEST
+
+static atomic_bool is_enough;
+
+static void *make_pools(void *unused)
+{
+  (void)unused;
+  while (!is_enough)
+    use_a_pool_of_ones_own();
+  return NULL;
+}
+
+/* What its threads have just made is lost to the child: no leak of its own. */
+static void use_a_pool_and_leave(void)
+{
+  use_a_pool_of_ones_own();
+  _exit(EXIT_SUCCESS);
+}
+
+static void fork_while_threads_make_pools(void)
+{
+  pthread_t makers[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    require(pthread_create(&makers[i], NULL, make_pools, NULL) == 0);
+  for (unsigned i = clpt_iterations(200); i > 0; i--)
+    require(succeeds(spawn(use_a_pool_and_leave)));
+  is_enough = true;
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(makers[i], NULL);
+}
+
+/* What sanitizers lock, and how ThreadSanitizer does pthread_once, may stay so in a child, by a
+ * thread that is lost. */
+START_TEST(forks_while_pools_are_made)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return;
+#endif
+  unsetenv(VARIABLE);
+  ck_assert(succeeds(spawn(fork_while_threads_make_pools)));
+  run("trace-%p.csv", fork_while_threads_make_pools);
+}
+END_TEST
+
+/* --- full disks ---------------------------------------------------------------------------------
+ */
+
+static unsigned warnings;
+
+static void count_warning(clp_log_level level, const char *message, void *why)
+{
+  require(level == CLP_LOG_WARNING);
+  require(strstr(message, "not all could be written: "));
+  require(strstr(message, why));
+  warnings++;
+}
+
+static void write_to_a_full_disk(void)
+{
+  setenv(VARIABLE, "/dev/full", 1);
+  clp_set_log(count_warning, strerror(ENOSPC));
+  require(clp_set_last_error(CLP_BUSY, 5, "from before") == CLP_BUSY);
+  make_pool();
+  require(warnings == 1);
+  require(clp_last_error()->status == CLP_BUSY);
+  end_pool();
+  use_threads();
+  require(warnings == 1);
+  require(clp_last_error()->status == CLP_BUSY);
+}
+
+START_TEST(full_disk)
+{
+  if (access("/dev/full", W_OK) == 0)
+    run("unused", write_to_a_full_disk);
+}
+END_TEST
+
+/* The file has room for its header and a row or two. */
+static void limit_the_file(void)
+{
+  static struct rlimit limit = {150, 150};
+  signal(SIGXFSZ, SIG_IGN);
+  require(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  clp_set_log(count_warning, strerror(EFBIG));
+  make_pool();
+  require(warnings == 0);
+}
+
+static void fill_the_disk_at_the_last_pools_end(void)
+{
+  limit_the_file();
+  allocate(4, 100);
+  release(4);
+  require(warnings == 0);
+  end_pool();
+  require(warnings == 1);
+}
+
+static void fill_the_disk_while_pools_are_used(void)
+{
+  limit_the_file();
+  for (int i = 0; i < THREADS; i++)
+    use_a_pool_often(pool);
+  require(warnings == 1);
+  end_pool();
+  require(warnings == 1);
+}
+
+/* The callback may be gone by then. */
+static void fill_the_disk_at_the_end(void)
+{
+  limit_the_file();
+  clp_set_log(count_warning, (void *)(uintptr_t) "no such message");
+  allocate(4, 100);
+}
+
+START_TEST(disk_that_gets_full)
+{
+  static void (*const fill[])(void) = {fill_the_disk_at_the_last_pools_end,
+                                       fill_the_disk_while_pools_are_used,
+                                       fill_the_disk_at_the_end};
+  run("trace.csv", fill[_i]);
+  struct stat file;
+  ck_assert_int_eq(stat(path_of("trace.csv"), &file), 0);
+  ck_assert_int_le(file.st_size, 150);
+  replay("trace.csv"); /* it has whole rows */
+}
+END_TEST
+
 /* --- names --------------------------------------------------------------------------------------
  */
 
@@ -457,12 +763,16 @@ static const struct refused {
   clp_status status;
   const char *message;
 } refused[] = {
-    {"", CLP_INVALID_ARGUMENT, VARIABLE " is \"\"; expected the name of a file, found nothing"},
+    {"", CLP_INVALID_ARGUMENT,
+     VARIABLE " is \"\"; expected the name of a file, found an empty text"},
     {"a%", CLP_INVALID_ARGUMENT,
-     VARIABLE " is \"a%\"; expected the name of a file, with %p for the process id and %% for a "
-              "percent sign"},
-    {"%x.csv", CLP_INVALID_ARGUMENT, VARIABLE " is \"%x.csv\"; expected the name of a file, with"},
-    {"%P", CLP_INVALID_ARGUMENT, VARIABLE " is \"%P\"; expected the name of a file, with"},
+     VARIABLE
+     " is \"a%\"; expected the name of a file, found a percent sign that is not in %p, for "
+     "the process id, or %%, for itself"},
+    {"%x.csv", CLP_INVALID_ARGUMENT,
+     VARIABLE " is \"%x.csv\"; expected the name of a file, found a percent sign"},
+    {"%P", CLP_INVALID_ARGUMENT,
+     VARIABLE " is \"%P\"; expected the name of a file, found a percent sign"},
     {"/no/such/folder/trace.csv", CLP_IO_ERROR,
      VARIABLE ": /no/such/folder/trace.csv: No such file or directory"},
     {"/", CLP_IO_ERROR, VARIABLE ": /: Is a directory"},
@@ -502,7 +812,19 @@ static void use_a_long_name(void)
   memset(name, 'n', sizeof(name) - 1);
   require(clp_simulated_allocator_create(0, &allocator) == CLP_SUCCESS);
   setenv(VARIABLE, name, 1);
-  require(clp_pool_create(allocator, NULL, &pool) == CLP_INVALID_ARGUMENT);
+  memcpy(name + sizeof(name) - sizeof("end"), "end", sizeof("end"));
+  for (int i = 0; i < 2; i++) {
+    setenv(VARIABLE, name, 1);
+    require(clp_pool_create(allocator, NULL, &pool) == CLP_INVALID_ARGUMENT);
+    require(strncmp(clp_last_error()->message, VARIABLE " is \"...nnn", 20) == 0);
+    require(strstr(clp_last_error()->message, i ? "nnnend%\"; expected the name of a file, found a "
+                                                  "percent sign that is not in %p, for the process "
+                                                  "id, or %%, for itself"
+                                                : "nnnend\"; expected the name of a file, found a "
+                                                  "longer one than there can be"));
+    memcpy(name, name + sizeof(name) - 600, 600);
+    strcpy(name + 599, "%");
+  }
   clp_allocator_release(allocator);
 }
 
@@ -544,7 +866,7 @@ static void run_out_of_host_memory(void)
     require(!status == !!pool);
   }
   require(status == CLP_SUCCESS);
-  require(nth >= 4); /* the pool, the hook, its registration, and none */
+  require(nth >= 5); /* the pool, the trace, its hook, its registration, and none */
   allocate(1, 100);
   release(1);
   end_pool();
@@ -554,6 +876,31 @@ START_TEST(without_host_memory)
 {
   run("trace.csv", run_out_of_host_memory);
   assert_trace("trace.csv", 1, 1);
+}
+END_TEST
+
+static int working_atforks;
+
+static void watch_no_forks(void)
+{
+  require(clp_simulated_allocator_create(0, &allocator) == CLP_SUCCESS);
+  require(clp_pool_create(allocator, NULL, &pool) == CLP_OUT_OF_HOST_MEMORY);
+  require(!pool && clp_last_error()->status == CLP_OUT_OF_HOST_MEMORY);
+  require(strstr(clp_last_error()->message, VARIABLE));
+  clp_hook *none = (clp_hook *)1;
+  bool works = clp_trace_hook_create("/dev/null", NULL, &none) == CLP_SUCCESS;
+  require(works == (working_atforks == 2) && works == !!none);
+  require(works || clp_last_error()->status == CLP_OUT_OF_HOST_MEMORY);
+  require(clp_trace_hook_close(none) == CLP_SUCCESS);
+  clp_allocator_release(allocator);
+}
+
+/* A child would write the parent's rows. The first call is that of the list of pools. */
+START_TEST(without_memory_to_watch_forks)
+{
+  working_atforks = atforks = _i;
+  run("trace.csv", watch_no_forks);
+  ck_assert_uint_eq(files_in_folder(), 0);
 }
 END_TEST
 
@@ -636,6 +983,15 @@ int main(void)
   tcase_add_test(forks, child_without_a_file_of_its_own);
   tcase_add_test(forks, child_with_a_file_of_its_own);
   tcase_add_test(forks, child_with_the_first_pool);
+  tcase_add_test(forks, child_that_ends_the_parents_pool);
+  tcase_add_test(forks, grandchild_that_ends_the_pools_of_both);
+  tcase_add_test(forks, fork_while_the_file_is_opened);
+  tcase_add_test(forks, end_while_the_file_is_opened);
+  tcase_add_test(forks, forks_while_pools_are_made);
+  TCase *disks = clpt_case(suite, "disks");
+  tcase_add_checked_fixture(disks, setup, teardown);
+  tcase_add_test(disks, full_disk);
+  tcase_add_loop_test(disks, disk_that_gets_full, 0, 3);
   TCase *names = clpt_case(suite, "names");
   tcase_add_checked_fixture(names, setup, teardown);
   tcase_add_test(names, process_ids_and_percent_signs);
@@ -646,6 +1002,7 @@ int main(void)
   tcase_add_checked_fixture(without, setup, teardown);
   tcase_add_test(without, variable_that_is_unset);
   tcase_add_test(without, without_host_memory);
+  tcase_add_loop_test(without, without_memory_to_watch_forks, 1, 3);
   TCase *hooks = clpt_case(suite, "hooks");
   tcase_add_checked_fixture(hooks, setup, teardown);
   tcase_add_test(hooks, hooks_of_the_parent);

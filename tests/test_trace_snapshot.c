@@ -162,7 +162,7 @@ START_TEST(actions_of_pytorchs_own_pool)
     char text[512];
     snprintf(text, sizeof(text),
              TRACE(ALLOC(16, 1) ",{\"action\":\"%s\",\"addr\":16,\"size\":1},{\"action\":\"%s\"},"
-                                "{}," FREE(16)),
+                                "{\"action\":\"snapshot\"}," FREE(16)),
              others[i], others[i]);
     assert_rows(text, "a10=1 f10=1 ");
   }
@@ -246,15 +246,17 @@ END_TEST
 START_TEST(devices_that_are_not_there)
 {
   static const struct {
+    const char *text;
     unsigned device;
     const char *message;
   } cases[] = {
-      {0, "trace:1:18: expected allocations of device 0, found none"},
-      {4, "trace:1:18: expected events of device 4, found 4 devices"},
+      {two_devices, 0, "trace:1:18: expected allocations of device 0, found none"},
+      {two_devices, 4, "trace:1:18: expected events of device 4, found 4 devices"},
+      {TRACE(""), 1, "trace:1:18: expected events of device 1, found 1 device"},
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     char rows[ROWS_BYTES];
-    clpi_trace_reader *reader = snapshot(two_devices);
+    clpi_trace_reader *reader = snapshot(cases[i].text);
     clpt_ok(clpi_trace_choose_device(reader, cases[i].device));
     clpt_fails(CLP_INVALID_ARGUMENT, rest_of_rows(reader, rows));
     ck_assert_str_eq(clp_last_error()->message, cases[i].message);
@@ -316,6 +318,9 @@ static const struct malformed {
     {TRACE("{\"time_us\":false}"),
      "1:31: expected a time in microseconds, a whole number below 2^64, found true or false"},
     /* What an event lacks. */
+    {TRACE("{}"), "1:20: expected an event with the member \"action\", found one without"},
+    {TRACE(ALLOC(16, 1) ",\n{\"addr\":1,\"size\":1}"),
+     "2:1: expected an event with the member \"action\", found one without"},
     {TRACE("{\"action\":\"alloc\",\"addr\":1}"),
      "1:20: expected an event with the member \"size\", found one without"},
     {TRACE("{\"action\":\"alloc\",\"size\":1}"),
@@ -430,7 +435,7 @@ START_TEST(memory_for_what_is_live)
             "{\"action\":\"free_requested\",\"addr\":%d,\"frames\":[{\"name\":\"f%d\"}]},"
             "{\"action\":\"alloc\",\"addr\":%d,\"size\":1},",
             i > LIVE ? i - LIVE : 0, i, i);
-  fputs("{}]]}", file);
+  fputs("{\"action\":\"snapshot\"}]]}", file);
   fclose(file);
 
   clpi_trace_reader *reader = snapshot(text);

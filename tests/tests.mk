@@ -654,7 +654,8 @@ tests_test_trace_hook_replay_LDADD = $(trace_test_LDADD)
 tests_test_trace_environment_SOURCES = tests/test_trace_environment.c $(cuda_device) $(replays) \
 	$(failmalloc)
 tests_test_trace_environment_LDADD = libclpool-trace.la $(cuda_LDADD) -ldl
-tests_test_trace_environment_LDFLAGS = $(failmalloc_link_flags)
+tests_test_trace_environment_LDFLAGS = $(failmalloc_link_flags) \
+	-Wl,--wrap=fopen,--wrap=pthread_atfork
 tests_test_scale_SOURCES = tests/test_scale.c $(replays)
 tests_test_scale_LDADD = $(trace_test_LDADD)
 tests_test_replay_observer_SOURCES = tests/test_replay_observer.c $(replays)

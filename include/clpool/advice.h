@@ -56,19 +56,22 @@ typedef struct clp_pool_advice {
  * is expected of other settings is an estimate from that; doc/tuning.md compares it with replays.
  * The footprint is that of the pool's managed bytes, or, where it is alone on an arena, of the
  * arena's segments. Peaks are those since creation or clp_pool_reset_peaks, so ask after the
- * program was through its largest work, and a long run after its start-up. An arena is recommended
- * where the pool's allocator can be split, or the pool is on one; the pool's own setting where
- * others are better by less than three per cent. Where several threads use the pool, looks are
- * rare. Least sure are the hits on an arena while the pool is on none.
+ * program was through its largest work, and a long run after its start-up. After a reset, and as
+ * long as an arena has not taken more than before, its peak is the most that it had at calls since,
+ * but at least the pool's managed bytes. An arena is recommended where the pool's allocator can be
+ * split, or the pool is on one; the pool's own setting where others are better by less than three
+ * per cent. Where several threads use the pool, looks are rare. Least sure are the hits on an arena
+ * while the pool is on none.
  *
  * Results are written on success only, as far as the struct_size goes; what this version does not
  * know is set to zero. Any thread; takes some microseconds, in which other threads are kept out of
  * their caches, and some nanoseconds more for each block.
  * CLP_INVALID_ARGUMENT: NULL pool or advice, an unknown objective, a struct_size that does not
  *   reach past leading_bits_in_bin_id.
- * CLP_NOT_FOUND: there is no telling yet: fewer than 1000 allocations, of more than zero bytes, or
- *   no look at the sizes in use (for instance since there was no host memory for it). The message
- *   says how many there were. */
+ * CLP_NOT_FOUND: there is no telling: fewer than 1000 allocations, of more than zero bytes; no look
+ *   found sizes in use, or such as were asked for (for instance since there was no host memory for
+ *   it); or the pool has stopped holding, so that no setting gives hits: ask before. The message
+ *   says which of these it is, and how many allocations there were. */
 clp_status clp_pool_advise(const clp_pool *pool, clp_pool_advice *advice);
 
 #ifdef __cplusplus

@@ -8,7 +8,6 @@
 #include "core/thread_cache.h"
 
 #include <clpool/advice.h>
-#include <clpool/arena.h>
 #include <stdio.h>
 
 enum { FEWEST_ALLOCATIONS = 1000 };
@@ -85,14 +84,27 @@ static const clpi_outlook *choose(const choice *among)
   return best;
 }
 
+/* Whether it is what the pool has, of which the figures are known. */
+static bool is_now(const clpi_forecast *forecast, const clpi_outlook *outlook)
+{
+  return outlook->leading_bits == forecast->now.leading_bits &&
+         outlook->on_arena == forecast->now.on_arena;
+}
+
+static void add_option(choice *among, const clpi_outlook *outlook)
+{
+  if (!is_now(among->forecast, outlook))
+    among->options[among->count++] = outlook;
+}
+
 static const clpi_outlook *choose_among(const clpi_forecast *forecast, bool arena_possible,
                                         clp_objective objective)
 {
   choice among = {.forecast = forecast, .objective = objective};
   for (size_t i = 0; i < CLPI_SETTINGS; i++) {
-    among.options[among.count++] = &forecast->plain[i];
+    add_option(&among, &forecast->plain[i]);
     if (arena_possible && objective != CLP_OBJECTIVE_TIME)
-      among.options[among.count++] = &forecast->arena[i];
+      add_option(&among, &forecast->arena[i]);
   }
   return choose(&among);
 }
@@ -153,50 +165,35 @@ static void write_advice(clp_pool_advice *advice, const clpi_forecast *forecast,
 /* --- what the pool knows -------------------------------------------------------------------------
  */
 
-static bool is_alone(const clp_pool *pool)
+/* Why there is no telling; NULL: there is. */
+static const char *find_gap_locked(const clp_pool *pool, uint64_t allocations)
 {
-  clp_allocator *allocator = pool->allocator;
-  pthread_mutex_lock(&allocator->pools_lock);
-  bool alone = allocator->pools.next == &pool->on_allocator &&
-               allocator->pools.previous == &pool->on_allocator;
-  pthread_mutex_unlock(&allocator->pools_lock);
-  return alone;
-}
-
-/* The peak of what an arena took for this pool alone; 0 where there is no telling. */
-static size_t peak_of_arena(const clp_pool *pool)
-{
-  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  if (!pool->allocator->ops.allocate_within || !is_alone(pool))
-    return 0;
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  clp_status status = clp_arena_get_stats(pool->allocator, &stats);
-  clpi_error_restore(&kept);
-  return status ? 0 : stats.peak_reserved_bytes;
-}
-
-static clp_status no_telling(uint64_t allocations, const char *why)
-{
-  return clpi_error(CLP_NOT_FOUND, 0, "no advice yet: the pool has seen %llu allocations, %s",
-                    (unsigned long long)allocations, why);
+  if (!pool->holding)
+    return "but stopped holding, so that none is a hit at any setting";
+  if (allocations < FEWEST_ALLOCATIONS)
+    return "and advice rests on 1000 at least";
+  if (!(pool->sizes.peak_requested > 0))
+    return "but no look told which sizes were in use";
+  if (!(pool->sizes.requests > 0))
+    return "but no look told which sizes were asked for";
+  return NULL;
 }
 
 static clp_status make_forecast(const clp_pool *pool, clpi_forecast *forecast)
 {
-  size_t taken = peak_of_arena(pool);
+  clpi_taken taken = clpi_forecast_read_taken(pool);
   clp_pool *locked = clpi_lock_all(pool);
   clpi_size_histogram_look_locked(locked, clpi_cache_find(locked));
   clp_pool_stats stats = clpi_sum_up_locked(locked);
   uint64_t allocations = stats.allocations - locked->empty.hits;
-  bool known = allocations >= FEWEST_ALLOCATIONS && locked->sizes.peak_requested > 0 &&
-               locked->sizes.requests > 0;
-  if (known)
-    clpi_forecast_make_locked(locked, &stats, taken ? taken : stats.peak_managed_bytes, forecast);
+  const char *gap = find_gap_locked(locked, allocations);
+  if (!gap)
+    clpi_forecast_make_locked(locked, &stats, &taken, forecast);
   clpi_unlock_all(locked);
-  if (allocations < FEWEST_ALLOCATIONS)
-    return no_telling(allocations, "and advice rests on 1000 at least");
-  return known ? CLP_SUCCESS : no_telling(allocations, "but none in use whenever it looked");
+  if (gap)
+    return clpi_error(CLP_NOT_FOUND, 0, "no advice: the pool has seen %llu allocations, %s",
+                      (unsigned long long)allocations, gap);
+  return CLP_SUCCESS;
 }
 
 static clp_status read_objective(const clp_pool_advice *advice, clp_objective *objective)

@@ -13,8 +13,11 @@
  * last that were released are enough to find a block among. */
 #include "core/forecast.h"
 
+#include "core/allocator.h"
+#include "core/error.h"
 #include "core/sizes.h"
 
+#include <clpool/arena.h>
 #include <clpool/bin.h>
 
 enum { BINS = CLPI_CLASSES };
@@ -42,8 +45,8 @@ typedef struct octave {
   const clp_pool *pool;
   const clpi_size_level *seen; /* NULL: at no look */
   size_t number;
-  unsigned base;       /* leading bits: the pool's, or those of the histogram if that is less */
-  double blocks[BINS]; /* the most of each bin of as many leading bits */
+  unsigned base;        /* leading bits: the pool's, or those of the histogram if that is less */
+  const double *blocks; /* the most of each bin of as many leading bits */
 } octave;
 
 static double smaller(double a, double b)
@@ -62,16 +65,17 @@ static unsigned base_bits(const clp_pool *pool)
   return bits < CLPI_CLASS_BITS ? bits : CLPI_CLASS_BITS;
 }
 
-/* False: no bin of it was used. */
-static bool read_octave(const clp_pool *pool, size_t number, octave *of)
+/* The most blocks of each bin of the base's leading bits. Only bins in use are read: of many
+ * leading bits, most are not. */
+static void read_blocks(const clp_pool *pool, double blocks[CLPI_LEVELS][BINS])
 {
-  *of = (octave){
-      .pool = pool, .seen = pool->sizes.levels[number], .number = number, .base = base_bits(pool)};
-  const clpi_bin *bins = pool->store.levels[number].bins;
-  unsigned narrower = pool->store.leading_bits - of->base;
-  for (size_t m = 0; bins && m < (size_t)1 << pool->store.leading_bits; m++)
-    of->blocks[m >> narrower] += (double)bins[m].most_blocks;
-  return bins != NULL;
+  unsigned narrower = pool->store.leading_bits - base_bits(pool);
+  for (uint32_t i = 1; i < pool->store.index_count; i++) {
+    const clpi_bin *bin = pool->store.by_index[i];
+    size_t level = bin->number >> pool->store.leading_bits;
+    size_t m = bin->number & (((size_t)1 << pool->store.leading_bits) - 1);
+    blocks[level][m >> narrower] += (double)bin->most_blocks;
+  }
 }
 
 /* The most in use at one look in a bin. */
@@ -124,13 +128,22 @@ static amount amount_of(const octave *of, unsigned bits)
 
 static void add_up(const clp_pool *pool, amount amounts[CLPI_SETTINGS])
 {
-  octave of;
-  for (size_t l = 0; l < CLPI_LEVELS; l++)
-    for (unsigned bits = 0; read_octave(pool, l, &of) && bits < CLPI_SETTINGS; bits++) {
+  double blocks[CLPI_LEVELS][BINS] = {{0}};
+  read_blocks(pool, blocks);
+  for (size_t l = 0; l < CLPI_LEVELS; l++) {
+    octave of = {.pool = pool,
+                 .seen = pool->sizes.levels[l],
+                 .number = l,
+                 .base = base_bits(pool),
+                 .blocks = blocks[l]};
+    if (!pool->store.levels[l].bins)
+      continue;
+    for (unsigned bits = 0; bits < CLPI_SETTINGS; bits++) {
       amount part = amount_of(&of, bits);
       amounts[bits].blocks += part.blocks;
       amounts[bits].bytes += part.bytes;
     }
+  }
 }
 
 static void look_ahead_plain(const clp_pool *pool, clpi_forecast *forecast)
@@ -155,9 +168,10 @@ static void look_ahead_plain(const clp_pool *pool, clpi_forecast *forecast)
 /* Segments are a part of what is in use when they are taken, which grows up to its peak. */
 static double count_segments(double taken_bytes)
 {
-  double segments = 0;
-  for (double taken = 0; taken < taken_bytes; segments++)
-    taken += larger(SMALLEST_SEGMENT, smaller(LARGEST_SEGMENT, SLACK * taken));
+  double segments = 0, taken = 0;
+  for (; taken < smaller(taken_bytes, LARGEST_SEGMENT / SLACK); segments++)
+    taken += larger(SMALLEST_SEGMENT, SLACK * taken);
+  segments += larger(0, taken_bytes - taken) / LARGEST_SEGMENT; /* all of that size */
   return SEGMENTS_TAKEN * segments;
 }
 
@@ -168,12 +182,21 @@ static double padding(const clpi_size_histogram *sizes, unsigned bits)
 }
 
 /* The part of requests that find a block on an arena. One that would be young enough may have gone
- * back all the same, to make room larger where it lay: in replays, with
- * the same chance again. */
+ * back all the same, to make room larger where it lay: in replays, with the same chance again. */
 static double find_rate(const clpi_size_histogram *sizes, unsigned bits)
 {
   double young = sizes->found[bits] / sizes->requests;
   return young * young;
+}
+
+/* What was counted is compared with what is expected: both shall mean the same. */
+static void scale_calls(clpi_forecast *forecast, unsigned base)
+{
+  double expected = forecast->arena[base].calls;
+  for (unsigned bits = 0; expected > 0 && bits < CLPI_SETTINGS; bits++) {
+    clpi_outlook *outlook = &forecast->arena[bits];
+    outlook->calls = smaller(outlook->misses, outlook->calls * forecast->now.calls / expected);
+  }
 }
 
 static void look_ahead_arena(const clp_pool *pool, clpi_forecast *forecast)
@@ -195,20 +218,78 @@ static void look_ahead_arena(const clp_pool *pool, clpi_forecast *forecast)
         smaller((double)forecast->allocations,
                 larger(rate * (double)forecast->allocations, forecast->plain[bits].misses));
     outlook->footprint = excess * padding(sizes, bits) + rest;
-    outlook->calls = count_segments(outlook->footprint * forecast->peak_active_bytes);
+    /* A segment is taken for a block. */
+    outlook->calls =
+        smaller(outlook->misses, count_segments(outlook->footprint * forecast->peak_active_bytes));
   }
+  if (now->on_arena)
+    scale_calls(forecast, base);
 }
 
-void clpi_forecast_make_locked(const clp_pool *pool, const clp_pool_stats *stats,
-                               size_t taken_bytes, clpi_forecast *forecast)
+/* --- as it is ------------------------------------------------------------------------------------
+ */
+
+static bool is_alone(const clp_pool *pool)
 {
+  clp_allocator *allocator = pool->allocator;
+  pthread_mutex_lock(&allocator->pools_lock);
+  bool alone = allocator->pools.next == &pool->on_allocator &&
+               allocator->pools.previous == &pool->on_allocator;
+  pthread_mutex_unlock(&allocator->pools_lock);
+  return alone;
+}
+
+clpi_taken clpi_forecast_read_taken(const clp_pool *pool)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  if (!pool->allocator->ops.allocate_within)
+    return (clpi_taken){0};
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clp_status status = clp_arena_get_stats(pool->allocator, &stats);
+  clpi_error_restore(&kept);
+  if (status)
+    return (clpi_taken){0};
+  return (clpi_taken){.bytes = stats.reserved_bytes,
+                      .peak_bytes = stats.peak_reserved_bytes,
+                      .calls = stats.segments_taken,
+                      .is_alone = is_alone(pool)};
+}
+
+/* The peak of what was taken, since peaks were last reset. An arena knows its own since it was made
+ * alone: if that is older, it is what the arena was seen to have, or what the pool had. */
+static size_t find_peak_locked(clp_pool *pool, const clp_pool_stats *stats, const clpi_taken *taken)
+{
+  clpi_size_histogram *sizes = &pool->sizes;
+  if (!taken->is_alone)
+    return stats->peak_managed_bytes;
+  if (sizes->is_reset) {
+    sizes->is_reset = false;
+    sizes->arena_peak = taken->peak_bytes;
+    sizes->arena_bytes = 0;
+  }
+  sizes->arena_bytes = clpi_larger(sizes->arena_bytes, taken->bytes);
+  bool is_new = taken->peak_bytes > sizes->arena_peak;
+  size_t peak = is_new ? taken->peak_bytes : sizes->arena_bytes;
+  /* Since it was read, other threads may have gone on. */
+  return clpi_larger(peak, stats->peak_managed_bytes);
+}
+
+void clpi_forecast_make_locked(clp_pool *pool, const clp_pool_stats *stats, const clpi_taken *taken,
+                               clpi_forecast *forecast)
+{
+  double peak = (double)stats->peak_active_bytes;
   *forecast = (clpi_forecast){.allocations = stats->allocations - pool->empty.hits,
-                              .peak_active_bytes = (double)stats->peak_active_bytes};
+                              .peak_active_bytes = peak};
   forecast->now = (clpi_outlook){.leading_bits = pool->store.leading_bits,
                                  .on_arena = pool->allocator->ops.allocate_within != NULL,
                                  .misses = (double)stats->misses,
-                                 .footprint = (double)taken_bytes / forecast->peak_active_bytes,
+                                 .footprint = (double)find_peak_locked(pool, stats, taken) / peak,
                                  .calls = (double)stats->device_allocations};
+  if (forecast->now.on_arena)
+    forecast->now.calls = smaller(forecast->now.misses,
+                                  taken->is_alone ? (double)taken->calls
+                                                  : count_segments(forecast->now.footprint * peak));
   look_ahead_plain(pool, forecast);
   look_ahead_arena(pool, forecast);
 }

@@ -22,9 +22,20 @@ typedef struct clpi_forecast {
   clpi_outlook plain[CLPI_SETTINGS], arena[CLPI_SETTINGS];
 } clpi_forecast;
 
+/* What a pool's arena took from its upstream: zeros where there is none. */
+typedef struct clpi_taken {
+  size_t bytes, peak_bytes; /* now, and the most ever */
+  uint64_t calls;           /* for segments, ever */
+  bool is_alone;            /* the pool: no other is on the arena */
+} clpi_taken;
+
+/* Under no lock. */
+clpi_taken clpi_forecast_read_taken(const clp_pool *pool);
+
 /* Fills `*forecast`, for a pool that had allocations. `stats` are its figures of this moment,
- * `taken_bytes` the peak of what it took from the device. All caches are claimed and added up. */
-void clpi_forecast_make_locked(const clp_pool *pool, const clp_pool_stats *stats,
-                               size_t taken_bytes, clpi_forecast *forecast);
+ * `taken` was read not long ago and is noted for the next time. All caches are claimed and added
+ * up. */
+void clpi_forecast_make_locked(clp_pool *pool, const clp_pool_stats *stats, const clpi_taken *taken,
+                               clpi_forecast *forecast);
 
 #endif

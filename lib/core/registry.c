@@ -9,7 +9,7 @@
 #include <string.h>
 
 static struct {
-  pthread_mutex_t lock; /* guards the rest; taken before a pool's lock */
+  pthread_mutex_t lock; /* guards the rest; held across a fork, taken before a pool's lock */
   clpi_list pools;      /* of clp_pool.on_registry */
   uint64_t last_id;
   unsigned users[CLPI_LOOKUPS]; /* pools per lookup slot */
@@ -33,19 +33,34 @@ static void end_thread(void *token)
   is_watched = false;
 }
 
-/* In the child of a fork, locks may belong to threads that are not there: a thread that does not
- * use pools any more must not take them at its end. */
-static void forget_in_child(void)
+/* The child of a fork makes pools of its own, so it must not wait for a thread that it has not. */
+static void before_fork(void)
 {
+  pthread_mutex_lock(&registry.lock);
+}
+
+static void in_parent(void)
+{
+  pthread_mutex_unlock(&registry.lock);
+}
+
+/* The locks of the parent's pools may belong to threads that are not there: a thread that does not
+ * use pools any more must not take them at its end. */
+static void in_child(void)
+{
+  pthread_mutex_unlock(&registry.lock);
   if (is_watched)
     pthread_setspecific(thread_end, NULL);
   is_watched = false;
 }
 
-static void make_key(void)
+static pthread_once_t is_set_up = PTHREAD_ONCE_INIT;
+
+/* Before the lock is taken for the first time. */
+static void set_up(void)
 {
-  pthread_atfork(NULL, NULL, forget_in_child);
-  has_key = pthread_key_create(&thread_end, end_thread) == 0;
+  has_key = pthread_atfork(before_fork, in_parent, in_child) == 0 &&
+            pthread_key_create(&thread_end, end_thread) == 0;
 }
 
 /* The library may be closed: end_thread must not be called then. */
@@ -57,10 +72,9 @@ __attribute__((destructor)) static void delete_key(void)
 
 bool clpi_registry_watch_thread(void)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (is_watched)
     return true;
-  pthread_once(&once, make_key);
+  pthread_once(&is_set_up, set_up);
   is_watched = has_key && pthread_setspecific(thread_end, clpi_lookups) == 0;
   return is_watched;
 }
@@ -77,6 +91,7 @@ static unsigned least_used_lookup_locked(void)
 void clpi_registry_add(clp_pool *pool)
 {
   clpi_fence_init();
+  pthread_once(&is_set_up, set_up);
   pthread_mutex_lock(&registry.lock);
   pool->id = ++registry.last_id;
   pool->lookup = least_used_lookup_locked();

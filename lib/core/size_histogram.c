@@ -16,7 +16,7 @@
 
 /* All in blocks looked at, some nanoseconds each. */
 enum {
-  MOST_CREDIT = 1 << 18,
+  MOST_CREDIT = 1 << 18, /* and the claims of one look */
   CREDIT_A_NEW_BLOCK = 4,
   RELEASES_A_CREDIT = 8,
   COST_A_LEVEL = 32,
@@ -37,6 +37,7 @@ void clpi_size_histogram_end(clpi_size_histogram *histogram)
 
 void clpi_size_histogram_reset_peaks(clpi_size_histogram *histogram)
 {
+  histogram->is_reset = true;
   histogram->peak_requested = 0;
   memset(histogram->peak_padded, 0, sizeof(histogram->peak_padded));
   for (size_t l = 0; l < CLPI_LEVELS; l++)
@@ -262,18 +263,25 @@ void clpi_size_histogram_look_locked(clp_pool *pool, clpi_cache *cache)
   histogram->new_blocks = 0;
 }
 
+static size_t cost_of_claims(const clp_pool *pool)
+{
+  return pool->cache_count > 1 ? (pool->cache_count - 1) * COST_A_CLAIM : 0;
+}
+
 static size_t cost_of_look(const clp_pool *pool)
 {
   const clpi_size_histogram *histogram = &pool->sizes;
   size_t cost = histogram->blocks + histogram->new_blocks;
   for (size_t l = 0; l < CLPI_LEVELS; l++)
     cost += histogram->levels[l] ? COST_A_LEVEL : 0;
-  return cost + (pool->cache_count - 1) * COST_A_CLAIM;
+  return cost + cost_of_claims(pool);
 }
 
+/* Above the most, after threads have ended, it stays what it is. */
 static void pay_locked(clp_pool *pool, uint64_t credit)
 {
-  size_t room = MOST_CREDIT - pool->sizes.credit;
+  size_t most = MOST_CREDIT + cost_of_claims(pool);
+  size_t room = most - clpi_smaller(most, pool->sizes.credit);
   pool->sizes.credit += credit < room ? (size_t)credit : room;
 }
 

@@ -10,6 +10,7 @@
 #define CLPOOL_CORE_SIZE_HISTOGRAM_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,9 @@ typedef struct clpi_size_histogram {
   double peak_padded[CLPI_SETTINGS]; /* likewise, as bins of each setting would allocate them */
   double requests;                   /* that looks stand for */
   double found[CLPI_SETTINGS]; /* of them, those for which an arena's pool would hold a block */
+  bool is_reset;               /* peaks were reset since advice was last given */
+  size_t arena_peak;           /* an arena's peak at the first advice after a reset; 0: none */
+  size_t arena_bytes;          /* the most that it was seen to have since */
 } clpi_size_histogram;
 
 struct clp_pool;

@@ -9,7 +9,10 @@
  * without a free is told as freed then; else nobody could play the trace back.
  *
  * In the child of a fork there is a copy of it all, with the same file: it tells nothing. */
+#include "hooks/trace_hook.h"
+
 #include "core/error.h"
+#include "core/log.h"
 #include "hooks/live_memory.h"
 
 #include <clpool/trace.h>
@@ -28,6 +31,8 @@ enum {
   NAME_BYTES = 256 /* of a name in a message: messages have room for twice as much */
 };
 
+#define FAILURE_FORMAT "%s: not all could be written: %s"
+
 typedef struct trace {
   clp_hook hook;
   unsigned forks; /* the process' when it was made */
@@ -36,6 +41,7 @@ typedef struct trace {
   pthread_mutex_t lock; /* guards what follows */
   clpi_live_memory live;
   int failure;      /* errno of what failed first, since when nothing is written; 0: nothing did */
+  bool is_logged;   /* the failure is */
   uint64_t written; /* bytes in the file */
   size_t filled;
   char name[NAME_BYTES]; /* for messages; of a longer one, its end */
@@ -54,9 +60,18 @@ static void count_fork(void)
   atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
+static bool is_watching;
+
 static void watch_forks(void)
 {
-  pthread_atfork(NULL, NULL, count_fork);
+  is_watching = pthread_atfork(NULL, NULL, count_fork) == 0;
+}
+
+bool clpi_trace_hook_watch_forks(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  return is_watching;
 }
 
 static unsigned forks_so_far(void)
@@ -209,6 +224,16 @@ static void write_row_locked(trace *self, const char *action, clp_memory memory,
   self->filled = (size_t)(to - self->buffer);
 }
 
+/* The first failure is logged: callbacks have no status to tell it by. */
+static void unlock_and_log(trace *self)
+{
+  int code = self->is_logged ? 0 : self->failure;
+  self->is_logged = self->failure != 0;
+  pthread_mutex_unlock(&self->lock);
+  if (code)
+    clpi_log(CLP_LOG_WARNING, FAILURE_FORMAT, self->name, strerror(code));
+}
+
 /* --- callbacks ----------------------------------------------------------------------------------
  */
 
@@ -233,7 +258,7 @@ static void tell_malloc(const clp_hook_event *event, void *user_data)
     tell_allocation_locked(self, event);
   else if (!self->failure)
     write_row_locked(self, "allocate failure", 0, event->size, event->stream);
-  pthread_mutex_unlock(&self->lock);
+  unlock_and_log(self);
 }
 
 static void tell_free(const clp_hook_event *event, void *user_data)
@@ -245,7 +270,7 @@ static void tell_free(const clp_hook_event *event, void *user_data)
   pthread_mutex_lock(&self->lock);
   if (!self->failure && clpi_live_memory_take(&self->live, event->memory, &bytes))
     write_row_locked(self, "free", event->memory, bytes, event->stream);
-  pthread_mutex_unlock(&self->lock);
+  unlock_and_log(self);
 }
 
 /* --- life ---------------------------------------------------------------------------------------
@@ -292,14 +317,13 @@ static int close_file(const trace *self)
 
 clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_trace_hook_create: out is NULL");
   *out = NULL;
   if (!path == !file)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_trace_hook_create: one of path and file must be NULL, the other not");
-  trace *self = malloc(sizeof(*self));
+  trace *self = clpi_trace_hook_watch_forks() ? malloc(sizeof(*self)) : NULL;
   if (!self)
     return no_host_memory();
   memset(self, 0, offsetof(trace, buffer));
@@ -309,7 +333,6 @@ clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
     free(self);
     return status;
   }
-  pthread_once(&once, watch_forks);
   self->forks = forks_so_far();
   pthread_mutex_init(&self->lock, NULL);
   self->filled =
@@ -327,8 +350,16 @@ static clp_status tell_failure(const trace *self)
 {
   if (!self->failure)
     return CLP_SUCCESS;
-  return clpi_error(CLP_IO_ERROR, self->failure, "%s: not all could be written: %s", self->name,
+  return clpi_error(CLP_IO_ERROR, self->failure, FAILURE_FORMAT, self->name,
                     strerror(self->failure));
+}
+
+static void flush_file_locked(trace *self)
+{
+  flush_locked(self);
+  errno = 0;
+  if (!self->is_own && !self->failure && fflush(self->file))
+    fail(self, code_of_failure());
 }
 
 clp_status clp_trace_hook_flush(clp_hook *hook)
@@ -339,13 +370,18 @@ clp_status clp_trace_hook_flush(clp_hook *hook)
   if (is_inherited(self))
     return CLP_SUCCESS;
   pthread_mutex_lock(&self->lock);
-  flush_locked(self);
-  errno = 0;
-  if (!self->is_own && !self->failure && fflush(self->file))
-    fail(self, code_of_failure());
+  flush_file_locked(self);
   clp_status status = tell_failure(self);
-  pthread_mutex_unlock(&self->lock);
+  unlock_and_log(self);
   return status;
+}
+
+void clpi_trace_hook_flush_silently(clp_hook *hook)
+{
+  trace *self = hook->user_data;
+  pthread_mutex_lock(&self->lock);
+  flush_file_locked(self);
+  pthread_mutex_unlock(&self->lock);
 }
 
 clp_status clp_trace_hook_close(clp_hook *hook)

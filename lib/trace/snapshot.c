@@ -256,6 +256,8 @@ static clp_status refuse_event(const snapshot *self, const char *expected, const
 static clp_status check_event(const snapshot *self)
 {
   bool has_address = self->given[MEMBER_ADDRESS], has_size = self->given[MEMBER_SIZE];
+  if (!self->given[MEMBER_ACTION])
+    return refuse_event(self, "an event with the member \"action\"", "one without");
   if (self->action != ACTION_OOM && !has_address)
     return refuse_event(self, "an event with the member \"addr\"", "one without");
   if (self->action != ACTION_FREE && !has_size)
@@ -284,7 +286,7 @@ static clp_status check_device(snapshot *self, bool *is_chosen)
 
 static clp_status end_event(snapshot *self)
 {
-  if (self->action == ACTION_OTHER)
+  if (self->action == ACTION_OTHER && self->given[MEMBER_ACTION])
     return CLP_SUCCESS;
   bool is_chosen;
   clp_status status = check_device(self, &is_chosen);
@@ -377,8 +379,8 @@ static clp_status check_end(const snapshot *self)
                              "without");
   if (self->has_chosen && self->chosen >= self->devices)
     return clpi_reject_place(name, self->line, self->column,
-                             "expected events of device %u, found %u devices", self->chosen,
-                             self->devices);
+                             "expected events of device %u, found %u device%s", self->chosen,
+                             self->devices, self->devices == 1 ? "" : "s");
   if (!self->has_device && self->has_chosen)
     return clpi_reject_place(name, self->line, self->column,
                              "expected allocations of device %u, found none", self->chosen);

@@ -36,6 +36,13 @@ size_t clpt_load_two_phases(size_t i)
   return base + pick(i, base / 2);
 }
 
+size_t clpt_load_huge(size_t i)
+{
+  size_t base = (size_t)1 << 52;
+
+  return base + pick(i, base);
+}
+
 size_t clpt_load_a_few_block_sizes(size_t i)
 {
   static const size_t sizes[] = {1000, 5000, 30000, 70000};

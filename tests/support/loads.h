@@ -16,6 +16,7 @@ size_t clpt_load_by_chance(size_t i);         /**< 1 byte to 64 KiB, all alike *
 size_t clpt_load_powers_of_two(size_t i);     /**< 256 bytes to 512 KiB */
 size_t clpt_load_growing(size_t i);           /**< 4 KiB and ever more */
 size_t clpt_load_two_phases(size_t i);        /**< small ones; from number 1500 on large ones */
+size_t clpt_load_huge(size_t i);              /**< 4 PiB to 8 PiB */
 size_t clpt_load_a_few_block_sizes(size_t i); /**< what bins of 4 leading bits hold exactly */
 
 /** Allocates so many buffers, of which the oldest is released where more than CLPT_LOAD_LIVE would
