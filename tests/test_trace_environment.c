@@ -622,6 +622,7 @@ static void use_a_pool_and_leave(void)
 static void fork_while_threads_make_pools(void)
 {
   pthread_t makers[THREADS];
+  use_a_pool_of_ones_own(); /* ThreadSanitizer's pthread_once does not survive a fork inside it */
   for (int i = 0; i < THREADS; i++)
     require(pthread_create(&makers[i], NULL, make_pools, NULL) == 0);
   for (unsigned i = clpt_iterations(200); i > 0; i--)
@@ -631,11 +632,10 @@ static void fork_while_threads_make_pools(void)
     pthread_join(makers[i], NULL);
 }
 
-/* What sanitizers lock, and how ThreadSanitizer does pthread_once, may stay so in a child, by a
- * thread that is lost. */
+/* AddressSanitizer's own locks may stay so in a child, by a thread that is lost. */
 START_TEST(forks_while_pools_are_made)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef __SANITIZE_ADDRESS__
   return;
 #endif
   unsetenv(VARIABLE);
