@@ -55,13 +55,18 @@ int clpt_run_apart(Suite *suite)
   return run(suite, CK_FORK);
 }
 
+bool clpt_is_on_valgrind(void)
+{
+  return RUNNING_ON_VALGRIND;
+}
+
 unsigned clpt_iterations(unsigned wanted)
 {
   unsigned factor = 1;
 
   if (CLPT_SANITIZED)
     factor = SANITIZER_FACTOR;
-  if (RUNNING_ON_VALGRIND)
+  if (clpt_is_on_valgrind())
     factor = VALGRIND_FACTOR;
   return wanted / factor > 0 ? wanted / factor : 1;
 }

@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <clpool/status.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@ int clpt_run(Suite *suite);
 /** The same for tests that need a process each, also where CK_FORK says no: under valgrind, a
  * process for each test makes nearly all of the time. */
 int clpt_run_apart(Suite *suite);
+
+/** Whether valgrind runs this, which takes what a process left on purpose for a leak. */
+bool clpt_is_on_valgrind(void);
 
 /** How many of `wanted` iterations a test shall do here: fewer under sanitizers and valgrind. */
 unsigned clpt_iterations(unsigned wanted);
