@@ -107,30 +107,6 @@ int clpi_read_passes_option(const char *text, unsigned *passes)
   return clpi_misuse("--passes: expected a number from 1 to %d, found \"%s\"", MOST_PASSES, text);
 }
 
-static int read_trace_device(const char *text, clpi_trace_format format, unsigned *device)
-{
-  if (format != CLPI_TRACE_PYTORCH_SNAPSHOT)
-    return clpi_misuse("--trace-device needs --format=pytorch-snapshot-json");
-  if (clpi_read_unsigned(text, UINT_MAX, device))
-    return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--trace-device: expected a device's number, such as 0, found \"%s\"", text);
-}
-
-int clpi_open_trace(const char *path, clpi_trace_format format, const char *device,
-                    clpi_trace_reader **reader)
-{
-  unsigned number = 0;
-  int code = device ? read_trace_device(device, format, &number) : CLPI_EXIT_SUCCESS;
-  if (code)
-    return code;
-  clp_status status = clpi_trace_open(path, format, reader);
-  if (status == CLP_NOT_SUPPORTED)
-    return clpi_misuse("%s", clp_last_error()->message);
-  if (!status && device)
-    status = clpi_trace_choose_device(*reader, number);
-  return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
-}
-
 int clpi_read_trace_argument(const char *command, int argc, char **argv, const char **trace)
 {
   if (optind == argc)

@@ -32,10 +32,6 @@ int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale);
 /* "rmm" or "pytorch-snapshot-json". */
 int clpi_read_format_option(const char *text, clpi_trace_format *format);
 
-/* Opens a trace. `device` is the value of --trace-device; NULL: the option was not there. */
-int clpi_open_trace(const char *path, clpi_trace_format format, const char *device,
-                    clpi_trace_reader **reader);
-
 /* The one argument that is no option, after getopt_long has seen all. */
 int clpi_read_trace_argument(const char *command, int argc, char **argv, const char **trace);
 

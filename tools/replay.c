@@ -2,7 +2,6 @@
 /* clpool replay: a recorded program's allocations, once more, on an allocator of choice. */
 #include "trace/replay.h"
 #include "allocators.h"
-#include "arguments.h"
 #include "measured.h"
 #include "program.h"
 #include "progress.h"
@@ -178,17 +177,10 @@ static int open_memory(replay_setup *setup)
 static int open_and_measure(replay_setup *setup)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
-  int code = clpi_open_trace(arguments->common.trace, arguments->common.format,
-                             arguments->common.trace_device, &setup->reader);
+  int code =
+      clpi_open_trace(&arguments->common, arguments->compares ? "--compare" : NULL, &setup->reader);
   if (code)
     return code;
-  bool reads_twice =
-      arguments->compares || arguments->common.fits_scale || arguments->common.replay.passes > 1;
-  if (reads_twice && !clpi_trace_can_rewind(setup->reader))
-    return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
-                       arguments->compares            ? "--compare"
-                       : arguments->common.fits_scale ? "--scale=auto"
-                                                      : "--passes");
   code = open_memory(setup);
   if (code)
     return code;

@@ -3,7 +3,6 @@
  * make of a pool. */
 #include "report.h"
 
-#include "arguments.h"
 #include "output_file.h"
 #include "program.h"
 #include "progress.h"
@@ -117,13 +116,9 @@ static int survey_and_write(report_setup *setup)
 static int open_and_survey(report_setup *setup)
 {
   const clpi_report_arguments *arguments = &setup->arguments;
-  int code = clpi_open_trace(arguments->common.trace, arguments->common.format,
-                             arguments->common.trace_device, &setup->reader);
+  int code = clpi_open_trace(&arguments->common, NULL, &setup->reader);
   if (code)
     return code;
-  if (arguments->common.fits_scale && !clpi_trace_can_rewind(setup->reader))
-    return clpi_misuse("%s: cannot be read twice, as --scale=auto needs",
-                       clpi_trace_name(setup->reader));
   code = clpi_open_output("-o", arguments->page, arguments->common.trace, &setup->page);
   if (!code)
     code = clpi_open_output("--perfetto", arguments->perfetto, arguments->common.trace,

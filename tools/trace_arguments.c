@@ -4,6 +4,9 @@
 
 #include "arguments.h"
 #include "program.h"
+#include "quantities.h"
+
+#include <limits.h>
 
 int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
 {
@@ -47,4 +50,43 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
   default:
     return CLPI_EXIT_MISUSE;
   }
+}
+
+static int read_trace_device(const char *text, clpi_trace_format format, unsigned *device)
+{
+  if (format != CLPI_TRACE_PYTORCH_SNAPSHOT)
+    return clpi_misuse("--trace-device needs --format=pytorch-snapshot-json");
+  if (clpi_read_unsigned(text, UINT_MAX, device))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--trace-device: expected a device's number, such as 0, found \"%s\"", text);
+}
+
+static int open_reader(const clpi_trace_arguments *arguments, clpi_trace_reader **reader)
+{
+  const char *device = arguments->trace_device;
+  unsigned number = 0;
+  int code = device ? read_trace_device(device, arguments->format, &number) : CLPI_EXIT_SUCCESS;
+  if (code)
+    return code;
+  clp_status status = clpi_trace_open(arguments->trace, arguments->format, reader);
+  if (status == CLP_NOT_SUPPORTED)
+    return clpi_misuse("%s", clp_last_error()->message);
+  if (!status && device)
+    status = clpi_trace_choose_device(*reader, number);
+  return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
+}
+
+int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,
+                    clpi_trace_reader **reader)
+{
+  int code = open_reader(arguments, reader);
+  if (code)
+    return code;
+  if (!rereads && arguments->fits_scale)
+    rereads = "--scale=auto";
+  if (!rereads && arguments->replay.passes > 1)
+    rereads = "--passes";
+  if (rereads && !clpi_trace_can_rewind(*reader))
+    return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(*reader), rereads);
+  return CLPI_EXIT_SUCCESS;
 }

@@ -51,4 +51,10 @@ enum {
  * about what is none of these, clpi_next_option complained. */
 int clpi_read_trace_option(int option, clpi_trace_arguments *arguments);
 
+/* Opens the trace. `rereads` is the command's own option that reads it again; NULL: there was none.
+ * Returns an exit code, with a complaint if it is not 0; the reader is the caller's to close in any
+ * case. */
+int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,
+                    clpi_trace_reader **reader);
+
 #endif

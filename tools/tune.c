@@ -2,7 +2,6 @@
 /* clpool tune: which leading_bits_in_bin_id suits a recorded program, with or without an arena. */
 #include "trace/tune.h"
 #include "allocators.h"
-#include "arguments.h"
 #include "cost_source.h"
 #include "program.h"
 #include "progress.h"
@@ -200,25 +199,12 @@ static int open_costs(tune_setup *setup)
   return CLPI_EXIT_SUCCESS;
 }
 
-/* What needs a second reading. NULL: nothing. */
-static const char *needs_rewind(const clpi_tune_arguments *arguments)
-{
-  if (arguments->common.fits_scale)
-    return "--scale=auto";
-  return arguments->common.replay.passes > 1 ? "--passes" : NULL;
-}
-
 static int open_and_tune(tune_setup *setup)
 {
   const clpi_tune_arguments *arguments = &setup->arguments;
-  int code = clpi_open_trace(arguments->common.trace, arguments->common.format,
-                             arguments->common.trace_device, &setup->reader);
+  int code = clpi_open_trace(&arguments->common, NULL, &setup->reader);
   if (code)
     return code;
-  const char *option = needs_rewind(arguments);
-  if (option && !clpi_trace_can_rewind(setup->reader))
-    return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(setup->reader),
-                       option);
   if (arguments->plot)
     code = clpi_tune_plot_begin(arguments->plot, arguments->common.trace, &setup->plot);
   if (!code)
