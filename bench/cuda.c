@@ -37,8 +37,7 @@ static bool served(clp_status status, const char *what)
   return status == CLP_SUCCESS || bench_failed("%s: %s", what, clp_last_error()->message);
 }
 
-/* --- contenders ----------------------------------------------------------------------------------
- */
+/* --- contenders --- */
 
 /* Of the pool without streams the pattern has the loop. Each of these is written out, as a call
  * through a pointer more would be seen in the figures. */
@@ -143,8 +142,7 @@ static bool hold_warm(void *of, const bench_options *options, const bench_title 
   return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
 }
 
-/* --- the device ----------------------------------------------------------------------------------
- */
+/* --- the device --- */
 
 /* EXIT_SUCCESS, or what the program ends with, and said why. */
 static int find_device(workbench *bench)

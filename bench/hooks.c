@@ -17,8 +17,7 @@ typedef struct hook_bench {
   FILE *sink; /* of the debug print */
 } hook_bench;
 
-/* --- hooks of the program's own ------------------------------------------------------------------
- */
+/* --- hooks of the program's own --- */
 
 static void look_away(const clp_hook_event *event, void *user_data)
 {
@@ -38,8 +37,7 @@ static clp_hook empty_callbacks = {.struct_size = sizeof empty_callbacks,
                                    .device_free_preprocess = look_away,
                                    .device_free_postprocess = look_away};
 
-/* --- what is timed -------------------------------------------------------------------------------
- */
+/* --- what is timed --- */
 
 /* A hook and whose it is to be: a pool's; NULL: the thread's. */
 typedef struct registration {
@@ -106,8 +104,7 @@ static bool compare(const hook_bench *bench, const bench_options *options, size_
   return bench_compare(options, &title, sources, sizeof sources / sizeof *sources);
 }
 
-/* --- the run -------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 
 static bool make_pools(hook_bench *bench)
 {

@@ -34,8 +34,7 @@ static bool fill(const bench_source *source, cl_command_queue queue, const clp_b
                                           source->bytes, after != NULL, after, event));
 }
 
-/* --- without clpool's order ----------------------------------------------------------------------
- */
+/* --- without clpool's order --- */
 
 /* The fills alone: each queue has a block that never goes to the other. */
 static bool run_apart(void *self, unsigned thread, size_t times)
@@ -100,8 +99,7 @@ static bool run_with_events(void *self, unsigned thread, size_t times)
   return bench_finish(source) && ok;
 }
 
-/* --- with it -------------------------------------------------------------------------------------
- */
+/* --- with it --- */
 
 static bool run_on_streams(void *self, unsigned thread, size_t times)
 {
@@ -119,8 +117,7 @@ static bool run_on_streams(void *self, unsigned thread, size_t times)
   return bench_finish(source);
 }
 
-/* --- the contest ---------------------------------------------------------------------------------
- */
+/* --- the contest --- */
 
 static bool finish(void *of)
 {

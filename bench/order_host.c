@@ -18,8 +18,7 @@ typedef struct host_bench {
   order_streams on_idle, on_busy;
 } host_bench;
 
-/* --- the device ----------------------------------------------------------------------------------
- */
+/* --- the device --- */
 
 static clp_status stub_allocate(void *self, size_t bytes, clp_memory *out)
 {
@@ -98,8 +97,7 @@ static bool make_allocator(stub *device, order_streams *on)
          bench_failed("no allocator: %s", clp_last_error()->message);
 }
 
-/* --- contests ------------------------------------------------------------------------------------
- */
+/* --- contests --- */
 
 static bool hold_warm(void *device, const bench_options *options, const bench_title *title)
 {

@@ -48,8 +48,7 @@ static bool hold_svm(void *of, const bench_options *options, const bench_title *
   return order_compare(options, title, sources, sizeof sources / sizeof *sources);
 }
 
-/* --- the device ----------------------------------------------------------------------------------
- */
+/* --- the device --- */
 
 static bool make_queues(cl_device_id id, order_device *device)
 {

@@ -52,8 +52,7 @@ static double pairs_a_second(const bench_contender *contender)
   return contender->threads * 1e9 / contender->median.ns;
 }
 
-/* --- tables --------------------------------------------------------------------------------------
- */
+/* --- tables --- */
 
 /* Of a column of ratios, whose head is "/ " and the basis. */
 static int width_for(const bench_contender *basis)
@@ -113,8 +112,7 @@ static void print_table(const results *all)
     print_row(all, &all->contenders[i]);
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static void print_string(const char *text)
 {

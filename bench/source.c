@@ -16,8 +16,7 @@ enum { SIZES = 64, SIZE_STEP = 256 };
 typedef void *take_block(const bench_source *from, size_t bytes); /* NULL: failed, and said why */
 typedef bool give_block(const bench_source *to, void *block, size_t bytes);
 
-/* --- kinds ---------------------------------------------------------------------------------------
- */
+/* --- kinds --- */
 
 ALWAYS_INLINE void *take_malloc(const bench_source *from, size_t bytes)
 {
@@ -98,8 +97,7 @@ ALWAYS_INLINE bool give_nothing(const bench_source *to, void *nothing, size_t by
   return true;
 }
 
-/* --- patterns ------------------------------------------------------------------------------------
- */
+/* --- patterns --- */
 
 bool bench_finish(const bench_source *source)
 {
@@ -163,8 +161,7 @@ ALWAYS_INLINE bool handover(const bench_source *source, unsigned thread, size_t 
   return thread == 0 ? produce(source, times, take) : consume(source, times, give);
 }
 
-/* --- instances -----------------------------------------------------------------------------------
- */
+/* --- instances --- */
 
 static bool one_malloc(void *self, unsigned thread, size_t times)
 {

@@ -11,8 +11,7 @@
 
 enum { BATCHES = 300, WEIGHTS = 20, WEIGHT_BYTES = 700000, ARRAYS = 12, ROW_BYTES = 4000 };
 
-/* --- The program -------------------------------------------------------------------------------
- */
+/* --- The program --- */
 
 /* Numbers that look random but are the same in every run (Knuth's MMIX generator). */
 static uint32_t next_number(uint64_t *state)
@@ -46,8 +45,7 @@ static void run_program(clp_pool *pool)
     CHECK(clp_buffer_release(weights[i]));
 }
 
-/* --- The advice --------------------------------------------------------------------------------
- */
+/* --- The advice --- */
 
 static void print_advice(const clp_pool *pool, const char *name, clp_objective objective)
 {

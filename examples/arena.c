@@ -11,8 +11,7 @@
 enum { PICTURES = 5000, AT_ONCE = 24, LEAST_SIDE = 100, SIDES = 1900, PIXEL_BYTES = 4 };
 enum { MIB = 1 << 20 };
 
-/* --- The program -------------------------------------------------------------------------------
- */
+/* --- The program --- */
 
 /* Numbers that look random but are the same in every run (Knuth's MMIX generator). */
 static uint32_t next_number(uint64_t *state)
@@ -43,8 +42,7 @@ static void run_program(clp_pool *pool)
     CHECK(clp_buffer_release(queue[i]));
 }
 
-/* --- With and without an arena -----------------------------------------------------------------
- */
+/* --- With and without an arena --- */
 
 static void print_row(const char *name, size_t in_use, size_t taken, uint64_t calls)
 {
@@ -91,8 +89,7 @@ static void run_on_arena(clp_allocator *device)
   clp_allocator_release(arena);
 }
 
-/* --- What an arena looks like ------------------------------------------------------------------
- */
+/* --- What an arena looks like --- */
 
 /* Three blocks, of which the middle one goes back. */
 static void show_inside(clp_allocator *device)

@@ -47,8 +47,7 @@ static const char source[] =
     "    parts[get_group_id(0)] = group[0];\n"
     "}\n";
 
-/* --- The device --------------------------------------------------------------------------------
- */
+/* --- The device --- */
 
 static void print_build_log(cl_program program, cl_device_id device)
 {
@@ -117,8 +116,7 @@ void array_device_release(array_device *device)
   free(device);
 }
 
-/* --- Arrays ------------------------------------------------------------------------------------
- */
+/* --- Arrays --- */
 
 static size_t bytes_of(const array *x)
 {
@@ -168,8 +166,7 @@ void array_read(const array *x, float *to)
       clEnqueueReadBuffer(x->device->queue, x->mem, CL_TRUE, 0, bytes_of(x), to, 0, NULL, NULL));
 }
 
-/* --- Operations --------------------------------------------------------------------------------
- */
+/* --- Operations --- */
 
 static array *create_like(const array *x)
 {

@@ -28,8 +28,7 @@ typedef struct options {
 
 static const size_t default_sizes[] = {1u << 10, 1u << 16, 1u << 22}; /* 4 KiB to 16 MiB */
 
-/* --- The expression ----------------------------------------------------------------------------
- */
+/* --- The expression --- */
 
 /* sqrt(2x + 3y + x/2). Each temporary is let go of as soon as the next is under way: the queue does
  * its work in order, so whoever gets the memory next comes after it. */
@@ -65,8 +64,7 @@ static double root_on_host(size_t i)
   return sqrt(2.5 * (double)x_value(i) + 3.0 * (double)y_value);
 }
 
-/* --- Right results -----------------------------------------------------------------------------
- */
+/* --- Right results --- */
 
 static void expect_near(const char *what, double found, double expected, double tolerance)
 {
@@ -92,8 +90,7 @@ static void check_results(const contestant *with)
   free(found);
 }
 
-/* --- Times -------------------------------------------------------------------------------------
- */
+/* --- Times --- */
 
 static double now_in_microseconds(void)
 {
@@ -130,8 +127,7 @@ static void time_contestants(contestant contestants[CONTESTANTS], size_t repeat)
       contestants[j].microseconds[i] = time_expression(&contestants[j]);
 }
 
-/* --- The table ---------------------------------------------------------------------------------
- */
+/* --- The table --- */
 
 static void print_head(const contestant contestants[CONTESTANTS], size_t repeat)
 {
@@ -164,8 +160,7 @@ static void print_device_allocations(const contestant *pooled)
          (unsigned long long)stats.allocations, (unsigned long long)stats.device_allocations);
 }
 
-/* --- The run -----------------------------------------------------------------------------------
- */
+/* --- The run --- */
 
 static void create_arrays(array_device *device, contestant *with, size_t elements)
 {
@@ -242,8 +237,7 @@ static void run(cl_context context, cl_command_queue queue, const options *chose
   release_contestants(contestants);
 }
 
-/* --- The command line --------------------------------------------------------------------------
- */
+/* --- The command line --- */
 
 static size_t read_count(const char *name, const char *text, size_t most)
 {

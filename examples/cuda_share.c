@@ -11,8 +11,7 @@
 
 enum { EXIT_SKIPPED = 77, BYTES = 1 << 20, QUESTION = 40, ANSWER = 42 };
 
-/* --- The socket --------------------------------------------------------------------------------
- */
+/* --- The socket --- */
 
 typedef union ancillary {
   struct cmsghdr header;
@@ -63,8 +62,7 @@ static int receive_memory(int socket, int *fd, clp_cuda_shared_pointer *shared)
   return 1;
 }
 
-/* --- Content -----------------------------------------------------------------------------------
- */
+/* --- Content --- */
 
 static void fill(const cuda_driver *cu, unsigned long long memory, unsigned char byte)
 {
@@ -85,8 +83,7 @@ static size_t count_wrong(const cuda_driver *cu, unsigned long long memory, unsi
   return wrong;
 }
 
-/* --- The processes -----------------------------------------------------------------------------
- */
+/* --- The processes --- */
 
 static int import_and_answer(int socket)
 {

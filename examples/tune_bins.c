@@ -18,8 +18,7 @@ typedef struct sums {
   double allocated_bytes;
 } sums;
 
-/* --- The program -------------------------------------------------------------------------------
- */
+/* --- The program --- */
 
 /* Numbers that look random but are the same in every run (Knuth's MMIX generator). */
 static uint32_t next_number(uint64_t *state)
@@ -77,8 +76,7 @@ static void run_batch(clp_pool *pool, size_t length, sums *total)
     }
 }
 
-/* --- The table ---------------------------------------------------------------------------------
- */
+/* --- The table --- */
 
 static void print_row(unsigned leading_bits, const clp_pool_stats *stats, const sums *total)
 {

@@ -18,8 +18,7 @@ typedef struct studio {
   clp_allocator *allocator;
 } studio;
 
-/* --- Work --------------------------------------------------------------------------------------
- */
+/* --- Work --- */
 
 /* Every word of a frame is its number. */
 static void draw(cl_command_queue queue, cl_mem frame, cl_uint number)
@@ -42,8 +41,7 @@ static void wait_for(cl_command_queue later, cl_command_queue earlier)
   CHECK_CL(clReleaseEvent(event));
 }
 
-/* --- The ways ----------------------------------------------------------------------------------
- */
+/* --- The ways --- */
 
 static void on_one_queue(const studio *it, clp_pool *pool)
 {
@@ -122,8 +120,7 @@ static void as_plain_cl_mem(const studio *it, clp_pool *pool)
   }
 }
 
-/* --- The program -------------------------------------------------------------------------------
- */
+/* --- The program --- */
 
 /* Words of the archive that are not as they were drawn. */
 static size_t count_wrong(const studio *it)

@@ -10,8 +10,7 @@
 enum { BATCHES = 48, LENGTHS = 12, MOST_BINS = 32 };
 enum { PAGE = 1 << 14 }; /* elements: 64 KiB */
 
-/* --- The program -------------------------------------------------------------------------------
- */
+/* --- The program --- */
 
 /* 1 to 12 pages, every length four times. */
 static size_t batch_elements(int batch)
@@ -54,8 +53,7 @@ static void process_all(array_device *device, const array_allocator *from)
   printf("%d batches, their sum: %.4g\n", BATCHES, (double)sum);
 }
 
-/* --- What the pool knows -----------------------------------------------------------------------
- */
+/* --- What the pool knows --- */
 
 static void print_figures(const clp_pool *pool)
 {
@@ -80,8 +78,7 @@ static void print_bins(const clp_pool *pool)
   }
 }
 
-/* --- What hooks see ----------------------------------------------------------------------------
- */
+/* --- What hooks see --- */
 
 static FILE *open_file(const char *path)
 {
@@ -125,8 +122,7 @@ static void end_trace(clp_hook *trace)
   CHECK(clp_trace_hook_close(trace));
 }
 
-/* --- The run -----------------------------------------------------------------------------------
- */
+/* --- The run --- */
 
 int main(int argc, char **argv)
 {

@@ -64,8 +64,7 @@ static clp_pool_advice advise_after(unsigned leading_bits, bool on_arena, clpt_l
   return advice;
 }
 
-/* --- the call ------------------------------------------------------------------------------------
- */
+/* --- the call --- */
 
 START_TEST(what_cannot_be_is_refused)
 {
@@ -178,8 +177,7 @@ START_TEST(asking_changes_nothing)
 }
 END_TEST
 
-/* --- what is advised -----------------------------------------------------------------------------
- */
+/* --- what is advised --- */
 
 START_TEST(time_is_best_with_few_bits_that_give_the_same_hits)
 {
@@ -260,8 +258,7 @@ START_TEST(a_balance_gives_up_hits_for_memory)
 }
 END_TEST
 
-/* --- where the pool stands -----------------------------------------------------------------------
- */
+/* --- where the pool stands --- */
 
 START_TEST(the_footprint_on_an_arena_is_that_of_its_segments)
 {
@@ -421,8 +418,7 @@ START_TEST(a_pool_that_stopped_holding_cannot_tell)
 }
 END_TEST
 
-/* --- the reason ----------------------------------------------------------------------------------
- */
+/* --- the reason --- */
 
 static void assert_says(const clp_pool_advice *advice, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -458,8 +454,7 @@ START_TEST(the_reason_is_a_line_with_the_figures)
 }
 END_TEST
 
-/* --- threads, and host memory that fails ---------------------------------------------------------
- */
+/* --- threads, and host memory that fails --- */
 
 static void run_load(clpt_worker *self)
 {

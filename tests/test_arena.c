@@ -69,8 +69,7 @@ static void give(clp_memory memory, size_t bytes)
   clpt_ok(clp_allocator_free(arena, memory, bytes));
 }
 
-/* --- creating -----------------------------------------------------------------------------------
- */
+/* --- creating --- */
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -153,8 +152,7 @@ START_TEST(it_is_what_upstream_is)
 }
 END_TEST
 
-/* --- blocks -------------------------------------------------------------------------------------
- */
+/* --- blocks --- */
 
 START_TEST(blocks_share_a_segment)
 {
@@ -304,8 +302,7 @@ START_TEST(blocks_that_nobody_freed_go_with_the_arena)
 }
 END_TEST
 
-/* --- limits and failures ------------------------------------------------------------------------
- */
+/* --- limits and failures --- */
 
 static clp_status take_within(size_t bytes, size_t most, clp_memory *out)
 {
@@ -457,8 +454,7 @@ START_TEST(lack_of_host_memory_loses_nothing)
 }
 END_TEST
 
-/* --- figures ------------------------------------------------------------------------------------
- */
+/* --- figures --- */
 
 START_TEST(figures_of_what_is_no_arena)
 {

@@ -58,8 +58,7 @@ static clp_arena_stats figures(void)
   return stats;
 }
 
-/* --- refused requests ---------------------------------------------------------------------------
- */
+/* --- refused requests --- */
 
 /* Else nothing would go back below that any more. */
 START_TEST(a_refused_request_raises_no_peak)
@@ -136,8 +135,7 @@ START_TEST(a_segment_that_cannot_go_fails_no_request)
 }
 END_TEST
 
-/* --- segments on their way ----------------------------------------------------------------------
- */
+/* --- segments on their way --- */
 
 static sem_t on_the_way;
 static clpt_call slow_call;

@@ -203,8 +203,7 @@ START_TEST(out_of_memory_for_good_changes_nothing)
 }
 END_TEST
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads --- */
 
 enum { THREADS = 4, ROUNDS = 3000, SLOTS = 24 };
 

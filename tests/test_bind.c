@@ -245,8 +245,7 @@ START_TEST(a_bound_stream_that_its_user_dropped_lives_on)
 }
 END_TEST
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 START_TEST(a_new_binding_that_fails_leaves_the_old_one)
 {

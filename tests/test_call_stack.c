@@ -24,8 +24,7 @@ static bool is_in_from_innermost(size_t frame, const void *function)
   return is_in(clpi_call_stack_depth(&stack) - 1 - frame, function);
 }
 
-/* --- The real walker -----------------------------------------------------------------------------
- */
+/* --- The real walker --- */
 
 /* As a hook's callback does it. */
 __attribute__((noinline)) static void callback(void)
@@ -93,10 +92,10 @@ START_TEST(of_a_deep_stack_the_outermost_frames_are_kept)
 }
 END_TEST
 
-/* --- The library's own frames --------------------------------------------------------------------
- * These functions stand for the library's: what they call is in the same sections as what the
- * library marks itself.
- */
+/* --- The library's own frames --- */
+
+/* These functions stand for the library's: what they call is in the same sections as what the
+ * library marks itself. */
 
 static void (*exit_calls)(void);
 
@@ -254,8 +253,7 @@ START_TEST(of_a_deep_stack_no_frame_is_the_librarys)
 }
 END_TEST
 
-/* --- Made-up stacks ------------------------------------------------------------------------------
- */
+/* --- Made-up stacks --- */
 
 static void capture(void)
 {

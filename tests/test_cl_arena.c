@@ -64,8 +64,7 @@ START_TEST(blocks_are_aligned_sub_buffers)
 }
 END_TEST
 
-/* --- contents -----------------------------------------------------------------------------------
- */
+/* --- contents --- */
 
 enum { SLOTS = 40, STEPS = 1500, MOST_WORDS = 5000 };
 
@@ -113,8 +112,7 @@ START_TEST(each_block_keeps_what_was_written_to_it)
 }
 END_TEST
 
-/* --- sub-buffers of buffers ---------------------------------------------------------------------
- */
+/* --- sub-buffers of buffers --- */
 
 START_TEST(a_sub_buffer_is_that_part)
 {

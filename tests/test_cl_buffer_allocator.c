@@ -61,8 +61,7 @@ static cl_uint queue_references(void)
   return count;
 }
 
-/* --- Creating ----------------------------------------------------------------------------------
- */
+/* --- Creating --- */
 
 START_TEST(test_properties)
 {
@@ -204,8 +203,7 @@ START_TEST(test_create_survives_lack_of_host_memory)
 }
 END_TEST
 
-/* --- Allocating and freeing --------------------------------------------------------------------
- */
+/* --- Allocating and freeing --- */
 
 static cl_ulong mem_ulong(clp_memory memory, cl_mem_info what)
 {
@@ -434,8 +432,7 @@ START_TEST(test_a_failed_free_leaves_the_memory_to_the_caller)
 }
 END_TEST
 
-/* --- Draining ----------------------------------------------------------------------------------
- */
+/* --- Draining --- */
 
 START_TEST(test_immediate_drains_its_queue)
 {

@@ -101,8 +101,7 @@ static void assert_last(cl_event stop, clp_buffer *next, cl_command_queue queue,
   ck_assert_int_eq(clp_buffer_memory(next) == stale, waits_for_others());
 }
 
-/* --- The race itself ---------------------------------------------------------------------------
- */
+/* --- The race itself --- */
 
 /* Without the pool's care, the stale write comes last: else these tests would prove nothing. */
 START_TEST(test_the_driver_does_not_help)
@@ -127,8 +126,7 @@ START_TEST(test_the_driver_does_not_help)
 }
 END_TEST
 
-/* --- Released on one queue, allocated on the other ---------------------------------------------
- */
+/* --- Released on one queue, allocated on the other --- */
 
 START_TEST(test_released_on_one_allocated_on_the_other)
 {
@@ -205,8 +203,7 @@ START_TEST(test_released_after_the_work)
 }
 END_TEST
 
-/* --- Other uses than the first -----------------------------------------------------------------
- */
+/* --- Other uses than the first --- */
 
 /* A third queue is held up; the one that the buffer is released on has long finished. */
 START_TEST(test_a_recorded_use)
@@ -302,8 +299,7 @@ START_TEST(test_unbound)
 }
 END_TEST
 
-/* --- With calls that name no queue -------------------------------------------------------------
- */
+/* --- With calls that name no queue --- */
 
 /* Without a home stream, nothing can be made to wait, so the block is not given away. */
 START_TEST(test_no_home_stream)

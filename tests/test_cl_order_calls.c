@@ -81,8 +81,7 @@ static cl_event hold_in_use(void)
   return stop;
 }
 
-/* --- No more than it takes ---------------------------------------------------------------------
- */
+/* --- No more than it takes --- */
 
 START_TEST(test_the_same_queue_costs_no_call)
 {
@@ -137,8 +136,7 @@ START_TEST(test_events_do_not_pile_up)
 }
 END_TEST
 
-/* --- Whose queues they are ---------------------------------------------------------------------
- */
+/* --- Whose queues they are --- */
 
 /* The block that was released on it keeps the queue, and the end of the pool lets it go. */
 START_TEST(test_the_caller_lets_a_queue_go)
@@ -199,8 +197,7 @@ START_TEST(test_no_bytes)
 }
 END_TEST
 
-/* --- Freeing and running out -------------------------------------------------------------------
- */
+/* --- Freeing and running out --- */
 
 /* The pool's end does not wait for the queue, and leaves it all that it still uses. */
 START_TEST(test_the_end_of_a_pool_in_use)
@@ -262,8 +259,7 @@ START_TEST(test_out_of_memory_waits_for_queues)
 }
 END_TEST
 
-/* --- Calls that fail ---------------------------------------------------------------------------
- */
+/* --- Calls that fail --- */
 
 /* A block that cannot be had safely is not had: there is other memory, or the call fails. */
 START_TEST(test_each_call_fails_in_turn)

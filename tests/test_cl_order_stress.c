@@ -95,8 +95,7 @@ static cl_uint next_word(tools *own)
   return own->word;
 }
 
-/* --- Work on queues ----------------------------------------------------------------------------
- */
+/* --- Work on queues --- */
 
 /* Between commands of one queue for one buffer, order is its user's affair. */
 static void keep_order(tools *own, cl_command_queue queue)
@@ -156,8 +155,7 @@ static clp_buffer *allocate_on(tools *own, cl_command_queue queue)
   return buffer;
 }
 
-/* --- Ways to use a buffer ----------------------------------------------------------------------
- */
+/* --- Ways to use a buffer --- */
 
 static void use_on_one_queue(tools *own)
 {
@@ -259,8 +257,7 @@ static void use_somehow(tools *own)
     ways[chance(own, sizeof(ways) / sizeof(ways[0]))](own);
 }
 
-/* --- A worker ----------------------------------------------------------------------------------
- */
+/* --- A worker --- */
 
 /* Kernels for a thread of its own: their arguments are a state. */
 static bool get_ready(tools *own)
@@ -312,8 +309,7 @@ static void work(clpt_worker *self)
   finish(&own);
 }
 
-/* --- The passes --------------------------------------------------------------------------------
- */
+/* --- The passes --- */
 
 static void open_shared(shared *it, bool at_home, bool on_arena)
 {

@@ -182,8 +182,7 @@ START_TEST(test_out_of_memory_for_good)
 }
 END_TEST
 
-/* --- Several contexts, several pools -----------------------------------------------------------
- */
+/* --- Several contexts, several pools --- */
 
 static cl_context context_of(clp_buffer *buffer)
 {
@@ -253,8 +252,7 @@ START_TEST(test_out_of_memory_stays_in_its_context)
 }
 END_TEST
 
-/* --- Threads -----------------------------------------------------------------------------------
- */
+/* --- Threads --- */
 
 enum { THREADS = 4, THREAD_ROUNDS = 400, THREAD_WORDS = 256 };
 

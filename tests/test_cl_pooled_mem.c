@@ -66,8 +66,7 @@ static void wait_for_live(long (*live)(void), long wanted)
   ck_assert_int_eq(live(), wanted);
 }
 
-/* --- What it is --------------------------------------------------------------------------------
- */
+/* --- What it is --- */
 
 START_TEST(test_a_cl_mem_like_any_other)
 {
@@ -123,8 +122,7 @@ START_TEST(test_access_flags)
 }
 END_TEST
 
-/* --- Where its memory is from, and goes --------------------------------------------------------
- */
+/* --- Where its memory is from, and goes --- */
 
 START_TEST(test_its_last_release_brings_the_memory_back)
 {
@@ -242,8 +240,7 @@ START_TEST(test_what_does_not_go_back_is_logged)
 }
 END_TEST
 
-/* --- What is refused ---------------------------------------------------------------------------
- */
+/* --- What is refused --- */
 
 static void refuses(size_t bytes, cl_mem_flags flags, const char *message)
 {
@@ -313,8 +310,7 @@ START_TEST(test_memory_of_other_kinds)
 }
 END_TEST
 
-/* --- What fails --------------------------------------------------------------------------------
- */
+/* --- What fails --- */
 
 /* Fails each call in turn, with each code, until none is left to fail. */
 START_TEST(test_survives_each_failure)
@@ -360,8 +356,7 @@ START_TEST(test_out_of_memory_passes_through)
 }
 END_TEST
 
-/* --- Threads -----------------------------------------------------------------------------------
- */
+/* --- Threads --- */
 
 enum { THREADS = 4, ROUNDS = 200 };
 

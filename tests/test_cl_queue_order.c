@@ -28,8 +28,7 @@ static void teardown(void)
   clpt_marks_end(&it);
 }
 
-/* --- Which streams there are -------------------------------------------------------------------
- */
+/* --- Which streams there are --- */
 
 static void assert_same_order(const clp_allocator *other)
 {
@@ -123,8 +122,7 @@ START_TEST(test_what_is_no_stream)
 }
 END_TEST
 
-/* --- Marks --------------------------------------------------------------------------------------
- */
+/* --- Marks --- */
 
 START_TEST(test_a_mark_is_done_with_the_work_before_it)
 {
@@ -183,8 +181,7 @@ START_TEST(test_a_mark_keeps_its_queue)
 }
 END_TEST
 
-/* --- Waiting ------------------------------------------------------------------------------------
- */
+/* --- Waiting --- */
 
 /* The first queue stands still; what the second is given after the wait must not run before. */
 START_TEST(test_a_queue_waits_for_another)

@@ -18,8 +18,9 @@ static void teardown(void)
   clpt_marks_end(&it);
 }
 
-/* --- Work that fails ----------------------------------------------------------------------------
- * The failure of one command ends a marker. Others that the mark stands for may still run, so it is
+/* --- Work that fails --- */
+
+/* The failure of one command ends a marker. Others that the mark stands for may still run, so it is
  * not done; it is set anew. */
 
 START_TEST(test_a_mark_that_failed_is_set_anew)
@@ -116,8 +117,7 @@ START_TEST(test_a_mark_that_cannot_be_set_anew)
 }
 END_TEST
 
-/* --- Calls that fail ----------------------------------------------------------------------------
- */
+/* --- Calls that fail --- */
 
 /* A way to use a queue that stands still, and a mark in it. */
 typedef clp_status (*use)(cl_command_queue queue, void *mark);

@@ -65,8 +65,7 @@ static void refuses(clp_status status, const clp_cl_svm_options *options, const 
   clpt_cl_assert_live(&before);
 }
 
-/* --- Creating ----------------------------------------------------------------------------------
- */
+/* --- Creating --- */
 
 START_TEST(test_properties)
 {
@@ -302,8 +301,7 @@ START_TEST(test_create_survives_lack_of_host_memory)
 }
 END_TEST
 
-/* --- Allocating --------------------------------------------------------------------------------
- */
+/* --- Allocating --- */
 
 static const cl_svm_mem_flags kinds[] = {
     0,

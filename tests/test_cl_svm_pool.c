@@ -45,8 +45,7 @@ static clp_pool *new_pool(cl_svm_mem_flags flags, cl_command_queue queue)
   return pool;
 }
 
-/* --- Computing ---------------------------------------------------------------------------------
- */
+/* --- Computing --- */
 
 /* One kernel for all, since drivers take long to compile them. */
 static cl_kernel twice_kernel(void)
@@ -203,8 +202,7 @@ START_TEST(test_buffers_bound_to_queues)
 }
 END_TEST
 
-/* --- Reuse and running out ---------------------------------------------------------------------
- */
+/* --- Reuse and running out --- */
 
 START_TEST(test_a_hit_is_the_same_pointer)
 {
@@ -288,8 +286,7 @@ START_TEST(test_out_of_memory_for_good)
 }
 END_TEST
 
-/* --- Where blocks are freed --------------------------------------------------------------------
- */
+/* --- Where blocks are freed --- */
 
 /* The block is freed behind the work of the queue that it was released on, which the host does not
  * wait for. */

@@ -56,8 +56,7 @@ static void make_costs(void)
   ck_assert(clpi_costs_add(&costs, "cl-svm", CLPI_COST_ARENA_PAIR, SIZE_MAX, 1e18 / 3));
 }
 
-/* --- Lookup --------------------------------------------------------------------------------------
- */
+/* --- Lookup --- */
 
 START_TEST(between_points)
 {
@@ -138,8 +137,7 @@ START_TEST(no_more_than_there_is_room)
 }
 END_TEST
 
-/* --- Reading and writing -------------------------------------------------------------------------
- */
+/* --- Reading and writing --- */
 
 START_TEST(rows_of_a_file)
 {
@@ -283,8 +281,7 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
-/* --- What is malformed ---------------------------------------------------------------------------
- */
+/* --- What is malformed --- */
 
 #define NO_BYTES "expected a size in bytes, a decimal number from 1 to 18446744073709551615, found "
 #define NO_TIME                                                                                    \

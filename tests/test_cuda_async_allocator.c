@@ -56,8 +56,7 @@ static clp_memory allocated(clp_allocator *allocator, size_t bytes)
   return memory;
 }
 
-/* --- creating -----------------------------------------------------------------------------------
- */
+/* --- creating --- */
 
 START_TEST(properties)
 {
@@ -252,8 +251,7 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
-/* --- which memory pool --------------------------------------------------------------------------
- */
+/* --- which memory pool --- */
 
 static void assert_allocates_from(clp_allocator *allocator, CUmemoryPool mempool)
 {
@@ -303,8 +301,7 @@ START_TEST(a_given_mempool)
 }
 END_TEST
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 static const size_t sizes[] = {1, 255, 256, 257, 4096, 1000003, 64 << 20};
 
@@ -418,8 +415,7 @@ START_TEST(out_of_memory)
 }
 END_TEST
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 static clp_status do_allocate(clp_allocator *allocator, clp_memory memory)
 {
@@ -481,8 +477,7 @@ START_TEST(a_call_fails)
 }
 END_TEST
 
-/* --- buffers ------------------------------------------------------------------------------------
- */
+/* --- buffers --- */
 
 START_TEST(buffers_as_pointers)
 {

@@ -51,8 +51,7 @@ static size_t used_bytes(void)
   return bytes;
 }
 
-/* --- malloc and free ----------------------------------------------------------------------------
- */
+/* --- malloc and free --- */
 
 START_TEST(memory_in_the_order_of_a_stream)
 {
@@ -190,8 +189,7 @@ START_TEST(the_devices_current_pool_stays_and_is_not_taken_from)
 }
 END_TEST
 
-/* --- out of memory ------------------------------------------------------------------------------
- */
+/* --- out of memory --- */
 
 /* What another pool keeps unused is not this one's to trim; what its own does, is. */
 START_TEST(out_of_memory_waits_trims_and_asks_once_more)
@@ -253,8 +251,7 @@ START_TEST(the_largest_sizes_there_are)
 }
 END_TEST
 
-/* --- giving back --------------------------------------------------------------------------------
- */
+/* --- giving back --- */
 
 START_TEST(free_all_blocks_gives_back_what_the_stream_freed)
 {
@@ -278,8 +275,7 @@ START_TEST(free_all_blocks_gives_back_what_the_stream_freed)
 }
 END_TEST
 
-/* --- figures ------------------------------------------------------------------------------------
- */
+/* --- figures --- */
 
 START_TEST(figures_are_those_of_the_memory_pool)
 {
@@ -334,8 +330,7 @@ START_TEST(free_blocks_are_not_counted_and_the_reason_is_told)
 }
 END_TEST
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 START_TEST(nulls_are_refused)
 {
@@ -458,8 +453,7 @@ START_TEST(without_host_memory_no_pool_is_made)
 }
 END_TEST
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads --- */
 
 enum { THREADS = 4, ROUNDS = 500, AT_ONCE = 8 };
 

@@ -57,8 +57,7 @@ static uint64_t used_bytes(clp_cuda_mempool mempool)
   return usage.used_bytes;
 }
 
-/* --- what a pool is made of ---------------------------------------------------------------------
- */
+/* --- what a pool is made of --- */
 
 START_TEST(default_and_current_pools)
 {
@@ -301,8 +300,7 @@ START_TEST(a_failure_anywhere_in_create_leaves_nothing)
 }
 END_TEST
 
-/* --- the device of a call -----------------------------------------------------------------------
- */
+/* --- the device of a call --- */
 
 START_TEST(the_device_is_that_of_the_current_context)
 {

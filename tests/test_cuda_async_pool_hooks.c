@@ -184,8 +184,7 @@ START_TEST(hooks_of_clpools_see_nothing_of_it)
 }
 END_TEST
 
-/* --- the hooks that come with the library -------------------------------------------------------
- */
+/* --- the hooks that come with the library --- */
 
 static unsigned count_of(const char *text, const char *what)
 {

@@ -63,8 +63,7 @@ static void assert_refused(size_t bytes)
   ck_assert_uint_eq(fakecuda_calls("cuMemAllocFromPoolAsync"), before);
 }
 
-/* --- setting ------------------------------------------------------------------------------------
- */
+/* --- setting --- */
 
 START_TEST(a_limit_is_what_was_set_last)
 {
@@ -123,8 +122,7 @@ START_TEST(a_driver_that_does_not_tell_the_device)
 }
 END_TEST
 
-/* --- keeping ------------------------------------------------------------------------------------
- */
+/* --- keeping --- */
 
 START_TEST(what_just_fits_is_given)
 {
@@ -232,8 +230,7 @@ START_TEST(a_driver_that_does_not_count_keeps_what_it_keeps)
 }
 END_TEST
 
-/* --- the environment ----------------------------------------------------------------------------
- */
+/* --- the environment --- */
 
 START_TEST(the_environment_sets_the_limit_of_each_device)
 {

@@ -22,8 +22,7 @@ static void teardown(void)
   fakecuda_reset();
 }
 
-/* --- devices ------------------------------------------------------------------------------------
- */
+/* --- devices --- */
 
 START_TEST(devices_by_ordinal)
 {
@@ -72,8 +71,7 @@ START_TEST(retaining_fails)
 }
 END_TEST
 
-/* --- the current context ------------------------------------------------------------------------
- */
+/* --- the current context --- */
 
 START_TEST(none_is_current)
 {

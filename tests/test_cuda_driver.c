@@ -68,8 +68,7 @@ static void replace(const char *symbol, void (*function)(void))
   replacement = function;
 }
 
-/* --- what is loaded -----------------------------------------------------------------------------
- */
+/* --- what is loaded --- */
 
 static void assert_works(const clpi_cuda_driver *driver)
 {
@@ -142,8 +141,7 @@ START_TEST(is_loaded_once_by_many_threads)
 }
 END_TEST
 
-/* --- where functions are found ------------------------------------------------------------------
- */
+/* --- where functions are found --- */
 
 START_TEST(functions_are_asked_for_by_version)
 {
@@ -191,8 +189,7 @@ START_TEST(with_the_old_cuGetProcAddress)
 }
 END_TEST
 
-/* --- what is no driver --------------------------------------------------------------------------
- */
+/* --- what is no driver --- */
 
 START_TEST(no_library)
 {
@@ -299,8 +296,7 @@ START_TEST(it_is_unusable)
 }
 END_TEST
 
-/* --- no devices ---------------------------------------------------------------------------------
- */
+/* --- no devices --- */
 
 START_TEST(no_device)
 {

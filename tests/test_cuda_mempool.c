@@ -38,8 +38,7 @@ static uint64_t reserved_bytes(clp_cuda_mempool mempool)
   return usage.reserved_bytes;
 }
 
-/* --- creating -----------------------------------------------------------------------------------
- */
+/* --- creating --- */
 
 START_TEST(a_new_pool_gives_memory_of_its_device)
 {
@@ -223,8 +222,7 @@ START_TEST(options_of_other_sizes)
 }
 END_TEST
 
-/* --- the pools that devices have ----------------------------------------------------------------
- */
+/* --- the pools that devices have --- */
 
 START_TEST(the_default_pool_is_the_drivers)
 {
@@ -297,8 +295,7 @@ START_TEST(memory_outlives_its_pool)
 }
 END_TEST
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 START_TEST(nulls_are_refused)
 {

@@ -37,8 +37,7 @@ static clp_cuda_mempool_usage usage_now(void)
   return usage;
 }
 
-/* --- reuse --------------------------------------------------------------------------------------
- */
+/* --- reuse --- */
 
 /* What the driver has for a flag. */
 static int driver_switch(int attribute)
@@ -77,8 +76,7 @@ START_TEST(unknown_reuse_flags_change_nothing)
 }
 END_TEST
 
-/* --- the release threshold ----------------------------------------------------------------------
- */
+/* --- the release threshold --- */
 
 START_TEST(the_release_threshold_says_what_a_synchronization_leaves)
 {
@@ -96,8 +94,7 @@ START_TEST(the_release_threshold_says_what_a_synchronization_leaves)
 }
 END_TEST
 
-/* --- usage --------------------------------------------------------------------------------------
- */
+/* --- usage --- */
 
 START_TEST(usage_and_its_peaks)
 {
@@ -163,8 +160,7 @@ START_TEST(usage_needs_a_driver_that_counts)
 }
 END_TEST
 
-/* --- access -------------------------------------------------------------------------------------
- */
+/* --- access --- */
 
 START_TEST(access_is_what_was_set)
 {
@@ -230,8 +226,7 @@ START_TEST(wrong_access_is_refused)
 }
 END_TEST
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 START_TEST(nulls_are_refused)
 {

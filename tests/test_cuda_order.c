@@ -92,8 +92,7 @@ static void synchronize(CUstream stream)
   clpt_cuda_leave();
 }
 
-/* --- which streams ------------------------------------------------------------------------------
- */
+/* --- which streams --- */
 
 START_TEST(own_streams)
 {
@@ -157,8 +156,7 @@ START_TEST(a_stream_that_the_driver_refuses)
 }
 END_TEST
 
-/* --- marks --------------------------------------------------------------------------------------
- */
+/* --- marks --- */
 
 START_TEST(a_mark_is_done_with_the_work_before_it)
 {
@@ -275,8 +273,7 @@ START_TEST(letting_go_fails_quietly)
 }
 END_TEST
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 static clp_status do_mark(void *mark)
 {
@@ -335,8 +332,7 @@ START_TEST(a_call_fails)
 }
 END_TEST
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads --- */
 
 static void mark_and_wait(clpt_worker *self)
 {

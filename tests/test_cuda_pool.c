@@ -86,8 +86,7 @@ static size_t hits(const clp_pool *pool)
   return clpt_stats(pool).hits;
 }
 
-/* --- reuse --------------------------------------------------------------------------------------
- */
+/* --- reuse --- */
 
 START_TEST(a_warm_pair_calls_no_driver)
 {
@@ -121,8 +120,7 @@ START_TEST(a_limit)
 }
 END_TEST
 
-/* --- order --------------------------------------------------------------------------------------
- */
+/* --- order --- */
 
 /* New memory is the home stream's at first. */
 START_TEST(another_stream_waits_for_new_memory)
@@ -243,8 +241,7 @@ START_TEST(foreign_streams_are_refused)
 }
 END_TEST
 
-/* --- out of memory ------------------------------------------------------------------------------
- */
+/* --- out of memory --- */
 
 static clp_buffer *allocate_or_fail(clp_pool *pool, size_t bytes, CUstream stream,
                                     clp_status *status)
@@ -363,8 +360,7 @@ START_TEST(kept_memory_is_trimmed)
 }
 END_TEST
 
-/* --- arenas -------------------------------------------------------------------------------------
- */
+/* --- arenas --- */
 
 static clp_pool *arena_pool(void)
 {
@@ -416,8 +412,7 @@ START_TEST(an_arena_under_late_streams)
 }
 END_TEST
 
-/* --- streams that end ---------------------------------------------------------------------------
- */
+/* --- streams that end --- */
 
 static CUstream new_stream(void)
 {
@@ -486,8 +481,7 @@ START_TEST(a_handle_comes_back)
 }
 END_TEST
 
-/* --- programs by chance -------------------------------------------------------------------------
- */
+/* --- programs by chance --- */
 
 enum { SLOTS = 6 };
 
@@ -545,8 +539,7 @@ START_TEST(threads_and_streams)
 }
 END_TEST
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 /* Each call of the driver's fails in turn, in a short program on two streams. The program gets
  * through or is told; nothing is lost, which teardown sees. */

@@ -20,8 +20,7 @@ typedef struct letter {
 
 static clpt_cuda cuda; /* device 0 */
 
-/* --- the other process --------------------------------------------------------------------------
- */
+/* --- the other process --- */
 
 /* Check's assertions are not for this process. 0, or the line of what is wrong. */
 #define MUST(condition)                                                                            \
@@ -111,8 +110,7 @@ static int importer(void)
   return wrong ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* --- sharing ------------------------------------------------------------------------------------
- */
+/* --- sharing --- */
 
 static void setup(void)
 {
@@ -167,8 +165,7 @@ START_TEST(two_processes_share_memory)
 }
 END_TEST
 
-/* --- in one process -----------------------------------------------------------------------------
- */
+/* --- in one process --- */
 
 START_TEST(pools_are_exported_as_they_were_made_for)
 {

@@ -11,8 +11,7 @@
 
 enum { BYTES = 4096 };
 
-/* --- the driver and its devices -----------------------------------------------------------------
- */
+/* --- the driver and its devices --- */
 
 START_TEST(nothing_works_before_it_is_initialized)
 {
@@ -70,8 +69,7 @@ START_TEST(errors_have_the_names_of_cuda)
 }
 END_TEST
 
-/* --- symbols ------------------------------------------------------------------------------------
- */
+/* --- symbols --- */
 
 START_TEST(every_function_of_the_library_is_found_by_name)
 {
@@ -116,8 +114,7 @@ START_TEST(an_older_driver_does_not_have_newer_functions)
 }
 END_TEST
 
-/* --- contexts -----------------------------------------------------------------------------------
- */
+/* --- contexts --- */
 
 START_TEST(contexts_are_a_stack_of_each_thread)
 {
@@ -168,8 +165,7 @@ START_TEST(a_primary_context_lives_as_long_as_it_is_retained)
 }
 END_TEST
 
-/* --- streams ------------------------------------------------------------------------------------
- */
+/* --- streams --- */
 
 static CUdeviceptr allocate(CUstream stream)
 {
@@ -350,8 +346,7 @@ START_TEST(each_thread_has_a_default_stream_of_its_own)
 }
 END_TEST
 
-/* --- events -------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 START_TEST(an_event_is_done_when_what_it_was_recorded_after_last_is)
 {
@@ -409,8 +404,7 @@ START_TEST(a_stream_waits_for_what_the_event_has_when_it_is_asked_to)
 }
 END_TEST
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads --- */
 
 enum { THREADS = 4, ROUNDS = 200 };
 
@@ -453,8 +447,7 @@ START_TEST(threads_work_side_by_side)
 }
 END_TEST
 
-/* --- failures on demand -------------------------------------------------------------------------
- */
+/* --- failures on demand --- */
 
 START_TEST(calls_fail_when_they_are_to)
 {

@@ -44,8 +44,7 @@ static void teardown(void)
     ck_assert_msg(code_ != CLPI_CUDA_SUCCESS, "%s succeeded", #call);                              \
   } while (0)
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 START_TEST(memory_is_freed_once_and_by_its_address)
 {
@@ -113,8 +112,7 @@ START_TEST(the_host_cannot_touch_device_memory)
 }
 END_TEST
 
-/* --- order --------------------------------------------------------------------------------------
- */
+/* --- order --- */
 
 START_TEST(a_use_comes_after_the_allocation)
 {
@@ -185,8 +183,7 @@ START_TEST(order_is_not_a_matter_of_time)
 }
 END_TEST
 
-/* --- handles ------------------------------------------------------------------------------------
- */
+/* --- handles --- */
 
 START_TEST(handles_are_alive)
 {
@@ -262,8 +259,7 @@ START_TEST(functions_of_another_version_are_not_called)
 }
 END_TEST
 
-/* --- what is left -------------------------------------------------------------------------------
- */
+/* --- what is left --- */
 
 START_TEST(a_reset_finds_what_is_left)
 {

@@ -68,8 +68,7 @@ static void keep_all(CUmemoryPool mempool)
   clpt_cu_ok(cuMemPoolSetAttribute(mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &most));
 }
 
-/* --- figures and limits -------------------------------------------------------------------------
- */
+/* --- figures and limits --- */
 
 START_TEST(a_pool_counts_what_it_reserved_and_what_is_used)
 {
@@ -161,8 +160,7 @@ START_TEST(a_pool_has_a_most_and_so_has_the_device)
 }
 END_TEST
 
-/* --- reuse --------------------------------------------------------------------------------------
- */
+/* --- reuse --- */
 
 /* A pool of one granule that is freed on `stream`, which is held. */
 static CUmemoryPool freed_on_held_stream(CUdeviceptr *freed)
@@ -286,8 +284,7 @@ START_TEST(free_neighbours_become_one)
 }
 END_TEST
 
-/* --- whose pool, and who may use it -------------------------------------------------------------
- */
+/* --- whose pool, and who may use it --- */
 
 START_TEST(each_device_has_a_default_pool_and_a_current_one)
 {
@@ -402,8 +399,7 @@ START_TEST(properties_that_make_no_sense_are_refused)
 }
 END_TEST
 
-/* --- copies -------------------------------------------------------------------------------------
- */
+/* --- copies --- */
 
 START_TEST(memory_is_copied_both_ways_and_between)
 {

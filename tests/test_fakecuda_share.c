@@ -19,8 +19,7 @@ static CUmemoryPool exportable(int handle_types)
   return mempool;
 }
 
-/* --- the other process --------------------------------------------------------------------------
- */
+/* --- the other process --- */
 
 /* Finds 1 in all bytes, and leaves 2. */
 static bool use_shared(CUdeviceptr memory)
@@ -60,8 +59,7 @@ static int import_and_use(void)
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests --- */
 
 START_TEST(another_process_sees_the_same_bytes)
 {

@@ -55,8 +55,7 @@ static void use_from_everywhere(clpt_late_rig *rig)
   }
 }
 
-/* --- what blocks remember -----------------------------------------------------------------------
- */
+/* --- what blocks remember --- */
 
 static void leave_in_cache(clpt_late_rig *rig)
 {
@@ -229,8 +228,7 @@ START_TEST(who_waited_for_it_waits_for_its_successor_too)
 }
 END_TEST
 
-/* --- marks --------------------------------------------------------------------------------------
- */
+/* --- marks --- */
 
 /* Letting go of the stream, and of its marks, is all. */
 static void assert_forgotten_without_a_mark(clpt_late_rig *rig, unsigned released)
@@ -320,8 +318,7 @@ START_TEST(what_was_forgotten_does_not_pile_up)
 }
 END_TEST
 
-/* --- what is refused ----------------------------------------------------------------------------
- */
+/* --- what is refused --- */
 
 START_TEST(arguments_are_checked)
 {

@@ -30,8 +30,7 @@ static clp_buffer *take_shared(clpt_late_rig *rig)
   return buffer;
 }
 
-/* --- beside other threads -----------------------------------------------------------------------
- */
+/* --- beside other threads --- */
 
 /* A thread that gives s up while another is inside of a call to the device. */
 typedef struct forgetter {
@@ -120,8 +119,7 @@ START_TEST(calls_with_it_are_over_before_it_is_forgotten)
 }
 END_TEST
 
-/* --- in callbacks -------------------------------------------------------------------------------
- */
+/* --- in callbacks --- */
 
 /* What callbacks find: that a stream in use is refused, and another one is not. */
 typedef struct finder {
@@ -198,8 +196,7 @@ START_TEST(the_stream_of_a_call_is_busy_in_its_hooks)
 }
 END_TEST
 
-/* --- where memory goes back ---------------------------------------------------------------------
- */
+/* --- where memory goes back --- */
 
 /* A block that s used is freed on whom; its handle is dead. */
 static void free_on_another(clpt_late_rig *rig, bool is_shared, bool host_waits)
@@ -266,8 +263,7 @@ START_TEST(memory_that_comes_back_with_its_work_is_waited_for)
 }
 END_TEST
 
-/* --- beneath the pool ---------------------------------------------------------------------------
- */
+/* --- beneath the pool --- */
 
 typedef struct listener {
   clp_stream heard;

@@ -27,8 +27,7 @@ static void end(clpt_rig *rig)
   clpt_rig_end(rig);
 }
 
-/* --- Mallocs ------------------------------------------------------------------------------------
- */
+/* --- Mallocs --- */
 
 START_TEST(a_miss_is_a_malloc_with_an_alloc_inside)
 {
@@ -191,8 +190,7 @@ START_TEST(a_block_that_comes_back_in_time_needs_no_further_alloc)
 }
 END_TEST
 
-/* --- Frees --------------------------------------------------------------------------------------
- */
+/* --- Frees --- */
 
 START_TEST(a_release_is_a_free_of_what_malloc_gave)
 {
@@ -275,8 +273,7 @@ START_TEST(a_free_is_shown_to_the_thread_that_releases)
 }
 END_TEST
 
-/* --- What shows nothing -------------------------------------------------------------------------
- */
+/* --- What shows nothing --- */
 
 START_TEST(calls_that_cannot_be_show_nothing)
 {

@@ -23,8 +23,7 @@ static void end(void)
   clpt_rig_end(&rig);
 }
 
-/* --- Using pools --------------------------------------------------------------------------------
- */
+/* --- Using pools --- */
 
 /* Takes, releases and gives back, in a pool. */
 static void use_pool(clpt_recorder *self, const clp_hook_event *event)
@@ -156,8 +155,7 @@ START_TEST(callbacks_of_two_threads_do_not_wait_for_each_others_blocks)
 }
 END_TEST
 
-/* --- Failing ------------------------------------------------------------------------------------
- */
+/* --- Failing --- */
 
 static void fail_here(clpt_recorder *self, const clp_hook_event *event)
 {
@@ -211,8 +209,7 @@ START_TEST(the_ladder_tells_what_the_device_said_whatever_callbacks_do)
 }
 END_TEST
 
-/* --- The pool that a callback is called for -----------------------------------------------------
- */
+/* --- The pool that a callback is called for --- */
 
 static void look_at_pool(clpt_recorder *self, const clp_hook_event *event)
 {
@@ -241,8 +238,7 @@ START_TEST(the_last_release_shows_a_pool_that_is_still_there)
 }
 END_TEST
 
-/* --- Nesting ------------------------------------------------------------------------------------
- */
+/* --- Nesting --- */
 
 START_TEST(what_on_out_of_memory_does_is_shown_inside)
 {

@@ -24,8 +24,7 @@ static void end(clpt_rig *rig)
   clpt_rig_end(rig);
 }
 
-/* --- What goes to the device --------------------------------------------------------------------
- */
+/* --- What goes to the device --- */
 
 static clp_status free_held(clp_pool *pool)
 {
@@ -203,8 +202,7 @@ START_TEST(the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads)
 }
 END_TEST
 
-/* --- Streams ------------------------------------------------------------------------------------
- */
+/* --- Streams --- */
 
 /* Asserts that all events that `seen` has are of this stream, and forgets them. */
 static void assert_shown_on(clp_stream stream)

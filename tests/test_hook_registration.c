@@ -26,8 +26,7 @@ static void end(void)
   ck_assert(!clpi_hooks_exist());
 }
 
-/* --- Arguments ----------------------------------------------------------------------------------
- */
+/* --- Arguments --- */
 
 static clp_status push(const clp_hook *hook)
 {
@@ -148,8 +147,7 @@ START_TEST(only_what_is_registered_can_be_ended)
 }
 END_TEST
 
-/* --- Order --------------------------------------------------------------------------------------
- */
+/* --- Order --- */
 
 START_TEST(hooks_run_in_order_of_registration_whosever_they_are)
 {
@@ -291,8 +289,7 @@ START_TEST(thousands_are_registered_and_ended_in_any_order)
 }
 END_TEST
 
-/* --- Not now ------------------------------------------------------------------------------------
- */
+/* --- Not now --- */
 
 /* Every call that would change hooks is refused. */
 static void try_to_change(clpt_recorder *self, const clp_hook_event *event)

@@ -9,8 +9,7 @@
 #include <sched.h>
 #include <semaphore.h>
 
-/* --- One step at a time -------------------------------------------------------------------------
- */
+/* --- One step at a time --- */
 
 /* A callback that is entered and left when the test says so. */
 typedef struct gate {
@@ -182,8 +181,7 @@ START_TEST(while_a_removal_waits_new_calls_do_not_see_the_hook)
 }
 END_TEST
 
-/* --- All at once --------------------------------------------------------------------------------
- */
+/* --- All at once --- */
 
 enum { HOOKS = 6, CALLERS = 4 };
 

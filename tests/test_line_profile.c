@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* --- Arguments -----------------------------------------------------------------------------------
- */
+/* --- Arguments --- */
 
 START_TEST(null_arguments_are_told)
 {
@@ -57,8 +56,7 @@ START_TEST(profiles_are_apart)
 }
 END_TEST
 
-/* --- Recording -----------------------------------------------------------------------------------
- */
+/* --- Recording --- */
 
 /* The unrounded size is not what counts. */
 START_TEST(bytes_are_as_rounded)
@@ -122,8 +120,7 @@ START_TEST(of_a_stack_too_deep_the_outermost_frames_count)
 }
 END_TEST
 
-/* --- Files ---------------------------------------------------------------------------------------
- */
+/* --- Files --- */
 
 typedef clp_status writer(clp_line_profile *profile, FILE *file);
 static writer *const writers[] = {clp_line_profile_print, clp_line_profile_write_folded};
@@ -175,8 +172,7 @@ START_TEST(a_file_that_is_only_read_is_told)
 }
 END_TEST
 
-/* --- Host memory ---------------------------------------------------------------------------------
- */
+/* --- Host memory --- */
 
 START_TEST(a_profile_without_host_memory_is_not_made)
 {

@@ -67,8 +67,7 @@ static unsigned lines_like(clp_line_profile *profile, const char *pattern)
   return count;
 }
 
-/* --- cupy's cases --------------------------------------------------------------------------------
- */
+/* --- cupy's cases --- */
 
 #ifdef HAVE_LIBDW
 #define HERE "*tests/test_line_profile_pools.c:[0-9]*:cupys_report_fn "
@@ -109,8 +108,7 @@ START_TEST(cupys_depths)
 }
 END_TEST
 
-/* --- Frames --------------------------------------------------------------------------------------
- */
+/* --- Frames --- */
 
 static clpi_call_stack here;
 
@@ -195,8 +193,7 @@ START_TEST(what_a_limit_refuses_was_asked_for)
 }
 END_TEST
 
-/* --- The program called by the library -----------------------------------------------------------
- */
+/* --- The program called by the library --- */
 
 /* The first pool's device is full. Its callback takes a buffer from the second one, and frees. */
 typedef struct crowded {
@@ -320,8 +317,7 @@ START_TEST(between_the_program_and_its_allocator_is_no_frame)
 }
 END_TEST
 
-/* --- Threads -------------------------------------------------------------------------------------
- */
+/* --- Threads --- */
 
 static void take_many(clpt_worker *self)
 {

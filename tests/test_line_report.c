@@ -7,8 +7,7 @@
 
 enum { KB = 1024 };
 
-/* --- The tree ------------------------------------------------------------------------------------
- */
+/* --- The tree --- */
 
 START_TEST(an_empty_profile_is_a_root)
 {
@@ -128,8 +127,7 @@ START_TEST(a_stack_without_frames_is_the_roots)
 }
 END_TEST
 
-/* --- Frames --------------------------------------------------------------------------------------
- */
+/* --- Frames --- */
 
 static const clpt_name program[] = {
     {1, {.function = "_start", .object = "a", .offset = 1}},
@@ -196,8 +194,7 @@ START_TEST(a_semicolon_in_a_name_does_not_end_a_folded_frame)
 }
 END_TEST
 
-/* --- The depth -----------------------------------------------------------------------------------
- */
+/* --- The depth --- */
 
 static size_t lines_of(const char *text)
 {
@@ -251,8 +248,7 @@ START_TEST(of_depth_one_is_the_root_alone)
 }
 END_TEST
 
-/* --- Sizes ---------------------------------------------------------------------------------------
- */
+/* --- Sizes --- */
 
 static const struct {
   uint64_t bytes;

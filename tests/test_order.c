@@ -252,8 +252,7 @@ START_TEST(it_is_the_stream_of_the_release_that_counts)
 }
 END_TEST
 
-/* --- other threads ------------------------------------------------------------------------------
- */
+/* --- other threads --- */
 
 typedef struct visitor {
   clpt_late_rig *rig;

@@ -179,8 +179,7 @@ START_TEST(zero_bytes_on_a_stream_touch_no_device)
 }
 END_TEST
 
-/* --- an allocator that cannot order streams -----------------------------------------------------
- */
+/* --- an allocator that cannot order streams --- */
 
 START_TEST(without_stream_order_nothing_of_it_is_supported)
 {

@@ -31,8 +31,7 @@ static clp_buffer *try_to_take(clpt_late_rig *rig, clp_stream stream)
   return NULL;
 }
 
-/* --- one block that could not be handed out -----------------------------------------------------
- */
+/* --- one block that could not be handed out --- */
 
 START_TEST(a_block_that_could_not_be_waited_for_is_still_there)
 {
@@ -126,8 +125,7 @@ START_TEST(what_fails_while_streams_are_forgotten_is_not_told)
 }
 END_TEST
 
-/* --- a stream that cannot be kept ---------------------------------------------------------------
- */
+/* --- a stream that cannot be kept --- */
 
 START_TEST(where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers)
 {
@@ -167,8 +165,7 @@ START_TEST(a_silent_failure_is_told_as_this_one)
 }
 END_TEST
 
-/* --- memory that cannot go back -----------------------------------------------------------------
- */
+/* --- memory that cannot go back --- */
 
 START_TEST(a_block_that_cannot_be_freed_safely_stays_held)
 {
@@ -215,8 +212,7 @@ START_TEST(a_block_that_cannot_be_freed_serves_its_streams_again)
 }
 END_TEST
 
-/* --- each call in turn --------------------------------------------------------------------------
- */
+/* --- each call in turn --- */
 
 /* A refused release leaves the buffer the caller's; the next one is not refused. */
 static void release_on(clp_buffer *buffer, clp_stream stream)
@@ -294,8 +290,7 @@ START_TEST(whichever_call_fails_nothing_is_lost_or_used_too_early)
 }
 END_TEST
 
-/* --- locks --------------------------------------------------------------------------------------
- */
+/* --- locks --- */
 
 static void ask_pool(clpt_late_device *device, clpt_late_call call)
 {

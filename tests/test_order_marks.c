@@ -3,8 +3,7 @@
 #include "support/late_rig.h"
 #include "support/suite.h"
 
-/* --- a mark stands for the work before it, and for no other -------------------------------------
- */
+/* --- a mark stands for the work before it, and for no other --- */
 
 START_TEST(a_wait_does_not_cover_a_later_release)
 {
@@ -139,8 +138,7 @@ START_TEST(each_new_stream_is_waited_for_however_many_there_were)
 }
 END_TEST
 
-/* --- few are made -------------------------------------------------------------------------------
- */
+/* --- few are made --- */
 
 START_TEST(one_mark_and_wait_serve_all_that_was_released_before_it)
 {
@@ -201,8 +199,7 @@ START_TEST(marks_of_streams_that_lag_do_not_pile_up)
 }
 END_TEST
 
-/* --- and kept no longer than they are needed ----------------------------------------------------
- */
+/* --- and kept no longer than they are needed --- */
 
 START_TEST(a_stream_that_its_user_dropped_is_kept_while_a_block_remembers_it)
 {

@@ -18,8 +18,7 @@ static clp_buffer *take_unordered(clpt_late_rig *rig, clp_stream stream, bool he
   return buffer;
 }
 
-/* --- with a home stream, all of them are of that ------------------------------------------------
- */
+/* --- with a home stream, all of them are of that --- */
 
 START_TEST(at_home_a_warm_pair_calls_nothing)
 {
@@ -122,8 +121,7 @@ START_TEST(an_unordered_release_is_of_the_home_stream_wherever_the_buffer_was_ta
 }
 END_TEST
 
-/* --- without one, the user has synchronized -----------------------------------------------------
- */
+/* --- without one, the user has synchronized --- */
 
 START_TEST(without_a_home_what_was_released_unordered_is_anybodys)
 {

@@ -124,8 +124,7 @@ START_TEST(what_was_freed_before_and_is_not_back_is_waited_for)
 }
 END_TEST
 
-/* --- without a drain, the pool knows which streams to wait for ----------------------------------
- */
+/* --- without a drain, the pool knows which streams to wait for --- */
 
 static void start_without_drain(clpt_late_rig *rig, clpt_late_freeing freeing)
 {

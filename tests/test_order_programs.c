@@ -59,8 +59,7 @@ static void write_on(program *it, slot *at, unsigned stream)
   look(it, at, stream);
 }
 
-/* --- when the host may wait ---------------------------------------------------------------------
- */
+/* --- when the host may wait --- */
 
 typedef enum wait_rule { HOST_NEVER_WAITS, HOST_WAITS_FOR_FREES, HOST_MAY_WAIT } wait_rule;
 
@@ -78,8 +77,7 @@ static void check_host(const program *it, unsigned before, wait_rule rule)
   ck_assert_msg(host_waits(it) == before, "the host waited");
 }
 
-/* --- what programs do ---------------------------------------------------------------------------
- */
+/* --- what programs do --- */
 
 static void take(program *it, slot *at)
 {
@@ -234,8 +232,7 @@ static void act(program *it)
     release(it, at);
 }
 
-/* --- programs -----------------------------------------------------------------------------------
- */
+/* --- programs --- */
 
 /* With segments for a few blocks each. */
 static void put_arena(program *it)

@@ -175,8 +175,7 @@ START_TEST(a_block_that_a_request_looks_at_while_holding_stops_goes_back_too)
 }
 END_TEST
 
-/* --- the limit ----------------------------------------------------------------------------------
- */
+/* --- the limit --- */
 
 START_TEST(a_limit_takes_blocks_that_streams_use_safely)
 {
@@ -210,8 +209,7 @@ START_TEST(a_limit_refuses_and_nobody_waits)
 }
 END_TEST
 
-/* --- the end of a pool --------------------------------------------------------------------------
- */
+/* --- the end of a pool --- */
 
 /* Buffers that are active go on; their streams may be dropped by then. */
 START_TEST(a_pool_ends_while_streams_are_at_work)

@@ -26,8 +26,7 @@ START_TEST(segments_are_as_the_model_says)
 }
 END_TEST
 
-/* --- uses ---------------------------------------------------------------------------------------
- */
+/* --- uses --- */
 
 static clpi_stream streams[3];
 static clpi_segments segments;

@@ -43,8 +43,7 @@ static void teardown(void)
   rmdir(folder);
 }
 
-/* --- other processes ----------------------------------------------------------------------------
- */
+/* --- other processes --- */
 
 /* For what is asserted in them, where Check cannot be used. */
 #define require(condition)                                                                         \
@@ -115,8 +114,7 @@ static void release(size_t count)
     require(clp_buffer_release(buffers[i]) == CLP_SUCCESS);
 }
 
-/* --- what the library calls ---------------------------------------------------------------------
- */
+/* --- what the library calls --- */
 
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
@@ -141,8 +139,7 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*ch
   return atforks-- > 0 ? __real_pthread_atfork(prepare, parent, child) : ENOMEM;
 }
 
-/* --- files --------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 static const char *path_of(const char *name)
 {
@@ -204,8 +201,7 @@ static void assert_trace(const char *name, uint64_t allocations, uint64_t frees)
   ck_assert_uint_eq(result.frees, frees);
 }
 
-/* --- normal ends --------------------------------------------------------------------------------
- */
+/* --- normal ends --- */
 
 static void use_one_pool(void)
 {
@@ -383,8 +379,7 @@ START_TEST(library_that_is_closed)
 }
 END_TEST
 
-/* --- forks --------------------------------------------------------------------------------------
- */
+/* --- forks --- */
 
 static void do_nothing(void)
 {
@@ -522,8 +517,7 @@ START_TEST(grandchild_that_ends_the_pools_of_both)
 }
 END_TEST
 
-/* --- forks among threads ------------------------------------------------------------------------
- */
+/* --- forks among threads --- */
 
 static void use_a_pool_of_ones_own(void)
 {
@@ -652,8 +646,7 @@ START_TEST(forks_while_pools_are_made)
 }
 END_TEST
 
-/* --- full disks ---------------------------------------------------------------------------------
- */
+/* --- full disks --- */
 
 static unsigned warnings;
 
@@ -738,8 +731,7 @@ START_TEST(disk_that_gets_full)
 }
 END_TEST
 
-/* --- names --------------------------------------------------------------------------------------
- */
+/* --- names --- */
 
 START_TEST(process_ids_and_percent_signs)
 {
@@ -842,8 +834,7 @@ START_TEST(long_names_are_refused)
 }
 END_TEST
 
-/* --- without ------------------------------------------------------------------------------------
- */
+/* --- without --- */
 
 static void use_without_the_variable(void)
 {
@@ -912,8 +903,7 @@ START_TEST(without_memory_to_watch_forks)
 }
 END_TEST
 
-/* --- the hook itself, whoever registers it ------------------------------------------------------
- */
+/* --- the hook itself, whoever registers it --- */
 
 static clp_hook *hook;
 

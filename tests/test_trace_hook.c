@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* --- Rows ---------------------------------------------------------------------------------------
- */
+/* --- Rows --- */
 
 START_TEST(a_row_has_what_rmm_writes)
 {
@@ -160,8 +159,7 @@ START_TEST(a_trace_of_nothing_is_a_header)
 }
 END_TEST
 
-/* --- What fails ---------------------------------------------------------------------------------
- */
+/* --- What fails --- */
 
 START_TEST(arguments_are_checked)
 {
@@ -371,8 +369,7 @@ START_TEST(a_file_that_grows_no_more_ends_in_a_whole_row)
 }
 END_TEST
 
-/* --- What the C library is made to do ------------------------------------------------------------
- */
+/* --- What the C library is made to do --- */
 
 static struct {
   bool open_has_no_memory;

@@ -204,8 +204,7 @@ START_TEST(times)
 }
 END_TEST
 
-/* --- devices ------------------------------------------------------------------------------------
- */
+/* --- devices --- */
 
 static const char two_devices[] =
     "{\"device_traces\":[[],[" ALLOC(16, 1) "],\n [{\"action\":"
@@ -273,8 +272,7 @@ START_TEST(rmms_log_has_no_devices)
 }
 END_TEST
 
-/* --- what is refused ----------------------------------------------------------------------------
- */
+/* --- what is refused --- */
 
 static const struct malformed {
   const char *text;
@@ -393,8 +391,7 @@ START_TEST(what_cannot_be_opened)
 }
 END_TEST
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 /* As many rows in a piece as there can be, piece after piece. */
 START_TEST(events_as_short_as_can_be)
@@ -487,8 +484,7 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
-/* --- and then -----------------------------------------------------------------------------------
- */
+/* --- and then --- */
 
 START_TEST(replay)
 {

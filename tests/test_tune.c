@@ -100,8 +100,7 @@ START_TEST(a_trace_of_nothing_comes_to_nothing)
 }
 END_TEST
 
-/* --- time ---------------------------------------------------------------------------------------
- */
+/* --- time --- */
 
 /* Powers of ten tell what was counted how often. */
 static clpi_costs *some_costs(void)
@@ -197,8 +196,7 @@ START_TEST(times_are_told_by_operation)
 }
 END_TEST
 
-/* --- out of memory ------------------------------------------------------------------------------
- */
+/* --- out of memory --- */
 
 START_TEST(the_event_that_is_refused_first_is_told)
 {
@@ -305,8 +303,7 @@ START_TEST(the_trace_is_told_of_whatever_is_refused)
 }
 END_TEST
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 START_TEST(a_malformed_trace_is_told_of)
 {

@@ -9,8 +9,7 @@
 #include <clpool/buffer.h>
 #include <clpool/pool.h>
 
-/* --- Parts ---------------------------------------------------------------------------------------
- */
+/* --- Parts --- */
 
 typedef struct parted_block {
   const clpi_measured *memory;
@@ -37,8 +36,7 @@ int clpi_measure_parts(const clpi_measured *memory, size_t bytes, double budget,
   return !code && status ? clpi_failed(status) : code;
 }
 
-/* --- Pools ---------------------------------------------------------------------------------------
- */
+/* --- Pools --- */
 
 typedef struct pooled_block {
   clp_pool *pool;
@@ -69,8 +67,7 @@ int clpi_measure_pool(const clpi_measured *memory, size_t bytes, double budget, 
   return code;
 }
 
-/* --- Arenas --------------------------------------------------------------------------------------
- */
+/* --- Arenas --- */
 
 typedef struct carved_block {
   clp_allocator *arena;

@@ -60,8 +60,7 @@ static int cannot_write(const char *path, int code)
   return CLPI_EXIT_FAILED;
 }
 
-/* --- Where a path leads to -----------------------------------------------------------------------
- */
+/* --- Where a path leads to --- */
 
 /* The path that a symbolic link leads to, one step. NULL: it is no link. */
 static char *follow_link(const char *path)
@@ -130,8 +129,7 @@ bool clpi_output_file_is_stdout(const char *path)
          (!S_ISCHR(named.st_mode) || isatty(STDOUT_FILENO));
 }
 
-/* --- Writing -------------------------------------------------------------------------------------
- */
+/* --- Writing --- */
 
 /* A new file has the rights that the process gives new files; one that is replaced, its own. */
 static mode_t rights_for(const struct stat *replaced)

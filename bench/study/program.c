@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- chance --------------------------------------------------------------------------------------
- */
+/* --- chance --- */
 
 /* Steele, Lea and Flood's SplitMix64. */
 static uint64_t next_number(study_program *program)
@@ -40,8 +39,7 @@ double study_spread(study_program *program, double median, double spread)
   return median * exp(spread * radius * cos(2 * acos(-1.0) * study_unit(program)));
 }
 
-/* --- blocks --------------------------------------------------------------------------------------
- */
+/* --- blocks --- */
 
 /* A row of the trace; the number stands for the address. */
 static void write_row(const study_program *program, const char *action, study_block block)

@@ -17,8 +17,7 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* --- which block goes back -----------------------------------------------------------------------
- */
+/* --- which block goes back --- */
 
 static clp_buffer *take_newest_leaving_locked(clp_pool *pool)
 {
@@ -47,8 +46,7 @@ clp_buffer *__wrap_clpi_take_oldest_leaving_locked(clp_pool *pool)
   return __real_clpi_take_oldest_leaving_locked(pool);
 }
 
-/* --- how large a segment is ----------------------------------------------------------------------
- */
+/* --- how large a segment is --- */
 
 static size_t peak_with(const clpi_placing *placing)
 {
@@ -77,8 +75,7 @@ clp_status __wrap_clpi_arena_grow(clpi_placing *placing)
   return status;
 }
 
-/* --- which segment without blocks is used --------------------------------------------------------
- */
+/* --- which segment without blocks is used --- */
 
 clp_status __real_clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *ranges,
                                    size_t most);

@@ -35,8 +35,7 @@ static summary sum_up(const study_results *results, size_t value, study_group gr
   return all;
 }
 
-/* --- tables --------------------------------------------------------------------------------------
- */
+/* --- tables --- */
 
 static void print_heads(const study_results *results)
 {
@@ -69,8 +68,7 @@ static void print_value(const study_results *results, size_t value)
   putchar('\n');
 }
 
-/* --- JSON: an object a line ----------------------------------------------------------------------
- */
+/* --- JSON: an object a line --- */
 
 static void print_objects(const study_results *results, size_t value)
 {
@@ -91,8 +89,7 @@ static void print_objects(const study_results *results, size_t value)
   }
 }
 
-/* --- columns -------------------------------------------------------------------------------------
- */
+/* --- columns --- */
 
 static void print_recorded_columns(const study_results *results, size_t trace)
 {

@@ -15,8 +15,7 @@ static size_t room_for(const clpi_arena *arena, size_t bytes)
   return (bytes + arena->alignment - 1) & ~(arena->alignment - 1);
 }
 
-/* --- placing -----------------------------------------------------------------------------------
- */
+/* --- placing --- */
 
 /* Takes the lock, and sees to it that there is a spare range. Else the lock is not taken. */
 static clp_status lock_to_carve(clpi_arena *arena)
@@ -188,8 +187,7 @@ clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
   return clpi_arena_allocate_within(self, &request, out);
 }
 
-/* --- freeing ------------------------------------------------------------------------------------
- */
+/* --- freeing --- */
 
 /* NULL: there is no such block. */
 static clpi_range *take_block_locked(clpi_arena *arena, clp_memory memory, size_t bytes)

@@ -64,8 +64,7 @@ clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stat
   return clpi_results_write(stats, least, &figures, sizeof(figures), "clp_arena_stats");
 }
 
-/* --- the dump -----------------------------------------------------------------------------------
- */
+/* --- the dump --- */
 
 static void write_figures(FILE *file, const clp_arena_stats *stats)
 {

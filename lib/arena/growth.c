@@ -53,8 +53,7 @@ static plan make_plan(clpi_arena *arena, size_t room)
                 .most = to_size(peak * (1 + options->slack))};
 }
 
-/* --- taking a segment ---------------------------------------------------------------------------
- */
+/* --- taking a segment --- */
 
 static clp_status refuse(const clpi_placing *placing, size_t taken, size_t used)
 {
@@ -174,8 +173,7 @@ static clp_status add_segment(clpi_placing *placing, size_t bytes)
   return settle_new(placing);
 }
 
-/* --- growing ------------------------------------------------------------------------------------
- */
+/* --- growing --- */
 
 static bool lacks_memory(clp_status status)
 {

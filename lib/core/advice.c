@@ -114,8 +114,7 @@ static double hit_rate(const clpi_forecast *forecast, const clpi_outlook *outloo
   return 1 - outlook->misses / (double)forecast->allocations;
 }
 
-/* --- the reason ----------------------------------------------------------------------------------
- */
+/* --- the reason --- */
 
 static const char *aim(clp_objective objective)
 {
@@ -162,8 +161,7 @@ static void write_advice(clp_pool_advice *advice, const clpi_forecast *forecast,
   write_reason(advice, forecast, chosen);
 }
 
-/* --- what the pool knows -------------------------------------------------------------------------
- */
+/* --- what the pool knows --- */
 
 /* Why there is no telling; NULL: there is. */
 static const char *find_gap_locked(const clp_pool *pool, uint64_t allocations)

@@ -140,8 +140,7 @@ static void count(clpi_block_store *store, clpi_bin *bin, size_t blocks)
     mark_bin(store, bin);
 }
 
-/* --- bins by age --------------------------------------------------------------------------------
- */
+/* --- bins by age --- */
 
 static clpi_bin *bin_at(clpi_list *link)
 {
@@ -176,8 +175,7 @@ static void note_age(clpi_block_store *store, clpi_bin *bin)
     link_bin(store, bin, after);
 }
 
-/* --- the list ----------------------------------------------------------------------------------
- */
+/* --- the list --- */
 
 /* Blocks come from the caches of several threads, so one may be older than some that are there; it
  * finds its place among them from the newest on. */
@@ -200,8 +198,7 @@ static void unlink_block(clpi_bin *bin, clp_buffer *block)
   *(block->older ? &block->older->newer : &bin->oldest) = block->newer;
 }
 
-/* --- batches -----------------------------------------------------------------------------------
- */
+/* --- batches --- */
 
 static clpi_batch *take_spare(clpi_block_store *store)
 {
@@ -248,8 +245,7 @@ void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
   note_age(store, bin);
 }
 
-/* --- the interface -----------------------------------------------------------------------------
- */
+/* --- the interface --- */
 
 void clpi_store_put(clpi_block_store *store, clp_buffer *block)
 {

@@ -226,8 +226,7 @@ static void look_ahead_arena(const clp_pool *pool, clpi_forecast *forecast)
     scale_calls(forecast, base);
 }
 
-/* --- as it is ------------------------------------------------------------------------------------
- */
+/* --- as it is --- */
 
 static bool is_alone(const clp_pool *pool)
 {

@@ -19,8 +19,7 @@ static void note_needed_locked(clpi_streams *streams)
   streams->note_needed_locked(streams);
 }
 
-/* --- streams that nothing needs -----------------------------------------------------------------
- */
+/* --- streams that nothing needs --- */
 
 static void forget_waits(clpi_stream *stream)
 {
@@ -72,8 +71,7 @@ void clpi_streams_forget_unneeded(clpi_streams *streams)
   pthread_mutex_unlock(streams->lock);
 }
 
-/* --- streams that are given up ------------------------------------------------------------------
- */
+/* --- streams that are given up --- */
 
 /* From now on a call with the handle gets another record. NULL: none is known, nor about to be let
  * go of by another thread. */

@@ -29,8 +29,7 @@ uint64_t clpi_hook_serial(void)
   return atomic_load_explicit(&last_serial, memory_order_relaxed);
 }
 
-/* --- what threads and pools have in common ------------------------------------------------------
- */
+/* --- what threads and pools have in common --- */
 
 static clp_status refuse(const char *function, const char *why)
 {
@@ -133,8 +132,7 @@ static clp_status not_found(const char *function, const char *of)
   return clpi_error(CLP_NOT_FOUND, 0, "%s: this hook is not registered for this %s", function, of);
 }
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads --- */
 
 clp_status clp_hook_push(const clp_hook *hook)
 {
@@ -171,8 +169,7 @@ void clpi_thread_hooks_end(void)
   drop_all(&clpi_own_hooks.first);
 }
 
-/* --- pools --------------------------------------------------------------------------------------
- */
+/* --- pools --- */
 
 void clpi_pool_hooks_init(clpi_pool_hooks *hooks)
 {

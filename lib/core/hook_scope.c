@@ -5,8 +5,7 @@
 #include "core/allocator.h"
 #include "core/error.h"
 
-/* --- scopes -------------------------------------------------------------------------------------
- */
+/* --- scopes --- */
 
 static void enter_locked(clpi_hook_scope *scope, clp_pool *pool, clp_stream stream)
 {
@@ -91,8 +90,7 @@ void clpi_hooks_unfix(bool were_fixed)
   clpi_own_hooks.in_out_of_memory = were_fixed;
 }
 
-/* --- showing ------------------------------------------------------------------------------------
- */
+/* --- showing --- */
 
 clp_hook_event clpi_scope_event(const clpi_hook_scope *scope)
 {

@@ -21,8 +21,7 @@ clpi_uses clpi_uses_of(clp_buffer *block)
   return (clpi_uses){block->several->uses, block->several->count};
 }
 
-/* --- noting -------------------------------------------------------------------------------------
- */
+/* --- noting --- */
 
 /* Adds a stream, or brings its use up to date. There is room. */
 static void add_use(clpi_several *several, clpi_stream *stream)
@@ -75,8 +74,7 @@ void clpi_order_note_release_locked(clp_buffer *buffer, clpi_stream *stream)
     buffer->use.stream = NULL;
 }
 
-/* --- settling -----------------------------------------------------------------------------------
- */
+/* --- settling --- */
 
 static bool is_settled_locked(clp_buffer *block, const clpi_stream *stream)
 {
@@ -203,8 +201,7 @@ clp_buffer *clpi_order_take_other_locked(clp_pool *pool, clpi_bin *bin, clpi_str
   return block;
 }
 
-/* --- which streams are needed -------------------------------------------------------------------
- */
+/* --- which streams are needed --- */
 
 /* Finds out which streams a handle needs. A held block whose uses are done needs none. */
 static void note_needed(clp_buffer *handle, void *argument)
@@ -232,8 +229,7 @@ void clpi_order_note_needed_locked(clpi_streams *streams)
   clpi_caches_disclaim_locked(pool);
 }
 
-/* --- giving back --------------------------------------------------------------------------------
- */
+/* --- giving back --- */
 
 clp_status clpi_order_free(clp_pool *pool, clp_buffer *block)
 {

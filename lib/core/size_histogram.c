@@ -45,8 +45,7 @@ void clpi_size_histogram_reset_peaks(clpi_size_histogram *histogram)
       memset(histogram->levels[l], 0, sizeof(*histogram->levels[l]));
 }
 
-/* --- one look ------------------------------------------------------------------------------------
- */
+/* --- one look --- */
 
 /* The ages of blocks in so many buckets. */
 enum { AGE_BITS = 2, AGES = CLPI_LEVELS << AGE_BITS };
@@ -173,8 +172,7 @@ static void note_in_use(const glance *look)
       histogram->peak_padded[bits] = padded_bytes[bits];
 }
 
-/* --- what requests an arena's pool would serve from what it holds --------------------------------
- */
+/* --- what requests an arena's pool would serve from what it holds --- */
 
 static uint32_t count_all(const clpi_size_level *level, size_t first, size_t count)
 {
@@ -230,8 +228,7 @@ static void note_requests(const glance *look, clpi_cache *cache)
   }
 }
 
-/* --- when to look --------------------------------------------------------------------------------
- */
+/* --- when to look --- */
 
 static void begin_look(glance *look)
 {

@@ -84,8 +84,7 @@ size_t clpi_streams_visit(clpi_streams *streams,
   return count;
 }
 
-/* --- finding ------------------------------------------------------------------------------------
- */
+/* --- finding --- */
 
 clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle)
 {

@@ -127,8 +127,7 @@ clpi_release_cached(clp_pool *pool, clp_buffer *buffer, clpi_given given)
   return released;
 }
 
-/* --- what both slow ways have in common ----------------------------------------------------------
- */
+/* --- what both slow ways have in common --- */
 
 /* The thread's cache and its slot for the bin, or neither: then the bin itself counts. */
 typedef struct clpi_place {

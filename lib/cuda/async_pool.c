@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- making one ---------------------------------------------------------------------------------
- */
+/* --- making one --- */
 
 static clp_status refuse_options(const char *why, long long value)
 {
@@ -166,8 +165,7 @@ clp_status clp_cuda_async_pool_create(const clp_cuda_async_pool_options *options
   return status;
 }
 
-/* --- life ---------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 clp_cuda_async_pool *clp_cuda_async_pool_retain(clp_cuda_async_pool *pool)
 {

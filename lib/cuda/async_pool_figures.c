@@ -8,8 +8,7 @@
 
 #include <stdio.h>
 
-/* --- figures ------------------------------------------------------------------------------------
- */
+/* --- figures --- */
 
 bool clp_cuda_async_pool_has_statistics(const clp_cuda_async_pool *pool)
 {
@@ -82,8 +81,7 @@ clp_status clp_cuda_async_pool_n_free_blocks(clp_cuda_async_pool *pool, size_t *
                     "blocks its memory pools keep, only their bytes");
 }
 
-/* --- limits -------------------------------------------------------------------------------------
- */
+/* --- limits --- */
 
 static clp_status limit_of(const clpi_cuda_pool_device *device, size_t bytes, double fraction,
                            size_t *limit)

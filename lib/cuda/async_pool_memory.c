@@ -58,8 +58,7 @@ static void show(const request *it, clpi_hook_point point, unsigned long long po
     clpi_hook_call(it->trace, point, &event);
 }
 
-/* --- what is promised ---------------------------------------------------------------------------
- */
+/* --- what is promised --- */
 
 static clp_status refuse_limit(const request *wanted, size_t limit, size_t used)
 {
@@ -109,8 +108,7 @@ static void note(const request *it, unsigned long long pointer)
   pthread_mutex_unlock(&it->pool->lock);
 }
 
-/* --- malloc -------------------------------------------------------------------------------------
- */
+/* --- malloc --- */
 
 static clpi_cuda_result ask(const request *wanted, unsigned long long *pointer)
 {
@@ -225,8 +223,7 @@ CLPI_ENTRY clp_status clp_cuda_async_pool_malloc(clp_cuda_async_pool *pool, size
   return status ? status : allocate(&wanted, out);
 }
 
-/* --- free ---------------------------------------------------------------------------------------
- */
+/* --- free --- */
 
 /* Takes a pointer's piece for its free. */
 static clp_status take(clp_cuda_async_pool *pool, unsigned long long pointer,

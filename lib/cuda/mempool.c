@@ -41,8 +41,7 @@ clp_status clpi_cuda_mempool_of(int device, clp_cuda_mempool_choice choice, clp_
   return CLP_SUCCESS;
 }
 
-/* --- options ------------------------------------------------------------------------------------
- */
+/* --- options --- */
 
 static clp_status refuse_option(const char *why, long long value)
 {
@@ -75,8 +74,7 @@ static clp_status read_options(const clp_cuda_mempool_options *given,
   return CLP_SUCCESS;
 }
 
-/* --- what the driver can do ----------------------------------------------------------------------
- */
+/* --- what the driver can do --- */
 
 static clp_status check_handle_types(const clp_cuda_mempool_options *options,
                                      clpi_cuda_device *device)
@@ -139,8 +137,7 @@ static clp_status check_bound(const clpi_cuda_driver *driver, size_t max_bytes)
                     max_bytes, driver->version / 1000, driver->version % 1000 / 10);
 }
 
-/* --- the calls ----------------------------------------------------------------------------------
- */
+/* --- the calls --- */
 
 static clp_status locate(const clp_cuda_mempool_options *options, clpi_cuda_location *location)
 {

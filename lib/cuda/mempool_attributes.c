@@ -19,8 +19,7 @@ static clp_status set(const clpi_cuda_driver *driver, clp_cuda_mempool mempool, 
   return code ? clpi_cuda_call_error(driver, "cuMemPoolSetAttribute", code) : CLP_SUCCESS;
 }
 
-/* --- reuse --------------------------------------------------------------------------------------
- */
+/* --- reuse --- */
 
 /* The switches of the driver's and their flags here, in the flags' order. */
 static const struct {
@@ -67,8 +66,7 @@ clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags)
   return status;
 }
 
-/* --- the release threshold ----------------------------------------------------------------------
- */
+/* --- the release threshold --- */
 
 clp_status clp_cuda_mempool_get_release_threshold(clp_cuda_mempool mempool, uint64_t *bytes)
 {
@@ -93,8 +91,7 @@ clp_status clp_cuda_mempool_set_release_threshold(clp_cuda_mempool mempool, uint
   return status ? status : set(driver, mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &bytes);
 }
 
-/* --- usage --------------------------------------------------------------------------------------
- */
+/* --- usage --- */
 
 static clp_status counting_driver(const char *function, clp_cuda_mempool mempool,
                                   const clpi_cuda_driver **driver)

@@ -73,8 +73,7 @@ void clpi_debug_info_close(clpi_debug_info *info)
   free(info);
 }
 
-/* --- Lines ---------------------------------------------------------------------------------------
- */
+/* --- Lines --- */
 
 static const char *text_of(Dwarf_Die *die, unsigned name)
 {
@@ -119,8 +118,7 @@ static void set_line_of_inlined_call(unit *in, Dwarf_Die *inlined, clpi_symbol *
   symbol->line = (int)number_of(inlined, DW_AT_call_line);
 }
 
-/* --- Functions -----------------------------------------------------------------------------------
- */
+/* --- Functions --- */
 
 /* The table that leads from addresses to units is optional, and may have more than it should. */
 static bool find_die(Dwarf *all, unit *in)

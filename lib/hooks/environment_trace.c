@@ -44,8 +44,7 @@ static struct {
                  .lock = PTHREAD_MUTEX_INITIALIZER,
                  .inherited = {&environment.inherited, &environment.inherited}};
 
-/* --- the name -----------------------------------------------------------------------------------
- */
+/* --- the name --- */
 
 enum { SHOWN_BYTES = 256 }; /* of a value in a message, its end: messages have room for more */
 
@@ -84,8 +83,7 @@ static clp_status expand(const char *text, char path[PATH_MAX], bool *has_id)
   return CLP_SUCCESS;
 }
 
-/* --- fork, and the end --------------------------------------------------------------------------
- */
+/* --- fork, and the end --- */
 
 static void end_trace(joined_trace *trace)
 {
@@ -143,8 +141,7 @@ __attribute__((destructor)) static void write_out(void)
     clpi_trace_hook_flush_silently(trace->hook);
 }
 
-/* --- pools --------------------------------------------------------------------------------------
- */
+/* --- pools --- */
 
 static clp_status no_host_memory(void)
 {

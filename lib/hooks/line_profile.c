@@ -16,8 +16,7 @@ enum { STARTUP_FRAMES = 4 };
 /* Where the hook's callback returns to: to be used in the callback itself. */
 #define CALLBACK_RETURN __builtin_extract_return_addr(__builtin_return_address(0))
 
-/* --- Recording -----------------------------------------------------------------------------------
- */
+/* --- Recording --- */
 
 /* How many frames to keep, the outermost; inlined calls make more lines of them, never fewer. */
 static size_t wanted_frames(const clp_line_profile *profile, const clpi_call_stack *stack)
@@ -71,8 +70,7 @@ static void record_acquired(const clp_hook_event *event, void *user_data)
   record(user_data, (clpi_profiled_bytes){.acquired = event->mem_size}, CALLBACK_RETURN);
 }
 
-/* --- Its life ------------------------------------------------------------------------------------
- */
+/* --- Its life --- */
 
 static void ignore_frame(uintptr_t address, void *argument)
 {
@@ -136,8 +134,7 @@ clp_status clp_line_profile_reset(clp_line_profile *profile)
   return CLP_SUCCESS;
 }
 
-/* --- Reports -------------------------------------------------------------------------------------
- */
+/* --- Reports --- */
 
 /* The report is made of a copy, so that recording does not wait for names. */
 static clp_status make_report(clp_line_profile *profile, clpi_line_report *report)

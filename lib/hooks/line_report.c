@@ -25,8 +25,7 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the report of a line profile");
 }
 
-/* --- From addresses to lines ---------------------------------------------------------------------
- */
+/* --- From addresses to lines --- */
 
 typedef struct building {
   clpi_line_report *report;
@@ -104,8 +103,7 @@ void clpi_line_report_end(clpi_line_report *report)
   clpi_frame_lines_end(&report->names);
 }
 
-/* --- Writing -------------------------------------------------------------------------------------
- */
+/* --- Writing --- */
 
 /* cupy.cuda.memory_hooks.LineProfileHook's way: the unit changes at 1024, before rounding. */
 static void write_size(char text[SIZE_TEXT_BYTES], uint64_t bytes)

@@ -48,8 +48,7 @@ typedef struct trace {
   char buffer[BUFFER_BYTES];
 } trace;
 
-/* --- forks --------------------------------------------------------------------------------------
- */
+/* --- forks --- */
 
 /* How many forks lead to this process, since the first hook was made. Relaxed: nothing else runs
  * when it changes. */
@@ -86,8 +85,7 @@ static bool is_inherited(const trace *self)
   return self->forks != forks_so_far();
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows --- */
 
 /* Each writes at `to` and returns where the next goes. */
 
@@ -234,8 +232,7 @@ static void unlock_and_log(trace *self)
     clpi_log(CLP_LOG_WARNING, FAILURE_FORMAT, self->name, strerror(code));
 }
 
-/* --- callbacks ----------------------------------------------------------------------------------
- */
+/* --- callbacks --- */
 
 static void tell_allocation_locked(trace *self, const clp_hook_event *event)
 {
@@ -273,8 +270,7 @@ static void tell_free(const clp_hook_event *event, void *user_data)
   unlock_and_log(self);
 }
 
-/* --- life ---------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static void set_name(trace *self, const char *name)
 {

@@ -39,9 +39,7 @@ typedef struct cost_reading {
   bool began; /* the header was read */
 } cost_reading;
 
-/* --- Fields: each function reads one, and returns NULL, or what was expected
- * ----------------------
- */
+/* --- Fields: each function reads one, and returns NULL, or what was expected --- */
 
 static const char *parse_allocator(const char *text, size_t length, cost_row *row)
 {
@@ -99,8 +97,7 @@ static const char *parse_nanoseconds(const char *text, size_t length, cost_row *
 static const char *(*const parsers[COST_FIELDS])(const char *text, size_t length, cost_row *row) = {
     parse_allocator, parse_operation, parse_bytes, parse_nanoseconds};
 
-/* --- Lines ---------------------------------------------------------------------------------------
- */
+/* --- Lines --- */
 
 static clp_status parse_row(const cost_reading *reading, const clpi_line *line, cost_row *row)
 {
@@ -220,8 +217,7 @@ static clp_status end_reading(const cost_reading *reading, clp_status status)
   return status;
 }
 
-/* --- Files ---------------------------------------------------------------------------------------
- */
+/* --- Files --- */
 
 clp_status clpi_costs_read(const char *path, clpi_costs *costs)
 {

@@ -42,8 +42,7 @@ struct clpi_json {
   char piece[CLPI_JSON_PIECE_MAX];
 };
 
-/* --- places -------------------------------------------------------------------------------------
- */
+/* --- places --- */
 
 /* Passes what is before `to`. */
 static void pass(clpi_json *json, size_t to)
@@ -104,8 +103,7 @@ static clp_status pass_rest(clpi_json *json)
                            CLPI_JSON_TOKEN_MAX);
 }
 
-/* --- tokens -------------------------------------------------------------------------------------
- */
+/* --- tokens --- */
 
 /* Tells a token; what yajl wants back: whether it shall go on. */
 static int tell(clpi_json *json, clpi_json_kind kind, const void *text, size_t length)
@@ -183,8 +181,7 @@ static const yajl_callbacks callbacks = {
     .yajl_end_array = tell_end,
 };
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 /* Begins anew. Strings are not looked at for valid UTF-8: those that matter are ASCII. */
 static void start(clpi_json *json)

@@ -91,8 +91,7 @@ typedef struct snapshot {
   clpi_trace_event rows[MOST_ROWS];
 } snapshot;
 
-/* --- messages -----------------------------------------------------------------------------------
- */
+/* --- messages --- */
 
 /* A token, in words. */
 static clpi_found_text show(const clpi_json_token *token)
@@ -122,8 +121,7 @@ static clp_status expect(const snapshot *self, const clpi_json_token *token, clp
   return token->kind == kind ? CLP_SUCCESS : refuse(self, token, expected);
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows --- */
 
 static void add_row(snapshot *self, clpi_trace_action action, uint64_t pointer, uint64_t size)
 {
@@ -170,8 +168,7 @@ static clp_status add_rows(snapshot *self)
   return CLP_SUCCESS;
 }
 
-/* --- events -------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 static void begin_event(snapshot *self, const clpi_json_token *token)
 {
@@ -296,8 +293,7 @@ static clp_status end_event(snapshot *self)
   return status ? status : add_rows(self);
 }
 
-/* --- the file -----------------------------------------------------------------------------------
- */
+/* --- the file --- */
 
 static clp_status begin_traces(snapshot *self, const clpi_json_token *token)
 {

@@ -50,8 +50,7 @@ typedef struct tuning_thread {
 /* Where a device's costs are unknown. */
 static const clpi_cost_table no_costs;
 
-/* --- trials -------------------------------------------------------------------------------------
- */
+/* --- trials --- */
 
 static clp_status open_trial(tuning *all, size_t i)
 {
@@ -138,8 +137,7 @@ static void read_trial(const trial *tried, clpi_tune_outcome *outcome)
   outcome->padding = tried->asked_bytes > 0 ? tried->block_bytes / tried->asked_bytes - 1.0 : 0.0;
 }
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads --- */
 
 /* Keeps the calling thread's last error for the thread that tunes, and ends the waiting of all. */
 static void give_up(tuning *all)
@@ -195,8 +193,7 @@ static void *run_thread(void *argument)
   return NULL;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static void tell_progress(const tuning *all, const clpi_batch_source *source, unsigned pass)
 {
@@ -266,8 +263,7 @@ static void read_all(tuning *all, clpi_trace_reader *reader)
   clpi_batch_source_end(&source);
 }
 
-/* --- all ----------------------------------------------------------------------------------------
- */
+/* --- all --- */
 
 /* Starts the threads; what fails is said, and those that began end by themselves. Returns how many
  * there are to be joined. */

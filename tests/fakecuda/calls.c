@@ -69,8 +69,7 @@ CUresult fake_violation_locked(CUresult code, const char *format, ...)
   return code;
 }
 
-/* --- failures on demand -------------------------------------------------------------------------
- */
+/* --- failures on demand --- */
 
 /* What gives back does not fail unless it is asked for by name: its caller could only leak. */
 static bool gives_back(fake_call call)
@@ -150,8 +149,7 @@ void fakecuda_fail(const char *function, int result, unsigned after, unsigned ti
   fake_unlock_it();
 }
 
-/* --- the beginning and the end of a call --------------------------------------------------------
- */
+/* --- the beginning and the end of a call --- */
 
 static bool works_before_init(fake_call call)
 {
@@ -182,8 +180,7 @@ CUresult fake_leave(CUresult code)
   return code;
 }
 
-/* --- what tests ask and set ---------------------------------------------------------------------
- */
+/* --- what tests ask and set --- */
 
 unsigned long fakecuda_calls(const char *function)
 {

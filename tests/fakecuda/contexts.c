@@ -93,8 +93,7 @@ void fake_contexts_reset_locked(void)
   resets++;
 }
 
-/* --- primary contexts ---------------------------------------------------------------------------
- */
+/* --- primary contexts --- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 {
@@ -131,8 +130,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
   return fake_leave(CLPI_CUDA_SUCCESS);
 }
 
-/* --- contexts that programs make ----------------------------------------------------------------
- */
+/* --- contexts that programs make --- */
 
 static CUresult push_locked(CUcontext ctx)
 {
@@ -179,8 +177,7 @@ CUresult cuCtxDestroy(CUcontext ctx)
   return fake_leave(code);
 }
 
-/* --- the stack ----------------------------------------------------------------------------------
- */
+/* --- the stack --- */
 
 CUresult cuCtxGetCurrent(CUcontext *ctx)
 {

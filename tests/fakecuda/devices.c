@@ -44,8 +44,7 @@ void fake_devices_reset_locked(void)
   set_up_locked(FIRST_COUNT, first_bytes);
 }
 
-/* --- the driver's calls -------------------------------------------------------------------------
- */
+/* --- the driver's calls --- */
 
 CUresult cuInit(unsigned flags)
 {
@@ -205,8 +204,7 @@ CUresult cuMemGetInfo(size_t *free, size_t *total)
   return fake_leave(code);
 }
 
-/* --- what tests set -----------------------------------------------------------------------------
- */
+/* --- what tests set --- */
 
 void fakecuda_set_devices(int count, size_t bytes_each)
 {

@@ -11,8 +11,7 @@
 enum { FAKE_MOST_DEVICES = 8, FAKE_MOST_STREAMS = 128, FAKE_DEEPEST_STACK = 32 };
 enum { FAKE_ALIGNMENT = 512 };
 
-/* --- calls of the driver: calls.c ---------------------------------------------------------------
- */
+/* --- calls of the driver: calls.c --- */
 
 #define FAKE_ENUMERATOR(name, suffix, version, parameters) FAKE_##name,
 typedef enum fake_call { FAKECUDA_FUNCTIONS(FAKE_ENUMERATOR) FAKE_CALLS } fake_call;
@@ -54,8 +53,7 @@ extern bool fake_initialized;
 /* True on a stream's thread while it runs a host function. */
 extern _Thread_local bool fake_in_host_function;
 
-/* --- devices: devices.c -------------------------------------------------------------------------
- */
+/* --- devices: devices.c --- */
 
 typedef struct fake_device {
   size_t bytes, taken;
@@ -74,8 +72,7 @@ fake_device *fake_device_locked(CUdevice device);
 void fake_devices_reset_locked(void);
 bool fake_can_access_locked(CUdevice device, CUdevice memory);
 
-/* --- contexts: contexts.c -----------------------------------------------------------------------
- */
+/* --- contexts: contexts.c --- */
 
 struct CUctx_st {
   CUdevice device;
@@ -90,8 +87,7 @@ CUcontext fake_current_locked(const char *what_for);
 void fake_contexts_check_locked(void);
 void fake_contexts_reset_locked(void);
 
-/* --- order: order.c -----------------------------------------------------------------------------
- */
+/* --- order: order.c --- */
 
 /* The place in a stream after so many commands. Positions never fall, not even where a new stream
  * takes the place of one that ended. No stream: the beginning of all. */
@@ -117,8 +113,7 @@ bool fake_is_done_locked(fake_point point);
 void fake_observe_locked(const fake_clock *clock);
 void fake_synchronized_locked(const fake_clock *clock);
 
-/* --- streams: streams.c -------------------------------------------------------------------------
- */
+/* --- streams: streams.c --- */
 
 typedef struct fake_command fake_command;
 
@@ -184,15 +179,13 @@ void fake_reach_all_locked(const struct CUctx_st *ctx); /* NULL: all contexts */
 void fake_streams_check_locked(void);
 void fake_streams_reset_locked(void);
 
-/* --- events: events.c ---------------------------------------------------------------------------
- */
+/* --- events: events.c --- */
 
 void fake_events_end_of_locked(const struct CUctx_st *ctx);
 void fake_events_check_locked(void);
 void fake_events_reset_locked(void);
 
-/* --- memory: segments.c, uses.c -----------------------------------------------------------------
- */
+/* --- memory: segments.c, uses.c --- */
 
 typedef enum fake_range_state { FAKE_FREE, FAKE_IN_USE, FAKE_FREED } fake_range_state;
 
@@ -263,8 +256,7 @@ unsigned char *fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t byte
 bool fake_uses_precede_locked(const fake_range *range, const fake_clock *clock, const char *what);
 void fake_uses_drop(fake_range *range);
 
-/* --- memory pools: mempools.c, mempool_memory.c, sharing.c -------------------------------------
- */
+/* --- memory pools: mempools.c, mempool_memory.c, sharing.c --- */
 
 struct CUmemPoolHandle_st {
   bool alive, is_default, imported;

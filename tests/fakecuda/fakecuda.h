@@ -16,8 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- the driver's interface ---------------------------------------------------------------------
- */
+/* --- the driver's interface --- */
 
 typedef clpi_cuda_result CUresult;
 typedef clpi_cuda_device CUdevice;
@@ -137,8 +136,7 @@ enum { FAKECUDA_LOCATION_HOST = 2 };
 #define FAKECUDA_DECLARE(name, suffix, version, parameters) CUresult name##suffix parameters;
 FAKECUDA_FUNCTIONS(FAKECUDA_DECLARE)
 
-/* --- control of the fake ------------------------------------------------------------------------
- */
+/* --- control of the fake --- */
 
 /** For between tests: lets all streams finish, ends them, and makes everything new: 2 devices of
  * 1 GiB each, all that can be switched as it was at first, no failures, no calls counted. It is a

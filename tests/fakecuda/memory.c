@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* --- in stream order ----------------------------------------------------------------------------
- */
+/* --- in stream order --- */
 
 static CUresult allocate_locked(CUdeviceptr *pointer, size_t bytes, CUmemoryPool mempool,
                                 CUstream stream)
@@ -97,8 +96,7 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle)
   return fake_leave(code);
 }
 
-/* --- at once ------------------------------------------------------------------------------------
- */
+/* --- at once --- */
 
 static CUresult enter_with_context(fake_call call, CUcontext *ctx)
 {
@@ -175,8 +173,7 @@ CUresult cuMemFree(CUdeviceptr pointer)
   return fake_leave(code);
 }
 
-/* --- filling and copying ------------------------------------------------------------------------
- */
+/* --- filling and copying --- */
 
 static void fill_locked(fake_command *command)
 {

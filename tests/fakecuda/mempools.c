@@ -85,8 +85,7 @@ void fake_mempools_reset_locked(void)
   }
 }
 
-/* --- making and destroying ----------------------------------------------------------------------
- */
+/* --- making and destroying --- */
 
 static bool are_zero(const unsigned char *bytes, size_t count)
 {
@@ -144,8 +143,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle)
   return fake_leave(CLPI_CUDA_SUCCESS);
 }
 
-/* --- a device's own ones ------------------------------------------------------------------------
- */
+/* --- a device's own ones --- */
 
 CUresult fake_default_mempool_locked(CUdevice device, fake_device **found)
 {
@@ -206,8 +204,7 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle)
   return fake_leave(code);
 }
 
-/* --- attributes ---------------------------------------------------------------------------------
- */
+/* --- attributes --- */
 
 /* CUDA 11.3 has figures. */
 static bool is_known_locked(clpi_cuda_mempool_attribute attribute)
@@ -308,8 +305,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t bytes)
   return fake_leave(code);
 }
 
-/* --- access -------------------------------------------------------------------------------------
- */
+/* --- access --- */
 
 static CUresult check_access_locked(CUmemoryPool mempool, const CUmemAccessDesc *access)
 {

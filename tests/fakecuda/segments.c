@@ -12,8 +12,7 @@ enum { FIRST_GRANULARITY = 2 << 20 };
 fake_segment *fake_segments;
 size_t fake_granularity = FIRST_GRANULARITY;
 
-/* --- taking and giving back ---------------------------------------------------------------------
- */
+/* --- taking and giving back --- */
 
 static bool map(fake_segment *segment)
 {
@@ -119,8 +118,7 @@ void fake_segment_delete_locked(fake_segment *segment)
   free(segment);
 }
 
-/* --- ranges -------------------------------------------------------------------------------------
- */
+/* --- ranges --- */
 
 CUdeviceptr fake_address(const fake_segment *segment, const fake_range *range)
 {
@@ -200,8 +198,7 @@ bool fake_segment_is_free(const fake_segment *segment)
   return segment->ranges->state == FAKE_FREE && segment->ranges->next == NULL;
 }
 
-/* --- what is left, and what tests ask -----------------------------------------------------------
- */
+/* --- what is left, and what tests ask --- */
 
 static void count_locked(size_t *count, size_t *bytes)
 {

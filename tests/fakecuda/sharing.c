@@ -29,8 +29,7 @@ static uint64_t inode_of(int fd)
   return fstat(fd, &found) == 0 ? (uint64_t)found.st_ino : 0;
 }
 
-/* --- pools --------------------------------------------------------------------------------------
- */
+/* --- pools --- */
 
 static CUresult export_locked(void *out, CUmemoryPool mempool, clpi_cuda_handle_type type)
 {
@@ -113,8 +112,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *mempool, void *handle,
   return fake_leave(code);
 }
 
-/* --- allocations --------------------------------------------------------------------------------
- */
+/* --- allocations --- */
 
 static CUresult export_pointer_locked(CUmemPoolPtrExportData *shared, CUdeviceptr pointer)
 {

@@ -16,8 +16,7 @@ static _Thread_local unsigned long own_number; /* from 1 on; 0: none yet */
 static pthread_key_t at_thread_end;
 static pthread_once_t at_thread_end_once = PTHREAD_ONCE_INIT;
 
-/* --- a stream's thread --------------------------------------------------------------------------
- */
+/* --- a stream's thread --- */
 
 static bool may_go_on_locked(const struct CUstream_st *stream)
 {
@@ -74,8 +73,7 @@ static void *work_off(void *argument)
   return NULL;
 }
 
-/* --- making and ending --------------------------------------------------------------------------
- */
+/* --- making and ending --- */
 
 static CUstream unused_locked(void)
 {
@@ -121,8 +119,7 @@ void fake_streams_end_of_locked(const struct CUctx_st *ctx)
       fake_stream_end_locked(stream);
 }
 
-/* --- the default streams ------------------------------------------------------------------------
- */
+/* --- the default streams --- */
 
 static CUstream legacy_locked(CUcontext ctx)
 {
@@ -193,8 +190,7 @@ CUstream fake_stream_locked(CUstream handle, CUresult *code)
   return NULL;
 }
 
-/* --- giving commands ----------------------------------------------------------------------------
- */
+/* --- giving commands --- */
 
 void fake_wait_for_locked(CUstream stream, fake_point point, const fake_clock *clock)
 {
@@ -263,8 +259,7 @@ void fake_reach_all_locked(const struct CUctx_st *ctx)
   fake_synchronized_locked(&clock);
 }
 
-/* --- a reset ------------------------------------------------------------------------------------
- */
+/* --- a reset --- */
 
 void fake_streams_check_locked(void)
 {
@@ -299,8 +294,7 @@ void fake_streams_reset_locked(void)
   endings = 0;
 }
 
-/* --- what tests set -----------------------------------------------------------------------------
- */
+/* --- what tests set --- */
 
 /* Also one that is ending, and still held. */
 static CUstream found_locked(CUstream handle)

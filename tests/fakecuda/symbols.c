@@ -40,8 +40,7 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint
   return fake_leave(code);
 }
 
-/* --- as of older versions -----------------------------------------------------------------------
- */
+/* --- as of older versions --- */
 
 #undef cuGetProcAddress
 CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);

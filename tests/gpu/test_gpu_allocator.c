@@ -57,8 +57,7 @@ static clp_buffer *allocate_on(CUstream stream)
   return buffer;
 }
 
-/* --- order --------------------------------------------------------------------------------------
- */
+/* --- order --- */
 
 START_TEST(a_late_write_does_not_reach_the_next_stream)
 {
@@ -142,8 +141,7 @@ START_TEST(streams_pass_memory_on_and_keep_their_bytes)
 }
 END_TEST
 
-/* --- the allocator ------------------------------------------------------------------------------
- */
+/* --- the allocator --- */
 
 START_TEST(a_warm_pair_gives_the_same_memory)
 {

@@ -61,8 +61,7 @@ static size_t total(void)
   return bytes;
 }
 
-/* --- allocating ---------------------------------------------------------------------------------
- */
+/* --- allocating --- */
 
 START_TEST(zero_bytes_are_no_memory)
 {
@@ -126,8 +125,7 @@ START_TEST(the_current_pool_stays_what_it_was)
 }
 END_TEST
 
-/* --- streams ------------------------------------------------------------------------------------
- */
+/* --- streams --- */
 
 START_TEST(memory_is_freed_on_the_stream_that_is_named)
 {
@@ -160,8 +158,7 @@ START_TEST(a_stream_may_be_destroyed_before_its_memory_is_freed)
 }
 END_TEST
 
-/* --- giving back --------------------------------------------------------------------------------
- */
+/* --- giving back --- */
 
 /* Newer drivers let cuMemAlloc have what a memory pool does not use, older ones refuse it; either
  * way the device has as much less to give to others. */
@@ -203,8 +200,7 @@ START_TEST(all_blocks_can_be_freed_where_there_are_none)
 }
 END_TEST
 
-/* --- figures and limits -------------------------------------------------------------------------
- */
+/* --- figures and limits --- */
 
 START_TEST(bytes_in_use_are_counted)
 {

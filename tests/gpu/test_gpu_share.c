@@ -7,8 +7,7 @@
 
 enum { BYTES = 1 << 20 };
 
-/* --- the other process, where Check has no part -------------------------------------------------
- */
+/* --- the other process, where Check has no part --- */
 
 /* Finds 1 in all bytes, and leaves 2. */
 static bool use_shared(CUdeviceptr memory, CUstream stream)
@@ -46,8 +45,7 @@ static int import_and_use(void)
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* --- this one -----------------------------------------------------------------------------------
- */
+/* --- this one --- */
 
 static pid_t process; /* started before this one uses CUDA, which does not survive a fork */
 static int other_end;

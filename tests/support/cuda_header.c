@@ -19,8 +19,7 @@
   SAME_VALUE(offsetof(ours, our_field), offsetof(theirs, their_field));                            \
   SAME_SIZE(((ours *)0)->our_field, ((theirs *)0)->their_field)
 
-/* --- types; an enumeration of CUDA's is an int here ---------------------------------------------
- */
+/* --- types; an enumeration of CUDA's is an int here --- */
 
 SAME_TYPE(clpi_cuda_device, CUdevice);
 SAME_TYPE(clpi_cuda_pointer, CUdeviceptr);
@@ -55,8 +54,7 @@ SAME_FIELD(clpi_cuda_access, flags, CUmemAccessDesc, flags);
 
 SAME_SIZE(clpi_cuda_shared_pointer, CUmemPoolPtrExportData);
 
-/* --- values -------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 SAME_VALUE(CLPI_CUDA_SUCCESS, CUDA_SUCCESS);
 SAME_VALUE(CLPI_CUDA_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
@@ -100,8 +98,7 @@ SAME_VALUE(CLPI_CUDA_MEMPOOL_RESERVED_HIGH, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
 SAME_VALUE(CLPI_CUDA_MEMPOOL_USED, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
 SAME_VALUE(CLPI_CUDA_MEMPOOL_USED_HIGH, CU_MEMPOOL_ATTR_USED_MEM_HIGH);
 
-/* --- functions: from here on, our types are CUDA's ----------------------------------------------
- */
+/* --- functions: from here on, our types are CUDA's --- */
 
 #define clpi_cuda_result            CUresult
 #define clpi_cuda_device            CUdevice

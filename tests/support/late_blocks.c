@@ -28,8 +28,7 @@ void clpt_late_wrong_locked(clpt_late_device *device, const char *what)
     (void)snprintf(device->wrong, sizeof(device->wrong), "%s", what);
 }
 
-/* --- blocks -------------------------------------------------------------------------------------
- */
+/* --- blocks --- */
 
 static clpt_late_block *add_locked(clpt_late_device *device, void *content, size_t bytes)
 {
@@ -173,8 +172,7 @@ void clpt_late_blocks_end(clpt_late_device *device)
   device->blocks = NULL;
 }
 
-/* --- work ---------------------------------------------------------------------------------------
- */
+/* --- work --- */
 
 static void finish_use(const clpt_late_work *work)
 {

@@ -39,8 +39,7 @@ void clpt_late_clear(clpt_late_device *device)
   pthread_mutex_unlock(&device->lock);
 }
 
-/* --- every call begins and ends like this -------------------------------------------------------
- */
+/* --- every call begins and ends like this --- */
 
 /* Whether this call is one of those that fail. */
 static clp_status fault_locked(clpt_late_device *device, clpt_late_call call)
@@ -81,8 +80,7 @@ static clp_status end(clpt_late_device *device, clpt_late_call call, clp_status 
   return status;
 }
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
 {
@@ -142,8 +140,7 @@ static void device_destroy(void *self)
   pthread_mutex_unlock(&device->lock);
 }
 
-/* --- streams ------------------------------------------------------------------------------------
- */
+/* --- streams --- */
 
 static bool know_locked(clpt_late_device *device, const clpt_late_stream *stream)
 {
@@ -215,8 +212,7 @@ void clpt_late_stream_destroy(clpt_late_device *device, clp_stream stream)
   pthread_mutex_unlock(&device->lock);
 }
 
-/* --- marks --------------------------------------------------------------------------------------
- */
+/* --- marks --- */
 
 static clpt_late_point point_for_mark_locked(clpt_late_device *device, clpt_late_stream *stream)
 {
@@ -306,8 +302,7 @@ static clp_status device_host_wait(void *self, void *awaited)
   return end(device, CLPT_LATE_HOST_WAIT, status);
 }
 
-/* --- its life -----------------------------------------------------------------------------------
- */
+/* --- its life --- */
 
 void clpt_late_init(clpt_late_device *device)
 {

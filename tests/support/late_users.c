@@ -2,8 +2,7 @@
 /* A device whose streams run late: what its users and its tests do, under its lock. */
 #include "late_blocks.h"
 
-/* --- streams, as their user has them ------------------------------------------------------------
- */
+/* --- streams, as their user has them --- */
 
 clp_stream clpt_late_stream_new(clpt_late_device *device)
 {
@@ -61,8 +60,7 @@ void clpt_late_finish(clpt_late_device *device, clp_stream stream)
   pthread_mutex_unlock(&device->lock);
 }
 
-/* --- time ---------------------------------------------------------------------------------------
- */
+/* --- time --- */
 
 bool clpt_late_step(clpt_late_device *device, clp_stream stream)
 {

@@ -26,8 +26,7 @@ void clpt_ranges_end(clpt_ranges *ranges)
   clpi_segments_end(&ranges->real);
 }
 
-/* --- the model ---------------------------------------------------------------------------------
- */
+/* --- the model --- */
 
 /* The stretch that begins at `first`: free units, or those of one block. */
 static stretch stretch_at(clpt_modelled *segment, unsigned first)
@@ -87,8 +86,7 @@ static clpt_modelled *longest_unused(clpt_ranges *ranges)
   return longest;
 }
 
-/* --- what is done to both ----------------------------------------------------------------------
- */
+/* --- what is done to both --- */
 
 static const char *add(clpt_ranges *ranges, unsigned units)
 {
@@ -174,8 +172,7 @@ static const char *put_back(clpt_ranges *ranges, uint8_t number)
   return NULL;
 }
 
-/* --- comparing ----------------------------------------------------------------------------------
- */
+/* --- comparing --- */
 
 /* What the model counts. */
 typedef struct sums {
