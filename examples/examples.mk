@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Examples: built and run by the tests, their sources installed as documentation.
 
-example_programs = examples/tune_bins examples/advise examples/arena examples/cuda_async examples/cuda_share
+example_programs = examples/tune_bins examples/arena examples/cuda_async examples/cuda_share
 examples_tune_bins_SOURCES = examples/tune_bins.c examples/check.h
 examples_tune_bins_LDADD = libclpool.la
-examples_advise_SOURCES = examples/advise.c examples/check.h
-examples_advise_LDADD = libclpool.la
 examples_arena_SOURCES = examples/arena.c examples/check.h
 examples_arena_LDADD = libclpool.la
 examples_cuda_async_SOURCES = examples/cuda_async.c examples/check.h \
@@ -47,7 +45,7 @@ endif
 noinst_PROGRAMS += $(example_programs)
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA = examples/README examples/advise.c examples/arena.c examples/tune_bins.c \
+dist_examples_DATA = examples/README examples/arena.c examples/tune_bins.c \
 	examples/cuda_async.c examples/cuda_share.c \
 	examples/cuda_driver.c examples/cuda_driver.h examples/check.h
 if HAVE_OPENCL

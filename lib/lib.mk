@@ -3,7 +3,6 @@
 
 clpoolincludedir = $(includedir)/clpool
 clpoolinclude_HEADERS = \
-	include/clpool/advice.h \
 	include/clpool/allocator.h \
 	include/clpool/arena.h \
 	include/clpool/bin.h \
@@ -19,7 +18,6 @@ clpoolinclude_HEADERS = \
 nodist_clpoolinclude_HEADERS = include/clpool/version.h
 
 core_sources = \
-	lib/core/advice.c \
 	lib/core/allocate.c \
 	lib/core/allocator.c lib/core/allocator.h \
 	lib/core/bin.c lib/core/bin.h \
@@ -32,7 +30,6 @@ core_sources = \
 	lib/core/error.h \
 	lib/core/fence.c lib/core/fence.h \
 	lib/core/fitting.c lib/core/fitting.h \
-	lib/core/forecast.c lib/core/forecast.h \
 	lib/core/forget.c lib/core/forget.h \
 	lib/core/handles.c lib/core/handles.h \
 	lib/core/hook.c lib/core/hook.h \
@@ -51,7 +48,6 @@ core_sources = \
 	lib/core/registry.c lib/core/registry.h \
 	lib/core/release.c \
 	lib/core/simulated_allocator.c \
-	lib/core/size_histogram.c lib/core/size_histogram.h \
 	lib/core/sizes.h \
 	lib/core/stats.c lib/core/stats.h \
 	lib/core/status.c \

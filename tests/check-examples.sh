@@ -100,19 +100,6 @@ tune_bins() {
   }
 }
 
-# Each objective has a sentence with the figures and the line of C. Sizes change all the time: time
-# is best with few bits, memory on an arena.
-advise() {
-  run advise
-  figures='after 7220 allocations, [0-9.]+ % hits and [0-9.]+ times the peak in use taken'
-  expect advise "^(balanced|time|memory): leading_bits_in_bin_id [0-6] .*$figures" 3
-  expect advise '^  options\.leading_bits_in_bin_id = [0-6];$' 3
-  expect advise '^time: leading_bits_in_bin_id 0 is '
-  expect advise '^memory: leading_bits_in_bin_id [3-6] on an arena is '
-  expect advise '^  clp_arena_allocator_create\(allocator, NULL, &arena\);' \
-    "$(grep -c '[0-6] on an arena is' "$out")"
-}
-
 # All that it prints is what the guide shows.
 arena() {
   guide=$top_srcdir/doc/arena.md

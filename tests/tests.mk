@@ -53,9 +53,6 @@ core_tests = \
 	tests/test_buffer \
 	tests/test_pyopencl \
 	tests/test_stats \
-	tests/test_size_histogram \
-	tests/test_forecast \
-	tests/test_advice \
 	tests/test_reclaim \
 	tests/test_limit \
 	tests/test_limit_environment \
@@ -212,13 +209,6 @@ tests_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
 tests_test_hook_memory_SOURCES = tests/test_hook_memory.c $(failmalloc)
 tests_test_hook_memory_LDADD = $(clptest_LDADD)
 tests_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
-loads = tests/support/loads.c tests/support/loads.h
-tests_test_size_histogram_LDADD = $(clptest_LDADD)
-tests_test_forecast_SOURCES = tests/test_forecast.c $(loads)
-tests_test_forecast_LDADD = $(clptest_LDADD)
-tests_test_advice_SOURCES = tests/test_advice.c $(loads) $(failmalloc)
-tests_test_advice_LDADD = $(clptest_LDADD)
-tests_test_advice_LDFLAGS = $(failmalloc_link_flags)
 tests_test_warm_path_SOURCES = tests/test_warm_path.c $(failmalloc)
 tests_test_warm_path_LDADD = $(clptest_LDADD)
 tests_test_warm_path_LDFLAGS = $(failmalloc_link_flags)

@@ -12,7 +12,6 @@
 #ifndef CLPOOL_CLPOOL_H
 #define CLPOOL_CLPOOL_H
 
-#include <clpool/advice.h>
 #include <clpool/allocator.h>
 #include <clpool/arena.h>
 #include <clpool/bin.h>

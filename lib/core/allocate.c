@@ -42,10 +42,9 @@ static void hand_out_new_locked(const request *wanted, clp_buffer *handle, clp_m
 {
   clpi_bin *bin = wanted->bin;
   clpi_unreserve_locked(wanted->pool, bin->block_bytes);
-  clpi_count_device_allocation_locked(wanted->pool, bin);
+  clpi_count_device_allocation_locked(wanted->pool, bin->block_bytes);
   handle->bin = bin;
   handle->index = bin->index;
-  handle->age = 0;
   handle->memory = memory;
   clpi_place at = clpi_find_place_locked(wanted->pool, bin);
   at.tally->requested_bytes += wanted->bytes;
@@ -183,7 +182,6 @@ static clp_status allocate_miss_locked(const request *wanted, clp_buffer **out)
   pthread_mutex_lock(&pool->lock);
   if (!status && !obtained.reused) {
     hand_out_new_locked(wanted, handle, obtained.memory);
-    clpi_size_histogram_note_new_locked(pool, clpi_find_place_locked(pool, wanted->bin).cache);
     *out = handle;
   } else {
     clpi_handle_put_locked(handle);

@@ -47,8 +47,6 @@ typedef struct clpi_bin {
   uint32_t index; /* its place in every list of bins; 0 until the bin is first used */
   size_t number;
   size_t block_bytes; /* of every block */
-  size_t blocks;      /* from the device, and not gone back */
-  size_t most_blocks; /* that these were, since peaks were last reset */
   clpi_batch *batches;
   struct clp_buffer *newest, *oldest; /* of the list; ages fall from one to the other */
   size_t held_blocks;                 /* in list and batches */

@@ -82,7 +82,7 @@ void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot
   clpi_slot_set_count(slot, count);
 }
 
-static void sweep_locked(clp_pool *pool, clpi_cache *cache)
+void clpi_cache_sweep_locked(clp_pool *pool, clpi_cache *cache)
 {
   for (uint32_t i = 1; i < cache->slot_count; i++) {
     clpi_cache_slot *slot = &cache->slots[i];
@@ -90,28 +90,7 @@ static void sweep_locked(clp_pool *pool, clpi_cache *cache)
       clpi_cache_give_all_locked(pool, cache, slot);
     slot->swept = (unsigned)slot->tally.hits;
   }
-  cache->swept = cache->visited;
-}
-
-/* An odd number of releases, so that not always the same step of a loop is seen. */
-static unsigned next_interval(uint64_t longest)
-{
-  size_t interval = clpi_larger(CLPI_CACHE_VISIT_INTERVAL, (size_t)longest);
-  return (unsigned)clpi_smaller(interval, CLPI_CACHE_SWEEP_INTERVAL) | 1;
-}
-
-void clpi_cache_visit_locked(clp_pool *pool, clpi_cache *cache)
-{
-  enum { LOOKS = 32 }; /* while releases become 2.7 times as many */
-  cache->visited += cache->visit_interval;
-  if (cache->visited - cache->swept >= CLPI_CACHE_SWEEP_INTERVAL)
-    sweep_locked(pool, cache);
-  if (cache->visited - cache->looked >= cache->visited / LOOKS) {
-    clpi_size_histogram_note_releases_locked(pool, cache, cache->visited - cache->looked);
-    cache->looked = cache->visited;
-  }
-  cache->visit_interval = next_interval(cache->visited / LOOKS);
-  cache->until_visit = cache->visit_interval;
+  cache->until_sweep = CLPI_CACHE_SWEEP_INTERVAL;
 }
 
 /* With the caches claimed. */

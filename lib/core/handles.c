@@ -133,7 +133,6 @@ clp_buffer *clpi_handle_adopt_locked(clp_buffer *block, clpi_cache *cache)
   if (!handle)
     return block;
   handle->memory = block->memory;
-  handle->size = block->size;
   handle->bin = block->bin;
   handle->index = block->index;
   handle->age = block->age;

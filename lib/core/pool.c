@@ -75,7 +75,6 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->references = 1;
   clpi_list_init(&pool->caches);
   clpi_handles_init(&pool->handles);
-  clpi_size_histogram_init(&pool->sizes);
   clpi_pool_hooks_init(&pool->hooks);
   clpi_streams_init(&pool->streams, allocator, &pool->lock, clpi_order_note_needed_locked);
   init_lock(&pool->lock);
@@ -164,7 +163,6 @@ static void end_pool(clp_pool *pool)
   clpi_environment_trace_leave(pool->trace);
   clpi_caches_end(pool);
   clpi_handles_end(&pool->handles);
-  clpi_size_histogram_end(&pool->sizes);
   clpi_streams_end(&pool->streams);
   clpi_store_end(&pool->store);
   pthread_cond_destroy(&pool->left);

@@ -9,7 +9,6 @@
 #include "core/handles.h"
 #include "core/hook.h"
 #include "core/list.h"
-#include "core/size_histogram.h"
 
 #include <clpool/pool.h>
 #include <pthread.h>
@@ -32,7 +31,6 @@ struct clp_pool {
   size_t cache_count;
   uint64_t steals; /* looks into other threads' caches */
   clpi_handles handles;
-  clpi_size_histogram sizes;
   size_t leaving;      /* blocks on their way to the device, or being settled */
   pthread_cond_t left; /* signalled when one of them has come to rest */
   clpi_tally empty;    /* of buffers of zero bytes, which have no bin */

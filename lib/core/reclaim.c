@@ -63,7 +63,7 @@ static clp_status free_block(clp_pool *pool, clp_buffer *block)
   if (status)
     return status;
   pthread_mutex_lock(&pool->lock);
-  clpi_count_device_free_locked(pool, block->bin);
+  clpi_count_device_free_locked(pool, bytes);
   clpi_handle_put_locked(block);
   clpi_come_to_rest_locked(pool);
   pthread_mutex_unlock(&pool->lock);

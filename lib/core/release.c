@@ -28,8 +28,8 @@ static void count_release_locked(clp_pool *pool, const clpi_place *at, const clp
   at->tally->releases++;
   at->tally->requested_bytes -= buffer->size;
   clpi_count_active_bytes_locked(pool, (ptrdiff_t)-buffer->size, 0);
-  if (at->cache && at->cache->until_visit == 0)
-    clpi_cache_visit_locked(pool, at->cache);
+  if (at->cache && at->cache->until_sweep == 0)
+    clpi_cache_sweep_locked(pool, at->cache);
 }
 
 /* The lock is taken before, and given up while the block goes to the device. */

@@ -24,19 +24,17 @@ void clpi_count_active_bytes_locked(clp_pool *pool, ptrdiff_t change, ptrdiff_t 
   pool->active_bytes = (ptrdiff_t)((size_t)pool->active_bytes + (size_t)change);
 }
 
-void clpi_count_device_allocation_locked(clp_pool *pool, clpi_bin *bin)
+void clpi_count_device_allocation_locked(clp_pool *pool, size_t bytes)
 {
   clp_pool_stats *figures = &pool->figures;
-  bin->most_blocks = clpi_larger(bin->most_blocks, ++bin->blocks);
   figures->device_allocations++;
-  figures->managed_bytes += bin->block_bytes;
+  figures->managed_bytes += bytes;
   figures->peak_managed_bytes = clpi_larger(figures->peak_managed_bytes, figures->managed_bytes);
 }
 
-void clpi_count_device_free_locked(clp_pool *pool, clpi_bin *bin)
+void clpi_count_device_free_locked(clp_pool *pool, size_t bytes)
 {
-  bin->blocks--;
-  pool->figures.managed_bytes -= bin->block_bytes;
+  pool->figures.managed_bytes -= bytes;
   pool->figures.device_frees++;
 }
 
@@ -66,7 +64,7 @@ static void fold_all_locked(clp_pool *pool)
       clpi_larger(pool->figures.peak_active_bytes, (size_t)pool->active_bytes);
 }
 
-clp_pool_stats clpi_sum_up_locked(const clp_pool *pool)
+static clp_pool_stats sum_up_locked(const clp_pool *pool)
 {
   clp_pool_stats stats = pool->figures;
   clpi_tally total = pool->empty;
@@ -87,10 +85,12 @@ clp_pool_stats clpi_sum_up_locked(const clp_pool *pool)
 
 size_t clpi_active_blocks_locked(const clp_pool *pool)
 {
-  return clpi_sum_up_locked(pool).active_blocks;
+  return sum_up_locked(pool).active_blocks;
 }
 
-clp_pool *clpi_lock_all(const clp_pool *constant)
+/* Reading the figures does not change what the user sees of a pool, so it takes a const one;
+ * inside, it takes the lock, claims the caches and folds their counts in. */
+static clp_pool *lock_all(const clp_pool *constant)
 {
   clp_pool *pool = (clp_pool *)constant;
   pthread_mutex_lock(&pool->lock);
@@ -99,7 +99,7 @@ clp_pool *clpi_lock_all(const clp_pool *constant)
   return pool;
 }
 
-void clpi_unlock_all(clp_pool *pool)
+static void unlock_all(clp_pool *pool)
 {
   clpi_caches_disclaim_locked(pool);
   pthread_mutex_unlock(&pool->lock);
@@ -109,9 +109,9 @@ clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats)
 {
   if (!pool || !stats)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_stats: pool or stats is NULL");
-  clp_pool *locked = clpi_lock_all(pool);
-  clp_pool_stats figures = clpi_sum_up_locked(locked);
-  clpi_unlock_all(locked);
+  clp_pool *locked = lock_all(pool);
+  clp_pool_stats figures = sum_up_locked(locked);
+  unlock_all(locked);
   size_t least = offsetof(clp_pool_stats, held_blocks) + sizeof(stats->held_blocks);
   return clpi_results_write(stats, least, &figures, sizeof(figures), "clp_pool_stats");
 }
@@ -120,13 +120,10 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
 {
   if (!pool)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_reset_peaks: pool is NULL");
-  clpi_lock_all(pool);
+  lock_all(pool);
   pool->figures.peak_managed_bytes = pool->figures.managed_bytes;
   pool->figures.peak_active_bytes = (size_t)pool->active_bytes;
-  for (uint32_t i = 1; i < pool->store.index_count; i++)
-    pool->store.by_index[i]->most_blocks = pool->store.by_index[i]->blocks;
-  clpi_size_histogram_reset_peaks(&pool->sizes);
-  clpi_unlock_all(pool);
+  unlock_all(pool);
   return CLP_SUCCESS;
 }
 
@@ -150,9 +147,9 @@ clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity
 {
   if (!pool || !count || (capacity && !bins))
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bins: pool, count or bins is NULL");
-  clp_pool *locked = clpi_lock_all(pool);
+  clp_pool *locked = lock_all(pool);
   *count = list_bins_locked(locked, bins, capacity);
-  clpi_unlock_all(locked);
+  unlock_all(locked);
   return CLP_SUCCESS;
 }
 
@@ -183,9 +180,9 @@ clp_status clp_pool_get_bin_stats(const clp_pool *pool, size_t bin, clp_bin_stat
   unsigned leading_bits = pool->options.leading_bits_in_bin_id;
   if (clp_bin_number(leading_bits, clp_bin_size(leading_bits, bin)) != bin)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bin_stats: bin %zu is no size's", bin);
-  clp_pool *locked = clpi_lock_all(pool);
+  clp_pool *locked = lock_all(pool);
   clp_bin_stats figures = bin_figures_locked(locked, bin);
-  clpi_unlock_all(locked);
+  unlock_all(locked);
   size_t least = offsetof(clp_bin_stats, bin) + sizeof(stats->bin);
   return clpi_results_write(stats, least, &figures, sizeof(figures), "clp_bin_stats");
 }

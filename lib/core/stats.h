@@ -9,18 +9,10 @@
 void clpi_count_active_bytes_locked(clp_pool *pool, ptrdiff_t change, ptrdiff_t peak);
 
 /* The device gave a block, or took one back. */
-void clpi_count_device_allocation_locked(clp_pool *pool, clpi_bin *bin);
-void clpi_count_device_free_locked(clp_pool *pool, clpi_bin *bin);
+void clpi_count_device_allocation_locked(clp_pool *pool, size_t bytes);
+void clpi_count_device_free_locked(clp_pool *pool, size_t bytes);
 
 /* The active buffers of a pool whose caches are retired. */
 size_t clpi_active_blocks_locked(const clp_pool *pool);
-
-/* Reading the figures does not change what the user sees of a pool, so it takes a const one;
- * inside, it takes the lock, claims the caches and folds their counts in. */
-clp_pool *clpi_lock_all(const clp_pool *constant);
-void clpi_unlock_all(clp_pool *pool);
-
-/* The figures, with all locked. */
-clp_pool_stats clpi_sum_up_locked(const clp_pool *pool);
 
 #endif

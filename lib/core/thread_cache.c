@@ -35,7 +35,7 @@ static clpi_cache *make_own_locked(clp_pool *pool)
     return NULL;
   memset(cache, 0, sizeof(*cache));
   cache->owner = own_token();
-  cache->until_visit = cache->visit_interval = CLPI_CACHE_VISIT_INTERVAL;
+  cache->until_sweep = CLPI_CACHE_SWEEP_INTERVAL;
   clpi_list_init(&cache->slabs);
   clpi_list_push_back(&pool->caches, &cache->on_pool);
   pool->cache_count++;
@@ -169,7 +169,6 @@ static void dissolve_locked(clp_pool *pool, clpi_cache *cache)
     clpi_cache_give_all_locked(pool, cache, slot);
     clpi_tally_add(&pool->store.by_index[i]->tally, &slot->tally);
     slot->tally = (clpi_tally){0};
-    slot->swept = slot->looked = 0;
   }
 }
 

@@ -19,9 +19,8 @@
 
 enum {
   CLPI_CACHE_BLOCKS_PER_BIN = 2 * CLPI_BATCH_BLOCKS,
-  CLPI_CACHE_BYTES = 64 << 20,         /* a block that would pass it goes to the store */
-  CLPI_CACHE_SWEEP_INTERVAL = 1 << 13, /* releases between two looks for what is not used */
-  CLPI_CACHE_VISIT_INTERVAL = 61       /* and between visits of the slow path, at first */
+  CLPI_CACHE_BYTES = 64 << 20,        /* a block that would pass it goes to the store */
+  CLPI_CACHE_SWEEP_INTERVAL = 1 << 13 /* releases between two looks for what is not used */
 };
 
 /* One bin's blocks in one cache: pointers, so that blocks that other threads had last are looked at
@@ -32,7 +31,6 @@ typedef struct clpi_cache_slot {
   atomic_uint count;   /* stored by whoever is in; loaded by others as a hint, relaxed */
   unsigned capacity;   /* grows to CLPI_CACHE_BLOCKS_PER_BIN */
   unsigned swept;      /* the low bits of tally.hits at the last sweep */
-  unsigned looked;     /* those of hits and misses at the last look at sizes */
   clpi_tally tally;    /* what the owner did with the bin */
 } clpi_cache_slot;
 
@@ -51,7 +49,7 @@ enum { CLPI_RECENT_STREAMS = 4 };
 struct clpi_cache {
   alignas(128) atomic_bool busy; /* the owner is inside; stored by it alone */
   atomic_bool claimed;           /* others want in or are in; stored under the pool's lock alone */
-  unsigned until_visit;          /* of the slow path: releases until then */
+  unsigned until_sweep;          /* warm releases until then */
   uint32_t slot_count;
   clpi_cache_slot *slots; /* by clpi_bin.index */
   size_t cached_bytes;
@@ -62,9 +60,7 @@ struct clpi_cache {
   clpi_stream *recent[CLPI_RECENT_STREAMS]; /* that the owner used last, or NULL */
   alignas(64) clpi_list on_pool;            /* on clp_pool.caches */
   clpi_list slabs;                          /* of the pool's handles, what is this cache's */
-  uint64_t visited, swept, looked; /* releases up to the last visit, sweep, and look at sizes */
-  unsigned visit_interval;         /* releases from the last visit to the next */
-  uint64_t refilled, adopted;      /* blocks from the store; of them, those that got a new handle */
+  uint64_t refilled, adopted; /* blocks from the store; of them, those that got a new handle */
 };
 
 typedef struct clpi_cache clpi_cache;
@@ -161,10 +157,8 @@ void clpi_cache_give_half_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_s
 void clpi_cache_refill_locked(clp_pool *pool, clpi_cache *cache, clpi_cache_slot *slot,
                               clpi_bin *bin);
 
-/* The visit of the slow path that is due every so many releases: at each CLPI_CACHE_SWEEP_INTERVAL
- * of them the store gets what the owner has not used since; and sizes are looked at, often when the
- * thread is new to the pool, and ever more seldom. */
-void clpi_cache_visit_locked(clp_pool *pool, clpi_cache *cache);
+/* Gives the store what the owner has not used since the last sweep. */
+void clpi_cache_sweep_locked(clp_pool *pool, clpi_cache *cache);
 
 /* Adds what a cache counted to the pool's count of active bytes and its peak. */
 void clpi_cache_fold_locked(clp_pool *pool, clpi_cache *cache);

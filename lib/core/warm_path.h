@@ -114,9 +114,9 @@ clpi_release_cached(clp_pool *pool, clp_buffer *buffer, clpi_given given)
   clpi_cache_slot *slot = clpi_slot_at(cache, buffer->index);
   bool released = slot && stream && clpi_state_of(buffer) == CLPI_BUFFER_ACTIVE &&
                   !clpi_slot_is_full(slot) && clpi_cache_has_bytes(cache, slot) &&
-                  cache->until_visit > 0;
+                  cache->until_sweep > 0;
   if (released) {
-    cache->until_visit--;
+    cache->until_sweep--;
     slot->tally.releases++;
     slot->tally.requested_bytes -= buffer->size;
     cache->active_bytes -= (ptrdiff_t)buffer->size;
