@@ -16,7 +16,7 @@ END
 
 # What bootstraps, builds, tests and runs clpool.
 packages="build-essential autoconf automake libtool pkg-config check zlib1g-dev libdw-dev"
-packages="$packages libyajl-dev ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
+packages="$packages ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
 
 cd "$(dirname "$0")"
 log=$PWD/quickstart.log

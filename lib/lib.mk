@@ -168,25 +168,13 @@ libclpool_trace_la_SOURCES = \
 	lib/trace/metering_allocator.c lib/trace/metering_allocator.h \
 	lib/trace/model_device.c lib/trace/model_device.h \
 	lib/trace/number.c lib/trace/number.h \
-	lib/trace/parser.h \
 	lib/trace/player.c lib/trace/player.h \
 	lib/trace/place.c lib/trace/place.h \
 	lib/trace/reader.c lib/trace/reader.h \
 	lib/trace/recommend.c lib/trace/recommend.h \
 	lib/trace/replay.c lib/trace/replay.h \
-	lib/trace/rmm.c \
 	lib/trace/survey.c lib/trace/survey.h \
 	lib/trace/timeline.c lib/trace/timeline.h \
 	lib/trace/tune.c lib/trace/tune.h \
 	lib/trace/tune_estimate.c lib/trace/tune_estimate.h
 libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
-if HAVE_YAJL
-libclpool_trace_la_SOURCES += \
-	lib/trace/json.c lib/trace/json.h \
-	lib/trace/json_memory.c lib/trace/json_memory.h \
-	lib/trace/live_sizes.c lib/trace/live_sizes.h \
-	lib/trace/snapshot.c
-libclpool_trace_la_LIBADD += $(YAJL_LIBS)
-else
-libclpool_trace_la_SOURCES += lib/trace/no_snapshot.c
-endif

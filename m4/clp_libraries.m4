@@ -59,27 +59,6 @@ AC_DEFUN([CLP_CHECK_ZLIB], [
   AC_SUBST([ZLIB_LIBS])
 ])
 
-# yajl, which reads JSON: PyTorch's memory snapshots are traces in it.
-AC_DEFUN([CLP_WITH_YAJL], [
-  AC_ARG_WITH([yajl],
-    [AS_HELP_STRING([--without-yajl],
-      [leave out what reads PyTorch's memory snapshots (default: where yajl is)])],
-    [], [with_yajl=auto])
-  clp_yajl=no
-  AS_IF([test "x$with_yajl" != xno], [
-    clp_saved_LIBS=$LIBS
-    AC_CHECK_HEADER([yajl/yajl_parse.h],
-      [AC_SEARCH_LIBS([yajl_complete_parse], [yajl], [clp_yajl=yes])])
-    LIBS=$clp_saved_LIBS
-    AS_IF([test "x$clp_yajl" = xyes], [
-      AS_IF([test "x$ac_cv_search_yajl_complete_parse" != "xnone required"],
-        [YAJL_LIBS=$ac_cv_search_yajl_complete_parse])],
-      [test "x$with_yajl" = xyes],
-      [AC_MSG_ERROR([yajl is missing (Debian: libyajl-dev); or configure --without-yajl])])])
-  AC_SUBST([YAJL_LIBS])
-  AM_CONDITIONAL([HAVE_YAJL], [test "x$clp_yajl" = xyes])
-])
-
 # A C++ compiler that links: only the tests of the headers use it.
 AC_DEFUN([CLP_CHECK_CXX], [
   AC_MSG_CHECKING([whether $CXX works])

@@ -68,8 +68,6 @@ completes "$allocators" replay --allocator =
 completes 'cl-deferred cl-immediate cl-svm' replay --allocator = cl
 completes '--allocator=cl-deferred --allocator=cl-immediate --allocator=cl-svm' \
   replay --allocator=cl
-completes 'pytorch-snapshot-json rmm' report --format =
-completes 'rmm' tune --format r
 completes 'balanced memory time' tune trace.csv --objective =
 completes 'auto' replay --scale = a
 completes '' replay --limit = ''

@@ -233,9 +233,6 @@ printf '\177ELF\002\001\000junk' >junk
 spoils "junk:1:1: $words \"\\x7fELF\\x02\\x01\\x00junk\"" junk
 echo 'Thread,Time,Action' >header.csv
 spoils "header.csv:1:1: $words \"Thread,Time,Action\"" header.csv
-echo '{"segments": []}' >braces.csv
-spoils "braces.csv:1:1: $words JSON, which a snapshot of PyTorch's memory may be: \
---format=pytorch-snapshot-json" braces.csv
 { echo $header && row allocate 0x1 -5; } >negative.csv
 words='expected a size in bytes, a decimal number, found "-5"'
 spoils "negative.csv:2:32: $words" negative.csv
@@ -277,100 +274,6 @@ has allocations 1
 has failures 1
 accepts replay huge.csv --capacity=1G --json
 has failures 2
-
-# PyTorch's snapshots.
-snapshot=--format=pytorch-snapshot-json
-refuses 2 'clpool replay: --format: expected rmm or pytorch-snapshot-json, found "json"' \
-  replay a --format=json
-refuses 2 'clpool replay: --trace-device needs --format=pytorch-snapshot-json' \
-  replay windows.csv --trace-device=0
-refuses 2 "clpool replay: --trace-device: expected a device's number, such as 0, found \"-1\"" \
-  replay a $snapshot --trace-device=-1
-
-# event ACTION ADDRESS SIZE: one of a snapshot.
-event() { printf '{"action": "%s", "addr": %s, "size": %s, "frames": []}' "$1" "$2" "$3"; }
-
-# traces EVENTS...: a snapshot in which each argument is a device's events.
-traces() {
-  printf '{"segments": [], "device_traces": ['
-  separator=
-  for events; do
-    printf '%s[%s]' "$separator" "$events"
-    separator=', '
-  done
-  echo ']}'
-}
-
-traces "$(event alloc 16 5), $(event free_requested 16 5), $(event free_completed 16 5)" >good.json
-if [ "${clp_yajl:-yes}" = no ]; then
-  spoils 'good.json: this clpool was built without yajl, and so reads no JSON' good.json $snapshot
-else
-  spoils 'missing.json: No such file or directory' missing.json $snapshot
-  spoils '.: Is a directory' . $snapshot
-  spoils 'empty.csv:1:1: expected JSON, found an empty file' empty.csv $snapshot
-  spoils_piped '1:1: expected JSON, found an empty file' empty.csv $snapshot
-  spoils 'junk:1:1: expected JSON, found "\x7fELF\x02\x01\x00junk": invalid char in json text' \
-    junk $snapshot
-  words='expected JSON, found "Thread,Time,Action\x0a": invalid char in json text'
-  spoils "header.csv:1:1: $words" header.csv $snapshot
-  words='expected a snapshot with the member "device_traces", found one without'
-  spoils "braces.csv:1:1: $words" braces.csv $snapshot
-  head -c 60 good.json >half.json
-  spoils 'half.json:1:61: expected more JSON, found the end of the file' half.json $snapshot
-  spoils_piped '1:61: expected more JSON, found the end of the file' half.json $snapshot
-  traces "$(event alloc 16 -1)" >negative.json
-  words='expected a size in bytes, a whole number below 2^64, found'
-  spoils "negative.json:1:77: $words \"-1\"" negative.json $snapshot
-  traces "$(event alloc 16 18446744073709551616)" >large.json
-  spoils "large.json:1:77: $words \"18446744073709551616\"" large.json $snapshot
-  traces "$(event alloc 16 9223372036854775809)" >huge.json
-  accepts replay huge.json $snapshot --capacity=1G --json
-  has failures 1
-  traces '' >nothing.json
-  words='expected allocations, found none: recording begins with torch.cuda.memory.'
-  spoils "nothing.json:1:35: ${words}_record_memory_history()" nothing.json $snapshot
-  traces "$(event alloc 16 5)" "$(event alloc 16 7)" >two.json
-  words='expected events of one device, found some of device 0 and some of device 1'
-  spoils "two.json:1:97: $words: choose with --trace-device" two.json $snapshot
-  spoils 'two.json:1:35: expected events of device 2, found 2 devices' two.json $snapshot \
-    --trace-device=2
-  awk 'BEGIN { for (i = 0; i < 100000; i++) printf "[" }' >deep.json
-  spoils 'deep.json:1:1: expected a snapshot, an object, found a list' deep.json $snapshot
-  awk 'BEGIN { printf "{\"a\":"; for (i = 0; i < 100000; i++) printf "[" }' >deep.json
-  words='expected at most 64 lists and objects inside of each other, found another'
-  spoils "deep.json:1:69: $words" deep.json $snapshot
-  awk 'BEGIN { printf "{\""; for (i = 0; i < 300000; i++) printf "a" }' >long.json
-  words='expected a string or number of at most 262144 bytes, found a longer one'
-  spoils "long.json:1:2: $words" long.json $snapshot
-  { cat good.json && sed 's/^/ /' good.json; } | gzip -n >good.json.gz
-  words='expected JSON, found "{\"segments\": [], \"device_traces\": [[{\"ac..."'
-  spoils "good.json.gz:2:2: $words: trailing garbage" good.json.gz $snapshot
-  gzip -nc good.json >good.json.gz
-  head -c 60 good.json.gz >half.json.gz
-  cuts 'half.json.gz:[0-9]+:[0-9]+: cannot decompress further: unexpected end of file' \
-    half.json.gz $snapshot
-  spoils_piped "1:1: expected the header $header, found JSON, which a snapshot of PyTorch's memory \
-may be: $snapshot" good.json
-
-  # Alike from a file, gzipped, on several lines, and through a pipe; and as a log of RMM's.
-  accepts replay windows.csv --json
-  figures expected
-  sed 's/, /,\r\n/g' good.json >lines.json
-  for trace in good.json good.json.gz lines.json; do
-    accepts replay $trace $snapshot --json
-    figures found
-    cmp -s found expected || fail "$trace gives other figures"
-    cat $trace | "$clpool" replay - $snapshot --json >out ||
-      fail "$trace does not go through a pipe"
-    figures found
-    cmp -s found expected || fail "$trace through a pipe gives other figures"
-  done
-  accepts replay two.json $snapshot --trace-device=1 --json
-  has peak_active_bytes 7
-  run 0 report good.json $snapshot -o page.html
-  [ -s page.html ] || fail "no report of a snapshot"
-  rm page.html
-fi
 
 # --- replay: results
 

@@ -101,7 +101,7 @@ static clpi_trace_reader *open_trace(void)
   clpi_trace_reader *reader = NULL;
   if (named == NULL)
     return clpt_resnet_trace();
-  clpt_ok(clpi_trace_open(named, CLPI_TRACE_RMM, &reader));
+  clpt_ok(clpi_trace_open(named, &reader));
   return reader;
 }
 

@@ -187,7 +187,7 @@ static clpi_replay_result replay(const char *name)
   clpi_replay_result result;
   clpi_replay_options options = clpt_pooled();
   clp_allocator *device = clpt_simulated(0);
-  clpt_ok(clpi_trace_open(path_of(name), CLPI_TRACE_RMM, &reader));
+  clpt_ok(clpi_trace_open(path_of(name), &reader));
   clpt_ok(clpi_replay(reader, device, &options, &result));
   clpi_trace_close(reader);
   clp_allocator_release(device);

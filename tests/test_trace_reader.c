@@ -249,8 +249,7 @@ static clp_status read_file(const void *bytes, size_t length)
   clpi_trace_reader *reader;
   clpi_trace_event event;
   bool found = true;
-  clpt_ok(
-      clpi_trace_open_descriptor(clpt_file_of(bytes, length), "trace", CLPI_TRACE_RMM, &reader));
+  clpt_ok(clpi_trace_open_descriptor(clpt_file_of(bytes, length), "trace", &reader));
   clp_status status = CLP_SUCCESS;
   while (!status && found)
     status = clpi_trace_next(reader, &event, &found);
@@ -316,8 +315,7 @@ START_TEST(long_name_and_long_message)
   clpi_trace_reader *reader;
   clpi_trace_event event;
   bool found;
-  clpt_ok(
-      clpi_trace_open_descriptor(clpt_file_of(line, sizeof(line)), name, CLPI_TRACE_RMM, &reader));
+  clpt_ok(clpi_trace_open_descriptor(clpt_file_of(line, sizeof(line)), name, &reader));
   clpt_fails(CLP_INVALID_ARGUMENT, clpi_trace_next(reader, &event, &found));
   const char *message = clp_last_error()->message;
   ck_assert_str_eq(message + strlen(message) - strlen("\\xff...\""), "\\xff...\"");
@@ -333,7 +331,7 @@ START_TEST(without_host_memory)
     clpi_trace_reader *reader = NULL;
     int descriptor = clpt_text_file(CLPT_HEADER ROW);
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    status = clpi_trace_open_descriptor(descriptor, "trace", CLPI_TRACE_RMM, &reader);
+    status = clpi_trace_open_descriptor(descriptor, "trace", &reader);
     clpt_host_stop();
     if (clpt_host_failed()) {
       failures++;
@@ -352,7 +350,7 @@ START_TEST(close_of_nothing)
 {
   clpi_trace_reader *reader = (clpi_trace_reader *)1;
   clpi_trace_close(NULL);
-  clpt_fails(CLP_IO_ERROR, clpi_trace_open("/no/such/trace.csv", CLPI_TRACE_RMM, &reader));
+  clpt_fails(CLP_IO_ERROR, clpi_trace_open("/no/such/trace.csv", &reader));
   ck_assert_ptr_null(reader);
 }
 END_TEST

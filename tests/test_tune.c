@@ -334,7 +334,7 @@ START_TEST(a_pipe_is_read_once)
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_eq(write(ends[1], text, strlen(text)), (int)strlen(text));
     close(ends[1]);
-    clpi_trace_reader *reader = clpt_trace_of(ends[0], "pipe", CLPI_TRACE_RMM);
+    clpi_trace_reader *reader = clpt_trace_of(ends[0], "pipe");
     options.replay.passes = passes;
     clp_status status = clpi_tune(reader, &options, &outcome, 1, &asked);
     ck_assert_int_eq(status, passes == 1 ? CLP_SUCCESS : CLP_IO_ERROR);

@@ -663,20 +663,6 @@ tests_test_recommend_LDADD = $(trace_test_LDADD)
 tests_test_tune_SOURCES = tests/test_tune.c $(replays) $(failmalloc)
 tests_test_tune_LDADD = $(trace_test_LDADD)
 tests_test_tune_LDFLAGS = $(failmalloc_link_flags)
-
-if HAVE_YAJL
-snapshot_tests = \
-	tests/test_json \
-	tests/test_trace_snapshot
-check_PROGRAMS += $(snapshot_tests)
-TESTS += $(snapshot_tests)
-tests_test_json_SOURCES = tests/test_json.c $(traces) $(failmalloc)
-tests_test_json_LDADD = $(trace_test_LDADD)
-tests_test_json_LDFLAGS = $(failmalloc_link_flags)
-tests_test_trace_snapshot_SOURCES = tests/test_trace_snapshot.c $(replays) $(failmalloc)
-tests_test_trace_snapshot_LDADD = $(trace_test_LDADD)
-tests_test_trace_snapshot_LDFLAGS = $(failmalloc_link_flags)
-endif
 endif
 
 dist_check_SCRIPTS += tests/check-tool.sh tests/check-report.sh tests/check-tune.sh
@@ -689,9 +675,6 @@ dist_check_SCRIPTS += tests/check-manual.sh tests/check-completion.sh
 TESTS += tests/check-manual.sh tests/check-completion.sh
 tests/check-manual.log: tools/clpool$(EXEEXT)
 EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py
-if !HAVE_YAJL
-AM_TESTS_ENVIRONMENT += clp_yajl=no; export clp_yajl;
-endif
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif
@@ -755,17 +738,9 @@ tests_fuzz_fuzz_limit_LDADD = libclpool-internal.la
 tests_fuzz_fuzz_pool_SOURCES = tests/fuzz/fuzz_pool.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_pool_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"pool"'
 tests_fuzz_fuzz_pool_LDADD = libclpool-internal.la
-fuzz_reading = tests/fuzz/fuzz.h tests/fuzz/reading.c tests/fuzz/reading.h
-tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c $(fuzz_reading)
+tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"trace"'
 tests_fuzz_fuzz_trace_LDADD = libclpool-trace.la libclpool-internal.la
-if HAVE_YAJL
-fuzz_targets += tests/fuzz/fuzz_snapshot
-tests_fuzz_fuzz_snapshot_SOURCES = tests/fuzz/fuzz_snapshot.c $(fuzz_reading)
-tests_fuzz_fuzz_snapshot_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
-	-DFUZZ_CORPUS='"snapshot"'
-tests_fuzz_fuzz_snapshot_LDADD = libclpool-trace.la libclpool-internal.la
-endif
 check_PROGRAMS += $(fuzz_targets)
 EXTRA_DIST += tests/fuzz/corpus
 
@@ -775,7 +750,6 @@ tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_pool_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
-tests_fuzz_fuzz_snapshot_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 
 # New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.
 FUZZ_SECONDS = 60
@@ -793,9 +767,6 @@ tests_fuzz_fuzz_costs_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_limit_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_pool_SOURCES += tests/fuzz/driver.c
 tests_fuzz_fuzz_trace_SOURCES += tests/fuzz/driver.c
-if HAVE_YAJL
-tests_fuzz_fuzz_snapshot_SOURCES += tests/fuzz/driver.c
-endif
 TESTS += $(fuzz_targets)
 fuzz:
 	@echo 'make fuzz needs a configure with --enable-fuzzing' >&2

@@ -57,17 +57,6 @@ int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale)
   return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
 }
 
-int clpi_read_format_option(const char *text, clpi_trace_format *format)
-{
-  if (strcmp(text, "rmm") == 0)
-    *format = CLPI_TRACE_RMM;
-  else if (strcmp(text, "pytorch-snapshot-json") == 0)
-    *format = CLPI_TRACE_PYTORCH_SNAPSHOT;
-  else
-    return clpi_misuse("--format: expected rmm or pytorch-snapshot-json, found \"%s\"", text);
-  return CLPI_EXIT_SUCCESS;
-}
-
 static int read_opencl_device(const char *text, clpi_device_id *id)
 {
   const char *point = strchr(text, '.');

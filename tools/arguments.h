@@ -5,7 +5,6 @@
 #define CLPOOL_TOOLS_ARGUMENTS_H
 
 #include "allocators.h"
-#include "trace/reader.h"
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -28,9 +27,6 @@ int clpi_read_passes_option(const char *text, unsigned *passes);
 
 /* "auto" sets `*fits_scale`, a number `*scale`. */
 int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale);
-
-/* "rmm" or "pytorch-snapshot-json". */
-int clpi_read_format_option(const char *text, clpi_trace_format *format);
 
 /* The one argument that is no option, after getopt_long has seen all. */
 int clpi_read_trace_argument(const char *command, int argc, char **argv, const char **trace);

@@ -11,17 +11,17 @@ _clpool_options() {
     '') echo '--help --version' ;;
     info) echo '--help --json' ;;
     replay)
-      echo '--allocator= --arena --capacity= --compare --device= --format= --help --json' \
-        '--leading-bits= --limit= --no-pool --passes= --scale= --slack= --touch --trace-device='
+      echo '--allocator= --arena --capacity= --compare --device= --help --json' \
+        '--leading-bits= --limit= --no-pool --passes= --scale= --slack= --touch'
       ;;
     report)
-      echo '--capacity= --format= --help --json --leading-bits= --limit= --output= --perfetto=' \
-        '--scale= --trace-device= -o'
+      echo '--capacity= --help --json --leading-bits= --limit= --output= --perfetto=' \
+        '--scale= -o'
       ;;
     tune)
-      echo '--allocator= --arena --capacity= --cost= --device= --format= --help --json' \
+      echo '--allocator= --arena --capacity= --cost= --device= --help --json' \
         '--leading-bits= --limit= --no-arena --no-pool --objective= --passes= --plot= --scale=' \
-        '--slack= --threads= --trace-device='
+        '--slack= --threads='
       ;;
     bench) echo '--allocator= --device= --help --json --output= --sizes= --time= -o' ;;
   esac
@@ -32,7 +32,6 @@ _clpool_values() {
   case $1 in
     --allocator) echo "$_clpool_allocators" ;;
     --cost) echo 'measure nvidia-h200 pocl-cpu' ;;
-    --format) echo 'rmm pytorch-snapshot-json' ;;
     --objective) echo 'time memory balanced' ;;
     --scale) echo 'auto' ;;
   esac

@@ -16,14 +16,10 @@
 static const char help_text[] =
     "Usage: clpool replay TRACE [OPTION]...\n"
     "Replays a recorded program's allocations through a pool and measures them. TRACE is a\n"
-    "CSV log as RMM and CLPOOL_TRACE write it (Thread,Time,Action,Pointer,Size,Stream), or\n"
-    "a snapshot of PyTorch's memory; it may be gzipped, and \"-\" is standard input.\n"
+    "CSV log as RMM and CLPOOL_TRACE write it (Thread,Time,Action,Pointer,Size,Stream); it\n"
+    "may be gzipped, and \"-\" is standard input.\n"
     "\n"
     "Options:\n"
-    "  --format=FORMAT      what TRACE is: rmm (the default), or pytorch-snapshot-json, what\n"
-    "                       json.dump writes of torch.cuda.memory._snapshot()\n"
-    "  --trace-device=N     of a snapshot's devices this one, numbered from 0; needed where\n"
-    "                       several have allocations\n"
     "  --allocator=NAME     where the memory comes from: host, simulated (the default:\n"
     "                       no memory at all), cl-deferred, cl-immediate, cl-svm,\n"
     "                       cuda-async\n"
@@ -50,7 +46,7 @@ static const char help_text[] =
     "Examples:\n"
     "  clpool replay trace.csv.gz\n"
     "  clpool replay trace.csv.gz --leading-bits=2 --json\n"
-    "  clpool replay snapshot.json.gz --format=pytorch-snapshot-json --arena\n"
+    "  clpool replay trace.csv.gz --arena\n"
     "  clpool replay trace.csv.gz --allocator=cl-immediate --scale=auto --compare\n"
     "  zcat trace.csv.gz | clpool replay - --allocator=host --limit=2G\n";
 

@@ -13,7 +13,6 @@ static const struct option options[] = {
     {"capacity", required_argument, NULL, CLPI_OPTION_CAPACITY},
     {"compare", no_argument, NULL, OPTION_COMPARE},
     {"device", required_argument, NULL, CLPI_OPTION_DEVICE},
-    {"format", required_argument, NULL, CLPI_OPTION_FORMAT},
     {"help", no_argument, NULL, CLPI_OPTION_HELP},
     {"json", no_argument, NULL, CLPI_OPTION_JSON},
     {"leading-bits", required_argument, NULL, CLPI_OPTION_LEADING_BITS},
@@ -23,7 +22,6 @@ static const struct option options[] = {
     {"scale", required_argument, NULL, CLPI_OPTION_SCALE},
     {"slack", required_argument, NULL, CLPI_OPTION_SLACK},
     {"touch", no_argument, NULL, OPTION_TOUCH},
-    {"trace-device", required_argument, NULL, CLPI_OPTION_TRACE_DEVICE},
     {0},
 };
 

@@ -21,8 +21,6 @@ static const char help_text[] =
     "shows where the memory went. TRACE is as for clpool replay; \"-\" is standard input.\n"
     "\n"
     "Options:\n"
-    "  --format=FORMAT      what TRACE is: rmm (the default) or pytorch-snapshot-json\n"
-    "  --trace-device=N     of a snapshot's devices this one, numbered from 0\n"
     "  -o, --output=FILE    write a page for browsers, one file that needs no network\n"
     "  --perfetto=FILE      write counters over the trace's time, which ui.perfetto.dev and\n"
     "                       chrome://tracing open\n"

@@ -13,7 +13,6 @@ enum { OPTION_OUTPUT = 'o', OPTION_PERFETTO = CLPI_OPTION_OWN };
 
 static const struct option options[] = {
     {"capacity", required_argument, NULL, CLPI_OPTION_CAPACITY},
-    {"format", required_argument, NULL, CLPI_OPTION_FORMAT},
     {"help", no_argument, NULL, CLPI_OPTION_HELP},
     {"json", no_argument, NULL, CLPI_OPTION_JSON},
     {"leading-bits", required_argument, NULL, CLPI_OPTION_LEADING_BITS},
@@ -21,7 +20,6 @@ static const struct option options[] = {
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"perfetto", required_argument, NULL, OPTION_PERFETTO},
     {"scale", required_argument, NULL, CLPI_OPTION_SCALE},
-    {"trace-device", required_argument, NULL, CLPI_OPTION_TRACE_DEVICE},
     {0},
 };
 

@@ -11,8 +11,6 @@
 
 typedef struct clpi_trace_arguments {
   const char *trace; /* a path, or "-" */
-  clpi_trace_format format;
-  const char *trace_device; /* as given; NULL: it was not */
   clpi_allocator_choice allocator;
   const char *device; /* as given; NULL: it was not */
   clpi_replay_options replay;
@@ -34,7 +32,6 @@ enum {
   CLPI_OPTION_ARENA,
   CLPI_OPTION_CAPACITY,
   CLPI_OPTION_DEVICE,
-  CLPI_OPTION_FORMAT,
   CLPI_OPTION_HELP,
   CLPI_OPTION_JSON,
   CLPI_OPTION_LEADING_BITS,
@@ -43,7 +40,6 @@ enum {
   CLPI_OPTION_PASSES,
   CLPI_OPTION_SCALE,
   CLPI_OPTION_SLACK,
-  CLPI_OPTION_TRACE_DEVICE,
   CLPI_OPTION_OWN
 };
 

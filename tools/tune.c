@@ -46,8 +46,6 @@ static const char help_text[] =
     "                       device\n"
     "  --passes=N           replay the trace N times in the same pool; times are the last's\n"
     "  --threads=N          how many replay; as many as there are cores by default\n"
-    "  --format=FORMAT      what TRACE is: rmm (the default) or pytorch-snapshot-json\n"
-    "  --trace-device=N     of a snapshot's devices this one, numbered from 0\n"
     "  --plot=FILE          draw footprint and hit rate: FILE ends in .svg, .png or .pdf\n"
     "  --json               print one JSON object\n"
     "  --help               print this help\n"
@@ -57,7 +55,7 @@ static const char help_text[] =
     "  clpool tune trace.csv.gz\n"
     "  clpool tune trace.csv.gz --objective=memory --plot=tune.svg\n"
     "  clpool tune trace.csv.gz --allocator=cl-immediate --device=1.0 --limit=4G\n"
-    "  clpool tune snapshot.json --format=pytorch-snapshot-json --cost=my-gpu.csv\n";
+    "  clpool tune trace.csv.gz --cost=my-gpu.csv\n";
 
 /* Each range of bits with and without arena, and two without a pool. */
 enum { MOST_SETTINGS = 2 * (CLP_MAX_LEADING_BITS + 1) + 2 };

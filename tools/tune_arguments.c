@@ -32,7 +32,6 @@ static const struct option options[] = {
     {"capacity", required_argument, NULL, CLPI_OPTION_CAPACITY},
     {"cost", required_argument, NULL, OPTION_COST},
     {"device", required_argument, NULL, CLPI_OPTION_DEVICE},
-    {"format", required_argument, NULL, CLPI_OPTION_FORMAT},
     {"help", no_argument, NULL, CLPI_OPTION_HELP},
     {"json", no_argument, NULL, CLPI_OPTION_JSON},
     {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
@@ -45,7 +44,6 @@ static const struct option options[] = {
     {"scale", required_argument, NULL, CLPI_OPTION_SCALE},
     {"slack", required_argument, NULL, CLPI_OPTION_SLACK},
     {"threads", required_argument, NULL, OPTION_THREADS},
-    {"trace-device", required_argument, NULL, CLPI_OPTION_TRACE_DEVICE},
     {0},
 };
 

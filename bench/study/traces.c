@@ -42,7 +42,7 @@ static void name_after(study_trace *trace, const char *path)
 static bool add_recorded(study_traces *traces, const char *path)
 {
   clpi_trace_reader *reader;
-  if (clpi_trace_open(path, CLPI_TRACE_RMM, &reader))
+  if (clpi_trace_open(path, &reader))
     return failed();
   name_after(&traces->list[traces->count], path);
   return add(traces, STUDY_RECORDED, reader, 1);
@@ -73,8 +73,7 @@ static clpi_trace_reader *open_program(size_t index, uint64_t seed)
   int descriptor = ferror(file) ? -1 : dup(fileno(file));
   if (descriptor < 0)
     bench_failed("a temporary file cannot be written");
-  else if (clpi_trace_open_descriptor(descriptor, study_program_name(index), CLPI_TRACE_RMM,
-                                      &reader))
+  else if (clpi_trace_open_descriptor(descriptor, study_program_name(index), &reader))
     failed();
   fclose(file);
   return reader;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads an allocation trace, row by row and whatever its format is.
+/* Reads an allocation trace, row by row: RMM's CSV log, with the header
+ *
+ *   Thread,Time,Action,Pointer,Size,Stream
  *
  * A file may be gzipped, and is never held in memory. Messages about what it says read
  *
@@ -16,26 +18,13 @@
 
 typedef struct clpi_trace_reader clpi_trace_reader;
 
-typedef enum clpi_trace_format {
-  /* RMM's CSV log, with the header Thread,Time,Action,Pointer,Size,Stream. */
-  CLPI_TRACE_RMM,
-  /* What json.dump makes of PyTorch's torch.cuda.memory._snapshot(): see snapshot.c. */
-  CLPI_TRACE_PYTORCH_SNAPSHOT
-} clpi_trace_format;
-
 /* Opens the trace at `path`, "-" for standard input; nothing is read yet.
- * CLP_IO_ERROR: it cannot be opened, or is a directory. CLP_OUT_OF_HOST_MEMORY.
- * CLP_NOT_SUPPORTED: this build cannot read the format. */
-clp_status clpi_trace_open(const char *path, clpi_trace_format format, clpi_trace_reader **out);
+ * CLP_IO_ERROR: it cannot be opened, or is a directory. CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_trace_open(const char *path, clpi_trace_reader **out);
 
 /* Reads from `descriptor`, which is closed with the reader, and at once if that cannot be made;
  * `name` is for messages. Fails likewise. */
-clp_status clpi_trace_open_descriptor(int descriptor, const char *name, clpi_trace_format format,
-                                      clpi_trace_reader **out);
-
-/* Of a snapshot's devices, numbered from 0, takes this one, before the first row is read; without
- * it, the one that has events. CLP_NOT_SUPPORTED: the format does not tell devices apart. */
-clp_status clpi_trace_choose_device(clpi_trace_reader *reader, unsigned device);
+clp_status clpi_trace_open_descriptor(int descriptor, const char *name, clpi_trace_reader **out);
 
 /* NULL is a no-op. */
 void clpi_trace_close(clpi_trace_reader *reader);

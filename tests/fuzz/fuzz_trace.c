@@ -1,10 +1,80 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzzes traces in RMM's format. */
+/* Fuzzes traces: whatever one says, it is read or refused, twice alike; and what was read is
+ * replayed, with and without a pool, or refused as impossible. */
 #include "fuzz.h"
-#include "reading.h"
+
+#include "trace/reader.h"
+#include "trace/replay.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { CAPACITY = 1000000 };
+
+/* Reads to the end or to what is wrong; how many rows came. */
+static size_t read_rows(clpi_trace_reader *reader, clp_status *status)
+{
+  clpi_trace_event event;
+  bool found = true;
+  size_t rows = 0;
+  while ((*status = clpi_trace_next(reader, &event, &found)) == CLP_SUCCESS && found) {
+    fuzz_require(event.line > 0 && event.columns[CLPI_TRACE_POINTER] > 0);
+    rows++;
+  }
+  if (*status != CLP_SUCCESS) {
+    fuzz_require(*status == CLP_INVALID_ARGUMENT || *status == CLP_IO_ERROR);
+    fuzz_require(strstr(clp_last_error()->message, "fuzzed") != NULL);
+  }
+  return rows;
+}
+
+/* Replays what is well-formed as far as `rows`; `readable` says whether that is all of it. */
+static void replay(clpi_trace_reader *reader, bool pooled, size_t rows, bool readable)
+{
+  clp_allocator *allocator = NULL;
+  clpi_replay_options options = CLPI_REPLAY_OPTIONS_INIT;
+  clpi_replay_result result;
+  options.pooled = pooled;
+  fuzz_require(clp_simulated_allocator_create(CAPACITY, &allocator) == CLP_SUCCESS);
+  fuzz_require(clpi_trace_rewind(reader) == CLP_SUCCESS);
+  clp_status status = clpi_replay(reader, allocator, &options, &result);
+  clp_allocator_release(allocator);
+  if (status != CLP_SUCCESS) {
+    fuzz_require(status == CLP_INVALID_ARGUMENT || !readable);
+    fuzz_require(strstr(clp_last_error()->message, "fuzzed") != NULL);
+    return;
+  }
+  fuzz_require(readable);
+  fuzz_require(result.allocations + result.failures + result.recorded_failures <= rows);
+  fuzz_require(result.frees <= result.allocations);
+  fuzz_require(result.allocations == result.hits + result.misses);
+  fuzz_require(result.device_frees <= result.device_allocations);
+  fuzz_require(result.peak_active_bytes <= result.peak_device_bytes);
+  fuzz_require(result.peak_device_bytes <= CAPACITY);
+}
+
+static int fuzz_file(const uint8_t *input, size_t length)
+{
+  int descriptor = memfd_create("fuzzed", MFD_CLOEXEC);
+  fuzz_require(descriptor >= 0);
+  fuzz_require(write(descriptor, input, length) == (ssize_t)length);
+  fuzz_require(lseek(descriptor, 0, SEEK_SET) == 0);
+  return descriptor;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
 {
-  fuzz_reading(input, length, CLPI_TRACE_RMM);
+  clpi_trace_reader *reader = NULL;
+  clp_status first = CLP_SUCCESS, second = CLP_SUCCESS;
+  int descriptor = fuzz_file(input, length);
+  fuzz_require(clpi_trace_open_descriptor(descriptor, "fuzzed", &reader) == CLP_SUCCESS);
+  size_t rows = read_rows(reader, &first);
+  fuzz_require(clpi_trace_rewind(reader) == CLP_SUCCESS);
+  fuzz_require(read_rows(reader, &second) == rows);
+  fuzz_require(first == second);
+  replay(reader, true, rows, first == CLP_SUCCESS);
+  replay(reader, false, rows, first == CLP_SUCCESS);
+  clpi_trace_close(reader);
   return 0;
 }

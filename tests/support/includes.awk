@@ -9,7 +9,7 @@ BEGIN {
   may["core"] = "libc api core"
   may["arena"] = "libc api core arena"
   may["hooks"] = "libc api core hooks libdw"
-  may["trace"] = "libc api core trace zlib yajl"
+  may["trace"] = "libc api core trace zlib"
   may["opencl"] = "libc api core opencl api-opencl CL"
   may["cuda"] = "libc api core cuda api-cuda"
   may["tools"] = "libc api tools trace api-opencl api-cuda CL"
@@ -75,8 +75,6 @@ function target_layer(file, name, quoted,   path) {
     return "libc"
   if (name ~ /^CL\//)
     return "CL"
-  if (name ~ /^yajl\//)
-    return "yajl"
   if (name == "zlib.h")
     return "zlib"
   if (name ~ /^elfutils\// || name == "dwarf.h")

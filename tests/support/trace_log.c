@@ -42,7 +42,7 @@ clpi_replay_result clpt_trace_log_replay(clpt_trace_log *log)
   clpi_replay_result result;
 
   ck_assert_int_eq(lseek(log->descriptor, 0, SEEK_SET), 0);
-  clpt_ok(clpi_trace_open_descriptor(log->descriptor, "trace", CLPI_TRACE_RMM, &reader));
+  clpt_ok(clpi_trace_open_descriptor(log->descriptor, "trace", &reader));
   clpt_ok(clpi_replay(reader, allocator, &options, &result));
   clpi_trace_close(reader);
   clp_allocator_release(allocator);

@@ -41,16 +41,16 @@ unsigned char *clpt_gzip(const char *text, size_t *length)
   return bytes;
 }
 
-clpi_trace_reader *clpt_trace_of(int descriptor, const char *name, clpi_trace_format format)
+clpi_trace_reader *clpt_trace_of(int descriptor, const char *name)
 {
   clpi_trace_reader *reader = NULL;
-  clpt_ok(clpi_trace_open_descriptor(descriptor, name, format, &reader));
+  clpt_ok(clpi_trace_open_descriptor(descriptor, name, &reader));
   return reader;
 }
 
 clpi_trace_reader *clpt_trace(const char *text)
 {
-  return clpt_trace_of(clpt_text_file(text), "trace", CLPI_TRACE_RMM);
+  return clpt_trace_of(clpt_text_file(text), "trace");
 }
 
 static const char *action_of(char letter)
@@ -107,6 +107,6 @@ clpi_trace_reader *clpt_resnet_trace(void)
   clpi_trace_reader *reader = NULL;
 
   (void)snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", tree ? tree : ".");
-  clpt_ok(clpi_trace_open(path, CLPI_TRACE_RMM, &reader));
+  clpt_ok(clpi_trace_open(path, &reader));
   return reader;
 }

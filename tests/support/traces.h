@@ -20,7 +20,7 @@ int clpt_text_file(const char *text);
 unsigned char *clpt_gzip(const char *text, size_t *length);
 
 /** A reader of an open file, which belongs to it. */
-clpi_trace_reader *clpt_trace_of(int descriptor, const char *name, clpi_trace_format format);
+clpi_trace_reader *clpt_trace_of(int descriptor, const char *name);
 
 /** A reader of a file with that text, RMM's log, named "trace". */
 clpi_trace_reader *clpt_trace(const char *text);
