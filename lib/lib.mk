@@ -18,44 +18,44 @@ clpoolinclude_HEADERS = \
 nodist_clpoolinclude_HEADERS = include/clpool/version.h
 
 core_sources = \
-	lib/core/allocate.c \
-	lib/core/allocator.c lib/core/allocator.h \
-	lib/core/bin.c lib/core/bin.h \
-	lib/core/bind.c \
-	lib/core/block_store.c lib/core/block_store.h \
-	lib/core/buffer.c lib/core/buffer.h \
-	lib/core/cache_transfer.c \
-	lib/core/entry.h \
-	lib/core/environment_trace.h \
-	lib/core/error.h \
-	lib/core/fence.c lib/core/fence.h \
-	lib/core/fitting.c lib/core/fitting.h \
-	lib/core/forget.c lib/core/forget.h \
-	lib/core/handles.c lib/core/handles.h \
-	lib/core/hook.c lib/core/hook.h \
-	lib/core/hook_scope.c lib/core/hook_scope.h \
-	lib/core/host_allocator.c \
-	lib/core/limit.c lib/core/limit.h \
-	lib/core/list.h \
-	lib/core/log.c lib/core/log.h \
-	lib/core/options.c lib/core/options.h \
-	lib/core/order.c lib/core/order.h \
-	lib/core/ordered_free.c lib/core/ordered_free.h \
-	lib/core/out_of_memory.c lib/core/out_of_memory.h \
-	lib/core/pass.c lib/core/pass.h \
-	lib/core/pool.c lib/core/pool.h \
-	lib/core/reclaim.c lib/core/reclaim.h \
-	lib/core/registry.c lib/core/registry.h \
-	lib/core/release.c \
-	lib/core/simulated_allocator.c \
-	lib/core/sizes.h \
-	lib/core/stats.c lib/core/stats.h \
-	lib/core/status.c \
-	lib/core/stream.c lib/core/stream.h \
-	lib/core/thread_cache.c lib/core/thread_cache.h \
-	lib/core/use.c lib/core/use.h \
-	lib/core/version.c \
-	lib/core/warm_path.c lib/core/warm_path.h
+	lib/core/base/boundary.h \
+	lib/core/base/error.c lib/core/base/error.h \
+	lib/core/base/list.h \
+	lib/core/base/log.c lib/core/base/log.h \
+	lib/core/base/options.c lib/core/base/options.h \
+	lib/core/base/sizes.h \
+	lib/core/base/version.c \
+	lib/core/allocator/allocator.c lib/core/allocator/allocator.h \
+	lib/core/allocator/host_allocator.c \
+	lib/core/allocator/simulated_allocator.c \
+	lib/core/allocator/stream_forwarding.c lib/core/allocator/stream_forwarding.h \
+	lib/core/streams/forget.c lib/core/streams/forget.h \
+	lib/core/streams/ordered_free.c lib/core/streams/ordered_free.h \
+	lib/core/streams/stream.c lib/core/streams/stream.h \
+	lib/core/streams/use.c lib/core/streams/use.h \
+	lib/core/store/bin.c lib/core/store/bin.h \
+	lib/core/store/block_store.c lib/core/store/block_store.h \
+	lib/core/store/buffer.h \
+	lib/core/cache/fence.c lib/core/cache/fence.h \
+	lib/core/cache/handles.c lib/core/cache/handles.h \
+	lib/core/cache/registry.c lib/core/cache/registry.h \
+	lib/core/cache/thread_cache.c lib/core/cache/thread_cache.h \
+	lib/core/cache/transfer.c \
+	lib/core/cache/warm_path.c lib/core/cache/warm_path.h \
+	lib/core/hooks/hook.c lib/core/hooks/hook.h \
+	lib/core/hooks/hook_call.c lib/core/hooks/hook_call.h \
+	lib/core/pool/allocate.c \
+	lib/core/pool/bind.c \
+	lib/core/pool/buffer.c \
+	lib/core/pool/environment_trace.h \
+	lib/core/pool/fitting.c lib/core/pool/fitting.h \
+	lib/core/pool/limit.c lib/core/pool/limit.h \
+	lib/core/pool/out_of_memory.c lib/core/pool/out_of_memory.h \
+	lib/core/pool/pool.c lib/core/pool/pool.h \
+	lib/core/pool/reclaim.c lib/core/pool/reclaim.h \
+	lib/core/pool/release.c \
+	lib/core/pool/reuse.c lib/core/pool/reuse.h \
+	lib/core/pool/stats.c lib/core/pool/stats.h
 
 arena_sources = \
 	lib/arena/arena.c lib/arena/arena.h \

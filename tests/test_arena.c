@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arena as an allocator: lib/arena. */
 #include "arena/arena.h"
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/failing_allocator.h"
 #include "support/failmalloc.h"
 #include "support/suite.h"

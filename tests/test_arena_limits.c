@@ -2,7 +2,7 @@
 /* Arenas without memory to spare: what a refused request leaves behind, and requests while segments
  * of other threads are on their way. */
 #include "arena/arena.h"
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/failing_allocator.h"
 #include "support/suite.h"
 

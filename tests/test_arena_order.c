@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of an arena that streams may still use. Programs by chance are test_order_programs'. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/late_rig.h"
 #include "support/suite.h"
 

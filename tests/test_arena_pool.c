@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools on an arena: what they hold goes back before it grows; limits, trims, several pools. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/chance.h"
 #include "support/pools.h"
 #include "support/suite.h"

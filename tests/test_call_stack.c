@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Call stacks: the real walker's, and which frames are kept of made-up ones. */
-#include "core/entry.h"
+#include "core/base/boundary.h"
 #include "hooks/call_stack.h"
 #include "support/profiles.h"
 #include "support/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocators of cl_mem buffers: lib/opencl/buffer_allocator.c. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/failmalloc.h"
 #include "support/opencl_fixture.h"
 #include "support/opencl_live.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a buffer as a cl_mem or an SVM pointer: lib/opencl/cl_mem.c. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/failing_allocator.h"
 #include "support/opencl_fixture.h"
 #include "support/pools.h"

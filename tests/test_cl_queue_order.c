@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of command queues: lib/opencl/queue_order.c, as the operations of the allocators. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/queue_marks.h"
 #include "support/suite.h"
 #include "support/wrap_opencl.h"

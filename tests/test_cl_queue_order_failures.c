@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of command queues, where work or calls fail: lib/opencl/queue_order.c. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/failmalloc.h"
 #include "support/queue_marks.h"
 #include "support/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocator of shared virtual memory: lib/opencl/svm_allocator.c. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/failmalloc.h"
 #include "support/opencl_fixture.h"
 #include "support/opencl_live.h"

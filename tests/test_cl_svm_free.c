@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocator of shared virtual memory, how it frees: lib/opencl/svm_allocator.c. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/opencl_fixture.h"
 #include "support/opencl_live.h"
 #include "support/pools.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocator of CUDA's stream-ordered memory: lib/cuda/async_allocator.c, cuda_pointer.c. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/cuda_device.h"
 #include "support/failmalloc.h"
 #include "support/pools.h"

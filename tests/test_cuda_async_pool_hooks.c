@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What hooks see of asynchronous pools: lib/cuda/async_pool_memory.c, core/hook_scope.c. */
+/* What hooks see of asynchronous pools: lib/cuda/async_pool_memory.c, core/hooks/hook_call.c. */
 #include "support/cuda_device.h"
 #include "support/pools.h"
 #include "support/recorder.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of CUDA streams: lib/cuda/stream_order.c, through the operations of an allocator. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "cuda/stream_order.h"
 #include "support/cuda_device.h"
 #include "support/suite.h"

@@ -2,7 +2,7 @@
 /* Pools and arenas on CUDA memory: reuse, order across streams that run late, running out. The fake
  * driver looks after the order itself: it ends the program where a stream may use memory that is
  * another one's at the time. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/cuda_device.h"
 #include "support/pools.h"
 #include "support/suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hooks without host memory: registering fails and leaves nothing, mallocs are shown to have
  * failed, and what hooks cost at all. */
-#include "core/hook.h"
+#include "core/hooks/hook.h"
 #include "support/failmalloc.h"
 #include "support/pools.h"
 #include "support/recorder.h"

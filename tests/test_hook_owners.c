@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whose hooks are called, and until when: those of threads, of pools, of children of fork. */
-#include "core/hook.h"
+#include "core/hooks/hook.h"
 #include "support/pools.h"
 #include "support/recorder.h"
 #include "support/suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Registering hooks for threads and pools: in which order they run, how long, and what is refused.
  */
-#include "core/hook.h"
+#include "core/hooks/hook.h"
 #include "support/ladder.h"
 #include "support/recorder.h"
 #include "support/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hooks that come and go while other threads are inside the pool. */
-#include "core/hook.h"
+#include "core/hooks/hook.h"
 #include "support/pools.h"
 #include "support/recorder.h"
 #include "support/suite.h"

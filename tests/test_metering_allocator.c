@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The metering allocator: counts what passes, and passes everything on. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "support/failing_allocator.h"
 #include "support/failmalloc.h"
 #include "support/suite.h"

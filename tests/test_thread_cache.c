@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What threads keep is within reach of all others. */
-#include "core/thread_cache.h"
+#include "core/cache/thread_cache.h"
 #include "support/pools.h"
 #include "support/sleeper.h"
 #include "support/suite.h"

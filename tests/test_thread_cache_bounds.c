@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a thread keeps is bounded, and comes back newest first. */
-#include "core/thread_cache.h"
+#include "core/cache/thread_cache.h"
 #include "support/pools.h"
 #include "support/sleeper.h"
 #include "support/suite.h"

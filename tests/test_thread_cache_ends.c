@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What threads keep is gone with the thread or the pool. */
-#include "core/thread_cache.h"
+#include "core/cache/thread_cache.h"
 #include "support/instrumented.h"
 #include "support/pools.h"
 #include "support/sleeper.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* That what the trace hook writes can be replayed, to the same figures, whatever it was shown. */
-#include "core/hook.h"
+#include "core/hooks/hook.h"
 #include "support/pools.h"
 #include "support/replays.h"
 #include "support/suite.h"

@@ -3,7 +3,7 @@
 #include "rules.h"
 
 #include "arena/growth.h"
-#include "core/reclaim.h"
+#include "core/pool/reclaim.h"
 
 static study_rules rules = STUDY_RULES_INIT;
 

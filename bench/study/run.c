@@ -3,7 +3,7 @@
 #include "run.h"
 
 #include "../failed.h"
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 
 enum { LEADING_BITS = 6 };
 

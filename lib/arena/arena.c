@@ -3,10 +3,10 @@
 #include "arena/arena.h"
 
 #include "arena/growth.h"
-#include "core/allocator.h"
-#include "core/error.h"
-#include "core/sizes.h"
-#include "core/use.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/base/sizes.h"
+#include "core/streams/use.h"
 
 #include <stdlib.h>
 

@@ -7,13 +7,13 @@
 #include "arena/moves.h"
 #include "arena/range_table.h"
 #include "arena/segments.h"
-#include "core/stream.h"
+#include "core/streams/stream.h"
 
 #include <clpool/arena.h>
 #include <pthread.h>
 
 typedef struct clpi_arena {
-  clp_allocator *upstream; /* retained; first, for core/pass.h */
+  clp_allocator *upstream; /* retained; first, for core/allocator/stream_forwarding.h */
   clp_arena_options options;
   bool is_exclusive;    /* parts must not overlap what a stream may still use */
   bool has_addresses;   /* parts are addresses, which need no call */

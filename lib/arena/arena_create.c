@@ -3,9 +3,9 @@
 #include "arena/arena.h"
 #include "arena/returning.h"
 #include "arena/upstream.h"
-#include "core/allocator.h"
-#include "core/error.h"
-#include "core/options.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/base/options.h"
 
 #include <stdlib.h>
 

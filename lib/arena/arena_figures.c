@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* An arena's figures, and what it looks like. */
 #include "arena/arena.h"
-#include "core/allocator.h"
-#include "core/error.h"
-#include "core/options.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/base/options.h"
 
 #include <errno.h>
 #include <stdlib.h>

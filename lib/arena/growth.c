@@ -3,9 +3,9 @@
 #include "arena/growth.h"
 
 #include "arena/returning.h"
-#include "core/allocator.h"
-#include "core/error.h"
-#include "core/sizes.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/base/sizes.h"
 
 #define MAX_SEGMENT_PER_SLACK 0x1.8p30 /* bytes */
 

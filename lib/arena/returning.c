@@ -2,10 +2,10 @@
 /* Giving segments back: those without blocks, and all at the end. */
 #include "arena/returning.h"
 
-#include "core/allocator.h"
-#include "core/error.h"
-#include "core/log.h"
-#include "core/ordered_free.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/streams/ordered_free.h"
 
 /* Removes the longest unused segment, if there are more bytes than `most` with `bytes` added. What
  * other threads give back is gone already, to who counts. */

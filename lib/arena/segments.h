@@ -7,7 +7,7 @@
 
 #include "arena/free_ranges.h"
 #include "arena/use_set.h"
-#include "core/list.h"
+#include "core/base/list.h"
 
 #include <clpool/allocator.h>
 

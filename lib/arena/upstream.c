@@ -3,10 +3,10 @@
 #include "arena/upstream.h"
 
 #include "arena/arena.h"
-#include "core/allocator.h"
-#include "core/forget.h"
-#include "core/pass.h"
-#include "core/use.h"
+#include "core/allocator/allocator.h"
+#include "core/allocator/stream_forwarding.h"
+#include "core/streams/forget.h"
+#include "core/streams/use.h"
 
 /* Free pieces that streams may still use are done with then, too. That counts where upstream has
  * nothing to wait for. */

@@ -4,7 +4,7 @@
 #ifndef CLPOOL_ARENA_USE_SET_H
 #define CLPOOL_ARENA_USE_SET_H
 
-#include "core/use.h"
+#include "core/streams/use.h"
 
 typedef struct clpi_use_set {
   unsigned references;

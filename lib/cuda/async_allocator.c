@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocator of the driver's stream-ordered memory: cuMemAllocFromPoolAsync on a home stream,
  * cuMemFreeAsync on whichever stream used the memory last. */
-#include "core/allocator.h"
-#include "core/error.h"
-#include "core/options.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/base/options.h"
 #include "cuda/cuda_error.h"
 #include "cuda/stream_order.h"
 

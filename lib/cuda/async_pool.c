@@ -2,10 +2,10 @@
 /* Asynchronous pools: made of memory pools that the devices have, and their life. */
 #include "cuda/async_pool.h"
 
-#include "core/environment_trace.h"
-#include "core/error.h"
-#include "core/limit.h"
-#include "core/options.h"
+#include "core/base/error.h"
+#include "core/base/options.h"
+#include "core/pool/environment_trace.h"
+#include "core/pool/limit.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 

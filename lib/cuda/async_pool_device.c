@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The device that a call on an asynchronous pool is for, and a context for the calling thread. */
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/async_pool.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What asynchronous pools tell, and their limits: of the current device. */
-#include "core/error.h"
-#include "core/limit.h"
+#include "core/base/error.h"
+#include "core/pool/limit.h"
 #include "cuda/async_pool.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of asynchronous pools: taken from the driver and freed, and shown to hooks. */
-#include "core/entry.h"
-#include "core/error.h"
-#include "core/hook_scope.h"
+#include "core/base/boundary.h"
+#include "core/base/error.h"
+#include "core/hooks/hook_call.h"
 #include "cuda/async_pool.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"

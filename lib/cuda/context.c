@@ -2,7 +2,7 @@
 /* Devices and their primary contexts. */
 #include "cuda/context.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/cuda_error.h"
 
 #include <stdbool.h>

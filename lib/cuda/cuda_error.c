@@ -2,7 +2,7 @@
 /* The names of errors are the driver's own: it knows those that are newer than this library. */
 #include "cuda/cuda_error.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 clp_status clpi_cuda_refuse_null(const char *function, const char *argument)
 {

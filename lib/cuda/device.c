@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What programs may ask of CUDA's driver and devices, without a context. */
-#include "core/error.h"
-#include "core/sizes.h"
+#include "core/base/error.h"
+#include "core/base/sizes.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
 

@@ -3,7 +3,7 @@
  * call; one that works is never unloaded, since it has threads of its own. */
 #include "cuda/driver.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/cuda_error.h"
 
 #include <dlfcn.h>

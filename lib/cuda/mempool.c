@@ -2,8 +2,8 @@
 /* The driver's memory pools: made, ended, and those that devices have. */
 #include "cuda/mempool.h"
 
-#include "core/error.h"
-#include "core/options.h"
+#include "core/base/error.h"
+#include "core/base/options.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which devices may use a memory pool's memory. */
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The attributes of memory pools, each with its type. */
-#include "core/error.h"
-#include "core/options.h"
+#include "core/base/error.h"
+#include "core/base/options.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory pools and pieces of their memory, told to other processes. */
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 

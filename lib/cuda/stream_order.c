@@ -3,7 +3,7 @@
  * wait for what it stood for when they were told to. */
 #include "cuda/stream_order.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/cuda_error.h"
 
 #include <clpool/cuda.h>

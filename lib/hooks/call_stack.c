@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <unwind.h>
 
-/* The linker's names for the bounds of the sections of core/entry.h; NULL where one is empty. */
+/* The linker's names for the bounds of the sections of core/base/boundary.h; NULL where one is
+ * empty. */
 #define BOUND __attribute__((weak, visibility("hidden")))
 extern const char __start_clpool_entry[] BOUND, __stop_clpool_entry[] BOUND;
 extern const char __start_clpool_exit[] BOUND, __stop_clpool_exit[] BOUND;

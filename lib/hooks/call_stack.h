@@ -32,8 +32,8 @@ typedef struct clpi_call_stack {
 
 /* Fills `stack`. `callback_return` is where the hook's callback returns to: what comes before that
  * is the callback's. From there on, and from an exit on, frames are the library's up to an entry
- * (core/entry.h), if there is one: a hook may be called by hand, too, and an exit from a function
- * that is no entry. */
+ * (core/base/boundary.h), if there is one: a hook may be called by hand, too, and an exit from a
+ * function that is no entry. */
 void clpi_call_stack_capture(clpi_call_stack *stack, clpi_stack_walker *walk,
                              const void *callback_return);
 

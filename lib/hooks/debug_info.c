@@ -2,7 +2,7 @@
 /* libdw: the function and the inlined calls that an address is in, and the line of each. */
 #include "hooks/debug_info.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What hooks are shown, as JSON: cupy.cuda.memory_hooks.DebugPrintHook, with its keys in its order.
  * One call of stdio's writes a line, so lines stay whole, and each is flushed, as CuPy's are. */
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <clpool/hook.h>
 #include <inttypes.h>

@@ -8,10 +8,10 @@
  *
  * After fork the file is the parent's. The child opens one of its own if it would have another
  * name, and else goes without. */
-#include "core/environment_trace.h"
+#include "core/pool/environment_trace.h"
 
-#include "core/error.h"
-#include "core/list.h"
+#include "core/base/error.h"
+#include "core/base/list.h"
 #include "hooks/trace_hook.h"
 
 #include <clpool/trace.h>

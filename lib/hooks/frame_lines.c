@@ -2,7 +2,7 @@
 /* Two trees: addresses that were looked up, and lines by their text. */
 #include "hooks/frame_lines.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <inttypes.h>
 #include <search.h>

@@ -4,7 +4,7 @@
  * Semantics: cupy.cuda.memory_hooks.LineProfileHook. */
 #include "hooks/line_profile.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "hooks/line_report.h"
 
 #include <stdlib.h>

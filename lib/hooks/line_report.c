@@ -2,7 +2,7 @@
 /* From addresses to lines, and the two ways to write them. */
 #include "hooks/line_report.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,8 +11,8 @@
  * In the child of a fork there is a copy of it all, with the same file: it tells nothing. */
 #include "hooks/trace_hook.h"
 
-#include "core/error.h"
-#include "core/log.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
 #include "hooks/live_memory.h"
 
 #include <clpool/trace.h>

@@ -5,8 +5,8 @@
  * even where one was released or the work is ordered by events or by one queue: its own threads
  * crash. They may overlap what work was done with before, released or not. So parts are exclusive
  * there. */
-#include "core/allocator.h"
-#include "core/error.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
 #include "opencl/cl_error.h"
 #include "opencl/commit.h"
 #include "opencl/device.h"

@@ -2,7 +2,7 @@
 /* The mapping from cl_int to clp_status. */
 #include "opencl/cl_error.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* The errors of OpenCL 3.0, as cl.h defines them. */
 #define CL_ERROR_LIST(X)                                                                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a buffer as what OpenCL takes: a cl_mem, or a pointer to shared virtual memory. */
-#include "core/buffer.h"
+#include "core/store/buffer.h"
 
 #include <clpool/opencl.h>
 

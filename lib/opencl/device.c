@@ -2,8 +2,8 @@
 /* Questions to OpenCL devices. */
 #include "opencl/device.h"
 
-#include "core/error.h"
-#include "core/sizes.h"
+#include "core/base/error.h"
+#include "core/base/sizes.h"
 #include "opencl/cl_error.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
 /* The checks of memory flags, before a driver sees them. */
 #include "opencl/mem_flags.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 typedef struct named_flag {
   cl_mem_flags flag;

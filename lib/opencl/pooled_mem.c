@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A cl_mem whose end brings its memory back to a pool: a sub-buffer over a block, which has a size
  * and a life of its own. */
-#include "core/entry.h"
-#include "core/error.h"
-#include "core/log.h"
-#include "core/pool.h"
+#include "core/base/boundary.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/pool/pool.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
 #include "opencl/mem_flags.h"

@@ -6,7 +6,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueMarker, clEnqueueWaitForEvents */
 #include "opencl/queue_order.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "opencl/cl_error.h"
 
 #include <pthread.h>

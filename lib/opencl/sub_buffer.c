@@ -2,8 +2,8 @@
 /* Sub-buffers: for an arena's blocks, for cl_mems of a pool, and for users. */
 #include "opencl/sub_buffer.h"
 
-#include "core/buffer.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/store/buffer.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
 #include "opencl/mem_flags.h"

@@ -5,9 +5,9 @@
  * NVIDIA's driver (580) does not survive clEnqueueSVMFree while other threads call: clSVMAlloc says
  * NULL, kernels lose their arguments (CL_INVALID_KERNEL_ARGS from clFinish). There the host waits,
  * and clSVMFree frees. */
-#include "core/allocator.h"
-#include "core/error.h"
-#include "core/options.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/base/options.h"
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
 #include "opencl/driver_lock.h"

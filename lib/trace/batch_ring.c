@@ -2,7 +2,7 @@
 /* The ring: batches are numbered as they are handed on, and each taker knows its next number. */
 #include "trace/batch_ring.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <pthread.h>
 #include <stdint.h>

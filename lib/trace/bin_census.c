@@ -3,7 +3,7 @@
  * it first changes after it. */
 #include "trace/bin_census.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Cost files: read strictly, line by line, and written. */
 #include "trace/costs.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "trace/lines.h"
 #include "trace/number.h"
 #include "trace/place.h"

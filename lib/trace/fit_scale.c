@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fitting a trace's sizes to a device that is smaller than the one it was recorded on. */
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "trace/replay.h"
 
 /* A device with room for any trace, that says of itself what the real one says: a limit in per cent

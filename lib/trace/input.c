@@ -2,7 +2,7 @@
 /* Bytes from zlib's reader, which takes plain and gzipped files alike. */
 #include "trace/input.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

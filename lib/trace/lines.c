@@ -2,7 +2,7 @@
 /* Lines are found in a buffer, and what is left of it moves to its front before more is read. */
 #include "trace/lines.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <errno.h>
 #include <stdlib.h>

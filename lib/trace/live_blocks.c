@@ -2,7 +2,7 @@
 /* A tree of live blocks by pointer, and a stack of the slot numbers that are free again. */
 #include "trace/live_blocks.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <inttypes.h>
 #include <search.h>

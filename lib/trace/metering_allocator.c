@@ -2,14 +2,14 @@
 /* Metering: counts between a pool and its allocator, so that a footprint is measured. */
 #include "trace/metering_allocator.h"
 
-#include "core/allocator.h"
-#include "core/pass.h"
+#include "core/allocator/allocator.h"
+#include "core/allocator/stream_forwarding.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 typedef struct metering {
-  clp_allocator *metered; /* retained; first, for core/pass.h */
+  clp_allocator *metered; /* retained; first, for core/allocator/stream_forwarding.h */
   /* Relaxed throughout: the counters stand for themselves and guard no other memory. */
   atomic_size_t taken_bytes;
   atomic_size_t peak_bytes;

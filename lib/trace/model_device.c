@@ -2,7 +2,7 @@
 /* Modelling: a simulated device with another's figures. */
 #include "trace/model_device.h"
 
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 
 clp_status clpi_model_device_create(const clp_allocator *model, clp_allocator **out)
 {

@@ -2,7 +2,7 @@
 /* Where something is wrong in a file, and what is there instead. */
 #include "trace/place.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <inttypes.h>
 #include <stdio.h>

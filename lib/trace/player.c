@@ -2,7 +2,7 @@
 /* The player: from operations to calls of a pool or an allocator, and what they came to. */
 #include "trace/player.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

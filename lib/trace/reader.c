@@ -2,7 +2,7 @@
 /* From lines to rows, and what is wrong with those that are none. */
 #include "trace/reader.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "trace/input.h"
 #include "trace/lines.h"
 #include "trace/place.h"

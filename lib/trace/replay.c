@@ -2,7 +2,7 @@
 /* The replay: batches are prepared untimed, then run between two looks at the clock. */
 #include "trace/replay.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "trace/batch.h"
 #include "trace/player.h"
 

@@ -2,7 +2,7 @@
 /* The observer of a replay: keeps the pool's figures up to date, row by row, without asking it. */
 #include "trace/survey.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "trace/elapsed.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * threads there are. */
 #include "trace/tune.h"
 
-#include "core/error.h"
-#include "core/sizes.h"
+#include "core/base/error.h"
+#include "core/base/sizes.h"
 #include "trace/batch_ring.h"
 #include "trace/model_device.h"
 #include "trace/player.h"

@@ -2,7 +2,7 @@
 /* Pools of either kind of OpenCL memory. */
 #include "order_memory.h"
 
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 
 #include <clpool/arena.h>
 #include <clpool/opencl.h>

@@ -2,7 +2,7 @@
 /* Queues, and marks in them. */
 #include "queue_marks.h"
 
-#include "core/allocator.h"
+#include "core/allocator/allocator.h"
 #include "suite.h"
 #include "wrap_opencl.h"
 

@@ -2,8 +2,8 @@
 /* A thread that keeps blocks in its cache and sleeps. */
 #include "sleeper.h"
 
-#include "core/fence.h"
-#include "core/pool.h"
+#include "core/cache/fence.h"
+#include "core/pool/pool.h"
 #include "suite.h"
 
 bool clpt_take_and_release(clp_pool *pool, size_t bytes, size_t blocks)

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator interface: operations checked and completed once, at create. */
+#include "core/allocator/allocator.h"
+
+#include "core/base/boundary.h"
+#include "core/base/error.h"
+#include "core/base/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Defaults of the optional operations, so that no call site tests for NULL. */
+
+static void destroy_nothing(void *self)
+{
+  (void)self;
+}
+
+/* Not an error of the user's: the out-of-memory ladder just has nothing to do here. */
+static clp_status nothing_to_do(void *self)
+{
+  (void)self;
+  return CLP_NOT_SUPPORTED;
+}
+
+static clp_status cannot(const char *what)
+{
+  return clpi_error(CLP_NOT_SUPPORTED, 0, "this allocator cannot %s", what);
+}
+
+static clp_status cannot_split(void *self, clp_memory block, size_t offset, size_t bytes,
+                               clp_memory *part)
+{
+  (void)self, (void)block, (void)offset, (void)bytes, (void)part;
+  return cannot("split blocks");
+}
+
+static clp_status cannot_unsplit(void *self, clp_memory part, size_t bytes)
+{
+  (void)self, (void)part, (void)bytes;
+  return cannot("split blocks");
+}
+
+static clp_status cannot_retain_stream(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  return cannot("order streams");
+}
+
+static void cannot_release_stream(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+}
+
+static bool is_in_order(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  return true;
+}
+
+static clp_status cannot_create_mark(void *self, clp_stream stream, void **mark)
+{
+  (void)self, (void)stream, (void)mark;
+  return cannot("order streams");
+}
+
+static void cannot_release_mark(void *self, void *mark)
+{
+  (void)self, (void)mark;
+}
+
+static clp_status cannot_tell_mark(void *self, void *mark, bool *done)
+{
+  (void)self, (void)mark, (void)done;
+  return cannot("order streams");
+}
+
+static clp_status cannot_wait_stream(void *self, clp_stream stream, void *mark)
+{
+  (void)self, (void)stream, (void)mark;
+  return cannot("order streams");
+}
+
+static clp_status cannot_wait_host(void *self, void *mark)
+{
+  (void)self, (void)mark;
+  return cannot("order streams");
+}
+
+static clp_status forget_nothing(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  return CLP_SUCCESS;
+}
+
+static clp_status refuse(const char *why)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_ops: %s", why);
+}
+
+static clp_status check_order(const clp_allocator_ops *ops)
+{
+  int given = !!ops->stream_retain + !!ops->stream_release + !!ops->mark_create +
+              !!ops->mark_release + !!ops->mark_is_done + !!ops->stream_wait + !!ops->host_wait;
+  if (given != 0 && given != 7)
+    return refuse("stream_retain, stream_release, mark_create, mark_release, mark_is_done, "
+                  "stream_wait and host_wait come together or not at all");
+  bool more = ops->stream_is_in_order || ops->allocate_uses_home || ops->free_is_ordered ||
+              ops->free_on || ops->forget_stream;
+  if (given == 0 && more)
+    return refuse("stream_is_in_order, allocate_uses_home, free_is_ordered, free_on and "
+                  "forget_stream need the operations that order streams");
+  if (ops->allocate_uses_home && !ops->home_stream)
+    return refuse("allocate_uses_home needs a home stream");
+  return CLP_SUCCESS;
+}
+
+static clp_status check_ops(const clp_allocator_ops *ops)
+{
+  if (!ops->allocate || !ops->free)
+    return refuse("allocate and free are mandatory");
+  if (!ops->split != !ops->unsplit)
+    return refuse("split and unsplit come together or not at all");
+  if (ops->alignment & (ops->alignment - 1))
+    return refuse("the alignment is not a power of two");
+  if ((int)ops->memory_kind < CLP_MEMORY_UNSTATED || ops->memory_kind > CLP_MEMORY_CUDA)
+    return refuse("the memory_kind is unknown");
+  return check_order(ops);
+}
+
+static void complete_ops(clp_allocator_ops *ops)
+{
+  ops->destroy = ops->destroy ? ops->destroy : destroy_nothing;
+  ops->alignment = ops->alignment ? ops->alignment : 1;
+  ops->max_block_bytes = ops->max_block_bytes ? ops->max_block_bytes : SIZE_MAX;
+  ops->drain = ops->drain ? ops->drain : nothing_to_do;
+  ops->return_cached = ops->return_cached ? ops->return_cached : nothing_to_do;
+  if (!ops->split) {
+    ops->split = cannot_split;
+    ops->unsplit = cannot_unsplit;
+  }
+  if (!ops->stream_is_in_order)
+    ops->stream_is_in_order = is_in_order;
+  if (!ops->forget_stream)
+    ops->forget_stream = forget_nothing;
+  if (!ops->stream_retain) {
+    ops->stream_retain = cannot_retain_stream;
+    ops->stream_release = cannot_release_stream;
+    ops->mark_create = cannot_create_mark;
+    ops->mark_release = cannot_release_mark;
+    ops->mark_is_done = cannot_tell_mark;
+    ops->stream_wait = cannot_wait_stream;
+    ops->host_wait = cannot_wait_host;
+  }
+}
+
+/* NULL: no host memory. */
+static clp_allocator *make_allocator(const clp_allocator_ops *ops, const char *name, void *self)
+{
+  size_t name_bytes = strlen(name) + 1;
+  clp_allocator *allocator = malloc(sizeof(*allocator) + name_bytes);
+  if (!allocator)
+    return NULL;
+  allocator->ops = *ops;
+  allocator->self = self;
+  atomic_init(&allocator->references, 1);
+  pthread_mutex_init(&allocator->pools_lock, NULL);
+  clpi_list_init(&allocator->pools);
+  memcpy(allocator->name, name, name_bytes);
+  allocator->ops.name = allocator->name;
+  return allocator;
+}
+
+clp_status clp_allocator_create(const clp_allocator_ops *ops, void *self, clp_allocator **out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_create: out is NULL");
+  *out = NULL;
+  if (!ops)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_create: ops is NULL");
+  clp_allocator_ops complete = CLP_ALLOCATOR_OPS_INIT;
+  size_t least = offsetof(clp_allocator_ops, free) + sizeof(ops->free);
+  clp_status status =
+      clpi_options_read(&complete, sizeof(complete), ops, least, "clp_allocator_ops");
+  if (!status)
+    status = check_ops(&complete);
+  if (status)
+    return status;
+  complete_ops(&complete);
+  const char *name = complete.name ? complete.name : "unnamed";
+  *out = make_allocator(&complete, name, self);
+  if (!*out)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", name);
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_allocator_create_with(const clp_allocator_ops *ops, const void *self,
+                                      size_t self_bytes, clp_allocator **out)
+{
+  if (out)
+    *out = NULL;
+  void *copy = malloc(self_bytes);
+  if (!copy)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", ops->name);
+  memcpy(copy, self, self_bytes);
+  clp_status status = clp_allocator_create(ops, copy, out);
+  if (status)
+    free(copy);
+  return status;
+}
+
+void clpi_allocator_free_self(void *self)
+{
+  free(self);
+}
+
+bool clpi_allocator_splits(const clp_allocator *allocator)
+{
+  return allocator->ops.split != cannot_split;
+}
+
+clp_status clpi_split_address(void *self, clp_memory block, size_t offset, size_t bytes,
+                              clp_memory *part)
+{
+  (void)self, (void)bytes;
+  *part = block + offset;
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_unsplit_address(void *self, clp_memory part, size_t bytes)
+{
+  (void)self, (void)part, (void)bytes;
+  return CLP_SUCCESS;
+}
+
+bool clpi_allocator_orders_streams(const clp_allocator *allocator)
+{
+  return allocator->ops.stream_retain != cannot_retain_stream;
+}
+
+clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status status,
+                                 unsigned long serial, const char *what)
+{
+  if (serial == clpi_error_serial())
+    clpi_error(status, 0, "%s: %s: %s", allocator->name, what, clp_status_message(status));
+  return status;
+}
+
+clp_allocator *clp_allocator_retain(clp_allocator *allocator)
+{
+  /* Relaxed: whoever adds a reference has one, so nothing is to be ordered. */
+  if (allocator)
+    atomic_fetch_add_explicit(&allocator->references, 1, memory_order_relaxed);
+  return allocator;
+}
+
+void clp_allocator_release(clp_allocator *allocator)
+{
+  /* Release: this thread's use comes before the end; acquire: the end comes after everyone's use.
+   */
+  if (!allocator || atomic_fetch_sub_explicit(&allocator->references, 1, memory_order_acq_rel) != 1)
+    return;
+  allocator->ops.destroy(allocator->self);
+  pthread_mutex_destroy(&allocator->pools_lock);
+  free(allocator);
+}
+
+/* What came of an allocation that was begun at `serial` of the thread's errors. */
+static clp_status conclude(const clp_allocator *allocator, clp_status status, unsigned long serial,
+                           size_t bytes, clp_memory memory, clp_memory *out)
+{
+  if (status && serial == clpi_error_serial())
+    return clpi_error(status, 0, "%s: allocating %zu bytes: %s", allocator->name, bytes,
+                      clp_status_message(status));
+  if (!status && !memory)
+    return clpi_error(CLP_BACKEND_ERROR, 0, "%s: allocating %zu bytes succeeded with memory 0",
+                      allocator->name, bytes);
+  if (!status)
+    *out = memory;
+  return status;
+}
+
+CLPI_EXIT clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_allocate: out is NULL");
+  *out = 0;
+  if (!allocator)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_allocate: allocator is NULL");
+  if (bytes == 0)
+    return CLP_SUCCESS;
+  if (bytes > allocator->ops.max_block_bytes)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "%s: %zu bytes are more than the device's largest block, %zu bytes",
+                      allocator->name, bytes, allocator->ops.max_block_bytes);
+
+  unsigned long serial = clpi_error_serial();
+  clp_memory memory = 0;
+  clp_status status = allocator->ops.allocate(allocator->self, bytes, &memory);
+  return conclude(allocator, status, serial, bytes, memory, out);
+}
+
+CLPI_EXIT clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
+                                                    const clp_memory_request *request,
+                                                    clp_memory *out)
+{
+  unsigned long serial = clpi_error_serial();
+  clp_memory memory = 0;
+  clp_status status = allocator->ops.allocate_within(allocator->self, request, &memory);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY && !request->most_bytes)
+    return status; /* which is no failure yet */
+  return conclude(allocator, status, serial, request->bytes, memory, out);
+}
+
+CLPI_EXIT clp_status clp_allocator_free(clp_allocator *allocator, clp_memory memory, size_t bytes)
+{
+  if (!allocator)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_free: allocator is NULL");
+  if (!memory)
+    return CLP_SUCCESS;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = allocator->ops.free(allocator->self, memory, bytes);
+  if (status && serial == clpi_error_serial())
+    clpi_error(status, 0, "%s: freeing %zu bytes: %s", allocator->name, bytes,
+               clp_status_message(status));
+  return status;
+}
+
+const char *clp_allocator_name(const clp_allocator *allocator)
+{
+  return allocator ? allocator->name : "";
+}
+
+bool clp_allocator_is_deferred(const clp_allocator *allocator)
+{
+  return allocator && allocator->ops.deferred;
+}

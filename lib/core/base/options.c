@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Public structs that begin with their size. */
+#include "core/base/options.h"
+
+#include "core/base/error.h"
+#include "core/base/sizes.h"
+
+#include <string.h>
+
+static clp_status read_size(const void *of, size_t least, const char *what, size_t *size)
+{
+  memcpy(size, of, sizeof(*size));
+  if (*size < least)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "%s: struct_size is %zu, less than the %zu that it must be at least", what,
+                      *size, least);
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_options_read(void *to, size_t known, const void *from, size_t least,
+                             const char *what)
+{
+  size_t size;
+  clp_status status = read_size(from, least, what, &size);
+  if (status)
+    return status;
+  const unsigned char *bytes = from;
+  for (size_t i = known; i < size; i++)
+    if (bytes[i])
+      return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                        "%s: a field at byte %zu is set that this version does not know", what, i);
+  memcpy(to, from, clpi_smaller(size, known));
+  memcpy(to, &known, sizeof(known));
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_results_write(void *to, size_t least, const void *from, size_t known,
+                              const char *what)
+{
+  size_t size;
+  clp_status status = read_size(to, least, what, &size);
+  if (status)
+    return status;
+  unsigned char *bytes = to;
+  size_t common = clpi_smaller(size, known);
+  memcpy(bytes + sizeof(size), (const unsigned char *)from + sizeof(size), common - sizeof(size));
+  memset(bytes + common, 0, size - common);
+  return CLP_SUCCESS;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Public structs that begin with their size: reading them from callers older and newer than the
+ * library, and filling them for such. */
+#ifndef CLPOOL_CORE_BASE_OPTIONS_H
+#define CLPOOL_CORE_BASE_OPTIONS_H
+
+#include <clpool/status.h>
+#include <stddef.h>
+
+/* Copies the caller's struct `from` over `to`, of which the library knows `known` bytes and which
+ * holds the defaults: fields that an older caller does not have keep them.
+ * CLP_INVALID_ARGUMENT, naming `what`: fewer than `least` bytes, or a newer caller's field that is
+ * not zero. */
+clp_status clpi_options_read(void *to, size_t known, const void *from, size_t least,
+                             const char *what);
+
+/* Fills the caller's struct `to` from `from`, as far as the size that it begins with goes; what the
+ * library does not know is set to zero. CLP_INVALID_ARGUMENT as above. */
+clp_status clpi_results_write(void *to, size_t least, const void *from, size_t known,
+                              const char *what);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* Registering hooks, and ending that. */
+#include "core/hooks/hook.h"
+
+#include "core/base/error.h"
+#include "core/base/options.h"
+#include "core/cache/registry.h"
+#include "core/hooks/hook_call.h"
+#include "core/pool/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local clpi_thread_hooks clpi_own_hooks;
+atomic_uint clpi_hook_count;
+static _Atomic uint64_t last_serial;
+
+/* A registration and what hangs it into a chain. */
+typedef clpi_registration *_Atomic chain;
+
+/* Relaxed, both: serials of one pool are taken and compared under its lock. */
+static uint64_t next_serial(void)
+{
+  return atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
+}
+
+uint64_t clpi_hook_serial(void)
+{
+  return atomic_load_explicit(&last_serial, memory_order_relaxed);
+}
+
+/* --- what threads and pools have in common --- */
+
+static clp_status refuse(const char *function, const char *why)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s", function, why);
+}
+
+/* Operations rely on the hooks of their thread to stay, and the end of a pool's hook waits for
+ * operations. */
+static clp_status check_may_change(const char *function)
+{
+  if (!clpi_own_hooks.scope && !clpi_own_hooks.in_callback && !clpi_own_hooks.in_out_of_memory)
+    return CLP_SUCCESS;
+  return clpi_error(CLP_BUSY, 0, "%s: not inside of a callback of a hook or a pool", function);
+}
+
+static clp_status make(const char *function, const clp_hook *hook, clpi_registration **out)
+{
+  if (!hook)
+    return refuse(function, "hook is NULL");
+  clp_hook known = CLP_HOOK_INIT;
+  size_t least = offsetof(clp_hook, name) + sizeof(hook->name);
+  clp_status status = clpi_options_read(&known, sizeof(known), hook, least, "clp_hook");
+  if (status)
+    return status;
+  if (!known.name)
+    return refuse(function, "the hook's name is NULL");
+  clpi_registration *made = calloc(1, sizeof(*made));
+  if (!made)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "%s: no host memory for a registration", function);
+  made->hook = known;
+  made->given = hook;
+  *out = made;
+  return CLP_SUCCESS;
+}
+
+static clp_status make_if_allowed(const char *function, const clp_hook *hook,
+                                  clpi_registration **out)
+{
+  clp_status status = check_may_change(function);
+  return status ? status : make(function, hook, out);
+}
+
+static void lead_to(chain *link, clpi_registration *registration)
+{
+  /* Release: pairs with the acquire of those who follow the chain. */
+  atomic_store_explicit(link, registration, memory_order_release);
+}
+
+static bool has_ended(const clpi_registration *registration)
+{
+  return atomic_load_explicit(&registration->ends, memory_order_relaxed) != UINT64_MAX;
+}
+
+/* Hangs a registration to the end of a chain, which is the thread's own or its pool is locked. */
+static clp_status append(const char *function, chain *link, clpi_registration *made)
+{
+  for (clpi_registration *other; (other = clpi_registration_at(link)); link = &other->later)
+    if (!has_ended(other) && strcmp(other->hook.name, made->hook.name) == 0)
+      return clpi_error(CLP_BUSY, 0, "%s: a hook \"%s\" is registered already", function,
+                        made->hook.name);
+  made->begins = next_serial();
+  atomic_init(&made->ends, UINT64_MAX);
+  atomic_fetch_add_explicit(&clpi_hook_count, 1, memory_order_relaxed);
+  lead_to(link, made);
+  return CLP_SUCCESS;
+}
+
+static clpi_registration *find(const chain *first, const clp_hook *given)
+{
+  clpi_registration *registration = clpi_registration_at(first);
+  while (registration && (registration->given != given || has_ended(registration)))
+    registration = clpi_registration_at(&registration->later);
+  return registration;
+}
+
+/* Takes a registration off its chain. Its own link stays, for those who stand there. */
+static void unlink_from(chain *link, const clpi_registration *registration)
+{
+  for (clpi_registration *other; (other = clpi_registration_at(link)) != registration;)
+    link = &other->later;
+  lead_to(link, clpi_registration_at(&registration->later));
+}
+
+static void drop(clpi_registration *registration)
+{
+  free(registration);
+  atomic_fetch_sub_explicit(&clpi_hook_count, 1, memory_order_relaxed);
+}
+
+static void drop_all(chain *first)
+{
+  for (clpi_registration *registration; (registration = clpi_registration_at(first));) {
+    lead_to(first, clpi_registration_at(&registration->later));
+    drop(registration);
+  }
+}
+
+static clp_status not_found(const char *function, const char *of)
+{
+  return clpi_error(CLP_NOT_FOUND, 0, "%s: this hook is not registered for this %s", function, of);
+}
+
+/* --- threads --- */
+
+clp_status clp_hook_push(const clp_hook *hook)
+{
+  clpi_registration *made;
+  clp_status status = make_if_allowed("clp_hook_push", hook, &made);
+  if (status)
+    return status;
+  if (!clpi_registry_watch_thread())
+    status = clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "clp_hook_push: the thread's end is not told");
+  if (!status)
+    status = append("clp_hook_push", &clpi_own_hooks.first, made);
+  if (status)
+    free(made);
+  return status;
+}
+
+clp_status clp_hook_pop(const clp_hook *hook)
+{
+  if (!hook)
+    return refuse("clp_hook_pop", "hook is NULL");
+  clp_status status = check_may_change("clp_hook_pop");
+  if (status)
+    return status;
+  clpi_registration *registration = find(&clpi_own_hooks.first, hook);
+  if (!registration)
+    return not_found("clp_hook_pop", "thread");
+  unlink_from(&clpi_own_hooks.first, registration);
+  drop(registration);
+  return CLP_SUCCESS;
+}
+
+void clpi_thread_hooks_end(void)
+{
+  drop_all(&clpi_own_hooks.first);
+}
+
+/* --- pools --- */
+
+void clpi_pool_hooks_init(clpi_pool_hooks *hooks)
+{
+  clpi_list_init(&hooks->scopes);
+  pthread_cond_init(&hooks->scope_left, NULL);
+}
+
+void clpi_pool_hooks_end(clpi_pool_hooks *hooks)
+{
+  drop_all(&hooks->first);
+  pthread_cond_destroy(&hooks->scope_left);
+}
+
+clp_status clp_pool_add_hook(clp_pool *pool, const clp_hook *hook)
+{
+  if (!pool)
+    return refuse("clp_pool_add_hook", "pool is NULL");
+  clpi_registration *made;
+  clp_status status = make_if_allowed("clp_pool_add_hook", hook, &made);
+  if (status)
+    return status;
+  pthread_mutex_lock(&pool->lock);
+  status = append("clp_pool_add_hook", &pool->hooks.first, made);
+  pthread_mutex_unlock(&pool->lock);
+  if (status)
+    free(made);
+  return status;
+}
+
+clp_status clpi_pool_hooks_begin(clp_pool *pool, const clp_hook *hook)
+{
+  clpi_registration *made;
+  clp_status status = make("clp_pool_create", hook, &made);
+  return status ? status : append("clp_pool_create", &pool->hooks.first, made);
+}
+
+/* Waits until nobody is inside a scope that began before the serial. Gives up the lock meanwhile.
+ */
+static void wait_for_earlier_locked(clp_pool *pool, uint64_t serial)
+{
+  clpi_pool_hooks *hooks = &pool->hooks;
+  while (!clpi_list_is_empty(&hooks->scopes) &&
+         clpi_list_entry(hooks->scopes.next, clpi_hook_scope, on_pool)->begins < serial)
+    pthread_cond_wait(&hooks->scope_left, &pool->lock);
+}
+
+/* First for those who see the hook, then for those who only come by its registration. */
+static void end_registration_locked(clp_pool *pool, clpi_registration *registration)
+{
+  uint64_t ends = next_serial();
+  atomic_store_explicit(&registration->ends, ends, memory_order_relaxed);
+  wait_for_earlier_locked(pool, ends);
+  unlink_from(&pool->hooks.first, registration);
+  wait_for_earlier_locked(pool, next_serial());
+}
+
+clp_status clp_pool_remove_hook(clp_pool *pool, const clp_hook *hook)
+{
+  if (!pool || !hook)
+    return refuse("clp_pool_remove_hook", "pool or hook is NULL");
+  clp_status status = check_may_change("clp_pool_remove_hook");
+  if (status)
+    return status;
+  pthread_mutex_lock(&pool->lock);
+  clpi_registration *registration = find(&pool->hooks.first, hook);
+  if (registration)
+    end_registration_locked(pool, registration);
+  pthread_mutex_unlock(&pool->lock);
+  if (!registration)
+    return not_found("clp_pool_remove_hook", "pool");
+  drop(registration);
+  return CLP_SUCCESS;
+}

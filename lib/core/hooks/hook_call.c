@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Calling the hooks that an operation concerns. */
+#include "core/hooks/hook_call.h"
+
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+
+/* --- scopes --- */
+
+static void enter_locked(clpi_hook_scope *scope, clp_pool *pool, clp_stream stream)
+{
+  *scope = (clpi_hook_scope){
+      .pool = pool, .stream = stream, .begins = clpi_hook_serial(), .outer = clpi_own_hooks.scope};
+  clpi_list_push_back(&pool->hooks.scopes, &scope->on_pool);
+  clpi_own_hooks.scope = scope;
+}
+
+static void leave_locked(clpi_hook_scope *scope)
+{
+  clpi_own_hooks.scope = scope->outer;
+  clpi_list_remove(&scope->on_pool);
+  pthread_cond_broadcast(&scope->pool->hooks.scope_left);
+}
+
+clp_status clpi_hooked_call_begin(clpi_hooked_call *call, clp_pool *pool, clpi_given given)
+{
+  call->given = given;
+  clp_status status = clpi_given_pin(pool, given, &call->stream);
+  if (status)
+    return status;
+  pthread_mutex_lock(&pool->lock);
+  pool->pins++; /* keeps the pool for the postprocess */
+  enter_locked(&call->scope, pool, call->stream->handle);
+  pthread_mutex_unlock(&pool->lock);
+  return CLP_SUCCESS;
+}
+
+void clpi_hooked_call_end(clpi_hooked_call *call)
+{
+  clp_pool *pool = call->scope.pool;
+  pthread_mutex_lock(&pool->lock);
+  leave_locked(&call->scope);
+  clpi_given_unpin_locked(pool, call->given, call->stream);
+  clpi_pool_unpin_and_unlock(pool);
+}
+
+void clpi_hooked_free_begin(clpi_hooked_free *pair, clp_pool *pool, clp_memory memory, size_t bytes)
+{
+  pair->is_shown = clpi_hooks_concern(pool);
+  if (!pair->is_shown)
+    return;
+  pthread_mutex_lock(&pool->lock);
+  enter_locked(&pair->scope, pool, pool->streams.home.handle);
+  pthread_mutex_unlock(&pool->lock);
+  pair->event = clpi_scope_event(&pair->scope);
+  pair->event.mem_size = bytes;
+  pair->event.memory = memory;
+  clpi_scope_show(&pair->scope, CLPI_DEVICE_FREE_PREPROCESS, &pair->event);
+}
+
+void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status)
+{
+  if (!pair->is_shown)
+    return;
+  if (status)
+    pair->event.memory = 0;
+  clpi_scope_show(&pair->scope, CLPI_DEVICE_FREE_POSTPROCESS, &pair->event);
+  clp_pool *pool = pair->scope.pool;
+  pthread_mutex_lock(&pool->lock);
+  leave_locked(&pair->scope);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* Inside the scope of one pool there may be operations on others, which no hook concerns. */
+clpi_hook_scope *clpi_scope_of_malloc(const clp_pool *pool)
+{
+  clpi_hook_scope *scope = clpi_own_hooks.scope;
+  return scope && scope->pool == pool && !clpi_own_hooks.in_callback ? scope : NULL;
+}
+
+bool clpi_hooks_fix(void)
+{
+  bool were_fixed = clpi_own_hooks.in_out_of_memory;
+  clpi_own_hooks.in_out_of_memory = true;
+  return were_fixed;
+}
+
+void clpi_hooks_unfix(bool were_fixed)
+{
+  clpi_own_hooks.in_out_of_memory = were_fixed;
+}
+
+/* --- showing --- */
+
+clp_hook_event clpi_scope_event(const clpi_hook_scope *scope)
+{
+  return (clp_hook_event){.pool = scope->pool,
+                          .device_id = scope->pool->allocator->ops.device_id,
+                          .stream = scope->stream};
+}
+
+static clp_hook_callback callback_at(const clp_hook *hook, clpi_hook_point point)
+{
+  switch (point) {
+  case CLPI_MALLOC_PREPROCESS:
+    return hook->malloc_preprocess;
+  case CLPI_MALLOC_POSTPROCESS:
+    return hook->malloc_postprocess;
+  case CLPI_ALLOC_PREPROCESS:
+    return hook->alloc_preprocess;
+  case CLPI_ALLOC_POSTPROCESS:
+    return hook->alloc_postprocess;
+  case CLPI_FREE_PREPROCESS:
+    return hook->free_preprocess;
+  case CLPI_FREE_POSTPROCESS:
+    return hook->free_postprocess;
+  case CLPI_DEVICE_FREE_PREPROCESS:
+    return hook->device_free_preprocess;
+  case CLPI_DEVICE_FREE_POSTPROCESS:
+    return hook->device_free_postprocess;
+  }
+  return NULL;
+}
+
+void clpi_hook_call(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event)
+{
+  clp_hook_callback callback = callback_at(hook, point);
+  if (!callback)
+    return;
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clpi_own_hooks.in_callback = true;
+  callback(event, hook->user_data);
+  clpi_own_hooks.in_callback = false;
+  clpi_error_restore(&kept);
+}
+
+/* The first of the pool's registrations, from this one on, that the scope sees. */
+static const clpi_registration *find_seen(const clpi_hook_scope *scope,
+                                          const clpi_registration *registration)
+{
+  while (registration &&
+         atomic_load_explicit(&registration->ends, memory_order_relaxed) <= scope->begins)
+    registration = clpi_registration_at(&registration->later);
+  return registration && registration->begins <= scope->begins ? registration : NULL;
+}
+
+void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
+                     const clp_hook_event *event)
+{
+  const clpi_registration *own = clpi_registration_at(&clpi_own_hooks.first);
+  const clpi_registration *pools =
+      find_seen(scope, clpi_registration_at(&scope->pool->hooks.first));
+  while (own || pools) {
+    bool is_own = !pools || (own && own->begins < pools->begins);
+    clpi_hook_call(is_own ? &own->hook : &pools->hook, point, event);
+    if (is_own)
+      own = clpi_registration_at(&own->later);
+    else
+      pools = find_seen(scope, clpi_registration_at(&pools->later));
+  }
+}
+
+void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event)
+{
+  for (const clpi_registration *own = clpi_registration_at(&clpi_own_hooks.first); own;
+       own = clpi_registration_at(&own->later))
+    clpi_hook_call(&own->hook, point, event);
+}

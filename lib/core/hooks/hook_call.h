@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations as hooks see them: the same hooks from the begin of one to its end.
+ *
+ * A malloc or a free is a scope, with one pair of callbacks around it; an alloc is a pair inside
+ * the scope of its malloc; a device_free is a scope of its own, wherever it happens. Callbacks run
+ * under no lock of the library. */
+#ifndef CLPOOL_CORE_HOOKS_HOOK_CALL_H
+#define CLPOOL_CORE_HOOKS_HOOK_CALL_H
+
+#include "core/cache/warm_path.h"
+#include "core/hooks/hook.h"
+#include "core/pool/pool.h"
+
+typedef struct clpi_hook_scope {
+  clp_pool *pool;
+  clp_stream stream;             /* that the event tells */
+  uint64_t begins;               /* it sees what was registered for the pool up to this serial */
+  struct clpi_hook_scope *outer; /* of the thread; NULL: none */
+  clpi_list on_pool;             /* on clp_pool.hooks.scopes */
+} clpi_hook_scope;
+
+/* Which callback. */
+typedef enum clpi_hook_point {
+  CLPI_MALLOC_PREPROCESS,
+  CLPI_MALLOC_POSTPROCESS,
+  CLPI_ALLOC_PREPROCESS,
+  CLPI_ALLOC_POSTPROCESS,
+  CLPI_FREE_PREPROCESS,
+  CLPI_FREE_POSTPROCESS,
+  CLPI_DEVICE_FREE_PREPROCESS,
+  CLPI_DEVICE_FREE_POSTPROCESS
+} clpi_hook_point;
+
+/* Whether an operation of the calling thread on the pool is to be a scope: there is a hook that it
+ * concerns, and it is not what a callback does. */
+static inline bool clpi_hooks_concern(const clp_pool *pool)
+{
+  return clpi_hooks_exist() && !clpi_own_hooks.in_callback &&
+         (atomic_load_explicit(&clpi_own_hooks.first, memory_order_relaxed) ||
+          atomic_load_explicit(&pool->hooks.first, memory_order_relaxed));
+}
+
+/* The scope of the malloc on this pool that the calling thread is inside; NULL: there is none, or
+ * it is a callback's. */
+clpi_hook_scope *clpi_scope_of_malloc(const clp_pool *pool);
+
+/* An event of the scope, with the rest still 0. */
+clp_hook_event clpi_scope_event(const clpi_hook_scope *scope);
+
+/* Calls the hooks that the scope sees, in order of registration. Leaves the thread's last error as
+ * it is. Under no lock. */
+void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
+                     const clp_hook_event *event);
+
+/* The scope of a malloc or a free, which pins the pool and the stream that the call was given. */
+typedef struct clpi_hooked_call {
+  clpi_hook_scope scope;
+  clpi_given given;
+  clpi_stream *stream;
+} clpi_hooked_call;
+
+/* Fails, as clpi_given_pin does, before anything is shown. Under no lock. */
+clp_status clpi_hooked_call_begin(clpi_hooked_call *call, clp_pool *pool, clpi_given given);
+
+/* May end the pool. */
+void clpi_hooked_call_end(clpi_hooked_call *call);
+
+/* A device_free: begun before memory is given back to the device, ended with what came of that. The
+ * caller keeps the pool alive. Under no lock. */
+typedef struct clpi_hooked_free {
+  bool is_shown;
+  clpi_hook_scope scope;
+  clp_hook_event event;
+} clpi_hooked_free;
+
+void clpi_hooked_free_begin(clpi_hooked_free *pair, clp_pool *pool, clp_memory memory,
+                            size_t bytes);
+void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status);
+
+/* Calls one hook, whatever it is registered for. What fails inside does not become the thread's
+ * last error. Not inside of a callback, and under no lock. */
+void clpi_hook_call(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event);
+
+/* What no pool does, such as a call for memory of the driver's own pools: the hooks of the calling
+ * thread alone are concerned, and see an event without a pool. They cannot change meanwhile. Under
+ * no lock. */
+static inline bool clpi_thread_hooks_concern(void)
+{
+  return clpi_hooks_exist() && !clpi_own_hooks.in_callback &&
+         atomic_load_explicit(&clpi_own_hooks.first, memory_order_relaxed);
+}
+
+void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event);
+
+/* A callback of the user's that is no hook's, but during which the thread's hooks must not change.
+ * What the first gives is for the second. */
+bool clpi_hooks_fix(void);
+void clpi_hooks_unfix(bool were_fixed);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What an active buffer's owner says of streams: that they use it, that it is bound to one. */
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/pool/pool.h"
+#include "core/pool/reuse.h"
+
+static clp_status check(const char *function, const clp_buffer *buffer)
+{
+  if (!buffer)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: buffer is NULL", function);
+  if (!clpi_buffer_is_active(buffer))
+    return clpi_error(CLP_ALREADY_RELEASED, 0, "%s: this buffer was released before", function);
+  return CLP_SUCCESS;
+}
+
+clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream handle)
+{
+  clpi_stream *stream;
+  clp_status status = check("clp_buffer_record_use", buffer);
+  if (!status)
+    status = clpi_stream_pin(&buffer->pool->streams, handle, &stream);
+  if (status)
+    return status;
+  pthread_mutex_lock(&buffer->pool->lock);
+  if (buffer->memory)
+    status = clpi_order_note_use_locked(buffer, stream);
+  clpi_stream_unpin_locked(&buffer->pool->streams, stream);
+  pthread_mutex_unlock(&buffer->pool->lock);
+  return status;
+}
+
+static void set_bound(clp_buffer *buffer, clpi_stream *stream)
+{
+  pthread_mutex_lock(&buffer->pool->lock);
+  buffer->bound = stream;
+  clpi_set_state(buffer, CLPI_BUFFER_SHARED);
+  pthread_mutex_unlock(&buffer->pool->lock);
+}
+
+clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
+{
+  clpi_stream *stream;
+  clp_status status = check("clp_buffer_bind", buffer);
+  if (!status)
+    status = clpi_stream_pin(&buffer->pool->streams, handle, &stream);
+  if (status)
+    return status;
+  if (buffer->bound) {
+    clpi_use before = clpi_use_now(buffer->bound);
+    if (!clpi_use_settle(&buffer->pool->streams, &before, stream, CLPI_WAIT))
+      status = clp_last_error()->status;
+  }
+  if (!status)
+    set_bound(buffer, stream);
+  clpi_stream_unpin(&buffer->pool->streams, stream);
+  return status;
+}
+
+clp_status clp_buffer_unbind(clp_buffer *buffer)
+{
+  clp_status status = check("clp_buffer_unbind", buffer);
+  if (status || !buffer->bound)
+    return status;
+  clpi_use before = clpi_use_now(buffer->bound);
+  status = clpi_use_wait(&buffer->pool->streams, &before);
+  if (!status)
+    set_bound(buffer, NULL);
+  return status;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a pool. It ends when neither a user has a reference nor a buffer is active. */
+#include "core/pool/pool.h"
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/options.h"
+#include "core/cache/registry.h"
+#include "core/cache/thread_cache.h"
+#include "core/pool/environment_trace.h"
+#include "core/pool/limit.h"
+#include "core/pool/reclaim.h"
+#include "core/pool/reuse.h"
+#include "core/pool/stats.h"
+
+#include <clpool/bin.h>
+#include <stdlib.h>
+#include <string.h>
+
+static clp_status read_options(const clp_pool_options *given, clp_pool_options *options)
+{
+  *options = (clp_pool_options)CLP_POOL_OPTIONS_INIT;
+  if (given) {
+    size_t least =
+        offsetof(clp_pool_options, leading_bits_in_bin_id) + sizeof(given->leading_bits_in_bin_id);
+    clp_status status =
+        clpi_options_read(options, sizeof(*options), given, least, "clp_pool_options");
+    if (status)
+      return status;
+  }
+  if (options->leading_bits_in_bin_id > CLP_MAX_LEADING_BITS)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "leading_bits_in_bin_id is %u, more than %u",
+                      options->leading_bits_in_bin_id, CLP_MAX_LEADING_BITS);
+  unsigned known = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES;
+  if (options->reuse_flags & ~known)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "reuse_flags has unknown bits: 0x%x",
+                      options->reuse_flags & ~known);
+  return CLP_SUCCESS;
+}
+
+static void join_allocator(clp_pool *pool, clp_allocator *allocator)
+{
+  pool->allocator = clp_allocator_retain(allocator);
+  pthread_mutex_lock(&allocator->pools_lock);
+  clpi_list_push_back(&allocator->pools, &pool->on_allocator);
+  pthread_mutex_unlock(&allocator->pools_lock);
+}
+
+static void leave_allocator(clp_pool *pool)
+{
+  pthread_mutex_lock(&pool->allocator->pools_lock);
+  clpi_list_remove(&pool->on_allocator);
+  pthread_mutex_unlock(&pool->allocator->pools_lock);
+}
+
+/* One that spins for a little while before it sleeps: the lock is held for about a microsecond. */
+static void init_lock(pthread_mutex_t *lock)
+{
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+  pthread_mutex_init(lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *options, size_t limit)
+{
+  clp_pool *pool = aligned_alloc(alignof(clp_pool), sizeof(*pool));
+  if (!pool)
+    return NULL;
+  memset(pool, 0, sizeof(*pool));
+  pool->options = *options;
+  pool->limit = limit;
+  pool->holding = true;
+  pool->references = 1;
+  clpi_list_init(&pool->caches);
+  clpi_handles_init(&pool->handles);
+  clpi_pool_hooks_init(&pool->hooks);
+  clpi_streams_init(&pool->streams, allocator, &pool->lock, clpi_order_note_needed_locked);
+  init_lock(&pool->lock);
+  pthread_cond_init(&pool->left, NULL);
+  clpi_store_init(&pool->store, options->leading_bits_in_bin_id, allocator->ops.max_block_bytes);
+  clpi_registry_add(pool);
+  join_allocator(pool, allocator);
+  return pool;
+}
+
+clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *options,
+                           clp_pool **out)
+{
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_create: out is NULL");
+  *out = NULL;
+  if (!allocator)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_create: allocator is NULL");
+  clp_pool_options checked;
+  clp_status status = read_options(options, &checked);
+  if (status)
+    return status;
+  size_t limit;
+  status = clpi_limit_from_environment(allocator->name, allocator->ops.device_bytes, &limit);
+  if (status)
+    return status;
+  clp_pool *pool = make_pool(allocator, &checked, limit);
+  if (!pool)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a pool");
+  status = clpi_environment_trace_join(&pool->trace);
+  if (!status && pool->trace)
+    status = clpi_pool_hooks_begin(pool, pool->trace);
+  if (status) {
+    clp_pool_release(pool);
+    return status;
+  }
+  if (allocator->ops.deferred)
+    clpi_log(CLP_LOG_WARNING,
+             "a pool was made on the deferred allocator %s: it reports memory before it exists, so "
+             "the pool cannot react when there is none",
+             allocator->name);
+  *out = pool;
+  return CLP_SUCCESS;
+}
+
+clp_pool *clp_pool_retain(clp_pool *pool)
+{
+  if (!pool)
+    return NULL;
+  pthread_mutex_lock(&pool->lock);
+  if (pool->references++ == 0)
+    pool->pins -= clpi_active_blocks_locked(pool);
+  pthread_mutex_unlock(&pool->lock);
+  return pool;
+}
+
+/* While there are references, buffers need not pin the pool, and the warm path does not. */
+void clp_pool_release(clp_pool *pool)
+{
+  if (!pool)
+    return;
+  pthread_mutex_lock(&pool->lock);
+  if (pool->references > 1) {
+    pool->references--;
+    pthread_mutex_unlock(&pool->lock);
+    return;
+  }
+  pool->pins++;
+  pthread_mutex_unlock(&pool->lock);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clp_pool_stop_holding(pool); /* what the device refuses now is tried again at the end */
+  clpi_error_restore(&kept);
+  pthread_mutex_lock(&pool->lock);
+  if (--pool->references == 0)
+    pool->pins += clpi_active_blocks_locked(pool);
+  clpi_pool_unpin_and_unlock(pool);
+}
+
+/* Nobody else can reach the pool any more. */
+static void end_pool(clp_pool *pool)
+{
+  leave_allocator(pool);
+  clpi_registry_remove(pool);
+  clpi_pool_hooks_end(&pool->hooks);
+  clpi_environment_trace_leave(pool->trace);
+  clpi_caches_end(pool);
+  clpi_handles_end(&pool->handles);
+  clpi_streams_end(&pool->streams);
+  clpi_store_end(&pool->store);
+  pthread_cond_destroy(&pool->left);
+  pthread_mutex_destroy(&pool->lock);
+  clp_allocator_release(pool->allocator);
+  free(pool);
+}
+
+/* Gives back what the device has refused before. The caller's pin is the last, and needed still:
+ * hooks are shown this, and their callbacks may use the pool. Under no lock. */
+static void free_rest(clp_pool *pool)
+{
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clp_pool_free_held(pool);
+  pthread_mutex_lock(&pool->lock);
+  size_t blocks = pool->store.held_blocks, bytes = pool->store.held_bytes;
+  pthread_mutex_unlock(&pool->lock);
+  if (blocks)
+    clpi_log(CLP_LOG_ERROR, "%s did not take back %zu blocks of %zu bytes at the end of a pool: %s",
+             pool->allocator->name, blocks, bytes, clp_last_error()->message);
+  clpi_error_restore(&kept);
+}
+
+void clpi_pool_unpin_and_unlock(clp_pool *pool)
+{
+  if (pool->pins == 1 && pool->references == 0) {
+    pthread_mutex_unlock(&pool->lock);
+    free_rest(pool);
+    pthread_mutex_lock(&pool->lock);
+  }
+  pool->ended = --pool->pins == 0 && pool->references == 0;
+  bool ended = pool->ended;
+  pthread_mutex_unlock(&pool->lock);
+  if (ended)
+    end_pool(pool);
+}
+
+size_t clp_pool_bin_number(const clp_pool *pool, size_t size)
+{
+  return pool ? clp_bin_number(pool->options.leading_bits_in_bin_id, size) : 0;
+}
+
+size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin)
+{
+  return pool ? clpi_store_block_bytes(&pool->store, bin) : 0;
+}
+
+clp_allocator *clp_pool_allocator(const clp_pool *pool)
+{
+  return pool ? pool->allocator : NULL;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* Held blocks by bin. Bitmaps of the bins that hold something find the largest block in
+ * a few steps, whatever leading_bits is; a list of them by age finds the oldest. */
+#include "core/store/block_store.h"
+
+#include <clpool/bin.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_BITS = 64 };
+
+static size_t bins_per_level(const clpi_block_store *store)
+{
+  return (size_t)1 << store->leading_bits;
+}
+
+static size_t words_per_level(const clpi_block_store *store)
+{
+  return (bins_per_level(store) + WORD_BITS - 1) / WORD_BITS;
+}
+
+static unsigned highest_bit(uint64_t word)
+{
+  return WORD_BITS - 1 - (unsigned)__builtin_clzll(word);
+}
+
+void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes)
+{
+  *store = (clpi_block_store){
+      .leading_bits = leading_bits, .max_block_bytes = max_block_bytes, .index_count = 1};
+  clpi_list_init(&store->by_age);
+}
+
+void clpi_store_end(clpi_block_store *store)
+{
+  for (size_t l = 0; l < CLPI_SIZE_BITS; l++) {
+    free(store->levels[l].indexes);
+    free(store->levels[l].bins);
+    free(store->levels[l].nonempty);
+  }
+  free(store->by_index);
+  for (clpi_batch *batch = store->spare, *below; batch; batch = below) {
+    below = batch->below;
+    free(batch);
+  }
+}
+
+size_t clpi_store_block_bytes(const clpi_block_store *store, size_t number)
+{
+  size_t bytes = clp_bin_size(store->leading_bits, number);
+  return bytes < store->max_block_bytes ? bytes : store->max_block_bytes;
+}
+
+static bool make_level(const clpi_block_store *store, clpi_bin_level *level)
+{
+  _Atomic uint32_t *indexes = calloc(bins_per_level(store), sizeof(*indexes));
+  clpi_bin *bins = calloc(bins_per_level(store), sizeof(*bins));
+  uint64_t *nonempty = calloc(words_per_level(store), sizeof(*nonempty));
+  if (!indexes || !bins || !nonempty) {
+    free(indexes);
+    free(bins);
+    free(nonempty);
+    return false;
+  }
+  level->bins = bins;
+  level->nonempty = nonempty;
+  /* Release: pairs with the acquire in clpi_store_index_at. */
+  atomic_store_explicit(&level->indexes, indexes, memory_order_release);
+  return true;
+}
+
+static bool give_index(clpi_block_store *store, const clpi_bin_level *level, clpi_bin *bin)
+{
+  if (store->index_count >= store->index_capacity) {
+    uint32_t capacity = store->index_capacity ? 2 * store->index_capacity : 64;
+    clpi_bin **grown = realloc(store->by_index, capacity * sizeof(*grown));
+    if (!grown)
+      return false;
+    store->by_index = grown;
+    store->index_capacity = capacity;
+  }
+  store->by_index[store->index_count] = bin;
+  bin->index = store->index_count++;
+  atomic_store_explicit(&level->indexes[bin - level->bins], bin->index, memory_order_relaxed);
+  return true;
+}
+
+clpi_bin *clpi_store_use_bin(clpi_block_store *store, size_t number)
+{
+  clpi_bin_level *level = &store->levels[number >> store->leading_bits];
+  if (!level->bins && !make_level(store, level))
+    return NULL;
+  clpi_bin *bin = &level->bins[number & (bins_per_level(store) - 1)];
+  if (!bin->block_bytes) {
+    bin->number = number;
+    bin->block_bytes = clpi_store_block_bytes(store, number);
+  }
+  return bin->index || give_index(store, level, bin) ? bin : NULL;
+}
+
+clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin)
+{
+  size_t next = bin ? bin->number + 1 : 0;
+  for (size_t l = next >> store->leading_bits; l < CLPI_SIZE_BITS; l++) {
+    size_t first = l == next >> store->leading_bits ? next & (bins_per_level(store) - 1) : 0;
+    for (size_t m = first; store->levels[l].bins && m < bins_per_level(store); m++)
+      if (store->levels[l].bins[m].index)
+        return &store->levels[l].bins[m];
+  }
+  return NULL;
+}
+
+/* Notes in the bitmaps whether the bin holds a block. */
+static void mark_bin(clpi_block_store *store, const clpi_bin *bin)
+{
+  size_t l = bin->number >> store->leading_bits;
+  size_t m = bin->number & (bins_per_level(store) - 1);
+  clpi_bin_level *level = &store->levels[l];
+  uint64_t bit = (uint64_t)1 << (m % WORD_BITS);
+  if (bin->held_blocks) {
+    level->nonempty[m / WORD_BITS] |= bit;
+    store->nonempty_levels |= (uint64_t)1 << l;
+    return;
+  }
+  level->nonempty[m / WORD_BITS] &= ~bit;
+  for (size_t word = 0; word < words_per_level(store); word++)
+    if (level->nonempty[word])
+      return;
+  store->nonempty_levels &= ~((uint64_t)1 << l);
+}
+
+/* Counts blocks of the bin in or out. */
+static void count(clpi_block_store *store, clpi_bin *bin, size_t blocks)
+{
+  bool was_empty = bin->held_blocks == 0;
+  bin->held_blocks += blocks;
+  store->held_blocks += blocks;
+  store->held_bytes += blocks * bin->block_bytes;
+  if (was_empty != (bin->held_blocks == 0))
+    mark_bin(store, bin);
+}
+
+/* --- bins by age --- */
+
+static clpi_bin *bin_at(clpi_list *link)
+{
+  return clpi_list_entry(link, clpi_bin, on_by_age);
+}
+
+/* Puts the bin where its age belongs, looking from `after` on. */
+static void link_bin(clpi_block_store *store, clpi_bin *bin, clpi_list *after)
+{
+  while (after != &store->by_age && bin_at(after)->oldest_age > bin->oldest_age)
+    after = after->previous;
+  while (after->next != &store->by_age && bin_at(after->next)->oldest_age < bin->oldest_age)
+    after = after->next;
+  clpi_list_push_front(after, &bin->on_by_age);
+}
+
+/* Sees to the bin's place after blocks came or went. Mostly its oldest is still the same. */
+static void note_age(clpi_block_store *store, clpi_bin *bin)
+{
+  uint64_t age = bin->oldest ? bin->oldest->age : 0;
+  bool is_linked = bin->on_by_age.next != NULL;
+  if (is_linked && bin->held_blocks && age == bin->oldest_age)
+    return;
+  clpi_list *after = age ? store->by_age.previous : &store->by_age;
+  if (is_linked)
+    after = bin->on_by_age.previous;
+  if (is_linked)
+    clpi_list_remove(&bin->on_by_age);
+  bin->on_by_age = (clpi_list){NULL, NULL};
+  bin->oldest_age = age;
+  if (bin->held_blocks)
+    link_bin(store, bin, after);
+}
+
+/* --- the list --- */
+
+/* Blocks come from the caches of several threads, so one may be older than some that are there; it
+ * finds its place among them from the newest on. */
+static void link_block(clpi_bin *bin, clp_buffer *block)
+{
+  clp_buffer *newer = NULL, *older = bin->newest;
+  while (older && older->age > block->age) {
+    newer = older;
+    older = older->older;
+  }
+  block->newer = newer;
+  block->older = older;
+  *(newer ? &newer->older : &bin->newest) = block;
+  *(older ? &older->newer : &bin->oldest) = block;
+}
+
+static void unlink_block(clpi_bin *bin, clp_buffer *block)
+{
+  *(block->newer ? &block->newer->older : &bin->newest) = block->older;
+  *(block->older ? &block->older->newer : &bin->oldest) = block->newer;
+}
+
+/* --- batches --- */
+
+static clpi_batch *take_spare(clpi_block_store *store)
+{
+  clpi_batch *batch = store->spare;
+  if (!batch)
+    return malloc(sizeof(*batch));
+  store->spare = batch->below;
+  return batch;
+}
+
+/* Takes the top batch off the bin. */
+static clpi_batch *pop_batch(clpi_block_store *store, clpi_bin *bin)
+{
+  clpi_batch *batch = bin->batches;
+  bin->batches = batch->below;
+  batch->below = store->spare;
+  store->spare = batch;
+  return batch;
+}
+
+static clpi_batch *reversed(clpi_batch *chain)
+{
+  clpi_batch *reverse = NULL;
+  while (chain) {
+    clpi_batch *below = chain->below;
+    chain->below = reverse;
+    reverse = chain;
+    chain = below;
+  }
+  return reverse;
+}
+
+/* Each block is then about the newest of the list. */
+void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
+{
+  if (!bin->batches)
+    return;
+  bin->batches = reversed(bin->batches);
+  while (bin->batches) {
+    clpi_batch *batch = pop_batch(store, bin);
+    for (unsigned i = 0; i < batch->count; i++)
+      link_block(bin, batch->blocks[i]);
+  }
+  note_age(store, bin);
+}
+
+/* --- the interface --- */
+
+void clpi_store_put(clpi_block_store *store, clp_buffer *block)
+{
+  clpi_store_list(store, block->bin);
+  clpi_set_state(block, CLPI_BUFFER_HELD);
+  link_block(block->bin, block);
+  count(store, block->bin, 1);
+  note_age(store, block->bin);
+}
+
+void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
+                          unsigned blocks_count)
+{
+  clpi_batch *batch = take_spare(store);
+  if (!batch) {
+    for (unsigned i = 0; i < blocks_count; i++)
+      clpi_store_put(store, blocks[i]);
+    return;
+  }
+  memcpy(batch->blocks, blocks, blocks_count * sizeof(*blocks));
+  batch->count = blocks_count;
+  batch->below = bin->batches;
+  bin->batches = batch;
+  count(store, bin, blocks_count);
+  note_age(store, bin);
+}
+
+unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer **blocks,
+                               size_t most)
+{
+  clpi_batch *batch = bin->batches;
+  if (!batch || !most)
+    return 0;
+  unsigned taken = batch->count < most ? batch->count : (unsigned)most;
+  batch->count -= taken;
+  memcpy(blocks, batch->blocks + batch->count, taken * sizeof(*blocks));
+  if (!batch->count)
+    pop_batch(store, bin);
+  count(store, bin, -(size_t)taken);
+  note_age(store, bin);
+  return taken;
+}
+
+void clpi_store_remove(clpi_block_store *store, clp_buffer *block)
+{
+  count(store, block->bin, -(size_t)1);
+  unlink_block(block->bin, block);
+  note_age(store, block->bin);
+}
+
+clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)
+{
+  clpi_store_list(store, bin);
+  clp_buffer *block = bin->newest;
+  if (block)
+    clpi_store_remove(store, block);
+  return block;
+}
+
+clp_buffer *clpi_store_take_largest(clpi_block_store *store)
+{
+  if (!store->nonempty_levels)
+    return NULL;
+  const clpi_bin_level *level = &store->levels[highest_bit(store->nonempty_levels)];
+  size_t word = words_per_level(store) - 1;
+  while (!level->nonempty[word])
+    word--;
+  clpi_bin *bin = &level->bins[word * WORD_BITS + highest_bit(level->nonempty[word])];
+  return clpi_store_take(store, bin);
+}
+
+/* Batches that were not looked at may be of any age, and stand first. */
+clp_buffer *clpi_store_find_oldest(clpi_block_store *store)
+{
+  while (!clpi_list_is_empty(&store->by_age)) {
+    clpi_bin *bin = bin_at(store->by_age.next);
+    if (bin->oldest)
+      return bin->oldest;
+    clpi_store_list(store, bin);
+  }
+  return NULL;
+}
+
+clp_buffer *clpi_store_take_oldest(clpi_block_store *store)
+{
+  clp_buffer *oldest = clpi_store_find_oldest(store);
+  if (oldest)
+    clpi_store_remove(store, oldest);
+  return oldest;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Forgetting streams. */
+#include "core/streams/forget.h"
+
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/hooks/hook.h"
+#include "core/pool/pool.h"
+#include "core/streams/use.h"
+
+static void note_needed_locked(clpi_streams *streams)
+{
+  streams->home.is_needed = true;
+  clpi_list_each (clpi_stream, stream, &streams->list, on_streams) {
+    stream->is_needed = stream->pins > 0 || stream->visitors > 0 || stream->freed >= stream->done;
+    stream->is_active = false;
+    stream->last_use = stream->freed;
+  }
+  streams->note_needed_locked(streams);
+}
+
+/* --- streams that nothing needs --- */
+
+static void forget_waits(clpi_stream *stream)
+{
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (stream->waits[i].on && !stream->waits[i].on->is_needed)
+      stream->waits[i].on = NULL;
+}
+
+/* Takes the streams that nothing needs off the list, to `unneeded`. */
+static void take_unneeded_locked(clpi_streams *streams, clpi_list *unneeded)
+{
+  note_needed_locked(streams);
+  forget_waits(&streams->home);
+  clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
+    forget_waits(stream);
+  for (clpi_list *link = streams->list.next, *next; link != &streams->list; link = next) {
+    next = link->next;
+    if (clpi_list_entry(link, clpi_stream, on_streams)->is_needed)
+      continue;
+    clpi_list_remove(link);
+    clpi_list_push_back(unneeded, link);
+    streams->count--;
+  }
+}
+
+static bool poll_all(clpi_streams *streams, clpi_stream *stream)
+{
+  clpi_use all = clpi_use_now(stream);
+  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
+}
+
+void clpi_streams_forget_unneeded(clpi_streams *streams)
+{
+  clpi_list unneeded;
+  clpi_list_init(&unneeded);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clpi_streams_visit(streams, poll_all);
+  clpi_error_restore(&kept);
+  pthread_mutex_lock(streams->lock);
+  take_unneeded_locked(streams, &unneeded);
+  streams->many = 2 * streams->count + CLPI_FEW_STREAMS;
+  streams->ending++;
+  pthread_mutex_unlock(streams->lock);
+  clpi_streams_free(streams, &unneeded);
+  pthread_mutex_lock(streams->lock);
+  if (--streams->ending == 0)
+    pthread_cond_broadcast(&streams->released);
+  pthread_mutex_unlock(streams->lock);
+}
+
+/* --- streams that are given up --- */
+
+/* From now on a call with the handle gets another record. NULL: none is known, nor about to be let
+ * go of by another thread. */
+static clpi_stream *hide(clpi_streams *streams, clp_stream handle)
+{
+  pthread_mutex_lock(streams->lock);
+  while (streams->ending > 0)
+    pthread_cond_wait(&streams->released, streams->lock);
+  clpi_stream *stream = clpi_stream_find_locked(streams, handle);
+  if (stream) {
+    stream->is_forgotten = true;
+    stream->visitors++;
+  }
+  pthread_mutex_unlock(streams->lock);
+  return stream;
+}
+
+static void await_unpinned_locked(clpi_streams *streams, const clpi_stream *stream)
+{
+  while (stream->pins > 0)
+    pthread_cond_wait(&streams->released, streams->lock);
+}
+
+/* Finds out up to which use a hidden stream is needed; 0: for none. */
+static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, uint64_t *last)
+{
+  clp_status status = CLP_SUCCESS;
+  pthread_mutex_lock(streams->lock);
+  /* The thread of a callback may itself be what others wait for. */
+  if (!clpi_own_hooks.in_callback && !clpi_own_hooks.in_out_of_memory)
+    await_unpinned_locked(streams, stream);
+  note_needed_locked(streams);
+  *last = stream->last_use >= stream->done ? stream->last_use : 0;
+  if (stream->pins > 0)
+    status = clpi_error(CLP_BUSY, 0, "a call with the stream is under way");
+  else if (stream->is_active)
+    status = clpi_error(CLP_BUSY, 0, "an active buffer is bound to the stream or notes its use");
+  pthread_mutex_unlock(streams->lock);
+  return status;
+}
+
+/* Forgets it in fact, or makes it known again. */
+static void conclude(clpi_streams *streams, clpi_stream *stream, clp_status status)
+{
+  clp_stream handle = stream->handle;
+  clpi_list dead;
+  clpi_list_init(&dead);
+  pthread_mutex_lock(streams->lock);
+  if (!status) {
+    await_unpinned_locked(streams, stream); /* others may be making marks as well */
+    clpi_marks_seal_locked(stream, &dead);
+  } else {
+    stream->is_forgotten = false;
+  }
+  stream->visitors--;
+  pthread_mutex_unlock(streams->lock);
+  clpi_marks_free(streams, &dead);
+  if (!status)
+    streams->allocator->ops.stream_release(streams->allocator->self, handle);
+}
+
+/* There is one record of a handle, but where a call took place while forgetting failed. */
+clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle)
+{
+  clp_status status = CLP_SUCCESS;
+  for (clpi_stream *stream; !status && (stream = hide(streams, handle));) {
+    uint64_t last;
+    status = find_last_use(streams, stream, &last);
+    if (!status && last)
+      status = clpi_use_cover(streams, &(clpi_use){stream, last});
+    conclude(streams, stream, status);
+  }
+  return status;
+}
+
+static clp_status check(const clp_pool *pool, clp_stream stream)
+{
+  if (!pool || !stream)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_forget_stream: pool or stream is NULL");
+  const clp_allocator *allocator = pool->allocator;
+  if (!clpi_allocator_orders_streams(allocator))
+    return clpi_error(CLP_NOT_SUPPORTED, 0, "%s cannot order streams", allocator->name);
+  if (stream == allocator->ops.home_stream)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_pool_forget_stream: this is the home stream of %s, which needs it",
+                      allocator->name);
+  return CLP_SUCCESS;
+}
+
+clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream)
+{
+  clp_status status = check(pool, stream);
+  if (!status)
+    status = clpi_stream_forget(&pool->streams, stream);
+  if (status)
+    return status;
+  const clp_allocator *allocator = pool->allocator;
+  unsigned long serial = clpi_error_serial();
+  status = allocator->ops.forget_stream(allocator->self, stream);
+  return status ? clpi_allocator_failed(allocator, status, serial, "forgetting a stream") : status;
+}

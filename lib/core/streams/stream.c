@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Records of streams: found, made, and kept while they are looked at. */
+#include "core/streams/stream.h"
+
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/streams/forget.h"
+#include "core/streams/use.h"
+
+#include <stdlib.h>
+
+static void init(clpi_stream *stream, clp_stream handle, bool is_ordered, bool is_in_order)
+{
+  *stream = (clpi_stream){.handle = handle,
+                          .is_ordered = is_ordered,
+                          .is_in_order = is_in_order,
+                          .epoch = 1,
+                          .done = 1};
+  clpi_list_init(&stream->marks);
+}
+
+static bool runs_in_order(const clp_allocator *allocator, clp_stream handle)
+{
+  return allocator->ops.stream_is_in_order(allocator->self, handle);
+}
+
+void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
+                       void (*note_needed_locked)(clpi_streams *streams))
+{
+  *streams = (clpi_streams){.allocator = allocator,
+                            .lock = lock,
+                            .note_needed_locked = note_needed_locked,
+                            .many = CLPI_FEW_STREAMS};
+  /* Unordered use of an out-of-order queue is the user's to synchronize. */
+  clp_stream home = allocator->ops.home_stream;
+  bool is_ordered =
+      home && clpi_allocator_orders_streams(allocator) && runs_in_order(allocator, home);
+  init(&streams->home, home, is_ordered, true);
+  clpi_list_init(&streams->list);
+  pthread_cond_init(&streams->released, NULL);
+}
+
+static void free_stream(clpi_streams *streams, clpi_stream *stream)
+{
+  clpi_marks_end(streams, stream);
+  if (!stream->is_forgotten)
+    streams->allocator->ops.stream_release(streams->allocator->self, stream->handle);
+  free(stream);
+}
+
+void clpi_streams_free(clpi_streams *streams, clpi_list *list)
+{
+  while (!clpi_list_is_empty(list)) {
+    clpi_stream *stream = clpi_list_entry(list->next, clpi_stream, on_streams);
+    clpi_list_remove(&stream->on_streams);
+    free_stream(streams, stream);
+  }
+}
+
+void clpi_streams_end(clpi_streams *streams)
+{
+  clpi_marks_end(streams, &streams->home);
+  clpi_streams_free(streams, &streams->list);
+  pthread_cond_destroy(&streams->released);
+}
+
+size_t clpi_streams_visit(clpi_streams *streams,
+                          bool (*visitor)(clpi_streams *streams, clpi_stream *stream))
+{
+  size_t count = 0;
+  if (streams->home.is_ordered)
+    count += visitor(streams, &streams->home);
+  pthread_mutex_lock(streams->lock);
+  for (clpi_list *link = streams->list.next; link != &streams->list;) {
+    clpi_stream *stream = clpi_list_entry(link, clpi_stream, on_streams);
+    stream->visitors++; /* which keeps it on the list */
+    pthread_mutex_unlock(streams->lock);
+    count += visitor(streams, stream);
+    pthread_mutex_lock(streams->lock);
+    link = link->next;
+    stream->visitors--;
+  }
+  pthread_mutex_unlock(streams->lock);
+  return count;
+}
+
+/* --- finding --- */
+
+clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle)
+{
+  if (streams->home.is_ordered && streams->home.handle == handle)
+    return &streams->home;
+  clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
+    if (stream->handle == handle && !stream->is_forgotten)
+      return stream;
+  return NULL;
+}
+
+static clpi_stream *pin_known(clpi_streams *streams, clp_stream handle)
+{
+  pthread_mutex_lock(streams->lock);
+  clpi_stream *stream = clpi_stream_find_locked(streams, handle);
+  if (stream)
+    stream->pins++;
+  pthread_mutex_unlock(streams->lock);
+  return stream;
+}
+
+static clp_status make(clpi_streams *streams, clp_stream handle, clpi_stream **out)
+{
+  unsigned long serial = clpi_error_serial();
+  clp_status status = streams->allocator->ops.stream_retain(streams->allocator->self, handle);
+  if (status)
+    return clpi_allocator_failed(streams->allocator, status, serial, "retaining a stream");
+  clpi_stream *stream = aligned_alloc(alignof(clpi_stream), sizeof(*stream));
+  if (!stream) {
+    streams->allocator->ops.stream_release(streams->allocator->self, handle);
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a stream");
+  }
+  init(stream, handle, true, runs_in_order(streams->allocator, handle));
+  *out = stream;
+  return CLP_SUCCESS;
+}
+
+/* Enters a new record, unless another thread was faster; returns the one that counts. */
+static clpi_stream *enter(clpi_streams *streams, clpi_stream *made, bool *many)
+{
+  pthread_mutex_lock(streams->lock);
+  clpi_stream *stream = clpi_stream_find_locked(streams, made->handle);
+  if (!stream) {
+    stream = made;
+    clpi_list_push_front(&streams->list, &stream->on_streams);
+    streams->count++;
+  }
+  stream->pins++;
+  *many = streams->count > streams->many;
+  pthread_mutex_unlock(streams->lock);
+  return stream;
+}
+
+clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream **out)
+{
+  *out = pin_known(streams, handle);
+  if (*out)
+    return CLP_SUCCESS;
+  clpi_stream *made = NULL;
+  clp_status status = make(streams, handle, &made);
+  if (status)
+    return status;
+  bool many;
+  *out = enter(streams, made, &many);
+  if (*out != made)
+    free_stream(streams, made);
+  if (many)
+    clpi_streams_forget_unneeded(streams);
+  return CLP_SUCCESS;
+}
+
+void clpi_stream_unpin_locked(clpi_streams *streams, clpi_stream *stream)
+{
+  if (--stream->pins == 0 && stream->is_forgotten)
+    pthread_cond_broadcast(&streams->released);
+}
+
+void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream)
+{
+  pthread_mutex_lock(streams->lock);
+  clpi_stream_unpin_locked(streams, stream);
+  pthread_mutex_unlock(streams->lock);
+}

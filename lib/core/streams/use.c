@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks: made when they are needed, shared by all the uses that they cover, and asked. */
+#include "core/streams/use.h"
+
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+
+#include <stdlib.h>
+
+/* Older ones than so many are given up: the next younger one covers their uses too. */
+enum { MOST_MARKS = 16 };
+
+/* Guarded by the streams' lock, but for what never changes. */
+typedef struct clpi_mark {
+  clpi_list on_stream;
+  void *mark;          /* the allocator's; never changes */
+  uint64_t epoch;      /* covers all uses of lower epochs */
+  unsigned references; /* the list's, and those of who looks at it */
+} clpi_mark;
+
+static clpi_mark *mark_at(clpi_list *link)
+{
+  return clpi_list_entry(link, clpi_mark, on_stream);
+}
+
+/* Drops a reference; the last one puts the mark on `dead`, for free_marks. */
+static void put_locked(clpi_mark *mark, clpi_list *dead)
+{
+  if (--mark->references == 0)
+    clpi_list_push_back(dead, &mark->on_stream);
+}
+
+static void unlist_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
+{
+  clpi_list_remove(&mark->on_stream);
+  stream->mark_count--;
+  put_locked(mark, dead);
+}
+
+void clpi_marks_free(clpi_streams *streams, clpi_list *dead)
+{
+  while (!clpi_list_is_empty(dead)) {
+    clpi_mark *mark = mark_at(dead->next);
+    clpi_list_remove(&mark->on_stream);
+    streams->allocator->ops.mark_release(streams->allocator->self, mark->mark);
+    free(mark);
+  }
+}
+
+void clpi_marks_end(clpi_streams *streams, clpi_stream *stream)
+{
+  clpi_marks_free(streams, &stream->marks);
+  stream->mark_count = 0;
+}
+
+/* The oldest mark that covers the use, with a reference; NULL: there is none. */
+static clpi_mark *find_covering_locked(const clpi_use *use)
+{
+  clpi_list_each (clpi_mark, mark, &use->stream->marks, on_stream)
+    if (mark->epoch > use->epoch) {
+      mark->references++;
+      return mark;
+    }
+  return NULL;
+}
+
+/* With two references: the caller's, and the list's, where it goes next. */
+static clp_status make_mark(clpi_streams *streams, clpi_stream *stream, uint64_t epoch,
+                            clpi_mark **out)
+{
+  clpi_mark *mark = malloc(sizeof(*mark));
+  if (!mark)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a mark on a stream");
+  *mark = (clpi_mark){.epoch = epoch, .references = 2};
+  unsigned long serial = clpi_error_serial();
+  const clp_allocator *allocator = streams->allocator;
+  clp_status status = allocator->ops.mark_create(allocator->self, stream->handle, &mark->mark);
+  if (status) {
+    free(mark);
+    return clpi_allocator_failed(allocator, status, serial, "marking a stream");
+  }
+  *out = mark;
+  return CLP_SUCCESS;
+}
+
+/* Two threads may have made marks at once; the list is by epoch. */
+static void list_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
+{
+  clpi_list *after = stream->marks.previous;
+  while (after != &stream->marks && mark_at(after)->epoch > mark->epoch)
+    after = after->previous;
+  clpi_list_push_front(after, &mark->on_stream);
+  if (++stream->mark_count > MOST_MARKS)
+    unlist_locked(stream, mark_at(stream->marks.next), dead);
+}
+
+/* A new mark at the end of all that the stream has been given, and listed. The stream is pinned,
+ * and then is not. */
+static clp_status add_mark(clpi_streams *streams, clpi_stream *stream, uint64_t epoch,
+                           clpi_mark **out)
+{
+  clpi_list dead;
+  clpi_list_init(&dead);
+  clp_status status = make_mark(streams, stream, epoch, out);
+  pthread_mutex_lock(streams->lock);
+  if (!status)
+    list_locked(stream, *out, &dead);
+  clpi_stream_unpin_locked(streams, stream);
+  pthread_mutex_unlock(streams->lock);
+  clpi_marks_free(streams, &dead);
+  return status;
+}
+
+/* A mark that covers the use, with a reference; NULL: it is settled for `by`. */
+static clp_status obtain_mark(clpi_streams *streams, const clpi_use *use, const clpi_stream *by,
+                              clpi_mark **out)
+{
+  clpi_stream *stream = use->stream;
+  *out = NULL;
+  pthread_mutex_lock(streams->lock);
+  bool is_settled = clpi_use_is_settled_locked(use, by);
+  if (!is_settled)
+    *out = find_covering_locked(use);
+  bool is_there = is_settled || *out;
+  uint64_t epoch = 0;
+  if (!is_there) {
+    epoch = atomic_fetch_add_explicit(&stream->epoch, 1, memory_order_relaxed) + 1;
+    stream->pins++;
+  }
+  pthread_mutex_unlock(streams->lock);
+  return is_there ? CLP_SUCCESS : add_mark(streams, stream, epoch, out);
+}
+
+void clpi_marks_seal_locked(clpi_stream *stream, clpi_list *unneeded)
+{
+  if (stream->last_use >= stream->done) {
+    mark_at(stream->marks.previous)->epoch = UINT64_MAX;
+    return;
+  }
+  stream->done = UINT64_MAX;
+  while (!clpi_list_is_empty(&stream->marks))
+    unlist_locked(stream, mark_at(stream->marks.next), unneeded);
+}
+
+static void note_done_locked(clpi_stream *stream, const clpi_mark *done, clpi_list *dead)
+{
+  if (stream->done < done->epoch)
+    stream->done = done->epoch;
+  while (!clpi_list_is_empty(&stream->marks)) {
+    clpi_mark *oldest = mark_at(stream->marks.next);
+    if (oldest->epoch > stream->done)
+      break;
+    unlist_locked(stream, oldest, dead);
+  }
+}
+
+static void note_wait_locked(clpi_stream *by, const clpi_stream *on, uint64_t epoch)
+{
+  clpi_wait *wait = &by->waits[by->next_wait];
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (by->waits[i].on == on)
+      wait = &by->waits[i];
+  if (wait == &by->waits[by->next_wait])
+    by->next_wait = (by->next_wait + 1) % CLPI_WAITS;
+  if (wait->on != on || wait->epoch < epoch)
+    *wait = (clpi_wait){on, epoch};
+}
+
+static bool has_waited(const clpi_stream *by, const clpi_use *use)
+{
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (by->waits[i].on == use->stream)
+      return by->waits[i].epoch > use->epoch;
+  return false;
+}
+
+bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by)
+{
+  if (!use->stream->is_ordered || use->epoch < use->stream->done)
+    return true;
+  return by && ((by == use->stream && by->is_in_order) || has_waited(by, use));
+}
+
+/* Notes what came of a mark, and lets go of it. */
+static void finish(clpi_streams *streams, clpi_stream *stream, clpi_mark *mark, bool done,
+                   clpi_stream *waiting)
+{
+  clpi_list dead;
+  clpi_list_init(&dead);
+  pthread_mutex_lock(streams->lock);
+  if (done)
+    note_done_locked(stream, mark, &dead);
+  if (waiting)
+    note_wait_locked(waiting, stream, mark->epoch);
+  put_locked(mark, &dead);
+  pthread_mutex_unlock(streams->lock);
+  clpi_marks_free(streams, &dead);
+}
+
+static bool is_done(const clp_allocator *allocator, const clpi_mark *mark)
+{
+  bool done = false;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = allocator->ops.mark_is_done(allocator->self, mark->mark, &done);
+  if (status)
+    clpi_allocator_failed(allocator, status, serial, "asking for a mark");
+  return !status && done;
+}
+
+static bool makes_wait(const clp_allocator *allocator, const clpi_stream *by, const clpi_mark *mark)
+{
+  unsigned long serial = clpi_error_serial();
+  clp_status status = allocator->ops.stream_wait(allocator->self, by->handle, mark->mark);
+  if (status)
+    clpi_allocator_failed(allocator, status, serial, "making a stream wait");
+  return !status;
+}
+
+bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by, unsigned ways)
+{
+  clpi_mark *mark;
+  if (obtain_mark(streams, use, by, &mark))
+    return false;
+  if (!mark)
+    return true;
+  bool done = (ways & CLPI_POLL) && is_done(streams->allocator, mark);
+  bool waits =
+      !done && (ways & CLPI_WAIT) && by->is_ordered && makes_wait(streams->allocator, by, mark);
+  finish(streams, use->stream, mark, done, waits ? by : NULL);
+  return done || waits;
+}
+
+clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use)
+{
+  clpi_mark *mark;
+  clp_status status = obtain_mark(streams, use, NULL, &mark);
+  if (status || !mark)
+    return status;
+  unsigned long serial = clpi_error_serial();
+  const clp_allocator *allocator = streams->allocator;
+  status = allocator->ops.host_wait(allocator->self, mark->mark);
+  finish(streams, use->stream, mark, !status, NULL);
+  return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
+}
+
+/* Asked at once, for mostly it is done, and then nothing is to be kept. */
+clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use)
+{
+  clpi_mark *mark;
+  clp_status status = obtain_mark(streams, use, NULL, &mark);
+  if (status || !mark)
+    return status;
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  bool done = is_done(streams->allocator, mark);
+  clpi_error_restore(&kept);
+  finish(streams, use->stream, mark, done, NULL);
+  return CLP_SUCCESS;
+}
+
+void clpi_use_note_freed_locked(const clpi_use *use)
+{
+  if (use->stream->freed < use->epoch)
+    use->stream->freed = use->epoch;
+}
+
+static bool wait_for_freed(clpi_streams *streams, clpi_stream *stream)
+{
+  pthread_mutex_lock(streams->lock);
+  clpi_use last = {stream, stream->freed};
+  bool is_pending = last.epoch && !clpi_use_is_settled_locked(&last, NULL);
+  pthread_mutex_unlock(streams->lock);
+  return is_pending && !clpi_use_wait(streams, &last);
+}
+
+bool clpi_streams_drain(clpi_streams *streams)
+{
+  return clpi_streams_visit(streams, wait_for_freed) > 0;
+}
