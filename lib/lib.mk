@@ -150,31 +150,3 @@ pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = lib/clpool.pc
 aclocaldir = $(datadir)/aclocal
 dist_aclocal_DATA = m4/clpool.m4
-
-# Traces: read and replayed. For the tool and the tests alone, so that libclpool.so needs no zlib.
-noinst_LTLIBRARIES += libclpool-trace.la
-libclpool_trace_la_SOURCES = \
-	lib/trace/batch.c lib/trace/batch.h \
-	lib/trace/batch_ring.c lib/trace/batch_ring.h \
-	lib/trace/bin_census.c lib/trace/bin_census.h \
-	lib/trace/cost_file.c lib/trace/costs.c lib/trace/costs.h \
-	lib/trace/elapsed.c lib/trace/elapsed.h \
-	lib/trace/event.c lib/trace/event.h \
-	lib/trace/fit_scale.c \
-	lib/trace/input.c lib/trace/input.h \
-	lib/trace/largest.c lib/trace/largest.h \
-	lib/trace/lines.c lib/trace/lines.h \
-	lib/trace/live_blocks.c lib/trace/live_blocks.h \
-	lib/trace/metering_allocator.c lib/trace/metering_allocator.h \
-	lib/trace/model_device.c lib/trace/model_device.h \
-	lib/trace/number.c lib/trace/number.h \
-	lib/trace/player.c lib/trace/player.h \
-	lib/trace/place.c lib/trace/place.h \
-	lib/trace/reader.c lib/trace/reader.h \
-	lib/trace/recommend.c lib/trace/recommend.h \
-	lib/trace/replay.c lib/trace/replay.h \
-	lib/trace/survey.c lib/trace/survey.h \
-	lib/trace/timeline.c lib/trace/timeline.h \
-	lib/trace/tune.c lib/trace/tune.h \
-	lib/trace/tune_estimate.c lib/trace/tune_estimate.h
-libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm

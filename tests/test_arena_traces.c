@@ -9,28 +9,28 @@
 enum { RESNET_ALLOCATIONS = 8662 };
 
 /* A pool on an arena by default, but for its bins, which doc/arena.md advises. */
-static clpi_replay_options on_arena(void)
+static trace_replay_options on_arena(void)
 {
-  clpi_replay_options options = clpt_pooled();
+  trace_replay_options options = clpt_pooled();
   options.on_arena = true;
   options.pool_options.leading_bits_in_bin_id = 6;
   return options;
 }
 
-static clpi_replay_result replay(clpi_replay_options options)
+static trace_replay_result replay(trace_replay_options options)
 {
-  clpi_trace_reader *reader = clpt_resnet_trace();
+  trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(0);
-  clpi_replay_result result;
-  clpt_ok(clpi_replay(reader, allocator, &options, &result));
+  trace_replay_result result;
+  clpt_ok(trace_replay(reader, allocator, &options, &result));
   ck_assert_uint_eq(result.failures, 0);
   ck_assert_uint_eq(result.allocations, RESNET_ALLOCATIONS * (options.passes ? options.passes : 1));
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
   return result;
 }
 
-static void assert_at_most(const clpi_replay_result *result, double footprint, uint64_t calls)
+static void assert_at_most(const trace_replay_result *result, double footprint, uint64_t calls)
 {
   ck_assert_double_le(result->footprint, footprint);
   ck_assert_uint_le(result->device_allocations, calls);
@@ -38,16 +38,16 @@ static void assert_at_most(const clpi_replay_result *result, double footprint, u
 
 START_TEST(close_to_what_is_used)
 {
-  clpi_replay_result result = replay(on_arena());
+  trace_replay_result result = replay(on_arena());
   assert_at_most(&result, 1.06, 400);
 }
 END_TEST
 
 START_TEST(close_with_the_bins_by_default)
 {
-  clpi_replay_options options = on_arena();
+  trace_replay_options options = on_arena();
   options.pool_options = (clp_pool_options)CLP_POOL_OPTIONS_INIT;
-  clpi_replay_result result = replay(options);
+  trace_replay_result result = replay(options);
   assert_at_most(&result, 1.10, 400);
 }
 END_TEST
@@ -57,9 +57,9 @@ static const double scales[] = {1.0 / 64, 0.9, 0.97, 1.03, 1.1, 4};
 
 START_TEST(close_with_other_sizes)
 {
-  clpi_replay_options options = on_arena();
+  trace_replay_options options = on_arena();
   options.scale = scales[_i];
-  clpi_replay_result result = replay(options);
+  trace_replay_result result = replay(options);
   assert_at_most(&result, 1.12, 400);
 }
 END_TEST
@@ -67,20 +67,20 @@ END_TEST
 /* What it needs is there by then, though the holes in it need some more. */
 START_TEST(a_second_pass_takes_little)
 {
-  clpi_replay_options options = on_arena();
-  clpi_replay_result first = replay(options);
+  trace_replay_options options = on_arena();
+  trace_replay_result first = replay(options);
   options.passes = 2;
-  clpi_replay_result both = replay(options);
+  trace_replay_result both = replay(options);
   assert_at_most(&both, 1.10, first.device_allocations + 40);
 }
 END_TEST
 
 START_TEST(a_long_run_stays_close)
 {
-  clpi_replay_options options = on_arena();
-  clpi_replay_result first = replay(options);
+  trace_replay_options options = on_arena();
+  trace_replay_result first = replay(options);
   options.passes = 20;
-  clpi_replay_result all = replay(options);
+  trace_replay_result all = replay(options);
   assert_at_most(&all, 1.30, 2 * first.device_allocations);
 }
 END_TEST
@@ -90,9 +90,9 @@ START_TEST(more_slack_is_fewer_calls)
   static const double slacks[] = {0.0, 0.001, 0.022, 0.1, 1.0};
   uint64_t calls = UINT64_MAX;
   for (size_t i = 0; i < sizeof(slacks) / sizeof(slacks[0]); i++) {
-    clpi_replay_options options = on_arena();
+    trace_replay_options options = on_arena();
     options.arena_options.slack = slacks[i];
-    clpi_replay_result result = replay(options);
+    trace_replay_result result = replay(options);
     ck_assert_uint_lt(result.device_allocations, calls);
     calls = result.device_allocations;
   }
@@ -101,16 +101,16 @@ END_TEST
 
 START_TEST(without_slack_next_to_nothing_is_spare)
 {
-  clpi_replay_options options = on_arena();
+  trace_replay_options options = on_arena();
   options.arena_options.slack = 0.0;
-  clpi_replay_result result = replay(options);
+  trace_replay_result result = replay(options);
   assert_at_most(&result, 1.02, RESNET_ALLOCATIONS);
 }
 END_TEST
 
 START_TEST(each_run_is_like_the_last)
 {
-  clpi_replay_result one = replay(on_arena()), other = replay(on_arena());
+  trace_replay_result one = replay(on_arena()), other = replay(on_arena());
   one.ns_per_operation = other.ns_per_operation = 0.0;
   ck_assert_mem_eq(&one, &other, sizeof(one));
 }

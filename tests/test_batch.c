@@ -8,13 +8,13 @@
 
 /* A trace of which batches are read. */
 typedef struct rows {
-  clpi_batch_source source;
-  clpi_batch batch;
+  trace_batch_source source;
+  trace_batch batch;
 } rows;
 
 static void start_scaled(rows *all, const char *short_form, double scale)
 {
-  clpi_batch_source_begin(&all->source, clpt_short_trace(short_form), scale);
+  trace_batch_source_begin(&all->source, clpt_short_trace(short_form), scale);
 }
 
 static void start(rows *all, const char *short_form)
@@ -24,18 +24,18 @@ static void start(rows *all, const char *short_form)
 
 static void end(rows *all)
 {
-  clpi_trace_close(all->source.reader);
-  clpi_batch_source_end(&all->source);
+  trace_close(all->source.reader);
+  trace_batch_source_end(&all->source);
 }
 
 static void reads(rows *all, size_t most)
 {
-  clpt_ok(clpi_batch_read(&all->batch, &all->source, most));
+  clpt_ok(trace_batch_read(&all->batch, &all->source, most));
 }
 
 static void is_operation(const rows *all, size_t i, bool is_free, size_t bytes, size_t slot)
 {
-  const clpi_operation *operation = &all->batch.operations[i];
+  const trace_operation *operation = &all->batch.operations[i];
   ck_assert_uint_lt(i, all->batch.count);
   ck_assert(operation->is_free == is_free);
   ck_assert_uint_eq(operation->bytes, bytes);
@@ -46,7 +46,7 @@ START_TEST(pointers_become_slots)
 {
   rows all;
   start(&all, "a7=100 a5=50 f7=100 a7=10 f5=50");
-  reads(&all, CLPI_BATCH_ROWS);
+  reads(&all, TRACE_BATCH_ROWS);
   ck_assert_uint_eq(all.batch.count, 5);
   is_operation(&all, 0, false, 100, 0);
   is_operation(&all, 1, false, 50, 1);
@@ -65,7 +65,7 @@ START_TEST(sizes_are_scaled_on_both_sides)
 {
   rows all;
   start_scaled(&all, "a1=100 f1=100 a1=1 a2=0", 0.25);
-  reads(&all, CLPI_BATCH_ROWS);
+  reads(&all, TRACE_BATCH_ROWS);
   is_operation(&all, 0, false, 25, 0);
   is_operation(&all, 1, true, 25, 0);
   is_operation(&all, 2, false, 1, 0);
@@ -98,11 +98,11 @@ START_TEST(after_a_rewind_all_is_as_at_first)
   rows all;
   start(&all, "a7=100 a5=50");
   for (int pass = 0; pass < 2; pass++) {
-    reads(&all, CLPI_BATCH_ROWS);
+    reads(&all, TRACE_BATCH_ROWS);
     is_operation(&all, 0, false, 100, 0);
     is_operation(&all, 1, false, 50, 1);
     ck_assert_uint_eq(all.batch.operations[1].event, 2);
-    clpt_ok(clpi_batch_source_rewind(&all.source));
+    clpt_ok(trace_batch_source_rewind(&all.source));
   }
   end(&all);
 }
@@ -125,12 +125,12 @@ END_TEST
 
 START_TEST(a_batch_is_never_more_than_it_has_room_for)
 {
-  enum { PAIRS = CLPI_BATCH_ROWS / 2 + 1 };
+  enum { PAIRS = TRACE_BATCH_ROWS / 2 + 1 };
   char *text = clpt_trace_text("a1=1 f1=1", PAIRS);
   rows all;
-  clpi_batch_source_begin(&all.source, clpt_trace(text), 1.0);
+  trace_batch_source_begin(&all.source, clpt_trace(text), 1.0);
   reads(&all, SIZE_MAX);
-  ck_assert_uint_eq(all.batch.count, CLPI_BATCH_ROWS);
+  ck_assert_uint_eq(all.batch.count, TRACE_BATCH_ROWS);
   ck_assert(!all.batch.at_end);
   reads(&all, SIZE_MAX);
   ck_assert_uint_eq(all.batch.count, 2);
@@ -152,7 +152,7 @@ START_TEST(rows_that_cannot_be_are_told)
   };
   rows all;
   start_scaled(&all, cases[_i].rows, cases[_i].scale);
-  clpt_fails(CLP_INVALID_ARGUMENT, clpi_batch_read(&all.batch, &all.source, CLPI_BATCH_ROWS));
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_batch_read(&all.batch, &all.source, TRACE_BATCH_ROWS));
   clpt_message_has(cases[_i].told);
   end(&all);
 }
@@ -163,7 +163,7 @@ START_TEST(without_host_memory_a_row_fails)
   rows all;
   start(&all, "a1=1");
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clp_status status = clpi_batch_read(&all.batch, &all.source, CLPI_BATCH_ROWS);
+  clp_status status = trace_batch_read(&all.batch, &all.source, TRACE_BATCH_ROWS);
   (void)clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   end(&all);

@@ -11,7 +11,7 @@ enum { TAKERS = 3, BATCHES = 100 };
 
 typedef struct taker {
   pthread_t thread;
-  clpi_batch_ring *ring;
+  trace_batch_ring *ring;
   unsigned number;
   size_t taken, out_of_order;
 } taker;
@@ -22,18 +22,18 @@ static void *take_all(void *argument)
   taker *self = argument;
   bool is_last = false;
   while (!is_last) {
-    const clpi_ring_batch *batch = clpi_batch_ring_take(self->ring, self->number);
+    const trace_ring_batch *batch = trace_batch_ring_take(self->ring, self->number);
     if (!batch)
       break;
     is_last = batch->is_last;
     self->taken++;
     self->out_of_order += batch->slots != self->taken || batch->batch.count != self->taken;
-    clpi_batch_ring_put_back(self->ring, self->number);
+    trace_batch_ring_put_back(self->ring, self->number);
   }
   return NULL;
 }
 
-static void start(taker takers[TAKERS], clpi_batch_ring *ring)
+static void start(taker takers[TAKERS], trace_batch_ring *ring)
 {
   for (unsigned i = 0; i < TAKERS; i++) {
     takers[i] = (taker){.ring = ring, .number = i};
@@ -50,41 +50,41 @@ static void join(taker takers[TAKERS])
 START_TEST(each_taker_gets_each_batch_in_order)
 {
   taker takers[TAKERS];
-  clpi_batch_ring *ring = clpi_batch_ring_create(TAKERS);
+  trace_batch_ring *ring = trace_batch_ring_create(TAKERS);
   start(takers, ring);
   for (size_t i = 1; i <= BATCHES; i++) {
-    clpi_ring_batch *batch = clpi_batch_ring_fill(ring);
+    trace_ring_batch *batch = trace_batch_ring_fill(ring);
     ck_assert_ptr_nonnull(batch);
     batch->batch.count = batch->slots = i;
     batch->is_last = i == BATCHES;
-    clpi_batch_ring_hand_on(ring);
+    trace_batch_ring_hand_on(ring);
   }
   join(takers);
   for (unsigned i = 0; i < TAKERS; i++) {
     ck_assert_uint_eq(takers[i].taken, BATCHES);
     ck_assert_uint_eq(takers[i].out_of_order, 0);
   }
-  clpi_batch_ring_destroy(ring);
+  trace_batch_ring_destroy(ring);
 }
 END_TEST
 
 START_TEST(a_stop_ends_the_waiting_of_takers)
 {
   taker takers[TAKERS];
-  clpi_batch_ring *ring = clpi_batch_ring_create(TAKERS);
+  trace_batch_ring *ring = trace_batch_ring_create(TAKERS);
   start(takers, ring);
-  clpi_batch_ring_stop(ring);
+  trace_batch_ring_stop(ring);
   join(takers);
   for (unsigned i = 0; i < TAKERS; i++)
     ck_assert_uint_eq(takers[i].taken, 0);
-  ck_assert_ptr_null(clpi_batch_ring_fill(ring));
-  clpi_batch_ring_destroy(ring);
+  ck_assert_ptr_null(trace_batch_ring_fill(ring));
+  trace_batch_ring_destroy(ring);
 }
 END_TEST
 
 static void *stop(void *ring)
 {
-  clpi_batch_ring_stop(ring);
+  trace_batch_ring_stop(ring);
   return NULL;
 }
 
@@ -92,19 +92,19 @@ static void *stop(void *ring)
 START_TEST(a_stop_ends_the_waiting_of_the_writer)
 {
   pthread_t thread;
-  clpi_batch_ring *ring = clpi_batch_ring_create(1);
+  trace_batch_ring *ring = trace_batch_ring_create(1);
   size_t filled = 0;
-  const clpi_ring_batch *first = clpi_batch_ring_fill(ring);
+  const trace_ring_batch *first = trace_batch_ring_fill(ring);
   do {
-    clpi_batch_ring_hand_on(ring);
+    trace_batch_ring_hand_on(ring);
     if (++filled == 4)
       ck_assert_int_eq(pthread_create(&thread, NULL, stop, ring), 0);
-  } while (clpi_batch_ring_fill(ring));
+  } while (trace_batch_ring_fill(ring));
   pthread_join(thread, NULL);
   ck_assert_ptr_nonnull(first);
   ck_assert_uint_ge(filled, 4);
   ck_assert_uint_lt(filled, BATCHES);
-  clpi_batch_ring_destroy(ring);
+  trace_batch_ring_destroy(ring);
 }
 END_TEST
 
@@ -112,7 +112,7 @@ START_TEST(without_host_memory_there_is_no_ring)
 {
   for (unsigned long nth = 0; nth < 2; nth++) {
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    clpi_batch_ring *ring = clpi_batch_ring_create(TAKERS);
+    trace_batch_ring *ring = trace_batch_ring_create(TAKERS);
     (void)clpt_host_stop();
     ck_assert_ptr_null(ring);
     ck_assert_int_eq(clp_last_error()->status, CLP_OUT_OF_HOST_MEMORY);

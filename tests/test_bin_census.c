@@ -5,7 +5,7 @@
 #include "support/suite.h"
 #include "trace/bin_census.h"
 
-static const clpi_bin_record *bin_of(const clpi_bin_census *census, size_t block_bytes)
+static const trace_bin_record *bin_of(const trace_bin_census *census, size_t block_bytes)
 {
   for (size_t i = 0; i < census->count; i++)
     if (census->bins[i].block_bytes == block_bytes)
@@ -13,7 +13,7 @@ static const clpi_bin_record *bin_of(const clpi_bin_census *census, size_t block
   ck_abort_msg("no bin of %zu bytes", block_bytes);
 }
 
-static void assert_count(clpi_bin_count count, size_t blocks, size_t active_blocks,
+static void assert_count(trace_bin_count count, size_t blocks, size_t active_blocks,
                          size_t active_bytes)
 {
   ck_assert_uint_eq(count.blocks, blocks);
@@ -23,84 +23,84 @@ static void assert_count(clpi_bin_count count, size_t blocks, size_t active_bloc
 
 START_TEST(a_bin)
 {
-  clpi_bin_census census = {0};
-  clpt_ok(clpi_bin_census_take(&census, 100));
-  clpi_bin_census_activate(&census, 100, 90, false);
-  clpt_ok(clpi_bin_census_take(&census, 100));
-  clpi_bin_census_activate(&census, 100, 95, false);
-  clpi_bin_census_release(&census, 100, 90);
-  const clpi_bin_record *bin = bin_of(&census, 100);
+  trace_bin_census census = {0};
+  clpt_ok(trace_bin_census_take(&census, 100));
+  trace_bin_census_activate(&census, 100, 90, false);
+  clpt_ok(trace_bin_census_take(&census, 100));
+  trace_bin_census_activate(&census, 100, 95, false);
+  trace_bin_census_release(&census, 100, 90);
+  const trace_bin_record *bin = bin_of(&census, 100);
   assert_count(bin->now, 2, 1, 95);
-  ck_assert_uint_eq(clpi_bin_held_bytes(bin, bin->now), 100);
-  ck_assert_uint_eq(clpi_bin_padding_bytes(bin, bin->now), 5);
-  clpi_bin_census_activate(&census, 100, 91, true);
-  clpi_bin_census_release(&census, 100, 91);
-  clpi_bin_census_give_back(&census, 100);
+  ck_assert_uint_eq(trace_bin_held_bytes(bin, bin->now), 100);
+  ck_assert_uint_eq(trace_bin_padding_bytes(bin, bin->now), 5);
+  trace_bin_census_activate(&census, 100, 91, true);
+  trace_bin_census_release(&census, 100, 91);
+  trace_bin_census_give_back(&census, 100);
   assert_count(bin->now, 1, 1, 95);
   ck_assert_uint_eq(bin->hits, 1);
   ck_assert_uint_eq(bin->misses, 2);
-  clpi_bin_census_end(&census);
+  trace_bin_census_end(&census);
 }
 END_TEST
 
 START_TEST(what_was_at_the_peak_stays)
 {
-  clpi_bin_census census = {0};
-  clpt_ok(clpi_bin_census_take(&census, 100));
-  clpt_ok(clpi_bin_census_take(&census, 200));
-  clpi_bin_census_activate(&census, 200, 150, false);
-  clpi_bin_census_mark_peak(&census);
-  clpi_bin_census_release(&census, 200, 150);
-  clpi_bin_census_give_back(&census, 200);
-  clpt_ok(clpi_bin_census_take(&census, 50));
-  assert_count(clpi_bin_at_peak(&census, bin_of(&census, 100)), 1, 0, 0);
-  assert_count(clpi_bin_at_peak(&census, bin_of(&census, 200)), 1, 1, 150);
-  assert_count(clpi_bin_at_peak(&census, bin_of(&census, 50)), 0, 0, 0);
-  clpi_bin_census_mark_peak(&census);
-  assert_count(clpi_bin_at_peak(&census, bin_of(&census, 200)), 0, 0, 0);
-  assert_count(clpi_bin_at_peak(&census, bin_of(&census, 50)), 1, 0, 0);
-  clpi_bin_census_end(&census);
+  trace_bin_census census = {0};
+  clpt_ok(trace_bin_census_take(&census, 100));
+  clpt_ok(trace_bin_census_take(&census, 200));
+  trace_bin_census_activate(&census, 200, 150, false);
+  trace_bin_census_mark_peak(&census);
+  trace_bin_census_release(&census, 200, 150);
+  trace_bin_census_give_back(&census, 200);
+  clpt_ok(trace_bin_census_take(&census, 50));
+  assert_count(trace_bin_at_peak(&census, bin_of(&census, 100)), 1, 0, 0);
+  assert_count(trace_bin_at_peak(&census, bin_of(&census, 200)), 1, 1, 150);
+  assert_count(trace_bin_at_peak(&census, bin_of(&census, 50)), 0, 0, 0);
+  trace_bin_census_mark_peak(&census);
+  assert_count(trace_bin_at_peak(&census, bin_of(&census, 200)), 0, 0, 0);
+  assert_count(trace_bin_at_peak(&census, bin_of(&census, 50)), 1, 0, 0);
+  trace_bin_census_end(&census);
 }
 END_TEST
 
 START_TEST(before_any_peak_there_was_nothing)
 {
-  clpi_bin_census census = {0};
-  clpt_ok(clpi_bin_census_take(&census, 100));
-  assert_count(clpi_bin_at_peak(&census, bin_of(&census, 100)), 0, 0, 0);
-  clpi_bin_census_end(&census);
+  trace_bin_census census = {0};
+  clpt_ok(trace_bin_census_take(&census, 100));
+  assert_count(trace_bin_at_peak(&census, bin_of(&census, 100)), 0, 0, 0);
+  trace_bin_census_end(&census);
 }
 END_TEST
 
 enum { BINS = 200 };
 
 /* One event of chance on bin number `i`, whose blocks have 10 (i + 1) bytes. */
-static void change_something(clpi_bin_census *census, clpi_bin_count counts[BINS],
+static void change_something(trace_bin_census *census, trace_bin_count counts[BINS],
                              clpt_chance *chance)
 {
   size_t i = clpt_chance_below(chance, BINS), block_bytes = 10 * (i + 1);
-  clpi_bin_count *count = &counts[i];
+  trace_bin_count *count = &counts[i];
   switch (clpt_chance_below(chance, 4)) {
   case 0:
-    clpt_ok(clpi_bin_census_take(census, block_bytes));
+    clpt_ok(trace_bin_census_take(census, block_bytes));
     count->blocks++;
     break;
   case 1:
     if (count->blocks > count->active_blocks) {
-      clpi_bin_census_give_back(census, block_bytes);
+      trace_bin_census_give_back(census, block_bytes);
       count->blocks--;
     }
     break;
   case 2:
     if (count->blocks > count->active_blocks) {
-      clpi_bin_census_activate(census, block_bytes, block_bytes - 3, true);
+      trace_bin_census_activate(census, block_bytes, block_bytes - 3, true);
       count->active_blocks++;
       count->active_bytes += block_bytes - 3;
     }
     break;
   default:
     if (count->active_blocks > 0) {
-      clpi_bin_census_release(census, block_bytes, block_bytes - 3);
+      trace_bin_census_release(census, block_bytes, block_bytes - 3);
       count->active_blocks--;
       count->active_bytes -= block_bytes - 3;
     }
@@ -109,44 +109,44 @@ static void change_something(clpi_bin_census *census, clpi_bin_count counts[BINS
 
 START_TEST(like_copies)
 {
-  clpi_bin_census census = {0};
-  clpi_bin_count counts[BINS] = {{0}}, copies[BINS] = {{0}};
+  trace_bin_census census = {0};
+  trace_bin_count counts[BINS] = {{0}}, copies[BINS] = {{0}};
   clpt_chance chance = clpt_chance_seed(1);
   for (unsigned i = 0; i < clpt_iterations(100000); i++) {
     change_something(&census, counts, &chance);
     if (clpt_chance_below(&chance, 50) == 0) {
-      clpi_bin_census_mark_peak(&census);
+      trace_bin_census_mark_peak(&census);
       memcpy(copies, counts, sizeof(copies));
     }
   }
   for (size_t i = 0; i < census.count; i++) {
-    const clpi_bin_record *bin = &census.bins[i];
+    const trace_bin_record *bin = &census.bins[i];
     if (i > 0)
       ck_assert_uint_gt(bin->block_bytes, bin[-1].block_bytes);
-    clpi_bin_count now = counts[bin->block_bytes / 10 - 1];
-    clpi_bin_count then = copies[bin->block_bytes / 10 - 1];
+    trace_bin_count now = counts[bin->block_bytes / 10 - 1];
+    trace_bin_count then = copies[bin->block_bytes / 10 - 1];
     assert_count(bin->now, now.blocks, now.active_blocks, now.active_bytes);
-    assert_count(clpi_bin_at_peak(&census, bin), then.blocks, then.active_blocks,
+    assert_count(trace_bin_at_peak(&census, bin), then.blocks, then.active_blocks,
                  then.active_bytes);
   }
-  clpi_bin_census_end(&census);
+  trace_bin_census_end(&census);
 }
 END_TEST
 
 START_TEST(without_host_memory)
 {
-  clpi_bin_census census = {0};
+  trace_bin_census census = {0};
   size_t blocks = 0;
   clp_status status = CLP_SUCCESS;
   clpt_host_start(CLPT_HOST_STAYS_OUT, 1);
   while (!status)
-    status = clpi_bin_census_take(&census, ++blocks);
+    status = trace_bin_census_take(&census, ++blocks);
   clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   ck_assert_uint_eq(census.count, blocks - 1);
-  clpt_ok(clpi_bin_census_take(&census, blocks));
+  clpt_ok(trace_bin_census_take(&census, blocks));
   ck_assert_uint_eq(census.count, blocks);
-  clpi_bin_census_end(&census);
+  trace_bin_census_end(&census);
 }
 END_TEST
 

@@ -95,37 +95,37 @@ static clp_allocator *new_allocator(const contents *it)
   return allocator;
 }
 
-static clpi_trace_reader *open_trace(void)
+static trace_reader *open_trace(void)
 {
   const char *named = getenv("CLPT_TRACE");
-  clpi_trace_reader *reader = NULL;
+  trace_reader *reader = NULL;
   if (named == NULL)
     return clpt_resnet_trace();
-  clpt_ok(clpi_trace_open(named, &reader));
+  clpt_ok(trace_open(named, &reader));
   return reader;
 }
 
-static void replay(contents *it, clpi_replay_result *result)
+static void replay(contents *it, trace_replay_result *result)
 {
-  const clpi_replay_contents looks = {fill, check, it};
+  const trace_replay_contents looks = {fill, check, it};
   const char *scale = getenv("CLPT_SCALE");
-  clpi_replay_options options = CLPI_REPLAY_OPTIONS_INIT;
+  trace_replay_options options = TRACE_REPLAY_OPTIONS_INIT;
   clp_allocator *allocator = new_allocator(it);
-  clpi_trace_reader *reader = open_trace();
+  trace_reader *reader = open_trace();
 
   options.on_arena = true;
   options.pool_options.leading_bits_in_bin_id = 6;
   options.scale = scale ? atof(scale) : 1.0 / 4096;
   options.contents = &looks;
-  clpt_ok(clpi_replay(reader, allocator, &options, result));
-  clpi_trace_close(reader);
+  clpt_ok(trace_replay(reader, allocator, &options, result));
+  trace_close(reader);
   clp_allocator_release(allocator);
 }
 
 START_TEST(each_allocation_keeps_its_pattern)
 {
   contents it = {.kind = (clpt_order_kind)_i};
-  clpi_replay_result result;
+  trace_replay_result result;
 
   clpt_cl_open(&it.cl, 1);
   if (clpt_order_has(&it.cl, it.kind)) {

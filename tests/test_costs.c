@@ -14,30 +14,30 @@
 #define HEADER "Allocator,Operation,Bytes,Nanoseconds\n"
 
 /* Too large for a stack, and read by every test. */
-static clpi_costs costs, again;
+static trace_costs costs, again;
 
 static clp_status parse(const char *text)
 {
-  return clpi_costs_parse("costs", text, strlen(text), &costs);
+  return trace_costs_parse("costs", text, strlen(text), &costs);
 }
 
-static double cost_at(const char *allocator, clpi_cost_operation operation, size_t bytes)
+static double cost_at(const char *allocator, trace_cost_operation operation, size_t bytes)
 {
-  const clpi_cost_table *table = clpi_costs_find(&costs, allocator);
+  const trace_cost_table *table = trace_costs_find(&costs, allocator);
   ck_assert_ptr_nonnull(table);
-  return clpi_cost_at(table, operation, bytes);
+  return trace_cost_at(table, operation, bytes);
 }
 
 /* Whether two sets of costs hold the same. */
-static bool is_same(const clpi_costs *one, const clpi_costs *other)
+static bool is_same(const trace_costs *one, const trace_costs *other)
 {
   if (one->count != other->count || strcmp(one->device, other->device) != 0)
     return false;
   for (size_t i = 0; i < one->count; i++) {
-    const clpi_cost_table *a = &one->tables[i], *b = &other->tables[i];
+    const trace_cost_table *a = &one->tables[i], *b = &other->tables[i];
     if (strcmp(a->allocator, b->allocator) != 0)
       return false;
-    for (size_t j = 0; j < CLPI_COST_OPERATIONS; j++)
+    for (size_t j = 0; j < TRACE_COST_OPERATIONS; j++)
       if (a->curves[j].count != b->curves[j].count ||
           memcmp(a->curves[j].points, b->curves[j].points,
                  a->curves[j].count * sizeof(a->curves[j].points[0])) != 0)
@@ -48,12 +48,12 @@ static bool is_same(const clpi_costs *one, const clpi_costs *other)
 
 static void make_costs(void)
 {
-  costs = (clpi_costs){.device = "a device"};
-  ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_ALLOCATE, 4096, 100.0));
-  ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_ALLOCATE, 1024, 40.0));
-  ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_ALLOCATE, 2048, 60.0));
-  ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_FREE, 1024, 0.0));
-  ck_assert(clpi_costs_add(&costs, "cl-svm", CLPI_COST_ARENA_PAIR, SIZE_MAX, 1e18 / 3));
+  costs = (trace_costs){.device = "a device"};
+  ck_assert(trace_costs_add(&costs, "host", TRACE_COST_ALLOCATE, 4096, 100.0));
+  ck_assert(trace_costs_add(&costs, "host", TRACE_COST_ALLOCATE, 1024, 40.0));
+  ck_assert(trace_costs_add(&costs, "host", TRACE_COST_ALLOCATE, 2048, 60.0));
+  ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FREE, 1024, 0.0));
+  ck_assert(trace_costs_add(&costs, "cl-svm", TRACE_COST_ARENA_PAIR, SIZE_MAX, 1e18 / 3));
 }
 
 /* --- Lookup --- */
@@ -61,31 +61,31 @@ static void make_costs(void)
 START_TEST(between_points)
 {
   make_costs();
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ALLOCATE, 1024), 40.0);
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ALLOCATE, 1536), 50.0);
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ALLOCATE, 2048), 60.0);
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ALLOCATE, 3072), 80.0);
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ALLOCATE, 4096), 100.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ALLOCATE, 1024), 40.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ALLOCATE, 1536), 50.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ALLOCATE, 2048), 60.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ALLOCATE, 3072), 80.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ALLOCATE, 4096), 100.0);
 }
 END_TEST
 
 START_TEST(outside_of_points)
 {
   make_costs();
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ALLOCATE, 0), 0.0);
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ALLOCATE, 1), 40.0);
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ALLOCATE, 8192), 180.0);
-  ck_assert_double_gt(cost_at("host", CLPI_COST_ALLOCATE, SIZE_MAX), 1e17);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ALLOCATE, 0), 0.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ALLOCATE, 1), 40.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ALLOCATE, 8192), 180.0);
+  ck_assert_double_gt(cost_at("host", TRACE_COST_ALLOCATE, SIZE_MAX), 1e17);
 }
 END_TEST
 
 START_TEST(one_point_and_none)
 {
   make_costs();
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_ARENA_PAIR, 1), 1e18 / 3);
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_ARENA_PAIR, 0), 0.0);
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_ALLOCATE, 1024), 0.0);
-  ck_assert_ptr_null(clpi_costs_find(&costs, "cl"));
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_ARENA_PAIR, 1), 1e18 / 3);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_ARENA_PAIR, 0), 0.0);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_ALLOCATE, 1024), 0.0);
+  ck_assert_ptr_null(trace_costs_find(&costs, "cl"));
 }
 END_TEST
 
@@ -93,15 +93,15 @@ END_TEST
 START_TEST(falling_curve)
 {
   clpt_ok(parse(HEADER "host,free,1024,40\nhost,free,2048,10"));
-  ck_assert_double_eq(cost_at("host", CLPI_COST_FREE, 1536), 25.0);
-  ck_assert_double_eq(cost_at("host", CLPI_COST_FREE, 4096), 0.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_FREE, 1536), 25.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_FREE, 4096), 0.0);
 }
 END_TEST
 
 START_TEST(points_in_order)
 {
   make_costs();
-  const clpi_cost_curve *curve = &clpi_costs_find(&costs, "host")->curves[CLPI_COST_ALLOCATE];
+  const trace_cost_curve *curve = &trace_costs_find(&costs, "host")->curves[TRACE_COST_ALLOCATE];
   ck_assert_uint_eq(curve->count, 3);
   for (size_t i = 0; i < curve->count; i++)
     ck_assert_uint_eq(curve->points[i].bytes, (size_t)1024 << i);
@@ -112,28 +112,28 @@ START_TEST(no_figure_twice)
 {
   make_costs();
   again = costs;
-  ck_assert(!clpi_costs_add(&costs, "host", CLPI_COST_ALLOCATE, 2048, 61.0));
+  ck_assert(!trace_costs_add(&costs, "host", TRACE_COST_ALLOCATE, 2048, 61.0));
   ck_assert(is_same(&costs, &again));
 }
 END_TEST
 
 START_TEST(no_more_than_there_is_room)
 {
-  costs = (clpi_costs){0};
-  for (size_t i = 1; i <= CLPI_COST_POINTS; i++)
-    ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_FREE, i, 1.0));
-  ck_assert(!clpi_costs_add(&costs, "host", CLPI_COST_FREE, CLPI_COST_POINTS + 1, 1.0));
-  ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_ALLOCATE, 1, 1.0));
+  costs = (trace_costs){0};
+  for (size_t i = 1; i <= TRACE_COST_POINTS; i++)
+    ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FREE, i, 1.0));
+  ck_assert(!trace_costs_add(&costs, "host", TRACE_COST_FREE, TRACE_COST_POINTS + 1, 1.0));
+  ck_assert(trace_costs_add(&costs, "host", TRACE_COST_ALLOCATE, 1, 1.0));
 
   char name[] = "name-0";
-  for (; costs.count < CLPI_COST_TABLES; name[sizeof(name) - 2]++)
-    ck_assert(clpi_costs_add(&costs, name, CLPI_COST_FREE, 1, 1.0));
-  ck_assert(!clpi_costs_add(&costs, name, CLPI_COST_FREE, 1, 1.0));
-  ck_assert_uint_eq(costs.count, CLPI_COST_TABLES);
+  for (; costs.count < TRACE_COST_TABLES; name[sizeof(name) - 2]++)
+    ck_assert(trace_costs_add(&costs, name, TRACE_COST_FREE, 1, 1.0));
+  ck_assert(!trace_costs_add(&costs, name, TRACE_COST_FREE, 1, 1.0));
+  ck_assert_uint_eq(costs.count, TRACE_COST_TABLES);
 
   costs.count = 0;
-  ck_assert(!clpi_costs_add(&costs, "a-name-of-thirty-two-characters-", CLPI_COST_FREE, 1, 1.0));
-  ck_assert(clpi_costs_add(&costs, "a-name-of-thirty-one-characters", CLPI_COST_FREE, 1, 1.0));
+  ck_assert(!trace_costs_add(&costs, "a-name-of-thirty-two-characters-", TRACE_COST_FREE, 1, 1.0));
+  ck_assert(trace_costs_add(&costs, "a-name-of-thirty-one-characters", TRACE_COST_FREE, 1, 1.0));
 }
 END_TEST
 
@@ -153,13 +153,13 @@ START_TEST(rows_of_a_file)
                 "host,arena-pair,6,6"));
   ck_assert_str_eq(costs.device, "NVIDIA H200");
   ck_assert_uint_eq(costs.count, 2);
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_ALLOCATE, SIZE_MAX), 1e6);
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_FREE, 1), 0.0);
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_SUB_BUFFER, 2), 1.5);
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_FILL_FRESH, 3), 2500.0);
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_FILL_REUSED, 4), 4.0);
-  ck_assert_double_eq(cost_at("cl-svm", CLPI_COST_POOL_PAIR, 5), 5.0);
-  ck_assert_double_eq(cost_at("host", CLPI_COST_ARENA_PAIR, 6), 6.0);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_ALLOCATE, SIZE_MAX), 1e6);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_FREE, 1), 0.0);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_SUB_BUFFER, 2), 1.5);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_FILL_FRESH, 3), 2500.0);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_FILL_REUSED, 4), 4.0);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_POOL_PAIR, 5), 5.0);
+  ck_assert_double_eq(cost_at("host", TRACE_COST_ARENA_PAIR, 6), 6.0);
 }
 END_TEST
 
@@ -179,13 +179,13 @@ START_TEST(device_cut)
 }
 END_TEST
 
-static char *written(const clpi_costs *what)
+static char *written(const trace_costs *what)
 {
   char *text = NULL;
   size_t length;
   FILE *file = open_memstream(&text, &length);
   ck_assert_ptr_nonnull(file);
-  clpi_costs_write(what, file);
+  trace_costs_write(what, file);
   ck_assert_int_eq(fclose(file), 0);
   return text;
 }
@@ -203,10 +203,10 @@ END_TEST
 
 START_TEST(written_file)
 {
-  costs = (clpi_costs){.device = "two\nlines"};
-  ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_FILL_FRESH, 256, 0.1));
-  ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_FILL_FRESH, 1024, 454200.0));
-  ck_assert(clpi_costs_add(&costs, "host", CLPI_COST_FILL_FRESH, 2048, 1e22));
+  costs = (trace_costs){.device = "two\nlines"};
+  ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FILL_FRESH, 256, 0.1));
+  ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FILL_FRESH, 1024, 454200.0));
+  ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FILL_FRESH, 2048, 1e22));
   char *text = written(&costs);
   ck_assert_str_eq(text, "# device: two lines\n" HEADER "host,fill-fresh,256,0.1\n"
                          "host,fill-fresh,1024,454200\n"
@@ -227,16 +227,16 @@ START_TEST(files)
   int file = mkstemp(path);
   ck_assert_int_ge(file, 0);
   ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
-  clpt_ok(clpi_costs_read(path, &costs));
+  clpt_ok(trace_costs_read(path, &costs));
   ck_assert(is_same(&costs, &again));
 
   ck_assert_int_eq(ftruncate(file, 0), 0);
   ck_assert_int_eq(pwrite(file, packed, length, 0), (ssize_t)length);
-  clpt_ok(clpi_costs_read(path, &costs));
+  clpt_ok(trace_costs_read(path, &costs));
   ck_assert(is_same(&costs, &again));
 
   ck_assert_int_eq(ftruncate(file, (off_t)length - 9), 0);
-  clpt_fails(CLP_IO_ERROR, clpi_costs_read(path, &costs));
+  clpt_fails(CLP_IO_ERROR, trace_costs_read(path, &costs));
   clpt_message_has(path);
   ck_assert_uint_eq(costs.count, 0);
   close(file);
@@ -248,16 +248,16 @@ END_TEST
 
 START_TEST(no_file)
 {
-  clpt_fails(CLP_IO_ERROR, clpi_costs_read("/no/such/costs.csv", &costs));
+  clpt_fails(CLP_IO_ERROR, trace_costs_read("/no/such/costs.csv", &costs));
   clpt_message_has("/no/such/costs.csv: ");
-  clpt_fails(CLP_IO_ERROR, clpi_costs_read(".", &costs));
+  clpt_fails(CLP_IO_ERROR, trace_costs_read(".", &costs));
 }
 END_TEST
 
 static clp_status read_without_memory(unsigned long nth)
 {
   clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-  clp_status status = clpi_costs_read("test_costs.csv", &costs);
+  clp_status status = trace_costs_read("test_costs.csv", &costs);
   clpt_host_stop();
   return status;
 }
@@ -370,7 +370,7 @@ END_TEST
 START_TEST(too_many_sizes)
 {
   char text[2000] = HEADER;
-  for (size_t i = 0; i <= CLPI_COST_POINTS; i++)
+  for (size_t i = 0; i <= TRACE_COST_POINTS; i++)
     sprintf(text + strlen(text), "host,free,%zu,1\n", i + 1);
   clpt_fails(CLP_INVALID_ARGUMENT, parse(text));
   ck_assert_str_eq(clp_last_error()->message,
@@ -380,7 +380,7 @@ END_TEST
 
 START_TEST(line_too_long)
 {
-  char text[sizeof(HEADER) + 2 * CLPI_LINE_MAX];
+  char text[sizeof(HEADER) + 2 * TRACE_LINE_MAX];
   memset(text, '#', sizeof(text) - 1);
   text[sizeof(text) - 1] = '\0';
   memcpy(text, HEADER, strlen(HEADER));
@@ -396,10 +396,10 @@ END_TEST
 START_TEST(binary_junk)
 {
   static const char row[] = HEADER "host,free,1\0,1\n";
-  clpt_fails(CLP_INVALID_ARGUMENT, clpi_costs_parse("costs", row, sizeof(row) - 1, &costs));
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_costs_parse("costs", row, sizeof(row) - 1, &costs));
   ck_assert_str_eq(clp_last_error()->message, "costs:2:11: " NO_BYTES "\"1\\x00\"");
   static const char time[] = HEADER "host,free,1,1\0\n";
-  clpt_fails(CLP_INVALID_ARGUMENT, clpi_costs_parse("costs", time, sizeof(time) - 1, &costs));
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_costs_parse("costs", time, sizeof(time) - 1, &costs));
   ck_assert_str_eq(clp_last_error()->message, "costs:2:13: " NO_TIME "\"1\\x00\"");
 }
 END_TEST

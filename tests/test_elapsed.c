@@ -12,72 +12,72 @@ static uint64_t at(uint64_t hours, uint64_t minutes, uint64_t seconds)
 
 START_TEST(begins_at_zero)
 {
-  clpi_elapsed clock = {0};
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(13, 5, 59) + 42), 0);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(13, 5, 59) + 50), 8);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(13, 5, 59) + 50), 8);
+  trace_elapsed clock = {0};
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(13, 5, 59) + 42), 0);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(13, 5, 59) + 50), 8);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(13, 5, 59) + 50), 8);
 }
 END_TEST
 
 START_TEST(goes_on_through_midnight)
 {
-  clpi_elapsed clock = {0};
-  clpi_elapsed_next(&clock, at(23, 59, 58));
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(0, 0, 3)), 5 * second);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(22, 0, 3)), 79205 * second);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(1, 0, 3)), 90005 * second);
+  trace_elapsed clock = {0};
+  trace_elapsed_next(&clock, at(23, 59, 58));
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(0, 0, 3)), 5 * second);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(22, 0, 3)), 79205 * second);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(1, 0, 3)), 90005 * second);
 }
 END_TEST
 
 /* A row of a thread that was overtaken: time stands, and no second is counted twice. */
 START_TEST(never_goes_back)
 {
-  clpi_elapsed clock = {0};
-  clpi_elapsed_next(&clock, at(12, 0, 0));
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(12, 0, 10)), 10 * second);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(12, 0, 8)), 10 * second);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(12, 0, 9)), 10 * second);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(12, 0, 11)), 11 * second);
+  trace_elapsed clock = {0};
+  trace_elapsed_next(&clock, at(12, 0, 0));
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(12, 0, 10)), 10 * second);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(12, 0, 8)), 10 * second);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(12, 0, 9)), 10 * second);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(12, 0, 11)), 11 * second);
 }
 END_TEST
 
 START_TEST(may_be_overtaken_at_midnight)
 {
-  clpi_elapsed clock = {0};
-  clpi_elapsed_next(&clock, at(23, 59, 59));
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(0, 0, 1)), 2 * second);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(23, 59, 59)), 2 * second);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(0, 0, 2)), 3 * second);
+  trace_elapsed clock = {0};
+  trace_elapsed_next(&clock, at(23, 59, 59));
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(0, 0, 1)), 2 * second);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(23, 59, 59)), 2 * second);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(0, 0, 2)), 3 * second);
 }
 END_TEST
 
 /* A clock that is set back by an hour stands for that hour; more than that is the next day. */
 START_TEST(an_hour_back_is_disorder)
 {
-  clpi_elapsed clock = {0};
-  clpi_elapsed_next(&clock, at(3, 0, 0));
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(2, 0, 0)), 0);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(3, 0, 1)), second);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(2, 0, 0)), 82800 * second);
+  trace_elapsed clock = {0};
+  trace_elapsed_next(&clock, at(3, 0, 0));
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(2, 0, 0)), 0);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(3, 0, 1)), second);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(2, 0, 0)), 82800 * second);
 }
 END_TEST
 
 /* The trace reader lets the second 60 pass. */
 START_TEST(leap_second)
 {
-  clpi_elapsed clock = {0};
-  clpi_elapsed_next(&clock, at(23, 59, 60) + 5);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(0, 0, 1)), second - 5);
+  trace_elapsed clock = {0};
+  trace_elapsed_next(&clock, at(23, 59, 60) + 5);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(0, 0, 1)), second - 5);
 }
 END_TEST
 
 /* It is one with the second after it, in which an earlier time is disorder. */
 START_TEST(overtaken_in_a_leap_second)
 {
-  clpi_elapsed clock = {0};
-  clpi_elapsed_next(&clock, at(23, 59, 60) + 500);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(0, 0, 0) + 200), 0);
-  ck_assert_uint_eq(clpi_elapsed_next(&clock, at(0, 0, 0) + 700), 200);
+  trace_elapsed clock = {0};
+  trace_elapsed_next(&clock, at(23, 59, 60) + 500);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(0, 0, 0) + 200), 0);
+  ck_assert_uint_eq(trace_elapsed_next(&clock, at(0, 0, 0) + 700), 200);
 }
 END_TEST
 

@@ -4,24 +4,24 @@
 #include "support/suite.h"
 #include "trace/largest.h"
 
-static clpi_largest largest;
+static trace_largest largest;
 
 static void setup(void)
 {
-  largest = (clpi_largest){0};
+  largest = (trace_largest){0};
 }
 
 static void add(size_t bytes, uint64_t thread, uint64_t row)
 {
-  clpi_large_kind kind = {bytes, thread, 0};
-  clpi_largest_add(&largest, &kind, bytes + 1, (clpi_moment){row, 10 * row});
+  trace_large_kind kind = {bytes, thread, 0};
+  trace_largest_add(&largest, &kind, bytes + 1, (trace_moment){row, 10 * row});
 }
 
 static void end(size_t bytes, uint64_t from, uint64_t to, bool is_freed)
 {
-  clpi_large_kind kind = {bytes, 1, 0};
-  clpi_largest_end(&largest, &kind, (clpi_moment){from, 10 * from}, (clpi_moment){to, 10 * to},
-                   is_freed);
+  trace_large_kind kind = {bytes, 1, 0};
+  trace_largest_end(&largest, &kind, (trace_moment){from, 10 * from}, (trace_moment){to, 10 * to},
+                    is_freed);
 }
 
 START_TEST(in_order_of_size)
@@ -48,9 +48,9 @@ END_TEST
 
 START_TEST(streams_are_told_apart)
 {
-  clpi_large_kind kinds[] = {{9, 1, 7}, {9, 1, 8}};
+  trace_large_kind kinds[] = {{9, 1, 7}, {9, 1, 8}};
   for (size_t i = 0; i < 2; i++)
-    clpi_largest_add(&largest, &kinds[i], 9, (clpi_moment){i + 1, 0});
+    trace_largest_add(&largest, &kinds[i], 9, (trace_moment){i + 1, 0});
   ck_assert_uint_eq(largest.count, 2);
   ck_assert_uint_eq(largest.groups[0].kind.stream, 7);
   ck_assert_uint_eq(largest.groups[1].kind.stream, 8);
@@ -87,7 +87,7 @@ START_TEST(counts_are_whole)
       first[bytes] = row;
     add(bytes, 1, row);
   }
-  ck_assert_uint_eq(largest.count, CLPI_LARGEST_GROUPS);
+  ck_assert_uint_eq(largest.count, TRACE_LARGEST_GROUPS);
   size_t bytes = SIZES;
   for (size_t i = 0; i < largest.count; i++) {
     do

@@ -9,26 +9,26 @@
 
 #include <stdio.h>
 
-static size_t add(clpi_live_blocks *live, uint64_t pointer)
+static size_t add(trace_live_blocks *live, uint64_t pointer)
 {
-  clpi_trace_event event = {.action = CLPI_TRACE_ALLOCATE, .pointer = pointer, .size = 8};
+  trace_event event = {.action = TRACE_ALLOCATE, .pointer = pointer, .size = 8};
   size_t slot = SIZE_MAX;
-  clpt_ok(clpi_live_blocks_add(live, NULL, &event, &slot));
+  clpt_ok(trace_live_blocks_add(live, NULL, &event, &slot));
   return slot;
 }
 
-static size_t discard(clpi_live_blocks *live, uint64_t pointer)
+static size_t discard(trace_live_blocks *live, uint64_t pointer)
 {
-  clpi_trace_event event = {.action = CLPI_TRACE_FREE, .pointer = pointer, .size = 8};
+  trace_event event = {.action = TRACE_FREE, .pointer = pointer, .size = 8};
   size_t slot = SIZE_MAX;
-  clpt_ok(clpi_live_blocks_remove(live, NULL, &event, &slot));
+  clpt_ok(trace_live_blocks_remove(live, NULL, &event, &slot));
   return slot;
 }
 
 START_TEST(slots_are_dense_and_used_again)
 {
-  clpi_live_blocks live;
-  clpi_live_blocks_init(&live);
+  trace_live_blocks live;
+  trace_live_blocks_init(&live);
   ck_assert_uint_eq(add(&live, 10), 0);
   ck_assert_uint_eq(add(&live, 20), 1);
   ck_assert_uint_eq(add(&live, 30), 2);
@@ -37,7 +37,7 @@ START_TEST(slots_are_dense_and_used_again)
   ck_assert_uint_eq(add(&live, 20), 0);
   ck_assert_uint_eq(add(&live, 40), 1);
   ck_assert_uint_eq(add(&live, 50), 3);
-  clpi_live_blocks_end(&live);
+  trace_live_blocks_end(&live);
 }
 END_TEST
 
@@ -46,8 +46,8 @@ START_TEST(memory_is_of_what_is_live)
 {
   enum { LIVE = 300 };
   unsigned rounds = clpt_iterations(1000);
-  clpi_live_blocks live;
-  clpi_live_blocks_init(&live);
+  trace_live_blocks live;
+  trace_live_blocks_init(&live);
   for (unsigned round = 0; round < rounds; round++) {
     for (unsigned i = 0; i < LIVE; i++)
       add(&live, (uint64_t)round * LIVE + i + 1);
@@ -57,7 +57,7 @@ START_TEST(memory_is_of_what_is_live)
   ck_assert_uint_eq(live.slots, LIVE);
   ck_assert_uint_eq(live.spare_count, LIVE);
   ck_assert_ptr_null(live.tree);
-  clpi_live_blocks_end(&live);
+  trace_live_blocks_end(&live);
 }
 END_TEST
 
@@ -78,18 +78,18 @@ START_TEST(replay_without_host_memory)
     clpt_device device;
     clpt_device_init(&device);
     clp_allocator *allocator = clpt_device_allocator(&device);
-    clpi_trace_reader *reader = clpt_short_trace(rows);
-    clpi_replay_options options = CLPI_REPLAY_OPTIONS_INIT;
-    clpi_replay_result result;
+    trace_reader *reader = clpt_short_trace(rows);
+    trace_replay_options options = TRACE_REPLAY_OPTIONS_INIT;
+    trace_replay_result result;
     options.pooled = _i;
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    clp_status status = clpi_replay(reader, allocator, &options, &result);
+    clp_status status = trace_replay(reader, allocator, &options, &result);
     clpt_host_stop();
     failed = clpt_host_failed();
     ck_assert(status == CLP_SUCCESS || (failed && status == CLP_OUT_OF_HOST_MEMORY));
     ck_assert(status || result.allocations == ROWS);
     clp_allocator_release(allocator);
-    clpi_trace_close(reader);
+    trace_close(reader);
     clpt_device_assert_ended(&device);
   }
   ck_assert_uint_gt(nth, 50);

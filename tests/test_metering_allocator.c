@@ -11,7 +11,7 @@
 static clp_allocator *meter_of(clp_allocator *metered)
 {
   clp_allocator *metering = NULL;
-  clpt_ok(clpi_metering_allocator_create(metered, &metering));
+  clpt_ok(trace_metering_allocator_create(metered, &metering));
   clp_allocator_release(metered);
   return metering;
 }
@@ -27,7 +27,7 @@ START_TEST(counts_what_succeeds)
   clpt_ok(clp_allocator_allocate(metering, 300, &first));
   clpt_ok(clp_allocator_allocate(metering, 500, &second));
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(metering, 201, &third));
-  clpi_meter meter = clpi_metering_allocator_read(metering);
+  trace_meter meter = trace_metering_allocator_read(metering);
   ck_assert_uint_eq(meter.allocations, 2);
   ck_assert_uint_eq(meter.frees, 0);
   ck_assert_uint_eq(meter.taken_bytes, 800);
@@ -35,9 +35,9 @@ START_TEST(counts_what_succeeds)
 
   device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(metering, second, 500));
-  ck_assert_uint_eq(clpi_metering_allocator_read(metering).taken_bytes, 800);
+  ck_assert_uint_eq(trace_metering_allocator_read(metering).taken_bytes, 800);
   clpt_ok(clp_allocator_free(metering, second, 500));
-  meter = clpi_metering_allocator_read(metering);
+  meter = trace_metering_allocator_read(metering);
   ck_assert_uint_eq(meter.frees, 1);
   ck_assert_uint_eq(meter.taken_bytes, 300);
   ck_assert_uint_eq(meter.peak_bytes, 800);
@@ -54,8 +54,8 @@ START_TEST(zero_bytes_touch_nothing)
   clpt_ok(clp_allocator_allocate(metering, 0, &memory));
   ck_assert_uint_eq(memory, 0);
   clpt_ok(clp_allocator_free(metering, memory, 0));
-  ck_assert_uint_eq(clpi_metering_allocator_read(metering).allocations, 0);
-  ck_assert_uint_eq(clpi_metering_allocator_read(metering).frees, 0);
+  ck_assert_uint_eq(trace_metering_allocator_read(metering).allocations, 0);
+  ck_assert_uint_eq(trace_metering_allocator_read(metering).frees, 0);
   clp_allocator_release(metering);
   clpt_device_trace_is(&device, "X");
   clpt_device_assert_ended(&device);
@@ -290,7 +290,7 @@ START_TEST(counts_for_all_threads)
     ck_assert_int_eq(pthread_join(threads[i], &bad), 0);
     ck_assert_ptr_null(bad);
   }
-  clpi_meter meter = clpi_metering_allocator_read(metering);
+  trace_meter meter = trace_metering_allocator_read(metering);
   uint64_t expected = (uint64_t)THREADS * MOST_LIVE * clpt_iterations(20000);
   ck_assert_uint_eq(meter.allocations, expected);
   ck_assert_uint_eq(meter.frees, expected);
@@ -311,7 +311,7 @@ START_TEST(without_host_memory)
   for (; status == CLP_OUT_OF_HOST_MEMORY; nth++) {
     clp_allocator *metering = metered;
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    status = clpi_metering_allocator_create(metered, &metering);
+    status = trace_metering_allocator_create(metered, &metering);
     clpt_host_stop();
     if (status)
       ck_assert_ptr_null(metering);

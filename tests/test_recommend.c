@@ -3,9 +3,9 @@
 #include "support/suite.h"
 #include "trace/recommend.h"
 
-static clpi_tune_outcome outcome(double nanoseconds, size_t peak_bytes, unsigned bits, bool arena)
+static trace_tune_outcome outcome(double nanoseconds, size_t peak_bytes, unsigned bits, bool arena)
 {
-  return (clpi_tune_outcome){
+  return (trace_tune_outcome){
       .setting = {true, bits, arena},
       .result = {.ns_per_operation = nanoseconds, .peak_device_bytes = peak_bytes},
   };
@@ -13,58 +13,58 @@ static clpi_tune_outcome outcome(double nanoseconds, size_t peak_bytes, unsigned
 
 START_TEST(each_objective_has_its_best)
 {
-  const clpi_tune_outcome outcomes[] = {
+  const trace_tune_outcome outcomes[] = {
       outcome(10, 9000, 0, false), /* the product: 90000 */
       outcome(100, 1000, 4, true), /* 100000 */
       outcome(20, 4000, 4, false), /* 80000 */
       outcome(50, 2000, 2, true),  /* 100000 */
   };
-  ck_assert_uint_eq(clpi_recommend(CLPI_OBJECTIVE_TIME, outcomes, 4), 0);
-  ck_assert_uint_eq(clpi_recommend(CLPI_OBJECTIVE_MEMORY, outcomes, 4), 1);
-  ck_assert_uint_eq(clpi_recommend(CLPI_OBJECTIVE_BALANCED, outcomes, 4), 2);
-  ck_assert_double_eq(clpi_objective_value(CLPI_OBJECTIVE_BALANCED, &outcomes[2]), 80000);
-  ck_assert_double_eq(clpi_objective_value(CLPI_OBJECTIVE_TIME, &outcomes[2]), 20);
-  ck_assert_double_eq(clpi_objective_value(CLPI_OBJECTIVE_MEMORY, &outcomes[2]), 4000);
+  ck_assert_uint_eq(trace_recommend(TRACE_OBJECTIVE_TIME, outcomes, 4), 0);
+  ck_assert_uint_eq(trace_recommend(TRACE_OBJECTIVE_MEMORY, outcomes, 4), 1);
+  ck_assert_uint_eq(trace_recommend(TRACE_OBJECTIVE_BALANCED, outcomes, 4), 2);
+  ck_assert_double_eq(trace_objective_value(TRACE_OBJECTIVE_BALANCED, &outcomes[2]), 80000);
+  ck_assert_double_eq(trace_objective_value(TRACE_OBJECTIVE_TIME, &outcomes[2]), 20);
+  ck_assert_double_eq(trace_objective_value(TRACE_OBJECTIVE_MEMORY, &outcomes[2]), 4000);
 }
 END_TEST
 
 START_TEST(what_ran_out_of_memory_is_never_the_best)
 {
-  clpi_tune_outcome outcomes[] = {outcome(1, 1, 0, false), outcome(9, 9, 1, false)};
+  trace_tune_outcome outcomes[] = {outcome(1, 1, 0, false), outcome(9, 9, 1, false)};
   outcomes[0].result.failures = 1;
-  for (clpi_objective objective = 0; objective < CLPI_OBJECTIVES; objective++)
-    ck_assert_uint_eq(clpi_recommend(objective, outcomes, 2), 1);
+  for (trace_objective objective = 0; objective < TRACE_OBJECTIVES; objective++)
+    ck_assert_uint_eq(trace_recommend(objective, outcomes, 2), 1);
   outcomes[1].result.failures = 1;
-  ck_assert_uint_eq(clpi_recommend(CLPI_OBJECTIVE_TIME, outcomes, 2), 2);
-  ck_assert_uint_eq(clpi_recommend(CLPI_OBJECTIVE_TIME, outcomes, 0), 0);
+  ck_assert_uint_eq(trace_recommend(TRACE_OBJECTIVE_TIME, outcomes, 2), 2);
+  ck_assert_uint_eq(trace_recommend(TRACE_OBJECTIVE_TIME, outcomes, 0), 0);
 }
 END_TEST
 
 /* The first of each pair is better; what it is better by comes last in the order of reasons. */
 START_TEST(ties_are_broken)
 {
-  static const clpi_objective objectives[] = {CLPI_OBJECTIVE_TIME, CLPI_OBJECTIVE_MEMORY,
-                                              CLPI_OBJECTIVE_BALANCED, CLPI_OBJECTIVE_TIME,
-                                              CLPI_OBJECTIVE_TIME};
-  const clpi_tune_outcome pairs[][2] = {
+  static const trace_objective objectives[] = {TRACE_OBJECTIVE_TIME, TRACE_OBJECTIVE_MEMORY,
+                                               TRACE_OBJECTIVE_BALANCED, TRACE_OBJECTIVE_TIME,
+                                               TRACE_OBJECTIVE_TIME};
+  const trace_tune_outcome pairs[][2] = {
       {outcome(10, 100, 9, true), outcome(10, 200, 0, false)},
       {outcome(10, 100, 9, true), outcome(20, 100, 0, false)},
       {outcome(40, 100, 9, true), outcome(20, 200, 0, false)},
       {outcome(10, 100, 9, false), outcome(10, 100, 0, true)},
       {outcome(10, 100, 3, true), outcome(10, 100, 4, true)},
   };
-  const clpi_tune_outcome better = pairs[_i][0], worse = pairs[_i][1];
-  const clpi_tune_outcome forth[] = {better, worse}, back[] = {worse, better};
-  ck_assert_uint_eq(clpi_recommend(objectives[_i], forth, 2), 0);
-  ck_assert_uint_eq(clpi_recommend(objectives[_i], back, 2), 1);
+  const trace_tune_outcome better = pairs[_i][0], worse = pairs[_i][1];
+  const trace_tune_outcome forth[] = {better, worse}, back[] = {worse, better};
+  ck_assert_uint_eq(trace_recommend(objectives[_i], forth, 2), 0);
+  ck_assert_uint_eq(trace_recommend(objectives[_i], back, 2), 1);
 }
 END_TEST
 
 START_TEST(objectives_have_names)
 {
-  ck_assert_str_eq(clpi_objective_name(CLPI_OBJECTIVE_BALANCED), "balanced");
-  ck_assert_str_eq(clpi_objective_name(CLPI_OBJECTIVE_TIME), "time");
-  ck_assert_str_eq(clpi_objective_name(CLPI_OBJECTIVE_MEMORY), "memory");
+  ck_assert_str_eq(trace_objective_name(TRACE_OBJECTIVE_BALANCED), "balanced");
+  ck_assert_str_eq(trace_objective_name(TRACE_OBJECTIVE_TIME), "time");
+  ck_assert_str_eq(trace_objective_name(TRACE_OBJECTIVE_MEMORY), "memory");
 }
 END_TEST
 

@@ -29,12 +29,12 @@ static void assert_two_decimals(double value, double expected)
 START_TEST(recorded_program)
 {
   const struct answer *answer = &answers[_i];
-  clpi_trace_reader *reader = clpt_resnet_trace();
+  trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(0);
-  clpi_replay_options options = clpt_pooled();
-  clpi_replay_result result;
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
   options.pool_options.leading_bits_in_bin_id = answer->leading_bits;
-  clpt_ok(clpi_replay(reader, allocator, &options, &result));
+  clpt_ok(trace_replay(reader, allocator, &options, &result));
   ck_assert_uint_eq(result.allocations, RESNET_ALLOCATIONS);
   ck_assert_uint_eq(result.frees, RESNET_FREES);
   ck_assert_uint_eq(result.misses, answer->misses);
@@ -48,17 +48,17 @@ START_TEST(recorded_program)
   if (answer->leading_bits == 4)
     assert_two_decimals(result.footprint, 3.00);
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 START_TEST(recorded_program_bare)
 {
-  clpi_trace_reader *reader = clpt_resnet_trace();
+  trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(0);
-  clpi_replay_options options = clpt_bare();
-  clpi_replay_result result;
-  clpt_ok(clpi_replay(reader, allocator, &options, &result));
+  trace_replay_options options = clpt_bare();
+  trace_replay_result result;
+  clpt_ok(trace_replay(reader, allocator, &options, &result));
   ck_assert_uint_eq(result.allocations, RESNET_ALLOCATIONS);
   ck_assert_uint_eq(result.frees, RESNET_FREES);
   ck_assert_uint_eq(result.hits, 0);
@@ -70,13 +70,13 @@ START_TEST(recorded_program_bare)
   ck_assert_uint_eq(result.peak_device_bytes, resnet_peak_active_bytes);
   ck_assert_double_eq(result.footprint, 1.0);
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 START_TEST(small_trace_pooled)
 {
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(clpt_replay_rows("a1=100 f1=100 a2=100 a1=90 f2=100 a3=3000", 0, clpt_pooled(), &result));
   ck_assert_uint_eq(result.allocations, 4);
   ck_assert_uint_eq(result.frees, 2);
@@ -94,7 +94,7 @@ END_TEST
 
 START_TEST(small_trace_bare)
 {
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(clpt_replay_rows("a1=100 f1=100 a2=100 a1=90 f2=100 a3=3000", 0, clpt_bare(), &result));
   ck_assert_uint_eq(result.allocations, 4);
   ck_assert_uint_eq(result.frees, 2);
@@ -109,7 +109,7 @@ END_TEST
 
 START_TEST(empty_trace)
 {
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(clpt_replay_rows("", 0, clpt_pooled(), &result));
   ck_assert_uint_eq(result.allocations, 0);
   ck_assert_double_eq(result.footprint, 0.0);
@@ -121,7 +121,7 @@ END_TEST
 START_TEST(zero_bytes)
 {
   static const char rows[] = "a0=0 a0=0 f0=0 a5=0 f0=0 a0=0 f5=0";
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(clpt_replay_rows(rows, 0, clpt_pooled(), &result));
   ck_assert_uint_eq(result.allocations, 4);
   ck_assert_uint_eq(result.frees, 3);
@@ -137,7 +137,7 @@ END_TEST
 
 START_TEST(recorded_failures_are_skipped)
 {
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(clpt_replay_rows("x0=999 a1=10 x0=5000 f1=10", 0, clpt_pooled(), &result));
   ck_assert_uint_eq(result.recorded_failures, 2);
   ck_assert_uint_eq(result.failures, 0);
@@ -156,19 +156,19 @@ static uint64_t ticking_clock(void)
 
 START_TEST(the_clock_runs_while_a_batch_runs)
 {
-  enum { PAIRS = CLPI_BATCH_ROWS + 10, OPERATIONS = 2 * PAIRS, BATCHES = 3 };
+  enum { PAIRS = TRACE_BATCH_ROWS + 10, OPERATIONS = 2 * PAIRS, BATCHES = 3 };
   char *text = clpt_trace_text("a1=100 f1=100", PAIRS);
-  clpi_trace_reader *reader = clpt_trace(text);
+  trace_reader *reader = clpt_trace(text);
   clp_allocator *allocator = clpt_simulated(0);
-  clpi_replay_options options = clpt_pooled();
-  clpi_replay_result result;
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
   options.clock = ticking_clock;
   clock_reads = 0;
-  clpt_ok(clpi_replay(reader, allocator, &options, &result));
+  clpt_ok(trace_replay(reader, allocator, &options, &result));
   ck_assert_uint_eq(clock_reads, 2 * BATCHES);
   ck_assert_double_eq(result.ns_per_operation, 1000.0 * BATCHES / OPERATIONS);
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
   free(text);
 }
 END_TEST
@@ -176,8 +176,8 @@ END_TEST
 /* What failed is an operation; its free, which is left out, is none. */
 START_TEST(operations_are_what_was_done)
 {
-  clpi_replay_options options = clpt_bare();
-  clpi_replay_result result;
+  trace_replay_options options = clpt_bare();
+  trace_replay_result result;
   options.clock = ticking_clock;
   clpt_ok(clpt_replay_rows("a1=100 a2=100 f2=100 f1=100", 150, options, &result));
   ck_assert_uint_eq(result.failures, 1);
@@ -186,11 +186,11 @@ START_TEST(operations_are_what_was_done)
 END_TEST
 
 typedef struct witness {
-  clpi_replay_progress last;
+  trace_replay_progress last;
   unsigned calls;
 } witness;
 
-static void watch(const clpi_replay_progress *progress, void *user_data)
+static void watch(const trace_replay_progress *progress, void *user_data)
 {
   witness *seen = user_data;
   ck_assert_uint_ge(progress->done_bytes, seen->last.done_bytes);
@@ -202,19 +202,19 @@ static void watch(const clpi_replay_progress *progress, void *user_data)
 
 START_TEST(progress)
 {
-  clpi_trace_reader *reader = clpt_resnet_trace();
+  trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(0);
   witness seen = {0};
-  clpi_replay_options options = clpt_pooled();
-  clpi_replay_result result;
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
   options.on_progress = watch;
   options.user_data = &seen;
-  clpt_ok(clpi_replay(reader, allocator, &options, &result));
-  ck_assert_uint_eq(seen.calls, (RESNET_ALLOCATIONS + RESNET_FREES) / CLPI_BATCH_ROWS + 1);
+  clpt_ok(trace_replay(reader, allocator, &options, &result));
+  ck_assert_uint_eq(seen.calls, (RESNET_ALLOCATIONS + RESNET_FREES) / TRACE_BATCH_ROWS + 1);
   ck_assert_uint_eq(seen.last.done_bytes, seen.last.total_bytes);
   ck_assert_uint_eq(seen.last.operations, RESNET_ALLOCATIONS + RESNET_FREES);
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 

@@ -8,7 +8,7 @@
 START_TEST(out_of_memory_is_counted)
 {
   static const char rows[] = "a1=600 a2=600 f2=600 f1=600 a2=600 f2=600";
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(clpt_replay_rows(rows, 1000, clpt_bare(), &result));
   ck_assert_uint_eq(result.failures, 1);
   ck_assert_uint_eq(result.allocations, 2);
@@ -26,7 +26,7 @@ END_TEST
 /* A pool frees what it holds before the device is out of memory. */
 START_TEST(reaction_to_out_of_memory_is_metered)
 {
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(clpt_replay_rows("a1=600 f1=600 a2=900 f2=900", 1000, clpt_pooled(), &result));
   ck_assert_uint_eq(result.failures, 0);
   ck_assert_uint_eq(result.device_allocations, 2);
@@ -37,8 +37,8 @@ END_TEST
 
 START_TEST(limit_is_counted)
 {
-  clpi_replay_options options = clpt_pooled();
-  clpi_replay_result result;
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
   options.has_limit = true;
   options.limit_bytes = 1000;
   clpt_ok(clpt_replay_rows("a1=600 a2=600 f2=600 f1=600", 0, options, &result));
@@ -50,8 +50,8 @@ END_TEST
 
 START_TEST(limit_of_the_environment)
 {
-  clpi_replay_options options = clpt_pooled();
-  clpi_replay_result result;
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
   ck_assert_int_eq(setenv("CLPOOL_MEMORY_LIMIT", "1K", 1), 0);
   clpt_ok(clpt_replay_rows("a1=600 a2=600", 0, options, &result));
   ck_assert_uint_eq(result.failures, 1);
@@ -70,7 +70,7 @@ END_TEST
 START_TEST(too_large_a_block_is_counted)
 {
   clpt_device device;
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_device_init(&device);
   device.ops.max_block_bytes = 1000;
   clpt_ok(clpt_replay_on(&device, "a1=1001 a2=1000 f1=1001", clpt_pooled(), &result));
@@ -82,9 +82,9 @@ END_TEST
 
 START_TEST(broken_device)
 {
-  clpi_replay_options options = _i ? clpt_pooled() : clpt_bare();
+  trace_replay_options options = _i ? clpt_pooled() : clpt_bare();
   clpt_device device;
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_device_init(&device);
   device.allocate_fault = (clpt_fault){.after = 1,
                                        .count = 1,
@@ -101,7 +101,7 @@ END_TEST
 START_TEST(device_that_takes_nothing_back)
 {
   clpt_device device;
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_device_init(&device);
   device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
   clpt_fails(CLP_BACKEND_ERROR, clpt_replay_on(&device, "a1=10 f1=10", clpt_bare(), &result));
@@ -124,9 +124,9 @@ static clp_status check_nothing(clp_memory memory, size_t bytes, uint32_t word, 
 /* What fails with contents is no refusal of memory. */
 START_TEST(contents_that_fail)
 {
-  const clpi_replay_contents contents = {fill_badly, check_nothing, NULL};
-  clpi_replay_options options = _i ? clpt_pooled() : clpt_bare();
-  clpi_replay_result result;
+  const trace_replay_contents contents = {fill_badly, check_nothing, NULL};
+  trace_replay_options options = _i ? clpt_pooled() : clpt_bare();
+  trace_replay_result result;
   options.contents = &contents;
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clpt_replay_rows("a1=10 f1=10", 0, options, &result));
   clpt_message_has("no memory for the fill");
@@ -151,7 +151,7 @@ static const struct impossible {
 START_TEST(impossible_trace)
 {
   clpt_device device;
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_device_init(&device);
   clpt_fails(CLP_INVALID_ARGUMENT,
              clpt_replay_on(&device, impossible[_i].rows, clpt_pooled(), &result));
@@ -161,16 +161,16 @@ END_TEST
 
 START_TEST(malformed_trace)
 {
-  clpi_trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.0,allocate,0x1,10,0\n1,");
+  trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.0,allocate,0x1,10,0\n1,");
   clpt_device device;
   clpt_device_init(&device);
   clp_allocator *allocator = clpt_device_allocator(&device);
-  clpi_replay_options options = clpt_pooled();
-  clpi_replay_result result;
-  clpt_fails(CLP_INVALID_ARGUMENT, clpi_replay(reader, allocator, &options, &result));
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_replay(reader, allocator, &options, &result));
   clpt_message_has("trace:3:3: expected a time");
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
   clpt_device_assert_ended(&device);
 }
 END_TEST

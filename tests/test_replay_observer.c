@@ -25,11 +25,11 @@ static void note_block(size_t bytes, bool is_taken, void *user_data)
                                    "%c%zu ", is_taken ? '+' : '-', bytes);
 }
 
-static clp_status note_step(const clpi_replay_step *step, void *user_data)
+static clp_status note_step(const trace_replay_step *step, void *user_data)
 {
   static const char letters[] = {
-      [CLPI_REPLAY_HIT] = 'h',   [CLPI_REPLAY_MISS] = 'm',    [CLPI_REPLAY_REFUSED] = 'r',
-      [CLPI_REPLAY_FREED] = 'f', [CLPI_REPLAY_SKIPPED] = 's',
+      [TRACE_REPLAY_HIT] = 'h',   [TRACE_REPLAY_MISS] = 'm',    [TRACE_REPLAY_REFUSED] = 'r',
+      [TRACE_REPLAY_FREED] = 'f', [TRACE_REPLAY_SKIPPED] = 's',
   };
   notes *seen = user_data;
   seen->length += (size_t)snprintf(seen->text + seen->length, sizeof(seen->text) - seen->length,
@@ -47,9 +47,9 @@ static clp_status note_step(const clpi_replay_step *step, void *user_data)
 }
 
 static clp_status observe(notes *seen, const char *rows, size_t capacity,
-                          clpi_replay_options options, clpi_replay_result *result)
+                          trace_replay_options options, trace_replay_result *result)
 {
-  clpi_replay_observer observer = {note_step, note_block, seen};
+  trace_replay_observer observer = {note_step, note_block, seen};
   options.observer = &observer;
   return clpt_replay_rows(rows, capacity, options, result);
 }
@@ -57,7 +57,7 @@ static clp_status observe(notes *seen, const char *rows, size_t capacity,
 START_TEST(pooled)
 {
   notes seen = {0};
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(observe(&seen, "a1=100 f1=100 x0=7 a2=100 a0=0 a1=90 f2=100 f0=0", 0, clpt_pooled(),
                   &result));
   ck_assert_str_eq(seen.text, "+103 m f s h h +91 m f f ");
@@ -78,7 +78,7 @@ END_TEST
 START_TEST(bare)
 {
   notes seen = {0};
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(observe(&seen, "a1=100 a2=50 f1=100", 0, clpt_bare(), &result));
   ck_assert_str_eq(seen.text, "+100 m +50 m -100 f ");
   ck_assert_uint_eq(seen.block_bytes[1], 50);
@@ -89,7 +89,7 @@ END_TEST
 START_TEST(short_of_memory)
 {
   notes seen = {0};
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(
       observe(&seen, "a1=600 f1=600 a2=900 a3=600 f3=600 f2=900", 1000, clpt_pooled(), &result));
   ck_assert_str_eq(seen.text, "+607 m f -607 +927 m r s f ");
@@ -101,8 +101,8 @@ END_TEST
 START_TEST(scaled)
 {
   notes seen = {0};
-  clpi_replay_result result;
-  clpi_replay_options options = clpt_bare();
+  trace_replay_result result;
+  trace_replay_options options = clpt_bare();
   options.scale = 0.5;
   clpt_ok(observe(&seen, "a1=100 f1=100", 0, options, &result));
   ck_assert_uint_eq(seen.bytes[0], 50);
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(a_step_ends_the_replay)
 {
   notes seen = {.rows_to_go = 2};
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_fails(CLP_BUSY, observe(&seen, "a1=100 a2=100 a3=100", 0, clpt_pooled(), &result));
   clpt_message_has("seen enough");
   ck_assert_str_eq(seen.text, "+103 m +103 m ");
@@ -123,13 +123,13 @@ END_TEST
 START_TEST(no_rows_no_steps)
 {
   notes seen = {0};
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_ok(observe(&seen, "", 0, clpt_pooled(), &result));
   ck_assert_uint_eq(seen.rows, 0);
 }
 END_TEST
 
-static clp_status count_step(const clpi_replay_step *step, void *user_data)
+static clp_status count_step(const trace_replay_step *step, void *user_data)
 {
   (void)step;
   ++*(unsigned *)user_data;
@@ -145,20 +145,20 @@ static void ignore_block(size_t bytes, bool is_taken, void *user_data)
  * observes. */
 START_TEST(same_figures)
 {
-  enum { TIMES = CLPI_BATCH_ROWS / 2 };
+  enum { TIMES = TRACE_BATCH_ROWS / 2 };
   char *text = clpt_trace_text("a1=100 a2=300 f1=100 x0=1 a1=95 f2=300 f1=95", TIMES);
   unsigned rows = 0;
-  clpi_replay_observer observer = {count_step, ignore_block, &rows};
-  clpi_replay_result results[2];
+  trace_replay_observer observer = {count_step, ignore_block, &rows};
+  trace_replay_result results[2];
   for (int i = 0; i < 2; i++) {
-    clpi_trace_reader *reader = clpt_trace(text);
+    trace_reader *reader = clpt_trace(text);
     clp_allocator *allocator = clpt_simulated(0);
-    clpi_replay_options options = clpt_pooled();
+    trace_replay_options options = clpt_pooled();
     options.observer = i > 0 ? &observer : NULL;
-    clpt_ok(clpi_replay(reader, allocator, &options, &results[i]));
+    clpt_ok(trace_replay(reader, allocator, &options, &results[i]));
     results[i].ns_per_operation = 0.0;
     clp_allocator_release(allocator);
-    clpi_trace_close(reader);
+    trace_close(reader);
   }
   free(text);
   ck_assert_uint_eq(rows, 7 * TIMES);

@@ -31,7 +31,7 @@ static const struct scaled {
 START_TEST(scaled_size)
 {
   size_t size = 12345;
-  ck_assert(clpi_scale_size(scaled[_i].bytes, scaled[_i].scale, &size));
+  ck_assert(trace_scale_size(scaled[_i].bytes, scaled[_i].scale, &size));
   ck_assert_uint_eq(size, scaled[_i].expected);
 }
 END_TEST
@@ -39,14 +39,14 @@ END_TEST
 START_TEST(scaled_beyond_measure)
 {
   size_t size;
-  ck_assert(!clpi_scale_size(UINT64_MAX, 2.0, &size));
-  ck_assert(!clpi_scale_size(UINT64_MAX / 2 + 1, 2.0, &size));
-  ck_assert(!clpi_scale_size(1, 1e300, &size));
-  ck_assert(!clpi_scale_size(1, 0x1p64, &size));
-  ck_assert(clpi_scale_size(1, 0x1p63, &size));
+  ck_assert(!trace_scale_size(UINT64_MAX, 2.0, &size));
+  ck_assert(!trace_scale_size(UINT64_MAX / 2 + 1, 2.0, &size));
+  ck_assert(!trace_scale_size(1, 1e300, &size));
+  ck_assert(!trace_scale_size(1, 0x1p64, &size));
+  ck_assert(trace_scale_size(1, 0x1p63, &size));
 
-  clpi_replay_options options = clpt_pooled();
-  clpi_replay_result result;
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
   options.scale = 1e19;
   clpt_fails(CLP_INVALID_ARGUMENT, clpt_replay_rows("a1=1 f1=1 a2=2", 0, options, &result));
   ck_assert_str_eq(clp_last_error()->message,
@@ -57,8 +57,8 @@ END_TEST
 
 START_TEST(scaled_replay)
 {
-  clpi_replay_options options = clpt_bare();
-  clpi_replay_result result;
+  trace_replay_options options = clpt_bare();
+  trace_replay_result result;
   options.scale = 0.25;
   clpt_ok(clpt_replay_rows("a1=400 a2=1 a3=0 f1=400", 0, options, &result));
   ck_assert_uint_eq(result.peak_active_bytes, 101);
@@ -68,17 +68,17 @@ END_TEST
 
 static double fitted(const char *rows, size_t device_bytes)
 {
-  clpi_trace_reader *reader = clpt_short_trace(rows);
+  trace_reader *reader = clpt_short_trace(rows);
   clp_allocator *allocator = clpt_simulated(device_bytes);
-  clpi_replay_options options = clpt_pooled();
-  clpi_trace_event event;
+  trace_replay_options options = clpt_pooled();
+  trace_event event;
   bool found;
   double scale = 0.0;
-  clpt_ok(clpi_replay_fit_scale(reader, allocator, &options, &scale));
-  clpt_ok(clpi_trace_next(reader, &event, &found)); /* it was rewound */
+  clpt_ok(trace_replay_fit_scale(reader, allocator, &options, &scale));
+  clpt_ok(trace_next(reader, &event, &found)); /* it was rewound */
   ck_assert_uint_eq(event.line, 2);
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
   return scale;
 }
 
@@ -108,13 +108,13 @@ END_TEST
 
 START_TEST(fit_scale_of_a_broken_trace)
 {
-  clpi_trace_reader *reader = clpt_short_trace("f1=1");
+  trace_reader *reader = clpt_short_trace("f1=1");
   clp_allocator *allocator = clpt_simulated(1000);
-  clpi_replay_options options = clpt_pooled();
+  trace_replay_options options = clpt_pooled();
   double scale;
-  clpt_fails(CLP_INVALID_ARGUMENT, clpi_replay_fit_scale(reader, allocator, &options, &scale));
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_replay_fit_scale(reader, allocator, &options, &scale));
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 

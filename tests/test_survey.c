@@ -9,20 +9,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-static clpi_survey survey;
+static trace_survey survey;
 
 static void teardown(void)
 {
-  clpi_survey_end(&survey);
+  trace_survey_end(&survey);
 }
 
 /* Drops both. */
-static void take(clpi_trace_reader *reader, clp_allocator *allocator, clpi_replay_options options,
-                 const clpi_survey_listener *listener)
+static void take(trace_reader *reader, clp_allocator *allocator, trace_replay_options options,
+                 const trace_survey_listener *listener)
 {
-  clpt_ok(clpi_survey_take(&survey, reader, allocator, &options, listener));
+  clpt_ok(trace_survey_take(&survey, reader, allocator, &options, listener));
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 
 static void take_rows(const char *rows)
@@ -30,7 +30,7 @@ static void take_rows(const char *rows)
   take(clpt_short_trace(rows), clpt_simulated(0), clpt_pooled(), NULL);
 }
 
-static void assert_peak(const clpi_peak *peak, uint64_t row, size_t active, size_t padding,
+static void assert_peak(const trace_peak *peak, uint64_t row, size_t active, size_t padding,
                         size_t held)
 {
   ck_assert_uint_eq(peak->when.row, row);
@@ -45,7 +45,7 @@ START_TEST(peaks)
   take_rows("a1=100 f1=100 a2=100 a1=90 f2=100 a3=3000 f3=3000 a3=3050");
   assert_peak(&survey.active_peak, 8, 3140, 22, 103);
   assert_peak(&survey.managed_peak, 6, 3090, 72, 103);
-  ck_assert_uint_eq(clpi_peak_managed_bytes(&survey.managed_peak), 103 + 91 + 3071);
+  ck_assert_uint_eq(trace_peak_managed_bytes(&survey.managed_peak), 103 + 91 + 3071);
   ck_assert_uint_eq(survey.result.peak_active_bytes, 3140);
   ck_assert_uint_eq(survey.result.peak_managed_bytes, 103 + 91 + 3071);
 }
@@ -69,13 +69,13 @@ START_TEST(bins)
   } expected[] = {{91, 0, 1, 0, 1}, {103, 1, 1, 103, 0}, {3071, 1, 1, 0, 71}};
   ck_assert_uint_eq(survey.bins.count, 3);
   for (size_t i = 0; i < 3; i++) {
-    const clpi_bin_record *bin = &survey.bins.bins[i];
-    clpi_bin_count count = clpi_bin_at_peak(&survey.bins, bin);
+    const trace_bin_record *bin = &survey.bins.bins[i];
+    trace_bin_count count = trace_bin_at_peak(&survey.bins, bin);
     ck_assert_uint_eq(bin->block_bytes, expected[i].block_bytes);
     ck_assert_uint_eq(bin->hits, expected[i].hits);
     ck_assert_uint_eq(bin->misses, expected[i].misses);
-    ck_assert_uint_eq(clpi_bin_held_bytes(bin, count), expected[i].held_bytes);
-    ck_assert_uint_eq(clpi_bin_padding_bytes(bin, count), expected[i].padding_bytes);
+    ck_assert_uint_eq(trace_bin_held_bytes(bin, count), expected[i].held_bytes);
+    ck_assert_uint_eq(trace_bin_padding_bytes(bin, count), expected[i].padding_bytes);
   }
 }
 END_TEST
@@ -89,7 +89,7 @@ START_TEST(largest)
                                          "3,00:00:02.000000,allocate,0x3,900,0\n";
   take(clpt_trace(text), clpt_simulated(0), clpt_pooled(), NULL);
   ck_assert_uint_eq(survey.largest.count, 3);
-  const clpi_large_group *groups = survey.largest.groups;
+  const trace_large_group *groups = survey.largest.groups;
   ck_assert_uint_eq(groups[0].kind.bytes, 900);
   ck_assert_uint_eq(groups[0].block_bytes, 927);
   ck_assert_uint_eq(groups[0].kept, 1);
@@ -112,7 +112,7 @@ START_TEST(refusals_and_failures)
   take(clpt_short_trace("a1=600 f1=600 a2=900 a3=600 f3=600 x0=5 f2=900"), clpt_simulated(1000),
        clpt_pooled(), NULL);
   ck_assert_uint_eq(survey.result.failures, 1);
-  ck_assert_uint_eq(clpi_timeline_rows(&survey.timeline), 7);
+  ck_assert_uint_eq(trace_timeline_rows(&survey.timeline), 7);
   ck_assert_uint_eq(survey.timeline.spans[3].refused, 1);
   assert_peak(&survey.managed_peak, 3, 900, 27, 0);
   ck_assert_uint_eq(survey.timeline.spans[2].managed_bytes.most, 927);
@@ -123,7 +123,7 @@ END_TEST
 START_TEST(nothing)
 {
   take_rows("");
-  ck_assert_uint_eq(clpi_timeline_rows(&survey.timeline), 0);
+  ck_assert_uint_eq(trace_timeline_rows(&survey.timeline), 0);
   ck_assert_uint_eq(survey.bins.count, 0);
   ck_assert_uint_eq(survey.largest.count, 0);
   assert_peak(&survey.managed_peak, 0, 0, 0, 0);
@@ -132,12 +132,12 @@ END_TEST
 
 /* What a listener sees of a recorded program. */
 typedef struct witness {
-  clpi_sample last;
+  trace_sample last;
   size_t most_active, most_managed;
   uint64_t hits, misses, refused, freed;
 } witness;
 
-static void watch(const clpi_sample *sample, void *user_data)
+static void watch(const trace_sample *sample, void *user_data)
 {
   witness *seen = user_data;
   ck_assert_uint_eq(sample->when.row, seen->last.when.row + 1);
@@ -145,17 +145,17 @@ static void watch(const clpi_sample *sample, void *user_data)
   seen->last = *sample;
   if (sample->active_bytes > seen->most_active)
     seen->most_active = sample->active_bytes;
-  if (clpi_sample_managed_bytes(sample) > seen->most_managed)
-    seen->most_managed = clpi_sample_managed_bytes(sample);
-  seen->hits += sample->outcome == CLPI_REPLAY_HIT;
-  seen->misses += sample->outcome == CLPI_REPLAY_MISS;
-  seen->refused += sample->outcome == CLPI_REPLAY_REFUSED;
-  seen->freed += sample->outcome == CLPI_REPLAY_FREED;
+  if (trace_sample_managed_bytes(sample) > seen->most_managed)
+    seen->most_managed = trace_sample_managed_bytes(sample);
+  seen->hits += sample->outcome == TRACE_REPLAY_HIT;
+  seen->misses += sample->outcome == TRACE_REPLAY_MISS;
+  seen->refused += sample->outcome == TRACE_REPLAY_REFUSED;
+  seen->freed += sample->outcome == TRACE_REPLAY_FREED;
 }
 
-static void assert_like_replay(const witness *seen, const clpi_replay_result *replayed)
+static void assert_like_replay(const witness *seen, const trace_replay_result *replayed)
 {
-  clpi_replay_result result = survey.result;
+  trace_replay_result result = survey.result;
   result.ns_per_operation = replayed->ns_per_operation;
   ck_assert_mem_eq(&result, replayed, sizeof(result));
   ck_assert_uint_eq(seen->hits, replayed->hits);
@@ -165,7 +165,7 @@ static void assert_like_replay(const witness *seen, const clpi_replay_result *re
   ck_assert_uint_eq(seen->most_active, replayed->peak_active_bytes);
   ck_assert_uint_eq(seen->most_managed, replayed->peak_managed_bytes);
   ck_assert_uint_eq(survey.active_peak.active_bytes, replayed->peak_active_bytes);
-  ck_assert_uint_eq(clpi_peak_managed_bytes(&survey.managed_peak), replayed->peak_managed_bytes);
+  ck_assert_uint_eq(trace_peak_managed_bytes(&survey.managed_peak), replayed->peak_managed_bytes);
 }
 
 /* The bins at the peak add up to it, and so do their hits and misses; the chart reaches it. */
@@ -174,11 +174,11 @@ static void assert_adds_up(void)
   size_t active = 0, padding = 0, held = 0, most_active = 0, most_managed = 0;
   uint64_t hits = 0, misses = 0;
   for (size_t i = 0; i < survey.bins.count; i++) {
-    const clpi_bin_record *bin = &survey.bins.bins[i];
-    clpi_bin_count count = clpi_bin_at_peak(&survey.bins, bin);
+    const trace_bin_record *bin = &survey.bins.bins[i];
+    trace_bin_count count = trace_bin_at_peak(&survey.bins, bin);
     active += count.active_bytes;
-    padding += clpi_bin_padding_bytes(bin, count);
-    held += clpi_bin_held_bytes(bin, count);
+    padding += trace_bin_padding_bytes(bin, count);
+    held += trace_bin_held_bytes(bin, count);
     hits += bin->hits;
     misses += bin->misses;
   }
@@ -186,7 +186,7 @@ static void assert_adds_up(void)
   ck_assert_uint_eq(hits, survey.result.hits);
   ck_assert_uint_eq(misses, survey.result.misses);
   for (size_t i = 0; i < survey.timeline.count; i++) {
-    const clpi_span *span = &survey.timeline.spans[i];
+    const trace_span *span = &survey.timeline.spans[i];
     if (span->active_bytes.most > most_active)
       most_active = span->active_bytes.most;
     if (span->managed_bytes.most > most_managed)
@@ -211,18 +211,18 @@ static const struct setting {
 START_TEST(like_a_replay)
 {
   const struct setting *setting = &settings[_i];
-  clpi_replay_options options = clpt_pooled();
+  trace_replay_options options = clpt_pooled();
   options.pool_options.leading_bits_in_bin_id = setting->leading_bits;
   options.has_limit = true;
   options.limit_bytes = setting->limit;
   options.scale = setting->scale;
-  clpi_replay_result replayed;
-  clpi_trace_reader *reader = clpt_resnet_trace();
+  trace_replay_result replayed;
+  trace_reader *reader = clpt_resnet_trace();
   clp_allocator *allocator = clpt_simulated(setting->capacity);
-  clpt_ok(clpi_replay(reader, allocator, &options, &replayed));
-  clpt_ok(clpi_trace_rewind(reader));
+  clpt_ok(trace_replay(reader, allocator, &options, &replayed));
+  clpt_ok(trace_rewind(reader));
   witness seen = {0};
-  clpi_survey_listener listener = {watch, &seen};
+  trace_survey_listener listener = {watch, &seen};
   take(reader, allocator, options, &listener);
   assert_like_replay(&seen, &replayed);
   assert_adds_up();
@@ -231,13 +231,13 @@ END_TEST
 
 START_TEST(a_malformed_trace)
 {
-  clpi_trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.0,allocate,0x1,-5,0\n");
+  trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.0,allocate,0x1,-5,0\n");
   clp_allocator *allocator = clpt_simulated(0);
-  clpi_replay_options options = clpt_pooled();
-  clpt_fails(CLP_INVALID_ARGUMENT, clpi_survey_take(&survey, reader, allocator, &options, NULL));
+  trace_replay_options options = clpt_pooled();
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_survey_take(&survey, reader, allocator, &options, NULL));
   clpt_message_has("trace:2:27: expected a size");
   clp_allocator_release(allocator);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
@@ -254,18 +254,18 @@ START_TEST(without_host_memory)
   bool has_failed = true;
   for (unsigned long nth = 0; has_failed; nth += nth < 50 ? 1 : 17) {
     clp_allocator *allocator = clpt_simulated(0);
-    clpi_trace_reader *reader = clpt_short_trace(rows);
-    clpi_replay_options options = clpt_pooled();
+    trace_reader *reader = clpt_short_trace(rows);
+    trace_replay_options options = clpt_pooled();
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    clp_status status = clpi_survey_take(&survey, reader, allocator, &options, NULL);
+    clp_status status = trace_survey_take(&survey, reader, allocator, &options, NULL);
     clpt_host_stop();
     has_failed = clpt_host_failed();
     ck_assert(status == CLP_SUCCESS || (status == CLP_OUT_OF_HOST_MEMORY && has_failed));
     if (!status)
       assert_adds_up();
-    clpi_survey_end(&survey);
+    trace_survey_end(&survey);
     clp_allocator_release(allocator);
-    clpi_trace_close(reader);
+    trace_close(reader);
   }
 }
 END_TEST

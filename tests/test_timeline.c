@@ -5,26 +5,26 @@
 
 #include <stdbool.h>
 
-static clpi_timeline timeline;
+static trace_timeline timeline;
 
 /* A quiet row: 10 active bytes, 2 of padding, 30 held; a microsecond after the one before. */
-static clpi_sample quiet(uint64_t row)
+static trace_sample quiet(uint64_t row)
 {
-  return (clpi_sample){.when = {row, (row - 1) * 1000},
-                       .outcome = CLPI_REPLAY_FREED,
-                       .active_bytes = 10,
-                       .padding_bytes = 2,
-                       .held_bytes = 30};
+  return (trace_sample){.when = {row, (row - 1) * 1000},
+                        .outcome = TRACE_REPLAY_FREED,
+                        .active_bytes = 10,
+                        .padding_bytes = 2,
+                        .held_bytes = 30};
 }
 
-static void add(clpi_sample sample)
+static void add(trace_sample sample)
 {
-  clpi_timeline_add(&timeline, &sample);
+  trace_timeline_add(&timeline, &sample);
 }
 
 static void add_quiet(uint64_t rows)
 {
-  timeline = (clpi_timeline){0};
+  timeline = (trace_timeline){0};
   for (uint64_t row = 1; row <= rows; row++)
     add(quiet(row));
 }
@@ -33,9 +33,9 @@ static void add_quiet(uint64_t rows)
 static void assert_whole(uint64_t rows)
 {
   uint64_t next = 1;
-  ck_assert_uint_le(timeline.count, CLPI_TIMELINE_SPANS);
+  ck_assert_uint_le(timeline.count, TRACE_TIMELINE_SPANS);
   for (size_t i = 0; i < timeline.count; i++) {
-    const clpi_span *span = &timeline.spans[i];
+    const trace_span *span = &timeline.spans[i];
     ck_assert_uint_eq(span->first.row, next);
     ck_assert_uint_eq(span->first.nanoseconds, (span->first.row - 1) * 1000);
     ck_assert_uint_eq(span->last.nanoseconds, (span->last.row - 1) * 1000);
@@ -46,19 +46,19 @@ static void assert_whole(uint64_t rows)
       ck_assert_uint_le(next - span->first.row, timeline.rows_a_span);
   }
   ck_assert_uint_eq(next, rows + 1);
-  ck_assert_uint_eq(clpi_timeline_rows(&timeline), rows);
+  ck_assert_uint_eq(trace_timeline_rows(&timeline), rows);
 }
 
 static const uint64_t lengths[] = {
     0,
     1,
     2,
-    CLPI_TIMELINE_SPANS - 1,
-    CLPI_TIMELINE_SPANS,
-    CLPI_TIMELINE_SPANS + 1,
-    2 * CLPI_TIMELINE_SPANS,
-    2 * CLPI_TIMELINE_SPANS + 1,
-    3 * CLPI_TIMELINE_SPANS + 7,
+    TRACE_TIMELINE_SPANS - 1,
+    TRACE_TIMELINE_SPANS,
+    TRACE_TIMELINE_SPANS + 1,
+    2 * TRACE_TIMELINE_SPANS,
+    2 * TRACE_TIMELINE_SPANS + 1,
+    3 * TRACE_TIMELINE_SPANS + 7,
     100000,
 };
 enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
@@ -68,8 +68,8 @@ START_TEST(spans_cover_all_rows)
   uint64_t rows = lengths[_i];
   add_quiet(rows);
   assert_whole(rows);
-  if (rows > CLPI_TIMELINE_SPANS)
-    ck_assert_uint_gt(timeline.count, CLPI_TIMELINE_SPANS / 2);
+  if (rows > TRACE_TIMELINE_SPANS)
+    ck_assert_uint_gt(timeline.count, TRACE_TIMELINE_SPANS / 2);
   else
     ck_assert_uint_eq(timeline.count, rows);
 }
@@ -79,9 +79,9 @@ END_TEST
 START_TEST(extremes_stay)
 {
   enum { ROWS = 100000, HIGH = 77777, LOW = 33333 };
-  timeline = (clpi_timeline){0};
+  timeline = (trace_timeline){0};
   for (uint64_t row = 1; row <= ROWS; row++) {
-    clpi_sample sample = quiet(row);
+    trace_sample sample = quiet(row);
     if (row == HIGH)
       sample.active_bytes = 5000, sample.held_bytes = 6000;
     if (row == LOW)
@@ -90,7 +90,7 @@ START_TEST(extremes_stay)
   }
   assert_whole(ROWS);
   for (size_t i = 0; i < timeline.count; i++) {
-    const clpi_span *span = &timeline.spans[i];
+    const trace_span *span = &timeline.spans[i];
     bool is_high = span->first.row <= HIGH && HIGH <= span->last.row;
     bool is_low = span->first.row <= LOW && LOW <= span->last.row;
     ck_assert_uint_eq(span->active_bytes.most, is_high ? 5000 : 10);
@@ -105,14 +105,14 @@ END_TEST
 
 START_TEST(outcomes_are_counted)
 {
-  static const clpi_replay_outcome outcomes[] = {
-      CLPI_REPLAY_HIT,   CLPI_REPLAY_HIT,     CLPI_REPLAY_HIT,  CLPI_REPLAY_MISS,
-      CLPI_REPLAY_FREED, CLPI_REPLAY_REFUSED, CLPI_REPLAY_MISS, CLPI_REPLAY_SKIPPED,
+  static const trace_replay_outcome outcomes[] = {
+      TRACE_REPLAY_HIT,   TRACE_REPLAY_HIT,     TRACE_REPLAY_HIT,  TRACE_REPLAY_MISS,
+      TRACE_REPLAY_FREED, TRACE_REPLAY_REFUSED, TRACE_REPLAY_MISS, TRACE_REPLAY_SKIPPED,
   };
   enum { OUTCOMES = sizeof(outcomes) / sizeof(outcomes[0]), TIMES = 1000 };
-  timeline = (clpi_timeline){0};
+  timeline = (trace_timeline){0};
   for (uint64_t row = 1; row <= OUTCOMES * TIMES; row++) {
-    clpi_sample sample = quiet(row);
+    trace_sample sample = quiet(row);
     sample.outcome = outcomes[(row - 1) % OUTCOMES];
     add(sample);
   }
@@ -131,22 +131,22 @@ END_TEST
 START_TEST(time_at_a_row)
 {
   add_quiet(100);
-  ck_assert_uint_eq(clpi_timeline_nanoseconds(&timeline, 1), 0);
-  ck_assert_uint_eq(clpi_timeline_nanoseconds(&timeline, 100), 99000);
+  ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, 1), 0);
+  ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, 100), 99000);
   add_quiet(100000);
   ck_assert_uint_gt(timeline.rows_a_span, 1);
   for (uint64_t row = 1; row <= 100000; row += 333)
-    ck_assert_uint_eq(clpi_timeline_nanoseconds(&timeline, row), (row - 1) * 1000);
-  ck_assert_uint_eq(clpi_timeline_nanoseconds(&timeline, 100000), 99999000);
+    ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, row), (row - 1) * 1000);
+  ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, 100000), 99999000);
 }
 END_TEST
 
 START_TEST(widened)
 {
   enum { MOST = 100 };
-  clpi_span windows[MOST];
+  trace_span windows[MOST];
   add_quiet(lengths[_i]);
-  size_t count = clpi_timeline_widen(&timeline, MOST, windows);
+  size_t count = trace_timeline_widen(&timeline, MOST, windows);
   ck_assert_uint_le(count, MOST);
   uint64_t next = 1;
   for (size_t i = 0; i < count; i++) {

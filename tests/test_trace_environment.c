@@ -181,22 +181,22 @@ static size_t open_in_folder(void)
 }
 
 /* Replays a file, so it is well-formed and makes sense. */
-static clpi_replay_result replay(const char *name)
+static trace_replay_result replay(const char *name)
 {
-  clpi_trace_reader *reader;
-  clpi_replay_result result;
-  clpi_replay_options options = clpt_pooled();
+  trace_reader *reader;
+  trace_replay_result result;
+  trace_replay_options options = clpt_pooled();
   clp_allocator *device = clpt_simulated(0);
-  clpt_ok(clpi_trace_open(path_of(name), &reader));
-  clpt_ok(clpi_replay(reader, device, &options, &result));
-  clpi_trace_close(reader);
+  clpt_ok(trace_open(path_of(name), &reader));
+  clpt_ok(trace_replay(reader, device, &options, &result));
+  trace_close(reader);
   clp_allocator_release(device);
   return result;
 }
 
 static void assert_trace(const char *name, uint64_t allocations, uint64_t frees)
 {
-  clpi_replay_result result = replay(name);
+  trace_replay_result result = replay(name);
   ck_assert_uint_eq(result.allocations, allocations);
   ck_assert_uint_eq(result.frees, frees);
 }

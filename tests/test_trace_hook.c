@@ -149,7 +149,7 @@ END_TEST
 
 START_TEST(a_trace_of_nothing_is_a_header)
 {
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_trace_log log;
 
   clpt_trace_log_start(&log);
@@ -343,7 +343,7 @@ START_TEST(a_file_that_grows_no_more_ends_in_a_whole_row)
 {
   enum { MOST_BYTES = 1000 };
   struct rlimit before, small;
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_trace_log log;
   clpt_rig rig;
 
@@ -404,7 +404,7 @@ size_t __wrap_fwrite(const void *bytes, size_t size, size_t count, FILE *file)
 
 START_TEST(signals_interrupt_no_writing)
 {
-  clpi_replay_result result;
+  trace_replay_result result;
   clp_status status;
   unsigned left;
   clpt_trace_log log;

@@ -40,7 +40,7 @@ START_TEST(a_replay_has_the_figures_of_the_run)
   unsigned rounds = clpt_iterations(20000);
   clp_allocator *allocator = clpt_simulated(0);
   clp_pool *pool = clpt_pool(allocator);
-  clpi_replay_result result;
+  trace_replay_result result;
   clp_pool_stats stats;
   clpt_trace_log log;
 
@@ -71,7 +71,7 @@ START_TEST(what_failed_is_recorded_and_not_replayed)
   clp_allocator *allocator = clpt_simulated(0);
   clp_pool *pool = clpt_pool(allocator);
   clp_buffer *none;
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_trace_log log;
 
   clpt_trace_log_start(&log);
@@ -95,7 +95,7 @@ START_TEST(frees_of_what_was_allocated_unseen_are_left_out)
 {
   clpt_rig rig;
   clp_buffer *early, *empty, *seen;
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_trace_log log;
 
   clpt_rig_start(&rig);
@@ -154,7 +154,7 @@ START_TEST(a_free_tells_the_size_that_its_allocation_told)
 {
   clpt_rig rig;
   clp_buffer *buffer;
-  clpi_replay_result result;
+  trace_replay_result result;
   clpt_trace_log log;
 
   clpt_rig_start(&rig);
@@ -209,7 +209,7 @@ START_TEST(what_threads_do_at_once_can_be_replayed)
   unsigned rounds = clpt_iterations(8000);
   clp_allocator *allocator = clpt_simulated(0);
   clpt_workers workers;
-  clpi_replay_result result;
+  trace_replay_result result;
   clp_pool_stats stats;
   clpt_trace_log log;
 

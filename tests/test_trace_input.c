@@ -10,22 +10,22 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static clpi_input *input_of(const void *bytes, size_t length)
+static trace_input *input_of(const void *bytes, size_t length)
 {
-  clpi_input *input = NULL;
-  clpt_ok(clpi_input_open_descriptor(clpt_file_of(bytes, length), "file", &input));
+  trace_input *input = NULL;
+  clpt_ok(trace_input_open_descriptor(clpt_file_of(bytes, length), "file", &input));
   return input;
 }
 
 /* Reads to the end, a few bytes at a time, as from line 3, column 7. */
-static clp_status read_all(clpi_input *input, char *text, size_t room)
+static clp_status read_all(trace_input *input, char *text, size_t room)
 {
   enum { FEW = 5 };
   size_t bytes = 1, length = 0;
   clp_status status = CLP_SUCCESS;
   while (!status && bytes > 0) {
     ck_assert_uint_le(length + FEW, room);
-    status = clpi_input_read(input, text + length, FEW, 3, 7, &bytes);
+    status = trace_input_read(input, text + length, FEW, 3, 7, &bytes);
     ck_assert_uint_le(bytes, FEW);
     length += bytes;
   }
@@ -33,7 +33,7 @@ static clp_status read_all(clpi_input *input, char *text, size_t room)
   return status;
 }
 
-static void assert_text(clpi_input *input, const char *expected)
+static void assert_text(trace_input *input, const char *expected)
 {
   char text[64];
   clpt_ok(read_all(input, text, sizeof(text)));
@@ -42,29 +42,29 @@ static void assert_text(clpi_input *input, const char *expected)
 
 START_TEST(plain_twice)
 {
-  clpi_input *input = input_of("some bytes\n", 11);
+  trace_input *input = input_of("some bytes\n", 11);
   uint64_t done, total;
-  clpi_input_progress(input, &done, &total);
+  trace_input_progress(input, &done, &total);
   ck_assert_uint_eq(total, 11);
   assert_text(input, "some bytes\n");
-  clpi_input_progress(input, &done, &total);
+  trace_input_progress(input, &done, &total);
   ck_assert_uint_eq(done, total);
-  ck_assert(clpi_input_can_rewind(input));
-  clpt_ok(clpi_input_rewind(input));
+  ck_assert(trace_input_can_rewind(input));
+  clpt_ok(trace_input_rewind(input));
   assert_text(input, "some bytes\n");
-  clpi_input_close(input);
+  trace_input_close(input);
 }
 END_TEST
 
 START_TEST(nothing)
 {
-  clpi_input *input = input_of("", 0);
+  trace_input *input = input_of("", 0);
   uint64_t done, total;
-  clpi_input_progress(input, &done, &total);
+  trace_input_progress(input, &done, &total);
   ck_assert_uint_eq(total, 0);
   assert_text(input, "");
-  clpi_input_close(input);
-  clpi_input_close(NULL);
+  trace_input_close(input);
+  trace_input_close(NULL);
 }
 END_TEST
 
@@ -72,17 +72,17 @@ START_TEST(gzipped_twice)
 {
   size_t length;
   unsigned char *bytes = clpt_gzip("some compressed bytes", &length);
-  clpi_input *input = input_of(bytes, length);
+  trace_input *input = input_of(bytes, length);
   uint64_t done, total;
-  clpi_input_progress(input, &done, &total);
+  trace_input_progress(input, &done, &total);
   ck_assert_uint_eq(total, length);
   ck_assert_uint_lt(done, total);
   assert_text(input, "some compressed bytes");
-  clpi_input_progress(input, &done, &total);
+  trace_input_progress(input, &done, &total);
   ck_assert_uint_eq(done, total);
-  clpt_ok(clpi_input_rewind(input));
+  clpt_ok(trace_input_rewind(input));
   assert_text(input, "some compressed bytes");
-  clpi_input_close(input);
+  trace_input_close(input);
   free(bytes);
 }
 END_TEST
@@ -95,11 +95,11 @@ START_TEST(truncated_gzip)
   char text[64];
   unsigned char *bytes = clpt_gzip("one\ntwo\nthree\nfour", &length);
   for (size_t cut = GZIP_MAGIC_BYTES; cut < length; cut++) {
-    clpi_input *input = input_of(bytes, cut);
+    trace_input *input = input_of(bytes, cut);
     clpt_fails(CLP_IO_ERROR, read_all(input, text, sizeof(text)));
     ck_assert_str_eq(clp_last_error()->message,
                      "file:3:7: cannot decompress further: unexpected end of file");
-    clpi_input_close(input);
+    trace_input_close(input);
   }
   free(bytes);
 }
@@ -112,24 +112,24 @@ START_TEST(damaged_gzip)
   char text[64];
   unsigned char *bytes = clpt_gzip("one\ntwo\n", &length);
   bytes[length - CHECKSUM_FROM_END] ^= 1;
-  clpi_input *input = input_of(bytes, length);
+  trace_input *input = input_of(bytes, length);
   clpt_fails(CLP_IO_ERROR, read_all(input, text, sizeof(text)));
   clpt_message_has("cannot decompress further: incorrect data check");
-  clpi_input_close(input);
+  trace_input_close(input);
   free(bytes);
 }
 END_TEST
 
 START_TEST(what_cannot_be_opened)
 {
-  clpi_input *input = (clpi_input *)1;
-  clpt_fails(CLP_IO_ERROR, clpi_input_open("/no/such/file", &input));
+  trace_input *input = (trace_input *)1;
+  clpt_fails(CLP_IO_ERROR, trace_input_open("/no/such/file", &input));
   ck_assert_ptr_null(input);
   ck_assert_int_eq(clp_last_error()->native_code, ENOENT);
   ck_assert_str_eq(clp_last_error()->message, "/no/such/file: No such file or directory");
-  clpt_fails(CLP_IO_ERROR, clpi_input_open("/", &input));
+  clpt_fails(CLP_IO_ERROR, trace_input_open("/", &input));
   ck_assert_str_eq(clp_last_error()->message, "/: Is a directory");
-  clpt_fails(CLP_IO_ERROR, clpi_input_open_descriptor(-1, "closed", &input));
+  clpt_fails(CLP_IO_ERROR, trace_input_open_descriptor(-1, "closed", &input));
   ck_assert_int_eq(clp_last_error()->native_code, EBADF);
 }
 END_TEST
@@ -138,29 +138,29 @@ END_TEST
 START_TEST(what_cannot_be_read)
 {
   char text[64];
-  clpi_input *input;
+  trace_input *input;
   int descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  clpt_ok(clpi_input_open_descriptor(descriptor, "write-only", &input));
+  clpt_ok(trace_input_open_descriptor(descriptor, "write-only", &input));
   clpt_fails(CLP_IO_ERROR, read_all(input, text, sizeof(text)));
   ck_assert_int_eq(clp_last_error()->native_code, EBADF);
   ck_assert_str_eq(clp_last_error()->message, "write-only:3: cannot read on: Bad file descriptor");
-  clpi_input_close(input);
+  trace_input_close(input);
 }
 END_TEST
 
 START_TEST(standard_input)
 {
   int descriptor = clpt_text_file("from standard input");
-  clpi_input *input;
+  trace_input *input;
   ck_assert_int_eq(dup2(descriptor, STDIN_FILENO), STDIN_FILENO);
-  clpt_ok(clpi_input_open("-", &input));
-  ck_assert_str_eq(clpi_input_name(input), "standard input");
+  clpt_ok(trace_input_open("-", &input));
+  ck_assert_str_eq(trace_input_name(input), "standard input");
   assert_text(input, "from standard input");
-  clpi_input_close(input);
+  trace_input_close(input);
   ck_assert_int_ge(fcntl(STDIN_FILENO, F_GETFD), 0);
   close(STDIN_FILENO);
   close(descriptor);
-  clpt_fails(CLP_IO_ERROR, clpi_input_open("-", &input));
+  clpt_fails(CLP_IO_ERROR, trace_input_open("-", &input));
   ck_assert_str_eq(clp_last_error()->message, "standard input: Bad file descriptor");
 }
 END_TEST
@@ -171,16 +171,16 @@ START_TEST(a_pipe_is_read_once)
   ck_assert_int_eq(pipe(ends), 0);
   ck_assert_int_eq(write(ends[1], "one\n", 4), 4);
   close(ends[1]);
-  clpi_input *input;
+  trace_input *input;
   uint64_t done, total;
-  clpt_ok(clpi_input_open_descriptor(ends[0], "pipe", &input));
+  clpt_ok(trace_input_open_descriptor(ends[0], "pipe", &input));
   assert_text(input, "one\n");
-  clpi_input_progress(input, &done, &total);
+  trace_input_progress(input, &done, &total);
   ck_assert_uint_eq(total, 0);
-  ck_assert(!clpi_input_can_rewind(input));
-  clpt_fails(CLP_IO_ERROR, clpi_input_rewind(input));
+  ck_assert(!trace_input_can_rewind(input));
+  clpt_fails(CLP_IO_ERROR, trace_input_rewind(input));
   ck_assert_str_eq(clp_last_error()->message, "pipe: cannot be read twice");
-  clpi_input_close(input);
+  trace_input_close(input);
 }
 END_TEST
 
@@ -189,25 +189,25 @@ START_TEST(a_long_name_keeps_its_end)
   char name[600];
   memset(name, 'd', sizeof(name));
   strcpy(name + sizeof(name) - sizeof("/trace.csv"), "/trace.csv");
-  clpi_input *input;
-  clpt_ok(clpi_input_open_descriptor(clpt_text_file(""), name, &input));
-  const char *shown = clpi_input_name(input);
+  trace_input *input;
+  clpt_ok(trace_input_open_descriptor(clpt_text_file(""), name, &input));
+  const char *shown = trace_input_name(input);
   ck_assert_uint_eq(strlen(shown), 255);
   ck_assert_int_eq(strncmp(shown, "...ddd", 6), 0);
   ck_assert_str_eq(shown + 255 - strlen("d/trace.csv"), "d/trace.csv");
-  clpi_input_close(input);
+  trace_input_close(input);
 
-  clpt_fails(CLP_IO_ERROR, clpi_input_open(name, &input));
+  clpt_fails(CLP_IO_ERROR, trace_input_open(name, &input));
   clpt_message_has("ddd/trace.csv: File name too long");
 }
 END_TEST
 
 START_TEST(without_host_memory)
 {
-  clpi_input *input = (clpi_input *)1;
+  trace_input *input = (trace_input *)1;
   int descriptor = clpt_text_file("one\n");
   clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
-  clp_status status = clpi_input_open_descriptor(descriptor, "file", &input);
+  clp_status status = trace_input_open_descriptor(descriptor, "file", &input);
   clpt_host_stop();
   ck_assert(clpt_host_failed());
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);

@@ -7,25 +7,25 @@
 
 #include <stdio.h>
 
-static clpi_lines *lines_of(const void *bytes, size_t length)
+static trace_lines *lines_of(const void *bytes, size_t length)
 {
-  clpi_input *input = NULL;
-  clpi_lines *lines = NULL;
-  clpt_ok(clpi_input_open_descriptor(clpt_file_of(bytes, length), "file", &input));
-  clpt_ok(clpi_lines_of(input, &lines));
+  trace_input *input = NULL;
+  trace_lines *lines = NULL;
+  clpt_ok(trace_input_open_descriptor(clpt_file_of(bytes, length), "file", &input));
+  clpt_ok(trace_lines_of(input, &lines));
   return lines;
 }
 
-static clpi_lines *lines_of_text(const char *text)
+static trace_lines *lines_of_text(const char *text)
 {
   return lines_of(text, strlen(text));
 }
 
-static void assert_next(clpi_lines *lines, uint64_t number, const char *expected)
+static void assert_next(trace_lines *lines, uint64_t number, const char *expected)
 {
-  clpi_line line;
+  trace_line line;
   bool found = false;
-  clpt_ok(clpi_lines_next(lines, &line, &found));
+  clpt_ok(trace_lines_next(lines, &line, &found));
   ck_assert(found);
   ck_assert(!line.cut);
   ck_assert_uint_eq(line.number, number);
@@ -33,17 +33,17 @@ static void assert_next(clpi_lines *lines, uint64_t number, const char *expected
   ck_assert_mem_eq(line.text, expected, line.length);
 }
 
-static void assert_end(clpi_lines *lines)
+static void assert_end(trace_lines *lines)
 {
-  clpi_line line;
+  trace_line line;
   bool found = true;
-  clpt_ok(clpi_lines_next(lines, &line, &found));
+  clpt_ok(trace_lines_next(lines, &line, &found));
   ck_assert(!found);
 }
 
 START_TEST(line_ends)
 {
-  clpi_lines *lines = lines_of_text("unix\nwindows\r\n\n\r\nno\rend\r\r\nlast");
+  trace_lines *lines = lines_of_text("unix\nwindows\r\n\n\r\nno\rend\r\r\nlast");
   assert_next(lines, 1, "unix");
   assert_next(lines, 2, "windows");
   assert_next(lines, 3, "");
@@ -52,60 +52,60 @@ START_TEST(line_ends)
   assert_next(lines, 6, "last");
   assert_end(lines);
   assert_end(lines);
-  clpi_lines_close(lines);
+  trace_lines_close(lines);
 
   lines = lines_of_text("carriage return at the end\r");
   assert_next(lines, 1, "carriage return at the end");
   assert_end(lines);
-  clpi_lines_close(lines);
+  trace_lines_close(lines);
 }
 END_TEST
 
 START_TEST(empty_file_has_no_line)
 {
-  clpi_lines *lines = lines_of_text("");
+  trace_lines *lines = lines_of_text("");
   assert_end(lines);
-  clpi_lines_close(lines);
+  trace_lines_close(lines);
 }
 END_TEST
 
 START_TEST(any_byte_in_a_line)
 {
-  clpi_lines *lines = lines_of("a\0b\xff\nc", 6);
-  clpi_line line;
+  trace_lines *lines = lines_of("a\0b\xff\nc", 6);
+  trace_line line;
   bool found;
-  clpt_ok(clpi_lines_next(lines, &line, &found));
+  clpt_ok(trace_lines_next(lines, &line, &found));
   ck_assert_uint_eq(line.length, 4);
   ck_assert_mem_eq(line.text, "a\0b\xff", 4);
   assert_next(lines, 2, "c");
-  clpi_lines_close(lines);
+  trace_lines_close(lines);
 }
 END_TEST
 
 /* A line of the greatest length is whole, with one byte more it is cut. */
 START_TEST(longest_line)
 {
-  char text[CLPI_LINE_MAX + 4];
+  char text[TRACE_LINE_MAX + 4];
   memset(text, 'x', sizeof(text));
-  text[CLPI_LINE_MAX] = '\n';
-  text[CLPI_LINE_MAX + 1] = 'y';
-  clpi_lines *lines = lines_of(text, CLPI_LINE_MAX + 2);
-  clpi_line line;
+  text[TRACE_LINE_MAX] = '\n';
+  text[TRACE_LINE_MAX + 1] = 'y';
+  trace_lines *lines = lines_of(text, TRACE_LINE_MAX + 2);
+  trace_line line;
   bool found;
-  clpt_ok(clpi_lines_next(lines, &line, &found));
+  clpt_ok(trace_lines_next(lines, &line, &found));
   ck_assert(!line.cut);
-  ck_assert_uint_eq(line.length, CLPI_LINE_MAX);
+  ck_assert_uint_eq(line.length, TRACE_LINE_MAX);
   assert_next(lines, 2, "y");
-  clpi_lines_close(lines);
+  trace_lines_close(lines);
 
-  text[CLPI_LINE_MAX] = 'x';
-  text[CLPI_LINE_MAX + 1] = '\n';
-  lines = lines_of(text, CLPI_LINE_MAX + 2);
-  clpt_ok(clpi_lines_next(lines, &line, &found));
+  text[TRACE_LINE_MAX] = 'x';
+  text[TRACE_LINE_MAX + 1] = '\n';
+  lines = lines_of(text, TRACE_LINE_MAX + 2);
+  clpt_ok(trace_lines_next(lines, &line, &found));
   ck_assert(found);
   ck_assert(line.cut);
-  ck_assert_uint_eq(line.length, CLPI_LINE_MAX);
-  clpi_lines_close(lines);
+  ck_assert_uint_eq(line.length, TRACE_LINE_MAX);
+  trace_lines_close(lines);
 }
 END_TEST
 
@@ -124,12 +124,12 @@ static char *long_text(void)
 }
 
 /* One assertion for all: each costs more than reading a line. */
-static void assert_long_text(clpi_lines *lines, const char *text)
+static void assert_long_text(trace_lines *lines, const char *text)
 {
-  clpi_line line;
+  trace_line line;
   bool found = true, same = true;
   uint64_t number = 0;
-  while (same && clpi_lines_next(lines, &line, &found) == CLP_SUCCESS && found) {
+  while (same && trace_lines_next(lines, &line, &found) == CLP_SUCCESS && found) {
     size_t length = strcspn(text, "\n");
     same = line.number == ++number && !line.cut && line.length == length &&
            memcmp(line.text, text, length) == 0;
@@ -141,11 +141,11 @@ static void assert_long_text(clpi_lines *lines, const char *text)
 
 static void assert_long_text_twice(const void *bytes, size_t length, const char *text)
 {
-  clpi_lines *lines = lines_of(bytes, length);
+  trace_lines *lines = lines_of(bytes, length);
   assert_long_text(lines, text);
-  clpt_ok(clpi_lines_rewind(lines));
+  clpt_ok(trace_lines_rewind(lines));
   assert_long_text(lines, text);
-  clpi_lines_close(lines);
+  trace_lines_close(lines);
 }
 
 START_TEST(many_buffers)
@@ -176,23 +176,23 @@ START_TEST(gzip_members_follow_each_other)
   ck_assert_uint_le(first + second, sizeof(both));
   memcpy(both, one, first);
   memcpy(both + first, two, second);
-  clpi_lines *lines = lines_of(both, first + second);
+  trace_lines *lines = lines_of(both, first + second);
   assert_next(lines, 1, "beginning");
   assert_next(lines, 2, "end");
   assert_end(lines);
-  clpi_lines_close(lines);
+  trace_lines_close(lines);
   free(one);
   free(two);
 }
 END_TEST
 
-static clp_status read_to_end(clpi_lines *lines)
+static clp_status read_to_end(trace_lines *lines)
 {
   bool found = true;
   clp_status status = CLP_SUCCESS;
   while (!status && found) {
-    clpi_line line;
-    status = clpi_lines_next(lines, &line, &found);
+    trace_line line;
+    status = trace_lines_next(lines, &line, &found);
   }
   return status;
 }
@@ -202,30 +202,30 @@ START_TEST(truncated_gzip)
 {
   size_t length;
   unsigned char *bytes = clpt_gzip("one\ntwo\nthree\nfour", &length);
-  clpi_lines *lines = lines_of(bytes, length - 1);
+  trace_lines *lines = lines_of(bytes, length - 1);
   assert_next(lines, 1, "one");
   assert_next(lines, 2, "two");
   assert_next(lines, 3, "three");
   clpt_fails(CLP_IO_ERROR, read_to_end(lines));
   ck_assert_str_eq(clp_last_error()->message,
                    "file:4:5: cannot decompress further: unexpected end of file");
-  clpi_lines_close(lines);
+  trace_lines_close(lines);
   free(bytes);
 }
 END_TEST
 
 START_TEST(without_host_memory)
 {
-  clpi_lines *lines = (clpi_lines *)1;
-  clpi_input *input;
-  clpt_ok(clpi_input_open_descriptor(clpt_text_file("one\n"), "file", &input));
+  trace_lines *lines = (trace_lines *)1;
+  trace_input *input;
+  clpt_ok(trace_input_open_descriptor(clpt_text_file("one\n"), "file", &input));
   clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
-  clp_status status = clpi_lines_of(input, &lines);
+  clp_status status = trace_lines_of(input, &lines);
   clpt_host_stop();
   ck_assert(clpt_host_failed());
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   ck_assert_ptr_null(lines);
-  clpi_input_close(input); /* still the caller's */
+  trace_input_close(input); /* still the caller's */
 }
 END_TEST
 

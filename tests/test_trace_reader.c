@@ -12,34 +12,34 @@
 
 #define ROW "1,00:00:00.000000,allocate,0x10,256,0\n"
 
-static clpi_trace_event next(clpi_trace_reader *reader)
+static trace_event next(trace_reader *reader)
 {
-  clpi_trace_event event;
+  trace_event event;
   bool found = false;
-  clpt_ok(clpi_trace_next(reader, &event, &found));
+  clpt_ok(trace_next(reader, &event, &found));
   ck_assert(found);
   return event;
 }
 
-static void assert_end(clpi_trace_reader *reader)
+static void assert_end(trace_reader *reader)
 {
-  clpi_trace_event event;
+  trace_event event;
   bool found = true;
-  clpt_ok(clpi_trace_next(reader, &event, &found));
+  clpt_ok(trace_next(reader, &event, &found));
   ck_assert(!found);
 }
 
 START_TEST(fields_of_a_row)
 {
-  clpi_trace_reader *reader =
+  trace_reader *reader =
       clpt_trace(CLPT_HEADER "1234,23:59:58.000042,allocate,0x7fbd4fe00000,37632,0\n"
                              "18446744073709551615,00:00:01.5,free,0XfF,0,0x2\r\n"
                              "0,01:02:03:123456,allocate failure,(nil),18446744073709551615,7");
-  ck_assert_str_eq(clpi_trace_name(reader), "trace");
-  clpi_trace_event event = next(reader);
+  ck_assert_str_eq(trace_name(reader), "trace");
+  trace_event event = next(reader);
   ck_assert_uint_eq(event.thread, 1234);
   ck_assert_uint_eq(event.nanoseconds, 86398000042000);
-  ck_assert_int_eq(event.action, CLPI_TRACE_ALLOCATE);
+  ck_assert_int_eq(event.action, TRACE_ALLOCATE);
   ck_assert_uint_eq(event.pointer, 0x7fbd4fe00000);
   ck_assert_uint_eq(event.size, 37632);
   ck_assert_uint_eq(event.stream, 0);
@@ -48,7 +48,7 @@ START_TEST(fields_of_a_row)
   event = next(reader);
   ck_assert_uint_eq(event.thread, UINT64_MAX);
   ck_assert_uint_eq(event.nanoseconds, 1500000000);
-  ck_assert_int_eq(event.action, CLPI_TRACE_FREE);
+  ck_assert_int_eq(event.action, TRACE_FREE);
   ck_assert_uint_eq(event.pointer, 0xff);
   ck_assert_uint_eq(event.size, 0);
   ck_assert_uint_eq(event.stream, 2);
@@ -56,56 +56,55 @@ START_TEST(fields_of_a_row)
 
   event = next(reader);
   ck_assert_uint_eq(event.nanoseconds, 3723123456000);
-  ck_assert_int_eq(event.action, CLPI_TRACE_ALLOCATE_FAILURE);
+  ck_assert_int_eq(event.action, TRACE_ALLOCATE_FAILURE);
   ck_assert_uint_eq(event.pointer, 0);
   ck_assert_uint_eq(event.size, UINT64_MAX);
   ck_assert_uint_eq(event.stream, 7);
   assert_end(reader);
   assert_end(reader);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 START_TEST(columns_of_a_row)
 {
-  static const size_t columns[CLPI_TRACE_FIELDS] = {1, 3, 19, 28, 33, 37};
-  clpi_trace_reader *reader = clpt_trace(CLPT_HEADER ROW);
-  clpi_trace_event event = next(reader);
-  for (size_t i = 0; i < CLPI_TRACE_FIELDS; i++)
+  static const size_t columns[TRACE_FIELDS] = {1, 3, 19, 28, 33, 37};
+  trace_reader *reader = clpt_trace(CLPT_HEADER ROW);
+  trace_event event = next(reader);
+  for (size_t i = 0; i < TRACE_FIELDS; i++)
     ck_assert_uint_eq(event.columns[i], columns[i]);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 START_TEST(header_alone)
 {
-  clpi_trace_reader *reader = clpt_trace("Thread,Time,Action,Pointer,Size,Stream");
+  trace_reader *reader = clpt_trace("Thread,Time,Action,Pointer,Size,Stream");
   assert_end(reader);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 START_TEST(allocation_of_nothing)
 {
-  clpi_trace_reader *reader =
-      clpt_trace(CLPT_HEADER "1,00:00:00.000000,allocate,0x0,0,0\n"
-                             "1,00:00:00.000000,allocate failure,0x0,99,0\n");
+  trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.000000,allocate,0x0,0,0\n"
+                                                "1,00:00:00.000000,allocate failure,0x0,99,0\n");
   ck_assert_uint_eq(next(reader).pointer, 0);
   ck_assert_uint_eq(next(reader).size, 99);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 START_TEST(twice)
 {
-  clpi_trace_reader *reader = clpt_trace(CLPT_HEADER ROW);
+  trace_reader *reader = clpt_trace(CLPT_HEADER ROW);
   for (int i = 0; i < 2; i++) {
     ck_assert_uint_eq(next(reader).line, 2);
     assert_end(reader);
-    ck_assert(clpi_trace_can_rewind(reader));
-    clpt_ok(clpi_trace_rewind(reader));
+    ck_assert(trace_can_rewind(reader));
+    clpt_ok(trace_rewind(reader));
   }
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
@@ -229,31 +228,31 @@ static const struct malformed {
 START_TEST(malformed_trace)
 {
   const struct malformed *trace = &malformed[_i];
-  clpi_trace_reader *reader = clpt_trace(trace->text);
-  clpi_trace_event event;
+  trace_reader *reader = clpt_trace(trace->text);
+  trace_event event;
   bool found = true;
   clp_status status = CLP_SUCCESS;
   while (!status && found)
-    status = clpi_trace_next(reader, &event, &found);
+    status = trace_next(reader, &event, &found);
   ck_assert_int_eq(status, CLP_INVALID_ARGUMENT);
   ck_assert_int_eq(clp_last_error()->status, CLP_INVALID_ARGUMENT);
   const char *message = clp_last_error()->message;
   ck_assert_int_eq(strncmp(message, "trace:", strlen("trace:")), 0);
   ck_assert_str_eq(message + strlen("trace:"), trace->message);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 static clp_status read_file(const void *bytes, size_t length)
 {
-  clpi_trace_reader *reader;
-  clpi_trace_event event;
+  trace_reader *reader;
+  trace_event event;
   bool found = true;
-  clpt_ok(clpi_trace_open_descriptor(clpt_file_of(bytes, length), "trace", &reader));
+  clpt_ok(trace_open_descriptor(clpt_file_of(bytes, length), "trace", &reader));
   clp_status status = CLP_SUCCESS;
   while (!status && found)
-    status = clpi_trace_next(reader, &event, &found);
-  clpi_trace_close(reader);
+    status = trace_next(reader, &event, &found);
+  trace_close(reader);
   return status;
 }
 
@@ -274,7 +273,7 @@ END_TEST
 
 START_TEST(line_too_long)
 {
-  char text[sizeof(CLPT_HEADER) + 2 * CLPI_LINE_MAX];
+  char text[sizeof(CLPT_HEADER) + 2 * TRACE_LINE_MAX];
   memset(text, '1', sizeof(text));
   memcpy(text, CLPT_HEADER, strlen(CLPT_HEADER));
   clpt_fails(CLP_INVALID_ARGUMENT, read_file(text, sizeof(text)));
@@ -285,7 +284,7 @@ END_TEST
 
 START_TEST(header_too_long)
 {
-  char text[2 * CLPI_LINE_MAX];
+  char text[2 * TRACE_LINE_MAX];
   memset(text, 'T', sizeof(text));
   clpt_fails(CLP_INVALID_ARGUMENT, read_file(text, sizeof(text)));
   clpt_message_has("trace:1:1: expected the header ");
@@ -312,14 +311,14 @@ START_TEST(long_name_and_long_message)
   memset(name, 'n', sizeof(name) - 1);
   name[sizeof(name) - 1] = '\0';
   memset(line, '\xff', sizeof(line));
-  clpi_trace_reader *reader;
-  clpi_trace_event event;
+  trace_reader *reader;
+  trace_event event;
   bool found;
-  clpt_ok(clpi_trace_open_descriptor(clpt_file_of(line, sizeof(line)), name, &reader));
-  clpt_fails(CLP_INVALID_ARGUMENT, clpi_trace_next(reader, &event, &found));
+  clpt_ok(trace_open_descriptor(clpt_file_of(line, sizeof(line)), name, &reader));
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_next(reader, &event, &found));
   const char *message = clp_last_error()->message;
   ck_assert_str_eq(message + strlen(message) - strlen("\\xff...\""), "\\xff...\"");
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
@@ -328,10 +327,10 @@ START_TEST(without_host_memory)
   clp_status status = CLP_OUT_OF_HOST_MEMORY;
   unsigned long failures = 0;
   for (unsigned long nth = 0; status == CLP_OUT_OF_HOST_MEMORY; nth++) {
-    clpi_trace_reader *reader = NULL;
+    trace_reader *reader = NULL;
     int descriptor = clpt_text_file(CLPT_HEADER ROW);
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    status = clpi_trace_open_descriptor(descriptor, "trace", &reader);
+    status = trace_open_descriptor(descriptor, "trace", &reader);
     clpt_host_stop();
     if (clpt_host_failed()) {
       failures++;
@@ -339,7 +338,7 @@ START_TEST(without_host_memory)
       ck_assert_ptr_null(reader);
       ck_assert_int_eq(fcntl(descriptor, F_GETFD), -1);
     }
-    clpi_trace_close(reader);
+    trace_close(reader);
   }
   ck_assert_int_eq(status, CLP_SUCCESS);
   ck_assert_uint_ge(failures, 2); /* zlib has more, where it is linked statically */
@@ -348,9 +347,9 @@ END_TEST
 
 START_TEST(close_of_nothing)
 {
-  clpi_trace_reader *reader = (clpi_trace_reader *)1;
-  clpi_trace_close(NULL);
-  clpt_fails(CLP_IO_ERROR, clpi_trace_open("/no/such/trace.csv", &reader));
+  trace_reader *reader = (trace_reader *)1;
+  trace_close(NULL);
+  clpt_fails(CLP_IO_ERROR, trace_open("/no/such/trace.csv", &reader));
   ck_assert_ptr_null(reader);
 }
 END_TEST

@@ -10,36 +10,37 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static clpi_tuned_trace asked;
+static trace_tuned_trace asked;
 
-static clpi_tune_options tune_options(const clp_allocator *model)
+static trace_tune_options tune_options(const clp_allocator *model)
 {
-  return (clpi_tune_options){.replay = CLPI_REPLAY_OPTIONS_INIT, .model = model, .threads = 2};
+  return (trace_tune_options){.replay = TRACE_REPLAY_OPTIONS_INIT, .model = model, .threads = 2};
 }
 
 /* Tries one setting on rows in short form. */
-static clp_status tune_one(const char *rows, clpi_tune_options options, clpi_tune_outcome *outcome)
+static clp_status tune_one(const char *rows, trace_tune_options options,
+                           trace_tune_outcome *outcome)
 {
-  clpi_trace_reader *reader = clpt_short_trace(rows);
+  trace_reader *reader = clpt_short_trace(rows);
   clp_allocator *model = clpt_simulated(0);
   options.model = model;
-  clp_status status = clpi_tune(reader, &options, outcome, 1, &asked);
+  clp_status status = trace_tune(reader, &options, outcome, 1, &asked);
   clp_allocator_release(model);
-  clpi_trace_close(reader);
+  trace_close(reader);
   return status;
 }
 
-static void assert_like_replay(const clpi_tune_outcome *outcome)
+static void assert_like_replay(const trace_tune_outcome *outcome)
 {
-  clpi_trace_reader *reader = clpt_resnet_trace();
+  trace_reader *reader = clpt_resnet_trace();
   clp_allocator *device = clpt_simulated(0);
-  clpi_replay_options options = CLPI_REPLAY_OPTIONS_INIT;
-  clpi_replay_result expected;
-  const clpi_replay_result *result = &outcome->result;
+  trace_replay_options options = TRACE_REPLAY_OPTIONS_INIT;
+  trace_replay_result expected;
+  const trace_replay_result *result = &outcome->result;
   options.pooled = outcome->setting.pooled;
   options.on_arena = outcome->setting.on_arena;
   options.pool_options.leading_bits_in_bin_id = outcome->setting.leading_bits;
-  clpt_ok(clpi_replay(reader, device, &options, &expected));
+  clpt_ok(trace_replay(reader, device, &options, &expected));
   ck_assert_uint_eq(result->allocations, expected.allocations);
   ck_assert_uint_eq(result->frees, expected.frees);
   ck_assert_uint_eq(result->hits, expected.hits);
@@ -55,32 +56,32 @@ static void assert_like_replay(const clpi_tune_outcome *outcome)
   ck_assert_double_eq(result->footprint, expected.footprint);
   ck_assert_double_eq(outcome->hit_rate, (double)expected.hits / (double)expected.allocations);
   clp_allocator_release(device);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 
 /* On one thread, and on more than there are settings. */
 START_TEST(settings_come_to_what_their_replays_do)
 {
-  clpi_tune_outcome outcomes[] = {
+  trace_tune_outcome outcomes[] = {
       {.setting = {true, 4, false}}, {.setting = {true, 6, true}}, {.setting = {false, 0, true}}};
   enum { SETTINGS = sizeof(outcomes) / sizeof(outcomes[0]) };
-  clpi_trace_reader *reader = clpt_resnet_trace();
+  trace_reader *reader = clpt_resnet_trace();
   clp_allocator *model = clpt_simulated(0);
-  clpi_tune_options options = tune_options(model);
+  trace_tune_options options = tune_options(model);
   options.threads = _i == 0 ? 1 : 64;
-  clpt_ok(clpi_tune(reader, &options, outcomes, SETTINGS, &asked));
+  clpt_ok(trace_tune(reader, &options, outcomes, SETTINGS, &asked));
   for (size_t i = 0; i < SETTINGS; i++) {
     assert_like_replay(&outcomes[i]);
     ck_assert_double_gt(outcomes[i].time.host, 0.0);
   }
   clp_allocator_release(model);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 START_TEST(padding_is_of_all_requests)
 {
-  clpi_tune_outcome outcome = {.setting = {true, 0, false}};
+  trace_tune_outcome outcome = {.setting = {true, 0, false}};
   clpt_ok(tune_one("a1=100 f1=100 a1=100 a2=64", tune_options(NULL), &outcome));
   ck_assert_double_eq_tol(outcome.padding, 3.0 * 127 / 264 - 1.0, 1e-12);
   outcome.setting.pooled = false;
@@ -91,7 +92,7 @@ END_TEST
 
 START_TEST(a_trace_of_nothing_comes_to_nothing)
 {
-  clpi_tune_outcome outcome = {.setting = {true, 4, true}};
+  trace_tune_outcome outcome = {.setting = {true, 4, true}};
   clpt_ok(tune_one("", tune_options(NULL), &outcome));
   ck_assert_double_eq(outcome.hit_rate, 0.0);
   ck_assert_double_eq(outcome.padding, 0.0);
@@ -103,18 +104,18 @@ END_TEST
 /* --- time --- */
 
 /* Powers of ten tell what was counted how often. */
-static clpi_costs *some_costs(void)
+static trace_costs *some_costs(void)
 {
   static const struct {
-    clpi_cost_operation operation;
+    trace_cost_operation operation;
     double nanoseconds;
   } figures[] = {
-      {CLPI_COST_ALLOCATE, 1000000}, {CLPI_COST_FREE, 10000},   {CLPI_COST_FILL_FRESH, 150},
-      {CLPI_COST_FILL_REUSED, 50},   {CLPI_COST_SUB_BUFFER, 1},
+      {TRACE_COST_ALLOCATE, 1000000}, {TRACE_COST_FREE, 10000},   {TRACE_COST_FILL_FRESH, 150},
+      {TRACE_COST_FILL_REUSED, 50},   {TRACE_COST_SUB_BUFFER, 1},
   };
-  clpi_costs *costs = calloc(1, sizeof(*costs));
+  trace_costs *costs = calloc(1, sizeof(*costs));
   for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-    ck_assert(clpi_costs_add(costs, "host", figures[i].operation, 4096, figures[i].nanoseconds));
+    ck_assert(trace_costs_add(costs, "host", figures[i].operation, 4096, figures[i].nanoseconds));
   return costs;
 }
 static const double block_ns = 1000000 + 150 - 50, free_ns = 10000;
@@ -130,13 +131,13 @@ static uint64_t ticking_clock(void)
   return now += 500;
 }
 
-static clpi_tune_outcome timed(const char *rows, clpi_tune_setting setting, unsigned passes,
-                               uint64_t (*clock)(void))
+static trace_tune_outcome timed(const char *rows, trace_tune_setting setting, unsigned passes,
+                                uint64_t (*clock)(void))
 {
-  clpi_costs *costs = some_costs();
-  clpi_tune_outcome outcome = {.setting = setting};
-  clpi_tune_options options = tune_options(NULL);
-  options.costs = clpi_costs_find(costs, "host");
+  trace_costs *costs = some_costs();
+  trace_tune_outcome outcome = {.setting = setting};
+  trace_tune_options options = tune_options(NULL);
+  options.costs = trace_costs_find(costs, "host");
   options.replay.passes = passes;
   options.replay.clock = clock;
   clpt_ok(tune_one(rows, options, &outcome));
@@ -144,10 +145,10 @@ static clpi_tune_outcome timed(const char *rows, clpi_tune_setting setting, unsi
   return outcome;
 }
 
-static double device_time_of(const char *rows, clpi_tune_setting setting, unsigned passes)
+static double device_time_of(const char *rows, trace_tune_setting setting, unsigned passes)
 {
-  clpi_tune_outcome outcome = timed(rows, setting, passes, stopped_clock);
-  return clpi_tune_time_sum(&outcome.time);
+  trace_tune_outcome outcome = timed(rows, setting, passes, stopped_clock);
+  return trace_tune_time_sum(&outcome.time);
 }
 
 /* Two sizes, four allocations, four frees. */
@@ -155,21 +156,21 @@ static const char four_pairs[] = "a1=100 f1=100 a1=100 a2=5000 f2=5000 a2=5000 f
 
 START_TEST(times_are_what_was_done_times_its_cost)
 {
-  ck_assert_double_eq(device_time_of(four_pairs, (clpi_tune_setting){false, 0, false}, 1),
+  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){false, 0, false}, 1),
                       4 * block_ns + 4 * free_ns);
-  ck_assert_double_eq(device_time_of(four_pairs, (clpi_tune_setting){true, 4, false}, 1),
+  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false}, 1),
                       2 * block_ns);
 }
 END_TEST
 
 START_TEST(an_arena_carves_what_its_pool_misses)
 {
-  clpi_tune_outcome outcome = timed(four_pairs, (clpi_tune_setting){true, 4, true}, 1, NULL);
+  trace_tune_outcome outcome = timed(four_pairs, (trace_tune_setting){true, 4, true}, 1, NULL);
   ck_assert_double_eq(outcome.time.sub_buffers, 2 * 1.0);
   ck_assert_double_eq(outcome.time.device + outcome.time.first_use,
                       (double)outcome.result.device_allocations * block_ns +
                           (double)outcome.result.device_frees * free_ns);
-  outcome = timed(four_pairs, (clpi_tune_setting){false, 0, true}, 1, NULL);
+  outcome = timed(four_pairs, (trace_tune_setting){false, 0, true}, 1, NULL);
   ck_assert_double_eq(outcome.time.sub_buffers, 4 * 1.0);
 }
 END_TEST
@@ -177,10 +178,11 @@ END_TEST
 /* In the second pass the pool has all that it needs. */
 START_TEST(times_are_those_of_the_last_pass)
 {
-  ck_assert_double_eq(device_time_of(four_pairs, (clpi_tune_setting){true, 4, false}, 2), 0.0);
-  clpi_tune_outcome once = timed(four_pairs, (clpi_tune_setting){true, 4, false}, 1, ticking_clock);
-  clpi_tune_outcome twice =
-      timed(four_pairs, (clpi_tune_setting){true, 4, false}, 2, ticking_clock);
+  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false}, 2), 0.0);
+  trace_tune_outcome once =
+      timed(four_pairs, (trace_tune_setting){true, 4, false}, 1, ticking_clock);
+  trace_tune_outcome twice =
+      timed(four_pairs, (trace_tune_setting){true, 4, false}, 2, ticking_clock);
   ck_assert_double_eq(once.time.host, 500.0); /* a batch */
   ck_assert_double_eq(twice.time.host, 500.0);
 }
@@ -188,10 +190,10 @@ END_TEST
 
 START_TEST(times_are_told_by_operation)
 {
-  clpi_tune_outcome outcome =
-      timed(four_pairs, (clpi_tune_setting){true, 4, false}, 1, ticking_clock);
-  ck_assert_double_eq(outcome.result.ns_per_operation, clpi_tune_time_sum(&outcome.time) / 8);
-  ck_assert_double_eq(clpi_tune_time_sum(&outcome.time), 500.0 + 2 * block_ns);
+  trace_tune_outcome outcome =
+      timed(four_pairs, (trace_tune_setting){true, 4, false}, 1, ticking_clock);
+  ck_assert_double_eq(outcome.result.ns_per_operation, trace_tune_time_sum(&outcome.time) / 8);
+  ck_assert_double_eq(trace_tune_time_sum(&outcome.time), 500.0 + 2 * block_ns);
   ck_assert_double_eq(outcome.time.first_use, 200.0);
 }
 END_TEST
@@ -200,8 +202,8 @@ END_TEST
 
 START_TEST(the_event_that_is_refused_first_is_told)
 {
-  clpi_tune_outcome outcome = {.setting = {true, 4, false}};
-  clpi_tune_options options = tune_options(NULL);
+  trace_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_options options = tune_options(NULL);
   options.replay.has_limit = true;
   options.replay.limit_bytes = 5000;
   clpt_ok(tune_one("a1=100 x0=7 a2=4000 a3=4000 a4=4000 f1=100", options, &outcome));
@@ -230,14 +232,14 @@ static clp_status never_free(void *self, clp_memory memory, size_t bytes)
 
 START_TEST(each_setting_has_a_device_of_its_own)
 {
-  clpi_tune_outcome outcomes[] = {{.setting = {true, 4, false}}, {.setting = {true, 4, false}}};
-  clpi_trace_reader *reader = clpt_short_trace("a1=4000 a2=4000");
+  trace_tune_outcome outcomes[] = {{.setting = {true, 4, false}}, {.setting = {true, 4, false}}};
+  trace_reader *reader = clpt_short_trace("a1=4000 a2=4000");
   clp_allocator *model = clpt_simulated(9000);
-  clpi_tune_options options = tune_options(model);
-  clpt_ok(clpi_tune(reader, &options, outcomes, 2, &asked));
+  trace_tune_options options = tune_options(model);
+  clpt_ok(trace_tune(reader, &options, outcomes, 2, &asked));
   ck_assert_uint_eq(outcomes[0].result.failures + outcomes[1].result.failures, 0);
   clp_allocator_release(model);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
@@ -255,12 +257,12 @@ START_TEST(a_device_is_like_its_model)
   };
   clp_allocator *model = clpt_simulated(9000);
   for (size_t i = 0; i < 3; i++) {
-    clpi_tune_outcome outcome = {.setting = {false, 0, false}};
-    clpi_trace_reader *reader = clpt_short_trace(cases[i].rows);
-    clpi_tune_options options = tune_options(model);
-    clpt_ok(clpi_tune(reader, &options, &outcome, 1, &asked));
+    trace_tune_outcome outcome = {.setting = {false, 0, false}};
+    trace_reader *reader = clpt_short_trace(cases[i].rows);
+    trace_tune_options options = tune_options(model);
+    clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked));
     ck_assert_uint_eq(outcome.result.first_failure, cases[i].first_failure);
-    clpi_trace_close(reader);
+    trace_close(reader);
   }
   clp_allocator_release(model);
 }
@@ -270,36 +272,36 @@ START_TEST(a_block_is_no_larger_than_the_model_allows)
 {
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   clp_allocator *model = NULL;
-  clpi_tune_outcome outcome = {.setting = {false, 0, false}};
-  clpi_trace_reader *reader = clpt_short_trace("a1=5000 a2=5001 a3=1");
+  trace_tune_outcome outcome = {.setting = {false, 0, false}};
+  trace_reader *reader = clpt_short_trace("a1=5000 a2=5001 a3=1");
   ops.allocate = never_allocate;
   ops.free = never_free;
   ops.max_block_bytes = 5000;
   clpt_ok(clp_allocator_create(&ops, NULL, &model));
-  clpi_tune_options options = tune_options(model);
-  clpt_ok(clpi_tune(reader, &options, &outcome, 1, &asked));
+  trace_tune_options options = tune_options(model);
+  clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked));
   ck_assert_uint_eq(outcome.result.failures, 1);
   ck_assert_uint_eq(outcome.result.first_failure, 2);
   clp_allocator_release(model);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
 START_TEST(the_trace_is_told_of_whatever_is_refused)
 {
   clp_allocator *model = clpt_simulated(100);
-  clpi_tune_outcome outcome = {.setting = {true, 4, false}};
-  clpi_trace_reader *reader = clpt_short_trace("a1=4000 x0=1 a2=2000 f1=4000 a3=1");
-  clpi_tune_options options = tune_options(model);
+  trace_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_reader *reader = clpt_short_trace("a1=4000 x0=1 a2=2000 f1=4000 a3=1");
+  trace_tune_options options = tune_options(model);
   options.replay.passes = 2;
-  clpt_ok(clpi_tune(reader, &options, &outcome, 1, &asked));
+  clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked));
   ck_assert_uint_eq(asked.allocations, 3);
   ck_assert_uint_eq(asked.frees, 1);
   ck_assert_uint_eq(asked.peak_active_bytes, 6000);
   ck_assert_uint_eq(outcome.result.recorded_failures, 2);
   ck_assert_uint_eq(outcome.result.failures, 4);
   clp_allocator_release(model);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
@@ -307,7 +309,7 @@ END_TEST
 
 START_TEST(a_malformed_trace_is_told_of)
 {
-  clpi_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false}};
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("a1=100 a1=100", tune_options(NULL), &outcome));
   clpt_message_has("trace:3:");
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("f1=100", tune_options(NULL), &outcome));
@@ -317,7 +319,7 @@ END_TEST
 
 START_TEST(a_setting_that_cannot_be_is_told_of)
 {
-  clpi_tune_outcome outcome = {.setting = {true, CLP_MAX_LEADING_BITS + 1, false}};
+  trace_tune_outcome outcome = {.setting = {true, CLP_MAX_LEADING_BITS + 1, false}};
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("a1=100", tune_options(NULL), &outcome));
   clpt_message_has("leading_bits");
 }
@@ -328,17 +330,17 @@ START_TEST(a_pipe_is_read_once)
   int ends[2];
   static const char text[] = CLPT_HEADER "1,00:00:00.1,allocate,0x1,5,0\n";
   clp_allocator *model = clpt_simulated(0);
-  clpi_tune_options options = tune_options(model);
-  clpi_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_options options = tune_options(model);
+  trace_tune_outcome outcome = {.setting = {true, 4, false}};
   for (unsigned passes = 1; passes <= 2; passes++) {
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_eq(write(ends[1], text, strlen(text)), (int)strlen(text));
     close(ends[1]);
-    clpi_trace_reader *reader = clpt_trace_of(ends[0], "pipe");
+    trace_reader *reader = clpt_trace_of(ends[0], "pipe");
     options.replay.passes = passes;
-    clp_status status = clpi_tune(reader, &options, &outcome, 1, &asked);
+    clp_status status = trace_tune(reader, &options, &outcome, 1, &asked);
     ck_assert_int_eq(status, passes == 1 ? CLP_SUCCESS : CLP_IO_ERROR);
-    clpi_trace_close(reader);
+    trace_close(reader);
   }
   clp_allocator_release(model);
 }
@@ -346,17 +348,17 @@ END_TEST
 
 START_TEST(without_host_memory_it_fails)
 {
-  clpi_trace_reader *reader = clpt_short_trace("a1=100 f1=100");
+  trace_reader *reader = clpt_short_trace("a1=100 f1=100");
   clp_allocator *model = clpt_simulated(0);
-  clpi_tune_options options = tune_options(model);
-  clpi_tune_outcome outcome = {.setting = {true, 4, true}};
+  trace_tune_options options = tune_options(model);
+  trace_tune_outcome outcome = {.setting = {true, 4, true}};
   bool failed = true;
   unsigned long nth = 0;
-  clpt_ok(clpi_tune(reader, &options, &outcome, 1, &asked)); /* the reader has its buffers now */
+  clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked)); /* the reader has its buffers now */
   for (; failed; nth++) {
-    clpt_ok(clpi_trace_rewind(reader));
+    clpt_ok(trace_rewind(reader));
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    clp_status status = clpi_tune(reader, &options, &outcome, 1, &asked);
+    clp_status status = trace_tune(reader, &options, &outcome, 1, &asked);
     failed = clpt_host_failed();
     (void)clpt_host_stop();
     ck_assert_int_eq(status, failed ? CLP_OUT_OF_HOST_MEMORY : CLP_SUCCESS);
@@ -364,13 +366,13 @@ START_TEST(without_host_memory_it_fails)
   }
   ck_assert_uint_gt(nth, 4);
   clp_allocator_release(model);
-  clpi_trace_close(reader);
+  trace_close(reader);
 }
 END_TEST
 
-static void count_progress(const clpi_replay_progress *progress, void *user_data)
+static void count_progress(const trace_replay_progress *progress, void *user_data)
 {
-  clpi_replay_progress *last = user_data;
+  trace_replay_progress *last = user_data;
   ck_assert_uint_ge(progress->done_bytes, last->done_bytes);
   ck_assert_uint_le(progress->done_bytes, progress->total_bytes);
   *last = *progress;
@@ -378,9 +380,9 @@ static void count_progress(const clpi_replay_progress *progress, void *user_data
 
 START_TEST(progress_goes_over_all_passes)
 {
-  clpi_replay_progress last = {0};
-  clpi_tune_outcome outcome = {.setting = {true, 4, false}};
-  clpi_tune_options options = tune_options(NULL);
+  trace_replay_progress last = {0};
+  trace_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_options options = tune_options(NULL);
   options.replay.passes = 3;
   options.replay.on_progress = count_progress;
   options.replay.user_data = &last;

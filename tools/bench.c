@@ -40,7 +40,7 @@ static const char help_text[] =
     "  clpool bench --allocator=cl-svm --sizes=4K,1M,64M --time=10 --json\n";
 
 static int measure(const clpi_bench_arguments *arguments, clpi_allocator_kind kind,
-                   clpi_costs *costs)
+                   trace_costs *costs)
 {
   clpi_allocator_choice choice = {
       .kind = kind, .device = arguments->device, .ordinal = arguments->ordinal};
@@ -48,7 +48,7 @@ static int measure(const clpi_bench_arguments *arguments, clpi_allocator_kind ki
 }
 
 static int measure_wanted(const clpi_bench_arguments *arguments,
-                          const bool wanted[CLPI_ALLOCATOR_KINDS], clpi_costs *costs)
+                          const bool wanted[CLPI_ALLOCATOR_KINDS], trace_costs *costs)
 {
   int code = CLPI_EXIT_SUCCESS;
   for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS && !code; kind++)
@@ -91,7 +91,7 @@ static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_
   return CLPI_EXIT_SUCCESS;
 }
 
-static int measure_all(const clpi_bench_arguments *arguments, clpi_costs *costs)
+static int measure_all(const clpi_bench_arguments *arguments, trace_costs *costs)
 {
   bool usual[CLPI_ALLOCATOR_KINDS] = {false};
   if (arguments->names_allocators)
@@ -100,14 +100,14 @@ static int measure_all(const clpi_bench_arguments *arguments, clpi_costs *costs)
   return code ? code : measure_wanted(arguments, usual, costs);
 }
 
-static void write_cost_file(FILE *file, const clpi_costs *costs)
+static void write_cost_file(FILE *file, const trace_costs *costs)
 {
   fprintf(file, "# measured by clpool bench %s\n", clp_version());
-  clpi_costs_write(costs, file);
+  trace_costs_write(costs, file);
 }
 
 static int measure_and_report(const clpi_bench_arguments *arguments, clpi_output_file **file,
-                              clpi_costs *costs)
+                              trace_costs *costs)
 {
   int code = measure_all(arguments, costs);
   if (code)
@@ -137,7 +137,7 @@ static int run(int argc, char **argv)
     fputs(help_text, stdout);
     return CLPI_EXIT_SUCCESS;
   }
-  clpi_costs *costs = calloc(1, sizeof(*costs));
+  trace_costs *costs = calloc(1, sizeof(*costs));
   if (!costs) {
     clpi_complain("no host memory for costs");
     return CLPI_EXIT_FAILED;

@@ -90,8 +90,8 @@ static int add_size(const char *text, clpi_measure_options *measure)
     return failed;
   if (bytes == 0 || is_among(measure, bytes))
     return clpi_misuse("--sizes: expected each size once, and none of 0 bytes, found \"%s\"", text);
-  if (measure->size_count == CLPI_COST_POINTS)
-    return clpi_misuse("--sizes: expected at most %d sizes", CLPI_COST_POINTS);
+  if (measure->size_count == TRACE_COST_POINTS)
+    return clpi_misuse("--sizes: expected at most %d sizes", TRACE_COST_POINTS);
   measure->sizes[measure->size_count++] = bytes;
   return CLPI_EXIT_SUCCESS;
 }

@@ -20,64 +20,64 @@ static const char *const allocations[CLPI_ALLOCATOR_KINDS] = {
 
 /* In the order of a block's life; then what is done in its place. */
 static const struct column {
-  clpi_cost_operation operation;
+  trace_cost_operation operation;
   const char *titles[2]; /* one above the other */
   const char *key;       /* in JSON */
-} columns[CLPI_COST_OPERATIONS] = {
-    {CLPI_COST_ALLOCATE, {"allocate", ""}, "allocate_ns"},
-    {CLPI_COST_FILL_FRESH, {"fill", "fresh"}, "fill_fresh_ns"},
-    {CLPI_COST_FILL_REUSED, {"fill", "reused"}, "fill_reused_ns"},
-    {CLPI_COST_FREE, {"free", ""}, "free_ns"},
-    {CLPI_COST_SUB_BUFFER, {"sub-", "buffer"}, "sub_buffer_ns"},
-    {CLPI_COST_POOL_PAIR, {"pool", "pair"}, "pool_pair_ns"},
-    {CLPI_COST_ARENA_PAIR, {"arena", "pair"}, "arena_pair_ns"},
+} columns[TRACE_COST_OPERATIONS] = {
+    {TRACE_COST_ALLOCATE, {"allocate", ""}, "allocate_ns"},
+    {TRACE_COST_FILL_FRESH, {"fill", "fresh"}, "fill_fresh_ns"},
+    {TRACE_COST_FILL_REUSED, {"fill", "reused"}, "fill_reused_ns"},
+    {TRACE_COST_FREE, {"free", ""}, "free_ns"},
+    {TRACE_COST_SUB_BUFFER, {"sub-", "buffer"}, "sub_buffer_ns"},
+    {TRACE_COST_POOL_PAIR, {"pool", "pair"}, "pool_pair_ns"},
+    {TRACE_COST_ARENA_PAIR, {"arena", "pair"}, "arena_pair_ns"},
 };
 
 /* All that was measured was so with the same sizes. */
-static const clpi_cost_curve *sizes_of(const clpi_cost_table *table)
+static const trace_cost_curve *sizes_of(const trace_cost_table *table)
 {
-  return &table->curves[CLPI_COST_ALLOCATE];
+  return &table->curves[TRACE_COST_ALLOCATE];
 }
 
-static bool is_measured(const clpi_cost_table *table, const struct column *column)
+static bool is_measured(const trace_cost_table *table, const struct column *column)
 {
   return table->curves[column->operation].count > 0;
 }
 
-static void print_subject(const clpi_cost_table *table)
+static void print_subject(const trace_cost_table *table)
 {
   for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
     if (strcmp(table->allocator, clpi_allocator_names[kind]) == 0)
       printf("\n%s: allocate is %s\n", table->allocator, allocations[kind]);
 }
 
-static void print_titles(const clpi_cost_table *table)
+static void print_titles(const trace_cost_table *table)
 {
   for (size_t line = 0; line < 2; line++) {
     printf("%10s", line == 0 ? "size" : "");
-    for (size_t i = 0; i < CLPI_COST_OPERATIONS; i++)
+    for (size_t i = 0; i < TRACE_COST_OPERATIONS; i++)
       if (is_measured(table, &columns[i]))
         printf("%10s", columns[i].titles[line]);
     puts("");
   }
 }
 
-static void print_size(const clpi_cost_table *table, size_t bytes)
+static void print_size(const trace_cost_table *table, size_t bytes)
 {
   printf("%10s", clpi_show_bytes(bytes).text);
-  for (size_t i = 0; i < CLPI_COST_OPERATIONS; i++)
+  for (size_t i = 0; i < TRACE_COST_OPERATIONS; i++)
     if (is_measured(table, &columns[i]))
-      printf("%10s", clpi_show_time(clpi_cost_at(table, columns[i].operation, bytes)).text);
+      printf("%10s", clpi_show_time(trace_cost_at(table, columns[i].operation, bytes)).text);
   puts("");
 }
 
-void clpi_bench_print(const clpi_costs *costs)
+void clpi_bench_print(const trace_costs *costs)
 {
   if (*costs->device)
     puts(costs->device);
   puts("A pair is an allocation and its release, of memory that is there already.");
   for (size_t i = 0; i < costs->count; i++) {
-    const clpi_cost_table *table = &costs->tables[i];
+    const trace_cost_table *table = &costs->tables[i];
     print_subject(table);
     print_titles(table);
     for (size_t j = 0; j < sizes_of(table)->count; j++)
@@ -85,20 +85,20 @@ void clpi_bench_print(const clpi_costs *costs)
   }
 }
 
-static void write_size(clpi_json *json, const clpi_cost_table *table, size_t bytes)
+static void write_size(clpi_json *json, const trace_cost_table *table, size_t bytes)
 {
   clpi_json_begin_object(json, NULL);
   clpi_json_unsigned(json, "bytes", bytes);
-  for (size_t i = 0; i < CLPI_COST_OPERATIONS; i++) {
+  for (size_t i = 0; i < TRACE_COST_OPERATIONS; i++) {
     if (is_measured(table, &columns[i]))
-      clpi_json_number(json, columns[i].key, clpi_cost_at(table, columns[i].operation, bytes));
+      clpi_json_number(json, columns[i].key, trace_cost_at(table, columns[i].operation, bytes));
     else
       clpi_json_null(json, columns[i].key);
   }
   clpi_json_end_object(json);
 }
 
-static void write_table(clpi_json *json, const clpi_cost_table *table)
+static void write_table(clpi_json *json, const trace_cost_table *table)
 {
   clpi_json_begin_object(json, NULL);
   clpi_json_string(json, "allocator", table->allocator);
@@ -109,7 +109,7 @@ static void write_table(clpi_json *json, const clpi_cost_table *table)
   clpi_json_end_object(json);
 }
 
-void clpi_bench_print_json(const clpi_costs *costs)
+void clpi_bench_print_json(const trace_costs *costs)
 {
   clpi_json json = clpi_json_start(stdout);
   clpi_json_begin_object(&json, NULL);

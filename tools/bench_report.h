@@ -6,9 +6,9 @@
 #include "trace/costs.h"
 
 /* A table for each allocator, a line for each size. */
-void clpi_bench_print(const clpi_costs *costs);
+void clpi_bench_print(const trace_costs *costs);
 
 /* The same as one JSON object. */
-void clpi_bench_print_json(const clpi_costs *costs);
+void clpi_bench_print_json(const trace_costs *costs);
 
 #endif

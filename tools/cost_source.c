@@ -28,9 +28,9 @@ static int unknown_name(const char *name)
   return clpi_misuse("--cost: expected measure, %sor a cost file, found \"%s\"", names, name);
 }
 
-int clpi_costs_open(const char *source, const clpi_allocator_choice *choice, clpi_costs *costs)
+int clpi_costs_open(const char *source, const clpi_allocator_choice *choice, trace_costs *costs)
 {
-  *costs = (clpi_costs){0};
+  *costs = (trace_costs){0};
   if (strcmp(source, "measure") == 0)
     return clpi_measure_costs(choice, &clpi_measure_usual, costs);
   const char *text = find_known(source);
@@ -38,6 +38,6 @@ int clpi_costs_open(const char *source, const clpi_allocator_choice *choice, clp
   if (!text && !is_path && access(source, F_OK))
     return unknown_name(source);
   clp_status status =
-      text ? clpi_costs_parse(source, text, strlen(text), costs) : clpi_costs_read(source, costs);
+      text ? trace_costs_parse(source, text, strlen(text), costs) : trace_costs_read(source, costs);
   return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
 }

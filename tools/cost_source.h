@@ -20,6 +20,6 @@ extern const size_t clpi_known_costs_count;
 /* Finds what --cost=`source` means: "measure" measures the allocator of choice, as usual; a known
  * machine's name; else the path of a cost file, "-" for standard input. Returns an exit code, with
  * a complaint if it is not 0. */
-int clpi_costs_open(const char *source, const clpi_allocator_choice *choice, clpi_costs *costs);
+int clpi_costs_open(const char *source, const clpi_allocator_choice *choice, trace_costs *costs);
 
 #endif

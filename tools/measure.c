@@ -24,7 +24,7 @@ typedef struct measurement {
   clpi_measured memory;
   double budget; /* nanoseconds for a size in a round */
   /* The least that a round found, of each size; infinite: nothing was measured. */
-  double least[CLPI_COST_POINTS][CLPI_COST_OPERATIONS];
+  double least[TRACE_COST_POINTS][TRACE_COST_OPERATIONS];
 } measurement;
 
 static void keep_least(double *least, double time)
@@ -33,18 +33,18 @@ static void keep_least(double *least, double time)
     *least = time;
 }
 
-static int measure_blocks(const measurement *it, size_t bytes, double least[CLPI_COST_OPERATIONS])
+static int measure_blocks(const measurement *it, size_t bytes, double least[TRACE_COST_OPERATIONS])
 {
   clpi_block_times times;
   int code = clpi_measure_blocks(&it->memory, bytes, it->budget * 0.7, &times);
   if (code)
     return code;
-  keep_least(&least[CLPI_COST_ALLOCATE], times.allocate);
-  keep_least(&least[CLPI_COST_FREE], times.free);
+  keep_least(&least[TRACE_COST_ALLOCATE], times.allocate);
+  keep_least(&least[TRACE_COST_FREE], times.free);
   if (!it->memory.fill)
     return CLPI_EXIT_SUCCESS;
-  keep_least(&least[CLPI_COST_FILL_FRESH], times.fill_fresh);
-  keep_least(&least[CLPI_COST_FILL_REUSED], times.fill_reused);
+  keep_least(&least[TRACE_COST_FILL_FRESH], times.fill_fresh);
+  keep_least(&least[TRACE_COST_FILL_REUSED], times.fill_reused);
   return CLPI_EXIT_SUCCESS;
 }
 
@@ -59,15 +59,15 @@ static int measure_pairs(const measurement *it, measure_pair *measure, size_t by
   return code;
 }
 
-static int measure_size(const measurement *it, size_t bytes, double least[CLPI_COST_OPERATIONS])
+static int measure_size(const measurement *it, size_t bytes, double least[TRACE_COST_OPERATIONS])
 {
   int code = measure_blocks(it, bytes, least);
   if (!code && it->memory.make_parts)
-    code = measure_pairs(it, clpi_measure_parts, bytes, &least[CLPI_COST_SUB_BUFFER]);
+    code = measure_pairs(it, clpi_measure_parts, bytes, &least[TRACE_COST_SUB_BUFFER]);
   if (!code)
-    code = measure_pairs(it, clpi_measure_pool, bytes, &least[CLPI_COST_POOL_PAIR]);
+    code = measure_pairs(it, clpi_measure_pool, bytes, &least[TRACE_COST_POOL_PAIR]);
   if (!code)
-    code = measure_pairs(it, clpi_measure_arena, bytes, &least[CLPI_COST_ARENA_PAIR]);
+    code = measure_pairs(it, clpi_measure_arena, bytes, &least[TRACE_COST_ARENA_PAIR]);
   return code;
 }
 
@@ -111,18 +111,18 @@ static double round_time(double nanoseconds)
 }
 
 /* Adds what was measured of a size. False: it is there already, or there is no room. */
-static bool add_size(clpi_costs *costs, const char *allocator, size_t bytes,
-                     const double times[CLPI_COST_OPERATIONS])
+static bool add_size(trace_costs *costs, const char *allocator, size_t bytes,
+                     const double times[TRACE_COST_OPERATIONS])
 {
   bool added = true;
-  for (clpi_cost_operation i = 0; i < CLPI_COST_OPERATIONS; i++)
+  for (trace_cost_operation i = 0; i < TRACE_COST_OPERATIONS; i++)
     if (isfinite(times[i]))
-      added = clpi_costs_add(costs, allocator, i, bytes, round_time(times[i])) && added;
+      added = trace_costs_add(costs, allocator, i, bytes, round_time(times[i])) && added;
   return added;
 }
 
 static int add_all(const measurement *it, const clpi_measure_options *options, size_t sizes,
-                   const char *allocator, clpi_costs *costs)
+                   const char *allocator, trace_costs *costs)
 {
   if (it->memory.device_name && !*costs->device)
     snprintf(costs->device, sizeof(costs->device), "%s", it->memory.device_name);
@@ -136,7 +136,7 @@ static int add_all(const measurement *it, const clpi_measure_options *options, s
 }
 
 static int measure_and_add(measurement *it, const clpi_measure_options *options,
-                           const char *allocator, clpi_costs *costs)
+                           const char *allocator, trace_costs *costs)
 {
   char label[64];
   size_t sizes = count_fitting(&it->memory, options);
@@ -146,7 +146,7 @@ static int measure_and_add(measurement *it, const clpi_measure_options *options,
   }
   it->budget = options->seconds * 1e9 / (double)(ROUNDS * sizes);
   for (size_t i = 0; i < sizes; i++)
-    for (clpi_cost_operation j = 0; j < CLPI_COST_OPERATIONS; j++)
+    for (trace_cost_operation j = 0; j < TRACE_COST_OPERATIONS; j++)
       it->least[i][j] = HUGE_VAL;
   snprintf(label, sizeof(label), "measuring %s", allocator);
   int code = measure_rounds(it, options, sizes, label);
@@ -154,7 +154,7 @@ static int measure_and_add(measurement *it, const clpi_measure_options *options,
 }
 
 int clpi_measure_costs(const clpi_allocator_choice *choice, const clpi_measure_options *options,
-                       clpi_costs *costs)
+                       trace_costs *costs)
 {
   measurement it;
   if (choice->kind == CLPI_ALLOCATOR_SIMULATED)

@@ -11,7 +11,7 @@
 typedef struct clpi_measure_options {
   double seconds; /* how long one allocator may take, about */
   size_t size_count;
-  size_t sizes[CLPI_COST_POINTS]; /* bytes, ascending */
+  size_t sizes[TRACE_COST_POINTS]; /* bytes, ascending */
 } clpi_measure_options;
 
 /* A second, and each fourth power of two from 256 bytes to 64 MiB. */
@@ -23,6 +23,6 @@ extern const clpi_measure_options clpi_measure_usual;
  * Shows a progress bar. Returns an exit code, with a complaint if it is not 0, such as for the
  * simulated allocator. `costs` are then to be thrown away. */
 int clpi_measure_costs(const clpi_allocator_choice *choice, const clpi_measure_options *options,
-                       clpi_costs *costs);
+                       trace_costs *costs);
 
 #endif

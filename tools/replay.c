@@ -53,7 +53,7 @@ static const char help_text[] =
 /* A trace and the allocator it is replayed on. */
 typedef struct replay_setup {
   clpi_replay_arguments arguments;
-  clpi_trace_reader *reader;
+  trace_reader *reader;
   clp_allocator *allocator;
   char *device_name;
   clpi_measured memory; /* with --touch: what can write to the allocator's blocks */
@@ -68,32 +68,32 @@ static clp_status touch(clp_memory memory, size_t bytes, uint32_t word, void *us
   return CLP_SUCCESS;
 }
 
-static clp_status replay(const replay_setup *setup, bool pooled, clpi_replay_result *result)
+static clp_status replay(const replay_setup *setup, bool pooled, trace_replay_result *result)
 {
   clpi_progress bar = clpi_progress_begin(pooled ? "replay with a pool" : "replay without a pool");
-  clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
-  clpi_replay_contents contents = {.fill = touch, .user_data = (void *)&setup->memory};
+  trace_replay_options options = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
+  trace_replay_contents contents = {.fill = touch, .user_data = (void *)&setup->memory};
   options.pooled = pooled;
   options.contents = setup->arguments.touches ? &contents : NULL;
-  clp_status status = clpi_replay(setup->reader, setup->allocator, &options, result);
+  clp_status status = trace_replay(setup->reader, setup->allocator, &options, result);
   clpi_progress_end(&bar);
   return status;
 }
 
-static clp_status compare(const replay_setup *setup, clpi_replay_result *pooled,
-                          clpi_replay_result *bare)
+static clp_status compare(const replay_setup *setup, trace_replay_result *pooled,
+                          trace_replay_result *bare)
 {
   clp_status status = replay(setup, true, pooled);
   if (!status)
-    status = clpi_trace_rewind(setup->reader);
+    status = trace_rewind(setup->reader);
   if (!status)
     status = replay(setup, false, bare);
   return status;
 }
 
 /* `bare` is the second result of --compare. */
-static void report(const replay_setup *setup, const clpi_replay_result *result,
-                   const clpi_replay_result *bare)
+static void report(const replay_setup *setup, const trace_replay_result *result,
+                   const trace_replay_result *bare)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
   bool pooled = arguments->common.replay.pooled;
@@ -129,7 +129,7 @@ static int failed(const replay_setup *setup, clp_status status)
 static int measure(replay_setup *setup)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
-  clpi_replay_result result, bare;
+  trace_replay_result result, bare;
   clp_status status = CLP_SUCCESS;
   if (arguments->common.fits_scale)
     status =
@@ -196,7 +196,7 @@ static int run(int argc, char **argv)
   }
   clpi_show_remarks();
   code = open_and_measure(&setup);
-  clpi_trace_close(setup.reader);
+  trace_close(setup.reader);
   clp_allocator_release(setup.allocator);
   free(setup.device_name);
   clpi_measured_close(&setup.memory);

@@ -20,7 +20,7 @@ static void print_subject(const clpi_replay_subject *subject)
   puts("");
 }
 
-static uint64_t device_calls(const clpi_replay_result *result)
+static uint64_t device_calls(const trace_replay_result *result)
 {
   return result->device_allocations + result->device_frees;
 }
@@ -30,7 +30,7 @@ static void print_row(const char *label, clpi_shown value)
   printf("  %-36s %12s\n", label, value.text);
 }
 
-static void print_failures(const clpi_replay_result *result)
+static void print_failures(const trace_replay_result *result)
 {
   if (result->failures > 0)
     print_row("allocations refused", clpi_show_count(result->failures));
@@ -40,7 +40,7 @@ static void print_failures(const clpi_replay_result *result)
     print_row("failures in the trace, skipped", clpi_show_count(result->recorded_failures));
 }
 
-void clpi_report_replay(const clpi_replay_subject *subject, const clpi_replay_result *result,
+void clpi_report_replay(const clpi_replay_subject *subject, const trace_replay_result *result,
                         bool pooled)
 {
   print_subject(subject);
@@ -75,8 +75,8 @@ static void print_pair(const char *label, clpi_shown pooled, clpi_shown bare, do
   puts("");
 }
 
-void clpi_report_comparison(const clpi_replay_subject *subject, const clpi_replay_result *pooled,
-                            const clpi_replay_result *bare)
+void clpi_report_comparison(const clpi_replay_subject *subject, const trace_replay_result *pooled,
+                            const trace_replay_result *bare)
 {
   print_subject(subject);
   printf("%" PRIu64 " allocations and %" PRIu64 " frees", pooled->allocations, pooled->frees);
@@ -100,7 +100,7 @@ void clpi_report_comparison(const clpi_replay_subject *subject, const clpi_repla
                clpi_show_count(bare->failures), (double)pooled->failures, (double)bare->failures);
 }
 
-void clpi_write_replay_figures(clpi_json *json, const clpi_replay_result *result)
+void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result)
 {
   clpi_json_unsigned(json, "allocations", result->allocations);
   clpi_json_unsigned(json, "frees", result->frees);
@@ -122,7 +122,7 @@ void clpi_write_replay_figures(clpi_json *json, const clpi_replay_result *result
 }
 
 static void write_result(clpi_json *json, const char *key, const clpi_replay_subject *subject,
-                         const clpi_replay_result *result, bool pooled)
+                         const trace_replay_result *result, bool pooled)
 {
   clpi_json_begin_object(json, key);
   clpi_json_string(json, "trace", subject->trace);
@@ -144,7 +144,7 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_sub
   clpi_json_end_object(json);
 }
 
-void clpi_report_replay_json(const clpi_replay_subject *subject, const clpi_replay_result *result,
+void clpi_report_replay_json(const clpi_replay_subject *subject, const trace_replay_result *result,
                              bool pooled)
 {
   clpi_json json = clpi_json_start(stdout);
@@ -153,7 +153,7 @@ void clpi_report_replay_json(const clpi_replay_subject *subject, const clpi_repl
 }
 
 void clpi_report_comparison_json(const clpi_replay_subject *subject,
-                                 const clpi_replay_result *pooled, const clpi_replay_result *bare)
+                                 const trace_replay_result *pooled, const trace_replay_result *bare)
 {
   clpi_json json = clpi_json_start(stdout);
   clpi_json_begin_object(&json, NULL);

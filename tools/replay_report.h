@@ -23,16 +23,17 @@ typedef struct clpi_replay_subject {
 } clpi_replay_subject;
 
 /* Each writes to standard output: one replay, with a pool or not, or both of --compare. */
-void clpi_report_replay(const clpi_replay_subject *subject, const clpi_replay_result *result,
+void clpi_report_replay(const clpi_replay_subject *subject, const trace_replay_result *result,
                         bool pooled);
-void clpi_report_comparison(const clpi_replay_subject *subject, const clpi_replay_result *pooled,
-                            const clpi_replay_result *bare);
-void clpi_report_replay_json(const clpi_replay_subject *subject, const clpi_replay_result *result,
+void clpi_report_comparison(const clpi_replay_subject *subject, const trace_replay_result *pooled,
+                            const trace_replay_result *bare);
+void clpi_report_replay_json(const clpi_replay_subject *subject, const trace_replay_result *result,
                              bool pooled);
 void clpi_report_comparison_json(const clpi_replay_subject *subject,
-                                 const clpi_replay_result *pooled, const clpi_replay_result *bare);
+                                 const trace_replay_result *pooled,
+                                 const trace_replay_result *bare);
 
 /* The figures, as members of the object that is being written. */
-void clpi_write_replay_figures(clpi_json *json, const clpi_replay_result *result);
+void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result);
 
 #endif

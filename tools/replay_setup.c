@@ -11,25 +11,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void show_progress(const clpi_replay_progress *progress, void *bar)
+static void show_progress(const trace_replay_progress *progress, void *bar)
 {
   clpi_progress_update(bar, progress->done_bytes, progress->total_bytes, progress->operations);
 }
 
-clpi_replay_options clpi_replay_with_bar(const clpi_replay_options *options, clpi_progress *bar)
+trace_replay_options clpi_replay_with_bar(const trace_replay_options *options, clpi_progress *bar)
 {
-  clpi_replay_options with_bar = *options;
+  trace_replay_options with_bar = *options;
   with_bar.on_progress = show_progress;
   with_bar.user_data = bar;
   return with_bar;
 }
 
-clp_status clpi_replay_find_scale(clpi_trace_reader *reader, const clp_allocator *allocator,
-                                  clpi_replay_options *options)
+clp_status clpi_replay_find_scale(trace_reader *reader, const clp_allocator *allocator,
+                                  trace_replay_options *options)
 {
   clpi_progress bar = clpi_progress_begin("fitting the scale");
-  clpi_replay_options with_bar = clpi_replay_with_bar(options, &bar);
-  clp_status status = clpi_replay_fit_scale(reader, allocator, &with_bar, &options->scale);
+  trace_replay_options with_bar = clpi_replay_with_bar(options, &bar);
+  clp_status status = trace_replay_fit_scale(reader, allocator, &with_bar, &options->scale);
   clpi_progress_end(&bar);
   return status;
 }

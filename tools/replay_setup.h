@@ -8,11 +8,11 @@
 #include "trace/replay.h"
 
 /* `options` with progress shown by `bar`, which must live as long as they are used. */
-clpi_replay_options clpi_replay_with_bar(const clpi_replay_options *options, clpi_progress *bar);
+trace_replay_options clpi_replay_with_bar(const trace_replay_options *options, clpi_progress *bar);
 
-/* Sets the options' scale to what clpi_replay_fit_scale finds, with a progress bar. */
-clp_status clpi_replay_find_scale(clpi_trace_reader *reader, const clp_allocator *allocator,
-                                  clpi_replay_options *options);
+/* Sets the options' scale to what trace_replay_fit_scale finds, with a progress bar. */
+clp_status clpi_replay_find_scale(trace_reader *reader, const clp_allocator *allocator,
+                                  trace_replay_options *options);
 
 /* clpi_failed for a replay on a simulated device, which has the memory that --capacity tells. */
 int clpi_simulation_failed(clp_status status);

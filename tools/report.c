@@ -41,14 +41,14 @@ static const char help_text[] =
 /* What is surveyed, and where it goes. */
 typedef struct report_setup {
   clpi_report_arguments arguments;
-  clpi_trace_reader *reader;
+  trace_reader *reader;
   clp_allocator *allocator;
   clpi_output_file *page;     /* NULL: none */
   clpi_output_file *perfetto; /* likewise */
-  clpi_survey *survey;
+  trace_survey *survey;
 } report_setup;
 
-static void add_sample(const clpi_sample *sample, void *perfetto)
+static void add_sample(const trace_sample *sample, void *perfetto)
 {
   clpi_perfetto_add(perfetto, sample);
 }
@@ -56,14 +56,14 @@ static void add_sample(const clpi_sample *sample, void *perfetto)
 static clp_status survey(const report_setup *setup)
 {
   clpi_perfetto perfetto;
-  clpi_survey_listener listener = {add_sample, &perfetto};
+  trace_survey_listener listener = {add_sample, &perfetto};
   if (setup->perfetto)
     clpi_perfetto_begin(&perfetto, clpi_output_file_stream(setup->perfetto),
-                        clpi_trace_name(setup->reader));
+                        trace_name(setup->reader));
   clpi_progress bar = clpi_progress_begin("replay with a pool");
-  clpi_replay_options options = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
-  clp_status status = clpi_survey_take(setup->survey, setup->reader, setup->allocator, &options,
-                                       setup->perfetto ? &listener : NULL);
+  trace_replay_options options = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
+  clp_status status = trace_survey_take(setup->survey, setup->reader, setup->allocator, &options,
+                                        setup->perfetto ? &listener : NULL);
   clpi_progress_end(&bar);
   if (!status && setup->perfetto)
     clpi_perfetto_end(&perfetto);
@@ -82,7 +82,7 @@ static int write_outputs(report_setup *setup)
 {
   const clpi_report_arguments *arguments = &setup->arguments;
   clpi_report report = {
-      .trace = clpi_trace_name(setup->reader),
+      .trace = trace_name(setup->reader),
       .leading_bits = arguments->common.replay.pool_options.leading_bits_in_bin_id,
       .capacity = arguments->common.allocator.capacity,
       .scale = arguments->common.replay.scale,
@@ -146,9 +146,9 @@ static int run(int argc, char **argv)
   clpi_output_file_discard(setup.perfetto);
   clpi_output_file_discard(setup.page);
   if (setup.survey)
-    clpi_survey_end(setup.survey);
+    trace_survey_end(setup.survey);
   free(setup.survey);
-  clpi_trace_close(setup.reader);
+  trace_close(setup.reader);
   clp_allocator_release(setup.allocator);
   return code;
 }

@@ -13,7 +13,7 @@ typedef struct clpi_report {
   unsigned leading_bits;
   size_t capacity; /* of the simulated device; 0: no bound */
   double scale;
-  const clpi_survey *survey;
+  const trace_survey *survey;
 } clpi_report;
 
 /* The page, and its sections: each writes HTML that is well-formed XML as well. */

@@ -41,18 +41,18 @@ static void rank(ranking *ranks, ranked_bin bin)
   ranks->bins[place] = bin;
 }
 
-static ranking rank_all(const clpi_bin_census *census, bool by_padding)
+static ranking rank_all(const trace_bin_census *census, bool by_padding)
 {
   ranking ranks = {0};
   for (size_t i = 0; i < census->count; i++) {
-    const clpi_bin_record *bin = &census->bins[i];
-    clpi_bin_count count = clpi_bin_at_peak(census, bin);
+    const trace_bin_record *bin = &census->bins[i];
+    trace_bin_count count = trace_bin_at_peak(census, bin);
     if (by_padding)
-      rank(&ranks,
-           (ranked_bin){bin->block_bytes, count.active_blocks, clpi_bin_padding_bytes(bin, count)});
+      rank(&ranks, (ranked_bin){bin->block_bytes, count.active_blocks,
+                                trace_bin_padding_bytes(bin, count)});
     else
       rank(&ranks, (ranked_bin){bin->block_bytes, count.blocks - count.active_blocks,
-                                clpi_bin_held_bytes(bin, count)});
+                                trace_bin_held_bytes(bin, count)});
   }
   return ranks;
 }
@@ -124,9 +124,9 @@ static void write_part_bar(FILE *file, const char *color, size_t bytes, size_t m
 }
 
 /* All that was managed, as a bar and in words. */
-static void write_parts(FILE *file, const clpi_peak *peak)
+static void write_parts(FILE *file, const trace_peak *peak)
 {
-  size_t managed = clpi_peak_managed_bytes(peak);
+  size_t managed = trace_peak_managed_bytes(peak);
   fputs("<p class='parts' aria-hidden='true'>", file);
   write_part_bar(file, "active", peak->active_bytes, managed);
   write_part_bar(file, "padding", peak->padding_bytes, managed);
@@ -139,23 +139,23 @@ static void write_parts(FILE *file, const clpi_peak *peak)
 }
 
 /* Of the bins that ever had a block, those that had one then. */
-static size_t count_bins_at_peak(const clpi_bin_census *census)
+static size_t count_bins_at_peak(const trace_bin_census *census)
 {
   size_t count = 0;
   for (size_t i = 0; i < census->count; i++)
-    count += clpi_bin_at_peak(census, &census->bins[i]).blocks > 0;
+    count += trace_bin_at_peak(census, &census->bins[i]).blocks > 0;
   return count;
 }
 
 void clpi_report_write_bins(FILE *file, const clpi_report *report)
 {
-  const clpi_survey *survey = report->survey;
-  const clpi_peak *peak = &survey->managed_peak;
+  const trace_survey *survey = report->survey;
+  const trace_peak *peak = &survey->managed_peak;
   fprintf(file,
           "<section id='bins'>\n<h2>When the pool was largest</h2>\n"
           "<p>At event %s, the pool managed %s in %s.</p>\n",
           clpi_show_grouped(peak->when.row).text,
-          clpi_show_bytes(clpi_peak_managed_bytes(peak)).text,
+          clpi_show_bytes(trace_peak_managed_bytes(peak)).text,
           clpi_show_number_of(count_bins_at_peak(&survey->bins), "bin").text);
   write_parts(file, peak);
   ranking held = rank_all(&survey->bins, false), padding = rank_all(&survey->bins, true);

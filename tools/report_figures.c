@@ -21,11 +21,11 @@ static clpi_figure ratio_of(const char *key, const char *title, double ratio)
 
 void clpi_report_figures(const clpi_report *report, clpi_figure figures[CLPI_FIGURES])
 {
-  const clpi_survey *survey = report->survey;
-  const clpi_replay_result *result = &survey->result;
-  const clpi_peak *active = &survey->active_peak, *managed = &survey->managed_peak;
-  uint64_t rows = clpi_timeline_rows(&survey->timeline);
-  uint64_t nanoseconds = rows > 0 ? clpi_timeline_nanoseconds(&survey->timeline, rows) : 0;
+  const trace_survey *survey = report->survey;
+  const trace_replay_result *result = &survey->result;
+  const trace_peak *active = &survey->active_peak, *managed = &survey->managed_peak;
+  uint64_t rows = trace_timeline_rows(&survey->timeline);
+  uint64_t nanoseconds = rows > 0 ? trace_timeline_nanoseconds(&survey->timeline, rows) : 0;
   const clpi_figure list[] = {
       count_of("leading_bits", "Leading bits of a bin", report->leading_bits),
       bytes_of("limit", "Limit of the pool (0: none)", result->limit_bytes),

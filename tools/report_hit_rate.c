@@ -11,7 +11,7 @@
 enum { HEIGHT = 150, WINDOWS = 128, LEVEL_STEP = 25 };
 
 /* The rate of a window by itself, in per cent. */
-static double rate_of(const clpi_span *span)
+static double rate_of(const trace_span *span)
 {
   uint64_t allocations = span->hits + span->misses;
   return allocations > 0 ? 100.0 * (double)span->hits / (double)allocations : (double)NAN;
@@ -33,7 +33,7 @@ static void draw_rate_so_far(const clpi_plot *plot)
   char command = 'M';
   fputs("<path class='line so-far' d='", plot->file);
   for (size_t i = 0; i < plot->count; i++) {
-    const clpi_span *span = &plot->spans[i];
+    const trace_span *span = &plot->spans[i];
     hits += span->hits;
     allocations += span->hits + span->misses;
     if (allocations == 0)
@@ -46,7 +46,7 @@ static void draw_rate_so_far(const clpi_plot *plot)
   fputs("'/>\n", plot->file);
 }
 
-static void draw(FILE *file, const clpi_survey *survey, const clpi_span *windows, size_t count)
+static void draw(FILE *file, const trace_survey *survey, const trace_span *windows, size_t count)
 {
   clpi_plot plot = {.file = file,
                     .timeline = &survey->timeline,
@@ -54,7 +54,7 @@ static void draw(FILE *file, const clpi_survey *survey, const clpi_span *windows
                     .count = count,
                     .height = HEIGHT,
                     .most = 100.0};
-  const clpi_replay_result *result = &survey->result;
+  const trace_replay_result *result = &survey->result;
   char label[128];
   snprintf(label, sizeof(label), "Hit rate over the trace: %s of all allocations were hits",
            clpi_show_part(result->hits, result->allocations).text);
@@ -67,7 +67,7 @@ static void draw(FILE *file, const clpi_survey *survey, const clpi_span *windows
   clpi_plot_end(&plot);
 }
 
-static bool has_gap(const clpi_span *windows, size_t count)
+static bool has_gap(const trace_span *windows, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     if (windows[i].hits + windows[i].misses == 0)
@@ -77,8 +77,8 @@ static bool has_gap(const clpi_span *windows, size_t count)
 
 void clpi_report_write_hit_rate(FILE *file, const clpi_report *report)
 {
-  clpi_span windows[WINDOWS];
-  size_t count = clpi_timeline_widen(&report->survey->timeline, WINDOWS, windows);
+  trace_span windows[WINDOWS];
+  size_t count = trace_timeline_widen(&report->survey->timeline, WINDOWS, windows);
   fputs("<section id='hit-rate'>\n<h2>Hit rate over the trace</h2>\n"
         "<ul class='legend'>\n"
         "<li><i class='hits'></i>allocations served from held memory, step by step</li>\n"

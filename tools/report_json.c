@@ -20,11 +20,11 @@ static void write_figures(clpi_json *json, const clpi_report *report)
 
 static void write_bins(clpi_json *json, const clpi_report *report)
 {
-  const clpi_bin_census *census = &report->survey->bins;
+  const trace_bin_census *census = &report->survey->bins;
   clpi_json_begin_array(json, "bins");
   for (size_t i = 0; i < census->count; i++) {
-    const clpi_bin_record *bin = &census->bins[i];
-    clpi_bin_count count = clpi_bin_at_peak(census, bin);
+    const trace_bin_record *bin = &census->bins[i];
+    trace_bin_count count = trace_bin_at_peak(census, bin);
     clpi_json_begin_object(json, NULL);
     clpi_json_unsigned(json, "bin", clp_bin_number(report->leading_bits, bin->block_bytes));
     clpi_json_unsigned(json, "block_bytes", bin->block_bytes);
@@ -32,8 +32,8 @@ static void write_bins(clpi_json *json, const clpi_report *report)
     clpi_json_unsigned(json, "misses", bin->misses);
     clpi_json_unsigned(json, "active_blocks_at_peak", count.active_blocks);
     clpi_json_unsigned(json, "held_blocks_at_peak", count.blocks - count.active_blocks);
-    clpi_json_unsigned(json, "held_bytes_at_peak", clpi_bin_held_bytes(bin, count));
-    clpi_json_unsigned(json, "padding_bytes_at_peak", clpi_bin_padding_bytes(bin, count));
+    clpi_json_unsigned(json, "held_bytes_at_peak", trace_bin_held_bytes(bin, count));
+    clpi_json_unsigned(json, "padding_bytes_at_peak", trace_bin_padding_bytes(bin, count));
     clpi_json_end_object(json);
   }
   clpi_json_end_array(json);
@@ -41,10 +41,10 @@ static void write_bins(clpi_json *json, const clpi_report *report)
 
 static void write_largest(clpi_json *json, const clpi_report *report)
 {
-  const clpi_largest *largest = &report->survey->largest;
+  const trace_largest *largest = &report->survey->largest;
   clpi_json_begin_array(json, "largest");
   for (size_t i = 0; i < largest->count; i++) {
-    const clpi_large_group *group = &largest->groups[i];
+    const trace_large_group *group = &largest->groups[i];
     clpi_json_begin_object(json, NULL);
     clpi_json_unsigned(json, "bytes", group->kind.bytes);
     clpi_json_unsigned(json, "times", group->times);

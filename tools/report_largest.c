@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-static void write_moment(FILE *file, clpi_moment when, bool has_times)
+static void write_moment(FILE *file, trace_moment when, bool has_times)
 {
   fprintf(file, "<td>%s", clpi_show_grouped(when.row).text);
   if (has_times)
@@ -15,7 +15,7 @@ static void write_moment(FILE *file, clpi_moment when, bool has_times)
   fputs("</td>", file);
 }
 
-static void write_life(FILE *file, const clpi_large_group *group, bool has_times)
+static void write_life(FILE *file, const trace_large_group *group, bool has_times)
 {
   fprintf(file, "<td>%s", clpi_show_number_of(group->most_rows, "event").text);
   if (has_times)
@@ -27,7 +27,7 @@ static void write_life(FILE *file, const clpi_large_group *group, bool has_times
     fprintf(file, "<td class='kept'>%s never</td>", clpi_show_grouped(group->kept).text);
 }
 
-static void write_group(FILE *file, const clpi_report *report, const clpi_large_group *group,
+static void write_group(FILE *file, const clpi_report *report, const trace_large_group *group,
                         bool has_times)
 {
   fprintf(file, "<tr><th scope='row' title='%zu bytes'>%s</th><td>%s</td>", group->kind.bytes,
@@ -43,9 +43,9 @@ static void write_group(FILE *file, const clpi_report *report, const clpi_large_
 
 void clpi_report_write_largest(FILE *file, const clpi_report *report)
 {
-  const clpi_survey *survey = report->survey;
-  const clpi_timeline *timeline = &survey->timeline;
-  bool has_times = clpi_timeline_nanoseconds(timeline, clpi_timeline_rows(timeline)) > 0;
+  const trace_survey *survey = report->survey;
+  const trace_timeline *timeline = &survey->timeline;
+  bool has_times = trace_timeline_nanoseconds(timeline, trace_timeline_rows(timeline)) > 0;
   fputs("<section id='largest'>\n<h2>The largest allocations</h2>\n"
         "<p>Those of one size, thread and stream are a row; its life is that of the one that lived "
         "longest.</p>\n"

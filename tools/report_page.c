@@ -29,7 +29,7 @@ static void write_head(FILE *file, const clpi_report *report)
 /* What was in use is the program's, unless its sizes were scaled or some of it was refused. */
 static void write_use(FILE *file, const clpi_report *report)
 {
-  const clpi_replay_result *result = &report->survey->result;
+  const trace_replay_result *result = &report->survey->result;
   bool is_scaled = report->scale < 1.0 || report->scale > 1.0;
   if (is_scaled)
     fprintf(file, "With its sizes times %.10g, the program ", report->scale);
@@ -50,7 +50,7 @@ static void write_use(FILE *file, const clpi_report *report)
 /* A sentence or two for who reads no more. */
 static void write_verdict(FILE *file, const clpi_report *report)
 {
-  const clpi_replay_result *result = &report->survey->result;
+  const trace_replay_result *result = &report->survey->result;
   fputs("<p class='verdict'>", file);
   write_use(file, report);
   fprintf(file,
@@ -63,13 +63,13 @@ static void write_verdict(FILE *file, const clpi_report *report)
 
 static void write_header(FILE *file, const clpi_report *report)
 {
-  const clpi_timeline *timeline = &report->survey->timeline;
-  uint64_t rows = clpi_timeline_rows(timeline);
+  const trace_timeline *timeline = &report->survey->timeline;
+  uint64_t rows = trace_timeline_rows(timeline);
   fputs("<header>\n<p class='kind'>clpool report</p>\n<h1>", file);
   clpi_write_escaped(file, base_name(report->trace));
   fprintf(file, "</h1>\n<p class='subject'>%s", clpi_show_number_of(rows, "event").text);
-  if (rows > 0 && clpi_timeline_nanoseconds(timeline, rows) > 0)
-    fprintf(file, " in %s", clpi_show_elapsed(clpi_timeline_nanoseconds(timeline, rows)).text);
+  if (rows > 0 && trace_timeline_nanoseconds(timeline, rows) > 0)
+    fprintf(file, " in %s", clpi_show_elapsed(trace_timeline_nanoseconds(timeline, rows)).text);
   fputs(", replayed through a pool on a simulated device</p>\n", file);
   if (report->survey->result.peak_active_bytes > 0)
     write_verdict(file, report);
@@ -81,16 +81,16 @@ static void write_tile(FILE *file, const char *title, clpi_shown shown, const ch
   fprintf(file, "<div><dt>%s</dt><dd>%s<small>%s</small></dd></div>\n", title, shown.text, note);
 }
 
-static void write_peak_tile(FILE *file, const char *title, size_t bytes, clpi_moment when)
+static void write_peak_tile(FILE *file, const char *title, size_t bytes, trace_moment when)
 {
   char note[80];
   snprintf(note, sizeof(note), "at event %s", clpi_show_grouped(when.row).text);
   write_tile(file, title, clpi_show_bytes(bytes), note);
 }
 
-static void write_tiles(FILE *file, const clpi_survey *survey)
+static void write_tiles(FILE *file, const trace_survey *survey)
 {
-  const clpi_replay_result *result = &survey->result;
+  const trace_replay_result *result = &survey->result;
   char note[128];
   fputs("<dl class='tiles'>\n", file);
   write_peak_tile(file, "Most in use", result->peak_active_bytes, survey->active_peak.when);
@@ -143,7 +143,7 @@ static void write_findings(FILE *file, const clpi_report *report)
   clpi_report_write_largest(file, report);
 }
 
-static void write_nothing(FILE *file, const clpi_replay_result *result)
+static void write_nothing(FILE *file, const trace_replay_result *result)
 {
   fputs("<p class='note'>No memory was allocated.", file);
   if (result->failures > 0)

@@ -26,16 +26,16 @@ static const char mark[] = "\"ph\":\"i\",\"s\":\"g\"";
 
 /* Everything but the arguments; times are in microseconds. */
 static void begin_event(const clpi_perfetto *perfetto, const char *name, const char *kind,
-                        clpi_moment when)
+                        trace_moment when)
 {
   fprintf(perfetto->file,
           ",\n{\"name\":\"%s\",%s,\"pid\":1,\"ts\":%" PRIu64 ".%03" PRIu64 ",\"args\":{", name,
           kind, when.nanoseconds / 1000, when.nanoseconds % 1000);
 }
 
-static void write_managed(clpi_perfetto *perfetto, const clpi_sample *sample)
+static void write_managed(clpi_perfetto *perfetto, const trace_sample *sample)
 {
-  size_t managed = clpi_sample_managed_bytes(sample);
+  size_t managed = trace_sample_managed_bytes(sample);
   if (managed == perfetto->managed_bytes)
     return;
   perfetto->managed_bytes = managed;
@@ -43,26 +43,26 @@ static void write_managed(clpi_perfetto *perfetto, const clpi_sample *sample)
   fprintf(perfetto->file, "\"bytes\":%zu}}", managed);
 }
 
-static void write_allocations(clpi_perfetto *perfetto, const clpi_sample *sample)
+static void write_allocations(clpi_perfetto *perfetto, const trace_sample *sample)
 {
-  perfetto->hits += sample->outcome == CLPI_REPLAY_HIT;
-  perfetto->misses += sample->outcome == CLPI_REPLAY_MISS;
+  perfetto->hits += sample->outcome == TRACE_REPLAY_HIT;
+  perfetto->misses += sample->outcome == TRACE_REPLAY_MISS;
   begin_event(perfetto, "allocations", counter, sample->when);
   fprintf(perfetto->file, "\"hits\":%" PRIu64 ",\"misses\":%" PRIu64 "}}", perfetto->hits,
           perfetto->misses);
 }
 
-static void write_refusal(const clpi_perfetto *perfetto, const clpi_sample *sample)
+static void write_refusal(const clpi_perfetto *perfetto, const trace_sample *sample)
 {
   begin_event(perfetto, "allocation refused", mark, sample->when);
   fprintf(perfetto->file, "\"bytes\":%zu}}", sample->bytes);
 }
 
-void clpi_perfetto_add(clpi_perfetto *perfetto, const clpi_sample *sample)
+void clpi_perfetto_add(clpi_perfetto *perfetto, const trace_sample *sample)
 {
-  if (sample->outcome == CLPI_REPLAY_SKIPPED)
+  if (sample->outcome == TRACE_REPLAY_SKIPPED)
     return;
-  if (sample->outcome == CLPI_REPLAY_REFUSED) {
+  if (sample->outcome == TRACE_REPLAY_REFUSED) {
     write_refusal(perfetto, sample);
     return;
   }
@@ -70,7 +70,7 @@ void clpi_perfetto_add(clpi_perfetto *perfetto, const clpi_sample *sample)
   fprintf(perfetto->file, "\"active\":%zu,\"padding\":%zu,\"held\":%zu}}", sample->active_bytes,
           sample->padding_bytes, sample->held_bytes);
   write_managed(perfetto, sample);
-  if (sample->outcome != CLPI_REPLAY_FREED)
+  if (sample->outcome != TRACE_REPLAY_FREED)
     write_allocations(perfetto, sample);
 }
 

@@ -19,7 +19,7 @@ typedef struct clpi_perfetto {
 void clpi_perfetto_begin(clpi_perfetto *perfetto, FILE *file, const char *trace);
 
 /* Adds the counters after a row; written as they come, nothing is kept. */
-void clpi_perfetto_add(clpi_perfetto *perfetto, const clpi_sample *sample);
+void clpi_perfetto_add(clpi_perfetto *perfetto, const trace_sample *sample);
 
 void clpi_perfetto_end(clpi_perfetto *perfetto);
 

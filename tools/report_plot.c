@@ -18,7 +18,7 @@ static double bottom_of(const clpi_plot *plot)
 
 double clpi_plot_x(const clpi_plot *plot, uint64_t row)
 {
-  return CLPI_PLOT_LEFT + inner_width * (double)row / (double)clpi_timeline_rows(plot->timeline);
+  return CLPI_PLOT_LEFT + inner_width * (double)row / (double)trace_timeline_rows(plot->timeline);
 }
 
 double clpi_plot_y(const clpi_plot *plot, double value)
@@ -78,7 +78,7 @@ static void write_row_tick(const clpi_plot *plot, uint64_t row, bool has_times)
   fprintf(plot->file, "<path class='axis' d='M%.1f %.0f v5'/>", x, y);
   write_row_label(plot, "tick", x, y + 19.0, clpi_show_grouped(row));
   if (has_times) {
-    uint64_t time = clpi_timeline_nanoseconds(plot->timeline, row > 0 ? row : 1);
+    uint64_t time = trace_timeline_nanoseconds(plot->timeline, row > 0 ? row : 1);
     write_row_label(plot, "time", x, y + 35.0, clpi_show_elapsed(time));
   }
   putc('\n', plot->file);
@@ -87,8 +87,8 @@ static void write_row_tick(const clpi_plot *plot, uint64_t row, bool has_times)
 void clpi_plot_row_axis(const clpi_plot *plot)
 {
   enum { STEPS = 8 };
-  uint64_t rows = clpi_timeline_rows(plot->timeline);
-  bool has_times = clpi_timeline_nanoseconds(plot->timeline, rows) > 0;
+  uint64_t rows = trace_timeline_rows(plot->timeline);
+  bool has_times = trace_timeline_nanoseconds(plot->timeline, rows) > 0;
   double rounded = clpi_round_step((double)rows, STEPS);
   uint64_t step = rounded > 1.0 ? (uint64_t)rounded : 1;
   double y = bottom_of(plot);
@@ -126,7 +126,7 @@ static void write_steps(const clpi_plot *plot, clpi_span_value value, bool is_ar
 {
   double height = NAN; /* of the pen; NAN: it is up */
   for (size_t i = 0; i < plot->count; i++) {
-    const clpi_span *span = &plot->spans[i];
+    const trace_span *span = &plot->spans[i];
     double x = clpi_plot_x(plot, span->first.row - 1);
     double y = round(clpi_plot_y(plot, value(span)) * 10.0) / 10.0;
     if (is_same_height(y, height))
@@ -143,7 +143,7 @@ static void write_steps(const clpi_plot *plot, clpi_span_value value, bool is_ar
   }
   if (isnan(height))
     return;
-  fprintf(plot->file, "H%.1f", clpi_plot_x(plot, clpi_timeline_rows(plot->timeline)));
+  fprintf(plot->file, "H%.1f", clpi_plot_x(plot, trace_timeline_rows(plot->timeline)));
   lift_pen(plot, is_area);
 }
 

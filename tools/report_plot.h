@@ -20,8 +20,8 @@ enum {
 
 typedef struct clpi_plot {
   FILE *file;
-  const clpi_timeline *timeline;
-  const clpi_span *spans; /* what is drawn: those of the timeline, or wider ones */
+  const trace_timeline *timeline;
+  const trace_span *spans; /* what is drawn: those of the timeline, or wider ones */
   size_t count;
   double height; /* of what is between the axes */
   double most;   /* the value at its top */
@@ -41,7 +41,7 @@ void clpi_plot_level(const clpi_plot *plot, double value, const char *label);
 void clpi_plot_row_axis(const clpi_plot *plot);
 
 /* What a span of the trace has, to be drawn; NAN for nothing. */
-typedef double (*clpi_span_value)(const clpi_span *span);
+typedef double (*clpi_span_value)(const trace_span *span);
 
 /* An area from the bottom up to a value of each span, and a line along it. `name` is the class that
  * the style sheet knows. */

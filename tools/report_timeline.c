@@ -10,22 +10,22 @@
 
 enum { HEIGHT = 300, LEVELS = 6 };
 
-static double least_active(const clpi_span *span)
+static double least_active(const trace_span *span)
 {
   return (double)span->active_bytes.least;
 }
 
-static double most_active(const clpi_span *span)
+static double most_active(const trace_span *span)
 {
   return (double)span->active_bytes.most;
 }
 
-static double least_managed(const clpi_span *span)
+static double least_managed(const trace_span *span)
 {
   return (double)span->managed_bytes.least;
 }
 
-static double most_managed(const clpi_span *span)
+static double most_managed(const trace_span *span)
 {
   return (double)span->managed_bytes.most;
 }
@@ -101,18 +101,18 @@ static void draw_peak(const clpi_plot *plot, const char *name, const char *words
           is_right ? "end" : "start", words, clpi_show_bytes(bytes).text);
 }
 
-static void draw_peaks(const clpi_plot *plot, const clpi_survey *survey)
+static void draw_peaks(const clpi_plot *plot, const trace_survey *survey)
 {
   size_t active = survey->active_peak.active_bytes;
-  size_t managed = clpi_peak_managed_bytes(&survey->managed_peak);
+  size_t managed = trace_peak_managed_bytes(&survey->managed_peak);
   bool is_apart = (double)(managed - active) / plot->most * plot->height > 24.0;
   draw_peak(plot, "managed", "managed at most", survey->managed_peak.when.row, managed, true);
   draw_peak(plot, "active", "in use at most", survey->active_peak.when.row, active, is_apart);
 }
 
-static void draw(FILE *file, const clpi_survey *survey)
+static void draw(FILE *file, const trace_survey *survey)
 {
-  size_t peak = clpi_peak_managed_bytes(&survey->managed_peak);
+  size_t peak = trace_peak_managed_bytes(&survey->managed_peak);
   byte_unit unit = unit_for(peak);
   clpi_plot plot = {.file = file,
                     .timeline = &survey->timeline,
@@ -123,7 +123,7 @@ static void draw(FILE *file, const clpi_survey *survey)
   char label[320];
   snprintf(label, sizeof(label),
            "Memory over %s events: at most %s in use, at event %s, and %s managed, at event %s",
-           clpi_show_grouped(clpi_timeline_rows(plot.timeline)).text,
+           clpi_show_grouped(trace_timeline_rows(plot.timeline)).text,
            clpi_show_bytes(survey->active_peak.active_bytes).text,
            clpi_show_grouped(survey->active_peak.when.row).text, clpi_show_bytes(peak).text,
            clpi_show_grouped(survey->managed_peak.when.row).text);
@@ -142,7 +142,7 @@ static void draw(FILE *file, const clpi_survey *survey)
   clpi_plot_end(&plot);
 }
 
-static void write_legend(FILE *file, const clpi_survey *survey)
+static void write_legend(FILE *file, const trace_survey *survey)
 {
   bool has_wide_spans = survey->timeline.rows_a_span > 1;
   fputs("<ul class='legend'>\n"
@@ -159,11 +159,11 @@ static void write_legend(FILE *file, const clpi_survey *survey)
 }
 
 /* For the script: a row of figures for each span. */
-static void write_spans(FILE *file, const clpi_timeline *timeline)
+static void write_spans(FILE *file, const trace_timeline *timeline)
 {
   fputs("<script type='application/json' id='spans'>[\n", file);
   for (size_t i = 0; i < timeline->count; i++) {
-    const clpi_span *span = &timeline->spans[i];
+    const trace_span *span = &timeline->spans[i];
     fprintf(file,
             "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%zu,%zu,%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64
             "]%s\n",
@@ -177,7 +177,7 @@ static void write_spans(FILE *file, const clpi_timeline *timeline)
 
 void clpi_report_write_timeline(FILE *file, const clpi_report *report)
 {
-  const clpi_survey *survey = report->survey;
+  const trace_survey *survey = report->survey;
   fputs("<section id='memory'>\n<h2>Memory over the trace</h2>\n", file);
   write_legend(file, survey);
   draw(file, survey);

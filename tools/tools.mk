@@ -1,6 +1,34 @@
 # SPDX-License-Identifier: MIT
 # The program clpool.
 
+# Traces: read, replayed, surveyed and tuned. The tests and the arena's study use it, too.
+noinst_LTLIBRARIES += libclpool-trace.la
+libclpool_trace_la_SOURCES = \
+	tools/trace/batch.c tools/trace/batch.h \
+	tools/trace/batch_ring.c tools/trace/batch_ring.h \
+	tools/trace/bin_census.c tools/trace/bin_census.h \
+	tools/trace/cost_file.c tools/trace/costs.c tools/trace/costs.h \
+	tools/trace/elapsed.c tools/trace/elapsed.h \
+	tools/trace/error.c tools/trace/error.h \
+	tools/trace/event.c tools/trace/event.h \
+	tools/trace/fit_scale.c \
+	tools/trace/input.c tools/trace/input.h \
+	tools/trace/largest.c tools/trace/largest.h \
+	tools/trace/lines.c tools/trace/lines.h \
+	tools/trace/live_blocks.c tools/trace/live_blocks.h \
+	tools/trace/metering_allocator.c tools/trace/metering_allocator.h \
+	tools/trace/model_device.c tools/trace/model_device.h \
+	tools/trace/number.c tools/trace/number.h \
+	tools/trace/player.c tools/trace/player.h \
+	tools/trace/reader.c tools/trace/reader.h \
+	tools/trace/recommend.c tools/trace/recommend.h \
+	tools/trace/replay.c tools/trace/replay.h \
+	tools/trace/survey.c tools/trace/survey.h \
+	tools/trace/timeline.c tools/trace/timeline.h \
+	tools/trace/tune.c tools/trace/tune.h \
+	tools/trace/tune_estimate.c tools/trace/tune_estimate.h
+libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
+
 bin_PROGRAMS += tools/clpool
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
@@ -51,7 +79,7 @@ tools_clpool_SOURCES = \
 	tools/tune_words.c \
 	tools/utf8.c tools/utf8.h
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
-tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools $(OPENCL_CFLAGS)
+tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tools_clpool_LDADD = libclpool-trace.la libclpool-internal.la -lm
 
 if HAVE_OPENCL

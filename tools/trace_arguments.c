@@ -7,7 +7,7 @@
 
 int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
 {
-  clpi_replay_options *replay = &arguments->replay;
+  trace_replay_options *replay = &arguments->replay;
   switch (option) {
   case CLPI_OPTION_ALLOCATOR:
     return clpi_find_allocator(optarg, &arguments->allocator.kind);
@@ -45,16 +45,16 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
 }
 
 int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,
-                    clpi_trace_reader **reader)
+                    trace_reader **reader)
 {
-  clp_status status = clpi_trace_open(arguments->trace, reader);
+  clp_status status = trace_open(arguments->trace, reader);
   if (status)
     return clpi_failed(status);
   if (!rereads && arguments->fits_scale)
     rereads = "--scale=auto";
   if (!rereads && arguments->replay.passes > 1)
     rereads = "--passes";
-  if (rereads && !clpi_trace_can_rewind(*reader))
-    return clpi_misuse("%s: cannot be read twice, as %s needs", clpi_trace_name(*reader), rereads);
+  if (rereads && !trace_can_rewind(*reader))
+    return clpi_misuse("%s: cannot be read twice, as %s needs", trace_name(*reader), rereads);
   return CLPI_EXIT_SUCCESS;
 }

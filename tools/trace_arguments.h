@@ -13,7 +13,7 @@ typedef struct clpi_trace_arguments {
   const char *trace; /* a path, or "-" */
   clpi_allocator_choice allocator;
   const char *device; /* as given; NULL: it was not */
-  clpi_replay_options replay;
+  trace_replay_options replay;
   bool fits_scale; /* --scale=auto: replay.scale is still to be found */
   bool as_json;
   bool wants_help; /* then nothing else counts */
@@ -22,7 +22,7 @@ typedef struct clpi_trace_arguments {
 /* A simulated device, and a replay's defaults. */
 #define CLPI_TRACE_ARGUMENTS_INIT                                                                  \
   {                                                                                                \
-    .allocator.kind = CLPI_ALLOCATOR_SIMULATED, .replay = CLPI_REPLAY_OPTIONS_INIT                 \
+    .allocator.kind = CLPI_ALLOCATOR_SIMULATED, .replay = TRACE_REPLAY_OPTIONS_INIT                \
   }
 
 /* The codes of these options, for getopt_long; a command's own begin behind them. Which of them it
@@ -51,6 +51,6 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments);
  * Returns an exit code, with a complaint if it is not 0; the reader is the caller's to close in any
  * case. */
 int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,
-                    clpi_trace_reader **reader);
+                    trace_reader **reader);
 
 #endif

@@ -62,22 +62,22 @@ enum { MOST_SETTINGS = 2 * (CLP_MAX_LEADING_BITS + 1) + 2 };
 
 typedef struct tune_setup {
   clpi_tune_arguments arguments;
-  clpi_trace_reader *reader;
+  trace_reader *reader;
   clp_allocator *allocator; /* that was chosen; nothing is allocated from it but to measure */
   char *device_name;
   clpi_tune_plot *plot;
-  clpi_costs *costs;
-  const clpi_cost_table *table; /* of them, for the allocator */
-  char cost_words[256];         /* where they are from */
-  clpi_tuned_trace asked;
-  clpi_tune_outcome outcomes[MOST_SETTINGS];
+  trace_costs *costs;
+  const trace_cost_table *table; /* of them, for the allocator */
+  char cost_words[256];          /* where they are from */
+  trace_tuned_trace asked;
+  trace_tune_outcome outcomes[MOST_SETTINGS];
   size_t candidates;
   size_t count;
 } tune_setup;
 
 static void add_setting(tune_setup *setup, bool pooled, unsigned bits, bool on_arena)
 {
-  setup->outcomes[setup->count++].setting = (clpi_tune_setting){pooled, bits, on_arena};
+  setup->outcomes[setup->count++].setting = (trace_tune_setting){pooled, bits, on_arena};
 }
 
 static void add_pools(tune_setup *setup, bool on_arena)
@@ -105,7 +105,7 @@ static void list_settings(tune_setup *setup)
     setup->candidates = setup->count;
 }
 
-static int report(tune_setup *setup, const clpi_tune_options *options)
+static int report(tune_setup *setup, const trace_tune_options *options)
 {
   const clpi_tune_arguments *arguments = &setup->arguments;
   clpi_tune_report report = {
@@ -120,7 +120,7 @@ static int report(tune_setup *setup, const clpi_tune_options *options)
       .outcomes = setup->outcomes,
       .candidates = setup->candidates,
       .count = setup->count,
-      .best = clpi_recommend(arguments->objective, setup->outcomes, setup->candidates),
+      .best = trace_recommend(arguments->objective, setup->outcomes, setup->candidates),
   };
   if (arguments->common.as_json)
     clpi_tune_report_json(&report);
@@ -131,7 +131,7 @@ static int report(tune_setup *setup, const clpi_tune_options *options)
   return plot ? clpi_tune_plot_finish(plot, &report) : CLPI_EXIT_SUCCESS;
 }
 
-static clp_status tune(tune_setup *setup, clpi_tune_options *options)
+static clp_status tune(tune_setup *setup, trace_tune_options *options)
 {
   clp_status status = CLP_SUCCESS;
   if (setup->arguments.common.fits_scale)
@@ -141,7 +141,7 @@ static clp_status tune(tune_setup *setup, clpi_tune_options *options)
     return status;
   clpi_progress bar = clpi_progress_begin("trying settings");
   options->replay = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
-  status = clpi_tune(setup->reader, options, setup->outcomes, setup->count, &setup->asked);
+  status = trace_tune(setup->reader, options, setup->outcomes, setup->count, &setup->asked);
   clpi_progress_end(&bar);
   return status;
 }
@@ -149,7 +149,7 @@ static clp_status tune(tune_setup *setup, clpi_tune_options *options)
 static int tune_and_report(tune_setup *setup)
 {
   const clpi_tune_arguments *arguments = &setup->arguments;
-  clpi_tune_options options = {
+  trace_tune_options options = {
       .model = setup->allocator,
       .costs = setup->table,
       .threads = arguments->threads,
@@ -160,13 +160,13 @@ static int tune_and_report(tune_setup *setup)
 }
 
 /* What a simulated device would cost is that of buffers that exist, or else what there is. */
-static const clpi_cost_table *find_table(const tune_setup *setup)
+static const trace_cost_table *find_table(const tune_setup *setup)
 {
   clpi_allocator_kind kind = setup->arguments.common.allocator.kind;
   if (kind != CLPI_ALLOCATOR_SIMULATED)
-    return clpi_costs_find(setup->costs, clpi_allocator_names[kind]);
-  const clpi_cost_table *table =
-      clpi_costs_find(setup->costs, clpi_allocator_names[CLPI_ALLOCATOR_CL_IMMEDIATE]);
+    return trace_costs_find(setup->costs, clpi_allocator_names[kind]);
+  const trace_cost_table *table =
+      trace_costs_find(setup->costs, clpi_allocator_names[CLPI_ALLOCATOR_CL_IMMEDIATE]);
   return table || setup->costs->count == 0 ? table : &setup->costs->tables[0];
 }
 
@@ -184,7 +184,7 @@ static int open_costs(tune_setup *setup)
   if (code)
     return code;
   setup->table = find_table(setup);
-  if (setup->table && setup->table->curves[CLPI_COST_ALLOCATE].count == 0)
+  if (setup->table && setup->table->curves[TRACE_COST_ALLOCATE].count == 0)
     clpi_complain("warning: %s does not say what it costs to allocate: times are the host's alone",
                   source);
   if (!setup->table)
@@ -226,7 +226,7 @@ static int run(int argc, char **argv)
   clpi_show_remarks();
   code = open_and_tune(&setup);
   clpi_tune_plot_discard(setup.plot);
-  clpi_trace_close(setup.reader);
+  trace_close(setup.reader);
   clp_allocator_release(setup.allocator);
   free(setup.costs);
   free(setup.device_name);

@@ -64,10 +64,10 @@ static int read_bits(const char *text, unsigned *first, unsigned *last)
                      CLP_MAX_LEADING_BITS, text);
 }
 
-static int read_objective(const char *text, clpi_objective *objective)
+static int read_objective(const char *text, trace_objective *objective)
 {
-  for (*objective = 0; *objective < CLPI_OBJECTIVES; ++*objective)
-    if (strcmp(text, clpi_objective_name(*objective)) == 0)
+  for (*objective = 0; *objective < TRACE_OBJECTIVES; ++*objective)
+    if (strcmp(text, trace_objective_name(*objective)) == 0)
       return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--objective: expected time, memory or balanced, found \"%s\"", text);
 }

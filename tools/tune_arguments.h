@@ -13,7 +13,7 @@ typedef struct clpi_tune_arguments {
   unsigned first_bits, last_bits; /* the range of leading bits */
   bool without_arena, with_arena; /* which settings there are */
   const char *cost;               /* as given; NULL: it was not */
-  clpi_objective objective;
+  trace_objective objective;
   unsigned threads;
   const char *plot; /* where the picture goes; NULL: none */
 } clpi_tune_arguments;

@@ -8,7 +8,7 @@
 
 static void write_subject(clpi_json *json, const clpi_tune_report *report)
 {
-  const clpi_replay_options *replay = &report->options->replay;
+  const trace_replay_options *replay = &report->options->replay;
   clpi_json_string(json, "trace", report->trace);
   clpi_json_string(json, "allocator", report->allocator);
   clpi_json_string(json, "device", report->device_name);
@@ -18,10 +18,10 @@ static void write_subject(clpi_json *json, const clpi_tune_report *report)
   clpi_json_number(json, "slack", replay->arena_options.slack);
   clpi_json_unsigned(json, "passes", replay->passes ? replay->passes : 1);
   clpi_json_string(json, "costs", report->costs);
-  clpi_json_string(json, "objective", clpi_objective_name(report->objective));
+  clpi_json_string(json, "objective", trace_objective_name(report->objective));
 }
 
-static void write_setting(clpi_json *json, const clpi_tune_setting *setting)
+static void write_setting(clpi_json *json, const trace_tune_setting *setting)
 {
   clpi_json_bool(json, "pooled", setting->pooled);
   if (setting->pooled)
@@ -31,7 +31,7 @@ static void write_setting(clpi_json *json, const clpi_tune_setting *setting)
   clpi_json_bool(json, "arena", setting->on_arena);
 }
 
-static void write_time(clpi_json *json, const clpi_tune_time *time)
+static void write_time(clpi_json *json, const trace_tune_time *time)
 {
   clpi_json_begin_object(json, "estimated");
   clpi_json_number(json, "host_ns", time->host);
@@ -41,7 +41,7 @@ static void write_time(clpi_json *json, const clpi_tune_time *time)
   clpi_json_end_object(json);
 }
 
-static void write_outcome(clpi_json *json, const clpi_tune_outcome *outcome)
+static void write_outcome(clpi_json *json, const trace_tune_outcome *outcome)
 {
   clpi_json_begin_object(json, NULL);
   write_setting(json, &outcome->setting);

@@ -89,7 +89,7 @@ static void write_curve(FILE *script, const clpi_tune_report *report, bool on_ar
 {
   fprintf(script, "$%s << END\n", on_arena ? "arena" : "plain");
   for (size_t i = 0; i < report->candidates; i++) {
-    const clpi_tune_outcome *outcome = &report->outcomes[i];
+    const trace_tune_outcome *outcome = &report->outcomes[i];
     if (outcome->setting.on_arena != on_arena)
       continue;
     if (outcome->result.failures > 0)
@@ -101,7 +101,7 @@ static void write_curve(FILE *script, const clpi_tune_report *report, bool on_ar
   fputs("END\n", script);
 }
 
-static void write_best(FILE *script, const clpi_tune_outcome *best)
+static void write_best(FILE *script, const trace_tune_outcome *best)
 {
   fprintf(script, "$best << END\n%u %.6g %.6g\nEND\n", best->setting.leading_bits,
           best->result.footprint, 100.0 * best->hit_rate);
@@ -137,7 +137,7 @@ static void write_panel(FILE *script, const clpi_tune_report *report, int column
             has_key ? "on an arena" : "");
   fprintf(script, "$best using 1:%d with points ls 3 title '%s%s'\n", column,
           has_key ? "recommended, objective " : "",
-          has_key ? clpi_objective_name(report->objective) : "");
+          has_key ? trace_objective_name(report->objective) : "");
 }
 
 static void write_script(FILE *script, const clpi_tune_plot *plot, const clpi_tune_report *report)

@@ -9,7 +9,7 @@
 
 static void print_subject(const clpi_tune_report *report)
 {
-  const clpi_replay_options *replay = &report->options->replay;
+  const trace_replay_options *replay = &report->options->replay;
   printf("%s on %s", report->trace, report->allocator);
   if (report->device_name)
     printf(" (%s)", report->device_name);
@@ -27,7 +27,7 @@ static void print_subject(const clpi_tune_report *report)
   printf("\ncosts: %s\n\n", report->costs);
 }
 
-static void print_setting(const clpi_tune_setting *setting)
+static void print_setting(const trace_tune_setting *setting)
 {
   if (setting->pooled)
     printf("%5u", setting->leading_bits);
@@ -38,8 +38,8 @@ static void print_setting(const clpi_tune_setting *setting)
 
 static void print_outcome(const clpi_tune_report *report, size_t i)
 {
-  const clpi_tune_outcome *outcome = &report->outcomes[i];
-  const clpi_replay_result *result = &outcome->result;
+  const trace_tune_outcome *outcome = &report->outcomes[i];
+  const trace_replay_result *result = &outcome->result;
   print_setting(&outcome->setting);
   printf(" %7.2f %% %9" PRIu64 " %7.2f %% %12s %12s %9.3f %9s", 100.0 * outcome->hit_rate,
          result->device_allocations, 100.0 * outcome->padding,
@@ -57,12 +57,12 @@ static void print_outcome(const clpi_tune_report *report, size_t i)
 static void print_recommendation(const clpi_tune_report *report)
 {
   clpi_tune_words reason = clpi_tune_reason(report);
-  printf("\nobjective: %s\n", clpi_objective_name(report->objective));
+  printf("\nobjective: %s\n", trace_objective_name(report->objective));
   if (report->best == report->candidates) {
     printf("nothing is recommended. %s\n", reason.text);
     return;
   }
-  const clpi_tune_setting *setting = &report->outcomes[report->best].setting;
+  const trace_tune_setting *setting = &report->outcomes[report->best].setting;
   printf("recommended: %s\n%s\n\n%s", clpi_tune_setting_words(setting).text, reason.text,
          clpi_tune_code(report).text);
 }

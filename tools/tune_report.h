@@ -10,14 +10,14 @@
 
 typedef struct clpi_tune_report {
   const char *trace;
-  clpi_tuned_trace asked;
+  trace_tuned_trace asked;
   size_t capacity; /* that the simulated device was given; 0: none was */
   const char *allocator;
   const char *device_name; /* NULL: none */
   const char *costs;       /* where they are from */
-  clpi_objective objective;
-  const clpi_tune_options *options;
-  const clpi_tune_outcome *outcomes; /* the candidates, then what is there to compare with */
+  trace_objective objective;
+  const trace_tune_options *options;
+  const trace_tune_outcome *outcomes; /* the candidates, then what is there to compare with */
   size_t candidates;
   size_t count;
   size_t best; /* a candidate's index; `candidates`: none can be recommended */
@@ -33,7 +33,7 @@ typedef struct clpi_tune_words {
 } clpi_tune_words;
 
 /* What is recommended, in a few words; why, in a sentence; and the line of C that does so. */
-clpi_tune_words clpi_tune_setting_words(const clpi_tune_setting *setting);
+clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting);
 clpi_tune_words clpi_tune_reason(const clpi_tune_report *report);
 clpi_tune_words clpi_tune_code(const clpi_tune_report *report);
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-clpi_tune_words clpi_tune_setting_words(const clpi_tune_setting *setting)
+clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting)
 {
   clpi_tune_words words;
   const char *where = setting->on_arena ? "on an arena" : "without an arena";
@@ -19,11 +19,11 @@ clpi_tune_words clpi_tune_setting_words(const clpi_tune_setting *setting)
 }
 
 /* What a program has that never heard of tuning: the defaults. NULL: they were not tried. */
-static const clpi_tune_outcome *find_default(const clpi_tune_report *report)
+static const trace_tune_outcome *find_default(const clpi_tune_report *report)
 {
   const clp_pool_options defaults = CLP_POOL_OPTIONS_INIT;
   for (size_t i = 0; i < report->candidates; i++) {
-    const clpi_tune_setting *setting = &report->outcomes[i].setting;
+    const trace_tune_setting *setting = &report->outcomes[i].setting;
     if (setting->pooled && setting->leading_bits == defaults.leading_bits_in_bin_id &&
         !setting->on_arena)
       return &report->outcomes[i];
@@ -31,12 +31,12 @@ static const clpi_tune_outcome *find_default(const clpi_tune_report *report)
   return NULL;
 }
 
-static const char *praise(clpi_objective objective)
+static const char *praise(trace_objective objective)
 {
   switch (objective) {
-  case CLPI_OBJECTIVE_TIME:
+  case TRACE_OBJECTIVE_TIME:
     return "waits least for its memory";
-  case CLPI_OBJECTIVE_MEMORY:
+  case TRACE_OBJECTIVE_MEMORY:
     return "takes the least memory from the device";
   default:
     return "has the least product of time and memory";
@@ -48,7 +48,7 @@ typedef struct setting_figures {
   char text[128];
 } setting_figures;
 
-static setting_figures figures(const clpi_tune_outcome *outcome)
+static setting_figures figures(const trace_tune_outcome *outcome)
 {
   setting_figures words;
   snprintf(words.text, sizeof(words.text), "%.3f times the memory in use and %s an operation",
@@ -72,8 +72,8 @@ clpi_tune_words clpi_tune_reason(const clpi_tune_report *report)
 {
   if (report->best == report->candidates)
     return no_reason(report);
-  const clpi_tune_outcome *best = &report->outcomes[report->best];
-  const clpi_tune_outcome *usual = find_default(report);
+  const trace_tune_outcome *best = &report->outcomes[report->best];
+  const trace_tune_outcome *usual = find_default(report);
   clpi_tune_words words;
   int length = snprintf(words.text, sizeof(words.text), "Of %zu settings it %s: %s",
                         report->candidates, praise(report->objective), figures(best).text);
@@ -107,7 +107,7 @@ static int arena_code(char *line, size_t room, double slack)
 
 clpi_tune_words clpi_tune_code(const clpi_tune_report *report)
 {
-  const clpi_tune_setting *setting = &report->outcomes[report->best].setting;
+  const trace_tune_setting *setting = &report->outcomes[report->best].setting;
   clpi_tune_words words = {""};
   int length = 0;
   if (setting->on_arena)

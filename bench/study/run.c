@@ -9,7 +9,7 @@ enum { LEADING_BITS = 6 };
 
 study_setting study_default_setting(void)
 {
-  study_setting setting = {.replay = CLPI_REPLAY_OPTIONS_INIT, .rules = STUDY_RULES_INIT};
+  study_setting setting = {.replay = TRACE_REPLAY_OPTIONS_INIT, .rules = STUDY_RULES_INIT};
   setting.replay.on_arena = true;
   setting.replay.has_limit = true; /* of 0: none, whatever the environment says */
   setting.replay.pool_options.leading_bits_in_bin_id = LEADING_BITS;
@@ -17,9 +17,9 @@ study_setting study_default_setting(void)
 }
 
 static clp_status replay(const study_trace *trace, const study_setting *setting, unsigned passes,
-                         clpi_replay_result *result)
+                         trace_replay_result *result)
 {
-  clpi_replay_options options = setting->replay;
+  trace_replay_options options = setting->replay;
   clp_allocator *device;
   options.scale = trace->scale;
   options.passes = passes;
@@ -29,29 +29,29 @@ static clp_status replay(const study_trace *trace, const study_setting *setting,
   if (setting->alignment > 0)
     device->ops.alignment = setting->alignment;
   study_set_rules(setting->rules);
-  status = clpi_trace_rewind(trace->reader);
+  status = trace_rewind(trace->reader);
   if (!status)
-    status = clpi_replay(trace->reader, device, &options, result);
+    status = trace_replay(trace->reader, device, &options, result);
   clp_allocator_release(device);
   return status;
 }
 
 static bool run_passes(const study_trace *trace, const study_setting *setting, unsigned passes,
-                       clpi_replay_result *result)
+                       trace_replay_result *result)
 {
   if (replay(trace, setting, passes, result))
     return bench_failed("%s: %s", trace->name, clp_last_error()->message);
   return result->failures == 0 || bench_failed("%s: allocations failed", trace->name);
 }
 
-static double footprint(const clpi_replay_result *result, const study_trace *trace)
+static double footprint(const trace_replay_result *result, const study_trace *trace)
 {
   return (double)result->peak_device_bytes / (double)trace->peak_bytes;
 }
 
 bool study_run(const study_trace *trace, const study_setting *setting, study_outcome *outcome)
 {
-  clpi_replay_result result;
+  trace_replay_result result;
   if (!run_passes(trace, setting, 1, &result))
     return false;
   *outcome = (study_outcome){
@@ -72,7 +72,7 @@ bool study_run(const study_trace *trace, const study_setting *setting, study_out
 bool study_find_peak(study_trace *trace)
 {
   study_setting plain = study_default_setting();
-  clpi_replay_result result;
+  trace_replay_result result;
   plain.replay.on_arena = false;
   if (replay(trace, &plain, 1, &result))
     return false;

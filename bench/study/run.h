@@ -12,7 +12,7 @@ enum { STUDY_LONG_RUN = 20 };
 typedef struct study_setting {
   char value[24]; /* what is special about it, for people */
   bool is_default;
-  clpi_replay_options replay;
+  trace_replay_options replay;
   size_t alignment; /* of the device's blocks, bytes; 0: as it is */
   study_rules rules;
 } study_setting;

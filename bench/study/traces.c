@@ -20,7 +20,7 @@ static bool failed(void)
 }
 
 /* The next on the list, whose reader stands. */
-static bool add(study_traces *traces, study_group group, clpi_trace_reader *reader, double scale)
+static bool add(study_traces *traces, study_group group, trace_reader *reader, double scale)
 {
   study_trace *trace = &traces->list[traces->count++];
   trace->group = group;
@@ -41,8 +41,8 @@ static void name_after(study_trace *trace, const char *path)
 
 static bool add_recorded(study_traces *traces, const char *path)
 {
-  clpi_trace_reader *reader;
-  if (clpi_trace_open(path, &reader))
+  trace_reader *reader;
+  if (trace_open(path, &reader))
     return failed();
   name_after(&traces->list[traces->count], path);
   return add(traces, STUDY_RECORDED, reader, 1);
@@ -60,9 +60,9 @@ static bool add_scaled(study_traces *traces, const study_trace *recorded)
 }
 
 /* A reader of what the program writes; NULL: said why. */
-static clpi_trace_reader *open_program(size_t index, uint64_t seed)
+static trace_reader *open_program(size_t index, uint64_t seed)
 {
-  clpi_trace_reader *reader = NULL;
+  trace_reader *reader = NULL;
   FILE *file = tmpfile();
   if (file == NULL) {
     bench_failed("there can be no temporary file");
@@ -73,7 +73,7 @@ static clpi_trace_reader *open_program(size_t index, uint64_t seed)
   int descriptor = ferror(file) ? -1 : dup(fileno(file));
   if (descriptor < 0)
     bench_failed("a temporary file cannot be written");
-  else if (clpi_trace_open_descriptor(descriptor, study_program_name(index), &reader))
+  else if (trace_open_descriptor(descriptor, study_program_name(index), &reader))
     failed();
   fclose(file);
   return reader;
@@ -81,7 +81,7 @@ static clpi_trace_reader *open_program(size_t index, uint64_t seed)
 
 static bool add_program(study_traces *traces, size_t index, uint64_t seed)
 {
-  clpi_trace_reader *reader = open_program(index, seed);
+  trace_reader *reader = open_program(index, seed);
   study_trace *trace = &traces->list[traces->count];
   snprintf(trace->name, sizeof trace->name, "%s", study_program_name(index));
   return reader != NULL && add(traces, STUDY_MADE_UP, reader, 1);
@@ -106,7 +106,7 @@ void study_traces_close(study_traces *traces)
 {
   for (size_t i = 0; i < traces->count; i++)
     if (traces->list[i].group != STUDY_SCALED)
-      clpi_trace_close(traces->list[i].reader);
+      trace_close(traces->list[i].reader);
 }
 
 const char *study_group_name(study_group group)

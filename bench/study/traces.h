@@ -17,9 +17,9 @@ typedef enum study_group { STUDY_RECORDED, STUDY_SCALED, STUDY_MADE_UP, STUDY_GR
 typedef struct study_trace {
   char name[48];
   study_group group;
-  clpi_trace_reader *reader; /* shared with copies */
-  double scale;              /* of sizes */
-  size_t peak_bytes;         /* the most in use */
+  trace_reader *reader; /* shared with copies */
+  double scale;         /* of sizes */
+  size_t peak_bytes;    /* the most in use */
 } study_trace;
 
 typedef struct study_traces {

@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 /* Large, and begun anew by each reading. */
-static clpi_costs costs, again;
+static trace_costs costs, again;
 
 static bool is_plain(const uint8_t *input, size_t length)
 {
   return length < 2 || input[0] != 0x1f || input[1] != 0x8b; /* else zlib may find a gzip file */
 }
 
-static void check_refusal(const char *name, const clpi_costs *refused)
+static void check_refusal(const char *name, const trace_costs *refused)
 {
   fuzz_require(strncmp(clp_last_error()->message, name, strlen(name)) == 0);
   fuzz_require(refused->count == 0);
@@ -27,11 +27,11 @@ static void check_figures(void)
 {
   size_t figures = 0;
   for (size_t i = 0; i < costs.count; i++)
-    for (clpi_cost_operation operation = 0; operation < CLPI_COST_OPERATIONS; operation++) {
-      const clpi_cost_curve *curve = &costs.tables[i].curves[operation];
+    for (trace_cost_operation operation = 0; operation < TRACE_COST_OPERATIONS; operation++) {
+      const trace_cost_curve *curve = &costs.tables[i].curves[operation];
       for (size_t j = 0; j < curve->count; j++, figures++) {
         size_t bytes = curve->points[j].bytes;
-        double at = clpi_cost_at(&costs.tables[i], operation, bytes);
+        double at = trace_cost_at(&costs.tables[i], operation, bytes);
         fuzz_require(bytes > (j > 0 ? curve->points[j - 1].bytes : 0));
         fuzz_require(memcmp(&at, &curve->points[j].nanoseconds, sizeof(at)) == 0);
       }
@@ -45,9 +45,9 @@ static void check_round_trip(void)
   size_t length = 0;
   FILE *file = open_memstream(&text, &length);
   fuzz_require(file != NULL);
-  clpi_costs_write(&costs, file);
+  trace_costs_write(&costs, file);
   fuzz_require(fclose(file) == 0);
-  fuzz_require(clpi_costs_parse("written", text, length, &again) == CLP_SUCCESS);
+  fuzz_require(trace_costs_parse("written", text, length, &again) == CLP_SUCCESS);
   free(text);
   fuzz_require(again.count == costs.count);
   fuzz_require(strlen(again.device) == strlen(costs.device));
@@ -61,7 +61,7 @@ static void check_file(const uint8_t *input, size_t length, clp_status parsed)
   fuzz_require(descriptor >= 0);
   fuzz_require(write(descriptor, input, length) == (ssize_t)length);
   snprintf(path, sizeof(path), "/dev/fd/%d", descriptor);
-  clp_status status = clpi_costs_read(path, &again);
+  clp_status status = trace_costs_read(path, &again);
   close(descriptor);
   fuzz_require(status == parsed || !is_plain(input, length));
   if (status)
@@ -72,7 +72,7 @@ static void check_file(const uint8_t *input, size_t length, clp_status parsed)
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
 {
-  clp_status status = clpi_costs_parse("fuzzed", (const char *)input, length, &costs);
+  clp_status status = trace_costs_parse("fuzzed", (const char *)input, length, &costs);
   fuzz_require(status == CLP_SUCCESS || status == CLP_INVALID_ARGUMENT);
   if (status)
     check_refusal("fuzzed:", &costs);

@@ -13,13 +13,13 @@
 enum { CAPACITY = 1000000 };
 
 /* Reads to the end or to what is wrong; how many rows came. */
-static size_t read_rows(clpi_trace_reader *reader, clp_status *status)
+static size_t read_rows(trace_reader *reader, clp_status *status)
 {
-  clpi_trace_event event;
+  trace_event event;
   bool found = true;
   size_t rows = 0;
-  while ((*status = clpi_trace_next(reader, &event, &found)) == CLP_SUCCESS && found) {
-    fuzz_require(event.line > 0 && event.columns[CLPI_TRACE_POINTER] > 0);
+  while ((*status = trace_next(reader, &event, &found)) == CLP_SUCCESS && found) {
+    fuzz_require(event.line > 0 && event.columns[TRACE_POINTER] > 0);
     rows++;
   }
   if (*status != CLP_SUCCESS) {
@@ -30,15 +30,15 @@ static size_t read_rows(clpi_trace_reader *reader, clp_status *status)
 }
 
 /* Replays what is well-formed as far as `rows`; `readable` says whether that is all of it. */
-static void replay(clpi_trace_reader *reader, bool pooled, size_t rows, bool readable)
+static void replay(trace_reader *reader, bool pooled, size_t rows, bool readable)
 {
   clp_allocator *allocator = NULL;
-  clpi_replay_options options = CLPI_REPLAY_OPTIONS_INIT;
-  clpi_replay_result result;
+  trace_replay_options options = TRACE_REPLAY_OPTIONS_INIT;
+  trace_replay_result result;
   options.pooled = pooled;
   fuzz_require(clp_simulated_allocator_create(CAPACITY, &allocator) == CLP_SUCCESS);
-  fuzz_require(clpi_trace_rewind(reader) == CLP_SUCCESS);
-  clp_status status = clpi_replay(reader, allocator, &options, &result);
+  fuzz_require(trace_rewind(reader) == CLP_SUCCESS);
+  clp_status status = trace_replay(reader, allocator, &options, &result);
   clp_allocator_release(allocator);
   if (status != CLP_SUCCESS) {
     fuzz_require(status == CLP_INVALID_ARGUMENT || !readable);
@@ -65,16 +65,16 @@ static int fuzz_file(const uint8_t *input, size_t length)
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
 {
-  clpi_trace_reader *reader = NULL;
+  trace_reader *reader = NULL;
   clp_status first = CLP_SUCCESS, second = CLP_SUCCESS;
   int descriptor = fuzz_file(input, length);
-  fuzz_require(clpi_trace_open_descriptor(descriptor, "fuzzed", &reader) == CLP_SUCCESS);
+  fuzz_require(trace_open_descriptor(descriptor, "fuzzed", &reader) == CLP_SUCCESS);
   size_t rows = read_rows(reader, &first);
-  fuzz_require(clpi_trace_rewind(reader) == CLP_SUCCESS);
+  fuzz_require(trace_rewind(reader) == CLP_SUCCESS);
   fuzz_require(read_rows(reader, &second) == rows);
   fuzz_require(first == second);
   replay(reader, true, rows, first == CLP_SUCCESS);
   replay(reader, false, rows, first == CLP_SUCCESS);
-  clpi_trace_close(reader);
+  trace_close(reader);
   return 0;
 }

@@ -9,7 +9,8 @@ BEGIN {
   may["core"] = "libc api core"
   may["arena"] = "libc api core arena"
   may["hooks"] = "libc api core hooks libdw"
-  may["trace"] = "libc api core trace zlib"
+  may["trace"] = "libc api trace zlib"
+  may["trace-allocators"] = "libc api trace core"
   may["opencl"] = "libc api core opencl api-opencl CL"
   may["cuda"] = "libc api core cuda api-cuda"
   may["tools"] = "libc api tools trace api-opencl api-cuda CL"
@@ -69,6 +70,8 @@ function target_layer(file, name, quoted,   path) {
       return layer_of(path)
     if (("lib/" name) in exists)
       return layer_of("lib/" name)
+    if (("tools/" name) in exists)
+      return layer_of("tools/" name)
     return "no such file"
   }
   if (name in is_libc)
@@ -91,6 +94,10 @@ function layer_of(path,   part) {
     return "api"
   if (path ~ /^bench\/study\//)
     return "study"
+  if (path ~ /^tools\/trace\/(metering_allocator|model_device)\.c$/)
+    return "trace-allocators"
+  if (path ~ /^tools\/trace\//)
+    return "trace"
   split(path, part, "/")
   return part[1] == "lib" ? part[2] : part[1]
 }

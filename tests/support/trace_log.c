@@ -34,17 +34,17 @@ char *clpt_trace_log_text(clpt_trace_log *log)
   return text;
 }
 
-clpi_replay_result clpt_trace_log_replay(clpt_trace_log *log)
+trace_replay_result clpt_trace_log_replay(clpt_trace_log *log)
 {
-  clpi_replay_options options = clpt_pooled();
+  trace_replay_options options = clpt_pooled();
   clp_allocator *allocator = clpt_simulated(0);
-  clpi_trace_reader *reader = NULL;
-  clpi_replay_result result;
+  trace_reader *reader = NULL;
+  trace_replay_result result;
 
   ck_assert_int_eq(lseek(log->descriptor, 0, SEEK_SET), 0);
-  clpt_ok(clpi_trace_open_descriptor(log->descriptor, "trace", &reader));
-  clpt_ok(clpi_replay(reader, allocator, &options, &result));
-  clpi_trace_close(reader);
+  clpt_ok(trace_open_descriptor(log->descriptor, "trace", &reader));
+  clpt_ok(trace_replay(reader, allocator, &options, &result));
+  trace_close(reader);
   clp_allocator_release(allocator);
   return result;
 }

@@ -21,7 +21,7 @@ void clpt_trace_log_close(clpt_trace_log *log);
 char *clpt_trace_log_text(clpt_trace_log *log);
 
 /** Replays the file on a pool with the default options, on a simulated device. It is gone then. */
-clpi_replay_result clpt_trace_log_replay(clpt_trace_log *log);
+trace_replay_result clpt_trace_log_replay(clpt_trace_log *log);
 
 /** A row's fields from the action on, until the next call. */
 const char *clpt_row(const char *action, clp_memory memory, size_t size, const char *stream);

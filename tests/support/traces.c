@@ -41,14 +41,14 @@ unsigned char *clpt_gzip(const char *text, size_t *length)
   return bytes;
 }
 
-clpi_trace_reader *clpt_trace_of(int descriptor, const char *name)
+trace_reader *clpt_trace_of(int descriptor, const char *name)
 {
-  clpi_trace_reader *reader = NULL;
-  clpt_ok(clpi_trace_open_descriptor(descriptor, name, &reader));
+  trace_reader *reader = NULL;
+  clpt_ok(trace_open_descriptor(descriptor, name, &reader));
   return reader;
 }
 
-clpi_trace_reader *clpt_trace(const char *text)
+trace_reader *clpt_trace(const char *text)
 {
   return clpt_trace_of(clpt_text_file(text), "trace");
 }
@@ -92,21 +92,21 @@ char *clpt_trace_text(const char *rows, unsigned times)
   return text;
 }
 
-clpi_trace_reader *clpt_short_trace(const char *rows)
+trace_reader *clpt_short_trace(const char *rows)
 {
   char *text = clpt_trace_text(rows, 1);
-  clpi_trace_reader *reader = clpt_trace(text);
+  trace_reader *reader = clpt_trace(text);
   free(text);
   return reader;
 }
 
-clpi_trace_reader *clpt_resnet_trace(void)
+trace_reader *clpt_resnet_trace(void)
 {
   const char *tree = getenv("top_srcdir");
   char path[PATH_MAX];
-  clpi_trace_reader *reader = NULL;
+  trace_reader *reader = NULL;
 
   (void)snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", tree ? tree : ".");
-  clpt_ok(clpi_trace_open(path, &reader));
+  clpt_ok(trace_open(path, &reader));
   return reader;
 }

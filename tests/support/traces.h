@@ -20,10 +20,10 @@ int clpt_text_file(const char *text);
 unsigned char *clpt_gzip(const char *text, size_t *length);
 
 /** A reader of an open file, which belongs to it. */
-clpi_trace_reader *clpt_trace_of(int descriptor, const char *name);
+trace_reader *clpt_trace_of(int descriptor, const char *name);
 
 /** A reader of a file with that text, RMM's log, named "trace". */
-clpi_trace_reader *clpt_trace(const char *text);
+trace_reader *clpt_trace(const char *text);
 
 /** A trace from its short form, rows separated by blanks, `times` times over: "a10=256" allocates
  * 256 bytes at 0x10, "f10=256" frees them, "x0=256" is an allocate failure. The text is for free().
@@ -31,9 +31,9 @@ clpi_trace_reader *clpt_trace(const char *text);
 char *clpt_trace_text(const char *rows, unsigned times);
 
 /** A reader of such a trace, named "trace". */
-clpi_trace_reader *clpt_short_trace(const char *rows);
+trace_reader *clpt_short_trace(const char *rows);
 
 /** A reader of the trace that the tree has, of a training of resnet50. */
-clpi_trace_reader *clpt_resnet_trace(void);
+trace_reader *clpt_resnet_trace(void);
 
 #endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything about a row that need not be timed, done before its batch runs. */
+#include "trace/batch.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+
+bool trace_scale_size(uint64_t bytes, double scale, size_t *scaled)
+{
+  long double exact = roundl((long double)bytes * (long double)scale);
+  if (scale == 1.0) { /* without a detour over a type that may be too narrow */
+    *scaled = (size_t)bytes;
+    return bytes <= SIZE_MAX;
+  }
+  if (exact >= ldexpl(1.0L, sizeof(size_t) * CHAR_BIT))
+    return false;
+  *scaled = bytes > 0 && exact < 1.0L ? 1 : (size_t)exact;
+  return true;
+}
+
+void trace_batch_source_begin(trace_batch_source *source, trace_reader *reader, double scale)
+{
+  *source = (trace_batch_source){.reader = reader, .scale = scale};
+  trace_live_blocks_init(&source->live);
+}
+
+void trace_batch_source_end(trace_batch_source *source)
+{
+  trace_live_blocks_end(&source->live);
+}
+
+clp_status trace_batch_source_rewind(trace_batch_source *source)
+{
+  trace_live_blocks_end(&source->live);
+  trace_live_blocks_init(&source->live);
+  source->rows = 0;
+  return trace_rewind(source->reader);
+}
+
+static clp_status resolve(trace_operation *operation, const trace_event *event,
+                          trace_batch_source *source)
+{
+  if (!trace_scale_size(event->size, source->scale, &operation->bytes))
+    return trace_reject(source->reader, event->line, event->columns[TRACE_SIZE],
+                        "expected a size of at most %zu bytes when scaled by %g, found "
+                        "%" PRIu64,
+                        SIZE_MAX, source->scale, event->size);
+  operation->line = event->line;
+  operation->event = source->rows;
+  operation->is_free = event->action == TRACE_FREE;
+  if (operation->is_free)
+    return trace_live_blocks_remove(&source->live, source->reader, event, &operation->slot);
+  return trace_live_blocks_add(&source->live, source->reader, event, &operation->slot);
+}
+
+clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size_t most)
+{
+  batch->count = 0;
+  batch->recorded_failures = 0;
+  batch->at_end = false;
+  for (size_t rows = 0; rows < most && rows < TRACE_BATCH_ROWS; rows++) {
+    trace_event *event = &batch->newest;
+    bool found;
+    clp_status status = trace_next(source->reader, event, &found);
+    if (status)
+      return status;
+    if (!found) {
+      batch->at_end = true;
+      return CLP_SUCCESS;
+    }
+    source->rows++;
+    if (event->action == TRACE_ALLOCATE_FAILURE) {
+      batch->recorded_failures++;
+      continue;
+    }
+    status = resolve(&batch->operations[batch->count], event, source);
+    if (status)
+      return status;
+    batch->count++;
+  }
+  return CLP_SUCCESS;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* A batch of a trace's rows made ready to run: sizes scaled, pointers resolved to slots. */
+#ifndef CLPOOL_TRACE_BATCH_H
+#define CLPOOL_TRACE_BATCH_H
+
+#include "trace/live_blocks.h"
+#include "trace/reader.h"
+
+#include <clpool/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TRACE_BATCH_ROWS = 4096 };
+
+typedef struct trace_operation {
+  size_t bytes; /* scaled */
+  size_t slot;
+  uint64_t line;  /* where it stands in its file */
+  uint64_t event; /* the number of its row, from 1 */
+  bool is_free;
+} trace_operation;
+
+typedef struct trace_batch {
+  size_t count; /* operations: the rows but for the recorded failures */
+  size_t recorded_failures;
+  bool at_end;        /* the trace has no more rows */
+  trace_event newest; /* the last row that was read */
+  trace_operation operations[TRACE_BATCH_ROWS];
+} trace_batch;
+
+/* Where batches come from: a trace, and what is live in it. */
+typedef struct trace_batch_source {
+  trace_reader *reader; /* borrowed */
+  double scale;         /* of sizes */
+  trace_live_blocks live;
+  uint64_t rows; /* so far */
+} trace_batch_source;
+
+/* Begins where the reader stands. The scale must be finite and above 0. */
+void trace_batch_source_begin(trace_batch_source *source, trace_reader *reader, double scale);
+void trace_batch_source_end(trace_batch_source *source);
+
+/* From the trace's first row again. CLP_IO_ERROR: it cannot be read twice. */
+clp_status trace_batch_source_rewind(trace_batch_source *source);
+
+/* Reads the next rows, at most `most` and TRACE_BATCH_ROWS. What fails is what trace_next,
+ * trace_live_blocks_add and _remove and trace_scale_size fail with, the latter said of its place in
+ * the trace. */
+clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size_t most);
+
+/* `bytes` times `scale`, rounded to the nearest and at least 1; 0 stays 0. False: it is more than
+ * SIZE_MAX. The scale must be finite and above 0. */
+bool trace_scale_size(uint64_t bytes, double scale, size_t *scaled);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages, by the library's last error; where something is wrong in a file, and what is there. */
+#include "trace/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+clp_status trace_error(clp_status status, int native_code, const char *format, ...)
+{
+  char message[TRACE_MESSAGE_BYTES];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof(message), format, arguments);
+  va_end(arguments);
+  return clp_set_last_error(status, native_code, message);
+}
+
+trace_found_text trace_show_found(const char *text, size_t length, bool cut)
+{
+  enum { SHOWN_BYTES = 40 }; /* four characters each, at most */
+  trace_found_text shown;
+  char *to = shown.text;
+  if (length == 0 && !cut) {
+    strcpy(to, "nothing");
+    return shown;
+  }
+  cut = cut || length > SHOWN_BYTES;
+  *to++ = '"';
+  for (size_t i = 0; i < length && i < SHOWN_BYTES; i++) {
+    unsigned char byte = (unsigned char)text[i];
+    if (byte == '"' || byte == '\\')
+      to += sprintf(to, "\\%c", byte);
+    else if (byte >= ' ' && byte <= '~')
+      *to++ = (char)byte;
+    else
+      to += sprintf(to, "\\x%02x", byte);
+  }
+  strcpy(to, cut ? "...\"" : "\"");
+  return shown;
+}
+
+clp_status trace_verror_at(const char *name, uint64_t line, size_t column, const char *format,
+                           va_list arguments)
+{
+  enum { SAID_BYTES = 256 };
+  char said[SAID_BYTES];
+  vsnprintf(said, sizeof(said), format, arguments);
+  return trace_error(CLP_INVALID_ARGUMENT, 0, "%s:%" PRIu64 ":%zu: %s", name, line, column, said);
+}
+
+clp_status trace_error_at(const char *name, uint64_t line, size_t column, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  clp_status status = trace_verror_at(name, line, column, format, arguments);
+  va_end(arguments);
+  return status;
+}

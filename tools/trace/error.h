@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Reporting failures: one call sets the thread's last error and gives the status to return. Those
+ * about a place in a text file read
+ *
+ *   trace.csv:7:12: expected a size in bytes, a decimal number, found "-1"
+ *
+ * with lines and columns (bytes) from 1. */
+#ifndef CLPOOL_TRACE_ERROR_H
+#define CLPOOL_TRACE_ERROR_H
+
+#include <clpool/status.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TRACE_MESSAGE_BYTES = 512 }; /* what of a message is kept, as by clp_set_last_error */
+
+/* Sets the calling thread's last error and returns `status`. Never allocates. */
+clp_status trace_error(clp_status status, int native_code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Text as it is shown in a message: quoted, cut, and printable whatever it was. */
+typedef struct trace_found_text {
+  char text[192];
+} trace_found_text;
+
+/* `cut` says that there was more of it. */
+trace_found_text trace_show_found(const char *text, size_t length, bool cut);
+
+/* Sets the last error to "NAME:LINE:COLUMN: " and the rest; returns CLP_INVALID_ARGUMENT. */
+clp_status trace_error_at(const char *name, uint64_t line, size_t column, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same with the rest's arguments as a list. */
+clp_status trace_verror_at(const char *name, uint64_t line, size_t column, const char *format,
+                           va_list arguments) __attribute__((format(printf, 4, 0)));
+
+#endif

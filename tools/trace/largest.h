@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The largest allocations of a trace. Programs repeat themselves, so what is alike is one group. */
+#ifndef CLPOOL_TRACE_LARGEST_H
+#define CLPOOL_TRACE_LARGEST_H
+
+#include "trace/timeline.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An allocation, as far as others may be alike. */
+typedef struct trace_large_kind {
+  size_t bytes; /* as asked for, scaled */
+  uint64_t thread;
+  uint64_t stream;
+} trace_large_kind;
+
+typedef struct trace_large_group {
+  trace_large_kind kind;
+  size_t block_bytes; /* of the first */
+  uint64_t times;
+  trace_moment first;
+  uint64_t most_rows; /* that one was live for */
+  uint64_t most_nanoseconds;
+  uint64_t kept; /* how many were never freed */
+} trace_large_group;
+
+enum { TRACE_LARGEST_GROUPS = 12 };
+
+/* Begins as {0}. */
+typedef struct trace_largest {
+  size_t count;
+  trace_large_group groups[TRACE_LARGEST_GROUPS]; /* by descending size, then by their first */
+} trace_largest;
+
+/* An allocation succeeded. */
+void trace_largest_add(trace_largest *largest, const trace_large_kind *kind, size_t block_bytes,
+                       trace_moment when);
+
+/* One that had been added was freed, or the trace ended before. */
+void trace_largest_end(trace_largest *largest, const trace_large_kind *kind, trace_moment from,
+                       trace_moment to, bool is_freed);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Which blocks of a trace are live: from the recorded pointers to small, dense slot numbers. */
+#ifndef CLPOOL_TRACE_LIVE_BLOCKS_H
+#define CLPOOL_TRACE_LIVE_BLOCKS_H
+
+#include "trace/event.h"
+#include "trace/reader.h"
+
+#include <clpool/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct trace_live_blocks {
+  void *tree;          /* of what is live, for tsearch */
+  uint64_t live_nulls; /* blocks of no bytes, which may all be the null pointer */
+  size_t slots;        /* numbers ever given out: all are below */
+  size_t *spare;       /* numbers that are free again, the next to give out last */
+  size_t spare_count;
+  size_t capacity; /* of `spare`, at least `slots` */
+} trace_live_blocks;
+
+void trace_live_blocks_init(trace_live_blocks *live);
+void trace_live_blocks_end(trace_live_blocks *live);
+
+/* Adds the block of an allocate row and gives it a slot number that no other live block has. There
+ * are never more numbers than blocks were live at once.
+ * CLP_INVALID_ARGUMENT: its pointer is live already, said of that place in `reader`'s trace.
+ * CLP_OUT_OF_HOST_MEMORY. */
+clp_status trace_live_blocks_add(trace_live_blocks *live, const trace_reader *reader,
+                                 const trace_event *event, size_t *slot);
+
+/* Removes the block of a free row and gives the slot number that it had.
+ * CLP_INVALID_ARGUMENT: its pointer is not live, or was allocated with another size. */
+clp_status trace_live_blocks_remove(trace_live_blocks *live, const trace_reader *reader,
+                                    const trace_event *event, size_t *slot);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Modelling: a simulated device with another's figures. */
+#include "trace/model_device.h"
+
+#include "core/allocator/allocator.h"
+
+clp_status trace_model_device_create(const clp_allocator *model, clp_allocator **out)
+{
+  clp_status status = clp_simulated_allocator_create(model->ops.device_bytes, out);
+  if (status)
+    return status;
+  clp_allocator_ops *ops = &(*out)->ops;
+  ops->alignment = model->ops.alignment;
+  ops->max_block_bytes = model->ops.max_block_bytes;
+  return CLP_SUCCESS;
+}
+
+clp_status trace_roomy_device_create(const clp_allocator *model, clp_allocator **out)
+{
+  clp_status status = clp_simulated_allocator_create(0, out);
+  if (!status)
+    (*out)->ops.device_bytes = model->ops.device_bytes;
+  return status;
+}
+
+size_t trace_device_bytes(const clp_allocator *allocator)
+{
+  return allocator->ops.device_bytes;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* The player: from operations to calls of a pool or an allocator, and what they came to. */
+#include "trace/player.h"
+
+#include "trace/error.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A failure that a program could have met and survived; others end the replay. */
+static bool is_refusal(clp_status status)
+{
+  return status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED ||
+         status == CLP_INVALID_ARGUMENT;
+}
+
+/* Adds to the last error, which an operation just set, where in the trace it happened. */
+static clp_status failed_at(const trace_player *player, const trace_operation *operation,
+                            clp_status status)
+{
+  const clp_error *error = clp_last_error();
+  return trace_error(status, error->native_code, "%s:%" PRIu64 ": %s of %zu bytes: %s",
+                     player->trace, operation->line, operation->is_free ? "free" : "allocation",
+                     operation->bytes, error->message);
+}
+
+static clp_memory memory_in(const trace_play_slot *slot)
+{
+  return slot->buffer ? clp_buffer_memory(slot->buffer) : slot->memory;
+}
+
+/* The line is another one for each allocation of a pass. */
+static clp_status fill(const trace_player *player, const trace_operation *operation,
+                       trace_play_slot *slot)
+{
+  const trace_replay_contents *contents = player->options->contents;
+  slot->word = (uint32_t)operation->line;
+  slot->bytes = operation->bytes;
+  if (!memory_in(slot))
+    return CLP_SUCCESS;
+  return contents->fill(memory_in(slot), slot->bytes, slot->word, contents->user_data);
+}
+
+static clp_status check(const trace_player *player, const trace_play_slot *slot)
+{
+  const trace_replay_contents *contents = player->options->contents;
+  if (!contents->check || !memory_in(slot))
+    return CLP_SUCCESS;
+  return contents->check(memory_in(slot), slot->bytes, slot->word, contents->user_data);
+}
+
+static void count_refusal(trace_play_tally *tally, const trace_operation *operation)
+{
+  if (tally->failures == 0)
+    tally->first_failure = operation->event;
+  tally->failures++;
+}
+
+/* The two ways to run operations are written out, so that what is timed is the operations alone. */
+
+static clp_status run_pooled(trace_player *player, const trace_operation *operations, size_t count)
+{
+  trace_play_tally tally = player->tally;
+  clp_status status = CLP_SUCCESS;
+  for (size_t i = 0; i < count; i++) {
+    const trace_operation *operation = &operations[i];
+    trace_play_slot *slot = &player->slots[operation->slot];
+    if (!operation->is_free) {
+      status = clp_pool_allocate(player->pool, operation->bytes, &slot->buffer);
+      if (is_refusal(status)) {
+        count_refusal(&tally, operation);
+        continue;
+      }
+      tally.allocations += status == CLP_SUCCESS;
+      if (!status && player->options->contents)
+        status = fill(player, operation, slot);
+      if (status)
+        return failed_at(player, operation, status);
+    } else if (slot->buffer) {
+      status = player->options->contents ? check(player, slot) : CLP_SUCCESS;
+      if (!status) {
+        status = clp_buffer_release(slot->buffer);
+        slot->buffer = NULL;
+      }
+      tally.frees++;
+      if (status)
+        return failed_at(player, operation, status);
+    }
+  }
+  player->tally = tally;
+  return CLP_SUCCESS;
+}
+
+static void count_active(trace_play_tally *tally, size_t bytes)
+{
+  tally->active_bytes += bytes;
+  if (tally->peak_active_bytes < tally->active_bytes)
+    tally->peak_active_bytes = tally->active_bytes;
+}
+
+static clp_status run_bare(trace_player *player, const trace_operation *operations, size_t count)
+{
+  trace_play_tally tally = player->tally;
+  clp_status status = CLP_SUCCESS;
+  for (size_t i = 0; i < count; i++) {
+    const trace_operation *operation = &operations[i];
+    trace_play_slot *slot = &player->slots[operation->slot];
+    if (!operation->is_free) {
+      status = clp_allocator_allocate(player->source, operation->bytes, &slot->memory);
+      slot->bytes = operation->bytes;
+      if (is_refusal(status)) {
+        count_refusal(&tally, operation);
+        continue;
+      }
+      tally.allocations += status == CLP_SUCCESS;
+      if (!status)
+        count_active(&tally, operation->bytes);
+      if (!status && player->options->contents)
+        status = fill(player, operation, slot);
+      if (status)
+        return failed_at(player, operation, status);
+    } else if (slot->memory || slot->bytes == 0) {
+      status = player->options->contents ? check(player, slot) : CLP_SUCCESS;
+      if (!status)
+        status = clp_allocator_free(player->source, slot->memory, slot->bytes);
+      if (status)
+        return failed_at(player, operation, status);
+      slot->memory = 0;
+      tally.active_bytes -= slot->bytes;
+      tally.frees++;
+    }
+  }
+  player->tally = tally;
+  return CLP_SUCCESS;
+}
+
+clp_status trace_player_run(trace_player *player, const trace_operation *operations, size_t count)
+{
+  return player->pool ? run_pooled(player, operations, count) : run_bare(player, operations, count);
+}
+
+clp_status trace_player_reserve(trace_player *player, size_t wanted)
+{
+  if (player->slot_count >= wanted)
+    return CLP_SUCCESS;
+  trace_play_slot *slots = reallocarray(player->slots, wanted, sizeof(*slots));
+  if (!slots)
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for %zu live blocks", wanted);
+  for (size_t i = player->slot_count; i < wanted; i++)
+    slots[i] = (trace_play_slot){0};
+  player->slots = slots;
+  player->slot_count = wanted;
+  return CLP_SUCCESS;
+}
+
+void trace_player_release_live(trace_player *player)
+{
+  for (size_t i = 0; i < player->slot_count; i++) {
+    trace_play_slot *slot = &player->slots[i];
+    if (slot->buffer)
+      (void)clp_buffer_release(slot->buffer);
+    if (slot->memory)
+      (void)clp_allocator_free(player->source, slot->memory, slot->bytes);
+    *slot = (trace_play_slot){0};
+  }
+  player->tally.active_bytes = 0;
+}
+
+/* A player runs on one thread, whatever the recorded program did. */
+static clp_status open_source(trace_player *player, clp_allocator *allocator)
+{
+  clp_arena_options options = player->options->arena_options;
+  options.one_thread = true;
+  clp_status status = trace_metering_allocator_create(allocator, &player->metering);
+  if (!status && player->options->on_arena)
+    status = clp_arena_allocator_create(player->metering, &options, &player->arena);
+  player->source = player->arena ? player->arena : player->metering;
+  return status;
+}
+
+static clp_status open_pool(trace_player *player)
+{
+  clp_status status =
+      clp_pool_create(player->source, &player->options->pool_options, &player->pool);
+  if (!status && player->options->has_limit)
+    status = clp_pool_set_limit(player->pool, player->options->limit_bytes);
+  return status;
+}
+
+clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
+                             const trace_replay_options *options)
+{
+  *player = (trace_player){.trace = trace, .options = options};
+  clp_status status = open_source(player, allocator);
+  if (!status && options->pooled)
+    status = open_pool(player);
+  return status;
+}
+
+static void read_pool_figures(const trace_player *player, trace_replay_result *result)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  clp_pool_get_stats(player->pool, &stats);
+  result->hits = stats.hits;
+  result->misses = stats.misses;
+  result->limit_bytes = clp_pool_get_limit(player->pool);
+  result->peak_active_bytes = stats.peak_active_bytes;
+  result->peak_managed_bytes = stats.peak_managed_bytes;
+}
+
+void trace_player_read(const trace_player *player, trace_replay_result *result)
+{
+  trace_meter meter = trace_metering_allocator_read(player->metering);
+  const trace_play_tally *tally = &player->tally;
+  *result = (trace_replay_result){
+      .allocations = tally->allocations,
+      .frees = tally->frees,
+      .misses = tally->allocations,
+      .device_allocations = meter.allocations,
+      .device_frees = meter.frees,
+      .failures = tally->failures,
+      .first_failure = tally->first_failure,
+      .peak_active_bytes = tally->peak_active_bytes,
+      .peak_managed_bytes = meter.peak_bytes,
+      .peak_device_bytes = meter.peak_bytes,
+  };
+  if (player->pool)
+    read_pool_figures(player, result);
+  if (result->peak_active_bytes > 0)
+    result->footprint = (double)result->peak_device_bytes / (double)result->peak_active_bytes;
+}
+
+void trace_player_close(trace_player *player)
+{
+  trace_player_release_live(player);
+  clp_pool_release(player->pool);
+  clp_allocator_release(player->arena);
+  clp_allocator_release(player->metering);
+  free(player->slots);
+  *player = (trace_player){0};
+}

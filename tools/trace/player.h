@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Plays a trace's operations on an allocator, through a pool or bare, on an arena or not. */
+#ifndef CLPOOL_TRACE_PLAYER_H
+#define CLPOOL_TRACE_PLAYER_H
+
+#include "trace/batch.h"
+#include "trace/replay.h"
+
+#include <clpool/allocator.h>
+#include <clpool/buffer.h>
+#include <clpool/pool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What stands where a recorded block was live. A slot of no memory holds an allocation that failed
+ * (or one of zero bytes). */
+typedef struct trace_play_slot {
+  clp_buffer *buffer; /* with a pool */
+  clp_memory memory;  /* without */
+  size_t bytes;
+  uint32_t word; /* for its contents */
+} trace_play_slot;
+
+typedef struct trace_play_tally {
+  uint64_t allocations, frees, failures;
+  uint64_t first_failure;                 /* its event; 0: none failed */
+  size_t active_bytes, peak_active_bytes; /* without a pool, which counts by itself */
+} trace_play_tally;
+
+/* Begins as {0}. One thread's. */
+typedef struct trace_player {
+  const char *trace; /* for messages */
+  const trace_replay_options *options;
+  clp_allocator *metering;
+  clp_allocator *arena;  /* NULL: none */
+  clp_allocator *source; /* of blocks: the arena, or the metering allocator */
+  clp_pool *pool;        /* NULL: bare */
+  trace_play_slot *slots;
+  size_t slot_count;
+  trace_play_tally tally;
+} trace_player;
+
+/* Makes what the options ask for on `allocator`, which stays with the player; of the options, which
+ * must last as long, it uses the pool, the arena, the limit and the contents. Statuses as of
+ * trace_replay. In any case the player is for trace_player_close. */
+clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
+                             const trace_replay_options *options);
+
+/* Makes room for operations whose slots are below `slots`. CLP_OUT_OF_HOST_MEMORY. */
+clp_status trace_player_reserve(trace_player *player, size_t slots);
+
+/* Runs operations in order. What an allocator or pool refuses is counted; another failure ends it,
+ * and is said of its place in the trace. */
+clp_status trace_player_run(trace_player *player, const trace_operation *operations, size_t count);
+
+/* Gives back what is live. What fails to go back now cannot be told any more. */
+void trace_player_release_live(trace_player *player);
+
+/* The figures so far; but for the time and the trace's own failures, which are not the player's. */
+void trace_player_read(const trace_player *player, trace_replay_result *result);
+
+void trace_player_close(trace_player *player);
+
+/* The operations so far. */
+static inline uint64_t trace_play_operations(const trace_play_tally *tally)
+{
+  return tally->allocations + tally->failures + tally->frees;
+}
+
+#endif

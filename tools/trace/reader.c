@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* From lines to rows, and what is wrong with those that are none. */
+#include "trace/reader.h"
+
+#include "trace/error.h"
+#include "trace/input.h"
+#include "trace/lines.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char HEADER[] = "Thread,Time,Action,Pointer,Size,Stream";
+
+struct trace_reader {
+  trace_lines *lines;
+  const trace_input *input; /* which the lines own */
+  bool began;               /* the header was read */
+};
+
+/* A reader of `input`, which is closed if that cannot be made. */
+static clp_status make_reader(trace_input *input, trace_reader **out)
+{
+  trace_reader *reader = calloc(1, sizeof(*reader));
+  clp_status status = CLP_OUT_OF_HOST_MEMORY;
+  if (!reader)
+    trace_error(status, 0, "no host memory to read a trace");
+  else
+    status = trace_lines_of(input, &reader->lines);
+  if (status) {
+    free(reader);
+    trace_input_close(input);
+    return status;
+  }
+  reader->input = input;
+  *out = reader;
+  return CLP_SUCCESS;
+}
+
+clp_status trace_open(const char *path, trace_reader **out)
+{
+  *out = NULL;
+  trace_input *input;
+  clp_status status = trace_input_open(path, &input);
+  return status ? status : make_reader(input, out);
+}
+
+clp_status trace_open_descriptor(int descriptor, const char *name, trace_reader **out)
+{
+  *out = NULL;
+  trace_input *input;
+  clp_status status = trace_input_open_descriptor(descriptor, name, &input);
+  return status ? status : make_reader(input, out);
+}
+
+void trace_close(trace_reader *reader)
+{
+  if (!reader)
+    return;
+  trace_lines_close(reader->lines);
+  free(reader);
+}
+
+static clp_status read_header(trace_reader *reader)
+{
+  const char *name = trace_name(reader);
+  trace_line line;
+  bool found;
+  clp_status status = trace_lines_next(reader->lines, &line, &found);
+  if (status)
+    return status;
+  if (!found)
+    return trace_error_at(name, 1, 1, "expected the header %s, found an empty file", HEADER);
+  if (line.cut || line.length != strlen(HEADER) || memcmp(line.text, HEADER, line.length) != 0)
+    return trace_error_at(name, 1, 1, "expected the header %s, found %s", HEADER,
+                          trace_show_found(line.text, line.length, line.cut).text);
+  reader->began = true;
+  return CLP_SUCCESS;
+}
+
+/* Reads the field at `*at`, which moves behind it. */
+static clp_status parse_field(const char *name, const trace_line *line, trace_field field,
+                              const char **at, trace_event *event)
+{
+  const char *text = *at;
+  const char *end = line->text + line->length;
+  const char *comma = memchr(text, ',', (size_t)(end - text));
+  size_t length = (size_t)((comma ? comma : end) - text);
+  event->columns[field] = (size_t)(text - line->text) + 1;
+  const char *expected = trace_field_parse(field, text, length, event);
+  if (expected)
+    return trace_error_at(name, line->number, event->columns[field], "expected %s, found %s",
+                          expected, trace_show_found(text, length, false).text);
+  *at = text + length;
+  return CLP_SUCCESS;
+}
+
+static clp_status parse_line(const char *name, const trace_line *line, trace_event *event)
+{
+  const char *end = line->text + line->length;
+  const char *text = line->text;
+  event->line = line->number;
+  for (trace_field field = 0; field < TRACE_FIELDS; field++) {
+    if (field > 0 && text == end)
+      return trace_error_at(name, line->number, line->length + 1,
+                            "expected a comma and the field %s, found the end of the line",
+                            trace_field_name(field));
+    if (field > 0)
+      text++; /* the comma where the field before ended */
+    clp_status status = parse_field(name, line, field, &text, event);
+    if (status)
+      return status;
+  }
+  if (text != end)
+    return trace_error_at(name, line->number, (size_t)(text - line->text) + 1,
+                          "expected the end of the line, found %s",
+                          trace_show_found(text, (size_t)(end - text), false).text);
+  return CLP_SUCCESS;
+}
+
+clp_status trace_next(trace_reader *reader, trace_event *event, bool *found)
+{
+  const char *name = trace_name(reader);
+  trace_line line;
+  clp_status status = reader->began ? CLP_SUCCESS : read_header(reader);
+  if (!status)
+    status = trace_lines_next(reader->lines, &line, found);
+  if (status || !*found)
+    return status;
+  if (line.cut)
+    return trace_error_at(name, line.number, TRACE_LINE_MAX + 1,
+                          "expected a line of at most %d bytes, found a longer one",
+                          TRACE_LINE_MAX);
+  status = parse_line(name, &line, event);
+  if (!status && event->action == TRACE_ALLOCATE && event->pointer == 0 && event->size > 0)
+    return trace_error_at(name, line.number, event->columns[TRACE_POINTER],
+                          "expected a pointer other than null for %" PRIu64
+                          " bytes, found a null pointer",
+                          event->size);
+  return status;
+}
+
+clp_status trace_rewind(trace_reader *reader)
+{
+  reader->began = false;
+  return trace_lines_rewind(reader->lines);
+}
+
+clp_status trace_reject(const trace_reader *reader, uint64_t line, size_t column,
+                        const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  clp_status status = trace_verror_at(trace_name(reader), line, column, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+bool trace_can_rewind(const trace_reader *reader)
+{
+  return trace_input_can_rewind(reader->input);
+}
+
+void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total)
+{
+  trace_input_progress(reader->input, done, total);
+}
+
+const char *trace_name(const trace_reader *reader)
+{
+  return trace_input_name(reader->input);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads an allocation trace, row by row: RMM's CSV log, with the header
+ *
+ *   Thread,Time,Action,Pointer,Size,Stream
+ *
+ * A file may be gzipped, and is never held in memory. Messages about what it says read
+ *
+ *   FILE:LINE:COLUMN: expected <what>, found <what>
+ *
+ * with lines and columns (bytes) from 1; a column is where the field in question begins. */
+#ifndef CLPOOL_TRACE_READER_H
+#define CLPOOL_TRACE_READER_H
+
+#include "trace/event.h"
+
+#include <clpool/status.h>
+#include <stdbool.h>
+
+typedef struct trace_reader trace_reader;
+
+/* Opens the trace at `path`, "-" for standard input; nothing is read yet.
+ * CLP_IO_ERROR: it cannot be opened, or is a directory. CLP_OUT_OF_HOST_MEMORY. */
+clp_status trace_open(const char *path, trace_reader **out);
+
+/* Reads from `descriptor`, which is closed with the reader, and at once if that cannot be made;
+ * `name` is for messages. Fails likewise. */
+clp_status trace_open_descriptor(int descriptor, const char *name, trace_reader **out);
+
+/* NULL is a no-op. */
+void trace_close(trace_reader *reader);
+
+/* Gives the next row, or sets `*found` to false at the end of the trace. After a failure only
+ * rewind and close make sense.
+ * CLP_INVALID_ARGUMENT: the file is no trace, or malformed.
+ * CLP_IO_ERROR: it cannot be read on, or its compressed text is damaged or ends too early.
+ * CLP_OUT_OF_HOST_MEMORY. */
+clp_status trace_next(trace_reader *reader, trace_event *event, bool *found);
+
+/* Goes back to the first row. CLP_IO_ERROR: a pipe or a terminal cannot be read twice. */
+clp_status trace_rewind(trace_reader *reader);
+bool trace_can_rewind(const trace_reader *reader);
+
+/* How far reading is, in bytes of the file as stored; `*total` is 0 where that is unknown. */
+void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total);
+
+/* What messages call the trace. Borrowed. */
+const char *trace_name(const trace_reader *reader);
+
+/* Fails with CLP_INVALID_ARGUMENT about a place in the trace: for rows that are well-formed, but
+ * make no sense where they stand. */
+clp_status trace_reject(const trace_reader *reader, uint64_t line, size_t column,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

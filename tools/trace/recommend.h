@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Which of the settings that were tried is the best, by an objective. */
+#ifndef CLPOOL_TRACE_RECOMMEND_H
+#define CLPOOL_TRACE_RECOMMEND_H
+
+#include "trace/tune.h"
+
+#include <stddef.h>
+
+typedef enum trace_objective {
+  TRACE_OBJECTIVE_BALANCED, /* the least product of time and of memory taken from the device */
+  TRACE_OBJECTIVE_TIME,     /* the least time */
+  TRACE_OBJECTIVE_MEMORY,   /* the least memory taken from the device */
+  TRACE_OBJECTIVES
+} trace_objective;
+
+/* "balanced" */
+const char *trace_objective_name(trace_objective objective);
+
+/* What the objective wants least of. */
+double trace_objective_value(trace_objective objective, const trace_tune_outcome *outcome);
+
+/* The index of the best; `count` where none can be recommended, since each refused something that
+ * the trace asks for. Of those that are equal by the objective, the one that is better by the other
+ * figure, then one without arena, then one of fewer leading bits. */
+size_t trace_recommend(trace_objective objective, const trace_tune_outcome *outcomes, size_t count);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Replays a trace on an allocator, through a pool or bare, and measures it. */
+#ifndef CLPOOL_TRACE_REPLAY_H
+#define CLPOOL_TRACE_REPLAY_H
+
+#include "trace/metering_allocator.h"
+#include "trace/reader.h"
+
+#include <clpool/allocator.h>
+#include <clpool/arena.h>
+#include <clpool/pool.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct trace_replay_progress {
+  uint64_t done_bytes;  /* of the trace's file, as stored */
+  uint64_t total_bytes; /* 0: unknown */
+  uint64_t operations;  /* so far */
+} trace_replay_progress;
+
+/* What a row of the trace came to. */
+typedef enum trace_replay_outcome {
+  TRACE_REPLAY_HIT,     /* allocated without the device */
+  TRACE_REPLAY_MISS,    /* allocated from the device */
+  TRACE_REPLAY_REFUSED, /* not allocated */
+  TRACE_REPLAY_FREED,
+  TRACE_REPLAY_SKIPPED /* a recorded failure, or the free of what was refused */
+} trace_replay_outcome;
+
+typedef struct trace_replay_step {
+  const trace_event *event;
+  trace_replay_outcome outcome;
+  size_t bytes;       /* scaled; 0 if it was a recorded failure */
+  size_t block_bytes; /* of an allocation: as allocated; else 0 */
+  size_t slot;        /* ties a free to its allocation: see trace_live_blocks_add */
+} trace_replay_step;
+
+typedef struct trace_replay_observer {
+  /* Told each row; what it returns, if not CLP_SUCCESS, ends the replay. */
+  clp_status (*on_step)(const trace_replay_step *step, void *user_data);
+  trace_block_callback on_block; /* told of each block, before the step that brought it about */
+  void *user_data;
+} trace_replay_observer;
+
+/* Writes to what is allocated, and looks before it is freed whether that is still there. `bytes`
+ * are as asked for, never 0, and `word` is another one for each allocation. What is returned, if
+ * not CLP_SUCCESS, ends the replay. */
+typedef struct trace_replay_contents {
+  clp_status (*fill)(clp_memory memory, size_t bytes, uint32_t word, void *user_data);
+  clp_status (*check)(clp_memory memory, size_t bytes, uint32_t word,
+                      void *user_data); /* or NULL */
+  void *user_data;
+} trace_replay_contents;
+
+typedef struct trace_replay_options {
+  bool pooled; /* false: straight on the allocator, the pool's options unused */
+  clp_pool_options pool_options;
+  bool on_arena; /* an arena stands on the allocator */
+  clp_arena_options arena_options;
+  bool has_limit;     /* false: the limit is what the pool begins with */
+  size_t limit_bytes; /* 0: none */
+  double scale;       /* of sizes, finite and above 0 */
+  void (*on_progress)(const trace_replay_progress *progress, void *user_data); /* NULL: none */
+  void *user_data;
+  uint64_t (*clock)(void);               /* nanoseconds; NULL: the system's monotonic clock */
+  const trace_replay_observer *observer; /* NULL: none; with one, times mean nothing */
+  const trace_replay_contents *contents; /* NULL: none; likewise */
+  unsigned passes;                       /* over the trace, by the same pool; 0: one */
+} trace_replay_options;
+
+#define TRACE_REPLAY_OPTIONS_INIT                                                                  \
+  {                                                                                                \
+    .pooled = true, .pool_options = CLP_POOL_OPTIONS_INIT,                                         \
+    .arena_options = CLP_ARENA_OPTIONS_INIT, .scale = 1.0                                          \
+  }
+
+/* Figures as of the last row, of all passes but for the time, which is the last one's; the release
+ * of what is live at the end of a pass is neither timed nor counted. */
+typedef struct trace_replay_result {
+  uint64_t allocations; /* that succeeded: hits and misses */
+  uint64_t frees;
+  uint64_t hits; /* served without the device; 0 without a pool */
+  uint64_t misses;
+  uint64_t device_allocations; /* calls of the allocator that succeeded, as metered beneath it */
+  uint64_t device_frees;       /* likewise */
+  uint64_t failures;           /* allocations that the pool or allocator refused; not freed later */
+  uint64_t first_failure;      /* the number of its row, from 1; 0: none failed */
+  uint64_t recorded_failures;  /* the trace's own "allocate failure" rows, which are skipped */
+  size_t limit_bytes;          /* of the pool; 0: none */
+  size_t peak_active_bytes;    /* asked for, and not yet freed */
+  size_t peak_managed_bytes;   /* active and held, as allocated */
+  size_t peak_device_bytes;    /* taken from the allocator, as metered beneath the pool */
+  double footprint;            /* peak device over peak active bytes; 0 when nothing was active */
+  double ns_per_operation;     /* of an allocation or a free; 0 without any */
+} trace_replay_result;
+
+/* Replays `reader`'s trace from where it stands to its end. Rows are read, checked and resolved in
+ * batches; the clock runs only while a batch's allocations and frees do. Host memory is constant
+ * but for what is live. Allocations that fail with CLP_OUT_OF_DEVICE_MEMORY, CLP_LIMIT_EXCEEDED or
+ * CLP_INVALID_ARGUMENT (a block too large for the device) count as failures; another status ends
+ * the replay. In any case all that was taken is given back before it returns.
+ *
+ * CLP_INVALID_ARGUMENT: the trace is malformed, frees what is not live, allocates what is, frees
+ *   with another size, or has a size that cannot be scaled, with file, line and column; or as from
+ *   clp_pool_create.
+ * CLP_IO_ERROR: the trace cannot be read. CLP_OUT_OF_HOST_MEMORY.
+ * CLP_BACKEND_ERROR or another status of the allocator, with the line of the trace. */
+clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
+                        const trace_replay_options *options, trace_replay_result *result);
+
+/* Finds the largest power of two, at most 1, by which a trace's sizes can be multiplied so that a
+ * pool with these options manages at most a quarter of the memory of `allocator`'s device at its
+ * peak; 1 where that memory is unknown. Replays the trace once on a simulated device, then rewinds
+ * it. CLP_IO_ERROR: it cannot be rewound, and otherwise as trace_replay. */
+clp_status trace_replay_fit_scale(trace_reader *reader, const clp_allocator *allocator,
+                                  const trace_replay_options *options, double *scale);
+
+#endif

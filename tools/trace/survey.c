@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* The observer of a replay: keeps the pool's figures up to date, row by row, without asking it. */
+#include "trace/survey.h"
+
+#include "trace/elapsed.h"
+#include "trace/error.h"
+
+#include <stdlib.h>
+
+/* What stands in a slot; of no bytes and no block where nothing does. */
+typedef struct surveyed_block {
+  bool is_live;
+  trace_large_kind kind;
+  size_t block_bytes;
+  trace_moment since;
+} surveyed_block;
+
+typedef struct surveying {
+  trace_survey *survey;
+  const trace_survey_listener *listener;
+  trace_elapsed clock;
+  surveyed_block *blocks; /* by slot */
+  size_t block_count;
+  size_t taken_bytes;     /* from the device: what the pool manages */
+  size_t block_bytes;     /* of active blocks */
+  trace_sample sample;    /* after the latest row */
+  clp_status bins_status; /* of the census, which learns of blocks where nothing can fail */
+} surveying;
+
+static void observe_block(size_t bytes, bool is_taken, void *user_data)
+{
+  surveying *state = user_data;
+  if (state->bins_status)
+    return;
+  if (is_taken) {
+    state->bins_status = trace_bin_census_take(&state->survey->bins, bytes);
+    state->taken_bytes += bytes;
+  } else {
+    trace_bin_census_give_back(&state->survey->bins, bytes);
+    state->taken_bytes -= bytes;
+  }
+}
+
+static clp_status make_room(surveying *state, size_t slot)
+{
+  enum { FIRST_COUNT = 256 };
+  if (slot < state->block_count)
+    return CLP_SUCCESS;
+  size_t count = state->block_count ? 2 * state->block_count : FIRST_COUNT;
+  surveyed_block *blocks = reallocarray(state->blocks, count, sizeof(*blocks));
+  if (!blocks)
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for %zu live blocks", count);
+  for (size_t i = state->block_count; i < count; i++)
+    blocks[i] = (surveyed_block){0};
+  state->blocks = blocks;
+  state->block_count = count;
+  return CLP_SUCCESS;
+}
+
+static clp_status begin_block(surveying *state, const trace_replay_step *step)
+{
+  clp_status status = make_room(state, step->slot);
+  if (status)
+    return status;
+  surveyed_block *block = &state->blocks[step->slot];
+  *block = (surveyed_block){
+      .is_live = true,
+      .kind = {step->bytes, step->event->thread, step->event->stream},
+      .block_bytes = step->block_bytes,
+      .since = state->sample.when,
+  };
+  trace_largest_add(&state->survey->largest, &block->kind, block->block_bytes, block->since);
+  state->sample.active_bytes += step->bytes;
+  state->block_bytes += step->block_bytes;
+  if (step->block_bytes > 0)
+    trace_bin_census_activate(&state->survey->bins, step->block_bytes, step->bytes,
+                              step->outcome == TRACE_REPLAY_HIT);
+  return CLP_SUCCESS;
+}
+
+static void end_block(surveying *state, size_t slot)
+{
+  surveyed_block *block = &state->blocks[slot];
+  trace_largest_end(&state->survey->largest, &block->kind, block->since, state->sample.when, true);
+  state->sample.active_bytes -= block->kind.bytes;
+  state->block_bytes -= block->block_bytes;
+  if (block->block_bytes > 0)
+    trace_bin_census_release(&state->survey->bins, block->block_bytes, block->kind.bytes);
+  block->is_live = false;
+}
+
+static trace_peak peak_at(const trace_sample *sample)
+{
+  return (trace_peak){sample->when, sample->active_bytes, sample->padding_bytes,
+                      sample->held_bytes};
+}
+
+static void note_peaks(trace_survey *survey, const trace_sample *sample)
+{
+  if (sample->active_bytes > survey->active_peak.active_bytes)
+    survey->active_peak = peak_at(sample);
+  if (trace_sample_managed_bytes(sample) > trace_peak_managed_bytes(&survey->managed_peak)) {
+    survey->managed_peak = peak_at(sample);
+    trace_bin_census_mark_peak(&survey->bins);
+  }
+}
+
+static clp_status follow(surveying *state, const trace_replay_step *step)
+{
+  switch (step->outcome) {
+  case TRACE_REPLAY_HIT:
+  case TRACE_REPLAY_MISS:
+    return begin_block(state, step);
+  case TRACE_REPLAY_FREED:
+    end_block(state, step->slot);
+    return CLP_SUCCESS;
+  case TRACE_REPLAY_REFUSED:
+  case TRACE_REPLAY_SKIPPED:
+    break;
+  }
+  return CLP_SUCCESS;
+}
+
+static clp_status observe_step(const trace_replay_step *step, void *user_data)
+{
+  surveying *state = user_data;
+  trace_sample *sample = &state->sample;
+  sample->when.row++;
+  sample->when.nanoseconds = trace_elapsed_next(&state->clock, step->event->nanoseconds);
+  sample->outcome = step->outcome;
+  sample->bytes = step->bytes;
+  clp_status status = state->bins_status ? state->bins_status : follow(state, step);
+  if (status)
+    return status;
+  sample->padding_bytes = state->block_bytes - sample->active_bytes;
+  sample->held_bytes = state->taken_bytes - state->block_bytes;
+  note_peaks(state->survey, sample);
+  trace_timeline_add(&state->survey->timeline, sample);
+  if (state->listener)
+    state->listener->on_sample(sample, state->listener->user_data);
+  return CLP_SUCCESS;
+}
+
+/* What is live at the trace's end has lived that long. */
+static void end_live(surveying *state)
+{
+  for (size_t i = 0; i < state->block_count; i++) {
+    const surveyed_block *block = &state->blocks[i];
+    if (block->is_live)
+      trace_largest_end(&state->survey->largest, &block->kind, block->since, state->sample.when,
+                        false);
+  }
+}
+
+clp_status trace_survey_take(trace_survey *survey, trace_reader *reader, clp_allocator *allocator,
+                             const trace_replay_options *options,
+                             const trace_survey_listener *listener)
+{
+  *survey = (trace_survey){0};
+  surveying state = {.survey = survey, .listener = listener};
+  trace_replay_observer observer = {observe_step, observe_block, &state};
+  trace_replay_options observed = *options;
+  observed.observer = &observer;
+  clp_status status = trace_replay(reader, allocator, &observed, &survey->result);
+  if (!status)
+    end_live(&state);
+  free(state.blocks);
+  return status;
+}
+
+void trace_survey_end(trace_survey *survey)
+{
+  trace_bin_census_end(&survey->bins);
+}

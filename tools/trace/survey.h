@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* A replay looked at from all sides: its figures, their course, the bins at the peak, the largest
+ * allocations. */
+#ifndef CLPOOL_TRACE_SURVEY_H
+#define CLPOOL_TRACE_SURVEY_H
+
+#include "trace/bin_census.h"
+#include "trace/largest.h"
+#include "trace/replay.h"
+#include "trace/timeline.h"
+
+#include <clpool/allocator.h>
+#include <clpool/status.h>
+
+/* The pool when a figure was highest for the first time. */
+typedef struct trace_peak {
+  trace_moment when;
+  size_t active_bytes, padding_bytes, held_bytes;
+} trace_peak;
+
+static inline size_t trace_peak_managed_bytes(const trace_peak *peak)
+{
+  return peak->active_bytes + peak->padding_bytes + peak->held_bytes;
+}
+
+typedef struct trace_survey {
+  trace_replay_result result; /* its time per operation means nothing */
+  trace_peak active_peak;     /* of active bytes */
+  trace_peak managed_peak;    /* of managed bytes; the census is of this moment */
+  trace_timeline timeline;
+  trace_bin_census bins;
+  trace_largest largest;
+} trace_survey;
+
+/* Who is told the pool's figures after each row as well. NULL: nobody. */
+typedef struct trace_survey_listener {
+  void (*on_sample)(const trace_sample *sample, void *user_data);
+  void *user_data;
+} trace_survey_listener;
+
+/* Replays `reader`'s trace from where it stands to its end, through a pool or not as the options
+ * tell, whose observer is not used. Host memory is that of a replay and of the bins. What fails is
+ * what trace_replay fails with. In any case, `*survey` is for trace_survey_end. */
+clp_status trace_survey_take(trace_survey *survey, trace_reader *reader, clp_allocator *allocator,
+                             const trace_replay_options *options,
+                             const trace_survey_listener *listener);
+
+void trace_survey_end(trace_survey *survey);
+
+#endif
