@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Man pages and guides.
 
+if TOOL
 dist_man1_MANS = \
 	doc/clpool.1 \
 	doc/clpool-bench.1 \
@@ -9,6 +10,7 @@ dist_man1_MANS = \
 	doc/clpool-report.1 \
 	doc/clpool-tune.1
 dist_man5_MANS = doc/clpool-traces.5
+endif
 
 # The guides are installed with their pictures, in a folder beside the examples, as in the tree. What
 # is about the tree itself is only in it.

@@ -49,14 +49,22 @@ AC_DEFUN([CLP_WITH_LIBDW], [
   AM_CONDITIONAL([HAVE_LIBDW], [test "x$clp_libdw" = xyes])
 ])
 
-# zlib, which reads gzipped traces.
-AC_DEFUN([CLP_CHECK_ZLIB], [
-  clp_saved_LIBS=$LIBS
-  AC_CHECK_HEADER([zlib.h], [], [AC_MSG_ERROR([zlib.h is missing (Debian: zlib1g-dev)])])
-  AC_SEARCH_LIBS([gzbuffer], [z], [], [AC_MSG_ERROR([zlib is missing (Debian: zlib1g-dev)])])
-  ZLIB_LIBS=$ac_cv_search_gzbuffer
-  LIBS=$clp_saved_LIBS
+# The program clpool, and zlib, with which it reads gzipped traces; --disable-tool builds the library
+# alone.
+AC_DEFUN([CLP_SWITCH_TOOL], [
+  AC_ARG_ENABLE([tool],
+    [AS_HELP_STRING([--disable-tool], [leave out the program clpool, which needs zlib])],
+    [clp_tool=$enableval], [clp_tool=yes])
+  AS_IF([test "x$clp_tool" != xno], [
+    clp_saved_LIBS=$LIBS
+    AC_CHECK_HEADER([zlib.h], [],
+      [AC_MSG_ERROR([zlib.h is missing (Debian: zlib1g-dev); or configure --disable-tool])])
+    AC_SEARCH_LIBS([gzbuffer], [z], [],
+      [AC_MSG_ERROR([zlib is missing (Debian: zlib1g-dev); or configure --disable-tool])])
+    ZLIB_LIBS=$ac_cv_search_gzbuffer
+    LIBS=$clp_saved_LIBS])
   AC_SUBST([ZLIB_LIBS])
+  AM_CONDITIONAL([TOOL], [test "x$clp_tool" != xno])
 ])
 
 # A C++ compiler that links: only the tests of the headers use it.

@@ -325,7 +325,6 @@ opencl_tests = \
 	tests/test_cl_order_calls \
 	tests/test_cl_order_stress \
 	tests/test_cl_arena \
-	tests/test_cl_arena_replay \
 	tests/test_exhaustion
 check_PROGRAMS += $(opencl_tests)
 TESTS += $(opencl_tests)
@@ -357,9 +356,6 @@ tests_test_cl_mem_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_mem_LDADD = $(opencl_LDADD)
 tests_test_cl_order_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_order_LDADD = $(opencl_LDADD)
-tests_test_cl_arena_replay_SOURCES = tests/test_cl_arena_replay.c $(traces)
-tests_test_cl_arena_replay_CPPFLAGS = $(opencl_CPPFLAGS)
-tests_test_cl_arena_replay_LDADD = libclpool-trace.la $(opencl_LDADD)
 tests_test_cl_arena_CPPFLAGS = $(opencl_CPPFLAGS)
 tests_test_cl_arena_LDADD = $(opencl_LDADD)
 tests_test_cl_order_stress_CPPFLAGS = $(opencl_CPPFLAGS)
@@ -575,6 +571,7 @@ endif
 
 # --- Traces and the tool --------------------------------------------------------------------------
 
+if TOOL
 if HAVE_CHECK
 trace_tests = \
 	tests/test_trace_input \
@@ -663,6 +660,13 @@ tests_test_recommend_LDADD = $(trace_test_LDADD)
 tests_test_tune_SOURCES = tests/test_tune.c $(replays) $(failmalloc)
 tests_test_tune_LDADD = $(trace_test_LDADD)
 tests_test_tune_LDFLAGS = $(failmalloc_link_flags)
+if HAVE_OPENCL
+check_PROGRAMS += tests/test_cl_arena_replay
+TESTS += tests/test_cl_arena_replay
+tests_test_cl_arena_replay_SOURCES = tests/test_cl_arena_replay.c $(traces)
+tests_test_cl_arena_replay_CPPFLAGS = $(opencl_CPPFLAGS)
+tests_test_cl_arena_replay_LDADD = libclpool-trace.la $(opencl_LDADD)
+endif
 endif
 
 dist_check_SCRIPTS += tests/check-tool.sh tests/check-report.sh tests/check-tune.sh
@@ -674,6 +678,9 @@ tests/check-bench.log: tools/clpool$(EXEEXT)
 dist_check_SCRIPTS += tests/check-manual.sh tests/check-completion.sh
 TESTS += tests/check-manual.sh tests/check-completion.sh
 tests/check-manual.log: tools/clpool$(EXEEXT)
+else
+AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
+endif
 EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
@@ -722,10 +729,11 @@ EXTRA_DIST += tests/support/command.sh tests/support/house.sh tests/support/incl
 range_model = tests/support/range_model.c tests/support/range_model.h
 fuzz_targets = \
 	tests/fuzz/fuzz_arena \
-	tests/fuzz/fuzz_costs \
 	tests/fuzz/fuzz_limit \
-	tests/fuzz/fuzz_pool \
-	tests/fuzz/fuzz_trace
+	tests/fuzz/fuzz_pool
+if TOOL
+fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
+endif
 tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(range_model)
 tests_fuzz_fuzz_arena_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DFUZZ_CORPUS='"arena"'
 tests_fuzz_fuzz_arena_LDADD = libclpool-internal.la

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
-# The program clpool.
+# The program clpool; without it (--disable-tool), the library is built alone.
 
 # Traces: read, replayed, surveyed and tuned. The tests and the arena's study use it, too.
+if TOOL
 noinst_LTLIBRARIES += libclpool-trace.la
+bin_PROGRAMS += tools/clpool
+endif
 libclpool_trace_la_SOURCES = \
 	tools/trace/batch.c tools/trace/batch.h \
 	tools/trace/batch_ring.c tools/trace/batch_ring.h \
@@ -29,7 +32,6 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/tune_estimate.c tools/trace/tune_estimate.h
 libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
 
-bin_PROGRAMS += tools/clpool
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
 	tools/arguments.c tools/arguments.h \
@@ -135,9 +137,11 @@ tools/known_costs.c: $(known_costs) tools/tools.mk
 
 # bash looks for the completion of a command in a file of the command's name.
 EXTRA_DIST += tools/clpool.bash
+if TOOL
 completiondir = $(datadir)/bash-completion/completions
 install-data-local:
 	$(MKDIR_P) '$(DESTDIR)$(completiondir)'
 	$(INSTALL_DATA) $(srcdir)/tools/clpool.bash '$(DESTDIR)$(completiondir)/clpool'
 uninstall-local:
 	rm -f '$(DESTDIR)$(completiondir)/clpool'
+endif

@@ -4,14 +4,14 @@
 # build with --enable-coverage left in the current folder.
 set -eu
 
-find lib -name '*.gcda' | sort >coverage.list
+find lib tools/trace -name '*.gcda' | sort >coverage.list
 [ -s coverage.list ] || { echo "no counters: did the tests run?" >&2; exit 1; }
 
 # gcov -n says, for each file: File 'path' / Lines executed:97.50% of 40 / (an empty line).
 xargs "${GCOV:-gcov}" -n <coverage.list 2>/dev/null |
   awk -F "'" '
-    /^File / { file = $2; sub(/.*\/lib\//, "lib/", file); next }
-    /^Lines executed:/ && file ~ /^lib\// {
+    /^File / { file = $2; sub(/.*\/lib\//, "lib/", file); sub(/.*\/tools\//, "tools/", file); next }
+    /^Lines executed:/ && file ~ /^(lib|tools)\// {
       split($0, part, /[:% ]+/)
       percent[file] = part[3]
       lines[file] = part[5]
