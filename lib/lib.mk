@@ -23,7 +23,7 @@ core_sources = \
 	lib/core/base/list.h \
 	lib/core/base/log.c lib/core/base/log.h \
 	lib/core/base/options.c lib/core/base/options.h \
-	lib/core/base/sizes.h \
+	lib/core/base/thread_end.c lib/core/base/thread_end.h \
 	lib/core/base/version.c \
 	lib/core/allocator/allocator.c lib/core/allocator/allocator.h \
 	lib/core/allocator/host_allocator.c \
@@ -36,25 +36,36 @@ core_sources = \
 	lib/core/store/bin.c lib/core/store/bin.h \
 	lib/core/store/block_store.c lib/core/store/block_store.h \
 	lib/core/store/buffer.h \
+	lib/core/store/buffer_uses.c lib/core/store/buffer_uses.h \
+	lib/core/cache/claim.c lib/core/cache/claim.h \
+	lib/core/cache/counts.c lib/core/cache/counts.h \
 	lib/core/cache/fence.c lib/core/cache/fence.h \
-	lib/core/cache/handles.c lib/core/cache/handles.h \
+	lib/core/cache/gather.c lib/core/cache/gather.h \
 	lib/core/cache/registry.c lib/core/cache/registry.h \
+	lib/core/cache/slabs.c lib/core/cache/slabs.h \
+	lib/core/cache/stock.h \
 	lib/core/cache/thread_cache.c lib/core/cache/thread_cache.h \
-	lib/core/cache/transfer.c \
+	lib/core/cache/transfer.c lib/core/cache/transfer.h \
 	lib/core/cache/warm_path.c lib/core/cache/warm_path.h \
+	lib/core/hooks/first_hook.h \
 	lib/core/hooks/hook.c lib/core/hooks/hook.h \
 	lib/core/hooks/hook_call.c lib/core/hooks/hook_call.h \
 	lib/core/pool/allocate.c \
-	lib/core/pool/bind.c \
 	lib/core/pool/buffer.c \
-	lib/core/pool/environment_trace.h \
-	lib/core/pool/fitting.c lib/core/pool/fitting.h \
+	lib/core/pool/buffer_streams.c \
+	lib/core/pool/device.c lib/core/pool/device.h \
+	lib/core/pool/fit.c lib/core/pool/fit.h \
+	lib/core/pool/forget_stream.c lib/core/pool/forget_stream.h \
+	lib/core/pool/leaving.c lib/core/pool/leaving.h \
 	lib/core/pool/limit.c lib/core/pool/limit.h \
 	lib/core/pool/out_of_memory.c lib/core/pool/out_of_memory.h \
 	lib/core/pool/pool.c lib/core/pool/pool.h \
+	lib/core/pool/pool_hooks.c \
 	lib/core/pool/reclaim.c lib/core/pool/reclaim.h \
 	lib/core/pool/release.c \
+	lib/core/pool/request.h \
 	lib/core/pool/reuse.c lib/core/pool/reuse.h \
+	lib/core/pool/shown_call.c lib/core/pool/shown_call.h \
 	lib/core/pool/stats.c lib/core/pool/stats.h
 
 arena_sources = \

@@ -45,7 +45,7 @@ START_TEST(registering_fails_without_a_trace_and_ending_never_does)
   failed = ways[_i].begin();
   (void)clpt_host_stop();
   ck_assert_int_eq(failed, CLP_OUT_OF_HOST_MEMORY);
-  ck_assert(!clpi_hooks_exist());
+  ck_assert(!clpi_is_watched());
   clpt_host_start(CLPT_HOST_COUNTS, 0);
   begun = ways[_i].begin();
   (void)clpt_host_stop();

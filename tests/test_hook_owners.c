@@ -23,7 +23,7 @@ static void start(void)
 static void end(void)
 {
   clpt_rig_end(&rig);
-  ck_assert(!clpi_hooks_exist());
+  ck_assert(!clpi_is_watched());
 }
 
 START_TEST(a_threads_hook_is_for_all_pools_a_pools_for_one)
@@ -89,12 +89,12 @@ START_TEST(a_threads_hooks_end_with_it)
 {
   start();
   ck_assert_ptr_null(run_aside(push_and_end)); /* the thread used no pool */
-  ck_assert(!clpi_hooks_exist());
+  ck_assert(!clpi_is_watched());
   clpt_hold(rig.pool, 100, 1);
   clpt_recorder_is(&first, "");
   clpt_ok(clp_hook_push(&first.hook)); /* the name is free */
   ck_assert_ptr_null(run_aside(push_and_end));
-  ck_assert(clpi_hooks_exist());
+  ck_assert(clpi_is_watched());
   clpt_ok(clp_hook_pop(&first.hook));
   end();
 }
@@ -109,7 +109,7 @@ START_TEST(a_pools_hooks_end_with_it)
   clpt_ok(clp_pool_add_hook(other, &first.hook));
   clpt_ok(clp_pool_add_hook(other, &second.hook));
   clp_pool_release(other);
-  ck_assert(!clpi_hooks_exist());
+  ck_assert(!clpi_is_watched());
   clpt_ok(clp_hook_push(&first.hook)); /* it outlives the pool */
   clpt_hold(rig.pool, 0, 1);
   clpt_recorder_is(&first, "m<0:0 m>0:0 f<0:0 f>0:0");
@@ -151,7 +151,7 @@ START_TEST(a_child_of_fork_has_its_threads_hooks)
     bool ok = clp_pool_allocate(rig.pool, 0, &buffer) == CLP_SUCCESS &&
               clp_buffer_release(buffer) == CLP_SUCCESS &&
               strcmp(first.log, "m<0:0 m>0:0 f<0:0 f>0:0") == 0 &&
-              clp_hook_pop(&first.hook) == CLP_SUCCESS && !clpi_hooks_exist() &&
+              clp_hook_pop(&first.hook) == CLP_SUCCESS && !clpi_is_watched() &&
               clp_hook_push(&first.hook) == CLP_SUCCESS && clp_hook_pop(&first.hook) == CLP_SUCCESS;
     _exit(ok ? 0 : 1);
   }

@@ -23,7 +23,7 @@ static void start(void)
 static void end(void)
 {
   clpt_rig_end(&rig);
-  ck_assert(!clpi_hooks_exist());
+  ck_assert(!clpi_is_watched());
 }
 
 /* --- Arguments --- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What threads keep is within reach of all others. */
-#include "core/cache/thread_cache.h"
+#include "core/cache/warm_path.h"
+#include "core/pool/pool.h"
 #include "support/pools.h"
 #include "support/sleeper.h"
 #include "support/suite.h"
@@ -17,7 +18,7 @@ static void start_sleeping(sleeping_rig *it)
 {
   clpt_rig_start(&it->rig);
   clpt_sleeper_start(&it->sleeper, it->rig.pool, BYTES, KEPT);
-  ck_assert_uint_eq(it->rig.pool->store.held_blocks, 0); /* it keeps them indeed */
+  ck_assert_uint_eq(it->rig.pool->stock.store.held_blocks, 0); /* it keeps them indeed */
   ck_assert_uint_eq(clpt_stats(it->rig.pool).held_blocks, KEPT);
 }
 
@@ -140,7 +141,7 @@ START_TEST(what_an_ended_thread_kept_is_held)
   start_sleeping(&it);
   clpt_sleeper_end(&it.sleeper);
   ck_assert_uint_eq(clpt_count_caches(it.rig.pool), 0);
-  ck_assert_uint_eq(it.rig.pool->store.held_blocks, KEPT);
+  ck_assert_uint_eq(it.rig.pool->stock.store.held_blocks, KEPT);
   ck_assert_uint_eq(clpt_stats(it.rig.pool).misses, KEPT);
   clpt_hold(it.rig.pool, BYTES, KEPT);
   ck_assert_uint_eq(clpt_stats(it.rig.pool).hits, KEPT);
@@ -172,7 +173,7 @@ START_TEST(a_claimed_cache_sends_its_owner_the_slow_way)
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, BYTES, KEPT);
-  clpi_cache *cache = clpi_cache_find(rig.pool);
+  clpi_cache *cache = clpi_cache_find(&rig.pool->stock);
   ck_assert_ptr_nonnull(cache);
   ck_assert(clpi_cache_enter(cache));
   clpi_cache_leave(cache);

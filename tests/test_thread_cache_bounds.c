@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a thread keeps is bounded, and comes back newest first. */
 #include "core/cache/thread_cache.h"
+#include "core/pool/pool.h"
 #include "support/pools.h"
 #include "support/sleeper.h"
 #include "support/suite.h"
@@ -13,7 +14,7 @@ START_TEST(a_cache_keeps_so_many_blocks_of_a_bin)
 
   clpt_rig_start(&rig);
   ck_assert(clpt_take_and_release(rig.pool, BYTES, 1000));
-  ck_assert_uint_ge(rig.pool->store.held_blocks, 1000 - CLPI_CACHE_BLOCKS_PER_BIN);
+  ck_assert_uint_ge(rig.pool->stock.store.held_blocks, 1000 - CLPI_CACHE_BLOCKS_PER_BIN);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1000);
   clpt_rig_end(&rig);
 }
@@ -26,7 +27,7 @@ START_TEST(a_cache_keeps_so_many_bytes)
 
   clpt_rig_start(&rig);
   ck_assert(clpt_take_and_release(rig.pool, bytes, 40));
-  ck_assert_uint_ge(rig.pool->store.held_bytes, 40 * bytes - CLPI_CACHE_BYTES);
+  ck_assert_uint_ge(rig.pool->stock.store.held_bytes, 40 * bytes - CLPI_CACHE_BYTES);
   ck_assert(
       clpt_take_and_release(rig.pool, (size_t)CLPI_CACHE_BYTES + 1, 2)); /* too large for any */
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 42);
@@ -41,10 +42,10 @@ START_TEST(a_cache_returns_what_its_thread_does_not_use)
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 1000, KEPT);
-  ck_assert_uint_eq(rig.pool->store.held_blocks, 0);
+  ck_assert_uint_eq(rig.pool->stock.store.held_blocks, 0);
   for (unsigned i = 0; i < 3 * CLPI_CACHE_SWEEP_INTERVAL; i++)
     ck_assert(clpt_take_and_release(rig.pool, BYTES, 1));
-  ck_assert_uint_eq(rig.pool->store.held_blocks, KEPT);
+  ck_assert_uint_eq(rig.pool->stock.store.held_blocks, KEPT);
   clpt_rig_end(&rig);
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What threads keep is gone with the thread or the pool. */
 #include "core/cache/thread_cache.h"
+#include "core/pool/pool.h"
 #include "support/instrumented.h"
 #include "support/pools.h"
 #include "support/sleeper.h"
@@ -104,11 +105,11 @@ static void *fork_from_here(void *pool)
   int status = -1;
 
   (void)clpt_take_and_release(pool, BYTES, 1);
-  pthread_mutex_lock(&((clp_pool *)pool)->lock); /* as another thread might, at that moment */
+  pthread_mutex_lock(&((clp_pool *)pool)->stock.lock); /* as another thread might, at that moment */
   child = fork();
   if (child == 0)
     pthread_exit(NULL);
-  pthread_mutex_unlock(&((clp_pool *)pool)->lock);
+  pthread_mutex_unlock(&((clp_pool *)pool)->stock.lock);
   waitpid(child, &status, 0);
   return (void *)(intptr_t)status;
 }

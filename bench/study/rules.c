@@ -21,7 +21,7 @@ static size_t larger(size_t a, size_t b)
 
 static clp_buffer *take_newest_leaving_locked(clp_pool *pool)
 {
-  clpi_block_store *store = &pool->store;
+  clpi_block_store *store = &pool->stock.store;
   clp_buffer *newest = NULL;
   for (clpi_bin *bin = NULL; (bin = clpi_store_next_bin(store, bin)) != NULL;) {
     clpi_store_list(store, bin);

@@ -5,10 +5,10 @@
 #include "arena/growth.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/base/sizes.h"
 #include "core/streams/use.h"
 
 #include <stdlib.h>
+#include <sys/param.h>
 
 static size_t room_for(const clpi_arena *arena, size_t bytes)
 {
@@ -67,7 +67,7 @@ static void enter_locked(clpi_placing *placing, clp_memory memory)
   clpi_use_set_release(block->uses);
   block->uses = NULL;
   block->memory = memory;
-  arena->peak_used_bytes = clpi_larger(arena->peak_used_bytes, arena->segments.used_bytes);
+  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
   clpi_range_table_put(&arena->blocks, block);
   placing->is_entered = true;
 }

@@ -5,7 +5,8 @@
 #include "arena/returning.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/base/sizes.h"
+
+#include <sys/param.h>
 
 #define MAX_SEGMENT_PER_SLACK 0x1.8p30 /* bytes */
 
@@ -39,17 +40,16 @@ static plan make_plan(clpi_arena *arena, size_t room)
 {
   const clp_arena_options *options = &arena->options;
   pthread_mutex_lock(&arena->lock);
-  size_t wanted = clpi_larger(arena->peak_wanted, arena->segments.used_bytes + room);
+  size_t wanted = MAX(arena->peak_wanted, arena->segments.used_bytes + room);
   pthread_mutex_unlock(&arena->lock);
   double peak = (double)wanted;
   size_t share = to_size(options->slack * peak) / SEGMENT_UNIT * SEGMENT_UNIT;
-  size_t shared =
-      clpi_larger(options->min_segment_bytes, clpi_smaller(max_segment(options), share));
-  size_t segment = clpi_larger(room, clpi_smaller(shared, arena->upstream->ops.max_block_bytes));
+  size_t shared = MAX(options->min_segment_bytes, MIN(max_segment(options), share));
+  size_t segment = MAX(room, MIN(shared, arena->upstream->ops.max_block_bytes));
   size_t waste = to_size(WASTE_PER_SLACK * options->slack * peak);
   return (plan){.wanted = wanted,
                 .segment = segment,
-                .most_whole = clpi_larger(segment, room + waste),
+                .most_whole = MAX(segment, room + waste),
                 .most = to_size(peak * (1 + options->slack))};
 }
 
@@ -78,7 +78,7 @@ static clp_status reserve(const clpi_placing *placing, size_t *bytes)
   size_t used = arena->segments.used_bytes;
   bool fits = taken <= most && placing->room <= most - taken;
   if (fits) {
-    *bytes = clpi_smaller(*bytes, most - taken);
+    *bytes = MIN(*bytes, most - taken);
     clpi_move_begin_locked(moves, &moves->coming_bytes, *bytes);
   }
   pthread_mutex_unlock(&arena->lock);
@@ -121,8 +121,7 @@ static clp_status take_reserved(clpi_placing *placing, clpi_stream *home, clpi_s
   if (!status) {
     clpi_segments_add(&arena->segments, made, memory, bytes, uses);
     arena->segments_taken++;
-    arena->peak_reserved_bytes =
-        clpi_larger(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
+    arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
     clpi_arena_carve_locked(placing, made->first);
   }
   pthread_mutex_unlock(&arena->lock);
@@ -227,7 +226,7 @@ static clp_status add_some_segment(clpi_placing *placing, size_t bytes)
 static void note_growth(clpi_arena *arena, size_t wanted)
 {
   pthread_mutex_lock(&arena->lock);
-  arena->peak_wanted = clpi_larger(arena->peak_wanted, wanted);
+  arena->peak_wanted = MAX(arena->peak_wanted, wanted);
   pthread_mutex_unlock(&arena->lock);
 }
 
@@ -243,7 +242,7 @@ clp_status clpi_arena_grow(clpi_placing *placing)
     return status;
   clpi_kept_error kept;
   clpi_error_keep(&kept);
-  size_t most = clpi_smaller(made.most, placing->request->most_bytes);
+  size_t most = MIN(made.most, placing->request->most_bytes);
   (void)clpi_arena_shrink(arena, made.segment, most, false);
   status = add_some_segment(placing, made.segment);
   if (status)

@@ -5,6 +5,7 @@
 #include "arena/arena.h"
 #include "core/allocator/allocator.h"
 #include "core/allocator/stream_forwarding.h"
+#include "core/hooks/hook.h"
 #include "core/streams/forget.h"
 #include "core/streams/use.h"
 
@@ -23,7 +24,7 @@ static clp_status drain(void *self)
 static clp_status forget_stream(void *self, clp_stream stream)
 {
   clpi_arena *arena = self;
-  clp_status status = clpi_stream_forget(&arena->streams, stream);
+  clp_status status = clpi_stream_forget(&arena->streams, stream, !clpi_is_in_callback());
   return status ? status : clpi_pass_forget_stream(self, stream);
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/options.h"
-#include "core/pool/environment_trace.h"
+#include "core/hooks/first_hook.h"
 #include "core/pool/limit.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
@@ -108,7 +108,7 @@ static void end(clp_cuda_async_pool *pool)
     if (pool->devices[i].context.ctx)
       clpi_cuda_context_release(&pool->devices[i].context);
   clpi_cuda_live_pointers_end(&pool->pointers);
-  clpi_environment_trace_leave(pool->trace);
+  clpi_environment_trace.leave(pool->trace);
   pthread_mutex_destroy(&pool->lock);
   free(pool);
 }
@@ -127,7 +127,7 @@ static clp_status make(int device_count, clp_cuda_async_pool **out)
   for (int i = 0; !status && i < device_count; i++)
     status = describe_device(&pool->devices[i], i);
   if (!status)
-    status = clpi_environment_trace_join(&pool->trace);
+    status = clpi_environment_trace.join(&pool->trace);
   if (status)
     end(pool);
   else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a buffer as what CUDA takes: a CUdeviceptr. */
-#include "core/store/buffer.h"
+#include "core/pool/pool.h"
 
 #include <clpool/cuda.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What programs may ask of CUDA's driver and devices, without a context. */
 #include "core/base/error.h"
-#include "core/base/sizes.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
 
 #include <clpool/cuda.h>
 #include <limits.h>
+#include <sys/param.h>
 
 clp_status clp_cuda_driver_version(int *version)
 {
@@ -46,7 +46,7 @@ clp_status clp_cuda_device_name(int device, char *name, size_t bytes)
   clp_status status = clpi_cuda_device_get(device, &driver, &handle);
   if (status)
     return status;
-  clpi_cuda_result code = driver->device_get_name(name, (int)clpi_smaller(bytes, INT_MAX), handle);
+  clpi_cuda_result code = driver->device_get_name(name, (int)MIN(bytes, INT_MAX), handle);
   return code ? clpi_cuda_call_error(driver, "cuDeviceGetName", code) : CLP_SUCCESS;
 }
 

@@ -8,7 +8,7 @@
  *
  * After fork the file is the parent's. The child opens one of its own if it would have another
  * name, and else goes without. */
-#include "core/pool/environment_trace.h"
+#include "core/hooks/first_hook.h"
 
 #include "core/base/error.h"
 #include "core/base/list.h"
@@ -209,7 +209,7 @@ static clp_status read_variable_opening(void)
   return status;
 }
 
-clp_status clpi_environment_trace_join(const clp_hook **hook)
+static clp_status join(const clp_hook **hook)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
@@ -239,7 +239,7 @@ static joined_trace *find_locked(const clp_hook *hook)
 
 /* The trace of the process is not closed before its end, but what the last pool leaves in its
  * buffer is written: there may be no callback to log to at the end. */
-void clpi_environment_trace_leave(const clp_hook *hook)
+static void leave(const clp_hook *hook)
 {
   if (!hook)
     return;
@@ -257,3 +257,5 @@ void clpi_environment_trace_leave(const clp_hook *hook)
   if (is_through)
     end_trace(trace);
 }
+
+const clpi_first_hook clpi_environment_trace = {.join = join, .leave = leave};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a buffer as what OpenCL takes: a cl_mem, or a pointer to shared virtual memory. */
-#include "core/store/buffer.h"
+#include "core/pool/pool.h"
 
 #include <clpool/opencl.h>
 

@@ -3,13 +3,13 @@
 #include "opencl/device.h"
 
 #include "core/base/error.h"
-#include "core/base/sizes.h"
 #include "opencl/cl_error.h"
 
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 enum { SVM_VERSION = 200, NVIDIA = 0x10de };
 
@@ -72,10 +72,10 @@ static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
   if (status)
     return status;
 
-  bounds->max_block_bytes = clpi_smaller(bounds->max_block_bytes, to_size(max_block_bytes));
-  bounds->device_bytes = clpi_smaller(bounds->device_bytes, to_size(device_bytes));
-  bounds->alignment = clpi_larger(bounds->alignment, alignment_bits / 8);
-  bounds->version = (unsigned)clpi_smaller(bounds->version, version);
+  bounds->max_block_bytes = MIN(bounds->max_block_bytes, to_size(max_block_bytes));
+  bounds->device_bytes = MIN(bounds->device_bytes, to_size(device_bytes));
+  bounds->alignment = MAX(bounds->alignment, alignment_bits / 8);
+  bounds->version = (unsigned)MIN(bounds->version, version);
   bounds->has_nvidia = bounds->has_nvidia || is_nvidia;
   return CLP_SUCCESS;
 }
@@ -97,7 +97,7 @@ static clp_status narrow_svm(clpi_cl_svm_bounds *bounds, cl_device_id device)
     return status;
 
   bounds->capabilities &= capabilities;
-  bounds->max_alignment = clpi_smaller(bounds->max_alignment, alignment);
+  bounds->max_alignment = MIN(bounds->max_alignment, alignment);
   bounds->queues_can_free = bounds->queues_can_free && !is_nvidia;
   return CLP_SUCCESS;
 }

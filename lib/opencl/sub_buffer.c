@@ -3,7 +3,7 @@
 #include "opencl/sub_buffer.h"
 
 #include "core/base/error.h"
-#include "core/store/buffer.h"
+#include "core/pool/pool.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
 #include "opencl/mem_flags.h"

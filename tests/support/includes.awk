@@ -21,7 +21,7 @@ BEGIN {
     "inttypes libgen limits link linux/membarrier locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \
     "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn " \
-    "string strings sys/auxv sys/file sys/ioctl sys/mman sys/resource sys/socket " \
+    "string strings sys/auxv sys/file sys/ioctl sys/mman sys/param sys/resource sys/socket " \
     "sys/stat sys/syscall sys/sysinfo sys/time sys/types sys/uio sys/un " \
     "sys/utsname sys/wait termios threads time unistd unwind wchar"
   words = split(libc, word, " ")

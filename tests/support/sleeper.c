@@ -48,11 +48,7 @@ void clpt_sleeper_end(clpt_sleeper *self)
 
 size_t clpt_count_caches(const clp_pool *pool)
 {
-  size_t count = 0;
-
-  for (const clpi_list *link = pool->caches.next; link != &pool->caches; link = link->next)
-    count++;
-  return count;
+  return pool->stock.cache_count;
 }
 
 void clpt_be_symmetric(void)

@@ -3,9 +3,9 @@
 #include "core/base/options.h"
 
 #include "core/base/error.h"
-#include "core/base/sizes.h"
 
 #include <string.h>
+#include <sys/param.h>
 
 static clp_status read_size(const void *of, size_t least, const char *what, size_t *size)
 {
@@ -29,7 +29,7 @@ clp_status clpi_options_read(void *to, size_t known, const void *from, size_t le
     if (bytes[i])
       return clpi_error(CLP_INVALID_ARGUMENT, 0,
                         "%s: a field at byte %zu is set that this version does not know", what, i);
-  memcpy(to, from, clpi_smaller(size, known));
+  memcpy(to, from, MIN(size, known));
   memcpy(to, &known, sizeof(known));
   return CLP_SUCCESS;
 }
@@ -42,7 +42,7 @@ clp_status clpi_results_write(void *to, size_t least, const void *from, size_t k
   if (status)
     return status;
   unsigned char *bytes = to;
-  size_t common = clpi_smaller(size, known);
+  size_t common = MIN(size, known);
   memcpy(bytes + sizeof(size), (const unsigned char *)from + sizeof(size), common - sizeof(size));
   memset(bytes + common, 0, size - common);
   return CLP_SUCCESS;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the warm path needs seldom, and what both slow ways have in common. */
+/* What the warm path needs seldom. */
 #include "core/cache/warm_path.h"
 
 #include <string.h>
+
+atomic_uint clpi_watchers;
 
 clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, const clpi_stream *stream)
 {
@@ -19,17 +21,8 @@ clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, const clp
   return NULL;
 }
 
-clpi_place clpi_find_place_locked(clp_pool *pool, clpi_bin *bin)
-{
-  if (!bin)
-    return (clpi_place){.tally = &pool->empty};
-  clpi_cache *cache = clpi_cache_of_thread_locked(pool);
-  clpi_cache_slot *slot = cache ? clpi_cache_slot_locked(cache, bin) : NULL;
-  return (clpi_place){cache, slot, slot ? &slot->tally : &bin->tally};
-}
-
 /* The last to come is the first to be found. */
-static void remember_locked(clpi_cache *cache, clpi_stream *stream)
+static void remember(clpi_cache *cache, clpi_stream *stream)
 {
   size_t i = 0;
   while (i < CLPI_RECENT_STREAMS - 1 && cache->recent[i] != stream)
@@ -38,18 +31,10 @@ static void remember_locked(clpi_cache *cache, clpi_stream *stream)
   cache->recent[0] = stream;
 }
 
-clp_status clpi_given_pin(clp_pool *pool, clpi_given given, clpi_stream **stream)
+void clpi_given_unpin_locked(clpi_stock *stock, clpi_stream *stream)
 {
-  *stream = &pool->streams.home;
-  return given.is_given ? clpi_stream_pin(&pool->streams, given.handle, stream) : CLP_SUCCESS;
-}
-
-void clpi_given_unpin_locked(clp_pool *pool, clpi_given given, clpi_stream *stream)
-{
-  if (!given.is_given)
-    return;
-  clpi_stream_unpin_locked(&pool->streams, stream);
-  clpi_cache *cache = stream->is_in_order ? clpi_cache_of_thread_locked(pool) : NULL;
+  clpi_stream_unpin_locked(&stock->streams, stream);
+  clpi_cache *cache = stream->is_in_order ? clpi_cache_of_thread_locked(stock, NULL) : NULL;
   if (cache)
-    remember_locked(cache, stream);
+    remember(cache, stream);
 }

@@ -1,12 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /* The warm path: inside the cache, which makes its owner alone with it. It looks at the cache, the
- * slot and one line of the handle, and counts in the slot; whatever is not as usual goes the slow
- * way, under the pool's lock (allocate.c, release.c). */
+ * slot and one line of the buffer, and counts in the slot; whatever is not as usual goes the slow
+ * way, under the lock. */
 #ifndef CLPOOL_CORE_CACHE_WARM_PATH_H
 #define CLPOOL_CORE_CACHE_WARM_PATH_H
 
+#include "core/cache/fence.h"
 #include "core/cache/thread_cache.h"
 #include "core/store/bin.h"
+
+/* Who wants to see each call: while there are any, calls ask the hooks first. */
+extern atomic_uint clpi_watchers __attribute__((visibility("hidden")));
+
+static inline bool clpi_is_watched(void)
+{
+  /* Relaxed: whoever was told of a registration by its thread sees it counted. */
+  return __builtin_expect(atomic_load_explicit(&clpi_watchers, memory_order_relaxed) != 0, 0);
+}
+
+/* Where a thread finds its cache for a pool: a slot of this table, by clpi_stock.lookup. Ids are
+ * never used twice, so an entry of a stock that has ended matches no other. */
+enum { CLPI_LOOKUPS = 16 };
+typedef struct clpi_lookup {
+  uint64_t stock_id; /* 0: none */
+  clpi_cache *cache;
+} clpi_lookup;
+
+/* Small enough for the static TLS that dlopen keeps in reserve, which saves a call at each use. */
+extern _Thread_local clpi_lookup clpi_lookups[CLPI_LOOKUPS]
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* The calling thread's cache for the stock, if it is at hand; else the slow way finds it. */
+static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
+{
+  const clpi_lookup *lookup = &clpi_lookups[stock->lookup];
+  return lookup->stock_id == stock->id ? lookup->cache : NULL;
+}
+
+static inline void clpi_cache_leave(clpi_cache *cache)
+{
+  /* Release: pairs with the acquiring load in clpi_caches_claim_locked, which then sees what the
+   * owner did. Nothing of the pool may be touched after it. */
+  CLPI_STEP();
+  atomic_store_explicit(&cache->busy, false, memory_order_release);
+  CLPI_STEP();
+}
+
+/* The owner's way in; false: claimed, go the slow way. */
+static inline bool clpi_cache_enter(clpi_cache *cache)
+{
+  clpi_fence_light_set(&cache->busy);
+  /* Acquires what the last claimer did, from its release in clpi_caches_disclaim_locked;
+   * sequentially consistent for the fence without membarrier, where it pairs with the store of
+   * `claimed`. */
+  bool claimed = atomic_load_explicit(&cache->claimed, memory_order_seq_cst);
+  CLPI_STEP();
+  if (!claimed)
+    return true;
+  clpi_cache_leave(cache);
+  return false;
+}
+
+static inline unsigned clpi_slot_count(const clpi_cache_slot *slot)
+{
+  return atomic_load_explicit(&slot->count, memory_order_relaxed);
+}
+
+static inline void clpi_slot_set_count(clpi_cache_slot *slot, unsigned count)
+{
+  atomic_store_explicit(&slot->count, count, memory_order_relaxed);
+}
 
 /* The stream that a call was given. */
 typedef struct clpi_given {
@@ -15,11 +78,11 @@ typedef struct clpi_given {
 } clpi_given;
 
 /* Streams that are in order alone are remembered. NULL: the slow way. */
-static inline clpi_stream *clpi_recall_stream(clp_pool *pool, const clpi_cache *cache,
+static inline clpi_stream *clpi_recall_stream(clpi_stock *stock, const clpi_cache *cache,
                                               clpi_given given)
 {
   if (!given.is_given)
-    return &pool->streams.home;
+    return &stock->streams.home;
   for (size_t i = 0; i < CLPI_RECENT_STREAMS && cache->recent[i]; i++)
     if (cache->recent[i]->handle == given.handle)
       return cache->recent[i];
@@ -78,16 +141,16 @@ typedef clp_buffer *clpi_take_from_slot(clpi_cache *cache, clpi_cache_slot *slot
 
 /* NULL: the slow way. `take` is one of the two above. */
 __attribute__((always_inline)) static inline clp_buffer *
-clpi_allocate_cached(clp_pool *pool, size_t bytes, clpi_given given, clpi_take_from_slot *take)
+clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, clpi_take_from_slot *take)
 {
-  clpi_cache *cache = clpi_cache_find(pool);
+  clpi_cache *cache = clpi_cache_find(stock);
   if (!cache)
     return NULL;
   uint32_t index =
-      clpi_store_index_at(&pool->store, clpi_bin_place_of(pool->store.leading_bits, bytes));
+      clpi_store_index_at(&stock->store, clpi_bin_parts_of(stock->store.leading_bits, bytes));
   if (!index || !clpi_cache_enter(cache))
     return NULL;
-  const clpi_stream *stream = clpi_recall_stream(pool, cache, given);
+  const clpi_stream *stream = clpi_recall_stream(stock, cache, given);
   clpi_cache_slot *slot = clpi_slot_at(cache, index);
   clp_buffer *block = slot && stream ? take(cache, slot, stream) : NULL;
   if (block) {
@@ -105,12 +168,12 @@ clpi_allocate_cached(clp_pool *pool, size_t bytes, clpi_given given, clpi_take_f
 
 /* False: the slow way. */
 __attribute__((always_inline)) static inline bool
-clpi_release_cached(clp_pool *pool, clp_buffer *buffer, clpi_given given)
+clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
-  clpi_cache *cache = clpi_cache_find(pool);
+  clpi_cache *cache = clpi_cache_find(stock);
   if (!cache || !buffer->index || !clpi_cache_enter(cache))
     return false;
-  clpi_stream *stream = clpi_recall_stream(pool, cache, given);
+  clpi_stream *stream = clpi_recall_stream(stock, cache, given);
   clpi_cache_slot *slot = clpi_slot_at(cache, buffer->index);
   bool released = slot && stream && clpi_state_of(buffer) == CLPI_BUFFER_ACTIVE &&
                   !clpi_slot_is_full(slot) && clpi_cache_has_bytes(cache, slot) &&
@@ -127,20 +190,7 @@ clpi_release_cached(clp_pool *pool, clp_buffer *buffer, clpi_given given)
   return released;
 }
 
-/* --- what both slow ways have in common --- */
-
-/* The thread's cache and its slot for the bin, or neither: then the bin itself counts. */
-typedef struct clpi_place {
-  clpi_cache *cache;
-  clpi_cache_slot *slot;
-  clpi_tally *tally;
-} clpi_place;
-
-clpi_place clpi_find_place_locked(clp_pool *pool, clpi_bin *bin);
-
-/* The stream of a call, pinned if it was given. Under no lock. Statuses as clpi_stream_pin's.
- * Unpinned, it is found by the thread's warm path. */
-clp_status clpi_given_pin(clp_pool *pool, clpi_given given, clpi_stream **stream);
-void clpi_given_unpin_locked(clp_pool *pool, clpi_given given, clpi_stream *stream);
+/* Unpins the stream that a call was given; the thread's warm path finds it from now on. */
+void clpi_given_unpin_locked(clpi_stock *stock, clpi_stream *stream);
 
 #endif

@@ -4,15 +4,13 @@
 
 #include "core/base/error.h"
 #include "core/base/options.h"
-#include "core/cache/registry.h"
+#include "core/base/thread_end.h"
 #include "core/hooks/hook_call.h"
-#include "core/pool/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 _Thread_local clpi_thread_hooks clpi_own_hooks;
-atomic_uint clpi_hook_count;
 static _Atomic uint64_t last_serial;
 
 /* A registration and what hangs it into a chain. */
@@ -92,7 +90,7 @@ static clp_status append(const char *function, chain *link, clpi_registration *m
                         made->hook.name);
   made->begins = next_serial();
   atomic_init(&made->ends, UINT64_MAX);
-  atomic_fetch_add_explicit(&clpi_hook_count, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&clpi_watchers, 1, memory_order_relaxed);
   lead_to(link, made);
   return CLP_SUCCESS;
 }
@@ -116,7 +114,7 @@ static void unlink_from(chain *link, const clpi_registration *registration)
 static void drop(clpi_registration *registration)
 {
   free(registration);
-  atomic_fetch_sub_explicit(&clpi_hook_count, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&clpi_watchers, 1, memory_order_relaxed);
 }
 
 static void drop_all(chain *first)
@@ -134,13 +132,19 @@ static clp_status not_found(const char *function, const char *of)
 
 /* --- threads --- */
 
+static void end_thread(void)
+{
+  drop_all(&clpi_own_hooks.first);
+}
+
 clp_status clp_hook_push(const clp_hook *hook)
 {
   clpi_registration *made;
   clp_status status = make_if_allowed("clp_hook_push", hook, &made);
   if (status)
     return status;
-  if (!clpi_registry_watch_thread())
+  clpi_thread_end_add(end_thread);
+  if (!clpi_thread_end_watch())
     status = clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "clp_hook_push: the thread's end is not told");
   if (!status)
     status = append("clp_hook_push", &clpi_own_hooks.first, made);
@@ -164,15 +168,12 @@ clp_status clp_hook_pop(const clp_hook *hook)
   return CLP_SUCCESS;
 }
 
-void clpi_thread_hooks_end(void)
-{
-  drop_all(&clpi_own_hooks.first);
-}
-
 /* --- pools --- */
 
-void clpi_pool_hooks_init(clpi_pool_hooks *hooks)
+void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clp_pool *pool, int device_id,
+                          pthread_mutex_t *lock)
 {
+  *hooks = (clpi_pool_hooks){.pool = pool, .device_id = device_id, .lock = lock};
   clpi_list_init(&hooks->scopes);
   pthread_cond_init(&hooks->scope_left, NULL);
 }
@@ -183,61 +184,56 @@ void clpi_pool_hooks_end(clpi_pool_hooks *hooks)
   pthread_cond_destroy(&hooks->scope_left);
 }
 
-clp_status clp_pool_add_hook(clp_pool *pool, const clp_hook *hook)
+clp_status clpi_pool_hooks_add(clpi_pool_hooks *hooks, const clp_hook *hook)
 {
-  if (!pool)
-    return refuse("clp_pool_add_hook", "pool is NULL");
   clpi_registration *made;
   clp_status status = make_if_allowed("clp_pool_add_hook", hook, &made);
   if (status)
     return status;
-  pthread_mutex_lock(&pool->lock);
-  status = append("clp_pool_add_hook", &pool->hooks.first, made);
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_lock(hooks->lock);
+  status = append("clp_pool_add_hook", &hooks->first, made);
+  pthread_mutex_unlock(hooks->lock);
   if (status)
     free(made);
   return status;
 }
 
-clp_status clpi_pool_hooks_begin(clp_pool *pool, const clp_hook *hook)
+clp_status clpi_pool_hooks_begin(clpi_pool_hooks *hooks, const clp_hook *hook)
 {
   clpi_registration *made;
   clp_status status = make("clp_pool_create", hook, &made);
-  return status ? status : append("clp_pool_create", &pool->hooks.first, made);
+  return status ? status : append("clp_pool_create", &hooks->first, made);
 }
 
 /* Waits until nobody is inside a scope that began before the serial. Gives up the lock meanwhile.
  */
-static void wait_for_earlier_locked(clp_pool *pool, uint64_t serial)
+static void wait_for_earlier_locked(clpi_pool_hooks *hooks, uint64_t serial)
 {
-  clpi_pool_hooks *hooks = &pool->hooks;
   while (!clpi_list_is_empty(&hooks->scopes) &&
          clpi_list_entry(hooks->scopes.next, clpi_hook_scope, on_pool)->begins < serial)
-    pthread_cond_wait(&hooks->scope_left, &pool->lock);
+    pthread_cond_wait(&hooks->scope_left, hooks->lock);
 }
 
 /* First for those who see the hook, then for those who only come by its registration. */
-static void end_registration_locked(clp_pool *pool, clpi_registration *registration)
+static void end_registration_locked(clpi_pool_hooks *hooks, clpi_registration *registration)
 {
   uint64_t ends = next_serial();
   atomic_store_explicit(&registration->ends, ends, memory_order_relaxed);
-  wait_for_earlier_locked(pool, ends);
-  unlink_from(&pool->hooks.first, registration);
-  wait_for_earlier_locked(pool, next_serial());
+  wait_for_earlier_locked(hooks, ends);
+  unlink_from(&hooks->first, registration);
+  wait_for_earlier_locked(hooks, next_serial());
 }
 
-clp_status clp_pool_remove_hook(clp_pool *pool, const clp_hook *hook)
+clp_status clpi_pool_hooks_remove(clpi_pool_hooks *hooks, const clp_hook *hook)
 {
-  if (!pool || !hook)
-    return refuse("clp_pool_remove_hook", "pool or hook is NULL");
   clp_status status = check_may_change("clp_pool_remove_hook");
   if (status)
     return status;
-  pthread_mutex_lock(&pool->lock);
-  clpi_registration *registration = find(&pool->hooks.first, hook);
+  pthread_mutex_lock(hooks->lock);
+  clpi_registration *registration = find(&hooks->first, hook);
   if (registration)
-    end_registration_locked(pool, registration);
-  pthread_mutex_unlock(&pool->lock);
+    end_registration_locked(hooks, registration);
+  pthread_mutex_unlock(hooks->lock);
   if (!registration)
     return not_found("clp_pool_remove_hook", "pool");
   drop(registration);

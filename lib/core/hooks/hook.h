@@ -9,6 +9,7 @@
 #define CLPOOL_CORE_HOOKS_HOOK_H
 
 #include "core/base/list.h"
+#include "core/cache/warm_path.h"
 
 #include <clpool/hook.h>
 #include <pthread.h>
@@ -38,10 +39,19 @@ extern _Thread_local clpi_thread_hooks clpi_own_hooks
 
 /* A pool's. Stored under its lock. */
 typedef struct clpi_pool_hooks {
+  clp_pool *pool; /* as events tell it, and its device */
+  int device_id;
+  pthread_mutex_t *lock;            /* the pool's */
   clpi_registration *_Atomic first; /* those inside a scope follow the chain without the lock */
   clpi_list scopes;                 /* of clpi_hook_scope.on_pool, the oldest first */
   pthread_cond_t scope_left;
 } clpi_pool_hooks;
+
+/* Whether the calling thread is inside of one: it may itself be what other threads wait for. */
+static inline bool clpi_is_in_callback(void)
+{
+  return clpi_own_hooks.in_callback || clpi_own_hooks.in_out_of_memory;
+}
 
 /* What a link leads to; NULL: nothing more. */
 static inline clpi_registration *clpi_registration_at(clpi_registration *const _Atomic *link)
@@ -50,27 +60,20 @@ static inline clpi_registration *clpi_registration_at(clpi_registration *const _
   return atomic_load_explicit(link, memory_order_acquire);
 }
 
-/* Registrations of all threads and pools. */
-extern atomic_uint clpi_hook_count __attribute__((visibility("hidden")));
+/* Hooks of the pool, whose `lock` guards them. */
+void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clp_pool *pool, int device_id,
+                          pthread_mutex_t *lock);
 
-/* Whether there is any hook: all that the warm path asks. */
-static inline bool clpi_hooks_exist(void)
-{
-  /* Relaxed: whoever was told of a registration by its thread sees it counted. */
-  return atomic_load_explicit(&clpi_hook_count, memory_order_relaxed) != 0;
-}
+/* As clp_pool_add_hook and clp_pool_remove_hook. Not under the lock. */
+clp_status clpi_pool_hooks_add(clpi_pool_hooks *hooks, const clp_hook *hook);
+clp_status clpi_pool_hooks_remove(clpi_pool_hooks *hooks, const clp_hook *hook);
 
-void clpi_pool_hooks_init(clpi_pool_hooks *hooks);
-
-/* Registers the first hook of a pool that nobody else knows yet, also inside of a callback.
+/* Adds the first hook of a pool that nobody else knows yet, also inside of a callback.
  * CLP_OUT_OF_HOST_MEMORY. */
-clp_status clpi_pool_hooks_begin(clp_pool *pool, const clp_hook *hook);
+clp_status clpi_pool_hooks_begin(clpi_pool_hooks *hooks, const clp_hook *hook);
 
 /* Forgets the hooks of a pool that nobody can reach any more. */
 void clpi_pool_hooks_end(clpi_pool_hooks *hooks);
-
-/* Forgets those of the calling thread, at its end. */
-void clpi_thread_hooks_end(void);
 
 /* The serial given last. */
 uint64_t clpi_hook_serial(void);

@@ -2,56 +2,36 @@
 /* Calling the hooks that an operation concerns. */
 #include "core/hooks/hook_call.h"
 
-#include "core/allocator/allocator.h"
 #include "core/base/error.h"
 
 /* --- scopes --- */
 
-static void enter_locked(clpi_hook_scope *scope, clp_pool *pool, clp_stream stream)
+void clpi_scope_enter_locked(clpi_hook_scope *scope, clpi_pool_hooks *hooks, clp_stream stream)
 {
-  *scope = (clpi_hook_scope){
-      .pool = pool, .stream = stream, .begins = clpi_hook_serial(), .outer = clpi_own_hooks.scope};
-  clpi_list_push_back(&pool->hooks.scopes, &scope->on_pool);
+  *scope = (clpi_hook_scope){.hooks = hooks,
+                             .stream = stream,
+                             .begins = clpi_hook_serial(),
+                             .outer = clpi_own_hooks.scope};
+  clpi_list_push_back(&hooks->scopes, &scope->on_pool);
   clpi_own_hooks.scope = scope;
 }
 
-static void leave_locked(clpi_hook_scope *scope)
+void clpi_scope_leave_locked(clpi_hook_scope *scope)
 {
   clpi_own_hooks.scope = scope->outer;
   clpi_list_remove(&scope->on_pool);
-  pthread_cond_broadcast(&scope->pool->hooks.scope_left);
+  pthread_cond_broadcast(&scope->hooks->scope_left);
 }
 
-clp_status clpi_hooked_call_begin(clpi_hooked_call *call, clp_pool *pool, clpi_given given)
+void clpi_hooked_free_begin(clpi_hooked_free *pair, clpi_pool_hooks *hooks, clp_stream home,
+                            clp_memory memory, size_t bytes)
 {
-  call->given = given;
-  clp_status status = clpi_given_pin(pool, given, &call->stream);
-  if (status)
-    return status;
-  pthread_mutex_lock(&pool->lock);
-  pool->pins++; /* keeps the pool for the postprocess */
-  enter_locked(&call->scope, pool, call->stream->handle);
-  pthread_mutex_unlock(&pool->lock);
-  return CLP_SUCCESS;
-}
-
-void clpi_hooked_call_end(clpi_hooked_call *call)
-{
-  clp_pool *pool = call->scope.pool;
-  pthread_mutex_lock(&pool->lock);
-  leave_locked(&call->scope);
-  clpi_given_unpin_locked(pool, call->given, call->stream);
-  clpi_pool_unpin_and_unlock(pool);
-}
-
-void clpi_hooked_free_begin(clpi_hooked_free *pair, clp_pool *pool, clp_memory memory, size_t bytes)
-{
-  pair->is_shown = clpi_hooks_concern(pool);
+  pair->is_shown = clpi_hooks_concern(hooks);
   if (!pair->is_shown)
     return;
-  pthread_mutex_lock(&pool->lock);
-  enter_locked(&pair->scope, pool, pool->streams.home.handle);
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_lock(hooks->lock);
+  clpi_scope_enter_locked(&pair->scope, hooks, home);
+  pthread_mutex_unlock(hooks->lock);
   pair->event = clpi_scope_event(&pair->scope);
   pair->event.mem_size = bytes;
   pair->event.memory = memory;
@@ -65,17 +45,10 @@ void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status)
   if (status)
     pair->event.memory = 0;
   clpi_scope_show(&pair->scope, CLPI_DEVICE_FREE_POSTPROCESS, &pair->event);
-  clp_pool *pool = pair->scope.pool;
-  pthread_mutex_lock(&pool->lock);
-  leave_locked(&pair->scope);
-  pthread_mutex_unlock(&pool->lock);
-}
-
-/* Inside the scope of one pool there may be operations on others, which no hook concerns. */
-clpi_hook_scope *clpi_scope_of_malloc(const clp_pool *pool)
-{
-  clpi_hook_scope *scope = clpi_own_hooks.scope;
-  return scope && scope->pool == pool && !clpi_own_hooks.in_callback ? scope : NULL;
+  pthread_mutex_t *lock = pair->scope.hooks->lock;
+  pthread_mutex_lock(lock);
+  clpi_scope_leave_locked(&pair->scope);
+  pthread_mutex_unlock(lock);
 }
 
 bool clpi_hooks_fix(void)
@@ -94,9 +67,8 @@ void clpi_hooks_unfix(bool were_fixed)
 
 clp_hook_event clpi_scope_event(const clpi_hook_scope *scope)
 {
-  return (clp_hook_event){.pool = scope->pool,
-                          .device_id = scope->pool->allocator->ops.device_id,
-                          .stream = scope->stream};
+  return (clp_hook_event){
+      .pool = scope->hooks->pool, .device_id = scope->hooks->device_id, .stream = scope->stream};
 }
 
 static clp_hook_callback callback_at(const clp_hook *hook, clpi_hook_point point)
@@ -149,8 +121,7 @@ void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
                      const clp_hook_event *event)
 {
   const clpi_registration *own = clpi_registration_at(&clpi_own_hooks.first);
-  const clpi_registration *pools =
-      find_seen(scope, clpi_registration_at(&scope->pool->hooks.first));
+  const clpi_registration *pools = find_seen(scope, clpi_registration_at(&scope->hooks->first));
   while (own || pools) {
     bool is_own = !pools || (own && own->begins < pools->begins);
     clpi_hook_call(is_own ? &own->hook : &pools->hook, point, event);

@@ -7,16 +7,14 @@
 #ifndef CLPOOL_CORE_HOOKS_HOOK_CALL_H
 #define CLPOOL_CORE_HOOKS_HOOK_CALL_H
 
-#include "core/cache/warm_path.h"
 #include "core/hooks/hook.h"
-#include "core/pool/pool.h"
 
 typedef struct clpi_hook_scope {
-  clp_pool *pool;
+  clpi_pool_hooks *hooks;        /* of the pool */
   clp_stream stream;             /* that the event tells */
   uint64_t begins;               /* it sees what was registered for the pool up to this serial */
   struct clpi_hook_scope *outer; /* of the thread; NULL: none */
-  clpi_list on_pool;             /* on clp_pool.hooks.scopes */
+  clpi_list on_pool;             /* on clpi_pool_hooks.scopes */
 } clpi_hook_scope;
 
 /* Which callback. */
@@ -33,16 +31,16 @@ typedef enum clpi_hook_point {
 
 /* Whether an operation of the calling thread on the pool is to be a scope: there is a hook that it
  * concerns, and it is not what a callback does. */
-static inline bool clpi_hooks_concern(const clp_pool *pool)
+static inline bool clpi_hooks_concern(const clpi_pool_hooks *hooks)
 {
-  return clpi_hooks_exist() && !clpi_own_hooks.in_callback &&
+  return clpi_is_watched() && !clpi_own_hooks.in_callback &&
          (atomic_load_explicit(&clpi_own_hooks.first, memory_order_relaxed) ||
-          atomic_load_explicit(&pool->hooks.first, memory_order_relaxed));
+          atomic_load_explicit(&hooks->first, memory_order_relaxed));
 }
 
-/* The scope of the malloc on this pool that the calling thread is inside; NULL: there is none, or
- * it is a callback's. */
-clpi_hook_scope *clpi_scope_of_malloc(const clp_pool *pool);
+/* The begin and the end of an operation. The caller keeps the pool alive. */
+void clpi_scope_enter_locked(clpi_hook_scope *scope, clpi_pool_hooks *hooks, clp_stream stream);
+void clpi_scope_leave_locked(clpi_hook_scope *scope);
 
 /* An event of the scope, with the rest still 0. */
 clp_hook_event clpi_scope_event(const clpi_hook_scope *scope);
@@ -52,19 +50,6 @@ clp_hook_event clpi_scope_event(const clpi_hook_scope *scope);
 void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
                      const clp_hook_event *event);
 
-/* The scope of a malloc or a free, which pins the pool and the stream that the call was given. */
-typedef struct clpi_hooked_call {
-  clpi_hook_scope scope;
-  clpi_given given;
-  clpi_stream *stream;
-} clpi_hooked_call;
-
-/* Fails, as clpi_given_pin does, before anything is shown. Under no lock. */
-clp_status clpi_hooked_call_begin(clpi_hooked_call *call, clp_pool *pool, clpi_given given);
-
-/* May end the pool. */
-void clpi_hooked_call_end(clpi_hooked_call *call);
-
 /* A device_free: begun before memory is given back to the device, ended with what came of that. The
  * caller keeps the pool alive. Under no lock. */
 typedef struct clpi_hooked_free {
@@ -73,8 +58,8 @@ typedef struct clpi_hooked_free {
   clp_hook_event event;
 } clpi_hooked_free;
 
-void clpi_hooked_free_begin(clpi_hooked_free *pair, clp_pool *pool, clp_memory memory,
-                            size_t bytes);
+void clpi_hooked_free_begin(clpi_hooked_free *pair, clpi_pool_hooks *hooks, clp_stream home,
+                            clp_memory memory, size_t bytes);
 void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status);
 
 /* Calls one hook, whatever it is registered for. What fails inside does not become the thread's
@@ -86,7 +71,7 @@ void clpi_hook_call(const clp_hook *hook, clpi_hook_point point, const clp_hook_
  * no lock. */
 static inline bool clpi_thread_hooks_concern(void)
 {
-  return clpi_hooks_exist() && !clpi_own_hooks.in_callback &&
+  return clpi_is_watched() && !clpi_own_hooks.in_callback &&
          atomic_load_explicit(&clpi_own_hooks.first, memory_order_relaxed);
 }
 

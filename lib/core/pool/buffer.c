@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a buffer tells. */
-#include "core/store/buffer.h"
-
 #include "core/base/error.h"
 #include "core/pool/pool.h"
-#include "core/store/block_store.h"
 
 clp_memory clp_buffer_memory(const clp_buffer *buffer)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The limit on what a pool manages: set, read from the environment, and kept. */
+/* The limit on what a pool manages: set, and read from the environment. */
 #include "core/pool/limit.h"
 
 #include "core/base/error.h"
-#include "core/pool/reclaim.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -103,9 +102,9 @@ clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes)
 {
   if (!pool)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_set_limit: pool is NULL");
-  pthread_mutex_lock(&pool->lock);
+  pthread_mutex_lock(&pool->stock.lock);
   pool->limit = bytes;
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_unlock(&pool->stock.lock);
   return CLP_SUCCESS;
 }
 
@@ -124,58 +123,9 @@ size_t clp_pool_get_limit(const clp_pool *pool)
 {
   if (!pool)
     return 0;
-  pthread_mutex_t *lock = (pthread_mutex_t *)&pool->lock;
+  pthread_mutex_t *lock = (pthread_mutex_t *)&pool->stock.lock;
   pthread_mutex_lock(lock);
   size_t limit = pool->limit;
   pthread_mutex_unlock(lock);
   return limit;
-}
-
-/* Without a limit, what a size_t can count is one. */
-static bool fits_locked(const clp_pool *pool, size_t bytes)
-{
-  size_t limit = pool->limit ? pool->limit : SIZE_MAX;
-  size_t taken = pool->figures.managed_bytes + pool->reserved_bytes;
-  return taken <= limit && bytes <= limit - taken;
-}
-
-static clp_status refuse_and_unlock(clp_pool *pool, size_t bytes)
-{
-  size_t limit = pool->limit;
-  size_t managed = pool->figures.managed_bytes;
-  size_t held = pool->store.held_bytes;
-  pthread_mutex_unlock(&pool->lock);
-  if (!limit)
-    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
-  return clpi_error(CLP_LIMIT_EXCEEDED, 0,
-                    "a block of %zu bytes would pass the limit of %zu bytes: the pool manages %zu "
-                    "bytes, of which it holds %zu",
-                    bytes, limit, managed, held);
-}
-
-clp_status clpi_reserve(clp_pool *pool, size_t bytes)
-{
-  pthread_mutex_lock(&pool->lock);
-  if (pool->limit && bytes > pool->limit)
-    return refuse_and_unlock(pool, bytes);
-  while (!fits_locked(pool, bytes)) {
-    clp_buffer *block = clpi_take_largest_leaving_locked(pool);
-    if (!block && clpi_wait_leaving_locked(pool))
-      continue;
-    if (!block)
-      return refuse_and_unlock(pool, bytes);
-    pthread_mutex_unlock(&pool->lock);
-    clp_status status = clpi_return_block(pool, block);
-    if (status)
-      return status;
-    pthread_mutex_lock(&pool->lock);
-  }
-  pool->reserved_bytes += bytes;
-  pthread_mutex_unlock(&pool->lock);
-  return CLP_SUCCESS;
-}
-
-void clpi_unreserve_locked(clp_pool *pool, size_t bytes)
-{
-  pool->reserved_bytes -= bytes;
 }

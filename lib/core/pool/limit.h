@@ -14,11 +14,4 @@ clp_status clpi_limit_from_environment(const char *whose, size_t device_bytes, s
 clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, double fraction,
                                     size_t *limit);
 
-/* Sets `bytes` aside for a call to the device, freeing held blocks, largest first, while the limit
- * leaves no room. What is reserved becomes managed or goes back by clpi_unreserve_locked. Under no
- * lock. CLP_LIMIT_EXCEEDED; CLP_OUT_OF_DEVICE_MEMORY, where a size_t cannot count what would be
- * managed; or the allocator's status, where it did not take a block back. */
-clp_status clpi_reserve(clp_pool *pool, size_t bytes);
-void clpi_unreserve_locked(clp_pool *pool, size_t bytes);
-
 #endif

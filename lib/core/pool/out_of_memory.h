@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for a miss: from the device, and what is done when the device has none. */
+/* What is done when a request finds no memory. */
 #ifndef CLPOOL_CORE_POOL_OUT_OF_MEMORY_H
 #define CLPOOL_CORE_POOL_OUT_OF_MEMORY_H
 
-#include "core/pool/pool.h"
+#include "core/pool/request.h"
 
-/* What a miss came to: either memory of the bin's block size, still reserved (clpi_reserve), or a
- * block that came back to the bin meanwhile. */
-typedef struct clpi_obtained {
-  clp_memory memory;
-  clp_buffer *reused;
-} clpi_obtained;
-
-/* Gets memory for a request of `bytes` in `bin` for `stream`, by the out-of-memory ladder if need
- * be. Under no lock; the caller keeps the pool alive. Statuses as clp_pool_allocate's. */
-clp_status clpi_obtain(clp_pool *pool, clpi_bin *bin, size_t bytes, const clpi_stream *stream,
-                       clpi_obtained *obtained);
+/* Goes on with a request that clpi_ask_device refused with `status`: frees what can be spared step
+ * by step and asks again after each. Under no lock; the caller keeps the pool alive. The status
+ * that it came to; CLP_SUCCESS: with new memory, or a held block of the bin. */
+clp_status clpi_free_and_retry(clpi_request *wanted, clp_status status);
 
 #endif

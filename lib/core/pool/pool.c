@@ -5,12 +5,11 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/options.h"
+#include "core/cache/gather.h"
 #include "core/cache/registry.h"
-#include "core/cache/thread_cache.h"
-#include "core/pool/environment_trace.h"
+#include "core/hooks/first_hook.h"
+#include "core/pool/forget_stream.h"
 #include "core/pool/limit.h"
-#include "core/pool/reclaim.h"
-#include "core/pool/reuse.h"
 #include "core/pool/stats.h"
 
 #include <clpool/bin.h>
@@ -71,16 +70,16 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   memset(pool, 0, sizeof(*pool));
   pool->options = *options;
   pool->limit = limit;
-  pool->holding = true;
+  pool->stock.holding = true;
   pool->references = 1;
-  clpi_list_init(&pool->caches);
-  clpi_handles_init(&pool->handles);
-  clpi_pool_hooks_init(&pool->hooks);
-  clpi_streams_init(&pool->streams, allocator, &pool->lock, clpi_order_note_needed_locked);
-  init_lock(&pool->lock);
+  pool->stock.pool = pool;
+  clpi_pool_hooks_init(&pool->hooks, pool, allocator->ops.device_id, &pool->stock.lock);
+  clpi_streams_init(&pool->stock.streams, allocator, &pool->stock.lock, clpi_note_needed_locked);
+  init_lock(&pool->stock.lock);
   pthread_cond_init(&pool->left, NULL);
-  clpi_store_init(&pool->store, options->leading_bits_in_bin_id, allocator->ops.max_block_bytes);
-  clpi_registry_add(pool);
+  clpi_store_init(&pool->stock.store, options->leading_bits_in_bin_id,
+                  allocator->ops.max_block_bytes);
+  clpi_registry_add(&pool->stock);
   join_allocator(pool, allocator);
   return pool;
 }
@@ -104,9 +103,9 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   clp_pool *pool = make_pool(allocator, &checked, limit);
   if (!pool)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a pool");
-  status = clpi_environment_trace_join(&pool->trace);
-  if (!status && pool->trace)
-    status = clpi_pool_hooks_begin(pool, pool->trace);
+  status = clpi_environment_trace.join(&pool->first_hook);
+  if (!status && pool->first_hook)
+    status = clpi_pool_hooks_begin(&pool->hooks, pool->first_hook);
   if (status) {
     clp_pool_release(pool);
     return status;
@@ -124,10 +123,10 @@ clp_pool *clp_pool_retain(clp_pool *pool)
 {
   if (!pool)
     return NULL;
-  pthread_mutex_lock(&pool->lock);
+  pthread_mutex_lock(&pool->stock.lock);
   if (pool->references++ == 0)
     pool->pins -= clpi_active_blocks_locked(pool);
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_unlock(&pool->stock.lock);
   return pool;
 }
 
@@ -136,19 +135,19 @@ void clp_pool_release(clp_pool *pool)
 {
   if (!pool)
     return;
-  pthread_mutex_lock(&pool->lock);
+  pthread_mutex_lock(&pool->stock.lock);
   if (pool->references > 1) {
     pool->references--;
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(&pool->stock.lock);
     return;
   }
   pool->pins++;
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_unlock(&pool->stock.lock);
   clpi_kept_error kept;
   clpi_error_keep(&kept);
   clp_pool_stop_holding(pool); /* what the device refuses now is tried again at the end */
   clpi_error_restore(&kept);
-  pthread_mutex_lock(&pool->lock);
+  pthread_mutex_lock(&pool->stock.lock);
   if (--pool->references == 0)
     pool->pins += clpi_active_blocks_locked(pool);
   clpi_pool_unpin_and_unlock(pool);
@@ -158,15 +157,15 @@ void clp_pool_release(clp_pool *pool)
 static void end_pool(clp_pool *pool)
 {
   leave_allocator(pool);
-  clpi_registry_remove(pool);
+  clpi_registry_remove(&pool->stock);
   clpi_pool_hooks_end(&pool->hooks);
-  clpi_environment_trace_leave(pool->trace);
-  clpi_caches_end(pool);
-  clpi_handles_end(&pool->handles);
-  clpi_streams_end(&pool->streams);
-  clpi_store_end(&pool->store);
+  clpi_environment_trace.leave(pool->first_hook);
+  clpi_caches_end(&pool->stock);
+  clpi_slabs_end(&pool->stock.slabs);
+  clpi_streams_end(&pool->stock.streams);
+  clpi_store_end(&pool->stock.store);
   pthread_cond_destroy(&pool->left);
-  pthread_mutex_destroy(&pool->lock);
+  pthread_mutex_destroy(&pool->stock.lock);
   clp_allocator_release(pool->allocator);
   free(pool);
 }
@@ -178,9 +177,9 @@ static void free_rest(clp_pool *pool)
   clpi_kept_error kept;
   clpi_error_keep(&kept);
   clp_pool_free_held(pool);
-  pthread_mutex_lock(&pool->lock);
-  size_t blocks = pool->store.held_blocks, bytes = pool->store.held_bytes;
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_lock(&pool->stock.lock);
+  size_t blocks = pool->stock.store.held_blocks, bytes = pool->stock.store.held_bytes;
+  pthread_mutex_unlock(&pool->stock.lock);
   if (blocks)
     clpi_log(CLP_LOG_ERROR, "%s did not take back %zu blocks of %zu bytes at the end of a pool: %s",
              pool->allocator->name, blocks, bytes, clp_last_error()->message);
@@ -190,13 +189,13 @@ static void free_rest(clp_pool *pool)
 void clpi_pool_unpin_and_unlock(clp_pool *pool)
 {
   if (pool->pins == 1 && pool->references == 0) {
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(&pool->stock.lock);
     free_rest(pool);
-    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(&pool->stock.lock);
   }
   pool->ended = --pool->pins == 0 && pool->references == 0;
   bool ended = pool->ended;
-  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_unlock(&pool->stock.lock);
   if (ended)
     end_pool(pool);
 }
@@ -208,7 +207,10 @@ size_t clp_pool_bin_number(const clp_pool *pool, size_t size)
 
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin)
 {
-  return pool ? clpi_store_block_bytes(&pool->store, bin) : 0;
+  if (!pool)
+    return 0;
+  const clpi_block_store *store = &pool->stock.store;
+  return clpi_store_block_bytes(store, clpi_bin_split(store->leading_bits, bin));
 }
 
 clp_allocator *clp_pool_allocator(const clp_pool *pool)

@@ -1,42 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool's figures: kept under its lock, and told. */
+/* What was counted, summed up over bins and caches. */
 #include "core/pool/stats.h"
 
 #include "core/base/error.h"
 #include "core/base/options.h"
-#include "core/base/sizes.h"
-#include "core/cache/thread_cache.h"
+#include "core/cache/claim.h"
+#include "core/cache/counts.h"
+#include "core/cache/warm_path.h"
 
 #include <clpool/bin.h>
-
-/* While threads keep part of the count in their caches, the rest may be below zero; what caches
- * keep is far less than a thousandth of what a size_t can count. */
-static bool is_below_zero(size_t sum)
-{
-  return sum > SIZE_MAX - SIZE_MAX / 1024;
-}
-
-void clpi_count_active_bytes_locked(clp_pool *pool, ptrdiff_t change, ptrdiff_t peak)
-{
-  size_t highest = (size_t)pool->active_bytes + (size_t)peak;
-  if (!is_below_zero(highest))
-    pool->figures.peak_active_bytes = clpi_larger(pool->figures.peak_active_bytes, highest);
-  pool->active_bytes = (ptrdiff_t)((size_t)pool->active_bytes + (size_t)change);
-}
-
-void clpi_count_device_allocation_locked(clp_pool *pool, size_t bytes)
-{
-  clp_pool_stats *figures = &pool->figures;
-  figures->device_allocations++;
-  figures->managed_bytes += bytes;
-  figures->peak_managed_bytes = clpi_larger(figures->peak_managed_bytes, figures->managed_bytes);
-}
-
-void clpi_count_device_free_locked(clp_pool *pool, size_t bytes)
-{
-  pool->figures.managed_bytes -= bytes;
-  pool->figures.device_frees++;
-}
+#include <sys/param.h>
 
 /* What the calling thread sees with every other thread locked out of its cache. */
 typedef struct bin_sum {
@@ -47,7 +20,7 @@ typedef struct bin_sum {
 static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
 {
   bin_sum sum = {bin->tally, bin->held_blocks};
-  clpi_each_cache(pool, cache)
+  clpi_each_cache(&pool->stock, cache)
   {
     if (bin->index >= cache->slot_count)
       continue;
@@ -57,26 +30,26 @@ static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
   return sum;
 }
 
-static void fold_all_locked(clp_pool *pool)
+static void fold_all_locked(clpi_stock *stock)
 {
-  clpi_each_cache(pool, cache) clpi_cache_fold_locked(pool, cache);
-  pool->figures.peak_active_bytes =
-      clpi_larger(pool->figures.peak_active_bytes, (size_t)pool->active_bytes);
+  clpi_each_cache(stock, cache) clpi_counts_fold_locked(stock, cache);
+  size_t *peak = &stock->figures.peak_active_bytes;
+  *peak = MAX(*peak, (size_t)stock->active_bytes);
 }
 
 static clp_pool_stats sum_up_locked(const clp_pool *pool)
 {
-  clp_pool_stats stats = pool->figures;
-  clpi_tally total = pool->empty;
-  for (uint32_t i = 1; i < pool->store.index_count; i++) {
-    const clpi_bin *bin = pool->store.by_index[i];
+  clp_pool_stats stats = pool->stock.figures;
+  clpi_tally total = pool->stock.empty;
+  for (uint32_t i = 1; i < pool->stock.store.index_count; i++) {
+    const clpi_bin *bin = pool->stock.store.by_index[i];
     bin_sum sum = sum_bin_locked(pool, bin);
     clpi_tally_add(&total, &sum.tally);
     stats.held_blocks += sum.held_blocks;
     stats.held_bytes += sum.held_blocks * bin->block_bytes;
   }
   stats.active_blocks = clpi_tally_active_blocks(&total);
-  stats.active_bytes = (size_t)pool->active_bytes;
+  stats.active_bytes = (size_t)pool->stock.active_bytes;
   stats.allocations = total.hits + total.misses;
   stats.hits = total.hits;
   stats.misses = total.misses;
@@ -93,16 +66,16 @@ size_t clpi_active_blocks_locked(const clp_pool *pool)
 static clp_pool *lock_all(const clp_pool *constant)
 {
   clp_pool *pool = (clp_pool *)constant;
-  pthread_mutex_lock(&pool->lock);
-  clpi_caches_claim_locked(pool);
-  fold_all_locked(pool);
+  pthread_mutex_lock(&pool->stock.lock);
+  clpi_caches_claim_locked(&pool->stock);
+  fold_all_locked(&pool->stock);
   return pool;
 }
 
 static void unlock_all(clp_pool *pool)
 {
-  clpi_caches_disclaim_locked(pool);
-  pthread_mutex_unlock(&pool->lock);
+  clpi_caches_disclaim_locked(&pool->stock);
+  pthread_mutex_unlock(&pool->stock.lock);
 }
 
 clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats)
@@ -121,8 +94,8 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
   if (!pool)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_reset_peaks: pool is NULL");
   lock_all(pool);
-  pool->figures.peak_managed_bytes = pool->figures.managed_bytes;
-  pool->figures.peak_active_bytes = (size_t)pool->active_bytes;
+  pool->stock.figures.peak_managed_bytes = pool->stock.figures.managed_bytes;
+  pool->stock.figures.peak_active_bytes = (size_t)pool->stock.active_bytes;
   unlock_all(pool);
   return CLP_SUCCESS;
 }
@@ -132,8 +105,8 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
 static size_t list_bins_locked(const clp_pool *pool, size_t *bins, size_t capacity)
 {
   size_t count = 0;
-  for (clpi_bin *bin = clpi_store_next_bin(&pool->store, NULL); bin;
-       bin = clpi_store_next_bin(&pool->store, bin)) {
+  for (clpi_bin *bin = clpi_store_next_bin(&pool->stock.store, NULL); bin;
+       bin = clpi_store_next_bin(&pool->stock.store, bin)) {
     if (sum_bin_locked(pool, bin).tally.misses == 0)
       continue;
     if (count < capacity)
@@ -155,14 +128,13 @@ clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity
 
 static clp_bin_stats bin_figures_locked(const clp_pool *pool, size_t number)
 {
-  clp_bin_stats figures = {.bin = number,
-                           .block_bytes = clpi_store_block_bytes(&pool->store, number)};
-  uint32_t index = clpi_store_index_at(
-      &pool->store,
-      clpi_bin_place_of(pool->store.leading_bits, clp_bin_size(pool->store.leading_bits, number)));
+  const clpi_block_store *store = &pool->stock.store;
+  clpi_bin_parts parts = clpi_bin_split(store->leading_bits, number);
+  clp_bin_stats figures = {.bin = number, .block_bytes = clpi_store_block_bytes(store, parts)};
+  uint32_t index = clpi_store_index_at(store, parts);
   if (!index)
     return figures;
-  const clpi_bin *bin = pool->store.by_index[index];
+  const clpi_bin *bin = store->by_index[index];
   bin_sum sum = sum_bin_locked(pool, bin);
   figures.held_blocks = sum.held_blocks;
   figures.held_bytes = sum.held_blocks * bin->block_bytes;

@@ -19,19 +19,12 @@ size_t clp_bin_number(unsigned leading_bits, size_t size)
 {
   if (leading_bits > CLP_MAX_LEADING_BITS || size == 0)
     return 0;
-  return clpi_bin_number(leading_bits, size);
+  return clpi_bin_number(leading_bits, clpi_bin_parts_of(leading_bits, size));
 }
 
 size_t clp_bin_size(unsigned leading_bits, size_t bin)
 {
   if (leading_bits > CLP_MAX_LEADING_BITS)
     return 0;
-  size_t one = (size_t)1 << leading_bits;
-  size_t l = bin >> leading_bits;
-  size_t leading = one | (bin & (one - 1));
-  if (l >= CLPI_SIZE_BITS)
-    return (size_t)-1;
-  if (l < leading_bits)
-    return leading >> (leading_bits - l);
-  return ((leading + 1) << (l - leading_bits)) - 1;
+  return clpi_bin_size(leading_bits, clpi_bin_split(leading_bits, bin));
 }

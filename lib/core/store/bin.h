@@ -8,25 +8,41 @@
 
 enum { CLPI_SIZE_BITS = sizeof(size_t) * CHAR_BIT };
 
-/* A bin in two parts: floor(log2 size), and the bits that follow the leading one. */
-typedef struct clpi_bin_place {
-  unsigned level;
-  size_t index;
-} clpi_bin_place;
+/* A bin in its two parts: l, and m. */
+typedef struct clpi_bin_parts {
+  size_t level;
+  size_t mantissa;
+} clpi_bin_parts;
 
 /* `size` is not 0, `leading_bits` at most CLP_MAX_LEADING_BITS. */
-static inline clpi_bin_place clpi_bin_place_of(unsigned leading_bits, size_t size)
+static inline clpi_bin_parts clpi_bin_parts_of(unsigned leading_bits, size_t size)
 {
   unsigned l = (unsigned)(CLPI_SIZE_BITS - 1 - __builtin_clzl(size));
   size_t leading = l >= leading_bits ? size >> (l - leading_bits) : size << (leading_bits - l);
   size_t one = (size_t)1 << leading_bits;
-  return (clpi_bin_place){l, leading & (one - 1)};
+  return (clpi_bin_parts){l, leading & (one - 1)};
 }
 
-static inline size_t clpi_bin_number(unsigned leading_bits, size_t size)
+static inline size_t clpi_bin_number(unsigned leading_bits, clpi_bin_parts parts)
 {
-  clpi_bin_place place = clpi_bin_place_of(leading_bits, size);
-  return ((size_t)place.level << leading_bits) | place.index;
+  return (parts.level << leading_bits) | parts.mantissa;
+}
+
+static inline clpi_bin_parts clpi_bin_split(unsigned leading_bits, size_t number)
+{
+  size_t one = (size_t)1 << leading_bits;
+  return (clpi_bin_parts){number >> leading_bits, number & (one - 1)};
+}
+
+/* The largest size of a bin. */
+static inline size_t clpi_bin_size(unsigned leading_bits, clpi_bin_parts parts)
+{
+  size_t leading = ((size_t)1 << leading_bits) | parts.mantissa;
+  if (parts.level >= CLPI_SIZE_BITS)
+    return (size_t)-1;
+  if (parts.level < leading_bits)
+    return leading >> (leading_bits - parts.level);
+  return ((leading + 1) << (parts.level - leading_bits)) - 1;
 }
 
 #endif

@@ -3,21 +3,10 @@
  * a few steps, whatever leading_bits is; a list of them by age finds the oldest. */
 #include "core/store/block_store.h"
 
-#include <clpool/bin.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { WORD_BITS = 64 };
-
-static size_t bins_per_level(const clpi_block_store *store)
-{
-  return (size_t)1 << store->leading_bits;
-}
-
-static size_t words_per_level(const clpi_block_store *store)
-{
-  return (bins_per_level(store) + WORD_BITS - 1) / WORD_BITS;
-}
 
 static unsigned highest_bit(uint64_t word)
 {
@@ -26,8 +15,12 @@ static unsigned highest_bit(uint64_t word)
 
 void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes)
 {
-  *store = (clpi_block_store){
-      .leading_bits = leading_bits, .max_block_bytes = max_block_bytes, .index_count = 1};
+  size_t bins = (size_t)1 << leading_bits;
+  *store = (clpi_block_store){.leading_bits = leading_bits,
+                              .bins_per_level = bins,
+                              .words_per_level = (bins + WORD_BITS - 1) / WORD_BITS,
+                              .max_block_bytes = max_block_bytes,
+                              .index_count = 1};
   clpi_list_init(&store->by_age);
 }
 
@@ -45,17 +38,17 @@ void clpi_store_end(clpi_block_store *store)
   }
 }
 
-size_t clpi_store_block_bytes(const clpi_block_store *store, size_t number)
+size_t clpi_store_block_bytes(const clpi_block_store *store, clpi_bin_parts parts)
 {
-  size_t bytes = clp_bin_size(store->leading_bits, number);
+  size_t bytes = clpi_bin_size(store->leading_bits, parts);
   return bytes < store->max_block_bytes ? bytes : store->max_block_bytes;
 }
 
 static bool make_level(const clpi_block_store *store, clpi_bin_level *level)
 {
-  _Atomic uint32_t *indexes = calloc(bins_per_level(store), sizeof(*indexes));
-  clpi_bin *bins = calloc(bins_per_level(store), sizeof(*bins));
-  uint64_t *nonempty = calloc(words_per_level(store), sizeof(*nonempty));
+  _Atomic uint32_t *indexes = calloc(store->bins_per_level, sizeof(*indexes));
+  clpi_bin *bins = calloc(store->bins_per_level, sizeof(*bins));
+  uint64_t *nonempty = calloc(store->words_per_level, sizeof(*nonempty));
   if (!indexes || !bins || !nonempty) {
     free(indexes);
     free(bins);
@@ -85,27 +78,27 @@ static bool give_index(clpi_block_store *store, const clpi_bin_level *level, clp
   return true;
 }
 
-clpi_bin *clpi_store_use_bin(clpi_block_store *store, size_t number)
+clpi_bin *clpi_store_use_bin(clpi_block_store *store, clpi_bin_parts parts)
 {
-  clpi_bin_level *level = &store->levels[number >> store->leading_bits];
+  clpi_bin_level *level = &store->levels[parts.level];
   if (!level->bins && !make_level(store, level))
     return NULL;
-  clpi_bin *bin = &level->bins[number & (bins_per_level(store) - 1)];
+  clpi_bin *bin = &level->bins[parts.mantissa];
   if (!bin->block_bytes) {
-    bin->number = number;
-    bin->block_bytes = clpi_store_block_bytes(store, number);
+    bin->number = clpi_bin_number(store->leading_bits, parts);
+    bin->block_bytes = clpi_store_block_bytes(store, parts);
   }
   return bin->index || give_index(store, level, bin) ? bin : NULL;
 }
 
 clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin)
 {
-  size_t next = bin ? bin->number + 1 : 0;
-  for (size_t l = next >> store->leading_bits; l < CLPI_SIZE_BITS; l++) {
-    size_t first = l == next >> store->leading_bits ? next & (bins_per_level(store) - 1) : 0;
-    for (size_t m = first; store->levels[l].bins && m < bins_per_level(store); m++)
-      if (store->levels[l].bins[m].index)
-        return &store->levels[l].bins[m];
+  clpi_bin_parts next = clpi_bin_split(store->leading_bits, bin ? bin->number + 1 : 0);
+  for (; next.level < CLPI_SIZE_BITS; next = (clpi_bin_parts){next.level + 1, 0}) {
+    clpi_bin *bins = store->levels[next.level].bins;
+    for (; bins && next.mantissa < store->bins_per_level; next.mantissa++)
+      if (bins[next.mantissa].index)
+        return &bins[next.mantissa];
   }
   return NULL;
 }
@@ -113,20 +106,20 @@ clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin
 /* Notes in the bitmaps whether the bin holds a block. */
 static void mark_bin(clpi_block_store *store, const clpi_bin *bin)
 {
-  size_t l = bin->number >> store->leading_bits;
-  size_t m = bin->number & (bins_per_level(store) - 1);
-  clpi_bin_level *level = &store->levels[l];
-  uint64_t bit = (uint64_t)1 << (m % WORD_BITS);
+  clpi_bin_parts parts = clpi_bin_split(store->leading_bits, bin->number);
+  clpi_bin_level *level = &store->levels[parts.level];
+  size_t m = parts.mantissa;
+  uint64_t bit = (uint64_t)1 << (m % WORD_BITS), level_bit = (uint64_t)1 << parts.level;
   if (bin->held_blocks) {
     level->nonempty[m / WORD_BITS] |= bit;
-    store->nonempty_levels |= (uint64_t)1 << l;
+    store->nonempty_levels |= level_bit;
     return;
   }
   level->nonempty[m / WORD_BITS] &= ~bit;
-  for (size_t word = 0; word < words_per_level(store); word++)
+  for (size_t word = 0; word < store->words_per_level; word++)
     if (level->nonempty[word])
       return;
-  store->nonempty_levels &= ~((uint64_t)1 << l);
+  store->nonempty_levels &= ~level_bit;
 }
 
 /* Counts blocks of the bin in or out. */
@@ -310,7 +303,7 @@ clp_buffer *clpi_store_take_largest(clpi_block_store *store)
   if (!store->nonempty_levels)
     return NULL;
   const clpi_bin_level *level = &store->levels[highest_bit(store->nonempty_levels)];
-  size_t word = words_per_level(store) - 1;
+  size_t word = store->words_per_level - 1;
   while (!level->nonempty[word])
     word--;
   clpi_bin *bin = &level->bins[word * WORD_BITS + highest_bit(level->nonempty[word])];

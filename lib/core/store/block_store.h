@@ -64,6 +64,7 @@ typedef struct clpi_bin_level {
 
 typedef struct clpi_block_store {
   unsigned leading_bits;
+  size_t bins_per_level, words_per_level; /* of `nonempty` */
   size_t max_block_bytes;
   clpi_bin_level levels[CLPI_SIZE_BITS];
   uint64_t nonempty_levels; /* one bit a level */
@@ -80,20 +81,20 @@ void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_
 void clpi_store_end(clpi_block_store *store);
 
 /* The size of a bin's blocks: as rounded, but never above the largest block of the device. */
-size_t clpi_store_block_bytes(const clpi_block_store *store, size_t number);
+size_t clpi_store_block_bytes(const clpi_block_store *store, clpi_bin_parts parts);
 
-/* The bin `number`, made on first use; NULL when there is no host memory for it. */
-clpi_bin *clpi_store_use_bin(clpi_block_store *store, size_t number);
+/* The bin, made on first use; NULL when there is no host memory for it. */
+clpi_bin *clpi_store_use_bin(clpi_block_store *store, clpi_bin_parts parts);
 
-/* The index of the bin at its place; 0 if it was never used. Needs no lock. */
-static inline uint32_t clpi_store_index_at(const clpi_block_store *store, clpi_bin_place place)
+/* The index of a bin; 0 if it was never used. Needs no lock. */
+static inline uint32_t clpi_store_index_at(const clpi_block_store *store, clpi_bin_parts parts)
 {
   /* Acquire: pairs with the release in make_level, after which the indexes are there. */
   _Atomic uint32_t *indexes =
-      atomic_load_explicit(&store->levels[place.level].indexes, memory_order_acquire);
+      atomic_load_explicit(&store->levels[parts.level].indexes, memory_order_acquire);
   /* Relaxed: a thread uses the index only to look into its own cache, where it finds no such slot
    * until it has been under the lock. */
-  return indexes ? atomic_load_explicit(&indexes[place.index], memory_order_relaxed) : 0;
+  return indexes ? atomic_load_explicit(&indexes[parts.mantissa], memory_order_relaxed) : 0;
 }
 
 /* The bin in use that follows `bin` by number, or the first for NULL; NULL at the end. */

@@ -60,11 +60,6 @@ static inline uint64_t clpi_buffer_id(const clp_buffer *buffer)
   return (uint64_t)(uintptr_t)buffer;
 }
 
-/* The memory if it is of the kind, or if its allocator does not say; else 0, and the last error
- * says that `function` wants `type`. */
-clp_memory clpi_buffer_memory_of(const clp_buffer *buffer, clp_memory_kind kind,
-                                 const char *function, const char *type);
-
 /* Whether it is the user's. */
 static inline bool clpi_buffer_is_active(const clp_buffer *buffer)
 {

@@ -4,8 +4,6 @@
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/hooks/hook.h"
-#include "core/pool/pool.h"
 #include "core/streams/use.h"
 
 static void note_needed_locked(clpi_streams *streams)
@@ -96,12 +94,12 @@ static void await_unpinned_locked(clpi_streams *streams, const clpi_stream *stre
 }
 
 /* Finds out up to which use a hidden stream is needed; 0: for none. */
-static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, uint64_t *last)
+static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool may_wait,
+                                uint64_t *last)
 {
   clp_status status = CLP_SUCCESS;
   pthread_mutex_lock(streams->lock);
-  /* The thread of a callback may itself be what others wait for. */
-  if (!clpi_own_hooks.in_callback && !clpi_own_hooks.in_out_of_memory)
+  if (may_wait)
     await_unpinned_locked(streams, stream);
   note_needed_locked(streams);
   *last = stream->last_use >= stream->done ? stream->last_use : 0;
@@ -134,42 +132,15 @@ static void conclude(clpi_streams *streams, clpi_stream *stream, clp_status stat
 }
 
 /* There is one record of a handle, but where a call took place while forgetting failed. */
-clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle)
+clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle, bool may_wait)
 {
   clp_status status = CLP_SUCCESS;
   for (clpi_stream *stream; !status && (stream = hide(streams, handle));) {
     uint64_t last;
-    status = find_last_use(streams, stream, &last);
+    status = find_last_use(streams, stream, may_wait, &last);
     if (!status && last)
       status = clpi_use_cover(streams, &(clpi_use){stream, last});
     conclude(streams, stream, status);
   }
   return status;
-}
-
-static clp_status check(const clp_pool *pool, clp_stream stream)
-{
-  if (!pool || !stream)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_forget_stream: pool or stream is NULL");
-  const clp_allocator *allocator = pool->allocator;
-  if (!clpi_allocator_orders_streams(allocator))
-    return clpi_error(CLP_NOT_SUPPORTED, 0, "%s cannot order streams", allocator->name);
-  if (stream == allocator->ops.home_stream)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_pool_forget_stream: this is the home stream of %s, which needs it",
-                      allocator->name);
-  return CLP_SUCCESS;
-}
-
-clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream)
-{
-  clp_status status = check(pool, stream);
-  if (!status)
-    status = clpi_stream_forget(&pool->streams, stream);
-  if (status)
-    return status;
-  const clp_allocator *allocator = pool->allocator;
-  unsigned long serial = clpi_error_serial();
-  status = allocator->ops.forget_stream(allocator->self, stream);
-  return status ? clpi_allocator_failed(allocator, status, serial, "forgetting a stream") : status;
 }

@@ -14,9 +14,9 @@
 void clpi_streams_forget_unneeded(clpi_streams *streams);
 
 /* Forgets a stream, if it is known, that its user gives up. Waits for calls with it of other
- * threads, but not for its work. Under no lock. On failure it is as before.
- * CLP_BUSY: an active buffer needs it, or such a call is under way and this is a callback.
+ * threads, if it may, but not for its work. Under no lock. On failure it is as before.
+ * CLP_BUSY: an active buffer needs it, or such a call is under way and it may not wait.
  * CLP_OUT_OF_HOST_MEMORY, or the allocator's status: no mark. */
-clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle);
+clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle, bool may_wait);
 
 #endif

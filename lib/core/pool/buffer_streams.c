@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What an active buffer's owner says of streams: that they use it, that it is bound to one. */
-#include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/pool/pool.h"
-#include "core/pool/reuse.h"
+#include "core/store/buffer_uses.h"
 
 static clp_status check(const char *function, const clp_buffer *buffer)
 {
@@ -19,23 +18,23 @@ clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream handle)
   clpi_stream *stream;
   clp_status status = check("clp_buffer_record_use", buffer);
   if (!status)
-    status = clpi_stream_pin(&buffer->pool->streams, handle, &stream);
+    status = clpi_stream_pin(&buffer->pool->stock.streams, handle, &stream);
   if (status)
     return status;
-  pthread_mutex_lock(&buffer->pool->lock);
+  pthread_mutex_lock(&buffer->pool->stock.lock);
   if (buffer->memory)
-    status = clpi_order_note_use_locked(buffer, stream);
-  clpi_stream_unpin_locked(&buffer->pool->streams, stream);
-  pthread_mutex_unlock(&buffer->pool->lock);
+    status = clpi_buffer_note_use_locked(buffer, stream);
+  clpi_stream_unpin_locked(&buffer->pool->stock.streams, stream);
+  pthread_mutex_unlock(&buffer->pool->stock.lock);
   return status;
 }
 
 static void set_bound(clp_buffer *buffer, clpi_stream *stream)
 {
-  pthread_mutex_lock(&buffer->pool->lock);
+  pthread_mutex_lock(&buffer->pool->stock.lock);
   buffer->bound = stream;
   clpi_set_state(buffer, CLPI_BUFFER_SHARED);
-  pthread_mutex_unlock(&buffer->pool->lock);
+  pthread_mutex_unlock(&buffer->pool->stock.lock);
 }
 
 clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
@@ -43,17 +42,17 @@ clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
   clpi_stream *stream;
   clp_status status = check("clp_buffer_bind", buffer);
   if (!status)
-    status = clpi_stream_pin(&buffer->pool->streams, handle, &stream);
+    status = clpi_stream_pin(&buffer->pool->stock.streams, handle, &stream);
   if (status)
     return status;
   if (buffer->bound) {
     clpi_use before = clpi_use_now(buffer->bound);
-    if (!clpi_use_settle(&buffer->pool->streams, &before, stream, CLPI_WAIT))
+    if (!clpi_use_settle(&buffer->pool->stock.streams, &before, stream, CLPI_WAIT))
       status = clp_last_error()->status;
   }
   if (!status)
     set_bound(buffer, stream);
-  clpi_stream_unpin(&buffer->pool->streams, stream);
+  clpi_stream_unpin(&buffer->pool->stock.streams, stream);
   return status;
 }
 
@@ -63,7 +62,7 @@ clp_status clp_buffer_unbind(clp_buffer *buffer)
   if (status || !buffer->bound)
     return status;
   clpi_use before = clpi_use_now(buffer->bound);
-  status = clpi_use_wait(&buffer->pool->streams, &before);
+  status = clpi_use_wait(&buffer->pool->stock.streams, &before);
   if (!status)
     set_bound(buffer, NULL);
   return status;

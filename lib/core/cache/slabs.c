@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Slabs of buffers. One with spare buffers is "open", and on its owner's list. */
+#include "core/cache/slabs.h"
+
+#include "core/cache/thread_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLAB_BYTES = 4096, BUFFERS_PER_SLAB = SLAB_BYTES / sizeof(clp_buffer) - 1 };
+
+typedef struct clpi_slab {
+  alignas(SLAB_BYTES) struct clpi_slab *next;
+  struct clpi_slab *next_open;
+  clpi_cache *owner; /* NULL: none */
+  clp_buffer *spare; /* buffers without a block, by `older` */
+  clp_buffer buffers[BUFFERS_PER_SLAB];
+} clpi_slab;
+
+static clpi_slab *slab_of(const clp_buffer *buffer)
+{
+  return (clpi_slab *)((uintptr_t)buffer & -(uintptr_t)SLAB_BYTES);
+}
+
+static clpi_slab **open_slabs(clpi_stock *stock, clpi_cache *owner)
+{
+  return owner ? &owner->open_slabs : &stock->slabs.orphans;
+}
+
+static void push_open(clpi_stock *stock, clpi_slab *slab)
+{
+  clpi_slab **open = open_slabs(stock, slab->owner);
+  slab->next_open = *open;
+  *open = slab;
+}
+
+void clpi_slabs_end(clpi_slabs *slabs)
+{
+  for (clpi_slab *slab = slabs->all, *next; slab; slab = next) {
+    next = slab->next;
+    for (size_t i = 0; i < BUFFERS_PER_SLAB; i++)
+      free(slab->buffers[i].several);
+    free(slab);
+  }
+}
+
+static clpi_slab *make_slab_locked(clpi_stock *stock)
+{
+  clpi_slab *slab = aligned_alloc(alignof(clpi_slab), sizeof(*slab));
+  if (!slab)
+    return NULL;
+  memset(slab, 0, sizeof(*slab));
+  for (size_t i = BUFFERS_PER_SLAB; i > 0; i--) {
+    slab->buffers[i - 1].pool = stock->pool;
+    slab->buffers[i - 1].older = slab->spare;
+    slab->spare = &slab->buffers[i - 1];
+  }
+  slab->next = stock->slabs.all;
+  stock->slabs.all = slab;
+  return slab;
+}
+
+/* Gives the owner, who has none, an open slab: an orphan or a new one. */
+static bool open_slab_locked(clpi_stock *stock, clpi_cache *owner)
+{
+  clpi_slab *slab = stock->slabs.orphans;
+  if (slab)
+    stock->slabs.orphans = slab->next_open;
+  else
+    slab = make_slab_locked(stock);
+  if (!slab)
+    return false;
+  slab->owner = owner;
+  push_open(stock, slab);
+  return true;
+}
+
+clp_buffer *clpi_buffer_take_locked(clpi_stock *stock, clpi_cache *cache)
+{
+  clpi_slab **open = open_slabs(stock, cache);
+  if (!*open && !open_slab_locked(stock, cache))
+    return NULL;
+  clpi_slab *slab = *open;
+  clp_buffer *buffer = slab->spare;
+  slab->spare = buffer->older;
+  buffer->older = NULL;
+  if (!slab->spare)
+    *open = slab->next_open;
+  return buffer;
+}
+
+void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
+{
+  clpi_slab *slab = slab_of(buffer);
+  /* `pool`, `bin` and `index` stay: a second release reads them before it has the lock. */
+  buffer->memory = 0;
+  buffer->size = 0;
+  clpi_set_state(buffer, CLPI_BUFFER_SPARE);
+  buffer->bound = NULL;
+  if (buffer->several)
+    buffer->several->count = 0;
+  buffer->older = slab->spare;
+  slab->spare = buffer;
+  if (!buffer->older)
+    push_open(stock, slab);
+}
+
+clp_buffer *clpi_buffer_adopt_locked(clpi_stock *stock, clp_buffer *block, clpi_cache *cache)
+{
+  if (slab_of(block)->owner == cache)
+    return block;
+  clp_buffer *buffer = clpi_buffer_take_locked(stock, cache);
+  if (!buffer)
+    return block;
+  buffer->memory = block->memory;
+  buffer->bin = block->bin;
+  buffer->index = block->index;
+  buffer->age = block->age;
+  buffer->use = block->use;
+  clpi_several *several = buffer->several;
+  buffer->several = block->several;
+  block->several = several;
+  clpi_set_state(buffer, CLPI_BUFFER_HELD);
+  clpi_buffer_put_locked(stock, block);
+  return buffer;
+}
+
+void clpi_buffers_each_locked(clpi_stock *stock,
+                              void (*visitor)(clp_buffer *buffer, void *argument), void *argument)
+{
+  for (clpi_slab *slab = stock->slabs.all; slab; slab = slab->next)
+    for (size_t i = 0; i < BUFFERS_PER_SLAB; i++)
+      visitor(&slab->buffers[i], argument);
+}
+
+void clpi_slabs_disown_locked(clpi_stock *stock, clpi_cache *cache)
+{
+  for (clpi_slab *slab = stock->slabs.all; slab; slab = slab->next) {
+    if (slab->owner != cache)
+      continue;
+    slab->owner = NULL;
+    if (slab->spare)
+      push_open(stock, slab);
+  }
+  cache->open_slabs = NULL;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory from the device: reserved, called for, made safe, or given back. */
+#include "core/pool/device.h"
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/pool/fit.h"
+
+static clp_status refuse(size_t bytes, size_t limit, size_t managed, size_t held)
+{
+  if (!limit)
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
+  return clpi_error(CLP_LIMIT_EXCEEDED, 0,
+                    "a block of %zu bytes would pass the limit of %zu bytes: the pool manages %zu "
+                    "bytes, of which it holds %zu",
+                    bytes, limit, managed, held);
+}
+
+/* Without a limit, what a size_t can count is one. */
+static clp_status reserve(clp_pool *pool, size_t bytes)
+{
+  pthread_mutex_lock(&pool->stock.lock);
+  size_t limit = pool->limit;
+  size_t most = limit ? limit : SIZE_MAX;
+  size_t managed = pool->stock.figures.managed_bytes;
+  size_t held = pool->stock.store.held_bytes;
+  size_t taken = managed + pool->reserved_bytes;
+  bool fits = taken <= most && bytes <= most - taken;
+  if (fits)
+    pool->reserved_bytes += bytes;
+  pthread_mutex_unlock(&pool->stock.lock);
+  return fits ? CLP_SUCCESS : refuse(bytes, limit, managed, held);
+}
+
+void clpi_unreserve_locked(clp_pool *pool, size_t bytes)
+{
+  pool->reserved_bytes -= bytes;
+}
+
+static void unreserve(clp_pool *pool, size_t bytes)
+{
+  pthread_mutex_lock(&pool->stock.lock);
+  clpi_unreserve_locked(pool, bytes);
+  pthread_mutex_unlock(&pool->stock.lock);
+}
+
+static clp_status call(clpi_request *wanted)
+{
+  clp_allocator *allocator = wanted->pool->allocator;
+  if (allocator->ops.allocate_within)
+    return clpi_fit(wanted);
+  return clp_allocator_allocate(allocator, wanted->bin->block_bytes, &wanted->memory);
+}
+
+static clp_status call_shown(clpi_request *wanted)
+{
+  clp_hook_event event = clpi_scope_event(wanted->scope);
+  event.mem_size = wanted->bin->block_bytes;
+  clpi_scope_show(wanted->scope, CLPI_ALLOC_PREPROCESS, &event);
+  clp_status status = call(wanted);
+  event.memory = wanted->memory;
+  clpi_scope_show(wanted->scope, CLPI_ALLOC_POSTPROCESS, &event);
+  return status;
+}
+
+clp_status clpi_ask_device(clpi_request *wanted)
+{
+  size_t bytes = wanted->bin->block_bytes;
+  clp_status status = reserve(wanted->pool, bytes);
+  if (status)
+    return status;
+  status = wanted->scope ? call_shown(wanted) : call(wanted);
+  if (status)
+    unreserve(wanted->pool, bytes);
+  return status;
+}
+
+/* Gives memory back that cannot be used. The thread's last error says why, and stays. */
+static void give_back(clpi_request *wanted)
+{
+  clp_pool *pool = wanted->pool;
+  size_t bytes = wanted->bin->block_bytes;
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clpi_hooked_free pair;
+  clpi_hooked_free_begin(&pair, &pool->hooks, pool->stock.streams.home.handle, wanted->memory,
+                         bytes);
+  clp_status status = clp_allocator_free(pool->allocator, wanted->memory, bytes);
+  clpi_hooked_free_end(&pair, status);
+  if (status)
+    clpi_log(CLP_LOG_ERROR, "%s did not take back a new block of %zu bytes: %s",
+             pool->allocator->name, bytes, clp_last_error()->message);
+  clpi_error_restore(&kept);
+  wanted->memory = 0;
+  unreserve(pool, bytes);
+}
+
+clp_status clpi_await_home(clpi_request *wanted)
+{
+  clpi_streams *streams = &wanted->pool->stock.streams;
+  clpi_stream *home;
+  clp_status status = clpi_stream_pin(streams, wanted->pool->allocator->ops.home_stream, &home);
+  if (!status) {
+    clpi_kept_error kept;
+    clpi_error_keep(&kept);
+    clpi_use use = clpi_use_now(home);
+    if (!clpi_use_settle(streams, &use, wanted->stream, CLPI_WAIT))
+      status = clpi_use_wait(streams, &use);
+    if (!status)
+      clpi_error_restore(&kept);
+    clpi_stream_unpin(streams, home);
+  }
+  if (status)
+    give_back(wanted);
+  return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory from an allocator that keeps some, such as an arena. */
+#ifndef CLPOOL_CORE_POOL_FIT_H
+#define CLPOOL_CORE_POOL_FIT_H
+
+#include "core/pool/request.h"
+
+/* Allocates the request's memory beside blocks that are in use; else with held blocks returned, the
+ * oldest first, until it fits there; else with growth within the pool's limit. Under no lock.
+ * Statuses as clp_allocator_allocate's, and CLP_LIMIT_EXCEEDED. */
+clp_status clpi_fit(clpi_request *wanted);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams that the users of a pool give up, and what the pool still needs of its streams. */
+#include "core/pool/forget_stream.h"
+
+#include "core/base/error.h"
+#include "core/cache/claim.h"
+#include "core/cache/gather.h"
+#include "core/store/buffer_uses.h"
+#include "core/streams/forget.h"
+
+/* Finds out which streams a buffer needs. A held block whose uses are done needs none. */
+static void note_needed(clp_buffer *buffer, void *argument)
+{
+  clpi_stock *stock = argument;
+  clpi_uses uses = clpi_uses_of(buffer);
+  bool may_change = clpi_state_of(buffer) == CLPI_BUFFER_HELD;
+  bool is_active = clpi_buffer_is_active(buffer);
+  for (size_t i = 0; i < uses.count; i++) {
+    if (may_change && clpi_use_is_settled_locked(&uses.uses[i], NULL))
+      uses.uses[i] = (clpi_use){&stock->streams.home, 0};
+    clpi_use_note_needed_locked(&uses.uses[i]);
+    uses.uses[i].stream->is_active |= is_active;
+  }
+  if (buffer->bound)
+    buffer->bound->is_needed = buffer->bound->is_active = true;
+}
+
+void clpi_note_needed_locked(clpi_streams *streams)
+{
+  clpi_stock *stock = clpi_list_entry(streams, clpi_stock, streams);
+  clpi_caches_claim_locked(stock);
+  clpi_buffers_each_locked(stock, note_needed, stock);
+  clpi_caches_forget_streams_locked(stock);
+  clpi_caches_disclaim_locked(stock);
+}
+
+static clp_status check(const clp_pool *pool, clp_stream stream)
+{
+  if (!pool || !stream)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_forget_stream: pool or stream is NULL");
+  const clp_allocator *allocator = pool->allocator;
+  if (!clpi_allocator_orders_streams(allocator))
+    return clpi_error(CLP_NOT_SUPPORTED, 0, "%s cannot order streams", allocator->name);
+  if (stream == allocator->ops.home_stream)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_pool_forget_stream: this is the home stream of %s, which needs it",
+                      allocator->name);
+  return CLP_SUCCESS;
+}
+
+clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream)
+{
+  clp_status status = check(pool, stream);
+  if (!status)
+    status = clpi_stream_forget(&pool->stock.streams, stream, !clpi_is_in_callback());
+  if (status)
+    return status;
+  const clp_allocator *allocator = pool->allocator;
+  unsigned long serial = clpi_error_serial();
+  status = allocator->ops.forget_stream(allocator->self, stream);
+  return status ? clpi_allocator_failed(allocator, status, serial, "forgetting a stream") : status;
+}

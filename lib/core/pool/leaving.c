@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaving, coming to rest, and the way to the device. */
+#include "core/pool/leaving.h"
+
+#include "core/cache/counts.h"
+#include "core/cache/gather.h"
+#include "core/cache/transfer.h"
+#include "core/hooks/hook_call.h"
+#include "core/store/buffer_uses.h"
+
+void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
+{
+  clpi_set_state(block, CLPI_BUFFER_LEAVING);
+  pool->leaving++;
+}
+
+void clpi_come_to_rest_locked(clp_pool *pool)
+{
+  pool->leaving--;
+  pthread_cond_broadcast(&pool->left);
+}
+
+static clp_buffer *take_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store))
+{
+  clp_buffer *block = take(&pool->stock.store);
+  if (block)
+    clpi_leave_locked(pool, block);
+  return block;
+}
+
+clp_buffer *clpi_take_largest_locked(clp_pool *pool)
+{
+  clpi_caches_empty_locked(&pool->stock);
+  return take_locked(pool, clpi_store_take_largest);
+}
+
+clp_buffer *clpi_take_largest_stored_locked(clp_pool *pool)
+{
+  return take_locked(pool, clpi_store_take_largest);
+}
+
+clp_buffer *clpi_take_oldest_stored_locked(clp_pool *pool)
+{
+  return take_locked(pool, clpi_store_take_oldest);
+}
+
+/* The callback of a hook never waits: a block may be leaving under it, or under one that would wait
+ * for this one. */
+bool clpi_wait_leaving_locked(clp_pool *pool)
+{
+  if (pool->leaving == 0 || clpi_own_hooks.in_callback)
+    return false;
+  pthread_cond_wait(&pool->left, &pool->stock.lock);
+  return true;
+}
+
+clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
+{
+  clpi_stock *stock = &pool->stock;
+  size_t bytes = block->bin->block_bytes;
+  clpi_hooked_free pair;
+  clpi_hooked_free_begin(&pair, &pool->hooks, stock->streams.home.handle, block->memory, bytes);
+  clp_status status = clpi_ordered_free(&stock->streams, pool->allocator, block->memory, bytes,
+                                        clpi_uses_of(block));
+  clpi_hooked_free_end(&pair, status);
+  if (status)
+    return status;
+  pthread_mutex_lock(&stock->lock);
+  clpi_count_device_free_locked(stock, bytes);
+  clpi_buffer_put_locked(stock, block);
+  clpi_come_to_rest_locked(pool);
+  pthread_mutex_unlock(&stock->lock);
+  return CLP_SUCCESS;
+}
+
+void clpi_hold_again(clp_pool *pool, clp_buffer *block)
+{
+  clpi_stock *stock = &pool->stock;
+  pthread_mutex_lock(&stock->lock);
+  clpi_stock_hold_locked(stock, block);
+  clpi_come_to_rest_locked(pool);
+  pthread_mutex_unlock(&stock->lock);
+}
+
+clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
+{
+  clp_status status = clpi_free_block(pool, block);
+  if (status)
+    clpi_hold_again(pool, block);
+  return status;
+}
+
+void clpi_put_back_locked(clp_pool *pool, clp_buffer *block)
+{
+  if (pool->stock.holding) {
+    clpi_store_put(&pool->stock.store, block);
+    clpi_come_to_rest_locked(pool);
+    return;
+  }
+  pthread_mutex_unlock(&pool->stock.lock);
+  (void)clpi_return_block(pool, block); /* what the device refuses is tried again at the end */
+  pthread_mutex_lock(&pool->stock.lock);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* A request that the warm path did not serve. */
+#ifndef CLPOOL_CORE_POOL_REQUEST_H
+#define CLPOOL_CORE_POOL_REQUEST_H
+
+#include "core/cache/thread_cache.h"
+#include "core/hooks/hook_call.h"
+#include "core/pool/pool.h"
+
+typedef struct clpi_request {
+  clp_pool *pool;
+  size_t bytes; /* as asked for */
+  clpi_stream *stream;
+  const clpi_hook_scope *scope; /* of the hooks that watch; NULL: none does */
+  clpi_bin *bin;
+  clpi_cache *cache; /* the thread's, with a slot for the bin; NULL: the bin itself counts */
+  /* What a miss came to: one of the two. */
+  clp_memory memory; /* new, of the bin's block size, and reserved in the pool's limit */
+  clp_buffer *held;  /* a block that came back to the bin meanwhile */
+} clpi_request;
+
+#endif

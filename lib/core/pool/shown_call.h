@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* A malloc or a free that hooks watch: its scope, with the pool and the stream kept meanwhile. */
+#ifndef CLPOOL_CORE_POOL_SHOWN_CALL_H
+#define CLPOOL_CORE_POOL_SHOWN_CALL_H
+
+#include "core/cache/warm_path.h"
+#include "core/hooks/hook_call.h"
+#include "core/pool/pool.h"
+
+typedef struct clpi_shown_call {
+  clp_pool *pool;
+  clpi_hook_scope scope;
+  clpi_given given;
+  clpi_stream *stream;
+} clpi_shown_call;
+
+/* Fails, as clpi_stream_pin does, before anything is shown. Under no lock. */
+clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_given given);
+
+/* May end the pool. */
+void clpi_shown_call_end(clpi_shown_call *call);
+
+#endif
