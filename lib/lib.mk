@@ -22,6 +22,7 @@ core_sources = \
 	lib/core/base/error.c lib/core/base/error.h \
 	lib/core/base/list.h \
 	lib/core/base/log.c lib/core/base/log.h \
+	lib/core/base/map.c lib/core/base/map.h \
 	lib/core/base/options.c lib/core/base/options.h \
 	lib/core/base/thread_end.c lib/core/base/thread_end.h \
 	lib/core/base/version.c \
@@ -75,7 +76,6 @@ arena_sources = \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
 	lib/arena/moves.h \
-	lib/arena/range_table.c lib/arena/range_table.h \
 	lib/arena/returning.c lib/arena/returning.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/upstream.c lib/arena/upstream.h \
@@ -103,7 +103,6 @@ cuda_sources = \
 # What the core needs of the hooks, by their public interface, for CLPOOL_TRACE.
 trace_hook_sources = \
 	lib/hooks/environment_trace.c \
-	lib/hooks/live_memory.c lib/hooks/live_memory.h \
 	lib/hooks/trace_hook.c lib/hooks/trace_hook.h
 
 hook_sources = $(trace_hook_sources) \

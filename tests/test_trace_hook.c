@@ -120,6 +120,37 @@ START_TEST(a_row_has_the_stream_of_its_call)
 }
 END_TEST
 
+/* Each is told as freed once; the third was there before the trace. */
+START_TEST(buffers_of_zero_bytes_are_told_apart_by_their_count)
+{
+  char *text = NULL;
+  size_t length;
+  FILE *file = open_memstream(&text, &length);
+  clp_hook *hook;
+  clp_buffer *buffers[3];
+  clpt_rig rig;
+
+  ck_assert_ptr_nonnull(file);
+  clpt_rig_start(&rig);
+  clpt_ok(clp_trace_hook_create(NULL, file, &hook));
+  clpt_ok(clp_pool_allocate(rig.pool, 0, &buffers[0]));
+  clpt_ok(clp_pool_add_hook(rig.pool, hook));
+  clpt_ok(clp_pool_allocate(rig.pool, 0, &buffers[1]));
+  clpt_ok(clp_pool_allocate(rig.pool, 0, &buffers[2]));
+  for (int i = 0; i < 3; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  clpt_ok(clp_pool_remove_hook(rig.pool, hook));
+  clpt_ok(clp_trace_hook_close(hook));
+  ck_assert_int_eq(fclose(file), 0);
+  const char *row = text + strlen(CLPT_HEADER);
+  for (int i = 0; i < 4; i++)
+    row = clpt_after_row(row, i < 2 ? "allocate,0x0,0,0" : "free,0x0,0,0");
+  ck_assert_str_eq(row, "");
+  free(text);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(the_callers_file_stays_the_callers)
 {
   char *text = NULL;
@@ -470,6 +501,7 @@ int main(void)
   tcase_add_test(rows, a_row_has_what_rmm_writes);
   tcase_add_test(rows, a_free_is_written_before_the_memory_is_given_back);
   tcase_add_test(rows, a_row_has_the_stream_of_its_call);
+  tcase_add_test(rows, buffers_of_zero_bytes_are_told_apart_by_their_count);
   tcase_add_test(rows, the_callers_file_stays_the_callers);
   tcase_add_test(rows, a_trace_of_nothing_is_a_header);
   tcase_add_test(failures, arguments_are_checked);

@@ -45,6 +45,7 @@ core_tests = \
 	tests/test_status \
 	tests/test_log \
 	tests/test_bin \
+	tests/test_map \
 	tests/test_options \
 	tests/test_allocator \
 	tests/test_host_allocator \
@@ -75,7 +76,6 @@ core_tests = \
 	tests/test_hook_callbacks \
 	tests/test_hook_threads \
 	tests/test_hook_memory \
-	tests/test_live_memory \
 	tests/test_debug_print \
 	tests/test_late_device \
 	tests/test_order \
@@ -144,6 +144,9 @@ tests_test_arena_SOURCES = tests/test_arena.c $(failmalloc)
 tests_test_arena_limits_LDADD = $(clptest_LDADD)
 tests_test_arena_pool_LDADD = $(clptest_LDADD)
 tests_test_arena_order_LDADD = $(clptest_LDADD)
+tests_test_map_SOURCES = tests/test_map.c $(failmalloc)
+tests_test_map_LDFLAGS = $(failmalloc_link_flags)
+tests_test_map_LDADD = $(clptest_LDADD)
 tests_test_segments_LDADD = $(clptest_LDADD)
 tests_test_segments_LDFLAGS = $(failmalloc_link_flags)
 tests_test_segments_SOURCES = tests/test_segments.c $(failmalloc) $(range_model)
@@ -154,7 +157,6 @@ tests_test_hook_registration_LDADD = $(clptest_LDADD)
 tests_test_hook_owners_LDADD = $(clptest_LDADD)
 tests_test_hook_callbacks_LDADD = $(clptest_LDADD)
 tests_test_hook_threads_LDADD = $(clptest_LDADD)
-tests_test_live_memory_LDADD = $(clptest_LDADD)
 tests_test_debug_print_LDADD = $(clptest_LDADD)
 tests_test_dlopen_LDADD = tests/libclptest.la libclpool-internal.la $(CHECK_LIBS) -ldl
 tests_test_bin_SOURCES = tests/test_bin.c tests/bin_answers.inc

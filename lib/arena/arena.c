@@ -17,19 +17,25 @@ static size_t room_for(const clpi_arena *arena, size_t bytes)
 
 /* --- placing --- */
 
-/* Takes the lock, and sees to it that there is a spare range. Else the lock is not taken. */
-static clp_status lock_to_carve(clpi_arena *arena)
+static bool has_spare_locked(clpi_arena *arena)
 {
+  clpi_range *spare = arena->segments.spares ? NULL : malloc(sizeof(*spare));
+  if (spare)
+    clpi_segments_add_spare(&arena->segments, spare);
+  return arena->segments.spares;
+}
+
+/* Takes the lock, and sees to it that there is a spare range and a place for the block. Else the
+ * lock is not taken. */
+static clp_status lock_to_carve(clpi_placing *placing)
+{
+  clpi_arena *arena = placing->arena;
   pthread_mutex_lock(&arena->lock);
-  if (arena->segments.spares)
+  placing->has_place = placing->has_place || clpi_map_reserve(&arena->blocks);
+  if (placing->has_place && has_spare_locked(arena))
     return CLP_SUCCESS;
-  clpi_range *spare = malloc(sizeof(*spare));
-  if (!spare) {
-    pthread_mutex_unlock(&arena->lock);
-    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
-  }
-  clpi_segments_add_spare(&arena->segments, spare);
-  return CLP_SUCCESS;
+  pthread_mutex_unlock(&arena->lock);
+  return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
 }
 
 /* Whether a range can be the placing's without more ado. */
@@ -68,7 +74,8 @@ static void enter_locked(clpi_placing *placing, clp_memory memory)
   block->uses = NULL;
   block->memory = memory;
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
-  clpi_range_table_put(&arena->blocks, block);
+  clpi_map_put(&arena->blocks, memory, (uintptr_t)block);
+  placing->has_place = false;
   placing->is_entered = true;
 }
 
@@ -109,7 +116,7 @@ static bool settle(const clpi_placing *placing)
 clp_status clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *ranges, size_t most)
 {
   clpi_arena *arena = placing->arena;
-  clp_status status = lock_to_carve(arena);
+  clp_status status = lock_to_carve(placing);
   if (status)
     return status;
   clpi_range *range = find_locked(placing, ranges, most);
@@ -154,6 +161,13 @@ static clp_status place_somewhere(clpi_placing *placing)
   return clpi_arena_grow(placing);
 }
 
+static void give_place_up(clpi_arena *arena)
+{
+  pthread_mutex_lock(&arena->lock);
+  clpi_map_unreserve(&arena->blocks);
+  pthread_mutex_unlock(&arena->lock);
+}
+
 clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *request,
                                       clp_memory *out)
 {
@@ -170,6 +184,8 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
     status = split(&placing);
   if (!status)
     *out = placing.placed->memory;
+  if (placing.has_place)
+    give_place_up(arena);
   if (placing.by)
     clpi_stream_unpin(&arena->streams, placing.by);
   return status;
@@ -192,11 +208,12 @@ clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
 /* NULL: there is no such block. */
 static clpi_range *take_block_locked(clpi_arena *arena, clp_memory memory, size_t bytes)
 {
-  clpi_range *block = clpi_range_table_take(&arena->blocks, memory);
-  if (!block || block->size.bytes == room_for(arena, bytes))
-    return block;
-  clpi_range_table_put(&arena->blocks, block);
-  return NULL;
+  uint64_t *found = clpi_map_find(&arena->blocks, memory), taken;
+  clpi_range *block = found ? (clpi_range *)(uintptr_t)*found : NULL;
+  if (!block || block->size.bytes != room_for(arena, bytes))
+    return NULL;
+  clpi_map_take(&arena->blocks, memory, &taken);
+  return block;
 }
 
 static clp_status unsplit(const clpi_arena *arena, clp_memory memory, size_t bytes)
@@ -205,6 +222,20 @@ static clp_status unsplit(const clpi_arena *arena, clp_memory memory, size_t byt
   unsigned long serial = clpi_error_serial();
   clp_status status = upstream->ops.unsplit(upstream->self, memory, bytes);
   return status ? clpi_allocator_failed(upstream, status, serial, "uniting a segment") : status;
+}
+
+/* Gives up the lock meanwhile, while the block keeps its place. */
+static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block, size_t bytes)
+{
+  (void)clpi_map_reserve(&arena->blocks);
+  pthread_mutex_unlock(&arena->lock);
+  clp_status status = unsplit(arena, block->memory, bytes);
+  pthread_mutex_lock(&arena->lock);
+  if (status)
+    clpi_map_put(&arena->blocks, block->memory, (uintptr_t)block);
+  else
+    clpi_map_unreserve(&arena->blocks);
+  return status;
 }
 
 static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_use_set *uses)
@@ -221,15 +252,10 @@ static clp_status give_back(clpi_arena *arena, clp_memory memory, size_t bytes, 
   clp_status status = CLP_SUCCESS;
   pthread_mutex_lock(&arena->lock);
   clpi_range *block = take_block_locked(arena, memory, bytes);
-  if (block && !arena->has_addresses) {
-    pthread_mutex_unlock(&arena->lock);
-    status = unsplit(arena, memory, bytes);
-    pthread_mutex_lock(&arena->lock);
-  }
+  if (block && !arena->has_addresses)
+    status = unsplit_locked(arena, block, bytes);
   if (block && !status)
     free_block_locked(arena, block, uses);
-  else if (block)
-    clpi_range_table_put(&arena->blocks, block);
   pthread_mutex_unlock(&arena->lock);
   if (block)
     return status;

@@ -5,8 +5,8 @@
 #define CLPOOL_ARENA_ARENA_H
 
 #include "arena/moves.h"
-#include "arena/range_table.h"
 #include "arena/segments.h"
+#include "core/base/map.h"
 #include "core/streams/stream.h"
 
 #include <clpool/arena.h>
@@ -20,7 +20,7 @@ typedef struct clpi_arena {
   size_t alignment;     /* of blocks in segments, bytes; their sizes are multiples of it */
   pthread_mutex_t lock; /* guards all below, streams as stream.h says */
   clpi_segments segments;
-  clpi_range_table blocks;
+  clpi_map blocks; /* clpi_range pointers by their memory */
   clpi_streams streams;
   clpi_moves moves;
   size_t peak_wanted; /* the most bytes in use when it had to grow, with what was asked for */
@@ -35,7 +35,8 @@ typedef struct clpi_placing {
   size_t room;        /* its bytes as rounded */
   clpi_stream *by;    /* that will use it; NULL: none is known */
   clpi_range *placed; /* the block */
-  bool is_entered;    /* it has its memory, and is in the table */
+  bool has_place;     /* one of arena->blocks is reserved for it */
+  bool is_entered;    /* it has its memory, and is in arena->blocks */
 } clpi_placing;
 
 /* The operations. */

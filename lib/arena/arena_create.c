@@ -64,7 +64,7 @@ static void arena_destroy(void *self)
   clpi_arena_give_all_back(arena);
   clpi_streams_end(&arena->streams);
   clpi_segments_end(&arena->segments);
-  clpi_range_table_end(&arena->blocks);
+  clpi_map_end(&arena->blocks);
   pthread_cond_destroy(&arena->moves.end);
   pthread_mutex_destroy(&arena->lock);
   clp_allocator_release(arena->upstream);
@@ -91,10 +91,6 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
                         .has_addresses = upstream->ops.split == clpi_split_address,
                         .is_exclusive = upstream->ops.exclusive_parts && !options->one_thread,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
-  if (!clpi_range_table_init(&arena->blocks)) {
-    free(arena);
-    return NULL;
-  }
   arena->upstream = clp_allocator_retain(upstream);
   pthread_mutex_init(&arena->lock, NULL);
   pthread_cond_init(&arena->moves.end, NULL);

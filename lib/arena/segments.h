@@ -19,8 +19,7 @@ typedef struct clpi_range {
   struct clpi_range *before, *after; /* its neighbours; NULL: none */
   bool is_used;
   clpi_use_set *uses; /* what streams may still do with it */
-  clp_memory memory;  /* of a block, and so is the next */
-  struct clpi_range *next_in_table;
+  clp_memory memory;  /* of a block */
 } clpi_range;
 
 struct clpi_segment {

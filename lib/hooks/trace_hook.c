@@ -13,7 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "hooks/live_memory.h"
+#include "core/base/map.h"
 
 #include <clpool/trace.h>
 #include <errno.h>
@@ -39,7 +39,8 @@ typedef struct trace {
   FILE *file;
   bool is_own;          /* the file was opened for the trace, and is closed with it */
   pthread_mutex_t lock; /* guards what follows */
-  clpi_live_memory live;
+  clpi_map live;        /* bytes of what was told as allocated and not as freed, by memory */
+  size_t live_nulls;    /* of memory 0, which has no bytes */
   int failure;      /* errno of what failed first, since when nothing is written; 0: nothing did */
   bool is_logged;   /* the failure is */
   uint64_t written; /* bytes in the file */
@@ -202,7 +203,7 @@ static void stop_locked(trace *self, int code)
   fail(self, code);
 }
 
-static void write_row_locked(trace *self, const char *action, clp_memory memory, size_t bytes,
+static void write_row_locked(trace *self, const char *action, clp_memory memory, uint64_t bytes,
                              clp_stream stream)
 {
   if (self->filled > BUFFER_BYTES - ROW_BYTES)
@@ -234,12 +235,31 @@ static void unlock_and_log(trace *self)
 
 /* --- callbacks --- */
 
+static bool add_live_locked(trace *self, clp_memory memory, size_t bytes)
+{
+  if (memory && !clpi_map_reserve(&self->live))
+    return false;
+  if (memory)
+    clpi_map_put(&self->live, memory, bytes);
+  else
+    self->live_nulls++;
+  return true;
+}
+
+/* False: it is not live. */
+static bool take_live_locked(trace *self, clp_memory memory, uint64_t *bytes)
+{
+  *bytes = 0;
+  return memory ? clpi_map_take(&self->live, memory, bytes)
+                : self->live_nulls && self->live_nulls--;
+}
+
 static void tell_allocation_locked(trace *self, const clp_hook_event *event)
 {
-  size_t bytes;
-  if (event->memory && clpi_live_memory_take(&self->live, event->memory, &bytes))
+  uint64_t bytes;
+  if (event->memory && take_live_locked(self, event->memory, &bytes))
     write_row_locked(self, "free", event->memory, bytes, event->stream);
-  if (clpi_live_memory_add(&self->live, event->memory, event->size))
+  if (add_live_locked(self, event->memory, event->size))
     write_row_locked(self, "allocate", event->memory, event->size, event->stream);
   else
     stop_locked(self, ENOMEM);
@@ -261,11 +281,11 @@ static void tell_malloc(const clp_hook_event *event, void *user_data)
 static void tell_free(const clp_hook_event *event, void *user_data)
 {
   trace *self = user_data;
-  size_t bytes;
+  uint64_t bytes;
   if (is_inherited(self))
     return;
   pthread_mutex_lock(&self->lock);
-  if (!self->failure && clpi_live_memory_take(&self->live, event->memory, &bytes))
+  if (!self->failure && take_live_locked(self, event->memory, &bytes))
     write_row_locked(self, "free", event->memory, bytes, event->stream);
   unlock_and_log(self);
 }
@@ -391,7 +411,7 @@ clp_status clp_trace_hook_close(clp_hook *hook)
   if (code)
     fail(self, code);
   clp_status status = is_inherited(self) ? CLP_SUCCESS : tell_failure(self);
-  clpi_live_memory_end(&self->live);
+  clpi_map_end(&self->live);
   pthread_mutex_destroy(&self->lock);
   free(self);
   return status;
