@@ -90,10 +90,8 @@ cuda_sources = \
 	lib/cuda/async_pool_memory.c \
 	lib/cuda/context.c lib/cuda/context.h \
 	lib/cuda/cuda_error.c lib/cuda/cuda_error.h \
-	lib/cuda/cuda_pointer.c \
 	lib/cuda/device.c \
 	lib/cuda/driver.c lib/cuda/driver.h \
-	lib/cuda/live_pointers.c lib/cuda/live_pointers.h \
 	lib/cuda/mempool.c lib/cuda/mempool.h \
 	lib/cuda/mempool_access.c \
 	lib/cuda/mempool_attributes.c \
@@ -126,7 +124,6 @@ clpoolinclude_HEADERS += include/clpool/opencl.h
 libclpool_internal_la_SOURCES += \
 	lib/opencl/buffer_allocator.c \
 	lib/opencl/cl_error.c lib/opencl/cl_error.h \
-	lib/opencl/cl_mem.c \
 	lib/opencl/commit.c lib/opencl/commit.h \
 	lib/opencl/device.c lib/opencl/device.h \
 	lib/opencl/driver_lock.c lib/opencl/driver_lock.h \

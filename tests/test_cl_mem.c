@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of a buffer as a cl_mem or an SVM pointer: lib/opencl/cl_mem.c. */
+/* The memory of a buffer as a cl_mem or an SVM pointer: lib/opencl/buffer_allocator.c,
+ * svm_allocator.c. */
 #include "core/allocator/allocator.h"
 #include "support/failing_allocator.h"
 #include "support/opencl_fixture.h"

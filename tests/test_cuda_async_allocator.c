@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator of CUDA's stream-ordered memory: lib/cuda/async_allocator.c, cuda_pointer.c. */
+/* The allocator of CUDA's stream-ordered memory: lib/cuda/async_allocator.c. */
 #include "core/allocator/allocator.h"
 #include "support/cuda_device.h"
 #include "support/failmalloc.h"

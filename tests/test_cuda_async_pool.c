@@ -118,6 +118,21 @@ START_TEST(a_second_free_is_told)
 }
 END_TEST
 
+START_TEST(what_was_freed_long_ago_is_forgotten)
+{
+  enum { MANY = 1000 };
+  static unsigned long long pointers[MANY];
+
+  for (size_t i = 0; i < MANY; i++)
+    pointers[i] = allocated(BYTES, cuda.streams[0]);
+  for (size_t i = 0; i < MANY; i++)
+    freed(pointers[i], cuda.streams[0]);
+  for (size_t i = MANY - 100; i < MANY; i++)
+    clpt_fails(CLP_ALREADY_RELEASED, clp_cuda_async_pool_free(pool, pointers[i], cuda.streams[0]));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_pool_free(pool, pointers[0], cuda.streams[0]));
+}
+END_TEST
+
 START_TEST(foreign_pointers_are_refused)
 {
   clp_cuda_async_pool *other;
@@ -503,6 +518,7 @@ int main(void)
   tcase_add_test(tests, the_host_waits_neither_to_allocate_nor_to_free);
   tcase_add_test(tests, zero_bytes_are_pointer_0_and_touch_no_device);
   tcase_add_test(tests, a_second_free_is_told);
+  tcase_add_test(tests, what_was_freed_long_ago_is_forgotten);
   tcase_add_test(tests, foreign_pointers_are_refused);
   tcase_add_test(tests, live_memory_keeps_the_pool);
   tcase_add_test(tests, a_stream_may_be_destroyed_before_its_memory_is_freed);

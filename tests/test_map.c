@@ -41,7 +41,9 @@ START_TEST(an_empty_map_has_no_key)
 
   ck_assert_ptr_null(clpi_map_find(&map, 512));
   ck_assert(!clpi_map_take(&map, 512, &value));
+  put(512, 1);
   put(512, 2);
+  ck_assert_uint_eq(map.count, 1);
   ck_assert(clpi_map_take(&map, 512, &value));
   ck_assert_uint_eq(value, 2);
   ck_assert_ptr_null(clpi_map_find(&map, 512));

@@ -512,7 +512,6 @@ cuda_memory_tests = \
 	tests/test_cuda_mempool \
 	tests/test_cuda_mempool_attributes \
 	tests/test_cuda_share \
-	tests/test_cuda_live_pointers \
 	tests/test_cuda_async_pool \
 	tests/test_cuda_async_pool_device \
 	tests/test_cuda_async_pool_hooks \
@@ -528,9 +527,6 @@ tests_test_cuda_mempool_attributes_LDADD = $(cuda_LDADD)
 tests_test_cuda_share_SOURCES = tests/test_cuda_share.c $(cuda_memory) $(other_process)
 tests_test_cuda_share_LDADD = $(cuda_LDADD)
 tests_test_cuda_without_driver_LDADD = $(clptest_LDADD)
-tests_test_cuda_live_pointers_SOURCES = tests/test_cuda_live_pointers.c $(failmalloc)
-tests_test_cuda_live_pointers_LDFLAGS = $(failmalloc_link_flags)
-tests_test_cuda_live_pointers_LDADD = $(clptest_LDADD)
 tests_test_cuda_async_pool_SOURCES = tests/test_cuda_async_pool.c $(cuda_memory) $(failmalloc)
 tests_test_cuda_async_pool_LDFLAGS = $(failmalloc_link_flags)
 tests_test_cuda_async_pool_LDADD = $(cuda_LDADD)

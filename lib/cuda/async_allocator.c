@@ -4,6 +4,7 @@
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
+#include "core/store/buffer.h"
 #include "cuda/cuda_error.h"
 #include "cuda/stream_order.h"
 
@@ -205,4 +206,9 @@ clp_status clp_cuda_async_allocator_create(const clp_cuda_async_options *options
   if (status)
     clpi_cuda_context_release(&context);
   return status;
+}
+
+unsigned long long clp_buffer_cuda_pointer(const clp_buffer *buffer)
+{
+  return clpi_buffer_memory_of(buffer, CLP_MEMORY_CUDA, "clp_buffer_cuda_pointer", "CUDA memory");
 }

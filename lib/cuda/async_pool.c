@@ -90,24 +90,27 @@ static clp_status take_mempools(clp_cuda_async_pool *pool,
 
 static clp_status describe_device(clpi_cuda_pool_device *device, int ordinal)
 {
-  char name[32];
   const clpi_cuda_driver *driver;
+  size_t limit;
   device->ordinal = ordinal;
   clp_status status = clpi_cuda_device_get(ordinal, &driver, &device->handle);
   if (!status)
     status = clp_cuda_device_memory(ordinal, &device->total_bytes);
   if (status)
     return status;
-  snprintf(name, sizeof(name), "CUDA device %d", ordinal);
-  return clpi_limit_from_environment(name, device->total_bytes, &device->limit);
+  snprintf(device->name, sizeof(device->name), "CUDA device %d", ordinal);
+  status = clpi_limit_from_environment(device->name, device->total_bytes, &limit);
+  atomic_init(&device->limit, limit);
+  return status;
 }
 
 static void end(clp_cuda_async_pool *pool)
 {
-  for (int i = 0; i < pool->device_count; i++)
+  for (int i = 0; i < pool->device_count; i++) {
     if (pool->devices[i].context.ctx)
       clpi_cuda_context_release(&pool->devices[i].context);
-  clpi_cuda_live_pointers_end(&pool->pointers);
+    clpi_map_end(&pool->devices[i].live);
+  }
   clpi_environment_trace.leave(pool->trace);
   pthread_mutex_destroy(&pool->lock);
   free(pool);

@@ -3,8 +3,8 @@
 #ifndef CLPOOL_CUDA_ASYNC_POOL_H
 #define CLPOOL_CUDA_ASYNC_POOL_H
 
+#include "core/base/map.h"
 #include "cuda/context.h"
-#include "cuda/live_pointers.h"
 
 #include <clpool/cuda.h>
 #include <clpool/hook.h>
@@ -14,13 +14,19 @@
 /* A device, as one pool sees it. */
 typedef struct clpi_cuda_pool_device {
   int ordinal;
+  char name[24]; /* for messages */
   clpi_cuda_device handle;
   size_t total_bytes;
   clp_cuda_mempool mempool;  /* NULL: the pool has none here */
-  size_t limit;              /* 0: none */
+  atomic_size_t limit;       /* 0: none; relaxed, set at any time */
   size_t used_bytes;         /* handed out, rounded up; or about to be */
+  clpi_map live;             /* pointers that are the users', with the bytes asked for */
   clpi_cuda_context context; /* with ctx NULL until a call finds no current context */
 } clpi_cuda_pool_device;
+
+/* So many pointers are remembered when they were freed, so that a second free can be told from a
+ * foreign pointer. */
+enum { CLPI_CUDA_FREED_KEPT = 256 };
 
 struct clp_cuda_async_pool {
   const clpi_cuda_driver *driver;
@@ -28,28 +34,24 @@ struct clp_cuda_async_pool {
   const clp_hook *trace;    /* CLPOOL_TRACE's; NULL: there is none */
   bool is_of_one_handle;    /* so that other devices than its have no mempool */
   int device_count;
-  pthread_mutex_t lock; /* guards the devices' limit, used_bytes and context, and the pointers */
-  clpi_cuda_live_pointers pointers;
+  pthread_mutex_t lock; /* guards the devices' used_bytes, live and context, and the freed */
+  unsigned long long freed[CLPI_CUDA_FREED_KEPT]; /* a ring of the pointers freed last */
+  size_t freed_count;                             /* ever */
   clpi_cuda_pool_device devices[];
 };
 
 /* The device that a call is for: that of the thread's current context, or the first. */
 clp_status clpi_cuda_current_device(clp_cuda_async_pool *pool, clpi_cuda_pool_device **device);
 
-/* The same, which has to have a mempool. CLP_NOT_SUPPORTED. */
-clp_status clpi_cuda_current_mempool(clp_cuda_async_pool *pool, clpi_cuda_pool_device **device);
+/* The same, which has to have a mempool, for `function`. CLP_NOT_SUPPORTED; CLP_INVALID_ARGUMENT:
+ * the pool is NULL. */
+clp_status clpi_cuda_current_mempool(const char *function, clp_cuda_async_pool *pool,
+                                     clpi_cuda_pool_device **device);
 
-/* Sees to it that the calling thread has a current context: where it has none, the device's primary
- * one, until leave. */
-typedef struct clpi_cuda_stay {
-  const clpi_cuda_context *entered; /* NULL: there is a current context already */
-} clpi_cuda_stay;
-
-clp_status clpi_cuda_stay_begin(clpi_cuda_stay *stay, clp_cuda_async_pool *pool,
-                                clpi_cuda_pool_device *device);
-void clpi_cuda_stay_end(const clpi_cuda_stay *stay);
-
-/* Bytes as the driver rounds them up; what cannot be, for so many, are as many as can. */
-size_t clpi_cuda_rounded(size_t bytes);
+/* Sees to it that the calling thread's current context is one of the device: where it is not, the
+ * primary one is entered, which the caller leaves. `*entered` is NULL where it was already. */
+clp_status clpi_cuda_stay(clp_cuda_async_pool *pool, clpi_cuda_pool_device *device,
+                          const clpi_cuda_context **entered);
+void clpi_cuda_stay_end(const clpi_cuda_context *entered);
 
 #endif

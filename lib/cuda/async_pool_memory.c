@@ -9,7 +9,8 @@
 
 enum { GRAIN_BYTES = 512 }; /* what the driver rounds sizes up to, and CuPy */
 
-size_t clpi_cuda_rounded(size_t bytes)
+/* What cannot be, for so many, are as many as can. */
+static size_t rounded(size_t bytes)
 {
   size_t most = SIZE_MAX / GRAIN_BYTES * GRAIN_BYTES;
   return bytes < most ? (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES : most;
@@ -26,36 +27,21 @@ typedef struct request {
   clpi_cuda_pool_device *device;
   clp_stream stream;
   size_t bytes;
-  bool is_shown;         /* to the thread's hooks */
-  const clp_hook *trace; /* is shown it, too; NULL: there is none */
 } request;
 
-static request make_request(clp_cuda_async_pool *pool, clp_stream stream, size_t bytes)
+/* Shows a callback: with `size`, one around the user's call; with 0, one around the driver's.
+ * Pointers of CUDA's are unique among all memory of the process, so they do for the ids. */
+static void show(const request *it, clpi_hook_point point, size_t size, unsigned long long pointer)
 {
-  return (request){.pool = pool,
-                   .stream = stream_of(stream),
-                   .bytes = bytes,
-                   .is_shown = clpi_thread_hooks_concern(),
-                   .trace = clpi_own_hooks.in_callback ? NULL : pool->trace};
-}
-
-/* Pointers of CUDA's are unique among all memory of the process, so they do for the ids. */
-static void show(const request *it, clpi_hook_point point, unsigned long long pointer)
-{
-  if (!it->is_shown && !it->trace)
+  if (!clpi_hooks_exist() && !it->pool->trace)
     return;
-  bool is_of_user = point != CLPI_ALLOC_PREPROCESS && point != CLPI_ALLOC_POSTPROCESS &&
-                    point != CLPI_DEVICE_FREE_PREPROCESS && point != CLPI_DEVICE_FREE_POSTPROCESS;
   clp_hook_event event = {.device_id = it->device->ordinal,
                           .stream = it->stream,
-                          .size = is_of_user ? it->bytes : 0,
-                          .mem_size = clpi_cuda_rounded(it->bytes),
+                          .size = size,
+                          .mem_size = rounded(it->bytes),
                           .memory = (clp_memory)pointer,
-                          .buffer_id = is_of_user ? pointer : 0};
-  if (it->is_shown)
-    clpi_thread_hooks_show(point, &event);
-  if (it->trace)
-    clpi_hook_call(it->trace, point, &event);
+                          .buffer_id = size ? pointer : 0};
+  clpi_thread_hooks_show(point, &event, it->pool->trace);
 }
 
 /* --- what is promised --- */
@@ -65,24 +51,25 @@ static clp_status refuse_limit(const request *wanted, size_t limit, size_t used)
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
                     "%zu bytes would pass the limit of %zu bytes: of CUDA device %d's memory, %zu "
                     "bytes are in use by the pool",
-                    clpi_cuda_rounded(wanted->bytes), limit, wanted->device->ordinal, used);
+                    rounded(wanted->bytes), limit, wanted->device->ordinal, used);
 }
 
-/* Sets bytes aside within the limit, and room for the pointer. */
+/* Sets bytes aside within the limit, and a place for the pointer. */
 static clp_status reserve(const request *wanted)
 {
   clp_cuda_async_pool *pool = wanted->pool;
   clpi_cuda_pool_device *device = wanted->device;
-  size_t bytes = clpi_cuda_rounded(wanted->bytes);
-  pthread_mutex_lock(&pool->lock);
-  size_t limit = device->limit, used = device->used_bytes;
+  size_t bytes = rounded(wanted->bytes);
+  size_t limit = atomic_load_explicit(&device->limit, memory_order_relaxed);
   size_t most = limit ? limit : SIZE_MAX;
+  pthread_mutex_lock(&pool->lock);
+  size_t used = device->used_bytes;
   bool fits = used <= most && bytes <= most - used;
-  bool has_room = fits && clpi_cuda_live_pointers_promise(&pool->pointers);
-  if (has_room)
+  bool has_place = fits && clpi_map_reserve(&device->live);
+  if (has_place)
     device->used_bytes += bytes;
   pthread_mutex_unlock(&pool->lock);
-  if (has_room)
+  if (has_place)
     return CLP_SUCCESS;
   if (fits)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to note a pointer of CUDA's");
@@ -95,16 +82,15 @@ static clp_status reserve(const request *wanted)
 static void unreserve(const request *it)
 {
   pthread_mutex_lock(&it->pool->lock);
-  clpi_cuda_live_pointers_withdraw(&it->pool->pointers);
-  it->device->used_bytes -= clpi_cuda_rounded(it->bytes);
+  clpi_map_unreserve(&it->device->live);
+  it->device->used_bytes -= rounded(it->bytes);
   pthread_mutex_unlock(&it->pool->lock);
 }
 
 static void note(const request *it, unsigned long long pointer)
 {
-  clpi_cuda_piece piece = {pointer, it->bytes, it->device->ordinal, true};
   pthread_mutex_lock(&it->pool->lock);
-  clpi_cuda_live_pointers_add(&it->pool->pointers, piece);
+  clpi_map_put(&it->device->live, pointer, it->bytes);
   pthread_mutex_unlock(&it->pool->lock);
 }
 
@@ -112,12 +98,12 @@ static void note(const request *it, unsigned long long pointer)
 
 static clpi_cuda_result ask(const request *wanted, unsigned long long *pointer)
 {
-  show(wanted, CLPI_ALLOC_PREPROCESS, 0);
+  show(wanted, CLPI_ALLOC_PREPROCESS, 0, 0);
   clpi_cuda_result code = wanted->pool->driver->mem_alloc_from_pool_async(
-      pointer, clpi_cuda_rounded(wanted->bytes), wanted->device->mempool, wanted->stream);
+      pointer, rounded(wanted->bytes), wanted->device->mempool, wanted->stream);
   if (code)
     *pointer = 0;
-  show(wanted, CLPI_ALLOC_POSTPROCESS, *pointer);
+  show(wanted, CLPI_ALLOC_POSTPROCESS, 0, *pointer);
   return code;
 }
 
@@ -152,10 +138,10 @@ static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
   }
   if (code)
     return clpi_cuda_memory_error(wanted->pool->driver, "cuMemAllocFromPoolAsync", code,
-                                  clpi_cuda_rounded(wanted->bytes));
+                                  rounded(wanted->bytes));
   if (!*pointer)
     return clpi_error(CLP_BACKEND_ERROR, 0, "cuMemAllocFromPoolAsync for %zu bytes gave pointer 0",
-                      clpi_cuda_rounded(wanted->bytes));
+                      rounded(wanted->bytes));
   return CLP_SUCCESS;
 }
 
@@ -165,9 +151,7 @@ static void keep_limit(const request *wanted)
 {
   const clpi_cuda_driver *driver = wanted->pool->driver;
   clp_cuda_mempool mempool = wanted->device->mempool;
-  pthread_mutex_lock(&wanted->pool->lock);
-  size_t limit = wanted->device->limit;
-  pthread_mutex_unlock(&wanted->pool->lock);
+  size_t limit = atomic_load_explicit(&wanted->device->limit, memory_order_relaxed);
   uint64_t reserved = 0;
   if (!limit || driver->version < CLPI_CUDA_COUNTING_VERSION)
     return;
@@ -178,21 +162,21 @@ static void keep_limit(const request *wanted)
 
 static clp_status obtain(const request *wanted, unsigned long long *pointer)
 {
-  clpi_cuda_stay stay;
-  clp_status status = clpi_cuda_stay_begin(&stay, wanted->pool, wanted->device);
+  const clpi_cuda_context *entered;
+  clp_status status = clpi_cuda_stay(wanted->pool, wanted->device, &entered);
   if (status)
     return status;
   status = ask_twice(wanted, pointer);
   if (!status)
     keep_limit(wanted);
-  clpi_cuda_stay_end(&stay);
+  clpi_cuda_stay_end(entered);
   return status;
 }
 
 CLPI_ENTRY static clp_status allocate(const request *wanted, unsigned long long *out)
 {
   unsigned long long pointer = 0;
-  show(wanted, CLPI_MALLOC_PREPROCESS, 0);
+  show(wanted, CLPI_MALLOC_PREPROCESS, wanted->bytes, 0);
   clp_status status = reserve(wanted);
   if (!status) {
     status = obtain(wanted, &pointer);
@@ -203,7 +187,7 @@ CLPI_ENTRY static clp_status allocate(const request *wanted, unsigned long long 
     note(wanted, pointer);
     clp_cuda_async_pool_retain(wanted->pool);
   }
-  show(wanted, CLPI_MALLOC_POSTPROCESS, pointer);
+  show(wanted, CLPI_MALLOC_POSTPROCESS, wanted->bytes, pointer);
   *out = pointer;
   return status;
 }
@@ -218,69 +202,88 @@ CLPI_ENTRY clp_status clp_cuda_async_pool_malloc(clp_cuda_async_pool *pool, size
     return clpi_cuda_refuse_null("clp_cuda_async_pool_malloc", "pool");
   if (!bytes)
     return CLP_SUCCESS;
-  request wanted = make_request(pool, stream, bytes);
-  clp_status status = clpi_cuda_current_mempool(pool, &wanted.device);
+  request wanted = {.pool = pool, .stream = stream_of(stream), .bytes = bytes};
+  clp_status status = clpi_cuda_current_mempool("clp_cuda_async_pool_malloc", pool, &wanted.device);
   return status ? status : allocate(&wanted, out);
 }
 
 /* --- free --- */
 
-/* Takes a pointer's piece for its free. */
-static clp_status take(clp_cuda_async_pool *pool, unsigned long long pointer,
-                       clpi_cuda_piece *taken)
+/* The device whose memory the pointer was, which is not noted as the user's any more; NULL: none's.
+ */
+static clpi_cuda_pool_device *take_locked(clp_cuda_async_pool *pool, unsigned long long pointer,
+                                          size_t *bytes)
 {
+  uint64_t noted;
+  int i = 0;
+  while (i < pool->device_count && !clpi_map_take(&pool->devices[i].live, pointer, &noted))
+    i++;
+  if (i == pool->device_count)
+    return NULL;
+  *bytes = (size_t)noted;
+  return &pool->devices[i];
+}
+
+static bool was_freed_locked(const clp_cuda_async_pool *pool, unsigned long long pointer)
+{
+  for (size_t i = 0; i < pool->freed_count && i < CLPI_CUDA_FREED_KEPT; i++)
+    if (pool->freed[i] == pointer)
+      return true;
+  return false;
+}
+
+/* Finds out what a pointer to be freed is. Its place stays reserved, for the case that this fails.
+ */
+static clp_status take(request *freed, unsigned long long pointer)
+{
+  clp_cuda_async_pool *pool = freed->pool;
   pthread_mutex_lock(&pool->lock);
-  clpi_cuda_piece *found = clpi_cuda_live_pointers_find(&pool->pointers, pointer);
-  bool is_live = found && found->is_live;
-  if (is_live) {
-    *taken = *found;
-    clpi_cuda_live_pointers_take(&pool->pointers, found);
+  freed->device = take_locked(pool, pointer, &freed->bytes);
+  bool was_freed = !freed->device && was_freed_locked(pool, pointer);
+  if (freed->device) {
+    (void)clpi_map_reserve(&freed->device->live);
+    pool->freed[pool->freed_count++ % CLPI_CUDA_FREED_KEPT] = pointer;
   }
   pthread_mutex_unlock(&pool->lock);
-  if (is_live)
+  if (freed->device)
     return CLP_SUCCESS;
-  if (found)
+  if (was_freed)
     return clpi_error(CLP_ALREADY_RELEASED, 0, "pointer 0x%llx was freed before", pointer);
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "pointer 0x%llx is none that this pool handed out",
                     pointer);
 }
 
-static clp_status give_back(const request *it, unsigned long long pointer)
+static clp_status give_back(const request *freed, unsigned long long pointer)
 {
-  const clpi_cuda_driver *driver = it->pool->driver;
-  clpi_cuda_stay stay;
-  show(it, CLPI_DEVICE_FREE_PREPROCESS, pointer);
-  clp_status status = clpi_cuda_stay_begin(&stay, it->pool, it->device);
+  const clpi_cuda_context *entered;
+  show(freed, CLPI_DEVICE_FREE_PREPROCESS, 0, pointer);
+  clp_status status = clpi_cuda_stay(freed->pool, freed->device, &entered);
   if (!status) {
-    clpi_cuda_result code = driver->mem_free_async(pointer, it->stream);
-    if (code)
-      status = clpi_cuda_call_error(driver, "cuMemFreeAsync", code);
-    clpi_cuda_stay_end(&stay);
+    status = clp_cuda_pointer_free(pointer, freed->stream);
+    clpi_cuda_stay_end(entered);
   }
-  show(it, CLPI_DEVICE_FREE_POSTPROCESS, status ? 0 : pointer);
+  show(freed, CLPI_DEVICE_FREE_POSTPROCESS, 0, status ? 0 : pointer);
   return status;
 }
 
 clp_status clp_cuda_async_pool_free(clp_cuda_async_pool *pool, unsigned long long pointer,
                                     clp_stream stream)
 {
-  clpi_cuda_piece piece = {0};
   if (!pool)
     return clpi_cuda_refuse_null("clp_cuda_async_pool_free", "pool");
   if (!pointer)
     return CLP_SUCCESS;
-  clp_status status = take(pool, pointer, &piece);
+  request freed = {.pool = pool, .stream = stream_of(stream)};
+  clp_status status = take(&freed, pointer);
   if (status)
     return status;
-  request freed = make_request(pool, stream, piece.bytes);
-  freed.device = &pool->devices[piece.device];
-  show(&freed, CLPI_FREE_PREPROCESS, pointer);
+  show(&freed, CLPI_FREE_PREPROCESS, freed.bytes, pointer);
   status = give_back(&freed, pointer);
   if (status)
     note(&freed, pointer);
   else
     unreserve(&freed);
-  show(&freed, CLPI_FREE_POSTPROCESS, pointer);
+  show(&freed, CLPI_FREE_POSTPROCESS, freed.bytes, pointer);
   if (!status)
     clp_cuda_async_pool_release(pool);
   return status;
@@ -289,16 +292,15 @@ clp_status clp_cuda_async_pool_free(clp_cuda_async_pool *pool, unsigned long lon
 clp_status clp_cuda_async_pool_free_all_blocks(clp_cuda_async_pool *pool, clp_stream stream)
 {
   clpi_cuda_pool_device *device;
-  clpi_cuda_stay stay;
-  if (!pool)
-    return clpi_cuda_refuse_null("clp_cuda_async_pool_free_all_blocks", "pool");
-  clp_status status = clpi_cuda_current_mempool(pool, &device);
+  const clpi_cuda_context *entered;
+  clp_status status =
+      clpi_cuda_current_mempool("clp_cuda_async_pool_free_all_blocks", pool, &device);
   if (!status)
-    status = clpi_cuda_stay_begin(&stay, pool, device);
+    status = clpi_cuda_stay(pool, device, &entered);
   if (status)
     return status;
   clpi_cuda_result code = pool->driver->stream_synchronize(stream_of(stream));
-  clpi_cuda_stay_end(&stay);
+  clpi_cuda_stay_end(entered);
   if (code)
     return clpi_cuda_call_error(pool->driver, "cuStreamSynchronize", code);
   return clp_cuda_mempool_trim_to(device->mempool, 0);

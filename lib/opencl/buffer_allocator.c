@@ -7,6 +7,7 @@
  * there. */
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
+#include "core/store/buffer.h"
 #include "opencl/cl_error.h"
 #include "opencl/commit.h"
 #include "opencl/device.h"
@@ -207,4 +208,9 @@ release_context:
 release_queue:
   clReleaseCommandQueue(queue);
   return status;
+}
+
+cl_mem clp_buffer_cl_mem(const clp_buffer *buffer)
+{
+  return (cl_mem)clpi_buffer_memory_of(buffer, CLP_MEMORY_CL_MEM, "clp_buffer_cl_mem", "cl_mem");
 }

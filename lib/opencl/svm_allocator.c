@@ -8,6 +8,7 @@
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
+#include "core/store/buffer.h"
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
 #include "opencl/driver_lock.h"
@@ -227,4 +228,10 @@ release_queue:
 release_context:
   clReleaseContext(context);
   return status;
+}
+
+void *clp_buffer_svm_pointer(const clp_buffer *buffer)
+{
+  return (void *)clpi_buffer_memory_of(buffer, CLP_MEMORY_CL_SVM, "clp_buffer_svm_pointer",
+                                       "shared virtual memory");
 }

@@ -71,9 +71,10 @@ void clpi_map_unreserve(clpi_map *map)
 
 void clpi_map_put(clpi_map *map, uint64_t key, uint64_t value)
 {
-  *search(map, key) = (entry){key, value};
+  entry *place = search(map, key);
   map->reserved--;
-  map->count++;
+  map->count += place->key == 0;
+  *place = (entry){key, value};
 }
 
 uint64_t *clpi_map_find(const clpi_map *map, uint64_t key)

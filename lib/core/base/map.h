@@ -25,7 +25,7 @@ void clpi_map_end(clpi_map *map);
 bool clpi_map_reserve(clpi_map *map);
 void clpi_map_unreserve(clpi_map *map);
 
-/* Adds a key that is not in the map, into a place that was reserved. */
+/* Adds a key, into a place that was reserved, or gives a key another value. */
 void clpi_map_put(clpi_map *map, uint64_t key, uint64_t value);
 
 /* The key's value, valid until the next put, take or reserve; NULL: the key is not in the map. */

@@ -4,6 +4,8 @@
 
 #include "core/base/error.h"
 
+#include <string.h>
+
 /* --- scopes --- */
 
 void clpi_scope_enter_locked(clpi_hook_scope *scope, clpi_pool_hooks *hooks, clp_stream stream)
@@ -71,32 +73,11 @@ clp_hook_event clpi_scope_event(const clpi_hook_scope *scope)
       .pool = scope->hooks->pool, .device_id = scope->hooks->device_id, .stream = scope->stream};
 }
 
-static clp_hook_callback callback_at(const clp_hook *hook, clpi_hook_point point)
+/* What fails inside does not become the thread's last error. */
+static void call_hook(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event)
 {
-  switch (point) {
-  case CLPI_MALLOC_PREPROCESS:
-    return hook->malloc_preprocess;
-  case CLPI_MALLOC_POSTPROCESS:
-    return hook->malloc_postprocess;
-  case CLPI_ALLOC_PREPROCESS:
-    return hook->alloc_preprocess;
-  case CLPI_ALLOC_POSTPROCESS:
-    return hook->alloc_postprocess;
-  case CLPI_FREE_PREPROCESS:
-    return hook->free_preprocess;
-  case CLPI_FREE_POSTPROCESS:
-    return hook->free_postprocess;
-  case CLPI_DEVICE_FREE_PREPROCESS:
-    return hook->device_free_preprocess;
-  case CLPI_DEVICE_FREE_POSTPROCESS:
-    return hook->device_free_postprocess;
-  }
-  return NULL;
-}
-
-void clpi_hook_call(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event)
-{
-  clp_hook_callback callback = callback_at(hook, point);
+  clp_hook_callback callback;
+  memcpy(&callback, (const char *)hook + point, sizeof(callback));
   if (!callback)
     return;
   clpi_kept_error kept;
@@ -124,7 +105,7 @@ void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
   const clpi_registration *pools = find_seen(scope, clpi_registration_at(&scope->hooks->first));
   while (own || pools) {
     bool is_own = !pools || (own && own->begins < pools->begins);
-    clpi_hook_call(is_own ? &own->hook : &pools->hook, point, event);
+    call_hook(is_own ? &own->hook : &pools->hook, point, event);
     if (is_own)
       own = clpi_registration_at(&own->later);
     else
@@ -132,9 +113,14 @@ void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
   }
 }
 
-void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event)
+void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event,
+                            const clp_hook *last)
 {
+  if (clpi_own_hooks.in_callback)
+    return;
   for (const clpi_registration *own = clpi_registration_at(&clpi_own_hooks.first); own;
        own = clpi_registration_at(&own->later))
-    clpi_hook_call(&own->hook, point, event);
+    call_hook(&own->hook, point, event);
+  if (last)
+    call_hook(last, point, event);
 }

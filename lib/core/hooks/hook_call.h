@@ -17,16 +17,16 @@ typedef struct clpi_hook_scope {
   clpi_list on_pool;             /* on clpi_pool_hooks.scopes */
 } clpi_hook_scope;
 
-/* Which callback. */
+/* Which callback: where it is in a clp_hook. */
 typedef enum clpi_hook_point {
-  CLPI_MALLOC_PREPROCESS,
-  CLPI_MALLOC_POSTPROCESS,
-  CLPI_ALLOC_PREPROCESS,
-  CLPI_ALLOC_POSTPROCESS,
-  CLPI_FREE_PREPROCESS,
-  CLPI_FREE_POSTPROCESS,
-  CLPI_DEVICE_FREE_PREPROCESS,
-  CLPI_DEVICE_FREE_POSTPROCESS
+  CLPI_MALLOC_PREPROCESS = offsetof(clp_hook, malloc_preprocess),
+  CLPI_MALLOC_POSTPROCESS = offsetof(clp_hook, malloc_postprocess),
+  CLPI_ALLOC_PREPROCESS = offsetof(clp_hook, alloc_preprocess),
+  CLPI_ALLOC_POSTPROCESS = offsetof(clp_hook, alloc_postprocess),
+  CLPI_FREE_PREPROCESS = offsetof(clp_hook, free_preprocess),
+  CLPI_FREE_POSTPROCESS = offsetof(clp_hook, free_postprocess),
+  CLPI_DEVICE_FREE_PREPROCESS = offsetof(clp_hook, device_free_preprocess),
+  CLPI_DEVICE_FREE_POSTPROCESS = offsetof(clp_hook, device_free_postprocess)
 } clpi_hook_point;
 
 /* Whether an operation of the calling thread on the pool is to be a scope: there is a hook that it
@@ -62,20 +62,11 @@ void clpi_hooked_free_begin(clpi_hooked_free *pair, clpi_pool_hooks *hooks, clp_
                             clp_memory memory, size_t bytes);
 void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status);
 
-/* Calls one hook, whatever it is registered for. What fails inside does not become the thread's
- * last error. Not inside of a callback, and under no lock. */
-void clpi_hook_call(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event);
-
-/* What no pool does, such as a call for memory of the driver's own pools: the hooks of the calling
- * thread alone are concerned, and see an event without a pool. They cannot change meanwhile. Under
- * no lock. */
-static inline bool clpi_thread_hooks_concern(void)
-{
-  return clpi_is_watched() && !clpi_own_hooks.in_callback &&
-         atomic_load_explicit(&clpi_own_hooks.first, memory_order_relaxed);
-}
-
-void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event);
+/* Shows what no clp_pool does, such as a call for memory of the driver's own pools, to the hooks of
+ * the calling thread, and to `last` after them; NULL: none. Not inside of a callback: then it shows
+ * nothing. Under no lock. */
+void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event,
+                            const clp_hook *last);
 
 /* A callback of the user's that is no hook's, but during which the thread's hooks must not change.
  * What the first gives is for the second. */
