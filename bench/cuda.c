@@ -5,7 +5,7 @@
 #include "cuda_driver.h"
 #include "failed.h"
 
-#include <clpool/cuda.h>
+#include <clpool/cuda_mempool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "cuda_driver.h"
 
+#include <clpool/cuda_mempool.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>

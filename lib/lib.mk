@@ -9,6 +9,7 @@ clpoolinclude_HEADERS = \
 	include/clpool/buffer.h \
 	include/clpool/clpool.h \
 	include/clpool/cuda.h \
+	include/clpool/cuda_mempool.h \
 	include/clpool/hook.h \
 	include/clpool/log.h \
 	include/clpool/pool.h \

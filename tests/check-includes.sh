@@ -20,8 +20,9 @@ planted() {
   for folder in include/clpool lib/core lib/cuda lib/opencl tools/trace examples; do
     mkdir -p "$house_tmp/tree/$folder"
   done
-  for file in include/clpool/pool.h include/clpool/opencl.h include/clpool/cuda.h lib/core/pool.h \
-    lib/opencl/device.h lib/cuda/driver.h tools/trace/reader.h tools/json.h; do
+  for file in include/clpool/pool.h include/clpool/opencl.h include/clpool/cuda.h \
+    include/clpool/cuda_mempool.h lib/core/pool.h lib/opencl/device.h lib/cuda/driver.h \
+    tools/trace/reader.h tools/json.h; do
     echo '#include <stddef.h>' >"$house_tmp/tree/$file"
   done
   file=$house_tmp/tree/$1
@@ -42,6 +43,7 @@ refuses() {
 allows lib/core/a.c '"core/pool.h"' '"pool.h"' '<clpool/pool.h>' '<pthread.h>'
 allows lib/opencl/a.c '"core/pool.h"' '"device.h"' '<clpool/opencl.h>' '<CL/cl.h>'
 allows lib/cuda/a.c '"core/pool.h"' '"driver.h"' '<clpool/cuda.h>' '<dlfcn.h>'
+allows include/clpool/cuda_mempool.h '<clpool/cuda.h>'
 allows tools/trace/a.c '"trace/reader.h"' '<clpool/pool.h>' '<zlib.h>'
 allows tools/trace/metering_allocator.c '"core/pool.h"'
 allows tools/a.c '"trace/reader.h"' '<clpool/opencl.h>' '<clpool/cuda.h>'
@@ -52,6 +54,7 @@ refuses lib/core/a.c '"../../tools/trace/reader.h"'
 refuses lib/core/a.c '<CL/cl.h>'
 refuses lib/core/a.c '"core/no-such-file.h"'
 refuses lib/core/a.c '<clpool/cuda.h>'
+refuses lib/core/a.c '<clpool/cuda_mempool.h>'
 refuses lib/cuda/a.c '"opencl/device.h"'
 refuses lib/cuda/a.c '<clpool/opencl.h>'
 refuses lib/cuda/a.c '<cuda.h>'

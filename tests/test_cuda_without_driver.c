@@ -2,7 +2,7 @@
 /* Where there is no CUDA, memory pools and asynchronous pools say so: cuda.h's word. */
 #include "support/suite.h"
 
-#include <clpool/cuda.h>
+#include <clpool/cuda_mempool.h>
 
 static const clp_cuda_mempool mempool = (clp_cuda_mempool)16; /* never looked at */
 

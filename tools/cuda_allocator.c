@@ -3,7 +3,7 @@
 #include "allocators.h"
 #include "program.h"
 
-#include <clpool/cuda.h>
+#include <clpool/cuda_mempool.h>
 #include <string.h>
 
 enum { NAME_BYTES = 256 };

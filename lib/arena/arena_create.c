@@ -14,13 +14,11 @@ enum { LEAST_ALIGNMENT = 256 }; /* bytes: less would not be worth its ranges */
 static clp_status read_options(const clp_arena_options *given, clp_arena_options *options)
 {
   *options = (clp_arena_options)CLP_ARENA_OPTIONS_INIT;
-  if (given) {
-    size_t least = offsetof(clp_arena_options, slack) + sizeof(given->slack);
-    clp_status status =
-        clpi_options_read(options, sizeof(*options), given, least, "clp_arena_options");
-    if (status)
-      return status;
-  }
+  size_t least = offsetof(clp_arena_options, slack) + sizeof(given->slack);
+  clp_status status =
+      clpi_options_read(options, sizeof(*options), given, least, "clp_arena_options");
+  if (status)
+    return status;
   if (!(options->slack >= 0.0 && options->slack <= 1.0))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_arena_options: a slack of %g is not between 0 and 1", options->slack);

@@ -6,9 +6,9 @@
 #include "core/base/options.h"
 #include "core/store/buffer.h"
 #include "cuda/cuda_error.h"
+#include "cuda/mempool.h"
 #include "cuda/stream_order.h"
 
-#include <clpool/cuda.h>
 #include <stdlib.h>
 
 /* "Any address returned by one of the memory allocation routines is always aligned to at least 256
@@ -87,13 +87,11 @@ static void async_destroy(void *self)
 static clp_status read_options(const clp_cuda_async_options *given, clp_cuda_async_options *options)
 {
   *options = (clp_cuda_async_options)CLP_CUDA_ASYNC_OPTIONS_INIT;
-  if (given) {
-    size_t least = offsetof(clp_cuda_async_options, device) + sizeof(given->device);
-    clp_status status =
-        clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_async_options");
-    if (status)
-      return status;
-  }
+  size_t least = offsetof(clp_cuda_async_options, device) + sizeof(given->device);
+  clp_status status =
+      clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_async_options");
+  if (status)
+    return status;
   if (!options->stream)
     options->stream = CLP_CUDA_STREAM_LEGACY;
   bool is_choice = options->mempool_choice == CLP_CUDA_MEMPOOL_DEFAULT ||
@@ -122,24 +120,18 @@ static clp_status check_access(const clpi_cuda_context *context, clp_cuda_mempoo
 static clp_status choose_mempool(const clpi_cuda_context *context,
                                  const clp_cuda_async_options *options, clp_cuda_mempool *mempool)
 {
-  const clpi_cuda_driver *driver = context->driver;
   *mempool = options->mempool;
-  if (*mempool)
-    return check_access(context, *mempool);
-  bool is_current = options->mempool_choice == CLP_CUDA_MEMPOOL_CURRENT;
-  clpi_cuda_result code = is_current ? driver->device_get_mempool(mempool, context->device)
-                                     : driver->device_get_default_mempool(mempool, context->device);
-  const char *call = is_current ? "cuDeviceGetMemPool" : "cuDeviceGetDefaultMemPool";
-  return code ? clpi_cuda_call_error(driver, call, code) : CLP_SUCCESS;
+  return *mempool ? check_access(context, *mempool)
+                  : clpi_cuda_mempool_of(context->ordinal, options->mempool_choice, mempool);
 }
 
 /* What the allocator is to be. */
 static clp_status describe(const clpi_cuda_context *context, clp_stream home,
                            clp_allocator_ops *ops)
 {
-  clpi_cuda_result code = context->driver->device_total_mem(&ops->device_bytes, context->device);
-  if (code)
-    return clpi_cuda_call_error(context->driver, "cuDeviceTotalMem", code);
+  clp_status status = clp_cuda_device_memory(context->ordinal, &ops->device_bytes);
+  if (status)
+    return status;
   ops->name = "cuda-async";
   ops->device_id = context->ordinal;
   ops->memory_kind = CLP_MEMORY_CUDA;
@@ -197,7 +189,7 @@ clp_status clp_cuda_async_allocator_create(const clp_cuda_async_options *options
   if (!status)
     status = clp_cuda_device_supports_mempools(checked.device, &supports_mempools);
   if (!status && !supports_mempools)
-    status = clpi_error(CLP_NOT_SUPPORTED, 0, "CUDA device %d has no memory pools", checked.device);
+    status = clpi_cuda_no_mempools(checked.device);
   if (!status)
     status = clpi_cuda_context_retain(checked.device, &context);
   if (status)

@@ -23,14 +23,12 @@ static clp_status read_options(const clp_cuda_async_pool_options *given,
                                clp_cuda_async_pool_options *options)
 {
   *options = (clp_cuda_async_pool_options)CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
-  if (given) {
-    size_t least =
-        offsetof(clp_cuda_async_pool_options, mempool_choice) + sizeof(given->mempool_choice);
-    clp_status status =
-        clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_async_pool_options");
-    if (status)
-      return status;
-  }
+  size_t least =
+      offsetof(clp_cuda_async_pool_options, mempool_choice) + sizeof(given->mempool_choice);
+  clp_status status =
+      clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_async_pool_options");
+  if (status)
+    return status;
   bool is_default = options->mempool_choice == CLP_CUDA_MEMPOOL_DEFAULT;
   if (!is_default && options->mempool_choice != CLP_CUDA_MEMPOOL_CURRENT)
     return refuse_options("no such mempool_choice", (int)options->mempool_choice);

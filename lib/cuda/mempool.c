@@ -52,13 +52,11 @@ static clp_status read_options(const clp_cuda_mempool_options *given,
                                clp_cuda_mempool_options *options)
 {
   *options = (clp_cuda_mempool_options)CLP_CUDA_MEMPOOL_OPTIONS_INIT;
-  if (given) {
-    size_t least = offsetof(clp_cuda_mempool_options, location) + sizeof(given->location);
-    clp_status status =
-        clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_mempool_options");
-    if (status)
-      return status;
-  }
+  size_t least = offsetof(clp_cuda_mempool_options, location) + sizeof(given->location);
+  clp_status status =
+      clpi_options_read(options, sizeof(*options), given, least, "clp_cuda_mempool_options");
+  if (status)
+    return status;
   bool on_device = options->location == CLP_CUDA_ON_DEVICE;
   if (!on_device && options->location != CLP_CUDA_ON_HOST_NUMA)
     return refuse_option("no such location", (int)options->location);

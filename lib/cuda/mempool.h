@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the calls on memory pools have in common. */
-#ifndef CLPOOL_CUDA_MEMPOOL_H
-#define CLPOOL_CUDA_MEMPOOL_H
+#ifndef CLPOOL_LIB_CUDA_MEMPOOL_H
+#define CLPOOL_LIB_CUDA_MEMPOOL_H
 
 #include "cuda/driver.h"
 
-#include <clpool/cuda.h>
+#include <clpool/cuda_mempool.h>
 
 enum { CLPI_CUDA_COUNTING_VERSION = 11030 }; /* from here on the driver counts pools' bytes */
 

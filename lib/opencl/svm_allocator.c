@@ -132,13 +132,11 @@ static clp_status check_devices(const clp_cl_svm_options *options, const clpi_cl
 static clp_status read_options(const clp_cl_svm_options *given, clp_cl_svm_options *options)
 {
   *options = (clp_cl_svm_options)CLP_CL_SVM_OPTIONS_INIT;
-  if (given) {
-    size_t least = offsetof(clp_cl_svm_options, flags) + sizeof(given->flags);
-    clp_status status =
-        clpi_options_read(options, sizeof(*options), given, least, "clp_cl_svm_options");
-    if (status)
-      return status;
-  }
+  size_t least = offsetof(clp_cl_svm_options, flags) + sizeof(given->flags);
+  clp_status status =
+      clpi_options_read(options, sizeof(*options), given, least, "clp_cl_svm_options");
+  if (status)
+    return status;
   if (options->alignment & (options->alignment - 1))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_cl_svm_options: an alignment of %zu bytes is no power of two",

@@ -7,7 +7,7 @@
 #include "../fakecuda/fakecuda.h"
 #include "../support/suite.h"
 
-#include <clpool/cuda.h>
+#include <clpool/cuda_mempool.h>
 #include <clpool/pool.h>
 #include <semaphore.h>
 #include <stdbool.h>

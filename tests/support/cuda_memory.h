@@ -5,6 +5,8 @@
 
 #include "cuda_device.h"
 
+#include <clpool/cuda_mempool.h>
+
 /** Memory of a pool, in the device's first stream. */
 CUdeviceptr clpt_cuda_allocated(const clpt_cuda *cuda, CUmemoryPool mempool, size_t bytes);
 

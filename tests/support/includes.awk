@@ -5,7 +5,7 @@
 BEGIN {
   may["api"] = "libc api"
   may["api-opencl"] = "libc api CL"
-  may["api-cuda"] = "libc api"
+  may["api-cuda"] = "libc api api-cuda"
   may["core"] = "libc api core"
   may["arena"] = "libc api core arena"
   may["hooks"] = "libc api core hooks libdw"
@@ -88,7 +88,7 @@ function target_layer(file, name, quoted,   path) {
 function layer_of(path,   part) {
   if (path == "include/clpool/opencl.h")
     return "api-opencl"
-  if (path == "include/clpool/cuda.h")
+  if (path ~ /^include\/clpool\/cuda(_mempool)?\.h$/)
     return "api-cuda"
   if (path ~ /^include\/clpool\//)
     return "api"

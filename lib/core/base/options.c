@@ -21,6 +21,8 @@ clp_status clpi_options_read(void *to, size_t known, const void *from, size_t le
                              const char *what)
 {
   size_t size;
+  if (!from)
+    return CLP_SUCCESS;
   clp_status status = read_size(from, least, what, &size);
   if (status)
     return status;

@@ -7,8 +7,8 @@
 #include <clpool/status.h>
 #include <stddef.h>
 
-/* Copies the caller's struct `from` over `to`, of which the library knows `known` bytes and which
- * holds the defaults: fields that an older caller does not have keep them.
+/* Copies the caller's struct `from`, unless that is NULL, over `to`, of which the library knows
+ * `known` bytes and which holds the defaults: fields that an older caller does not have keep them.
  * CLP_INVALID_ARGUMENT, naming `what`: fewer than `least` bytes, or a newer caller's field that is
  * not zero. */
 clp_status clpi_options_read(void *to, size_t known, const void *from, size_t least,

@@ -19,14 +19,12 @@
 static clp_status read_options(const clp_pool_options *given, clp_pool_options *options)
 {
   *options = (clp_pool_options)CLP_POOL_OPTIONS_INIT;
-  if (given) {
-    size_t least =
-        offsetof(clp_pool_options, leading_bits_in_bin_id) + sizeof(given->leading_bits_in_bin_id);
-    clp_status status =
-        clpi_options_read(options, sizeof(*options), given, least, "clp_pool_options");
-    if (status)
-      return status;
-  }
+  size_t least =
+      offsetof(clp_pool_options, leading_bits_in_bin_id) + sizeof(given->leading_bits_in_bin_id);
+  clp_status status =
+      clpi_options_read(options, sizeof(*options), given, least, "clp_pool_options");
+  if (status)
+    return status;
   if (options->leading_bits_in_bin_id > CLP_MAX_LEADING_BITS)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "leading_bits_in_bin_id is %u, more than %u",
                       options->leading_bits_in_bin_id, CLP_MAX_LEADING_BITS);
