@@ -53,8 +53,9 @@ clp_status clpi_cl_device_is_nvidia(cl_device_id device, bool *out)
   return status;
 }
 
-static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
+static clp_status narrow(void *of_all, cl_device_id device)
 {
+  clpi_cl_bounds *bounds = of_all;
   cl_ulong max_block_bytes, device_bytes;
   cl_uint alignment_bits;
   unsigned version;
@@ -80,8 +81,9 @@ static clp_status narrow(clpi_cl_bounds *bounds, cl_device_id device)
   return CLP_SUCCESS;
 }
 
-static clp_status narrow_svm(clpi_cl_svm_bounds *bounds, cl_device_id device)
+static clp_status narrow_svm(void *of_all, cl_device_id device)
 {
+  clpi_cl_svm_bounds *bounds = of_all;
   cl_device_svm_capabilities capabilities = 0;
   cl_uint alignment;
   unsigned version;
@@ -123,18 +125,25 @@ static clp_status devices_of(cl_context context, cl_device_id **out, size_t *cou
   return CLP_SUCCESS;
 }
 
-clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out)
+/* Narrows the bounds of all devices by each. */
+static clp_status each_device(cl_context context,
+                              clp_status (*narrow_by)(void *of_all, cl_device_id device),
+                              void *of_all)
 {
   cl_device_id *devices = NULL;
   size_t count = 0;
   clp_status status = devices_of(context, &devices, &count);
-  if (status)
-    return status;
+  for (size_t i = 0; i < count && !status; i++)
+    status = narrow_by(of_all, devices[i]);
+  free(devices);
+  return status;
+}
+
+clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out)
+{
   clpi_cl_bounds bounds = {
       .max_block_bytes = SIZE_MAX, .device_bytes = SIZE_MAX, .alignment = 1, .version = UINT_MAX};
-  for (size_t i = 0; i < count && !status; i++)
-    status = narrow(&bounds, devices[i]);
-  free(devices);
+  clp_status status = each_device(context, narrow, &bounds);
   if (!status)
     *out = bounds;
   return status;
@@ -142,17 +151,10 @@ clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out)
 
 clp_status clpi_cl_context_svm(cl_context context, clpi_cl_svm_bounds *out)
 {
-  cl_device_id *devices = NULL;
-  size_t count = 0;
-  clp_status status = devices_of(context, &devices, &count);
-  if (status)
-    return status;
   clpi_cl_svm_bounds bounds = {.capabilities = ~(cl_device_svm_capabilities)0,
                                .max_alignment = SIZE_MAX,
                                .queues_can_free = true};
-  for (size_t i = 0; i < count && !status; i++)
-    status = narrow_svm(&bounds, devices[i]);
-  free(devices);
+  clp_status status = each_device(context, narrow_svm, &bounds);
   if (!status)
     *out = bounds;
   return status;
