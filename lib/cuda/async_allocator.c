@@ -4,7 +4,7 @@
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
-#include "core/store/buffer.h"
+#include "core/pool/pool.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 #include "cuda/stream_order.h"

@@ -33,7 +33,7 @@ typedef struct request {
  * Pointers of CUDA's are unique among all memory of the process, so they do for the ids. */
 static void show(const request *it, clpi_hook_point point, size_t size, unsigned long long pointer)
 {
-  if (!clpi_hooks_exist() && !it->pool->trace)
+  if (!clpi_is_watched() && !it->pool->trace)
     return;
   clp_hook_event event = {.device_id = it->device->ordinal,
                           .stream = it->stream,

@@ -7,7 +7,7 @@
  * there. */
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/store/buffer.h"
+#include "core/pool/pool.h"
 #include "opencl/cl_error.h"
 #include "opencl/commit.h"
 #include "opencl/device.h"

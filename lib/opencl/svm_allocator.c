@@ -8,7 +8,7 @@
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
-#include "core/store/buffer.h"
+#include "core/pool/pool.h"
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
 #include "opencl/driver_lock.h"
