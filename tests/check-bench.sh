@@ -54,7 +54,7 @@ refuses 2 '--sizes needs a value (see clpool bench --help)' --sizes
 refuses 2 'there is no allocator "malloc" (see clpool info)' --allocator=malloc
 refuses 2 'the simulated allocator has no device, so nothing can be measured on it' \
   --allocator=simulated
-for bytes in '' '4K,' ',4K' 1.5M x; do
+for bytes in '' '4K,' ',4K' 1.5X 40%% x; do
   run 2 --sizes="$bytes"
   grep -q '^clpool bench: --sizes: expected bytes, such as ' "$err" || fail "said $(cat "$err")"
 done

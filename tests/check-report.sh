@@ -52,9 +52,24 @@ refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
 refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
   a -o /dev/stdout --perfetto=-
 refuses 2 '--leading-bits: expected a number from 0 to 16, found "17"' a --leading-bits=17
-refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 2G, found "5MB"' a --limit=5MB
-refuses 2 '--capacity: expected bytes, such as 1073741824, 512M or 2G, found ""' a --capacity=
+refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found "5MB"' a --limit=5MB
+refuses 2 '--capacity: expected bytes, such as 1073741824, 512M or 1.5GiB, found ""' a --capacity=
 refuses 2 '--scale: expected auto or a number above 0, found "0"' a --scale=0
+
+# Sizes: what each comes to, on a device of 1000 bytes.
+limits='0:0 7:7 2.:2 2.9:2 0.1:1 1.5K:1536 1.5G:1610612736 0.3KiB:307 4GiB:4294967296
+  1T:1099511627776 0.25TiB:274877906944 16777215.5T:18446743523953737728
+  18446744073709551615:18446744073709551615 40%:400 40.%:400 12.55%:125 100%:1000 100.0%:1000
+  0.001%:1 0%:0'
+echo Thread,Time,Action,Pointer,Size,Stream >none.csv
+for limit in $limits; do
+  accepts none.csv --json --capacity=1000 --limit="${limit%:*}"
+  grep -q "\"limit\": ${limit#*:},\$" "$out" || fail "--limit=${limit%:*}: $(grep limit "$out")"
+done
+words="expected bytes, for the device's memory is unknown here, found \"40%\""
+refuses 2 "--limit: $words" none.csv --json --limit=40%
+refuses 2 "--capacity: $words" none.csv --json --capacity=40%
+rm none.csv
 accepts --help
 grep -q '^Usage: clpool report' "$out" || fail "--help prints $(cat "$out")"
 

@@ -111,12 +111,13 @@ for bits in 17 -1 4x '' 99999999999999999999; do
   refuses 2 "clpool replay: --leading-bits: expected a number from 0 to 16, found \"$bits\"" \
     replay a --leading-bits="$bits"
 done
-for bytes in -1 1.5G 10X 5MB '' G 99999999999999999999X; do
-  words="expected bytes, such as 1073741824, 512M or 2G, found \"$bytes\""
+for bytes in -1 .5G 1.5.G 1,5G 10X 5MB 5Mi 5KiBs 40%% 101% 100.1% '' G 0x1p3 \
+  99999999999999999999X; do
+  words="expected bytes, such as 1073741824, 512M or 1.5GiB, found \"$bytes\""
   refuses 2 "clpool replay: --limit: $words" replay a --limit="$bytes"
   refuses 2 "clpool replay: --capacity: $words" replay a --capacity="$bytes"
 done
-for bytes in 18446744073709551616 16777216T 20000000T 99999999999999999999; do
+for bytes in 18446744073709551616 16777216T 16777216TiB 20000000.5T 99999999999999999999; do
   words="expected at most 18446744073709551615 bytes, found \"$bytes\""
   refuses 2 "clpool replay: --limit: $words" replay a --limit="$bytes"
   refuses 2 "clpool replay: --capacity: $words" replay a --capacity="$bytes"

@@ -38,7 +38,7 @@ refuses 2 '--limit is of the pool: it cannot go with --no-pool' a --no-pool --li
 refuses 2 '--plot shows leading bits, which are of the pool: it cannot go with --no-pool' \
   a --no-pool --plot=a.svg
 refuses 2 '--capacity needs --allocator=simulated' a --allocator=host --capacity=1G
-refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 2G, found "5MB"' a --limit=5MB
+refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found "5MB"' a --limit=5MB
 refuses 2 'only one of the trace and --cost can be standard input' - --cost=-
 ln -s /dev/stdout stdout.svg
 refuses 2 '--plot cannot go to standard output, which has the figures' a --plot=stdout.svg

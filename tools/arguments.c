@@ -6,7 +6,6 @@
 #include "quantities.h"
 
 #include <clpool/bin.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,13 +38,20 @@ int clpi_read_leading_bits_option(const char *text, unsigned *bits)
                      CLP_MAX_LEADING_BITS, text);
 }
 
-int clpi_read_bytes_option(const char *option, const char *text, size_t *bytes)
+int clpi_read_bytes_option(const char *option, const char *text, size_t device_bytes, size_t *bytes)
 {
-  if (clpi_read_bytes(text, bytes))
+  switch (clpi_read_size(text, device_bytes, bytes)) {
+  case CLPI_SIZE_READ:
     return CLPI_EXIT_SUCCESS;
-  if (errno == ERANGE)
+  case CLPI_NO_SIZE:
+    break;
+  case CLPI_SIZE_TOO_LARGE:
     return clpi_misuse("%s: expected at most %zu bytes, found \"%s\"", option, SIZE_MAX, text);
-  return clpi_misuse("%s: expected bytes, such as 1073741824, 512M or 2G, found \"%s\"", option,
+  case CLPI_SIZE_OF_UNKNOWN:
+    return clpi_misuse("%s: expected bytes, for the device's memory is unknown here, found \"%s\"",
+                       option, text);
+  }
+  return clpi_misuse("%s: expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"", option,
                      text);
 }
 

@@ -16,8 +16,10 @@ int clpi_next_option(int argc, char **argv, const char *letters, const struct op
 
 int clpi_read_leading_bits_option(const char *text, unsigned *bits);
 
-/* `option` is what complaints call it, such as "--limit". */
-int clpi_read_bytes_option(const char *option, const char *text, size_t *bytes);
+/* `option` is what complaints call it, such as "--limit"; `device_bytes` is what per cent are of, 0
+ * where that is unknown. */
+int clpi_read_bytes_option(const char *option, const char *text, size_t device_bytes,
+                           size_t *bytes);
 
 /* A device of the kind that the choice's allocator is on: "0.0" for OpenCL, "0" for CUDA. */
 int clpi_read_device_option(const char *text, clpi_allocator_choice *choice);

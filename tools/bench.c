@@ -30,7 +30,7 @@ static const char help_text[] =
     "  -o, --output=FILE    write the cost file that clpool tune --cost=FILE reads\n"
     "  --json               print one JSON object\n"
     "  --help               print this help\n"
-    "BYTES may end in K, M, G or T. FILE \"-\" is standard output. The file appears when it\n"
+    "BYTES may be 4K, 1.5M or 4MiB. FILE \"-\" is standard output. The file appears when it\n"
     "is complete. At most an eighth of the device's memory is taken.\n"
     "\n"
     "Examples:\n"

@@ -85,7 +85,7 @@ static bool is_among(const clpi_measure_options *measure, size_t bytes)
 static int add_size(const char *text, clpi_measure_options *measure)
 {
   size_t bytes = 0;
-  int failed = clpi_read_bytes_option("--sizes", text, &bytes);
+  int failed = clpi_read_bytes_option("--sizes", text, 0, &bytes);
   if (failed)
     return failed;
   if (bytes == 0 || is_among(measure, bytes))

@@ -69,7 +69,7 @@ static int run_command(const clpi_command *command, int argc, char **argv)
   char name[64];
   snprintf(name, sizeof(name), "clpool %s", command->name);
   clpi_set_program_name(name);
-  argv[0] = name; /* getopt's errors begin with it, too */
+  argv[0] = name; /* what is said of wrong options names it */
   int code = clpi_finish_output(command->run(argc, argv));
   clpi_set_program_name("clpool");
   return code;

@@ -41,7 +41,7 @@ static const char help_text[] =
     "  --json               print one JSON object; with --compare, the two results are its\n"
     "                       members pooled and bare\n"
     "  --help               print this help\n"
-    "BYTES may end in K, M, G or T.\n"
+    "BYTES may be 512M, 1.5G or 4GiB, and the limit a part of the device's memory, 40%.\n"
     "\n"
     "Examples:\n"
     "  clpool replay trace.csv.gz\n"
@@ -178,6 +178,9 @@ static int open_and_measure(replay_setup *setup)
   if (code)
     return code;
   code = open_memory(setup);
+  if (code)
+    return code;
+  code = clpi_read_limit(&setup->arguments.common, setup->allocator);
   if (code)
     return code;
   wake(setup->allocator);

@@ -31,8 +31,8 @@ static const char help_text[] =
     "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
     "                       most 1, with which the pool needs a quarter of the device\n"
     "  --help               print this help\n"
-    "BYTES may end in K, M, G or T. FILE \"-\" is standard output. A file appears when it is\n"
-    "complete.\n"
+    "BYTES may be 512M, 1.5G or 4GiB, and the limit a part of the capacity, 40%. FILE \"-\" is\n"
+    "standard output. A file appears when it is complete.\n"
     "\n"
     "Examples:\n"
     "  clpool report trace.csv.gz -o report.html\n"
@@ -103,7 +103,12 @@ static int survey_and_write(report_setup *setup)
 {
   clp_status status =
       clp_simulated_allocator_create(setup->arguments.common.allocator.capacity, &setup->allocator);
-  if (!status && setup->arguments.common.fits_scale)
+  if (status)
+    return clpi_failed(status);
+  int code = clpi_read_limit(&setup->arguments.common, setup->allocator);
+  if (code)
+    return code;
+  if (setup->arguments.common.fits_scale)
     status =
         clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.common.replay);
   if (!status)

@@ -6,7 +6,6 @@
 #include "output_file.h"
 #include "program.h"
 
-#include <getopt.h>
 #include <string.h>
 
 enum { OPTION_OUTPUT = 'o', OPTION_PERFETTO = CLPI_OPTION_OWN };
@@ -59,7 +58,7 @@ int clpi_report_arguments_read(int argc, char **argv, clpi_report_arguments *arg
 {
   *arguments = (clpi_report_arguments){.common = CLPI_TRACE_ARGUMENTS_INIT};
   int option;
-  while ((option = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
+  while ((option = clpi_next_option(argc, argv, ":o:", options)) != -1) {
     int failed = read_option(option, arguments);
     if (failed || arguments->common.wants_help)
       return failed;

@@ -4,6 +4,17 @@
 
 #include "arguments.h"
 #include "program.h"
+#include "quantities.h"
+#include "trace/model_device.h"
+
+/* What is a part of a device's memory is read by clpi_read_limit. */
+static int read_limit(const char *text, trace_replay_options *replay)
+{
+  replay->has_limit = true;
+  if (clpi_read_size(text, 0, &replay->limit_bytes) == CLPI_SIZE_OF_UNKNOWN)
+    return CLPI_EXIT_SUCCESS;
+  return clpi_read_bytes_option("--limit", text, 0, &replay->limit_bytes);
+}
 
 int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
 {
@@ -15,7 +26,7 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
     replay->on_arena = true;
     return CLPI_EXIT_SUCCESS;
   case CLPI_OPTION_CAPACITY:
-    return clpi_read_bytes_option("--capacity", optarg, &arguments->allocator.capacity);
+    return clpi_read_bytes_option("--capacity", optarg, 0, &arguments->allocator.capacity);
   case CLPI_OPTION_DEVICE:
     arguments->device = optarg;
     return CLPI_EXIT_SUCCESS;
@@ -28,8 +39,8 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
   case CLPI_OPTION_LEADING_BITS:
     return clpi_read_leading_bits_option(optarg, &replay->pool_options.leading_bits_in_bin_id);
   case CLPI_OPTION_LIMIT:
-    replay->has_limit = true;
-    return clpi_read_bytes_option("--limit", optarg, &replay->limit_bytes);
+    arguments->limit = optarg;
+    return read_limit(optarg, replay);
   case CLPI_OPTION_NO_POOL:
     replay->pooled = false;
     return CLPI_EXIT_SUCCESS;
@@ -42,6 +53,14 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
   default:
     return CLPI_EXIT_MISUSE;
   }
+}
+
+int clpi_read_limit(clpi_trace_arguments *arguments, const clp_allocator *allocator)
+{
+  if (!arguments->limit)
+    return CLPI_EXIT_SUCCESS;
+  return clpi_read_bytes_option("--limit", arguments->limit, trace_device_bytes(allocator),
+                                &arguments->replay.limit_bytes);
 }
 
 int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,

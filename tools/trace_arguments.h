@@ -13,6 +13,7 @@ typedef struct clpi_trace_arguments {
   const char *trace; /* a path, or "-" */
   clpi_allocator_choice allocator;
   const char *device; /* as given; NULL: it was not */
+  const char *limit;  /* likewise */
   trace_replay_options replay;
   bool fits_scale; /* --scale=auto: replay.scale is still to be found */
   bool as_json;
@@ -46,6 +47,10 @@ enum {
 /* Takes an option, with its value in optarg. Returns an exit code, with a complaint if it is not 0;
  * about what is none of these, clpi_next_option complained. */
 int clpi_read_trace_option(int option, clpi_trace_arguments *arguments);
+
+/* Reads --limit, if it was given, once the allocator is there whose device's memory per cent of it
+ * are of. Returns an exit code, with a complaint if it is not 0. */
+int clpi_read_limit(clpi_trace_arguments *arguments, const clp_allocator *allocator);
 
 /* Opens the trace. `rereads` is the command's own option that reads it again; NULL: there was none.
  * Returns an exit code, with a complaint if it is not 0; the reader is the caller's to close in any

@@ -49,7 +49,7 @@ static const char help_text[] =
     "  --plot=FILE          draw footprint and hit rate: FILE ends in .svg, .png or .pdf\n"
     "  --json               print one JSON object\n"
     "  --help               print this help\n"
-    "BYTES may end in K, M, G or T.\n"
+    "BYTES may be 512M, 1.5G or 4GiB, and the limit a part of the device's memory, 40%.\n"
     "\n"
     "Examples:\n"
     "  clpool tune trace.csv.gz\n"
@@ -208,6 +208,8 @@ static int open_and_tune(tune_setup *setup)
   if (!code)
     code =
         clpi_allocator_open(&arguments->common.allocator, &setup->allocator, &setup->device_name);
+  if (!code)
+    code = clpi_read_limit(&setup->arguments.common, setup->allocator);
   if (!code)
     code = open_costs(setup);
   return code ? code : tune_and_report(setup);
