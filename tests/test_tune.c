@@ -7,6 +7,7 @@
 #include "support/traces.h"
 #include "trace/tune.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -128,7 +129,7 @@ static uint64_t stopped_clock(void)
 static uint64_t ticking_clock(void)
 {
   static _Atomic uint64_t now;
-  return now += 500;
+  return atomic_fetch_add(&now, 500) + 500;
 }
 
 static trace_tune_outcome timed(const char *rows, trace_tune_setting setting, unsigned passes,

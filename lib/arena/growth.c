@@ -27,7 +27,7 @@ typedef struct plan {
 /* Of a product that may be more than a size_t can count. */
 static size_t to_size(double bytes)
 {
-  return bytes < 0x1p62 ? (size_t)bytes : (size_t)1 << 62;
+  return bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
 static size_t max_segment(const clp_arena_options *options)
@@ -49,7 +49,7 @@ static plan make_plan(clpi_arena *arena, size_t room)
   size_t waste = to_size(WASTE_PER_SLACK * options->slack * peak);
   return (plan){.wanted = wanted,
                 .segment = segment,
-                .most_whole = MAX(segment, room + waste),
+                .most_whole = MAX(segment, room + MIN(waste, SIZE_MAX - room)),
                 .most = to_size(peak * (1 + options->slack))};
 }
 

@@ -18,7 +18,7 @@ BEGIN {
   may["bench"] = "libc api bench api-opencl api-cuda CL"
   may["study"] = "libc api bench study core arena trace"
   libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt " \
-    "inttypes libgen limits link linux/membarrier locale malloc math " \
+    "inttypes libgen limits link locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \
     "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn " \
     "string strings sys/auxv sys/file sys/ioctl sys/mman sys/param sys/resource sys/socket " \

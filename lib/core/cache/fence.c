@@ -2,10 +2,12 @@
 /* The heavy side of the asymmetric fence: membarrier. */
 #include "core/cache/fence.h"
 
-#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* As linux/membarrier.h has them, which is not beside every libc's headers. */
+enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
 bool clpi_fence_is_asymmetric;
 
@@ -16,8 +18,8 @@ static bool membarrier_call(int command)
 
 static void find_out(void)
 {
-  clpi_fence_is_asymmetric = membarrier_call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
-                             membarrier_call(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  clpi_fence_is_asymmetric =
+      membarrier_call(REGISTER_PRIVATE_EXPEDITED) && membarrier_call(PRIVATE_EXPEDITED);
 }
 
 void clpi_fence_init(void)
@@ -29,8 +31,8 @@ void clpi_fence_init(void)
 /* Registration belongs to the address space; a child of fork may have to ask again. */
 void clpi_fence_heavy(void)
 {
-  if (clpi_fence_is_asymmetric && !membarrier_call(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
-    membarrier_call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-    membarrier_call(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  if (clpi_fence_is_asymmetric && !membarrier_call(PRIVATE_EXPEDITED)) {
+    membarrier_call(REGISTER_PRIVATE_EXPEDITED);
+    membarrier_call(PRIVATE_EXPEDITED);
   }
 }

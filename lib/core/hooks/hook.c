@@ -200,7 +200,7 @@ clp_status clpi_pool_hooks_add(clpi_pool_hooks *hooks, const clp_hook *hook)
 
 clp_status clpi_pool_hooks_begin(clpi_pool_hooks *hooks, const clp_hook *hook)
 {
-  clpi_registration *made;
+  clpi_registration *made = NULL;
   clp_status status = make("clp_pool_create", hook, &made);
   return status ? status : append("clp_pool_create", &hooks->first, made);
 }

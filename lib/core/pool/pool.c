@@ -50,6 +50,11 @@ static void leave_allocator(clp_pool *pool)
   pthread_mutex_unlock(&pool->allocator->pools_lock);
 }
 
+/* glibc's. */
+#if !HAVE_DECL_PTHREAD_MUTEX_ADAPTIVE_NP
+#define PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_DEFAULT
+#endif
+
 /* One that spins for a little while before it sleeps: the lock is held for about a microsecond. */
 static void init_lock(pthread_mutex_t *lock)
 {

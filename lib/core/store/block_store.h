@@ -28,9 +28,9 @@ static inline void clpi_tally_add(clpi_tally *sum, const clpi_tally *part)
   sum->requested_bytes += part->requested_bytes;
 }
 
-static inline uint64_t clpi_tally_active_blocks(const clpi_tally *tally)
+static inline size_t clpi_tally_active_blocks(const clpi_tally *tally)
 {
-  return tally->hits + tally->misses - tally->releases;
+  return (size_t)(tally->hits + tally->misses - tally->releases);
 }
 
 /* Blocks that a thread had too many of, the oldest first: they move on together. */
