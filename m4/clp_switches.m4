@@ -51,6 +51,23 @@ AC_DEFUN([CLP_SWITCH_SANITIZER], [
   AM_CONDITIONAL([SANITIZED], [test "x$clp_sanitizer" != xno])
 ])
 
+# The linker's --wrap holds between objects; link-time optimization makes one of all of them. Programs
+# that wrap are linked without it, of the machine code that objects then have, too. That is GCC's.
+AC_DEFUN([CLP_LTO], [
+  AS_CASE([" $CFLAGS "], [*" -flto"*], [
+    clp_saved_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror -ffat-lto-objects"
+    AC_MSG_CHECKING([whether $CC takes -ffat-lto-objects])
+    AC_COMPILE_IFELSE([AC_LANG_SOURCE([typedef int clp_nothing;])],
+      [AC_MSG_RESULT([yes])
+       LTO_CFLAGS=-ffat-lto-objects
+       WRAP_LDFLAGS=-fno-lto],
+      [AC_MSG_RESULT([no])])
+    CFLAGS=$clp_saved_CFLAGS])
+  AC_SUBST([LTO_CFLAGS])
+  AC_SUBST([WRAP_LDFLAGS])
+])
+
 # The library names all that it needs, so that a function that nobody wrote fails its link. Runtimes
 # of sanitizers come with the program only.
 AC_DEFUN([CLP_NO_UNDEFINED], [

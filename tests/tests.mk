@@ -202,7 +202,8 @@ AM_TESTS_ENVIRONMENT += clp_helgrind_tests='$(stepped_tests)'; export clp_helgri
 
 # These two count and fail allocations of host memory: libc's functions are wrapped.
 failmalloc = tests/support/failmalloc.c tests/support/failmalloc.h
-failmalloc_link_flags = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
+failmalloc_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 	-Wl,--wrap=reallocarray,--wrap=aligned_alloc,--wrap=posix_memalign \
 	-Wl,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=free
 tests_test_host_memory_failures_SOURCES = tests/test_host_memory_failures.c $(failmalloc)
@@ -335,7 +336,7 @@ TESTS += $(opencl_tests)
 wrap_opencl = tests/support/wrap_opencl.c tests/support/wrap_opencl.h \
 	tests/support/opencl_live.c tests/support/opencl_live.h
 queue_marks = tests/support/queue_marks.c tests/support/queue_marks.h $(wrap_opencl)
-wrap_opencl_link_flags = $(AM_LDFLAGS) \
+wrap_opencl_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clCreateContext,--wrap=clRetainContext,--wrap=clReleaseContext \
 	-Wl,--wrap=clCreateCommandQueueWithProperties,--wrap=clRetainCommandQueue \
 	-Wl,--wrap=clReleaseCommandQueue,--wrap=clCreateBuffer,--wrap=clReleaseMemObject \
@@ -489,7 +490,7 @@ TESTS += $(cuda_tests)
 cuda_device = tests/support/cuda_device.c tests/support/cuda_device.h
 cuda_LDADD = tests/fakecuda/libfakecuda.la $(clptest_LDADD)
 tests_test_cuda_driver_SOURCES = tests/test_cuda_driver.c $(cuda_device)
-tests_test_cuda_driver_LDFLAGS = $(AM_LDFLAGS) \
+tests_test_cuda_driver_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose
 tests_test_cuda_driver_LDADD = $(cuda_LDADD)
 tests_test_cuda_error_SOURCES = tests/test_cuda_error.c $(cuda_device)
