@@ -125,7 +125,7 @@ static void replay(contents *it, trace_replay_result *result)
 START_TEST(each_allocation_keeps_its_pattern)
 {
   contents it = {.kind = (clpt_order_kind)_i};
-  trace_replay_result result;
+  trace_replay_result result = {0};
 
   clpt_cl_open(&it.cl, 1);
   if (clpt_order_has(&it.cl, it.kind)) {

@@ -108,7 +108,7 @@ static clp_status read_options(const clp_cuda_async_options *given, clp_cuda_asy
 /* Allocations would succeed all the same, and the first use of their memory fail. */
 static clp_status check_access(const clpi_cuda_context *context, clp_cuda_mempool mempool)
 {
-  clp_cuda_access access;
+  clp_cuda_access access = CLP_CUDA_ACCESS_NONE;
   clp_status status = clp_cuda_mempool_get_access(mempool, context->ordinal, &access);
   if (status || access == CLP_CUDA_ACCESS_READ_WRITE)
     return status;

@@ -59,7 +59,7 @@ static uint32_t add_lines(building *all, uint32_t parent, const clpi_address_lin
 static clp_status add_node(building *all, uint32_t number)
 {
   const clpi_call_node *node = &all->stacks->nodes[number];
-  const clpi_address_lines *frames;
+  const clpi_address_lines *frames = NULL;
   clp_status status = clpi_frame_lines_find(&all->report->names, node->key, &frames);
   if (status)
     return status;

@@ -37,7 +37,7 @@ static clp_status find_method(cl_device_id device, clpi_cl_commit_method *method
 
 clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
 {
-  bool out_of_order;
+  bool out_of_order = false;
   cl_device_id device;
   clpi_cl_commit_method method;
   clp_status status = clpi_cl_queue_is_out_of_order(queue, &out_of_order);

@@ -181,7 +181,7 @@ END_TEST
 START_TEST(more_than_the_device_has_is_out_of_device_memory)
 {
   clp_buffer *buffer;
-  size_t bytes;
+  size_t bytes = 0;
 
   clpt_ok(clp_cuda_device_memory(0, &bytes));
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate_on(pool, 2 * bytes, home, &buffer));

@@ -125,7 +125,7 @@ END_TEST
 START_TEST(a_device_has_access_to_its_own_pools)
 {
   clp_cuda_mempool mempool;
-  clp_cuda_access access;
+  clp_cuda_access access = CLP_CUDA_ACCESS_NONE;
 
   clpt_ok(clp_cuda_mempool_create(NULL, &mempool));
   clpt_ok(clp_cuda_mempool_get_access(mempool, 0, &access));
