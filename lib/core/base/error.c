@@ -42,15 +42,16 @@ unsigned long clpi_error_serial(void)
 
 void clpi_error_keep(clpi_kept_error *kept)
 {
-  kept->serial = clpi_error_serial();
-  kept->error = *clp_last_error();
-  memcpy(kept->message, kept->error.message, strlen(kept->error.message) + 1);
+  kept->serial = last.serial;
+  kept->error = last.error;
+  memcpy(kept->message, last.message, strlen(last.message) + 1);
 }
 
 void clpi_error_restore(const clpi_kept_error *kept)
 {
-  if (clpi_error_serial() != kept->serial)
-    clpi_error(kept->error.status, kept->error.native_code, "%s", kept->message);
+  if (last.serial != kept->serial)
+    clpi_error(kept->error.status, kept->error.native_code, "%s",
+               kept->serial ? kept->message : clp_status_message(CLP_SUCCESS));
 }
 
 clp_status clp_set_last_error(clp_status status, int native_code, const char *message)

@@ -6,9 +6,9 @@
 
 atomic_uint clpi_watchers;
 
-clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, const clpi_stream *stream)
+clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
+                             const clpi_stream *stream)
 {
-  unsigned count = clpi_slot_count(slot);
   for (unsigned i = count; i > 0; i--) {
     clp_buffer *block = slot->blocks[i - 1];
     if (block->use.stream != stream)

@@ -89,14 +89,24 @@ static inline clpi_stream *clpi_recall_stream(clpi_stock *stock, const clpi_cach
   return NULL;
 }
 
-/* Takes the slot's newest block, if the stream was the last to use it; else NULL. The figures are
- * the caller's to count. */
-static inline clp_buffer *clpi_slot_pop(clpi_cache *cache, clpi_cache_slot *slot,
+/* The index of a bin; 0 if it was never used. Needs no lock. */
+static inline uint32_t clpi_bin_index(const clpi_block_store *store, clpi_bin_parts parts)
+{
+  /* Acquire: pairs with the release in make_level, after which the indexes are there. */
+  _Atomic uint32_t *indexes =
+      atomic_load_explicit(&store->levels[parts.level].indexes, memory_order_acquire);
+  /* Relaxed: a thread uses the index only to look into its own cache, where it finds no such slot
+   * until it has been under the lock. */
+  return indexes ? atomic_load_explicit(&indexes[parts.mantissa], memory_order_relaxed) : 0;
+}
+
+/* Takes the newest of a slot's `count` blocks, of which there is one, if the stream was the last to
+ * use it; else NULL. The figures are the caller's to count. */
+static inline clp_buffer *clpi_slot_pop(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
                                         const clpi_stream *stream)
 {
-  unsigned count = clpi_slot_count(slot);
-  clp_buffer *block = count ? slot->blocks[count - 1] : NULL;
-  if (!block || block->use.stream != stream)
+  clp_buffer *block = slot->blocks[count - 1];
+  if (block->use.stream != stream)
     return NULL;
   CLPI_STEP();
   clpi_slot_set_count(slot, count - 1);
@@ -105,7 +115,8 @@ static inline clp_buffer *clpi_slot_pop(clpi_cache *cache, clpi_cache_slot *slot
 }
 
 /* The same for the newest of those that the stream was the last to use. */
-clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, const clpi_stream *stream);
+clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
+                             const clpi_stream *stream);
 
 /* Puts a block into a slot that has room for it. */
 __attribute__((always_inline)) static inline void
@@ -136,7 +147,7 @@ static inline clpi_cache_slot *clpi_slot_at(const clpi_cache *cache, uint32_t in
   return index < cache->slot_count ? &cache->slots[index] : NULL;
 }
 
-typedef clp_buffer *clpi_take_from_slot(clpi_cache *cache, clpi_cache_slot *slot,
+typedef clp_buffer *clpi_take_from_slot(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
                                         const clpi_stream *stream);
 
 /* NULL: the slow way. `take` is one of the two above. */
@@ -147,12 +158,13 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, clpi_tak
   if (!cache)
     return NULL;
   uint32_t index =
-      clpi_store_index_at(&stock->store, clpi_bin_parts_of(stock->store.leading_bits, bytes));
+      clpi_bin_index(&stock->store, clpi_bin_parts_of(stock->store.leading_bits, bytes));
   if (!index || !clpi_cache_enter(cache))
     return NULL;
   const clpi_stream *stream = clpi_recall_stream(stock, cache, given);
   clpi_cache_slot *slot = clpi_slot_at(cache, index);
-  clp_buffer *block = slot && stream ? take(cache, slot, stream) : NULL;
+  unsigned count = slot ? clpi_slot_count(slot) : 0;
+  clp_buffer *block = count && stream ? take(cache, slot, count, stream) : NULL;
   if (block) {
     clpi_set_state(block, CLPI_BUFFER_ACTIVE);
     block->size = bytes;

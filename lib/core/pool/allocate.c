@@ -47,7 +47,7 @@ static clp_buffer *take_by_cache_locked(const clpi_request *wanted, clpi_cache_s
     return NULL;
   if (!clpi_slot_count(slot))
     clpi_cache_refill_locked(&wanted->pool->stock, wanted->cache, slot, wanted->bin);
-  return clpi_slot_search(wanted->cache, slot, wanted->stream);
+  return clpi_slot_search(wanted->cache, slot, clpi_slot_count(slot), wanted->stream);
 }
 
 /* A block that the store holds, or the cache, whatever streams used it last. */

@@ -131,10 +131,9 @@ static clp_bin_stats bin_figures_locked(const clp_pool *pool, size_t number)
   const clpi_block_store *store = &pool->stock.store;
   clpi_bin_parts parts = clpi_bin_split(store->leading_bits, number);
   clp_bin_stats figures = {.bin = number, .block_bytes = clpi_store_block_bytes(store, parts)};
-  uint32_t index = clpi_store_index_at(store, parts);
-  if (!index)
+  const clpi_bin *bin = clpi_store_find_bin(store, parts);
+  if (!bin)
     return figures;
-  const clpi_bin *bin = store->by_index[index];
   bin_sum sum = sum_bin_locked(pool, bin);
   figures.held_blocks = sum.held_blocks;
   figures.held_bytes = sum.held_blocks * bin->block_bytes;

@@ -57,7 +57,7 @@ static bool make_level(const clpi_block_store *store, clpi_bin_level *level)
   }
   level->bins = bins;
   level->nonempty = nonempty;
-  /* Release: pairs with the acquire in clpi_store_index_at. */
+  /* Release: pairs with the acquire in clpi_bin_index. */
   atomic_store_explicit(&level->indexes, indexes, memory_order_release);
   return true;
 }
@@ -89,6 +89,12 @@ clpi_bin *clpi_store_use_bin(clpi_block_store *store, clpi_bin_parts parts)
     bin->block_bytes = clpi_store_block_bytes(store, parts);
   }
   return bin->index || give_index(store, level, bin) ? bin : NULL;
+}
+
+const clpi_bin *clpi_store_find_bin(const clpi_block_store *store, clpi_bin_parts parts)
+{
+  const clpi_bin *bins = store->levels[parts.level].bins;
+  return bins && bins[parts.mantissa].index ? &bins[parts.mantissa] : NULL;
 }
 
 clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin)

@@ -86,16 +86,8 @@ size_t clpi_store_block_bytes(const clpi_block_store *store, clpi_bin_parts part
 /* The bin, made on first use; NULL when there is no host memory for it. */
 clpi_bin *clpi_store_use_bin(clpi_block_store *store, clpi_bin_parts parts);
 
-/* The index of a bin; 0 if it was never used. Needs no lock. */
-static inline uint32_t clpi_store_index_at(const clpi_block_store *store, clpi_bin_parts parts)
-{
-  /* Acquire: pairs with the release in make_level, after which the indexes are there. */
-  _Atomic uint32_t *indexes =
-      atomic_load_explicit(&store->levels[parts.level].indexes, memory_order_acquire);
-  /* Relaxed: a thread uses the index only to look into its own cache, where it finds no such slot
-   * until it has been under the lock. */
-  return indexes ? atomic_load_explicit(&indexes[parts.mantissa], memory_order_relaxed) : 0;
-}
+/* The bin, if it is in use; NULL otherwise. */
+const clpi_bin *clpi_store_find_bin(const clpi_block_store *store, clpi_bin_parts parts);
 
 /* The bin in use that follows `bin` by number, or the first for NULL; NULL at the end. */
 clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin);
