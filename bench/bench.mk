@@ -104,11 +104,16 @@ bench: $(bench_programs)
 TRACES = $(srcdir)/examples/data/resnet50_train.csv.gz
 bench-cuda: bench/cuda$(EXEEXT) tools/clpool$(EXEEXT)
 	@PYTHON3='$(PYTHON3)' $(SHELL) $(srcdir)/bench/cuda_all.sh $(TRACES) || test $$? -eq 77
-.PHONY: bench bench-cuda
+
+# The way of a request through the library, call by call.
+walk: config.h
+	@top_srcdir='$(srcdir)' top_builddir='$(builddir)' CC='$(CC)' $(SHELL) $(srcdir)/bench/walk.sh
+.PHONY: bench bench-cuda walk
 
 EXTRA_DIST += bench/README \
 	bench/cuda_all.sh \
 	bench/cuda_pair.py \
 	bench/cuda_replay.py \
 	bench/cuda_rivals.py \
-	bench/cuda_table.py
+	bench/cuda_table.py \
+	bench/walk.c bench/walk.sh

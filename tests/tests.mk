@@ -707,6 +707,7 @@ AM_TESTS_ENVIRONMENT += HOUSE_CXX='$(CXX)'; export HOUSE_CXX;
 endif
 
 house_checks = \
+	tests/check-calls.sh \
 	tests/check-doxygen.sh \
 	tests/check-exports.sh \
 	tests/check-format.sh \
@@ -715,10 +716,12 @@ house_checks = \
 	tests/check-install.sh \
 	tests/check-model.sh \
 	tests/check-scripts.sh \
-	tests/check-source.sh
+	tests/check-source.sh \
+	tests/check-walk.sh
 dist_check_SCRIPTS += $(house_checks)
 TESTS += $(house_checks)
 EXTRA_DIST += tests/support/command.sh tests/support/house.sh tests/support/includes.awk \
+	tests/support/calls.awk \
 	tests/support/no_sysfs.sh \
 	tests/model/claim.pml \
 	tests/install/Makefile.in tests/install/configure.ac tests/install/consumer.c

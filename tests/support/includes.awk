@@ -6,17 +6,21 @@ BEGIN {
   may["api"] = "libc api"
   may["api-opencl"] = "libc api CL"
   may["api-cuda"] = "libc api api-cuda"
-  may["core"] = "libc api core"
-  may["arena"] = "libc api core arena"
-  may["hooks"] = "libc api core hooks libdw"
+  rooms = split("base allocator streams store cache hooks pool", room, " ")
+  for (i = 1; i <= rooms; i++) {
+    core = core " core/" room[i]
+    may["core/" room[i]] = "libc api" core
+  }
+  may["arena"] = "libc api arena" core
+  may["hooks"] = "libc api hooks libdw" core
   may["trace"] = "libc api trace zlib"
-  may["trace-allocators"] = "libc api trace core"
-  may["opencl"] = "libc api core opencl api-opencl CL"
-  may["cuda"] = "libc api core cuda api-cuda"
+  may["trace-allocators"] = "libc api trace" core
+  may["opencl"] = "libc api opencl api-opencl CL" core
+  may["cuda"] = "libc api cuda api-cuda" core
   may["tools"] = "libc api tools trace api-opencl api-cuda CL"
   may["examples"] = "libc api examples api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
-  may["study"] = "libc api bench study core arena trace"
+  may["study"] = "libc api bench study arena trace" core
   libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt " \
     "inttypes libgen limits link locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \
@@ -99,6 +103,8 @@ function layer_of(path,   part) {
   if (path ~ /^tools\/trace\//)
     return "trace"
   split(path, part, "/")
+  if (part[2] == "core")
+    return "core/" part[3]
   return part[1] == "lib" ? part[2] : part[1]
 }
 

@@ -4,7 +4,6 @@
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/streams/forget.h"
 #include "core/streams/use.h"
 
 #include <stdlib.h>
@@ -48,7 +47,8 @@ static void free_stream(clpi_streams *streams, clpi_stream *stream)
   free(stream);
 }
 
-void clpi_streams_free(clpi_streams *streams, clpi_list *list)
+/* Ends streams that are on no list of clpi_streams. Under no lock. */
+static void free_all(clpi_streams *streams, clpi_list *list)
 {
   while (!clpi_list_is_empty(list)) {
     clpi_stream *stream = clpi_list_entry(list->next, clpi_stream, on_streams);
@@ -60,12 +60,14 @@ void clpi_streams_free(clpi_streams *streams, clpi_list *list)
 void clpi_streams_end(clpi_streams *streams)
 {
   clpi_marks_end(streams, &streams->home);
-  clpi_streams_free(streams, &streams->list);
+  free_all(streams, &streams->list);
   pthread_cond_destroy(&streams->released);
 }
 
-size_t clpi_streams_visit(clpi_streams *streams,
-                          bool (*visitor)(clpi_streams *streams, clpi_stream *stream))
+/* Calls `visitor` for each stream, the home stream included, if they are ordered. Under no lock.
+ * Returns how many calls returned true. */
+static size_t visit(clpi_streams *streams,
+                    bool (*visitor)(clpi_streams *streams, clpi_stream *stream))
 {
   size_t count = 0;
   if (streams->home.is_ordered)
@@ -82,6 +84,70 @@ size_t clpi_streams_visit(clpi_streams *streams,
   }
   pthread_mutex_unlock(streams->lock);
   return count;
+}
+
+/* --- streams that nothing needs --- */
+
+void clpi_streams_note_needed_locked(clpi_streams *streams)
+{
+  streams->home.is_needed = true;
+  clpi_list_each (clpi_stream, stream, &streams->list, on_streams) {
+    stream->is_needed = stream->pins > 0 || stream->visitors > 0 || stream->freed >= stream->done;
+    stream->is_active = false;
+    stream->last_use = stream->freed;
+  }
+  streams->note_needed_locked(streams);
+}
+
+static void forget_waits(clpi_stream *stream)
+{
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (stream->waits[i].on && !stream->waits[i].on->is_needed)
+      stream->waits[i].on = NULL;
+}
+
+/* Takes the streams that nothing needs off the list, to `unneeded`. */
+static void take_unneeded_locked(clpi_streams *streams, clpi_list *unneeded)
+{
+  clpi_streams_note_needed_locked(streams);
+  forget_waits(&streams->home);
+  clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
+    forget_waits(stream);
+  for (clpi_list *link = streams->list.next, *next; link != &streams->list; link = next) {
+    next = link->next;
+    if (clpi_list_entry(link, clpi_stream, on_streams)->is_needed)
+      continue;
+    clpi_list_remove(link);
+    clpi_list_push_back(unneeded, link);
+    streams->count--;
+  }
+}
+
+static bool poll_all(clpi_streams *streams, clpi_stream *stream)
+{
+  clpi_use all = clpi_use_now(stream);
+  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
+}
+
+/* Asks what streams have done, and lets go of those that nothing needs. Under no lock. */
+static void forget_unneeded(clpi_streams *streams)
+{
+  clpi_list unneeded;
+  clpi_list_init(&unneeded);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  visit(streams, poll_all);
+  clpi_error_restore(&kept);
+  pthread_mutex_lock(streams->lock);
+  take_unneeded_locked(streams, &unneeded);
+  streams->many = 2 * streams->count + CLPI_FEW_STREAMS;
+  streams->ending++;
+  pthread_mutex_unlock(streams->lock);
+  free_all(streams, &unneeded);
+  pthread_mutex_lock(streams->lock);
+  if (--streams->ending == 0)
+    pthread_cond_broadcast(&streams->released);
+  pthread_mutex_unlock(streams->lock);
 }
 
 /* --- finding --- */
@@ -152,14 +218,8 @@ clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream
   if (*out != made)
     free_stream(streams, made);
   if (many)
-    clpi_streams_forget_unneeded(streams);
+    forget_unneeded(streams);
   return CLP_SUCCESS;
-}
-
-void clpi_stream_unpin_locked(clpi_streams *streams, clpi_stream *stream)
-{
-  if (--stream->pins == 0 && stream->is_forgotten)
-    pthread_cond_broadcast(&streams->released);
 }
 
 void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream)
@@ -167,4 +227,20 @@ void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream)
   pthread_mutex_lock(streams->lock);
   clpi_stream_unpin_locked(streams, stream);
   pthread_mutex_unlock(streams->lock);
+}
+
+/* --- draining --- */
+
+static bool wait_for_freed(clpi_streams *streams, clpi_stream *stream)
+{
+  pthread_mutex_lock(streams->lock);
+  clpi_use last = {stream, stream->freed};
+  bool is_pending = last.epoch && !clpi_use_is_settled_locked(&last, NULL);
+  pthread_mutex_unlock(streams->lock);
+  return is_pending && !clpi_use_wait(streams, &last);
+}
+
+bool clpi_streams_drain(clpi_streams *streams)
+{
+  return visit(streams, wait_for_freed) > 0;
 }

@@ -68,19 +68,23 @@ void clpi_streams_end(clpi_streams *streams);
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream **out);
 void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream);
-void clpi_stream_unpin_locked(clpi_streams *streams, clpi_stream *stream);
 
-/* Calls `visitor` for each stream, the home stream included, if they are ordered. Under no lock.
- * Returns how many calls returned true. */
-size_t clpi_streams_visit(clpi_streams *streams,
-                          bool (*visitor)(clpi_streams *streams, clpi_stream *stream));
+static inline void clpi_stream_unpin_locked(clpi_streams *streams, clpi_stream *stream)
+{
+  if (--stream->pins == 0 && stream->is_forgotten)
+    pthread_cond_broadcast(&streams->released);
+}
 
-/* --- between stream.c and forget.c --- */
+/* Waits on the host for all uses with which memory came back (clpi_use_note_freed_locked); whether
+ * there were any. Under no lock. */
+bool clpi_streams_drain(clpi_streams *streams);
+
+/* --- for forget.c --- */
 
 /* The record that a handle leads to; NULL: there is none. */
 clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle);
 
-/* Ends streams that are on no list of clpi_streams. Under no lock. */
-void clpi_streams_free(clpi_streams *streams, clpi_list *list);
+/* Finds out which streams are needed, and up to which use. */
+void clpi_streams_note_needed_locked(clpi_streams *streams);
 
 #endif

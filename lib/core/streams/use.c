@@ -263,17 +263,3 @@ void clpi_use_note_freed_locked(const clpi_use *use)
   if (use->stream->freed < use->epoch)
     use->stream->freed = use->epoch;
 }
-
-static bool wait_for_freed(clpi_streams *streams, clpi_stream *stream)
-{
-  pthread_mutex_lock(streams->lock);
-  clpi_use last = {stream, stream->freed};
-  bool is_pending = last.epoch && !clpi_use_is_settled_locked(&last, NULL);
-  pthread_mutex_unlock(streams->lock);
-  return is_pending && !clpi_use_wait(streams, &last);
-}
-
-bool clpi_streams_drain(clpi_streams *streams)
-{
-  return clpi_streams_visit(streams, wait_for_freed) > 0;
-}

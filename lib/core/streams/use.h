@@ -47,9 +47,6 @@ clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use);
 /* Notes that memory comes back with a use, so that its stream is kept for who waits for that. */
 void clpi_use_note_freed_locked(const clpi_use *use);
 
-/* Waits on the host for all uses that were noted so; whether there were any. Under no lock. */
-bool clpi_streams_drain(clpi_streams *streams);
-
 /* Sees to it that a use is done or that a mark covers it. Under no lock. The allocator's status, or
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use);

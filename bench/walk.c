@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* The way of a request through the library, for bench/walk.sh: the library and this are built with
+ * -finstrument-functions, and each call of the library's is printed as "depth address". */
+#include <clpool/clpool.h>
+#include <clpool/opencl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define UNSEEN __attribute__((no_instrument_function))
+enum { MOST_CALLS = 4096 };
+
+static struct {
+  void *function;
+  int depth;
+} calls[MOST_CALLS];
+static int call_count, depth;
+static bool is_on;
+
+void __cyg_profile_func_enter(void *function, void *caller) UNSEEN;
+void __cyg_profile_func_exit(void *function, void *caller) UNSEEN;
+
+void __cyg_profile_func_enter(void *function, void *caller)
+{
+  (void)caller;
+  if (is_on && call_count < MOST_CALLS) {
+    calls[call_count].function = function;
+    calls[call_count++].depth = depth;
+  }
+  depth++;
+}
+
+void __cyg_profile_func_exit(void *function, void *caller)
+{
+  (void)function, (void)caller;
+  depth--;
+}
+
+UNSEEN static void require(clp_status status)
+{
+  if (!status)
+    return;
+  fprintf(stderr, "walk: %s\n", clp_last_error()->message);
+  exit(1);
+}
+
+/* Allocates, with the calls written to `out`, NULL: nowhere. */
+UNSEEN static clp_buffer *allocate(clp_pool *pool, size_t bytes, const char *what)
+{
+  clp_buffer *buffer;
+  call_count = depth = 0;
+  is_on = what;
+  clp_status status = clp_pool_allocate(pool, bytes, &buffer);
+  is_on = false;
+  require(status);
+  if (what)
+    printf("# %s\n", what);
+  for (int i = 0; i < call_count; i++)
+    printf("%d %p\n", calls[i].depth, calls[i].function);
+  return buffer;
+}
+
+UNSEEN static cl_command_queue make_queue(void)
+{
+  cl_platform_id platform;
+  cl_device_id device;
+  if (clGetPlatformIDs(1, &platform, NULL) ||
+      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)) {
+    fprintf(stderr, "walk: there is no OpenCL device\n");
+    exit(77);
+  }
+  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+  cl_command_queue queue = clCreateCommandQueue(context, device, 0, NULL);
+  clReleaseContext(context);
+  return queue;
+}
+
+UNSEEN int main(void)
+{
+  cl_command_queue queue = make_queue();
+  clp_allocator *immediate, *arena;
+  clp_pool *plain, *carving;
+  require(clp_cl_immediate_allocator_create(queue, CL_MEM_READ_WRITE, &immediate));
+  require(clp_arena_allocator_create(immediate, NULL, &arena));
+  require(clp_pool_create(immediate, NULL, &plain));
+  require(clp_pool_create(arena, NULL, &carving));
+  clp_buffer *miss = allocate(plain, 4096, "a miss: the first allocation of a pool");
+  clp_buffer *large = allocate(carving, 1 << 20, NULL), *small = allocate(carving, 4096, NULL);
+  clp_buffer_release(large);
+  clp_buffer *carved = allocate(carving, 400, "a carve: a miss on an arena that has room");
+  clp_buffer_release(miss);
+  clp_buffer_release(small);
+  clp_buffer_release(carved);
+  clp_pool_release(plain);
+  clp_pool_release(carving);
+  clp_allocator_release(arena);
+  clp_allocator_release(immediate);
+  clReleaseCommandQueue(queue);
+  return 0;
+}
