@@ -67,6 +67,7 @@ refuses $library '"cuMemFreeAsync", "", 11020' '"cuMemFreeAsync", "", 11010'
 refuses $library 'clpi_cuda_pointer pointer, clpi_cuda_stream stream))' \
   'clpi_cuda_stream stream, clpi_cuda_pointer pointer))'
 refuses tests/fakecuda/fakecuda.h 'X(cuStreamDestroy, _v2,' 'X(cuStreamDestroy, ,'
+refuses tests/fakecuda/fakecuda.h '((CUstream)1)' '((CUstream)3)'
 refuses tests/fakecuda/fakecuda.h 'unsigned char byte,' 'unsigned short byte,'
 
 echo "all declarations are those of CUDA $version in $cuda"
