@@ -132,9 +132,9 @@ static void release_all(hook_bench *bench)
   clp_pool_release(bench->pool);
   clp_pool_release(bench->other_pool);
   clp_allocator_release(bench->allocator);
-  clp_line_profile_release(bench->profile);
-  clp_debug_print_hook_release(bench->debug_print);
-  (void)clp_trace_hook_close(bench->trace); /* nobody reads it */
+  clp_line_profile_destroy(bench->profile);
+  clp_debug_print_hook_destroy(bench->debug_print);
+  (void)clp_trace_hook_destroy(bench->trace); /* nobody reads it */
   if (bench->sink != NULL)
     (void)fclose(bench->sink);
 }

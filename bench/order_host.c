@@ -52,7 +52,7 @@ static clp_status stub_mark_create(void *self, clp_stream stream, void **mark)
   return CLP_SUCCESS;
 }
 
-static void stub_mark_release(void *self, void *mark)
+static void stub_mark_destroy(void *self, void *mark)
 {
   (void)self, (void)mark;
 }
@@ -87,7 +87,7 @@ static bool make_allocator(stub *device, order_streams *on)
   ops.stream_retain = stub_stream_retain;
   ops.stream_release = stub_stream_release;
   ops.mark_create = stub_mark_create;
-  ops.mark_release = stub_mark_release;
+  ops.mark_destroy = stub_mark_destroy;
   ops.mark_is_done = stub_mark_is_done;
   ops.stream_wait = stub_stream_wait;
   ops.host_wait = stub_host_wait;

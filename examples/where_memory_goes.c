@@ -105,7 +105,7 @@ static void end_profile(clp_line_profile *profile, const char *folded_path)
   FILE *folded = open_file(folded_path);
   CHECK(clp_line_profile_write_folded(profile, folded));
   fclose(folded);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 
 static clp_hook *begin_trace(const char *path)
@@ -119,7 +119,7 @@ static clp_hook *begin_trace(const char *path)
 static void end_trace(clp_hook *trace)
 {
   CHECK(clp_hook_pop(trace));
-  CHECK(clp_trace_hook_close(trace));
+  CHECK(clp_trace_hook_destroy(trace));
 }
 
 /* --- The run --- */

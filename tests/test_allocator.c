@@ -60,7 +60,7 @@ static clp_status never_create_mark(void *self, clp_stream stream, void **mark)
 static void never_release_mark(void *self, void *mark)
 {
   (void)self, (void)mark;
-  ck_abort_msg("mark_release was called");
+  ck_abort_msg("mark_destroy was called");
 }
 
 static clp_status never_tell_mark(void *self, void *mark, bool *done)
@@ -140,7 +140,7 @@ enum { WHOLE_ORDER_GROUP = 127 };
 static void set_order(clp_allocator_ops *ops, unsigned chosen)
 {
   ops->mark_create = chosen & 1u ? never_create_mark : NULL;
-  ops->mark_release = chosen & 2u ? never_release_mark : NULL;
+  ops->mark_destroy = chosen & 2u ? never_release_mark : NULL;
   ops->mark_is_done = chosen & 4u ? never_tell_mark : NULL;
   ops->stream_wait = chosen & 8u ? never_wait_stream : NULL;
   ops->host_wait = chosen & 16u ? never_wait_host : NULL;

@@ -28,7 +28,7 @@ static void start(rig *it)
 static void end(rig *it)
 {
   clpt_ok(clp_hook_pop(clp_line_profile_hook(it->profile)));
-  clp_line_profile_release(it->profile);
+  clp_line_profile_destroy(it->profile);
   clp_pool_release(it->pool);
   clp_allocator_release(it->allocator);
   clpt_cl_close(&it->cl);

@@ -35,7 +35,7 @@ static void assert_same_order(const clp_allocator *other)
   ck_assert_ptr_eq(other->ops.stream_retain, it.ops->stream_retain);
   ck_assert_ptr_eq(other->ops.stream_release, it.ops->stream_release);
   ck_assert_ptr_eq(other->ops.mark_create, it.ops->mark_create);
-  ck_assert_ptr_eq(other->ops.mark_release, it.ops->mark_release);
+  ck_assert_ptr_eq(other->ops.mark_destroy, it.ops->mark_destroy);
   ck_assert_ptr_eq(other->ops.mark_is_done, it.ops->mark_is_done);
   ck_assert_ptr_eq(other->ops.stream_wait, it.ops->stream_wait);
   ck_assert_ptr_eq(other->ops.host_wait, it.ops->host_wait);

@@ -136,7 +136,7 @@ static clp_status create(cl_command_queue queue, void *mark)
   void *another = mark;
   clp_status status = it.ops->mark_create(it.allocator->self, queue, &another);
   if (!status)
-    it.ops->mark_release(it.allocator->self, another);
+    it.ops->mark_destroy(it.allocator->self, another);
   else
     ck_assert_ptr_eq(another, mark);
   return status;

@@ -131,7 +131,7 @@ START_TEST(test_drain_waits_for_every_free)
   clpt_cl_ok(clFinish(queues[1]));
   clpt_ok(allocator->ops.mark_is_done(allocator->self, mark, &done));
   ck_assert(done);
-  allocator->ops.mark_release(allocator->self, mark);
+  allocator->ops.mark_destroy(allocator->self, mark);
   ck_assert_int_eq(pthread_join(thread, NULL), 0);
   clp_allocator_release(allocator);
   for (size_t i = 0; i < 2; i++)

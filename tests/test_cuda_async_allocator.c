@@ -363,7 +363,7 @@ START_TEST(frees_behind_another_streams_work)
   void *mark;
   clpt_ok(allocator->ops.mark_create(allocator->self, cuda.streams[0], &mark));
   clpt_ok(allocator->ops.stream_wait(allocator->self, cuda.streams[1], mark));
-  allocator->ops.mark_release(allocator->self, mark);
+  allocator->ops.mark_destroy(allocator->self, mark);
   fakecuda_hold(cuda.streams[1]);
   clpt_cuda_fill(&cuda, cuda.streams[1], memory, BYTES, 3);
   clpt_ok_quietly(allocator->ops.free_on(allocator->self, memory, BYTES, cuda.streams[1]));

@@ -207,7 +207,7 @@ START_TEST(debug_print)
   clpt_ok(clp_hook_push(hook));
   freed(allocated(1000));
   clpt_ok(clp_hook_pop(hook));
-  clp_debug_print_hook_release(hook);
+  clp_debug_print_hook_destroy(hook);
   (void)fclose(file);
   ck_assert_uint_eq(count_of(text, "\n"), 4);
   ck_assert_uint_eq(count_of(text, "\"device_id\":1"), 4);
@@ -236,7 +236,7 @@ START_TEST(line_profile)
   freed(profiled());
   clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
   clpt_ok(clp_line_profile_print(profile, file));
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
   (void)fclose(file);
   ck_assert_msg(strstr(text, "_root (1.00KB, 1.00KB)") == text, "%s", text);
   ck_assert_msg(strstr(text, "lib/cuda") == NULL && strstr(text, "async_pool_malloc") == NULL, "%s",

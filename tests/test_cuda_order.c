@@ -76,7 +76,7 @@ static void wait_for(void *mark)
 
 static void release(void *mark)
 {
-  allocator->ops.mark_release(allocator->self, mark);
+  allocator->ops.mark_destroy(allocator->self, mark);
 }
 
 /* `stream` sets the bytes of its own part of the memory. */
@@ -350,7 +350,7 @@ static void mark_and_wait(clpt_worker *self)
     if (ops->stream_wait(allocator->self, next, mark) || ops->host_wait(allocator->self, mark) ||
         ops->mark_is_done(allocator->self, mark, &done) || !done)
       clpt_wrong(self, "the mark of round %u is not done", i);
-    ops->mark_release(allocator->self, mark);
+    ops->mark_destroy(allocator->self, mark);
   }
 }
 

@@ -61,7 +61,7 @@ START_TEST(each_postprocess_is_a_line)
                  "}\n",
                  memory, memory, id, memory, id, memory);
   ck_assert_str_eq(out.text, expected);
-  clp_debug_print_hook_release(hook);
+  clp_debug_print_hook_destroy(hook);
   page_close(&out);
   clpt_rig_end(&rig);
 }
@@ -84,7 +84,7 @@ START_TEST(a_failure_is_told_by_zeros)
                              "{\"hook\":\"malloc\",\"device_id\":0,\"size\":100,\"mem_size\":103,"
                              "\"mem_ptr\":0,\"pmem_id\":\"0x0\"}\n");
   clpt_ok(clp_pool_remove_hook(rig.pool, hook));
-  clp_debug_print_hook_release(hook);
+  clp_debug_print_hook_destroy(hook);
   page_close(&out);
   clpt_rig_end(&rig);
 }
@@ -97,7 +97,7 @@ START_TEST(arguments_are_checked)
   clpt_fails(CLP_INVALID_ARGUMENT, clp_debug_print_hook_create(stdout, NULL));
   clpt_fails(CLP_INVALID_ARGUMENT, clp_debug_print_hook_create(NULL, &hook));
   ck_assert_ptr_null(hook);
-  clp_debug_print_hook_release(NULL);
+  clp_debug_print_hook_destroy(NULL);
 }
 END_TEST
 
@@ -113,7 +113,7 @@ START_TEST(a_file_that_cannot_be_written_does_no_harm)
   clpt_ok(clp_hook_push(hook));
   clpt_hold(rig.pool, 100, 10);
   clpt_ok(clp_hook_pop(hook));
-  clp_debug_print_hook_release(hook);
+  clp_debug_print_hook_destroy(hook);
   (void)fclose(full);
   clpt_rig_end(&rig);
 }
@@ -136,7 +136,7 @@ START_TEST(several_have_names_of_their_own)
   clpt_ok(clp_hook_push(hooks[1]));
   for (int i = 0; i < 2; i++) {
     clpt_ok(clp_hook_pop(hooks[i]));
-    clp_debug_print_hook_release(hooks[i]);
+    clp_debug_print_hook_destroy(hooks[i]);
   }
   page_close(&out);
   clpt_rig_end(&rig);
@@ -178,7 +178,7 @@ START_TEST(lines_of_several_threads_stay_whole)
   }
   ck_assert_uint_eq(mallocs, THREADS * rounds);
   ck_assert_uint_eq(frees, THREADS * rounds);
-  clp_debug_print_hook_release(hook);
+  clp_debug_print_hook_destroy(hook);
   page_close(&out);
   clpt_rig_end(&rig);
 }

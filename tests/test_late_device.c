@@ -102,7 +102,7 @@ START_TEST(a_mark_is_done_when_the_work_before_it_is)
   ck_assert(clpt_late_step(&it.device, it.s));
   ck_assert(is_done(&it, mark));
   ck_assert_uint_eq(clpt_late_left(&it.device, it.s), 1);
-  it.ops->mark_release(&it.device, mark);
+  it.ops->mark_destroy(&it.device, mark);
   end_with_block(&it);
 }
 END_TEST
@@ -119,7 +119,7 @@ START_TEST(a_mark_that_is_work_has_to_be_done_itself)
   ck_assert(!is_done(&it, mark));
   ck_assert(clpt_late_step(&it.device, it.s));
   ck_assert(is_done(&it, mark));
-  it.ops->mark_release(&it.device, mark);
+  it.ops->mark_destroy(&it.device, mark);
   end_with_block(&it);
 }
 END_TEST
@@ -133,7 +133,7 @@ START_TEST(a_stream_waits_for_a_mark_also_one_that_was_released)
   clpt_late_write(&it.device, it.s, it.block);
   mark = mark_on(&it, it.s);
   clpt_ok(it.ops->stream_wait(&it.device, it.t, mark));
-  it.ops->mark_release(&it.device, mark);
+  it.ops->mark_destroy(&it.device, mark);
   clpt_late_read(&it.device, it.t, it.block);
   ck_assert(clpt_late_is_held_up(&it.device, it.t));
   ck_assert_uint_eq(clpt_late_left(&it.device, it.t), 2);
@@ -159,7 +159,7 @@ START_TEST(the_host_waits_for_what_a_mark_needs_and_no_more)
   ck_assert(is_done(&it, mark));
   ck_assert_uint_eq(clpt_late_left(&it.device, it.s), 1);
   ck_assert_uint_eq(clpt_late_left(&it.device, it.t), 1);
-  it.ops->mark_release(&it.device, mark);
+  it.ops->mark_destroy(&it.device, mark);
   end_with_block(&it);
 }
 END_TEST
@@ -254,7 +254,7 @@ START_TEST(streams_live_by_references)
   start(&it);
   clpt_late_stream_drop(&it.device, it.s);
   mark = mark_on(&it, it.s);
-  it.ops->mark_release(&it.device, mark);
+  it.ops->mark_destroy(&it.device, mark);
   ck_assert_uint_eq(clpt_late_retains(&it.device), 2);
   it.ops->stream_release(&it.device, it.s);
   ck_assert_uint_eq(clpt_late_retains(&it.device), 1);
@@ -300,7 +300,7 @@ START_TEST(a_stream_that_is_destroyed_makes_room_for_another_at_once)
   ck_assert(!is_done(&it, mark));
   clpt_ok(it.ops->host_wait(&it.device, mark));
   ck_assert(!clpt_late_is_held_up(&it.device, it.t));
-  it.ops->mark_release(&it.device, mark);
+  it.ops->mark_destroy(&it.device, mark);
   clpt_ok(it.ops->stream_retain(&it.device, it.s));
   end_with_block(&it);
 }
@@ -334,11 +334,11 @@ START_TEST(what_is_released_twice_or_not_at_all_is_found)
   start(&it);
   mark = mark_on(&it, it.s);
   ck_assert_uint_eq(it.device.live_marks, 1);
-  it.ops->mark_release(&it.device, mark);
+  it.ops->mark_destroy(&it.device, mark);
   ck_assert_uint_eq(it.device.live_marks, 0);
   it.ops->stream_release(&it.device, it.s);
   if (_i == 0)
-    it.ops->mark_release(&it.device, mark);
+    it.ops->mark_destroy(&it.device, mark);
   else
     it.ops->stream_release(&it.device, it.s);
   end_wrong(&it,
@@ -373,8 +373,8 @@ START_TEST(a_call_fails_on_demand)
   ck_assert_ptr_null(marks[1]);
   marks[2] = mark_on(&it, it.s);
   ck_assert_uint_eq(it.device.calls[CLPT_LATE_MARK_CREATE], 3);
-  it.ops->mark_release(&it.device, marks[0]);
-  it.ops->mark_release(&it.device, marks[2]);
+  it.ops->mark_destroy(&it.device, marks[0]);
+  it.ops->mark_destroy(&it.device, marks[2]);
   end_with_block(&it);
 }
 END_TEST

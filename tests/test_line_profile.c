@@ -21,8 +21,8 @@ START_TEST(null_arguments_are_told)
   clpt_fails(CLP_INVALID_ARGUMENT, clp_line_profile_write_folded(profile, NULL));
   clpt_fails(CLP_INVALID_ARGUMENT, clp_line_profile_reset(NULL));
   ck_assert_ptr_null(clp_line_profile_hook(NULL));
-  clp_line_profile_release(NULL);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(NULL);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -37,7 +37,7 @@ START_TEST(the_hook_has_the_two_callbacks_that_record)
   ck_assert(!hook->malloc_postprocess && !hook->alloc_postprocess);
   ck_assert(!hook->free_preprocess && !hook->free_postprocess);
   ck_assert(!hook->device_free_preprocess && !hook->device_free_postprocess);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -50,9 +50,9 @@ START_TEST(profiles_are_apart)
   clpt_take(other, 20, 0);
   clpt_folds(one, "p.c:1:f 10\n");
   clpt_folds(other, "p.c:2:f 20\n");
-  clp_line_profile_release(one);
+  clp_line_profile_destroy(one);
   clpt_folds(other, "p.c:2:f 20\n");
-  clp_line_profile_release(other);
+  clp_line_profile_destroy(other);
 }
 END_TEST
 
@@ -70,7 +70,7 @@ START_TEST(bytes_are_as_rounded)
   hook->alloc_preprocess(&event, hook->user_data);
   clpt_prints(profile, "_root (1.00KB, 2.00KB)\n"
                        "  p.c:1:f (1.00KB, 2.00KB)\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -83,7 +83,7 @@ START_TEST(a_report_takes_nothing_away)
   clpt_folds(profile, "p.c:1:f 1\n");
   clpt_take(profile, 1, 0);
   clpt_folds(profile, "p.c:1:f 2\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -98,7 +98,7 @@ START_TEST(reset_forgets)
   clpt_take(profile, 5, 0);
   clpt_prints(profile, "_root (5.00B, 0.00B)\n"
                        "  p.c:3:f (5.00B, 0.00B)\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -116,7 +116,7 @@ START_TEST(of_a_stack_too_deep_the_outermost_frames_count)
   ck_assert_ptr_nonnull(strstr(text, "p.c:256:f (1.00B, 0.00B)\n"));
   ck_assert_ptr_null(strstr(text, "p.c:257:f"));
   free(text);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -136,7 +136,7 @@ START_TEST(a_full_disk_is_told)
   clpt_fails(CLP_IO_ERROR, writers[_i](profile, full));
   ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
   fclose(full);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -155,7 +155,7 @@ START_TEST(a_full_disk_is_told_wherever_it_fills_up)
   clpt_take(profile, 1, 0);
   clpt_fails(CLP_IO_ERROR, writers[_i](profile, full));
   fclose(full);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -168,7 +168,7 @@ START_TEST(a_file_that_is_only_read_is_told)
   clpt_fails(CLP_IO_ERROR, writers[_i](profile, file));
   ck_assert_int_eq(clp_last_error()->native_code, EBADF);
   fclose(file);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -183,7 +183,7 @@ START_TEST(a_profile_without_host_memory_is_not_made)
     clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
     status = clp_line_profile_create(0, &profile);
     if (!status)
-      clp_line_profile_release(profile);
+      clp_line_profile_destroy(profile);
     clpt_host_stop();
     ck_assert(status == CLP_OUT_OF_HOST_MEMORY || status == CLP_SUCCESS);
     ck_assert(!status || !profile);
@@ -203,7 +203,7 @@ START_TEST(a_stack_that_is_known_needs_no_host_memory)
     clpt_take(profile, 1, 1);
   ck_assert_uint_eq(clpt_host_stop(), 0);
   clpt_folds(profile, "p.c:1:f;p.c:2:f;p.c:3:f 1001\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -229,7 +229,7 @@ START_TEST(what_was_not_recorded_is_told)
                       "_unrecorded 1024\n");
   clpt_ok(clp_line_profile_reset(profile));
   clpt_prints(profile, "_root (0.00B, 0.00B)\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -258,7 +258,7 @@ START_TEST(a_report_without_host_memory_says_so)
   clpt_ok(writers[_i](profile, file));
   fclose(file);
   ck_assert_str_eq(text, before);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -275,7 +275,7 @@ START_TEST(a_source_of_names_that_fails_ends_the_report)
   profile->symbols = &none;
   clpt_fails(CLP_OUT_OF_HOST_MEMORY, writers[_i](profile, stdout));
   clpt_message_has("no session");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 

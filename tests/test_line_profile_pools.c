@@ -35,7 +35,7 @@ static void start(profiled *it, unsigned max_depth)
 
 static void end(profiled *it)
 {
-  clp_line_profile_release(it->profile);
+  clp_line_profile_destroy(it->profile);
   clpt_rig_end(&it->rig);
 }
 

@@ -61,7 +61,7 @@ START_TEST(each_thread_is_counted)
     ck_assert_msg(strstr(text, expected), "no %s in %s", expected, text);
   }
   free(text);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -72,7 +72,7 @@ START_TEST(reports_run_while_others_record)
   profile = clpt_profile(0);
   clpt_workers_start(&all, 10, work, 5, clpt_iterations(4000), NULL);
   clpt_workers_join(&all);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
   ck_assert_uint_eq(clpt_open_sessions, 0);
 }
 END_TEST
@@ -85,7 +85,7 @@ START_TEST(real_stacks_and_names_in_several_threads)
   clpt_ok(clp_line_profile_create(0, &profile));
   clpt_workers_start(&all, 4, work, 4, clpt_iterations(200), NULL);
   clpt_workers_join(&all);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 

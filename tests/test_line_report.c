@@ -14,7 +14,7 @@ START_TEST(an_empty_profile_is_a_root)
   clp_line_profile *profile = clpt_profile(0);
   clpt_prints(profile, "_root (0.00B, 0.00B)\n");
   clpt_folds(profile, "");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -34,7 +34,7 @@ START_TEST(bytes_count_in_each_frame_of_their_stack)
   clpt_folds(profile, "p.c:1:f 512\n"
                       "p.c:1:f;p.c:2:f 1024\n"
                       "p.c:1:f;p.c:3:f 2048\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -55,7 +55,7 @@ START_TEST(children_come_in_the_order_in_which_they_were_seen)
                        "    p.c:3:f (9.00B, 0.00B)\n"
                        "      p.c:4:f (9.00B, 0.00B)\n"
                        "  p.c:2:f (1.00B, 0.00B)\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -87,7 +87,7 @@ START_TEST(children_that_read_the_same_are_one_line)
   clpt_folds(profile, "a.c:1:main;a.c:10:twice 8\n"
                       "a.c:1:main;a.c:10:twice;p.c:5:f 3\n"
                       "a.c:10:twice 16\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -100,7 +100,7 @@ START_TEST(recursion_is_a_line_for_each_call)
                        "  p.c:1:f (1.00B, 0.00B)\n"
                        "    p.c:1:f (1.00B, 0.00B)\n"
                        "      p.c:1:f (1.00B, 0.00B)\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -112,7 +112,7 @@ START_TEST(no_bytes_are_a_line_too_but_no_folded_stack)
   clpt_prints(profile, "_root (0.00B, 0.00B)\n"
                        "  p.c:1:f (0.00B, 0.00B)\n");
   clpt_folds(profile, "");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -123,7 +123,7 @@ START_TEST(a_stack_without_frames_is_the_roots)
   clpt_take(profile, KB, KB);
   clpt_prints(profile, "_root (1.00KB, 1.00KB)\n");
   clpt_folds(profile, "_root 1024\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -150,7 +150,7 @@ START_TEST(inlined_calls_are_lines_of_their_own)
                        "    a.c:4:axpy (1.00B, 1.00B)\n"
                        "      a.h:5:inlined (1.00B, 1.00B)\n");
   clpt_folds(profile, "a.c:3:main;a.c:4:axpy;a.h:5:inlined 1\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -165,7 +165,7 @@ START_TEST(what_starts_the_program_is_left_out)
   clpt_prints(profile, "_root (3.00B, 0.00B)\n"
                        "  a.c:3:main (1.00B, 0.00B)\n"
                        "  p.c:9:f (2.00B, 0.00B)\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -179,7 +179,7 @@ START_TEST(the_c_library_within_the_program_is_not_left_out)
                        "  a.c:3:main (1.00B, 0.00B)\n"
                        "    libc.so.6+0x2 (1.00B, 0.00B)\n"
                        "      p.c:9:f (1.00B, 0.00B)\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -190,7 +190,7 @@ START_TEST(a_semicolon_in_a_name_does_not_end_a_folded_frame)
   CLPT_SET_STACK(3, 5);
   clpt_take(profile, 1, 0);
   clpt_folds(profile, "a.c:3:main;c++/a:b.cc:1:operator() 1\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -219,7 +219,7 @@ START_TEST(the_depth_counts_lines_with_the_root)
   ck_assert_uint_eq(lines_of(text), max_depth == 0 || max_depth > 4 ? 6 : max_depth);
   ck_assert_int_eq(strstr(text, "p.c:9:f") != NULL, max_depth == 0 || max_depth > 4);
   free(text);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -233,7 +233,7 @@ START_TEST(what_lies_deeper_counts_in_the_last_line)
                        "  a.c:3:main (1.00B, 0.00B)\n"
                        "    a.c:4:axpy (1.00B, 0.00B)\n");
   clpt_folds(profile, "a.c:3:main;a.c:4:axpy 1\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -244,7 +244,7 @@ START_TEST(of_depth_one_is_the_root_alone)
   clpt_take(profile, KB, KB);
   clpt_prints(profile, "_root (1.00KB, 1.00KB)\n");
   clpt_folds(profile, "_root 1024\n");
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 
@@ -277,7 +277,7 @@ START_TEST(sizes_read_as_cupys)
   clpt_take(profile, sizes[_i].bytes, 0);
   (void)snprintf(expected, sizeof(expected), "_root (%s, 0.00B)\n", sizes[_i].text);
   clpt_prints(profile, expected);
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
 }
 END_TEST
 

@@ -129,7 +129,7 @@ static clp_status note_mark_create(void *self, clp_stream stream, void **mark)
   return note(self, (uintptr_t)stream, (uintptr_t)mark, 0, 0);
 }
 
-static void note_mark_release(void *self, void *mark)
+static void note_mark_destroy(void *self, void *mark)
 {
   (void)note(self, (uintptr_t)mark, 0, 0, 0);
 }
@@ -174,7 +174,7 @@ START_TEST(passes_everything_on)
   device.ops.forget_stream = note_forget_stream;
   device.ops.free_on = note_free_on;
   device.ops.mark_create = note_mark_create;
-  device.ops.mark_release = note_mark_release;
+  device.ops.mark_destroy = note_mark_destroy;
   device.ops.mark_is_done = note_mark_is_done;
   device.ops.stream_wait = note_stream_wait;
   device.ops.host_wait = note_host_wait;
@@ -198,7 +198,7 @@ START_TEST(passes_everything_on)
   assert_noted(&device, ops->free_on(self, 10, 11, &part), 10, 11, (uintptr_t)&part, 0);
   assert_noted(&device, ops->mark_create(self, &part, &mark), (uintptr_t)&part, (uintptr_t)&mark, 0,
                0);
-  ops->mark_release(self, &part);
+  ops->mark_destroy(self, &part);
   assert_noted(&device, CLP_BUSY, (uintptr_t)&part, 0, 0, 0);
   assert_noted(&device, ops->mark_is_done(self, &part, &done), (uintptr_t)&part, (uintptr_t)&done,
                0, 0);

@@ -890,7 +890,7 @@ static void watch_no_forks(void)
   bool works = clp_trace_hook_create("/dev/null", NULL, &none) == CLP_SUCCESS;
   require(works == (working_atforks == 2) && works == !!none);
   require(works || clp_last_error()->status == CLP_OUT_OF_HOST_MEMORY);
-  require(clp_trace_hook_close(none) == CLP_SUCCESS);
+  require(clp_trace_hook_destroy(none) == CLP_SUCCESS);
   clp_allocator_release(allocator);
 }
 
@@ -913,7 +913,7 @@ static void use_the_parents_hook(void)
   use_one_pool();
   require(clp_hook_pop(hook) == CLP_SUCCESS);
   require(clp_trace_hook_flush(hook) == CLP_SUCCESS);
-  require(clp_trace_hook_close(hook) == CLP_SUCCESS);
+  require(clp_trace_hook_destroy(hook) == CLP_SUCCESS);
 }
 
 START_TEST(hooks_of_the_parent)
@@ -924,7 +924,7 @@ START_TEST(hooks_of_the_parent)
   use_one_pool();
   clpt_ok(clp_hook_pop(hook));
   ck_assert(succeeds(spawn(use_the_parents_hook)));
-  clpt_ok(clp_trace_hook_close(hook));
+  clpt_ok(clp_trace_hook_destroy(hook));
   assert_trace("trace.csv", 3, 3);
 }
 END_TEST
@@ -943,7 +943,7 @@ START_TEST(flushed_rows_are_in_the_file)
       clpt_ok(clp_trace_hook_flush(hook));
       assert_trace(i ? "caller.csv" : "own.csv", rows, rows);
     }
-    clpt_ok(clp_trace_hook_close(hook));
+    clpt_ok(clp_trace_hook_destroy(hook));
     assert_trace(i ? "caller.csv" : "own.csv", 6, 6);
   }
   fclose(file);
@@ -958,7 +958,7 @@ START_TEST(flush_tells_what_could_not_be_written)
   clpt_ok(clp_trace_hook_create("/dev/full", NULL, &hook));
   clpt_fails(CLP_IO_ERROR, clp_trace_hook_flush(hook));
   ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
-  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(hook));
 }
 END_TEST
 

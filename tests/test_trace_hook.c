@@ -140,7 +140,7 @@ START_TEST(buffers_of_zero_bytes_are_told_apart_by_their_count)
   for (int i = 0; i < 3; i++)
     clpt_ok(clp_buffer_release(buffers[i]));
   clpt_ok(clp_pool_remove_hook(rig.pool, hook));
-  clpt_ok(clp_trace_hook_close(hook));
+  clpt_ok(clp_trace_hook_destroy(hook));
   ck_assert_int_eq(fclose(file), 0);
   const char *row = text + strlen(CLPT_HEADER);
   for (int i = 0; i < 4; i++)
@@ -166,7 +166,7 @@ START_TEST(the_callers_file_stays_the_callers)
   clpt_ok(clp_pool_add_hook(rig.pool, hook));
   clpt_hold(rig.pool, 0, 1);
   clpt_ok(clp_pool_remove_hook(rig.pool, hook));
-  clpt_ok(clp_trace_hook_close(hook));
+  clpt_ok(clp_trace_hook_destroy(hook));
   ck_assert_str_ne(text, ""); /* flushed */
   ck_assert_int_gt(fprintf(file, "the end\n"), 0);
   ck_assert_int_eq(fclose(file), 0);
@@ -202,7 +202,7 @@ START_TEST(arguments_are_checked)
   hook = (clp_hook *)stdout;
   clpt_fails(CLP_INVALID_ARGUMENT, clp_trace_hook_create("path", stdout, &hook));
   ck_assert_ptr_null(hook);
-  clpt_ok(clp_trace_hook_close(NULL));
+  clpt_ok(clp_trace_hook_destroy(NULL));
 }
 END_TEST
 
@@ -241,7 +241,7 @@ START_TEST(a_full_disk_is_told_at_the_end)
   for (unsigned i = 0; i < pairs; i++)
     clpt_hold(rig.pool, 100, 1); /* the program does not notice */
   clpt_ok(clp_hook_pop(hook));
-  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(hook));
   ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
   clpt_message_has(full ? "the trace: " : "/dev/full: ");
   if (full)
@@ -296,7 +296,7 @@ START_TEST(a_stream_that_fails_is_asked_no_more)
   }
   ck_assert_uint_gt(failures, 0);
   clpt_ok(clp_hook_pop(hook));
-  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(hook));
   ck_assert_int_eq(clp_last_error()->native_code, cases[_i].told);
   (void)fclose(file);
   clpt_rig_end(&rig);
@@ -356,7 +356,7 @@ START_TEST(a_trace_that_cannot_follow_says_so_at_the_end)
     clpt_ok(clp_buffer_release(buffers[i]));
   }
   clpt_ok(clp_hook_pop(log.hook));
-  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(log.hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(log.hook));
   ck_assert_int_eq(clp_last_error()->native_code, ENOMEM);
   text = clpt_trace_log_text(&log);
   ck_assert_ptr_eq(strstr(text, CLPT_HEADER), text);
@@ -389,7 +389,7 @@ START_TEST(a_file_that_grows_no_more_ends_in_a_whole_row)
   small = before;
   small.rlim_cur = MOST_BYTES;
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-  clp_status status = clp_trace_hook_close(log.hook);
+  clp_status status = clp_trace_hook_destroy(log.hook);
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
   ck_assert_int_eq(status, CLP_IO_ERROR);
   ck_assert_int_eq(clp_last_error()->native_code, EFBIG);
@@ -447,7 +447,7 @@ START_TEST(signals_interrupt_no_writing)
   clpt_hold(rig.pool, 100, 1);
   clpt_ok(clp_hook_pop(log.hook));
   made_to.interruptions = 3;
-  status = clp_trace_hook_close(log.hook);
+  status = clp_trace_hook_destroy(log.hook);
   left = made_to.interruptions;
   made_to.interruptions = 0; /* Check writes, too */
   ck_assert_int_eq(status, CLP_SUCCESS);
@@ -486,7 +486,7 @@ START_TEST(of_a_long_path_the_end_is_told)
     clpt_message_has("/../dev/none/x: No such file or directory");
   } else {
     clpt_ok(clp_trace_hook_create(path, NULL, &hook));
-    clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+    clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(hook));
     clpt_message_has("/../dev/full: not all could be written: No space left on device");
   }
   ck_assert_int_eq(strncmp(clp_last_error()->message, "...", 3), 0);

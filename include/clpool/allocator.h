@@ -102,7 +102,7 @@ typedef struct clp_allocator_ops {
                                  CLP_INVALID_ARGUMENT, what is no stream of this allocator's */
   void (*stream_release)(void *self, clp_stream stream);      /**< ends that */
   clp_status (*mark_create)(void *self, clp_stream stream, void **mark); /**< never waits */
-  void (*mark_release)(void *self, void *mark);                          /**< ends a mark */
+  void (*mark_destroy)(void *self, void *mark);                          /**< ends a mark */
   clp_status (*mark_is_done)(void *self, void *mark, bool *done);        /**< never waits */
   clp_status (*stream_wait)(void *self, clp_stream stream, void *mark); /**< the host never waits */
   clp_status (*host_wait)(void *self, void *mark); /**< returns when that work is done */

@@ -112,12 +112,12 @@ clp_status clp_pool_remove_hook(clp_pool *pool, const clp_hook *hook);
  *
  * pmem_id is the event's buffer_id. Several threads may use it at once; lines stay whole, and each
  * is flushed. Its name is "debug_print"; whoever registers several gives them names of their own.
- * `*out` is the caller's until clp_debug_print_hook_release; NULL on failure.
+ * `*out` is the caller's until clp_debug_print_hook_destroy; NULL on failure.
  * CLP_INVALID_ARGUMENT: NULL file or out. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_debug_print_hook_create(FILE *file, clp_hook **out);
 
 /** Ends the hook, which is registered nowhere any more. NULL is a no-op. */
-void clp_debug_print_hook_release(clp_hook *hook);
+void clp_debug_print_hook_destroy(clp_hook *hook);
 
 #ifdef __cplusplus
 }

@@ -29,7 +29,7 @@ typedef struct clp_line_profile clp_line_profile;
 clp_status clp_line_profile_create(unsigned max_depth, clp_line_profile **out);
 
 /** Drops the reference. Its hook is registered nowhere any more. NULL is a no-op. */
-void clp_line_profile_release(clp_line_profile *profile);
+void clp_line_profile_destroy(clp_line_profile *profile);
 
 /** The hook that records, for clp_hook_push or clp_pool_add_hook. Borrowed; lives as long as the
  * profile. NULL for NULL. */

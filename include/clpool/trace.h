@@ -51,7 +51,7 @@ extern "C" {
  * `file`, which stays the caller's; exactly one of them is not NULL. Lines are buffered. Several
  * threads may use it at once. What cannot be written, since a disk is full, is lost from the first
  * such line on; the program goes on. A warning goes to the log callback (clpool/log.h) when an
- * operation or clp_trace_hook_flush finds it, once; clp_trace_hook_flush and clp_trace_hook_close
+ * operation or clp_trace_hook_flush finds it, once; clp_trace_hook_flush and clp_trace_hook_destroy
  * tell it by their status. A file at `path` ends in a whole line then, one of the caller's perhaps
  * in a part of one. Its name is "trace"; whoever
  * registers several gives them names of their own.
@@ -65,19 +65,19 @@ extern "C" {
  * trace does for pools on any of them; allocators of the program's own whose devices have the same
  * addresses need a trace each.
  *
- * `*out` is the caller's until clp_trace_hook_close; NULL on failure. Any thread.
+ * `*out` is the caller's until clp_trace_hook_destroy; NULL on failure. Any thread.
  * CLP_INVALID_ARGUMENT: NULL out, both or none of path and file. CLP_IO_ERROR: the file cannot be
  * opened; native_code is errno. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out);
 
 /** Writes what is buffered so far, as far as it is rows of operations that have returned. NULL is a
- * no-op. Any thread. CLP_IO_ERROR: as clp_trace_hook_close. */
+ * no-op. Any thread. CLP_IO_ERROR: as clp_trace_hook_destroy. */
 clp_status clp_trace_hook_flush(clp_hook *hook);
 
 /** Writes what is buffered and ends the hook, which is registered nowhere any more, also where it
  * fails. NULL is a no-op. CLP_IO_ERROR: not all could be written; native_code is the first errno,
  * ENOMEM where there was no host memory to follow what is allocated. */
-clp_status clp_trace_hook_close(clp_hook *hook);
+clp_status clp_trace_hook_destroy(clp_hook *hook);
 
 #ifdef __cplusplus
 }

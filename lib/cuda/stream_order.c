@@ -84,7 +84,7 @@ static void destroy_event(const clpi_cuda_context *context, clpi_cuda_event even
   clpi_cuda_leave(context);
 }
 
-static void mark_release(void *self, void *mark)
+static void mark_destroy(void *self, void *mark)
 {
   clpi_cuda_stream_order *order = self;
   if (!keep_spare(order, mark))
@@ -111,7 +111,7 @@ static clp_status record(clpi_cuda_stream_order *order, clp_stream stream, void 
     return status;
   clpi_cuda_result code = driver->event_record(event, stream);
   if (code) {
-    mark_release(order, event);
+    mark_destroy(order, event);
     return clpi_cuda_call_error(driver, "cuEventRecord", code);
   }
   *mark = event;
@@ -178,7 +178,7 @@ void clpi_cuda_stream_order_fill(clp_allocator_ops *ops)
   ops->stream_retain = stream_retain;
   ops->stream_release = stream_release;
   ops->mark_create = mark_create;
-  ops->mark_release = mark_release;
+  ops->mark_destroy = mark_destroy;
   ops->mark_is_done = mark_is_done;
   ops->stream_wait = stream_wait;
   ops->host_wait = host_wait;

@@ -65,7 +65,7 @@ clp_status clp_debug_print_hook_create(FILE *file, clp_hook **out)
   return CLP_SUCCESS;
 }
 
-void clp_debug_print_hook_release(clp_hook *hook)
+void clp_debug_print_hook_destroy(clp_hook *hook)
 {
   free(hook);
 }

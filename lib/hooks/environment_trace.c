@@ -87,7 +87,7 @@ static clp_status expand(const char *text, char path[PATH_MAX], bool *has_id)
 
 static void end_trace(joined_trace *trace)
 {
-  (void)clp_trace_hook_close(trace->hook);
+  (void)clp_trace_hook_destroy(trace->hook);
   free(trace);
 }
 

@@ -109,7 +109,7 @@ no_memory:
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a line profile");
 }
 
-void clp_line_profile_release(clp_line_profile *profile)
+void clp_line_profile_destroy(clp_line_profile *profile)
 {
   if (!profile)
     return;

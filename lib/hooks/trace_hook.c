@@ -400,7 +400,7 @@ void clpi_trace_hook_flush_silently(clp_hook *hook)
   pthread_mutex_unlock(&self->lock);
 }
 
-clp_status clp_trace_hook_close(clp_hook *hook)
+clp_status clp_trace_hook_destroy(clp_hook *hook)
 {
   if (!hook)
     return CLP_SUCCESS;

@@ -121,7 +121,7 @@ static clp_status set_marker(const clpi_cl_queue_order *order, cl_command_queue 
   return CLP_SUCCESS;
 }
 
-static void mark_release(void *self, void *given)
+static void mark_destroy(void *self, void *given)
 {
   (void)self;
   mark *ended = given;
@@ -235,7 +235,7 @@ void clpi_cl_queue_order_fill(clp_allocator_ops *ops)
   ops->stream_release = stream_release;
   ops->stream_is_in_order = stream_is_in_order;
   ops->mark_create = mark_create;
-  ops->mark_release = mark_release;
+  ops->mark_destroy = mark_destroy;
   ops->mark_is_done = mark_is_done;
   ops->stream_wait = stream_wait;
   ops->host_wait = host_wait;

@@ -252,7 +252,7 @@ static void check_mark_locked(clpt_late_device *device, const clpt_late_mark *ma
     clpt_late_wrong_locked(device, "a mark used after its release");
 }
 
-static void device_mark_release(void *self, void *released)
+static void device_mark_destroy(void *self, void *released)
 {
   clpt_late_device *device = self;
   clpt_late_mark *mark = released;
@@ -319,7 +319,7 @@ void clpt_late_init(clpt_late_device *device)
                                     .stream_retain = device_stream_retain,
                                     .stream_release = device_stream_release,
                                     .mark_create = device_mark_create,
-                                    .mark_release = device_mark_release,
+                                    .mark_destroy = device_mark_destroy,
                                     .mark_is_done = device_mark_is_done,
                                     .stream_wait = device_stream_wait,
                                     .host_wait = device_host_wait};

@@ -79,7 +79,7 @@ int main(int count, char **arguments)
   check(strcmp(wanted, "folded") == 0 ? clp_line_profile_write_folded(profile, stdout)
                                       : clp_line_profile_print(profile, stdout));
   check(clp_pool_remove_hook(pool, clp_line_profile_hook(profile)));
-  clp_line_profile_release(profile);
+  clp_line_profile_destroy(profile);
   clp_pool_release(pool);
   return EXIT_SUCCESS;
 }

@@ -65,7 +65,7 @@ void *clpt_mark_in(const clpt_marks *it, cl_command_queue queue)
 
 void clpt_mark_end(const clpt_marks *it, void *mark)
 {
-  it->ops->mark_release(it->allocator->self, mark);
+  it->ops->mark_destroy(it->allocator->self, mark);
 }
 
 bool clpt_mark_is_done(const clpt_marks *it, void *mark)

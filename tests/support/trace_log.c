@@ -20,7 +20,7 @@ void clpt_trace_log_start(clpt_trace_log *log)
 
 void clpt_trace_log_close(clpt_trace_log *log)
 {
-  clpt_ok(clp_trace_hook_close(log->hook));
+  clpt_ok(clp_trace_hook_destroy(log->hook));
 }
 
 char *clpt_trace_log_text(clpt_trace_log *log)

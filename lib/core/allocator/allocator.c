@@ -101,9 +101,9 @@ static clp_status refuse(const char *why)
 static clp_status check_order(const clp_allocator_ops *ops)
 {
   int given = !!ops->stream_retain + !!ops->stream_release + !!ops->mark_create +
-              !!ops->mark_release + !!ops->mark_is_done + !!ops->stream_wait + !!ops->host_wait;
+              !!ops->mark_destroy + !!ops->mark_is_done + !!ops->stream_wait + !!ops->host_wait;
   if (given != 0 && given != 7)
-    return refuse("stream_retain, stream_release, mark_create, mark_release, mark_is_done, "
+    return refuse("stream_retain, stream_release, mark_create, mark_destroy, mark_is_done, "
                   "stream_wait and host_wait come together or not at all");
   bool more = ops->stream_is_in_order || ops->allocate_uses_home || ops->free_is_ordered ||
               ops->free_on || ops->forget_stream;
@@ -147,7 +147,7 @@ static void complete_ops(clp_allocator_ops *ops)
     ops->stream_retain = cannot_retain_stream;
     ops->stream_release = cannot_release_stream;
     ops->mark_create = cannot_create_mark;
-    ops->mark_release = cannot_release_mark;
+    ops->mark_destroy = cannot_release_mark;
     ops->mark_is_done = cannot_tell_mark;
     ops->stream_wait = cannot_wait_stream;
     ops->host_wait = cannot_wait_host;

@@ -33,10 +33,10 @@ static clp_status pass_mark_create(void *self, clp_stream stream, void **mark)
   return beneath->ops.mark_create(beneath->self, stream, mark);
 }
 
-static void pass_mark_release(void *self, void *mark)
+static void pass_mark_destroy(void *self, void *mark)
 {
   const clp_allocator *beneath = allocator_beneath(self);
-  beneath->ops.mark_release(beneath->self, mark);
+  beneath->ops.mark_destroy(beneath->self, mark);
 }
 
 static clp_status pass_mark_is_done(void *self, void *mark, bool *done)
@@ -71,7 +71,7 @@ void clpi_pass_stream_order(const clp_allocator *beneath, clp_allocator_ops *ops
   ops->stream_release = pass_stream_release;
   ops->stream_is_in_order = pass_stream_is_in_order;
   ops->mark_create = pass_mark_create;
-  ops->mark_release = pass_mark_release;
+  ops->mark_destroy = pass_mark_destroy;
   ops->mark_is_done = pass_mark_is_done;
   ops->stream_wait = pass_stream_wait;
   ops->host_wait = pass_host_wait;
