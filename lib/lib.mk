@@ -7,6 +7,7 @@ clpoolinclude_HEADERS = \
 	include/clpool/arena.h \
 	include/clpool/bin.h \
 	include/clpool/buffer.h \
+	include/clpool/bytes.h \
 	include/clpool/clpool.h \
 	include/clpool/cuda.h \
 	include/clpool/cuda_mempool.h \
@@ -20,6 +21,7 @@ nodist_clpoolinclude_HEADERS = include/clpool/version.h
 
 core_sources = \
 	lib/core/base/boundary.h \
+	lib/core/base/bytes.c lib/core/base/bytes.h \
 	lib/core/base/error.c lib/core/base/error.h \
 	lib/core/base/list.h \
 	lib/core/base/log.c lib/core/base/log.h \

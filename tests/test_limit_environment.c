@@ -33,6 +33,8 @@ START_TEST(the_environment_sets_the_limit_of_a_new_pool)
       {"007", 7},
       {"18446744073709551615", SIZE_MAX},
       {"16777215T", (size_t)16777215 << 40},
+      {"1.5G", 3 * GiB / 2},
+      {"1GiB", GiB},
       {"40%", 4000},
       {"100%", 10000},
       {"0%", 0},
@@ -57,11 +59,11 @@ START_TEST(what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text)
       "abc",       "-1",
       "-5%",       "+5",
       " 5",        "5 ",
-      "5 M",       "1.5G",
+      "5 M",       ".5G",
       "1e3",       "0x10",
       "G",         "%",
       "12X",       "1GB",
-      "1GiB",      "1KK",
+      "1Gi",       "1KK",
       "101%",      "200%",
       "40%%",      "40%M",
       "4M0",       "5,000",
@@ -147,7 +149,7 @@ int main(void)
 
   tcase_add_checked_fixture(tests, unset_limit, unset_limit);
   tcase_add_loop_test(tests, the_environment_sets_the_limit_of_a_new_pool, 0,
-                      SIZE_MAX > UINT32_MAX ? 19 : 2);
+                      SIZE_MAX > UINT32_MAX ? 21 : 2);
   tcase_add_loop_test(tests, what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text,
                       0, 31);
   tcase_add_test(tests, a_limit_in_per_cent_of_unknown_memory_is_not_supported_and_says_why);

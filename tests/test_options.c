@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Structs that begin with their size: callers older and newer than the library. */
+#include "arena/arena.h"
+#include "core/allocator/allocator.h"
+#include "core/pool/pool.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
@@ -91,6 +94,111 @@ START_TEST(pool_options_with_an_unknown_field_set_are_refused)
   options.known.struct_size = sizeof(clp_pool_options) + (size_t)_i; /* ends before that field */
   clpt_ok(clp_pool_create(allocator, &options.known, &pool));
   clp_pool_release(pool);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
+/* --- options whose defaults are not zero: what a field of 0 means --- */
+
+enum { BOTH_WAYS = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES };
+
+/* What a pool made with these has. */
+static clp_pool_options taken_by_pool(const clp_pool_options *options)
+{
+  clp_allocator *allocator;
+  clp_pool *pool;
+
+  clpt_ok(clp_simulated_allocator_create(0, &allocator));
+  clpt_ok(clp_pool_create(allocator, options, &pool));
+  clp_pool_options taken = pool->options;
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+  return taken;
+}
+
+static clp_arena_options taken_by_arena(const clp_arena_options *options)
+{
+  clp_allocator *upstream, *arena;
+
+  clpt_ok(clp_simulated_allocator_create(0, &upstream));
+  clpt_ok(clp_arena_allocator_create(upstream, options, &arena));
+  clp_arena_options taken = ((const clpi_arena *)arena->self)->options;
+  clp_allocator_release(arena);
+  clp_allocator_release(upstream);
+  return taken;
+}
+
+START_TEST(pool_options_of_a_size_and_zeros_are_the_defaults)
+{
+  clp_pool_options sized = {.struct_size = sizeof(sized)};
+  clp_pool_options zeroed = {0};
+  clp_pool_options partly = {.struct_size = sizeof(partly), .leading_bits_in_bin_id = 7};
+  clp_pool_options flags = {.struct_size = sizeof(flags), .reuse_flags = CLP_REUSE_OPPORTUNISTIC};
+
+  zeroed.struct_size = sizeof(zeroed);
+  ck_assert_uint_eq(taken_by_pool(&sized).leading_bits_in_bin_id, 4);
+  ck_assert_uint_eq(taken_by_pool(&sized).reuse_flags, BOTH_WAYS);
+  ck_assert_uint_eq(taken_by_pool(&zeroed).leading_bits_in_bin_id, 4);
+  ck_assert_uint_eq(taken_by_pool(&zeroed).reuse_flags, BOTH_WAYS);
+  ck_assert_uint_eq(taken_by_pool(&partly).leading_bits_in_bin_id, 7);
+  ck_assert_uint_eq(taken_by_pool(&partly).reuse_flags, BOTH_WAYS);
+  ck_assert_uint_eq(taken_by_pool(&flags).leading_bits_in_bin_id, 4);
+  ck_assert_uint_eq(taken_by_pool(&flags).reuse_flags, CLP_REUSE_OPPORTUNISTIC);
+}
+END_TEST
+
+START_TEST(zeros_set_after_the_init_macro_are_zeros)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_arena_options arena = CLP_ARENA_OPTIONS_INIT;
+
+  options.leading_bits_in_bin_id = 0;
+  ck_assert_uint_eq(taken_by_pool(&options).leading_bits_in_bin_id, 0);
+  ck_assert_uint_eq(taken_by_pool(&options).reuse_flags, BOTH_WAYS);
+  options.reuse_flags = 0;
+  ck_assert_uint_eq(taken_by_pool(&options).reuse_flags, 0);
+  options.struct_size = offsetof(clp_pool_options, reuse_flags); /* an older caller's */
+  ck_assert_uint_eq(taken_by_pool(&options).leading_bits_in_bin_id, 0);
+  ck_assert_uint_eq(taken_by_pool(&options).reuse_flags, BOTH_WAYS);
+  arena.slack = 0.0;
+  ck_assert_double_eq(taken_by_arena(&arena).slack, 0.0);
+  arena.min_segment_bytes = 0;
+  ck_assert_uint_eq(taken_by_arena(&arena).min_segment_bytes, 0);
+}
+END_TEST
+
+START_TEST(arena_options_of_a_size_and_zeros_are_the_defaults)
+{
+  const clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
+  clp_arena_options sized = {.struct_size = sizeof(sized)};
+  clp_arena_options partly = {.struct_size = sizeof(partly), .slack = 0.5};
+  clp_arena_options smallest = {.struct_size = sizeof(smallest), .min_segment_bytes = 4096};
+
+  ck_assert_double_eq(taken_by_arena(&sized).slack, defaults.slack);
+  ck_assert_uint_eq(taken_by_arena(&sized).min_segment_bytes, defaults.min_segment_bytes);
+  ck_assert_double_eq(taken_by_arena(&partly).slack, 0.5);
+  ck_assert_uint_eq(taken_by_arena(&partly).min_segment_bytes, defaults.min_segment_bytes);
+  ck_assert_double_eq(taken_by_arena(&smallest).slack, defaults.slack);
+  ck_assert_uint_eq(taken_by_arena(&smallest).min_segment_bytes, 4096);
+}
+END_TEST
+
+START_TEST(options_that_were_not_zero_before_they_were_filled_are_refused)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;
+  clp_allocator *allocator, *arena;
+  clp_pool *pool;
+
+  options.initialized = 2;
+  arena_options.initialized = UINT32_MAX;
+  clpt_ok(clp_simulated_allocator_create(0, &allocator));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_create(allocator, &options, &pool));
+  clpt_message_has("clp_pool_options: initialized is 2");
+  ck_assert_ptr_null(pool);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_arena_allocator_create(allocator, &arena_options, &arena));
+  clpt_message_has("clp_arena_options: initialized is 4294967295");
+  ck_assert_ptr_null(arena);
   clp_allocator_release(allocator);
 }
 END_TEST
@@ -248,6 +356,10 @@ int main(void)
   tcase_add_test(tests, fields_that_an_older_caller_does_not_have_keep_their_defaults);
   tcase_add_loop_test(tests, pool_options_with_unknown_fields_of_zero_are_taken, 0, TAIL + 1);
   tcase_add_loop_test(tests, pool_options_with_an_unknown_field_set_are_refused, 0, TAIL);
+  tcase_add_test(tests, pool_options_of_a_size_and_zeros_are_the_defaults);
+  tcase_add_test(tests, zeros_set_after_the_init_macro_are_zeros);
+  tcase_add_test(tests, arena_options_of_a_size_and_zeros_are_the_defaults);
+  tcase_add_test(tests, options_that_were_not_zero_before_they_were_filled_are_refused);
   tcase_add_loop_test(tests, ops_too_small_for_the_mandatory_functions_are_refused, 0, 6);
   tcase_add_test(tests, ops_of_an_older_caller_end_where_they_say);
   tcase_add_loop_test(tests, ops_with_an_unknown_field_set_are_refused, 0, TAIL);

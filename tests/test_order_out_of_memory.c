@@ -133,7 +133,8 @@ static void start_without_drain(clpt_late_rig *rig, clpt_late_freeing freeing)
   rig->device.ops.drain = NULL;
   rig->device.capacity = CLPT_LATE_BLOCK_BYTES;
   rig->home = NULL;
-  clpt_late_rig_start_on(rig, &(clp_pool_options){.struct_size = sizeof(clp_pool_options)});
+  clpt_late_rig_start_on(
+      rig, &(clp_pool_options){.struct_size = sizeof(clp_pool_options), .initialized = 1});
 }
 
 /* So many that those which nothing needs are forgotten. */

@@ -45,6 +45,7 @@ core_tests = \
 	tests/test_status \
 	tests/test_log \
 	tests/test_bin \
+	tests/test_bytes \
 	tests/test_map \
 	tests/test_options \
 	tests/test_allocator \
@@ -103,6 +104,7 @@ TESTS += $(core_tests)
 tests_test_status_LDADD = $(clptest_LDADD)
 tests_test_log_LDADD = $(clptest_LDADD)
 tests_test_bin_LDADD = $(clptest_LDADD)
+tests_test_bytes_LDADD = $(clptest_LDADD)
 tests_test_options_LDADD = $(clptest_LDADD)
 tests_test_allocator_LDADD = $(clptest_LDADD)
 tests_test_host_allocator_LDADD = $(clptest_LDADD)

@@ -6,6 +6,7 @@
 #include "quantities.h"
 
 #include <clpool/bin.h>
+#include <clpool/bytes.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,19 +41,13 @@ int clpi_read_leading_bits_option(const char *text, unsigned *bits)
 
 int clpi_read_bytes_option(const char *option, const char *text, size_t device_bytes, size_t *bytes)
 {
-  switch (clpi_read_size(text, device_bytes, bytes)) {
-  case CLPI_SIZE_READ:
+  clp_status status = clp_bytes_parse(text, device_bytes, bytes);
+  if (!status)
     return CLPI_EXIT_SUCCESS;
-  case CLPI_NO_SIZE:
-    break;
-  case CLPI_SIZE_TOO_LARGE:
-    return clpi_misuse("%s: expected at most %zu bytes, found \"%s\"", option, SIZE_MAX, text);
-  case CLPI_SIZE_OF_UNKNOWN:
+  if (status == CLP_NOT_SUPPORTED)
     return clpi_misuse("%s: expected bytes, for the device's memory is unknown here, found \"%s\"",
                        option, text);
-  }
-  return clpi_misuse("%s: expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"", option,
-                     text);
+  return clpi_misuse("%s: %s", option, clp_last_error()->message);
 }
 
 int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale)

@@ -11,66 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands behind a point, below 1; more digits than a double has are left out. `*text` moves
- * behind it. */
-static double read_fraction(const char **text)
-{
-  double digits = 0.0, scale = 1.0;
-  if (**text != '.')
-    return 0.0;
-  while (isdigit((unsigned char)*++*text)) {
-    if (scale < 1e15) {
-      digits = 10.0 * digits + (**text - '0');
-      scale *= 10.0;
-    }
-  }
-  return digits / scale;
-}
-
-/* A size that is not 0 never becomes 0 bytes, which would mean no limit. */
-static size_t at_least_one(size_t bytes, bool is_nothing)
-{
-  return bytes || is_nothing ? bytes : 1;
-}
-
-static clpi_size_result read_percent(double percent, size_t device_bytes, size_t *bytes)
-{
-  if (percent > 100.0)
-    return CLPI_NO_SIZE;
-  if (!device_bytes)
-    return CLPI_SIZE_OF_UNKNOWN;
-  bool is_part = percent < 100.0;
-  size_t part = is_part ? (size_t)(percent / 100.0 * (double)device_bytes) : device_bytes;
-  *bytes = at_least_one(part, percent <= 0.0);
-  return CLPI_SIZE_READ;
-}
-
-clpi_size_result clpi_read_size(const char *text, size_t device_bytes, size_t *bytes)
-{
-  static const char units[] = "KMGT";
-  uint64_t whole;
-  size_t digits = strspn(text, "0123456789");
-  trace_number_result result = trace_read_number(text, digits, TRACE_DECIMAL, &whole);
-  const char *end = text + digits;
-  double fraction = read_fraction(&end);
-  if (strcmp(end, "%") == 0 && result == TRACE_NUMBER_READ)
-    return read_percent((double)whole + fraction, device_bytes, bytes);
-  const char *unit = *end ? strchr(units, *end) : NULL;
-  unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-  end += unit != NULL;
-  if (unit && strcmp(end, "iB") == 0)
-    end += 2;
-  if (*end || result == TRACE_NO_NUMBER)
-    return CLPI_NO_SIZE;
-  if (result == TRACE_NUMBER_TOO_LARGE || whole > (UINT64_MAX >> shift))
-    return CLPI_SIZE_TOO_LARGE;
-  uint64_t size = (whole << shift) + (uint64_t)(fraction * (double)(UINT64_C(1) << shift));
-  if (size > SIZE_MAX)
-    return CLPI_SIZE_TOO_LARGE;
-  *bytes = at_least_one((size_t)size, whole == 0 && fraction <= 0.0);
-  return CLPI_SIZE_READ;
-}
-
 bool clpi_read_unsigned(const char *text, unsigned most, unsigned *number)
 {
   uint64_t value;

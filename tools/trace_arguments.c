@@ -7,11 +7,13 @@
 #include "quantities.h"
 #include "trace/model_device.h"
 
+#include <clpool/bytes.h>
+
 /* What is a part of a device's memory is read by clpi_read_limit. */
 static int read_limit(const char *text, trace_replay_options *replay)
 {
   replay->has_limit = true;
-  if (clpi_read_size(text, 0, &replay->limit_bytes) == CLPI_SIZE_OF_UNKNOWN)
+  if (clp_bytes_parse(text, 0, &replay->limit_bytes) == CLP_NOT_SUPPORTED)
     return CLPI_EXIT_SUCCESS;
   return clpi_read_bytes_option("--limit", text, 0, &replay->limit_bytes);
 }

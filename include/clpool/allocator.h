@@ -133,10 +133,12 @@ typedef struct clp_allocator_ops {
   clp_status (*forget_stream)(void *self, clp_stream stream);
 } clp_allocator_ops;
 
-/** What a clp_allocator_ops begins as: its size. */
+/** What a clp_allocator_ops begins as: its size, and zeros. */
 #define CLP_ALLOCATOR_OPS_INIT                                                                     \
   {                                                                                                \
-    .struct_size = sizeof(clp_allocator_ops)                                                       \
+    sizeof(clp_allocator_ops), NULL, NULL, NULL, NULL, false, 0, CLP_MEMORY_UNSTATED, 0, 0, 0,     \
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, \
+        false, NULL, false, NULL                                                                   \
   }
 
 /** Makes an allocator of the caller's own. `ops` is copied; `self` is passed to each of its

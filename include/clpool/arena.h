@@ -24,7 +24,8 @@ extern "C" {
 
 /** How an arena takes memory from its upstream, and when it gives it back. */
 typedef struct clp_arena_options {
-  size_t struct_size; /**< sizeof(clp_arena_options) */
+  size_t struct_size;   /**< sizeof(clp_arena_options) */
+  unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
   /** How much more memory than the highest use so far the arena may keep before it gives segments
    * without blocks back, as a part of that use, 0 to 1. Segments are as large: less means a smaller
    * footprint, more means fewer calls of the device. */
@@ -42,8 +43,7 @@ typedef struct clp_arena_options {
 /** The defaults. */
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
   {                                                                                                \
-    .struct_size = sizeof(clp_arena_options), .slack = 0.022,                                      \
-    .min_segment_bytes = (size_t)256 << 10                                                         \
+    sizeof(clp_arena_options), 1u, 0.022, (size_t)256 << 10, 0, false                              \
   }
 
 /** Makes an arena over `upstream`, which it retains and which must be able to split blocks: all
@@ -82,10 +82,10 @@ typedef struct clp_arena_stats {
   uint64_t segments_given_back; /**< to it */
 } clp_arena_stats;
 
-/** What a clp_arena_stats begins as: its size. */
+/** What a clp_arena_stats begins as: its size, and zeros. */
 #define CLP_ARENA_STATS_INIT                                                                       \
   {                                                                                                \
-    .struct_size = sizeof(clp_arena_stats)                                                         \
+    sizeof(clp_arena_stats), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0                                  \
   }
 
 /** Reads them; exact while no other thread is inside the arena. Any thread.

@@ -1,14 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * clpool/clpool.h - everything that needs no backend. For OpenCL, also include clpool/opencl.h.
+ * clpool/clpool.h - pools of device memory: all that needs no backend.
  *
- * Conventions. Functions that can fail return a clp_status; results go to out-pointers, written
- * only on success (an object out-pointer is NULL on failure), and clp_last_error() says more. An
- * out-pointer hands over ownership, a returned pointer is borrowed. Every function may be called
- * from any thread at any time. Options and results are structs that begin with their size, so that
- * both sides can grow: fill it with the struct's _INIT macro or sizeof; NULL options mean the
- * defaults. The library prints nothing, never exits, installs no signal handlers and reads the
- * environment only through the variables that these headers name. */
+ * Five calls serve most programs: make an allocator, make a pool over it, allocate, release the
+ * buffer, release what was made. On the host's memory, which needs no device:
+ *
+ *     #include <clpool/clpool.h>
+ *
+ *     int main(void)
+ *     {
+ *       clp_allocator *allocator;
+ *       clp_pool *pool;
+ *       clp_buffer *buffer;
+ *       if (clp_host_allocator_create(0, &allocator))
+ *         return 1;
+ *       if (clp_pool_create(allocator, NULL, &pool))
+ *         return 1;
+ *       if (clp_pool_allocate(pool, 1000000, &buffer))
+ *         return 1;
+ *       void *memory = (void *)clp_buffer_memory(buffer);
+ *       (void)memory;
+ *       clp_buffer_release(buffer);
+ *       clp_pool_release(pool);
+ *       clp_allocator_release(allocator);
+ *       return 0;
+ *     }
+ *
+ * The next buffer of about this size gets the same memory, at once. For OpenCL include
+ * clpool/opencl.h and make the allocator with clp_cl_immediate_allocator_create(queue, 0, &a); for
+ * CUDA include clpool/cuda.h and call clp_cuda_async_allocator_create(NULL, &a).
+ *
+ * | header         | what it has                                                               |
+ * |----------------|---------------------------------------------------------------------------|
+ * | allocator.h    | where memory comes from: host, simulated, an interface for your own       |
+ * | pool.h         | the pool: allocate, give back, limit, statistics, order among streams     |
+ * | buffer.h       | one allocation: release, streams, memory, size                            |
+ * | bin.h          | which sizes share a bin                                                   |
+ * | arena.h        | an allocator that carves blocks from big segments of another one          |
+ * | hook.h         | callbacks around what pools do                                            |
+ * | profile.h      | which lines of a program take memory                                      |
+ * | trace.h        | a program's allocations, written down for the program clpool              |
+ * | bytes.h        | sizes as people write them: "512M", "40%"                                 |
+ * | status.h       | what a call came to, and the calling thread's last failure                |
+ * | log.h          | where the library's remarks go                                            |
+ * | version.h      | the version of the headers, and of the library                            |
+ * | opencl.h       | OpenCL's memory; not included here                                        |
+ * | cuda.h         | CUDA's stream-ordered memory; not included here                           |
+ * | cuda_mempool.h | the memory pools of CUDA's driver; not included here                      |
+ *
+ * Conventions
+ *
+ * - Functions that can fail return a clp_status, and clp_last_error() says more. Results go to
+ *   out-pointers, written only on success; an object out-pointer is NULL on failure. An out-pointer
+ *   hands over ownership, a returned pointer is borrowed.
+ * - What counts references has create, retain and release: allocators, pools. What has one owner
+ *   has create and destroy: profiles, built-in hooks, CUDA's memory pools. Buffers are released, to
+ *   their pool. All of these take NULL, and do nothing then.
+ * - Every function may be called from any thread at any time.
+ * - Options and results are structs that begin with their size, so that both sides can grow. Fill
+ *   them with the struct's _INIT macro: `clp_pool_options options = CLP_POOL_OPTIONS_INIT;`, then
+ *   change what you like. Where only the size is set and the rest is zero, options mean the
+ *   defaults as well, and so do NULL options. A field that this version of the library does not
+ *   know must be zero, else the struct is refused with CLP_INVALID_ARGUMENT.
+ * - The library prints nothing, never exits, installs no signal handlers, and reads the environment
+ *   only through the variables that these headers name. */
 #ifndef CLPOOL_CLPOOL_H
 #define CLPOOL_CLPOOL_H
 
@@ -16,6 +71,7 @@
 #include <clpool/arena.h>
 #include <clpool/bin.h>
 #include <clpool/buffer.h>
+#include <clpool/bytes.h>
 #include <clpool/hook.h>
 #include <clpool/log.h>
 #include <clpool/pool.h>

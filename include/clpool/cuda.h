@@ -87,8 +87,7 @@ typedef struct clp_cuda_async_options {
 /** The defaults. */
 #define CLP_CUDA_ASYNC_OPTIONS_INIT                                                                \
   {                                                                                                \
-    .struct_size = sizeof(clp_cuda_async_options), .device = 0,                                    \
-    .mempool_choice = CLP_CUDA_MEMPOOL_DEFAULT, .mempool = NULL, .stream = NULL                    \
+    sizeof(clp_cuda_async_options), 0, CLP_CUDA_MEMPOOL_DEFAULT, NULL, NULL                        \
   }
 
 /** Makes an allocator of the driver's stream-ordered memory (cuMemAllocFromPoolAsync,
@@ -166,7 +165,7 @@ typedef struct clp_cuda_async_pool_options {
 /** The defaults. */
 #define CLP_CUDA_ASYNC_POOL_OPTIONS_INIT                                                           \
   {                                                                                                \
-    .struct_size = sizeof(clp_cuda_async_pool_options)                                             \
+    sizeof(clp_cuda_async_pool_options), CLP_CUDA_MEMPOOL_DEFAULT, NULL, 0                         \
   }
 
 /** Makes a pool. NULL options are CLP_CUDA_ASYNC_POOL_OPTIONS_INIT: the devices' default pools.

@@ -49,7 +49,7 @@ typedef struct clp_cuda_mempool_options {
 /** The defaults. */
 #define CLP_CUDA_MEMPOOL_OPTIONS_INIT                                                              \
   {                                                                                                \
-    .struct_size = sizeof(clp_cuda_mempool_options)                                                \
+    sizeof(clp_cuda_mempool_options), CLP_CUDA_ON_DEVICE, 0, 0, 0, 0                               \
   }
 
 /** Makes a memory pool (cuMemPoolCreate). NULL options are CLP_CUDA_MEMPOOL_OPTIONS_INIT: memory of
@@ -121,10 +121,10 @@ struct clp_cuda_mempool_usage {
   uint64_t peak_used_bytes;     /**< the most of that since then */
 };
 
-/** What a clp_cuda_mempool_usage begins as: its size. */
+/** What a clp_cuda_mempool_usage begins as: its size, and zeros. */
 #define CLP_CUDA_MEMPOOL_USAGE_INIT                                                                \
   {                                                                                                \
-    .struct_size = sizeof(clp_cuda_mempool_usage)                                                  \
+    sizeof(clp_cuda_mempool_usage), 0, 0, 0, 0                                                     \
   }
 
 /** Fills `*usage`, as far as its struct_size goes. The four are asked for one after the other, so

@@ -72,10 +72,10 @@ typedef struct clp_hook {
   clp_hook_callback device_free_postprocess; /**< after that */
 } clp_hook;
 
-/** What a clp_hook begins as: its size. */
+/** What a clp_hook begins as: its size, and zeros. */
 #define CLP_HOOK_INIT                                                                              \
   {                                                                                                \
-    .struct_size = sizeof(clp_hook)                                                                \
+    sizeof(clp_hook), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                   \
   }
 
 /** Registers a hook for all pools as used by the calling thread, asynchronous ones of CUDA

@@ -64,7 +64,7 @@ typedef struct clp_cl_svm_options {
 /** The defaults. */
 #define CLP_CL_SVM_OPTIONS_INIT                                                                    \
   {                                                                                                \
-    .struct_size = sizeof(clp_cl_svm_options)                                                      \
+    sizeof(clp_cl_svm_options), 0, 0, NULL                                                         \
   }
 
 /** Shared virtual memory from clSVMAlloc in `context` (pyopencl.tools.SVMAllocator), coarse-grain

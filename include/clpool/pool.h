@@ -5,14 +5,15 @@
  * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h); a released block goes
  * back to its bin, where the next allocation of that bin finds it, newest first.
  *
- * Each thread keeps some released blocks at hand (at most 64 of a bin and 64 MiB), so that a warm
- * allocation and release takes no lock. They are held blocks like all others: every function here
- * reaches them at once, also those of threads that sleep. Other threads' requests find them too,
- * but not each time, since looking costs as much as some thousand allocations: a few times, and
- * then once for each eight blocks taken from the device. A thread's end gives them back to the
- * pool. After fork, a pool must not be used in the child of a process that had several threads. On
- * Linux, membarrier must stay allowed once a pool was made: a sandbox that forbids it must do so
- * before.
+ * Each thread caches some released blocks (at most 64 of a bin, and 64 MiB), so that a warm
+ * allocation or release takes no lock. They are held blocks like all others: every function here
+ * reaches them at once, even those of sleeping threads. An allocation of another thread finds them
+ * as well, but does not look each time, since looking costs as much as some thousand allocations:
+ * it looks a few times, and then once for every eight blocks taken from the device. A thread that
+ * ends gives its blocks back to the pool.
+ *
+ * After fork, the child of a process that had several threads must not use a pool. On Linux,
+ * membarrier must stay allowed once a pool was made: a sandbox that forbids it must do so before.
  */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H
@@ -28,8 +29,11 @@
 extern "C" {
 #endif
 
-/** Keeps blocks and hands them out. Lives by reference count. */
+/** Keeps blocks and hands them out. Counts references. */
 typedef struct clp_pool clp_pool;
+
+/** A block of a pool while it is the caller's; see clpool/buffer.h. */
+typedef struct clp_buffer clp_buffer;
 
 /** When a block released on one stream may be handed to another. */
 enum {
@@ -38,17 +42,21 @@ enum {
 };
 
 /** Called when the device is out of memory and nothing is left that the pool itself could free.
- * `bytes` is the size of the block that is wanted. Frees what the caller can spare, releasing
- * buffers of this pool included, and returns whether it freed something: then the pool tries again,
- * and calls again while that fails. Called under no lock; may use any pool. */
+ * `bytes` is the size of the block that is wanted. It frees what the caller can spare, such as
+ * buffers of this pool, and returns whether it freed something: then the pool tries again, and
+ * calls again if that fails. Called on the thread that allocates, under no lock of the library; may
+ * use any pool. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
-/** What a pool shall be like. */
+/** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT and change what you like, 0 included. In a
+ * struct that was filled in another way, leading bits and reuse flags of 0 mean the defaults. */
 typedef struct clp_pool_options {
-  size_t struct_size; /**< sizeof(clp_pool_options) */
-  unsigned
-      leading_bits_in_bin_id; /**< 0 to CLP_MAX_LEADING_BITS: more means less padding, fewer hits */
-  unsigned reuse_flags;       /**< CLP_REUSE_..., or-ed */
+  size_t struct_size;   /**< sizeof(clp_pool_options) */
+  unsigned initialized; /**< set by CLP_POOL_OPTIONS_INIT: a field of 0 is 0, not the default */
+  unsigned leading_bits_in_bin_id; /**< 0 to CLP_MAX_LEADING_BITS, by default 4: more mean less
+                                      padding and fewer hits */
+  unsigned reuse_flags; /**< CLP_REUSE_... flags; by default both. None: a block that other streams
+                           used serves no other stream before the host has waited for them */
   clp_out_of_memory_callback on_out_of_memory; /**< NULL: none */
   void *user_data;                             /**< passed to on_out_of_memory */
 } clp_pool_options;
@@ -56,40 +64,124 @@ typedef struct clp_pool_options {
 /** The defaults. */
 #define CLP_POOL_OPTIONS_INIT                                                                      \
   {                                                                                                \
-    .struct_size = sizeof(clp_pool_options), .leading_bits_in_bin_id = 4u,                         \
-    .reuse_flags = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES                       \
+    sizeof(clp_pool_options), 1u, 4u, CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,   \
+        NULL, NULL                                                                                 \
   }
 
-/** Makes an empty pool over `allocator`, which it retains. NULL options are
- * CLP_POOL_OPTIONS_INIT. The limit starts as the environment's CLPOOL_MEMORY_LIMIT says, such as
- * "1073741824", "512M", "2G" (also K and T; powers of 1024) or "40%" of the device's memory;
- * anything else is an error, the empty text too.
+/** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT.
+ * The environment's CLPOOL_MEMORY_LIMIT sets the limit to begin with: a size, "512M" or "40%" of
+ * the device's memory, as clp_bytes_parse reads it (clpool/bytes.h). Anything else, even the empty
+ * text, is an error. Set-user-ID programs ignore the variable.
  *
- * On a deferred allocator the pool works, but an out-of-memory condition may show only where memory
- * is used: a warning goes to the log callback, as PyOpenCL warns.
+ * A pool works on a deferred allocator, too, but memory may then turn out to be missing only where
+ * it is used: the log callback gets a warning (clpool/log.h), as PyOpenCL warns.
  *
  * On success `*out` is an object with one reference, the caller's; on failure it is NULL. Any
- * thread. CLP_INVALID_ARGUMENT: NULL allocator or out, leading_bits_in_bin_id above
- * CLP_MAX_LEADING_BITS, unknown reuse flags, a struct_size too small or with unknown fields set, or
- * a CLPOOL_MEMORY_LIMIT that cannot be read. CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT in per cent
- * where the device's memory is unknown. CLP_OUT_OF_HOST_MEMORY. */
+ * thread.
+ * CLP_INVALID_ARGUMENT: NULL allocator or out, leading_bits_in_bin_id above CLP_MAX_LEADING_BITS,
+ *   unknown reuse flags, a struct_size too small or with unknown fields set, a CLPOOL_MEMORY_LIMIT
+ *   that cannot be read.
+ * CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT is a percentage, and the device's memory is unknown.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *options,
                            clp_pool **out);
 
 /** Adds a reference. Returns its argument. NULL is allowed. Any thread. */
 clp_pool *clp_pool_retain(clp_pool *pool);
 
-/** Drops a reference. The last one stops holding, as clp_pool_stop_holding does; buffers that are
- * active stay valid, and the release of the last of them ends the pool. What the device refuses to
- * take back then is for the log callback, and no last error. NULL is a no-op. Any thread. */
+/** Drops a reference. With the last one the pool stops holding, as by clp_pool_stop_holding; active
+ * buffers stay valid, and the release of the last of them ends the pool. If the device does not
+ * take a block back then, the log callback is told, and there is no last error. NULL is a no-op.
+ * Any thread. */
 void clp_pool_release(clp_pool *pool);
+
+/** Takes a buffer of at least `bytes` from the pool: a held block of the same bin if there is one,
+ * without any call to the device, and new memory if not (above: what other threads cache). All use
+ * of it is on the allocator's home stream, or the caller synchronizes, as in PyOpenCL.
+ *
+ * When the device is out of memory, the pool takes these steps while the request still fails: it
+ * frees its held blocks, the largest first and one at a time; then those of other pools on the same
+ * allocator; lets the allocator wait for pending frees, and return what it caches; and calls
+ * on_out_of_memory, again for as long as that says that it freed something. It waits for blocks
+ * that other threads are giving back at that moment. A block that the device does not take back
+ * stays held, and ends its step.
+ *
+ * Zero bytes succeed with memory 0 and do not touch the device. On success `*out` is the caller's,
+ * until clp_buffer_release. On failure it is NULL, and the pool's figures and blocks are as before,
+ * except for held blocks that were freed on the way. Any thread.
+ * CLP_INVALID_ARGUMENT: NULL pool or out, more bytes than the largest block the device allows.
+ * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room, with nothing held; or the block would be
+ *   larger than the limit.
+ * CLP_OUT_OF_DEVICE_MEMORY: no step helped.
+ * CLP_OUT_OF_HOST_MEMORY.
+ * CLP_BACKEND_ERROR or another status of the allocator, passed on at once. */
+clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
+
+/** @name Stream order
+ * CUDA's stream-ordered semantics (cudaMallocAsync, cudaFreeAsync), on every allocator that can
+ * order streams. A stream is a cl_command_queue or a CUstream of the allocator's context. The pool
+ * keeps a queue alive as long as a block may need it, and a few dozen for longer; a CUstream is to
+ * be forgotten before it is destroyed (clp_pool_forget_stream).
+ *
+ * A buffer allocated on a stream may be used by work given to that stream from then on. Released on
+ * a stream, its block is handed to the same stream at once. Another stream gets it only when the
+ * work given to the first one up to the release is done (CLP_REUSE_OPPORTUNISTIC), or after the
+ * pool made the other wait for that work (CLP_REUSE_INTERNAL_DEPENDENCIES); otherwise the pool
+ * takes new memory.
+ *
+ * The host never waits to hand a block on. It waits in clp_buffer_unbind; where memory goes back to
+ * the device (clp_pool_free_held and its like, a limit, a release when the pool holds no more), if
+ * the allocator can free memory neither behind pending work nor on a stream; and when memory has
+ * run out, as clp_pool_allocate says.
+ *
+ * A release costs no call to the backend, because a stream is marked only when another one needs
+ * its block. The mark, which is what the pool then asks about or waits for, covers all that the
+ * stream was given up to that moment. So that work must not itself depend on the host waiting for
+ * the other stream first.
+ *
+ * clp_pool_allocate and clp_buffer_release mix with these: they count as being on the allocator's
+ * home stream where it has one. Where it has none, a block released without a stream may be used by
+ * every stream at once, since the caller has synchronized: with the stream that it was allocated
+ * on, too, and with all that this one was made to wait for. So release a buffer that was never used
+ * on the stream that it was allocated on. A block released on a stream then serves
+ * clp_pool_allocate only when the work there is done, since nothing could be made to wait for it.
+ *
+ * Statuses of all, in clpool/buffer.h too, besides what they name. Any thread.
+ * CLP_NOT_SUPPORTED: the allocator cannot order streams.
+ * CLP_INVALID_ARGUMENT: a NULL argument, a stream that is none of the allocator's (for OpenCL:
+ *   NULL, or a queue of another context).
+ * CLP_OUT_OF_HOST_MEMORY. @{ */
+
+/** As clp_pool_allocate, for use on `stream`. */
+clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
+
+/** Forgets a stream that its user gives up: on success, neither the pool nor its allocator calls
+ * the backend with it from then on, and if the handle comes again, it is a new stream. A CUstream
+ * needs this before cuStreamDestroy, in each pool that it was given to, since its handle may come
+ * back as another stream. A cl_command_queue is retained and needs it only to be let go of at once.
+ * Memory that the stream's work may still use stays as safe as before: if there is any, the stream
+ * is marked once more. Its work need not be done, and is not waited for.
+ *
+ * Active buffers that were allocated on the stream are then released on another one, or without
+ * one, and their order is up to the caller. No other thread may be inside a call with the stream. A
+ * stream that the pool does not know is a no-op.
+ * CLP_INVALID_ARGUMENT: also the allocator's home stream, which is needed as long as it lives.
+ * CLP_BUSY: an active buffer is bound to the stream, or clp_buffer_record_use noted it: release or
+ *   unbind that first. Or the call comes from a callback of the library, inside a call with the
+ *   stream.
+ * CLP_BACKEND_ERROR or another status of the allocator: the stream could not be marked.
+ * On failure the stream is known as before; call again. */
+clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream);
+
+/** @} */
 
 /** The bin of a size, with the pool's own leading_bits_in_bin_id (pyopencl's bin_number). 0 for
  * NULL. Any thread. */
 size_t clp_pool_bin_number(const clp_pool *pool, size_t size);
 
-/** The size in bytes of a bin's blocks. As pyopencl's alloc_size, but that blocks are never larger
- * than the device allows (CL_DEVICE_MAX_MEM_ALLOC_SIZE). 0 for NULL. Any thread. */
+/** The size in bytes of a bin's blocks: clp_bin_size with the pool's own leading_bits_in_bin_id
+ * (pyopencl's alloc_size), but never more than the largest block that the device allows
+ * (CL_DEVICE_MAX_MEM_ALLOC_SIZE). 0 for NULL. Any thread. */
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin);
 
 /** The allocator beneath, borrowed. NULL for NULL. Any thread. */
@@ -100,25 +192,26 @@ clp_allocator *clp_pool_allocator(const clp_pool *pool);
  * CLP_INVALID_ARGUMENT: NULL pool. CLP_BACKEND_ERROR or another status of the allocator: the device
  * did not take a block back; that block is held as before. @{ */
 
-/** Frees every held block (pyopencl's free_held). Every block is tried, also after a failure. */
+/** Frees every held block (pyopencl's free_held). A failure does not keep it from trying the rest.
+ */
 clp_status clp_pool_free_held(clp_pool *pool);
 
-/** Frees every held block and holds no more: from now on a release gives the block back at once
- * (pyopencl's stop_holding). For good. */
+/** Frees every held block and holds no more, ever: from now on a release gives the block back to
+ * the device at once (pyopencl's stop_holding). */
 clp_status clp_pool_stop_holding(clp_pool *pool);
 
-/** Frees held blocks, least recently used first (between threads that do not use the pool in turn,
- * about so), until the pool manages at most `bytes` or holds nothing (cudaMemPoolTrimTo). Pooling
- * goes on as before. */
+/** Frees held blocks, least recently used first, until the pool manages at most `bytes` or holds
+ * nothing (cudaMemPoolTrimTo). Pooling goes on as before. Between blocks that several threads used
+ * at the same time, the order of use is approximate. */
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 
 /** @} */
 
 /** @name Limit
- * Bounds managed bytes: what is active and held, as allocated. Held blocks are freed, largest
- * first, before a limit refuses an allocation with CLP_LIMIT_EXCEEDED, but not for a block that is
- * larger than the whole limit; on_out_of_memory is not called for that. A limit below what is
- * managed refuses from then on and takes nothing away. Any thread. @{ */
+ * Bounds managed bytes: what is active and what is held, as allocated. Before a limit refuses an
+ * allocation with CLP_LIMIT_EXCEEDED, held blocks are freed, the largest first, unless the block
+ * alone is larger than the limit; on_out_of_memory is not called. A limit below what is managed
+ * refuses further memory and takes none away. Any thread. @{ */
 
 /** Sets the limit in bytes; 0 for none. CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);
@@ -128,41 +221,42 @@ clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);
  * CLP_NOT_SUPPORTED: the allocator does not know the device's memory. */
 clp_status clp_pool_set_limit_fraction(clp_pool *pool, double fraction);
 
-/** The limit in bytes, 0 for none (and for NULL). */
+/** The limit in bytes; 0 for none, and for NULL. */
 size_t clp_pool_get_limit(const clp_pool *pool);
 
 /** @} */
 
 /** @name Statistics
- * Of one moment, so exact also while other threads are inside the pool (they are kept out of their
- * caches meanwhile, some microseconds). One exception: with several threads at work, the peak of
- * active bytes may be off by what their caches had not yet added up, at most 64 MiB a thread. Bytes
- * are bytes. "Active" is what users have, "held" what waits in bins, "managed" both. Failed
- * allocations are not counted, nor does an allocation of zero bytes count as managed: it is a hit
- * of no bin. @{ */
+ * All figures are of one moment, and exact even while other threads are inside the pool, which are
+ * kept out of their caches for some microseconds. One exception: with several threads at work, the
+ * peak of active bytes may be off by what their caches had not added up, at most 64 MiB a thread.
+ *
+ * "Active" is what users have, "held" what waits in bins, "managed" both. Failed allocations are
+ * not counted. An allocation of zero bytes is a hit, of no bin, and an active block, and manages
+ * nothing. Any thread. @{ */
 
 /** A pool's figures. */
 typedef struct clp_pool_stats {
-  size_t struct_size;               /**< set by the caller: sizeof(clp_pool_stats) */
+  size_t struct_size;               /**< sizeof(clp_pool_stats), set by the caller */
   size_t held_blocks;               /**< pyopencl's held_blocks */
   size_t active_blocks;             /**< pyopencl's active_blocks; zero-byte buffers count */
   size_t managed_bytes;             /**< active and held, as allocated; CuPy's total_bytes */
-  size_t active_bytes;              /**< as requested; CuPy's used_bytes counts them rounded up */
+  size_t active_bytes;              /**< as requested; CuPy's used_bytes are rounded up */
   size_t held_bytes;                /**< as allocated; CuPy's free_bytes */
   size_t peak_managed_bytes;        /**< the most since creation or clp_pool_reset_peaks */
   size_t peak_active_bytes;         /**< likewise */
-  uint64_t allocations;             /**< that succeeded: hits and misses */
+  uint64_t allocations;             /**< that succeeded: hits plus misses */
   uint64_t hits;                    /**< served without the device */
   uint64_t misses;                  /**< served with memory new from the device */
   uint64_t device_allocations;      /**< calls of the allocator that succeeded */
-  uint64_t device_frees;            /**< likewise */
+  uint64_t device_frees;            /**< blocks that the allocator took back */
   uint64_t out_of_memory_reactions; /**< requests that met a device out of memory */
 } clp_pool_stats;
 
-/** What a clp_pool_stats begins as: its size. */
+/** What a clp_pool_stats begins as: its size, and zeros. */
 #define CLP_POOL_STATS_INIT                                                                        \
   {                                                                                                \
-    .struct_size = sizeof(clp_pool_stats)                                                          \
+    sizeof(clp_pool_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                  \
   }
 
 /** Fills `*stats`, as far as its struct_size goes; what this version does not know is set to zero.
@@ -175,31 +269,31 @@ clp_status clp_pool_reset_peaks(clp_pool *pool);
 
 /** The figures of one bin. */
 typedef struct clp_bin_stats {
-  size_t struct_size;   /**< set by the caller: sizeof(clp_bin_stats) */
+  size_t struct_size;   /**< sizeof(clp_bin_stats), set by the caller */
   size_t bin;           /**< its number */
   size_t block_bytes;   /**< size of its blocks */
-  size_t held_blocks;   /**< waiting in it */
-  size_t held_bytes;    /**< of these, as allocated */
-  size_t active_blocks; /**< that users have */
-  size_t padding_bytes; /**< allocated but not asked for, in its active blocks */
-  uint64_t hits;        /**< allocations that it served */
-  uint64_t misses;      /**< and that took memory new from the device */
+  size_t held_blocks;   /**< blocks waiting in it */
+  size_t held_bytes;    /**< their bytes, as allocated */
+  size_t active_blocks; /**< blocks that users have */
+  size_t padding_bytes; /**< allocated but not requested, in its active blocks */
+  uint64_t hits;        /**< allocations that its held blocks served */
+  uint64_t misses;      /**< allocations that took new memory from the device */
 } clp_bin_stats;
 
-/** What a clp_bin_stats begins as: its size. */
+/** What a clp_bin_stats begins as: its size, and zeros. */
 #define CLP_BIN_STATS_INIT                                                                         \
   {                                                                                                \
-    .struct_size = sizeof(clp_bin_stats)                                                           \
+    sizeof(clp_bin_stats), 0, 0, 0, 0, 0, 0, 0, 0                                                  \
   }
 
 /** The numbers of the bins that ever had a block, ascending: the first `capacity` of them go to
- * `bins` (which may be NULL if capacity is 0), how many there are to `*count`.
+ * `bins`, which may be NULL if capacity is 0, and the number of all of them to `*count`.
  * CLP_INVALID_ARGUMENT: NULL pool or count, NULL bins with a capacity. */
 clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity, size_t *count);
 
-/** Fills `*stats` for one bin, as far as its struct_size goes; a bin never used is all zero but for
- * its number and block size.
- * CLP_INVALID_ARGUMENT: NULL pool or stats, a struct_size too small, a bin that is no size's. */
+/** Fills `*stats` for one bin, as far as its struct_size goes. A bin that was never used is all
+ * zero except for its number and block size. CLP_INVALID_ARGUMENT: NULL pool or stats, a
+ * struct_size too small, a bin that is no size's. */
 clp_status clp_pool_get_bin_stats(const clp_pool *pool, size_t bin, clp_bin_stats *stats);
 
 /** @} */

@@ -11,14 +11,27 @@
 
 enum { LEAST_ALIGNMENT = 256 }; /* bytes: less would not be worth its ranges */
 
+static void put_defaults_for_zeros(clp_arena_options *options, const clp_arena_options *defaults)
+{
+  if (options->slack == 0.0)
+    options->slack = defaults->slack;
+  if (!options->min_segment_bytes)
+    options->min_segment_bytes = defaults->min_segment_bytes;
+}
+
 static clp_status read_options(const clp_arena_options *given, clp_arena_options *options)
 {
-  *options = (clp_arena_options)CLP_ARENA_OPTIONS_INIT;
+  static const clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
+  *options = defaults;
   size_t least = offsetof(clp_arena_options, slack) + sizeof(given->slack);
   clp_status status =
       clpi_options_read(options, sizeof(*options), given, least, "clp_arena_options");
+  if (!status)
+    status = clpi_options_check_initialized(options->initialized, "clp_arena_options");
   if (status)
     return status;
+  if (!options->initialized)
+    put_defaults_for_zeros(options, &defaults);
   if (!(options->slack >= 0.0 && options->slack <= 1.0))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_arena_options: a slack of %g is not between 0 and 1", options->slack);

@@ -36,6 +36,15 @@ clp_status clpi_options_read(void *to, size_t known, const void *from, size_t le
   return CLP_SUCCESS;
 }
 
+clp_status clpi_options_check_initialized(unsigned initialized, const char *what)
+{
+  if (initialized > 1)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "%s: initialized is %u; fill the struct with its _INIT macro", what,
+                      initialized);
+  return CLP_SUCCESS;
+}
+
 clp_status clpi_results_write(void *to, size_t least, const void *from, size_t known,
                               const char *what)
 {

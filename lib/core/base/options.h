@@ -14,6 +14,11 @@
 clp_status clpi_options_read(void *to, size_t known, const void *from, size_t least,
                              const char *what);
 
+/* `initialized` is 1, which the struct's _INIT macro sets, or 0, where the caller filled the struct
+ * in another way and fields of 0 mean the defaults. CLP_INVALID_ARGUMENT, naming `what`: neither,
+ * so what was filled was not zero before. */
+clp_status clpi_options_check_initialized(unsigned initialized, const char *what);
+
 /* Fills the caller's struct `to` from `from`, as far as the size that it begins with goes; what the
  * library does not know is set to zero. CLP_INVALID_ARGUMENT as above. */
 clp_status clpi_results_write(void *to, size_t least, const void *from, size_t known,

@@ -16,15 +16,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void put_defaults_for_zeros(clp_pool_options *options, const clp_pool_options *defaults)
+{
+  if (!options->leading_bits_in_bin_id)
+    options->leading_bits_in_bin_id = defaults->leading_bits_in_bin_id;
+  if (!options->reuse_flags)
+    options->reuse_flags = defaults->reuse_flags;
+}
+
 static clp_status read_options(const clp_pool_options *given, clp_pool_options *options)
 {
-  *options = (clp_pool_options)CLP_POOL_OPTIONS_INIT;
+  static const clp_pool_options defaults = CLP_POOL_OPTIONS_INIT;
+  *options = defaults;
   size_t least =
       offsetof(clp_pool_options, leading_bits_in_bin_id) + sizeof(given->leading_bits_in_bin_id);
   clp_status status =
       clpi_options_read(options, sizeof(*options), given, least, "clp_pool_options");
+  if (!status)
+    status = clpi_options_check_initialized(options->initialized, "clp_pool_options");
   if (status)
     return status;
+  if (!options->initialized)
+    put_defaults_for_zeros(options, &defaults);
   if (options->leading_bits_in_bin_id > CLP_MAX_LEADING_BITS)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "leading_bits_in_bin_id is %u, more than %u",
                       options->leading_bits_in_bin_id, CLP_MAX_LEADING_BITS);

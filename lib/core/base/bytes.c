@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Sizes as people write them. Not by strtod and its like, which take blanks, signs, exponents and
+ * names, and for which the point is the locale's. */
+#include "core/base/bytes.h"
+
+#include "core/base/error.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct decimal {
+  uint64_t whole;
+  double fraction; /* below 1 */
+  bool fits;       /* `whole` does */
+} decimal;
+
+static const char *read_whole(const char *text, decimal *number)
+{
+  number->fits = true;
+  for (; isdigit((unsigned char)*text); text++)
+    number->fits = number->fits &&
+                   !__builtin_mul_overflow(number->whole, UINT64_C(10), &number->whole) &&
+                   !__builtin_add_overflow(number->whole, (unsigned)(*text - '0'), &number->whole);
+  return text;
+}
+
+/* Leaves out digits that a double does not have. */
+static const char *read_fraction(const char *text, decimal *number)
+{
+  double digits = 0.0, scale = 1.0;
+  for (; isdigit((unsigned char)*text); text++)
+    if (scale < 1e15) {
+      digits = 10.0 * digits + (*text - '0');
+      scale *= 10.0;
+    }
+  number->fraction = digits / scale;
+  return text;
+}
+
+/* Skips a unit, if there is one, of 2^shift bytes. */
+static const char *read_unit(const char *text, unsigned *shift)
+{
+  static const char units[] = "KMGT";
+  const char *unit = *text ? strchr(units, *text) : NULL;
+  *shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  if (!unit)
+    return text;
+  return strncmp(text + 1, "iB", 2) == 0 ? text + 3 : text + 1;
+}
+
+size_t clpi_part_of_bytes(size_t whole, double part)
+{
+  size_t bytes = part < 1.0 ? (size_t)(part * (double)whole) : whole;
+  return bytes || part <= 0.0 ? bytes : 1;
+}
+
+static clp_status refuse(const char *text)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                    "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"", text);
+}
+
+static clp_status percent_of(size_t whole, const decimal *number, const char *text, size_t *bytes)
+{
+  double percent = (double)number->whole + number->fraction;
+  if (!number->fits || percent > 100.0)
+    return refuse(text);
+  if (!whole)
+    return clpi_error(CLP_NOT_SUPPORTED, 0,
+                      "expected bytes, for what it is a part of is unknown here, found \"%s\"",
+                      text);
+  *bytes = clpi_part_of_bytes(whole, percent / 100.0);
+  return CLP_SUCCESS;
+}
+
+static clp_status units_of(unsigned shift, const decimal *number, const char *text, size_t *bytes)
+{
+  bool fits = number->fits && number->whole <= UINT64_MAX >> shift;
+  uint64_t of_fraction = (uint64_t)(number->fraction * (double)(UINT64_C(1) << shift));
+  uint64_t size = fits ? (number->whole << shift) + of_fraction : 0;
+  if (!fits || size > SIZE_MAX)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "expected at most %zu bytes, found \"%s\"", SIZE_MAX,
+                      text);
+  bool is_nothing = number->whole == 0 && number->fraction <= 0.0;
+  *bytes = size || is_nothing ? (size_t)size : 1;
+  return CLP_SUCCESS;
+}
+
+clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
+{
+  if (!text || !bytes)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_bytes_parse: text or bytes is NULL");
+  decimal number = {0};
+  const char *end = read_whole(text, &number);
+  if (end == text)
+    return refuse(text);
+  if (*end == '.')
+    end = read_fraction(end + 1, &number);
+  if (strcmp(end, "%") == 0)
+    return percent_of(whole, &number, text, bytes);
+  unsigned shift;
+  end = read_unit(end, &shift);
+  return *end ? refuse(text) : units_of(shift, &number, text, bytes);
+}

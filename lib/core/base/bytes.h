@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Sizes as people write them (clpool/bytes.h). */
+#ifndef CLPOOL_CORE_BASE_BYTES_H
+#define CLPOOL_CORE_BASE_BYTES_H
+
+#include <clpool/bytes.h>
+
+/* A part of `whole`, 0 to 1, rounded down. What is more than 0 is at least one byte, for 0 would
+ * mean no limit. */
+size_t clpi_part_of_bytes(size_t whole, double part);
+
+#endif
