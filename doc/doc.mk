@@ -30,8 +30,6 @@ EXTRA_DIST += doc/thread-cache.md
 
 # The code in the guides is that of the examples, and so are the lines that they name; their pictures
 # and what they link are there.
-dist_check_SCRIPTS += tests/check-guides.sh
-TESTS += tests/check-guides.sh
 
 # Pictures of the guides. They are in the tree, so that only who changes one needs Graphviz or
 # gnuplot: then make pictures.
@@ -72,7 +70,7 @@ pictures: tools/clpool$(EXEEXT)
 .PHONY: pictures
 
 # The public headers and the guides as web pages, in doc/html: make doxygen. A warning is an error.
-# tests/check-doxygen.sh sets some of these.
+# tests/house/check-doxygen.sh sets some of these.
 EXTRA_DIST += doc/Doxyfile doc/anchors.awk doc/reference.awk
 DOXYGEN = doxygen
 doxygen_folder = doc

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* CUDA's driver, loaded when it is first needed: what of its interface is used here, in
- * declarations of our own. tests/check-cuda-header.sh compares them with cuda.h where that is
+ * declarations of our own. tests/cuda/check-cuda-header.sh compares them with cuda.h where that is
  * installed. */
 #ifndef CLPOOL_CUDA_DRIVER_H
 #define CLPOOL_CUDA_DRIVER_H

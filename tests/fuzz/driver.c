@@ -70,7 +70,7 @@ int main(void)
   clpt_chance chance = clpt_chance_seed(1);
   unsigned seeds = 0;
 
-  snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/" FUZZ_CORPUS, source ? source : ".");
+  snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", source ? source : ".", fuzz_corpus);
   DIR *files = opendir(folder);
   fuzz_require(files != NULL);
   for (struct dirent *file; (file = readdir(files)) != NULL;) {

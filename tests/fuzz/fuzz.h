@@ -13,6 +13,9 @@
  * test breaks its word. */
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length);
 
+/** The folder of its corpus. */
+extern const char fuzz_corpus[];
+
 /** What must hold whatever the input is. */
 #define fuzz_require(condition)                                                                    \
   do {                                                                                             \

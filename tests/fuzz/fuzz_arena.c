@@ -4,6 +4,8 @@
 #include "fuzz.h"
 #include "support/range_model.h"
 
+const char fuzz_corpus[] = "arena";
+
 static unsigned long long steps;
 
 static void tell_steps(void)

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+const char fuzz_corpus[] = "costs";
+
 /* Large, and begun anew by each reading. */
 static trace_costs costs, again;
 

@@ -5,6 +5,8 @@
 #include <clpool/clpool.h>
 #include <string.h>
 
+const char fuzz_corpus[] = "limit";
+
 enum { LONGEST = 256 };
 static const size_t capacity = 1000000;
 

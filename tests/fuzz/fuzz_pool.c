@@ -4,6 +4,8 @@
 
 #include <clpool/clpool.h>
 
+const char fuzz_corpus[] = "pool";
+
 enum { BUFFERS = 16, CAPACITY = 100000 };
 
 typedef struct subject {

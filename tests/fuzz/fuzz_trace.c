@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+const char fuzz_corpus[] = "trace";
+
 enum { CAPACITY = 1000000 };
 
 /* Reads to the end or to what is wrong; how many rows came. */

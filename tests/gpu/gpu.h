@@ -4,8 +4,8 @@
 #ifndef CLPT_GPU_H
 #define CLPT_GPU_H
 
-#include "../fakecuda/fakecuda.h"
-#include "../support/suite.h"
+#include "fakecuda/fakecuda.h"
+#include "support/suite.h"
 
 #include <clpool/cuda_mempool.h>
 #include <clpool/pool.h>

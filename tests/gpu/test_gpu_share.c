@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Two processes share a memory pool on a GPU: this program, and itself started once more. */
-#include "../support/other_process.h"
 #include "gpu.h"
+#include "support/other_process.h"
 
 #include <unistd.h>
 

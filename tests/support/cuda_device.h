@@ -3,7 +3,7 @@
 #ifndef CLPT_CUDA_DEVICE_H
 #define CLPT_CUDA_DEVICE_H
 
-#include "../fakecuda/fakecuda.h"
+#include "fakecuda/fakecuda.h"
 
 #include <clpool/cuda.h>
 

@@ -4,7 +4,7 @@
 #ifndef CLPT_CUDA_FIXTURE_H
 #define CLPT_CUDA_FIXTURE_H
 
-#include "../fakecuda/fakecuda.h"
+#include "fakecuda/fakecuda.h"
 #include "suite.h"
 
 /** The driver's call succeeds; else its code is shown. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Our declarations of CUDA's driver beside its own: tests/check-cuda-header.sh compiles and runs
- * this, with a driver.h in which the names of functions are tokens, not strings. */
+/* Our declarations of CUDA's driver beside its own: tests/cuda/check-cuda-header.sh compiles and
+ * runs this, with a driver.h in which the names of functions are tokens, not strings. */
 #include <cuda.h>
 #include <cudaTypedefs.h>
 

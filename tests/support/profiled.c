@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that prints its line profile, for tests/check-line-profile.sh, which builds it in
+/* A program that prints its line profile, for tests/hooks/check-line-profile.sh, which builds it in
  * several ways and knows its lines by the marks in their comments.
  *
  *   profiled         the profile

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What bash completes of clpool's command lines, with "=" between words as it is at first, and with
+# a COMP_WORDBREAKS that lacks it.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+command -v bash >/dev/null || skip "bash is missing"
+
+# As bash calls the function, for a line whose words are the arguments, the last of which is at the
+# cursor. Prints the answers, sorted, on one line.
+cat >"$house_tmp/complete.bash" <<'END'
+set -u
+. "$1/tools/clpool.bash"
+shift
+# shellcheck disable=SC2034 # the function reads them
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+function=$(complete -p clpool)
+function=${function#*-F }
+"${function% *}" clpool "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\n' "${COMPREPLY[@]+"${COMPREPLY[@]}"}" | LC_ALL=C sort | paste -sd ' '
+END
+
+# completes ANSWERS WORD...: the answers to the words after "clpool".
+completes() {
+  wanted=$1
+  shift
+  found=$(cd "$house_tmp/files" &&
+    bash --norc "$house_tmp/complete.bash" "$top_srcdir" clpool "$@" 2>"$house_tmp/err") ||
+    fail "clpool $*: $(cat "$house_tmp/err")"
+  [ "$found" = "$wanted" ] || fail "clpool $*: \"$found\", not \"$wanted\""
+  [ ! -s "$house_tmp/err" ] || fail "clpool $*: said $(cat "$house_tmp/err")"
+  checks=$((checks + 1))
+}
+
+checks=0
+top_srcdir=$(cd "$top_srcdir" && pwd)
+mkdir "$house_tmp/files" "$house_tmp/files/traces"
+: >"$house_tmp/files/trace.csv"
+: >"$house_tmp/files/a trace.csv"
+allocators='cl-deferred cl-immediate cl-svm cuda-async host simulated'
+
+# Commands.
+completes 'bench help info replay report tune' ''
+completes 'replay report' re
+completes 'bench info replay report tune' help ''
+completes 'tune' help t
+completes '' help tune ''
+completes '' nonsense
+completes '--help --version' -
+completes '--version' --v
+
+# Options, before the trace and after it.
+completes '--help --json' info --
+completes '' info ''
+completes '--leading-bits= --limit=' replay --l
+completes '--leading-bits= --limit=' replay trace.csv --l
+completes '--arena' replay --ar
+completes '--allocator= --arena' tune --a
+completes '--no-arena --no-pool' tune --no
+completes '-o' report -o
+completes '' nonsense --
+
+# Values, in a word of their own, behind "=" that is one, and in one word.
+completes "$allocators" replay --allocator ''
+completes "$allocators" replay --allocator =
+completes 'cl-deferred cl-immediate cl-svm' replay --allocator = cl
+completes '--allocator=cl-deferred --allocator=cl-immediate --allocator=cl-svm' \
+  replay --allocator=cl
+completes 'balanced memory time' tune trace.csv --objective =
+completes 'auto' replay --scale = a
+completes '' replay --limit = ''
+completes '' replay --limit ''
+for costs in "$top_srcdir"/tools/costs/*.csv; do
+  known=$(basename "$costs" .csv)
+  completes "$known" tune --cost = "$known"
+done
+
+# Files: traces, and what options name.
+completes 'a trace.csv trace.csv traces' tune ''
+completes 'trace.csv traces' replay --arena tr
+completes 'a trace.csv' report a
+completes 'trace.csv traces' report -o t
+completes 'trace.csv traces' report --perfetto = t
+completes '--plot=trace.csv --plot=traces' tune --plot=t
+: >"$house_tmp/files/m y.csv"
+completes 'm y.csv measure' tune --cost m
+completes 'm y.csv' bench -o m
+completes '' bench ''
+
+echo "$checks lines"

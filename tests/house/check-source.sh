@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The text of the sources: a licence line first, no code switched off, no notes to oneself, no tabs
+# or trailing blanks, 100 columns.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+# reject WHAT PATTERN ENDING...: no file with these endings has a line that matches.
+reject() {
+  what=$1
+  pattern=$2
+  shift 2
+  list_files "$@" >"$house_tmp/files"
+  (cd "$top_srcdir" && xargs grep -nE -- "$pattern") <"$house_tmp/files" >"$house_tmp/hits" || :
+  [ -s "$house_tmp/hits" ] || return 0
+  sed "s/^/$what: /" "$house_tmp/hits"
+  failures=$((failures + 1))
+}
+
+tab=$(printf '\t')
+failures=0
+
+# Spelled so that this file does not find itself.
+reject 'switched off' '^[[:space:]]*#[[:space:]]*if[[:space:]]+0\b' c h
+reject 'note to oneself' '\b(TO''DO|FIX''ME|X''XX)\b' c h sh awk mk cl
+reject 'tab' "$tab" c h cl sh awk
+reject 'trailing blank' '[[:blank:]]+$' c h in cl sh awk mk md
+reject 'over 100 columns' '^.{101}' c h cl sh awk
+
+list_files c h >"$house_tmp/files"
+while read -r file; do
+  line=$(head -n 1 "$top_srcdir/$file")
+  [ "$line" = '/* SPDX-License-Identifier: MIT */' ] && continue
+  echo "no licence line: $file:1: $line"
+  failures=$((failures + 1))
+done <"$house_tmp/files"
+
+[ "$failures" -eq 0 ] || fail "see above"
+echo "$(wc -l <"$house_tmp/files") C files, and the rest"

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The way of a request stays short: bench/walk.sh counts what a miss and a carve pass.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+command -v addr2line >/dev/null || skip "no addr2line"
+export top_srcdir top_builddir CC
+grep -q '^#define HAVE_OPENCL 1' "$top_builddir/config.h" || skip "built without OpenCL"
+status=0
+"$top_srcdir/bench/walk.sh" --sums >"$house_tmp/sums" 2>"$house_tmp/errors" || status=$?
+[ "$status" -ne 77 ] || skip "$(cat "$house_tmp/errors")"
+[ "$status" -eq 0 ] || fail "bench/walk.sh: $(cat "$house_tmp/errors")"
+
+# within WHAT FUNCTIONS FILES: the sums of that walk are at most these.
+within() {
+  awk -v what="$1" -v functions="$2" -v files="$3" '
+    index($0, what) == 1 {
+      found = 1
+      sub(/.* calls, /, "")
+      too_long = $1 > functions || $3 > files
+    }
+    END { exit !found || too_long }' "$house_tmp/sums" ||
+    fail "$1 passes more than $2 functions in $3 files: $(cat "$house_tmp/sums")"
+}
+
+within "a miss" 60 14
+within "a carve" 80 20
+cat "$house_tmp/sums"

@@ -1,0 +1,385 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# clpool report: the page, its figures and its looks in a browser, the counters, and that no part of
+# a file is ever left behind.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+command=report
+# shellcheck source=../support/command.sh
+. "$top_srcdir/tests/support/command.sh"
+resnet=$top_srcdir/examples/data/resnet50_train.csv.gz
+header=Thread,Time,Action,Pointer,Size,Stream
+page_bytes=200000 # a page of any trace has fewer
+
+# The folder has these files and no others: only NAME...
+only() {
+  for name; do echo "$name"; done | sort >"$house_tmp/wanted"
+  find . -mindepth 1 | sed 's|^\./||' | sort >"$house_tmp/found"
+  cmp -s "$house_tmp/wanted" "$house_tmp/found" ||
+    fail "there is $(tr '\n' ' ' <"$house_tmp/found")"
+}
+
+has_python=no
+python3 -c 'import json, xml.etree.ElementTree, zlib' 2>/dev/null && has_python=yes
+
+# check SCRIPT ARGUMENT...: runs a checker of tests/support, if there is Python.
+check() {
+  [ $has_python = yes ] || return 0
+  script=$1
+  shift
+  python3 "$top_srcdir/tests/support/$script" "$@" || fail "$script $* finds fault"
+}
+
+# --- Arguments
+
+refuses 2 'the trace is missing (see clpool report --help)' -o a.html
+refuses 2 'one trace at a time, but there is "b", too' a b
+refuses 2 'where does the report go? Name -o FILE.html, --perfetto=FILE or --json' a
+refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' a -o - --json
+refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
+  a -o - --perfetto=-
+refuses 2 '-o and --perfetto name the same file, "b"' a -o b --perfetto=b
+refuses 2 '-o and --perfetto name the same file, "b"' a -o b --perfetto=./b
+ln -s b link
+refuses 2 '-o and --perfetto name the same file, "link"' a -o link --perfetto=b
+echo before >b
+refuses 2 '-o and --perfetto name the same file, "link"' a -o link --perfetto="$PWD/b"
+rm b link
+refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
+  a -o /dev/stdout --json
+refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
+  a -o /dev/stdout --perfetto=-
+refuses 2 '--leading-bits: expected a number from 0 to 16, found "17"' a --leading-bits=17
+refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found "5MB"' a --limit=5MB
+refuses 2 '--capacity: expected bytes, such as 1073741824, 512M or 1.5GiB, found ""' a --capacity=
+refuses 2 '--scale: expected auto or a number above 0, found "0"' a --scale=0
+
+# Sizes: what each comes to, on a device of 1000 bytes.
+limits='0:0 7:7 2.:2 2.9:2 0.1:1 1.5K:1536 1.5G:1610612736 0.3KiB:307 4GiB:4294967296
+  1T:1099511627776 0.25TiB:274877906944 16777215.5T:18446743523953737728
+  18446744073709551615:18446744073709551615 40%:400 40.%:400 12.55%:125 100%:1000 100.0%:1000
+  0.001%:1 0%:0'
+echo Thread,Time,Action,Pointer,Size,Stream >none.csv
+for limit in $limits; do
+  accepts none.csv --json --capacity=1000 --limit="${limit%:*}"
+  grep -q "\"limit\": ${limit#*:},\$" "$out" || fail "--limit=${limit%:*}: $(grep limit "$out")"
+done
+words="expected bytes, for the device's memory is unknown here, found \"40%\""
+refuses 2 "--limit: $words" none.csv --json --limit=40%
+refuses 2 "--capacity: $words" none.csv --json --capacity=40%
+rm none.csv
+accepts --help
+grep -q '^Usage: clpool report' "$out" || fail "--help prints $(cat "$out")"
+
+# --- Traces that cannot be read leave nothing
+
+refuses 2 'missing.csv: No such file or directory' missing.csv -o page.html
+only
+printf '%s\n1,00:00:00.000000,allocate,0x1,-5,0\n' $header >bad.csv
+refuses 2 'bad.csv:2:32: expected a size in bytes, a decimal number, found "-5"' \
+  bad.csv -o page.html --perfetto counters.json
+only bad.csv
+refuses 2 '-o names the trace itself, "./bad.csv"' bad.csv -o ./bad.csv
+ln -s bad.csv link.csv
+refuses 2 '--perfetto names the trace itself, "link.csv"' bad.csv --perfetto=link.csv
+rm link.csv
+cp bad.csv found
+code=0
+"$clpool" report - -o ./bad.csv <bad.csv 2>"$err" || code=$?
+[ $code -eq 2 ] || fail "the trace as input and output: exit code $code"
+[ "$(cat "$err")" = 'clpool report: -o names the trace itself, "./bad.csv"' ] ||
+  fail "the trace as input and output: said $(cat "$err")"
+cmp -s bad.csv found || fail "the trace that was standard input is overwritten"
+rm bad.csv found
+code=0
+printf '%s\n' $header | "$clpool" report - -o page.html --scale=auto 2>"$err" || code=$?
+[ $code -eq 2 ] || fail "--scale=auto on a pipe: exit code $code"
+only
+
+# --- The page and its figures
+
+# The figures of a report are those of a replay: same ARGUMENT...
+same_as_replay() {
+  "$clpool" replay "$resnet" --json "$@" |
+    grep -vE '"(ns_per_operation|device|pooled|arena|passes|first_failure_event)":|^[{}]' |
+    sed 's/,$//' >"$house_tmp/replayed"
+  [ -s "$house_tmp/replayed" ] || fail "no figures of a replay"
+  while read -r line; do
+    grep -qF -- "  $line" "$out" || fail "report $* lacks $line"
+  done <"$house_tmp/replayed"
+}
+
+# What a page must be, whatever the trace: sound PAGE
+sound() {
+  [ "$(head -n 1 "$1")" = '<!DOCTYPE html>' ] || fail "$1 does not begin as HTML"
+  [ "$(tail -n 1 "$1")" = '</html>' ] || fail "$1 does not end as HTML"
+  ! grep -niE 'https?:|src=|href=|@import|url\(' "$1" || fail "$1 refers to something outside"
+  [ "$(wc -c <"$1")" -lt $page_bytes ] || fail "$1 has $(wc -c <"$1") bytes"
+  if command -v xmllint >/dev/null; then
+    xmllint --noout "$1" || fail "$1 is no well-formed XML"
+  fi
+}
+
+for options in '' --leading-bits=1 '--limit=6G' '--capacity=4G --leading-bits=8' --scale=0.001 \
+  '--scale=auto --capacity=16G'; do
+  # shellcheck disable=SC2086 # these are several
+  set -- $options
+  accepts "$resnet" -o page.html --perfetto=counters.json --json "$@"
+  same_as_replay "$@"
+  only page.html counters.json
+  sound page.html
+  check report_page.py page.html "$out"
+  check perfetto.py counters.json "$out"
+done
+grep -q '>With its sizes times [0-9.e-]*, the program had at most ' page.html ||
+  fail "the page does not say that sizes were scaled"
+accepts "$resnet" -o -
+grep -q '>The program had at most ' "$out" || fail "the page does not say what was in use"
+accepts "$resnet" -o - --limit=6G
+[ "$(grep -c 'limit 6.00 GiB' "$out")" -eq 1 ] || fail "the limit is not drawn"
+grep -q '>The program asks for 8,662 allocations, of which a pool .* refuses <b>176</b>' "$out" ||
+  fail "the page is silent on refusals"
+
+accepts "$resnet" -o page.html
+mv page.html expected.html
+accepts "$resnet" -o - --leading-bits=4
+cmp -s "$out" expected.html || fail "-o - writes another page"
+gunzip -c "$resnet" >plain.csv
+"$clpool" report - --output=page.html <plain.csv || fail "no report on standard input"
+sed 's/standard input/TRACE/g' page.html >found
+sed "s|resnet50_train.csv.gz - |TRACE - |; s|<h1>.*</h1>|<h1>TRACE</h1>|; s|$resnet|TRACE|" \
+  expected.html >wanted
+cmp -s found wanted || fail "standard input gives another page"
+accepts "$resnet" --perfetto=-
+mv "$out" counters.json
+accepts "$resnet" --json
+check perfetto.py counters.json "$out"
+rm ./*
+
+# Names that HTML must escape: markup, quotes, control characters, UTF-8 and what is none.
+name=$(printf 'a<b>&"'\''\001\303\244\377.csv')
+if printf '%s\n1,00:00:00.0,allocate,0x1,100,0\n' $header >"$name" 2>/dev/null; then
+  accepts "$name" -o page.html --perfetto=counters.json --json
+  sound page.html
+  check report_page.py page.html "$out"
+  escaped=$(printf 'a&lt;b&gt;&amp;&quot;&#39;&#xfffd;\303\244&#xfffd;.csv')
+  [ "$(grep -cF "$escaped" page.html)" -ge 3 ] || fail "the name is not escaped"
+  rm ./*
+fi
+name=$(printf 'a\357\277\276b\357\277\277c\357\277\275.csv') # U+FFFE, U+FFFF, U+FFFD
+printf '%s\n1,00:00:00.0,allocate,0x1,1048575,0\n' $header >"$name"
+accepts "$name" -o page.html --leading-bits=16
+sound page.html
+grep -q "$(printf 'a&#xfffd;b&#xfffd;c\357\277\275.csv')" page.html ||
+  fail "what is no XML is in the page"
+# Sizes are rounded before their unit is chosen.
+if grep -q '1024\.00' page.html || ! grep -q '1\.00 MiB' page.html; then
+  fail "a byte less than 1 MiB is not shown as 1.00 MiB"
+fi
+rm ./*
+
+# No rows, no bytes, no time that passes.
+printf '%s\n' $header >empty.csv
+accepts empty.csv -o page.html --perfetto=counters.json
+sound page.html
+grep -q 'No memory was allocated' page.html || fail "an empty trace has something to see"
+[ $has_python = no ] || python3 -m json.tool counters.json >/dev/null || fail "no JSON of nothing"
+printf '%s\n1,00:00:00.0,allocate,(nil),0,0\n' $header >empty.csv
+accepts empty.csv -o page.html
+grep -q 'No memory was allocated' page.html || fail "no bytes have something to see"
+printf '%s\n1,00:00:00.0,allocate,0x1,1000,0\n' $header >empty.csv
+accepts empty.csv -o page.html --limit=10
+sound page.html
+grep -q 'No memory was allocated. The pool refused 1 allocation.<' page.html ||
+  fail "the page is silent on refusals where there is nothing else"
+rm ./*
+
+# Where nothing is allocated, the chart of the hit rate says why it is blank.
+printf '%s\n%s\n%s\n' $header 1,00:00:00.0,allocate,0x1,1000,0 \
+  1,00:00:00.0,free,0x1,1000,0 >gap.csv
+accepts gap.csv -o page.html
+grep -q 'Steps that are blank' page.html || fail "the gap in the hit rate is not told"
+rm ./*
+
+# At its largest, the pool has one bin; it has two in all.
+printf '%s\n%s\n%s\n%s\n' $header 1,00:00:00.0,allocate,0x1,1000,0 \
+  1,00:00:00.0,free,0x1,1000,0 1,00:00:00.0,allocate,0x2,2097000,0 >bins.csv
+accepts bins.csv -o page.html --limit=2097500 --leading-bits=16
+grep -q 'At event 3, the pool managed 2.00 MiB in 1 bin\.' page.html ||
+  fail "bins at the peak: $(grep 'the pool managed' page.html)"
+rm ./*
+
+# A trace through midnight, on two threads, the second of which is late.
+printf '%s\n%s\n%s\n%s\n%s\n' $header 1,23:59:59.500000,allocate,0x1,1000,0x7 \
+  2,00:00:00.500000,allocate,0x2,5000,0 1,00:00:00.250000,free,0x1,1000,0x7 \
+  2,00:00:02.000000,free,0x2,5000,0 >midnight.csv
+accepts midnight.csv -o page.html --perfetto=counters.json --json
+check report_page.py page.html "$out"
+check perfetto.py counters.json "$out"
+grep -q '^  "seconds": 2.5,' "$out" || fail "midnight: $(grep seconds "$out")"
+grep -q '4 events in 2.50 s' page.html || fail "midnight is not passed"
+[ "$(grep -c '"ts":1000000\.000' counters.json)" -ge 2 ] || fail "the late thread's time goes back"
+rm ./*
+
+# --- Files appear whole or not at all
+
+refuses 1 'cannot write to no/page.html: No such file or directory' "$resnet" -o no/page.html
+mkdir folder
+refuses 1 'cannot write to folder: Is a directory' "$resnet" -o folder
+refuses 1 'cannot write to folder/no/x: No such file or directory' \
+  "$resnet" -o page.html --perfetto=folder/no/x
+only folder
+chmod a-w folder
+if ! [ -w folder ]; then
+  refuses 1 'cannot write to folder/page.html: Permission denied' "$resnet" -o folder/page.html
+  echo mine >page.html
+  chmod a-w page.html
+  refuses 1 'cannot write to page.html: Permission denied' "$resnet" -o page.html
+  [ "$(cat page.html)" = mine ] || fail "a file that must not be written is"
+  rm -f page.html
+fi
+rmdir folder
+
+# full ARGUMENT...: in a shell where files end at a few kilobytes, as on a disk that is full.
+full() (
+  trap '' XFSZ
+  ulimit -f 8
+  exec "$clpool" report "$@"
+)
+for option in -o --perfetto; do
+  echo before >old
+  code=0
+  full "$resnet" $option old 2>"$err" || code=$?
+  [ $code -eq 1 ] || fail "$option on a full disk: exit code $code"
+  [ "$(cat "$err")" = 'clpool report: cannot write to old: File too large' ] ||
+    fail "$option on a full disk: said $(cat "$err")"
+  [ "$(cat old)" = before ] || fail "$option on a full disk: the old file is gone"
+  only old
+  rm old
+done
+if [ -w /dev/full ]; then
+  refuses 1 'cannot write to /dev/full: No space left on device' "$resnet" -o /dev/full
+  [ -c /dev/full ] || broken "/dev/full was replaced"
+  code=0
+  "$clpool" report "$resnet" -o - >/dev/full 2>"$err" || code=$?
+  [ $code -eq 1 ] || fail "a full standard output: exit code $code"
+fi
+
+# A link stays one, and what it leads to keeps its rights; a new file has the usual ones.
+echo before >old
+chmod 640 old
+ln -s old link
+umask 027
+accepts "$resnet" -o link --perfetto=new
+[ -L link ] || fail "a link was replaced"
+sound old
+find old -perm 640 | grep -q . || fail "the file's rights have changed"
+find new -perm 640 | grep -q . || fail "a new file has other rights than new files"
+only old link new
+rm ./*
+mkdir folder
+ln -s folder/new link
+accepts "$resnet" -o link
+[ -L link ] || fail "a link that leads to nothing yet was replaced"
+sound folder/new
+only folder folder/new link
+rm -r ./*
+
+# A name may be as long as the file system takes it.
+long=$(printf '%0255d' 0)
+if touch "$long" 2>/dev/null; then
+  rm "$long"
+  accepts "$resnet" -o "$long"
+  sound "$long"
+  only "$long"
+  rm ./*
+fi
+
+# A signal ends the program in the middle of a trace.
+mkfifo pipe
+"$clpool" report - -o page.html --perfetto=counters.json <pipe &
+reporting=$!
+exec 3>pipe
+printf '%s\n' $header >&3
+until [ "$(find . -name '.clpool-*' | wc -l)" -eq 2 ]; do
+  kill -0 $reporting || fail "the program ended too early"
+done
+kill -TERM $reporting
+code=0
+wait $reporting 2>/dev/null || code=$?
+exec 3>&-
+[ $code -gt 128 ] || fail "exit code $code after a signal"
+only pipe
+rm pipe
+
+[ $has_python = yes ] || echo "not checked without python3: the structure of the page, the counters"
+
+# --- In a browser
+
+browser=
+for program in chromium chromium-browser google-chrome; do
+  ! command -v $program >/dev/null || { browser=$program; break; }
+done
+
+# browse SCHEME ARGUMENT... PAGE: loads it, 0 dark, 1 light; what the browser logs goes to $err.
+browse() {
+  scheme=$1
+  shift
+  timeout 300 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+    --hide-scrollbars --user-data-dir="$house_tmp/browser" --enable-logging=stderr \
+    --blink-settings="preferredColorScheme=$scheme" --virtual-time-budget=5000 \
+    --window-size=800,900 "$@" >"$out" 2>"$err"
+}
+
+# With the browser that is here, a page with an error in its script must be found out.
+can_browse() {
+  [ -n "$browser" ] || { echo "not looked at: there is no chromium"; return 1; }
+  [ $has_python = yes ] || { echo "not looked at: there is no python3"; return 1; }
+  echo '<!DOCTYPE html><p>here</p><script>undefined_function()</script>' >broken.html
+  : >"$out"
+  browse 1 --dump-dom "file://$PWD/broken.html" || :
+  grep -q here "$out" || { echo "not looked at: $browser does not run here"; return 1; }
+  grep -q CONSOLE "$err" || broken "$browser does not tell errors of scripts"
+}
+
+# A picture of the page in a scheme, with many colors and the corner as bright as that:
+# looks SCHEME LEAST MOST
+looks() {
+  rm -f picture.png
+  browse "$1" --screenshot=picture.png "file://$PWD/page.html" || fail "$browser: $(cat "$err")"
+  ! grep CONSOLE "$err" || fail "the page's script complains"
+  [ -s picture.png ] || fail "no picture of the page"
+  python3 "$top_srcdir/tests/support/picture.py" picture.png >picture.txt ||
+    broken "picture.py cannot read the picture"
+  read -r colors brightness <picture.txt
+  [ "$colors" -gt 50 ] || fail "the page is blank: $colors colors"
+  if [ "$brightness" -lt "$2" ] || [ "$brightness" -gt "$3" ]; then
+    fail "scheme $1: the corner's brightness is $brightness"
+  fi
+}
+
+# Points at the middle of the chart; what is said then is in the page: the figures in the middle.
+points() {
+  sed 's|^</body>|<script>addEventListener("load", function () {\
+    const plot = document.querySelector("svg.plot"), box = plot.getBoundingClientRect();\
+    plot.dispatchEvent(new PointerEvent("pointermove", {\
+      clientX: box.left + box.width * 0.52, clientY: box.top + box.height / 2}));\
+  });</script>&|' page.html >pointed.html
+  browse 1 --dump-dom "file://$PWD/pointed.html" || fail "$browser: $(cat "$err")"
+  ! grep CONSOLE "$err" || fail "the page's script complains"
+  for words in '<div id="tip" style="left: .*">Events 8,641 to 8,672$' '^After 1\.[0-9]* s$' \
+    '^In use: [0-9.]* GiB to [0-9.]* GiB$' '^Held: [0-9.]* GiB$' '^Managed: 14\.[0-9]* GiB$' \
+    '^Hits: [0-9]* of [0-9]*</div>$'; do
+    grep -q "$words" "$out" || fail "who points is not told $words: $(grep -A 6 '"tip"' "$out")"
+  done
+}
+
+if can_browse; then
+  accepts "$resnet" -o page.html
+  looks 1 230 255
+  looks 0 0 40
+  points
+  echo "looked at in $browser, light and dark"
+fi
