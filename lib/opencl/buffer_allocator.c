@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocators of cl_mem buffers: deferred, and immediate on a queue.
  *
- * NVIDIA's driver (580) does not survive work of several threads on sub-buffers that overlap, not
- * even where one was released or the work is ordered by events or by one queue: its own threads
- * crash. They may overlap what work was done with before, released or not. So parts are exclusive
- * there. */
+ * Threads of NVIDIA's driver (580) crash when several threads give it work on sub-buffers that
+ * overlap, even if one was released or events or one queue order the work. It is fine once the
+ * earlier work is done. So parts are exclusive there. */
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/pool/pool.h"
@@ -14,7 +13,6 @@
 #include "opencl/driver_lock.h"
 #include "opencl/mem_flags.h"
 #include "opencl/queue_order.h"
-#include "opencl/sub_buffer.h"
 
 #include <clpool/opencl.h>
 
@@ -28,17 +26,17 @@ static clp_status create_buffer(const buffer_allocator *allocator, size_t bytes,
 {
   cl_int code = CL_SUCCESS;
   cl_mem mem = clCreateBuffer(allocator->order.context, allocator->flags, bytes, NULL, &code);
-  clp_status status = clpi_cl_created("clCreateBuffer", mem, code, bytes);
-  if (!status)
-    *out = (clp_memory)mem;
-  return status;
+  if (code || !mem)
+    return clpi_cl_not_created("clCreateBuffer", code, bytes);
+  *out = (clp_memory)mem;
+  return CLP_SUCCESS;
 }
 
 static clp_status deferred_allocate(void *self, size_t bytes, clp_memory *out)
 {
-  clpi_cl_driver_lock();
+  pthread_mutex_lock(&clpi_cl_driver_lock);
   clp_status status = create_buffer(self, bytes, out);
-  clpi_cl_driver_unlock();
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
   return status;
 }
 
@@ -61,9 +59,9 @@ static clp_status create_and_commit(const buffer_allocator *allocator, size_t by
 
 static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
 {
-  clpi_cl_driver_lock();
+  pthread_mutex_lock(&clpi_cl_driver_lock);
   clp_status status = create_and_commit(self, bytes, out);
-  clpi_cl_driver_unlock();
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
   return status;
 }
 
@@ -71,23 +69,26 @@ static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
 static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
 {
   (void)self, (void)bytes;
-  clpi_cl_driver_lock();
+  pthread_mutex_lock(&clpi_cl_driver_lock);
   cl_int code = clReleaseMemObject((cl_mem)memory);
-  clpi_cl_driver_unlock();
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
   return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
 }
 
+/* The block is a buffer of this allocator, and so no sub-buffer itself. */
 static clp_status buffer_split(void *self, clp_memory block, size_t offset, size_t bytes,
                                clp_memory *part)
 {
   (void)self;
-  cl_mem mem = NULL;
-  clpi_cl_driver_lock();
-  clp_status status = clpi_cl_sub_buffer_create((cl_mem)block, 0, offset, bytes, &mem);
-  clpi_cl_driver_unlock();
-  if (!status)
-    *part = (clp_memory)mem;
-  return status;
+  const cl_buffer_region region = {.origin = offset, .size = bytes};
+  cl_int code = CL_SUCCESS;
+  pthread_mutex_lock(&clpi_cl_driver_lock);
+  cl_mem mem = clCreateSubBuffer((cl_mem)block, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
+  if (code || !mem)
+    return clpi_cl_not_created("clCreateSubBuffer", code, bytes);
+  *part = (clp_memory)mem;
+  return CLP_SUCCESS;
 }
 
 static clp_status immediate_drain(void *self)

@@ -115,14 +115,12 @@ clp_status clpi_cl_memory_error(const char *call, cl_int code, size_t bytes)
                     clpi_cl_error_name(code), code);
 }
 
-clp_status clpi_cl_created(const char *call, const void *object, cl_int code, size_t bytes)
+clp_status clpi_cl_not_created(const char *call, cl_int code, size_t bytes)
 {
   if (code)
     return clpi_cl_memory_error(call, code, bytes);
-  if (!object)
-    return clpi_error(CLP_BACKEND_ERROR, 0, "%s for %zu bytes gave neither an object nor an error",
-                      call, bytes);
-  return CLP_SUCCESS;
+  return clpi_error(CLP_BACKEND_ERROR, 0, "%s for %zu bytes gave neither an object nor an error",
+                    call, bytes);
 }
 
 clp_status clpi_cl_call_error(const char *call, cl_int code)

@@ -15,9 +15,11 @@ const char *clpi_cl_error_name(cl_int code);
  * out is CLP_OUT_OF_DEVICE_MEMORY whatever memory the driver names: pools react to that status. */
 clp_status clpi_cl_memory_error(const char *call, cl_int code, size_t bytes);
 
-/* Reports what came of `call`, which was to make an object of `bytes` of device memory: `code` as
- * above, and CLP_BACKEND_ERROR for neither an object nor an error. */
-clp_status clpi_cl_created(const char *call, const void *object, cl_int code, size_t bytes);
+/* Reports that `call`, which was to make an object of `bytes` of device memory, made none: `code`
+ * as above. CLP_BACKEND_ERROR if `code` is CL_SUCCESS: the driver gave neither an object nor an
+ * error.
+ */
+clp_status clpi_cl_not_created(const char *call, cl_int code, size_t bytes);
 
 /* Reports that any other `call` failed with `code`: CLP_INVALID_ARGUMENT for a handle that is none,
  * CLP_OUT_OF_HOST_MEMORY, CLP_BACKEND_ERROR. */

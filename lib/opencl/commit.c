@@ -2,8 +2,8 @@
 /* Committing memory: a migration where OpenCL has it (1.2), else a small write.
  *
  * NVIDIA's driver (580) crashes when one thread migrates buffers while others give work to queues,
- * whatever locks stand around the migrations. A fill of one byte makes it provide the memory as
- * well, and tell when there is none, in the same time. */
+ * whatever locks stand around the migrations. Filling one byte takes as long, and also makes it
+ * provide the memory or tell that there is none. */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueBarrier, all that OpenCL 1.1 has */
 #include "opencl/commit.h"
 
@@ -13,43 +13,8 @@
 
 enum { MIGRATE_VERSION = 120 };
 
-static clp_status find_device(cl_command_queue queue, cl_device_id *device)
-{
-  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(*device), device, NULL);
-  return code ? clpi_cl_call_error("clGetCommandQueueInfo", code) : CLP_SUCCESS;
-}
-
-static clp_status find_method(cl_device_id device, clpi_cl_commit_method *method)
-{
-  unsigned version;
-  bool is_nvidia;
-  clp_status status = clpi_cl_device_version(device, &version);
-  if (!status)
-    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
-  if (status)
-    return status;
-  if (version < MIGRATE_VERSION)
-    *method = CLPI_CL_COMMIT_BY_WRITE;
-  else
-    *method = is_nvidia ? CLPI_CL_COMMIT_BY_FILL : CLPI_CL_COMMIT_BY_MIGRATION;
-  return CLP_SUCCESS;
-}
-
-clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
-{
-  bool out_of_order = false;
-  cl_device_id device;
-  clpi_cl_commit_method method;
-  clp_status status = clpi_cl_queue_is_out_of_order(queue, &out_of_order);
-  if (!status)
-    status = find_device(queue, &device);
-  if (!status)
-    status = find_method(device, &method);
-  if (status)
-    return status;
-  *commit = (clpi_cl_commit){.queue = queue, .method = method, .out_of_order = out_of_order};
-  return CLP_SUCCESS;
-}
+/* A clpi_cl_commit.method. */
+typedef clp_status commit_method(const clpi_cl_commit *commit, cl_mem mem, size_t bytes);
 
 static clp_status migrate(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
 {
@@ -76,10 +41,48 @@ static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t 
   return code ? clpi_cl_memory_error("clEnqueueWriteBuffer", code, bytes) : CLP_SUCCESS;
 }
 
-/* Without it, an out-of-order queue could undo what the memory's owner writes first. */
+static clp_status find_device(cl_command_queue queue, cl_device_id *device)
+{
+  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(*device), device, NULL);
+  return code ? clpi_cl_call_error("clGetCommandQueueInfo", code) : CLP_SUCCESS;
+}
+
+static clp_status find_method(cl_device_id device, commit_method **method)
+{
+  unsigned version;
+  bool is_nvidia;
+  clp_status status = clpi_cl_device_version(device, &version);
+  if (!status)
+    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
+  if (status)
+    return status;
+  if (version < MIGRATE_VERSION)
+    *method = write_little;
+  else
+    *method = is_nvidia ? fill_little : migrate;
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
+{
+  bool out_of_order = false;
+  cl_device_id device;
+  commit_method *method;
+  clp_status status = clpi_cl_queue_is_out_of_order(queue, &out_of_order);
+  if (!status)
+    status = find_device(queue, &device);
+  if (!status)
+    status = find_method(device, &method);
+  if (status)
+    return status;
+  *commit = (clpi_cl_commit){.queue = queue, .method = method, .out_of_order = out_of_order};
+  return CLP_SUCCESS;
+}
+
+/* Without a barrier, an out-of-order queue could overwrite what the memory's owner writes first. */
 static clp_status order_after(const clpi_cl_commit *commit, size_t bytes)
 {
-  bool has_wait_lists = commit->method != CLPI_CL_COMMIT_BY_WRITE;
+  bool has_wait_lists = commit->method != write_little;
   const char *call = has_wait_lists ? "clEnqueueBarrierWithWaitList" : "clEnqueueBarrier";
   cl_int code = has_wait_lists ? clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL)
                                : clEnqueueBarrier(commit->queue);
@@ -88,11 +91,7 @@ static clp_status order_after(const clpi_cl_commit *commit, size_t bytes)
 
 clp_status clpi_cl_commit_memory(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
 {
-  static clp_status (*const methods[])(const clpi_cl_commit *commit, cl_mem mem,
-                                       size_t bytes) = {[CLPI_CL_COMMIT_BY_MIGRATION] = migrate,
-                                                        [CLPI_CL_COMMIT_BY_FILL] = fill_little,
-                                                        [CLPI_CL_COMMIT_BY_WRITE] = write_little};
-  clp_status status = methods[commit->method](commit, mem, bytes);
+  clp_status status = commit->method(commit, mem, bytes);
   if (!status && commit->out_of_order)
     status = order_after(commit, bytes);
   return status;

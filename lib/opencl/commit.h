@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making sure that a buffer's memory exists, without waiting. */
+/* Making the driver provide a buffer's memory now, without waiting for it. */
 #ifndef CLPOOL_OPENCL_COMMIT_H
 #define CLPOOL_OPENCL_COMMIT_H
 
@@ -8,16 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum clpi_cl_commit_method {
-  CLPI_CL_COMMIT_BY_MIGRATION, /* clEnqueueMigrateMemObjects, from OpenCL 1.2 on */
-  CLPI_CL_COMMIT_BY_FILL,      /* of a byte, on NVIDIA's devices, from OpenCL 1.2 on */
-  CLPI_CL_COMMIT_BY_WRITE      /* of some bytes */
-} clpi_cl_commit_method;
-
-/* How the memory of new buffers is called for on one queue. */
+/* How one queue is made to provide the memory of new buffers. */
 typedef struct clpi_cl_commit {
   cl_command_queue queue; /* borrowed */
-  clpi_cl_commit_method method;
+  /* A migration from OpenCL 1.2 on, but a fill on NVIDIA's devices; before 1.2 a write. */
+  clp_status (*method)(const struct clpi_cl_commit *commit, cl_mem mem, size_t bytes);
   bool out_of_order; /* the queue needs a barrier after it */
 } clpi_cl_commit;
 

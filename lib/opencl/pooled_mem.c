@@ -65,9 +65,9 @@ CLPI_ENTRY clp_status clp_pool_create_cl_mem(clp_pool *pool, size_t bytes, cl_me
     status = clp_pool_allocate(pool, bytes, &buffer);
   if (status)
     return status;
-  clpi_cl_driver_lock();
+  pthread_mutex_lock(&clpi_cl_driver_lock);
   status = create_cl_mem(buffer, flags, out);
-  clpi_cl_driver_unlock();
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
   if (status)
     clp_buffer_release(buffer);
   return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sub-buffers: for an arena's blocks, for cl_mems of a pool, and for users. */
+/* Sub-buffers: for cl_mems of a pool, and for users. */
 #include "opencl/sub_buffer.h"
 
 #include "core/base/error.h"
@@ -54,10 +54,10 @@ clp_status clpi_cl_sub_buffer_create(cl_mem mem, cl_mem_flags flags, size_t orig
   cl_mem made = clCreateSubBuffer(mem, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
   if (code == CL_INVALID_VALUE || code == CL_MISALIGNED_SUB_BUFFER_OFFSET)
     return refused(code, flags, origin);
-  status = clpi_cl_created("clCreateSubBuffer", made, code, bytes);
-  if (!status)
-    *out = made;
-  return status;
+  if (code || !made)
+    return clpi_cl_not_created("clCreateSubBuffer", code, bytes);
+  *out = made;
+  return CLP_SUCCESS;
 }
 
 static clp_status check_region(const clp_buffer *buffer, size_t origin, size_t bytes)
@@ -87,8 +87,8 @@ clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags f
   cl_mem mem = clp_buffer_cl_mem(buffer);
   if (!mem)
     return CLP_INVALID_ARGUMENT; /* which clp_buffer_cl_mem told */
-  clpi_cl_driver_lock();
+  pthread_mutex_lock(&clpi_cl_driver_lock);
   status = clpi_cl_sub_buffer_create(mem, flags, origin, bytes, out);
-  clpi_cl_driver_unlock();
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
   return status;
 }

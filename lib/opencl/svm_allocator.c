@@ -31,10 +31,10 @@ typedef struct svm_allocator {
 static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
 {
   const svm_allocator *allocator = self;
-  clpi_cl_driver_lock();
+  pthread_mutex_lock(&clpi_cl_driver_lock);
   void *pointer =
       clSVMAlloc(allocator->order.context, allocator->flags, bytes, allocator->alignment);
-  clpi_cl_driver_unlock();
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
   if (!pointer)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "clSVMAlloc has no memory for %zu bytes", bytes);
   *out = (clp_memory)pointer;
@@ -56,9 +56,9 @@ static clp_status svm_free_on(void *self, clp_memory memory, size_t bytes, clp_s
   (void)bytes;
   svm_allocator *allocator = self;
   cl_event event;
-  clpi_cl_driver_lock();
+  pthread_mutex_lock(&clpi_cl_driver_lock);
   clp_status status = enqueue_free(stream, (void *)memory, &event);
-  clpi_cl_driver_unlock();
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
   if (status)
     return status;
   /* From here on the memory is the queue's. Should it not be sent off now, it will be with the
@@ -76,9 +76,9 @@ static clp_status svm_free(void *self, clp_memory memory, size_t bytes)
   cl_int code = allocator->queue ? clFinish(allocator->queue) : CL_SUCCESS;
   if (code)
     return clpi_cl_call_error("clFinish", code);
-  clpi_cl_driver_lock();
+  pthread_mutex_lock(&clpi_cl_driver_lock);
   clSVMFree(allocator->order.context, (void *)memory);
-  clpi_cl_driver_unlock();
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
   return CLP_SUCCESS;
 }
 

@@ -6,8 +6,73 @@
 #include "core/base/error.h"
 #include "core/streams/use.h"
 
-/* From now on a call with the handle gets another record. NULL: none is known, nor about to be let
- * go of by another thread. */
+static void note_needed_locked(clpi_streams *streams)
+{
+  streams->home.is_needed = true;
+  clpi_list_each (clpi_stream, stream, &streams->list, on_streams) {
+    stream->is_needed = stream->pins > 0 || stream->visitors > 0 || stream->freed >= stream->done;
+    stream->is_active = false;
+    stream->last_use = stream->freed;
+  }
+  streams->note_needed_locked(streams);
+}
+
+/* --- streams that nothing needs --- */
+
+static void forget_waits(clpi_stream *stream)
+{
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (stream->waits[i].on && !stream->waits[i].on->is_needed)
+      stream->waits[i].on = NULL;
+}
+
+/* Takes the streams that nothing needs off the list, to `unneeded`. */
+static void take_unneeded_locked(clpi_streams *streams, clpi_list *unneeded)
+{
+  note_needed_locked(streams);
+  forget_waits(&streams->home);
+  clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
+    forget_waits(stream);
+  for (clpi_list *link = streams->list.next, *next; link != &streams->list; link = next) {
+    next = link->next;
+    if (clpi_list_entry(link, clpi_stream, on_streams)->is_needed)
+      continue;
+    clpi_list_remove(link);
+    clpi_list_push_back(unneeded, link);
+    streams->count--;
+  }
+}
+
+static bool poll_all(clpi_streams *streams, clpi_stream *stream)
+{
+  clpi_use all = clpi_use_now(stream);
+  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
+}
+
+void clpi_streams_forget_unneeded(clpi_streams *streams)
+{
+  clpi_list unneeded;
+  clpi_list_init(&unneeded);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clpi_streams_visit(streams, poll_all);
+  clpi_error_restore(&kept);
+  pthread_mutex_lock(streams->lock);
+  take_unneeded_locked(streams, &unneeded);
+  streams->many = 2 * streams->count + CLPI_FEW_STREAMS;
+  streams->ending++;
+  pthread_mutex_unlock(streams->lock);
+  clpi_streams_free(streams, &unneeded);
+  pthread_mutex_lock(streams->lock);
+  if (--streams->ending == 0)
+    pthread_cond_broadcast(&streams->released);
+  pthread_mutex_unlock(streams->lock);
+}
+
+/* --- streams that are given up --- */
+
+/* Hides the record of a handle: from now on a call with the handle gets another one. NULL: there is
+ * none, and no other thread is about to release one. */
 static clpi_stream *hide(clpi_streams *streams, clp_stream handle)
 {
   pthread_mutex_lock(streams->lock);
@@ -28,7 +93,7 @@ static void await_unpinned_locked(clpi_streams *streams, const clpi_stream *stre
     pthread_cond_wait(&streams->released, streams->lock);
 }
 
-/* Finds out up to which use a hidden stream is needed; 0: for none. */
+/* Finds the last use for which a hidden stream is needed; 0: there is none. */
 static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool may_wait,
                                 uint64_t *last)
 {
@@ -36,7 +101,7 @@ static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool
   pthread_mutex_lock(streams->lock);
   if (may_wait)
     await_unpinned_locked(streams, stream);
-  clpi_streams_note_needed_locked(streams);
+  note_needed_locked(streams);
   *last = stream->last_use >= stream->done ? stream->last_use : 0;
   if (stream->pins > 0)
     status = clpi_error(CLP_BUSY, 0, "a call with the stream is under way");
@@ -46,7 +111,7 @@ static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool
   return status;
 }
 
-/* Forgets it in fact, or makes it known again. */
+/* Forgets a hidden stream for good, or after a failure makes it known again. */
 static void conclude(clpi_streams *streams, clpi_stream *stream, clp_status status)
 {
   clp_stream handle = stream->handle;
@@ -54,7 +119,7 @@ static void conclude(clpi_streams *streams, clpi_stream *stream, clp_status stat
   clpi_list_init(&dead);
   pthread_mutex_lock(streams->lock);
   if (!status) {
-    await_unpinned_locked(streams, stream); /* others may be making marks as well */
+    await_unpinned_locked(streams, stream); /* other threads may be making marks, too */
     clpi_marks_seal_locked(stream, &dead);
   } else {
     stream->is_forgotten = false;
@@ -66,7 +131,8 @@ static void conclude(clpi_streams *streams, clpi_stream *stream, clp_status stat
     streams->allocator->ops.stream_release(streams->allocator->self, handle);
 }
 
-/* There is one record of a handle, but where a call took place while forgetting failed. */
+/* A handle has one record, but a second one if it was used while forgetting the first one failed.
+ */
 clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle, bool may_wait)
 {
   clp_status status = CLP_SUCCESS;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Forgetting a stream that its user gives up and may end then.
+/* Forgetting streams: those that nothing needs any more, when there are many, and those that their
+ * users give up, and may then destroy.
  *
- * What memory still notes of it is done, or covered by a mark. Its record stays for as long as that
- * is needed, but no handle leads to it, and the allocator is never called with its own handle: that
- * may come back as another stream. */
+ * When a user has given a stream up, all its uses that memory remembers are done, or covered by a
+ * mark. Its record stays while they are needed, but no handle leads to it, and its own handle is
+ * never passed to the allocator again: that may be another stream by then. */
 #ifndef CLPOOL_CORE_STREAMS_FORGET_H
 #define CLPOOL_CORE_STREAMS_FORGET_H
 
 #include "core/streams/stream.h"
 
-/* Forgets a stream, if it is known, that its user gives up. Waits for calls with it of other
- * threads, if it may, but not for its work. Under no lock. On failure it is as before.
- * CLP_BUSY: an active buffer needs it, or such a call is under way and it may not wait.
- * CLP_OUT_OF_HOST_MEMORY, or the allocator's status: no mark. */
+/* Asks what streams have done, and releases those that nothing needs. Under no lock. */
+void clpi_streams_forget_unneeded(clpi_streams *streams);
+
+/* Forgets a stream that its user gives up, if it is known. Waits for other threads' calls with the
+ * stream, if it may, but not for its work. Under no lock. On failure nothing has changed.
+ * CLP_BUSY: an active buffer needs it, or a call with it is under way and it may not wait.
+ * CLP_OUT_OF_HOST_MEMORY, or the allocator's status: no mark could be made. */
 clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle, bool may_wait);
 
 #endif

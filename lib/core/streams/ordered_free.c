@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Giving memory back: as the allocator orders frees, else by waiting. */
+/* Freeing memory after its uses: in the way that the allocator can order frees, else by waiting. */
 #include "core/streams/ordered_free.h"
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 
-/* Whether there is a use on a real stream. */
+/* Whether a use is on a stream that the allocator knows. */
 static bool are_ordered(clpi_uses all)
 {
   for (size_t i = 0; i < all.count; i++)
@@ -26,7 +26,7 @@ static bool are_pending(clpi_streams *streams, clpi_uses all)
   return pending;
 }
 
-/* The device waits for the uses. */
+/* The allocator itself keeps the memory until the uses are done. */
 static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                               size_t bytes, clpi_uses all)
 {
@@ -40,8 +40,8 @@ static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, c
   return CLP_SUCCESS;
 }
 
-/* The stream of a use that is not done, else the home stream, pinned: one that was given up cannot
- * be freed on. NULL: there is none. */
+/* The stream to free on, pinned: that of a use that is not done, but not a forgotten one; else the
+ * home stream. NULL: there is none. */
 static clpi_stream *pin_last(clpi_streams *streams, clpi_uses all)
 {
   clpi_stream *last = NULL;
@@ -57,7 +57,7 @@ static clpi_stream *pin_last(clpi_streams *streams, clpi_uses all)
   return last;
 }
 
-/* After all work on the stream, which the uses are made to come before. */
+/* Makes the stream `last` wait for all uses, and then frees on it. */
 static clp_status free_on(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                           size_t bytes, clpi_uses all, clpi_stream *last)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of streams: found, made, and kept while they are looked at. */
+/* Records of streams: finding and making them, visiting all, and what is known of their order. */
 #include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
+#include "core/streams/forget.h"
 #include "core/streams/use.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pt
                             .lock = lock,
                             .note_needed_locked = note_needed_locked,
                             .many = CLPI_FEW_STREAMS};
-  /* Unordered use of an out-of-order queue is the user's to synchronize. */
+  /* On an out-of-order home queue, the order of use without a stream is the user's affair. */
   clp_stream home = allocator->ops.home_stream;
   bool is_ordered =
       home && clpi_allocator_orders_streams(allocator) && runs_in_order(allocator, home);
@@ -47,8 +48,7 @@ static void free_stream(clpi_streams *streams, clpi_stream *stream)
   free(stream);
 }
 
-/* Ends streams that are on no list of clpi_streams. Under no lock. */
-static void free_all(clpi_streams *streams, clpi_list *list)
+void clpi_streams_free(clpi_streams *streams, clpi_list *list)
 {
   while (!clpi_list_is_empty(list)) {
     clpi_stream *stream = clpi_list_entry(list->next, clpi_stream, on_streams);
@@ -60,14 +60,12 @@ static void free_all(clpi_streams *streams, clpi_list *list)
 void clpi_streams_end(clpi_streams *streams)
 {
   clpi_marks_end(streams, &streams->home);
-  free_all(streams, &streams->list);
+  clpi_streams_free(streams, &streams->list);
   pthread_cond_destroy(&streams->released);
 }
 
-/* Calls `visitor` for each stream, the home stream included, if they are ordered. Under no lock.
- * Returns how many calls returned true. */
-static size_t visit(clpi_streams *streams,
-                    bool (*visitor)(clpi_streams *streams, clpi_stream *stream))
+size_t clpi_streams_visit(clpi_streams *streams,
+                          bool (*visitor)(clpi_streams *streams, clpi_stream *stream))
 {
   size_t count = 0;
   if (streams->home.is_ordered)
@@ -75,7 +73,7 @@ static size_t visit(clpi_streams *streams,
   pthread_mutex_lock(streams->lock);
   for (clpi_list *link = streams->list.next; link != &streams->list;) {
     clpi_stream *stream = clpi_list_entry(link, clpi_stream, on_streams);
-    stream->visitors++; /* which keeps it on the list */
+    stream->visitors++; /* keeps it on the list */
     pthread_mutex_unlock(streams->lock);
     count += visitor(streams, stream);
     pthread_mutex_lock(streams->lock);
@@ -84,70 +82,6 @@ static size_t visit(clpi_streams *streams,
   }
   pthread_mutex_unlock(streams->lock);
   return count;
-}
-
-/* --- streams that nothing needs --- */
-
-void clpi_streams_note_needed_locked(clpi_streams *streams)
-{
-  streams->home.is_needed = true;
-  clpi_list_each (clpi_stream, stream, &streams->list, on_streams) {
-    stream->is_needed = stream->pins > 0 || stream->visitors > 0 || stream->freed >= stream->done;
-    stream->is_active = false;
-    stream->last_use = stream->freed;
-  }
-  streams->note_needed_locked(streams);
-}
-
-static void forget_waits(clpi_stream *stream)
-{
-  for (size_t i = 0; i < CLPI_WAITS; i++)
-    if (stream->waits[i].on && !stream->waits[i].on->is_needed)
-      stream->waits[i].on = NULL;
-}
-
-/* Takes the streams that nothing needs off the list, to `unneeded`. */
-static void take_unneeded_locked(clpi_streams *streams, clpi_list *unneeded)
-{
-  clpi_streams_note_needed_locked(streams);
-  forget_waits(&streams->home);
-  clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
-    forget_waits(stream);
-  for (clpi_list *link = streams->list.next, *next; link != &streams->list; link = next) {
-    next = link->next;
-    if (clpi_list_entry(link, clpi_stream, on_streams)->is_needed)
-      continue;
-    clpi_list_remove(link);
-    clpi_list_push_back(unneeded, link);
-    streams->count--;
-  }
-}
-
-static bool poll_all(clpi_streams *streams, clpi_stream *stream)
-{
-  clpi_use all = clpi_use_now(stream);
-  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
-}
-
-/* Asks what streams have done, and lets go of those that nothing needs. Under no lock. */
-static void forget_unneeded(clpi_streams *streams)
-{
-  clpi_list unneeded;
-  clpi_list_init(&unneeded);
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  visit(streams, poll_all);
-  clpi_error_restore(&kept);
-  pthread_mutex_lock(streams->lock);
-  take_unneeded_locked(streams, &unneeded);
-  streams->many = 2 * streams->count + CLPI_FEW_STREAMS;
-  streams->ending++;
-  pthread_mutex_unlock(streams->lock);
-  free_all(streams, &unneeded);
-  pthread_mutex_lock(streams->lock);
-  if (--streams->ending == 0)
-    pthread_cond_broadcast(&streams->released);
-  pthread_mutex_unlock(streams->lock);
 }
 
 /* --- finding --- */
@@ -160,16 +94,6 @@ clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle)
     if (stream->handle == handle && !stream->is_forgotten)
       return stream;
   return NULL;
-}
-
-static clpi_stream *pin_known(clpi_streams *streams, clp_stream handle)
-{
-  pthread_mutex_lock(streams->lock);
-  clpi_stream *stream = clpi_stream_find_locked(streams, handle);
-  if (stream)
-    stream->pins++;
-  pthread_mutex_unlock(streams->lock);
-  return stream;
 }
 
 static clp_status make(clpi_streams *streams, clp_stream handle, clpi_stream **out)
@@ -188,7 +112,7 @@ static clp_status make(clpi_streams *streams, clp_stream handle, clpi_stream **o
   return CLP_SUCCESS;
 }
 
-/* Enters a new record, unless another thread was faster; returns the one that counts. */
+/* Lists a new record, unless another thread was faster; returns the listed one, pinned. */
 static clpi_stream *enter(clpi_streams *streams, clpi_stream *made, bool *many)
 {
   pthread_mutex_lock(streams->lock);
@@ -204,11 +128,8 @@ static clpi_stream *enter(clpi_streams *streams, clpi_stream *made, bool *many)
   return stream;
 }
 
-clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream **out)
+static clp_status pin_new(clpi_streams *streams, clp_stream handle, clpi_stream **out)
 {
-  *out = pin_known(streams, handle);
-  if (*out)
-    return CLP_SUCCESS;
   clpi_stream *made = NULL;
   clp_status status = make(streams, handle, &made);
   if (status)
@@ -218,8 +139,24 @@ clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream
   if (*out != made)
     free_stream(streams, made);
   if (many)
-    forget_unneeded(streams);
+    clpi_streams_forget_unneeded(streams);
   return CLP_SUCCESS;
+}
+
+clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream **out)
+{
+  pthread_mutex_lock(streams->lock);
+  *out = clpi_stream_find_locked(streams, handle);
+  if (*out)
+    (*out)->pins++;
+  pthread_mutex_unlock(streams->lock);
+  return *out ? CLP_SUCCESS : pin_new(streams, handle, out);
+}
+
+void clpi_stream_unpin_locked(clpi_streams *streams, clpi_stream *stream)
+{
+  if (--stream->pins == 0 && stream->is_forgotten)
+    pthread_cond_broadcast(&streams->released);
 }
 
 void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream)
@@ -229,18 +166,31 @@ void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream)
   pthread_mutex_unlock(streams->lock);
 }
 
-/* --- draining --- */
+/* --- what comes before what --- */
 
-static bool wait_for_freed(clpi_streams *streams, clpi_stream *stream)
+void clpi_stream_note_wait_locked(clpi_stream *by, const clpi_stream *on, uint64_t epoch)
 {
-  pthread_mutex_lock(streams->lock);
-  clpi_use last = {stream, stream->freed};
-  bool is_pending = last.epoch && !clpi_use_is_settled_locked(&last, NULL);
-  pthread_mutex_unlock(streams->lock);
-  return is_pending && !clpi_use_wait(streams, &last);
+  clpi_wait *wait = &by->waits[by->next_wait];
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (by->waits[i].on == on)
+      wait = &by->waits[i];
+  if (wait == &by->waits[by->next_wait])
+    by->next_wait = (by->next_wait + 1) % CLPI_WAITS;
+  if (wait->on != on || wait->epoch < epoch)
+    *wait = (clpi_wait){on, epoch};
 }
 
-bool clpi_streams_drain(clpi_streams *streams)
+static bool has_waited(const clpi_stream *by, const clpi_use *use)
 {
-  return visit(streams, wait_for_freed) > 0;
+  for (size_t i = 0; i < CLPI_WAITS; i++)
+    if (by->waits[i].on == use->stream)
+      return by->waits[i].epoch > use->epoch;
+  return false;
+}
+
+bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by)
+{
+  if (!use->stream->is_ordered || use->epoch < use->stream->done)
+    return true;
+  return by && ((by == use->stream && by->is_in_order) || has_waited(by, use));
 }

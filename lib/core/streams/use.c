@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks: made when they are needed, shared by all the uses that they cover, and asked. */
+/* Marks: made only when someone asks about a use, and shared by all the uses that they cover. */
 #include "core/streams/use.h"
 
 #include "core/allocator/allocator.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Older ones than so many are given up: the next younger one covers their uses too. */
+/* A stream keeps this many. An older one is dropped: the next newer one covers its uses, too. */
 enum { MOST_MARKS = 16 };
 
 /* Guarded by the streams' lock, but for what never changes. */
@@ -15,7 +15,7 @@ typedef struct clpi_mark {
   clpi_list on_stream;
   void *mark;          /* the allocator's; never changes */
   uint64_t epoch;      /* covers all uses of lower epochs */
-  unsigned references; /* the list's, and those of who looks at it */
+  unsigned references; /* the list's, and one for each thread that looks at it */
 } clpi_mark;
 
 static clpi_mark *mark_at(clpi_list *link)
@@ -23,7 +23,7 @@ static clpi_mark *mark_at(clpi_list *link)
   return clpi_list_entry(link, clpi_mark, on_stream);
 }
 
-/* Drops a reference; the last one puts the mark on `dead`, for free_marks. */
+/* Drops a reference; the last one puts the mark on `dead`, for clpi_marks_free. */
 static void put_locked(clpi_mark *mark, clpi_list *dead)
 {
   if (--mark->references == 0)
@@ -42,7 +42,7 @@ void clpi_marks_free(clpi_streams *streams, clpi_list *dead)
   while (!clpi_list_is_empty(dead)) {
     clpi_mark *mark = mark_at(dead->next);
     clpi_list_remove(&mark->on_stream);
-    streams->allocator->ops.mark_destroy(streams->allocator->self, mark->mark);
+    streams->allocator->ops.mark_release(streams->allocator->self, mark->mark);
     free(mark);
   }
 }
@@ -64,7 +64,7 @@ static clpi_mark *find_covering_locked(const clpi_use *use)
   return NULL;
 }
 
-/* With two references: the caller's, and the list's, where it goes next. */
+/* With two references: the caller's, and that of the list to which it is added next. */
 static clp_status make_mark(clpi_streams *streams, clpi_stream *stream, uint64_t epoch,
                             clpi_mark **out)
 {
@@ -83,7 +83,7 @@ static clp_status make_mark(clpi_streams *streams, clpi_stream *stream, uint64_t
   return CLP_SUCCESS;
 }
 
-/* Two threads may have made marks at once; the list is by epoch. */
+/* The list is sorted by epoch, and another thread may have listed a later mark already. */
 static void list_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
 {
   clpi_list *after = stream->marks.previous;
@@ -94,8 +94,7 @@ static void list_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
     unlist_locked(stream, mark_at(stream->marks.next), dead);
 }
 
-/* A new mark at the end of all that the stream has been given, and listed. The stream is pinned,
- * and then is not. */
+/* Makes and lists a mark at the end of the stream's work. Unpins the stream, on failure too. */
 static clp_status add_mark(clpi_streams *streams, clpi_stream *stream, uint64_t epoch,
                            clpi_mark **out)
 {
@@ -111,7 +110,7 @@ static clp_status add_mark(clpi_streams *streams, clpi_stream *stream, uint64_t 
   return status;
 }
 
-/* A mark that covers the use, with a reference; NULL: it is settled for `by`. */
+/* Finds or makes a mark that covers the use, with a reference; NULL: it is settled for `by`. */
 static clp_status obtain_mark(clpi_streams *streams, const clpi_use *use, const clpi_stream *by,
                               clpi_mark **out)
 {
@@ -154,34 +153,7 @@ static void note_done_locked(clpi_stream *stream, const clpi_mark *done, clpi_li
   }
 }
 
-static void note_wait_locked(clpi_stream *by, const clpi_stream *on, uint64_t epoch)
-{
-  clpi_wait *wait = &by->waits[by->next_wait];
-  for (size_t i = 0; i < CLPI_WAITS; i++)
-    if (by->waits[i].on == on)
-      wait = &by->waits[i];
-  if (wait == &by->waits[by->next_wait])
-    by->next_wait = (by->next_wait + 1) % CLPI_WAITS;
-  if (wait->on != on || wait->epoch < epoch)
-    *wait = (clpi_wait){on, epoch};
-}
-
-static bool has_waited(const clpi_stream *by, const clpi_use *use)
-{
-  for (size_t i = 0; i < CLPI_WAITS; i++)
-    if (by->waits[i].on == use->stream)
-      return by->waits[i].epoch > use->epoch;
-  return false;
-}
-
-bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by)
-{
-  if (!use->stream->is_ordered || use->epoch < use->stream->done)
-    return true;
-  return by && ((by == use->stream && by->is_in_order) || has_waited(by, use));
-}
-
-/* Notes what came of a mark, and lets go of it. */
+/* Notes that a mark is done, or that a stream (else NULL) waits for it, and drops a reference. */
 static void finish(clpi_streams *streams, clpi_stream *stream, clpi_mark *mark, bool done,
                    clpi_stream *waiting)
 {
@@ -191,7 +163,7 @@ static void finish(clpi_streams *streams, clpi_stream *stream, clpi_mark *mark, 
   if (done)
     note_done_locked(stream, mark, &dead);
   if (waiting)
-    note_wait_locked(waiting, stream, mark->epoch);
+    clpi_stream_note_wait_locked(waiting, stream, mark->epoch);
   put_locked(mark, &dead);
   pthread_mutex_unlock(streams->lock);
   clpi_marks_free(streams, &dead);
@@ -243,7 +215,7 @@ clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use)
   return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
 }
 
-/* Asked at once, for mostly it is done, and then nothing is to be kept. */
+/* Asks the mark at once: mostly it is done, and need not be kept. */
 clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use)
 {
   clpi_mark *mark;
@@ -262,4 +234,18 @@ void clpi_use_note_freed_locked(const clpi_use *use)
 {
   if (use->stream->freed < use->epoch)
     use->stream->freed = use->epoch;
+}
+
+static bool wait_for_freed(clpi_streams *streams, clpi_stream *stream)
+{
+  pthread_mutex_lock(streams->lock);
+  clpi_use last = {stream, stream->freed};
+  bool is_pending = last.epoch && !clpi_use_is_settled_locked(&last, NULL);
+  pthread_mutex_unlock(streams->lock);
+  return is_pending && !clpi_use_wait(streams, &last);
+}
+
+bool clpi_streams_drain(clpi_streams *streams)
+{
+  return clpi_streams_visit(streams, wait_for_freed) > 0;
 }
