@@ -61,8 +61,8 @@ bench_cuda_LDADD = libclpool.la -ldl
 
 # The arena's study looks at no clock, and takes a minute: make bench/arena_study. Rules that no
 # option changes, it changes where calls go from one file of the library to another.
-rules_link_flags = $(WRAP_LDFLAGS) -Wl,--wrap=clpi_take_oldest_leaving_locked \
-	-Wl,--wrap=clpi_arena_grow,--wrap=clpi_arena_place
+rules_link_flags = $(WRAP_LDFLAGS) -Wl,--wrap=clpi_take_oldest_stored_locked \
+	-Wl,--wrap=clpi_arena_plan_growth
 EXTRA_PROGRAMS += bench/arena_study
 bench_arena_study_SOURCES = bench/failed.c bench/failed.h \
 	bench/study/arena_study.c \

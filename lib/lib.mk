@@ -73,14 +73,16 @@ core_sources = \
 	lib/core/pool/stats.c lib/core/pool/stats.h
 
 arena_sources = \
-	lib/arena/arena.c lib/arena/arena.h \
+	lib/arena/arena.h \
 	lib/arena/arena_create.c \
 	lib/arena/arena_figures.c \
+	lib/arena/carve.c \
+	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
-	lib/arena/moves.h \
-	lib/arena/returning.c lib/arena/returning.h \
+	lib/arena/pending.h \
 	lib/arena/segments.c lib/arena/segments.h \
+	lib/arena/trim.c lib/arena/trim.h \
 	lib/arena/upstream.c lib/arena/upstream.h \
 	lib/arena/use_set.c lib/arena/use_set.h
 

@@ -2,14 +2,15 @@
 /* The levers, and their values. */
 #include "levers.h"
 
+#include "arena/growth.h"
+
 #include <stdio.h>
 
 #define KIB 0x1p10
 #define MIB 0x1p20
 
-/* The arena's own: CLP_ARENA_OPTIONS_INIT, and what max_segment_bytes of 0 stands for. */
-#define SLACK                 0.022
-#define MAX_SEGMENT_PER_SLACK 0x1.8p30
+/* A value: the default of clp_arena_options. */
+#define BY_DEFAULT (-1)
 
 static void name_bytes(study_setting *setting, double bytes)
 {
@@ -32,14 +33,16 @@ static void name(study_setting *setting, const char *words)
 
 static void apply_slack(study_setting *setting, double slack)
 {
-  setting->replay.arena_options.slack = slack;
-  name_number(setting, slack);
+  double *used = &setting->replay.arena_options.slack;
+  *used = slack < 0 ? *used : slack;
+  name_number(setting, *used);
 }
 
 static void apply_min_segment(study_setting *setting, double bytes)
 {
-  setting->replay.arena_options.min_segment_bytes = (size_t)bytes;
-  name_bytes(setting, bytes);
+  size_t *used = &setting->replay.arena_options.min_segment_bytes;
+  *used = bytes < 0 ? *used : (size_t)bytes;
+  name_bytes(setting, (double)*used);
 }
 
 static void apply_max_segment(study_setting *setting, double bytes)
@@ -73,16 +76,10 @@ static void apply_share(study_setting *setting, double share)
 /* The slack decides what goes back; segments are as large as by default. */
 static void apply_kept(study_setting *setting, double slack)
 {
-  setting->rules.share = SLACK;
-  setting->replay.arena_options.max_segment_bytes = (size_t)(SLACK * MAX_SEGMENT_PER_SLACK);
-  setting->replay.arena_options.slack = slack;
-  name_number(setting, slack);
-}
-
-static void apply_waste(study_setting *setting, double waste)
-{
-  setting->rules.waste = waste;
-  snprintf(setting->value, sizeof setting->value, "%g slacks", waste);
+  clp_arena_options *options = &setting->replay.arena_options;
+  setting->rules.share = options->slack;
+  options->max_segment_bytes = (size_t)(options->slack * CLPI_MAX_SEGMENT_PER_SLACK);
+  apply_slack(setting, slack);
 }
 
 static void apply_order(study_setting *setting, double order)
@@ -113,9 +110,10 @@ const study_lever study_slack = {
     "slack",
     "what is kept beyond the highest use, and what a segment is, as a part of that",
     apply_slack,
-    {0, 0.001, 0.002, 0.004, 0.008, 0.015, SLACK, 0.03, 0.045, 0.06, 0.1, 0.15, 0.25, 0.4, 0.7, 1},
+    {0, 0.001, 0.002, 0.004, 0.008, 0.015, BY_DEFAULT, 0.03, 0.045, 0.06, 0.1, 0.15, 0.25, 0.4, 0.7,
+     1},
     16,
-    SLACK};
+    BY_DEFAULT};
 
 const study_lever study_levers[] = {
     {"parts",
@@ -133,9 +131,9 @@ const study_lever study_levers[] = {
     {"smallest segment",
      "min_segment_bytes",
      apply_min_segment,
-     {0, 64 * KIB, 256 * KIB, MIB, 2 * MIB, 16 * MIB, 64 * MIB},
+     {0, 64 * KIB, BY_DEFAULT, MIB, 2 * MIB, 16 * MIB, 64 * MIB},
      7,
-     256 * KIB},
+     BY_DEFAULT},
     {"largest segment",
      "max_segment_bytes",
      apply_max_segment,
@@ -157,15 +155,9 @@ const study_lever study_levers[] = {
     {"kept",
      "segments without blocks go back beyond that slack; they are as large as by default",
      apply_kept,
-     {0, 0.01, SLACK, 0.1, 0.3, 1},
+     {0, 0.01, BY_DEFAULT, 0.1, 0.3, 1},
      6,
-     SLACK},
-    {"carve bound",
-     "how much larger than a request a segment without blocks may be that is cut for it",
-     apply_waste,
-     {0, 1, 4, 16, 32, 64, 1000},
-     7,
-     32},
+     BY_DEFAULT},
     {"goes back first",
      "of what the pool holds, before the arena grows",
      apply_order,

@@ -3,7 +3,8 @@
 #include "rules.h"
 
 #include "arena/growth.h"
-#include "core/pool/reclaim.h"
+#include "core/allocator/allocator.h"
+#include "core/pool/leaving.h"
 
 static study_rules rules = STUDY_RULES_INIT;
 
@@ -35,59 +36,41 @@ static clp_buffer *take_newest_leaving_locked(clp_pool *pool)
   return newest;
 }
 
-clp_buffer *__real_clpi_take_oldest_leaving_locked(clp_pool *pool);
-clp_buffer *__wrap_clpi_take_oldest_leaving_locked(clp_pool *pool);
-clp_buffer *__wrap_clpi_take_oldest_leaving_locked(clp_pool *pool)
+clp_buffer *__real_clpi_take_oldest_stored_locked(clp_pool *pool);
+clp_buffer *__wrap_clpi_take_oldest_stored_locked(clp_pool *pool);
+clp_buffer *__wrap_clpi_take_oldest_stored_locked(clp_pool *pool)
 {
   if (rules.order == STUDY_LARGEST)
-    return clpi_take_largest_leaving_locked(pool);
+    return clpi_take_largest_stored_locked(pool);
   if (rules.order == STUDY_NEWEST)
     return take_newest_leaving_locked(pool);
-  return __real_clpi_take_oldest_leaving_locked(pool);
+  return __real_clpi_take_oldest_stored_locked(pool);
 }
 
 /* --- how large a segment is --- */
 
-static size_t peak_with(const clpi_placing *placing)
+static size_t smaller(size_t a, size_t b)
 {
-  const clpi_arena *arena = placing->arena;
-  return larger(arena->peak_wanted, arena->segments.used_bytes + placing->room);
+  return a < b ? a : b;
 }
 
-enum { UNIT = 512 }; /* of shares, as growth.c has it */
-
-/* A smallest and a largest size that are the same leave the arena no choice. */
-clp_status __real_clpi_arena_grow(clpi_placing *placing);
-clp_status __wrap_clpi_arena_grow(clpi_placing *placing);
-clp_status __wrap_clpi_arena_grow(clpi_placing *placing)
+static size_t share_of(const clpi_arena *arena, size_t high_water)
 {
-  clp_arena_options *options = &placing->arena->options;
-  clp_arena_options before = *options;
-  if (rules.share >= 0) {
-    size_t share = (size_t)(rules.share * (double)peak_with(placing)) / UNIT * UNIT;
-    if (before.max_segment_bytes > 0 && share > before.max_segment_bytes)
-      share = before.max_segment_bytes;
-    options->min_segment_bytes = options->max_segment_bytes =
-        larger(before.min_segment_bytes, share);
-  }
-  clp_status status = __real_clpi_arena_grow(placing);
-  *options = before;
-  return status;
+  const clp_arena_options *options = &arena->options;
+  size_t share = (size_t)(rules.share * (double)high_water);
+  share = share / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT;
+  if (options->max_segment_bytes > 0)
+    share = smaller(share, options->max_segment_bytes);
+  share = larger(share, options->min_segment_bytes);
+  return smaller(share, arena->upstream->ops.max_block_bytes);
 }
 
-/* --- which segment without blocks is used --- */
-
-clp_status __real_clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *ranges,
-                                   size_t most);
-clp_status __wrap_clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *ranges,
-                                   size_t most);
-clp_status __wrap_clpi_arena_place(clpi_placing *placing, const clpi_free_ranges *ranges,
-                                   size_t most)
+clpi_growth __real_clpi_arena_plan_growth(clpi_arena *arena, size_t room);
+clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room);
+clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room)
 {
-  const clpi_arena *arena = placing->arena;
-  if (ranges == &arena->segments.whole && rules.waste >= 0) {
-    double waste = rules.waste * arena->options.slack * (double)peak_with(placing);
-    most = larger(arena->options.min_segment_bytes, placing->room + (size_t)waste);
-  }
-  return __real_clpi_arena_place(placing, ranges, most);
+  clpi_growth growth = __real_clpi_arena_plan_growth(arena, room);
+  if (rules.share >= 0)
+    growth.segment_bytes = larger(room, share_of(arena, growth.high_water));
+  return growth;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An arena's beginning and end. */
+/* Creating and destroying an arena. */
 #include "arena/arena.h"
-#include "arena/returning.h"
+#include "arena/trim.h"
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { LEAST_ALIGNMENT = 256 }; /* bytes: less would not be worth its ranges */
+enum { LEAST_ALIGNMENT = 256 }; /* bytes; smaller blocks would not be worth a range each */
 
 static void put_defaults_for_zeros(clp_arena_options *options, const clp_arena_options *defaults)
 {
@@ -49,7 +49,7 @@ static void note_set(const clpi_use_set *set)
     clpi_use_note_needed_locked(&set->uses[i]);
 }
 
-/* A free range whose uses are done needs none. Others are looked at without the lock. */
+/* A free range whose uses are done needs none. Those of a block may be in use without the lock. */
 static void note_range(clpi_range *range)
 {
   if (!range->is_used && clpi_use_set_is_settled(range->uses, NULL)) {
@@ -72,11 +72,11 @@ static void note_needed_locked(clpi_streams *streams)
 static void arena_destroy(void *self)
 {
   clpi_arena *arena = self;
-  clpi_arena_give_all_back(arena);
+  clpi_arena_return_segments(arena);
   clpi_streams_end(&arena->streams);
   clpi_segments_end(&arena->segments);
   clpi_map_end(&arena->blocks);
-  pthread_cond_destroy(&arena->moves.end);
+  pthread_cond_destroy(&arena->pending.end);
   pthread_mutex_destroy(&arena->lock);
   clp_allocator_release(arena->upstream);
   free(arena);
@@ -85,7 +85,7 @@ static void arena_destroy(void *self)
 static clp_status arena_return_cached(void *self)
 {
   clpi_arena *arena = self;
-  clp_status status = clpi_arena_return_unused(arena);
+  clp_status status = clpi_arena_trim_all(arena);
   if (status)
     return status;
   status = arena->upstream->ops.return_cached(arena->upstream->self);
@@ -99,12 +99,13 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
     return NULL;
   size_t alignment = upstream->ops.alignment;
   *arena = (clpi_arena){.options = *options,
+                        .orders_streams = clpi_allocator_orders_streams(upstream),
                         .has_addresses = upstream->ops.split == clpi_split_address,
                         .is_exclusive = upstream->ops.exclusive_parts && !options->one_thread,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   arena->upstream = clp_allocator_retain(upstream);
   pthread_mutex_init(&arena->lock, NULL);
-  pthread_cond_init(&arena->moves.end, NULL);
+  pthread_cond_init(&arena->pending.end, NULL);
   clpi_segments_init(&arena->segments);
   clpi_streams_init(&arena->streams, upstream, &arena->lock, note_needed_locked);
   return arena;

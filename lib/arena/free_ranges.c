@@ -5,11 +5,10 @@
 
 #include <stdbool.h>
 
-/* Places are unlike each other, so a hash of them is as good as random, and the same in each run.
- */
-static uint64_t priority_at(uint64_t place)
+/* No two positions are equal, so a hash serves as a random number, and is the same in each run. */
+static uint64_t priority_at(uint64_t position)
 {
-  uint64_t x = place + 0x9e3779b97f4a7c15u;
+  uint64_t x = position + 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
@@ -17,10 +16,10 @@ static uint64_t priority_at(uint64_t place)
 
 static bool is_before(const clpi_free_range *a, const clpi_free_range *b)
 {
-  return a->bytes != b->bytes ? a->bytes < b->bytes : a->place < b->place;
+  return a->bytes != b->bytes ? a->bytes < b->bytes : a->position < b->position;
 }
 
-/* Where the range hangs: its parent's link to it, or the root. */
+/* The link that leads to the range: its parent's, or the root. */
 static clpi_free_range **link_to(clpi_free_ranges *ranges, const clpi_free_range *range)
 {
   if (!range->parent)
@@ -28,7 +27,7 @@ static clpi_free_range **link_to(clpi_free_ranges *ranges, const clpi_free_range
   return range->parent->smaller == range ? &range->parent->smaller : &range->parent->larger;
 }
 
-/* Puts a child in its parent's place, and the parent beneath it. */
+/* Rotates a child into its parent's node, and the parent beneath it. */
 static void rotate_up(clpi_free_ranges *ranges, clpi_free_range *child)
 {
   clpi_free_range *parent = child->parent;
@@ -52,7 +51,7 @@ void clpi_free_ranges_insert(clpi_free_ranges *ranges, clpi_free_range *range)
   }
   range->smaller = range->larger = NULL;
   range->parent = parent;
-  range->priority = priority_at(range->place);
+  range->priority = priority_at(range->position);
   *link = range;
   while (range->parent && range->priority > range->parent->priority)
     rotate_up(ranges, range);

@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* How an arena gets larger. doc/arena.md tells why so. */
+/* How an arena gets larger. doc/arena.md explains the rules. */
 #ifndef CLPOOL_ARENA_GROWTH_H
 #define CLPOOL_ARENA_GROWTH_H
 
 #include "arena/arena.h"
 
-/* Places a block that fits beside no other: in a segment without blocks, or in a new one, before
- * which segments without blocks go back. Under no lock. Waits for segments of other threads that
- * are on their way before it fails for want of memory.
- * CLP_LIMIT_EXCEEDED: not within the request's most_bytes. CLP_OUT_OF_HOST_MEMORY, or the status of
- * upstream. */
-clp_status clpi_arena_grow(clpi_placing *placing);
+/* With max_segment_bytes of 0, segments are slack times this large at most, in bytes. */
+#define CLPI_MAX_SEGMENT_PER_SLACK 0x1.8p30
+
+/* A segment that is a share of the use is a multiple of this many bytes. */
+enum { CLPI_SEGMENT_UNIT = 512 };
+
+/* How the arena is to grow for a request. */
+typedef struct clpi_growth {
+  size_t high_water;    /* the arena's, with this request */
+  size_t segment_bytes; /* of the new segment */
+  size_t most_bytes;    /* of all segments, above which unused ones are given back first */
+  uint64_t succeeded;   /* arena->pending.succeeded at this time */
+} clpi_growth;
+
+/* Under no lock, as all below. */
+clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room);
+
+/* Notes that the arena has grown as planned. */
+void clpi_arena_note_growth(clpi_arena *arena, size_t high_water);
+
+/* Takes a segment of `bytes` from upstream, or of what the request's most_bytes leave if that is
+ * less, and carves the block from it. CLP_LIMIT_EXCEEDED: they leave too little.
+ * CLP_OUT_OF_HOST_MEMORY, or the status of upstream. */
+clp_status clpi_arena_add_segment(clpi_carving *carving, size_t bytes);
 
 #endif

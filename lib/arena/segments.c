@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments: cutting ranges and making them one again. */
+/* Segments: cutting ranges, and coalescing them. */
 #include "arena/segments.h"
 
 #include <stdlib.h>
@@ -12,10 +12,17 @@ void clpi_segments_init(clpi_segments *segments)
   clpi_list_init(&segments->leaving);
 }
 
-void clpi_segments_add_spare(clpi_segments *segments, clpi_range *range)
+static void add_spare(clpi_segments *segments, clpi_range *range)
 {
   range->after = segments->spares;
   segments->spares = range;
+}
+
+bool clpi_segments_reserve(clpi_segments *segments)
+{
+  if (!segments->spares)
+    segments->spares = calloc(1, sizeof(*segments->spares));
+  return segments->spares;
 }
 
 void clpi_segments_end(clpi_segments *segments)
@@ -53,24 +60,30 @@ void clpi_segment_destroy(clpi_segment *segment)
   free(segment);
 }
 
-static bool is_whole(const clpi_range *range)
+size_t clpi_range_offset(const clpi_range *range)
 {
-  return range->size.bytes == range->segment->bytes;
+  return (size_t)(range->size.position - range->segment->position);
 }
+
+/* --- free ranges --- */
 
 static void enter(clpi_segments *segments, clpi_range *range)
 {
-  clpi_free_ranges_insert(is_whole(range) ? &segments->whole : &segments->partial, &range->size);
-  if (is_whole(range))
+  bool is_whole = range->size.bytes == range->segment->bytes;
+  clpi_free_ranges_insert(is_whole ? &segments->whole : &segments->partial, &range->size);
+  if (is_whole)
     clpi_list_push_back(&segments->unused, &range->segment->on_unused);
 }
 
 static void withdraw(clpi_segments *segments, clpi_range *range)
 {
-  clpi_free_ranges_remove(is_whole(range) ? &segments->whole : &segments->partial, &range->size);
-  if (is_whole(range))
+  bool is_whole = range->size.bytes == range->segment->bytes;
+  clpi_free_ranges_remove(is_whole ? &segments->whole : &segments->partial, &range->size);
+  if (is_whole)
     clpi_list_remove(&range->segment->on_unused);
 }
+
+/* --- adding and removing segments --- */
 
 void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment)
 {
@@ -85,14 +98,14 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
 {
   made->memory = memory;
   made->bytes = bytes;
-  made->place = segments->next_place;
-  segments->next_place += bytes;
+  made->position = segments->next_position;
+  segments->next_position += bytes;
   if (segments->spares)
     free(made->first->after);
   else
-    clpi_segments_add_spare(segments, made->first->after);
+    add_spare(segments, made->first->after);
   made->first->after = NULL;
-  made->first->size = (clpi_free_range){.bytes = bytes, .place = made->place};
+  made->first->size = (clpi_free_range){.bytes = bytes, .position = made->position};
   made->first->uses = uses;
   clpi_segments_restore(segments, made);
 }
@@ -106,6 +119,8 @@ void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
   segments->reserved_bytes -= segment->bytes;
 }
 
+/* --- carving and freeing blocks --- */
+
 static void count_used(clpi_segments *segments, const clpi_range *block, bool is_used)
 {
   size_t bytes = is_used ? block->size.bytes : -block->size.bytes;
@@ -114,18 +129,20 @@ static void count_used(clpi_segments *segments, const clpi_range *block, bool is
   segments->used_count += is_used ? 1 : -(size_t)1;
 }
 
-/* Makes a range of what is behind the first `bytes` of one. */
+/* Cuts a range after its first `bytes`, and returns the rest. */
 static clpi_range *cut(clpi_segments *segments, clpi_range *range, size_t bytes)
 {
   clpi_range *rest = segments->spares;
   segments->spares = rest->after;
   *rest = (clpi_range){
-      .size = {.bytes = range->size.bytes - bytes, .place = range->size.place + bytes},
+      .size = {.bytes = range->size.bytes - bytes, .position = range->size.position + bytes},
       .segment = range->segment,
       .before = range,
       .after = range->after,
-      .uses = clpi_use_set_retain(range->uses),
+      .uses = range->uses,
   };
+  if (rest->uses)
+    rest->uses->references++;
   if (rest->after)
     rest->after->before = rest;
   range->after = rest;
@@ -142,8 +159,8 @@ void clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t byte
   count_used(segments, range, true);
 }
 
-/* Makes free neighbours one, the first of them; both are in no tree. False: there is no host memory
- * for the uses of both, and they stay two. */
+/* Makes two free neighbours, which are in no tree, one range: the first. False: no host memory for
+ * the uses of both, and they stay two. */
 static bool join(clpi_segments *segments, clpi_range *first, clpi_range *second)
 {
   if (!clpi_use_set_join(&first->uses, second->uses))
@@ -152,22 +169,21 @@ static bool join(clpi_segments *segments, clpi_range *first, clpi_range *second)
   first->after = second->after;
   if (first->after)
     first->after->before = first;
-  clpi_segments_add_spare(segments, second);
+  add_spare(segments, second);
   return true;
 }
 
-/* Joins two neighbours, `neighbour` being the one in a tree, if it is free. Whether they are one
- * now. */
-static bool join_with(clpi_segments *segments, clpi_range *neighbour, clpi_range *first,
-                      clpi_range *second)
+/* Coalesces two neighbours, if the one of them that is not being freed is free. Whether it did. */
+static bool coalesce(clpi_segments *segments, clpi_range *neighbour, clpi_range *first,
+                     clpi_range *second)
 {
   if (!neighbour || neighbour->is_used)
     return false;
   withdraw(segments, neighbour);
-  bool joined = join(segments, first, second);
-  if (!joined)
+  bool is_joined = join(segments, first, second);
+  if (!is_joined)
     enter(segments, neighbour);
-  return joined;
+  return is_joined;
 }
 
 void clpi_segments_free(clpi_segments *segments, clpi_range *block)
@@ -175,6 +191,6 @@ void clpi_segments_free(clpi_segments *segments, clpi_range *block)
   count_used(segments, block, false);
   block->is_used = false;
   clpi_range *before = block->before;
-  join_with(segments, block->after, block, block->after);
-  enter(segments, join_with(segments, before, before, block) ? before : block);
+  coalesce(segments, block->after, block, block->after);
+  enter(segments, coalesce(segments, before, before, block) ? before : block);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments, and the ranges that they are cut into. Neighbours that are free are one range, so a
- * segment without blocks is one range as a whole. Nothing here calls an allocator; all is guarded
- * by the arena's lock. */
+/* Segments, and the ranges that they are cut into: blocks and free ranges. Free neighbours
+ * coalesce, so a segment without blocks is a single range. Nothing here calls an allocator. All is
+ * guarded by the arena's lock. */
 #ifndef CLPOOL_ARENA_SEGMENTS_H
 #define CLPOOL_ARENA_SEGMENTS_H
 
@@ -14,72 +14,64 @@
 typedef struct clpi_segment clpi_segment;
 
 typedef struct clpi_range {
-  clpi_free_range size; /* its bytes always; the rest is of free ranges */
+  clpi_free_range size; /* bytes and position; the links are those of a free range */
   clpi_segment *segment;
-  struct clpi_range *before, *after; /* its neighbours; NULL: none */
-  bool is_used;
-  clpi_use_set *uses; /* what streams may still do with it */
-  clp_memory memory;  /* of a block */
+  struct clpi_range *before, *after; /* its neighbours in the segment; NULL: none */
+  bool is_used;                      /* a block */
+  clpi_use_set *uses;                /* what streams may still do with it */
+  clp_memory memory;                 /* of a block */
 } clpi_range;
 
 struct clpi_segment {
   clp_memory memory;
   size_t bytes, used_bytes;
   clpi_range *first;
-  uint64_t place;      /* of its first byte, among all segments ever */
-  clpi_list on_all;    /* in the order in which they were taken */
-  clpi_list on_unused; /* those without blocks, longest unused first */
+  uint64_t position;   /* of its first byte, counted through all segments there ever were */
+  clpi_list on_all;    /* oldest first */
+  clpi_list on_unused; /* if it has no blocks; the longest unused first */
 };
 
 typedef struct clpi_segments {
-  clpi_free_ranges partial; /* of segments with blocks */
-  clpi_free_ranges whole;   /* segments without */
+  clpi_free_ranges partial; /* free ranges of segments that have blocks */
+  clpi_free_ranges whole;   /* those of segments without blocks */
   clpi_list all, unused;
-  clpi_list leaving; /* by on_all: removed, and on their way to upstream */
-  clpi_range
-      *spares; /* by `after`: what ranges are made of; no more than there were ranges at once */
+  clpi_list leaving;  /* by on_all: removed, and being given back to upstream */
+  clpi_range *spares; /* by `after`: records for new ranges, kept so that cutting cannot fail */
   size_t count, reserved_bytes, used_bytes, used_count;
-  uint64_t next_place;
+  uint64_t next_position;
 } clpi_segments;
 
 void clpi_segments_init(clpi_segments *segments);
 
-/* Frees what ranges are made of; the segments are the caller's to take out before. */
+/* The caller has removed all segments before. */
 void clpi_segments_end(clpi_segments *segments);
 
-/* Gives a range from malloc, to be used when one is cut. */
-void clpi_segments_add_spare(clpi_segments *segments, clpi_range *range);
+/* Makes sure that there is a spare, for the next carve. False: no host memory. */
+bool clpi_segments_reserve(clpi_segments *segments);
 
-/* A segment to be, with its range and a spare; NULL: no host memory. It is the caller's, until it
- * is added. */
+/* The record of a segment, with those of its range and a spare; NULL: no host memory. It is the
+ * caller's until it is added. */
 clpi_segment *clpi_segment_create(void);
 
-/* Ends one that was never added, or removed. */
+/* Frees a segment that was never added, or was removed. */
 void clpi_segment_destroy(clpi_segment *segment);
 
-/* Adds a segment of `bytes` that streams may still use. */
+/* Adds a segment of `bytes`, which streams may still use. */
 void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory memory, size_t bytes,
                        clpi_use_set *uses);
 
-/* Takes a segment without blocks out, to those that leave; from there the caller takes it, and may
- * restore it. */
+/* Moves a segment without blocks to the list of those that leave. The caller takes it off that list
+ * in the end, and then destroys or restores it. */
 void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment);
 void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment);
 
-/* Makes the first `bytes` of a free range a block; there is a spare for what is left. */
+/* Makes the first `bytes` of a free range a block. There is a spare, for the rest. */
 void clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes);
 
-/* Makes a block free, and one with its free neighbours. */
+/* Makes a block a free range, which coalesces with its free neighbours. */
 void clpi_segments_free(clpi_segments *segments, clpi_range *block);
 
-static inline clpi_range *clpi_range_at(clpi_free_range *size)
-{
-  return size ? clpi_list_entry(size, clpi_range, size) : NULL;
-}
-
-static inline size_t clpi_range_offset(const clpi_range *range)
-{
-  return (size_t)(range->size.place - range->segment->place);
-}
+/* Where in its segment it begins, in bytes. */
+size_t clpi_range_offset(const clpi_range *range);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an arena has of its upstream: figures, and operations on streams. */
+/* What an arena takes over from its upstream: properties, and operations on streams. */
 #include "arena/upstream.h"
 
 #include "arena/arena.h"
@@ -9,8 +9,8 @@
 #include "core/streams/forget.h"
 #include "core/streams/use.h"
 
-/* Free pieces that streams may still use are done with then, too. That counts where upstream has
- * nothing to wait for. */
+/* Waits for the uses of free ranges, too. If there were any, it is a success even over an upstream
+ * that cannot drain. */
 static clp_status drain(void *self)
 {
   clpi_arena *arena = self;
@@ -20,7 +20,7 @@ static clp_status drain(void *self)
   return waited && status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;
 }
 
-/* Those that free ranges remember, and then upstream's. */
+/* Makes the free ranges forget it, and then upstream. */
 static clp_status forget_stream(void *self, clp_stream stream)
 {
   clpi_arena *arena = self;

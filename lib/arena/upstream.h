@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What an arena is by its upstream: kind, device, streams. */
+/* What an arena takes over from its upstream: kind of memory, device, streams. */
 #ifndef CLPOOL_ARENA_UPSTREAM_H
 #define CLPOOL_ARENA_UPSTREAM_H
 
 #include <clpool/allocator.h>
 
-/* Fills in figures and operations that are upstream's own, for a clpi_arena. */
+/* Fills in properties and operations of a clpi_arena that are its upstream's. */
 void clpi_arena_take_after(const clp_allocator *upstream, clp_allocator_ops *ops);
 
 #endif

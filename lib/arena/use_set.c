@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of uses, one use a stream. */
+/* Sets of uses, with one use for each stream. */
 #include "arena/use_set.h"
 
 #include <stdlib.h>
@@ -20,20 +20,13 @@ clpi_use_set *clpi_use_set_create(clpi_use use)
   return set;
 }
 
-clpi_use_set *clpi_use_set_retain(clpi_use_set *set)
-{
-  if (set)
-    set->references++;
-  return set;
-}
-
 void clpi_use_set_release(clpi_use_set *set)
 {
   if (set && --set->references == 0)
     free(set);
 }
 
-/* There is room. */
+/* Adds a use, or raises that of the same stream. There is room. */
 static void add(clpi_use_set *set, const clpi_use *use)
 {
   size_t i = 0;

@@ -57,7 +57,7 @@ static clpi_segment *three_blocks(clpi_range *blocks[3])
   clpi_segments_add(&segments, segment, 1, 768, NULL);
   clpi_range *range = segment->first;
   for (size_t i = 0; i < 3; i++) {
-    clpi_segments_add_spare(&segments, malloc(sizeof(*range)));
+    ck_assert(clpi_segments_reserve(&segments));
     blocks[i] = range;
     clpi_segments_carve(&segments, range, 256);
     range = range->after;

@@ -138,14 +138,14 @@ static const char *carve(clpt_ranges *ranges, unsigned units, bool in_unused)
     return NULL;
   stretch fit = find_fit(ranges, units, in_unused);
   const clpi_free_ranges *from = in_unused ? &ranges->real.whole : &ranges->real.partial;
-  clpi_range *range = clpi_range_at(clpi_free_ranges_best_fit(from, units));
+  clpi_free_range *best = clpi_free_ranges_best_fit(from, units);
+  clpi_range *range = best ? clpi_list_entry(best, clpi_range, size) : NULL;
   if (!fit.segment || !range)
     return !fit.segment == !range ? NULL : "one has a fit, the other has none";
   if (!is_there(range, &fit))
     return "the best fit is elsewhere";
-  clpi_range *spare = ranges->real.spares ? NULL : malloc(sizeof(*spare));
-  if (spare)
-    clpi_segments_add_spare(&ranges->real, spare);
+  if (!clpi_segments_reserve(&ranges->real))
+    return "there is no host memory";
   clpi_segments_carve(&ranges->real, range, units);
   memset(fit.segment->map + fit.first, number + 1, units);
   ranges->blocks[number] = range;
@@ -213,7 +213,7 @@ static size_t walk(const clpi_free_ranges *ranges)
     next = clpi_free_ranges_next(range);
     count++;
     if (next && (next->bytes < range->bytes ||
-                 (next->bytes == range->bytes && next->place <= range->place)))
+                 (next->bytes == range->bytes && next->position <= range->position)))
       return SIZE_MAX;
   }
   return count;

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocating: carving blocks from free ranges, and growing when none fits. */
+#include "arena/arena.h"
+#include "arena/growth.h"
+#include "arena/trim.h"
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "core/streams/use.h"
+
+#include <sys/param.h>
+
+size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
+{
+  return (bytes + arena->alignment - 1) & ~(arena->alignment - 1);
+}
+
+/* --- carving --- */
+
+/* The best fit; or, if that is not safe for the stream yet, one of the next larger that is. */
+static clpi_range *find_locked(clpi_carving *carving, const clpi_free_ranges *ranges)
+{
+  enum { MOST_LOOKED_AT = 4 };
+  const clpi_stream *by = carving->arena->is_exclusive ? NULL : carving->by;
+  clpi_free_range *best = clpi_free_ranges_best_fit(ranges, carving->room), *fit = best;
+  for (int i = 0; fit && i < MOST_LOOKED_AT; i++) {
+    clpi_range *range = clpi_list_entry(fit, clpi_range, size);
+    carving->is_settled = clpi_use_set_is_settled(range->uses, by);
+    if (carving->is_settled)
+      return range;
+    fit = clpi_free_ranges_next(fit);
+  }
+  return best ? clpi_list_entry(best, clpi_range, size) : NULL;
+}
+
+/* Makes the block known by its memory, and forgets what streams did with it before. */
+static void enter_locked(clpi_carving *carving, clp_memory memory)
+{
+  clpi_arena *arena = carving->arena;
+  clpi_range *block = carving->block;
+  clpi_use_set_release(block->uses);
+  block->uses = NULL;
+  block->memory = memory;
+  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
+  clpi_map_put(&arena->blocks, memory, (uintptr_t)block);
+  carving->has_entry = false;
+}
+
+/* The ways in which the request allows to make a block safe that streams may still use. */
+static unsigned ways_to_settle(const clpi_carving *carving)
+{
+  unsigned flags = carving->request->reuse_flags;
+  const clpi_use_set *set = carving->block->uses;
+  unsigned ways = flags & CLP_REUSE_OPPORTUNISTIC ? CLPI_POLL : 0;
+  if (carving->by && flags & CLP_REUSE_INTERNAL_DEPENDENCIES)
+    ways |= CLPI_WAIT;
+  /* What this stream alone used is its own again when that is done, even if it is out of order. */
+  if (!ways && set->count == 1 && set->uses[0].stream == carving->by)
+    ways = CLPI_POLL;
+  return ways && carving->arena->is_exclusive ? CLPI_POLL : ways;
+}
+
+static bool settle(const clpi_carving *carving)
+{
+  clpi_arena *arena = carving->arena;
+  clpi_stream *by = arena->is_exclusive ? NULL : carving->by;
+  const clpi_use_set *set = carving->block->uses;
+  unsigned ways = ways_to_settle(carving);
+  for (size_t i = 0; i < set->count; i++)
+    if (!ways || !clpi_use_settle(&arena->streams, &set->uses[i], by, ways))
+      return false;
+  return true;
+}
+
+static void put_back(clpi_carving *carving)
+{
+  clpi_arena *arena = carving->arena;
+  pthread_mutex_lock(&arena->lock);
+  clpi_segments_free(&arena->segments, carving->block);
+  pthread_mutex_unlock(&arena->lock);
+  carving->block = NULL;
+}
+
+/* Carves the block from a range in `ranges`. CLP_OUT_OF_DEVICE_MEMORY: none fits, or it cannot be
+ * made safe for the stream. CLP_OUT_OF_HOST_MEMORY. */
+static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges)
+{
+  clpi_arena *arena = carving->arena;
+  pthread_mutex_lock(&arena->lock);
+  carving->has_entry = carving->has_entry || clpi_map_reserve(&arena->blocks);
+  bool is_ready = carving->has_entry && clpi_segments_reserve(&arena->segments);
+  clpi_range *range = is_ready ? find_locked(carving, ranges) : NULL;
+  carving->block = range;
+  if (range)
+    clpi_segments_carve(&arena->segments, range, carving->room);
+  if (range && carving->is_settled && arena->has_addresses)
+    enter_locked(carving, range->segment->memory + clpi_range_offset(range));
+  pthread_mutex_unlock(&arena->lock);
+  if (!is_ready)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
+  if (!range)
+    return CLP_OUT_OF_DEVICE_MEMORY;
+  if (carving->is_settled || settle(carving))
+    return CLP_SUCCESS;
+  put_back(carving);
+  return CLP_OUT_OF_DEVICE_MEMORY;
+}
+
+/* --- growing --- */
+
+/* A new segment is used in any case: the host waits for what no stream can. */
+static clp_status settle_new(clpi_carving *carving)
+{
+  clpi_streams *streams = &carving->arena->streams;
+  const clpi_use_set *set = carving->block->uses;
+  clp_status status = CLP_SUCCESS;
+  for (size_t i = 0; set && i < set->count && !status; i++)
+    if (!carving->by || !clpi_use_settle(streams, &set->uses[i], carving->by, CLPI_WAIT))
+      status = clpi_use_wait(streams, &set->uses[i]);
+  if (status)
+    put_back(carving);
+  return status;
+}
+
+static clp_status carve_new(clpi_carving *carving, size_t bytes)
+{
+  clp_status status = clpi_arena_add_segment(carving, bytes);
+  return status ? status : settle_new(carving);
+}
+
+/* After memory ran out: carves what other threads have freed meanwhile; else gives back all unused
+ * segments, and carves one that upstream did not take, or a new one that is just large enough. */
+static clp_status try_again(clpi_carving *carving)
+{
+  clpi_arena *arena = carving->arena;
+  clp_status status = carve(carving, &arena->segments.partial);
+  if (status != CLP_OUT_OF_DEVICE_MEMORY)
+    return status;
+  (void)clpi_arena_trim_all(arena);
+  status = carve(carving, &arena->segments.whole);
+  return status == CLP_OUT_OF_DEVICE_MEMORY ? carve_new(carving, carving->room) : status;
+}
+
+static bool lacks_memory(clp_status status)
+{
+  return status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED;
+}
+
+static bool await_pending(clpi_arena *arena, uint64_t *seen)
+{
+  pthread_mutex_lock(&arena->lock);
+  bool has_changed = clpi_pending_await_locked(&arena->pending, &arena->lock, seen);
+  pthread_mutex_unlock(&arena->lock);
+  return has_changed;
+}
+
+static clp_status carve_more(clpi_carving *carving, clpi_growth *growth)
+{
+  clpi_arena *arena = carving->arena;
+  size_t most = MIN(growth->most_bytes, carving->request->most_bytes);
+  (void)clpi_arena_trim(arena, growth->segment_bytes, most, false);
+  clp_status status = carve_new(carving, growth->segment_bytes);
+  if (!lacks_memory(status))
+    return status;
+  do
+    status = try_again(carving);
+  while (lacks_memory(status) && await_pending(arena, &growth->succeeded));
+  return status;
+}
+
+/* In a segment without blocks, or in a new one. On success, the caller's last error stays. */
+static clp_status grow(clpi_carving *carving)
+{
+  clpi_arena *arena = carving->arena;
+  clpi_growth growth = clpi_arena_plan_growth(arena, carving->room);
+  clp_status status = carve(carving, &arena->segments.whole);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY) {
+    clpi_kept_error kept;
+    clpi_error_keep(&kept);
+    status = carve_more(carving, &growth);
+    if (!status)
+      clpi_error_restore(&kept);
+  }
+  if (!status)
+    clpi_arena_note_growth(arena, growth.high_water);
+  return status;
+}
+
+/* --- allocating --- */
+
+/* Has upstream make the block memory of its own. */
+static clp_status split(clpi_carving *carving, clp_memory *part)
+{
+  const clpi_range *block = carving->block;
+  const clp_allocator *upstream = carving->arena->upstream;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = upstream->ops.split(upstream->self, block->segment->memory,
+                                          clpi_range_offset(block), carving->request->bytes, part);
+  if (!status)
+    return CLP_SUCCESS;
+  put_back(carving);
+  return clpi_allocator_failed(upstream, status, serial, "splitting a segment");
+}
+
+/* `part` is the memory of a block that is not entered yet; 0: there is none. */
+static void finish(clpi_carving *carving, clp_memory part)
+{
+  clpi_arena *arena = carving->arena;
+  if (!carving->has_entry && !carving->by)
+    return;
+  pthread_mutex_lock(&arena->lock);
+  if (part)
+    enter_locked(carving, part);
+  if (carving->has_entry)
+    clpi_map_unreserve(&arena->blocks);
+  if (carving->by)
+    clpi_stream_unpin_locked(&arena->streams, carving->by);
+  pthread_mutex_unlock(&arena->lock);
+}
+
+clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *request,
+                                      clp_memory *out)
+{
+  clpi_arena *arena = self;
+  clpi_carving carving = {
+      .arena = arena, .request = request, .room = clpi_arena_room(arena, request->bytes)};
+  clp_memory part = 0;
+  clp_status status = CLP_SUCCESS;
+  if (request->stream && arena->orders_streams)
+    status = clpi_stream_pin(&arena->streams, request->stream, &carving.by);
+  if (status)
+    return status;
+  status = carve(&carving, &arena->segments.partial);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY && request->most_bytes)
+    status = grow(&carving);
+  if (!status && carving.has_entry)
+    status = split(&carving, &part);
+  finish(&carving, part);
+  if (!status)
+    *out = carving.block->memory;
+  return status;
+}
+
+clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  const clpi_arena *arena = self;
+  const clp_memory_request request = {
+      .bytes = bytes,
+      .stream = arena->upstream->ops.home_stream,
+      .reuse_flags = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,
+      .most_bytes = SIZE_MAX,
+  };
+  return clpi_arena_allocate_within(self, &request, out);
+}
