@@ -82,6 +82,12 @@ static void apply_kept(study_setting *setting, double slack)
   apply_slack(setting, slack);
 }
 
+static void apply_waste(study_setting *setting, double waste)
+{
+  setting->rules.waste = waste;
+  snprintf(setting->value, sizeof setting->value, "%g slacks", waste);
+}
+
 static void apply_order(study_setting *setting, double order)
 {
   static const char *const names[] = {
@@ -158,6 +164,12 @@ const study_lever study_levers[] = {
      {0, 0.01, BY_DEFAULT, 0.1, 0.3, 1},
      6,
      BY_DEFAULT},
+    {"carve bound",
+     "how much larger than a request a segment without blocks may be that is cut for it",
+     apply_waste,
+     {0, 1, 4, 16, 32, 64, 1000},
+     7,
+     32},
     {"goes back first",
      "of what the pool holds, before the arena grows",
      apply_order,

@@ -47,7 +47,7 @@ clp_buffer *__wrap_clpi_take_oldest_stored_locked(clp_pool *pool)
   return __real_clpi_take_oldest_stored_locked(pool);
 }
 
-/* --- how large a segment is --- */
+/* --- how large a segment is, and which one without blocks is used --- */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -72,5 +72,9 @@ clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   clpi_growth growth = __real_clpi_arena_plan_growth(arena, room);
   if (rules.share >= 0)
     growth.segment_bytes = larger(room, share_of(arena, growth.high_water));
+  if (rules.waste >= 0) {
+    double waste = rules.waste * arena->options.slack * (double)growth.high_water;
+    growth.most_unused = larger(arena->options.min_segment_bytes, room + (size_t)waste);
+  }
   return growth;
 }

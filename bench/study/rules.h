@@ -12,11 +12,13 @@ typedef enum study_order { STUDY_OLDEST, STUDY_LARGEST, STUDY_NEWEST } study_ord
 typedef struct study_rules {
   study_order order;
   double share; /* of the highest use that a segment is, within the options' bounds */
+  double waste; /* how much larger than a request a segment without blocks may be, in slacks of the
+                   highest use */
 } study_rules;
 
 #define STUDY_RULES_INIT                                                                           \
   {                                                                                                \
-    .order = STUDY_OLDEST, .share = -1                                                             \
+    .order = STUDY_OLDEST, .share = -1, .waste = -1                                                \
   }
 
 /* From now on, for all arenas and pools. */

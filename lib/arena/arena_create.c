@@ -6,6 +6,7 @@
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
+#include "core/streams/forget.h"
 
 #include <stdlib.h>
 

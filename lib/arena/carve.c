@@ -16,20 +16,21 @@ size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
 
 /* --- carving --- */
 
-/* The best fit; or, if that is not safe for the stream yet, one of the next larger that is. */
-static clpi_range *find_locked(clpi_carving *carving, const clpi_free_ranges *ranges)
+/* The best fit; or, if that is not safe for the stream yet, one of the next larger that is. NULL:
+ * there is none of at most `most` bytes. */
+static clpi_range *find_locked(clpi_carving *carving, const clpi_free_ranges *ranges, size_t most)
 {
   enum { MOST_LOOKED_AT = 4 };
   const clpi_stream *by = carving->arena->is_exclusive ? NULL : carving->by;
   clpi_free_range *best = clpi_free_ranges_best_fit(ranges, carving->room), *fit = best;
-  for (int i = 0; fit && i < MOST_LOOKED_AT; i++) {
+  for (int i = 0; fit && fit->bytes <= most && i < MOST_LOOKED_AT; i++) {
     clpi_range *range = clpi_list_entry(fit, clpi_range, size);
     carving->is_settled = clpi_use_set_is_settled(range->uses, by);
     if (carving->is_settled)
       return range;
     fit = clpi_free_ranges_next(fit);
   }
-  return best ? clpi_list_entry(best, clpi_range, size) : NULL;
+  return best && best->bytes <= most ? clpi_list_entry(best, clpi_range, size) : NULL;
 }
 
 /* Makes the block known by its memory, and forgets what streams did with it before. */
@@ -80,15 +81,15 @@ static void put_back(clpi_carving *carving)
   carving->block = NULL;
 }
 
-/* Carves the block from a range in `ranges`. CLP_OUT_OF_DEVICE_MEMORY: none fits, or it cannot be
- * made safe for the stream. CLP_OUT_OF_HOST_MEMORY. */
-static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges)
+/* Carves the block from a range of at most `most` bytes in `ranges`. CLP_OUT_OF_DEVICE_MEMORY: none
+ * fits, or it cannot be made safe for the stream. CLP_OUT_OF_HOST_MEMORY. */
+static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, size_t most)
 {
   clpi_arena *arena = carving->arena;
   pthread_mutex_lock(&arena->lock);
   carving->has_entry = carving->has_entry || clpi_map_reserve(&arena->blocks);
   bool is_ready = carving->has_entry && clpi_segments_reserve(&arena->segments);
-  clpi_range *range = is_ready ? find_locked(carving, ranges) : NULL;
+  clpi_range *range = is_ready ? find_locked(carving, ranges, most) : NULL;
   carving->block = range;
   if (range)
     clpi_segments_carve(&arena->segments, range, carving->room);
@@ -132,11 +133,11 @@ static clp_status carve_new(clpi_carving *carving, size_t bytes)
 static clp_status try_again(clpi_carving *carving)
 {
   clpi_arena *arena = carving->arena;
-  clp_status status = carve(carving, &arena->segments.partial);
+  clp_status status = carve(carving, &arena->segments.partial, SIZE_MAX);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
   (void)clpi_arena_trim_all(arena);
-  status = carve(carving, &arena->segments.whole);
+  status = carve(carving, &arena->segments.whole, SIZE_MAX);
   return status == CLP_OUT_OF_DEVICE_MEMORY ? carve_new(carving, carving->room) : status;
 }
 
@@ -172,7 +173,7 @@ static clp_status grow(clpi_carving *carving)
 {
   clpi_arena *arena = carving->arena;
   clpi_growth growth = clpi_arena_plan_growth(arena, carving->room);
-  clp_status status = carve(carving, &arena->segments.whole);
+  clp_status status = carve(carving, &arena->segments.whole, growth.most_unused);
   if (status == CLP_OUT_OF_DEVICE_MEMORY) {
     clpi_kept_error kept;
     clpi_error_keep(&kept);
@@ -229,7 +230,7 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
     status = clpi_stream_pin(&arena->streams, request->stream, &carving.by);
   if (status)
     return status;
-  status = carve(&carving, &arena->segments.partial);
+  status = carve(&carving, &arena->segments.partial, SIZE_MAX);
   if (status == CLP_OUT_OF_DEVICE_MEMORY && request->most_bytes)
     status = grow(&carving);
   if (!status && carving.has_entry)

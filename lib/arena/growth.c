@@ -10,6 +10,10 @@
 
 /* --- planning --- */
 
+/* A segment without blocks that is carved may be larger than the request by so many slacks of the
+ * high-water mark. That is a bound where the slack is small. */
+enum { WASTE_PER_SLACK = 32 };
+
 /* For products that may be more than a size_t can hold. */
 static size_t to_size(double bytes)
 {
@@ -32,9 +36,12 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   size_t high_water = MAX(arena->high_water, arena->segments.used_bytes + room);
   uint64_t succeeded = arena->pending.succeeded;
   pthread_mutex_unlock(&arena->lock);
+  size_t segment = MAX(room, segment_bytes(arena, (double)high_water));
+  size_t waste = to_size(WASTE_PER_SLACK * arena->options.slack * (double)high_water);
   return (clpi_growth){
       .high_water = high_water,
-      .segment_bytes = MAX(room, segment_bytes(arena, (double)high_water)),
+      .segment_bytes = segment,
+      .most_unused = MAX(segment, room + MIN(waste, SIZE_MAX - room)),
       .most_bytes = to_size((double)high_water * (1 + arena->options.slack)),
       .succeeded = succeeded,
   };

@@ -15,6 +15,7 @@ enum { CLPI_SEGMENT_UNIT = 512 };
 typedef struct clpi_growth {
   size_t high_water;    /* the arena's, with this request */
   size_t segment_bytes; /* of the new segment */
+  size_t most_unused;   /* the largest segment without blocks that is carved instead */
   size_t most_bytes;    /* of all segments, above which unused ones are given back first */
   uint64_t succeeded;   /* arena->pending.succeeded at this time */
 } clpi_growth;

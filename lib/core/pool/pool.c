@@ -11,6 +11,7 @@
 #include "core/pool/forget_stream.h"
 #include "core/pool/limit.h"
 #include "core/pool/stats.h"
+#include "core/streams/forget.h"
 
 #include <clpool/bin.h>
 #include <stdlib.h>

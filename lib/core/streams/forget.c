@@ -6,6 +6,25 @@
 #include "core/base/error.h"
 #include "core/streams/use.h"
 
+#include <stdlib.h>
+
+static void free_stream(clpi_streams *streams, clpi_stream *stream)
+{
+  clpi_marks_end(streams, stream);
+  if (!stream->is_forgotten)
+    streams->allocator->ops.stream_release(streams->allocator->self, stream->handle);
+  free(stream);
+}
+
+static void free_all(clpi_streams *streams, clpi_list *list)
+{
+  while (!clpi_list_is_empty(list)) {
+    clpi_stream *stream = clpi_list_entry(list->next, clpi_stream, on_streams);
+    clpi_list_remove(&stream->on_streams);
+    free_stream(streams, stream);
+  }
+}
+
 static void note_needed_locked(clpi_streams *streams)
 {
   streams->home.is_needed = true;
@@ -49,7 +68,7 @@ static bool poll_all(clpi_streams *streams, clpi_stream *stream)
   return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
 }
 
-void clpi_streams_forget_unneeded(clpi_streams *streams)
+static void forget_unneeded(clpi_streams *streams)
 {
   clpi_list unneeded;
   clpi_list_init(&unneeded);
@@ -62,11 +81,37 @@ void clpi_streams_forget_unneeded(clpi_streams *streams)
   streams->many = 2 * streams->count + CLPI_FEW_STREAMS;
   streams->ending++;
   pthread_mutex_unlock(streams->lock);
-  clpi_streams_free(streams, &unneeded);
+  free_all(streams, &unneeded);
   pthread_mutex_lock(streams->lock);
   if (--streams->ending == 0)
     pthread_cond_broadcast(&streams->released);
   pthread_mutex_unlock(streams->lock);
+}
+
+/* --- a pool's streams --- */
+
+void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
+                       void (*note_needed_locked)(clpi_streams *streams))
+{
+  *streams = (clpi_streams){.allocator = allocator,
+                            .lock = lock,
+                            .note_needed_locked = note_needed_locked,
+                            .forget_unneeded = forget_unneeded,
+                            .many = CLPI_FEW_STREAMS};
+  /* On an out-of-order home queue, the order of use without a stream is the user's affair. */
+  clp_stream home = allocator->ops.home_stream;
+  bool is_ordered =
+      home && clpi_allocator_orders_streams(allocator) && allocator->ops.stream_is_in_order(allocator->self, home);
+  clpi_stream_init(&streams->home, home, is_ordered, true);
+  clpi_list_init(&streams->list);
+  pthread_cond_init(&streams->released, NULL);
+}
+
+void clpi_streams_end(clpi_streams *streams)
+{
+  clpi_marks_end(streams, &streams->home);
+  free_all(streams, &streams->list);
+  pthread_cond_destroy(&streams->released);
 }
 
 /* --- streams that are given up --- */

@@ -10,8 +10,12 @@
 
 #include "core/streams/stream.h"
 
-/* Asks what streams have done, and releases those that nothing needs. Under no lock. */
-void clpi_streams_forget_unneeded(clpi_streams *streams);
+/* When there are many streams, those that nothing needs any more are forgotten. */
+void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
+                       void (*note_needed_locked)(clpi_streams *streams));
+
+/* Releases all streams. */
+void clpi_streams_end(clpi_streams *streams);
 
 /* Forgets a stream that its user gives up, if it is known. Waits for other threads' calls with the
  * stream, if it may, but not for its work. Under no lock. On failure nothing has changed.

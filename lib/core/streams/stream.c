@@ -4,12 +4,10 @@
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/streams/forget.h"
-#include "core/streams/use.h"
 
 #include <stdlib.h>
 
-static void init(clpi_stream *stream, clp_stream handle, bool is_ordered, bool is_in_order)
+void clpi_stream_init(clpi_stream *stream, clp_stream handle, bool is_ordered, bool is_in_order)
 {
   *stream = (clpi_stream){.handle = handle,
                           .is_ordered = is_ordered,
@@ -22,46 +20,6 @@ static void init(clpi_stream *stream, clp_stream handle, bool is_ordered, bool i
 static bool runs_in_order(const clp_allocator *allocator, clp_stream handle)
 {
   return allocator->ops.stream_is_in_order(allocator->self, handle);
-}
-
-void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
-                       void (*note_needed_locked)(clpi_streams *streams))
-{
-  *streams = (clpi_streams){.allocator = allocator,
-                            .lock = lock,
-                            .note_needed_locked = note_needed_locked,
-                            .many = CLPI_FEW_STREAMS};
-  /* On an out-of-order home queue, the order of use without a stream is the user's affair. */
-  clp_stream home = allocator->ops.home_stream;
-  bool is_ordered =
-      home && clpi_allocator_orders_streams(allocator) && runs_in_order(allocator, home);
-  init(&streams->home, home, is_ordered, true);
-  clpi_list_init(&streams->list);
-  pthread_cond_init(&streams->released, NULL);
-}
-
-static void free_stream(clpi_streams *streams, clpi_stream *stream)
-{
-  clpi_marks_end(streams, stream);
-  if (!stream->is_forgotten)
-    streams->allocator->ops.stream_release(streams->allocator->self, stream->handle);
-  free(stream);
-}
-
-void clpi_streams_free(clpi_streams *streams, clpi_list *list)
-{
-  while (!clpi_list_is_empty(list)) {
-    clpi_stream *stream = clpi_list_entry(list->next, clpi_stream, on_streams);
-    clpi_list_remove(&stream->on_streams);
-    free_stream(streams, stream);
-  }
-}
-
-void clpi_streams_end(clpi_streams *streams)
-{
-  clpi_marks_end(streams, &streams->home);
-  clpi_streams_free(streams, &streams->list);
-  pthread_cond_destroy(&streams->released);
 }
 
 size_t clpi_streams_visit(clpi_streams *streams,
@@ -107,7 +65,7 @@ static clp_status make(clpi_streams *streams, clp_stream handle, clpi_stream **o
     streams->allocator->ops.stream_release(streams->allocator->self, handle);
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a stream");
   }
-  init(stream, handle, true, runs_in_order(streams->allocator, handle));
+  clpi_stream_init(stream, handle, true, runs_in_order(streams->allocator, handle));
   *out = stream;
   return CLP_SUCCESS;
 }
@@ -136,10 +94,12 @@ static clp_status pin_new(clpi_streams *streams, clp_stream handle, clpi_stream 
     return status;
   bool many;
   *out = enter(streams, made, &many);
-  if (*out != made)
-    free_stream(streams, made);
+  if (*out != made) {
+    streams->allocator->ops.stream_release(streams->allocator->self, handle);
+    free(made);
+  }
   if (many)
-    clpi_streams_forget_unneeded(streams);
+    streams->forget_unneeded(streams);
   return CLP_SUCCESS;
 }
 

@@ -58,18 +58,13 @@ typedef struct clpi_streams {
   pthread_mutex_t *lock; /* the owner's; guards what follows, but for home.handle to home.epoch */
   /* The owner's: calls clpi_use_note_needed_locked for each use that its memory remembers. */
   void (*note_needed_locked)(struct clpi_streams *streams);
+  void (*forget_unneeded)(struct clpi_streams *streams); /* forget.c's; under no lock */
   unsigned ending;         /* threads that are ending streams which are off the list already */
   pthread_cond_t released; /* a forgotten stream has lost its last pin, or `ending` is 0 */
   clpi_stream home;        /* the allocator's home stream, for use without a stream; always there */
   clpi_list list;          /* of clpi_stream.on_streams: the others */
   size_t count, many;      /* when count passes many, streams that nothing needs are forgotten */
 } clpi_streams;
-
-void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
-                       void (*note_needed_locked)(clpi_streams *streams));
-
-/* Releases all streams. */
-void clpi_streams_end(clpi_streams *streams);
 
 /* The record of a stream, made on first use, and kept at least until it is unpinned. Under no lock.
  * CLP_NOT_SUPPORTED, CLP_INVALID_ARGUMENT: as the allocator's stream_retain says.
@@ -92,10 +87,10 @@ bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by);
 /* Remembers that `by` waits for the uses of `on` of epochs lower than `epoch`. */
 void clpi_stream_note_wait_locked(clpi_stream *by, const clpi_stream *on, uint64_t epoch);
 
+void clpi_stream_init(clpi_stream *stream, clp_stream handle, bool is_ordered, bool is_in_order);
+
 /* The record that a handle leads to; NULL: there is none. */
 clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle);
 
-/* Ends streams that are on no list of clpi_streams. Under no lock. */
-void clpi_streams_free(clpi_streams *streams, clpi_list *list);
 
 #endif
