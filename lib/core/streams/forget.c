@@ -25,7 +25,7 @@ static void free_all(clpi_streams *streams, clpi_list *list)
   }
 }
 
-static void note_needed_locked(clpi_streams *streams)
+static void find_needed_locked(clpi_streams *streams)
 {
   streams->home.is_needed = true;
   clpi_list_each (clpi_stream, stream, &streams->list, on_streams) {
@@ -48,7 +48,7 @@ static void forget_waits(clpi_stream *stream)
 /* Takes the streams that nothing needs off the list, to `unneeded`. */
 static void take_unneeded_locked(clpi_streams *streams, clpi_list *unneeded)
 {
-  note_needed_locked(streams);
+  find_needed_locked(streams);
   forget_waits(&streams->home);
   clpi_list_each (clpi_stream, stream, &streams->list, on_streams)
     forget_waits(stream);
@@ -100,8 +100,8 @@ void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pt
                             .many = CLPI_FEW_STREAMS};
   /* On an out-of-order home queue, the order of use without a stream is the user's affair. */
   clp_stream home = allocator->ops.home_stream;
-  bool is_ordered =
-      home && clpi_allocator_orders_streams(allocator) && allocator->ops.stream_is_in_order(allocator->self, home);
+  bool is_ordered = home && clpi_allocator_orders_streams(allocator) &&
+                    allocator->ops.stream_is_in_order(allocator->self, home);
   clpi_stream_init(&streams->home, home, is_ordered, true);
   clpi_list_init(&streams->list);
   pthread_cond_init(&streams->released, NULL);
@@ -146,7 +146,7 @@ static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool
   pthread_mutex_lock(streams->lock);
   if (may_wait)
     await_unpinned_locked(streams, stream);
-  note_needed_locked(streams);
+  find_needed_locked(streams);
   *last = stream->last_use >= stream->done ? stream->last_use : 0;
   if (stream->pins > 0)
     status = clpi_error(CLP_BUSY, 0, "a call with the stream is under way");

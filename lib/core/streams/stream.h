@@ -92,5 +92,4 @@ void clpi_stream_init(clpi_stream *stream, clp_stream handle, bool is_ordered, b
 /* The record that a handle leads to; NULL: there is none. */
 clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle);
 
-
 #endif

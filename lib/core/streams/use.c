@@ -42,7 +42,7 @@ void clpi_marks_free(clpi_streams *streams, clpi_list *dead)
   while (!clpi_list_is_empty(dead)) {
     clpi_mark *mark = mark_at(dead->next);
     clpi_list_remove(&mark->on_stream);
-    streams->allocator->ops.mark_release(streams->allocator->self, mark->mark);
+    streams->allocator->ops.mark_destroy(streams->allocator->self, mark->mark);
     free(mark);
   }
 }
