@@ -16,7 +16,7 @@ static void destroy_nothing(void *self)
   (void)self;
 }
 
-/* Not an error of the user's: the out-of-memory ladder just has nothing to do here. */
+/* Sets no last error: to the out-of-memory steps this only means that nothing was freed. */
 static clp_status nothing_to_do(void *self)
 {
   (void)self;
@@ -154,7 +154,7 @@ static void complete_ops(clp_allocator_ops *ops)
   }
 }
 
-/* NULL: no host memory. */
+/* NULL: out of host memory. */
 static clp_allocator *make_allocator(const clp_allocator_ops *ops, const char *name, void *self)
 {
   size_t name_bytes = strlen(name) + 1;
@@ -248,7 +248,7 @@ clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status stat
 
 clp_allocator *clp_allocator_retain(clp_allocator *allocator)
 {
-  /* Relaxed: whoever adds a reference has one, so nothing is to be ordered. */
+  /* Relaxed: the caller already holds a reference, so there is nothing to order. */
   if (allocator)
     atomic_fetch_add_explicit(&allocator->references, 1, memory_order_relaxed);
   return allocator;
@@ -256,8 +256,8 @@ clp_allocator *clp_allocator_retain(clp_allocator *allocator)
 
 void clp_allocator_release(clp_allocator *allocator)
 {
-  /* Release: this thread's use comes before the end; acquire: the end comes after everyone's use.
-   */
+  /* Release: orders this thread's use before the destruction; acquire: orders it after the use of
+   * all others. */
   if (!allocator || atomic_fetch_sub_explicit(&allocator->references, 1, memory_order_acq_rel) != 1)
     return;
   allocator->ops.destroy(allocator->self);
@@ -265,7 +265,8 @@ void clp_allocator_release(clp_allocator *allocator)
   free(allocator);
 }
 
-/* What came of an allocation that was begun at `serial` of the thread's errors. */
+/* Turns the result of an allocation into a status, with a message if the allocator set none:
+ * `serial` is the thread's error serial from before the call. */
 static clp_status conclude(const clp_allocator *allocator, clp_status status, unsigned long serial,
                            size_t bytes, clp_memory memory, clp_memory *out)
 {
@@ -308,7 +309,7 @@ CLPI_EXIT clp_status clpi_allocator_allocate_within(const clp_allocator *allocat
   clp_memory memory = 0;
   clp_status status = allocator->ops.allocate_within(allocator->self, request, &memory);
   if (status == CLP_OUT_OF_DEVICE_MEMORY && !request->most_bytes)
-    return status; /* which is no failure yet */
+    return status; /* not a failure yet: the caller frees and retries, so no message */
   return conclude(allocator, status, serial, request->bytes, memory, out);
 }
 

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 struct clp_allocator {
-  clp_allocator_ops ops; /* complete: no function is NULL, no figure is 0 for "the default" */
+  clp_allocator_ops ops; /* complete: every function and default is filled in */
   void *self;
   atomic_size_t references;
   pthread_mutex_t pools_lock; /* guards `pools`; taken before a pool's own lock */
@@ -25,25 +25,26 @@ bool clpi_allocator_orders_streams(const clp_allocator *allocator);
 /* Whether it has the group of operations that split blocks. */
 bool clpi_allocator_splits(const clp_allocator *allocator);
 
-/* Splitting where memory is an address: there is nothing to do but to add. */
+/* split and unsplit for memory that is an address: a part is an offset into its block. */
 clp_status clpi_split_address(void *self, clp_memory block, size_t offset, size_t bytes,
                               clp_memory *part);
 clp_status clpi_unsplit_address(void *self, clp_memory part, size_t bytes);
 
-/* As clp_allocator_allocate, by an allocator that keeps memory (ops.allocate_within). Bytes are not
- * 0, and no more than the largest block. */
+/* As clp_allocator_allocate, on an allocator that has ops.allocate_within. request->bytes is
+ * neither 0 nor more than the largest block. */
 clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
                                           const clp_memory_request *request, clp_memory *out);
 
-/* An operation failed that was begun at `serial` of the thread's errors: if it did not say why,
- * this says at least `what` it was doing. Returns the status. */
+/* Reports that an operation failed with `status`. `serial` is clpi_error_serial from before the
+ * operation: if no error was set since, sets one that names `what` was being done. Returns
+ * `status`. */
 clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status status,
                                  unsigned long serial, const char *what);
 
-/* What the library's own allocators share: for a self from malloc, `destroy` is this. */
+/* An ops.destroy for a `self` from malloc. */
 void clpi_allocator_free_self(void *self);
 
-/* Creates an allocator whose `self` is `self_bytes` of memory, a copy of `self`. */
+/* Creates an allocator whose `self` is a malloc'ed copy of `self`, `self_bytes` long. */
 clp_status clpi_allocator_create_with(const clp_allocator_ops *ops, const void *self,
                                       size_t self_bytes, clp_allocator **out);
 

@@ -26,7 +26,7 @@ static clp_status host_free(void *self, clp_memory memory, size_t bytes)
   return CLP_SUCCESS;
 }
 
-/* 0, for unknown, where the system does not tell. */
+/* 0: unknown. */
 static size_t physical_memory(void)
 {
   long pages = sysconf(_SC_PHYS_PAGES);
@@ -37,7 +37,7 @@ static size_t physical_memory(void)
 clp_status clp_host_allocator_create(size_t alignment, clp_allocator **out)
 {
   alignment = alignment ? alignment : DEFAULT_ALIGNMENT;
-  /* posix_memalign takes no less than a pointer's size. */
+  /* posix_memalign refuses alignments below a pointer's size. */
   size_t usable = alignment < sizeof(void *) ? sizeof(void *) : alignment;
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   ops.name = "host";
@@ -47,7 +47,7 @@ clp_status clp_host_allocator_create(size_t alignment, clp_allocator **out)
   ops.split = clpi_split_address;
   ops.unsplit = clpi_unsplit_address;
   ops.memory_kind = CLP_MEMORY_HOST;
-  ops.alignment = alignment; /* create refuses what is no power of two */
+  ops.alignment = alignment; /* clp_allocator_create refuses all but powers of two */
   ops.max_block_bytes = PTRDIFF_MAX;
   ops.device_bytes = physical_memory();
   return clpi_allocator_create_with(&ops, &usable, sizeof(usable), out);

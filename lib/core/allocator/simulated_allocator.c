@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device that is not there: made-up addresses and a capacity. */
+/* A simulated device: made-up addresses and a capacity. */
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 
@@ -13,10 +13,10 @@ typedef struct simulated {
   atomic_size_t used;
 } simulated;
 
-/* Of all simulated devices, so that memory is told apart by its address, as a trace does. */
+/* Shared by all simulated devices, so that no two blocks of a trace have the same address. */
 static atomic_uintptr_t next_offset = ALIGNMENT;
 
-/* Relaxed throughout: the counters stand for themselves and guard no other memory. */
+/* Atomics are relaxed throughout: the counters guard no other memory. */
 
 static bool take(simulated *device, size_t bytes, size_t *used)
 {
@@ -29,7 +29,8 @@ static bool take(simulated *device, size_t bytes, size_t *used)
   return true;
 }
 
-/* Addresses stay in the lower half; past it they start again, never at 0. */
+/* Addresses stay in the lower half of the address space, wrap around at its end, and are never
+ * 0. */
 static clp_memory next_address(size_t bytes)
 {
   uintptr_t span = (bytes / ALIGNMENT + 1) * ALIGNMENT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations on streams, passed on: those of an allocator are complete. */
+/* Passing stream operations on. An allocator's ops are complete, so none is NULL. */
 #include "core/allocator/stream_forwarding.h"
 
 #include "core/allocator/allocator.h"

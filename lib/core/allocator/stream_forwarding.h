@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocators over another one: the operations on streams that they pass on as they are. Their
- * `self` begins with a pointer to the one beneath. */
+/* For allocators that stand on another one and pass its stream operations on unchanged. Their
+ * `self` must begin with a pointer to the allocator beneath. */
 #ifndef CLPOOL_CORE_ALLOCATOR_STREAM_FORWARDING_H
 #define CLPOOL_CORE_ALLOCATOR_STREAM_FORWARDING_H
 
 #include <clpool/allocator.h>
 
-/* Fills the stream order group, which streams are in order, and forget_stream, if the one beneath
- * orders streams. */
+/* If the allocator beneath orders streams, fills in the stream operations, stream_is_in_order and
+ * forget_stream; otherwise leaves `ops` as it is. */
 void clpi_pass_stream_order(const clp_allocator *beneath, clp_allocator_ops *ops);
 
-/* What it fills in last, for those who remember streams themselves. */
+/* The forget_stream that it fills in; allocators with records of streams of their own call it from
+ * theirs. */
 clp_status clpi_pass_forget_stream(void *self, clp_stream stream);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs come into the library, and where it calls them: the line profile tells by these
- * functions which frames of a call stack are the library's own.
+/* Where a program calls the library, and where the library calls the program. From these functions
+ * the line profile tells which frames of a call stack are the library's own.
  *
- * Marked functions lie in sections of their own, whose bounds the linker names. So they are known
- * in the shared library and in a program that the library was linked into, also when that is
- * stripped. Only functions that are on the stack meanwhile count, so one that ends in a call of
- * another is no mark: where it does, the other is marked, too. */
+ * Marked functions go into sections of their own, whose bounds the linker names, so they are found
+ * in the shared library, in statically linked programs, and in stripped ones. A marked function
+ * must be on the stack during the call. A function that ends in a tail call is not, so what it
+ * calls is marked as well. */
 #ifndef CLPOOL_CORE_BASE_BOUNDARY_H
 #define CLPOOL_CORE_BASE_BOUNDARY_H
 
-/* A public function that may show hooks an allocation: each of them. */
+/* Marks every public function that may show an allocation to hooks. */
 #define CLPI_ENTRY __attribute__((noinline, section("clpool_entry")))
 
-/* A function that calls one of the program's, which may allocate in turn: where it stands below an
- * entry, both and what is between them are the library's. Of those that call an allocator, they are
- * the ones that pools allocate and free with. */
+/* Marks every function that calls back into the program, which may allocate in turn. The frames
+ * from an entry to an exit that it calls are the library's. Of the functions that call an
+ * allocator, only those with which pools allocate and free are marked. */
 #define CLPI_EXIT __attribute__((noinline, section("clpool_exit")))
 
 #endif

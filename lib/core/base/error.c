@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statuses in words, and the thread's last error in fixed space. */
+/* Names and messages of statuses, and each thread's last error, which needs no allocation. */
 #include "core/base/error.h"
 
 #include <stdarg.h>
@@ -22,7 +22,7 @@ const clp_error *clp_last_error(void)
 
 clp_status clpi_error(clp_status status, int native_code, const char *format, ...)
 {
-  /* The arguments may point into the former message, so the new one is written beside it. */
+  /* The arguments may point into the previous message, so format into a copy first. */
   char message[CLPI_MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);

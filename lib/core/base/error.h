@@ -5,17 +5,18 @@
 
 #include <clpool/status.h>
 
-enum { CLPI_MESSAGE_BYTES = 512 }; /* longer messages are cut */
+enum { CLPI_MESSAGE_BYTES = 512 }; /* longer messages are truncated */
 
 /* Sets the calling thread's last error and returns `status`. Never allocates. */
 clp_status clpi_error(clp_status status, int native_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* How often the calling thread's last error was set: tells whether a callee said something. */
+/* How many times the calling thread's last error has been set. If it changes across a call, the
+ * callee reported an error. */
 unsigned long clpi_error_serial(void);
 
-/* The thread's last error, kept while something is tried that may fail without the call failing:
- * to be restored where the call succeeds. */
+/* A saved last error: keep it before an attempt that may fail without failing the public call, and
+ * restore it if that call succeeds. */
 typedef struct clpi_kept_error {
   unsigned long serial;
   clp_error error;

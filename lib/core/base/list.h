@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Circular doubly linked lists: the links are part of what is listed. */
+/* Circular doubly linked lists, intrusive: each object contains its link. */
 #ifndef CLPOOL_CORE_BASE_LIST_H
 #define CLPOOL_CORE_BASE_LIST_H
 
@@ -14,7 +14,7 @@ typedef struct clpi_list {
 /* The object of `type` whose link `member` is at `link`. */
 #define clpi_list_entry(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
-/* Goes through the objects of a list, none of which is removed meanwhile. */
+/* Iterates over a list. The body must not remove objects. */
 #define clpi_list_each(type, object, list, member)                                                 \
   for (type *object = clpi_list_entry((list)->next, type, member);                                 \
        (char *)object + offsetof(type, member) != (const char *)(list);                            \

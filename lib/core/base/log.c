@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static struct {
-  pthread_mutex_t lock; /* guards the two below, which belong together */
+  pthread_mutex_t lock; /* guards callback and user_data, which are set and read together */
   clp_log_callback callback;
   void *user_data;
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A map from addresses and the like, which are not 0, to numbers or pointers. Not locked.
+/* A map from keys that are not 0, such as addresses, to numbers. Has no lock of its own.
  *
- * Not uthash: it frees its table with the last element, so a later insertion may fail where none
- * may. */
+ * uthash would not do: it frees its table with the last element, so the next insertion allocates
+ * and may fail, and a put into a reserved slot must not. */
 #ifndef CLPOOL_CORE_BASE_MAP_H
 #define CLPOOL_CORE_BASE_MAP_H
 
@@ -12,26 +12,26 @@
 
 typedef struct clpi_map {
   struct clpi_map_entry *entries; /* a hash table */
-  unsigned bits;                  /* it has 1 << bits places; 0: none yet */
-  size_t count;                   /* keys in it */
-  size_t reserved;                /* places promised to keys to come */
+  unsigned bits;                  /* there are 1 << bits slots; 0: none yet */
+  size_t count;                   /* keys in the map */
+  size_t reserved;                /* slots set aside for later puts */
 } clpi_map;
 
-/* All zero is empty. */
+/* Frees the table. A map of all zeros is valid and empty. */
 void clpi_map_end(clpi_map *map);
 
-/* Promises a place, for one put; promises add up. False: no host memory. Right after a take it
- * cannot fail. */
+/* Sets a slot aside for one later put; each call adds one. False: out of host memory. Cannot fail
+ * right after a take. unreserve gives one such slot up. */
 bool clpi_map_reserve(clpi_map *map);
 void clpi_map_unreserve(clpi_map *map);
 
-/* Adds a key, into a place that was reserved, or gives a key another value. */
+/* Adds a key, or changes its value. Uses up one reservation and cannot fail. */
 void clpi_map_put(clpi_map *map, uint64_t key, uint64_t value);
 
-/* The key's value, valid until the next put, take or reserve; NULL: the key is not in the map. */
+/* The key's value, valid until the next put, take or reserve. NULL: the key is not there. */
 uint64_t *clpi_map_find(const clpi_map *map, uint64_t key);
 
-/* Removes a key and gives its value. False: the key is not in the map. */
+/* Removes a key and stores its value. False: the key is not there. */
 bool clpi_map_take(clpi_map *map, uint64_t key, uint64_t *value);
 
 #endif

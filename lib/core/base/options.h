@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Public structs that begin with their size: reading them from callers older and newer than the
- * library, and filling them for such. */
+/* Public structs that begin with their size: reading and filling those of callers compiled against
+ * an older or newer version of the library. */
 #ifndef CLPOOL_CORE_BASE_OPTIONS_H
 #define CLPOOL_CORE_BASE_OPTIONS_H
 
 #include <clpool/status.h>
 #include <stddef.h>
 
-/* Copies the caller's struct `from`, unless that is NULL, over `to`, of which the library knows
- * `known` bytes and which holds the defaults: fields that an older caller does not have keep them.
+/* Copies the caller's struct `from` over `to`, which is `known` bytes long and holds the defaults.
+ * Fields that an older caller's struct lacks keep their defaults; if `from` is NULL, all do.
  * CLP_INVALID_ARGUMENT, naming `what`: fewer than `least` bytes, or a newer caller's field that is
  * not zero. */
 clp_status clpi_options_read(void *to, size_t known, const void *from, size_t least,
@@ -19,8 +19,8 @@ clp_status clpi_options_read(void *to, size_t known, const void *from, size_t le
  * so what was filled was not zero before. */
 clp_status clpi_options_check_initialized(unsigned initialized, const char *what);
 
-/* Fills the caller's struct `to` from `from`, as far as the size that it begins with goes; what the
- * library does not know is set to zero. CLP_INVALID_ARGUMENT as above. */
+/* Fills the caller's struct `to` from `from`, up to the size that `to` states. Fields that the
+ * library does not know are zeroed. CLP_INVALID_ARGUMENT as above. */
 clp_status clpi_results_write(void *to, size_t least, const void *from, size_t known,
                               const char *what);
 

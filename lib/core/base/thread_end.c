@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One key of the process, whose destructor runs in each watched thread. */
+/* One thread-specific key of the process, whose destructor runs at the end of each watched
+ * thread. */
 #include "core/base/thread_end.h"
 
 #include <pthread.h>
@@ -14,7 +15,8 @@ static atomic_bool has_key;
 static void (*_Atomic callbacks[MOST_CALLBACKS])(void);
 static _Thread_local bool is_watched __attribute__((tls_model("initial-exec")));
 
-/* Destructors of other keys may use the library later: then the thread is watched again. */
+/* Destructors of other keys may still use the library after this one; that watches the thread
+ * anew. */
 static void end_thread(void *token)
 {
   (void)token;
@@ -26,8 +28,8 @@ static void end_thread(void *token)
   is_watched = false;
 }
 
-/* The child's only thread has nothing that its end may take away: the locks of the parent's pools
- * may belong to threads that are not there. */
+/* In the child of a fork, the end of the surviving thread must not clean up: the locks of the
+ * parent's pools may be held by threads that do not exist in the child. */
 static void in_child(void)
 {
   if (is_watched)
@@ -40,7 +42,7 @@ static void set_up(void)
   has_key = pthread_atfork(NULL, NULL, in_child) == 0 && pthread_key_create(&key, end_thread) == 0;
 }
 
-/* The library may be closed: end_thread must not be called then. */
+/* After dlclose, end_thread must not be called any more. */
 __attribute__((destructor)) static void delete_key(void)
 {
   if (atomic_exchange(&has_key, false))

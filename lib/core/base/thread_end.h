@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of threads: what is to be done then for those that have something in the library. */
+/* Callbacks at the end of threads that own something in the library, such as a cache. */
 #ifndef CLPOOL_CORE_BASE_THREAD_END_H
 #define CLPOOL_CORE_BASE_THREAD_END_H
 
 #include <stdbool.h>
 
-/* Adds a callback for the end of each watched thread, once for each function however often this is
- * called. */
+/* Adds a callback for the end of every watched thread. Adding the same function again does
+ * nothing. */
 void clpi_thread_end_add(void (*at_end)(void));
 
-/* Sees to it that the calling thread's end calls the callbacks. False: it cannot, so the thread
- * must not have anything that only its end would take away. */
+/* Watches the calling thread: its end will run the callbacks. False: that cannot be arranged, so
+ * the thread must not own anything that only its end would free. */
 bool clpi_thread_end_watch(void);
 
 #endif

@@ -8,7 +8,8 @@
 #include <sched.h>
 #include <time.h>
 
-/* Yielding gives nothing to an owner of lower real-time priority; sleeping does. */
+/* Yields at first, then sleeps: yielding would never let an owner of lower real-time priority
+ * run. */
 static void let_owner_run(unsigned turns)
 {
   static const struct timespec nap = {.tv_nsec = 50000};
@@ -25,7 +26,7 @@ void clpi_caches_claim_locked(clpi_stock *stock)
   {
     if (clpi_cache_is_own(cache))
       continue;
-    /* Sequentially consistent: the store half of the fence; pairs with clpi_cache_enter. */
+    /* Sequentially consistent: this side's store of the fence; pairs with clpi_cache_enter. */
     atomic_store_explicit(&cache->claimed, true, memory_order_seq_cst);
     others = true;
   }
@@ -36,8 +37,8 @@ void clpi_caches_claim_locked(clpi_stock *stock)
   CLPI_STEP();
   clpi_each_cache(stock, cache)
   {
-    /* Acquire (and more): pairs with clpi_cache_leave. The owner is inside for a few instructions;
-     * if it lost the processor there, it needs ours. */
+    /* At least acquire: pairs with clpi_cache_leave. The owner is inside for a few instructions
+     * only, but if it was preempted there, it needs this processor to go on. */
     for (unsigned turns = 0;
          !clpi_cache_is_own(cache) && atomic_load_explicit(&cache->busy, memory_order_seq_cst);
          turns++)
@@ -48,12 +49,11 @@ void clpi_caches_claim_locked(clpi_stock *stock)
 void clpi_caches_disclaim_locked(clpi_stock *stock)
 {
   if (!stock->holding)
-    return; /* retired */
+    return; /* caches are retired and stay claimed for good */
   CLPI_STEP();
   clpi_each_cache(stock, cache)
   {
-    /* Release: pairs with the load in clpi_cache_enter, after which the owner sees what was done.
-     */
+    /* Release: pairs with the load in clpi_cache_enter, so that the owner sees all changes. */
     atomic_store_explicit(&cache->claimed, false, memory_order_release);
   }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The claim on the caches of other threads, which keeps their owners out. An owner that finds its
- * cache claimed goes the slow way, through the lock. Claims are made under that lock only, so the
- * calling thread's own cache needs none. */
+/* The claim on other threads' caches, which keeps their owners out. An owner that finds its cache
+ * claimed takes the slow path, which needs the stock's lock. Caches are claimed only under that
+ * lock, so the claiming thread need not claim its own. */
 #ifndef CLPOOL_CORE_CACHE_CLAIM_H
 #define CLPOOL_CORE_CACHE_CLAIM_H
 
@@ -10,8 +10,7 @@
 /* Claims all caches of the stock but the calling thread's own. */
 void clpi_caches_claim_locked(clpi_stock *stock);
 
-/* Lets the owners in again, but for those of a stock that holds no more: those are kept out for
- * good. */
+/* Lets the owners in again, unless the stock has stopped holding: then they stay out for good. */
 void clpi_caches_disclaim_locked(clpi_stock *stock);
 
 #endif

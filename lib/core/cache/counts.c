@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Active bytes are counted in caches and folded into the stock's sum. */
+/* Active bytes are counted in each cache and later folded into the stock's count. */
 #include "core/cache/counts.h"
 
 #include "core/cache/thread_cache.h"
@@ -13,9 +13,9 @@ static clpi_tally *tally_of_locked(clpi_stock *stock, clpi_cache *cache, clpi_bi
   return cache ? &cache->slots[bin->index].tally : &bin->tally;
 }
 
-/* Adds `change`, on the way to which the sum was higher by `peak`, at least 0. While threads keep
- * part of the count in their caches, the rest may be below zero; what they keep is far less than a
- * thousandth of what a size_t can count. */
+/* Adds `change` to the active bytes, which were `peak` >= 0 above the old count at the highest.
+ * While caches have counts that are not folded in, the stock's count may be negative; it is never
+ * lower than -SIZE_MAX / 1024, which is how a negative count is told from a large one. */
 static void add_active(clpi_stock *stock, ptrdiff_t change, ptrdiff_t peak)
 {
   size_t highest = (size_t)stock->active_bytes + (size_t)peak;

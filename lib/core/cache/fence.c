@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As linux/membarrier.h has them, which is not beside every libc's headers. */
+/* From linux/membarrier.h, which not every libc's headers come with. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
 bool clpi_fence_is_asymmetric;
@@ -16,7 +16,7 @@ static bool membarrier_call(int command)
   return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
-static void find_out(void)
+static void probe_kernel(void)
 {
   clpi_fence_is_asymmetric =
       membarrier_call(REGISTER_PRIVATE_EXPEDITED) && membarrier_call(PRIVATE_EXPEDITED);
@@ -25,10 +25,10 @@ static void find_out(void)
 void clpi_fence_init(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, find_out);
+  pthread_once(&once, probe_kernel);
 }
 
-/* Registration belongs to the address space; a child of fork may have to ask again. */
+/* Registration belongs to the address space, so the child of a fork may have to register anew. */
 void clpi_fence_heavy(void)
 {
   if (clpi_fence_is_asymmetric && !membarrier_call(PRIVATE_EXPEDITED)) {

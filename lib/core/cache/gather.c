@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is done with all caches of a stock: they are claimed, worked on, and let go. */
+/* Operations on all caches of a stock: each claims them, works on them, and lets them go. */
 #include "core/cache/gather.h"
 
 #include "core/cache/claim.h"
@@ -27,7 +27,7 @@ void clpi_caches_empty_locked(clpi_stock *stock)
 static bool seems_kept_locked(const clpi_stock *stock, const clpi_bin *bin)
 {
   clpi_each_cache(stock, cache)
-      /* The slots grow under the lock only; the count is a hint. */
+      /* Only the lock's holder grows the slots, so reading them is safe; the count is a hint. */
       if (bin->index < cache->slot_count && clpi_slot_count(&cache->slots[bin->index])) return true;
   return false;
 }
@@ -48,7 +48,7 @@ void clpi_caches_forget_streams_locked(clpi_stock *stock)
   clpi_each_cache(stock, cache) memset(cache->recent, 0, sizeof(cache->recent));
 }
 
-/* Moves everything that a cache has, blocks and counts, to the store and the stock. */
+/* Moves the blocks of a cache to the store, its counts to the bins and the stock. */
 static void dissolve_locked(clpi_stock *stock, clpi_cache *cache)
 {
   clpi_counts_fold_locked(stock, cache);
@@ -67,7 +67,7 @@ void clpi_caches_retire_locked(clpi_stock *stock)
   clpi_each_cache(stock, cache)
   {
     dissolve_locked(stock, cache);
-    /* Also the calling thread's own; it is not inside. */
+    /* Includes the calling thread's own, which is not inside its cache here. */
     atomic_store_explicit(&cache->claimed, true, memory_order_relaxed);
   }
 }

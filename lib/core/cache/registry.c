@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stocks that live. Each gives up the cache of a thread that ends. */
+/* The list of all stocks: a thread that ends gives up its cache in each. */
 #include "core/cache/registry.h"
 
 #include "core/base/thread_end.h"
@@ -13,7 +13,7 @@ static struct {
   pthread_mutex_t lock; /* guards the rest; held across a fork, taken before a stock's lock */
   clpi_list stocks;     /* of clpi_stock.on_registry */
   uint64_t last_id;
-  unsigned users[CLPI_LOOKUPS]; /* stocks per lookup slot */
+  unsigned users[CLPI_LOOKUPS]; /* stocks for each lookup slot */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .stocks = {&registry.stocks, &registry.stocks}};
 
 static void end_thread(void)
@@ -25,7 +25,8 @@ static void end_thread(void)
   memset(clpi_lookups, 0, sizeof(clpi_lookups));
 }
 
-/* The child of a fork makes pools of its own, so it must not wait for a thread that it has not. */
+/* Held across a fork: the child may make pools, and must not find the lock held by a thread that it
+ * does not have. */
 static void lock_registry(void)
 {
   pthread_mutex_lock(&registry.lock);
@@ -36,7 +37,8 @@ static void unlock_registry(void)
   pthread_mutex_unlock(&registry.lock);
 }
 
-/* Without host memory for that, a child of a fork may wait for ever; nothing else depends on it. */
+/* If pthread_atfork runs out of host memory, the child of a fork may deadlock; nothing else depends
+ * on it. */
 static void set_up(void)
 {
   (void)pthread_atfork(lock_registry, unlock_registry, unlock_registry);

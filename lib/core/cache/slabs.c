@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slabs of buffers. One with spare buffers is "open", and on its owner's list. */
+/* Slabs of buffers. A slab with spare buffers is "open" and on its owner's list of open slabs, or
+ * on the stock's list of orphans if no cache owns it. */
 #include "core/cache/slabs.h"
 
 #include "core/cache/thread_cache.h"
@@ -12,7 +13,7 @@ enum { SLAB_BYTES = 4096, BUFFERS_PER_SLAB = SLAB_BYTES / sizeof(clp_buffer) - 1
 typedef struct clpi_slab {
   alignas(SLAB_BYTES) struct clpi_slab *next;
   struct clpi_slab *next_open;
-  clpi_cache *owner; /* NULL: none */
+  clpi_cache *owner; /* NULL: an orphan */
   clp_buffer *spare; /* buffers without a block, by `older` */
   clp_buffer buffers[BUFFERS_PER_SLAB];
 } clpi_slab;
@@ -60,7 +61,8 @@ static clpi_slab *make_slab_locked(clpi_stock *stock)
   return slab;
 }
 
-/* Gives the owner, who has none, an open slab: an orphan or a new one. */
+/* Gives an owner without open slabs one: an orphan or a new one. `owner` may be NULL. False: out of
+ * host memory. */
 static bool open_slab_locked(clpi_stock *stock, clpi_cache *owner)
 {
   clpi_slab *slab = stock->slabs.orphans;
@@ -92,7 +94,7 @@ clp_buffer *clpi_buffer_take_locked(clpi_stock *stock, clpi_cache *cache)
 void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
 {
   clpi_slab *slab = slab_of(buffer);
-  /* `pool`, `bin` and `index` stay: a second release reads them before it has the lock. */
+  /* `pool`, `bin` and `index` stay: a second release reads them without the lock. */
   buffer->memory = 0;
   buffer->size = 0;
   clpi_set_state(buffer, CLPI_BUFFER_SPARE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The stock of a pool: its held blocks, in bins and in the caches of threads, what is counted of
- * them, and the lock. It is what this room knows of a pool. */
+/* The stock of a pool: its held blocks, in the store and in the caches of threads, their counts,
+ * and the pool's lock. The code in this folder knows no more of a pool. */
 #ifndef CLPOOL_CORE_CACHE_STOCK_H
 #define CLPOOL_CORE_CACHE_STOCK_H
 
@@ -13,28 +13,28 @@
 #include <pthread.h>
 
 typedef struct clpi_stock {
-  /* Set at create. The warm path reads these and the bins. */
-  uint64_t id;           /* of all pools ever, never 0 */
-  unsigned lookup;       /* where threads look for their cache (clpi_lookups) */
+  /* Set at create; the warm path reads them without the lock. */
+  uint64_t id;           /* unique among all pools ever made, never 0 */
+  unsigned lookup;       /* index into clpi_lookups, by which threads find their cache */
   clp_pool *pool;        /* whose stock it is */
-  clpi_list on_registry; /* on the list of all stocks, guarded by the registry's lock */
-  clpi_streams streams; /* guarded by `lock`, but for what the warm path reads of the home stream */
+  clpi_list on_registry; /* link in the list of all stocks, guarded by the registry's lock */
+  clpi_streams streams;  /* guarded by `lock`, except what the warm path reads of the home stream */
 
-  alignas(64) pthread_mutex_t lock; /* guards everything below, the rest of the pool too, and every
-                                       block and bin outside of a cache */
+  alignas(64) pthread_mutex_t lock; /* guards everything below, the rest of the pool, and every bin
+                                       and every block outside of caches */
   clpi_block_store store;
-  struct clpi_cache *caches; /* by `next`, one for each thread */
+  struct clpi_cache *caches; /* by `next`, at most one for each thread */
   size_t cache_count;
-  uint64_t steals; /* looks into other threads' caches */
+  uint64_t steals; /* how often other threads' caches were searched for a block */
   clpi_slabs slabs;
-  clpi_tally empty;    /* of buffers of zero bytes, which have no bin */
-  uint64_t tick;       /* clock of the ages of blocks */
-  uint64_t cached_age; /* no block in a cache is older, as far as ages can be compared */
-  bool holding;        /* false: released blocks go to the device, and caches are retired */
-  ptrdiff_t
-      active_bytes; /* beyond what caches have not folded in; below 0 while others are above */
-  clp_pool_stats figures; /* those that are not summed up when asked for: managed_bytes, both peaks,
-                             and the counts of the device */
+  clpi_tally empty;       /* counts of buffers of zero bytes, which have no bin */
+  uint64_t tick;          /* the clock that ages are taken from */
+  uint64_t cached_age;    /* no cached block is older, as far as ages of threads compare */
+  bool holding;           /* false: released blocks go to the device, and caches are retired */
+  ptrdiff_t active_bytes; /* without what caches have not folded in yet, so it may be negative
+                             meanwhile */
+  clp_pool_stats figures; /* only managed_bytes, both peaks, and the counts of the device; the
+                             others are summed up on request */
 } clpi_stock;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of caches and of their slots. */
+/* Making, finding, growing and freeing caches. */
 #include "core/cache/thread_cache.h"
 
 #include "core/base/thread_end.h"
@@ -11,7 +11,7 @@
 
 _Thread_local clpi_lookup clpi_lookups[CLPI_LOOKUPS];
 
-/* The address of a thread's own table tells living threads apart. */
+/* The address of its thread-local table identifies a living thread. */
 bool clpi_cache_is_own(const clpi_cache *cache)
 {
   return cache->owner == clpi_lookups;
@@ -43,7 +43,7 @@ static clpi_cache *make_own_locked(clpi_stock *stock)
   return cache;
 }
 
-/* Slots begin on a cache line of their own, as caches do. */
+/* Slots begin on a cache line, which they share with nothing else. */
 static bool add_slots(clpi_cache *cache, uint32_t count)
 {
   size_t bytes = count * sizeof(clpi_cache_slot);
@@ -77,7 +77,7 @@ bool clpi_slot_grow(clpi_cache_slot *slot)
   return true;
 }
 
-static bool has_slot(clpi_cache *cache, const clpi_bin *bin)
+static bool ensure_slot(clpi_cache *cache, const clpi_bin *bin)
 {
   if (!bin)
     return true;
@@ -102,7 +102,7 @@ clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin)
     return NULL;
   clpi_lookups[stock->lookup] = (clpi_lookup){stock->id, cache};
   cache->tick = stock->tick = MAX(stock->tick, cache->tick);
-  return has_slot(cache, bin) ? cache : NULL;
+  return ensure_slot(cache, bin) ? cache : NULL;
 }
 
 void clpi_cache_free_locked(clpi_stock *stock, clpi_cache *cache)

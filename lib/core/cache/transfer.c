@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Full slots give batches, empty ones take them. */
+/* Full slots give batches to the store; empty slots take them from it. */
 #include "core/cache/transfer.h"
 
 #include "core/cache/warm_path.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-/* Forgets the slot's oldest `count` blocks, which the store has got. */
+/* Removes the slot's oldest `count` blocks, which the store now has. */
 static void drop_oldest(clpi_cache *cache, clpi_cache_slot *slot, unsigned count)
 {
   unsigned left = clpi_slot_count(slot) - count;
@@ -32,7 +32,7 @@ void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache
   drop_oldest(cache, slot, count);
 }
 
-/* Gives the store the older half of a slot, as a batch. */
+/* Gives the older half of a slot to the store, as a batch. */
 static void give_half_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
                              clpi_bin *bin)
 {
@@ -42,9 +42,10 @@ static void give_half_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_sl
   drop_oldest(cache, slot, count);
 }
 
-/* Buffers of other threads' slabs slow both threads down for as long as they live, and are worth a
- * change where blocks stay. Where blocks stream through, each would have to change again and again,
- * so it is done for one in so many. */
+/* A buffer in another thread's slab slows both threads down for as long as it is used (slabs.h), so
+ * the block is moved to a buffer of this cache. Where blocks keep moving from thread to thread,
+ * that would have to be done for every block again, so beyond a first few only one in so many is
+ * moved. */
 static void adopt_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer **block)
 {
   enum { FREE_ADOPTIONS = 256, BLOCKS_AN_ADOPTION = 64 };
@@ -56,7 +57,7 @@ static void adopt_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer **bloc
   *block = buffer;
 }
 
-/* Blocks in the list are what threads left behind, and each cache takes its share of them. */
+/* Blocks on the bin's list, unlike batches, are shared evenly: each cache takes its part. */
 static unsigned take_share_locked(clpi_stock *stock, clpi_cache_slot *slot, clpi_bin *bin,
                                   size_t most)
 {
@@ -81,7 +82,8 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
     clpi_slot_push(cache, slot, block);
     return;
   }
-  /* The newest comes first, so what the cache keeps of the bin must not stand before it. */
+  /* Allocations take the newest block first, and look into the cache before the store, so the cache
+   * must not keep older blocks of the bin. */
   clpi_cache_give_all_locked(stock, cache, slot);
   clpi_stock_hold_locked(stock, block);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the warm path needs seldom. */
+/* The parts of the warm path that are seldom needed, kept out of line. */
 #include "core/cache/warm_path.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, unsigned 
   return NULL;
 }
 
-/* The last to come is the first to be found. */
+/* Moves the stream to the front, so that the next search finds it first. */
 static void remember(clpi_cache *cache, clpi_stream *stream)
 {
   size_t i = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The warm path: inside the cache, which makes its owner alone with it. It looks at the cache, the
- * slot and one line of the buffer, and counts in the slot; whatever is not as usual goes the slow
- * way, under the lock. */
+/* The warm path: an owner that is inside its cache has it to itself. The warm path touches the
+ * cache, the slot and one cache line of the buffer, and counts in the slot. Whatever is unusual
+ * takes the slow path, under the lock. */
 #ifndef CLPOOL_CORE_CACHE_WARM_PATH_H
 #define CLPOOL_CORE_CACHE_WARM_PATH_H
 
@@ -9,28 +9,30 @@
 #include "core/cache/thread_cache.h"
 #include "core/store/bin.h"
 
-/* Who wants to see each call: while there are any, calls ask the hooks first. */
+/* The number of registered hooks. While it is not 0, each call checks for hooks first. */
 extern atomic_uint clpi_watchers __attribute__((visibility("hidden")));
 
 static inline bool clpi_is_watched(void)
 {
-  /* Relaxed: whoever was told of a registration by its thread sees it counted. */
+  /* Relaxed: a thread that learns of a registration from the one that made it sees the count. */
   return __builtin_expect(atomic_load_explicit(&clpi_watchers, memory_order_relaxed) != 0, 0);
 }
 
-/* Where a thread finds its cache for a pool: a slot of this table, by clpi_stock.lookup. Ids are
- * never used twice, so an entry of a stock that has ended matches no other. */
+/* Where a thread finds its cache for a pool: the slot clpi_stock.lookup of its own table. Ids are
+ * never reused, so the entry of a stock that has ended matches no other. */
 enum { CLPI_LOOKUPS = 16 };
 typedef struct clpi_lookup {
   uint64_t stock_id; /* 0: none */
   clpi_cache *cache;
 } clpi_lookup;
 
-/* Small enough for the static TLS that dlopen keeps in reserve, which saves a call at each use. */
+/* Small enough for the static TLS that dlopen keeps in reserve, so no use needs a call of
+ * __tls_get_addr. */
 extern _Thread_local clpi_lookup clpi_lookups[CLPI_LOOKUPS]
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* The calling thread's cache for the stock, if it is at hand; else the slow way finds it. */
+/* The calling thread's cache for the stock, if the table has it; NULL: the slow path looks for
+ * it. */
 static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
 {
   const clpi_lookup *lookup = &clpi_lookups[stock->lookup];
@@ -39,20 +41,20 @@ static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
 
 static inline void clpi_cache_leave(clpi_cache *cache)
 {
-  /* Release: pairs with the acquiring load in clpi_caches_claim_locked, which then sees what the
-   * owner did. Nothing of the pool may be touched after it. */
+  /* Release: pairs with the load in clpi_caches_claim_locked, so that the claimer sees what the
+   * owner did. The owner must not touch anything of the pool after this store. */
   CLPI_STEP();
   atomic_store_explicit(&cache->busy, false, memory_order_release);
   CLPI_STEP();
 }
 
-/* The owner's way in; false: claimed, go the slow way. */
+/* Lets the owner in. False: the cache is claimed; take the slow path. */
 static inline bool clpi_cache_enter(clpi_cache *cache)
 {
   clpi_fence_light_set(&cache->busy);
-  /* Acquires what the last claimer did, from its release in clpi_caches_disclaim_locked;
-   * sequentially consistent for the fence without membarrier, where it pairs with the store of
-   * `claimed`. */
+  /* Acquire: pairs with the release in clpi_caches_disclaim_locked, so that the owner sees what the
+   * last claimer did. Sequentially consistent for the fence without membarrier: pairs with the
+   * store in clpi_caches_claim_locked. */
   bool claimed = atomic_load_explicit(&cache->claimed, memory_order_seq_cst);
   CLPI_STEP();
   if (!claimed)
@@ -71,13 +73,14 @@ static inline void clpi_slot_set_count(clpi_cache_slot *slot, unsigned count)
   atomic_store_explicit(&slot->count, count, memory_order_relaxed);
 }
 
-/* The stream that a call was given. */
+/* The stream argument of a call. */
 typedef struct clpi_given {
-  bool is_given; /* else the home stream counts */
+  bool is_given; /* false: the call is for the home stream */
   clp_stream handle;
 } clpi_given;
 
-/* Streams that are in order alone are remembered. NULL: the slow way. */
+/* The record of the given stream; NULL: take the slow path. Only in-order streams are
+ * remembered. */
 static inline clpi_stream *clpi_recall_stream(clpi_stock *stock, const clpi_cache *cache,
                                               clpi_given given)
 {
@@ -92,16 +95,16 @@ static inline clpi_stream *clpi_recall_stream(clpi_stock *stock, const clpi_cach
 /* The index of a bin; 0 if it was never used. Needs no lock. */
 static inline uint32_t clpi_bin_index(const clpi_block_store *store, clpi_bin_parts parts)
 {
-  /* Acquire: pairs with the release in make_level, after which the indexes are there. */
+  /* Acquire: pairs with the release in make_level, so that the zeroed indexes are visible. */
   _Atomic uint32_t *indexes =
       atomic_load_explicit(&store->levels[parts.level].indexes, memory_order_acquire);
-  /* Relaxed: a thread uses the index only to look into its own cache, where it finds no such slot
-   * until it has been under the lock. */
+  /* Relaxed: the thread uses the index only to find a slot in its own cache, and such a slot exists
+   * only after the thread has held the lock since the bin got its index. */
   return indexes ? atomic_load_explicit(&indexes[parts.mantissa], memory_order_relaxed) : 0;
 }
 
-/* Takes the newest of a slot's `count` blocks, of which there is one, if the stream was the last to
- * use it; else NULL. The figures are the caller's to count. */
+/* Takes the newest of a slot's `count` blocks, at least one, if the stream used it last; otherwise
+ * returns NULL. The caller counts the hit. */
 static inline clp_buffer *clpi_slot_pop(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
                                         const clpi_stream *stream)
 {
@@ -114,7 +117,8 @@ static inline clp_buffer *clpi_slot_pop(clpi_cache *cache, clpi_cache_slot *slot
   return block;
 }
 
-/* The same for the newest of those that the stream was the last to use. */
+/* As clpi_slot_pop, but takes the newest block that the stream used last, wherever it is in the
+ * slot. */
 clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
                              const clpi_stream *stream);
 
@@ -150,7 +154,7 @@ static inline clpi_cache_slot *clpi_slot_at(const clpi_cache *cache, uint32_t in
 typedef clp_buffer *clpi_take_from_slot(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
                                         const clpi_stream *stream);
 
-/* NULL: the slow way. `take` is one of the two above. */
+/* NULL: take the slow path. `take` is clpi_slot_pop or clpi_slot_search. */
 __attribute__((always_inline)) static inline clp_buffer *
 clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, clpi_take_from_slot *take)
 {
@@ -178,7 +182,7 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, clpi_tak
   return block;
 }
 
-/* False: the slow way. */
+/* False: nothing was done; take the slow path. */
 __attribute__((always_inline)) static inline bool
 clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
@@ -202,7 +206,7 @@ clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
   return released;
 }
 
-/* Unpins the stream that a call was given; the thread's warm path finds it from now on. */
+/* Unpins the stream of a call. If it is in order, the thread's warm path finds it from now on. */
 void clpi_given_unpin_locked(clpi_stock *stock, clpi_stream *stream);
 
 #endif

@@ -5,12 +5,11 @@
  * and the rest. Its bin is (l << b) | m. The largest size of that bin has the same leading one and
  * m, and all ones in the rest.
  *
- * Where l >= b, size = 1 m...m r...r and the largest is ((1m + 1) << (l - b)) - 1. Of the top bin,
- * 1m + 1 is shifted out of the word, and the subtraction wraps to SIZE_MAX, as it should.
+ * Where l >= b, size = 1 m...m r...r and the largest is ((1m + 1) << (l - b)) - 1. For the top bin,
+ * 1m + 1 is shifted out of the word, and the subtraction wraps to SIZE_MAX, which is right.
  *
  * Where l < b, there is no rest; m is padded with b - l zeros on the right, and the largest is
- * size.
- */
+ * size. */
 #include "core/store/bin.h"
 
 #include <clpool/bin.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bin of a size, inline for the warm path; bin.c derives it. */
+/* The bin of a size, inline for the warm path; bin.c explains the arithmetic. */
 #ifndef CLPOOL_CORE_STORE_BIN_H
 #define CLPOOL_CORE_STORE_BIN_H
 
@@ -8,7 +8,7 @@
 
 enum { CLPI_SIZE_BITS = sizeof(size_t) * CHAR_BIT };
 
-/* A bin in its two parts: l, and m. */
+/* The two parts of a bin's number: l and m of bin.c. */
 typedef struct clpi_bin_parts {
   size_t level;
   size_t mantissa;

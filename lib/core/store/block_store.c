@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Held blocks by bin. Bitmaps of the bins that hold something find the largest block in
- * a few steps, whatever leading_bits is; a list of them by age finds the oldest. */
+/* Held blocks by bin. Bitmaps of the nonempty bins find the largest block in a few steps, whatever
+ * leading_bits is; a list of these bins by age finds the oldest. */
 #include "core/store/block_store.h"
 
 #include <stdlib.h>
@@ -109,8 +109,8 @@ clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin
   return NULL;
 }
 
-/* Notes in the bitmaps whether the bin holds a block. */
-static void mark_bin(clpi_block_store *store, const clpi_bin *bin)
+/* Updates the bitmaps after a bin became empty or nonempty. */
+static void update_bitmaps(clpi_block_store *store, const clpi_bin *bin)
 {
   clpi_bin_parts parts = clpi_bin_split(store->leading_bits, bin->number);
   clpi_bin_level *level = &store->levels[parts.level];
@@ -128,7 +128,7 @@ static void mark_bin(clpi_block_store *store, const clpi_bin *bin)
   store->nonempty_levels &= ~level_bit;
 }
 
-/* Counts blocks of the bin in or out. */
+/* Adds to the counts of held blocks; to subtract, `blocks` is a negative number as a size_t. */
 static void count(clpi_block_store *store, clpi_bin *bin, size_t blocks)
 {
   bool was_empty = bin->held_blocks == 0;
@@ -136,7 +136,7 @@ static void count(clpi_block_store *store, clpi_bin *bin, size_t blocks)
   store->held_blocks += blocks;
   store->held_bytes += blocks * bin->block_bytes;
   if (was_empty != (bin->held_blocks == 0))
-    mark_bin(store, bin);
+    update_bitmaps(store, bin);
 }
 
 /* --- bins by age --- */
@@ -146,7 +146,7 @@ static clpi_bin *bin_at(clpi_list *link)
   return clpi_list_entry(link, clpi_bin, on_by_age);
 }
 
-/* Puts the bin where its age belongs, looking from `after` on. */
+/* Inserts the bin by its age, searching from `after` in both directions. */
 static void link_bin(clpi_block_store *store, clpi_bin *bin, clpi_list *after)
 {
   while (after != &store->by_age && bin_at(after)->oldest_age > bin->oldest_age)
@@ -156,8 +156,9 @@ static void link_bin(clpi_block_store *store, clpi_bin *bin, clpi_list *after)
   clpi_list_push_front(after, &bin->on_by_age);
 }
 
-/* Sees to the bin's place after blocks came or went. Mostly its oldest is still the same. */
-static void note_age(clpi_block_store *store, clpi_bin *bin)
+/* Keeps the list of bins sorted after blocks came or went. Mostly the bin's oldest block is still
+ * the same, and nothing moves. */
+static void update_age(clpi_block_store *store, clpi_bin *bin)
 {
   uint64_t age = bin->oldest ? bin->oldest->age : 0;
   bool is_linked = bin->on_by_age.next != NULL;
@@ -176,8 +177,8 @@ static void note_age(clpi_block_store *store, clpi_bin *bin)
 
 /* --- the list --- */
 
-/* Blocks come from the caches of several threads, so one may be older than some that are there; it
- * finds its place among them from the newest on. */
+/* Inserts a block by age, searching from the newest. Blocks come from the caches of several
+ * threads, so a new one may be older than some on the list. */
 static void link_block(clpi_bin *bin, clp_buffer *block)
 {
   clp_buffer *newer = NULL, *older = bin->newest;
@@ -230,7 +231,8 @@ static clpi_batch *reversed(clpi_batch *chain)
   return reverse;
 }
 
-/* Each block is then about the newest of the list. */
+/* Goes through the batches from the oldest, so that each block is nearly the newest when it is
+ * linked, and its search is short. */
 void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
 {
   if (!bin->batches)
@@ -241,7 +243,7 @@ void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
     for (unsigned i = 0; i < batch->count; i++)
       link_block(bin, batch->blocks[i]);
   }
-  note_age(store, bin);
+  update_age(store, bin);
 }
 
 /* --- the interface --- */
@@ -252,7 +254,7 @@ void clpi_store_put(clpi_block_store *store, clp_buffer *block)
   clpi_set_state(block, CLPI_BUFFER_HELD);
   link_block(block->bin, block);
   count(store, block->bin, 1);
-  note_age(store, block->bin);
+  update_age(store, block->bin);
 }
 
 void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
@@ -269,7 +271,7 @@ void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *co
   batch->below = bin->batches;
   bin->batches = batch;
   count(store, bin, blocks_count);
-  note_age(store, bin);
+  update_age(store, bin);
 }
 
 unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer **blocks,
@@ -284,7 +286,7 @@ unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, clp_buffe
   if (!batch->count)
     pop_batch(store, bin);
   count(store, bin, -(size_t)taken);
-  note_age(store, bin);
+  update_age(store, bin);
   return taken;
 }
 
@@ -292,7 +294,7 @@ void clpi_store_remove(clpi_block_store *store, clp_buffer *block)
 {
   count(store, block->bin, -(size_t)1);
   unlink_block(block->bin, block);
-  note_age(store, block->bin);
+  update_age(store, block->bin);
 }
 
 clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)
@@ -316,7 +318,8 @@ clp_buffer *clpi_store_take_largest(clpi_block_store *store)
   return clpi_store_take(store, bin);
 }
 
-/* Batches that were not looked at may be of any age, and stand first. */
+/* The ages in unlisted batches are unknown, so a bin of batches alone comes first; it is listed,
+ * and the search goes on. */
 clp_buffer *clpi_store_find_oldest(clpi_block_store *store)
 {
   while (!clpi_list_is_empty(&store->by_age)) {

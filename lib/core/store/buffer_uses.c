@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Uses of a block: one is part of its buffer, several are in memory of their own. */
+/* Uses of a block: a single one is stored in its buffer, several in an array of their own. */
 #include "core/store/buffer_uses.h"
 
 #include "core/base/error.h"
@@ -17,7 +17,7 @@ clpi_uses clpi_uses_of(clp_buffer *block)
   return (clpi_uses){block->several->uses, block->several->count};
 }
 
-/* Adds a stream, or brings its use up to date. There is room. */
+/* Adds a use of the stream, or updates it. The caller has made room. */
 static void add_use(clpi_several *several, clpi_stream *stream)
 {
   size_t i = 0;
@@ -27,7 +27,7 @@ static void add_use(clpi_several *several, clpi_stream *stream)
   several->count += i == several->count;
 }
 
-/* Room for two more: this use, and the release. */
+/* Makes room for two more: this use, and the release. */
 static bool make_room(clp_buffer *buffer)
 {
   clpi_several *several = buffer->several;

@@ -6,14 +6,14 @@
 #include "core/store/buffer.h"
 #include "core/streams/ordered_free.h"
 
-/* What is noted of a buffer's block: of a held one, all that may still use it; of an active one,
- * what was noted so far. */
+/* The recorded uses of a buffer's block. If it is held, all work that may still use it; if it is
+ * active, what the owner has recorded so far. */
 clpi_uses clpi_uses_of(clp_buffer *block);
 
-/* Notes that a stream uses an active buffer. CLP_OUT_OF_HOST_MEMORY. */
+/* Records that a stream uses an active buffer. Fails with CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_buffer_note_use_locked(clp_buffer *buffer, clpi_stream *stream);
 
-/* Notes the release of an active buffer on a stream, and with it of all noted uses. */
+/* Records the release of an active buffer on a stream, and brings all recorded uses up to now. */
 void clpi_buffer_note_release_locked(clp_buffer *buffer, clpi_stream *stream);
 
 #endif
