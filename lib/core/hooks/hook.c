@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Registering hooks, and ending that. */
+/* Registering and unregistering hooks. */
 #include "core/hooks/hook.h"
 
 #include "core/base/error.h"
@@ -13,10 +13,10 @@
 _Thread_local clpi_thread_hooks clpi_own_hooks;
 static _Atomic uint64_t last_serial;
 
-/* A registration and what hangs it into a chain. */
+/* A link of a chain of registrations: its head, or the `later` of one. */
 typedef clpi_registration *_Atomic chain;
 
-/* Relaxed, both: serials of one pool are taken and compared under its lock. */
+/* Relaxed, like the load below: serials of one pool are taken and compared under its lock. */
 static uint64_t next_serial(void)
 {
   return atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
@@ -27,15 +27,15 @@ uint64_t clpi_hook_serial(void)
   return atomic_load_explicit(&last_serial, memory_order_relaxed);
 }
 
-/* --- what threads and pools have in common --- */
+/* --- for threads and pools --- */
 
 static clp_status refuse(const char *function, const char *why)
 {
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s", function, why);
 }
 
-/* Operations rely on the hooks of their thread to stay, and the end of a pool's hook waits for
- * operations. */
+/* Inside an operation, a thread may not change its own hooks, which the operation walks, nor remove
+ * a pool's hook, which would wait for this very operation. */
 static clp_status check_may_change(const char *function)
 {
   if (!clpi_own_hooks.scope && !clpi_own_hooks.in_callback && !clpi_own_hooks.in_out_of_memory)
@@ -70,9 +70,9 @@ static clp_status make_if_allowed(const char *function, const clp_hook *hook,
   return status ? status : make(function, hook, out);
 }
 
-static void lead_to(chain *link, clpi_registration *registration)
+static void set_link(chain *link, clpi_registration *registration)
 {
-  /* Release: pairs with the acquire of those who follow the chain. */
+  /* Release: pairs with the acquire in clpi_registration_at. */
   atomic_store_explicit(link, registration, memory_order_release);
 }
 
@@ -81,7 +81,7 @@ static bool has_ended(const clpi_registration *registration)
   return atomic_load_explicit(&registration->ends, memory_order_relaxed) != UINT64_MAX;
 }
 
-/* Hangs a registration to the end of a chain, which is the thread's own or its pool is locked. */
+/* Appends a registration to a chain: the thread's own, or that of a locked pool. */
 static clp_status append(const char *function, chain *link, clpi_registration *made)
 {
   for (clpi_registration *other; (other = clpi_registration_at(link)); link = &other->later)
@@ -91,7 +91,7 @@ static clp_status append(const char *function, chain *link, clpi_registration *m
   made->begins = next_serial();
   atomic_init(&made->ends, UINT64_MAX);
   atomic_fetch_add_explicit(&clpi_watchers, 1, memory_order_relaxed);
-  lead_to(link, made);
+  set_link(link, made);
   return CLP_SUCCESS;
 }
 
@@ -103,12 +103,13 @@ static clpi_registration *find(const chain *first, const clp_hook *given)
   return registration;
 }
 
-/* Takes a registration off its chain. Its own link stays, for those who stand there. */
+/* Takes a registration off its chain. Its own `later` stays, for threads that are just looking at
+ * it. */
 static void unlink_from(chain *link, const clpi_registration *registration)
 {
   for (clpi_registration *other; (other = clpi_registration_at(link)) != registration;)
     link = &other->later;
-  lead_to(link, clpi_registration_at(&registration->later));
+  set_link(link, clpi_registration_at(&registration->later));
 }
 
 static void drop(clpi_registration *registration)
@@ -120,7 +121,7 @@ static void drop(clpi_registration *registration)
 static void drop_all(chain *first)
 {
   for (clpi_registration *registration; (registration = clpi_registration_at(first));) {
-    lead_to(first, clpi_registration_at(&registration->later));
+    set_link(first, clpi_registration_at(&registration->later));
     drop(registration);
   }
 }
@@ -205,8 +206,8 @@ clp_status clpi_pool_hooks_begin(clpi_pool_hooks *hooks, const clp_hook *hook)
   return status ? status : append("clp_pool_create", &hooks->first, made);
 }
 
-/* Waits until nobody is inside a scope that began before the serial. Gives up the lock meanwhile.
- */
+/* Waits until no thread is inside a scope that began before the serial. Releases the lock
+ * meanwhile. */
 static void wait_for_earlier_locked(clpi_pool_hooks *hooks, uint64_t serial)
 {
   while (!clpi_list_is_empty(&hooks->scopes) &&
@@ -214,7 +215,8 @@ static void wait_for_earlier_locked(clpi_pool_hooks *hooks, uint64_t serial)
     pthread_cond_wait(&hooks->scope_left, hooks->lock);
 }
 
-/* First for those who see the hook, then for those who only come by its registration. */
+/* Waits twice: for the operations that see the hook, and, once it is unlinked, for those that may
+ * still walk past its registration. */
 static void end_registration_locked(clpi_pool_hooks *hooks, clpi_registration *registration)
 {
   uint64_t ends = next_serial();

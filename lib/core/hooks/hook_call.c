@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calling the hooks that an operation concerns. */
+/* Showing operations to hooks. */
 #include "core/hooks/hook_call.h"
 
 #include "core/base/error.h"
@@ -73,7 +73,7 @@ clp_hook_event clpi_scope_event(const clpi_hook_scope *scope)
       .pool = scope->hooks->pool, .device_id = scope->hooks->device_id, .stream = scope->stream};
 }
 
-/* What fails inside does not become the thread's last error. */
+/* Errors inside the callback do not become the thread's last error. */
 static void call_hook(const clp_hook *hook, clpi_hook_point point, const clp_hook_event *event)
 {
   clp_hook_callback callback;
@@ -88,7 +88,7 @@ static void call_hook(const clp_hook *hook, clpi_hook_point point, const clp_hoo
   clpi_error_restore(&kept);
 }
 
-/* The first of the pool's registrations, from this one on, that the scope sees. */
+/* The first registration that the scope sees, from this one of its pool's on. NULL: none. */
 static const clpi_registration *find_seen(const clpi_hook_scope *scope,
                                           const clpi_registration *registration)
 {

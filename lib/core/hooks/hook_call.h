@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations as hooks see them: the same hooks from the begin of one to its end.
+/* Operations as hooks see them. An operation sees the same hooks from its begin to its end.
  *
  * A malloc or a free is a scope, with one pair of callbacks around it; an alloc is a pair inside
  * the scope of its malloc; a device_free is a scope of its own, wherever it happens. Callbacks run
@@ -11,13 +11,13 @@
 
 typedef struct clpi_hook_scope {
   clpi_pool_hooks *hooks;        /* of the pool */
-  clp_stream stream;             /* that the event tells */
-  uint64_t begins;               /* it sees what was registered for the pool up to this serial */
-  struct clpi_hook_scope *outer; /* of the thread; NULL: none */
+  clp_stream stream;             /* the stream that events tell */
+  uint64_t begins;               /* sees what is registered for the pool at this serial */
+  struct clpi_hook_scope *outer; /* the thread's next outer scope; NULL: none */
   clpi_list on_pool;             /* on clpi_pool_hooks.scopes */
 } clpi_hook_scope;
 
-/* Which callback: where it is in a clp_hook. */
+/* A callback, by its offset in clp_hook. */
 typedef enum clpi_hook_point {
   CLPI_MALLOC_PREPROCESS = offsetof(clp_hook, malloc_preprocess),
   CLPI_MALLOC_POSTPROCESS = offsetof(clp_hook, malloc_postprocess),
@@ -29,8 +29,8 @@ typedef enum clpi_hook_point {
   CLPI_DEVICE_FREE_POSTPROCESS = offsetof(clp_hook, device_free_postprocess)
 } clpi_hook_point;
 
-/* Whether an operation of the calling thread on the pool is to be a scope: there is a hook that it
- * concerns, and it is not what a callback does. */
+/* Whether an operation of the calling thread on the pool is shown to hooks: one is registered for
+ * either, and the thread is not inside a hook's callback. */
 static inline bool clpi_hooks_concern(const clpi_pool_hooks *hooks)
 {
   return clpi_is_watched() && !clpi_own_hooks.in_callback &&
@@ -38,11 +38,11 @@ static inline bool clpi_hooks_concern(const clpi_pool_hooks *hooks)
           atomic_load_explicit(&hooks->first, memory_order_relaxed));
 }
 
-/* The begin and the end of an operation. The caller keeps the pool alive. */
+/* Begin and end an operation. Under the pool's lock; the caller keeps the pool alive. */
 void clpi_scope_enter_locked(clpi_hook_scope *scope, clpi_pool_hooks *hooks, clp_stream stream);
 void clpi_scope_leave_locked(clpi_hook_scope *scope);
 
-/* An event of the scope, with the rest still 0. */
+/* An event with the scope's pool, device and stream, and the rest 0. */
 clp_hook_event clpi_scope_event(const clpi_hook_scope *scope);
 
 /* Calls the hooks that the scope sees, in order of registration. Leaves the thread's last error as
@@ -50,8 +50,8 @@ clp_hook_event clpi_scope_event(const clpi_hook_scope *scope);
 void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
                      const clp_hook_event *event);
 
-/* A device_free: begun before memory is given back to the device, ended with what came of that. The
- * caller keeps the pool alive. Under no lock. */
+/* A device_free: begin it before memory goes back to the device, end it with the resulting status.
+ * The caller keeps the pool alive. Under no lock. */
 typedef struct clpi_hooked_free {
   bool is_shown;
   clpi_hook_scope scope;
@@ -62,14 +62,14 @@ void clpi_hooked_free_begin(clpi_hooked_free *pair, clpi_pool_hooks *hooks, clp_
                             clp_memory memory, size_t bytes);
 void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status);
 
-/* Shows what no clp_pool does, such as a call for memory of the driver's own pools, to the hooks of
- * the calling thread, and to `last` after them; NULL: none. Not inside of a callback: then it shows
- * nothing. Under no lock. */
+/* Shows an operation that is not on a clp_pool, such as an allocation from the driver's own memory
+ * pools, to the calling thread's hooks and then to `last`, unless that is NULL. Inside a hook's
+ * callback it shows nothing. Under no lock. */
 void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event,
                             const clp_hook *last);
 
-/* A callback of the user's that is no hook's, but during which the thread's hooks must not change.
- * What the first gives is for the second. */
+/* Stand around the out-of-memory callback, during which the thread must not change hooks. Pass the
+ * result of the first to the second. */
 bool clpi_hooks_fix(void);
 void clpi_hooks_unfix(bool were_fixed);
 

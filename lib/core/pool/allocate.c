@@ -11,7 +11,7 @@
 #include "core/pool/reuse.h"
 #include "core/pool/shown_call.h"
 
-/* Makes a buffer the user's. Without a reference to the pool, each active buffer pins it. */
+/* Makes a buffer active. Once users hold no reference to the pool, each active buffer pins it. */
 static void hand_out_locked(const clpi_request *wanted, clp_buffer *buffer, bool is_hit)
 {
   clp_pool *pool = wanted->pool;
@@ -26,11 +26,11 @@ static void hand_out_locked(const clpi_request *wanted, clp_buffer *buffer, bool
 
 /* --- held blocks --- */
 
-/* Looking into other threads' caches costs as much as some thousand warm pairs. A few looks are
- * free, so that what threads left lying is found; each further one is paid for by some blocks from
- * the device. So a consumer that releases what a producer allocates is not searched for each block,
- * nor do threads go on taking the same few blocks from each other. What is taken from the device
- * instead is at most what caches keep. */
+/* Searching other threads' caches costs about as much as a thousand warm pairs of allocate and
+ * release, so searches are rationed: the first few are allowed, which find what idle threads left
+ * behind, and then one for every few blocks from the device. Otherwise a producer would search its
+ * consumer's cache for each block, and threads would keep taking the same few blocks from each
+ * other. The extra memory that is taken from the device is at most what caches keep. */
 static bool may_steal(const clpi_request *wanted)
 {
   enum { FREE_STEALS = 16, BLOCKS_A_STEAL = 8 };
@@ -40,7 +40,8 @@ static bool may_steal(const clpi_request *wanted)
          stock->steals < FREE_STEALS + stock->figures.device_allocations / BLOCKS_A_STEAL;
 }
 
-/* A block that the cache keeps or gets from the store, if the request's stream used it last. */
+/* A block that the request's stream used last, from the cache, refilled from the store if it is
+ * empty. NULL: none. */
 static clp_buffer *take_by_cache_locked(const clpi_request *wanted, clpi_cache_slot *slot)
 {
   if (!slot || !wanted->stream->is_in_order)
@@ -50,7 +51,7 @@ static clp_buffer *take_by_cache_locked(const clpi_request *wanted, clpi_cache_s
   return clpi_slot_search(wanted->cache, slot, clpi_slot_count(slot), wanted->stream);
 }
 
-/* A block that the store holds, or the cache, whatever streams used it last. */
+/* A block of the store or the cache, whatever streams used it last. NULL: none may be reused. */
 static clp_buffer *take_by_store_locked(const clpi_request *wanted, clpi_cache_slot *slot)
 {
   clp_pool *pool = wanted->pool;
@@ -62,7 +63,8 @@ static clp_buffer *take_by_store_locked(const clpi_request *wanted, clpi_cache_s
   return block ? block : clpi_take_other_locked(pool, wanted->bin, wanted->stream);
 }
 
-/* A held block of the bin, wherever it is, that the stream may have. */
+/* A held block of the bin that the stream may reuse: from the cache, the store, or other threads'
+ * caches. NULL: a miss. */
 static clp_buffer *take_held_locked(const clpi_request *wanted)
 {
   clpi_bin *bin = wanted->bin;
@@ -92,7 +94,8 @@ static clp_buffer *make_block_locked(const clpi_request *wanted, clp_buffer *buf
   return buffer;
 }
 
-/* Under no lock. What failed on the way does not become the caller's last error. */
+/* Gets the request memory or a held block. Under no lock. If it succeeds, failures on the way leave
+ * the thread's last error as it was. */
 static clp_status obtain(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
@@ -110,7 +113,7 @@ static clp_status obtain(clpi_request *wanted)
              : clpi_await_home(wanted);
 }
 
-/* The lock is given up meanwhile. */
+/* Releases the lock meanwhile. */
 static clp_status allocate_miss_locked(clpi_request *wanted, clp_buffer **out)
 {
   clpi_stock *stock = &wanted->pool->stock;
@@ -129,7 +132,7 @@ static clp_status allocate_miss_locked(clpi_request *wanted, clp_buffer **out)
   return CLP_SUCCESS;
 }
 
-/* A buffer without a block serves: there is nothing to hold, so nothing is. */
+/* Zero bytes: a buffer without a block, which is never held. */
 static clp_status allocate_empty_locked(clpi_request *wanted, clp_buffer **out)
 {
   clpi_stock *stock = &wanted->pool->stock;
@@ -160,7 +163,7 @@ static clp_status allocate_locked(clpi_request *wanted, clp_buffer **out)
   return CLP_SUCCESS;
 }
 
-/* --- the ways in --- */
+/* --- entry points --- */
 
 static clp_status allocate_with_lock(clp_pool *pool, size_t bytes, clpi_given given,
                                      const clpi_hook_scope *scope, clp_buffer **out)
@@ -174,7 +177,7 @@ static clp_status allocate_with_lock(clp_pool *pool, size_t bytes, clpi_given gi
   if (status)
     return status;
   pthread_mutex_lock(&stock->lock);
-  pool->pins++; /* keeps the pool while the lock is given up */
+  pool->pins++; /* keeps the pool alive while the lock is released */
   status = allocate_locked(&wanted, out);
   if (given.is_given)
     clpi_given_unpin_locked(stock, wanted.stream);
@@ -226,7 +229,7 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   return status;
 }
 
-/* What cannot be a call shows nothing. */
+/* Calls with invalid arguments are not shown to hooks. */
 __attribute__((always_inline)) static inline clp_status allocate(clp_pool *pool, size_t bytes,
                                                                  clpi_given given, clp_buffer **out)
 {

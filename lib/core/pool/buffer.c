@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a buffer tells. */
+/* The properties of a buffer. */
 #include "core/base/error.h"
 #include "core/pool/pool.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an active buffer's owner says of streams: that they use it, that it is bound to one. */
+/* Streams of an active buffer: its owner records uses and binds it to a stream. */
 #include "core/base/error.h"
 #include "core/pool/pool.h"
 #include "core/store/buffer_uses.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory from the device: reserved, called for, made safe, or given back. */
+/* Memory from the device: reserving within the limit, allocating, ordering after the home
+ * stream. */
 #include "core/pool/device.h"
 
 #include "core/base/error.h"
@@ -16,7 +17,7 @@ static clp_status refuse(size_t bytes, size_t limit, size_t managed, size_t held
                     bytes, limit, managed, held);
 }
 
-/* Without a limit, what a size_t can count is one. */
+/* Counts `bytes` against the limit before the device is asked. Without a limit, SIZE_MAX is one. */
 static clp_status reserve(clp_pool *pool, size_t bytes)
 {
   pthread_mutex_lock(&pool->stock.lock);
@@ -75,7 +76,7 @@ clp_status clpi_ask_device(clpi_request *wanted)
   return status;
 }
 
-/* Gives memory back that cannot be used. The thread's last error says why, and stays. */
+/* Frees new memory that cannot be used. The thread's last error says why, and is kept. */
 static void give_back(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Fitting a block in where the allocator keeps memory: held blocks go back before it grows. */
+/* A block from an allocator that keeps memory, such as an arena: held blocks go back to it before
+ * it grows. */
 #include "core/pool/fit.h"
 
 #include "core/cache/gather.h"
 #include "core/pool/leaving.h"
 #include "core/pool/reuse.h"
 
-/* The oldest held block, on its way to the allocator. Caches are looked into where they may have an
- * older one. */
+/* Takes the oldest held block, to be given back. Empties the caches first if they may have an older
+ * one. NULL: none. */
 static clp_buffer *take_oldest(clp_pool *pool)
 {
   pthread_mutex_lock(&pool->stock.lock);
@@ -19,8 +20,8 @@ static clp_buffer *take_oldest(clp_pool *pool)
   return block;
 }
 
-/* Whether a held block went back. One that streams still use would serve nobody where parts are
- * exclusive; younger ones are seldom further. */
+/* Gives the oldest held block back; returns whether one went. Where parts are exclusive, a block
+ * that streams still use would not help, and younger ones are hardly ever done before it. */
 static bool return_oldest(clp_pool *pool)
 {
   clp_buffer *block = take_oldest(pool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams that the users of a pool give up, and what the pool still needs of its streams. */
+/* clp_pool_forget_stream, and which streams a pool still needs. */
 #include "core/pool/forget_stream.h"
 
 #include "core/base/error.h"
@@ -8,7 +8,7 @@
 #include "core/store/buffer_uses.h"
 #include "core/streams/forget.h"
 
-/* Finds out which streams a buffer needs. A held block whose uses are done needs none. */
+/* Marks the streams that a buffer needs. A held block whose uses are settled needs none. */
 static void note_needed(clp_buffer *buffer, void *argument)
 {
   clpi_stock *stock = argument;

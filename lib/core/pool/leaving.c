@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaving, coming to rest, and the way to the device. */
+/* Blocks that leave, come to rest, or go back to the device. */
 #include "core/pool/leaving.h"
 
 #include "core/cache/counts.h"
@@ -44,8 +44,8 @@ clp_buffer *clpi_take_oldest_stored_locked(clp_pool *pool)
   return take_locked(pool, clpi_store_take_oldest);
 }
 
-/* The callback of a hook never waits: a block may be leaving under it, or under one that would wait
- * for this one. */
+/* A hook's callback never waits: the block that leaves may be its own thread's, or that of a thread
+ * that waits for this one. */
 bool clpi_wait_leaving_locked(clp_pool *pool)
 {
   if (pool->leaving == 0 || clpi_own_hooks.in_callback)
@@ -98,6 +98,7 @@ void clpi_put_back_locked(clp_pool *pool, clp_buffer *block)
     return;
   }
   pthread_mutex_unlock(&pool->stock.lock);
-  (void)clpi_return_block(pool, block); /* what the device refuses is tried again at the end */
+  /* If the device refuses it, it is freed when the pool ends. */
+  (void)clpi_return_block(pool, block);
   pthread_mutex_lock(&pool->stock.lock);
 }

@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks that leave the pool: on their way to the device, or being made safe for another stream.
- * They are in no list, and neither held nor free until they have come to rest. */
+/* Leaving blocks: one thread is giving them back to the device, or settling their uses. Meanwhile
+ * they are in no list. They come to rest when they are free, held again, or active; threads that
+ * need memory may wait for that. */
 #ifndef CLPOOL_CORE_POOL_LEAVING_H
 #define CLPOOL_CORE_POOL_LEAVING_H
 
 #include "core/pool/pool.h"
 
-/* Makes a block that is in no list one that leaves, and ends that. */
+/* Begin and end the leaving of a block that is in no list. The end wakes the threads that wait for
+ * it. */
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block);
 void clpi_come_to_rest_locked(clp_pool *pool);
 
-/* Takes the largest held block, of the threads' caches too, for clpi_return_block; NULL when there
- * is none. */
+/* Takes the largest held block, those in caches included, for clpi_return_block. NULL: none. */
 clp_buffer *clpi_take_largest_locked(clp_pool *pool);
 
-/* The same, but for blocks in threads' caches (clpi_caches_empty_locked): the largest, or the least
- * recently used. */
+/* Take the largest or the least recently used block of the store, without those in caches. NULL:
+ * none. */
 clp_buffer *clpi_take_largest_stored_locked(clp_pool *pool);
 clp_buffer *clpi_take_oldest_stored_locked(clp_pool *pool);
 
-/* Waits until a block that another thread is giving back has come to rest. False: there is none. */
+/* If blocks are leaving, waits until one comes to rest; releases the lock meanwhile. False: none is
+ * leaving, or a hook's callback must not wait. */
 bool clpi_wait_leaving_locked(clp_pool *pool);
 
-/* Gives the block back to the device, after all its uses, and its buffer to the pool. Waits on the
- * host only where the allocator can do no better. Under no lock. The allocator's status: then the
- * block is still the caller's, or (clpi_return_block) held again. */
+/* Free a leaving block, ordered after all its uses, and make its buffer spare. The host waits only
+ * if the allocator cannot order the free. Under no lock. The allocator's status: on failure
+ * clpi_free_block leaves the block to the caller, clpi_return_block holds it again. */
 clp_status clpi_free_block(clp_pool *pool, clp_buffer *block);
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
 
-/* Holds a block as the newest of its bin. Under no lock. */
+/* Holds a leaving block, as the newest of its bin. Under no lock. */
 void clpi_hold_again(clp_pool *pool, clp_buffer *block);
 
-/* Holds a block by its age, or gives it back if the pool stopped holding meanwhile: then it gives
- * up the lock. */
+/* Holds a leaving block, at its age. If the pool has stopped holding meanwhile, frees it, and
+ * releases the lock for that. */
 void clpi_put_back_locked(clp_pool *pool, clp_buffer *block);
 
 #endif

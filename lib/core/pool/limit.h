@@ -5,8 +5,9 @@
 
 #include "core/pool/pool.h"
 
-/* The limit that CLPOOL_MEMORY_LIMIT asks for on a device; 0 where it is not set. `device_bytes` is
- * its memory, 0 where that is unknown to `whose`, the allocator as messages name it. */
+/* The limit that CLPOOL_MEMORY_LIMIT sets; 0: it is not set. `device_bytes` is the device's memory,
+ * 0 if unknown; `whose` names the allocator in messages. CLP_INVALID_ARGUMENT: the value cannot be
+ * read. CLP_NOT_SUPPORTED: it is a percentage, and the memory is unknown. */
 clp_status clpi_limit_from_environment(const char *whose, size_t device_bytes, size_t *limit);
 
 /* A limit as a part of the device's memory. CLP_INVALID_ARGUMENT: `fraction` is not 0 to 1.

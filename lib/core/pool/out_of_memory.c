@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The out-of-memory ladder: a table of steps, for a limit that refuses and for a device without
- * memory. Each is taken only while the request still fails, and the request is tried again after
- * each thing that was freed. Semantics of its own held blocks: pyopencl.tools.MemoryPool. */
+/* The out-of-memory ladder: a table of steps that free memory, some for a request over the pool's
+ * limit, some for a device out of memory. Whenever a step has freed something, the request is tried
+ * again; when it has nothing more to free, the next step follows. The pool's own held blocks are
+ * freed as pyopencl.tools.MemoryPool does. */
 #include "core/pool/out_of_memory.h"
 
 #include "core/base/boundary.h"
@@ -15,16 +16,16 @@
 
 typedef struct ladder {
   clpi_request *wanted;
-  clp_status status;       /* what the request came to last */
-  bool drained, returned;  /* done in this round */
-  bool counted;            /* as a reaction to a device without memory */
-  clpi_kept_error failure; /* the last, over which steps may write their own errors */
+  clp_status status;       /* of the last attempt */
+  bool drained, returned;  /* whether these steps were taken in this round */
+  bool counted;            /* in the figure out_of_memory_reactions */
+  clpi_kept_error failure; /* of the last failed attempt; steps may set other errors */
 } ladder;
 
 /* --- steps --- */
 
-/* Each frees something and says so, or has nothing more to free. A block that the device does not
- * take back ends its step: it is held again, and would be next again. */
+/* Each returns whether it freed something. A block that the device refuses to take back ends its
+ * step: it is held again, and the step would only take it again. */
 
 static bool is_beyond_limit(const ladder *self)
 {
@@ -49,7 +50,8 @@ static bool free_own_held(ladder *self)
   return !status;
 }
 
-/* Takes the largest held block of the first other pool that has one, and pins that pool. */
+/* Takes the largest held block of the first other pool on the allocator that has one, and pins that
+ * pool. NULL: none. */
 static clp_buffer *take_from_other_pool(clp_pool *pool)
 {
   clp_allocator *allocator = pool->allocator;
@@ -71,7 +73,8 @@ static clp_buffer *take_from_other_pool(clp_pool *pool)
   return block;
 }
 
-/* Pins the pool after `last` on the allocator, or the first one for NULL, and unpins `last`. */
+/* Pins and returns the pool after `last` on the allocator, or the first if `last` is NULL; unpins
+ * `last`. NULL: no more. */
 static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
 {
   clp_pool *next = NULL;
@@ -94,7 +97,7 @@ static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
   return next;
 }
 
-/* Waits until a block that one of the other pools is giving back has come to rest. */
+/* Waits for a leaving block of another pool to come to rest. False: there is none. */
 static bool wait_for_other_pool(clp_pool *pool)
 {
   bool other_left = false;
@@ -121,7 +124,8 @@ static bool free_other_held(ladder *self)
   return !status;
 }
 
-/* What an allocator keeps in flight counts for the limit of its pool: that is waited for. */
+/* Memory whose frees are pending in an allocator that keeps memory counts toward the pool's limit,
+ * so wait for them. */
 CLPI_EXIT static bool drain_kept(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
@@ -131,8 +135,8 @@ CLPI_EXIT static bool drain_kept(ladder *self)
   return !allocator->ops.drain(allocator->self);
 }
 
-/* Memory may come back once streams are done with what was released on them, whichever pool it is
- * of. */
+/* Waits for the streams of all pools on the allocator, and for its pending frees: memory may come
+ * back once they are done. */
 CLPI_EXIT static bool drain_pending(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
@@ -154,7 +158,7 @@ CLPI_EXIT static bool return_cached(ladder *self)
   return !allocator->ops.return_cached(allocator->self);
 }
 
-/* What it freed begins a new round. */
+/* If the callback freed something, a new round begins. */
 CLPI_EXIT static bool ask_callback(ladder *self)
 {
   const clp_pool_options *options = &self->wanted->pool->options;
@@ -183,7 +187,7 @@ static const struct {
     {CLP_OUT_OF_DEVICE_MEMORY, ask_callback, true},
 };
 
-/* --- climbing --- */
+/* --- going through the steps --- */
 
 static void note_failure(ladder *self)
 {
@@ -198,7 +202,8 @@ static void note_failure(ladder *self)
   pthread_mutex_unlock(&pool->stock.lock);
 }
 
-/* Another thread, or the callback, may have released a block of the bin meanwhile. */
+/* Takes a held block of the bin, which another thread or the callback may have released meanwhile;
+ * else asks the device again. */
 static void try_again(ladder *self)
 {
   clpi_request *wanted = self->wanted;
@@ -230,7 +235,7 @@ static clp_status report(const ladder *self)
                     self->failure.message);
 }
 
-/* A new status begins with the steps for it. */
+/* When an attempt fails with another status than before, the steps for that one begin. */
 clp_status clpi_free_and_retry(clpi_request *wanted, clp_status status)
 {
   ladder self = {.wanted = wanted, .status = status};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What is done when a request finds no memory. */
+/* Freeing memory for a request that found none. */
 #ifndef CLPOOL_CORE_POOL_OUT_OF_MEMORY_H
 #define CLPOOL_CORE_POOL_OUT_OF_MEMORY_H
 
 #include "core/pool/request.h"
 
-/* Goes on with a request that clpi_ask_device refused with `status`: frees what can be spared step
- * by step and asks again after each. Under no lock; the caller keeps the pool alive. The status
- * that it came to; CLP_SUCCESS: with new memory, or a held block of the bin. */
+/* For a request that clpi_ask_device refused with `status`: frees what can be spared, step by step,
+ * and tries again after each. Under no lock; the caller keeps the pool alive. Returns the status of
+ * the last attempt; on CLP_SUCCESS wanted->memory or wanted->held is set. */
 clp_status clpi_free_and_retry(clpi_request *wanted, clp_status status);
 
 #endif

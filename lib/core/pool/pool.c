@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a pool. It ends when neither a user has a reference nor a buffer is active. */
+/* The life of a pool. It ends once no user has a reference, no buffer is active and no operation is
+ * running. */
 #include "core/pool/pool.h"
 
 #include "core/base/error.h"
@@ -64,12 +65,13 @@ static void leave_allocator(clp_pool *pool)
   pthread_mutex_unlock(&pool->allocator->pools_lock);
 }
 
-/* glibc's. */
+/* Only glibc has it. */
 #if !HAVE_DECL_PTHREAD_MUTEX_ADAPTIVE_NP
 #define PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_DEFAULT
 #endif
 
-/* One that spins for a little while before it sleeps: the lock is held for about a microsecond. */
+/* An adaptive mutex, which spins briefly before it sleeps: the lock is held for about a
+ * microsecond. */
 static void init_lock(pthread_mutex_t *lock)
 {
   pthread_mutexattr_t attributes;
@@ -147,7 +149,8 @@ clp_pool *clp_pool_retain(clp_pool *pool)
   return pool;
 }
 
-/* While there are references, buffers need not pin the pool, and the warm path does not. */
+/* While users hold references, buffers do not pin the pool, which spares the warm path the
+ * counting. When the last goes, all active buffers are counted as pins at once. */
 void clp_pool_release(clp_pool *pool)
 {
   if (!pool)
@@ -162,7 +165,7 @@ void clp_pool_release(clp_pool *pool)
   pthread_mutex_unlock(&pool->stock.lock);
   clpi_kept_error kept;
   clpi_error_keep(&kept);
-  clp_pool_stop_holding(pool); /* what the device refuses now is tried again at the end */
+  clp_pool_stop_holding(pool); /* what the device refuses now is freed when the pool ends */
   clpi_error_restore(&kept);
   pthread_mutex_lock(&pool->stock.lock);
   if (--pool->references == 0)
@@ -170,7 +173,7 @@ void clp_pool_release(clp_pool *pool)
   clpi_pool_unpin_and_unlock(pool);
 }
 
-/* Nobody else can reach the pool any more. */
+/* Frees the pool, which nobody else can reach any more. */
 static void end_pool(clp_pool *pool)
 {
   leave_allocator(pool);
@@ -187,8 +190,8 @@ static void end_pool(clp_pool *pool)
   free(pool);
 }
 
-/* Gives back what the device has refused before. The caller's pin is the last, and needed still:
- * hooks are shown this, and their callbacks may use the pool. Under no lock. */
+/* Tries again to free the blocks that the device refused before. The caller still has the last pin,
+ * since hooks are shown these frees and their callbacks may use the pool. Under no lock. */
 static void free_rest(clp_pool *pool)
 {
   clpi_kept_error kept;

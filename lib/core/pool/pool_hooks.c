@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hooks of a pool. */
+/* The public calls for the hooks of a pool. */
 #include "core/base/error.h"
 #include "core/pool/pool.h"
 

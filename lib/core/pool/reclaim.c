@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Giving held blocks back to the device: all, none further, or the least recently used. */
+/* Giving held blocks back to the device: free_held, stop_holding and trim_to. */
 #include "core/pool/reclaim.h"
 
 #include "core/base/boundary.h"
@@ -26,8 +26,8 @@ static void empty_caches(clp_pool *pool)
   pthread_mutex_unlock(&pool->stock.lock);
 }
 
-/* Tries each block that is in the store once, and what the allocator keeps. What the device refuses
- * waits in a chain until then. */
+/* Frees each block of the store, and then what the allocator keeps. Blocks that the device refuses
+ * are chained and held again at the end, so that each is tried only once. */
 static clp_status free_all(clp_pool *pool)
 {
   clp_buffer *refused = NULL;
@@ -44,7 +44,7 @@ static clp_status free_all(clp_pool *pool)
     clp_status status = clpi_free_block(pool, block);
     if (!status)
       continue;
-    failure = status; /* the one that the last error tells */
+    failure = status; /* the one that the last error describes */
     block->older = refused;
     refused = block;
   }

@@ -5,8 +5,8 @@
 
 #include "core/pool/pool.h"
 
-/* Has an allocator that keeps memory (allocate_within) give back what it can. Under no lock. Its
- * status. */
+/* If the allocator keeps memory (allocate_within), has it give back what it can. Under no lock.
+ * Returns its status. */
 clp_status clpi_return_cached(const clp_pool *pool);
 
 #endif

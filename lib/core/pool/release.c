@@ -9,7 +9,7 @@
 #include "core/pool/shown_call.h"
 #include "core/store/buffer_uses.h"
 
-/* The lock is given up while the block goes to the device. */
+/* Frees the block. Releases the lock meanwhile. */
 static clp_status give_back_locked(clp_pool *pool, clp_buffer *buffer)
 {
   clpi_leave_locked(pool, buffer);
@@ -53,7 +53,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   pthread_mutex_lock(&stock->lock);
   bool is_active = clpi_buffer_is_active(buffer);
   if (is_active) {
-    pool->pins += pool->references != 0; /* else the buffer itself is a pin */
+    pool->pins += pool->references != 0; /* without references the buffer's own pin serves */
     bool is_bound = !given.is_given && buffer->bound;
     status = release_active_locked(pool, buffer, is_bound ? buffer->bound : stream);
   }
@@ -95,7 +95,7 @@ __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer, cl
   return status;
 }
 
-/* What is no release of an active buffer shows nothing. */
+/* Only releases of active buffers are shown to hooks. */
 static bool is_shown(const clp_buffer *buffer)
 {
   return buffer && clpi_hooks_concern(&buffer->pool->hooks) && clpi_buffer_is_active(buffer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Held blocks that other streams used last, made safe for one. */
+/* Reuse of held blocks: those that are settled for a stream, and those that must be settled
+ * first. */
 #include "core/pool/reuse.h"
 
 #include "core/base/error.h"
@@ -26,7 +27,8 @@ clp_buffer *clpi_take_settled_locked(clp_pool *pool, clpi_bin *bin, const clpi_s
   return NULL;
 }
 
-/* Asks for all uses, even if one is at work, so that those that are done need not be waited for. */
+/* Settles the block's uses for `stream`. When polling, goes through all of them even if one is
+ * still at work, so that those that are done need no wait later. */
 static bool settle(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
 {
   clpi_uses all = clpi_uses_of(block);
@@ -36,7 +38,7 @@ static bool settle(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsig
   return settled;
 }
 
-/* Streams whose blocks were looked at in vain. */
+/* Streams whose blocks could not be settled in this search. */
 enum { MOST_TRIED = 4 };
 typedef struct tried {
   const clpi_stream *streams[MOST_TRIED];
@@ -61,8 +63,8 @@ static clp_buffer *find_oldest_locked(clp_pool *pool, clpi_bin *bin, const tried
   return NULL;
 }
 
-/* Tries to settle the block, which is in no list meanwhile; if that fails it goes back. What failed
- * is not the request's failure. */
+/* Tries to settle the block, which leaves meanwhile; if that fails, it is held again. Releases the
+ * lock. A failure does not become the thread's last error. */
 static bool try_block_locked(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
 {
   clpi_store_remove(&pool->stock.store, block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pins for the postprocess. */
+/* The pool and the stream are pinned until the postprocess callbacks have run. */
 #include "core/pool/shown_call.h"
 
 clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_given given)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A malloc or a free that hooks watch: its scope, with the pool and the stream kept meanwhile. */
+/* A malloc or a free that is shown to hooks: its scope, and pins on the pool and the stream. */
 #ifndef CLPOOL_CORE_POOL_SHOWN_CALL_H
 #define CLPOOL_CORE_POOL_SHOWN_CALL_H
 
@@ -14,10 +14,10 @@ typedef struct clpi_shown_call {
   clpi_stream *stream;
 } clpi_shown_call;
 
-/* Fails, as clpi_stream_pin does, before anything is shown. Under no lock. */
+/* Enters the scope. Fails as clpi_stream_pin does; then nothing is shown. Under no lock. */
 clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_given given);
 
-/* May end the pool. */
+/* Leaves the scope. Under no lock; may end the pool. */
 void clpi_shown_call_end(clpi_shown_call *call);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was counted, summed up over bins and caches. */
+/* The statistics of a pool, summed over bins and caches. */
 #include "core/pool/stats.h"
 
 #include "core/base/error.h"
@@ -11,7 +11,7 @@
 #include <clpool/bin.h>
 #include <sys/param.h>
 
-/* What the calling thread sees with every other thread locked out of its cache. */
+/* A bin's counts, with those of all caches; exact only while the caches are claimed. */
 typedef struct bin_sum {
   clpi_tally tally;
   size_t held_blocks;
@@ -61,8 +61,8 @@ size_t clpi_active_blocks_locked(const clp_pool *pool)
   return sum_up_locked(pool).active_blocks;
 }
 
-/* Reading the figures does not change what the user sees of a pool, so it takes a const one;
- * inside, it takes the lock, claims the caches and folds their counts in. */
+/* Locks the pool, claims all caches and folds their counts in. The user sees no change, so the
+ * public calls take a const pool. */
 static clp_pool *lock_all(const clp_pool *constant)
 {
   clp_pool *pool = (clp_pool *)constant;
@@ -100,8 +100,8 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
   return CLP_SUCCESS;
 }
 
-/* The bins that ever had a block, by ascending number, as far as they fit; returns how many there
- * are. */
+/* Lists the bins that ever had a block, by ascending number, up to `capacity`. Returns how many
+ * there are. */
 static size_t list_bins_locked(const clp_pool *pool, size_t *bins, size_t capacity)
 {
   size_t count = 0;

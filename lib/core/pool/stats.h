@@ -5,7 +5,7 @@
 
 #include "core/pool/pool.h"
 
-/* The active buffers of a pool whose caches are retired. */
+/* The number of active buffers. The pool's caches must be retired. */
 size_t clpi_active_blocks_locked(const clp_pool *pool);
 
 #endif
