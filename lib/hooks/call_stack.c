@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Walking the stack, and leaving the library's own frames out. */
+/* Capturing the call stack without the library's own frames. */
 #include "hooks/call_stack.h"
 
 #include <stdbool.h>
 #include <unwind.h>
 
-/* The linker's names for the bounds of the sections of core/base/boundary.h; NULL where one is
+/* The bounds of the sections of core/base/boundary.h, named by the linker; NULL if a section is
  * empty. */
 #define BOUND __attribute__((weak, visibility("hidden")))
 extern const char __start_clpool_entry[] BOUND, __stop_clpool_entry[] BOUND;
 extern const char __start_clpool_exit[] BOUND, __stop_clpool_exit[] BOUND;
 
-/* Whose frames the walk is at, innermost first. */
-typedef enum place {
-  AT_HOOK,    /* the callback's, then the library's up to an entry */
-  AT_PROGRAM, /* the program's, up to an exit */
-  AT_LIBRARY  /* the library's, if an entry follows */
-} place;
+/* Whose frames the walk is passing. It goes from the innermost frame outwards. */
+typedef enum region {
+  IN_HOOK,    /* the callback's, then the library's up to an entry: left out */
+  IN_PROGRAM, /* the program's, up to an exit: kept */
+  IN_LIBRARY  /* kept for now, and dropped if an entry follows: then they are the library's */
+} region;
 
 typedef struct capture {
   clpi_call_stack *stack;
   uintptr_t callback_return;
-  place place;
-  size_t seen_at_exit; /* while AT_LIBRARY */
+  region region;
+  size_t seen_at_exit; /* while IN_LIBRARY: frames kept before the exit */
 } capture;
 
 typedef struct walk {
@@ -49,21 +49,21 @@ static void keep_frame(uintptr_t address, void *argument)
 {
   capture *at = argument;
   clpi_call_stack *stack = at->stack;
-  if (at->place == AT_HOOK && (is_entry(address) || address + 1 == at->callback_return))
+  if (at->region == IN_HOOK && (is_entry(address) || address + 1 == at->callback_return))
     stack->seen = 0;
   if (is_entry(address)) {
-    if (at->place == AT_LIBRARY)
+    if (at->region == IN_LIBRARY)
       stack->seen = at->seen_at_exit;
-    at->place = AT_PROGRAM;
+    at->region = IN_PROGRAM;
     return;
   }
-  if (at->place == AT_PROGRAM && is_exit(address)) {
-    at->place = AT_LIBRARY;
+  if (at->region == IN_PROGRAM && is_exit(address)) {
+    at->region = IN_LIBRARY;
     at->seen_at_exit = stack->seen;
     return;
   }
-  if (at->place == AT_LIBRARY && stack->seen == at->seen_at_exit + CLPI_MOST_LIBRARY_FRAMES)
-    at->place = AT_PROGRAM;
+  if (at->region == IN_LIBRARY && stack->seen == at->seen_at_exit + CLPI_MOST_LIBRARY_FRAMES)
+    at->region = IN_PROGRAM;
   stack->recent[stack->seen++ % CLPI_FRAME_PLACES] = address;
 }
 
@@ -78,8 +78,8 @@ void clpi_call_stack_capture(clpi_call_stack *stack, clpi_stack_walker *walker,
 static _Unwind_Reason_Code show_frame(struct _Unwind_Context *context, void *argument)
 {
   const walk *to = argument;
-  int at_instruction =
-      0; /* a signal came in: the address is the instruction's, none returns there */
+  int at_instruction = 0; /* set for a frame that a signal interrupted: the address is that of the
+                             instruction itself, not a return address */
   uintptr_t address = _Unwind_GetIPInfo(context, &at_instruction);
   if (!address)
     return _URC_END_OF_STACK;

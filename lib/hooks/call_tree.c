@@ -36,10 +36,10 @@ bool clpi_call_tree_copy(clpi_call_tree *copy, const clpi_call_tree *tree)
   return copy->nodes != NULL;
 }
 
-/* Where the node is, or would be. */
+/* The slot of the node, or the free one where it belongs. */
 static uint32_t *slot_of(const clpi_call_tree *tree, uint32_t parent, uintptr_t key)
 {
-  const uint64_t odd = 0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio: mixes well */
+  const uint64_t odd = 0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio (Fibonacci hashing) */
   uint64_t hash = (key ^ parent * odd) * odd;
   size_t at = (size_t)(hash >> 32) & (tree->slot_count - 1);
   for (; tree->slots[at]; at = (at + 1) & (tree->slot_count - 1)) {

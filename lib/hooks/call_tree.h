@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes by call stack: a tree, so that what stacks have in common is there once. It grows with the
- * number of different stacks, never with how often they are seen. */
+/* Bytes by call stack, as a tree in which stacks share their outer frames. It grows with the number
+ * of different stacks, not with how often they occur. */
 #ifndef CLPOOL_HOOKS_CALL_TREE_H
 #define CLPOOL_HOOKS_CALL_TREE_H
 
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 typedef struct clpi_profiled_bytes {
-  uint64_t used;     /* asked of pools */
-  uint64_t acquired; /* asked of the device */
+  uint64_t used;     /* requested from pools */
+  uint64_t acquired; /* requested from the device */
 } clpi_profiled_bytes;
 
 static inline void clpi_profiled_bytes_add(clpi_profiled_bytes *sum, clpi_profiled_bytes more)
@@ -20,37 +20,37 @@ static inline void clpi_profiled_bytes_add(clpi_profiled_bytes *sum, clpi_profil
 }
 
 typedef struct clpi_call_node {
-  uintptr_t key;             /* what tells it from its siblings: an address, or a line's text */
-  uint32_t parent;           /* a smaller number than its own */
+  uintptr_t key;             /* distinguishes it from its siblings: an address, or a clpi_line */
+  uint32_t parent;           /* its number is smaller than the node's own */
   uint32_t depth;            /* the root's is 0 */
-  clpi_profiled_bytes bytes; /* of the stack that ends here */
+  clpi_profiled_bytes bytes; /* of stacks that end here, without those of children */
 } clpi_call_node;
 
-/* Nodes have numbers, in the order in which they came; the root is 0. */
+/* Nodes are numbered in the order in which they were added; the root is 0. */
 typedef struct clpi_call_tree {
   clpi_call_node *nodes;
   uint32_t count, capacity;
-  uint32_t *slots;   /* a hash table of all nodes but the root; 0: nothing there */
+  uint32_t *slots;   /* a hash table of node numbers; 0: a free slot */
   size_t slot_count; /* 0, or a power of two, at least twice the capacity */
 } clpi_call_tree;
 
-/* A tree of a root alone. False: no host memory. */
+/* Makes a tree with only a root. False: out of host memory. */
 bool clpi_call_tree_init(clpi_call_tree *tree);
 void clpi_call_tree_end(clpi_call_tree *tree);
 
-/* Back to a root alone; its memory stays, for what comes next. */
+/* Removes all nodes but the root; the memory is kept for new ones. */
 void clpi_call_tree_clear(clpi_call_tree *tree);
 
-/* Makes `copy` a tree of the same nodes, to be read only. False: no host memory. */
+/* Makes `copy` a read-only copy of `tree`. False: out of host memory. */
 bool clpi_call_tree_copy(clpi_call_tree *copy, const clpi_call_tree *tree);
 
-/* The child of `parent` with that key; 0: there is none. */
+/* The child of `parent` with that key; 0: none. */
 uint32_t clpi_call_tree_find(const clpi_call_tree *tree, uint32_t parent, uintptr_t key);
 
-/* Makes room for so many nodes more. False: no host memory; the tree is as it was. */
+/* Makes room for `more` nodes. False: out of host memory; the tree is unchanged. */
 bool clpi_call_tree_reserve(clpi_call_tree *tree, size_t more);
 
-/* Adds a child that is not there, in reserved room. */
+/* Adds a new child and returns its number. The caller has reserved room. */
 uint32_t clpi_call_tree_add(clpi_call_tree *tree, uint32_t parent, uintptr_t key);
 
 #endif

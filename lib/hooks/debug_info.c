@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libdw: the function and the inlined calls that an address is in, and the line of each. */
+/* Debug information by libdw: the function and the inlined calls at an address, and the line of
+ * each. */
 #include "hooks/debug_info.h"
 
 #include "core/base/error.h"
@@ -13,10 +14,10 @@
 #include <unistd.h>
 
 struct clpi_debug_info {
-  Dwfl *objects; /* NULL: lost for want of host memory */
+  Dwfl *objects; /* NULL: unusable since libdw ran out of host memory */
 };
 
-/* What is asked of one address. */
+/* A query for one address. */
 typedef struct request {
   Dwfl_Module *object;
   Dwarf_Addr address;
@@ -25,18 +26,18 @@ typedef struct request {
   void *argument;
 } request;
 
-/* The compilation unit that has the address, and the address as it is there. */
+/* The compilation unit of an address, and the address as the unit counts it. */
 typedef struct unit {
-  Dwarf_Die die;   /* which has the lines */
-  Dwarf_Die whole; /* which has the functions: the same, or in a file of its own (.dwo) */
+  Dwarf_Die die;   /* has the line table; a skeleton unit if the debug information is split */
+  Dwarf_Die whole; /* has the functions: the same, or the split unit (.dwo) */
   Dwarf_Addr address;
 } unit;
 
-/* Files of this machine alone: dwfl_standard_find_debuginfo may ask a server for them. */
+/* Only files of this machine: dwfl_standard_find_debuginfo may ask a server. */
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
                                          .find_debuginfo = dwfl_build_id_find_debuginfo};
 
-/* Where libdw goes when it has no host memory. What it does of itself is to end the program. */
+/* Where libdw jumps when it is out of host memory. By default it would end the program. */
 static _Thread_local jmp_buf *without_memory;
 
 __attribute__((noreturn)) static void leave_libdw(void)
@@ -49,7 +50,8 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for debug information");
 }
 
-/* Nothing is to be had where the list of objects (/proc/self/maps) cannot be read. */
+/* Without a readable list of objects (/proc/self/maps) there is no debug information, which is no
+ * failure. */
 clp_status clpi_debug_info_open(clpi_debug_info **out)
 {
   *out = NULL;
@@ -73,7 +75,7 @@ void clpi_debug_info_close(clpi_debug_info *info)
   free(info);
 }
 
-/* --- Lines --- */
+/* --- lines --- */
 
 static const char *text_of(Dwarf_Die *die, unsigned name)
 {
@@ -81,7 +83,8 @@ static const char *text_of(Dwarf_Die *die, unsigned name)
   return dwarf_formstring(dwarf_attr(die, name, &attribute));
 }
 
-/* libdw puts the folder in which the compiler ran before every name that was given without one. */
+/* The file name as the compiler was given it: libdw puts the compiler's working directory before
+ * relative names. */
 static const char *as_given(unit *in, const char *file)
 {
   const char *folder = text_of(&in->die, DW_AT_comp_dir);
@@ -118,9 +121,10 @@ static void set_line_of_inlined_call(unit *in, Dwarf_Die *inlined, clpi_symbol *
   symbol->line = (int)number_of(inlined, DW_AT_call_line);
 }
 
-/* --- Functions --- */
+/* --- functions --- */
 
-/* The table that leads from addresses to units is optional, and may have more than it should. */
+/* Finds the unit of an address. The table of addresses (.debug_aranges) is optional and may be
+ * wrong, so the unit is checked, and else searched for. */
 static bool find_die(Dwarf *all, unit *in)
 {
   if (dwarf_addrdie(all, in->address, &in->die) && dwarf_haspc(&in->die, in->address) == 1)
@@ -132,7 +136,7 @@ static bool find_die(Dwarf *all, unit *in)
   return false;
 }
 
-/* What the compiler was told to put elsewhere may be there, or not. */
+/* Sets in->whole: the split unit, if there is one and its file is found. */
 static void find_whole_unit(unit *in)
 {
   Dwarf_Die split;
@@ -149,7 +153,8 @@ static bool find_unit(Dwarf *all, unit *in)
   return true;
 }
 
-/* What may be around a function, or in one around calls inlined there. */
+/* Whether a DIE may contain functions, or, in a function, inlined calls: those of the kind
+ * `tag`. */
 static bool may_have_inside(Dwarf_Die *die, int tag)
 {
   switch (dwarf_tag(die)) {
@@ -167,9 +172,8 @@ static bool may_have_inside(Dwarf_Die *die, int tag)
   }
 }
 
-/* Finds what of the kind `tag` has the address, outermost, inside of `around`: what is near before
- * what is deep inside of something else. (dwarf_getscopes does not where units were made at link
- * time.) */
+/* Finds the outermost DIE of the kind `tag` inside `around` that contains the address, children
+ * before deeper descendants. (dwarf_getscopes fails for units made by link-time optimization.) */
 static bool find_inside(Dwarf_Die *around, Dwarf_Addr address, int tag, Dwarf_Die *found)
 {
   Dwarf_Die first, child;
@@ -206,8 +210,8 @@ static clp_status show_function(const request *wanted, unit *in, Dwarf_Die *func
   return status;
 }
 
-/* Without the function's debug information: the symbol that the linker left. A line there may be
- * might be that of an inlined function, which nobody could tell. */
+/* Shows the linker's symbol, if the function has no debug information. A line is left out even if
+ * there is one: it might belong to an inlined function. */
 static clp_status show_symbol(const request *wanted)
 {
   clpi_symbol symbol = *wanted->plain;
@@ -239,7 +243,7 @@ clp_status clpi_debug_info_show(clpi_debug_info *info, uintptr_t address, const 
   jmp_buf here;
   without_memory = &here;
   if (setjmp(here)) {
-    info->objects = NULL; /* in no state to be ended */
+    info->objects = NULL; /* left in no state for dwfl_end, so leaked */
     return no_host_memory();
   }
   request wanted = {object, address, plain, visitor, argument};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What hooks are shown, as JSON: cupy.cuda.memory_hooks.DebugPrintHook, with its keys in its order.
- * One call of stdio's writes a line, so lines stay whole, and each is flushed, as CuPy's are. */
+/* Prints hook events as JSON, like cupy.cuda.memory_hooks.DebugPrintHook: its keys, in its order,
+ * and a flush after each line. A line is one stdio call, so lines of threads do not mix. */
 #include "core/base/error.h"
 
 #include <clpool/hook.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The file is written when the process ends or the library is closed, whichever comes first: by
- * then the program and whatever depends on the library are through. Pools may still be there, and
- * threads that use them, so unless all have left the hook stays, and only its buffer is written.
+/* The trace of CLPOOL_TRACE. It is completed when the process ends or the library is closed,
+ * whichever comes first. If pools still use the hook then, it is only flushed and stays: threads
+ * may be using it.
  *
- * To open a file may take forever, as that of a pipe without a reader does. Meanwhile the process
- * may fork and end, so the lock that these take is not held then.
+ * Opening a file may block for ever, for example a pipe without a reader. Meanwhile the process
+ * must be able to fork and to end, so `lock`, which both take, is not held while the file is
+ * opened; `opening` is.
  *
- * After fork the file is the parent's. The child opens one of its own if it would have another
- * name, and else goes without. */
+ * After a fork the file is the parent's. The child opens a file of its own if its name differs
+ * (%p), and otherwise has no trace. */
 #include "core/hooks/first_hook.h"
 
 #include "core/base/error.h"
@@ -26,27 +27,27 @@
 static const char variable[] = "CLPOOL_TRACE";
 
 typedef struct joined_trace {
-  clpi_list link; /* in environment.inherited */
+  clpi_list link; /* in environment.inherited, if it is there */
   clp_hook *hook;
   size_t pools; /* that have joined and not left */
 } joined_trace;
 
 static struct {
-  pthread_mutex_t opening; /* guards is_read; held while the file is opened, taken before `lock` */
-  bool is_read;            /* the variable was */
+  pthread_mutex_t opening; /* guards is_read; held while the file is opened; taken before `lock` */
+  bool is_read;            /* the variable has been read, and the file opened if it is set */
 
-  pthread_mutex_t lock;  /* guards the rest; held across a fork, taken before all others */
-  bool is_opening;       /* a thread may be about to make the file */
-  bool is_of_child;      /* the process is the child of one that had a trace */
-  joined_trace *current; /* NULL: there is no trace */
-  clpi_list inherited;   /* those of the parent, and of its parents, that pools still refer to */
+  pthread_mutex_t lock;  /* guards the rest; held across a fork; taken before the locks of hooks */
+  bool is_opening;       /* a thread may be creating the file just now */
+  bool is_of_child;      /* an ancestor of this process had a trace */
+  joined_trace *current; /* NULL: no trace */
+  clpi_list inherited;   /* of ancestors, and still used by pools */
 } environment = {.opening = PTHREAD_MUTEX_INITIALIZER,
                  .lock = PTHREAD_MUTEX_INITIALIZER,
                  .inherited = {&environment.inherited, &environment.inherited}};
 
 /* --- the name --- */
 
-enum { SHOWN_BYTES = 256 }; /* of a value in a message, its end: messages have room for more */
+enum { SHOWN_BYTES = 256 }; /* the most of a value, its end, that a message quotes */
 
 static clp_status refuse(const char *text, const char *found)
 {
@@ -57,7 +58,7 @@ static clp_status refuse(const char *text, const char *found)
                     is_whole ? "" : "...", is_whole ? text : text + length - SHOWN_BYTES, found);
 }
 
-/* Puts the process id for %p, and % for %%. */
+/* Replaces %p by the process ID and %% by %. */
 static clp_status expand(const char *text, char path[PATH_MAX], bool *has_id)
 {
   size_t length = 0;
@@ -83,7 +84,7 @@ static clp_status expand(const char *text, char path[PATH_MAX], bool *has_id)
   return CLP_SUCCESS;
 }
 
-/* --- fork, and the end --- */
+/* --- fork and exit --- */
 
 static void end_trace(joined_trace *trace)
 {
@@ -101,8 +102,8 @@ static void in_parent(void)
   pthread_mutex_unlock(&environment.lock);
 }
 
-/* The pools of the parent, which are there, too, keep its hook, which tells nothing any more. A
- * thread that was opening the file is not there. */
+/* The child's copies of the parent's pools keep its hook, which records nothing any more. A thread
+ * that was opening the file does not exist in the child. */
 static void in_child(void)
 {
   joined_trace *trace = environment.current;
@@ -119,8 +120,8 @@ static void in_child(void)
 
 static bool is_watching;
 
-/* In the child the hook must know that it was forked before it is closed: handlers run in the order
- * of their registration. */
+/* In the child, the hook's handler must have run before in_child closes the hook. Handlers run in
+ * the order of registration, so the hook's is registered first. */
 static void watch_forks(void)
 {
   is_watching =
@@ -148,7 +149,7 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the trace of %s", variable);
 }
 
-/* What cannot be written is logged; the thread's last error stays. */
+/* Failures are logged; the thread's last error stays as it was. */
 static void flush(clp_hook *hook)
 {
   clpi_kept_error kept;
@@ -174,7 +175,7 @@ static clp_status make_trace(const char *path, joined_trace **out)
   return CLP_SUCCESS;
 }
 
-/* A full disk shows at once, as the header is written. */
+/* Writes the header at once, so that a full disk is reported. */
 static clp_status open_trace(const char *text, joined_trace **trace)
 {
   char path[PATH_MAX];
@@ -237,8 +238,8 @@ static joined_trace *find_locked(const clp_hook *hook)
   return clpi_list_entry(link, joined_trace, link);
 }
 
-/* The trace of the process is not closed before its end, but what the last pool leaves in its
- * buffer is written: there may be no callback to log to at the end. */
+/* The trace stays open until the process ends, but is flushed when the last pool leaves: at the
+ * end, failures might have no log callback to go to. */
 static void leave(const clp_hook *hook)
 {
   if (!hook)

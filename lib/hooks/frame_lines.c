@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two trees: addresses that were looked up, and lines by their text. */
+/* Two search trees: looked-up addresses, and lines by their text. */
 #include "hooks/frame_lines.h"
 
 #include "core/base/error.h"
@@ -53,7 +53,7 @@ void clpi_frame_lines_end(clpi_frame_lines *names)
   names->symbols->close(names->session);
 }
 
-/* As snprintf does. */
+/* Returns the length, as snprintf does. */
 static int write_text(char *text, size_t bytes, const clpi_symbol *symbol)
 {
   if (symbol->file)
@@ -63,7 +63,7 @@ static int write_text(char *text, size_t bytes, const clpi_symbol *symbol)
                   symbol->function ? ":" : "", symbol->function ? symbol->function : "");
 }
 
-/* Names of files and functions may have line ends, which would end a line of the report. */
+/* Replaces line ends in file and function names, which would break the report. */
 static void join_lines(char *text)
 {
   for (; *text; text++)
@@ -83,7 +83,7 @@ static clpi_line *make_line(const clpi_symbol *symbol)
   return line;
 }
 
-/* The one line with this text; NULL: no host memory. */
+/* The line of the symbol, found or added. NULL: out of host memory. */
 static const clpi_line *find_line(clpi_frame_lines *names, const clpi_symbol *symbol)
 {
   clpi_line *line = make_line(symbol);

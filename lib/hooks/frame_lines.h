@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses in words: each is looked up once, and frames that read the same are one line. */
+/* The source lines of addresses. Each address is looked up once, and frames with the same text
+ * share a line. */
 #ifndef CLPOOL_HOOKS_FRAME_LINES_H
 #define CLPOOL_HOOKS_FRAME_LINES_H
 
@@ -29,7 +30,7 @@ typedef struct clpi_frame_lines {
   void *lines;     /* of clpi_line, likewise */
 } clpi_frame_lines;
 
-/* Begins a session of `symbols`. Statuses: its own. */
+/* Begins a session of `symbols`. Statuses as symbols->open. */
 clp_status clpi_frame_lines_init(clpi_frame_lines *names, const clpi_symbols *symbols);
 void clpi_frame_lines_end(clpi_frame_lines *names);
 

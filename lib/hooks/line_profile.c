@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The line profile: two callbacks that record, and the calls that read what they did.
+/* The line profile: two callbacks that record, and the reports.
  *
  * Semantics: cupy.cuda.memory_hooks.LineProfileHook. */
 #include "hooks/line_profile.h"
@@ -9,16 +9,17 @@
 
 #include <stdlib.h>
 
-/* Above main and a thread's first function there are so many frames of the C library at most, which
- * are left out at the report. */
+/* The most frames of the C library above main or a thread's first function; reports leave them
+ * out. */
 enum { STARTUP_FRAMES = 4 };
 
-/* Where the hook's callback returns to: to be used in the callback itself. */
+/* The return address of the hook's callback. Must be used in the callback itself. */
 #define CALLBACK_RETURN __builtin_extract_return_addr(__builtin_return_address(0))
 
-/* --- Recording --- */
+/* --- recording --- */
 
-/* How many frames to keep, the outermost; inlined calls make more lines of them, never fewer. */
+/* How many of the outermost frames to keep. A frame becomes one line or, with inlined calls,
+ * several, so max_depth frames suffice for max_depth lines. */
 static size_t wanted_frames(const clp_line_profile *profile, const clpi_call_stack *stack)
 {
   size_t depth = clpi_call_stack_depth(stack);
@@ -26,7 +27,7 @@ static size_t wanted_frames(const clp_line_profile *profile, const clpi_call_sta
   return depth < most ? depth : most;
 }
 
-/* The node of the stack's first `frames` frames; false: there is none, nor host memory for it. */
+/* Finds or adds the node of the stack's outermost `frames` frames. False: out of host memory. */
 static bool find_node_locked(clpi_call_tree *tree, const clpi_call_stack *stack, size_t frames,
                              uint32_t *node)
 {
@@ -70,7 +71,7 @@ static void record_acquired(const clp_hook_event *event, void *user_data)
   record(user_data, (clpi_profiled_bytes){.acquired = event->mem_size}, CALLBACK_RETURN);
 }
 
-/* --- Its life --- */
+/* --- life --- */
 
 static void ignore_frame(uintptr_t address, void *argument)
 {
@@ -98,8 +99,8 @@ clp_status clp_line_profile_create(unsigned max_depth, clp_line_profile **out)
   if (!clpi_call_tree_init(&profile->stacks))
     goto free_profile;
   pthread_mutex_init(&profile->lock, NULL);
-  profile->walk(ignore_frame,
-                NULL); /* what the unwinder sets up at first is not done in callbacks */
+  /* Sets the unwinder up, so that callbacks need not. */
+  profile->walk(ignore_frame, NULL);
   *out = profile;
   return CLP_SUCCESS;
 
@@ -134,9 +135,9 @@ clp_status clp_line_profile_reset(clp_line_profile *profile)
   return CLP_SUCCESS;
 }
 
-/* --- Reports --- */
+/* --- reports --- */
 
-/* The report is made of a copy, so that recording does not wait for names. */
+/* Works on a copy, so that recording need not wait while names are looked up. */
 static clp_status make_report(clp_line_profile *profile, clpi_line_report *report)
 {
   clpi_call_tree stacks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A line profile: the hook, and what it has recorded. */
+/* A line profile: its hook, and what was recorded. */
 #ifndef CLPOOL_HOOKS_LINE_PROFILE_H
 #define CLPOOL_HOOKS_LINE_PROFILE_H
 
@@ -11,15 +11,15 @@
 #include <pthread.h>
 
 struct clp_line_profile {
-  /* Set at create. Tests put a walker and a source of names of their own here. */
+  /* Set at create. Tests replace the walker and the symbols. */
   clp_hook hook;
   unsigned max_depth;
   clpi_stack_walker *walk;
   const clpi_symbols *symbols;
 
-  pthread_mutex_t lock;           /* guards what follows */
+  pthread_mutex_t lock;           /* guards the rest */
   clpi_call_tree stacks;          /* keys are addresses */
-  clpi_profiled_bytes unrecorded; /* of stacks that found no host memory */
+  clpi_profiled_bytes unrecorded; /* of stacks for which host memory ran out */
 };
 
 #endif

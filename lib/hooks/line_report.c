@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From addresses to lines, and the two ways to write them. */
+/* Building the tree of lines, and writing it in two formats. */
 #include "hooks/line_report.h"
 
 #include "core/base/error.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line and what is below it. */
+/* A line's links to its children, and its bytes with all of theirs. */
 typedef struct branch {
-  uint32_t first, next; /* child and sibling, in the order in which lines came; 0: none */
+  uint32_t first, next; /* child and sibling, in the order they were added; 0: none */
   clpi_profiled_bytes bytes;
 } branch;
 
@@ -25,16 +25,16 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the report of a line profile");
 }
 
-/* --- From addresses to lines --- */
+/* --- from addresses to lines --- */
 
 typedef struct building {
   clpi_line_report *report;
   const clpi_call_tree *stacks;
   unsigned max_depth;
-  uint32_t *lines; /* of each node of `stacks`: the line that it ends in */
+  uint32_t *lines; /* for each node of `stacks`: the node of its innermost line */
 } building;
 
-/* What starts the program stands before all else, so it is known by standing below the root. */
+/* Start-up code is left out, which is only directly below the root, and lines that are too deep. */
 static bool is_left_out(const building *all, uint32_t parent, const clpi_line *line)
 {
   const clpi_call_node *above = &all->report->lines.nodes[parent];
@@ -69,7 +69,7 @@ static clp_status add_node(building *all, uint32_t number)
   return CLP_SUCCESS;
 }
 
-/* Parents come before their children, so each finds where its parent's lines end. */
+/* Parents have smaller numbers than their children, so each parent's line is known before. */
 static clp_status add_nodes(building *all)
 {
   clp_status status = CLP_SUCCESS;
@@ -103,9 +103,10 @@ void clpi_line_report_end(clpi_line_report *report)
   clpi_frame_lines_end(&report->names);
 }
 
-/* --- Writing --- */
+/* --- writing --- */
 
-/* cupy.cuda.memory_hooks.LineProfileHook's way: the unit changes at 1024, before rounding. */
+/* Sizes as cupy.cuda.memory_hooks.LineProfileHook writes them: the unit changes at 1024, before
+ * rounding. */
 static void write_size(char text[SIZE_TEXT_BYTES], uint64_t bytes)
 {
   static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
@@ -129,8 +130,8 @@ static const char *text_of(const clpi_call_node *node)
   return ((const clpi_line *)node->key)->text;
 }
 
-/* Children come after their parents, so each is complete before it is added. NULL: no host memory.
- */
+/* Sums the bytes upwards. Children have greater numbers than their parents, so going backwards,
+ * each is complete before it is added to its parent. NULL: out of host memory. */
 static branch *find_branches(const clpi_line_report *report)
 {
   const clpi_call_tree *lines = &report->lines;
@@ -147,8 +148,8 @@ static branch *find_branches(const clpi_line_report *report)
   return branches;
 }
 
-/* The line to print after line `i`: its first child, or else its next sibling, or its parent's; 0:
- * none. */
+/* The line after `i` in depth-first order: its first child, or its next sibling, or that of the
+ * nearest parent that has one; 0: none. */
 static uint32_t next_line(const clpi_call_tree *lines, const branch *branches, uint32_t i)
 {
   if (branches[i].first)
@@ -194,7 +195,7 @@ clp_status clpi_line_report_print(const clpi_line_report *report, FILE *file)
   return status;
 }
 
-/* A semicolon of a frame's own would end it. */
+/* A semicolon separates frames, so those in names become colons. */
 static bool write_frame(FILE *file, const char *text)
 {
   for (; *text; text++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Built without libdw: addresses stay what they are. */
+/* Stands in for debug_info.c in a build without libdw: there is no debug information. */
 #include "hooks/debug_info.h"
 
 #include <stddef.h>

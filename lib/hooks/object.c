@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The dynamic linker's list of objects. */
+/* Searching the dynamic linker's list of loaded objects. */
 #include "hooks/object.h"
 
 #include <limits.h>
@@ -31,7 +31,7 @@ static void set_name(clpi_object_place *place, const char *path)
            slash ? slash + 1 : path);
 }
 
-/* The dynamic linker lists the program without a name. */
+/* The dynamic linker lists the program itself under an empty name. */
 static void set_program_name(clpi_object_place *place)
 {
   char path[PATH_MAX];

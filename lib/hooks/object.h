@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which loaded object an address is in: the program, a shared library. */
+/* The loaded object, program or shared library, that an address is in. */
 #ifndef CLPOOL_HOOKS_OBJECT_H
 #define CLPOOL_HOOKS_OBJECT_H
 
@@ -8,11 +8,12 @@
 enum { CLPI_OBJECT_NAME_BYTES = 256 };
 
 typedef struct clpi_object_place {
-  uintptr_t offset; /* of the address, as addr2line and objdump count for that object */
-  char object[CLPI_OBJECT_NAME_BYTES]; /* its file's name without folders */
+  uintptr_t offset; /* of the address in the object, as addr2line and objdump take it */
+  char object[CLPI_OBJECT_NAME_BYTES]; /* the object's file name, without folders */
 } clpi_object_place;
 
-/* What is in no object, such as code made at run time, is in "unknown", at its address. */
+/* An address in no object, such as code generated at run time, is in "unknown", at itself as the
+ * offset. */
 void clpi_object_find(uintptr_t address, clpi_object_place *place);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of this process: its objects, and what debug information says beyond that. */
+/* The symbols of this process, from its loaded objects and their debug information. */
 #include "hooks/symbols.h"
 
 #include "hooks/debug_info.h"
@@ -22,8 +22,8 @@ static void close_session(void *session)
   clpi_debug_info_close(session);
 }
 
-/* The function at which the program starts is known without any name. Where nobody knows what
- * functions there are, as in static programs, it is the few dozen bytes from there on. */
+/* The function at the program's entry point is known even without symbols. If the unwinder knows no
+ * functions, as in static programs, it is taken to be a few dozen bytes long. */
 static bool is_program_start(uintptr_t address)
 {
   enum { START_BYTES = 64 };
@@ -45,8 +45,8 @@ static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *vi
 
 const clpi_symbols clpi_process_symbols = {open_session, show, close_session};
 
-/* The C library calls main and threads through functions that only its debug information names; no
- * program of interest begins in it. */
+/* The C library calls main and threads' functions through functions of its own, whose names may be
+ * unknown, so every frame in it counts as start-up code if it is outermost. */
 bool clpi_symbol_is_startup(const clpi_symbol *symbol)
 {
   static const char *const functions[] = {"_start",

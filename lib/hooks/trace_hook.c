@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes what hooks are shown as rows of RMM's log.
+/* Writes allocations and frees as rows of RMM's log format.
  *
- * An allocate row is written after the memory was taken, a free row before it is given back. So,
- * whatever threads do, memory is told as free before another row may tell it as allocated again.
+ * An allocate row is written after the allocation, a free row before the free. So in the trace of
+ * several threads, too, memory is freed before it is allocated again.
  *
- * A hook does not see everything: what was allocated before it was registered, what a thread
- * without it frees. A free of memory that no row allocated is left out, and memory that comes back
- * without a free is told as freed then; else nobody could play the trace back.
+ * A hook does not see everything: memory may be allocated before it is registered, or freed by a
+ * thread that does not have it. A free of memory that no row allocated is left out, and memory that
+ * is allocated again without a free gets a free row first. Otherwise the trace could not be
+ * replayed.
  *
- * In the child of a fork there is a copy of it all, with the same file: it tells nothing. */
+ * The child of a fork has a copy of the trace with the same file. The copy records nothing. */
 #include "hooks/trace_hook.h"
 
 #include "core/base/error.h"
@@ -27,32 +28,32 @@
 
 enum {
   BUFFER_BYTES = 64 * 1024,
-  ROW_BYTES = 256, /* no row is longer */
-  NAME_BYTES = 256 /* of a name in a message: messages have room for twice as much */
+  ROW_BYTES = 256, /* more than the longest row */
+  NAME_BYTES = 256 /* the most of a name that a message quotes */
 };
 
 #define FAILURE_FORMAT "%s: not all could be written: %s"
 
 typedef struct trace {
   clp_hook hook;
-  unsigned forks; /* the process' when it was made */
+  unsigned forks; /* the process's count when the trace was made */
   FILE *file;
-  bool is_own;          /* the file was opened for the trace, and is closed with it */
-  pthread_mutex_t lock; /* guards what follows */
-  clpi_map live;        /* bytes of what was told as allocated and not as freed, by memory */
-  size_t live_nulls;    /* of memory 0, which has no bytes */
-  int failure;      /* errno of what failed first, since when nothing is written; 0: nothing did */
-  bool is_logged;   /* the failure is */
-  uint64_t written; /* bytes in the file */
+  bool is_own;          /* opened here, and closed with the trace */
+  pthread_mutex_t lock; /* guards the rest */
+  clpi_map live;        /* memory with an allocate row and no free row yet, and its bytes */
+  size_t live_nulls;    /* how many of those have memory 0, which are buffers of zero bytes */
+  int failure;          /* errno of the first failure, after which nothing is written; 0: none */
+  bool is_logged;       /* the failure has been logged */
+  uint64_t written;     /* bytes in the file */
   size_t filled;
-  char name[NAME_BYTES]; /* for messages; of a longer one, its end */
+  char name[NAME_BYTES]; /* for messages; a longer name is cut at the front */
   char buffer[BUFFER_BYTES];
 } trace;
 
 /* --- forks --- */
 
-/* How many forks lead to this process, since the first hook was made. Relaxed: nothing else runs
- * when it changes. */
+/* How many forks lie between this process and the one that made the first hook. Relaxed: it changes
+ * only in the child of a fork, which has one thread. */
 static atomic_uint forks;
 
 static void count_fork(void)
@@ -79,8 +80,8 @@ static unsigned forks_so_far(void)
   return atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
-/* Whether it is a copy of one of the parent's. Its lock may be that of a thread that is not there.
- */
+/* Whether the trace is a copy of the parent's. Its lock must not be taken: a thread that does not
+ * exist in the child may hold it. */
 static bool is_inherited(const trace *self)
 {
   return self->forks != forks_so_far();
@@ -88,7 +89,7 @@ static bool is_inherited(const trace *self)
 
 /* --- rows --- */
 
-/* Each writes at `to` and returns where the next goes. */
+/* Each writes at `to` and returns the end of what it wrote. */
 
 static char *put_digits(char *to, uint64_t value, unsigned base)
 {
@@ -112,7 +113,7 @@ static char *put_address(char *to, uint64_t value)
   return put_digits(stpcpy(to, "0x"), value, 16);
 }
 
-/* Exactly `count` digits, and what separates them from the next. */
+/* Exactly `count` digits, and a separator. */
 static char *put_fixed(char *to, long value, unsigned count, char separator)
 {
   for (unsigned i = count; i > 0; i--) {
@@ -123,7 +124,7 @@ static char *put_fixed(char *to, long value, unsigned count, char separator)
   return to + count + 1;
 }
 
-/* The time of day, UTC: local time would make a jump or two a year. */
+/* The time of day, in UTC, since local time jumps at daylight saving. */
 static char *put_time(char *to)
 {
   struct timespec now;
@@ -153,14 +154,15 @@ static void fail(trace *self, int code)
   self->failure = self->failure ? self->failure : code;
 }
 
-/* What stdio says of the call that just failed; errno was 0 before. */
+/* errno of the stdio call that just failed, or EIO if it set none. The caller set errno to 0
+ * before. */
 static int code_of_failure(void)
 {
   return errno ? errno : EIO;
 }
 
-/* Writes what is buffered, on after signals; gives how much of it was taken. What stdio has in a
- * buffer of its own then, it forgets, so a caller's file gets no second try. */
+/* Writes the buffer and returns how many bytes were written. An interrupted write goes on, but not
+ * on a caller's file: stdio may drop its own buffer on failure, so bytes would be lost. */
 static size_t write_locked(trace *self)
 {
   size_t done = 0;
@@ -178,13 +180,13 @@ static size_t write_locked(trace *self)
   return done;
 }
 
-/* A row of which a part alone found room would be no row to a reader. */
+/* Cuts a partly written row off the file: readers could not parse it. */
 static void drop_partial_row_locked(trace *self, size_t done)
 {
   while (done > 0 && self->buffer[done - 1] != '\n')
     done--;
   if (ftruncate(fileno(self->file), (off_t)(self->written + done)))
-    return; /* it is a pipe or the like */
+    return; /* not a regular file, such as a pipe: nothing to be done */
 }
 
 static void flush_locked(trace *self)
@@ -196,7 +198,7 @@ static void flush_locked(trace *self)
   self->filled = 0;
 }
 
-/* From here on, nobody could play the trace back; what came before stays. */
+/* Ends the trace here, since it could not be replayed beyond. What was recorded before is kept. */
 static void stop_locked(trace *self, int code)
 {
   flush_locked(self);
@@ -223,7 +225,7 @@ static void write_row_locked(trace *self, const char *action, clp_memory memory,
   self->filled = (size_t)(to - self->buffer);
 }
 
-/* The first failure is logged: callbacks have no status to tell it by. */
+/* Unlocks, and logs the first failure, since callbacks cannot return a status. */
 static void unlock_and_log(trace *self)
 {
   int code = self->is_logged ? 0 : self->failure;
@@ -246,7 +248,7 @@ static bool add_live_locked(trace *self, clp_memory memory, size_t bytes)
   return true;
 }
 
-/* False: it is not live. */
+/* Removes memory from the live ones. False: it was not live. */
 static bool take_live_locked(trace *self, clp_memory memory, uint64_t *bytes)
 {
   *bytes = 0;
@@ -319,7 +321,8 @@ static clp_status open_file(trace *self, const char *path, FILE *file)
   return CLP_SUCCESS;
 }
 
-/* What stdio has of a caller's file is as much the parent's. */
+/* Not flushed in the child of a fork: what stdio has buffered of a caller's file is also in the
+ * parent, which writes it. */
 static int close_file(const trace *self)
 {
   errno = 0;

@@ -6,12 +6,12 @@
 #include <clpool/hook.h>
 #include <stdbool.h>
 
-/* Sees to it that hooks made from now on know when they are in the child of a fork: to fork
- * handlers that are registered after it, too. False: no host memory. Any thread. */
+/* Makes all later trace hooks detect that they are in the child of a fork; fork handlers registered
+ * after this call can rely on that. False: out of host memory. Any thread. */
 bool clpi_trace_hook_watch_forks(void);
 
-/* As clp_trace_hook_flush, but tells nobody of failures: for the process' end, when the user's log
- * callback may be gone. */
+/* As clp_trace_hook_flush, but neither returns nor logs failures: for the end of the process, when
+ * the user's log callback may be gone. */
 void clpi_trace_hook_flush_silently(clp_hook *hook);
 
 #endif
