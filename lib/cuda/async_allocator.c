@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator of the driver's stream-ordered memory: cuMemAllocFromPoolAsync on a home stream,
- * cuMemFreeAsync on whichever stream used the memory last. */
+/* The allocator of CUDA's stream-ordered memory: cuMemAllocFromPoolAsync on the home stream,
+ * cuMemFreeAsync on the stream that used the memory last. */
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
@@ -16,7 +16,7 @@
 enum { ALIGNMENT = 256 };
 
 typedef struct async_allocator {
-  clpi_cuda_stream_order order; /* first, for its functions; its context is retained */
+  clpi_cuda_stream_order order; /* must be first; its context is retained */
   clp_cuda_mempool mempool;     /* borrowed */
   clp_stream home;              /* borrowed */
 } async_allocator;
@@ -54,8 +54,8 @@ static clp_status async_free(void *self, clp_memory memory, size_t bytes)
   return async_free_on(self, memory, bytes, ((async_allocator *)self)->home);
 }
 
-/* All of the context: what frees are pending, in streams of pools that ended or of other users of
- * the memory pool, is not known here. */
+/* Waits for the whole context: frees may be pending in streams unknown here, of pools that have
+ * ended or of other users of the memory pool. */
 static clp_status async_drain(void *self)
 {
   const clpi_cuda_context *context = &((async_allocator *)self)->order.context;
@@ -105,7 +105,7 @@ static clp_status read_options(const clp_cuda_async_options *given, clp_cuda_asy
   return CLP_SUCCESS;
 }
 
-/* Allocations would succeed all the same, and the first use of their memory fail. */
+/* Checked here, since without access allocations succeed and the first use of the memory fails. */
 static clp_status check_access(const clpi_cuda_context *context, clp_cuda_mempool mempool)
 {
   clp_cuda_access access = CLP_CUDA_ACCESS_NONE;
@@ -125,7 +125,7 @@ static clp_status choose_mempool(const clpi_cuda_context *context,
                   : clpi_cuda_mempool_of(context->ordinal, options->mempool_choice, mempool);
 }
 
-/* What the allocator is to be. */
+/* Fills in the allocator's ops. */
 static clp_status describe(const clpi_cuda_context *context, clp_stream home,
                            clp_allocator_ops *ops)
 {
@@ -150,7 +150,7 @@ static clp_status describe(const clpi_cuda_context *context, clp_stream home,
   return CLP_SUCCESS;
 }
 
-/* The allocator takes over the retained context on success. */
+/* On success the allocator owns the retained context. */
 static clp_status create(const clpi_cuda_context *context, const clp_cuda_async_options *options,
                          clp_allocator **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asynchronous pools: made of memory pools that the devices have, and their life. */
+/* The life of asynchronous pools, which use one of the driver's memory pools on each device. */
 #include "cuda/async_pool.h"
 
 #include "core/base/error.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- making one --- */
+/* --- create --- */
 
 static clp_status refuse_options(const char *why, long long value)
 {
@@ -42,7 +42,7 @@ static clp_status read_options(const clp_cuda_async_pool_options *given,
   return CLP_SUCCESS;
 }
 
-/* A handle of the caller's has to be one whose memory the device may use. */
+/* Uses a memory pool of the caller's, if the device has access to its memory. */
 static clp_status take_given(clpi_cuda_pool_device *device, clp_cuda_mempool mempool)
 {
   clp_cuda_access access = CLP_CUDA_ACCESS_NONE;
@@ -114,7 +114,7 @@ static void end(clp_cuda_async_pool *pool)
   free(pool);
 }
 
-/* Without devices' memory pools. */
+/* Makes a pool that has no memory pools yet. */
 static clp_status make(int device_count, clp_cuda_async_pool **out)
 {
   size_t devices = (size_t)device_count * sizeof((*out)->devices[0]);
@@ -177,7 +177,8 @@ clp_cuda_async_pool *clp_cuda_async_pool_retain(clp_cuda_async_pool *pool)
 
 void clp_cuda_async_pool_release(clp_cuda_async_pool *pool)
 {
-  /* Release: what was done by a reference comes before the end. Acquire: the end sees it. */
+  /* Release: orders this thread's use before the destruction; acquire: orders it after the use of
+   * all others. */
   if (pool && atomic_fetch_sub_explicit(&pool->references, 1, memory_order_acq_rel) == 1)
     end(pool);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The device that a call on an asynchronous pool is for, and a context for the calling thread. */
+/* The device that a call on an asynchronous pool is for, and making its context current. */
 #include "core/base/error.h"
 #include "cuda/async_pool.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 
-/* The device of the thread's current context; NULL: there is none. */
+/* The device of the thread's current context; NULL: no context is current. */
 static clp_status find_current(clp_cuda_async_pool *pool, clpi_cuda_pool_device **device)
 {
   clpi_cuda_device current;
@@ -41,7 +41,7 @@ clp_status clpi_cuda_current_mempool(const char *function, clp_cuda_async_pool *
   return clpi_cuda_no_mempools((*device)->ordinal);
 }
 
-/* The device's primary context, retained once. */
+/* Retains the device's primary context, once for the pool. */
 static clp_status retain_context(clp_cuda_async_pool *pool, clpi_cuda_pool_device *device)
 {
   clp_status status = CLP_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What asynchronous pools tell, and their limits: of the current device. */
+/* Statistics and limits of asynchronous pools, for the current device. */
 #include "core/base/error.h"
 #include "core/pool/limit.h"
 #include "cuda/async_pool.h"
@@ -38,7 +38,7 @@ static clp_status tell(const char *function, clp_cuda_async_pool *pool, figure a
   if (status)
     return status;
   size_t total = (size_t)usage.reserved_bytes, used = (size_t)usage.used_bytes;
-  size_t unused = total > used ? total - used : 0; /* the two are not of one moment */
+  size_t unused = total > used ? total - used : 0; /* the two are not read at the same time */
   *out = asked == TOTAL ? total : asked == USED ? used : unused;
   return CLP_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of asynchronous pools: taken from the driver and freed, and shown to hooks. */
+/* Malloc and free of asynchronous pools, shown to hooks. */
 #include "core/base/boundary.h"
 #include "core/base/error.h"
 #include "core/hooks/hook_call.h"
@@ -7,9 +7,9 @@
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 
-enum { GRAIN_BYTES = 512 }; /* what the driver rounds sizes up to, and CuPy */
+enum { GRAIN_BYTES = 512 }; /* the driver and CuPy round sizes up to a multiple of this */
 
-/* What cannot be, for so many, are as many as can. */
+/* Sizes too large to be rounded up become the largest multiple. */
 static size_t rounded(size_t bytes)
 {
   size_t most = SIZE_MAX / GRAIN_BYTES * GRAIN_BYTES;
@@ -21,7 +21,7 @@ static clp_stream stream_of(clp_stream given)
   return given ? given : CLP_CUDA_STREAM_LEGACY;
 }
 
-/* A malloc or a free on its way. */
+/* A malloc or a free in progress. */
 typedef struct request {
   clp_cuda_async_pool *pool;
   clpi_cuda_pool_device *device;
@@ -29,8 +29,8 @@ typedef struct request {
   size_t bytes;
 } request;
 
-/* Shows a callback: with `size`, one around the user's call; with 0, one around the driver's.
- * Pointers of CUDA's are unique among all memory of the process, so they do for the ids. */
+/* Shows an event: with a `size`, of the user's malloc or free; with 0, of the driver's call inside
+ * it. CUDA's pointers are unique in the process, so they serve as buffer IDs. */
 static void show(const request *it, clpi_hook_point point, size_t size, unsigned long long pointer)
 {
   if (!clpi_is_watched() && !it->pool->trace)
@@ -44,7 +44,7 @@ static void show(const request *it, clpi_hook_point point, size_t size, unsigned
   clpi_thread_hooks_show(point, &event, it->pool->trace);
 }
 
-/* --- what is promised --- */
+/* --- reservations --- */
 
 static clp_status refuse_limit(const request *wanted, size_t limit, size_t used)
 {
@@ -54,7 +54,7 @@ static clp_status refuse_limit(const request *wanted, size_t limit, size_t used)
                     rounded(wanted->bytes), limit, wanted->device->ordinal, used);
 }
 
-/* Sets bytes aside within the limit, and a place for the pointer. */
+/* Reserves the bytes within the limit, and a slot for the pointer in the map. */
 static clp_status reserve(const request *wanted)
 {
   clp_cuda_async_pool *pool = wanted->pool;
@@ -78,7 +78,7 @@ static clp_status reserve(const request *wanted)
   return refuse_limit(wanted, limit, used);
 }
 
-/* What was set aside is not in use, or not any more. */
+/* Gives up the reserved bytes and slot: the malloc failed, or the free succeeded. */
 static void unreserve(const request *it)
 {
   pthread_mutex_lock(&it->pool->lock);
@@ -113,9 +113,9 @@ static bool is_of_capture(clpi_cuda_result code)
          code <= CLPI_CUDA_STREAM_CAPTURE_WRONG_THREAD;
 }
 
-/* Waits for the frees of all streams, any of which may hold back what is missing, and lets the
- * device have all that is unused. While a stream is being captured nothing can be waited for: then
- * what was unused before has to do. */
+/* Makes room for another attempt: waits for the frees pending in all streams, and returns the
+ * mempool's unused memory to the device. While a stream is being captured, waiting is impossible;
+ * then only what is unused already can be returned. */
 static clp_status make_room(const request *wanted)
 {
   const clpi_cuda_driver *driver = wanted->pool->driver;
@@ -145,8 +145,8 @@ static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
   return CLP_SUCCESS;
 }
 
-/* Trims what the memory pool keeps unused above the limit. That it cannot be is no failure: what
- * the user has is within it. */
+/* Trims the unused memory that the mempool keeps above the limit. A failure is ignored: what the
+ * user has allocated is within the limit. */
 static void keep_limit(const request *wanted)
 {
   const clpi_cuda_driver *driver = wanted->pool->driver;
@@ -209,8 +209,8 @@ CLPI_ENTRY clp_status clp_cuda_async_pool_malloc(clp_cuda_async_pool *pool, size
 
 /* --- free --- */
 
-/* The device whose memory the pointer was, which is not noted as the user's any more; NULL: none's.
- */
+/* Removes the pointer from the allocated ones and returns its device. NULL: it is not among
+ * them. */
 static clpi_cuda_pool_device *take_locked(clp_cuda_async_pool *pool, unsigned long long pointer,
                                           size_t *bytes)
 {
@@ -232,8 +232,8 @@ static bool was_freed_locked(const clp_cuda_async_pool *pool, unsigned long long
   return false;
 }
 
-/* Finds out what a pointer to be freed is. Its place stays reserved, for the case that this fails.
- */
+/* Takes a pointer that is to be freed off the allocated ones. Its slot stays reserved, so that it
+ * can be put back if the free fails. */
 static clp_status take(request *freed, unsigned long long pointer)
 {
   clp_cuda_async_pool *pool = freed->pool;

@@ -43,8 +43,8 @@ void clpi_cuda_context_release(clpi_cuda_context *context)
   context->ctx = NULL;
 }
 
-/* Whether each enter that this thread has not left had to push, the innermost in the lowest bit:
- * most find the context current, and then it costs one call instead of two. */
+/* A stack of bits, the innermost lowest: whether each clpi_cuda_enter that this thread has not left
+ * yet pushed the context. Mostly the context is current already, so that push and pop are saved. */
 static _Thread_local uint64_t pushed __attribute__((tls_model("initial-exec")));
 
 clp_status clpi_cuda_enter(const clpi_cuda_context *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device by its ordinal, with its primary context, which the runtime API uses too. */
+/* A device and its primary context, the one that the runtime API uses. */
 #ifndef CLPOOL_CUDA_CONTEXT_H
 #define CLPOOL_CUDA_CONTEXT_H
 
@@ -13,7 +13,7 @@ typedef struct clpi_cuda_context {
 } clpi_cuda_context;
 
 /* The device of that ordinal, without its context. CLP_NOT_SUPPORTED: no driver.
- * CLP_INVALID_ARGUMENT: no such device; the message tells how many there are. */
+ * CLP_INVALID_ARGUMENT: no such device; the message says how many there are. */
 clp_status clpi_cuda_device_get(int ordinal, const clpi_cuda_driver **driver,
                                 clpi_cuda_device *device);
 
@@ -22,12 +22,13 @@ clp_status clpi_cuda_device_get(int ordinal, const clpi_cuda_driver **driver,
 clp_status clpi_cuda_context_retain(int ordinal, clpi_cuda_context *out);
 void clpi_cuda_context_release(clpi_cuda_context *context);
 
-/* Makes it the calling thread's current context, until leave puts back what was current. They nest,
- * up to 64 deep. CLP_BACKEND_ERROR. */
+/* Makes the context current for the calling thread; clpi_cuda_leave restores the one before. They
+ * nest, up to 64 deep. CLP_BACKEND_ERROR. */
 clp_status clpi_cuda_enter(const clpi_cuda_context *context);
 void clpi_cuda_leave(const clpi_cuda_context *context);
 
-/* Leaves after `call` gave `code`; the status of that, told by clpi_cuda_call_error. */
+/* Leaves after `call` returned `code`, and reports that as clpi_cuda_call_error does; CLP_SUCCESS
+ * if it is 0. */
 clp_status clpi_cuda_leave_after(const clpi_cuda_context *context, const char *call,
                                  clpi_cuda_result code);
 

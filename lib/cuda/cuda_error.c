@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of errors are the driver's own: it knows those that are newer than this library. */
+/* Errors of the driver. It names them itself, including those newer than this library. */
 #include "cuda/cuda_error.h"
 
 #include "core/base/error.h"

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Failed calls of the driver as statuses, told with CUDA's own names. */
+/* Reporting failed driver calls as statuses, with CUDA's names for the errors. */
 #ifndef CLPOOL_CUDA_CUDA_ERROR_H
 #define CLPOOL_CUDA_CUDA_ERROR_H
 
 #include "cuda/driver.h"
 
-/* CLP_INVALID_ARGUMENT: an argument of a public function is NULL. */
+/* Reports CLP_INVALID_ARGUMENT: an argument of a public function is NULL. */
 clp_status clpi_cuda_refuse_null(const char *function, const char *argument);
 
 /* Reports that `call`, such as "cuMemPoolTrimTo", failed with `code`, which is the native code:
- * CLP_OUT_OF_DEVICE_MEMORY, CLP_INVALID_ARGUMENT for what is no handle, device or value,
+ * CLP_OUT_OF_DEVICE_MEMORY, CLP_INVALID_ARGUMENT for an invalid handle, device, context or value,
  * CLP_NOT_SUPPORTED, else CLP_BACKEND_ERROR. */
 clp_status clpi_cuda_call_error(const clpi_cuda_driver *driver, const char *call,
                                 clpi_cuda_result code);
 
-/* As above for a call that was to provide `bytes` of device memory, which the message tells. */
+/* As above, for a call that was to allocate `bytes` of device memory; the message says so. */
 clp_status clpi_cuda_memory_error(const clpi_cuda_driver *driver, const char *call,
                                   clpi_cuda_result code, size_t bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs may ask of CUDA's driver and devices, without a context. */
+/* Public queries of CUDA's driver and devices; none needs a context. */
 #include "core/base/error.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"

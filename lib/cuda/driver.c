@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading CUDA's driver. A library that turns out to be none, or too old, is tried anew by the next
- * call; one that works is never unloaded, since it has threads of its own. */
+/* Loading CUDA's driver. If the library is missing, unusable or too old, the next call tries again;
+ * once it works it is never unloaded, since it runs threads of its own. */
 #include "cuda/driver.h"
 
 #include "core/base/error.h"
@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_VERSION = 11020 }; /* has memory pools */
+enum { LEAST_VERSION = 11020 }; /* the first with memory pools */
 
-/* Functions in the form that takes a default stream for the legacy one, as CUDA's headers declare
- * them unless told otherwise (CU_GET_PROC_ADDRESS_LEGACY_STREAM). */
+/* CU_GET_PROC_ADDRESS_LEGACY_STREAM: functions for which the default stream is the legacy one,
+ * which is also the default of CUDA's headers. */
 enum { LEGACY_STREAM = 1 };
 
-/* cuGetProcAddress as CUDA 11.3 has it, and since 12.0. */
+/* cuGetProcAddress of CUDA 11.3, and that of CUDA 12.0 and later. */
 typedef clpi_cuda_result (*get_proc_address_1)(const char *name, void **function, int version,
                                                uint64_t flags);
 typedef clpi_cuda_result (*get_proc_address_2)(const char *name, void **function, int version,
@@ -28,7 +28,7 @@ typedef clpi_cuda_result (*get_proc_address_2)(const char *name, void **function
 typedef struct library {
   void *handle;
   const char *name;
-  get_proc_address_1 find_1; /* NULL: it has none */
+  get_proc_address_1 find_1; /* NULL: the library does not have it */
   get_proc_address_2 find_2; /* likewise */
 } library;
 
@@ -48,8 +48,8 @@ static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* guards `driver` u
 static clpi_cuda_driver driver;
 static _Atomic(const clpi_cuda_driver *) working; /* &driver from the first success on */
 
-/* Stores the address of a function in `to`, a pointer to functions. C has no conversion for that,
- * POSIX says that both are alike. */
+/* Stores an address from dlsym in `to`, a function pointer. ISO C cannot convert one into the
+ * other; POSIX guarantees the same representation. */
 static void set_function(void *to, void *address)
 {
   memcpy(to, &address, sizeof(address));
@@ -67,7 +67,7 @@ static clp_status open_library(library *opened)
   return CLP_SUCCESS;
 }
 
-/* NULL: the library does not have it, or not in that version. */
+/* NULL: the library does not have the function in that version. */
 static void *find_versioned(const library *from, const function *wanted)
 {
   void *address = NULL;
@@ -99,7 +99,7 @@ static clp_status resolve(const library *from, const function *wanted)
   return CLP_SUCCESS;
 }
 
-/* Why this machine's driver cannot be used; NULL: a failure of another kind. */
+/* Why the driver cannot be used on this machine; NULL: the code is another kind of error. */
 static const char *why_unusable(clpi_cuda_result code)
 {
   switch (code) {
@@ -124,7 +124,8 @@ static clp_status refused(const char *call, clpi_cuda_result code)
   return clpi_error(CLP_BACKEND_ERROR, code, "%s failed with error %d", call, code);
 }
 
-/* Before anything else is looked for, so that an old driver is told as such. */
+/* Comes before the other functions, so that an old driver is reported as old and not as lacking
+ * one. */
 static clp_status check_version(const library *from)
 {
   static const function get_version = {"cuDriverGetVersion", "", 2020,
@@ -172,7 +173,7 @@ static clp_status initialize(void)
   return count > 0 ? CLP_SUCCESS : no_device(CLPI_CUDA_NO_DEVICE);
 }
 
-/* A library that was initialized is kept even where that failed, since threads of its may run. */
+/* Once cuInit was called the library stays loaded, even on failure: it may have started threads. */
 static clp_status load_locked(void)
 {
   library opened;
@@ -185,8 +186,9 @@ static clp_status load_locked(void)
     return status;
   }
   status = initialize();
+  /* Release: pairs with the acquire in clpi_cuda_driver_get. */
   if (!status)
-    atomic_store_explicit(&working, &driver, memory_order_release); /* with get's acquire */
+    atomic_store_explicit(&working, &driver, memory_order_release);
   return status;
 }
 
@@ -200,7 +202,8 @@ static void unlock_loading(void)
   pthread_mutex_unlock(&loading);
 }
 
-/* Else the child of a fork would wait for a thread that it does not have. */
+/* Holds `loading` across forks: otherwise a child might find it locked by a thread that it does not
+ * have. */
 static void watch_forks(void)
 {
   pthread_atfork(lock_loading, unlock_loading, unlock_loading);
@@ -210,7 +213,7 @@ clp_status clpi_cuda_driver_get(const clpi_cuda_driver **out)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   clp_status status = CLP_SUCCESS;
-  /* Acquire: what load_locked filled in before its release is seen. */
+  /* Acquire: pairs with the release in load_locked, so that `driver` is complete. */
   if (!atomic_load_explicit(&working, memory_order_acquire)) {
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&loading);

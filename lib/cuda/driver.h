@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA's driver, loaded when it is first needed: what of its interface is used here, in
- * declarations of our own. tests/cuda/check-cuda-header.sh compares them with cuda.h where that is
+/* CUDA's driver, loaded when it is first needed, and our own declarations of the part of its
+ * interface that is used. tests/cuda/check-cuda-header.sh compares them with cuda.h if that is
  * installed. */
 #ifndef CLPOOL_CUDA_DRIVER_H
 #define CLPOOL_CUDA_DRIVER_H
@@ -41,8 +41,8 @@ enum {
   CLPI_CUDA_SYSTEM_NOT_READY = 802,
   CLPI_CUDA_SYSTEM_DRIVER_MISMATCH = 803,
   CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
-  CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED = 900,  /* the first of those that tell of capture */
-  CLPI_CUDA_STREAM_CAPTURE_WRONG_THREAD = 908, /* the last */
+  CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED = 900,  /* the first of the errors about capture */
+  CLPI_CUDA_STREAM_CAPTURE_WRONG_THREAD = 908, /* the last of them */
 };
 
 /* CUdevice_attribute */
@@ -95,8 +95,8 @@ typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
   unsigned char bytes[64];
 } clpi_cuda_shared_pointer;
 
-/* The one list of functions: X(member, name, what the library's own symbol has behind the name, the
- * version of CUDA that has it in this form, parameters). */
+/* The one list of functions: X(member, name, suffix of the symbol in the library, CUDA version that
+ * introduced this form, parameters). */
 #define CLPI_CUDA_FUNCTIONS(X)                                                                     \
   X(init, "cuInit", "", 2000, (unsigned flags))                                                    \
   X(driver_get_version, "cuDriverGetVersion", "", 2020, (int *version))                            \
@@ -166,10 +166,10 @@ typedef struct clpi_cuda_driver {
   int version; /* as cuDriverGetVersion counts: 12040 is 12.4 */
 } clpi_cuda_driver;
 
-/* The driver, loaded and initialized by the first call that succeeds; it stays for ever. From
- * libcuda.so.1, or what CLPOOL_CUDA_LIBRARY names. Any thread.
- * CLP_NOT_SUPPORTED: there is no driver, it is older than CUDA 11.2 or lacks a function, or sees no
- * device; the message says which. CLP_BACKEND_ERROR: it cannot be initialized. */
+/* The driver, loaded and initialized by the first call that succeeds, and never unloaded. It is
+ * libcuda.so.1, or the library that CLPOOL_CUDA_LIBRARY names. Any thread. CLP_NOT_SUPPORTED: there
+ * is no driver, it is older than CUDA 11.2 or lacks a function, or sees no device; the message says
+ * which. CLP_BACKEND_ERROR: it cannot be initialized. */
 clp_status clpi_cuda_driver_get(const clpi_cuda_driver **out);
 
 #endif

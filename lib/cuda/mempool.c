@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver's memory pools: made, ended, and those that devices have. */
+/* The driver's memory pools: creating, destroying and trimming them, and those of devices. */
 #include "cuda/mempool.h"
 
 #include "core/base/error.h"
@@ -7,7 +7,7 @@
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
 
-enum { BOUNDED_VERSION = 12020 }; /* from here on a pool can be given a largest size */
+enum { BOUNDED_VERSION = 12020 }; /* the first whose pools can have a maximum size */
 
 clp_status clpi_cuda_mempool_driver(const char *function, clp_cuda_mempool mempool,
                                     const clpi_cuda_driver **driver)
@@ -104,8 +104,8 @@ static clp_status check_device(const clp_cuda_mempool_options *options, clpi_cud
   return check_handle_types(options, device);
 }
 
-/* Some device must be able to use such pools. A driver that is too old for them does not know the
- * attribute. */
+/* Checks that some device can use pools of host memory. A driver that is too old for them fails to
+ * read the attribute. */
 static clp_status check_host_numa(void)
 {
   int count = 0;
@@ -135,7 +135,7 @@ static clp_status check_bound(const clpi_cuda_driver *driver, size_t max_bytes)
                     max_bytes, driver->version / 1000, driver->version % 1000 / 10);
 }
 
-/* --- the calls --- */
+/* --- public calls --- */
 
 static clp_status locate(const clp_cuda_mempool_options *options, clpi_cuda_location *location)
 {

@@ -27,7 +27,8 @@ clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp
   if (status)
     return status;
   clpi_cuda_result code = driver->mempool_set_access(mempool, &asked, 1);
-  /* There is such a device: it is not one for this pool, or not with less than it has. */
+  /* The device exists, so either it cannot reach the pool's memory, or its access cannot be
+   * reduced. */
   if (code == CLPI_CUDA_INVALID_DEVICE || code == CLPI_CUDA_PEER_ACCESS_UNSUPPORTED)
     return clpi_error(CLP_NOT_SUPPORTED, code,
                       "cuMemPoolSetAccess: CUDA device %d cannot %s the memory pool's memory",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The attributes of memory pools, each with its type. */
+/* The attributes of memory pools: reuse, release threshold, usage. */
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "cuda/cuda_error.h"
@@ -21,7 +21,7 @@ static clp_status set(const clpi_cuda_driver *driver, clp_cuda_mempool mempool, 
 
 /* --- reuse --- */
 
-/* The switches of the driver's and their flags here, in the flags' order. */
+/* The driver's reuse attributes and the flags for them, in the order of the flags. */
 static const struct {
   int attribute;
   unsigned flag;

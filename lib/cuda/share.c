@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory pools and pieces of their memory, told to other processes. */
+/* Sharing memory pools and pointers with other processes. */
 #include "core/base/error.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
@@ -53,7 +53,7 @@ clp_status clp_cuda_mempool_import_fd(int fd, clp_cuda_mempool *out)
   if (fd < 0)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_cuda_mempool_import_fd: %d is no file descriptor", fd);
-  /* The driver takes the number itself for the pointer. */
+  /* The driver takes the descriptor itself, cast to a pointer. */
   return import_pool((void *)(intptr_t)fd, CLPI_CUDA_HANDLE_POSIX_FD, out);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks are events. One that is let go of may be recorded anew even while streams wait for it: they
- * wait for what it stood for when they were told to. */
+/* Marks are events. A released event may be recorded anew even while streams wait for it:
+ * cuStreamWaitEvent refers to what was recorded when it was called. */
 #include "cuda/stream_order.h"
 
 #include "core/base/error.h"
@@ -15,7 +15,8 @@ static clp_status refuse(clpi_cuda_result code, const char *why)
                     why);
 }
 
-/* CUDA knows the context of every stream but the legacy one, which each context has. */
+/* Checks that the stream is of this context. Not for the legacy stream, of which every context has
+ * its own. */
 static clp_status check_context(const clpi_cuda_context *context, clp_stream stream)
 {
   clpi_cuda_ctx ctx = NULL;
@@ -52,7 +53,7 @@ static void stream_release(void *self, clp_stream stream)
   (void)self, (void)stream;
 }
 
-/* NULL: there is none. */
+/* NULL: none. */
 static clpi_cuda_event take_spare(clpi_cuda_stream_order *order)
 {
   pthread_mutex_lock(&order->lock);
@@ -71,7 +72,7 @@ static bool keep_spare(clpi_cuda_stream_order *order, clpi_cuda_event event)
   return has_room;
 }
 
-/* Nothing can be done about an event that cannot be destroyed. */
+/* Ignores failures: nothing can be done about them. */
 static void destroy_event(const clpi_cuda_context *context, clpi_cuda_event event)
 {
   clpi_kept_error kept;
@@ -91,7 +92,7 @@ static void mark_destroy(void *self, void *mark)
     destroy_event(&order->context, mark);
 }
 
-/* The context is current. */
+/* Takes a spare event or creates one. The context is current. */
 static clp_status obtain_event(clpi_cuda_stream_order *order, clpi_cuda_event *event)
 {
   const clpi_cuda_driver *driver = order->context.driver;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mapping from cl_int to clp_status. */
+/* Names of OpenCL's errors, and their mapping to clp_status. */
 #include "opencl/cl_error.h"
 
 #include "core/base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions to OpenCL devices. */
+/* Queries of OpenCL devices. */
 #include "opencl/device.h"
 
 #include "core/base/error.h"
@@ -104,7 +104,7 @@ static clp_status narrow_svm(void *of_all, cl_device_id device)
   return CLP_SUCCESS;
 }
 
-/* `*out` is an array for free(). */
+/* `*out` is the caller's to free(). */
 static clp_status devices_of(cl_context context, cl_device_id **out, size_t *count)
 {
   size_t bytes;
@@ -125,7 +125,7 @@ static clp_status devices_of(cl_context context, cl_device_id **out, size_t *cou
   return CLP_SUCCESS;
 }
 
-/* Narrows the bounds of all devices by each. */
+/* Narrows the bounds `of_all` by each device of the context. */
 static clp_status each_device(cl_context context,
                               clp_status (*narrow_by)(void *of_all, cl_device_id device),
                               void *of_all)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the allocators must know of OpenCL devices. */
+/* What the allocators need to know of OpenCL devices. */
 #ifndef CLPOOL_OPENCL_DEVICE_H
 #define CLPOOL_OPENCL_DEVICE_H
 
@@ -14,16 +14,16 @@ typedef struct clpi_cl_bounds {
   size_t device_bytes;    /* the least CL_DEVICE_GLOBAL_MEM_SIZE */
   size_t alignment;       /* the greatest CL_DEVICE_MEM_BASE_ADDR_ALIGN, in bytes */
   unsigned version;       /* the least, as clpi_cl_device_version counts */
-  bool has_nvidia;        /* a device is NVIDIA's, whose driver needs care in places */
+  bool has_nvidia;        /* some device is NVIDIA's, whose driver needs workarounds */
 } clpi_cl_bounds;
 
-/* CLP_BACKEND_ERROR: the context or a device does not tell. CLP_OUT_OF_HOST_MEMORY. */
+/* CLP_BACKEND_ERROR: a query failed. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out);
 
 /* What every device of a context can do with shared virtual memory. */
 typedef struct clpi_cl_svm_bounds {
   cl_device_svm_capabilities capabilities; /* 0 before OpenCL 2.0 */
-  size_t max_alignment;                    /* the least size of a largest built-in type, bytes */
+  size_t max_alignment; /* the least CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, in bytes */
   bool queues_can_free; /* clEnqueueSVMFree works: no device is NVIDIA's, see svm_allocator.c */
 } clpi_cl_svm_bounds;
 
@@ -31,11 +31,11 @@ typedef struct clpi_cl_svm_bounds {
 clp_status clpi_cl_context_svm(cl_context context, clpi_cl_svm_bounds *out);
 
 /* The version of OpenCL that a device supports, counted as CL_TARGET_OPENCL_VERSION is: 120 for
- * OpenCL 1.2. CLP_BACKEND_ERROR: it does not tell, or not in the standard's form.
+ * OpenCL 1.2. CLP_BACKEND_ERROR: the query failed, or the version is not in the standard's form.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_cl_device_version(cl_device_id device, unsigned *out);
 
-/* Whether its driver is NVIDIA's, by CL_DEVICE_VENDOR_ID. CLP_BACKEND_ERROR: it does not tell. */
+/* Whether its driver is NVIDIA's, by CL_DEVICE_VENDOR_ID. CLP_BACKEND_ERROR: the query failed. */
 clp_status clpi_cl_device_is_nvidia(cl_device_id device, bool *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of memory flags, before a driver sees them. */
+/* Checks of memory flags, before a driver sees them. */
 #include "opencl/mem_flags.h"
 
 #include "core/base/error.h"
@@ -29,7 +29,7 @@ static const refused_flag refused[] = {
 
 enum { FLAGS_IN_GROUP = 3 };
 
-/* Of each group, a buffer has one flag at most. */
+/* A buffer may have at most one flag of each group. */
 static const named_flag exclusive[][FLAGS_IN_GROUP] = {
     {NAMED(CL_MEM_READ_WRITE), NAMED(CL_MEM_WRITE_ONLY), NAMED(CL_MEM_READ_ONLY)},
     {NAMED(CL_MEM_HOST_WRITE_ONLY), NAMED(CL_MEM_HOST_READ_ONLY), NAMED(CL_MEM_HOST_NO_ACCESS)},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events in an array that is cleared of what is done whenever it is full: as many calls of
- * clGetEventInfo as there are frees, about. */
+/* Events in an array. Whenever it is full, events that are done are dropped, which takes about one
+ * call of clGetEventInfo for each free. */
 #include "opencl/pending_frees.h"
 
 #include "opencl/cl_error.h"
@@ -51,7 +51,8 @@ static void drop_done_locked(clpi_cl_pending_frees *frees)
   frees->count = kept;
 }
 
-/* Room for one more. Half of it is free afterwards, or the next looks would come too soon. */
+/* Makes room for one more event. Grows the array unless dropping leaves half of it free; otherwise
+ * it would be full again too soon. False: out of host memory. */
 static bool make_room_locked(clpi_cl_pending_frees *frees)
 {
   if (frees->count < frees->capacity)
@@ -88,7 +89,7 @@ static cl_int wait_for(cl_event event)
 clp_status clpi_cl_pending_frees_wait(clpi_cl_pending_frees *frees)
 {
   cl_int failure = CL_SUCCESS;
-  /* A second thread that waits must not find the list empty and go on before the first is done. */
+  /* A second thread must not find the list empty and return while the first still waits. */
   pthread_mutex_lock(&frees->waiting);
   pthread_mutex_lock(&frees->lock);
   cl_event *events = frees->events;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A cl_mem whose end brings its memory back to a pool: a sub-buffer over a block, which has a size
- * and a life of its own. */
+/* A cl_mem that releases its memory to a pool when it is destroyed: a sub-buffer over a pool's
+ * block, with a size and a lifetime of its own. */
 #include "core/base/boundary.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -31,8 +31,8 @@ static clp_status check_arguments(const clp_pool *pool, size_t bytes, cl_mem_fla
   return clpi_cl_access_flags_check(flags);
 }
 
-/* Called once, by whoever releases the cl_mem last or by a thread of the driver's. It must not wait
- * for a queue, and pushing a block into its bin does not. */
+/* The destructor callback, called once, by the thread that releases the cl_mem last or by one of
+ * the driver's. It must not wait for a queue; releasing a buffer does not. */
 static void CL_CALLBACK give_back(cl_mem mem, void *buffer)
 {
   (void)mem;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks are events of markers. What has no wait lists (OpenCL 1.1) has older calls to the same end.
+/* Marks are events of markers. OpenCL 1.1 has no wait lists, but older calls that do the same.
  *
- * A marker ends with an error as soon as one of the commands before it fails, in PoCL while others
- * of them still run. So an error is no end: the mark is set anew, for what the queue has left. */
+ * A marker fails as soon as one of the commands before it fails, in PoCL even while others of them
+ * still run. So a failed marker does not mean that the work is done: the mark is renewed by a new
+ * marker, behind what is left in the queue. */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueMarker, clEnqueueWaitForEvents */
 #include "opencl/queue_order.h"
 
@@ -14,9 +15,9 @@
 
 typedef struct mark {
   pthread_mutex_t lock; /* guards the events */
-  cl_event event;       /* of a marker behind all that the mark stands for */
-  cl_event failed;      /* the one before, NULL: none; PoCL 3.1 looks at it once more when the work
-                           before it ends, released or not */
+  cl_event event;       /* of a marker behind all work that the mark stands for */
+  cl_event failed; /* the failed event that `event` replaced; NULL: none. Kept, since PoCL 3.1 reads
+                      it when the work before it ends, even if it is released */
   cl_command_queue queue; /* retained */
 } mark;
 
@@ -62,7 +63,7 @@ clp_status clpi_cl_queue_is_out_of_order(cl_command_queue queue, bool *out)
   return CLP_SUCCESS;
 }
 
-/* A queue that does not tell is taken for one that needs more care. */
+/* If the query fails, the queue is taken to be out of order, which is safe. */
 static bool stream_is_in_order(void *self, clp_stream stream)
 {
   (void)self;
@@ -79,8 +80,8 @@ static clp_status enqueue_marker(const clpi_cl_queue_order *order, cl_command_qu
   return code ? clpi_cl_call_error(call, code) : CLP_SUCCESS;
 }
 
-/* An out-of-order queue needs a barrier, over all that came before: where one with a wait list
- * follows another, PoCL 3.1 forgets the first. */
+/* Enqueues a wait for the event. An out-of-order queue also needs a barrier; it is one without a
+ * wait list, since PoCL 3.1 forgets the first of two barriers with wait lists. */
 static clp_status enqueue_wait_in_list(cl_command_queue queue, cl_event event)
 {
   bool out_of_order = false;
@@ -103,8 +104,8 @@ static clp_status enqueue_wait(const clpi_cl_queue_order *order, cl_command_queu
   return code ? clpi_cl_call_error("clEnqueueWaitForEvents", code) : CLP_SUCCESS;
 }
 
-/* A marker behind all work of the queue, which is sent off: else who waits for it, in another queue
- * or on the host, might wait for ever. */
+/* Enqueues a marker behind all work of the queue, and flushes the queue: otherwise a wait for it,
+ * in another queue or on the host, might never end. */
 static clp_status set_marker(const clpi_cl_queue_order *order, cl_command_queue queue,
                              cl_event *out)
 {
@@ -169,7 +170,7 @@ static clp_status renew_locked(const clpi_cl_queue_order *order, mark *failed)
   return CLP_SUCCESS;
 }
 
-/* Whether the mark is reached. One that failed is set anew, and is not. */
+/* Whether the mark is done. A failed one is renewed, and is not done. */
 static clp_status look_locked(const clpi_cl_queue_order *order, mark *asked, bool *done)
 {
   cl_int progress;
@@ -181,7 +182,7 @@ static clp_status look_locked(const clpi_cl_queue_order *order, mark *asked, boo
     *done = false;
     return renew_locked(order, asked);
   }
-  /* To OpenCL, only waiting is a point of synchronization. Here there is nothing to wait for. */
+  /* In OpenCL only a wait synchronizes memory, so wait, although the event is complete. */
   code = progress == CL_COMPLETE ? clWaitForEvents(1, &asked->event) : CL_SUCCESS;
   if (code)
     return clpi_cl_call_error("clWaitForEvents", code);
@@ -198,7 +199,8 @@ static clp_status mark_is_done(void *self, void *given, bool *done)
   return status;
 }
 
-/* In PoCL 3.1, a barrier never ends whose event had failed before: another reason to look first. */
+/* Looks first, also because in PoCL 3.1 a barrier that waits for an event that has already failed
+ * never ends. */
 static clp_status stream_wait(void *self, clp_stream stream, void *given)
 {
   mark *awaited = given;
@@ -217,7 +219,7 @@ static clp_status host_wait(void *self, void *given)
   mark *awaited = given;
   pthread_mutex_lock(&awaited->lock);
   cl_event event = awaited->event;
-  cl_int code = clRetainEvent(event); /* others may set the mark anew meanwhile */
+  cl_int code = clRetainEvent(event); /* other threads may renew the mark meanwhile */
   pthread_mutex_unlock(&awaited->lock);
   if (code)
     return clpi_cl_call_error("clRetainEvent", code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sub-buffers of buffers that may be sub-buffers themselves. */
+/* Sub-buffers of cl_mems that may be sub-buffers themselves. */
 #ifndef CLPOOL_OPENCL_SUB_BUFFER_H
 #define CLPOOL_OPENCL_SUB_BUFFER_H
 
@@ -7,10 +7,10 @@
 #include <clpool/status.h>
 #include <stddef.h>
 
-/* Makes bytes [origin, origin + bytes) of `mem` a cl_mem of their own, the caller's. OpenCL makes
- * no sub-buffer of a sub-buffer, so of such it is one of the buffer beneath. With the driver's
- * lock. CLP_INVALID_ARGUMENT: the flags do not go with those of `mem`, the origin is not aligned as
- * the devices demand. Others as clCreateSubBuffer reports. */
+/* Creates a cl_mem, the caller's, for bytes [origin, origin + bytes) of `mem`. OpenCL has no
+ * sub-buffers of sub-buffers, so if `mem` is one, the new one is made from its parent. Under the
+ * driver lock. CLP_INVALID_ARGUMENT: the flags conflict with those of `mem`, or the origin is not
+ * aligned as the devices demand. Others as clpi_cl_memory_error. */
 clp_status clpi_cl_sub_buffer_create(cl_mem mem, cl_mem_flags flags, size_t origin, size_t bytes,
                                      cl_mem *out);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator of shared virtual memory. clSVMAlloc says NULL to whatever is wrong, so all is
- * checked before: then NULL is out of memory.
+/* The allocator of shared virtual memory. clSVMAlloc returns NULL for every error, so all arguments
+ * are checked beforehand: then NULL can only mean out of memory.
  *
- * NVIDIA's driver (580) does not survive clEnqueueSVMFree while other threads call: clSVMAlloc says
- * NULL, kernels lose their arguments (CL_INVALID_KERNEL_ARGS from clFinish). There the host waits,
- * and clSVMFree frees. */
+ * On NVIDIA's driver (580), clEnqueueSVMFree breaks calls of other threads: clSVMAlloc returns
+ * NULL, and kernels lose their arguments (CL_INVALID_KERNEL_ARGS from clFinish). There the host
+ * waits and calls clSVMFree instead. */
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 typedef struct svm_allocator {
-  clpi_cl_queue_order order; /* first, for its functions; its context is retained */
+  clpi_cl_queue_order order; /* must be first; its context is retained */
   cl_svm_mem_flags flags;
   cl_uint alignment;
   cl_command_queue queue; /* the home stream, retained; NULL: none */
@@ -41,7 +41,7 @@ static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
   return CLP_SUCCESS;
 }
 
-/* Behind all work of the queue: a barrier sees to that in an out-of-order queue. */
+/* Enqueues a free behind all work of the queue. The barrier is for out-of-order queues. */
 static clp_status enqueue_free(cl_command_queue queue, void *pointer, cl_event *event)
 {
   cl_int code = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
@@ -61,7 +61,7 @@ static clp_status svm_free_on(void *self, clp_memory memory, size_t bytes, clp_s
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   if (status)
     return status;
-  /* From here on the memory is the queue's. Should it not be sent off now, it will be with the
+  /* The free is enqueued, so this has succeeded. If the flush fails, the free is submitted with the
    * queue's next work. */
   clFlush(stream);
   clpi_cl_pending_frees_add(&allocator->pending, event);
@@ -144,7 +144,7 @@ static clp_status read_options(const clp_cl_svm_options *given, clp_cl_svm_optio
   return clpi_cl_svm_flags_check(options->flags);
 }
 
-/* What the allocator is to be on these devices. */
+/* Fills in the allocator's ops. */
 static void describe(const clp_cl_svm_options *options, const clpi_cl_bounds *bounds,
                      const clpi_cl_svm_bounds *svm, clp_allocator_ops *ops)
 {
@@ -164,7 +164,7 @@ static void describe(const clp_cl_svm_options *options, const clpi_cl_bounds *bo
   clpi_cl_queue_order_fill(ops);
 }
 
-/* `self` takes over the references to context and queue on success. */
+/* On success the allocator owns the references to context and queue. */
 static clp_status create(cl_context context, const clp_cl_svm_options *options, clp_allocator **out)
 {
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
