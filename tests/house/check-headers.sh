@@ -1,50 +1,90 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Each installed header compiles alone and twice, as strict C11 and as C++11, and every _INIT macro
-# initializes its struct in both.
+# Each installed header compiles alone and twice, and each of its _INIT macros initializes its
+# struct, without a warning: as C11 and as C++11 to C++20, with every compiler that is here. So does
+# the program in the comment of clpool.h.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
 
 [ -n "${clp_headers-}" ] || broken "clp_headers does not name the installed headers"
 
-# compile LANGUAGE COMPILER FLAG...: reads the source from standard input.
+# compile STANDARD COMPILER FILE
 compile() {
-  language=$1
-  compiler=$2
-  shift 2
   # shellcheck disable=SC2086 # the compiler and its flags are lists of words
-  $compiler "$@" ${OPENCL_CFLAGS-} -Wall -Wextra -Werror -fsyntax-only \
-    -I"$top_srcdir/include" -I"$top_builddir/include" -x "$language" -
+  $2 -std="$1" ${OPENCL_CFLAGS-} -Wall -Wextra -pedantic -Werror -fsyntax-only \
+    -I"$top_srcdir/include" -I"$top_builddir/include" "$3"
 }
 
-# The structs that have an _INIT macro, in lower case: CLP_POOL_STATS_INIT is for clp_pool_stats.
+# The structs that have an _INIT macro: CLP_POOL_STATS_INIT is for clp_pool_stats.
 init_types() {
   sed -n 's/^#define \(CLP_[A-Z_]*\)_INIT\>.*/\1/p' "$1" | tr '[:upper:]' '[:lower:]'
 }
 
-# check HEADER LANGUAGE COMPILER STANDARD
-check() {
+# write_program HEADER: what has to compile, in C and in C++.
+write_program() {
   name=${1#include/}
-  printf '#include <%s>\n#include <%s>\n' "$name" "$name" |
-    compile "$2" "$3" "$4" -pedantic || fail "$name does not compile alone with $4"
   file=$top_srcdir/$1
   [ -e "$file" ] || file=$top_builddir/$1
+  printf '#include <%s>\n#include <%s>\n' "$name" "$name"
   for type in $(init_types "$file"); do
     macro=$(echo "${type}_init" | tr '[:lower:]' '[:upper:]')
-    printf '#include <%s>\nextern %s it;\n%s it = %s;\n' "$name" "$type" "$type" "$macro" |
-      compile "$2" "$3" "$4" -Wno-missing-field-initializers || fail "$macro fails with $4"
-    inits=$((inits + 1))
+    printf 'extern %s global_%s;\n%s global_%s = %s;\n' "$type" "$type" "$type" "$type" "$macro"
+    printf '%s *use_%s(%s *);\n%s *use_%s(%s *out)\n' "$type" "$type" "$type" "$type" "$type" "$type"
+    printf '{\n  const %s local = %s;\n  *out = local;\n  return out;\n}\n' "$type" "$macro"
   done
 }
 
-inits=0
+# The compilers: the build's own, GCC and clang, each once. In C++ only if the build has one.
+compilers() {
+  for compiler in "$@"; do
+    # shellcheck disable=SC2086 # the first word is the program
+    command -v ${compiler%% *} >/dev/null && echo "$compiler"
+  done | awk '!seen[$0]++'
+}
+
+# everywhere STANDARD... -- LANGUAGE COMPILER...: compiles all programs.
+everywhere() {
+  standards=
+  while [ "$1" != -- ]; do
+    standards="$standards $1"
+    shift
+  done
+  language=$2
+  shift 2
+  compilers "$@" | while read -r compiler; do
+    for standard in $standards; do
+      for program in "$house_tmp"/*."$language"; do
+        compile "$standard" "$compiler" "$program" ||
+          fail "$(basename "$program" ".$language").h: $compiler -std=$standard"
+      done
+    done
+  done
+}
+
+# First the check itself: what is no initializer in C++11, and what leaves a field out.
+for wrong in '{ .a = 1, .b = 2 }' '{ 1 }'; do
+  printf 'struct pair { int a, b; };\nextern struct pair it;\nstruct pair it = %s;\n' "$wrong" \
+    >"$house_tmp/planted.cc"
+  [ -z "${HOUSE_CXX-}" ] || ! compile c++11 "$HOUSE_CXX" "$house_tmp/planted.cc" 2>/dev/null ||
+    broken "$wrong passes as C++11"
+done
+rm "$house_tmp/planted.cc"
+
 headers=0
 for header in $clp_headers; do
-  check "$header" c "$CC" -std=c11
-  [ -z "${HOUSE_CXX-}" ] || check "$header" c++ "$HOUSE_CXX" -std=c++11
+  write_program "$header" >"$house_tmp/$(basename "$header" .h).c"
   headers=$((headers + 1))
 done
-[ "$inits" -gt 0 ] || broken "no _INIT macro was found"
+grep -q '_INIT;$' "$house_tmp/pool.c" || broken "no _INIT macro was found"
+sed -n '/^ \*     #include/,/^ \*     }$/s/^ \* \{0,5\}//p' "$top_srcdir/include/clpool/clpool.h" \
+  >"$house_tmp/example.c"
+grep -q 'clp_pool_allocate' "$house_tmp/example.c" || broken "clpool.h has no program"
+for program in "$house_tmp"/*.c; do
+  cp "$program" "${program%.c}.cc"
+done
+
+everywhere c11 -- c "$CC" gcc clang
 [ -n "${HOUSE_CXX-}" ] || skip "$headers headers are fine in C; there is no C++ compiler"
+everywhere c++11 c++14 c++17 c++20 -- cc "$HOUSE_CXX" g++ clang++
 echo "$headers headers, alone, in C and C++"
