@@ -5,7 +5,7 @@
  *
  * The only header of clpool that includes CL/cl.h. CL_TARGET_OPENCL_VERSION is the caller's.
  *
- * The streams of these allocators (clpool/buffer.h, "Stream order") are the command queues of their
+ * The streams of these allocators (clpool/pool.h, "Stream order") are the command queues of their
  * context, on any of its devices, in-order and out-of-order ones: all work of an out-of-order queue
  * is one, which a barrier parts from what comes after. Work that ends with an error counts as done,
  * as soon as nothing that came before it in its queue is left; a queue that is made to wait for it

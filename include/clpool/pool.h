@@ -55,8 +55,8 @@ typedef struct clp_pool_options {
   unsigned initialized; /**< set by CLP_POOL_OPTIONS_INIT: a field of 0 is 0, not the default */
   unsigned leading_bits_in_bin_id; /**< 0 to CLP_MAX_LEADING_BITS, by default 4: more mean less
                                       padding and fewer hits */
-  unsigned reuse_flags; /**< CLP_REUSE_... flags; by default both. None: a block that other streams
-                           used serves no other stream before the host has waited for them */
+  unsigned reuse_flags; /**< CLP_REUSE_... flags; by default both. 0: what was released on another
+                           stream is left alone */
   clp_out_of_memory_callback on_out_of_memory; /**< NULL: none */
   void *user_data;                             /**< passed to on_out_of_memory */
 } clp_pool_options;
@@ -140,11 +140,11 @@ clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * the other stream first.
  *
  * clp_pool_allocate and clp_buffer_release mix with these: they count as being on the allocator's
- * home stream where it has one. Where it has none, a block released without a stream may be used by
- * every stream at once, since the caller has synchronized: with the stream that it was allocated
- * on, too, and with all that this one was made to wait for. So release a buffer that was never used
- * on the stream that it was allocated on. A block released on a stream then serves
- * clp_pool_allocate only when the work there is done, since nothing could be made to wait for it.
+ * home stream where it has one. Where it has none, a block released without a stream may serve
+ * every stream at once: the caller must have synchronized with all work that uses it, and with what
+ * the stream that it was allocated on had been made to wait for. So a buffer that was never used is
+ * best released on that stream. A block released on a stream then serves clp_pool_allocate only
+ * when the work there is done, since nothing could be made to wait for it.
  *
  * Statuses of all, in clpool/buffer.h too, besides what they name. Any thread.
  * CLP_NOT_SUPPORTED: the allocator cannot order streams.
