@@ -23,7 +23,7 @@ typedef uintptr_t clp_memory;
 typedef void *clp_stream;
 
 /** What a clp_memory is. The accessors of a buffer (clp_buffer_cl_mem and its like) refuse memory
- * of another kind; CLP_MEMORY_UNSTATED is handed out by all of them on the allocator's word. */
+ * of another kind than theirs; memory of CLP_MEMORY_UNSTATED they take for their own. */
 typedef enum clp_memory_kind {
   CLP_MEMORY_UNSTATED = 0,  /**< not told */
   CLP_MEMORY_HOST = 1,      /**< a pointer of this process */
@@ -33,54 +33,57 @@ typedef enum clp_memory_kind {
   CLP_MEMORY_CUDA = 5       /**< a CUdeviceptr */
 } clp_memory_kind;
 
-/** Where memory comes from. Objects live by reference count; a pool retains its allocator. */
+/** Where memory comes from. Counts references; a pool retains its allocator. */
 typedef struct clp_allocator clp_allocator;
 
 /** What a pool wants of an allocator that keeps memory of its own (allocate_within). Further fields
  * may follow these. */
 typedef struct clp_memory_request {
-  size_t bytes;         /**< never 0 */
-  clp_stream stream;    /**< that will use the memory; NULL: none, or one that is not known */
-  unsigned reuse_flags; /**< CLP_REUSE_...: what may be done to make memory that other streams used
-                           last safe for it; 0: such memory does not do */
-  size_t most_bytes;    /**< of the device's memory, that the allocator may take in all. 0: the
-                           request is to fit beside blocks that are in use, or not at all */
+  size_t bytes;      /**< never 0 */
+  clp_stream stream; /**< will use the memory; NULL: none, or one that is not known */
+  /** CLP_REUSE_... flags: how memory that other streams used last may be made safe for `stream`. 0:
+   * not at all, such memory is out of the question. */
+  unsigned reuse_flags;
+  /** What the allocator may have of the device's memory in all. 0: the request must fit beside the
+   * blocks in use, without more memory from the device, or fail. */
+  size_t most_bytes;
 } clp_memory_request;
 
-/** What an allocator is made of: fill one and pass it to clp_allocator_create.
+/** What an allocator is made of: fill one, beginning with CLP_ALLOCATOR_OPS_INIT, and pass it to
+ * clp_allocator_create.
  *
- * `allocate` and `free` are mandatory. Every other field may be left zero, which means what its
- * comment says; a group is given whole or not at all. All functions may be called from several
- * threads at once and under no lock of the library. A function that fails returns a status and
- * should say more with clp_set_last_error. */
+ * `allocate` and `free` are mandatory. Every other field may be zero, which means what its comment
+ * says; a group is given whole or not at all. The library calls the functions under no lock of its
+ * own, and from several threads at once. A function that fails returns a status and should say more
+ * with clp_set_last_error. */
 typedef struct clp_allocator_ops {
   size_t struct_size; /**< sizeof(clp_allocator_ops), as CLP_ALLOCATOR_OPS_INIT has it */
   const char *name;   /**< for messages, such as "cl-immediate"; copied. NULL: "unnamed" */
 
-  /** Takes `bytes` (never 0) of memory from the device and stores it, never 0, in `*out`. Out of
-   * memory is CLP_OUT_OF_DEVICE_MEMORY and nothing else: a pool reacts to it by freeing memory and
-   * asking again; every other status it hands to the user at once. */
+  /** Takes `bytes` (never 0) of memory from the device and stores it in `*out`; it must not be 0.
+   * Out of memory is CLP_OUT_OF_DEVICE_MEMORY and nothing else: a pool reacts to that by freeing
+   * memory and asking again. Every other status goes to the user at once. */
   clp_status (*allocate)(void *self, size_t bytes, clp_memory *out);
-  /** Gives back what `allocate` gave, with the same `bytes`. On failure the memory is still owned
-   * by the caller, who may try again. */
+  /** Gives back what `allocate` gave, with the same `bytes`. On failure the memory still belongs to
+   * the caller, who may try again. */
   clp_status (*free)(void *self, clp_memory memory, size_t bytes);
   /** Ends `self`, when the last reference to the allocator goes. NULL: nothing to do. */
   void (*destroy)(void *self);
 
-  bool deferred;               /**< memory may prove to be missing after `allocate` succeeded */
-  int device_id;               /**< the device, as hooks tell it; the caller's own numbering */
+  bool deferred;               /**< `allocate` may succeed although there is no memory */
+  int device_id;               /**< the device's number in events of hooks; the caller's own */
   clp_memory_kind memory_kind; /**< 0: unstated */
   size_t alignment;            /**< of every block, bytes, a power of two; 0: 1 */
   size_t max_block_bytes;      /**< the largest block the device allows; 0: no bound */
-  size_t device_bytes;    /**< the device's memory, what limits in per cent refer to; 0: unknown */
+  size_t device_bytes;    /**< the device's memory, of which limits may be a part; 0: unknown */
   clp_stream home_stream; /**< where unordered use of a pool is ordered; borrowed. NULL: none */
 
-  /** Waits on the host until memory freed earlier is really back: work that still uses it, releases
-   * in stream order. NULL: nothing is pending but what comes back with work on streams that pools
-   * know of (free_is_ordered, free_on); for that they wait themselves, each for its own streams. */
+  /** Waits on the host until all memory freed so far is back at the device, and so for the work
+   * that still uses it. NULL: nothing comes back late, except behind work on streams that were
+   * given to pools (free_is_ordered, free_on); for those each pool waits by itself. */
   clp_status (*drain)(void *self);
-  /** Gives memory that the allocator itself keeps back to the device. A pool calls it when it runs
-   * out of memory; with allocate_within also whenever it gave back what it was told to. NULL: the
+  /** Gives memory that the allocator itself keeps back to the device. A pool calls it when memory
+   * runs out; with allocate_within also after each clp_pool_free_held and its like. NULL: the
    * allocator keeps none. */
   clp_status (*return_cached)(void *self);
 
@@ -98,8 +101,8 @@ typedef struct clp_allocator_ops {
 
   /** Stream order, a group. A mark stands for all work that `stream` had been given when the mark
    * was made. NULL: CLP_NOT_SUPPORTED, and the pool's functions that take a stream say so. */
-  clp_status (*stream_retain)(void *self, clp_stream stream); /**< keeps a stream alive; refuses, as
-                                 CLP_INVALID_ARGUMENT, what is no stream of this allocator's */
+  clp_status (*stream_retain)(void *self, clp_stream stream); /**< keeps it alive; a stream that is
+                                 none of this allocator's: CLP_INVALID_ARGUMENT */
   void (*stream_release)(void *self, clp_stream stream);      /**< ends that */
   clp_status (*mark_create)(void *self, clp_stream stream, void **mark); /**< never waits */
   void (*mark_destroy)(void *self, void *mark);                          /**< ends a mark */
@@ -107,33 +110,35 @@ typedef struct clp_allocator_ops {
   clp_status (*stream_wait)(void *self, clp_stream stream, void *mark); /**< the host never waits */
   clp_status (*host_wait)(void *self, void *mark); /**< returns when that work is done */
 
-  /** Whether work on the stream runs in the order in which it was given. Needs stream order; NULL:
-   * all streams do. For one that does not, the pool puts a wait for its own mark between two users
-   * of a block. */
+  /** Whether work on the stream runs in the order in which it was given. Needs stream order. NULL:
+   * it does on every stream. Otherwise, the pool makes the stream wait for a mark of its own
+   * between two users of a block. */
   bool (*stream_is_in_order)(void *self, clp_stream stream);
-  /** `allocate` gives the home stream work that touches the new memory, so that a user on another
-   * stream has to wait for it. Needs stream order and a home stream. */
+  /** Whether `allocate` gives the home stream work that touches the new memory, which users on
+   * other streams must then wait for. Needs stream order and a home stream. */
   bool allocate_uses_home;
 
-  /** How memory that streams may still use goes back to the device: this and free_on, which both
-   * need stream order. `free` may be called while such work is pending, since the device waits for
-   * it. Where neither is given, the pool waits on the host before it calls `free`. */
+  /** Whether `free` may be called while streams still use the memory, since the device waits for
+   * their work. Needs stream order. Without this and without free_on, the pool waits on the host
+   * before it calls `free`. */
   bool free_is_ordered;
-  /** As `free`, after all work that `stream` has been given; the host need not wait. */
+  /** As `free`, after all work that `stream` has been given; the host need not wait. Needs stream
+   * order. NULL: `free` is all there is. */
   clp_status (*free_on)(void *self, clp_memory memory, size_t bytes, clp_stream stream);
 
-  /** Parts of memory (`split`, and what allocate_within hands out) must not overlap a former part
-   * that a stream may still use: such memory is handed out once that use is done, even to the same
-   * stream. Blocks that a pool holds stay what they are. */
+  /** Whether a part of memory (by `split` or allocate_within) must not overlap an earlier part
+   * while a stream may still use that one, even if it is the same stream: then such memory is
+   * handed out only when that use is done. Blocks that a pool holds are not affected. */
   bool exclusive_parts;
 
   /** Forgets a stream that its user gives up (clp_pool_forget_stream), for allocators that remember
-   * streams, such as the arena: its handle is not used from then on, since it may come back as
-   * another stream. Needs stream order; NULL: nothing to do. */
+   * streams, such as the arena: the handle must not be used from then on, since it may come back as
+   * another stream. Needs stream order. NULL: there is nothing to forget. */
   clp_status (*forget_stream)(void *self, clp_stream stream);
 } clp_allocator_ops;
 
-/** What a clp_allocator_ops begins as: its size, and zeros. */
+/** What a clp_allocator_ops begins as: its size, and zeros, so `allocate` and `free` are yet to be
+ * set. */
 #define CLP_ALLOCATOR_OPS_INIT                                                                     \
   {                                                                                                \
     sizeof(clp_allocator_ops), NULL, NULL, NULL, NULL, false, 0, CLP_MEMORY_UNSTATED, 0, 0, 0,     \
@@ -157,13 +162,13 @@ clp_allocator *clp_allocator_retain(clp_allocator *allocator);
  * blocks hold references of their own. NULL is a no-op. Any thread. */
 void clp_allocator_release(clp_allocator *allocator);
 
-/** Takes `bytes` of memory straight from the device, no pool between. It is the caller's until
+/** Takes `bytes` of memory straight from the device, without a pool. It is the caller's until
  * clp_allocator_free. Zero bytes give memory 0 and touch no device (pyopencl 2020.2).
  *
  * `*out` is 0 on failure. Any thread.
  * CLP_INVALID_ARGUMENT: NULL allocator or out, more than the largest block the device allows.
- * CLP_OUT_OF_DEVICE_MEMORY: there is no memory; for a deferred allocator this may show only later,
- *   where the memory is used.
+ * CLP_OUT_OF_DEVICE_MEMORY: there is no memory; with a deferred allocator this may turn out only
+ *   later, where the memory is used.
  * CLP_OUT_OF_HOST_MEMORY, CLP_BACKEND_ERROR: as the backend reports; CLP_BACKEND_ERROR also where
  * it reports success with memory 0. */
 clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out);
@@ -178,7 +183,7 @@ clp_status clp_allocator_free(clp_allocator *allocator, clp_memory memory, size_
  * NULL. */
 const char *clp_allocator_name(const clp_allocator *allocator);
 
-/** Whether memory may prove to be missing after an allocation succeeded (as with clCreateBuffer).
+/** Whether an allocation may succeed although there is no memory (as with clCreateBuffer).
  * Any thread. False for NULL. */
 bool clp_allocator_is_deferred(const clp_allocator *allocator);
 
@@ -187,9 +192,10 @@ bool clp_allocator_is_deferred(const clp_allocator *allocator);
  * CLP_INVALID_ARGUMENT: NULL out, alignment not a power of two. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_host_allocator_create(size_t alignment, clp_allocator **out);
 
-/** A device that is not there: hands out made-up addresses, never 0, distinct among 2^63 bytes in
- * turn, and is out of memory past `capacity` bytes in use; 0 means no bound. For replays and tests.
- * Name "simulated". Freeing more than is in use is CLP_INVALID_ARGUMENT.
+/** A simulated device, for replays and tests: it hands out made-up addresses with no memory behind
+ * them, never 0, none of which comes again within 2^63 bytes, and is out of memory past `capacity`
+ * bytes in use; 0 means no bound. Name "simulated". Freeing more than is in use is
+ * CLP_INVALID_ARGUMENT.
  * CLP_INVALID_ARGUMENT: NULL out. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_simulated_allocator_create(size_t capacity, clp_allocator **out);
 

@@ -3,11 +3,10 @@
  * clpool/arena.h - the arena: an allocator that takes big segments from another one and carves
  * blocks from them, so that a pool's footprint stays close to what its program uses.
  *
- * Blocks are carved by best fit, and what is freed becomes one with its free neighbours. A pool on
- * an arena gives back what it holds, the oldest first, before the arena grows; and before it grows,
- * the arena gives segments without blocks back. So the memory taken from the device stays near the
- * peak of what is in use. doc/arena.md tells how it is decided, and what that was seen to cost.
- */
+ * Blocks are carved by best fit, and freed ones are coalesced with their free neighbours. Before an
+ * arena grows, the pool on it gives back what it holds, the oldest first, and the arena gives back
+ * segments without blocks. So the memory taken from the device stays near the peak of what is in
+ * use. doc/arena.md explains the rules, with measurements of what they cost. */
 #ifndef CLPOOL_ARENA_H
 #define CLPOOL_ARENA_H
 
@@ -22,21 +21,23 @@
 extern "C" {
 #endif
 
-/** How an arena takes memory from its upstream, and when it gives it back. */
+/** How an arena takes memory from its upstream, and when it gives it back. Begin with
+ * CLP_ARENA_OPTIONS_INIT and change what you like, 0 included. In a struct that was filled in
+ * another way, a slack and a min_segment_bytes of 0 mean the defaults. */
 typedef struct clp_arena_options {
   size_t struct_size;   /**< sizeof(clp_arena_options) */
   unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
-  /** How much more memory than the highest use so far the arena may keep before it gives segments
-   * without blocks back, as a part of that use, 0 to 1. Segments are as large: less means a smaller
-   * footprint, more means fewer calls of the device. */
+  /** How much more memory than the high-water mark of use the arena may keep before it gives
+   * segments without blocks back, as a part of that mark: 0 to 1, by default 0.022. Segments have
+   * that size, too. Less means a smaller footprint, more means fewer calls to the device. */
   double slack;
-  size_t
-      min_segment_bytes; /**< no segment is smaller, but where a limit or the device demands it */
-  size_t max_segment_bytes; /**< larger ones are for one request alone. 0: slack times 1.5 GiB */
-  /** All work that uses the memory is given to streams by one thread. Matters where upstream's
-   * parts are exclusive (clp_allocator_ops), as cl_mem on NVIDIA's devices: without this promise,
-   * memory that work in flight uses is not handed out before that is done, and more is taken from
-   * the device the further the host is ahead. */
+  /** No segment is smaller, unless a limit or the device demands it; by default 256 KiB. */
+  size_t min_segment_bytes;
+  size_t max_segment_bytes; /**< larger ones serve a single request. 0: slack times 1.5 GiB */
+  /** A promise that one thread gives streams all the work that uses the memory. It matters where
+   * the parts of upstream's memory are exclusive (clp_allocator_ops), such as cl_mem on NVIDIA's
+   * devices: without it, memory in use by work in flight is not handed out before that work is
+   * done, and the further the host runs ahead, the more is taken from the device. */
   bool one_thread;
 } clp_arena_options;
 
@@ -47,12 +48,12 @@ typedef struct clp_arena_options {
   }
 
 /** Makes an arena over `upstream`, which it retains and which must be able to split blocks: all
- * allocators of this library can but the arena itself. NULL options are CLP_ARENA_OPTIONS_INIT.
+ * allocators of this library can but the arena itself. NULL options mean CLP_ARENA_OPTIONS_INIT.
  * Kind of memory, device, alignment, streams and home stream are those of upstream; blocks take up
- * a multiple of 256 bytes. Blocks of cl_mem are sub-buffers, of which OpenCL makes no further ones:
- * clp_buffer_create_sub_buffer does. Name "arena".
+ * a multiple of 256 bytes. Blocks of cl_mem are sub-buffers, of which OpenCL makes no further
+ * sub-buffers: use clp_buffer_create_sub_buffer. Name "arena".
  *
- * Upstream's own functions must not allocate from the arena, which may wait for them.
+ * Upstream's own functions must not allocate from the arena, which may be waiting for them.
  *
  * Memory that streams may still use is handed to another stream only as the pool's reuse flags
  * allow, and goes back to the device after that use.
@@ -67,19 +68,19 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
 /** An arena's figures. Bytes in use are those of blocks that pools hold or have handed out, rounded
  * up to the alignment. */
 typedef struct clp_arena_stats {
-  size_t struct_size;        /**< sizeof(clp_arena_stats), set by the caller */
-  size_t segments;           /**< taken from upstream now */
-  size_t free_segments;      /**< of these, without blocks */
-  size_t reserved_bytes;     /**< of all segments */
-  size_t used_bytes;         /**< of all blocks */
-  size_t used_blocks;        /**< how many those are */
-  size_t free_ranges;        /**< pieces that what is free is in */
-  size_t largest_free_bytes; /**< the largest of them */
-  double fragmentation;      /**< the part of the free bytes outside of the largest piece: 0 to 1 */
+  size_t struct_size;           /**< sizeof(clp_arena_stats), set by the caller */
+  size_t segments;              /**< that it has now */
+  size_t free_segments;         /**< those without blocks */
+  size_t reserved_bytes;        /**< of all segments */
+  size_t used_bytes;            /**< of all blocks */
+  size_t used_blocks;           /**< blocks in use */
+  size_t free_ranges;           /**< contiguous free pieces */
+  size_t largest_free_bytes;    /**< of the largest free piece */
+  double fragmentation;         /**< the part of the free bytes outside the largest piece: 0 to 1 */
   size_t peak_reserved_bytes;   /**< the most that was ever reserved */
-  size_t peak_used_bytes;       /**< and in use */
-  uint64_t segments_taken;      /**< from upstream, ever */
-  uint64_t segments_given_back; /**< to it */
+  size_t peak_used_bytes;       /**< the most that was ever in use */
+  uint64_t segments_taken;      /**< segments ever taken from upstream */
+  uint64_t segments_given_back; /**< segments ever given back to it */
 } clp_arena_stats;
 
 /** What a clp_arena_stats begins as: its size, and zeros. */
@@ -88,7 +89,7 @@ typedef struct clp_arena_stats {
     sizeof(clp_arena_stats), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0                                  \
   }
 
-/** Reads them; exact while no other thread is inside the arena. Any thread.
+/** Reads an arena's figures; exact while no other thread is inside the arena. Any thread.
  * CLP_INVALID_ARGUMENT: NULL, an allocator that is no arena, a struct_size too small. */
 clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stats);
 

@@ -42,7 +42,7 @@
  * | trace.h        | a program's allocations, written down for the program clpool              |
  * | bytes.h        | sizes as people write them: "512M", "40%"                                 |
  * | status.h       | what a call came to, and the calling thread's last failure                |
- * | log.h          | where the library's remarks go                                            |
+ * | log.h          | where the library's messages go                                           |
  * | version.h      | the version of the headers, and of the library                            |
  * | opencl.h       | OpenCL's memory; not included here                                        |
  * | cuda.h         | CUDA's stream-ordered memory; not included here                           |

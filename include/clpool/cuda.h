@@ -70,11 +70,11 @@ typedef enum clp_cuda_mempool_choice {
   CLP_CUDA_MEMPOOL_CURRENT = 1  /**< the one that cudaMallocAsync takes from at the time */
 } clp_cuda_mempool_choice;
 
-/** How clp_cuda_async_allocator_create shall allocate. */
+/** How clp_cuda_async_allocator_create allocates. The defaults are zeros. */
 typedef struct clp_cuda_async_options {
   size_t struct_size;                     /**< sizeof(clp_cuda_async_options) */
   int device;                             /**< its ordinal */
-  clp_cuda_mempool_choice mempool_choice; /**< looked up once, when the allocator is made */
+  clp_cuda_mempool_choice mempool_choice; /**< resolved once, when the allocator is made */
   /** A memory pool to take from instead; NULL: the choice. Borrowed: it must outlive the allocator,
    * and its memory must be accessible from the device. */
   clp_cuda_mempool mempool;
@@ -104,10 +104,11 @@ typedef struct clp_cuda_async_options {
  * while the pool may need it, or be forgotten first: call clp_pool_forget_stream before
  * cuStreamDestroy (cudaStreamDestroy). NULL is refused: the default stream is
  * CLP_CUDA_STREAM_LEGACY. So is CLP_CUDA_STREAM_PER_THREAD, with CLP_NOT_SUPPORTED, since each
- * thread means another stream by it. Streams that are being captured into a graph are not for
- * pools, and while any is, keep pools from running into other streams' blocks: asking for an event
- * and waiting for one may fail then, and end the capture (cuThreadExchangeStreamCaptureMode). A
- * program that captures blocking streams gives a home stream that is non-blocking.
+ * thread means another stream by it. Do not give a pool a stream that is being captured into a
+ * graph; and while any stream is captured, do not let pools reuse blocks of other streams, for to
+ * query or to wait for an event may fail then, and end the capture
+ * (cuThreadExchangeStreamCaptureMode). A program that captures blocking streams needs a home stream
+ * that is non-blocking.
  *
  * Release buffers, pools and the allocator before the device is reset (cuDevicePrimaryCtxReset,
  * cudaDeviceReset). After a fork the child must not use the allocator, nor anything else of CUDA's.
@@ -131,7 +132,7 @@ unsigned long long clp_buffer_cuda_pointer(const clp_buffer *buffer);
  * CuPy's cupy.cuda.MemoryAsyncPool: one object for all devices, each with a memory pool of the
  * driver's, from which memory is taken and freed in stream order. Nothing is kept between the
  * caller and the driver. For many small allocations a clp_pool over clp_cuda_async_allocator_create
- * is faster; this is for programs that are written for CUDA's allocator.
+ * is faster; this one is for programs written with CUDA's allocator in mind.
  *
  * As in CuPy, the device is that of the calling thread's current context, or device 0 where none is
  * current, and limits and figures are those of that device. A stream is any of CUDA's, NULL being
@@ -149,10 +150,10 @@ unsigned long long clp_buffer_cuda_pointer(const clp_buffer *buffer);
  * CLP_NOT_SUPPORTED: the device has no memory pool here; the message tells why.
  * CLP_BACKEND_ERROR: as the driver reports, with its code. @{ */
 
-/** An asynchronous pool. Lives by reference count. */
+/** An asynchronous pool. Counts references. */
 typedef struct clp_cuda_async_pool clp_cuda_async_pool;
 
-/** Which memory pools an asynchronous pool takes from. */
+/** Which memory pools an asynchronous pool takes from. The defaults are zeros. */
 typedef struct clp_cuda_async_pool_options {
   size_t struct_size;                     /**< sizeof(clp_cuda_async_pool_options) */
   clp_cuda_mempool_choice mempool_choice; /**< for each device, where there are no `mempools` */
@@ -226,20 +227,20 @@ bool clp_cuda_async_pool_has_statistics(const clp_cuda_async_pool *pool);
  * CLP_NOT_SUPPORTED: the driver does not count. */
 clp_status clp_cuda_async_pool_total_bytes(clp_cuda_async_pool *pool, size_t *out);
 
-/** Of them those in use. CLP_NOT_SUPPORTED: as above. */
+/** Those of the total bytes that are in use. CLP_NOT_SUPPORTED: as above. */
 clp_status clp_cuda_async_pool_used_bytes(clp_cuda_async_pool *pool, size_t *out);
 
-/** And those that are not. CLP_NOT_SUPPORTED: as above. */
+/** Those of the total bytes that are not in use. CLP_NOT_SUPPORTED: as above. */
 clp_status clp_cuda_async_pool_free_bytes(clp_cuda_async_pool *pool, size_t *out);
 
-/** CLP_NOT_SUPPORTED, always: the driver does not tell how many blocks it keeps (in CuPy
- * likewise). */
+/** Always CLP_NOT_SUPPORTED, as in CuPy: the driver does not tell how many blocks it keeps. */
 clp_status clp_cuda_async_pool_n_free_blocks(clp_cuda_async_pool *pool, size_t *out);
 
-/** The same with peaks, as clp_cuda_mempool_get_usage. */
+/** Reserved and used bytes of the current device's memory pool, now and at their peaks, as
+ * clp_cuda_mempool_get_usage. */
 clp_status clp_cuda_async_pool_get_usage(clp_cuda_async_pool *pool, clp_cuda_mempool_usage *usage);
 
-/** Begins the peaks anew, as clp_cuda_mempool_reset_peaks. */
+/** Resets the peaks, as clp_cuda_mempool_reset_peaks. */
 clp_status clp_cuda_async_pool_reset_peaks(clp_cuda_async_pool *pool);
 
 /** Sets the limit for the current device, in bytes or as a part of its memory, 0 to 1; the other is

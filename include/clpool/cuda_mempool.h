@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * clpool/cuda_mempool.h - the memory pools of CUDA's driver, beneath cudaMallocAsync: made, ended,
- * their attributes, who may access their memory, sharing it between processes. What clpool/cuda.h
- * says of the driver, devices, streams and threads holds here. */
+ * clpool/cuda_mempool.h - the memory pools of CUDA's driver, beneath cudaMallocAsync: to create and
+ * destroy them, their attributes, which devices may access their memory, and sharing it between
+ * processes. What clpool/cuda.h says of the driver, devices, streams and threads holds here. */
 #ifndef CLPOOL_CUDA_MEMPOOL_H
 #define CLPOOL_CUDA_MEMPOOL_H
 
@@ -17,12 +17,12 @@ extern "C" {
 
 /** @name Memory pools
  * The driver's own pools, beneath cudaMallocAsync: memory that the driver took from the device, or
- * from the host, and hands out in stream order. A handle is cuda.h's, and nothing is kept beside
- * it: what the driver says of a handle is what these functions say, and a handle that was destroyed
- * must not be used. No function needs a current context, and none changes it.
- * All, besides what they name, CLP_INVALID_ARGUMENT: a NULL handle or out-pointer, a handle or
- * device that the driver does not know. CLP_NOT_SUPPORTED: no driver. CLP_BACKEND_ERROR: as the
- * driver reports; its code is the last error's native code. @{ */
+ * from the host, and hands out in stream order. Handles are the driver's own, and clpool keeps
+ * nothing beside them: these functions report what the driver says of a handle, and one that was
+ * destroyed must not be used. No function needs a current context, and none changes it.
+ * Statuses of all, besides what they name. CLP_INVALID_ARGUMENT: a NULL handle or out-pointer, a
+ * handle or device that the driver does not know. CLP_NOT_SUPPORTED: no driver. CLP_BACKEND_ERROR:
+ * as the driver reports; its code is the last error's native code. @{ */
 
 /** Where the memory of a pool lies. */
 typedef enum clp_cuda_location {
@@ -30,13 +30,13 @@ typedef enum clp_cuda_location {
   CLP_CUDA_ON_HOST_NUMA = 1 /**< on a NUMA node of the host */
 } clp_cuda_location;
 
-/** How a pool may be told to other processes; or-ed. */
+/** How a pool may be shared with other processes: flags. */
 enum {
   CLP_CUDA_HANDLE_POSIX_FD = 1u, /**< clp_cuda_mempool_export_fd */
   CLP_CUDA_HANDLE_FABRIC = 8u    /**< clp_cuda_mempool_export_fabric */
 };
 
-/** What a memory pool shall be like. */
+/** What a new memory pool is like. The defaults are zeros. */
 typedef struct clp_cuda_mempool_options {
   size_t struct_size;         /**< sizeof(clp_cuda_mempool_options) */
   clp_cuda_location location; /**< whether `device` counts or `numa_node` */
@@ -57,7 +57,7 @@ typedef struct clp_cuda_mempool_options {
  * host can be used by the devices that clp_cuda_mempool_set_access names.
  *
  * `*out` is the caller's until clp_cuda_mempool_destroy; NULL on failure. Any thread.
- * CLP_INVALID_ARGUMENT: a device that there is none, both a device and a NUMA node, unknown handle
+ * CLP_INVALID_ARGUMENT: no such device, both a device and a NUMA node, unknown handle
  *   types or location, a struct_size too small or with unknown fields set.
  * CLP_NOT_SUPPORTED: the device has no memory pools, or none of these handle types; no device can
  *   use pools of the host's memory; max_bytes with a driver before CUDA 12.2; a fabric that the
@@ -88,8 +88,8 @@ clp_status clp_cuda_mempool_set_current(int device, clp_cuda_mempool mempool);
  * until the host has seen that the stream got there, by synchronizing. */
 clp_status clp_cuda_mempool_trim_to(clp_cuda_mempool mempool, size_t bytes);
 
-/** When memory freed on one stream may be handed to another; or-ed. A pool begins with all three.
- */
+/** When memory freed on one stream may be handed to another: flags. At first, a pool has all
+ * three. */
 enum {
   CLP_CUDA_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1u << 0, /**< where events, or the legacy default
                                                          stream, make the other wait for the free */
@@ -97,7 +97,7 @@ enum {
   CLP_CUDA_REUSE_INTERNAL_DEPENDENCIES = 1u << 2      /**< after making the other wait for it */
 };
 
-/** CLP_CUDA_REUSE_... flags of a pool. */
+/** The CLP_CUDA_REUSE_... flags of a pool. */
 clp_status clp_cuda_mempool_get_reuse(clp_cuda_mempool mempool, unsigned *flags);
 
 /** Sets all three to be as in `flags`. Where the driver refuses one, those before it in the list
@@ -109,7 +109,7 @@ clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags);
  * memory, and what is allocated after it the time to get it anew. UINT64_MAX: all. */
 clp_status clp_cuda_mempool_get_release_threshold(clp_cuda_mempool mempool, uint64_t *bytes);
 
-/** Sets it. */
+/** Sets the release threshold. */
 clp_status clp_cuda_mempool_set_release_threshold(clp_cuda_mempool mempool, uint64_t bytes);
 
 /** How much memory a pool has taken, bytes. */
@@ -133,8 +133,8 @@ struct clp_cuda_mempool_usage {
  * CLP_NOT_SUPPORTED: a driver before CUDA 11.3, which does not count. */
 clp_status clp_cuda_mempool_get_usage(clp_cuda_mempool mempool, clp_cuda_mempool_usage *usage);
 
-/** Begins both peaks anew, for all users of the pool: at what is reserved and used now, as the
- * driver counts on. CLP_NOT_SUPPORTED: as above. */
+/** Resets both peaks, for all users of the pool, to what is reserved and used now; the driver
+ * counts on from there. CLP_NOT_SUPPORTED: as above. */
 clp_status clp_cuda_mempool_reset_peaks(clp_cuda_mempool mempool);
 
 /** What a device may do with a pool's memory. */
@@ -198,7 +198,7 @@ typedef struct clp_cuda_shared_pointer {
   unsigned char bytes[64]; /**< the driver's */
 } clp_cuda_shared_pointer;
 
-/** Tells memory from a pool that was exported; `pointer` is what allocating gave.
+/** Exports memory of a pool that was exported; `pointer` is what the allocation returned.
  * CLP_INVALID_ARGUMENT: memory 0, or of no such pool. */
 clp_status clp_cuda_pointer_export(unsigned long long pointer, clp_cuda_shared_pointer *out);
 
@@ -208,7 +208,7 @@ clp_status clp_cuda_pointer_export(unsigned long long pointer, clp_cuda_shared_p
 clp_status clp_cuda_pointer_import(clp_cuda_mempool mempool, const clp_cuda_shared_pointer *shared,
                                    unsigned long long *out);
 
-/** Lets go of imported memory, after all work that `stream` was given (cuMemFreeAsync); NULL is the
+/** Gives up imported memory, after all work that `stream` was given (cuMemFreeAsync); NULL is the
  * legacy default stream. The default streams are those of the calling thread's current context.
  * Pointer 0 is a no-op. CLP_INVALID_ARGUMENT: what is no such memory, or is freed already, as far
  * as the driver notices; a default stream, and no context is current. */

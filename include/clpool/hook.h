@@ -31,12 +31,12 @@
 extern "C" {
 #endif
 
-/** What a callback is told. Fields that do not apply are 0. */
+/** What a callback is shown. Fields that do not apply are 0. */
 typedef struct clp_hook_event {
   clp_pool *pool;     /**< borrowed; NULL for a clp_cuda_async_pool (clpool/cuda.h) */
   int device_id;      /**< clp_allocator_ops.device_id */
-  clp_stream stream;  /**< that the call was given or the buffer is bound to; else, and in
-                           device_free, the allocator's home stream */
+  clp_stream stream;  /**< the stream that the call was given or the buffer is bound to; otherwise,
+                           and in device_free, the allocator's home stream */
   size_t size;        /**< bytes as asked for; in malloc and free */
   size_t mem_size;    /**< bytes as rounded; 0 for zero bytes */
   clp_memory memory;  /**< 0 before there is any, for zero bytes, and on failure: in device_free's
@@ -45,19 +45,20 @@ typedef struct clp_hook_event {
                            failure, not 0 for zero bytes */
 } clp_hook_event;
 
-/** One of a hook's callbacks; `event` holds for the call. */
+/** One of a hook's callbacks; `event` is borrowed for the call. */
 typedef void (*clp_hook_callback)(const clp_hook_event *event, void *user_data);
 
 /** A hook: the caller's, who keeps it and its name alive and unchanged while it is registered. Any
  * callback may be NULL.
  *
  * A callback runs on the thread whose call it shows, under no lock of the library, and may use any
- * pool: hooks are not called for what it does, and what fails there does not become the caller's
- * last error. It must return, and must not push, pop, add or remove hooks (CLP_BUSY), nor drop the
- * last reference to the pool that it is called for. What on_out_of_memory does is shown. A request
- * of another thread that would fail waits for a block whose device_free is being shown: do not wait
- * in a callback for a lock that is held around calls of a pool. After fork the child has what was
- * registered for its thread and for pools, with user_data as it was. */
+ * pool: no hooks are called for what it does there, and no failure there becomes the caller's last
+ * error. It must return, must not push, pop, add or remove hooks (CLP_BUSY), and must not drop the
+ * last reference to the pool that it is called for. What an on_out_of_memory does is shown. An
+ * allocation in another thread that is about to fail waits for a block whose device_free is being
+ * shown, so a callback must not wait for a lock that is held around calls to a pool. After fork the
+ * child has the hooks that were registered for its thread and for pools, with the same user_data.
+ */
 typedef struct clp_hook {
   size_t struct_size; /**< sizeof(clp_hook) */
   const char *name;   /**< identifies the hook among those of a thread or a pool; not NULL */
@@ -97,9 +98,10 @@ clp_status clp_hook_pop(const clp_hook *hook);
  * end. Any thread. Statuses as clp_hook_push's, with the pool's hooks in place of the thread's. */
 clp_status clp_pool_add_hook(clp_pool *pool, const clp_hook *hook);
 
-/** Ends that. When it returns, no callback of the hook is running for the pool, nor will: it waits
- * for calls of other threads that are inside a pair. Any thread. CLP_INVALID_ARGUMENT: NULL pool or
- * hook. CLP_NOT_FOUND: it is not registered for this pool. CLP_BUSY: as clp_hook_pop. */
+/** Ends a registration for a pool. When it returns, no callback of the hook is running for the
+ * pool, and none will: it waits for other threads that are between a preprocess and its
+ * postprocess. Any thread. CLP_INVALID_ARGUMENT: NULL pool or hook. CLP_NOT_FOUND: it is not
+ * registered for this pool. CLP_BUSY: as clp_hook_pop. */
 clp_status clp_pool_remove_hook(clp_pool *pool, const clp_hook *hook);
 
 /** A hook that writes a JSON object a line to `file`, which stays the caller's, at each
@@ -116,7 +118,7 @@ clp_status clp_pool_remove_hook(clp_pool *pool, const clp_hook *hook);
  * CLP_INVALID_ARGUMENT: NULL file or out. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_debug_print_hook_create(FILE *file, clp_hook **out);
 
-/** Ends the hook, which is registered nowhere any more. NULL is a no-op. */
+/** Ends the hook, which must not be registered anywhere any more. NULL is a no-op. Any thread. */
 void clp_debug_print_hook_destroy(clp_hook *hook);
 
 #ifdef __cplusplus

@@ -6,10 +6,10 @@
  * The only header of clpool that includes CL/cl.h. CL_TARGET_OPENCL_VERSION is the caller's.
  *
  * The streams of these allocators (clpool/pool.h, "Stream order") are the command queues of their
- * context, on any of its devices, in-order and out-of-order ones: all work of an out-of-order queue
- * is one, which a barrier parts from what comes after. Work that ends with an error counts as done,
- * as soon as nothing that came before it in its queue is left; a queue that is made to wait for it
- * may fail with it, as OpenCL has it for events. */
+ * context, on any of its devices, in-order and out-of-order ones. All work of an out-of-order queue
+ * up to a moment is taken together: a barrier orders it before what comes later. Work that ends
+ * with an error counts as done as soon as all earlier work of its queue has ended; commands of a
+ * queue that was made to wait for it may fail as well, which is OpenCL's rule for events. */
 #ifndef CLPOOL_OPENCL_H
 #define CLPOOL_OPENCL_H
 
@@ -25,11 +25,11 @@ extern "C" {
 #endif
 
 /** Buffers from clCreateBuffer in `context`, with `mem_flags` (pyopencl.tools.DeferredAllocator):
- * memory exists when the driver likes, so it may prove to be missing where a buffer is first used.
- * 0 flags mean CL_MEM_READ_WRITE. Retains the context. Name "cl-deferred".
+ * the driver decides when memory is really taken, so it may be missing where a buffer is first
+ * used. 0 flags mean CL_MEM_READ_WRITE. Retains the context. Name "cl-deferred".
  *
  * Out of memory is CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES or CL_OUT_OF_HOST_MEMORY.
- * With several devices in the context, a block must suit them all. Any thread.
+ * With several devices in the context, a block must be allowed on all of them. Any thread.
  * CLP_INVALID_ARGUMENT: NULL context or out; flags that exclude each other, are for other objects
  *   than buffers, or bring their own memory (CL_MEM_USE_HOST_PTR, CL_MEM_COPY_HOST_PTR).
  * CLP_BACKEND_ERROR: the context cannot be asked about its devices. CLP_OUT_OF_HOST_MEMORY. */
@@ -50,7 +50,7 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
 clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,
                                              clp_allocator **out);
 
-/** What shared virtual memory shall be like. */
+/** Which shared virtual memory to allocate. The defaults are zeros. */
 typedef struct clp_cl_svm_options {
   size_t struct_size; /**< sizeof(clp_cl_svm_options) */
   cl_bitfield flags;  /**< cl_svm_mem_flags: CL_MEM_READ_WRITE (what 0 means), CL_MEM_READ_ONLY or

@@ -14,21 +14,23 @@
 extern "C" {
 #endif
 
-/** Bytes by call stack: `used`, what was asked of pools, hits too, and `acquired`, what the device
- * was asked for, both as rounded, and whether they were given or not. Recording takes no name and
- * no file: addresses only, in space that grows with the number of different stacks. Several threads
- * may record at once, also while another reports.
+/** Bytes by call stack: `used`, what pools were asked for, hits included, and `acquired`, what the
+ * device was asked for. Both are rounded, and count even if the request failed. Recording stores
+ * addresses alone, no names, in space that grows with the number of different stacks. Several
+ * threads may record at once, and another may report meanwhile.
  *
- * Of a stack of more than 256 frames, the outermost count, as where max_depth is less. Frames of
- * code without unwind tables, and what is outside of them, are not seen. */
+ * Of a stack of more than 256 frames the outermost are kept, as with a smaller max_depth. Frames of
+ * code without unwind tables, and frames further out, are not seen. */
 typedef struct clp_line_profile clp_line_profile;
 
-/** Makes an empty profile. `max_depth` counts the root and keeps the outermost frames; 0: all of
- * them. `*out` is an object with one reference, the caller's; NULL on failure. Any thread.
+/** Makes an empty profile. At most `max_depth` frames of a stack are kept, the outermost, the root
+ * being one of them; 0: all. `*out` is the caller's until clp_line_profile_destroy; NULL on
+ * failure. Any thread.
  * CLP_INVALID_ARGUMENT: NULL out. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_line_profile_create(unsigned max_depth, clp_line_profile **out);
 
-/** Drops the reference. Its hook is registered nowhere any more. NULL is a no-op. */
+/** Ends the profile, whose hook must not be registered anywhere any more. NULL is a no-op. Any
+ * thread. */
 void clp_line_profile_destroy(clp_line_profile *profile);
 
 /** The hook that records, for clp_hook_push or clp_pool_add_hook. Borrowed; lives as long as the
@@ -43,19 +45,18 @@ const clp_hook *clp_line_profile_hook(clp_line_profile *profile);
  *       examples/array.c:52:axpy (1.00KB, 1.00KB)
  *
  * `{file}:{line}:{function} ({used}, {acquired})`, sizes with two decimals in powers of 1024. Calls
- * that were inlined are frames too. The library's own frames are left out, and so is what calls
- * main and the first function of a thread, unless it has no name: in programs that were linked
- * statically, and stripped or without libdw, a frame or two of that stand above main. Files are
- * named as they were for the compiler. Names come from the debug information of what is loaded now,
- * there or by build ID below /usr/lib/debug, where the library was built with libdw; else a frame
- * is `object+0xoffset`, as addr2line and objdump count, with `:{function}` where only that is
- * known. Bytes of stacks that could not be recorded for want of host memory are told in a last
- * line,
- * `_unrecorded`. A line end in a name becomes a blank. The file is flushed. Any thread.
+ * that were inlined are frames too. The library's own frames are left out, and so are those that
+ * call main or a thread's first function, as far as they have names: in a program that was linked
+ * statically, and is stripped or has no libdw, one or two of them stand above main. Files are named
+ * as the compiler was told. Names come from the debug information of the objects that are loaded
+ * when this is called, in the object itself or by build ID below /usr/lib/debug, if the library was
+ * built with libdw. Otherwise a frame is `object+0xoffset`, as addr2line and objdump count, with
+ * `:{function}` where that alone is known. Bytes of stacks that could not be recorded for want of
+ * host memory are in a last line, `_unrecorded`. A line end in a name becomes a blank. The file is
+ * flushed, and stays the caller's. Any thread.
  *
  * CLP_INVALID_ARGUMENT: NULL argument. CLP_IO_ERROR: the file takes no more; native_code is errno.
- * CLP_OUT_OF_HOST_MEMORY; where it is libdw that finds none, the program may end: some of its
- * tables insist. */
+ * CLP_OUT_OF_HOST_MEMORY; if it is libdw that finds no memory, it may end the program. */
 clp_status clp_line_profile_print(clp_line_profile *profile, FILE *file);
 
 /** Writes folded stacks, `outermost;...;innermost bytes` a line, as flame graph tools and
