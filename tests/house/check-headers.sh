@@ -30,7 +30,8 @@ write_program() {
   for type in $(init_types "$file"); do
     macro=$(echo "${type}_init" | tr '[:lower:]' '[:upper:]')
     printf 'extern %s global_%s;\n%s global_%s = %s;\n' "$type" "$type" "$type" "$type" "$macro"
-    printf '%s *use_%s(%s *);\n%s *use_%s(%s *out)\n' "$type" "$type" "$type" "$type" "$type" "$type"
+    printf '%s *use_%s(%s *);\n' "$type" "$type" "$type"
+    printf '%s *use_%s(%s *out)\n' "$type" "$type" "$type"
     printf '{\n  const %s local = %s;\n  *out = local;\n  return out;\n}\n' "$type" "$macro"
   done
 }
