@@ -2,7 +2,7 @@
 /* Active bytes are counted in each cache and later folded into the stock's count. */
 #include "core/cache/counts.h"
 
-#include "core/cache/thread_cache.h"
+#include "core/cache/warm_path.h"
 
 #include <sys/param.h>
 
@@ -10,7 +10,8 @@ static clpi_tally *tally_of_locked(clpi_stock *stock, clpi_cache *cache, clpi_bi
 {
   if (!bin)
     return &stock->empty;
-  return cache ? &cache->slots[bin->index].tally : &bin->tally;
+  clpi_cache_slot *slot = cache ? clpi_slot_at(cache, bin->index) : NULL;
+  return slot ? &slot->tally : &bin->tally;
 }
 
 /* Adds `change` to the active bytes, which were `peak` >= 0 above the old count at the highest.

@@ -37,11 +37,19 @@ static void unlock_registry(void)
   pthread_mutex_unlock(&registry.lock);
 }
 
+/* The child's thread is no longer watched (base/thread_end.h): its next slow call finds that out.
+ */
+static void unlock_in_child(void)
+{
+  memset(clpi_lookups, 0, sizeof(clpi_lookups));
+  unlock_registry();
+}
+
 /* If pthread_atfork runs out of host memory, the child of a fork may deadlock; nothing else depends
  * on it. */
 static void set_up(void)
 {
-  (void)pthread_atfork(lock_registry, unlock_registry, unlock_registry);
+  (void)pthread_atfork(lock_registry, unlock_registry, unlock_in_child);
   clpi_thread_end_add(end_thread);
   clpi_fence_init();
 }

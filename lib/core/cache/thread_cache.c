@@ -27,8 +27,6 @@ static clpi_cache *find_own_locked(clpi_stock *stock)
 
 static clpi_cache *make_own_locked(clpi_stock *stock)
 {
-  if (!clpi_thread_end_watch())
-    return NULL;
   clpi_cache *cache = aligned_alloc(alignof(clpi_cache), sizeof(*cache));
   if (!cache)
     return NULL;
@@ -77,16 +75,16 @@ bool clpi_slot_grow(clpi_cache_slot *slot)
   return true;
 }
 
-static bool ensure_slot(clpi_cache *cache, const clpi_bin *bin)
+/* Without host memory the bin has no slot, or one that takes no blocks. */
+static void ensure_slot(clpi_cache *cache, const clpi_bin *bin)
 {
-  if (!bin)
-    return true;
   uint32_t index = bin->index;
   if (index >= cache->slot_count && !add_slots(cache, index < 32 ? 64 : 2 * index))
-    return false;
+    return;
   clpi_cache_slot *slot = &cache->slots[index];
   slot->block_bytes = bin->block_bytes;
-  return slot->capacity || clpi_slot_grow(slot);
+  if (!slot->capacity)
+    clpi_slot_grow(slot);
 }
 
 clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin)
@@ -94,6 +92,8 @@ clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin)
   if (!stock->holding)
     return NULL;
   clpi_cache *cache = clpi_cache_find(stock);
+  if (!cache && !clpi_thread_end_watch())
+    return NULL;
   if (!cache)
     cache = find_own_locked(stock);
   if (!cache)
@@ -102,7 +102,9 @@ clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin)
     return NULL;
   clpi_lookups[stock->lookup] = (clpi_lookup){stock->id, cache};
   cache->tick = stock->tick = MAX(stock->tick, cache->tick);
-  return ensure_slot(cache, bin) ? cache : NULL;
+  if (bin)
+    ensure_slot(cache, bin);
+  return cache;
 }
 
 void clpi_cache_free_locked(clpi_stock *stock, clpi_cache *cache)

@@ -53,9 +53,10 @@ typedef struct clpi_cache {
 #define clpi_each_cache(stock, cache)                                                              \
   for (clpi_cache *cache = (stock)->caches; cache; cache = cache->next)
 
-/* The calling thread's cache, with a slot for `bin` unless that is NULL; both are made if need be.
- * NULL if the stock has stopped holding or host memory ran out, which is no error: the caller then
- * goes without a cache. */
+/* The calling thread's cache, made if need be, with a slot for the bin if there is host memory for
+ * it; `bin` may be NULL. NULL when the stock holds no more or there is no host memory, which is no
+ * error.
+ */
 clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin);
 
 /* Whether the calling thread owns the cache. */

@@ -75,8 +75,9 @@ void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block)
 
 void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *block)
 {
-  clpi_cache_slot *slot = &cache->slots[block->bin->index];
-  if (clpi_cache_has_bytes(cache, slot)) {
+  clpi_cache_slot *slot = clpi_slot_at(cache, block->bin->index);
+  bool has_room = slot && slot->capacity && clpi_cache_has_bytes(cache, slot);
+  if (has_room) {
     if (clpi_slot_is_full(slot) && !clpi_slot_grow(slot))
       give_half_locked(stock, cache, slot, block->bin);
     clpi_slot_push(cache, slot, block);
@@ -84,7 +85,8 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
   }
   /* Allocations take the newest block first, and look into the cache before the store, so the cache
    * must not keep older blocks of the bin. */
-  clpi_cache_give_all_locked(stock, cache, slot);
+  if (slot)
+    clpi_cache_give_all_locked(stock, cache, slot);
   clpi_stock_hold_locked(stock, block);
 }
 

@@ -68,7 +68,7 @@ static clp_buffer *take_by_store_locked(const clpi_request *wanted, clpi_cache_s
 static clp_buffer *take_held_locked(const clpi_request *wanted)
 {
   clpi_bin *bin = wanted->bin;
-  clpi_cache_slot *slot = wanted->cache ? &wanted->cache->slots[bin->index] : NULL;
+  clpi_cache_slot *slot = wanted->cache ? clpi_slot_at(wanted->cache, bin->index) : NULL;
   bool is_here = bin->held_blocks || (slot && clpi_slot_count(slot));
   if (!is_here && !(may_steal(wanted) && clpi_caches_steal_locked(&wanted->pool->stock, bin)))
     return NULL;
@@ -102,7 +102,7 @@ static clp_status obtain(clpi_request *wanted)
   clpi_kept_error kept;
   clpi_error_keep(&kept);
   clp_status status = clpi_ask_device(wanted);
-  if (status == CLP_LIMIT_EXCEEDED || status == CLP_OUT_OF_DEVICE_MEMORY)
+  if (wanted->lack)
     status = clpi_free_and_retry(wanted, status);
   if (status)
     return status;

@@ -18,9 +18,11 @@ static clp_status refuse(size_t bytes, size_t limit, size_t managed, size_t held
 }
 
 /* Counts `bytes` against the limit before the device is asked. Without a limit, SIZE_MAX is one. */
-static clp_status reserve(clp_pool *pool, size_t bytes)
+static clp_status reserve(clpi_request *wanted, size_t bytes)
 {
+  clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->stock.lock);
+  wanted->device_frees = pool->stock.figures.device_frees;
   size_t limit = pool->limit;
   size_t most = limit ? limit : SIZE_MAX;
   size_t managed = pool->stock.figures.managed_bytes;
@@ -64,15 +66,27 @@ static clp_status call_shown(clpi_request *wanted)
   return status;
 }
 
+static clpi_lack lack_of(clp_status status, clpi_lack limited)
+{
+  if (status == CLP_OUT_OF_DEVICE_MEMORY)
+    return CLPI_LACKS_MEMORY;
+  return status == CLP_LIMIT_EXCEEDED ? limited : CLPI_LACKS_NOTHING;
+}
+
 clp_status clpi_ask_device(clpi_request *wanted)
 {
   size_t bytes = wanted->bin->block_bytes;
-  clp_status status = reserve(wanted->pool, bytes);
-  if (status)
-    return status;
-  status = wanted->scope ? call_shown(wanted) : call(wanted);
-  if (status)
+  clpi_lack limited = CLPI_LACKS_LIMIT;
+  clp_status status = reserve(wanted, bytes);
+  if (!status) {
+    status = wanted->scope ? call_shown(wanted) : call(wanted);
+    if (!status)
+      return CLP_SUCCESS;
     unreserve(wanted->pool, bytes);
+    bool keeps = wanted->pool->allocator->ops.allocate_within;
+    limited = keeps ? CLPI_LACKS_ROOM : CLPI_LACKS_NOTHING;
+  }
+  wanted->lack = lack_of(status, limited);
   return status;
 }
 

@@ -16,37 +16,66 @@
 
 typedef struct ladder {
   clpi_request *wanted;
-  clp_status status;       /* of the last attempt */
-  bool drained, returned;  /* whether these steps were taken in this round */
-  bool counted;            /* in the figure out_of_memory_reactions */
-  clpi_kept_error failure; /* of the last failed attempt; steps may set other errors */
+  clp_status status;                    /* of the last attempt */
+  bool drained_kept, drained, returned; /* whether these steps were taken in this round */
+  bool counted;                         /* in the figure out_of_memory_reactions */
+  clpi_kept_error failure;              /* of the last failed attempt; steps may set other errors */
 } ladder;
+
+static void note_failure(ladder *self)
+{
+  clp_pool *pool = self->wanted->pool;
+  if (self->status)
+    clpi_error_keep(&self->failure);
+  if (self->status != CLP_OUT_OF_DEVICE_MEMORY || self->counted)
+    return;
+  self->counted = true;
+  pthread_mutex_lock(&pool->stock.lock);
+  pool->stock.figures.out_of_memory_reactions++;
+  pthread_mutex_unlock(&pool->stock.lock);
+}
 
 /* --- steps --- */
 
 /* Each returns whether it freed something. A block that the device refuses to take back ends its
  * step: it is held again, and the step would only take it again. */
 
-static bool is_beyond_limit(const ladder *self)
+/* What failed on the way to free something. */
+static void fail(ladder *self, clp_status status)
 {
-  size_t limit = clp_pool_get_limit(self->wanted->pool);
-  return limit && self->wanted->bin->block_bytes > limit;
+  self->status = status;
+  self->wanted->lack = status == CLP_OUT_OF_DEVICE_MEMORY ? CLPI_LACKS_MEMORY : CLPI_LACKS_NOTHING;
+  note_failure(self);
 }
 
-static bool free_own_held(ladder *self)
+/* Takes the largest held block, to be given back; else waits for one that leaves. `*frees` is how
+ * many went to the device so far. */
+static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *frees)
 {
-  clp_pool *pool = self->wanted->pool;
-  if (self->status == CLP_LIMIT_EXCEEDED && is_beyond_limit(self))
-    return false;
   pthread_mutex_lock(&pool->stock.lock);
   clp_buffer *block = clpi_take_largest_locked(pool);
-  bool other_left = !block && clpi_wait_leaving_locked(pool);
+  *other_left = !block && clpi_wait_leaving_locked(pool);
+  *frees = pool->stock.figures.device_frees;
   pthread_mutex_unlock(&pool->stock.lock);
+  return block;
+}
+
+/* A block of another thread's that went to the device since the last attempt counts as well. */
+static bool free_own_held(ladder *self)
+{
+  clpi_request *wanted = self->wanted;
+  bool is_limited = wanted->lack == CLPI_LACKS_LIMIT;
+  size_t limit = clp_pool_get_limit(wanted->pool);
+  if (is_limited && limit && wanted->bin->block_bytes > limit)
+    return false;
+  bool other_left;
+  uint64_t frees;
+  clp_buffer *block = take_largest(wanted->pool, &other_left, &frees);
   if (!block)
-    return other_left;
-  clp_status status = clpi_return_block(pool, block);
-  if (status && self->status == CLP_LIMIT_EXCEEDED)
-    self->status = status;
+    return other_left || frees != wanted->device_frees;
+  clp_status status = clpi_return_block(wanted->pool, block);
+  if (status && is_limited)
+    fail(self, status);
   return !status;
 }
 
@@ -129,9 +158,9 @@ static bool free_other_held(ladder *self)
 CLPI_EXIT static bool drain_kept(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
-  if (self->drained || !allocator->ops.allocate_within || is_beyond_limit(self))
+  if (self->drained_kept)
     return false;
-  self->drained = true;
+  self->drained_kept = true;
   return !allocator->ops.drain(allocator->self);
 }
 
@@ -169,38 +198,22 @@ CLPI_EXIT static bool ask_callback(ladder *self)
                                          options->user_data);
   clpi_hooks_unfix(were_fixed);
   if (freed)
-    self->drained = self->returned = false;
+    self->drained_kept = self->drained = self->returned = false;
   return freed;
 }
 
 static const struct {
-  clp_status lacks;
+  clpi_lack lack;
   bool (*free)(ladder *self);
   bool begins_anew;
 } steps[] = {
-    {CLP_LIMIT_EXCEEDED, free_own_held, false},
-    {CLP_LIMIT_EXCEEDED, drain_kept, false},
-    {CLP_OUT_OF_DEVICE_MEMORY, free_own_held, false},
-    {CLP_OUT_OF_DEVICE_MEMORY, free_other_held, false},
-    {CLP_OUT_OF_DEVICE_MEMORY, drain_pending, false},
-    {CLP_OUT_OF_DEVICE_MEMORY, return_cached, false},
-    {CLP_OUT_OF_DEVICE_MEMORY, ask_callback, true},
+    {CLPI_LACKS_LIMIT, free_own_held, false},    {CLPI_LACKS_ROOM, free_own_held, false},
+    {CLPI_LACKS_ROOM, drain_kept, false},        {CLPI_LACKS_MEMORY, free_own_held, false},
+    {CLPI_LACKS_MEMORY, free_other_held, false}, {CLPI_LACKS_MEMORY, drain_pending, false},
+    {CLPI_LACKS_MEMORY, return_cached, false},   {CLPI_LACKS_MEMORY, ask_callback, true},
 };
 
 /* --- going through the steps --- */
-
-static void note_failure(ladder *self)
-{
-  clp_pool *pool = self->wanted->pool;
-  if (self->status)
-    clpi_error_keep(&self->failure);
-  if (self->status != CLP_OUT_OF_DEVICE_MEMORY || self->counted)
-    return;
-  self->counted = true;
-  pthread_mutex_lock(&pool->stock.lock);
-  pool->stock.figures.out_of_memory_reactions++;
-  pthread_mutex_unlock(&pool->stock.lock);
-}
 
 /* Takes a held block of the bin, which another thread or the callback may have released meanwhile;
  * else asks the device again. */
@@ -212,6 +225,7 @@ static void try_again(ladder *self)
   clpi_caches_steal_locked(&pool->stock, wanted->bin);
   wanted->held = clpi_take_settled_locked(pool, wanted->bin, wanted->stream);
   pthread_mutex_unlock(&pool->stock.lock);
+  wanted->lack = CLPI_LACKS_NOTHING;
   self->status = wanted->held ? CLP_SUCCESS : clpi_ask_device(wanted);
   note_failure(self);
 }
@@ -241,13 +255,12 @@ clp_status clpi_free_and_retry(clpi_request *wanted, clp_status status)
   ladder self = {.wanted = wanted, .status = status};
   note_failure(&self);
   for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]);) {
-    if (steps[i].lacks != self.status || !steps[i].free(&self)) {
-      i++;
-      continue;
-    }
-    try_again(&self);
-    if (self.status != steps[i].lacks || steps[i].begins_anew)
-      i = 0;
+    clpi_lack lack = wanted->lack;
+    bool freed = steps[i].lack == lack && steps[i].free(&self);
+    if (freed)
+      try_again(&self);
+    bool begins_anew = wanted->lack != lack || (freed && steps[i].begins_anew);
+    i = begins_anew ? 0 : i + !freed;
   }
   if (self.status == CLP_OUT_OF_DEVICE_MEMORY)
     return report(&self);

@@ -7,6 +7,14 @@
 #include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
 
+/* What a request was refused for. */
+typedef enum clpi_lack {
+  CLPI_LACKS_NOTHING, /* it was not, or nothing can be freed for it */
+  CLPI_LACKS_LIMIT,   /* the pool's limit leaves no room */
+  CLPI_LACKS_ROOM,    /* an allocator that keeps memory would pass the limit */
+  CLPI_LACKS_MEMORY   /* the device has none */
+} clpi_lack;
+
 typedef struct clpi_request {
   clp_pool *pool;
   size_t bytes; /* as asked for */
@@ -15,8 +23,10 @@ typedef struct clpi_request {
   clpi_bin *bin;
   clpi_cache *cache; /* the thread's, with a slot for the bin; NULL: none, so count in the bin */
   /* Results of a miss; one of the two is set. */
-  clp_memory memory; /* new, of the bin's block size, and reserved in the pool's limit */
-  clp_buffer *held;  /* a block of the bin that was released meanwhile */
+  clp_memory memory;     /* new, of the bin's block size, and reserved in the pool's limit */
+  clp_buffer *held;      /* a block of the bin that was released meanwhile */
+  clpi_lack lack;        /* what the device was last asked in vain for */
+  uint64_t device_frees; /* as many there were before it was asked */
 } clpi_request;
 
 #endif
