@@ -44,6 +44,7 @@ tests_libclptest_la_SOURCES = \
 	tests/support/late_rig.c tests/support/late_rig.h \
 	tests/support/late_streams.c tests/support/late_streams.h \
 	tests/support/late_users.c \
+	tests/support/order_rig.c tests/support/order_rig.h tests/support/order_table.c \
 	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/profiles.c tests/support/profiles.h \
@@ -146,6 +147,7 @@ check_PROGRAMS += \
 	tests/core/streams/test_order_failures \
 	tests/core/streams/test_order_kinds \
 	tests/core/streams/test_order_marks \
+	tests/core/streams/test_order_late \
 	tests/core/streams/test_order_mixed \
 	tests/core/streams/test_order_out_of_memory \
 	tests/core/streams/test_order_programs \
@@ -259,6 +261,7 @@ check_PROGRAMS += \
 	tests/opencl/test_buffer_allocator \
 	tests/opencl/test_cl_error \
 	tests/opencl/test_cl_order \
+	tests/opencl/test_order_opencl \
 	tests/opencl/test_cl_order_calls \
 	tests/opencl/test_cl_order_stress \
 	tests/opencl/test_commit \
@@ -295,6 +298,7 @@ tests_opencl_test_lifetime_LDFLAGS = $(wrap_opencl_link_flags)
 tests_opencl_test_line_profile_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_mem_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_mem_flags_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_opencl_test_order_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_pending_frees_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_pending_frees_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_opencl_test_pool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -362,6 +366,7 @@ check_PROGRAMS += \
 	tests/cuda/test_context \
 	tests/cuda/test_cuda_error \
 	tests/cuda/test_cuda_order \
+	tests/cuda/test_order_cuda \
 	tests/cuda/test_device \
 	tests/cuda/test_driver \
 	tests/cuda/test_mempool \
@@ -386,6 +391,7 @@ tests_cuda_test_async_pool_limit_LDADD = $(cuda_LDADD)
 tests_cuda_test_context_LDADD = $(cuda_LDADD)
 tests_cuda_test_cuda_error_LDADD = $(cuda_LDADD)
 tests_cuda_test_cuda_order_LDADD = $(cuda_LDADD)
+tests_cuda_test_order_cuda_LDADD = $(cuda_LDADD)
 tests_cuda_test_device_LDADD = $(cuda_LDADD)
 tests_cuda_test_driver_LDADD = $(cuda_LDADD)
 tests_cuda_test_mempool_LDADD = $(cuda_LDADD)

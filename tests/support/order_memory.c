@@ -12,7 +12,7 @@ bool clpt_order_has(const clpt_cl *cl, clpt_order_kind kind)
   return kind == CLPT_BUFFERS || clpt_cl_svm(cl) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 }
 
-static clp_allocator *new_allocator(const clpt_cl *cl, clpt_order_kind kind, cl_command_queue home)
+clp_allocator *clpt_order_allocator(const clpt_cl *cl, clpt_order_kind kind, cl_command_queue home)
 {
   clp_allocator *allocator = NULL;
   if (kind == CLPT_SVM) {
@@ -41,14 +41,14 @@ static clp_pool *new_pool(clp_allocator *allocator, unsigned reuse_flags)
 clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
                           cl_command_queue home)
 {
-  return new_pool(new_allocator(cl, kind, home), reuse_flags);
+  return new_pool(clpt_order_allocator(cl, kind, home), reuse_flags);
 }
 
 clp_pool *clpt_order_pool_on_arena(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
                                    cl_command_queue home)
 {
   clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
-  clp_allocator *upstream = new_allocator(cl, kind, home), *arena = NULL;
+  clp_allocator *upstream = clpt_order_allocator(cl, kind, home), *arena = NULL;
   options.min_segment_bytes = 32768;
   clpt_ok(clp_arena_allocator_create(upstream, &options, &arena));
   clp_allocator_release(upstream);
@@ -80,6 +80,16 @@ void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 void clpt_order_fill_after(cl_command_queue queue, clp_buffer *buffer, cl_uint word, cl_event event)
 {
   enqueue_fill(queue, buffer, word, 1, &event);
+}
+
+void clpt_order_read(cl_command_queue queue, clp_buffer *buffer, cl_uint *to)
+{
+  size_t bytes = clp_buffer_size(buffer);
+  clpt_cl_ok(is_svm(buffer)
+                 ? clEnqueueSVMMemcpy(queue, CL_FALSE, to, clp_buffer_svm_pointer(buffer), bytes, 0,
+                                      NULL, NULL)
+                 : clEnqueueReadBuffer(queue, clp_buffer_cl_mem(buffer), CL_FALSE, 0, bytes, to, 0,
+                                       NULL, NULL));
 }
 
 void clpt_order_assert_filled(cl_command_queue queue, clp_buffer *buffer, cl_uint word)

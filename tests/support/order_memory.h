@@ -13,6 +13,9 @@ typedef enum clpt_order_kind { CLPT_BUFFERS, CLPT_SVM, CLPT_ORDER_KINDS } clpt_o
 /** Whether the device has memory of the kind. */
 bool clpt_order_has(const clpt_cl *cl, clpt_order_kind kind);
 
+/** An allocator in the fixture's context, with the home stream `home` (NULL: none). */
+clp_allocator *clpt_order_allocator(const clpt_cl *cl, clpt_order_kind kind, cl_command_queue home);
+
 /** A pool in the fixture's context, with the home stream `home` (NULL: none). */
 clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
                           cl_command_queue home);
@@ -26,6 +29,9 @@ clp_pool *clpt_order_pool_on_arena(const clpt_cl *cl, clpt_order_kind kind, unsi
 void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 void clpt_order_fill_after(cl_command_queue queue, clp_buffer *buffer, cl_uint word,
                            cl_event event);
+
+/** Reads all that was asked for, without waiting. */
+void clpt_order_read(cl_command_queue queue, clp_buffer *buffer, cl_uint *to);
 
 /** Asserts that it is filled so; waits for the queue, which may be out of order. */
 void clpt_order_assert_filled(cl_command_queue queue, clp_buffer *buffer, cl_uint word);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Stream order, over OpenCL: queues are held up by events of the test's. */
+#include "support/opencl_fixture.h"
+#include "support/order_memory.h"
+#include "support/order_rig.h"
+
+/* Both kinds of memory, with a home stream or without, each of two queues in order or not. */
+enum { HOMES = 2, ORDERS = 4, VARIANTS = CLPT_ORDER_KINDS * HOMES * ORDERS, ROUNDS = 2 };
+
+static clpt_cl cl; /* one for all: a context takes NVIDIA's driver 160 ms */
+static cl_command_queue queues[CLPT_ORDER_STREAMS];
+
+static cl_command_queue new_queue(bool out_of_order)
+{
+  return clpt_cl_queue(&cl, out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
+}
+
+static bool open_queues(int variant, clpt_order_setting *out)
+{
+  clpt_order_kind kind = (clpt_order_kind)(variant % CLPT_ORDER_KINDS);
+  bool has_home = variant / CLPT_ORDER_KINDS % HOMES;
+  int orders = variant / CLPT_ORDER_KINDS / HOMES;
+  if (!clpt_order_has(&cl, kind))
+    return false;
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    out->streams[i] = queues[i] = new_queue(i < 2 && orders >> i & 1);
+  out->allocator = clpt_order_allocator(&cl, kind, has_home ? queues[CLPT_H] : NULL);
+  out->are_apart = clpt_cl_is_pocl(&cl);
+  return true;
+}
+
+static void drop(clp_stream queue)
+{
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    if (queues[i] == queue)
+      queues[i] = NULL;
+  clpt_cl_ok(clReleaseCommandQueue(queue));
+}
+
+static void finish(clp_stream queue)
+{
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    if (queues[i] == queue)
+      clpt_cl_ok(clFinish(queue));
+}
+
+static void close_queues(void)
+{
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    if (queues[i])
+      drop(queues[i]);
+}
+
+static void *gate(clp_stream queue)
+{
+  return clpt_cl_stop(&cl, queue);
+}
+
+static void go(void *stop)
+{
+  clpt_cl_go(stop);
+}
+
+static cl_event marker(cl_command_queue queue)
+{
+  cl_event event;
+  clpt_cl_ok(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event));
+  clpt_cl_ok(clFlush(queue));
+  return event;
+}
+
+static bool is_held_up(clp_stream queue)
+{
+  cl_event event = marker(queue);
+  cl_int progress;
+  clpt_cl_ok(
+      clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress), &progress, NULL));
+  clpt_cl_ok(clReleaseEvent(event));
+  return progress != CL_COMPLETE;
+}
+
+static void order(clp_stream earlier, clp_stream later)
+{
+  cl_event event = marker(earlier);
+  clpt_cl_ok(clEnqueueBarrierWithWaitList(later, 1, &event, NULL));
+  clpt_cl_ok(clReleaseEvent(event));
+}
+
+/* Commands of one queue that is out of order have it by a barrier. */
+static void keep_order(cl_command_queue queue)
+{
+  clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
+  clpt_cl_ok(clFlush(queue));
+}
+
+static void write_words(clp_stream queue, clp_buffer *buffer, uint32_t word)
+{
+  clpt_order_fill(queue, buffer, word);
+  keep_order(queue);
+}
+
+static bool read_words(clp_stream queue, clp_buffer *buffer, uint32_t *to)
+{
+  clpt_order_read(queue, buffer, to);
+  keep_order(queue);
+  return true;
+}
+
+static clp_stream renew(clp_stream queue)
+{
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    if (queues[i] == queue) {
+      drop(queue);
+      return queues[i] = new_queue(false);
+    }
+  return NULL;
+}
+
+static const clpt_order_backend opencl = {.variants = VARIANTS,
+                                          .rounds = ROUNDS,
+                                          .looks = CLPT_MOST_LOOKS,
+                                          .open = open_queues,
+                                          .close = close_queues,
+                                          .gate = gate,
+                                          .go = go,
+                                          .order = order,
+                                          .write = write_words,
+                                          .read = read_words,
+                                          .is_held_up = is_held_up,
+                                          .finish = finish,
+                                          .drop = drop,
+                                          .renew = renew};
+
+static void setup(void)
+{
+  clpt_cl_open(&cl, 1);
+}
+
+static void teardown(void)
+{
+  clpt_cl_close(&cl);
+}
+
+/* Without the pool's care, the stale write comes last: else the cases would prove nothing. */
+START_TEST(the_driver_does_not_help)
+{
+  cl_int code;
+  if (!clpt_cl_is_pocl(&cl))
+    return;
+  cl_command_queue first = new_queue(false), second = new_queue(false);
+  cl_mem mem = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, CLPT_ORDER_BYTES, NULL, &code);
+  clpt_cl_ok(code);
+  cl_event stop = clpt_cl_stop(&cl, first);
+  clpt_cl_fill(first, mem, 1, CLPT_ORDER_WORDS);
+  clpt_cl_fill(second, mem, 2, CLPT_ORDER_WORDS);
+  clpt_cl_ok(clFinish(second));
+  clpt_cl_go(stop);
+  clpt_cl_ok(clFinish(first));
+  clpt_cl_assert_filled(second, mem, 1, CLPT_ORDER_WORDS);
+  clpt_cl_ok(clReleaseMemObject(mem));
+  clpt_cl_ok(clReleaseCommandQueue(first));
+  clpt_cl_ok(clReleaseCommandQueue(second));
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = clpt_order_suite("order: OpenCL", &opencl, setup, teardown);
+  TCase *tests = clpt_case(suite, "the race");
+  tcase_add_unchecked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, the_driver_does_not_help);
+  return clpt_cl_run(suite);
+}
