@@ -142,13 +142,11 @@ check_PROGRAMS += \
 	tests/core/streams/test_forget_stream_calls \
 	tests/core/streams/test_forget_stream_threads \
 	tests/core/streams/test_late_device \
-	tests/core/streams/test_order \
 	tests/core/streams/test_order_arguments \
 	tests/core/streams/test_order_failures \
 	tests/core/streams/test_order_kinds \
 	tests/core/streams/test_order_marks \
 	tests/core/streams/test_order_late \
-	tests/core/streams/test_order_mixed \
 	tests/core/streams/test_order_out_of_memory \
 	tests/core/streams/test_order_programs \
 	tests/core/streams/test_order_reclaim \
@@ -260,7 +258,6 @@ check_PROGRAMS += \
 	tests/opencl/test_arena \
 	tests/opencl/test_buffer_allocator \
 	tests/opencl/test_cl_error \
-	tests/opencl/test_cl_order \
 	tests/opencl/test_order_opencl \
 	tests/opencl/test_cl_order_calls \
 	tests/opencl/test_cl_order_stress \
@@ -284,7 +281,6 @@ tests_opencl_test_arena_replay_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_buffer_allocator_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_buffer_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_opencl_test_cl_error_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_cl_order_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_cl_order_calls_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_cl_order_calls_LDFLAGS = $(wrap_opencl_link_flags)
 tests_opencl_test_cl_order_stress_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -562,7 +558,7 @@ if VALGRIND
 VALGRIND_FLAGS = --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \
 	--errors-for-leak-kinds=definite \
 	--num-callers=30 --suppressions=$(abs_top_srcdir)/tests/support/pocl.supp
-# What is left out is minutes of the driver's code; test_arena and test_cl_order make the same
+# What is left out is minutes of the driver's code; test_arena and test_order_opencl make the same
 # calls.
 check-valgrind: $(check_PROGRAMS)
 	CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \

@@ -69,6 +69,13 @@ static void finish(clp_stream stream)
   clpt_cuda_leave();
 }
 
+static void finish_all(void)
+{
+  clpt_cuda_enter(&cuda);
+  clpt_cuda_ok(cuCtxSynchronize());
+  clpt_cuda_leave();
+}
+
 static bool is_held_up(clp_stream stream)
 {
   return fakecuda_commands_left(stream) > 0;
@@ -120,6 +127,7 @@ static const clpt_order_backend fake = {.variants = VARIANTS,
                                         .read = read_words,
                                         .is_held_up = is_held_up,
                                         .finish = finish,
+                                        .finish_all = finish_all,
                                         .renew = renew};
 
 int main(void)

@@ -122,101 +122,6 @@ END_TEST
 
 /* --- order --- */
 
-/* New memory is the home stream's at first. */
-START_TEST(another_stream_waits_for_new_memory)
-{
-  clp_pool *pool = clpt_pool(allocator);
-  fakecuda_hold(home);
-  clp_buffer *buffer = allocate_on(pool, BYTES, second);
-  fill(buffer, second, 1);
-  ck_assert_uint_gt(fakecuda_commands_left(second), 0);
-  fakecuda_go_on(home);
-  assert_filled(buffer, second, 1);
-  release_on(buffer, second);
-  clp_pool_release(pool);
-}
-END_TEST
-
-START_TEST(a_late_streams_block_is_waited_for)
-{
-  clp_pool *pool = clpt_pool(allocator);
-  clp_buffer *buffer = allocate_on(pool, BYTES, home);
-  CUdeviceptr memory = clp_buffer_cuda_pointer(buffer);
-  fakecuda_hold(home);
-  fill(buffer, home, 1);
-  release_on(buffer, home);
-  buffer = allocate_on(pool, BYTES, second);
-  ck_assert_uint_eq(clp_buffer_cuda_pointer(buffer), memory);
-  fill(buffer, second, 2);
-  fakecuda_go_on(home);
-  assert_filled(buffer, second, 2);
-  release_on(buffer, second);
-  clp_pool_release(pool);
-}
-END_TEST
-
-/* Without waits in between, only what is done serves. */
-START_TEST(opportunistic_reuse)
-{
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  clp_pool *pool = NULL;
-  options.reuse_flags = CLP_REUSE_OPPORTUNISTIC;
-  clpt_ok(clp_pool_create(allocator, &options, &pool));
-  clp_buffer *late = allocate_on(pool, BYTES, second);
-  CUdeviceptr memory = clp_buffer_cuda_pointer(late);
-  fakecuda_hold(second);
-  fill(late, second, 1);
-  release_on(late, second);
-
-  clp_buffer *other = allocate_on(pool, BYTES, third);
-  ck_assert_uint_ne(clp_buffer_cuda_pointer(other), memory);
-  fakecuda_go_on(second);
-  synchronize(second);
-  clp_buffer *again = allocate_on(pool, BYTES, third);
-  ck_assert_uint_eq(clp_buffer_cuda_pointer(again), memory);
-  release_on(other, third);
-  release_on(again, third);
-  clp_pool_release(pool);
-}
-END_TEST
-
-START_TEST(recorded_uses_are_waited_for)
-{
-  clp_pool *pool = clpt_pool(allocator);
-  clp_buffer *buffer = allocate_on(pool, BYTES, home);
-  fill(buffer, home, 1);
-  clpt_ok(clp_buffer_bind(buffer, home));
-  clpt_ok(clp_buffer_bind(buffer, second)); /* which waits for home */
-  fakecuda_hold(second);
-  fill(buffer, second, 2);
-  clpt_ok(clp_buffer_record_use(buffer, second));
-  clpt_ok(clp_buffer_release_on(buffer, home));
-  buffer = allocate_on(pool, BYTES, third);
-  fill(buffer, third, 3);
-  fakecuda_go_on(second);
-  assert_filled(buffer, third, 3);
-  release_on(buffer, third);
-  clp_pool_release(pool);
-}
-END_TEST
-
-/* Held blocks go back while streams still use them, and the host does not wait. */
-START_TEST(memory_goes_back_behind_late_streams)
-{
-  clp_pool *pool = clpt_pool(allocator);
-  clp_buffer *buffer = allocate_on(pool, BYTES, second);
-  fakecuda_hold(second);
-  fill(buffer, second, 1);
-  release_on(buffer, second);
-  clpt_ok_quietly(clp_pool_free_held(pool));
-  ck_assert_uint_eq(clpt_stats(pool).held_blocks, 0);
-  ck_assert_uint_eq(fakecuda_live_allocations(), 0);
-  ck_assert_uint_gt(fakecuda_commands_left(second), 0);
-  fakecuda_go_on(second);
-  clp_pool_release(pool);
-}
-END_TEST
-
 START_TEST(foreign_streams_are_refused)
 {
   clp_pool *pool = clpt_pool(allocator);
@@ -430,27 +335,6 @@ static void destroy(CUstream stream)
   clpt_cuda_leave();
 }
 
-/* The work of a stream that is destroyed goes on, and is waited for all the same. */
-START_TEST(a_stream_is_forgotten_and_destroyed)
-{
-  clp_pool *pool = _i == 0 ? clpt_pool(allocator) : arena_pool();
-  CUstream old = new_stream();
-  clp_buffer *buffer = allocate_on(pool, BYTES, old);
-  fakecuda_hold(old);
-  fill(buffer, old, 1);
-  release_on(buffer, old);
-  clpt_ok_quietly(clp_pool_forget_stream(pool, old));
-  destroy(old);
-
-  buffer = allocate_on(pool, BYTES, second);
-  fill(buffer, second, 2);
-  fakecuda_go_on(old);
-  assert_filled(buffer, second, 2);
-  release_on(buffer, second);
-  clp_pool_release(pool);
-}
-END_TEST
-
 /* A new stream may have the handle of one that was destroyed. */
 START_TEST(a_handle_comes_back)
 {
@@ -610,11 +494,6 @@ int main(void)
 
   tests = clpt_case(suite, "order");
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_test(tests, another_stream_waits_for_new_memory);
-  tcase_add_test(tests, a_late_streams_block_is_waited_for);
-  tcase_add_test(tests, opportunistic_reuse);
-  tcase_add_test(tests, recorded_uses_are_waited_for);
-  tcase_add_test(tests, memory_goes_back_behind_late_streams);
   tcase_add_test(tests, foreign_streams_are_refused);
   tcase_add_loop_test(tests, threads_and_streams, 0, 2);
   tcase_add_test(tests, each_call_fails);
@@ -634,7 +513,6 @@ int main(void)
 
   tests = clpt_case(suite, "ends");
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, a_stream_is_forgotten_and_destroyed, 0, 2);
   tcase_add_loop_test(tests, a_handle_comes_back, 0, 2);
   tcase_add_test(tests, what_the_driver_refuses_after_a_fork_is_told);
   clpt_cuda_use_fake();

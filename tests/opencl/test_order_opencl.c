@@ -8,7 +8,9 @@
 enum { HOMES = 2, ORDERS = 4, VARIANTS = CLPT_ORDER_KINDS * HOMES * ORDERS, ROUNDS = 2 };
 
 static clpt_cl cl; /* one for all: a context takes NVIDIA's driver 160 ms */
-static cl_command_queue queues[CLPT_ORDER_STREAMS];
+static cl_command_queue queues[CLPT_ORDER_STREAMS]; /* NULL: dropped */
+static cl_event ends[CLPT_ORDER_STREAMS];           /* of queues that were dropped */
+static size_t end_count;
 
 static cl_command_queue new_queue(bool out_of_order)
 {
@@ -29,44 +31,64 @@ static bool open_queues(int variant, clpt_order_setting *out)
   return true;
 }
 
-static void drop(clp_stream queue)
-{
-  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    if (queues[i] == queue)
-      queues[i] = NULL;
-  clpt_cl_ok(clReleaseCommandQueue(queue));
-}
-
-static void finish(clp_stream queue)
-{
-  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    if (queues[i] == queue)
-      clpt_cl_ok(clFinish(queue));
-}
-
-static void close_queues(void)
-{
-  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    if (queues[i])
-      drop(queues[i]);
-}
-
-static void *gate(clp_stream queue)
-{
-  return clpt_cl_stop(&cl, queue);
-}
-
-static void go(void *stop)
-{
-  clpt_cl_go(stop);
-}
-
 static cl_event marker(cl_command_queue queue)
 {
   cl_event event;
   clpt_cl_ok(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event));
   clpt_cl_ok(clFlush(queue));
   return event;
+}
+
+static void drop(clp_stream queue)
+{
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    if (queues[i] == queue)
+      queues[i] = NULL;
+  ends[end_count++] = marker(queue);
+  clpt_cl_ok(clReleaseCommandQueue(queue));
+}
+
+static void finish(clp_stream queue)
+{
+  clpt_cl_ok(clFinish(queue));
+}
+
+static void finish_all(void)
+{
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    if (queues[i])
+      clpt_cl_ok(clFinish(queues[i]));
+  while (end_count > 0) {
+    clpt_cl_ok(clWaitForEvents(1, &ends[--end_count]));
+    clpt_cl_ok(clReleaseEvent(ends[end_count]));
+  }
+}
+
+static void close_queues(void)
+{
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    if (queues[i])
+      clpt_cl_ok(clReleaseCommandQueue(queues[i]));
+}
+
+/* Commands of one queue that is out of order have it by a barrier: by the last, in PoCL, so that
+ * one which waits for an event alone does not replace those before. */
+static void keep_order(cl_command_queue queue)
+{
+  clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
+  clpt_cl_ok(clFlush(queue));
+}
+
+static void *gate(clp_stream queue)
+{
+  cl_event stop = clpt_cl_stop(&cl, queue);
+  keep_order(queue);
+  return stop;
+}
+
+static void go(void *stop)
+{
+  clpt_cl_go(stop);
 }
 
 static bool is_held_up(clp_stream queue)
@@ -83,14 +105,8 @@ static void order(clp_stream earlier, clp_stream later)
 {
   cl_event event = marker(earlier);
   clpt_cl_ok(clEnqueueBarrierWithWaitList(later, 1, &event, NULL));
+  keep_order(later);
   clpt_cl_ok(clReleaseEvent(event));
-}
-
-/* Commands of one queue that is out of order have it by a barrier. */
-static void keep_order(cl_command_queue queue)
-{
-  clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
-  clpt_cl_ok(clFlush(queue));
 }
 
 static void write_words(clp_stream queue, clp_buffer *buffer, uint32_t word)
@@ -128,6 +144,7 @@ static const clpt_order_backend opencl = {.variants = VARIANTS,
                                           .read = read_words,
                                           .is_held_up = is_held_up,
                                           .finish = finish,
+                                          .finish_all = finish_all,
                                           .drop = drop,
                                           .renew = renew};
 

@@ -60,26 +60,15 @@ static bool is_svm(const clp_buffer *buffer)
   return clp_pool_allocator(clp_buffer_pool(buffer))->ops.memory_kind == CLP_MEMORY_CL_SVM;
 }
 
-static void enqueue_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word, cl_uint waits,
-                         const cl_event *wait_list)
+void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 {
   size_t bytes = clp_buffer_size(buffer);
   if (is_svm(buffer))
     clpt_cl_ok(clEnqueueSVMMemFill(queue, clp_buffer_svm_pointer(buffer), &word, sizeof(word),
-                                   bytes, waits, wait_list, NULL));
+                                   bytes, 0, NULL, NULL));
   else
     clpt_cl_ok(clEnqueueFillBuffer(queue, clp_buffer_cl_mem(buffer), &word, sizeof(word), 0, bytes,
-                                   waits, wait_list, NULL));
-}
-
-void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
-{
-  enqueue_fill(queue, buffer, word, 0, NULL);
-}
-
-void clpt_order_fill_after(cl_command_queue queue, clp_buffer *buffer, cl_uint word, cl_event event)
-{
-  enqueue_fill(queue, buffer, word, 1, &event);
+                                   0, NULL, NULL));
 }
 
 void clpt_order_read(cl_command_queue queue, clp_buffer *buffer, cl_uint *to)

@@ -24,11 +24,8 @@ clp_pool *clpt_order_pool(const clpt_cl *cl, clpt_order_kind kind, unsigned reus
 clp_pool *clpt_order_pool_on_arena(const clpt_cl *cl, clpt_order_kind kind, unsigned reuse_flags,
                                    cl_command_queue home);
 
-/** Fills all that was asked for with a word, without waiting; the second when an event has ended.
- */
+/** Fills all that was asked for with a word, without waiting. */
 void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
-void clpt_order_fill_after(cl_command_queue queue, clp_buffer *buffer, cl_uint word,
-                           cl_event event);
 
 /** Reads all that was asked for, without waiting. */
 void clpt_order_read(cl_command_queue queue, clp_buffer *buffer, cl_uint *to);

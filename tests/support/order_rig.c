@@ -185,8 +185,10 @@ void clpt_step_held_up(clpt_order_rig *rig, const clpt_order_step *step)
   clp_stream stream = rig->is.streams[step->stream];
   if (applies(rig, step))
     ck_assert(rig->backend->is_held_up(stream));
+  else if (rig->backend->looks == 1)
+    ck_assert(!rig->backend->is_held_up(stream));
   else if (rig->is.are_apart)
-    rig->backend->finish(stream);
+    rig->backend->finish(stream); /* else it hangs */
 }
 
 void clpt_step_order(clpt_order_rig *rig, const clpt_order_step *step)
@@ -256,7 +258,7 @@ static void assert_as_expected(const clpt_order_rig *rig, const clpt_order_step 
     ck_assert_uint_eq(counts.stream_waits, step->count);
   else if (expected && !looks) /* it may have seen that some work is done */
     ck_assert_uint_ge(counts.stream_waits, step->count);
-  else if (!real.allocate_uses_home)
+  else if (!expected && !real.allocate_uses_home)
     ck_assert_uint_eq(counts.stream_waits, 0);
 }
 
@@ -296,9 +298,11 @@ void clpt_step_take_done(clpt_order_rig *rig, const clpt_order_step *step)
 void clpt_step_release(clpt_order_rig *rig, const clpt_order_step *step)
 {
   slot *released = &rig->slots[step->buffer];
+  size_t active = clpt_stats(rig->pool).active_blocks;
   clpt_ok(step->unordered ? clp_buffer_release(released->buffer)
                           : clp_buffer_release_on(released->buffer, rig->is.streams[step->stream]));
   released->buffer = NULL;
+  ck_assert_uint_eq(clpt_stats(rig->pool).active_blocks, active - 1); /* done or not */
 }
 
 void clpt_step_record(clpt_order_rig *rig, const clpt_order_step *step)
@@ -484,8 +488,7 @@ static void finish(clpt_order_rig *rig)
     if (it->buffer)
       read_slot(rig, it, it->stream);
   release_all(rig);
-  for (int i = CLPT_ORDER_STREAMS - 1; i >= 0; i--)
-    rig->backend->finish(rig->is.streams[i]);
+  rig->backend->finish_all();
   for (const reading *it = rig->readings; it < rig->readings + rig->reading_count; it++) {
     for (size_t k = 0; k < CLPT_ORDER_WORDS; k++)
       if (it->words[k] != it->expected)

@@ -81,6 +81,7 @@ typedef struct clpt_order_backend {
   bool (*read)(clp_stream stream, clp_buffer *buffer, uint32_t *to);
   bool (*is_held_up)(clp_stream stream);
   void (*finish)(clp_stream stream);
+  void (*finish_all)(void);               /**< those that have ended, too */
   void (*drop)(clp_stream stream);        /**< its user's reference; NULL: there is no such thing */
   clp_stream (*renew)(clp_stream stream); /**< ends it for good; a new one, maybe where it was */
 } clpt_order_backend;

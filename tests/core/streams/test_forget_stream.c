@@ -185,49 +185,6 @@ START_TEST(what_is_done_when_it_is_forgotten_serves_at_once)
 }
 END_TEST
 
-START_TEST(a_block_of_its_serves_as_the_flags_say)
-{
-  unsigned flags = (unsigned)_i;
-  clpt_late_rig rig;
-  clp_buffer *buffer;
-
-  start(&rig, flags, CLPT_LATE_FREES_AT_ONCE);
-  clpt_late_hold(&rig, rig.s);
-  end_stream(&rig);
-  come_back(&rig);
-  if (flags & CLP_REUSE_INTERNAL_DEPENDENCIES) {
-    buffer = clpt_late_take_held(&rig, rig.s);
-    ck_assert(clpt_late_is_held_up(&rig.device, rig.s));
-  } else {
-    buffer = clpt_late_take_new(&rig, rig.s);
-    ck_assert(!clpt_late_is_held_up(&rig.device, rig.s));
-  }
-  clpt_ok(clp_buffer_release_on(buffer, rig.s));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-/* t waited for the old one, not for the new. */
-START_TEST(who_waited_for_it_waits_for_its_successor_too)
-{
-  clpt_late_rig rig;
-  clp_buffer *first, *second;
-
-  start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES | (unsigned)_i, CLPT_LATE_FREES_AT_ONCE);
-  clpt_late_hold(&rig, rig.s);
-  first = clpt_late_take_held(&rig, rig.t);
-  end_stream(&rig);
-  come_back(&rig);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.s), rig.s));
-  clpt_late_clear(&rig.device);
-  second = clpt_late_take_held(&rig, rig.t);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 1);
-  clpt_ok(clp_buffer_release_on(first, rig.t));
-  clpt_ok(clp_buffer_release_on(second, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 /* --- marks --- */
 
 /* Letting go of the stream, and of its marks, is all. */
@@ -426,8 +383,6 @@ int main(void)
   tcase_add_loop_test(tests, memory_goes_back_after_its_work, 0, LEAVES * COMBINATIONS);
   tcase_add_loop_test(tests, what_is_done_when_it_is_forgotten_serves_at_once, 0,
                       LEAVES * CLPT_REUSE_CHOICES);
-  tcase_add_loop_test(tests, a_block_of_its_serves_as_the_flags_say, 0, CLPT_REUSE_CHOICES);
-  tcase_add_loop_test(tests, who_waited_for_it_waits_for_its_successor_too, 0, 2);
 
   tests = clpt_case(suite, "marks");
   tcase_add_test(tests, no_mark_is_made_where_nothing_needs_one);

@@ -44,40 +44,6 @@ START_TEST(out_of_order_a_stream_waits_for_its_own_work)
 }
 END_TEST
 
-START_TEST(out_of_order_and_opportunistic_a_block_must_be_done)
-{
-  clpt_late_rig rig;
-  clp_buffer *buffer;
-
-  start_out_of_order(&rig, CLP_REUSE_OPPORTUNISTIC, false);
-  clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_buffer_release(clpt_late_take_new(&rig, rig.s)));
-  clpt_late_run_all(&rig.device);
-  buffer = clpt_late_take_held(&rig, rig.s);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
-  clpt_ok(clp_buffer_release_on(buffer, rig.s));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(out_of_order_with_neither_flag_a_stream_has_its_own_blocks_when_they_are_done)
-{
-  clpt_late_rig rig;
-  clp_buffer *buffer;
-
-  start_out_of_order(&rig, CLPT_REUSE_NEVER, false);
-  clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.t), rig.t));
-  buffer = clpt_late_take_new(&rig, rig.s); /* neither is done */
-  clpt_late_run_all(&rig.device);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
-  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t));
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
-  clpt_ok(clp_buffer_release_on(buffer, rig.s));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 START_TEST(unordered_use_of_a_home_out_of_order_is_the_users_to_synchronize)
 {
   clpt_late_rig rig;
@@ -196,30 +162,11 @@ START_TEST(new_memory_that_cannot_even_be_given_back_is_for_the_log)
 }
 END_TEST
 
-START_TEST(two_streams_in_turn_on_one_thread_keep_a_block_each)
-{
-  clpt_late_rig rig;
-
-  clpt_late_rig_start(&rig, CLPT_REUSE_NEVER);
-  clpt_late_hold(&rig, rig.s);
-  clpt_late_hold(&rig, rig.t);
-  clpt_late_clear(&rig.device);
-  for (unsigned round = 0; round < 100; round++)
-    clpt_late_hold(&rig, round % 2 ? rig.s : rig.t);
-  ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
-  ck_assert_uint_eq(clpt_stats(rig.pool).misses, 2);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 int main(void)
 {
   Suite *suite = suite_create("order: kinds");
   TCase *tests = tcase_create("out of order");
   tcase_add_loop_test(tests, out_of_order_a_stream_waits_for_its_own_work, 0, 2);
-  tcase_add_test(tests, out_of_order_and_opportunistic_a_block_must_be_done);
-  tcase_add_test(tests,
-                 out_of_order_with_neither_flag_a_stream_has_its_own_blocks_when_they_are_done);
   tcase_add_test(tests, unordered_use_of_a_home_out_of_order_is_the_users_to_synchronize);
   suite_add_tcase(suite, tests);
   tests = tcase_create("new memory");
@@ -228,7 +175,6 @@ int main(void)
   tcase_add_test(tests, new_memory_that_cannot_even_be_given_back_is_for_the_log);
   suite_add_tcase(suite, tests);
   tests = tcase_create("two streams");
-  tcase_add_test(tests, two_streams_in_turn_on_one_thread_keep_a_block_each);
   suite_add_tcase(suite, tests);
   return clpt_run(suite);
 }

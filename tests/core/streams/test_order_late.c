@@ -59,7 +59,12 @@ static void finish(clp_stream stream)
 {
   if (stream == gated_home)
     gated_home = NULL;
-  ck_assert(!is_held_up(stream));
+  clpt_late_run(&device, stream);
+}
+
+static void finish_all(void)
+{
+  clpt_late_run_all(&device);
 }
 
 static void order(clp_stream earlier, clp_stream later)
@@ -102,6 +107,7 @@ static const clpt_order_backend late = {.variants = VARIANTS,
                                         .read = read_words,
                                         .is_held_up = is_held_up,
                                         .finish = finish,
+                                        .finish_all = finish_all,
                                         .drop = drop,
                                         .renew = renew};
 

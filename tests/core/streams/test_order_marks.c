@@ -201,19 +201,6 @@ END_TEST
 
 /* --- and kept no longer than they are needed --- */
 
-START_TEST(a_stream_that_its_user_dropped_is_kept_while_a_block_remembers_it)
-{
-  clpt_late_rig rig;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES | (unsigned)_i);
-  clpt_late_hold(&rig, rig.s);
-  clpt_late_stream_drop(&rig.device, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t));
-  ck_assert(clpt_late_is_held_up(&rig.device, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 /* Some may be kept for a while, but never more and more. */
 START_TEST(streams_of_the_past_are_let_go)
 {
@@ -384,8 +371,6 @@ int main(void)
   tcase_add_loop_test(tests, marks_of_streams_that_lag_do_not_pile_up, 0, 2);
 
   tests = clpt_case(suite, "not for long");
-  tcase_add_loop_test(tests, a_stream_that_its_user_dropped_is_kept_while_a_block_remembers_it, 0,
-                      2);
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 2);
   tcase_add_loop_test(tests, streams_are_let_go_once_the_memory_that_was_freed_behind_them_is_back,
                       0, CLPT_LATE_FREEINGS);
