@@ -4,13 +4,23 @@
 #include "support/order_memory.h"
 #include "support/order_rig.h"
 
+#include <clpool/opencl.h>
+
 /* Both kinds of memory, with a home stream or without, each of two queues in order or not. */
 enum { HOMES = 2, ORDERS = 4, VARIANTS = CLPT_ORDER_KINDS * HOMES * ORDERS, ROUNDS = 2 };
 
 static clpt_cl cl; /* one for all: a context takes NVIDIA's driver 160 ms */
+static clpt_order_kind kind;
 static cl_command_queue queues[CLPT_ORDER_STREAMS]; /* NULL: dropped */
 static cl_event ends[CLPT_ORDER_STREAMS];           /* of queues that were dropped */
 static size_t end_count;
+
+/* What is read goes to memory of the device first: to the host's, a driver may copy at once and
+ * wait for what is held up. */
+static cl_mem copies;
+static unsigned char *svm_copies;        /* NULL: there is no such memory */
+static uint32_t *reads[CLPT_MOST_READS]; /* where to */
+static size_t read_count;
 
 static cl_command_queue new_queue(bool out_of_order)
 {
@@ -19,7 +29,8 @@ static cl_command_queue new_queue(bool out_of_order)
 
 static bool open_queues(int variant, clpt_order_setting *out)
 {
-  clpt_order_kind kind = (clpt_order_kind)(variant % CLPT_ORDER_KINDS);
+  kind = (clpt_order_kind)(variant % CLPT_ORDER_KINDS);
+  read_count = end_count = 0;
   bool has_home = variant / CLPT_ORDER_KINDS % HOMES;
   int orders = variant / CLPT_ORDER_KINDS / HOMES;
   if (!clpt_order_has(&cl, kind))
@@ -53,6 +64,15 @@ static void finish(clp_stream queue)
   clpt_cl_ok(clFinish(queue));
 }
 
+static void fetch(size_t number)
+{
+  size_t at = number * CLPT_ORDER_BYTES;
+  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemcpy(cl.queue, CL_TRUE, reads[number],
+                                                   svm_copies + at, CLPT_ORDER_BYTES, 0, NULL, NULL)
+                              : clEnqueueReadBuffer(cl.queue, copies, CL_TRUE, at, CLPT_ORDER_BYTES,
+                                                    reads[number], 0, NULL, NULL));
+}
+
 static void finish_all(void)
 {
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
@@ -62,6 +82,8 @@ static void finish_all(void)
     clpt_cl_ok(clWaitForEvents(1, &ends[--end_count]));
     clpt_cl_ok(clReleaseEvent(ends[end_count]));
   }
+  for (size_t i = 0; i < read_count; i++)
+    fetch(i);
 }
 
 static void close_queues(void)
@@ -117,7 +139,13 @@ static void write_words(clp_stream queue, clp_buffer *buffer, uint32_t word)
 
 static bool read_words(clp_stream queue, clp_buffer *buffer, uint32_t *to)
 {
-  clpt_order_read(queue, buffer, to);
+  size_t at = read_count * CLPT_ORDER_BYTES;
+  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemcpy(queue, CL_FALSE, svm_copies + at,
+                                                   clp_buffer_svm_pointer(buffer), CLPT_ORDER_BYTES,
+                                                   0, NULL, NULL)
+                              : clEnqueueCopyBuffer(queue, clp_buffer_cl_mem(buffer), copies, 0, at,
+                                                    CLPT_ORDER_BYTES, 0, NULL, NULL));
+  reads[read_count++] = to;
   keep_order(queue);
   return true;
 }
@@ -150,11 +178,21 @@ static const clpt_order_backend opencl = {.variants = VARIANTS,
 
 static void setup(void)
 {
+  size_t bytes = (size_t)CLPT_MOST_READS * CLPT_ORDER_BYTES;
+  cl_int code;
   clpt_cl_open(&cl, 1);
+  copies = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+  clpt_cl_ok(code);
+  if (clpt_order_has(&cl, CLPT_SVM))
+    svm_copies = clSVMAlloc(cl.context, CL_MEM_READ_WRITE, bytes, 0);
 }
 
 static void teardown(void)
 {
+  clpt_cl_ok(clReleaseMemObject(copies));
+  if (svm_copies)
+    clSVMFree(cl.context, svm_copies);
+  svm_copies = NULL;
   clpt_cl_close(&cl);
 }
 

@@ -71,16 +71,6 @@ void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
                                    0, NULL, NULL));
 }
 
-void clpt_order_read(cl_command_queue queue, clp_buffer *buffer, cl_uint *to)
-{
-  size_t bytes = clp_buffer_size(buffer);
-  clpt_cl_ok(is_svm(buffer)
-                 ? clEnqueueSVMMemcpy(queue, CL_FALSE, to, clp_buffer_svm_pointer(buffer), bytes, 0,
-                                      NULL, NULL)
-                 : clEnqueueReadBuffer(queue, clp_buffer_cl_mem(buffer), CL_FALSE, 0, bytes, to, 0,
-                                       NULL, NULL));
-}
-
 void clpt_order_assert_filled(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 {
   size_t words = clp_buffer_size(buffer) / sizeof(word);

@@ -27,9 +27,6 @@ clp_pool *clpt_order_pool_on_arena(const clpt_cl *cl, clpt_order_kind kind, unsi
 /** Fills all that was asked for with a word, without waiting. */
 void clpt_order_fill(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 
-/** Reads all that was asked for, without waiting. */
-void clpt_order_read(cl_command_queue queue, clp_buffer *buffer, cl_uint *to);
-
 /** Asserts that it is filled so; waits for the queue, which may be out of order. */
 void clpt_order_assert_filled(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 

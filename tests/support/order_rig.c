@@ -8,7 +8,7 @@
 #include <clpool/arena.h>
 #include <pthread.h>
 
-enum { MOST_READS = 64, MOST_GATES = 16, FLAGS = 4 };
+enum { MOST_GATES = 16, FLAGS = 4 };
 
 typedef struct slot {
   clp_buffer *buffer; /* NULL: released */
@@ -40,7 +40,7 @@ struct clpt_order_rig {
   slot slots[CLPT_ORDER_BUFFERS];
   clp_buffer *spares[CLPT_MOST_LOOKS];
   size_t spare_count;
-  reading readings[MOST_READS];
+  reading readings[CLPT_MOST_READS];
   size_t reading_count;
   uint32_t words; /* so many different ones were written */
   visitor visitor;
@@ -198,7 +198,7 @@ void clpt_step_order(clpt_order_rig *rig, const clpt_order_step *step)
 static void read_slot(clpt_order_rig *rig, const slot *it, int stream)
 {
   reading *new = &rig->readings[rig->reading_count];
-  ck_assert_uint_lt(rig->reading_count, MOST_READS);
+  ck_assert_uint_lt(rig->reading_count, CLPT_MOST_READS);
   new->expected = it->word;
   new->words = malloc(CLPT_ORDER_BYTES);
   ck_assert_ptr_nonnull(new->words);

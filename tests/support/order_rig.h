@@ -14,7 +14,12 @@
 /** The streams and buffers of a case. H is the home stream, where there is one. */
 enum { CLPT_S, CLPT_T, CLPT_U, CLPT_H, CLPT_ORDER_STREAMS };
 enum { CLPT_X, CLPT_Y, CLPT_Z, CLPT_V, CLPT_W, CLPT_ORDER_BUFFERS };
-enum { CLPT_ORDER_BYTES = 1024, CLPT_ORDER_WORDS = CLPT_ORDER_BYTES / 4, CLPT_MOST_LOOKS = 50 };
+enum {
+  CLPT_ORDER_BYTES = 1024,
+  CLPT_ORDER_WORDS = CLPT_ORDER_BYTES / 4,
+  CLPT_MOST_LOOKS = 50,
+  CLPT_MOST_READS = 64
+};
 
 /** When a block changes hands, as a step expects it: bits, of which one is enough. The reuse flags
  * are two of them. */
