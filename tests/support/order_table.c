@@ -24,16 +24,26 @@ enum { NONE = WITH(0), LOOKING = WITH(CLPT_WHEN_IT_LOOKS), BOTH = WITH(CLPT_WHEN
 /* A buffer, used on the stream: whichever, a new one, the block of `b` with so many waits or else
  * a new one, and the same for a block whose work is done. The second of each names no stream. */
 #define TAKE(x, s) {.act = clpt_step_take, .buffer = x, .stream = s, .when = CLPT_ANYHOW}
-#define TAKE_UNORDERED(x, s) {.act = clpt_step_take, .buffer = x, .stream = s, .when = CLPT_ANYHOW, .unordered = true}
+#define TAKE_UNORDERED(x, s) \
+    {.act = clpt_step_take, .buffer = x, .stream = s, .when = CLPT_ANYHOW, .unordered = true}
 #define NEW(x, s) {.act = clpt_step_take, .buffer = x, .stream = s, .other = x}
-#define NEW_UNORDERED(x, s) {.act = clpt_step_take, .buffer = x, .stream = s, .other = x, .unordered = true}
-#define GETS(x, s, b, w, n) {.act = clpt_step_take, .buffer = x, .stream = s, .other = b, .when = w, .count = n}
-#define GETS_UNORDERED(x, s, b, w, n) {.act = clpt_step_take, .buffer = x, .stream = s, .other = b, .when = w, .count = n, .unordered = true}
-#define GETS_DONE(x, s, b, w) {.act = clpt_step_take_done, .buffer = x, .stream = s, .other = b, .when = w}
-#define GETS_DONE_UNORDERED(x, s, b, w) {.act = clpt_step_take_done, .buffer = x, .stream = s, .other = b, .when = w, .unordered = true}
+#define NEW_UNORDERED(x, s) \
+    {.act = clpt_step_take, .buffer = x, .stream = s, .other = x, .unordered = true}
+#define GETS(x, s, b, w, n) \
+    {.act = clpt_step_take, .buffer = x, .stream = s, .other = b, .when = w, .count = n}
+#define GETS_UNORDERED(x, s, b, w, n) \
+    {.act = clpt_step_take, .buffer = x, .stream = s, .other = b, .when = w, .count = n, \
+    .unordered = true}
+#define GETS_DONE(x, s, b, w) \
+    {.act = clpt_step_take_done, .buffer = x, .stream = s, .other = b, .when = w}
+#define GETS_DONE_UNORDERED(x, s, b, w) \
+    {.act = clpt_step_take_done, .buffer = x, .stream = s, .other = b, .when = w, .unordered = \
+    true}
 #define USE(x, s) {.act = clpt_step_use, .buffer = x, .stream = s}
 /* The second stream reads what the first has written. */
-#define SHARE(x, s, t) {.act = clpt_step_order, .stream = t, .other = s}, {.act = clpt_step_read, .buffer = x, .stream = t}
+#define SHARE(x, s, t) \
+    {.act = clpt_step_order, .stream = t, .other = s}, {.act = clpt_step_read, .buffer = x, \
+    .stream = t}
 #define RECORD(x, s) {.act = clpt_step_record, .buffer = x, .stream = s}
 #define SHARE_RECORDED(x, s, t) SHARE(x, s, t), RECORD(x, t)
 #define RELEASE(x, s) {.act = clpt_step_release, .buffer = x, .stream = s}
@@ -59,7 +69,8 @@ enum { NONE = WITH(0), LOOKING = WITH(CLPT_WHEN_IT_LOOKS), BOTH = WITH(CLPT_WHEN
 const clpt_order_case clpt_order_cases[] = {
     /* --- to whom a block goes --- */
     {"its stream gets a block back, and nothing is called", IN_ORDER, ALL,
-     {GATE(S), HOLD(X, S), CALM, GETS(Y, S, X, ALWAYS, 0), RELEASE(Y, S), GETS(Z, S, X, ALWAYS, 0), QUIET}},
+     {GATE(S), HOLD(X, S), CALM, GETS(Y, S, X, ALWAYS, 0), RELEASE(Y, S), GETS(Z, S, X, ALWAYS, 0),
+      QUIET}},
     {"its stream gets a block back", 0, ALL,
      {GATE(S), HOLD(X, S), GETS(Y, S, X, OWN, 0)}},
     {"another stream gets a block and waits", 0, ALL,
@@ -73,24 +84,32 @@ const clpt_order_case clpt_order_cases[] = {
     {"a block stays with its stream, also when its work is done", 0, NONE,
      {HOLD(X, S), OPEN(S), NEW(Y, T), GETS_DONE(Z, S, X, ALWAYS)}},
     {"an own block comes before a newer one of another", IN_ORDER, ALL,
-     {GATE(S), GATE(T), TAKE(X, T), TAKE(Y, S), RELEASE(X, T), RELEASE(Y, S), GETS(Z, T, X, ALWAYS, 0)}},
+     {GATE(S), GATE(T), TAKE(X, T), TAKE(Y, S), RELEASE(X, T), RELEASE(Y, S),
+      GETS(Z, T, X, ALWAYS, 0)}},
     {"the oldest block is found to be done", 0, LOOKING,
-     {GATE(S), TAKE(V, U), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), OPEN(U), RELEASE(V, U), RELEASE(X, S), RELEASE(Y, S), RELEASE(Z, S),
+     {GATE(S), TAKE(V, U), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), OPEN(U), RELEASE(V, U),
+      RELEASE(X, S), RELEASE(Y, S), RELEASE(Z, S),
       GETS_DONE(W, T, V, ALWAYS)}},
     {"the newest block is found to be done", 0, LOOKING,
-     {GATE(S), TAKE(V, U), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), OPEN(U), RELEASE(X, S), RELEASE(Y, S), RELEASE(Z, S), RELEASE(V, U),
+     {GATE(S), TAKE(V, U), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), OPEN(U), RELEASE(X, S),
+      RELEASE(Y, S), RELEASE(Z, S), RELEASE(V, U),
       GETS_DONE(W, T, V, ALWAYS)}},
     {"blocks of a stream come back newest first", IN_ORDER, ALL,
-     {GATE(S), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), RELEASE(X, S), RELEASE(Y, S), RELEASE(Z, S), GETS(V, S, Z, ALWAYS, 0),
+     {GATE(S), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), RELEASE(X, S), RELEASE(Y, S), RELEASE(Z, S),
+      GETS(V, S, Z, ALWAYS, 0),
       GETS(W, S, Y, ALWAYS, 0), GETS(Z, S, X, ALWAYS, 0)}},
     {"a block that goes from stream to stream is waited for each time", 0, WAITING,
-     {GATE(U), HOLD(X, U), GETS(X, S, X, ALWAYS, 1), RELEASE(X, S), GETS(X, T, X, ALWAYS, 1), RELEASE(X, T), GETS(X, U, X, ALWAYS, 1),
-      RELEASE(X, U), GETS(X, S, X, ALWAYS, 1), RELEASE(X, S), GETS(X, T, X, ALWAYS, 1), RELEASE(X, T), HELD_UP(S, ALWAYS),
+     {GATE(U), HOLD(X, U), GETS(X, S, X, ALWAYS, 1), RELEASE(X, S), GETS(X, T, X, ALWAYS, 1),
+      RELEASE(X, T), GETS(X, U, X, ALWAYS, 1),
+      RELEASE(X, U), GETS(X, S, X, ALWAYS, 1), RELEASE(X, S), GETS(X, T, X, ALWAYS, 1),
+      RELEASE(X, T), HELD_UP(S, ALWAYS),
       HELD_UP(T, ALWAYS)}},
     {"it is the stream of the release that counts", 0, ALL,
-     {GATE(S), TAKE(X, S), SHARE(X, S, T), RELEASE(X, T), GETS(Y, T, X, OWN, 0), RELEASE(Y, T), GETS(Z, S, Y, WAITS, 1)}},
+     {GATE(S), TAKE(X, S), SHARE(X, S, T), RELEASE(X, T), GETS(Y, T, X, OWN, 0), RELEASE(Y, T),
+      GETS(Z, S, Y, WAITS, 1)}},
     {"two streams in turn keep a block each", IN_ORDER, NONE,
-     {HOLD(X, S), HOLD(Y, T), CALM, GETS(Z, S, X, ALWAYS, 0), RELEASE(Z, S), GETS(Z, T, Y, ALWAYS, 0), RELEASE(Z, T),
+     {HOLD(X, S), HOLD(Y, T), CALM, GETS(Z, S, X, ALWAYS, 0), RELEASE(Z, S),
+      GETS(Z, T, Y, ALWAYS, 0), RELEASE(Z, T),
       GETS(Z, S, X, ALWAYS, 0), RELEASE(Z, S), QUIET}},
     {"what a thread released that ended goes to its stream", 0, ALL,
      {GATE(S), VISIT(X, S), GETS(Y, S, X, OWN, 0)}},
@@ -107,57 +126,78 @@ const clpt_order_case clpt_order_cases[] = {
 
     /* --- uses that are noted --- */
     {"the stream of the release waits for the others", 0, ALL,
-     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, S, X, WAITS, 1), HELD_UP(S, WAITS)}},
+     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, S, X, WAITS, 1),
+      HELD_UP(S, WAITS)}},
     {"the others wait for the stream of the release", 0, ALL,
-     {GATE(S), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, T, X, WAITS, 1), HELD_UP(T, ALWAYS)}},
+     {GATE(S), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, T, X, WAITS, 1),
+      HELD_UP(T, ALWAYS)}},
     {"a third stream waits for both", 0, ALL,
-     {GATE(S), GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, U, X, WAITS, 2), HELD_UP(U, WAITS), OPEN(S),
+     {GATE(S), GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, U, X, WAITS, 2),
+      HELD_UP(U, WAITS), OPEN(S),
       HELD_UP(U, WAITS), OPEN(T), HELD_UP(U, NEVER)}},
     {"a third stream waits for a use that writes", 0, NONE | LOOKING | BOTH,
-     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), USE(X, T), OPEN(S), RELEASE(X, S), GETS(Y, U, X, WAITS, 1), HELD_UP(U, WAITS)}},
+     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), USE(X, T), OPEN(S), RELEASE(X, S),
+      GETS(Y, U, X, WAITS, 1), HELD_UP(U, WAITS)}},
     {"use between the note and the release counts", 0, ALL,
-     {TAKE(X, S), SHARE_RECORDED(X, S, T), OPEN(S), OPEN(T), GATE(T), SHARE(X, S, T), RELEASE(X, S), GETS(Y, S, X, WAITS, 1),
+     {TAKE(X, S), SHARE_RECORDED(X, S, T), OPEN(S), OPEN(T), GATE(T), SHARE(X, S, T), RELEASE(X, S),
+      GETS(Y, S, X, WAITS, 1),
       HELD_UP(S, WAITS)}},
     {"use after a later mark counts too", 0, WAITING,
-     {TAKE(X, S), SHARE_RECORDED(X, S, T), HOLD(Y, T), GETS(Z, S, Y, ALWAYS, 1), OPEN(T), OPEN(S), GATE(T), SHARE(X, S, T), RELEASE(X, S),
+     {TAKE(X, S), SHARE_RECORDED(X, S, T), HOLD(Y, T), GETS(Z, S, Y, ALWAYS, 1), OPEN(T), OPEN(S),
+      GATE(T), SHARE(X, S, T), RELEASE(X, S),
       GETS(V, S, X, ALWAYS, 1), HELD_UP(S, ALWAYS)}},
     {"notes of the stream of the release cost nothing", IN_ORDER, ALL,
-     {GATE(S), TAKE(X, S), CALM, RECORD(X, S), RECORD(X, S), RECORD(X, S), RELEASE(X, S), GETS(Y, S, X, ALWAYS, 0), QUIET}},
+     {GATE(S), TAKE(X, S), CALM, RECORD(X, S), RECORD(X, S), RECORD(X, S), RELEASE(X, S),
+      GETS(Y, S, X, ALWAYS, 0), QUIET}},
     {"use that is done is not waited for", 0, ANY,
-     {TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), OPEN(S), OPEN(T), GETS_DONE(Y, S, X, ALWAYS)}},
+     {TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), OPEN(S), OPEN(T),
+      GETS_DONE(Y, S, X, ALWAYS)}},
     {"of several only those at work are waited for", 0, BOTH,
-     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), OPEN(S), GETS(Y, U, X, ALWAYS, 1), HELD_UP(U, ALWAYS), OPEN(T),
+     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), OPEN(S),
+      GETS(Y, U, X, ALWAYS, 1), HELD_UP(U, ALWAYS), OPEN(T),
       HELD_UP(U, NEVER)}},
     {"many notes of one stream are one", 0, ALL,
-     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RECORD(X, T), RECORD(X, T), RECORD(X, T), RELEASE(X, S), GETS(Y, U, X, WAITS, 2)}},
+     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RECORD(X, T), RECORD(X, T), RECORD(X, T),
+      RELEASE(X, S), GETS(Y, U, X, WAITS, 2)}},
     {"notes end with the buffer", IN_ORDER, WAITING,
-     {TAKE(Z, T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, S, X, ALWAYS, 1), RELEASE(Y, S), USE(Z, T), CALM,
+     {TAKE(Z, T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, S, X, ALWAYS, 1),
+      RELEASE(Y, S), USE(Z, T), CALM,
       GETS(V, S, X, ALWAYS, 0), QUIET}},
     {"notes end with the buffer that was noted anew", IN_ORDER, WAITING,
-     {TAKE(Z, T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, S, X, ALWAYS, 1), RECORD(Y, S), RELEASE(Y, S), USE(Z, T),
+     {TAKE(Z, T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, S, X, ALWAYS, 1),
+      RECORD(Y, S), RELEASE(Y, S), USE(Z, T),
       CALM, GETS(V, S, X, ALWAYS, 0), QUIET}},
     {"notes count in an unordered release of the home stream", HOME, ALL,
-     {GATE(T), TAKE_UNORDERED(X, H), SHARE_RECORDED(X, H, T), RELEASE_UNORDERED(X), GETS(Y, U, X, WAITS, 2), HELD_UP(U, WAITS)}},
+     {GATE(T), TAKE_UNORDERED(X, H), SHARE_RECORDED(X, H, T), RELEASE_UNORDERED(X),
+      GETS(Y, U, X, WAITS, 2), HELD_UP(U, WAITS)}},
     {"notes count in an unordered release", NO_HOME, ALL,
-     {GATE(T), TAKE_UNORDERED(X, S), SHARE_RECORDED(X, S, T), OPEN(S), RELEASE_UNORDERED(X), GETS(Y, U, X, WAITS, 1), HELD_UP(U, WAITS)}},
+     {GATE(T), TAKE_UNORDERED(X, S), SHARE_RECORDED(X, S, T), OPEN(S), RELEASE_UNORDERED(X),
+      GETS(Y, U, X, WAITS, 1), HELD_UP(U, WAITS)}},
     {"a noted stream that its user dropped is waited for", CAN_DROP, ALL,
-     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), DROP(T), RELEASE(X, S), GETS(Y, S, X, WAITS, 1), HELD_UP(S, WAITS)}},
+     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), DROP(T), RELEASE(X, S), GETS(Y, S, X, WAITS, 1),
+      HELD_UP(S, WAITS)}},
 
     /* --- without a stream: of the home stream --- */
     {"a warm pair of the home stream calls nothing", HOME, ALL,
-     {TAKE_UNORDERED(X, H), RELEASE_UNORDERED(X), HOLD(Y, H), CALM, GETS_UNORDERED(Y, H, X, ALWAYS, 0), RELEASE(Y, H),
-      GETS(Y, H, X, ALWAYS, 0), RELEASE_UNORDERED(Y), GETS_UNORDERED(Y, H, X, ALWAYS, 0), RELEASE_UNORDERED(Y), QUIET}},
+     {TAKE_UNORDERED(X, H), RELEASE_UNORDERED(X), HOLD(Y, H), CALM,
+      GETS_UNORDERED(Y, H, X, ALWAYS, 0), RELEASE(Y, H),
+      GETS(Y, H, X, ALWAYS, 0), RELEASE_UNORDERED(Y), GETS_UNORDERED(Y, H, X, ALWAYS, 0),
+      RELEASE_UNORDERED(Y), QUIET}},
     {"the home stream waits for another", HOME, ALL,
      {GATE(S), HOLD(X, S), GETS_UNORDERED(Y, H, X, WAITS, 1), HELD_UP(H, WAITS)}},
     {"another waits for the home stream", HOME, ALL,
-     {TAKE_UNORDERED(X, H), OPEN(H), GATE(H), USE(X, H), RELEASE_UNORDERED(X), GETS(Y, T, X, WAITS, 1), HELD_UP(T, WAITS | HOME_USED)}},
+     {TAKE_UNORDERED(X, H), OPEN(H), GATE(H), USE(X, H), RELEASE_UNORDERED(X),
+      GETS(Y, T, X, WAITS, 1), HELD_UP(T, WAITS | HOME_USED)}},
     {"the home stream is looked at as all are", HOME, LOOKING,
-     {TAKE_UNORDERED(X, H), RELEASE_UNORDERED(X), OPEN(H), GETS_DONE(Y, T, X, ALWAYS), GATE(T), USE(Y, T), RELEASE(Y, T),
+     {TAKE_UNORDERED(X, H), RELEASE_UNORDERED(X), OPEN(H), GETS_DONE(Y, T, X, ALWAYS), GATE(T),
+      USE(Y, T), RELEASE(Y, T),
       NEW_UNORDERED(Z, H), OPEN(T), GETS_DONE_UNORDERED(V, H, X, ALWAYS)}},
     {"home and another share nothing", HOME, NONE,
-     {TAKE_UNORDERED(X, H), RELEASE_UNORDERED(X), NEW(Y, T), RELEASE(Y, T), GETS_UNORDERED(Z, H, X, ALWAYS, 0), NEW_UNORDERED(V, H)}},
+     {TAKE_UNORDERED(X, H), RELEASE_UNORDERED(X), NEW(Y, T), RELEASE(Y, T),
+      GETS_UNORDERED(Z, H, X, ALWAYS, 0), NEW_UNORDERED(V, H)}},
     {"an unordered release is of the home stream wherever the buffer was taken", HOME, ALL,
-     {GATE(S), TAKE(X, S), SHARE(X, S, H), RELEASE_UNORDERED(X), GETS_UNORDERED(Y, H, X, ALWAYS, 0), RELEASE_UNORDERED(Y),
+     {GATE(S), TAKE(X, S), SHARE(X, S, H), RELEASE_UNORDERED(X), GETS_UNORDERED(Y, H, X, ALWAYS, 0),
+      RELEASE_UNORDERED(Y),
       GETS(Z, S, X, WAITS, 1)}},
 
     /* --- without a stream, and none is home: the user has synchronized --- */
@@ -166,20 +206,25 @@ const clpt_order_case clpt_order_cases[] = {
     {"what was taken on a stream and released unordered is anybody's", NO_HOME, ALL,
      {TAKE(X, S), OPEN(S), RELEASE_UNORDERED(X), GETS(Y, T, X, ALWAYS, 0)}},
     {"without streams nothing is called", NO_HOME, ALL,
-     {TAKE_UNORDERED(X, S), OPEN(S), RELEASE_UNORDERED(X), CALM, GETS_UNORDERED(Y, S, X, ALWAYS, 0), QUIET}},
+     {TAKE_UNORDERED(X, S), OPEN(S), RELEASE_UNORDERED(X), CALM, GETS_UNORDERED(Y, S, X, ALWAYS, 0),
+      QUIET}},
     {"a block whose stream is at work does not serve unordered", NO_HOME, ALL,
      {GATE(S), HOLD(X, S), NEW_UNORDERED(Y, T)}},
     {"a block whose stream has done its work serves unordered", NO_HOME, LOOKING | BOTH,
-     {HOLD(X, S), OPEN(S), GETS_DONE_UNORDERED(Y, T, X, ALWAYS), OPEN(T), RELEASE_UNORDERED(Y), CALM, GETS_UNORDERED(Z, U, X, ALWAYS, 0),
+     {HOLD(X, S), OPEN(S), GETS_DONE_UNORDERED(Y, T, X, ALWAYS), OPEN(T), RELEASE_UNORDERED(Y),
+      CALM, GETS_UNORDERED(Z, U, X, ALWAYS, 0),
       QUIET}},
     {"a release on a stream follows an unordered taking", NO_HOME, ALL,
-     {GATE(S), TAKE_UNORDERED(X, S), RELEASE(X, S), GETS(Y, S, X, OWN, 0), RELEASE(Y, S), GETS(Z, T, X, WAITS, 1), HELD_UP(T, WAITS)}},
+     {GATE(S), TAKE_UNORDERED(X, S), RELEASE(X, S), GETS(Y, S, X, OWN, 0), RELEASE(Y, S),
+      GETS(Z, T, X, WAITS, 1), HELD_UP(T, WAITS)}},
 
     /* --- bound --- */
     {"a bound buffer is released on its stream", 0, ALL,
-     {GATE(S), TAKE(X, S), BIND(X, S), RELEASE_UNORDERED(X), GETS(Y, T, X, WAITS, 1), HELD_UP(T, WAITS)}},
+     {GATE(S), TAKE(X, S), BIND(X, S), RELEASE_UNORDERED(X), GETS(Y, T, X, WAITS, 1),
+      HELD_UP(T, WAITS)}},
     {"the new stream of a binding waits for the old", 0, ALL,
-     {GATE(S), TAKE(X, S), BIND(X, S), BIND(X, T), USE(X, T), HELD_UP(T, ALWAYS), OPEN(S), HELD_UP(T, NEVER), GATE(T), USE(X, T),
+     {GATE(S), TAKE(X, S), BIND(X, S), BIND(X, T), USE(X, T), HELD_UP(T, ALWAYS), OPEN(S),
+      HELD_UP(T, NEVER), GATE(T), USE(X, T),
       BIND(X, S), USE(X, S), HELD_UP(S, ALWAYS)}},
     {"unbinding waits on the host", 0, ALL,
      {GATE(S), TAKE(X, S), BIND(X, S), UNBIND(X), USE(X, U)}},
@@ -188,11 +233,14 @@ const clpt_order_case clpt_order_cases[] = {
     {"held memory is freed behind its stream", 0, ALL,
      {GATE(S), HOLD(X, S), GIVE_BACK(FREE, ALWAYS)}},
     {"held memory is trimmed behind its streams", 0, ALL,
-     {GATE(S), GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), SHARE_RECORDED(X, S, U), RELEASE(X, S), GIVE_BACK(TRIM, ALWAYS)}},
+     {GATE(S), GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), SHARE_RECORDED(X, S, U), RELEASE(X, S),
+      GIVE_BACK(TRIM, ALWAYS)}},
     {"a pool that holds no more frees behind streams", 0, ALL,
-     {GATE(S), GIVE_BACK(STOP, NEVER), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GIVE_BACK(FREE, NEVER)}},
+     {GATE(S), GIVE_BACK(STOP, NEVER), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S),
+      GIVE_BACK(FREE, NEVER)}},
     {"a pool ends behind its streams", 0, ALL,
-     {GATE(S), GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GIVE_BACK(END_POOL, ALWAYS)}},
+     {GATE(S), GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S),
+      GIVE_BACK(END_POOL, ALWAYS)}},
     {"nobody waits for memory of a user who has synchronized", NO_HOME, ALL,
      {TAKE_UNORDERED(X, S), OPEN(S), RELEASE_UNORDERED(X), GIVE_BACK(FREE, NEVER)}},
     {"out of memory, work is waited for", NO_ARENA, NONE,
@@ -204,7 +252,8 @@ const clpt_order_case clpt_order_cases[] = {
     {"its successor waits for it as well", 0, ALL,
      {GATE(S), HOLD(X, S), FORGET(S), GETS(Y, S, X, WAITS, 1), HELD_UP(S, WAITS)}},
     {"who waited for it waits for its successor too", 0, WAITING,
-     {HOLD(X, S), GETS(Y, T, X, ALWAYS, 1), OPEN(T), OPEN(S), FORGET(S), GATE(S), NEW(Z, S), RELEASE(Z, S), GETS(V, T, Z, ALWAYS, 1),
+     {HOLD(X, S), GETS(Y, T, X, ALWAYS, 1), OPEN(T), OPEN(S), FORGET(S), GATE(S), NEW(Z, S),
+      RELEASE(Z, S), GETS(V, T, Z, ALWAYS, 1),
       HELD_UP(T, ALWAYS)}},
 };
 /* clang-format on */
