@@ -214,6 +214,20 @@ START_TEST(slack_sets_the_size_of_segments)
 }
 END_TEST
 
+START_TEST(segments_are_planned_by_the_most_that_was_in_use)
+{
+  clp_arena_options options = small_options();
+  options.slack = 0.5;
+  start_with(&options);
+  give(take(10 * SEGMENT), 10 * SEGMENT);
+  clpt_ok(arena->ops.return_cached(arena->self));
+  clpt_device_clear_trace(&device);
+  give(take(1), 1);
+  clpt_device_trace_is(&device, "A327680");
+  end();
+}
+END_TEST
+
 /* Before it grows, segments without blocks go back, the longest unused first, down to what slack
  * allows. */
 START_TEST(unused_segments_go_before_it_grows)
@@ -360,6 +374,22 @@ START_TEST(out_of_memory_makes_smaller_segments)
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(arena, 1000, &block));
   give(little, 1000);
   give(unused, 2 * SEGMENT);
+  end();
+}
+END_TEST
+
+/* Slack would let the unused segment stay, and the device has no memory but that. */
+START_TEST(out_of_memory_gives_unused_segments_back)
+{
+  clp_arena_options options = small_options();
+  options.slack = 1.0;
+  device.capacity = 3 * SEGMENT;
+  start_with(&options);
+  give(take(100), 100);
+  clpt_device_clear_trace(&device);
+  clp_memory block = take(5 * SEGMENT / 2);
+  clpt_device_trace_is(&device, "A163840! F65536 A163840");
+  give(block, 5 * SEGMENT / 2);
   end();
 }
 END_TEST
@@ -533,6 +563,7 @@ int main(void)
   tcase_add_test(blocks, blocks_share_a_segment);
   tcase_add_test(blocks, large_requests_have_segments_of_their_own);
   tcase_add_loop_test(blocks, slack_sets_the_size_of_segments, 0, 2);
+  tcase_add_test(blocks, segments_are_planned_by_the_most_that_was_in_use);
   tcase_add_test(blocks, unused_segments_go_before_it_grows);
   tcase_add_test(blocks, an_unused_segment_that_fits_is_taken);
   tcase_add_test(blocks, return_cached_gives_unused_segments_back);
@@ -543,6 +574,7 @@ int main(void)
   tcase_add_test(failures, without_growth_only_used_segments_do);
   tcase_add_test(failures, a_limit_is_on_what_is_taken_from_the_device);
   tcase_add_test(failures, out_of_memory_makes_smaller_segments);
+  tcase_add_test(failures, out_of_memory_gives_unused_segments_back);
   tcase_add_test(failures, other_failures_pass_and_change_nothing);
   tcase_add_test(failures, a_segment_that_cannot_go_stays);
   tcase_add_test(failures, a_failed_split_loses_nothing);

@@ -139,6 +139,14 @@ START_TEST(what_just_fits_is_given)
 }
 END_TEST
 
+START_TEST(what_fits_until_it_is_rounded_is_refused)
+{
+  clpt_ok(clp_cuda_async_pool_set_limit(pool, 1000, 0));
+  assert_refused(600); /* 1024 */
+  freed(allocated(512));
+}
+END_TEST
+
 START_TEST(a_refusal_tells_the_figures)
 {
   unsigned long long pointer = allocated(1000);
@@ -271,6 +279,7 @@ int main(void)
   tests = clpt_case(suite, "keep");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, what_just_fits_is_given);
+  tcase_add_test(tests, what_fits_until_it_is_rounded_is_refused);
   tcase_add_test(tests, a_refusal_tells_the_figures);
   tcase_add_test(tests, a_limit_below_what_is_used_takes_nothing_away);
   tcase_add_test(tests, what_fails_does_not_count);

@@ -73,6 +73,54 @@ START_TEST(the_newest_block_comes_first_across_cache_and_store)
 }
 END_TEST
 
+/* A block of another bin leaves room for a part of a batch at a time. */
+START_TEST(the_newest_of_a_batch_comes_first)
+{
+  enum { BLOCKS = 100, CACHED = BLOCKS - 2 * CLPI_BATCH_BLOCKS };
+  size_t bytes = (size_t)512 << 10, other = (size_t)56 << 20;
+  clpt_rig rig;
+  clp_buffer *buffers[BLOCKS];
+  clp_memory order[BLOCKS];
+
+  clpt_rig_start(&rig);
+  for (size_t i = 0; i < BLOCKS; i++)
+    buffers[i] = clpt_allocate(rig.pool, bytes);
+  for (size_t i = 0; i < BLOCKS; i++) {
+    order[i] = clp_buffer_memory(buffers[i]);
+    clpt_ok(clp_buffer_release(buffers[i]));
+  }
+  ck_assert_uint_eq(rig.pool->stock.store.held_blocks, BLOCKS - CACHED);
+  for (size_t i = BLOCKS; i-- > 0;) {
+    if (i == BLOCKS - CACHED - 1)
+      clpt_hold(rig.pool, other, 1);
+    buffers[i] = clpt_allocate(rig.pool, bytes);
+    ck_assert_uint_eq(clp_buffer_memory(buffers[i]), order[i]);
+  }
+  for (size_t i = 0; i < BLOCKS; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* This thread's clock runs ahead; that of the other one does not start behind it. */
+START_TEST(what_another_thread_releases_later_is_newer)
+{
+  clpt_rig rig;
+  clpt_sleeper later;
+
+  clpt_rig_start(&rig);
+  for (int i = 0; i < 100; i++)
+    ck_assert(clpt_take_and_release(rig.pool, BYTES, 1));
+  clpt_ok(clp_pool_trim_to(rig.pool, SIZE_MAX)); /* which empties its cache */
+  clpt_sleeper_start(&later, rig.pool, 1000, 1);
+  clpt_device_clear_trace(&rig.device);
+  clpt_ok(clp_pool_trim_to(rig.pool, 1023));
+  clpt_device_trace_is(&rig.device, "F103");
+  clpt_sleeper_end(&later);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(the_newest_of_blocks_that_the_cache_has_no_room_for_comes_first)
 {
   clpt_rig rig;
@@ -167,6 +215,8 @@ int main(void)
   tcase_add_test(tests, a_cache_returns_what_its_thread_does_not_use);
   tests = clpt_case(suite, "newest first");
   tcase_add_test(tests, the_newest_block_comes_first_across_cache_and_store);
+  tcase_add_test(tests, the_newest_of_a_batch_comes_first);
+  tcase_add_test(tests, what_another_thread_releases_later_is_newer);
   tcase_add_test(tests, the_newest_of_blocks_that_the_cache_has_no_room_for_comes_first);
   tests = clpt_case(suite, "producer and consumer");
   tcase_add_test(tests, producer_and_consumer_need_a_bounded_number_of_blocks);

@@ -69,6 +69,22 @@ START_TEST(a_second_release_is_told_and_changes_nothing)
 }
 END_TEST
 
+/* It goes past the thread's cache. */
+START_TEST(a_second_release_of_a_block_too_large_to_cache_is_told)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clp_buffer *buffer = clpt_allocate(rig.pool, (size_t)100 << 20);
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_stats before = clpt_stats(rig.pool);
+  clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffer));
+  clp_pool_stats after = clpt_stats(rig.pool);
+  clpt_assert_same_figures(&before, &after);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_block_released_twice_is_handed_out_once)
 {
   clpt_rig rig;
@@ -214,6 +230,7 @@ int main(void)
 
   tests = clpt_case(suite, "release");
   tcase_add_loop_test(tests, a_second_release_is_told_and_changes_nothing, 0, 4);
+  tcase_add_test(tests, a_second_release_of_a_block_too_large_to_cache_is_told);
   tcase_add_test(tests, a_block_released_twice_is_handed_out_once);
   tcase_add_loop_test(tests, a_second_release_is_told_when_the_device_has_the_block_already, 0, 2);
   tcase_add_test(tests, a_buffer_handed_out_again_can_be_released_again);

@@ -211,6 +211,53 @@ END_TEST
 
 /* Fractions. */
 
+START_TEST(what_the_device_refused_does_not_count)
+{
+  clpt_rig rig;
+  clp_buffer *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  clpt_ok(clp_pool_set_limit(rig.pool, 103));
+  rig.device.allocate_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_allocate(rig.pool, 100, &buffer));
+  clpt_ok(clp_buffer_release(clpt_allocate(rig.pool, 100)));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+typedef struct second_request {
+  clp_pool *pool;
+  clp_buffer *buffer;
+  clp_status status;
+} second_request;
+
+static void ask_meanwhile(clpt_device *device, clpt_call call, size_t bytes)
+{
+  second_request *second = device->on_call_data;
+
+  if (call == CLPT_ALLOCATE && bytes == 1023)
+    second->status = clp_pool_allocate(second->pool, 100, &second->buffer);
+}
+
+/* The second request comes while the device is asked for the first; both fit, or one byte less
+ * refuses the second. */
+START_TEST(what_is_under_way_counts)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  second_request second = {.pool = rig.pool};
+  rig.device.on_call = ask_meanwhile;
+  rig.device.on_call_data = &second;
+  clpt_ok(clp_pool_set_limit(rig.pool, 1023 + 103 - (size_t)_i));
+  clp_buffer *first = clpt_allocate(rig.pool, 1000);
+  ck_assert_int_eq(second.status, _i ? CLP_LIMIT_EXCEEDED : CLP_SUCCESS);
+  clpt_ok(clp_buffer_release(second.buffer));
+  clpt_ok(clp_buffer_release(first));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_fraction_is_of_the_devices_memory)
 {
   static const struct {
@@ -315,6 +362,8 @@ int main(void)
   tcase_add_loop_test(tests, requests_near_the_end_of_size_t_do_not_wrap_around_a_limit, 0, 4);
   tcase_add_test(
       tests, a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_nothing_is_lost);
+  tcase_add_test(tests, what_the_device_refused_does_not_count);
+  tcase_add_loop_test(tests, what_is_under_way_counts, 0, 2);
 
   tests = clpt_case(suite, "fraction");
   tcase_add_loop_test(tests, a_fraction_is_of_the_devices_memory, 0, 6);

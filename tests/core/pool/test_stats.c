@@ -116,6 +116,20 @@ START_TEST(a_hit_can_raise_the_peak_of_active_bytes_alone)
 }
 END_TEST
 
+/* The thread's cache alone has seen it. */
+START_TEST(a_warm_pair_between_two_looks_raises_the_peak)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_ok(clp_pool_reset_peaks(rig.pool));
+  clpt_hold(rig.pool, 100, 1);
+  ck_assert_uint_eq(clpt_stats(rig.pool).peak_active_bytes, 100);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(zero_byte_buffers_are_active_hits_of_no_bin)
 {
   clpt_rig rig;
@@ -368,6 +382,7 @@ int main(void)
   tcase_add_test(tests, a_bin_above_the_largest_block_has_no_figures_of_another);
   tcase_add_test(tests, peaks_keep_the_most_until_they_are_reset);
   tcase_add_test(tests, a_hit_can_raise_the_peak_of_active_bytes_alone);
+  tcase_add_test(tests, a_warm_pair_between_two_looks_raises_the_peak);
   tcase_add_test(tests, zero_byte_buffers_are_active_hits_of_no_bin);
   tcase_add_test(tests, failed_allocations_are_not_counted);
   tcase_add_test(tests,
