@@ -30,6 +30,7 @@ check_LTLIBRARIES += tests/libclptest.la
 tests_libclptest_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_libclptest_la_SOURCES = \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/support/arenas.c tests/support/arenas.h \
 	tests/support/chance.h \
 	tests/support/crowd.c tests/support/crowd.h \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
@@ -57,6 +58,7 @@ if TOOL
 tests_libclptest_la_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
 	tests/support/trace_log.c tests/support/trace_log.h \
+	tests/support/traced_process.c tests/support/traced_process.h \
 	tests/support/traces.c tests/support/traces.h
 endif
 if HAVE_OPENCL
@@ -166,6 +168,7 @@ check_PROGRAMS += \
 	tests/arena/test_arena_limits \
 	tests/arena/test_arena_order \
 	tests/arena/test_arena_pool \
+	tests/arena/test_growth \
 	tests/arena/test_segments
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
@@ -348,7 +351,7 @@ tests_fakecuda_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED_LDFLAGS) \
 	-shared -avoid-version -rpath $(abs_top_builddir)/tests/fakecuda \
 	-export-symbols-regex '^(cu|fakecuda_)'
 
-cuda_LDADD = tests/libclptest.la tests/fakecuda/libfakecuda.la libclpool-internal.la $(CHECK_LIBS)
+cuda_LDADD = $(LDADD) tests/fakecuda/libfakecuda.la
 check_PROGRAMS += \
 	tests/fakecuda/test_fakecuda \
 	tests/fakecuda/test_fakecuda_caller \
@@ -432,7 +435,9 @@ check_PROGRAMS += \
 	tests/arena/test_arena_traces \
 	tests/hooks/test_trace_hook \
 	tests/hooks/test_trace_hook_replay \
-	tests/hooks/test_environment_trace
+	tests/hooks/test_environment_trace \
+	tests/hooks/test_environment_trace_forks \
+	tests/hooks/test_environment_trace_names
 tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_batch_ring_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
@@ -445,9 +450,13 @@ tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_trace_hook_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=fopen,--wrap=fwrite
-tests_hooks_test_environment_trace_LDFLAGS = $(failmalloc_link_flags) \
-	-Wl,--wrap=fopen,--wrap=pthread_atfork
-tests_hooks_test_environment_trace_LDADD = $(trace_LIBS) $(cuda_LDADD)
+# These say what fopen and pthread_atfork do.
+traced_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=fopen,--wrap=pthread_atfork
+tests_hooks_test_environment_trace_LDFLAGS = $(failmalloc_link_flags) $(traced_link_flags)
+tests_hooks_test_environment_trace_forks_LDFLAGS = $(traced_link_flags)
+tests_hooks_test_environment_trace_names_LDFLAGS = $(traced_link_flags)
+tests_hooks_test_environment_trace_LDADD = $(cuda_LDADD)
+tests_hooks_test_environment_trace_names_LDADD = $(cuda_LDADD)
 endif
 tool_checks = \
 	tests/house/check-completion.sh \

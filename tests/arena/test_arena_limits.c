@@ -3,59 +3,19 @@
  * of other threads are on their way. */
 #include "arena/arena.h"
 #include "core/allocator/allocator.h"
-#include "support/failing_allocator.h"
+#include "support/arenas.h"
 #include "support/suite.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { KIB = 1024, SEGMENT = 64 * KIB };
-
-static clpt_device device;
-static clp_allocator *arena;
-
-static void start(void)
-{
-  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
-  clp_allocator *upstream = clpt_device_allocator(&device);
-  options.slack = 0.0;
-  options.min_segment_bytes = SEGMENT;
-  clpt_ok(clp_arena_allocator_create(upstream, &options, &arena));
-  clp_allocator_release(upstream);
-}
+enum { KIB = 1024 };
 
 static void setup(void)
 {
-  clpt_device_init(&device);
-  device.ops.split = clpi_split_address;
-  device.ops.unsplit = clpi_unsplit_address;
-  start();
-}
-
-static void teardown(void)
-{
-  clp_allocator_release(arena);
-  clpt_device_assert_ended(&device);
-}
-
-static clp_memory take(size_t bytes)
-{
-  clp_memory memory = 0;
-  clpt_ok(clp_allocator_allocate(arena, bytes, &memory));
-  return memory;
-}
-
-static void give(clp_memory memory, size_t bytes)
-{
-  clpt_ok(clp_allocator_free(arena, memory, bytes));
-}
-
-static clp_arena_stats figures(void)
-{
-  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  clpt_ok(clp_arena_get_stats(arena, &stats));
-  return stats;
+  clpt_arena_setup();
+  clpt_arena_start();
 }
 
 /* --- refused requests --- */
@@ -65,13 +25,14 @@ START_TEST(a_refused_request_raises_no_peak)
 {
   clp_memory refused = 0;
 
-  device.capacity = 16 * SEGMENT;
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(arena, (size_t)64 << 30, &refused));
-  ck_assert_uint_eq(figures().peak_used_bytes, 0);
-  give(take(SEGMENT), SEGMENT);
-  clpt_device_clear_trace(&device);
-  give(take(3 * SEGMENT), 3 * SEGMENT);
-  clpt_device_trace_is(&device, "F65536 A196608");
+  clpt_arena_device.capacity = 16 * CLPT_SEGMENT;
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
+             clp_allocator_allocate(clpt_arena, (size_t)64 << 30, &refused));
+  ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, 0);
+  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clpt_arena_give(clpt_arena_take(3 * CLPT_SEGMENT), 3 * CLPT_SEGMENT);
+  clpt_device_trace_is(&clpt_arena_device, "F65536 A196608");
 }
 END_TEST
 
@@ -88,50 +49,52 @@ START_TEST(a_failed_split_raises_no_peak)
 {
   clp_memory failed = 0;
 
-  clp_allocator_release(arena);
-  clpt_device_init(&device);
-  device.ops.split = split_or_fail;
-  device.ops.unsplit = clpi_unsplit_address;
-  start();
-  clp_memory first = take(KIB);
+  clp_allocator_release(clpt_arena);
+  clpt_device_init(&clpt_arena_device);
+  clpt_arena_device.ops.split = split_or_fail;
+  clpt_arena_device.ops.unsplit = clpi_unsplit_address;
+  clpt_arena_start();
+  clp_memory first = clpt_arena_take(KIB);
   split_fails = true;
-  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(arena, KIB, &failed));
-  ck_assert_uint_eq(figures().peak_used_bytes, KIB);
-  give(first, KIB);
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(clpt_arena, KIB, &failed));
+  ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, KIB);
+  clpt_arena_give(first, KIB);
 }
 END_TEST
 
 START_TEST(what_fails_on_the_way_is_not_told)
 {
-  device.capacity = SEGMENT + 32 * KIB;
-  clp_memory first = take(SEGMENT);
+  clpt_arena_device.capacity = CLPT_SEGMENT + 32 * KIB;
+  clp_memory first = clpt_arena_take(CLPT_SEGMENT);
   clp_set_last_error(CLP_IO_ERROR, 5, "from before");
-  clp_memory second = take(20 * KIB); /* for a segment of 64 KiB there is no memory */
+  clp_memory second = clpt_arena_take(20 * KIB); /* for a segment of 64 KiB there is no memory */
   ck_assert_int_eq(clp_last_error()->status, CLP_IO_ERROR);
   ck_assert_str_eq(clp_last_error()->message, "from before");
-  give(first, SEGMENT);
-  give(second, 20 * KIB);
+  clpt_arena_give(first, CLPT_SEGMENT);
+  clpt_arena_give(second, 20 * KIB);
 }
 END_TEST
 
 START_TEST(no_limit_is_none)
 {
   clp_memory refused = 0;
-  clp_memory first = take(KIB);
+  clp_memory first = clpt_arena_take(KIB);
 
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(arena, SIZE_MAX - KIB, &refused));
-  give(first, KIB);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
+             clp_allocator_allocate(clpt_arena, SIZE_MAX - KIB, &refused));
+  clpt_arena_give(first, KIB);
 }
 END_TEST
 
 /* Nor does a segment that cannot go fail who needs another. */
 START_TEST(a_segment_that_cannot_go_fails_no_request)
 {
-  give(take(SEGMENT), SEGMENT);
-  device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
-  clp_memory larger = take(2 * SEGMENT);
-  ck_assert_uint_eq(figures().segments, 2);
-  give(larger, 2 * SEGMENT);
+  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
+  clpt_arena_device.free_fault =
+      (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
+  clp_memory larger = clpt_arena_take(2 * CLPT_SEGMENT);
+  ck_assert_uint_eq(clpt_arena_figures().segments, 2);
+  clpt_arena_give(larger, 2 * CLPT_SEGMENT);
 }
 END_TEST
 
@@ -163,15 +126,15 @@ static void *take_and_give(void *unused)
 {
   (void)unused;
   clp_memory memory = 0;
-  if (!clp_allocator_allocate(arena, KIB, &memory))
-    clp_allocator_free(arena, memory, KIB);
+  if (!clp_allocator_allocate(clpt_arena, KIB, &memory))
+    clp_allocator_free(clpt_arena, memory, KIB);
   return NULL;
 }
 
 static void *return_cached(void *unused)
 {
   (void)unused;
-  arena->ops.return_cached(arena->self);
+  clpt_arena->ops.return_cached(clpt_arena->self);
   return NULL;
 }
 
@@ -185,35 +148,35 @@ static void ask_meanwhile(clpt_call call, void *(*other)(void *), size_t bytes, 
   sem_init(&on_the_way, 0, 0);
   slow_call = call;
   most_live = 0;
-  device.on_call = be_slow;
+  clpt_arena_device.on_call = be_slow;
   ck_assert_int_eq(pthread_create(&thread, NULL, other, NULL), 0);
   sem_wait(&on_the_way);
-  clpt_ok(clpi_allocator_allocate_within(arena, &request, &memory));
+  clpt_ok(clpi_allocator_allocate_within(clpt_arena, &request, &memory));
   pthread_join(thread, NULL);
   ck_assert_uint_le(most_live, most);
-  device.on_call = NULL;
-  give(memory, bytes);
+  clpt_arena_device.on_call = NULL;
+  clpt_arena_give(memory, bytes);
   sem_destroy(&on_the_way);
 }
 
 START_TEST(a_segment_that_comes_is_shared)
 {
-  ask_meanwhile(CLPT_ALLOCATE, take_and_give, KIB, SEGMENT);
+  ask_meanwhile(CLPT_ALLOCATE, take_and_give, KIB, CLPT_SEGMENT);
 }
 END_TEST
 
 START_TEST(a_segment_that_goes_makes_room_in_a_limit)
 {
-  give(take(SEGMENT), SEGMENT);
-  ask_meanwhile(CLPT_FREE, return_cached, SEGMENT, SEGMENT);
+  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
+  ask_meanwhile(CLPT_FREE, return_cached, CLPT_SEGMENT, CLPT_SEGMENT);
 }
 END_TEST
 
 START_TEST(a_segment_that_goes_makes_room_on_the_device)
 {
-  give(take(SEGMENT), SEGMENT);
-  device.capacity = SEGMENT;
-  ask_meanwhile(CLPT_FREE, return_cached, SEGMENT, SIZE_MAX);
+  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
+  clpt_arena_device.capacity = CLPT_SEGMENT;
+  ask_meanwhile(CLPT_FREE, return_cached, CLPT_SEGMENT, SIZE_MAX);
 }
 END_TEST
 
@@ -227,7 +190,7 @@ static void be_slow_always(clpt_device *called, clpt_call call, size_t bytes)
 static void *ask_in_vain(void *refusals)
 {
   clp_memory memory = 0;
-  if (clp_allocator_allocate(arena, KIB, &memory) == CLP_OUT_OF_DEVICE_MEMORY)
+  if (clp_allocator_allocate(clpt_arena, KIB, &memory) == CLP_OUT_OF_DEVICE_MEMORY)
     atomic_fetch_add((_Atomic int *)refusals, 1);
   return NULL;
 }
@@ -238,32 +201,30 @@ START_TEST(threads_without_memory_all_come_back)
   pthread_t threads[THREADS];
   _Atomic int refusals = 0;
 
-  device.capacity = 1;
-  device.on_call = be_slow_always;
+  clpt_arena_device.capacity = 1;
+  clpt_arena_device.on_call = be_slow_always;
   for (int i = 0; i < THREADS; i++)
     ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_in_vain, &refusals), 0);
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
-  device.on_call = NULL;
+  clpt_arena_device.on_call = NULL;
   ck_assert_int_eq(refusals, THREADS);
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("arena limits", clpt_run)
 {
-  Suite *suite = suite_create("arena limits");
   TCase *refused = clpt_case(suite, "refused"), *moving = clpt_case(suite, "moving");
 
-  tcase_add_checked_fixture(refused, setup, teardown);
+  tcase_add_checked_fixture(refused, setup, clpt_arena_end);
   tcase_add_test(refused, a_refused_request_raises_no_peak);
   tcase_add_test(refused, a_failed_split_raises_no_peak);
   tcase_add_test(refused, what_fails_on_the_way_is_not_told);
   tcase_add_test(refused, no_limit_is_none);
   tcase_add_test(refused, a_segment_that_cannot_go_fails_no_request);
-  tcase_add_checked_fixture(moving, setup, teardown);
+  tcase_add_checked_fixture(moving, setup, clpt_arena_end);
   tcase_add_test(moving, a_segment_that_comes_is_shared);
   tcase_add_test(moving, a_segment_that_goes_makes_room_in_a_limit);
   tcase_add_test(moving, a_segment_that_goes_makes_room_on_the_device);
   tcase_add_test(moving, threads_without_memory_all_come_back);
-  return clpt_run(suite);
 }

@@ -360,9 +360,8 @@ START_TEST(a_limit_tells_itself)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("order on an arena", clpt_run)
 {
-  Suite *suite = suite_create("order on an arena");
   TCase *tests = clpt_case(suite, "order");
 
   tcase_add_loop_test(tests, its_stream_has_it_without_a_call, 0, CLPT_LATE_FREEINGS);
@@ -382,5 +381,4 @@ int main(void)
   tcase_add_test(tests, a_limit_waits_where_upstream_has_nothing_to_drain);
   tcase_add_test(tests, a_limit_tells_itself);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_FREEINGS);
-  return clpt_run(suite);
 }

@@ -279,9 +279,8 @@ START_TEST(threads_share_an_arena)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("pools on an arena", clpt_run)
 {
-  Suite *suite = suite_create("pools on an arena");
   TCase *tests = clpt_case(suite, "pools");
   TCase *threads = clpt_case(suite, "threads");
 
@@ -294,5 +293,4 @@ int main(void)
   tcase_add_test(tests, out_of_memory_reaches_other_pools);
   tcase_add_test(tests, out_of_memory_for_good_changes_nothing);
   tcase_add_test(threads, threads_share_an_arena);
-  return clpt_run(suite);
 }

@@ -116,9 +116,8 @@ START_TEST(each_run_is_like_the_last)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("arena traces", clpt_run)
 {
-  Suite *suite = suite_create("arena traces");
   TCase *goals = clpt_case(suite, "goals");
   tcase_add_test(goals, close_to_what_is_used);
   tcase_add_test(goals, close_with_the_bins_by_default);
@@ -130,5 +129,4 @@ int main(void)
   tcase_add_test(slack, without_slack_next_to_nothing_is_spare);
   TCase *chance = clpt_case(suite, "chance");
   tcase_add_test(chance, each_run_is_like_the_last);
-  return clpt_run(suite);
 }

@@ -161,9 +161,8 @@ START_TEST(without_host_memory_neighbours_do_not_join)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("segments", clpt_run)
 {
-  Suite *suite = suite_create("segments");
   TCase *model = clpt_case(suite, "model");
   TCase *uses = clpt_case(suite, "uses");
 
@@ -174,5 +173,4 @@ int main(void)
   tcase_add_test(uses, both_parts_of_a_range_have_its_uses);
   tcase_add_test(uses, spare_ranges_do_not_pile_up);
   tcase_add_test(uses, without_host_memory_neighbours_do_not_join);
-  return clpt_run(suite);
 }

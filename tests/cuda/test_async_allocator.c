@@ -514,9 +514,8 @@ START_TEST(other_memory_is_no_pointer)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_async_allocator", clpt_run)
 {
-  Suite *suite = suite_create("cuda_async_allocator");
   TCase *tests = clpt_case(suite, "create");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, properties);
@@ -553,5 +552,4 @@ int main(void)
   tcase_add_test(tests, buffers_as_pointers);
   tcase_add_test(tests, other_memory_is_no_pointer);
   clpt_cuda_use_fake();
-  return clpt_run(suite);
 }

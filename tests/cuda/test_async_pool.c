@@ -507,10 +507,9 @@ START_TEST(threads_share_a_pool)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_async_pool", clpt_run)
 {
   clpt_cuda_use_fake();
-  Suite *suite = suite_create("cuda_async_pool");
   TCase *tests = clpt_case(suite, "memory");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, memory_in_the_order_of_a_stream, 0, 6);
@@ -551,5 +550,4 @@ int main(void)
   tests = clpt_case(suite, "threads");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, threads_share_a_pool);
-  return clpt_run(suite);
 }

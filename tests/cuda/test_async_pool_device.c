@@ -433,10 +433,9 @@ START_TEST(threads_without_contexts)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_async_pool_device", clpt_run)
 {
   clpt_cuda_use_fake();
-  Suite *suite = suite_create("cuda_async_pool_device");
   TCase *tests = clpt_case(suite, "create");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, default_and_current_pools);
@@ -460,5 +459,4 @@ int main(void)
   tcase_add_test(tests, memory_of_another_device_is_freed_in_its_own);
   tcase_add_test(tests, no_context_is_made_before_one_is_needed);
   tcase_add_test(tests, threads_without_contexts);
-  return clpt_run(suite);
 }

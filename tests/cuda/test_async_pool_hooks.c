@@ -248,10 +248,9 @@ START_TEST(line_profile)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_async_pool_hooks", clpt_run)
 {
   clpt_cuda_use_fake();
-  Suite *suite = suite_create("cuda_async_pool_hooks");
   TCase *tests = clpt_case(suite, "hooks");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, each_call_goes_to_the_device);
@@ -266,5 +265,4 @@ int main(void)
   tcase_add_test(tests, hooks_of_clpools_see_nothing_of_it);
   tcase_add_test(tests, debug_print);
   tcase_add_test(tests, line_profile);
-  return clpt_run(suite);
 }

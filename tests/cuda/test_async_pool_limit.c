@@ -265,10 +265,9 @@ START_TEST(what_cannot_be_read_is_an_error)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_async_pool_limit", clpt_run)
 {
   clpt_cuda_use_fake();
-  Suite *suite = suite_create("cuda_async_pool_limit");
   TCase *tests = clpt_case(suite, "set");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, a_limit_is_what_was_set_last);
@@ -291,5 +290,4 @@ int main(void)
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, the_environment_sets_the_limit_of_each_device, 0, 2);
   tcase_add_test(tests, what_cannot_be_read_is_an_error);
-  return clpt_run(suite);
 }

@@ -159,9 +159,8 @@ START_TEST(leaving_after_a_call)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_context", clpt_run)
 {
-  Suite *suite = suite_create("cuda_context");
   TCase *tests = clpt_case(suite, "devices");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, devices_by_ordinal);
@@ -177,5 +176,4 @@ int main(void)
   tcase_add_loop_test(tests, entering_fails, 0, 2);
   tcase_add_test(tests, leaving_after_a_call);
   clpt_cuda_use_fake();
-  return clpt_run(suite);
 }

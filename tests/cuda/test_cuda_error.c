@@ -54,13 +54,11 @@ START_TEST(errors_by_name)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_error", clpt_run)
 {
-  Suite *suite = suite_create("cuda_error");
   TCase *tests = clpt_case(suite, "errors");
 
   tcase_add_checked_fixture(tests, setup, NULL);
   tcase_add_loop_test(tests, errors_by_name, 0, EXPECTED_COUNT);
   clpt_cuda_use_fake();
-  return clpt_run(suite);
 }

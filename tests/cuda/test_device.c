@@ -99,9 +99,8 @@ START_TEST(without_a_driver)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_device", clpt_run_apart)
 {
-  Suite *suite = suite_create("cuda_device");
   TCase *tests = clpt_case(suite, "asking");
   tcase_add_checked_fixture(tests, setup, setup);
   tcase_add_test(tests, what_is_there);
@@ -111,5 +110,4 @@ int main(void)
   tests = clpt_case(suite, "none");
   tcase_add_test(tests, without_a_driver);
   clpt_cuda_use_fake();
-  return clpt_run_apart(suite);
 }

@@ -328,9 +328,8 @@ START_TEST(devices_cannot_be_counted)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_driver", clpt_run_apart)
 {
-  Suite *suite = suite_create("cuda_driver");
   TCase *tests = clpt_case(suite, "load");
   tcase_add_test(tests, is_loaded_once);
   tcase_add_test(tests, is_loaded_once_by_many_threads);
@@ -354,5 +353,4 @@ int main(void)
   tcase_add_test(tests, a_count_of_no_devices);
   tcase_add_test(tests, devices_cannot_be_counted);
   clpt_cuda_use_fake();
-  return clpt_run_apart(suite);
 }

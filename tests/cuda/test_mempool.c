@@ -406,10 +406,9 @@ START_TEST(the_drivers_code_is_told)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_mempool", clpt_run)
 {
   clpt_cuda_use_fake();
-  Suite *suite = suite_create("cuda_mempool");
   TCase *tests = clpt_case(suite, "create");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, a_new_pool_gives_memory_of_its_device, 0, 2);
@@ -437,5 +436,4 @@ int main(void)
   tcase_add_test(tests, a_default_pool_stays);
   tcase_add_loop_test(tests, a_failure_anywhere_in_create_leaves_nothing, 0, 2);
   tcase_add_loop_test(tests, the_drivers_code_is_told, 0, CALL_COUNT);
-  return clpt_run(suite);
 }

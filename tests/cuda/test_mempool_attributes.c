@@ -312,10 +312,9 @@ START_TEST(each_call_that_fails_is_told)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_mempool_attributes", clpt_run)
 {
   clpt_cuda_use_fake();
-  Suite *suite = suite_create("cuda_mempool_attributes");
   TCase *tests = clpt_case(suite, "attributes");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, each_reuse_switch_is_set_alone, 0, 8);
@@ -336,5 +335,4 @@ int main(void)
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, nulls_are_refused);
   tcase_add_loop_test(tests, each_call_that_fails_is_told, 0, 4);
-  return clpt_run(suite);
 }

@@ -484,9 +484,8 @@ START_TEST(what_the_driver_refuses_after_a_fork_is_told)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_pool", clpt_run)
 {
-  Suite *suite = suite_create("cuda_pool");
   TCase *tests = clpt_case(suite, "reuse");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, a_warm_pair_calls_no_driver);
@@ -516,5 +515,4 @@ int main(void)
   tcase_add_loop_test(tests, a_handle_comes_back, 0, 2);
   tcase_add_test(tests, what_the_driver_refuses_after_a_fork_is_told);
   clpt_cuda_use_fake();
-  return clpt_run(suite);
 }

@@ -59,12 +59,10 @@ START_TEST(asynchronous_pools)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cuda_without_driver", clpt_run)
 {
   setenv("CLPOOL_CUDA_LIBRARY", "/no/such/driver.so", 1);
-  Suite *suite = suite_create("cuda_without_driver");
   TCase *tests = clpt_case(suite, "calls");
   tcase_add_test(tests, calls_of_memory_pools);
   tcase_add_test(tests, asynchronous_pools);
-  return clpt_run(suite);
 }

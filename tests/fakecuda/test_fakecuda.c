@@ -489,9 +489,8 @@ START_TEST(any_call_fails_but_those_that_give_back)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("fakecuda", clpt_fake_run)
 {
-  Suite *suite = suite_create("fakecuda");
   TCase *driver = clpt_fake_case(suite, "driver");
   TCase *contexts = clpt_fake_case(suite, "contexts");
   TCase *streams = clpt_fake_case(suite, "streams");
@@ -517,5 +516,4 @@ int main(void)
   tcase_add_test(threads, threads_work_side_by_side);
   tcase_add_test(failures, calls_fail_when_they_are_to);
   tcase_add_test(failures, any_call_fails_but_those_that_give_back);
-  return clpt_fake_run(suite);
 }

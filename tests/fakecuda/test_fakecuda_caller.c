@@ -291,9 +291,8 @@ START_TEST(a_violation_aborts)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("fakecuda_caller", clpt_fake_run)
 {
-  Suite *suite = suite_create("fakecuda_caller");
   TCase *uses = clpt_fake_case(suite, "memory");
   TCase *streams = clpt_fake_case(suite, "order");
   TCase *handles = clpt_fake_case(suite, "handles");
@@ -318,5 +317,4 @@ int main(void)
   tcase_add_test(handles, functions_of_another_version_are_not_called);
   tcase_add_test(left, a_reset_finds_what_is_left);
   tcase_add_test_raise_signal(left, a_violation_aborts, SIGABRT);
-  return clpt_fake_run(suite);
 }

@@ -425,9 +425,8 @@ START_TEST(memory_is_copied_both_ways_and_between)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("fakecuda_memory", clpt_fake_run)
 {
-  Suite *suite = suite_create("fakecuda_memory");
   TCase *figures = clpt_fake_case(suite, "figures");
   TCase *reuse = clpt_fake_case(suite, "reuse");
   TCase *pools = clpt_fake_case(suite, "pools");
@@ -452,5 +451,4 @@ int main(void)
   tcase_add_test(pools, host_memory_of_a_node_can_be_pooled);
   tcase_add_test(pools, properties_that_make_no_sense_are_refused);
   tcase_add_test(pools, memory_is_copied_both_ways_and_between);
-  return clpt_fake_run(suite);
 }

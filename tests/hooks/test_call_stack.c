@@ -303,9 +303,8 @@ START_TEST(the_callbacks_own_frames_are_left_out)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("call stack", clpt_run)
 {
-  Suite *suite = suite_create("call stack");
   TCase *walker = clpt_case(suite, "walker");
   tcase_add_test(walker, frames_are_those_that_called_the_callback);
   tcase_add_test(walker, two_lines_of_a_function_are_two_addresses);
@@ -323,5 +322,4 @@ int main(void)
   tcase_add_test(made_up, frames_come_outermost_first);
   tcase_add_test(made_up, a_stack_of_just_as_many_frames_as_fit_is_whole);
   tcase_add_test(made_up, the_callbacks_own_frames_are_left_out);
-  return clpt_run(suite);
 }

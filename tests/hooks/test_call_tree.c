@@ -158,9 +158,8 @@ START_TEST(a_tree_that_finds_no_host_memory_is_not_made)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("call tree", clpt_run)
 {
-  Suite *suite = suite_create("call tree");
   TCase *nodes = clpt_case(suite, "nodes");
   tcase_add_test(nodes, a_new_tree_is_a_root);
   tcase_add_test(nodes, a_node_is_its_parent_and_its_key);
@@ -171,5 +170,4 @@ int main(void)
   tcase_add_test(host, without_host_memory_a_tree_is_as_it_was);
   tcase_add_test(host, more_nodes_than_numbers_are_refused);
   tcase_add_test(host, a_tree_that_finds_no_host_memory_is_not_made);
-  return clpt_run(suite);
 }

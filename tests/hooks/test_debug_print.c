@@ -184,9 +184,8 @@ START_TEST(lines_of_several_threads_stay_whole)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("debug print", clpt_run)
 {
-  Suite *suite = suite_create("debug print");
   TCase *tests = clpt_case(suite, "debug print");
 
   tcase_add_test(tests, each_postprocess_is_a_line);
@@ -195,5 +194,4 @@ int main(void)
   tcase_add_test(tests, a_file_that_cannot_be_written_does_no_harm);
   tcase_add_test(tests, several_have_names_of_their_own);
   tcase_add_test(tests, lines_of_several_threads_stay_whole);
-  return clpt_run(suite);
 }

@@ -122,9 +122,8 @@ START_TEST(without_host_memory_it_says_so)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("frame lines", clpt_run)
 {
-  Suite *suite = suite_create("frame lines");
   TCase *tests = clpt_case(suite, "lines");
   tcase_add_test(tests, a_line_tells_as_much_as_is_known);
   tcase_add_test(tests, a_line_is_one_line);
@@ -134,5 +133,4 @@ int main(void)
   tcase_add_test(tests, what_starts_a_program_is_marked);
   TCase *host = clpt_case(suite, "host memory");
   tcase_add_test(host, without_host_memory_it_says_so);
-  return clpt_run(suite);
 }

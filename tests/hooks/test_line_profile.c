@@ -279,10 +279,9 @@ START_TEST(a_source_of_names_that_fails_ends_the_report)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("line profile", clpt_run)
 {
   const int kinds = sizeof(writers) / sizeof(writers[0]);
-  Suite *suite = suite_create("line profile");
   TCase *arguments = clpt_case(suite, "arguments");
   tcase_add_test(arguments, null_arguments_are_told);
   tcase_add_test(arguments, the_hook_has_the_two_callbacks_that_record);
@@ -302,5 +301,4 @@ int main(void)
   tcase_add_test(host, what_was_not_recorded_is_told);
   tcase_add_loop_test(host, a_report_without_host_memory_says_so, 0, kinds);
   tcase_add_loop_test(host, a_source_of_names_that_fails_ends_the_report, 0, kinds);
-  return clpt_run(suite);
 }

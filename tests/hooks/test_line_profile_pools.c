@@ -342,9 +342,8 @@ START_TEST(a_pools_hook_sees_all_threads)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("line profile of pools", clpt_run)
 {
-  Suite *suite = suite_create("line profile of pools");
   TCase *cupy = clpt_case(suite, "cupy");
   tcase_add_test(cupy, cupys_report);
   tcase_add_loop_test(cupy, cupys_depths, 1, 4);
@@ -357,5 +356,4 @@ int main(void)
   tcase_add_loop_test(frames, between_the_program_and_its_allocator_is_no_frame, 0, 4);
   TCase *threads = clpt_case(suite, "threads");
   tcase_add_test(threads, a_pools_hook_sees_all_threads);
-  return clpt_run(suite);
 }

@@ -89,12 +89,10 @@ START_TEST(real_stacks_and_names_in_several_threads)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("line profile threads", clpt_run)
 {
-  Suite *suite = suite_create("line profile threads");
   TCase *tests = clpt_case(suite, "threads");
   tcase_add_test(tests, each_thread_is_counted);
   tcase_add_test(tests, reports_run_while_others_record);
   tcase_add_test(tests, real_stacks_and_names_in_several_threads);
-  return clpt_run(suite);
 }

@@ -281,9 +281,8 @@ START_TEST(sizes_read_as_cupys)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("line report", clpt_run_apart)
 {
-  Suite *suite = suite_create("line report");
   TCase *tree = clpt_case(suite, "tree");
   tcase_add_test(tree, an_empty_profile_is_a_root);
   tcase_add_test(tree, bytes_count_in_each_frame_of_their_stack);
@@ -303,5 +302,4 @@ int main(void)
   tcase_add_test(depth, of_depth_one_is_the_root_alone);
   TCase *size = clpt_case(suite, "sizes");
   tcase_add_loop_test(size, sizes_read_as_cupys, 0, sizeof(sizes) / sizeof(sizes[0]));
-  return clpt_run_apart(suite);
 }

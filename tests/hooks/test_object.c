@@ -74,13 +74,11 @@ START_TEST(what_is_in_no_object_is_unknown)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("object", clpt_run)
 {
-  Suite *suite = suite_create("object");
   TCase *tests = clpt_case(suite, "object");
   tcase_add_test(tests, the_program_is_found_by_its_own_name);
   tcase_add_test(tests, a_shared_library_is_found);
   tcase_add_test(tests, a_loaded_library_is_found_until_it_is_closed);
   tcase_add_test(tests, what_is_in_no_object_is_unknown);
-  return clpt_run(suite);
 }

@@ -223,9 +223,8 @@ START_TEST(what_starts_programs_and_threads_is_known)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("symbols", clpt_run)
 {
-  Suite *suite = suite_create("symbols");
   TCase *names = clpt_case(suite, "names");
 #ifdef HAVE_LIBDW
   tcase_add_test(names, a_call_is_its_function_and_its_line);
@@ -242,5 +241,4 @@ int main(void)
   tcase_add_test(names, without_debug_information_a_call_is_an_offset);
   TCase *startup = clpt_case(suite, "startup");
   tcase_add_test(startup, what_starts_programs_and_threads_is_known);
-  return clpt_run(suite);
 }

@@ -493,9 +493,8 @@ START_TEST(of_a_long_path_the_end_is_told)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("trace hook", clpt_run)
 {
-  Suite *suite = suite_create("trace hook");
   TCase *rows = clpt_case(suite, "rows"), *failures = clpt_case(suite, "failures");
 
   tcase_add_test(rows, a_row_has_what_rmm_writes);
@@ -514,5 +513,4 @@ int main(void)
   tcase_add_test(failures, signals_interrupt_no_writing);
   tcase_add_test(failures, a_file_that_finds_no_host_memory_is_told_as_that);
   tcase_add_loop_test(failures, of_a_long_path_the_end_is_told, 0, 2);
-  return clpt_run(suite);
 }

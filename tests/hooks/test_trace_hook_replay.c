@@ -236,9 +236,8 @@ START_TEST(what_threads_do_at_once_can_be_replayed)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("trace hook replay", clpt_run)
 {
-  Suite *suite = suite_create("trace hook replay");
   TCase *replays = clpt_case(suite, "replays");
 
   tcase_add_loop_test(replays, a_replay_has_the_figures_of_the_run, 0, 2);
@@ -247,5 +246,4 @@ int main(void)
   tcase_add_test(replays, what_was_freed_unseen_is_told_when_it_comes_back);
   tcase_add_test(replays, a_free_tells_the_size_that_its_allocation_told);
   tcase_add_loop_test(replays, what_threads_do_at_once_can_be_replayed, 0, 2);
-  return clpt_run(suite);
 }

@@ -208,9 +208,8 @@ START_TEST(a_plain_cl_mem_of_an_arena)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_arena", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_arena");
   TCase *tests = clpt_case(suite, "arena");
   TCase *parts = clpt_case(suite, "sub-buffers");
 
@@ -222,5 +221,4 @@ int main(void)
   tcase_add_loop_test(parts, wrong_sub_buffers_are_refused, 0, 2);
   tcase_add_test(parts, memory_that_is_no_cl_mem_has_none);
   tcase_add_test(parts, a_plain_cl_mem_of_an_arena);
-  return clpt_cl_run(suite);
 }

@@ -141,11 +141,9 @@ START_TEST(each_allocation_keeps_its_pattern)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_arena_replay", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_arena_replay");
   TCase *tests = clpt_case(suite, "replay");
 
   tcase_add_loop_test(tests, each_allocation_keeps_its_pattern, 0, CLPT_ORDER_KINDS);
-  return clpt_cl_run(suite);
 }

@@ -458,9 +458,8 @@ START_TEST(test_deferred_has_nothing_to_drain)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_buffer_allocator", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_buffer_allocator");
   TCase *creating = clpt_case(suite, "creating");
   TCase *allocating = clpt_case(suite, "allocating");
   TCase *draining = clpt_case(suite, "draining");
@@ -488,5 +487,4 @@ int main(void)
   tcase_add_checked_fixture(draining, setup, teardown);
   tcase_add_test(draining, test_immediate_drains_its_queue);
   tcase_add_test(draining, test_deferred_has_nothing_to_drain);
-  return clpt_cl_run(suite);
 }

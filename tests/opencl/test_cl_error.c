@@ -85,14 +85,12 @@ START_TEST(test_every_error_has_a_name)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_error", clpt_run)
 {
-  Suite *suite = suite_create("cl_error");
   TCase *tests = clpt_case(suite, "errors");
 
   tcase_add_loop_test(tests, test_memory_error, 0, EXPECTED_COUNT);
   tcase_add_loop_test(tests, test_call_error, 0, EXPECTED_COUNT);
   tcase_add_test(tests, test_what_was_not_created);
   tcase_add_test(tests, test_every_error_has_a_name);
-  return clpt_run(suite);
 }

@@ -205,9 +205,8 @@ START_TEST(test_init_reports_each_failure)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_commit", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_commit");
   TCase *tests = clpt_case(suite, "commit");
 
   tcase_add_checked_fixture(tests, setup, teardown);
@@ -219,5 +218,4 @@ int main(void)
   tcase_add_loop_test(tests, test_failures, 0, 3);
   tcase_add_loop_test(tests, test_out_of_order, 0, 2);
   tcase_add_test(tests, test_init_reports_each_failure);
-  return clpt_cl_run(suite);
 }

@@ -283,11 +283,10 @@ START_TEST(test_version_reports_each_failure)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_device", clpt_cl_run)
 {
   /* Where PoCL is the driver, two devices; a variable of the user's goes first. */
   setenv("POCL_DEVICES", "pthread basic", 0);
-  Suite *suite = suite_create("cl_device");
   TCase *tests = clpt_case(suite, "device");
 
   tcase_add_checked_fixture(tests, setup, teardown);
@@ -304,5 +303,4 @@ int main(void)
   tcase_add_loop_test(tests, test_version, 0, VERSION_COUNT);
   tcase_add_test(tests, test_version_of_this_device);
   tcase_add_loop_test(tests, test_version_reports_each_failure, 0, 2);
-  return clpt_cl_run(suite);
 }

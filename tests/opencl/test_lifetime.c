@@ -131,13 +131,11 @@ START_TEST(test_active_buffers_work_to_the_end)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_lifetime", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_lifetime");
   TCase *tests = clpt_case(suite, "lifetime");
 
   tcase_add_loop_test(tests, test_immediate, 0, ORDERS);
   tcase_add_loop_test(tests, test_deferred, 0, ORDERS);
   tcase_add_test(tests, test_active_buffers_work_to_the_end);
-  return clpt_cl_run(suite);
 }

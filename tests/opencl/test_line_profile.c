@@ -75,10 +75,8 @@ START_TEST(no_frame_is_the_librarys)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("line profile of OpenCL pools", clpt_cl_run)
 {
-  Suite *suite = suite_create("line profile of OpenCL pools");
   TCase *tests = clpt_case(suite, "frames");
   tcase_add_test(tests, no_frame_is_the_librarys);
-  return clpt_cl_run(suite);
 }

@@ -103,14 +103,12 @@ START_TEST(test_of_each_kind)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_mem", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_mem");
   TCase *tests = clpt_case(suite, "cl_mem");
 
   tcase_add_test(tests, test_of_an_opencl_pool);
   tcase_add_test(tests, test_of_a_pool_of_shared_virtual_memory);
   tcase_add_test(tests, test_of_null);
   tcase_add_loop_test(tests, test_of_each_kind, CLP_MEMORY_UNSTATED, CLP_MEMORY_CUDA + 1);
-  return clpt_cl_run(suite);
 }

@@ -93,14 +93,12 @@ START_TEST(test_svm_flags)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_mem_flags", clpt_run)
 {
-  Suite *suite = suite_create("cl_mem_flags");
   TCase *tests = clpt_case(suite, "flags");
 
   tcase_add_loop_test(tests, test_refused, 0, REFUSAL_COUNT);
   tcase_add_test(tests, test_taken);
   tcase_add_test(tests, test_access_flags);
   tcase_add_test(tests, test_svm_flags);
-  return clpt_run(suite);
 }

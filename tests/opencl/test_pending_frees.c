@@ -184,9 +184,8 @@ START_TEST(test_without_host_memory_they_are_forgotten)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_pending_frees", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_pending_frees");
   TCase *tests = clpt_case(suite, "pending frees");
 
   tcase_add_checked_fixture(tests, setup, teardown);
@@ -198,5 +197,4 @@ int main(void)
   tcase_add_test(tests, test_a_free_that_failed_is_over);
   tcase_add_test(tests, test_a_wait_that_fails);
   tcase_add_test(tests, test_without_host_memory_they_are_forgotten);
-  return clpt_cl_run(suite);
 }

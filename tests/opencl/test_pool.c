@@ -317,9 +317,8 @@ START_TEST(test_threads)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_pool", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_pool");
   TCase *reuse = clpt_case(suite, "reuse");
   TCase *running_out = clpt_case(suite, "running out");
   TCase *several = clpt_case(suite, "several");
@@ -336,5 +335,4 @@ int main(void)
   tcase_add_test(several, test_two_contexts);
   tcase_add_test(several, test_out_of_memory_stays_in_its_context);
   tcase_add_test(several, test_threads);
-  return clpt_cl_run(suite);
 }

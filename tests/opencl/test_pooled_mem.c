@@ -390,9 +390,8 @@ START_TEST(test_threads)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_pooled_mem", clpt_cl_run)
 {
-  Suite *suite = suite_create("cl_pooled_mem");
   TCase *kind = clpt_case(suite, "what it is");
   TCase *memory = clpt_case(suite, "memory");
   TCase *refused = clpt_case(suite, "refused");
@@ -419,5 +418,4 @@ int main(void)
   tcase_add_test(failures, test_out_of_memory_passes_through);
   tcase_add_checked_fixture(threads, setup, teardown);
   tcase_add_test(threads, test_threads);
-  return clpt_cl_run(suite);
 }

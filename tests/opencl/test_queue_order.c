@@ -325,12 +325,11 @@ START_TEST(test_the_host_waits)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_queue_order", clpt_cl_run)
 {
   /* Where PoCL is the driver, two devices that take user events (its basic one locks up); a
    * variable of the user's goes first. */
   setenv("POCL_DEVICES", "pthread pthread", 0);
-  Suite *suite = suite_create("cl_queue_order");
   TCase *streams = clpt_case(suite, "streams");
   TCase *marks = clpt_case(suite, "marks");
   TCase *waits = clpt_case(suite, "waits");
@@ -354,5 +353,4 @@ int main(void)
   tcase_add_loop_test(waits, test_no_wait_for_what_is_done, 0, CLPT_QUEUE_COMBINATIONS);
   tcase_add_loop_test(waits, test_queues_that_wait_for_each_other, 0, CLPT_QUEUE_COMBINATIONS);
   tcase_add_loop_test(waits, test_the_host_waits, 0, CLPT_QUEUE_COMBINATIONS);
-  return clpt_cl_run(suite);
 }

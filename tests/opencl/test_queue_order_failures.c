@@ -266,12 +266,11 @@ START_TEST(test_lack_of_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_queue_order_failures", clpt_cl_run)
 {
   /* Where PoCL is the driver, two devices that take user events (its basic one locks up); a
    * variable of the user's goes first. */
   setenv("POCL_DEVICES", "pthread pthread", 0);
-  Suite *suite = suite_create("cl_queue_order_failures");
   TCase *failed_work = clpt_case(suite, "failed work");
   TCase *failures = clpt_case(suite, "failures");
 
@@ -285,5 +284,4 @@ int main(void)
   tcase_add_loop_test(failures, test_each_call_fails_in_turn, 0, 2 * USES);
   tcase_add_test(failures, test_calls_for_what_is_done_fail_in_turn);
   tcase_add_test(failures, test_lack_of_host_memory);
-  return clpt_cl_run(suite);
 }

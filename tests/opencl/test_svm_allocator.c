@@ -383,9 +383,8 @@ START_TEST(test_null_is_out_of_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_svm_allocator", clpt_cl_run_with_svm)
 {
-  Suite *suite = suite_create("cl_svm_allocator");
   TCase *creating = clpt_case(suite, "creating");
   TCase *allocating = clpt_case(suite, "allocating");
 
@@ -407,5 +406,4 @@ int main(void)
   tcase_add_test(allocating, test_zero_bytes_touch_no_device);
   tcase_add_test(allocating, test_more_than_the_device_allows);
   tcase_add_test(allocating, test_null_is_out_of_memory);
-  return clpt_cl_run_with_svm(suite);
 }

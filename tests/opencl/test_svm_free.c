@@ -209,9 +209,8 @@ START_TEST(test_a_failed_free_leaves_the_memory_to_the_caller)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_svm_free", clpt_cl_run_with_svm)
 {
-  Suite *suite = suite_create("cl_svm_free");
   TCase *freeing = clpt_case(suite, "freeing");
 
   tcase_add_checked_fixture(freeing, setup, teardown);
@@ -222,5 +221,4 @@ int main(void)
   tcase_add_test(freeing, test_the_end_before_a_free);
   tcase_add_test(freeing, test_nvidia_frees_behind_the_queue_by_waiting);
   tcase_add_test(freeing, test_a_failed_free_leaves_the_memory_to_the_caller);
-  return clpt_cl_run_with_svm(suite);
 }

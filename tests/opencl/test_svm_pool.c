@@ -339,9 +339,8 @@ START_TEST(test_freed_at_once_without_a_queue)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("cl_svm_pool", clpt_cl_run_with_svm)
 {
-  Suite *suite = suite_create("cl_svm_pool");
   TCase *computing = clpt_case(suite, "computing");
   TCase *reuse = clpt_case(suite, "reuse");
   TCase *freeing = clpt_case(suite, "freeing");
@@ -361,5 +360,4 @@ int main(void)
   tcase_add_loop_test(freeing, test_freed_on_the_queue_of_the_release, 0, 2);
   tcase_add_test(freeing, test_freed_at_home);
   tcase_add_test(freeing, test_freed_at_once_without_a_queue);
-  return clpt_cl_run_with_svm(suite);
 }

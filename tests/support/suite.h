@@ -19,6 +19,17 @@ int clpt_run(Suite *suite);
  * process for each test makes nearly all of the time. */
 int clpt_run_apart(Suite *suite);
 
+/** main(), which gives a suite to the block that follows and then to `run`, one of the above. */
+#define CLPT_MAIN(name, run)                                                                       \
+  static void clpt_fill_suite(Suite *suite);                                                       \
+  int main(void)                                                                                   \
+  {                                                                                                \
+    Suite *clpt_suite_ = suite_create(name);                                                       \
+    clpt_fill_suite(clpt_suite_);                                                                  \
+    return run(clpt_suite_);                                                                       \
+  }                                                                                                \
+  static void clpt_fill_suite(Suite *suite)
+
 /** Whether valgrind runs this, which takes what a process left on purpose for a leak. */
 bool clpt_is_on_valgrind(void);
 

@@ -170,9 +170,8 @@ START_TEST(without_host_memory_a_row_fails)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("batch", clpt_run)
 {
-  Suite *suite = suite_create("batch");
   TCase *tests = clpt_case(suite, "batch");
   tcase_add_test(tests, pointers_become_slots);
   tcase_add_test(tests, sizes_are_scaled_on_both_sides);
@@ -182,5 +181,4 @@ int main(void)
   tcase_add_test(tests, a_batch_is_never_more_than_it_has_room_for);
   tcase_add_loop_test(tests, rows_that_cannot_be_are_told, 0, 3);
   tcase_add_test(tests, without_host_memory_a_row_fails);
-  return clpt_run(suite);
 }

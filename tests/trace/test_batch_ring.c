@@ -121,13 +121,11 @@ START_TEST(without_host_memory_there_is_no_ring)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("batch_ring", clpt_run)
 {
-  Suite *suite = suite_create("batch_ring");
   TCase *tests = clpt_case(suite, "batch_ring");
   tcase_add_test(tests, each_taker_gets_each_batch_in_order);
   tcase_add_test(tests, a_stop_ends_the_waiting_of_takers);
   tcase_add_test(tests, a_stop_ends_the_waiting_of_the_writer);
   tcase_add_test(tests, without_host_memory_there_is_no_ring);
-  return clpt_run(suite);
 }

@@ -150,14 +150,12 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("bin census", clpt_run)
 {
-  Suite *suite = suite_create("bin census");
   TCase *tests = clpt_case(suite, "bin census");
   tcase_add_test(tests, a_bin);
   tcase_add_test(tests, what_was_at_the_peak_stays);
   tcase_add_test(tests, before_any_peak_there_was_nothing);
   tcase_add_test(tests, like_copies);
   tcase_add_test(tests, without_host_memory);
-  return clpt_run(suite);
 }

@@ -404,9 +404,8 @@ START_TEST(binary_junk)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("costs", clpt_run)
 {
-  Suite *suite = suite_create("costs");
   TCase *lookup = clpt_case(suite, "lookup");
   tcase_add_test(lookup, between_points);
   tcase_add_test(lookup, outside_of_points);
@@ -429,5 +428,4 @@ int main(void)
   tcase_add_test(errors, too_many_sizes);
   tcase_add_test(errors, line_too_long);
   tcase_add_test(errors, binary_junk);
-  return clpt_run(suite);
 }

@@ -81,9 +81,8 @@ START_TEST(overtaken_in_a_leap_second)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("elapsed", clpt_run)
 {
-  Suite *suite = suite_create("elapsed");
   TCase *tests = clpt_case(suite, "elapsed");
   tcase_add_test(tests, begins_at_zero);
   tcase_add_test(tests, goes_on_through_midnight);
@@ -92,5 +91,4 @@ int main(void)
   tcase_add_test(tests, an_hour_back_is_disorder);
   tcase_add_test(tests, leap_second);
   tcase_add_test(tests, overtaken_in_a_leap_second);
-  return clpt_run(suite);
 }

@@ -216,9 +216,8 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("trace input", clpt_run)
 {
-  Suite *suite = suite_create("trace input");
   TCase *bytes = clpt_case(suite, "bytes");
   tcase_add_test(bytes, plain_twice);
   tcase_add_test(bytes, nothing);
@@ -232,5 +231,4 @@ int main(void)
   tcase_add_test(files, a_pipe_is_read_once);
   tcase_add_test(files, a_long_name_keeps_its_end);
   tcase_add_test(files, without_host_memory);
-  return clpt_run(suite);
 }

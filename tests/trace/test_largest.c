@@ -100,14 +100,12 @@ START_TEST(counts_are_whole)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("largest", clpt_run)
 {
-  Suite *suite = suite_create("largest");
   TCase *tests = clpt_case(suite, "largest");
   tcase_add_checked_fixture(tests, setup, NULL);
   tcase_add_test(tests, in_order_of_size);
   tcase_add_test(tests, streams_are_told_apart);
   tcase_add_test(tests, lives);
   tcase_add_test(tests, counts_are_whole);
-  return clpt_run(suite);
 }

@@ -229,9 +229,8 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("trace lines", clpt_run)
 {
-  Suite *suite = suite_create("trace lines");
   TCase *text = clpt_case(suite, "text");
   tcase_add_test(text, line_ends);
   tcase_add_test(text, empty_file_has_no_line);
@@ -243,5 +242,4 @@ int main(void)
   tcase_add_test(gzip, gzipped);
   tcase_add_test(gzip, gzip_members_follow_each_other);
   tcase_add_test(gzip, truncated_gzip);
-  return clpt_run(suite);
 }

@@ -96,13 +96,11 @@ START_TEST(replay_without_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("live blocks", clpt_run)
 {
-  Suite *suite = suite_create("live blocks");
   TCase *slots = clpt_case(suite, "slots");
   tcase_add_test(slots, slots_are_dense_and_used_again);
   tcase_add_test(slots, memory_is_of_what_is_live);
   TCase *host = clpt_case(suite, "host memory");
   tcase_add_loop_test(host, replay_without_host_memory, 0, 2);
-  return clpt_run(suite);
 }

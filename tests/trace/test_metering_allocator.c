@@ -324,9 +324,8 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("metering allocator", clpt_run)
 {
-  Suite *suite = suite_create("metering allocator");
   TCase *counts = clpt_case(suite, "counts");
   tcase_add_test(counts, counts_what_succeeds);
   tcase_add_test(counts, zero_bytes_touch_nothing);
@@ -337,5 +336,4 @@ int main(void)
   tcase_add_test(passing, has_the_properties);
   tcase_add_test(passing, has_no_more_than_the_metered);
   tcase_add_test(passing, without_host_memory);
-  return clpt_run(suite);
 }

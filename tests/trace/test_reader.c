@@ -354,9 +354,8 @@ START_TEST(close_of_nothing)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("trace reader", clpt_run)
 {
-  Suite *suite = suite_create("trace reader");
   TCase *rows = clpt_case(suite, "rows");
   tcase_add_test(rows, fields_of_a_row);
   tcase_add_test(rows, columns_of_a_row);
@@ -372,5 +371,4 @@ int main(void)
   tcase_add_test(errors, long_name_and_long_message);
   tcase_add_test(errors, without_host_memory);
   tcase_add_test(errors, close_of_nothing);
-  return clpt_run(suite);
 }

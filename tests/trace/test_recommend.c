@@ -68,13 +68,11 @@ START_TEST(objectives_have_names)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("recommend", clpt_run)
 {
-  Suite *suite = suite_create("recommend");
   TCase *tests = clpt_case(suite, "recommend");
   tcase_add_test(tests, each_objective_has_its_best);
   tcase_add_test(tests, what_ran_out_of_memory_is_never_the_best);
   tcase_add_loop_test(tests, ties_are_broken, 0, 5);
   tcase_add_test(tests, objectives_have_names);
-  return clpt_run(suite);
 }

@@ -218,9 +218,8 @@ START_TEST(progress)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("replay", clpt_run)
 {
-  Suite *suite = suite_create("replay");
   TCase *known = clpt_case(suite, "known answers");
   clpt_add_table(known, recorded_program, answers);
   tcase_add_test(known, recorded_program_bare);
@@ -234,5 +233,4 @@ int main(void)
   tcase_add_test(time, the_clock_runs_while_a_batch_runs);
   tcase_add_test(time, operations_are_what_was_done);
   tcase_add_test(time, progress);
-  return clpt_run(suite);
 }

@@ -175,9 +175,8 @@ START_TEST(malformed_trace)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("replay failures", clpt_run)
 {
-  Suite *suite = suite_create("replay failures");
   TCase *refusals = clpt_case(suite, "refusals");
   tcase_add_test(refusals, out_of_memory_is_counted);
   tcase_add_test(refusals, reaction_to_out_of_memory_is_metered);
@@ -190,5 +189,4 @@ int main(void)
   tcase_add_test(errors, device_that_takes_nothing_back);
   clpt_add_table(errors, impossible_trace, impossible);
   tcase_add_test(errors, malformed_trace);
-  return clpt_run(suite);
 }

@@ -166,9 +166,8 @@ START_TEST(same_figures)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("replay observer", clpt_run)
 {
-  Suite *suite = suite_create("replay observer");
   TCase *tests = clpt_case(suite, "steps");
   tcase_add_test(tests, pooled);
   tcase_add_test(tests, bare);
@@ -177,5 +176,4 @@ int main(void)
   tcase_add_test(tests, a_step_ends_the_replay);
   tcase_add_test(tests, no_rows_no_steps);
   tcase_add_test(tests, same_figures);
-  return clpt_run(suite);
 }

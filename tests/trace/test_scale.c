@@ -118,9 +118,8 @@ START_TEST(fit_scale_of_a_broken_trace)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("scale", clpt_run)
 {
-  Suite *suite = suite_create("scale");
   TCase *scale = clpt_case(suite, "scale");
   clpt_add_table(scale, scaled_size, scaled);
   tcase_add_test(scale, scaled_beyond_measure);
@@ -128,5 +127,4 @@ int main(void)
   tcase_add_test(scale, fit_scale);
   tcase_add_test(scale, fit_scale_ignores_limits);
   tcase_add_test(scale, fit_scale_of_a_broken_trace);
-  return clpt_run(suite);
 }

@@ -270,9 +270,8 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("survey", clpt_run)
 {
-  Suite *suite = suite_create("survey");
   TCase *tests = clpt_case(suite, "survey");
   tcase_add_checked_fixture(tests, NULL, teardown);
   tcase_add_test(tests, peaks);
@@ -284,5 +283,4 @@ int main(void)
   clpt_add_table(tests, like_a_replay, settings);
   tcase_add_test(tests, a_malformed_trace);
   tcase_add_test(tests, without_host_memory);
-  return clpt_run(suite);
 }

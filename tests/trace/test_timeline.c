@@ -162,14 +162,12 @@ START_TEST(widened)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("timeline", clpt_run)
 {
-  Suite *suite = suite_create("timeline");
   TCase *tests = clpt_case(suite, "timeline");
   tcase_add_loop_test(tests, spans_cover_all_rows, 0, LENGTHS);
   tcase_add_test(tests, extremes_stay);
   tcase_add_test(tests, outcomes_are_counted);
   tcase_add_test(tests, time_at_a_row);
   tcase_add_loop_test(tests, widened, 0, LENGTHS);
-  return clpt_run(suite);
 }

@@ -393,9 +393,8 @@ START_TEST(progress_goes_over_all_passes)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("tune", clpt_run)
 {
-  Suite *suite = suite_create("tune");
   TCase *figures = clpt_case(suite, "figures");
   tcase_add_loop_test(figures, settings_come_to_what_their_replays_do, 0, 2);
   tcase_add_test(figures, padding_is_of_all_requests);
@@ -417,5 +416,4 @@ int main(void)
   tcase_add_test(failures, a_pipe_is_read_once);
   tcase_add_test(failures, without_host_memory_it_fails);
   tcase_add_test(failures, progress_goes_over_all_passes);
-  return clpt_run(suite);
 }

@@ -478,9 +478,8 @@ static void add_create_tests(Suite *suite)
   tcase_add_test(tests, the_last_of_many_references_ends_the_allocator_once);
 }
 
-int main(void)
+CLPT_MAIN("allocator", clpt_run)
 {
-  Suite *suite = suite_create("allocator");
   TCase *tests = clpt_case(suite, "allocate and free");
 
   tcase_add_test(tests, zero_bytes_give_memory_0_and_touch_no_device);
@@ -492,5 +491,4 @@ int main(void)
   tcase_add_test(tests, success_with_memory_0_is_a_backend_error);
   tcase_add_loop_test(tests, allocations_1_to_n_fail_in_turn_and_leave_nothing_behind, 0, 8);
   add_create_tests(suite);
-  return clpt_run(suite);
 }

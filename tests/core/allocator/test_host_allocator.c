@@ -153,9 +153,8 @@ START_TEST(buffers_of_a_pool_hold_what_is_written_while_others_come_and_go)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("host allocator", clpt_run)
 {
-  Suite *suite = suite_create("host allocator");
   TCase *tests = clpt_case(suite, "host allocator");
 
   tcase_add_loop_test(tests, blocks_have_the_alignment_that_was_asked_for, 0, 17);
@@ -169,5 +168,4 @@ int main(void)
   tcase_add_test(tests, a_size_that_no_pointer_difference_can_tell_is_refused);
   tcase_add_test(tests, it_is_named_host_and_is_not_deferred);
   tcase_add_test(tests, buffers_of_a_pool_hold_what_is_written_while_others_come_and_go);
-  return clpt_run(suite);
 }

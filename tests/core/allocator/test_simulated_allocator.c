@@ -157,9 +157,8 @@ START_TEST(addresses_that_start_again_leave_0_out)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("simulated allocator", clpt_run)
 {
-  Suite *suite = suite_create("simulated allocator");
   TCase *tests = clpt_case(suite, "simulated allocator");
 
   tcase_add_test(tests, a_null_out_pointer_is_refused);
@@ -172,5 +171,4 @@ int main(void)
   tcase_add_test(tests, addresses_of_freed_blocks_do_not_come_back_at_once);
   tcase_add_test(tests, addresses_differ_among_2_to_the_63_bytes_in_turn);
   tcase_add_loop_test(tests, addresses_that_start_again_leave_0_out, 0, 17);
-  return clpt_run(suite);
 }

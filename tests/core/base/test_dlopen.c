@@ -123,10 +123,7 @@ START_TEST(it_can_be_opened_used_and_closed_again_and_again)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("dlopen", clpt_run)
 {
-  Suite *suite = suite_create("dlopen");
-
   tcase_add_test(clpt_case(suite, "dlopen"), it_can_be_opened_used_and_closed_again_and_again);
-  return clpt_run(suite);
 }

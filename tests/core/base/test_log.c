@@ -185,9 +185,8 @@ START_TEST(a_block_that_goes_back_at_the_second_try_of_the_end_is_no_error)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("log", clpt_run)
 {
-  Suite *suite = suite_create("log");
   TCase *tests = clpt_case(suite, "log");
 
   tcase_add_checked_fixture(tests, NULL, silence);
@@ -198,5 +197,4 @@ int main(void)
   tcase_add_test(tests, a_callback_may_use_the_library);
   tcase_add_test(tests, memory_lost_at_a_pools_end_is_reported_as_an_error);
   tcase_add_test(tests, a_block_that_goes_back_at_the_second_try_of_the_end_is_no_error);
-  return clpt_run(suite);
 }

@@ -132,9 +132,8 @@ START_TEST(what_is_not_promised_any_more_takes_no_place)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("map", clpt_run)
 {
-  Suite *suite = suite_create("map");
   TCase *tests = clpt_case(suite, "map");
 
   tcase_add_checked_fixture(tests, setup, teardown);
@@ -143,5 +142,4 @@ int main(void)
   tcase_add_test(tests, it_does_not_grow_for_what_comes_and_goes);
   tcase_add_test(tests, promises_are_kept_without_host_memory);
   tcase_add_test(tests, what_is_not_promised_any_more_takes_no_place);
-  return clpt_run(suite);
 }

@@ -345,9 +345,8 @@ START_TEST(figures_that_only_a_newer_caller_knows_are_zero)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("options", clpt_run)
 {
-  Suite *suite = suite_create("options");
   TCase *tests = clpt_case(suite, "options");
   int stats_words = sizeof(clp_pool_stats) / sizeof(size_t);
   int bin_stats_words = sizeof(clp_bin_stats) / sizeof(size_t);
@@ -371,5 +370,4 @@ int main(void)
                       2, bin_stats_words + 1);
   tcase_add_loop_test(tests, stats_too_small_for_any_figure_are_refused_and_left_alone, 0, 5);
   tcase_add_test(tests, figures_that_only_a_newer_caller_knows_are_zero);
-  return clpt_run(suite);
 }

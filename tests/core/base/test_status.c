@@ -196,9 +196,8 @@ START_TEST(the_library_has_the_version_of_its_headers)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("status", clpt_run)
 {
-  Suite *suite = suite_create("status");
   TCase *tests = clpt_case(suite, "names");
 
   tcase_add_loop_test(tests, each_status_keeps_its_value_name_and_message, 0, STATUSES);
@@ -216,5 +215,4 @@ int main(void)
   tcase_add_test(tests, success_leaves_the_last_error_as_it_was);
   tcase_add_test(tests, a_failure_without_native_code_clears_that_of_the_one_before);
   tcase_add_test(tests, each_thread_has_a_last_error_of_its_own);
-  return clpt_run(suite);
 }

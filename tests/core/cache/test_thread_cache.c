@@ -205,11 +205,8 @@ static TCase *reach_case(Suite *suite, const char *name)
   return tests;
 }
 
-int main(void)
+CLPT_MAIN("thread cache", clpt_run)
 {
-  Suite *suite = suite_create("thread cache");
-
   (void)reach_case(suite, "reach");
   tcase_add_checked_fixture(reach_case(suite, "reach without membarrier"), clpt_be_symmetric, NULL);
-  return clpt_run(suite);
 }

@@ -205,9 +205,8 @@ START_TEST(producer_and_consumer_need_a_bounded_number_of_blocks)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("thread cache bounds", clpt_run)
 {
-  Suite *suite = suite_create("thread cache bounds");
   TCase *tests = clpt_case(suite, "bounds");
 
   tcase_add_test(tests, a_cache_keeps_so_many_blocks_of_a_bin);
@@ -223,5 +222,4 @@ int main(void)
   tests = clpt_case(suite, "producer and consumer without membarrier");
   tcase_add_checked_fixture(tests, clpt_be_symmetric, NULL);
   tcase_add_test(tests, producer_and_consumer_need_a_bounded_number_of_blocks);
-  return clpt_run(suite);
 }

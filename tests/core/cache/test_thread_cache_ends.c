@@ -128,9 +128,8 @@ START_TEST(a_thread_that_forks_can_end_in_the_child)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("thread cache ends", clpt_run)
 {
-  Suite *suite = suite_create("thread cache ends");
   TCase *tests = clpt_case(suite, "threads that end");
 
   tcase_add_test(tests, threads_that_come_and_go_leave_nothing);
@@ -141,5 +140,4 @@ int main(void)
   tests = clpt_case(suite, "pools that end");
   tcase_add_test(tests, many_pools_at_once_are_told_apart);
   tcase_add_test(tests, pools_that_come_and_go_are_never_taken_for_each_other);
-  return clpt_run(suite);
 }

@@ -116,14 +116,12 @@ START_TEST(failures_and_figures_need_no_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("warm path", clpt_run)
 {
-  Suite *suite = suite_create("warm path");
   TCase *tests = clpt_case(suite, "warm path");
 
   tcase_add_test(tests, after_the_first_round_nothing_is_asked_of_the_device_or_the_host);
   tcase_add_test(tests, blocks_freed_and_taken_anew_need_no_host_memory);
   tcase_add_test(tests, requests_that_fail_use_up_no_host_memory);
   tcase_add_test(tests, failures_and_figures_need_no_host_memory);
-  return clpt_run(suite);
 }

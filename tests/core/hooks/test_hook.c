@@ -349,9 +349,8 @@ START_TEST(hooks_do_not_change_the_figures)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("hook", clpt_run)
 {
-  Suite *suite = suite_create("hook");
   TCase *mallocs = clpt_case(suite, "mallocs"), *frees = clpt_case(suite, "frees");
   TCase *nothing = clpt_case(suite, "nothing");
 
@@ -370,5 +369,4 @@ int main(void)
   tcase_add_test(nothing, calls_that_cannot_be_show_nothing);
   tcase_add_test(nothing, a_hook_that_is_gone_is_shown_nothing);
   tcase_add_test(nothing, hooks_do_not_change_the_figures);
-  return clpt_run(suite);
 }

@@ -308,9 +308,8 @@ START_TEST(what_began_unseen_stays_unseen)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("hook callbacks", clpt_run)
 {
-  Suite *suite = suite_create("hook callbacks");
   TCase *tests = clpt_case(suite, "callbacks");
 
   tcase_add_loop_test(tests, what_a_callback_does_is_not_shown, 0, 2);
@@ -323,5 +322,4 @@ int main(void)
   tcase_add_loop_test(tests, what_on_out_of_memory_does_is_shown_inside, 0, 2);
   tcase_add_loop_test(tests, a_malloc_inside_another_shows_its_allocs_to_its_own_pools_hooks, 0, 2);
   tcase_add_test(tests, what_began_unseen_stays_unseen);
-  return clpt_run(suite);
 }

@@ -287,9 +287,8 @@ START_TEST(what_cannot_be_made_to_wait_goes_back_inside_the_malloc)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("hook device", clpt_run)
 {
-  Suite *suite = suite_create("hook device");
   TCase *device = clpt_case(suite, "device"), *streams = clpt_case(suite, "streams");
   int ways = (int)(sizeof(givers) / sizeof(givers[0]));
 
@@ -304,5 +303,4 @@ int main(void)
   tcase_add_test(streams, events_tell_the_stream_of_the_call);
   tcase_add_test(streams, a_stream_that_is_refused_shows_nothing);
   tcase_add_test(streams, what_cannot_be_made_to_wait_goes_back_inside_the_malloc);
-  return clpt_run(suite);
 }

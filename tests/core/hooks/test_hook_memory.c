@@ -116,14 +116,12 @@ START_TEST(hooks_that_write_need_host_memory)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("hook memory", clpt_run)
 {
-  Suite *suite = suite_create("hook memory");
   TCase *tests = clpt_case(suite, "memory");
 
   tcase_add_loop_test(tests, registering_fails_without_a_trace_and_ending_never_does, 0, 2);
   tcase_add_loop_test(tests, a_malloc_without_host_memory_is_shown_to_have_failed, 0, 2);
   tcase_add_loop_test(tests, showing_takes_no_host_memory, 0, 2);
   tcase_add_test(tests, hooks_that_write_need_host_memory);
-  return clpt_run(suite);
 }

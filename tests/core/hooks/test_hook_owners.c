@@ -163,9 +163,8 @@ START_TEST(a_child_of_fork_has_its_threads_hooks)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("hook owners", clpt_run)
 {
-  Suite *suite = suite_create("hook owners");
   TCase *tests = clpt_case(suite, "owners");
 
   tcase_add_test(tests, a_threads_hook_is_for_all_pools_a_pools_for_one);
@@ -174,5 +173,4 @@ int main(void)
   tcase_add_test(tests, a_pools_hooks_end_with_it);
   tcase_add_test(tests, a_hook_outlives_a_pool_whose_buffers_outlive_it_too);
   tcase_add_test(tests, a_child_of_fork_has_its_threads_hooks);
-  return clpt_run(suite);
 }

@@ -355,9 +355,8 @@ START_TEST(on_out_of_memory_must_not_change_hooks)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("hook registration", clpt_run)
 {
-  Suite *suite = suite_create("hook registration");
   TCase *arguments = clpt_case(suite, "arguments"), *order = clpt_case(suite, "order");
   TCase *not_now = clpt_case(suite, "not now");
 
@@ -373,5 +372,4 @@ int main(void)
   tcase_add_loop_test(order, thousands_are_registered_and_ended_in_any_order, 0, WAYS);
   tcase_add_loop_test(not_now, callbacks_must_not_change_hooks, 0, WAYS);
   tcase_add_test(not_now, on_out_of_memory_must_not_change_hooks);
-  return clpt_run(suite);
 }

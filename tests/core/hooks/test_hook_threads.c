@@ -333,9 +333,8 @@ START_TEST(threads_have_hooks_of_their_own)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("hook threads", clpt_run)
 {
-  Suite *suite = suite_create("hook threads");
   TCase *steps = clpt_case(suite, "steps"), *crowds = clpt_case(suite, "crowds");
 
   tcase_add_test(steps, a_hook_that_comes_during_a_pair_sees_nothing_of_it);
@@ -343,5 +342,4 @@ int main(void)
   tcase_add_test(steps, while_a_removal_waits_new_calls_do_not_see_the_hook);
   tcase_add_test(crowds, pool_hooks_come_and_go_while_others_call);
   tcase_add_test(crowds, threads_have_hooks_of_their_own);
-  return clpt_run(suite);
 }

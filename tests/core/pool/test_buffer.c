@@ -217,9 +217,8 @@ START_TEST(a_block_that_the_device_refused_goes_back_at_the_pools_end)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("buffer", clpt_run)
 {
-  Suite *suite = suite_create("buffer");
   TCase *tests = clpt_case(suite, "buffer");
 
   tcase_add_test(tests, a_buffer_tells_its_sizes_memory_and_pool);
@@ -236,5 +235,4 @@ int main(void)
   tcase_add_test(tests, a_buffer_handed_out_again_can_be_released_again);
   tcase_add_test(tests, a_release_that_the_device_refuses_leaves_the_block_held);
   tcase_add_test(tests, a_block_that_the_device_refused_goes_back_at_the_pools_end);
-  return clpt_run(suite);
 }

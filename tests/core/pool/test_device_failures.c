@@ -85,13 +85,11 @@ START_TEST(whichever_allocation_is_the_last_that_the_device_gives_nothing_is_los
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("device failures", clpt_run)
 {
-  Suite *suite = suite_create("device failures");
   TCase *tests = clpt_case(suite, "device failures");
 
   tcase_add_loop_test(tests, whichever_allocation_the_device_fails_nothing_is_lost, 0, 2);
   tcase_add_test(tests, whichever_free_the_device_fails_nothing_is_lost);
   tcase_add_test(tests, whichever_allocation_is_the_last_that_the_device_gives_nothing_is_lost);
-  return clpt_run(suite);
 }

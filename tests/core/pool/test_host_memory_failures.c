@@ -221,12 +221,10 @@ START_TEST(whichever_call_fails_it_is_told_and_nothing_is_lost)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("host memory failures", clpt_run)
 {
-  Suite *suite = suite_create("host memory failures");
   TCase *tests = clpt_case(suite, "host memory failures");
 
   tcase_add_test(tests, the_scenario_passes_when_nothing_fails);
   tcase_add_loop_test(tests, whichever_call_fails_it_is_told_and_nothing_is_lost, 0, 2);
-  return clpt_run(suite);
 }

@@ -318,9 +318,8 @@ START_TEST(a_pool_retained_again_through_a_buffer_ends_once)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("lifetime", clpt_run)
 {
-  Suite *suite = suite_create("lifetime");
   TCase *tests = clpt_case(suite, "orders");
 
   tcase_add_test(tests, orders_are_all_different);
@@ -339,5 +338,4 @@ int main(void)
   tcase_add_loop_test(tests, another_pool_may_end_on_another_thread_at_any_step_of_the_ladder, 0,
                       2 * CALLS);
   tcase_add_test(tests, an_allocators_destroy_may_use_the_library);
-  return clpt_run(suite);
 }

@@ -345,9 +345,8 @@ START_TEST(the_simulated_allocators_memory_is_its_capacity)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("limit", clpt_run)
 {
-  Suite *suite = suite_create("limit");
   TCase *tests = clpt_case(suite, "limit");
 
   tcase_add_test(tests, a_limit_is_what_was_set_last);
@@ -372,5 +371,4 @@ int main(void)
   tcase_add_loop_test(tests, a_fraction_of_the_largest_device_is_exact_enough, 0, 3);
   tcase_add_test(tests, a_fraction_of_unknown_memory_is_not_supported);
   tcase_add_test(tests, the_simulated_allocators_memory_is_its_capacity);
-  return clpt_run(suite);
 }

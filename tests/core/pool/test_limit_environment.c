@@ -142,9 +142,8 @@ START_TEST(the_environment_binds_and_can_be_overruled)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("limit environment", clpt_run)
 {
-  Suite *suite = suite_create("limit environment");
   TCase *tests = clpt_case(suite, "environment");
 
   tcase_add_checked_fixture(tests, unset_limit, unset_limit);
@@ -155,5 +154,4 @@ int main(void)
   tcase_add_test(tests, a_limit_in_per_cent_of_unknown_memory_is_not_supported_and_says_why);
   tcase_add_test(tests, a_programs_locale_does_not_change_how_numbers_are_written);
   tcase_add_test(tests, the_environment_binds_and_can_be_overruled);
-  return clpt_run(suite);
 }

@@ -354,9 +354,8 @@ START_TEST(a_pool_that_stopped_holding_climbs_the_ladder_as_well)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("out of memory", clpt_run)
 {
-  Suite *suite = suite_create("out of memory");
   TCase *tests = clpt_case(suite, "steps");
 
   tcase_add_loop_test(tests, own_held_blocks_go_largest_first_one_at_a_time_until_it_works, 0, 4);
@@ -379,5 +378,4 @@ int main(void)
   tcase_add_test(tests, own_blocks_that_the_device_refuses_stay_held_and_the_next_steps_follow);
   tcase_add_test(tests, other_pools_blocks_that_the_device_refuses_stay_theirs);
   tcase_add_test(tests, a_pool_that_stopped_holding_climbs_the_ladder_as_well);
-  return clpt_run(suite);
 }

@@ -148,9 +148,8 @@ START_TEST(a_callback_that_runs_out_of_memory_itself_nests)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("out of memory callback", clpt_run)
 {
-  Suite *suite = suite_create("out of memory callback");
   TCase *tests = clpt_case(suite, "callback");
 
   tcase_add_loop_test(tests, the_callback_is_asked_again_for_as_long_as_it_says_yes, 0, 5);
@@ -160,5 +159,4 @@ int main(void)
   tcase_add_test(tests, what_a_callback_releases_into_other_bins_is_freed_for_the_request);
   tcase_add_test(tests, a_callback_may_use_other_pools_and_its_own);
   tcase_add_test(tests, a_callback_that_runs_out_of_memory_itself_nests);
-  return clpt_run(suite);
 }

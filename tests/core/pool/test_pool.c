@@ -352,9 +352,8 @@ static void add_create_tests(Suite *suite)
   tcase_add_test(tests, without_options_there_are_four_leading_bits);
 }
 
-int main(void)
+CLPT_MAIN("pool", clpt_run)
 {
-  Suite *suite = suite_create("pool");
   TCase *tests = clpt_case(suite, "allocate");
 
   tcase_add_test(tests, allocate_refuses_null);
@@ -369,5 +368,4 @@ int main(void)
   tcase_add_test(tests, what_a_size_cannot_count_is_not_managed);
   tcase_add_test(tests, a_pool_serves_as_many_buffers_as_are_wanted);
   add_create_tests(suite);
-  return clpt_run(suite);
 }

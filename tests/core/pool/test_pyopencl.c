@@ -157,9 +157,8 @@ START_TEST(after_stop_holding_released_blocks_go_to_the_device)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("pyopencl", clpt_run)
 {
-  Suite *suite = suite_create("pyopencl");
   TCase *tests = clpt_case(suite, "pyopencl");
 
   tcase_add_test(tests, buffers_of_64_and_128_bytes_pass_through_a_fifo_of_ten);
@@ -173,5 +172,4 @@ int main(void)
   tcase_add_test(tests, releasing_twice_is_an_error);
   tcase_add_test(tests, held_and_active_blocks_are_counted_as_documented);
   tcase_add_test(tests, after_stop_holding_released_blocks_go_to_the_device);
-  return clpt_run(suite);
 }

@@ -321,9 +321,8 @@ START_TEST(one_refused_block_keeps_no_other_from_being_freed)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("reclaim", clpt_run)
 {
-  Suite *suite = suite_create("reclaim");
   TCase *tests = clpt_case(suite, "reclaim");
 
   tcase_add_test(tests, null_pools_are_refused);
@@ -345,5 +344,4 @@ int main(void)
   tcase_add_test(tests, free_held_tries_every_block_once_also_after_a_failure);
   tcase_add_test(tests, of_two_failures_the_one_returned_is_the_one_told);
   tcase_add_test(tests, a_block_that_the_device_refused_serves_again);
-  return clpt_run(suite);
 }

@@ -373,9 +373,8 @@ START_TEST(a_bin_above_the_largest_block_has_no_figures_of_another)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("stats", clpt_run)
 {
-  Suite *suite = suite_create("stats");
   TCase *tests = clpt_case(suite, "pool");
 
   tcase_add_test(tests, each_step_of_a_sequence_has_its_exact_figures);
@@ -397,5 +396,4 @@ int main(void)
   tcase_add_test(tests, bins_that_ever_had_a_block_are_listed_ascending);
   tcase_add_loop_test(tests, the_list_of_bins_is_cut_at_its_capacity_and_counted_in_full, 0, 7);
   tcase_add_test(tests, a_bin_whose_only_request_failed_never_had_a_block);
-  return clpt_run(suite);
 }

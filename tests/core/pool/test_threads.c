@@ -285,9 +285,8 @@ START_TEST(buffers_handed_across_threads_arrive_whole)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("threads", clpt_run)
 {
-  Suite *suite = suite_create("threads");
   TCase *tests = clpt_case(suite, "one pool");
 
   tcase_add_test(tests, eight_threads_keep_their_bytes_while_a_ninth_reclaims_limits_and_counts);
@@ -295,5 +294,4 @@ int main(void)
   tcase_add_test(tests, eight_threads_keep_their_bytes_while_a_ninth_stops_holding);
   tcase_add_test(tests, buffers_handed_across_threads_arrive_whole);
   tcase_add_test(tests, figures_are_of_one_moment_while_threads_change_them);
-  return clpt_run(suite);
 }

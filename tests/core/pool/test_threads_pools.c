@@ -297,9 +297,8 @@ START_TEST(remarks_reach_a_callback_with_its_own_user_data)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("threads, pools that come and go", clpt_run)
 {
-  Suite *suite = suite_create("threads, pools that come and go");
   TCase *tests = clpt_case(suite, "pools");
 
   tcase_add_test(tests, pools_that_come_and_go_on_a_full_device_lose_nothing);
@@ -310,5 +309,4 @@ int main(void)
   tests = clpt_case(suite, "the thread and the process");
   tcase_add_test(tests, each_thread_is_told_of_its_own_failure);
   tcase_add_test(tests, remarks_reach_a_callback_with_its_own_user_data);
-  return clpt_run(suite);
 }

@@ -143,7 +143,7 @@ START_TEST(four_leading_bits_waste_at_most_a_sixteenth)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("bin", clpt_run)
 {
   const TTest *const for_all_bits[] = {
       sizes_share_a_bin_when_they_share_the_leading_bits,
@@ -154,12 +154,10 @@ int main(void)
       bins_past_the_last_have_the_largest_size,
       sizes_0_and_1_are_bin_0,
   };
-  Suite *suite = suite_create("bin");
   TCase *tests = clpt_case(suite, "bins");
 
   for (size_t i = 0; i < sizeof(for_all_bits) / sizeof(for_all_bits[0]); i++)
     tcase_add_loop_test(tests, for_all_bits[i], 0, CLP_MAX_LEADING_BITS + 1);
   tcase_add_loop_test(tests, too_many_leading_bits_give_0, 0, 7);
   tcase_add_test(tests, four_leading_bits_waste_at_most_a_sixteenth);
-  return clpt_run(suite);
 }

@@ -36,14 +36,12 @@ START_TEST(bins_have_the_sizes_of_the_independent_computation)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("bin_answers", clpt_run)
 {
-  Suite *suite = suite_create("bin_answers");
   TCase *tests = clpt_case(suite, "answers");
 
   tcase_add_loop_test(tests, sizes_have_the_bins_of_the_independent_computation, 0,
                       CLP_MAX_LEADING_BITS + 1);
   tcase_add_loop_test(tests, bins_have_the_sizes_of_the_independent_computation, 0,
                       CLP_MAX_LEADING_BITS + 1);
-  return clpt_run(suite);
 }

@@ -297,9 +297,8 @@ static void add_failure_tests(Suite *suite)
   tcase_add_loop_test(tests, an_unbinding_that_fails_leaves_the_buffer_bound, 0, 2);
 }
 
-int main(void)
+CLPT_MAIN("bind", clpt_run)
 {
-  Suite *suite = suite_create("bind");
   TCase *tests = clpt_case(suite, "bind");
 
   tcase_add_loop_test(tests, a_bound_buffer_is_released_on_its_stream, 0, 2);
@@ -319,5 +318,4 @@ int main(void)
   tcase_add_test(tests, unbinding_what_is_not_bound_does_nothing);
   tcase_add_test(tests, an_unbound_buffer_can_be_bound_again_without_a_wait);
   add_failure_tests(suite);
-  return clpt_run(suite);
 }

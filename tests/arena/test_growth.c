@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* When an arena grows and by how much, what goes back, and where it does not fit. */
+#include "arena/arena.h"
+#include "core/allocator/allocator.h"
+#include "support/arenas.h"
+#include "support/suite.h"
+
+/* Segments grow with use, by slack, up to the largest. */
+START_TEST(slack_sets_the_size_of_segments)
+{
+  clp_arena_options options = clpt_arena_small();
+  options.slack = 0.5;
+  options.max_segment_bytes = _i ? 3 * CLPT_SEGMENT : 0;
+  clpt_arena_start_with(&options);
+  clp_memory first = clpt_arena_take(10 * CLPT_SEGMENT), second = clpt_arena_take(1);
+  clpt_device_trace_is(&clpt_arena_device, _i ? "A655360 A196608" : "A655360 A327680");
+  clpt_arena_give(first, 10 * CLPT_SEGMENT);
+  clpt_arena_give(second, 1);
+  clpt_arena_end();
+}
+END_TEST
+
+START_TEST(segments_are_planned_by_the_most_that_was_in_use)
+{
+  clp_arena_options options = clpt_arena_small();
+  options.slack = 0.5;
+  clpt_arena_start_with(&options);
+  clpt_arena_give(clpt_arena_take(10 * CLPT_SEGMENT), 10 * CLPT_SEGMENT);
+  clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+  clpt_device_clear_trace(&clpt_arena_device);
+  clpt_arena_give(clpt_arena_take(1), 1);
+  clpt_device_trace_is(&clpt_arena_device, "A327680");
+  clpt_arena_end();
+}
+END_TEST
+
+/* Before it grows, segments without blocks go back, the longest unused first, down to what slack
+ * allows. */
+START_TEST(unused_segments_go_before_it_grows)
+{
+  clpt_arena_start();
+  clp_memory blocks[3];
+  for (size_t i = 0; i < 3; i++)
+    blocks[i] = clpt_arena_take((i + 1) * CLPT_SEGMENT);
+  clpt_arena_give(blocks[1], 2 * CLPT_SEGMENT);
+  clpt_arena_give(blocks[0], CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clp_memory next = clpt_arena_take(4 * CLPT_SEGMENT);
+  clpt_device_trace_is(&clpt_arena_device, "F131072 F65536 A262144");
+  ck_assert_uint_eq(clpt_arena_figures().peak_reserved_bytes, 7 * CLPT_SEGMENT);
+  ck_assert_uint_eq(clpt_arena_figures().segments_given_back, 2);
+  ck_assert_uint_eq(clpt_arena_figures().segments_taken, 4);
+  clpt_arena_give(next, 4 * CLPT_SEGMENT);
+  clpt_arena_give(blocks[2], 3 * CLPT_SEGMENT);
+  clpt_arena_end();
+}
+END_TEST
+
+START_TEST(an_unused_segment_that_fits_is_taken)
+{
+  clpt_arena_start();
+  clpt_arena_give(clpt_arena_take(3 * CLPT_SEGMENT), 3 * CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clp_memory memory = clpt_arena_take(3 * CLPT_SEGMENT - 100);
+  clpt_device_trace_is(&clpt_arena_device, "");
+  clpt_arena_give(memory, 3 * CLPT_SEGMENT - 100);
+  clpt_arena_end();
+}
+END_TEST
+
+START_TEST(return_cached_gives_unused_segments_back)
+{
+  clpt_arena_start();
+  clp_memory kept = clpt_arena_take(100), gone = clpt_arena_take(2 * CLPT_SEGMENT);
+  clpt_arena_give(gone, 2 * CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+  clpt_device_trace_is(&clpt_arena_device, "F131072 R");
+  clpt_arena_give(kept, 100);
+  clpt_arena_end();
+}
+END_TEST
+
+static clp_status take_within(size_t bytes, size_t most, clp_memory *out)
+{
+  clp_memory_request request = {.bytes = bytes, .most_bytes = most};
+  return clpi_allocator_allocate_within(clpt_arena, &request, out);
+}
+
+START_TEST(without_growth_only_used_segments_do)
+{
+  clpt_arena_start();
+  clp_memory memory = 0, other = 0;
+  ck_assert_int_eq(take_within(100, 0, &memory), CLP_OUT_OF_DEVICE_MEMORY);
+  memory = clpt_arena_take(100);
+  clpt_ok(take_within(100, 0, &other));
+  clpt_arena_give(memory, 100);
+  clpt_arena_give(other, 100);
+  ck_assert_int_eq(take_within(100, 0, &memory),
+                   CLP_OUT_OF_DEVICE_MEMORY); /* the segment is unused now */
+  clpt_device_trace_is(&clpt_arena_device, "A65536");
+  clpt_arena_end();
+}
+END_TEST
+
+START_TEST(a_limit_is_on_what_is_taken_from_the_device)
+{
+  clpt_arena_start();
+  clp_memory block, other, large;
+  clpt_ok(take_within(100, CLPT_SEGMENT - 256, &block)); /* a smaller segment, then */
+  clpt_device_trace_is(&clpt_arena_device, "A65280");
+  clpt_arena_give(block, 100);
+  clpt_ok(take_within(2 * CLPT_SEGMENT, 2 * CLPT_SEGMENT, &large)); /* unused memory goes back */
+  clpt_device_trace_is(&clpt_arena_device, "A65280 F65280 A131072");
+  clpt_fails(CLP_LIMIT_EXCEEDED, take_within(100, 2 * CLPT_SEGMENT, &other));
+  clpt_message_has("131072 bytes");
+  clpt_ok(take_within(100, 2 * CLPT_SEGMENT + 256, &other));
+  ck_assert_uint_eq(clpt_arena_figures().reserved_bytes, 2 * CLPT_SEGMENT + 256);
+  clpt_arena_give(other, 100);
+  clpt_arena_give(large, 2 * CLPT_SEGMENT);
+  clpt_arena_end();
+}
+END_TEST
+
+/* Where the device has no memory for a whole segment, one for the request alone will do. */
+START_TEST(out_of_memory_makes_smaller_segments)
+{
+  clpt_arena_device.capacity = 3 * CLPT_SEGMENT;
+  clpt_arena_start();
+  clp_memory unused = clpt_arena_take(2 * CLPT_SEGMENT), block = clpt_arena_take(CLPT_SEGMENT),
+             little;
+  clpt_arena_give(block, CLPT_SEGMENT);
+  clpt_arena_device.capacity = 2 * CLPT_SEGMENT + 1024;
+  clpt_device_clear_trace(&clpt_arena_device);
+  clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+  little = clpt_arena_take(1000);
+  clpt_device_trace_is(&clpt_arena_device, "F65536 R A65536! A1024");
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(clpt_arena, 1000, &block));
+  clpt_arena_give(little, 1000);
+  clpt_arena_give(unused, 2 * CLPT_SEGMENT);
+  clpt_arena_end();
+}
+END_TEST
+
+/* Slack would let the unused segment stay, and the device has no memory but that. */
+START_TEST(out_of_memory_gives_unused_segments_back)
+{
+  clp_arena_options options = clpt_arena_small();
+  options.slack = 1.0;
+  clpt_arena_device.capacity = 3 * CLPT_SEGMENT;
+  clpt_arena_start_with(&options);
+  clpt_arena_give(clpt_arena_take(100), 100);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clp_memory block = clpt_arena_take(5 * CLPT_SEGMENT / 2);
+  clpt_device_trace_is(&clpt_arena_device, "A163840! F65536 A163840");
+  clpt_arena_give(block, 5 * CLPT_SEGMENT / 2);
+  clpt_arena_end();
+}
+END_TEST
+
+/* What the device does not take back stays the arena's. */
+START_TEST(a_segment_that_cannot_go_stays)
+{
+  clpt_arena_start();
+  clpt_arena_give(clpt_arena_take(100), 100);
+  clpt_arena_device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_fails(CLP_BACKEND_ERROR, clpt_arena->ops.return_cached(clpt_arena->self));
+  ck_assert_uint_eq(clpt_arena_figures().segments, 1);
+  ck_assert_uint_eq(clpt_arena_figures().segments_given_back, 0);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clpt_arena_give(clpt_arena_take(100), 100);
+  clpt_device_trace_is(&clpt_arena_device, "");
+  clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+  ck_assert_uint_eq(clpt_arena_figures().segments, 0);
+  clpt_arena_end();
+}
+END_TEST
+
+CLPT_MAIN("arena growth", clpt_run)
+{
+  TCase *tests = clpt_case(suite, "growth");
+
+  tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
+  tcase_add_loop_test(tests, slack_sets_the_size_of_segments, 0, 2);
+  tcase_add_test(tests, segments_are_planned_by_the_most_that_was_in_use);
+  tcase_add_test(tests, unused_segments_go_before_it_grows);
+  tcase_add_test(tests, an_unused_segment_that_fits_is_taken);
+  tcase_add_test(tests, return_cached_gives_unused_segments_back);
+  tcase_add_test(tests, without_growth_only_used_segments_do);
+  tcase_add_test(tests, a_limit_is_on_what_is_taken_from_the_device);
+  tcase_add_test(tests, out_of_memory_makes_smaller_segments);
+  tcase_add_test(tests, out_of_memory_gives_unused_segments_back);
+  tcase_add_test(tests, a_segment_that_cannot_go_stays);
+}
