@@ -28,6 +28,7 @@ endif
 if HAVE_CHECK
 check_LTLIBRARIES += tests/libclptest.la
 tests_libclptest_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_libclptest_la_CFLAGS = $(AM_CFLAGS) -g
 tests_libclptest_la_SOURCES = \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/support/arenas.c tests/support/arenas.h \
