@@ -325,7 +325,7 @@ static void watch_no_forks(void)
   bool works = clp_trace_hook_create("/dev/null", NULL, &none) == CLP_SUCCESS;
   traced_require(works == (working_atforks == 2) && works == !!none);
   traced_require(works || clp_last_error()->status == CLP_OUT_OF_HOST_MEMORY);
-  traced_require(clp_trace_hook_close(none) == CLP_SUCCESS);
+  traced_require(clp_trace_hook_destroy(none) == CLP_SUCCESS);
   clp_allocator_release(traced_allocator);
 }
 
@@ -356,7 +356,7 @@ START_TEST(flushed_rows_are_in_the_file)
       clpt_ok(clp_trace_hook_flush(hook));
       traced_assert_trace(i ? "caller.csv" : "own.csv", rows, rows);
     }
-    clpt_ok(clp_trace_hook_close(hook));
+    clpt_ok(clp_trace_hook_destroy(hook));
     traced_assert_trace(i ? "caller.csv" : "own.csv", 6, 6);
   }
   fclose(file);
@@ -371,7 +371,7 @@ START_TEST(flush_tells_what_could_not_be_written)
   clpt_ok(clp_trace_hook_create("/dev/full", NULL, &hook));
   clpt_fails(CLP_IO_ERROR, clp_trace_hook_flush(hook));
   ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
-  clpt_fails(CLP_IO_ERROR, clp_trace_hook_close(hook));
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(hook));
 }
 END_TEST
 

@@ -283,7 +283,7 @@ static void use_the_parents_hook(void)
   traced_use_one_pool();
   traced_require(clp_hook_pop(hook) == CLP_SUCCESS);
   traced_require(clp_trace_hook_flush(hook) == CLP_SUCCESS);
-  traced_require(clp_trace_hook_close(hook) == CLP_SUCCESS);
+  traced_require(clp_trace_hook_destroy(hook) == CLP_SUCCESS);
 }
 
 START_TEST(hooks_of_the_parent)
@@ -294,7 +294,7 @@ START_TEST(hooks_of_the_parent)
   traced_use_one_pool();
   clpt_ok(clp_hook_pop(hook));
   ck_assert(traced_succeeds(traced_spawn(use_the_parents_hook)));
-  clpt_ok(clp_trace_hook_close(hook));
+  clpt_ok(clp_trace_hook_destroy(hook));
   traced_assert_trace("trace.csv", 3, 3);
 }
 END_TEST
