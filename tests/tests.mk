@@ -72,8 +72,9 @@ tests_libclptest_la_SOURCES += \
 endif
 LDADD = tests/libclptest.la $(trace_LIBS) libclpool-internal.la $(CHECK_LIBS)
 
-# Tests that count and fail allocations of host memory: libc's functions are wrapped.
-failmalloc_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
+# Tests that count and fail allocations of host memory: libc's functions are wrapped. Check's archive,
+# which comes last, calls the wrappers as well, so they are asked for by name.
+failmalloc_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,-u,__wrap_malloc \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 	-Wl,--wrap=reallocarray,--wrap=aligned_alloc,--wrap=posix_memalign \
 	-Wl,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=free
