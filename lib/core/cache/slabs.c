@@ -40,7 +40,7 @@ void clpi_slabs_end(clpi_slabs *slabs)
   for (clpi_slab *slab = slabs->all, *next; slab; slab = next) {
     next = slab->next;
     for (size_t i = 0; i < BUFFERS_PER_SLAB; i++)
-      free(slab->buffers[i].several);
+      free(slab->buffers[i].noted);
     free(slab);
   }
 }
@@ -99,8 +99,8 @@ void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
   buffer->size = 0;
   clpi_set_state(buffer, CLPI_BUFFER_SPARE);
   buffer->bound = NULL;
-  if (buffer->several)
-    buffer->several->count = 0;
+  if (buffer->noted)
+    buffer->noted->count = 0;
   buffer->older = slab->spare;
   slab->spare = buffer;
   if (!buffer->older)
@@ -119,9 +119,9 @@ clp_buffer *clpi_buffer_adopt_locked(clpi_stock *stock, clp_buffer *block, clpi_
   buffer->index = block->index;
   buffer->age = block->age;
   buffer->use = block->use;
-  clpi_several *several = buffer->several;
-  buffer->several = block->several;
-  block->several = several;
+  clpi_noted_uses *noted = buffer->noted;
+  buffer->noted = block->noted;
+  block->noted = noted;
   clpi_set_state(buffer, CLPI_BUFFER_HELD);
   clpi_buffer_put_locked(stock, block);
   return buffer;

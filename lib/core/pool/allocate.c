@@ -17,8 +17,8 @@ static void hand_out_locked(const clpi_request *wanted, clp_buffer *buffer, bool
   clp_pool *pool = wanted->pool;
   clpi_count_allocation_locked(&pool->stock, wanted->cache, wanted->bin, wanted->bytes, is_hit);
   buffer->size = wanted->bytes;
-  if (buffer->several)
-    buffer->several->count = 0;
+  if (buffer->noted)
+    buffer->noted->count = 0;
   /* Relaxed, as in clpi_set_state. */
   atomic_store_explicit(&buffer->state, CLPI_BUFFER_ACTIVE, memory_order_relaxed);
   pool->pins += pool->references == 0;

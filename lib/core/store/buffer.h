@@ -13,10 +13,10 @@
 struct clpi_bin;
 
 /* Uses on several streams, at most one for each. There is always room for one more: the release. */
-typedef struct clpi_several {
+typedef struct clpi_noted_uses {
   size_t count, capacity;
   clpi_use uses[];
-} clpi_several;
+} clpi_noted_uses;
 
 /* The state of an active buffer changes only by its owner's calls; that of a held one is guarded by
  * the cache that keeps the block, or else by the pool's lock. */
@@ -39,10 +39,10 @@ struct clp_buffer {
   uint64_t age;                    /* the tick of its last release; larger is younger */
   uint32_t index;                  /* the bin's; 0: a buffer of zero bytes */
   _Atomic clpi_buffer_state state; /* relaxed: it only serves to detect a second release */
-  clpi_use use;                    /* of a held block: its last use; stream NULL: see `several` */
+  clpi_use use;                    /* of a held block: its last use; stream NULL: see `noted` */
   alignas(64) struct clp_buffer *newer, *older; /* in the bin's list; `older` also in chains */
-  clpi_stream *bound;    /* the stream that an active buffer is bound to; NULL: none */
-  clpi_several *several; /* uses on several streams; NULL or empty: only `use` counts */
+  clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
+  clpi_noted_uses *noted; /* uses on several streams; NULL or empty: only `use` counts */
 };
 
 static inline clpi_buffer_state clpi_state_of(const clp_buffer *buffer)
