@@ -211,6 +211,37 @@ END_TEST
 
 /* Fractions. */
 
+/* No pool's limit refused, so nothing that the pool could free would help. */
+START_TEST(a_limit_of_the_allocators_own_is_passed_on_at_once)
+{
+  clpt_rig rig;
+  clp_buffer *buffer;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_device_clear_trace(&rig.device);
+  rig.device.allocate_fault = (clpt_fault){.count = 1, .status = CLP_LIMIT_EXCEEDED};
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 1000, &buffer));
+  clpt_device_trace_is(&rig.device, "A1023!");
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_device_without_memory_for_a_give_back_is_reacted_to)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_ok(clp_pool_set_limit(rig.pool, 1100));
+  clpt_hold(rig.pool, 1000, 1);
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_OUT_OF_DEVICE_MEMORY};
+  clpt_ok(clp_buffer_release(clpt_allocate(rig.pool, 200)));
+  ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(what_the_device_refused_does_not_count)
 {
   clpt_rig rig;
@@ -361,6 +392,8 @@ CLPT_MAIN("limit", clpt_run)
   tcase_add_loop_test(tests, requests_near_the_end_of_size_t_do_not_wrap_around_a_limit, 0, 4);
   tcase_add_test(
       tests, a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_nothing_is_lost);
+  tcase_add_test(tests, a_limit_of_the_allocators_own_is_passed_on_at_once);
+  tcase_add_test(tests, a_device_without_memory_for_a_give_back_is_reacted_to);
   tcase_add_test(tests, what_the_device_refused_does_not_count);
   tcase_add_loop_test(tests, what_is_under_way_counts, 0, 2);
 
