@@ -60,7 +60,8 @@ typedef struct clp_arena_options {
  *
  * On success `*out` is an allocator with one reference, the caller's. Any thread.
  * CLP_INVALID_ARGUMENT: NULL upstream or out, a slack that is not between 0 and 1, a largest
- *   segment below the smallest, a struct_size too small or with unknown fields set.
+ *   segment below the smallest, `initialized` neither 0 nor 1, a struct_size too small or with
+ *   unknown fields set.
  * CLP_NOT_SUPPORTED: upstream cannot split blocks. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_options *options,
                                       clp_allocator **out);

@@ -79,8 +79,8 @@ typedef struct clp_pool_options {
  * On success `*out` is an object with one reference, the caller's; on failure it is NULL. Any
  * thread.
  * CLP_INVALID_ARGUMENT: NULL allocator or out, leading_bits_in_bin_id above CLP_MAX_LEADING_BITS,
- *   unknown reuse flags, a struct_size too small or with unknown fields set, a CLPOOL_MEMORY_LIMIT
- *   that cannot be read.
+ *   unknown reuse flags, `initialized` neither 0 nor 1, a struct_size too small or with unknown
+ *   fields set, a CLPOOL_MEMORY_LIMIT that cannot be read.
  * CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT is a percentage, and the device's memory is unknown.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *options,
