@@ -62,6 +62,7 @@ def bins(leading_bits, chance):
 def main():
     """Prints both tables as C."""
     chance = random.Random(20240501)
+    print("/* SPDX-License-Identifier: MIT */")
     print('#include "core/store/bin_answers.h"')
     print("const bin_of_size bins_of_sizes[] = {")
     for leading_bits in range(LARGEST_LEADING_BITS + 1):
