@@ -13,7 +13,8 @@ bench_sources = \
 	bench/ring.h \
 	bench/rivals.h \
 	bench/source.c bench/source.h \
-	bench/spin.h
+	bench/spin.h \
+	bench/stub.c bench/stub.h
 
 # And what those share that run on OpenCL devices.
 bench_opencl_sources = bench/devices.c bench/devices.h
@@ -22,6 +23,7 @@ EXTRA_PROGRAMS += bench/pair
 bench_pair_SOURCES = $(bench_sources) \
 	bench/pair.c bench/pair.h \
 	bench/pair_host.c \
+	bench/pair_live.c \
 	bench/rivals.c
 bench_pair_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 bench_pair_LDADD = libclpool.la -ldl

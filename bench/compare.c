@@ -45,7 +45,10 @@ static size_t enter(bench_contender *contenders, const bench_title *title, bench
   size_t entered = 0;
   for (size_t i = 0; i < count; i++) {
     bench_run *run = run_of(&sources[i], title->pattern);
-    sources[i].bytes = title->bytes;
+    if (!title->pattern->own_sizes) {
+      sources[i].step = title->pattern->step;
+      sources[i].bytes = sources[i].step != 0 ? sources[i].step : title->bytes;
+    }
     for (size_t c = 0; run != NULL && c < counts->count; c++)
       contenders[entered++] = (bench_contender){.name = sources[i].name,
                                                 .run = run,

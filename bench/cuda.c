@@ -229,7 +229,7 @@ int main(int argc, char **argv)
 {
   static const char *const contests[] = {"warm", NULL};
   static const bench_program program = {
-      "Times warm pairs on a CUDA device, of the driver and of pools over it.", contests, false};
+      "Times warm pairs on a CUDA device, of the driver and of pools over it.", contests, false, 0};
   static const bench_event events[] = {{0, &bench_one, true, true, hold_warm}};
   static workbench bench;
   bench_options options;

@@ -141,7 +141,7 @@ static void release_all(hook_bench *bench)
 
 int main(int argc, char **argv)
 {
-  static const bench_program program = {"Times what hooks add to warm pairs.", NULL, false};
+  static const bench_program program = {"Times what hooks add to warm pairs.", NULL, false, 0};
   bench_rival rivals[BENCH_MAX_RIVALS];
   bench_options options;
   int status;

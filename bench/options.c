@@ -21,10 +21,10 @@ static void print_usage(FILE *stream, const bench_program *program)
           "  --rounds=N   how many turns each contender has, 1 to %d (default: 31)\n",
           program_invocation_short_name, program->purpose, BENCH_MAX_ROUNDS);
   if (program->contests != NULL) {
-    fputs("  --contest=LIST  only these, with commas between (default: all):\n                 ",
-          stream);
-    for (const char *const *name = program->contests; *name != NULL; name++)
-      fprintf(stream, " %s", *name);
+    fprintf(stream, "  --contest=LIST  only these, with commas between (default: all%s):\n%17s",
+            program->by_name != 0 ? " but those in brackets" : "", "");
+    for (unsigned i = 0; program->contests[i] != NULL; i++)
+      fprintf(stream, program->by_name >> i & 1 ? " [%s]" : " %s", program->contests[i]);
     fputc('\n', stream);
   }
   if (program->has_devices)
@@ -130,7 +130,7 @@ bool bench_read_options(int argc, char **argv, const bench_program *program, ben
                              .sizes = {4096, 1048576},
                              .size_count = 2,
                              .threads = online_processors(),
-                             .contests = ~0u,
+                             .contests = ~program->by_name,
                              .contest_names = program->contests};
   *status = 2;
   for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {

@@ -33,6 +33,7 @@ typedef struct bench_program {
   const char *purpose;         /**< a sentence, for --help */
   const char *const *contests; /**< names, NULL after the last; NULL: there is nothing to choose */
   bool has_devices;            /**< runs on OpenCL devices, of which one can be chosen */
+  unsigned by_name;            /**< bits of the contests that are held only if they are named */
 } bench_program;
 
 /** Reads the command line, and says what is wrong with it. False: the program ends, with

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
                                          [ORDER_SVM] = "svm",
                                          [ORDER_CONTESTS] = NULL};
   static const bench_program program = {
-      "Times what the order of streams adds to pairs, and what it saves.", contests, true};
+      "Times what the order of streams adds to pairs, and what it saves.", contests, true, 0};
   bench_options options;
   size_t devices = 0;
   int status;

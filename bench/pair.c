@@ -22,9 +22,13 @@ int main(int argc, char **argv)
 {
   static const char *const contests[] = {
       [PAIR_ONE] = "one",           [PAIR_SIZES] = "sizes", [PAIR_THREADS] = "threads",
-      [PAIR_HANDOVER] = "handover", [PAIR_MISS] = "miss",   [PAIR_CONTESTS] = NULL};
+      [PAIR_HANDOVER] = "handover", [PAIR_MISS] = "miss",   [PAIR_LIVE] = "live",
+      [PAIR_CONTESTS] = NULL};
   static const bench_program program = {
-      "Times pairs, one allocation and its release, of each kind of memory here.", contests, true};
+      .purpose = "Times pairs, one allocation and its release, of each kind of memory here.",
+      .contests = contests,
+      .has_devices = true,
+      .by_name = 1u << PAIR_LIVE};
   bench_rival rivals[BENCH_MAX_RIVALS];
   bench_options options;
   size_t devices = 0;

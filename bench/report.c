@@ -65,7 +65,9 @@ static void print_title(const bench_title *title)
 {
   size_t live = title->pattern->live_blocks, step = title->pattern->step;
   printf("\n%s: %s, ", title->contest, title->device);
-  if (step == 0)
+  if (title->pattern->own_sizes)
+    printf("%zu live blocks\n", live);
+  else if (step == 0)
     printf("%zu bytes\n", title->bytes);
   else
     printf("%zu live blocks of %zu sizes, %zu to %zu bytes\n", live, live, step, live * step);
@@ -78,7 +80,10 @@ static void print_heads(const results *all)
   for (const bench_contender *basis = NULL; (basis = next_basis(all, basis, threads)) != NULL;)
     printf("%*s/ %s", width_for(basis) - 2 - (int)strlen(basis->name), "", basis->name);
   if (all->title->scales)
-    printf("  processor ns  10^6 pairs/s  scaling  / %s's", next_basis(all, NULL, threads)->name);
+    printf("  processor ns  10^6 pairs/s  scaling");
+  for (const bench_contender *basis = NULL;
+       all->title->scales && (basis = next_basis(all, basis, threads)) != NULL;)
+    printf("  / %s's", basis->name);
   if (knows_peaks(all))
     printf("  peak blocks");
   putchar('\n');
@@ -94,10 +99,10 @@ static void print_row(const results *all, const bench_contender *contender)
   for (const bench_contender *basis = NULL; (basis = next_basis(all, basis, threads)) != NULL;)
     printf("%*.4f", width_for(basis), bench_ratio(contender, basis, all->rounds));
   if (all->title->scales) {
-    const bench_contender *first = next_basis(all, NULL, threads);
-    printf("%14.1f%14.3f%9.2f%*.2f", contender->median.cpu_ns, pairs_a_second(contender) / 1e6,
-           scaling(all, contender), (int)strlen(first->name) + 6,
-           scaling(all, contender) / scaling(all, first));
+    double scale = scaling(all, contender);
+    printf("%14.1f%14.3f%9.2f", contender->median.cpu_ns, pairs_a_second(contender) / 1e6, scale);
+    for (const bench_contender *basis = NULL; (basis = next_basis(all, basis, threads)) != NULL;)
+      printf("%*.2f", (int)strlen(basis->name) + 6, scale / scaling(all, basis));
   }
   if (contender->peak_blocks != 0)
     printf("%13zu", contender->peak_blocks);
@@ -163,8 +168,11 @@ static void print_object(const results *all, const bench_contender *contender)
   print_string(title->contest);
   printf(", \"device\": ");
   print_string(title->device);
-  printf(", \"live_blocks\": %zu, \"min_bytes\": %zu, \"max_bytes\": %zu, \"pair\": ", live,
-         step ? step : title->bytes, step ? step * live : title->bytes);
+  printf(", \"live_blocks\": %zu, ", live);
+  if (!title->pattern->own_sizes)
+    printf("\"min_bytes\": %zu, \"max_bytes\": %zu, ", step ? step : title->bytes,
+           step ? step * live : title->bytes);
+  printf("\"pair\": ");
   print_string(contender->name);
   printf(", \"threads\": %u, \"ns\": %.2f, \"processor_ns\": %.2f", contender->threads,
          contender->median.ns, contender->median.cpu_ns);

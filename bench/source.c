@@ -6,10 +6,11 @@
 #include "source.h"
 
 #include "failed.h"
+#include "stub.h"
 
 #include <stdlib.h>
 
-enum { SIZES = 64, SIZE_STEP = 256 };
+enum { SIZES = BENCH_LIVE_BLOCKS, SIZE_STEP = 256 };
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -115,19 +116,21 @@ ALWAYS_INLINE bool one(const bench_source *source, size_t times, take_block *tak
   return bench_finish(source);
 }
 
-ALWAYS_INLINE bool sizes(const bench_source *source, size_t times, take_block *take,
+/* Block i is from `sources[i & mask]`, which differ in their streams alone. */
+ALWAYS_INLINE bool sizes(const bench_source *sources, size_t mask, size_t times, take_block *take,
                          give_block *give)
 {
+  size_t bytes = sources->bytes, step = sources->step;
   void *blocks[SIZES];
   for (; times >= SIZES; times -= SIZES) {
     for (size_t i = 0; i < SIZES; i++)
-      if ((blocks[i] = take(source, (i + 1) * SIZE_STEP)) == NULL)
+      if ((blocks[i] = take(&sources[i & mask], bytes + i * step)) == NULL)
         return false;
     for (size_t i = 0; i < SIZES; i++)
-      if (!give(source, blocks[i], (i + 1) * SIZE_STEP))
+      if (!give(&sources[i & mask], blocks[i], bytes + i * step))
         return false;
   }
-  return bench_finish(source);
+  return bench_finish(sources);
 }
 
 /* Goes on after a failure, with NULL, since the other side waits for as many. */
@@ -196,19 +199,30 @@ static bool one_bare(void *self, unsigned thread, size_t times)
 static bool sizes_malloc(void *self, unsigned thread, size_t times)
 {
   (void)thread;
-  return sizes(self, times, take_malloc, give_malloc);
+  return sizes(self, 0, times, take_malloc, give_malloc);
 }
 
 static bool sizes_pooled(void *self, unsigned thread, size_t times)
 {
   (void)thread;
-  return sizes(self, times, take_pooled, give_pooled);
+  return sizes(self, 0, times, take_pooled, give_pooled);
 }
 
 static bool sizes_on_stream(void *self, unsigned thread, size_t times)
 {
   (void)thread;
-  return sizes(self, times, take_on_stream, give_on_stream);
+  return sizes(self, 0, times, take_on_stream, give_on_stream);
+}
+
+static bool sizes_on_streams(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  bench_source on[BENCH_STREAMS_A_THREAD];
+  for (size_t i = 0; i < BENCH_STREAMS_A_THREAD; i++) {
+    on[i] = *source;
+    on[i].stream = (char *)source->stream + (size_t)thread * BENCH_STREAMS_A_THREAD + i;
+  }
+  return sizes(on, source->streams - 1, times, take_on_stream, give_on_stream);
 }
 
 static bool handover_malloc(void *self, unsigned thread, size_t times)
@@ -240,6 +254,13 @@ const bench_pattern bench_sizes = {.run = {[BENCH_MALLOC] = sizes_malloc,
                                    .threads = 1,
                                    .live_blocks = SIZES,
                                    .step = SIZE_STEP};
+
+const bench_pattern bench_live = {.run = {[BENCH_MALLOC] = sizes_malloc,
+                                          [BENCH_POOL] = sizes_pooled,
+                                          [BENCH_STREAM] = sizes_on_streams},
+                                  .threads = 1,
+                                  .live_blocks = SIZES,
+                                  .own_sizes = true};
 
 const bench_pattern bench_handover = {.run = {[BENCH_MALLOC] = handover_malloc,
                                               [BENCH_POOL] = handover_pooled,

@@ -9,6 +9,8 @@
 
 #include <clpool/clpool.h>
 
+enum { BENCH_LIVE_BLOCKS = 64 };
+
 typedef enum bench_kind {
   BENCH_MALLOC,    /**< `rival` */
   BENCH_POOL,      /**< `pool` */
@@ -32,8 +34,12 @@ typedef struct bench_source {
   bool (*finish)(void *device); /**< waits at the end of a turn for what was put off; or NULL */
   void *device;                 /**< what `run` and `finish` work with */
 
-  /* Set for each contest. */
-  size_t bytes; /**< of a block, where the pattern has one size */
+  size_t streams; /**< "live" on streams: so many a thread, 1, 2 or 4; `stream` is then the first of
+                     four for each thread, whose addresses follow each other */
+
+  /* Set for each contest; the sizes by the source's maker, if the pattern wants that. */
+  size_t bytes; /**< of a block, or of the first where each is larger than the one before */
+  size_t step;  /**< by so much */
   bench_ring *ring;
 } bench_source;
 
@@ -43,6 +49,7 @@ typedef struct bench_pattern {
   unsigned threads;            /**< that one of it takes */
   size_t live_blocks;          /**< at once, on one thread, and as many pairs in a batch */
   size_t step;        /**< not 0: one block each of so many bytes, of twice as many, and so on */
+  bool own_sizes;     /**< each source has sizes of its own */
   bool changes_hands; /**< blocks go from one thread or stream to another: how many are there? */
 } bench_pattern;
 
@@ -51,6 +58,10 @@ extern const bench_pattern bench_one;
 
 /** 64 blocks of 64 sizes: all allocated, then all released. */
 extern const bench_pattern bench_sizes;
+
+/** 64 blocks of up to 64 sizes that each source has for itself: all allocated, then all released.
+ */
+extern const bench_pattern bench_live;
 
 /** The first of two threads allocates and puts blocks into a ring, the second takes them out and
  * releases them. */

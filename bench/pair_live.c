@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools with megabytes and with gigabytes live, beside each other and beside mallocs. Their memory
+ * is simulated: no host has so much for each thread. */
+#include "pair.h"
+
+enum { MALLOC_STEP = 16 };
+
+typedef struct live_set {
+  const char *name;
+  size_t bytes;
+} live_set;
+
+/* The first is the basis. */
+static const live_set live_sets[] = {
+    {"pool, 2 MiB", (size_t)2 << 20},
+    {"pool, 200 MiB", (size_t)200 << 20},
+    {"pool, 4 GiB", (size_t)4 << 30},
+};
+
+/* How the live sets are made up and used. */
+typedef struct live_way {
+  const char *name;
+  bool one_size;
+  size_t streams; /* of each thread; 0: unordered */
+} live_way;
+
+/* 1, 2, ... 64 times something: not the size classes of bins, as programs do not have them. */
+static void set_sizes(bench_source *source, const live_way *way, size_t bytes)
+{
+  size_t step = bytes / (BENCH_LIVE_BLOCKS * (BENCH_LIVE_BLOCKS + 1) / 2);
+  source->bytes = way->one_size ? bytes / BENCH_LIVE_BLOCKS : step;
+  source->step = way->one_size ? 0 : step;
+}
+
+static bool add_live_set(pair_field *all, pair_host *host, const live_way *way, const live_set *set)
+{
+  bool streams = way->streams != 0;
+  bool ok = pair_add_pool(all, streams ? BENCH_STREAM : BENCH_POOL, set->name,
+                          streams ? host->stub : host->simulated, true);
+  bench_source *source = &all->sources[all->count - 1];
+  source->is_basis = set == live_sets;
+  source->stream = host->device.streams;
+  source->streams = way->streams;
+  set_sizes(source, way, set->bytes);
+  return ok;
+}
+
+static bool hold_way(pair_host *host, const bench_options *options, bench_title title,
+                     const live_way *way)
+{
+  pair_field all = host->mallocs;
+  bool ok = true;
+  title.device = way->name;
+  for (size_t i = 0; i < all.count; i++)
+    all.sources[i].bytes = all.sources[i].step = MALLOC_STEP;
+  for (size_t i = 0; i < sizeof live_sets / sizeof *live_sets; i++)
+    ok = add_live_set(&all, host, way, &live_sets[i]) && ok;
+  ok = ok && bench_compare(options, &title, all.sources, all.count);
+  pair_release_pools(&all);
+  return ok;
+}
+
+bool pair_hold_live(void *device, const bench_options *options, const bench_title *title)
+{
+  static const live_way ways[] = {{"64 sizes", false, 0},
+                                  {"one size", true, 0},
+                                  {"64 sizes, on 1 stream a thread", false, 1},
+                                  {"64 sizes, on 4 streams a thread", false, 4}};
+  for (const live_way *way = ways; way < ways + sizeof ways / sizeof *ways; way++)
+    if (!hold_way(device, options, *title, way))
+      return false;
+  return true;
+}
