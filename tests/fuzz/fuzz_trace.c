@@ -36,7 +36,7 @@ static void replay(trace_reader *reader, bool pooled, size_t rows, bool readable
 {
   clp_allocator *allocator = NULL;
   trace_replay_options options = TRACE_REPLAY_OPTIONS_INIT;
-  trace_replay_result result;
+  trace_replay_result result = {0};
   options.pooled = pooled;
   fuzz_require(clp_simulated_allocator_create(CAPACITY, &allocator) == CLP_SUCCESS);
   fuzz_require(trace_rewind(reader) == CLP_SUCCESS);
