@@ -3,12 +3,13 @@
  * the same in every run; FUZZ_CHANGES says how many. */
 #include "fuzz.h"
 #include "support/chance.h"
+#include "support/instrumented.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <string.h>
 
-enum { INPUT_MAX = 65536, USUAL_CHANGES = 200 };
+enum { INPUT_MAX = 65536, USUAL_CHANGES = CLPT_SANITIZED ? 50 : 200 };
 
 /* Reads the file at `path`; how many bytes it has. */
 static size_t read_seed(const char *path, uint8_t *input)
