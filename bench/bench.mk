@@ -24,7 +24,10 @@ bench_pair_SOURCES = $(bench_sources) \
 	bench/pair.c bench/pair.h \
 	bench/pair_host.c \
 	bench/pair_live.c \
-	bench/rivals.c
+	bench/pair_peaks.c \
+	bench/pair_refill.c \
+	bench/rivals.c \
+	bench/script.c bench/script.h
 bench_pair_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 bench_pair_LDADD = libclpool.la -ldl
 if HAVE_OPENCL

@@ -12,13 +12,14 @@ typedef struct thread_counts {
   size_t count;
 } thread_counts;
 
-/* 1, 2, 4, ..., and `most` itself. */
-static thread_counts doubling(unsigned most)
+/* 1, 2, 4, ... times `least`, and the highest multiple of it that is not above `most`. */
+static thread_counts doubling(unsigned least, unsigned most)
 {
   thread_counts all = {.count = 0};
-  for (unsigned threads = 1; threads < most; threads *= 2)
+  unsigned last = most < least ? least : most - most % least;
+  for (unsigned threads = least; threads < last; threads *= 2)
     all.threads[all.count++] = threads;
-  all.threads[all.count++] = most;
+  all.threads[all.count++] = last;
   return all;
 }
 
@@ -31,7 +32,7 @@ static bench_run *run_of(const bench_source *source, const bench_pattern *patter
 static size_t peak_blocks(const bench_source *source, const bench_title *title)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  if (source->pool == NULL || !title->pattern->changes_hands ||
+  if (source->pool == NULL || title->pattern->in_flight == 0 ||
       clp_pool_get_stats(source->pool, &stats) != CLP_SUCCESS)
     return 0;
   size_t bin = clp_pool_bin_number(source->pool, title->bytes);
@@ -63,8 +64,8 @@ static size_t enter(bench_contender *contenders, const bench_title *title, bench
 bool bench_compare(const bench_options *options, const bench_title *title, bench_source *sources,
                    size_t count)
 {
-  thread_counts counts =
-      title->scales ? doubling(options->threads) : (thread_counts){{title->pattern->threads}, 1};
+  thread_counts counts = title->scales ? doubling(title->pattern->threads, options->threads)
+                                       : (thread_counts){{title->pattern->threads}, 1};
   bench_contender *contenders = calloc(count * counts.count, sizeof *contenders);
   if (contenders == NULL)
     return bench_failed("no memory for %zu contenders", count * counts.count);

@@ -110,5 +110,5 @@ double bench_ratio(const bench_contender *contender, const bench_contender *basi
 double bench_scaling(const bench_contender *contender, const bench_contender *alone,
                      unsigned rounds)
 {
-  return contender->threads * bench_ratio(alone, contender, rounds);
+  return contender->threads * bench_ratio(alone, contender, rounds) / alone->threads;
 }

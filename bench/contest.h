@@ -35,7 +35,7 @@ bool bench_contest(bench_contender *contenders, size_t count, const bench_effort
 /** The median over the rounds of what `contender` took as a ratio to `basis`. */
 double bench_ratio(const bench_contender *contender, const bench_contender *basis, unsigned rounds);
 
-/** How many times more is done by all threads of `contender` than by the one of `alone`: the median
+/** How many times more is done by all threads of `contender` than by those of `alone`: the median
  * over the rounds. */
 double bench_scaling(const bench_contender *contender, const bench_contender *alone,
                      unsigned rounds);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const bench_pattern order_across = {.threads = 1, .live_blocks = 1, .changes_hands = true};
+const bench_pattern order_across = {.threads = 1, .live_blocks = 1, .in_flight = 1};
 
 clp_pool *order_make_pool(clp_allocator *allocator, unsigned reuse_flags)
 {

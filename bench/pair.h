@@ -14,7 +14,13 @@ typedef enum pair_contest {
   PAIR_THREADS,
   PAIR_HANDOVER,
   PAIR_MISS,
-  PAIR_LIVE,
+  PAIR_TURNS,
+  PAIR_BURST,
+  PAIR_PIPE,
+  PAIR_BARRIER,
+  PAIR_LIVE, /* this one and those behind it are held only if they are named */
+  PAIR_COME_AND_GO,
+  PAIR_REFILL,
   PAIR_CONTESTS
 } pair_contest;
 
@@ -47,6 +53,12 @@ void pair_release_pools(pair_field *field);
 
 /** As bench_event.hold, with a pair_host as `device`. */
 bool pair_hold_live(void *device, const bench_options *options, const bench_title *title);
+bool pair_hold_come_and_go(void *device, const bench_options *options, const bench_title *title);
+bool pair_hold_refill(void *device, const bench_options *options, const bench_title *title);
+bool pair_hold_turns(void *device, const bench_options *options, const bench_title *title);
+bool pair_hold_burst(void *device, const bench_options *options, const bench_title *title);
+bool pair_hold_pipe(void *device, const bench_options *options, const bench_title *title);
+bool pair_hold_barrier(void *device, const bench_options *options, const bench_title *title);
 
 /** The contests on host memory. False: one failed, and said why. */
 bool pair_on_host(const bench_options *options, const bench_rival *rivals, size_t rival_count);

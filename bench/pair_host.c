@@ -38,6 +38,23 @@ static bool hold_with_mallocs(void *device, const bench_options *options, const 
   return ok;
 }
 
+static bool hold_large_handover(void *device, const bench_options *options,
+                                const bench_title *title)
+{
+  const pair_host *host = device;
+  bench_ring ring = {.put = 0};
+  bench_title large = *title;
+  pair_field all = {.count = 0};
+  large.device = "simulated";
+  large.bytes = (size_t)64 << 20;
+  bool ok = pair_add_pool(&all, BENCH_POOL, "pool", host->simulated, true);
+  pair_add(&all, BENCH_NOTHING, "the ring alone");
+  all.sources[0].ring = all.sources[1].ring = &ring;
+  ok = ok && bench_compare(options, &large, all.sources, all.count);
+  pair_release_pools(&all);
+  return ok;
+}
+
 static bool hold_misses(void *device, const bench_options *options, const bench_title *title)
 {
   const pair_host *host = device;
@@ -67,8 +84,15 @@ bool pair_on_host(const bench_options *options, const bench_rival *rivals, size_
       {PAIR_SIZES, &bench_sizes, false, false, hold_with_mallocs},
       {PAIR_THREADS, &bench_sizes, false, true, hold_with_mallocs},
       {PAIR_HANDOVER, &bench_handover, false, false, hold_with_mallocs},
+      {PAIR_HANDOVER, &bench_handover, false, false, hold_large_handover},
       {PAIR_MISS, &bench_one, true, false, hold_misses},
+      {PAIR_TURNS, NULL, false, false, pair_hold_turns},
+      {PAIR_BURST, NULL, false, false, pair_hold_burst},
+      {PAIR_PIPE, NULL, false, false, pair_hold_pipe},
+      {PAIR_BARRIER, NULL, false, false, pair_hold_barrier},
       {PAIR_LIVE, &bench_live, false, true, pair_hold_live},
+      {PAIR_COME_AND_GO, &bench_live, false, true, pair_hold_come_and_go},
+      {PAIR_REFILL, NULL, false, true, pair_hold_refill},
   };
   pair_host host = {.device.is_idle = true};
   for (size_t i = 0; i < rival_count; i++) {

@@ -41,10 +41,11 @@ static bool knows_peaks(const results *all)
   return false;
 }
 
-/* Of one contender to that of itself on one thread; the contest has both. */
+/* Of one contender to that of itself on the fewest threads; the contest has both. */
 static double scaling(const results *all, const bench_contender *contender)
 {
-  return bench_scaling(contender, find(all, contender->name, 1), all->rounds);
+  return bench_scaling(contender, find(all, contender->name, all->title->pattern->threads),
+                       all->rounds);
 }
 
 static double pairs_a_second(const bench_contender *contender)
@@ -64,13 +65,13 @@ static int width_for(const bench_contender *basis)
 static void print_title(const bench_title *title)
 {
   size_t live = title->pattern->live_blocks, step = title->pattern->step;
-  printf("\n%s: %s, ", title->contest, title->device);
+  printf("\n%s: %s", title->contest, title->device);
   if (title->pattern->own_sizes)
-    printf("%zu live blocks\n", live);
+    putchar('\n');
   else if (step == 0)
-    printf("%zu bytes\n", title->bytes);
+    printf(", %zu bytes\n", title->bytes);
   else
-    printf("%zu live blocks of %zu sizes, %zu to %zu bytes\n", live, live, step, live * step);
+    printf(", %zu live blocks of %zu sizes, %zu to %zu bytes\n", live, live, step, live * step);
 }
 
 static void print_heads(const results *all)
@@ -85,7 +86,7 @@ static void print_heads(const results *all)
        all->title->scales && (basis = next_basis(all, basis, threads)) != NULL;)
     printf("  / %s's", basis->name);
   if (knows_peaks(all))
-    printf("  peak blocks");
+    printf("  peak blocks  / in flight");
   putchar('\n');
 }
 
@@ -105,7 +106,8 @@ static void print_row(const results *all, const bench_contender *contender)
       printf("%*.2f", (int)strlen(basis->name) + 6, scale / scaling(all, basis));
   }
   if (contender->peak_blocks != 0)
-    printf("%13zu", contender->peak_blocks);
+    printf("%13zu%13.2f", contender->peak_blocks,
+           (double)contender->peak_blocks / (double)all->title->pattern->in_flight);
   putchar('\n');
 }
 
@@ -183,7 +185,8 @@ static void print_object(const results *all, const bench_contender *contender)
     print_ratios("scaling_ratio_to", all, contender, ratio_of_scaling);
   }
   if (contender->peak_blocks != 0)
-    printf(", \"peak_blocks\": %zu", contender->peak_blocks);
+    printf(", \"peak_blocks\": %zu, \"in_flight\": %zu", contender->peak_blocks,
+           all->title->pattern->in_flight);
   printf("}\n");
 }
 

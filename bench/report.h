@@ -10,7 +10,7 @@
 /** What a contest is about. */
 typedef struct bench_title {
   const char *contest; /**< its name */
-  const char *device;  /**< where the memory is */
+  const char *device;  /**< where the memory is, or what tells a contest's tables apart */
   const bench_pattern *pattern;
   size_t bytes; /**< of a block, where the pattern has one size */
   bool scales;  /**< each on 1, 2, 4, ... threads that do the same at once */

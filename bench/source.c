@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { SIZES = BENCH_LIVE_BLOCKS, SIZE_STEP = 256 };
+enum { SIZES = BENCH_LIVE_BLOCKS, SIZE_STEP = 256, BINS_A_THREAD = 4 };
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -133,26 +133,55 @@ ALWAYS_INLINE bool sizes(const bench_source *sources, size_t mask, size_t times,
   return bench_finish(sources);
 }
 
-/* Goes on after a failure, with NULL, since the other side waits for as many. */
-ALWAYS_INLINE bool produce(const bench_source *source, size_t times, take_block *take)
+/* A size of bin `number` of 64, 4 to 62 KiB, of pools with the usual bins. */
+ALWAYS_INLINE size_t bin_bytes(size_t number)
 {
-  size_t bytes = source->bytes;
+  return (16 + number % 16) << (8 + number / 16 % 4);
+}
+
+ALWAYS_INLINE bool own_bins(const bench_source *source, unsigned thread, size_t times,
+                            take_block *take, give_block *give)
+{
+  void *blocks[BINS_A_THREAD];
+  size_t first = (size_t)thread * BINS_A_THREAD;
+  for (; times >= BINS_A_THREAD; times -= BINS_A_THREAD) {
+    for (size_t i = 0; i < BINS_A_THREAD; i++)
+      if ((blocks[i] = take(source, bin_bytes(first + i))) == NULL)
+        return false;
+    for (size_t i = 0; i < BINS_A_THREAD; i++)
+      if (!give(source, blocks[i], bin_bytes(first + i)))
+        return false;
+  }
+  return true;
+}
+
+/* How large the blocks of a handover are, one after the other: those of the pattern's one size, or
+ * of eight bins of the pair's own. */
+ALWAYS_INLINE size_t handed_bytes(const bench_source *source, unsigned pair, size_t number)
+{
+  return source->bytes != 0 ? source->bytes : bin_bytes((size_t)pair * 8 + number % 8);
+}
+
+/* Goes on after a failure, with NULL, since the other side waits for as many. */
+ALWAYS_INLINE bool produce(const bench_source *source, unsigned pair, size_t times,
+                           take_block *take)
+{
   bool ok = true;
   for (size_t i = 0; i < times; i++) {
-    void *block = ok ? take(source, bytes) : NULL;
+    void *block = ok ? take(source, handed_bytes(source, pair, i)) : NULL;
     ok = block != NULL;
-    bench_ring_put(source->ring, block);
+    bench_ring_put(&source->ring[pair], block);
   }
   return ok;
 }
 
-ALWAYS_INLINE bool consume(const bench_source *source, size_t times, give_block *give)
+ALWAYS_INLINE bool consume(const bench_source *source, unsigned pair, size_t times,
+                           give_block *give)
 {
-  size_t bytes = source->bytes;
   bool ok = true;
   for (size_t i = 0; i < times; i++) {
-    void *block = bench_ring_take(source->ring);
-    if (block == NULL || !give(source, block, bytes))
+    void *block = bench_ring_take(&source->ring[pair]);
+    if (block == NULL || !give(source, block, handed_bytes(source, pair, i)))
       ok = false;
   }
   return ok;
@@ -161,7 +190,8 @@ ALWAYS_INLINE bool consume(const bench_source *source, size_t times, give_block 
 ALWAYS_INLINE bool handover(const bench_source *source, unsigned thread, size_t times,
                             take_block *take, give_block *give)
 {
-  return thread == 0 ? produce(source, times, take) : consume(source, times, give);
+  return thread % 2 == 0 ? produce(source, thread / 2, times, take)
+                         : consume(source, thread / 2, times, give);
 }
 
 /* --- instances --- */
@@ -240,6 +270,16 @@ static bool handover_nothing(void *self, unsigned thread, size_t times)
   return handover(self, thread, times, take_nothing, give_nothing);
 }
 
+static bool own_bins_pooled(void *self, unsigned thread, size_t times)
+{
+  return own_bins(self, thread, times, take_pooled, give_pooled);
+}
+
+static bool own_bins_bare(void *self, unsigned thread, size_t times)
+{
+  return own_bins(self, thread, times, take_bare, give_bare);
+}
+
 const bench_pattern bench_one = {.run = {[BENCH_MALLOC] = one_malloc,
                                          [BENCH_POOL] = one_pooled,
                                          [BENCH_STREAM] = one_on_stream,
@@ -267,4 +307,16 @@ const bench_pattern bench_handover = {.run = {[BENCH_MALLOC] = handover_malloc,
                                               [BENCH_NOTHING] = handover_nothing},
                                       .threads = 2,
                                       .live_blocks = 1,
-                                      .changes_hands = true};
+                                      .in_flight = BENCH_RING_BLOCKS + 2};
+
+const bench_pattern bench_handovers = {
+    .run = {[BENCH_POOL] = handover_pooled, [BENCH_NOTHING] = handover_nothing},
+    .threads = 2,
+    .live_blocks = 1,
+    .own_sizes = true};
+
+const bench_pattern bench_own_bins = {
+    .run = {[BENCH_POOL] = own_bins_pooled, [BENCH_ALLOCATOR] = own_bins_bare},
+    .threads = 1,
+    .live_blocks = BINS_A_THREAD,
+    .own_sizes = true};

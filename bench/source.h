@@ -38,9 +38,9 @@ typedef struct bench_source {
                      four for each thread, whose addresses follow each other */
 
   /* Set for each contest; the sizes by the source's maker, if the pattern wants that. */
-  size_t bytes; /**< of a block, or of the first where each is larger than the one before */
-  size_t step;  /**< by so much */
-  bench_ring *ring;
+  size_t bytes;     /**< of a block, or of the first where each is larger than the one before */
+  size_t step;      /**< by so much */
+  bench_ring *ring; /**< one for each pair of threads */
 } bench_source;
 
 /** What is done with blocks; a turn's "one time" is a pair, an allocation and its release. */
@@ -48,9 +48,10 @@ typedef struct bench_pattern {
   bench_run *run[BENCH_KINDS]; /**< with a bench_source as `self`; NULL: not for these */
   unsigned threads;            /**< that one of it takes */
   size_t live_blocks;          /**< at once, on one thread, and as many pairs in a batch */
-  size_t step;        /**< not 0: one block each of so many bytes, of twice as many, and so on */
-  bool own_sizes;     /**< each source has sizes of its own */
-  bool changes_hands; /**< blocks go from one thread or stream to another: how many are there? */
+  size_t step;      /**< not 0: one block each of so many bytes, of twice as many, and so on */
+  bool own_sizes;   /**< each source has sizes of its own */
+  size_t in_flight; /**< not 0: blocks go from one thread or stream to another, at most so many
+                       at a time, and it counts how many there are */
 } bench_pattern;
 
 /** One block: allocated, released. */
@@ -66,6 +67,14 @@ extern const bench_pattern bench_live;
 /** The first of two threads allocates and puts blocks into a ring, the second takes them out and
  * releases them. */
 extern const bench_pattern bench_handover;
+
+/** As bench_handover by any number of pairs of threads at once: each has a ring and eight bins that
+ * are its own. */
+extern const bench_pattern bench_handovers;
+
+/** Four blocks of four sizes: all allocated, then all released. No two of 16 threads use a bin in
+ * common. */
+extern const bench_pattern bench_own_bins;
 
 /** Waits for what the source put off. */
 bool bench_finish(const bench_source *source);
