@@ -16,10 +16,10 @@
 
 typedef struct ladder {
   clpi_request *wanted;
-  clp_status status;                    /* of the last attempt */
-  bool drained_kept, drained, returned; /* whether these steps were taken in this round */
-  bool counted;                         /* in the figure out_of_memory_reactions */
-  clpi_kept_error failure;              /* of the last failed attempt; steps may set other errors */
+  clp_status status;       /* of the last attempt */
+  unsigned taken;          /* a bit for each step that was taken and is not again in this round */
+  bool counted;            /* in the figure out_of_memory_reactions */
+  clpi_kept_error failure; /* of the last failed attempt; steps may set other errors */
 } ladder;
 
 static void note_failure(ladder *self)
@@ -158,9 +158,6 @@ static bool free_other_held(ladder *self)
 CLPI_EXIT static bool drain_kept(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
-  if (self->drained_kept)
-    return false;
-  self->drained_kept = true;
   return !allocator->ops.drain(allocator->self);
 }
 
@@ -170,9 +167,6 @@ CLPI_EXIT static bool drain_pending(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
   bool waited = false;
-  if (self->drained)
-    return false;
-  self->drained = true;
   for (clp_pool *pool = next_pool(allocator, NULL); pool; pool = next_pool(allocator, pool))
     waited = clpi_streams_drain(&pool->stock.streams) || waited;
   return !allocator->ops.drain(allocator->self) || waited;
@@ -181,13 +175,9 @@ CLPI_EXIT static bool drain_pending(ladder *self)
 CLPI_EXIT static bool return_cached(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
-  if (self->returned)
-    return false;
-  self->returned = true;
   return !allocator->ops.return_cached(allocator->self);
 }
 
-/* If the callback freed something, a new round begins. */
 CLPI_EXIT static bool ask_callback(ladder *self)
 {
   const clp_pool_options *options = &self->wanted->pool->options;
@@ -197,21 +187,38 @@ CLPI_EXIT static bool ask_callback(ladder *self)
   bool freed = options->on_out_of_memory(self->wanted->pool, self->wanted->bin->block_bytes,
                                          options->user_data);
   clpi_hooks_unfix(were_fixed);
-  if (freed)
-    self->drained_kept = self->drained = self->returned = false;
   return freed;
 }
+
+/* How a step is taken: as long as it frees something, or once in a round; or what it frees begins a
+ * new round. */
+typedef enum step_kind { REPEATED, ONCE, NEW_ROUND } step_kind;
 
 static const struct {
   clpi_lack lack;
   bool (*free)(ladder *self);
-  bool begins_anew;
+  step_kind kind;
 } steps[] = {
-    {CLPI_LACKS_LIMIT, free_own_held, false},    {CLPI_LACKS_ROOM, free_own_held, false},
-    {CLPI_LACKS_ROOM, drain_kept, false},        {CLPI_LACKS_MEMORY, free_own_held, false},
-    {CLPI_LACKS_MEMORY, free_other_held, false}, {CLPI_LACKS_MEMORY, drain_pending, false},
-    {CLPI_LACKS_MEMORY, return_cached, false},   {CLPI_LACKS_MEMORY, ask_callback, true},
+    {CLPI_LACKS_LIMIT, free_own_held, REPEATED},
+    {CLPI_LACKS_ROOM, free_own_held, REPEATED},
+    {CLPI_LACKS_ROOM, drain_kept, ONCE},
+    {CLPI_LACKS_MEMORY, free_own_held, REPEATED},
+    {CLPI_LACKS_MEMORY, free_other_held, REPEATED},
+    {CLPI_LACKS_MEMORY, drain_pending, ONCE},
+    {CLPI_LACKS_MEMORY, return_cached, ONCE},
+    {CLPI_LACKS_MEMORY, ask_callback, NEW_ROUND},
 };
+
+/* Whether step `i` is for what the request lacks, and freed something. */
+static bool take_step(ladder *self, size_t i)
+{
+  unsigned bit = 1u << i;
+  if (steps[i].lack != self->wanted->lack || (self->taken & bit))
+    return false;
+  if (steps[i].kind == ONCE)
+    self->taken |= bit;
+  return steps[i].free(self);
+}
 
 /* --- going through the steps --- */
 
@@ -256,11 +263,13 @@ clp_status clpi_free_and_retry(clpi_request *wanted, clp_status status)
   note_failure(&self);
   for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]);) {
     clpi_lack lack = wanted->lack;
-    bool freed = steps[i].lack == lack && steps[i].free(&self);
+    bool freed = take_step(&self, i);
+    bool is_new_round = freed && steps[i].kind == NEW_ROUND;
+    if (is_new_round)
+      self.taken = 0;
     if (freed)
       try_again(&self);
-    bool begins_anew = wanted->lack != lack || (freed && steps[i].begins_anew);
-    i = begins_anew ? 0 : i + !freed;
+    i = is_new_round || wanted->lack != lack ? 0 : i + !freed;
   }
   if (self.status == CLP_OUT_OF_DEVICE_MEMORY)
     return report(&self);
