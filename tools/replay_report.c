@@ -98,6 +98,8 @@ void clpi_report_comparison(const clpi_replay_subject *subject, const trace_repl
   if (pooled->failures + bare->failures > 0)
     print_pair("allocations refused", clpi_show_count(pooled->failures),
                clpi_show_count(bare->failures), (double)pooled->failures, (double)bare->failures);
+  if (subject->is_simulated)
+    puts("\nnote: the simulated device's calls cost nothing; --allocator=NAME asks a real one");
 }
 
 void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result)

@@ -14,6 +14,7 @@ typedef struct clpi_replay_subject {
   const char *trace;
   const char *allocator;
   const char *device_name; /* NULL: none */
+  bool is_simulated;
   unsigned leading_bits;
   double scale;
   bool on_arena;

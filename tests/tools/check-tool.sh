@@ -346,9 +346,13 @@ accepts replay "$resnet" --compare --json
 valid_json
 [ "$(grep -cE '^  "(pooled|bare)": \{$' out)" -eq 2 ] || fail "not pooled and bare: $(cat out)"
 [ "$(grep -c '"misses": \(1235\|8662\),' out)" -eq 2 ] || fail "not 1235 and 8662: $(cat out)"
+simulated_note="note: the simulated device's calls cost nothing"
+accepts replay "$resnet" --compare --allocator=host
+! grep -q "$simulated_note" out || fail "host memory is no simulated device: $(cat out)"
 accepts replay "$resnet" --compare
 says 'with pool'
 says 'time per allocation or free'
+says "$simulated_note"
 grep -qE '^ *footprint .* 3\.00 +1\.00 +0\.33$' out || fail "no footprint: $(cat out)"
 accepts replay "$resnet"
 says 'served from held memory (hits)'
