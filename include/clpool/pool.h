@@ -70,8 +70,9 @@ typedef struct clp_pool_options {
 
 /** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT.
  * The environment's CLPOOL_MEMORY_LIMIT sets the limit to begin with: a size, "512M" or "40%" of
- * the device's memory, as clp_bytes_parse reads it (clpool/bytes.h). Anything else, even the empty
- * text, is an error. Set-user-ID programs ignore the variable.
+ * the device's memory, as clp_bytes_parse reads it (clpool/bytes.h): units are capital letters, and
+ * "0" means no limit. Anything else, even the empty text, is an error. Set-user-ID programs ignore
+ * the variable.
  *
  * A pool works on a deferred allocator, too, but memory may then turn out to be missing only where
  * it is used: the log callback gets a warning (clpool/log.h), as PyOpenCL warns.
