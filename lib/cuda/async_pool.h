@@ -48,9 +48,10 @@ clp_status clpi_cuda_current_mempool(const char *function, clp_cuda_async_pool *
                                      clpi_cuda_pool_device **device);
 
 /* Makes sure that the calling thread's current context is one of the device's: if not, enters the
- * primary one. Pass `*entered`, which is NULL if nothing had to be done, to clpi_cuda_stay_end. */
-clp_status clpi_cuda_stay(clp_cuda_async_pool *pool, clpi_cuda_pool_device *device,
-                          const clpi_cuda_context **entered);
-void clpi_cuda_stay_end(const clpi_cuda_context *entered);
+ * primary one. Pass `*entered`, which is NULL if nothing had to be done, to
+ * clpi_cuda_restore_current. */
+clp_status clpi_cuda_make_current(clp_cuda_async_pool *pool, clpi_cuda_pool_device *device,
+                                  const clpi_cuda_context **entered);
+void clpi_cuda_restore_current(const clpi_cuda_context *entered);
 
 #endif

@@ -52,8 +52,8 @@ static clp_status retain_context(clp_cuda_async_pool *pool, clpi_cuda_pool_devic
   return status;
 }
 
-clp_status clpi_cuda_stay(clp_cuda_async_pool *pool, clpi_cuda_pool_device *device,
-                          const clpi_cuda_context **entered)
+clp_status clpi_cuda_make_current(clp_cuda_async_pool *pool, clpi_cuda_pool_device *device,
+                                  const clpi_cuda_context **entered)
 {
   clpi_cuda_pool_device *current;
   *entered = NULL;
@@ -68,7 +68,7 @@ clp_status clpi_cuda_stay(clp_cuda_async_pool *pool, clpi_cuda_pool_device *devi
   return status;
 }
 
-void clpi_cuda_stay_end(const clpi_cuda_context *entered)
+void clpi_cuda_restore_current(const clpi_cuda_context *entered)
 {
   if (entered)
     clpi_cuda_leave(entered);

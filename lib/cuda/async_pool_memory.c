@@ -163,13 +163,13 @@ static void keep_limit(const request *wanted)
 static clp_status obtain(const request *wanted, unsigned long long *pointer)
 {
   const clpi_cuda_context *entered;
-  clp_status status = clpi_cuda_stay(wanted->pool, wanted->device, &entered);
+  clp_status status = clpi_cuda_make_current(wanted->pool, wanted->device, &entered);
   if (status)
     return status;
   status = ask_twice(wanted, pointer);
   if (!status)
     keep_limit(wanted);
-  clpi_cuda_stay_end(entered);
+  clpi_cuda_restore_current(entered);
   return status;
 }
 
@@ -257,10 +257,10 @@ static clp_status give_back(const request *freed, unsigned long long pointer)
 {
   const clpi_cuda_context *entered;
   show(freed, CLPI_DEVICE_FREE_PREPROCESS, 0, pointer);
-  clp_status status = clpi_cuda_stay(freed->pool, freed->device, &entered);
+  clp_status status = clpi_cuda_make_current(freed->pool, freed->device, &entered);
   if (!status) {
     status = clp_cuda_pointer_free(pointer, freed->stream);
-    clpi_cuda_stay_end(entered);
+    clpi_cuda_restore_current(entered);
   }
   show(freed, CLPI_DEVICE_FREE_POSTPROCESS, 0, status ? 0 : pointer);
   return status;
@@ -296,11 +296,11 @@ clp_status clp_cuda_async_pool_free_all_blocks(clp_cuda_async_pool *pool, clp_st
   clp_status status =
       clpi_cuda_current_mempool("clp_cuda_async_pool_free_all_blocks", pool, &device);
   if (!status)
-    status = clpi_cuda_stay(pool, device, &entered);
+    status = clpi_cuda_make_current(pool, device, &entered);
   if (status)
     return status;
   clpi_cuda_result code = pool->driver->stream_synchronize(stream_of(stream));
-  clpi_cuda_stay_end(entered);
+  clpi_cuda_restore_current(entered);
   if (code)
     return clpi_cuda_call_error(pool->driver, "cuStreamSynchronize", code);
   return clp_cuda_mempool_trim_to(device->mempool, 0);

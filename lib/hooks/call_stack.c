@@ -64,7 +64,7 @@ static void keep_frame(uintptr_t address, void *argument)
   }
   if (at->region == IN_LIBRARY && stack->seen == at->seen_at_exit + CLPI_MOST_LIBRARY_FRAMES)
     at->region = IN_PROGRAM;
-  stack->recent[stack->seen++ % CLPI_FRAME_PLACES] = address;
+  stack->recent[stack->seen++ % CLPI_RING_FRAMES] = address;
 }
 
 void clpi_call_stack_capture(clpi_call_stack *stack, clpi_stack_walker *walker,

@@ -10,7 +10,7 @@
 enum {
   CLPI_MOST_FRAMES = 256,        /* of a deeper stack, only the outermost frames are kept */
   CLPI_MOST_LIBRARY_FRAMES = 64, /* the most between an exit and its entry */
-  CLPI_FRAME_PLACES = CLPI_MOST_FRAMES + CLPI_MOST_LIBRARY_FRAMES
+  CLPI_RING_FRAMES = CLPI_MOST_FRAMES + CLPI_MOST_LIBRARY_FRAMES
 };
 
 /* Receives a frame as an address inside its call instruction: the return address minus 1. */
@@ -24,10 +24,10 @@ typedef void clpi_stack_walker(clpi_frame_visitor *visitor, void *argument);
 clpi_stack_walker clpi_walk_stack;
 
 /* A ring of the program's frames, without the library's own. Counted from the innermost, frame n is
- * at n % CLPI_FRAME_PLACES. */
+ * at n % CLPI_RING_FRAMES. */
 typedef struct clpi_call_stack {
   size_t seen; /* how many frames there were, kept or not */
-  uintptr_t recent[CLPI_FRAME_PLACES];
+  uintptr_t recent[CLPI_RING_FRAMES];
 } clpi_call_stack;
 
 /* Fills `stack`. Frames inside of `callback_return`, the return address of the hook's callback, are
@@ -45,7 +45,7 @@ static inline size_t clpi_call_stack_depth(const clpi_call_stack *stack)
 /* Kept frame `n`; the outermost is 0. */
 static inline uintptr_t clpi_call_stack_frame(const clpi_call_stack *stack, size_t n)
 {
-  return stack->recent[(stack->seen - 1 - n) % CLPI_FRAME_PLACES];
+  return stack->recent[(stack->seen - 1 - n) % CLPI_RING_FRAMES];
 }
 
 #endif
