@@ -53,7 +53,9 @@ tests_libclptest_la_SOURCES = \
 	tests/support/late_rig.c tests/support/late_rig.h \
 	tests/support/late_streams.c tests/support/late_streams.h \
 	tests/support/late_users.c \
-	tests/support/order_rig.c tests/support/order_rig.h tests/support/order_table.c \
+	tests/support/order_run.h tests/support/order_steps.c \
+	tests/support/order_suite.c tests/support/order_suite.h \
+	tests/support/order_table.c tests/support/order_watch.c \
 	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/profiles.c tests/support/profiles.h \

@@ -2,7 +2,7 @@
 /* Stream order, over the fake CUDA driver, which finds wrong order itself as well: it ends the
  * program where a stream may use memory that is another one's at the time. */
 #include "support/cuda_device.h"
-#include "support/order_rig.h"
+#include "support/order_suite.h"
 
 #include <clpool/cuda.h>
 

@@ -2,7 +2,7 @@
 /* Stream order, over OpenCL: queues are held up by events of the test's. */
 #include "support/opencl_fixture.h"
 #include "support/order_memory.h"
-#include "support/order_rig.h"
+#include "support/order_suite.h"
 
 #include <clpool/opencl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The cases of stream order. The end of each sees that every buffer has what was written last, and
  * that every read found what it should; steps that take a block see that the host did not wait. */
-#include "order_rig.h"
+#include "order_suite.h"
 
 /* clang-format off */
 enum { S = CLPT_S, T = CLPT_T, U = CLPT_U, H = CLPT_H };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream order, over the device whose streams run late. It finds wrong order itself. */
 #include "support/late_device.h"
-#include "support/order_rig.h"
+#include "support/order_suite.h"
 
 enum { HOMES = 3, ORDERS = 2, ARENAS = 2, VARIANTS = HOMES * ORDERS * ARENAS * CLPT_LATE_FREEINGS };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream order as one table of cases, for every backend that orders streams: what is done, step by
  * step, and what must hold. A backend gives streams that a test can hold up, and work for them. */
-#ifndef CLPT_ORDER_RIG_H
-#define CLPT_ORDER_RIG_H
+#ifndef CLPT_ORDER_SUITE_H
+#define CLPT_ORDER_SUITE_H
 
 #include "suite.h"
 
@@ -44,10 +44,10 @@ enum {
   CLPT_NEEDS_NO_ARENA = 16
 };
 
-typedef struct clpt_order_rig clpt_order_rig;
+typedef struct clpt_order_run clpt_order_run;
 typedef struct clpt_order_step clpt_order_step;
 struct clpt_order_step {
-  void (*act)(clpt_order_rig *rig, const clpt_order_step *step);
+  void (*act)(clpt_order_run *run, const clpt_order_step *step);
   int buffer, stream, other; /**< `other` is a stream, or the buffer whose block is meant */
   unsigned when, count;
   bool unordered; /**< by the call that names no stream */
@@ -98,26 +98,26 @@ Suite *clpt_order_suite(const char *name, const clpt_order_backend *backend, SFu
 
 /** @name Steps, as the table has them @{ */
 
-void clpt_step_gate(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_open(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_held_up(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_order(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_use(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_read(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_take(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_take_done(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_release(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_record(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_bind(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_unbind(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_calm(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_quiet(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_give_back(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_refuse(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_waited(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_forget(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_drop(clpt_order_rig *rig, const clpt_order_step *step);
-void clpt_step_visit(clpt_order_rig *rig, const clpt_order_step *step);
+void clpt_step_gate(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_open(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_held_up(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_order(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_use(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_read(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_take(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_take_done(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_release(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_record(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_bind(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_unbind(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_calm(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_quiet(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_give_back(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_refuse(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_waited(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_forget(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_drop(clpt_order_run *run, const clpt_order_step *step);
+void clpt_step_visit(clpt_order_run *run, const clpt_order_step *step);
 
 /** @} */
 
