@@ -21,10 +21,12 @@ static void print_usage(FILE *stream, const bench_program *program)
           "  --rounds=N   how many turns each contender has, 1 to %d (default: 31)\n",
           program_invocation_short_name, program->purpose, BENCH_MAX_ROUNDS);
   if (program->contests != NULL) {
-    fprintf(stream, "  --contest=LIST  only these, with commas between (default: all%s):\n%17s",
-            program->by_name != 0 ? " but those in brackets" : "", "");
-    for (unsigned i = 0; program->contests[i] != NULL; i++)
+    fprintf(stream, "  --contest=LIST  only these, with commas between (default: all%s):",
+            program->by_name != 0 ? " but those in brackets" : "");
+    for (unsigned i = 0; program->contests[i] != NULL; i++) {
+      fprintf(stream, i % 6 == 0 ? "\n%17s" : "%s", "");
       fprintf(stream, program->by_name >> i & 1 ? " [%s]" : " %s", program->contests[i]);
+    }
     fputc('\n', stream);
   }
   if (program->has_devices)
