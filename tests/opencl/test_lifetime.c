@@ -10,7 +10,8 @@
 /* What is released, in an order that the test is about. */
 typedef enum part { POOL, ALLOCATOR, CONTEXT, QUEUE, BUFFERS, PARTS } part;
 
-enum { ORDERS = 120, BUFFER_COUNT = 3, WORDS = 100 };
+/* The stride has no divisor in common with the number of orders. */
+enum { ORDERS = 120, STRIDE = 7, BUFFER_COUNT = 3, WORDS = 100 };
 
 typedef struct parts {
   clpt_cl cl;
@@ -82,11 +83,17 @@ static void assert_nothing_lives(void)
   ck_assert_int_eq(clpt_cl_live_contexts(), 0);
 }
 
+/* All of them, but under valgrind, which is slow. */
+static int orders_to_run(void)
+{
+  return clpt_is_on_valgrind() ? ORDERS / STRIDE : ORDERS;
+}
+
 static void run_order(int number, bool immediate)
 {
   parts all;
   part order[PARTS];
-  order_of(number, order);
+  order_of(number * STRIDE % ORDERS, order);
   make(&all, immediate);
   give_work(&all);
   for (int i = 0; i < PARTS; i++) {
@@ -135,7 +142,7 @@ CLPT_MAIN("cl_lifetime", clpt_cl_run)
 {
   TCase *tests = clpt_case(suite, "lifetime");
 
-  tcase_add_loop_test(tests, test_immediate, 0, ORDERS);
-  tcase_add_loop_test(tests, test_deferred, 0, ORDERS);
+  tcase_add_loop_test(tests, test_immediate, 0, orders_to_run());
+  tcase_add_loop_test(tests, test_deferred, 0, orders_to_run());
   tcase_add_test(tests, test_active_buffers_work_to_the_end);
 }
