@@ -4,8 +4,9 @@
 # A test program:                         A test script (tests/tools/check-x.sh):
 #   check_PROGRAMS += tests/core/pool/test_x    built_checks += tests/tools/check-x.sh
 # with the programs inside HAVE_CHECK, the scripts outside of it. All of them are TESTS, but that
-# builds with a sanitizer leave out the tree_checks. A program links what LDADD says: of the archives,
-# that is what it names and no more.
+# builds with a sanitizer leave out the tree_checks, which are scripts that say the same however the
+# library is built. A program links what LDADD says: of the archives, that is what it names and no
+# more.
 
 built_checks =
 tree_checks =
@@ -510,7 +511,6 @@ AM_TESTS_ENVIRONMENT += HOUSE_CXX='$(CXX)'; export HOUSE_CXX;
 endif
 
 built_checks += tests/house/check-examples.sh
-# These say the same however the library is built.
 tree_checks += \
 	tests/house/check-calls.sh \
 	tests/house/check-doxygen.sh \
