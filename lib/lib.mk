@@ -45,6 +45,7 @@ core_sources = \
 	lib/core/cache/counts.c lib/core/cache/counts.h \
 	lib/core/cache/fence.c lib/core/cache/fence.h \
 	lib/core/cache/gather.c lib/core/cache/gather.h \
+	lib/core/cache/search.c lib/core/cache/search.h \
 	lib/core/cache/registry.c lib/core/cache/registry.h \
 	lib/core/cache/slabs.c lib/core/cache/slabs.h \
 	lib/core/cache/stock.h \

@@ -125,6 +125,7 @@ check_PROGRAMS += \
 	tests/core/base/test_map \
 	tests/core/base/test_options \
 	tests/core/base/test_status \
+	tests/core/cache/test_search \
 	tests/core/cache/test_thread_cache \
 	tests/core/cache/test_thread_cache_bounds \
 	tests/core/cache/test_thread_cache_ends \

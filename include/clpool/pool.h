@@ -5,12 +5,13 @@
  * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h); a released block goes
  * back to its bin, where the next allocation of that bin finds it, newest first.
  *
- * Each thread caches some released blocks (at most 64 of a bin, and 64 MiB), so that a warm
- * allocation or release takes no lock. They are held blocks like all others: every function here
- * reaches them at once, even those of sleeping threads. An allocation of another thread finds them
- * as well, but does not look each time, since looking costs as much as some thousand allocations:
- * it looks a few times, and then once for every eight blocks taken from the device. A thread that
- * ends gives its blocks back to the pool.
+ * Each thread caches as many released blocks as it uses, of any size, so that a warm allocation or
+ * release takes no lock. They are held blocks like all others: every function here reaches them at
+ * once, even those of sleeping threads. Before an allocation asks the device, it looks for blocks of
+ * its bin in the caches of threads that ended, that only release such blocks, or that do nothing
+ * with the pool for some microseconds. So the pool takes about as much from the device as one that a
+ * lock guards: what threads at work keep for themselves comes on top, and where blocks pass from
+ * thread to thread up to a sixteenth. A new thread goes on with the cache of one that ended.
  *
  * After fork, the child of a process that had several threads must not use a pool. On Linux,
  * membarrier must stay allowed once a pool was made: a sandbox that forbids it must do so before.
@@ -229,8 +230,9 @@ size_t clp_pool_get_limit(const clp_pool *pool);
 
 /** @name Statistics
  * All figures are of one moment, and exact even while other threads are inside the pool, which are
- * kept out of their caches for some microseconds. One exception: with several threads at work, the
- * peak of active bytes may be off by what their caches had not added up, at most 64 MiB a thread.
+ * kept out of their caches for some microseconds. One exception: the peak of active bytes is exact
+ * for one thread at work at a time, and within 1 % for several while they reach it together for the
+ * first time; where threads rise and fall out of step it may be less than what they had at once.
  *
  * "Active" is what users have, "held" what waits in bins, "managed" both. Failed allocations are
  * not counted. An allocation of zero bytes is a hit, of no bin, and an active block, and manages

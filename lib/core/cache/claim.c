@@ -3,7 +3,7 @@
 #include "core/cache/claim.h"
 
 #include "core/cache/fence.h"
-#include "core/cache/thread_cache.h"
+#include "core/cache/warm_path.h"
 
 #include <sched.h>
 #include <time.h>
@@ -19,19 +19,24 @@ static void let_owner_run(unsigned turns)
     nanosleep(&nap, NULL);
 }
 
-void clpi_caches_claim_locked(clpi_stock *stock)
+static bool is_claimed(const clpi_cache *cache)
 {
-  bool others = false;
-  clpi_each_cache(stock, cache)
-  {
-    if (clpi_cache_is_own(cache))
-      continue;
-    /* Sequentially consistent: this side's store of the fence; pairs with clpi_cache_enter. */
-    atomic_store_explicit(&cache->claimed, true, memory_order_seq_cst);
-    others = true;
-  }
-  if (!others)
-    return;
+  return atomic_load_explicit(&cache->claimed, memory_order_relaxed);
+}
+
+/* Raises the flag, unless nobody else could be inside; whether it did. */
+static bool raise_flag(clpi_cache *cache)
+{
+  if (!cache->owner || clpi_cache_is_own(cache))
+    return false;
+  /* Sequentially consistent: this side's store of the fence; pairs with clpi_cache_enter. */
+  atomic_store_explicit(&cache->claimed, true, memory_order_seq_cst);
+  return true;
+}
+
+/* Waits until no owner is inside a claimed cache. */
+static void wait_locked(const clpi_stock *stock)
+{
   CLPI_STEP();
   clpi_fence_heavy();
   CLPI_STEP();
@@ -40,10 +45,17 @@ void clpi_caches_claim_locked(clpi_stock *stock)
     /* At least acquire: pairs with clpi_cache_leave. The owner is inside for a few instructions
      * only, but if it was preempted there, it needs this processor to go on. */
     for (unsigned turns = 0;
-         !clpi_cache_is_own(cache) && atomic_load_explicit(&cache->busy, memory_order_seq_cst);
-         turns++)
+         is_claimed(cache) && atomic_load_explicit(&cache->busy, memory_order_seq_cst); turns++)
       let_owner_run(turns);
   }
+}
+
+void clpi_caches_claim_locked(clpi_stock *stock)
+{
+  bool any = false;
+  clpi_each_cache(stock, cache) any |= raise_flag(cache);
+  if (any)
+    wait_locked(stock);
 }
 
 void clpi_caches_disclaim_locked(clpi_stock *stock)
@@ -54,6 +66,28 @@ void clpi_caches_disclaim_locked(clpi_stock *stock)
   clpi_each_cache(stock, cache)
   {
     /* Release: pairs with the load in clpi_cache_enter, so that the owner sees all changes. */
-    atomic_store_explicit(&cache->claimed, false, memory_order_release);
+    if (is_claimed(cache))
+      atomic_store_explicit(&cache->claimed, false, memory_order_release);
   }
+}
+
+bool clpi_caches_visit_locked(clpi_stock *stock, uint32_t index, clpi_cache_choice *is_chosen,
+                              clpi_cache_work *work)
+{
+  bool any = false, done = false;
+  clpi_each_cache(stock, cache)
+  {
+    if (is_chosen(cache, index))
+      any |= raise_flag(cache);
+  }
+  if (any)
+    wait_locked(stock);
+  clpi_each_cache(stock, cache)
+  {
+    if (is_claimed(cache) || (!cache->owner && is_chosen(cache, index)))
+      done |= work(stock, cache, index);
+  }
+  if (any)
+    clpi_caches_disclaim_locked(stock);
+  return done;
 }

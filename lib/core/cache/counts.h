@@ -18,7 +18,15 @@ void clpi_count_release_locked(clpi_stock *stock, struct clpi_cache *cache, clpi
 void clpi_count_device_allocation_locked(clpi_stock *stock, size_t bytes);
 void clpi_count_device_free_locked(clpi_stock *stock, size_t bytes);
 
-/* Moves a cache's count of active bytes and its peak into the stock's. */
-void clpi_counts_fold_locked(clpi_stock *stock, struct clpi_cache *cache);
+/* The bytes that are active now, over all caches; exact while they are claimed. */
+size_t clpi_active_bytes_locked(const clpi_stock *stock);
+
+/* Notes the peak of active bytes as the cache, its owner's or claimed, has seen it; or all caches,
+ * which are claimed. `all` are the bytes that are active now. */
+void clpi_note_peak_locked(clpi_stock *stock, struct clpi_cache *cache, size_t all);
+void clpi_note_peaks_locked(clpi_stock *stock);
+
+/* What is active now is the peak. The caches are claimed. */
+void clpi_reset_peak_locked(clpi_stock *stock);
 
 #endif

@@ -9,38 +9,34 @@
 
 #include <string.h>
 
-static void empty_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
-{
-  if (index < cache->slot_count)
-    clpi_cache_give_all_locked(stock, cache, &cache->slots[index]);
-}
-
 void clpi_caches_empty_locked(clpi_stock *stock)
 {
   clpi_caches_claim_locked(stock);
-  clpi_each_cache(stock, cache) for (uint32_t i = 1; i < stock->store.index_count; i++)
-      empty_slot_locked(stock, cache, i);
+  clpi_each_cache(stock, cache) clpi_cache_empty_locked(stock, cache);
   clpi_caches_disclaim_locked(stock);
   stock->cached_age = stock->tick + 1;
 }
 
-static bool seems_kept_locked(const clpi_stock *stock, const clpi_bin *bin)
+static bool keeps_bin(const clpi_cache *cache, uint32_t index)
 {
-  clpi_each_cache(stock, cache)
-      /* Only the lock's holder grows the slots, so reading them is safe; the count is a hint. */
-      if (bin->index < cache->slot_count && clpi_slot_count(&cache->slots[bin->index])) return true;
-  return false;
+  return clpi_cache_seems_to_keep_locked(cache, index);
 }
 
-bool clpi_caches_steal_locked(clpi_stock *stock, const clpi_bin *bin)
+static bool empty_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
 {
-  if (!seems_kept_locked(stock, bin))
-    return false;
-  stock->steals++;
-  clpi_caches_claim_locked(stock);
-  clpi_each_cache(stock, cache) empty_slot_locked(stock, cache, bin->index);
-  clpi_caches_disclaim_locked(stock);
+  if (index < cache->slot_count)
+    clpi_cache_give_all_locked(stock, cache, &cache->slots[index]);
   return true;
+}
+
+void clpi_caches_gather_bin_locked(clpi_stock *stock, const clpi_bin *bin)
+{
+  clpi_cache *own = clpi_cache_find_of_locked(stock, clpi_lookups);
+  if (!stock->holding)
+    return;
+  if (own)
+    empty_slot_locked(stock, own, bin->index);
+  (void)clpi_caches_visit_locked(stock, bin->index, keeps_bin, empty_slot_locked);
 }
 
 void clpi_caches_forget_streams_locked(clpi_stock *stock)
@@ -51,8 +47,10 @@ void clpi_caches_forget_streams_locked(clpi_stock *stock)
 /* Moves the blocks of a cache to the store, its counts to the bins and the stock. */
 static void dissolve_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  clpi_counts_fold_locked(stock, cache);
   clpi_slabs_disown_locked(stock, cache);
+  clpi_set_relaxed(stock->active_bytes,
+                   clpi_relaxed(stock->active_bytes) + clpi_relaxed(cache->active_bytes));
+  clpi_set_relaxed(cache->active_bytes, 0);
   for (uint32_t i = 1; i < cache->slot_count && i < stock->store.index_count; i++) {
     clpi_cache_slot *slot = &cache->slots[i];
     clpi_cache_give_all_locked(stock, cache, slot);
@@ -64,6 +62,7 @@ static void dissolve_locked(clpi_stock *stock, clpi_cache *cache)
 void clpi_caches_retire_locked(clpi_stock *stock)
 {
   clpi_caches_claim_locked(stock);
+  clpi_note_peaks_locked(stock);
   clpi_each_cache(stock, cache)
   {
     dissolve_locked(stock, cache);
@@ -72,21 +71,19 @@ void clpi_caches_retire_locked(clpi_stock *stock)
   }
 }
 
+/* A few caches wait for new threads, since slow calls go through all caches. */
 void clpi_caches_end_thread(clpi_stock *stock)
 {
+  enum { MOST_ENDED = 16 };
   pthread_mutex_lock(&stock->lock);
-  clpi_cache *cache = stock->caches;
-  while (cache && !clpi_cache_is_own(cache))
-    cache = cache->next;
-  if (cache) {
+  clpi_cache *cache = clpi_cache_find_of_locked(stock, clpi_lookups);
+  if (cache && stock->ended_count < MOST_ENDED) {
+    cache->owner = NULL;
+    stock->ended_count++;
+  } else if (cache) {
+    clpi_note_peak_locked(stock, cache, clpi_active_bytes_locked(stock));
     dissolve_locked(stock, cache);
     clpi_cache_free_locked(stock, cache);
   }
   pthread_mutex_unlock(&stock->lock);
-}
-
-void clpi_caches_end(clpi_stock *stock)
-{
-  while (stock->caches)
-    clpi_cache_free_locked(stock, stock->caches);
 }

@@ -8,9 +8,8 @@
 /* Moves every block of every cache into the store. */
 void clpi_caches_empty_locked(clpi_stock *stock);
 
-/* Moves the bin's blocks from all caches into the store, if any cache seems to have some. Returns
- * whether it looked. */
-bool clpi_caches_steal_locked(clpi_stock *stock, const clpi_bin *bin);
+/* Moves the bin's blocks from all caches into the store, as far as caches seem to have some. */
+void clpi_caches_gather_bin_locked(clpi_stock *stock, const clpi_bin *bin);
 
 /* Makes the caches forget the streams that their owners used last. The caller has claimed them. */
 void clpi_caches_forget_streams_locked(clpi_stock *stock);
@@ -19,11 +18,8 @@ void clpi_caches_forget_streams_locked(clpi_stock *stock);
  * good. */
 void clpi_caches_retire_locked(clpi_stock *stock);
 
-/* Frees the calling thread's cache, if it has one, and moves its blocks to the store. Takes the
+/* Leaves the calling thread's cache, if it has one, to the next thread that needs one. Takes the
  * lock. */
 void clpi_caches_end_thread(clpi_stock *stock);
-
-/* Frees the caches of a stock that nobody can reach any more. */
-void clpi_caches_end(clpi_stock *stock);
 
 #endif

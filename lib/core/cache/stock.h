@@ -22,17 +22,19 @@ typedef struct clpi_stock {
 
   alignas(64) pthread_mutex_t lock; /* guards everything below, the rest of the pool, and every bin
                                        and every block outside of caches */
-  clpi_block_store store;
-  struct clpi_cache *caches; /* by `next`, at most one for each thread */
-  size_t cache_count;
-  uint64_t steals; /* how often other threads' caches were searched for a block */
+  clpi_block_store store;           /* begins on a cache line of its own */
+  struct clpi_cache *caches;        /* by `next`, at most one for each thread */
+  size_t cache_count, ended_count;  /* of them all, and of those whose threads have ended */
+  size_t excess_bytes; /* taken from the device although outlets had blocks (search.c) */
+  uint64_t next_turn,
+      turn_ns; /* when owners' blocks may be taken again, and how often (search.c) */
   clpi_slabs slabs;
-  clpi_tally empty;       /* counts of buffers of zero bytes, which have no bin */
-  uint64_t tick;          /* the clock that ages are taken from */
-  uint64_t cached_age;    /* no cached block is older, as far as ages of threads compare */
-  bool holding;           /* false: released blocks go to the device, and caches are retired */
-  ptrdiff_t active_bytes; /* without what caches have not folded in yet, so it may be negative
-                             meanwhile */
+  clpi_tally empty;    /* counts of buffers of zero bytes, which have no bin */
+  uint64_t tick;       /* the clock that ages are taken from */
+  uint64_t cached_age; /* no cached block is older, as far as ages of threads compare */
+  bool holding;        /* false: released blocks go to the device, and caches are retired */
+  _Atomic size_t
+      active_bytes;       /* counted here, where no cache counts them; may be negative, wrapped */
   clp_pool_stats figures; /* only managed_bytes, both peaks, and the counts of the device; the
                              others are summed up on request */
 } clpi_stock;

@@ -7,39 +7,40 @@
 #include <string.h>
 #include <sys/param.h>
 
-/* Removes the slot's oldest `count` blocks, which the store now has. */
-static void drop_oldest(clpi_cache *cache, clpi_cache_slot *slot, unsigned count)
-{
-  unsigned left = clpi_slot_count(slot) - count;
-  memmove(slot->blocks, slot->blocks + count, left * sizeof(*slot->blocks));
-  cache->cached_bytes -= count * slot->block_bytes;
-  clpi_slot_set_count(slot, left);
-}
-
 static void note_tick_locked(clpi_stock *stock, const clpi_cache *cache)
 {
-  stock->tick = MAX(stock->tick, cache->tick);
+  stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
+}
+
+/* Gives the slot's oldest `count` blocks to the store, as batches. */
+static void give_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot, clpi_bin *bin,
+                        unsigned count)
+{
+  note_tick_locked(stock, cache);
+  for (unsigned given = 0; given < count;) {
+    unsigned batch = MIN(count - given, CLPI_BATCH_BLOCKS);
+    clpi_store_put_batch(&stock->store, bin, slot->blocks + given, batch);
+    given += batch;
+  }
+  unsigned left = clpi_relaxed(slot->count) - count;
+  memmove(slot->blocks, slot->blocks + count, left * sizeof(*slot->blocks));
+  clpi_set_relaxed(slot->count, left);
 }
 
 void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot)
 {
-  unsigned count = clpi_slot_count(slot);
+  unsigned count = clpi_relaxed(slot->count);
   if (!count)
     return;
   note_tick_locked(stock, cache);
-  for (unsigned i = 0; i < count; i++)
-    clpi_store_put(&stock->store, slot->blocks[i]);
-  drop_oldest(cache, slot, count);
+  clpi_store_put_run(&stock->store, slot->blocks[0]->bin, slot->blocks, count);
+  clpi_set_relaxed(slot->count, 0);
 }
 
-/* Gives the older half of a slot to the store, as a batch. */
-static void give_half_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
-                             clpi_bin *bin)
+void clpi_cache_empty_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  unsigned count = clpi_slot_count(slot) / 2;
-  note_tick_locked(stock, cache);
-  clpi_store_put_batch(&stock->store, bin, slot->blocks, count);
-  drop_oldest(cache, slot, count);
+  for (uint32_t i = 1; i < cache->slot_count; i++)
+    clpi_cache_give_all_locked(stock, cache, &cache->slots[i]);
 }
 
 /* A buffer in another thread's slab slows both threads down for as long as it is used (slabs.h), so
@@ -59,12 +60,39 @@ static void adopt_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer **bloc
 
 /* Blocks on the bin's list, unlike batches, are shared evenly: each cache takes its part. */
 static unsigned take_share_locked(clpi_stock *stock, clpi_cache_slot *slot, clpi_bin *bin,
-                                  size_t most)
+                                  unsigned most)
 {
   size_t share = MIN((bin->held_blocks + stock->cache_count - 1) / stock->cache_count, most);
-  for (size_t i = share; i > 0; i--)
+  for (size_t i = share; i > 0; i--) {
     slot->blocks[i - 1] = clpi_store_take(&stock->store, bin);
+    stock->cached_age = MIN(stock->cached_age, slot->blocks[i - 1]->age);
+  }
   return (unsigned)share;
+}
+
+/* The owner has use for what the slot had no room for, if at least half of that comes back. */
+static void note_returned(clpi_cache_slot *slot, unsigned count)
+{
+  enum { MOST = 1 << 20 };
+  slot->given -= MIN(slot->given, 2 * count);
+  if (!slot->given)
+    slot->own_room = MIN(2 * slot->own_room, MOST);
+}
+
+void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
+                              clpi_bin *bin)
+{
+  unsigned wanted = (unsigned)MIN(bin->held_blocks, CLPI_BATCH_BLOCKS);
+  unsigned most = clpi_slot_reserve(slot, wanted) ? wanted : slot->capacity;
+  unsigned count =
+      clpi_store_take_batches(&stock->store, bin, slot->blocks, most, &stock->cached_age);
+  if (!count)
+    count = take_share_locked(stock, slot, bin, most);
+  for (unsigned i = 0; i < count; i++)
+    adopt_locked(stock, cache, &slot->blocks[i]);
+  clpi_set_relaxed(slot->count, count);
+  if (slot->given)
+    note_returned(slot, count);
 }
 
 void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block)
@@ -73,51 +101,89 @@ void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block)
   clpi_store_put(&stock->store, block);
 }
 
-void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *block)
+/* --- what a slot keeps --- */
+
+static uint32_t allocations(const clpi_cache_slot *slot)
 {
-  clpi_cache_slot *slot = clpi_slot_at(cache, block->bin->index);
-  bool has_room = slot && slot->capacity && clpi_cache_has_bytes(cache, slot);
-  if (has_room) {
-    if (clpi_slot_is_full(slot) && !clpi_slot_grow(slot))
-      give_half_locked(stock, cache, slot, block->bin);
-    clpi_slot_push(cache, slot, block);
-    return;
-  }
-  /* Allocations take the newest block first, and look into the cache before the store, so the cache
-   * must not keep older blocks of the bin. */
-  if (slot)
-    clpi_cache_give_all_locked(stock, cache, slot);
-  clpi_stock_hold_locked(stock, block);
+  return (uint32_t)(slot->tally.hits + slot->tally.misses);
 }
 
-void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
+bool clpi_slot_serves(const clpi_cache_slot *slot)
+{
+  return allocations(slot) != slot->allocated;
+}
+
+/* Gives the slot's oldest blocks, of which it has too many. */
+static void overflow_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
+                            clpi_bin *bin, unsigned count)
+{
+  slot->given += count;
+  slot->allocated = allocations(slot);
+  give_locked(stock, cache, slot, bin, count);
+}
+
+bool clpi_stock_may_exceed_locked(const clpi_stock *stock, const clpi_bin *bin)
+{
+  return stock->excess_bytes + bin->block_bytes <= stock->figures.managed_bytes / 16;
+}
+
+/* Gives an outlet's blocks to the store. The next batch is larger if the store does not run dry
+ * meanwhile, or the pool may take a block more so that it does not: others cannot get at what waits
+ * here without a claim. */
+static void give_batch_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
                               clpi_bin *bin)
 {
-  if (bin->batches)
-    clpi_slot_grow(slot);
-  size_t most = (CLPI_CACHE_BYTES - cache->cached_bytes) / slot->block_bytes;
-  most = MIN(most, slot->capacity);
-  unsigned count = clpi_store_take_batch(&stock->store, bin, slot->blocks, most);
-  if (!count)
-    count = take_share_locked(stock, slot, bin, MIN(most, CLPI_BATCH_BLOCKS));
-  for (unsigned i = 0; i < count; i++) {
-    adopt_locked(stock, cache, &slot->blocks[i]);
-    if (slot->blocks[i]->age < stock->cached_age)
-      stock->cached_age = slot->blocks[i]->age;
+  unsigned larger = MIN(2 * slot->batch, CLPI_BATCH_BLOCKS);
+  bool may_grow = bin->held_blocks || clpi_stock_may_exceed_locked(stock, bin);
+  slot->batch = may_grow && clpi_slot_reserve(slot, larger) ? MAX(larger, 1) : MAX(slot->batch, 1);
+  slot->room = slot->batch - 1;
+  overflow_locked(stock, cache, slot, bin, clpi_relaxed(slot->count));
+}
+
+/* A full slot of an owner that allocates from the bin. */
+static void make_room_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
+                             clpi_bin *bin)
+{
+  enum { FEWEST = 8 };
+  unsigned count = clpi_relaxed(slot->count);
+  slot->batch = 0;
+  slot->own_room = MAX(slot->own_room, FEWEST);
+  if (clpi_slot_reserve(slot, slot->own_room))
+    slot->room = slot->own_room;
+  if (count >= slot->room)
+    overflow_locked(stock, cache, slot, bin, (count + 1) / 2);
+}
+
+void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *block)
+{
+  clpi_bin *bin = block->bin;
+  clpi_cache_slot *slot = clpi_slot_at(cache, bin->index);
+  if (!slot || !slot->capacity) {
+    clpi_stock_hold_locked(stock, block);
+    return;
   }
-  cache->cached_bytes += count * slot->block_bytes;
-  clpi_slot_set_count(slot, count);
+  unsigned count = clpi_relaxed(slot->count);
+  bool is_full = count >= slot->room, is_outlet = is_full && !clpi_slot_serves(slot);
+  if (is_full && !is_outlet)
+    make_room_locked(stock, cache, slot, bin);
+  else if (count == slot->capacity)
+    overflow_locked(stock, cache, slot, bin, (count + 1) / 2);
+  clpi_slot_push(cache, slot, block);
+  if (is_outlet)
+    give_batch_locked(stock, cache, slot, bin);
 }
 
 void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  if (cache->until_sweep > 0)
+  if (!clpi_cache_must_sweep(cache))
     return;
   for (uint32_t i = 1; i < cache->slot_count; i++) {
     clpi_cache_slot *slot = &cache->slots[i];
-    if (slot->swept == (unsigned)slot->tally.hits)
+    if (slot->swept == allocations(slot)) {
       clpi_cache_give_all_locked(stock, cache, slot);
-    slot->swept = (unsigned)slot->tally.hits;
+      slot->room = slot->own_room = slot->given = 0;
+    }
+    slot->swept = allocations(slot);
   }
-  cache->until_sweep = CLPI_CACHE_SWEEP_INTERVAL;
+  cache->sweep_tick = clpi_relaxed(cache->tick) + CLPI_CACHE_SWEEP_INTERVAL;
 }

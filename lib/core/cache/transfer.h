@@ -9,11 +9,22 @@
 /* Moves all blocks of a slot to the store. */
 void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot);
 
-/* Holds a block that the owner released: in its cache, or in the store if the cache is full. */
+/* Moves all blocks of a cache to the store. */
+void clpi_cache_empty_locked(clpi_stock *stock, clpi_cache *cache);
+
+/* Holds a block that the owner released: in its cache, or in the store if the owner has no use for
+ * more of them. */
 void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *block);
 
 /* Puts a block into the store, as the newest of its bin. */
 void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block);
+
+/* Whether the pool may take a block of the bin from the device although outlets have some: in all a
+ * sixteenth of what it manages. */
+bool clpi_stock_may_exceed_locked(const clpi_stock *stock, const clpi_bin *bin);
+
+/* Whether the owner has allocated from the bin since the slot last gave blocks to the store. */
+bool clpi_slot_serves(const clpi_cache_slot *slot);
 
 /* Fills an empty slot with the bin's newest blocks from the store, as far as there are any. */
 void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,

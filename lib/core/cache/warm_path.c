@@ -6,16 +6,14 @@
 
 atomic_uint clpi_watchers;
 
-clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
-                             const clpi_stream *stream)
+clp_buffer *clpi_slot_search(clpi_cache_slot *slot, unsigned count, const clpi_stream *stream)
 {
   for (unsigned i = count; i > 0; i--) {
     clp_buffer *block = slot->blocks[i - 1];
     if (block->use.stream != stream)
       continue;
     memmove(&slot->blocks[i - 1], &slot->blocks[i], (count - i) * sizeof(*slot->blocks));
-    clpi_slot_set_count(slot, count - 1);
-    cache->cached_bytes -= slot->block_bytes;
+    clpi_set_relaxed(slot->count, count - 1);
     return block;
   }
   return NULL;

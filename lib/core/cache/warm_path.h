@@ -36,7 +36,11 @@ extern _Thread_local clpi_lookup clpi_lookups[CLPI_LOOKUPS]
 static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
 {
   const clpi_lookup *lookup = &clpi_lookups[stock->lookup];
-  return lookup->stock_id == stock->id ? lookup->cache : NULL;
+  if (lookup->stock_id != stock->id)
+    return NULL;
+  if (!lookup->cache)
+    __builtin_unreachable(); /* so that callers test once */
+  return lookup->cache;
 }
 
 static inline void clpi_cache_leave(clpi_cache *cache)
@@ -63,14 +67,9 @@ static inline bool clpi_cache_enter(clpi_cache *cache)
   return false;
 }
 
-static inline unsigned clpi_slot_count(const clpi_cache_slot *slot)
+static inline bool clpi_cache_must_sweep(const clpi_cache *cache)
 {
-  return atomic_load_explicit(&slot->count, memory_order_relaxed);
-}
-
-static inline void clpi_slot_set_count(clpi_cache_slot *slot, unsigned count)
-{
-  atomic_store_explicit(&slot->count, count, memory_order_relaxed);
+  return clpi_relaxed(cache->tick) >= cache->sweep_tick;
 }
 
 /* The stream argument of a call. */
@@ -92,66 +91,54 @@ static inline clpi_stream *clpi_recall_stream(clpi_stock *stock, const clpi_cach
   return NULL;
 }
 
-/* The index of a bin; 0 if it was never used. Needs no lock. */
-static inline uint32_t clpi_bin_index(const clpi_block_store *store, clpi_bin_parts parts)
-{
-  /* Acquire: pairs with the release in make_level, so that the zeroed indexes are visible. */
-  _Atomic uint32_t *indexes =
-      atomic_load_explicit(&store->levels[parts.level].indexes, memory_order_acquire);
-  /* Relaxed: the thread uses the index only to find a slot in its own cache, and such a slot exists
-   * only after the thread has held the lock since the bin got its index. */
-  return indexes ? atomic_load_explicit(&indexes[parts.mantissa], memory_order_relaxed) : 0;
-}
-
 /* Takes the newest of a slot's `count` blocks, at least one, if the stream used it last; otherwise
  * returns NULL. The caller counts the hit. */
-static inline clp_buffer *clpi_slot_pop(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
+static inline clp_buffer *clpi_slot_pop(clpi_cache_slot *slot, unsigned count,
                                         const clpi_stream *stream)
 {
   clp_buffer *block = slot->blocks[count - 1];
   if (block->use.stream != stream)
     return NULL;
   CLPI_STEP();
-  clpi_slot_set_count(slot, count - 1);
-  cache->cached_bytes -= slot->block_bytes;
+  clpi_set_relaxed(slot->count, count - 1);
   return block;
 }
 
 /* As clpi_slot_pop, but takes the newest block that the stream used last, wherever it is in the
  * slot. */
-clp_buffer *clpi_slot_search(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
-                             const clpi_stream *stream);
+clp_buffer *clpi_slot_search(clpi_cache_slot *slot, unsigned count, const clpi_stream *stream);
 
-/* Puts a block into a slot that has room for it. */
+/* Puts a block into a slot whose array has a place for it. */
 __attribute__((always_inline)) static inline void
 clpi_slot_push(clpi_cache *cache, clpi_cache_slot *slot, clp_buffer *block)
 {
-  unsigned count = clpi_slot_count(slot);
+  unsigned count = clpi_relaxed(slot->count);
   clpi_set_state(block, CLPI_BUFFER_HELD);
-  block->age = ++cache->tick;
+  uint64_t tick = clpi_relaxed(cache->tick) + 1;
+  clpi_set_relaxed(cache->tick, tick);
+  block->age = tick;
   slot->blocks[count] = block;
   CLPI_STEP();
-  clpi_slot_set_count(slot, count + 1);
-  cache->cached_bytes += slot->block_bytes;
+  clpi_set_relaxed(slot->count, count + 1);
 }
 
-static inline bool clpi_slot_is_full(const clpi_cache_slot *slot)
+static inline bool clpi_slot_has_room(const clpi_cache_slot *slot)
 {
-  return clpi_slot_count(slot) >= slot->capacity;
+  return clpi_relaxed(slot->count) < slot->room;
 }
 
-/* Whether the cache may keep the bytes of one block more. */
-static inline bool clpi_cache_has_bytes(const clpi_cache *cache, const clpi_cache_slot *slot)
-{
-  return slot->block_bytes <= CLPI_CACHE_BYTES - cache->cached_bytes;
-}
-
+/* NULL: the cache has none for the bin. The slot of index 0 is never used, and always empty. */
 static inline clpi_cache_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
 {
-  return index < cache->slot_count ? &cache->slots[index] : NULL;
+  if (index >= cache->slot_count)
+    return NULL;
+  clpi_cache_slot *slot = &cache->slots[index];
+  if (!slot)
+    __builtin_unreachable(); /* so that callers test once */
+  return slot;
 }
 
-typedef clp_buffer *clpi_take_from_slot(clpi_cache *cache, clpi_cache_slot *slot, unsigned count,
+typedef clp_buffer *clpi_take_from_slot(clpi_cache_slot *slot, unsigned count,
                                         const clpi_stream *stream);
 
 /* NULL: take the slow path. `take` is clpi_slot_pop or clpi_slot_search. */
@@ -161,22 +148,25 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, clpi_tak
   clpi_cache *cache = clpi_cache_find(stock);
   if (!cache)
     return NULL;
-  uint32_t index =
-      clpi_bin_index(&stock->store, clpi_bin_parts_of(stock->store.leading_bits, bytes));
-  if (!index || !clpi_cache_enter(cache))
+  /* Relaxed: the thread uses the index only to find a slot in its own cache, and such a slot exists
+   * only after the thread has held the lock since the bin got its index. */
+  size_t bin_number = clpi_bin_number(stock->store.leading_bits, bytes);
+  uint32_t index = clpi_relaxed(stock->store.indexes[bin_number]);
+  if (!clpi_cache_enter(cache))
     return NULL;
   const clpi_stream *stream = clpi_recall_stream(stock, cache, given);
   clpi_cache_slot *slot = clpi_slot_at(cache, index);
-  unsigned count = slot ? clpi_slot_count(slot) : 0;
-  clp_buffer *block = count && stream ? take(cache, slot, count, stream) : NULL;
+  unsigned count = slot ? clpi_relaxed(slot->count) : 0;
+  size_t active = clpi_relaxed(cache->active_bytes) + bytes;
+  bool may_take = count && stream && (ptrdiff_t)(active - cache->ceiling) <= 0;
+  clp_buffer *block = may_take ? take(slot, count, stream) : NULL;
   if (block) {
     clpi_set_state(block, CLPI_BUFFER_ACTIVE);
     block->size = bytes;
     slot->tally.hits++;
-    slot->tally.requested_bytes += bytes;
-    cache->active_bytes += (ptrdiff_t)bytes;
-    if (cache->active_bytes > cache->peak_active)
-      cache->peak_active = cache->active_bytes;
+    clpi_set_relaxed(cache->active_bytes, active);
+    if ((ptrdiff_t)(active - cache->peak_active) > 0)
+      cache->peak_active = active;
   }
   clpi_cache_leave(cache);
   return block;
@@ -187,18 +177,15 @@ __attribute__((always_inline)) static inline bool
 clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
   clpi_cache *cache = clpi_cache_find(stock);
-  if (!cache || !buffer->index || !clpi_cache_enter(cache))
+  if (!cache || !clpi_cache_enter(cache))
     return false;
   clpi_stream *stream = clpi_recall_stream(stock, cache, given);
   clpi_cache_slot *slot = clpi_slot_at(cache, buffer->index);
   bool released = slot && stream && clpi_state_of(buffer) == CLPI_BUFFER_ACTIVE &&
-                  !clpi_slot_is_full(slot) && clpi_cache_has_bytes(cache, slot) &&
-                  cache->until_sweep > 0;
+                  clpi_slot_has_room(slot) && !clpi_cache_must_sweep(cache);
   if (released) {
-    cache->until_sweep--;
     slot->tally.releases++;
-    slot->tally.requested_bytes -= buffer->size;
-    cache->active_bytes -= (ptrdiff_t)buffer->size;
+    clpi_set_relaxed(cache->active_bytes, clpi_relaxed(cache->active_bytes) - buffer->size);
     buffer->use = clpi_use_now(stream);
     clpi_slot_push(cache, slot, buffer);
   }

@@ -3,7 +3,7 @@
 #include "core/base/boundary.h"
 #include "core/base/error.h"
 #include "core/cache/counts.h"
-#include "core/cache/gather.h"
+#include "core/cache/search.h"
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 #include "core/pool/device.h"
@@ -26,29 +26,15 @@ static void hand_out_locked(const clpi_request *wanted, clp_buffer *buffer, bool
 
 /* --- held blocks --- */
 
-/* Searching other threads' caches costs about as much as a thousand warm pairs of allocate and
- * release, so searches are rationed: the first few are allowed, which find what idle threads left
- * behind, and then one for every few blocks from the device. Otherwise a producer would search its
- * consumer's cache for each block, and threads would keep taking the same few blocks from each
- * other. The extra memory that is taken from the device is at most what caches keep. */
-static bool may_steal(const clpi_request *wanted)
-{
-  enum { FREE_STEALS = 16, BLOCKS_A_STEAL = 8 };
-  const clpi_stock *stock = &wanted->pool->stock;
-  bool has_others = stock->cache_count > (wanted->cache ? 1 : 0);
-  return has_others &&
-         stock->steals < FREE_STEALS + stock->figures.device_allocations / BLOCKS_A_STEAL;
-}
-
 /* A block that the request's stream used last, from the cache, refilled from the store if it is
  * empty. NULL: none. */
 static clp_buffer *take_by_cache_locked(const clpi_request *wanted, clpi_cache_slot *slot)
 {
   if (!slot || !wanted->stream->is_in_order)
     return NULL;
-  if (!clpi_slot_count(slot))
+  if (!clpi_relaxed(slot->count))
     clpi_cache_refill_locked(&wanted->pool->stock, wanted->cache, slot, wanted->bin);
-  return clpi_slot_search(wanted->cache, slot, clpi_slot_count(slot), wanted->stream);
+  return clpi_slot_search(slot, clpi_relaxed(slot->count), wanted->stream);
 }
 
 /* A block of the store or the cache, whatever streams used it last. NULL: none may be reused. */
@@ -56,24 +42,31 @@ static clp_buffer *take_by_store_locked(const clpi_request *wanted, clpi_cache_s
 {
   clp_pool *pool = wanted->pool;
   clp_buffer *block = clpi_take_settled_locked(pool, wanted->bin, wanted->stream);
-  if (!block && slot && clpi_slot_count(slot)) {
+  if (!block && slot && clpi_relaxed(slot->count)) {
     clpi_cache_give_all_locked(&pool->stock, wanted->cache, slot);
     block = clpi_take_settled_locked(pool, wanted->bin, wanted->stream);
   }
   return block ? block : clpi_take_other_locked(pool, wanted->bin, wanted->stream);
 }
 
-/* A held block of the bin that the stream may reuse: from the cache, the store, or other threads'
- * caches. NULL: a miss. */
+/* A held block of the bin that the stream may reuse: from the cache, the store, or the caches of
+ * other threads. NULL: a miss. */
 static clp_buffer *take_held_locked(const clpi_request *wanted)
 {
+  clpi_stock *stock = &wanted->pool->stock;
   clpi_bin *bin = wanted->bin;
   clpi_cache_slot *slot = wanted->cache ? clpi_slot_at(wanted->cache, bin->index) : NULL;
-  bool is_here = bin->held_blocks || (slot && clpi_slot_count(slot));
-  if (!is_here && !(may_steal(wanted) && clpi_caches_steal_locked(&wanted->pool->stock, bin)))
-    return NULL;
-  clp_buffer *block = take_by_cache_locked(wanted, slot);
-  return block ? block : take_by_store_locked(wanted, slot);
+  bool may_search = stock->cache_count > 1;
+  do {
+    bool is_here = bin->held_blocks || (slot && clpi_relaxed(slot->count));
+    clp_buffer *block = is_here ? take_by_cache_locked(wanted, slot) : NULL;
+    if (!block && is_here)
+      block = take_by_store_locked(wanted, slot);
+    if (block || !may_search)
+      return block;
+    may_search = false;
+  } while (clpi_caches_search_locked(stock, bin));
+  return NULL;
 }
 
 /* --- misses --- */
@@ -86,7 +79,7 @@ static clp_status no_host_memory(size_t bytes)
 static clp_buffer *make_block_locked(const clpi_request *wanted, clp_buffer *buffer)
 {
   clpi_bin *bin = wanted->bin;
-  clpi_unreserve_locked(wanted->pool, bin->block_bytes);
+  wanted->pool->reserved_bytes -= bin->block_bytes;
   clpi_count_device_allocation_locked(&wanted->pool->stock, bin->block_bytes);
   buffer->bin = bin;
   buffer->index = bin->index;
@@ -176,11 +169,12 @@ static clp_status allocate_with_lock(clp_pool *pool, size_t bytes, clpi_given gi
     status = clpi_stream_pin(&stock->streams, given.handle, &wanted.stream);
   if (status)
     return status;
-  pthread_mutex_lock(&stock->lock);
+  clpi_cache *cache = clpi_stock_begin_call(stock);
   pool->pins++; /* keeps the pool alive while the lock is released */
   status = allocate_locked(&wanted, out);
   if (given.is_given)
     clpi_given_unpin_locked(stock, wanted.stream);
+  clpi_cache_end_call_locked(cache);
   clpi_pool_unpin_and_unlock(pool);
   return status;
 }
@@ -229,15 +223,18 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   return status;
 }
 
-/* Calls with invalid arguments are not shown to hooks. */
+/* Calls with invalid arguments are not shown to hooks. Zero bytes take the slow path, too. */
 __attribute__((always_inline)) static inline clp_status allocate(clp_pool *pool, size_t bytes,
                                                                  clpi_given given, clp_buffer **out)
 {
-  bool is_call = pool && out && bytes <= pool->stock.store.max_block_bytes;
-  if (clpi_is_watched() && is_call && clpi_hooks_concern(&pool->hooks))
+  if (!pool || !out)
+    return allocate_slow(pool, bytes, given, NULL, out);
+  if (clpi_is_watched() && bytes <= pool->stock.store.max_block_bytes &&
+      clpi_hooks_concern(&pool->hooks))
     return allocate_shown(pool, bytes, given, out);
-  clp_buffer *block =
-      is_call && bytes ? clpi_allocate_cached(&pool->stock, bytes, given, clpi_slot_pop) : NULL;
+  clp_buffer *block = NULL;
+  if (bytes - 1 < pool->stock.store.max_block_bytes)
+    block = clpi_allocate_cached(&pool->stock, bytes, given, clpi_slot_pop);
   if (!block)
     return allocate_slow(pool, bytes, given, NULL, out);
   *out = block;

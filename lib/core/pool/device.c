@@ -35,15 +35,10 @@ static clp_status reserve(clpi_request *wanted, size_t bytes)
   return fits ? CLP_SUCCESS : refuse(bytes, limit, managed, held);
 }
 
-void clpi_unreserve_locked(clp_pool *pool, size_t bytes)
-{
-  pool->reserved_bytes -= bytes;
-}
-
 static void unreserve(clp_pool *pool, size_t bytes)
 {
   pthread_mutex_lock(&pool->stock.lock);
-  clpi_unreserve_locked(pool, bytes);
+  pool->reserved_bytes -= bytes;
   pthread_mutex_unlock(&pool->stock.lock);
 }
 

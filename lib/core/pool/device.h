@@ -7,10 +7,9 @@
 
 /* Allocates memory for a block of the bin from the device, within the pool's limit, and shows that
  * to the hooks. On success the bytes stay reserved, until the caller counts them as managed and
- * calls clpi_unreserve_locked. CLP_LIMIT_EXCEEDED; CLP_OUT_OF_DEVICE_MEMORY, also if the managed
- * bytes would overflow a size_t; or the allocator's status. */
+ * subtracts them from reserved_bytes. CLP_LIMIT_EXCEEDED; CLP_OUT_OF_DEVICE_MEMORY, also if the
+ * managed bytes would overflow a size_t; or the allocator's status. */
 clp_status clpi_ask_device(clpi_request *wanted);
-void clpi_unreserve_locked(clp_pool *pool, size_t bytes);
 
 /* Makes the request's stream wait for the work on the home stream that touches the new memory; if
  * the stream cannot, the host waits. On failure the memory is freed. */

@@ -229,7 +229,7 @@ static void try_again(ladder *self)
   clpi_request *wanted = self->wanted;
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->stock.lock);
-  clpi_caches_steal_locked(&pool->stock, wanted->bin);
+  clpi_caches_gather_bin_locked(&pool->stock, wanted->bin);
   wanted->held = clpi_take_settled_locked(pool, wanted->bin, wanted->stream);
   pthread_mutex_unlock(&pool->stock.lock);
   wanted->lack = CLPI_LACKS_NOTHING;

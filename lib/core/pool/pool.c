@@ -8,6 +8,7 @@
 #include "core/base/options.h"
 #include "core/cache/gather.h"
 #include "core/cache/registry.h"
+#include "core/cache/thread_cache.h"
 #include "core/hooks/first_hook.h"
 #include "core/pool/forget_stream.h"
 #include "core/pool/limit.h"
@@ -92,12 +93,15 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->stock.holding = true;
   pool->references = 1;
   pool->stock.pool = pool;
+  if (!clpi_store_init(&pool->stock.store, options->leading_bits_in_bin_id,
+                       allocator->ops.max_block_bytes)) {
+    free(pool);
+    return NULL;
+  }
   clpi_pool_hooks_init(&pool->hooks, pool, allocator->ops.device_id, &pool->stock.lock);
   clpi_streams_init(&pool->stock.streams, allocator, &pool->stock.lock, clpi_note_needed_locked);
   init_lock(&pool->stock.lock);
   pthread_cond_init(&pool->left, NULL);
-  clpi_store_init(&pool->stock.store, options->leading_bits_in_bin_id,
-                  allocator->ops.max_block_bytes);
   clpi_registry_add(&pool->stock);
   join_allocator(pool, allocator);
   return pool;

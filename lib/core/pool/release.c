@@ -50,7 +50,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
       given.is_given ? clpi_stream_pin(&stock->streams, given.handle, &stream) : CLP_SUCCESS;
   if (status)
     return status;
-  pthread_mutex_lock(&stock->lock);
+  clpi_cache *cache = clpi_stock_begin_call(stock);
   bool is_active = clpi_buffer_is_active(buffer);
   if (is_active) {
     pool->pins += pool->references != 0; /* without references the buffer's own pin serves */
@@ -59,6 +59,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   }
   if (given.is_given)
     clpi_given_unpin_locked(stock, stream);
+  clpi_cache_end_call_locked(cache);
   if (is_active) {
     clpi_pool_unpin_and_unlock(pool);
     return status;
@@ -96,23 +97,21 @@ __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer, cl
 }
 
 /* Only releases of active buffers are shown to hooks. */
-static bool is_shown(const clp_buffer *buffer)
+__attribute__((noinline)) static clp_status release_watched(clp_buffer *buffer, clpi_given given)
 {
-  return buffer && clpi_hooks_concern(&buffer->pool->hooks) && clpi_buffer_is_active(buffer);
+  if (buffer && clpi_hooks_concern(&buffer->pool->hooks) && clpi_buffer_is_active(buffer))
+    return release_shown(buffer, given);
+  return release(buffer, given);
 }
 
 clp_status clp_buffer_release(clp_buffer *buffer)
 {
   clpi_given given = {.is_given = false};
-  if (clpi_is_watched() && is_shown(buffer))
-    return release_shown(buffer, given);
-  return release(buffer, given);
+  return clpi_is_watched() ? release_watched(buffer, given) : release(buffer, given);
 }
 
 clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream)
 {
   clpi_given given = {.is_given = true, .handle = stream};
-  if (clpi_is_watched() && is_shown(buffer))
-    return release_shown(buffer, given);
-  return release(buffer, given);
+  return clpi_is_watched() ? release_watched(buffer, given) : release(buffer, given);
 }

@@ -25,16 +25,9 @@ static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
     if (bin->index >= cache->slot_count)
       continue;
     clpi_tally_add(&sum.tally, &cache->slots[bin->index].tally);
-    sum.held_blocks += clpi_slot_count(&cache->slots[bin->index]);
+    sum.held_blocks += clpi_relaxed(cache->slots[bin->index].count);
   }
   return sum;
-}
-
-static void fold_all_locked(clpi_stock *stock)
-{
-  clpi_each_cache(stock, cache) clpi_counts_fold_locked(stock, cache);
-  size_t *peak = &stock->figures.peak_active_bytes;
-  *peak = MAX(*peak, (size_t)stock->active_bytes);
 }
 
 static clp_pool_stats sum_up_locked(const clp_pool *pool)
@@ -49,7 +42,7 @@ static clp_pool_stats sum_up_locked(const clp_pool *pool)
     stats.held_bytes += sum.held_blocks * bin->block_bytes;
   }
   stats.active_blocks = clpi_tally_active_blocks(&total);
-  stats.active_bytes = (size_t)pool->stock.active_bytes;
+  stats.active_bytes = clpi_active_bytes_locked(&pool->stock);
   stats.allocations = total.hits + total.misses;
   stats.hits = total.hits;
   stats.misses = total.misses;
@@ -61,14 +54,14 @@ size_t clpi_active_blocks_locked(const clp_pool *pool)
   return sum_up_locked(pool).active_blocks;
 }
 
-/* Locks the pool, claims all caches and folds their counts in. The user sees no change, so the
+/* Locks the pool, claims all caches and notes their peaks. The user sees no change, so the
  * public calls take a const pool. */
 static clp_pool *lock_all(const clp_pool *constant)
 {
   clp_pool *pool = (clp_pool *)constant;
   pthread_mutex_lock(&pool->stock.lock);
   clpi_caches_claim_locked(&pool->stock);
-  fold_all_locked(&pool->stock);
+  clpi_note_peaks_locked(&pool->stock);
   return pool;
 }
 
@@ -95,7 +88,7 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_reset_peaks: pool is NULL");
   lock_all(pool);
   pool->stock.figures.peak_managed_bytes = pool->stock.figures.managed_bytes;
-  pool->stock.figures.peak_active_bytes = (size_t)pool->stock.active_bytes;
+  clpi_reset_peak_locked(&pool->stock);
   unlock_all(pool);
   return CLP_SUCCESS;
 }
@@ -126,7 +119,20 @@ clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity
   return CLP_SUCCESS;
 }
 
-static clp_bin_stats bin_figures_locked(const clp_pool *pool, size_t number)
+/* Bytes that were asked for, of the active blocks of a bin. */
+typedef struct requested {
+  const clpi_bin *bin;
+  size_t bytes;
+} requested;
+
+static void add_requested(clp_buffer *buffer, void *argument)
+{
+  requested *asked = argument;
+  if (buffer->bin == asked->bin && clpi_buffer_is_active(buffer))
+    asked->bytes += buffer->size;
+}
+
+static clp_bin_stats bin_figures_locked(clp_pool *pool, size_t number)
 {
   const clpi_block_store *store = &pool->stock.store;
   clpi_bin_parts parts = clpi_bin_split(store->leading_bits, number);
@@ -138,7 +144,9 @@ static clp_bin_stats bin_figures_locked(const clp_pool *pool, size_t number)
   figures.held_blocks = sum.held_blocks;
   figures.held_bytes = sum.held_blocks * bin->block_bytes;
   figures.active_blocks = clpi_tally_active_blocks(&sum.tally);
-  figures.padding_bytes = figures.active_blocks * bin->block_bytes - sum.tally.requested_bytes;
+  requested asked = {bin, 0};
+  clpi_buffers_each_locked(&pool->stock, add_requested, &asked);
+  figures.padding_bytes = figures.active_blocks * bin->block_bytes - asked.bytes;
   figures.hits = sum.tally.hits;
   figures.misses = sum.tally.misses;
   return figures;

@@ -18,7 +18,7 @@ size_t clp_bin_number(unsigned leading_bits, size_t size)
 {
   if (leading_bits > CLP_MAX_LEADING_BITS || size == 0)
     return 0;
-  return clpi_bin_number(leading_bits, clpi_bin_parts_of(leading_bits, size));
+  return clpi_bin_number(leading_bits, size);
 }
 
 size_t clp_bin_size(unsigned leading_bits, size_t bin)

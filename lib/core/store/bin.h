@@ -14,24 +14,27 @@ typedef struct clpi_bin_parts {
   size_t mantissa;
 } clpi_bin_parts;
 
-/* `size` is not 0, `leading_bits` at most CLP_MAX_LEADING_BITS. */
-static inline clpi_bin_parts clpi_bin_parts_of(unsigned leading_bits, size_t size)
+/* `size` is not 0, `leading_bits` at most CLP_MAX_LEADING_BITS. The leading one of 1m is added to
+ * l - 1. */
+static inline size_t clpi_bin_number(unsigned leading_bits, size_t size)
 {
-  unsigned l = (unsigned)(CLPI_SIZE_BITS - 1 - __builtin_clzl(size));
-  size_t leading = l >= leading_bits ? size >> (l - leading_bits) : size << (leading_bits - l);
-  size_t one = (size_t)1 << leading_bits;
-  return (clpi_bin_parts){l, leading & (one - 1)};
-}
-
-static inline size_t clpi_bin_number(unsigned leading_bits, clpi_bin_parts parts)
-{
-  return (parts.level << leading_bits) | parts.mantissa;
+  unsigned zeros = (unsigned)__builtin_clzl(size);
+  size_t leading = (size << zeros) >> (CLPI_SIZE_BITS - 1 - leading_bits);
+  size_t l = CLPI_SIZE_BITS - 1 - zeros;
+  return ((l - 1) << leading_bits) + leading;
 }
 
 static inline clpi_bin_parts clpi_bin_split(unsigned leading_bits, size_t number)
 {
   size_t one = (size_t)1 << leading_bits;
   return (clpi_bin_parts){number >> leading_bits, number & (one - 1)};
+}
+
+static inline clpi_bin_parts clpi_bin_parts_of(unsigned leading_bits, size_t size)
+{
+  unsigned zeros = (unsigned)__builtin_clzl(size);
+  size_t rest = (size << zeros) << 1 >> 1; /* without the leading one */
+  return (clpi_bin_parts){CLPI_SIZE_BITS - 1 - zeros, rest >> (CLPI_SIZE_BITS - 1 - leading_bits)};
 }
 
 /* The largest size of a bin. */

@@ -13,24 +13,26 @@ static unsigned highest_bit(uint64_t word)
   return WORD_BITS - 1 - (unsigned)__builtin_clzll(word);
 }
 
-void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes)
+bool clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes)
 {
   size_t bins = (size_t)1 << leading_bits;
   *store = (clpi_block_store){.leading_bits = leading_bits,
                               .bins_per_level = bins,
                               .words_per_level = (bins + WORD_BITS - 1) / WORD_BITS,
                               .max_block_bytes = max_block_bytes,
+                              .indexes = calloc(CLPI_SIZE_BITS * bins, sizeof(*store->indexes)),
                               .index_count = 1};
   clpi_list_init(&store->by_age);
+  return store->indexes != NULL;
 }
 
 void clpi_store_end(clpi_block_store *store)
 {
   for (size_t l = 0; l < CLPI_SIZE_BITS; l++) {
-    free(store->levels[l].indexes);
     free(store->levels[l].bins);
     free(store->levels[l].nonempty);
   }
+  free(store->indexes);
   free(store->by_index);
   for (clpi_batch *batch = store->spare, *below; batch; batch = below) {
     below = batch->below;
@@ -46,23 +48,19 @@ size_t clpi_store_block_bytes(const clpi_block_store *store, clpi_bin_parts part
 
 static bool make_level(const clpi_block_store *store, clpi_bin_level *level)
 {
-  _Atomic uint32_t *indexes = calloc(store->bins_per_level, sizeof(*indexes));
   clpi_bin *bins = calloc(store->bins_per_level, sizeof(*bins));
   uint64_t *nonempty = calloc(store->words_per_level, sizeof(*nonempty));
-  if (!indexes || !bins || !nonempty) {
-    free(indexes);
+  if (!bins || !nonempty) {
     free(bins);
     free(nonempty);
     return false;
   }
   level->bins = bins;
   level->nonempty = nonempty;
-  /* Release: pairs with the acquire in clpi_bin_index. */
-  atomic_store_explicit(&level->indexes, indexes, memory_order_release);
   return true;
 }
 
-static bool give_index(clpi_block_store *store, const clpi_bin_level *level, clpi_bin *bin)
+static bool give_index(clpi_block_store *store, clpi_bin *bin)
 {
   if (store->index_count >= store->index_capacity) {
     uint32_t capacity = store->index_capacity ? 2 * store->index_capacity : 64;
@@ -74,7 +72,8 @@ static bool give_index(clpi_block_store *store, const clpi_bin_level *level, clp
   }
   store->by_index[store->index_count] = bin;
   bin->index = store->index_count++;
-  atomic_store_explicit(&level->indexes[bin - level->bins], bin->index, memory_order_relaxed);
+  /* Relaxed, as the load in clpi_allocate_cached. */
+  atomic_store_explicit(&store->indexes[bin->number], bin->index, memory_order_relaxed);
   return true;
 }
 
@@ -85,10 +84,10 @@ clpi_bin *clpi_store_use_bin(clpi_block_store *store, clpi_bin_parts parts)
     return NULL;
   clpi_bin *bin = &level->bins[parts.mantissa];
   if (!bin->block_bytes) {
-    bin->number = clpi_bin_number(store->leading_bits, parts);
+    bin->number = (parts.level << store->leading_bits) | parts.mantissa;
     bin->block_bytes = clpi_store_block_bytes(store, parts);
   }
-  return bin->index || give_index(store, level, bin) ? bin : NULL;
+  return bin->index || give_index(store, bin) ? bin : NULL;
 }
 
 const clpi_bin *clpi_store_find_bin(const clpi_block_store *store, clpi_bin_parts parts)
@@ -177,15 +176,17 @@ static void update_age(clpi_block_store *store, clpi_bin *bin)
 
 /* --- the list --- */
 
-/* Inserts a block by age, searching from the newest. Blocks come from the caches of several
- * threads, so a new one may be older than some on the list. */
-static void link_block(clpi_bin *bin, clp_buffer *block)
+/* Inserts a block by age, searching in both directions from `near`, a block on the list, or from
+ * the newest. Blocks come from the caches of several threads, so a new one may be older than some
+ * on the list; blocks that come together are in order, and each is near the one before. */
+static void link_block(clpi_bin *bin, clp_buffer *block, clp_buffer *near)
 {
-  clp_buffer *newer = NULL, *older = bin->newest;
-  while (older && older->age > block->age) {
-    newer = older;
+  clp_buffer *older = near ? near : bin->newest;
+  while (older && older->age > block->age)
     older = older->older;
-  }
+  clp_buffer *newer = older ? older->newer : bin->oldest;
+  for (; newer && newer->age <= block->age; newer = newer->newer)
+    older = newer;
   block->newer = newer;
   block->older = older;
   *(newer ? &newer->older : &bin->newest) = block;
@@ -231,17 +232,17 @@ static clpi_batch *reversed(clpi_batch *chain)
   return reverse;
 }
 
-/* Goes through the batches from the oldest, so that each block is nearly the newest when it is
- * linked, and its search is short. */
+/* Goes through the batches from the oldest, so that each block is near the one before. */
 void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
 {
   if (!bin->batches)
     return;
   bin->batches = reversed(bin->batches);
+  clp_buffer *last = NULL;
   while (bin->batches) {
     clpi_batch *batch = pop_batch(store, bin);
-    for (unsigned i = 0; i < batch->count; i++)
-      link_block(bin, batch->blocks[i]);
+    for (unsigned i = 0; i < batch->count; last = batch->blocks[i++])
+      link_block(bin, batch->blocks[i], last);
   }
   update_age(store, bin);
 }
@@ -250,11 +251,19 @@ void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
 
 void clpi_store_put(clpi_block_store *store, clp_buffer *block)
 {
-  clpi_store_list(store, block->bin);
-  clpi_set_state(block, CLPI_BUFFER_HELD);
-  link_block(block->bin, block);
-  count(store, block->bin, 1);
-  update_age(store, block->bin);
+  clpi_store_put_run(store, block->bin, &block, 1);
+}
+
+void clpi_store_put_run(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
+                        unsigned blocks_count)
+{
+  clpi_store_list(store, bin);
+  for (unsigned i = 0; i < blocks_count; i++) {
+    clpi_set_state(blocks[i], CLPI_BUFFER_HELD);
+    link_block(bin, blocks[i], i ? blocks[i - 1] : NULL);
+  }
+  count(store, bin, blocks_count);
+  update_age(store, bin);
 }
 
 void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
@@ -268,23 +277,33 @@ void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *co
   }
   memcpy(batch->blocks, blocks, blocks_count * sizeof(*blocks));
   batch->count = blocks_count;
+  batch->oldest_age = blocks[0]->age;
+  for (unsigned i = 1; i < blocks_count; i++)
+    batch->oldest_age = blocks[i]->age < batch->oldest_age ? blocks[i]->age : batch->oldest_age;
   batch->below = bin->batches;
   bin->batches = batch;
   count(store, bin, blocks_count);
   update_age(store, bin);
 }
 
-unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer **blocks,
-                               size_t most)
+unsigned clpi_store_take_batches(clpi_block_store *store, clpi_bin *bin, clp_buffer **blocks,
+                                 unsigned most, uint64_t *age)
 {
-  clpi_batch *batch = bin->batches;
-  if (!batch || !most)
+  unsigned left = most;
+  while (left && bin->batches) {
+    clpi_batch *batch = bin->batches;
+    unsigned taken = batch->count < left ? batch->count : left;
+    left -= taken;
+    batch->count -= taken;
+    *age = batch->oldest_age < *age ? batch->oldest_age : *age;
+    memcpy(blocks + left, batch->blocks + batch->count, taken * sizeof(*blocks));
+    if (!batch->count)
+      pop_batch(store, bin);
+  }
+  unsigned taken = most - left;
+  if (!taken)
     return 0;
-  unsigned taken = batch->count < most ? batch->count : (unsigned)most;
-  batch->count -= taken;
-  memcpy(blocks, batch->blocks + batch->count, taken * sizeof(*blocks));
-  if (!batch->count)
-    pop_batch(store, bin);
+  memmove(blocks, blocks + left, taken * sizeof(*blocks));
   count(store, bin, -(size_t)taken);
   update_age(store, bin);
   return taken;

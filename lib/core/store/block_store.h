@@ -17,8 +17,7 @@
  * are not neighbours: the compiler would load both at once, just after two separate stores, and the
  * load would stall. */
 typedef struct clpi_tally {
-  uint64_t hits, releases, misses;
-  size_t requested_bytes; /* of the active blocks */
+  uint64_t hits, misses, releases;
 } clpi_tally;
 
 static inline void clpi_tally_add(clpi_tally *sum, const clpi_tally *part)
@@ -26,7 +25,6 @@ static inline void clpi_tally_add(clpi_tally *sum, const clpi_tally *part)
   sum->hits += part->hits;
   sum->misses += part->misses;
   sum->releases += part->releases;
-  sum->requested_bytes += part->requested_bytes;
 }
 
 static inline size_t clpi_tally_active_blocks(const clpi_tally *tally)
@@ -39,6 +37,7 @@ enum { CLPI_BATCH_BLOCKS = 32 };
 typedef struct clpi_batch {
   struct clpi_batch *below; /* the batch put before it, or the next spare one */
   unsigned count;
+  uint64_t oldest_age; /* no block of it is older */
   struct clp_buffer *blocks[CLPI_BATCH_BLOCKS];
 } clpi_batch;
 
@@ -60,16 +59,18 @@ typedef struct clpi_bin {
 
 /* The bins of one floor(log2 size), made when the first of them is used. */
 typedef struct clpi_bin_level {
-  _Atomic uint32_t *_Atomic indexes; /* of the bins; the only part that the warm path reads */
-  clpi_bin *bins;                    /* 1 << leading_bits of them */
-  uint64_t *nonempty;                /* one bit per bin */
+  clpi_bin *bins;     /* 1 << leading_bits of them */
+  uint64_t *nonempty; /* one bit per bin */
 } clpi_bin_level;
 
 typedef struct clpi_block_store {
-  unsigned leading_bits;
-  size_t bins_per_level, words_per_level; /* of `nonempty` */
+  /* Set by clpi_store_init, and read without the lock: on a cache line of their own. */
+  alignas(64) unsigned leading_bits;
   size_t max_block_bytes;
-  clpi_bin_level levels[CLPI_SIZE_BITS];
+  _Atomic uint32_t *indexes;              /* of the bins, by number; 0: never used */
+  size_t bins_per_level, words_per_level; /* of `nonempty` */
+
+  alignas(64) clpi_bin_level levels[CLPI_SIZE_BITS];
   uint64_t nonempty_levels; /* one bit per level */
   clpi_bin **by_index;      /* the bins in use; [0] is none */
   uint32_t index_count, index_capacity;
@@ -78,7 +79,8 @@ typedef struct clpi_block_store {
   clpi_batch *spare; /* batches without blocks */
 } clpi_block_store;
 
-void clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes);
+/* False: out of host memory. */
+bool clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes);
 
 /* Frees the bins. The caller has taken out all blocks before. */
 void clpi_store_end(clpi_block_store *store);
@@ -98,16 +100,22 @@ clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin
 /* Puts a block into its bin, by its age, which the caller has set. It is mostly the newest. */
 void clpi_store_put(clpi_block_store *store, struct clp_buffer *block);
 
+/* Puts `count` blocks into the bin by their ages, which are better in order: then each is found its
+ * place from that of the one before. */
+void clpi_store_put_run(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
+                        unsigned count);
+
 /* Puts `count` blocks into the bin as a batch: at most CLPI_BATCH_BLOCKS, oldest first, and newer
- * than what the bin holds as far as the caller knows. Constant time, and does not touch the blocks,
- * unless host memory runs out: then they are put one by one. */
+ * than what the bin holds as far as the caller knows. If host memory runs out, they are put one by
+ * one. */
 void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
                           unsigned count);
 
-/* Takes up to `most` blocks of the bin's newest batch into `blocks`, oldest first. Returns how
- * many. */
-unsigned clpi_store_take_batch(clpi_block_store *store, clpi_bin *bin, struct clp_buffer **blocks,
-                               size_t most);
+/* Takes up to `most` blocks of the bin's batches into `blocks`, the newest batches first, and in
+ * `blocks` the oldest first. Returns how many. Lowers `*age` if one of them may be older. Does not
+ * touch the blocks. */
+unsigned clpi_store_take_batches(clpi_block_store *store, clpi_bin *bin, struct clp_buffer **blocks,
+                                 unsigned most, uint64_t *age);
 
 /* Take a block out of the store; NULL: there is none. */
 struct clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin); /* the bin's newest */
