@@ -7,10 +7,10 @@
  *
  * Each thread caches as many released blocks as it uses, of any size, so that a warm allocation or
  * release takes no lock. They are held blocks like all others: every function here reaches them at
- * once, even those of sleeping threads. Before an allocation asks the device, it looks for blocks of
- * its bin in the caches of threads that ended, that only release such blocks, or that do nothing
- * with the pool for some microseconds. So the pool takes about as much from the device as one that a
- * lock guards: what threads at work keep for themselves comes on top, and where blocks pass from
+ * once, even those of sleeping threads. Before an allocation asks the device, it looks for blocks
+ * of its bin in the caches of threads that ended, that only release such blocks, or that do nothing
+ * with the pool for some microseconds. So the pool takes about as much from the device as one that
+ * a lock guards: what threads at work keep for themselves comes on top, and where blocks pass from
  * thread to thread up to a sixteenth. A new thread goes on with the cache of one that ended.
  *
  * After fork, the child of a process that had several threads must not use a pool. On Linux,

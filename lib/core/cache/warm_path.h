@@ -158,14 +158,15 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, clpi_tak
   clpi_cache_slot *slot = clpi_slot_at(cache, index);
   unsigned count = slot ? clpi_relaxed(slot->count) : 0;
   size_t active = clpi_relaxed(cache->active_bytes) + bytes;
-  bool may_take = count && stream && (ptrdiff_t)(active - cache->ceiling) <= 0;
-  clp_buffer *block = may_take ? take(slot, count, stream) : NULL;
+  bool rises = (ptrdiff_t)(active - cache->peak_active) > 0;
+  bool is_noted = rises && (ptrdiff_t)(active - cache->ceiling) > 0;
+  clp_buffer *block = count && stream && !is_noted ? take(slot, count, stream) : NULL;
   if (block) {
     clpi_set_state(block, CLPI_BUFFER_ACTIVE);
     block->size = bytes;
     slot->tally.hits++;
     clpi_set_relaxed(cache->active_bytes, active);
-    if ((ptrdiff_t)(active - cache->peak_active) > 0)
+    if (rises)
       cache->peak_active = active;
   }
   clpi_cache_leave(cache);
