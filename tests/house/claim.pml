@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The claim on a thread's cache, as lib/core/thread_cache.c does it, on a machine with store buffers.
+/* The claim on a thread's cache, as lib/core/cache does it, on a machine with store buffers.
  *
  * One owner allocates and releases through its cache; two other threads reclaim. One block goes about:
  * it is in exactly one place, the cache, the store, or with the owner's caller, and nobody may find it
