@@ -8,7 +8,12 @@ case $top_builddir in /*) ;; *) top_builddir=$PWD/$top_builddir ;; esac
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$top_srcdir"
-sources=$(find lib -name '*.c' ! -name no_debug_info.c)
+not_built=debug_info.c
+if grep -q '^#define HAVE_LIBDW 1' "$top_builddir/config.h"; then
+  not_built=no_debug_info.c
+  : "${LIBDW_LIBS:=-ldw}"
+fi
+sources=$(find lib -name '*.c' ! -name "$not_built")
 # DWARF 4, since addr2line takes inline functions of later versions for their callers' files.
 cat >"$folder/compile" <<'END'
 exec $CC -std=gnu11 -O0 -gdwarf-4 -finstrument-functions -include "$top_builddir/config.h" \
@@ -20,7 +25,7 @@ export CC OPENCL_CFLAGS folder top_builddir
 # shellcheck disable=SC2086 # a list of names
 printf '%s\n' $sources bench/walk.c | xargs -P "$(nproc)" -n 1 sh "$folder/compile"
 # shellcheck disable=SC2086 # the compiler and libraries are lists of words
-$CC -no-pie -pthread "$folder"/*.o -o "$folder/walk" ${OPENCL_LIBS:--lOpenCL} ${LIBDW_LIBS:--ldw} \
+$CC -no-pie -pthread "$folder"/*.o -o "$folder/walk" ${OPENCL_LIBS:--lOpenCL} ${LIBDW_LIBS-} \
   -ldl
 "$folder/walk" >"$folder/calls"
 sed -n 's/^[0-9]* \(0x.*\)/\1/p' "$folder/calls" | addr2line -f -e "$folder/walk" |

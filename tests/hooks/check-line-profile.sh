@@ -129,6 +129,12 @@ done
 # Debug information that was made at link time, in another file, in an older format.
 for flags in '-O2 -flto' '-O2 -gsplit-dwarf' '-O2 -gdwarf-4'; do
   # shellcheck disable=SC2086 # a list of words
+  if ! echo 'int main(void) { return 0; }' |
+    $CC -x c $flags -o "$house_tmp/plain" - 2>/dev/null; then
+    echo "not tried: $flags, which $CC lacks here"
+    continue
+  fi
+  # shellcheck disable=SC2086 # a list of words
   build_shared -g $flags
   with_debug_information
 done
