@@ -92,7 +92,7 @@ static void keep(clpt_order_run *run, const clpt_order_step *step, clp_buffer *b
 
 /* It is the block that is meant, or a new one, and the host has not waited for that. */
 static void assert_as_expected(const clpt_order_run *run, const clpt_order_step *step,
-                               const clp_buffer *buffer, size_t hits)
+                               const clp_buffer *buffer, uint64_t hits)
 {
   bool expected = applies(run, step);
   bool is_known = run->backend->looks == 1 && clpt_order_is_in_order(run, step->stream);
@@ -110,7 +110,7 @@ static void assert_as_expected(const clpt_order_run *run, const clpt_order_step 
 
 void clpt_step_take(clpt_order_run *run, const clpt_order_step *step)
 {
-  size_t hits = clpt_stats(run->pool).hits;
+  uint64_t hits = clpt_stats(run->pool).hits;
   clpt_order_counted.stream_waits = clpt_order_counted.host_waits = 0;
   clp_buffer *buffer = allocate(run, step);
   if (step->when != CLPT_ANYHOW)
