@@ -46,6 +46,12 @@ void clpt_sleeper_end(clpt_sleeper *self)
   sem_destroy(&self->may_end);
 }
 
+void clpt_sleeping_rig_start(clpt_sleeping_rig *self)
+{
+  clpt_rig_start(&self->rig);
+  clpt_sleeper_start(&self->sleeper, self->rig.pool, CLPT_KEPT_BYTES, CLPT_KEPT);
+}
+
 size_t clpt_count_caches(const clp_pool *pool)
 {
   return pool->stock.cache_count;

@@ -3,6 +3,8 @@
 #ifndef CLPT_SLEEPER_H
 #define CLPT_SLEEPER_H
 
+#include "pools.h"
+
 #include <clpool/pool.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -27,6 +29,15 @@ void clpt_sleeper_start(clpt_sleeper *self, clp_pool *pool, size_t bytes, size_t
 
 /** Wakes the thread and waits for its end. */
 void clpt_sleeper_end(clpt_sleeper *self);
+
+/** A pool of which a sleeping thread keeps CLPT_KEPT blocks for CLPT_KEPT_BYTES each. */
+enum { CLPT_KEPT = 5, CLPT_KEPT_BYTES = 100 };
+typedef struct clpt_sleeping_rig {
+  clpt_rig rig;
+  clpt_sleeper sleeper;
+} clpt_sleeping_rig;
+
+void clpt_sleeping_rig_start(clpt_sleeping_rig *self);
 
 /** How many threads have a cache for the pool. */
 size_t clpt_count_caches(const clp_pool *pool);

@@ -6,11 +6,12 @@
 
 #include <sys/param.h>
 
-static clpi_tally *tally_of(clpi_stock *stock, clpi_cache_slot *slot, clpi_bin *bin)
+static clpi_tally *tally_of_locked(clpi_stock *stock, const clpi_cache *cache, clpi_bin *bin)
 {
-  if (slot)
-    return &slot->tally;
-  return bin ? &bin->tally : &stock->empty;
+  if (!bin)
+    return &stock->empty;
+  clpi_cache_slot *slot = cache ? clpi_slot_at(cache, bin->index) : NULL;
+  return slot ? &slot->tally : &bin->tally;
 }
 
 /* --- active bytes --- */
@@ -78,8 +79,7 @@ static void add_active_locked(clpi_stock *stock, clpi_cache *cache, size_t bytes
 void clpi_count_allocation_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin *bin, size_t bytes,
                                   bool is_hit)
 {
-  clpi_cache_slot *slot = bin && cache ? clpi_slot_at(cache, bin->index) : NULL;
-  clpi_tally *tally = tally_of(stock, slot, bin);
+  clpi_tally *tally = tally_of_locked(stock, cache, bin);
   ++*(is_hit ? &tally->hits : &tally->misses);
   add_active_locked(stock, cache, bytes);
   size_t all = clpi_active_bytes_locked(stock);
@@ -91,8 +91,7 @@ void clpi_count_allocation_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin
 
 void clpi_count_release_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin *bin, size_t bytes)
 {
-  clpi_cache_slot *slot = bin && cache ? clpi_slot_at(cache, bin->index) : NULL;
-  clpi_tally *tally = tally_of(stock, slot, bin);
+  clpi_tally *tally = tally_of_locked(stock, cache, bin);
   tally->releases++;
   add_active_locked(stock, cache, -bytes);
 }

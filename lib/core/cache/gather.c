@@ -17,26 +17,15 @@ void clpi_caches_empty_locked(clpi_stock *stock)
   stock->cached_age = stock->tick + 1;
 }
 
-static bool keeps_bin(const clpi_cache *cache, uint32_t index)
-{
-  return clpi_cache_seems_to_keep_locked(cache, index);
-}
-
-static bool empty_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
-{
-  if (index < cache->slot_count)
-    clpi_cache_give_all_locked(stock, cache, &cache->slots[index]);
-  return true;
-}
-
 void clpi_caches_gather_bin_locked(clpi_stock *stock, const clpi_bin *bin)
 {
   clpi_cache *own = clpi_cache_find_of_locked(stock, clpi_lookups);
   if (!stock->holding)
     return;
   if (own)
-    empty_slot_locked(stock, own, bin->index);
-  (void)clpi_caches_visit_locked(stock, bin->index, keeps_bin, empty_slot_locked);
+    (void)clpi_cache_give_bin_locked(stock, own, bin->index);
+  (void)clpi_caches_visit_locked(stock, bin->index, clpi_cache_seems_to_keep_locked,
+                                 clpi_cache_give_bin_locked);
 }
 
 void clpi_caches_forget_streams_locked(clpi_stock *stock)

@@ -42,30 +42,18 @@ static bool may_take_locked(clpi_stock *stock)
   return true;
 }
 
-static bool give_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
-{
-  bool any = clpi_relaxed(cache->slots[index].count) > 0;
-  clpi_cache_give_all_locked(stock, cache, &cache->slots[index]);
-  return any;
-}
-
-static bool seems_to_keep(const clpi_cache *cache, uint32_t index)
-{
-  return clpi_cache_seems_to_keep_locked(cache, index);
-}
-
 /* --- blocks without an owner --- */
 
 static bool has_ended(const clpi_cache *cache, uint32_t index)
 {
-  return !cache->owner && seems_to_keep(cache, index);
+  return !cache->owner && clpi_cache_seems_to_keep_locked(cache, index);
 }
 
 /* --- blocks in outlets --- */
 
 static bool is_outlet(const clpi_cache *cache, uint32_t index)
 {
-  return seems_to_keep(cache, index) && cache->slots[index].batch;
+  return clpi_cache_seems_to_keep_locked(cache, index) && cache->slots[index].batch;
 }
 
 /* From now on fewer blocks wait there. */
@@ -74,7 +62,7 @@ static bool empty_outlet_locked(clpi_stock *stock, clpi_cache *cache, uint32_t i
   clpi_cache_slot *slot = &cache->slots[index];
   slot->batch = slot->batch > 1 ? slot->batch / 2 : 1;
   slot->room = slot->batch - 1;
-  return give_slot_locked(stock, cache, index);
+  return clpi_cache_give_bin_locked(stock, cache, index);
 }
 
 static bool any_outlet_locked(const clpi_stock *stock, uint32_t index)
@@ -93,7 +81,7 @@ static bool look_locked(clpi_stock *stock, uint32_t index)
   {
     cache->seen_tick = clpi_relaxed(cache->tick);
     cache->seen_active = clpi_relaxed(cache->active_bytes);
-    any |= !clpi_cache_is_own(cache) && seems_to_keep(cache, index);
+    any |= !clpi_cache_is_own(cache) && clpi_cache_seems_to_keep_locked(cache, index);
   }
   return any;
 }
@@ -118,7 +106,7 @@ static bool take_idle_locked(clpi_stock *stock, clpi_cache *cache, uint32_t inde
     return true;
   }
   clpi_cache_slot *slot = &cache->slots[index];
-  return !clpi_slot_serves(slot) && give_slot_locked(stock, cache, index);
+  return !clpi_slot_serves(slot) && clpi_cache_give_bin_locked(stock, cache, index);
 }
 
 /* Releases the lock meanwhile. */
@@ -142,14 +130,15 @@ static bool take_from_idle_locked(clpi_stock *stock, const clpi_bin *bin)
     return stock->holding;
   if (!all_are_idle_locked(stock) && !may_take_locked(stock))
     return false;
-  return clpi_caches_visit_locked(stock, bin->index, seems_to_keep, take_idle_locked);
+  return clpi_caches_visit_locked(stock, bin->index, clpi_cache_seems_to_keep_locked,
+                                  take_idle_locked);
 }
 
 bool clpi_caches_search_locked(clpi_stock *stock, const clpi_bin *bin)
 {
   if (!stock->holding)
     return false;
-  if (clpi_caches_visit_locked(stock, bin->index, has_ended, give_slot_locked))
+  if (clpi_caches_visit_locked(stock, bin->index, has_ended, clpi_cache_give_bin_locked))
     return true;
   if (!any_outlet_locked(stock, bin->index))
     return take_from_idle_locked(stock, bin);

@@ -57,9 +57,9 @@ static clpi_cache *make_locked(clpi_stock *stock)
 }
 
 /* Only the lock's holder grows slots, so reading them is safe. */
-unsigned clpi_cache_seems_to_keep_locked(const clpi_cache *cache, uint32_t index)
+bool clpi_cache_seems_to_keep_locked(const clpi_cache *cache, uint32_t index)
 {
-  return index < cache->slot_count ? clpi_relaxed(cache->slots[index].count) : 0;
+  return index < cache->slot_count && clpi_relaxed(cache->slots[index].count);
 }
 
 /* Slots begin on a cache line, which they share with nothing else. */

@@ -86,8 +86,8 @@ bool clpi_cache_is_own(const clpi_cache *cache);
 clpi_cache *clpi_stock_begin_call(clpi_stock *stock);
 void clpi_cache_end_call_locked(clpi_cache *cache);
 
-/* The blocks that seem to be in the slot of this index, which the cache need not have: a hint. */
-unsigned clpi_cache_seems_to_keep_locked(const clpi_cache *cache, uint32_t index);
+/* Whether blocks seem to be in the slot of this index, which the cache need not have: a hint. */
+bool clpi_cache_seems_to_keep_locked(const clpi_cache *cache, uint32_t index);
 
 /* Gives the slot an array for `capacity` blocks at least, if there is host memory for it. */
 bool clpi_slot_reserve(clpi_cache_slot *slot, unsigned capacity);

@@ -37,6 +37,14 @@ void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache
   clpi_set_relaxed(slot->count, 0);
 }
 
+bool clpi_cache_give_bin_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
+{
+  if (!clpi_cache_seems_to_keep_locked(cache, index))
+    return false;
+  clpi_cache_give_all_locked(stock, cache, &cache->slots[index]);
+  return true;
+}
+
 void clpi_cache_empty_locked(clpi_stock *stock, clpi_cache *cache)
 {
   for (uint32_t i = 1; i < cache->slot_count; i++)

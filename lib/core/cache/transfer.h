@@ -9,6 +9,10 @@
 /* Moves all blocks of a slot to the store. */
 void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot);
 
+/* Moves the blocks of the slot of this index, which the cache need not have, to the store. Whether
+ * there were any. */
+bool clpi_cache_give_bin_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index);
+
 /* Moves all blocks of a cache to the store. */
 void clpi_cache_empty_locked(clpi_stock *stock, clpi_cache *cache);
 

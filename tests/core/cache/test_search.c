@@ -7,22 +7,10 @@
 #include "support/sleeper.h"
 #include "support/suite.h"
 
-enum { KEPT = 5, BYTES = 100 };
-
-/* A pool of which a sleeping thread keeps KEPT blocks. */
-typedef struct sleeping_rig {
-  clpt_rig rig;
-  clpt_sleeper sleeper;
-} sleeping_rig;
-
-static void start_sleeping(sleeping_rig *it)
-{
-  clpt_rig_start(&it->rig);
-  clpt_sleeper_start(&it->sleeper, it->rig.pool, BYTES, KEPT);
-}
+enum { KEPT = CLPT_KEPT, BYTES = CLPT_KEPT_BYTES };
 
 /* The misses of a request, the first of this thread's. */
-static size_t end_with_a_request(sleeping_rig *it)
+static size_t end_with_a_request(clpt_sleeping_rig *it)
 {
   clpt_hold(it->rig.pool, BYTES, 1);
   size_t misses = clpt_stats(it->rig.pool).misses - KEPT;
@@ -32,7 +20,7 @@ static size_t end_with_a_request(sleeping_rig *it)
 }
 
 /* Says of the sleeper that it is in a call. */
-static clpi_cache *make_busy(sleeping_rig *it)
+static clpi_cache *make_busy(clpt_sleeping_rig *it)
 {
   clpi_cache *cache = it->rig.pool->stock.caches;
 
@@ -42,18 +30,18 @@ static clpi_cache *make_busy(sleeping_rig *it)
 
 START_TEST(an_idle_owner_loses_its_blocks)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
 
-  start_sleeping(&it);
+  clpt_sleeping_rig_start(&it);
   ck_assert_uint_eq(end_with_a_request(&it), 0);
 }
 END_TEST
 
 START_TEST(a_busy_owner_keeps_them)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
 
-  start_sleeping(&it);
+  clpt_sleeping_rig_start(&it);
   (void)make_busy(&it);
   ck_assert_uint_eq(end_with_a_request(&it), 1);
 }
@@ -61,9 +49,9 @@ END_TEST
 
 START_TEST(an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
 
-  start_sleeping(&it);
+  clpt_sleeping_rig_start(&it);
   clpi_cache_slot *slot = clpi_slot_at(make_busy(&it), 1);
   slot->allocated = (uint32_t)(slot->tally.hits + slot->tally.misses); /* when it was full */
   ck_assert_uint_eq(end_with_a_request(&it), 0);
@@ -73,10 +61,10 @@ END_TEST
 /* Where threads are at work, one that waits for a processor looks idle as well. */
 START_TEST(owners_lose_blocks_only_so_often_while_others_are_at_work)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
   clpt_sleeper busy;
 
-  start_sleeping(&it);
+  clpt_sleeping_rig_start(&it);
   clpt_sleeper_start(&busy, it.rig.pool, 10 * BYTES, 1);
   clpi_set_relaxed(it.rig.pool->stock.caches->next->is_slow, true);
   it.rig.pool->stock.next_turn = UINT64_MAX;

@@ -6,23 +6,16 @@
 #include "support/sleeper.h"
 #include "support/suite.h"
 
-enum { KEPT = 5, BYTES = 100, ROUNDED = 103 };
+enum { KEPT = CLPT_KEPT, BYTES = CLPT_KEPT_BYTES, ROUNDED = 103 };
 
-/* A rig, with a sleeper that keeps KEPT blocks. */
-typedef struct sleeping_rig {
-  clpt_rig rig;
-  clpt_sleeper sleeper;
-} sleeping_rig;
-
-static void start_sleeping(sleeping_rig *it)
+static void start_sleeping(clpt_sleeping_rig *it)
 {
-  clpt_rig_start(&it->rig);
-  clpt_sleeper_start(&it->sleeper, it->rig.pool, BYTES, KEPT);
+  clpt_sleeping_rig_start(it);
   ck_assert_uint_eq(it->rig.pool->stock.store.held_blocks, 0); /* it keeps them indeed */
   ck_assert_uint_eq(clpt_stats(it->rig.pool).held_blocks, KEPT);
 }
 
-static void end_sleeping(sleeping_rig *it)
+static void end_sleeping(clpt_sleeping_rig *it)
 {
   clpt_sleeper_end(&it->sleeper);
   clpt_rig_end(&it->rig);
@@ -30,7 +23,7 @@ static void end_sleeping(sleeping_rig *it)
 
 START_TEST(free_held_reaches_what_a_sleeping_thread_keeps)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
 
   start_sleeping(&it);
   clpt_ok(clp_pool_free_held(it.rig.pool));
@@ -41,7 +34,7 @@ END_TEST
 
 START_TEST(trim_to_reaches_it)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
 
   start_sleeping(&it);
   clpt_ok(clp_pool_trim_to(it.rig.pool, 2 * ROUNDED));
@@ -52,7 +45,7 @@ END_TEST
 
 START_TEST(stop_holding_reaches_it_and_the_thread_holds_no_more)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
 
   start_sleeping(&it);
   clpt_ok(clp_pool_stop_holding(it.rig.pool));
@@ -67,7 +60,7 @@ END_TEST
 
 START_TEST(the_limit_reaches_it_before_it_refuses)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
   clp_buffer *buffer;
 
   start_sleeping(&it);
@@ -81,7 +74,7 @@ END_TEST
 
 START_TEST(the_out_of_memory_ladder_reaches_it)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
   clp_buffer *buffer;
 
   start_sleeping(&it);
@@ -95,7 +88,7 @@ END_TEST
 
 START_TEST(another_pools_ladder_reaches_it)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
   clp_buffer *buffer;
 
   start_sleeping(&it);
@@ -110,7 +103,7 @@ END_TEST
 
 START_TEST(a_request_of_its_bin_is_a_hit)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
   clp_buffer *buffers[KEPT];
 
   start_sleeping(&it);
@@ -126,7 +119,7 @@ END_TEST
 
 START_TEST(the_pool_may_end_while_it_sleeps)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
 
   start_sleeping(&it);
   clpt_rig_end(&it.rig);
@@ -137,7 +130,7 @@ END_TEST
 /* By a thread that takes over its cache, and by one that has a cache of its own. */
 START_TEST(what_an_ended_thread_kept_is_held)
 {
-  sleeping_rig it;
+  clpt_sleeping_rig it;
 
   start_sleeping(&it);
   clpt_sleeper_end(&it.sleeper);
