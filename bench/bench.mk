@@ -66,8 +66,9 @@ bench_cuda_LDADD = libclpool.la -ldl
 
 # The arena's study looks at no clock, and takes a minute: make bench/arena_study. Rules that no
 # option changes, it changes where calls go from one file of the library to another.
-rules_link_flags = $(WRAP_LDFLAGS) -Wl,--wrap=clpi_take_oldest_stored_locked \
-	-Wl,--wrap=clpi_arena_plan_growth
+rules_link_flags = $(WRAP_LDFLAGS) -Wl,--wrap=clpi_free_ranges_first_fit \
+	-Wl,--wrap=clpi_free_ranges_next_fit,--wrap=clpi_segments_largest_unused \
+	-Wl,--wrap=clpi_call_budget_is_spent,--wrap=clpi_arena_plan_growth
 EXTRA_PROGRAMS += bench/arena_study
 bench_arena_study_SOURCES = bench/failed.c bench/failed.h \
 	bench/study/arena_study.c \

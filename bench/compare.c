@@ -54,6 +54,7 @@ static size_t enter(bench_contender *contenders, const bench_title *title, bench
       contenders[entered++] = (bench_contender){.name = sources[i].name,
                                                 .run = run,
                                                 .self = &sources[i],
+                                                .reset = sources[i].reset,
                                                 .threads = counts->threads[c],
                                                 .batch = title->pattern->live_blocks,
                                                 .is_basis = sources[i].is_basis};

@@ -10,10 +10,12 @@
 static bool turn(bench_crew *crew, const bench_contender *contender, size_t times, bench_took *took)
 {
   bench_job job = {contender->run, contender->self, contender->threads, times};
-  if (contender->threads > 1 && !bench_crew_work(crew, &job, took))
-    return false;
-  if (!bench_crew_work(crew, &job, took))
-    return false;
+  for (unsigned works = contender->threads > 1 ? 2 : 1; works > 0; works--) {
+    if (contender->reset != NULL && !contender->reset(contender->self))
+      return false;
+    if (!bench_crew_work(crew, &job, took))
+      return false;
+  }
   took->ns /= (double)times;
   took->cpu_ns /= (double)times * contender->threads;
   return true;

@@ -14,7 +14,9 @@ typedef struct bench_contender {
   void *self;
   unsigned threads; /**< that do it at once, each as often as the others */
   size_t batch;     /**< `run` is asked for multiples of this */
-  bool is_basis;    /**< others are compared with it */
+  bench_reset
+      *reset;    /**< undoes what was done, before it is done again and untimed; NULL: nothing */
+  bool is_basis; /**< others are compared with it */
 
   size_t times;                        /**< result: how often that was in a turn */
   bench_took rounds[BENCH_MAX_ROUNDS]; /**< result: for one time on one thread, of each round */

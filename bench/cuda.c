@@ -142,6 +142,43 @@ static bool hold_warm(void *of, const bench_options *options, const bench_title 
   return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
 }
 
+static bool run_driver_live(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  cuda_stream stream = bench->streams[thread];
+  cuda_pointer blocks[BENCH_LIVE_BLOCKS];
+  cuda_result code = cuda.context_set(bench->context);
+  for (; code == 0 && times >= BENCH_LIVE_BLOCKS; times -= BENCH_LIVE_BLOCKS) {
+    for (size_t i = 0; code == 0 && i < BENCH_LIVE_BLOCKS; i++)
+      code = cuda.allocate_async(&blocks[i], source->bytes + i * source->step, stream);
+    for (size_t i = 0; code == 0 && i < BENCH_LIVE_BLOCKS; i++)
+      code = cuda.free_async(blocks[i], stream);
+  }
+  return done(code, source->name) && done(cuda.stream_wait(stream), "cuStreamSynchronize");
+}
+
+static bool hold_live(void *of, const bench_options *options, const bench_title *title)
+{
+  static const char *const names[2][BENCH_LIVE_SETS] = {
+      {"cuMemAllocAsync, 2 MiB", "cuMemAllocAsync, 200 MiB", "cuMemAllocAsync, 4 GiB"},
+      {"pool on cuda-async, 2 MiB", "pool on cuda-async, 200 MiB", "pool on cuda-async, 4 GiB"}};
+  workbench *bench = of;
+  bench_source sources[2 * BENCH_LIVE_SETS];
+  for (size_t i = 0; i < 2 * BENCH_LIVE_SETS; i++) {
+    bool is_pool = i >= BENCH_LIVE_SETS;
+    size_t set = i % BENCH_LIVE_SETS;
+    sources[i] = (bench_source){.name = names[is_pool][set],
+                                .kind = is_pool ? BENCH_POOL : BENCH_NOTHING,
+                                .run = is_pool ? NULL : run_driver_live,
+                                .is_basis = i == 0,
+                                .pool = is_pool ? bench->pool : NULL,
+                                .device = bench};
+    bench_set_live(&sources[i], bench_live_sets[set]);
+  }
+  return bench_compare(options, title, sources, 2 * BENCH_LIVE_SETS);
+}
+
 /* --- the device --- */
 
 /* EXIT_SUCCESS, or what the program ends with, and said why. */
@@ -227,10 +264,12 @@ static void end_workbench(workbench *bench)
 
 int main(int argc, char **argv)
 {
-  static const char *const contests[] = {"warm", NULL};
+  static const char *const contests[] = {"warm", "live", NULL};
   static const bench_program program = {
-      "Times warm pairs on a CUDA device, of the driver and of pools over it.", contests, false, 0};
-  static const bench_event events[] = {{0, &bench_one, true, true, hold_warm}};
+      "Times warm pairs on a CUDA device, of the driver and of pools over it.", contests, false,
+      .by_name = 1u << 1};
+  static const bench_event events[] = {{0, &bench_one, true, true, hold_warm},
+                                       {1, &bench_live, false, true, hold_live}};
   static workbench bench;
   bench_options options;
   int status;
@@ -244,7 +283,7 @@ int main(int argc, char **argv)
            clp_version(), options.effort.rounds);
   bool ok = cuda_driver_load(&cuda) && open_context(&bench, options.threads) &&
             make_mempools(&bench, options.threads) && make_pools(&bench) &&
-            bench_hold(events, 1, &options, bench.name, &bench);
+            bench_hold(events, 2, &options, bench.name, &bench);
   end_workbench(&bench);
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -16,6 +16,8 @@ import cuda_rivals
 import cuda_table
 
 TURN_NS = 30e6
+LIVE_BLOCKS = 64
+LIVE_SETS = [2 << 20, 200 << 20, 4 << 30]
 
 
 def whole_number(text):
@@ -28,6 +30,9 @@ def whole_number(text):
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.split(":", maxsplit=1)[0])
     parser.add_argument("--bytes", type=whole_number, help="default: 4096, then 1048576")
+    parser.add_argument("--live", action="store_true",
+                        help="64 live blocks of 64 sizes, --bytes in all for each thread (default: "
+                        "2 MiB, 200 MiB, 4 GiB): all allocated, then all released")
     parser.add_argument("--threads", type=whole_number, default=os.cpu_count(),
                         help="at most so many at once (default: one for each processor)")
     parser.add_argument("--rounds", type=whole_number, default=11)
@@ -43,6 +48,18 @@ def thread_counts(most):
     return sorted({*counts, most})
 
 
+def repeat_live(malloc, free, total, times):
+    """Pairs, 64 at a time."""
+    step = total // (LIVE_BLOCKS * (LIVE_BLOCKS + 1) // 2)
+    sizes = range(step, step * (LIVE_BLOCKS + 1), step)
+    for _ in itertools.repeat(None, -(-times // LIVE_BLOCKS)):
+        blocks = [malloc(size) for size in sizes]
+        if free is not None:
+            for block in blocks:
+                free(block)
+        del blocks
+
+
 def repeat(malloc, free, size, times):
     """The loops of all contenders. What is not freed is dropped, and so released, at once."""
     if free is None:
@@ -56,10 +73,12 @@ def repeat(malloc, free, size, times):
 class Contender:
     """A rival that is used by a number of threads at once, each on its own stream."""
 
-    def __init__(self, rival, threads, size):
+    def __init__(self, rival, threads, size, live):
         self.rival = rival
         self.size = size
-        self.times = 1
+        self.repeat = repeat_live if live else repeat
+        self.live_blocks = LIVE_BLOCKS if live else 1
+        self.times = self.live_blocks
         self.rounds = []
         self.streams = [rival.new_stream() for _ in range(threads)]
 
@@ -67,10 +86,10 @@ class Contender:
         """What one thread does in a turn."""
         try:
             with self.rival.calls(stream) as (malloc, free):
-                repeat(malloc, free, self.size, 1)
+                self.repeat(malloc, free, self.size, 1)
                 barrier.wait()
                 start = time.perf_counter_ns()
-                repeat(malloc, free, self.size, self.times)
+                self.repeat(malloc, free, self.size, self.times)
                 spans.append((start, time.perf_counter_ns()))
         except Exception as failure:
             failures.append(failure)
@@ -87,17 +106,19 @@ class Contender:
             worker.join()
         if failures:
             raise failures[0]
+        if self.live_blocks > 1:
+            self.rival.begin()  # not all of them can have so much at once
         return (max(end for _, end in spans) - min(start for start, _ in spans)) / self.times
 
     def calibrate(self):
         while (ns := self.turn()) * self.times < TURN_NS / 4:
             self.times *= 2
-        self.times = max(1, int(TURN_NS / ns))
+        self.times = max(1, int(TURN_NS / ns) // self.live_blocks) * self.live_blocks
 
     def record(self, device):
         ns = statistics.median(self.rounds)
         threads = len(self.streams)
-        return {"contest": "warm", "device": device, "live_blocks": 1,
+        return {"contest": "warm", "device": device, "live_blocks": self.live_blocks,
                 "min_bytes": self.size, "max_bytes": self.size, "pair": self.rival.name,
                 "version": self.rival.version, "threads": threads, "ns": round(ns, 2),
                 "pairs_per_second": round(threads * 1e9 / ns)}
@@ -105,7 +126,7 @@ class Contender:
 
 def contest(rivals, size, options):
     """All contenders, in turns, so that what else the machine does meets them alike."""
-    contenders = [Contender(rival, threads, size)
+    contenders = [Contender(rival, threads, size, options.live)
                   for rival in rivals for threads in thread_counts(options.threads)]
     for contender in contenders:
         contender.calibrate()
@@ -121,7 +142,8 @@ def main():
     if not rivals:
         return cuda_rivals.SKIPPED
     rivals += [cuda_rivals.Loop(frees=False), cuda_rivals.Loop(frees=True)]
-    for size in [options.bytes] if options.bytes else [4096, 1048576]:
+    sizes = LIVE_SETS if options.live else [4096, 1048576]
+    for size in [options.bytes] if options.bytes else sizes:
         records = [contender.record(device) for contender in contest(rivals, size, options)]
         cuda_table.show(records, options.json)
     return 0

@@ -9,17 +9,8 @@
 
 enum { MALLOC_STEP = 16 };
 
-typedef struct live_set {
-  const char *name;
-  size_t bytes;
-} live_set;
-
-/* The first is the basis. */
-static const live_set live_sets[] = {
-    {"pool, 2 MiB", (size_t)2 << 20},
-    {"pool, 200 MiB", (size_t)200 << 20},
-    {"pool, 4 GiB", (size_t)4 << 30},
-};
+static const char *const set_names[BENCH_LIVE_SETS] = {"pool, 2 MiB", "pool, 200 MiB",
+                                                       "pool, 4 GiB"};
 
 /* How the live sets are made up and used. */
 typedef struct live_way {
@@ -28,24 +19,20 @@ typedef struct live_way {
   size_t streams; /* of each thread; 0: unordered */
 } live_way;
 
-/* 1, 2, ... 64 times something: not the size classes of bins, as programs do not have them. */
-static void set_sizes(bench_source *source, const live_way *way, size_t bytes)
-{
-  size_t step = bytes / (BENCH_LIVE_BLOCKS * (BENCH_LIVE_BLOCKS + 1) / 2);
-  source->bytes = way->one_size ? bytes / BENCH_LIVE_BLOCKS : step;
-  source->step = way->one_size ? 0 : step;
-}
-
-static bool add_live_set(pair_field *all, pair_host *host, const live_way *way, const live_set *set)
+static bool add_live_set(pair_field *all, pair_host *host, const live_way *way, size_t set)
 {
   bool streams = way->streams != 0;
-  bool ok = pair_add_pool(all, streams ? BENCH_STREAM : BENCH_POOL, set->name,
+  bool ok = pair_add_pool(all, streams ? BENCH_STREAM : BENCH_POOL, set_names[set],
                           streams ? host->stub : host->simulated, true);
   bench_source *source = &all->sources[all->count - 1];
-  source->is_basis = set == live_sets;
+  source->is_basis = set == 0;
   source->stream = host->device.streams;
   source->streams = way->streams;
-  set_sizes(source, way, set->bytes);
+  bench_set_live(source, bench_live_sets[set]);
+  if (way->one_size) {
+    source->bytes = bench_live_sets[set] / BENCH_LIVE_BLOCKS;
+    source->step = 0;
+  }
   return ok;
 }
 
@@ -57,7 +44,7 @@ static bool enter(pair_field *all, pair_host *host, const live_way *way, size_t 
   for (size_t i = 0; i < all->count; i++)
     all->sources[i].bytes = all->sources[i].step = MALLOC_STEP;
   for (size_t i = 0; i < sets; i++)
-    ok = add_live_set(all, host, way, &live_sets[i]) && ok;
+    ok = add_live_set(all, host, way, i) && ok;
   return ok;
 }
 
@@ -66,7 +53,7 @@ static bool hold_way(pair_host *host, const bench_options *options, bench_title 
 {
   pair_field all;
   title.device = way->name;
-  bool ok = enter(&all, host, way, sizeof live_sets / sizeof *live_sets) &&
+  bool ok = enter(&all, host, way, BENCH_LIVE_SETS) &&
             bench_compare(options, &title, all.sources, all.count);
   pair_release_pools(&all);
   return ok;

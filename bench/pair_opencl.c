@@ -84,6 +84,21 @@ static bool hold_miss(void *device, const bench_options *options, const bench_ti
   return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
 }
 
+static bool hold_live(void *device, const bench_options *options, const bench_title *title)
+{
+  static const char *const names[BENCH_LIVE_SETS] = {"pool on cl-immediate, 2 MiB",
+                                                     "pool on cl-immediate, 200 MiB",
+                                                     "pool on cl-immediate, 4 GiB"};
+  workbench *bench = device;
+  bench_source sources[BENCH_LIVE_SETS];
+  for (size_t i = 0; i < BENCH_LIVE_SETS; i++) {
+    sources[i] = (bench_source){
+        .name = names[i], .kind = BENCH_POOL, .is_basis = i == 0, .pool = bench->on_immediate};
+    bench_set_live(&sources[i], bench_live_sets[i]);
+  }
+  return bench_compare(options, title, sources, BENCH_LIVE_SETS);
+}
+
 static void end_workbench(workbench *bench)
 {
   clp_pool_release(bench->on_deferred);
@@ -120,6 +135,7 @@ static bool pair_on_device(const bench_options *options, cl_device_id device, co
       {PAIR_ONE, &bench_one, true, false, hold_one},
       {PAIR_THREADS, &bench_one, false, true, hold_threads},
       {PAIR_MISS, &bench_one, true, false, hold_miss},
+      {PAIR_LIVE, &bench_live, false, true, hold_live},
   };
   workbench bench = {.context = NULL};
   bool ok = begin_workbench(device, &bench) &&

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { SIZES = BENCH_LIVE_BLOCKS, SIZE_STEP = 256, BINS_A_THREAD = 4 };
+enum { SIZES = BENCH_LIVE_BLOCKS, SIZE_STEP = 256 };
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -133,33 +133,16 @@ ALWAYS_INLINE bool sizes(const bench_source *sources, size_t mask, size_t times,
   return bench_finish(sources);
 }
 
-/* A size of bin `number` of 64, 4 to 62 KiB, of pools with the usual bins. */
-ALWAYS_INLINE size_t bin_bytes(size_t number)
+size_t bench_bin_bytes(size_t number)
 {
   return (16 + number % 16) << (8 + number / 16 % 4);
-}
-
-ALWAYS_INLINE bool own_bins(const bench_source *source, unsigned thread, size_t times,
-                            take_block *take, give_block *give)
-{
-  void *blocks[BINS_A_THREAD];
-  size_t first = (size_t)thread * BINS_A_THREAD;
-  for (; times >= BINS_A_THREAD; times -= BINS_A_THREAD) {
-    for (size_t i = 0; i < BINS_A_THREAD; i++)
-      if ((blocks[i] = take(source, bin_bytes(first + i))) == NULL)
-        return false;
-    for (size_t i = 0; i < BINS_A_THREAD; i++)
-      if (!give(source, blocks[i], bin_bytes(first + i)))
-        return false;
-  }
-  return true;
 }
 
 /* How large the blocks of a handover are, one after the other: those of the pattern's one size, or
  * of eight bins of the pair's own. */
 ALWAYS_INLINE size_t handed_bytes(const bench_source *source, unsigned pair, size_t number)
 {
-  return source->bytes != 0 ? source->bytes : bin_bytes((size_t)pair * 8 + number % 8);
+  return source->bytes != 0 ? source->bytes : bench_bin_bytes((size_t)pair * 8 + number % 8);
 }
 
 /* Goes on after a failure, with NULL, since the other side waits for as many. */
@@ -270,14 +253,12 @@ static bool handover_nothing(void *self, unsigned thread, size_t times)
   return handover(self, thread, times, take_nothing, give_nothing);
 }
 
-static bool own_bins_pooled(void *self, unsigned thread, size_t times)
-{
-  return own_bins(self, thread, times, take_pooled, give_pooled);
-}
+const size_t bench_live_sets[BENCH_LIVE_SETS] = {(size_t)2 << 20, (size_t)200 << 20,
+                                                 (size_t)4 << 30};
 
-static bool own_bins_bare(void *self, unsigned thread, size_t times)
+void bench_set_live(bench_source *source, size_t bytes)
 {
-  return own_bins(self, thread, times, take_bare, give_bare);
+  source->bytes = source->step = bytes / (SIZES * (SIZES + 1) / 2);
 }
 
 const bench_pattern bench_one = {.run = {[BENCH_MALLOC] = one_malloc,
@@ -313,10 +294,4 @@ const bench_pattern bench_handovers = {
     .run = {[BENCH_POOL] = handover_pooled, [BENCH_NOTHING] = handover_nothing},
     .threads = 2,
     .live_blocks = 1,
-    .own_sizes = true};
-
-const bench_pattern bench_own_bins = {
-    .run = {[BENCH_POOL] = own_bins_pooled, [BENCH_ALLOCATOR] = own_bins_bare},
-    .threads = 1,
-    .live_blocks = BINS_A_THREAD,
     .own_sizes = true};

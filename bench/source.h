@@ -31,6 +31,7 @@ typedef struct bench_source {
   clp_stream stream;
   clp_allocator *allocator;
   bench_run *run; /**< what to do in place of a pattern, with the source as `self`; NULL: nothing */
+  bench_reset *reset;           /**< as bench_contender.reset, with the source as `self` */
   bool (*finish)(void *device); /**< waits at the end of a turn for what was put off; or NULL */
   void *device;                 /**< what `run` and `finish` work with */
 
@@ -64,6 +65,14 @@ extern const bench_pattern bench_sizes;
  */
 extern const bench_pattern bench_live;
 
+/** Live sets of a thread, bytes: the first is compared with. */
+enum { BENCH_LIVE_SETS = 3 };
+extern const size_t bench_live_sets[BENCH_LIVE_SETS];
+
+/** Sets the sizes of a source for bench_live: 1, 2, ... 64 times something, so many bytes in all.
+ * They are not the size classes of bins, as programs do not have them. */
+void bench_set_live(bench_source *source, size_t bytes);
+
 /** The first of two threads allocates and puts blocks into a ring, the second takes them out and
  * releases them. */
 extern const bench_pattern bench_handover;
@@ -72,9 +81,8 @@ extern const bench_pattern bench_handover;
  * are its own. */
 extern const bench_pattern bench_handovers;
 
-/** Four blocks of four sizes: all allocated, then all released. No two of 16 threads use a bin in
- * common. */
-extern const bench_pattern bench_own_bins;
+/** A size of bin `number` of 64, 4 to 62 KiB, of pools with the usual bins. */
+size_t bench_bin_bytes(size_t number);
 
 /** Waits for what the source put off. */
 bool bench_finish(const bench_source *source);

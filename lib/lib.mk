@@ -22,11 +22,15 @@ nodist_clpoolinclude_HEADERS = include/clpool/version.h
 core_sources = \
 	lib/core/base/boundary.h \
 	lib/core/base/bytes.c lib/core/base/bytes.h \
+	lib/core/base/cancel.h \
 	lib/core/base/error.c lib/core/base/error.h \
+	lib/core/base/fork.c lib/core/base/fork.h \
 	lib/core/base/list.h \
+	lib/core/base/lock.h \
 	lib/core/base/log.c lib/core/base/log.h \
 	lib/core/base/map.c lib/core/base/map.h \
 	lib/core/base/options.c lib/core/base/options.h \
+	lib/core/base/relaxed.h \
 	lib/core/base/thread_end.c lib/core/base/thread_end.h \
 	lib/core/base/version.c \
 	lib/core/allocator/allocator.c lib/core/allocator/allocator.h \
@@ -39,12 +43,17 @@ core_sources = \
 	lib/core/streams/use.c lib/core/streams/use.h \
 	lib/core/store/bin.c lib/core/store/bin.h \
 	lib/core/store/block_store.c lib/core/store/block_store.h \
+	lib/core/store/depot.c lib/core/store/depot.h \
 	lib/core/store/buffer.h \
 	lib/core/store/buffer_uses.c lib/core/store/buffer_uses.h \
+	lib/core/cache/await.c lib/core/cache/await.h \
 	lib/core/cache/claim.c lib/core/cache/claim.h \
 	lib/core/cache/counts.c lib/core/cache/counts.h \
+	lib/core/cache/ends.c lib/core/cache/ends.h \
+	lib/core/cache/exchange.c lib/core/cache/exchange.h \
 	lib/core/cache/fence.c lib/core/cache/fence.h \
 	lib/core/cache/gather.c lib/core/cache/gather.h \
+	lib/core/cache/miss.c lib/core/cache/miss.h \
 	lib/core/cache/search.c lib/core/cache/search.h \
 	lib/core/cache/registry.c lib/core/cache/registry.h \
 	lib/core/cache/slabs.c lib/core/cache/slabs.h \
@@ -77,6 +86,7 @@ arena_sources = \
 	lib/arena/arena.h \
 	lib/arena/arena_create.c \
 	lib/arena/arena_figures.c \
+	lib/arena/call_budget.c lib/arena/call_budget.h \
 	lib/arena/carve.c \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \

@@ -92,8 +92,9 @@ failmalloc_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,-u,__wrap_malloc \
 # Tests that watch OpenCL's functions, which are wrapped.
 wrap_opencl_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clCreateContext,--wrap=clRetainContext,--wrap=clReleaseContext \
-	-Wl,--wrap=clCreateCommandQueueWithProperties,--wrap=clRetainCommandQueue \
-	-Wl,--wrap=clReleaseCommandQueue,--wrap=clCreateBuffer,--wrap=clReleaseMemObject \
+	-Wl,--wrap=clCreateCommandQueueWithProperties,--wrap=clCreateCommandQueue \
+	-Wl,--wrap=clRetainCommandQueue,--wrap=clReleaseCommandQueue \
+	-Wl,--wrap=clCreateBuffer,--wrap=clReleaseMemObject \
 	-Wl,--wrap=clGetContextInfo,--wrap=clGetCommandQueueInfo,--wrap=clGetDeviceInfo \
 	-Wl,--wrap=clEnqueueMigrateMemObjects,--wrap=clEnqueueWriteBuffer \
 	-Wl,--wrap=clEnqueueFillBuffer \
@@ -126,10 +127,12 @@ check_PROGRAMS += \
 	tests/core/base/test_options \
 	tests/core/base/test_status \
 	tests/core/cache/test_search \
+	tests/core/cache/test_slot \
 	tests/core/cache/test_thread_cache \
 	tests/core/cache/test_thread_cache_bounds \
 	tests/core/cache/test_thread_cache_ends \
 	tests/core/cache/test_warm_path \
+	tests/core/cache/test_without_lock \
 	tests/core/hooks/test_hook \
 	tests/core/hooks/test_hook_callbacks \
 	tests/core/hooks/test_hook_device \
@@ -140,6 +143,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_buffer \
 	tests/core/pool/test_device_failures \
 	tests/core/pool/test_host_memory_failures \
+	tests/core/pool/test_inherited \
 	tests/core/pool/test_lifetime \
 	tests/core/pool/test_limit \
 	tests/core/pool/test_limit_environment \
@@ -152,6 +156,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_threads \
 	tests/core/pool/test_threads_pools \
 	tests/core/store/test_bin \
+	tests/core/store/test_block_store \
 	tests/core/streams/test_bind \
 	tests/core/streams/test_forget_stream \
 	tests/core/streams/test_forget_stream_calls \
@@ -194,7 +199,23 @@ check_PROGRAMS += \
 	tests/hooks/test_line_report \
 	tests/hooks/test_object \
 	tests/hooks/test_symbols
+
+# Attacks: what programs may do to the library at the worst moment.
+check_PROGRAMS += \
+	tests/hostile/test_cancel \
+	tests/hostile/test_forks
+
 tests_core_base_test_map_LDFLAGS = $(failmalloc_link_flags)
+tests_core_base_test_status_LDFLAGS = $(failmalloc_link_flags)
+# A plug-in that brings its own copy of the library along; test_dlopen makes copies of it.
+check_LTLIBRARIES += tests/core/base/plugin.la
+tests_core_base_plugin_la_SOURCES = tests/core/base/plugin.c
+tests_core_base_plugin_la_LIBADD = libclpool-internal.la
+tests_core_base_plugin_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
+	-rpath $(abs_top_builddir)/tests/core/base -export-symbols-regex '^plugin_use$$'
+EXTRA_tests_core_base_test_dlopen_DEPENDENCIES = tests/core/base/plugin.la
+tests_core_cache_test_search_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=clock_gettime
+tests_core_cache_test_slot_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_pool_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
@@ -275,6 +296,7 @@ check_PROGRAMS += \
 	tests/opencl/test_buffer_allocator \
 	tests/opencl/test_cl_error \
 	tests/opencl/test_order_opencl \
+	tests/opencl/test_out_of_order \
 	tests/opencl/test_cl_order_calls \
 	tests/opencl/test_cl_order_stress \
 	tests/opencl/test_commit \
@@ -311,6 +333,8 @@ tests_opencl_test_line_profile_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_mem_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_mem_flags_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_order_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_opencl_test_order_opencl_LDFLAGS = $(wrap_opencl_link_flags)
+tests_opencl_test_out_of_order_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_pending_frees_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_pending_frees_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_opencl_test_pool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -448,6 +472,7 @@ check_PROGRAMS += \
 	tests/trace/test_survey \
 	tests/trace/test_timeline \
 	tests/trace/test_tune \
+	tests/trace/test_tune_again \
 	tests/arena/test_arena_traces \
 	tests/hooks/test_trace_hook \
 	tests/hooks/test_trace_hook_replay \
@@ -465,6 +490,7 @@ tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
+tests_trace_test_tune_again_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_trace_hook_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=fopen,--wrap=fwrite
 # These say what fopen and pthread_atfork do.
 traced_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=fopen,--wrap=pthread_atfork
@@ -525,6 +551,7 @@ tree_checks += \
 	tests/house/check-model.sh \
 	tests/house/check-scripts.sh \
 	tests/house/check-source.sh \
+	tests/house/check-tls.sh \
 	tests/house/check-walk.sh
 EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
 	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \

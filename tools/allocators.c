@@ -26,6 +26,11 @@ bool clpi_is_on_device(clpi_allocator_kind kind)
          kind == CLPI_ALLOCATOR_CL_SVM;
 }
 
+bool clpi_has_pool_beneath(clpi_allocator_kind kind)
+{
+  return kind == CLPI_ALLOCATOR_CUDA_ASYNC;
+}
+
 int clpi_find_allocator(const char *name, clpi_allocator_kind *kind)
 {
   for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++) {

@@ -28,7 +28,7 @@ static const char help_text[] =
     "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
     "  --arena              carve the blocks from big segments of that memory\n"
     "  --slack=F            how much of the highest use the arena may keep beyond it, 0 to 1;\n"
-    "                       0.022 by default\n"
+    "                       0.016 by default\n"
     "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"
     "  --no-pool            the bare allocator\n"

@@ -29,6 +29,7 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/survey.c tools/trace/survey.h \
 	tools/trace/timeline.c tools/trace/timeline.h \
 	tools/trace/tune.c tools/trace/tune.h \
+	tools/trace/tune_again.c tools/trace/tune_again.h \
 	tools/trace/tune_estimate.c tools/trace/tune_estimate.h
 libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
 
@@ -78,6 +79,7 @@ tools_clpool_SOURCES = \
 	tools/tune_json.c \
 	tools/tune_plot.c tools/tune_plot.h \
 	tools/tune_report.c tools/tune_report.h \
+	tools/tune_settings.c tools/tune_settings.h \
 	tools/tune_words.c \
 	tools/utf8.c tools/utf8.h
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool tune: which leading_bits_in_bin_id suits a recorded program, with or without an arena. */
+/* clpool tune: which leading_bits_in_bin_id and which arena, if any, suit a recorded program. */
 #include "trace/tune.h"
 #include "allocators.h"
 #include "cost_source.h"
@@ -7,9 +7,11 @@
 #include "progress.h"
 #include "replay_setup.h"
 #include "trace/recommend.h"
+#include "trace/tune_again.h"
 #include "tune_arguments.h"
 #include "tune_plot.h"
 #include "tune_report.h"
+#include "tune_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +22,8 @@ static const char usual_costs[] = "nvidia-h200";
 
 static const char help_text[] =
     "Usage: clpool tune TRACE [OPTION]...\n"
-    "Replays a recorded program's allocations with each setting of a pool, on a simulated\n"
-    "device, and recommends one. TRACE is as for clpool replay.\n"
+    "Replays a recorded program's allocations with each setting of a pool and of an arena, on\n"
+    "a simulated device, and recommends one. TRACE is as for clpool replay.\n"
     "\n"
     "Options:\n"
     "  --objective=WHAT     balanced (the default: the least product of time and memory\n"
@@ -29,9 +31,9 @@ static const char help_text[] =
     "  --leading-bits=B-C   the settings of leading_bits_in_bin_id to try, 0 to 16; 0-10 by\n"
     "                       default\n"
     "  --arena, --no-arena  only with, only without an arena beneath the pool\n"
-    "  --no-pool            without pools: the bare allocator, and an arena on it\n"
-    "  --slack=F            how much of the highest use the arena may keep beyond it, 0 to 1;\n"
-    "                       0.022 by default\n"
+    "  --no-pool            without pools: the bare allocator, and arenas on it\n"
+    "  --slack=F            how much of the highest use an arena may keep beyond it, 0 to 1;\n"
+    "                       by default several are tried\n"
     "  --limit=BYTES        the pool's limit: which settings would run out, and when\n"
     "  --allocator=NAME     whose memory, largest block and costs count: host, simulated (the\n"
     "                       default), cl-deferred, cl-immediate, cl-svm, cuda-async\n"
@@ -57,9 +59,6 @@ static const char help_text[] =
     "  clpool tune trace.csv.gz --allocator=cl-immediate --device=1.0 --limit=4G\n"
     "  clpool tune trace.csv.gz --cost=my-gpu.csv\n";
 
-/* Each range of bits with and without arena, and two without a pool. */
-enum { MOST_SETTINGS = 2 * (CLP_MAX_LEADING_BITS + 1) + 2 };
-
 typedef struct tune_setup {
   clpi_tune_arguments arguments;
   trace_reader *reader;
@@ -70,44 +69,21 @@ typedef struct tune_setup {
   const trace_cost_table *table; /* of them, for the allocator */
   char cost_words[256];          /* where they are from */
   trace_tuned_trace asked;
-  trace_tune_outcome outcomes[MOST_SETTINGS];
-  size_t candidates;
-  size_t count;
+  clpi_tune_settings settings;
 } tune_setup;
 
-static void add_setting(tune_setup *setup, bool pooled, unsigned bits, bool on_arena)
+static const char *find_note(const clpi_tune_arguments *arguments)
 {
-  setup->outcomes[setup->count++].setting = (trace_tune_setting){pooled, bits, on_arena};
-}
-
-static void add_pools(tune_setup *setup, bool on_arena)
-{
-  for (unsigned bits = setup->arguments.first_bits; bits <= setup->arguments.last_bits; bits++)
-    add_setting(setup, true, bits, on_arena);
-}
-
-/* Without pools there is a recommendation between the allocator and its arena; else these are there
- * to compare with. */
-static void list_settings(tune_setup *setup)
-{
-  const clpi_tune_arguments *arguments = &setup->arguments;
-  bool pooled = arguments->common.replay.pooled;
-  if (pooled && arguments->without_arena)
-    add_pools(setup, false);
-  if (pooled && arguments->with_arena)
-    add_pools(setup, true);
-  setup->candidates = setup->count;
-  if (arguments->without_arena)
-    add_setting(setup, false, 0, false);
-  if (arguments->with_arena)
-    add_setting(setup, false, 0, true);
-  if (!pooled)
-    setup->candidates = setup->count;
+  if (!clpi_has_pool_beneath(arguments->common.allocator.kind))
+    return NULL;
+  return "No arena was tried: the driver's own pool takes less memory without one.";
 }
 
 static int report(tune_setup *setup, const trace_tune_options *options)
 {
   const clpi_tune_arguments *arguments = &setup->arguments;
+  const clpi_tune_settings *settings = &setup->settings;
+  size_t candidates = clpi_tune_candidates(arguments, settings);
   clpi_tune_report report = {
       .trace = arguments->common.trace,
       .asked = setup->asked,
@@ -117,10 +93,11 @@ static int report(tune_setup *setup, const trace_tune_options *options)
       .costs = setup->cost_words,
       .objective = arguments->objective,
       .options = options,
-      .outcomes = setup->outcomes,
-      .candidates = setup->candidates,
-      .count = setup->count,
-      .best = trace_recommend(arguments->objective, setup->outcomes, setup->candidates),
+      .outcomes = settings->outcomes,
+      .candidates = candidates,
+      .count = settings->count,
+      .best = trace_recommend(arguments->objective, settings->outcomes, candidates),
+      .note = find_note(arguments),
   };
   if (arguments->common.as_json)
     clpi_tune_report_json(&report);
@@ -141,7 +118,13 @@ static clp_status tune(tune_setup *setup, trace_tune_options *options)
     return status;
   clpi_progress bar = clpi_progress_begin("trying settings");
   options->replay = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
-  status = trace_tune(setup->reader, options, setup->outcomes, setup->count, &setup->asked);
+  status = trace_tune(setup->reader, options, setup->settings.outcomes, setup->settings.count,
+                      &setup->asked);
+  options->replay.on_progress = NULL;
+  if (!status)
+    status = trace_tune_again(setup->reader, options, setup->arguments.objective,
+                              setup->settings.outcomes,
+                              clpi_tune_candidates(&setup->arguments, &setup->settings));
   clpi_progress_end(&bar);
   return status;
 }
@@ -154,7 +137,7 @@ static int tune_and_report(tune_setup *setup)
       .costs = setup->table,
       .threads = arguments->threads,
   };
-  list_settings(setup);
+  clpi_tune_list_settings(arguments, &setup->settings);
   clp_status status = tune(setup, &options);
   return status ? clpi_simulation_failed(status) : report(setup, &options);
 }

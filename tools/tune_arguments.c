@@ -106,6 +106,9 @@ static int read_option(int option, clpi_tune_arguments *arguments)
     return read_objective(optarg, &arguments->objective);
   case OPTION_PLOT:
     return read_plot(optarg, &arguments->plot);
+  case CLPI_OPTION_SLACK:
+    arguments->has_slack = true;
+    return clpi_read_trace_option(option, &arguments->common);
   case OPTION_THREADS:
     return read_threads(optarg, &arguments->threads);
   default:
@@ -115,12 +118,22 @@ static int read_option(int option, clpi_tune_arguments *arguments)
 
 /* Options that would have no effect are refused: they were not meant so. `given` says which there
  * were. */
-static int check_together(const clpi_tune_arguments *arguments, const bool given[OPTION_END])
+
+static int check_arena(const clpi_tune_arguments *arguments, const bool given[OPTION_END])
 {
+  clpi_allocator_kind kind = arguments->common.allocator.kind;
   if (given[OPTION_ARENA] && given[OPTION_NO_ARENA])
     return clpi_misuse("--arena and --no-arena leave no setting to try");
   if (given[CLPI_OPTION_SLACK] && given[OPTION_NO_ARENA])
     return clpi_misuse("--slack is of the arena: it cannot go with --no-arena");
+  if (clpi_has_pool_beneath(kind) && (given[OPTION_ARENA] || given[CLPI_OPTION_SLACK]))
+    return clpi_misuse("%s: no arena is tried on %s, where the driver's own pool takes less memory",
+                       given[OPTION_ARENA] ? "--arena" : "--slack", clpi_allocator_names[kind]);
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int check_together(const clpi_tune_arguments *arguments, const bool given[OPTION_END])
+{
   if (given[CLPI_OPTION_NO_POOL] && given[OPTION_LEADING_BITS])
     return clpi_misuse("--leading-bits is of the pool: it cannot go with --no-pool");
   if (given[CLPI_OPTION_NO_POOL] && given[CLPI_OPTION_LIMIT])
@@ -135,7 +148,7 @@ static int check_together(const clpi_tune_arguments *arguments, const bool given
     return clpi_misuse("--plot cannot go to standard output, which has the figures");
   if (given[CLPI_OPTION_CAPACITY] && arguments->common.allocator.kind != CLPI_ALLOCATOR_SIMULATED)
     return clpi_misuse("--capacity needs --allocator=simulated");
-  return CLPI_EXIT_SUCCESS;
+  return check_arena(arguments, given);
 }
 
 static unsigned all_cores(void)
@@ -164,5 +177,7 @@ int clpi_tune_arguments_read(int argc, char **argv, clpi_tune_arguments *argumen
     failed = check_together(arguments, given);
   if (!failed && arguments->common.device)
     failed = clpi_read_device_option(arguments->common.device, &arguments->common.allocator);
+  if (clpi_has_pool_beneath(arguments->common.allocator.kind))
+    arguments->with_arena = false;
   return failed;
 }

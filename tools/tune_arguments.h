@@ -12,6 +12,7 @@ typedef struct clpi_tune_arguments {
   clpi_trace_arguments common;    /* its replay has what is not a setting; `pooled`: settings are */
   unsigned first_bits, last_bits; /* the range of leading bits */
   bool without_arena, with_arena; /* which settings there are */
+  bool has_slack;                 /* the one in `common` alone is tried */
   const char *cost;               /* as given; NULL: it was not */
   trace_objective objective;
   unsigned threads;

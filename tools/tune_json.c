@@ -15,7 +15,6 @@ static void write_subject(clpi_json *json, const clpi_tune_report *report)
   clpi_json_unsigned(json, "capacity", report->capacity);
   clpi_json_unsigned(json, "limit", report->outcomes[0].result.limit_bytes);
   clpi_json_number(json, "scale", replay->scale);
-  clpi_json_number(json, "slack", replay->arena_options.slack);
   clpi_json_unsigned(json, "passes", replay->passes ? replay->passes : 1);
   clpi_json_string(json, "costs", report->costs);
   clpi_json_string(json, "objective", trace_objective_name(report->objective));
@@ -29,6 +28,10 @@ static void write_setting(clpi_json *json, const trace_tune_setting *setting)
   else
     clpi_json_null(json, "leading_bits");
   clpi_json_bool(json, "arena", setting->on_arena);
+  if (setting->on_arena)
+    clpi_json_number(json, "slack", setting->slack);
+  else
+    clpi_json_null(json, "slack");
 }
 
 static void write_time(clpi_json *json, const trace_tune_time *time)
@@ -55,13 +58,15 @@ static void write_outcome(clpi_json *json, const trace_tune_outcome *outcome)
 static void write_recommendation(clpi_json *json, const clpi_tune_report *report)
 {
   clpi_json_string(json, "reason", clpi_tune_reason(report).text);
+  clpi_json_string(json, "note", report->note);
   if (report->best == report->candidates) {
     clpi_json_null(json, "recommended");
     return;
   }
+  const trace_tune_setting *setting = &report->outcomes[report->best].setting;
   clpi_json_begin_object(json, "recommended");
-  write_setting(json, &report->outcomes[report->best].setting);
-  clpi_json_string(json, "code", clpi_tune_code(report).text);
+  write_setting(json, setting);
+  clpi_json_string(json, "code", clpi_tune_code(setting).text);
   clpi_json_end_object(json);
 }
 

@@ -15,11 +15,11 @@
 static const struct {
   const char *ending, *terminal;
 } formats[] = {
-    {".svg", "svg size 860,640 font \"Helvetica,Arial,sans-serif,14\" background \"white\" rounded "
+    {".svg", "svg size 860,760 font \"Helvetica,Arial,sans-serif,14\" background \"white\" rounded "
              "noenhanced"},
-    {".png", "pngcairo size 1290,960 font \"sans-serif,16\" background \"white\" rounded "
+    {".png", "pngcairo size 1290,1140 font \"sans-serif,16\" background \"white\" rounded "
              "noenhanced"},
-    {".pdf", "pdfcairo size 8.6in,6.4in font \"sans-serif,13\" background \"white\" rounded "
+    {".pdf", "pdfcairo size 8.6in,7.6in font \"sans-serif,13\" background \"white\" rounded "
              "noenhanced"},
 };
 
@@ -83,15 +83,30 @@ static void write_text(FILE *script, const char *text)
   putc('"', script);
 }
 
+/* A curve is of settings that stand side by side, from `begin` on, and differ in leading bits
+ * alone. Returns where the next one begins; at the end that has no pool or is no candidate. */
+static size_t curve_end(const clpi_tune_report *report, size_t begin)
+{
+  const trace_tune_outcome *first = &report->outcomes[begin], *next = first + 1;
+  while (next < report->outcomes + report->candidates && next->setting.pooled &&
+         next->setting.leading_bits > next[-1].setting.leading_bits)
+    next++;
+  return begin + (size_t)(next - first);
+}
+
+static bool is_curve(const clpi_tune_report *report, size_t begin)
+{
+  return begin < report->candidates && report->outcomes[begin].setting.pooled;
+}
+
 /* A row for each leading bits: footprint and hit rate in per cent. What ran out of memory has
  * neither, since its figures are those of less than the trace. */
-static void write_curve(FILE *script, const clpi_tune_report *report, bool on_arena)
+static void write_curve(FILE *script, const clpi_tune_report *report, size_t begin)
 {
-  fprintf(script, "$%s << END\n", on_arena ? "arena" : "plain");
-  for (size_t i = 0; i < report->candidates; i++) {
+  size_t end = curve_end(report, begin);
+  fprintf(script, "$curve%zu << END\n", begin);
+  for (size_t i = begin; i < end; i++) {
     const trace_tune_outcome *outcome = &report->outcomes[i];
-    if (outcome->setting.on_arena != on_arena)
-      continue;
     if (outcome->result.failures > 0)
       fprintf(script, "%u NaN NaN\n", outcome->setting.leading_bits);
     else
@@ -101,64 +116,107 @@ static void write_curve(FILE *script, const clpi_tune_report *report, bool on_ar
   fputs("END\n", script);
 }
 
-static void write_best(FILE *script, const trace_tune_outcome *best)
+static void write_curves(FILE *script, const clpi_tune_report *report)
 {
+  const trace_tune_outcome *best = &report->outcomes[report->best];
+  for (size_t begin = 0; is_curve(report, begin); begin = curve_end(report, begin))
+    write_curve(script, report, begin);
   fprintf(script, "$best << END\n%u %.6g %.6g\nEND\n", best->setting.leading_bits,
           best->result.footprint, 100.0 * best->hit_rate);
 }
 
+/* Line styles: of the curves in order, and 7, of what is recommended. */
 static const char style[] = "set border 3 lc rgb '#4a4a4a'\n"
                             "set tics nomirror textcolor rgb '#1a1a1a'\n"
                             "set grid lc rgb '#d0d4da'\n"
                             "set style line 1 lc rgb '#b3401f' lw 2 dt 1 pt 7 ps 0.9\n"
                             "set style line 2 lc rgb '#1f4f9c' lw 2 dt 2 pt 4 ps 1.1\n"
-                            "set style line 3 lc rgb '#1a1a1a' lw 2 pt 6 ps 2.2\n"
+                            "set style line 3 lc rgb '#0f7b6c' lw 1.5 dt 3 pt 8 ps 1.1\n"
+                            "set style line 4 lc rgb '#8a5a00' lw 1.5 dt 4 pt 10 ps 1.1\n"
+                            "set style line 5 lc rgb '#7a3b9c' lw 1.5 dt 5 pt 12 ps 1.1\n"
+                            "set style line 6 lc rgb '#5a6470' lw 1.5 dt 1 pt 2 ps 1.1\n"
+                            "set style line 7 lc rgb '#1a1a1a' lw 2 pt 6 ps 2.2\n"
                             "set lmargin 10\n"
                             "set rmargin 3\n"
                             "set xtics 1\n";
 
-static bool has_curve(const clpi_tune_report *report, bool on_arena)
+/* Whether any setting of the curve, or of all, has room. */
+
+static bool has_points(const clpi_tune_report *report, size_t begin)
 {
-  for (size_t i = 0; i < report->candidates; i++)
-    if (report->outcomes[i].setting.on_arena == on_arena && !report->outcomes[i].result.failures)
+  size_t end = curve_end(report, begin);
+  for (size_t i = begin; i < end; i++)
+    if (!report->outcomes[i].result.failures)
       return true;
   return false;
 }
 
-/* `column` of the data, 2 or 3; the first panel has the key. */
-static void write_panel(FILE *script, const clpi_tune_report *report, int column, bool has_key)
+static bool has_any_points(const clpi_tune_report *report)
 {
-  fputs("plot ", script);
-  if (has_curve(report, false))
-    fprintf(script, "$plain using 1:%d with linespoints ls 1 title '%s', ", column,
-            has_key ? "without an arena" : "");
-  if (has_curve(report, true))
-    fprintf(script, "$arena using 1:%d with linespoints ls 2 title '%s', ", column,
-            has_key ? "on an arena" : "");
-  fprintf(script, "$best using 1:%d with points ls 3 title '%s%s'\n", column,
-          has_key ? "recommended, objective " : "",
-          has_key ? trace_objective_name(report->objective) : "");
+  for (size_t begin = 0; is_curve(report, begin); begin = curve_end(report, begin))
+    if (has_points(report, begin))
+      return true;
+  return false;
+}
+
+static void write_curve_title(FILE *script, const trace_tune_setting *setting)
+{
+  if (setting->on_arena)
+    fprintf(script, "on an arena, slack %.4g", setting->slack);
+  else
+    fputs("without an arena", script);
+}
+
+/* A ring, or a line where there are no leading bits: of footprints only, since without a pool there
+ * are no hits. */
+static void write_best(FILE *script, const clpi_tune_report *report, int column)
+{
+  const trace_tune_outcome *best = &report->outcomes[report->best];
+  if (best->setting.pooled)
+    fprintf(script, ", $best using 1:%d with points", column);
+  else if (column == 2)
+    fprintf(script, ", %.6g with lines", best->result.footprint);
+  else
+    return;
+  fprintf(script, " ls 7 title 'recommended, objective %s'",
+          trace_objective_name(report->objective));
+}
+
+/* `column` of the data, 2 or 3; the first panel has the key. */
+static void write_panel(FILE *script, const clpi_tune_report *report, int column)
+{
+  const char *before = "plot ";
+  unsigned line_style = 1;
+  for (size_t begin = 0; is_curve(report, begin); begin = curve_end(report, begin), line_style++) {
+    if (!has_points(report, begin))
+      continue;
+    fprintf(script, "%s$curve%zu using 1:%d with linespoints ls %u title '", before, begin, column,
+            line_style);
+    write_curve_title(script, &report->outcomes[begin].setting);
+    fputs("'", script);
+    before = ", ";
+  }
+  write_best(script, report, column);
+  fputs("\n", script);
 }
 
 static void write_script(FILE *script, const clpi_tune_plot *plot, const clpi_tune_report *report)
 {
   unsigned first = report->outcomes[0].setting.leading_bits;
-  unsigned last = report->outcomes[report->candidates - 1].setting.leading_bits;
+  unsigned last = report->outcomes[curve_end(report, 0) - 1].setting.leading_bits;
   fprintf(script, "set terminal %s\n%s", plot->terminal, style);
-  write_curve(script, report, false);
-  write_curve(script, report, true);
-  write_best(script, &report->outcomes[report->best]);
+  write_curves(script, report);
   fprintf(script, "set xrange [%u-0.4:%u+0.4]\n", first, last);
   fputs("set multiplot layout 2,1\nset title ", script);
   write_text(script, report->trace);
   fputs("\nset ylabel 'footprint (times the most in use)'\n"
-        "set logscale y 2\nset yrange [1:2<*]\nset key top left reverse Left\n",
+        "set logscale y 2\nset yrange [1:2<*]\nset key above reverse Left\n",
         script);
-  write_panel(script, report, 2, true);
+  write_panel(script, report, 2);
   fputs("unset title\nunset logscale y\nset yrange [*<99:100]\nunset key\n"
         "set ylabel 'hit rate, %'\nset xlabel 'leading_bits_in_bin_id, bits'\n",
         script);
-  write_panel(script, report, 3, false);
+  write_panel(script, report, 3);
   fputs("unset multiplot\n", script);
 }
 
@@ -193,8 +251,8 @@ static int draw(clpi_tune_plot *plot, const clpi_tune_report *report)
 /* Whether there is anything to draw, with a complaint if not. */
 static bool has_picture(const clpi_tune_report *report)
 {
-  if (report->best == report->candidates)
-    clpi_complain("there is nothing to plot: every setting runs out of memory");
+  if (!has_any_points(report))
+    clpi_complain("there is nothing to plot: every pool runs out of memory");
   else if (report->asked.peak_active_bytes == 0)
     clpi_complain("there is nothing to plot: the trace asks for no memory");
   else

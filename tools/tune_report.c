@@ -33,7 +33,10 @@ static void print_setting(const trace_tune_setting *setting)
     printf("%5u", setting->leading_bits);
   else
     printf("%5s", "none");
-  printf("  %-5s", setting->on_arena ? "yes" : "no");
+  if (setting->on_arena)
+    printf("  %-5.4g", setting->slack);
+  else
+    printf("  %-5s", "no");
 }
 
 static void print_outcome(const clpi_tune_report *report, size_t i)
@@ -63,8 +66,10 @@ static void print_recommendation(const clpi_tune_report *report)
     return;
   }
   const trace_tune_setting *setting = &report->outcomes[report->best].setting;
-  printf("recommended: %s\n%s\n\n%s", clpi_tune_setting_words(setting).text, reason.text,
-         clpi_tune_code(report).text);
+  printf("recommended: %s\n%s\n", clpi_tune_setting_words(setting).text, reason.text);
+  if (report->note)
+    puts(report->note);
+  printf("\n%s", clpi_tune_code(setting).text);
 }
 
 void clpi_tune_report_print(const clpi_tune_report *report)
@@ -72,8 +77,8 @@ void clpi_tune_report_print(const clpi_tune_report *report)
   print_subject(report);
   printf("%5s  %-5s %9s %9s %9s %12s %12s %9s %9s\n", "bits", "arena", "hit rate", "device",
          "padding", "peak", "peak", "foot-", "time per");
-  printf("%5s  %-5s %9s %9s %9s %12s %12s %9s %9s\n", "", "", "", "allocs", "", "managed", "device",
-         "print", "operation");
+  printf("%5s  %-5s %9s %9s %9s %12s %12s %9s %9s\n", "", "slack", "", "allocs", "", "managed",
+         "device", "print", "operation");
   for (size_t i = 0; i < report->count; i++)
     print_outcome(report, i);
   print_recommendation(report);

@@ -20,7 +20,8 @@ typedef struct clpi_tune_report {
   const trace_tune_outcome *outcomes; /* the candidates, then what is there to compare with */
   size_t candidates;
   size_t count;
-  size_t best; /* a candidate's index; `candidates`: none can be recommended */
+  size_t best;      /* a candidate's index; `candidates`: none can be recommended */
+  const char *note; /* on what was tried; NULL: none */
 } clpi_tune_report;
 
 /* Each writes to standard output. */
@@ -32,9 +33,9 @@ typedef struct clpi_tune_words {
   char text[512];
 } clpi_tune_words;
 
-/* What is recommended, in a few words; why, in a sentence; and the line of C that does so. */
+/* What is recommended, in a few words; why, in a sentence; and the lines of C that do so. */
 clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting);
 clpi_tune_words clpi_tune_reason(const clpi_tune_report *report);
-clpi_tune_words clpi_tune_code(const clpi_tune_report *report);
+clpi_tune_words clpi_tune_code(const trace_tune_setting *setting);
 
 #endif

@@ -6,15 +6,28 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static bool has_default_slack(double slack)
+{
+  const clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
+  return slack <= defaults.slack && slack >= defaults.slack;
+}
+
 clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting)
 {
   clpi_tune_words words;
-  const char *where = setting->on_arena ? "on an arena" : "without an arena";
-  if (setting->pooled)
-    snprintf(words.text, sizeof(words.text), "leading_bits_in_bin_id = %u, %s",
-             setting->leading_bits, where);
+  char *text = words.text;
+  size_t room = sizeof(words.text);
+  int length = setting->pooled
+                   ? snprintf(text, room, "leading_bits_in_bin_id = %u", setting->leading_bits)
+                   : snprintf(text, room, "no pool");
+  text += length;
+  room -= (size_t)length;
+  if (!setting->on_arena)
+    snprintf(text, room, ", without an arena");
+  else if (has_default_slack(setting->slack))
+    snprintf(text, room, ", on an arena");
   else
-    snprintf(words.text, sizeof(words.text), "no pool, %s", where);
+    snprintf(text, room, ", on an arena of slack %.10g", setting->slack);
   return words;
 }
 
@@ -93,30 +106,30 @@ clpi_tune_words clpi_tune_reason(const clpi_tune_report *report)
 /* One line, that makes the arena. */
 static int arena_code(char *line, size_t room, double slack)
 {
-  const clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
-  if (slack < defaults.slack || slack > defaults.slack)
+  if (has_default_slack(slack))
     return snprintf(line, room,
-                    "clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT; arena_options.slack "
-                    "= %.10g; clp_allocator *arena = NULL; "
-                    "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
-                    slack);
+                    "clp_allocator *arena = NULL; clp_arena_allocator_create(allocator, NULL, "
+                    "&arena);\n");
   return snprintf(line, room,
-                  "clp_allocator *arena = NULL; clp_arena_allocator_create(allocator, NULL, "
-                  "&arena);\n");
+                  "clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT; arena_options.slack "
+                  "= %.10g; clp_allocator *arena = NULL; "
+                  "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
+                  slack);
 }
 
-clpi_tune_words clpi_tune_code(const clpi_tune_report *report)
+clpi_tune_words clpi_tune_code(const trace_tune_setting *setting)
 {
-  const trace_tune_setting *setting = &report->outcomes[report->best].setting;
-  clpi_tune_words words = {""};
-  int length = 0;
-  if (setting->on_arena)
-    length =
-        arena_code(words.text, sizeof(words.text), report->options->replay.arena_options.slack);
+  clpi_tune_words words;
+  int length = setting->on_arena ? arena_code(words.text, sizeof(words.text), setting->slack) : 0;
+  char *line = words.text + length;
+  size_t room = sizeof(words.text) - (size_t)length;
   if (setting->pooled)
-    snprintf(words.text + length, sizeof(words.text) - (size_t)length,
+    snprintf(line, room,
              "clp_pool_options options = CLP_POOL_OPTIONS_INIT; options.leading_bits_in_bin_id = "
              "%u;\n",
              setting->leading_bits);
+  else
+    snprintf(line, room, "clp_memory memory = 0; clp_allocator_allocate(%s, bytes, &memory);\n",
+             setting->on_arena ? "arena" : "allocator");
   return words;
 }

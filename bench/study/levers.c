@@ -76,9 +76,9 @@ static void apply_share(study_setting *setting, double share)
 /* The slack decides what goes back; segments are as large as by default. */
 static void apply_kept(study_setting *setting, double slack)
 {
-  clp_arena_options *options = &setting->replay.arena_options;
+  const clp_arena_options *options = &setting->replay.arena_options;
   setting->rules.share = options->slack;
-  options->max_segment_bytes = (size_t)(options->slack * CLPI_MAX_SEGMENT_PER_SLACK);
+  setting->rules.most_share_bytes = (size_t)(options->slack * CLPI_MAX_SEGMENT_PER_SLACK);
   apply_slack(setting, slack);
 }
 
@@ -88,12 +88,24 @@ static void apply_waste(study_setting *setting, double waste)
   snprintf(setting->value, sizeof setting->value, "%g slacks", waste);
 }
 
-static void apply_order(study_setting *setting, double order)
+static void apply_fit(study_setting *setting, double fit)
 {
-  static const char *const names[] = {
-      [STUDY_OLDEST] = "oldest", [STUDY_LARGEST] = "largest", [STUDY_NEWEST] = "newest"};
-  setting->rules.order = (study_order)order;
-  name(setting, names[setting->rules.order]);
+  static const char *const names[] = {[STUDY_FIRST] = "first fit", [STUDY_BEST] = "best fit"};
+  setting->rules.fit = (study_fit)fit;
+  name(setting, names[setting->rules.fit]);
+}
+
+static void apply_returns(study_setting *setting, double which)
+{
+  static const char *const names[] = {[STUDY_LARGEST] = "largest", [STUDY_OLDEST] = "oldest"};
+  setting->rules.returns = (study_returns)which;
+  name(setting, names[setting->rules.returns]);
+}
+
+static void apply_budget(study_setting *setting, double has_budget)
+{
+  setting->rules.has_budget = has_budget > 0;
+  name(setting, setting->rules.has_budget ? "counted" : "not counted");
 }
 
 enum { BINS_ON_ARENA, ARENA_ALONE, BINS_ALONE, COARSE_BINS_ALONE };
@@ -116,7 +128,7 @@ const study_lever study_slack = {
     "slack",
     "what is kept beyond the highest use, and what a segment is, as a part of that",
     apply_slack,
-    {0, 0.001, 0.002, 0.004, 0.008, 0.015, BY_DEFAULT, 0.03, 0.045, 0.06, 0.1, 0.15, 0.25, 0.4, 0.7,
+    {0, 0.001, 0.002, 0.004, 0.008, BY_DEFAULT, 0.022, 0.03, 0.045, 0.06, 0.1, 0.15, 0.25, 0.4, 0.7,
      1},
     16,
     BY_DEFAULT};
@@ -167,15 +179,27 @@ const study_lever study_levers[] = {
     {"carve bound",
      "how much larger than a request a segment without blocks may be that is cut for it",
      apply_waste,
-     {0, 1, 4, 16, 32, 64, 1000},
+     {0, 0.5, 1, 2, 4, 32, 1000},
      7,
-     32},
+     1},
+    {"fit",
+     "which free range is cut, of those that are large enough",
+     apply_fit,
+     {STUDY_FIRST, STUDY_BEST},
+     2,
+     STUDY_FIRST},
     {"goes back first",
-     "of what the pool holds, before the arena grows",
-     apply_order,
-     {STUDY_OLDEST, STUDY_LARGEST, STUDY_NEWEST},
-     3,
-     STUDY_OLDEST},
+     "of segments without blocks",
+     apply_returns,
+     {STUDY_LARGEST, STUDY_OLDEST},
+     2,
+     STUDY_LARGEST},
+    {"calls",
+     "whether they are counted, and no more made than bins would",
+     apply_budget,
+     {1, 0},
+     2,
+     1},
 };
 const size_t study_lever_count = sizeof study_levers / sizeof *study_levers;
 

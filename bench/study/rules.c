@@ -4,7 +4,6 @@
 
 #include "arena/growth.h"
 #include "core/allocator/allocator.h"
-#include "core/pool/leaving.h"
 
 static study_rules rules = STUDY_RULES_INIT;
 
@@ -18,33 +17,44 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* --- which block goes back --- */
+/* --- which free range is cut --- */
 
-static clp_buffer *take_newest_leaving_locked(clp_pool *pool)
+clpi_free_range *__real_clpi_free_ranges_first_fit(const clpi_free_ranges *ranges, size_t bytes);
+clpi_free_range *__wrap_clpi_free_ranges_first_fit(const clpi_free_ranges *ranges, size_t bytes);
+clpi_free_range *__real_clpi_free_ranges_next_fit(const clpi_free_range *range, size_t bytes);
+clpi_free_range *__wrap_clpi_free_ranges_next_fit(const clpi_free_range *range, size_t bytes);
+
+clpi_free_range *__wrap_clpi_free_ranges_first_fit(const clpi_free_ranges *ranges, size_t bytes)
 {
-  clpi_block_store *store = &pool->stock.store;
-  clp_buffer *newest = NULL;
-  for (clpi_bin *bin = NULL; (bin = clpi_store_next_bin(store, bin)) != NULL;) {
-    clpi_store_list(store, bin);
-    if (bin->newest != NULL && (newest == NULL || bin->newest->age > newest->age))
-      newest = bin->newest;
-  }
-  if (newest != NULL) {
-    clpi_store_remove(store, newest);
-    clpi_leave_locked(pool, newest);
-  }
-  return newest;
+  clpi_free_range *fit = __real_clpi_free_ranges_first_fit(ranges, bytes), *best = fit;
+  for (; rules.fit == STUDY_BEST && fit; fit = __real_clpi_free_ranges_next_fit(fit, bytes))
+    best = fit->bytes < best->bytes ? fit : best;
+  return best;
 }
 
-clp_buffer *__real_clpi_take_oldest_stored_locked(clp_pool *pool);
-clp_buffer *__wrap_clpi_take_oldest_stored_locked(clp_pool *pool);
-clp_buffer *__wrap_clpi_take_oldest_stored_locked(clp_pool *pool)
+/* What follows the best fit is larger, too. */
+clpi_free_range *__wrap_clpi_free_ranges_next_fit(const clpi_free_range *range, size_t bytes)
 {
-  if (rules.order == STUDY_LARGEST)
-    return clpi_take_largest_stored_locked(pool);
-  if (rules.order == STUDY_NEWEST)
-    return take_newest_leaving_locked(pool);
-  return __real_clpi_take_oldest_stored_locked(pool);
+  return rules.fit == STUDY_BEST ? NULL : __real_clpi_free_ranges_next_fit(range, bytes);
+}
+
+/* --- which segment goes back, and what it costs --- */
+
+clpi_segment *__real_clpi_segments_largest_unused(const clpi_segments *segments);
+clpi_segment *__wrap_clpi_segments_largest_unused(const clpi_segments *segments);
+clpi_segment *__wrap_clpi_segments_largest_unused(const clpi_segments *segments)
+{
+  clpi_free_range *oldest = __real_clpi_free_ranges_first_fit(&segments->whole, 1);
+  if (rules.returns == STUDY_OLDEST && oldest != NULL)
+    return clpi_list_entry(oldest, clpi_range, size)->segment;
+  return __real_clpi_segments_largest_unused(segments);
+}
+
+bool __real_clpi_call_budget_is_spent(const clpi_call_budget *budget);
+bool __wrap_clpi_call_budget_is_spent(const clpi_call_budget *budget);
+bool __wrap_clpi_call_budget_is_spent(const clpi_call_budget *budget)
+{
+  return rules.has_budget && __real_clpi_call_budget_is_spent(budget);
 }
 
 /* --- how large a segment is, and which one without blocks is used --- */
@@ -61,6 +71,8 @@ static size_t share_of(const clpi_arena *arena, size_t high_water)
   share = share / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT;
   if (options->max_segment_bytes > 0)
     share = smaller(share, options->max_segment_bytes);
+  if (rules.most_share_bytes > 0)
+    share = smaller(share, rules.most_share_bytes);
   share = larger(share, options->min_segment_bytes);
   return smaller(share, arena->upstream->ops.max_block_bytes);
 }
@@ -72,7 +84,7 @@ clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   clpi_growth growth = __real_clpi_arena_plan_growth(arena, room);
   if (rules.share >= 0)
     growth.segment_bytes = larger(room, share_of(arena, growth.high_water));
-  if (rules.waste >= 0) {
+  if (rules.waste >= 0 && !growth.is_spent) {
     double waste = rules.waste * arena->options.slack * (double)growth.high_water;
     growth.most_unused = larger(arena->options.min_segment_bytes, room + (size_t)waste);
   }

@@ -5,20 +5,29 @@
 #ifndef STUDY_RULES_H
 #define STUDY_RULES_H
 
-/* Which held block a pool gives back first, before the arena grows. */
-typedef enum study_order { STUDY_OLDEST, STUDY_LARGEST, STUDY_NEWEST } study_order;
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Which free range is cut, of those that are large enough. */
+typedef enum study_fit { STUDY_FIRST, STUDY_BEST } study_fit;
+
+/* Which segment without blocks goes back first. */
+typedef enum study_returns { STUDY_LARGEST, STUDY_OLDEST } study_returns;
 
 /* Below 0: as the library has it. */
 typedef struct study_rules {
-  study_order order;
-  double share; /* of the highest use that a segment is, within the options' bounds */
+  study_fit fit;
+  study_returns returns;
+  bool has_budget;         /* whether calls are counted at all */
+  double share;            /* of the highest use that a segment is, within the options' bounds */
+  size_t most_share_bytes; /* and within this; 0: none */
   double waste; /* how much larger than a request a segment without blocks may be, in slacks of the
                    highest use */
 } study_rules;
 
 #define STUDY_RULES_INIT                                                                           \
   {                                                                                                \
-    .order = STUDY_OLDEST, .share = -1, .waste = -1                                                \
+    .fit = STUDY_FIRST, .returns = STUDY_LARGEST, .has_budget = true, .share = -1, .waste = -1     \
   }
 
 /* From now on, for all arenas and pools. */

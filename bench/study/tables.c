@@ -68,6 +68,62 @@ static void print_value(const study_results *results, size_t value)
   putchar('\n');
 }
 
+/* --- leave one out --- */
+
+static size_t default_value(const study_results *results)
+{
+  size_t value = 0;
+  while (!results->settings[value].is_default)
+    value++;
+  return value;
+}
+
+/* What a value came to for all traces but one and the copies: its footprint, and its calls. */
+static summary sum_up_others(const study_results *results, size_t value, size_t left_out)
+{
+  summary all = {.worst_name = ""};
+  for (size_t i = 0; i < results->traces->count; i++) {
+    const study_outcome *outcome = &results->outcomes[value][i];
+    if (i == left_out || results->traces->list[i].group == STUDY_SCALED)
+      continue;
+    all.footprint += log(outcome->footprint);
+    all.requests += log((double)outcome->allocations / (double)outcome->taken);
+  }
+  return all;
+}
+
+/* The value with the least footprint on the others that makes no more calls there than the
+ * default. */
+static size_t choose_without(const study_results *results, size_t left_out)
+{
+  size_t best = default_value(results);
+  double requests = sum_up_others(results, best, left_out).requests;
+  for (size_t value = 0; value < results->lever->count; value++) {
+    summary all = sum_up_others(results, value, left_out);
+    if (all.requests >= requests &&
+        all.footprint < sum_up_others(results, best, left_out).footprint)
+      best = value;
+  }
+  return best;
+}
+
+/* What each trace comes to at the value that is chosen by the others: were the defaults fitted to
+ * these traces, it would be worse than at the default. */
+static void print_left_out(const study_results *results)
+{
+  double chosen = 0, by_default = 0, count = 0;
+  for (size_t i = 0; i < results->traces->count; i++) {
+    if (results->traces->list[i].group == STUDY_SCALED)
+      continue;
+    count++;
+    chosen += log(results->outcomes[choose_without(results, i)][i].footprint);
+    by_default += log(results->outcomes[default_value(results)][i].footprint);
+  }
+  printf("leave one out: footprint %.3f at the value that is best for all other programs, %.3f at "
+         "the default\n",
+         exp(chosen / count), exp(by_default / count));
+}
+
 /* --- JSON: an object a line --- */
 
 static void print_objects(const study_results *results, size_t value)
@@ -136,4 +192,6 @@ void study_print(const study_results *results, study_format format)
       print_objects(results, value);
     else
       print_value(results, value);
+  if (format == STUDY_TABLES)
+    print_left_out(results);
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STUDY_MOST_RECORDED = 4, STUDY_MOST_TRACES = 64 };
+enum { STUDY_MOST_RECORDED = 8, STUDY_MOST_TRACES = 128 };
 
 typedef enum study_group { STUDY_RECORDED, STUDY_SCALED, STUDY_MADE_UP, STUDY_GROUPS } study_group;
 

@@ -2,7 +2,10 @@
 /** @file
  * clpool/allocator.h - where device memory comes from: the interface beneath every pool, and the
  * allocators that need no device. Those of OpenCL are in clpool/opencl.h, those of CUDA
- * in clpool/cuda.h. */
+ * in clpool/cuda.h.
+ *
+ * After fork, the child must make allocators of its own: with its parent's, clp_allocator_free does
+ * nothing, the last reference ends nothing, and all else is CLP_NOT_SUPPORTED (clpool/pool.h). */
 #ifndef CLPOOL_ALLOCATOR_H
 #define CLPOOL_ALLOCATOR_H
 
@@ -65,7 +68,9 @@ typedef struct clp_allocator_ops {
    * memory and asking again. Every other status goes to the user at once. */
   clp_status (*allocate)(void *self, size_t bytes, clp_memory *out);
   /** Gives back what `allocate` gave, with the same `bytes`. On failure the memory still belongs to
-   * the caller, who may try again. */
+   * the caller, who may try again. It may use pools. If it allocates from the pool that calls it,
+   * and memory would have to be freed or waited for, that is CLP_BUSY: it would wait for itself.
+   * What an arena stands on must not allocate from the arena or its pools. */
   clp_status (*free)(void *self, clp_memory memory, size_t bytes);
   /** Ends `self`, when the last reference to the allocator goes. NULL: nothing to do. */
   void (*destroy)(void *self);
@@ -93,9 +98,9 @@ typedef struct clp_allocator_ops {
   clp_status (*unsplit)(void *self, clp_memory part, size_t bytes); /**< ends a part */
 
   /** As `allocate`, for allocators that keep memory of the device and hand out parts of it, such as
-   * the arena. A pool asks with most_bytes 0 first, gives back what it holds, the oldest first and
-   * one at a time, while the answer is CLP_OUT_OF_DEVICE_MEMORY (then without a last error), and
-   * then asks with its limit; CLP_LIMIT_EXCEEDED: not within most_bytes. NULL: `allocate` is all
+   * the arena. A pool asks with most_bytes 0 first; if the answer is CLP_OUT_OF_DEVICE_MEMORY
+   * (then without a last error), it gives back all that it holds, and asks with its limit;
+   * CLP_LIMIT_EXCEEDED: not within most_bytes. NULL: `allocate` is all
    * there is, and a limit is the pool's own affair. */
   clp_status (*allocate_within)(void *self, const clp_memory_request *request, clp_memory *out);
 
@@ -107,7 +112,10 @@ typedef struct clp_allocator_ops {
   clp_status (*mark_create)(void *self, clp_stream stream, void **mark); /**< never waits */
   void (*mark_destroy)(void *self, void *mark);                          /**< ends a mark */
   clp_status (*mark_is_done)(void *self, void *mark, bool *done);        /**< never waits */
-  clp_status (*stream_wait)(void *self, clp_stream stream, void *mark); /**< the host never waits */
+  /** Makes what the stream is given later wait for a mark; the host never waits. If it cannot be
+   * made to wait, CLP_NOT_SUPPORTED: the pool takes other memory, or where only a wait will do,
+   * waits on the host. */
+  clp_status (*stream_wait)(void *self, clp_stream stream, void *mark);
   clp_status (*host_wait)(void *self, void *mark); /**< returns when that work is done */
 
   /** Whether work on the stream runs in the order in which it was given. Needs stream order. NULL:
@@ -115,7 +123,8 @@ typedef struct clp_allocator_ops {
    * between two users of a block. */
   bool (*stream_is_in_order)(void *self, clp_stream stream);
   /** Whether `allocate` gives the home stream work that touches the new memory, which users on
-   * other streams must then wait for. Needs stream order and a home stream. */
+   * other streams must then wait for. It comes before all that the home stream is given later, also
+   * if that is out of order. Needs stream order and a home stream. */
   bool allocate_uses_home;
 
   /** Whether `free` may be called while streams still use the memory, since the device waits for
@@ -135,6 +144,13 @@ typedef struct clp_allocator_ops {
    * streams, such as the arena: the handle must not be used from then on, since it may come back as
    * another stream. Needs stream order. NULL: there is nothing to forget. */
   clp_status (*forget_stream)(void *self, clp_stream stream);
+
+  /** Gives a stream of the allocator's own, the same one each time, to which its users give no
+   * work. Frees are ordered there that would keep the host or a user's stream waiting: behind work
+   * of a stream that was forgotten, or of several streams. `*out` is borrowed, and lives as long as
+   * the allocator. Needs stream order. NULL: one of the memory's streams waits for the others, or
+   * else the home stream, or without one the host. */
+  clp_status (*free_stream)(void *self, clp_stream *out);
 } clp_allocator_ops;
 
 /** What a clp_allocator_ops begins as: its size, and zeros, so `allocate` and `free` are yet to be
@@ -143,7 +159,7 @@ typedef struct clp_allocator_ops {
   {                                                                                                \
     sizeof(clp_allocator_ops), NULL, NULL, NULL, NULL, false, 0, CLP_MEMORY_UNSTATED, 0, 0, 0,     \
         NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, \
-        false, NULL, false, NULL                                                                   \
+        false, NULL, false, NULL, NULL                                                             \
   }
 
 /** Makes an allocator of the caller's own. `ops` is copied; `self` is passed to each of its

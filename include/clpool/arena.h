@@ -3,10 +3,11 @@
  * clpool/arena.h - the arena: an allocator that takes big segments from another one and carves
  * blocks from them, so that a pool's footprint stays close to what its program uses.
  *
- * Blocks are carved by best fit, and freed ones are coalesced with their free neighbours. Before an
- * arena grows, the pool on it gives back what it holds, the oldest first, and the arena gives back
- * segments without blocks. So the memory taken from the device stays near the peak of what is in
- * use. doc/arena.md explains the rules, with measurements of what they cost. */
+ * Blocks are carved by first fit, and freed ones are coalesced with their free neighbours. Before
+ * an arena grows, the pool on it gives back all that it holds, and the arena gives back segments
+ * without blocks. So the memory taken from the device stays near the peak of what is in use, with
+ * no more calls of the device than a pool without an arena makes, and 64. doc/arena.md explains the
+ * rules, with measurements of what they cost. */
 #ifndef CLPOOL_ARENA_H
 #define CLPOOL_ARENA_H
 
@@ -28,7 +29,7 @@ typedef struct clp_arena_options {
   size_t struct_size;   /**< sizeof(clp_arena_options) */
   unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
   /** How much more memory than the high-water mark of use the arena may keep before it gives
-   * segments without blocks back, as a part of that mark: 0 to 1, by default 0.022. Segments have
+   * segments without blocks back, as a part of that mark: 0 to 1, by default 0.016. Segments have
    * that size, too. Less means a smaller footprint, more means fewer calls to the device. */
   double slack;
   /** No segment is smaller, unless a limit or the device demands it; by default 256 KiB. */
@@ -44,7 +45,7 @@ typedef struct clp_arena_options {
 /** The defaults. */
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
   {                                                                                                \
-    sizeof(clp_arena_options), 1u, 0.022, (size_t)256 << 10, 0, false                              \
+    sizeof(clp_arena_options), 1u, 0.016, (size_t)256 << 10, 0, false                              \
   }
 
 /** Makes an arena over `upstream`, which it retains and which must be able to split blocks: all

@@ -21,6 +21,8 @@ extern "C" {
  * done, or ordered before the next use by the home stream. A pool that has stopped holding gives
  * the block back to the device instead. NULL is a no-op. Any thread.
  * CLP_ALREADY_RELEASED: it was released before and has not been handed out since; nothing changes.
+ *   That is certain where the releases come one after another. Of two threads' at one moment both
+ *   may succeed, and the block then has two owners: a buffer has one owner, who releases it.
  * CLP_BACKEND_ERROR or another status of the allocator: the pool holds no more, and the device did
  *   not take the block back. The buffer is released all the same; the pool keeps the block and
  *   tries again at clp_pool_free_held or at its end. */
@@ -43,7 +45,8 @@ clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream stream);
 
 /** Binds the buffer to a stream: clp_buffer_release is then a release on that stream. If it was
  * bound to another one, the new stream is made to wait for the work given to the old one
- * (pyopencl.SVMAllocation.bind_to_queue).
+ * (pyopencl.SVMAllocation.bind_to_queue); if it cannot be, as a PoCL queue out of order, the host
+ * waits.
  * CLP_ALREADY_RELEASED: the buffer was released. CLP_BACKEND_ERROR: as the backend reports. */
 clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream stream);
 

@@ -56,7 +56,11 @@
  * - What counts references has create, retain and release: allocators, pools. What has one owner
  *   has create and destroy: profiles, built-in hooks, CUDA's memory pools. Buffers are released, to
  *   their pool. All of these take NULL, and do nothing then.
- * - Every function may be called from any thread at any time.
+ * - Every function may be called from any thread at any time; not from signal handlers.
+ * - No function is a cancellation point: a thread that pthread_cancel ends goes on to the end
+ *   of the call, and so do the callbacks in it, which are entered with cancellation disabled and
+ *   must leave it so. Asynchronous cancellation must be off.
+ * - After fork, the child makes allocators and pools of its own; clpool/pool.h says more.
  * - Options and results are structs that begin with their size, so that both sides can grow. Fill
  *   them with the struct's _INIT macro: `clp_pool_options options = CLP_POOL_OPTIONS_INIT;`, then
  *   change what you like. Where only the size is set and the rest is zero, options mean the

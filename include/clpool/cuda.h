@@ -111,7 +111,8 @@ typedef struct clp_cuda_async_options {
  * that is non-blocking.
  *
  * Release buffers, pools and the allocator before the device is reset (cuDevicePrimaryCtxReset,
- * cudaDeviceReset). After a fork the child must not use the allocator, nor anything else of CUDA's.
+ * cudaDeviceReset). After a fork the child can use neither the allocator, as clpool/pool.h says,
+ * nor anything else of CUDA's.
  *
  * Any thread.
  * CLP_INVALID_ARGUMENT: NULL out, no such device, a mempool and a mempool_choice, a mempool whose

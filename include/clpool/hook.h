@@ -53,11 +53,13 @@ typedef void (*clp_hook_callback)(const clp_hook_event *event, void *user_data);
  *
  * A callback runs on the thread whose call it shows, under no lock of the library, and may use any
  * pool: no hooks are called for what it does there, and no failure there becomes the caller's last
- * error. It must return, must not push, pop, add or remove hooks (CLP_BUSY), and must not drop the
- * last reference to the pool that it is called for. What an on_out_of_memory does is shown. An
- * allocation in another thread that is about to fail waits for a block whose device_free is being
- * shown, so a callback must not wait for a lock that is held around calls to a pool. After fork the
- * child has the hooks that were registered for its thread and for pools, with the same user_data.
+ * error. It must return. (If it ends its thread, no other one waits for it, but what the call had
+ * begun is not finished: no postprocess follows, and the pool may never end.) It must not push,
+ * pop, add or remove hooks (CLP_BUSY), and must not drop the last reference to the pool that it is
+ * called for. What an on_out_of_memory does is shown. An allocation in another thread that is about
+ * to fail waits for a block whose device_free is being shown, so a callback must not wait for a
+ * lock that is held around calls to a pool. After fork the child has the hooks that were registered
+ * for its thread and for pools, with the same user_data.
  */
 typedef struct clp_hook {
   size_t struct_size; /**< sizeof(clp_hook) */

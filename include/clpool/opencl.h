@@ -121,11 +121,10 @@ clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags f
  * active buffer: it keeps the pool and all that is beneath.
  *
  * Order. The last clReleaseMemObject is a clp_buffer_release: use the cl_mem on the allocator's
- * home stream alone, an in-order queue (the release need not wait for work that was queued there
- * before), or wait before the release for the work that uses it. OpenCL says that the memory comes
- * back only after that work is done, but not every driver keeps to it: NVIDIA's does, and brings
- * the memory back some time after the release, from a thread of its own; PoCL 3.1 brings it back at
- * the release.
+ * home stream alone (the release need not wait for work that was queued there before), or wait
+ * before the release for the work that uses it. OpenCL says that the memory comes back only after
+ * that work is done, but not every driver keeps to it: NVIDIA's does, and brings the memory back
+ * some time after the release, from a thread of its own; PoCL 3.1 brings it back at the release.
  *
  * `flags` say how kernels and the host access it, as those of clCreateSubBuffer: CL_MEM_READ_WRITE
  * and its like, CL_MEM_HOST_READ_ONLY and its like; 0 for those of the allocator. What the device

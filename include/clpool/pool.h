@@ -13,8 +13,17 @@
  * a lock guards: what threads at work keep for themselves comes on top, and where blocks pass from
  * thread to thread up to a sixteenth. A new thread goes on with the cache of one that ended.
  *
- * After fork, the child of a process that had several threads must not use a pool. On Linux,
- * membarrier must stay allowed once a pool was made: a sandbox that forbids it must do so before.
+ * After fork, the child has pools of its own only: its parent's other threads may have been in the
+ * midst of anything. The child may release the parent's buffers, which does nothing, and count
+ * references to its pools and allocators, with which nothing ends; their host memory stays taken
+ * until the child ends. Whatever else it asks of them is CLP_NOT_SUPPORTED, and no device is
+ * touched. What tells properties goes on: clp_buffer_memory and its like, clp_pool_get_limit.
+ * Allocators and pools that the child makes work, where their backend survives a fork: those of
+ * host memory and simulated ones do. A child that is forked inside of a callback of the library
+ * must not return from it, but exec or _exit. vfork and posix_spawn are no matter.
+ *
+ * On Linux, membarrier must stay allowed once a pool was made: a sandbox that forbids it must do so
+ * before.
  */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H
@@ -83,7 +92,8 @@ typedef struct clp_pool_options {
  * CLP_INVALID_ARGUMENT: NULL allocator or out, leading_bits_in_bin_id above CLP_MAX_LEADING_BITS,
  *   unknown reuse flags, `initialized` neither 0 nor 1, a struct_size too small or with unknown
  *   fields set, a CLPOOL_MEMORY_LIMIT that cannot be read.
- * CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT is a percentage, and the device's memory is unknown.
+ * CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT is a percentage, and the device's memory is unknown; or
+ *   the allocator was made before a fork, by a parent of this process.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *options,
                            clp_pool **out);
@@ -99,7 +109,8 @@ void clp_pool_release(clp_pool *pool);
 
 /** Takes a buffer of at least `bytes` from the pool: a held block of the same bin if there is one,
  * without any call to the device, and new memory if not (above: what other threads cache). All use
- * of it is on the allocator's home stream, or the caller synchronizes, as in PyOpenCL.
+ * of it is on the allocator's home stream, in order or not, or the caller synchronizes, as in
+ * PyOpenCL.
  *
  * When the device is out of memory, the pool takes these steps while the request still fails: it
  * frees its held blocks, the largest first and one at a time; then those of other pools on the same
@@ -115,6 +126,7 @@ void clp_pool_release(clp_pool *pool);
  * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room, with nothing held; or the block would be
  *   larger than the limit.
  * CLP_OUT_OF_DEVICE_MEMORY: no step helped.
+ * CLP_BUSY: the allocator's own `free` asks, and would have to wait for itself.
  * CLP_OUT_OF_HOST_MEMORY.
  * CLP_BACKEND_ERROR or another status of the allocator, passed on at once. */
 clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
@@ -131,18 +143,19 @@ clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * pool made the other wait for that work (CLP_REUSE_INTERNAL_DEPENDENCIES); otherwise the pool
  * takes new memory.
  *
- * The host never waits to hand a block on. It waits in clp_buffer_unbind; where memory goes back to
- * the device (clp_pool_free_held and its like, a limit, a release when the pool holds no more), if
- * the allocator can free memory neither behind pending work nor on a stream; and when memory has
- * run out, as clp_pool_allocate says.
+ * The host never waits to hand a block on. It waits in clp_buffer_unbind; in clp_buffer_bind, and
+ * for new memory that the home stream has work on, if the stream is a PoCL queue out of order,
+ * which cannot be made to wait; where memory goes back to the device (clp_pool_free_held and its
+ * like, a limit, a release when the pool holds no more), if the allocator can free memory neither
+ * behind pending work nor on a stream; and when memory has run out, as clp_pool_allocate says.
  *
  * A release costs no call to the backend, because a stream is marked only when another one needs
  * its block. The mark, which is what the pool then asks about or waits for, covers all that the
  * stream was given up to that moment. So that work must not itself depend on the host waiting for
  * the other stream first.
  *
- * clp_pool_allocate and clp_buffer_release mix with these: they count as being on the allocator's
- * home stream where it has one. Where it has none, a block released without a stream may serve
+ * clp_pool_allocate and clp_buffer_release mix with these: where the allocator has a home stream,
+ * they do what these do with that. Where it has none, a block released without a stream may serve
  * every stream at once: the caller must have synchronized with all work that uses it, and with what
  * the stream that it was allocated on had been made to wait for. So a buffer that was never used is
  * best released on that stream. A block released on a stream then serves clp_pool_allocate only
@@ -264,7 +277,7 @@ typedef struct clp_pool_stats {
 
 /** Fills `*stats`, as far as its struct_size goes; what this version does not know is set to zero.
  * CLP_INVALID_ARGUMENT: NULL pool or stats, a struct_size that does not reach past the first field
- *   after it. */
+ *   after it, or is above 4096, which no version has. */
 clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats);
 
 /** Sets both peaks to what is managed and active now. CLP_INVALID_ARGUMENT: NULL pool. */

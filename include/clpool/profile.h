@@ -19,6 +19,9 @@ extern "C" {
  * addresses alone, no names, in space that grows with the number of different stacks. Several
  * threads may record at once, and another may report meanwhile.
  *
+ * After fork, the child's copy records nothing, clp_line_profile_destroy does nothing with it, and
+ * all else is CLP_NOT_SUPPORTED.
+ *
  * Of a stack of more than 256 frames the outermost are kept, as with a smaller max_depth. Frames of
  * code without unwind tables, and frames further out, are not seen. */
 typedef struct clp_line_profile clp_line_profile;

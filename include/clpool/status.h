@@ -31,7 +31,8 @@ typedef enum clp_status { CLP_STATUS_MAP(CLP_STATUS_ENUMERATOR) } clp_status;
 typedef struct clp_error {
   clp_status status; /**< what the failing call returned; CLP_SUCCESS before any failure */
   int native_code;   /**< the backend's own code (cl_int, CUresult, errno), 0 where there is none */
-  const char *message; /**< one sentence with the figures that matter; byte counts are digits */
+  const char *message; /**< one sentence with the figures that matter, where byte counts are digits;
+                            where the host had no memory for it, clp_status_message(status) */
 } clp_error;
 
 /** The calling thread's last failure in this library.

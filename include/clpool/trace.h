@@ -20,7 +20,9 @@
  * - exec keeps the process id, so the new program empties the file of the old one when it makes a
  *   pool, even with `%p`.
  * - A library that is closed and opened again does so, too, when it makes its first pool.
- * - Where the file is a pipe whose reader has left, SIGPIPE ends a program that does not ignore it.
+ * - Where the file is a pipe, a process must have it open to read: without one the first pool fails
+ *   (CLP_IO_ERROR, ENXIO), and does not wait for one. Where the reader has left, SIGPIPE ends a
+ *   program that does not ignore it.
  * - If something cannot be written, say because the disk is full, the trace ends there. The program
  *   goes on, and the log callback (clpool/log.h) gets one warning, but none if that happens while
  *   the process ends.
@@ -66,7 +68,8 @@ extern "C" {
  *
  * `*out` is the caller's until clp_trace_hook_destroy; NULL on failure. Any thread.
  * CLP_INVALID_ARGUMENT: NULL out, both or none of path and file. CLP_IO_ERROR: the file cannot be
- * opened; native_code is errno. CLP_OUT_OF_HOST_MEMORY. */
+ * opened; native_code is errno, ENXIO for a pipe that no process reads, which is not waited for.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out);
 
 /** Writes the buffered rows of all operations that have returned. NULL is a no-op. Any thread.

@@ -4,6 +4,7 @@
 #ifndef CLPOOL_ARENA_ARENA_H
 #define CLPOOL_ARENA_ARENA_H
 
+#include "arena/call_budget.h"
 #include "arena/pending.h"
 #include "arena/segments.h"
 #include "core/base/map.h"
@@ -24,6 +25,7 @@ typedef struct clpi_arena {
   clpi_map blocks; /* clpi_range pointers by their memory */
   clpi_streams streams;
   clpi_pending pending;
+  clpi_call_budget budget;
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t peak_used_bytes, peak_reserved_bytes;
   uint64_t segments_taken, segments_given_back;

@@ -4,6 +4,7 @@
 #include "arena/trim.h"
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/streams/forget.h"
@@ -108,6 +109,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   pthread_mutex_init(&arena->lock, NULL);
   pthread_cond_init(&arena->pending.end, NULL);
   clpi_segments_init(&arena->segments);
+  clpi_call_budget_init(&arena->budget);
   clpi_streams_init(&arena->streams, upstream, &arena->lock, note_needed_locked);
   return arena;
 }
@@ -131,6 +133,7 @@ static clp_allocator_ops operations(const clpi_arena *arena)
 clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_options *options,
                                       clp_allocator **out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_allocator_create: out is NULL");
   *out = NULL;
@@ -138,6 +141,8 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_allocator_create: upstream is NULL");
   clp_arena_options checked;
   clp_status status = read_options(options, &checked);
+  if (!status)
+    status = clpi_allocator_check(upstream, "clp_arena_allocator_create");
   if (status)
     return status;
   if (!clpi_allocator_splits(upstream))

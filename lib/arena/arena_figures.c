@@ -2,6 +2,7 @@
 /* An arena's figures, and what it looks like. */
 #include "arena/arena.h"
 #include "core/allocator/allocator.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 
@@ -10,27 +11,22 @@
 
 /* Reading figures does not change what the user sees of an arena, so it takes a const allocator;
  * inside, it takes the lock. */
-static clpi_arena *arena_of(const clp_allocator *allocator, const char *function)
+static clp_status arena_of(const clp_allocator *allocator, const char *function, clpi_arena **found)
 {
   if (!allocator)
-    clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: arena is NULL", function);
-  else if (allocator->ops.allocate != clpi_arena_allocate)
-    clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: allocator %s is no arena", function, allocator->name);
-  else
-    return allocator->self;
-  return NULL;
-}
-
-static size_t largest_in(const clpi_free_ranges *ranges)
-{
-  const clpi_free_range *range = clpi_free_ranges_largest(ranges);
-  return range ? range->bytes : 0;
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: arena is NULL", function);
+  if (allocator->ops.allocate != clpi_arena_allocate)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: allocator %s is no arena", function,
+                      allocator->name);
+  *found = allocator->self;
+  return clpi_allocator_check(allocator, function);
 }
 
 static clp_arena_stats figures_locked(const clpi_arena *arena)
 {
   const clpi_segments *segments = &arena->segments;
-  size_t partial = largest_in(&segments->partial), whole = largest_in(&segments->whole);
+  size_t partial = clpi_free_ranges_largest(&segments->partial);
+  size_t whole = clpi_free_ranges_largest(&segments->whole);
   size_t free_bytes = segments->partial.bytes + segments->whole.bytes;
   clp_arena_stats stats = {
       .segments = segments->count,
@@ -52,9 +48,10 @@ static clp_arena_stats figures_locked(const clpi_arena *arena)
 
 clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stats)
 {
-  clpi_arena *found = arena_of(arena, "clp_arena_get_stats");
-  if (!found)
-    return CLP_INVALID_ARGUMENT;
+  clpi_arena *found;
+  clp_status status = arena_of(arena, "clp_arena_get_stats", &found);
+  if (status)
+    return status;
   if (!stats)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_get_stats: stats is NULL");
   pthread_mutex_lock(&found->lock);
@@ -123,9 +120,11 @@ static char *describe(clpi_arena *arena)
 
 clp_status clp_arena_dump(const clp_allocator *arena, FILE *file)
 {
-  clpi_arena *found = arena_of(arena, "clp_arena_dump");
-  if (!found)
-    return CLP_INVALID_ARGUMENT;
+  CLPI_UNCANCELLED;
+  clpi_arena *found;
+  clp_status status = arena_of(arena, "clp_arena_dump", &found);
+  if (status)
+    return status;
   if (!file)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_dump: file is NULL");
   char *text = describe(found);

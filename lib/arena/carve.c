@@ -16,21 +16,26 @@ size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
 
 /* --- carving --- */
 
-/* The best fit; or, if that is not safe for the stream yet, one of the next larger that is. NULL:
- * there is none of at most `most` bytes. */
+/* The first fit of at most `most` bytes; or, if that is not safe for the stream yet, one of the
+ * next that is. NULL: there is none. */
 static clpi_range *find_locked(clpi_carving *carving, const clpi_free_ranges *ranges, size_t most)
 {
   enum { MOST_LOOKED_AT = 4 };
   const clpi_stream *by = carving->arena->is_exclusive ? NULL : carving->by;
-  clpi_free_range *best = clpi_free_ranges_best_fit(ranges, carving->room), *fit = best;
-  for (int i = 0; fit && fit->bytes <= most && i < MOST_LOOKED_AT; i++) {
+  clpi_range *first = NULL;
+  clpi_free_range *fit = clpi_free_ranges_first_fit(ranges, carving->room);
+  for (int looked_at = 0; fit && looked_at < MOST_LOOKED_AT;
+       fit = clpi_free_ranges_next_fit(fit, carving->room)) {
+    if (fit->bytes > most)
+      continue;
     clpi_range *range = clpi_list_entry(fit, clpi_range, size);
     carving->is_settled = clpi_use_set_is_settled(range->uses, by);
     if (carving->is_settled)
       return range;
-    fit = clpi_free_ranges_next(fit);
+    first = first ? first : range;
+    looked_at++;
   }
-  return best && best->bytes <= most ? clpi_list_entry(best, clpi_range, size) : NULL;
+  return first;
 }
 
 /* Makes the block known by its memory, and forgets what streams did with it before. */
@@ -43,6 +48,7 @@ static void enter_locked(clpi_carving *carving, clp_memory memory)
   block->memory = memory;
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
   clpi_map_put(&arena->blocks, memory, (uintptr_t)block);
+  clpi_call_budget_begin_block(&arena->budget, block->size.bytes);
   carving->has_entry = false;
 }
 
@@ -90,11 +96,10 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
   carving->has_entry = carving->has_entry || clpi_map_reserve(&arena->blocks);
   bool is_ready = carving->has_entry && clpi_segments_reserve(&arena->segments);
   clpi_range *range = is_ready ? find_locked(carving, ranges, most) : NULL;
-  carving->block = range;
-  if (range)
-    clpi_segments_carve(&arena->segments, range, carving->room);
-  if (range && carving->is_settled && arena->has_addresses)
-    enter_locked(carving, range->segment->memory + clpi_range_offset(range));
+  clpi_range *block = range ? clpi_segments_carve(&arena->segments, range, carving->room) : NULL;
+  carving->block = block;
+  if (block && carving->is_settled && arena->has_addresses)
+    enter_locked(carving, block->segment->memory + clpi_range_offset(block));
   pthread_mutex_unlock(&arena->lock);
   if (!is_ready)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
@@ -108,15 +113,18 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
 
 /* --- growing --- */
 
-/* A new segment is used in any case: the host waits for what no stream can. */
+/* A new segment is used in any case: the host waits for what no stream can. What the home stream
+ * does to it comes before all that this is given later, in order or not. */
 static clp_status settle_new(clpi_carving *carving)
 {
   clpi_streams *streams = &carving->arena->streams;
   const clpi_use_set *set = carving->block->uses;
   clp_status status = CLP_SUCCESS;
   for (size_t i = 0; set && i < set->count && !status; i++)
-    if (!carving->by || !clpi_use_settle(streams, &set->uses[i], carving->by, CLPI_WAIT))
+    if (!carving->by)
       status = clpi_use_wait(streams, &set->uses[i]);
+    else if (carving->by != set->uses[i].stream)
+      status = clpi_use_order(streams, &set->uses[i], carving->by);
   if (status)
     put_back(carving);
   return status;
@@ -157,8 +165,7 @@ static bool await_pending(clpi_arena *arena, uint64_t *seen)
 static clp_status carve_more(clpi_carving *carving, clpi_growth *growth)
 {
   clpi_arena *arena = carving->arena;
-  size_t most = MIN(growth->most_bytes, carving->request->most_bytes);
-  (void)clpi_arena_trim(arena, growth->segment_bytes, most, false);
+  clpi_arena_make_room(arena, growth, carving->request->most_bytes);
   clp_status status = carve_new(carving, growth->segment_bytes);
   if (!lacks_memory(status))
     return status;

@@ -45,6 +45,7 @@ static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_use_set
   block->uses = uses;
   for (size_t i = 0; uses && i < uses->count; i++)
     clpi_use_note_freed_locked(&uses->uses[i]);
+  clpi_call_budget_end_block(&arena->budget, block->size.bytes);
   clpi_segments_free(&arena->segments, block);
 }
 

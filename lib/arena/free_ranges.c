@@ -4,19 +4,34 @@
 #include "arena/free_ranges.h"
 
 #include <stdbool.h>
+#include <sys/param.h>
 
-/* No two positions are equal, so a hash serves as a random number, and is the same in each run. */
-static uint64_t priority_at(uint64_t position)
+/* Of the range's end, which a cut leaves as it is. No two are equal, so a hash serves as a random
+ * number, and is the same in each run. */
+static uint64_t priority_at(uint64_t end)
 {
-  uint64_t x = position + 0x9e3779b97f4a7c15u;
+  uint64_t x = end + 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
 
-static bool is_before(const clpi_free_range *a, const clpi_free_range *b)
+/* Returns whether it has changed. */
+static bool update(clpi_free_range *range)
 {
-  return a->bytes != b->bytes ? a->bytes < b->bytes : a->position < b->position;
+  size_t before = range->most_bytes;
+  range->most_bytes = range->bytes;
+  if (range->lower)
+    range->most_bytes = MAX(range->most_bytes, range->lower->most_bytes);
+  if (range->higher)
+    range->most_bytes = MAX(range->most_bytes, range->higher->most_bytes);
+  return range->most_bytes != before;
+}
+
+static void update_upward(clpi_free_range *range)
+{
+  while (range && update(range))
+    range = range->parent;
 }
 
 /* The link that leads to the range: its parent's, or the root. */
@@ -24,22 +39,24 @@ static clpi_free_range **link_to(clpi_free_ranges *ranges, const clpi_free_range
 {
   if (!range->parent)
     return &ranges->root;
-  return range->parent->smaller == range ? &range->parent->smaller : &range->parent->larger;
+  return range->parent->lower == range ? &range->parent->lower : &range->parent->higher;
 }
 
 /* Rotates a child into its parent's node, and the parent beneath it. */
 static void rotate_up(clpi_free_ranges *ranges, clpi_free_range *child)
 {
   clpi_free_range *parent = child->parent;
-  bool is_smaller = parent->smaller == child;
-  clpi_free_range **inner = is_smaller ? &child->larger : &child->smaller;
+  bool is_lower = parent->lower == child;
+  clpi_free_range **inner = is_lower ? &child->higher : &child->lower;
   *link_to(ranges, parent) = child;
   child->parent = parent->parent;
-  *(is_smaller ? &parent->smaller : &parent->larger) = *inner;
+  *(is_lower ? &parent->lower : &parent->higher) = *inner;
   if (*inner)
     (*inner)->parent = parent;
   *inner = parent;
   parent->parent = child;
+  (void)update(parent);
+  (void)update(child);
 }
 
 void clpi_free_ranges_insert(clpi_free_ranges *ranges, clpi_free_range *range)
@@ -47,23 +64,25 @@ void clpi_free_ranges_insert(clpi_free_ranges *ranges, clpi_free_range *range)
   clpi_free_range **link = &ranges->root, *parent = NULL;
   while (*link) {
     parent = *link;
-    link = is_before(range, parent) ? &parent->smaller : &parent->larger;
+    link = range->position < parent->position ? &parent->lower : &parent->higher;
   }
-  range->smaller = range->larger = NULL;
+  range->lower = range->higher = NULL;
   range->parent = parent;
-  range->priority = priority_at(range->position);
+  range->priority = priority_at(range->position + range->bytes);
   *link = range;
+  (void)update(range);
   while (range->parent && range->priority > range->parent->priority)
     rotate_up(ranges, range);
+  update_upward(range->parent);
   ranges->count++;
   ranges->bytes += range->bytes;
 }
 
 static clpi_free_range *child_to_lift(const clpi_free_range *range)
 {
-  if (!range->smaller || !range->larger)
-    return range->smaller ? range->smaller : range->larger;
-  return range->smaller->priority > range->larger->priority ? range->smaller : range->larger;
+  if (!range->lower || !range->higher)
+    return range->lower ? range->lower : range->higher;
+  return range->lower->priority > range->higher->priority ? range->lower : range->higher;
 }
 
 void clpi_free_ranges_remove(clpi_free_ranges *ranges, clpi_free_range *range)
@@ -71,38 +90,52 @@ void clpi_free_ranges_remove(clpi_free_ranges *ranges, clpi_free_range *range)
   for (clpi_free_range *child; (child = child_to_lift(range));)
     rotate_up(ranges, child);
   *link_to(ranges, range) = NULL;
+  update_upward(range->parent);
   ranges->count--;
   ranges->bytes -= range->bytes;
 }
 
-clpi_free_range *clpi_free_ranges_best_fit(const clpi_free_ranges *ranges, size_t bytes)
+void clpi_free_ranges_cut(clpi_free_ranges *ranges, clpi_free_range *range, size_t bytes)
 {
-  clpi_free_range *best = NULL;
-  for (clpi_free_range *range = ranges->root; range;) {
-    bool fits = range->bytes >= bytes;
-    best = fits ? range : best;
-    range = fits ? range->smaller : range->larger;
-  }
-  return best;
+  range->position += bytes;
+  range->bytes -= bytes;
+  ranges->bytes -= bytes;
+  update_upward(range);
 }
 
-clpi_free_range *clpi_free_ranges_next(const clpi_free_range *range)
+/* The first fit of a subtree. */
+static clpi_free_range *first_fit(clpi_free_range *range, size_t bytes)
 {
-  if (range->larger) {
-    clpi_free_range *next = range->larger;
-    while (next->smaller)
-      next = next->smaller;
-    return next;
+  if (!range || range->most_bytes < bytes)
+    return NULL;
+  for (;;) {
+    if (range->lower && range->lower->most_bytes >= bytes)
+      range = range->lower;
+    else if (range->bytes >= bytes)
+      return range;
+    else
+      range = range->higher;
   }
-  while (range->parent && range->parent->larger == range)
-    range = range->parent;
-  return range->parent;
 }
 
-clpi_free_range *clpi_free_ranges_largest(const clpi_free_ranges *ranges)
+clpi_free_range *clpi_free_ranges_first_fit(const clpi_free_ranges *ranges, size_t bytes)
 {
-  clpi_free_range *range = ranges->root;
-  while (range && range->larger)
-    range = range->larger;
-  return range;
+  return first_fit(ranges->root, bytes);
+}
+
+clpi_free_range *clpi_free_ranges_next_fit(const clpi_free_range *range, size_t bytes)
+{
+  clpi_free_range *next = first_fit(range->higher, bytes);
+  while (!next && range->parent) {
+    clpi_free_range *parent = range->parent;
+    if (parent->lower == range)
+      next = parent->bytes >= bytes ? parent : first_fit(parent->higher, bytes);
+    range = parent;
+  }
+  return next;
+}
+
+size_t clpi_free_ranges_largest(const clpi_free_ranges *ranges)
+{
+  return ranges->root ? ranges->root->most_bytes : 0;
 }

@@ -2,6 +2,7 @@
 /* Growth: how large segments are, and taking them from upstream. */
 #include "arena/growth.h"
 
+#include "arena/trim.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/streams/use.h"
@@ -9,10 +10,6 @@
 #include <sys/param.h>
 
 /* --- planning --- */
-
-/* A segment without blocks that is carved may be larger than the request by so many slacks of the
- * high-water mark. That is a bound where the slack is small. */
-enum { WASTE_PER_SLACK = 32 };
 
 /* For products that may be more than a size_t can hold. */
 static size_t to_size(double bytes)
@@ -35,16 +32,46 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   pthread_mutex_lock(&arena->lock);
   size_t high_water = MAX(arena->high_water, arena->segments.used_bytes + room);
   uint64_t succeeded = arena->pending.succeeded;
+  clpi_call_budget_earn(&arena->budget);
+  bool is_spent = arena->options.slack > 0 && clpi_call_budget_is_spent(&arena->budget);
+  size_t taken = arena->segments.reserved_bytes;
   pthread_mutex_unlock(&arena->lock);
+  size_t most = to_size((double)high_water * (1 + arena->options.slack));
   size_t segment = MAX(room, segment_bytes(arena, (double)high_water));
-  size_t waste = to_size(WASTE_PER_SLACK * arena->options.slack * (double)high_water);
+  size_t waste = is_spent ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
   return (clpi_growth){
       .high_water = high_water,
       .segment_bytes = segment,
       .most_unused = MAX(segment, room + MIN(waste, SIZE_MAX - room)),
-      .most_bytes = to_size((double)high_water * (1 + arena->options.slack)),
+      .most_bytes = is_spent ? MAX(most, taken) : most,
+      .is_spent = is_spent,
       .succeeded = succeeded,
   };
+}
+
+/* One segment for all that was unused makes the next call unlikely. */
+static void take_all_room(clpi_arena *arena, clpi_growth *growth, size_t most)
+{
+  pthread_mutex_lock(&arena->lock);
+  size_t taken = arena->segments.reserved_bytes + arena->pending.taken_bytes;
+  pthread_mutex_unlock(&arena->lock);
+  size_t largest = arena->upstream->ops.max_block_bytes;
+  if (arena->options.max_segment_bytes)
+    largest = MIN(largest, arena->options.max_segment_bytes);
+  size_t room = MIN(taken < most ? most - taken : 0, largest);
+  room = room / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT;
+  growth->segment_bytes = MAX(growth->segment_bytes, room);
+}
+
+void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most)
+{
+  most = MIN(most, growth->most_bytes);
+  if (growth->is_spent) {
+    (void)clpi_arena_trim(arena, SIZE_MAX, 0, false);
+    take_all_room(arena, growth, most);
+  } else {
+    (void)clpi_arena_trim(arena, growth->segment_bytes, most, false);
+  }
 }
 
 void clpi_arena_note_growth(clpi_arena *arena, size_t high_water)
@@ -123,9 +150,9 @@ static clp_status take_reserved(clpi_carving *carving, clpi_stream *home, clpi_s
   if (!status) {
     clpi_segments_add(&arena->segments, made, memory, bytes, uses);
     arena->segments_taken++;
+    clpi_call_budget_spend(&arena->budget);
     arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
-    clpi_segments_carve(&arena->segments, made->first, carving->room);
-    carving->block = made->first;
+    carving->block = clpi_segments_carve(&arena->segments, made->first, carving->room);
   }
   pthread_mutex_unlock(&arena->lock);
   return status;

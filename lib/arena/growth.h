@@ -17,11 +17,17 @@ typedef struct clpi_growth {
   size_t segment_bytes; /* of the new segment */
   size_t most_unused;   /* the largest segment without blocks that is carved instead */
   size_t most_bytes;    /* of all segments, above which unused ones are given back first */
+  bool is_spent;        /* whether all calls are made that the arena may make */
   uint64_t succeeded;   /* arena->pending.succeeded at this time */
 } clpi_growth;
 
 /* Under no lock, as all below. */
 clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room);
+
+/* Gives segments without blocks back, so that all of them and the new one are within `most` and
+ * what is planned. Once the calls are spent, all of them go, and the new one takes their place. The
+ * host does not wait. */
+void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most);
 
 /* Notes that the arena has grown as planned. */
 void clpi_arena_note_growth(clpi_arena *arena, size_t high_water);

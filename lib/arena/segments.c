@@ -8,7 +8,6 @@ void clpi_segments_init(clpi_segments *segments)
 {
   *segments = (clpi_segments){0};
   clpi_list_init(&segments->all);
-  clpi_list_init(&segments->unused);
   clpi_list_init(&segments->leaving);
 }
 
@@ -67,20 +66,20 @@ size_t clpi_range_offset(const clpi_range *range)
 
 /* --- free ranges --- */
 
-static void enter(clpi_segments *segments, clpi_range *range)
+static clpi_free_ranges *ranges_of(clpi_segments *segments, const clpi_range *range)
 {
   bool is_whole = range->size.bytes == range->segment->bytes;
-  clpi_free_ranges_insert(is_whole ? &segments->whole : &segments->partial, &range->size);
-  if (is_whole)
-    clpi_list_push_back(&segments->unused, &range->segment->on_unused);
+  return is_whole ? &segments->whole : &segments->partial;
+}
+
+static void enter(clpi_segments *segments, clpi_range *range)
+{
+  clpi_free_ranges_insert(ranges_of(segments, range), &range->size);
 }
 
 static void withdraw(clpi_segments *segments, clpi_range *range)
 {
-  bool is_whole = range->size.bytes == range->segment->bytes;
-  clpi_free_ranges_remove(is_whole ? &segments->whole : &segments->partial, &range->size);
-  if (is_whole)
-    clpi_list_remove(&range->segment->on_unused);
+  clpi_free_ranges_remove(ranges_of(segments, range), &range->size);
 }
 
 /* --- adding and removing segments --- */
@@ -110,6 +109,13 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
   clpi_segments_restore(segments, made);
 }
 
+clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments)
+{
+  const clpi_free_ranges *whole = &segments->whole;
+  clpi_free_range *largest = clpi_free_ranges_first_fit(whole, clpi_free_ranges_largest(whole));
+  return largest ? clpi_list_entry(largest, clpi_range, size)->segment : NULL;
+}
+
 void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
 {
   withdraw(segments, segment->first);
@@ -129,34 +135,39 @@ static void count_used(clpi_segments *segments, const clpi_range *block, bool is
   segments->used_count += is_used ? 1 : -(size_t)1;
 }
 
-/* Cuts a range after its first `bytes`, and returns the rest. */
+/* Makes the first `bytes` of a free range a range of their own, and returns that. The rest stays
+ * where it is in its tree, since there is none between the two. */
 static clpi_range *cut(clpi_segments *segments, clpi_range *range, size_t bytes)
 {
-  clpi_range *rest = segments->spares;
-  segments->spares = rest->after;
-  *rest = (clpi_range){
-      .size = {.bytes = range->size.bytes - bytes, .position = range->size.position + bytes},
+  clpi_range *front = segments->spares;
+  segments->spares = front->after;
+  *front = (clpi_range){
+      .size = {.bytes = bytes, .position = range->size.position},
       .segment = range->segment,
-      .before = range,
-      .after = range->after,
+      .before = range->before,
+      .after = range,
       .uses = range->uses,
   };
-  if (rest->uses)
-    rest->uses->references++;
-  if (rest->after)
-    rest->after->before = rest;
-  range->after = rest;
-  range->size.bytes = bytes;
-  return rest;
+  if (front->uses)
+    front->uses->references++;
+  *(front->before ? &front->before->after : &front->segment->first) = front;
+  range->before = front;
+  clpi_free_ranges_cut(&segments->partial, &range->size, bytes);
+  return front;
 }
 
-void clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes)
+clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes)
 {
-  withdraw(segments, range);
-  if (range->size.bytes > bytes)
-    enter(segments, cut(segments, range, bytes));
-  range->is_used = true;
-  count_used(segments, range, true);
+  bool is_whole = ranges_of(segments, range) == &segments->whole;
+  bool is_cut = range->size.bytes > bytes;
+  if (is_whole || !is_cut)
+    withdraw(segments, range);
+  if (is_whole && is_cut)
+    clpi_free_ranges_insert(&segments->partial, &range->size);
+  clpi_range *block = is_cut ? cut(segments, range, bytes) : range;
+  block->is_used = true;
+  count_used(segments, block, true);
+  return block;
 }
 
 /* Makes two free neighbours, which are in no tree, one range: the first. False: no host memory for

@@ -26,15 +26,15 @@ struct clpi_segment {
   clp_memory memory;
   size_t bytes, used_bytes;
   clpi_range *first;
-  uint64_t position;   /* of its first byte, counted through all segments there ever were */
-  clpi_list on_all;    /* oldest first */
-  clpi_list on_unused; /* if it has no blocks; the longest unused first */
+  uint64_t position;          /* of its first byte, counted through all segments there ever were */
+  clpi_list on_all;           /* oldest first */
+  clpi_segment *next_to_stay; /* while trim.c goes through the unused ones */
 };
 
 typedef struct clpi_segments {
   clpi_free_ranges partial; /* free ranges of segments that have blocks */
   clpi_free_ranges whole;   /* those of segments without blocks */
-  clpi_list all, unused;
+  clpi_list all;
   clpi_list leaving;  /* by on_all: removed, and being given back to upstream */
   clpi_range *spares; /* by `after`: records for new ranges, kept so that cutting cannot fail */
   size_t count, reserved_bytes, used_bytes, used_count;
@@ -60,13 +60,16 @@ void clpi_segment_destroy(clpi_segment *segment);
 void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory memory, size_t bytes,
                        clpi_use_set *uses);
 
+/* The largest segment without blocks; NULL: there is none. */
+clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments);
+
 /* Moves a segment without blocks to the list of those that leave. The caller takes it off that list
  * in the end, and then destroys or restores it. */
 void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment);
 void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment);
 
-/* Makes the first `bytes` of a free range a block. There is a spare, for the rest. */
-void clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes);
+/* Makes the first `bytes` of a free range a block, and returns that. There is a spare for it. */
+clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes);
 
 /* Makes a block a free range, which coalesces with its free neighbours. */
 void clpi_segments_free(clpi_segments *segments, clpi_range *block);

@@ -7,7 +7,9 @@
 #include "core/base/log.h"
 #include "core/streams/ordered_free.h"
 
-/* Removes the longest unused segment, if all segments and `bytes` more exceed `most`. Those that
+#include <sys/param.h>
+
+/* Removes the largest unused segment, if all segments and `bytes` more exceed `most`. Those that
  * other threads are giving back do not count. */
 static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
 {
@@ -15,8 +17,9 @@ static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
   pthread_mutex_lock(&arena->lock);
   size_t taken = arena->segments.reserved_bytes + arena->pending.taken_bytes;
   bool is_above = taken > most || bytes > most - taken;
-  if (is_above && !clpi_list_is_empty(&arena->segments.unused)) {
-    segment = clpi_list_entry(arena->segments.unused.next, clpi_segment, on_unused);
+  if (is_above)
+    segment = clpi_segments_largest_unused(&arena->segments);
+  if (segment) {
     clpi_segments_remove(&arena->segments, segment);
     clpi_pending_begin_locked(&arena->pending, &arena->pending.returned_bytes, segment->bytes);
   }
@@ -24,12 +27,14 @@ static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
   return segment;
 }
 
-/* A removed segment is back with upstream, or it stays in the arena. */
-static void settle_removed(clpi_arena *arena, clpi_segment *segment, bool is_returned)
+/* A removed segment is back with upstream, or it stays in the arena. `helps_others`: those who wait
+ * for what is pending should try again. */
+static void settle_removed(clpi_arena *arena, clpi_segment *segment, bool is_returned,
+                           bool helps_others)
 {
   pthread_mutex_lock(&arena->lock);
   clpi_pending_end_locked(&arena->pending, &arena->pending.returned_bytes, segment->bytes,
-                          is_returned);
+                          helps_others);
   clpi_list_remove(&segment->on_all);
   if (is_returned) {
     arena->segments_given_back++;
@@ -59,30 +64,31 @@ static clp_status give_back(clpi_arena *arena, clpi_segment *segment)
   clpi_uses uses = {set ? set->uses : NULL, set ? set->count : 0};
   clp_status status =
       clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes, uses);
-  settle_removed(arena, segment, !status);
+  settle_removed(arena, segment, !status, !status);
   return status;
 }
 
-static size_t count_unused(clpi_arena *arena)
-{
-  pthread_mutex_lock(&arena->lock);
-  size_t count = arena->segments.whole.count;
-  pthread_mutex_unlock(&arena->lock);
-  return count;
-}
-
-/* Tries each segment once: one that needs a wait stays, and is the most recently unused then. */
+/* Those that need a wait stay, but come back only at the end, so that each is tried once. */
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
 {
   clp_status status = CLP_SUCCESS;
-  for (size_t left = count_unused(arena); left > 0 && !status; left--) {
-    clpi_segment *segment = take_unused(arena, bytes, most);
+  clpi_segment *stay = NULL;
+  size_t stay_bytes = 0; /* still taken */
+  while (!status) {
+    clpi_segment *segment = take_unused(arena, bytes + MIN(stay_bytes, SIZE_MAX - bytes), most);
     if (!segment)
       break;
-    if (may_wait || needs_no_wait(arena, segment))
+    if (may_wait || needs_no_wait(arena, segment)) {
       status = give_back(arena, segment);
-    else
-      settle_removed(arena, segment, false);
+    } else {
+      segment->next_to_stay = stay;
+      stay_bytes += segment->bytes;
+      stay = segment;
+    }
+  }
+  for (clpi_segment *next; stay; stay = next) {
+    next = stay->next_to_stay;
+    settle_removed(arena, stay, false, true); /* others may wait for its uses */
   }
   return status;
 }

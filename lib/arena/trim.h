@@ -5,7 +5,7 @@
 
 #include "arena/arena.h"
 
-/* Gives unused segments back, the longest unused first, while all segments and `bytes` more exceed
+/* Gives unused segments back, the largest first, while all segments and `bytes` more exceed
  * `most`; with `may_wait` also those for which the host has to wait. Stops when upstream refuses
  * one, and returns its status. Under no lock. */
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait);

@@ -2,6 +2,7 @@
 /* The allocator of CUDA's stream-ordered memory: cuMemAllocFromPoolAsync on the home stream,
  * cuMemFreeAsync on the stream that used the memory last. */
 #include "core/allocator/allocator.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/pool/pool.h"
@@ -179,6 +180,7 @@ static clp_status create(const clpi_cuda_context *context, const clp_cuda_async_
 clp_status clp_cuda_async_allocator_create(const clp_cuda_async_options *options,
                                            clp_allocator **out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_async_allocator_create: out is NULL");
   *out = NULL;

@@ -2,6 +2,7 @@
 /* The life of asynchronous pools, which use one of the driver's memory pools on each device. */
 #include "cuda/async_pool.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/hooks/first_hook.h"
@@ -102,8 +103,13 @@ static clp_status describe_device(clpi_cuda_pool_device *device, int ordinal)
   return status;
 }
 
+/* Nothing of an inherited one, but for the child's copy of the trace. */
 static void end(clp_cuda_async_pool *pool)
 {
+  if (clpi_is_inherited(pool->forks)) {
+    clpi_environment_trace.leave(pool->trace);
+    return;
+  }
   for (int i = 0; i < pool->device_count; i++) {
     if (pool->devices[i].context.ctx)
       clpi_cuda_context_release(&pool->devices[i].context);
@@ -118,9 +124,10 @@ static void end(clp_cuda_async_pool *pool)
 static clp_status make(int device_count, clp_cuda_async_pool **out)
 {
   size_t devices = (size_t)device_count * sizeof((*out)->devices[0]);
-  clp_cuda_async_pool *pool = calloc(1, sizeof(*pool) + devices);
+  clp_cuda_async_pool *pool = clpi_forks_watch() ? calloc(1, sizeof(*pool) + devices) : NULL;
   if (!pool)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for an asynchronous pool");
+  pool->forks = clpi_relaxed(clpi_forks);
   pthread_mutex_init(&pool->lock, NULL);
   atomic_init(&pool->references, 1);
   pool->device_count = device_count;
@@ -139,6 +146,7 @@ static clp_status make(int device_count, clp_cuda_async_pool **out)
 clp_status clp_cuda_async_pool_create(const clp_cuda_async_pool_options *options,
                                       clp_cuda_async_pool **out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_async_pool_create", "out");
   *out = NULL;
@@ -177,6 +185,7 @@ clp_cuda_async_pool *clp_cuda_async_pool_retain(clp_cuda_async_pool *pool)
 
 void clp_cuda_async_pool_release(clp_cuda_async_pool *pool)
 {
+  CLPI_UNCANCELLED;
   /* Release: orders this thread's use before the destruction; acquire: orders it after the use of
    * all others. */
   if (pool && atomic_fetch_sub_explicit(&pool->references, 1, memory_order_acq_rel) == 1)

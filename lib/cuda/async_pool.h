@@ -3,6 +3,7 @@
 #ifndef CLPOOL_CUDA_ASYNC_POOL_H
 #define CLPOOL_CUDA_ASYNC_POOL_H
 
+#include "core/base/fork.h"
 #include "core/base/map.h"
 #include "cuda/context.h"
 
@@ -29,6 +30,7 @@ enum { CLPI_CUDA_FREED_KEPT = 256 };
 
 struct clp_cuda_async_pool {
   const clpi_cuda_driver *driver;
+  unsigned forks;           /* clpi_forks when it was made */
   atomic_size_t references; /* the users', and one for each allocated pointer */
   const clp_hook *trace;    /* CLPOOL_TRACE's; NULL: none */
   bool is_of_one_handle;    /* made of one mempool, so only that one's device has any */
@@ -39,7 +41,8 @@ struct clp_cuda_async_pool {
   clpi_cuda_pool_device devices[];
 };
 
-/* The device that a call is for: that of the thread's current context, or the first. */
+/* The device that a call is for: that of the thread's current context, or the first.
+ * CLP_NOT_SUPPORTED: the pool is inherited (base/fork.h). */
 clp_status clpi_cuda_current_device(clp_cuda_async_pool *pool, clpi_cuda_pool_device **device);
 
 /* The same, for a call that needs a mempool; messages name `function`. CLP_NOT_SUPPORTED: the pool

@@ -10,6 +10,8 @@ static clp_status find_current(clp_cuda_async_pool *pool, clpi_cuda_pool_device 
 {
   clpi_cuda_device current;
   *device = NULL;
+  if (clpi_is_inherited(pool->forks))
+    return clpi_refuse_inherited("clp_cuda_async_pool", "the pool");
   clpi_cuda_result code = pool->driver->ctx_get_device(&current);
   if (code && code != CLPI_CUDA_INVALID_CONTEXT)
     return clpi_cuda_call_error(pool->driver, "cuCtxGetDevice", code);

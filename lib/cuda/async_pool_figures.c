@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics and limits of asynchronous pools, for the current device. */
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/pool/limit.h"
 #include "cuda/async_pool.h"
@@ -15,6 +16,7 @@ bool clp_cuda_async_pool_has_statistics(const clp_cuda_async_pool *pool)
 
 clp_status clp_cuda_async_pool_get_usage(clp_cuda_async_pool *pool, clp_cuda_mempool_usage *usage)
 {
+  CLPI_UNCANCELLED;
   clpi_cuda_pool_device *device;
   clp_status status = clpi_cuda_current_mempool("clp_cuda_async_pool_get_usage", pool, &device);
   return status ? status : clp_cuda_mempool_get_usage(device->mempool, usage);
@@ -22,6 +24,7 @@ clp_status clp_cuda_async_pool_get_usage(clp_cuda_async_pool *pool, clp_cuda_mem
 
 clp_status clp_cuda_async_pool_reset_peaks(clp_cuda_async_pool *pool)
 {
+  CLPI_UNCANCELLED;
   clpi_cuda_pool_device *device;
   clp_status status = clpi_cuda_current_mempool("clp_cuda_async_pool_reset_peaks", pool, &device);
   return status ? status : clp_cuda_mempool_reset_peaks(device->mempool);
@@ -85,6 +88,7 @@ static clp_status limit_of(const clpi_cuda_pool_device *device, size_t bytes, do
 
 clp_status clp_cuda_async_pool_set_limit(clp_cuda_async_pool *pool, size_t bytes, double fraction)
 {
+  CLPI_UNCANCELLED;
   clpi_cuda_pool_device *device;
   size_t limit;
   if (!pool)
@@ -99,6 +103,7 @@ clp_status clp_cuda_async_pool_set_limit(clp_cuda_async_pool *pool, size_t bytes
 
 clp_status clp_cuda_async_pool_get_limit(clp_cuda_async_pool *pool, size_t *out)
 {
+  CLPI_UNCANCELLED;
   clpi_cuda_pool_device *device;
   if (!pool || !out)
     return clpi_cuda_refuse_null("clp_cuda_async_pool_get_limit", pool ? "out" : "pool");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Malloc and free of asynchronous pools, shown to hooks. */
 #include "core/base/boundary.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/hooks/hook_call.h"
 #include "cuda/async_pool.h"
@@ -195,6 +196,7 @@ CLPI_ENTRY static clp_status allocate(const request *wanted, unsigned long long 
 CLPI_ENTRY clp_status clp_cuda_async_pool_malloc(clp_cuda_async_pool *pool, size_t bytes,
                                                  clp_stream stream, unsigned long long *out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_async_pool_malloc", "out");
   *out = 0;
@@ -269,9 +271,10 @@ static clp_status give_back(const request *freed, unsigned long long pointer)
 clp_status clp_cuda_async_pool_free(clp_cuda_async_pool *pool, unsigned long long pointer,
                                     clp_stream stream)
 {
+  CLPI_UNCANCELLED;
   if (!pool)
     return clpi_cuda_refuse_null("clp_cuda_async_pool_free", "pool");
-  if (!pointer)
+  if (!pointer || clpi_is_inherited(pool->forks))
     return CLP_SUCCESS;
   request freed = {.pool = pool, .stream = stream_of(stream)};
   clp_status status = take(&freed, pointer);
@@ -291,6 +294,7 @@ clp_status clp_cuda_async_pool_free(clp_cuda_async_pool *pool, unsigned long lon
 
 clp_status clp_cuda_async_pool_free_all_blocks(clp_cuda_async_pool *pool, clp_stream stream)
 {
+  CLPI_UNCANCELLED;
   clpi_cuda_pool_device *device;
   const clpi_cuda_context *entered;
   clp_status status =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Public queries of CUDA's driver and devices; none needs a context. */
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
@@ -10,6 +11,7 @@
 
 clp_status clp_cuda_driver_version(int *version)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   if (!version)
     return clpi_cuda_refuse_null("clp_cuda_driver_version", "version");
@@ -21,6 +23,7 @@ clp_status clp_cuda_driver_version(int *version)
 
 clp_status clp_cuda_device_count(int *count)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   if (!count)
     return clpi_cuda_refuse_null("clp_cuda_device_count", "count");
@@ -37,6 +40,7 @@ clp_status clp_cuda_device_count(int *count)
 
 clp_status clp_cuda_device_name(int device, char *name, size_t bytes)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clpi_cuda_device handle;
   if (!name)
@@ -52,6 +56,7 @@ clp_status clp_cuda_device_name(int device, char *name, size_t bytes)
 
 clp_status clp_cuda_device_memory(int device, size_t *bytes)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clpi_cuda_device handle;
   if (!bytes)
@@ -69,6 +74,7 @@ clp_status clp_cuda_device_memory(int device, size_t *bytes)
 
 clp_status clp_cuda_device_supports_mempools(int device, bool *out)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clpi_cuda_device handle;
   if (!out)

@@ -2,6 +2,7 @@
 /* The driver's memory pools: creating, destroying and trimming them, and those of devices. */
 #include "cuda/mempool.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "cuda/context.h"
@@ -150,6 +151,7 @@ static clp_status locate(const clp_cuda_mempool_options *options, clpi_cuda_loca
 
 clp_status clp_cuda_mempool_create(const clp_cuda_mempool_options *options, clp_cuda_mempool *out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_mempool_create", "out");
   *out = NULL;
@@ -178,6 +180,7 @@ clp_status clp_cuda_mempool_create(const clp_cuda_mempool_options *options, clp_
 
 clp_status clp_cuda_mempool_destroy(clp_cuda_mempool mempool)
 {
+  CLPI_UNCANCELLED;
   if (!mempool)
     return CLP_SUCCESS;
   const clpi_cuda_driver *driver;
@@ -190,6 +193,7 @@ clp_status clp_cuda_mempool_destroy(clp_cuda_mempool mempool)
 
 clp_status clp_cuda_mempool_default(int device, clp_cuda_mempool *out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_mempool_default", "out");
   return clpi_cuda_mempool_of(device, CLP_CUDA_MEMPOOL_DEFAULT, out);
@@ -197,6 +201,7 @@ clp_status clp_cuda_mempool_default(int device, clp_cuda_mempool *out)
 
 clp_status clp_cuda_mempool_current(int device, clp_cuda_mempool *out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_mempool_current", "out");
   return clpi_cuda_mempool_of(device, CLP_CUDA_MEMPOOL_CURRENT, out);
@@ -204,6 +209,7 @@ clp_status clp_cuda_mempool_current(int device, clp_cuda_mempool *out)
 
 clp_status clp_cuda_mempool_set_current(int device, clp_cuda_mempool mempool)
 {
+  CLPI_UNCANCELLED;
   if (!mempool)
     return clpi_cuda_refuse_null("clp_cuda_mempool_set_current", "mempool");
   const clpi_cuda_driver *driver;
@@ -217,6 +223,7 @@ clp_status clp_cuda_mempool_set_current(int device, clp_cuda_mempool mempool)
 
 clp_status clp_cuda_mempool_trim_to(clp_cuda_mempool mempool, size_t bytes)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clp_status status = clpi_cuda_mempool_driver("clp_cuda_mempool_trim_to", mempool, &driver);
   if (status)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which devices may use a memory pool's memory. */
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
@@ -16,6 +17,7 @@ static clp_status locate(const char *function, clp_cuda_mempool mempool, int dev
 
 clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp_cuda_access access)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clpi_cuda_access asked = {.flags = (int)access};
   if (access != CLP_CUDA_ACCESS_NONE && access != CLP_CUDA_ACCESS_READ &&
@@ -40,6 +42,7 @@ clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp
 clp_status clp_cuda_mempool_get_access(clp_cuda_mempool mempool, int device,
                                        clp_cuda_access *access)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clpi_cuda_location location;
   if (!access)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The attributes of memory pools: reuse, release threshold, usage. */
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "cuda/cuda_error.h"
@@ -34,6 +35,7 @@ enum { SWITCH_COUNT = sizeof(switches) / sizeof(switches[0]) };
 
 clp_status clp_cuda_mempool_get_reuse(clp_cuda_mempool mempool, unsigned *flags)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   if (!flags)
     return clpi_cuda_refuse_null("clp_cuda_mempool_get_reuse", "flags");
@@ -51,6 +53,7 @@ clp_status clp_cuda_mempool_get_reuse(clp_cuda_mempool mempool, unsigned *flags)
 
 clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   unsigned unknown = flags;
   for (size_t i = 0; i < SWITCH_COUNT; i++)
@@ -70,6 +73,7 @@ clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags)
 
 clp_status clp_cuda_mempool_get_release_threshold(clp_cuda_mempool mempool, uint64_t *bytes)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   if (!bytes)
     return clpi_cuda_refuse_null("clp_cuda_mempool_get_release_threshold", "bytes");
@@ -85,6 +89,7 @@ clp_status clp_cuda_mempool_get_release_threshold(clp_cuda_mempool mempool, uint
 
 clp_status clp_cuda_mempool_set_release_threshold(clp_cuda_mempool mempool, uint64_t bytes)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clp_status status =
       clpi_cuda_mempool_driver("clp_cuda_mempool_set_release_threshold", mempool, &driver);
@@ -120,6 +125,7 @@ static clp_status read_usage(const clpi_cuda_driver *driver, clp_cuda_mempool me
 
 clp_status clp_cuda_mempool_get_usage(clp_cuda_mempool mempool, clp_cuda_mempool_usage *usage)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   if (!usage)
     return clpi_cuda_refuse_null("clp_cuda_mempool_get_usage", "usage");
@@ -135,6 +141,7 @@ clp_status clp_cuda_mempool_get_usage(clp_cuda_mempool mempool, clp_cuda_mempool
 
 clp_status clp_cuda_mempool_reset_peaks(clp_cuda_mempool mempool)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clp_status status = counting_driver("clp_cuda_mempool_reset_peaks", mempool, &driver);
   uint64_t reset = 0; /* the only value that peaks can be set to */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sharing memory pools and pointers with other processes. */
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
@@ -34,6 +35,7 @@ static clp_status import_pool(void *handle, int handle_type, clp_cuda_mempool *o
 
 clp_status clp_cuda_mempool_export_fd(clp_cuda_mempool mempool, int *fd)
 {
+  CLPI_UNCANCELLED;
   if (!fd)
     return clpi_cuda_refuse_null("clp_cuda_mempool_export_fd", "fd");
   *fd = -1;
@@ -47,6 +49,7 @@ clp_status clp_cuda_mempool_export_fd(clp_cuda_mempool mempool, int *fd)
 
 clp_status clp_cuda_mempool_import_fd(int fd, clp_cuda_mempool *out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_mempool_import_fd", "out");
   *out = NULL;
@@ -59,6 +62,7 @@ clp_status clp_cuda_mempool_import_fd(int fd, clp_cuda_mempool *out)
 
 clp_status clp_cuda_mempool_export_fabric(clp_cuda_mempool mempool, clp_cuda_fabric_handle *out)
 {
+  CLPI_UNCANCELLED;
   clp_cuda_fabric_handle exported;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_mempool_export_fabric", "out");
@@ -72,6 +76,7 @@ clp_status clp_cuda_mempool_export_fabric(clp_cuda_mempool mempool, clp_cuda_fab
 clp_status clp_cuda_mempool_import_fabric(const clp_cuda_fabric_handle *handle,
                                           clp_cuda_mempool *out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_mempool_import_fabric", "out");
   *out = NULL;
@@ -83,6 +88,7 @@ clp_status clp_cuda_mempool_import_fabric(const clp_cuda_fabric_handle *handle,
 
 clp_status clp_cuda_pointer_export(unsigned long long pointer, clp_cuda_shared_pointer *out)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clpi_cuda_shared_pointer shared;
   if (!out)
@@ -102,6 +108,7 @@ clp_status clp_cuda_pointer_export(unsigned long long pointer, clp_cuda_shared_p
 clp_status clp_cuda_pointer_import(clp_cuda_mempool mempool, const clp_cuda_shared_pointer *shared,
                                    unsigned long long *out)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   clpi_cuda_shared_pointer copy;
   if (!out)
@@ -123,6 +130,7 @@ clp_status clp_cuda_pointer_import(clp_cuda_mempool mempool, const clp_cuda_shar
 
 clp_status clp_cuda_pointer_free(unsigned long long pointer, clp_stream stream)
 {
+  CLPI_UNCANCELLED;
   const clpi_cuda_driver *driver;
   if (!pointer)
     return CLP_SUCCESS;

@@ -3,15 +3,17 @@
  * whichever comes first. If pools still use the hook then, it is only flushed and stays: threads
  * may be using it.
  *
- * Opening a file may block for ever, for example a pipe without a reader. Meanwhile the process
- * must be able to fork and to end, so `lock`, which both take, is not held while the file is
- * opened; `opening` is.
+ * Opening a file may block for long, for example one of a server that does not answer. Meanwhile
+ * the process must be able to fork and to end, so `lock`, which both take, is not held while the
+ * file is opened; `opening` is.
  *
  * After a fork the file is the parent's. The child opens a file of its own if its name differs
  * (%p), and otherwise has no trace. */
 #include "core/hooks/first_hook.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/base/fork.h"
 #include "core/base/list.h"
 #include "hooks/trace_hook.h"
 
@@ -120,16 +122,16 @@ static void in_child(void)
 
 static bool is_watching;
 
-/* In the child, the hook's handler must have run before in_child closes the hook. Handlers run in
- * the order of registration, so the hook's is registered first. */
+/* Children run handlers in the order of registration: in_child, which closes the hook, is to find
+ * that it is inherited. */
 static void watch_forks(void)
 {
-  is_watching =
-      clpi_trace_hook_watch_forks() && pthread_atfork(before_fork, in_parent, in_child) == 0;
+  is_watching = clpi_forks_watch() && pthread_atfork(before_fork, in_parent, in_child) == 0;
 }
 
 __attribute__((destructor)) static void write_out(void)
 {
+  CLPI_UNCANCELLED;
   pthread_mutex_lock(&environment.lock);
   joined_trace *trace = environment.current;
   bool is_last = trace && trace->pools == 0;

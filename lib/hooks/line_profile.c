@@ -4,7 +4,9 @@
  * Semantics: cupy.cuda.memory_hooks.LineProfileHook. */
 #include "hooks/line_profile.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/base/fork.h"
 #include "hooks/line_report.h"
 
 #include <stdlib.h>
@@ -49,6 +51,8 @@ static bool find_node_locked(clpi_call_tree *tree, const clpi_call_stack *stack,
 static void record(clp_line_profile *profile, clpi_profiled_bytes bytes,
                    const void *callback_return)
 {
+  if (clpi_is_inherited(profile->forks))
+    return;
   clpi_call_stack stack;
   uint32_t node;
   stack.seen = 0;
@@ -80,15 +84,17 @@ static void ignore_frame(uintptr_t address, void *argument)
 
 clp_status clp_line_profile_create(unsigned max_depth, clp_line_profile **out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_line_profile_create: out is NULL");
   *out = NULL;
-  clp_line_profile *profile = malloc(sizeof(*profile));
+  clp_line_profile *profile = clpi_forks_watch() ? malloc(sizeof(*profile)) : NULL;
   if (!profile)
     goto no_memory;
   *profile = (clp_line_profile){
       .hook = CLP_HOOK_INIT,
       .max_depth = max_depth,
+      .forks = clpi_relaxed(clpi_forks),
       .walk = clpi_walk_stack,
       .symbols = &clpi_process_symbols,
   };
@@ -110,9 +116,10 @@ no_memory:
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a line profile");
 }
 
+/* A thread of the parent may have been changing what an inherited one has. */
 void clp_line_profile_destroy(clp_line_profile *profile)
 {
-  if (!profile)
+  if (!profile || clpi_is_inherited(profile->forks))
     return;
   pthread_mutex_destroy(&profile->lock);
   clpi_call_tree_end(&profile->stacks);
@@ -124,10 +131,19 @@ const clp_hook *clp_line_profile_hook(clp_line_profile *profile)
   return profile ? &profile->hook : NULL;
 }
 
-clp_status clp_line_profile_reset(clp_line_profile *profile)
+static clp_status check(const clp_line_profile *profile, const char *function)
 {
   if (!profile)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_line_profile_reset: profile is NULL");
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: profile is NULL", function);
+  return clpi_is_inherited(profile->forks) ? clpi_refuse_inherited(function, "the profile")
+                                           : CLP_SUCCESS;
+}
+
+clp_status clp_line_profile_reset(clp_line_profile *profile)
+{
+  clp_status status = check(profile, "clp_line_profile_reset");
+  if (status)
+    return status;
   pthread_mutex_lock(&profile->lock);
   clpi_call_tree_clear(&profile->stacks);
   profile->unrecorded = (clpi_profiled_bytes){0};
@@ -156,11 +172,14 @@ static clp_status make_report(clp_line_profile *profile, clpi_line_report *repor
 static clp_status write_report(clp_line_profile *profile, FILE *file, const char *function,
                                clp_status (*write)(const clpi_line_report *report, FILE *file))
 {
-  if (!profile || !file)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function,
-                      profile ? "file" : "profile");
+  CLPI_UNCANCELLED;
+  clp_status status = check(profile, function);
+  if (!status && !file)
+    status = clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: file is NULL", function);
+  if (status)
+    return status;
   clpi_line_report report;
-  clp_status status = make_report(profile, &report);
+  status = make_report(profile, &report);
   if (status)
     return status;
   flockfile(file); /* no other thread's lines between these */

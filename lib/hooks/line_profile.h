@@ -14,6 +14,7 @@ struct clp_line_profile {
   /* Set at create. Tests replace the walker and the symbols. */
   clp_hook hook;
   unsigned max_depth;
+  unsigned forks; /* clpi_forks when the profile was made */
   clpi_stack_walker *walk;
   const clpi_symbols *symbols;
 

@@ -12,17 +12,21 @@
  * The child of a fork has a copy of the trace with the same file. The copy records nothing. */
 #include "hooks/trace_hook.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/base/fork.h"
 #include "core/base/log.h"
 #include "core/base/map.h"
 
 #include <clpool/trace.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,7 +40,7 @@ enum {
 
 typedef struct trace {
   clp_hook hook;
-  unsigned forks; /* the process's count when the trace was made */
+  unsigned forks; /* clpi_forks when the trace was made */
   FILE *file;
   bool is_own;          /* opened here, and closed with the trace */
   pthread_mutex_t lock; /* guards the rest */
@@ -52,39 +56,11 @@ typedef struct trace {
 
 /* --- forks --- */
 
-/* How many forks lie between this process and the one that made the first hook. Relaxed: it changes
- * only in the child of a fork, which has one thread. */
-static atomic_uint forks;
-
-static void count_fork(void)
-{
-  atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
-}
-
-static bool is_watching;
-
-static void watch_forks(void)
-{
-  is_watching = pthread_atfork(NULL, NULL, count_fork) == 0;
-}
-
-bool clpi_trace_hook_watch_forks(void)
-{
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
-  return is_watching;
-}
-
-static unsigned forks_so_far(void)
-{
-  return atomic_load_explicit(&forks, memory_order_relaxed);
-}
-
 /* Whether the trace is a copy of the parent's. Its lock must not be taken: a thread that does not
  * exist in the child may hold it. */
 static bool is_inherited(const trace *self)
 {
-  return self->forks != forks_so_far();
+  return clpi_is_inherited(self->forks);
 }
 
 /* --- rows --- */
@@ -142,10 +118,9 @@ static uint64_t thread_number(void)
     pid_t number;
     unsigned forks;
   } thread __attribute__((tls_model("initial-exec")));
-  unsigned now = forks_so_far();
-  if (!thread.number || thread.forks != now)
+  if (!thread.number || clpi_is_inherited(thread.forks))
     thread.number = gettid();
-  thread.forks = now;
+  thread.forks = clpi_relaxed(clpi_forks);
   return (uint64_t)thread.number;
 }
 
@@ -308,12 +283,35 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a hook");
 }
 
+/* To open a pipe would wait for a process that reads it, perhaps for ever; without waiting, ENXIO
+ * says that there is none. */
+static FILE *open_pipe(const char *path)
+{
+  int descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0)
+    return NULL;
+  (void)fcntl(descriptor, F_SETFL, 0); /* what is written waits for the reader */
+  FILE *file = fdopen(descriptor, "w");
+  if (!file)
+    close(descriptor);
+  return file;
+}
+
+static FILE *open_path(const char *path)
+{
+  struct stat found;
+  bool is_pipe = stat(path, &found) == 0 && S_ISFIFO(found.st_mode);
+  return is_pipe ? open_pipe(path) : fopen(path, "we");
+}
+
 static clp_status open_file(trace *self, const char *path, FILE *file)
 {
   self->is_own = path != NULL;
-  self->file = path ? fopen(path, "we") : file;
+  self->file = path ? open_path(path) : file;
   if (!self->file && errno == ENOMEM)
     return no_host_memory();
+  if (!self->file && errno == ENXIO)
+    return clpi_error(CLP_IO_ERROR, errno, "%s: a pipe that no process reads", self->name);
   if (!self->file)
     return clpi_error(CLP_IO_ERROR, errno, "%s: %s", self->name, strerror(errno));
   if (self->is_own)
@@ -336,13 +334,14 @@ static int close_file(const trace *self)
 
 clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_trace_hook_create: out is NULL");
   *out = NULL;
   if (!path == !file)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_trace_hook_create: one of path and file must be NULL, the other not");
-  trace *self = clpi_trace_hook_watch_forks() ? malloc(sizeof(*self)) : NULL;
+  trace *self = clpi_forks_watch() ? malloc(sizeof(*self)) : NULL;
   if (!self)
     return no_host_memory();
   memset(self, 0, offsetof(trace, buffer));
@@ -352,7 +351,7 @@ clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
     free(self);
     return status;
   }
-  self->forks = forks_so_far();
+  self->forks = clpi_relaxed(clpi_forks);
   pthread_mutex_init(&self->lock, NULL);
   self->filled =
       (size_t)(stpcpy(self->buffer, "Thread,Time,Action,Pointer,Size,Stream\n") - self->buffer);
@@ -383,6 +382,7 @@ static void flush_file_locked(trace *self)
 
 clp_status clp_trace_hook_flush(clp_hook *hook)
 {
+  CLPI_UNCANCELLED;
   if (!hook)
     return CLP_SUCCESS;
   trace *self = hook->user_data;
@@ -405,6 +405,7 @@ void clpi_trace_hook_flush_silently(clp_hook *hook)
 
 clp_status clp_trace_hook_destroy(clp_hook *hook)
 {
+  CLPI_UNCANCELLED;
   if (!hook)
     return CLP_SUCCESS;
   trace *self = hook->user_data;

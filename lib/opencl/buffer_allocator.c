@@ -5,6 +5,7 @@
  * overlap, even if one was released or events or one queue order the work. It is fine once the
  * earlier work is done. So parts are exclusive there. */
 #include "core/allocator/allocator.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/pool/pool.h"
 #include "opencl/cl_error.h"
@@ -103,7 +104,7 @@ static void buffer_destroy(void *self)
   buffer_allocator *allocator = self;
   if (allocator->commit.queue)
     clReleaseCommandQueue(allocator->commit.queue);
-  clReleaseContext(allocator->order.context);
+  clpi_cl_queue_order_end(&allocator->order);
   clpi_allocator_free_self(self);
 }
 
@@ -115,6 +116,7 @@ static clp_status create(buffer_allocator *self, clp_allocator_ops *ops, clp_all
   if (status)
     return status;
   self->order.has_wait_lists = bounds.version >= CLPI_CL_WAIT_LIST_VERSION;
+  self->order.forgets_barriers = bounds.has_pocl;
   clpi_cl_queue_order_fill(ops);
   ops->free = buffer_free;
   ops->free_is_ordered = true;
@@ -143,6 +145,7 @@ static clp_status check_arguments(const char *function, const void *handle, cons
 clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem_flags,
                                             clp_allocator **out)
 {
+  CLPI_UNCANCELLED;
   clp_status status =
       check_arguments("clp_cl_deferred_allocator_create", context, "context", mem_flags, out);
   if (status)
@@ -179,6 +182,7 @@ static clp_status context_of(cl_command_queue queue, cl_context *out)
 clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,
                                              clp_allocator **out)
 {
+  CLPI_UNCANCELLED;
   clp_status status =
       check_arguments("clp_cl_immediate_allocator_create", queue, "queue", mem_flags, out);
   if (status)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/param.h>
 
 enum { SVM_VERSION = 200, NVIDIA = 0x10de };
@@ -24,7 +25,8 @@ static clp_status query(cl_device_id device, cl_device_info what, size_t bytes, 
   return code ? clpi_cl_call_error("clGetDeviceInfo", code) : CLP_SUCCESS;
 }
 
-clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
+/* CL_DEVICE_VERSION; `*out` is the caller's to free(). */
+static clp_status version_text(cl_device_id device, char **out)
 {
   size_t bytes;
   cl_int code = clGetDeviceInfo(device, CL_DEVICE_VERSION, 0, NULL, &bytes);
@@ -33,15 +35,38 @@ clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
   char *version = malloc(bytes);
   if (!version)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a device's version");
-
-  unsigned major, minor;
   clp_status status = query(device, CL_DEVICE_VERSION, bytes, version);
-  if (!status && sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
+  if (status)
+    free(version);
+  else
+    *out = version;
+  return status;
+}
+
+clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
+{
+  unsigned major, minor;
+  char *version;
+  clp_status status = version_text(device, &version);
+  if (status)
+    return status;
+  if (sscanf(version, "OpenCL %u.%u", &major, &minor) == 2)
+    *out = 100 * major + 10 * minor;
+  else
     status = clpi_error(CLP_BACKEND_ERROR, 0, "a device calls its version \"%s\"", version);
   free(version);
-  if (!status)
-    *out = 100 * major + 10 * minor;
   return status;
+}
+
+clp_status clpi_cl_device_is_pocl(cl_device_id device, bool *out)
+{
+  char *version;
+  clp_status status = version_text(device, &version);
+  if (status)
+    return status;
+  *out = strstr(version, "PoCL") || strstr(version, "pocl"); /* before 3.0 */
+  free(version);
+  return CLP_SUCCESS;
 }
 
 clp_status clpi_cl_device_is_nvidia(cl_device_id device, bool *out)
@@ -59,7 +84,7 @@ static clp_status narrow(void *of_all, cl_device_id device)
   cl_ulong max_block_bytes, device_bytes;
   cl_uint alignment_bits;
   unsigned version;
-  bool is_nvidia;
+  bool is_nvidia, is_pocl;
   clp_status status =
       query(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong), &max_block_bytes);
   if (!status)
@@ -70,6 +95,8 @@ static clp_status narrow(void *of_all, cl_device_id device)
     status = clpi_cl_device_version(device, &version);
   if (!status)
     status = clpi_cl_device_is_nvidia(device, &is_nvidia);
+  if (!status)
+    status = clpi_cl_device_is_pocl(device, &is_pocl);
   if (status)
     return status;
 
@@ -78,6 +105,7 @@ static clp_status narrow(void *of_all, cl_device_id device)
   bounds->alignment = MAX(bounds->alignment, alignment_bits / 8);
   bounds->version = (unsigned)MIN(bounds->version, version);
   bounds->has_nvidia = bounds->has_nvidia || is_nvidia;
+  bounds->has_pocl = bounds->has_pocl || is_pocl;
   return CLP_SUCCESS;
 }
 
@@ -122,6 +150,18 @@ static clp_status devices_of(cl_context context, cl_device_id **out, size_t *cou
   }
   *out = devices;
   *count = bytes / sizeof(cl_device_id);
+  return CLP_SUCCESS;
+}
+
+clp_status clpi_cl_first_device(cl_context context, cl_device_id *out)
+{
+  cl_device_id *devices;
+  size_t count;
+  clp_status status = devices_of(context, &devices, &count);
+  if (status)
+    return status;
+  *out = devices[0];
+  free(devices);
   return CLP_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 /* A cl_mem that releases its memory to a pool when it is destroyed: a sub-buffer over a pool's
  * block, with a size and a lifetime of its own. */
 #include "core/base/boundary.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/pool/pool.h"
@@ -59,6 +60,7 @@ static clp_status create_cl_mem(clp_buffer *buffer, cl_mem_flags flags, cl_mem *
 CLPI_ENTRY clp_status clp_pool_create_cl_mem(clp_pool *pool, size_t bytes, cl_mem_flags flags,
                                              cl_mem *out)
 {
+  CLPI_UNCANCELLED;
   clp_buffer *buffer;
   clp_status status = check_arguments(pool, bytes, flags, out);
   if (!status)

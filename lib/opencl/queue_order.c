@@ -3,12 +3,18 @@
  *
  * A marker fails as soon as one of the commands before it fails, in PoCL even while others of them
  * still run. So a failed marker does not mean that the work is done: the mark is renewed by a new
- * marker, behind what is left in the queue. */
+ * marker, behind what is left in the queue.
+ *
+ * In an out-of-order queue PoCL (3.1, and its sources up to 6.0) heeds the last barrier alone: one
+ * of the program's, with a wait list, undoes ours. So such a queue is never made to wait: it gets
+ * other memory, or where there is no way around it the caller waits on the host. */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueMarker, clEnqueueWaitForEvents */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue */
 #include "opencl/queue_order.h"
 
 #include "core/base/error.h"
 #include "opencl/cl_error.h"
+#include "opencl/device.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -80,14 +86,9 @@ static clp_status enqueue_marker(const clpi_cl_queue_order *order, cl_command_qu
   return code ? clpi_cl_call_error(call, code) : CLP_SUCCESS;
 }
 
-/* Enqueues a wait for the event. An out-of-order queue also needs a barrier; it is one without a
- * wait list, since PoCL 3.1 forgets the first of two barriers with wait lists. */
-static clp_status enqueue_wait_in_list(cl_command_queue queue, cl_event event)
+/* Enqueues a wait for the event. An out-of-order queue also needs a barrier. */
+static clp_status enqueue_wait_in_list(cl_command_queue queue, cl_event event, bool out_of_order)
 {
-  bool out_of_order = false;
-  clp_status status = clpi_cl_queue_is_out_of_order(queue, &out_of_order);
-  if (status)
-    return status;
   cl_int code = clEnqueueMarkerWithWaitList(queue, 1, &event, NULL);
   if (code)
     return clpi_cl_call_error("clEnqueueMarkerWithWaitList", code);
@@ -98,8 +99,15 @@ static clp_status enqueue_wait_in_list(cl_command_queue queue, cl_event event)
 static clp_status enqueue_wait(const clpi_cl_queue_order *order, cl_command_queue queue,
                                cl_event event)
 {
+  bool out_of_order = false;
+  clp_status status = clpi_cl_queue_is_out_of_order(queue, &out_of_order);
+  if (status)
+    return status;
+  if (out_of_order && order->forgets_barriers)
+    return clpi_error(CLP_NOT_SUPPORTED, 0,
+                      "PoCL forgets a wait in an out-of-order queue at the next barrier");
   if (order->has_wait_lists)
-    return enqueue_wait_in_list(queue, event);
+    return enqueue_wait_in_list(queue, event, out_of_order);
   cl_int code = clEnqueueWaitForEvents(queue, 1, &event);
   return code ? clpi_cl_call_error("clEnqueueWaitForEvents", code) : CLP_SUCCESS;
 }
@@ -231,6 +239,38 @@ static clp_status host_wait(void *self, void *given)
   return code ? clpi_cl_call_error("clFinish", code) : CLP_SUCCESS;
 }
 
+static clp_status create_queue(cl_context context, cl_command_queue *out)
+{
+  cl_device_id device;
+  clp_status status = clpi_cl_first_device(context, &device);
+  if (status)
+    return status;
+  cl_int code;
+  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+  if (code)
+    return clpi_cl_call_error("clCreateCommandQueue", code);
+  *out = queue;
+  return CLP_SUCCESS;
+}
+
+static clp_status free_stream(void *self, clp_stream *out)
+{
+  static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* of any allocator */
+  clpi_cl_queue_order *order = self;
+  pthread_mutex_lock(&making);
+  clp_status status = order->frees ? CLP_SUCCESS : create_queue(order->context, &order->frees);
+  *out = order->frees;
+  pthread_mutex_unlock(&making);
+  return status;
+}
+
+void clpi_cl_queue_order_end(clpi_cl_queue_order *order)
+{
+  if (order->frees)
+    clReleaseCommandQueue(order->frees);
+  clReleaseContext(order->context);
+}
+
 void clpi_cl_queue_order_fill(clp_allocator_ops *ops)
 {
   ops->stream_retain = stream_retain;
@@ -241,4 +281,5 @@ void clpi_cl_queue_order_fill(clp_allocator_ops *ops)
   ops->mark_is_done = mark_is_done;
   ops->stream_wait = stream_wait;
   ops->host_wait = host_wait;
+  ops->free_stream = free_stream;
 }

@@ -11,12 +11,17 @@ enum { CLPI_CL_WAIT_LIST_VERSION = 120 };
 
 /* An allocator's `self` must begin with this, where the stream operations find it. */
 typedef struct clpi_cl_queue_order {
-  cl_context context;  /* borrowed; streams must be its queues */
-  bool has_wait_lists; /* every device has markers and barriers with wait lists: OpenCL 1.2 */
+  cl_context context;     /* borrowed; streams must be its queues */
+  bool has_wait_lists;    /* every device has markers and barriers with wait lists: OpenCL 1.2 */
+  cl_command_queue frees; /* the allocator's own, made when first needed; NULL: not yet */
+  bool forgets_barriers;  /* some device is PoCL's, see queue_order.c */
 } clpi_cl_queue_order;
 
-/* Fills in the stream operations and stream_is_in_order. */
+/* Fills in the stream operations, stream_is_in_order and free_stream. */
 void clpi_cl_queue_order_fill(clp_allocator_ops *ops);
+
+/* Releases the queue for frees, and the context. */
+void clpi_cl_queue_order_end(clpi_cl_queue_order *order);
 
 /* Retains a queue, as clp_allocator_ops.stream_retain. CLP_INVALID_ARGUMENT: NULL, no queue, or one
  * of another context. */

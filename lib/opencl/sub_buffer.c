@@ -2,6 +2,7 @@
 /* Sub-buffers: for cl_mems of a pool, and for users. */
 #include "opencl/sub_buffer.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/pool/pool.h"
 #include "opencl/cl_error.h"
@@ -74,6 +75,7 @@ static clp_status check_region(const clp_buffer *buffer, size_t origin, size_t b
 clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags flags, size_t origin,
                                         size_t bytes, cl_mem *out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_buffer_create_sub_buffer: out is NULL");
   *out = NULL;
@@ -82,6 +84,8 @@ clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags f
   clp_status status = clpi_cl_access_flags_check(flags);
   if (!status)
     status = check_region(buffer, origin, bytes);
+  if (!status)
+    status = clpi_pool_check(buffer->pool, "clp_buffer_create_sub_buffer");
   if (status)
     return status;
   cl_mem mem = clp_buffer_cl_mem(buffer);

@@ -6,6 +6,7 @@
  * NULL, and kernels lose their arguments (CL_INVALID_KERNEL_ARGS from clFinish). There the host
  * waits and calls clSVMFree instead. */
 #include "core/allocator/allocator.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/pool/pool.h"
@@ -94,7 +95,7 @@ static void svm_destroy(void *self)
   clpi_cl_pending_frees_end(&allocator->pending);
   if (allocator->queue)
     clReleaseCommandQueue(allocator->queue);
-  clReleaseContext(allocator->order.context);
+  clpi_cl_queue_order_end(&allocator->order);
   free(allocator);
 }
 
@@ -181,11 +182,12 @@ static clp_status create(cl_context context, const clp_cl_svm_options *options, 
   svm_allocator *self = malloc(sizeof(*self));
   if (!self)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", ops.name);
-  *self = (svm_allocator){.order = {.context = context, .has_wait_lists = true},
-                          .flags = options->flags ? options->flags : CL_MEM_READ_WRITE,
-                          .alignment = (cl_uint)options->alignment,
-                          .queue = options->queue,
-                          .queues_can_free = svm.queues_can_free};
+  *self = (svm_allocator){
+      .order = {.context = context, .has_wait_lists = true, .forgets_barriers = bounds.has_pocl},
+      .flags = options->flags ? options->flags : CL_MEM_READ_WRITE,
+      .alignment = (cl_uint)options->alignment,
+      .queue = options->queue,
+      .queues_can_free = svm.queues_can_free};
   clpi_cl_pending_frees_init(&self->pending);
   status = clp_allocator_create(&ops, self, out);
   if (status) {
@@ -198,6 +200,7 @@ static clp_status create(cl_context context, const clp_cl_svm_options *options, 
 clp_status clp_cl_svm_allocator_create(cl_context context, const clp_cl_svm_options *options,
                                        clp_allocator **out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cl_svm_allocator_create: out is NULL");
   *out = NULL;

@@ -189,6 +189,27 @@ START_TEST(growth_does_not_wait_for_unused_segments)
 }
 END_TEST
 
+/* What stays does not count as gone: all that can go without a wait goes. */
+START_TEST(growth_gives_back_what_needs_no_wait)
+{
+  clpt_late_rig rig;
+
+  start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_AT_ONCE);
+  clp_buffer *small = clpt_late_take_from(&rig, rig.pool, 2 * SEGMENT, rig.t);
+  clp_buffer *large = clpt_late_take_from(&rig, rig.pool, 8 * SEGMENT, rig.s);
+  clpt_ok(clp_buffer_release_on(small, rig.t));
+  clpt_late_run_all(&rig.device);
+  clpt_late_use(&rig, large, rig.s);
+  clpt_ok(clp_buffer_release_on(large, rig.s));
+  clpt_late_clear(&rig.device);
+  clp_buffer *next = clpt_late_take_from(&rig, rig.pool, 3 * SEGMENT, rig.t);
+  ck_assert_str_eq(rig.device.trace, "FA");
+  clpt_ok(clp_buffer_release_on(next, rig.t));
+  clpt_late_run_all(&rig.device);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* A stream whose work a free range still waits for is not forgotten, however many come and go. */
 START_TEST(streams_of_ranges_are_kept)
 {
@@ -372,6 +393,7 @@ CLPT_MAIN("order on an arena", clpt_run)
                       CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, segments_go_after_their_uses, 0, CLPT_LATE_FREEINGS);
   tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
+  tcase_add_test(tests, growth_gives_back_what_needs_no_wait);
   tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
   tcase_add_test(tests, exclusive_parts_in_use_stay_held);
   tcase_add_test(tests, one_thread_overlaps);

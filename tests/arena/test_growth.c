@@ -5,6 +5,13 @@
 #include "support/arenas.h"
 #include "support/suite.h"
 
+static void start_with_slack(double slack)
+{
+  clp_arena_options options = clpt_arena_small();
+  options.slack = slack;
+  clpt_arena_start_with(&options);
+}
+
 /* Segments grow with use, by slack, up to the largest. */
 START_TEST(slack_sets_the_size_of_segments)
 {
@@ -22,9 +29,7 @@ END_TEST
 
 START_TEST(segments_are_planned_by_the_most_that_was_in_use)
 {
-  clp_arena_options options = clpt_arena_small();
-  options.slack = 0.5;
-  clpt_arena_start_with(&options);
+  start_with_slack(0.5);
   clpt_arena_give(clpt_arena_take(10 * CLPT_SEGMENT), 10 * CLPT_SEGMENT);
   clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
   clpt_device_clear_trace(&clpt_arena_device);
@@ -34,7 +39,7 @@ START_TEST(segments_are_planned_by_the_most_that_was_in_use)
 }
 END_TEST
 
-/* Before it grows, segments without blocks go back, the longest unused first, down to what slack
+/* Before it grows, segments without blocks go back, the largest first, down to what slack
  * allows. */
 START_TEST(unused_segments_go_before_it_grows)
 {
@@ -42,8 +47,8 @@ START_TEST(unused_segments_go_before_it_grows)
   clp_memory blocks[3];
   for (size_t i = 0; i < 3; i++)
     blocks[i] = clpt_arena_take((i + 1) * CLPT_SEGMENT);
-  clpt_arena_give(blocks[1], 2 * CLPT_SEGMENT);
   clpt_arena_give(blocks[0], CLPT_SEGMENT);
+  clpt_arena_give(blocks[1], 2 * CLPT_SEGMENT);
   clpt_device_clear_trace(&clpt_arena_device);
   clp_memory next = clpt_arena_take(4 * CLPT_SEGMENT);
   clpt_device_trace_is(&clpt_arena_device, "F131072 F65536 A262144");
@@ -64,6 +69,57 @@ START_TEST(an_unused_segment_that_fits_is_taken)
   clp_memory memory = clpt_arena_take(3 * CLPT_SEGMENT - 100);
   clpt_device_trace_is(&clpt_arena_device, "");
   clpt_arena_give(memory, 3 * CLPT_SEGMENT - 100);
+  clpt_arena_end();
+}
+END_TEST
+
+/* A small block would keep all of it from going back. */
+START_TEST(a_much_larger_unused_segment_is_not_cut)
+{
+  clpt_arena_start();
+  clpt_arena_give(clpt_arena_take(3 * CLPT_SEGMENT), 3 * CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clp_memory memory = clpt_arena_take(100);
+  clpt_device_trace_is(&clpt_arena_device, "F196608 A65536");
+  clpt_arena_give(memory, 100);
+  clpt_arena_end();
+}
+END_TEST
+
+/* But it is, if the program goes on like that, with no more blocks alive than before. */
+START_TEST(calls_of_the_device_do_not_go_on_for_ever)
+{
+  start_with_slack(0.01);
+  for (int i = 0; i < 200; i++) {
+    clpt_arena_give(clpt_arena_take(3 * CLPT_SEGMENT), 3 * CLPT_SEGMENT);
+    clpt_arena_give(clpt_arena_take(100), 100);
+  }
+  ck_assert_uint_le(clpt_arena_figures().segments_taken, 64 + 4);
+  clp_memory many[64];
+  for (size_t i = 0; i < 64; i++) /* more alive than ever: bins would make calls for them */
+    many[i] = clpt_arena_take(100);
+  clpt_arena_give(clpt_arena_take(5 * CLPT_SEGMENT), 5 * CLPT_SEGMENT); /* for which it grows */
+  for (size_t i = 0; i < 64; i++)
+    clpt_arena_give(many[i], 100);
+  uint64_t taken = clpt_arena_figures().segments_taken;
+  for (int i = 0; i < 2; i++) {
+    clpt_arena_give(clpt_arena_take(5 * CLPT_SEGMENT), 5 * CLPT_SEGMENT);
+    clpt_arena_give(clpt_arena_take(100), 100);
+  }
+  ck_assert_uint_ge(clpt_arena_figures().segments_taken, taken + 2);
+  clpt_arena_end();
+}
+END_TEST
+
+/* Nor where each request is larger than all that is there: one segment then takes the place of all
+ * that are unused, with room for more. */
+START_TEST(calls_stop_though_requests_grow)
+{
+  start_with_slack(0.25);
+  for (size_t i = 0; i < 300; i++)
+    clpt_arena_give(clpt_arena_take(8 * CLPT_SEGMENT + 256 * i), 8 * CLPT_SEGMENT + 256 * i);
+  ck_assert_uint_le(clpt_arena_figures().segments_taken, 64 + 8);
+  ck_assert_uint_le(clpt_arena_figures().peak_reserved_bytes, 12 * CLPT_SEGMENT);
   clpt_arena_end();
 }
 END_TEST
@@ -185,6 +241,9 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_test(tests, segments_are_planned_by_the_most_that_was_in_use);
   tcase_add_test(tests, unused_segments_go_before_it_grows);
   tcase_add_test(tests, an_unused_segment_that_fits_is_taken);
+  tcase_add_test(tests, a_much_larger_unused_segment_is_not_cut);
+  tcase_add_test(tests, calls_of_the_device_do_not_go_on_for_ever);
+  tcase_add_test(tests, calls_stop_though_requests_grow);
   tcase_add_test(tests, return_cached_gives_unused_segments_back);
   tcase_add_test(tests, without_growth_only_used_segments_do);
   tcase_add_test(tests, a_limit_is_on_what_is_taken_from_the_device);

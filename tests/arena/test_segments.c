@@ -58,9 +58,7 @@ static clpi_segment *three_blocks(clpi_range *blocks[3])
   clpi_range *range = segment->first;
   for (size_t i = 0; i < 3; i++) {
     ck_assert(clpi_segments_reserve(&segments));
-    blocks[i] = range;
-    clpi_segments_carve(&segments, range, 256);
-    range = range->after;
+    blocks[i] = clpi_segments_carve(&segments, range, 256);
   }
   return segment;
 }
@@ -139,6 +137,33 @@ START_TEST(spare_ranges_do_not_pile_up)
 }
 END_TEST
 
+static unsigned depth_of(const clpi_free_range *range)
+{
+  unsigned lower = range ? depth_of(range->lower) : 0, higher = range ? depth_of(range->higher) : 0;
+  return range ? 1 + (lower > higher ? lower : higher) : 0;
+}
+
+/* A block that comes again a little smaller each time, with a small one after it that stays: each
+ * time it begins where it began before. */
+START_TEST(the_tree_stays_flat)
+{
+  enum { MANY = 4000, MOST_DEPTH = 48 };
+  clpi_segment *segment = clpi_segment_create();
+
+  clpi_segments_add(&segments, segment, 1, 4 * MANY, NULL);
+  for (size_t i = 0; i < MANY; i++) {
+    ck_assert(clpi_segments_reserve(&segments));
+    clpi_range *large = clpi_segments_carve(&segments, segment->first, 4 * MANY - 2 * i - 2);
+    ck_assert(clpi_segments_reserve(&segments));
+    (void)clpi_segments_carve(&segments, large->after, 1);
+    clpi_segments_free(&segments, large);
+  }
+  ck_assert_uint_ge(segments.partial.count, MANY);
+  ck_assert_uint_le(depth_of(segments.partial.root), MOST_DEPTH);
+  clpi_segment_destroy(segment);
+}
+END_TEST
+
 /* Then they stay two, each with its own. */
 START_TEST(without_host_memory_neighbours_do_not_join)
 {
@@ -172,5 +197,6 @@ CLPT_MAIN("segments", clpt_run)
   tcase_add_test(uses, uses_that_are_done_do_not_join);
   tcase_add_test(uses, both_parts_of_a_range_have_its_uses);
   tcase_add_test(uses, spare_ranges_do_not_pile_up);
+  tcase_add_test(uses, the_tree_stays_flat);
   tcase_add_test(uses, without_host_memory_neighbours_do_not_join);
 }

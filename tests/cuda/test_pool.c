@@ -459,14 +459,17 @@ START_TEST(each_call_fails)
 }
 END_TEST
 
-/* The driver refuses everything in a child of fork, which the fake is told to. */
+/* What the child makes anew, the driver refuses there, as the fake is told to. */
 static int use_in_child(clp_pool *pool)
 {
   clp_buffer *buffer = NULL;
+  clp_allocator *own;
   fakecuda_fail(NULL, CLPI_CUDA_NOT_INITIALIZED, 0, 0);
-  if (clp_pool_allocate(pool, BYTES, &buffer) != CLP_BACKEND_ERROR || buffer)
+  if (clp_pool_allocate(pool, BYTES, &buffer) != CLP_NOT_SUPPORTED || buffer)
     return 1;
-  return clp_last_error()->native_code == CLPI_CUDA_NOT_INITIALIZED ? 0 : 2;
+  if (clp_cuda_async_allocator_create(NULL, &own) != CLP_BACKEND_ERROR || own)
+    return 2;
+  return clp_last_error()->native_code == CLPI_CUDA_NOT_INITIALIZED ? 0 : 3;
 }
 
 START_TEST(what_the_driver_refuses_after_a_fork_is_told)

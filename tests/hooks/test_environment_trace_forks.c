@@ -18,7 +18,8 @@ static void use_the_parents_pool_and_another(void)
 {
   static clp_pool *the_parents;
   static clp_allocator *its_allocator;
-  traced_allocate(1, 1000);
+  clp_buffer *none;
+  traced_require(clp_pool_allocate(traced_pool, 1000, &none) == CLP_NOT_SUPPORTED);
   traced_release(1);
   the_parents = traced_pool;
   its_allocator = traced_allocator;

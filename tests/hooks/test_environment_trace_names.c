@@ -4,7 +4,10 @@
 #include "support/traced_process.h"
 
 #include <clpool/cuda.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 
 START_TEST(process_ids_and_percent_signs)
 {
@@ -108,6 +111,58 @@ START_TEST(long_names_are_refused)
 }
 END_TEST
 
+/* --- pipes --- */
+
+static void be_refused_a_pipe(void)
+{
+  clp_pool *none;
+  traced_require(mkfifo(traced_path_of("pipe"), 0600) == 0);
+  traced_require(clp_simulated_allocator_create(0, &traced_allocator) == CLP_SUCCESS);
+  traced_require(clp_pool_create(traced_allocator, NULL, &none) == CLP_IO_ERROR && !none);
+  traced_require(clp_last_error()->native_code == ENXIO);
+  traced_require(strstr(clp_last_error()->message, "/pipe: a pipe that no process reads"));
+  clp_allocator_release(traced_allocator);
+}
+
+START_TEST(a_pipe_without_a_reader_is_not_waited_for)
+{
+  traced_run("pipe", be_refused_a_pipe);
+}
+END_TEST
+
+/* More than a pipe takes at once, so that writing waits for the reader. */
+static void write_into_a_pipe(void)
+{
+  enum { ROWS = 5000 };
+  traced_make_pool();
+  for (int i = 0; i < ROWS / 2; i++) {
+    traced_allocate(1, 100);
+    traced_release(1);
+  }
+  traced_end_pool();
+}
+
+START_TEST(a_pipe_with_a_reader_gets_all)
+{
+  char text[4096];
+  size_t lines = 0;
+  ck_assert_int_eq(mkfifo(traced_path_of("pipe"), 0600), 0);
+  int end = open(traced_path_of("pipe"), O_RDONLY | O_NONBLOCK);
+  ck_assert_int_ge(end, 0);
+  setenv(TRACED_VARIABLE, traced_path_of("pipe"), 1);
+  pid_t id = traced_spawn(write_into_a_pipe);
+  unsetenv(TRACED_VARIABLE);
+  for (ssize_t got = -1; got != 0 || lines == 0;) {
+    got = read(end, text, sizeof(text));
+    for (ssize_t i = 0; i < got; i++)
+      lines += text[i] == '\n';
+  }
+  ck_assert(traced_succeeds(id));
+  ck_assert_uint_eq(lines, 1 + 5000);
+  close(end);
+}
+END_TEST
+
 CLPT_MAIN("trace environment: names", clpt_run_apart)
 {
   clpt_cuda_use_fake();
@@ -116,4 +171,6 @@ CLPT_MAIN("trace environment: names", clpt_run_apart)
   tcase_add_test(tests, relative_names);
   tcase_add_loop_test(tests, names_that_are_refused, 0, sizeof(refused) / sizeof(refused[0]));
   tcase_add_test(tests, long_names_are_refused);
+  tcase_add_test(tests, a_pipe_without_a_reader_is_not_waited_for);
+  tcase_add_test(tests, a_pipe_with_a_reader_gets_all);
 }

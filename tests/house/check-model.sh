@@ -32,3 +32,4 @@ expect() {
 expect 0
 expect 1 -DWITHOUT_FENCE
 expect 1 -DWITHOUT_WAIT
+expect 1 -DWITHOUT_DEPOT_LOCK

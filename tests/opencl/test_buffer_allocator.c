@@ -176,7 +176,7 @@ START_TEST(test_create_survives_each_failure)
     }
     /* The context, its devices twice, three questions, the version twice, the vendor; for the queue
      * itself, its context, properties and device, the version twice, and the vendor. */
-    ck_assert_uint_eq(nth, _i == DEFERRED ? 9 : 16);
+    ck_assert_uint_eq(nth, _i == DEFERRED ? 11 : 18);
   }
 }
 END_TEST

@@ -24,6 +24,7 @@ static void setup(void)
   clpt_cl_open(&cl, 1);
   clpt_cl_reset();
   clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR);
+  clpt_cl_pretend_no_pocl(); /* whose queues do not wait if they are out of order */
   live_contexts = clpt_cl_live_contexts();
   live_queues = clpt_cl_live_queues();
   live_events = clpt_cl_live_events();

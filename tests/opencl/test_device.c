@@ -60,7 +60,7 @@ START_TEST(test_bounds_suit_every_device)
   static const char *const texts[DEVICES] = {"OpenCL 1.1 x", "OpenCL 3.0 x"};
   static const unsigned numbers[DEVICES] = {110, 300};
   clpi_cl_bounds bounds;
-  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0, UINT_MAX, false};
+  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0, UINT_MAX, false, false};
 
   for (cl_uint i = 0; i < cl.device_count; i++) {
     size_t k = (i + (cl_uint)_i) % DEVICES;
@@ -95,6 +95,24 @@ START_TEST(test_bounds_tell_nvidia)
 }
 END_TEST
 
+START_TEST(test_bounds_tell_pocl)
+{
+  static const struct {
+    char version[64];
+    bool is_pocl;
+  } devices[] = {{"OpenCL 3.0 PoCL HSTR: pthread-x86_64", true},
+                 {"OpenCL 1.2 pocl HSTR: pthread-x86_64", true},
+                 {"OpenCL 3.0 CUDA", false}};
+  clpi_cl_bounds bounds;
+
+  for (size_t i = 0; i < 3; i++) {
+    clpt_cl_pretend(NULL, CL_DEVICE_VERSION, devices[i].version, sizeof(devices[i].version));
+    clpt_ok(clpi_cl_context_bounds(cl.context, &bounds));
+    ck_assert(bounds.has_pocl == devices[i].is_pocl);
+  }
+}
+END_TEST
+
 START_TEST(test_bounds_never_pass_size_max)
 {
   cl_ulong all = CL_ULONG_MAX;
@@ -111,7 +129,7 @@ END_TEST
 /* Fails each call in turn, until none is left to fail. */
 START_TEST(test_bounds_report_each_failure)
 {
-  static const clpi_cl_bounds untouched = {1, 2, 3, 4, true};
+  static const clpi_cl_bounds untouched = {1, 2, 3, 4, true, true};
   unsigned long nth = 0;
 
   for (;; nth++) {
@@ -127,7 +145,7 @@ START_TEST(test_bounds_report_each_failure)
     clpt_message_has("CL_OUT_OF_RESOURCES (-5)");
     ck_assert_int_eq(memcmp(&bounds, &untouched, sizeof(bounds)), 0);
   }
-  ck_assert_uint_eq(nth, 2 + 6 * cl.device_count);
+  ck_assert_uint_eq(nth, 2 + 8 * cl.device_count);
 }
 END_TEST
 
@@ -293,6 +311,7 @@ CLPT_MAIN("cl_device", clpt_cl_run)
   tcase_add_test(tests, test_bounds_are_what_devices_say);
   tcase_add_loop_test(tests, test_bounds_suit_every_device, 0, DEVICES);
   tcase_add_test(tests, test_bounds_tell_nvidia);
+  tcase_add_test(tests, test_bounds_tell_pocl);
   tcase_add_test(tests, test_bounds_never_pass_size_max);
   tcase_add_test(tests, test_bounds_report_each_failure);
   tcase_add_test(tests, test_svm_is_what_devices_say);

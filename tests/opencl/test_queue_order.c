@@ -210,6 +210,30 @@ START_TEST(test_a_queue_waits_for_another)
 }
 END_TEST
 
+/* PoCL would forget the wait at a barrier of the program's, see lib/opencl/queue_order.c. */
+START_TEST(test_pocl_waits_in_order_alone)
+{
+  static const char version[] = "OpenCL 3.0 PoCL pretended";
+  clp_allocator *allocator = NULL;
+  cl_command_queue to = clpt_marks_queue(&it, true);
+  clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
+  clpt_ok(clp_cl_deferred_allocator_create(it.cl.context, 0, &allocator));
+  cl_event stop = clpt_cl_stop(&it.cl, it.cl.queue);
+  void *mark = clpt_mark_in(&it, it.cl.queue);
+  clpt_cl_reset();
+  clpt_fails(CLP_NOT_SUPPORTED, allocator->ops.stream_wait(allocator->self, to, mark));
+  clpt_message_has("PoCL");
+  clpt_marks_assert_calls(CLPT_TO_OUT_OF_ORDER, 0, 0);
+  clpt_ok(allocator->ops.stream_wait(allocator->self, it.cl.queue, mark));
+  clpt_cl_go(stop);
+  clpt_ok(allocator->ops.host_wait(allocator->self, mark));
+  clpt_ok(allocator->ops.stream_wait(allocator->self, to, mark)); /* it is done */
+  clpt_mark_end(&it, mark);
+  clp_allocator_release(allocator);
+  clpt_marks_end_queue(to);
+}
+END_TEST
+
 /* The second wait ends first, and must not end the first one as well (as it does in PoCL 3.1 where
  * barriers with wait lists follow each other). */
 START_TEST(test_a_queue_waits_for_two)
@@ -349,6 +373,7 @@ CLPT_MAIN("cl_queue_order", clpt_cl_run)
   tcase_add_checked_fixture(waits, setup, teardown);
   tcase_add_loop_test(waits, test_a_queue_waits_for_another, 0, CLPT_QUEUE_COMBINATIONS);
   tcase_add_loop_test(waits, test_a_queue_waits_for_two, 0, CLPT_QUEUE_COMBINATIONS);
+  tcase_add_test(waits, test_pocl_waits_in_order_alone);
   tcase_add_test(waits, test_queues_of_different_devices_wait);
   tcase_add_loop_test(waits, test_no_wait_for_what_is_done, 0, CLPT_QUEUE_COMBINATIONS);
   tcase_add_loop_test(waits, test_queues_that_wait_for_each_other, 0, CLPT_QUEUE_COMBINATIONS);

@@ -172,8 +172,8 @@ static const struct {
     {retain, 2, 2},            /* its context; clRetainCommandQueue */
     {create, 3, 3},            /* clRetainCommandQueue, a marker, clFlush */
     {look, 1, 1},              /* clGetEventInfo */
-    {wait_in_order, 3, 2},     /* clGetEventInfo; the queue's order, a marker */
-    {wait_out_of_order, 4, 2}, /* and a barrier */
+    {wait_in_order, 3, 3},     /* clGetEventInfo; the queue's order, a marker */
+    {wait_out_of_order, 4, 3}, /* and a barrier */
 };
 enum { USES = sizeof(uses) / sizeof(uses[0]) };
 

@@ -273,7 +273,7 @@ START_TEST(test_create_survives_each_failure)
     /* The context, the queue and its context; the devices twice, the version twice, capabilities,
      * the largest type, the vendor; the devices twice, three questions, the version twice,
      * the vendor. */
-    ck_assert_uint_eq(nth, 3 + 7 + 8);
+    ck_assert_uint_eq(nth, 3 + 7 + 10);
   }
 }
 END_TEST

@@ -2,6 +2,7 @@
 /* Host memory that fails on purpose: what the linker puts in place of libc's functions. */
 #include "failmalloc.h"
 
+#include <clpool/status.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +17,17 @@ static _Thread_local struct {
   long live;
 } host;
 
+/* The text of a thread's last error takes host memory once, until the thread ends. */
+static void keep_last_error(void)
+{
+  const clp_error *last = clp_last_error();
+  (void)clp_set_last_error(last->status, last->native_code, last->message);
+}
+
 void clpt_host_start(clpt_host_failure failure, unsigned long nth)
 {
+  if (failure != CLPT_HOST_STAYS_OUT)
+    keep_last_error();
   host.failure = failure;
   host.nth = nth;
   host.calls = 0;

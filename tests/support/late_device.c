@@ -302,6 +302,13 @@ static clp_status device_host_wait(void *self, void *awaited)
   return end(device, CLPT_LATE_HOST_WAIT, status);
 }
 
+static clp_status device_free_stream(void *self, clp_stream *out)
+{
+  clpt_late_device *device = self;
+  *out = device->frees;
+  return CLP_SUCCESS;
+}
+
 /* --- its life --- */
 
 void clpt_late_init(clpt_late_device *device)
@@ -330,6 +337,9 @@ void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing)
 {
   device->ops.free_is_ordered = freeing == CLPT_LATE_FREES_IN_ORDER;
   device->ops.free_on = freeing == CLPT_LATE_FREES_ON_STREAMS ? device_free_on : NULL;
+  device->ops.free_stream = freeing == CLPT_LATE_FREES_AT_ONCE ? NULL : device_free_stream;
+  if (device->ops.free_stream && !device->frees)
+    device->frees = clpt_late_streams_add(&device->streams);
 }
 
 clp_allocator *clpt_late_allocator(clpt_late_device *device)

@@ -64,6 +64,7 @@ struct clpt_late_device {
   void (*on_call)(clpt_late_device *device, clpt_late_call call);
   void *on_call_data;
   clpt_late_streams streams;
+  clp_stream frees; /**< its own, for what no stream of the test's can order; NULL: none */
 
   /* What happened. */
   unsigned calls[CLPT_LATE_CALLS];

@@ -14,8 +14,9 @@ static clpt_order_run current;
 static bool can_run(const clpt_order_run *run)
 {
   unsigned lacks = clpt_order_real.home_stream ? CLPT_NEEDS_NO_HOME : CLPT_NEEDS_HOME;
-  if (!clpt_order_is_in_order(run, CLPT_S) || !clpt_order_is_in_order(run, CLPT_T))
-    lacks |= CLPT_NEEDS_ORDER;
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    if (!clpt_order_is_in_order(run, i))
+      lacks |= CLPT_NEEDS_ORDER;
   if (run->backend->drop == NULL)
     lacks |= CLPT_NEEDS_DROP;
   if (run->is.on_arena)

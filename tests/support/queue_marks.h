@@ -24,7 +24,7 @@ typedef struct clpt_marks {
   clpt_cl_live before;          /**< the allocator */
 } clpt_marks;
 
-/** Up to two devices, and a deferred allocator on them. */
+/** Up to two devices, which are not known to be PoCL's, and a deferred allocator on them. */
 void clpt_marks_start(clpt_marks *it);
 
 /** Asserts that the allocator leaves nothing behind. */

@@ -47,43 +47,37 @@ static uint64_t place_of(const stretch *at)
   return at->segment->place + at->first;
 }
 
-static bool fits_better(const stretch *a, const stretch *b)
-{
-  if (!b->segment || a->units != b->units)
-    return !b->segment || a->units < b->units;
-  return place_of(a) < place_of(b);
-}
-
-static void search(clpt_modelled *segment, unsigned units, stretch *best)
+static void search(clpt_modelled *segment, unsigned units, stretch *lowest)
 {
   for (unsigned first = 0; first < segment->units;) {
     stretch at = stretch_at(segment, first);
-    if (!segment->map[first] && at.units >= units && fits_better(&at, best))
-      *best = at;
+    if (!segment->map[first] && at.units >= units &&
+        (!lowest->segment || place_of(&at) < place_of(lowest)))
+      *lowest = at;
     first += at.units;
   }
 }
 
-/* The best fit in segments that have blocks, or in those that have none. */
+/* The first fit in segments that have blocks, or in those that have none. */
 static stretch find_fit(clpt_ranges *ranges, unsigned units, bool in_unused)
 {
-  stretch best = {NULL, 0, 0};
+  stretch lowest = {NULL, 0, 0};
   for (size_t i = 0; i < CLPT_SEGMENTS; i++)
     if (ranges->segments[i].real && is_unused(&ranges->segments[i]) == in_unused)
-      search(&ranges->segments[i], units, &best);
-  return best;
+      search(&ranges->segments[i], units, &lowest);
+  return lowest;
 }
 
-static clpt_modelled *longest_unused(clpt_ranges *ranges)
+/* Of several as large, the lowest. */
+static clpt_modelled *largest_unused(clpt_ranges *ranges)
 {
-  clpt_modelled *longest = NULL;
+  unsigned units = 0;
   for (size_t i = 0; i < CLPT_SEGMENTS; i++) {
     clpt_modelled *segment = &ranges->segments[i];
-    if (segment->real && is_unused(segment) &&
-        (!longest || segment->unused_since < longest->unused_since))
-      longest = segment;
+    if (segment->real && is_unused(segment) && segment->units > units)
+      units = segment->units;
   }
-  return longest;
+  return units ? find_fit(ranges, units, true).segment : NULL;
 }
 
 /* --- what is done to both --- */
@@ -96,8 +90,7 @@ static const char *add(clpt_ranges *ranges, unsigned units)
   clpi_segment *real = segment < ranges->segments + CLPT_SEGMENTS ? clpi_segment_create() : NULL;
   if (!real)
     return NULL;
-  *segment = (clpt_modelled){
-      .real = real, .units = units, .place = ranges->next_place, .unused_since = ++ranges->clock};
+  *segment = (clpt_modelled){.real = real, .units = units, .place = ranges->next_place};
   ranges->next_place += units;
   clpi_segments_add(&ranges->real, real, 1, units, NULL);
   return NULL;
@@ -105,20 +98,17 @@ static const char *add(clpt_ranges *ranges, unsigned units)
 
 static const char *drop(clpt_ranges *ranges, bool restored)
 {
-  clpt_modelled *segment = longest_unused(ranges);
-  if (!segment)
-    return clpi_list_is_empty(&ranges->real.unused) ? NULL : "there is an unused segment";
-  clpi_segment *first = clpi_list_entry(ranges->real.unused.next, clpi_segment, on_unused);
-  if (first != segment->real)
-    return "another segment was unused for longer";
-  clpi_segments_remove(&ranges->real, first);
-  clpi_list_remove(&first->on_all);
+  clpt_modelled *segment = largest_unused(ranges);
+  clpi_segment *largest = clpi_segments_largest_unused(&ranges->real);
+  if (!segment || largest != segment->real)
+    return !segment && !largest ? NULL : "another unused segment is the largest";
+  clpi_segments_remove(&ranges->real, largest);
+  clpi_list_remove(&largest->on_all);
   if (restored) {
-    clpi_segments_restore(&ranges->real, first);
-    segment->unused_since = ++ranges->clock;
+    clpi_segments_restore(&ranges->real, largest);
     return NULL;
   }
-  clpi_segment_destroy(first);
+  clpi_segment_destroy(largest);
   segment->real = NULL;
   return NULL;
 }
@@ -138,17 +128,16 @@ static const char *carve(clpt_ranges *ranges, unsigned units, bool in_unused)
     return NULL;
   stretch fit = find_fit(ranges, units, in_unused);
   const clpi_free_ranges *from = in_unused ? &ranges->real.whole : &ranges->real.partial;
-  clpi_free_range *best = clpi_free_ranges_best_fit(from, units);
-  clpi_range *range = best ? clpi_list_entry(best, clpi_range, size) : NULL;
+  clpi_free_range *first = clpi_free_ranges_first_fit(from, units);
+  clpi_range *range = first ? clpi_list_entry(first, clpi_range, size) : NULL;
   if (!fit.segment || !range)
     return !fit.segment == !range ? NULL : "one has a fit, the other has none";
   if (!is_there(range, &fit))
-    return "the best fit is elsewhere";
+    return "the first fit is elsewhere";
   if (!clpi_segments_reserve(&ranges->real))
     return "there is no host memory";
-  clpi_segments_carve(&ranges->real, range, units);
   memset(fit.segment->map + fit.first, number + 1, units);
-  ranges->blocks[number] = range;
+  ranges->blocks[number] = clpi_segments_carve(&ranges->real, range, units);
   return NULL;
 }
 
@@ -164,8 +153,6 @@ static const char *put_back(clpt_ranges *ranges, uint8_t number)
     for (unsigned unit = 0; unit < segment->units; unit++)
       if (segment->map[unit] == number + 1)
         segment->map[unit] = 0;
-    if (is_unused(segment))
-      segment->unused_since = ++ranges->clock;
   }
   ranges->blocks[number] = NULL;
   clpi_segments_free(&ranges->real, block);
@@ -208,21 +195,14 @@ static const char *compare_segment(clpt_modelled *segment, sums *sum)
 static size_t walk(const clpi_free_ranges *ranges)
 {
   size_t count = 0;
-  const clpi_free_range *range = clpi_free_ranges_best_fit(ranges, 0);
+  const clpi_free_range *range = clpi_free_ranges_first_fit(ranges, 1);
   for (const clpi_free_range *next; range; range = next) {
-    next = clpi_free_ranges_next(range);
+    next = clpi_free_ranges_next_fit(range, 1);
     count++;
-    if (next && (next->bytes < range->bytes ||
-                 (next->bytes == range->bytes && next->position <= range->position)))
+    if (next && next->position <= range->position)
       return SIZE_MAX;
   }
   return count;
-}
-
-static size_t largest_of(const clpi_free_ranges *ranges)
-{
-  const clpi_free_range *largest = clpi_free_ranges_largest(ranges);
-  return largest ? largest->bytes : 0;
 }
 
 static const char *compare(clpt_ranges *ranges)
@@ -244,7 +224,8 @@ static const char *compare(clpt_ranges *ranges)
     return "the free ranges are others";
   if (real->partial.bytes + real->whole.bytes != sum.reserved - sum.used)
     return "the free bytes are counted otherwise";
-  size_t partial = largest_of(&real->partial), whole = largest_of(&real->whole);
+  size_t partial = clpi_free_ranges_largest(&real->partial);
+  size_t whole = clpi_free_ranges_largest(&real->whole);
   return (partial > whole ? partial : whole) == sum.largest ? NULL : "another range is the largest";
 }
 

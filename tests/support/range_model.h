@@ -14,7 +14,6 @@ typedef struct clpt_modelled {
   clpi_segment *real; /* NULL: there is none */
   unsigned units;
   uint64_t place;          /* of its first unit */
-  uint64_t unused_since;   /* when its last block went */
   uint8_t map[CLPT_UNITS]; /* 0: free; else the block's number and one */
 } clpt_modelled;
 
@@ -22,7 +21,7 @@ typedef struct clpt_ranges {
   clpi_segments real;
   clpt_modelled segments[CLPT_SEGMENTS];
   clpi_range *blocks[CLPT_BLOCKS]; /* NULL: no such block */
-  uint64_t clock, next_place;
+  uint64_t next_place;
 } clpt_ranges;
 
 void clpt_ranges_start(clpt_ranges *ranges);

@@ -52,6 +52,15 @@ void clpt_sleeping_rig_start(clpt_sleeping_rig *self)
   clpt_sleeper_start(&self->sleeper, self->rig.pool, CLPT_KEPT_BYTES, CLPT_KEPT);
 }
 
+size_t clpt_stored_blocks(clp_pool *pool)
+{
+  pthread_mutex_lock(&pool->stock.lock);
+  clpi_store_list_all(&pool->stock.store);
+  size_t blocks = pool->stock.store.listed_blocks;
+  pthread_mutex_unlock(&pool->stock.lock);
+  return blocks;
+}
+
 size_t clpt_count_caches(const clp_pool *pool)
 {
   return pool->stock.cache_count;

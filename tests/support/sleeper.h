@@ -39,6 +39,9 @@ typedef struct clpt_sleeping_rig {
 
 void clpt_sleeping_rig_start(clpt_sleeping_rig *self);
 
+/** How many blocks are in the pool's store, its depots included. */
+size_t clpt_stored_blocks(clp_pool *pool);
+
 /** How many threads have a cache for the pool. */
 size_t clpt_count_caches(const clp_pool *pool);
 

@@ -15,9 +15,10 @@ const char *__asan_default_options(void)
   return DEFAULT_OPTIONS;
 }
 
+/* Children of threads may start threads, too. */
 const char *__tsan_default_options(void)
 {
-  return DEFAULT_OPTIONS;
+  return DEFAULT_OPTIONS ":die_after_fork=0";
 }
 #endif
 

@@ -106,7 +106,7 @@ FILE *__wrap_fopen(const char *path, const char *mode);
 int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 
-/* What fopen does first, as one of a pipe waits for a reader; NULL: nothing. */
+/* What fopen does first, as that of a file far away waits; NULL: nothing. */
 void (*traced_before_fopen)(void);
 
 FILE *__wrap_fopen(const char *path, const char *mode)

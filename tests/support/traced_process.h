@@ -63,7 +63,7 @@ void traced_release(size_t count);
 /** A pool that is made, used and ended. */
 void traced_use_one_pool(void);
 
-/** What fopen does first, as one of a pipe waits for a reader; NULL: nothing. */
+/** What fopen does first, as that of a file far away waits; NULL: nothing. */
 extern void (*traced_before_fopen)(void);
 
 /** How many calls of pthread_atfork succeed until all fail, as without memory. */

@@ -123,6 +123,12 @@ void clpt_cl_pretend_vendor(cl_uint vendor)
   clpt_cl_pretend(NULL, CL_DEVICE_VENDOR_ID, &vendor, sizeof(vendor));
 }
 
+void clpt_cl_pretend_no_pocl(void)
+{
+  static const char version[] = "OpenCL 3.0 pretended";
+  clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
+}
+
 void clpt_cl_pretend_progress(cl_int status)
 {
   lock();
@@ -284,6 +290,10 @@ WRAP_CREATE(cl_command_queue, clCreateCommandQueueWithProperties, live_queues,
             (cl_context context, cl_device_id device, const cl_queue_properties *properties,
              cl_int *code),
             (context, device, properties, code))
+WRAP_CREATE(cl_command_queue, clCreateCommandQueue, live_queues,
+            (cl_context context, cl_device_id device, cl_command_queue_properties properties,
+             cl_int *code),
+            (context, device, properties, code))
 WRAP_COUNTED(clRetainContext, cl_context, live_contexts, 1)
 WRAP_COUNTED(clReleaseContext, cl_context, live_contexts, -1)
 WRAP_COUNTED(clRetainCommandQueue, cl_command_queue, live_queues, 1)
@@ -426,8 +436,8 @@ static bool find_pretence(cl_device_id device, cl_device_info what, pretence *sa
 {
   bool found = false;
   lock();
-  for (size_t i = 0; i < watch.pretence_count && !found; i++) {
-    *said = watch.pretences[i];
+  for (size_t i = watch.pretence_count; i > 0 && !found; i--) {
+    *said = watch.pretences[i - 1];
     found = said->what == what && (!said->device || said->device == device);
   }
   unlock();

@@ -13,6 +13,7 @@
 #define CLPT_CL_TAKING_CALLS(X)                                                                    \
   X(clCreateContext)                                                                               \
   X(clCreateCommandQueueWithProperties)                                                            \
+  X(clCreateCommandQueue)                                                                          \
   X(clCreateBuffer)                                                                                \
   X(clCreateSubBuffer)                                                                             \
   X(clSetMemObjectDestructorCallback)                                                              \
@@ -78,12 +79,15 @@ void clpt_cl_fail_any(unsigned long nth, cl_int code);
 bool clpt_cl_failed(void);
 
 /** clGetDeviceInfo says these `bytes` of `value` for `what`, of one device or, for NULL, of all,
- * until clpt_cl_reset. */
+ * until clpt_cl_reset; the last of two that speak of the same counts. */
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes);
 
 /** The same for CL_DEVICE_VENDOR_ID of all devices: NVIDIA's driver gets what it can stand. */
 enum { CLPT_NVIDIA = 0x10de, CLPT_ANOTHER_VENDOR = 1 };
 void clpt_cl_pretend_vendor(cl_uint vendor);
+
+/** The same for CL_DEVICE_VERSION: a device of OpenCL 3.0 that is not known to be PoCL's. */
+void clpt_cl_pretend_no_pocl(void);
 
 /** The next clGetEventInfo that asks how far an event is says `status`, such as that of failed
  * work: what comes of work that really fails is nothing to rely on (PoCL 3.1 crashes). */

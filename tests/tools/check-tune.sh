@@ -37,6 +37,10 @@ refuses 2 '--leading-bits is of the pool: it cannot go with --no-pool' a --no-po
 refuses 2 '--limit is of the pool: it cannot go with --no-pool' a --no-pool --limit=1G
 refuses 2 '--plot shows leading bits, which are of the pool: it cannot go with --no-pool' \
   a --no-pool --plot=a.svg
+for option in --arena --slack=0.1; do
+  refuses 2 "${option%=*}: no arena is tried on cuda-async, where the driver's own pool takes less \
+memory" a --allocator=cuda-async $option
+done
 refuses 2 '--capacity needs --allocator=simulated' a --allocator=host --capacity=1G
 refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found "5MB"' a --limit=5MB
 refuses 2 'only one of the trace and --cost can be standard input' - --cost=-
@@ -49,63 +53,64 @@ grep -q '^Usage: clpool tune' "$out" || fail "--help prints $(cat "$out")"
 
 # --- Figures and recommendation, by replays
 
-# What a replay of each setting comes to: bits, arena, peak of the device.
-for arena in '' --arena; do
-  bits=0
-  while [ $bits -le 10 ]; do
-    "$clpool" replay "$resnet" --json --leading-bits=$bits $arena >"$house_tmp/replay"
-    echo "$bits $([ $arena ] && echo true || echo false)" \
-      "$(values peak_device_bytes "$house_tmp/replay")" \
-      "$(values device_allocations "$house_tmp/replay") $(values hits "$house_tmp/replay")"
-    bits=$((bits + 1))
-  done
-done >"$house_tmp/replays"
-
-# rows: the same of tune's JSON, but for what has no pool.
+# rows: of tune's JSON, whether a setting is pooled, its leading bits, whether it is on an arena and
+# its slack; then the peak of the device, device allocations and hits.
 rows() {
-  for key in leading_bits arena peak_device_bytes device_allocations hits; do
-    values $key >"$house_tmp/$key"
+  for key in pooled leading_bits arena slack peak_device_bytes device_allocations hits; do
+    sed '/"recommended": {/,$d' "$out" | values $key - >"$house_tmp/$key"
   done
   (
     cd "$house_tmp"
-    paste -d ' ' leading_bits arena peak_device_bytes device_allocations hits | grep -v '^null' |
-      head -n 22
+    paste -d ' ' pooled leading_bits arena slack peak_device_bytes device_allocations hits
   )
 }
 
-# recommended KEY: what is recommended, of JSON.
-recommended() {
-  sed -n '/"recommended": {/,/}/p' "$out" >"$house_tmp/best"
-  values "$1" "$house_tmp/best"
+# What a replay of each of these settings comes to, in the same form.
+replays() {
+  while read -r pooled bits arena slack _; do
+    set -- --json
+    if [ "$pooled" = true ]; then set -- "$@" --leading-bits="$bits"; else set -- "$@" --no-pool; fi
+    if [ "$arena" = true ]; then set -- "$@" --arena --slack="$slack"; fi
+    "$clpool" replay "$resnet" "$@" >"$house_tmp/replay"
+    echo "$pooled $bits $arena $slack" \
+      "$(for key in peak_device_bytes device_allocations hits; do
+        values $key "$house_tmp/replay"
+      done | paste -sd ' ')"
+  done
 }
 
+# recommended: the setting that is, of JSON, as rows have it.
+recommended() {
+  sed -n '/"recommended": {/,/}/p' "$out" >"$house_tmp/best"
+  for key in pooled leading_bits arena slack; do values $key "$house_tmp/best"; done | paste -sd ' '
+}
+
+# best COLUMN: the setting of the least value there, of rows on standard input.
+best() { sort -s -k"$1g,$1" | head -n 1 | cut -d ' ' -f 1-4; }
+
+# All leading bits without an arena and on one, some on four more, the arenas, and the bare device.
 for threads in 1 3; do
   accepts "$resnet" --json --cost=pocl-cpu --objective=memory --threads=$threads
   rows >"$house_tmp/rows"
+  [ "$(wc -l <"$house_tmp/rows")" -eq 48 ] || fail "other settings: $(cat "$house_tmp/rows")"
+  [ -e "$house_tmp/replays" ] || replays <"$house_tmp/rows" >"$house_tmp/replays"
   cmp -s "$house_tmp/rows" "$house_tmp/replays" ||
     fail "with $threads threads, other figures than replays: $(diff "$house_tmp/rows" \
       "$house_tmp/replays")"
 done
-best=$(sort -k3n,3 "$house_tmp/replays" | head -n 1 | cut -d ' ' -f 1,2)
-[ "$(recommended leading_bits) $(recommended arena)" = "$best" ] ||
-  fail "recommends $(recommended leading_bits) $(recommended arena), replays say $best"
+[ "$(recommended)" = "$(grep -v '^false null false' "$house_tmp/replays" | best 5)" ] ||
+  fail "recommends $(recommended), not what has the least memory in $(cat "$house_tmp/replays")"
 valid_json
 
 # The best of an objective has the least of what that wants least of.
 for objective in time balanced; do
   accepts "$resnet" --json --cost=pocl-cpu --objective=$objective
-  for key in ns_per_operation peak_device_bytes leading_bits arena; do
-    values $key >"$house_tmp/$key"
-  done
-  best=$(
-    cd "$house_tmp"
-    paste -d ' ' leading_bits arena ns_per_operation peak_device_bytes | grep -v '^null' |
-      head -n 22 | awk -v objective=$objective '{
-        print $1, $2, objective == "time" ? $3 : $3 * $4 }' | sort -s -k3g,3 | head -n 1 |
-      cut -d ' ' -f 1,2
-  )
-  [ "$(recommended leading_bits) $(recommended arena)" = "$best" ] ||
-    fail "$objective: recommends $(recommended leading_bits) $(recommended arena), not $best"
+  rows | cut -d ' ' -f 1-5 >"$house_tmp/rows"
+  sed '/"recommended": {/,$d' "$out" | values ns_per_operation - |
+    paste -d ' ' "$house_tmp/rows" - | grep -v '^false null false' | awk -v objective=$objective '{
+      print $1, $2, $3, $4, objective == "time" ? $6 : $5 * $6 }' >"$house_tmp/values"
+  [ "$(recommended)" = "$(best 5 <"$house_tmp/values")" ] ||
+    fail "$objective: recommends $(recommended), not the least of $(cat "$house_tmp/values")"
 done
 
 accepts "$resnet" --cost=pocl-cpu
@@ -114,7 +119,10 @@ says 'objective: balanced'
 zcat "$resnet" | accepts - --leading-bits=3-4 --no-arena --cost=pocl-cpu
 [ "$(grep -cE '^ +([34]|none) ' "$out")" -eq 3 ] || fail "not three rows: $(cat "$out")"
 accepts "$resnet" --no-pool --cost=pocl-cpu
+[ "$(grep -cE '^ +none ' "$out")" -eq 6 ] || fail "not five arenas: $(cat "$out")"
 grep -q 'recommended: no pool, ' "$out" || fail "without pools: $(cat "$out")"
+accepts "$resnet" --arena --slack=0.3 --leading-bits=2-3 --cost=pocl-cpu
+[ "$(grep -cE '^ +([23]|none)  0\.3 ' "$out")" -eq 3 ] || fail "other slacks: $(cat "$out")"
 accepts "$resnet" --leading-bits=4 --scale=0.5 --passes=2 --cost=pocl-cpu
 says 'sizes times 0.5, 2 times over'
 if zcat "$resnet" | "$clpool" tune - --passes=2 >"$out" 2>"$err"; then
@@ -137,6 +145,10 @@ says 'nothing is recommended. Every setting runs out of memory, the last at even
 accepts two.csv --limit=8010 --leading-bits=2-4 --no-arena --cost=pocl-cpu --json
 [ "$(values first_failure_event | tr '\n' ' ')" = "2 2 2 null " ] ||
   fail "the events of failures are $(values first_failure_event | tr '\n' ' ')"
+# Without a pool nothing keeps to the limit, though all has room here.
+accepts "$resnet" --limit=100G --objective=memory --arena --cost=pocl-cpu
+says 'recommended: leading_bits_in_bin_id'
+says 'Of 31 settings'
 accepts two.csv --capacity=6000 --leading-bits=4 --no-arena --cost=pocl-cpu
 says 'out of memory at event 2'
 
@@ -151,22 +163,46 @@ if [ -e "$small" ]; then
   accepts "$@" --no-arena --cost=nvidia-h200
   [ "$(values failures | head -n 1)" -gt 0 ] || fail "a small device has room for all"
   grep -q '"recommended": null' "$out" || fail "recommends what fails: $(cat "$out")"
+
+  # There is a pool beneath: it is recommended for itself, and no arena is tried on it.
+  accepts two.csv --allocator=cuda-async --objective=memory --cost=nvidia-h200
+  says 'recommended: no pool, without an arena'
+  says "No arena was tried: the driver's own pool takes less memory without one."
+  [ "$(grep -cE '^ +([0-9]+|none)  no ' "$out")" -eq 12 ] || fail "an arena: $(cat "$out")"
   unset CLPOOL_CUDA_LIBRARY
 fi
 
 # --- Code
 
-{
-  echo '#include <clpool/clpool.h>'
-  echo 'clp_status make(clp_allocator *allocator, clp_pool **pool);'
-  echo 'clp_status make(clp_allocator *allocator, clp_pool **pool) {'
-  accepts "$resnet" --objective=memory --slack=0.05 --cost=pocl-cpu >/dev/null
-  sed -n '/^clp_/p' "$out"
-  echo 'return clp_pool_create(arena, &options, pool); }'
-} >code.c
-grep -q leading_bits_in_bin_id code.c || fail "no line of C: $(cat "$out")"
-${CC:-cc} -std=c11 -Wall -Werror -I"$top_srcdir/include" -I"$top_builddir/include" -c code.c ||
-  fail "the C does not compile: $(cat code.c)"
+# code ARGUMENT...: what tune prints with these goes to code.c, and compiles.
+code() {
+  accepts "$resnet" --cost=pocl-cpu "$@"
+  {
+    echo '#include <clpool/clpool.h>'
+    echo 'void make(clp_allocator *allocator, size_t bytes);'
+    echo 'void make(clp_allocator *allocator, size_t bytes) { (void)allocator; (void)bytes;'
+    sed -n '/^clp_/p' "$out"
+    echo '}'
+  } >code.c
+  ${CC:-cc} -std=c11 -Wall -Werror -Wno-unused-but-set-variable \
+    -I"$top_srcdir/include" -I"$top_builddir/include" -c code.c ||
+    fail "the C does not compile: $(cat code.c)"
+}
+
+# has WORDS...: each is in that code.
+has() {
+  for words; do grep -qF "$words" code.c || fail "the code lacks $words: $(cat code.c)"; done
+}
+
+code --arena --slack=0.05 --leading-bits=4 --objective=time
+has 'arena_options.slack = 0.05;' '&arena_options, &arena'
+says ', on an arena of slack 0.05'
+code --no-arena --leading-bits=4
+has 'leading_bits_in_bin_id = 4;'
+code --no-pool --objective=memory --no-arena
+has 'clp_allocator_allocate(allocator, bytes, &memory);'
+code --no-pool --objective=memory --arena
+has 'clp_allocator_allocate(arena, bytes, &memory);' 'arena_options.slack = 0.001;'
 
 # --- The plot
 
@@ -205,6 +241,9 @@ if command -v gnuplot >/dev/null; then
   says_in_plot 'recommended'
   head -c 8 plot.png | od -An -c | grep -q 'P   N   G' || fail "plot.png is no PNG"
   head -c 5 plot.pdf | grep -q '%PDF-' || fail "plot.pdf is no PDF"
+  accepts "$resnet" --plot=plot.svg --cost=pocl-cpu --objective=memory
+  grep -q 'recommended: no pool' "$out" || fail "a pool is recommended: $(cat "$out")"
+  says_in_plot 'on an arena, slack 0.5'
   odd="it''s \"odd\" \`\$@\\name.csv"
   cp two.csv "$odd"
   accepts "$odd" --plot=odd.svg --cost=pocl-cpu
@@ -216,7 +255,7 @@ if command -v gnuplot >/dev/null; then
   run 1 empty.csv --plot=none.svg --cost=pocl-cpu
   grep -q 'nothing to plot: the trace asks for no memory' "$err" || fail "said $(cat "$err")"
   run 1 two.csv --limit=10 --plot=none.svg --cost=pocl-cpu
-  grep -q 'nothing to plot: every setting runs out of memory' "$err" || fail "said $(cat "$err")"
+  grep -q 'nothing to plot: every pool runs out of memory' "$err" || fail "said $(cat "$err")"
   [ ! -e none.svg ] || fail "of nothing there is a plot"
 fi
 [ -z "$(find . -name '.clpool-*')" ] || fail "there is left $(find . -name '.clpool-*')"

@@ -44,7 +44,7 @@ static void is_operation(const rows *all, size_t i, bool is_free, size_t bytes, 
 
 START_TEST(pointers_become_slots)
 {
-  rows all;
+  static rows all; /* too large for a stack */
   start(&all, "a7=100 a5=50 f7=100 a7=10 f5=50");
   reads(&all, TRACE_BATCH_ROWS);
   ck_assert_uint_eq(all.batch.count, 5);
@@ -63,7 +63,7 @@ END_TEST
 
 START_TEST(sizes_are_scaled_on_both_sides)
 {
-  rows all;
+  static rows all; /* too large for a stack */
   start_scaled(&all, "a1=100 f1=100 a1=1 a2=0", 0.25);
   reads(&all, TRACE_BATCH_ROWS);
   is_operation(&all, 0, false, 25, 0);
@@ -76,7 +76,7 @@ END_TEST
 
 START_TEST(recorded_failures_are_counted_and_left_out)
 {
-  rows all;
+  static rows all; /* too large for a stack */
   start(&all, "x0=5 a1=1 x0=6 f1=1");
   reads(&all, 3);
   ck_assert_uint_eq(all.batch.count, 1);
@@ -95,7 +95,7 @@ END_TEST
 
 START_TEST(after_a_rewind_all_is_as_at_first)
 {
-  rows all;
+  static rows all; /* too large for a stack */
   start(&all, "a7=100 a5=50");
   for (int pass = 0; pass < 2; pass++) {
     reads(&all, TRACE_BATCH_ROWS);
@@ -111,7 +111,7 @@ END_TEST
 /* A batch that ends with the last row does not know that it was the last. */
 START_TEST(a_batch_has_at_most_so_many_rows)
 {
-  rows all;
+  static rows all; /* too large for a stack */
   start(&all, "a1=1 f1=1");
   reads(&all, 2);
   ck_assert_uint_eq(all.batch.count, 2);
@@ -127,7 +127,7 @@ START_TEST(a_batch_is_never_more_than_it_has_room_for)
 {
   enum { PAIRS = TRACE_BATCH_ROWS / 2 + 1 };
   char *text = clpt_trace_text("a1=1 f1=1", PAIRS);
-  rows all;
+  static rows all; /* too large for a stack */
   trace_batch_source_begin(&all.source, clpt_trace(text), 1.0);
   reads(&all, SIZE_MAX);
   ck_assert_uint_eq(all.batch.count, TRACE_BATCH_ROWS);
@@ -150,7 +150,7 @@ START_TEST(rows_that_cannot_be_are_told)
       {"f1=1", "trace:2:", 1.0},
       {"a1=4", "trace:2:32: expected a size of at most ", 1e19},
   };
-  rows all;
+  static rows all; /* too large for a stack */
   start_scaled(&all, cases[_i].rows, cases[_i].scale);
   clpt_fails(CLP_INVALID_ARGUMENT, trace_batch_read(&all.batch, &all.source, TRACE_BATCH_ROWS));
   clpt_message_has(cases[_i].told);
@@ -160,7 +160,7 @@ END_TEST
 
 START_TEST(without_host_memory_a_row_fails)
 {
-  rows all;
+  static rows all; /* too large for a stack */
   start(&all, "a1=1");
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
   clp_status status = trace_batch_read(&all.batch, &all.source, TRACE_BATCH_ROWS);

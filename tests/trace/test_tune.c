@@ -40,6 +40,7 @@ static void assert_like_replay(const trace_tune_outcome *outcome)
   const trace_replay_result *result = &outcome->result;
   options.pooled = outcome->setting.pooled;
   options.on_arena = outcome->setting.on_arena;
+  options.arena_options.slack = outcome->setting.slack;
   options.pool_options.leading_bits_in_bin_id = outcome->setting.leading_bits;
   clpt_ok(trace_replay(reader, device, &options, &expected));
   ck_assert_uint_eq(result->allocations, expected.allocations);
@@ -64,7 +65,11 @@ static void assert_like_replay(const trace_tune_outcome *outcome)
 START_TEST(settings_come_to_what_their_replays_do)
 {
   trace_tune_outcome outcomes[] = {
-      {.setting = {true, 4, false}}, {.setting = {true, 6, true}}, {.setting = {false, 0, true}}};
+      {.setting = {true, 4, false, 0}},
+      {.setting = {true, 6, true, 0.02}},
+      {.setting = {true, 6, true, 0.5}},
+      {.setting = {false, 0, true, 0.1}},
+  };
   enum { SETTINGS = sizeof(outcomes) / sizeof(outcomes[0]) };
   trace_reader *reader = clpt_resnet_trace();
   clp_allocator *model = clpt_simulated(0);
@@ -82,7 +87,7 @@ END_TEST
 
 START_TEST(padding_is_of_all_requests)
 {
-  trace_tune_outcome outcome = {.setting = {true, 0, false}};
+  trace_tune_outcome outcome = {.setting = {true, 0, false, 0}};
   clpt_ok(tune_one("a1=100 f1=100 a1=100 a2=64", tune_options(NULL), &outcome));
   ck_assert_double_eq_tol(outcome.padding, 3.0 * 127 / 264 - 1.0, 1e-12);
   outcome.setting.pooled = false;
@@ -93,7 +98,7 @@ END_TEST
 
 START_TEST(a_trace_of_nothing_comes_to_nothing)
 {
-  trace_tune_outcome outcome = {.setting = {true, 4, true}};
+  trace_tune_outcome outcome = {.setting = {true, 4, true, 0.1}};
   clpt_ok(tune_one("", tune_options(NULL), &outcome));
   ck_assert_double_eq(outcome.hit_rate, 0.0);
   ck_assert_double_eq(outcome.padding, 0.0);
@@ -157,21 +162,21 @@ static const char four_pairs[] = "a1=100 f1=100 a1=100 a2=5000 f2=5000 a2=5000 f
 
 START_TEST(times_are_what_was_done_times_its_cost)
 {
-  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){false, 0, false}, 1),
+  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){false, 0, false, 0}, 1),
                       4 * block_ns + 4 * free_ns);
-  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false}, 1),
+  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false, 0}, 1),
                       2 * block_ns);
 }
 END_TEST
 
 START_TEST(an_arena_carves_what_its_pool_misses)
 {
-  trace_tune_outcome outcome = timed(four_pairs, (trace_tune_setting){true, 4, true}, 1, NULL);
+  trace_tune_outcome outcome = timed(four_pairs, (trace_tune_setting){true, 4, true, 0.1}, 1, NULL);
   ck_assert_double_eq(outcome.time.sub_buffers, 2 * 1.0);
   ck_assert_double_eq(outcome.time.device + outcome.time.first_use,
                       (double)outcome.result.device_allocations * block_ns +
                           (double)outcome.result.device_frees * free_ns);
-  outcome = timed(four_pairs, (trace_tune_setting){false, 0, true}, 1, NULL);
+  outcome = timed(four_pairs, (trace_tune_setting){false, 0, true, 0.1}, 1, NULL);
   ck_assert_double_eq(outcome.time.sub_buffers, 4 * 1.0);
 }
 END_TEST
@@ -179,11 +184,11 @@ END_TEST
 /* In the second pass the pool has all that it needs. */
 START_TEST(times_are_those_of_the_last_pass)
 {
-  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false}, 2), 0.0);
+  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false, 0}, 2), 0.0);
   trace_tune_outcome once =
-      timed(four_pairs, (trace_tune_setting){true, 4, false}, 1, ticking_clock);
+      timed(four_pairs, (trace_tune_setting){true, 4, false, 0}, 1, ticking_clock);
   trace_tune_outcome twice =
-      timed(four_pairs, (trace_tune_setting){true, 4, false}, 2, ticking_clock);
+      timed(four_pairs, (trace_tune_setting){true, 4, false, 0}, 2, ticking_clock);
   ck_assert_double_eq(once.time.host, 500.0); /* a batch */
   ck_assert_double_eq(twice.time.host, 500.0);
 }
@@ -192,7 +197,7 @@ END_TEST
 START_TEST(times_are_told_by_operation)
 {
   trace_tune_outcome outcome =
-      timed(four_pairs, (trace_tune_setting){true, 4, false}, 1, ticking_clock);
+      timed(four_pairs, (trace_tune_setting){true, 4, false, 0}, 1, ticking_clock);
   ck_assert_double_eq(outcome.result.ns_per_operation, trace_tune_time_sum(&outcome.time) / 8);
   ck_assert_double_eq(trace_tune_time_sum(&outcome.time), 500.0 + 2 * block_ns);
   ck_assert_double_eq(outcome.time.first_use, 200.0);
@@ -203,7 +208,7 @@ END_TEST
 
 START_TEST(the_event_that_is_refused_first_is_told)
 {
-  trace_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
   trace_tune_options options = tune_options(NULL);
   options.replay.has_limit = true;
   options.replay.limit_bytes = 5000;
@@ -233,7 +238,8 @@ static clp_status never_free(void *self, clp_memory memory, size_t bytes)
 
 START_TEST(each_setting_has_a_device_of_its_own)
 {
-  trace_tune_outcome outcomes[] = {{.setting = {true, 4, false}}, {.setting = {true, 4, false}}};
+  trace_tune_outcome outcomes[] = {{.setting = {true, 4, false, 0}},
+                                   {.setting = {true, 4, false, 0}}};
   trace_reader *reader = clpt_short_trace("a1=4000 a2=4000");
   clp_allocator *model = clpt_simulated(9000);
   trace_tune_options options = tune_options(model);
@@ -258,7 +264,7 @@ START_TEST(a_device_is_like_its_model)
   };
   clp_allocator *model = clpt_simulated(9000);
   for (size_t i = 0; i < 3; i++) {
-    trace_tune_outcome outcome = {.setting = {false, 0, false}};
+    trace_tune_outcome outcome = {.setting = {false, 0, false, 0}};
     trace_reader *reader = clpt_short_trace(cases[i].rows);
     trace_tune_options options = tune_options(model);
     clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked));
@@ -273,7 +279,7 @@ START_TEST(a_block_is_no_larger_than_the_model_allows)
 {
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   clp_allocator *model = NULL;
-  trace_tune_outcome outcome = {.setting = {false, 0, false}};
+  trace_tune_outcome outcome = {.setting = {false, 0, false, 0}};
   trace_reader *reader = clpt_short_trace("a1=5000 a2=5001 a3=1");
   ops.allocate = never_allocate;
   ops.free = never_free;
@@ -291,7 +297,7 @@ END_TEST
 START_TEST(the_trace_is_told_of_whatever_is_refused)
 {
   clp_allocator *model = clpt_simulated(100);
-  trace_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
   trace_reader *reader = clpt_short_trace("a1=4000 x0=1 a2=2000 f1=4000 a3=1");
   trace_tune_options options = tune_options(model);
   options.replay.passes = 2;
@@ -310,7 +316,7 @@ END_TEST
 
 START_TEST(a_malformed_trace_is_told_of)
 {
-  trace_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("a1=100 a1=100", tune_options(NULL), &outcome));
   clpt_message_has("trace:3:");
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("f1=100", tune_options(NULL), &outcome));
@@ -320,7 +326,7 @@ END_TEST
 
 START_TEST(a_setting_that_cannot_be_is_told_of)
 {
-  trace_tune_outcome outcome = {.setting = {true, CLP_MAX_LEADING_BITS + 1, false}};
+  trace_tune_outcome outcome = {.setting = {true, CLP_MAX_LEADING_BITS + 1, false, 0}};
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("a1=100", tune_options(NULL), &outcome));
   clpt_message_has("leading_bits");
 }
@@ -332,7 +338,7 @@ START_TEST(a_pipe_is_read_once)
   static const char text[] = CLPT_HEADER "1,00:00:00.1,allocate,0x1,5,0\n";
   clp_allocator *model = clpt_simulated(0);
   trace_tune_options options = tune_options(model);
-  trace_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
   for (unsigned passes = 1; passes <= 2; passes++) {
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_eq(write(ends[1], text, strlen(text)), (int)strlen(text));
@@ -352,7 +358,7 @@ START_TEST(without_host_memory_it_fails)
   trace_reader *reader = clpt_short_trace("a1=100 f1=100");
   clp_allocator *model = clpt_simulated(0);
   trace_tune_options options = tune_options(model);
-  trace_tune_outcome outcome = {.setting = {true, 4, true}};
+  trace_tune_outcome outcome = {.setting = {true, 4, true, 0.1}};
   bool failed = true;
   unsigned long nth = 0;
   clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked)); /* the reader has its buffers now */
@@ -382,7 +388,7 @@ static void count_progress(const trace_replay_progress *progress, void *user_dat
 START_TEST(progress_goes_over_all_passes)
 {
   trace_replay_progress last = {0};
-  trace_tune_outcome outcome = {.setting = {true, 4, false}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
   trace_tune_options options = tune_options(NULL);
   options.replay.passes = 3;
   options.replay.on_progress = count_progress;

@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TRACE_BATCH_ROWS = 4096 };
+/* So many that where replays take turns, a batch each, the time in which they fill the processor's
+ * caches anew is a small part: the pool of a program has them to itself. */
+enum { TRACE_BATCH_ROWS = 65536 };
 
 typedef struct trace_operation {
   size_t bytes; /* scaled */

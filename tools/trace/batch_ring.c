@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { RING_BATCHES = 8 };
+enum { RING_BATCHES = 4 };
 
 struct trace_batch_ring {
   pthread_mutex_t lock;   /* guards what follows, but for what is inside the batches */

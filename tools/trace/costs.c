@@ -84,7 +84,7 @@ double trace_cost_at(const trace_cost_table *table, trace_cost_operation operati
   size_t begin = curve->points[above - 1].bytes, end = curve->points[above].bytes;
   double begin_cost = curve->points[above - 1].nanoseconds;
   double end_cost = curve->points[above].nanoseconds;
-  double cost =
-      begin_cost + (end_cost - begin_cost) * ((double)(bytes - begin) / (double)(end - begin));
+  double part = (double)(bytes - begin) / (double)(end - begin);
+  double cost = begin_cost * (1.0 - part) + end_cost * part; /* a point's own cost, at a point */
   return cost > 0.0 ? cost : 0.0;
 }

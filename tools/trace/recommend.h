@@ -22,7 +22,7 @@ double trace_objective_value(trace_objective objective, const trace_tune_outcome
 
 /* The index of the best; `count` where none can be recommended, since each refused something that
  * the trace asks for. Of those that are equal by the objective, the one that is better by the other
- * figure, then one without arena, then one of fewer leading bits. */
+ * figure, then one without arena, then one of fewer leading bits, then the first. */
 size_t trace_recommend(trace_objective objective, const trace_tune_outcome *outcomes, size_t count);
 
 #endif

@@ -59,6 +59,7 @@ static clp_status open_trial(tuning *all, size_t i)
   tried->options.pooled = setting->pooled;
   tried->options.pool_options.leading_bits_in_bin_id = setting->leading_bits;
   tried->options.on_arena = setting->on_arena;
+  tried->options.arena_options.slack = setting->slack;
   tried->options.contents = NULL;
   tried->estimate.costs = all->options->costs ? all->options->costs : &no_costs;
   clp_status status = trace_model_device_create(all->options->model, &tried->device);

@@ -20,6 +20,7 @@ typedef struct trace_tune_setting {
   bool pooled;
   unsigned leading_bits; /* of the pool */
   bool on_arena;
+  double slack; /* of the arena */
 } trace_tune_setting;
 
 typedef struct trace_tune_outcome {
@@ -32,10 +33,10 @@ typedef struct trace_tune_outcome {
 } trace_tune_outcome;
 
 typedef struct trace_tune_options {
-  trace_replay_options replay; /* what is not a setting: slack, limit, scale, passes, progress, and
-                                 a clock, any thread's, for tests */
-  const clp_allocator *model;  /* whose device the simulated ones are like */
-  size_t capacity;             /* of each of them, bytes; 0: no bound */
+  trace_replay_options replay;   /* what is not a setting: limit, scale, passes, progress, and a
+                                   clock, any thread's, for tests */
+  const clp_allocator *model;    /* whose device the simulated ones are like */
+  size_t capacity;               /* of each of them, bytes; 0: no bound */
   const trace_cost_table *costs; /* of that device; NULL: it costs nothing */
   unsigned threads;              /* that replay; at least 1 */
 } trace_tune_options;

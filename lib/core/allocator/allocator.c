@@ -3,9 +3,11 @@
 #include "core/allocator/allocator.h"
 
 #include "core/base/boundary.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,10 +108,10 @@ static clp_status check_order(const clp_allocator_ops *ops)
     return refuse("stream_retain, stream_release, mark_create, mark_destroy, mark_is_done, "
                   "stream_wait and host_wait come together or not at all");
   bool more = ops->stream_is_in_order || ops->allocate_uses_home || ops->free_is_ordered ||
-              ops->free_on || ops->forget_stream;
+              ops->free_on || ops->forget_stream || ops->free_stream;
   if (given == 0 && more)
-    return refuse("stream_is_in_order, allocate_uses_home, free_is_ordered, free_on and "
-                  "forget_stream need the operations that order streams");
+    return refuse("stream_is_in_order, allocate_uses_home, free_is_ordered, free_on, "
+                  "forget_stream and free_stream need the operations that order streams");
   if (ops->allocate_uses_home && !ops->home_stream)
     return refuse("allocate_uses_home needs a home stream");
   return CLP_SUCCESS;
@@ -163,6 +165,7 @@ static clp_allocator *make_allocator(const clp_allocator_ops *ops, const char *n
     return NULL;
   allocator->ops = *ops;
   allocator->self = self;
+  allocator->forks = clpi_relaxed(clpi_forks);
   atomic_init(&allocator->references, 1);
   pthread_mutex_init(&allocator->pools_lock, NULL);
   clpi_list_init(&allocator->pools);
@@ -188,7 +191,7 @@ clp_status clp_allocator_create(const clp_allocator_ops *ops, void *self, clp_al
     return status;
   complete_ops(&complete);
   const char *name = complete.name ? complete.name : "unnamed";
-  *out = make_allocator(&complete, name, self);
+  *out = clpi_forks_watch() ? make_allocator(&complete, name, self) : NULL;
   if (!*out)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", name);
   return CLP_SUCCESS;
@@ -246,6 +249,15 @@ clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status stat
   return status;
 }
 
+clp_status clpi_allocator_check(const clp_allocator *allocator, const char *function)
+{
+  char what[64];
+  if (!clpi_is_inherited(allocator->forks))
+    return CLP_SUCCESS;
+  snprintf(what, sizeof(what), "allocator %s", allocator->name);
+  return clpi_refuse_inherited(function, what);
+}
+
 clp_allocator *clp_allocator_retain(clp_allocator *allocator)
 {
   /* Relaxed: the caller already holds a reference, so there is nothing to order. */
@@ -256,9 +268,12 @@ clp_allocator *clp_allocator_retain(clp_allocator *allocator)
 
 void clp_allocator_release(clp_allocator *allocator)
 {
+  CLPI_UNCANCELLED;
   /* Release: orders this thread's use before the destruction; acquire: orders it after the use of
    * all others. */
   if (!allocator || atomic_fetch_sub_explicit(&allocator->references, 1, memory_order_acq_rel) != 1)
+    return;
+  if (clpi_allocator_is_inherited(allocator))
     return;
   allocator->ops.destroy(allocator->self);
   pthread_mutex_destroy(&allocator->pools_lock);
@@ -281,20 +296,9 @@ static clp_status conclude(const clp_allocator *allocator, clp_status status, un
   return status;
 }
 
-CLPI_EXIT clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out)
+CLPI_EXIT clp_status clpi_allocator_allocate(const clp_allocator *allocator, size_t bytes,
+                                             clp_memory *out)
 {
-  if (!out)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_allocate: out is NULL");
-  *out = 0;
-  if (!allocator)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_allocate: allocator is NULL");
-  if (bytes == 0)
-    return CLP_SUCCESS;
-  if (bytes > allocator->ops.max_block_bytes)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "%s: %zu bytes are more than the device's largest block, %zu bytes",
-                      allocator->name, bytes, allocator->ops.max_block_bytes);
-
   unsigned long serial = clpi_error_serial();
   clp_memory memory = 0;
   clp_status status = allocator->ops.allocate(allocator->self, bytes, &memory);
@@ -313,18 +317,43 @@ CLPI_EXIT clp_status clpi_allocator_allocate_within(const clp_allocator *allocat
   return conclude(allocator, status, serial, request->bytes, memory, out);
 }
 
-CLPI_EXIT clp_status clp_allocator_free(clp_allocator *allocator, clp_memory memory, size_t bytes)
+CLPI_EXIT clp_status clpi_allocator_free(const clp_allocator *allocator, clp_memory memory,
+                                         size_t bytes)
 {
-  if (!allocator)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_free: allocator is NULL");
-  if (!memory)
-    return CLP_SUCCESS;
   unsigned long serial = clpi_error_serial();
   clp_status status = allocator->ops.free(allocator->self, memory, bytes);
   if (status && serial == clpi_error_serial())
     clpi_error(status, 0, "%s: freeing %zu bytes: %s", allocator->name, bytes,
                clp_status_message(status));
   return status;
+}
+
+clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out)
+{
+  CLPI_UNCANCELLED;
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_allocate: out is NULL");
+  *out = 0;
+  if (!allocator)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_allocate: allocator is NULL");
+  if (bytes == 0)
+    return CLP_SUCCESS;
+  if (bytes > allocator->ops.max_block_bytes)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "%s: %zu bytes are more than the device's largest block, %zu bytes",
+                      allocator->name, bytes, allocator->ops.max_block_bytes);
+  clp_status status = clpi_allocator_check(allocator, "clp_allocator_allocate");
+  return status ? status : clpi_allocator_allocate(allocator, bytes, out);
+}
+
+clp_status clp_allocator_free(clp_allocator *allocator, clp_memory memory, size_t bytes)
+{
+  CLPI_UNCANCELLED;
+  if (!allocator)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_allocator_free: allocator is NULL");
+  if (!memory || clpi_allocator_is_inherited(allocator))
+    return CLP_SUCCESS;
+  return clpi_allocator_free(allocator, memory, bytes);
 }
 
 const char *clp_allocator_name(const clp_allocator *allocator)

@@ -3,6 +3,7 @@
 #ifndef CLPOOL_CORE_ALLOCATOR_ALLOCATOR_H
 #define CLPOOL_CORE_ALLOCATOR_ALLOCATOR_H
 
+#include "core/base/fork.h"
 #include "core/base/list.h"
 
 #include <clpool/allocator.h>
@@ -13,11 +14,22 @@
 struct clp_allocator {
   clp_allocator_ops ops; /* complete: every function and default is filled in */
   void *self;
+  unsigned forks; /* clpi_forks when it was made */
   atomic_size_t references;
   pthread_mutex_t pools_lock; /* guards `pools`; taken before a pool's own lock */
   clpi_list pools;            /* of clp_pool.on_allocator */
   char name[];
 };
+
+/* Whether an ancestor of this process has made it. Then nothing may be called or locked of it, nor
+ * of what stands on it: pools, and arenas, which are of the same process. */
+static inline bool clpi_allocator_is_inherited(const clp_allocator *allocator)
+{
+  return clpi_is_inherited(allocator->forks);
+}
+
+/* CLP_NOT_SUPPORTED: the allocator is inherited, and so of no use to `function`. */
+clp_status clpi_allocator_check(const clp_allocator *allocator, const char *function);
 
 /* Whether it has the group of operations that order streams. */
 bool clpi_allocator_orders_streams(const clp_allocator *allocator);
@@ -30,8 +42,13 @@ clp_status clpi_split_address(void *self, clp_memory block, size_t offset, size_
                               clp_memory *part);
 clp_status clpi_unsplit_address(void *self, clp_memory part, size_t bytes);
 
-/* As clp_allocator_allocate, on an allocator that has ops.allocate_within. request->bytes is
- * neither 0 nor more than the largest block. */
+/* As clp_allocator_allocate and clp_allocator_free, within a public call (base/cancel.h), on an
+ * allocator of this process. Neither `memory` nor `bytes` is 0, nor is that more than the largest
+ * block. On failure `*out` stays as it is. */
+clp_status clpi_allocator_allocate(const clp_allocator *allocator, size_t bytes, clp_memory *out);
+clp_status clpi_allocator_free(const clp_allocator *allocator, clp_memory memory, size_t bytes);
+
+/* The same, on an allocator that has ops.allocate_within. */
 clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
                                           const clp_memory_request *request, clp_memory *out);
 

@@ -57,6 +57,12 @@ static clp_status pass_host_wait(void *self, void *mark)
   return beneath->ops.host_wait(beneath->self, mark);
 }
 
+static clp_status pass_free_stream(void *self, clp_stream *out)
+{
+  const clp_allocator *beneath = allocator_beneath(self);
+  return beneath->ops.free_stream(beneath->self, out);
+}
+
 clp_status clpi_pass_forget_stream(void *self, clp_stream stream)
 {
   const clp_allocator *beneath = allocator_beneath(self);
@@ -76,4 +82,5 @@ void clpi_pass_stream_order(const clp_allocator *beneath, clp_allocator_ops *ops
   ops->stream_wait = pass_stream_wait;
   ops->host_wait = pass_host_wait;
   ops->forget_stream = clpi_pass_forget_stream;
+  ops->free_stream = beneath->ops.free_stream ? pass_free_stream : NULL;
 }

@@ -6,8 +6,8 @@
 
 #include <clpool/allocator.h>
 
-/* If the allocator beneath orders streams, fills in the stream operations, stream_is_in_order and
- * forget_stream; otherwise leaves `ops` as it is. */
+/* If the allocator beneath orders streams, fills in the stream operations, stream_is_in_order,
+ * forget_stream and free_stream; otherwise leaves `ops` as it is. */
 void clpi_pass_stream_order(const clp_allocator *beneath, clp_allocator_ops *ops);
 
 /* The forget_stream that it fills in; allocators with records of streams of their own call it from

@@ -1,22 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Names and messages of statuses, and each thread's last error, which needs no allocation. */
+/* Names and messages of statuses, and each thread's last error. */
 #include "core/base/error.h"
+
+#include "core/base/thread_end.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-typedef struct last_error {
-  clp_error error;
+/* A thread's last error. Static TLS is scarce, for copies of the library that plug-ins bring along:
+ * the text has host memory of its own, from the thread's first error to its end. Where there is
+ * none, the status' own message serves. */
+static _Thread_local struct {
+  clp_error error; /* message NULL: nobody has asked and there was none */
   unsigned long serial;
-  char message[CLPI_MESSAGE_BYTES];
-} last_error;
+  char *text; /* CLPI_MESSAGE_BYTES; NULL: none */
+} last __attribute__((tls_model("initial-exec")));
 
-static _Thread_local last_error last;
+/* At the thread's end, and for the thread that unloads the library, which it survives. The thread
+ * may have further errors. */
+__attribute__((destructor)) static void free_text(void)
+{
+  if (!last.text)
+    return;
+  last.error.message = clp_status_message(last.error.status);
+  free(last.text);
+  last.text = NULL;
+}
+
+static char *own_text(void)
+{
+  if (last.text || !clpi_thread_end_watch())
+    return last.text;
+  clpi_thread_end_add(free_text);
+  last.text = malloc(CLPI_MESSAGE_BYTES);
+  return last.text;
+}
 
 const clp_error *clp_last_error(void)
 {
-  last.error.message = last.serial ? last.message : clp_status_message(CLP_SUCCESS);
+  if (!last.error.message)
+    last.error.message = clp_status_message(CLP_SUCCESS);
   return &last.error;
 }
 
@@ -28,7 +53,10 @@ clp_status clpi_error(clp_status status, int native_code, const char *format, ..
   va_start(arguments, format);
   vsnprintf(message, sizeof(message), format, arguments);
   va_end(arguments);
-  memcpy(last.message, message, sizeof(message));
+  char *text = own_text();
+  if (text)
+    memcpy(text, message, strlen(message) + 1);
+  last.error.message = text ? text : clp_status_message(status);
   last.error.status = status;
   last.error.native_code = native_code;
   last.serial++;
@@ -43,15 +71,14 @@ unsigned long clpi_error_serial(void)
 void clpi_error_keep(clpi_kept_error *kept)
 {
   kept->serial = last.serial;
-  kept->error = last.error;
-  memcpy(kept->message, last.message, strlen(last.message) + 1);
+  kept->error = *clp_last_error();
+  memcpy(kept->message, kept->error.message, strlen(kept->error.message) + 1);
 }
 
 void clpi_error_restore(const clpi_kept_error *kept)
 {
   if (last.serial != kept->serial)
-    clpi_error(kept->error.status, kept->error.native_code, "%s",
-               kept->serial ? kept->message : clp_status_message(CLP_SUCCESS));
+    clpi_error(kept->error.status, kept->error.native_code, "%s", kept->message);
 }
 
 clp_status clp_set_last_error(clp_status status, int native_code, const char *message)

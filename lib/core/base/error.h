@@ -7,7 +7,8 @@
 
 enum { CLPI_MESSAGE_BYTES = 512 }; /* longer messages are truncated */
 
-/* Sets the calling thread's last error and returns `status`. Never allocates. */
+/* Sets the calling thread's last error and returns `status`. Cannot fail: without host memory for
+ * the text, the message is the status' own. */
 clp_status clpi_error(clp_status status, int native_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

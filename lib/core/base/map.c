@@ -42,8 +42,9 @@ static bool grow(clpi_map *map)
   for (size_t i = 0; map->bits && i <= last_slot(map); i++)
     if (map->entries[i].key)
       *search(&grown, map->entries[i].key) = map->entries[i];
-  free(map->entries);
+  entry *former = map->entries; /* freed last: the child of a fork may get a copy and end it */
   *map = grown;
+  free(former);
   return true;
 }
 

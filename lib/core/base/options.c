@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/param.h>
 
+/* No struct is ever so large. A size above it was never set, and not that much memory is the
+ * caller's to be read or zeroed. */
+enum { MOST_BYTES = 4096 };
+
 static clp_status read_size(const void *of, size_t least, const char *what, size_t *size)
 {
   memcpy(size, of, sizeof(*size));
@@ -14,6 +18,11 @@ static clp_status read_size(const void *of, size_t least, const char *what, size
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "%s: struct_size is %zu, less than the %zu that it must be at least", what,
                       *size, least);
+  if (*size > MOST_BYTES)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "%s: struct_size is %zu, more than the %d that any version has; set it to "
+                      "the struct's sizeof",
+                      what, *size, MOST_BYTES);
   return CLP_SUCCESS;
 }
 

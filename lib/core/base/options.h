@@ -9,8 +9,8 @@
 
 /* Copies the caller's struct `from` over `to`, which is `known` bytes long and holds the defaults.
  * Fields that an older caller's struct lacks keep their defaults; if `from` is NULL, all do.
- * CLP_INVALID_ARGUMENT, naming `what`: fewer than `least` bytes, or a newer caller's field that is
- * not zero. */
+ * CLP_INVALID_ARGUMENT, naming `what`: fewer than `least` bytes or more than any version has, or a
+ * newer caller's field that is not zero. */
 clp_status clpi_options_read(void *to, size_t known, const void *from, size_t least,
                              const char *what);
 

@@ -3,6 +3,8 @@
  * thread. */
 #include "core/base/thread_end.h"
 
+#include "core/base/cancel.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -15,31 +17,23 @@ static atomic_bool has_key;
 static void (*_Atomic callbacks[MOST_CALLBACKS])(void);
 static _Thread_local bool is_watched __attribute__((tls_model("initial-exec")));
 
-/* Destructors of other keys may still use the library after this one; that watches the thread
- * anew. */
+/* The callbacks, and destructors of other keys after this one, may still use the library; that
+ * watches the thread anew. */
 static void end_thread(void *token)
 {
+  CLPI_UNCANCELLED;
   (void)token;
+  is_watched = false;
   for (size_t i = 0; i < MOST_CALLBACKS; i++) {
     void (*at_end)(void) = callbacks[i];
     if (at_end)
       at_end();
   }
-  is_watched = false;
-}
-
-/* In the child of a fork, the end of the surviving thread must not clean up: the locks of the
- * parent's pools may be held by threads that do not exist in the child. */
-static void in_child(void)
-{
-  if (is_watched)
-    pthread_setspecific(key, NULL);
-  is_watched = false;
 }
 
 static void set_up(void)
 {
-  has_key = pthread_atfork(NULL, NULL, in_child) == 0 && pthread_key_create(&key, end_thread) == 0;
+  has_key = pthread_key_create(&key, end_thread) == 0;
 }
 
 /* After dlclose, end_thread must not be called any more. */

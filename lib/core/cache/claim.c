@@ -21,7 +21,7 @@ static void let_owner_run(unsigned turns)
 
 static bool is_claimed(const clpi_cache *cache)
 {
-  return atomic_load_explicit(&cache->claimed, memory_order_relaxed);
+  return atomic_load_explicit(&cache->gate, memory_order_relaxed) & CLPI_GATE_CLAIMED;
 }
 
 /* Raises the flag, unless nobody else could be inside; whether it did. */
@@ -30,7 +30,7 @@ static bool raise_flag(clpi_cache *cache)
   if (!cache->owner || clpi_cache_is_own(cache))
     return false;
   /* Sequentially consistent: this side's store of the fence; pairs with clpi_cache_enter. */
-  atomic_store_explicit(&cache->claimed, true, memory_order_seq_cst);
+  atomic_fetch_or_explicit(&cache->gate, CLPI_GATE_CLAIMED, memory_order_seq_cst);
   return true;
 }
 
@@ -67,7 +67,7 @@ void clpi_caches_disclaim_locked(clpi_stock *stock)
   {
     /* Release: pairs with the load in clpi_cache_enter, so that the owner sees all changes. */
     if (is_claimed(cache))
-      atomic_store_explicit(&cache->claimed, false, memory_order_release);
+      atomic_fetch_and_explicit(&cache->gate, CLPI_GATE_FENCED, memory_order_release);
   }
 }
 

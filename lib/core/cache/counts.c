@@ -10,7 +10,7 @@ static clpi_tally *tally_of_locked(clpi_stock *stock, const clpi_cache *cache, c
 {
   if (!bin)
     return &stock->empty;
-  clpi_cache_slot *slot = cache ? clpi_slot_at(cache, bin->index) : NULL;
+  clpi_slot *slot = cache ? clpi_slot_at(cache, bin->index) : NULL;
   return slot ? &slot->tally : &bin->tally;
 }
 
@@ -24,89 +24,137 @@ static const size_t bias = SIZE_MAX / 1024;
 
 size_t clpi_active_bytes_locked(const clpi_stock *stock)
 {
-  size_t sum = clpi_relaxed(stock->active_bytes);
-  clpi_each_cache(stock, cache) sum += clpi_relaxed(cache->active_bytes);
+  size_t sum = stock->active_bytes;
+  clpi_each_cache(stock, cache) sum += clpi_cache_active_bytes(cache);
   return sum;
 }
 
 /* What was active elsewhere when the cache had its own peak is not known, but what was before and
  * now: the lesser of both is taken. So the peak is exact for one thread at a time. With several,
- * each comes here again when its own count has grown by so much that all of them together may have
- * passed the peak by 1/128; and by more each time, if it did not come with a new peak. */
-void clpi_note_peak_locked(clpi_stock *stock, clpi_cache *cache, size_t all)
+ * whose own count has grown by so much that all of them together may have passed the peak by 1/128
+ * has the next release note it (clpi_cache_count_active); that much becomes more each time, if it
+ * did not come with a new peak. */
+static bool note_peak_locked(clpi_stock *stock, clpi_cache *cache, size_t all)
 {
-  size_t active = clpi_relaxed(cache->active_bytes), others = all - active;
+  size_t active = clpi_cache_active_bytes(cache), others = all - active;
   size_t least = MIN(others + bias, cache->others_active + bias) - bias;
-  size_t highest = MAX(all + bias, cache->peak_active + least + bias) - bias;
+  size_t highest = MAX(all + bias, clpi_relaxed(cache->peak_active) + least + bias) - bias;
   size_t *peak = &stock->figures.peak_active_bytes;
   bool is_new = *peak + bias < highest + bias;
   if (is_new)
     *peak = highest;
   cache->others_active = others;
-  cache->peak_active = active;
-  cache->grant = is_new ? *peak / 128 / stock->cache_count : MIN(2 * cache->grant + 1, *peak / 4);
-  if ((ptrdiff_t)(active + cache->grant - cache->ceiling) > 0)
-    cache->ceiling = active + cache->grant;
+  clpi_cache_set_peak(cache, active);
+  return is_new;
+}
+
+void clpi_note_peak_locked(clpi_stock *stock, clpi_cache *cache)
+{
+  bool is_due = clpi_relaxed(stock->may_peak);
+  clpi_set_relaxed(stock->may_peak, false);
+  bool is_new = note_peak_locked(stock, cache, clpi_active_bytes_locked(stock));
+  size_t peak = stock->figures.peak_active_bytes, grant = clpi_relaxed(stock->grant);
+  if (is_new)
+    grant = peak / 128 / stock->cache_count;
+  else if (is_due)
+    grant = MIN(2 * grant + 1, peak / 4);
+  clpi_set_relaxed(stock->grant, grant);
 }
 
 void clpi_note_peaks_locked(clpi_stock *stock)
 {
+  clpi_set_relaxed(stock->may_peak, false);
   size_t all = clpi_active_bytes_locked(stock);
-  clpi_each_cache(stock, cache) clpi_note_peak_locked(stock, cache, all);
+  clpi_each_cache(stock, cache)
+  {
+    (void)note_peak_locked(stock, cache, all);
+  }
   stock->figures.peak_active_bytes = MAX(stock->figures.peak_active_bytes, all);
 }
 
 void clpi_reset_peak_locked(clpi_stock *stock)
 {
   stock->figures.peak_active_bytes = clpi_active_bytes_locked(stock);
+  clpi_set_relaxed(stock->grant, 0);
   clpi_each_cache(stock, cache)
   {
-    cache->peak_active = cache->ceiling = clpi_relaxed(cache->active_bytes);
-    cache->others_active = stock->figures.peak_active_bytes - cache->peak_active;
-    cache->grant = 0;
+    size_t active = clpi_cache_active_bytes(cache);
+    clpi_cache_set_peak(cache, active);
+    cache->ceiling = active;
+    cache->others_active = stock->figures.peak_active_bytes - active;
   }
 }
 
-/* To subtract, `bytes` is a negative number as a size_t. */
-static void add_active_locked(clpi_stock *stock, clpi_cache *cache, size_t bytes)
-{
-  _Atomic size_t *active = cache ? &cache->active_bytes : &stock->active_bytes;
-  clpi_set_relaxed(*active, clpi_relaxed(*active) + bytes);
-}
-
 /* --- calls --- */
+
+/* What no cache counts. To subtract, `bytes` is a negative number as a size_t. */
+static void count_elsewhere_locked(clpi_stock *stock, size_t bytes)
+{
+  size_t before = clpi_active_bytes_locked(stock);
+  size_t *peak = &stock->figures.peak_active_bytes;
+  *peak = MAX(MAX(before + bias, before + bytes + bias), *peak + bias) - bias;
+  stock->active_bytes += bytes;
+}
 
 void clpi_count_allocation_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin *bin, size_t bytes,
                                   bool is_hit)
 {
   clpi_tally *tally = tally_of_locked(stock, cache, bin);
   ++*(is_hit ? &tally->hits : &tally->misses);
-  add_active_locked(stock, cache, bytes);
-  size_t all = clpi_active_bytes_locked(stock);
-  if (cache)
-    clpi_note_peak_locked(stock, cache, all);
-  else if (stock->figures.peak_active_bytes + bias < all + bias)
-    stock->figures.peak_active_bytes = all;
+  if (!cache) {
+    count_elsewhere_locked(stock, bytes);
+    return;
+  }
+  clpi_cache_count_active(stock, cache, bytes, is_hit);
+  if (is_hit)
+    clpi_note_peak_locked(stock, cache);
 }
 
 void clpi_count_release_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin *bin, size_t bytes)
 {
   clpi_tally *tally = tally_of_locked(stock, cache, bin);
   tally->releases++;
-  add_active_locked(stock, cache, -bytes);
+  if (!cache) {
+    count_elsewhere_locked(stock, -bytes);
+    return;
+  }
+  if (clpi_relaxed(stock->may_peak))
+    clpi_note_peak_locked(stock, cache);
+  clpi_cache_count_inactive(cache, bytes);
 }
 
-void clpi_count_device_allocation_locked(clpi_stock *stock, size_t bytes)
+/* --- the device --- */
+
+size_t clpi_managed_bytes_locked(const clpi_stock *stock)
 {
-  clp_pool_stats *figures = &stock->figures;
-  figures->device_allocations++;
-  figures->managed_bytes += bytes;
-  figures->peak_managed_bytes = MAX(figures->peak_managed_bytes, figures->managed_bytes);
+  size_t sum = stock->managed_bytes;
+  clpi_each_cache(stock, cache) sum += clpi_relaxed(cache->managed_bytes);
+  return sum;
+}
+
+/* A miss counts its bytes as managed before it counts them as reserved no more: read in the other
+ * order, they are counted twice rather than not at all. */
+size_t clpi_taken_bytes_locked(const clpi_stock *stock)
+{
+  size_t sum = stock->managed_bytes;
+  clpi_each_cache(stock, cache)
+  {
+    sum += atomic_load_explicit(&cache->reserved_bytes, memory_order_acquire);
+    sum += clpi_relaxed(cache->managed_bytes);
+  }
+  return sum;
+}
+
+/* Threads that miss do not note the peak: it is before what goes back. */
+void clpi_note_managed_peak_locked(clpi_stock *stock)
+{
+  size_t *peak = &stock->figures.peak_managed_bytes;
+  *peak = MAX(*peak, clpi_managed_bytes_locked(stock));
 }
 
 void clpi_count_device_free_locked(clpi_stock *stock, size_t bytes)
 {
-  stock->figures.managed_bytes -= bytes;
-  stock->figures.device_frees++;
-  stock->excess_bytes -= MIN(stock->excess_bytes, bytes);
+  clpi_note_managed_peak_locked(stock);
+  stock->managed_bytes -= bytes;
+  clpi_set_relaxed(stock->device_frees, clpi_relaxed(stock->device_frees) + 1);
 }

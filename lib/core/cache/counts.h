@@ -14,16 +14,24 @@ void clpi_count_allocation_locked(clpi_stock *stock, struct clpi_cache *cache, c
 void clpi_count_release_locked(clpi_stock *stock, struct clpi_cache *cache, clpi_bin *bin,
                                size_t bytes);
 
-/* Count a block of `bytes` that came from the device, or went back. */
-void clpi_count_device_allocation_locked(clpi_stock *stock, size_t bytes);
+/* Counts a block of `bytes` that went back to the device. */
 void clpi_count_device_free_locked(clpi_stock *stock, size_t bytes);
+
+/* The bytes that the stock has from the device; exact while all caches are claimed. */
+size_t clpi_managed_bytes_locked(const clpi_stock *stock);
+
+/* Those, and the ones that owners ask the device for now, without the lock; or a little more. */
+size_t clpi_taken_bytes_locked(const clpi_stock *stock);
+
+/* Notes the peak of managed bytes, before they become fewer or someone asks. */
+void clpi_note_managed_peak_locked(clpi_stock *stock);
 
 /* The bytes that are active now, over all caches; exact while they are claimed. */
 size_t clpi_active_bytes_locked(const clpi_stock *stock);
 
-/* Notes the peak of active bytes as the cache, its owner's or claimed, has seen it; or all caches,
- * which are claimed. `all` are the bytes that are active now. */
-void clpi_note_peak_locked(clpi_stock *stock, struct clpi_cache *cache, size_t all);
+/* Notes the peak of active bytes as the calling thread's cache has seen it; or all caches, which
+ * are claimed. */
+void clpi_note_peak_locked(clpi_stock *stock, struct clpi_cache *cache);
 void clpi_note_peaks_locked(clpi_stock *stock);
 
 /* What is active now is the peak. The caches are claimed. */

@@ -28,14 +28,18 @@ void clpi_fence_init(void);
 static inline void clpi_fence_light_set(atomic_bool *mine)
 {
   CLPI_STEP();
-  if (__builtin_expect(clpi_fence_is_asymmetric, 1)) {
-    /* Relaxed, with a fence for the compiler alone: clpi_fence_heavy on the other side makes this
-     * processor execute the real one. */
-    atomic_store_explicit(mine, true, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst);
-  } else {
-    atomic_exchange_explicit(mine, true, memory_order_seq_cst);
-  }
+  /* Relaxed, with a fence for the compiler alone: clpi_fence_heavy on the other side makes this
+   * processor execute the real one. */
+  atomic_store_explicit(mine, true, memory_order_relaxed);
+  atomic_signal_fence(memory_order_seq_cst);
+  CLPI_STEP();
+}
+
+/* The same where the fence is not asymmetric. */
+static inline void clpi_fence_full_set(atomic_bool *mine)
+{
+  CLPI_STEP();
+  atomic_exchange_explicit(mine, true, memory_order_seq_cst);
   CLPI_STEP();
 }
 

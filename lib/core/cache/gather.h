@@ -5,8 +5,11 @@
 
 #include "core/cache/stock.h"
 
-/* Moves every block of every cache into the store. */
+/* Moves every block of every cache into the store, and all of the store to its lists. */
 void clpi_caches_empty_locked(clpi_stock *stock);
+
+/* Sets whether misses take the lock (stock.h). Then what owners have reserved can be seen. */
+void clpi_caches_count_all_locked(clpi_stock *stock, bool all);
 
 /* Moves the bin's blocks from all caches into the store, as far as caches seem to have some. */
 void clpi_caches_gather_bin_locked(clpi_stock *stock, const clpi_bin *bin);
@@ -18,8 +21,8 @@ void clpi_caches_forget_streams_locked(clpi_stock *stock);
  * good. */
 void clpi_caches_retire_locked(clpi_stock *stock);
 
-/* Leaves the calling thread's cache, if it has one, to the next thread that needs one. Takes the
- * lock. */
-void clpi_caches_end_thread(clpi_stock *stock);
+/* Moves the blocks of a cache to the store, its counts to the bins and the stock, and makes orphans
+ * of its slabs. */
+void clpi_cache_dissolve_locked(clpi_stock *stock, struct clpi_cache *cache);
 
 #endif

@@ -1,29 +1,90 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of all stocks: a thread that ends gives up its cache in each. */
+/* Threads' numbers, and which caches each has. The lock is taken last, for a few stores. */
 #include "core/cache/registry.h"
 
 #include "core/base/thread_end.h"
-#include "core/cache/fence.h"
-#include "core/cache/gather.h"
-#include "core/cache/warm_path.h"
 
-#include <string.h>
+_Thread_local clpi_thread clpi_self = {.number = CLPI_NO_NUMBER};
+
+enum { WORD_BITS = 64, WORDS = 1024 };
 
 static struct {
-  pthread_mutex_t lock; /* guards the rest; held across a fork, taken before a stock's lock */
-  clpi_list stocks;     /* of clpi_stock.on_registry */
-  uint64_t last_id;
-  unsigned users[CLPI_LOOKUPS]; /* stocks for each lookup slot */
-} registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .stocks = {&registry.stocks, &registry.stocks}};
+  pthread_mutex_t lock; /* guards the rest, each clpi_thread.caches and each clpi_stock.visits; held
+                           across a fork */
+  pthread_cond_t visited;  /* a stock's visits became 0 */
+  uint64_t numbers[WORDS]; /* one bit for each number of a living thread, and for 0, nobody's */
+} registry = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .visited = PTHREAD_COND_INITIALIZER, .numbers = {1}};
 
-static void end_thread(void)
+/* --- threads --- */
+
+/* The lowest number that no living thread has, so that tables stay short. CLPI_NO_NUMBER: all
+ * are taken. */
+static size_t take_number_locked(void)
+{
+  for (size_t i = 0; i < WORDS; i++) {
+    uint64_t unused = ~registry.numbers[i];
+    if (!unused)
+      continue;
+    unsigned bit = (unsigned)__builtin_ctzll(unused);
+    registry.numbers[i] |= (uint64_t)1 << bit;
+    return i * WORD_BITS + bit;
+  }
+  return CLPI_NO_NUMBER;
+}
+
+static void give_number_locked(size_t number)
+{
+  registry.numbers[number / WORD_BITS] &= ~((uint64_t)1 << (number % WORD_BITS));
+}
+
+bool clpi_thread_join(void)
+{
+  if (clpi_self.number != CLPI_NO_NUMBER)
+    return true;
+  if (!clpi_thread_end_watch())
+    return false;
+  pthread_mutex_lock(&registry.lock);
+  clpi_self.number = take_number_locked();
+  pthread_mutex_unlock(&registry.lock);
+  clpi_list_init(&clpi_self.caches);
+  return clpi_self.number != CLPI_NO_NUMBER;
+}
+
+void clpi_thread_add_cache(clpi_cache *cache)
 {
   pthread_mutex_lock(&registry.lock);
-  clpi_list_each (clpi_stock, stock, &registry.stocks, on_registry)
-    clpi_caches_end_thread(stock);
+  clpi_list_push_back(&clpi_self.caches, &cache->on_thread);
   pthread_mutex_unlock(&registry.lock);
-  memset(clpi_lookups, 0, sizeof(clpi_lookups));
 }
+
+clpi_cache *clpi_thread_begin_visit(void)
+{
+  clpi_cache *cache = NULL;
+  pthread_mutex_lock(&registry.lock);
+  bool has_number = clpi_self.number != CLPI_NO_NUMBER;
+  if (has_number && clpi_list_is_empty(&clpi_self.caches)) {
+    give_number_locked(clpi_self.number);
+    clpi_self.number = CLPI_NO_NUMBER;
+  } else if (has_number) {
+    cache = clpi_list_entry(clpi_self.caches.next, clpi_cache, on_thread);
+    clpi_list_remove(&cache->on_thread);
+    clpi_list_init(&cache->on_thread);
+    cache->stock->visits++;
+  }
+  pthread_mutex_unlock(&registry.lock);
+  return cache;
+}
+
+void clpi_thread_end_visit(clpi_stock *stock)
+{
+  pthread_mutex_lock(&registry.lock);
+  if (--stock->visits == 0)
+    pthread_cond_broadcast(&registry.visited);
+  pthread_mutex_unlock(&registry.lock);
+}
+
+/* --- forks --- */
 
 /* Held across a fork: the child may make pools, and must not find the lock held by a thread that it
  * does not have. */
@@ -37,48 +98,34 @@ static void unlock_registry(void)
   pthread_mutex_unlock(&registry.lock);
 }
 
-/* The child's thread is no longer watched (base/thread_end.h): its next slow call finds that out.
- */
+/* The child's thread has no cache: so warm calls on the parent's pools find none, and take the slow
+ * path, which refuses. The numbers of the parent's threads stay taken, for they have places in
+ * these pools. The condition begins anew, for a broadcast may wait for the parent's waiters. */
 static void unlock_in_child(void)
 {
-  memset(clpi_lookups, 0, sizeof(clpi_lookups));
+  pthread_cond_init(&registry.visited, NULL);
+  clpi_self.number = CLPI_NO_NUMBER;
   unlock_registry();
 }
 
 /* If pthread_atfork runs out of host memory, the child of a fork may deadlock; nothing else depends
  * on it. */
-static void set_up(void)
+void clpi_registry_set_up(void)
 {
   (void)pthread_atfork(lock_registry, unlock_registry, unlock_in_child);
-  clpi_thread_end_add(end_thread);
-  clpi_fence_init();
 }
 
-static unsigned least_used_lookup_locked(void)
-{
-  unsigned least = 0;
-  for (unsigned i = 1; i < CLPI_LOOKUPS; i++)
-    if (registry.users[i] < registry.users[least])
-      least = i;
-  return least;
-}
+/* --- stocks --- */
 
-void clpi_registry_add(clpi_stock *stock)
-{
-  static pthread_once_t is_set_up = PTHREAD_ONCE_INIT;
-  pthread_once(&is_set_up, set_up);
-  pthread_mutex_lock(&registry.lock);
-  stock->id = ++registry.last_id;
-  stock->lookup = least_used_lookup_locked();
-  registry.users[stock->lookup]++;
-  clpi_list_push_back(&registry.stocks, &stock->on_registry);
-  pthread_mutex_unlock(&registry.lock);
-}
-
-void clpi_registry_remove(clpi_stock *stock)
+void clpi_registry_leave(clpi_stock *stock)
 {
   pthread_mutex_lock(&registry.lock);
-  registry.users[stock->lookup]--;
-  clpi_list_remove(&stock->on_registry);
+  clpi_each_cache(stock, cache)
+  {
+    clpi_list_remove(&cache->on_thread);
+    clpi_list_init(&cache->on_thread);
+  }
+  while (stock->visits)
+    pthread_cond_wait(&registry.visited, &registry.lock);
   pthread_mutex_unlock(&registry.lock);
 }

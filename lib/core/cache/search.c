@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose blocks may be taken: those of threads that have ended; those in outlets, whose owners do
- * not use them; and those of owners that are idle. */
+/* Whose blocks may be taken: those of threads that have ended; those of owners that are idle; and
+ * those that their owners have no use for. */
 #include "core/cache/search.h"
 
+#include "core/cache/await.h"
 #include "core/cache/claim.h"
+#include "core/cache/exchange.h"
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
-
-#include <time.h>
 
 /* A thread that does nothing with the pool for so long counts as idle. */
 enum { IDLE_NS = 2000 };
@@ -19,16 +19,9 @@ enum { IDLE_NS = 2000 };
  * turn the device is asked, and in the end each thread has what it needs. */
 enum { TURN_NS = 50000, LONGEST_TURN_NS = 64 * TURN_NS, SPARE_TURNS = 16 };
 
-static uint64_t clock_ns(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool may_take_locked(clpi_stock *stock)
 {
-  uint64_t now = clock_ns();
+  uint64_t now = clpi_clock_ns();
   if (stock->next_turn > now)
     return false;
   uint64_t saved = now - stock->next_turn;
@@ -46,29 +39,7 @@ static bool may_take_locked(clpi_stock *stock)
 
 static bool has_ended(const clpi_cache *cache, uint32_t index)
 {
-  return !cache->owner && clpi_cache_seems_to_keep_locked(cache, index);
-}
-
-/* --- blocks in outlets --- */
-
-static bool is_outlet(const clpi_cache *cache, uint32_t index)
-{
-  return clpi_cache_seems_to_keep_locked(cache, index) && cache->slots[index].batch;
-}
-
-/* From now on fewer blocks wait there. */
-static bool empty_outlet_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
-{
-  clpi_cache_slot *slot = &cache->slots[index];
-  slot->batch = slot->batch > 1 ? slot->batch / 2 : 1;
-  slot->room = slot->batch - 1;
-  return clpi_cache_give_bin_locked(stock, cache, index);
-}
-
-static bool any_outlet_locked(const clpi_stock *stock, uint32_t index)
-{
-  clpi_each_cache(stock, cache) if (is_outlet(cache, index)) return true;
-  return false;
+  return !cache->owner && clpi_cache_seems_to_keep(cache, index);
 }
 
 /* --- blocks of owners that are idle --- */
@@ -80,8 +51,8 @@ static bool look_locked(clpi_stock *stock, uint32_t index)
   clpi_each_cache(stock, cache)
   {
     cache->seen_tick = clpi_relaxed(cache->tick);
-    cache->seen_active = clpi_relaxed(cache->active_bytes);
-    any |= !clpi_cache_is_own(cache) && clpi_cache_seems_to_keep_locked(cache, index);
+    cache->seen_active = clpi_cache_active_bytes(cache);
+    any |= !clpi_cache_is_own(cache) && clpi_cache_seems_to_keep(cache, index);
   }
   return any;
 }
@@ -89,7 +60,7 @@ static bool look_locked(clpi_stock *stock, uint32_t index)
 static bool is_idle(const clpi_cache *cache)
 {
   return !clpi_relaxed(cache->is_slow) && cache->seen_tick == clpi_relaxed(cache->tick) &&
-         cache->seen_active == clpi_relaxed(cache->active_bytes);
+         cache->seen_active == clpi_cache_active_bytes(cache);
 }
 
 static bool all_are_idle_locked(const clpi_stock *stock)
@@ -105,18 +76,8 @@ static bool take_idle_locked(clpi_stock *stock, clpi_cache *cache, uint32_t inde
     clpi_cache_empty_locked(stock, cache);
     return true;
   }
-  clpi_cache_slot *slot = &cache->slots[index];
+  clpi_slot *slot = &cache->slots[index];
   return !clpi_slot_serves(slot) && clpi_cache_give_bin_locked(stock, cache, index);
-}
-
-/* Releases the lock meanwhile. */
-static void wait_idle_time_locked(clpi_stock *stock)
-{
-  pthread_mutex_unlock(&stock->lock);
-  uint64_t start = clock_ns();
-  while (clock_ns() - start < IDLE_NS)
-    ;
-  pthread_mutex_lock(&stock->lock);
 }
 
 /* --- the search --- */
@@ -125,26 +86,19 @@ static bool take_from_idle_locked(clpi_stock *stock, const clpi_bin *bin)
 {
   if (!look_locked(stock, bin->index))
     return false;
-  wait_idle_time_locked(stock);
-  if (bin->held_blocks || !stock->holding)
+  pthread_mutex_unlock(&stock->lock);
+  clpi_bin_await(bin, IDLE_NS);
+  pthread_mutex_lock(&stock->lock);
+  if (clpi_bin_held(bin) || !stock->holding)
     return stock->holding;
   if (!all_are_idle_locked(stock) && !may_take_locked(stock))
     return false;
-  return clpi_caches_visit_locked(stock, bin->index, clpi_cache_seems_to_keep_locked,
-                                  take_idle_locked);
+  return clpi_caches_visit_locked(stock, bin->index, clpi_cache_seems_to_keep, take_idle_locked);
 }
 
 bool clpi_caches_search_locked(clpi_stock *stock, const clpi_bin *bin)
 {
-  if (!stock->holding)
-    return false;
-  if (clpi_caches_visit_locked(stock, bin->index, has_ended, clpi_cache_give_bin_locked))
-    return true;
-  if (!any_outlet_locked(stock, bin->index))
-    return take_from_idle_locked(stock, bin);
-  /* A few blocks more, and the threads that hand them over seldom meet here. */
-  if (!clpi_stock_may_exceed_locked(stock, bin))
-    return clpi_caches_visit_locked(stock, bin->index, is_outlet, empty_outlet_locked);
-  stock->excess_bytes += bin->block_bytes;
-  return false;
+  return stock->holding &&
+         (clpi_caches_visit_locked(stock, bin->index, has_ended, clpi_cache_give_bin_locked) ||
+          take_from_idle_locked(stock, bin));
 }

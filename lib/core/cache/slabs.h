@@ -4,7 +4,8 @@
  *
  * Each slab belongs to one cache: processors prefetch within a page, and threads whose buffers
  * alternate in one run at half speed. A buffer goes wherever its block goes, but when it becomes
- * spare it returns to its slab. All of it is called under the stock's lock. */
+ * spare it returns to its slab, by way of its owner if that is another thread. Orphans, and what
+ * was returned, are guarded by the stock's lock. */
 #ifndef CLPOOL_CORE_CACHE_SLABS_H
 #define CLPOOL_CORE_CACHE_SLABS_H
 
@@ -15,12 +16,29 @@ struct clpi_stock;
 
 /* The slabs of a stock. */
 typedef struct clpi_slabs {
-  struct clpi_slab *all;     /* by `next` */
-  struct clpi_slab *orphans; /* open slabs that no cache owns, by `next_open` */
+  struct clpi_slab *_Atomic all;     /* by `next`; they are added without the lock */
+  struct clpi_slab *_Atomic orphans; /* open slabs that no cache owns, by `next_open` */
 } clpi_slabs;
 
 /* Frees every buffer, at the end of the stock. */
 void clpi_slabs_end(clpi_slabs *slabs);
+
+/* Makes a slab for a pool's cache. NULL: out of host memory. */
+struct clpi_slab *clpi_slab_make(clp_pool *pool);
+
+/* Frees a slab that was made but not added. */
+void clpi_slab_free(struct clpi_slab *slab);
+
+/* Whether the cache might have another slab without a new one: a hint. Under no lock. */
+bool clpi_slabs_wait(const struct clpi_stock *stock, const struct clpi_cache *owner);
+
+/* Gives the cache, which the caller owns and is inside of, a new slab, or makes it an orphan:
+ * `owner` is NULL, and the caller has the lock. */
+void clpi_slab_add(struct clpi_stock *stock, struct clpi_cache *owner, struct clpi_slab *slab);
+
+/* Takes a spare buffer from one of the cache's own slabs; the caller owns the cache, and is inside
+ * or has the lock. NULL: there is none at hand. */
+clp_buffer *clpi_buffer_take_own(struct clpi_stock *stock, struct clpi_cache *owner);
 
 /* Takes a spare buffer from one of the cache's slabs, or else from an orphan or a new slab, which
  * the cache then owns. `cache` may be NULL: then the slab stays an orphan. Returns NULL when out of

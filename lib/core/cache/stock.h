@@ -13,30 +13,33 @@
 #include <pthread.h>
 
 typedef struct clpi_stock {
-  /* Set at create; the warm path reads them without the lock. */
-  uint64_t id;           /* unique among all pools ever made, never 0 */
-  unsigned lookup;       /* index into clpi_lookups, by which threads find their cache */
-  clp_pool *pool;        /* whose stock it is */
-  clpi_list on_registry; /* link in the list of all stocks, guarded by the registry's lock */
-  clpi_streams streams;  /* guarded by `lock`, except what the warm path reads of the home stream */
+  /* Most is set at create, and read without the lock. */
+  clp_pool *pool;                   /* whose stock it is */
+  union clpi_place *_Atomic places; /* where threads find their caches; replaced under the lock */
+  size_t warm_bytes; /* the warm path allocates no more; 0 where the home stream is out of order */
+  atomic_bool may_peak; /* the next release notes the peak of active bytes (counts.h); relaxed */
+  _Atomic size_t grant; /* a thread's active bytes may grow by so much before that; relaxed */
+  unsigned visits;      /* of threads that are ending; guarded by the registry's lock */
+  clpi_streams streams; /* guarded by `lock`, except what the warm path reads of the home stream */
 
-  alignas(64) pthread_mutex_t lock; /* guards everything below, the rest of the pool, and every bin
-                                       and every block outside of caches */
-  clpi_block_store store;           /* begins on a cache line of its own */
-  struct clpi_cache *caches;        /* by `next`, at most one for each thread */
-  size_t cache_count, ended_count;  /* of them all, and of those whose threads have ended */
-  size_t excess_bytes; /* taken from the device although outlets had blocks (search.c) */
+  alignas(64) pthread_mutex_t lock;  /* guards everything below, the rest of the pool, and every bin
+                                        and every block outside of caches */
+  clpi_block_store store;            /* begins on a cache line of its own */
+  struct clpi_cache *_Atomic caches; /* by `next`, at most one for each thread */
+  struct clpi_place_table *tables;   /* with `places`, and former ones */
+  size_t cache_count, ended_count;   /* of them all, and of those whose threads have ended */
   uint64_t next_turn,
       turn_ns; /* when owners' blocks may be taken again, and how often (search.c) */
   clpi_slabs slabs;
-  clpi_tally empty;    /* counts of buffers of zero bytes, which have no bin */
-  uint64_t tick;       /* the clock that ages are taken from */
-  uint64_t cached_age; /* no cached block is older, as far as ages of threads compare */
-  bool holding;        /* false: released blocks go to the device, and caches are retired */
-  _Atomic size_t
-      active_bytes;       /* counted here, where no cache counts them; may be negative, wrapped */
-  clp_pool_stats figures; /* only managed_bytes, both peaks, and the counts of the device; the
-                             others are summed up on request */
+  clpi_tally empty; /* counts of buffers of zero bytes, which have no bin */
+  uint64_t tick;    /* the clock that ages are taken from */
+  bool holding;     /* false: released blocks go to the device, and caches are retired */
+  bool counts_all;  /* misses take the lock: there is a limit, or hardly a size_t for so many bytes;
+                       stored where all caches are claimed, and read in them */
+  size_t active_bytes, managed_bytes; /* what no cache counts; may be negative, wrapped */
+  _Atomic uint64_t device_frees;      /* stored under the lock; relaxed */
+  clp_pool_stats figures; /* only both peaks and out_of_memory_reactions; the others are summed up
+                             on request */
 } clpi_stock;
 
 #endif

@@ -9,93 +9,136 @@
 #ifndef CLPOOL_CORE_CACHE_THREAD_CACHE_H
 #define CLPOOL_CORE_CACHE_THREAD_CACHE_H
 
+#include "core/base/list.h"
 #include "core/cache/stock.h"
 
 #include <stdatomic.h>
-
-/* Fields that one thread stores and others may load at any time. */
-#define clpi_relaxed(field)            atomic_load_explicit(&(field), memory_order_relaxed)
-#define clpi_set_relaxed(field, value) atomic_store_explicit(&(field), value, memory_order_relaxed)
 
 enum {
   CLPI_CACHE_SWEEP_INTERVAL = 1 << 13 /* warm releases between two sweeps (transfer.h) */
 };
 
-/* One bin's blocks in one cache. An array of pointers, not a list, so that batches move without
- * touching the blocks, whose cache lines may belong to other processors.
+/* One bin's blocks in one cache. A stack of pointers, not a list, so that batches move without
+ * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
+ * stores `top`, `limit` and `blocks`; others load them for a hint; relaxed.
  *
- * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that
- * releases what others allocate is an outlet: it keeps blocks only until there are enough of them
- * for a batch. */
-typedef struct clpi_cache_slot {
-  alignas(64) clp_buffer **blocks; /* `count` of them, the oldest first */
-  atomic_uint count;  /* stored by the owner or the claimer; others load it as a hint; relaxed */
-  unsigned room;      /* a release that finds as many blocks here takes the slow path */
-  unsigned own_room;  /* what `room` is while the owner allocates from the bin */
-  unsigned capacity;  /* of `blocks`; at least `room` */
-  unsigned batch;     /* of an outlet: as many blocks go to the store at a time; 0: no outlet */
-  unsigned given;     /* blocks that went to the store, less twice those that came back */
+ * A slot's room grows as long as what it gave to the store comes back. That of an owner that only
+ * releases what others allocate has no room: its blocks go to the bin's depot (exchange.h). */
+typedef struct clpi_slot {
+  alignas(64) clp_buffer **_Atomic top; /* behind the newest block */
+  clp_buffer **_Atomic limit;           /* a release that finds `top` here or above takes the slow
+                                           path; at `blocks`: an outlet (exchange.h) */
+  clp_buffer **_Atomic blocks;          /* the oldest block; clpi_no_block is before it */
+  unsigned char capacity_log;           /* 2 to the power of it, less clpi_no_block's, are places */
+  unsigned char own_room_log; /* and so many of them the room while the owner allocates; 0: none */
+  unsigned given;             /* blocks that went to the store, less twice those that came back */
   uint32_t allocated; /* low bits of the owner's allocations when blocks last went to the store, */
   uint32_t swept;     /* and at the last sweep */
   clpi_tally tally;   /* the owner's counts for the bin */
-} clpi_cache_slot;
+} clpi_slot;
+
+/* What an empty slot has on top: no stream has used it, so nobody takes it. */
+extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
+
+/* What a slot begins as: without a place for a block. */
+extern const clpi_slot clpi_empty_slot __attribute__((visibility("hidden")));
 
 enum { CLPI_RECENT_STREAMS = 4 };
 
+/* What an owner loads when it comes in; flags. Where the fence is asymmetric, there is nothing else
+ * that it has to ask. */
+enum clpi_gate {
+  CLPI_GATE_OPEN = 0,
+  CLPI_GATE_CLAIMED = 1, /* another thread wants in or is in */
+  CLPI_GATE_FENCED = 2   /* always, where the fence is not asymmetric */
+};
+
 typedef struct clpi_cache {
   alignas(128) atomic_bool busy; /* the owner is inside; stored by the owner only */
-  atomic_bool claimed; /* another thread wants in or is in; stored under the stock's lock only */
-  uint32_t slot_count;
-  clpi_cache_slot *slots;      /* indexed by clpi_bin.index */
-  _Atomic size_t active_bytes; /* allocated less released by the owners, wrapped; stored by them,
-                                  others load it; relaxed */
-  size_t peak_active;          /* its highest value since it was last noted (counts.h) */
-  size_t ceiling;              /* an allocation that passes it takes the slow path, to be noted */
+  atomic_uchar gate;             /* of clpi_gate; changed under the stock's lock only */
+  _Atomic size_t below_peak;  /* what the owners' active bytes lack to their peak; stored by them,
+                                 others load it; relaxed */
+  _Atomic size_t peak_active; /* the most that they had active since the peak was last noted
+                                 (counts.h): allocated less released, wrapped; as below_peak */
+  size_t ceiling; /* when active bytes pass it, the next release of any thread notes the peak */
   _Atomic uint64_t tick; /* a Lamport clock, so that ages of blocks can be compared across caches;
                             stored by the owner or the claimer; others load it; relaxed */
   uint64_t sweep_tick;   /* when the next sweep is due */
-  const void *owner;     /* its clpi_lookups, which identifies the thread; NULL: that has ended */
-  clpi_stream *recent[CLPI_RECENT_STREAMS]; /* streams that the owner used last; NULL: none */
-  atomic_bool is_slow; /* the owner is on the slow path, or waits for the lock; relaxed */
-  alignas(64) struct clpi_cache *next; /* link in clpi_stock.caches */
-  struct clpi_slab *open_slabs;        /* its slabs that have spare buffers */
-  uint64_t refilled;                   /* blocks taken from the store */
-  uint64_t adopted;                    /* those of them that were given another buffer */
-  size_t others_active, grant;         /* bytes active elsewhere, and up to the ceiling, when it was
-                                          last noted */
-  uint64_t seen_tick;                  /* these, when another thread last looked (search.c) */
+
+  /* Streams that the owner used last; NULL: none. */
+  alignas(64) clpi_stream *recent[CLPI_RECENT_STREAMS];
+  /* What the owner took from the device without the lock, and asks for now; as below_peak. */
+  _Atomic size_t managed_bytes, reserved_bytes;
+  size_t misses;       /* of the owner's that are under way without the lock, and pin the pool */
+  size_t excess_bytes; /* of managed_bytes, those taken though there were blocks (exchange.h) */
+  struct clpi_slab *_Atomic open_slabs; /* its slabs that have spare buffers; the owner's */
+
+  /* Owners of other caches read this when they miss, while they are inside their own. So `slots`
+   * and `next` change only where all other caches are claimed. */
+  alignas(64) struct clpi_cache *_Atomic next; /* link in clpi_stock.caches */
+  clpi_slot *slots;                            /* indexed by clpi_bin.index */
+  uint32_t slot_count;
+  const void *owner;   /* its clpi_self, which identifies the thread; NULL: that has ended */
+  clpi_stock *stock;   /* never changes */
+  clpi_list on_thread; /* link on the owner's list; guarded by the registry's lock */
+
+  /* Blocks that were taken from the store, and so many when some are next given other buffers;
+   * these; the owner's. */
+  alignas(64) uint64_t refilled, adopts_at, adopted;
+  atomic_bool is_slow;  /* the owner is on the slow path, or waits for the lock; relaxed */
+  size_t others_active; /* bytes active elsewhere when the peak was last noted */
+  uint64_t seen_tick;   /* these, when another thread last looked (search.c) */
   size_t seen_active;
+  clp_buffer *_Atomic returned; /* spare buffers of its slabs, from others; by `older` */
 } clpi_cache;
 
+/* What a thread finds where it has no cache: always claimed. */
+extern clpi_cache clpi_no_cache __attribute__((visibility("hidden")));
+
+/* The first of a stock's places says how many there are; the others are by clpi_thread.number. */
+typedef union clpi_place {
+  size_t count;
+  clpi_cache *_Atomic cache; /* stored under the stock's lock */
+} clpi_place;
+
+/* What a stock begins with. */
+extern clpi_place clpi_no_place __attribute__((visibility("hidden")));
+
+/* Places that are too few stay for those that look at them. */
+typedef struct clpi_place_table {
+  struct clpi_place_table *former;
+  clpi_place places[];
+} clpi_place_table;
+
 #define clpi_each_cache(stock, cache)                                                              \
-  for (clpi_cache *cache = (stock)->caches; cache; cache = cache->next)
+  for (clpi_cache *cache = clpi_acquired((stock)->caches); cache;                                  \
+       cache = clpi_acquired(cache->next))
 
 /* The calling thread's cache, made or taken over from a thread that has ended if need be, with a
  * slot for the bin if there is host memory for it; `bin` may be NULL. NULL when the stock holds no
  * more or there is no host memory, which is no error. */
 clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin);
 
-/* A cache of this owner, a thread's clpi_lookups, or NULL; NULL: there is none. */
-clpi_cache *clpi_cache_find_of_locked(const clpi_stock *stock, const void *owner);
-
-/* Whether the calling thread owns the cache. */
-bool clpi_cache_is_own(const clpi_cache *cache);
-
 /* Locks the stock for a call of the owner's, which is not idle meanwhile. Returns its cache, for
  * clpi_cache_end_call_locked; NULL: it has none yet. */
 clpi_cache *clpi_stock_begin_call(clpi_stock *stock);
 void clpi_cache_end_call_locked(clpi_cache *cache);
 
-/* Whether blocks seem to be in the slot of this index, which the cache need not have: a hint. */
-bool clpi_cache_seems_to_keep_locked(const clpi_cache *cache, uint32_t index);
+/* Whether blocks seem to be in the slot of this index, which the cache need not have: a hint. Under
+ * the lock, or inside a cache of the same stock. */
+bool clpi_cache_seems_to_keep(const clpi_cache *cache, uint32_t index);
 
-/* Gives the slot an array for `capacity` blocks at least, if there is host memory for it. */
-bool clpi_slot_reserve(clpi_cache_slot *slot, unsigned capacity);
+/* Gives the slot places for `capacity` blocks at least, if there is host memory for it. */
+bool clpi_slot_reserve(clpi_slot *slot, unsigned capacity);
+void clpi_slot_free_places(clpi_slot *slot);
+
+/* Takes the calling thread's cache from it. */
+void clpi_cache_disown_locked(clpi_stock *stock, clpi_cache *cache);
 
 /* Removes an empty cache from the stock and frees it. */
 void clpi_cache_free_locked(clpi_stock *stock, clpi_cache *cache);
 
-/* Frees the caches of a stock that nobody can reach any more. */
+/* Frees the caches and tables of a stock that nobody can reach any more. */
 void clpi_caches_end(clpi_stock *stock);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Full slots give batches to the store; empty slots take them from it. */
+/* Slots give blocks to the store, and take them from it. */
 #include "core/cache/transfer.h"
 
+#include "core/cache/exchange.h"
 #include "core/cache/warm_path.h"
 
 #include <string.h>
@@ -12,34 +13,39 @@ static void note_tick_locked(clpi_stock *stock, const clpi_cache *cache)
   stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
 }
 
-/* Gives the slot's oldest `count` blocks to the store, as batches. */
-static void give_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot, clpi_bin *bin,
+/* Gives the slot's oldest `count` blocks to the bin's depot; if host memory runs out, to its
+ * list. */
+static void give_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin,
                         unsigned count)
 {
   note_tick_locked(stock, cache);
+  clpi_slot_note_given(slot, count);
+  clp_buffer **blocks = clpi_relaxed(slot->blocks);
   for (unsigned given = 0; given < count;) {
     unsigned batch = MIN(count - given, CLPI_BATCH_BLOCKS);
-    clpi_store_put_batch(&stock->store, bin, slot->blocks + given, batch);
+    if (!clpi_store_put_batch(&stock->store, bin, blocks + given, batch, true))
+      clpi_store_put_run(&stock->store, bin, blocks + given, batch);
     given += batch;
   }
-  unsigned left = clpi_relaxed(slot->count) - count;
-  memmove(slot->blocks, slot->blocks + count, left * sizeof(*slot->blocks));
-  clpi_set_relaxed(slot->count, left);
+  unsigned left = clpi_slot_count(slot) - count;
+  memmove(blocks, blocks + count, left * sizeof(*blocks));
+  clpi_slot_set_count(slot, left);
 }
 
-void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot)
+void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot)
 {
-  unsigned count = clpi_relaxed(slot->count);
+  unsigned count = clpi_slot_count(slot);
   if (!count)
     return;
   note_tick_locked(stock, cache);
-  clpi_store_put_run(&stock->store, slot->blocks[0]->bin, slot->blocks, count);
-  clpi_set_relaxed(slot->count, 0);
+  clp_buffer **blocks = clpi_relaxed(slot->blocks);
+  clpi_store_put_run(&stock->store, blocks[0]->bin, blocks, count);
+  clpi_slot_set_count(slot, 0);
 }
 
 bool clpi_cache_give_bin_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
 {
-  if (!clpi_cache_seems_to_keep_locked(cache, index))
+  if (!clpi_cache_seems_to_keep(cache, index))
     return false;
   clpi_cache_give_all_locked(stock, cache, &cache->slots[index]);
   return true;
@@ -52,55 +58,43 @@ void clpi_cache_empty_locked(clpi_stock *stock, clpi_cache *cache)
 }
 
 /* A buffer in another thread's slab slows both threads down for as long as it is used (slabs.h), so
- * the block is moved to a buffer of this cache. Where blocks keep moving from thread to thread,
- * that would have to be done for every block again, so beyond a first few only one in so many is
- * moved. */
-static void adopt_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer **block)
+ * the blocks are moved to buffers of this cache. Where blocks keep moving from thread to thread,
+ * each would have to be moved again and again, so beyond a first few only some of very many are. */
+static void adopt_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot)
 {
-  enum { FREE_ADOPTIONS = 256, BLOCKS_AN_ADOPTION = 64 };
-  cache->refilled++;
-  if (cache->adopted > FREE_ADOPTIONS + cache->refilled / BLOCKS_AN_ADOPTION)
-    return;
-  clp_buffer *buffer = clpi_buffer_adopt_locked(stock, *block, cache);
-  cache->adopted += buffer != *block;
-  *block = buffer;
+  enum { FIRST_FEW = 256, INTERVAL = 64 * CLPI_BATCH_BLOCKS };
+  uint64_t before = cache->adopted;
+  clp_buffer **blocks = clpi_relaxed(slot->blocks);
+  for (unsigned i = 0; i < clpi_slot_count(slot); i++) {
+    clp_buffer *buffer = clpi_buffer_adopt_locked(stock, blocks[i], cache);
+    cache->adopted += buffer != blocks[i];
+    blocks[i] = buffer;
+  }
+  bool goes_on = cache->adopted != before && cache->adopted <= FIRST_FEW;
+  cache->adopts_at = cache->refilled + (goes_on ? 0 : INTERVAL);
 }
 
 /* Blocks on the bin's list, unlike batches, are shared evenly: each cache takes its part. */
-static unsigned take_share_locked(clpi_stock *stock, clpi_cache_slot *slot, clpi_bin *bin,
-                                  unsigned most)
+static void take_share_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin,
+                              unsigned most)
 {
-  size_t share = MIN((bin->held_blocks + stock->cache_count - 1) / stock->cache_count, most);
-  for (size_t i = share; i > 0; i--) {
-    slot->blocks[i - 1] = clpi_store_take(&stock->store, bin);
-    stock->cached_age = MIN(stock->cached_age, slot->blocks[i - 1]->age);
-  }
-  return (unsigned)share;
+  clp_buffer **blocks = clpi_relaxed(slot->blocks);
+  size_t listed = clpi_relaxed(bin->listed);
+  size_t share = MIN((listed + stock->cache_count - 1) / stock->cache_count, most);
+  for (size_t i = share; i > 0; i--)
+    blocks[i - 1] = clpi_store_take(&stock->store, bin);
+  cache->refilled += share;
+  clpi_slot_set_count(slot, (unsigned)share);
 }
 
-/* The owner has use for what the slot had no room for, if at least half of that comes back. */
-static void note_returned(clpi_cache_slot *slot, unsigned count)
+void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin)
 {
-  enum { MOST = 1 << 20 };
-  slot->given -= MIN(slot->given, 2 * count);
-  if (!slot->given)
-    slot->own_room = MIN(2 * slot->own_room, MOST);
-}
-
-void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
-                              clpi_bin *bin)
-{
-  unsigned wanted = (unsigned)MIN(bin->held_blocks, CLPI_BATCH_BLOCKS);
-  unsigned most = clpi_slot_reserve(slot, wanted) ? wanted : slot->capacity;
-  unsigned count =
-      clpi_store_take_batches(&stock->store, bin, slot->blocks, most, &stock->cached_age);
-  if (!count)
-    count = take_share_locked(stock, slot, bin, most);
-  for (unsigned i = 0; i < count; i++)
-    adopt_locked(stock, cache, &slot->blocks[i]);
-  clpi_set_relaxed(slot->count, count);
-  if (slot->given)
-    note_returned(slot, count);
+  unsigned wanted = (unsigned)MIN(clpi_bin_held(bin), CLPI_BATCH_BLOCKS);
+  unsigned most = clpi_slot_reserve(slot, wanted) ? wanted : clpi_slot_capacity(slot);
+  if (!clpi_slot_refill(cache, slot, bin, most))
+    take_share_locked(stock, cache, slot, bin, most);
+  if (cache->refilled >= cache->adopts_at)
+    adopt_locked(stock, cache, slot);
 }
 
 void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block)
@@ -111,74 +105,46 @@ void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block)
 
 /* --- what a slot keeps --- */
 
-static uint32_t allocations(const clpi_cache_slot *slot)
-{
-  return (uint32_t)(slot->tally.hits + slot->tally.misses);
-}
-
-bool clpi_slot_serves(const clpi_cache_slot *slot)
-{
-  return allocations(slot) != slot->allocated;
-}
-
-/* Gives the slot's oldest blocks, of which it has too many. */
-static void overflow_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
-                            clpi_bin *bin, unsigned count)
-{
-  slot->given += count;
-  slot->allocated = allocations(slot);
-  give_locked(stock, cache, slot, bin, count);
-}
-
-bool clpi_stock_may_exceed_locked(const clpi_stock *stock, const clpi_bin *bin)
-{
-  return stock->excess_bytes + bin->block_bytes <= stock->figures.managed_bytes / 16;
-}
-
-/* Gives an outlet's blocks to the store. The next batch is larger if the store does not run dry
- * meanwhile, or the pool may take a block more so that it does not: others cannot get at what waits
- * here without a claim. */
-static void give_batch_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
-                              clpi_bin *bin)
-{
-  unsigned larger = MIN(2 * slot->batch, CLPI_BATCH_BLOCKS);
-  bool may_grow = bin->held_blocks || clpi_stock_may_exceed_locked(stock, bin);
-  slot->batch = may_grow && clpi_slot_reserve(slot, larger) ? MAX(larger, 1) : MAX(slot->batch, 1);
-  slot->room = slot->batch - 1;
-  overflow_locked(stock, cache, slot, bin, clpi_relaxed(slot->count));
-}
-
 /* A full slot of an owner that allocates from the bin. */
-static void make_room_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
-                             clpi_bin *bin)
+static void make_room_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin)
 {
-  enum { FEWEST = 8 };
-  unsigned count = clpi_relaxed(slot->count);
-  slot->batch = 0;
-  slot->own_room = MAX(slot->own_room, FEWEST);
-  if (clpi_slot_reserve(slot, slot->own_room))
-    slot->room = slot->own_room;
-  if (count >= slot->room)
-    overflow_locked(stock, cache, slot, bin, (count + 1) / 2);
+  enum { FEWEST_LOG = 3 };
+  unsigned count = clpi_slot_count(slot);
+  if (!slot->own_room_log)
+    slot->own_room_log = FEWEST_LOG;
+  unsigned own_room = (1u << slot->own_room_log) - 1;
+  if (clpi_slot_reserve(slot, own_room))
+    clpi_slot_set_room(slot, own_room);
+  if (count >= clpi_slot_room(slot))
+    give_locked(stock, cache, slot, bin, (count + 1) / 2);
+}
+
+/* Makes an outlet of a full slot of an owner that has allocated nothing from the bin since the slot
+ * was last full. */
+static void make_outlet_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin)
+{
+  clpi_slot_set_room(slot, 0);
+  (void)clpi_slot_reserve(slot, CLPI_BATCH_BLOCKS);
+  give_locked(stock, cache, slot, bin, clpi_slot_count(slot));
 }
 
 void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *block)
 {
   clpi_bin *bin = block->bin;
-  clpi_cache_slot *slot = clpi_slot_at(cache, bin->index);
-  if (!slot || !slot->capacity) {
+  clpi_slot *slot = clpi_slot_at(cache, bin->index);
+  if (!slot || !clpi_slot_capacity(slot)) {
     clpi_stock_hold_locked(stock, block);
     return;
   }
-  unsigned count = clpi_relaxed(slot->count);
-  bool is_full = count >= slot->room, is_outlet = is_full && !clpi_slot_serves(slot);
-  if (is_full && !is_outlet)
+  bool is_full = clpi_slot_count(slot) >= clpi_slot_room(slot);
+  bool is_for_others = is_full && !clpi_slot_serves(slot);
+  if (is_for_others)
+    make_outlet_locked(stock, cache, slot, bin);
+  else if (is_full)
     make_room_locked(stock, cache, slot, bin);
-  else if (count == slot->capacity)
-    overflow_locked(stock, cache, slot, bin, (count + 1) / 2);
   clpi_slot_push(cache, slot, block);
-  if (is_outlet)
-    give_batch_locked(stock, cache, slot, bin);
+  if (is_for_others)
+    give_locked(stock, cache, slot, bin, 1);
 }
 
 void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
@@ -186,12 +152,14 @@ void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
   if (!clpi_cache_must_sweep(cache))
     return;
   for (uint32_t i = 1; i < cache->slot_count; i++) {
-    clpi_cache_slot *slot = &cache->slots[i];
-    if (slot->swept == allocations(slot)) {
+    clpi_slot *slot = &cache->slots[i];
+    if (slot->swept == clpi_slot_allocations(slot)) {
       clpi_cache_give_all_locked(stock, cache, slot);
-      slot->room = slot->own_room = slot->given = 0;
+      clpi_slot_set_room(slot, 0);
+      slot->own_room_log = 0;
+      slot->given = 0;
     }
-    slot->swept = allocations(slot);
+    slot->swept = clpi_slot_allocations(slot);
   }
   cache->sweep_tick = clpi_relaxed(cache->tick) + CLPI_CACHE_SWEEP_INTERVAL;
 }

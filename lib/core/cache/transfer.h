@@ -7,7 +7,7 @@
 #include "core/cache/thread_cache.h"
 
 /* Moves all blocks of a slot to the store. */
-void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot);
+void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot);
 
 /* Moves the blocks of the slot of this index, which the cache need not have, to the store. Whether
  * there were any. */
@@ -23,16 +23,8 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
 /* Puts a block into the store, as the newest of its bin. */
 void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block);
 
-/* Whether the pool may take a block of the bin from the device although outlets have some: in all a
- * sixteenth of what it manages. */
-bool clpi_stock_may_exceed_locked(const clpi_stock *stock, const clpi_bin *bin);
-
-/* Whether the owner has allocated from the bin since the slot last gave blocks to the store. */
-bool clpi_slot_serves(const clpi_cache_slot *slot);
-
 /* Fills an empty slot with the bin's newest blocks from the store, as far as there are any. */
-void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_cache_slot *slot,
-                              clpi_bin *bin);
+void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin);
 
 /* If a sweep is due, moves the blocks of bins that had no hit since the last one to the store. */
 void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache);

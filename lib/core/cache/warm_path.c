@@ -6,14 +6,15 @@
 
 atomic_uint clpi_watchers;
 
-clp_buffer *clpi_slot_search(clpi_cache_slot *slot, unsigned count, const clpi_stream *stream)
+clp_buffer *clpi_slot_search(clpi_slot *slot, const clpi_stream *stream)
 {
-  for (unsigned i = count; i > 0; i--) {
-    clp_buffer *block = slot->blocks[i - 1];
+  clp_buffer **top = clpi_relaxed(slot->top), **oldest = clpi_relaxed(slot->blocks);
+  for (clp_buffer **next = top; next > oldest; next--) {
+    clp_buffer *block = next[-1];
     if (block->use.stream != stream)
       continue;
-    memmove(&slot->blocks[i - 1], &slot->blocks[i], (count - i) * sizeof(*slot->blocks));
-    clpi_set_relaxed(slot->count, count - 1);
+    memmove(next - 1, next, (size_t)(top - next) * sizeof(*next));
+    clpi_set_relaxed(slot->top, top - 1);
     return block;
   }
   return NULL;

@@ -18,29 +18,44 @@ static inline bool clpi_is_watched(void)
   return __builtin_expect(atomic_load_explicit(&clpi_watchers, memory_order_relaxed) != 0, 0);
 }
 
-/* Where a thread finds its cache for a pool: the slot clpi_stock.lookup of its own table. Ids are
- * never reused, so the entry of a stock that has ended matches no other. */
-enum { CLPI_LOOKUPS = 16 };
-typedef struct clpi_lookup {
-  uint64_t stock_id; /* 0: none */
-  clpi_cache *cache;
-} clpi_lookup;
+enum { CLPI_NO_NUMBER = INT_MAX };
 
-/* Small enough for the static TLS that dlopen keeps in reserve, so no use needs a call of
- * __tls_get_addr. */
-extern _Thread_local clpi_lookup clpi_lookups[CLPI_LOOKUPS]
+/* What a thread is to the library. In static TLS, of which dlopen keeps little in reserve, and
+ * without a call of __tls_get_addr. */
+typedef struct clpi_thread {
+  size_t number;    /* its place in each stock, or CLPI_NO_NUMBER; that of one that has ended serves
+                       another */
+  clpi_list caches; /* of clpi_cache.on_thread; guarded by the registry's lock */
+} clpi_thread;
+
+extern _Thread_local clpi_thread clpi_self
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* The calling thread's cache for the stock, if the table has it; NULL: the slow path looks for
- * it. */
+/* Whether the calling thread owns the cache. */
+static inline bool clpi_cache_is_own(const clpi_cache *cache)
+{
+  return cache->owner == &clpi_self;
+}
+
+/* The calling thread's cache for the stock, or clpi_no_cache, which never lets anybody in. NULL:
+ * there is no place for one. */
+static inline clpi_cache *clpi_cache_peek(const clpi_stock *stock)
+{
+  /* Acquire: pairs with make_place_locked. */
+  const clpi_place *places = clpi_acquired(stock->places);
+  if (clpi_self.number >= places->count)
+    return NULL;
+  clpi_cache *cache = clpi_relaxed(places[clpi_self.number].cache);
+  if (!cache)
+    __builtin_unreachable(); /* so that callers test once */
+  return cache;
+}
+
+/* The calling thread's cache for the stock; NULL: it has none. */
 static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
 {
-  const clpi_lookup *lookup = &clpi_lookups[stock->lookup];
-  if (lookup->stock_id != stock->id)
-    return NULL;
-  if (!lookup->cache)
-    __builtin_unreachable(); /* so that callers test once */
-  return lookup->cache;
+  clpi_cache *cache = clpi_cache_peek(stock);
+  return cache == &clpi_no_cache ? NULL : cache;
 }
 
 static inline void clpi_cache_leave(clpi_cache *cache)
@@ -59,10 +74,17 @@ static inline bool clpi_cache_enter(clpi_cache *cache)
   /* Acquire: pairs with the release in clpi_caches_disclaim_locked, so that the owner sees what the
    * last claimer did. Sequentially consistent for the fence without membarrier: pairs with the
    * store in clpi_caches_claim_locked. */
-  bool claimed = atomic_load_explicit(&cache->claimed, memory_order_seq_cst);
+  unsigned gate = atomic_load_explicit(&cache->gate, memory_order_seq_cst);
   CLPI_STEP();
-  if (!claimed)
+  if (__builtin_expect(gate == CLPI_GATE_OPEN, 1))
     return true;
+  if (gate == CLPI_GATE_FENCED) { /* a claim may have been missed so far */
+    clpi_fence_full_set(&cache->busy);
+    gate = atomic_load_explicit(&cache->gate, memory_order_seq_cst);
+    CLPI_STEP();
+    if (gate == CLPI_GATE_FENCED)
+      return true;
+  }
   clpi_cache_leave(cache);
   return false;
 }
@@ -70,6 +92,49 @@ static inline bool clpi_cache_enter(clpi_cache *cache)
 static inline bool clpi_cache_must_sweep(const clpi_cache *cache)
 {
   return clpi_relaxed(cache->tick) >= cache->sweep_tick;
+}
+
+/* What the owners have active, a hint unless the cache is claimed. Acquire: pairs with
+ * clpi_cache_set_peak, so that a new peak is not seen with what was below the one before. */
+static inline size_t clpi_cache_active_bytes(const clpi_cache *cache)
+{
+  size_t peak = clpi_acquired(cache->peak_active);
+  return peak - clpi_relaxed(cache->below_peak);
+}
+
+/* So much is active, and that is the peak. */
+static inline void clpi_cache_set_peak(clpi_cache *cache, size_t active)
+{
+  clpi_set_relaxed(cache->below_peak, 0);
+  clpi_publish(cache->peak_active, active);
+}
+
+/* Counts an allocation of the owner's. Where there are other threads, a rise above the ceiling, and
+ * a miss, have the next release note the peak. */
+static inline void clpi_cache_count_active(clpi_stock *stock, clpi_cache *cache, size_t bytes,
+                                           bool is_hit)
+{
+  size_t below_peak;
+  bool is_peak = __builtin_sub_overflow(clpi_relaxed(cache->below_peak), bytes, &below_peak);
+  if (!is_peak)
+    clpi_set_relaxed(cache->below_peak, below_peak);
+  if (!is_peak && is_hit)
+    return;
+  size_t active = clpi_relaxed(cache->peak_active) - below_peak;
+  if (is_peak)
+    clpi_cache_set_peak(cache, active);
+  bool rises = (ptrdiff_t)(active - cache->ceiling) > 0;
+  if (rises)
+    cache->ceiling = active + clpi_relaxed(stock->grant);
+  const clpi_cache *first = clpi_relaxed(stock->caches);
+  bool has_others = clpi_relaxed(first->next);
+  if ((rises || !is_hit) && has_others && !clpi_relaxed(stock->may_peak))
+    clpi_set_relaxed(stock->may_peak, true);
+}
+
+static inline void clpi_cache_count_inactive(clpi_cache *cache, size_t bytes)
+{
+  clpi_set_relaxed(cache->below_peak, clpi_relaxed(cache->below_peak) + bytes);
 }
 
 /* The stream argument of a call. */
@@ -91,105 +156,146 @@ static inline clpi_stream *clpi_recall_stream(clpi_stock *stock, const clpi_cach
   return NULL;
 }
 
-/* Takes the newest of a slot's `count` blocks, at least one, if the stream used it last; otherwise
- * returns NULL. The caller counts the hit. */
-static inline clp_buffer *clpi_slot_pop(clpi_cache_slot *slot, unsigned count,
-                                        const clpi_stream *stream)
+/* How many blocks it has; to others a hint of whether it has any. */
+static inline unsigned clpi_slot_count(const clpi_slot *slot)
 {
-  clp_buffer *block = slot->blocks[count - 1];
+  return (unsigned)(clpi_relaxed(slot->top) - clpi_relaxed(slot->blocks));
+}
+
+static inline void clpi_slot_set_count(clpi_slot *slot, unsigned count)
+{
+  clpi_set_relaxed(slot->top, clpi_relaxed(slot->blocks) + count);
+}
+
+/* A release that finds as many blocks here takes the slow path; 0: an outlet; to others a hint of
+ * whether it is 0. At most the capacity. */
+static inline unsigned clpi_slot_room(const clpi_slot *slot)
+{
+  return (unsigned)(clpi_relaxed(slot->limit) - clpi_relaxed(slot->blocks));
+}
+
+static inline void clpi_slot_set_room(clpi_slot *slot, unsigned room)
+{
+  clpi_set_relaxed(slot->limit, clpi_relaxed(slot->blocks) + room);
+}
+
+static inline unsigned clpi_slot_capacity(const clpi_slot *slot)
+{
+  return (1u << slot->capacity_log) - 1;
+}
+
+static inline bool clpi_slot_is_full(const clpi_slot *slot)
+{
+  return clpi_relaxed(slot->top) >= clpi_relaxed(slot->limit);
+}
+
+/* Takes the newest block that the stream used last, wherever it is in the slot; NULL: there is
+ * none. */
+clp_buffer *clpi_slot_search(clpi_slot *slot, const clpi_stream *stream);
+
+/* Takes the newest block if the stream used it last; else searches for one, or not. NULL: none. The
+ * caller counts the hit. */
+__attribute__((always_inline)) static inline clp_buffer *
+clpi_slot_take(clpi_slot *slot, const clpi_stream *stream, bool searches)
+{
+  clp_buffer **newest = clpi_relaxed(slot->top) - 1, *block = *newest;
   if (block->use.stream != stream)
-    return NULL;
+    return searches && block != &clpi_no_block ? clpi_slot_search(slot, stream) : NULL;
   CLPI_STEP();
-  clpi_set_relaxed(slot->count, count - 1);
+  clpi_set_relaxed(slot->top, newest);
   return block;
 }
 
-/* As clpi_slot_pop, but takes the newest block that the stream used last, wherever it is in the
- * slot. */
-clp_buffer *clpi_slot_search(clpi_cache_slot *slot, unsigned count, const clpi_stream *stream);
-
-/* Puts a block into a slot whose array has a place for it. */
-__attribute__((always_inline)) static inline void
-clpi_slot_push(clpi_cache *cache, clpi_cache_slot *slot, clp_buffer *block)
+/* Puts a block into a slot that has a place for it. */
+__attribute__((always_inline)) static inline void clpi_slot_push(clpi_cache *cache, clpi_slot *slot,
+                                                                 clp_buffer *block)
 {
-  unsigned count = clpi_relaxed(slot->count);
+  clp_buffer **top = clpi_relaxed(slot->top);
   clpi_set_state(block, CLPI_BUFFER_HELD);
   uint64_t tick = clpi_relaxed(cache->tick) + 1;
   clpi_set_relaxed(cache->tick, tick);
   block->age = tick;
-  slot->blocks[count] = block;
+  *top = block;
   CLPI_STEP();
-  clpi_set_relaxed(slot->count, count + 1);
-}
-
-static inline bool clpi_slot_has_room(const clpi_cache_slot *slot)
-{
-  return clpi_relaxed(slot->count) < slot->room;
+  clpi_set_relaxed(slot->top, top + 1);
 }
 
 /* NULL: the cache has none for the bin. The slot of index 0 is never used, and always empty. */
-static inline clpi_cache_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
+static inline clpi_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
 {
   if (index >= cache->slot_count)
     return NULL;
-  clpi_cache_slot *slot = &cache->slots[index];
+  clpi_slot *slot = &cache->slots[index];
   if (!slot)
     __builtin_unreachable(); /* so that callers test once */
   return slot;
 }
 
-typedef clp_buffer *clpi_take_from_slot(clpi_cache_slot *slot, unsigned count,
-                                        const clpi_stream *stream);
-
-/* NULL: take the slow path. `take` is clpi_slot_pop or clpi_slot_search. */
-__attribute__((always_inline)) static inline clp_buffer *
-clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, clpi_take_from_slot *take)
+/* The slot for buffers of so many bytes, and its bin. NULL: the cache has none that takes
+ * blocks. */
+static inline clpi_slot *clpi_slot_for(clpi_stock *stock, const clpi_cache *cache, size_t bytes,
+                                       clpi_bin **bin)
 {
-  clpi_cache *cache = clpi_cache_find(stock);
+  const clpi_block_store *store = &stock->store;
+  clpi_bin_parts parts = clpi_bin_parts_of(store->leading_bits, bytes);
+  clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(*clpi_bin_index(&store->indexes, bytes)));
+  if (!slot || !clpi_slot_capacity(slot))
+    return NULL;
+  *bin = &store->levels[parts.level].bins[parts.mantissa];
+  return slot;
+}
+
+/* NULL: take the slow path. `searches`: as for clpi_slot_take. */
+__attribute__((always_inline)) static inline clp_buffer *
+clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool searches)
+{
+  clpi_cache *cache = clpi_cache_peek(stock);
   if (!cache)
     return NULL;
   /* Relaxed: the thread uses the index only to find a slot in its own cache, and such a slot exists
    * only after the thread has held the lock since the bin got its index. */
-  size_t bin_number = clpi_bin_number(stock->store.leading_bits, bytes);
-  uint32_t index = clpi_relaxed(stock->store.indexes[bin_number]);
+  uint32_t index = clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
   if (!clpi_cache_enter(cache))
     return NULL;
   const clpi_stream *stream = clpi_recall_stream(stock, cache, given);
-  clpi_cache_slot *slot = clpi_slot_at(cache, index);
-  unsigned count = slot ? clpi_relaxed(slot->count) : 0;
-  size_t active = clpi_relaxed(cache->active_bytes) + bytes;
-  bool rises = (ptrdiff_t)(active - cache->peak_active) > 0;
-  bool is_noted = rises && (ptrdiff_t)(active - cache->ceiling) > 0;
-  clp_buffer *block = count && stream && !is_noted ? take(slot, count, stream) : NULL;
+  clpi_slot *slot = clpi_slot_at(cache, index);
+  clp_buffer *block = slot && stream ? clpi_slot_take(slot, stream, searches) : NULL;
   if (block) {
     clpi_set_state(block, CLPI_BUFFER_ACTIVE);
     block->size = bytes;
     slot->tally.hits++;
-    clpi_set_relaxed(cache->active_bytes, active);
-    if (rises)
-      cache->peak_active = active;
+    clpi_cache_count_active(stock, cache, bytes, true);
   }
   clpi_cache_leave(cache);
   return block;
+}
+
+/* Puts a released buffer into a slot that has a place for it. False: nothing was done. */
+__attribute__((always_inline)) static inline bool
+clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_buffer *buffer,
+                    clpi_given given)
+{
+  clpi_stream *stream = clpi_recall_stream(stock, cache, given);
+  if (!stream || clpi_state_of(buffer) != CLPI_BUFFER_ACTIVE || clpi_cache_must_sweep(cache) ||
+      clpi_relaxed(stock->may_peak))
+    return false;
+  slot->tally.releases++;
+  clpi_cache_count_inactive(cache, buffer->size);
+  buffer->use = clpi_use_now(stream);
+  clpi_slot_push(cache, slot, buffer);
+  return true;
 }
 
 /* False: nothing was done; take the slow path. */
 __attribute__((always_inline)) static inline bool
 clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
-  clpi_cache *cache = clpi_cache_find(stock);
+  clpi_cache *cache = clpi_cache_peek(stock);
   if (!cache || !clpi_cache_enter(cache))
     return false;
-  clpi_stream *stream = clpi_recall_stream(stock, cache, given);
-  clpi_cache_slot *slot = clpi_slot_at(cache, buffer->index);
-  bool released = slot && stream && clpi_state_of(buffer) == CLPI_BUFFER_ACTIVE &&
-                  clpi_slot_has_room(slot) && !clpi_cache_must_sweep(cache);
-  if (released) {
-    slot->tally.releases++;
-    clpi_set_relaxed(cache->active_bytes, clpi_relaxed(cache->active_bytes) - buffer->size);
-    buffer->use = clpi_use_now(stream);
-    clpi_slot_push(cache, slot, buffer);
-  }
+  clpi_slot *slot = clpi_slot_at(cache, buffer->index);
+  bool released =
+      slot && !clpi_slot_is_full(slot) && clpi_release_inside(stock, cache, slot, buffer, given);
   clpi_cache_leave(cache);
   return released;
 }

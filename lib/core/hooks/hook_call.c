@@ -20,6 +20,7 @@ void clpi_scope_enter_locked(clpi_hook_scope *scope, clpi_pool_hooks *hooks, clp
 
 void clpi_scope_leave_locked(clpi_hook_scope *scope)
 {
+  clpi_own_hooks.in_callback = false; /* where a callback has ended the thread */
   clpi_own_hooks.scope = scope->outer;
   clpi_list_remove(&scope->on_pool);
   pthread_cond_broadcast(&scope->hooks->scope_left);
@@ -47,6 +48,13 @@ void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status)
   if (status)
     pair->event.memory = 0;
   clpi_scope_show(&pair->scope, CLPI_DEVICE_FREE_POSTPROCESS, &pair->event);
+  clpi_hooked_free_leave(pair);
+}
+
+void clpi_hooked_free_leave(clpi_hooked_free *pair)
+{
+  if (!pair->is_shown)
+    return;
   pthread_mutex_t *lock = pair->scope.hooks->lock;
   pthread_mutex_lock(lock);
   clpi_scope_leave_locked(&pair->scope);

@@ -62,6 +62,9 @@ void clpi_hooked_free_begin(clpi_hooked_free *pair, clpi_pool_hooks *hooks, clp_
                             clp_memory memory, size_t bytes);
 void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status);
 
+/* In place of the end, where a callback has ended the thread. */
+void clpi_hooked_free_leave(clpi_hooked_free *pair);
+
 /* Shows an operation that is not on a clp_pool, such as an allocation from the driver's own memory
  * pools, to the calling thread's hooks and then to `last`, unless that is NULL. Inside a hook's
  * callback it shows nothing. Under no lock. */

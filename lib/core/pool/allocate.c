@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocating from a pool: the warm path, a held block under the pool's lock, or a miss. */
 #include "core/base/boundary.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/cache/counts.h"
+#include "core/cache/exchange.h"
+#include "core/cache/miss.h"
 #include "core/cache/search.h"
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
@@ -19,8 +22,7 @@ static void hand_out_locked(const clpi_request *wanted, clp_buffer *buffer, bool
   buffer->size = wanted->bytes;
   if (buffer->noted)
     buffer->noted->count = 0;
-  /* Relaxed, as in clpi_set_state. */
-  atomic_store_explicit(&buffer->state, CLPI_BUFFER_ACTIVE, memory_order_relaxed);
+  clpi_set_relaxed(buffer->state, CLPI_BUFFER_ACTIVE);
   pool->pins += pool->references == 0;
 }
 
@@ -28,21 +30,21 @@ static void hand_out_locked(const clpi_request *wanted, clp_buffer *buffer, bool
 
 /* A block that the request's stream used last, from the cache, refilled from the store if it is
  * empty. NULL: none. */
-static clp_buffer *take_by_cache_locked(const clpi_request *wanted, clpi_cache_slot *slot)
+static clp_buffer *take_by_cache_locked(const clpi_request *wanted, clpi_slot *slot)
 {
   if (!slot || !wanted->stream->is_in_order)
     return NULL;
-  if (!clpi_relaxed(slot->count))
+  if (!clpi_slot_count(slot))
     clpi_cache_refill_locked(&wanted->pool->stock, wanted->cache, slot, wanted->bin);
-  return clpi_slot_search(slot, clpi_relaxed(slot->count), wanted->stream);
+  return clpi_slot_search(slot, wanted->stream);
 }
 
 /* A block of the store or the cache, whatever streams used it last. NULL: none may be reused. */
-static clp_buffer *take_by_store_locked(const clpi_request *wanted, clpi_cache_slot *slot)
+static clp_buffer *take_by_store_locked(const clpi_request *wanted, clpi_slot *slot)
 {
   clp_pool *pool = wanted->pool;
   clp_buffer *block = clpi_take_settled_locked(pool, wanted->bin, wanted->stream);
-  if (!block && slot && clpi_relaxed(slot->count)) {
+  if (!block && slot && clpi_slot_count(slot)) {
     clpi_cache_give_all_locked(&pool->stock, wanted->cache, slot);
     block = clpi_take_settled_locked(pool, wanted->bin, wanted->stream);
   }
@@ -55,17 +57,21 @@ static clp_buffer *take_held_locked(const clpi_request *wanted)
 {
   clpi_stock *stock = &wanted->pool->stock;
   clpi_bin *bin = wanted->bin;
-  clpi_cache_slot *slot = wanted->cache ? clpi_slot_at(wanted->cache, bin->index) : NULL;
   bool may_search = stock->cache_count > 1;
   do {
-    bool is_here = bin->held_blocks || (slot && clpi_relaxed(slot->count));
+    /* Once the pool has stopped holding, the cache is retired and must be given no more blocks. */
+    bool has_slots = wanted->cache && stock->holding;
+    clpi_slot *slot = has_slots ? clpi_slot_at(wanted->cache, bin->index) : NULL;
+    bool is_here =
+        clpi_bin_held(bin) || (slot && clpi_relaxed(slot->top) != clpi_relaxed(slot->blocks));
     clp_buffer *block = is_here ? take_by_cache_locked(wanted, slot) : NULL;
     if (!block && is_here)
       block = take_by_store_locked(wanted, slot);
     if (block || !may_search)
       return block;
     may_search = false;
-  } while (clpi_caches_search_locked(stock, bin));
+    /* What waited in a cache may have gone to the depot meanwhile. */
+  } while (clpi_caches_search_locked(stock, bin) || clpi_bin_held(bin));
   return NULL;
 }
 
@@ -76,17 +82,6 @@ static clp_status no_host_memory(size_t bytes)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a buffer of %zu bytes", bytes);
 }
 
-static clp_buffer *make_block_locked(const clpi_request *wanted, clp_buffer *buffer)
-{
-  clpi_bin *bin = wanted->bin;
-  wanted->pool->reserved_bytes -= bin->block_bytes;
-  clpi_count_device_allocation_locked(&wanted->pool->stock, bin->block_bytes);
-  buffer->bin = bin;
-  buffer->index = bin->index;
-  buffer->memory = wanted->memory;
-  return buffer;
-}
-
 /* Gets the request memory or a held block. Under no lock. If it succeeds, failures on the way leave
  * the thread's last error as it was. */
 static clp_status obtain(clpi_request *wanted)
@@ -94,9 +89,9 @@ static clp_status obtain(clpi_request *wanted)
   clp_pool *pool = wanted->pool;
   clpi_kept_error kept;
   clpi_error_keep(&kept);
-  clp_status status = clpi_ask_device(wanted);
+  clp_status status = wanted->kept ? wanted->status : clpi_ask_device(wanted);
   if (wanted->lack)
-    status = clpi_free_and_retry(wanted, status);
+    status = clpi_free_and_retry(wanted);
   if (status)
     return status;
   clpi_error_restore(&kept);
@@ -104,6 +99,29 @@ static clp_status obtain(clpi_request *wanted)
   return wanted->held || is_home || !pool->allocator->ops.allocate_uses_home
              ? CLP_SUCCESS
              : clpi_await_home(wanted);
+}
+
+/* Hands out the block that was obtained, if one was: `status` says. */
+static clp_status end_miss_locked(const clpi_request *wanted, clp_buffer *spare, clp_status status,
+                                  clp_buffer **out)
+{
+  clp_pool *pool = wanted->pool;
+  clpi_bin *bin = wanted->bin;
+  if (status || wanted->held)
+    clpi_buffer_put_locked(&pool->stock, spare);
+  if (status)
+    return status;
+  *out = wanted->held;
+  if (!wanted->held) {
+    pool->reserved_bytes -= wanted->is_reserved ? 0 : bin->block_bytes;
+    pool->stock.managed_bytes += bin->block_bytes;
+    spare->bin = bin;
+    spare->index = bin->index;
+    spare->memory = wanted->memory;
+    *out = spare;
+  }
+  hand_out_locked(wanted, *out, wanted->held);
+  return CLP_SUCCESS;
 }
 
 /* Releases the lock meanwhile. */
@@ -116,13 +134,53 @@ static clp_status allocate_miss_locked(clpi_request *wanted, clp_buffer **out)
   pthread_mutex_unlock(&stock->lock);
   clp_status status = obtain(wanted);
   pthread_mutex_lock(&stock->lock);
-  if (status || wanted->held)
-    clpi_buffer_put_locked(stock, spare);
-  if (status)
-    return status;
-  *out = wanted->held ? wanted->held : make_block_locked(wanted, spare);
-  hand_out_locked(wanted, *out, wanted->held);
-  return CLP_SUCCESS;
+  return end_miss_locked(wanted, spare, status, out);
+}
+
+/* Gives the miss up: it pinned the pool, if that has no reference any more. */
+static void leave_miss_locked(clpi_request *wanted, clpi_miss *miss)
+{
+  clpi_miss_leave_locked(miss);
+  wanted->pool->pins -= wanted->pool->references == 0;
+  wanted->is_reserved = false;
+}
+
+/* Ends a miss with the lock: its cache is claimed, or the device has failed. */
+static clp_status end_miss(clpi_request *wanted, clpi_miss *miss, clp_buffer **out)
+{
+  clp_pool *pool = wanted->pool;
+  pthread_mutex_lock(&pool->stock.lock);
+  pool->pins++;
+  wanted->cache = clpi_cache_of_thread_locked(&pool->stock, wanted->bin);
+  clp_status status = end_miss_locked(wanted, miss->buffer, wanted->status, out);
+  leave_miss_locked(wanted, miss);
+  if (wanted->lack)
+    pthread_mutex_unlock(&pool->stock.lock); /* the pin is the next call's */
+  else
+    clpi_pool_unpin_and_unlock(pool);
+  return status;
+}
+
+/* A miss that takes no lock unless the device fails. False: the request is to be gone about with
+ * the lock, as it is where hooks watch or the stream has a part in it. */
+static bool allocate_by_miss(clpi_request *wanted, clpi_given given, clpi_kept_error *kept,
+                             clp_buffer **out)
+{
+  clp_pool *pool = wanted->pool;
+  const clp_allocator_ops *ops = &pool->allocator->ops;
+  clpi_miss miss;
+  bool needs_stream = given.is_given && (ops->allocate_uses_home || ops->allocate_within);
+  if (wanted->scope || needs_stream || !clpi_miss_begin(&pool->stock, wanted->bytes, given, &miss))
+    return false;
+  clpi_error_keep(kept);
+  wanted->kept = kept;
+  wanted->bin = miss.bin;
+  wanted->is_reserved = true;
+  if (!clpi_ask_device(wanted) && clpi_miss_end(&pool->stock, &miss, wanted->memory))
+    *out = miss.buffer;
+  else
+    wanted->status = end_miss(wanted, &miss, out);
+  return !wanted->lack;
 }
 
 /* Zero bytes: a buffer without a block, which is never held. */
@@ -152,31 +210,40 @@ static clp_status allocate_locked(clpi_request *wanted, clp_buffer **out)
   *out = take_held_locked(wanted);
   if (!*out)
     return allocate_miss_locked(wanted, out);
+  stock->figures.out_of_memory_reactions += wanted->status == CLP_OUT_OF_DEVICE_MEMORY;
   hand_out_locked(wanted, *out, true);
   return CLP_SUCCESS;
 }
 
 /* --- entry points --- */
 
-static clp_status allocate_with_lock(clp_pool *pool, size_t bytes, clpi_given given,
-                                     const clpi_hook_scope *scope, clp_buffer **out)
+static clp_status allocate_with_lock(clpi_request *wanted, clpi_given given, clp_buffer **out)
 {
+  clp_pool *pool = wanted->pool;
   clpi_stock *stock = &pool->stock;
-  clpi_request wanted = {
-      .pool = pool, .bytes = bytes, .scope = scope, .stream = &stock->streams.home};
   clp_status status = CLP_SUCCESS;
   if (given.is_given)
-    status = clpi_stream_pin(&stock->streams, given.handle, &wanted.stream);
-  if (status)
-    return status;
+    status = clpi_stream_pin(&stock->streams, given.handle, &wanted->stream);
+  bool is_pinned = given.is_given && !status;
   clpi_cache *cache = clpi_stock_begin_call(stock);
-  pool->pins++; /* keeps the pool alive while the lock is released */
-  status = allocate_locked(&wanted, out);
-  if (given.is_given)
-    clpi_given_unpin_locked(stock, wanted.stream);
+  /* Keeps the pool alive while the lock is released; or end_miss did. */
+  pool->pins += !wanted->kept;
+  if (!status)
+    status = allocate_locked(wanted, out);
+  if (is_pinned)
+    clpi_given_unpin_locked(stock, wanted->stream);
   clpi_cache_end_call_locked(cache);
   clpi_pool_unpin_and_unlock(pool);
   return status;
+}
+
+/* Where the home stream is out of order, it is a stream as any other: a block that its work may
+ * still use must not be taken from the cache as if it were settled. */
+static clpi_given given_or_home(const clpi_stock *stock, clpi_given given)
+{
+  const clpi_stream *home = &stock->streams.home;
+  bool names_home = !given.is_given && !home->is_in_order;
+  return names_home ? (clpi_given){.is_given = true, .handle = home->handle} : given;
 }
 
 __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t bytes,
@@ -189,12 +256,33 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
   *out = NULL;
   if (!pool)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_allocate: pool is NULL");
+  if (clpi_is_inherited(pool->allocator->forks))
+    return clpi_pool_check(pool, "clp_pool_allocate");
   if (bytes > pool->stock.store.max_block_bytes)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "%s: %zu bytes are more than the device's largest block, %zu bytes",
                       pool->allocator->name, bytes, pool->stock.store.max_block_bytes);
-  *out = bytes ? clpi_allocate_cached(&pool->stock, bytes, given, clpi_slot_search) : NULL;
-  return *out ? CLP_SUCCESS : allocate_with_lock(pool, bytes, given, scope, out);
+  clpi_stock *stock = &pool->stock;
+  given = given_or_home(stock, given);
+  *out = bytes ? clpi_allocate_cached(stock, bytes, given, true) : NULL;
+  /* Without a cache, or in a bin that nobody has used, there is no way but with the lock. */
+  bool is_known = bytes && clpi_cache_find(stock) &&
+                  clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
+  if (!*out && is_known && clpi_refill_own(stock, bytes))
+    *out = clpi_allocate_cached(stock, bytes, given, true);
+  if (*out)
+    return CLP_SUCCESS;
+  int cancel_state; /* base/cancel.h */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  clpi_kept_error kept;
+  clpi_request wanted = {
+      .pool = pool, .bytes = bytes, .scope = scope, .stream = &stock->streams.home};
+  bool done = is_known && allocate_by_miss(&wanted, given, &kept, out);
+  clp_status status = done ? wanted.status : allocate_with_lock(&wanted, given, out);
+  if (!status && wanted.kept)
+    clpi_error_restore(wanted.kept);
+  pthread_setcancelstate(cancel_state, &cancel_state);
+  return status;
 }
 
 static size_t rounded(const clp_pool *pool, size_t bytes)
@@ -206,11 +294,13 @@ static size_t rounded(const clp_pool *pool, size_t bytes)
 CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_given given,
                                             clp_buffer **out)
 {
+  CLPI_UNCANCELLED;
   *out = NULL;
   clpi_shown_call call;
   clp_status status = clpi_shown_call_begin(&call, pool, given);
   if (status)
     return status;
+  pthread_cleanup_push(clpi_shown_call_end, &call);
   clp_hook_event event = clpi_scope_event(&call.scope);
   event.size = bytes;
   event.mem_size = rounded(pool, bytes);
@@ -219,35 +309,45 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   event.memory = clp_buffer_memory(*out);
   event.buffer_id = clpi_buffer_id(*out);
   clpi_scope_show(&call.scope, CLPI_MALLOC_POSTPROCESS, &event);
-  clpi_shown_call_end(&call);
+  pthread_cleanup_pop(true);
   return status;
 }
 
-/* Calls with invalid arguments are not shown to hooks. Zero bytes take the slow path, too. */
+/* Zero bytes take the slow path, too, and all where the home stream is out of order. */
 __attribute__((always_inline)) static inline clp_status allocate(clp_pool *pool, size_t bytes,
                                                                  clpi_given given, clp_buffer **out)
 {
-  if (!pool || !out)
-    return allocate_slow(pool, bytes, given, NULL, out);
-  if (clpi_is_watched() && bytes <= pool->stock.store.max_block_bytes &&
-      clpi_hooks_concern(&pool->hooks))
-    return allocate_shown(pool, bytes, given, out);
   clp_buffer *block = NULL;
-  if (bytes - 1 < pool->stock.store.max_block_bytes)
-    block = clpi_allocate_cached(&pool->stock, bytes, given, clpi_slot_pop);
+  if (pool && out && bytes - 1 < pool->stock.warm_bytes)
+    block = clpi_allocate_cached(&pool->stock, bytes, given, false);
   if (!block)
     return allocate_slow(pool, bytes, given, NULL, out);
   *out = block;
   return CLP_SUCCESS;
 }
 
+/* Calls with invalid arguments, such as a parent's pool, are not shown to hooks. */
+CLPI_ENTRY static clp_status allocate_watched(clp_pool *pool, size_t bytes, clpi_given given,
+                                              clp_buffer **out)
+{
+  bool is_valid =
+      pool && out && bytes <= pool->stock.store.max_block_bytes && !clpi_pool_is_inherited(pool);
+  if (is_valid && clpi_hooks_concern(&pool->hooks))
+    return allocate_shown(pool, bytes, given, out);
+  return allocate(pool, bytes, given, out);
+}
+
 CLPI_ENTRY clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
 {
-  return allocate(pool, bytes, (clpi_given){.is_given = false}, out);
+  clpi_given given = {.is_given = false};
+  return clpi_is_watched() ? allocate_watched(pool, bytes, given, out)
+                           : allocate(pool, bytes, given, out);
 }
 
 CLPI_ENTRY clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream,
                                            clp_buffer **out)
 {
-  return allocate(pool, bytes, (clpi_given){.is_given = true, .handle = stream}, out);
+  clpi_given given = {.is_given = true, .handle = stream};
+  return clpi_is_watched() ? allocate_watched(pool, bytes, given, out)
+                           : allocate(pool, bytes, given, out);
 }

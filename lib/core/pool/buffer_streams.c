@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams of an active buffer: its owner records uses and binds it to a stream. */
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/pool/pool.h"
 #include "core/store/buffer_uses.h"
@@ -10,11 +11,12 @@ static clp_status check(const char *function, const clp_buffer *buffer)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: buffer is NULL", function);
   if (!clpi_buffer_is_active(buffer))
     return clpi_error(CLP_ALREADY_RELEASED, 0, "%s: this buffer was released before", function);
-  return CLP_SUCCESS;
+  return clpi_pool_check(buffer->pool, function);
 }
 
 clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream handle)
 {
+  CLPI_UNCANCELLED;
   clpi_stream *stream;
   clp_status status = check("clp_buffer_record_use", buffer);
   if (!status)
@@ -39,6 +41,7 @@ static void set_bound(clp_buffer *buffer, clpi_stream *stream)
 
 clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
 {
+  CLPI_UNCANCELLED;
   clpi_stream *stream;
   clp_status status = check("clp_buffer_bind", buffer);
   if (!status)
@@ -47,8 +50,7 @@ clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
     return status;
   if (buffer->bound) {
     clpi_use before = clpi_use_now(buffer->bound);
-    if (!clpi_use_settle(&buffer->pool->stock.streams, &before, stream, CLPI_WAIT))
-      status = clp_last_error()->status;
+    status = clpi_use_order(&buffer->pool->stock.streams, &before, stream);
   }
   if (!status)
     set_bound(buffer, stream);
@@ -58,6 +60,7 @@ clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
 
 clp_status clp_buffer_unbind(clp_buffer *buffer)
 {
+  CLPI_UNCANCELLED;
   clp_status status = check("clp_buffer_unbind", buffer);
   if (status || !buffer->bound)
     return status;

@@ -5,40 +5,51 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/cache/counts.h"
+#include "core/cache/gather.h"
 #include "core/pool/fit.h"
 
-static clp_status refuse(size_t bytes, size_t limit, size_t managed, size_t held)
+static clp_status refuse_locked(clp_pool *pool, size_t bytes)
 {
+  clpi_store_list_all(&pool->stock.store);
+  size_t limit = clpi_relaxed(pool->limit);
   if (!limit)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
                     "a block of %zu bytes would pass the limit of %zu bytes: the pool manages %zu "
                     "bytes, of which it holds %zu",
-                    bytes, limit, managed, held);
+                    bytes, limit, clpi_managed_bytes_locked(&pool->stock),
+                    pool->stock.store.listed_bytes);
 }
 
 /* Counts `bytes` against the limit before the device is asked. Without a limit, SIZE_MAX is one. */
 static clp_status reserve(clpi_request *wanted, size_t bytes)
 {
   clp_pool *pool = wanted->pool;
-  pthread_mutex_lock(&pool->stock.lock);
-  wanted->device_frees = pool->stock.figures.device_frees;
-  size_t limit = pool->limit;
-  size_t most = limit ? limit : SIZE_MAX;
-  size_t managed = pool->stock.figures.managed_bytes;
-  size_t held = pool->stock.store.held_bytes;
-  size_t taken = managed + pool->reserved_bytes;
+  clpi_stock *stock = &pool->stock;
+  if (wanted->is_reserved)
+    return CLP_SUCCESS;
+  pthread_mutex_lock(&stock->lock);
+  size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
+  size_t taken = clpi_taken_bytes_locked(stock) + pool->reserved_bytes;
+  if (!stock->counts_all && (taken > SIZE_MAX / 2 || bytes > SIZE_MAX / 2 - taken)) {
+    clpi_caches_count_all_locked(stock, true);
+    taken = clpi_taken_bytes_locked(stock) + pool->reserved_bytes;
+  }
   bool fits = taken <= most && bytes <= most - taken;
-  if (fits)
-    pool->reserved_bytes += bytes;
-  pthread_mutex_unlock(&pool->stock.lock);
-  return fits ? CLP_SUCCESS : refuse(bytes, limit, managed, held);
+  pool->reserved_bytes += fits ? bytes : 0;
+  clp_status status = fits ? CLP_SUCCESS : refuse_locked(pool, bytes);
+  pthread_mutex_unlock(&stock->lock);
+  return status;
 }
 
-static void unreserve(clp_pool *pool, size_t bytes)
+static void unreserve(const clpi_request *wanted)
 {
+  clp_pool *pool = wanted->pool;
+  if (wanted->is_reserved)
+    return;
   pthread_mutex_lock(&pool->stock.lock);
-  pool->reserved_bytes -= bytes;
+  pool->reserved_bytes -= wanted->bin->block_bytes;
   pthread_mutex_unlock(&pool->stock.lock);
 }
 
@@ -47,7 +58,7 @@ static clp_status call(clpi_request *wanted)
   clp_allocator *allocator = wanted->pool->allocator;
   if (allocator->ops.allocate_within)
     return clpi_fit(wanted);
-  return clp_allocator_allocate(allocator, wanted->bin->block_bytes, &wanted->memory);
+  return clpi_allocator_allocate(allocator, wanted->bin->block_bytes, &wanted->memory);
 }
 
 static clp_status call_shown(clpi_request *wanted)
@@ -72,15 +83,17 @@ clp_status clpi_ask_device(clpi_request *wanted)
 {
   size_t bytes = wanted->bin->block_bytes;
   clpi_lack limited = CLPI_LACKS_LIMIT;
+  wanted->device_frees = clpi_relaxed(wanted->pool->stock.device_frees);
   clp_status status = reserve(wanted, bytes);
   if (!status) {
     status = wanted->scope ? call_shown(wanted) : call(wanted);
     if (!status)
       return CLP_SUCCESS;
-    unreserve(wanted->pool, bytes);
+    unreserve(wanted);
     bool keeps = wanted->pool->allocator->ops.allocate_within;
     limited = keeps ? CLPI_LACKS_ROOM : CLPI_LACKS_NOTHING;
   }
+  wanted->status = status;
   wanted->lack = lack_of(status, limited);
   return status;
 }
@@ -95,14 +108,14 @@ static void give_back(clpi_request *wanted)
   clpi_hooked_free pair;
   clpi_hooked_free_begin(&pair, &pool->hooks, pool->stock.streams.home.handle, wanted->memory,
                          bytes);
-  clp_status status = clp_allocator_free(pool->allocator, wanted->memory, bytes);
+  clp_status status = clpi_allocator_free(pool->allocator, wanted->memory, bytes);
   clpi_hooked_free_end(&pair, status);
   if (status)
     clpi_log(CLP_LOG_ERROR, "%s did not take back a new block of %zu bytes: %s",
              pool->allocator->name, bytes, clp_last_error()->message);
   clpi_error_restore(&kept);
   wanted->memory = 0;
-  unreserve(pool, bytes);
+  unreserve(wanted);
 }
 
 clp_status clpi_await_home(clpi_request *wanted)
@@ -111,13 +124,8 @@ clp_status clpi_await_home(clpi_request *wanted)
   clpi_stream *home;
   clp_status status = clpi_stream_pin(streams, wanted->pool->allocator->ops.home_stream, &home);
   if (!status) {
-    clpi_kept_error kept;
-    clpi_error_keep(&kept);
     clpi_use use = clpi_use_now(home);
-    if (!clpi_use_settle(streams, &use, wanted->stream, CLPI_WAIT))
-      status = clpi_use_wait(streams, &use);
-    if (!status)
-      clpi_error_restore(&kept);
+    status = clpi_use_order(streams, &use, wanted->stream);
     clpi_stream_unpin(streams, home);
   }
   if (status)

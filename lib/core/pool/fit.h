@@ -5,9 +5,9 @@
 
 #include "core/pool/request.h"
 
-/* Allocates the request's memory from what the allocator has. If it does not fit there, gives held
- * blocks back, the oldest first, until it does; at last lets the allocator grow within the pool's
- * limit. Under no lock. Statuses as clp_allocator_allocate, and CLP_LIMIT_EXCEEDED. */
+/* Allocates the request's memory from what the allocator has. If it does not fit there, gives all
+ * held blocks back, and lets the allocator grow within the pool's limit. Under no lock. Statuses as
+ * clp_allocator_allocate, and CLP_LIMIT_EXCEEDED. */
 clp_status clpi_fit(clpi_request *wanted);
 
 #endif

@@ -2,6 +2,7 @@
 /* clp_pool_forget_stream, and which streams a pool still needs. */
 #include "core/pool/forget_stream.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/cache/claim.h"
 #include "core/cache/gather.h"
@@ -39,6 +40,9 @@ static clp_status check(const clp_pool *pool, clp_stream stream)
   if (!pool || !stream)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_forget_stream: pool or stream is NULL");
   const clp_allocator *allocator = pool->allocator;
+  clp_status status = clpi_pool_check(pool, "clp_pool_forget_stream");
+  if (status)
+    return status;
   if (!clpi_allocator_orders_streams(allocator))
     return clpi_error(CLP_NOT_SUPPORTED, 0, "%s cannot order streams", allocator->name);
   if (stream == allocator->ops.home_stream)
@@ -50,6 +54,7 @@ static clp_status check(const clp_pool *pool, clp_stream stream)
 
 clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream)
 {
+  CLPI_UNCANCELLED;
   clp_status status = check(pool, stream);
   if (!status)
     status = clpi_stream_forget(&pool->stock.streams, stream, !clpi_is_in_callback());

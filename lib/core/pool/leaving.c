@@ -34,6 +34,15 @@ clp_buffer *clpi_take_largest_locked(clp_pool *pool)
   return take_locked(pool, clpi_store_take_largest);
 }
 
+clp_buffer *clpi_take_all_locked(clp_pool *pool)
+{
+  clp_buffer *all = NULL;
+  clpi_caches_empty_locked(&pool->stock);
+  for (clp_buffer *block; (block = take_locked(pool, clpi_store_take_largest)); all = block)
+    block->older = all;
+  return all;
+}
+
 clp_buffer *clpi_take_largest_stored_locked(clp_pool *pool)
 {
   return take_locked(pool, clpi_store_take_largest);
@@ -44,33 +53,77 @@ clp_buffer *clpi_take_oldest_stored_locked(clp_pool *pool)
   return take_locked(pool, clpi_store_take_oldest);
 }
 
+/* A free that the thread is inside of. Allocators on other pools nest them. */
+typedef struct freeing {
+  clp_pool *pool;
+  clp_buffer *block;
+  clp_status status; /* the allocator's; an error until it was asked */
+  clpi_hooked_free pair;
+  struct freeing *outer;
+} freeing;
+
+static _Thread_local freeing *own_frees __attribute__((tls_model("initial-exec")));
+
+bool clpi_is_freeing(const clp_pool *pool)
+{
+  const freeing *it = own_frees;
+  while (it && it->pool != pool)
+    it = it->outer;
+  return it;
+}
+
 /* A hook's callback never waits: the block that leaves may be its own thread's, or that of a thread
- * that waits for this one. */
+ * that waits for this one. Nor does an allocator's free: that is what it would wait for. */
 bool clpi_wait_leaving_locked(clp_pool *pool)
 {
-  if (pool->leaving == 0 || clpi_own_hooks.in_callback)
+  if (pool->leaving == 0 || clpi_own_hooks.in_callback || clpi_is_freeing(pool))
     return false;
   pthread_cond_wait(&pool->left, &pool->stock.lock);
   return true;
 }
 
+static void note_freed(const freeing *self)
+{
+  clpi_stock *stock = &self->pool->stock;
+  pthread_mutex_lock(&stock->lock);
+  clpi_count_device_free_locked(stock, self->block->bin->block_bytes);
+  clpi_buffer_put_locked(stock, self->block);
+  clpi_come_to_rest_locked(self->pool);
+  pthread_mutex_unlock(&stock->lock);
+}
+
+/* A callback ends the thread: nobody else would bring the block to rest. */
+static void end_thread(void *argument)
+{
+  freeing *self = argument;
+  own_frees = self->outer;
+  clpi_hooked_free_leave(&self->pair);
+  if (self->status)
+    clpi_hold_again(self->pool, self->block);
+  else
+    note_freed(self);
+}
+
 clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
 {
-  clpi_stock *stock = &pool->stock;
+  clpi_streams *streams = &pool->stock.streams;
   size_t bytes = block->bin->block_bytes;
-  clpi_hooked_free pair;
-  clpi_hooked_free_begin(&pair, &pool->hooks, stock->streams.home.handle, block->memory, bytes);
-  clp_status status = clpi_ordered_free(&stock->streams, pool->allocator, block->memory, bytes,
-                                        clpi_uses_of(block));
-  clpi_hooked_free_end(&pair, status);
-  if (status)
-    return status;
-  pthread_mutex_lock(&stock->lock);
-  clpi_count_device_free_locked(stock, bytes);
-  clpi_buffer_put_locked(stock, block);
-  clpi_come_to_rest_locked(pool);
-  pthread_mutex_unlock(&stock->lock);
-  return CLP_SUCCESS;
+  freeing self;
+  self.pool = pool;
+  self.block = block;
+  self.status = CLP_BUSY;
+  self.outer = own_frees;
+  pthread_cleanup_push(end_thread, &self);
+  clpi_hooked_free_begin(&self.pair, &pool->hooks, streams->home.handle, block->memory, bytes);
+  own_frees = &self;
+  self.status =
+      clpi_ordered_free(streams, pool->allocator, block->memory, bytes, clpi_uses_of(block));
+  own_frees = self.outer;
+  clpi_hooked_free_end(&self.pair, self.status);
+  pthread_cleanup_pop(false);
+  if (!self.status)
+    note_freed(&self);
+  return self.status;
 }
 
 void clpi_hold_again(clp_pool *pool, clp_buffer *block)

@@ -15,14 +15,20 @@ void clpi_come_to_rest_locked(clp_pool *pool);
 /* Takes the largest held block, those in caches included, for clpi_return_block. NULL: none. */
 clp_buffer *clpi_take_largest_locked(clp_pool *pool);
 
+/* Takes all held blocks, those in caches included, as a chain by `older`. */
+clp_buffer *clpi_take_all_locked(clp_pool *pool);
+
 /* Take the largest or the least recently used block of the store, without those in caches. NULL:
  * none. */
 clp_buffer *clpi_take_largest_stored_locked(clp_pool *pool);
 clp_buffer *clpi_take_oldest_stored_locked(clp_pool *pool);
 
 /* If blocks are leaving, waits until one comes to rest; releases the lock meanwhile. False: none is
- * leaving, or a hook's callback must not wait. */
+ * leaving, or the caller must not wait: a hook's callback, or the allocator's free. */
 bool clpi_wait_leaving_locked(clp_pool *pool);
+
+/* Whether the calling thread is inside its allocator's free, for a block of the pool. */
+bool clpi_is_freeing(const clp_pool *pool);
 
 /* Free a leaving block, ordered after all its uses, and make its buffer spare. The host waits only
  * if the allocator cannot order the free. Under no lock. The allocator's status: on failure

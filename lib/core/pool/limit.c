@@ -3,7 +3,9 @@
 #include "core/pool/limit.h"
 
 #include "core/base/bytes.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/cache/gather.h"
 
 #include <stdlib.h>
 
@@ -40,22 +42,25 @@ clp_status clpi_limit_from_environment(const char *whose, size_t device_bytes, s
 
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes)
 {
-  if (!pool)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_set_limit: pool is NULL");
+  CLPI_UNCANCELLED;
+  clp_status status = clpi_pool_check(pool, "clp_pool_set_limit");
+  if (status)
+    return status;
   pthread_mutex_lock(&pool->stock.lock);
-  pool->limit = bytes;
+  clpi_set_relaxed(pool->limit, bytes);
+  clpi_caches_count_all_locked(&pool->stock, bytes != 0);
   pthread_mutex_unlock(&pool->stock.lock);
   return CLP_SUCCESS;
 }
 
 clp_status clp_pool_set_limit_fraction(clp_pool *pool, double fraction)
 {
-  if (!pool)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_set_limit_fraction: pool is NULL");
+  clp_status status = clpi_pool_check(pool, "clp_pool_set_limit_fraction");
+  if (status)
+    return status;
   const clp_allocator *allocator = pool->allocator;
   size_t limit = 0;
-  clp_status status =
-      clpi_limit_from_fraction(allocator->name, allocator->ops.device_bytes, fraction, &limit);
+  status = clpi_limit_from_fraction(allocator->name, allocator->ops.device_bytes, fraction, &limit);
   return status ? status : clp_pool_set_limit(pool, limit);
 }
 
@@ -63,9 +68,5 @@ size_t clp_pool_get_limit(const clp_pool *pool)
 {
   if (!pool)
     return 0;
-  pthread_mutex_t *lock = (pthread_mutex_t *)&pool->stock.lock;
-  pthread_mutex_lock(lock);
-  size_t limit = pool->limit;
-  pthread_mutex_unlock(lock);
-  return limit;
+  return clpi_relaxed(pool->limit);
 }

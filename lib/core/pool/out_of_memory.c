@@ -7,6 +7,7 @@
 
 #include "core/base/boundary.h"
 #include "core/base/error.h"
+#include "core/cache/counts.h"
 #include "core/cache/gather.h"
 #include "core/pool/device.h"
 #include "core/pool/leaving.h"
@@ -55,7 +56,7 @@ static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *free
   pthread_mutex_lock(&pool->stock.lock);
   clp_buffer *block = clpi_take_largest_locked(pool);
   *other_left = !block && clpi_wait_leaving_locked(pool);
-  *frees = pool->stock.figures.device_frees;
+  *frees = clpi_relaxed(pool->stock.device_frees);
   pthread_mutex_unlock(&pool->stock.lock);
   return block;
 }
@@ -242,9 +243,10 @@ static clp_status report(const ladder *self)
   const clpi_request *wanted = self->wanted;
   clp_pool *pool = wanted->pool;
   pthread_mutex_lock(&pool->stock.lock);
-  size_t managed = pool->stock.figures.managed_bytes;
-  size_t held = pool->stock.store.held_bytes;
-  size_t limit = pool->limit;
+  size_t managed = clpi_managed_bytes_locked(&pool->stock);
+  clpi_store_list_all(&pool->stock.store);
+  size_t held = pool->stock.store.listed_bytes;
+  size_t limit = clpi_relaxed(pool->limit);
   pthread_mutex_unlock(&pool->stock.lock);
   char limit_text[32] = "none";
   if (limit)
@@ -257,9 +259,14 @@ static clp_status report(const ladder *self)
 }
 
 /* When an attempt fails with another status than before, the steps for that one begin. */
-clp_status clpi_free_and_retry(clpi_request *wanted, clp_status status)
+clp_status clpi_free_and_retry(clpi_request *wanted)
 {
-  ladder self = {.wanted = wanted, .status = status};
+  if (clpi_is_freeing(wanted->pool))
+    return clpi_error(CLP_BUSY, 0,
+                      "%s: its free allocates from the pool that called it, and there is no memory "
+                      "for %zu bytes before it has returned",
+                      wanted->pool->allocator->name, wanted->bytes);
+  ladder self = {.wanted = wanted, .status = wanted->status};
   note_failure(&self);
   for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]);) {
     clpi_lack lack = wanted->lack;

@@ -5,9 +5,9 @@
 
 #include "core/pool/request.h"
 
-/* For a request that clpi_ask_device refused with `status`: frees what can be spared, step by step,
+/* For a request that clpi_ask_device refused: frees what can be spared, step by step,
  * and tries again after each. Under no lock; the caller keeps the pool alive. Returns the status of
  * the last attempt; on CLP_SUCCESS wanted->memory or wanted->held is set. */
-clp_status clpi_free_and_retry(clpi_request *wanted, clp_status status);
+clp_status clpi_free_and_retry(clpi_request *wanted);
 
 #endif

@@ -3,10 +3,12 @@
  * running. */
 #include "core/pool/pool.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/base/lock.h"
 #include "core/base/log.h"
 #include "core/base/options.h"
-#include "core/cache/gather.h"
+#include "core/cache/ends.h"
 #include "core/cache/registry.h"
 #include "core/cache/thread_cache.h"
 #include "core/hooks/first_hook.h"
@@ -66,22 +68,6 @@ static void leave_allocator(clp_pool *pool)
   pthread_mutex_unlock(&pool->allocator->pools_lock);
 }
 
-/* Only glibc has it. */
-#if !HAVE_DECL_PTHREAD_MUTEX_ADAPTIVE_NP
-#define PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_DEFAULT
-#endif
-
-/* An adaptive mutex, which spins briefly before it sleeps: the lock is held for about a
- * microsecond. */
-static void init_lock(pthread_mutex_t *lock)
-{
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-  pthread_mutex_init(lock, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-}
-
 static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *options, size_t limit)
 {
   clp_pool *pool = aligned_alloc(alignof(clp_pool), sizeof(*pool));
@@ -90,6 +76,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   memset(pool, 0, sizeof(*pool));
   pool->options = *options;
   pool->limit = limit;
+  pool->stock.counts_all = limit != 0;
   pool->stock.holding = true;
   pool->references = 1;
   pool->stock.pool = pool;
@@ -100,9 +87,11 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   }
   clpi_pool_hooks_init(&pool->hooks, pool, allocator->ops.device_id, &pool->stock.lock);
   clpi_streams_init(&pool->stock.streams, allocator, &pool->stock.lock, clpi_note_needed_locked);
-  init_lock(&pool->stock.lock);
+  bool is_warm = pool->stock.streams.home.is_in_order;
+  pool->stock.warm_bytes = is_warm ? pool->stock.store.max_block_bytes : 0;
+  pool->stock.lock = CLPI_LOCK_INIT;
   pthread_cond_init(&pool->left, NULL);
-  clpi_registry_add(&pool->stock);
+  clpi_caches_begin(&pool->stock);
   join_allocator(pool, allocator);
   return pool;
 }
@@ -110,6 +99,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
 clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *options,
                            clp_pool **out)
 {
+  CLPI_UNCANCELLED;
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_create: out is NULL");
   *out = NULL;
@@ -117,6 +107,8 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_create: allocator is NULL");
   clp_pool_options checked;
   clp_status status = read_options(options, &checked);
+  if (!status)
+    status = clpi_allocator_check(allocator, "clp_pool_create");
   if (status)
     return status;
   size_t limit;
@@ -142,13 +134,31 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   return CLP_SUCCESS;
 }
 
+/* References to an inherited pool are counted without its lock, as those of an allocator. */
+
+static void retain_inherited(clp_pool *pool)
+{
+  __atomic_fetch_add(&pool->references, 1, __ATOMIC_RELAXED);
+}
+
+/* Nothing ends with the last, but for the child's copy of the trace of CLPOOL_TRACE. */
+static void release_inherited(clp_pool *pool)
+{
+  if (__atomic_sub_fetch(&pool->references, 1, __ATOMIC_ACQ_REL) == 0)
+    clpi_environment_trace.leave(pool->first_hook);
+}
+
 clp_pool *clp_pool_retain(clp_pool *pool)
 {
   if (!pool)
     return NULL;
+  if (clpi_pool_is_inherited(pool)) {
+    retain_inherited(pool);
+    return pool;
+  }
   pthread_mutex_lock(&pool->stock.lock);
   if (pool->references++ == 0)
-    pool->pins -= clpi_active_blocks_locked(pool);
+    pool->pins -= clpi_own_pins_locked(pool);
   pthread_mutex_unlock(&pool->stock.lock);
   return pool;
 }
@@ -157,8 +167,13 @@ clp_pool *clp_pool_retain(clp_pool *pool)
  * counting. When the last goes, all active buffers are counted as pins at once. */
 void clp_pool_release(clp_pool *pool)
 {
+  CLPI_UNCANCELLED;
   if (!pool)
     return;
+  if (clpi_pool_is_inherited(pool)) {
+    release_inherited(pool);
+    return;
+  }
   pthread_mutex_lock(&pool->stock.lock);
   if (pool->references > 1) {
     pool->references--;
@@ -173,7 +188,7 @@ void clp_pool_release(clp_pool *pool)
   clpi_error_restore(&kept);
   pthread_mutex_lock(&pool->stock.lock);
   if (--pool->references == 0)
-    pool->pins += clpi_active_blocks_locked(pool);
+    pool->pins += clpi_own_pins_locked(pool);
   clpi_pool_unpin_and_unlock(pool);
 }
 
@@ -181,7 +196,7 @@ void clp_pool_release(clp_pool *pool)
 static void end_pool(clp_pool *pool)
 {
   leave_allocator(pool);
-  clpi_registry_remove(&pool->stock);
+  clpi_registry_leave(&pool->stock);
   clpi_pool_hooks_end(&pool->hooks);
   clpi_environment_trace.leave(pool->first_hook);
   clpi_caches_end(&pool->stock);
@@ -202,7 +217,7 @@ static void free_rest(clp_pool *pool)
   clpi_error_keep(&kept);
   clp_pool_free_held(pool);
   pthread_mutex_lock(&pool->stock.lock);
-  size_t blocks = pool->stock.store.held_blocks, bytes = pool->stock.store.held_bytes;
+  size_t blocks = pool->stock.store.listed_blocks, bytes = pool->stock.store.listed_bytes;
   pthread_mutex_unlock(&pool->stock.lock);
   if (blocks)
     clpi_log(CLP_LOG_ERROR, "%s did not take back %zu blocks of %zu bytes at the end of a pool: %s",

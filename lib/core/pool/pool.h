@@ -4,6 +4,7 @@
 #define CLPOOL_CORE_POOL_POOL_H
 
 #include "core/allocator/allocator.h"
+#include "core/base/error.h"
 #include "core/cache/stock.h"
 #include "core/hooks/hook.h"
 
@@ -19,12 +20,26 @@ struct clp_pool {
   size_t leaving;             /* the number of leaving blocks (leaving.h) */
   pthread_cond_t left;        /* broadcast when one of them comes to rest */
   clpi_pool_hooks hooks;
-  size_t limit;          /* 0: none */
+  _Atomic size_t limit;  /* 0: none; stored under the lock; relaxed */
   size_t reserved_bytes; /* requested from the device, not yet managed */
   size_t references;     /* the users' */
   size_t pins; /* keep a pool without references alive: operations, and then active buffers */
   bool ended;  /* no reference and no pin is left, and none may be added any more */
 };
+
+/* Whether an ancestor of this process has made the pool, which is then never locked nor freed. */
+static inline bool clpi_pool_is_inherited(const clp_pool *pool)
+{
+  return clpi_allocator_is_inherited(pool->allocator);
+}
+
+/* What `function` fails with for its pool. CLP_INVALID_ARGUMENT: NULL. CLP_NOT_SUPPORTED:
+ * inherited. */
+static inline clp_status clpi_pool_check(const clp_pool *pool, const char *function)
+{
+  return pool ? clpi_allocator_check(pool->allocator, function)
+              : clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: pool is NULL", function);
+}
 
 /* Drops a pin and unlocks the pool. The last pin of a pool without references ends it. */
 void clpi_pool_unpin_and_unlock(clp_pool *pool);

@@ -3,7 +3,9 @@
 #include "core/pool/reclaim.h"
 
 #include "core/base/boundary.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/cache/counts.h"
 #include "core/cache/gather.h"
 #include "core/pool/leaving.h"
 
@@ -33,7 +35,8 @@ static clp_status free_all(clp_pool *pool)
   clp_buffer *refused = NULL;
   clp_status failure = CLP_SUCCESS;
   pthread_mutex_lock(&pool->stock.lock);
-  size_t left = pool->stock.store.held_blocks;
+  clpi_store_list_all(&pool->stock.store);
+  size_t left = pool->stock.store.listed_blocks;
   pthread_mutex_unlock(&pool->stock.lock);
   for (; left > 0; left--) {
     pthread_mutex_lock(&pool->stock.lock);
@@ -58,16 +61,20 @@ static clp_status free_all(clp_pool *pool)
 
 clp_status clp_pool_free_held(clp_pool *pool)
 {
-  if (!pool)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_free_held: pool is NULL");
+  CLPI_UNCANCELLED;
+  clp_status status = clpi_pool_check(pool, "clp_pool_free_held");
+  if (status)
+    return status;
   empty_caches(pool);
   return free_all(pool);
 }
 
 clp_status clp_pool_stop_holding(clp_pool *pool)
 {
-  if (!pool)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_stop_holding: pool is NULL");
+  CLPI_UNCANCELLED;
+  clp_status status = clpi_pool_check(pool, "clp_pool_stop_holding");
+  if (status)
+    return status;
   pthread_mutex_lock(&pool->stock.lock);
   pool->stock.holding = false;
   clpi_caches_retire_locked(&pool->stock);
@@ -77,18 +84,20 @@ clp_status clp_pool_stop_holding(clp_pool *pool)
 
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
 {
-  if (!pool)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_trim_to: pool is NULL");
+  CLPI_UNCANCELLED;
+  clp_status status = clpi_pool_check(pool, "clp_pool_trim_to");
+  if (status)
+    return status;
   empty_caches(pool);
   for (;;) {
     pthread_mutex_lock(&pool->stock.lock);
     clp_buffer *block = NULL;
-    if (pool->stock.figures.managed_bytes > bytes)
+    if (clpi_managed_bytes_locked(&pool->stock) > bytes)
       block = clpi_take_oldest_stored_locked(pool);
     pthread_mutex_unlock(&pool->stock.lock);
     if (!block)
       return clpi_return_cached(pool);
-    clp_status status = clpi_return_block(pool, block);
+    status = clpi_return_block(pool, block);
     if (status)
       return status;
   }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Releasing a buffer: the warm path, or under the pool's lock. */
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/cache/counts.h"
+#include "core/cache/exchange.h"
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 #include "core/pool/leaving.h"
@@ -46,6 +48,11 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
 {
   clpi_stock *stock = &pool->stock;
   clpi_stream *stream = &stock->streams.home;
+  if (clpi_pool_is_inherited(pool))
+    return CLP_SUCCESS; /* the block is the parent's */
+  if (clpi_release_into_outlet(stock, buffer, given))
+    return CLP_SUCCESS;
+  CLPI_UNCANCELLED;
   clp_status status =
       given.is_given ? clpi_stream_pin(&stock->streams, given.handle, &stream) : CLP_SUCCESS;
   if (status)
@@ -78,10 +85,12 @@ __attribute__((always_inline)) static inline clp_status release(clp_buffer *buff
 
 __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer, clpi_given given)
 {
+  CLPI_UNCANCELLED;
   clpi_shown_call call;
   clp_status status = clpi_shown_call_begin(&call, buffer->pool, given);
   if (status)
     return status;
+  pthread_cleanup_push(clpi_shown_call_end, &call);
   clp_hook_event event = clpi_scope_event(&call.scope);
   if (!given.is_given && buffer->bound)
     event.stream = buffer->bound->handle;
@@ -92,14 +101,15 @@ __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer, cl
   clpi_scope_show(&call.scope, CLPI_FREE_PREPROCESS, &event);
   status = release(buffer, given);
   clpi_scope_show(&call.scope, CLPI_FREE_POSTPROCESS, &event);
-  clpi_shown_call_end(&call);
+  pthread_cleanup_pop(true);
   return status;
 }
 
 /* Only releases of active buffers are shown to hooks. */
 __attribute__((noinline)) static clp_status release_watched(clp_buffer *buffer, clpi_given given)
 {
-  if (buffer && clpi_hooks_concern(&buffer->pool->hooks) && clpi_buffer_is_active(buffer))
+  if (buffer && clpi_hooks_concern(&buffer->pool->hooks) && clpi_buffer_is_active(buffer) &&
+      !clpi_pool_is_inherited(buffer->pool))
     return release_shown(buffer, given);
   return release(buffer, given);
 }

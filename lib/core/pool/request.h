@@ -3,6 +3,7 @@
 #ifndef CLPOOL_CORE_POOL_REQUEST_H
 #define CLPOOL_CORE_POOL_REQUEST_H
 
+#include "core/base/error.h"
 #include "core/cache/thread_cache.h"
 #include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
@@ -22,11 +23,15 @@ typedef struct clpi_request {
   const clpi_hook_scope *scope; /* of the hooks that are shown it; NULL: none */
   clpi_bin *bin;
   clpi_cache *cache; /* the thread's, with a slot for the bin; NULL: none, so count in the bin */
+  bool is_reserved;  /* in the thread's cache, not in the pool (cache/miss.h) */
   /* Results of a miss; one of the two is set. */
-  clp_memory memory;     /* new, of the bin's block size, and reserved in the pool's limit */
-  clp_buffer *held;      /* a block of the bin that was released meanwhile */
-  clpi_lack lack;        /* what the device was last asked in vain for */
-  uint64_t device_frees; /* as many there were before it was asked */
+  clp_memory memory;           /* new, of the bin's block size, and reserved in the pool's limit */
+  clp_buffer *held;            /* a block of the bin that was released meanwhile */
+  clp_status status;           /* what the device said when it was last asked, */
+  clpi_lack lack;              /* and what for, in vain */
+  uint64_t device_frees;       /* as many there were before it was asked */
+  const clpi_kept_error *kept; /* the thread's last error from before the first time; NULL: it was
+                                  not asked yet */
 } clpi_request;
 
 #endif

@@ -18,8 +18,9 @@ clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_giv
   return CLP_SUCCESS;
 }
 
-void clpi_shown_call_end(clpi_shown_call *call)
+void clpi_shown_call_end(void *argument)
 {
+  clpi_shown_call *call = argument;
   clpi_stock *stock = &call->pool->stock;
   pthread_mutex_lock(&stock->lock);
   clpi_scope_leave_locked(&call->scope);

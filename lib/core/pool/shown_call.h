@@ -17,7 +17,8 @@ typedef struct clpi_shown_call {
 /* Enters the scope. Fails as clpi_stream_pin does; then nothing is shown. Under no lock. */
 clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_given given);
 
-/* Leaves the scope. Under no lock; may end the pool. */
-void clpi_shown_call_end(clpi_shown_call *call);
+/* Leaves the scope. Under no lock; may end the pool. A cleanup handler, so that it is left also
+ * where a callback ends the thread: the argument is a clpi_shown_call. */
+void clpi_shown_call_end(void *argument);
 
 #endif

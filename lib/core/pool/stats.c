@@ -2,6 +2,7 @@
 /* The statistics of a pool, summed over bins and caches. */
 #include "core/pool/stats.h"
 
+#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/cache/claim.h"
@@ -19,13 +20,13 @@ typedef struct bin_sum {
 
 static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
 {
-  bin_sum sum = {bin->tally, bin->held_blocks};
+  bin_sum sum = {bin->tally, clpi_bin_held(bin)};
   clpi_each_cache(&pool->stock, cache)
   {
     if (bin->index >= cache->slot_count)
       continue;
     clpi_tally_add(&sum.tally, &cache->slots[bin->index].tally);
-    sum.held_blocks += clpi_relaxed(cache->slots[bin->index].count);
+    sum.held_blocks += clpi_slot_count(&cache->slots[bin->index]);
   }
   return sum;
 }
@@ -41,17 +42,22 @@ static clp_pool_stats sum_up_locked(const clp_pool *pool)
     stats.held_blocks += sum.held_blocks;
     stats.held_bytes += sum.held_blocks * bin->block_bytes;
   }
+  stats.managed_bytes = clpi_managed_bytes_locked(&pool->stock);
   stats.active_blocks = clpi_tally_active_blocks(&total);
   stats.active_bytes = clpi_active_bytes_locked(&pool->stock);
   stats.allocations = total.hits + total.misses;
   stats.hits = total.hits;
   stats.misses = total.misses;
+  stats.device_allocations = total.misses;
+  stats.device_frees = clpi_relaxed(pool->stock.device_frees);
   return stats;
 }
 
-size_t clpi_active_blocks_locked(const clp_pool *pool)
+size_t clpi_own_pins_locked(const clp_pool *pool)
 {
-  return sum_up_locked(pool).active_blocks;
+  size_t pins = sum_up_locked(pool).active_blocks;
+  clpi_each_cache(&pool->stock, cache) pins += cache->misses;
+  return pins;
 }
 
 /* Locks the pool, claims all caches and notes their peaks. The user sees no change, so the
@@ -62,6 +68,7 @@ static clp_pool *lock_all(const clp_pool *constant)
   pthread_mutex_lock(&pool->stock.lock);
   clpi_caches_claim_locked(&pool->stock);
   clpi_note_peaks_locked(&pool->stock);
+  clpi_note_managed_peak_locked(&pool->stock);
   return pool;
 }
 
@@ -73,8 +80,12 @@ static void unlock_all(clp_pool *pool)
 
 clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats)
 {
+  CLPI_UNCANCELLED;
   if (!pool || !stats)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_stats: pool or stats is NULL");
+  clp_status status = clpi_pool_check(pool, "clp_pool_get_stats");
+  if (status)
+    return status;
   clp_pool *locked = lock_all(pool);
   clp_pool_stats figures = sum_up_locked(locked);
   unlock_all(locked);
@@ -84,10 +95,12 @@ clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats)
 
 clp_status clp_pool_reset_peaks(clp_pool *pool)
 {
-  if (!pool)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_reset_peaks: pool is NULL");
+  CLPI_UNCANCELLED;
+  clp_status status = clpi_pool_check(pool, "clp_pool_reset_peaks");
+  if (status)
+    return status;
   lock_all(pool);
-  pool->stock.figures.peak_managed_bytes = pool->stock.figures.managed_bytes;
+  pool->stock.figures.peak_managed_bytes = clpi_managed_bytes_locked(&pool->stock);
   clpi_reset_peak_locked(&pool->stock);
   unlock_all(pool);
   return CLP_SUCCESS;
@@ -111,8 +124,12 @@ static size_t list_bins_locked(const clp_pool *pool, size_t *bins, size_t capaci
 
 clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity, size_t *count)
 {
+  CLPI_UNCANCELLED;
   if (!pool || !count || (capacity && !bins))
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bins: pool, count or bins is NULL");
+  clp_status status = clpi_pool_check(pool, "clp_pool_get_bins");
+  if (status)
+    return status;
   clp_pool *locked = lock_all(pool);
   *count = list_bins_locked(locked, bins, capacity);
   unlock_all(locked);
@@ -154,11 +171,15 @@ static clp_bin_stats bin_figures_locked(clp_pool *pool, size_t number)
 
 clp_status clp_pool_get_bin_stats(const clp_pool *pool, size_t bin, clp_bin_stats *stats)
 {
+  CLPI_UNCANCELLED;
   if (!pool || !stats)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bin_stats: pool or stats is NULL");
   unsigned leading_bits = pool->options.leading_bits_in_bin_id;
   if (clp_bin_number(leading_bits, clp_bin_size(leading_bits, bin)) != bin)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bin_stats: bin %zu is no size's", bin);
+  clp_status status = clpi_pool_check(pool, "clp_pool_get_bin_stats");
+  if (status)
+    return status;
   clp_pool *locked = lock_all(pool);
   clp_bin_stats figures = bin_figures_locked(locked, bin);
   unlock_all(locked);

@@ -5,7 +5,8 @@
 
 #include "core/pool/pool.h"
 
-/* The number of active buffers. The pool's caches must be retired. */
-size_t clpi_active_blocks_locked(const clp_pool *pool);
+/* What pins a pool without references: the number of active buffers, and of misses under way
+ * without the lock. The pool's caches must be retired. */
+size_t clpi_own_pins_locked(const clp_pool *pool);
 
 #endif

@@ -4,7 +4,10 @@
 #define CLPOOL_CORE_STORE_BIN_H
 
 #include <limits.h>
+#include <stdalign.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { CLPI_SIZE_BITS = sizeof(size_t) * CHAR_BIT };
 
@@ -22,6 +25,20 @@ static inline size_t clpi_bin_number(unsigned leading_bits, size_t size)
   size_t leading = (size << zeros) >> (CLPI_SIZE_BITS - 1 - leading_bits);
   size_t l = CLPI_SIZE_BITS - 1 - zeros;
   return ((l - 1) << leading_bits) + leading;
+}
+
+/* The indexes of bins in use, as the warm path looks for them: that of a size of level l is
+ * rows[l][size >> shifts[l]], or 0. */
+typedef struct clpi_bin_indexes {
+  alignas(64) unsigned char shifts[CLPI_SIZE_BITS];
+  _Atomic uint32_t *rows[CLPI_SIZE_BITS];
+} clpi_bin_indexes;
+
+/* Where the index of a size's bin stands. The size is not 0. */
+static inline _Atomic uint32_t *clpi_bin_index(const clpi_bin_indexes *indexes, size_t size)
+{
+  size_t level = CLPI_SIZE_BITS - 1 - (size_t)__builtin_clzl(size);
+  return &indexes->rows[level][size >> indexes->shifts[level]];
 }
 
 static inline clpi_bin_parts clpi_bin_split(unsigned leading_bits, size_t number)

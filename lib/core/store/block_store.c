@@ -3,6 +3,8 @@
  * leading_bits is; a list of these bins by age finds the oldest. */
 #include "core/store/block_store.h"
 
+#include "core/base/lock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,20 @@ static unsigned highest_bit(uint64_t word)
   return WORD_BITS - 1 - (unsigned)__builtin_clzll(word);
 }
 
+/* Sizes of level l, shifted, are 1m (bin.c), of leading_bits + 1 bits; or of l + 1 bits, where that
+ * is less. So row l uses the part of the table behind its own, which row l + 1 does not use, since
+ * it does so, too; or part of its own. False: out of host memory. */
+static bool make_indexes(clpi_block_store *store)
+{
+  _Atomic uint32_t *table = calloc((CLPI_SIZE_BITS + 1) * store->bins_per_level, sizeof(*table));
+  for (unsigned l = 0; table && l < CLPI_SIZE_BITS; l++) {
+    store->indexes.rows[l] = table + l * store->bins_per_level;
+    store->indexes.shifts[l] =
+        (unsigned char)(l > store->leading_bits ? l - store->leading_bits : 0);
+  }
+  return table;
+}
+
 bool clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes)
 {
   size_t bins = (size_t)1 << leading_bits;
@@ -20,24 +36,26 @@ bool clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_
                               .bins_per_level = bins,
                               .words_per_level = (bins + WORD_BITS - 1) / WORD_BITS,
                               .max_block_bytes = max_block_bytes,
-                              .indexes = calloc(CLPI_SIZE_BITS * bins, sizeof(*store->indexes)),
                               .index_count = 1};
   clpi_list_init(&store->by_age);
-  return store->indexes != NULL;
+  return make_indexes(store);
 }
 
 void clpi_store_end(clpi_block_store *store)
 {
+  for (uint32_t i = 1; i < store->index_count; i++)
+    clpi_depot_end(&store->by_index[i]->depot);
   for (size_t l = 0; l < CLPI_SIZE_BITS; l++) {
     free(store->levels[l].bins);
     free(store->levels[l].nonempty);
   }
-  free(store->indexes);
+  free((void *)store->indexes.rows[0]);
   free(store->by_index);
-  for (clpi_batch *batch = store->spare, *below; batch; batch = below) {
-    below = batch->below;
-    free(batch);
-  }
+}
+
+size_t clpi_bin_held(const clpi_bin *bin)
+{
+  return clpi_relaxed(bin->listed) + clpi_relaxed(bin->depot.count);
 }
 
 size_t clpi_store_block_bytes(const clpi_block_store *store, clpi_bin_parts parts)
@@ -48,13 +66,15 @@ size_t clpi_store_block_bytes(const clpi_block_store *store, clpi_bin_parts part
 
 static bool make_level(const clpi_block_store *store, clpi_bin_level *level)
 {
-  clpi_bin *bins = calloc(store->bins_per_level, sizeof(*bins));
+  size_t bytes = store->bins_per_level * sizeof(clpi_bin);
+  clpi_bin *bins = aligned_alloc(alignof(clpi_bin), bytes);
   uint64_t *nonempty = calloc(store->words_per_level, sizeof(*nonempty));
   if (!bins || !nonempty) {
     free(bins);
     free(nonempty);
     return false;
   }
+  memset(bins, 0, bytes);
   level->bins = bins;
   level->nonempty = nonempty;
   return true;
@@ -72,8 +92,9 @@ static bool give_index(clpi_block_store *store, clpi_bin *bin)
   }
   store->by_index[store->index_count] = bin;
   bin->index = store->index_count++;
+  bin->depot.lock = CLPI_LOCK_INIT;
   /* Relaxed, as the load in clpi_allocate_cached. */
-  atomic_store_explicit(&store->indexes[bin->number], bin->index, memory_order_relaxed);
+  clpi_set_relaxed(*clpi_bin_index(&store->indexes, bin->block_bytes), bin->index);
   return true;
 }
 
@@ -115,7 +136,7 @@ static void update_bitmaps(clpi_block_store *store, const clpi_bin *bin)
   clpi_bin_level *level = &store->levels[parts.level];
   size_t m = parts.mantissa;
   uint64_t bit = (uint64_t)1 << (m % WORD_BITS), level_bit = (uint64_t)1 << parts.level;
-  if (bin->held_blocks) {
+  if (clpi_relaxed(bin->listed)) {
     level->nonempty[m / WORD_BITS] |= bit;
     store->nonempty_levels |= level_bit;
     return;
@@ -127,14 +148,14 @@ static void update_bitmaps(clpi_block_store *store, const clpi_bin *bin)
   store->nonempty_levels &= ~level_bit;
 }
 
-/* Adds to the counts of held blocks; to subtract, `blocks` is a negative number as a size_t. */
+/* Adds to the counts of listed blocks; to subtract, `blocks` is a negative number as a size_t. */
 static void count(clpi_block_store *store, clpi_bin *bin, size_t blocks)
 {
-  bool was_empty = bin->held_blocks == 0;
-  bin->held_blocks += blocks;
-  store->held_blocks += blocks;
-  store->held_bytes += blocks * bin->block_bytes;
-  if (was_empty != (bin->held_blocks == 0))
+  size_t before = clpi_relaxed(bin->listed);
+  clpi_set_relaxed(bin->listed, before + blocks);
+  store->listed_blocks += blocks;
+  store->listed_bytes += blocks * bin->block_bytes;
+  if (!before != !(before + blocks))
     update_bitmaps(store, bin);
 }
 
@@ -159,19 +180,17 @@ static void link_bin(clpi_block_store *store, clpi_bin *bin, clpi_list *after)
  * the same, and nothing moves. */
 static void update_age(clpi_block_store *store, clpi_bin *bin)
 {
-  uint64_t age = bin->oldest ? bin->oldest->age : 0;
   bool is_linked = bin->on_by_age.next != NULL;
-  if (is_linked && bin->held_blocks && age == bin->oldest_age)
+  if (is_linked && bin->oldest && bin->oldest->age == bin->oldest_age)
     return;
-  clpi_list *after = age ? store->by_age.previous : &store->by_age;
-  if (is_linked)
-    after = bin->on_by_age.previous;
+  clpi_list *after = is_linked ? bin->on_by_age.previous : store->by_age.previous;
   if (is_linked)
     clpi_list_remove(&bin->on_by_age);
   bin->on_by_age = (clpi_list){NULL, NULL};
-  bin->oldest_age = age;
-  if (bin->held_blocks)
-    link_bin(store, bin, after);
+  if (!bin->oldest)
+    return;
+  bin->oldest_age = bin->oldest->age;
+  link_bin(store, bin, after);
 }
 
 /* --- the list --- */
@@ -199,52 +218,44 @@ static void unlink_block(clpi_bin *bin, clp_buffer *block)
   *(block->older ? &block->older->newer : &bin->oldest) = block->newer;
 }
 
-/* --- batches --- */
-
-static clpi_batch *take_spare(clpi_block_store *store)
-{
-  clpi_batch *batch = store->spare;
-  if (!batch)
-    return malloc(sizeof(*batch));
-  store->spare = batch->below;
-  return batch;
-}
-
-/* Takes the top batch off the bin. */
-static clpi_batch *pop_batch(clpi_block_store *store, clpi_bin *bin)
-{
-  clpi_batch *batch = bin->batches;
-  bin->batches = batch->below;
-  batch->below = store->spare;
-  store->spare = batch;
-  return batch;
-}
-
-static clpi_batch *reversed(clpi_batch *chain)
-{
-  clpi_batch *reverse = NULL;
-  while (chain) {
-    clpi_batch *below = chain->below;
-    chain->below = reverse;
-    reverse = chain;
-    chain = below;
-  }
-  return reverse;
-}
+/* --- depots --- */
 
 /* Goes through the batches from the oldest, so that each block is near the one before. */
 void clpi_store_list(clpi_block_store *store, clpi_bin *bin)
 {
-  if (!bin->batches)
-    return;
-  bin->batches = reversed(bin->batches);
   clp_buffer *last = NULL;
-  while (bin->batches) {
-    clpi_batch *batch = pop_batch(store, bin);
+  if (!atomic_load(&bin->depot.count))
+    return;
+  for (clpi_batch *batch = clpi_depot_take_all(&bin->depot), *next; batch; batch = next) {
+    next = batch->below;
     for (unsigned i = 0; i < batch->count; last = batch->blocks[i++])
       link_block(bin, batch->blocks[i], last);
+    count(store, bin, batch->count);
+    clpi_depot_spare(&bin->depot, batch);
   }
   update_age(store, bin);
+}
+
+/* Sequentially consistent, as are the counts of depots: whoever fills a depot counts, and then
+ * looks at the flag; here the flag is lowered, and then the counts are looked at. So one of both
+ * sees the other, and no block is overlooked. */
+void clpi_store_list_all(clpi_block_store *store)
+{
+  if (!atomic_load(&store->uses_depots))
+    return;
+  atomic_store(&store->uses_depots, false);
+  for (uint32_t i = 1; i < store->index_count; i++)
+    clpi_store_list(store, store->by_index[i]);
+}
+
+bool clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
+                          unsigned blocks_count, bool may_allocate)
+{
+  if (!clpi_depot_put(&bin->depot, blocks, blocks_count, may_allocate))
+    return false;
+  if (!atomic_load(&store->uses_depots))
+    atomic_store(&store->uses_depots, true);
+  return true;
 }
 
 /* --- the interface --- */
@@ -266,49 +277,6 @@ void clpi_store_put_run(clpi_block_store *store, clpi_bin *bin, clp_buffer *cons
   update_age(store, bin);
 }
 
-void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
-                          unsigned blocks_count)
-{
-  clpi_batch *batch = take_spare(store);
-  if (!batch) {
-    for (unsigned i = 0; i < blocks_count; i++)
-      clpi_store_put(store, blocks[i]);
-    return;
-  }
-  memcpy(batch->blocks, blocks, blocks_count * sizeof(*blocks));
-  batch->count = blocks_count;
-  batch->oldest_age = blocks[0]->age;
-  for (unsigned i = 1; i < blocks_count; i++)
-    batch->oldest_age = blocks[i]->age < batch->oldest_age ? blocks[i]->age : batch->oldest_age;
-  batch->below = bin->batches;
-  bin->batches = batch;
-  count(store, bin, blocks_count);
-  update_age(store, bin);
-}
-
-unsigned clpi_store_take_batches(clpi_block_store *store, clpi_bin *bin, clp_buffer **blocks,
-                                 unsigned most, uint64_t *age)
-{
-  unsigned left = most;
-  while (left && bin->batches) {
-    clpi_batch *batch = bin->batches;
-    unsigned taken = batch->count < left ? batch->count : left;
-    left -= taken;
-    batch->count -= taken;
-    *age = batch->oldest_age < *age ? batch->oldest_age : *age;
-    memcpy(blocks + left, batch->blocks + batch->count, taken * sizeof(*blocks));
-    if (!batch->count)
-      pop_batch(store, bin);
-  }
-  unsigned taken = most - left;
-  if (!taken)
-    return 0;
-  memmove(blocks, blocks + left, taken * sizeof(*blocks));
-  count(store, bin, -(size_t)taken);
-  update_age(store, bin);
-  return taken;
-}
-
 void clpi_store_remove(clpi_block_store *store, clp_buffer *block)
 {
   count(store, block->bin, -(size_t)1);
@@ -327,6 +295,7 @@ clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)
 
 clp_buffer *clpi_store_take_largest(clpi_block_store *store)
 {
+  clpi_store_list_all(store);
   if (!store->nonempty_levels)
     return NULL;
   const clpi_bin_level *level = &store->levels[highest_bit(store->nonempty_levels)];
@@ -337,17 +306,10 @@ clp_buffer *clpi_store_take_largest(clpi_block_store *store)
   return clpi_store_take(store, bin);
 }
 
-/* The ages in unlisted batches are unknown, so a bin of batches alone comes first; it is listed,
- * and the search goes on. */
 clp_buffer *clpi_store_find_oldest(clpi_block_store *store)
 {
-  while (!clpi_list_is_empty(&store->by_age)) {
-    clpi_bin *bin = bin_at(store->by_age.next);
-    if (bin->oldest)
-      return bin->oldest;
-    clpi_store_list(store, bin);
-  }
-  return NULL;
+  clpi_store_list_all(store);
+  return clpi_list_is_empty(&store->by_age) ? NULL : bin_at(store->by_age.next)->oldest;
 }
 
 clp_buffer *clpi_store_take_oldest(clpi_block_store *store)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The held blocks of a pool: by bin, newest first.
+/* The held blocks of a pool: by bin, in a list, the newest first, and in the bin's depot.
  *
- * A small interface that hides from the rest of the pool how blocks are kept. All of it is called
- * under the pool's lock. */
+ * A small interface that hides from the rest of the pool how blocks are kept. Depots have locks of
+ * their own; all else is called under the pool's lock. */
 #ifndef CLPOOL_CORE_STORE_BLOCK_STORE_H
 #define CLPOOL_CORE_STORE_BLOCK_STORE_H
 
 #include "core/base/list.h"
 #include "core/store/bin.h"
 #include "core/store/buffer.h"
+#include "core/store/depot.h"
 
 #include <stdint.h>
 
@@ -32,29 +33,19 @@ static inline size_t clpi_tally_active_blocks(const clpi_tally *tally)
   return (size_t)(tally->hits + tally->misses - tally->releases);
 }
 
-/* Blocks that overflowed a thread's cache, the oldest first; they move together. */
-enum { CLPI_BATCH_BLOCKS = 32 };
-typedef struct clpi_batch {
-  struct clpi_batch *below; /* the batch put before it, or the next spare one */
-  unsigned count;
-  uint64_t oldest_age; /* no block of it is older */
-  struct clp_buffer *blocks[CLPI_BATCH_BLOCKS];
-} clpi_batch;
-
-/* One bin. Never moves, and lives as long as the store. Batches stay whole until single blocks are
- * needed; their blocks then go into the list, by age. Until then they count as younger than all of
- * the list. */
+/* One bin. Never moves, and lives as long as the store. What is in the depot stays there until
+ * single blocks are needed; then it goes into the list, by age. */
 typedef struct clpi_bin {
   uint32_t index; /* in clpi_block_store.by_index and in each cache's slots; 0 until the bin is
                      first used */
   size_t number;
-  size_t block_bytes; /* of every block */
-  clpi_batch *batches;
+  size_t block_bytes;                 /* of every block */
   struct clp_buffer *newest, *oldest; /* the ends of the list, which is sorted by age */
-  size_t held_blocks;                 /* in list and batches */
-  clpi_list on_by_age;                /* linked while the bin holds a block */
-  uint64_t oldest_age; /* the age by which it is sorted there; 0: it holds batches alone */
-  clpi_tally tally;    /* of threads without a cache, and of caches that have been freed */
+  _Atomic size_t listed;              /* blocks on the list; others load it as a hint; relaxed */
+  clpi_list on_by_age;                /* linked while a block is listed, by the oldest */
+  uint64_t oldest_age;                /* of the block by which it is sorted there */
+  clpi_tally tally; /* of threads without a cache, and of caches that have been freed */
+  clpi_depot depot;
 } clpi_bin;
 
 /* The bins of one floor(log2 size), made when the first of them is used. */
@@ -64,19 +55,19 @@ typedef struct clpi_bin_level {
 } clpi_bin_level;
 
 typedef struct clpi_block_store {
-  /* Set by clpi_store_init, and read without the lock: on a cache line of their own. */
+  /* Set by clpi_store_init, and read without the lock: on cache lines of their own. */
   alignas(64) unsigned leading_bits;
   size_t max_block_bytes;
-  _Atomic uint32_t *indexes;              /* of the bins, by number; 0: never used */
   size_t bins_per_level, words_per_level; /* of `nonempty` */
+  clpi_bin_indexes indexes;
 
   alignas(64) clpi_bin_level levels[CLPI_SIZE_BITS];
   uint64_t nonempty_levels; /* one bit per level */
   clpi_bin **by_index;      /* the bins in use; [0] is none */
   uint32_t index_count, index_capacity;
-  size_t held_blocks, held_bytes;
-  clpi_list by_age;  /* the bins that hold blocks, by their oldest */
-  clpi_batch *spare; /* batches without blocks */
+  size_t listed_blocks, listed_bytes;
+  clpi_list by_age;        /* the bins with listed blocks, by their oldest */
+  atomic_bool uses_depots; /* one of them may have blocks */
 } clpi_block_store;
 
 /* False: out of host memory. */
@@ -105,17 +96,17 @@ void clpi_store_put(clpi_block_store *store, struct clp_buffer *block);
 void clpi_store_put_run(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
                         unsigned count);
 
-/* Puts `count` blocks into the bin as a batch: at most CLPI_BATCH_BLOCKS, oldest first, and newer
- * than what the bin holds as far as the caller knows. If host memory runs out, they are put one by
- * one. */
-void clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
-                          unsigned count);
+/* How many blocks of the bin the store has, in list and depot. A hint without the lock. */
+size_t clpi_bin_held(const clpi_bin *bin);
 
-/* Takes up to `most` blocks of the bin's batches into `blocks`, the newest batches first, and in
- * `blocks` the oldest first. Returns how many. Lowers `*age` if one of them may be older. Does not
- * touch the blocks. */
-unsigned clpi_store_take_batches(clpi_block_store *store, clpi_bin *bin, struct clp_buffer **blocks,
-                                 unsigned most, uint64_t *age);
+/* As clpi_depot_put into the bin's depot; needs no lock. */
+bool clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
+                          unsigned count, bool may_allocate);
+
+/* Moves the blocks of the depot, or of all depots, into the bin's list, so that the caller can walk
+ * it and sees what is held in all. */
+void clpi_store_list(clpi_block_store *store, clpi_bin *bin);
+void clpi_store_list_all(clpi_block_store *store);
 
 /* Take a block out of the store; NULL: there is none. */
 struct clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin); /* the bin's newest */
@@ -124,9 +115,6 @@ struct clp_buffer *clpi_store_take_oldest(clpi_block_store *store);
 
 /* The block that clpi_store_take_oldest would take; NULL: none. */
 struct clp_buffer *clpi_store_find_oldest(clpi_block_store *store);
-
-/* Moves the blocks of all batches into the bin's list, so that the caller can walk it. */
-void clpi_store_list(clpi_block_store *store, clpi_bin *bin);
 
 /* Takes this block out of the store; it must be on its bin's list. */
 void clpi_store_remove(clpi_block_store *store, struct clp_buffer *block);

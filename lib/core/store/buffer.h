@@ -3,11 +3,11 @@
 #ifndef CLPOOL_CORE_STORE_BUFFER_H
 #define CLPOOL_CORE_STORE_BUFFER_H
 
+#include "core/base/relaxed.h"
 #include "core/streams/use.h"
 
 #include <clpool/buffer.h>
 #include <stdalign.h>
-#include <stdatomic.h>
 #include <stdint.h>
 
 struct clpi_bin;
@@ -47,12 +47,12 @@ struct clp_buffer {
 
 static inline clpi_buffer_state clpi_state_of(const clp_buffer *buffer)
 {
-  return atomic_load_explicit(&buffer->state, memory_order_relaxed);
+  return clpi_relaxed(buffer->state);
 }
 
 static inline void clpi_set_state(clp_buffer *buffer, clpi_buffer_state state)
 {
-  atomic_store_explicit(&buffer->state, state, memory_order_relaxed);
+  clpi_set_relaxed(buffer->state, state);
 }
 
 /* Identifies an active buffer in hook events; 0 for NULL. */

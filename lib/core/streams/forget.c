@@ -98,11 +98,10 @@ void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pt
                             .note_needed_locked = note_needed_locked,
                             .forget_unneeded = forget_unneeded,
                             .many = CLPI_FEW_STREAMS};
-  /* On an out-of-order home queue, the order of use without a stream is the user's affair. */
   clp_stream home = allocator->ops.home_stream;
-  bool is_ordered = home && clpi_allocator_orders_streams(allocator) &&
-                    allocator->ops.stream_is_in_order(allocator->self, home);
-  clpi_stream_init(&streams->home, home, is_ordered, true);
+  bool is_ordered = home && clpi_allocator_orders_streams(allocator);
+  bool is_in_order = !is_ordered || allocator->ops.stream_is_in_order(allocator->self, home);
+  clpi_stream_init(&streams->home, home, is_ordered, is_in_order);
   clpi_list_init(&streams->list);
   pthread_cond_init(&streams->released, NULL);
 }

@@ -30,7 +30,7 @@ static bool are_pending(clpi_streams *streams, clpi_uses all)
 static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                               size_t bytes, clpi_uses all)
 {
-  clp_status status = clp_allocator_free(allocator, memory, bytes);
+  clp_status status = clpi_allocator_free(allocator, memory, bytes);
   if (status)
     return status;
   pthread_mutex_lock(streams->lock);
@@ -40,30 +40,60 @@ static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, c
   return CLP_SUCCESS;
 }
 
-/* The stream to free on, pinned: that of a use that is not done, but not a forgotten one; else the
- * home stream. NULL: there is none. */
-static clpi_stream *pin_last(clpi_streams *streams, clpi_uses all)
+/* The stream of the only use that is not done, or of one of them if the allocator has no stream of
+ * its own; not a forgotten one. NULL: there is none. */
+static clpi_stream *find_last_locked(const clp_allocator *allocator, clpi_uses all)
 {
   clpi_stream *last = NULL;
-  pthread_mutex_lock(streams->lock);
-  for (size_t i = 0; !last && i < all.count; i++)
-    if (!all.uses[i].stream->is_forgotten && !clpi_use_is_settled_locked(&all.uses[i], NULL))
+  size_t pending = 0;
+  for (size_t i = 0; i < all.count; i++) {
+    if (clpi_use_is_settled_locked(&all.uses[i], NULL))
+      continue;
+    pending++;
+    if (!all.uses[i].stream->is_forgotten)
       last = all.uses[i].stream;
-  if (!last && streams->home.is_ordered)
+  }
+  return pending > 1 && allocator->ops.free_stream ? NULL : last;
+}
+
+static clp_status pin_free_stream(clpi_streams *streams, const clp_allocator *allocator,
+                                  clpi_stream **out)
+{
+  clp_stream handle;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = allocator->ops.free_stream(allocator->self, &handle);
+  if (status)
+    return clpi_allocator_failed(allocator, status, serial, "giving its stream for frees");
+  return clpi_stream_pin(streams, handle, out);
+}
+
+/* The stream to free on, pinned: that of a use, else the allocator's own, else the home stream.
+ * NULL: there is none. The allocator's status, or CLP_OUT_OF_HOST_MEMORY. */
+static clp_status pin_last(clpi_streams *streams, const clp_allocator *allocator, clpi_uses all,
+                           clpi_stream **out)
+{
+  pthread_mutex_lock(streams->lock);
+  clpi_stream *last = find_last_locked(allocator, all);
+  if (!last && !allocator->ops.free_stream && streams->home.is_ordered)
     last = &streams->home;
   if (last)
     last->pins++;
   pthread_mutex_unlock(streams->lock);
-  return last;
+  *out = last;
+  return last || !allocator->ops.free_stream ? CLP_SUCCESS
+                                             : pin_free_stream(streams, allocator, out);
 }
 
-/* Makes the stream `last` wait for all uses, and then frees on it. */
+/* Makes the stream `last` wait for all uses but its own, and then frees on it. */
 static clp_status free_on(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                           size_t bytes, clpi_uses all, clpi_stream *last)
 {
-  for (size_t i = 0; i < all.count; i++)
-    if (!clpi_use_settle(streams, &all.uses[i], last, CLPI_WAIT))
-      return clp_last_error()->status;
+  for (size_t i = 0; i < all.count; i++) {
+    bool is_own = all.uses[i].stream == last;
+    clp_status status = is_own ? CLP_SUCCESS : clpi_use_order(streams, &all.uses[i], last);
+    if (status)
+      return status;
+  }
   unsigned long serial = clpi_error_serial();
   clp_status status = allocator->ops.free_on(allocator->self, memory, bytes, last->handle);
   if (status)
@@ -83,20 +113,24 @@ static clp_status free_after_wait(clpi_streams *streams, clp_allocator *allocato
     if (status)
       return status;
   }
-  return clp_allocator_free(allocator, memory, bytes);
+  return clpi_allocator_free(allocator, memory, bytes);
 }
 
 clp_status clpi_ordered_free(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                              size_t bytes, clpi_uses all)
 {
   if (!are_pending(streams, all))
-    return clp_allocator_free(allocator, memory, bytes);
+    return clpi_allocator_free(allocator, memory, bytes);
   if (allocator->ops.free_is_ordered)
     return free_behind(streams, allocator, memory, bytes, all);
-  clpi_stream *last = allocator->ops.free_on ? pin_last(streams, all) : NULL;
-  if (!last)
+  clpi_stream *last = NULL;
+  clp_status status =
+      allocator->ops.free_on ? pin_last(streams, allocator, all, &last) : CLP_SUCCESS;
+  if (!status && !last)
     return free_after_wait(streams, allocator, memory, bytes, all);
-  clp_status status = free_on(streams, allocator, memory, bytes, all, last);
+  if (status)
+    return status;
+  status = free_on(streams, allocator, memory, bytes, all, last);
   clpi_stream_unpin(streams, last);
   return status;
 }

@@ -215,6 +215,20 @@ clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use)
   return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
 }
 
+clp_status clpi_use_order(clpi_streams *streams, const clpi_use *use, clpi_stream *by)
+{
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  if (clpi_use_settle(streams, use, by, CLPI_WAIT))
+    return CLP_SUCCESS;
+  clp_status status = clp_last_error()->status;
+  if (status == CLP_NOT_SUPPORTED)
+    status = clpi_use_wait(streams, use);
+  if (!status)
+    clpi_error_restore(&kept);
+  return status;
+}
+
 /* Asks the mark at once: mostly it is done, and need not be kept. */
 clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use)
 {

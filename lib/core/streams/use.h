@@ -35,6 +35,10 @@ bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use);
 
+/* Makes `by` wait for the use, or where it cannot, the host. Under no lock. Statuses as above. If
+ * it succeeds, the thread's last error is as it was. */
+clp_status clpi_use_order(clpi_streams *streams, const clpi_use *use, clpi_stream *by);
+
 /* Notes that memory was freed which comes back when this use is done. Its stream is kept until
  * then, so that clpi_streams_drain can wait for it. */
 void clpi_use_note_freed_locked(const clpi_use *use);

@@ -4,10 +4,12 @@
 
 #include <clpool/clpool.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* What is used of the library, found by name. */
 typedef struct library {
@@ -123,7 +125,49 @@ START_TEST(it_can_be_opened_used_and_closed_again_and_again)
 }
 END_TEST
 
+/* A copy of a file under another name is another library to dlopen. */
+static void copy_plugin(char *path, size_t bytes, unsigned number)
+{
+  char command[3 * PATH_MAX];
+  const char *build = getenv("top_builddir");
+
+  ck_assert_msg(build != NULL, "top_builddir is not set: run by make check");
+  (void)snprintf(path, bytes, "%s/tests/core/base/.libs/copy%u-%d.so", build, number, getpid());
+  (void)snprintf(command, sizeof(command), "cp '%s/tests/core/base/.libs/plugin.so' '%s'", build,
+                 path);
+  ck_assert_int_eq(system(command), 0);
+}
+
+static void *open_plugin(unsigned number)
+{
+  char path[PATH_MAX];
+  void *handle;
+
+  copy_plugin(path, sizeof(path), number);
+  handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  (void)unlink(path);
+  ck_assert_msg(handle != NULL, "%s", dlerror());
+  return handle;
+}
+
+START_TEST(plug_ins_may_each_bring_a_copy)
+{
+  enum { COPIES = 6 };
+  void *handles[COPIES];
+
+  for (unsigned i = 0; i < COPIES; i++) {
+    bool (*use_plugin)(void);
+    handles[i] = open_plugin(i);
+    find(&(library){.handle = handles[i]}, "plugin_use", &use_plugin);
+    ck_assert(use_plugin());
+  }
+  for (unsigned i = 0; i < COPIES; i++)
+    ck_assert_int_eq(dlclose(handles[i]), 0);
+}
+END_TEST
+
 CLPT_MAIN("dlopen", clpt_run)
 {
   tcase_add_test(clpt_case(suite, "dlopen"), it_can_be_opened_used_and_closed_again_and_again);
+  tcase_add_test(clpt_case(suite, "plug-ins"), plug_ins_may_each_bring_a_copy);
 }

@@ -41,6 +41,32 @@ START_TEST(pool_options_too_small_to_say_anything_are_refused)
 }
 END_TEST
 
+/* What lies on the stack where a caller forgets to set it. */
+START_TEST(sizes_that_no_struct_has_are_refused)
+{
+  static const size_t sizes[] = {4097, SIZE_MAX / 2, SIZE_MAX};
+  const clp_pool_stats untouched = {.held_blocks = 77};
+  struct {
+    clp_pool_stats stats;
+    unsigned char behind[TAIL];
+  } of_caller = {.behind = {1}};
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_pool *pool;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  of_caller.stats = untouched;
+  of_caller.stats.struct_size = options.struct_size = sizes[_i];
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_get_stats(rig.pool, &of_caller.stats));
+  clpt_message_has("clp_pool_stats: struct_size is");
+  ck_assert_uint_eq(of_caller.stats.held_blocks, 77);
+  ck_assert_uint_eq(of_caller.behind[0], 1);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_create(rig.allocator, &options, &pool));
+  clpt_message_has("clp_pool_options: struct_size is");
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 static bool must_not_be_called(clp_pool *pool, size_t bytes, void *user_data)
 {
   (void)pool, (void)bytes, (void)user_data;
@@ -352,6 +378,7 @@ CLPT_MAIN("options", clpt_run)
   int bin_stats_words = sizeof(clp_bin_stats) / sizeof(size_t);
 
   tcase_add_loop_test(tests, pool_options_too_small_to_say_anything_are_refused, 0, 5);
+  tcase_add_loop_test(tests, sizes_that_no_struct_has_are_refused, 0, 3);
   tcase_add_test(tests, fields_that_an_older_caller_does_not_have_keep_their_defaults);
   tcase_add_loop_test(tests, pool_options_with_unknown_fields_of_zero_are_taken, 0, TAIL + 1);
   tcase_add_loop_test(tests, pool_options_with_an_unknown_field_set_are_refused, 0, TAIL);

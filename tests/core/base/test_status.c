@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statuses, and the calling thread's last failure. */
+#include "support/failmalloc.h"
 #include "support/suite.h"
 
 #include <clpool/clpool.h>
@@ -141,6 +142,71 @@ START_TEST(a_failure_without_native_code_clears_that_of_the_one_before)
 }
 END_TEST
 
+/* In a thread of its own, which has not failed before. */
+static void *fail_without_host_memory(void *told)
+{
+  clp_error *error = told;
+
+  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
+  (void)clp_set_last_error(CLP_BUSY, 3, "the line is taken");
+  *error = *clp_last_error();
+  clpt_host_stop();
+  (void)clp_set_last_error(CLP_BUSY, 3, "the line is taken");
+  return (void *)(intptr_t)strcmp(clp_last_error()->message, "the line is taken");
+}
+
+START_TEST(without_host_memory_the_message_is_that_of_the_status)
+{
+  pthread_t thread;
+  clp_error told;
+  void *difference;
+
+  ck_assert_int_eq(pthread_create(&thread, NULL, fail_without_host_memory, &told), 0);
+  ck_assert_int_eq(pthread_join(thread, &difference), 0);
+  ck_assert_int_eq(told.status, CLP_BUSY);
+  ck_assert_int_eq(told.native_code, 3);
+  ck_assert_str_eq(told.message, "busy");
+  ck_assert_ptr_null(difference);
+}
+END_TEST
+
+/* A destructor of thread-specific data that fails, perhaps after the library's own ran. */
+static pthread_key_t late_key;
+static clp_error told_late[2]; /* when it comes, and when it has failed */
+
+static void fail_late(void *message)
+{
+  told_late[0] = *clp_last_error();
+  ck_assert_ptr_nonnull(told_late[0].message);
+  (void)clp_set_last_error(CLP_BUSY, 2, message);
+  told_late[1] = *clp_last_error();
+  told_late[1].message = strcmp(told_late[1].message, message) == 0 ? message : NULL;
+}
+
+static void *fail_early_and_late(void *message)
+{
+  (void)clp_set_last_error(CLP_IO_ERROR, 1, message);
+  pthread_setspecific(late_key, message);
+  return NULL;
+}
+
+/* Memory checkers see whether each text goes with its thread. */
+START_TEST(a_thread_may_fail_until_its_very_end)
+{
+  static char message[] = "a message";
+  pthread_t thread;
+
+  (void)clp_set_last_error(CLP_BUSY, 0, "so that the library's key is there before ours");
+  ck_assert_int_eq(pthread_key_create(&late_key, fail_late), 0);
+  ck_assert_int_eq(pthread_create(&thread, NULL, fail_early_and_late, message), 0);
+  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  pthread_key_delete(late_key);
+  ck_assert_int_eq(told_late[0].status, CLP_IO_ERROR);
+  ck_assert_int_eq(told_late[1].status, CLP_BUSY);
+  ck_assert_ptr_eq(told_late[1].message, message);
+}
+END_TEST
+
 enum { THREADS = 8, ROUNDS = 2000 };
 
 typedef struct teller {
@@ -215,4 +281,6 @@ CLPT_MAIN("status", clpt_run)
   tcase_add_test(tests, success_leaves_the_last_error_as_it_was);
   tcase_add_test(tests, a_failure_without_native_code_clears_that_of_the_one_before);
   tcase_add_test(tests, each_thread_has_a_last_error_of_its_own);
+  tcase_add_test(tests, without_host_memory_the_message_is_that_of_the_status);
+  tcase_add_test(tests, a_thread_may_fail_until_its_very_end);
 }

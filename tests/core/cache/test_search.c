@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Before the device is asked, other threads' caches are searched: whose blocks are taken, and whose
  * are left alone. */
+#include "core/cache/gather.h"
 #include "core/cache/warm_path.h"
 #include "core/pool/pool.h"
 #include "support/pools.h"
 #include "support/sleeper.h"
 #include "support/suite.h"
+
+#include <time.h>
 
 enum { KEPT = CLPT_KEPT, BYTES = CLPT_KEPT_BYTES };
 
@@ -52,7 +55,7 @@ START_TEST(an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy)
   clpt_sleeping_rig it;
 
   clpt_sleeping_rig_start(&it);
-  clpi_cache_slot *slot = clpi_slot_at(make_busy(&it), 1);
+  clpi_slot *slot = clpi_slot_at(make_busy(&it), 1);
   slot->allocated = (uint32_t)(slot->tally.hits + slot->tally.misses); /* when it was full */
   ck_assert_uint_eq(end_with_a_request(&it), 0);
 }
@@ -74,6 +77,42 @@ START_TEST(owners_lose_blocks_only_so_often_while_others_are_at_work)
   clpt_hold(it.rig.pool, 10 * BYTES, 1);
   ck_assert_uint_eq(clpt_stats(it.rig.pool).misses, KEPT + 2);
   clpt_sleeper_end(&busy);
+  clpt_sleeper_end(&it.sleeper);
+  clpt_rig_end(&it.rig);
+}
+END_TEST
+
+/* --- what happens while a search looks who is idle, without the lock --- */
+
+/* At this thread's next look at the clock, which is that of the search. */
+static _Thread_local clp_pool *to_retire;
+
+int __real_clock_gettime(clockid_t id, struct timespec *now);
+int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *now)
+{
+  clp_pool *pool = to_retire;
+
+  to_retire = NULL;
+  if (pool) { /* as clp_pool_stop_holding begins */
+    pthread_mutex_lock(&pool->stock.lock);
+    pool->stock.holding = false;
+    clpi_caches_retire_locked(&pool->stock);
+    pthread_mutex_unlock(&pool->stock.lock);
+  }
+  return __real_clock_gettime(id, now);
+}
+
+START_TEST(a_cache_that_retires_meanwhile_takes_no_block)
+{
+  clpt_sleeping_rig it;
+
+  clpt_sleeping_rig_start(&it);
+  to_retire = it.rig.pool;
+  clpt_hold(it.rig.pool, BYTES, 1);
+  ck_assert_ptr_null(to_retire);
+  ck_assert_uint_eq(clpt_stored_blocks(it.rig.pool), KEPT - 1);
   clpt_sleeper_end(&it.sleeper);
   clpt_rig_end(&it.rig);
 }
@@ -181,7 +220,7 @@ START_TEST(a_cache_recovers_from_others_blocks)
   clpt_ok(clp_buffer_release(buffer));
   for (int i = 0; i < 10; i++)
     clpt_hold(rig.pool, BYTES, 20);
-  ck_assert_uint_eq(rig.pool->stock.store.held_blocks, 0);
+  ck_assert_uint_eq(clpt_stored_blocks(rig.pool), 0);
   ck_assert_uint_eq(clpt_stats(rig.pool).misses, 21);
   clpt_rig_end(&rig);
 }
@@ -248,6 +287,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, a_busy_owner_keeps_them);
   tcase_add_test(tests, an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy);
   tcase_add_test(tests, owners_lose_blocks_only_so_often_while_others_are_at_work);
+  tcase_add_test(tests, a_cache_that_retires_meanwhile_takes_no_block);
   tcase_add_loop_test(tests, what_is_handed_over_comes_back, 0, 5);
   tcase_add_test(tests, roles_may_change);
   tcase_add_test(tests, a_cache_recovers_from_others_blocks);

@@ -18,7 +18,7 @@ START_TEST(a_cache_keeps_what_its_thread_uses)
     ck_assert(clpt_take_and_release(rig.pool, BYTES, 1000));
     ck_assert(clpt_take_and_release(rig.pool, bytes, 40));
   }
-  ck_assert_uint_eq(rig.pool->stock.store.held_blocks, 0);
+  ck_assert_uint_eq(clpt_stored_blocks(rig.pool), 0);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1040);
   ck_assert_uint_eq(clpt_stats(rig.pool).misses, 1040);
   clpt_rig_end(&rig);
@@ -52,7 +52,7 @@ START_TEST(a_cache_keeps_little_of_what_others_allocate)
   ck_assert_int_eq(pthread_create(&other, NULL, release_all, &passed), 0);
   ck_assert_int_eq(pthread_join(other, NULL), 0);
   ck_assert(!passed.failed);
-  ck_assert_uint_ge(rig.pool->stock.store.held_blocks, 100 - CLPI_BATCH_BLOCKS);
+  ck_assert_uint_ge(clpt_stored_blocks(rig.pool), 100 - CLPI_BATCH_BLOCKS);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 100);
   clpt_rig_end(&rig);
 }
@@ -64,10 +64,10 @@ START_TEST(a_cache_returns_what_its_thread_does_not_use)
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 1000, KEPT);
-  ck_assert_uint_eq(rig.pool->stock.store.held_blocks, 0);
+  ck_assert_uint_eq(clpt_stored_blocks(rig.pool), 0);
   for (unsigned i = 0; i < 3 * CLPI_CACHE_SWEEP_INTERVAL; i++)
     ck_assert(clpt_take_and_release(rig.pool, BYTES, 1));
-  ck_assert_uint_eq(rig.pool->stock.store.held_blocks, KEPT);
+  ck_assert_uint_eq(clpt_stored_blocks(rig.pool), KEPT);
   clpt_rig_end(&rig);
 }
 END_TEST

@@ -73,6 +73,7 @@ START_TEST(requests_that_fail_use_up_no_host_memory)
   unsigned long calls;
   unsigned refused = 0;
 
+  (void)clp_set_last_error(CLP_BUSY, 0, "a thread's first failure takes host memory for the text");
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 1000, 1);
   clpt_ok(clp_pool_free_held(rig.pool));
@@ -96,6 +97,7 @@ START_TEST(failures_and_figures_need_no_host_memory)
   size_t count;
   unsigned failures = 0;
 
+  (void)clp_set_last_error(CLP_BUSY, 0, "a thread's first failure takes host memory for the text");
   clpt_rig_start(&rig);
   buffer = clpt_allocate(rig.pool, 1000);
   clpt_ok(clp_buffer_release(buffer));

@@ -147,8 +147,13 @@ START_TEST(a_child_of_fork_has_its_threads_hooks)
   child = fork();
   ck_assert_int_ge(child, 0);
   if (child == 0) {
+    clp_allocator *own;
+    clp_pool *pool;
     clp_buffer *buffer;
-    bool ok = clp_pool_allocate(rig.pool, 0, &buffer) == CLP_SUCCESS &&
+    bool ok = clp_pool_allocate(rig.pool, 0, &buffer) == CLP_NOT_SUPPORTED &&
+              clp_host_allocator_create(0, &own) == CLP_SUCCESS &&
+              clp_pool_create(own, NULL, &pool) == CLP_SUCCESS &&
+              clp_pool_allocate(pool, 0, &buffer) == CLP_SUCCESS &&
               clp_buffer_release(buffer) == CLP_SUCCESS &&
               strcmp(first.log, "m<0:0 m>0:0 f<0:0 f>0:0") == 0 &&
               clp_hook_pop(&first.hook) == CLP_SUCCESS && !clpi_is_watched() &&

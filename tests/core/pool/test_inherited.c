@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* What the child of a fork may do with what its parent has made: lib/core/base/fork.c. */
+#include "core/pool/pool.h"
+#include "support/pools.h"
+#include "support/suite.h"
+
+#include <clpool/arena.h>
+#include <clpool/clpool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYTES = 1000 };
+
+/* The parent's. */
+static clp_allocator *device, *arena;
+static clp_pool *pool;
+static clp_buffer *buffer;
+static clp_memory memory;
+static clp_line_profile *profile;
+static clp_hook hook = {.struct_size = sizeof(hook), .name = "none"};
+
+static clp_pool_stats stats = CLP_POOL_STATS_INIT;
+static clp_bin_stats bin_stats = CLP_BIN_STATS_INIT;
+static clp_arena_stats arena_stats = CLP_ARENA_STATS_INIT;
+static size_t count;
+static clp_memory no_memory;
+static clp_buffer *no_buffer;
+static clp_pool *no_pool;
+static clp_allocator *no_allocator;
+
+/* A call in the child comes to this, and if it fails the message says why. */
+#define REQUIRE(expected, call)                                                                    \
+  do {                                                                                             \
+    (void)clp_set_last_error(CLP_SUCCESS, 0, "");                                                  \
+    if ((call) != (expected) || clp_last_error()->status != (expected) ||                          \
+        !strstr(clp_last_error()->message, (expected) ? "before a fork" : "")) {                   \
+      fprintf(stderr, "%s: %s\n", #call, clp_last_error()->message);                               \
+      _exit(EXIT_FAILURE);                                                                         \
+    }                                                                                              \
+  } while (0)
+
+static void call_all(void)
+{
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_allocate(pool, BYTES, &no_buffer));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_allocate(pool, 0, &no_buffer));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_allocate_on(pool, BYTES, &count, &no_buffer));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_free_held(pool));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_stop_holding(pool));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_trim_to(pool, 0));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_set_limit(pool, BYTES));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_set_limit_fraction(pool, 0.5));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_get_stats(pool, &stats));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_reset_peaks(pool));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_get_bins(pool, NULL, 0, &count));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_get_bin_stats(pool, 0, &bin_stats));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_forget_stream(pool, &count));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_add_hook(pool, &hook));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_remove_hook(pool, &hook));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_buffer_record_use(buffer, &count));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_buffer_bind(buffer, &count));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_buffer_unbind(buffer));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_create(device, NULL, &no_pool));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_arena_allocator_create(device, NULL, &no_allocator));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_allocator_allocate(device, BYTES, &no_memory));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_arena_get_stats(arena, &arena_stats));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_arena_dump(arena, stdout));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_print(profile, stdout));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_write_folded(profile, stdout));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_reset(profile));
+  REQUIRE(CLP_SUCCESS, clp_allocator_free(device, memory, BYTES));
+  REQUIRE(CLP_SUCCESS, clp_buffer_release_on(buffer, &count));
+  REQUIRE(CLP_SUCCESS, clp_buffer_release(buffer));
+  REQUIRE(CLP_SUCCESS, clp_buffer_release(buffer));
+}
+
+static int use_and_give_up(void)
+{
+  call_all();
+  if (no_buffer || no_pool || no_allocator || no_memory)
+    return EXIT_FAILURE;
+  clp_line_profile_destroy(profile);
+  clp_pool_release(clp_pool_retain(pool));
+  clp_pool_release(pool);
+  if (clp_buffer_memory(buffer) == 0 || clp_buffer_pool(buffer) != pool)
+    return EXIT_FAILURE;
+  clp_allocator_release(clp_allocator_retain(device));
+  clp_allocator_release(arena);
+  clp_allocator_release(device);
+  return EXIT_SUCCESS;
+}
+
+static void touch(clpt_device *touched, clpt_call call, size_t bytes)
+{
+  (void)touched, (void)call, (void)bytes;
+  _exit(EXIT_FAILURE); /* no device is called */
+}
+
+/* As another thread of the parent might have, at that moment. */
+static void lock_all(void)
+{
+  pthread_mutex_lock(&pool->stock.lock);
+  pthread_mutex_lock(&device->pools_lock);
+}
+
+static void unlock_all(void)
+{
+  pthread_mutex_unlock(&device->pools_lock);
+  pthread_mutex_unlock(&pool->stock.lock);
+}
+
+START_TEST(nothing_of_the_parents_is_used_or_waited_for)
+{
+  int status = -1;
+  clpt_rig rig;
+  clpt_rig_start(&rig);
+  device = rig.allocator;
+  pool = rig.pool;
+  clpt_ok(clp_host_allocator_create(0, &no_allocator));
+  clpt_ok(clp_arena_allocator_create(no_allocator, NULL, &arena));
+  clp_allocator_release(no_allocator);
+  clpt_ok(clp_line_profile_create(0, &profile));
+  if (_i)
+    clpt_ok(clp_hook_push(clp_line_profile_hook(profile)));
+  buffer = clpt_allocate(pool, BYTES);
+  clpt_hold(pool, BYTES, 3);
+  memory = clpt_memory(device, BYTES);
+  lock_all();
+  pid_t child = fork();
+  if (child == 0) {
+    rig.device.on_call = touch;
+    _exit(use_and_give_up());
+  }
+  unlock_all();
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  if (_i)
+    clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
+  clp_line_profile_destroy(profile);
+  clp_allocator_release(arena);
+  clpt_ok(clp_allocator_free(device, memory, BYTES));
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+CLPT_MAIN("inherited", clpt_run_apart)
+{
+  TCase *tests = clpt_case(suite, "children");
+  tcase_add_loop_test(tests, nothing_of_the_parents_is_used_or_waited_for, 0, 2);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the warm path finds the index of a size's bin: bin.c has the arithmetic that it goes by. */
+#include "core/store/block_store.h"
+
+#include "support/suite.h"
+
+#include <clpool/bin.h>
+#include <stdint.h>
+
+static clpi_block_store store;
+
+/* Whether any size has this number. */
+static bool is_bin(unsigned leading_bits, size_t number)
+{
+  return clp_bin_number(leading_bits, clp_bin_size(leading_bits, number)) == number;
+}
+
+/* The place of a bin's index; NULL: it is not the same for all of its sizes. */
+static _Atomic uint32_t *place_of(unsigned leading_bits, size_t number)
+{
+  size_t last = clp_bin_size(leading_bits, number);
+  size_t first = number == 0 ? 1 : clp_bin_size(leading_bits, number - 1) + 1;
+  _Atomic uint32_t *place = clpi_bin_index(&store.indexes, last);
+
+  return clpi_bin_index(&store.indexes, first) == place &&
+                 clpi_bin_index(&store.indexes, first + (last - first) / 2) == place
+             ? place
+             : NULL;
+}
+
+START_TEST(each_bin_has_a_place_of_its_own_for_its_index)
+{
+  unsigned b = (unsigned)_i;
+  size_t end = clp_bin_number(b, SIZE_MAX) + 1;
+
+  ck_assert(clpi_store_init(&store, b, SIZE_MAX));
+  for (size_t number = 0; number < end; number++) {
+    _Atomic uint32_t *place = is_bin(b, number) ? place_of(b, number) : NULL;
+    if (is_bin(b, number) && (!place || clpi_relaxed(*place)))
+      ck_abort_msg("b = %u: bin %zu", b, number);
+    if (place)
+      clpi_set_relaxed(*place, 1);
+  }
+  clpi_store_end(&store);
+}
+END_TEST
+
+START_TEST(a_bin_in_use_is_found_by_all_of_its_sizes)
+{
+  ck_assert(clpi_store_init(&store, 4, 1000));
+  clpi_bin *small = clpi_store_use_bin(&store, clpi_bin_parts_of(4, 3));
+  clpi_bin *large = clpi_store_use_bin(&store, clpi_bin_parts_of(4, 1000)); /* of 992 to 1023 */
+  ck_assert_uint_eq(*clpi_bin_index(&store.indexes, 3), small->index);
+  ck_assert_uint_eq(*clpi_bin_index(&store.indexes, 2), 0);
+  ck_assert_uint_eq(*clpi_bin_index(&store.indexes, 992), large->index);
+  ck_assert_uint_eq(*clpi_bin_index(&store.indexes, 991), 0);
+  clpi_store_end(&store);
+}
+END_TEST
+
+CLPT_MAIN("block store", clpt_run)
+{
+  TCase *tests = clpt_case(suite, "indexes");
+
+  tcase_add_loop_test(tests, each_bin_has_a_place_of_its_own_for_its_index, 0,
+                      CLP_MAX_LEADING_BITS + 1);
+  tcase_add_test(tests, a_bin_in_use_is_found_by_all_of_its_sizes);
+}
