@@ -5,18 +5,24 @@
 
 #include "core/cache/warm_path.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SLAB_BYTES = 4096, BUFFERS_PER_SLAB = SLAB_BYTES / sizeof(clp_buffer) - 1 };
 
+/* At a multiple of SLAB_BYTES, and less than that, with room for what malloc keeps between blocks:
+ * slabs then lie one behind the other, where whole pages would take twice their memory. */
 typedef struct clpi_slab {
-  alignas(SLAB_BYTES) struct clpi_slab *next;
+  clp_buffer buffers[BUFFERS_PER_SLAB];
+  struct clpi_slab *next;
   struct clpi_slab *next_open;
   clpi_cache *owner; /* NULL: an orphan */
   clp_buffer *spare; /* buffers without a block, by `older` */
-  clp_buffer buffers[BUFFERS_PER_SLAB];
 } clpi_slab;
+enum { SLAB_USED_BYTES = offsetof(clpi_slab, spare) + sizeof(clp_buffer *) };
+static_assert(SLAB_USED_BYTES + 2 * sizeof(size_t) <= SLAB_BYTES, "no room for malloc's header");
 
 static clpi_slab *slab_of(const clp_buffer *buffer)
 {
@@ -48,10 +54,10 @@ void clpi_slabs_end(clpi_slabs *slabs)
 
 clpi_slab *clpi_slab_make(clp_pool *pool)
 {
-  clpi_slab *slab = aligned_alloc(alignof(clpi_slab), sizeof(*slab));
-  if (!slab)
+  void *block;
+  if (posix_memalign(&block, SLAB_BYTES, SLAB_BYTES - 2 * sizeof(size_t)))
     return NULL;
-  memset(slab, 0, sizeof(*slab));
+  clpi_slab *slab = memset(block, 0, SLAB_USED_BYTES);
   for (size_t i = BUFFERS_PER_SLAB; i > 0; i--) {
     slab->buffers[i - 1].pool = pool;
     slab->buffers[i - 1].older = slab->spare;

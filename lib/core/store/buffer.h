@@ -6,6 +6,7 @@
 #include "core/base/relaxed.h"
 #include "core/streams/use.h"
 
+#include <assert.h>
 #include <clpool/buffer.h>
 #include <stdalign.h>
 #include <stdint.h>
@@ -40,10 +41,12 @@ struct clp_buffer {
   uint32_t index;                  /* the bin's; 0: a buffer of zero bytes */
   _Atomic clpi_buffer_state state; /* relaxed: it only serves to detect a second release */
   clpi_use use;                    /* of a held block: its last use; stream NULL: see `noted` */
-  alignas(64) struct clp_buffer *newer, *older; /* in the bin's list; `older` also in chains */
+  alignas(64) struct clp_buffer *newer; /* in the bin's list */
+  struct clp_buffer *older;             /* likewise, and in chains */
   clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
   clpi_noted_uses *noted; /* uses on several streams; NULL or empty: only `use` counts */
 };
+static_assert(sizeof(clp_buffer) == 128, "there may be very many of them");
 
 static inline clpi_buffer_state clpi_state_of(const clp_buffer *buffer)
 {
