@@ -31,6 +31,7 @@ static const char help_text[] =
     "                       0.016 by default\n"
     "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"
+    "  --memory=BYTES       of the host that the replay may take; half of all by default\n"
     "  --no-pool            the bare allocator\n"
     "  --compare            with and without a pool, side by side\n"
     "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
@@ -124,7 +125,7 @@ static void report(const replay_setup *setup, const trace_replay_result *result,
 static int failed(const replay_setup *setup, clp_status status)
 {
   bool is_simulated = setup->arguments.common.allocator.kind == CLPI_ALLOCATOR_SIMULATED;
-  return is_simulated ? clpi_simulation_failed(status) : clpi_failed(status);
+  return is_simulated ? clpi_simulation_failed(status) : clpi_replay_failed(status);
 }
 
 static int measure(replay_setup *setup)

@@ -17,6 +17,7 @@ static const struct option options[] = {
     {"json", no_argument, NULL, CLPI_OPTION_JSON},
     {"leading-bits", required_argument, NULL, CLPI_OPTION_LEADING_BITS},
     {"limit", required_argument, NULL, CLPI_OPTION_LIMIT},
+    {"memory", required_argument, NULL, CLPI_OPTION_MEMORY},
     {"no-pool", no_argument, NULL, CLPI_OPTION_NO_POOL},
     {"passes", required_argument, NULL, CLPI_OPTION_PASSES},
     {"scale", required_argument, NULL, CLPI_OPTION_SCALE},

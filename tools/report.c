@@ -28,6 +28,7 @@ static const char help_text[] =
     "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"
     "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
+    "  --memory=BYTES       of the host that the replay may take; half of all by default\n"
     "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
     "                       most 1, with which the pool needs a quarter of the device\n"
     "  --help               print this help\n"
@@ -113,7 +114,7 @@ static int survey_and_write(report_setup *setup)
         clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.common.replay);
   if (!status)
     status = survey(setup);
-  return status ? clpi_failed(status) : write_outputs(setup);
+  return status ? clpi_replay_failed(status) : write_outputs(setup);
 }
 
 static int open_and_survey(report_setup *setup)

@@ -16,6 +16,7 @@ static const struct option options[] = {
     {"json", no_argument, NULL, CLPI_OPTION_JSON},
     {"leading-bits", required_argument, NULL, CLPI_OPTION_LEADING_BITS},
     {"limit", required_argument, NULL, CLPI_OPTION_LIMIT},
+    {"memory", required_argument, NULL, CLPI_OPTION_MEMORY},
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"perfetto", required_argument, NULL, OPTION_PERFETTO},
     {"scale", required_argument, NULL, CLPI_OPTION_SCALE},

@@ -15,6 +15,7 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/error.c tools/trace/error.h \
 	tools/trace/event.c tools/trace/event.h \
 	tools/trace/fit_scale.c \
+	tools/trace/host_memory.c tools/trace/host_memory.h \
 	tools/trace/input.c tools/trace/input.h \
 	tools/trace/largest.c tools/trace/largest.h \
 	tools/trace/lines.c tools/trace/lines.h \

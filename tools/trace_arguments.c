@@ -43,6 +43,9 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
   case CLPI_OPTION_LIMIT:
     arguments->limit = optarg;
     return read_limit(optarg, replay);
+  case CLPI_OPTION_MEMORY: /* per cent are of all, of which half is usual */
+    return clpi_read_bytes_option("--memory", optarg, 2 * trace_host_memory_usual(),
+                                  &replay->memory_bytes);
   case CLPI_OPTION_NO_POOL:
     replay->pooled = false;
     return CLPI_EXIT_SUCCESS;

@@ -35,6 +35,8 @@ static const char help_text[] =
     "  --slack=F            how much of the highest use an arena may keep beyond it, 0 to 1;\n"
     "                       by default several are tried\n"
     "  --limit=BYTES        the pool's limit: which settings would run out, and when\n"
+    "  --memory=BYTES       of the host that replays may take, half of all by default: where\n"
+    "                       that is not enough, they are made a few at a time\n"
     "  --allocator=NAME     whose memory, largest block and costs count: host, simulated (the\n"
     "                       default), cl-deferred, cl-immediate, cl-svm, cuda-async\n"
     "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"

@@ -36,6 +36,7 @@ static const struct option options[] = {
     {"json", no_argument, NULL, CLPI_OPTION_JSON},
     {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
     {"limit", required_argument, NULL, CLPI_OPTION_LIMIT},
+    {"memory", required_argument, NULL, CLPI_OPTION_MEMORY},
     {"no-arena", no_argument, NULL, OPTION_NO_ARENA},
     {"no-pool", no_argument, NULL, CLPI_OPTION_NO_POOL},
     {"objective", required_argument, NULL, OPTION_OBJECTIVE},

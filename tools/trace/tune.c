@@ -6,6 +6,7 @@
 
 #include "trace/batch_ring.h"
 #include "trace/error.h"
+#include "trace/host_memory.h"
 #include "trace/model_device.h"
 #include "trace/player.h"
 
@@ -27,9 +28,11 @@ typedef struct trial {
 typedef struct tuning {
   const trace_tune_options *options;
   const char *trace;
+  bool can_rewind;
   trace_tune_outcome *outcomes;
   trial *trials;
-  size_t count;
+  size_t count, done, of; /* of this group, of those before, and of all groups */
+  trace_host_memory_bound memory;
   unsigned threads;
   trace_batch_ring *ring;
   trace_tuned_trace read;
@@ -110,13 +113,24 @@ static clp_status run_timed(trial *tried, const trace_batch *batch)
   return status;
 }
 
-static clp_status run_trial(trial *tried, const trace_ring_batch *next)
+static clp_status check_memory(const tuning *all, const trace_batch *batch)
+{
+  bool is_stuck = all->count > 1 && !all->can_rewind;
+  return trace_host_memory_check(
+      &all->memory, all->trace, batch->newest.line,
+      is_stuck ? "all settings at once, and it cannot be read again for a few at a time"
+               : "a replay");
+}
+
+static clp_status run_trial(const tuning *all, trial *tried, const trace_ring_batch *next)
 {
   const trace_batch *batch = &next->batch;
   clp_status status = trace_player_reserve(&tried->player, next->slots);
   if (!status)
     status = run_timed(tried, batch);
   count_padding(tried, batch);
+  if (!status)
+    status = check_memory(all, batch);
   if (!status && batch->at_end && !next->is_last) {
     trace_player_release_live(&tried->player);
     trace_tune_estimate_restart(&tried->estimate, &tried->player);
@@ -155,7 +169,7 @@ static clp_status run_batch(tuning *all, unsigned thread, const trace_ring_batch
 {
   clp_status status = CLP_SUCCESS;
   for (size_t i = thread; i < all->count && !status; i += all->threads)
-    status = run_trial(&all->trials[i], next);
+    status = run_trial(all, &all->trials[i], next);
   return status;
 }
 
@@ -203,8 +217,9 @@ static void tell_progress(const tuning *all, const trace_batch_source *source, u
   if (!options->on_progress)
     return;
   trace_progress(source->reader, &progress.done_bytes, &progress.total_bytes);
-  progress.done_bytes += pass * progress.total_bytes;
-  progress.total_bytes *= passes;
+  progress.done_bytes = all->done * passes * progress.total_bytes +
+                        all->count * (pass * progress.total_bytes + progress.done_bytes);
+  progress.total_bytes *= all->of * passes;
   options->on_progress(&progress, options->user_data);
 }
 
@@ -298,25 +313,54 @@ static clp_status run_all(tuning *all, trace_reader *reader, tuning_thread *thre
   return trace_error(all->error.status, all->error.native_code, "%s", all->message);
 }
 
+/* Tries a group of settings at once. CLP_LIMIT_EXCEEDED: that takes more memory than it may. */
+static clp_status try_group(tuning *all, trace_reader *reader)
+{
+  const trace_tune_options *options = all->options;
+  all->threads = all->count < options->threads ? (unsigned)all->count : options->threads;
+  all->memory = trace_host_memory_begin(options->replay.memory_bytes, options->replay.memory_used);
+  tuning_thread *threads = calloc(all->threads, sizeof(*threads));
+  all->trials = calloc(all->count, sizeof(*all->trials));
+  all->ring = trace_batch_ring_create(all->threads);
+  clp_status status = CLP_OUT_OF_HOST_MEMORY;
+  if (!threads || !all->trials || !all->ring)
+    trace_error(status, 0, "no host memory to try %zu settings", all->count);
+  else
+    status = run_all(all, reader, threads);
+  trace_batch_ring_destroy(all->ring);
+  free(all->trials);
+  free(threads);
+  return status;
+}
+
+/* All at once; what takes too much memory, half as many at a time. */
 clp_status trace_tune(trace_reader *reader, const trace_tune_options *options,
                       trace_tune_outcome *outcomes, size_t count, trace_tuned_trace *trace)
 {
-  tuning all = {.options = options,
-                .trace = trace_name(reader),
-                .outcomes = outcomes,
-                .count = count,
-                .threads = count < options->threads ? (unsigned)count : options->threads};
-  tuning_thread *threads = calloc(all.threads, sizeof(*threads));
-  all.trials = calloc(count, sizeof(*all.trials));
-  all.ring = trace_batch_ring_create(all.threads);
-  clp_status status = CLP_OUT_OF_HOST_MEMORY;
-  if (!threads || !all.trials || !all.ring)
-    trace_error(status, 0, "no host memory to try %zu settings", count);
-  else
-    status = run_all(&all, reader, threads);
-  *trace = all.read;
-  trace_batch_ring_destroy(all.ring);
-  free(all.trials);
-  free(threads);
+  size_t done = 0, most = count;
+  clp_status status = CLP_SUCCESS;
+  while (!status) {
+    tuning group = {.options = options,
+                    .trace = trace_name(reader),
+                    .can_rewind = trace_can_rewind(reader),
+                    .outcomes = outcomes + done,
+                    .count = most,
+                    .done = done,
+                    .of = count};
+    status = try_group(&group, reader);
+    *trace = group.read;
+    if (!status)
+      done += most;
+    else if (status == CLP_LIMIT_EXCEEDED && most > 1 && group.can_rewind)
+      most = (most + 1) / 2;
+    else
+      return status;
+    if (done == count)
+      return CLP_SUCCESS;
+    if (most > count - done)
+      most = count - done;
+    trace_host_memory_trim();
+    status = trace_rewind(reader);
+  }
   return status;
 }

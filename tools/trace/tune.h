@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tries settings of a pool on a trace, all at once, and tells what each would come to.
  *
- * The trace is read once a pass. Each setting replays it on a simulated device of its own, so what
- * comes out is what trace_replay gives on such a device. Times are estimates: what the replay took
- * of the processor, and what the real device would take, from a table of its costs. */
+ * The trace is read once a pass, as long as memory suffices. Each setting replays it on a simulated
+ * device of its own, so what comes out is what trace_replay gives on such a device. Times are
+ * estimates: what the replay took of the processor, and what the real device would take, from a
+ * table of its costs. */
 #ifndef CLPOOL_TRACE_TUNE_H
 #define CLPOOL_TRACE_TUNE_H
 
@@ -50,7 +51,9 @@ typedef struct trace_tuned_trace {
 /* Tries `count` settings, at least one: what came of each goes to the outcome of the same index,
  * whose setting the caller has filled in. The trace is read from where it stands, and from its
  * beginning for further passes; what it asks for goes to `*trace`. Host memory is constant but for
- * what is live in the trace. Statuses as of trace_replay; then the outcomes mean nothing. */
+ * what is live in the trace; where all settings at once take more of it than they may, they are
+ * tried in groups, for each of which the trace is read again, if that is possible. Statuses as of
+ * trace_replay; then the outcomes mean nothing. */
 clp_status trace_tune(trace_reader *reader, const trace_tune_options *options,
                       trace_tune_outcome *outcomes, size_t count, trace_tuned_trace *trace);
 
