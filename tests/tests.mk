@@ -458,6 +458,7 @@ check_PROGRAMS += \
 	tests/trace/test_bin_census \
 	tests/trace/test_costs \
 	tests/trace/test_elapsed \
+	tests/trace/test_host_memory \
 	tests/trace/test_input \
 	tests/trace/test_largest \
 	tests/trace/test_lines \

@@ -12,16 +12,16 @@ _clpool_options() {
     info) echo '--help --json' ;;
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
-        '--leading-bits= --limit= --no-pool --passes= --scale= --slack= --touch'
+        '--leading-bits= --limit= --memory= --no-pool --passes= --scale= --slack= --touch'
       ;;
     report)
-      echo '--capacity= --help --json --leading-bits= --limit= --output= --perfetto=' \
+      echo '--capacity= --help --json --leading-bits= --limit= --memory= --output= --perfetto=' \
         '--scale= -o'
       ;;
     tune)
       echo '--allocator= --arena --capacity= --cost= --device= --help --json' \
-        '--leading-bits= --limit= --no-arena --no-pool --objective= --passes= --plot= --scale=' \
-        '--slack= --threads='
+        '--leading-bits= --limit= --memory= --no-arena --no-pool --objective= --passes= --plot=' \
+        '--scale= --slack= --threads='
       ;;
     bench) echo '--allocator= --device= --help --json --output= --sizes= --time= -o' ;;
   esac

@@ -172,6 +172,35 @@ if [ -e "$small" ]; then
   unset CLPOOL_CUDA_LIBRARY
 fi
 
+# --- The host's memory
+
+# Sanitizers take memory of their own.
+if [ "${clp_sanitized:-no}" = no ]; then
+  awk -v header=$header 'BEGIN {
+    print header
+    for (i = 1; i <= 150000; i++)
+      printf "1,00:00:00.000000,allocate,0x%x0,%d,0\n", i, i * 7919 % 1000003
+  }' >live.csv
+  set -- --leading-bits=0-6 --no-arena --cost=pocl-cpu --objective=memory --json
+  accepts live.csv --memory=0 "$@"
+  grep -v '_ns\|ns_per_operation\|reason' "$out" >all-at-once
+  accepts live.csv --memory=80M "$@"
+  grep -v '_ns\|ns_per_operation\|reason' "$out" | cmp -s - all-at-once ||
+    fail "in groups, other figures: $(diff all-at-once "$out")"
+  words='are not enough for all settings at once'
+  run 1 live.csv --memory=4M "$@"
+  grep -qE "^clpool tune: live\.csv:[0-9]+: 4194304 bytes of host memory are not enough for a \
+replay: allow more with --memory\$" "$err" || fail "one setting too large: said $(cat "$err")"
+  # shellcheck disable=SC2002 # a pipe is no file
+  if cat live.csv | "$clpool" tune - --memory=80M "$@" >"$out" 2>"$err"; then
+    fail "a pipe has room"
+  fi
+  grep -qE "^clpool tune: standard input:[0-9]+: 83886080 bytes of host memory $words" "$err" ||
+    fail "a pipe: said $(cat "$err")"
+fi
+refuses 2 '--memory: expected bytes, such as 1073741824, 512M or 1.5GiB, found "much"' \
+  a --memory=much
+
 # --- Code
 
 # code ARGUMENT...: what tune prints with these goes to code.c, and compiles.

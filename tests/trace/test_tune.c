@@ -312,6 +312,72 @@ START_TEST(the_trace_is_told_of_whatever_is_refused)
 }
 END_TEST
 
+/* --- the host's memory --- */
+
+/* A byte more each time that it is asked: before settings are tried at once, then after each batch
+ * of each. */
+static size_t growing_memory(void)
+{
+  static _Atomic size_t bytes;
+  return atomic_fetch_add(&bytes, 1);
+}
+
+/* Two at once, then one. */
+START_TEST(what_takes_too_much_memory_is_tried_in_groups)
+{
+  trace_tune_outcome outcomes[] = {
+      {.setting = {true, 4, false, 0}},  {.setting = {true, 6, true, 0.02}},
+      {.setting = {true, 6, true, 0.5}}, {.setting = {false, 0, true, 0.1}},
+      {.setting = {false, 0, false, 0}},
+  };
+  enum { SETTINGS = sizeof(outcomes) / sizeof(outcomes[0]) };
+  trace_reader *reader = clpt_resnet_trace();
+  clp_allocator *model = clpt_simulated(0);
+  trace_tune_options options = tune_options(model);
+  options.replay.memory_bytes = _i == 0 ? 1 : 2;
+  options.replay.memory_used = growing_memory;
+  clpt_ok(trace_tune(reader, &options, outcomes, SETTINGS, &asked));
+  for (size_t i = 0; i < SETTINGS; i++)
+    assert_like_replay(&outcomes[i]);
+  ck_assert_uint_eq(asked.allocations, outcomes[0].result.allocations);
+  clp_allocator_release(model);
+  trace_close(reader);
+}
+END_TEST
+
+START_TEST(a_setting_that_takes_too_much_memory_is_refused)
+{
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
+  trace_tune_options options = tune_options(NULL);
+  options.replay.memory_bytes = 1;
+  options.replay.memory_used = growing_memory;
+  options.replay.passes = 2;
+  clpt_fails(CLP_LIMIT_EXCEEDED, tune_one(four_pairs, options, &outcome));
+  clpt_message_has("trace:9: 1 bytes of host memory are not enough for a replay");
+}
+END_TEST
+
+START_TEST(a_pipe_cannot_be_tried_in_groups)
+{
+  int ends[2];
+  static const char text[] = CLPT_HEADER "1,00:00:00.1,allocate,0x1,5,0\n";
+  clp_allocator *model = clpt_simulated(0);
+  trace_tune_options options = tune_options(model);
+  trace_tune_outcome outcomes[] = {{.setting = {true, 4, false, 0}},
+                                   {.setting = {true, 5, false, 0}}};
+  options.replay.memory_bytes = 1;
+  options.replay.memory_used = growing_memory;
+  ck_assert_int_eq(pipe(ends), 0);
+  ck_assert_int_eq(write(ends[1], text, strlen(text)), (int)strlen(text));
+  close(ends[1]);
+  trace_reader *reader = clpt_trace_of(ends[0], "pipe");
+  clpt_fails(CLP_LIMIT_EXCEEDED, trace_tune(reader, &options, outcomes, 2, &asked));
+  clpt_message_has("pipe:2: 1 bytes of host memory are not enough for all settings at once");
+  clp_allocator_release(model);
+  trace_close(reader);
+}
+END_TEST
+
 /* --- failures --- */
 
 START_TEST(a_malformed_trace_is_told_of)
@@ -416,6 +482,10 @@ CLPT_MAIN("tune", clpt_run)
   tcase_add_test(memory, a_device_is_like_its_model);
   tcase_add_test(memory, a_block_is_no_larger_than_the_model_allows);
   tcase_add_test(memory, the_trace_is_told_of_whatever_is_refused);
+  TCase *host = clpt_case(suite, "host memory");
+  tcase_add_loop_test(host, what_takes_too_much_memory_is_tried_in_groups, 0, 2);
+  tcase_add_test(host, a_setting_that_takes_too_much_memory_is_refused);
+  tcase_add_test(host, a_pipe_cannot_be_tried_in_groups);
   TCase *failures = clpt_case(suite, "failures");
   tcase_add_test(failures, a_malformed_trace_is_told_of);
   tcase_add_test(failures, a_setting_that_cannot_be_is_told_of);

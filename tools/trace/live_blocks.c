@@ -38,11 +38,12 @@ void trace_live_blocks_end(trace_live_blocks *live)
   trace_live_blocks_init(live);
 }
 
-static clp_status no_host_memory(const trace_live_blocks *live)
+static clp_status no_host_memory(const trace_live_blocks *live, const trace_reader *reader,
+                                 const trace_event *event)
 {
   return trace_error(CLP_OUT_OF_HOST_MEMORY, 0,
-                     "no host memory to follow more than %zu live blocks",
-                     live->slots - live->spare_count);
+                     "%s:%" PRIu64 ": no host memory to follow more than %zu live blocks",
+                     trace_name(reader), event->line, live->slots - live->spare_count);
 }
 
 /* Makes room for one more number, so that giving one back cannot fail. */
@@ -90,7 +91,7 @@ clp_status trace_live_blocks_add(trace_live_blocks *live, const trace_reader *re
 
 no_memory:
   free(block);
-  return no_host_memory(live);
+  return no_host_memory(live, reader, event);
 }
 
 clp_status trace_live_blocks_remove(trace_live_blocks *live, const trace_reader *reader,

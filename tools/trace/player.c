@@ -139,13 +139,15 @@ clp_status trace_player_run(trace_player *player, const trace_operation *operati
   return player->pool ? run_pooled(player, operations, count) : run_bare(player, operations, count);
 }
 
-clp_status trace_player_reserve(trace_player *player, size_t wanted)
+clp_status trace_player_reserve(trace_player *player, size_t wanted, uint64_t line)
 {
   if (player->slot_count >= wanted)
     return CLP_SUCCESS;
   trace_play_slot *slots = reallocarray(player->slots, wanted, sizeof(*slots));
   if (!slots)
-    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for %zu live blocks", wanted);
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0,
+                       "%s:%" PRIu64 ": no host memory for %zu live blocks", player->trace, line,
+                       wanted);
   for (size_t i = player->slot_count; i < wanted; i++)
     slots[i] = (trace_play_slot){0};
   player->slots = slots;

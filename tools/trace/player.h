@@ -46,8 +46,9 @@ typedef struct trace_player {
 clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
                              const trace_replay_options *options);
 
-/* Makes room for operations whose slots are below `slots`. CLP_OUT_OF_HOST_MEMORY. */
-clp_status trace_player_reserve(trace_player *player, size_t slots);
+/* Makes room for operations whose slots are below `slots`. CLP_OUT_OF_HOST_MEMORY, said of that
+ * line of the trace. */
+clp_status trace_player_reserve(trace_player *player, size_t slots, uint64_t line);
 
 /* Runs operations in order. What an allocator or pool refuses is counted; another failure ends it,
  * and is said of its place in the trace. */

@@ -125,7 +125,7 @@ static clp_status check_memory(const tuning *all, const trace_batch *batch)
 static clp_status run_trial(const tuning *all, trial *tried, const trace_ring_batch *next)
 {
   const trace_batch *batch = &next->batch;
-  clp_status status = trace_player_reserve(&tried->player, next->slots);
+  clp_status status = trace_player_reserve(&tried->player, next->slots, batch->newest.line);
   if (!status)
     status = run_timed(tried, batch);
   count_padding(tried, batch);
