@@ -22,6 +22,7 @@ nodist_clpoolinclude_HEADERS = include/clpool/version.h
 core_sources = \
 	lib/core/base/boundary.h \
 	lib/core/base/bytes.c lib/core/base/bytes.h \
+	lib/core/base/printable.c lib/core/base/printable.h \
 	lib/core/base/cancel.h \
 	lib/core/base/error.c lib/core/base/error.h \
 	lib/core/base/fork.c lib/core/base/fork.h \

@@ -125,6 +125,7 @@ check_PROGRAMS += \
 	tests/core/base/test_log \
 	tests/core/base/test_map \
 	tests/core/base/test_options \
+	tests/core/base/test_printable \
 	tests/core/base/test_status \
 	tests/core/cache/test_search \
 	tests/core/cache/test_slot \

@@ -2,7 +2,7 @@
 /* JSON: commas and line ends between values, and strings that are valid whatever they hold. */
 #include "json.h"
 
-#include "utf8.h"
+#include "core/base/printable.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,6 +25,8 @@ static void write_string(FILE *file, const char *text)
     size_t length = clpi_utf8_length(text);
     if (*text == '"' || *text == '\\')
       fprintf(file, "\\%c", *text);
+    else if (length > 0 && clpi_printable_length(text) == 0)
+      fprintf(file, "\\u%04x", (unsigned char)text[1]); /* 0xc2 and its number */
     else if (length > 0)
       fwrite(text, 1, length, file);
     else if ((unsigned char)*text < 0x80)

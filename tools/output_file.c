@@ -227,12 +227,7 @@ FILE *clpi_output_file_stream(clpi_output_file *file)
 /* Closes the stream; standard output is left to the end of the program. Returns errno, or 0. */
 static int close_stream(clpi_output_file *file)
 {
-  if (file->stream == stdout)
-    return 0;
-  bool had_failed = ferror(file->stream);
-  errno = 0;
-  bool is_closed = fclose(file->stream) == 0;
-  return is_closed && !had_failed ? 0 : errno ? errno : EIO;
+  return file->stream == stdout ? 0 : clpi_close(file->stream);
 }
 
 int clpi_output_file_finish(clpi_output_file *file)

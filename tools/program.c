@@ -2,6 +2,8 @@
 /* Errors in one line, exit codes that mean something, and output that is known to be written. */
 #include "program.h"
 
+#include "core/base/printable.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,21 +17,16 @@ void clpi_set_program_name(const char *name)
   program_name = name;
 }
 
-/* File names may contain line feeds and worse. */
-static void make_printable(char *text)
-{
-  for (; *text; text++)
-    if ((unsigned char)*text < ' ' || *text == '\x7f')
-      *text = '?';
-}
-
 static void complain(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 static void complain(const char *format, va_list arguments)
 {
-  char line[1024];
-  vsnprintf(line, sizeof(line), format, arguments);
-  make_printable(line);
+  enum { MOST_BYTES = 1024, SHOWN_BYTES = sizeof(clpi_shown_character) - 1 };
+  char message[MOST_BYTES], line[MOST_BYTES * SHOWN_BYTES + 1] = "";
+  vsnprintf(message, sizeof(message), format, arguments);
+  char *end = line;
+  for (const char *next = message; *next;) /* file names may contain line feeds and worse */
+    end = stpcpy(end, clpi_show_character(&next).text);
   fprintf(stderr, "%s: %s\n", program_name, line);
 }
 
@@ -57,12 +54,21 @@ int clpi_failed(clp_status status)
   return is_input ? CLPI_EXIT_MISUSE : CLPI_EXIT_FAILED;
 }
 
+int clpi_close(FILE *stream)
+{
+  bool had_failed = ferror(stream);
+  errno = 0;
+  if (had_failed) /* long ago, perhaps: what is spoiled anyway tells the reason once more */
+    putc('\n', stream);
+  bool is_closed = fclose(stream) == 0;
+  return is_closed && !had_failed ? 0 : errno ? errno : EIO;
+}
+
 int clpi_finish_output(int code)
 {
-  bool had_failed = ferror(stdout);
-  errno = 0;
-  if (fclose(stdout) == 0 && !had_failed)
+  int failure = clpi_close(stdout);
+  if (!failure)
     return code;
-  clpi_complain("cannot write to standard output: %s", strerror(errno ? errno : EIO));
+  clpi_complain("cannot write to standard output: %s", strerror(failure));
   return CLPI_EXIT_FAILED;
 }

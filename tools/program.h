@@ -4,6 +4,7 @@
 #define CLPOOL_TOOLS_PROGRAM_H
 
 #include <clpool/status.h>
+#include <stdio.h>
 
 /* Exit codes. */
 enum {
@@ -38,6 +39,9 @@ int clpi_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Complains with the library's last error; returns the exit code for the status. */
 int clpi_failed(clp_status status);
+
+/* Closes what was written to. Returns errno, of this or of an earlier write, or 0. */
+int clpi_close(FILE *stream);
 
 /* Flushes standard output. `code`, or CLPI_EXIT_FAILED with a complaint if something could not be
  * written. */

@@ -2,6 +2,7 @@
 /* Tables of a replay's figures: one column, or two that are compared. */
 #include "replay_report.h"
 
+#include "core/base/printable.h"
 #include "json.h"
 #include "quantities.h"
 
@@ -10,9 +11,13 @@
 
 static void print_subject(const clpi_replay_subject *subject)
 {
-  printf("%s on %s%s", subject->trace, subject->on_arena ? "an arena of " : "", subject->allocator);
-  if (subject->device_name)
-    printf(" (%s)", subject->device_name);
+  clpi_print_escaped(stdout, subject->trace);
+  printf(" on %s%s", subject->on_arena ? "an arena of " : "", subject->allocator);
+  if (subject->device_name) {
+    fputs(" (", stdout);
+    clpi_print_escaped(stdout, subject->device_name);
+    putchar(')');
+  }
   if (subject->scale < 1.0 || subject->scale > 1.0)
     printf(", sizes times %.10g", subject->scale);
   if (subject->passes > 1)

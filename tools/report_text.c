@@ -2,7 +2,7 @@
 /* Text for a page: escaped, and with figures as people write them. */
 #include "report_text.h"
 
-#include "utf8.h"
+#include "core/base/printable.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -81,8 +81,7 @@ tools_clpool_SOURCES = \
 	tools/tune_plot.c tools/tune_plot.h \
 	tools/tune_report.c tools/tune_report.h \
 	tools/tune_settings.c tools/tune_settings.h \
-	tools/tune_words.c \
-	tools/utf8.c tools/utf8.h
+	tools/tune_words.c
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
 tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tools_clpool_LDADD = libclpool-trace.la libclpool-internal.la -lm

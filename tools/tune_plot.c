@@ -3,11 +3,11 @@
  * apart where there is no colour. */
 #include "tune_plot.h"
 
+#include "core/base/printable.h"
 #include "gnuplot.h"
 #include "output_file.h"
 #include "program.h"
 #include "replay_setup.h"
-#include "utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 /* The table of settings. */
 #include "tune_report.h"
 
+#include "core/base/printable.h"
 #include "quantities.h"
 
 #include <inttypes.h>
@@ -10,9 +11,13 @@
 static void print_subject(const clpi_tune_report *report)
 {
   const trace_replay_options *replay = &report->options->replay;
-  printf("%s on %s", report->trace, report->allocator);
-  if (report->device_name)
-    printf(" (%s)", report->device_name);
+  clpi_print_escaped(stdout, report->trace);
+  printf(" on %s", report->allocator);
+  if (report->device_name) {
+    fputs(" (", stdout);
+    clpi_print_escaped(stdout, report->device_name);
+    putchar(')');
+  }
   if (report->capacity > 0)
     printf(" of %s", clpi_show_bytes(report->capacity).text);
   if (replay->scale < 1.0 || replay->scale > 1.0)
@@ -24,7 +29,9 @@ static void print_subject(const clpi_tune_report *report)
          clpi_show_bytes(report->asked.peak_active_bytes).text);
   if (report->outcomes[0].result.limit_bytes > 0)
     printf("; a limit of %s", clpi_show_bytes(report->outcomes[0].result.limit_bytes).text);
-  printf("\ncosts: %s\n\n", report->costs);
+  fputs("\ncosts: ", stdout);
+  clpi_print_escaped(stdout, report->costs);
+  fputs("\n\n", stdout);
 }
 
 static void print_setting(const trace_tune_setting *setting)

@@ -63,14 +63,6 @@ static int write_text(char *text, size_t bytes, const clpi_symbol *symbol)
                   symbol->function ? ":" : "", symbol->function ? symbol->function : "");
 }
 
-/* Replaces line ends in file and function names, which would break the report. */
-static void join_lines(char *text)
-{
-  for (; *text; text++)
-    if (*text == '\n' || *text == '\r')
-      *text = ' ';
-}
-
 static clpi_line *make_line(const clpi_symbol *symbol)
 {
   size_t bytes = (size_t)write_text(NULL, 0, symbol) + 1;
@@ -79,7 +71,6 @@ static clpi_line *make_line(const clpi_symbol *symbol)
     return NULL;
   line->is_startup = clpi_symbol_is_startup(symbol);
   write_text(line->text, bytes, symbol);
-  join_lines(line->text);
   return line;
 }
 

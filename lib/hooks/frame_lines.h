@@ -13,7 +13,7 @@
 
 typedef struct clpi_line {
   bool is_startup; /* clpi_symbol_is_startup */
-  char text[];     /* file:line:function, or object+0xoffset */
+  char text[];     /* file:line:function, or object+0xoffset; may hold any bytes */
 } clpi_line;
 
 /* The frames of one address, outermost first. */

@@ -3,6 +3,7 @@
 #include "hooks/line_report.h"
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -122,7 +123,8 @@ static bool print_line(FILE *file, uint32_t depth, const char *text, clpi_profil
   char used[SIZE_TEXT_BYTES], acquired[SIZE_TEXT_BYTES];
   write_size(used, bytes.used);
   write_size(acquired, bytes.acquired);
-  return fprintf(file, "%*s%s (%s, %s)\n", 2 * (int)depth, "", text, used, acquired) >= 0;
+  return fprintf(file, "%*s", 2 * (int)depth, "") >= 0 && clpi_print_escaped(file, text) &&
+         fprintf(file, " (%s, %s)\n", used, acquired) >= 0;
 }
 
 static const char *text_of(const clpi_call_node *node)
@@ -198,9 +200,11 @@ clp_status clpi_line_report_print(const clpi_line_report *report, FILE *file)
 /* A semicolon separates frames, so those in names become colons. */
 static bool write_frame(FILE *file, const char *text)
 {
-  for (; *text; text++)
-    if (putc(*text == ';' ? ':' : *text, file) == EOF)
+  while (*text) {
+    clpi_shown_character shown = clpi_show_character(&text);
+    if (fputs(*shown.text == ';' ? ":" : shown.text, file) < 0)
       return false;
+  }
   return true;
 }
 

@@ -56,7 +56,7 @@ END_TEST
 START_TEST(a_line_is_one_line)
 {
   clpi_frame_lines lines = started();
-  is_one_line(&lines, 8, "a .c:3:odd  name");
+  is_one_line(&lines, 8, "a\n.c:3:odd\r\nname");
   clpi_frame_lines_end(&lines);
 }
 END_TEST

@@ -183,6 +183,23 @@ START_TEST(the_c_library_within_the_program_is_not_left_out)
 }
 END_TEST
 
+START_TEST(names_are_shown_whatever_they_hold)
+{
+  static const clpt_name names[] = {
+      {1, {.file = "\x1b[2J\n\xc3\xa9.c", .line = 1, .function = "f\xc2\x9b", .object = "a"}},
+      {0, {0}},
+  };
+  clp_line_profile *profile = clpt_profile(0);
+  clpt_set_names(names);
+  CLPT_SET_STACK(1);
+  clpt_take(profile, 1, 0);
+  clpt_prints(profile, "_root (1.00B, 0.00B)\n"
+                       "  \\x1b[2J\\x0a\xc3\xa9.c:1:f\\xc2\\x9b (1.00B, 0.00B)\n");
+  clpt_folds(profile, "\\x1b[2J\\x0a\xc3\xa9.c:1:f\\xc2\\x9b 1\n");
+  clp_line_profile_destroy(profile);
+}
+END_TEST
+
 START_TEST(a_semicolon_in_a_name_does_not_end_a_folded_frame)
 {
   clp_line_profile *profile = clpt_profile(0);
@@ -295,6 +312,7 @@ CLPT_MAIN("line report", clpt_run_apart)
   tcase_add_test(frames, inlined_calls_are_lines_of_their_own);
   tcase_add_test(frames, what_starts_the_program_is_left_out);
   tcase_add_test(frames, the_c_library_within_the_program_is_not_left_out);
+  tcase_add_test(frames, names_are_shown_whatever_they_hold);
   tcase_add_test(frames, a_semicolon_in_a_name_does_not_end_a_folded_frame);
   TCase *depth = clpt_case(suite, "depth");
   tcase_add_loop_test(depth, the_depth_counts_lines_with_the_root, 0, 8);

@@ -17,7 +17,7 @@ BEGIN {
   may["trace-allocators"] = "libc api trace" core
   may["opencl"] = "libc api opencl api-opencl CL" core
   may["cuda"] = "libc api cuda api-cuda" core
-  may["tools"] = "libc api tools trace api-opencl api-cuda CL"
+  may["tools"] = "libc api tools trace core/base api-opencl api-cuda CL"
   may["examples"] = "libc api examples api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
   may["study"] = "libc api bench study arena trace" core

@@ -144,6 +144,12 @@ for slack in -0.1 1.1 nan x ''; do
     replay a --arena --slack="$slack"
 done
 refuses 2 'clpool replay: --slack is of the arena: it needs --arena' replay a --slack=0.1
+hostile=$(printf 'a\033[31m\n.csv')
+echo $header >"$hostile"
+accepts replay "$hostile"
+says 'a\x1b[31m\x0a.csv on simulated'
+rm "$hostile"
+refuses 2 'clpool replay: a\x1b[31m\x0a.csv: No such file or directory' replay "$hostile"
 for passes in 0 -1 x 1000001; do
   refuses 2 "clpool replay: --passes: expected a number from 1 to 1000000, found \"$passes\"" \
     replay a --passes="$passes"
@@ -219,7 +225,7 @@ row() { echo "1,00:00:00.000000,$1,$2,$3,0"; }
 
 spoils 'missing.csv: No such file or directory' missing.csv
 spoils '.: Is a directory' .
-spoils 'line?feed.csv: No such file or directory' 'line
+spoils 'line\x0afeed.csv: No such file or directory' 'line
 feed.csv'
 : >secret.csv
 chmod 000 secret.csv

@@ -172,6 +172,18 @@ if [ -e "$small" ]; then
   unset CLPOOL_CUDA_LIBRARY
 fi
 
+# --- Names
+
+hostile=$(printf 'a\033[31m\n\302\233\303\251.csv')
+shown="a\\x1b[31m\\x0a\\xc2\\x9b$(printf '\303\251').csv"
+cp two.csv "$hostile"
+sed 's/^# device: .*/&'"$(printf '\033')"'/' "$top_srcdir/tools/costs/pocl-cpu.csv" >costs.csv
+accepts "$hostile" --cost=./costs.csv --leading-bits=4
+says "$shown on simulated"
+! grep -q "$(printf '\033')" "$out" || fail "a control character: $(cat "$out")"
+rm "$hostile"
+refuses 2 "$shown: No such file or directory" "$hostile"
+
 # --- The host's memory
 
 # Sanitizers take memory of their own.
@@ -279,7 +291,19 @@ if command -v gnuplot >/dev/null; then
   grep -qF 'odd&quot;' odd.svg || grep -qF '"odd"' odd.svg || fail "no name: $(grep odd odd.svg)"
   ln -s /dev/full full.svg
   run 1 two.csv --plot=full.svg --cost=pocl-cpu
-  grep -q 'cannot write to full.svg: ' "$err" || fail "a full disk: said $(cat "$err")"
+  [ "$(cat "$err")" = \
+    'clpool tune: cannot write to full.svg: No space left on device' ] ||
+    fail "a full disk: said $(cat "$err")"
+  code=0
+  (
+    trap '' XFSZ
+    ulimit -f 4
+    exec "$clpool" tune two.csv --plot=full-disk.svg --cost=pocl-cpu >/dev/null 2>"$err"
+  ) || code=$?
+  [ "$code" -eq 1 ] || fail "a full disk: exit code $code"
+  [ "$(cat "$err")" = 'clpool tune: cannot write to full-disk.svg: File too large' ] ||
+    fail "a full disk: said $(cat "$err")"
+  [ ! -e full-disk.svg ] || fail "a full disk: there is half a plot"
   echo $header >empty.csv
   run 1 empty.csv --plot=none.svg --cost=pocl-cpu
   grep -q 'nothing to plot: the trace asks for no memory' "$err" || fail "said $(cat "$err")"

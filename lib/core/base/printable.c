@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The well-formed sequences of UTF-8, by their first two bytes. */
-#include "utf8.h"
+/* UTF-8 stays as it is, but for control characters. */
+#include "core/base/printable.h"
 
+#include <string.h>
+
+/* The well-formed sequences, by their first two bytes. */
 static const struct {
   unsigned char first, last;               /* of the leading byte */
   unsigned char second_first, second_last; /* of the next one */
@@ -26,4 +29,30 @@ size_t clpi_utf8_length(const char *text)
     return forms[i].length;
   }
   return 0;
+}
+
+size_t clpi_printable_length(const char *text)
+{
+  const unsigned char *bytes = (const unsigned char *)text;
+  return bytes[0] == 0xc2 && bytes[1] < 0xa0 ? 0 : clpi_utf8_length(text);
+}
+
+clpi_shown_character clpi_show_character(const char **text)
+{
+  clpi_shown_character shown = {""};
+  size_t length = clpi_printable_length(*text);
+  if (length > 0)
+    memcpy(shown.text, *text, length);
+  else
+    snprintf(shown.text, sizeof(shown.text), "\\x%02x", (unsigned char)**text);
+  *text += length > 0 ? length : 1;
+  return shown;
+}
+
+bool clpi_print_escaped(FILE *file, const char *text)
+{
+  bool written = true;
+  while (*text && written)
+    written = fputs(clpi_show_character(&text).text, file) >= 0;
+  return written;
 }
