@@ -52,9 +52,11 @@ static void print_help(void)
        "Exit codes: 0 success; 1 the run failed; 2 wrong use, or a trace that cannot be read.");
 }
 
-static int help(const char *name)
+static int help(const char *name, const char *extra)
 {
   const clpi_command *command = name ? find_command(name) : NULL;
+  if (extra)
+    return clpi_misuse("there is no argument \"%s\" (see clpool --help)", extra);
   if (name && !command)
     return unknown_command(name);
   if (command)
@@ -99,7 +101,7 @@ int main(int argc, char **argv)
     return clpi_misuse("a command is missing (see clpool --help)");
   const char *first = argv[1];
   if (is_one_of(first, "--help", "-h") || strcmp(first, "help") == 0)
-    return clpi_finish_output(help(argc > 2 ? argv[2] : NULL));
+    return clpi_finish_output(help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL));
   if (is_one_of(first, "--version", "-V")) {
     printf("clpool %s\n", clp_version());
     return clpi_finish_output(CLPI_EXIT_SUCCESS);

@@ -142,7 +142,10 @@ static int measure(replay_setup *setup)
   if (status)
     return failed(setup, status);
   report(setup, &result, &bare);
-  return CLPI_EXIT_SUCCESS;
+  if (result.allocations > 0 || result.failures == 0)
+    return CLPI_EXIT_SUCCESS;
+  clpi_complain("%s: every allocation was refused", trace_name(setup->reader));
+  return CLPI_EXIT_FAILED;
 }
 
 /* Drivers set up much when they are first asked for memory, tens of milliseconds on a GPU: that is

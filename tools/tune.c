@@ -141,7 +141,13 @@ static int tune_and_report(tune_setup *setup)
   };
   clpi_tune_list_settings(arguments, &setup->settings);
   clp_status status = tune(setup, &options);
-  return status ? clpi_simulation_failed(status) : report(setup, &options);
+  if (status)
+    return clpi_simulation_failed(status);
+  if (setup->asked.allocations > 0)
+    return report(setup, &options);
+  clpi_complain("%s: no allocation is recorded there, so there is nothing to tune",
+                trace_name(setup->reader));
+  return CLPI_EXIT_FAILED;
 }
 
 /* What a simulated device would cost is that of buffers that exist, or else what there is. */

@@ -62,6 +62,7 @@ fi
 refuses 2 'clpool: a command is missing (see clpool --help)'
 refuses 2 'clpool: there is no command "play" (see clpool --help)' play
 refuses 2 'clpool: there is no command "play" (see clpool --help)' help play
+refuses 2 'clpool: there is no argument "extra" (see clpool --help)' help tune extra
 refuses 2 'clpool: there is no option "--play" (see clpool --help)' --play
 accepts --version
 grep -qE '^clpool [0-9]+\.[0-9]+\.[0-9]+$' out || fail "--version prints $(cat out)"
@@ -263,8 +264,12 @@ cuts 'damaged.csv.gz:[0-9]+:[0-9]+: (cannot decompress further:|expected) .*' da
 # What is unusual and no error: lines that end as on Windows, a pipe, and sizes past 2^63, which no
 # device has, so that they are refused there.
 printf '%s\r\n' $header "$(row allocate 0x1 5)" "$(row free 0x1 5)" >windows.csv
-{ echo $header && row allocate 0x1 9223372036854775809 && row allocate 0x2 18446744073709551615; } \
-  >huge.csv
+{
+  echo $header
+  row allocate 0x1 9223372036854775809
+  row allocate 0x2 18446744073709551615
+  row allocate 0x3 5
+} >huge.csv
 for trace in windows.csv huge.csv; do
   for command in $trace_commands; do
     # shellcheck disable=SC2046 # options are words
@@ -277,7 +282,7 @@ for trace in windows.csv huge.csv; do
   done
 done
 accepts replay huge.csv --json
-has allocations 1
+has allocations 2
 has failures 1
 accepts replay huge.csv --capacity=1G --json
 has failures 2
@@ -369,6 +374,11 @@ accepts replay --json "$resnet" --limit=2000M
 [ "$(member failures)" -gt 0 ] || fail "2000M were enough"
 accepts replay "$resnet" --capacity=4G
 says 'allocations refused'
+run 1 replay "$resnet" --capacity=1
+says 'allocations refused'
+[ "$(cat err)" = "clpool replay: $resnet: every allocation was refused" ] || fail "said $(cat err)"
+run 1 replay "$resnet" --capacity=1 --json
+valid_json
 accepts replay --json "$resnet" --scale=0.5
 has peak_active_bytes 4315705744
 accepts replay --json "$resnet" --scale=auto

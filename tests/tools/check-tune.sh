@@ -172,6 +172,12 @@ if [ -e "$small" ]; then
   unset CLPOOL_CUDA_LIBRARY
 fi
 
+# --- Nothing to tune
+
+echo $header >empty.csv
+refuses 1 'empty.csv: no allocation is recorded there, so there is nothing to tune' empty.csv
+refuses 1 'empty.csv: no allocation is recorded there, so there is nothing to tune' empty.csv --json
+
 # --- Names
 
 hostile=$(printf 'a\033[31m\n\302\233\303\251.csv')
@@ -304,8 +310,11 @@ if command -v gnuplot >/dev/null; then
   [ "$(cat "$err")" = 'clpool tune: cannot write to full-disk.svg: File too large' ] ||
     fail "a full disk: said $(cat "$err")"
   [ ! -e full-disk.svg ] || fail "a full disk: there is half a plot"
-  echo $header >empty.csv
-  run 1 empty.csv --plot=none.svg --cost=pocl-cpu
+  {
+    echo $header
+    echo 1,00:00:00.000000,allocate,0x0,0,0
+  } >zero.csv
+  run 1 zero.csv --plot=none.svg --cost=pocl-cpu
   grep -q 'nothing to plot: the trace asks for no memory' "$err" || fail "said $(cat "$err")"
   run 1 two.csv --limit=10 --plot=none.svg --cost=pocl-cpu
   grep -q 'nothing to plot: every pool runs out of memory' "$err" || fail "said $(cat "$err")"

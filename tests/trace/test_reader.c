@@ -85,6 +85,18 @@ START_TEST(header_alone)
 }
 END_TEST
 
+START_TEST(a_byte_order_mark_is_passed_over)
+{
+  trace_reader *reader = clpt_trace("\xef\xbb\xbf" CLPT_HEADER ROW);
+  for (unsigned pass = 0; pass < 2; pass++) {
+    ck_assert_uint_eq(next(reader).size, 256);
+    assert_end(reader);
+    clpt_ok(trace_rewind(reader));
+  }
+  trace_close(reader);
+}
+END_TEST
+
 START_TEST(allocation_of_nothing)
 {
   trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.000000,allocate,0x0,0,0\n"
@@ -122,9 +134,8 @@ static const struct malformed {
     {"Thread,Time,Action,Pointer,Size,Stream,More\n",
      "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
      "found \"Thread,Time,Action,Pointer,Size,Stream,M...\""},
-    {"\xef\xbb\xbf" CLPT_HEADER,
-     "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
-     "found \"\\xef\\xbb\\xbfThread,Time,Action,Pointer,Size,Strea...\""},
+    {"\xef\xbb" CLPT_HEADER, "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
+                             "found \"\\xef\\xbbThread,Time,Action,Pointer,Size,Stream\""},
     {ROW, "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
           "found \"1,00:00:00.000000,allocate,0x10,256,0\""},
     {"\x7f"
@@ -360,6 +371,7 @@ CLPT_MAIN("trace reader", clpt_run)
   tcase_add_test(rows, fields_of_a_row);
   tcase_add_test(rows, columns_of_a_row);
   tcase_add_test(rows, header_alone);
+  tcase_add_test(rows, a_byte_order_mark_is_passed_over);
   tcase_add_test(rows, allocation_of_nothing);
   tcase_add_test(rows, twice);
   TCase *errors = clpt_case(suite, "errors");

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const char HEADER[] = "Thread,Time,Action,Pointer,Size,Stream";
+static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf"; /* which some programs begin text with */
 
 struct trace_reader {
   trace_lines *lines;
@@ -72,6 +73,11 @@ static clp_status read_header(trace_reader *reader)
     return status;
   if (!found)
     return trace_error_at(name, 1, 1, "expected the header %s, found an empty file", HEADER);
+  size_t mark = strlen(BYTE_ORDER_MARK);
+  if (line.length >= mark && memcmp(line.text, BYTE_ORDER_MARK, mark) == 0) {
+    line.text += mark;
+    line.length -= mark;
+  }
   if (line.cut || line.length != strlen(HEADER) || memcmp(line.text, HEADER, line.length) != 0)
     return trace_error_at(name, 1, 1, "expected the header %s, found %s", HEADER,
                           trace_show_found(line.text, line.length, line.cut).text);
