@@ -86,6 +86,7 @@ static int report(tune_setup *setup, const trace_tune_options *options)
   const clpi_tune_arguments *arguments = &setup->arguments;
   const clpi_tune_settings *settings = &setup->settings;
   size_t candidates = clpi_tune_candidates(arguments, settings);
+  bool as_good[CLPI_MOST_SETTINGS] = {false};
   clpi_tune_report report = {
       .trace = arguments->common.trace,
       .asked = setup->asked,
@@ -98,7 +99,8 @@ static int report(tune_setup *setup, const trace_tune_options *options)
       .outcomes = settings->outcomes,
       .candidates = candidates,
       .count = settings->count,
-      .best = trace_recommend(arguments->objective, settings->outcomes, candidates),
+      .best = trace_recommend(arguments->objective, settings->outcomes, candidates, as_good),
+      .as_good = as_good,
       .note = find_note(arguments),
   };
   if (arguments->common.as_json)

@@ -44,7 +44,7 @@ static void write_time(clpi_json *json, const trace_tune_time *time)
   clpi_json_end_object(json);
 }
 
-static void write_outcome(clpi_json *json, const trace_tune_outcome *outcome)
+static void write_outcome(clpi_json *json, const trace_tune_outcome *outcome, bool is_as_good)
 {
   clpi_json_begin_object(json, NULL);
   write_setting(json, &outcome->setting);
@@ -52,6 +52,7 @@ static void write_outcome(clpi_json *json, const trace_tune_outcome *outcome)
   clpi_json_number(json, "padding", outcome->padding);
   clpi_write_replay_figures(json, &outcome->result);
   write_time(json, &outcome->time);
+  clpi_json_bool(json, "as_good", is_as_good);
   clpi_json_end_object(json);
 }
 
@@ -77,7 +78,7 @@ void clpi_tune_report_json(const clpi_tune_report *report)
   write_subject(&json, report);
   clpi_json_begin_array(&json, "settings");
   for (size_t i = 0; i < report->count; i++)
-    write_outcome(&json, &report->outcomes[i]);
+    write_outcome(&json, &report->outcomes[i], report->as_good[i]);
   clpi_json_end_array(&json);
   write_recommendation(&json, report);
   clpi_json_end_object(&json);

@@ -61,6 +61,8 @@ static void print_outcome(const clpi_tune_report *report, size_t i)
            result->failures);
   else if (i == report->best && i < report->candidates)
     printf("  <- recommended");
+  else if (report->as_good[i])
+    printf("  <- as good");
   puts("");
 }
 

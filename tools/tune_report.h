@@ -6,6 +6,7 @@
 #include "trace/recommend.h"
 #include "trace/tune.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct clpi_tune_report {
@@ -20,8 +21,9 @@ typedef struct clpi_tune_report {
   const trace_tune_outcome *outcomes; /* the candidates, then what is there to compare with */
   size_t candidates;
   size_t count;
-  size_t best;      /* a candidate's index; `candidates`: none can be recommended */
-  const char *note; /* on what was tried; NULL: none */
+  size_t best;         /* a candidate's index; `candidates`: none can be recommended */
+  const bool *as_good; /* for each outcome: it may be the best as well */
+  const char *note;    /* on what was tried; NULL: none */
 } clpi_tune_report;
 
 /* Each writes to standard output. */

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool has_default_slack(double slack)
 {
@@ -81,6 +82,25 @@ static clpi_tune_words no_reason(const clpi_tune_report *report)
   return words;
 }
 
+static size_t count_others_as_good(const clpi_tune_report *report)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < report->candidates; i++)
+    count += i != report->best && report->as_good[i];
+  return count;
+}
+
+/* Times are measured in part, so what is nearly the same may be the other way round next time. */
+static void append_ties(const clpi_tune_report *report, clpi_tune_words *words)
+{
+  size_t length = strlen(words->text), others = count_others_as_good(report);
+  if (others > 0)
+    snprintf(words->text + length, sizeof(words->text) - length,
+             " %zu other%s as good, as far as times can be told; of these it takes the least "
+             "memory.",
+             others, others > 1 ? "s are" : " is");
+}
+
 clpi_tune_words clpi_tune_reason(const clpi_tune_report *report)
 {
   if (report->best == report->candidates)
@@ -100,6 +120,7 @@ clpi_tune_words clpi_tune_reason(const clpi_tune_report *report)
     snprintf(words.text + length, room, "; the default: %s.", figures(usual).text);
   else
     snprintf(words.text + length, room, ".");
+  append_ties(report, &words);
   return words;
 }
 

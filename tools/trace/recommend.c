@@ -30,34 +30,91 @@ double trace_objective_value(trace_objective objective, const trace_tune_outcome
   }
 }
 
+/* --- what is as good --- */
+
+/* How far the time that the processor took may be off, as a part of it: what else the machine does
+ * adds to it. The rest of an estimate is counted. */
+static const double most_off = 0.1;
+
+static double measured_part(const trace_tune_outcome *outcome)
+{
+  double all = trace_tune_time_sum(&outcome->time);
+  return all > 0.0 ? outcome->time.host / all : 0.0;
+}
+
+/* The objective's value if the measured time were another one by that part. */
+static double value_off_by(trace_objective objective, const trace_tune_outcome *outcome,
+                           double part)
+{
+  trace_tune_outcome other = *outcome;
+  other.result.ns_per_operation *= 1.0 + part * measured_part(outcome);
+  return trace_objective_value(objective, &other);
+}
+
+static bool may_be_equal(trace_objective objective, const trace_tune_outcome *left,
+                         const trace_tune_outcome *right)
+{
+  return value_off_by(objective, left, -most_off) <= value_off_by(objective, right, most_off) &&
+         value_off_by(objective, right, -most_off) <= value_off_by(objective, left, most_off);
+}
+
+static bool is_as_good(trace_objective objective, const trace_tune_outcome *outcome,
+                       const trace_tune_outcome *best)
+{
+  return !outcome->result.failures && may_be_equal(objective, outcome, best) &&
+         (objective != TRACE_OBJECTIVE_MEMORY || may_be_equal(TRACE_OBJECTIVE_TIME, outcome, best));
+}
+
+/* --- the best --- */
+
 static int compare(double left, double right)
 {
   return (left > right) - (left < right);
 }
 
 /* Below 0: `left` is better. */
-static int compare_outcomes(trace_objective objective, const trace_tune_outcome *left,
-                            const trace_tune_outcome *right)
+static int compare_values(trace_objective objective, const trace_tune_outcome *left,
+                          const trace_tune_outcome *right)
 {
   int order =
       compare(trace_objective_value(objective, left), trace_objective_value(objective, right));
-  if (!order && objective != TRACE_OBJECTIVE_MEMORY)
-    order = compare(memory_of(left), memory_of(right));
+  return order ? order : compare(time_of(left), time_of(right));
+}
+
+/* The same of those that are as good, by what is no other the next time. */
+static int compare_counted(const trace_tune_outcome *left, const trace_tune_outcome *right)
+{
+  int order = compare(memory_of(left), memory_of(right));
   if (!order)
-    order = compare(time_of(left), time_of(right));
+    order = compare(time_of(left) * (1.0 - measured_part(left)),
+                    time_of(right) * (1.0 - measured_part(right)));
   if (!order)
     order = (int)left->setting.on_arena - (int)right->setting.on_arena;
   return order ? order : (int)left->setting.leading_bits - (int)right->setting.leading_bits;
 }
 
-size_t trace_recommend(trace_objective objective, const trace_tune_outcome *outcomes, size_t count)
+/* By its value alone; `count`: there is none. */
+static size_t find_least(trace_objective objective, const trace_tune_outcome *outcomes,
+                         size_t count)
 {
-  size_t best = count;
+  size_t least = count;
+  for (size_t i = 0; i < count; i++)
+    if (!outcomes[i].result.failures &&
+        (least == count || compare_values(objective, &outcomes[i], &outcomes[least]) < 0))
+      least = i;
+  return least;
+}
+
+size_t trace_recommend(trace_objective objective, const trace_tune_outcome *outcomes, size_t count,
+                       bool *as_good)
+{
+  size_t least = find_least(objective, outcomes, count), best = least;
   for (size_t i = 0; i < count; i++) {
-    if (outcomes[i].result.failures > 0)
-      continue;
-    if (best == count || compare_outcomes(objective, &outcomes[i], &outcomes[best]) < 0)
+    bool ties = least < count && is_as_good(objective, &outcomes[i], &outcomes[least]);
+    if (ties && compare_counted(&outcomes[i], &outcomes[best]) < 0)
       best = i;
+    if (as_good)
+      as_good[i] = ties;
   }
   return best;
 }

@@ -5,6 +5,7 @@
 
 #include "trace/tune.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum trace_objective {
@@ -21,8 +22,11 @@ const char *trace_objective_name(trace_objective objective);
 double trace_objective_value(trace_objective objective, const trace_tune_outcome *outcome);
 
 /* The index of the best; `count` where none can be recommended, since each refused something that
- * the trace asks for. Of those that are equal by the objective, the one that is better by the other
- * figure, then one without arena, then one of fewer leading bits, then the first. */
-size_t trace_recommend(trace_objective objective, const trace_tune_outcome *outcomes, size_t count);
+ * the trace asks for. Times are measured in part: of those that may as well have the objective's
+ * least value, the one of the least memory, then of the least time that is counted, then one
+ * without arena, then one of fewer leading bits, then the first. `as_good`, of `count` or NULL,
+ * tells for each whether it is one of those. */
+size_t trace_recommend(trace_objective objective, const trace_tune_outcome *outcomes, size_t count,
+                       bool *as_good);
 
 #endif

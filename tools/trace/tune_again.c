@@ -23,7 +23,7 @@ typedef struct contenders {
 static void find_contenders(trace_objective objective, const trace_tune_outcome *outcomes,
                             size_t count, contenders *found)
 {
-  size_t best = trace_recommend(objective, outcomes, count);
+  size_t best = trace_recommend(objective, outcomes, count, NULL);
   if (best == count)
     return;
   double most = most_off * trace_objective_value(objective, &outcomes[best]);
