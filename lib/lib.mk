@@ -105,6 +105,7 @@ cuda_sources = \
 	lib/cuda/async_pool_device.c \
 	lib/cuda/async_pool_figures.c \
 	lib/cuda/async_pool_memory.c \
+	lib/cuda/capture.c lib/cuda/capture.h \
 	lib/cuda/context.c lib/cuda/context.h \
 	lib/cuda/cuda_error.c lib/cuda/cuda_error.h \
 	lib/cuda/device.c \

@@ -372,6 +372,7 @@ if HAVE_CHECK
 check_LTLIBRARIES += tests/fakecuda/libfakecuda.la
 tests_fakecuda_libfakecuda_la_SOURCES = \
 	tests/fakecuda/calls.c \
+	tests/fakecuda/capture.c \
 	tests/fakecuda/contexts.c \
 	tests/fakecuda/devices.c \
 	tests/fakecuda/events.c \
@@ -403,6 +404,7 @@ check_PROGRAMS += \
 	tests/cuda/test_async_pool_device \
 	tests/cuda/test_async_pool_hooks \
 	tests/cuda/test_async_pool_limit \
+	tests/cuda/test_capture \
 	tests/cuda/test_context \
 	tests/cuda/test_cuda_error \
 	tests/cuda/test_cuda_order \
@@ -428,6 +430,7 @@ tests_cuda_test_async_pool_LDADD = $(cuda_LDADD)
 tests_cuda_test_async_pool_device_LDADD = $(cuda_LDADD)
 tests_cuda_test_async_pool_hooks_LDADD = $(cuda_LDADD)
 tests_cuda_test_async_pool_limit_LDADD = $(cuda_LDADD)
+tests_cuda_test_capture_LDADD = $(cuda_LDADD)
 tests_cuda_test_context_LDADD = $(cuda_LDADD)
 tests_cuda_test_cuda_error_LDADD = $(cuda_LDADD)
 tests_cuda_test_cuda_order_LDADD = $(cuda_LDADD)
@@ -443,6 +446,7 @@ tests_cuda_test_share_LDADD = $(cuda_LDADD)
 check_PROGRAMS += \
 	tests/gpu/test_gpu_allocator \
 	tests/gpu/test_gpu_async_pool \
+	tests/gpu/test_gpu_capture \
 	tests/gpu/test_gpu_driver \
 	tests/gpu/test_gpu_mempool \
 	tests/gpu/test_gpu_share \

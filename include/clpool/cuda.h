@@ -104,11 +104,21 @@ typedef struct clp_cuda_async_options {
  * while the pool may need it, or be forgotten first: call clp_pool_forget_stream before
  * cuStreamDestroy (cudaStreamDestroy). NULL is refused: the default stream is
  * CLP_CUDA_STREAM_LEGACY. So is CLP_CUDA_STREAM_PER_THREAD, with CLP_NOT_SUPPORTED, since each
- * thread means another stream by it. Do not give a pool a stream that is being captured into a
- * graph; and while any stream is captured, do not let pools reuse blocks of other streams, for to
- * query or to wait for an event may fail then, and end the capture
- * (cuThreadExchangeStreamCaptureMode). A program that captures blocking streams needs a home stream
- * that is non-blocking.
+ * thread means another stream by it.
+ *
+ * While streams are captured into graphs, pools work on the others as ever, on any thread and in
+ * any mode of capture: calls of the driver's that may end a capture are made in the relaxed mode
+ * (cuThreadExchangeStreamCaptureMode). None of a pool's memory is ever a graph's own. A captured
+ * stream may be allocated on, for which the host may wait for the home stream; keep the buffer for
+ * as long as the graph may run, and note the streams on which it does (clp_buffer_record_use). What
+ * is released on the stream meanwhile is kept for it until the capture has ended: other streams do
+ * not get it, and to give it back (clp_pool_free_held, clp_pool_trim_to) is CLP_NOT_SUPPORTED. So is
+ * whatever needs the driver where the home stream is captured, or is the legacy one while a blocking
+ * stream is captured. To run out of memory ends the captures of the device's primary context, as
+ * the pool then waits for all of its work (cuCtxSynchronize).
+ *
+ * No pool that needs the driver works inside of a host function (cuLaunchHostFunc,
+ * cuStreamAddCallback), which may not call CUDA: CLP_NOT_SUPPORTED, and the message asks for that.
  *
  * Release buffers, pools and the allocator before the device is reset (cuDevicePrimaryCtxReset,
  * cudaDeviceReset). After a fork the child can use neither the allocator, as clpool/pool.h says,

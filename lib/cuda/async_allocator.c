@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/pool/pool.h"
+#include "cuda/capture.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 #include "cuda/stream_order.h"
@@ -27,7 +28,8 @@ static clp_status async_allocate(void *self, size_t bytes, clp_memory *out)
   const async_allocator *allocator = self;
   const clpi_cuda_context *context = &allocator->order.context;
   clpi_cuda_pointer pointer = 0;
-  clp_status status = clpi_cuda_enter(context);
+  CLPI_CUDA_RELAXED(context->driver);
+  clp_status status = clpi_cuda_enter_stream(context, allocator->home);
   if (status)
     return status;
   clpi_cuda_result code = context->driver->mem_alloc_from_pool_async(
@@ -43,7 +45,8 @@ static clp_status async_free_on(void *self, clp_memory memory, size_t bytes, clp
 {
   (void)bytes;
   const clpi_cuda_context *context = &((async_allocator *)self)->order.context;
-  clp_status status = clpi_cuda_enter(context);
+  CLPI_CUDA_RELAXED(context->driver);
+  clp_status status = clpi_cuda_enter_stream(context, stream);
   if (status)
     return status;
   return clpi_cuda_leave_after(context, "cuMemFreeAsync",
@@ -56,20 +59,24 @@ static clp_status async_free(void *self, clp_memory memory, size_t bytes)
 }
 
 /* Waits for the whole context: frees may be pending in streams unknown here, of pools that have
- * ended or of other users of the memory pool. */
+ * ended or of other users of the memory pool. While a stream is captured, CUDA waits for none. */
 static clp_status async_drain(void *self)
 {
   const clpi_cuda_context *context = &((async_allocator *)self)->order.context;
+  CLPI_CUDA_RELAXED(context->driver);
   clp_status status = clpi_cuda_enter(context);
   if (status)
     return status;
-  return clpi_cuda_leave_after(context, "cuCtxSynchronize", context->driver->ctx_synchronize());
+  clpi_cuda_result code = context->driver->ctx_synchronize();
+  return clpi_cuda_leave_after(context, "cuCtxSynchronize",
+                               clpi_cuda_is_of_capture(code) ? 0 : code);
 }
 
 static clp_status async_return_cached(void *self)
 {
   const async_allocator *allocator = self;
   const clpi_cuda_context *context = &allocator->order.context;
+  CLPI_CUDA_RELAXED(context->driver);
   clp_status status = clpi_cuda_enter(context);
   if (status)
     return status;

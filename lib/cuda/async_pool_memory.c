@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/hooks/hook_call.h"
 #include "cuda/async_pool.h"
+#include "cuda/capture.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 
@@ -108,12 +109,6 @@ static clpi_cuda_result ask(const request *wanted, unsigned long long *pointer)
   return code;
 }
 
-static bool is_of_capture(clpi_cuda_result code)
-{
-  return code >= CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED &&
-         code <= CLPI_CUDA_STREAM_CAPTURE_WRONG_THREAD;
-}
-
 /* Makes room for another attempt: waits for the frees pending in all streams, and returns the
  * mempool's unused memory to the device. While a stream is being captured, waiting is impossible;
  * then only what is unused already can be returned. */
@@ -121,11 +116,12 @@ static clp_status make_room(const request *wanted)
 {
   const clpi_cuda_driver *driver = wanted->pool->driver;
   clpi_cuda_result code = driver->ctx_synchronize();
-  if (code && !is_of_capture(code))
+  if (code && !clpi_cuda_is_of_capture(code))
     return clpi_cuda_call_error(driver, "cuCtxSynchronize", code);
   code = driver->mempool_trim_to(wanted->device->mempool, 0);
-  return code && !is_of_capture(code) ? clpi_cuda_call_error(driver, "cuMemPoolTrimTo", code)
-                                      : CLP_SUCCESS;
+  return code && !clpi_cuda_is_of_capture(code)
+             ? clpi_cuda_call_error(driver, "cuMemPoolTrimTo", code)
+             : CLP_SUCCESS;
 }
 
 static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
@@ -164,6 +160,7 @@ static void keep_limit(const request *wanted)
 static clp_status obtain(const request *wanted, unsigned long long *pointer)
 {
   const clpi_cuda_context *entered;
+  CLPI_CUDA_RELAXED(wanted->pool->driver);
   clp_status status = clpi_cuda_make_current(wanted->pool, wanted->device, &entered);
   if (status)
     return status;
@@ -303,6 +300,7 @@ clp_status clp_cuda_async_pool_free_all_blocks(clp_cuda_async_pool *pool, clp_st
     status = clpi_cuda_make_current(pool, device, &entered);
   if (status)
     return status;
+  CLPI_CUDA_RELAXED(pool->driver);
   clpi_cuda_result code = pool->driver->stream_synchronize(stream_of(stream));
   clpi_cuda_restore_current(entered);
   if (code)

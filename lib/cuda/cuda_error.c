@@ -9,6 +9,12 @@ clp_status clpi_cuda_refuse_null(const char *function, const char *argument)
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function, argument);
 }
 
+bool clpi_cuda_is_of_capture(clpi_cuda_result code)
+{
+  return code >= CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED &&
+         code <= CLPI_CUDA_STREAM_CAPTURE_WRONG_THREAD;
+}
+
 static clp_status status_of(clpi_cuda_result code)
 {
   switch (code) {
@@ -24,7 +30,7 @@ static clp_status status_of(clpi_cuda_result code)
   case CLPI_CUDA_NOT_SUPPORTED:
     return CLP_NOT_SUPPORTED;
   default:
-    return CLP_BACKEND_ERROR;
+    return clpi_cuda_is_of_capture(code) ? CLP_NOT_SUPPORTED : CLP_BACKEND_ERROR;
   }
 }
 
@@ -35,16 +41,25 @@ static const char *name_of(const clpi_cuda_driver *driver, clpi_cuda_result code
   return failed || !name ? "an unknown error" : name;
 }
 
+/* What the driver's name for it does not tell. */
+static const char *advice_on(clpi_cuda_result code)
+{
+  if (code == CLPI_CUDA_NOT_PERMITTED)
+    return ": was it called from a CUDA host function (cuLaunchHostFunc, cuStreamAddCallback), "
+           "which may not call CUDA?";
+  return clpi_cuda_is_of_capture(code) ? ": a stream is being captured into a graph" : "";
+}
+
 clp_status clpi_cuda_call_error(const clpi_cuda_driver *driver, const char *call,
                                 clpi_cuda_result code)
 {
-  return clpi_error(status_of(code), code, "%s failed with %s (%d)", call, name_of(driver, code),
-                    code);
+  return clpi_error(status_of(code), code, "%s failed with %s (%d)%s", call, name_of(driver, code),
+                    code, advice_on(code));
 }
 
 clp_status clpi_cuda_memory_error(const clpi_cuda_driver *driver, const char *call,
                                   clpi_cuda_result code, size_t bytes)
 {
-  return clpi_error(status_of(code), code, "%s for %zu bytes failed with %s (%d)", call, bytes,
-                    name_of(driver, code), code);
+  return clpi_error(status_of(code), code, "%s for %zu bytes failed with %s (%d)%s", call, bytes,
+                    name_of(driver, code), code, advice_on(code));
 }

@@ -16,6 +16,8 @@ typedef int clpi_cuda_mempool_attribute;      /* CUmemPool_attribute */
 typedef int clpi_cuda_handle_type;            /* CUmemAllocationHandleType */
 typedef int clpi_cuda_access_flags;           /* CUmemAccess_flags */
 typedef int clpi_cuda_symbol_status;          /* CUdriverProcAddressQueryResult */
+typedef int clpi_cuda_capture_mode;           /* CUstreamCaptureMode */
+typedef int clpi_cuda_capture_status;         /* CUstreamCaptureStatus */
 typedef unsigned long long clpi_cuda_pointer; /* CUdeviceptr */
 typedef struct CUctx_st *clpi_cuda_ctx;       /* CUcontext */
 typedef struct CUstream_st *clpi_cuda_stream;
@@ -41,7 +43,8 @@ enum {
   CLPI_CUDA_SYSTEM_NOT_READY = 802,
   CLPI_CUDA_SYSTEM_DRIVER_MISMATCH = 803,
   CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
-  CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED = 900,  /* the first of the errors about capture */
+  CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED = 900, /* the first of the errors about capture */
+  CLPI_CUDA_STREAM_CAPTURE_IMPLICIT = 906,
   CLPI_CUDA_STREAM_CAPTURE_WRONG_THREAD = 908, /* the last of them */
 };
 
@@ -54,6 +57,10 @@ enum {
 
 /* CUevent_flags */
 enum { CLPI_CUDA_EVENT_DISABLE_TIMING = 2 };
+
+/* CUstreamCaptureMode, CUstreamCaptureStatus */
+enum { CLPI_CUDA_CAPTURE_RELAXED = 2 };
+enum { CLPI_CUDA_CAPTURE_NONE = 0 };
 
 /* CUmemAllocationType, CUmemLocationType, CUmemAllocationHandleType, CUmemAccess_flags */
 enum { CLPI_CUDA_ALLOCATION_PINNED = 1 };
@@ -123,6 +130,10 @@ typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
   X(ctx_synchronize, "cuCtxSynchronize", "", 2000, (void))                                         \
   X(stream_get_ctx, "cuStreamGetCtx", "", 9020, (clpi_cuda_stream stream, clpi_cuda_ctx * ctx))    \
   X(stream_synchronize, "cuStreamSynchronize", "", 2000, (clpi_cuda_stream stream))                \
+  X(stream_is_capturing, "cuStreamIsCapturing", "", 10000,                                         \
+    (clpi_cuda_stream stream, clpi_cuda_capture_status * status))                                  \
+  X(thread_exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", "", 10010,                  \
+    (clpi_cuda_capture_mode * mode))                                                               \
   X(stream_wait_event, "cuStreamWaitEvent", "", 3020,                                              \
     (clpi_cuda_stream stream, clpi_cuda_event event, unsigned flags))                              \
   X(event_create, "cuEventCreate", "", 2000, (clpi_cuda_event * event, unsigned flags))            \

@@ -5,6 +5,7 @@
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
+#include "cuda/capture.h"
 #include "cuda/context.h"
 #include "cuda/cuda_error.h"
 
@@ -228,6 +229,7 @@ clp_status clp_cuda_mempool_trim_to(clp_cuda_mempool mempool, size_t bytes)
   clp_status status = clpi_cuda_mempool_driver("clp_cuda_mempool_trim_to", mempool, &driver);
   if (status)
     return status;
+  CLPI_CUDA_RELAXED(driver);
   clpi_cuda_result code = driver->mempool_trim_to(mempool, bytes);
   return code ? clpi_cuda_call_error(driver, "cuMemPoolTrimTo", code) : CLP_SUCCESS;
 }

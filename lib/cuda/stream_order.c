@@ -4,6 +4,7 @@
 #include "cuda/stream_order.h"
 
 #include "core/base/error.h"
+#include "cuda/capture.h"
 #include "cuda/cuda_error.h"
 
 #include <clpool/cuda.h>
@@ -122,7 +123,8 @@ static clp_status record(clpi_cuda_stream_order *order, clp_stream stream, void 
 static clp_status mark_create(void *self, clp_stream stream, void **mark)
 {
   clpi_cuda_stream_order *order = self;
-  clp_status status = clpi_cuda_enter(&order->context);
+  CLPI_CUDA_RELAXED(order->context.driver);
+  clp_status status = clpi_cuda_enter_stream(&order->context, stream);
   if (status)
     return status;
   status = record(order, stream, mark);
@@ -133,6 +135,7 @@ static clp_status mark_create(void *self, clp_stream stream, void **mark)
 static clp_status mark_is_done(void *self, void *mark, bool *done)
 {
   const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
+  CLPI_CUDA_RELAXED(context->driver);
   clp_status status = clpi_cuda_enter(context);
   if (status)
     return status;
@@ -144,7 +147,7 @@ static clp_status mark_is_done(void *self, void *mark, bool *done)
 static clp_status stream_wait(void *self, clp_stream stream, void *mark)
 {
   const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
-  clp_status status = clpi_cuda_enter(context);
+  clp_status status = clpi_cuda_enter_stream(context, stream);
   if (status)
     return status;
   return clpi_cuda_leave_after(context, "cuStreamWaitEvent",
@@ -154,6 +157,7 @@ static clp_status stream_wait(void *self, clp_stream stream, void *mark)
 static clp_status host_wait(void *self, void *mark)
 {
   const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
+  CLPI_CUDA_RELAXED(context->driver);
   clp_status status = clpi_cuda_enter(context);
   if (status)
     return status;

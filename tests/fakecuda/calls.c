@@ -71,7 +71,8 @@ CUresult fake_violation_locked(CUresult code, const char *format, ...)
 
 /* --- failures on demand --- */
 
-/* What gives back does not fail unless it is asked for by name: its caller could only leak. */
+/* What gives back does not fail unless it is asked for by name: its caller could only leak, or,
+ * with the thread's mode, do without. */
 static bool gives_back(fake_call call)
 {
   switch (call) {
@@ -84,6 +85,7 @@ static bool gives_back(fake_call call)
   case FAKE_cuMemFreeAsync:
   case FAKE_cuMemPoolDestroy:
   case FAKE_cuStreamDestroy:
+  case FAKE_cuThreadExchangeStreamCaptureMode:
     return true;
   default:
     return false;
@@ -157,6 +159,22 @@ static bool works_before_init(fake_call call)
          call == FAKE_cuGetProcAddress;
 }
 
+/* What CUDA forbids while a stream is captured, but for threads whose mode allows it. */
+static bool is_unsafe(fake_call call)
+{
+  switch (call) {
+  case FAKE_cuEventQuery:
+  case FAKE_cuEventSynchronize:
+  case FAKE_cuStreamQuery:
+  case FAKE_cuStreamSynchronize:
+  case FAKE_cuMemAlloc:
+  case FAKE_cuMemFree:
+    return true;
+  default:
+    return false;
+  }
+}
+
 CUresult fake_enter(fake_call call)
 {
   const fake_function *function = &fake_functions[call];
@@ -171,7 +189,8 @@ CUresult fake_enter(fake_call call)
                                  function->name, fake_version / 1000, fake_version % 1000 / 10);
   if (!fake_initialized && !works_before_init(call))
     return CLPI_CUDA_NOT_INITIALIZED;
-  return next_failure_locked(call);
+  CUresult refused = is_unsafe(call) ? fake_unsafe_locked() : CLPI_CUDA_SUCCESS;
+  return refused != CLPI_CUDA_SUCCESS ? refused : next_failure_locked(call);
 }
 
 CUresult fake_leave(CUresult code)

@@ -245,6 +245,8 @@ CUresult cuCtxSynchronize(void)
   if (code == CLPI_CUDA_SUCCESS && ctx == NULL)
     code = CLPI_CUDA_INVALID_CONTEXT;
   if (code == CLPI_CUDA_SUCCESS)
+    code = fake_capture_of_context_locked(ctx);
+  if (code == CLPI_CUDA_SUCCESS)
     fake_reach_all_locked(ctx);
   return fake_leave(code);
 }

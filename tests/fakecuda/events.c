@@ -104,7 +104,7 @@ CUresult cuEventDestroy(CUevent event)
 CUresult cuEventRecord(CUevent event, CUstream handle)
 {
   CUresult code = fake_enter(FAKE_cuEventRecord);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(handle, &code) : NULL;
+  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_uncaptured_locked(handle, &code) : NULL;
 
   if (code == CLPI_CUDA_SUCCESS)
     code = check_locked(event);
@@ -153,7 +153,7 @@ CUresult cuEventSynchronize(CUevent event)
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags)
 {
   CUresult code = fake_enter(FAKE_cuStreamWaitEvent);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(handle, &code) : NULL;
+  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_uncaptured_locked(handle, &code) : NULL;
 
   if (code == CLPI_CUDA_SUCCESS)
     code = check_locked(event);

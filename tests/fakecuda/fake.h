@@ -131,6 +131,12 @@ struct fake_command {
   fake_command *next;
 };
 
+typedef struct fake_capture {
+  clpi_cuda_capture_status status;
+  clpi_cuda_capture_mode mode;
+  pthread_t thread; /* that began it */
+} fake_capture;
+
 typedef enum fake_stream_state { FAKE_UNUSED, FAKE_LIVE, FAKE_ENDING } fake_stream_state;
 typedef enum fake_stream_kind { FAKE_CREATED, FAKE_LEGACY, FAKE_PER_THREAD } fake_stream_kind;
 
@@ -141,6 +147,7 @@ struct CUstream_st {
   bool blocking; /* is ordered with the legacy stream */
   bool held, has_thread;
   unsigned long owner; /* of a per-thread stream: the thread's number */
+  fake_capture capture;
   pthread_t thread;
   fake_command *first, **end;
   uint64_t given, done;
@@ -178,6 +185,17 @@ void fake_reach_all_locked(const struct CUctx_st *ctx); /* NULL: all contexts */
 
 void fake_streams_check_locked(void);
 void fake_streams_reset_locked(void);
+
+/* --- stream capture: capture.c --- */
+
+/* For a call that CUDA thinks unsafe, and one that waits for a context: if it must not be made now,
+ * the captures that forbid it are invalid, and the code is that of the call. */
+CUresult fake_unsafe_locked(void);
+CUresult fake_capture_of_context_locked(const struct CUctx_st *ctx);
+
+/* As fake_stream_locked; NULL and a violation also: the stream is being captured. */
+CUstream fake_uncaptured_locked(CUstream handle, CUresult *code);
+void fake_capture_check_locked(void);
 
 /* --- events: events.c --- */
 

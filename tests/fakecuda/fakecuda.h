@@ -29,6 +29,7 @@ typedef clpi_cuda_location CUmemLocation;
 typedef clpi_cuda_access CUmemAccessDesc;
 typedef clpi_cuda_mempool_props CUmemPoolProps;
 typedef clpi_cuda_shared_pointer CUmemPoolPtrExportData;
+typedef struct CUgraph_st *CUgraph;
 typedef void (*CUhostFn)(void *user_data);
 
 /* Codes and values that the library does not need, but tests do; the others are CLPI_CUDA_... */
@@ -36,9 +37,12 @@ enum {
   FAKECUDA_UNKNOWN = 999,
   FAKECUDA_CONTEXT_IS_DESTROYED = 709,
   FAKECUDA_ILLEGAL_ADDRESS = 700,
+  FAKECUDA_STREAM_CAPTURE_INVALIDATED = 901,
 };
 enum { FAKECUDA_STREAM_DEFAULT = 0, FAKECUDA_STREAM_NON_BLOCKING = 1 };
 enum { FAKECUDA_LOCATION_HOST = 2 };
+enum { FAKECUDA_CAPTURE_GLOBAL = 0, FAKECUDA_CAPTURE_THREAD_LOCAL = 1 };
+enum { FAKECUDA_CAPTURE_ACTIVE = 1, FAKECUDA_CAPTURE_INVALIDATED = 2 };
 #define FAKECUDA_STREAM_LEGACY     ((CUstream)1)
 #define FAKECUDA_STREAM_PER_THREAD ((CUstream)2)
 
@@ -51,6 +55,7 @@ enum { FAKECUDA_LOCATION_HOST = 2 };
 #define cuCtxPopCurrent           cuCtxPopCurrent_v2
 #define cuMemGetInfo              cuMemGetInfo_v2
 #define cuStreamDestroy           cuStreamDestroy_v2
+#define cuStreamBeginCapture      cuStreamBeginCapture_v2
 #define cuEventDestroy            cuEventDestroy_v2
 #define cuMemAlloc                cuMemAlloc_v2
 #define cuMemFree                 cuMemFree_v2
@@ -93,6 +98,11 @@ enum { FAKECUDA_LOCATION_HOST = 2 };
   X(cuStreamSynchronize, , 2000, (CUstream stream))                                                \
   X(cuStreamWaitEvent, , 3020, (CUstream stream, CUevent event, unsigned flags))                   \
   X(cuLaunchHostFunc, , 10000, (CUstream stream, CUhostFn function, void *user_data))              \
+  X(cuStreamBeginCapture, _v2, 10010, (CUstream stream, clpi_cuda_capture_mode mode))              \
+  X(cuStreamEndCapture, , 10000, (CUstream stream, CUgraph * graph))                               \
+  X(cuStreamIsCapturing, , 10000, (CUstream stream, clpi_cuda_capture_status * status))            \
+  X(cuThreadExchangeStreamCaptureMode, , 10010, (clpi_cuda_capture_mode * mode))                   \
+  X(cuGraphDestroy, , 10000, (CUgraph graph))                                                      \
   X(cuEventCreate, , 2000, (CUevent * event, unsigned flags))                                      \
   X(cuEventDestroy, _v2, 4000, (CUevent event))                                                    \
   X(cuEventRecord, , 2000, (CUevent event, CUstream stream))                                       \
@@ -177,8 +187,8 @@ void fakecuda_reuse_stream_handles(bool reuse);
 /** Makes calls of this function (the plain name, cuEventDestroy) fail with `result`, without any
  * effect: first `after` calls succeed, then `times` fail; 0: all from then on. NULL: calls of any
  * function that takes or waits for something, counted together; what gives back (destroy, release,
- * free, pop) and cuGetErrorName do not fail then. Several of these add up; a result of 0 takes
- * those for the function back. */
+ * free, pop, exchange) and cuGetErrorName do not fail then. Several of these add up; a result of 0
+ * takes those for the function back. */
 void fakecuda_fail(const char *function, int result, unsigned after, unsigned times);
 
 /** Stops the stream before its next command, and lets it go on. NULL and the legacy stream, and the
@@ -204,9 +214,10 @@ size_t fakecuda_live_bytes(void);
  * more; no or a wrong current context where the driver needs one, and a context released too often;
  * a stream's use of memory that the order of streams, events and what the host has waited for puts
  * before its allocation, after its free, or beside another stream's use, where one of them writes;
- * memory of a device that has no access; events recorded on a stream of another context; calls of
- * the driver inside of a host function; calls of functions of another version; and what is left
- * at fakecuda_reset. */
+ * memory of a device that has no access; work for a stream that is being captured or waits for one
+ * that is, and a thread's capture mode that is left changed; events recorded on a stream of another
+ * context; calls of the driver inside of a host function; calls of functions of another version;
+ * and what is left at fakecuda_reset. */
 void fakecuda_on_violation(void (*handler)(const char *what));
 
 #endif

@@ -19,7 +19,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *pointer, size_t bytes, CUmemoryPoo
                                  CUstream stream_handle)
 {
   CUresult code = fake_enter(FAKE_cuMemAllocFromPoolAsync);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(stream_handle, &code) : NULL;
+  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_uncaptured_locked(stream_handle, &code) : NULL;
   CUmemoryPool mempool = stream != NULL ? fake_mempool_locked(handle) : NULL;
 
   if (code == CLPI_CUDA_SUCCESS && mempool == NULL)
@@ -33,7 +33,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream handle)
 {
   fake_device *device = NULL;
   CUresult code = fake_enter(FAKE_cuMemAllocAsync);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(handle, &code) : NULL;
+  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_uncaptured_locked(handle, &code) : NULL;
 
   if (stream != NULL)
     code = fake_default_mempool_locked(stream->ctx->device, &device);
@@ -89,7 +89,7 @@ static CUresult free_on_locked(CUdeviceptr pointer, CUstream stream)
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle)
 {
   CUresult code = fake_enter(FAKE_cuMemFreeAsync);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(handle, &code) : NULL;
+  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_uncaptured_locked(handle, &code) : NULL;
 
   if (stream != NULL)
     code = free_on_locked(pointer, stream);
@@ -192,7 +192,7 @@ static CUresult begin(fake_call call, CUstream handle, CUstream *stream)
   CUresult code = enter_with_context(call, &ctx);
 
   if (code == CLPI_CUDA_SUCCESS)
-    *stream = fake_stream_locked(handle, &code);
+    *stream = fake_uncaptured_locked(handle, &code);
   if (code == CLPI_CUDA_SUCCESS)
     fake_begin_locked(*stream);
   return code;

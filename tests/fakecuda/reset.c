@@ -18,6 +18,7 @@ void fakecuda_reset(void)
   fake_memory_check_locked();
   fake_events_check_locked();
   fake_streams_check_locked();
+  fake_capture_check_locked();
   fake_mempools_check_locked();
   fake_contexts_check_locked();
 

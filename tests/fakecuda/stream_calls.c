@@ -79,7 +79,7 @@ CUresult cuStreamSynchronize(CUstream handle)
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *user_data)
 {
   CUresult code = fake_enter(FAKE_cuLaunchHostFunc);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(handle, &code) : NULL;
+  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_uncaptured_locked(handle, &code) : NULL;
 
   if (code == CLPI_CUDA_SUCCESS && function == NULL)
     code = CLPI_CUDA_INVALID_VALUE;

@@ -152,6 +152,111 @@ START_TEST(no_context_need_be_current_for_streams_and_pools)
 }
 END_TEST
 
+/* --- stream capture --- */
+
+static CUevent event;
+static CUdeviceptr direct;
+
+static CUresult ask_event(void)
+{
+  return cu.cuEventQuery(event);
+}
+
+static CUresult wait_for_event(void)
+{
+  return cu.cuEventSynchronize(event);
+}
+
+static CUresult ask_stream(void)
+{
+  return cu.cuStreamQuery(other);
+}
+
+static CUresult wait_for_stream(void)
+{
+  return cu.cuStreamSynchronize(other);
+}
+
+static CUresult take_memory(void)
+{
+  CUresult code = cu.cuMemAlloc(&direct, MIB);
+  if (code == CLPI_CUDA_SUCCESS)
+    code = cu.cuMemFree(direct);
+  return code;
+}
+
+static CUresult wait_for_context(void)
+{
+  return cu.cuCtxSynchronize();
+}
+
+static const struct {
+  const char *name;
+  CUresult (*call)(void);
+  bool may_in_relaxed_mode;
+} unsafe[] = {
+    {"cuEventQuery", ask_event, true},
+    {"cuEventSynchronize", wait_for_event, true},
+    {"cuStreamQuery", ask_stream, true},
+    {"cuStreamSynchronize", wait_for_stream, true},
+    {"cuMemAlloc, cuMemFree", take_memory, true},
+    {"cuCtxSynchronize", wait_for_context, false},
+};
+enum { UNSAFE_COUNT = sizeof(unsafe) / sizeof(unsafe[0]) };
+
+/* Calls during a capture of `stream`, in a mode of the thread's; whether both succeed, and if not,
+ * whether both fail. */
+static void check_capture(int i, clpi_cuda_capture_mode mode, bool may)
+{
+  CUgraph graph = NULL;
+  CUresult code, ended;
+
+  clpt_gpu_ok(cu.cuStreamBeginCapture(stream, FAKECUDA_CAPTURE_GLOBAL));
+  clpt_gpu_ok(cu.cuThreadExchangeStreamCaptureMode(&mode));
+  code = unsafe[i].call();
+  clpt_gpu_ok(cu.cuThreadExchangeStreamCaptureMode(&mode));
+  ended = cu.cuStreamEndCapture(stream, &graph);
+  if (graph != NULL)
+    clpt_gpu_ok(cu.cuGraphDestroy(graph));
+  ck_assert_msg(code == (may ? CLPI_CUDA_SUCCESS : CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED),
+                "%s gave %d", unsafe[i].name, code);
+  ck_assert_msg(ended == (may ? CLPI_CUDA_SUCCESS : FAKECUDA_STREAM_CAPTURE_INVALIDATED),
+                "after %s the end of the capture gave %d", unsafe[i].name, ended);
+}
+
+START_TEST(unsafe_calls_end_a_capture_but_in_relaxed_mode)
+{
+  clpt_gpu_ok(cu.cuEventCreate(&event, CLPI_CUDA_EVENT_DISABLE_TIMING));
+  clpt_gpu_ok(cu.cuEventRecord(event, other));
+  clpt_gpu_ok(cu.cuEventSynchronize(event));
+  check_capture(_i, FAKECUDA_CAPTURE_GLOBAL, false);
+  check_capture(_i, CLPI_CUDA_CAPTURE_RELAXED, unsafe[_i].may_in_relaxed_mode);
+  clpt_gpu_ok(cu.cuEventDestroy(event));
+}
+END_TEST
+
+START_TEST(whether_a_stream_is_captured_may_be_asked)
+{
+  clpi_cuda_capture_status status;
+  CUstream blocking;
+  CUgraph graph;
+
+  clpt_gpu_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));
+  clpt_gpu_ok(cu.cuStreamIsCapturing(FAKECUDA_STREAM_LEGACY, &status));
+  ck_assert_int_eq(status, CLPI_CUDA_CAPTURE_NONE);
+  clpt_gpu_ok(cu.cuStreamBeginCapture(blocking, FAKECUDA_CAPTURE_GLOBAL));
+  clpt_gpu_ok(cu.cuStreamIsCapturing(blocking, &status));
+  ck_assert_int_eq(status, FAKECUDA_CAPTURE_ACTIVE);
+  clpt_gpu_ok(cu.cuStreamIsCapturing(stream, &status));
+  ck_assert_int_eq(status, CLPI_CUDA_CAPTURE_NONE);
+  ck_assert_int_eq(cu.cuStreamIsCapturing(FAKECUDA_STREAM_LEGACY, &status),
+                   CLPI_CUDA_STREAM_CAPTURE_IMPLICIT);
+  clpt_gpu_ok(cu.cuStreamEndCapture(blocking, &graph));
+  clpt_gpu_ok(cu.cuGraphDestroy(graph));
+  clpt_gpu_ok(cu.cuStreamDestroy(blocking));
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("gpu_driver");
@@ -164,5 +269,7 @@ int main(void)
   tcase_add_test(tests, a_trim_keeps_what_streams_have_not_come_to_free);
   tcase_add_test(tests, a_high_mark_begins_anew_at_what_is_there);
   tcase_add_test(tests, no_context_need_be_current_for_streams_and_pools);
+  tcase_add_loop_test(tests, unsafe_calls_end_a_capture_but_in_relaxed_mode, 0, UNSAFE_COUNT);
+  tcase_add_test(tests, whether_a_stream_is_captured_may_be_asked);
   return clpt_gpu_run(suite, 1);
 }
