@@ -112,10 +112,10 @@ typedef struct clp_cuda_async_options {
  * stream may be allocated on, for which the host may wait for the home stream; keep the buffer for
  * as long as the graph may run, and note the streams on which it does (clp_buffer_record_use). What
  * is released on the stream meanwhile is kept for it until the capture has ended: other streams do
- * not get it, and to give it back (clp_pool_free_held, clp_pool_trim_to) is CLP_NOT_SUPPORTED. So is
- * whatever needs the driver where the home stream is captured, or is the legacy one while a blocking
- * stream is captured. To run out of memory ends the captures of the device's primary context, as
- * the pool then waits for all of its work (cuCtxSynchronize).
+ * not get it, and to give it back (clp_pool_free_held, clp_pool_trim_to) is CLP_NOT_SUPPORTED. So
+ * is whatever needs the driver where the home stream is captured, or is the legacy one while a
+ * blocking stream is captured. To run out of memory ends the captures of the device's primary
+ * context, as the pool then waits for all of its work (cuCtxSynchronize).
  *
  * No pool that needs the driver works inside of a host function (cuLaunchHostFunc,
  * cuStreamAddCallback), which may not call CUDA: CLP_NOT_SUPPORTED, and the message asks for that.

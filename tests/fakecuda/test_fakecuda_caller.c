@@ -44,6 +44,41 @@ static void teardown(void)
     ck_assert_msg(code_ != CLPI_CUDA_SUCCESS, "%s succeeded", #call);                              \
   } while (0)
 
+/* --- stream capture --- */
+
+START_TEST(captured_streams_get_no_work)
+{
+  CUgraph graph;
+  CUevent event;
+
+  clpt_cu_ok(cuEventCreate(&event, CLPI_CUDA_EVENT_DISABLE_TIMING));
+  clpt_cu_ok(cuEventRecord(event, other));
+  clpt_cu_ok(cuStreamBeginCapture(stream, FAKECUDA_CAPTURE_GLOBAL));
+  is_wrong("being captured", cuEventRecord(event, stream));
+  is_wrong("being captured", cuStreamWaitEvent(stream, event, 0));
+  is_wrong("being captured", cuMemFreeAsync(memory, stream));
+  clpt_cu_ok(cuStreamEndCapture(stream, &graph));
+  clpt_cu_ok(cuGraphDestroy(graph));
+  clpt_cu_ok(cuEventDestroy(event));
+}
+END_TEST
+
+START_TEST(a_query_ends_a_capture_but_in_relaxed_mode)
+{
+  clpi_cuda_capture_mode mode = _i;
+  CUresult ends = _i == CLPI_CUDA_CAPTURE_RELAXED ? 0 : FAKECUDA_STREAM_CAPTURE_INVALIDATED;
+  CUgraph graph;
+
+  clpt_cu_ok(cuStreamBeginCapture(stream, FAKECUDA_CAPTURE_GLOBAL));
+  clpt_cu_ok(cuThreadExchangeStreamCaptureMode(&mode));
+  clpt_cu_fails(ends == 0 ? 0 : CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED, cuStreamQuery(other));
+  clpt_cu_ok(cuThreadExchangeStreamCaptureMode(&mode));
+  ck_assert_int_eq(mode, _i);
+  clpt_cu_fails(ends, cuStreamEndCapture(stream, &graph));
+  clpt_cu_ok(cuGraphDestroy(graph));
+}
+END_TEST
+
 /* --- memory --- */
 
 START_TEST(memory_is_freed_once_and_by_its_address)
@@ -311,6 +346,8 @@ CLPT_MAIN("fakecuda_caller", clpt_fake_run)
   tcase_add_test(streams, streams_that_share_memory_are_ordered_where_one_writes);
   tcase_add_test(streams, what_the_host_has_waited_for_is_ordered);
   tcase_add_test(streams, order_is_not_a_matter_of_time);
+  tcase_add_test(streams, captured_streams_get_no_work);
+  tcase_add_loop_test(streams, a_query_ends_a_capture_but_in_relaxed_mode, 0, 3);
   tcase_add_test(handles, handles_are_alive);
   tcase_add_test(handles, contexts_are_alive_and_the_right_ones);
   tcase_add_test(handles, host_functions_do_not_call_the_driver);
