@@ -204,7 +204,8 @@ check_PROGRAMS += \
 # Attacks: what programs may do to the library at the worst moment.
 check_PROGRAMS += \
 	tests/hostile/test_cancel \
-	tests/hostile/test_forks
+	tests/hostile/test_forks \
+	tests/hostile/test_soak
 
 tests_core_base_test_map_LDFLAGS = $(failmalloc_link_flags)
 tests_core_base_test_status_LDFLAGS = $(failmalloc_link_flags)
@@ -577,6 +578,11 @@ fuzz_targets = \
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
 endif
+if HAVE_CHECK
+fuzz_targets += tests/fuzz/fuzz_api
+endif
+tests_fuzz_fuzz_api_SOURCES = tests/fuzz/fuzz_api.c tests/fuzz/subject.c tests/fuzz/subject.h \
+	tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	tests/support/range_model.c tests/support/range_model.h
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
@@ -587,6 +593,7 @@ EXTRA_DIST += tests/fuzz/corpus
 
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
+tests_fuzz_fuzz_api_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
@@ -647,7 +654,11 @@ check-coverage:
 	@exit 1
 endif
 EXTRA_DIST += tests/support/coverage.sh
-.PHONY: check-valgrind check-coverage check-helgrind
+
+# Everything at once for an hour, or CLPT_STRESS_SECONDS.
+soak: tests/hostile/test_soak$(EXEEXT)
+	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
+.PHONY: check-valgrind check-coverage check-helgrind soak
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:

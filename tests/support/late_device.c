@@ -373,16 +373,24 @@ unsigned clpt_late_retains(clpt_late_device *device)
   return retains;
 }
 
-void clpt_late_assert_ended(clpt_late_device *device)
+const char *clpt_late_find_wrong(clpt_late_device *device)
 {
   clpt_late_run_all(device);
-  ck_assert_str_eq(device->wrong, "");
-  ck_assert_uint_eq(device->mismatches, 0);
-  ck_assert_uint_eq(device->destroyed, 1);
-  ck_assert_uint_eq(device->live_blocks, 0);
-  ck_assert_uint_eq(device->live_bytes, 0);
-  ck_assert_uint_eq(device->live_marks, 0);
-  ck_assert_uint_eq(clpt_late_retains(device), 0);
+  if (device->wrong[0] != '\0')
+    return device->wrong;
+  if (device->destroyed != 1)
+    return "the allocator has not ended, or more than once";
+  if (device->live_blocks > 0 || device->live_bytes > 0)
+    return "memory did not come back";
+  if (device->live_marks > 0)
+    return "marks did not come back";
+  return clpt_late_retains(device) > 0 ? "streams did not come back" : NULL;
+}
+
+void clpt_late_assert_ended(clpt_late_device *device)
+{
+  const char *wrong = clpt_late_find_wrong(device);
+  ck_assert_msg(wrong == NULL, "%s", wrong);
   clpt_late_end(device);
 }
 

@@ -93,8 +93,11 @@ void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing);
 /** An allocator on `device`, which must outlive it. The caller's reference. */
 clp_allocator *clpt_late_allocator(clpt_late_device *device);
 
-/** Asserts that the allocator has ended once, that nothing was ever wrong and that memory, marks
- * and streams came back; then frees what the fake is made of. Work that is left is done before. */
+/** What was ever wrong, or did not come back of memory, marks and streams once the allocator has
+ * ended; NULL: nothing. Work that is left is done before. */
+const char *clpt_late_find_wrong(clpt_late_device *device);
+
+/** Asserts that nothing was wrong, as above; then frees what the fake is made of. */
 void clpt_late_assert_ended(clpt_late_device *device);
 
 /** Frees what the fake is made of, whatever went wrong. */
