@@ -2,10 +2,12 @@
 /* Pools while streams are captured into graphs: lib/cuda/capture.c. No call of the library ends a
  * capture, and none puts work into a graph: the fake driver ends the program then. */
 #include "support/cuda_device.h"
+#include "support/cuda_fixture.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 enum { MB = 1 << 20, BYTES = 4096 };
 
@@ -190,6 +192,35 @@ START_TEST(the_driver_refuses_what_concerns_captures)
 }
 END_TEST
 
+/* --- host functions --- */
+
+typedef struct attempt {
+  clp_status status;
+  char message[256];
+} attempt;
+
+static void try_to_allocate(void *result)
+{
+  attempt *it = result;
+  clp_buffer *buffer = NULL;
+  it->status = clp_pool_allocate(pool, BYTES, &buffer);
+  (void)snprintf(it->message, sizeof(it->message), "%s", clp_last_error()->message);
+}
+
+START_TEST(a_host_function_is_named_as_the_reason)
+{
+  attempt made = {CLP_SUCCESS, ""};
+  clpt_fake_count_violations();
+  clpt_cuda_enter(&cuda);
+  clpt_cuda_ok(cuLaunchHostFunc(second, try_to_allocate, &made));
+  clpt_cuda_ok(cuStreamSynchronize(second));
+  clpt_cuda_leave();
+  ck_assert_uint_gt(clpt_fake_violations(), 0);
+  ck_assert_int_eq(made.status, CLP_NOT_SUPPORTED);
+  ck_assert_msg(strstr(made.message, "host function") != NULL, "it says: %s", made.message);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("cuda_capture");
@@ -202,6 +233,7 @@ int main(void)
   tcase_add_test(tests, the_legacy_stream_is_refused_while_a_blocking_one_is_captured);
   tcase_add_test(tests, memory_runs_out_during_a_capture);
   tcase_add_test(tests, the_driver_refuses_what_concerns_captures);
+  tcase_add_test(tests, a_host_function_is_named_as_the_reason);
   clpt_cuda_use_fake();
   return clpt_run(suite);
 }

@@ -4,6 +4,9 @@
  * streams run late. After each call all must be as the model of its user says (subject.h). */
 #include "subject.h"
 
+#include <clpool/arena.h>
+#include <string.h>
+
 const char fuzz_corpus[] = "api";
 
 enum { HEADER = 3, CALL = 3, MOST_CALLS = 200 };
@@ -68,6 +71,33 @@ static void check_bins(const subject *it, unsigned pool)
   }
   fuzz_require(clp_pool_get_stats(it->pools[pool], &all) == CLP_SUCCESS);
   fuzz_require(count > 64 || (active <= all.active_blocks && held == all.held_blocks));
+}
+
+/* Structs of any size that are full of any byte: they are taken or refused, and nothing happens. */
+static void call_wrongly(const subject *it, unsigned pool, uint8_t size, uint8_t content)
+{
+  union {
+    size_t struct_size; /* the first field of all */
+    clp_pool_options pool;
+    clp_arena_options arena;
+    clp_pool_stats stats;
+    unsigned char bytes[UINT8_MAX];
+  } given;
+  clp_pool *made = NULL;
+  clp_allocator *arena = NULL;
+  memset(&given, content, sizeof(given));
+  given.struct_size = size;
+  clp_status status = clp_pool_create(it->allocator, &given.pool, &made);
+  fuzz_require((status == CLP_SUCCESS) == (made != NULL));
+  fuzz_require(!status || status == CLP_INVALID_ARGUMENT);
+  clp_pool_release(made);
+  status = clp_arena_allocator_create(it->allocator, &given.arena, &arena);
+  fuzz_require((status == CLP_SUCCESS) == (arena != NULL));
+  fuzz_require(!status || status == CLP_INVALID_ARGUMENT || status == CLP_NOT_SUPPORTED);
+  clp_allocator_release(arena);
+  status = clp_pool_get_stats(it->pools[pool], &given.stats);
+  fuzz_require(!status || status == CLP_INVALID_ARGUMENT);
+  fuzz_require(given.bytes[UINT8_MAX - 1] == (size < UINT8_MAX || status ? content : 0));
 }
 
 /* Calls of the device's fail from now on, or no more. */
@@ -138,6 +168,9 @@ static void call_pool(subject *it, uint8_t which, uint8_t choice, uint8_t byte)
   case 9:
     subject_replace_pool(it, pool);
     break;
+  case 10:
+    call_wrongly(it, pool, byte, choice);
+    break;
   default:
     make_fail(it, choice, byte);
   }
@@ -182,7 +215,7 @@ static void call(subject *it, const uint8_t *bytes)
     pass_time(it, bytes[1], bytes[2]);
     break;
   default:
-    call_pool(it, bytes[0] / 16 % 11, bytes[1], bytes[2]);
+    call_pool(it, bytes[0] / 16 % 12, bytes[1], bytes[2]);
   }
 }
 
