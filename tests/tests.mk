@@ -156,6 +156,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_stats \
 	tests/core/pool/test_threads \
 	tests/core/pool/test_threads_pools \
+	tests/core/pool/test_try \
 	tests/core/store/test_bin \
 	tests/core/store/test_block_store \
 	tests/core/streams/test_bind \

@@ -11,6 +11,7 @@
 #include <clpool/allocator.h>
 #include <clpool/pool.h>
 #include <clpool/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -28,6 +29,13 @@ extern "C" {
  *   tries again at clp_pool_free_held or at its end. */
 clp_status clp_buffer_release(clp_buffer *buffer);
 
+/** As clp_buffer_release, if the block goes to the calling thread's cache, the usual case once a
+ * program is warm. Takes no lock, waits for nothing, calls neither the device nor a hook.
+ *
+ * False: nothing was done, and the buffer is as it was; the last error, too. clp_buffer_release
+ * releases it, or says what is wrong. True for NULL. Any thread. */
+bool clp_buffer_try_release(clp_buffer *buffer);
+
 /** @name Stream order of a buffer
  * The rules are those of clp_pool_allocate_on, under "Stream order" in clpool/pool.h, and so are
  * the statuses that all have in common. Any thread. @{ */
@@ -37,6 +45,9 @@ clp_status clp_buffer_release(clp_buffer *buffer);
  * the buffer is bound to is not, unless it is `stream`. A NULL buffer is a no-op. If `stream` is
  * refused, the buffer is still the caller's. */
 clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream);
+
+/** As clp_buffer_try_release, after the work that `stream` has been given. */
+bool clp_buffer_try_release_on(clp_buffer *buffer, clp_stream stream);
 
 /** Notes that `stream` uses the buffer too: before the block serves another stream, what `stream`
  * was given up to the buffer's release is waited for (torch.Tensor.record_stream). The caller

@@ -131,6 +131,17 @@ void clp_pool_release(clp_pool *pool);
  * CLP_BACKEND_ERROR or another status of the allocator, passed on at once. */
 clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 
+/** As clp_pool_allocate, if the calling thread has a fitting block in its cache, the usual case
+ * once a program is warm. Takes no lock, waits for nothing, calls neither the device nor a hook nor
+ * another callback. So a caller that has a lock of its own, such as the Python interpreter's,
+ * needs to let go of it only when this did not serve.
+ *
+ * False: nothing was done, and `*out` is NULL. clp_pool_allocate serves the request, or says what
+ * is wrong with it: the last error is as it was. That need not take new memory: a block may be held
+ * where it takes a lock to find it, or hooks of the thread or the pool are to be shown the
+ * allocation. Always false for zero bytes. Any thread. */
+bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
+
 /** @name Stream order
  * CUDA's stream-ordered semantics (cudaMallocAsync, cudaFreeAsync), on every allocator that can
  * order streams. A stream is a cl_command_queue or a CUstream of the allocator's context. The pool
@@ -169,6 +180,10 @@ clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 
 /** As clp_pool_allocate, for use on `stream`. */
 clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
+
+/** As clp_pool_try_allocate, for use on `stream`: a block that the thread released on the same
+ * stream, if that is in order. */
+bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
 
 /** Forgets a stream that its user gives up: on success, neither the pool nor its allocator calls
  * the backend with it from then on, and if the handle comes again, it is a new stream. A CUstream

@@ -351,3 +351,25 @@ CLPI_ENTRY clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_str
   return clpi_is_watched() ? allocate_watched(pool, bytes, given, out)
                            : allocate(pool, bytes, given, out);
 }
+
+/* What the warm path finds, and what it finds when it searches. */
+static bool try_allocate(clp_pool *pool, size_t bytes, clpi_given given, clp_buffer **out)
+{
+  if (!out)
+    return false;
+  *out = NULL;
+  if (!pool || bytes - 1 >= pool->stock.store.max_block_bytes || clpi_hooks_concern(&pool->hooks))
+    return false;
+  *out = clpi_allocate_cached(&pool->stock, bytes, given_or_home(&pool->stock, given), true);
+  return *out;
+}
+
+bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
+{
+  return try_allocate(pool, bytes, (clpi_given){.is_given = false}, out);
+}
+
+bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out)
+{
+  return try_allocate(pool, bytes, (clpi_given){.is_given = true, .handle = stream}, out);
+}

@@ -125,3 +125,19 @@ clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream)
   clpi_given given = {.is_given = true, .handle = stream};
   return clpi_is_watched() ? release_watched(buffer, given) : release(buffer, given);
 }
+
+static bool try_release(clp_buffer *buffer, clpi_given given)
+{
+  return !buffer || (!clpi_hooks_concern(&buffer->pool->hooks) &&
+                     clpi_release_cached(&buffer->pool->stock, buffer, given));
+}
+
+bool clp_buffer_try_release(clp_buffer *buffer)
+{
+  return try_release(buffer, (clpi_given){.is_given = false});
+}
+
+bool clp_buffer_try_release_on(clp_buffer *buffer, clp_stream stream)
+{
+  return try_release(buffer, (clpi_given){.is_given = true, .handle = stream});
+}
