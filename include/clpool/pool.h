@@ -51,11 +51,11 @@ enum {
   CLP_REUSE_INTERNAL_DEPENDENCIES = 1u << 1 /**< after making the other wait for the first */
 };
 
-/** Called when the device is out of memory and nothing is left that the pool itself could free.
- * `bytes` is the size of the block that is wanted. It frees what the caller can spare, such as
- * buffers of this pool, and returns whether it freed something: then the pool tries again, and
- * calls again if that fails. Called on the thread that allocates, under no lock of the library; may
- * use any pool. */
+/** Called when the device is out of memory, or the pool's limit leaves no room, and nothing is left
+ * that the pool itself could free. `bytes` is the size of the block that is wanted. It frees what
+ * the caller can spare, such as buffers of this pool, and returns whether it freed something: then
+ * the pool tries again, and calls again if that fails. Called on the thread that allocates, under
+ * no lock of the library; may use any pool. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT and change what you like, 0 included. In a
@@ -123,8 +123,8 @@ void clp_pool_release(clp_pool *pool);
  * until clp_buffer_release. On failure it is NULL, and the pool's figures and blocks are as before,
  * except for held blocks that were freed on the way. Any thread.
  * CLP_INVALID_ARGUMENT: NULL pool or out, more bytes than the largest block the device allows.
- * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room, with nothing held; or the block would be
- *   larger than the limit.
+ * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room, with nothing held, and on_out_of_memory did
+ *   not help; or the block would be larger than the limit.
  * CLP_OUT_OF_DEVICE_MEMORY: no step helped.
  * CLP_BUSY: the allocator's own `free` asks, and would have to wait for itself.
  * CLP_OUT_OF_HOST_MEMORY.
@@ -240,8 +240,9 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 /** @name Limit
  * Bounds managed bytes: what is active and what is held, as allocated. Before a limit refuses an
  * allocation with CLP_LIMIT_EXCEEDED, held blocks are freed, the largest first, unless the block
- * alone is larger than the limit; on_out_of_memory is not called. A limit below what is managed
- * refuses further memory and takes none away. Any thread. @{ */
+ * alone is larger than the limit. Then on_out_of_memory is called, as for a device out of memory,
+ * and not for such a block either. A limit below what is managed refuses further memory and takes
+ * none away. Any thread. @{ */
 
 /** Sets the limit in bytes; 0 for none. CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);

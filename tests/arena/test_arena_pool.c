@@ -126,6 +126,38 @@ START_TEST(a_limit_counts_segments)
 }
 END_TEST
 
+static bool release_it(clp_pool *pool, size_t bytes, void *user_data)
+{
+  clp_buffer **buffer = user_data;
+  (void)pool, (void)bytes;
+  clpt_ok(clp_buffer_release(*buffer));
+  bool released = *buffer != NULL;
+  *buffer = NULL;
+  return released;
+}
+
+START_TEST(a_limit_on_segments_asks_the_callback)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_buffer *spare, *buffer, *refused = NULL;
+  clp_pool *pool = NULL;
+  rig it;
+
+  start(&it);
+  options.on_out_of_memory = release_it;
+  options.user_data = &spare;
+  clpt_ok(clp_pool_create(it.arena, &options, &pool));
+  clpt_ok(clp_pool_set_limit(pool, 2 * SEGMENT));
+  spare = clpt_allocate(pool, 2 * SEGMENT - 1);
+  buffer = clpt_allocate(pool, 2 * SEGMENT - 2);
+  ck_assert_ptr_null(spare);
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(pool, SEGMENT, &refused));
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_release(pool);
+  end(&it);
+}
+END_TEST
+
 static void assert_gives_segments_back(rig *it)
 {
   ck_assert_uint_eq(it->device.live_blocks, 0);
@@ -284,6 +316,7 @@ CLPT_MAIN("pools on an arena", clpt_run)
   tcase_add_test(tests, held_blocks_go_back_all_at_once);
   tcase_add_test(tests, a_hit_is_a_hit);
   tcase_add_test(tests, a_limit_counts_segments);
+  tcase_add_test(tests, a_limit_on_segments_asks_the_callback);
   tcase_add_test(tests, what_gives_back_gives_segments_back);
   tcase_add_test(tests, the_end_of_a_pool_gives_segments_back);
   tcase_add_test(tests, out_of_memory_reaches_other_pools);

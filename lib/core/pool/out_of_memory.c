@@ -61,14 +61,20 @@ static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *free
   return block;
 }
 
+/* Whether the block alone is larger than the limit: there is no use in freeing anything. */
+static bool is_hopeless(const clpi_request *wanted)
+{
+  size_t limit = clp_pool_get_limit(wanted->pool);
+  return wanted->lack == CLPI_LACKS_LIMIT && limit && wanted->bin->block_bytes > limit;
+}
+
 /* A block of another thread's that went to the device since the last attempt counts as well. */
 static bool free_own_held(ladder *self)
 {
   clpi_request *wanted = self->wanted;
-  bool is_limited = wanted->lack == CLPI_LACKS_LIMIT;
-  size_t limit = clp_pool_get_limit(wanted->pool);
-  if (is_limited && limit && wanted->bin->block_bytes > limit)
+  if (is_hopeless(wanted))
     return false;
+  bool is_limited = wanted->lack == CLPI_LACKS_LIMIT;
   bool other_left;
   uint64_t frees;
   clp_buffer *block = take_largest(wanted->pool, &other_left, &frees);
@@ -182,7 +188,7 @@ CLPI_EXIT static bool return_cached(ladder *self)
 CLPI_EXIT static bool ask_callback(ladder *self)
 {
   const clp_pool_options *options = &self->wanted->pool->options;
-  if (!options->on_out_of_memory)
+  if (!options->on_out_of_memory || is_hopeless(self->wanted))
     return false;
   bool were_fixed = clpi_hooks_fix();
   bool freed = options->on_out_of_memory(self->wanted->pool, self->wanted->bin->block_bytes,
@@ -200,14 +206,11 @@ static const struct {
   bool (*free)(ladder *self);
   step_kind kind;
 } steps[] = {
-    {CLPI_LACKS_LIMIT, free_own_held, REPEATED},
-    {CLPI_LACKS_ROOM, free_own_held, REPEATED},
-    {CLPI_LACKS_ROOM, drain_kept, ONCE},
-    {CLPI_LACKS_MEMORY, free_own_held, REPEATED},
-    {CLPI_LACKS_MEMORY, free_other_held, REPEATED},
-    {CLPI_LACKS_MEMORY, drain_pending, ONCE},
-    {CLPI_LACKS_MEMORY, return_cached, ONCE},
-    {CLPI_LACKS_MEMORY, ask_callback, NEW_ROUND},
+    {CLPI_LACKS_LIMIT, free_own_held, REPEATED},    {CLPI_LACKS_LIMIT, ask_callback, NEW_ROUND},
+    {CLPI_LACKS_ROOM, free_own_held, REPEATED},     {CLPI_LACKS_ROOM, drain_kept, ONCE},
+    {CLPI_LACKS_ROOM, ask_callback, NEW_ROUND},     {CLPI_LACKS_MEMORY, free_own_held, REPEATED},
+    {CLPI_LACKS_MEMORY, free_other_held, REPEATED}, {CLPI_LACKS_MEMORY, drain_pending, ONCE},
+    {CLPI_LACKS_MEMORY, return_cached, ONCE},       {CLPI_LACKS_MEMORY, ask_callback, NEW_ROUND},
 };
 
 /* Whether step `i` is for what the request lacks, and freed something. */

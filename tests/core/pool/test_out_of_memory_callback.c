@@ -148,6 +148,71 @@ START_TEST(a_callback_that_runs_out_of_memory_itself_nests)
 }
 END_TEST
 
+/* --- a limit that refuses --- */
+
+static const struct {
+  size_t limit, releases[3]; /* sizes of what it releases, one a call */
+  unsigned says_yes;
+  clp_status status;
+  const char *trace; /* of an allocation of 1000 bytes, with all of them active */
+} limits[] = {
+    {1023, {0}, 0, CLP_LIMIT_EXCEEDED, "C1023"},
+    {1022, {0}, 1, CLP_LIMIT_EXCEEDED, ""}, /* nothing could help */
+    {1100, {400}, 1, CLP_SUCCESS, "C1023 F415 A1023"},
+    {1100, {400, 200}, 2, CLP_SUCCESS, "C1023 F415 C1023 F207 A1023"},
+    {1100, {1010}, 1, CLP_SUCCESS, "C1023"}, /* which is handed out */
+    {1030, {0}, 3, CLP_LIMIT_EXCEEDED, "C1023 C1023 C1023 C1023"},
+};
+enum { LIMITS = sizeof(limits) / sizeof(limits[0]) };
+
+START_TEST(the_callback_is_asked_when_a_limit_refuses)
+{
+  clpt_rig rig;
+  clpt_helper helper;
+  clp_buffer *buffer = NULL;
+
+  clpt_start_with_helper(&rig, &helper, 0);
+  clp_buffer *active = clpt_allocate(rig.pool, 10);
+  for (size_t i = 0; limits[_i].releases[i] != 0; i++)
+    helper.releases[i] = clpt_allocate(rig.pool, limits[_i].releases[i]);
+  helper.says_yes = limits[_i].says_yes;
+  clpt_ok(clp_pool_set_limit(rig.pool, limits[_i].limit));
+  clpt_device_clear_trace(&rig.device);
+  ck_assert_int_eq(clp_pool_allocate(rig.pool, 1000, &buffer), limits[_i].status);
+  clpt_device_trace_is(&rig.device, limits[_i].trace);
+  ck_assert(limits[_i].status == CLP_SUCCESS || clp_last_error()->status == CLP_LIMIT_EXCEEDED);
+  ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 0);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_ok(clp_buffer_release(active));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* A program whose collector releases buffers only when it is told to. */
+START_TEST(a_collector_keeps_a_program_within_a_limit)
+{
+  enum { BUFFERS = 100, MOST = 8 };
+  clpt_rig rig;
+  clpt_helper helper;
+
+  clpt_start_with_helper(&rig, &helper, 0);
+  clpt_ok(clp_pool_set_limit(rig.pool, MOST * (size_t)1023));
+  for (size_t i = 0; i < BUFFERS; i++) {
+    helper.says_yes = 1;
+    clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
+    if (helper.released > 0)
+      memmove(helper.releases, helper.releases + 1, (MOST - 1) * sizeof(buffer));
+    helper.released = 0;
+    helper.releases[i < MOST ? i : MOST - 1] = buffer;
+  }
+  ck_assert_uint_eq(clpt_stats(rig.pool).allocations, BUFFERS);
+  ck_assert_uint_eq(rig.device.live_blocks, MOST);
+  for (size_t i = 0; i < MOST; i++)
+    clpt_ok(clp_buffer_release(helper.releases[i]));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 CLPT_MAIN("out of memory callback", clpt_run)
 {
   TCase *tests = clpt_case(suite, "callback");
@@ -159,4 +224,8 @@ CLPT_MAIN("out of memory callback", clpt_run)
   tcase_add_test(tests, what_a_callback_releases_into_other_bins_is_freed_for_the_request);
   tcase_add_test(tests, a_callback_may_use_other_pools_and_its_own);
   tcase_add_test(tests, a_callback_that_runs_out_of_memory_itself_nests);
+
+  tests = clpt_case(suite, "limit");
+  tcase_add_loop_test(tests, the_callback_is_asked_when_a_limit_refuses, 0, LIMITS);
+  tcase_add_test(tests, a_collector_keeps_a_program_within_a_limit);
 }
