@@ -27,6 +27,7 @@ core_sources = \
 	lib/core/base/error.c lib/core/base/error.h \
 	lib/core/base/fork.c lib/core/base/fork.h \
 	lib/core/base/list.h \
+	lib/core/base/loading.c lib/core/base/loading.h \
 	lib/core/base/lock.h \
 	lib/core/base/log.c lib/core/base/log.h \
 	lib/core/base/map.c lib/core/base/map.h \
@@ -98,7 +99,8 @@ arena_sources = \
 	lib/arena/upstream.c lib/arena/upstream.h \
 	lib/arena/use_set.c lib/arena/use_set.h
 
-# CUDA's driver is loaded at run time, so this is in every build.
+# CUDA's driver is loaded at run time, as OpenCL's loader is, and no header of its is needed: so this
+# is in every build.
 cuda_sources = \
 	lib/cuda/async_allocator.c \
 	lib/cuda/async_pool.c lib/cuda/async_pool.h \
@@ -145,13 +147,13 @@ libclpool_internal_la_SOURCES += \
 	lib/opencl/commit.c lib/opencl/commit.h \
 	lib/opencl/device.c lib/opencl/device.h \
 	lib/opencl/driver_lock.c lib/opencl/driver_lock.h \
+	lib/opencl/loader.c lib/opencl/loader.h \
 	lib/opencl/mem_flags.c lib/opencl/mem_flags.h \
 	lib/opencl/pending_frees.c lib/opencl/pending_frees.h \
 	lib/opencl/pooled_mem.c \
 	lib/opencl/queue_order.c lib/opencl/queue_order.h \
 	lib/opencl/sub_buffer.c lib/opencl/sub_buffer.h \
 	lib/opencl/svm_allocator.c
-libclpool_internal_la_LIBADD += $(OPENCL_LIBS)
 else
 EXTRA_DIST += include/clpool/opencl.h
 endif

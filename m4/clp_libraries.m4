@@ -2,7 +2,8 @@
 # The libraries that clpool builds on. Each is looked for by header and function, so that a machine
 # without pkg-config or its .pc files serves as well.
 
-# OpenCL's headers and loader; --without-opencl builds the rest alone.
+# OpenCL's headers, and the loader, which the library loads at run time: the program, the examples
+# and the tests link it. --without-opencl builds the rest alone.
 AC_DEFUN([CLP_WITH_OPENCL], [
   AC_ARG_WITH([opencl],
     [AS_HELP_STRING([--without-opencl], [leave the OpenCL allocators out])],
@@ -23,7 +24,6 @@ AC_DEFUN([CLP_WITH_OPENCL], [
     clp_opencl=yes])
   AC_SUBST([OPENCL_CFLAGS])
   AC_SUBST([OPENCL_LIBS])
-  AS_IF([test "x$clp_opencl" = xyes], [AC_SUBST([PC_OPENCL_LIBS], [$OPENCL_LIBS])])
   AM_CONDITIONAL([HAVE_OPENCL], [test "x$clp_opencl" = xyes])
 ])
 

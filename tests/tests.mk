@@ -79,6 +79,7 @@ tests_libclptest_la_SOURCES += \
 	tests/support/order_memory.c tests/support/order_memory.h \
 	tests/support/queue_marks.c tests/support/queue_marks.h \
 	tests/support/wrap_opencl.c tests/support/wrap_opencl.h
+tests_libclptest_la_LIBADD = $(OPENCL_LIBS)
 endif
 LDADD = tests/libclptest.la $(trace_LIBS) libclpool-internal.la $(CHECK_LIBS)
 
@@ -89,8 +90,9 @@ failmalloc_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,-u,__wrap_malloc \
 	-Wl,--wrap=reallocarray,--wrap=aligned_alloc,--wrap=posix_memalign \
 	-Wl,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=free
 
-# Tests that watch OpenCL's functions, which are wrapped.
-wrap_opencl_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
+# Tests that watch OpenCL's functions, which are wrapped: as the test calls them, and as the library
+# finds them.
+wrap_opencl_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=dlsym \
 	-Wl,--wrap=clCreateContext,--wrap=clRetainContext,--wrap=clReleaseContext \
 	-Wl,--wrap=clCreateCommandQueueWithProperties,--wrap=clCreateCommandQueue \
 	-Wl,--wrap=clRetainCommandQueue,--wrap=clReleaseCommandQueue \
@@ -307,6 +309,7 @@ check_PROGRAMS += \
 	tests/opencl/test_exhaustion \
 	tests/opencl/test_lifetime \
 	tests/opencl/test_line_profile \
+	tests/opencl/test_loader \
 	tests/opencl/test_mem \
 	tests/opencl/test_mem_flags \
 	tests/opencl/test_pending_frees \
@@ -333,6 +336,9 @@ tests_opencl_test_exhaustion_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_lifetime_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_lifetime_LDFLAGS = $(wrap_opencl_link_flags)
 tests_opencl_test_line_profile_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_opencl_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_opencl_test_loader_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
+	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose
 tests_opencl_test_mem_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_mem_flags_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_order_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)

@@ -4,14 +4,12 @@
 #include "cuda/driver.h"
 
 #include "core/base/error.h"
+#include "core/base/loading.h"
 #include "cuda/cuda_error.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LEAST_VERSION = 11020 }; /* the first with memory pools */
 
@@ -44,16 +42,7 @@ static const function functions[] = {CLPI_CUDA_FUNCTIONS(FUNCTION_ENTRY)};
 #undef FUNCTION_ENTRY
 enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
 
-static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* guards `driver` until it works */
 static clpi_cuda_driver driver;
-static _Atomic(const clpi_cuda_driver *) working; /* &driver from the first success on */
-
-/* Stores an address from dlsym in `to`, a function pointer. ISO C cannot convert one into the
- * other; POSIX guarantees the same representation. */
-static void set_function(void *to, void *address)
-{
-  memcpy(to, &address, sizeof(address));
-}
 
 static clp_status open_library(library *opened)
 {
@@ -62,8 +51,8 @@ static clp_status open_library(library *opened)
   opened->handle = dlopen(opened->name, RTLD_NOW | RTLD_LOCAL);
   if (!opened->handle)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "there is no CUDA driver: %s", dlerror());
-  set_function(&opened->find_2, dlsym(opened->handle, "cuGetProcAddress_v2"));
-  set_function(&opened->find_1, dlsym(opened->handle, "cuGetProcAddress"));
+  clpi_set_function(&opened->find_2, dlsym(opened->handle, "cuGetProcAddress_v2"));
+  clpi_set_function(&opened->find_1, dlsym(opened->handle, "cuGetProcAddress"));
   return CLP_SUCCESS;
 }
 
@@ -95,7 +84,7 @@ static clp_status resolve(const library *from, const function *wanted)
   void *address = find_symbol(from, wanted);
   if (!address)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "%s has no %s", from->name, wanted->name);
-  set_function((char *)&driver + wanted->member, address);
+  clpi_set_function((char *)&driver + wanted->member, address);
   return CLP_SUCCESS;
 }
 
@@ -174,7 +163,8 @@ static clp_status initialize(void)
 }
 
 /* Once cuInit was called the library stays loaded, even on failure: it may have started threads. */
-static clp_status load_locked(void)
+/* Once cuInit was called the library stays loaded, even on failure: it may have started threads. */
+static clp_status load(void)
 {
   library opened;
   clp_status status = open_library(&opened);
@@ -185,42 +175,13 @@ static clp_status load_locked(void)
     dlclose(opened.handle);
     return status;
   }
-  status = initialize();
-  /* Release: pairs with the acquire in clpi_cuda_driver_get. */
-  if (!status)
-    atomic_store_explicit(&working, &driver, memory_order_release);
-  return status;
-}
-
-static void lock_loading(void)
-{
-  pthread_mutex_lock(&loading);
-}
-
-static void unlock_loading(void)
-{
-  pthread_mutex_unlock(&loading);
-}
-
-/* Holds `loading` across forks: otherwise a child might find it locked by a thread that it does not
- * have. */
-static void watch_forks(void)
-{
-  pthread_atfork(lock_loading, unlock_loading, unlock_loading);
+  return initialize();
 }
 
 clp_status clpi_cuda_driver_get(const clpi_cuda_driver **out)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  clp_status status = CLP_SUCCESS;
-  /* Acquire: pairs with the release in load_locked, so that `driver` is complete. */
-  if (!atomic_load_explicit(&working, memory_order_acquire)) {
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&loading);
-    if (!atomic_load_explicit(&working, memory_order_relaxed)) /* the mutex orders it */
-      status = load_locked();
-    pthread_mutex_unlock(&loading);
-  }
+  static atomic_bool is_loaded;
+  clp_status status = clpi_load_once(&is_loaded, load);
   if (!status)
     *out = &driver;
   return status;

@@ -12,6 +12,7 @@
 #include "opencl/commit.h"
 #include "opencl/device.h"
 #include "opencl/driver_lock.h"
+#include "opencl/loader.h"
 #include "opencl/mem_flags.h"
 #include "opencl/queue_order.h"
 
@@ -26,7 +27,8 @@ typedef struct buffer_allocator {
 static clp_status create_buffer(const buffer_allocator *allocator, size_t bytes, clp_memory *out)
 {
   cl_int code = CL_SUCCESS;
-  cl_mem mem = clCreateBuffer(allocator->order.context, allocator->flags, bytes, NULL, &code);
+  cl_mem mem =
+      clpi_cl.clCreateBuffer(allocator->order.context, allocator->flags, bytes, NULL, &code);
   if (code || !mem)
     return clpi_cl_not_created("clCreateBuffer", code, bytes);
   *out = (clp_memory)mem;
@@ -51,7 +53,7 @@ static clp_status create_and_commit(const buffer_allocator *allocator, size_t by
   status = clpi_cl_commit_memory(&allocator->commit, (cl_mem)memory, bytes);
   if (status) {
     /* What failed first is what the user hears of. */
-    clReleaseMemObject((cl_mem)memory);
+    clpi_cl.clReleaseMemObject((cl_mem)memory);
     return status;
   }
   *out = memory;
@@ -71,7 +73,7 @@ static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
 {
   (void)self, (void)bytes;
   pthread_mutex_lock(&clpi_cl_driver_lock);
-  cl_int code = clReleaseMemObject((cl_mem)memory);
+  cl_int code = clpi_cl.clReleaseMemObject((cl_mem)memory);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
 }
@@ -84,7 +86,8 @@ static clp_status buffer_split(void *self, clp_memory block, size_t offset, size
   const cl_buffer_region region = {.origin = offset, .size = bytes};
   cl_int code = CL_SUCCESS;
   pthread_mutex_lock(&clpi_cl_driver_lock);
-  cl_mem mem = clCreateSubBuffer((cl_mem)block, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  cl_mem mem =
+      clpi_cl.clCreateSubBuffer((cl_mem)block, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   if (code || !mem)
     return clpi_cl_not_created("clCreateSubBuffer", code, bytes);
@@ -95,7 +98,7 @@ static clp_status buffer_split(void *self, clp_memory block, size_t offset, size
 static clp_status immediate_drain(void *self)
 {
   const buffer_allocator *allocator = self;
-  cl_int code = clFinish(allocator->commit.queue);
+  cl_int code = clpi_cl.clFinish(allocator->commit.queue);
   return code ? clpi_cl_call_error("clFinish", code) : CLP_SUCCESS;
 }
 
@@ -103,7 +106,7 @@ static void buffer_destroy(void *self)
 {
   buffer_allocator *allocator = self;
   if (allocator->commit.queue)
-    clReleaseCommandQueue(allocator->commit.queue);
+    clpi_cl.clReleaseCommandQueue(allocator->commit.queue);
   clpi_cl_queue_order_end(&allocator->order);
   clpi_allocator_free_self(self);
 }
@@ -139,7 +142,8 @@ static clp_status check_arguments(const char *function, const void *handle, cons
   *out = NULL;
   if (!handle)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s is NULL", function, handle_name);
-  return clpi_cl_mem_flags_check(flags);
+  clp_status status = clpi_cl_mem_flags_check(flags);
+  return status ? status : clpi_cl_load();
 }
 
 clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem_flags,
@@ -150,7 +154,7 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
       check_arguments("clp_cl_deferred_allocator_create", context, "context", mem_flags, out);
   if (status)
     return status;
-  cl_int code = clRetainContext(context);
+  cl_int code = clpi_cl.clRetainContext(context);
   if (code)
     return clpi_cl_call_error("clRetainContext", code);
 
@@ -161,7 +165,7 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
   ops.allocate = deferred_allocate;
   status = create(&self, &ops, out);
   if (status)
-    clReleaseContext(context);
+    clpi_cl.clReleaseContext(context);
   return status;
 }
 
@@ -169,10 +173,11 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
 static clp_status context_of(cl_command_queue queue, cl_context *out)
 {
   cl_context context;
-  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL);
+  cl_int code =
+      clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL);
   if (code)
     return clpi_cl_call_error("clGetCommandQueueInfo", code);
-  code = clRetainContext(context);
+  code = clpi_cl.clRetainContext(context);
   if (code)
     return clpi_cl_call_error("clRetainContext", code);
   *out = context;
@@ -187,7 +192,7 @@ clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flag
       check_arguments("clp_cl_immediate_allocator_create", queue, "queue", mem_flags, out);
   if (status)
     return status;
-  cl_int code = clRetainCommandQueue(queue);
+  cl_int code = clpi_cl.clRetainCommandQueue(queue);
   if (code)
     return clpi_cl_call_error("clRetainCommandQueue", code);
 
@@ -209,9 +214,9 @@ clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flag
   return CLP_SUCCESS;
 
 release_context:
-  clReleaseContext(self.order.context);
+  clpi_cl.clReleaseContext(self.order.context);
 release_queue:
-  clReleaseCommandQueue(queue);
+  clpi_cl.clReleaseCommandQueue(queue);
   return status;
 }
 

@@ -4,11 +4,11 @@
  * NVIDIA's driver (580) crashes when one thread migrates buffers while others give work to queues,
  * whatever locks stand around the migrations. Filling one byte takes as long, and also makes it
  * provide the memory or tell that there is none. */
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueBarrier, all that OpenCL 1.1 has */
 #include "opencl/commit.h"
 
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
+#include "opencl/loader.h"
 #include "opencl/queue_order.h"
 
 enum { MIGRATE_VERSION = 120 };
@@ -18,16 +18,16 @@ typedef clp_status commit_method(const clpi_cl_commit *commit, cl_mem mem, size_
 
 static clp_status migrate(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
 {
-  cl_int code = clEnqueueMigrateMemObjects(commit->queue, 1, &mem,
-                                           CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
+  cl_int code = clpi_cl.clEnqueueMigrateMemObjects(
+      commit->queue, 1, &mem, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
   return code ? clpi_cl_memory_error("clEnqueueMigrateMemObjects", code, bytes) : CLP_SUCCESS;
 }
 
 static clp_status fill_little(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
 {
   const unsigned char pattern = 0;
-  cl_int code = clEnqueueFillBuffer(commit->queue, mem, &pattern, sizeof(pattern), 0,
-                                    sizeof(pattern), 0, NULL, NULL);
+  cl_int code = clpi_cl.clEnqueueFillBuffer(commit->queue, mem, &pattern, sizeof(pattern), 0,
+                                            sizeof(pattern), 0, NULL, NULL);
   return code ? clpi_cl_memory_error("clEnqueueFillBuffer", code, bytes) : CLP_SUCCESS;
 }
 
@@ -37,13 +37,14 @@ static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t 
   static const unsigned char source[4];
   size_t little = bytes < sizeof(source) ? bytes : sizeof(source);
   cl_int code =
-      clEnqueueWriteBuffer(commit->queue, mem, CL_FALSE, 0, little, source, 0, NULL, NULL);
+      clpi_cl.clEnqueueWriteBuffer(commit->queue, mem, CL_FALSE, 0, little, source, 0, NULL, NULL);
   return code ? clpi_cl_memory_error("clEnqueueWriteBuffer", code, bytes) : CLP_SUCCESS;
 }
 
 static clp_status find_device(cl_command_queue queue, cl_device_id *device)
 {
-  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(*device), device, NULL);
+  cl_int code =
+      clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(*device), device, NULL);
   return code ? clpi_cl_call_error("clGetCommandQueueInfo", code) : CLP_SUCCESS;
 }
 
@@ -84,8 +85,8 @@ static clp_status order_after(const clpi_cl_commit *commit, size_t bytes)
 {
   bool has_wait_lists = commit->method != write_little;
   const char *call = has_wait_lists ? "clEnqueueBarrierWithWaitList" : "clEnqueueBarrier";
-  cl_int code = has_wait_lists ? clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL)
-                               : clEnqueueBarrier(commit->queue);
+  cl_int code = has_wait_lists ? clpi_cl.clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL)
+                               : clpi_cl.clEnqueueBarrier(commit->queue);
   return code ? clpi_cl_memory_error(call, code, bytes) : CLP_SUCCESS;
 }
 

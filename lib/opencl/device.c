@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "opencl/cl_error.h"
+#include "opencl/loader.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -21,7 +22,7 @@ static size_t to_size(cl_ulong bytes)
 
 static clp_status query(cl_device_id device, cl_device_info what, size_t bytes, void *out)
 {
-  cl_int code = clGetDeviceInfo(device, what, bytes, out, NULL);
+  cl_int code = clpi_cl.clGetDeviceInfo(device, what, bytes, out, NULL);
   return code ? clpi_cl_call_error("clGetDeviceInfo", code) : CLP_SUCCESS;
 }
 
@@ -29,7 +30,7 @@ static clp_status query(cl_device_id device, cl_device_info what, size_t bytes, 
 static clp_status version_text(cl_device_id device, char **out)
 {
   size_t bytes;
-  cl_int code = clGetDeviceInfo(device, CL_DEVICE_VERSION, 0, NULL, &bytes);
+  cl_int code = clpi_cl.clGetDeviceInfo(device, CL_DEVICE_VERSION, 0, NULL, &bytes);
   if (code)
     return clpi_cl_call_error("clGetDeviceInfo", code);
   char *version = malloc(bytes);
@@ -136,14 +137,14 @@ static clp_status narrow_svm(void *of_all, cl_device_id device)
 static clp_status devices_of(cl_context context, cl_device_id **out, size_t *count)
 {
   size_t bytes;
-  cl_int code = clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
+  cl_int code = clpi_cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
   if (code)
     return clpi_cl_call_error("clGetContextInfo", code);
   cl_device_id *devices = malloc(bytes);
   if (!devices)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the list of %zu devices",
                       bytes / sizeof(cl_device_id));
-  code = clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
+  code = clpi_cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
   if (code) {
     free(devices);
     return clpi_cl_call_error("clGetContextInfo", code);

@@ -4,6 +4,7 @@
 #include "opencl/pending_frees.h"
 
 #include "opencl/cl_error.h"
+#include "opencl/loader.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ void clpi_cl_pending_frees_init(clpi_cl_pending_frees *frees)
 static void release_events(cl_event *events, size_t count)
 {
   for (size_t i = 0; i < count; i++)
-    clReleaseEvent(events[i]);
+    clpi_cl.clReleaseEvent(events[i]);
   free(events);
 }
 
@@ -34,8 +35,8 @@ void clpi_cl_pending_frees_end(clpi_cl_pending_frees *frees)
 static bool is_pending(cl_event event)
 {
   cl_int progress;
-  cl_int code =
-      clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress), &progress, NULL);
+  cl_int code = clpi_cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress),
+                                       &progress, NULL);
   return !code && progress > CL_COMPLETE;
 }
 
@@ -46,7 +47,7 @@ static void drop_done_locked(clpi_cl_pending_frees *frees)
     if (is_pending(frees->events[i]))
       frees->events[kept++] = frees->events[i];
     else
-      clReleaseEvent(frees->events[i]);
+      clpi_cl.clReleaseEvent(frees->events[i]);
   }
   frees->count = kept;
 }
@@ -77,12 +78,12 @@ void clpi_cl_pending_frees_add(clpi_cl_pending_frees *frees, cl_event event)
     frees->events[frees->count++] = event;
   pthread_mutex_unlock(&frees->lock);
   if (!has_room)
-    clReleaseEvent(event);
+    clpi_cl.clReleaseEvent(event);
 }
 
 static cl_int wait_for(cl_event event)
 {
-  cl_int code = clWaitForEvents(1, &event);
+  cl_int code = clpi_cl.clWaitForEvents(1, &event);
   return code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? CL_SUCCESS : code;
 }
 

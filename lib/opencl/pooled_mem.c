@@ -8,6 +8,7 @@
 #include "core/pool/pool.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
+#include "opencl/loader.h"
 #include "opencl/mem_flags.h"
 #include "opencl/sub_buffer.h"
 
@@ -29,7 +30,8 @@ static clp_status check_arguments(const clp_pool *pool, size_t bytes, cl_mem_fla
   if (bytes == 0)
     return clpi_error(CLP_INVALID_ARGUMENT, CL_INVALID_BUFFER_SIZE,
                       "clp_pool_create_cl_mem: OpenCL has no cl_mem of 0 bytes");
-  return clpi_cl_access_flags_check(flags);
+  clp_status status = clpi_cl_access_flags_check(flags);
+  return status ? status : clpi_cl_load(); /* the allocator may be the program's own */
 }
 
 /* The destructor callback, called once, by the thread that releases the cl_mem last or by one of
@@ -48,9 +50,9 @@ static clp_status create_cl_mem(clp_buffer *buffer, cl_mem_flags flags, cl_mem *
       clpi_cl_sub_buffer_create(clp_buffer_cl_mem(buffer), flags, 0, clp_buffer_size(buffer), &mem);
   if (status)
     return status;
-  cl_int code = clSetMemObjectDestructorCallback(mem, give_back, buffer);
+  cl_int code = clpi_cl.clSetMemObjectDestructorCallback(mem, give_back, buffer);
   if (code) {
-    clReleaseMemObject(mem);
+    clpi_cl.clReleaseMemObject(mem);
     return clpi_cl_call_error("clSetMemObjectDestructorCallback", code);
   }
   *out = mem;

@@ -8,13 +8,12 @@
  * In an out-of-order queue PoCL (3.1, and its sources up to 6.0) heeds the last barrier alone: one
  * of the program's, with a wait list, undoes ours. So such a queue is never made to wait: it gets
  * other memory, or where there is no way around it the caller waits on the host. */
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueMarker, clEnqueueWaitForEvents */
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue */
 #include "opencl/queue_order.h"
 
 #include "core/base/error.h"
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
+#include "opencl/loader.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -38,12 +37,13 @@ clp_status clpi_cl_queue_retain(const clpi_cl_queue_order *order, cl_command_que
   cl_context context;
   if (!queue)
     return refuse(CL_INVALID_COMMAND_QUEUE, "this one is NULL");
-  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL);
+  cl_int code =
+      clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL);
   if (code)
     return clpi_cl_call_error("clGetCommandQueueInfo", code);
   if (context != order->context)
     return refuse(CL_INVALID_CONTEXT, "this one is of another context");
-  code = clRetainCommandQueue(queue);
+  code = clpi_cl.clRetainCommandQueue(queue);
   return code ? clpi_cl_call_error("clRetainCommandQueue", code) : CLP_SUCCESS;
 }
 
@@ -55,14 +55,14 @@ static clp_status stream_retain(void *self, clp_stream stream)
 static void stream_release(void *self, clp_stream stream)
 {
   (void)self;
-  clReleaseCommandQueue(stream);
+  clpi_cl.clReleaseCommandQueue(stream);
 }
 
 clp_status clpi_cl_queue_is_out_of_order(cl_command_queue queue, bool *out)
 {
   cl_command_queue_properties properties;
-  cl_int code =
-      clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+  cl_int code = clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties),
+                                              &properties, NULL);
   if (code)
     return clpi_cl_call_error("clGetCommandQueueInfo", code);
   *out = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -81,18 +81,18 @@ static clp_status enqueue_marker(const clpi_cl_queue_order *order, cl_command_qu
                                  cl_event *event)
 {
   const char *call = order->has_wait_lists ? "clEnqueueMarkerWithWaitList" : "clEnqueueMarker";
-  cl_int code = order->has_wait_lists ? clEnqueueMarkerWithWaitList(queue, 0, NULL, event)
-                                      : clEnqueueMarker(queue, event);
+  cl_int code = order->has_wait_lists ? clpi_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, event)
+                                      : clpi_cl.clEnqueueMarker(queue, event);
   return code ? clpi_cl_call_error(call, code) : CLP_SUCCESS;
 }
 
 /* Enqueues a wait for the event. An out-of-order queue also needs a barrier. */
 static clp_status enqueue_wait_in_list(cl_command_queue queue, cl_event event, bool out_of_order)
 {
-  cl_int code = clEnqueueMarkerWithWaitList(queue, 1, &event, NULL);
+  cl_int code = clpi_cl.clEnqueueMarkerWithWaitList(queue, 1, &event, NULL);
   if (code)
     return clpi_cl_call_error("clEnqueueMarkerWithWaitList", code);
-  code = out_of_order ? clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL) : CL_SUCCESS;
+  code = out_of_order ? clpi_cl.clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL) : CL_SUCCESS;
   return code ? clpi_cl_call_error("clEnqueueBarrierWithWaitList", code) : CLP_SUCCESS;
 }
 
@@ -108,7 +108,7 @@ static clp_status enqueue_wait(const clpi_cl_queue_order *order, cl_command_queu
                       "PoCL forgets a wait in an out-of-order queue at the next barrier");
   if (order->has_wait_lists)
     return enqueue_wait_in_list(queue, event, out_of_order);
-  cl_int code = clEnqueueWaitForEvents(queue, 1, &event);
+  cl_int code = clpi_cl.clEnqueueWaitForEvents(queue, 1, &event);
   return code ? clpi_cl_call_error("clEnqueueWaitForEvents", code) : CLP_SUCCESS;
 }
 
@@ -121,9 +121,9 @@ static clp_status set_marker(const clpi_cl_queue_order *order, cl_command_queue 
   clp_status status = enqueue_marker(order, queue, &event);
   if (status)
     return status;
-  cl_int code = clFlush(queue);
+  cl_int code = clpi_cl.clFlush(queue);
   if (code) {
-    clReleaseEvent(event);
+    clpi_cl.clReleaseEvent(event);
     return clpi_cl_call_error("clFlush", code);
   }
   *out = event;
@@ -134,10 +134,10 @@ static void mark_destroy(void *self, void *given)
 {
   (void)self;
   mark *ended = given;
-  clReleaseEvent(ended->event);
+  clpi_cl.clReleaseEvent(ended->event);
   if (ended->failed)
-    clReleaseEvent(ended->failed);
-  clReleaseCommandQueue(ended->queue);
+    clpi_cl.clReleaseEvent(ended->failed);
+  clpi_cl.clReleaseCommandQueue(ended->queue);
   pthread_mutex_destroy(&ended->lock);
   free(ended);
 }
@@ -147,14 +147,14 @@ static clp_status mark_create(void *self, clp_stream stream, void **out)
   mark *made = malloc(sizeof(*made));
   if (!made)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a mark in a command queue");
-  cl_int code = clRetainCommandQueue(stream);
+  cl_int code = clpi_cl.clRetainCommandQueue(stream);
   if (code) {
     free(made);
     return clpi_cl_call_error("clRetainCommandQueue", code);
   }
   clp_status status = set_marker(self, stream, &made->event);
   if (status) {
-    clReleaseCommandQueue(stream);
+    clpi_cl.clReleaseCommandQueue(stream);
     free(made);
     return status;
   }
@@ -172,7 +172,7 @@ static clp_status renew_locked(const clpi_cl_queue_order *order, mark *failed)
   if (status)
     return status;
   if (failed->failed)
-    clReleaseEvent(failed->failed);
+    clpi_cl.clReleaseEvent(failed->failed);
   failed->failed = failed->event;
   failed->event = event;
   return CLP_SUCCESS;
@@ -182,8 +182,8 @@ static clp_status renew_locked(const clpi_cl_queue_order *order, mark *failed)
 static clp_status look_locked(const clpi_cl_queue_order *order, mark *asked, bool *done)
 {
   cl_int progress;
-  cl_int code = clGetEventInfo(asked->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress),
-                               &progress, NULL);
+  cl_int code = clpi_cl.clGetEventInfo(asked->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                       sizeof(progress), &progress, NULL);
   if (code)
     return clpi_cl_call_error("clGetEventInfo", code);
   if (progress < CL_COMPLETE) {
@@ -191,7 +191,7 @@ static clp_status look_locked(const clpi_cl_queue_order *order, mark *asked, boo
     return renew_locked(order, asked);
   }
   /* In OpenCL only a wait synchronizes memory, so wait, although the event is complete. */
-  code = progress == CL_COMPLETE ? clWaitForEvents(1, &asked->event) : CL_SUCCESS;
+  code = progress == CL_COMPLETE ? clpi_cl.clWaitForEvents(1, &asked->event) : CL_SUCCESS;
   if (code)
     return clpi_cl_call_error("clWaitForEvents", code);
   *done = progress == CL_COMPLETE;
@@ -227,15 +227,15 @@ static clp_status host_wait(void *self, void *given)
   mark *awaited = given;
   pthread_mutex_lock(&awaited->lock);
   cl_event event = awaited->event;
-  cl_int code = clRetainEvent(event); /* other threads may renew the mark meanwhile */
+  cl_int code = clpi_cl.clRetainEvent(event); /* other threads may renew the mark meanwhile */
   pthread_mutex_unlock(&awaited->lock);
   if (code)
     return clpi_cl_call_error("clRetainEvent", code);
-  code = clWaitForEvents(1, &event);
-  clReleaseEvent(event);
+  code = clpi_cl.clWaitForEvents(1, &event);
+  clpi_cl.clReleaseEvent(event);
   if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
     return code ? clpi_cl_call_error("clWaitForEvents", code) : CLP_SUCCESS;
-  code = clFinish(awaited->queue);
+  code = clpi_cl.clFinish(awaited->queue);
   return code ? clpi_cl_call_error("clFinish", code) : CLP_SUCCESS;
 }
 
@@ -246,7 +246,7 @@ static clp_status create_queue(cl_context context, cl_command_queue *out)
   if (status)
     return status;
   cl_int code;
-  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+  cl_command_queue queue = clpi_cl.clCreateCommandQueue(context, device, 0, &code);
   if (code)
     return clpi_cl_call_error("clCreateCommandQueue", code);
   *out = queue;
@@ -267,8 +267,8 @@ static clp_status free_stream(void *self, clp_stream *out)
 void clpi_cl_queue_order_end(clpi_cl_queue_order *order)
 {
   if (order->frees)
-    clReleaseCommandQueue(order->frees);
-  clReleaseContext(order->context);
+    clpi_cl.clReleaseCommandQueue(order->frees);
+  clpi_cl.clReleaseContext(order->context);
 }
 
 void clpi_cl_queue_order_fill(clp_allocator_ops *ops)

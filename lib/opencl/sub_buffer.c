@@ -7,13 +7,14 @@
 #include "core/pool/pool.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
+#include "opencl/loader.h"
 #include "opencl/mem_flags.h"
 
 #include <clpool/opencl.h>
 
 static clp_status query(cl_mem mem, cl_mem_info what, size_t bytes, void *out)
 {
-  cl_int code = clGetMemObjectInfo(mem, what, bytes, out, NULL);
+  cl_int code = clpi_cl.clGetMemObjectInfo(mem, what, bytes, out, NULL);
   return code ? clpi_cl_call_error("clGetMemObjectInfo", code) : CLP_SUCCESS;
 }
 
@@ -52,7 +53,7 @@ clp_status clpi_cl_sub_buffer_create(cl_mem mem, cl_mem_flags flags, size_t orig
   if (status)
     return status;
   cl_int code = CL_SUCCESS;
-  cl_mem made = clCreateSubBuffer(mem, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  cl_mem made = clpi_cl.clCreateSubBuffer(mem, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
   if (code == CL_INVALID_VALUE || code == CL_MISALIGNED_SUB_BUFFER_OFFSET)
     return refused(code, flags, origin);
   if (code || !made)
@@ -86,6 +87,8 @@ clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags f
     status = check_region(buffer, origin, bytes);
   if (!status)
     status = clpi_pool_check(buffer->pool, "clp_buffer_create_sub_buffer");
+  if (!status)
+    status = clpi_cl_load(); /* the allocator may be the program's own */
   if (status)
     return status;
   cl_mem mem = clp_buffer_cl_mem(buffer);

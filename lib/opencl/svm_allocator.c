@@ -13,6 +13,7 @@
 #include "opencl/cl_error.h"
 #include "opencl/device.h"
 #include "opencl/driver_lock.h"
+#include "opencl/loader.h"
 #include "opencl/mem_flags.h"
 #include "opencl/pending_frees.h"
 #include "opencl/queue_order.h"
@@ -34,7 +35,7 @@ static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
   const svm_allocator *allocator = self;
   pthread_mutex_lock(&clpi_cl_driver_lock);
   void *pointer =
-      clSVMAlloc(allocator->order.context, allocator->flags, bytes, allocator->alignment);
+      clpi_cl.clSVMAlloc(allocator->order.context, allocator->flags, bytes, allocator->alignment);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   if (!pointer)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "clSVMAlloc has no memory for %zu bytes", bytes);
@@ -45,10 +46,10 @@ static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
 /* Enqueues a free behind all work of the queue. The barrier is for out-of-order queues. */
 static clp_status enqueue_free(cl_command_queue queue, void *pointer, cl_event *event)
 {
-  cl_int code = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
+  cl_int code = clpi_cl.clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
   if (code)
     return clpi_cl_call_error("clEnqueueBarrierWithWaitList", code);
-  code = clEnqueueSVMFree(queue, 1, &pointer, NULL, NULL, 0, NULL, event);
+  code = clpi_cl.clEnqueueSVMFree(queue, 1, &pointer, NULL, NULL, 0, NULL, event);
   return code ? clpi_cl_call_error("clEnqueueSVMFree", code) : CLP_SUCCESS;
 }
 
@@ -64,7 +65,7 @@ static clp_status svm_free_on(void *self, clp_memory memory, size_t bytes, clp_s
     return status;
   /* The free is enqueued, so this has succeeded. If the flush fails, the free is submitted with the
    * queue's next work. */
-  clFlush(stream);
+  clpi_cl.clFlush(stream);
   clpi_cl_pending_frees_add(&allocator->pending, event);
   return CLP_SUCCESS;
 }
@@ -74,11 +75,11 @@ static clp_status svm_free(void *self, clp_memory memory, size_t bytes)
   svm_allocator *allocator = self;
   if (allocator->queue && allocator->queues_can_free)
     return svm_free_on(self, memory, bytes, allocator->queue);
-  cl_int code = allocator->queue ? clFinish(allocator->queue) : CL_SUCCESS;
+  cl_int code = allocator->queue ? clpi_cl.clFinish(allocator->queue) : CL_SUCCESS;
   if (code)
     return clpi_cl_call_error("clFinish", code);
   pthread_mutex_lock(&clpi_cl_driver_lock);
-  clSVMFree(allocator->order.context, (void *)memory);
+  clpi_cl.clSVMFree(allocator->order.context, (void *)memory);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   return CLP_SUCCESS;
 }
@@ -94,7 +95,7 @@ static void svm_destroy(void *self)
   svm_allocator *allocator = self;
   clpi_cl_pending_frees_end(&allocator->pending);
   if (allocator->queue)
-    clReleaseCommandQueue(allocator->queue);
+    clpi_cl.clReleaseCommandQueue(allocator->queue);
   clpi_cl_queue_order_end(&allocator->order);
   free(allocator);
 }
@@ -208,10 +209,12 @@ clp_status clp_cl_svm_allocator_create(cl_context context, const clp_cl_svm_opti
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cl_svm_allocator_create: context is NULL");
   clp_cl_svm_options checked;
   clp_status status = read_options(options, &checked);
+  if (!status)
+    status = clpi_cl_load();
   if (status)
     return status;
 
-  cl_int code = clRetainContext(context);
+  cl_int code = clpi_cl.clRetainContext(context);
   if (code)
     return clpi_cl_call_error("clRetainContext", code);
   const clpi_cl_queue_order order = {.context = context};
@@ -225,9 +228,9 @@ clp_status clp_cl_svm_allocator_create(cl_context context, const clp_cl_svm_opti
 
 release_queue:
   if (checked.queue)
-    clReleaseCommandQueue(checked.queue);
+    clpi_cl.clReleaseCommandQueue(checked.queue);
 release_context:
-  clReleaseContext(context);
+  clpi_cl.clReleaseContext(context);
   return status;
 }
 

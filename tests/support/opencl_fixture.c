@@ -3,6 +3,7 @@
 #include "opencl_fixture.h"
 
 #include "instrumented.h"
+#include "opencl/loader.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ static cl_uint find_devices(cl_uint most, cl_device_id *devices)
 void clpt_cl_open(clpt_cl *cl, cl_uint most_devices)
 {
   cl_int code;
+  clpt_ok(clpi_cl_load());
   ck_assert_uint_le(most_devices, CLPT_MOST_DEVICES);
   cl->device_count = find_devices(most_devices, cl->devices);
   ck_assert_uint_gt(cl->device_count, 0);

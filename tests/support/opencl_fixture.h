@@ -26,7 +26,8 @@ typedef struct clpt_cl {
   cl_command_queue queue;
 } clpt_cl;
 
-/** Opens the first `most_devices` devices, with an in-order queue. Everything is the caller's. */
+/** Opens the first `most_devices` devices, with an in-order queue. Everything is the caller's. The
+ * library has loaded OpenCL then, so its parts may be called. */
 void clpt_cl_open(clpt_cl *cl, cl_uint most_devices);
 void clpt_cl_close(clpt_cl *cl);
 

@@ -488,3 +488,23 @@ cl_int __wrap_clGetEventInfo(cl_event event, cl_event_info what, size_t bytes, v
     return answer(&status, sizeof(status), bytes, out, bytes_out);
   return __real_clGetEventInfo(event, what, bytes, out, bytes_out);
 }
+
+/* --- what the library finds --- */
+
+#define ENTRY(name) {#name, (void (*)(void))__wrap_##name},
+static const struct {
+  const char *name;
+  void (*function)(void);
+} wrapped[] = {CLPT_CL_TAKING_CALLS(ENTRY) CLPT_CL_RELEASING_CALLS(ENTRY)};
+#undef ENTRY
+
+void *__real_dlsym(void *library, const char *symbol);
+void *__wrap_dlsym(void *library, const char *symbol);
+void *__wrap_dlsym(void *library, const char *symbol)
+{
+  void *address = __real_dlsym(library, symbol);
+  for (size_t i = 0; address && i < sizeof(wrapped) / sizeof(wrapped[0]); i++)
+    if (strcmp(symbol, wrapped[i].name) == 0)
+      memcpy(&address, &wrapped[i].function, sizeof(address)); /* POSIX has them the same size */
+  return address;
+}

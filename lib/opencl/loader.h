@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenCL's loader, loaded when it is first needed, so that the library also works on machines that
+ * have none. Every public function that may be the first to call OpenCL calls clpi_cl_load. */
+#ifndef CLPOOL_OPENCL_LOADER_H
+#define CLPOOL_OPENCL_LOADER_H
+
+#include <CL/cl.h>
+#include <clpool/status.h>
+
+/* The one list of functions. OpenCL 1.0 to 2.0 brought them. */
+#define CLPI_CL_FUNCTIONS(X)                                                                       \
+  X(clCreateBuffer)                                                                                \
+  X(clCreateCommandQueue)                                                                          \
+  X(clCreateSubBuffer)                                                                             \
+  X(clEnqueueBarrier)                                                                              \
+  X(clEnqueueBarrierWithWaitList)                                                                  \
+  X(clEnqueueFillBuffer)                                                                           \
+  X(clEnqueueMarker)                                                                               \
+  X(clEnqueueMarkerWithWaitList)                                                                   \
+  X(clEnqueueMigrateMemObjects)                                                                    \
+  X(clEnqueueSVMFree)                                                                              \
+  X(clEnqueueWaitForEvents)                                                                        \
+  X(clEnqueueWriteBuffer)                                                                          \
+  X(clFinish)                                                                                      \
+  X(clFlush)                                                                                       \
+  X(clGetCommandQueueInfo)                                                                         \
+  X(clGetContextInfo)                                                                              \
+  X(clGetDeviceInfo)                                                                               \
+  X(clGetEventInfo)                                                                                \
+  X(clGetMemObjectInfo)                                                                            \
+  X(clReleaseCommandQueue)                                                                         \
+  X(clReleaseContext)                                                                              \
+  X(clReleaseEvent)                                                                                \
+  X(clReleaseMemObject)                                                                            \
+  X(clRetainCommandQueue)                                                                          \
+  X(clRetainContext)                                                                               \
+  X(clRetainEvent)                                                                                 \
+  X(clSVMAlloc)                                                                                    \
+  X(clSVMFree)                                                                                     \
+  X(clSetMemObjectDestructorCallback)                                                              \
+  X(clWaitForEvents)
+
+/* Some are deprecated, and are for the drivers that know nothing newer. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+typedef struct clpi_cl_functions {
+#define CLPI_CL_MEMBER(name) __typeof__(name) *(name);
+  CLPI_CL_FUNCTIONS(CLPI_CL_MEMBER)
+#undef CLPI_CL_MEMBER
+} clpi_cl_functions;
+
+#pragma GCC diagnostic pop
+
+/* Complete once clpi_cl_load has succeeded, and never changed after that. */
+extern clpi_cl_functions clpi_cl __attribute__((visibility("hidden")));
+
+/* Finds the functions: in the library that CLPOOL_OPENCL_LIBRARY names; else, where the process has
+ * all of them in its global scope, there, so that a program has one loader, and what it puts in
+ * front of that sees our calls, too; else in libOpenCL.so.1. What is loaded stays, since drivers
+ * run threads of their own. Any thread. CLP_NOT_SUPPORTED: the library cannot be loaded, or lacks a
+ * function. The next call tries again.
+ */
+clp_status clpi_cl_load(void);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading OpenCL: lib/opencl/loader.c. Each test has a process of its own, where nothing is loaded
+ * yet. What dlsym finds is the test's to say. */
+#include "opencl/loader.h"
+
+#include "support/pools.h"
+#include "support/suite.h"
+
+#include <clpool/opencl.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char variable[] = "CLPOOL_OPENCL_LIBRARY", no_such[] = "/no/such/opencl.so";
+
+/* Has the program linked with OpenCL, as those are that use it. */
+static cl_int (*const volatile linked)(cl_command_queue) = clFinish;
+
+static const char *lacking; /* a function that no library has */
+static bool hides_global;   /* the program has not linked OpenCL */
+static const char *opened;
+static unsigned closes;
+
+void *__real_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags)
+{
+  opened = name;
+  return __real_dlopen(name, flags);
+}
+
+void *__real_dlsym(void *library, const char *symbol);
+void *__wrap_dlsym(void *library, const char *symbol);
+void *__wrap_dlsym(void *library, const char *symbol)
+{
+  if ((lacking && strcmp(symbol, lacking) == 0) || (library == RTLD_DEFAULT && hides_global))
+    return NULL;
+  return __real_dlsym(library, symbol);
+}
+
+int __real_dlclose(void *library);
+int __wrap_dlclose(void *library);
+int __wrap_dlclose(void *library)
+{
+  closes++;
+  return __real_dlclose(library);
+}
+
+static const struct {
+  const char *chosen; /* NULL: the variable is not set */
+  bool hides_global;
+  const char *lacking;
+  const char *opens, *message; /* NULL: it opens none; it succeeds */
+} places[] = {
+    {NULL, false, NULL, NULL, NULL},
+    {"", false, NULL, NULL, NULL},
+    {NULL, true, NULL, "libOpenCL.so.1", NULL},
+    {"libOpenCL.so.1", false, NULL, "libOpenCL.so.1", NULL},
+    {no_such, false, NULL, no_such, "there is no OpenCL: /no/such/opencl.so: "},
+    {"libm.so.6", false, NULL, "libm.so.6", "libm.so.6 has no clCreateBuffer"},
+    {NULL, false, "clSVMFree", "libOpenCL.so.1", "libOpenCL.so.1 has no clSVMFree"},
+};
+enum { PLACES = sizeof(places) / sizeof(places[0]) };
+
+static void loads(void)
+{
+  ck_assert_ptr_nonnull(linked);
+  clpt_ok(clpi_cl_load());
+#define ASSERT_FOUND(name) ck_assert_msg(clpi_cl.name != NULL, "%s was not found", #name);
+  CLPI_CL_FUNCTIONS(ASSERT_FOUND)
+#undef ASSERT_FOUND
+}
+
+/* What failed is tried again. */
+START_TEST(where_it_is_found)
+{
+  if (places[_i].chosen)
+    setenv(variable, places[_i].chosen, 1);
+  hides_global = places[_i].hides_global;
+  lacking = places[_i].lacking;
+  if (places[_i].message) {
+    clpt_fails(CLP_NOT_SUPPORTED, clpi_cl_load());
+    clpt_message_has(places[_i].message);
+    ck_assert_int_eq(clp_last_error()->native_code, 0);
+    ck_assert_uint_eq(closes, strcmp(places[_i].opens, no_such) != 0);
+  } else {
+    loads();
+    ck_assert_uint_eq(closes, 0);
+  }
+  ck_assert_pstr_eq(opened, places[_i].opens);
+  lacking = NULL;
+  unsetenv(variable);
+  loads();
+}
+END_TEST
+
+/* A program that has linked the loader has one, found in either way. */
+START_TEST(it_is_the_programs_own)
+{
+  void *library = _i ? __real_dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_NOLOAD) : RTLD_DEFAULT;
+  void *own = __real_dlsym(library, "clFinish"), *ours = NULL;
+  hides_global = _i;
+  loads();
+  memcpy(&ours, &clpi_cl.clFinish, sizeof(ours));
+  ck_assert_ptr_nonnull(own);
+  ck_assert_ptr_eq(ours, own);
+}
+END_TEST
+
+START_TEST(without_it_every_call_that_needs_it_says_so)
+{
+  const clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
+  clp_allocator *allocators[3];
+  cl_mem mems[2];
+  clpt_rig rig;
+  cl_context context = (cl_context)&rig; /* never looked at */
+  cl_command_queue queue = (cl_command_queue)&rig;
+
+  setenv(variable, no_such, 1);
+  clpt_fails(CLP_NOT_SUPPORTED, clp_cl_deferred_allocator_create(context, 0, &allocators[0]));
+  clpt_fails(CLP_NOT_SUPPORTED, clp_cl_immediate_allocator_create(queue, 0, &allocators[1]));
+  clpt_fails(CLP_NOT_SUPPORTED, clp_cl_svm_allocator_create(context, &options, &allocators[2]));
+  for (size_t i = 0; i < 3; i++)
+    ck_assert_ptr_null(allocators[i]);
+  clpt_device_init(&rig.device);
+  rig.device.ops.memory_kind = CLP_MEMORY_CL_MEM;
+  clpt_rig_start_with(&rig, NULL);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
+  clpt_fails(CLP_NOT_SUPPORTED, clp_pool_create_cl_mem(rig.pool, 1000, 0, &mems[0]));
+  clpt_fails(CLP_NOT_SUPPORTED, clp_buffer_create_sub_buffer(buffer, 0, 0, 100, &mems[1]));
+  ck_assert(mems[0] == NULL && mems[1] == NULL);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+CLPT_MAIN("loader", clpt_run_apart)
+{
+  TCase *tests = clpt_case(suite, "loader");
+
+  tcase_add_loop_test(tests, where_it_is_found, 0, PLACES);
+  tcase_add_loop_test(tests, it_is_the_programs_own, 0, 2);
+  tcase_add_test(tests, without_it_every_call_that_needs_it_says_so);
+}
