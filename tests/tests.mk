@@ -338,7 +338,7 @@ tests_opencl_test_lifetime_LDFLAGS = $(wrap_opencl_link_flags)
 tests_opencl_test_line_profile_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
-	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose
+	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dl_iterate_phdr
 tests_opencl_test_mem_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_mem_flags_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_order_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -563,6 +563,7 @@ tree_checks += \
 	tests/house/check-includes.sh \
 	tests/house/check-install.sh \
 	tests/house/check-model.sh \
+	tests/house/check-needed.sh \
 	tests/house/check-scripts.sh \
 	tests/house/check-source.sh \
 	tests/house/check-tls.sh \

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding OpenCL's functions. */
+/* Finding OpenCL's functions. A process should have one loader: what layers and interposers are
+ * told of the program's calls they are then told of ours. Python's packages bring their own along,
+ * under names such as libOpenCL-1a2b3c4d.so.1.0.0, which the dynamic linker does not find by its
+ * usual one. */
 #include "opencl/loader.h"
 
 #include "core/base/error.h"
 #include "core/base/loading.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct function {
   const char *name;
@@ -33,9 +40,40 @@ static const char *find_lacking(void *library)
   return NULL;
 }
 
+/* For dl_iterate_phdr: copies the path of the first library that is named as the loader to `path`,
+ * of PATH_MAX bytes. Nothing may be loaded in here. */
+static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
+{
+  (void)size;
+  static const char stem[] = "libOpenCL";
+  const char *slash = strrchr(info->dlpi_name, '/');
+  const char *name = slash ? slash + 1 : info->dlpi_name;
+  size_t length = sizeof(stem) - 1;
+  if (strncmp(name, stem, length) != 0 || (name[length] != '.' && name[length] != '-'))
+    return 0;
+  snprintf(path, PATH_MAX, "%s", info->dlpi_name);
+  return 1;
+}
+
+/* Opens the loader of the process, whatever it is called; else that of the system. `*name` becomes
+ * its name. */
+static void *open_default(const char **name)
+{
+  static char path[PATH_MAX]; /* guarded by clpi_load_once */
+  *name = path;
+  void *library = NULL;
+  if (dl_iterate_phdr(find_loaded, path))
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (library)
+    return library;
+  *name = "libOpenCL.so.1";
+  return dlopen(*name, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* NULL: the default library. */
 static clp_status load_from(const char *name)
 {
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  void *library = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : open_default(&name);
   if (!library)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "there is no OpenCL: %s", dlerror());
   const char *lacking = find_lacking(library);
@@ -50,7 +88,7 @@ static clp_status load(void)
   const char *chosen = secure_getenv("CLPOOL_OPENCL_LIBRARY");
   if (chosen && *chosen)
     return load_from(chosen);
-  return find_lacking(RTLD_DEFAULT) ? load_from("libOpenCL.so.1") : CLP_SUCCESS;
+  return find_lacking(RTLD_DEFAULT) ? load_from(NULL) : CLP_SUCCESS;
 }
 
 clp_status clpi_cl_load(void)

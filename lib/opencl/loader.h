@@ -55,12 +55,11 @@ typedef struct clpi_cl_functions {
 /* Complete once clpi_cl_load has succeeded, and never changed after that. */
 extern clpi_cl_functions clpi_cl __attribute__((visibility("hidden")));
 
-/* Finds the functions: in the library that CLPOOL_OPENCL_LIBRARY names; else, where the process has
- * all of them in its global scope, there, so that a program has one loader, and what it puts in
- * front of that sees our calls, too; else in libOpenCL.so.1. What is loaded stays, since drivers
- * run threads of their own. Any thread. CLP_NOT_SUPPORTED: the library cannot be loaded, or lacks a
- * function. The next call tries again.
- */
+/* Finds the functions: in the library that CLPOOL_OPENCL_LIBRARY names; else where the process has
+ * all of them in its global scope, having linked a loader or something in front of it; else in a
+ * loader that the process has loaded, which may have another name; else in libOpenCL.so.1. What is
+ * loaded stays, since drivers run threads of their own. Any thread. CLP_NOT_SUPPORTED: the library
+ * cannot be loaded, or lacks a function. The next call tries again. */
 clp_status clpi_cl_load(void);
 
 #endif
