@@ -5,6 +5,10 @@
  *
  * The only header of clpool that includes CL/cl.h. CL_TARGET_OPENCL_VERSION is the caller's.
  *
+ * The library is not linked with OpenCL. It takes its functions from the program's own loader, when
+ * they are first needed, or loads libOpenCL.so.1, or what the environment's CLPOOL_OPENCL_LIBRARY
+ * names. Where there is none, what needs it is CLP_NOT_SUPPORTED, and the last error says why.
+ *
  * The streams of these allocators (clpool/pool.h, "Stream order") are the command queues of their
  * context, on any of its devices, in-order and out-of-order ones. All work of an out-of-order queue
  * up to a moment is taken together: a barrier orders it before what comes later. Work that ends
@@ -32,6 +36,7 @@ extern "C" {
  * With several devices in the context, a block must be allowed on all of them. Any thread.
  * CLP_INVALID_ARGUMENT: NULL context or out; flags that exclude each other, are for other objects
  *   than buffers, or bring their own memory (CL_MEM_USE_HOST_PTR, CL_MEM_COPY_HOST_PTR).
+ * CLP_NOT_SUPPORTED: there is no OpenCL.
  * CLP_BACKEND_ERROR: the context cannot be asked about its devices. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem_flags,
                                             clp_allocator **out);
@@ -45,8 +50,8 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
  * ordered after it, as clp_pool_allocate_on does. On PoCL, where a block is the host's virtual
  * memory, its pages nevertheless come on first use, as with malloc. Retains the queue, which is the
  * home stream. Name "cl-immediate".
- * CLP_INVALID_ARGUMENT: NULL queue or out, flags as above. CLP_BACKEND_ERROR: the queue cannot be
- *   asked about its device. CLP_OUT_OF_HOST_MEMORY. */
+ * CLP_INVALID_ARGUMENT: NULL queue or out, flags as above. CLP_NOT_SUPPORTED: there is no OpenCL.
+ * CLP_BACKEND_ERROR: the queue cannot be asked about its device. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,
                                              clp_allocator **out);
 
@@ -86,8 +91,8 @@ typedef struct clp_cl_svm_options {
  *   for shared virtual memory, CL_MEM_SVM_ATOMICS without CL_MEM_SVM_FINE_GRAIN_BUFFER; an
  *   alignment that is no power of two or too large; a queue of another context; a struct_size too
  *   small or with unknown fields set.
- * CLP_NOT_SUPPORTED: a device is of OpenCL before 2.0, or does not have shared virtual memory of
- *   that kind.
+ * CLP_NOT_SUPPORTED: there is no OpenCL; a device is of OpenCL before 2.0, or does not have shared
+ *   virtual memory of that kind.
  * CLP_BACKEND_ERROR: the context cannot be asked about its devices. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_svm_allocator_create(cl_context context, const clp_cl_svm_options *options,
                                        clp_allocator **out);

@@ -32,7 +32,7 @@ build() {
 build_shared() { build "$@" -L"$top_builddir/.libs" -lclpool; }
 
 # shellcheck disable=SC2086 # lists of words
-build_linked_in() { build "$@" "$objects" ${OPENCL_LIBS-} ${LIBDW_LIBS-}; }
+build_linked_in() { build "$@" "$objects" ${LIBDW_LIBS-}; }
 
 # build_static FLAG...: with the C library and libdw in it, too; fails where they are not to be had.
 build_static() {

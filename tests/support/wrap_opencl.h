@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenCL that is watched: the program is linked with -Wl,--wrap for each of the functions below, and
- * for dlsym, with which the library finds them (wrap_opencl_link_flags in tests.mk). So calls of the
- * library and of the test are counted, fail on purpose, and hear what a test pretends of a device.
- * Any thread may call. */
+/* OpenCL that is watched: the program is linked with -Wl,--wrap for each of the functions below,
+ * and for dlsym, with which the library finds them (wrap_opencl_link_flags in tests.mk). So calls
+ * of the library and of the test are counted, fail on purpose, and hear what a test pretends of a
+ * device. Any thread may call. */
 #ifndef CLPT_WRAP_OPENCL_H
 #define CLPT_WRAP_OPENCL_H
 
