@@ -353,7 +353,8 @@ CLPI_ENTRY clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_str
 }
 
 /* What the warm path finds, and what it finds when it searches. */
-static bool try_allocate(clp_pool *pool, size_t bytes, clpi_given given, clp_buffer **out)
+__attribute__((always_inline)) static inline bool try_allocate(clp_pool *pool, size_t bytes,
+                                                               clpi_given given, clp_buffer **out)
 {
   if (!out)
     return false;

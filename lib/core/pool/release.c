@@ -126,7 +126,7 @@ clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream)
   return clpi_is_watched() ? release_watched(buffer, given) : release(buffer, given);
 }
 
-static bool try_release(clp_buffer *buffer, clpi_given given)
+__attribute__((always_inline)) static inline bool try_release(clp_buffer *buffer, clpi_given given)
 {
   return !buffer || (!clpi_hooks_concern(&buffer->pool->hooks) &&
                      clpi_release_cached(&buffer->pool->stock, buffer, given));
