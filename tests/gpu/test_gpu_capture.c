@@ -57,23 +57,25 @@ static void use(const clp_buffer *buffer, CUstream stream)
   clpt_gpu_fill(clp_buffer_cuda_pointer(buffer), 7, BYTES, stream);
 }
 
-/* Takes memory, reuses it on another stream before and after it is done, and gives it back. */
-static void *work(void *unused)
+enum { ROUNDS = 3 };
+
+/* Takes memory, reuses it on another stream before and after it is done, and gives it back. A gate
+ * for each round: the home stream may still be at the one before. */
+static void *work(void *gates)
 {
-  (void)unused;
-  for (int round = 0; round < 3; round++) {
-    sem_t may_go_on;
+  for (int round = 0; round < ROUNDS; round++) {
+    sem_t *may_go_on = (sem_t *)gates + round;
     clp_buffer *buffer = allocate_on(home);
 
-    clpt_gpu_stop(&may_go_on, home);
+    clpt_gpu_stop(may_go_on, home);
     use(buffer, home);
     if (round == 0)
-      clpt_gpu_go(&may_go_on);
+      clpt_gpu_go(may_go_on);
     clpt_ok_quietly(clp_buffer_release(buffer));
     buffer = allocate_on(second);
     use(buffer, second);
     if (round > 0)
-      clpt_gpu_go(&may_go_on);
+      clpt_gpu_go(may_go_on);
     clpt_ok_quietly(clp_buffer_release_on(buffer, second));
     clpt_ok_quietly(clp_pool_trim_to(pool, 0));
   }
@@ -86,12 +88,14 @@ static const clpi_cuda_capture_mode modes[] = {
 START_TEST(other_streams_are_used_as_ever)
 {
   pthread_t thread;
+  sem_t gates[2][ROUNDS];
 
   clpt_gpu_ok(cu.cuStreamBeginCapture(captured, modes[_i]));
-  work(NULL);
-  ck_assert_int_eq(pthread_create(&thread, NULL, work, NULL), 0);
+  work(gates[0]);
+  ck_assert_int_eq(pthread_create(&thread, NULL, work, gates[1]), 0);
   pthread_join(thread, NULL);
   end(captured);
+  clpt_gpu_ok(cu.cuStreamSynchronize(home));
 }
 END_TEST
 
