@@ -163,7 +163,6 @@ static clp_status initialize(void)
 }
 
 /* Once cuInit was called the library stays loaded, even on failure: it may have started threads. */
-/* Once cuInit was called the library stays loaded, even on failure: it may have started threads. */
 static clp_status load(void)
 {
   library opened;

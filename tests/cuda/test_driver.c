@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 void *__wrap_dlopen(const char *name, int flags);
 void *__real_dlopen(const char *name, int flags);
@@ -138,6 +140,25 @@ START_TEST(is_loaded_once_by_many_threads)
   clpt_workers_join(&workers);
   ck_assert_uint_eq(fakecuda_calls("cuInit"), 1);
   ck_assert_int_eq(opens, 1);
+}
+END_TEST
+
+/* As libcuda does where the kernel's part is not loaded yet: it runs nvidia-modprobe. */
+static CUresult init_forking(unsigned flags)
+{
+  pid_t child = fork();
+  if (child == 0)
+    _exit(0);
+  waitpid(child, NULL, 0);
+  return cuInit(flags);
+}
+
+START_TEST(it_forks_when_it_is_initialized)
+{
+  hide("cuGetProcAddress");
+  hide("cuGetProcAddress_v2");
+  replace("cuInit", (void (*)(void))init_forking);
+  loads();
 }
 END_TEST
 
@@ -333,6 +354,7 @@ CLPT_MAIN("cuda_driver", clpt_run_apart)
   TCase *tests = clpt_case(suite, "load");
   tcase_add_test(tests, is_loaded_once);
   tcase_add_test(tests, is_loaded_once_by_many_threads);
+  tcase_add_test(tests, it_forks_when_it_is_initialized);
 
   tests = clpt_case(suite, "functions");
   tcase_add_test(tests, functions_are_asked_for_by_version);

@@ -8,18 +8,24 @@
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
+/* Whether the calling thread has `loading`. What it loads may fork: libcuda does, to run
+ * nvidia-modprobe. */
+static _Thread_local bool is_loading __attribute__((tls_model("initial-exec")));
+
 static void lock_loading(void)
 {
-  pthread_mutex_lock(&loading);
+  if (!is_loading)
+    pthread_mutex_lock(&loading);
 }
 
 static void unlock_loading(void)
 {
-  pthread_mutex_unlock(&loading);
+  if (!is_loading)
+    pthread_mutex_unlock(&loading);
 }
 
-/* Holds `loading` across forks: otherwise a child might find it locked by a thread that it does not
- * have. */
+/* Holds `loading` across forks of other threads: otherwise a child might find it locked by a thread
+ * that it does not have. */
 static void watch_forks(void)
 {
   pthread_atfork(lock_loading, unlock_loading, unlock_loading);
@@ -33,11 +39,13 @@ clp_status clpi_load_once(atomic_bool *is_loaded, clp_status (*load)(void))
     return CLP_SUCCESS;
   pthread_once(&once, watch_forks);
   pthread_mutex_lock(&loading);
+  is_loading = true;
   clp_status status = CLP_SUCCESS;
   if (!atomic_load_explicit(is_loaded, memory_order_relaxed)) /* the mutex orders it */
     status = load();
   if (!status)
     atomic_store_explicit(is_loaded, true, memory_order_release);
+  is_loading = false;
   pthread_mutex_unlock(&loading);
   return status;
 }
