@@ -10,11 +10,10 @@ static clp_stream stream_of(const subject *it, int stream)
   return stream < 0 ? NULL : it->streams[stream];
 }
 
-/* A call may fail for what was made to fail, and otherwise only as `expected`. */
-static void require_status(const subject *it, clp_status status, clp_status expected)
+/* A call fails for what was made to fail alone. */
+static void require_success(const subject *it, clp_status status)
 {
-  fuzz_require(status == CLP_SUCCESS || status == expected ||
-               (it->has_faults && status == CLP_BACKEND_ERROR));
+  fuzz_require(status == CLP_SUCCESS || (it->has_faults && status == CLP_BACKEND_ERROR));
 }
 
 /* --- what is in a buffer --- */
@@ -37,7 +36,7 @@ static void join_readers(subject *it, subject_slot *slot, int stream)
 static void note_use(subject *it, subject_slot *slot, int stream)
 {
   clp_status status = clp_buffer_record_use(slot->buffer, it->streams[stream]);
-  require_status(it, status, CLP_SUCCESS);
+  require_success(it, status);
   if (status == CLP_SUCCESS)
     slot->noted |= 1u << stream;
 }
@@ -98,6 +97,30 @@ static void check_overlaps(const subject *it, unsigned at)
 
 /* --- calls on buffers --- */
 
+static size_t held_blocks(const subject *it, unsigned pool)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  fuzz_require(clp_pool_get_stats(it->pools[pool], &stats) == CLP_SUCCESS);
+  return stats.held_blocks;
+}
+
+/* Nothing is refused while there is something to give back. */
+static void check_refusal(const subject *it, clp_status status, unsigned pool, size_t bytes)
+{
+  clp_pool *refused = it->pools[pool];
+  size_t limit = clp_pool_get_limit(refused);
+  fuzz_require(bytes > 0 || it->has_faults);
+  if (it->has_faults)
+    fuzz_require(status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED ||
+                 status == CLP_BACKEND_ERROR);
+  else if (status == CLP_LIMIT_EXCEEDED)
+    fuzz_require(limit > 0 &&
+                 (held_blocks(it, pool) == 0 ||
+                  clp_pool_alloc_size(refused, clp_pool_bin_number(refused, bytes)) > limit));
+  else
+    fuzz_require(status == CLP_OUT_OF_DEVICE_MEMORY && !held_blocks(it, 0) && !held_blocks(it, 1));
+}
+
 void subject_allocate(subject *it, unsigned at, unsigned pool, size_t bytes, int stream)
 {
   subject_slot *slot = &it->slots[at];
@@ -107,10 +130,7 @@ void subject_allocate(subject *it, unsigned at, unsigned pool, size_t bytes, int
                  : clp_pool_allocate_on(it->pools[pool], bytes, it->streams[stream], &buffer);
   if (status) {
     fuzz_require(!buffer);
-    fuzz_require(status != CLP_OUT_OF_DEVICE_MEMORY || bytes > 0);
-    fuzz_require(status != CLP_LIMIT_EXCEEDED || clp_pool_get_limit(it->pools[pool]) > 0);
-    fuzz_require(status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED ||
-                 (it->has_faults && status == CLP_BACKEND_ERROR));
+    check_refusal(it, status, pool, bytes);
     return;
   }
   fuzz_require(clp_buffer_size(buffer) == bytes);
@@ -157,7 +177,7 @@ void subject_release(subject *it, unsigned at, int stream)
   slot->buffer = NULL;
   clp_status status =
       stream < 0 ? clp_buffer_release(buffer) : clp_buffer_release_on(buffer, it->streams[stream]);
-  require_status(it, status, CLP_SUCCESS);
+  require_success(it, status);
   if (status) { /* the stream was refused, so that it is still the user's; or the memory was */
     clpt_late_run_all(&it->device);
     if (clp_buffer_release(buffer) == CLP_SUCCESS)
@@ -178,7 +198,7 @@ void subject_bind(subject *it, unsigned at, int stream)
     order(it, slot->last, stream);
   join_readers(it, slot, stream);
   clp_status status = clp_buffer_bind(slot->buffer, it->streams[stream]);
-  require_status(it, status, CLP_SUCCESS);
+  require_success(it, status);
   if (status)
     return;
   slot->bound = stream;
@@ -191,7 +211,7 @@ void subject_unbind(subject *it, unsigned at)
   if (it->kind != SUBJECT_LATE || !slot->buffer)
     return;
   clp_status status = clp_buffer_unbind(slot->buffer);
-  require_status(it, status, CLP_SUCCESS);
+  require_success(it, status);
   if (status || slot->bound < 0)
     return;
   if (slot->last == slot->bound)
@@ -214,13 +234,16 @@ static void leave_stream(subject *it, int stream)
   }
 }
 
-/* Whether a buffer of any pool keeps the stream from being forgotten. */
-static bool is_needed(const subject *it, int stream)
+/* What forgetting a stream gives in that pool. */
+static clp_status forgetting(const subject *it, unsigned pool, int stream)
 {
+  if (it->has_home && stream == 0)
+    return CLP_INVALID_ARGUMENT;
   for (const subject_slot *slot = it->slots; slot < it->slots + SUBJECT_SLOTS; slot++)
-    if (slot->buffer && (slot->bound == stream || slot->noted & 1u << stream))
-      return true;
-  return false;
+    if (slot->buffer && slot->pool == pool && slot->generation == it->generations[pool] &&
+        (slot->bound == stream || slot->noted & 1u << stream))
+      return CLP_BUSY;
+  return CLP_SUCCESS;
 }
 
 /* Whether the stream is known to a pool that the user does not have any more. */
@@ -234,14 +257,13 @@ static bool has_orphans(const subject *it)
 
 void subject_replace_stream(subject *it, int stream)
 {
-  bool is_forgotten = true, may_be_busy = is_needed(it, stream), is_home = it->has_home && !stream;
+  bool is_forgotten = true;
   if (it->kind != SUBJECT_LATE)
     return;
-  for (int i = 0; i < SUBJECT_POOLS; i++) {
-    clp_status status = clp_pool_forget_stream(it->pools[i], it->streams[stream]);
-    fuzz_require(!is_home || status == CLP_INVALID_ARGUMENT);
-    if (!is_home)
-      require_status(it, status, may_be_busy ? CLP_BUSY : CLP_SUCCESS);
+  for (unsigned pool = 0; pool < SUBJECT_POOLS; pool++) {
+    clp_status status = clp_pool_forget_stream(it->pools[pool], it->streams[stream]);
+    fuzz_require(status == forgetting(it, pool, stream) ||
+                 (it->has_faults && status == CLP_BACKEND_ERROR));
     is_forgotten = is_forgotten && !status;
   }
   if (!is_forgotten || has_orphans(it))
@@ -253,7 +275,7 @@ void subject_replace_stream(subject *it, int stream)
 
 /* --- figures --- */
 
-static void check_pool(const subject *it, unsigned pool)
+static void check_pool(subject *it, unsigned pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
   size_t blocks = 0, empty = 0, asked = 0, capacity = 0;
@@ -275,6 +297,9 @@ static void check_pool(const subject *it, unsigned pool)
   fuzz_require(stats.allocations == stats.hits + stats.misses);
   fuzz_require(stats.allocations == it->allocated[pool]);
   fuzz_require(!it->stopped[pool] || it->has_faults || stats.held_blocks == 0);
+  size_t limit = clp_pool_get_limit(it->pools[pool]);
+  fuzz_require(!limit || stats.managed_bytes <= limit || stats.managed_bytes <= it->managed[pool]);
+  it->managed[pool] = stats.managed_bytes;
 }
 
 void subject_check(subject *it)
@@ -319,6 +344,7 @@ static void make_pool(subject *it, unsigned pool)
 {
   it->allocated[pool] = 0;
   it->stopped[pool] = false;
+  it->managed[pool] = 0;
   fuzz_require(clp_pool_create(it->allocator, &it->options, &it->pools[pool]) == CLP_SUCCESS);
 }
 

@@ -35,6 +35,7 @@ typedef struct subject {
   clp_pool *pools[SUBJECT_POOLS];
   unsigned generations[SUBJECT_POOLS]; /* how many pools were before */
   uint64_t allocated[SUBJECT_POOLS];
+  size_t managed[SUBJECT_POOLS]; /* bytes, after the call before */
   bool stopped[SUBJECT_POOLS];
   clp_stream streams[SUBJECT_STREAMS]; /* the first is the home stream, if there is one */
   bool has_home, has_faults;

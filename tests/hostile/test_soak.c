@@ -24,7 +24,6 @@ enum { SLACK_BYTES = 4 << 20 }; /* malloc's arenas, of which threads come to sha
 
 typedef struct soak {
   clpt_crowd crowds[2]; /* on host memory; on an arena of it */
-  atomic_bool is_over;  /* the round: for those that go on until then */
 } soak;
 
 static void put_arena_under(clpt_crowd *crowd)
