@@ -121,13 +121,23 @@ static void check_refusal(const subject *it, clp_status status, unsigned pool, s
     fuzz_require(status == CLP_OUT_OF_DEVICE_MEMORY && !held_blocks(it, 0) && !held_blocks(it, 1));
 }
 
+/* As users do who try for a hit first, or as the others. */
+static clp_status ask(clp_pool *pool, size_t bytes, clp_stream stream, bool tries, clp_buffer **out)
+{
+  bool served = tries && (stream ? clp_pool_try_allocate_on(pool, bytes, stream, out)
+                                 : clp_pool_try_allocate(pool, bytes, out));
+  fuzz_require(served == (*out != NULL));
+  if (served)
+    return CLP_SUCCESS;
+  return stream ? clp_pool_allocate_on(pool, bytes, stream, out)
+                : clp_pool_allocate(pool, bytes, out);
+}
+
 void subject_allocate(subject *it, unsigned at, unsigned pool, size_t bytes, int stream)
 {
   subject_slot *slot = &it->slots[at];
   clp_buffer *buffer = NULL;
-  clp_status status =
-      stream < 0 ? clp_pool_allocate(it->pools[pool], bytes, &buffer)
-                 : clp_pool_allocate_on(it->pools[pool], bytes, it->streams[stream], &buffer);
+  clp_status status = ask(it->pools[pool], bytes, stream_of(it, stream), at % 2, &buffer);
   if (status) {
     fuzz_require(!buffer);
     check_refusal(it, status, pool, bytes);
