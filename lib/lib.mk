@@ -59,6 +59,7 @@ core_sources = \
 	lib/core/cache/search.c lib/core/cache/search.h \
 	lib/core/cache/registry.c lib/core/cache/registry.h \
 	lib/core/cache/slabs.c lib/core/cache/slabs.h \
+	lib/core/cache/slots.c lib/core/cache/slots.h \
 	lib/core/cache/stock.h \
 	lib/core/cache/thread_cache.c lib/core/cache/thread_cache.h \
 	lib/core/cache/transfer.c lib/core/cache/transfer.h \

@@ -131,6 +131,7 @@ check_PROGRAMS += \
 	tests/core/base/test_status \
 	tests/core/cache/test_search \
 	tests/core/cache/test_slot \
+	tests/core/cache/test_slots \
 	tests/core/cache/test_thread_cache \
 	tests/core/cache/test_thread_cache_bounds \
 	tests/core/cache/test_thread_cache_ends \
@@ -221,6 +222,7 @@ tests_core_base_plugin_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
 EXTRA_tests_core_base_test_dlopen_DEPENDENCIES = tests/core/base/plugin.la
 tests_core_cache_test_search_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_core_cache_test_slot_LDFLAGS = $(failmalloc_link_flags)
+tests_core_cache_test_slots_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_pool_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)

@@ -20,7 +20,7 @@ static void end_cache_locked(clpi_stock *stock, clpi_cache *cache)
   clpi_note_peak_locked(stock, cache);
   clpi_cache_dissolve_locked(stock, cache);
   clpi_caches_claim_locked(stock); /* so that no owner walks along them */
-  clpi_cache_free_locked(stock, cache);
+  clpi_cache_spare_locked(stock, cache);
   clpi_caches_disclaim_locked(stock);
 }
 

@@ -64,8 +64,8 @@ bool clpi_others_have_outlet(const clpi_stock *stock, const clpi_cache *own, uin
 {
   clpi_each_cache(stock, cache)
   {
-    if (cache != own && clpi_cache_seems_to_keep(cache, index) &&
-        !clpi_slot_room(&cache->slots[index]))
+    const clpi_slot *slot = cache != own ? clpi_slot_at(cache, index) : NULL;
+    if (slot && clpi_slot_count(slot) && !clpi_slot_room(slot))
       return true;
   }
   return false;
@@ -74,7 +74,8 @@ bool clpi_others_have_outlet(const clpi_stock *stock, const clpi_cache *own, uin
 bool clpi_cache_may_exceed(const clpi_cache *cache, const clpi_bin *bin)
 {
   size_t budget = clpi_relaxed(cache->managed_bytes) / 16;
-  return !cache->slots[bin->index].own_room_log && cache->excess_bytes + bin->block_bytes <= budget;
+  return !clpi_slot_at(cache, bin->index)->own_room_log &&
+         cache->excess_bytes + bin->block_bytes <= budget;
 }
 
 typedef enum { NOTHING, BLOCKS, SOON } found;

@@ -4,6 +4,7 @@
 
 #include "core/cache/claim.h"
 #include "core/cache/counts.h"
+#include "core/cache/slots.h"
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 
@@ -47,8 +48,8 @@ void clpi_cache_dissolve_locked(clpi_stock *stock, clpi_cache *cache)
   clpi_cache_set_peak(cache, 0);
   stock->managed_bytes += clpi_relaxed(cache->managed_bytes);
   clpi_set_relaxed(cache->managed_bytes, 0);
-  for (uint32_t i = 1; i < cache->slot_count && i < stock->store.index_count; i++) {
-    clpi_slot *slot = &cache->slots[i];
+  clpi_each_slot(cache, i, slot)
+  {
     clpi_cache_give_all_locked(stock, cache, slot);
     clpi_tally_add(&stock->store.by_index[i]->tally, &slot->tally);
     slot->tally = (clpi_tally){0};

@@ -4,6 +4,7 @@
 
 #include "core/cache/exchange.h"
 #include "core/cache/slabs.h"
+#include "core/cache/slots.h"
 
 /* So much is never reserved or managed by one cache, and sums over caches do not overflow. */
 static const size_t most_bytes = SIZE_MAX / 1024;
@@ -75,7 +76,7 @@ static bool add_slab(clpi_stock *stock, clpi_cache *cache)
 {
   if (clpi_slabs_wait(stock, cache))
     return false;
-  struct clpi_slab *slab = clpi_slab_make(stock->pool);
+  clpi_slab *slab = clpi_slab_make(stock->pool, cache);
   if (!slab)
     return false;
   if (!clpi_cache_enter(cache)) {
@@ -109,7 +110,7 @@ bool clpi_miss_end(clpi_stock *stock, clpi_miss *miss, clp_memory memory)
     return false;
   clpi_set_relaxed(cache->managed_bytes, clpi_relaxed(cache->managed_bytes) + bytes);
   reserve(miss, -bytes, -(size_t)1);
-  cache->slots[miss->bin->index].tally.misses++;
+  clpi_slot_at(cache, miss->bin->index)->tally.misses++;
   clpi_cache_count_active(stock, cache, miss->bytes, false);
   buffer->bin = miss->bin;
   buffer->index = miss->bin->index;

@@ -6,6 +6,7 @@
 #include "core/cache/await.h"
 #include "core/cache/claim.h"
 #include "core/cache/exchange.h"
+#include "core/cache/slots.h"
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 
@@ -76,7 +77,7 @@ static bool take_idle_locked(clpi_stock *stock, clpi_cache *cache, uint32_t inde
     clpi_cache_empty_locked(stock, cache);
     return true;
   }
-  clpi_slot *slot = &cache->slots[index];
+  const clpi_slot *slot = clpi_slot_at(cache, index);
   return !clpi_slot_serves(slot) && clpi_cache_give_bin_locked(stock, cache, index);
 }
 

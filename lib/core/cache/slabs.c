@@ -1,33 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Slabs of buffers. A slab with spare buffers is "open" and on its owner's list of open slabs, or
- * on the stock's list of orphans if no cache owns it. */
+/* Slabs of buffers. */
 #include "core/cache/slabs.h"
 
 #include "core/cache/warm_path.h"
 
-#include <assert.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SLAB_BYTES = 4096, BUFFERS_PER_SLAB = SLAB_BYTES / sizeof(clp_buffer) - 1 };
-
-/* At a multiple of SLAB_BYTES, and less than that, with room for what malloc keeps between blocks:
- * slabs then lie one behind the other, where whole pages would take twice their memory. */
-typedef struct clpi_slab {
-  clp_buffer buffers[BUFFERS_PER_SLAB];
-  struct clpi_slab *next;
-  struct clpi_slab *next_open;
-  clpi_cache *owner; /* NULL: an orphan */
-  clp_buffer *spare; /* buffers without a block, by `older` */
-} clpi_slab;
-enum { SLAB_USED_BYTES = offsetof(clpi_slab, spare) + sizeof(clp_buffer *) };
-static_assert(SLAB_USED_BYTES + 2 * sizeof(size_t) <= SLAB_BYTES, "no room for malloc's header");
-
-static clpi_slab *slab_of(const clp_buffer *buffer)
-{
-  return (clpi_slab *)((uintptr_t)buffer & -(uintptr_t)SLAB_BYTES);
-}
+#include <sys/param.h>
 
 /* An owner's are used inside its cache, orphans under the lock. */
 static clpi_slab *_Atomic *open_slabs(clpi_stock *stock, clpi_cache *owner)
@@ -46,29 +25,44 @@ void clpi_slabs_end(clpi_slabs *slabs)
 {
   for (clpi_slab *slab = clpi_acquired(slabs->all), *next; slab; slab = next) {
     next = slab->next;
-    for (size_t i = 0; i < BUFFERS_PER_SLAB; i++)
+    for (unsigned i = 0; i < slab->count; i++)
       free(slab->buffers[i].noted);
-    free(slab);
+    if (!slab->is_of_cache)
+      clpi_slab_free(slab);
   }
 }
 
-clpi_slab *clpi_slab_make(clp_pool *pool)
+void clpi_slab_init(clpi_slab *slab, clp_pool *pool, clp_buffer *buffers, unsigned count)
 {
-  void *block;
-  if (posix_memalign(&block, SLAB_BYTES, SLAB_BYTES - 2 * sizeof(size_t)))
-    return NULL;
-  clpi_slab *slab = memset(block, 0, SLAB_USED_BYTES);
-  for (size_t i = BUFFERS_PER_SLAB; i > 0; i--) {
-    slab->buffers[i - 1].pool = pool;
-    slab->buffers[i - 1].older = slab->spare;
-    slab->spare = &slab->buffers[i - 1];
+  *slab = (clpi_slab){.buffers = buffers, .count = count};
+  for (unsigned i = count; i > 0; i--) {
+    buffers[i - 1].pool = pool;
+    buffers[i - 1].slab = slab;
+    buffers[i - 1].older = slab->spare;
+    slab->spare = &buffers[i - 1];
   }
+}
+
+/* The slab stands behind its buffers, so that with malloc's own words it takes no more than one
+ * more buffer, and pages lie back to back. */
+clpi_slab *clpi_slab_make(clp_pool *pool, const clpi_cache *owner)
+{
+  enum { FIRST_BYTES = 512, PAGE_BYTES = 4096, PAGE_LOG = 3 };
+  size_t size = (size_t)FIRST_BYTES << (owner ? MIN(owner->slab_count, PAGE_LOG) : PAGE_LOG);
+  size_t alignment = size < PAGE_BYTES ? alignof(clp_buffer) : PAGE_BYTES;
+  unsigned count = (unsigned)(size / sizeof(clp_buffer)) - 1;
+  void *memory;
+  if (posix_memalign(&memory, alignment, count * sizeof(clp_buffer) + sizeof(clpi_slab)))
+    return NULL;
+  clp_buffer *buffers = memset(memory, 0, count * sizeof(*buffers));
+  clpi_slab *slab = (clpi_slab *)(buffers + count);
+  clpi_slab_init(slab, pool, buffers, count);
   return slab;
 }
 
 void clpi_slab_free(clpi_slab *slab)
 {
-  free(slab);
+  free(slab->buffers);
 }
 
 bool clpi_slabs_wait(const clpi_stock *stock, const clpi_cache *owner)
@@ -79,6 +73,8 @@ bool clpi_slabs_wait(const clpi_stock *stock, const clpi_cache *owner)
 void clpi_slab_add(clpi_stock *stock, clpi_cache *owner, clpi_slab *slab)
 {
   slab->owner = owner;
+  if (owner)
+    owner->slab_count++;
   push_open(stock, slab);
   slab->next = clpi_relaxed(stock->slabs.all);
   /* Release: whoever finds the slab sees what it was made as. */
@@ -90,7 +86,7 @@ void clpi_slab_add(clpi_stock *stock, clpi_cache *owner, clpi_slab *slab)
 /* Puts a spare buffer into its slab, whose owner's cache the caller may use. */
 static void put_into_slab(clpi_stock *stock, clp_buffer *buffer)
 {
-  clpi_slab *slab = slab_of(buffer);
+  clpi_slab *slab = buffer->slab;
   buffer->older = slab->spare;
   slab->spare = buffer;
   if (!buffer->older)
@@ -118,7 +114,7 @@ static bool open_slab_locked(clpi_stock *stock, clpi_cache *owner)
     push_open(stock, slab);
     return true;
   }
-  slab = clpi_slab_make(stock->pool);
+  slab = clpi_slab_make(stock->pool, owner);
   if (slab)
     clpi_slab_add(stock, owner, slab);
   return slab;
@@ -156,7 +152,7 @@ void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
   buffer->bound = NULL;
   if (buffer->noted)
     buffer->noted->count = 0;
-  clpi_cache *owner = slab_of(buffer)->owner;
+  clpi_cache *owner = buffer->slab->owner;
   if (!owner || !owner->owner || clpi_cache_is_own(owner)) {
     put_into_slab(stock, buffer);
     return;
@@ -167,7 +163,7 @@ void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
 
 clp_buffer *clpi_buffer_adopt_locked(clpi_stock *stock, clp_buffer *block, clpi_cache *cache)
 {
-  if (slab_of(block)->owner == cache)
+  if (block->slab->owner == cache)
     return block;
   clp_buffer *buffer = clpi_buffer_take_locked(stock, cache);
   if (!buffer)
@@ -189,7 +185,7 @@ void clpi_buffers_each_locked(clpi_stock *stock,
                               void (*visitor)(clp_buffer *buffer, void *argument), void *argument)
 {
   for (clpi_slab *slab = clpi_acquired(stock->slabs.all); slab; slab = slab->next)
-    for (size_t i = 0; i < BUFFERS_PER_SLAB; i++)
+    for (unsigned i = 0; i < slab->count; i++)
       visitor(&slab->buffers[i], argument);
 }
 

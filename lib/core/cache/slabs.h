@@ -3,38 +3,56 @@
  * second release of a buffer never reads freed memory.
  *
  * Each slab belongs to one cache: processors prefetch within a page, and threads whose buffers
- * alternate in one run at half speed. A buffer goes wherever its block goes, but when it becomes
- * spare it returns to its slab, by way of its owner if that is another thread. Orphans, and what
- * was returned, are guarded by the stock's lock. */
+ * alternate in one run at half speed. A cache's first slab is part of it, with few buffers, since
+ * many threads use few of many pools; each is twice as large as the one before, up to a page. A
+ * buffer goes wherever its block goes, but when it becomes spare it returns to its slab, by way of
+ * its owner if that is another thread. Orphans, and what was returned, are guarded by the stock's
+ * lock. */
 #ifndef CLPOOL_CORE_CACHE_SLABS_H
 #define CLPOOL_CORE_CACHE_SLABS_H
 
 #include "core/store/buffer.h"
 
+#include <stdbool.h>
+
 struct clpi_cache;
 struct clpi_stock;
 
+/* Some buffers. Open: on its owner's list of open slabs, or on the stock's list of orphans if no
+ * cache owns it. */
+typedef struct clpi_slab {
+  struct clpi_slab *next, *next_open;
+  struct clpi_cache *owner; /* NULL: an orphan */
+  clp_buffer *spare;        /* buffers without a block, by `older`; some: the slab is open */
+  clp_buffer *buffers;
+  unsigned count;   /* of these */
+  bool is_of_cache; /* part of a cache, and not to be freed */
+} clpi_slab;
+
 /* The slabs of a stock. */
 typedef struct clpi_slabs {
-  struct clpi_slab *_Atomic all;     /* by `next`; they are added without the lock */
-  struct clpi_slab *_Atomic orphans; /* open slabs that no cache owns, by `next_open` */
+  clpi_slab *_Atomic all;     /* by `next`; they are added without the lock */
+  clpi_slab *_Atomic orphans; /* open slabs that no cache owns, by `next_open` */
 } clpi_slabs;
 
 /* Frees every buffer, at the end of the stock. */
 void clpi_slabs_end(clpi_slabs *slabs);
 
-/* Makes a slab for a pool's cache. NULL: out of host memory. */
-struct clpi_slab *clpi_slab_make(clp_pool *pool);
+/* Makes a slab of buffers that are all zero. */
+void clpi_slab_init(clpi_slab *slab, clp_pool *pool, clp_buffer *buffers, unsigned count);
+
+/* Makes a slab for a pool's cache, or an orphan: `owner` is NULL. NULL: out of host memory. */
+clpi_slab *clpi_slab_make(clp_pool *pool, const struct clpi_cache *owner);
 
 /* Frees a slab that was made but not added. */
-void clpi_slab_free(struct clpi_slab *slab);
+void clpi_slab_free(clpi_slab *slab);
 
 /* Whether the cache might have another slab without a new one: a hint. Under no lock. */
 bool clpi_slabs_wait(const struct clpi_stock *stock, const struct clpi_cache *owner);
 
 /* Gives the cache, which the caller owns and is inside of, a new slab, or makes it an orphan:
  * `owner` is NULL, and the caller has the lock. */
-void clpi_slab_add(struct clpi_stock *stock, struct clpi_cache *owner, struct clpi_slab *slab);
+void clpi_slab_add(struct clpi_stock *stock, struct clpi_cache *owner, clpi_slab *slab);
 
 /* Takes a spare buffer from one of the cache's own slabs; the caller owns the cache, and is inside
  * or has the lock. NULL: there is none at hand. */

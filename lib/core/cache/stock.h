@@ -28,6 +28,9 @@ typedef struct clpi_stock {
   struct clpi_cache *_Atomic caches; /* by `next`, at most one for each thread */
   struct clpi_place_table *tables;   /* with `places`, and former ones */
   size_t cache_count, ended_count;   /* of them all, and of those whose threads have ended */
+  struct clpi_cache *spare_caches;   /* not among them, by `next` */
+  struct clpi_cache *cache_batches;  /* caches are made in batches; by the first of each, which has
+                                        the one before as its former_batch */
   uint64_t next_turn,
       turn_ns; /* when owners' blocks may be taken again, and how often (search.c) */
   clpi_slabs slabs;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Making, finding, growing and freeing caches. */
+/* Making, finding and freeing caches. */
 #include "core/cache/thread_cache.h"
 
-#include "core/cache/claim.h"
 #include "core/cache/registry.h"
+#include "core/cache/slots.h"
 #include "core/cache/warm_path.h"
 
 #include <stdlib.h>
@@ -28,16 +28,44 @@ void clpi_cache_end_call_locked(clpi_cache *cache)
     clpi_set_relaxed(cache->is_slow, false);
 }
 
+/* A cache's memory, zero but for its buffers if it was one before. Where there is none to spare, as
+ * much is allocated as there is, up to a few caches: one by one they would leave gaps. NULL: out of
+ * host memory. */
+static clpi_cache *take_memory_locked(clpi_stock *stock)
+{
+  enum { MOST = 8 };
+  if (!stock->spare_caches) {
+    size_t count = MIN(stock->cache_count, MOST) + !stock->cache_count;
+    clpi_cache *caches = aligned_alloc(alignof(clpi_cache), count * sizeof(*caches));
+    if (!caches)
+      return NULL;
+    memset(caches, 0, count * sizeof(*caches));
+    caches->former_batch = stock->cache_batches;
+    stock->cache_batches = caches;
+    for (size_t i = 0; i + 1 < count; i++)
+      atomic_init(&caches[i].next, &caches[i + 1]);
+    stock->spare_caches = caches;
+  }
+  clpi_cache *cache = stock->spare_caches;
+  stock->spare_caches = clpi_relaxed(cache->next);
+  return memset(cache, 0, offsetof(clpi_cache, first_buffers));
+}
+
 static clpi_cache *make_locked(clpi_stock *stock)
 {
-  clpi_cache *cache = aligned_alloc(alignof(clpi_cache), sizeof(*cache));
+  clpi_cache *cache = take_memory_locked(stock);
   if (!cache)
     return NULL;
-  memset(cache, 0, sizeof(*cache));
   atomic_init(&cache->gate, clpi_fence_is_asymmetric ? CLPI_GATE_OPEN : CLPI_GATE_FENCED);
   cache->sweep_tick = CLPI_CACHE_SWEEP_INTERVAL;
   cache->stock = stock;
   clpi_list_init(&cache->on_thread);
+  clpi_cache_init_slots(cache);
+  if (!cache->first_slab.count) {
+    clpi_slab_init(&cache->first_slab, stock->pool, cache->first_buffers, CLPI_FIRST_BUFFERS);
+    cache->first_slab.is_of_cache = true;
+    clpi_slab_add(stock, cache, &cache->first_slab);
+  }
   struct clpi_cache *_Atomic *link = &stock->caches;
   for (clpi_cache *last = clpi_relaxed(*link); last; last = clpi_relaxed(*link))
     link = &last->next;
@@ -45,71 +73,6 @@ static clpi_cache *make_locked(clpi_stock *stock)
   stock->cache_count++;
   stock->ended_count++;
   return cache;
-}
-
-bool clpi_cache_seems_to_keep(const clpi_cache *cache, uint32_t index)
-{
-  return index < cache->slot_count && clpi_slot_count(&cache->slots[index]);
-}
-
-clp_buffer clpi_no_block;
-
-static clp_buffer *no_places[] = {&clpi_no_block};
-const clpi_slot clpi_empty_slot = {
-    .top = no_places + 1, .limit = no_places + 1, .blocks = no_places + 1};
-
-/* Makes a slot of this index. Slots begin on a cache line, which they share with nothing else. */
-static bool add_slots_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
-{
-  uint32_t count = index < 32 ? 64 : 2 * index;
-  size_t bytes = count * sizeof(clpi_slot);
-  size_t line = alignof(clpi_cache);
-  clpi_slot *slots = aligned_alloc(line, (bytes + line - 1) / line * line);
-  if (!slots)
-    return false;
-  for (uint32_t i = 0; i < cache->slot_count; i++)
-    slots[i] = cache->slots[i];
-  for (uint32_t i = cache->slot_count; i < count; i++)
-    slots[i] = clpi_empty_slot;
-  bool has_others = stock->cache_count > 1; /* which might look at the slots just now */
-  if (has_others)
-    clpi_caches_claim_locked(stock);
-  free(cache->slots);
-  cache->slots = slots;
-  cache->slot_count = count;
-  if (has_others)
-    clpi_caches_disclaim_locked(stock);
-  return true;
-}
-
-void clpi_slot_free_places(clpi_slot *slot)
-{
-  if (slot->capacity_log)
-    free(clpi_relaxed(slot->blocks) - 1);
-}
-
-/* It starts with a cache line's, since most bins of most threads never have many blocks at once. */
-bool clpi_slot_reserve(clpi_slot *slot, unsigned capacity)
-{
-  enum { LINE = 64, FIRST_LOG = 3 };
-  if (1u << slot->capacity_log > capacity)
-    return true;
-  unsigned char larger = FIRST_LOG;
-  while (1u << larger <= capacity)
-    larger++;
-  clp_buffer **places = aligned_alloc(LINE, sizeof(clp_buffer *) << larger);
-  if (!places)
-    return false;
-  clp_buffer **former = clpi_relaxed(slot->blocks), **blocks = places + 1;
-  ptrdiff_t count = clpi_relaxed(slot->top) - former, room = clpi_relaxed(slot->limit) - former;
-  memcpy(places, former - 1, (size_t)(count + 1) * sizeof(*places));
-  if (slot->capacity_log)
-    free(former - 1);
-  slot->capacity_log = larger;
-  clpi_set_relaxed(slot->blocks, blocks);
-  clpi_set_relaxed(slot->top, blocks + count);
-  clpi_set_relaxed(slot->limit, blocks + room);
-  return true;
 }
 
 /* --- whose it is --- */
@@ -180,13 +143,12 @@ clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin)
   stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
   cache->sweep_tick += stock->tick - clpi_relaxed(cache->tick);
   clpi_set_relaxed(cache->tick, stock->tick);
-  /* Without host memory the bin has no slot, or one that takes no blocks. */
-  if (bin && (bin->index < cache->slot_count || add_slots_locked(stock, cache, bin->index)))
-    (void)clpi_slot_reserve(&cache->slots[bin->index], 1);
+  if (bin)
+    clpi_cache_add_slot_locked(stock, cache, bin->index);
   return cache;
 }
 
-void clpi_cache_free_locked(clpi_stock *stock, clpi_cache *cache)
+void clpi_cache_spare_locked(clpi_stock *stock, clpi_cache *cache)
 {
   struct clpi_cache *_Atomic *link = &stock->caches;
   for (clpi_cache *before = clpi_relaxed(*link); before != cache; before = clpi_relaxed(*link))
@@ -194,16 +156,18 @@ void clpi_cache_free_locked(clpi_stock *stock, clpi_cache *cache)
   clpi_publish(*link, clpi_relaxed(cache->next));
   stock->cache_count--;
   stock->ended_count -= !cache->owner;
-  for (uint32_t i = 1; i < cache->slot_count; i++)
-    clpi_slot_free_places(&cache->slots[i]);
-  free(cache->slots);
-  free(cache);
+  clpi_cache_free_slots(cache);
+  clpi_set_relaxed(cache->next, stock->spare_caches);
+  stock->spare_caches = cache;
 }
 
 void clpi_caches_end(clpi_stock *stock)
 {
-  for (clpi_cache *cache = clpi_relaxed(stock->caches); cache; cache = clpi_relaxed(stock->caches))
-    clpi_cache_free_locked(stock, cache);
+  clpi_each_cache(stock, cache) clpi_cache_free_slots(cache);
+  for (clpi_cache *batch = stock->cache_batches, *former; batch; batch = former) {
+    former = batch->former_batch;
+    free(batch);
+  }
   for (clpi_place_table *table = stock->tables, *former; table; table = former) {
     former = table->former;
     free(table);

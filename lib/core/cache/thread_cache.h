@@ -18,6 +18,14 @@ enum {
   CLPI_CACHE_SWEEP_INTERVAL = 1 << 13 /* warm releases between two sweeps (transfer.h) */
 };
 
+/* What a cache has from the start, since many threads use few bins of many pools. */
+enum {
+  CLPI_FIRST_PLACES_LOG = 3,
+  CLPI_FIRST_SLOTS = 3,
+  CLPI_FIRST_BUFFERS = 3,
+  CLPI_FIRST_INDEXES = 8
+};
+
 /* One bin's blocks in one cache. A stack of pointers, not a list, so that batches move without
  * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
  * stores `top`, `limit` and `blocks`; others load them for a hint; relaxed.
@@ -35,15 +43,24 @@ typedef struct clpi_slot {
   uint32_t allocated; /* low bits of the owner's allocations when blocks last went to the store, */
   uint32_t swept;     /* and at the last sweep */
   clpi_tally tally;   /* the owner's counts for the bin */
+  /* Most bins of most threads never have more blocks at once. */
+  clp_buffer *first_places[1 << CLPI_FIRST_PLACES_LOG];
 } clpi_slot;
 
 /* What an empty slot has on top: no stream has used it, so nobody takes it. */
 extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
 
-/* What a slot begins as: without a place for a block. */
+/* Stands for the slots that a cache does not have: without a block, and a place for one. */
 extern const clpi_slot clpi_empty_slot __attribute__((visibility("hidden")));
 
 enum { CLPI_RECENT_STREAMS = 4 };
+
+/* More slots of a cache. */
+typedef struct clpi_slot_chunk {
+  struct clpi_slot_chunk *older;
+  uint32_t count, used;
+  clpi_slot slots[];
+} clpi_slot_chunk;
 
 /* What an owner loads when it comes in; flags. Where the fence is asymmetric, there is nothing else
  * that it has to ask. */
@@ -64,6 +81,8 @@ typedef struct clpi_cache {
   _Atomic uint64_t tick; /* a Lamport clock, so that ages of blocks can be compared across caches;
                             stored by the owner or the claimer; others load it; relaxed */
   uint64_t sweep_tick;   /* when the next sweep is due */
+  clpi_slab *_Atomic open_slabs; /* its slabs that have spare buffers; the owner's */
+  unsigned slab_count;           /* that were made for it */
 
   /* Streams that the owner used last; NULL: none. */
   alignas(64) clpi_stream *recent[CLPI_RECENT_STREAMS];
@@ -71,25 +90,33 @@ typedef struct clpi_cache {
   _Atomic size_t managed_bytes, reserved_bytes;
   size_t misses;       /* of the owner's that are under way without the lock, and pin the pool */
   size_t excess_bytes; /* of managed_bytes, those taken though there were blocks (exchange.h) */
-  struct clpi_slab *_Atomic open_slabs; /* its slabs that have spare buffers; the owner's */
 
   /* Owners of other caches read this when they miss, while they are inside their own. So `slots`
    * and `next` change only where all other caches are claimed. */
   alignas(64) struct clpi_cache *_Atomic next; /* link in clpi_stock.caches */
-  clpi_slot *slots;                            /* indexed by clpi_bin.index */
-  uint32_t slot_count;
-  const void *owner;   /* its clpi_self, which identifies the thread; NULL: that has ended */
-  clpi_stock *stock;   /* never changes */
-  clpi_list on_thread; /* link on the owner's list; guarded by the registry's lock */
+  clpi_slot *_Atomic *slots; /* by clpi_bin.index; clpi_empty_slot: none; [0] is never another */
+  uint32_t slot_count;       /* of these pointers */
+  uint32_t slots_used;       /* of first_slots */
+  clpi_slot_chunk *chunks;   /* the newest */
+  const void *owner;         /* its clpi_self, which identifies the thread; NULL: that has ended */
+  clpi_stock *stock;         /* never changes */
+  clpi_list on_thread;       /* link on the owner's list; guarded by the registry's lock */
 
   /* Blocks that were taken from the store, and so many when some are next given other buffers;
    * these; the owner's. */
-  alignas(64) uint64_t refilled, adopts_at, adopted;
+  alignas(64) uint64_t refilled;
+  uint64_t adopts_at, adopted;
   atomic_bool is_slow;  /* the owner is on the slow path, or waits for the lock; relaxed */
   size_t others_active; /* bytes active elsewhere when the peak was last noted */
   uint64_t seen_tick;   /* these, when another thread last looked (search.c) */
   size_t seen_active;
   clp_buffer *_Atomic returned; /* spare buffers of its slabs, from others; by `older` */
+
+  clpi_slot first_slots[CLPI_FIRST_SLOTS];
+  clp_buffer first_buffers[CLPI_FIRST_BUFFERS];
+  clpi_slab first_slab;                                 /* of these */
+  clpi_slot *_Atomic first_indexes[CLPI_FIRST_INDEXES]; /* what `slots` is at first */
+  struct clpi_cache *former_batch;                      /* clpi_stock.cache_batches */
 } clpi_cache;
 
 /* What a thread finds where it has no cache: always claimed. */
@@ -124,21 +151,15 @@ clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin);
 clpi_cache *clpi_stock_begin_call(clpi_stock *stock);
 void clpi_cache_end_call_locked(clpi_cache *cache);
 
-/* Whether blocks seem to be in the slot of this index, which the cache need not have: a hint. Under
- * the lock, or inside a cache of the same stock. */
-bool clpi_cache_seems_to_keep(const clpi_cache *cache, uint32_t index);
-
-/* Gives the slot places for `capacity` blocks at least, if there is host memory for it. */
-bool clpi_slot_reserve(clpi_slot *slot, unsigned capacity);
-void clpi_slot_free_places(clpi_slot *slot);
-
 /* Takes the calling thread's cache from it. */
 void clpi_cache_disown_locked(clpi_stock *stock, clpi_cache *cache);
 
-/* Removes an empty cache from the stock and frees it. */
-void clpi_cache_free_locked(clpi_stock *stock, clpi_cache *cache);
+/* Removes an empty cache from the stock, which keeps its memory for the next one. All caches are
+ * claimed. */
+void clpi_cache_spare_locked(clpi_stock *stock, clpi_cache *cache);
 
-/* Frees the caches and tables of a stock that nobody can reach any more. */
+/* Frees the caches and tables of a stock that nobody can reach any more, and whose slabs have
+ * ended. */
 void clpi_caches_end(clpi_stock *stock);
 
 #endif

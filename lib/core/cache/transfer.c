@@ -3,6 +3,7 @@
 #include "core/cache/transfer.h"
 
 #include "core/cache/exchange.h"
+#include "core/cache/slots.h"
 #include "core/cache/warm_path.h"
 
 #include <string.h>
@@ -47,14 +48,13 @@ bool clpi_cache_give_bin_locked(clpi_stock *stock, clpi_cache *cache, uint32_t i
 {
   if (!clpi_cache_seems_to_keep(cache, index))
     return false;
-  clpi_cache_give_all_locked(stock, cache, &cache->slots[index]);
+  clpi_cache_give_all_locked(stock, cache, clpi_slot_at(cache, index));
   return true;
 }
 
 void clpi_cache_empty_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  for (uint32_t i = 1; i < cache->slot_count; i++)
-    clpi_cache_give_all_locked(stock, cache, &cache->slots[i]);
+  clpi_each_slot(cache, i, slot) clpi_cache_give_all_locked(stock, cache, slot);
 }
 
 /* A buffer in another thread's slab slows both threads down for as long as it is used (slabs.h), so
@@ -132,7 +132,7 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
 {
   clpi_bin *bin = block->bin;
   clpi_slot *slot = clpi_slot_at(cache, bin->index);
-  if (!slot || !clpi_slot_capacity(slot)) {
+  if (!slot) {
     clpi_stock_hold_locked(stock, block);
     return;
   }
@@ -151,8 +151,8 @@ void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
 {
   if (!clpi_cache_must_sweep(cache))
     return;
-  for (uint32_t i = 1; i < cache->slot_count; i++) {
-    clpi_slot *slot = &cache->slots[i];
+  clpi_each_slot(cache, i, slot)
+  {
     if (slot->swept == clpi_slot_allocations(slot)) {
       clpi_cache_give_all_locked(stock, cache, slot);
       clpi_slot_set_room(slot, 0);

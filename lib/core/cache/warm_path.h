@@ -220,26 +220,37 @@ __attribute__((always_inline)) static inline void clpi_slot_push(clpi_cache *cac
   clpi_set_relaxed(slot->top, top + 1);
 }
 
-/* NULL: the cache has none for the bin. The slot of index 0 is never used, and always empty. */
-static inline clpi_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
+/* The owner's slot of this index; clpi_empty_slot or NULL: the cache has none. */
+static inline clpi_slot *clpi_slot_peek(const clpi_cache *cache, uint32_t index)
 {
   if (index >= cache->slot_count)
     return NULL;
-  clpi_slot *slot = &cache->slots[index];
+  clpi_slot *slot = clpi_relaxed(cache->slots[index]);
   if (!slot)
     __builtin_unreachable(); /* so that callers test once */
   return slot;
 }
 
-/* The slot for buffers of so many bytes, and its bin. NULL: the cache has none that takes
- * blocks. */
+/* The slot of this index; NULL: the cache has none. For whoever may look at the cache's slots. */
+static inline clpi_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
+{
+  /* Acquire: pairs with add_slot_locked. */
+  clpi_slot *slot = index < cache->slot_count ? clpi_acquired(cache->slots[index]) : NULL;
+  return slot == &clpi_empty_slot ? NULL : slot;
+}
+
+#define clpi_each_slot(cache, index, slot)                                                         \
+  for (uint32_t index = 1; index < (cache)->slot_count; index++)                                   \
+    for (clpi_slot *slot = clpi_slot_at(cache, index); slot; slot = NULL)
+
+/* The slot for buffers of so many bytes, and its bin. NULL: the cache has none. */
 static inline clpi_slot *clpi_slot_for(clpi_stock *stock, const clpi_cache *cache, size_t bytes,
                                        clpi_bin **bin)
 {
   const clpi_block_store *store = &stock->store;
   clpi_bin_parts parts = clpi_bin_parts_of(store->leading_bits, bytes);
   clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(*clpi_bin_index(&store->indexes, bytes)));
-  if (!slot || !clpi_slot_capacity(slot))
+  if (!slot)
     return NULL;
   *bin = &store->levels[parts.level].bins[parts.mantissa];
   return slot;
@@ -258,7 +269,7 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
   if (!clpi_cache_enter(cache))
     return NULL;
   const clpi_stream *stream = clpi_recall_stream(stock, cache, given);
-  clpi_slot *slot = clpi_slot_at(cache, index);
+  clpi_slot *slot = clpi_slot_peek(cache, index);
   clp_buffer *block = slot && stream ? clpi_slot_take(slot, stream, searches) : NULL;
   if (block) {
     clpi_set_state(block, CLPI_BUFFER_ACTIVE);
@@ -293,7 +304,7 @@ clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
   clpi_cache *cache = clpi_cache_peek(stock);
   if (!cache || !clpi_cache_enter(cache))
     return false;
-  clpi_slot *slot = clpi_slot_at(cache, buffer->index);
+  clpi_slot *slot = clpi_slot_peek(cache, buffer->index);
   bool released =
       slot && !clpi_slot_is_full(slot) && clpi_release_inside(stock, cache, slot, buffer, given);
   clpi_cache_leave(cache);

@@ -199,8 +199,8 @@ static void end_pool(clp_pool *pool)
   clpi_registry_leave(&pool->stock);
   clpi_pool_hooks_end(&pool->hooks);
   clpi_environment_trace.leave(pool->first_hook);
-  clpi_caches_end(&pool->stock);
   clpi_slabs_end(&pool->stock.slabs);
+  clpi_caches_end(&pool->stock);
   clpi_streams_end(&pool->stock.streams);
   clpi_store_end(&pool->stock.store);
   pthread_cond_destroy(&pool->left);

@@ -23,10 +23,11 @@ static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
   bin_sum sum = {bin->tally, clpi_bin_held(bin)};
   clpi_each_cache(&pool->stock, cache)
   {
-    if (bin->index >= cache->slot_count)
+    const clpi_slot *slot = clpi_slot_at(cache, bin->index);
+    if (!slot)
       continue;
-    clpi_tally_add(&sum.tally, &cache->slots[bin->index].tally);
-    sum.held_blocks += clpi_slot_count(&cache->slots[bin->index]);
+    clpi_tally_add(&sum.tally, &slot->tally);
+    sum.held_blocks += clpi_slot_count(slot);
   }
   return sum;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct clpi_bin;
+struct clpi_slab;
 
 /* Uses on several streams, at most one for each. There is always room for one more: the release. */
 typedef struct clpi_noted_uses {
@@ -45,6 +46,7 @@ struct clp_buffer {
   struct clp_buffer *older;             /* likewise, and in chains */
   clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
   clpi_noted_uses *noted; /* uses on several streams; NULL or empty: only `use` counts */
+  struct clpi_slab *slab; /* that it was made in; never changes */
 };
 static_assert(sizeof(clp_buffer) == 128, "there may be very many of them");
 

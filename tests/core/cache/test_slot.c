@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Slots of caches: stacks of blocks, of which the newest is taken that a stream used last. */
+#include "core/cache/slots.h"
 #include "core/cache/warm_path.h"
 
 #include "support/failmalloc.h"

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The slots of caches, which are as many as the bins that their owners use: a few are part of the
+ * cache, others come in chunks, and a table leads to them all. */
+#ifndef CLPOOL_CORE_CACHE_SLOTS_H
+#define CLPOOL_CORE_CACHE_SLOTS_H
+
+#include "core/cache/thread_cache.h"
+
+/* A cache of zeros has no slot. */
+void clpi_cache_init_slots(clpi_cache *cache);
+
+/* Makes sure that the cache has a slot of this index, if there is host memory for it. The caller
+ * owns the cache. */
+void clpi_cache_add_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index);
+
+/* Frees what slots have beyond the cache itself, which nobody looks at. */
+void clpi_cache_free_slots(clpi_cache *cache);
+
+/* Gives the slot places for `capacity` blocks at least, if there is host memory for it. */
+bool clpi_slot_reserve(clpi_slot *slot, unsigned capacity);
+void clpi_slot_free_places(clpi_slot *slot);
+
+/* Whether blocks seem to be in the slot of this index, which the cache need not have: a hint. Under
+ * the lock, or inside a cache of the same stock. */
+bool clpi_cache_seems_to_keep(const clpi_cache *cache, uint32_t index);
+
+#endif
