@@ -6,12 +6,21 @@
 
 #include <sys/param.h>
 
-static clpi_tally *tally_of_locked(clpi_stock *stock, const clpi_cache *cache, clpi_bin *bin)
+static void add_tally_locked(clpi_stock *stock, const clpi_cache *cache, clpi_bin *bin,
+                             clpi_tally part)
 {
-  if (!bin)
-    return &stock->empty;
-  clpi_slot *slot = cache ? clpi_slot_at(cache, bin->index) : NULL;
-  return slot ? &slot->tally : &bin->tally;
+  clpi_slot *slot = cache && bin ? clpi_slot_at(cache, bin->index) : NULL;
+  if (slot)
+    clpi_tally_add(&slot->tally, &part);
+  else
+    clpi_count_tally_locked(stock, bin, &part);
+}
+
+void clpi_count_tally_locked(clpi_stock *stock, clpi_bin *bin, const clpi_tally *part)
+{
+  clpi_tally_add(&stock->tally, part);
+  if (bin)
+    clpi_tally_add(&bin->tally, part);
 }
 
 /* --- active bytes --- */
@@ -99,8 +108,9 @@ static void count_elsewhere_locked(clpi_stock *stock, size_t bytes)
 void clpi_count_allocation_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin *bin, size_t bytes,
                                   bool is_hit)
 {
-  clpi_tally *tally = tally_of_locked(stock, cache, bin);
-  ++*(is_hit ? &tally->hits : &tally->misses);
+  add_tally_locked(stock, cache, bin, (clpi_tally){.hits = is_hit, .misses = !is_hit});
+  if (!is_hit)
+    clpi_bin_note_block(bin);
   if (!cache) {
     count_elsewhere_locked(stock, bytes);
     return;
@@ -112,8 +122,7 @@ void clpi_count_allocation_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin
 
 void clpi_count_release_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin *bin, size_t bytes)
 {
-  clpi_tally *tally = tally_of_locked(stock, cache, bin);
-  tally->releases++;
+  add_tally_locked(stock, cache, bin, (clpi_tally){.releases = 1});
   if (!cache) {
     count_elsewhere_locked(stock, -bytes);
     return;

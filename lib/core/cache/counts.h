@@ -14,6 +14,9 @@ void clpi_count_allocation_locked(clpi_stock *stock, struct clpi_cache *cache, c
 void clpi_count_release_locked(clpi_stock *stock, struct clpi_cache *cache, clpi_bin *bin,
                                size_t bytes);
 
+/* Counts what no cache does (any more): in the bin, which may be NULL, and in all. */
+void clpi_count_tally_locked(clpi_stock *stock, clpi_bin *bin, const clpi_tally *part);
+
 /* Counts a block of `bytes` that went back to the device. */
 void clpi_count_device_free_locked(clpi_stock *stock, size_t bytes);
 

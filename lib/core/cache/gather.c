@@ -51,7 +51,7 @@ void clpi_cache_dissolve_locked(clpi_stock *stock, clpi_cache *cache)
   clpi_each_slot(cache, i, slot)
   {
     clpi_cache_give_all_locked(stock, cache, slot);
-    clpi_tally_add(&stock->store.by_index[i]->tally, &slot->tally);
+    clpi_count_tally_locked(stock, stock->store.by_index[i].bin, &slot->tally);
     slot->tally = (clpi_tally){0};
   }
 }

@@ -61,30 +61,38 @@ static bool reserve_index_locked(clpi_stock *stock, clpi_cache *cache, uint32_t 
   return true;
 }
 
-/* Chunks double what there is, up to a page. NULL: out of host memory. */
+/* Chunks double what there is, up to 256 kB. NULL: out of host memory. */
 static clpi_slot_chunk *add_chunk(clpi_cache *cache)
 {
-  enum { MOST = 31 };
+  enum { MOST = 2047 };
   const clpi_slot_chunk *last = cache->chunks;
   uint32_t count = last ? MIN(2 * last->count + 1, MOST) : CLPI_FIRST_SLOTS;
-  void *memory;
-  if (posix_memalign(&memory, alignof(clpi_slot),
-                     sizeof(clpi_slot_chunk) + count * sizeof(clpi_slot)))
+  size_t slots_end = sizeof(clpi_slot_chunk) + count * sizeof(clpi_slot);
+  char *memory = aligned_alloc(alignof(clpi_slot), slots_end + count * sizeof(clpi_places));
+  if (!memory)
     return NULL;
-  clpi_slot_chunk *chunk = memory;
-  *chunk = (clpi_slot_chunk){.older = cache->chunks, .count = count};
+  clpi_slot_chunk *chunk = (clpi_slot_chunk *)memory;
+  clpi_places *places = (clpi_places *)(memory + slots_end);
+  *chunk = (clpi_slot_chunk){.older = cache->chunks, .places = places, .count = count};
   return cache->chunks = chunk;
 }
 
 /* NULL: out of host memory. */
-static clpi_slot *take_slot(clpi_cache *cache)
+static clpi_slot *take_slot(clpi_cache *cache, clp_buffer ***places)
 {
-  if (cache->slots_used < CLPI_FIRST_SLOTS)
-    return &cache->first_slots[cache->slots_used++];
+  uint32_t next = cache->slots_used;
+  if (next < CLPI_FIRST_SLOTS) {
+    cache->slots_used++;
+    *places = cache->first_places[next];
+    return &cache->first_slots[next];
+  }
   clpi_slot_chunk *chunk = cache->chunks;
   if (!chunk || chunk->used == chunk->count)
     chunk = add_chunk(cache);
-  return chunk ? &chunk->slots[chunk->used++] : NULL;
+  if (!chunk)
+    return NULL;
+  *places = chunk->places[chunk->used];
+  return &chunk->slots[chunk->used++];
 }
 
 /* Slots begin on cache lines, which they share with nothing else. */
@@ -93,24 +101,23 @@ void clpi_cache_add_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t i
   bool is_known = index < cache->slot_count;
   if (clpi_slot_at(cache, index) || (!is_known && !reserve_index_locked(stock, cache, index)))
     return;
-  clpi_slot *slot = take_slot(cache);
+  clp_buffer **places;
+  clpi_slot *slot = take_slot(cache, &places);
   if (!slot)
     return;
   *slot = clpi_empty_slot;
-  slot->first_places[0] = &clpi_no_block;
+  places[0] = &clpi_no_block;
   slot->capacity_log = CLPI_FIRST_PLACES_LOG;
-  clp_buffer **blocks = slot->first_places + 1;
-  atomic_init(&slot->blocks, blocks);
-  atomic_init(&slot->top, blocks);
-  atomic_init(&slot->limit, blocks);
+  atomic_init(&slot->blocks, places + 1);
+  atomic_init(&slot->top, places + 1);
+  atomic_init(&slot->limit, places + 1);
   clpi_publish(cache->slots[index], slot);
 }
 
 void clpi_slot_free_places(clpi_slot *slot)
 {
-  clp_buffer **places = clpi_relaxed(slot->blocks) - 1;
-  if (slot->capacity_log && places != slot->first_places)
-    free(places);
+  if (slot->capacity_log > CLPI_FIRST_PLACES_LOG)
+    free(clpi_relaxed(slot->blocks) - 1);
 }
 
 bool clpi_slot_reserve(clpi_slot *slot, unsigned capacity)
@@ -118,7 +125,7 @@ bool clpi_slot_reserve(clpi_slot *slot, unsigned capacity)
   enum { LINE = 64 };
   if (1u << slot->capacity_log > capacity)
     return true;
-  unsigned char larger = CLPI_FIRST_PLACES_LOG;
+  unsigned char larger = CLPI_FIRST_PLACES_LOG + 1;
   while (1u << larger <= capacity)
     larger++;
   clp_buffer **places = aligned_alloc(LINE, sizeof(clp_buffer *) << larger);

@@ -34,7 +34,7 @@ typedef struct clpi_stock {
   uint64_t next_turn,
       turn_ns; /* when owners' blocks may be taken again, and how often (search.c) */
   clpi_slabs slabs;
-  clpi_tally empty; /* counts of buffers of zero bytes, which have no bin */
+  clpi_tally tally; /* of all bins and of buffers of zero bytes: what no cache counts */
   uint64_t tick;    /* the clock that ages are taken from */
   bool holding;     /* false: released blocks go to the device, and caches are retired */
   bool counts_all;  /* misses take the lock: there is a limit, or hardly a size_t for so many bytes;

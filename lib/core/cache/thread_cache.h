@@ -43,9 +43,10 @@ typedef struct clpi_slot {
   uint32_t allocated; /* low bits of the owner's allocations when blocks last went to the store, */
   uint32_t swept;     /* and at the last sweep */
   clpi_tally tally;   /* the owner's counts for the bin */
-  /* Most bins of most threads never have more blocks at once. */
-  clp_buffer *first_places[1 << CLPI_FIRST_PLACES_LOG];
 } clpi_slot;
+
+/* A slot's first ones: most bins of most threads never have more blocks at once. */
+typedef clp_buffer *clpi_places[1 << CLPI_FIRST_PLACES_LOG];
 
 /* What an empty slot has on top: no stream has used it, so nobody takes it. */
 extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
@@ -55,9 +56,10 @@ extern const clpi_slot clpi_empty_slot __attribute__((visibility("hidden")));
 
 enum { CLPI_RECENT_STREAMS = 4 };
 
-/* More slots of a cache. */
+/* More slots of a cache. Their places are apart, since statistics go through all slots. */
 typedef struct clpi_slot_chunk {
   struct clpi_slot_chunk *older;
+  clpi_places *places;
   uint32_t count, used;
   clpi_slot slots[];
 } clpi_slot_chunk;
@@ -113,6 +115,7 @@ typedef struct clpi_cache {
   clp_buffer *_Atomic returned; /* spare buffers of its slabs, from others; by `older` */
 
   clpi_slot first_slots[CLPI_FIRST_SLOTS];
+  alignas(64) clpi_places first_places[CLPI_FIRST_SLOTS];
   clp_buffer first_buffers[CLPI_FIRST_BUFFERS];
   clpi_slab first_slab;                                 /* of these */
   clpi_slot *_Atomic first_indexes[CLPI_FIRST_INDEXES]; /* what `slots` is at first */

@@ -32,16 +32,19 @@ static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
   return sum;
 }
 
+/* Goes through the slots of each cache in turn, which stand together. */
 static clp_pool_stats sum_up_locked(const clp_pool *pool)
 {
   clp_pool_stats stats = pool->stock.figures;
-  clpi_tally total = pool->stock.empty;
-  for (uint32_t i = 1; i < pool->stock.store.index_count; i++) {
-    const clpi_bin *bin = pool->stock.store.by_index[i];
-    bin_sum sum = sum_bin_locked(pool, bin);
-    clpi_tally_add(&total, &sum.tally);
-    stats.held_blocks += sum.held_blocks;
-    stats.held_bytes += sum.held_blocks * bin->block_bytes;
+  clpi_tally total = pool->stock.tally;
+  const clpi_block_store *store = &pool->stock.store;
+  clpi_store_add_held(store, &stats.held_blocks, &stats.held_bytes);
+  clpi_each_cache(&pool->stock, cache) clpi_each_slot(cache, i, slot)
+  {
+    size_t count = clpi_slot_count(slot);
+    clpi_tally_add(&total, &slot->tally);
+    stats.held_blocks += count;
+    stats.held_bytes += count * store->by_index[i].block_bytes;
   }
   stats.managed_bytes = clpi_managed_bytes_locked(&pool->stock);
   stats.active_blocks = clpi_tally_active_blocks(&total);
@@ -114,7 +117,7 @@ static size_t list_bins_locked(const clp_pool *pool, size_t *bins, size_t capaci
   size_t count = 0;
   for (clpi_bin *bin = clpi_store_next_bin(&pool->stock.store, NULL); bin;
        bin = clpi_store_next_bin(&pool->stock.store, bin)) {
-    if (sum_bin_locked(pool, bin).tally.misses == 0)
+    if (!clpi_relaxed(bin->had_block))
       continue;
     if (count < capacity)
       bins[count] = bin->number;
@@ -131,9 +134,10 @@ clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity
   clp_status status = clpi_pool_check(pool, "clp_pool_get_bins");
   if (status)
     return status;
-  clp_pool *locked = lock_all(pool);
-  *count = list_bins_locked(locked, bins, capacity);
-  unlock_all(locked);
+  pthread_mutex_t *lock = &((clp_pool *)pool)->stock.lock;
+  pthread_mutex_lock(lock);
+  *count = list_bins_locked(pool, bins, capacity);
+  pthread_mutex_unlock(lock);
   return CLP_SUCCESS;
 }
 

@@ -44,7 +44,7 @@ bool clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_
 void clpi_store_end(clpi_block_store *store)
 {
   for (uint32_t i = 1; i < store->index_count; i++)
-    clpi_depot_end(&store->by_index[i]->depot);
+    clpi_depot_end(&store->by_index[i].bin->depot);
   for (size_t l = 0; l < CLPI_SIZE_BITS; l++) {
     free(store->levels[l].bins);
     free(store->levels[l].nonempty);
@@ -84,13 +84,13 @@ static bool give_index(clpi_block_store *store, clpi_bin *bin)
 {
   if (store->index_count >= store->index_capacity) {
     uint32_t capacity = store->index_capacity ? 2 * store->index_capacity : 64;
-    clpi_bin **grown = realloc(store->by_index, capacity * sizeof(*grown));
+    clpi_indexed_bin *grown = realloc(store->by_index, capacity * sizeof(*grown));
     if (!grown)
       return false;
     store->by_index = grown;
     store->index_capacity = capacity;
   }
-  store->by_index[store->index_count] = bin;
+  store->by_index[store->index_count] = (clpi_indexed_bin){bin, bin->block_bytes};
   bin->index = store->index_count++;
   bin->depot.lock = CLPI_LOCK_INIT;
   /* Relaxed, as the load in clpi_allocate_cached. */
@@ -245,7 +245,7 @@ void clpi_store_list_all(clpi_block_store *store)
     return;
   atomic_store(&store->uses_depots, false);
   for (uint32_t i = 1; i < store->index_count; i++)
-    clpi_store_list(store, store->by_index[i]);
+    clpi_store_list(store, store->by_index[i].bin);
 }
 
 bool clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
@@ -304,6 +304,17 @@ clp_buffer *clpi_store_take_largest(clpi_block_store *store)
     word--;
   clpi_bin *bin = &level->bins[word * WORD_BITS + highest_bit(level->nonempty[word])];
   return clpi_store_take(store, bin);
+}
+
+void clpi_store_add_held(const clpi_block_store *store, size_t *blocks, size_t *bytes)
+{
+  *blocks += store->listed_blocks;
+  *bytes += store->listed_bytes;
+  for (uint32_t i = 1; clpi_relaxed(store->uses_depots) && i < store->index_count; i++) {
+    size_t count = clpi_relaxed(store->by_index[i].bin->depot.count);
+    *blocks += count;
+    *bytes += count * store->by_index[i].block_bytes;
+  }
 }
 
 clp_buffer *clpi_store_find_oldest(clpi_block_store *store)

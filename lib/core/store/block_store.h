@@ -44,7 +44,8 @@ typedef struct clpi_bin {
   _Atomic size_t listed;              /* blocks on the list; others load it as a hint; relaxed */
   clpi_list on_by_age;                /* linked while a block is listed, by the oldest */
   uint64_t oldest_age;                /* of the block by which it is sorted there */
-  clpi_tally tally; /* of threads without a cache, and of caches that have been freed */
+  clpi_tally tally;      /* of threads without a cache, and of caches that have been freed */
+  atomic_bool had_block; /* ever; relaxed */
   clpi_depot depot;
 } clpi_bin;
 
@@ -54,6 +55,12 @@ typedef struct clpi_bin_level {
   uint64_t *nonempty; /* one bit per bin */
 } clpi_bin_level;
 
+/* A bin in use, and what walks over all need of it, side by side. */
+typedef struct clpi_indexed_bin {
+  clpi_bin *bin;
+  size_t block_bytes;
+} clpi_indexed_bin;
+
 typedef struct clpi_block_store {
   /* Set by clpi_store_init, and read without the lock: on cache lines of their own. */
   alignas(64) unsigned leading_bits;
@@ -62,8 +69,8 @@ typedef struct clpi_block_store {
   clpi_bin_indexes indexes;
 
   alignas(64) clpi_bin_level levels[CLPI_SIZE_BITS];
-  uint64_t nonempty_levels; /* one bit per level */
-  clpi_bin **by_index;      /* the bins in use; [0] is none */
+  uint64_t nonempty_levels;   /* one bit per level */
+  clpi_indexed_bin *by_index; /* the bins in use; [0] is none */
   uint32_t index_count, index_capacity;
   size_t listed_blocks, listed_bytes;
   clpi_list by_age;        /* the bins with listed blocks, by their oldest */
@@ -96,6 +103,13 @@ void clpi_store_put(clpi_block_store *store, struct clp_buffer *block);
 void clpi_store_put_run(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
                         unsigned count);
 
+/* Notes that the bin has a block. Needs no lock. */
+static inline void clpi_bin_note_block(clpi_bin *bin)
+{
+  if (!clpi_relaxed(bin->had_block))
+    clpi_set_relaxed(bin->had_block, true);
+}
+
 /* How many blocks of the bin the store has, in list and depot. A hint without the lock. */
 size_t clpi_bin_held(const clpi_bin *bin);
 
@@ -115,6 +129,10 @@ struct clp_buffer *clpi_store_take_oldest(clpi_block_store *store);
 
 /* The block that clpi_store_take_oldest would take; NULL: none. */
 struct clp_buffer *clpi_store_find_oldest(clpi_block_store *store);
+
+/* How many blocks of all bins the store has, and their bytes, added to what the caller has summed.
+ */
+void clpi_store_add_held(const clpi_block_store *store, size_t *blocks, size_t *bytes);
 
 /* Takes this block out of the store; it must be on its bin's list. */
 void clpi_store_remove(clpi_block_store *store, struct clp_buffer *block);
