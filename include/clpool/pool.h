@@ -261,9 +261,10 @@ size_t clp_pool_get_limit(const clp_pool *pool);
  * All figures are of one moment, and exact even while other threads are inside the pool, which are
  * kept out of their caches meanwhile: for some microseconds; with very many sizes some nanoseconds
  * for each bin that each thread has used, or, in clp_pool_get_bin_stats, for each buffer that the
- * pool ever had at once. clp_pool_get_bins keeps no thread out of its cache. One exception: the peak of active bytes is exact
- * for one thread at work at a time, and within 1 % for several while they reach it together for the
- * first time; where threads rise and fall out of step it may be less than what they had at once.
+ * pool ever had at once. clp_pool_get_bins keeps no thread out of its cache. One exception: the
+ * peak of active bytes is exact for one thread at work at a time, and within 1 % for several while
+ * they reach it together for the first time; where threads rise and fall out of step it may be less
+ * than what they had at once.
  *
  * "Active" is what users have, "held" what waits in bins, "managed" both. Failed allocations are
  * not counted. An allocation of zero bytes is a hit, of no bin, and an active block, and manages

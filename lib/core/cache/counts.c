@@ -110,7 +110,7 @@ void clpi_count_allocation_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin
 {
   add_tally_locked(stock, cache, bin, (clpi_tally){.hits = is_hit, .misses = !is_hit});
   if (!is_hit)
-    clpi_bin_note_block(bin);
+    clpi_set_relaxed(bin->had_block, true);
   if (!cache) {
     count_elsewhere_locked(stock, bytes);
     return;

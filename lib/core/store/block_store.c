@@ -196,11 +196,13 @@ static void update_age(clpi_block_store *store, clpi_bin *bin)
 /* --- the list --- */
 
 /* Inserts a block by age, searching in both directions from `near`, a block on the list, or from
- * the newest. Blocks come from the caches of several threads, so a new one may be older than some
- * on the list; blocks that come together are in order, and each is near the one before. */
+ * the newest; but one that is put back after it was the oldest is that again. Blocks come from the
+ * caches of several threads, so a new one may be older than some on the list; blocks that come
+ * together are in order, and each is near the one before. */
 static void link_block(clpi_bin *bin, clp_buffer *block, clp_buffer *near)
 {
-  clp_buffer *older = near ? near : bin->newest;
+  bool is_oldest = !near && bin->oldest && block->age < bin->oldest->age;
+  clp_buffer *older = is_oldest ? NULL : near ? near : bin->newest;
   while (older && older->age > block->age)
     older = older->older;
   clp_buffer *newer = older ? older->newer : bin->oldest;

@@ -103,13 +103,6 @@ void clpi_store_put(clpi_block_store *store, struct clp_buffer *block);
 void clpi_store_put_run(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
                         unsigned count);
 
-/* Notes that the bin has a block. Needs no lock. */
-static inline void clpi_bin_note_block(clpi_bin *bin)
-{
-  if (!clpi_relaxed(bin->had_block))
-    clpi_set_relaxed(bin->had_block, true);
-}
-
 /* How many blocks of the bin the store has, in list and depot. A hint without the lock. */
 size_t clpi_bin_held(const clpi_bin *bin);
 
