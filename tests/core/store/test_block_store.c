@@ -58,6 +58,29 @@ START_TEST(a_bin_in_use_is_found_by_all_of_its_sizes)
 }
 END_TEST
 
+/* Blocks come in the order of `ages`. */
+START_TEST(a_list_is_sorted_by_age)
+{
+  static const uint64_t ages[] = {5, 7, 3, 6, 9, 1, 1};
+  enum { COUNT = sizeof(ages) / sizeof(ages[0]) };
+  static clp_buffer blocks[COUNT];
+
+  ck_assert(clpi_store_init(&store, 4, 1000));
+  clpi_bin *bin = clpi_store_use_bin(&store, clpi_bin_parts_of(4, 100));
+  for (size_t i = 0; i < COUNT; i++) {
+    blocks[i] = (clp_buffer){.bin = bin, .age = ages[i]};
+    clpi_store_put(&store, &blocks[i]);
+    size_t listed = 1;
+    for (clp_buffer *at = bin->oldest; at != bin->newest; at = at->newer, listed++)
+      ck_assert(at->age <= at->newer->age && at->newer->older == at);
+    ck_assert_uint_eq(listed, i + 1);
+  }
+  while (clpi_store_take(&store, bin))
+    continue;
+  clpi_store_end(&store);
+}
+END_TEST
+
 CLPT_MAIN("block store", clpt_run)
 {
   TCase *tests = clpt_case(suite, "indexes");
@@ -65,4 +88,5 @@ CLPT_MAIN("block store", clpt_run)
   tcase_add_loop_test(tests, each_bin_has_a_place_of_its_own_for_its_index, 0,
                       CLP_MAX_LEADING_BITS + 1);
   tcase_add_test(tests, a_bin_in_use_is_found_by_all_of_its_sizes);
+  tcase_add_test(clpt_case(suite, "list"), a_list_is_sorted_by_age);
 }
