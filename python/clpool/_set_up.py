@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""What the extension needs of Python, and gets when the package is imported."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+
+from clpool import _clpool, _errors
+
+cl = _errors.cl
+has_pyopencl = cl is not None
+
+
+@dataclass(frozen=True)
+class PoolStats:
+    """A pool's figures of one moment. Bytes are bytes, the rest counts."""
+
+    held_blocks: int
+    active_blocks: int
+    managed_bytes: int
+    active_bytes: int
+    held_bytes: int
+    peak_managed_bytes: int
+    peak_active_bytes: int
+    allocations: int
+    hits: int
+    misses: int
+    device_allocations: int
+    device_frees: int
+    out_of_memory_reactions: int
+
+
+def collect_garbage(pool, size: int) -> bool:
+    """What ``on_out_of_memory`` is unless told otherwise: collects cyclic garbage, and says whether
+    the pool got blocks of it back."""
+    before = pool.active_blocks
+    gc.collect()
+    return pool.active_blocks < before
+
+
+def _make_pooled_svm():
+    if not hasattr(cl, "SVM"):
+        return None
+
+    class PooledSVM(cl.SVM):
+        """Shared virtual memory of a pool's, which goes back there with the last reference
+        (pyopencl.tools.PooledSVM). ``mem`` is the :class:`clpool.Memory` within."""
+
+        __module__ = "clpool"
+
+        _queue = None
+
+        if hasattr(cl, "SVMPointer"):
+            map = cl.SVMPointer.map
+            map_ro = cl.SVMPointer.map_ro
+            map_rw = cl.SVMPointer.map_rw
+            _enqueue_unmap = cl.SVMPointer._enqueue_unmap
+
+        def __init__(self, memory):
+            super().__init__(memory)
+            pool = memory.pool
+            self._queue = pool.queue
+            if self._queue is None:
+                self._queue = pool.allocator.queue
+
+        def release(self) -> None:
+            """Gives the memory back to the pool. Twice is a clpool.LogicError."""
+            self.mem.release()
+
+        def enqueue_release(self, queue=None) -> None:
+            """As release, behind the work of a queue."""
+            self.mem.release(queue)
+
+        def bind_to_queue(self, queue) -> None:
+            """From now on the memory is used, and released, on this queue."""
+            self.mem.bind_to_queue(queue)
+            self._queue = queue
+
+        def unbind_from_queue(self) -> None:
+            """Waits for the queue that the memory is bound to, and unbinds it."""
+            self.mem.unbind_from_queue()
+            self._queue = None
+
+        def record_use(self, queue) -> None:
+            """Notes that another queue uses the memory too."""
+            self.mem.record_use(queue)
+
+        def __eq__(self, other):
+            return isinstance(other, PooledSVM) and self.mem is other.mem
+
+        def __hash__(self):
+            return hash(self.mem.ptr)
+
+    PooledSVM.__qualname__ = "PooledSVM"
+    return PooledSVM
+
+
+PooledSVM = _make_pooled_svm() if has_pyopencl else None
+
+
+def connect() -> None:
+    """Tells the extension what it works with."""
+    _clpool.set_up(
+        make_error=_errors.make,
+        buffer_type=cl.Buffer if has_pyopencl else None,
+        make_svm=PooledSVM,
+        svm_allocation=getattr(cl, "SVMAllocation", None),
+        stats_type=PoolStats,
+        default_reaction=collect_garbage,
+    )

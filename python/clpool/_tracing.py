@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Traces of a program's allocations, and what the program ``clpool`` makes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+from clpool import _clpool
+
+
+class trace:
+    """Writes what the thread does with pools to a file, in RMM's CSV format::
+
+        with clpool.trace("run.csv"):
+            program()
+
+    With ``pool``, what all threads do with that pool. For a whole process without a line of code
+    there is the environment variable CLPOOL_TRACE.
+    """
+
+    def __init__(self, path: str | os.PathLike, pool=None):
+        self.path = os.fspath(path)
+        self.pool = pool
+
+    def __enter__(self):
+        self._trace = _clpool.Trace(self.path)
+        if self.pool is None:
+            _clpool.push_hook(self._trace)
+        else:
+            self.pool._add_hook(self._trace)
+        return self
+
+    def __exit__(self, *exception) -> None:
+        if self.pool is None:
+            _clpool.pop_hook(self._trace)
+        else:
+            self.pool._remove_hook(self._trace)
+        self._trace.close()
+
+
+def program() -> str:
+    """The program ``clpool``: that of CLPOOL_PROGRAM, or else on the PATH."""
+    found = os.environ.get("CLPOOL_PROGRAM") or shutil.which("clpool")
+    if found is None:
+        raise FileNotFoundError("the program clpool is not on the PATH; CLPOOL_PROGRAM may name it")
+    return found
+
+
+def _run(*arguments: str) -> str:
+    ended = subprocess.run(
+        [program(), *arguments], capture_output=True, text=True, check=False
+    )
+    if ended.returncode != 0:
+        raise RuntimeError(ended.stderr.strip() or f"clpool ended with {ended.returncode}")
+    return ended.stdout
+
+
+def tune(path: str | os.PathLike, *options: str) -> dict:
+    """Tries settings of pools on a trace, prints their table and the line of Python to paste, and
+    returns what was found, as ``clpool tune --json`` names it. Options are those of the program."""
+    print(_run("tune", *options, os.fspath(path)), end="")
+    found = json.loads(_run("tune", "--json", *options, os.fspath(path)))
+    print("\nIn Python: " + pool_expression(found["recommended"]))
+    return found
+
+
+def pool_expression(setting: dict) -> str:
+    """The Python that makes a pool with a setting of ``clpool tune``."""
+    arguments = ["allocator", f"leading_bits_in_bin_id={setting['leading_bits']}"]
+    if setting.get("arena"):
+        arguments.append("arena=True")
+    return f"clpool.MemoryPool({', '.join(arguments)})"
+
+
+def report(path: str | os.PathLike, output: str | os.PathLike, *options: str) -> None:
+    """Writes a page about a trace, with its timeline, bins and largest blocks, to ``output``, an
+    HTML file. Options are those of ``clpool report``."""
+    _run("report", *options, "-o", os.fspath(output), os.fspath(path))

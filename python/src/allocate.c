@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* From a size to a Python object, and from a block back to its pool. A hit takes neither a lock nor
+ * lets go of the interpreter's. */
+#include "clpool_module.h"
+
+static bool try_allocate(Pool *pool, size_t bytes, clp_buffer **out)
+{
+  if (pool->stream == NULL)
+    return clp_pool_try_allocate(pool->pool, bytes, out);
+  return clp_pool_try_allocate_on(pool->pool, bytes, pool->stream, out);
+}
+
+/* Buffers that are parked keep memory that the pool gave back meanwhile. */
+static void drop_parked_after_frees(Pool *pool)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  if (pool->kind != MEMORY_CL_MEM || clp_pool_get_stats(pool->pool, &stats) != CLP_SUCCESS)
+    return;
+  if (stats.device_frees != pool->device_frees)
+    clpool_drop_parked();
+  pool->device_frees = stats.device_frees;
+}
+
+static clp_buffer *allocate_slowly(Pool *pool, size_t bytes)
+{
+  clp_buffer *buffer;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  if (pool->stream == NULL)
+    status = clp_pool_allocate(pool->pool, bytes, &buffer);
+  else
+    status = clp_pool_allocate_on(pool->pool, bytes, pool->stream, &buffer);
+  Py_END_ALLOW_THREADS
+  drop_parked_after_frees(pool->root == NULL ? pool : pool->root);
+  if (clpool_check(status) == 0)
+    return buffer;
+  if (status == CLP_SUCCESS)
+    clpool_release_block(buffer, pool->stream);
+  return NULL;
+}
+
+static PyObject *to_object(Pool *pool, clp_buffer *buffer)
+{
+  if (pool->kind == MEMORY_CL_MEM)
+    return clpool_wrap(pool, buffer);
+  PyObject *memory = clpool_memory_new(pool, buffer);
+  if (memory == NULL || pool->kind != MEMORY_SVM)
+    return memory;
+  PyObject *svm = PyObject_CallFunctionObjArgs(clpool_make_svm, memory, NULL);
+  Py_DECREF(memory);
+  return svm;
+}
+
+PyObject *clpool_pool_allocate(PyObject *self, PyObject *size)
+{
+  Pool *pool = (Pool *)self;
+  size_t bytes;
+  clp_buffer *buffer;
+  if (clpool_size_of(size, &bytes) < 0)
+    return NULL;
+  /* OpenCL has no buffer of zero bytes, and PyOpenCL's pool gives one of the smallest bin. */
+  if (bytes == 0)
+    bytes = 1;
+  if (!try_allocate(pool, bytes, &buffer)) {
+    buffer = allocate_slowly(pool, bytes);
+    if (buffer == NULL)
+      return NULL;
+  }
+  PyObject *object = to_object(pool, buffer);
+  return object;
+}
+
+PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names)
+{
+  Py_ssize_t positional = PyVectorcall_NARGS(flags);
+  Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+  if (positional + named != 1 ||
+      (named == 1 &&
+       PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "size") != 0)) {
+    PyErr_SetString(PyExc_TypeError, "a pool is called with one argument: size, in bytes");
+    return NULL;
+  }
+  return clpool_pool_allocate(self, args[0]);
+}
+
+/* Gives a block back, on a stream unless that is NULL. Lets go of the interpreter's lock where it
+ * may take long. */
+clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream)
+{
+  bool done = stream == NULL ? clp_buffer_try_release(buffer)
+                             : clp_buffer_try_release_on(buffer, stream);
+  if (done)
+    return CLP_SUCCESS;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = stream == NULL ? clp_buffer_release(buffer) : clp_buffer_release_on(buffer, stream);
+  Py_END_ALLOW_THREADS
+  return status;
+}

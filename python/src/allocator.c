@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool.Allocator and the classes derived from it: one for each constructor of libclpool's. */
+#include "clpool_module.h"
+
+PyTypeObject *clpool_allocator_type;
+
+static void allocator_dealloc(PyObject *self)
+{
+  Allocator *me = (Allocator *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clp_allocator *allocator = me->allocator;
+  if (allocator != NULL) {
+    Py_BEGIN_ALLOW_THREADS
+    clp_allocator_release(allocator);
+    Py_END_ALLOW_THREADS
+  }
+  Py_XDECREF(me->context);
+  Py_XDECREF(me->queue);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+static int allocator_traverse(PyObject *self, visitproc visit, void *arg)
+{
+  Allocator *me = (Allocator *)self;
+  Py_VISIT(me->context);
+  Py_VISIT(me->queue);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+/* An object of `type` for what a constructor gave, whose status this is; NULL on failure. */
+static PyObject *made(PyTypeObject *type, clp_status status, clp_allocator *allocator,
+                      memory_kind kind)
+{
+  if (clpool_check(status) < 0) {
+    clp_allocator_release(allocator);
+    return NULL;
+  }
+  Allocator *self = (Allocator *)type->tp_alloc(type, 0);
+  if (self == NULL) {
+    clp_allocator_release(allocator);
+    return NULL;
+  }
+  self->allocator = allocator;
+  self->kind = kind;
+  self->direct = kind == MEMORY_CL_MEM || kind == MEMORY_SVM;
+  return (PyObject *)self;
+}
+
+/* --- Constructors ----------------------------------------------------------------------------- */
+
+static PyObject *deferred_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"context", "mem_flags", NULL};
+  PyObject *context;
+  unsigned long long flags = CL_MEM_READ_WRITE;
+  void *handle;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &context, &flags) ||
+      clpool_handle_of(context, &handle) < 0)
+    return NULL;
+  clp_allocator *allocator;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_cl_deferred_allocator_create(handle, flags, &allocator);
+  Py_END_ALLOW_THREADS
+  return made(type, status, allocator, MEMORY_CL_MEM);
+}
+
+static PyObject *immediate_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"queue", "mem_flags", NULL};
+  PyObject *queue;
+  unsigned long long flags = CL_MEM_READ_WRITE;
+  void *handle;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &queue, &flags) ||
+      clpool_handle_of(queue, &handle) < 0)
+    return NULL;
+  clp_allocator *allocator;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_cl_immediate_allocator_create(handle, flags, &allocator);
+  Py_END_ALLOW_THREADS
+  return made(type, status, allocator, MEMORY_CL_MEM);
+}
+
+static PyObject *svm_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"context", "alignment", "flags", "queue", NULL};
+  PyObject *context, *queue = Py_None;
+  unsigned long long flags = CL_MEM_READ_WRITE;
+  Py_ssize_t alignment = 0;
+  void *context_handle, *queue_handle = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|nKO", names, &context, &alignment, &flags,
+                                   &queue) ||
+      clpool_handle_of(context, &context_handle) < 0 ||
+      (queue != Py_None && clpool_handle_of(queue, &queue_handle) < 0))
+    return NULL;
+  clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
+  options.flags = flags;
+  options.alignment = (size_t)alignment;
+  options.queue = queue_handle;
+  clp_allocator *allocator;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_cl_svm_allocator_create(context_handle, &options, &allocator);
+  Py_END_ALLOW_THREADS
+  Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_SVM);
+  if (self == NULL)
+    return NULL;
+  Py_INCREF(context);
+  self->context = context;
+  Py_INCREF(queue);
+  self->queue = queue;
+  self->flags = flags;
+  self->alignment = (size_t)alignment;
+  return (PyObject *)self;
+}
+
+static PyObject *host_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"alignment", NULL};
+  Py_ssize_t alignment = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|n", names, &alignment))
+    return NULL;
+  clp_allocator *allocator;
+  clp_status status = clp_host_allocator_create((size_t)alignment, &allocator);
+  return made(type, status, allocator, MEMORY_HOST);
+}
+
+static PyObject *simulated_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"capacity", NULL};
+  Py_ssize_t capacity = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|n", names, &capacity))
+    return NULL;
+  clp_allocator *allocator;
+  clp_status status = clp_simulated_allocator_create((size_t)capacity, &allocator);
+  return made(type, status, allocator, MEMORY_ADDRESS);
+}
+
+static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"device", "stream", NULL};
+  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
+  PyObject *stream = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|iO", names, &options.device, &stream) ||
+      (stream != Py_None && clpool_handle_of(stream, &options.stream) < 0))
+    return NULL;
+  clp_allocator *allocator;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_cuda_async_allocator_create(&options, &allocator);
+  Py_END_ALLOW_THREADS
+  Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_ADDRESS);
+  if (self != NULL && stream != Py_None) {
+    Py_INCREF(stream);
+    self->queue = stream;
+  }
+  return (PyObject *)self;
+}
+
+static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"upstream",          "slack",      "min_segment_bytes",
+                          "max_segment_bytes", "one_thread", NULL};
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  Py_ssize_t least = (Py_ssize_t)options.min_segment_bytes, most = 0;
+  PyObject *upstream;
+  int one_thread = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|dnnp", names, clpool_allocator_type,
+                                   &upstream, &options.slack, &least, &most, &one_thread))
+    return NULL;
+  options.min_segment_bytes = (size_t)least;
+  options.max_segment_bytes = (size_t)most;
+  options.one_thread = one_thread;
+  Allocator *below = (Allocator *)upstream;
+  clp_allocator *allocator;
+  clp_status status = clp_arena_allocator_create(below->allocator, &options, &allocator);
+  Allocator *self = (Allocator *)made(type, status, allocator, below->kind);
+  if (self != NULL)
+    self->direct = false;
+  return (PyObject *)self;
+}
+
+/* --- Without a pool --------------------------------------------------------------------------- */
+
+static PyObject *allocate_buffer(Allocator *self, size_t bytes)
+{
+  clp_memory memory;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_allocator_allocate(self->allocator, bytes, &memory);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  PyObject *buffer = PyObject_CallMethod(clpool_buffer_type, "from_int_ptr", "KO",
+                                         (unsigned long long)memory, Py_False);
+  if (buffer == NULL)
+    clp_allocator_free(self->allocator, memory, bytes);
+  return buffer;
+}
+
+static PyObject *allocator_call(PyObject *self, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"size", NULL};
+  Allocator *me = (Allocator *)self;
+  PyObject *object;
+  size_t bytes;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &object) ||
+      clpool_size_of(object, &bytes) < 0)
+    return NULL;
+  if (!me->direct) {
+    PyErr_Format(PyExc_TypeError, "the memory of %.100s comes through pools only",
+                 Py_TYPE(self)->tp_name);
+    return NULL;
+  }
+  if (bytes == 0)
+    Py_RETURN_NONE;
+  if (me->kind == MEMORY_SVM)
+    return PyObject_CallFunction(clpool_svm_allocation, "OnnKO", me->context, (Py_ssize_t)bytes,
+                                 (Py_ssize_t)me->alignment, me->flags, me->queue);
+  return allocate_buffer(me, bytes);
+}
+
+/* --- The types -------------------------------------------------------------------------------- */
+
+static PyObject *allocator_name(PyObject *self, void *closure)
+{
+  (void)closure;
+  return PyUnicode_FromString(clp_allocator_name(((Allocator *)self)->allocator));
+}
+
+static PyObject *allocator_deferred(PyObject *self, void *closure)
+{
+  (void)closure;
+  return PyBool_FromLong(clp_allocator_is_deferred(((Allocator *)self)->allocator));
+}
+
+static PyGetSetDef allocator_properties[] = {
+    {"name", allocator_name, NULL, "libclpool's name for it, such as \"cl-immediate\".", NULL},
+    {"is_deferred", allocator_deferred, NULL,
+     "Whether memory may turn out to be missing only where it is used.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyObject *arena_stats(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  if (clpool_check(clp_arena_get_stats(((Allocator *)self)->allocator, &stats)) < 0)
+    return NULL;
+  return Py_BuildValue(
+      "{snsnsnsnsnsnsnsdsnsnsKsK}", "segments", stats.segments, "free_segments",
+      stats.free_segments, "reserved_bytes", stats.reserved_bytes, "used_bytes", stats.used_bytes,
+      "used_blocks", stats.used_blocks, "free_ranges", stats.free_ranges, "largest_free_bytes",
+      stats.largest_free_bytes, "fragmentation", stats.fragmentation, "peak_reserved_bytes",
+      stats.peak_reserved_bytes, "peak_used_bytes", stats.peak_used_bytes, "segments_taken",
+      (unsigned long long)stats.segments_taken, "segments_given_back",
+      (unsigned long long)stats.segments_given_back);
+}
+
+static PyMethodDef arena_methods[] = {
+    {"get_stats", arena_stats, METH_NOARGS,
+     "get_stats() -> dict\n\nThe arena's figures, as clp_arena_stats names them, in bytes."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot base_slots[] = {
+    {Py_tp_doc, "Takes memory from a device, for pools. Use one of the classes derived from it."},
+    {Py_tp_dealloc, allocator_dealloc},
+    {Py_tp_traverse, allocator_traverse},
+    {Py_tp_call, allocator_call},
+    {Py_tp_getset, allocator_properties},
+    {0, NULL},
+};
+
+static PyType_Spec base_spec = {
+    "clpool.Allocator", sizeof(Allocator), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, base_slots};
+
+static PyObject *no_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  (void)args;
+  (void)keywords;
+  return PyErr_Format(PyExc_TypeError, "cannot make a %.100s by itself", type->tp_name);
+}
+
+/* Adds one class: its name, constructor, documentation, and methods, if it has any. */
+static int add_class(PyObject *module, const char *name, newfunc create, const char *documentation,
+                     PyMethodDef *methods)
+{
+  PyType_Slot slots[] = {
+      {Py_tp_new, (void *)create},
+      {Py_tp_doc, (void *)documentation},
+      {methods == NULL ? 0 : Py_tp_methods, methods},
+      {0, NULL},
+  };
+  PyType_Spec spec = {name, sizeof(Allocator), 0, Py_TPFLAGS_DEFAULT, slots};
+  return clpool_add_type(module, &spec, clpool_allocator_type, NULL);
+}
+
+int clpool_add_allocators(PyObject *module)
+{
+  if (clpool_add_type(module, &base_spec, NULL, &clpool_allocator_type) < 0)
+    return -1;
+  clpool_allocator_type->tp_new = no_new;
+  if (add_class(module, "clpool.DeferredAllocator", deferred_new,
+                "DeferredAllocator(context, mem_flags=mem_flags.READ_WRITE)\n\n"
+                "Buffers of a context, as lazy as the driver is\n"
+                "(pyopencl.tools.DeferredAllocator). Called with a size in bytes, it gives a\n"
+                "pyopencl.Buffer, or None for 0.",
+                NULL) < 0 ||
+      add_class(module, "clpool.ImmediateAllocator", immediate_new,
+                "ImmediateAllocator(queue, mem_flags=mem_flags.READ_WRITE)\n\n"
+                "Buffers whose memory is there at once, so that a pool can react where it is\n"
+                "missing (pyopencl.tools.ImmediateAllocator). The queue is the home queue: plain\n"
+                "calls of pools are ordered on it. Called with a size in bytes, it gives a\n"
+                "pyopencl.Buffer, or None for 0; raises clpool.MemoryError.",
+                NULL) < 0 ||
+      add_class(module, "clpool.SVMAllocator", svm_new,
+                "SVMAllocator(context, alignment=0, flags=svm_mem_flags.READ_WRITE, queue=None)\n\n"
+                "Shared virtual memory (pyopencl.tools.SVMAllocator), aligned to so many bytes,\n"
+                "0 for the device's largest type. Called with a size in bytes, it gives a\n"
+                "pyopencl.SVMAllocation, or None for 0.",
+                NULL) < 0 ||
+      add_class(module, "clpool.HostAllocator", host_new,
+                "HostAllocator(alignment=64)\n\nThe host's memory: needs no device.", NULL) < 0 ||
+      add_class(module, "clpool.SimulatedAllocator", simulated_new,
+                "SimulatedAllocator(capacity=0)\n\n"
+                "Addresses without memory, out of memory past so many bytes; 0 for no bound.",
+                NULL) < 0 ||
+      add_class(module, "clpool.CudaAsyncAllocator", cuda_async_new,
+                "CudaAsyncAllocator(device=0, stream=None)\n\n"
+                "CUDA's stream-ordered memory (cudaMallocAsync) of a device, told by its\n"
+                "ordinal. The stream is the home stream, None for the legacy default stream;\n"
+                "raises clpool.NotSupported without a driver.",
+                NULL) < 0)
+    return -1;
+  return add_class(
+      module, "clpool.ArenaAllocator", arena_new,
+      "ArenaAllocator(upstream, slack=0.016, min_segment_bytes=262144, max_segment_bytes=0,\n"
+      "               one_thread=False)\n\n"
+      "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
+      "more from the device than its program uses. slack is how much more, as a part of the\n"
+      "peak; one_thread promises that one thread gives queues all their work.",
+      arena_methods);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* What the extension's files share. All state is guarded by the interpreter's lock, which is let go
+ * of around every call of libclpool's that may wait or call back, and only around those. */
+#ifndef CLPOOL_MODULE_H
+#define CLPOOL_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#define CL_TARGET_OPENCL_VERSION 300
+#include <Python.h>
+
+#include <CL/cl.h>
+#include <clpool/clpool.h>
+#include <clpool/cuda.h>
+#include <clpool/opencl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a pool's memory is, and so what Python gets for it. */
+typedef enum memory_kind {
+  MEMORY_CL_MEM,  /* a pyopencl.Buffer */
+  MEMORY_SVM,     /* a pyopencl.SVM over a Memory */
+  MEMORY_HOST,    /* a Memory that has the buffer protocol */
+  MEMORY_ADDRESS, /* a Memory that is only an address */
+} memory_kind;
+
+/* clpool.Allocator and the classes derived from it. */
+typedef struct Allocator {
+  PyObject_HEAD
+  clp_allocator *allocator;
+  memory_kind kind;
+  bool direct;       /* whether a call of it gives memory without a pool */
+  PyObject *context; /* what pyopencl.SVMAllocation wants besides a size, else NULL */
+  PyObject *queue;
+  unsigned long long flags;
+  size_t alignment;
+} Allocator;
+
+/* clpool.MemoryPool and clpool.SVMPool, and what their method `on` gives. */
+typedef struct Pool {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  clp_pool *pool;
+  memory_kind kind;
+  bool holding;          /* until stop_holding */
+  clp_stream stream;     /* of `on`; NULL: plain calls */
+  PyObject *queue;       /* whose stream that is, or NULL */
+  struct Pool *root;     /* the pool that `on` was called for; NULL: this is one */
+  Allocator *allocator;  /* NULL for what `on` gives */
+  PyObject *reaction;    /* on_out_of_memory, or NULL */
+  uint64_t device_frees; /* as the statistics last said */
+} Pool;
+
+/* module.c */
+extern PyObject *clpool_buffer_type;      /* pyopencl.Buffer, or NULL */
+extern PyObject *clpool_make_svm;         /* called with a Memory for a block of an SVMPool */
+extern PyObject *clpool_svm_allocation;   /* pyopencl.SVMAllocation, or NULL */
+extern PyObject *clpool_stats_type;       /* called with the fields of clp_pool_stats */
+extern PyObject *clpool_default_reaction; /* what on_out_of_memory is unless told */
+int clpool_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base, PyTypeObject **out);
+
+/* errors.c: all return NULL or -1, with an exception set. */
+extern PyObject *clpool_make_error;
+void *clpool_raise(void);
+int clpool_check(clp_status status);
+void clpool_keep_exception(void);
+int clpool_raise_kept(void);
+
+/* arguments.c */
+int clpool_size_of(PyObject *object, size_t *out);
+int clpool_handle_of(PyObject *object, void **out);
+
+/* allocator.c */
+extern PyTypeObject *clpool_allocator_type;
+int clpool_add_allocators(PyObject *module);
+
+
+/* pool.c, pool_methods.c */
+PyObject *clpool_pool_on(PyObject *pool, PyObject *queue);
+extern PyTypeObject *clpool_pool_type;
+extern PyMethodDef clpool_pool_methods[];
+extern PyGetSetDef clpool_pool_properties[];
+int clpool_add_pools(PyObject *module);
+
+/* allocate.c */
+PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names);
+PyObject *clpool_pool_allocate(PyObject *self, PyObject *size);
+clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream);
+
+/* wrapper.c */
+PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer);
+size_t clpool_drop_parked(void);
+clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool);
+int clpool_release_wrapped(PyObject *object);
+int clpool_keep_alive(PyObject *part, PyObject *whole);
+int clpool_make_wrapper_type(PyObject *buffer_type);
+extern PyTypeObject *clpool_wrapper_type;
+
+/* pooled_buffer.c: the methods of PooledBuffer */
+int clpool_add_buffer_methods(PyTypeObject *type);
+
+/* memory.c */
+PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer);
+int clpool_add_memory(PyObject *module);
+
+/* hook.c, trace.c */
+int clpool_add_hook(PyObject *module);
+int clpool_add_trace(PyObject *module);
+const clp_hook *clpool_hook_of(PyObject *object);
+const clp_hook *clpool_trace_hook_of(PyObject *object);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Statuses as exceptions. clpool/_errors.py has the classes. */
+#include "clpool_module.h"
+
+PyObject *clpool_make_error;
+
+/* The first exception of a callback in Python on this thread. It waits here until the call of
+ * libclpool's that it was called from has returned. */
+static _Thread_local PyObject *kept_type, *kept_value, *kept_traceback;
+
+/* Raises the thread's last error of libclpool's; returns NULL. */
+void *clpool_raise(void)
+{
+  const clp_error *last = clp_last_error();
+  PyObject *error = PyObject_CallFunction(clpool_make_error, "iiss", (int)last->status,
+                                          last->native_code, clp_status_name(last->status),
+                                          last->message);
+  if (error == NULL)
+    return NULL;
+  PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+  Py_DECREF(error);
+  return NULL;
+}
+
+/* 0 for success; otherwise raises what a callback raised, or else the last error. */
+int clpool_check(clp_status status)
+{
+  if (clpool_raise_kept() < 0)
+    return -1;
+  if (status == CLP_SUCCESS)
+    return 0;
+  clpool_raise();
+  return -1;
+}
+
+/* Puts the exception that is set away. Of several, the first is raised and the rest are printed. */
+void clpool_keep_exception(void)
+{
+  if (kept_type != NULL) {
+    PyErr_WriteUnraisable(NULL);
+    return;
+  }
+  PyErr_Fetch(&kept_type, &kept_value, &kept_traceback);
+}
+
+/* Raises what was put away. 0: nothing was. */
+int clpool_raise_kept(void)
+{
+  if (kept_type == NULL)
+    return 0;
+  PyErr_Restore(kept_type, kept_value, kept_traceback);
+  kept_type = kept_value = kept_traceback = NULL;
+  return -1;
+}

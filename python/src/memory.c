@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool.Memory: a block as an address, for shared virtual memory, the host's, and CUDA's. */
+#include "clpool_module.h"
+
+#include <structmember.h>
+
+typedef struct Memory {
+  PyObject_HEAD
+  clp_buffer *buffer; /* NULL: released */
+  clp_memory address;
+  size_t size;
+  Pool *pool;
+} Memory;
+
+static PyTypeObject *memory_type;
+
+/* A Memory for a block, which it owns from now on, on failure too. */
+PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
+{
+  Memory *self = PyObject_New(Memory, memory_type);
+  if (self == NULL) {
+    clpool_release_block(buffer, pool->stream);
+    return NULL;
+  }
+  self->buffer = buffer;
+  self->address = clp_buffer_memory(buffer);
+  self->size = clp_buffer_size(buffer);
+  Py_INCREF(pool);
+  self->pool = pool;
+  return (PyObject *)self;
+}
+
+static clp_status give_back(Memory *self, clp_stream stream)
+{
+  clp_buffer *buffer = self->buffer;
+  self->buffer = NULL;
+  return clpool_release_block(buffer, stream);
+}
+
+static void memory_dealloc(PyObject *self)
+{
+  Memory *me = (Memory *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  if (me->buffer != NULL) {
+    PyObject *error, *value, *traceback;
+    PyErr_Fetch(&error, &value, &traceback);
+    if (clpool_check(give_back(me, me->pool->stream)) < 0)
+      PyErr_WriteUnraisable((PyObject *)type);
+    PyErr_Restore(error, value, traceback);
+  }
+  Py_DECREF(me->pool);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+static clp_buffer *buffer_or_raise(Memory *self)
+{
+  if (self->buffer == NULL) {
+    clp_set_last_error(CLP_ALREADY_RELEASED, 0, "the memory was released");
+    clpool_raise();
+  }
+  return self->buffer;
+}
+
+static PyObject *memory_release(PyObject *self, PyObject *args)
+{
+  Memory *me = (Memory *)self;
+  PyObject *queue = Py_None;
+  void *stream = me->pool->stream;
+  if (!PyArg_ParseTuple(args, "|O", &queue) || buffer_or_raise(me) == NULL ||
+      (queue != Py_None && clpool_handle_of(queue, &stream) < 0) ||
+      clpool_check(give_back(me, stream)) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *with_stream(PyObject *self, PyObject *queue,
+                             clp_status (*call)(clp_buffer *, clp_stream))
+{
+  void *stream;
+  clp_buffer *buffer = buffer_or_raise((Memory *)self);
+  if (buffer == NULL || clpool_handle_of(queue, &stream) < 0)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = call(buffer, stream);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *memory_record_use(PyObject *self, PyObject *queue)
+{
+  return with_stream(self, queue, clp_buffer_record_use);
+}
+
+static PyObject *memory_bind(PyObject *self, PyObject *queue)
+{
+  return with_stream(self, queue, clp_buffer_bind);
+}
+
+static PyObject *memory_unbind(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  clp_buffer *buffer = buffer_or_raise((Memory *)self);
+  if (buffer == NULL)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_buffer_unbind(buffer);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static int memory_get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+  Memory *me = (Memory *)self;
+  view->obj = NULL;
+  if (me->pool->kind == MEMORY_ADDRESS) {
+    PyErr_SetString(PyExc_BufferError, "the host cannot reach this memory");
+    return -1;
+  }
+  if (buffer_or_raise(me) == NULL)
+    return -1;
+  return PyBuffer_FillInfo(view, self, (void *)me->address, (Py_ssize_t)me->size, 0, flags);
+}
+
+static PyObject *memory_ptr(PyObject *self, void *closure)
+{
+  (void)closure;
+  return PyLong_FromVoidPtr((void *)((Memory *)self)->address);
+}
+
+static PyMethodDef memory_methods[] = {
+    {"release", memory_release, METH_VARARGS,
+     "release(queue=None)\n\nGives the memory back to the pool, behind the work of a queue or\n"
+     "stream if one is given. Twice is a clpool.LogicError."},
+    {"record_use", memory_record_use, METH_O,
+     "record_use(queue)\n\nNotes that another queue or stream uses the memory too."},
+    {"bind_to_queue", memory_bind, METH_O,
+     "bind_to_queue(queue)\n\nFrom now on the memory is used, and released, on this queue."},
+    {"unbind_from_queue", memory_unbind, METH_NOARGS,
+     "unbind_from_queue()\n\nWaits for the queue that the memory is bound to, and unbinds it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef memory_properties[] = {
+    {"ptr", memory_ptr, NULL, "The address, an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef memory_members[] = {
+    {"size", T_PYSSIZET, offsetof(Memory, size), READONLY, "Bytes as asked for."},
+    {"pool", T_OBJECT_EX, offsetof(Memory, pool), READONLY, "The pool that it came from."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot memory_slots[] = {
+    {Py_tp_doc, "A pool's memory as an address; goes back with the last reference."},
+    {Py_tp_dealloc, memory_dealloc},
+    {Py_tp_methods, memory_methods},
+    {Py_tp_getset, memory_properties},
+    {Py_tp_members, memory_members},
+    {Py_bf_getbuffer, memory_get_buffer},
+    {0, NULL},
+};
+
+static PyType_Spec memory_spec = {"clpool.Memory", sizeof(Memory), 0, Py_TPFLAGS_DEFAULT,
+                                  memory_slots};
+
+int clpool_add_memory(PyObject *module)
+{
+  if (clpool_add_type(module, &memory_spec, NULL, &memory_type) < 0)
+    return -1;
+  memory_type->tp_new = NULL;
+  return 0;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool.MemoryPool and clpool.SVMPool: making and ending them. */
+#include "clpool_module.h"
+
+#include <structmember.h>
+
+PyTypeObject *clpool_pool_type;
+static PyTypeObject *svm_pool_type;
+static PyTypeObject *on_queue_type;
+
+/* --- Out of memory ---------------------------------------------------------------------------- */
+
+/* Asks the pool's callback in Python whether it freed something. What that raises ends the
+ * allocation. */
+static bool ask(Pool *pool, size_t bytes)
+{
+  if (pool->reaction == NULL)
+    return false;
+  PyObject *answer = PyObject_CallFunction(pool->reaction, "On", pool, (Py_ssize_t)bytes);
+  int freed = answer == NULL ? -1 : PyObject_IsTrue(answer);
+  Py_XDECREF(answer);
+  if (freed < 0)
+    clpool_keep_exception();
+  return freed > 0;
+}
+
+static bool on_out_of_memory(clp_pool *inner, size_t bytes, void *user_data)
+{
+  (void)inner;
+  PyGILState_STATE state = PyGILState_Ensure();
+  bool freed = clpool_drop_parked() > 0 || ask(user_data, bytes);
+  PyGILState_Release(state);
+  return freed;
+}
+
+/* --- Making ----------------------------------------------------------------------------------- */
+
+/* The allocator beneath a new pool, a new reference: an arena on it if one is wanted. */
+static Allocator *beneath(PyObject *allocator, PyObject *arena)
+{
+  int wanted = PyObject_IsTrue(arena);
+  if (wanted < 0)
+    return NULL;
+  if (!wanted) {
+    Py_INCREF(allocator);
+    return (Allocator *)allocator;
+  }
+  PyObject *module = PyImport_ImportModule("clpool._clpool");
+  PyObject *made =
+      module == NULL ? NULL : PyObject_CallMethod(module, "ArenaAllocator", "O", allocator);
+  Py_XDECREF(module);
+  return (Allocator *)made;
+}
+
+static int create(Pool *self, unsigned leading_bits, PyObject *limit)
+{
+  size_t most = 0;
+  if (limit != Py_None && !PyFloat_Check(limit) && clpool_size_of(limit, &most) < 0)
+    return -1;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  options.leading_bits_in_bin_id = leading_bits;
+  options.on_out_of_memory = on_out_of_memory;
+  options.user_data = self;
+  if (clpool_check(clp_pool_create(self->allocator->allocator, &options, &self->pool)) < 0)
+    return -1;
+  if (limit == Py_None)
+    return 0;
+  return clpool_check(PyFloat_Check(limit)
+                          ? clp_pool_set_limit_fraction(self->pool, PyFloat_AS_DOUBLE(limit))
+                          : clp_pool_set_limit(self->pool, most));
+}
+
+static Pool *empty_pool(PyTypeObject *type, memory_kind kind)
+{
+  Pool *self = (Pool *)type->tp_alloc(type, 0);
+  if (self == NULL)
+    return NULL;
+  self->vectorcall = clpool_pool_call;
+  self->kind = kind;
+  self->holding = true;
+  return self;
+}
+
+static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"allocator", "leading_bits_in_bin_id", "arena",
+                          "limit",     "on_out_of_memory",       NULL};
+  PyObject *allocator, *arena = Py_False, *limit = Py_None, *reaction = clpool_default_reaction;
+  unsigned leading_bits = 4;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|I$OOO", names, &allocator, &leading_bits,
+                                   &arena, &limit, &reaction))
+    return NULL;
+  if (!PyObject_TypeCheck(allocator, clpool_allocator_type))
+    return PyErr_Format(PyExc_TypeError,
+                        "a pool needs an allocator of clpool's, such as "
+                        "clpool.ImmediateAllocator(queue), not %.200s",
+                        Py_TYPE(allocator)->tp_name);
+  memory_kind kind = ((Allocator *)allocator)->kind;
+  if ((type == svm_pool_type) != (kind == MEMORY_SVM))
+    return PyErr_Format(PyExc_TypeError, "%.100s is not for %.100s", type->tp_name,
+                        Py_TYPE(allocator)->tp_name);
+  Pool *self = empty_pool(type, kind);
+  if (self == NULL)
+    return NULL;
+  self->allocator = beneath(allocator, arena);
+  if (reaction != Py_None) {
+    Py_INCREF(reaction);
+    self->reaction = reaction;
+  }
+  if (self->allocator == NULL || create(self, leading_bits, limit) < 0)
+    Py_CLEAR(self);
+  return (PyObject *)self;
+}
+
+PyObject *clpool_pool_on(PyObject *object, PyObject *queue)
+{
+  Pool *pool = (Pool *)object, *root = pool->root == NULL ? pool : pool->root;
+  void *stream;
+  if (clpool_handle_of(queue, &stream) < 0)
+    return NULL;
+  Pool *self = empty_pool(on_queue_type, root->kind);
+  if (self == NULL)
+    return NULL;
+  self->stream = stream;
+  Py_INCREF(queue);
+  self->queue = queue;
+  Py_INCREF(root);
+  self->root = root;
+  self->pool = clp_pool_retain(root->pool);
+  return (PyObject *)self;
+}
+
+/* --- Ending ----------------------------------------------------------------------------------- */
+
+static int pool_traverse(PyObject *object, visitproc visit, void *arg)
+{
+  Pool *self = (Pool *)object;
+  Py_VISIT(self->queue);
+  Py_VISIT(self->root);
+  Py_VISIT(self->allocator);
+  Py_VISIT(self->reaction);
+  Py_VISIT(Py_TYPE(object));
+  return 0;
+}
+
+static int pool_clear(PyObject *object)
+{
+  Py_CLEAR(((Pool *)object)->reaction);
+  return 0;
+}
+
+static void pool_dealloc(PyObject *object)
+{
+  Pool *self = (Pool *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  Py_CLEAR(self->reaction);
+  if (self->root == NULL && self->kind == MEMORY_CL_MEM)
+    clpool_drop_parked();
+  clp_pool *pool = self->pool;
+  if (pool != NULL) {
+    Py_BEGIN_ALLOW_THREADS
+    clp_pool_release(pool);
+    Py_END_ALLOW_THREADS
+  }
+  if (clpool_raise_kept() < 0)
+    PyErr_WriteUnraisable(NULL);
+  Py_XDECREF(self->queue);
+  Py_XDECREF(self->root);
+  Py_XDECREF(self->allocator);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* --- The types -------------------------------------------------------------------------------- */
+
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Pool, vectorcall), READONLY, NULL},
+    {"queue", T_OBJECT, offsetof(Pool, queue), READONLY,
+     "The queue or stream that `on` was given, or None."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef on_queue_methods[] = {
+    {"allocate", clpool_pool_allocate, METH_O,
+     "allocate(size)\n\nMemory of so many bytes, for use on the queue, and released on it."},
+    {"on", clpool_pool_on, METH_O, "on(queue)\n\nThe same pool, on another queue."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef on_queue_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Pool, vectorcall), READONLY, NULL},
+    {"queue", T_OBJECT, offsetof(Pool, queue), READONLY, "The queue or stream."},
+    {"pool", T_OBJECT, offsetof(Pool, root), READONLY, "The pool."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static int add_pool(PyObject *module, const char *name, const char *documentation, newfunc create_it,
+                    PyMethodDef *methods, PyGetSetDef *properties, PyMemberDef *its_members,
+                    PyTypeObject **out)
+{
+  PyType_Slot slots[] = {
+      {Py_tp_doc, (void *)documentation},
+      {Py_tp_dealloc, pool_dealloc},
+      {Py_tp_traverse, pool_traverse},
+      {Py_tp_clear, pool_clear},
+      {Py_tp_call, PyVectorcall_Call},
+      {Py_tp_members, its_members},
+      {Py_tp_methods, methods},
+      {create_it == NULL ? 0 : Py_tp_new, (void *)create_it},
+      {properties == NULL ? 0 : Py_tp_getset, properties},
+      {0, NULL},
+  };
+  /* An entry of 0 ends the list, so those that may be missing come last. */
+  PyType_Spec spec = {name, sizeof(Pool), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  return clpool_add_type(module, &spec, NULL, out);
+}
+
+#define POOL_ARGUMENTS                                                                             \
+  "(allocator, leading_bits_in_bin_id=4, *, arena=False, limit=None, on_out_of_memory=...)\n\n"
+#define POOL_DETAILS                                                                               \
+  "leading_bits_in_bin_id: more mean less padding and fewer hits, 0 to 16.\n"                      \
+  "arena: carve blocks out of big segments, for a footprint close to what is in use.\n"            \
+  "limit: the most bytes to manage, or as a float a part of the device's memory.\n"                \
+  "on_out_of_memory(pool, size): called when there is no memory, or the limit leaves no room;\n"   \
+  "frees something and returns whether it did. By default gc.collect() is tried; None: nothing.\n" \
+  "\nCalled with a size in bytes, an int, it gives "
+
+int clpool_add_pools(PyObject *module)
+{
+  if (add_pool(module, "clpool.MemoryPool",
+               "MemoryPool" POOL_ARGUMENTS
+               "Keeps released memory and hands it out again (pyopencl.tools.MemoryPool).\n\n"
+               POOL_DETAILS "a PooledBuffer, or a Memory where memory\n"
+               "is no cl_mem. Raises clpool.MemoryError where there is no memory.",
+               pool_new, clpool_pool_methods, clpool_pool_properties, members,
+               &clpool_pool_type) < 0 ||
+      add_pool(module, "clpool.SVMPool",
+               "SVMPool" POOL_ARGUMENTS
+               "Keeps released shared virtual memory (pyopencl.tools.SVMPool).\n\n"
+               POOL_DETAILS "a PooledSVM.",
+               pool_new, clpool_pool_methods, clpool_pool_properties, members, &svm_pool_type) < 0 ||
+      add_pool(module, "clpool.PoolOnQueue", "A pool as its method `on` gives it.", NULL,
+               on_queue_methods, NULL, on_queue_members, &on_queue_type) < 0)
+    return -1;
+  on_queue_type->tp_new = NULL;
+  return 0;
+}

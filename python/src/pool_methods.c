@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* What pools tell and do besides allocating. */
+#include "clpool_module.h"
+
+#include <stddef.h>
+
+static clp_pool *inner(PyObject *self)
+{
+  return ((Pool *)self)->pool;
+}
+
+/* --- Giving back ------------------------------------------------------------------------------ */
+
+/* Ends a call that may have given memory back: what parked buffers keep of it goes, too. */
+static PyObject *given_back(clp_status status)
+{
+  clpool_drop_parked();
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *free_held(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_pool_free_held(inner(self));
+  Py_END_ALLOW_THREADS
+  return given_back(status);
+}
+
+static PyObject *stop_holding(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  ((Pool *)self)->holding = false;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_pool_stop_holding(inner(self));
+  Py_END_ALLOW_THREADS
+  return given_back(status);
+}
+
+static PyObject *trim_to(PyObject *self, PyObject *size)
+{
+  size_t bytes;
+  if (clpool_size_of(size, &bytes) < 0)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_pool_trim_to(inner(self), bytes);
+  Py_END_ALLOW_THREADS
+  return given_back(status);
+}
+
+static PyObject *forget_queue(PyObject *self, PyObject *queue)
+{
+  void *stream;
+  if (clpool_handle_of(queue, &stream) < 0)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_pool_forget_stream(inner(self), stream);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+/* --- Bins ------------------------------------------------------------------------------------- */
+
+static PyObject *bin_number(PyObject *self, PyObject *size)
+{
+  size_t bytes;
+  if (clpool_size_of(size, &bytes) < 0)
+    return NULL;
+  return PyLong_FromSize_t(clp_pool_bin_number(inner(self), bytes));
+}
+
+static PyObject *alloc_size(PyObject *self, PyObject *number)
+{
+  size_t bin;
+  if (clpool_size_of(number, &bin) < 0)
+    return NULL;
+  return PyLong_FromSize_t(clp_pool_alloc_size(inner(self), bin));
+}
+
+static PyObject *one_bin(clp_pool *pool, size_t bin)
+{
+  clp_bin_stats stats = CLP_BIN_STATS_INIT;
+  if (clpool_check(clp_pool_get_bin_stats(pool, bin, &stats)) < 0)
+    return NULL;
+  return Py_BuildValue("{snsnsnsnsnsnsKsK}", "bin", stats.bin, "block_bytes", stats.block_bytes,
+                       "held_blocks", stats.held_blocks, "held_bytes", stats.held_bytes,
+                       "active_blocks", stats.active_blocks, "padding_bytes", stats.padding_bytes,
+                       "hits", (unsigned long long)stats.hits, "misses",
+                       (unsigned long long)stats.misses);
+}
+
+static PyObject *bin_stats(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  size_t count, capacity;
+  if (clpool_check(clp_pool_get_bins(inner(self), NULL, 0, &count)) < 0)
+    return NULL;
+  capacity = count;
+  size_t *bins = PyMem_New(size_t, capacity + 1);
+  if (bins == NULL)
+    return PyErr_NoMemory();
+  PyObject *all = NULL;
+  if (clpool_check(clp_pool_get_bins(inner(self), bins, capacity, &count)) == 0)
+    all = PyList_New(0);
+  for (size_t i = 0; all != NULL && i < capacity; i++) {
+    PyObject *one = one_bin(inner(self), bins[i]);
+    if (one == NULL || PyList_Append(all, one) < 0)
+      Py_CLEAR(all);
+    Py_XDECREF(one);
+  }
+  PyMem_Free(bins);
+  return all;
+}
+
+/* --- Figures ---------------------------------------------------------------------------------- */
+
+static PyObject *get_stats(PyObject *self, void *closure)
+{
+  (void)closure;
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  if (clpool_check(clp_pool_get_stats(inner(self), &stats)) < 0)
+    return NULL;
+  return PyObject_CallFunction(
+      clpool_stats_type, "nnnnnnnKKKKKK", stats.held_blocks, stats.active_blocks,
+      stats.managed_bytes, stats.active_bytes, stats.held_bytes, stats.peak_managed_bytes,
+      stats.peak_active_bytes, (unsigned long long)stats.allocations,
+      (unsigned long long)stats.hits, (unsigned long long)stats.misses,
+      (unsigned long long)stats.device_allocations, (unsigned long long)stats.device_frees,
+      (unsigned long long)stats.out_of_memory_reactions);
+}
+
+/* One figure; `field` is its place in clp_pool_stats. */
+static PyObject *get_figure(PyObject *self, void *field)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  if (clpool_check(clp_pool_get_stats(inner(self), &stats)) < 0)
+    return NULL;
+  return PyLong_FromSize_t(*(const size_t *)((const char *)&stats + (size_t)field));
+}
+
+static PyObject *reset_peaks(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  if (clpool_check(clp_pool_reset_peaks(inner(self))) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *get_limit(PyObject *self, void *closure)
+{
+  (void)closure;
+  size_t bytes = clp_pool_get_limit(inner(self));
+  if (bytes == 0)
+    Py_RETURN_NONE;
+  return PyLong_FromSize_t(bytes);
+}
+
+static int set_limit(PyObject *self, PyObject *value, void *closure)
+{
+  (void)closure;
+  size_t bytes = 0;
+  if (value != NULL && PyFloat_Check(value))
+    return clpool_check(clp_pool_set_limit_fraction(inner(self), PyFloat_AS_DOUBLE(value)));
+  if (value != NULL && value != Py_None && clpool_size_of(value, &bytes) < 0)
+    return -1;
+  return clpool_check(clp_pool_set_limit(inner(self), bytes));
+}
+
+static PyObject *get_allocator(PyObject *self, void *closure)
+{
+  (void)closure;
+  PyObject *allocator = (PyObject *)((Pool *)self)->allocator;
+  Py_INCREF(allocator);
+  return allocator;
+}
+
+/* --- Hooks ------------------------------------------------------------------------------------ */
+
+static PyObject *with_hook(PyObject *self, PyObject *object,
+                           clp_status (*call)(clp_pool *, const clp_hook *))
+{
+  const clp_hook *hook = clpool_hook_of(object);
+  if (hook == NULL)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = call(inner(self), hook);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *add_hook(PyObject *self, PyObject *hook)
+{
+  return with_hook(self, hook, clp_pool_add_hook);
+}
+
+static PyObject *remove_hook(PyObject *self, PyObject *hook)
+{
+  return with_hook(self, hook, clp_pool_remove_hook);
+}
+
+PyMethodDef clpool_pool_methods[] = {
+    {"allocate", clpool_pool_allocate, METH_O,
+     "allocate(size)\n\nMemory of so many bytes, as a call of the pool gives it."},
+    {"on", clpool_pool_on, METH_O,
+     "on(queue)\n\nAn allocator that gives this pool's memory for use on that queue or stream, and\n"
+     "takes it back in its order: cla.zeros(other, n, dtype, allocator=pool.on(other))."},
+    {"free_held", free_held, METH_NOARGS, "free_held()\n\nGives all held blocks to the device."},
+    {"stop_holding", stop_holding, METH_NOARGS,
+     "stop_holding()\n\nAs free_held, and from now on memory goes to the device when released."},
+    {"trim_to", trim_to, METH_O,
+     "trim_to(size)\n\nGives held blocks to the device, least recently used first, until at most\n"
+     "so many bytes are managed."},
+    {"forget_queue", forget_queue, METH_O,
+     "forget_queue(queue)\n\nLets go of a queue. A CUDA stream must be forgotten before it ends."},
+    {"bin_number", bin_number, METH_O, "bin_number(size) -> int\n\nThe bin of a size in bytes."},
+    {"alloc_size", alloc_size, METH_O,
+     "alloc_size(bin) -> int\n\nThe bytes of each block of a bin."},
+    {"bin_stats", bin_stats, METH_NOARGS,
+     "bin_stats() -> list[dict]\n\nThe figures of each bin that was used, as clp_bin_stats names\n"
+     "them, in bytes."},
+    {"reset_peaks", reset_peaks, METH_NOARGS,
+     "reset_peaks()\n\nSets both peaks to what is managed and active now."},
+    {"_add_hook", add_hook, METH_O, NULL},
+    {"_remove_hook", remove_hook, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+#define FIGURE(name, documentation)                                                                \
+  {                                                                                                \
+#name, get_figure, NULL, documentation, (void *)offsetof(clp_pool_stats, name)                 \
+  }
+
+PyGetSetDef clpool_pool_properties[] = {
+    FIGURE(held_blocks, "Blocks that wait to be handed out again."),
+    FIGURE(active_blocks, "Blocks that the program has."),
+    FIGURE(managed_bytes, "Bytes of both, as allocated."),
+    FIGURE(active_bytes, "Bytes that the program has, as asked for."),
+    FIGURE(held_bytes, "Bytes of held blocks, as allocated."),
+    {"stats", get_stats, NULL, "All figures of one moment, a clpool.PoolStats.", NULL},
+    {"limit", get_limit, set_limit,
+     "The most bytes to manage, None for no limit; set as a float, a part of the device's memory.",
+     NULL},
+    {"allocator", get_allocator, NULL, "The allocator beneath.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};

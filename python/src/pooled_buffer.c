@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* What a PooledBuffer does beyond, or unlike, a pyopencl.Buffer. */
+#include "clpool_module.h"
+
+static PyObject *base_release;
+
+static PyObject *release(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  if (clpool_release_wrapped(self) < 0)
+    return NULL;
+  return PyObject_CallFunctionObjArgs(base_release, self, NULL);
+}
+
+static PyObject *sub_buffer(PyObject *self, size_t origin, size_t bytes, unsigned long long flags)
+{
+  clp_buffer *buffer = clpool_buffer_of(self, NULL);
+  if (buffer == NULL)
+    return NULL;
+  cl_mem memory;
+  if (clpool_check(clp_buffer_create_sub_buffer(buffer, flags, origin, bytes, &memory)) < 0)
+    return NULL;
+  PyObject *part = PyObject_CallMethod(clpool_buffer_type, "from_int_ptr", "KO",
+                                       (unsigned long long)(uintptr_t)memory, Py_False);
+  if (part == NULL || clpool_keep_alive(part, self) < 0) {
+    Py_XDECREF(part);
+    return NULL;
+  }
+  return part;
+}
+
+static PyObject *get_sub_region(PyObject *self, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"origin", "size", "flags", NULL};
+  PyObject *origin, *size;
+  size_t begin, bytes;
+  unsigned long long flags = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|K", names, &origin, &size, &flags) ||
+      clpool_size_of(origin, &begin) < 0 || clpool_size_of(size, &bytes) < 0)
+    return NULL;
+  return sub_buffer(self, begin, bytes, flags);
+}
+
+static PyObject *get_item(PyObject *self, PyObject *slice)
+{
+  Py_ssize_t begin, end, step;
+  clp_buffer *buffer = clpool_buffer_of(self, NULL);
+  if (buffer == NULL)
+    return NULL;
+  if (!PySlice_Check(slice))
+    return PyErr_Format(PyExc_TypeError, "a buffer is indexed by a slice of bytes");
+  if (PySlice_Unpack(slice, &begin, &end, &step) < 0)
+    return NULL;
+  Py_ssize_t bytes = PySlice_AdjustIndices((Py_ssize_t)clp_buffer_size(buffer), &begin, &end, step);
+  if (step != 1)
+    return PyErr_Format(PyExc_ValueError, "a buffer's slice must have a step of 1");
+  return sub_buffer(self, (size_t)begin, (size_t)bytes, 0);
+}
+
+/* A call of libclpool's with the buffer and a stream. */
+static PyObject *with_stream(PyObject *self, PyObject *queue,
+                             clp_status (*call)(clp_buffer *, clp_stream))
+{
+  void *stream;
+  clp_buffer *buffer = clpool_buffer_of(self, NULL);
+  if (buffer == NULL || clpool_handle_of(queue, &stream) < 0)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = call(buffer, stream);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *record_use(PyObject *self, PyObject *queue)
+{
+  return with_stream(self, queue, clp_buffer_record_use);
+}
+
+static PyObject *bind_to_queue(PyObject *self, PyObject *queue)
+{
+  return with_stream(self, queue, clp_buffer_bind);
+}
+
+static PyObject *unbind_from_queue(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  clp_buffer *buffer = clpool_buffer_of(self, NULL);
+  if (buffer == NULL)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_buffer_unbind(buffer);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *get_size(PyObject *self, void *closure)
+{
+  (void)closure;
+  clp_buffer *buffer = clpool_buffer_of(self, NULL);
+  return buffer == NULL ? NULL : PyLong_FromSize_t(clp_buffer_size(buffer));
+}
+
+static PyObject *get_pool(PyObject *self, void *closure)
+{
+  (void)closure;
+  Pool *pool;
+  if (clpool_buffer_of(self, &pool) == NULL)
+    return NULL;
+  Py_INCREF(pool);
+  return (PyObject *)pool;
+}
+
+static PyMethodDef methods[] = {
+    {"release", release, METH_NOARGS,
+     "release()\n\nGives the memory back to the pool at once. Twice is a clpool.LogicError."},
+    {"get_sub_region", (PyCFunction)(void (*)(void))get_sub_region, METH_VARARGS | METH_KEYWORDS,
+     "get_sub_region(origin, size, flags=0) -> pyopencl.Buffer\n\n"
+     "Bytes [origin, origin + size) as a buffer, which keeps this one. The origin is aligned\n"
+     "to the device's mem_base_addr_align."},
+    {"__getitem__", get_item, METH_O,
+     "buffer[begin:end] -> pyopencl.Buffer\n\nBytes as get_sub_region gives them."},
+    {"record_use", record_use, METH_O,
+     "record_use(queue)\n\nNotes that another queue uses the buffer too: its memory is reused\n"
+     "only behind the work that the queue has until the release (torch.Tensor.record_stream)."},
+    {"bind_to_queue", bind_to_queue, METH_O,
+     "bind_to_queue(queue)\n\nFrom now on the buffer is used, and released, on this queue."},
+    {"unbind_from_queue", unbind_from_queue, METH_NOARGS,
+     "unbind_from_queue()\n\nWaits for the queue that the buffer is bound to, and unbinds it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"pool", get_pool, NULL, "The pool that the buffer came from.", NULL},
+    {"requested_size", get_size, NULL, "Bytes as asked for; size is what was allocated.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static int set_owned(PyTypeObject *type, const char *name, PyObject *attribute)
+{
+  if (attribute == NULL)
+    return -1;
+  int result = PyObject_SetAttrString((PyObject *)type, name, attribute);
+  Py_DECREF(attribute);
+  return result;
+}
+
+int clpool_add_buffer_methods(PyTypeObject *type)
+{
+  base_release = PyObject_GetAttrString((PyObject *)type->tp_base, "release");
+  if (base_release == NULL)
+    return -1;
+  for (PyMethodDef *method = methods; method->ml_name != NULL; method++)
+    if (set_owned(type, method->ml_name, PyDescr_NewMethod(type, method)) < 0)
+      return -1;
+  for (PyGetSetDef *property = properties; property->name != NULL; property++)
+    if (set_owned(type, property->name, PyDescr_NewGetSet(type, property)) < 0)
+      return -1;
+  return 0;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* PooledBuffer: pyopencl.Buffer objects that own blocks of a pool.
+ *
+ * pyopencl.Buffer.from_int_ptr makes an object for a cl_mem, which takes longer than all the rest
+ * of an allocation. So the object stays with its block: when its last reference goes and the block
+ * is held by the pool, the object is parked, and comes out again with the same block. PyOpenCL's
+ * class has no room for a field of ours and must not be asked for any, so what belongs to an object
+ * is in a record beside it, found by the address of the object, and by that of the block.
+ *
+ * A parked object retains its cl_mem. Where blocks go back to the device, clpool_drop_parked ends
+ * parked objects: else the memory would not come free. */
+#include "clpool_module.h"
+#include "pointer_map.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct record {
+  PyObject *object;   /* owned while parked, else borrowed */
+  clp_buffer *buffer; /* the block; NULL: a part of another buffer */
+  clp_memory memory;  /* that the object stands for */
+  Pool *pool;         /* owned; NULL while parked */
+  PyObject *whole;    /* the buffer that this is a part of, or NULL */
+} record;
+
+PyTypeObject *clpool_wrapper_type;
+
+static pointer_map by_object; /* of all records */
+static pointer_map by_block;  /* of those with a block, out or parked */
+static size_t parked;
+
+/* Whether this process was forked by one that had the extension: what it inherited must not touch
+ * the device. */
+static bool is_child;
+
+static void *from_int_ptr; /* pyopencl.Buffer.from_int_ptr */
+
+/* --- Records ---------------------------------------------------------------------------------- */
+
+static record *add_record(PyObject *object, clp_buffer *buffer, Pool *pool, PyObject *whole)
+{
+  record *made = malloc(sizeof(*made));
+  if (made == NULL)
+    return NULL;
+  *made = (record){object, buffer, clp_buffer_memory(buffer), pool, whole};
+  if (!pointer_map_add(&by_object, object, made)) {
+    free(made);
+    return NULL;
+  }
+  if (buffer != NULL && !pointer_map_add(&by_block, buffer, made)) {
+    pointer_map_remove(&by_object, object);
+    free(made);
+    return NULL;
+  }
+  Py_XINCREF(pool);
+  Py_XINCREF(whole);
+  return made;
+}
+
+/* Ends a record. What it owned is the caller's, who has copied it. */
+static void remove_record(record *gone)
+{
+  pointer_map_remove(&by_object, gone->object);
+  if (gone->buffer != NULL)
+    pointer_map_remove(&by_block, gone->buffer);
+  free(gone);
+}
+
+static bool is_parked(const record *one)
+{
+  return one->buffer != NULL && one->pool == NULL;
+}
+
+/* --- The end of an object --------------------------------------------------------------------- */
+
+/* Makes an object PyOpenCL's own again and ends it as such. */
+static void end_object(PyObject *object)
+{
+  PyTypeObject *type = Py_TYPE(object), *base = type->tp_base;
+  Py_INCREF(base);
+  Py_SET_TYPE(object, base);
+  Py_DECREF(type);
+  base->tp_dealloc(object);
+}
+
+static void end_parked(record *one)
+{
+  PyObject *object = one->object;
+  remove_record(one);
+  parked--;
+  Py_SET_REFCNT(object, 0);
+  end_object(object);
+}
+
+/* Ends all parked objects; returns how many there were. */
+size_t clpool_drop_parked(void)
+{
+  size_t dropped = 0;
+  /* To end one moves others, so each round begins anew, at the place where the last one stopped. */
+  for (size_t at = 0; parked > 0 && at <= by_object.mask;) {
+    record *one = by_object.slots[at].value;
+    if (one == NULL || !is_parked(one)) {
+      at++;
+      continue;
+    }
+    end_parked(one);
+    dropped++;
+  }
+  return dropped;
+}
+
+static void forget_in_child(void)
+{
+  is_child = true;
+  by_object = by_block = (pointer_map){NULL, 0, 0};
+  parked = 0;
+}
+
+/* Leaves an object without references as it is for ever. */
+static void abandon(PyObject *object)
+{
+  PyObject_GC_UnTrack(object);
+  Py_SET_REFCNT(object, 1);
+}
+
+#ifdef Py_GIL_DISABLED
+static const bool may_park = false;
+#else
+static const bool may_park = true;
+#endif
+
+/* Puts an object without references away, until its block is handed out again. */
+static void park(record *one)
+{
+  PyObject *object = one->object;
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  if (type->tp_weaklistoffset > 0)
+    PyObject_ClearWeakRefs(object);
+  if (type->tp_dictoffset > 0)
+    Py_CLEAR(*(PyObject **)((char *)object + type->tp_dictoffset));
+  Py_SET_REFCNT(object, 1);
+  one->pool = NULL;
+  parked++;
+}
+
+static void unpark(record *one, Pool *pool)
+{
+  Py_INCREF(pool);
+  one->pool = pool;
+  parked--;
+  PyObject_GC_Track(one->object);
+}
+
+static void release_or_report(clp_buffer *buffer, clp_stream stream)
+{
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (clpool_check(clpool_release_block(buffer, stream)) < 0)
+    PyErr_WriteUnraisable((PyObject *)clpool_wrapper_type);
+  PyErr_Restore(type, value, traceback);
+}
+
+static void end_part(record *one)
+{
+  PyObject *object = one->object, *whole = one->whole;
+  remove_record(one);
+  end_object(object);
+  Py_DECREF(whole);
+}
+
+static void wrapper_dealloc(PyObject *object)
+{
+  record *one = pointer_map_get(&by_object, object);
+  if (one == NULL) {
+    /* Released before; in a child perhaps the parent's. */
+    if (is_child)
+      abandon(object);
+    else
+      end_object(object);
+    return;
+  }
+  if (one->whole != NULL) {
+    end_part(one);
+    return;
+  }
+  Pool *pool = one->pool;
+  clp_buffer *buffer = one->buffer;
+  Pool *root = pool->root == NULL ? pool : pool->root;
+  clp_stream stream = pool->stream;
+  if (may_park && root->holding) {
+    park(one);
+  } else {
+    remove_record(one);
+    end_object(object);
+  }
+  release_or_report(buffer, stream);
+  Py_DECREF(pool);
+}
+
+/* --- The beginning ---------------------------------------------------------------------------- */
+
+static PyObject *new_object(clp_memory memory)
+{
+  PyObject *object = PyObject_CallFunction(from_int_ptr, "KO", (unsigned long long)memory, Py_True);
+  if (object == NULL)
+    return NULL;
+  PyTypeObject *plain = Py_TYPE(object);
+  Py_INCREF(clpool_wrapper_type);
+  Py_SET_TYPE(object, clpool_wrapper_type);
+  Py_DECREF(plain);
+  return object;
+}
+
+/* The object for a block, which it owns from now on, on failure too. */
+PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer)
+{
+  record *one = pointer_map_get(&by_block, buffer);
+  if (one != NULL && one->memory == clp_buffer_memory(buffer)) {
+    unpark(one, pool);
+    return one->object;
+  }
+  if (one != NULL)
+    end_parked(one);
+  PyObject *object = new_object(clp_buffer_memory(buffer));
+  if (object != NULL && add_record(object, buffer, pool, NULL) != NULL)
+    return object;
+  if (object != NULL) {
+    Py_DECREF(object);
+    PyErr_NoMemory();
+  }
+  release_or_report(buffer, pool->stream);
+  return NULL;
+}
+
+/* Makes `part`, a pyopencl.Buffer that a cl_mem within `whole` belongs to, keep that. */
+int clpool_keep_alive(PyObject *part, PyObject *whole)
+{
+  PyTypeObject *plain = Py_TYPE(part);
+  Py_INCREF(clpool_wrapper_type);
+  Py_SET_TYPE(part, clpool_wrapper_type);
+  Py_DECREF(plain);
+  if (add_record(part, NULL, NULL, whole) != NULL)
+    return 0;
+  PyErr_NoMemory();
+  return -1;
+}
+
+/* --- For the methods -------------------------------------------------------------------------- */
+
+/* An object's block and, unless that is NULL, its pool, borrowed. NULL with an exception: it was
+ * released, or is a part of another. */
+clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool)
+{
+  record *one = pointer_map_get(&by_object, object);
+  if (one == NULL || one->buffer == NULL) {
+    clp_set_last_error(CLP_ALREADY_RELEASED, CL_INVALID_MEM_OBJECT,
+                       one == NULL ? "the buffer was released"
+                                   : "this is a part of a pool's buffer, which goes as a whole");
+    clpool_raise();
+    return NULL;
+  }
+  if (pool != NULL)
+    *pool = one->pool;
+  return one->buffer;
+}
+
+/* Gives the block back before the object ends: 0, or -1 with an exception. */
+int clpool_release_wrapped(PyObject *object)
+{
+  record *one = pointer_map_get(&by_object, object);
+  if (one != NULL && one->whole != NULL) {
+    PyObject *whole = one->whole;
+    remove_record(one);
+    Py_DECREF(whole);
+    return 0;
+  }
+  Pool *pool;
+  clp_buffer *buffer = clpool_buffer_of(object, &pool);
+  if (buffer == NULL)
+    return -1;
+  remove_record(one);
+  int result = clpool_check(clpool_release_block(buffer, pool->stream));
+  Py_DECREF(pool);
+  return result;
+}
+
+/* --- The class -------------------------------------------------------------------------------- */
+
+/* A class without room of its own, which PyOpenCL's objects can become. Its metaclass makes it, and
+ * sets up what it keeps about classes. */
+int clpool_make_wrapper_type(PyObject *buffer_type)
+{
+  PyObject *type = PyObject_CallFunction((PyObject *)Py_TYPE(buffer_type), "s(O){s(),ss,ss}",
+                                         "PooledBuffer", buffer_type, "__slots__", "__module__",
+                                         "clpool", "__doc__",
+                                         "A pyopencl.Buffer whose memory is a pool's, and goes back "
+                                         "there with the last reference.");
+  if (type == NULL)
+    return -1;
+  clpool_wrapper_type = (PyTypeObject *)type;
+  if (clpool_wrapper_type->tp_basicsize != ((PyTypeObject *)buffer_type)->tp_basicsize) {
+    PyErr_SetString(PyExc_ImportError, "this pyopencl's Buffer cannot be extended");
+    return -1;
+  }
+  clpool_wrapper_type->tp_dealloc = wrapper_dealloc;
+  from_int_ptr = PyObject_GetAttrString(buffer_type, "from_int_ptr");
+  if (from_int_ptr == NULL)
+    return -1;
+  if (pthread_atfork(NULL, NULL, forget_in_child) != 0) {
+    PyErr_SetString(PyExc_ImportError, "pthread_atfork failed");
+    return -1;
+  }
+  return clpool_add_buffer_methods(clpool_wrapper_type);
+}

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""MemoryPool, with PyOpenCL's names and meanings."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+import pytest
+
+import clpool
+
+
+def test_arrays_live_on_a_pool(queue, pool):
+    x = cla.arange(queue, 1000, dtype=np.float32, allocator=pool)
+    y = (2 * x + 1).get()
+    assert (y == 2 * np.arange(1000, dtype=np.float32) + 1).all()
+    assert isinstance(x.data, clpool.PooledBuffer)
+    assert isinstance(x.data, cl.Buffer)
+
+
+def test_a_released_block_comes_again(pool):
+    first = pool(1000)
+    address = first.int_ptr
+    del first
+    assert pool.held_blocks == 1
+    again = pool(1000)
+    assert again.int_ptr == address
+    assert pool.stats.hits == 1
+
+
+def test_figures(pool):
+    kept = pool(1000)
+    pool(300)
+    assert (pool.active_blocks, pool.held_blocks) == (1, 1)
+    assert pool.active_bytes == 1000
+    assert pool.managed_bytes == sum(pool.alloc_size(pool.bin_number(n)) for n in (1000, 300))
+    assert pool.held_bytes == pool.alloc_size(pool.bin_number(300))
+    pool.free_held()
+    assert (pool.active_blocks, pool.held_blocks) == (1, 0)
+    assert pool.stats.device_frees == 1
+    del kept
+    pool.stop_holding()
+    pool(500)
+    assert pool.managed_bytes == 0
+
+
+def test_bins_are_pyopencls(queue, pool):
+    own = cl.tools.MemoryPool(cl.tools.ImmediateAllocator(queue))
+    for size in (1, 2, 15, 16, 17, 1000, 1 << 20, (1 << 20) + 1):
+        number = own.bin_number(size)
+        assert pool.bin_number(size) == number
+        assert pool.alloc_size(number) == own.alloc_size(number)
+
+
+def test_release_is_once(pool):
+    buffer = pool(100)
+    buffer.release()
+    assert pool.held_blocks == 1
+    with pytest.raises(cl.LogicError) as caught:
+        buffer.release()
+    assert caught.value.status == "CLP_ALREADY_RELEASED"
+    with pytest.raises(cl.LogicError):
+        buffer.record_use(None)
+    del buffer
+    assert pool.active_blocks == 0
+
+
+def test_an_object_comes_out_clean(pool):
+    first = pool(100)
+    first.note = "of the first user"
+    del first
+    assert not hasattr(pool(100), "note")
+
+
+def test_zero_bytes(queue, pool):
+    assert pool(0) is not None
+    assert clpool.ImmediateAllocator(queue)(0) is None
+
+
+@pytest.mark.parametrize("size", [1000, np.int64(1000), np.uint32(1000)])
+def test_sizes(pool, size):
+    assert pool(size).requested_size == 1000
+    assert pool.allocate(size).requested_size == 1000
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda pool: pool(-1), OverflowError),
+        (lambda pool: pool(1.5), TypeError),
+        (lambda pool: pool(), TypeError),
+        (lambda pool: pool(1, 2), TypeError),
+        (lambda pool: pool(bytes=1), TypeError),
+        (lambda pool: pool(1 << 62), cl.LogicError),
+        (lambda pool: pool.on(None), TypeError),
+        (lambda pool: clpool.MemoryPool(None), TypeError),
+        (lambda pool: clpool.MemoryPool(pool.allocator, leading_bits_in_bin_id=17), cl.LogicError),
+        (lambda pool: clpool.MemoryPool(pool.allocator, limit=1.5), cl.LogicError),
+        (lambda pool: clpool.SVMPool(pool.allocator), TypeError),
+        (lambda pool: clpool.PoolOnQueue(), TypeError),
+        (lambda pool: clpool.Memory(), TypeError),
+        (lambda pool: clpool.Allocator(), TypeError),
+    ],
+)
+def test_refusals(pool, call, error):
+    with pytest.raises(error):
+        call(pool)
+    assert pool.active_blocks == 0
+
+
+def test_slices_keep_the_whole(queue, pool):
+    align = queue.device.mem_base_addr_align // 8
+    whole = pool(4 * align)
+    part = whole[align : 2 * align]
+    assert part.size == align
+    del whole
+    assert pool.active_blocks == 1
+    cl.enqueue_fill_buffer(queue, part, np.uint8(7), 0, align)
+    seen = np.zeros(align, np.uint8)
+    cl.enqueue_copy(queue, seen, part)
+    assert (seen == 7).all()
+    del part
+    assert pool.active_blocks == 0
+
+
+def test_buffers_map_and_copy(queue, pool):
+    buffer = pool(4000)
+    mapped, _ = cl.enqueue_map_buffer(
+        queue, buffer, cl.map_flags.WRITE, 0, (1000,), np.float32
+    )
+    mapped[:] = 3
+    mapped.base.release(queue)
+    seen = np.zeros(1000, np.float32)
+    cl.enqueue_copy(queue, seen, buffer)
+    assert (seen == 3).all()
+
+
+def test_a_pool_outlives_its_names(queue):
+    buffer = clpool.MemoryPool(clpool.ImmediateAllocator(queue))(1000)
+    gc.collect()
+    assert buffer.pool.active_blocks == 1
+    buffer.release()
+
+
+def test_many_blocks(pool):
+    held = [pool(n) for n in range(1, 2000)]
+    addresses = {buffer.int_ptr for buffer in held}
+    assert len(addresses) == len(held)
+    del held[::2]
+    held += [pool(n) for n in range(1, 2000)]
+    assert len({buffer.int_ptr for buffer in held}) == len(held)
+    pool.free_held()
+    held.clear()
+    assert pool.active_blocks == 0
+
+
+def test_memory_goes_back_where_the_driver_sees_it(queue):
+    """Parked objects do not keep what free_held gave back."""
+    pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue))
+    buffer = pool(1000)
+    assert buffer.reference_count == 2
+    del buffer
+    assert clpool._clpool.drop_parked() == 1
+    pool(1000)
+    pool.free_held()
+    assert clpool._clpool.drop_parked() == 0
+
+
+def test_allocators_alone(queue, context):
+    for allocator in (clpool.ImmediateAllocator(queue), clpool.DeferredAllocator(context)):
+        buffer = allocator(1000)
+        assert type(buffer) is cl.Buffer
+        assert (buffer.size, buffer.reference_count) == (1000, 1)
+    assert not clpool.ImmediateAllocator(queue).is_deferred
+
+
+def test_bin_stats_and_peaks(pool):
+    pool(1000)
+    (bin_of_it,) = pool.bin_stats()
+    assert bin_of_it["bin"] == pool.bin_number(1000)
+    assert bin_of_it["misses"] == 1
+    assert pool.stats.peak_active_bytes == 1000
+    pool.reset_peaks()
+    assert pool.stats.peak_active_bytes == 0
+
+
+def test_trim(pool):
+    blocks = [pool(1000 << n) for n in range(4)]
+    while blocks:
+        blocks.pop(0)
+    pool.trim_to(pool.alloc_size(pool.bin_number(8000)))
+    assert pool.held_blocks == 1
