@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""MemoryHook and the hooks that come with the package, with CuPy's meanings."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+
+import pytest
+
+import clpool
+
+
+class Recorder(clpool.MemoryHook):
+    """Keeps what it is shown."""
+
+    name = "recorder"
+
+    def __init__(self, seen=None, name="recorder"):
+        self.seen = [] if seen is None else seen
+        self.name = name
+
+    def malloc_preprocess(self, **kwargs):
+        self.seen.append((self.name, "malloc", kwargs))
+
+    def malloc_postprocess(self, **kwargs):
+        self.seen.append((self.name, "malloced", kwargs))
+
+    def alloc_preprocess(self, **kwargs):
+        self.seen.append((self.name, "alloc", kwargs))
+
+    def alloc_postprocess(self, **kwargs):
+        self.seen.append((self.name, "alloced", kwargs))
+
+    def free_preprocess(self, **kwargs):
+        self.seen.append((self.name, "free", kwargs))
+
+    def free_postprocess(self, **kwargs):
+        self.seen.append((self.name, "freed", kwargs))
+
+    def device_free_preprocess(self, **kwargs):
+        self.seen.append((self.name, "device_free", kwargs))
+
+    def device_free_postprocess(self, **kwargs):
+        self.seen.append((self.name, "device_freed", kwargs))
+
+
+def names(recorder):
+    return [what for _, what, _ in recorder.seen]
+
+
+def test_order_and_arguments(host_pool):
+    hook = Recorder()
+    rounded = host_pool.alloc_size(host_pool.bin_number(1000))
+    with hook:
+        memory = host_pool(1000)
+        address = memory.ptr
+        del memory
+        host_pool.free_held()
+    assert names(hook) == [
+        "malloc", "alloc", "alloced", "malloced", "free", "freed", "device_free", "device_freed"
+    ]
+    told = {what: kwargs for _, what, kwargs in hook.seen}
+    assert set(told["malloc"]) == {"device_id", "size", "mem_size"}
+    assert (told["malloc"]["size"], told["malloc"]["mem_size"]) == (1000, rounded)
+    assert set(told["alloced"]) == {"device_id", "mem_size", "mem_ptr"}
+    assert set(told["malloced"]) == {"device_id", "size", "mem_size", "mem_ptr", "pmem_id"}
+    assert told["malloced"]["mem_ptr"] == address
+    assert told["free"]["pmem_id"] == told["malloced"]["pmem_id"] != 0
+
+
+def test_nested_by_name_and_by_thread(host_pool):
+    seen = []
+    with Recorder(seen, "outer"), Recorder(seen, "inner"):
+        with pytest.raises(KeyError, match="outer"):
+            Recorder(seen, "outer").__enter__()
+        thread = threading.Thread(target=lambda: host_pool(10))
+        thread.start()
+        thread.join()
+        assert seen == []
+        host_pool(10)
+    host_pool(10)
+    assert [(name, what) for name, what, _ in seen if what.startswith("malloc")] == [
+        ("outer", "malloc"), ("inner", "malloc"), ("outer", "malloced"), ("inner", "malloced")
+    ]
+
+
+def test_of_a_pool(host_pool):
+    hook = Recorder()
+    hook.add_to(host_pool)
+    thread = threading.Thread(target=lambda: host_pool(10))
+    thread.start()
+    thread.join()
+    hook.remove_from(host_pool)
+    host_pool(10)
+    assert names(hook).count("malloc") == 1
+
+
+def test_a_callback_may_use_pools(host_pool):
+    class Nested(clpool.MemoryHook):
+        calls = 0
+
+        def malloc_preprocess(self, **kwargs):
+            self.calls += 1
+            host_pool(50)
+
+    with Nested() as hook:
+        host_pool(10)
+    assert hook.calls == 1
+
+
+@pytest.mark.parametrize("callback", ["malloc_preprocess", "alloc_postprocess"])
+def test_an_exception_is_the_callers(host_pool, callback):
+    def fail(self, **kwargs):
+        raise ZeroDivisionError
+
+    with type("Failing", (clpool.MemoryHook,), {callback: fail})():
+        with pytest.raises(ZeroDivisionError):
+            host_pool(10)
+    assert host_pool.active_blocks == 0
+    host_pool(10)
+
+
+def test_an_exception_at_a_release(host_pool):
+    class Failing(clpool.MemoryHook):
+        def free_postprocess(self, **kwargs):
+            raise ZeroDivisionError
+
+    memory = host_pool(10)
+    with Failing(), pytest.raises(ZeroDivisionError):
+        memory.release()
+    assert host_pool.active_blocks == 0
+
+
+def test_debug_print(host_pool):
+    text = io.StringIO()
+    with clpool.DebugPrintHook(file=text):
+        host_pool(500)
+    lines = [json.loads(line) for line in text.getvalue().splitlines()]
+    assert [line["hook"] for line in lines] == ["alloc", "malloc", "free"]
+    assert list(lines[1]) == ["hook", "device_id", "size", "mem_size", "mem_ptr", "pmem_id"]
+
+
+def allocate_twice(pool):
+    pool(1024)
+    pool(1024)
+
+
+def test_line_profile(host_pool):
+    line = allocate_twice.__code__.co_firstlineno
+    size = host_pool.alloc_size(host_pool.bin_number(1024)) / 1024
+    with clpool.LineProfileHook() as profile:
+        allocate_twice(host_pool)
+    text = io.StringIO()
+    profile.print_report(text)
+    lines = text.getvalue().splitlines()
+    assert lines[0] == f"_root ({2 * size:.2f}KB, {size:.2f}KB)"
+    inner = [entry.strip() for entry in lines[-2:]]
+    assert inner == [
+        f"{__file__}:{line + 1}:allocate_twice ({size:.2f}KB, {size:.2f}KB)",
+        f"{__file__}:{line + 2}:allocate_twice ({size:.2f}KB, 0.00B)",
+    ]
+    assert lines[-1].startswith("  " * (len(lines) - 2))
+
+
+def test_line_profile_depth_and_folded(host_pool):
+    with clpool.LineProfileHook(max_depth=2) as profile:
+        allocate_twice(host_pool)
+    text = io.StringIO()
+    profile.print_report(text)
+    assert len(text.getvalue().splitlines()) == 2
+    text = io.StringIO()
+    profile.write_folded(text)
+    (only,) = text.getvalue().splitlines()
+    assert int(only.split()[-1]) == 2 * host_pool.alloc_size(host_pool.bin_number(1024))

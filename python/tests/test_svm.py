@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Shared virtual memory: SVMAllocator, SVMPool, PooledSVM."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+import pytest
+
+import clpool
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(cl, "SVMPointer"), reason="this pyopencl has no SVM pointers"
+)
+
+
+@pytest.fixture(params=[False, True])
+def svm_pool(context, queue, request):
+    try:
+        allocator = clpool.SVMAllocator(context, queue=queue)
+    except clpool.NotSupported:
+        pytest.skip("the device has no shared virtual memory")
+    return clpool.SVMPool(allocator, arena=request.param)
+
+
+def test_arrays(queue, svm_pool):
+    x = cla.arange(queue, 1000, dtype=np.float32, allocator=svm_pool)
+    assert ((x + 1).get() == np.arange(1000, dtype=np.float32) + 1).all()
+    assert isinstance(x.base_data, cl.SVMPointer)
+    assert x.base_data._queue == queue
+
+
+def test_a_block_comes_again(svm_pool):
+    first = svm_pool(1000)
+    pointer = first.svm_ptr
+    assert (first.size, svm_pool.active_blocks) == (1000, 1)
+    del first
+    assert svm_pool(1000).svm_ptr == pointer
+
+
+def test_release_is_once(svm_pool):
+    memory = svm_pool(100)
+    memory.release()
+    with pytest.raises(cl.LogicError):
+        memory.release()
+    memory = svm_pool(100)
+    memory.enqueue_release()
+    assert svm_pool.active_blocks == 0
+
+
+def test_bind_and_unbind(context, queue, svm_pool):
+    memory = svm_pool(1000)
+    other = cl.CommandQueue(context)
+    memory.bind_to_queue(other)
+    assert memory._queue is other
+    memory.unbind_from_queue()
+    assert memory._queue is None
+    memory.record_use(other)
+
+
+def test_map(queue, svm_pool):
+    memory = svm_pool(4000)
+    with memory.map_rw(queue) as mapped:
+        mapped.view(np.float32)[:] = 2
+    seen = np.zeros(1000, np.float32)
+    cl.enqueue_copy(queue, seen, memory)
+    assert (seen == 2).all()
+
+
+def test_without_a_pool(context, queue):
+    allocator = clpool.SVMAllocator(context, alignment=64, queue=queue)
+    assert isinstance(allocator(100), cl.SVMAllocation)
+    assert allocator(0) is None
