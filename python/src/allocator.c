@@ -30,9 +30,10 @@ static int allocator_traverse(PyObject *self, visitproc visit, void *arg)
   return 0;
 }
 
-/* An object of `type` for what a constructor gave, whose status this is; NULL on failure. */
+/* An object of `type` for what a constructor gave, whose status this is; NULL on failure. `queue`
+ * is the home queue, Py_None, or NULL. */
 static PyObject *made(PyTypeObject *type, clp_status status, clp_allocator *allocator,
-                      memory_kind kind)
+                      memory_kind kind, PyObject *queue)
 {
   if (clpool_check(status) < 0) {
     clp_allocator_release(allocator);
@@ -46,6 +47,8 @@ static PyObject *made(PyTypeObject *type, clp_status status, clp_allocator *allo
   self->allocator = allocator;
   self->kind = kind;
   self->direct = kind == MEMORY_CL_MEM || kind == MEMORY_SVM;
+  Py_XINCREF(queue);
+  self->queue = queue;
   return (PyObject *)self;
 }
 
@@ -65,7 +68,7 @@ static PyObject *deferred_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   Py_BEGIN_ALLOW_THREADS
   status = clp_cl_deferred_allocator_create(handle, flags, &allocator);
   Py_END_ALLOW_THREADS
-  return made(type, status, allocator, MEMORY_CL_MEM);
+  return made(type, status, allocator, MEMORY_CL_MEM, NULL);
 }
 
 static PyObject *immediate_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -82,7 +85,7 @@ static PyObject *immediate_new(PyTypeObject *type, PyObject *args, PyObject *key
   Py_BEGIN_ALLOW_THREADS
   status = clp_cl_immediate_allocator_create(handle, flags, &allocator);
   Py_END_ALLOW_THREADS
-  return made(type, status, allocator, MEMORY_CL_MEM);
+  return made(type, status, allocator, MEMORY_CL_MEM, queue);
 }
 
 static PyObject *svm_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -106,13 +109,11 @@ static PyObject *svm_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
   Py_BEGIN_ALLOW_THREADS
   status = clp_cl_svm_allocator_create(context_handle, &options, &allocator);
   Py_END_ALLOW_THREADS
-  Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_SVM);
+  Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_SVM, queue);
   if (self == NULL)
     return NULL;
   Py_INCREF(context);
   self->context = context;
-  Py_INCREF(queue);
-  self->queue = queue;
   self->flags = flags;
   self->alignment = (size_t)alignment;
   return (PyObject *)self;
@@ -126,7 +127,7 @@ static PyObject *host_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     return NULL;
   clp_allocator *allocator;
   clp_status status = clp_host_allocator_create((size_t)alignment, &allocator);
-  return made(type, status, allocator, MEMORY_HOST);
+  return made(type, status, allocator, MEMORY_HOST, NULL);
 }
 
 static PyObject *simulated_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -137,7 +138,7 @@ static PyObject *simulated_new(PyTypeObject *type, PyObject *args, PyObject *key
     return NULL;
   clp_allocator *allocator;
   clp_status status = clp_simulated_allocator_create((size_t)capacity, &allocator);
-  return made(type, status, allocator, MEMORY_ADDRESS);
+  return made(type, status, allocator, MEMORY_ADDRESS, NULL);
 }
 
 static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -153,12 +154,7 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
   Py_BEGIN_ALLOW_THREADS
   status = clp_cuda_async_allocator_create(&options, &allocator);
   Py_END_ALLOW_THREADS
-  Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_ADDRESS);
-  if (self != NULL && stream != Py_None) {
-    Py_INCREF(stream);
-    self->queue = stream;
-  }
-  return (PyObject *)self;
+  return made(type, status, allocator, MEMORY_ADDRESS, stream);
 }
 
 static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -178,7 +174,7 @@ static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   Allocator *below = (Allocator *)upstream;
   clp_allocator *allocator;
   clp_status status = clp_arena_allocator_create(below->allocator, &options, &allocator);
-  Allocator *self = (Allocator *)made(type, status, allocator, below->kind);
+  Allocator *self = (Allocator *)made(type, status, allocator, below->kind, below->queue);
   if (self != NULL)
     self->direct = false;
   return (PyObject *)self;
@@ -238,7 +234,18 @@ static PyObject *allocator_deferred(PyObject *self, void *closure)
   return PyBool_FromLong(clp_allocator_is_deferred(((Allocator *)self)->allocator));
 }
 
+static PyObject *allocator_queue(PyObject *self, void *closure)
+{
+  (void)closure;
+  PyObject *queue = ((Allocator *)self)->queue;
+  if (queue == NULL)
+    Py_RETURN_NONE;
+  Py_INCREF(queue);
+  return queue;
+}
+
 static PyGetSetDef allocator_properties[] = {
+    {"queue", allocator_queue, NULL, "The home queue or stream, or None.", NULL},
     {"name", allocator_name, NULL, "libclpool's name for it, such as \"cl-immediate\".", NULL},
     {"is_deferred", allocator_deferred, NULL,
      "Whether memory may turn out to be missing only where it is used.", NULL},
