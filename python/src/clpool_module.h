@@ -47,6 +47,7 @@ typedef struct Pool {
   struct Pool *root;     /* the pool that `on` was called for; NULL: this is one */
   Allocator *allocator;  /* NULL for what `on` gives */
   PyObject *reaction;    /* on_out_of_memory, or NULL */
+  PyObject *hooks;       /* a list of those that were added, which keeps them */
   uint64_t device_frees; /* as the statistics last said */
 } Pool;
 

@@ -18,9 +18,9 @@ static PyTypeObject *hook_type;
 
 /* What the callbacks are told, by keyword. Each is told of these: */
 enum {
-  TELLS_SIZE = 1,    /* bytes as asked for */
-  TELLS_MEMORY = 2,  /* the address */
-  TELLS_BUFFER = 4,  /* the identity of the allocation */
+  TELLS_SIZE = 1,   /* bytes as asked for */
+  TELLS_MEMORY = 2, /* the address */
+  TELLS_BUFFER = 4, /* the identity of the allocation */
 };
 
 static const int tells[CALLBACKS] = {
@@ -60,6 +60,8 @@ static PyObject *keywords_of(const clp_hook_event *event, int told)
 
 static void show(const clp_hook_event *event, Hook *hook, int which)
 {
+  if (!Py_IsInitialized())
+    return;
   PyGILState_STATE state = PyGILState_Ensure();
   PyObject *none = PyTuple_New(0), *keywords = keywords_of(event, tells[which]), *result = NULL;
   if (none != NULL && keywords != NULL)
@@ -155,6 +157,8 @@ static PyObject *push(PyObject *module, PyObject *object)
   const clp_hook *hook = clpool_hook_of(object);
   if (hook == NULL || clpool_check(clp_hook_push(hook)) < 0)
     return NULL;
+  /* The registration's, until pop. */
+  Py_INCREF(object);
   Py_RETURN_NONE;
 }
 
@@ -164,6 +168,7 @@ static PyObject *pop(PyObject *module, PyObject *object)
   const clp_hook *hook = clpool_hook_of(object);
   if (hook == NULL || clpool_check(clp_hook_pop(hook)) < 0)
     return NULL;
+  Py_DECREF(object);
   Py_RETURN_NONE;
 }
 

@@ -102,12 +102,13 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
   Pool *self = empty_pool(type, kind);
   if (self == NULL)
     return NULL;
+  self->hooks = PyList_New(0);
   self->allocator = beneath(allocator, arena);
   if (reaction != Py_None) {
     Py_INCREF(reaction);
     self->reaction = reaction;
   }
-  if (self->allocator == NULL || create(self, leading_bits, limit) < 0)
+  if (self->hooks == NULL || self->allocator == NULL || create(self, leading_bits, limit) < 0)
     Py_CLEAR(self);
   return (PyObject *)self;
 }
@@ -139,6 +140,7 @@ static int pool_traverse(PyObject *object, visitproc visit, void *arg)
   Py_VISIT(self->root);
   Py_VISIT(self->allocator);
   Py_VISIT(self->reaction);
+  Py_VISIT(self->hooks);
   Py_VISIT(Py_TYPE(object));
   return 0;
 }
@@ -165,6 +167,7 @@ static void pool_dealloc(PyObject *object)
   }
   if (clpool_raise_kept() < 0)
     PyErr_WriteUnraisable(NULL);
+  Py_XDECREF(self->hooks);
   Py_XDECREF(self->queue);
   Py_XDECREF(self->root);
   Py_XDECREF(self->allocator);

@@ -184,7 +184,7 @@ static PyObject *get_allocator(PyObject *self, void *closure)
 
 /* --- Hooks ------------------------------------------------------------------------------------ */
 
-static PyObject *with_hook(PyObject *self, PyObject *object,
+static PyObject *with_hook(PyObject *self, PyObject *object, const char *list_method,
                            clp_status (*call)(clp_pool *, const clp_hook *))
 {
   const clp_hook *hook = clpool_hook_of(object);
@@ -196,17 +196,17 @@ static PyObject *with_hook(PyObject *self, PyObject *object,
   Py_END_ALLOW_THREADS
   if (clpool_check(status) < 0)
     return NULL;
-  Py_RETURN_NONE;
+  return PyObject_CallMethod(((Pool *)self)->hooks, list_method, "O", object);
 }
 
 static PyObject *add_hook(PyObject *self, PyObject *hook)
 {
-  return with_hook(self, hook, clp_pool_add_hook);
+  return with_hook(self, hook, "append", clp_pool_add_hook);
 }
 
 static PyObject *remove_hook(PyObject *self, PyObject *hook)
 {
-  return with_hook(self, hook, clp_pool_remove_hook);
+  return with_hook(self, hook, "remove", clp_pool_remove_hook);
 }
 
 PyMethodDef clpool_pool_methods[] = {

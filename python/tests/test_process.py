@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Threads, forks, subinterpreters, and the end of the interpreter."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+import clpool
+
+
+def run_python(text: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(text)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+SET_UP = """
+import gc, clpool, pyopencl as cl, pyopencl.array as cla
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue))
+a, b = pool(1000), pool(2000)
+del b
+"""
+
+ENDS = {
+    "nothing": "",
+    "the pool first": "del pool; gc.collect(); del a",
+    "the buffer first": "del a, pool",
+    "PyOpenCL's objects first": "del queue, context; gc.collect(); del pool; del a",
+    "in a cycle": "cycle = [pool, a]; cycle.append(cycle); del pool, a, cycle",
+    "in modules": "import sys; sys.modules['json'].kept = (pool, a) if 'json' in sys.modules else 0",
+    "in an exit function": "import atexit; atexit.register(lambda kept=(pool, a): kept[0](5000))",
+    "a hook that stays": "class H(clpool.MemoryHook):\n"
+    "    def free_preprocess(self, **kw): pass\n"
+    "H().__enter__()",
+    "a hook of a pool that stays": "class H(clpool.MemoryHook):\n"
+    "    def device_free_preprocess(self, **kw): pass\n"
+    "H().add_to(pool)",
+    "a pool of a pool": "on = pool.on(cl.CommandQueue(context)); c = on(100); del pool, on",
+    "a thread that goes on": "import threading\n"
+    "def work():\n"
+    "    while True: pool(1000)\n"
+    "threading.Thread(target=work, daemon=True).start()",
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_the_end(how):
+    ended = run_python(SET_UP + ENDS[how])
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_threads(pool):
+    errors = []
+
+    def work(seed):
+        try:
+            kept = {}
+            for i in range(3000):
+                size = 1 + (i * 7919 + seed) % 50 * 100
+                kept[i % 8] = pool(size)
+                assert kept[i % 8].requested_size == size
+            assert len({buffer.int_ptr for buffer in kept.values()}) == 8
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert pool.active_blocks == 0
+
+
+def test_hooks_and_threads_never_wait_for_each_other(host_pool):
+    """A hook wants the interpreter's lock while other threads wait for the pool's."""
+
+    class Busy(clpool.MemoryHook):
+        def device_free_preprocess(self, **kwargs):
+            host_pool(64)
+
+    hook = Busy()
+    hook.add_to(host_pool)
+    host_pool.limit = 1 << 20
+
+    def work():
+        for i in range(300):
+            host_pool(100_000 + i * 500)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    hook.remove_from(host_pool)
+
+
+def test_a_forked_child_drops_what_it_inherited(queue, pool):
+    kept = [pool(n) for n in (1000, 2000, 3000)]
+    part = kept[0][:100]
+    del kept[1]
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        status = 1
+        try:
+            kept.clear()
+            del part
+            with pytest.raises(clpool.NotSupported):
+                pool(1000)
+            own = clpool.MemoryPool(clpool.HostAllocator())
+            own(100)
+            gc.collect()
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert pool(2000) is not None
+
+
+def test_a_forked_child_ends_as_programs_do():
+    ended = run_python(
+        SET_UP
+        + """
+import multiprocessing
+def work(n): return n + 1
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as workers:
+        assert workers.map(work, range(20)) == list(range(1, 21))
+"""
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_subinterpreters_are_refused():
+    ended = run_python(
+        """
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        text = (
+            "import importlib.util, sys\\n"
+            "try: import clpool._clpool\\n"
+            "except ImportError as error: assert 'interpreter' in str(error), error\\n"
+            "else: raise AssertionError\\n"
+        )
+        failed = interpreters.run_string(interpreters.create(), text)
+        assert failed is None, failed
+        """
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_without_pyopencl():
+    ended = run_python(
+        """
+        import sys
+        sys.modules["pyopencl"] = None
+        import clpool
+        pool = clpool.MemoryPool(clpool.HostAllocator())
+        memory = pool(8)
+        memoryview(memory)[:] = b"12345678"
+        try:
+            clpool.MemoryPool(clpool.SimulatedAllocator(10))(100)
+        except clpool.MemoryError as error:
+            print(error.status)
+        """
+    )
+    assert (ended.returncode, ended.stdout) == (0, "CLP_OUT_OF_DEVICE_MEMORY\n"), ended.stderr
