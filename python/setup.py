@@ -76,9 +76,10 @@ setup(
     ext_modules=[
         Extension(
             "clpool._clpool",
-            sources=sorted(str(path.relative_to(HERE)) for path in (HERE / "src").glob("*.c")),
+            language="c++",
+            sources=sorted(str(path.relative_to(HERE)) for path in (HERE / "src").glob("*.c*")),
             depends=sorted(str(path.relative_to(HERE)) for path in (HERE / "src").glob("*.h")),
-            extra_compile_args=["-std=gnu11", "-O2", "-fvisibility=hidden", "-Wall", "-Wextra"],
+            extra_compile_args=["-O2", "-fvisibility=hidden", "-Wall", "-Wextra"],
         )
     ],
     cmdclass={"build_ext": BuildExtension},

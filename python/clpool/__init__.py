@@ -35,6 +35,7 @@ from clpool._errors import (
     NotSupported,
     RuntimeError,
 )
+from clpool._frameworks import cupy_allocator, torch_allocator
 from clpool._hooks import DebugPrintHook, MemoryHook
 from clpool._patch import patch
 from clpool._profile import LineProfileHook
@@ -49,15 +50,6 @@ if _set_up.has_pyopencl:
 
 # Before the interpreter ends, buffers that wait for their block to be handed out again go.
 _atexit.register(_clpool.drop_parked)
-
-
-def cupy_allocator(pool):
-    """A function for ``cupy.cuda.set_allocator``: CuPy's arrays on ``pool``, in the order of
-    CuPy's streams. The pool is on a :class:`CudaAsyncAllocator`."""
-    from clpool import _cupy
-
-    return _cupy.allocator(pool)
-
 
 __all__ = [
     "Allocator",
@@ -88,6 +80,7 @@ __all__ = [
     "cupy_allocator",
     "patch",
     "report",
+    "torch_allocator",
     "trace",
     "tune",
 ]

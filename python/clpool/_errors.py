@@ -45,7 +45,7 @@ class Error(_base.Error):
     message = ""
 
     def __str__(self) -> str:
-        return self.message
+        return self.message or super().__str__()
 
 
 class MemoryError(Error, _base.MemoryError):

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 
-from clpool import _clpool
+from clpool import _clpool, _errors
 
 
 class trace:
@@ -18,7 +18,8 @@ class trace:
             program()
 
     With ``pool``, what all threads do with that pool. For a whole process without a line of code
-    there is the environment variable CLPOOL_TRACE.
+    there is the environment variable CLPOOL_TRACE. Raises clpool.RuntimeError where the file cannot
+    be written.
     """
 
     def __init__(self, path: str | os.PathLike, pool=None):
@@ -42,7 +43,7 @@ class trace:
 
 
 def program() -> str:
-    """The program ``clpool``: that of CLPOOL_PROGRAM, or else on the PATH."""
+    """The program ``clpool``: that of the environment's CLPOOL_PROGRAM, or else on the PATH."""
     found = os.environ.get("CLPOOL_PROGRAM") or shutil.which("clpool")
     if found is None:
         raise FileNotFoundError("the program clpool is not on the PATH; CLPOOL_PROGRAM may name it")
@@ -50,32 +51,46 @@ def program() -> str:
 
 
 def _run(*arguments: str) -> str:
-    ended = subprocess.run(
-        [program(), *arguments], capture_output=True, text=True, check=False
-    )
+    ended = subprocess.run([program(), *arguments], capture_output=True, text=True, check=False)
     if ended.returncode != 0:
-        raise RuntimeError(ended.stderr.strip() or f"clpool ended with {ended.returncode}")
+        said = ended.stderr.strip() or f"{arguments[0]} ended with {ended.returncode}"
+        raise _errors.RuntimeError(said)
     return ended.stdout
 
 
 def tune(path: str | os.PathLike, *options: str) -> dict:
     """Tries settings of pools on a trace, prints their table and the line of Python to paste, and
-    returns what was found, as ``clpool tune --json`` names it. Options are those of the program."""
+    returns what was found, as ``clpool tune --json`` names it. ``options`` are those of
+    ``clpool tune``. Raises clpool.RuntimeError with what the program says is wrong, and
+    FileNotFoundError without the program."""
     print(_run("tune", *options, os.fspath(path)), end="")
     found = json.loads(_run("tune", "--json", *options, os.fspath(path)))
-    print("\nIn Python: " + pool_expression(found["recommended"]))
+    print(f"\nIn Python: {pool_expression(best_pool(found))}")
     return found
+
+
+def best_pool(found: dict) -> dict:
+    """The setting that was recommended, or, where that has no pool, the pool of the least product
+    of time and memory."""
+    if found["recommended"]["pooled"]:
+        return found["recommended"]
+    pools = [setting for setting in found["settings"] if setting["pooled"]]
+    fewest = min(setting["failures"] for setting in pools)
+    return min(
+        (setting for setting in pools if setting["failures"] == fewest),
+        key=lambda setting: setting["footprint"] * setting["ns_per_operation"],
+    )
 
 
 def pool_expression(setting: dict) -> str:
     """The Python that makes a pool with a setting of ``clpool tune``."""
-    arguments = ["allocator", f"leading_bits_in_bin_id={setting['leading_bits']}"]
-    if setting.get("arena"):
-        arguments.append("arena=True")
-    return f"clpool.MemoryPool({', '.join(arguments)})"
+    allocator = "allocator"
+    if setting["arena"]:
+        allocator = f"clpool.ArenaAllocator(allocator, slack={setting['slack']:g})"
+    return f"clpool.MemoryPool({allocator}, leading_bits_in_bin_id={setting['leading_bits']})"
 
 
 def report(path: str | os.PathLike, output: str | os.PathLike, *options: str) -> None:
     """Writes a page about a trace, with its timeline, bins and largest blocks, to ``output``, an
-    HTML file. Options are those of ``clpool report``."""
+    HTML file. ``options`` are those of ``clpool report``. Raises as :func:`tune` does."""
     _run("report", *options, "-o", os.fspath(output), os.fspath(path))

@@ -49,6 +49,7 @@ static PyObject *made(PyTypeObject *type, clp_status status, clp_allocator *allo
   self->direct = kind == MEMORY_CL_MEM || kind == MEMORY_SVM;
   Py_XINCREF(queue);
   self->queue = queue;
+  self->device = -1;
   return (PyObject *)self;
 }
 
@@ -154,7 +155,10 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
   Py_BEGIN_ALLOW_THREADS
   status = clp_cuda_async_allocator_create(&options, &allocator);
   Py_END_ALLOW_THREADS
-  return made(type, status, allocator, MEMORY_ADDRESS, stream);
+  Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_ADDRESS, stream);
+  if (self != NULL)
+    self->device = options.device;
+  return (PyObject *)self;
 }
 
 static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -175,8 +179,10 @@ static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   clp_allocator *allocator;
   clp_status status = clp_arena_allocator_create(below->allocator, &options, &allocator);
   Allocator *self = (Allocator *)made(type, status, allocator, below->kind, below->queue);
-  if (self != NULL)
+  if (self != NULL) {
     self->direct = false;
+    self->device = below->device;
+  }
   return (PyObject *)self;
 }
 
@@ -244,7 +250,17 @@ static PyObject *allocator_queue(PyObject *self, void *closure)
   return queue;
 }
 
+static PyObject *allocator_device(PyObject *self, void *closure)
+{
+  (void)closure;
+  int device = ((Allocator *)self)->device;
+  if (device < 0)
+    Py_RETURN_NONE;
+  return PyLong_FromLong(device);
+}
+
 static PyGetSetDef allocator_properties[] = {
+    {"device", allocator_device, NULL, "The ordinal of CUDA's device, or None.", NULL},
     {"queue", allocator_queue, NULL, "The home queue or stream, or None.", NULL},
     {"name", allocator_name, NULL, "libclpool's name for it, such as \"cl-immediate\".", NULL},
     {"is_deferred", allocator_deferred, NULL,

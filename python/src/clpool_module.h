@@ -33,6 +33,7 @@ typedef struct Allocator {
   PyObject *queue;
   unsigned long long flags;
   size_t alignment;
+  int device; /* CUDA's ordinal; -1: not CUDA's memory */
 } Allocator;
 
 /* clpool.MemoryPool and clpool.SVMPool, and what their method `on` gives. */
@@ -103,9 +104,10 @@ int clpool_add_buffer_methods(PyTypeObject *type);
 PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer);
 int clpool_add_memory(PyObject *module);
 
-/* hook.c, trace.c */
+/* hook.c, trace.c, torch.c */
 int clpool_add_hook(PyObject *module);
 int clpool_add_trace(PyObject *module);
+int clpool_add_torch(PyObject *module);
 const clp_hook *clpool_hook_of(PyObject *object);
 const clp_hook *clpool_trace_hook_of(PyObject *object);
 

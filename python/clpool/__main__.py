@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""python -m clpool convert SNAPSHOT [-o TRACE] [--device=N]"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+
+from clpool import _convert
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m clpool")
+    commands = parser.add_subparsers(required=True)
+    converter = commands.add_parser(
+        "convert", help="make a trace of a memory snapshot of PyTorch's (a pickle or JSON)"
+    )
+    converter.add_argument("snapshot")
+    converter.add_argument("-o", "--output", help="the trace, CSV; standard output unless given")
+    converter.add_argument("--device", type=int, help="whose events, where several have some")
+    chosen = parser.parse_args(arguments)
+    try:
+        with contextlib.ExitStack() as files:
+            source = files.enter_context(open(chosen.snapshot, "rb"))
+            target = sys.stdout
+            if chosen.output is not None:
+                target = files.enter_context(open(chosen.output, "w", encoding="ascii"))
+            _convert.convert(source, target, chosen.device)
+    except (OSError, ValueError) as error:
+        print(f"python -m clpool: {chosen.snapshot}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""clpool in the place of pyopencl.tools' classes."""
+
+from __future__ import annotations
+
+import pyopencl.array as cla
+import pyopencl.tools
+
+import clpool
+
+
+def test_patch_and_undo(queue):
+    own = pyopencl.tools.MemoryPool
+    with clpool.patch():
+        assert pyopencl.tools.MemoryPool is clpool.MemoryPool
+        pool = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
+        x = cla.zeros(queue, 100, "f", allocator=pool)
+        assert isinstance(x.data, pyopencl.tools.PooledBuffer)
+    assert pyopencl.tools.MemoryPool is own
+    assert pool.active_blocks == 1
+
+
+def test_defaults(queue):
+    with clpool.patch(arena=True, leading_bits_in_bin_id=6):
+        pool = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
+    assert pool.allocator.name == "arena"
+    assert pool.bin_number(1 << 10) == 10 << 6
+
+
+def test_patch_stays_until_undone():
+    own = pyopencl.tools.ImmediateAllocator
+    patched = clpool.patch()
+    assert pyopencl.tools.ImmediateAllocator is clpool.ImmediateAllocator
+    patched.undo()
+    patched.undo()
+    assert pyopencl.tools.ImmediateAllocator is own

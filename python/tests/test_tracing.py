@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Traces, what the program clpool makes of them, and PyTorch's snapshots."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import pickle
+import subprocess
+
+import pytest
+
+import clpool
+from clpool import __main__, _convert, _tracing
+
+
+@pytest.fixture
+def tool(monkeypatch):
+    """The program, from the PATH or the tree around."""
+    built = pathlib.Path(__file__).parents[2] / "tools" / "clpool"
+    if built.exists():
+        monkeypatch.setenv("CLPOOL_PROGRAM", str(built))
+    try:
+        return _tracing.program()
+    except FileNotFoundError:
+        pytest.skip("the program clpool is missing")
+
+
+@pytest.fixture
+def trace_file(host_pool, tmp_path):
+    path = tmp_path / "run.csv"
+    with clpool.trace(path):
+        for size in range(1, 50):
+            host_pool(1000 * size)
+    return path
+
+
+def test_trace(trace_file):
+    lines = trace_file.read_text().splitlines()
+    assert lines[0] == _convert.HEADER
+    assert len(lines) == 1 + 2 * 49
+    assert lines[1].split(",")[2] == "allocate"
+    assert lines[1].split(",")[4] == "1000"
+
+
+def test_trace_of_a_pool(host_pool, tmp_path):
+    path = tmp_path / "pool.csv"
+    with clpool.trace(path, pool=host_pool):
+        host_pool(10)
+        clpool.MemoryPool(host_pool.allocator)(20)
+    assert len(path.read_text().splitlines()) == 3
+
+
+def test_trace_to_nowhere():
+    with pytest.raises(clpool.RuntimeError) as caught:
+        clpool.trace("/nowhere/run.csv").__enter__()
+    assert caught.value.status == "CLP_IO_ERROR"
+
+
+def test_tune(tool, trace_file, capsys):
+    found = clpool.tune(trace_file)
+    printed = capsys.readouterr().out
+    assert "recommended" in printed
+    expression = printed.splitlines()[-1].split(": ", 1)[1]
+    pool = eval(expression, {"clpool": clpool, "allocator": clpool.HostAllocator()})
+    assert isinstance(pool, clpool.MemoryPool)
+    assert len(found["settings"]) > 10
+
+
+def test_report(tool, trace_file, tmp_path):
+    page = tmp_path / "page.html"
+    clpool.report(trace_file, page)
+    assert "<html" in page.read_text()
+    with pytest.raises(clpool.RuntimeError, match="nowhere"):
+        clpool.report("/nowhere.csv", page)
+
+
+SNAPSHOT = {
+    "segments": [],
+    "device_traces": [
+        [],
+        [
+            {"action": "free_requested", "addr": 4096, "size": 512, "stream": 0, "time_us": 1},
+            {"action": "segment_alloc", "addr": 8192, "size": 2048, "stream": 0, "time_us": 2},
+            {"action": "alloc", "addr": 8192, "size": 512, "stream": 7, "time_us": 86400000003},
+            {"action": "oom", "size": 1 << 40, "device_free": 0, "stream": 0, "time_us": 4},
+            {"action": "free_requested", "addr": 8192, "size": 512, "stream": 7, "time_us": 5},
+            {"action": "free_completed", "addr": 8192, "size": 512, "stream": 7, "time_us": 6},
+        ],
+    ],
+}
+TRACE = """\
+Thread,Time,Action,Pointer,Size,Stream
+0,00:00:00.000003,allocate,0x2000,512,0x7
+0,00:00:00.000004,allocate failure,(nil),1099511627776,0x0
+0,00:00:00.000005,free,0x2000,512,0x7
+"""
+
+
+@pytest.mark.parametrize("form", ["pickle", "json"])
+def test_convert(form, tmp_path, tool):
+    snapshot = tmp_path / f"snapshot.{form}"
+    dump = pickle.dumps(SNAPSHOT) if form == "pickle" else json.dumps(SNAPSHOT).encode()
+    snapshot.write_bytes(dump)
+    trace = tmp_path / "trace.csv"
+    assert __main__.main(["convert", str(snapshot), "-o", str(trace)]) == 0
+    assert trace.read_text() == TRACE
+    subprocess.run([tool, "replay", "--json", str(trace)], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"{", b"nothing", pickle.dumps(print), pickle.dumps([1]),
+     json.dumps({"device_traces": [[], []]}).encode(),
+     json.dumps({"device_traces": [[{"action": "oom", "size": 1}]] * 2}).encode()],
+)  # fmt: skip
+def test_what_is_no_snapshot(content, tmp_path, capsys):
+    snapshot = tmp_path / "snapshot"
+    snapshot.write_bytes(content)
+    assert __main__.main(["convert", str(snapshot)]) == 1
+    assert str(snapshot) in capsys.readouterr().err
