@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Builds the extension against an installed libclpool, which pkg-config knows, or else against one
-that is built from the tree around this folder and linked in."""
+that is built from the tree around this folder and linked in. CLPOOL_BUILD names a folder where the
+tree was configured, and asks for that."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from setuptools.command.build_ext import build_ext
 
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent
+WANTED = "clpool >= 0.2.0"
 
 
 def pkg_config(*arguments: str) -> list[str]:
@@ -24,37 +26,36 @@ def pkg_config(*arguments: str) -> list[str]:
 
 
 def installed_flags() -> tuple[list[str], list[str]] | None:
-    """Compiler's and linker's flags of an installed libclpool, or None. CLPOOL_FROM_TREE=1 asks
-    for the tree's."""
-    if os.environ.get("CLPOOL_FROM_TREE", "0") != "0":
-        return None
+    """Compiler's and linker's flags of an installed libclpool; None where there is none."""
     try:
-        return pkg_config("--cflags", "clpool >= 0.2.0"), pkg_config("--libs", "clpool")
+        return pkg_config("--cflags", WANTED), pkg_config("--libs", WANTED)
     except (OSError, subprocess.CalledProcessError):
         return None
 
 
-def tree_flags(folder: pathlib.Path) -> tuple[list[str], list[str]]:
-    """The same for a static library, built from the tree in this folder."""
-    configure = TREE / "configure"
-    if not configure.exists():
-        if not (TREE / "configure.ac").exists():
-            raise SystemExit("clpool: pkg-config finds no libclpool >= 0.2.0; install it first")
+def configure(folder: pathlib.Path) -> pathlib.Path:
+    """Configures the tree in the folder; returns that, or the tree if it was configured in place,
+    which allows no other one."""
+    if (TREE / "config.status").exists():
+        return TREE
+    if not (TREE / "configure.ac").exists():
+        raise SystemExit(f"pkg-config finds no {WANTED}: install libclpool first")
+    if not (TREE / "configure").exists():
         subprocess.run(["autoreconf", "-fi"], cwd=TREE, check=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "Makefile").exists():
-        # In a tree that was configured in place, make works, and no other folder is allowed.
-        if (TREE / "config.status").exists():
-            folder = TREE
-        else:
-            options = ["--without-libdw", "--disable-tool"]
-            subprocess.run([str(configure), *options], cwd=folder, check=True)
-    subprocess.run(["make", f"-j{os.cpu_count()}", "libclpool-internal.la"], cwd=folder, check=True)
-    library = folder / ".libs" / "libclpool-internal.a"
-    return (
-        [f"-I{TREE / 'include'}", f"-I{folder / 'include'}"],
-        [str(library), *private_libraries(folder)],
-    )
+    if not (folder / "config.status").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        options = ["--without-libdw", "--disable-tool"]
+        subprocess.run([str(TREE / "configure"), *options], cwd=folder, check=True)
+    return folder
+
+
+def tree_flags(folder: pathlib.Path) -> tuple[list[str], list[str]]:
+    """Flags for the library that is built in this folder, where the tree was configured."""
+    library = "libclpool-internal.la"  # of objects that a shared library may have
+    subprocess.run(["make", f"-j{os.cpu_count()}", library], cwd=folder, check=True)
+    paths = [f"-I{TREE / 'include'}", f"-I{folder / 'include'}"]
+    archive = (folder / ".libs" / library).with_suffix(".a")
+    return paths, [str(archive), "-Wl,--exclude-libs,ALL", *private_libraries(folder)]
 
 
 def private_libraries(folder: pathlib.Path) -> list[str]:
@@ -65,10 +66,16 @@ def private_libraries(folder: pathlib.Path) -> list[str]:
 
 
 class BuildExtension(build_ext):
+    def flags(self) -> tuple[list[str], list[str]]:
+        if "CLPOOL_BUILD" in os.environ:
+            return tree_flags(pathlib.Path(os.environ["CLPOOL_BUILD"]))
+        own = pathlib.Path(self.build_temp).resolve() / "libclpool"
+        return installed_flags() or tree_flags(configure(own))
+
     def build_extension(self, extension: Extension) -> None:
-        flags = installed_flags() or tree_flags(pathlib.Path(self.build_temp).resolve() / "libclpool")
-        extension.extra_compile_args += flags[0]
-        extension.extra_link_args += flags[1]
+        compiler, linker = self.flags()
+        extension.extra_compile_args += compiler
+        extension.extra_link_args += linker
         super().build_extension(extension)
 
 

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# The Python package, which pip builds (python/setup.py). What needs the package registry is not a
+# part of `make check`:
+#
+#   make check-python      its tests
+#   make check-pyopencl    PyOpenCL's own tests, without a pool, on its own, and on clpool's
+
+EXTRA_DIST += \
+	python/README.md \
+	python/bench/pair.py \
+	python/clpool/__init__.py \
+	python/clpool/__main__.py \
+	python/clpool/_clpool.pyi \
+	python/clpool/_convert.py \
+	python/clpool/_errors.py \
+	python/clpool/_frameworks.py \
+	python/clpool/_hooks.py \
+	python/clpool/_patch.py \
+	python/clpool/_profile.py \
+	python/clpool/_set_up.py \
+	python/clpool/_tracing.py \
+	python/clpool/py.typed \
+	python/examples/timeline.py \
+	python/pyproject.toml \
+	python/setup.py \
+	python/src/allocate.c \
+	python/src/allocator.c \
+	python/src/arguments.c \
+	python/src/clpool_module.h \
+	python/src/errors.c \
+	python/src/hook.c \
+	python/src/memory.c \
+	python/src/module.c \
+	python/src/pointer_map.c python/src/pointer_map.h \
+	python/src/pool.c \
+	python/src/pool_methods.c \
+	python/src/pooled_buffer.c \
+	python/src/torch.c python/src/torch.h \
+	python/src/torch_entry.cc \
+	python/src/trace.c \
+	python/src/wrapper.c \
+	python/tests/check.sh \
+	python/tests/check_pyopencl.py \
+	python/tests/conftest.py \
+	python/tests/default_allocator.py \
+	python/tests/gpu/figures.py \
+	python/tests/gpu/test_frameworks.py \
+	python/tests/test_cuda.py \
+	python/tests/test_hooks.py \
+	python/tests/test_memory_pressure.py \
+	python/tests/test_order.py \
+	python/tests/test_patch.py \
+	python/tests/test_pool.py \
+	python/tests/test_process.py \
+	python/tests/test_svm.py \
+	python/tests/test_tracing.py
+
+check_python = CFLAGS= $(SHELL) $(srcdir)/python/tests/check.sh $(abs_top_srcdir)
+
+check-python: all tests/fakecuda/libfakecuda.la
+	$(check_python) -m pytest -q tests
+
+check-pyopencl: all
+	$(check_python) tests/check_pyopencl.py
+
+.PHONY: check-python check-pyopencl
