@@ -22,6 +22,7 @@ guides = \
 	doc/from-cupy-and-rmm.md \
 	doc/from-pyopencl.md \
 	doc/getting-started.md \
+	doc/python.md \
 	doc/queues-and-order.md \
 	doc/tuning.md \
 	doc/where-memory-goes.md

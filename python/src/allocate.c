@@ -75,8 +75,7 @@ PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, 
   Py_ssize_t positional = PyVectorcall_NARGS(flags);
   Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
   if (positional + named != 1 ||
-      (named == 1 &&
-       PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "size") != 0)) {
+      (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "size") != 0)) {
     PyErr_SetString(PyExc_TypeError, "a pool is called with one argument: size, in bytes");
     return NULL;
   }
@@ -87,8 +86,8 @@ PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, 
  * may take long. */
 clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream)
 {
-  bool done = stream == NULL ? clp_buffer_try_release(buffer)
-                             : clp_buffer_try_release_on(buffer, stream);
+  bool done =
+      stream == NULL ? clp_buffer_try_release(buffer) : clp_buffer_try_release_on(buffer, stream);
   if (done)
     return CLP_SUCCESS;
   clp_status status;

@@ -274,14 +274,14 @@ static PyObject *arena_stats(PyObject *self, PyObject *unused)
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
   if (clpool_check(clp_arena_get_stats(((Allocator *)self)->allocator, &stats)) < 0)
     return NULL;
-  return Py_BuildValue(
-      "{snsnsnsnsnsnsnsdsnsnsKsK}", "segments", stats.segments, "free_segments",
-      stats.free_segments, "reserved_bytes", stats.reserved_bytes, "used_bytes", stats.used_bytes,
-      "used_blocks", stats.used_blocks, "free_ranges", stats.free_ranges, "largest_free_bytes",
-      stats.largest_free_bytes, "fragmentation", stats.fragmentation, "peak_reserved_bytes",
-      stats.peak_reserved_bytes, "peak_used_bytes", stats.peak_used_bytes, "segments_taken",
-      (unsigned long long)stats.segments_taken, "segments_given_back",
-      (unsigned long long)stats.segments_given_back);
+  return Py_BuildValue("{snsnsnsnsnsnsnsdsnsnsKsK}", "segments", stats.segments, "free_segments",
+                       stats.free_segments, "reserved_bytes", stats.reserved_bytes, "used_bytes",
+                       stats.used_bytes, "used_blocks", stats.used_blocks, "free_ranges",
+                       stats.free_ranges, "largest_free_bytes", stats.largest_free_bytes,
+                       "fragmentation", stats.fragmentation, "peak_reserved_bytes",
+                       stats.peak_reserved_bytes, "peak_used_bytes", stats.peak_used_bytes,
+                       "segments_taken", (unsigned long long)stats.segments_taken,
+                       "segments_given_back", (unsigned long long)stats.segments_given_back);
 }
 
 static PyMethodDef arena_methods[] = {
@@ -299,9 +299,9 @@ static PyType_Slot base_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec base_spec = {
-    "clpool.Allocator", sizeof(Allocator), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, base_slots};
+static PyType_Spec base_spec = {"clpool.Allocator", sizeof(Allocator), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+                                base_slots};
 
 static PyObject *no_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {

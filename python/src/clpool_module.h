@@ -25,7 +25,7 @@ typedef enum memory_kind {
 
 /* clpool.Allocator and the classes derived from it. */
 typedef struct Allocator {
-  PyObject_HEAD
+  PyObject ob_base;
   clp_allocator *allocator;
   memory_kind kind;
   bool direct;       /* whether a call of it gives memory without a pool */
@@ -38,7 +38,7 @@ typedef struct Allocator {
 
 /* clpool.MemoryPool and clpool.SVMPool, and what their method `on` gives. */
 typedef struct Pool {
-  PyObject_HEAD
+  PyObject ob_base;
   vectorcallfunc vectorcall;
   clp_pool *pool;
   memory_kind kind;
@@ -74,7 +74,6 @@ int clpool_handle_of(PyObject *object, void **out);
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
 int clpool_add_allocators(PyObject *module);
-
 
 /* pool.c, pool_methods.c */
 PyObject *clpool_pool_on(PyObject *pool, PyObject *queue);

@@ -12,9 +12,9 @@ static _Thread_local PyObject *kept_type, *kept_value, *kept_traceback;
 void *clpool_raise(void)
 {
   const clp_error *last = clp_last_error();
-  PyObject *error = PyObject_CallFunction(clpool_make_error, "iiss", (int)last->status,
-                                          last->native_code, clp_status_name(last->status),
-                                          last->message);
+  PyObject *error =
+      PyObject_CallFunction(clpool_make_error, "iiss", (int)last->status, last->native_code,
+                            clp_status_name(last->status), last->message);
   if (error == NULL)
     return NULL;
   PyErr_SetObject((PyObject *)Py_TYPE(error), error);

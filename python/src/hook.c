@@ -6,7 +6,7 @@
 #define CALLBACKS 8
 
 typedef struct Hook {
-  PyObject_HEAD
+  PyObject ob_base;
   clp_hook hook;
   PyObject *name;
   PyObject *callables[CALLBACKS]; /* NULL: not overridden */
@@ -179,8 +179,11 @@ static PyMethodDef functions[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, hook_new},         {Py_tp_dealloc, hook_dealloc}, {Py_tp_traverse, hook_traverse},
-    {Py_tp_clear, hook_clear},     {0, NULL},
+    {Py_tp_new, hook_new},
+    {Py_tp_dealloc, hook_dealloc},
+    {Py_tp_traverse, hook_traverse},
+    {Py_tp_clear, hook_clear},
+    {0, NULL},
 };
 
 static PyType_Spec spec = {"clpool._clpool.Hook", sizeof(Hook), 0,

@@ -5,7 +5,7 @@
 #include <structmember.h>
 
 typedef struct Memory {
-  PyObject_HEAD
+  PyObject ob_base;
   clp_buffer *buffer; /* NULL: released */
   clp_memory address;
   size_t size;

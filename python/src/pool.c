@@ -198,9 +198,9 @@ static PyMemberDef on_queue_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static int add_pool(PyObject *module, const char *name, const char *documentation, newfunc create_it,
-                    PyMethodDef *methods, PyGetSetDef *properties, PyMemberDef *its_members,
-                    PyTypeObject **out)
+static int add_pool(PyObject *module, const char *name, const char *documentation,
+                    newfunc create_it, PyMethodDef *methods, PyGetSetDef *properties,
+                    PyMemberDef *its_members, PyTypeObject **out)
 {
   PyType_Slot slots[] = {
       {Py_tp_doc, (void *)documentation},
@@ -233,17 +233,18 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
 int clpool_add_pools(PyObject *module)
 {
   if (add_pool(module, "clpool.MemoryPool",
-               "MemoryPool" POOL_ARGUMENTS
-               "Keeps released memory and hands it out again (pyopencl.tools.MemoryPool).\n\n"
-               POOL_DETAILS "a PooledBuffer, or a Memory where memory\n"
+               "MemoryPool" POOL_ARGUMENTS "Keeps released memory and hands it out again "
+               "(pyopencl.tools.MemoryPool).\n\n" POOL_DETAILS
+               "a PooledBuffer, or a Memory where memory\n"
                "is no cl_mem. Raises clpool.MemoryError where there is no memory.",
                pool_new, clpool_pool_methods, clpool_pool_properties, members,
                &clpool_pool_type) < 0 ||
       add_pool(module, "clpool.SVMPool",
                "SVMPool" POOL_ARGUMENTS
-               "Keeps released shared virtual memory (pyopencl.tools.SVMPool).\n\n"
-               POOL_DETAILS "a PooledSVM.",
-               pool_new, clpool_pool_methods, clpool_pool_properties, members, &svm_pool_type) < 0 ||
+               "Keeps released shared virtual memory (pyopencl.tools.SVMPool).\n\n" POOL_DETAILS
+               "a PooledSVM.",
+               pool_new, clpool_pool_methods, clpool_pool_properties, members,
+               &svm_pool_type) < 0 ||
       add_pool(module, "clpool.PoolOnQueue", "A pool as its method `on` gives it.", NULL,
                on_queue_methods, NULL, on_queue_members, &on_queue_type) < 0)
     return -1;

@@ -213,7 +213,8 @@ PyMethodDef clpool_pool_methods[] = {
     {"allocate", clpool_pool_allocate, METH_O,
      "allocate(size)\n\nMemory of so many bytes, as a call of the pool gives it."},
     {"on", clpool_pool_on, METH_O,
-     "on(queue)\n\nAn allocator that gives this pool's memory for use on that queue or stream, and\n"
+     "on(queue)\n\nAn allocator that gives this pool's memory for use on that queue or stream, "
+     "and\n"
      "takes it back in its order: cla.zeros(other, n, dtype, allocator=pool.on(other))."},
     {"free_held", free_held, METH_NOARGS, "free_held()\n\nGives all held blocks to the device."},
     {"stop_holding", stop_holding, METH_NOARGS,

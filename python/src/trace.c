@@ -3,7 +3,7 @@
 #include "clpool_module.h"
 
 typedef struct Trace {
-  PyObject_HEAD
+  PyObject ob_base;
   clp_hook *hook; /* NULL: closed */
 } Trace;
 
@@ -27,8 +27,8 @@ static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &path))
     return NULL;
   Trace *self = (Trace *)type->tp_alloc(type, 0);
-  if (self != NULL && clpool_check(clp_trace_hook_create(PyBytes_AS_STRING(path), NULL,
-                                                         &self->hook)) < 0)
+  if (self != NULL &&
+      clpool_check(clp_trace_hook_create(PyBytes_AS_STRING(path), NULL, &self->hook)) < 0)
     Py_CLEAR(self);
   Py_DECREF(path);
   return (PyObject *)self;

@@ -291,11 +291,11 @@ int clpool_release_wrapped(PyObject *object)
  * sets up what it keeps about classes. */
 int clpool_make_wrapper_type(PyObject *buffer_type)
 {
-  PyObject *type = PyObject_CallFunction((PyObject *)Py_TYPE(buffer_type), "s(O){s(),ss,ss}",
-                                         "PooledBuffer", buffer_type, "__slots__", "__module__",
-                                         "clpool", "__doc__",
-                                         "A pyopencl.Buffer whose memory is a pool's, and goes back "
-                                         "there with the last reference.");
+  PyObject *type =
+      PyObject_CallFunction((PyObject *)Py_TYPE(buffer_type), "s(O){s(),ss,ss}", "PooledBuffer",
+                            buffer_type, "__slots__", "__module__", "clpool", "__doc__",
+                            "A pyopencl.Buffer whose memory is a pool's, and goes back "
+                            "there with the last reference.");
   if (type == NULL)
     return -1;
   clpool_wrapper_type = (PyTypeObject *)type;

@@ -38,7 +38,7 @@ ENDS = {
     "the buffer first": "del a, pool",
     "PyOpenCL's objects first": "del queue, context; gc.collect(); del pool; del a",
     "in a cycle": "cycle = [pool, a]; cycle.append(cycle); del pool, a, cycle",
-    "in modules": "import sys; sys.modules['json'].kept = (pool, a) if 'json' in sys.modules else 0",
+    "in a module": "import json; json.kept = (pool, a)",
     "in an exit function": "import atexit; atexit.register(lambda kept=(pool, a): kept[0](5000))",
     "a hook that stays": "class H(clpool.MemoryHook):\n"
     "    def free_preprocess(self, **kw): pass\n"

@@ -71,4 +71,8 @@ def test_map(queue, svm_pool):
 def test_without_a_pool(context, queue):
     allocator = clpool.SVMAllocator(context, alignment=64, queue=queue)
     assert isinstance(allocator(100), cl.SVMAllocation)
-    assert allocator(0) is None
+    allocator(0).release()
+
+
+def test_zero_bytes(svm_pool):
+    svm_pool(0).release()

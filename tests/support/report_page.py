@@ -23,7 +23,8 @@ numbers = {key: value for key, value in figures.items() if isinstance(value, (in
 require(set(shown) == set(numbers), "other figures:", set(shown) ^ set(numbers))
 for key, value in numbers.items():
     require(float(shown[key].replace(",", "")) == value, key, "is", shown[key], "not", value)
-require(shown["peak_managed_bytes"] == f"{figures['peak_managed_bytes']:,}", "digits without commas")
+commas = f"{figures['peak_managed_bytes']:,}"
+require(shown["peak_managed_bytes"] == commas, "digits without commas")
 
 pictures = list(page.iter("svg"))
 require(len(pictures) == 2, len(pictures), "pictures")
