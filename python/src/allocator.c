@@ -218,11 +218,11 @@ static PyObject *allocator_call(PyObject *self, PyObject *args, PyObject *keywor
                  Py_TYPE(self)->tp_name);
     return NULL;
   }
-  if (bytes == 0)
-    Py_RETURN_NONE;
   if (me->kind == MEMORY_SVM)
     return PyObject_CallFunction(clpool_svm_allocation, "OnnKO", me->context, (Py_ssize_t)bytes,
                                  (Py_ssize_t)me->alignment, me->flags, me->queue);
+  if (bytes == 0)
+    Py_RETURN_NONE;
   return allocate_buffer(me, bytes);
 }
 
@@ -346,7 +346,7 @@ int clpool_add_allocators(PyObject *module)
                 "SVMAllocator(context, alignment=0, flags=svm_mem_flags.READ_WRITE, queue=None)\n\n"
                 "Shared virtual memory (pyopencl.tools.SVMAllocator), aligned to so many bytes,\n"
                 "0 for the device's largest type. Called with a size in bytes, it gives a\n"
-                "pyopencl.SVMAllocation, or None for 0.",
+                "pyopencl.SVMAllocation.",
                 NULL) < 0 ||
       add_class(module, "clpool.HostAllocator", host_new,
                 "HostAllocator(alignment=64)\n\nThe host's memory: needs no device.", NULL) < 0 ||
