@@ -53,7 +53,8 @@ EXTRA_DIST += \
 	python/tests/test_pool.py \
 	python/tests/test_process.py \
 	python/tests/test_svm.py \
-	python/tests/test_tracing.py
+	python/tests/test_tracing.py \
+	python/tests/wheel.sh
 
 check_python = CFLAGS= $(SHELL) $(srcdir)/python/tests/check.sh $(abs_top_srcdir)
 

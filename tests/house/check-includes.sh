@@ -10,15 +10,15 @@ rules=$top_srcdir/tests/support/includes.awk
 
 # check_tree TOP: prints each include that breaks the rules; fails if there is one.
 check_tree() {
-  (cd "$1" && find include lib tools examples bench -name '*.[ch]' -type f 2>/dev/null | sort |
-    awk -f "$rules")
+  (cd "$1" && find include lib tools python examples bench -name '*.[ch]' -type f 2>/dev/null |
+    sort | awk -f "$rules")
 }
 
 # planted FILE INCLUDE...: a small tree with these lines in FILE.
 planted() {
   rm -rf "$house_tmp/tree"
   for folder in include/clpool lib/core/base lib/core/pool lib/cuda lib/opencl \
-    tools/trace examples; do
+    tools/trace python/src examples; do
     mkdir -p "$house_tmp/tree/$folder"
   done
   for file in include/clpool/pool.h include/clpool/opencl.h include/clpool/cuda.h \
@@ -49,6 +49,7 @@ allows tools/trace/a.c '"trace/reader.h"' '<clpool/pool.h>' '<zlib.h>'
 allows tools/trace/metering_allocator.c '"core/pool/pool.h"'
 allows tools/a.c '"trace/reader.h"' '<clpool/opencl.h>' '<clpool/cuda.h>'
 allows lib/core/pool/a.c '"core/base/list.h"'
+allows python/src/a.c '<Python.h>' '<clpool/opencl.h>' '<CL/cl.h>'
 refuses lib/core/base/a.c '"core/pool/pool.h"'
 refuses lib/core/pool/a.c '<clpool/opencl.h>'
 refuses lib/core/pool/a.c '"opencl/device.h"'
@@ -67,6 +68,8 @@ refuses tools/trace/a.c '"core/pool/pool.h"'
 refuses tools/trace/a.c '"json.h"'
 refuses tools/a.c '"core/pool/pool.h"'
 refuses examples/a.c '"trace/reader.h"'
+refuses python/src/a.c '"core/pool/pool.h"'
+refuses examples/a.c '<Python.h>'
 refuses include/clpool/a.h '<clpool/opencl.h>'
 refuses include/clpool/a.h '"../../lib/core/pool/pool.h"'
 

@@ -19,6 +19,7 @@ BEGIN {
   may["cuda"] = "libc api cuda api-cuda" core
   may["tools"] = "libc api tools trace core/base api-opencl api-cuda CL"
   may["examples"] = "libc api examples api-opencl api-cuda CL"
+  may["python"] = "libc api python Python api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
   may["study"] = "libc api bench study arena trace" core
   libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt " \
@@ -82,6 +83,8 @@ function target_layer(file, name, quoted,   path) {
     return "libc"
   if (name ~ /^CL\//)
     return "CL"
+  if (name == "Python.h" || name == "structmember.h")
+    return "Python"
   if (name == "zlib.h")
     return "zlib"
   if (name ~ /^elfutils\// || name == "dwarf.h")
