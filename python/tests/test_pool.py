@@ -161,6 +161,7 @@ def test_memory_goes_back_where_the_driver_sees_it(queue):
     """Parked objects do not keep what free_held gave back."""
     pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue))
     buffer = pool(1000)
+    queue.finish()
     assert buffer.reference_count == 2
     del buffer
     assert clpool._clpool.drop_parked() == 1
@@ -172,6 +173,7 @@ def test_memory_goes_back_where_the_driver_sees_it(queue):
 def test_allocators_alone(queue, context):
     for allocator in (clpool.ImmediateAllocator(queue), clpool.DeferredAllocator(context)):
         buffer = allocator(1000)
+        queue.finish()
         assert type(buffer) is cl.Buffer
         assert (buffer.size, buffer.reference_count) == (1000, 1)
     assert not clpool.ImmediateAllocator(queue).is_deferred
