@@ -122,6 +122,7 @@ cuda_sources = \
 # What the core needs of the hooks, by their public interface, for CLPOOL_TRACE.
 trace_hook_sources = \
 	lib/hooks/environment_trace.c \
+	lib/hooks/trace_file.c lib/hooks/trace_file.h \
 	lib/hooks/trace_hook.c lib/hooks/trace_hook.h
 
 hook_sources = $(trace_hook_sources) \

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows are formatted by hand: printf would take most of the time of an allocation. */
+#include "hooks/trace_file.h"
+
+#include "core/base/fork.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROW_BYTES = 256 /* more than the longest row */ };
+
+/* --- rows --- */
+
+/* Each writes at `to` and returns the end of what it wrote. */
+
+static char *put_digits(char *to, uint64_t value, unsigned base)
+{
+  char digits[24];
+  size_t i = sizeof(digits);
+  do {
+    digits[--i] = "0123456789abcdef"[value % base];
+    value /= base;
+  } while (value);
+  memcpy(to, digits + i, sizeof(digits) - i);
+  return to + sizeof(digits) - i;
+}
+
+static char *put_decimal(char *to, uint64_t value)
+{
+  return put_digits(to, value, 10);
+}
+
+static char *put_address(char *to, uint64_t value)
+{
+  return put_digits(stpcpy(to, "0x"), value, 16);
+}
+
+/* Exactly `count` digits, and a separator. */
+static char *put_fixed(char *to, long value, unsigned count, char separator)
+{
+  for (unsigned i = count; i > 0; i--) {
+    to[i - 1] = (char)('0' + value % 10);
+    value /= 10;
+  }
+  to[count] = separator;
+  return to + count + 1;
+}
+
+/* The time of day, in UTC, since local time jumps at daylight saving. */
+static char *put_time(char *to)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  long seconds = (long)(now.tv_sec % (24 * 60 * 60));
+  to = put_fixed(to, seconds / (60 * 60), 2, ':');
+  to = put_fixed(to, seconds / 60 % 60, 2, ':');
+  to = put_fixed(to, seconds % 60, 2, '.');
+  return put_fixed(to, now.tv_nsec / 1000, 6, ',');
+}
+
+static uint64_t thread_number(void)
+{
+  static _Thread_local struct {
+    pid_t number;
+    unsigned forks;
+  } thread __attribute__((tls_model("initial-exec")));
+  if (!thread.number || clpi_is_inherited(thread.forks))
+    thread.number = gettid();
+  thread.forks = clpi_relaxed(clpi_forks);
+  return (uint64_t)thread.number;
+}
+
+/* --- writing --- */
+
+void clpi_trace_file_fail(clpi_trace_file *self, int code)
+{
+  self->failure = self->failure ? self->failure : code;
+}
+
+int clpi_trace_file_code(void)
+{
+  return errno ? errno : EIO;
+}
+
+/* Writes the buffer and returns how many bytes were written. An interrupted write goes on, but not
+ * on a caller's file: stdio may drop its own buffer on failure, so bytes would be lost. */
+static size_t write_buffer(clpi_trace_file *self)
+{
+  size_t done = 0;
+  while (done < self->filled) {
+    errno = 0;
+    done += fwrite(self->buffer + done, 1, self->filled - done, self->file);
+    if (done == self->filled)
+      break;
+    if (!self->is_own || errno != EINTR) {
+      clpi_trace_file_fail(self, clpi_trace_file_code());
+      break;
+    }
+    clearerr(self->file);
+  }
+  return done;
+}
+
+/* Cuts a partly written row off the file: readers could not parse it. */
+static void drop_partial_row(clpi_trace_file *self, size_t done)
+{
+  while (done > 0 && self->buffer[done - 1] != '\n')
+    done--;
+  if (ftruncate(fileno(self->file), (off_t)(self->written + done)))
+    return; /* not a regular file, such as a pipe: nothing to be done */
+}
+
+void clpi_trace_file_flush(clpi_trace_file *self)
+{
+  size_t done = self->failure ? 0 : write_buffer(self);
+  if (self->is_own && done < self->filled && done > 0)
+    drop_partial_row(self, done);
+  self->written += done;
+  self->filled = 0;
+}
+
+void clpi_trace_file_stop(clpi_trace_file *self, int code)
+{
+  clpi_trace_file_flush(self);
+  clpi_trace_file_fail(self, code);
+}
+
+void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row)
+{
+  if (self->filled > CLPI_TRACE_BUFFER_BYTES - ROW_BYTES)
+    clpi_trace_file_flush(self);
+  char *to = self->buffer + self->filled;
+  to = put_decimal(to, thread_number());
+  *to++ = ',';
+  to = put_time(to);
+  to = stpcpy(to, row->action);
+  *to++ = ',';
+  to = put_address(to, row->memory);
+  *to++ = ',';
+  to = put_decimal(to, row->bytes);
+  *to++ = ',';
+  to = row->stream ? put_address(to, row->stream) : stpcpy(to, "0");
+  if (self->has_contexts) {
+    *to++ = ',';
+    to = put_decimal(to, row->context);
+  }
+  *to++ = '\n';
+  self->filled = (size_t)(to - self->buffer);
+}
+
+void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_contexts)
+{
+  memset(self, 0, offsetof(clpi_trace_file, buffer));
+  self->file = file;
+  self->is_own = is_own;
+  self->has_contexts = has_contexts;
+  if (is_own)
+    setvbuf(file, NULL, _IONBF, 0);
+  char *end = stpcpy(self->buffer, "Thread,Time,Action,Pointer,Size,Stream");
+  end = stpcpy(end, has_contexts ? ",Context\n" : "\n");
+  self->filled = (size_t)(end - self->buffer);
+}

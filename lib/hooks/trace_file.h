@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The file of a trace: rows of RMM's log format, through a buffer of its own. Has no lock. */
+#ifndef CLPOOL_HOOKS_TRACE_FILE_H
+#define CLPOOL_HOOKS_TRACE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { CLPI_TRACE_BUFFER_BYTES = 64 * 1024 };
+
+typedef struct clpi_trace_file {
+  FILE *file;
+  bool is_own;       /* nobody else writes to it; unbuffered by stdio */
+  bool has_contexts; /* a column more than RMM's */
+  int failure;       /* errno of the first failure, after which nothing is written; 0: none */
+  uint64_t written;  /* bytes in the file */
+  size_t filled;
+  char buffer[CLPI_TRACE_BUFFER_BYTES];
+} clpi_trace_file;
+
+typedef struct clpi_trace_row {
+  const char *action; /* "allocate", "allocate failure" or "free" */
+  uintptr_t memory;
+  uint64_t bytes;
+  uintptr_t stream; /* 0: unknown, or the default one */
+  uint64_t context; /* written where the file has contexts */
+} clpi_trace_row;
+
+/* Begins with the header, which is only buffered. Nothing else of `*self` need be set. */
+void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_contexts);
+
+/* Adds a row of the calling thread and of this moment. */
+void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row);
+
+/* Writes what is buffered. An own file that cannot take all of it ends with a whole row. */
+void clpi_trace_file_flush(clpi_trace_file *self);
+
+/* Ends the trace here, since it could not be replayed beyond. What was recorded before is kept. */
+void clpi_trace_file_stop(clpi_trace_file *self, int code);
+
+/* Keeps the errno of a failure, if it is the first. */
+void clpi_trace_file_fail(clpi_trace_file *self, int code);
+
+/* errno of the stdio call that just failed, or EIO if it set none. The caller set errno to 0
+ * before. */
+int clpi_trace_file_code(void);
+
+#endif
