@@ -471,6 +471,7 @@ check_PROGRAMS += \
 	tests/trace/test_batch \
 	tests/trace/test_batch_ring \
 	tests/trace/test_bin_census \
+	tests/trace/test_contexts \
 	tests/trace/test_costs \
 	tests/trace/test_elapsed \
 	tests/trace/test_host_memory \
@@ -498,6 +499,7 @@ check_PROGRAMS += \
 tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_batch_ring_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
+tests_trace_test_contexts_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_costs_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_input_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_lines_LDFLAGS = $(failmalloc_link_flags)

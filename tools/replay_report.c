@@ -25,6 +25,14 @@ static void print_subject(const clpi_replay_subject *subject)
   puts("");
 }
 
+static void print_pools(const clpi_replay_subject *subject, const trace_replay_result *result)
+{
+  if (result->pools > 1)
+    printf("%zu pools, one a context, of %u leading bits", result->pools, subject->leading_bits);
+  else
+    printf("a pool of %u leading bits", subject->leading_bits);
+}
+
 static uint64_t device_calls(const trace_replay_result *result)
 {
   return result->device_allocations + result->device_frees;
@@ -49,10 +57,9 @@ void clpi_report_replay(const clpi_replay_subject *subject, const trace_replay_r
                         bool pooled)
 {
   print_subject(subject);
+  printf(pooled ? "with " : "without a pool");
   if (pooled)
-    printf("with a pool of %u leading bits", subject->leading_bits);
-  else
-    printf("without a pool");
+    print_pools(subject, result);
   if (result->limit_bytes > 0)
     printf(" and a limit of %s", clpi_show_bytes(result->limit_bytes).text);
   puts("\n");
@@ -85,7 +92,8 @@ void clpi_report_comparison(const clpi_replay_subject *subject, const trace_repl
 {
   print_subject(subject);
   printf("%" PRIu64 " allocations and %" PRIu64 " frees", pooled->allocations, pooled->frees);
-  printf("; a pool of %u leading bits", subject->leading_bits);
+  printf("; ");
+  print_pools(subject, pooled);
   if (pooled->limit_bytes > 0)
     printf(" and a limit of %s", clpi_show_bytes(pooled->limit_bytes).text);
   printf("\n\n  %-36s %12s %12s %14s\n", "", "with pool", "without", "without / with");
@@ -109,6 +117,7 @@ void clpi_report_comparison(const clpi_replay_subject *subject, const trace_repl
 
 void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result)
 {
+  clpi_json_unsigned(json, "pools", result->pools);
   clpi_json_unsigned(json, "allocations", result->allocations);
   clpi_json_unsigned(json, "frees", result->frees);
   clpi_json_unsigned(json, "hits", result->hits);

@@ -10,6 +10,7 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/batch.c tools/trace/batch.h \
 	tools/trace/batch_ring.c tools/trace/batch_ring.h \
 	tools/trace/bin_census.c tools/trace/bin_census.h \
+	tools/trace/contexts.c tools/trace/contexts.h \
 	tools/trace/cost_file.c tools/trace/costs.c tools/trace/costs.h \
 	tools/trace/elapsed.c tools/trace/elapsed.h \
 	tools/trace/error.c tools/trace/error.h \

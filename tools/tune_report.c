@@ -27,6 +27,8 @@ static void print_subject(const clpi_tune_report *report)
   printf("\n%" PRIu64 " allocations and %" PRIu64 " frees, at most %s in use",
          report->asked.allocations, report->asked.frees,
          clpi_show_bytes(report->asked.peak_active_bytes).text);
+  if (report->outcomes[0].result.pools > 1)
+    printf("; %zu contexts, each with a pool", report->outcomes[0].result.pools);
   if (report->outcomes[0].result.limit_bytes > 0)
     printf("; a limit of %s", clpi_show_bytes(report->outcomes[0].result.limit_bytes).text);
   fputs("\ncosts: ", stdout);

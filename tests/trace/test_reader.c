@@ -10,7 +10,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#define ROW "1,00:00:00.000000,allocate,0x10,256,0\n"
+#define CONTEXT_HEADER "Thread,Time,Action,Pointer,Size,Stream,Context\n"
+#define ROW            "1,00:00:00.000000,allocate,0x10,256,0\n"
 
 static trace_event next(trace_reader *reader)
 {
@@ -73,6 +74,25 @@ START_TEST(columns_of_a_row)
   trace_event event = next(reader);
   for (size_t i = 0; i < TRACE_FIELDS; i++)
     ck_assert_uint_eq(event.columns[i], columns[i]);
+  trace_close(reader);
+}
+END_TEST
+
+START_TEST(context_of_a_row)
+{
+  trace_reader *reader = clpt_trace(CONTEXT_HEADER "1,00:00:00.000000,allocate,0x10,256,0,3\n"
+                                                   "1,00:00:00.000000,free,0x10,256,0,0x2\r\n");
+  for (int i = 0; i < 2; i++) {
+    trace_event event = next(reader);
+    ck_assert_uint_eq(event.context, 3);
+    ck_assert_uint_eq(event.columns[TRACE_CONTEXT], 39);
+    ck_assert_uint_eq(next(reader).context, 2);
+    assert_end(reader);
+    clpt_ok(trace_rewind(reader));
+  }
+  trace_close(reader);
+  reader = clpt_trace(CLPT_HEADER ROW);
+  ck_assert_uint_eq(next(reader).context, 0);
   trace_close(reader);
 }
 END_TEST
@@ -155,6 +175,13 @@ static const struct malformed {
      "2:32: expected a comma and the field Stream, found the end of the line"},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,\n",
      "2:33: expected a stream, such as 0 or 0x2, found nothing"},
+    {CONTEXT_HEADER ROW, "2:38: expected a comma and the field Context, found the end of the line"},
+    {CONTEXT_HEADER "1,00:00:00.000000,free,0x10,256,0,\n",
+     "2:35: expected a context, such as 1 or 0x2, found nothing"},
+    {CONTEXT_HEADER "1,00:00:00.000000,free,0x10,256,0,18446744073709551616\n",
+     "2:35: expected a context of at most 0xffffffffffffffff, found \"18446744073709551616\""},
+    {CONTEXT_HEADER "1,00:00:00.000000,free,0x10,256,0,1,\n",
+     "2:36: expected the end of the line, found \",\""},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0,\n",
      "2:34: expected the end of the line, found \",\""},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0,extra,fields\n",
@@ -370,6 +397,7 @@ CLPT_MAIN("trace reader", clpt_run)
   TCase *rows = clpt_case(suite, "rows");
   tcase_add_test(rows, fields_of_a_row);
   tcase_add_test(rows, columns_of_a_row);
+  tcase_add_test(rows, context_of_a_row);
   tcase_add_test(rows, header_alone);
   tcase_add_test(rows, a_byte_order_mark_is_passed_over);
   tcase_add_test(rows, allocation_of_nothing);

@@ -28,6 +28,7 @@ void trace_batch_source_begin(trace_batch_source *source, trace_reader *reader, 
 void trace_batch_source_end(trace_batch_source *source)
 {
   trace_live_blocks_end(&source->live);
+  trace_contexts_end(&source->contexts);
 }
 
 clp_status trace_batch_source_rewind(trace_batch_source *source)
@@ -51,6 +52,9 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
   operation->is_free = event->action == TRACE_FREE;
   if (operation->is_free)
     return trace_live_blocks_remove(&source->live, source->reader, event, &operation->slot);
+  clp_status status = trace_contexts_number(&source->contexts, event->context, &operation->context);
+  if (status)
+    return status;
   return trace_live_blocks_add(&source->live, source->reader, event, &operation->slot);
 }
 

@@ -3,6 +3,7 @@
 #ifndef CLPOOL_TRACE_BATCH_H
 #define CLPOOL_TRACE_BATCH_H
 
+#include "trace/contexts.h"
 #include "trace/live_blocks.h"
 #include "trace/reader.h"
 
@@ -18,8 +19,9 @@ enum { TRACE_BATCH_ROWS = 65536 };
 typedef struct trace_operation {
   size_t bytes; /* scaled */
   size_t slot;
-  uint64_t line;  /* where it stands in its file */
-  uint64_t event; /* the number of its row, from 1 */
+  uint64_t line;    /* where it stands in its file */
+  uint64_t event;   /* the number of its row, from 1 */
+  uint32_t context; /* of an allocation: its number */
   bool is_free;
 } trace_operation;
 
@@ -36,7 +38,8 @@ typedef struct trace_batch_source {
   trace_reader *reader; /* borrowed */
   double scale;         /* of sizes */
   trace_live_blocks live;
-  uint64_t rows; /* so far */
+  trace_contexts contexts; /* of all passes */
+  uint64_t rows;           /* so far */
 } trace_batch_source;
 
 /* Begins where the reader stands. The scale must be finite and above 0. */
@@ -47,8 +50,8 @@ void trace_batch_source_end(trace_batch_source *source);
 clp_status trace_batch_source_rewind(trace_batch_source *source);
 
 /* Reads the next rows, at most `most` and TRACE_BATCH_ROWS. What fails is what trace_next,
- * trace_live_blocks_add and _remove and trace_scale_size fail with, the latter said of its place in
- * the trace. */
+ * trace_live_blocks_add and _remove, trace_contexts_number and trace_scale_size fail with, the
+ * latter said of its place in the trace. */
 clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size_t most);
 
 /* `bytes` times `scale`, rounded to the nearest and at least 1; 0 stays 0. False: it is more than

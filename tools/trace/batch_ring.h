@@ -15,6 +15,7 @@ typedef struct trace_batch_ring trace_batch_ring;
 typedef struct trace_ring_batch {
   trace_batch batch; /* its at_end: the last of a pass over the trace */
   size_t slots;      /* the slots of the operations so far are below */
+  size_t contexts;   /* and their contexts' numbers below this */
   bool is_last;      /* of all passes */
 } trace_ring_batch;
 

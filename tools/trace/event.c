@@ -117,12 +117,17 @@ static const char *parse_size(const char *text, size_t length, trace_event *even
   return "a size of at most 18446744073709551615 bytes";
 }
 
+/* A decimal number, or 0x and hexadecimal digits. */
+static trace_number_result read_any(const char *text, size_t length, uint64_t *number)
+{
+  return has_hexadecimal_prefix(text, length)
+             ? read_hexadecimal(text, length, number)
+             : trace_read_number(text, length, TRACE_DECIMAL, number);
+}
+
 static const char *parse_stream(const char *text, size_t length, trace_event *event)
 {
-  trace_number_result result = has_hexadecimal_prefix(text, length)
-                                   ? read_hexadecimal(text, length, &event->stream)
-                                   : trace_read_number(text, length, TRACE_DECIMAL, &event->stream);
-  switch (result) {
+  switch (read_any(text, length, &event->stream)) {
   case TRACE_NUMBER_READ:
     return NULL;
   case TRACE_NO_NUMBER:
@@ -133,13 +138,27 @@ static const char *parse_stream(const char *text, size_t length, trace_event *ev
   return "a stream of at most 0xffffffffffffffff";
 }
 
+static const char *parse_context(const char *text, size_t length, trace_event *event)
+{
+  switch (read_any(text, length, &event->context)) {
+  case TRACE_NUMBER_READ:
+    return NULL;
+  case TRACE_NO_NUMBER:
+    return "a context, such as 1 or 0x2";
+  case TRACE_NUMBER_TOO_LARGE:
+    break;
+  }
+  return "a context of at most 0xffffffffffffffff";
+}
+
 static const struct {
   const char *name;
   const char *(*parse)(const char *text, size_t length, trace_event *event);
 } fields[TRACE_FIELDS] = {
-    [TRACE_THREAD] = {"Thread", parse_thread}, [TRACE_TIME] = {"Time", parse_time},
-    [TRACE_ACTION] = {"Action", parse_action}, [TRACE_POINTER] = {"Pointer", parse_pointer},
-    [TRACE_SIZE] = {"Size", parse_size},       [TRACE_STREAM] = {"Stream", parse_stream},
+    [TRACE_THREAD] = {"Thread", parse_thread},    [TRACE_TIME] = {"Time", parse_time},
+    [TRACE_ACTION] = {"Action", parse_action},    [TRACE_POINTER] = {"Pointer", parse_pointer},
+    [TRACE_SIZE] = {"Size", parse_size},          [TRACE_STREAM] = {"Stream", parse_stream},
+    [TRACE_CONTEXT] = {"Context", parse_context},
 };
 
 const char *trace_field_name(trace_field field)

@@ -16,6 +16,7 @@ typedef enum trace_field {
   TRACE_POINTER,
   TRACE_SIZE,
   TRACE_STREAM,
+  TRACE_CONTEXT, /* only where the header has it */
   TRACE_FIELDS
 } trace_field;
 
@@ -26,8 +27,9 @@ typedef struct trace_event {
   uint64_t pointer; /* 0 where the allocation failed, and for no bytes */
   uint64_t size;    /* bytes */
   uint64_t stream;
+  uint64_t context;             /* 0 without that field */
   uint64_t line;                /* where the row stands in its file, from 1 */
-  size_t columns[TRACE_FIELDS]; /* where each field begins in it, from 1 */
+  size_t columns[TRACE_FIELDS]; /* where each field begins in it, from 1; 0: not there */
 } trace_event;
 
 /* The field's name, as the header has it. */

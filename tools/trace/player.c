@@ -56,22 +56,33 @@ static void count_refusal(trace_play_tally *tally, const trace_operation *operat
   tally->failures++;
 }
 
+static void count_active(trace_play_tally *tally, size_t bytes)
+{
+  tally->active_bytes += bytes;
+  if (tally->peak_active_bytes < tally->active_bytes)
+    tally->peak_active_bytes = tally->active_bytes;
+}
+
 /* The two ways to run operations are written out, so that what is timed is the operations alone. */
 
 static clp_status run_pooled(trace_player *player, const trace_operation *operations, size_t count)
 {
+  const bool counts = player->pool_count > 1;
   trace_play_tally tally = player->tally;
   clp_status status = CLP_SUCCESS;
   for (size_t i = 0; i < count; i++) {
     const trace_operation *operation = &operations[i];
     trace_play_slot *slot = &player->slots[operation->slot];
     if (!operation->is_free) {
-      status = clp_pool_allocate(player->pool, operation->bytes, &slot->buffer);
+      clp_pool *pool = player->pools[operation->context].pool;
+      status = clp_pool_allocate(pool, operation->bytes, &slot->buffer);
       if (is_refusal(status)) {
         count_refusal(&tally, operation);
         continue;
       }
       tally.allocations += status == CLP_SUCCESS;
+      if (!status && counts)
+        count_active(&tally, operation->bytes);
       if (!status && player->options->contents)
         status = fill(player, operation, slot);
       if (status)
@@ -82,6 +93,7 @@ static clp_status run_pooled(trace_player *player, const trace_operation *operat
         status = clp_buffer_release(slot->buffer);
         slot->buffer = NULL;
       }
+      tally.active_bytes -= counts ? operation->bytes : 0;
       tally.frees++;
       if (status)
         return failed_at(player, operation, status);
@@ -89,13 +101,6 @@ static clp_status run_pooled(trace_player *player, const trace_operation *operat
   }
   player->tally = tally;
   return CLP_SUCCESS;
-}
-
-static void count_active(trace_play_tally *tally, size_t bytes)
-{
-  tally->active_bytes += bytes;
-  if (tally->peak_active_bytes < tally->active_bytes)
-    tally->peak_active_bytes = tally->active_bytes;
 }
 
 static clp_status run_bare(trace_player *player, const trace_operation *operations, size_t count)
@@ -106,7 +111,8 @@ static clp_status run_bare(trace_player *player, const trace_operation *operatio
     const trace_operation *operation = &operations[i];
     trace_play_slot *slot = &player->slots[operation->slot];
     if (!operation->is_free) {
-      status = clp_allocator_allocate(player->source, operation->bytes, &slot->memory);
+      slot->source = player->pools[operation->context].source;
+      status = clp_allocator_allocate(slot->source, operation->bytes, &slot->memory);
       slot->bytes = operation->bytes;
       if (is_refusal(status)) {
         count_refusal(&tally, operation);
@@ -122,7 +128,7 @@ static clp_status run_bare(trace_player *player, const trace_operation *operatio
     } else if (slot->memory || slot->bytes == 0) {
       status = player->options->contents ? check(player, slot) : CLP_SUCCESS;
       if (!status)
-        status = clp_allocator_free(player->source, slot->memory, slot->bytes);
+        status = clp_allocator_free(slot->source, slot->memory, slot->bytes);
       if (status)
         return failed_at(player, operation, status);
       slot->memory = 0;
@@ -136,10 +142,74 @@ static clp_status run_bare(trace_player *player, const trace_operation *operatio
 
 clp_status trace_player_run(trace_player *player, const trace_operation *operations, size_t count)
 {
-  return player->pool ? run_pooled(player, operations, count) : run_bare(player, operations, count);
+  return player->options->pooled ? run_pooled(player, operations, count)
+                                 : run_bare(player, operations, count);
 }
 
-clp_status trace_player_reserve(trace_player *player, size_t wanted, uint64_t line)
+void trace_player_release_live(trace_player *player)
+{
+  for (size_t i = 0; i < player->slot_count; i++) {
+    trace_play_slot *slot = &player->slots[i];
+    if (slot->buffer)
+      (void)clp_buffer_release(slot->buffer);
+    if (slot->memory)
+      (void)clp_allocator_free(slot->source, slot->memory, slot->bytes);
+    *slot = (trace_play_slot){0};
+  }
+  player->tally.active_bytes = 0;
+}
+
+/* A player runs on one thread, whatever the recorded program did. */
+static clp_status open_arena(trace_player *player, trace_play_pool *pool)
+{
+  clp_arena_options options = player->options->arena_options;
+  options.one_thread = true;
+  clp_status status = clp_arena_allocator_create(player->metering, &options, &pool->arena);
+  pool->source = pool->arena;
+  return status;
+}
+
+static clp_status open_pool(trace_player *player)
+{
+  const trace_replay_options *options = player->options;
+  trace_play_pool *pool = &player->pools[player->pool_count++];
+  *pool = (trace_play_pool){.source = player->metering};
+  clp_status status = options->on_arena ? open_arena(player, pool) : CLP_SUCCESS;
+  if (!status && options->pooled)
+    status = clp_pool_create(pool->source, &options->pool_options, &pool->pool);
+  if (!status && options->pooled && options->has_limit)
+    status = clp_pool_set_limit(pool->pool, options->limit_bytes);
+  return status;
+}
+
+/* From the second pool on, the tally counts what is active in all. */
+static void count_first_pool(trace_player *player)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  if (player->pool_count != 1 || !player->options->pooled)
+    return;
+  clp_pool_get_stats(player->pools[0].pool, &stats);
+  player->tally.active_bytes = stats.active_bytes;
+  player->tally.peak_active_bytes = stats.peak_active_bytes;
+}
+
+static clp_status open_pools(trace_player *player, size_t wanted, uint64_t line)
+{
+  if (player->pool_count >= wanted)
+    return CLP_SUCCESS;
+  trace_play_pool *pools = reallocarray(player->pools, wanted, sizeof(*pools));
+  if (!pools)
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "%s:%" PRIu64 ": no host memory for %zu pools",
+                       player->trace, line, wanted);
+  player->pools = pools;
+  count_first_pool(player);
+  clp_status status = CLP_SUCCESS;
+  while (player->pool_count < wanted && !status)
+    status = open_pool(player);
+  return status;
+}
+
+static clp_status reserve_slots(trace_player *player, size_t wanted, uint64_t line)
 {
   if (player->slot_count >= wanted)
     return CLP_SUCCESS;
@@ -155,59 +225,38 @@ clp_status trace_player_reserve(trace_player *player, size_t wanted, uint64_t li
   return CLP_SUCCESS;
 }
 
-void trace_player_release_live(trace_player *player)
+clp_status trace_player_reserve(trace_player *player, size_t slots, size_t contexts, uint64_t line)
 {
-  for (size_t i = 0; i < player->slot_count; i++) {
-    trace_play_slot *slot = &player->slots[i];
-    if (slot->buffer)
-      (void)clp_buffer_release(slot->buffer);
-    if (slot->memory)
-      (void)clp_allocator_free(player->source, slot->memory, slot->bytes);
-    *slot = (trace_play_slot){0};
-  }
-  player->tally.active_bytes = 0;
-}
-
-/* A player runs on one thread, whatever the recorded program did. */
-static clp_status open_source(trace_player *player, clp_allocator *allocator)
-{
-  clp_arena_options options = player->options->arena_options;
-  options.one_thread = true;
-  clp_status status = trace_metering_allocator_create(allocator, &player->metering);
-  if (!status && player->options->on_arena)
-    status = clp_arena_allocator_create(player->metering, &options, &player->arena);
-  player->source = player->arena ? player->arena : player->metering;
-  return status;
-}
-
-static clp_status open_pool(trace_player *player)
-{
-  clp_status status =
-      clp_pool_create(player->source, &player->options->pool_options, &player->pool);
-  if (!status && player->options->has_limit)
-    status = clp_pool_set_limit(player->pool, player->options->limit_bytes);
-  return status;
+  clp_status status = reserve_slots(player, slots, line);
+  return status ? status : open_pools(player, contexts, line);
 }
 
 clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
                              const trace_replay_options *options)
 {
   *player = (trace_player){.trace = trace, .options = options};
-  clp_status status = open_source(player, allocator);
-  if (!status && options->pooled)
-    status = open_pool(player);
-  return status;
+  clp_status status = trace_metering_allocator_create(allocator, &player->metering);
+  return status ? status : open_pools(player, 1, 1);
 }
 
+/* When several pools manage most is not known where arenas stand between them and the device; at
+ * most it is what each of them managed at its own peak. */
 static void read_pool_figures(const trace_player *player, trace_replay_result *result)
 {
-  clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  clp_pool_get_stats(player->pool, &stats);
-  result->hits = stats.hits;
-  result->misses = stats.misses;
-  result->limit_bytes = clp_pool_get_limit(player->pool);
-  result->peak_active_bytes = stats.peak_active_bytes;
-  result->peak_managed_bytes = stats.peak_managed_bytes;
+  size_t managed = 0;
+  result->misses = 0;
+  for (size_t i = 0; i < player->pool_count; i++) {
+    clp_pool_stats stats = CLP_POOL_STATS_INIT;
+    clp_pool_get_stats(player->pools[i].pool, &stats);
+    result->hits += stats.hits;
+    result->misses += stats.misses;
+    managed += stats.peak_managed_bytes;
+    if (player->pool_count == 1)
+      result->peak_active_bytes = stats.peak_active_bytes;
+  }
+  result->limit_bytes = clp_pool_get_limit(player->pools[0].pool);
+  if (player->pool_count == 1 || player->options->on_arena)
+    result->peak_managed_bytes = managed;
 }
 
 void trace_player_read(const trace_player *player, trace_replay_result *result)
@@ -215,6 +264,7 @@ void trace_player_read(const trace_player *player, trace_replay_result *result)
   trace_meter meter = trace_metering_allocator_read(player->metering);
   const trace_play_tally *tally = &player->tally;
   *result = (trace_replay_result){
+      .pools = player->pool_count,
       .allocations = tally->allocations,
       .frees = tally->frees,
       .misses = tally->allocations,
@@ -226,7 +276,7 @@ void trace_player_read(const trace_player *player, trace_replay_result *result)
       .peak_managed_bytes = meter.peak_bytes,
       .peak_device_bytes = meter.peak_bytes,
   };
-  if (player->pool)
+  if (player->options->pooled)
     read_pool_figures(player, result);
   if (result->peak_active_bytes > 0)
     result->footprint = (double)result->peak_device_bytes / (double)result->peak_active_bytes;
@@ -235,9 +285,12 @@ void trace_player_read(const trace_player *player, trace_replay_result *result)
 void trace_player_close(trace_player *player)
 {
   trace_player_release_live(player);
-  clp_pool_release(player->pool);
-  clp_allocator_release(player->arena);
+  for (size_t i = 0; i < player->pool_count; i++) {
+    clp_pool_release(player->pools[i].pool);
+    clp_allocator_release(player->pools[i].arena);
+  }
   clp_allocator_release(player->metering);
+  free(player->pools);
   free(player->slots);
   *player = (trace_player){0};
 }

@@ -15,8 +15,9 @@
 /* What stands where a recorded block was live. A slot of no memory holds an allocation that failed
  * (or one of zero bytes). */
 typedef struct trace_play_slot {
-  clp_buffer *buffer; /* with a pool */
-  clp_memory memory;  /* without */
+  clp_buffer *buffer;    /* with a pool */
+  clp_memory memory;     /* without */
+  clp_allocator *source; /* without: whose memory that is */
   size_t bytes;
   uint32_t word; /* for its contents */
 } trace_play_slot;
@@ -24,17 +25,23 @@ typedef struct trace_play_slot {
 typedef struct trace_play_tally {
   uint64_t allocations, frees, failures;
   uint64_t first_failure;                 /* its event; 0: none failed */
-  size_t active_bytes, peak_active_bytes; /* without a pool, which counts by itself */
+  size_t active_bytes, peak_active_bytes; /* but with one pool, which counts by itself */
 } trace_play_tally;
+
+/* What serves one context of the trace. */
+typedef struct trace_play_pool {
+  clp_allocator *arena;  /* NULL: none */
+  clp_allocator *source; /* of blocks: the arena, or the metering allocator */
+  clp_pool *pool;        /* NULL: bare */
+} trace_play_pool;
 
 /* Begins as {0}. One thread's. */
 typedef struct trace_player {
   const char *trace; /* for messages */
   const trace_replay_options *options;
   clp_allocator *metering;
-  clp_allocator *arena;  /* NULL: none */
-  clp_allocator *source; /* of blocks: the arena, or the metering allocator */
-  clp_pool *pool;        /* NULL: bare */
+  trace_play_pool *pools; /* by the contexts' numbers: one at least */
+  size_t pool_count;
   trace_play_slot *slots;
   size_t slot_count;
   trace_play_tally tally;
@@ -46,9 +53,10 @@ typedef struct trace_player {
 clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
                              const trace_replay_options *options);
 
-/* Makes room for operations whose slots are below `slots`. CLP_OUT_OF_HOST_MEMORY, said of that
- * line of the trace. */
-clp_status trace_player_reserve(trace_player *player, size_t slots, uint64_t line);
+/* Makes room for operations whose slots are below `slots`, and pools for contexts whose numbers are
+ * below `contexts`. Statuses as of trace_replay;
+ * CLP_OUT_OF_HOST_MEMORY is said of that line of the trace. */
+clp_status trace_player_reserve(trace_player *player, size_t slots, size_t contexts, uint64_t line);
 
 /* Runs operations in order. What an allocator or pool refuses is counted; another failure ends it,
  * and is said of its place in the trace. */

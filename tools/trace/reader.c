@@ -13,11 +13,12 @@
 
 static const char HEADER[] = "Thread,Time,Action,Pointer,Size,Stream";
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf"; /* which some programs begin text with */
+static const char CONTEXT[] = ",Context";             /* may follow */
 
 struct trace_reader {
   trace_lines *lines;
   const trace_input *input; /* which the lines own */
-  bool began;               /* the header was read */
+  trace_field fields;       /* of a row; 0: the header was not read yet */
 };
 
 /* A reader of `input`, which is closed if that cannot be made. */
@@ -63,6 +64,18 @@ void trace_close(trace_reader *reader)
   free(reader);
 }
 
+/* How many fields a header tells of; 0: it is none. */
+static trace_field count_fields(const trace_line *header)
+{
+  size_t shared = strlen(HEADER), rest = header->length - shared;
+  if (header->cut || header->length < shared || memcmp(header->text, HEADER, shared) != 0)
+    return 0;
+  if (rest == 0)
+    return TRACE_CONTEXT;
+  bool has_context = rest == strlen(CONTEXT) && memcmp(header->text + shared, CONTEXT, rest) == 0;
+  return has_context ? TRACE_FIELDS : 0;
+}
+
 static clp_status read_header(trace_reader *reader)
 {
   const char *name = trace_name(reader);
@@ -78,10 +91,10 @@ static clp_status read_header(trace_reader *reader)
     line.text += mark;
     line.length -= mark;
   }
-  if (line.cut || line.length != strlen(HEADER) || memcmp(line.text, HEADER, line.length) != 0)
+  reader->fields = count_fields(&line);
+  if (!reader->fields)
     return trace_error_at(name, 1, 1, "expected the header %s, found %s", HEADER,
                           trace_show_found(line.text, line.length, line.cut).text);
-  reader->began = true;
   return CLP_SUCCESS;
 }
 
@@ -102,12 +115,15 @@ static clp_status parse_field(const char *name, const trace_line *line, trace_fi
   return CLP_SUCCESS;
 }
 
-static clp_status parse_line(const char *name, const trace_line *line, trace_event *event)
+static clp_status parse_line(const trace_reader *reader, const trace_line *line, trace_event *event)
 {
+  const char *name = trace_name(reader);
   const char *end = line->text + line->length;
   const char *text = line->text;
   event->line = line->number;
-  for (trace_field field = 0; field < TRACE_FIELDS; field++) {
+  event->context = 0;
+  event->columns[TRACE_CONTEXT] = 0;
+  for (trace_field field = 0; field < reader->fields; field++) {
     if (field > 0 && text == end)
       return trace_error_at(name, line->number, line->length + 1,
                             "expected a comma and the field %s, found the end of the line",
@@ -129,7 +145,7 @@ clp_status trace_next(trace_reader *reader, trace_event *event, bool *found)
 {
   const char *name = trace_name(reader);
   trace_line line;
-  clp_status status = reader->began ? CLP_SUCCESS : read_header(reader);
+  clp_status status = reader->fields ? CLP_SUCCESS : read_header(reader);
   if (!status)
     status = trace_lines_next(reader->lines, &line, found);
   if (status || !*found)
@@ -138,7 +154,7 @@ clp_status trace_next(trace_reader *reader, trace_event *event, bool *found)
     return trace_error_at(name, line.number, TRACE_LINE_MAX + 1,
                           "expected a line of at most %d bytes, found a longer one",
                           TRACE_LINE_MAX);
-  status = parse_line(name, &line, event);
+  status = parse_line(reader, &line, event);
   if (!status && event->action == TRACE_ALLOCATE && event->pointer == 0 && event->size > 0)
     return trace_error_at(name, line.number, event->columns[TRACE_POINTER],
                           "expected a pointer other than null for %" PRIu64
@@ -149,7 +165,7 @@ clp_status trace_next(trace_reader *reader, trace_event *event, bool *found)
 
 clp_status trace_rewind(trace_reader *reader)
 {
-  reader->began = false;
+  reader->fields = 0;
   return trace_lines_rewind(reader->lines);
 }
 

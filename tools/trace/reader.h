@@ -3,6 +3,7 @@
  *
  *   Thread,Time,Action,Pointer,Size,Stream
  *
+ * or that with one more column, Context, which tells what has a pool of its own.
  * A file may be gzipped, and is never held in memory. Messages about what it says read
  *
  *   FILE:LINE:COLUMN: expected <what>, found <what>

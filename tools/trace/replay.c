@@ -71,8 +71,9 @@ static clp_status tell_step(const replay *run, const trace_play_tally *before,
   } else if (tally->allocations > before->allocations) {
     bool is_hit = trace_metering_allocator_read(player->metering).allocations == device_before;
     step.outcome = is_hit ? TRACE_REPLAY_HIT : TRACE_REPLAY_MISS;
-    step.block_bytes =
-        player->pool ? clp_buffer_capacity(player->slots[step.slot].buffer) : operation->bytes;
+    step.block_bytes = player->options->pooled
+                           ? clp_buffer_capacity(player->slots[step.slot].buffer)
+                           : operation->bytes;
   }
   return run->options->observer->on_step(&step, run->options->observer->user_data);
 }
@@ -102,8 +103,8 @@ static clp_status run_pass(replay *run)
   do {
     clp_status status = trace_batch_read(run->batch, &run->source, rows);
     if (!status)
-      status =
-          trace_player_reserve(&run->player, run->source.live.capacity, run->batch->newest.line);
+      status = trace_player_reserve(&run->player, run->source.live.capacity,
+                                    run->source.contexts.count, run->batch->newest.line);
     if (!status)
       status = is_observed ? run_observed(run) : run_batch(run);
     if (!status)

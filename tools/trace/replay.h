@@ -65,7 +65,7 @@ typedef struct trace_replay_options {
   uint64_t (*clock)(void);               /* nanoseconds; NULL: the system's monotonic clock */
   const trace_replay_observer *observer; /* NULL: none; with one, times mean nothing */
   const trace_replay_contents *contents; /* NULL: none; likewise */
-  unsigned passes;                       /* over the trace, by the same pool; 0: one */
+  unsigned passes;                       /* over the trace, by the same pools; 0: one */
   size_t memory_bytes; /* of the host that the replay may take; 0: no bound. Looked at now and
                           then: some tens of MB more may be taken */
   size_t (*memory_used)(void); /* in place of trace_host_memory_used; NULL: is not */
@@ -80,6 +80,7 @@ typedef struct trace_replay_options {
 /* Figures as of the last row, of all passes but for the time, which is the last one's; the release
  * of what is live at the end of a pass is neither timed nor counted. */
 typedef struct trace_replay_result {
+  size_t pools;         /* one, or one a context of the trace */
   uint64_t allocations; /* that succeeded: hits and misses */
   uint64_t frees;
   uint64_t hits; /* served without the device; 0 without a pool */
@@ -89,15 +90,17 @@ typedef struct trace_replay_result {
   uint64_t failures;           /* allocations that the pool or allocator refused; not freed later */
   uint64_t first_failure;      /* the number of its row, from 1; 0: none failed */
   uint64_t recorded_failures;  /* the trace's own "allocate failure" rows, which are skipped */
-  size_t limit_bytes;          /* of the pool; 0: none */
+  size_t limit_bytes;          /* of each pool; 0: none */
   size_t peak_active_bytes;    /* asked for, and not yet freed */
-  size_t peak_managed_bytes;   /* active and held, as allocated */
+  size_t peak_managed_bytes;   /* active and held, as allocated; of several pools on arenas the
+                                  sum of their peaks, which may be more */
   size_t peak_device_bytes;    /* taken from the allocator, as metered beneath the pool */
   double footprint;            /* peak device over peak active bytes; 0 when nothing was active */
   double ns_per_operation;     /* of an allocation or a free; 0 without any */
 } trace_replay_result;
 
-/* Replays `reader`'s trace from where it stands to its end. Rows are read, checked and resolved in
+/* Replays `reader`'s trace from where it stands to its end, with a pool for each of its contexts:
+ * what one has released serves none of the others. Rows are read, checked and resolved in
  * batches; the clock runs only while a batch's allocations and frees do. Host memory is constant
  * but for what is live. Allocations that fail with CLP_OUT_OF_DEVICE_MEMORY, CLP_LIMIT_EXCEEDED or
  * CLP_INVALID_ARGUMENT (a block too large for the device) count as failures; another status ends

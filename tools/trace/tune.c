@@ -125,7 +125,8 @@ static clp_status check_memory(const tuning *all, const trace_batch *batch)
 static clp_status run_trial(const tuning *all, trial *tried, const trace_ring_batch *next)
 {
   const trace_batch *batch = &next->batch;
-  clp_status status = trace_player_reserve(&tried->player, next->slots, batch->newest.line);
+  clp_status status =
+      trace_player_reserve(&tried->player, next->slots, next->contexts, batch->newest.line);
   if (!status)
     status = run_timed(tried, batch);
   count_padding(tried, batch);
@@ -256,6 +257,7 @@ static bool read_pass(tuning *all, trace_batch_source *source, unsigned pass, bo
     all->recorded_failures += next->batch.recorded_failures;
     at_end = next->batch.at_end;
     next->slots = source->live.capacity;
+    next->contexts = source->contexts.count;
     next->is_last = at_end && is_last;
     trace_batch_ring_hand_on(all->ring);
     tell_progress(all, source, pass);

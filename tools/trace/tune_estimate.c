@@ -21,16 +21,20 @@ void trace_tune_estimate_block(size_t bytes, bool is_taken, void *user_data)
   estimate->first_use += fresh > reused ? fresh - reused : 0.0;
 }
 
-/* How many blocks the arena carved. */
+/* How many blocks the arenas carved. */
 static uint64_t carved_blocks(const trace_player *player)
 {
-  clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  if (!player->arena)
+  uint64_t blocks = 0;
+  if (!player->options->on_arena)
     return 0;
-  if (!player->pool)
+  if (!player->options->pooled)
     return player->tally.allocations;
-  clp_pool_get_stats(player->pool, &stats);
-  return stats.device_allocations;
+  for (size_t i = 0; i < player->pool_count; i++) {
+    clp_pool_stats stats = CLP_POOL_STATS_INIT;
+    clp_pool_get_stats(player->pools[i].pool, &stats);
+    blocks += stats.device_allocations;
+  }
+  return blocks;
 }
 
 static trace_tune_time read_all(const trace_tune_estimate *estimate, const trace_player *player)

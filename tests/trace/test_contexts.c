@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts of a trace: dense numbers, and replays in which each has a pool of its own. */
+#include "support/chance.h"
+#include "support/failmalloc.h"
+#include "support/replays.h"
+#include "support/suite.h"
+#include "support/traces.h"
+#include "trace/contexts.h"
+#include "trace/tune.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+START_TEST(numbers_are_dense_and_stay)
+{
+  static const uint64_t seen[] = {70, 70, 0, 70, UINT64_MAX, 0, 5};
+  static const uint32_t numbers[] = {0, 0, 1, 0, 2, 1, 3};
+  trace_contexts contexts = {0};
+  for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+    uint32_t number;
+    clpt_ok(trace_contexts_number(&contexts, seen[i], &number));
+    ck_assert_uint_eq(number, numbers[i]);
+  }
+  ck_assert_uint_eq(contexts.count, 4);
+  trace_contexts_end(&contexts);
+}
+END_TEST
+
+START_TEST(without_host_memory_there_is_no_number)
+{
+  trace_contexts contexts = {0};
+  uint32_t number;
+  clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
+  clp_status status = trace_contexts_number(&contexts, 1, &number);
+  clpt_host_stop();
+  ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
+  ck_assert_uint_eq(contexts.count, 0);
+  trace_contexts_end(&contexts);
+}
+END_TEST
+
+/* --- Replays --------------------------------------------------------------------------------- */
+
+#define HEADER "Thread,Time,Action,Pointer,Size,Stream,Context\n"
+#define ROW    "1,00:00:00.000000,"
+
+enum { PAIRS = 2000, ROW_BYTES = 80, LIVE = 16 };
+
+/* Rows of `first` to `last`: each context has blocks live of its own, at random; its rows are the
+ * same whichever others there are. */
+static trace_reader *random_trace(unsigned first, unsigned last)
+{
+  char *text = malloc(sizeof(HEADER) + (size_t)2 * PAIRS * ROW_BYTES), *to = text;
+  clpt_chance chance = clpt_chance_seed(1);
+  size_t live[3][LIVE] = {0};
+  to += sprintf(to, HEADER);
+  for (unsigned i = 0; i < PAIRS; i++) {
+    unsigned context = 1 + (unsigned)clpt_chance_below(&chance, 2);
+    size_t at = clpt_chance_below(&chance, LIVE), bytes = 1 + clpt_chance_below(&chance, 5000);
+    uint64_t pointer = context * 100 + at;
+    size_t *there = &live[context][at];
+    if (context < first || context > last)
+      continue;
+    if (*there)
+      to += sprintf(to, ROW "free,0x%" PRIx64 ",%zu,0,%u\n", pointer, *there, context);
+    else
+      to += sprintf(to, ROW "allocate,0x%" PRIx64 ",%zu,0,%u\n", pointer, bytes, context);
+    *there = *there ? 0 : bytes;
+  }
+  trace_reader *reader = clpt_trace(text);
+  free(text);
+  return reader;
+}
+
+static trace_replay_result replay(unsigned first, unsigned last,
+                                  const trace_replay_options *options)
+{
+  clp_allocator *allocator = clpt_simulated(0);
+  trace_reader *reader = random_trace(first, last);
+  trace_replay_result result;
+  clpt_ok(trace_replay(reader, allocator, options, &result));
+  trace_close(reader);
+  clp_allocator_release(allocator);
+  return result;
+}
+
+static const struct setting {
+  bool pooled, on_arena;
+  unsigned passes;
+} settings[] = {{true, false, 1}, {true, false, 3}, {true, true, 1}, {false, true, 1}};
+
+/* What the contexts come to together is what they come to one by one. */
+START_TEST(contexts_have_pools_of_their_own)
+{
+  trace_replay_options options = TRACE_REPLAY_OPTIONS_INIT;
+  options.pooled = settings[_i].pooled;
+  options.on_arena = settings[_i].on_arena;
+  options.passes = settings[_i].passes;
+  trace_replay_result both = replay(1, 2, &options), one = replay(1, 1, &options),
+                      other = replay(2, 2, &options);
+  ck_assert_uint_eq(both.pools, 2);
+  ck_assert_uint_eq(one.pools, 1);
+  ck_assert_uint_gt(both.allocations, PAIRS / 3);
+  ck_assert_uint_eq(both.allocations, one.allocations + other.allocations);
+  ck_assert_uint_eq(both.hits, one.hits + other.hits);
+  ck_assert_uint_eq(both.misses, one.misses + other.misses);
+  ck_assert_uint_eq(both.device_allocations, one.device_allocations + other.device_allocations);
+  size_t least = one.peak_active_bytes > other.peak_active_bytes ? one.peak_active_bytes
+                                                                 : other.peak_active_bytes;
+  ck_assert_uint_ge(both.peak_active_bytes, least);
+  ck_assert_uint_le(both.peak_active_bytes, one.peak_active_bytes + other.peak_active_bytes);
+  ck_assert_uint_le(both.peak_managed_bytes, one.peak_managed_bytes + other.peak_managed_bytes);
+}
+END_TEST
+
+START_TEST(what_is_active_is_counted_over_all_pools)
+{
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
+  clp_allocator *device = clpt_simulated(0);
+  trace_reader *reader = clpt_trace(HEADER ROW "allocate,0x1,1000,0,7\n" /* 1000 */
+                                    ROW "free,0x1,1000,0,7\n"            /* 0 */
+                                    ROW "allocate,0x2,700,0,7\n"         /* 700, a hit */
+                                    ROW "allocate,0x3,1000,0,0x8\n"      /* 1700, a miss */
+                                    ROW "free,0x2,700,0,7\n"             /* 1000 */
+                                    ROW "allocate,0x4,650,0,8\n"         /* 1650 */
+                                    ROW "allocate failure,0x0,9,0,9\n");
+  options.pool_options.leading_bits_in_bin_id = 0;
+  clpt_ok(trace_replay(reader, device, &options, &result));
+  ck_assert_uint_eq(result.pools, 2);
+  ck_assert_uint_eq(result.hits, 1);
+  ck_assert_uint_eq(result.misses, 3);
+  ck_assert_uint_eq(result.peak_active_bytes, 1700);
+  ck_assert_uint_eq(result.peak_managed_bytes, 3 * 1023);
+  ck_assert_uint_eq(result.peak_device_bytes, 3 * 1023);
+  clp_allocator_release(device);
+  trace_close(reader);
+}
+END_TEST
+
+START_TEST(tuning_takes_a_pool_a_context_as_well)
+{
+  trace_reader *reader = random_trace(1, 2);
+  clp_allocator *model = clpt_simulated(0);
+  trace_tune_options options = {.replay = TRACE_REPLAY_OPTIONS_INIT, .model = model, .threads = 2};
+  trace_tune_outcome outcomes[] = {
+      {.setting = {.pooled = true, .leading_bits = 4}},
+      {.setting = {.pooled = true, .leading_bits = 4, .on_arena = true}}};
+  trace_tuned_trace asked;
+  clpt_ok(trace_tune(reader, &options, outcomes, 2, &asked));
+  for (unsigned i = 0; i < 2; i++) {
+    options.replay.on_arena = i;
+    options.replay.arena_options.slack = 0;
+    trace_replay_result expected = replay(1, 2, &options.replay);
+    ck_assert_uint_eq(outcomes[i].result.pools, 2);
+    ck_assert_uint_eq(outcomes[i].result.hits, expected.hits);
+    ck_assert_uint_eq(outcomes[i].result.peak_device_bytes, expected.peak_device_bytes);
+  }
+  clp_allocator_release(model);
+  trace_close(reader);
+}
+END_TEST
+
+CLPT_MAIN("contexts", clpt_run)
+{
+  TCase *numbers = clpt_case(suite, "numbers");
+  tcase_add_test(numbers, numbers_are_dense_and_stay);
+  tcase_add_test(numbers, without_host_memory_there_is_no_number);
+  TCase *replays = clpt_case(suite, "replays");
+  clpt_add_table(replays, contexts_have_pools_of_their_own, settings);
+  tcase_add_test(replays, what_is_active_is_counted_over_all_pools);
+  tcase_add_test(replays, tuning_takes_a_pool_a_context_as_well);
+}
