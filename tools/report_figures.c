@@ -31,6 +31,7 @@ void clpi_report_figures(const clpi_report *report, clpi_figure figures[CLPI_FIG
       bytes_of("limit", "Limit of the pool (0: none)", result->limit_bytes),
       bytes_of("capacity", "Memory of the device (0: no bound)", report->capacity),
       ratio_of("scale", "Sizes times", report->scale),
+      count_of("pools", "Pools, one for each context", result->pools),
       count_of("allocations", "Allocations", result->allocations),
       count_of("frees", "Frees", result->frees),
       count_of("hits", "Served from held memory", result->hits),

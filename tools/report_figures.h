@@ -21,7 +21,7 @@ typedef struct clpi_figure {
   double ratio;
 } clpi_figure;
 
-enum { CLPI_FIGURES = 23 };
+enum { CLPI_FIGURES = 24 };
 
 void clpi_report_figures(const clpi_report *report, clpi_figure figures[CLPI_FIGURES]);
 
