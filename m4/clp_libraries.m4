@@ -27,6 +27,16 @@ AC_DEFUN([CLP_WITH_OPENCL], [
   AM_CONDITIONAL([HAVE_OPENCL], [test "x$clp_opencl" = xyes])
 ])
 
+# What layers of the OpenCL loader are declared by; they are left out without it.
+AC_DEFUN([CLP_CHECK_LAYER], [
+  clp_layer=no
+  AS_IF([test "x$clp_opencl" = xyes], [
+    AC_CHECK_HEADER([CL/cl_layer.h],
+      [AC_DEFINE([HAVE_LAYER], [1], [Define to 1 if layers of the OpenCL loader are built.])
+       clp_layer=yes], [], [#define CL_TARGET_OPENCL_VERSION 300])])
+  AM_CONDITIONAL([LAYER], [test "x$clp_layer" = xyes])
+])
+
 # libdw, which names the lines of a line profile; without it they are objects and offsets.
 AC_DEFUN([CLP_WITH_LIBDW], [
   AC_ARG_WITH([libdw],

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What a layer's library exports: who it is, and its functions. */
+#include "dispatch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const cl_icd_dispatch *clpi_target;
+
+void clpi_layer_complain(const char *format, ...)
+{
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof(line), format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "%s: %s\n", clpi_this_layer.name, line);
+}
+
+static cl_int give(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+{
+  if (to && room < size)
+    return CL_INVALID_VALUE;
+  if (to)
+    memcpy(to, value, size);
+  if (size_ret)
+    *size_ret = size;
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *to, size_t *size_ret)
+{
+  static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+  switch (what) {
+  case CL_LAYER_API_VERSION:
+    return give(&version, sizeof(version), room, to, size_ret);
+  case CL_LAYER_NAME:
+    return give(clpi_this_layer.name, strlen(clpi_this_layer.name) + 1, room, to, size_ret);
+  default:
+    return CL_INVALID_VALUE;
+  }
+}
+
+/* A process may have two loaders, such as a Python package's own beside the system's. What one of
+ * them shows the layer, the other must not show it again. */
+cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+                               cl_uint *num_entries_ret, const cl_icd_dispatch **layer_dispatch_ret)
+{
+  const cl_uint entries = sizeof(cl_icd_dispatch) / sizeof(void *);
+  if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
+    return CL_INVALID_VALUE;
+  if (clpi_target) {
+    clpi_layer_complain("a second OpenCL loader of this process runs without it");
+    return CL_INVALID_OPERATION;
+  }
+  if (!clpi_this_layer.begin())
+    return CL_INVALID_OPERATION;
+  clpi_target = target_dispatch;
+  *num_entries_ret = num_entries < entries ? num_entries : entries;
+  *layer_dispatch_ret = clpi_this_layer.functions;
+  return CL_SUCCESS;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A layer of the OpenCL loader: the loader gives the program's calls to the layer's functions,
+ * which make calls of their own by the target's: the next layer's, or the loader's way to the
+ * driver. They never call OpenCL by its names, which would come back to the layer. */
+#ifndef CLPOOL_LAYER_DISPATCH_H
+#define CLPOOL_LAYER_DISPATCH_H
+
+#include <CL/cl_layer.h>
+#include <stdbool.h>
+
+/* What the library is; each has one. */
+typedef struct clpi_layer {
+  const char *name;
+  const cl_icd_dispatch *functions; /* NULL: the target's, at no cost */
+  bool (*begin)(void);              /* false, after a complaint: the program runs without it */
+} clpi_layer;
+
+extern const clpi_layer clpi_this_layer;
+
+/* Set before any function of the layer is called. */
+extern const cl_icd_dispatch *clpi_target;
+
+/* Writes one line to standard error. */
+void clpi_layer_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

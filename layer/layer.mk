@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# Layers of the OpenCL loader, one library each, for programs that know nothing of clpool. They link
+# the objects of the library that they need, and no OpenCL: what they call of it, they are given.
+
+if LAYER
+pkglib_LTLIBRARIES += libclpool-record.la
+endif
+libclpool_record_la_SOURCES = \
+	layer/dispatch.c layer/dispatch.h \
+	layer/ledger.c layer/ledger.h \
+	layer/record.c \
+	layer/recording.c layer/recording.h \
+	lib/core/base/error.c \
+	lib/core/base/fork.c \
+	lib/core/base/map.c \
+	lib/core/base/thread_end.c \
+	lib/hooks/trace_file.c
+libclpool_record_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+libclpool_record_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared $(NO_UNDEFINED_LDFLAGS) \
+	-Wl,--version-script=$(top_srcdir)/layer/layer.map
+EXTRA_libclpool_record_la_DEPENDENCIES = layer/layer.map
+EXTRA_DIST += layer/layer.map

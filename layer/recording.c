@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a recording goes, and when. */
+#include "recording.h"
+
+#include "core/base/fork.h"
+#include "dispatch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char variable[] = "CLPOOL_LAYER_TRACE";
+
+static struct {
+  unsigned forks; /* clpi_forks when it began */
+  atomic_bool has_ended;
+  bool writes_through;
+  struct timespec tick; /* of the latest write */
+  clpi_trace_file file;
+} recording;
+
+/* Sees to it that nobody else writes to the file, now or before. Returns why not, or NULL. */
+static const char *claim(int descriptor)
+{
+  struct stat found;
+  if (flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    return "another process records to it";
+  if (fstat(descriptor, &found))
+    return strerror(errno);
+  return found.st_size > 0 ? "it is not empty, and one file is for one process" : NULL;
+}
+
+/* A pipe that no process reads is not waited for. */
+static const char *open_file(const char *path)
+{
+  int descriptor = open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    return strerror(errno);
+  const char *reason = claim(descriptor);
+  FILE *file = reason ? NULL : fdopen(descriptor, "w");
+  if (!file) {
+    reason = reason ? reason : strerror(errno);
+    close(descriptor);
+    return reason;
+  }
+  (void)fcntl(descriptor, F_SETFL, 0);
+  clpi_trace_file_begin(&recording.file, file, true, true);
+  return NULL;
+}
+
+/* The file ends with the first failure, which is told once. */
+static void end_if_failed(void)
+{
+  if (!recording.file.failure || atomic_load_explicit(&recording.has_ended, memory_order_relaxed))
+    return;
+  clpi_layer_complain("the recording ends: %s", strerror(recording.file.failure));
+  atomic_store_explicit(&recording.has_ended, true, memory_order_relaxed);
+}
+
+static void flush(void)
+{
+  clpi_trace_file_flush(&recording.file);
+  end_if_failed();
+}
+
+bool clpi_recording_begin(void)
+{
+  const char *path = secure_getenv(variable);
+  if (!path || !*path) {
+    clpi_layer_complain("%s names no file: nothing is recorded", variable);
+    return false;
+  }
+  const char *reason = clpi_forks_watch() ? open_file(path) : strerror(ENOMEM);
+  if (reason) {
+    clpi_layer_complain("%s: %s: nothing is recorded", path, reason);
+    return false;
+  }
+  recording.forks = clpi_relaxed(clpi_forks);
+  flush();
+  return true;
+}
+
+bool clpi_recording_goes_on(void)
+{
+  return !atomic_load_explicit(&recording.has_ended, memory_order_relaxed) &&
+         !clpi_is_inherited(recording.forks);
+}
+
+void clpi_recording_put(const clpi_trace_row *row)
+{
+  struct timespec now;
+  clpi_trace_file_put(&recording.file, row);
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  bool is_same_tick = now.tv_nsec == recording.tick.tv_nsec && now.tv_sec == recording.tick.tv_sec;
+  if (is_same_tick && !recording.writes_through)
+    return;
+  recording.tick = now;
+  flush();
+}
+
+void clpi_recording_stop(void)
+{
+  clpi_trace_file_stop(&recording.file, ENOMEM);
+  end_if_failed();
+}
+
+void clpi_recording_write_through(void)
+{
+  recording.writes_through = true;
+  flush();
+}
