@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const clpi_command *const commands[] = {&clpi_info_command, &clpi_replay_command,
-                                               &clpi_tune_command, &clpi_bench_command,
-                                               &clpi_report_command};
+static const clpi_command *const commands[] = {&clpi_info_command,   &clpi_record_command,
+                                               &clpi_replay_command, &clpi_tune_command,
+                                               &clpi_bench_command,  &clpi_report_command};
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static const clpi_command *find_command(const char *name)
@@ -44,9 +44,10 @@ static void print_help(void)
        "\n"
        "Examples:\n"
        "  clpool info\n"
-       "  CLPOOL_TRACE=trace-%p.csv ./program\n"
-       "  clpool tune trace-123.csv\n"
-       "  clpool report trace-123.csv -o report.html\n"
+       "  clpool record -o run.csv ./program\n"
+       "  CLPOOL_TRACE=run.csv ./program-that-uses-clpool\n"
+       "  clpool tune run.csv\n"
+       "  clpool report run.csv -o report.html\n"
        "  clpool help tune\n"
        "\n"
        "Exit codes: 0 success; 1 the run failed; 2 wrong use, or a trace that cannot be read.");
@@ -69,6 +70,8 @@ static int help(const char *name, const char *extra)
 static int run_command(const clpi_command *command, int argc, char **argv)
 {
   char name[64];
+  if (command != &clpi_record_command)
+    unsetenv("CLPOOL_TRACE"); /* it is for programs that are recorded, and may name the trace */
   snprintf(name, sizeof(name), "clpool %s", command->name);
   clpi_set_program_name(name);
   argv[0] = name; /* what is said of wrong options names it */
@@ -96,7 +99,6 @@ static void hold_standard_descriptors(void)
 int main(int argc, char **argv)
 {
   hold_standard_descriptors();
-  unsetenv("CLPOOL_TRACE"); /* it is for the programs that are recorded, and may name the trace */
   if (argc < 2)
     return clpi_misuse("a command is missing (see clpool --help)");
   const char *first = argv[1];

@@ -41,6 +41,7 @@ tools_clpool_SOURCES = \
 	tools/bench.c \
 	tools/bench_arguments.c tools/bench_arguments.h \
 	tools/bench_report.c tools/bench_report.h \
+	tools/child.c tools/child.h \
 	tools/cost_source.c tools/cost_source.h \
 	tools/cuda_allocator.c \
 	tools/cuda_devices.c tools/cuda_devices.h \
@@ -57,6 +58,7 @@ tools_clpool_SOURCES = \
 	tools/program.c tools/program.h \
 	tools/progress.c tools/progress.h \
 	tools/quantities.c tools/quantities.h \
+	tools/record.c \
 	tools/replay.c \
 	tools/replay_arguments.c tools/replay_arguments.h \
 	tools/replay_report.c tools/replay_report.h \
@@ -84,7 +86,12 @@ tools_clpool_SOURCES = \
 	tools/tune_settings.c tools/tune_settings.h \
 	tools/tune_words.c
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
-tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) -DCLPI_LAYER_FOLDER='"$(pkglibdir)"'
+if LAYER
+tools_clpool_CPPFLAGS += -DCLPI_HAS_LAYER=1
+else
+tools_clpool_CPPFLAGS += -DCLPI_HAS_LAYER=0
+endif
 tools_clpool_LDADD = libclpool-trace.la libclpool-internal.la -lm
 
 if HAVE_OPENCL

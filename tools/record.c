@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool record: runs a program under the layer that records, and tells why there is no recording
+ * where there is none. */
+#include "arguments.h"
+#include "child.h"
+#include "devices.h"
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help_text[] =
+    "Usage: clpool record -o FILE PROGRAM [ARGUMENT]...\n"
+    "Runs an OpenCL program as it is, and records the buffers, images and shared virtual memory\n"
+    "that it allocates: a trace for clpool tune, report and replay. It ends as the program does.\n"
+    "\n"
+    "Options:\n"
+    "  -o, --output=FILE  where the trace goes; made or emptied\n"
+    "  --help             print this help\n"
+    "\n"
+    "Examples:\n"
+    "  clpool record -o run.csv ./program --size 512\n"
+    "  clpool tune run.csv\n";
+
+enum { OPTION_HELP = 256 };
+
+typedef struct recording {
+  const char *output;
+  char **program; /* with its arguments */
+  char path[PATH_MAX];
+  int file; /* open until the program has ended, so that the reader of a pipe sees one end */
+} recording;
+
+/* --- arguments --- */
+
+/* Options end at the program: what follows is its own. */
+static int read_arguments(int argc, char **argv, recording *run, bool *is_help)
+{
+  static const struct option options[] = {
+      {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, OPTION_HELP}, {0}};
+  int option;
+  while ((option = clpi_next_option(argc, argv, "+:ho:", options)) != -1) {
+    switch (option) {
+    case 'o':
+      run->output = optarg;
+      break;
+    case 'h':
+    case OPTION_HELP:
+      *is_help = true;
+      return CLPI_EXIT_SUCCESS;
+    default:
+      return CLPI_EXIT_MISUSE;
+    }
+  }
+  if (!run->output)
+    return clpi_misuse("-o is missing, the file for the trace (see clpool record --help)");
+  if (optind == argc)
+    return clpi_misuse("the program is missing (see clpool record --help)");
+  run->program = argv + optind;
+  return CLPI_EXIT_SUCCESS;
+}
+
+/* --- the file --- */
+
+static int cannot_record(const recording *run, const char *reason)
+{
+  return clpi_misuse("cannot record to %s: %s", run->output, reason);
+}
+
+/* Made or emptied, unless another process records to it; the layer does the writing. */
+static int open_output(recording *run)
+{
+  run->file = open(run->output, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+  if (run->file < 0)
+    return cannot_record(run, strerror(errno));
+  if (flock(run->file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    return cannot_record(run, "another process does so now");
+  struct stat found;
+  bool is_known = fstat(run->file, &found) == 0;
+  if (!is_known || (S_ISREG(found.st_mode) && ftruncate(run->file, 0)))
+    return cannot_record(run, strerror(errno));
+  (void)flock(run->file, LOCK_UN);
+  return realpath(run->output, run->path) ? CLPI_EXIT_SUCCESS : cannot_record(run, strerror(errno));
+}
+
+/* The size of the file; 0 of one that has none, such as a pipe. */
+static off_t recorded_bytes(const recording *run)
+{
+  struct stat found;
+  return fstat(run->file, &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
+}
+
+/* A process that is killed may have written a part of its last row. */
+static void cut_partial_row(const recording *run)
+{
+  char text[1024];
+  off_t size = recorded_bytes(run);
+  size_t length = size < (off_t)sizeof(text) ? (size_t)size : sizeof(text);
+  if (length == 0 || pread(run->file, text, length, size - (off_t)length) != (ssize_t)length)
+    return;
+  size_t whole = length;
+  while (whole > 0 && text[whole - 1] != '\n')
+    whole--;
+  if (whole > 0 && whole < length && ftruncate(run->file, size - (off_t)(length - whole)))
+    clpi_complain("the last row of %s is cut short: %s", run->output, strerror(errno));
+}
+
+/* --- the layer --- */
+
+/* The loader ends the name of a layer at a colon. */
+static int set_layers(const recording *run)
+{
+  const char *named = secure_getenv("CLPOOL_LAYER_LIBRARY");
+  const char *library = named ? named : CLPI_LAYER_FOLDER "/libclpool-record.so";
+  const char *others = getenv("OPENCL_LAYERS");
+  if (access(library, R_OK))
+    return clpi_misuse("the layer %s: %s", library, strerror(errno));
+  if (strchr(library, ':'))
+    return clpi_misuse("the layer %s: OpenCL's loader takes no name with a colon", library);
+  char *layers;
+  bool has_others = others && *others;
+  if (asprintf(&layers, "%s%s%s", library, has_others ? ":" : "", has_others ? others : "") < 0)
+    return clpi_misuse("no host memory to set OPENCL_LAYERS");
+  bool is_set =
+      setenv("OPENCL_LAYERS", layers, 1) == 0 && setenv("CLPOOL_LAYER_TRACE", run->path, 1) == 0;
+  free(layers);
+  return is_set ? CLPI_EXIT_SUCCESS : clpi_misuse("no host memory to set OPENCL_LAYERS");
+}
+
+/* The layer writes the header as soon as a loader has it. So if this process can have it written,
+ * the program did not ask. */
+static void tell_why_nothing_came(const recording *run)
+{
+  clpi_platforms found = {0};
+  if (clpi_platforms_read(&found))
+    return;
+  size_t platforms = found.count;
+  clpi_platforms_free(&found);
+  if (recorded_bytes(run) > 0)
+    clpi_complain("%s has used no OpenCL, or by a loader without layers: %s has no rows",
+                  run->program[0], run->output);
+  else if (platforms == 0)
+    clpi_complain("there is no OpenCL driver here (see clpool info): %s is empty", run->output);
+  else
+    clpi_complain("this OpenCL loader has no layers (ocl-icd does from 2.3): %s is empty",
+                  run->output);
+}
+
+/* --- the command --- */
+
+static int record(recording *run)
+{
+  int code = open_output(run);
+  if (!code)
+    code = set_layers(run);
+  if (code)
+    return code;
+  struct stat file;
+  clpi_child_end end;
+  code = clpi_child_run(run->program, &end);
+  if (code)
+    return code;
+  cut_partial_row(run);
+  if (fstat(run->file, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
+    tell_why_nothing_came(run);
+  return clpi_child_end_likewise(&end);
+}
+
+static int run(int argc, char **argv)
+{
+  recording run = {.file = -1};
+  bool is_help = false;
+  int code = read_arguments(argc, argv, &run, &is_help);
+  if (is_help)
+    fputs(help_text, stdout);
+  if (!code && !is_help)
+    code = CLPI_HAS_LAYER ? record(&run)
+                          : clpi_misuse("this clpool is built without the layer that records");
+  if (run.file >= 0)
+    close(run.file);
+  return code;
+}
+
+const clpi_command clpi_record_command = {
+    .name = "record",
+    .summary = "record what an OpenCL program allocates, which knows nothing of clpool",
+    .help = help_text,
+    .run = run,
+};
