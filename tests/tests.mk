@@ -20,7 +20,8 @@ SH_LOG_COMPILER = $(SHELL)
 
 # What every test sees, however the caller's shell is set up.
 AM_TESTS_ENVIRONMENT = \
-	unset CLPOOL_MEMORY_LIMIT CLPOOL_TRACE; \
+	unset CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_TRACE \
+	  CLPOOL_MEMORY_LIMIT CLPOOL_TRACE OPENCL_LAYERS; \
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache'; export POCL_CACHE_DIR; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
@@ -526,6 +527,18 @@ tool_checks = \
 tool_page_checks = \
 	tests/house/check-completion.sh \
 	tests/house/check-manual.sh
+layer_checks = tests/layer/check-record.sh
+layer_programs = tests/layer/recorded$(EXEEXT)
+EXTRA_PROGRAMS += tests/layer/recorded
+CLEANFILES += $(layer_programs)
+tests_layer_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_recorded_LDADD = $(OPENCL_LIBS)
+if LAYER
+built_checks += $(layer_checks)
+$(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIBRARIES)
+else
+EXTRA_DIST += $(layer_checks)
+endif
 built_checks += $(tool_checks)
 tree_checks += $(tool_page_checks)
 $(tool_checks:.sh=.log) $(tool_page_checks:.sh=.log): tools/clpool$(EXEEXT)

@@ -19,7 +19,7 @@ trap 'exit 99' HUP INT TERM
 # The tree's files with these endings, one a line, as paths from its top: list_files c h ...
 list_files() {
   for ending in "$@"; do
-    (cd "$top_srcdir" && find include lib tools python examples bench tests \
+    (cd "$top_srcdir" && find include lib layer tools python examples bench tests \
       -path python/build -prune -o -name "*.$ending" -type f -print)
   done | sort
 }

@@ -1,0 +1,147 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# clpool record: a program does the same under the layer as without, and the trace says what it did,
+# also where it is killed, forks, or ends in haste; what cannot be recorded is told in one line.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+builddir=$(cd "$top_builddir" && pwd)
+clpool=$builddir/tools/clpool
+recorded=$builddir/tests/layer/recorded
+CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-record.so
+export CLPOOL_LAYER_LIBRARY
+[ -x "$recorded" ] || broken "$recorded is missing"
+[ -e "$CLPOOL_LAYER_LIBRARY" ] || broken "$CLPOOL_LAYER_LIBRARY is missing"
+unset OPENCL_LAYERS CLPOOL_LAYER_TRACE
+cd "$house_tmp"
+checks=0
+
+code=0
+"$recorded" all >plain || code=$?
+[ "$code" -ne 77 ] || skip "there is no OpenCL device"
+[ "$code" -eq 0 ] || fail "the program fails by itself: $(cat plain)"
+
+# run CODE PROGRAM...: clpool record ends with this code; what is said goes to out and err.
+run() {
+  wanted=$1
+  shift
+  code=0
+  "$clpool" record -o run.csv "$@" >out 2>err || code=$?
+  checks=$((checks + 1))
+  [ "$code" -eq "$wanted" ] || fail "record $*: exit code $code, not $wanted: $(cat err)"
+}
+
+# says LINE: that is all of standard error.
+says() { [ "$(cat err)" = "$1" ] || fail "said \"$(cat err)\", not \"$1\""; }
+
+# rows FILE: "ACTION SIZE CONTEXT" of each.
+rows() { awk -F, 'NR > 1 { print $3, $5, $7 }' "$1"; }
+
+# is_whole FILE: a trace that can be replayed.
+is_whole() { "$clpool" replay "$1" >/dev/null 2>err || fail "the trace: $(cat err)"; }
+
+# --- What is recorded
+
+run 0 "$recorded" all
+says ''
+cmp -s plain out || fail "the program does something else: $(diff plain out)"
+grep -E '^(allocate|free)' out >expected
+rows run.csv >found
+cmp -s expected found || fail "the rows are others: $(diff expected found)"
+is_whole run.csv
+"$clpool" replay --json run.csv | grep -q '"pools": 4' || fail "there are no four pools"
+head -n 2 run.csv | tail -n 1 | grep -q ',0x[0-9a-f]*,1$' || fail "the first row has no stream"
+
+"$recorded" threads >plain
+run 0 "$recorded" threads
+says ''
+cmp -s plain out || fail "threads do something else"
+is_whole run.csv
+for action in allocate free; do
+  [ "$(rows run.csv | grep -c "^$action ")" -eq 80000 ] || fail "threads: rows are missing"
+done
+[ "$(awk -F, 'NR > 1 { print $1 }' run.csv | sort -u | wc -l)" -eq 4 ] || fail "not four threads"
+
+# By hand; the loader cuts the variable behind the first layer.
+rm run.csv
+OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_TRACE=run.csv "$recorded" exits >out || :
+[ "$(rows run.csv)" = 'allocate 10 1
+free 10 1' ] || fail "by hand: $(cat run.csv)"
+
+# --- How programs end
+
+run 7 "$recorded" exits
+says ''
+[ "$(rows run.csv | wc -l)" -eq 2 ] || fail "exit: $(cat run.csv)"
+
+# What is lost is less than a buffer.
+run 137 "$recorded" killed
+is_whole run.csv
+[ "$(rows run.csv | wc -l)" -gt 38000 ] || fail "killed: $(wc -l <run.csv) rows are too few"
+
+run 0 "$recorded" children
+says "clpool record: $house_tmp/run.csv: another process records to it: nothing is recorded"
+[ "$(rows run.csv)" = 'allocate 500 1
+free 500 1' ] || fail "children: $(cat run.csv)"
+
+# A signal for clpool is one for the program.
+"$clpool" record -o run.csv sh -c 'echo $$ >pid; exec sleep 1000' 2>err &
+while [ ! -s pid ]; do sleep 0.1; done
+kill "$!"
+code=0
+wait "$!" || code=$?
+[ "$code" -eq 143 ] || fail "terminated: exit code $code"
+! kill -0 "$(cat pid)" 2>/dev/null || fail "the program lives on"
+
+# --- What cannot be recorded
+
+run 3 sh -c 'exit 3'
+says 'clpool record: sh has used no OpenCL, or by a loader without layers: run.csv has no rows'
+is_whole run.csv
+run 0 sh -c "'$recorded' exits; '$recorded' all; :"
+says "clpool record: $house_tmp/run.csv: it is not empty, and one file is for one process: \
+nothing is recorded"
+[ "$(rows run.csv | wc -l)" -eq 2 ] || fail "the second program: $(cat run.csv)"
+run 127 ./nosuch
+says 'clpool record: cannot run ./nosuch: No such file or directory'
+run 126 ./run.csv
+says 'clpool record: cannot run ./run.csv: Permission denied'
+OCL_ICD_VENDORS=$house_tmp/none run 0 true
+says 'clpool record: there is no OpenCL driver here (see clpool info): run.csv is empty'
+CLPOOL_LAYER_LIBRARY=$house_tmp/none run 2 true
+says "clpool record: the layer $house_tmp/none: No such file or directory"
+
+refuses() {
+  wanted=$1
+  shift
+  code=0
+  "$clpool" record "$@" >out 2>err || code=$?
+  checks=$((checks + 1))
+  [ "$code" -eq 2 ] || fail "record $*: exit code $code"
+  says "clpool record: $wanted"
+}
+refuses '-o is missing, the file for the trace (see clpool record --help)' true
+refuses 'the program is missing (see clpool record --help)' -o run.csv
+refuses 'there is no option "-x" (see clpool record --help)' -x
+refuses 'cannot record to /: Is a directory' -o / true
+refuses 'cannot record to none/run.csv: No such file or directory' -o none/run.csv true
+
+# Layers that are set stay, behind it; what else a program inherits is as it was.
+OPENCL_LAYERS=one.so:two.so CLPOOL_TRACE=its.csv run 0 env
+grep -qx "OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY:one.so:two.so" out || fail "other layers are gone"
+grep -qx 'CLPOOL_TRACE=its.csv' out || fail "the program's own trace is gone"
+unset CLPOOL_LAYER_TRACE
+OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY "$recorded" exits 2>err >out || :
+says 'clpool record: CLPOOL_LAYER_TRACE names no file: nothing is recorded'
+
+# --- Other programs
+
+if [ -x "$builddir/examples/array_expressions" ]; then
+  run 0 "$builddir/examples/array_expressions"
+  is_whole run.csv
+  [ "$(rows run.csv | grep -c '^allocate ')" -gt 400 ] || fail "array_expressions has few rows"
+fi
+exported=$(${NM:-nm} -D --defined-only "$CLPOOL_LAYER_LIBRARY" | awk '{ print $3 }' | sort | xargs)
+[ "$exported" = 'clGetLayerInfo clInitLayer' ] || fail "the layer exports $exported"
+echo "$checks runs"

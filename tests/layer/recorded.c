@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* A program for clpool record, which knows nothing of clpool. It prints the rows that its calls
+ * should come to, "ACTION SIZE CONTEXT", and what is in its memory: the same with a layer and
+ * without. Its argument says what it does; 77: there is no OpenCL device that it can do that on. */
+#include <CL/cl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SKIPPED = 77, WORDS = 1024, BYTES = 4 * WORDS, PAIRS = 20000, THREADS = 4 };
+
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+static unsigned contexts; /* made so far: the number of the latest */
+
+#define require(condition)                                                                         \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      printf("line %d: %s is false\n", __LINE__, #condition);                                      \
+      exit(EXIT_FAILURE);                                                                          \
+    }                                                                                              \
+  } while (0)
+
+static void expect(const char *action, size_t bytes)
+{
+  printf("%s %zu %u\n", action, bytes, contexts);
+}
+
+static void open_context(void)
+{
+  cl_int code;
+  context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+  require(!code);
+  queue = clCreateCommandQueueWithProperties(context, device, NULL, &code);
+  require(!code);
+  contexts++;
+}
+
+static void close_context(void)
+{
+  require(!clReleaseCommandQueue(queue));
+  require(!clReleaseContext(context));
+}
+
+static void open_device(void)
+{
+  cl_platform_id platform;
+  cl_uint count;
+  if (clGetPlatformIDs(1, &platform, &count) || count == 0 ||
+      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, &count) || count == 0)
+    exit(SKIPPED);
+  open_context();
+}
+
+static cl_mem buffer_of(size_t bytes)
+{
+  cl_int code;
+  cl_mem mem = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+  require(mem && !code);
+  expect("allocate", bytes);
+  return mem;
+}
+
+static void release(cl_mem mem)
+{
+  require(!clReleaseMemObject(mem));
+}
+
+/* --- one thread --- */
+
+static void share_and_part(void)
+{
+  cl_uint words[WORDS], read[WORDS] = {0};
+  cl_buffer_region half = {BYTES / 2, BYTES / 2};
+  cl_mem whole = buffer_of(BYTES);
+  cl_mem part = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, NULL);
+  for (cl_uint i = 0; i < WORDS; i++)
+    words[i] = i * 2654435761u;
+  require(part && !clRetainMemObject(whole) && !clRetainMemObject(part));
+  require(!clEnqueueWriteBuffer(queue, whole, CL_TRUE, 0, BYTES, words, 0, NULL, NULL));
+  release(whole);
+  release(whole);
+  release(part);
+  require(!clEnqueueReadBuffer(queue, part, CL_TRUE, 0, BYTES / 2, read, 0, NULL, NULL));
+  require(memcmp(read, words + WORDS / 2, BYTES / 2) == 0);
+  printf("read %u\n", read[7]);
+  expect("free", BYTES);
+  release(part);
+}
+
+static void ways_of_making(void)
+{
+  static char own[BYTES];
+  cl_int code;
+  cl_mem copy = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, BYTES, own, NULL);
+  require(copy);
+  expect("allocate", BYTES);
+  cl_mem used = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, BYTES, own, &code); /* no row */
+  require(used && !code);
+  cl_mem with = clCreateBufferWithProperties(context, NULL, 0, 300, NULL, &code);
+  require(with && !code);
+  expect("allocate", 300);
+  release(used);
+  expect("free", BYTES);
+  release(copy);
+  expect("free", 300);
+  release(with);
+}
+
+static void what_fails(void)
+{
+  size_t most = (size_t)1 << 62;
+  cl_int code = CL_SUCCESS;
+  require(!clCreateBuffer(context, 0, most, NULL, &code));
+  printf("code %d\n", code);
+  expect("allocate failure", most);
+  require(!clCreateBuffer(context, 0, 0, NULL, &code)); /* wrong, not refused */
+  printf("code %d\n", code);
+  require(!clCreateBuffer(NULL, 0, 100, NULL, NULL));
+  printf("code %d\n", clRetainMemObject(NULL));
+  printf("code %d\n", clReleaseMemObject(NULL));
+}
+
+static void images(void)
+{
+  const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+  cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 16, .image_height = 8};
+  size_t bytes;
+  cl_int code;
+  cl_mem image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, &code);
+  printf("image %d\n", code);
+  if (!image)
+    return;
+  require(!clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL));
+  expect("allocate", bytes);
+  expect("free", bytes);
+  release(image);
+  cl_mem buffer = buffer_of(BYTES);
+  desc = (cl_image_desc){.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = WORDS};
+  desc.buffer = buffer;
+  image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, &code);
+  printf("image of a buffer %d\n", code);
+  if (image)
+    release(image);
+  expect("free", BYTES);
+  release(buffer);
+}
+
+static void CL_CALLBACK free_svm(cl_command_queue of, cl_uint count, void *pointers[], void *data)
+{
+  (void)of, (void)data;
+  for (cl_uint i = 0; i < count; i++)
+    clSVMFree(context, pointers[i]);
+}
+
+static void *svm_of(size_t bytes)
+{
+  void *pointer = clSVMAlloc(context, CL_MEM_READ_WRITE, bytes, 0);
+  require(pointer);
+  expect("allocate", bytes);
+  return pointer;
+}
+
+static void shared_virtual_memory(void)
+{
+  cl_device_svm_capabilities svm = 0;
+  (void)clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, NULL);
+  if (!svm)
+    return;
+  void *first = svm_of(100), *second = svm_of(200), *third = svm_of(300);
+  expect("free", 100);
+  clSVMFree(context, first);
+  clSVMFree(context, NULL);
+  expect("free", 200);
+  require(!clEnqueueSVMFree(queue, 1, &second, NULL, NULL, 0, NULL, NULL));
+  require(!clFinish(queue));
+  expect("free", 300);
+  require(!clEnqueueSVMFree(queue, 1, &third, free_svm, NULL, 0, NULL, NULL));
+  require(!clFinish(queue));
+}
+
+/* Contexts one after the other have numbers of their own, though their handles may be the same. */
+static void all_kinds(void)
+{
+  share_and_part();
+  ways_of_making();
+  what_fails();
+  images();
+  shared_virtual_memory();
+  for (int i = 0; i < 3; i++) {
+    close_context();
+    open_context();
+    cl_mem mem = buffer_of(1000);
+    expect("free", 1000);
+    release(mem);
+  }
+}
+
+/* --- more --- */
+
+static void *make_pairs(void *size)
+{
+  for (unsigned i = 0; i < PAIRS; i++) {
+    cl_mem mem = clCreateBuffer(context, 0, (size_t)size + i % 8, NULL, NULL);
+    require(mem && !clRetainMemObject(mem));
+    release(mem);
+    release(mem);
+  }
+  return NULL;
+}
+
+static void threads(void)
+{
+  pthread_t each[THREADS];
+  for (size_t i = 0; i < THREADS; i++)
+    require(!pthread_create(&each[i], NULL, make_pairs, (void *)(1000 * (i + 1))));
+  for (size_t i = 0; i < THREADS; i++)
+    pthread_join(each[i], NULL);
+  printf("%d pairs\n", THREADS * PAIRS);
+}
+
+static void killed(void)
+{
+  make_pairs((void *)1000);
+  kill(getpid(), SIGKILL);
+}
+
+static void exits(void)
+{
+  release(buffer_of(10));
+  exit(7);
+}
+
+/* A child that is a copy, and one that is a program of its own. */
+static void children(void)
+{
+  int status;
+  cl_mem mem = buffer_of(500);
+  fflush(stdout);
+  if (fork() == 0) {
+    clRetainMemObject(mem);
+    clReleaseMemObject(mem);
+    _exit(3);
+  }
+  require(wait(&status) > 0 && WEXITSTATUS(status) == 3);
+  if (fork() == 0) {
+    freopen("/dev/null", "w", stdout);
+    execl("/proc/self/exe", "recorded", "all", (char *)NULL);
+  }
+  require(wait(&status) > 0 && status == 0);
+  expect("free", 500);
+  release(mem);
+}
+
+int main(int argc, char **argv)
+{
+  static const struct {
+    const char *name;
+    void (*run)(void);
+  } works[] = {{"all", all_kinds},
+               {"threads", threads},
+               {"killed", killed},
+               {"exits", exits},
+               {"children", children}};
+  open_device();
+  for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
+    if (argc == 2 && strcmp(argv[1], works[i].name) == 0)
+      works[i].run();
+  close_context();
+  return EXIT_SUCCESS;
+}
