@@ -6,6 +6,7 @@ dist_man1_MANS = \
 	doc/clpool.1 \
 	doc/clpool-bench.1 \
 	doc/clpool-info.1 \
+	doc/clpool-record.1 \
 	doc/clpool-replay.1 \
 	doc/clpool-report.1 \
 	doc/clpool-tune.1
@@ -16,6 +17,7 @@ endif
 # is about the tree itself is only in it.
 guidesdir = $(docdir)/doc
 guides = \
+	doc/any-program.md \
 	doc/arena.md \
 	doc/cuda.md \
 	doc/figures.md \

@@ -10,6 +10,7 @@ _clpool_options() {
   case $1 in
     '') echo '--help --version' ;;
     info) echo '--help --json' ;;
+    record) echo '--help --output= -o' ;;
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
         '--leading-bits= --limit= --memory= --no-pool --passes= --scale= --slack= --touch'
@@ -91,7 +92,7 @@ _clpool_read_word() {
 
 _clpool() {
   local command='' current option='' prefix='' i
-  local commands='info replay report tune bench help'
+  local commands='info record replay report tune bench help'
   COMPREPLY=()
   [[ $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}
   _clpool_read_word
@@ -103,7 +104,7 @@ _clpool() {
     _clpool_add -W "$commands" -- "$current"
   elif [[ $command == help && $COMP_CWORD -eq 2 ]]; then
     _clpool_add -W "${commands% help}" -- "$current"
-  elif [[ $command == replay || $command == report || $command == tune ]]; then
+  elif [[ $command == re* || $command == tune ]]; then
     _clpool_add_files "$current"
   fi
   for i in "${!COMPREPLY[@]}"; do

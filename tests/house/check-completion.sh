@@ -42,9 +42,9 @@ mkdir "$house_tmp/files" "$house_tmp/files/traces"
 allocators='cl-deferred cl-immediate cl-svm cuda-async host simulated'
 
 # Commands.
-completes 'bench help info replay report tune' ''
-completes 'replay report' re
-completes 'bench info replay report tune' help ''
+completes 'bench help info record replay report tune' ''
+completes 'record replay report' re
+completes 'bench info record replay report tune' help ''
 completes 'tune' help t
 completes '' help tune ''
 completes '' nonsense
@@ -56,6 +56,7 @@ completes '--help --json' info --
 completes '' info ''
 completes '--leading-bits= --limit=' replay --l
 completes '--leading-bits= --limit=' replay trace.csv --l
+completes '--help --output=' record --
 completes '--arena' replay --ar
 completes '--allocator= --arena' tune --a
 completes '--no-arena --no-pool' tune --no
@@ -81,6 +82,8 @@ done
 completes 'a trace.csv trace.csv traces' tune ''
 completes 'trace.csv traces' replay --arena tr
 completes 'a trace.csv' report a
+completes 'trace.csv traces' record -o t
+completes 'trace.csv traces' record -o new.csv t
 completes 'trace.csv traces' report -o t
 completes 'trace.csv traces' report --perfetto = t
 completes '--plot=trace.csv --plot=traces' tune --plot=t

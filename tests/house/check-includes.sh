@@ -10,7 +10,7 @@ rules=$top_srcdir/tests/support/includes.awk
 
 # check_tree TOP: prints each include that breaks the rules; fails if there is one.
 check_tree() {
-  (cd "$1" && find include lib tools python examples bench -name '*.[ch]' -type f 2>/dev/null |
+  (cd "$1" && find include lib layer tools python examples bench -name '*.[ch]' -type f 2>/dev/null |
     sort | awk -f "$rules")
 }
 
