@@ -19,12 +19,12 @@ check_tree() {
 planted() {
   rm -rf "$house_tmp/tree"
   for folder in include/clpool lib/core/base lib/core/pool lib/cuda lib/opencl \
-    tools/trace python/src examples; do
+    layer lib/hooks tools/trace python/src examples; do
     mkdir -p "$house_tmp/tree/$folder"
   done
   for file in include/clpool/pool.h include/clpool/opencl.h include/clpool/cuda.h \
     include/clpool/cuda_mempool.h lib/core/pool/pool.h lib/core/base/list.h lib/opencl/device.h \
-    lib/cuda/driver.h tools/trace/reader.h tools/json.h; do
+    lib/cuda/driver.h lib/hooks/trace_file.h layer/dispatch.h tools/trace/reader.h tools/json.h; do
     echo '#include <stddef.h>' >"$house_tmp/tree/$file"
   done
   file=$house_tmp/tree/$1
@@ -50,6 +50,9 @@ allows tools/trace/a.c '"trace/reader.h"' '<clpool/pool.h>' '<zlib.h>'
 allows tools/trace/metering_allocator.c '"core/pool/pool.h"'
 allows tools/a.c '"trace/reader.h"' '<clpool/opencl.h>' '<clpool/cuda.h>'
 allows lib/core/pool/a.c '"core/base/list.h"'
+allows layer/a.c '"dispatch.h"' '"core/base/list.h"' '"hooks/trace_file.h"' '<CL/cl_layer.h>'
+refuses layer/a.c '"opencl/device.h"'
+refuses layer/a.c '"trace/reader.h"'
 allows python/src/a.c '<Python.h>' '<clpool/opencl.h>' '<CL/cl.h>'
 refuses lib/core/base/a.c '"core/pool/pool.h"'
 refuses lib/core/pool/a.c '<clpool/opencl.h>'

@@ -109,6 +109,34 @@ run 126 ./run.csv
 says 'clpool record: cannot run ./run.csv: Permission denied'
 OCL_ICD_VENDORS=$house_tmp/none run 0 true
 says 'clpool record: there is no OpenCL driver here (see clpool info): run.csv is empty'
+# A loader of old, which knows one driver and no layers.
+cat >loader.c <<'END'
+int clGetPlatformIDs(unsigned room, void **platforms, unsigned *count);
+int clGetPlatformIDs(unsigned room, void **platforms, unsigned *count)
+{
+  static int one;
+  if (platforms && room > 0)
+    *platforms = &one;
+  if (count)
+    *count = 1;
+  return 0;
+}
+int clGetPlatformInfo(void);
+int clGetPlatformInfo(void) { return -30; }
+int clGetDeviceIDs(void);
+int clGetDeviceIDs(void) { return -1; }
+END
+for version in 1.0 1.1 1.2 2.0 2.1 2.2 3.0; do echo "OPENCL_$version { cl$version*; };"; done |
+  sed 's/cl1.0/cl/' >loader.map
+mkdir loader
+# shellcheck disable=SC2086 # the compiler is a list of words
+if $CC -shared -fPIC -Wl,-soname,libOpenCL.so.1 -Wl,--version-script=loader.map \
+  -o loader/libOpenCL.so.1 loader.c 2>err; then
+  LD_LIBRARY_PATH=$house_tmp/loader${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} run 0 true
+  says 'clpool record: this OpenCL loader has no layers (ocl-icd does from 2.3): run.csv is empty'
+else
+  broken "the loader: $(cat err)"
+fi
 CLPOOL_LAYER_LIBRARY=$house_tmp/none run 2 true
 says "clpool record: the layer $house_tmp/none: No such file or directory"
 
