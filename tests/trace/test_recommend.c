@@ -94,6 +94,22 @@ START_TEST(what_is_measured_may_tie)
 }
 END_TEST
 
+/* Two that differ by what was measured alone, as arenas of several slacks do: whichever was the
+ * faster this time, the first is the best. */
+START_TEST(what_is_counted_alike_is_the_first)
+{
+  for (unsigned i = 0; i <= 100; i++) {
+    trace_tune_outcome outcomes[2];
+    for (unsigned j = 0; j < 2; j++) {
+      trace_tune_time time = {.host = 700 + (j ? 50 : i), .device = 1000.1};
+      outcomes[j] = outcome(trace_tune_time_sum(&time) / 3, 1000, 4, true);
+      outcomes[j].time = time;
+    }
+    ck_assert_uint_eq(trace_recommend(TRACE_OBJECTIVE_TIME, outcomes, 2, NULL), 0);
+  }
+}
+END_TEST
+
 START_TEST(objectives_have_names)
 {
   ck_assert_str_eq(trace_objective_name(TRACE_OBJECTIVE_BALANCED), "balanced");
@@ -109,5 +125,6 @@ CLPT_MAIN("recommend", clpt_run)
   tcase_add_test(tests, what_ran_out_of_memory_is_never_the_best);
   tcase_add_loop_test(tests, ties_are_broken, 0, 5);
   tcase_add_test(tests, what_is_measured_may_tie);
+  tcase_add_test(tests, what_is_counted_alike_is_the_first);
   tcase_add_test(tests, objectives_have_names);
 }

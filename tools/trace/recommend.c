@@ -81,13 +81,19 @@ static int compare_values(trace_objective objective, const trace_tune_outcome *l
   return order ? order : compare(time_of(left), time_of(right));
 }
 
+/* Without what was measured, which by rounding would still tell in a difference. */
+static double counted_time(const trace_tune_outcome *outcome)
+{
+  const trace_tune_time *time = &outcome->time;
+  return time->sub_buffers + time->device + time->first_use;
+}
+
 /* The same of those that are as good, by what is no other the next time. */
 static int compare_counted(const trace_tune_outcome *left, const trace_tune_outcome *right)
 {
   int order = compare(memory_of(left), memory_of(right));
   if (!order)
-    order = compare(time_of(left) * (1.0 - measured_part(left)),
-                    time_of(right) * (1.0 - measured_part(right)));
+    order = compare(counted_time(left), counted_time(right));
   if (!order)
     order = (int)left->setting.on_arena - (int)right->setting.on_arena;
   return order ? order : (int)left->setting.leading_bits - (int)right->setting.leading_bits;
@@ -108,10 +114,10 @@ static size_t find_least(trace_objective objective, const trace_tune_outcome *ou
 size_t trace_recommend(trace_objective objective, const trace_tune_outcome *outcomes, size_t count,
                        bool *as_good)
 {
-  size_t least = find_least(objective, outcomes, count), best = least;
+  size_t least = find_least(objective, outcomes, count), best = count;
   for (size_t i = 0; i < count; i++) {
     bool ties = least < count && is_as_good(objective, &outcomes[i], &outcomes[least]);
-    if (ties && compare_counted(&outcomes[i], &outcomes[best]) < 0)
+    if (ties && (best == count || compare_counted(&outcomes[i], &outcomes[best]) < 0))
       best = i;
     if (as_good)
       as_good[i] = ties;
