@@ -19,6 +19,7 @@ guidesdir = $(docdir)/doc
 guides = \
 	doc/any-program.md \
 	doc/arena.md \
+	doc/cplusplus.md \
 	doc/cuda.md \
 	doc/figures.md \
 	doc/from-cupy-and-rmm.md \

@@ -18,6 +18,7 @@ opencl_example_sources = \
 	examples/array_expressions.c \
 	examples/opencl_device.c examples/opencl_device.h \
 	examples/pooled_buffers.c \
+	examples/pooled_buffers_cpp.cc \
 	examples/two_queues.c \
 	examples/where_memory_goes.c
 
@@ -41,7 +42,13 @@ examples_where_memory_goes_SOURCES = examples/where_memory_goes.c examples/check
 	examples/array.c examples/array.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_where_memory_goes_LDADD = libclpool.la $(OPENCL_LIBS)
+if HAVE_OPENCL_HPP
+example_programs += examples/pooled_buffers_cpp
 endif
+endif
+examples_pooled_buffers_cpp_SOURCES = examples/pooled_buffers_cpp.cc examples/check.h \
+	examples/opencl_device.c examples/opencl_device.h
+examples_pooled_buffers_cpp_LDADD = libclpool.la $(OPENCL_LIBS)
 noinst_PROGRAMS += $(example_programs)
 
 examplesdir = $(docdir)/examples

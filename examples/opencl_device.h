@@ -9,6 +9,10 @@
 #endif
 #include <CL/cl.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define CHECK_CL(call) check_cl((call), #call)
 
 /* Ends the example, unless `code` is CL_SUCCESS. */
@@ -18,5 +22,9 @@ void check_cl(cl_int code, const char *call);
  * "0.1" for platform 0, device 1. Prints its name. Where there is none, ends the example with exit
  * status 77, which test programs use to say "skipped". */
 cl_device_id pick_device(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,7 @@ clpoolinclude_HEADERS = \
 	include/clpool/buffer.h \
 	include/clpool/bytes.h \
 	include/clpool/clpool.h \
+	include/clpool/clpool.hpp \
 	include/clpool/cuda.h \
 	include/clpool/cuda_mempool.h \
 	include/clpool/hook.h \

@@ -77,14 +77,20 @@ AC_DEFUN([CLP_SWITCH_TOOL], [
   AM_CONDITIONAL([TOOL], [test "x$clp_tool" != xno])
 ])
 
-# A C++ compiler that links: only the tests of the headers use it.
+# A C++ compiler that links, and OpenCL's C++ header: only clpool.hpp's tests and example use them.
 AC_DEFUN([CLP_CHECK_CXX], [
   AC_MSG_CHECKING([whether $CXX works])
   AC_LANG_PUSH([C++])
   AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [clp_cxx=yes], [clp_cxx=no])
-  AC_LANG_POP([C++])
   AC_MSG_RESULT([$clp_cxx])
+  clp_opencl_hpp=no
+  AS_IF([test "x$clp_cxx$clp_opencl" = xyesyes],
+    [AC_CHECK_HEADER([CL/opencl.hpp], [clp_opencl_hpp=yes], [],
+      [#define CL_HPP_TARGET_OPENCL_VERSION 120
+       #define CL_HPP_MINIMUM_OPENCL_VERSION 120])])
+  AC_LANG_POP([C++])
   AM_CONDITIONAL([HAVE_CXX], [test "x$clp_cxx" = xyes])
+  AM_CONDITIONAL([HAVE_OPENCL_HPP], [test "x$clp_opencl_hpp" = xyes])
 ])
 
 # Check, the unit test framework. Its link line differs: with libsubunit's development package,

@@ -568,6 +568,14 @@ if HAVE_CXX
 AM_TESTS_ENVIRONMENT += HOUSE_CXX='$(CXX)'; export HOUSE_CXX;
 endif
 
+# clpool.hpp, by the shared library and the public headers alone.
+if HAVE_CXX
+check_PROGRAMS += tests/cplusplus/test_cplusplus
+endif
+tests_cplusplus_test_cplusplus_SOURCES = tests/cplusplus/test_cplusplus.cc
+tests_cplusplus_test_cplusplus_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_cplusplus_test_cplusplus_LDADD = libclpool.la $(OPENCL_LIBS)
+
 built_checks += tests/house/check-examples.sh
 tree_checks += \
 	tests/house/check-calls.sh \

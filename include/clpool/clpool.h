@@ -47,6 +47,7 @@
  * | opencl.h       | OpenCL's memory; not included here                                        |
  * | cuda.h         | CUDA's stream-ordered memory; not included here                           |
  * | cuda_mempool.h | the memory pools of CUDA's driver; not included here                      |
+ * | clpool.hpp     | all of it for C++, by owners and exceptions; not included here            |
  *
  * Conventions
  *

@@ -32,6 +32,16 @@ pooled_buffers() {
   expect pooled_buffers '^device allocations: +1$'
 }
 
+# Its block is that of both queues, too, where the pool can make one wait for the other.
+pooled_buffers_cpp() {
+  run pooled_buffers_cpp || return 0
+  expect pooled_buffers_cpp '^allocations: +102$'
+  expect pooled_buffers_cpp '^hits: +101$'
+  expect pooled_buffers_cpp '^device allocations: +1$'
+  expect pooled_buffers_cpp '^over the limit: +CLP_LIMIT_EXCEEDED$'
+  expect pooled_buffers_cpp "^without exceptions: the pool's memory limit is exceeded\$"
+}
+
 # Every frame is as it was drawn, and blocks are used again. Only the memory of a plain cl_mem may
 # come back late, with some drivers.
 two_queues() {

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The guides of doc/: their C code is that of the examples, line for line but for the indentation,
-# so it compiles and runs; where they show frames, file:line:function, the line is in that function;
-# the pictures that they show are there, drawn ones with their sources; what they and README.md link
-# is there, headings too, and README.md links them all. What examples print is check-examples.sh's.
+# The guides of doc/: their C and C++ code is that of the examples, line for line but for the
+# indentation, so it compiles and runs; where they show frames, file:line:function, the line is in
+# that function; the pictures that they show are there, drawn ones with their sources; what they and
+# README.md link is there, headings too, and README.md links them all. What examples print is
+# check-examples.sh's.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -18,7 +19,7 @@ find_code() {
   awk -v guide="$guide" '
     { line = $0; sub(/^[ \t]+/, "", line) }
     FILENAME != guide { text = text (FNR == 1 ? "\f\n" : "") line "\n"; next }
-    $0 == "```c" { inside = 1; code = "\n"; start = FNR; next }
+    $0 == "```c" || $0 == "```cpp" { inside = 1; code = "\n"; start = FNR; next }
     $0 == "```" && inside {
       inside = 0
       if (index(text, code))
@@ -170,7 +171,8 @@ for guide in "$top_srcdir"/doc/*.md; do
   case $guide in */thread-cache.md) top=HACKING.md ;; *) top=README.md ;; esac
   links_of "$top_srcdir/$top" | grep -qxF "doc/${guide##*/}" ||
     { echo "$top does not link doc/${guide##*/}"; failures=$((failures + 1)); }
-  find_code "$guide" "$top_srcdir"/examples/*.[ch] || failures=$((failures + 1))
+  find_code "$guide" "$top_srcdir"/examples/*.[ch] "$top_srcdir"/examples/*.cc ||
+    failures=$((failures + 1))
   find_frames "$guide" "$top_srcdir" || failures=$((failures + 1))
   find_pictures "$guide" || failures=$((failures + 1))
 done

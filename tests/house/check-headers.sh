@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Each installed header compiles alone and twice, and each of its _INIT macros initializes its
-# struct, without a warning: as C11 and as C++11 to C++20, with every compiler that is here. So does
-# the program in the comment of clpool.h.
+# struct, without a warning: as C11 and as C++11 to C++20, with every compiler that is here. So do
+# the programs in the comments of clpool.h and clpool.hpp, and the test of the latter, which has the
+# backends' headers before it.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -72,18 +73,26 @@ for wrong in '{ .a = 1, .b = 2 }' '{ 1 }'; do
 done
 rm "$house_tmp/planted.cc"
 
+# program_of HEADER: the one in its comment.
+program_of() {
+  sed -n '/^ \*     #include/,/^ \*     }$/s/^ \* \{0,5\}//p' "$top_srcdir/include/clpool/$1" |
+    grep . || broken "$1 has no program"
+}
+
 headers=0
 for header in $clp_headers; do
+  case $header in *.hpp) continue ;; esac
   write_program "$header" >"$house_tmp/$(basename "$header" .h).c"
   headers=$((headers + 1))
 done
 grep -q '_INIT;$' "$house_tmp/pool.c" || broken "no _INIT macro was found"
-sed -n '/^ \*     #include/,/^ \*     }$/s/^ \* \{0,5\}//p' "$top_srcdir/include/clpool/clpool.h" \
-  >"$house_tmp/example.c"
-grep -q 'clp_pool_allocate' "$house_tmp/example.c" || broken "clpool.h has no program"
+program_of clpool.h >"$house_tmp/example.c"
 for program in "$house_tmp"/*.c; do
   cp "$program" "${program%.c}.cc"
 done
+printf '#include <clpool/%s>\n' clpool.hpp clpool.hpp cuda.h clpool.hpp >"$house_tmp/clpool_hpp.cc"
+program_of clpool.hpp >"$house_tmp/example_hpp.cc"
+cp "$top_srcdir/tests/cplusplus/test_cplusplus.cc" "$house_tmp"
 
 everywhere c11 -- c "$CC" gcc clang
 [ -n "${HOUSE_CXX-}" ] || skip "$headers headers are fine in C; there is no C++ compiler"

@@ -59,12 +59,15 @@ examples() {
   awk '/^    cc / { on = 1 } on { on = sub(/\\$/, ""); printf "%s%s", $0, on ? "" : "\n" }' README \
     >commands
   [ -s commands ] || broken "the examples' README does not say how to compile them"
-  # shellcheck disable=SC2086,SC2317 # lists of words; the commands call it
+  # shellcheck disable=SC2086,SC2317 # lists of words; the commands call them
   cc() { $CC -Wall -Wextra -Werror ${CLP_BUILD_FLAGS-} "$@"; }
+  # shellcheck disable=SC2086,SC2317
+  cxx() { $HOUSE_CXX -Wall -Wextra -Werror ${CLP_BUILD_FLAGS-} "$@"; }
   while read -r command; do
     program=${command#*-o }
     program=${program%% *}
-    [ -e "$program.c" ] || continue
+    [ -e "$program.c" ] || { [ -e "$program.cc" ] && [ -n "${HOUSE_CXX-}" ]; } || continue
+    command=$(echo "$command" | sed 's/ c++ / cxx /')
     eval "$command" || fail "examples/README: this does not compile: $command"
     echo "examples/README: $program compiles"
   done <commands

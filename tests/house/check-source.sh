@@ -22,13 +22,13 @@ tab=$(printf '\t')
 failures=0
 
 # Spelled so that this file does not find itself.
-reject 'switched off' '^[[:space:]]*#[[:space:]]*if[[:space:]]+0\b' c h
-reject 'note to oneself' '\b(TO''DO|FIX''ME|X''XX)\b' c h sh awk mk cl py pyi
-reject 'tab' "$tab" c h cl sh awk py pyi
-reject 'trailing blank' '[[:blank:]]+$' c h in cl sh awk mk md py pyi
-reject 'over 100 columns' '^.{101}' c h cl sh awk py pyi
+reject 'switched off' '^[[:space:]]*#[[:space:]]*if[[:space:]]+0\b' c h cc hpp
+reject 'note to oneself' '\b(TO''DO|FIX''ME|X''XX)\b' c h cc hpp sh awk mk cl py pyi
+reject 'tab' "$tab" c h cc hpp cl sh awk py pyi
+reject 'trailing blank' '[[:blank:]]+$' c h cc hpp in cl sh awk mk md py pyi
+reject 'over 100 columns' '^.{101}' c h cc hpp cl sh awk py pyi
 
-list_files c h >"$house_tmp/files"
+list_files c h cc hpp >"$house_tmp/files"
 while read -r file; do
   line=$(head -n 1 "$top_srcdir/$file")
   [ "$line" = '/* SPDX-License-Identifier: MIT */' ] && continue
