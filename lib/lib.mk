@@ -178,5 +178,7 @@ EXTRA_DIST += lib/clpool.map
 
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = lib/clpool.pc
+cmakedir = $(libdir)/cmake/clpool
+nodist_cmake_DATA = lib/clpool-config.cmake lib/clpool-config-version.cmake
 aclocaldir = $(datadir)/aclocal
 dist_aclocal_DATA = m4/clpool.m4

@@ -597,7 +597,8 @@ EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
 	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \
 	tests/support/no_sysfs.sh \
 	tests/house/claim.pml \
-	tests/house/install/Makefile.in tests/house/install/configure.ac tests/house/install/consumer.c
+	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
+	tests/house/install/configure.ac tests/house/install/consumer.c
 
 check-helgrind:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/house/check-helgrind.sh

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What `make install` leaves behind serves other projects: a program that asks pkg-config, one whose
-# configure uses clpool.m4, the code that README.md shows, and the examples, compiled as their
-# README says. What the installed guides link is there.
+# configure uses clpool.m4, one whose CMakeLists.txt finds it, wherever the installation was moved to,
+# the code that README.md shows, and the examples, compiled as their README says. What the installed
+# guides link is there.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -115,6 +116,37 @@ with_autoconf() {
   echo "clpool.m4: a project with PKG_CHECK_CLPOOL builds and runs"
 }
 
+# cmake_project WHERE VERSION: a project that asks for that version of the clpool there.
+cmake_project() {
+  rm -rf "$house_tmp/cmake"
+  cmake -S "$top_srcdir/tests/house/install" -B "$house_tmp/cmake" -DCMAKE_C_COMPILER="$CC" \
+    -DCMAKE_C_FLAGS="${CLP_BUILD_FLAGS-}" -Dclpool_DIR="$1" -Dversion="$2" \
+    >"$house_tmp/cmake.log" 2>&1 && cmake --build "$house_tmp/cmake" >>"$house_tmp/cmake.log" 2>&1
+}
+
+with_cmake() {
+  if ! command -v cmake >/dev/null; then
+    echo "find_package: not tried, cmake is missing"
+    return
+  fi
+  mkdir "$house_tmp/moved here"
+  cp -R "$root/." "$house_tmp/moved here"
+  for place in "$libdir" "$house_tmp/moved here${libdir#"$root"}"; do
+    LD_LIBRARY_PATH=$place
+    cmake_project "$place/cmake/clpool" "$version" ||
+      { cat "$house_tmp/cmake.log"; fail "a project with find_package does not build"; }
+    for consumer in "$house_tmp"/cmake/consumer*; do
+      [ "$("$consumer")" = "clpool $version" ] || fail "that project's ${consumer##*/} does not run"
+    done
+  done
+  for wrong in 999 0.1; do
+    ! cmake_project "$libdir/cmake/clpool" $wrong || fail "find_package found a clpool $wrong"
+    grep -q compatible "$house_tmp/cmake.log" ||
+      broken "clpool $wrong is refused for another reason"
+  done
+  echo "find_package: a project builds and runs, also where the installation was moved"
+}
+
 docs=$(dirname "$(find "$root" -path '*/examples/README')")
 docs=${docs%/examples}
 with_pkg_config
@@ -122,3 +154,4 @@ readme
 examples
 links
 with_autoconf
+with_cmake
