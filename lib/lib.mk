@@ -25,6 +25,7 @@ core_sources = \
 	lib/core/base/bytes.c lib/core/base/bytes.h \
 	lib/core/base/printable.c lib/core/base/printable.h \
 	lib/core/base/cancel.h \
+	lib/core/base/environment.c lib/core/base/environment.h \
 	lib/core/base/error.c lib/core/base/error.h \
 	lib/core/base/fork.c lib/core/base/fork.h \
 	lib/core/base/list.h \
@@ -71,6 +72,7 @@ core_sources = \
 	lib/core/pool/allocate.c \
 	lib/core/pool/buffer.c \
 	lib/core/pool/buffer_streams.c \
+	lib/core/pool/defaults.c lib/core/pool/defaults.h \
 	lib/core/pool/device.c lib/core/pool/device.h \
 	lib/core/pool/fit.c lib/core/pool/fit.h \
 	lib/core/pool/forget_stream.c lib/core/pool/forget_stream.h \

@@ -151,6 +151,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_inherited \
 	tests/core/pool/test_lifetime \
 	tests/core/pool/test_limit \
+	tests/core/pool/test_defaults \
 	tests/core/pool/test_limit_environment \
 	tests/core/pool/test_out_of_memory \
 	tests/core/pool/test_out_of_memory_callback \
@@ -243,7 +244,7 @@ check_LTLIBRARIES += tests/libclpool-stepped.la
 stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h \
 	-include $(top_srcdir)/tests/support/helgrind.h
 stepped_LDADD = tests/libclptest.la tests/libclpool-stepped.la $(CHECK_LIBS)
-tests_libclpool_stepped_la_SOURCES = $(core_sources) $(trace_hook_sources) \
+tests_libclpool_stepped_la_SOURCES = $(core_sources) $(arena_sources) $(trace_hook_sources) \
 	tests/support/helgrind.c tests/support/helgrind.h \
 	tests/support/step.c tests/support/step.h
 tests_libclpool_stepped_la_CPPFLAGS = $(stepped_CPPFLAGS)

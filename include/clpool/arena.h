@@ -24,7 +24,8 @@ extern "C" {
 
 /** How an arena takes memory from its upstream, and when it gives it back. Begin with
  * CLP_ARENA_OPTIONS_INIT and change what you like, 0 included. In a struct that was filled in
- * another way, a slack and a min_segment_bytes of 0 mean the defaults. */
+ * another way, a slack and a min_segment_bytes of 0 mean the defaults. Where NULL or such a 0
+ * leaves the slack open, the environment's CLPOOL_ARENA_SLACK sets it (clpool/clpool.h). */
 typedef struct clp_arena_options {
   size_t struct_size;   /**< sizeof(clp_arena_options) */
   unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
@@ -62,7 +63,7 @@ typedef struct clp_arena_options {
  * On success `*out` is an allocator with one reference, the caller's. Any thread.
  * CLP_INVALID_ARGUMENT: NULL upstream or out, a slack that is not between 0 and 1, a largest
  *   segment below the smallest, `initialized` neither 0 nor 1, a struct_size too small or with
- *   unknown fields set.
+ *   unknown fields set, a CLPOOL_ARENA_SLACK that cannot be read.
  * CLP_NOT_SUPPORTED: upstream cannot split blocks. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_options *options,
                                       clp_allocator **out);

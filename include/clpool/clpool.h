@@ -67,8 +67,22 @@
  *   change what you like. Where only the size is set and the rest is zero, options mean the
  *   defaults as well, and so do NULL options. A field that this version of the library does not
  *   know must be zero, else the struct is refused with CLP_INVALID_ARGUMENT.
- * - The library prints nothing, never exits, installs no signal handlers, and reads the environment
- *   only through the variables that these headers name. */
+ * - The library prints nothing, never exits, installs no signal handlers, and reads no other
+ *   variables of the environment than these.
+ *
+ * Environment
+ *
+ * | variable            | what it sets, for the process                                          |
+ * |---------------------|------------------------------------------------------------------------|
+ * | CLPOOL_MEMORY_LIMIT | the limit that a pool begins with: "512M", "40%" (clpool/pool.h)       |
+ * | CLPOOL_LEADING_BITS | leading_bits_in_bin_id of pools whose options leave it open: 0 to 16   |
+ * | CLPOOL_ARENA        | 1: such pools stand on an arena (clp_pool_create); 0: they do not      |
+ * | CLPOOL_ARENA_SLACK  | the slack of arenas whose options leave it open: 0 to 1, such as 0.016 |
+ * | CLPOOL_TRACE        | a file that all pools are traced to (clpool/trace.h)                   |
+ * | CLPOOL_CUDA_LIBRARY | the library that is loaded as CUDA's driver (clpool/cuda.h)            |
+ *
+ * Each is read when what it is for is made. One that cannot be read, the empty text included, is
+ * CLP_INVALID_ARGUMENT, with a message that names it. Set-user-ID programs ignore them all. */
 #ifndef CLPOOL_CLPOOL_H
 #define CLPOOL_CLPOOL_H
 

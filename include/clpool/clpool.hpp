@@ -451,6 +451,11 @@ public:
     check(clp_pool_reset_peaks(get()));
   }
 
+  /** clp_pool_name. */
+  const char *name() const noexcept
+  {
+    return clp_pool_name(get());
+  }
   /** The allocator beneath. */
   clpool::allocator allocator() const noexcept
   {

@@ -59,7 +59,11 @@ enum {
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT and change what you like, 0 included. In a
- * struct that was filled in another way, leading bits and reuse flags of 0 mean the defaults. */
+ * struct that was filled in another way, leading bits and reuse flags of 0 mean the defaults.
+ *
+ * What begins with CLP_POOL_OPTIONS_INIT is stated, the 4 leading bits that it sets included, and
+ * the environment does not change it. Where NULL or a 0 that means the default leaves it open, it
+ * does: CLPOOL_LEADING_BITS and CLPOOL_ARENA (clpool/clpool.h). */
 typedef struct clp_pool_options {
   size_t struct_size;   /**< sizeof(clp_pool_options) */
   unsigned initialized; /**< set by CLP_POOL_OPTIONS_INIT: a field of 0 is 0, not the default */
@@ -69,20 +73,23 @@ typedef struct clp_pool_options {
                            stream is left alone */
   clp_out_of_memory_callback on_out_of_memory; /**< NULL: none */
   void *user_data;                             /**< passed to on_out_of_memory */
+  const char *name; /**< for messages and clp_pool_name; copied. NULL: none */
 } clp_pool_options;
 
 /** The defaults. */
 #define CLP_POOL_OPTIONS_INIT                                                                      \
   {                                                                                                \
     sizeof(clp_pool_options), 1u, 4u, CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,   \
-        NULL, NULL                                                                                 \
+        NULL, NULL, NULL                                                                           \
   }
 
-/** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT.
- * The environment's CLPOOL_MEMORY_LIMIT sets the limit to begin with: a size, "512M" or "40%" of
- * the device's memory, as clp_bytes_parse reads it (clpool/bytes.h): units are capital letters, and
- * "0" means no limit. Anything else, even the empty text, is an error. Set-user-ID programs ignore
- * the variable.
+/** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT,
+ * but for what the environment says: CLPOOL_LEADING_BITS is the number of leading bits then, and
+ * with CLPOOL_ARENA=1 the pool stands on an arena of its own over `allocator`, unless that cannot
+ * split blocks. The environment's CLPOOL_MEMORY_LIMIT sets the limit to begin with: a size, "512M"
+ * or "40%" of the device's memory, as clp_bytes_parse reads it (clpool/bytes.h): units are capital
+ * letters, and "0" means no limit. Anything else, even the empty text, is an error. Set-user-ID
+ * programs ignore the variable.
  *
  * A pool works on a deferred allocator, too, but memory may then turn out to be missing only where
  * it is used: the log callback gets a warning (clpool/log.h), as PyOpenCL warns.
@@ -91,7 +98,7 @@ typedef struct clp_pool_options {
  * thread.
  * CLP_INVALID_ARGUMENT: NULL allocator or out, leading_bits_in_bin_id above CLP_MAX_LEADING_BITS,
  *   unknown reuse flags, `initialized` neither 0 nor 1, a struct_size too small or with unknown
- *   fields set, a CLPOOL_MEMORY_LIMIT that cannot be read.
+ *   fields set, a variable of the environment that cannot be read.
  * CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT is a percentage, and the device's memory is unknown; or
  *   the allocator was made before a fork, by a parent of this process.
  * CLP_OUT_OF_HOST_MEMORY. */
@@ -214,7 +221,12 @@ size_t clp_pool_bin_number(const clp_pool *pool, size_t size);
  * (CL_DEVICE_MAX_MEM_ALLOC_SIZE). 0 for NULL. Any thread. */
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin);
 
-/** The allocator beneath, borrowed. NULL for NULL. Any thread. */
+/** The name that the options gave, borrowed: as long as the pool. NULL where there is none, and for
+ * NULL. Any thread. */
+const char *clp_pool_name(const clp_pool *pool);
+
+/** The allocator beneath, borrowed; the arena, where CLPOOL_ARENA has put one there. NULL for NULL.
+ * Any thread. */
 clp_allocator *clp_pool_allocator(const clp_pool *pool);
 
 /** @name Giving back

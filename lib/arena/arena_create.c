@@ -5,8 +5,10 @@
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"
 #include "core/base/cancel.h"
+#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
+#include "core/pool/defaults.h"
 #include "core/streams/forget.h"
 
 #include <stdlib.h>
@@ -23,7 +25,7 @@ static void put_defaults_for_zeros(clp_arena_options *options, const clp_arena_o
 
 static clp_status read_options(const clp_arena_options *given, clp_arena_options *options)
 {
-  static const clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
+  clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
   *options = defaults;
   size_t least = offsetof(clp_arena_options, slack) + sizeof(given->slack);
   clp_status status =
@@ -32,8 +34,14 @@ static clp_status read_options(const clp_arena_options *given, clp_arena_options
     status = clpi_options_check_initialized(options->initialized, "clp_arena_options");
   if (status)
     return status;
-  if (!options->initialized)
+  if (!given || !given->initialized) {
+    status = clpi_environment_part("CLPOOL_ARENA_SLACK", &defaults.slack);
+    if (status)
+      return status;
+    if (!given)
+      *options = defaults;
     put_defaults_for_zeros(options, &defaults);
+  }
   if (!(options->slack >= 0.0 && options->slack <= 1.0))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_arena_options: a slack of %g is not between 0 and 1", options->slack);
@@ -157,3 +165,5 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
     arena_destroy(arena);
   return status;
 }
+
+const clpi_arena_maker clpi_default_arena = clp_arena_allocator_create;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What `make install` leaves behind serves other projects: a program that asks pkg-config, one whose
-# configure uses clpool.m4, one whose CMakeLists.txt finds it, wherever the installation was moved to,
-# the code that README.md shows, and the examples, compiled as their README says. What the installed
+# configure uses clpool.m4, one that CMake finds it for, wherever the installation was moved to, the
+# code that README.md shows, and the examples, compiled as their README says. What the installed
 # guides link is there.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"

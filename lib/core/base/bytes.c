@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -103,4 +102,19 @@ clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
   unsigned shift;
   end = read_unit(end, &shift);
   return *end ? refuse(text) : units_of(shift, &number, text, bytes);
+}
+
+bool clpi_part_parse(const char *text, double *part)
+{
+  decimal number = {0};
+  const char *end = read_whole(text, &number);
+  if (end == text)
+    return false;
+  if (*end == '.')
+    end = read_fraction(end + 1, &number);
+  double found = (double)number.whole + number.fraction;
+  if (*end || !number.fits || found > 1.0)
+    return false;
+  *part = found;
+  return true;
 }

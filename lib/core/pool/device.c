@@ -16,10 +16,10 @@ static clp_status refuse_locked(clp_pool *pool, size_t bytes)
   if (!limit)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
-                    "a block of %zu bytes would pass the limit of %zu bytes: the pool manages %zu "
-                    "bytes, of which it holds %zu",
-                    bytes, limit, clpi_managed_bytes_locked(&pool->stock),
-                    pool->stock.store.listed_bytes);
+                    "a block of %zu bytes would pass the limit of %zu bytes: the pool%s manages "
+                    "%zu bytes, of which it holds %zu",
+                    bytes, limit, clpi_pool_quote(pool).text,
+                    clpi_managed_bytes_locked(&pool->stock), pool->stock.store.listed_bytes);
 }
 
 /* Counts `bytes` against the limit before the device is asked. Without a limit, SIZE_MAX is one. */

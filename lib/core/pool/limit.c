@@ -4,12 +4,9 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
+#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/cache/gather.h"
-
-#include <stdlib.h>
-
-static const char variable[] = "CLPOOL_MEMORY_LIMIT";
 
 clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, double fraction,
                                     size_t *limit)
@@ -27,17 +24,7 @@ clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, doub
 clp_status clpi_limit_from_environment(const char *whose, size_t device_bytes, size_t *limit)
 {
   *limit = 0;
-  const char *text = secure_getenv(variable);
-  clp_status status = text ? clp_bytes_parse(text, device_bytes, limit) : CLP_SUCCESS;
-  if (status == CLP_NOT_SUPPORTED)
-    return clpi_error(status, 0, "%s is \"%s\", but %s does not know its device's memory", variable,
-                      text, whose);
-  if (status)
-    return clpi_error(status, 0,
-                      "%s is \"%s\"; expected bytes (1073741824, 512M, 1.5G) or a part of the "
-                      "device's memory (40%%)",
-                      variable, text);
-  return CLP_SUCCESS;
+  return clpi_environment_bytes("CLPOOL_MEMORY_LIMIT", whose, device_bytes, limit);
 }
 
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes)

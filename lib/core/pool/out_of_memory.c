@@ -255,10 +255,10 @@ static clp_status report(const ladder *self)
   if (limit)
     snprintf(limit_text, sizeof(limit_text), "%zu bytes", limit);
   return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, self->failure.error.native_code,
-                    "out of device memory: requested %zu bytes, rounded %zu bytes, managed %zu "
+                    "out of device memory%s%s: requested %zu bytes, rounded %zu bytes, managed %zu "
                     "bytes, held %zu bytes, limit %s (%s)",
-                    wanted->bytes, wanted->bin->block_bytes, managed, held, limit_text,
-                    self->failure.message);
+                    pool->name ? " in pool" : "", clpi_pool_quote(pool).text, wanted->bytes,
+                    wanted->bin->block_bytes, managed, held, limit_text, self->failure.message);
 }
 
 /* When an attempt fails with another status than before, the steps for that one begin. */

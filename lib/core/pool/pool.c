@@ -7,11 +7,11 @@
 #include "core/base/error.h"
 #include "core/base/lock.h"
 #include "core/base/log.h"
-#include "core/base/options.h"
 #include "core/cache/ends.h"
 #include "core/cache/registry.h"
 #include "core/cache/thread_cache.h"
 #include "core/hooks/first_hook.h"
+#include "core/pool/defaults.h"
 #include "core/pool/forget_stream.h"
 #include "core/pool/limit.h"
 #include "core/pool/stats.h"
@@ -20,38 +20,6 @@
 #include <clpool/bin.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void put_defaults_for_zeros(clp_pool_options *options, const clp_pool_options *defaults)
-{
-  if (!options->leading_bits_in_bin_id)
-    options->leading_bits_in_bin_id = defaults->leading_bits_in_bin_id;
-  if (!options->reuse_flags)
-    options->reuse_flags = defaults->reuse_flags;
-}
-
-static clp_status read_options(const clp_pool_options *given, clp_pool_options *options)
-{
-  static const clp_pool_options defaults = CLP_POOL_OPTIONS_INIT;
-  *options = defaults;
-  size_t least =
-      offsetof(clp_pool_options, leading_bits_in_bin_id) + sizeof(given->leading_bits_in_bin_id);
-  clp_status status =
-      clpi_options_read(options, sizeof(*options), given, least, "clp_pool_options");
-  if (!status)
-    status = clpi_options_check_initialized(options->initialized, "clp_pool_options");
-  if (status)
-    return status;
-  if (!options->initialized)
-    put_defaults_for_zeros(options, &defaults);
-  if (options->leading_bits_in_bin_id > CLP_MAX_LEADING_BITS)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "leading_bits_in_bin_id is %u, more than %u",
-                      options->leading_bits_in_bin_id, CLP_MAX_LEADING_BITS);
-  unsigned known = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES;
-  if (options->reuse_flags & ~known)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "reuse_flags has unknown bits: 0x%x",
-                      options->reuse_flags & ~known);
-  return CLP_SUCCESS;
-}
 
 static void join_allocator(clp_pool *pool, clp_allocator *allocator)
 {
@@ -75,13 +43,16 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
     return NULL;
   memset(pool, 0, sizeof(*pool));
   pool->options = *options;
+  pool->name = options->name ? strdup(options->name) : NULL;
   pool->limit = limit;
   pool->stock.counts_all = limit != 0;
   pool->stock.holding = true;
   pool->references = 1;
   pool->stock.pool = pool;
-  if (!clpi_store_init(&pool->stock.store, options->leading_bits_in_bin_id,
+  if ((options->name && !pool->name) ||
+      !clpi_store_init(&pool->stock.store, options->leading_bits_in_bin_id,
                        allocator->ops.max_block_bytes)) {
+    free(pool->name);
     free(pool);
     return NULL;
   }
@@ -106,16 +77,20 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   if (!allocator)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_create: allocator is NULL");
   clp_pool_options checked;
-  clp_status status = read_options(options, &checked);
+  clp_status status = clpi_pool_options_read(options, &checked);
   if (!status)
     status = clpi_allocator_check(allocator, "clp_pool_create");
   if (status)
     return status;
   size_t limit;
   status = clpi_limit_from_environment(allocator->name, allocator->ops.device_bytes, &limit);
+  clp_allocator *place = NULL;
+  if (!status)
+    status = clpi_pool_place(allocator, options, &place);
   if (status)
     return status;
-  clp_pool *pool = make_pool(allocator, &checked, limit);
+  clp_pool *pool = make_pool(place, &checked, limit);
+  clp_allocator_release(place);
   if (!pool)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a pool");
   status = clpi_environment_trace.join(&pool->first_hook);
@@ -127,9 +102,9 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   }
   if (allocator->ops.deferred)
     clpi_log(CLP_LOG_WARNING,
-             "a pool was made on the deferred allocator %s: it reports memory before it exists, so "
-             "the pool cannot react when there is none",
-             allocator->name);
+             "a pool%s was made on the deferred allocator %s: it reports memory before it exists, "
+             "so the pool cannot react when there is none",
+             clpi_pool_quote(pool).text, allocator->name);
   *out = pool;
   return CLP_SUCCESS;
 }
@@ -206,6 +181,7 @@ static void end_pool(clp_pool *pool)
   pthread_cond_destroy(&pool->left);
   pthread_mutex_destroy(&pool->stock.lock);
   clp_allocator_release(pool->allocator);
+  free(pool->name);
   free(pool);
 }
 
@@ -220,8 +196,10 @@ static void free_rest(clp_pool *pool)
   size_t blocks = pool->stock.store.listed_blocks, bytes = pool->stock.store.listed_bytes;
   pthread_mutex_unlock(&pool->stock.lock);
   if (blocks)
-    clpi_log(CLP_LOG_ERROR, "%s did not take back %zu blocks of %zu bytes at the end of a pool: %s",
-             pool->allocator->name, blocks, bytes, clp_last_error()->message);
+    clpi_log(CLP_LOG_ERROR,
+             "%s did not take back %zu blocks of %zu bytes at the end of a pool%s: %s",
+             pool->allocator->name, blocks, bytes, clpi_pool_quote(pool).text,
+             clp_last_error()->message);
   clpi_error_restore(&kept);
 }
 
@@ -250,6 +228,11 @@ size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin)
     return 0;
   const clpi_block_store *store = &pool->stock.store;
   return clpi_store_block_bytes(store, clpi_bin_split(store->leading_bits, bin));
+}
+
+const char *clp_pool_name(const clp_pool *pool)
+{
+  return pool ? pool->name : NULL;
 }
 
 clp_allocator *clp_pool_allocator(const clp_pool *pool)

@@ -10,10 +10,12 @@
 
 #include <clpool/buffer.h>
 #include <clpool/pool.h>
+#include <stdio.h>
 
 struct clp_pool {
   clpi_stock stock; /* stock.lock is the pool's lock, and guards the members from `leaving` on */
   clp_pool_options options;
+  char *name;                 /* NULL: none */
   clp_allocator *allocator;   /* retained */
   clpi_list on_allocator;     /* on allocator->pools, guarded by allocator->pools_lock */
   const clp_hook *first_hook; /* CLPOOL_TRACE's, one of `hooks`; NULL: none */
@@ -39,6 +41,19 @@ static inline clp_status clpi_pool_check(const clp_pool *pool, const char *funct
 {
   return pool ? clpi_allocator_check(pool->allocator, function)
               : clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: pool is NULL", function);
+}
+
+/* The pool's name for messages: ` "name"`, cut where it is long, or nothing. */
+typedef struct clpi_pool_quoted {
+  char text[64];
+} clpi_pool_quoted;
+
+static inline clpi_pool_quoted clpi_pool_quote(const clp_pool *pool)
+{
+  clpi_pool_quoted quoted = {""};
+  if (pool->name)
+    snprintf(quoted.text, sizeof(quoted.text), " \"%.48s\"", pool->name);
+  return quoted;
 }
 
 /* Drops a pin and unlocks the pool. The last pin of a pool without references ends it. */
