@@ -16,6 +16,7 @@ examples_cuda_share_LDADD = libclpool.la -ldl
 opencl_example_sources = \
 	examples/array.c examples/array.h \
 	examples/array_expressions.c \
+	examples/first_pool.c \
 	examples/opencl_device.c examples/opencl_device.h \
 	examples/pooled_buffers.c \
 	examples/pooled_buffers_cpp.cc \
@@ -24,10 +25,13 @@ opencl_example_sources = \
 
 if HAVE_OPENCL
 example_programs += \
+	examples/first_pool \
 	examples/pooled_buffers \
 	examples/array_expressions \
 	examples/two_queues \
 	examples/where_memory_goes
+examples_first_pool_SOURCES = examples/first_pool.c
+examples_first_pool_LDADD = libclpool.la $(OPENCL_LIBS)
 examples_pooled_buffers_SOURCES = examples/pooled_buffers.c examples/check.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_pooled_buffers_LDADD = libclpool.la $(OPENCL_LIBS)
