@@ -72,17 +72,19 @@
  *
  * Environment
  *
- * | variable            | what it sets, for the process                                          |
- * |---------------------|------------------------------------------------------------------------|
- * | CLPOOL_MEMORY_LIMIT | the limit that a pool begins with: "512M", "40%" (clpool/pool.h)       |
- * | CLPOOL_LEADING_BITS | leading_bits_in_bin_id of pools whose options leave it open: 0 to 16   |
- * | CLPOOL_ARENA        | 1: such pools stand on an arena (clp_pool_create); 0: they do not      |
- * | CLPOOL_ARENA_SLACK  | the slack of arenas whose options leave it open: 0 to 1, such as 0.016 |
- * | CLPOOL_TRACE        | a file that all pools are traced to (clpool/trace.h)                   |
- * | CLPOOL_CUDA_LIBRARY | the library that is loaded as CUDA's driver (clpool/cuda.h)            |
+ * | variable              | what it sets, for the process                                  |
+ * |-----------------------|----------------------------------------------------------------|
+ * | CLPOOL_MEMORY_LIMIT   | the limit of a new pool: "512M", "40%" (clpool/pool.h)         |
+ * | CLPOOL_LEADING_BITS   | 0 to 16: leading_bits_in_bin_id where options leave it open    |
+ * | CLPOOL_ARENA          | 1: such pools stand on an arena (clpool/pool.h); 0: do not     |
+ * | CLPOOL_ARENA_SLACK    | 0 to 1: the slack of arenas whose options leave it open        |
+ * | CLPOOL_TRACE          | a file that all pools are traced to (clpool/trace.h)           |
+ * | CLPOOL_CUDA_LIBRARY   | the library that is loaded as CUDA's driver (clpool/cuda.h)    |
+ * | CLPOOL_OPENCL_LIBRARY | the library that OpenCL's functions are from (clpool/opencl.h) |
  *
- * Each is read when what it is for is made. One that cannot be read, the empty text included, is
- * CLP_INVALID_ARGUMENT, with a message that names it. Set-user-ID programs ignore them all. */
+ * Each is read when what it is for is made. One of the first five that cannot be read, the empty
+ * text included, is CLP_INVALID_ARGUMENT, with a message that names it; a library that cannot be
+ * loaded is CLP_NOT_SUPPORTED where it is needed. Set-user-ID programs ignore them all. */
 #ifndef CLPOOL_CLPOOL_H
 #define CLPOOL_CLPOOL_H
 
