@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What `make install` leaves behind serves other projects: a program that asks pkg-config, one whose
 # configure uses clpool.m4, one that CMake finds it for, wherever the installation was moved to, the
-# code that README.md shows, and the examples, compiled as their README says. What the installed
-# guides link is there.
+# code that README.md shows, and the examples, compiled as their README and the guide say. What the
+# installed guides link is there.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -60,6 +60,9 @@ examples() {
   awk '/^    cc / { on = 1 } on { on = sub(/\\$/, ""); printf "%s%s", $0, on ? "" : "\n" }' README \
     >commands
   [ -s commands ] || broken "the examples' README does not say how to compile them"
+  sed -n 's/^\$ \(cc -o first_pool .*\)/\1/p' "$docs/doc/getting-started.md" >first
+  [ -s first ] || broken "getting-started.md does not say how to compile its program"
+  cat first >>commands
   # shellcheck disable=SC2086,SC2317 # lists of words; the commands call them
   cc() { $CC -Wall -Wextra -Werror ${CLP_BUILD_FLAGS-} "$@"; }
   # shellcheck disable=SC2086,SC2317
@@ -69,8 +72,8 @@ examples() {
     program=${program%% *}
     [ -e "$program.c" ] || { [ -e "$program.cc" ] && [ -n "${HOUSE_CXX-}" ]; } || continue
     command=$(echo "$command" | sed 's/ c++ / cxx /')
-    eval "$command" || fail "examples/README: this does not compile: $command"
-    echo "examples/README: $program compiles"
+    eval "$command" || fail "the guide or examples/README: this does not compile: $command"
+    echo "examples: $program compiles"
   done <commands
   ./tune_bins >/dev/null || fail "tune_bins does not run"
   ./arena >/dev/null || fail "arena does not run"
