@@ -31,7 +31,9 @@ reject 'over 100 columns' '^.{101}' c h cc hpp cl sh awk py pyi
 list_files c h cc hpp >"$house_tmp/files"
 while read -r file; do
   line=$(head -n 1 "$top_srcdir/$file")
-  [ "$line" = '/* SPDX-License-Identifier: MIT */' ] && continue
+  case $line in
+    '/* SPDX-License-Identifier: MIT */' | '// SPDX-License-Identifier: MIT') continue ;;
+  esac
   echo "no licence line: $file:1: $line"
   failures=$((failures + 1))
 done <"$house_tmp/files"
