@@ -11,8 +11,8 @@ rules=$top_srcdir/tests/support/includes.awk
 # check_tree TOP: prints each include that breaks the rules; fails if there is one.
 check_tree() {
   (cd "$1" &&
-    find include lib layer tools python examples bench -name '*.[ch]' -type f 2>/dev/null | sort |
-    awk -f "$rules")
+    find include lib layer tools python examples bench -name '*.[ch]' -type f 2>/dev/null |
+    sort | awk -f "$rules")
 }
 
 # planted FILE INCLUDE...: a small tree with these lines in FILE.
