@@ -18,10 +18,10 @@ array color[series] = ["#b3401f", "#1f5fb3", "#2c8a4b", "#8a6d2c"]
 data = "doc/arena-frontier.dat"
 
 # Only the curve of made-up programs says which slack a point is, and only in part.
-slack(column) = (strstrt(" 0 0.001 0.004 0.022 0.06 0.1 0.25 0.4 1 ", " ".strcol(column)." ") ? \
+slack(column) = (strstrt(" 0 0.001 0.004 0.016 0.06 0.1 0.25 0.4 1 ", " ".strcol(column)." ") ? \
                  strcol(column) : "")
 plot for [i=1:series] data index i-1 using 3:2 with linespoints lw 2 pt 7 ps 0.5 \
        lc rgb color[i] title columnheader(1), \
      for [i=1:series] data index i-1 using 3:($4 == 1 ? $2 : NaN) with points pt 6 ps 1.6 lw 2 \
-       lc rgb color[i] title (i == series ? "the default, a slack of 0.022" : ""), \
+       lc rgb color[i] title (i == series ? "the default, a slack of 0.016" : ""), \
      data index series-1 using 3:2:(slack(1)) with labels offset -1.2,0.8 tc rgb color[series] notitle
