@@ -147,9 +147,9 @@ typedef struct clp_allocator_ops {
 
   /** Gives a stream of the allocator's own, the same one each time, to which its users give no
    * work. Frees are ordered there that would keep the host or a user's stream waiting: behind work
-   * of a stream that was forgotten, or of several streams. `*out` is borrowed, and lives as long as
-   * the allocator. Needs stream order. NULL: one of the memory's streams waits for the others, or
-   * else the home stream, or without one the host. */
+   * of a stream that was forgotten or is out of order, or of several streams. `*out` is borrowed,
+   * and lives as long as the allocator. Needs stream order. NULL: one of the memory's streams waits
+   * for the others, or else the home stream, or without one the host. */
   clp_status (*free_stream)(void *self, clp_stream *out);
 } clp_allocator_ops;
 

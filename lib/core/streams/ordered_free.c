@@ -41,7 +41,9 @@ static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, c
 }
 
 /* The stream of the only use that is not done, or of one of them if the allocator has no stream of
- * its own; not a forgotten one. NULL: there is none. */
+ * its own; not a forgotten one. Nor one that is out of order if there is another way: a free behind
+ * its work needs a barrier, which holds up what the stream is given later, and which another
+ * barrier may undo (opencl/queue_order.c). NULL: there is none. */
 static clpi_stream *find_last_locked(const clp_allocator *allocator, clpi_uses all)
 {
   clpi_stream *last = NULL;
@@ -53,7 +55,8 @@ static clpi_stream *find_last_locked(const clp_allocator *allocator, clpi_uses a
     if (!all.uses[i].stream->is_forgotten)
       last = all.uses[i].stream;
   }
-  return pending > 1 && allocator->ops.free_stream ? NULL : last;
+  bool serves = pending == 1 && last && last->is_in_order;
+  return serves || !allocator->ops.free_stream ? last : NULL;
 }
 
 static clp_status pin_free_stream(clpi_streams *streams, const clp_allocator *allocator,

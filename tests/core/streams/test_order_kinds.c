@@ -65,6 +65,26 @@ START_TEST(calls_without_a_stream_are_of_the_home_stream_also_out_of_order)
 }
 END_TEST
 
+/* A free behind its work would need a barrier there. */
+START_TEST(out_of_order_a_stream_gets_no_frees)
+{
+  clpt_late_rig rig;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+
+  clpt_late_init(&rig.device);
+  clpt_late_set_freeing(&rig.device, CLPT_LATE_FREES_ON_STREAMS);
+  rig.device.ops.stream_is_in_order = never_in_order;
+  rig.home = NULL;
+  clpt_late_rig_start_on(&rig, &options);
+  clpt_ok(clp_buffer_release_on(clpt_late_take(&rig, rig.s), rig.s));
+  clpt_late_clear(&rig.device);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_FREE_ON], 1);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 1); /* the device's own stream does */
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 static void start_using_home(clpt_late_rig *rig)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
@@ -172,6 +192,7 @@ int main(void)
   TCase *tests = tcase_create("out of order");
   tcase_add_loop_test(tests, out_of_order_a_stream_waits_for_its_own_work, 0, 2);
   tcase_add_test(tests, calls_without_a_stream_are_of_the_home_stream_also_out_of_order);
+  tcase_add_test(tests, out_of_order_a_stream_gets_no_frees);
   suite_add_tcase(suite, tests);
   tests = tcase_create("new memory");
   tcase_add_test(tests, a_stream_waits_for_what_the_home_stream_does_to_new_memory);
