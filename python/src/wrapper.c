@@ -129,6 +129,30 @@ static const bool may_park = false;
 static const bool may_park = true;
 #endif
 
+#ifndef Py_TPFLAGS_MANAGED_DICT
+#define Py_TPFLAGS_MANAGED_DICT 0 /* before Python 3.11 */
+#endif
+
+/* Forgets what users have set as attributes of an object. */
+static void clear_attributes(PyObject *object)
+{
+  PyTypeObject *type = Py_TYPE(object);
+  if (type->tp_dictoffset > 0) {
+    Py_CLEAR(*(PyObject **)((char *)object + type->tp_dictoffset));
+    return;
+  }
+  /* Classes of pybind11's, which older PyOpenCLs have, leave the dictionary to the interpreter. */
+  if (!PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT))
+    return;
+  PyObject *attributes = PyObject_GenericGetDict(object, NULL);
+  if (attributes == NULL) {
+    PyErr_Clear();
+    return;
+  }
+  PyDict_Clear(attributes);
+  Py_DECREF(attributes);
+}
+
 /* Puts an object without references away, until its block is handed out again. */
 static void park(record *one)
 {
@@ -137,9 +161,8 @@ static void park(record *one)
   PyObject_GC_UnTrack(object);
   if (type->tp_weaklistoffset > 0)
     PyObject_ClearWeakRefs(object);
-  if (type->tp_dictoffset > 0)
-    Py_CLEAR(*(PyObject **)((char *)object + type->tp_dictoffset));
   Py_SET_REFCNT(object, 1);
+  clear_attributes(object);
   one->pool = NULL;
   parked++;
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import numpy as np
 import pyopencl as cl
@@ -73,6 +74,31 @@ def test_an_object_comes_out_clean(pool):
     first.note = "of the first user"
     del first
     assert not hasattr(pool(100), "note")
+
+
+def test_attributes_end_with_their_object(pool):
+    """Even where their end uses the pool."""
+
+    class Ending:
+        def __del__(self):
+            pool(100)
+
+    first = pool(100)
+    first.note = Ending()
+    del first
+    assert (pool.active_blocks, pool.held_blocks) == (0, 2)
+
+
+def test_weak_references(pool):
+    first = pool(100)
+    try:
+        weak = weakref.ref(first)
+    except TypeError:
+        pytest.skip("this pyopencl's buffers have none")
+    del first
+    again = pool(100)
+    assert weak() is None
+    del again
 
 
 def test_zero_bytes(queue, pool):

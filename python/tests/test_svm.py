@@ -71,7 +71,8 @@ def test_map(queue, svm_pool):
 def test_without_a_pool(context, queue):
     allocator = clpool.SVMAllocator(context, alignment=64, queue=queue)
     assert isinstance(allocator(100), cl.SVMAllocation)
-    allocator(0).release()
+    if cl.VERSION >= (2024,):  # older ones have no SVMAllocation of no bytes
+        allocator(0).release()
 
 
 def test_zero_bytes(svm_pool):
