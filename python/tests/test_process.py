@@ -18,7 +18,7 @@ import clpool
 
 def run_python(text: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(text)],
+        [sys.executable, "-W", "ignore", "-X", "faulthandler", "-c", textwrap.dedent(text)],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
