@@ -25,12 +25,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 KINDS = ["none", "pyopencl", "clpool", "clpool-arena"]
 
 
+def pip(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "pip", *arguments, "--quiet"], check=True)
+
+
 def download(folder: pathlib.Path) -> pathlib.Path:
-    subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary=:all:",
-         f"--dest={folder}", f"pyopencl=={pyopencl.VERSION_TEXT}"],
-        check=True,
-    )  # fmt: skip
+    # What pip asks about an archive's dependencies, though it needs none here.
+    pip("install", "scikit-build-core", "nanobind")
+    pip("download", "--no-deps", "--no-build-isolation", "--no-binary=:all:",
+        f"--dest={folder}", f"pyopencl=={pyopencl.VERSION_TEXT}")  # fmt: skip
     (archive,) = folder.glob("pyopencl-*.tar.gz")
     with tarfile.open(archive) as opened:
         opened.extractall(folder)

@@ -24,7 +24,7 @@ def run_on_fake(text: str) -> None:
     if not FAKE.exists():
         pytest.skip("the stand-in for CUDA's driver was not built")
     ended = subprocess.run(
-        [sys.executable, "-W", "ignore", "-X", "faulthandler", "-c", SET_UP + textwrap.dedent(text)],
+        [sys.executable, "-W", "ignore", "-c", SET_UP + textwrap.dedent(text)],
         capture_output=True, text=True, timeout=60, check=False,
         env={**os.environ, "CLPOOL_CUDA_LIBRARY": str(FAKE)},
     )  # fmt: skip
