@@ -50,6 +50,7 @@ core_sources = \
 	lib/core/store/depot.c lib/core/store/depot.h \
 	lib/core/store/buffer.h \
 	lib/core/store/buffer_uses.c lib/core/store/buffer_uses.h \
+	lib/core/store/runs.c lib/core/store/runs.h \
 	lib/core/cache/await.c lib/core/cache/await.h \
 	lib/core/cache/claim.c lib/core/cache/claim.h \
 	lib/core/cache/counts.c lib/core/cache/counts.h \

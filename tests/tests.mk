@@ -164,6 +164,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_try \
 	tests/core/store/test_bin \
 	tests/core/store/test_block_store \
+	tests/core/store/test_runs \
 	tests/core/streams/test_bind \
 	tests/core/streams/test_forget_stream \
 	tests/core/streams/test_forget_stream_calls \
@@ -175,6 +176,7 @@ check_PROGRAMS += \
 	tests/core/streams/test_order_marks \
 	tests/core/streams/test_order_late \
 	tests/core/streams/test_order_out_of_memory \
+	tests/core/streams/test_order_pending \
 	tests/core/streams/test_order_programs \
 	tests/core/streams/test_order_reclaim \
 	tests/core/streams/test_order_threads \
@@ -228,6 +230,8 @@ tests_core_cache_test_slots_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_pool_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
+tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
+	-Wl,--wrap=clpi_use_is_settled_locked
 tests_arena_test_arena_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_segments_LDFLAGS = $(failmalloc_link_flags)
 # Some of these look for their own names and lines.

@@ -31,6 +31,7 @@ void clpi_note_needed_locked(clpi_streams *streams)
   clpi_stock *stock = clpi_list_entry(streams, clpi_stock, streams);
   clpi_caches_claim_locked(stock);
   clpi_buffers_each_locked(stock, note_needed, stock);
+  clpi_store_sort_uses(&stock->store);
   clpi_caches_forget_streams_locked(stock);
   clpi_caches_disclaim_locked(stock);
 }

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/pool/leaving.h"
 #include "core/store/buffer_uses.h"
+#include "core/store/runs.h"
 
 static bool is_settled_locked(clp_buffer *block, const clpi_stream *stream)
 {
@@ -16,15 +17,27 @@ static bool is_settled_locked(clp_buffer *block, const clpi_stream *stream)
   return true;
 }
 
+/* A settled block of a run: the newest of it, or else the oldest; NULL: none is. */
+static clp_buffer *find_settled_locked(clp_buffer *oldest, const clpi_stream *stream)
+{
+  clp_buffer *newest = clpi_run_newest(oldest);
+  if (is_settled_locked(newest, stream))
+    return newest;
+  return is_settled_locked(oldest, stream) ? oldest : NULL;
+}
+
 clp_buffer *clpi_take_settled_locked(clp_pool *pool, clpi_bin *bin, const clpi_stream *stream)
 {
   clpi_store_list(&pool->stock.store, bin);
-  for (clp_buffer *block = bin->newest; block; block = block->older)
-    if (is_settled_locked(block, stream)) {
-      clpi_store_remove(&pool->stock.store, block);
-      return block;
-    }
-  return NULL;
+  clp_buffer *found = NULL;
+  clpi_each_run (bin, oldest) {
+    clp_buffer *block = find_settled_locked(oldest, stream);
+    if (block && (!found || block->age > found->age))
+      found = block;
+  }
+  if (found)
+    clpi_store_remove(&pool->stock.store, found);
+  return found;
 }
 
 /* Settles the block's uses for `stream`. When polling, goes through all of them even if one is
@@ -57,10 +70,11 @@ static bool was_tried(const tried *before, const clpi_stream *stream)
 static clp_buffer *find_oldest_locked(clp_pool *pool, clpi_bin *bin, const tried *before)
 {
   clpi_store_list(&pool->stock.store, bin);
-  for (clp_buffer *block = bin->oldest; block; block = block->newer)
-    if (!was_tried(before, block->use.stream))
-      return block;
-  return NULL;
+  clp_buffer *found = NULL;
+  clpi_each_run (bin, oldest)
+    if (!was_tried(before, oldest->use.stream) && (!found || oldest->age < found->age))
+      found = oldest;
+  return found;
 }
 
 /* Tries to settle the block, which leaves meanwhile; if that fails, it is held again. Releases the
@@ -102,9 +116,9 @@ static clp_buffer *settle_oldest_locked(clp_pool *pool, clpi_bin *bin, clpi_stre
 static clp_buffer *settle_own_locked(clp_pool *pool, clpi_bin *bin, clpi_stream *stream)
 {
   clpi_store_list(&pool->stock.store, bin);
-  for (clp_buffer *block = bin->oldest; block; block = block->newer)
-    if (block->use.stream == stream)
-      return try_block_locked(pool, block, stream, CLPI_POLL) ? block : NULL;
+  clpi_each_run (bin, oldest)
+    if (oldest->use.stream == stream)
+      return try_block_locked(pool, oldest, stream, CLPI_POLL) ? oldest : NULL;
   return NULL;
 }
 

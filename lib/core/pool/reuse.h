@@ -5,8 +5,8 @@
 
 #include "core/pool/pool.h"
 
-/* Takes the newest block of the bin in the store whose uses are all settled for `stream`. NULL:
- * none. */
+/* Takes a block of the bin in the store whose uses are all settled for `stream`: the newest of
+ * those at the ends of the bin's runs. NULL: no block is settled. */
 clp_buffer *clpi_take_settled_locked(clp_pool *pool, clpi_bin *bin, const clpi_stream *stream);
 
 /* Takes a block of the bin from the store and settles its uses for `stream`: one that other streams

@@ -4,6 +4,7 @@
 #include "core/store/block_store.h"
 
 #include "core/base/lock.h"
+#include "core/store/runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,14 +196,13 @@ static void update_age(clpi_block_store *store, clpi_bin *bin)
 
 /* --- the list --- */
 
-/* Inserts a block by age, searching in both directions from `near`, a block on the list, or from
- * the newest; but one that is put back after it was the oldest is that again. Blocks come from the
- * caches of several threads, so a new one may be older than some on the list; blocks that come
- * together are in order, and each is near the one before. */
+/* Inserts a block by age, searching in both directions from `near`, a block on the list; NULL: from
+ * the newest, or if it is older than that, from the end of a run: blocks that are put back were the
+ * oldest of theirs. Blocks come from the caches of several threads, so a new one may be older than
+ * some on the list; blocks that come together are in order, and each is near the one before. */
 static void link_block(clpi_bin *bin, clp_buffer *block, clp_buffer *near)
 {
-  bool is_oldest = !near && bin->oldest && block->age < bin->oldest->age;
-  clp_buffer *older = is_oldest ? NULL : near ? near : bin->newest;
+  clp_buffer *older = near ? near : clpi_runs_nearest(bin, block->age);
   while (older && older->age > block->age)
     older = older->older;
   clp_buffer *newer = older ? older->newer : bin->oldest;
@@ -212,10 +212,12 @@ static void link_block(clpi_bin *bin, clp_buffer *block, clp_buffer *near)
   block->older = older;
   *(newer ? &newer->older : &bin->newest) = block;
   *(older ? &older->newer : &bin->oldest) = block;
+  clpi_runs_link(bin, block);
 }
 
 static void unlink_block(clpi_bin *bin, clp_buffer *block)
 {
+  clpi_runs_unlink(bin, block);
   *(block->newer ? &block->newer->older : &bin->newest) = block->older;
   *(block->older ? &block->older->newer : &bin->oldest) = block->newer;
 }
@@ -284,6 +286,12 @@ void clpi_store_remove(clpi_block_store *store, clp_buffer *block)
   count(store, block->bin, -(size_t)1);
   unlink_block(block->bin, block);
   update_age(store, block->bin);
+}
+
+void clpi_store_sort_uses(clpi_block_store *store)
+{
+  for (uint32_t i = 1; i < store->index_count; i++)
+    clpi_runs_remake(store->by_index[i].bin);
 }
 
 clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)

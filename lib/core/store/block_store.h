@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The held blocks of a pool: by bin, in a list, the newest first, and in the bin's depot.
+/* The held blocks of a pool: by bin, in a list, the newest first, which has runs, too (runs.h), and
+ * in the bin's depot.
  *
  * A small interface that hides from the rest of the pool how blocks are kept. Depots have locks of
  * their own; all else is called under the pool's lock. */
@@ -41,6 +42,7 @@ typedef struct clpi_bin {
   size_t number;
   size_t block_bytes;                 /* of every block */
   struct clp_buffer *newest, *oldest; /* the ends of the list, which is sorted by age */
+  struct clp_buffer *runs;            /* the oldest block of one of its runs; NULL: there is none */
   _Atomic size_t listed;              /* blocks on the list; others load it as a hint; relaxed */
   clpi_list on_by_age;                /* linked while a block is listed, by the oldest */
   uint64_t oldest_age;                /* of the block by which it is sorted there */
@@ -126,6 +128,9 @@ struct clp_buffer *clpi_store_find_oldest(clpi_block_store *store);
 /* How many blocks of all bins the store has, and their bytes, added to what the caller has summed.
  */
 void clpi_store_add_held(const clpi_block_store *store, size_t *blocks, size_t *bytes);
+
+/* To be called after uses of listed blocks have changed. */
+void clpi_store_sort_uses(clpi_block_store *store);
 
 /* Takes this block out of the store; it must be on its bin's list. */
 void clpi_store_remove(clpi_block_store *store, struct clp_buffer *block);

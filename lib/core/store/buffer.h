@@ -31,6 +31,12 @@ typedef enum clpi_buffer_state {
   CLPI_BUFFER_LEAVING    /* going to the device, or being settled; in no list */
 } clpi_buffer_state;
 
+/* Of a block on its bin's list (runs.h). The oldest blocks of the runs are in a circle as well. */
+typedef struct clpi_run_links {
+  struct clp_buffer *newer, *older; /* in its run, a circle */
+  struct clp_buffer *next;          /* the oldest of the next run, if it is the oldest itself */
+} clpi_run_links;
+
 /* Has two cache lines to itself: processors prefetch lines in pairs, and buffers of different
  * threads must not share one. The warm path touches only the first line. */
 struct clp_buffer {
@@ -47,6 +53,7 @@ struct clp_buffer {
   clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
   clpi_noted_uses *noted; /* uses on several streams; NULL or empty: only `use` counts */
   struct clpi_slab *slab; /* that it was made in; never changes */
+  clpi_run_links run;
 };
 static_assert(sizeof(clp_buffer) == 128, "there may be very many of them");
 
