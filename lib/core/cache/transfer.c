@@ -25,7 +25,7 @@ static void give_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, c
   for (unsigned given = 0; given < count;) {
     unsigned batch = MIN(count - given, CLPI_BATCH_BLOCKS);
     if (!clpi_store_put_batch(&stock->store, bin, blocks + given, batch, true))
-      clpi_store_put_run(&stock->store, bin, blocks + given, batch);
+      clpi_store_put_many(&stock->store, bin, blocks + given, batch);
     given += batch;
   }
   unsigned left = clpi_slot_count(slot) - count;
@@ -40,7 +40,7 @@ void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot 
     return;
   note_tick_locked(stock, cache);
   clp_buffer **blocks = clpi_relaxed(slot->blocks);
-  clpi_store_put_run(&stock->store, blocks[0]->bin, blocks, count);
+  clpi_store_put_many(&stock->store, blocks[0]->bin, blocks, count);
   clpi_slot_set_count(slot, 0);
 }
 

@@ -146,7 +146,7 @@ clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
 void clpi_put_back_locked(clp_pool *pool, clp_buffer *block)
 {
   if (pool->stock.holding) {
-    clpi_store_put(&pool->stock.store, block);
+    clpi_store_put_back(&pool->stock.store, block);
     clpi_come_to_rest_locked(pool);
     return;
   }

@@ -196,13 +196,14 @@ static void update_age(clpi_block_store *store, clpi_bin *bin)
 
 /* --- the list --- */
 
-/* Inserts a block by age, searching in both directions from `near`, a block on the list; NULL: from
- * the newest, or if it is older than that, from the end of a run: blocks that are put back were the
- * oldest of theirs. Blocks come from the caches of several threads, so a new one may be older than
- * some on the list; blocks that come together are in order, and each is near the one before. */
+/* Inserts a block by age, searching in both directions from `near`, a block on the list, or from
+ * the newest; but one that is put back after it was the oldest is that again. Blocks come from the
+ * caches of several threads, so a new one may be older than some on the list; blocks that come
+ * together are in order, and each is near the one before. */
 static void link_block(clpi_bin *bin, clp_buffer *block, clp_buffer *near)
 {
-  clp_buffer *older = near ? near : clpi_runs_nearest(bin, block->age);
+  bool is_oldest = !near && bin->oldest && block->age < bin->oldest->age;
+  clp_buffer *older = is_oldest ? NULL : near ? near : bin->newest;
   while (older && older->age > block->age)
     older = older->older;
   clp_buffer *newer = older ? older->newer : bin->oldest;
@@ -264,21 +265,36 @@ bool clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, clp_buffer *co
 
 /* --- the interface --- */
 
-void clpi_store_put(clpi_block_store *store, clp_buffer *block)
-{
-  clpi_store_put_run(store, block->bin, &block, 1);
-}
-
-void clpi_store_put_run(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
-                        unsigned blocks_count)
+static void put_near(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
+                     unsigned blocks_count, clp_buffer *near)
 {
   clpi_store_list(store, bin);
-  for (unsigned i = 0; i < blocks_count; i++) {
+  for (unsigned i = 0; i < blocks_count; near = blocks[i++]) {
     clpi_set_state(blocks[i], CLPI_BUFFER_HELD);
-    link_block(bin, blocks[i], i ? blocks[i - 1] : NULL);
+    link_block(bin, blocks[i], near);
   }
   count(store, bin, blocks_count);
   update_age(store, bin);
+}
+
+void clpi_store_put(clpi_block_store *store, clp_buffer *block)
+{
+  put_near(store, block->bin, &block, 1, NULL);
+}
+
+/* The link to the block that followed is still there. That one may have gone as well, and come back
+ * or not: buffers last as long as the pool. */
+void clpi_store_put_back(clpi_block_store *store, clp_buffer *block)
+{
+  clp_buffer *next = block->newer;
+  bool is_near = next && next->run.newer && next->bin == block->bin;
+  put_near(store, block->bin, &block, 1, is_near ? next : NULL);
+}
+
+void clpi_store_put_many(clpi_block_store *store, clpi_bin *bin, clp_buffer *const *blocks,
+                         unsigned blocks_count)
+{
+  put_near(store, bin, blocks, blocks_count, NULL);
 }
 
 void clpi_store_remove(clpi_block_store *store, clp_buffer *block)

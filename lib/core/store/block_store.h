@@ -100,10 +100,14 @@ clpi_bin *clpi_store_next_bin(const clpi_block_store *store, const clpi_bin *bin
 /* Puts a block into its bin, by its age, which the caller has set. It is mostly the newest. */
 void clpi_store_put(clpi_block_store *store, struct clp_buffer *block);
 
+/* As clpi_store_put, of a block that was on its bin's list a moment ago, and finds its place there
+ * from its neighbour's. */
+void clpi_store_put_back(clpi_block_store *store, struct clp_buffer *block);
+
 /* Puts `count` blocks into the bin by their ages, which are better in order: then each is found its
  * place from that of the one before. */
-void clpi_store_put_run(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
-                        unsigned count);
+void clpi_store_put_many(clpi_block_store *store, clpi_bin *bin, struct clp_buffer *const *blocks,
+                         unsigned count);
 
 /* How many blocks of the bin the store has, in list and depot. A hint without the lock. */
 size_t clpi_bin_held(const clpi_bin *bin);

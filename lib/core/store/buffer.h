@@ -33,7 +33,7 @@ typedef enum clpi_buffer_state {
 
 /* Of a block on its bin's list (runs.h). The oldest blocks of the runs are in a circle as well. */
 typedef struct clpi_run_links {
-  struct clp_buffer *newer, *older; /* in its run, a circle */
+  struct clp_buffer *newer, *older; /* in its run, a circle; newer NULL: on no list */
   struct clp_buffer *next;          /* the oldest of the next run, if it is the oldest itself */
 } clpi_run_links;
 

@@ -123,25 +123,7 @@ void clpi_runs_unlink(clpi_bin *bin, clp_buffer *block)
     replace_oldest(bin, block, newer != block ? newer : NULL);
   newer->run.older = older;
   older->run.newer = newer;
-}
-
-static uint64_t distance(const clp_buffer *block, uint64_t age)
-{
-  return block->age < age ? age - block->age : block->age - age;
-}
-
-clp_buffer *clpi_runs_nearest(const clpi_bin *bin, uint64_t age)
-{
-  clp_buffer *nearest = bin->newest;
-  if (!nearest || nearest->age <= age)
-    return nearest;
-  clpi_each_run (bin, oldest) {
-    clp_buffer *newest = clpi_run_newest(oldest);
-    clp_buffer *end = distance(oldest, age) < distance(newest, age) ? oldest : newest;
-    if (distance(end, age) < distance(nearest, age))
-      nearest = end;
-  }
-  return nearest;
+  block->run.newer = NULL;
 }
 
 void clpi_runs_remake(clpi_bin *bin)

@@ -15,9 +15,6 @@ void clpi_runs_link(clpi_bin *bin, clp_buffer *block);
 
 void clpi_runs_unlink(clpi_bin *bin, clp_buffer *block);
 
-/* Of the oldest and newest blocks of all runs the nearest by age; NULL: there is none. */
-clp_buffer *clpi_runs_nearest(const clpi_bin *bin, uint64_t age);
-
 /* Makes the runs anew after the uses of listed blocks were changed. */
 void clpi_runs_remake(clpi_bin *bin);
 

@@ -81,6 +81,31 @@ START_TEST(a_list_is_sorted_by_age)
 }
 END_TEST
 
+/* Alone, or beside the one that went as well, in either order, or beside one that came again. */
+START_TEST(a_block_that_is_put_back_is_where_it_was)
+{
+  static const size_t gone[][2] = {{0, 0}, {2, 2}, {4, 4}, {1, 2}, {2, 1}, {3, 4}, {4, 3}};
+  static clp_buffer blocks[5];
+
+  ck_assert(clpi_store_init(&store, 4, 1000));
+  clpi_bin *bin = clpi_store_use_bin(&store, clpi_bin_parts_of(4, 100));
+  for (size_t i = 0; i < 5; i++) {
+    blocks[i] = (clp_buffer){.bin = bin, .age = i};
+    clpi_store_put(&store, &blocks[i]);
+  }
+  size_t first = gone[_i][0], second = gone[_i][1];
+  clpi_store_remove(&store, &blocks[first]);
+  if (second != first) {
+    clpi_store_remove(&store, &blocks[second]);
+    clpi_store_put_back(&store, &blocks[second]);
+  }
+  clpi_store_put_back(&store, &blocks[first]);
+  for (size_t i = 0; i < 5; i++)
+    ck_assert_ptr_eq(clpi_store_take_oldest(&store), &blocks[i]);
+  clpi_store_end(&store);
+}
+END_TEST
+
 CLPT_MAIN("block store", clpt_run)
 {
   TCase *tests = clpt_case(suite, "indexes");
@@ -89,4 +114,5 @@ CLPT_MAIN("block store", clpt_run)
                       CLP_MAX_LEADING_BITS + 1);
   tcase_add_test(tests, a_bin_in_use_is_found_by_all_of_its_sizes);
   tcase_add_test(clpt_case(suite, "list"), a_list_is_sorted_by_age);
+  tcase_add_loop_test(clpt_case(suite, "put back"), a_block_that_is_put_back_is_where_it_was, 0, 7);
 }

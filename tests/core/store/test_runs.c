@@ -127,28 +127,6 @@ START_TEST(runs_are_made_anew_when_uses_change)
 }
 END_TEST
 
-/* The place of one that goes back is close to what is left of its run, in the middle of the list.
- */
-START_TEST(the_nearest_end_of_a_run_is_found_by_age)
-{
-  static const struct {
-    uint64_t age;
-    size_t nearest;
-  } answers[] = {{0, 0}, {2, 0}, {17, 9}, {30, 11}, {49, 19}, {50, 19}};
-
-  start();
-  ck_assert_ptr_null(clpi_runs_nearest(bin, 1));
-  for (size_t i = 0; i < 20; i++)
-    put(&blocks[i], (clpi_use){&streams[i / 10], 1}, i < 10 ? i + 1 : i + 21);
-  clpi_store_remove(&store, &blocks[10]);
-  for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
-    ck_assert_ptr_eq(clpi_runs_nearest(bin, answers[i].age), &blocks[answers[i].nearest]);
-  while (clpi_store_take(&store, bin))
-    continue;
-  clpi_store_end(&store);
-}
-END_TEST
-
 /* --- several streams a block --- */
 
 static void put_noted(size_t i, clpi_noted_uses *noted, size_t first, size_t second)
@@ -233,7 +211,6 @@ CLPT_MAIN("runs", clpt_run)
                       sizeof(orders) / sizeof(orders[0]));
   tcase_add_test(tests, runs_end_with_their_blocks);
   tcase_add_test(tests, runs_are_made_anew_when_uses_change);
-  tcase_add_test(tests, the_nearest_end_of_a_run_is_found_by_age);
   tcase_add_test(tests, blocks_of_the_same_several_streams_are_a_run);
   tcase_add_test(tests, runs_are_sorted_whatever_comes_and_goes);
 }
