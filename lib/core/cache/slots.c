@@ -9,6 +9,14 @@
 #include <string.h>
 #include <sys/param.h>
 
+/* What a warm call of one thread writes has no neighbour of another thread's: processors of Intel's
+ * fetch lines in pairs. NULL: out of host memory. */
+static void *allocate_apart(size_t bytes)
+{
+  enum { PAIR = 128 };
+  return aligned_alloc(PAIR, (bytes + PAIR - 1) / PAIR * PAIR);
+}
+
 bool clpi_cache_seems_to_keep(const clpi_cache *cache, uint32_t index)
 {
   const clpi_slot *slot = clpi_slot_at(cache, index);
@@ -44,7 +52,7 @@ static void free_indexes(const clpi_cache *cache)
 static bool reserve_index_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
 {
   uint32_t former = cache->slot_count, count = 2 * index;
-  clpi_slot *_Atomic *slots = malloc(count * sizeof(*slots));
+  clpi_slot *_Atomic *slots = allocate_apart(count * sizeof(*slots));
   if (!slots)
     return false;
   for (uint32_t i = 0; i < former; i++)
@@ -68,7 +76,7 @@ static clpi_slot_chunk *add_chunk(clpi_cache *cache)
   const clpi_slot_chunk *last = cache->chunks;
   uint32_t count = last ? MIN(2 * last->count + 1, MOST) : CLPI_FIRST_SLOTS;
   size_t slots_end = sizeof(clpi_slot_chunk) + count * sizeof(clpi_slot);
-  char *memory = aligned_alloc(alignof(clpi_slot), slots_end + count * sizeof(clpi_places));
+  char *memory = allocate_apart(slots_end + count * sizeof(clpi_places));
   if (!memory)
     return NULL;
   clpi_slot_chunk *chunk = (clpi_slot_chunk *)memory;
@@ -122,13 +130,12 @@ void clpi_slot_free_places(clpi_slot *slot)
 
 bool clpi_slot_reserve(clpi_slot *slot, unsigned capacity)
 {
-  enum { LINE = 64 };
   if (1u << slot->capacity_log > capacity)
     return true;
   unsigned char larger = CLPI_FIRST_PLACES_LOG + 1;
   while (1u << larger <= capacity)
     larger++;
-  clp_buffer **places = aligned_alloc(LINE, sizeof(clp_buffer *) << larger);
+  clp_buffer **places = allocate_apart(sizeof(clp_buffer *) << larger);
   if (!places)
     return false;
   clp_buffer **former = clpi_relaxed(slot->blocks), **blocks = places + 1;
