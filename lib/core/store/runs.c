@@ -94,12 +94,15 @@ static clp_buffer *find_near(clp_buffer *block)
   return NULL;
 }
 
-/* The end of the block's run that is nearer to its place; NULL: there is no such run. */
+/* The end of the block's run that is nearer to its place; NULL: there is no such run. The next
+ * search begins there: runs are in the order in which they began, and streams often take turns. */
 static clp_buffer *find_end(clpi_bin *bin, clp_buffer *block)
 {
   clpi_each_run (bin, oldest)
-    if (is_same_run(block, oldest))
+    if (is_same_run(block, oldest)) {
+      bin->runs = oldest;
       return is_older(block, oldest) ? oldest : clpi_run_newest(oldest);
+    }
   return NULL;
 }
 
