@@ -81,6 +81,11 @@ static void print_recommendation(const clpi_tune_report *report)
   if (report->note)
     puts(report->note);
   printf("\n%s", clpi_tune_code(setting).text);
+  if (setting->pooled)
+    printf("To try it as it is, where pools are made with NULL for options: %s\n",
+           clpi_tune_environment(setting).text);
+  if (setting->on_arena)
+    puts("On NVIDIA's OpenCL buffers, the figures are those of an arena with one_thread = true.");
 }
 
 void clpi_tune_report_print(const clpi_tune_report *report)

@@ -40,4 +40,7 @@ clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting);
 clpi_tune_words clpi_tune_reason(const clpi_tune_report *report);
 clpi_tune_words clpi_tune_code(const trace_tune_setting *setting);
 
+/* The variables that give it to pools with default options; empty where there is no pool. */
+clpi_tune_words clpi_tune_environment(const trace_tune_setting *setting);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recommendation in words, and in C. */
+/* The recommendation in words, in C, and as variables of the environment. */
 #include "quantities.h"
 #include "tune_report.h"
 
@@ -152,5 +152,20 @@ clpi_tune_words clpi_tune_code(const trace_tune_setting *setting)
   else
     snprintf(line, room, "clp_memory memory = 0; clp_allocator_allocate(%s, bytes, &memory);\n",
              setting->on_arena ? "arena" : "allocator");
+  return words;
+}
+
+clpi_tune_words clpi_tune_environment(const trace_tune_setting *setting)
+{
+  clpi_tune_words words = {""};
+  if (!setting->pooled)
+    return words;
+  char *text = words.text;
+  size_t room = sizeof(words.text);
+  int length = snprintf(text, room, "CLPOOL_LEADING_BITS=%u", setting->leading_bits);
+  if (setting->on_arena)
+    length += snprintf(text + length, room - (size_t)length, " CLPOOL_ARENA=1");
+  if (setting->on_arena && !has_default_slack(setting->slack))
+    snprintf(text + length, room - (size_t)length, " CLPOOL_ARENA_SLACK=%.10g", setting->slack);
   return words;
 }
