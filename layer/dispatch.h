@@ -12,7 +12,8 @@
 typedef struct clpi_layer {
   const char *name;
   const cl_icd_dispatch *functions; /* NULL: the target's, at no cost */
-  bool (*begin)(void);              /* false, after a complaint: the program runs without it */
+  /* False, after a complaint: the program runs without it. */
+  bool (*begin)(const cl_icd_dispatch *target);
 } clpi_layer;
 
 extern const clpi_layer clpi_this_layer;

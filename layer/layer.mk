@@ -3,7 +3,7 @@
 # the objects of the library that they need, and no OpenCL: what they call of it, they are given.
 
 if LAYER
-pkglib_LTLIBRARIES += libclpool-record.la
+pkglib_LTLIBRARIES += libclpool-layer.la libclpool-record.la
 endif
 libclpool_record_la_SOURCES = \
 	layer/dispatch.c layer/dispatch.h \
@@ -20,3 +20,19 @@ libclpool_record_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared $(NO_
 	-Wl,--version-script=$(top_srcdir)/layer/layer.map
 EXTRA_libclpool_record_la_DEPENDENCIES = layer/layer.map
 EXTRA_DIST += layer/layer.map
+
+# The pools are a copy of the library, whose names nobody else sees.
+libclpool_layer_la_SOURCES = \
+	layer/buffer.c layer/buffer.h \
+	layer/context.c layer/context.h \
+	layer/dispatch.c layer/dispatch.h \
+	layer/enqueue.c layer/enqueue.h \
+	layer/handles.c layer/handles.h \
+	layer/order.c layer/order.h \
+	layer/queue.c layer/queue.h \
+	layer/run.c \
+	layer/settings.c layer/settings.h
+libclpool_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+libclpool_layer_la_LIBADD = libclpool-internal.la
+libclpool_layer_la_LDFLAGS = $(libclpool_record_la_LDFLAGS)
+EXTRA_libclpool_layer_la_DEPENDENCIES = layer/layer.map

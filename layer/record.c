@@ -229,4 +229,10 @@ static const cl_icd_dispatch functions = {
     .clEnqueueSVMFree = enqueue_svm_free,
 };
 
-const clpi_layer clpi_this_layer = {"clpool record", &functions, clpi_ledger_begin};
+static bool begin(const cl_icd_dispatch *target)
+{
+  (void)target;
+  return clpi_ledger_begin();
+}
+
+const clpi_layer clpi_this_layer = {"clpool record", &functions, begin};

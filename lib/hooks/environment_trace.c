@@ -261,4 +261,11 @@ static void leave(const clp_hook *hook)
     end_trace(trace);
 }
 
+void clpi_environment_trace_ignore(void)
+{
+  pthread_mutex_lock(&environment.opening);
+  environment.is_read = true;
+  pthread_mutex_unlock(&environment.opening);
+}
+
 const clpi_first_hook clpi_environment_trace = {.join = join, .leave = leave};

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,8 +92,15 @@ static clp_status load(void)
   return find_lacking(RTLD_DEFAULT) ? load_from(NULL) : CLP_SUCCESS;
 }
 
+static atomic_bool is_loaded;
+
+void clpi_cl_use(const clpi_cl_functions *given)
+{
+  clpi_cl = *given;
+  atomic_store_explicit(&is_loaded, true, memory_order_release); /* as clpi_load_once */
+}
+
 clp_status clpi_cl_load(void)
 {
-  static atomic_bool is_loaded;
   return clpi_load_once(&is_loaded, load);
 }

@@ -62,4 +62,8 @@ extern clpi_cl_functions clpi_cl __attribute__((visibility("hidden")));
  * cannot be loaded, or lacks a function. The next call tries again. */
 clp_status clpi_cl_load(void);
 
+/* Uses these functions instead, all of them there; nothing is looked for. Before any other call,
+ * for a copy of the library inside of a loader's layer, whose calls must not come back to it. */
+void clpi_cl_use(const clpi_cl_functions *given);
+
 #endif

@@ -17,7 +17,7 @@ BEGIN {
   may["trace-allocators"] = "libc api trace" core
   may["opencl"] = "libc api opencl api-opencl CL" core
   may["cuda"] = "libc api cuda api-cuda" core
-  may["layer"] = "libc api layer hooks CL" core
+  may["layer"] = "libc api layer hooks opencl api-opencl CL" core
   may["tools"] = "libc api tools trace core/base api-opencl api-cuda CL"
   may["examples"] = "libc api examples api-opencl api-cuda CL"
   may["python"] = "libc api python Python api-opencl api-cuda CL"

@@ -36,6 +36,11 @@ bool clpi_is_freeing(const clp_pool *pool);
 clp_status clpi_free_block(clp_pool *pool, clp_buffer *block);
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
 
+/* Releases an active buffer whose block goes back to the device, also if the pool holds blocks. For
+ * allocators whose `free` is ordered behind all work; hooks are not shown it. As clpi_return_block.
+ */
+clp_status clpi_buffer_give_back(clp_buffer *buffer);
+
 /* Holds a leaving block, as the newest of its bin. Under no lock. */
 void clpi_hold_again(clp_pool *pool, clp_buffer *block);
 

@@ -114,6 +114,22 @@ __attribute__((noinline)) static clp_status release_watched(clp_buffer *buffer, 
   return release(buffer, given);
 }
 
+clp_status clpi_buffer_give_back(clp_buffer *buffer)
+{
+  CLPI_UNCANCELLED;
+  clp_pool *pool = buffer->pool;
+  clpi_stock *stock = &pool->stock;
+  clpi_cache *cache = clpi_stock_begin_call(stock);
+  pool->pins += pool->references != 0; /* without references the buffer's own pin serves */
+  clpi_count_release_locked(stock, clpi_cache_of_thread_locked(stock, buffer->bin), buffer->bin,
+                            buffer->size);
+  buffer->bound = NULL;
+  clp_status status = give_back_locked(pool, buffer);
+  clpi_cache_end_call_locked(cache);
+  clpi_pool_unpin_and_unlock(pool);
+  return status;
+}
+
 clp_status clp_buffer_release(clp_buffer *buffer)
 {
   clpi_given given = {.is_given = false};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "buffer.h"
+
+#include "core/pool/leaving.h"
+#include "dispatch.h"
+#include "handles.h"
+#include "order.h"
+
+#include <clpool/opencl.h>
+#include <stdlib.h>
+
+static clpi_handles mems = CLPI_HANDLES_INIT;
+static atomic_size_t served_new, served_again, passed_on;
+
+clpi_mem *clpi_mem_find(cl_mem handle)
+{
+  return clpi_handles_find(&mems, handle);
+}
+
+/* --- blocks --- */
+
+cl_int CL_API_CALL clpi_block_release(cl_mem block)
+{
+  free(clpi_handles_take(&mems, block));
+  return clpi_target->clReleaseMemObject(block);
+}
+
+/* A block that comes again is known. NULL: no host memory. */
+static clpi_mem *find_or_add(cl_mem block)
+{
+  clpi_mem *found = clpi_mem_find(block);
+  atomic_fetch_add_explicit(found ? &served_again : &served_new, 1, memory_order_relaxed);
+  if (found)
+    return found;
+  clpi_mem *made = calloc(1, sizeof(*made));
+  if (made && clpi_handles_put(&mems, block, made))
+    return made;
+  free(made);
+  return NULL;
+}
+
+static cl_mem create(clpi_context *context, cl_mem_flags flags, size_t bytes)
+{
+  clp_buffer *buffer;
+  uint64_t born;
+  clp_pool *pool = clpi_context_pool(context, flags);
+  if (!pool || bytes == 0 || !clpi_order_allocate(context, pool, bytes, &buffer, &born))
+    return NULL;
+  cl_mem block = clp_buffer_cl_mem(buffer);
+  clpi_mem *mem = find_or_add(block);
+  if (!mem) {
+    (void)clpi_buffer_give_back(buffer);
+    return NULL;
+  }
+  clpi_context_add_user(context);
+  mem->handle = block;
+  mem->buffer = buffer;
+  mem->context = context;
+  mem->bytes = bytes;
+  mem->born = born;
+  atomic_store_explicit(&mem->was_mapped, false, memory_order_relaxed);
+  atomic_store_explicit(&mem->references, 1, memory_order_relaxed);
+  return block;
+}
+
+cl_mem clpi_buffer_create(cl_context handle, cl_mem_flags flags, size_t bytes)
+{
+  clpi_context *context = clpi_contexts_have_stopped() ? NULL : clpi_context_find(handle);
+  cl_mem block = context ? create(context, flags, bytes) : NULL;
+  if (!block)
+    atomic_fetch_add_explicit(&passed_on, 1, memory_order_relaxed);
+  return block;
+}
+
+/* --- references --- */
+
+static bool add_reference(clpi_mem *mem)
+{
+  size_t references = atomic_load_explicit(&mem->references, memory_order_relaxed);
+  do {
+    if (references == 0)
+      return false;
+  } while (!atomic_compare_exchange_weak_explicit(&mem->references, &references, references + 1,
+                                                  memory_order_relaxed, memory_order_relaxed));
+  return true;
+}
+
+/* How many there were. */
+static size_t drop_reference(clpi_mem *mem)
+{
+  size_t references = atomic_load_explicit(&mem->references, memory_order_relaxed);
+  do {
+    if (references == 0)
+      return 0;
+  } while (!atomic_compare_exchange_weak_explicit(&mem->references, &references, references - 1,
+                                                  memory_order_acq_rel, memory_order_relaxed));
+  return references;
+}
+
+/* What the driver still does with a buffer whose last reference is gone is its own affair: it calls
+ * the program back, or knows the memory as mapped. */
+static bool must_leave(const clpi_mem *mem)
+{
+  cl_uint maps = 0;
+  if (mem->is_watched)
+    return true;
+  return mem->was_mapped && (clpi_target->clGetMemObjectInfo(mem->handle, CL_MEM_MAP_COUNT,
+                                                             sizeof(maps), &maps, NULL) ||
+                             maps > 0);
+}
+
+/* The next owner may have the block as soon as it is released. */
+static void end_buffer(const clpi_mem *mem)
+{
+  clpi_context *context = mem->context;
+  if (must_leave(mem))
+    (void)clpi_buffer_give_back(mem->buffer);
+  else
+    clpi_order_release(context, mem->buffer, mem->born);
+  clpi_context_drop_user(context);
+}
+
+static cl_int release_part(clpi_mem *part)
+{
+  cl_mem handle = part->handle;
+  clpi_mem *whole = part->whole;
+  size_t references = drop_reference(part);
+  if (references == 1)
+    clpi_handles_take(&mems, handle);
+  cl_int code = clpi_target->clReleaseMemObject(handle);
+  if (references != 1)
+    return code;
+  free(part);
+  (void)clpi_mem_release(whole);
+  return code;
+}
+
+cl_int clpi_mem_retain(clpi_mem *mem)
+{
+  if (!add_reference(mem))
+    return CL_INVALID_MEM_OBJECT;
+  return mem->whole ? clpi_target->clRetainMemObject(mem->handle) : CL_SUCCESS;
+}
+
+cl_int clpi_mem_release(clpi_mem *mem)
+{
+  if (mem->whole)
+    return release_part(mem);
+  size_t references = drop_reference(mem);
+  if (references == 1)
+    end_buffer(mem);
+  return references > 0 ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
+}
+
+/* Without host memory the whole stays, since nobody sees the part's end. */
+void clpi_mem_add_part(clpi_mem *of, cl_mem part)
+{
+  clpi_mem *made = calloc(1, sizeof(*made));
+  (void)add_reference(of);
+  if (!made)
+    return;
+  made->handle = part;
+  made->references = 1;
+  made->whole = of;
+  if (!clpi_handles_put(&mems, part, made))
+    free(made);
+}
+
+bool clpi_mem_has(cl_mem handle, size_t offset, size_t bytes)
+{
+  const clpi_mem *mem = clpi_mem_find(handle);
+  return !mem || mem->whole || (offset <= mem->bytes && bytes <= mem->bytes - offset);
+}
+
+void clpi_buffers_report(void)
+{
+  clpi_layer_complain("%zu buffers from pools, %zu of them of new memory; %zu others",
+                      served_new + served_again, atomic_load(&served_new), atomic_load(&passed_on));
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* The program's contexts: their pools, and the order between the work of their queues. Only
+ * contexts of one device whose driver knows OpenCL 1.2 are here; what is not here has no pool.
+ *
+ * Order. clCreateBuffer names no queue, and no queue may be made to wait for another on the
+ * program's back, since the other may wait for a user event that the program sets later. So:
+ *   - While only one queue, in order, has had work, buffers are allocated and released on it.
+ *   - From the first work of another queue, or the first event that the program ends itself, a
+ *     buffer's release counts on every queue that had work while the program had it, and an
+ *     allocation takes only blocks whose work is done. Where the one begins and the other ends, the
+ *     first queue is marked once, and other queues begin behind that mark: buffers that the program
+ *     has then may have been handed on while that queue still used them. The mark is older than
+ *     all that can make the first queue wait for the program. */
+#ifndef CLPOOL_LAYER_CONTEXT_H
+#define CLPOOL_LAYER_CONTEXT_H
+
+#include <CL/cl.h>
+#include <clpool/pool.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clpi_queue;
+
+/* A pool of buffers with the same flags. */
+typedef struct clpi_flag_pool {
+  cl_mem_flags flags;
+  clp_pool *pool; /* NULL: there are none with such flags */
+  struct clpi_flag_pool *next;
+} clpi_flag_pool;
+
+typedef struct clpi_context {
+  cl_context handle;
+  struct clpi_context *next, *previous; /* guarded by the lock of all contexts */
+  atomic_size_t references;             /* the program's; 0: it is closed */
+  atomic_size_t users;                  /* queues, buffers, and one for the program's references */
+  _Atomic(clpi_flag_pool *) pools;      /* grows at its head */
+  /* The queue that alone has had work; NULL: none has; CLPI_SEVERAL_QUEUES. */
+  _Atomic(struct clpi_queue *) sole;
+  atomic_uint_fast64_t clock; /* counts buffers from when there are several queues */
+  pthread_mutex_t lock;       /* guards what follows, and changes of what is above */
+  struct clpi_queue *queues;  /* all, by `next` */
+  cl_event mark;              /* of the queue that was alone; NULL: none, or it is done */
+} clpi_context;
+
+#define CLPI_SEVERAL_QUEUES ((struct clpi_queue *)1)
+
+/* The program made a context. Any thread, as all of these. */
+void clpi_context_add(cl_context handle);
+
+/* NULL: it has no pools. */
+clpi_context *clpi_context_find(cl_context handle);
+
+void clpi_context_retain(clpi_context *context);
+
+/* Before the driver's reference goes. With the last one the pools stop holding. */
+void clpi_context_release(clpi_context *context);
+
+void clpi_context_add_user(clpi_context *context);
+void clpi_context_drop_user(clpi_context *context);
+
+/* The pool for buffers with such flags; NULL: there is none. */
+clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags);
+
+/* Gives all held memory of all contexts back to the driver. False: there was none. */
+bool clpi_contexts_trim(void);
+
+/* From now on nothing is pooled, since the program may do what the layer cannot see. */
+void clpi_contexts_stop(void);
+bool clpi_contexts_have_stopped(void);
+
+/* What the pools did, as a line of text on standard error. */
+void clpi_contexts_report(void);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include "enqueue.h"
+
+#include "buffer.h"
+#include "dispatch.h"
+#include "order.h"
+
+static void begin_work(cl_command_queue handle)
+{
+  clpi_queue *queue = clpi_queue_find(handle);
+  if (queue)
+    clpi_order_work(queue);
+}
+
+/* --- bounds --- */
+
+/* Where a box of bytes ends, as clEnqueueReadBufferRect has it. NULL pointers are the driver's
+ * affair. */
+static bool has_box(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch,
+                    size_t slice_pitch)
+{
+  if (!origin || !region || !region[0] || !region[1] || !region[2])
+    return true;
+  size_t row = row_pitch ? row_pitch : region[0];
+  size_t slice = slice_pitch ? slice_pitch : region[1] * row;
+  size_t begin = origin[2] * slice + origin[1] * row + origin[0];
+  return clpi_mem_has(buffer, begin, (region[2] - 1) * slice + (region[1] - 1) * row + region[0]);
+}
+
+static bool has_pixels(cl_mem buffer, size_t offset, cl_mem image, const size_t *region)
+{
+  size_t pixel = 0;
+  const clpi_mem *mem = clpi_mem_find(buffer);
+  if (!mem || !region ||
+      clpi_target->clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(pixel), &pixel, NULL))
+    return true;
+  return clpi_mem_has(buffer, offset, pixel * region[0] * region[1] * region[2]);
+}
+
+/* --- memory that runs out --- */
+
+bool clpi_try_again(cl_int code)
+{
+  bool is_lack = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+                 code == CL_OUT_OF_HOST_MEMORY;
+  return is_lack && clpi_contexts_trim();
+}
+
+/* --- functions that give a queue work --- */
+
+/* The one list: name, parameters, arguments, and whether these are within what was asked for. */
+#define WORK(X)                                                                                    \
+  X(clEnqueueReadBuffer,                                                                           \
+    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,         \
+     void *host, cl_uint count, const cl_event *list, cl_event *event),                            \
+    (queue, buffer, blocking, offset, bytes, host, count, list, event),                            \
+    clpi_mem_has(buffer, offset, bytes))                                                           \
+  X(clEnqueueReadBufferRect,                                                                       \
+    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,                \
+     const size_t *host_origin, const size_t *region, size_t row_pitch, size_t slice_pitch,        \
+     size_t host_row_pitch, size_t host_slice_pitch, void *host, cl_uint count,                    \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch, \
+     host_slice_pitch, host, count, list, event),                                                  \
+    has_box(buffer, origin, region, row_pitch, slice_pitch))                                       \
+  X(clEnqueueWriteBuffer,                                                                          \
+    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,         \
+     const void *host, cl_uint count, const cl_event *list, cl_event *event),                      \
+    (queue, buffer, blocking, offset, bytes, host, count, list, event),                            \
+    clpi_mem_has(buffer, offset, bytes))                                                           \
+  X(clEnqueueWriteBufferRect,                                                                      \
+    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,                \
+     const size_t *host_origin, const size_t *region, size_t row_pitch, size_t slice_pitch,        \
+     size_t host_row_pitch, size_t host_slice_pitch, const void *host, cl_uint count,              \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch, \
+     host_slice_pitch, host, count, list, event),                                                  \
+    has_box(buffer, origin, region, row_pitch, slice_pitch))                                       \
+  X(clEnqueueFillBuffer,                                                                           \
+    (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,              \
+     size_t offset, size_t bytes, cl_uint count, const cl_event *list, cl_event *event),           \
+    (queue, buffer, pattern, pattern_size, offset, bytes, count, list, event),                     \
+    clpi_mem_has(buffer, offset, bytes))                                                           \
+  X(clEnqueueCopyBuffer,                                                                           \
+    (cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,                   \
+     size_t target_offset, size_t bytes, cl_uint count, const cl_event *list, cl_event *event),    \
+    (queue, source, target, source_offset, target_offset, bytes, count, list, event),              \
+    clpi_mem_has(source, source_offset, bytes) && clpi_mem_has(target, target_offset, bytes))      \
+  X(clEnqueueCopyBufferRect,                                                                       \
+    (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
+     const size_t *target_origin, const size_t *region, size_t source_row_pitch,                   \
+     size_t source_slice_pitch, size_t target_row_pitch, size_t target_slice_pitch, cl_uint count, \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, source, target, source_origin, target_origin, region, source_row_pitch,                \
+     source_slice_pitch, target_row_pitch, target_slice_pitch, count, list, event),                \
+    has_box(source, source_origin, region, source_row_pitch, source_slice_pitch) &&                \
+        has_box(target, target_origin, region, target_row_pitch, target_slice_pitch))              \
+  X(clEnqueueReadImage,                                                                            \
+    (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,                 \
+     const size_t *region, size_t row_pitch, size_t slice_pitch, void *host, cl_uint count,        \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count, list, event),    \
+    true)                                                                                          \
+  X(clEnqueueWriteImage,                                                                           \
+    (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,                 \
+     const size_t *region, size_t row_pitch, size_t slice_pitch, const void *host, cl_uint count,  \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count, list, event),    \
+    true)                                                                                          \
+  X(clEnqueueFillImage,                                                                            \
+    (cl_command_queue queue, cl_mem image, const void *fill_color, const size_t origin[3],         \
+     const size_t region[3], cl_uint count, const cl_event *list, cl_event *event),                \
+    (queue, image, fill_color, origin, region, count, list, event), true)                          \
+  X(clEnqueueCopyImage,                                                                            \
+    (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
+     const size_t *target_origin, const size_t *region, cl_uint count, const cl_event *list,       \
+     cl_event *event),                                                                             \
+    (queue, source, target, source_origin, target_origin, region, count, list, event), true)       \
+  X(clEnqueueCopyImageToBuffer,                                                                    \
+    (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
+     const size_t *region, size_t target_offset, cl_uint count, const cl_event *list,              \
+     cl_event *event),                                                                             \
+    (queue, source, target, source_origin, region, target_offset, count, list, event),             \
+    has_pixels(target, target_offset, source, region))                                             \
+  X(clEnqueueCopyBufferToImage,                                                                    \
+    (cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,                   \
+     const size_t *target_origin, const size_t *region, cl_uint count, const cl_event *list,       \
+     cl_event *event),                                                                             \
+    (queue, source, target, source_offset, target_origin, region, count, list, event),             \
+    has_pixels(source, source_offset, target, region))                                             \
+  X(clEnqueueUnmapMemObject,                                                                       \
+    (cl_command_queue queue, cl_mem mem, void *host, cl_uint count, const cl_event *list,          \
+     cl_event *event),                                                                             \
+    (queue, mem, host, count, list, event), true)                                                  \
+  X(clEnqueueMigrateMemObjects,                                                                    \
+    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_mem_migration_flags flags,  \
+     cl_uint count, const cl_event *list, cl_event *event),                                        \
+    (queue, mem_count, mems, flags, count, list, event), true)                                     \
+  X(clEnqueueNDRangeKernel,                                                                        \
+    (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,           \
+     const size_t *global, const size_t *local, cl_uint count, const cl_event *list,               \
+     cl_event *event),                                                                             \
+    (queue, kernel, dimensions, offset, global, local, count, list, event), true)                  \
+  X(clEnqueueTask,                                                                                 \
+    (cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list,                \
+     cl_event *event),                                                                             \
+    (queue, kernel, count, list, event), true)                                                     \
+  X(clEnqueueMarkerWithWaitList,                                                                   \
+    (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),                \
+    (queue, count, list, event), true)                                                             \
+  X(clEnqueueBarrierWithWaitList,                                                                  \
+    (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),                \
+    (queue, count, list, event), true)                                                             \
+  X(clEnqueueSVMMemcpy,                                                                            \
+    (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t bytes,           \
+     cl_uint count, const cl_event *list, cl_event *event),                                        \
+    (queue, blocking, to, from, bytes, count, list, event), true)                                  \
+  X(clEnqueueSVMMemFill,                                                                           \
+    (cl_command_queue queue, void *to, const void *pattern, size_t pattern_bytes, size_t bytes,    \
+     cl_uint count, const cl_event *list, cl_event *event),                                        \
+    (queue, to, pattern, pattern_bytes, bytes, count, list, event), true)                          \
+  X(clEnqueueSVMMap,                                                                               \
+    (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *at, size_t bytes,         \
+     cl_uint count, const cl_event *list, cl_event *event),                                        \
+    (queue, blocking, flags, at, bytes, count, list, event), true)                                 \
+  X(clEnqueueSVMUnmap,                                                                             \
+    (cl_command_queue queue, void *at, cl_uint count, const cl_event *list, cl_event *event),      \
+    (queue, at, count, list, event), true)                                                         \
+  X(clEnqueueMarker, (cl_command_queue queue, cl_event * event), (queue, event), true)             \
+  X(clEnqueueWaitForEvents, (cl_command_queue queue, cl_uint count, const cl_event *list),         \
+    (queue, count, list), true)                                                                    \
+  X(clEnqueueBarrier, (cl_command_queue queue), (queue), true)                                     \
+  X(clEnqueueAcquireGLObjects,                                                                     \
+    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, mem_count, mems, count, list, event), true)                                            \
+  X(clEnqueueReleaseGLObjects,                                                                     \
+    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, mem_count, mems, count, list, event), true)                                            \
+  X(clEnqueueAcquireEGLObjectsKHR,                                                                 \
+    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, mem_count, mems, count, list, event), true)                                            \
+  X(clEnqueueReleaseEGLObjectsKHR,                                                                 \
+    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
+     const cl_event *list, cl_event *event),                                                       \
+    (queue, mem_count, mems, count, list, event), true)                                            \
+  X(clEnqueueSVMMigrateMem,                                                                        \
+    (cl_command_queue queue, cl_uint pointer_count, const void **pointers, const size_t *sizes,    \
+     cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event),          \
+    (queue, pointer_count, pointers, sizes, flags, count, list, event), true)
+
+#define DEFINE(name, parameters, arguments, fits)                                                  \
+  static cl_int CL_API_CALL seen_##name parameters                                                 \
+  {                                                                                                \
+    if (!(fits))                                                                                   \
+      return CL_INVALID_VALUE;                                                                     \
+    begin_work(queue);                                                                             \
+    cl_int code = clpi_target->name arguments;                                                     \
+    return clpi_try_again(code) ? clpi_target->name arguments : code;                              \
+  }
+WORK(DEFINE)
+#undef DEFINE
+
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                    cl_map_flags flags, size_t offset, size_t bytes, cl_uint count,
+                                    const cl_event *list, cl_event *event, cl_int *code)
+{
+  cl_int result = CL_INVALID_VALUE;
+  void *host = NULL;
+  if (clpi_mem_has(buffer, offset, bytes)) {
+    clpi_mem *mem = clpi_mem_find(buffer);
+    begin_work(queue);
+    if (mem)
+      mem->was_mapped = true;
+    do
+      host = clpi_target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, count,
+                                             list, event, &result);
+    while (clpi_try_again(result));
+  }
+  if (code)
+    *code = result;
+  return host;
+}
+
+static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                   cl_map_flags flags, const size_t *origin, const size_t *region,
+                                   size_t *row_pitch, size_t *slice_pitch, cl_uint count,
+                                   const cl_event *list, cl_event *event, cl_int *code)
+{
+  begin_work(queue);
+  return clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row_pitch,
+                                        slice_pitch, count, list, event, code);
+}
+
+/* --- work that runs the program's own functions, which may wait for anything --- */
+
+static void begin_dependent_work(cl_command_queue handle)
+{
+  const clpi_queue *queue = clpi_queue_find(handle);
+  if (queue)
+    clpi_order_depends(queue->context);
+  begin_work(handle);
+}
+
+static cl_int CL_API_CALL native_kernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
+                                        void *arguments, size_t bytes, cl_uint mem_count,
+                                        const cl_mem *mems, const void **places, cl_uint count,
+                                        const cl_event *list, cl_event *event)
+{
+  begin_dependent_work(queue);
+  return clpi_target->clEnqueueNativeKernel(queue, function, arguments, bytes, mem_count, mems,
+                                            places, count, list, event);
+}
+
+static cl_int CL_API_CALL svm_free(cl_command_queue queue, cl_uint pointer_count, void *pointers[],
+                                   void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void *[],
+                                                               void *),
+                                   void *user_data, cl_uint count, const cl_event *list,
+                                   cl_event *event)
+{
+  begin_dependent_work(queue);
+  return clpi_target->clEnqueueSVMFree(queue, pointer_count, pointers, function, user_data, count,
+                                       list, event);
+}
+
+void clpi_enqueue_fill(cl_icd_dispatch *functions)
+{
+#define SET(name, parameters, arguments, fits) functions->name = seen_##name;
+  WORK(SET)
+#undef SET
+  functions->clEnqueueMapBuffer = map_buffer;
+  functions->clEnqueueMapImage = map_image;
+  functions->clEnqueueNativeKernel = native_kernel;
+  functions->clEnqueueSVMFree = svm_free;
+}

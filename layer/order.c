@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "order.h"
+
+#include "core/pool/leaving.h"
+#include "dispatch.h"
+
+/* --- from one queue to several --- */
+
+/* From here on nobody hands a block on behind this queue alone: those who did so before they could
+ * see the change are before the mark, since clpi_order_allocate looks again. */
+static void end_sole_locked(clpi_context *context)
+{
+  clpi_queue *sole = context->sole;
+  if (sole == CLPI_SEVERAL_QUEUES)
+    return;
+  context->sole = CLPI_SEVERAL_QUEUES;
+  if (!sole)
+    return;
+  sole->has_joined = true;
+  if (clpi_target->clEnqueueMarkerWithWaitList(sole->handle, 0, NULL, &context->mark) ||
+      clpi_target->clFlush(sole->handle))
+    clpi_target->clFinish(sole->handle); /* there is nothing yet that it could wait for */
+}
+
+static bool mark_is_done_locked(clpi_context *context)
+{
+  cl_int progress = CL_QUEUED;
+  if (!context->mark)
+    return true;
+  cl_int code = clpi_target->clGetEventInfo(context->mark, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                            sizeof(progress), &progress, NULL);
+  if (code || progress != CL_COMPLETE)
+    return false;
+  clpi_target->clReleaseEvent(context->mark);
+  context->mark = NULL;
+  return true;
+}
+
+/* An out-of-order queue of PoCL's cannot be made to wait (lib/opencl/queue_order.c). */
+static void join_locked(clpi_queue *queue)
+{
+  clpi_context *context = queue->context;
+  if (!mark_is_done_locked(context)) {
+    bool waits = queue->in_order &&
+                 !clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 1, &context->mark, NULL);
+    if (!waits)
+      clpi_target->clWaitForEvents(1, &context->mark);
+  }
+  queue->has_joined = true;
+}
+
+static void stamp(clpi_queue *queue)
+{
+  uint64_t now = atomic_load_explicit(&queue->context->clock, memory_order_relaxed);
+  if (atomic_load_explicit(&queue->latest_work, memory_order_relaxed) < now)
+    atomic_store_explicit(&queue->latest_work, now, memory_order_relaxed);
+}
+
+static void begin_work(clpi_queue *queue)
+{
+  clpi_context *context = queue->context;
+  pthread_mutex_lock(&context->lock);
+  clpi_queue *sole = context->sole;
+  if (!sole && queue->in_order) {
+    queue->was_sole = true;
+    context->sole = queue;
+  } else if (sole != queue) {
+    end_sole_locked(context);
+    if (!queue->has_joined)
+      join_locked(queue);
+    stamp(queue);
+  }
+  pthread_mutex_unlock(&context->lock);
+}
+
+void clpi_order_work(clpi_queue *queue)
+{
+  clpi_queue *sole = atomic_load(&queue->context->sole);
+  if (sole == queue)
+    return;
+  if (sole == CLPI_SEVERAL_QUEUES && atomic_load(&queue->has_joined))
+    stamp(queue);
+  else
+    begin_work(queue);
+}
+
+void clpi_order_depends(clpi_context *context)
+{
+  if (atomic_load(&context->sole) == CLPI_SEVERAL_QUEUES)
+    return;
+  pthread_mutex_lock(&context->lock);
+  end_sole_locked(context);
+  pthread_mutex_unlock(&context->lock);
+}
+
+void clpi_order_settle(clpi_context *context)
+{
+  pthread_mutex_lock(&context->lock);
+  end_sole_locked(context);
+  if (!mark_is_done_locked(context))
+    clpi_target->clWaitForEvents(1, &context->mark);
+  pthread_mutex_unlock(&context->lock);
+}
+
+/* --- buffers --- */
+
+bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, clp_buffer **out,
+                         uint64_t *born)
+{
+  clpi_queue *sole = atomic_load(&context->sole);
+  *born = 0;
+  if (sole && sole != CLPI_SEVERAL_QUEUES) {
+    if (clp_pool_allocate_on(pool, bytes, sole->handle, out))
+      return false;
+    if (atomic_load(&context->sole) == sole)
+      return true;
+    clp_buffer_release_on(*out, sole->handle); /* it may still be used there, behind the mark */
+  }
+  if (clp_pool_allocate(pool, bytes, out))
+    return false;
+  if (sole || atomic_load(&context->sole))
+    *born = atomic_fetch_add(&context->clock, 1) + 1;
+  return true;
+}
+
+/* The last of the queues takes the release. */
+static clp_status release_behind_queues_locked(clpi_context *context, clp_buffer *buffer,
+                                               uint64_t born)
+{
+  const clpi_queue *last = NULL;
+  clpi_queues_sweep_locked(context);
+  for (const clpi_queue *it = context->queues; it; it = it->next) {
+    if (!it->has_joined || it->latest_work < born)
+      continue;
+    clp_status status = last ? clp_buffer_record_use(buffer, last->handle) : CLP_SUCCESS;
+    if (status)
+      return status;
+    last = it;
+  }
+  return last ? clp_buffer_release_on(buffer, last->handle) : clp_buffer_release(buffer);
+}
+
+/* A closed context's pools hold nothing: the driver itself orders what it gets back. */
+void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born)
+{
+  clpi_queue *sole = atomic_load(&context->sole);
+  clp_status status = CLP_SUCCESS;
+  if (context->references == 0 || !sole) {
+    status = clp_buffer_release(buffer);
+  } else if (sole != CLPI_SEVERAL_QUEUES) {
+    status = clp_buffer_release_on(buffer, sole->handle);
+  } else {
+    pthread_mutex_lock(&context->lock);
+    status = release_behind_queues_locked(context, buffer, born);
+    pthread_mutex_unlock(&context->lock);
+  }
+  if (status)
+    (void)clpi_buffer_give_back(buffer);
+}

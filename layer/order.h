@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The order between work and the reuse of memory (context.h). Any thread. */
+#ifndef CLPOOL_LAYER_ORDER_H
+#define CLPOOL_LAYER_ORDER_H
+
+#include "queue.h"
+
+/* The queue is about to be given work. */
+void clpi_order_work(clpi_queue *queue);
+
+/* The context's work may from now on wait for the program. */
+void clpi_order_depends(clpi_context *context);
+
+/* Waits for what the first queue may still do with buffers that the program has now. */
+void clpi_order_settle(clpi_context *context);
+
+/* A buffer for any queue of the context's, and what its release must know. False: there is none. */
+bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, clp_buffer **out,
+                         uint64_t *born);
+
+/* Releases a buffer behind all work that may use it. */
+void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "queue.h"
+
+#include "dispatch.h"
+#include "handles.h"
+
+#include <stdlib.h>
+
+static clpi_handles queues = CLPI_HANDLES_INIT;
+
+static bool is_in_order(cl_command_queue handle)
+{
+  cl_command_queue_properties properties = 0;
+  cl_int code = clpi_target->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(properties),
+                                                   &properties, NULL);
+  return !code && !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+/* A queue that is not known would give work that is not seen. */
+void clpi_queue_add(cl_context context_handle, cl_command_queue handle)
+{
+  clpi_context *context = clpi_context_find(context_handle);
+  if (!context)
+    return;
+  clpi_queue *queue = calloc(1, sizeof(*queue));
+  if (!queue || !clpi_handles_put(&queues, handle, queue)) {
+    free(queue);
+    clpi_contexts_stop();
+    return;
+  }
+  queue->handle = handle;
+  queue->context = context;
+  queue->references = 1;
+  queue->in_order = is_in_order(handle);
+  clpi_context_add_user(context);
+  pthread_mutex_lock(&context->lock);
+  queue->next = context->queues;
+  context->queues = queue;
+  clpi_queues_sweep_locked(context);
+  pthread_mutex_unlock(&context->lock);
+}
+
+clpi_queue *clpi_queue_find(cl_command_queue handle)
+{
+  return clpi_handles_find(&queues, handle);
+}
+
+cl_int clpi_queue_retain(clpi_queue *queue)
+{
+  if (queue->references == 0)
+    return CL_INVALID_COMMAND_QUEUE;
+  cl_int code = clpi_target->clRetainCommandQueue(queue->handle);
+  if (!code)
+    queue->references++;
+  return code;
+}
+
+/* The driver's reference goes, too. */
+static void end_queue(clpi_queue *queue)
+{
+  clpi_handles_take(&queues, queue->handle);
+  if (queue->end)
+    clpi_target->clReleaseEvent(queue->end);
+  clpi_target->clReleaseCommandQueue(queue->handle);
+  free(queue);
+}
+
+/* Whether the queue may go: the program has released it, and its work is done or was never there.
+ */
+static bool is_through_locked(clpi_queue *queue)
+{
+  cl_int progress = CL_COMPLETE;
+  if (queue->references > 0 || queue->was_sole)
+    return false;
+  if (!queue->has_joined)
+    return true;
+  if (!queue->end &&
+      (clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &queue->end) ||
+       clpi_target->clFlush(queue->handle)))
+    return false;
+  cl_int code = clpi_target->clGetEventInfo(queue->end, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                            sizeof(progress), &progress, NULL);
+  return !code && progress == CL_COMPLETE;
+}
+
+void clpi_queues_sweep_locked(clpi_context *context)
+{
+  for (clpi_queue **link = &context->queues; *link;) {
+    clpi_queue *queue = *link;
+    if (!is_through_locked(queue)) {
+      link = &queue->next;
+      continue;
+    }
+    *link = queue->next;
+    for (clpi_flag_pool *it = context->pools; it; it = it->next)
+      if (it->pool)
+        (void)clp_pool_forget_stream(it->pool, queue->handle);
+    end_queue(queue);
+  }
+}
+
+/* The queue counts as a user of its context as long as the program has it. */
+static cl_int end_references_locked(clpi_queue *queue)
+{
+  cl_int code = clpi_target->clFlush(queue->handle); /* as the driver's last release does */
+  if (code)
+    return code;
+  queue->references = 0;
+  clpi_queues_sweep_locked(queue->context);
+  return CL_SUCCESS;
+}
+
+cl_int clpi_queue_release(clpi_queue *queue)
+{
+  clpi_context *context = queue->context;
+  bool was_last = false;
+  cl_int code = CL_INVALID_COMMAND_QUEUE;
+  pthread_mutex_lock(&context->lock);
+  if (queue->references > 1) {
+    code = clpi_target->clReleaseCommandQueue(queue->handle);
+    queue->references -= !code;
+  } else if (queue->references == 1) {
+    code = end_references_locked(queue);
+    was_last = !code;
+  }
+  pthread_mutex_unlock(&context->lock);
+  if (was_last)
+    clpi_context_drop_user(context);
+  return code;
+}
+
+void clpi_queues_end(clpi_context *context)
+{
+  for (clpi_queue *next, *queue = context->queues; queue; queue = next) {
+    next = queue->next;
+    end_queue(queue);
+  }
+}
