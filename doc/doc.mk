@@ -9,6 +9,7 @@ dist_man1_MANS = \
 	doc/clpool-record.1 \
 	doc/clpool-replay.1 \
 	doc/clpool-report.1 \
+	doc/clpool-run.1 \
 	doc/clpool-tune.1
 dist_man5_MANS = doc/clpool-traces.5
 endif

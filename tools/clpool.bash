@@ -11,6 +11,7 @@ _clpool_options() {
     '') echo '--help --version' ;;
     info) echo '--help --json' ;;
     record) echo '--help --output= -o' ;;
+    run) echo '--help --leading-bits= --report' ;;
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
         '--leading-bits= --limit= --memory= --no-pool --passes= --scale= --slack= --touch'
@@ -92,7 +93,7 @@ _clpool_read_word() {
 
 _clpool() {
   local command='' current option='' prefix='' i
-  local commands='info record replay report tune bench help'
+  local commands='info record run replay report tune bench help'
   COMPREPLY=()
   [[ $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}
   _clpool_read_word

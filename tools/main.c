@@ -10,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const clpi_command *const commands[] = {&clpi_info_command,   &clpi_record_command,
-                                               &clpi_replay_command, &clpi_tune_command,
-                                               &clpi_bench_command,  &clpi_report_command};
+static const clpi_command *const commands[] = {
+    &clpi_info_command, &clpi_record_command, &clpi_run_command,    &clpi_replay_command,
+    &clpi_tune_command, &clpi_bench_command,  &clpi_report_command,
+};
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static const clpi_command *find_command(const char *name)
@@ -70,8 +71,8 @@ static int help(const char *name, const char *extra)
 static int run_command(const clpi_command *command, int argc, char **argv)
 {
   char name[64];
-  if (command != &clpi_record_command)
-    unsetenv("CLPOOL_TRACE"); /* it is for programs that are recorded, and may name the trace */
+  if (command != &clpi_record_command && command != &clpi_run_command)
+    unsetenv("CLPOOL_TRACE"); /* it is for programs that are run, and may name the trace */
   snprintf(name, sizeof(name), "clpool %s", command->name);
   clpi_set_program_name(name);
   argv[0] = name; /* what is said of wrong options names it */

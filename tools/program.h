@@ -25,6 +25,7 @@ typedef struct clpi_command {
 extern const clpi_command clpi_bench_command;
 extern const clpi_command clpi_info_command;
 extern const clpi_command clpi_record_command;
+extern const clpi_command clpi_run_command;
 extern const clpi_command clpi_replay_command;
 extern const clpi_command clpi_report_command;
 extern const clpi_command clpi_tune_command;

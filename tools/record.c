@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "child.h"
 #include "devices.h"
+#include "layers.h"
 #include "program.h"
 
 #include <errno.h>
@@ -115,24 +116,12 @@ static void cut_partial_row(const recording *run)
 
 /* --- the layer --- */
 
-/* The loader ends the name of a layer at a colon. */
-static int set_layers(const recording *run)
+static int set_layer(const recording *run)
 {
-  const char *named = secure_getenv("CLPOOL_LAYER_LIBRARY");
-  const char *library = named ? named : CLPI_LAYER_FOLDER "/libclpool-record.so";
-  const char *others = getenv("OPENCL_LAYERS");
-  if (access(library, R_OK))
-    return clpi_misuse("the layer %s: %s", library, strerror(errno));
-  if (strchr(library, ':'))
-    return clpi_misuse("the layer %s: OpenCL's loader takes no name with a colon", library);
-  char *layers;
-  bool has_others = others && *others;
-  if (asprintf(&layers, "%s%s%s", library, has_others ? ":" : "", has_others ? others : "") < 0)
-    return clpi_misuse("no host memory to set OPENCL_LAYERS");
-  bool is_set =
-      setenv("OPENCL_LAYERS", layers, 1) == 0 && setenv("CLPOOL_LAYER_TRACE", run->path, 1) == 0;
-  free(layers);
-  return is_set ? CLPI_EXIT_SUCCESS : clpi_misuse("no host memory to set OPENCL_LAYERS");
+  int code = clpi_layers_add("libclpool-record.so");
+  if (!code && setenv("CLPOOL_LAYER_TRACE", run->path, 1))
+    code = clpi_misuse("no host memory to set CLPOOL_LAYER_TRACE");
+  return code;
 }
 
 /* The layer writes the header as soon as a loader has it. So if this process can have it written,
@@ -160,7 +149,7 @@ static int record(recording *run)
 {
   int code = open_output(run);
   if (!code)
-    code = set_layers(run);
+    code = set_layer(run);
   if (code)
     return code;
   struct stat file;

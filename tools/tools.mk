@@ -49,6 +49,7 @@ tools_clpool_SOURCES = \
 	tools/gnuplot.c tools/gnuplot.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
+	tools/layers.c tools/layers.h \
 	tools/main.c \
 	tools/measure.c tools/measure.h \
 	tools/measure_blocks.c tools/measure_blocks.h \
@@ -76,6 +77,7 @@ tools_clpool_SOURCES = \
 	tools/report_plot.c tools/report_plot.h \
 	tools/report_text.c tools/report_text.h \
 	tools/report_timeline.c \
+	tools/run.c \
 	tools/timing.c tools/timing.h \
 	tools/trace_arguments.c tools/trace_arguments.h \
 	tools/tune.c \

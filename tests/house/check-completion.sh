@@ -42,9 +42,9 @@ mkdir "$house_tmp/files" "$house_tmp/files/traces"
 allocators='cl-deferred cl-immediate cl-svm cuda-async host simulated'
 
 # Commands.
-completes 'bench help info record replay report tune' ''
+completes 'bench help info record replay report run tune' ''
 completes 'record replay report' re
-completes 'bench info record replay report tune' help ''
+completes 'bench info record replay report run tune' help ''
 completes 'tune' help t
 completes '' help tune ''
 completes '' nonsense
@@ -57,6 +57,7 @@ completes '' info ''
 completes '--leading-bits= --limit=' replay --l
 completes '--leading-bits= --limit=' replay trace.csv --l
 completes '--help --output=' record --
+completes '--leading-bits=' run --l
 completes '--arena' replay --ar
 completes '--allocator= --arena' tune --a
 completes '--no-arena --no-pool' tune --no

@@ -133,7 +133,7 @@ echo --zone >>"$house_tmp/helped"
 
 all_commands=$(commands)
 case " $(echo "$all_commands" | paste -sd ' ') " in
-  *' info record replay '*) ;;
+  *' info record run replay '*) ;;
   *) broken "no commands were found: $all_commands" ;;
 esac
 check_options '' "$top_srcdir/doc/clpool.1"

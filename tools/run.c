@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* clpool run: runs a program under the layer that pools its buffers. */
+#include "arguments.h"
+#include "child.h"
+#include "layers.h"
+#include "program.h"
+
+#include <clpool/bin.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char help_text[] =
+    "Usage: clpool run [OPTION]... PROGRAM [ARGUMENT]...\n"
+    "Runs an OpenCL program as it is, with its buffers from pools. It ends as the program does.\n"
+    "\n"
+    "Options:\n"
+    "  --leading-bits=B  the pools' leading_bits_in_bin_id, 0 to 16 (default 4): more mean less\n"
+    "                    padding and fewer hits; clpool tune recommends one\n"
+    "  --report          tell at the end, on standard error, how many buffers were from pools\n"
+    "  --help            print this help\n"
+    "\n"
+    "Examples:\n"
+    "  clpool run --report ./program --size 512\n";
+
+enum { OPTION_HELP = 256, OPTION_LEADING_BITS, OPTION_REPORT };
+
+static int set(const char *variable, const char *value)
+{
+  return setenv(variable, value, 1) ? clpi_misuse("no host memory to set %s", variable)
+                                    : CLPI_EXIT_SUCCESS;
+}
+
+/* The layer's settings; it says itself what is wrong with one, but then the program runs. */
+static int set_leading_bits(const char *text)
+{
+  char *end;
+  unsigned long bits = strtoul(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || bits > CLP_MAX_LEADING_BITS)
+    return clpi_misuse("--leading-bits is \"%s\", not 0 to %u (see clpool run --help)", text,
+                       CLP_MAX_LEADING_BITS);
+  return set("CLPOOL_LAYER_LEADING_BITS", text);
+}
+
+/* Options end at the program: what follows is its own. */
+static int read_options(int argc, char **argv, bool *is_help)
+{
+  static const struct option options[] = {
+      {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
+      {"report", no_argument, NULL, OPTION_REPORT},
+      {"help", no_argument, NULL, OPTION_HELP},
+      {0}};
+  int code = CLPI_EXIT_SUCCESS;
+  int option;
+  while (!code && (option = clpi_next_option(argc, argv, "+:h", options)) != -1) {
+    switch (option) {
+    case OPTION_LEADING_BITS:
+      code = set_leading_bits(optarg);
+      break;
+    case OPTION_REPORT:
+      code = set("CLPOOL_LAYER_REPORT", "1");
+      break;
+    case 'h':
+    case OPTION_HELP:
+      *is_help = true;
+      return CLPI_EXIT_SUCCESS;
+    default:
+      return CLPI_EXIT_MISUSE;
+    }
+  }
+  if (!code && optind == argc)
+    return clpi_misuse("the program is missing (see clpool run --help)");
+  return code;
+}
+
+static int run_under_layer(char **program)
+{
+  clpi_child_end end;
+  int code = clpi_layers_add("libclpool-layer.so");
+  if (!code)
+    code = clpi_child_run(program, &end);
+  return code ? code : clpi_child_end_likewise(&end);
+}
+
+static int run(int argc, char **argv)
+{
+  bool is_help = false;
+  int code = read_options(argc, argv, &is_help);
+  if (is_help)
+    fputs(help_text, stdout);
+  if (code || is_help)
+    return code;
+  return CLPI_HAS_LAYER ? run_under_layer(argv + optind)
+                        : clpi_misuse("this clpool is built without the layer that pools");
+}
+
+const clpi_command clpi_run_command = {
+    .name = "run",
+    .summary = "run an OpenCL program, which knows nothing of clpool, with buffers from pools",
+    .help = help_text,
+    .run = run,
+};
