@@ -532,9 +532,13 @@ tool_checks = \
 tool_page_checks = \
 	tests/house/check-completion.sh \
 	tests/house/check-manual.sh
-layer_checks = tests/layer/check-record.sh
-layer_programs = tests/layer/recorded$(EXEEXT)
-EXTRA_PROGRAMS += tests/layer/recorded
+layer_checks = \
+	tests/layer/check-record.sh \
+	tests/layer/check-run.sh
+layer_programs = tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT)
+EXTRA_PROGRAMS += tests/layer/random_programs tests/layer/recorded
+tests_layer_random_programs_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_random_programs_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
 tests_layer_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_recorded_LDADD = $(OPENCL_LIBS)

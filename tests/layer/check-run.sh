@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# clpool run: programs do the same under the layer that pools as without, and what cannot be is told
+# in one line. CLPT_PROGRAMS is the number of programs drawn by chance.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+builddir=$(cd "$top_builddir" && pwd)
+clpool=$builddir/tools/clpool
+random=$builddir/tests/layer/random_programs
+recorded=$builddir/tests/layer/recorded
+programs=${CLPT_PROGRAMS:-100}
+CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-layer.so
+export CLPOOL_LAYER_LIBRARY
+for file in "$random" "$recorded" "$CLPOOL_LAYER_LIBRARY"; do
+  [ -e "$file" ] || broken "$file is missing"
+done
+unset OPENCL_LAYERS
+cd "$house_tmp"
+checks=0
+
+# run CODE ARGUMENT...: clpool run ends with this code; what is said goes to out and err.
+run() {
+  wanted=$1
+  shift
+  code=0
+  timeout 300 "$clpool" run "$@" >out 2>err || code=$?
+  checks=$((checks + 1))
+  [ "$code" -eq "$wanted" ] || fail "run $*: exit code $code, not $wanted: $(cat out err)"
+}
+
+says() { [ "$(cat err)" = "$1" ] || fail "said \"$(cat err)\", not \"$1\""; }
+
+# pooled: how many buffers were from pools, and were not of new memory.
+pooled() { awk '/^clpool run: / { print $3 - $7 }' err; }
+
+# --- The same as without
+
+code=0
+"$random" 1 "$programs" 1 >plain || code=$?
+[ "$code" -ne 77 ] || skip "there is no OpenCL device"
+[ "$code" -eq 0 ] || fail "the programs fail by themselves: $(cat plain)"
+for bits in 0 4; do
+  for threads in 1 4; do
+    run 0 --leading-bits="$bits" --report "$random" 1 "$programs" "$threads"
+    cmp -s plain out || fail "programs by chance: $(diff plain out)"
+    [ "$(pooled)" -ge "$programs" ] || fail "few buffers are from pools: $(cat err)"
+  done
+done
+
+for what in all threads; do
+  "$recorded" "$what" >plain
+  run 0 "$recorded" "$what"
+  cmp -s plain out || fail "$what: $(diff plain out)"
+  says ''
+done
+run 7 "$recorded" exits
+
+# Examples look at their results themselves.
+for example in array_expressions two_queues; do
+  [ ! -x "$builddir/examples/$example" ] || run 0 "$builddir/examples/$example"
+done
+
+# A program's own trace is its own.
+if [ -x "$builddir/examples/array_expressions" ]; then
+  CLPOOL_TRACE=its.csv run 0 "$builddir/examples/array_expressions"
+  "$clpool" replay its.csv >/dev/null || fail "the layer has written to the program's trace"
+fi
+
+# --- What cannot be
+
+run 3 sh -c 'exit 3'
+says ''
+run 127 ./nosuch
+run 2
+says 'clpool run: the program is missing (see clpool run --help)'
+run 2 --leading-bits=17 true
+says 'clpool run: --leading-bits is "17", not 0 to 16 (see clpool run --help)'
+CLPOOL_LAYER_LIBRARY=./none run 2 true
+says 'clpool run: the layer ./none: No such file or directory'
+OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_LEADING_BITS=x "$recorded" exits >out 2>err || :
+says 'clpool run: CLPOOL_LAYER_LEADING_BITS is "x", not 0 to 16: nothing is pooled'
+
+exported=$(${NM:-nm} -D --defined-only "$CLPOOL_LAYER_LIBRARY" | awk '{ print $3 }' | sort | xargs)
+[ "$exported" = 'clGetLayerInfo clInitLayer' ] || fail "the layer exports $exported"
+echo "$checks runs"
