@@ -249,7 +249,6 @@ has() {
 
 code --arena --slack=0.05 --leading-bits=4 --objective=time
 has 'arena_options.slack = 0.05;' '&arena_options, &arena'
-says 'CLPOOL_LEADING_BITS=4 CLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=0.05'
 says 'one_thread = true'
 says ', on an arena of slack 0.05'
 code --no-arena --leading-bits=4
@@ -260,6 +259,9 @@ has 'clp_allocator_allocate(allocator, bytes, &memory);'
 grep -q CLPOOL_ "$out" && fail "the environment without a pool: $(cat "$out")"
 code --no-pool --objective=memory --arena
 has 'clp_allocator_allocate(arena, bytes, &memory);' 'arena_options.slack = 0.001;'
+
+accepts "$resnet" --cost=nvidia-h200 --arena --slack=0.5 --leading-bits=2 --objective=time
+says 'for options: CLPOOL_LEADING_BITS=2 CLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=0.5'
 
 # --- The plot
 
