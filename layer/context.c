@@ -86,20 +86,30 @@ static void leave_list(clpi_context *context)
   pthread_mutex_unlock(&all.lock);
 }
 
-static void end_pools(const clpi_context *context)
+/* Its queues may still name the pools, which stay for them. */
+static void close_pools(const clpi_context *context)
 {
   for (clpi_flag_pool *it = context->pools; it; it = it->next)
-    clp_pool_release(it->pool);
+    if (it->pool)
+      clp_pool_stop_holding(it->pool);
 }
 
-/* Buffers keep their pools, and those the driver's context. */
+static void end_pools(const clpi_context *context)
+{
+  for (clpi_flag_pool *next, *it = context->pools; it; it = next) {
+    next = it->next;
+    clp_pool_release(it->pool);
+    free(it);
+  }
+}
+
 void clpi_context_release(clpi_context *context)
 {
   if (atomic_fetch_sub(&context->references, 1) > 1)
     return;
   clpi_handles_take(&contexts, context->handle);
   leave_list(context);
-  end_pools(context);
+  close_pools(context);
   clpi_context_drop_user(context);
 }
 
@@ -115,10 +125,7 @@ void clpi_context_drop_user(clpi_context *context)
   clpi_queues_end(context);
   if (context->mark)
     clpi_target->clReleaseEvent(context->mark);
-  for (clpi_flag_pool *next, *it = context->pools; it; it = next) {
-    next = it->next;
-    free(it);
-  }
+  end_pools(context);
   pthread_mutex_destroy(&context->lock);
   free(context);
 }
