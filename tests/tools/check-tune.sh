@@ -264,7 +264,7 @@ has 'clp_allocator_allocate(arena, bytes, &memory);' 'arena_options.slack = 0.00
 awk 'BEGIN {
   print "Thread,Time,Action,Pointer,Size,Stream"
   for (i = 0; i < 1000; i++)
-    print "1,0,allocate,0x1000,5000,0\n1,0,free,0x1000,5000,0"
+    print "1,00:00:00.0,allocate,0x1000,5000,0\n1,00:00:00.0,free,0x1000,5000,0"
 }' >again.csv
 accepts again.csv --cost=nvidia-h200 --arena --slack=0.5 --leading-bits=2 --objective=time
 says 'for options: CLPOOL_LEADING_BITS=2 CLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=0.5'
