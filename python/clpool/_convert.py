@@ -28,14 +28,14 @@ class _PlainUnpickler(pickle.Unpickler):
 def read_snapshot(file: IO[bytes]) -> dict:
     """A snapshot, a pickle or JSON, gzipped or not. ValueError: it is none."""
     content = file.read()
-    if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
     try:
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
         if content.lstrip()[:1] == b"{":
             snapshot = json.loads(content)
         else:
             snapshot = _PlainUnpickler(io.BytesIO(content)).load()
-    except (pickle.UnpicklingError, EOFError, json.JSONDecodeError, IndexError) as error:
+    except Exception as error:  # of many kinds, as pickle's documentation warns
         raise ValueError(f"this is no memory snapshot: {error}") from error
     if not isinstance(snapshot, dict) or "device_traces" not in snapshot:
         raise ValueError("this is no memory snapshot: it has no device_traces")
@@ -78,11 +78,14 @@ def convert(source: IO[bytes], target: IO[str], device: int | None = None) -> in
     """Writes the trace of a snapshot's device, the only one with events unless told; returns the
     number of its rows."""
     snapshot = read_snapshot(source)
-    if device is None:
-        device = device_with_events(snapshot)
-    if not 0 <= device < len(snapshot["device_traces"]):
-        raise ValueError(f"there is no device {device}")
-    count = -1
-    for count, row in enumerate(rows(snapshot["device_traces"][device])):
-        target.write(row + "\n")
+    try:
+        if device is None:
+            device = device_with_events(snapshot)
+        if not 0 <= device < len(snapshot["device_traces"]):
+            raise ValueError(f"there is no device {device}")
+        count = -1
+        for count, row in enumerate(rows(snapshot["device_traces"][device])):
+            target.write(row + "\n")
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"this is no memory snapshot: {error!r}") from error
     return count

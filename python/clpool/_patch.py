@@ -16,6 +16,8 @@ _NAMES = (
     "PooledSVM",
 )
 
+_POSITIONAL = ("allocator", "leading_bits_in_bin_id")  # of pools
+
 
 class patch:
     """Puts clpool's classes in the place of those of ``pyopencl.tools``, at once::
@@ -56,7 +58,14 @@ def _with_options(replacement, options):
     if not options or replacement not in (clpool.MemoryPool, clpool.SVMPool):
         return replacement
 
-    def make_pool(*args, **keywords):
-        return replacement(*args, **{**options, **keywords})
+    class WithOptions(type):
+        def __call__(cls, *args, **keywords):
+            told = (*_POSITIONAL[: len(args)], *keywords)
+            defaults = {name: options[name] for name in options if name not in told}
+            return replacement(*args, **defaults, **keywords)
 
-    return make_pool
+        def __instancecheck__(cls, pool):
+            return isinstance(pool, replacement)
+
+    # A class, since programs ask isinstance, and annotate with it.
+    return WithOptions(replacement.__name__, (), {"__doc__": replacement.__doc__})

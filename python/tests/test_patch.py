@@ -23,8 +23,12 @@ def test_patch_and_undo(queue):
 def test_defaults(queue):
     with clpool.patch(arena=True, leading_bits_in_bin_id=6):
         pool = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
+        other = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue), 5)
+        assert isinstance(pool, pyopencl.tools.MemoryPool)
+        assert not isinstance(queue, pyopencl.tools.MemoryPool)
     assert pool.allocator.name == "arena"
     assert pool.bin_number(1 << 10) == 10 << 6
+    assert other.bin_number(1 << 10) == 10 << 5
 
 
 def test_patch_stays_until_undone():

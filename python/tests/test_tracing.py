@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pathlib
 import pickle
@@ -112,7 +113,10 @@ def test_convert(form, tmp_path, tool):
     "content",
     [b"", b"{}", b"{", b"nothing", pickle.dumps(print), pickle.dumps([1]),
      json.dumps({"device_traces": [[], []]}).encode(),
-     json.dumps({"device_traces": [[{"action": "oom", "size": 1}]] * 2}).encode()],
+     json.dumps({"device_traces": [[{"action": "oom", "size": 1}]] * 2}).encode(),
+     json.dumps({"device_traces": [[{"action": "alloc", "addr": 1}]]}).encode(),
+     json.dumps({"device_traces": 5}).encode(), json.dumps({"device_traces": [[5]]}).encode(),
+     gzip.compress(pickle.dumps(SNAPSHOT))[:-9], b"\x80\x04}}b."],
 )  # fmt: skip
 def test_what_is_no_snapshot(content, tmp_path, capsys):
     snapshot = tmp_path / "snapshot"
