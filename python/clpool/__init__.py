@@ -42,8 +42,6 @@ from clpool._profile import LineProfileHook
 from clpool._set_up import PoolStats, collect_garbage
 from clpool._tracing import report, trace, tune
 
-_set_up.connect()
-
 if _set_up.has_pyopencl:
     from clpool._clpool import PooledBuffer
     from clpool._set_up import PooledSVM

@@ -60,7 +60,8 @@ class LineProfileHook(MemoryHook):
     def _way(self) -> list[_Frame]:
         """The frames from the root to the line that is running now."""
         stack = []
-        frame = sys._getframe(2)
+        # The callback's own caller, which is none on a thread that Python did not start.
+        frame = sys._getframe(1).f_back
         while frame is not None:
             code = frame.f_code
             if not code.co_filename.startswith(_PACKAGE):

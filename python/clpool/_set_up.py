@@ -99,13 +99,14 @@ def _make_pooled_svm():
 PooledSVM = _make_pooled_svm() if has_pyopencl else None
 
 
-def connect() -> None:
-    """Tells the extension what it works with."""
-    _clpool.set_up(
-        make_error=_errors.make,
-        buffer_type=cl.Buffer if has_pyopencl else None,
-        make_svm=PooledSVM,
-        svm_allocation=getattr(cl, "SVMAllocation", None),
-        stats_type=PoolStats,
-        default_reaction=collect_garbage,
-    )
+# Here, not in a function, since the package may be reloaded, and this is for once.
+_clpool.set_up(
+    make_error=_errors.make,
+    buffer_type=cl.Buffer if has_pyopencl else None,
+    queue_type=cl.CommandQueue if has_pyopencl else None,
+    context_type=cl.Context if has_pyopencl else None,
+    make_svm=PooledSVM,
+    svm_allocation=getattr(cl, "SVMAllocation", None),
+    stats_type=PoolStats,
+    default_reaction=collect_garbage,
+)

@@ -10,6 +10,32 @@ static bool try_allocate(Pool *pool, size_t bytes, clp_buffer **out)
   return clp_pool_try_allocate_on(pool->pool, bytes, pool->stream, out);
 }
 
+/* Gives a block back, on a stream unless that is NULL. Lets go of the interpreter's lock where it
+ * may take long. */
+clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream)
+{
+  bool done =
+      stream == NULL ? clp_buffer_try_release(buffer) : clp_buffer_try_release_on(buffer, stream);
+  if (done)
+    return CLP_SUCCESS;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = stream == NULL ? clp_buffer_release(buffer) : clp_buffer_release_on(buffer, stream);
+  Py_END_ALLOW_THREADS
+  return status;
+}
+
+/* As clpool_release_block, where nothing can be raised: a failure is printed, and an exception that
+ * is on its way stays. */
+void clpool_release_or_report(clp_buffer *buffer, clp_stream stream)
+{
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (clpool_check(clpool_release_block(buffer, stream)) < 0)
+    PyErr_WriteUnraisable(NULL);
+  PyErr_Restore(type, value, traceback);
+}
+
 /* Buffers that are parked keep memory that the pool gave back meanwhile. */
 static void drop_parked_after_frees(Pool *pool)
 {
@@ -35,7 +61,7 @@ static clp_buffer *allocate_slowly(Pool *pool, size_t bytes)
   if (clpool_check(status) == 0)
     return buffer;
   if (status == CLP_SUCCESS)
-    clpool_release_block(buffer, pool->stream);
+    clpool_release_or_report(buffer, pool->stream);
   return NULL;
 }
 
@@ -66,8 +92,7 @@ PyObject *clpool_pool_allocate(PyObject *self, PyObject *size)
     if (buffer == NULL)
       return NULL;
   }
-  PyObject *object = to_object(pool, buffer);
-  return object;
+  return to_object(pool, buffer);
 }
 
 PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names)
@@ -80,19 +105,4 @@ PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, 
     return NULL;
   }
   return clpool_pool_allocate(self, args[0]);
-}
-
-/* Gives a block back, on a stream unless that is NULL. Lets go of the interpreter's lock where it
- * may take long. */
-clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream)
-{
-  bool done =
-      stream == NULL ? clp_buffer_try_release(buffer) : clp_buffer_try_release_on(buffer, stream);
-  if (done)
-    return CLP_SUCCESS;
-  clp_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = stream == NULL ? clp_buffer_release(buffer) : clp_buffer_release_on(buffer, stream);
-  Py_END_ALLOW_THREADS
-  return status;
 }

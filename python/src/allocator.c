@@ -62,7 +62,7 @@ static PyObject *deferred_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   unsigned long long flags = CL_MEM_READ_WRITE;
   void *handle;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &context, &flags) ||
-      clpool_handle_of(context, &handle) < 0)
+      clpool_handle_of(context, clpool_context_type, &handle) < 0)
     return NULL;
   clp_allocator *allocator;
   clp_status status;
@@ -79,7 +79,7 @@ static PyObject *immediate_new(PyTypeObject *type, PyObject *args, PyObject *key
   unsigned long long flags = CL_MEM_READ_WRITE;
   void *handle;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &queue, &flags) ||
-      clpool_handle_of(queue, &handle) < 0)
+      clpool_handle_of(queue, clpool_queue_type, &handle) < 0)
     return NULL;
   clp_allocator *allocator;
   clp_status status;
@@ -98,8 +98,8 @@ static PyObject *svm_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
   void *context_handle, *queue_handle = NULL;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|nKO", names, &context, &alignment, &flags,
                                    &queue) ||
-      clpool_handle_of(context, &context_handle) < 0 ||
-      (queue != Py_None && clpool_handle_of(queue, &queue_handle) < 0))
+      clpool_handle_of(context, clpool_context_type, &context_handle) < 0 ||
+      (queue != Py_None && clpool_handle_of(queue, clpool_queue_type, &queue_handle) < 0))
     return NULL;
   clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
   options.flags = flags;
@@ -148,7 +148,7 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
   clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
   PyObject *stream = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|iO", names, &options.device, &stream) ||
-      (stream != Py_None && clpool_handle_of(stream, &options.stream) < 0))
+      (stream != Py_None && clpool_handle_of(stream, clpool_queue_type, &options.stream) < 0))
     return NULL;
   clp_allocator *allocator;
   clp_status status;

@@ -21,9 +21,20 @@ int clpool_size_of(PyObject *object, size_t *out)
   return 0;
 }
 
-/* The handle of a queue, a context or a stream: its int_ptr (PyOpenCL), ptr (CuPy) or cuda_stream
- * (PyTorch), or the number itself. CUDA's default stream, which is 0 there, is 1 here. */
-int clpool_handle_of(PyObject *object, void **out)
+/* PyOpenCL's objects must be of the type that is needed: drivers crash on a handle of another. */
+static int check_type(PyObject *object, PyObject *type)
+{
+  int is = type == NULL ? 1 : PyObject_IsInstance(object, type);
+  if (is == 0)
+    PyErr_Format(PyExc_TypeError, "a pyopencl.%s is needed, not %.200s",
+                 type == clpool_queue_type ? "CommandQueue" : "Context", Py_TYPE(object)->tp_name);
+  return is > 0 ? 0 : -1;
+}
+
+/* The handle of a queue, a context or a stream: its int_ptr (PyOpenCL, where it must be of `type`),
+ * ptr (CuPy) or cuda_stream (PyTorch), or the number itself. CUDA's default stream, which is 0
+ * there, is 1 here. */
+int clpool_handle_of(PyObject *object, PyObject *type, void **out)
 {
   static const char *const names[] = {"int_ptr", "ptr", "cuda_stream"};
   PyObject *number = NULL;
@@ -44,8 +55,11 @@ int clpool_handle_of(PyObject *object, void **out)
                  Py_TYPE(object)->tp_name);
     return -1;
   }
+  bool is_opencl = number != object && !is_cuda;
   void *handle = PyLong_AsVoidPtr(number);
   Py_DECREF(number);
+  if (is_opencl && check_type(object, type) < 0)
+    return -1;
   if (handle == NULL && PyErr_Occurred())
     return -1;
   *out = handle == NULL && is_cuda ? CLP_CUDA_STREAM_LEGACY : handle;

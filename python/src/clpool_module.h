@@ -54,22 +54,25 @@ typedef struct Pool {
 
 /* module.c */
 extern PyObject *clpool_buffer_type;      /* pyopencl.Buffer, or NULL */
+extern PyObject *clpool_queue_type;       /* pyopencl.CommandQueue, or NULL */
+extern PyObject *clpool_context_type;     /* pyopencl.Context, or NULL */
 extern PyObject *clpool_make_svm;         /* called with a Memory for a block of an SVMPool */
 extern PyObject *clpool_svm_allocation;   /* pyopencl.SVMAllocation, or NULL */
 extern PyObject *clpool_stats_type;       /* called with the fields of clp_pool_stats */
 extern PyObject *clpool_default_reaction; /* what on_out_of_memory is unless told */
 int clpool_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base, PyTypeObject **out);
 
-/* errors.c: all return NULL or -1, with an exception set. */
+/* errors.c: all but the last return NULL or -1, with an exception set. */
 extern PyObject *clpool_make_error;
 void *clpool_raise(void);
 int clpool_check(clp_status status);
 void clpool_keep_exception(void);
 int clpool_raise_kept(void);
+void clpool_report_kept(void);
 
 /* arguments.c */
 int clpool_size_of(PyObject *object, size_t *out);
-int clpool_handle_of(PyObject *object, void **out);
+int clpool_handle_of(PyObject *object, PyObject *type, void **out);
 
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
@@ -86,6 +89,7 @@ int clpool_add_pools(PyObject *module);
 PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names);
 PyObject *clpool_pool_allocate(PyObject *self, PyObject *size);
 clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream);
+void clpool_release_or_report(clp_buffer *buffer, clp_stream stream);
 
 /* wrapper.c */
 PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer);

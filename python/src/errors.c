@@ -52,3 +52,18 @@ int clpool_raise_kept(void)
   kept_type = kept_value = kept_traceback = NULL;
   return -1;
 }
+
+/* Prints what was put away, where the caller is not Python's. With or without the interpreter's
+ * lock; an exception that is on its way stays. */
+void clpool_report_kept(void)
+{
+  if (kept_type == NULL)
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  clpool_raise_kept();
+  PyErr_WriteUnraisable(NULL);
+  PyErr_Restore(type, value, traceback);
+  PyGILState_Release(state);
+}

@@ -63,6 +63,9 @@ static void show(const clp_hook_event *event, Hook *hook, int which)
   if (!Py_IsInitialized())
     return;
   PyGILState_STATE state = PyGILState_Ensure();
+  /* Memory may go back while an exception is on its way, which Python must not run with. */
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
   PyObject *none = PyTuple_New(0), *keywords = keywords_of(event, tells[which]), *result = NULL;
   if (none != NULL && keywords != NULL)
     result = PyObject_Call(hook->callables[which], none, keywords);
@@ -71,6 +74,7 @@ static void show(const clp_hook_event *event, Hook *hook, int which)
   Py_XDECREF(result);
   Py_XDECREF(keywords);
   Py_XDECREF(none);
+  PyErr_Restore(type, value, traceback);
   PyGILState_Release(state);
 }
 

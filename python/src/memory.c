@@ -19,7 +19,7 @@ PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
 {
   Memory *self = PyObject_New(Memory, memory_type);
   if (self == NULL) {
-    clpool_release_block(buffer, pool->stream);
+    clpool_release_or_report(buffer, pool->stream);
     return NULL;
   }
   self->buffer = buffer;
@@ -41,13 +41,8 @@ static void memory_dealloc(PyObject *self)
 {
   Memory *me = (Memory *)self;
   PyTypeObject *type = Py_TYPE(self);
-  if (me->buffer != NULL) {
-    PyObject *error, *value, *traceback;
-    PyErr_Fetch(&error, &value, &traceback);
-    if (clpool_check(give_back(me, me->pool->stream)) < 0)
-      PyErr_WriteUnraisable((PyObject *)type);
-    PyErr_Restore(error, value, traceback);
-  }
+  if (me->buffer != NULL)
+    clpool_release_or_report(me->buffer, me->pool->stream);
   Py_DECREF(me->pool);
   PyObject_Free(self);
   Py_DECREF(type);
@@ -68,7 +63,7 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
   PyObject *queue = Py_None;
   void *stream = me->pool->stream;
   if (!PyArg_ParseTuple(args, "|O", &queue) || buffer_or_raise(me) == NULL ||
-      (queue != Py_None && clpool_handle_of(queue, &stream) < 0) ||
+      (queue != Py_None && clpool_handle_of(queue, clpool_queue_type, &stream) < 0) ||
       clpool_check(give_back(me, stream)) < 0)
     return NULL;
   Py_RETURN_NONE;
@@ -79,7 +74,7 @@ static PyObject *with_stream(PyObject *self, PyObject *queue,
 {
   void *stream;
   clp_buffer *buffer = buffer_or_raise((Memory *)self);
-  if (buffer == NULL || clpool_handle_of(queue, &stream) < 0)
+  if (buffer == NULL || clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS

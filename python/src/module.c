@@ -5,6 +5,8 @@
 #include <string.h>
 
 PyObject *clpool_buffer_type;
+PyObject *clpool_queue_type;
+PyObject *clpool_context_type;
 PyObject *clpool_make_svm;
 PyObject *clpool_svm_allocation;
 PyObject *clpool_stats_type;
@@ -49,6 +51,8 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
     return PyErr_Format(PyExc_RuntimeError, "this is for clpool itself, once");
   if (take(keywords, "make_error", &clpool_make_error) < 0 ||
       take(keywords, "buffer_type", &clpool_buffer_type) < 0 ||
+      take(keywords, "queue_type", &clpool_queue_type) < 0 ||
+      take(keywords, "context_type", &clpool_context_type) < 0 ||
       take(keywords, "make_svm", &clpool_make_svm) < 0 ||
       take(keywords, "svm_allocation", &clpool_svm_allocation) < 0 ||
       take(keywords, "stats_type", &clpool_stats_type) < 0 ||

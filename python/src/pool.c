@@ -117,7 +117,7 @@ PyObject *clpool_pool_on(PyObject *object, PyObject *queue)
 {
   Pool *pool = (Pool *)object, *root = pool->root == NULL ? pool : pool->root;
   void *stream;
-  if (clpool_handle_of(queue, &stream) < 0)
+  if (clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
     return NULL;
   Pool *self = empty_pool(on_queue_type, root->kind);
   if (self == NULL)
@@ -151,6 +151,27 @@ static int pool_clear(PyObject *object)
   return 0;
 }
 
+/* Before a cycle that the pool is in is cleared, and hooks of it may end first: they see the held
+ * blocks go while they are whole, and nothing afterwards. */
+static void pool_finalize(PyObject *object)
+{
+  Pool *self = (Pool *)object;
+  if (self->root != NULL || PyList_GET_SIZE(self->hooks) == 0)
+    return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Py_BEGIN_ALLOW_THREADS
+  clp_pool_free_held(self->pool);
+  Py_END_ALLOW_THREADS
+  clpool_report_kept();
+  for (Py_ssize_t i = PyList_GET_SIZE(self->hooks); i-- > 0;) {
+    const clp_hook *hook = clpool_hook_of(PyList_GET_ITEM(self->hooks, i));
+    if (hook != NULL)
+      clp_pool_remove_hook(self->pool, hook);
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
 static void pool_dealloc(PyObject *object)
 {
   Pool *self = (Pool *)object;
@@ -165,8 +186,7 @@ static void pool_dealloc(PyObject *object)
     clp_pool_release(pool);
     Py_END_ALLOW_THREADS
   }
-  if (clpool_raise_kept() < 0)
-    PyErr_WriteUnraisable(NULL);
+  clpool_report_kept();
   Py_XDECREF(self->hooks);
   Py_XDECREF(self->queue);
   Py_XDECREF(self->root);
@@ -207,6 +227,7 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
       {Py_tp_dealloc, pool_dealloc},
       {Py_tp_traverse, pool_traverse},
       {Py_tp_clear, pool_clear},
+      {Py_tp_finalize, pool_finalize},
       {Py_tp_call, PyVectorcall_Call},
       {Py_tp_members, its_members},
       {Py_tp_methods, methods},

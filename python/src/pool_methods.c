@@ -56,7 +56,7 @@ static PyObject *trim_to(PyObject *self, PyObject *size)
 static PyObject *forget_queue(PyObject *self, PyObject *queue)
 {
   void *stream;
-  if (clpool_handle_of(queue, &stream) < 0)
+  if (clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS

@@ -63,7 +63,7 @@ static PyObject *with_stream(PyObject *self, PyObject *queue,
 {
   void *stream;
   clp_buffer *buffer = clpool_buffer_of(self, NULL);
-  if (buffer == NULL || clpool_handle_of(queue, &stream) < 0)
+  if (buffer == NULL || clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS

@@ -61,6 +61,7 @@ void *clpool_torch_take(size_t bytes, int device, void *stream)
   clp_buffer *buffer;
   clp_status status = clp_pool_allocate_on(pool, bytes, named(stream), &buffer);
   clp_pool_release(pool);
+  clpool_report_kept();
   if (status != CLP_SUCCESS)
     return NULL;
   void *memory = (void *)clp_buffer_memory(buffer);
@@ -73,7 +74,11 @@ void *clpool_torch_take(size_t bytes, int device, void *stream)
 bool clpool_torch_give(void *memory, void *stream)
 {
   clp_buffer *buffer = find(memory, true);
-  return buffer != NULL && clp_buffer_release_on(buffer, named(stream)) == CLP_SUCCESS;
+  if (buffer == NULL)
+    return false;
+  clp_status status = clp_buffer_release_on(buffer, named(stream));
+  clpool_report_kept();
+  return status == CLP_SUCCESS;
 }
 
 bool clpool_torch_use(void *memory, void *stream)

@@ -175,15 +175,6 @@ static void unpark(record *one, Pool *pool)
   PyObject_GC_Track(one->object);
 }
 
-static void release_or_report(clp_buffer *buffer, clp_stream stream)
-{
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  if (clpool_check(clpool_release_block(buffer, stream)) < 0)
-    PyErr_WriteUnraisable((PyObject *)clpool_wrapper_type);
-  PyErr_Restore(type, value, traceback);
-}
-
 static void end_part(record *one)
 {
   PyObject *object = one->object, *whole = one->whole;
@@ -217,7 +208,7 @@ static void wrapper_dealloc(PyObject *object)
     remove_record(one);
     end_object(object);
   }
-  release_or_report(buffer, stream);
+  clpool_release_or_report(buffer, stream);
   Py_DECREF(pool);
 }
 
@@ -252,7 +243,7 @@ PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer)
     Py_DECREF(object);
     PyErr_NoMemory();
   }
-  release_or_report(buffer, pool->stream);
+  clpool_release_or_report(buffer, pool->stream);
   return NULL;
 }
 

@@ -148,6 +148,19 @@ def test_torch():
         made.free(None, 0, 0, None)
         made.free(second, 3000, 0, stream.ptr)
         assert (pool.active_blocks, pool.stats.hits) == (0, 1)
+
+        class Failing(clpool.MemoryHook):
+            def malloc_preprocess(self, **kwargs):
+                raise ZeroDivisionError
+
+        # PyTorch is not told what a callback raises, and the next call of Python's neither.
+        printed = []
+        sys.unraisablehook = lambda told: printed.append(told.exc_type)
+        hook = Failing()
+        hook.add_to(pool)
+        made.free(made.malloc(3000, 0, None), 3000, 0, None)
+        hook.remove_from(pool)
+        assert printed == [ZeroDivisionError]
         """
     )
 

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import _thread
+import gc
 import io
 import json
+import sys
 import threading
 
 import pytest
@@ -133,6 +136,70 @@ def test_an_exception_at_a_release(host_pool):
     assert host_pool.active_blocks == 0
 
 
+def test_an_exception_is_kept_apart_from_callbacks(host_pool):
+    """Callbacks run while one is on its way, and what they raise then is printed."""
+    unraisable = []
+
+    class Failing(clpool.MemoryHook):
+        def malloc_postprocess(self, **kwargs):
+            raise ZeroDivisionError
+
+        def free_preprocess(self, **kwargs):
+            sorted(kwargs)
+            raise KeyError
+
+    with pytest.MonkeyPatch.context() as patched, Failing():
+        patched.setattr(sys, "unraisablehook", lambda told: unraisable.append(told.exc_type))
+        with pytest.raises(ZeroDivisionError):
+            host_pool(10)
+    assert unraisable == [KeyError]
+    assert host_pool.active_blocks == 0
+    host_pool.free_held()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_pool_ends_while_an_exception_is_on_its_way(fails, monkeypatch):
+    unraisable = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: unraisable.append(told.exc_type))
+
+    class Ending(clpool.MemoryHook):
+        def device_free_preprocess(self, **kwargs):
+            sorted(kwargs)
+            if fails:
+                raise ZeroDivisionError
+
+    def make():
+        pool = clpool.MemoryPool(clpool.HostAllocator())
+        Ending().add_to(pool)
+        pool(10)
+        return pool
+
+    with pytest.raises(ValueError):
+        print(make(), int("no number"))
+    assert unraisable == [ZeroDivisionError] * fails
+
+
+def test_a_pool_and_its_hook_in_a_cycle():
+    seen = []
+
+    class Ending(clpool.MemoryHook):
+        def device_free_preprocess(self, **kwargs):
+            seen.append(self.pool[0].held_blocks)
+
+    def make(hook):
+        hook._native()  # so that the hook is older than the pool
+        pool = clpool.MemoryPool(clpool.HostAllocator())
+        pool(1000)
+        hook.pool = [pool]
+        hook.pool.append(hook.pool)
+        hook.add_to(pool)
+
+    for _ in range(3):
+        make(Ending())
+        gc.collect()
+    assert len(seen) == 3
+
+
 def test_debug_print(host_pool):
     text = io.StringIO()
     with clpool.DebugPrintHook(file=text):
@@ -174,3 +241,22 @@ def test_line_profile_depth_and_folded(host_pool):
     profile.write_folded(text)
     (only,) = text.getvalue().splitlines()
     assert int(only.split()[-1]) == 2 * host_pool.alloc_size(host_pool.bin_number(1024))
+
+
+def test_line_profile_of_a_thread_without_python(host_pool):
+    """As PyTorch's, which has no frame that is Python's."""
+    done = threading.Event()
+
+    class Profile(clpool.LineProfileHook):
+        def free_postprocess(self, **kwargs):
+            done.set()
+
+    profile = Profile()
+    profile.add_to(host_pool)
+    _thread.start_new_thread(host_pool.allocate, (1024,))
+    assert done.wait(30)
+    profile.remove_from(host_pool)
+    text = io.StringIO()
+    profile.print_report(text)
+    size = host_pool.alloc_size(host_pool.bin_number(1024)) / 1024
+    assert text.getvalue() == f"_root ({size:.2f}KB, {size:.2f}KB)\n"

@@ -145,6 +145,11 @@ if __name__ == "__main__":
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+def test_the_package_may_be_reloaded():
+    ended = run_python("import clpool, importlib; importlib.reload(clpool)")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_subinterpreters_are_refused():
     ended = run_python(
         """
