@@ -7,6 +7,7 @@
 
 EXTRA_DIST += \
 	python/README.md \
+	python/bench/footprint.py \
 	python/bench/pair.py \
 	python/clpool/__init__.py \
 	python/clpool/__main__.py \
@@ -45,6 +46,7 @@ EXTRA_DIST += \
 	python/tests/default_allocator.py \
 	python/tests/gpu/figures.py \
 	python/tests/gpu/test_frameworks.py \
+	python/tests/test_array_programs.py \
 	python/tests/test_cuda.py \
 	python/tests/test_hooks.py \
 	python/tests/test_memory_pressure.py \

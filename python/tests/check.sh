@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Builds the package against the library of a build folder, the current one, installs it in a
-# virtual environment there, with PyOpenCL from the package registry, and runs a program of Python's
-# in it: check.sh SOURCES ARGUMENT...
+# virtual environment there, with PyOpenCL and libraries on it from the package registry, and runs a
+# program of Python's in it: check.sh SOURCES ARGUMENT...
 set -eu
 
 sources=$1
@@ -12,7 +12,8 @@ build=$PWD
 
 [ -x python-venv/bin/python ] || "$PYTHON" -m venv python-venv
 python=$build/python-venv/bin/python
-"$python" -m pip install --quiet "setuptools>=64" wheel numpy mako pytest pyopencl
+"$python" -m pip install --quiet "setuptools>=64" wheel numpy mako pytest pyopencl \
+  loopy arraycontext
 
 # A copy, since the sources may be read-only, and a build leaves files beside them.
 rm -rf python-sources
