@@ -5,7 +5,7 @@ PyOpenCL's pool, on clpool's, and on that with an arena.
     python footprint.py PROGRAM.py [MOST_ALLOCATIONS]
 
 Arrays that the program gives no allocator get a pool, and the program ends after so many
-allocations. What it prints is left out.
+allocations. It runs in an empty folder, and what it prints is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import gc
 import os
 import runpy
 import sys
+import tempfile
 
 import pyopencl as cl
 import pyopencl.array as cla
@@ -64,9 +65,13 @@ class Default:
 def run(program: str, make, most: int):
     """The pool that a run of the program used."""
     default = Default(make, most)
-    with default.in_place(), open(os.devnull, "w") as nowhere:
-        with contextlib.redirect_stdout(nowhere), contextlib.suppress(Enough, SystemExit):
-            runpy.run_path(program, run_name="__main__")
+    here, program = os.getcwd(), os.path.abspath(program)
+    with tempfile.TemporaryDirectory() as empty, open(os.devnull, "w") as nowhere:
+        os.chdir(empty)
+        with default.in_place(), contextlib.redirect_stdout(nowhere):
+            with contextlib.suppress(Enough, SystemExit):
+                runpy.run_path(program, run_name="__main__")
+        os.chdir(here)
     gc.collect()
     if default.pool is None:
         raise SystemExit(f"{program} has made no array without an allocator")
