@@ -23,6 +23,7 @@ typedef struct holding {
   uint64_t context;
   uintptr_t stream;
   size_t references; /* the program's, and one for each part */
+  size_t parts;
 } holding;
 
 static struct {
@@ -96,11 +97,12 @@ static context *add_context(const void *handle)
   return found;
 }
 
-/* Contexts may also come from extensions, of which nothing is seen. */
+/* Contexts may also come from extensions, of which nothing is seen. NULL: no host memory, or no
+ * context, which is the program's mistake. */
 static context *find_or_add_context(const void *handle)
 {
   context *found = find(&ledger.contexts, handle);
-  return found ? found : add_context(handle);
+  return found || !handle ? found : add_context(handle);
 }
 
 void clpi_ledger_add_context(const void *handle)
@@ -149,17 +151,25 @@ static void drop_reference(holding *one, uintptr_t stream)
     holding *whole = one->whole;
     end_holding(one, stream);
     free(one);
+    if (whole)
+      whole->parts--;
     one = whole;
   }
 }
 
-/* What is still known under the handle has ended unseen. Parts may refer to it, so it stays where
- * it is. */
+/* The program's references have ended unseen; parts may still refer to it. */
+static void end_stale(holding *stale)
+{
+  end_holding(stale, 0);
+  stale->references = stale->parts + 1;
+  drop_reference(stale, 0);
+}
+
 static holding *add_holding(const void *memory)
 {
   holding *stale = find(&ledger.holdings, memory);
   if (stale)
-    end_holding(stale, 0);
+    end_stale(stale);
   holding *added = add(&ledger.holdings, memory, sizeof(*added));
   if (added) {
     added->memory = (uintptr_t)memory;
@@ -194,6 +204,7 @@ void clpi_ledger_add_part(const void *memory, const void *of)
   if (added) {
     added->whole = whole;
     whole->references++;
+    whole->parts++;
   }
   end_entry();
 }
