@@ -30,7 +30,7 @@ static void pass_on(int number)
 static bool set_action(int number, void (*action)(int))
 {
   struct sigaction before;
-  const struct sigaction wanted = {.sa_handler = action, .sa_flags = SA_RESTART};
+  const struct sigaction wanted = {.sa_handler = action}; /* no restart: waitpid is interrupted */
   if (sigaction(number, NULL, &before) || before.sa_handler == SIG_IGN)
     return false;
   return sigaction(number, &wanted, NULL) == 0;
