@@ -18,7 +18,7 @@ void clpi_layer_complain(const char *format, ...)
   fprintf(stderr, "%s: %s\n", clpi_this_layer.name, line);
 }
 
-static cl_int give(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+cl_int clpi_layer_answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
 {
   if (to && room < size)
     return CL_INVALID_VALUE;
@@ -34,9 +34,10 @@ cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *to, siz
   static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
   switch (what) {
   case CL_LAYER_API_VERSION:
-    return give(&version, sizeof(version), room, to, size_ret);
+    return clpi_layer_answer(&version, sizeof(version), room, to, size_ret);
   case CL_LAYER_NAME:
-    return give(clpi_this_layer.name, strlen(clpi_this_layer.name) + 1, room, to, size_ret);
+    return clpi_layer_answer(clpi_this_layer.name, strlen(clpi_this_layer.name) + 1, room, to,
+                             size_ret);
   default:
     return CL_INVALID_VALUE;
   }

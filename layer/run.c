@@ -59,21 +59,10 @@ static cl_int CL_API_CALL release_context(cl_context handle)
 
 /* --- queries --- */
 
-static cl_int give(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
-{
-  if (to && room < size)
-    return CL_INVALID_VALUE;
-  if (to)
-    memcpy(to, value, size);
-  if (size_ret)
-    *size_ret = size;
-  return CL_SUCCESS;
-}
-
 static cl_int give_count(size_t references, size_t room, void *to, size_t *size_ret)
 {
   const cl_uint count = (cl_uint)references;
-  return give(&count, sizeof(count), room, to, size_ret);
+  return clpi_layer_answer(&count, sizeof(count), room, to, size_ret);
 }
 
 /* What pools retain is not the program's to see. */
@@ -106,7 +95,7 @@ static cl_int CL_API_CALL get_mem_info(cl_mem handle, cl_mem_info what, size_t r
   if (what == CL_MEM_REFERENCE_COUNT)
     return give_count(mem->references, room, to, size_ret);
   if (what == CL_MEM_SIZE)
-    return give(&mem->bytes, sizeof(mem->bytes), room, to, size_ret);
+    return clpi_layer_answer(&mem->bytes, sizeof(mem->bytes), room, to, size_ret);
   return clpi_target->clGetMemObjectInfo(handle, what, room, to, size_ret);
 }
 

@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	python/src/allocate.c \
 	python/src/allocator.c \
 	python/src/arguments.c \
+	python/src/buffer_calls.c \
 	python/src/clpool_module.h \
 	python/src/errors.c \
 	python/src/hook.c \

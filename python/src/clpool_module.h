@@ -91,6 +91,11 @@ PyObject *clpool_pool_allocate(PyObject *self, PyObject *size);
 clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream);
 void clpool_release_or_report(clp_buffer *buffer, clp_stream stream);
 
+/* buffer_calls.c */
+PyObject *clpool_with_stream(clp_buffer *buffer, PyObject *queue,
+                             clp_status (*call)(clp_buffer *, clp_stream));
+PyObject *clpool_unbind(clp_buffer *buffer);
+
 /* wrapper.c */
 PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer);
 size_t clpool_drop_parked(void);

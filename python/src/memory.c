@@ -69,45 +69,20 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
   Py_RETURN_NONE;
 }
 
-static PyObject *with_stream(PyObject *self, PyObject *queue,
-                             clp_status (*call)(clp_buffer *, clp_stream))
-{
-  void *stream;
-  clp_buffer *buffer = buffer_or_raise((Memory *)self);
-  if (buffer == NULL || clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
-    return NULL;
-  clp_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = call(buffer, stream);
-  Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
-}
-
 static PyObject *memory_record_use(PyObject *self, PyObject *queue)
 {
-  return with_stream(self, queue, clp_buffer_record_use);
+  return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_record_use);
 }
 
 static PyObject *memory_bind(PyObject *self, PyObject *queue)
 {
-  return with_stream(self, queue, clp_buffer_bind);
+  return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_bind);
 }
 
 static PyObject *memory_unbind(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  clp_buffer *buffer = buffer_or_raise((Memory *)self);
-  if (buffer == NULL)
-    return NULL;
-  clp_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = clp_buffer_unbind(buffer);
-  Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_unbind(buffer_or_raise((Memory *)self));
 }
 
 static int memory_get_buffer(PyObject *self, Py_buffer *view, int flags)

@@ -57,46 +57,20 @@ static PyObject *get_item(PyObject *self, PyObject *slice)
   return sub_buffer(self, (size_t)begin, (size_t)bytes, 0);
 }
 
-/* A call of libclpool's with the buffer and a stream. */
-static PyObject *with_stream(PyObject *self, PyObject *queue,
-                             clp_status (*call)(clp_buffer *, clp_stream))
-{
-  void *stream;
-  clp_buffer *buffer = clpool_buffer_of(self, NULL);
-  if (buffer == NULL || clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
-    return NULL;
-  clp_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = call(buffer, stream);
-  Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
-}
-
 static PyObject *record_use(PyObject *self, PyObject *queue)
 {
-  return with_stream(self, queue, clp_buffer_record_use);
+  return clpool_with_stream(clpool_buffer_of(self, NULL), queue, clp_buffer_record_use);
 }
 
 static PyObject *bind_to_queue(PyObject *self, PyObject *queue)
 {
-  return with_stream(self, queue, clp_buffer_bind);
+  return clpool_with_stream(clpool_buffer_of(self, NULL), queue, clp_buffer_bind);
 }
 
 static PyObject *unbind_from_queue(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  clp_buffer *buffer = clpool_buffer_of(self, NULL);
-  if (buffer == NULL)
-    return NULL;
-  clp_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = clp_buffer_unbind(buffer);
-  Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_unbind(clpool_buffer_of(self, NULL));
 }
 
 static PyObject *get_size(PyObject *self, void *closure)

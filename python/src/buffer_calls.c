@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What a cl_mem's buffer and one of addresses have in common: calls of libclpool's that may wait,
+ * during which the interpreter's lock is let go of. */
+#include "clpool_module.h"
+
+/* NULL for the buffer: an exception is set. */
+PyObject *clpool_with_stream(clp_buffer *buffer, PyObject *queue,
+                             clp_status (*call)(clp_buffer *, clp_stream))
+{
+  void *stream;
+  if (buffer == NULL || clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = call(buffer, stream);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+/* As above. */
+PyObject *clpool_unbind(clp_buffer *buffer)
+{
+  if (buffer == NULL)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_buffer_unbind(buffer);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
