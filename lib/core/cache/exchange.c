@@ -52,7 +52,6 @@ unsigned clpi_slot_refill(clpi_cache *cache, clpi_slot *slot, clpi_bin *bin, uns
   uint64_t tick = clpi_relaxed(cache->tick), later = MAX(tick, blocks[count - 1]->age);
   clpi_set_relaxed(cache->tick, later);
   cache->sweep_tick += later - tick;
-  cache->refilled += count;
   clpi_slot_set_count(slot, count);
   note_returned(slot, count);
   return count;
@@ -84,7 +83,7 @@ typedef enum { NOTHING, BLOCKS, SOON } found;
 static found look(clpi_stock *stock, clpi_cache *cache, size_t bytes, clpi_bin **bin)
 {
   clpi_slot *slot = clpi_slot_for(stock, cache, bytes, bin);
-  if (!slot || clpi_slot_count(slot) || cache->refilled >= cache->adopts_at)
+  if (!slot || clpi_slot_count(slot))
     return NOTHING;
   if (clpi_slot_refill(cache, slot, *bin, batch_of(slot)))
     return BLOCKS;

@@ -104,10 +104,10 @@ typedef struct clpi_cache {
   clpi_stock *stock;         /* never changes */
   clpi_list on_thread;       /* link on the owner's list; guarded by the registry's lock */
 
-  /* Blocks that were taken from the store, and so many when some are next given other buffers;
-   * these; the owner's. */
-  alignas(64) uint64_t refilled;
-  uint64_t adopts_at, adopted;
+  /* The sweeps so far, and the releases before the next one whose buffers were looked at
+   * (transfer.c); 0: they are not. The owner's. */
+  alignas(64) uint32_t sweeps;
+  uint32_t looks;
   atomic_bool is_slow;  /* the owner is on the slow path, or waits for the lock; relaxed */
   size_t others_active; /* bytes active elsewhere when the peak was last noted */
   uint64_t seen_tick;   /* these, when another thread last looked (search.c) */

@@ -57,33 +57,14 @@ void clpi_cache_empty_locked(clpi_stock *stock, clpi_cache *cache)
   clpi_each_slot(cache, i, slot) clpi_cache_give_all_locked(stock, cache, slot);
 }
 
-/* A buffer in another thread's slab slows both threads down for as long as it is used (slabs.h), so
- * the blocks are moved to buffers of this cache. Where blocks keep moving from thread to thread,
- * each would have to be moved again and again, so beyond a first few only some of very many are. */
-static void adopt_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot)
-{
-  enum { FIRST_FEW = 256, INTERVAL = 64 * CLPI_BATCH_BLOCKS };
-  uint64_t before = cache->adopted;
-  clp_buffer **blocks = clpi_relaxed(slot->blocks);
-  for (unsigned i = 0; i < clpi_slot_count(slot); i++) {
-    clp_buffer *buffer = clpi_buffer_adopt_locked(stock, blocks[i], cache);
-    cache->adopted += buffer != blocks[i];
-    blocks[i] = buffer;
-  }
-  bool goes_on = cache->adopted != before && cache->adopted <= FIRST_FEW;
-  cache->adopts_at = cache->refilled + (goes_on ? 0 : INTERVAL);
-}
-
 /* Blocks on the bin's list, unlike batches, are shared evenly: each cache takes its part. */
-static void take_share_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin,
-                              unsigned most)
+static void take_share_locked(clpi_stock *stock, clpi_slot *slot, clpi_bin *bin, unsigned most)
 {
   clp_buffer **blocks = clpi_relaxed(slot->blocks);
   size_t listed = clpi_relaxed(bin->listed);
   size_t share = MIN((listed + stock->cache_count - 1) / stock->cache_count, most);
   for (size_t i = share; i > 0; i--)
     blocks[i - 1] = clpi_store_take(&stock->store, bin);
-  cache->refilled += share;
   clpi_slot_set_count(slot, (unsigned)share);
 }
 
@@ -92,9 +73,7 @@ void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *s
   unsigned wanted = (unsigned)MIN(clpi_bin_held(bin), CLPI_BATCH_BLOCKS);
   unsigned most = clpi_slot_reserve(slot, wanted) ? wanted : clpi_slot_capacity(slot);
   if (!clpi_slot_refill(cache, slot, bin, most))
-    take_share_locked(stock, cache, slot, bin, most);
-  if (cache->refilled >= cache->adopts_at)
-    adopt_locked(stock, cache, slot);
+    take_share_locked(stock, slot, bin, most);
 }
 
 void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block)
@@ -136,6 +115,8 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
     clpi_stock_hold_locked(stock, block);
     return;
   }
+  if (cache->looks)
+    block = clpi_buffer_adopt_locked(stock, block, cache);
   bool is_full = clpi_slot_count(slot) >= clpi_slot_room(slot);
   bool is_for_others = is_full && !clpi_slot_serves(slot);
   if (is_for_others)
@@ -147,10 +128,23 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
     give_locked(stock, cache, slot, bin, 1);
 }
 
+/* Whether the release that has come now, and so the next one, is looked at: some before each sweep
+ * of the first, second, fourth and so on, and later every 64th. */
+static bool looks_on(clpi_cache *cache)
+{
+  enum { LOOKS = 256, MOST_SWEEPS = 64 };
+  uint32_t sweeps = cache->sweeps;
+  if ((sweeps & (sweeps - 1)) && sweeps % MOST_SWEEPS)
+    return false;
+  cache->looks = (cache->looks + 1) % LOOKS;
+  return cache->looks;
+}
+
 void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  if (!clpi_cache_must_sweep(cache))
+  if (!clpi_cache_must_sweep(cache) || looks_on(cache))
     return;
+  cache->sweeps++;
   clpi_each_slot(cache, i, slot)
   {
     if (slot->swept == clpi_slot_allocations(slot)) {
