@@ -128,7 +128,7 @@ static inline void clpi_cache_count_active(clpi_stock *stock, clpi_cache *cache,
     cache->ceiling = active + clpi_relaxed(stock->grant);
   const clpi_cache *first = clpi_relaxed(stock->caches);
   bool has_others = clpi_relaxed(first->next);
-  if ((rises || !is_hit) && has_others && !clpi_relaxed(stock->may_peak))
+  if (rises && has_others && !clpi_relaxed(stock->may_peak))
     clpi_set_relaxed(stock->may_peak, true);
 }
 
