@@ -29,52 +29,90 @@ static clp_buffer *no_places[] = {&clpi_no_block};
 const clpi_slot clpi_empty_slot = {
     .top = no_places + 1, .limit = no_places + 1, .blocks = no_places + 1};
 
-static void lack_slots(clpi_slot *_Atomic *slots, uint32_t from, uint32_t to)
+static void init_slot(clpi_slot *slot, clpi_places *places)
 {
-  for (uint32_t i = from; i < to; i++)
-    atomic_init(&slots[i], (clpi_slot *)&clpi_empty_slot);
+  *slot = clpi_empty_slot;
+  (*places)[0] = &clpi_no_block;
+  slot->capacity_log = CLPI_FIRST_PLACES_LOG;
+  atomic_init(&slot->blocks, *places + 1);
+  atomic_init(&slot->top, *places + 1);
+  atomic_init(&slot->limit, *places + 1);
+}
+
+/* --- near slots --- */
+
+static void set_near(clpi_cache *cache, clpi_slot *slots, clpi_places *places, uint32_t count)
+{
+  slots[0] = clpi_empty_slot;
+  for (uint32_t i = MAX(cache->near_count, 1); i < count; i++)
+    init_slot(&slots[i], &places[i - 1]);
+  cache->near = slots;
+  cache->near_count = count;
 }
 
 void clpi_cache_init_slots(clpi_cache *cache)
 {
-  cache->slots = cache->first_indexes;
-  cache->slot_count = CLPI_FIRST_INDEXES;
-  lack_slots(cache->slots, 0, cache->slot_count);
+  set_near(cache, cache->first_slots, cache->first_places, CLPI_FIRST_SLOTS);
 }
 
-static void free_indexes(const clpi_cache *cache)
+static void free_near(const clpi_cache *cache)
 {
-  if (cache->slots != cache->first_indexes)
-    free((void *)cache->slots);
+  if (cache->near != cache->first_slots)
+    free(cache->near);
 }
 
-/* Makes room for a slot of this index, and of as many more. */
-static bool reserve_index_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
+/* With its first places, if these are all that it has. */
+static void move_slot(clpi_slot *slot, clpi_slot *former, clpi_places *places)
 {
-  uint32_t former = cache->slot_count, count = 2 * index;
-  clpi_slot *_Atomic *slots = allocate_apart(count * sizeof(*slots));
+  *slot = *former;
+  if (former->capacity_log > CLPI_FIRST_PLACES_LOG)
+    return;
+  clp_buffer **blocks = clpi_relaxed(former->blocks);
+  memcpy(places, blocks - 1, sizeof(*places));
+  atomic_init(&slot->blocks, *places + 1);
+  atomic_init(&slot->top, *places + 1 + (clpi_relaxed(former->top) - blocks));
+  atomic_init(&slot->limit, *places + 1 + (clpi_relaxed(former->limit) - blocks));
+}
+
+/* As many more as there are, until there is one of this index. */
+static void add_near(clpi_cache *cache, uint32_t index)
+{
+  uint32_t count = cache->near_count;
+  while (count <= index)
+    count *= 2;
+  clpi_slot *slots = allocate_apart(count * sizeof(*slots) + (count - 1) * sizeof(clpi_places));
   if (!slots)
-    return false;
-  for (uint32_t i = 0; i < former; i++)
-    atomic_init(&slots[i], clpi_relaxed(cache->slots[i]));
-  lack_slots(slots, former, count);
-  bool has_others = stock->cache_count > 1; /* which might look at the slots just now */
-  if (has_others)
-    clpi_caches_claim_locked(stock);
-  free_indexes(cache);
-  cache->slots = slots;
-  cache->slot_count = count;
-  if (has_others)
-    clpi_caches_disclaim_locked(stock);
-  return true;
+    return;
+  clpi_places *places = (clpi_places *)(slots + count);
+  for (uint32_t i = 1; i < cache->near_count; i++)
+    move_slot(&slots[i], &cache->near[i], &places[i - 1]);
+  free_near(cache);
+  set_near(cache, slots, places, count);
+}
+
+/* --- far slots --- */
+
+/* Makes room for a far slot, and for as many more. */
+static void reserve_far(clpi_cache *cache, uint32_t at)
+{
+  uint32_t count = 2 * at + 1;
+  clpi_slot *_Atomic *far = allocate_apart(count * sizeof(*far));
+  if (!far)
+    return;
+  for (uint32_t i = 0; i < count; i++)
+    atomic_init(&far[i],
+                i < cache->far_count ? clpi_relaxed(cache->far[i]) : (clpi_slot *)&clpi_empty_slot);
+  free((void *)cache->far);
+  cache->far = far;
+  cache->far_count = count;
 }
 
 /* Chunks double what there is, up to 256 kB. NULL: out of host memory. */
 static clpi_slot_chunk *add_chunk(clpi_cache *cache)
 {
-  enum { MOST = 2047 };
+  enum { FIRST = 7, MOST = 2047 };
   const clpi_slot_chunk *last = cache->chunks;
-  uint32_t count = last ? MIN(2 * last->count + 1, MOST) : CLPI_FIRST_SLOTS;
+  uint32_t count = last ? MIN(2 * last->count + 1, MOST) : FIRST;
   size_t slots_end = sizeof(clpi_slot_chunk) + count * sizeof(clpi_slot);
   char *memory = allocate_apart(slots_end + count * sizeof(clpi_places));
   if (!memory)
@@ -85,41 +123,39 @@ static clpi_slot_chunk *add_chunk(clpi_cache *cache)
   return cache->chunks = chunk;
 }
 
-/* NULL: out of host memory. */
-static clpi_slot *take_slot(clpi_cache *cache, clp_buffer ***places)
+static void add_far(clpi_cache *cache, uint32_t at)
 {
-  uint32_t next = cache->slots_used;
-  if (next < CLPI_FIRST_SLOTS) {
-    cache->slots_used++;
-    *places = cache->first_places[next];
-    return &cache->first_slots[next];
-  }
   clpi_slot_chunk *chunk = cache->chunks;
   if (!chunk || chunk->used == chunk->count)
     chunk = add_chunk(cache);
   if (!chunk)
-    return NULL;
-  *places = chunk->places[chunk->used];
-  return &chunk->slots[chunk->used++];
+    return;
+  clpi_slot *slot = &chunk->slots[chunk->used];
+  init_slot(slot, &chunk->places[chunk->used++]);
+  clpi_publish(cache->far[at], slot);
 }
 
-/* Slots begin on cache lines, which they share with nothing else. */
+/* --- both --- */
+
 void clpi_cache_add_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
 {
-  bool is_known = index < cache->slot_count;
-  if (clpi_slot_at(cache, index) || (!is_known && !reserve_index_locked(stock, cache, index)))
+  if (clpi_slot_at(cache, index))
     return;
-  clp_buffer **places;
-  clpi_slot *slot = take_slot(cache, &places);
-  if (!slot)
-    return;
-  *slot = clpi_empty_slot;
-  places[0] = &clpi_no_block;
-  slot->capacity_log = CLPI_FIRST_PLACES_LOG;
-  atomic_init(&slot->blocks, places + 1);
-  atomic_init(&slot->top, places + 1);
-  atomic_init(&slot->limit, places + 1);
-  clpi_publish(cache->slots[index], slot);
+  bool is_near = index < CLPI_MOST_NEAR;
+  uint32_t at = index - CLPI_MOST_NEAR;
+  if (is_near || at >= cache->far_count) {
+    bool has_others = stock->cache_count > 1; /* which might look at the slots just now */
+    if (has_others)
+      clpi_caches_claim_locked(stock);
+    if (is_near)
+      add_near(cache, index);
+    else
+      reserve_far(cache, at);
+    if (has_others)
+      clpi_caches_disclaim_locked(stock);
+  }
+  if (!is_near && at < cache->far_count)
+    add_far(cache, at);
 }
 
 void clpi_slot_free_places(clpi_slot *slot)
@@ -156,5 +192,6 @@ void clpi_cache_free_slots(clpi_cache *cache)
     older = chunk->older;
     free(chunk);
   }
-  free_indexes(cache);
+  free_near(cache);
+  free((void *)cache->far);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The slots of caches, which are as many as the bins that their owners use: a few are part of the
- * cache, others come in chunks, and a table leads to them all. */
+/* The slots of caches: a few are part of the cache, those of a pool's first bins in a table, the
+ * others as many as the bins that their owners use. */
 #ifndef CLPOOL_CORE_CACHE_SLOTS_H
 #define CLPOOL_CORE_CACHE_SLOTS_H
 

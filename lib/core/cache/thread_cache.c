@@ -48,7 +48,7 @@ static clpi_cache *take_memory_locked(clpi_stock *stock)
   }
   clpi_cache *cache = stock->spare_caches;
   stock->spare_caches = clpi_relaxed(cache->next);
-  return memset(cache, 0, offsetof(clpi_cache, first_buffers));
+  return memset(cache, 0, offsetof(clpi_cache, first_slab));
 }
 
 static clpi_cache *make_locked(clpi_stock *stock)

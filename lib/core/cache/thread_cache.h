@@ -19,12 +19,7 @@ enum {
 };
 
 /* What a cache has from the start, since many threads use few bins of many pools. */
-enum {
-  CLPI_FIRST_PLACES_LOG = 3,
-  CLPI_FIRST_SLOTS = 3,
-  CLPI_FIRST_BUFFERS = 3,
-  CLPI_FIRST_INDEXES = 8
-};
+enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 };
 
 /* One bin's blocks in one cache. A stack of pointers, not a list, so that batches move without
  * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
@@ -51,12 +46,16 @@ typedef clp_buffer *clpi_places[1 << CLPI_FIRST_PLACES_LOG];
 /* What an empty slot has on top: no stream has used it, so nobody takes it. */
 extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
 
-/* Stands for the slots that a cache does not have: without a block, and a place for one. */
+/* Stands for the far slots that a cache does not have: without a block, and a place for one. */
 extern const clpi_slot clpi_empty_slot __attribute__((visibility("hidden")));
 
 enum { CLPI_RECENT_STREAMS = 4 };
 
-/* More slots of a cache. Their places are apart, since statistics go through all slots. */
+/* The slots of a pool's first bins are in one table, where a warm call finds them without a pointer
+ * more. Those of others are in chunks, since a thread may use few of very many. */
+enum { CLPI_MOST_NEAR = 64 };
+
+/* Their places are apart, since statistics go through all slots. */
 typedef struct clpi_slot_chunk {
   struct clpi_slot_chunk *older;
   clpi_places *places;
@@ -93,33 +92,34 @@ typedef struct clpi_cache {
   size_t misses;       /* of the owner's that are under way without the lock, and pin the pool */
   size_t excess_bytes; /* of managed_bytes, those taken though there were blocks (exchange.h) */
 
-  /* Owners of other caches read this when they miss, while they are inside their own. So `slots`
+  /* Owners of other caches read this when they miss, while they are inside their own. So the tables
    * and `next` change only where all other caches are claimed. */
   alignas(64) struct clpi_cache *_Atomic next; /* link in clpi_stock.caches */
-  clpi_slot *_Atomic *slots; /* by clpi_bin.index; clpi_empty_slot: none; [0] is never another */
-  uint32_t slot_count;       /* of these pointers */
-  uint32_t slots_used;       /* of first_slots */
-  clpi_slot_chunk *chunks;   /* the newest */
-  const void *owner;         /* its clpi_self, which identifies the thread; NULL: that has ended */
-  clpi_stock *stock;         /* never changes */
-  clpi_list on_thread;       /* link on the owner's list; guarded by the registry's lock */
+  clpi_slot *near;                             /* by clpi_bin.index; [0] is never used */
+  clpi_slot *_Atomic *far; /* by the index less CLPI_MOST_NEAR; clpi_empty_slot: none */
+  uint32_t near_count, far_count;
+  const void *owner;   /* its clpi_self, which identifies the thread; NULL: that has ended */
+  clpi_stock *stock;   /* never changes */
+  clpi_list on_thread; /* link on the owner's list; guarded by the registry's lock */
 
   /* The sweeps so far, and the releases before the next one whose buffers were looked at
    * (transfer.c); 0: they are not. The owner's. */
   alignas(64) uint32_t sweeps;
   uint32_t looks;
-  atomic_bool is_slow;  /* the owner is on the slow path, or waits for the lock; relaxed */
-  size_t others_active; /* bytes active elsewhere when the peak was last noted */
-  uint64_t seen_tick;   /* these, when another thread last looked (search.c) */
+  clpi_slot_chunk *chunks; /* of far slots; the newest */
+  atomic_bool is_slow;     /* the owner is on the slow path, or waits for the lock; relaxed */
+  size_t others_active;    /* bytes active elsewhere when the peak was last noted */
+  uint64_t seen_tick;      /* these, when another thread last looked (search.c) */
   size_t seen_active;
   clp_buffer *_Atomic returned; /* spare buffers of its slabs, from others; by `older` */
 
-  clpi_slot first_slots[CLPI_FIRST_SLOTS];
-  alignas(64) clpi_places first_places[CLPI_FIRST_SLOTS];
+  clpi_slot first_slots[CLPI_FIRST_SLOTS]; /* what `near` is at first */
+  clpi_places first_places[CLPI_FIRST_SLOTS - 1];
+
+  /* These stay when the cache serves another thread. */
+  clpi_slab first_slab;            /* of first_buffers */
+  struct clpi_cache *former_batch; /* clpi_stock.cache_batches */
   clp_buffer first_buffers[CLPI_FIRST_BUFFERS];
-  clpi_slab first_slab;                                 /* of these */
-  clpi_slot *_Atomic first_indexes[CLPI_FIRST_INDEXES]; /* what `slots` is at first */
-  struct clpi_cache *former_batch;                      /* clpi_stock.cache_batches */
 } clpi_cache;
 
 /* What a thread finds where it has no cache: always claimed. */

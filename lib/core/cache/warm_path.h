@@ -9,6 +9,8 @@
 #include "core/cache/thread_cache.h"
 #include "core/store/bin.h"
 
+#include <sys/param.h>
+
 /* The number of registered hooks. While it is not 0, each call checks for hooks first. */
 extern atomic_uint clpi_watchers __attribute__((visibility("hidden")));
 
@@ -223,9 +225,13 @@ __attribute__((always_inline)) static inline void clpi_slot_push(clpi_cache *cac
 /* The owner's slot of this index; clpi_empty_slot or NULL: the cache has none. */
 static inline clpi_slot *clpi_slot_peek(const clpi_cache *cache, uint32_t index)
 {
-  if (index >= cache->slot_count)
-    return NULL;
-  clpi_slot *slot = clpi_relaxed(cache->slots[index]);
+  clpi_slot *slot = &cache->near[index];
+  if (__builtin_expect(index >= cache->near_count, 0)) {
+    uint32_t at = index - CLPI_MOST_NEAR; /* many, if the index is less */
+    if (at >= cache->far_count)
+      return NULL;
+    slot = clpi_relaxed(cache->far[at]);
+  }
   if (!slot)
     __builtin_unreachable(); /* so that callers test once */
   return slot;
@@ -234,13 +240,23 @@ static inline clpi_slot *clpi_slot_peek(const clpi_cache *cache, uint32_t index)
 /* The slot of this index; NULL: the cache has none. For whoever may look at the cache's slots. */
 static inline clpi_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
 {
-  /* Acquire: pairs with add_slot_locked. */
-  clpi_slot *slot = index < cache->slot_count ? clpi_acquired(cache->slots[index]) : NULL;
+  if (index < cache->near_count)
+    return index ? &cache->near[index] : NULL;
+  uint32_t at = index - CLPI_MOST_NEAR;
+  /* Acquire: pairs with add_far. */
+  clpi_slot *slot = at < cache->far_count ? clpi_acquired(cache->far[at]) : NULL;
   return slot == &clpi_empty_slot ? NULL : slot;
 }
 
+/* The index behind the last of a cache's slots that a bin has. */
+static inline uint32_t clpi_slots_end(const clpi_cache *cache)
+{
+  uint32_t end = cache->far_count ? CLPI_MOST_NEAR + cache->far_count : cache->near_count;
+  return MIN(end, cache->stock->store.index_count);
+}
+
 #define clpi_each_slot(cache, index, slot)                                                         \
-  for (uint32_t index = 1; index < (cache)->slot_count; index++)                                   \
+  for (uint32_t index = 1, end = clpi_slots_end(cache); index < end; index++)                      \
     for (clpi_slot *slot = clpi_slot_at(cache, index); slot; slot = NULL)
 
 /* The slot for buffers of so many bytes, and its bin. NULL: the cache has none. */

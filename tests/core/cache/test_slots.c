@@ -11,6 +11,9 @@
 
 enum { BINS = 1000, STEP = 1024 };
 
+/* The slots of a thread that uses four bins, the pool's first and three far ones. */
+enum { OF_FOUR = CLPI_FIRST_SLOTS - 1 + 3 };
+
 /* A thread that uses every `stride`th of the pool's bins. */
 typedef struct user {
   clp_pool *pool;
@@ -69,7 +72,7 @@ START_TEST(a_thread_has_slots_of_the_bins_that_it_uses)
   clpt_rig rig;
   clp_pool *pool = make_pool(&rig);
 
-  ck_assert_uint_eq(run(pool, BINS / 4).slots, 4);
+  ck_assert_uint_eq(run(pool, BINS / 4).slots, OF_FOUR);
   clp_pool_release(pool);
   clpt_rig_end(&rig);
 }
@@ -81,8 +84,8 @@ START_TEST(a_thread_with_few_bins_takes_a_cache_and_little_more)
   clp_pool *pool = make_pool(&rig);
 
   ck_assert_uint_le(sizeof(clpi_cache), 1200);
-  /* Its place, its cache, and where its slots are. */
-  ck_assert_uint_le(run(pool, BINS / 3).allocations, 3);
+  /* Its place, its cache, two far slots at once, and a table of these that is once too small. */
+  ck_assert_uint_le(run(pool, BINS / 3).allocations, 5);
   clp_pool_release(pool);
   clpt_rig_end(&rig);
 }
@@ -94,9 +97,9 @@ START_TEST(slots_stay_with_the_cache)
   clpt_rig rig;
   clp_pool *pool = make_pool(&rig);
 
-  ck_assert_uint_eq(run(pool, BINS / 4).slots, 4);
+  ck_assert_uint_eq(run(pool, BINS / 4).slots, OF_FOUR);
   user next = run(pool, BINS / 2);
-  ck_assert_uint_eq(next.slots, 4);
+  ck_assert_uint_eq(next.slots, OF_FOUR);
   ck_assert_uint_eq(next.allocations, 0);
   clp_pool_release(pool);
   clpt_rig_end(&rig);
