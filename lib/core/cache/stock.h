@@ -31,14 +31,16 @@ typedef struct clpi_stock {
   struct clpi_cache *spare_caches;   /* not among them, by `next` */
   struct clpi_cache *cache_batches;  /* caches are made in batches; by the first of each, which has
                                         the one before as its former_batch */
+  bool holding;    /* false: released blocks go to the device, and caches are retired */
+  bool counts_all; /* misses take the lock: there is a limit, or hardly a size_t for so many bytes;
+                      stored where all caches are claimed, and read in them */
+
+  /* Apart from what threads read that miss. */
+  alignas(64) clpi_slabs slabs;
   uint64_t next_turn,
-      turn_ns; /* when owners' blocks may be taken again, and how often (search.c) */
-  clpi_slabs slabs;
+      turn_ns;      /* when owners' blocks may be taken again, and how often (search.c) */
   clpi_tally tally; /* of all bins and of buffers of zero bytes: what no cache counts */
   uint64_t tick;    /* the clock that ages are taken from */
-  bool holding;     /* false: released blocks go to the device, and caches are retired */
-  bool counts_all;  /* misses take the lock: there is a limit, or hardly a size_t for so many bytes;
-                       stored where all caches are claimed, and read in them */
   size_t active_bytes, managed_bytes; /* what no cache counts; may be negative, wrapped */
   _Atomic uint64_t device_frees;      /* stored under the lock; relaxed */
   clp_pool_stats figures; /* only both peaks and out_of_memory_reactions; the others are summed up
