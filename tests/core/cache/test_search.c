@@ -61,6 +61,29 @@ START_TEST(an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy)
 }
 END_TEST
 
+/* A processor that uses a line has its neighbours fetched, which other threads use. */
+START_TEST(blocks_that_stay_get_buffers_of_their_thread)
+{
+  clpt_sleeping_rig it;
+  clp_buffer *buffers[KEPT];
+
+  clpt_sleeping_rig_start(&it);
+  for (size_t i = 0; i <= CLPI_CACHE_SWEEP_INTERVAL; i += KEPT)
+    ck_assert(clpt_take_and_release(it.rig.pool, BYTES, KEPT));
+  for (size_t i = 0; i < 256; i += KEPT)
+    ck_assert(clpt_take_and_release(it.rig.pool, BYTES, KEPT));
+  ck_assert_uint_eq(clpt_stats(it.rig.pool).misses, KEPT);
+  for (size_t i = 0; i < KEPT; i++) {
+    clpt_ok(clp_pool_allocate(it.rig.pool, BYTES, &buffers[i]));
+    ck_assert(clpi_cache_is_own(buffers[i]->slab->owner));
+  }
+  for (size_t i = 0; i < KEPT; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  clpt_sleeper_end(&it.sleeper);
+  clpt_rig_end(&it.rig);
+}
+END_TEST
+
 /* Where threads are at work, one that waits for a processor looks idle as well. */
 START_TEST(owners_lose_blocks_only_so_often_while_others_are_at_work)
 {
@@ -284,6 +307,7 @@ END_TEST
 static void add_tests(TCase *tests)
 {
   tcase_add_test(tests, an_idle_owner_loses_its_blocks);
+  tcase_add_test(tests, blocks_that_stay_get_buffers_of_their_thread);
   tcase_add_test(tests, a_busy_owner_keeps_them);
   tcase_add_test(tests, an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy);
   tcase_add_test(tests, owners_lose_blocks_only_so_often_while_others_are_at_work);
