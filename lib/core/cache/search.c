@@ -45,17 +45,29 @@ static bool has_ended(const clpi_cache *cache, uint32_t index)
 
 /* --- blocks of owners that are idle --- */
 
-/* Notes what the owners do just now. Whether another seems to keep blocks of the bin. */
-static bool look_locked(clpi_stock *stock, uint32_t index)
+/* What a look at the owners finds. */
+typedef struct look {
+  bool any;       /* another seems to keep blocks of the bin */
+  bool any_moved; /* and has been at work since the last look, or that was just now */
+} look;
+
+static look look_locked(clpi_stock *stock, uint32_t index)
 {
-  bool any = false;
+  uint64_t now = clpi_clock_ns();
+  look found = {.any_moved = now - stock->looked_at < IDLE_NS};
   clpi_each_cache(stock, cache)
   {
-    cache->seen_tick = clpi_relaxed(cache->tick);
-    cache->seen_active = clpi_cache_active_bytes(cache);
-    any |= !clpi_cache_is_own(cache) && clpi_cache_seems_to_keep(cache, index);
+    uint64_t tick = clpi_relaxed(cache->tick);
+    size_t active = clpi_cache_active_bytes(cache);
+    bool moved = tick != cache->seen_tick || active != cache->seen_active;
+    bool may_give = !clpi_cache_is_own(cache) && clpi_cache_seems_to_keep(cache, index);
+    found.any |= may_give;
+    found.any_moved |= may_give && moved;
+    cache->seen_tick = tick;
+    cache->seen_active = active;
   }
-  return any;
+  stock->looked_at = now;
+  return found;
 }
 
 static bool is_idle(const clpi_cache *cache)
@@ -70,28 +82,28 @@ static bool all_are_idle_locked(const clpi_stock *stock)
   return true;
 }
 
-/* An idle owner's blocks are all taken, since the search is likely to go on with other bins. */
+/* No more than the bin's blocks: where threads begin at once, those that are not awake yet look
+ * idle, too. */
 static bool take_idle_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
 {
-  if (is_idle(cache)) {
-    clpi_cache_empty_locked(stock, cache);
-    return true;
-  }
-  const clpi_slot *slot = clpi_slot_at(cache, index);
-  return !clpi_slot_serves(slot) && clpi_cache_give_bin_locked(stock, cache, index);
+  return (is_idle(cache) || !clpi_slot_serves(clpi_slot_at(cache, index))) &&
+         clpi_cache_give_bin_locked(stock, cache, index);
 }
 
 /* --- the search --- */
 
 static bool take_from_idle_locked(clpi_stock *stock, const clpi_bin *bin)
 {
-  if (!look_locked(stock, bin->index))
+  look found = look_locked(stock, bin->index);
+  if (!found.any)
     return false;
-  pthread_mutex_unlock(&stock->lock);
-  clpi_bin_await(bin, IDLE_NS);
-  pthread_mutex_lock(&stock->lock);
-  if (clpi_bin_held(bin) || !stock->holding)
-    return stock->holding;
+  if (found.any_moved) {
+    pthread_mutex_unlock(&stock->lock);
+    clpi_bin_await(bin, IDLE_NS);
+    pthread_mutex_lock(&stock->lock);
+    if (clpi_bin_held(bin) || !stock->holding)
+      return stock->holding;
+  }
   if (!all_are_idle_locked(stock) && !may_take_locked(stock))
     return false;
   return clpi_caches_visit_locked(stock, bin->index, clpi_cache_seems_to_keep, take_idle_locked);

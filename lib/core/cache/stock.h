@@ -37,8 +37,9 @@ typedef struct clpi_stock {
 
   /* Apart from what threads read that miss. */
   alignas(64) clpi_slabs slabs;
-  uint64_t next_turn,
-      turn_ns;      /* when owners' blocks may be taken again, and how often (search.c) */
+  /* When owners' blocks may be taken again, and how often, and when the owners were last looked at
+   * (search.c). */
+  uint64_t next_turn, turn_ns, looked_at;
   clpi_tally tally; /* of all bins and of buffers of zero bytes: what no cache counts */
   uint64_t tick;    /* the clock that ages are taken from */
   size_t active_bytes, managed_bytes; /* what no cache counts; may be negative, wrapped */

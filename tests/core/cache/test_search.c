@@ -107,7 +107,7 @@ END_TEST
 
 /* --- what happens while a search looks who is idle, without the lock --- */
 
-/* At this thread's next look at the clock, which is that of the search. */
+/* At this thread's next look at the clock without the lock, which is that of the search. */
 static _Thread_local clp_pool *to_retire;
 
 int __real_clock_gettime(clockid_t id, struct timespec *now);
@@ -117,9 +117,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 {
   clp_pool *pool = to_retire;
 
-  to_retire = NULL;
-  if (pool) { /* as clp_pool_stop_holding begins */
-    pthread_mutex_lock(&pool->stock.lock);
+  if (pool && pthread_mutex_trylock(&pool->stock.lock) == 0) { /* as clp_pool_stop_holding begins */
+    to_retire = NULL;
     pool->stock.holding = false;
     clpi_caches_retire_locked(&pool->stock);
     pthread_mutex_unlock(&pool->stock.lock);
