@@ -27,11 +27,12 @@ class trace:
         self.pool = pool
 
     def __enter__(self):
-        self._trace = _clpool.Trace(self.path)
+        made = _clpool.Trace(self.path)
         if self.pool is None:
-            _clpool.push_hook(self._trace)
+            _clpool.push_hook(made)
         else:
-            self.pool._add_hook(self._trace)
+            self.pool._add_hook(made)
+        self._trace = made
         return self
 
     def __exit__(self, *exception) -> None:

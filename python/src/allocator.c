@@ -55,13 +55,22 @@ static PyObject *made(PyTypeObject *type, clp_status status, clp_allocator *allo
 
 /* --- Constructors ----------------------------------------------------------------------------- */
 
+/* Whether there are classes for what OpenCL's allocators give; false with an exception. */
+static bool has_pyopencl(void)
+{
+  if (clpool_buffer_type == NULL)
+    PyErr_SetString(PyExc_ImportError, "OpenCL's memory needs pyopencl, which is not installed");
+  return clpool_buffer_type != NULL;
+}
+
 static PyObject *deferred_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"context", "mem_flags", NULL};
   PyObject *context;
   unsigned long long flags = CL_MEM_READ_WRITE;
   void *handle;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &context, &flags) ||
+  if (!has_pyopencl() ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &context, &flags) ||
       clpool_handle_of(context, clpool_context_type, &handle) < 0)
     return NULL;
   clp_allocator *allocator;
@@ -78,7 +87,8 @@ static PyObject *immediate_new(PyTypeObject *type, PyObject *args, PyObject *key
   PyObject *queue;
   unsigned long long flags = CL_MEM_READ_WRITE;
   void *handle;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &queue, &flags) ||
+  if (!has_pyopencl() ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &queue, &flags) ||
       clpool_handle_of(queue, clpool_queue_type, &handle) < 0)
     return NULL;
   clp_allocator *allocator;
@@ -94,16 +104,17 @@ static PyObject *svm_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
   static char *names[] = {"context", "alignment", "flags", "queue", NULL};
   PyObject *context, *queue = Py_None;
   unsigned long long flags = CL_MEM_READ_WRITE;
-  Py_ssize_t alignment = 0;
+  size_t alignment = 0;
   void *context_handle, *queue_handle = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|nKO", names, &context, &alignment, &flags,
-                                   &queue) ||
+  if (!has_pyopencl() ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O|O&KO", names, &context, clpool_parse_size,
+                                   &alignment, &flags, &queue) ||
       clpool_handle_of(context, clpool_context_type, &context_handle) < 0 ||
       (queue != Py_None && clpool_handle_of(queue, clpool_queue_type, &queue_handle) < 0))
     return NULL;
   clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
   options.flags = flags;
-  options.alignment = (size_t)alignment;
+  options.alignment = alignment;
   options.queue = queue_handle;
   clp_allocator *allocator;
   clp_status status;
@@ -116,29 +127,29 @@ static PyObject *svm_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
   Py_INCREF(context);
   self->context = context;
   self->flags = flags;
-  self->alignment = (size_t)alignment;
+  self->alignment = alignment;
   return (PyObject *)self;
 }
 
 static PyObject *host_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"alignment", NULL};
-  Py_ssize_t alignment = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|n", names, &alignment))
+  size_t alignment = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O&", names, clpool_parse_size, &alignment))
     return NULL;
   clp_allocator *allocator;
-  clp_status status = clp_host_allocator_create((size_t)alignment, &allocator);
+  clp_status status = clp_host_allocator_create(alignment, &allocator);
   return made(type, status, allocator, MEMORY_HOST, NULL);
 }
 
 static PyObject *simulated_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"capacity", NULL};
-  Py_ssize_t capacity = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|n", names, &capacity))
+  size_t capacity = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O&", names, clpool_parse_size, &capacity))
     return NULL;
   clp_allocator *allocator;
-  clp_status status = clp_simulated_allocator_create((size_t)capacity, &allocator);
+  clp_status status = clp_simulated_allocator_create(capacity, &allocator);
   return made(type, status, allocator, MEMORY_ADDRESS, NULL);
 }
 
@@ -166,14 +177,13 @@ static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   static char *names[] = {"upstream",          "slack",      "min_segment_bytes",
                           "max_segment_bytes", "one_thread", NULL};
   clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
-  Py_ssize_t least = (Py_ssize_t)options.min_segment_bytes, most = 0;
   PyObject *upstream;
   int one_thread = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|dnnp", names, clpool_allocator_type,
-                                   &upstream, &options.slack, &least, &most, &one_thread))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|dO&O&p", names, clpool_allocator_type,
+                                   &upstream, &options.slack, clpool_parse_size,
+                                   &options.min_segment_bytes, clpool_parse_size,
+                                   &options.max_segment_bytes, &one_thread))
     return NULL;
-  options.min_segment_bytes = (size_t)least;
-  options.max_segment_bytes = (size_t)most;
   options.one_thread = one_thread;
   Allocator *below = (Allocator *)upstream;
   clp_allocator *allocator;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Python's objects as C's. Each returns 0, or -1 with an exception set. */
+/* Python's objects as C's. But for the converter, each returns 0, or -1 with an exception set. */
 #include "clpool_module.h"
 
 /* A number of bytes: an int, or what can be an index, as numpy's integers. */
@@ -19,6 +19,12 @@ int clpool_size_of(PyObject *object, size_t *out)
     return -1;
   *out = size;
   return 0;
+}
+
+/* The same as a converter for PyArg_Parse and "O&". */
+int clpool_parse_size(PyObject *object, void *out)
+{
+  return clpool_size_of(object, out) == 0;
 }
 
 /* PyOpenCL's objects must be of the type that is needed: drivers crash on a handle of another. */

@@ -72,6 +72,7 @@ void clpool_report_kept(void);
 
 /* arguments.c */
 int clpool_size_of(PyObject *object, size_t *out);
+int clpool_parse_size(PyObject *object, void *out);
 int clpool_handle_of(PyObject *object, PyObject *type, void **out);
 
 /* allocator.c */

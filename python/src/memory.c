@@ -17,7 +17,7 @@ static PyTypeObject *memory_type;
 /* A Memory for a block, which it owns from now on, on failure too. */
 PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
 {
-  Memory *self = PyObject_New(Memory, memory_type);
+  Memory *self = PyObject_GC_New(Memory, memory_type);
   if (self == NULL) {
     clpool_release_or_report(buffer, pool->stream);
     return NULL;
@@ -27,6 +27,7 @@ PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
   self->size = clp_buffer_size(buffer);
   Py_INCREF(pool);
   self->pool = pool;
+  PyObject_GC_Track((PyObject *)self);
   return (PyObject *)self;
 }
 
@@ -37,14 +38,22 @@ static clp_status give_back(Memory *self, clp_stream stream)
   return clpool_release_block(buffer, stream);
 }
 
+static int memory_traverse(PyObject *self, visitproc visit, void *arg)
+{
+  Py_VISIT(((Memory *)self)->pool);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
 static void memory_dealloc(PyObject *self)
 {
   Memory *me = (Memory *)self;
   PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
   if (me->buffer != NULL)
     clpool_release_or_report(me->buffer, me->pool->stream);
   Py_DECREF(me->pool);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
@@ -57,21 +66,32 @@ static clp_buffer *buffer_or_raise(Memory *self)
   return self->buffer;
 }
 
+static PyObject *memory_record_use(PyObject *self, PyObject *queue)
+{
+  return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_record_use);
+}
+
+/* The stream of a queue, on which the memory can be released. */
+static int accepted_by(PyObject *self, PyObject *queue, void **stream)
+{
+  PyObject *noted = memory_record_use(self, queue);
+  if (noted == NULL)
+    return -1;
+  Py_DECREF(noted);
+  return clpool_handle_of(queue, clpool_queue_type, stream);
+}
+
 static PyObject *memory_release(PyObject *self, PyObject *args)
 {
   Memory *me = (Memory *)self;
   PyObject *queue = Py_None;
   void *stream = me->pool->stream;
-  if (!PyArg_ParseTuple(args, "|O", &queue) || buffer_or_raise(me) == NULL ||
-      (queue != Py_None && clpool_handle_of(queue, clpool_queue_type, &stream) < 0) ||
+  /* Memory whose queue is refused must still be its owner's, so that is found out first. */
+  if (!PyArg_ParseTuple(args, "|O", &queue) ||
+      (queue != Py_None && accepted_by(self, queue, &stream) < 0) || buffer_or_raise(me) == NULL ||
       clpool_check(give_back(me, stream)) < 0)
     return NULL;
   Py_RETURN_NONE;
-}
-
-static PyObject *memory_record_use(PyObject *self, PyObject *queue)
-{
-  return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_record_use);
 }
 
 static PyObject *memory_bind(PyObject *self, PyObject *queue)
@@ -131,6 +151,7 @@ static PyMemberDef memory_members[] = {
 static PyType_Slot memory_slots[] = {
     {Py_tp_doc, "A pool's memory as an address; goes back with the last reference."},
     {Py_tp_dealloc, memory_dealloc},
+    {Py_tp_traverse, memory_traverse},
     {Py_tp_methods, memory_methods},
     {Py_tp_getset, memory_properties},
     {Py_tp_members, memory_members},
@@ -138,8 +159,8 @@ static PyType_Slot memory_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec memory_spec = {"clpool.Memory", sizeof(Memory), 0, Py_TPFLAGS_DEFAULT,
-                                  memory_slots};
+static PyType_Spec memory_spec = {"clpool.Memory", sizeof(Memory), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, memory_slots};
 
 int clpool_add_memory(PyObject *module)
 {

@@ -27,6 +27,8 @@ static bool ask(Pool *pool, size_t bytes)
 static bool on_out_of_memory(clp_pool *inner, size_t bytes, void *user_data)
 {
   (void)inner;
+  if (!Py_IsInitialized())
+    return false;
   PyGILState_STATE state = PyGILState_Ensure();
   bool freed = clpool_drop_parked() > 0 || ask(user_data, bytes);
   PyGILState_Release(state);
@@ -52,13 +54,13 @@ static Allocator *beneath(PyObject *allocator, PyObject *arena)
   return (Allocator *)made;
 }
 
-static int create(Pool *self, unsigned leading_bits, PyObject *limit)
+static int create(Pool *self, size_t leading_bits, PyObject *limit)
 {
   size_t most = 0;
   if (limit != Py_None && !PyFloat_Check(limit) && clpool_size_of(limit, &most) < 0)
     return -1;
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  options.leading_bits_in_bin_id = leading_bits;
+  options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX);
   options.on_out_of_memory = on_out_of_memory;
   options.user_data = self;
   if (clpool_check(clp_pool_create(self->allocator->allocator, &options, &self->pool)) < 0)
@@ -86,9 +88,9 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
   static char *names[] = {"allocator", "leading_bits_in_bin_id", "arena",
                           "limit",     "on_out_of_memory",       NULL};
   PyObject *allocator, *arena = Py_False, *limit = Py_None, *reaction = clpool_default_reaction;
-  unsigned leading_bits = 4;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|I$OOO", names, &allocator, &leading_bits,
-                                   &arena, &limit, &reaction))
+  size_t leading_bits = 4;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$OOO", names, &allocator, clpool_parse_size,
+                                   &leading_bits, &arena, &limit, &reaction))
     return NULL;
   if (!PyObject_TypeCheck(allocator, clpool_allocator_type))
     return PyErr_Format(PyExc_TypeError,
@@ -99,6 +101,9 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
   if ((type == svm_pool_type) != (kind == MEMORY_SVM))
     return PyErr_Format(PyExc_TypeError, "%.100s is not for %.100s", type->tp_name,
                         Py_TYPE(allocator)->tp_name);
+  if (reaction != Py_None && !PyCallable_Check(reaction))
+    return PyErr_Format(PyExc_TypeError, "on_out_of_memory must be a function or None, not %.200s",
+                        Py_TYPE(reaction)->tp_name);
   Pool *self = empty_pool(type, kind);
   if (self == NULL)
     return NULL;

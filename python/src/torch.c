@@ -113,7 +113,22 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static void lock_all(void)
+{
+  pthread_mutex_lock(&lock);
+}
+
+static void unlock_all(void)
+{
+  pthread_mutex_unlock(&lock);
+}
+
+/* A forked child frees what it inherited, too, so no thread that it lacks may have the lock. */
 int clpool_add_torch(PyObject *module)
 {
+  if (pthread_atfork(lock_all, unlock_all, unlock_all) != 0) {
+    PyErr_SetString(PyExc_ImportError, "pthread_atfork failed");
+    return -1;
+  }
   return PyModule_AddFunctions(module, functions);
 }

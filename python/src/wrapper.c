@@ -212,6 +212,18 @@ static void wrapper_dealloc(PyObject *object)
   Py_DECREF(pool);
 }
 
+/* The collector is shown what is beside an object as its own: else a pool whose callback keeps a
+ * buffer of the pool's would stay for ever. */
+static int wrapper_traverse(PyObject *object, visitproc visit, void *arg)
+{
+  record *one = pointer_map_get(&by_object, object);
+  if (one != NULL) {
+    Py_VISIT(one->pool);
+    Py_VISIT(one->whole);
+  }
+  return ((PyTypeObject *)clpool_buffer_type)->tp_traverse(object, visit, arg);
+}
+
 /* --- The beginning ---------------------------------------------------------------------------- */
 
 static PyObject *new_object(clp_memory memory)
@@ -268,9 +280,11 @@ clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool)
 {
   record *one = pointer_map_get(&by_object, object);
   if (one == NULL || one->buffer == NULL) {
-    clp_set_last_error(CLP_ALREADY_RELEASED, CL_INVALID_MEM_OBJECT,
-                       one == NULL ? "the buffer was released"
-                                   : "this is a part of a pool's buffer, which goes as a whole");
+    if (one == NULL)
+      clp_set_last_error(CLP_ALREADY_RELEASED, CL_INVALID_MEM_OBJECT, "the buffer was released");
+    else
+      clp_set_last_error(CLP_INVALID_ARGUMENT, CL_INVALID_MEM_OBJECT,
+                         "this is a part of a pool's buffer, which goes as a whole");
     clpool_raise();
     return NULL;
   }
@@ -313,11 +327,13 @@ int clpool_make_wrapper_type(PyObject *buffer_type)
   if (type == NULL)
     return -1;
   clpool_wrapper_type = (PyTypeObject *)type;
-  if (clpool_wrapper_type->tp_basicsize != ((PyTypeObject *)buffer_type)->tp_basicsize) {
+  if (clpool_wrapper_type->tp_basicsize != ((PyTypeObject *)buffer_type)->tp_basicsize ||
+      ((PyTypeObject *)buffer_type)->tp_traverse == NULL) {
     PyErr_SetString(PyExc_ImportError, "this pyopencl's Buffer cannot be extended");
     return -1;
   }
   clpool_wrapper_type->tp_dealloc = wrapper_dealloc;
+  clpool_wrapper_type->tp_traverse = wrapper_traverse;
   from_int_ptr = PyObject_GetAttrString(buffer_type, "from_int_ptr");
   if (from_int_ptr == NULL)
     return -1;

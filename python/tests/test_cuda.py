@@ -48,6 +48,31 @@ class Stream:
 
 pool = clpool.MemoryPool(clpool.CudaAsyncAllocator())
 assert pool.allocator.device == 0
+
+class Pluggable:
+    def __init__(self, path, malloc, free):
+        library = ctypes.CDLL(path)
+        self.malloc, self.free = getattr(library, malloc), getattr(library, free)
+        self.malloc.restype = ctypes.c_void_p
+        self.malloc.argtypes = [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
+        self.free.restype = None
+        self.free.argtypes = [ctypes.c_void_p, *self.malloc.argtypes]
+
+    def allocator(self):
+        return self
+
+    def set_record_stream_fn(self, address):
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+        self.record_stream = kind(address)
+
+torch = types.ModuleType("torch")
+torch.cuda = types.SimpleNamespace(
+    memory=types.SimpleNamespace(CUDAPluggableAllocator=Pluggable)
+)
+
+def torch_allocator(pool):
+    sys.modules["torch"] = torch
+    return clpool.torch_allocator(pool)
 """
 
 
@@ -114,28 +139,7 @@ def test_cupy():
 def test_torch():
     run_on_fake(
         """
-        class Pluggable:
-            def __init__(self, path, malloc, free):
-                library = ctypes.CDLL(path)
-                self.malloc, self.free = getattr(library, malloc), getattr(library, free)
-                self.malloc.restype = ctypes.c_void_p
-                self.malloc.argtypes = [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
-                self.free.restype = None
-                self.free.argtypes = [ctypes.c_void_p, *self.malloc.argtypes]
-
-            def allocator(self):
-                return self
-
-            def set_record_stream_fn(self, address):
-                kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-                self.record_stream = kind(address)
-
-        torch = types.ModuleType("torch")
-        torch.cuda = types.SimpleNamespace(
-            memory=types.SimpleNamespace(CUDAPluggableAllocator=Pluggable)
-        )
-        sys.modules["torch"] = torch
-        made = clpool.torch_allocator(pool)
+        made = torch_allocator(pool)
         stream = Stream()
         first = made.malloc(1000, 0, None)
         assert first and pool.active_blocks == 1
@@ -161,6 +165,35 @@ def test_torch():
         made.free(made.malloc(3000, 0, None), 3000, 0, None)
         hook.remove_from(pool)
         assert printed == [ZeroDivisionError]
+        """
+    )
+
+
+def test_a_child_frees_beside_busy_threads_of_torch():
+    run_on_fake(
+        """
+        import signal, threading
+        made = torch_allocator(pool)
+        kept = made.malloc(1000, 0, None)
+        over = False
+
+        def work():
+            while not over:
+                made.free(made.malloc(500, 0, None), 500, 0, None)
+
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for _ in range(200):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                made.free(kept, 1000, 0, None)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        over = True
+        for thread in threads:
+            thread.join()
         """
     )
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pyopencl as cl
 import pytest
 
@@ -89,3 +92,23 @@ def test_garbage_under_a_limit(queue, arena):
     for _ in range(100):
         Cycle(pool(1 << 20))
     assert pool.managed_bytes <= 9 << 20
+
+
+@pytest.mark.parametrize("kind", ["buffer", "slice", "on a queue", "address"])
+def test_a_callback_that_keeps_memory_is_garbage_with_it(queue, kind):
+    class Callback:
+        def __call__(self, pool, size):
+            return False
+
+    callback = Callback()
+    if kind == "address":
+        pool = simulated(on_out_of_memory=callback)
+    else:
+        allocator = clpool.ImmediateAllocator(queue)
+        pool = clpool.MemoryPool(allocator, on_out_of_memory=callback)
+    memory = (pool.on(queue) if kind == "on a queue" else pool)(1000)
+    callback.kept = memory[:100] if kind == "slice" else memory
+    end = weakref.ref(callback)
+    del pool, memory, callback
+    gc.collect()
+    assert end() is None

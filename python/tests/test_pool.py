@@ -69,6 +69,15 @@ def test_release_is_once(pool):
     assert pool.active_blocks == 0
 
 
+def test_memory_whose_queue_is_refused_stays_its_owners(host_pool):
+    memory = host_pool(100)
+    with pytest.raises(clpool.NotSupported):
+        memory.release(1)
+    assert host_pool.active_blocks == 1
+    memory.release()
+    assert host_pool.active_blocks == 0
+
+
 def test_an_object_comes_out_clean(pool):
     first = pool(100)
     first.note = "of the first user"
@@ -128,6 +137,13 @@ def test_sizes(pool, size):
         (lambda pool: clpool.MemoryPool(None), TypeError),
         (lambda pool: clpool.MemoryPool(pool.allocator, leading_bits_in_bin_id=17), cl.LogicError),
         (lambda pool: clpool.MemoryPool(pool.allocator, limit=1.5), cl.LogicError),
+        (lambda pool: clpool.MemoryPool(pool.allocator, 2**32 + 4), cl.LogicError),
+        (lambda pool: clpool.MemoryPool(pool.allocator, -1), OverflowError),
+        (lambda pool: clpool.MemoryPool(pool.allocator, on_out_of_memory=5), TypeError),
+        (lambda pool: clpool.SimulatedAllocator(-1), OverflowError),
+        (lambda pool: clpool.HostAllocator(-64), OverflowError),
+        (lambda pool: clpool.ArenaAllocator(clpool.HostAllocator(), 0.1, -1), OverflowError),
+        (lambda pool: pool(100)[:64].record_use(pool.allocator.queue), cl.LogicError),
         (lambda pool: clpool.SVMPool(pool.allocator), TypeError),
         (lambda pool: clpool.PoolOnQueue(), TypeError),
         (lambda pool: clpool.Memory(), TypeError),

@@ -179,6 +179,14 @@ def test_without_pyopencl():
         pool = clpool.MemoryPool(clpool.HostAllocator())
         memory = pool(8)
         memoryview(memory)[:] = b"12345678"
+        for allocator in (
+            clpool.ImmediateAllocator, clpool.DeferredAllocator, clpool.SVMAllocator
+        ):
+            try:
+                allocator(1)
+            except ImportError:
+                continue
+            raise AssertionError(allocator)
         try:
             clpool.MemoryPool(clpool.SimulatedAllocator(10))(100)
         except clpool.MemoryError as error:

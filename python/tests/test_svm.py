@@ -49,6 +49,15 @@ def test_release_is_once(svm_pool):
     assert svm_pool.active_blocks == 0
 
 
+def test_memory_whose_queue_is_refused_stays_its_owners(queue, svm_pool):
+    memory = svm_pool(100)
+    with pytest.raises(cl.LogicError):
+        memory.enqueue_release(cl.CommandQueue(cl.Context([queue.device])))
+    assert svm_pool.active_blocks == 1
+    memory.enqueue_release(queue)
+    assert svm_pool.active_blocks == 0
+
+
 def test_bind_and_unbind(context, queue, svm_pool):
     memory = svm_pool(1000)
     other = cl.CommandQueue(context)

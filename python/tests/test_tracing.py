@@ -52,6 +52,17 @@ def test_trace_of_a_pool(host_pool, tmp_path):
     assert len(path.read_text().splitlines()) == 3
 
 
+def test_a_trace_within_itself(host_pool, tmp_path):
+    trace = clpool.trace(tmp_path / "run.csv")
+    with trace:
+        with pytest.raises(clpool.RuntimeError) as caught:
+            trace.__enter__()
+        assert caught.value.status == "CLP_BUSY"
+    with trace:
+        host_pool(10)
+    assert len((tmp_path / "run.csv").read_text().splitlines()) == 3
+
+
 def test_trace_to_nowhere():
     with pytest.raises(clpool.RuntimeError) as caught:
         clpool.trace("/nowhere/run.csv").__enter__()
