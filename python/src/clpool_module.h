@@ -15,6 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifndef Py_TPFLAGS_MANAGED_DICT
+#define Py_TPFLAGS_MANAGED_DICT 0 /* before Python 3.11 */
+#endif
+
 /* What a pool's memory is, and so what Python gets for it. */
 typedef enum memory_kind {
   MEMORY_CL_MEM,  /* a pyopencl.Buffer */

@@ -58,12 +58,10 @@ static PyObject *keywords_of(const clp_hook_event *event, int told)
   return keywords;
 }
 
-static void show(const clp_hook_event *event, Hook *hook, int which)
+/* Calls with the interpreter's lock. Memory may go back while an exception is on its way, which
+ * Python must not run with. */
+static void call(const clp_hook_event *event, const Hook *hook, int which)
 {
-  if (!Py_IsInitialized())
-    return;
-  PyGILState_STATE state = PyGILState_Ensure();
-  /* Memory may go back while an exception is on its way, which Python must not run with. */
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject *none = PyTuple_New(0), *keywords = keywords_of(event, tells[which]), *result = NULL;
@@ -75,6 +73,16 @@ static void show(const clp_hook_event *event, Hook *hook, int which)
   Py_XDECREF(keywords);
   Py_XDECREF(none);
   PyErr_Restore(type, value, traceback);
+}
+
+/* A hook that the collector has cleared shows no more, where it is registered still. */
+static void show(const clp_hook_event *event, const Hook *hook, int which)
+{
+  if (!Py_IsInitialized())
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  if (hook->callables[which] != NULL)
+    call(event, hook, which);
   PyGILState_Release(state);
 }
 

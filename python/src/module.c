@@ -43,6 +43,23 @@ static int take(PyObject *from, const char *name, PyObject **out)
   return 0;
 }
 
+static void end_svm(PyObject *object)
+{
+  PyObject_GC_UnTrack(object);
+  ((PyTypeObject *)clpool_make_svm)->tp_base->tp_dealloc(object);
+}
+
+/* Older PyOpenCLs are made with pybind11. Objects of classes derived from its classes end where the
+ * collector sees them, and with 2.10 may end twice; their dictionary is shown to it twice. As
+ * PooledSVM adds nothing to its base, its objects can be the base's to the collector. */
+static void mend_svm(PyTypeObject *svm)
+{
+  if (!PyType_HasFeature(svm->tp_base, Py_TPFLAGS_MANAGED_DICT))
+    return;
+  svm->tp_traverse = svm->tp_base->tp_traverse;
+  svm->tp_dealloc = end_svm;
+}
+
 /* set_up(**objects): what the extension needs of the package's Python, once. */
 static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
 {
@@ -58,6 +75,8 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
       take(keywords, "stats_type", &clpool_stats_type) < 0 ||
       take(keywords, "default_reaction", &clpool_default_reaction) < 0)
     return NULL;
+  if (clpool_make_svm != NULL)
+    mend_svm((PyTypeObject *)clpool_make_svm);
   if (clpool_buffer_type == NULL)
     Py_RETURN_NONE;
   if (clpool_make_wrapper_type(clpool_buffer_type) < 0)

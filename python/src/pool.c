@@ -108,6 +108,10 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
   if (self == NULL)
     return NULL;
   self->hooks = PyList_New(0);
+  /* The pool shows the collector what is in it. The list itself must not be cleared: its hooks stay
+   * as long as they are registered. */
+  if (self->hooks != NULL)
+    PyObject_GC_UnTrack(self->hooks);
   self->allocator = beneath(allocator, arena);
   if (reaction != Py_None) {
     Py_INCREF(reaction);
@@ -145,7 +149,8 @@ static int pool_traverse(PyObject *object, visitproc visit, void *arg)
   Py_VISIT(self->root);
   Py_VISIT(self->allocator);
   Py_VISIT(self->reaction);
-  Py_VISIT(self->hooks);
+  for (Py_ssize_t i = self->hooks == NULL ? 0 : PyList_GET_SIZE(self->hooks); i-- > 0;)
+    Py_VISIT(PyList_GET_ITEM(self->hooks, i));
   Py_VISIT(Py_TYPE(object));
   return 0;
 }
@@ -157,7 +162,7 @@ static int pool_clear(PyObject *object)
 }
 
 /* Before a cycle that the pool is in is cleared, and hooks of it may end first: they see the held
- * blocks go while they are whole, and nothing afterwards. */
+ * blocks go while they are whole, and nothing afterwards. Inside a callback neither can be. */
 static void pool_finalize(PyObject *object)
 {
   Pool *self = (Pool *)object;

@@ -80,6 +80,8 @@ static void end_object(PyObject *object)
   Py_INCREF(base);
   Py_SET_TYPE(object, base);
   Py_DECREF(type);
+  /* pybind11 2.10 leaves this out, and the collector might find the object once more meanwhile. */
+  PyObject_GC_UnTrack(object);
   base->tp_dealloc(object);
 }
 
@@ -127,10 +129,6 @@ static void abandon(PyObject *object)
 static const bool may_park = false;
 #else
 static const bool may_park = true;
-#endif
-
-#ifndef Py_TPFLAGS_MANAGED_DICT
-#define Py_TPFLAGS_MANAGED_DICT 0 /* before Python 3.11 */
 #endif
 
 /* Forgets what users have set as attributes of an object. */

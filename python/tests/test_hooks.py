@@ -9,6 +9,7 @@ import io
 import json
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -198,6 +199,30 @@ def test_a_pool_and_its_hook_in_a_cycle():
         make(Ending())
         gc.collect()
     assert len(seen) == 3
+
+
+def test_a_pool_and_its_hook_in_a_cycle_that_is_collected_for_memory():
+    """Inside of on_out_of_memory, where no hook can be taken from its pool."""
+
+    class Ending(clpool.MemoryHook):
+        def free_preprocess(self, **kwargs):
+            pass
+
+        def device_free_preprocess(self, **kwargs):
+            pass
+
+    def make():
+        hook, pool = Ending(), clpool.MemoryPool(clpool.HostAllocator())
+        hook.add_to(pool)
+        hook.memory = [pool(1000), pool(2000)]
+        return weakref.ref(hook)
+
+    scarce = clpool.MemoryPool(clpool.SimulatedAllocator(1000))
+    for _ in range(3):
+        gone = make()
+        with pytest.raises(clpool.MemoryError):
+            scarce(2000)
+        assert gone() is None
 
 
 def test_debug_print(host_pool):

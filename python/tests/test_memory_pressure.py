@@ -112,3 +112,19 @@ def test_a_callback_that_keeps_memory_is_garbage_with_it(queue, kind):
     del pool, memory, callback
     gc.collect()
     assert end() is None
+
+
+def test_the_collector_leaves_shared_virtual_memory_alone(context, queue):
+    try:
+        pool = clpool.SVMPool(clpool.SVMAllocator(context, queue=queue))
+    except clpool.NotSupported:
+        pytest.skip("the device has no shared virtual memory")
+    kept = [pool(1000) for _ in range(10)]
+    for _ in range(3):
+        gc.collect()
+        assert [memory.mem.size for memory in kept] == [1000] * 10
+    cycle = [kept.pop()]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+    assert pool.active_blocks == 9
