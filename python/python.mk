@@ -46,6 +46,7 @@ EXTRA_DIST += \
 	python/tests/conftest.py \
 	python/tests/default_allocator.py \
 	python/tests/gpu/figures.py \
+	python/tests/gpu/run.sh \
 	python/tests/gpu/test_frameworks.py \
 	python/tests/test_array_programs.py \
 	python/tests/test_cuda.py \
