@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import gc
+import signal
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -181,6 +184,37 @@ def test_buffers_map_and_copy(queue, pool):
     seen = np.zeros(1000, np.float32)
     cl.enqueue_copy(queue, seen, buffer)
     assert (seen == 3).all()
+
+
+RECTANGLES = """
+import sys, numpy as np, pyopencl as cl, clpool
+queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue), arena=sys.argv[1] == "arena")
+n, lengths = 64, dict(region=(32, 16, 1), buffer_origin=(0, 0, 0), host_origin=(0, 0, 0))
+plain = dict(buffer_pitches=(n,), host_pitches=(n,))
+first, second = pool(n * n), pool(n * n)
+there = np.arange(n * n, dtype=np.uint8).reshape(n, n)
+back = np.zeros_like(there)
+cl.enqueue_copy(queue, first, there, **lengths, **plain)
+if sys.argv[2] == "copied":
+    cl.enqueue_copy(queue, second, first, region=(32, 16, 1), src_origin=(0, 0, 0),
+                    dst_origin=(0, 0, 0), src_pitches=(n,), dst_pitches=(n,))
+    first = second
+cl.enqueue_copy(queue, back, first, **lengths, **plain)
+queue.finish()
+assert (back[:16, :32] == there[:16, :32]).all() and not back[16:].any()
+"""
+
+
+@pytest.mark.parametrize("how", ["written and read", "copied"])
+@pytest.mark.parametrize("kind", ["plain", "arena"])
+def test_rectangles(queue, kind, how):
+    """PoCL 3.1 crashes where it copies them from sub-buffers to others: doc/queues-and-order.md."""
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", RECTANGLES, kind, how],
+                           capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    driver = queue.device.platform.version
+    crashes = how == "copied" and kind == "arena" and "PoCL 3.1" in driver
+    assert (ended.returncode, ended.stderr) == (-signal.SIGSEGV if crashes else 0, "")
 
 
 def test_a_pool_outlives_its_names(queue):
