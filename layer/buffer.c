@@ -8,9 +8,10 @@
 
 #include <clpool/opencl.h>
 #include <stdlib.h>
+#include <string.h>
 
 static clpi_handles mems = CLPI_HANDLES_INIT;
-static atomic_size_t served_new, served_again, passed_on;
+static atomic_size_t passed_on;
 
 clpi_mem *clpi_mem_find(cl_mem handle)
 {
@@ -21,22 +22,37 @@ clpi_mem *clpi_mem_find(cl_mem handle)
 
 cl_int CL_API_CALL clpi_block_release(cl_mem block)
 {
-  free(clpi_handles_take(&mems, block));
+  clpi_mem *mem = clpi_handles_take(&mems, block);
+  if (mem)
+    clpi_context_drop_user(mem->context);
+  free(mem);
   return clpi_target->clReleaseMemObject(block);
 }
 
+static clpi_mem *make(cl_mem handle)
+{
+  clpi_mem *made = aligned_alloc(alignof(clpi_mem), sizeof(*made));
+  if (made) {
+    memset(made, 0, sizeof(*made));
+    made->handle = handle;
+  }
+  return made;
+}
+
 /* A block that comes again is known. NULL: no host memory. */
-static clpi_mem *find_or_add(cl_mem block)
+static clpi_mem *find_or_add(clpi_context *context, cl_mem block)
 {
   clpi_mem *found = clpi_mem_find(block);
-  atomic_fetch_add_explicit(found ? &served_again : &served_new, 1, memory_order_relaxed);
   if (found)
     return found;
-  clpi_mem *made = calloc(1, sizeof(*made));
-  if (made && clpi_handles_put(&mems, block, made))
-    return made;
-  free(made);
-  return NULL;
+  clpi_mem *made = make(block);
+  if (!made || !clpi_handles_put(&mems, block, made)) {
+    free(made);
+    return NULL;
+  }
+  made->context = context;
+  clpi_context_add_user(context);
+  return made;
 }
 
 static cl_mem create(clpi_context *context, cl_mem_flags flags, size_t bytes)
@@ -47,15 +63,12 @@ static cl_mem create(clpi_context *context, cl_mem_flags flags, size_t bytes)
   if (!pool || bytes == 0 || !clpi_order_allocate(context, pool, bytes, &buffer, &born))
     return NULL;
   cl_mem block = clp_buffer_cl_mem(buffer);
-  clpi_mem *mem = find_or_add(block);
+  clpi_mem *mem = find_or_add(context, block);
   if (!mem) {
     (void)clpi_buffer_give_back(buffer);
     return NULL;
   }
-  clpi_context_add_user(context);
-  mem->handle = block;
   mem->buffer = buffer;
-  mem->context = context;
   mem->bytes = bytes;
   mem->born = born;
   atomic_store_explicit(&mem->was_mapped, false, memory_order_relaxed);
@@ -112,12 +125,11 @@ static bool must_leave(const clpi_mem *mem)
 /* The next owner may have the block as soon as it is released. */
 static void end_buffer(const clpi_mem *mem)
 {
-  clpi_context *context = mem->context;
   if (must_leave(mem))
     (void)clpi_buffer_give_back(mem->buffer);
   else
-    clpi_order_release(context, mem->buffer, mem->born);
-  clpi_context_drop_user(context);
+    clpi_order_release(mem->context, mem->buffer, mem->born);
+  clpi_contexts_sweep();
 }
 
 static cl_int release_part(clpi_mem *part)
@@ -155,11 +167,10 @@ cl_int clpi_mem_release(clpi_mem *mem)
 /* Without host memory the whole stays, since nobody sees the part's end. */
 void clpi_mem_add_part(clpi_mem *of, cl_mem part)
 {
-  clpi_mem *made = calloc(1, sizeof(*made));
+  clpi_mem *made = make(part);
   (void)add_reference(of);
   if (!made)
     return;
-  made->handle = part;
   made->references = 1;
   made->whole = of;
   if (!clpi_handles_put(&mems, part, made))
@@ -174,6 +185,9 @@ bool clpi_mem_has(cl_mem handle, size_t offset, size_t bytes)
 
 void clpi_buffers_report(void)
 {
-  clpi_layer_complain("%zu buffers from pools, %zu of them of new memory; %zu others",
-                      served_new + served_again, atomic_load(&served_new), atomic_load(&passed_on));
+  size_t buffers;
+  size_t blocks;
+  clpi_contexts_count(&buffers, &blocks);
+  clpi_layer_complain("%zu buffers from pools, %zu of them of new memory; %zu others", buffers,
+                      blocks, atomic_load(&passed_on));
 }

@@ -8,8 +8,11 @@
 
 #include "context.h"
 
+#include <stdalign.h>
+
+/* On lines of its own: threads change the references of theirs. */
 typedef struct clpi_mem {
-  cl_mem handle;
+  alignas(64) cl_mem handle;
   atomic_size_t references; /* 0: it is the pool's */
   struct clpi_mem *whole;   /* what it is part of; NULL: it is a pooled buffer, and what follows */
   clp_buffer *buffer;

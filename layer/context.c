@@ -13,10 +13,13 @@
 static clpi_handles contexts = CLPI_HANDLES_INIT;
 static atomic_bool has_stopped;
 
+/* Guarded by the lock, which is taken before those of contexts. */
 static struct {
-  pthread_mutex_t lock; /* guards the list; taken before the locks of contexts */
-  clpi_context *first;
-} all = {PTHREAD_MUTEX_INITIALIZER, NULL};
+  pthread_mutex_t lock;
+  clpi_context *open, *closed; /* lists by `next` */
+  atomic_bool has_closed;
+  size_t ended_buffers, ended_blocks; /* of pools that are no more */
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- which contexts have pools --- */
 
@@ -44,9 +47,11 @@ static bool is_pooled(cl_context handle)
 
 void clpi_context_add(cl_context handle)
 {
-  clpi_context *context = is_pooled(handle) ? calloc(1, sizeof(*context)) : NULL;
+  clpi_context *context =
+      is_pooled(handle) ? aligned_alloc(alignof(clpi_context), sizeof(*context)) : NULL;
   if (!context)
     return;
+  memset(context, 0, sizeof(*context));
   context->handle = handle;
   context->references = context->users = 1;
   pthread_mutex_init(&context->lock, NULL);
@@ -55,16 +60,40 @@ void clpi_context_add(cl_context handle)
     return;
   }
   pthread_mutex_lock(&all.lock);
-  context->next = all.first;
-  if (all.first)
-    all.first->previous = context;
-  all.first = context;
+  context->next = all.open;
+  all.open = context;
   pthread_mutex_unlock(&all.lock);
 }
 
 clpi_context *clpi_context_find(cl_context handle)
 {
   return clpi_handles_find(&contexts, handle);
+}
+
+/* --- counts --- */
+
+/* A block is new in its pool once. */
+static void add_counts(const clpi_context *context, size_t *buffers, size_t *blocks)
+{
+  for (const clpi_flag_pool *it = context->pools; it; it = it->next) {
+    clp_pool_stats stats = CLP_POOL_STATS_INIT;
+    if (!it->pool || clp_pool_get_stats(it->pool, &stats))
+      continue;
+    *buffers += stats.allocations;
+    *blocks += stats.device_allocations;
+  }
+}
+
+void clpi_contexts_count(size_t *buffers, size_t *blocks)
+{
+  pthread_mutex_lock(&all.lock);
+  *buffers = all.ended_buffers;
+  *blocks = all.ended_blocks;
+  for (const clpi_context *it = all.open; it; it = it->next)
+    add_counts(it, buffers, blocks);
+  for (const clpi_context *it = all.closed; it; it = it->next)
+    add_counts(it, buffers, blocks);
+  pthread_mutex_unlock(&all.lock);
 }
 
 /* --- references --- */
@@ -74,15 +103,16 @@ void clpi_context_retain(clpi_context *context)
   atomic_fetch_add(&context->references, 1);
 }
 
-static void leave_list(clpi_context *context)
+static void close_context(clpi_context *context)
 {
+  clpi_context **link = &all.open;
   pthread_mutex_lock(&all.lock);
-  if (context->previous)
-    context->previous->next = context->next;
-  else
-    all.first = context->next;
-  if (context->next)
-    context->next->previous = context->previous;
+  while (*link != context)
+    link = &(*link)->next;
+  *link = context->next;
+  context->next = all.closed;
+  all.closed = context;
+  all.has_closed = true;
   pthread_mutex_unlock(&all.lock);
 }
 
@@ -94,6 +124,45 @@ static void close_pools(const clpi_context *context)
       clp_pool_stop_holding(it->pool);
 }
 
+void clpi_context_release(clpi_context *context)
+{
+  if (atomic_fetch_sub(&context->references, 1) > 1)
+    return;
+  clpi_handles_take(&contexts, context->handle);
+  close_context(context);
+  close_pools(context);
+  clpi_context_drop_user(context);
+  clpi_contexts_sweep();
+}
+
+/* --- users --- */
+
+void clpi_context_add_user(clpi_context *context)
+{
+  atomic_fetch_add_explicit(&context->users, 1, memory_order_relaxed);
+}
+
+void clpi_context_drop_user(clpi_context *context)
+{
+  atomic_fetch_sub(&context->users, 1);
+}
+
+static clpi_context *take_unused(void)
+{
+  clpi_context **link = &all.closed;
+  pthread_mutex_lock(&all.lock);
+  while (*link && (*link)->users > 0)
+    link = &(*link)->next;
+  clpi_context *found = *link;
+  if (found) {
+    *link = found->next;
+    add_counts(found, &all.ended_buffers, &all.ended_blocks);
+  }
+  all.has_closed = all.closed != NULL;
+  pthread_mutex_unlock(&all.lock);
+  return found;
+}
+
 static void end_pools(const clpi_context *context)
 {
   for (clpi_flag_pool *next, *it = context->pools; it; it = next) {
@@ -103,31 +172,24 @@ static void end_pools(const clpi_context *context)
   }
 }
 
-void clpi_context_release(clpi_context *context)
+/* Whoever released the last block may still hold the lock. */
+static void end_context(clpi_context *context)
 {
-  if (atomic_fetch_sub(&context->references, 1) > 1)
-    return;
-  clpi_handles_take(&contexts, context->handle);
-  leave_list(context);
-  close_pools(context);
-  clpi_context_drop_user(context);
-}
-
-void clpi_context_add_user(clpi_context *context)
-{
-  atomic_fetch_add_explicit(&context->users, 1, memory_order_relaxed);
-}
-
-void clpi_context_drop_user(clpi_context *context)
-{
-  if (atomic_fetch_sub(&context->users, 1) > 1)
-    return;
+  pthread_mutex_lock(&context->lock);
+  pthread_mutex_unlock(&context->lock);
   clpi_queues_end(context);
   if (context->mark)
     clpi_target->clReleaseEvent(context->mark);
   end_pools(context);
   pthread_mutex_destroy(&context->lock);
   free(context);
+}
+
+void clpi_contexts_sweep(void)
+{
+  clpi_context *unused;
+  while (all.has_closed && (unused = take_unused()))
+    end_context(unused);
 }
 
 /* --- pools --- */
@@ -192,7 +254,7 @@ bool clpi_contexts_trim(void)
 {
   bool had_any = false;
   pthread_mutex_lock(&all.lock);
-  for (clpi_context *context = all.first; context; context = context->next)
+  for (clpi_context *context = all.open; context; context = context->next)
     for (clpi_flag_pool *it = context->pools; it; it = it->next)
       if (it->pool && held_bytes(it->pool) > 0)
         had_any |= !clp_pool_free_held(it->pool);
@@ -205,7 +267,7 @@ void clpi_contexts_stop(void)
   if (atomic_exchange(&has_stopped, true))
     return;
   pthread_mutex_lock(&all.lock);
-  for (clpi_context *context = all.first; context; context = context->next) {
+  for (clpi_context *context = all.open; context; context = context->next) {
     clpi_order_settle(context);
     for (clpi_flag_pool *it = context->pools; it; it = it->next)
       (void)clp_pool_stop_holding(it->pool);

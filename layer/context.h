@@ -17,6 +17,7 @@
 #include <CL/cl.h>
 #include <clpool/pool.h>
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,16 +33,18 @@ typedef struct clpi_flag_pool {
 
 typedef struct clpi_context {
   cl_context handle;
-  struct clpi_context *next, *previous; /* guarded by the lock of all contexts */
-  atomic_size_t references;             /* the program's; 0: it is closed */
-  atomic_size_t users;                  /* queues, buffers, and one for the program's references */
-  _Atomic(clpi_flag_pool *) pools;      /* grows at its head */
+  struct clpi_context *next;       /* guarded by the lock of all contexts */
+  atomic_size_t references;        /* the program's; 0: it is closed */
+  atomic_size_t users;             /* queues, blocks, and one for the program's references */
+  _Atomic(clpi_flag_pool *) pools; /* grows at its head */
   /* The queue that alone has had work; NULL: none has; CLPI_SEVERAL_QUEUES. */
   _Atomic(struct clpi_queue *) sole;
-  atomic_uint_fast64_t clock; /* counts buffers from when there are several queues */
-  pthread_mutex_t lock;       /* guards what follows, and changes of what is above */
-  struct clpi_queue *queues;  /* all, by `next` */
-  cl_event mark;              /* of the queue that was alone; NULL: none, or it is done */
+  /* Ticks with the queues' work from when there are several; on a line of its own, apart from what
+   * threads look at with each buffer. */
+  alignas(64) atomic_uint_fast64_t clock;
+  pthread_mutex_t lock;      /* guards what follows, and changes of what is above */
+  struct clpi_queue *queues; /* all, by `next` */
+  cl_event mark;             /* of the queue that was alone; NULL: none, or it is done */
 } clpi_context;
 
 #define CLPI_SEVERAL_QUEUES ((struct clpi_queue *)1)
@@ -54,11 +57,15 @@ clpi_context *clpi_context_find(cl_context handle);
 
 void clpi_context_retain(clpi_context *context);
 
-/* Before the driver's reference goes. With the last one the pools stop holding. */
+/* Before the driver's reference goes. With the last one the context is closed: the pools stop
+ * holding. */
 void clpi_context_release(clpi_context *context);
 
+/* A closed context without users ends with the next sweep: whoever drops one sweeps after that,
+ * once it holds no lock and is out of the pools. */
 void clpi_context_add_user(clpi_context *context);
 void clpi_context_drop_user(clpi_context *context);
+void clpi_contexts_sweep(void);
 
 /* The pool for buffers with such flags; NULL: there is none. */
 clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags);
@@ -70,7 +77,7 @@ bool clpi_contexts_trim(void);
 void clpi_contexts_stop(void);
 bool clpi_contexts_have_stopped(void);
 
-/* What the pools did, as a line of text on standard error. */
-void clpi_contexts_report(void);
+/* How many buffers the pools have served, and how many of them by new blocks. */
+void clpi_contexts_count(size_t *buffers, size_t *blocks);
 
 #endif

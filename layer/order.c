@@ -6,6 +6,17 @@
 
 /* --- from one queue to several --- */
 
+/* Later than the birth of all buffers that the program has. */
+static void stamp(clpi_queue *queue)
+{
+  uint64_t now = atomic_fetch_add_explicit(&queue->context->clock, 1, memory_order_relaxed) + 1;
+  uint64_t latest = atomic_load_explicit(&queue->latest_work, memory_order_relaxed);
+  while (latest < now &&
+         !atomic_compare_exchange_weak_explicit(&queue->latest_work, &latest, now,
+                                                memory_order_relaxed, memory_order_relaxed))
+    continue;
+}
+
 /* From here on nobody hands a block on behind this queue alone: those who did so before they could
  * see the change are before the mark, since clpi_order_allocate looks again. */
 static void end_sole_locked(clpi_context *context)
@@ -17,6 +28,7 @@ static void end_sole_locked(clpi_context *context)
   if (!sole)
     return;
   sole->has_joined = true;
+  stamp(sole);
   if (clpi_target->clEnqueueMarkerWithWaitList(sole->handle, 0, NULL, &context->mark) ||
       clpi_target->clFlush(sole->handle))
     clpi_target->clFinish(sole->handle); /* there is nothing yet that it could wait for */
@@ -47,13 +59,6 @@ static void join_locked(clpi_queue *queue)
       clpi_target->clWaitForEvents(1, &context->mark);
   }
   queue->has_joined = true;
-}
-
-static void stamp(clpi_queue *queue)
-{
-  uint64_t now = atomic_load_explicit(&queue->context->clock, memory_order_relaxed);
-  if (atomic_load_explicit(&queue->latest_work, memory_order_relaxed) < now)
-    atomic_store_explicit(&queue->latest_work, now, memory_order_relaxed);
 }
 
 static void begin_work(clpi_queue *queue)
@@ -108,7 +113,7 @@ bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, cl
                          uint64_t *born)
 {
   clpi_queue *sole = atomic_load(&context->sole);
-  *born = 0;
+  *born = atomic_load_explicit(&context->clock, memory_order_relaxed);
   if (sole && sole != CLPI_SEVERAL_QUEUES) {
     if (clp_pool_allocate_on(pool, bytes, sole->handle, out))
       return false;
@@ -116,11 +121,7 @@ bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, cl
       return true;
     clp_buffer_release_on(*out, sole->handle); /* it may still be used there, behind the mark */
   }
-  if (clp_pool_allocate(pool, bytes, out))
-    return false;
-  if (sole || atomic_load(&context->sole))
-    *born = atomic_fetch_add(&context->clock, 1) + 1;
-  return true;
+  return !clp_pool_allocate(pool, bytes, out);
 }
 
 /* The last of the queues takes the release. */
@@ -130,7 +131,7 @@ static clp_status release_behind_queues_locked(clpi_context *context, clp_buffer
   const clpi_queue *last = NULL;
   clpi_queues_sweep_locked(context);
   for (const clpi_queue *it = context->queues; it; it = it->next) {
-    if (!it->has_joined || it->latest_work < born)
+    if (!it->has_joined || it->latest_work <= born)
       continue;
     clp_status status = last ? clp_buffer_record_use(buffer, last->handle) : CLP_SUCCESS;
     if (status)

@@ -124,8 +124,10 @@ cl_int clpi_queue_release(clpi_queue *queue)
     was_last = !code;
   }
   pthread_mutex_unlock(&context->lock);
-  if (was_last)
+  if (was_last) {
     clpi_context_drop_user(context);
+    clpi_contexts_sweep();
+  }
   return code;
 }
 

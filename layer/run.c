@@ -12,6 +12,7 @@
 
 #include <clpool/opencl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- contexts --- */
 
@@ -392,6 +393,8 @@ static cl_int CL_API_CALL wait_if_done(cl_uint count, const cl_event *events)
   return clpi_target->clWaitForEvents(count, events);
 }
 
+static pid_t process;
+
 static bool begin(const cl_icd_dispatch *target)
 {
   clpi_cl_functions library;
@@ -405,12 +408,14 @@ static bool begin(const cl_icd_dispatch *target)
   clpi_cl_use(&library);
   clpi_environment_trace_ignore();
   clpi_enqueue_fill(&functions);
+  process = getpid();
   return true;
 }
 
+/* A child that is a copy has nothing to tell. */
 __attribute__((destructor)) static void report(void)
 {
-  if (clpi_target && clpi_settings.reports)
+  if (clpi_target && clpi_settings.reports && getpid() == process)
     clpi_buffers_report();
 }
 
