@@ -124,21 +124,43 @@ bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, cl
   return !clp_pool_allocate(pool, bytes, out);
 }
 
+/* The next queue that had work since then; NULL: there is none. */
+static clpi_queue *find_user_locked(clpi_queue *from, uint64_t born)
+{
+  while (from && (!from->has_joined || from->latest_work <= born))
+    from = from->next;
+  return from;
+}
+
+/* Marks the queues behind which a buffer was released, each at some of its releases. Without, a
+ * queue is marked when a block is looked for, behind all that was queued since the release: of two
+ * queues that run ahead of the host, next to no block would be found done. */
+static void mark_queues_locked(const clpi_context *context, clp_pool *pool, uint64_t born)
+{
+  enum { RELEASES = 7 }; /* odd, since those of two pools may alternate */
+  for (clpi_queue *it = find_user_locked(context->queues, born); it;
+       it = find_user_locked(it->next, born))
+    if (++it->releases % RELEASES == 0)
+      (void)clp_pool_mark_stream(pool, it->handle);
+}
+
 /* The last of the queues takes the release. */
 static clp_status release_behind_queues_locked(clpi_context *context, clp_buffer *buffer,
                                                uint64_t born)
 {
-  const clpi_queue *last = NULL;
   clpi_queues_sweep_locked(context);
-  for (const clpi_queue *it = context->queues; it; it = it->next) {
-    if (!it->has_joined || it->latest_work <= born)
-      continue;
-    clp_status status = last ? clp_buffer_record_use(buffer, last->handle) : CLP_SUCCESS;
-    if (status)
-      return status;
-    last = it;
-  }
-  return last ? clp_buffer_release_on(buffer, last->handle) : clp_buffer_release(buffer);
+  clpi_queue *it = find_user_locked(context->queues, born);
+  if (!it)
+    return clp_buffer_release(buffer);
+  clp_pool *pool = clp_buffer_pool(buffer);
+  clp_status status = CLP_SUCCESS;
+  for (clpi_queue *next; !status && (next = find_user_locked(it->next, born)); it = next)
+    status = clp_buffer_record_use(buffer, it->handle);
+  if (!status)
+    status = clp_buffer_release_on(buffer, it->handle);
+  if (!status)
+    mark_queues_locked(context, pool, born);
+  return status;
 }
 
 /* A closed context's pools hold nothing: the driver itself orders what it gets back. */

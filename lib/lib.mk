@@ -77,6 +77,7 @@ core_sources = \
 	lib/core/pool/device.c lib/core/pool/device.h \
 	lib/core/pool/fit.c lib/core/pool/fit.h \
 	lib/core/pool/forget_stream.c lib/core/pool/forget_stream.h \
+	lib/core/pool/mark_stream.c \
 	lib/core/pool/leaving.c lib/core/pool/leaving.h \
 	lib/core/pool/limit.c lib/core/pool/limit.h \
 	lib/core/pool/out_of_memory.c lib/core/pool/out_of_memory.h \

@@ -383,6 +383,11 @@ public:
     out = buffer(made, on.get());
     return status;
   }
+  /** clp_pool_mark_stream. */
+  void mark_stream(stream on)
+  {
+    check(clp_pool_mark_stream(get(), on.get()));
+  }
   /** clp_pool_forget_stream. */
   void forget_stream(stream given_up)
   {

@@ -125,6 +125,7 @@ void streams_are_refused_without_order()
   clp_stream stream = &pool;
   clpool::buffer buffer;
   EXPECT(thrown_by([&] { pool.allocate(10, stream); }) == CLP_NOT_SUPPORTED);
+  EXPECT(thrown_by([&] { pool.mark_stream(stream); }) == CLP_NOT_SUPPORTED);
   EXPECT(pool.try_allocate(10, stream, buffer) == CLP_NOT_SUPPORTED && !buffer);
   buffer = pool.allocate(10);
   EXPECT(thrown_by([&] { buffer.record_use(stream); }) == CLP_NOT_SUPPORTED);

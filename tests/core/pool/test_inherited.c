@@ -54,6 +54,7 @@ static void call_all(void)
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_get_bins(pool, NULL, 0, &count));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_get_bin_stats(pool, 0, &bin_stats));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_forget_stream(pool, &count));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_mark_stream(pool, &count));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_add_hook(pool, &hook));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_remove_hook(pool, &hook));
   REQUIRE(CLP_NOT_SUPPORTED, clp_buffer_record_use(buffer, &count));

@@ -30,6 +30,8 @@ START_TEST(null_is_refused)
   clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_record_use(NULL, rig.s));
   clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_bind(NULL, rig.s));
   clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_unbind(NULL));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_mark_stream(NULL, rig.s));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_mark_stream(rig.pool, NULL));
   clpt_ok(clp_buffer_release_on(NULL, rig.s));
   ck_assert_uint_eq(clpt_stats(rig.pool).allocations, 0);
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_ALLOCATE], 0);

@@ -27,6 +27,47 @@ START_TEST(a_wait_does_not_cover_a_later_release)
 }
 END_TEST
 
+START_TEST(a_stream_that_is_marked_is_done_with_a_block_whatever_it_is_given_later)
+{
+  bool is_marked = _i;
+  clpt_late_rig rig;
+  clp_buffer *first, *second;
+
+  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
+  clpt_late_hold(&rig, rig.s);
+  rig.device.failing = 1u << CLPT_LATE_MARK_CREATE;
+  rig.device.fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "on purpose"};
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_mark_stream(rig.pool, rig.s));
+  if (is_marked)
+    clpt_ok(clp_pool_mark_stream(rig.pool, rig.s));
+  first = clpt_late_take_from(&rig, rig.pool, 2 * CLPT_LATE_BYTES, rig.s);
+  for (int i = 0; i < 2; i++) /* what s had been given at the release */
+    ck_assert(clpt_late_step(&rig.device, rig.s));
+  second = is_marked ? clpt_late_take_held(&rig, rig.t) : clpt_late_take_new(&rig, rig.t);
+  clpt_ok(clp_buffer_release_on(first, rig.s));
+  clpt_ok(clp_buffer_release_on(second, rig.t));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_mark_on_demand_covers_no_later_release)
+{
+  clpt_late_rig rig;
+  clp_buffer *first, *second;
+
+  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
+  first = clpt_late_take(&rig, rig.s);
+  clpt_ok(clp_pool_mark_stream(rig.pool, rig.s));
+  clpt_late_run(&rig.device, rig.s);
+  clpt_ok(clp_pool_mark_stream(rig.pool, rig.s)); /* found done at once */
+  clpt_late_use(&rig, first, rig.s);
+  clpt_ok(clp_buffer_release_on(first, rig.s));
+  second = clpt_late_take_new(&rig, rig.t);
+  clpt_ok(clp_buffer_release_on(second, rig.t));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(work_found_done_says_nothing_of_a_later_release)
 {
   clpt_late_rig rig;
@@ -356,6 +397,9 @@ int main(void)
   TCase *tests = clpt_case(suite, "what a mark covers");
 
   tcase_add_loop_test(tests, a_wait_does_not_cover_a_later_release, 0, 2);
+  tcase_add_loop_test(
+      tests, a_stream_that_is_marked_is_done_with_a_block_whatever_it_is_given_later, 0, 2);
+  tcase_add_test(tests, a_mark_on_demand_covers_no_later_release);
   tcase_add_test(tests, work_found_done_says_nothing_of_a_later_release);
   tcase_add_loop_test(tests, the_same_block_released_again_is_waited_for_again, 0, 2);
   tcase_add_test(tests, the_same_block_released_again_is_looked_at_again);
