@@ -11,7 +11,7 @@
 #include <string.h>
 
 static clpi_handles mems = CLPI_HANDLES_INIT;
-static atomic_size_t passed_on;
+static atomic_size_t others;
 
 clpi_mem *clpi_mem_find(cl_mem handle)
 {
@@ -79,10 +79,7 @@ static cl_mem create(clpi_context *context, cl_mem_flags flags, size_t bytes)
 cl_mem clpi_buffer_create(cl_context handle, cl_mem_flags flags, size_t bytes)
 {
   clpi_context *context = clpi_contexts_have_stopped() ? NULL : clpi_context_find(handle);
-  cl_mem block = context ? create(context, flags, bytes) : NULL;
-  if (!block)
-    atomic_fetch_add_explicit(&passed_on, 1, memory_order_relaxed);
-  return block;
+  return context ? create(context, flags, bytes) : NULL;
 }
 
 /* --- references --- */
@@ -183,11 +180,16 @@ bool clpi_mem_has(cl_mem handle, size_t offset, size_t bytes)
   return !mem || mem->whole || (offset <= mem->bytes && bytes <= mem->bytes - offset);
 }
 
+void clpi_buffers_count_other(void)
+{
+  atomic_fetch_add_explicit(&others, 1, memory_order_relaxed);
+}
+
 void clpi_buffers_report(void)
 {
   size_t buffers;
   size_t blocks;
   clpi_contexts_count(&buffers, &blocks);
   clpi_layer_complain("%zu buffers from pools, %zu of them of new memory; %zu others", buffers,
-                      blocks, atomic_load(&passed_on));
+                      blocks, atomic_load(&others));
 }

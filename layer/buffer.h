@@ -42,6 +42,9 @@ void clpi_mem_add_part(clpi_mem *of, cl_mem part);
 /* Whether the program may use so many bytes from there: always, if it is no pooled buffer. */
 bool clpi_mem_has(cl_mem handle, size_t offset, size_t bytes);
 
+/* The driver has made one, or refused. */
+void clpi_buffers_count_other(void);
+
 /* One line about all buffers so far. */
 void clpi_buffers_report(void);
 

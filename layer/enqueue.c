@@ -39,11 +39,21 @@ static bool has_pixels(cl_mem buffer, size_t offset, cl_mem image, const size_t 
 
 /* --- memory that runs out --- */
 
-bool clpi_try_again(cl_int code)
+bool clpi_try_again(cl_int code, clpi_context *context)
 {
   bool is_lack = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
                  code == CL_OUT_OF_HOST_MEMORY;
-  return is_lack && clpi_contexts_trim();
+  if (!is_lack || !clpi_contexts_trim())
+    return false;
+  if (context)
+    clpi_order_await(context);
+  return true;
+}
+
+static bool try_work_again(cl_int code, cl_command_queue handle)
+{
+  const clpi_queue *queue = code ? clpi_queue_find(handle) : NULL;
+  return code && clpi_try_again(code, queue ? queue->context : NULL);
 }
 
 /* --- functions that give a queue work --- */
@@ -198,7 +208,7 @@ bool clpi_try_again(cl_int code)
       return CL_INVALID_VALUE;                                                                     \
     begin_work(queue);                                                                             \
     cl_int code = clpi_target->name arguments;                                                     \
-    return clpi_try_again(code) ? clpi_target->name arguments : code;                              \
+    return try_work_again(code, queue) ? clpi_target->name arguments : code;                       \
   }
 WORK(DEFINE)
 #undef DEFINE
@@ -214,10 +224,11 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
     begin_work(queue);
     if (mem)
       mem->was_mapped = true;
-    do
+    host = clpi_target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, count,
+                                           list, event, &result);
+    if (try_work_again(result, queue))
       host = clpi_target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, count,
                                              list, event, &result);
-    while (clpi_try_again(result));
   }
   if (code)
     *code = result;
@@ -229,9 +240,16 @@ static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool
                                    size_t *row_pitch, size_t *slice_pitch, cl_uint count,
                                    const cl_event *list, cl_event *event, cl_int *code)
 {
+  cl_int result = CL_SUCCESS;
   begin_work(queue);
-  return clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row_pitch,
-                                        slice_pitch, count, list, event, code);
+  void *host = clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region,
+                                              row_pitch, slice_pitch, count, list, event, &result);
+  if (try_work_again(result, queue))
+    host = clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row_pitch,
+                                          slice_pitch, count, list, event, &result);
+  if (code)
+    *code = result;
+  return host;
 }
 
 /* --- work that runs the program's own functions, which may wait for anything --- */

@@ -5,12 +5,14 @@
 #ifndef CLPOOL_LAYER_ENQUEUE_H
 #define CLPOOL_LAYER_ENQUEUE_H
 
+#include "context.h"
+
 #include <CL/cl_layer.h>
-#include <stdbool.h>
 
 void clpi_enqueue_fill(cl_icd_dispatch *functions);
 
-/* Whether a call that failed with this code may succeed now, since memory was given back. */
-bool clpi_try_again(cl_int code);
+/* Whether a call that failed with this code may succeed now: the pools have given memory back, and
+ * the context's queues, if it is one of ours, have had time to be done with that. */
+bool clpi_try_again(cl_int code, clpi_context *context);
 
 #endif

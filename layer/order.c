@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "order.h"
 
+#include "core/base/cancel.h"
 #include "core/pool/leaving.h"
 #include "dispatch.h"
+
+#include <unistd.h>
 
 /* --- from one queue to several --- */
 
@@ -105,6 +108,44 @@ void clpi_order_settle(clpi_context *context)
   if (!mark_is_done_locked(context))
     clpi_target->clWaitForEvents(1, &context->mark);
   pthread_mutex_unlock(&context->lock);
+}
+
+/* NULL: there is none, or no marker. */
+static cl_event mark_end(const clpi_queue *queue)
+{
+  cl_event end = NULL;
+  if (clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &end))
+    return NULL;
+  clpi_target->clFlush(queue->handle);
+  return end;
+}
+
+static bool is_at_work(cl_event end)
+{
+  cl_int progress = CL_COMPLETE;
+  return !clpi_target->clGetEventInfo(end, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress),
+                                      &progress, NULL) &&
+         progress > CL_COMPLETE;
+}
+
+void clpi_order_await(clpi_context *context)
+{
+  CLPI_UNCANCELLED;
+  enum { MOST_QUEUES = 16, TURNS = 10000, TURN_US = 100 };
+  cl_event ends[MOST_QUEUES];
+  size_t count = 0;
+  pthread_mutex_lock(&context->lock);
+  for (const clpi_queue *it = context->queues; it && count < MOST_QUEUES; it = it->next)
+    if (it == context->sole || it->has_joined)
+      ends[count++] = mark_end(it);
+  pthread_mutex_unlock(&context->lock);
+  unsigned turns = 0;
+  for (size_t i = 0; i < count; i++) {
+    for (; ends[i] && is_at_work(ends[i]) && turns < TURNS; turns++)
+      usleep(TURN_US);
+    if (ends[i])
+      clpi_target->clReleaseEvent(ends[i]);
+  }
 }
 
 /* --- buffers --- */

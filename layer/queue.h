@@ -14,7 +14,7 @@ typedef struct clpi_queue {
   bool was_sole;                    /* guarded by the context's lock */
   atomic_bool has_joined;           /* there are several queues, and it is behind the mark */
   atomic_uint_fast64_t latest_work; /* the context's clock then */
-  unsigned releases; /* of buffers behind it; guarded by the context's lock */
+  unsigned releases;                /* of buffers behind it; guarded by the context's lock */
   cl_event end; /* behind all work of a queue that the program has released; NULL: not set */
 } clpi_queue;
 

@@ -7,6 +7,7 @@
 #include "dispatch.h"
 #include "enqueue.h"
 #include "opencl/loader.h"
+#include "opencl/under_layer.h"
 #include "order.h"
 #include "settings.h"
 
@@ -177,16 +178,26 @@ static cl_event CL_API_CALL create_event_from_egl_sync(cl_context handle, CLeglS
 
 /* --- memory --- */
 
+/* The thread makes buffers for a pool of the program's. */
+static _Thread_local bool leaves_buffers;
+
+static void CL_API_CALL leave_buffers(cl_bool leave)
+{
+  leaves_buffers = leave;
+}
+
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
                                         void *host, cl_int *code)
 {
   CLPI_UNCANCELLED;
   cl_int result = CL_SUCCESS;
-  cl_mem mem = host ? NULL : clpi_buffer_create(context, flags, bytes);
-  if (!mem)
+  cl_mem mem = host || leaves_buffers ? NULL : clpi_buffer_create(context, flags, bytes);
+  if (!mem) {
+    clpi_buffers_count_other();
     mem = clpi_target->clCreateBuffer(context, flags, bytes, host, &result);
-  if (!mem && clpi_try_again(result))
-    mem = clpi_target->clCreateBuffer(context, flags, bytes, host, &result);
+    if (!mem && clpi_try_again(result, clpi_context_find(context)))
+      mem = clpi_target->clCreateBuffer(context, flags, bytes, host, &result);
+  }
   if (code)
     *code = result;
   return mem;
@@ -198,11 +209,12 @@ static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
                                                         void *host, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
-  cl_mem mem;
-  do
+  cl_mem mem =
+      clpi_target->clCreateBufferWithProperties(context, properties, flags, bytes, host, &result);
+  clpi_buffers_count_other();
+  if (!mem && clpi_try_again(result, clpi_context_find(context)))
     mem =
         clpi_target->clCreateBufferWithProperties(context, properties, flags, bytes, host, &result);
-  while (!mem && clpi_try_again(result));
   if (code)
     *code = result;
   return mem;
@@ -263,10 +275,9 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
                                        void *host, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
-  cl_mem image;
-  do
+  cl_mem image = clpi_target->clCreateImage(context, flags, format, desc, host, &result);
+  if (!image && clpi_try_again(result, clpi_context_find(context)))
     image = clpi_target->clCreateImage(context, flags, format, desc, host, &result);
-  while (!image && clpi_try_again(result));
   if (code)
     *code = result;
   return see_image(image, desc, code);
@@ -277,11 +288,11 @@ static cl_mem CL_API_CALL create_image_with_properties(
     const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
-  cl_mem image;
-  do
+  cl_mem image = clpi_target->clCreateImageWithProperties(context, properties, flags, format, desc,
+                                                          host, &result);
+  if (!image && clpi_try_again(result, clpi_context_find(context)))
     image = clpi_target->clCreateImageWithProperties(context, properties, flags, format, desc, host,
                                                      &result);
-  while (!image && clpi_try_again(result));
   if (code)
     *code = result;
   return see_image(image, desc, code);
@@ -291,7 +302,8 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
                                    cl_uint alignment)
 {
   void *memory = clpi_target->clSVMAlloc(context, flags, bytes, alignment);
-  if (!memory && bytes > 0 && clpi_try_again(CL_MEM_OBJECT_ALLOCATION_FAILURE))
+  if (!memory && bytes > 0 &&
+      clpi_try_again(CL_MEM_OBJECT_ALLOCATION_FAILURE, clpi_context_find(context)))
     memory = clpi_target->clSVMAlloc(context, flags, bytes, alignment);
   return memory;
 }
@@ -342,6 +354,8 @@ static void *CL_API_CALL get_extension(const char *name)
 
 static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, const char *name)
 {
+  if (name && strcmp(name, CLPI_CL_LEAVE_BUFFERS) == 0)
+    return (void *)leave_buffers;
   void *function = clpi_target->clGetExtensionFunctionAddressForPlatform(platform, name);
   if (function)
     see_extension(name);

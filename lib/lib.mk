@@ -160,7 +160,8 @@ libclpool_internal_la_SOURCES += \
 	lib/opencl/pooled_mem.c \
 	lib/opencl/queue_order.c lib/opencl/queue_order.h \
 	lib/opencl/sub_buffer.c lib/opencl/sub_buffer.h \
-	lib/opencl/svm_allocator.c
+	lib/opencl/svm_allocator.c \
+	lib/opencl/under_layer.c lib/opencl/under_layer.h
 else
 EXTRA_DIST += include/clpool/opencl.h
 endif

@@ -543,9 +543,10 @@ CLEANFILES += $(layer_programs)
 tests_layer_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_recorded_LDADD = $(OPENCL_LIBS)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_test_run_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 if LAYER
 if HAVE_CHECK
-check_PROGRAMS += tests/layer/test_layer
+check_PROGRAMS += tests/layer/test_layer tests/layer/test_run
 endif
 built_checks += $(layer_checks)
 $(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIBRARIES)

@@ -210,12 +210,12 @@ bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, c
  * On failure the stream is known as before; call again. */
 clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream);
 
-/** Marks a stream now, behind all that it was given. Blocks released there before this call are then
- * known to be done as soon as that is; without it, the stream is marked only when another one needs
- * a block, and what it was given since the release must be done, too. Worth its price, a marker or
- * an event of the backend, in a program whose host runs ahead of several streams, above all with
- * CLP_REUSE_OPPORTUNISTIC alone: once in so many releases. It changes no order and waits for
- * nothing.
+/** Marks a stream now, behind all that it was given. Blocks released there before this call are
+ * then known to be done as soon as that is; without it, the stream is marked only when another one
+ * needs a block, and what it was given since the release must be done, too. It changes no order and
+ * waits for nothing. Its price is a marker or an event of the backend, so call it once in some
+ * releases, where the host runs ahead of several streams and the pool has CLP_REUSE_OPPORTUNISTIC
+ * alone.
  * CLP_BACKEND_ERROR or another status of the allocator: the stream could not be marked. */
 clp_status clp_pool_mark_stream(clp_pool *pool, clp_stream stream);
 

@@ -15,20 +15,26 @@
 #include "opencl/loader.h"
 #include "opencl/mem_flags.h"
 #include "opencl/queue_order.h"
+#include "opencl/under_layer.h"
 
 #include <clpool/opencl.h>
 
 typedef struct buffer_allocator {
   clpi_cl_queue_order order; /* first, for its functions; its context is retained */
   cl_mem_flags flags;
-  clpi_cl_commit commit; /* the queue is retained; NULL for the deferred allocator */
+  clpi_cl_commit commit;               /* the queue is retained; NULL for the deferred allocator */
+  clpi_cl_leave_buffers leave_buffers; /* NULL: there is no layer that pools */
 } buffer_allocator;
 
 static clp_status create_buffer(const buffer_allocator *allocator, size_t bytes, clp_memory *out)
 {
   cl_int code = CL_SUCCESS;
+  if (allocator->leave_buffers)
+    allocator->leave_buffers(CL_TRUE);
   cl_mem mem =
       clpi_cl.clCreateBuffer(allocator->order.context, allocator->flags, bytes, NULL, &code);
+  if (allocator->leave_buffers)
+    allocator->leave_buffers(CL_FALSE);
   if (code || !mem)
     return clpi_cl_not_created("clCreateBuffer", code, bytes);
   *out = (clp_memory)mem;
@@ -120,6 +126,8 @@ static clp_status create(buffer_allocator *self, clp_allocator_ops *ops, clp_all
     return status;
   self->order.has_wait_lists = bounds.version >= CLPI_CL_WAIT_LIST_VERSION;
   self->order.forgets_barriers = bounds.has_pocl;
+  if (self->order.has_wait_lists)
+    self->leave_buffers = clpi_cl_find_leave_buffers(self->order.context);
   clpi_cl_queue_order_fill(ops);
   ops->free = buffer_free;
   ops->free_is_ordered = true;

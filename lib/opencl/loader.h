@@ -27,6 +27,7 @@
   X(clGetContextInfo)                                                                              \
   X(clGetDeviceInfo)                                                                               \
   X(clGetEventInfo)                                                                                \
+  X(clGetExtensionFunctionAddressForPlatform)                                                      \
   X(clGetMemObjectInfo)                                                                            \
   X(clReleaseCommandQueue)                                                                         \
   X(clReleaseContext)                                                                              \

@@ -65,6 +65,12 @@ for example in array_expressions two_queues; do
   [ ! -x "$builddir/examples/$example" ] || run 0 "$builddir/examples/$example"
 done
 
+# What a program's own pools take is not pooled again.
+if [ -x "$builddir/examples/array_expressions" ]; then
+  run 0 --report "$builddir/examples/array_expressions"
+  [ "$(awk '/^clpool run: / { print ($3 == 0 && $13 > 0) }' err)" = 1 ] || fail "$(cat err)"
+fi
+
 # A program's own trace is its own.
 if [ -x "$builddir/examples/array_expressions" ]; then
   CLPOOL_TRACE=its.csv run 0 "$builddir/examples/array_expressions"
