@@ -39,12 +39,9 @@ static clpi_mem *make(cl_mem handle)
   return made;
 }
 
-/* A block that comes again is known. NULL: no host memory. */
-static clpi_mem *find_or_add(clpi_context *context, cl_mem block)
+/* NULL: no host memory. */
+static clpi_mem *add(clpi_context *context, cl_mem block)
 {
-  clpi_mem *found = clpi_mem_find(block);
-  if (found)
-    return found;
   clpi_mem *made = make(block);
   if (!made || !clpi_handles_put(&mems, block, made)) {
     free(made);
@@ -59,11 +56,14 @@ static cl_mem create(clpi_context *context, cl_mem_flags flags, size_t bytes)
 {
   clp_buffer *buffer;
   uint64_t born;
-  clp_pool *pool = clpi_context_pool(context, flags);
+  clp_pool *pool = clpi_context_pool(context, flags, bytes);
   if (!pool || bytes == 0 || !clpi_order_allocate(context, pool, bytes, &buffer, &born))
     return NULL;
   cl_mem block = clp_buffer_cl_mem(buffer);
-  clpi_mem *mem = find_or_add(context, block);
+  clpi_mem *mem = clpi_mem_find(block); /* one that comes again is known */
+  bool is_new = !mem;
+  if (is_new)
+    mem = add(context, block);
   if (!mem) {
     (void)clpi_buffer_give_back(buffer);
     return NULL;
@@ -73,6 +73,8 @@ static cl_mem create(clpi_context *context, cl_mem_flags flags, size_t bytes)
   mem->born = born;
   atomic_store_explicit(&mem->was_mapped, false, memory_order_relaxed);
   atomic_store_explicit(&mem->references, 1, memory_order_relaxed);
+  if (is_new)
+    clpi_pool_has_grown(context, pool, bytes);
   return block;
 }
 

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The bins of large buffers are narrow, since what a block has too much is much: less than 1 in
+ * 2^LARGE_BITS. There are many such bins, so what they may hold is bounded. */
+enum { LARGE_BYTES = 1 << 20, LARGE_BITS = 6, SPARE_PART = 32 };
+
 static clpi_handles contexts = CLPI_HANDLES_INIT;
 static atomic_bool has_stopped;
 
@@ -33,7 +37,7 @@ static bool has_wait_lists(cl_device_id device)
 }
 
 /* With several devices, a buffer moves between them, and pools would keep what is nobody's. */
-static bool is_pooled(cl_context handle)
+static bool is_pooled(cl_context handle, cl_ulong *device_bytes)
 {
   cl_device_id device;
   size_t bytes = 0;
@@ -42,17 +46,22 @@ static bool is_pooled(cl_context handle)
       bytes != sizeof(device) ||
       clpi_target->clGetContextInfo(handle, CL_CONTEXT_DEVICES, bytes, &device, NULL))
     return false;
-  return has_wait_lists(device);
+  return has_wait_lists(device) &&
+         !clpi_target->clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(*device_bytes),
+                                       device_bytes, NULL);
 }
 
 void clpi_context_add(cl_context handle)
 {
-  clpi_context *context =
-      is_pooled(handle) ? aligned_alloc(alignof(clpi_context), sizeof(*context)) : NULL;
+  cl_ulong device_bytes;
+  clpi_context *context = is_pooled(handle, &device_bytes)
+                              ? aligned_alloc(alignof(clpi_context), sizeof(*context))
+                              : NULL;
   if (!context)
     return;
   memset(context, 0, sizeof(*context));
   context->handle = handle;
+  context->spare_bytes = (size_t)(device_bytes / SPARE_PART);
   context->references = context->users = 1;
   pthread_mutex_init(&context->lock, NULL);
   if (!clpi_handles_put(&contexts, handle, context)) {
@@ -194,7 +203,7 @@ void clpi_contexts_sweep(void)
 
 /* --- pools --- */
 
-static clp_pool *make_pool(const clpi_context *context, cl_mem_flags flags)
+static clp_pool *make_pool(const clpi_context *context, cl_mem_flags flags, bool is_large)
 {
   clp_allocator *allocator;
   clp_pool *pool = NULL;
@@ -202,6 +211,8 @@ static clp_pool *make_pool(const clpi_context *context, cl_mem_flags flags)
     return NULL;
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   options.leading_bits_in_bin_id = clpi_settings.leading_bits;
+  if (is_large && options.leading_bits_in_bin_id < LARGE_BITS)
+    options.leading_bits_in_bin_id = LARGE_BITS;
   options.reuse_flags = CLP_REUSE_OPPORTUNISTIC;
   if (!clp_pool_create(allocator, &options, &pool))
     (void)clp_pool_set_limit(pool, 0); /* CLPOOL_MEMORY_LIMIT is for the program's own pools */
@@ -209,36 +220,47 @@ static clp_pool *make_pool(const clpi_context *context, cl_mem_flags flags)
   return pool;
 }
 
-/* Flags for which there is no pool are remembered as well. */
-static clpi_flag_pool *add_pool_locked(clpi_context *context, cl_mem_flags flags)
+/* What there is no pool for is remembered as well. */
+static clpi_flag_pool *add_pool_locked(clpi_context *context, cl_mem_flags flags, bool is_large)
 {
   clpi_flag_pool *made = malloc(sizeof(*made));
   if (!made)
     return NULL;
-  *made = (clpi_flag_pool){flags, make_pool(context, flags), context->pools};
+  *made = (clpi_flag_pool){flags, is_large, make_pool(context, flags, is_large), context->pools};
   context->pools = made;
   return made;
 }
 
-static clpi_flag_pool *find_pool(const clpi_context *context, cl_mem_flags flags)
+static clpi_flag_pool *find_pool(const clpi_context *context, cl_mem_flags flags, bool is_large)
 {
   clpi_flag_pool *it = context->pools;
-  while (it && it->flags != flags)
+  while (it && (it->flags != flags || it->is_large != is_large))
     it = it->next;
   return it;
 }
 
-clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags)
+clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags, size_t bytes)
 {
-  clpi_flag_pool *found = find_pool(context, flags);
+  bool is_large = bytes >= LARGE_BYTES;
+  clpi_flag_pool *found = find_pool(context, flags, is_large);
   if (found)
     return found->pool;
   pthread_mutex_lock(&context->lock);
-  found = find_pool(context, flags);
+  found = find_pool(context, flags, is_large);
   if (!found)
-    found = add_pool_locked(context, flags);
+    found = add_pool_locked(context, flags, is_large);
   pthread_mutex_unlock(&context->lock);
   return found ? found->pool : NULL;
+}
+
+void clpi_pool_has_grown(const clpi_context *context, clp_pool *pool, size_t bytes)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  if (bytes < LARGE_BYTES || clp_pool_get_stats(pool, &stats))
+    return;
+  size_t most = stats.peak_active_bytes + context->spare_bytes;
+  if (stats.managed_bytes > most)
+    (void)clp_pool_trim_to(pool, most);
 }
 
 /* --- all contexts --- */

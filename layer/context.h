@@ -24,15 +24,17 @@
 
 struct clpi_queue;
 
-/* A pool of buffers with the same flags. */
+/* A pool of buffers with the same flags, either small ones or large ones. */
 typedef struct clpi_flag_pool {
   cl_mem_flags flags;
-  clp_pool *pool; /* NULL: there are none with such flags */
+  bool is_large;
+  clp_pool *pool; /* NULL: there are none such */
   struct clpi_flag_pool *next;
 } clpi_flag_pool;
 
 typedef struct clpi_context {
   cl_context handle;
+  size_t spare_bytes;              /* a small part of the device's */
   struct clpi_context *next;       /* guarded by the lock of all contexts */
   atomic_size_t references;        /* the program's; 0: it is closed */
   atomic_size_t users;             /* queues, blocks, and one for the program's references */
@@ -67,8 +69,12 @@ void clpi_context_add_user(clpi_context *context);
 void clpi_context_drop_user(clpi_context *context);
 void clpi_contexts_sweep(void);
 
-/* The pool for buffers with such flags; NULL: there is none. */
-clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags);
+/* The pool for such buffers; NULL: there is none. */
+clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags, size_t bytes);
+
+/* The pool has made a new block for such a buffer. One of large blocks lets go of those that it has
+ * held for longest, until it has no more than the program ever had at once, and spare_bytes. */
+void clpi_pool_has_grown(const clpi_context *context, clp_pool *pool, size_t bytes);
 
 /* Gives all held memory of all contexts back to the driver. False: there was none. */
 bool clpi_contexts_trim(void);

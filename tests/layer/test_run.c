@@ -12,6 +12,8 @@
 
 /* --- the driver --- */
 
+#define DEVICE_BYTES ((size_t)1 << 32)
+
 enum { MOST_MEMS = 4096, MOST_EVENTS = 65536, MOST_QUEUES = 4 };
 
 typedef struct queue {
@@ -63,7 +65,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id of, cl_device_info what, 
                                           void *to, size_t *bytes)
 {
   const cl_uint number = 1024; /* bits of alignment; nobody's vendor */
-  const cl_ulong memory = (cl_ulong)1 << 32;
+  const cl_ulong memory = DEVICE_BYTES;
   ck_assert_ptr_eq(of, device);
   if (what == CL_DEVICE_VERSION)
     return answer("OpenCL 1.2 told", sizeof("OpenCL 1.2 told"), room, to, bytes);
@@ -407,6 +409,51 @@ START_TEST(queues_that_lag_need_few_blocks)
 }
 END_TEST
 
+/* --- large buffers --- */
+
+static size_t bytes_of_blocks(void)
+{
+  size_t bytes = 0;
+  for (size_t i = 0; i < driver.mem_count; i++)
+    bytes += driver.mems[i].references > 0 ? driver.mems[i].bytes : 0;
+  return bytes;
+}
+
+START_TEST(large_blocks_are_hardly_larger_than_asked_for)
+{
+  begin();
+  for (size_t bytes = 1 << 20; bytes < (size_t)1 << 26; bytes += bytes / 7 + 1) {
+    cl_mem buffer = make(bytes);
+    const size_t block = ((const mem *)buffer)->bytes;
+    ck_assert_uint_ge(block, bytes);
+    ck_assert_uint_lt(block - bytes, bytes / 64 + 1);
+    release(buffer);
+  }
+}
+END_TEST
+
+/* Each is larger than the one before, and what is held serves none of them. */
+START_TEST(large_blocks_that_serve_nobody_go)
+{
+  enum { FIRST = 16 << 20, MORE = 400 << 10, BUFFERS = 100, LAST = FIRST + BUFFERS * MORE };
+  begin();
+  for (size_t i = 0; i < BUFFERS; i++)
+    use(queues[0], FIRST + i * MORE);
+  ck_assert_uint_gt(driver.mem_count, BUFFERS / 2);
+  ck_assert_uint_le(bytes_of_blocks(), LAST + DEVICE_BYTES / 32);
+  ck_assert_uint_gt(bytes_of_blocks(), DEVICE_BYTES / 32 - LAST);
+}
+END_TEST
+
+START_TEST(large_blocks_are_found_again)
+{
+  begin();
+  for (size_t i = 0; i < 100; i++)
+    use(queues[0], (i % 3 + 1) << 24);
+  ck_assert_uint_eq(driver.mem_count, 3);
+}
+END_TEST
+
 /* --- ends --- */
 
 static void end_buffers(cl_mem *buffers, size_t count)
@@ -514,6 +561,9 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, work_that_waits_for_the_program_is_not_waited_for_long);
   tcase_add_loop_test(tests, only_what_may_be_lack_of_memory_is_tried_again_and_once, 0, 4);
   tcase_add_test(tests, queues_that_lag_need_few_blocks);
+  tcase_add_test(tests, large_blocks_are_hardly_larger_than_asked_for);
+  tcase_add_test(tests, large_blocks_that_serve_nobody_go);
+  tcase_add_test(tests, large_blocks_are_found_again);
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);
