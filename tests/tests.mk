@@ -535,8 +535,11 @@ tool_page_checks = \
 layer_checks = \
 	tests/layer/check-record.sh \
 	tests/layer/check-run.sh
-layer_programs = tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT)
-EXTRA_PROGRAMS += tests/layer/random_programs tests/layer/recorded
+layer_programs = tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT) \
+	tests/layer/shared_context$(EXEEXT)
+EXTRA_PROGRAMS += tests/layer/random_programs tests/layer/recorded tests/layer/shared_context
+tests_layer_shared_context_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_shared_context_LDADD = $(OPENCL_LIBS)
 tests_layer_random_programs_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_random_programs_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)

@@ -10,10 +10,11 @@ builddir=$(cd "$top_builddir" && pwd)
 clpool=$builddir/tools/clpool
 random=$builddir/tests/layer/random_programs
 recorded=$builddir/tests/layer/recorded
+shared=$builddir/tests/layer/shared_context
 programs=${CLPT_PROGRAMS:-100}
 CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-layer.so
 export CLPOOL_LAYER_LIBRARY
-for file in "$random" "$recorded" "$CLPOOL_LAYER_LIBRARY"; do
+for file in "$random" "$recorded" "$shared" "$CLPOOL_LAYER_LIBRARY"; do
   [ -e "$file" ] || broken "$file is missing"
 done
 unset OPENCL_LAYERS
@@ -59,6 +60,12 @@ for what in all threads; do
   says ''
 done
 run 7 "$recorded" exits
+
+# Threads that share a context, and a queue or none.
+for queues in 1 4; do
+  run 0 --report "$shared" 4 "$queues" "$((programs * 10))"
+  [ "$(pooled)" -ge "$((programs * 20))" ] || fail "few buffers are from pools: $(cat err)"
+done
 
 # Examples look at their results themselves.
 for example in array_expressions two_queues; do
