@@ -17,13 +17,15 @@ static const char help_text[] =
     "Options:\n"
     "  --leading-bits=B  the pools' leading_bits_in_bin_id, 0 to 16 (default 4): more mean less\n"
     "                    padding and fewer hits; clpool tune recommends one\n"
-    "  --report          tell at the end, on standard error, how many buffers were from pools\n"
+    "  --report          tell at the end, on standard error, how many buffers were from pools, "
+    "and\n"
+    "                    how many others there were\n"
     "  --help            print this help\n"
     "\n"
     "Examples:\n"
     "  clpool run --report ./program --size 512\n";
 
-enum { OPTION_HELP = 256, OPTION_LEADING_BITS, OPTION_REPORT };
+enum { OPTION_HELP = 256, OPTION_ARENA, OPTION_LEADING_BITS, OPTION_REPORT };
 
 static int set(const char *variable, const char *value)
 {
@@ -46,6 +48,7 @@ static int set_leading_bits(const char *text)
 static int read_options(int argc, char **argv, bool *is_help)
 {
   static const struct option options[] = {
+      {"arena", no_argument, NULL, OPTION_ARENA}, /* tune may recommend one */
       {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
       {"report", no_argument, NULL, OPTION_REPORT},
       {"help", no_argument, NULL, OPTION_HELP},
@@ -57,6 +60,9 @@ static int read_options(int argc, char **argv, bool *is_help)
     case OPTION_LEADING_BITS:
       code = set_leading_bits(optarg);
       break;
+    case OPTION_ARENA:
+      return clpi_misuse(
+          "--arena cannot be, since its blocks are sub-buffers (doc/any-program.md)");
     case OPTION_REPORT:
       code = set("CLPOOL_LAYER_REPORT", "1");
       break;

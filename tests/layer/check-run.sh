@@ -91,6 +91,8 @@ says ''
 run 127 ./nosuch
 run 2
 says 'clpool run: the program is missing (see clpool run --help)'
+run 2 --arena true
+says 'clpool run: --arena cannot be, since its blocks are sub-buffers (doc/any-program.md)'
 run 2 --leading-bits=17 true
 says 'clpool run: --leading-bits is "17", not 0 to 16 (see clpool run --help)'
 CLPOOL_LAYER_LIBRARY=./none run 2 true
