@@ -204,7 +204,8 @@ static clp_status release_behind_queues_locked(clpi_context *context, clp_buffer
   return status;
 }
 
-/* A closed context's pools hold nothing: the driver itself orders what it gets back. */
+/* A closed context's pools hold nothing: the driver itself orders what it gets back. Where no queue
+ * had work since the buffer was made, there is nothing to order. */
 void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born)
 {
   clpi_queue *sole = atomic_load(&context->sole);
@@ -213,6 +214,8 @@ void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born
     status = clp_buffer_release(buffer);
   } else if (sole != CLPI_SEVERAL_QUEUES) {
     status = clp_buffer_release_on(buffer, sole->handle);
+  } else if (atomic_load_explicit(&context->clock, memory_order_relaxed) == born) {
+    status = clp_buffer_release(buffer);
   } else {
     pthread_mutex_lock(&context->lock);
     status = release_behind_queues_locked(context, buffer, born);
