@@ -23,10 +23,11 @@ clpi_mem *clpi_mem_find(cl_mem handle)
 cl_int CL_API_CALL clpi_block_release(cl_mem block)
 {
   clpi_mem *mem = clpi_handles_take(&mems, block);
+  cl_int code = clpi_target->clReleaseMemObject(block);
   if (mem)
     clpi_context_drop_user(mem->context);
   free(mem);
-  return clpi_target->clReleaseMemObject(block);
+  return code;
 }
 
 static clpi_mem *make(cl_mem handle)
