@@ -506,6 +506,37 @@ START_TEST(nothing_stays_in_whatever_order_things_end)
 }
 END_TEST
 
+enum { RELEASERS = 4, BUFFERS_EACH = 50 };
+
+static cl_mem buffers_of_threads[RELEASERS][BUFFERS_EACH];
+
+static void *end_own(void *buffers)
+{
+  end_buffers(buffers, BUFFERS_EACH);
+  return NULL;
+}
+
+START_TEST(a_context_ends_while_threads_release_its_buffers)
+{
+  pthread_t threads[RELEASERS];
+  begin();
+  for (size_t i = 0; i < (size_t)RELEASERS * BUFFERS_EACH; i++) {
+    cl_mem made = make(1000);
+    ck_assert_int_eq(fill(queues[0], made), CL_SUCCESS);
+    buffers_of_threads[i % RELEASERS][i / RELEASERS] = made;
+  }
+  for (size_t i = 0; i < RELEASERS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, end_own, buffers_of_threads[i]), 0);
+  end_context();
+  end_queues();
+  for (size_t i = 0; i < RELEASERS; i++)
+    ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+  ck_assert_int_eq(driver.context_references, 0);
+  ck_assert_int_eq(driver.queues[0].references, 0);
+  ck_assert_uint_eq(bytes_of_blocks(), 0);
+}
+END_TEST
+
 /* --- a program with pools of its own --- */
 
 typedef void(CL_API_CALL *leave_buffers)(cl_bool leave);
@@ -565,6 +596,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, large_blocks_that_serve_nobody_go);
   tcase_add_test(tests, large_blocks_are_found_again);
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
+  tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);
 }
