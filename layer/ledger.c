@@ -131,7 +131,7 @@ void clpi_ledger_add_queue(const void *handle, const void *queue)
 
 static void put_row(const char *action, const holding *of, uintptr_t stream)
 {
-  const clpi_trace_row row = {action, of->memory, of->bytes, stream, of->context};
+  const clpi_trace_row row = {action, of->memory, of->bytes, stream, of->context, NULL};
   clpi_recording_put(&row);
 }
 

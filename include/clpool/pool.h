@@ -73,7 +73,8 @@ typedef struct clp_pool_options {
                            stream is left alone */
   clp_out_of_memory_callback on_out_of_memory; /**< NULL: none */
   void *user_data;                             /**< passed to on_out_of_memory */
-  const char *name; /**< for messages and clp_pool_name; copied. NULL: none */
+  const char
+      *name; /**< for messages, traces (clpool/trace.h) and clp_pool_name; copied. NULL: none */
 } clp_pool_options;
 
 /** The defaults. */

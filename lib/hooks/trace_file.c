@@ -4,13 +4,14 @@
 
 #include "core/base/fork.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ROW_BYTES = 256 /* more than the longest row */ };
+enum { ROW_BYTES = 256 /* more than the longest row */, NAME_BYTES = 64 };
 
 /* --- rows --- */
 
@@ -59,6 +60,23 @@ static char *put_time(char *to)
   to = put_fixed(to, seconds / 60 % 60, 2, ':');
   to = put_fixed(to, seconds % 60, 2, '.');
   return put_fixed(to, now.tv_nsec / 1000, 6, ',');
+}
+
+/* As CSV has it: in quotation marks where it has such, which are doubled, or commas. What would end
+ * the line is a blank. */
+static char *put_name(char *to, const char *name)
+{
+  bool is_quoted = strpbrk(name, ",\"");
+  if (is_quoted)
+    *to++ = '"';
+  for (size_t i = 0; i < NAME_BYTES && name[i]; i++) {
+    if (name[i] == '"')
+      *to++ = '"';
+    *to++ = iscntrl((unsigned char)name[i]) ? ' ' : name[i];
+  }
+  if (is_quoted)
+    *to++ = '"';
+  return to;
 }
 
 static uint64_t thread_number(void)
@@ -147,8 +165,18 @@ void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row)
     *to++ = ',';
     to = put_decimal(to, row->context);
   }
+  if (self->has_pools)
+    *to++ = ',';
+  if (self->has_pools && row->pool)
+    to = put_name(to, row->pool);
   *to++ = '\n';
   self->filled = (size_t)(to - self->buffer);
+}
+
+static void put_header(clpi_trace_file *self, const char *end)
+{
+  char *to = stpcpy(self->buffer, "Thread,Time,Action,Pointer,Size,Stream");
+  self->filled = (size_t)(stpcpy(to, end) - self->buffer);
 }
 
 void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_contexts)
@@ -159,7 +187,14 @@ void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool 
   self->has_contexts = has_contexts;
   if (is_own)
     setvbuf(file, NULL, _IONBF, 0);
-  char *end = stpcpy(self->buffer, "Thread,Time,Action,Pointer,Size,Stream");
-  end = stpcpy(end, has_contexts ? ",Context\n" : "\n");
-  self->filled = (size_t)(end - self->buffer);
+  put_header(self, has_contexts ? ",Context\n" : "\n");
+}
+
+void clpi_trace_file_name_pools(clpi_trace_file *self)
+{
+  if (self->has_pools || (self->written && (!self->is_own || fseeko(self->file, 0, SEEK_SET))))
+    return;
+  self->written = 0;
+  put_header(self, ",Pool\n");
+  self->has_pools = true;
 }

@@ -14,6 +14,7 @@ typedef struct clpi_trace_file {
   FILE *file;
   bool is_own;       /* nobody else writes to it; unbuffered by stdio */
   bool has_contexts; /* a column more than RMM's */
+  bool has_pools;    /* likewise, in its place */
   int failure;       /* errno of the first failure, after which nothing is written; 0: none */
   uint64_t written;  /* bytes in the file */
   size_t filled;
@@ -26,10 +27,15 @@ typedef struct clpi_trace_row {
   uint64_t bytes;
   uintptr_t stream; /* 0: unknown, or the default one */
   uint64_t context; /* written where the file has contexts */
+  const char *pool; /* its name, NULL for none: written where the file has pools, up to 64 bytes */
 } clpi_trace_row;
 
 /* Begins with the header, which is only buffered. Nothing else of `*self` need be set. */
 void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_contexts);
+
+/* Adds the column of pools' names while there is but the header, unless that was written to where
+ * it cannot be written again. */
+void clpi_trace_file_name_pools(clpi_trace_file *self);
 
 /* Adds a row of the calling thread and of this moment. */
 void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row);

@@ -17,6 +17,8 @@
 #include "core/base/fork.h"
 #include "core/base/log.h"
 #include "core/base/map.h"
+#include "core/base/relaxed.h"
+#include "core/pool/pool.h"
 #include "hooks/trace_file.h"
 
 #include <clpool/trace.h>
@@ -35,11 +37,12 @@ enum { NAME_BYTES = 256 /* the most of a name that a message quotes */ };
 
 typedef struct trace {
   clp_hook hook;
-  unsigned forks;        /* clpi_forks when the trace was made */
-  pthread_mutex_t lock;  /* guards the rest, but for the name */
-  clpi_map live;         /* memory with an allocate row and no free row yet, and its bytes */
-  size_t live_nulls;     /* how many of those have memory 0, which are buffers of zero bytes */
-  bool is_logged;        /* the failure of the file has been logged */
+  unsigned forks;       /* clpi_forks when the trace was made */
+  pthread_mutex_t lock; /* guards the rest, but for the name */
+  clpi_map live;        /* memory with an allocate row and no free row yet, and its bytes */
+  size_t live_nulls;    /* how many of those have memory 0, which are buffers of zero bytes */
+  bool is_logged;       /* the failure of the file has been logged */
+  bool has_rows;
   char name[NAME_BYTES]; /* for messages; a longer name is cut at the front */
   clpi_trace_file output;
 } trace;
@@ -55,10 +58,25 @@ static bool is_inherited(const trace *self)
 
 /* --- callbacks --- */
 
-static void put_row_locked(trace *self, const char *action, clp_memory memory, uint64_t bytes,
-                           clp_stream stream)
+static void name_pools(trace *self)
 {
-  const clpi_trace_row row = {action, memory, bytes, (uintptr_t)stream, 0};
+  if (clpi_relaxed(clpi_pools_have_names))
+    clpi_trace_file_name_pools(&self->output);
+}
+
+/* A row of `event`, though of other memory and bytes. Whether there are names to be told is settled
+ * with the first one. */
+static void put_row_locked(trace *self, const char *action, clp_memory memory, uint64_t bytes,
+                           const clp_hook_event *event)
+{
+  const clpi_trace_row row = {.action = action,
+                              .memory = memory,
+                              .bytes = bytes,
+                              .stream = (uintptr_t)event->stream,
+                              .pool = clp_pool_name(event->pool)};
+  if (!self->has_rows)
+    name_pools(self);
+  self->has_rows = true;
   clpi_trace_file_put(&self->output, &row);
 }
 
@@ -95,9 +113,9 @@ static void tell_allocation_locked(trace *self, const clp_hook_event *event)
 {
   uint64_t bytes;
   if (event->memory && take_live_locked(self, event->memory, &bytes))
-    put_row_locked(self, "free", event->memory, bytes, event->stream);
+    put_row_locked(self, "free", event->memory, bytes, event);
   if (add_live_locked(self, event->memory, event->size))
-    put_row_locked(self, "allocate", event->memory, event->size, event->stream);
+    put_row_locked(self, "allocate", event->memory, event->size, event);
   else
     clpi_trace_file_stop(&self->output, ENOMEM);
 }
@@ -111,7 +129,7 @@ static void tell_malloc(const clp_hook_event *event, void *user_data)
   if (!self->output.failure && event->buffer_id)
     tell_allocation_locked(self, event);
   else if (!self->output.failure)
-    put_row_locked(self, "allocate failure", 0, event->size, event->stream);
+    put_row_locked(self, "allocate failure", 0, event->size, event);
   unlock_and_log(self);
 }
 
@@ -123,7 +141,7 @@ static void tell_free(const clp_hook_event *event, void *user_data)
     return;
   pthread_mutex_lock(&self->lock);
   if (!self->output.failure && take_live_locked(self, event->memory, &bytes))
-    put_row_locked(self, "free", event->memory, bytes, event->stream);
+    put_row_locked(self, "free", event->memory, bytes, event);
   unlock_and_log(self);
 }
 
@@ -175,6 +193,7 @@ static clp_status open_file(trace *self, const char *path, FILE *file)
   if (!file)
     return clpi_error(CLP_IO_ERROR, errno, "%s: %s", self->name, strerror(errno));
   clpi_trace_file_begin(&self->output, file, path != NULL, false);
+  name_pools(self);
   return CLP_SUCCESS;
 }
 

@@ -178,6 +178,52 @@ START_TEST(the_callers_file_stays_the_callers)
 }
 END_TEST
 
+/* The name is there before the hook, before its first row, or after: then it is left out, as is all
+ * that a trace without names has not. */
+START_TEST(rows_have_the_names_of_pools)
+{
+  clpt_rig rig;
+  clpt_trace_log log;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_pool *named = NULL;
+  options.name = "a \"b\",\n\xc3\xa9 012345678901234567890123456789012345678901234567890123456789";
+  clpt_rig_start(&rig);
+  if (_i == 0)
+    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
+  clpt_trace_log_start(&log);
+  clpt_ok(clp_trace_hook_flush(log.hook));
+  if (_i == 1)
+    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
+  clpt_ok(clp_hook_push(log.hook));
+  clpt_ok(clp_buffer_release(clpt_allocate(rig.pool, 0)));
+  if (_i == 2)
+    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
+  clpt_ok(clp_buffer_release(clpt_allocate(named, 0)));
+  clpt_ok(clp_hook_pop(log.hook));
+  clpt_trace_log_close(&log);
+  char *text = clpt_trace_log_text(&log), *at = strchr(text, '\n') + 1;
+  bool has_names = _i < 2;
+  ck_assert_msg(strncmp(text,
+                        has_names ? "Thread,Time,Action,Pointer,Size,Stream,Pool\n" : CLPT_HEADER,
+                        (size_t)(at - text)) == 0,
+                "%s", text);
+  const char *name =
+      ",\"a \"\"b\"\", \xc3\xa9 012345678901234567890123456789012345678901234567890123\"";
+  for (int i = 0; i < 4; i++) {
+    char fields[256];
+    snprintf(fields, sizeof(fields), "%s,0x0,0,0%s", i % 2 ? "free" : "allocate",
+             !has_names ? ""
+             : i < 2    ? ","
+                        : name);
+    at = (char *)clpt_after_row(at, fields);
+  }
+  ck_assert_str_eq(at, "");
+  free(text);
+  clp_pool_release(named);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_trace_of_nothing_is_a_header)
 {
   trace_replay_result result;
@@ -502,6 +548,7 @@ CLPT_MAIN("trace hook", clpt_run)
   tcase_add_test(rows, a_row_has_the_stream_of_its_call);
   tcase_add_test(rows, buffers_of_zero_bytes_are_told_apart_by_their_count);
   tcase_add_test(rows, the_callers_file_stays_the_callers);
+  tcase_add_loop_test(rows, rows_have_the_names_of_pools, 0, 3);
   tcase_add_test(rows, a_trace_of_nothing_is_a_header);
   tcase_add_test(failures, arguments_are_checked);
   tcase_add_test(failures, a_file_that_cannot_be_opened_is_told);

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+atomic_bool clpi_pools_have_names;
+
 static void join_allocator(clp_pool *pool, clp_allocator *allocator)
 {
   pool->allocator = clp_allocator_retain(allocator);
@@ -47,6 +49,8 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->limit = limit;
   pool->stock.counts_all = limit != 0;
   pool->stock.holding = true;
+  if (options->name)
+    clpi_set_relaxed(clpi_pools_have_names, true);
   pool->references = 1;
   pool->stock.pool = pool;
   if ((options->name && !pool->name) ||
