@@ -116,7 +116,7 @@ walk: config.h
 	@top_srcdir='$(srcdir)' top_builddir='$(builddir)' CC='$(CC)' $(SHELL) $(srcdir)/bench/walk.sh
 .PHONY: bench bench-cuda walk
 
-EXTRA_DIST += bench/README \
+EXTRA_DIST += bench/README bench/even-trace.awk bench/random-trace.awk \
 	bench/cuda_all.sh \
 	bench/cuda_pair.py \
 	bench/cuda_replay.py \
