@@ -486,6 +486,7 @@ check_PROGRAMS += \
 	tests/trace/test_lines \
 	tests/trace/test_live_blocks \
 	tests/trace/test_metering_allocator \
+	tests/trace/test_names \
 	tests/trace/test_reader \
 	tests/trace/test_recommend \
 	tests/trace/test_replay \
@@ -496,6 +497,7 @@ check_PROGRAMS += \
 	tests/trace/test_timeline \
 	tests/trace/test_tune \
 	tests/trace/test_tune_again \
+	tests/tools/test_devices \
 	tests/arena/test_arena_traces \
 	tests/hooks/test_trace_hook \
 	tests/hooks/test_trace_hook_replay \
@@ -511,10 +513,12 @@ tests_trace_test_input_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_lines_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
+tests_trace_test_names_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_again_LDFLAGS = $(failmalloc_link_flags)
+tests_tools_test_devices_SOURCES = tests/tools/test_devices.c tools/devices.c
 tests_hooks_test_trace_hook_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=fopen,--wrap=fwrite
 # These say what fopen and pthread_atfork do.
 traced_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=fopen,--wrap=pthread_atfork

@@ -65,8 +65,10 @@ static int read_opencl_device(const char *text, clpi_device_id *id)
   if (point && (size_t)(point - text) < sizeof(platform)) {
     snprintf(platform, sizeof(platform), "%.*s", (int)(point - text), text);
     if (clpi_read_unsigned(platform, UINT_MAX, &id->platform) &&
-        clpi_read_unsigned(point + 1, UINT_MAX, &id->device))
+        clpi_read_unsigned(point + 1, UINT_MAX, &id->device)) {
+      id->is_given = true;
       return CLPI_EXIT_SUCCESS;
+    }
   }
   return clpi_misuse("--device: expected platform.device, such as 0.0, found \"%s\"", text);
 }

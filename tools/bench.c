@@ -21,7 +21,8 @@ static const char help_text[] =
     "  --allocator=NAME     what to measure, as often as you like: host, cl-deferred,\n"
     "                       cl-immediate, cl-svm, cuda-async; host and what the OpenCL\n"
     "                       device has by default\n"
-    "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"
+    "  --device=P.D         the OpenCL device, as clpool info numbers them; by default a\n"
+    "                       GPU if there is one\n"
     "  --device=N           the CUDA device; 0 by default. Both may be given\n"
     "  --sizes=BYTES,...    which sizes; 256,1K,4K and so on to 64M by default. What is\n"
     "                       larger than half the device's largest block, or a sixteenth of\n"
@@ -57,15 +58,6 @@ static int measure_wanted(const clpi_bench_arguments *arguments,
   return code;
 }
 
-/* NULL: there is no such device. */
-static const clpi_device *find_device(const clpi_platforms *platforms, clpi_device_id id)
-{
-  if (id.platform >= platforms->count)
-    return NULL;
-  const clpi_platform *platform = &platforms->platforms[id.platform];
-  return id.device < platform->device_count ? &platform->devices[id.device] : NULL;
-}
-
 /* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
  * alone. */
 static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_ALLOCATOR_KINDS])
@@ -74,15 +66,15 @@ static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_
   int code = clpi_platforms_read(&platforms);
   if (code)
     return code;
-  const clpi_device *device = find_device(&platforms, arguments->device);
-  bool tries_device = device || arguments->names_opencl_device;
+  const clpi_device *device = clpi_find_device(&platforms, arguments->device);
+  bool tries_device = device || arguments->device.is_given;
   wanted[CLPI_ALLOCATOR_HOST] = true;
   wanted[CLPI_ALLOCATOR_CL_DEFERRED] = tries_device;
   wanted[CLPI_ALLOCATOR_CL_IMMEDIATE] = tries_device;
   wanted[CLPI_ALLOCATOR_CL_SVM] = device && device->svm_count > 0;
   if (!tries_device)
     clpi_complain("remark: %s, so the host alone is measured",
-                  clpi_has_opencl ? "there is no OpenCL device 0.0"
+                  clpi_has_opencl ? "there is no OpenCL device"
                                   : "this clpool was built without OpenCL");
   if (device && device->svm_count == 0)
     clpi_complain("remark: %s has no shared virtual memory, so cl-svm is left out",

@@ -70,7 +70,6 @@ static int read_device(const char *text, clpi_bench_arguments *arguments, given_
   int failed = clpi_read_device_option(text, &choice);
   arguments->device = choice.device;
   arguments->ordinal = choice.ordinal;
-  arguments->names_opencl_device = given->opencl != NULL;
   return failed;
 }
 

@@ -11,7 +11,6 @@
 typedef struct clpi_bench_arguments {
   bool wanted[CLPI_ALLOCATOR_KINDS]; /* the allocators that were named; none: the usual ones */
   bool names_allocators;             /* there is one among them */
-  bool names_opencl_device;          /* --device=P.D was given */
   clpi_device_id device;
   unsigned ordinal; /* of the CUDA device */
   clpi_measure_options measure;

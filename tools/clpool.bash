@@ -14,16 +14,16 @@ _clpool_options() {
     run) echo '--help --leading-bits= --report' ;;
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
-        '--leading-bits= --limit= --memory= --no-pool --passes= --scale= --slack= --touch'
+        '--leading-bits= --lenient --limit= --memory= --no-pool --passes= --scale= --slack= --touch'
       ;;
     report)
-      echo '--capacity= --help --json --leading-bits= --limit= --memory= --output= --perfetto=' \
-        '--scale= -o'
+      echo '--arena --capacity= --help --json --leading-bits= --lenient --limit= --memory=' \
+        '--output= --perfetto= --scale= --slack= --versus -o'
       ;;
     tune)
       echo '--allocator= --arena --capacity= --cost= --device= --help --json' \
-        '--leading-bits= --limit= --memory= --no-arena --no-pool --objective= --passes= --plot=' \
-        '--scale= --slack= --threads='
+        '--leading-bits= --lenient --limit= --memory= --no-arena --no-pool --objective=' \
+        '--passes= --plot= --scale= --slack= --threads='
       ;;
     bench) echo '--allocator= --device= --help --json --output= --sizes= --time= -o' ;;
   esac

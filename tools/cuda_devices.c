@@ -4,6 +4,7 @@
 #include "cuda_devices.h"
 
 #include "quantities.h"
+#include "wrapped.h"
 
 #include <clpool/cuda.h>
 
@@ -47,7 +48,8 @@ void clpi_cuda_devices_print(void)
 {
   int version, count;
   if (ask_driver(&version, &count)) {
-    printf("\nCUDA: none (%s)\n", clp_last_error()->message);
+    fputs("\nCUDA: none: ", stdout);
+    clpi_print_wrapped(clp_last_error()->message, 12, 2);
     return;
   }
   printf("\nCUDA %s\n", show_version(version).text);

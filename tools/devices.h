@@ -48,8 +48,16 @@ void clpi_platforms_free(clpi_platforms *platforms);
 
 /* Where a replay runs: numbers as clpool info tells them. */
 typedef struct clpi_device_id {
+  bool is_given; /* false: the usual one */
   unsigned platform;
   unsigned device;
 } clpi_device_id;
+
+/* The first GPU, or else the first device: where there is a GPU, the platform of a CPU is often
+ * before its own. 0.0 without any. */
+clpi_device_id clpi_usual_device(const clpi_platforms *platforms);
+
+/* NULL: there is no such device. */
+const clpi_device *clpi_find_device(const clpi_platforms *platforms, clpi_device_id id);
 
 #endif

@@ -7,6 +7,7 @@
 #include "json.h"
 #include "program.h"
 #include "quantities.h"
+#include "wrapped.h"
 
 #include <clpool/version.h>
 #include <inttypes.h>
@@ -35,6 +36,13 @@ static const char *or_unknown(const char *text)
   return text ? text : "unknown";
 }
 
+static void print_text(const char *label, const char *text)
+{
+  enum { COLUMN = 26 };
+  printf("    %-21s ", label);
+  clpi_print_wrapped(or_unknown(text), COLUMN, COLUMN);
+}
+
 static void print_bytes(const char *label, uint64_t bytes)
 {
   printf("    %-21s %s\n", label, bytes > 0 ? clpi_show_bytes(bytes).text : "unknown");
@@ -53,9 +61,9 @@ static void print_svm(const clpi_device *device)
 static void print_device(const clpi_device *device, size_t platform, size_t number)
 {
   printf("  device %zu.%zu: %s\n", platform, number, or_unknown(device->name));
-  printf("    %-21s %s\n", "version", or_unknown(device->version));
-  printf("    %-21s %s\n", "driver", or_unknown(device->driver));
-  printf("    %-21s %s\n", "type", or_unknown(device->type));
+  print_text("version", device->version);
+  print_text("driver", device->driver);
+  print_text("type", device->type);
   print_bytes("global memory", device->global_bytes);
   print_bytes("largest block", device->max_block_bytes);
   print_bytes("base alignment", device->alignment_bytes);
@@ -73,7 +81,7 @@ static void print_no_devices(const clpi_platform *platform)
            : "  no devices");
 }
 
-static void print_text(const clpi_platforms *platforms)
+static void print_all(const clpi_platforms *platforms)
 {
   printf("clpool %s\nallocators:", clp_version());
   for (size_t i = 0; i < clpi_allocator_name_count(); i++)
@@ -85,8 +93,9 @@ static void print_text(const clpi_platforms *platforms)
     puts("\nNo OpenCL platform was found: no driver is installed.");
   for (size_t i = 0; i < platforms->count; i++) {
     const clpi_platform *platform = &platforms->platforms[i];
-    printf("\nplatform %zu: %s, %s (%s)\n", i, or_unknown(platform->name),
-           or_unknown(platform->version), or_unknown(platform->vendor));
+    printf("\nplatform %zu: %s\n", i, or_unknown(platform->name));
+    print_text("version", platform->version);
+    print_text("vendor", platform->vendor);
     if (platform->device_count == 0)
       print_no_devices(platform);
     for (size_t j = 0; j < platform->device_count; j++)
@@ -175,7 +184,7 @@ static int run(int argc, char **argv)
   if (as_json)
     print_json(&platforms);
   else
-    print_text(&platforms);
+    print_all(&platforms);
   clpi_platforms_free(&platforms);
   return CLPI_EXIT_SUCCESS;
 }

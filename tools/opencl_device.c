@@ -39,10 +39,26 @@ static int find_device(clpi_device_id id, cl_device_id *out)
   return CLPI_EXIT_SUCCESS;
 }
 
+/* What was not given becomes the usual one. */
+static int choose_device(clpi_device_id *id)
+{
+  clpi_platforms platforms;
+  if (id->is_given)
+    return CLPI_EXIT_SUCCESS;
+  int failed = clpi_platforms_read(&platforms);
+  if (failed)
+    return failed;
+  *id = clpi_usual_device(&platforms);
+  clpi_platforms_free(&platforms);
+  return CLPI_EXIT_SUCCESS;
+}
+
 int clpi_cl_device_open(clpi_device_id id, clpi_cl_device *out)
 {
   *out = (clpi_cl_device){0};
-  int failed = find_device(id, &out->id);
+  int failed = choose_device(&id);
+  if (!failed)
+    failed = find_device(id, &out->id);
   if (failed)
     return failed;
   cl_int code;

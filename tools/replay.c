@@ -23,13 +23,15 @@ static const char help_text[] =
     "  --allocator=NAME     where the memory comes from: host, simulated (the default:\n"
     "                       no memory at all), cl-deferred, cl-immediate, cl-svm,\n"
     "                       cuda-async\n"
-    "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"
+    "  --device=P.D         the OpenCL device, as clpool info numbers them; by default a\n"
+    "                       GPU if there is one\n"
     "  --device=N           the CUDA device; 0 by default\n"
     "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
     "  --arena              carve the blocks from big segments of that memory\n"
     "  --slack=F            how much of the highest use the arena may keep beyond it, 0 to 1;\n"
     "                       0.016 by default\n"
     "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
+    "  --lenient            leave out frees of what was allocated before the trace begins\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"
     "  --memory=BYTES       of the host that the replay may take; half of all by default\n"
     "  --no-pool            the bare allocator\n"
@@ -142,6 +144,7 @@ static int measure(replay_setup *setup)
   if (status)
     return failed(setup, status);
   report(setup, &result, &bare);
+  clpi_tell_left_out(setup->reader);
   if (result.allocations > 0 || result.failures == 0)
     return CLPI_EXIT_SUCCESS;
   clpi_complain("%s: every allocation was refused", trace_name(setup->reader));

@@ -28,7 +28,7 @@ static void print_subject(const clpi_replay_subject *subject)
 static void print_pools(const clpi_replay_subject *subject, const trace_replay_result *result)
 {
   if (result->pools > 1)
-    printf("%zu pools, one a context, of %u leading bits", result->pools, subject->leading_bits);
+    printf("%zu pools, as in the trace, of %u leading bits", result->pools, subject->leading_bits);
   else
     printf("a pool of %u leading bits", subject->leading_bits);
 }
@@ -112,7 +112,7 @@ void clpi_report_comparison(const clpi_replay_subject *subject, const trace_repl
     print_pair("allocations refused", clpi_show_count(pooled->failures),
                clpi_show_count(bare->failures), (double)pooled->failures, (double)bare->failures);
   if (subject->is_simulated)
-    puts("\nnote: the simulated device's calls cost nothing; --allocator=NAME asks a real one");
+    puts("\nnote: the simulated device's calls cost nothing; --allocator asks a real one");
 }
 
 void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result)

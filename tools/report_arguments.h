@@ -3,10 +3,24 @@
 #ifndef CLPOOL_TOOLS_REPORT_ARGUMENTS_H
 #define CLPOOL_TOOLS_REPORT_ARGUMENTS_H
 
+#include "report.h"
 #include "trace_arguments.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where a report differs from another one. */
+typedef struct clpi_report_setting {
+  unsigned leading_bits;
+  bool on_arena;
+  double slack;
+  bool has_slack; /* it was given */
+} clpi_report_setting;
+
 typedef struct clpi_report_arguments {
-  clpi_trace_arguments common;
+  clpi_trace_arguments common; /* its replay has what is not a setting */
+  clpi_report_setting settings[CLPI_MOST_REPORTS];
+  size_t setting_count;
   const char *page;     /* where the page goes; "-": standard output. NULL: no page */
   const char *perfetto; /* likewise */
 } clpi_report_arguments;

@@ -97,6 +97,7 @@ static void write_ranking(FILE *file, const ranking *ranks, const ranking_words 
     fprintf(file, "<p class='note'>%s</p>\n</div>\n", words->none);
     return;
   }
+  clpi_report_begin_wide(file, words->title);
   fprintf(file,
           "<table class='bars'>\n<thead><tr><th scope='col'>Block size</th>"
           "<th scope='col'>%s</th><th scope='col'>%s</th><th></th></tr></thead>\n<tbody>\n",
@@ -105,7 +106,9 @@ static void write_ranking(FILE *file, const ranking *ranks, const ranking_words 
     write_bar(file, &ranks->bins[i], words->color, ranks->bins[0].bytes);
   if (ranks->count > ranks->shown)
     write_others(file, ranks);
-  fputs("</tbody>\n</table>\n</div>\n", file);
+  fputs("</tbody>\n</table>", file);
+  clpi_report_end_wide(file);
+  fputs("</div>\n", file);
 }
 
 /* One part of all that was managed. */
@@ -151,9 +154,8 @@ void clpi_report_write_bins(FILE *file, const clpi_report *report)
 {
   const trace_survey *survey = report->survey;
   const trace_peak *peak = &survey->managed_peak;
-  fprintf(file,
-          "<section id='bins'>\n<h2>When the pool was largest</h2>\n"
-          "<p>At event %s, the pool managed %s in %s.</p>\n",
+  clpi_report_begin_section(file, report, "bins", "When the pool was largest");
+  fprintf(file, "<p>At event %s, the pool managed %s in %s.</p>\n",
           clpi_show_grouped(peak->when.row).text,
           clpi_show_bytes(trace_peak_managed_bytes(peak)).text,
           clpi_show_number_of(count_bins_at_peak(&survey->bins), "bin").text);

@@ -2,6 +2,7 @@
 /* The figures of a report. */
 #include "report_figures.h"
 
+#include <math.h>
 #include <string.h>
 
 static clpi_figure count_of(const char *key, const char *title, uint64_t count)
@@ -12,6 +13,11 @@ static clpi_figure count_of(const char *key, const char *title, uint64_t count)
 static clpi_figure bytes_of(const char *key, const char *title, uint64_t bytes)
 {
   return (clpi_figure){.key = key, .title = title, .kind = CLPI_FIGURE_BYTES, .count = bytes};
+}
+
+static clpi_figure switch_of(const char *key, const char *title, bool is_on)
+{
+  return (clpi_figure){.key = key, .title = title, .kind = CLPI_FIGURE_SWITCH, .count = is_on};
 }
 
 static clpi_figure ratio_of(const char *key, const char *title, double ratio)
@@ -28,10 +34,12 @@ void clpi_report_figures(const clpi_report *report, clpi_figure figures[CLPI_FIG
   uint64_t nanoseconds = rows > 0 ? trace_timeline_nanoseconds(&survey->timeline, rows) : 0;
   const clpi_figure list[] = {
       count_of("leading_bits", "Leading bits of a bin", report->leading_bits),
+      switch_of("arena", "On an arena", report->on_arena),
+      ratio_of("slack", "Slack of the arena", report->on_arena ? report->slack : (double)NAN),
       bytes_of("limit", "Limit of the pool (0: none)", result->limit_bytes),
       bytes_of("capacity", "Memory of the device (0: no bound)", report->capacity),
       ratio_of("scale", "Sizes times", report->scale),
-      count_of("pools", "Pools, one for each context", result->pools),
+      count_of("pools", "Pools, as in the trace", result->pools),
       count_of("allocations", "Allocations", result->allocations),
       count_of("frees", "Frees", result->frees),
       count_of("hits", "Served from held memory", result->hits),

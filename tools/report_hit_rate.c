@@ -46,12 +46,14 @@ static void draw_rate_so_far(const clpi_plot *plot)
   fputs("'/>\n", plot->file);
 }
 
-static void draw(FILE *file, const trace_survey *survey, const trace_span *windows, size_t count)
+static void draw(FILE *file, const clpi_report *report, const trace_span *windows, size_t count)
 {
+  const trace_survey *survey = report->survey;
   clpi_plot plot = {.file = file,
                     .timeline = &survey->timeline,
                     .spans = windows,
                     .count = count,
+                    .suffix = report->suffix,
                     .height = HEIGHT,
                     .most = 100.0};
   const trace_replay_result *result = &survey->result;
@@ -79,13 +81,13 @@ void clpi_report_write_hit_rate(FILE *file, const clpi_report *report)
 {
   trace_span windows[WINDOWS];
   size_t count = trace_timeline_widen(&report->survey->timeline, WINDOWS, windows);
-  fputs("<section id='hit-rate'>\n<h2>Hit rate over the trace</h2>\n"
-        "<ul class='legend'>\n"
+  clpi_report_begin_section(file, report, "hit-rate", "Hit rate over the trace");
+  fputs("<ul class='legend'>\n"
         "<li><i class='hits'></i>allocations served from held memory, step by step</li>\n"
         "<li><i class='so-far'></i>of all so far</li>\n"
         "</ul>\n",
         file);
-  draw(file, report->survey, windows, count);
+  draw(file, report, windows, count);
   if (has_gap(windows, count))
     fputs("<p class='note'>Steps that are blank had no allocation that was served.</p>\n", file);
   fputs("</section>\n", file);

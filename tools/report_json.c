@@ -11,7 +11,9 @@ static void write_figures(clpi_json *json, const clpi_report *report)
   clpi_figure figures[CLPI_FIGURES];
   clpi_report_figures(report, figures);
   for (size_t i = 0; i < CLPI_FIGURES; i++) {
-    if (figures[i].kind == CLPI_FIGURE_RATIO)
+    if (figures[i].kind == CLPI_FIGURE_SWITCH)
+      clpi_json_bool(json, figures[i].key, figures[i].count);
+    else if (figures[i].kind == CLPI_FIGURE_RATIO)
       clpi_json_number(json, figures[i].key, figures[i].ratio);
     else
       clpi_json_unsigned(json, figures[i].key, figures[i].count);
@@ -62,15 +64,43 @@ static void write_largest(clpi_json *json, const clpi_report *report)
   clpi_json_end_array(json);
 }
 
-void clpi_report_write_json(FILE *file, const clpi_report *report)
+static void write_pools(clpi_json *json, const clpi_report *report)
 {
+  clpi_json_begin_array(json, "by_pool");
+  for (size_t i = 0; i < report->survey->pool_count; i++) {
+    const trace_surveyed_pool *pool = report->survey->pools[i];
+    clpi_json_begin_object(json, NULL);
+    clpi_json_string(json, "name", pool->name);
+    clpi_json_unsigned(json, "peak_active_bytes", pool->peak_active_bytes);
+    clpi_json_unsigned(json, "peak_managed_bytes", pool->peak_managed_bytes);
+    clpi_json_end_object(json);
+  }
+  clpi_json_end_array(json);
+}
+
+static void write_report(clpi_json *json, const char *key, const clpi_report *report)
+{
+  clpi_json_begin_object(json, key);
+  clpi_json_string(json, "trace", report->trace);
+  clpi_json_string(json, "allocator", "simulated");
+  write_figures(json, report);
+  write_pools(json, report);
+  write_bins(json, report);
+  write_largest(json, report);
+  clpi_json_end_object(json);
+}
+
+void clpi_report_write_json(FILE *file, const clpi_report *reports, size_t count)
+{
+  static const char *const keys[CLPI_MOST_REPORTS] = {"first", "second"};
   clpi_json json = clpi_json_start(file);
-  clpi_json_begin_object(&json, NULL);
-  clpi_json_string(&json, "trace", report->trace);
-  clpi_json_string(&json, "allocator", "simulated");
-  write_figures(&json, report);
-  write_bins(&json, report);
-  write_largest(&json, report);
-  clpi_json_end_object(&json);
+  if (count == 1) {
+    write_report(&json, NULL, reports);
+  } else {
+    clpi_json_begin_object(&json, NULL);
+    for (size_t i = 0; i < count; i++)
+      write_report(&json, keys[i], &reports[i]);
+    clpi_json_end_object(&json);
+  }
   clpi_json_finish(&json);
 }

@@ -30,9 +30,11 @@ static void write_life(FILE *file, const trace_large_group *group, bool has_time
 static void write_group(FILE *file, const clpi_report *report, const trace_large_group *group,
                         bool has_times)
 {
-  fprintf(file, "<tr><th scope='row' title='%zu bytes'>%s</th><td>%s</td>", group->kind.bytes,
-          clpi_show_bytes(group->kind.bytes).text, clpi_show_grouped(group->times).text);
-  fprintf(file, "<td title='%zu bytes'>%zu<br/><small>%s</small></td>", group->block_bytes,
+  fprintf(file, "<tr><th scope='row'>%s<br/><small>%s</small></th><td>%s</td>",
+          clpi_show_bytes(group->kind.bytes).text,
+          clpi_show_number_of(group->kind.bytes, "byte").text,
+          clpi_show_grouped(group->times).text);
+  fprintf(file, "<td>%zu<br/><small>%s</small></td>",
           clp_bin_number(report->leading_bits, group->kind.bytes),
           clpi_show_bytes(group->block_bytes).text);
   write_moment(file, group->first, has_times);
@@ -46,15 +48,19 @@ void clpi_report_write_largest(FILE *file, const clpi_report *report)
   const trace_survey *survey = report->survey;
   const trace_timeline *timeline = &survey->timeline;
   bool has_times = trace_timeline_nanoseconds(timeline, trace_timeline_rows(timeline)) > 0;
-  fputs("<section id='largest'>\n<h2>The largest allocations</h2>\n"
-        "<p>Those of one size, thread and stream are a row; its life is that of the one that lived "
-        "longest.</p>\n"
-        "<div class='wide'><table>\n<thead><tr><th scope='col'>Size</th><th scope='col'>Times</th>"
+  clpi_report_begin_section(file, report, "largest", "The largest allocations");
+  fputs("<p>Those of one size, thread and stream are a row; its life is that of the one that lived "
+        "longest.</p>\n",
+        file);
+  clpi_report_begin_wide(file, "The largest allocations");
+  fputs("<table>\n<thead><tr><th scope='col'>Size</th><th scope='col'>Times</th>"
         "<th scope='col'>Bin, block</th><th scope='col'>First at event</th>"
         "<th scope='col'>Longest life</th><th scope='col'>Freed</th>"
         "<th scope='col'>Thread</th><th scope='col'>Stream</th></tr></thead>\n<tbody>\n",
         file);
   for (size_t i = 0; i < survey->largest.count; i++)
     write_group(file, report, &survey->largest.groups[i], has_times);
-  fputs("</tbody>\n</table></div>\n</section>\n", file);
+  fputs("</tbody>\n</table>", file);
+  clpi_report_end_wide(file);
+  fputs("</section>\n", file);
 }

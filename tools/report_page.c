@@ -6,6 +6,7 @@
 #include "report_text.h"
 
 #include <clpool/version.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -22,8 +23,43 @@ static void write_head(FILE *file, const clpi_report *report)
         "<meta name='color-scheme' content='light dark'/>\n<title>",
         file);
   clpi_write_escaped(file, base_name(report->trace));
-  fprintf(file, " - clpool report</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
+  fprintf(file, " - clpool report</title>\n<style>\n%s</style>\n</head>\n<body>\n",
           clpi_report_style);
+}
+
+void clpi_report_begin_section(FILE *file, const clpi_report *report, const char *name,
+                               const char *title)
+{
+  fprintf(file, "<section id='%s%s' class='%s'>\n<h2>%s</h2>\n", name, report->suffix, name, title);
+}
+
+void clpi_report_begin_wide(FILE *file, const char *label)
+{
+  fputs("<div class='wide' tabindex='0' role='region' aria-label='", file);
+  clpi_write_escaped(file, label);
+  fputs("'>", file);
+}
+
+void clpi_report_end_wide(FILE *file)
+{
+  fputs("</div>\n", file);
+}
+
+static bool has_pools(const clpi_report *report)
+{
+  return report->survey->result.pools > 1;
+}
+
+/* "A pool with 4 leading bits on an arena of slack 0.1", or so many of them */
+static void write_pool(FILE *file, const clpi_report *report, const char *article)
+{
+  if (has_pools(report))
+    fprintf(file, "%zu pools", report->survey->result.pools);
+  else
+    fprintf(file, "%s pool", article);
+  fprintf(file, " with %u leading bits", report->leading_bits);
+  if (report->on_arena)
+    fprintf(file, " on an arena of slack %.10g", report->slack);
 }
 
 /* What was in use is the program's, unless its sizes were scaled or some of it was refused. */
@@ -36,15 +72,18 @@ static void write_use(FILE *file, const clpi_report *report)
   else
     fputs("The program ", file);
   if (result->failures == 0)
-    fprintf(file, "had at most <b>%s</b> in use. A pool with %u leading bits takes",
-            clpi_show_bytes(result->peak_active_bytes).text, report->leading_bits);
-  else
-    fprintf(file,
-            "asks for %s, of which a pool with %u leading bits refuses <b>%s</b>. Of what it "
-            "serves, at most <b>%s</b> is in use; the pool takes",
-            clpi_show_number_of(result->allocations + result->failures, "allocation").text,
-            report->leading_bits, clpi_show_grouped(result->failures).text,
+    fprintf(file, "had at most <b>%s</b> in use. ",
             clpi_show_bytes(result->peak_active_bytes).text);
+  else
+    fprintf(file, "asks for %s, of which ",
+            clpi_show_number_of(result->allocations + result->failures, "allocation").text);
+  write_pool(file, report, result->failures == 0 ? "A" : "a");
+  const char *s = has_pools(report) ? "" : "s";
+  if (result->failures > 0)
+    fprintf(file, " refuse%s <b>%s</b>. Of what is served, at most <b>%s</b> is in use; the pool%s",
+            s, clpi_show_grouped(result->failures).text,
+            clpi_show_bytes(result->peak_active_bytes).text, has_pools(report) ? "s" : "");
+  fprintf(file, " take%s", s);
 }
 
 /* A sentence or two for who reads no more. */
@@ -54,10 +93,10 @@ static void write_verdict(FILE *file, const clpi_report *report)
   fputs("<p class='verdict'>", file);
   write_use(file, report);
   fprintf(file,
-          " <b>%s</b> for it, <b>%s times</b> as much, and serves <b>%s</b> of %s without the "
+          " <b>%s</b> for it, <b>%s times</b> as much, and serve%s <b>%s</b> of %s without the "
           "device.</p>\n",
           clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
-          clpi_show_part(result->hits, result->allocations).text,
+          has_pools(report) ? "" : "s", clpi_show_part(result->hits, result->allocations).text,
           clpi_show_number_of(result->allocations, "allocation").text);
 }
 
@@ -70,10 +109,7 @@ static void write_header(FILE *file, const clpi_report *report)
   fprintf(file, "</h1>\n<p class='subject'>%s", clpi_show_number_of(rows, "event").text);
   if (rows > 0 && trace_timeline_nanoseconds(timeline, rows) > 0)
     fprintf(file, " in %s", clpi_show_elapsed(trace_timeline_nanoseconds(timeline, rows)).text);
-  fputs(", replayed through a pool on a simulated device</p>\n", file);
-  if (report->survey->result.peak_active_bytes > 0)
-    write_verdict(file, report);
-  fputs("</header>\n", file);
+  fputs(", replayed through a pool on a simulated device</p>\n</header>\n", file);
 }
 
 static void write_tile(FILE *file, const char *title, clpi_shown shown, const char *note)
@@ -108,39 +144,43 @@ static void write_tiles(FILE *file, const trace_survey *survey)
   fputs("</dl>\n", file);
 }
 
-static void write_figure(FILE *file, const clpi_figure *figure)
+static void write_figure(FILE *file, const clpi_report *report, const clpi_figure *figure)
 {
   clpi_shown exact = clpi_show_grouped(figure->count), shown = {""};
   if (figure->kind == CLPI_FIGURE_RATIO)
     snprintf(exact.text, sizeof(exact.text), "%.10g", figure->ratio);
+  if (figure->kind == CLPI_FIGURE_RATIO && isnan(figure->ratio))
+    exact = (clpi_shown){"none"};
+  if (figure->kind == CLPI_FIGURE_SWITCH)
+    exact = (clpi_shown){"no"};
+  if (figure->kind == CLPI_FIGURE_SWITCH && figure->count)
+    exact = (clpi_shown){"yes"};
   if (figure->kind == CLPI_FIGURE_BYTES && figure->count >= 1024)
     shown = clpi_show_bytes(figure->count);
-  fprintf(file, "<tr><th scope='row'>%s</th><td data-key='%s'>%s</td><td>%s</td></tr>\n",
-          figure->title, figure->key, exact.text, shown.text);
+  fprintf(file, "<td data-key='%s%s'>%s</td><td>%s</td>", figure->key, report->suffix, exact.text,
+          shown.text);
 }
 
-static void write_figures(FILE *file, const clpi_report *report)
+static void write_figures(FILE *file, const clpi_report *reports, size_t count)
 {
-  clpi_figure figures[CLPI_FIGURES];
-  clpi_report_figures(report, figures);
-  fputs("<section id='figures'>\n<h2>All figures</h2>\n<div class='wide'><table>\n<tbody>\n"
-        "<tr><th scope='row'>Trace</th><td colspan='2' class='path'>",
-        file);
-  clpi_write_escaped(file, report->trace);
+  clpi_figure figures[CLPI_MOST_REPORTS][CLPI_FIGURES];
+  for (size_t i = 0; i < count; i++)
+    clpi_report_figures(&reports[i], figures[i]);
+  clpi_report_begin_section(file, reports, "figures", "All figures");
+  clpi_report_begin_wide(file, "All figures");
+  fprintf(file, "<table>\n<tbody>\n<tr><th scope='row'>Trace</th><td colspan='%zu' class='path'>",
+          2 * count);
+  clpi_write_escaped(file, reports->trace);
   fputs("</td></tr>\n", file);
-  for (size_t i = 0; i < CLPI_FIGURES; i++)
-    write_figure(file, &figures[i]);
-  fputs("</tbody>\n</table></div>\n</section>\n", file);
-}
-
-/* What there is to see of a trace that allocates something. */
-static void write_findings(FILE *file, const clpi_report *report)
-{
-  write_tiles(file, report->survey);
-  clpi_report_write_timeline(file, report);
-  clpi_report_write_hit_rate(file, report);
-  clpi_report_write_bins(file, report);
-  clpi_report_write_largest(file, report);
+  for (size_t i = 0; i < CLPI_FIGURES; i++) {
+    fprintf(file, "<tr><th scope='row'>%s</th>", figures[0][i].title);
+    for (size_t j = 0; j < count; j++)
+      write_figure(file, &reports[j], &figures[j][i]);
+    fputs("</tr>\n", file);
+  }
+  fputs("</tbody>\n</table>", file);
+  clpi_report_end_wide(file);
+  fputs("</section>\n", file);
 }
 
 static void write_nothing(FILE *file, const trace_replay_result *result)
@@ -152,19 +192,58 @@ static void write_nothing(FILE *file, const trace_replay_result *result)
   fputs("</p>\n", file);
 }
 
-void clpi_report_write_page(FILE *file, const clpi_report *report)
+static bool has_bytes(const clpi_report *report)
 {
-  write_head(file, report);
-  write_header(file, report);
-  bool has_bytes = report->survey->result.peak_managed_bytes > 0;
-  if (has_bytes)
-    write_findings(file, report);
-  else
+  return report->survey->result.peak_managed_bytes > 0;
+}
+
+/* What there is to see of a trace that allocates something. */
+static void write_findings(FILE *file, const clpi_report *report)
+{
+  if (report->survey->result.peak_active_bytes > 0)
+    write_verdict(file, report);
+  if (!has_bytes(report)) {
     write_nothing(file, &report->survey->result);
-  write_figures(file, report);
+    return;
+  }
+  write_tiles(file, report->survey);
+  clpi_report_write_timeline(file, report);
+  clpi_report_write_pools(file, report);
+  clpi_report_write_hit_rate(file, report);
+  clpi_report_write_bins(file, report);
+  clpi_report_write_largest(file, report);
+}
+
+/* Side by side where there is room. */
+static void write_both(FILE *file, const clpi_report *reports, size_t count)
+{
+  fputs("<div class='both'>\n", file);
+  for (size_t i = 0; i < count; i++) {
+    fputs("<article>\n<h2 class='setting'>", file);
+    write_pool(file, &reports[i], "A");
+    fputs("</h2>\n", file);
+    write_findings(file, &reports[i]);
+    fputs("</article>\n", file);
+  }
+  fputs("</div>\n", file);
+}
+
+void clpi_report_write_page(FILE *file, const clpi_report *reports, size_t count)
+{
+  bool has_charts = false;
+  for (size_t i = 0; i < count; i++)
+    has_charts = has_charts || has_bytes(&reports[i]);
+  write_head(file, reports);
+  fprintf(file, "<main%s>\n", count > 1 ? " class='of-both'" : "");
+  write_header(file, reports);
+  if (count > 1)
+    write_both(file, reports, count);
+  else
+    write_findings(file, reports);
+  write_figures(file, reports, count);
   fprintf(file, "</main>\n<footer>clpool %s</footer>\n", clp_version());
-  if (has_bytes)
-    fprintf(file, "<div id='tip' hidden='hidden'></div>\n<script>\n%s</script>\n",
+  if (has_charts)
+    fprintf(file, "<div id='tip' role='status' hidden='hidden'></div>\n<script>\n%s</script>\n",
             clpi_report_script);
   fputs("</body>\n</html>\n", file);
 }

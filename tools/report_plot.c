@@ -2,6 +2,7 @@
 /* Charts: axes with round figures, and paths that step from span to span. */
 #include "report_plot.h"
 
+#include "report.h"
 #include "report_text.h"
 
 #include <inttypes.h>
@@ -28,9 +29,13 @@ double clpi_plot_y(const clpi_plot *plot, double value)
 
 void clpi_plot_begin(const clpi_plot *plot, const char *label)
 {
-  fprintf(plot->file,
-          "<div class='wide'><svg class='plot' viewBox='0 0 %d %.0f' role='img' aria-label='",
-          CLPI_PLOT_WIDTH, bottom_of(plot) + CLPI_PLOT_BOTTOM);
+  int left = plot->is_small ? CLPI_PLOT_LEFT : 0, right = plot->is_small ? CLPI_PLOT_RIGHT : 0;
+  if (!plot->is_small)
+    clpi_report_begin_wide(plot->file, label);
+  fprintf(plot->file, "<svg class='plot%s' data-of='spans%s' viewBox='%d 0 %d %.0f' role='img'",
+          plot->is_small ? " small" : "", plot->suffix, left, CLPI_PLOT_WIDTH - left - right,
+          bottom_of(plot) + (plot->is_small ? 2.0 : CLPI_PLOT_BOTTOM));
+  fputs(" aria-label='", plot->file);
   clpi_write_escaped(plot->file, label);
   fputs("'>\n", plot->file);
 }
@@ -38,8 +43,10 @@ void clpi_plot_begin(const clpi_plot *plot, const char *label)
 /* The line that follows the pointer is put where it is needed. */
 void clpi_plot_end(const clpi_plot *plot)
 {
-  fprintf(plot->file, "<path class='pointer' d='M0 %d V%.0f' visibility='hidden'/>\n</svg></div>\n",
+  fprintf(plot->file, "<path class='pointer' d='M0 %d V%.0f' visibility='hidden'/>\n</svg>",
           CLPI_PLOT_TOP, bottom_of(plot));
+  if (!plot->is_small)
+    clpi_report_end_wide(plot->file);
 }
 
 void clpi_plot_level(const clpi_plot *plot, double value, const char *label)

@@ -5,6 +5,7 @@
 
 #include "trace/timeline.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,8 +24,10 @@ typedef struct clpi_plot {
   const trace_timeline *timeline;
   const trace_span *spans; /* what is drawn: those of the timeline, or wider ones */
   size_t count;
-  double height; /* of what is between the axes */
-  double most;   /* the value at its top */
+  const char *suffix; /* of the report's names */
+  bool is_small;      /* one of many: without texts, and nothing scrolls */
+  double height;      /* of what is between the axes */
+  double most;        /* the value at its top */
 } clpi_plot;
 
 /* Begins and ends the picture. `label` is what it shows, for those who do not see it. */

@@ -30,6 +30,11 @@ static double most_managed(const trace_span *span)
   return (double)span->managed_bytes.most;
 }
 
+static double most_of_device(const trace_span *span)
+{
+  return (double)span->device_bytes.most;
+}
+
 /* A power of 1024 for the labels of an axis. */
 typedef struct byte_unit {
   const char *name;
@@ -110,16 +115,18 @@ static void draw_peaks(const clpi_plot *plot, const trace_survey *survey)
   draw_peak(plot, "active", "in use at most", survey->active_peak.when.row, active, is_apart);
 }
 
-static void draw(FILE *file, const trace_survey *survey)
+static void draw(FILE *file, const clpi_report *report)
 {
+  const trace_survey *survey = report->survey;
   size_t peak = trace_peak_managed_bytes(&survey->managed_peak);
-  byte_unit unit = unit_for(peak);
+  byte_unit unit = unit_for(report->most_bytes);
   clpi_plot plot = {.file = file,
                     .timeline = &survey->timeline,
                     .spans = survey->timeline.spans,
                     .count = survey->timeline.count,
+                    .suffix = report->suffix,
                     .height = HEIGHT};
-  double step = fit_levels(&plot, peak, unit);
+  double step = fit_levels(&plot, report->most_bytes, unit);
   char label[320];
   snprintf(label, sizeof(label),
            "Memory over %s events: at most %s in use, at event %s, and %s managed, at event %s",
@@ -135,6 +142,8 @@ static void draw(FILE *file, const trace_survey *survey)
   clpi_plot_area(&plot, "active-least", least_active);
   clpi_plot_line(&plot, "active", most_active);
   clpi_plot_line(&plot, "managed", most_managed);
+  if (report->on_arena)
+    clpi_plot_line(&plot, "device", most_of_device);
   clpi_plot_row_axis(&plot);
   draw_limit(&plot, survey->result.limit_bytes);
   draw_refusals(&plot);
@@ -142,8 +151,9 @@ static void draw(FILE *file, const trace_survey *survey)
   clpi_plot_end(&plot);
 }
 
-static void write_legend(FILE *file, const trace_survey *survey)
+static void write_legend(FILE *file, const clpi_report *report)
 {
+  const trace_survey *survey = report->survey;
   bool has_wide_spans = survey->timeline.rows_a_span > 1;
   fputs("<ul class='legend'>\n"
         "<li><i class='active-least'></i>in use</li>\n",
@@ -153,23 +163,26 @@ static void write_legend(FILE *file, const trace_survey *survey)
   fputs("<li><i class='managed-least'></i>held by the pool, and padding</li>\n"
         "<li><i class='managed'></i>managed: all of it</li>\n",
         file);
+  if (report->on_arena)
+    fputs("<li><i class='device'></i>taken from the device by the arena</li>\n", file);
   if (survey->result.failures > 0)
     fputs("<li><i class='refused'></i>allocations refused</li>\n", file);
   fputs("</ul>\n", file);
 }
 
 /* For the script: a row of figures for each span. */
-static void write_spans(FILE *file, const trace_timeline *timeline)
+static void write_spans(FILE *file, const clpi_report *report)
 {
-  fputs("<script type='application/json' id='spans'>[\n", file);
+  const trace_timeline *timeline = &report->survey->timeline;
+  fprintf(file, "<script type='application/json' id='spans%s'>[\n", report->suffix);
   for (size_t i = 0; i < timeline->count; i++) {
     const trace_span *span = &timeline->spans[i];
     fprintf(file,
-            "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%zu,%zu,%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-            "]%s\n",
+            "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%zu,%zu,%zu,%zu,%" PRIu64 ",%" PRIu64
+            ",%" PRIu64 "]%s\n",
             span->first.row, span->last.row, span->first.nanoseconds / 1000,
             span->active_bytes.least, span->active_bytes.most, span->managed_bytes.most,
-            span->held_bytes.most, span->hits, span->misses, span->refused,
+            span->held_bytes.most, span->device_bytes.most, span->hits, span->misses, span->refused,
             i + 1 < timeline->count ? "," : "");
   }
   fputs("]</script>\n", file);
@@ -178,9 +191,9 @@ static void write_spans(FILE *file, const trace_timeline *timeline)
 void clpi_report_write_timeline(FILE *file, const clpi_report *report)
 {
   const trace_survey *survey = report->survey;
-  fputs("<section id='memory'>\n<h2>Memory over the trace</h2>\n", file);
-  write_legend(file, survey);
-  draw(file, survey);
+  clpi_report_begin_section(file, report, "memory", "Memory over the trace");
+  write_legend(file, report);
+  draw(file, report);
   fputs("<p class='note'>Event N is line N + 1 of the trace.", file);
   if (survey->timeline.rows_a_span > 1)
     fprintf(file,
@@ -189,5 +202,5 @@ void clpi_report_write_timeline(FILE *file, const clpi_report *report)
             clpi_show_grouped(survey->timeline.rows_a_span).text);
   fputs("</p>\n", file);
   fputs("</section>\n", file);
-  write_spans(file, &survey->timeline);
+  write_spans(file, report);
 }

@@ -23,6 +23,7 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/live_blocks.c tools/trace/live_blocks.h \
 	tools/trace/metering_allocator.c tools/trace/metering_allocator.h \
 	tools/trace/model_device.c tools/trace/model_device.h \
+	tools/trace/names.c tools/trace/names.h \
 	tools/trace/number.c tools/trace/number.h \
 	tools/trace/player.c tools/trace/player.h \
 	tools/trace/reader.c tools/trace/reader.h \
@@ -45,7 +46,7 @@ tools_clpool_SOURCES = \
 	tools/cost_source.c tools/cost_source.h \
 	tools/cuda_allocator.c \
 	tools/cuda_devices.c tools/cuda_devices.h \
-	tools/devices.h \
+	tools/devices.c tools/devices.h \
 	tools/gnuplot.c tools/gnuplot.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
@@ -75,6 +76,7 @@ tools_clpool_SOURCES = \
 	tools/report_page.c \
 	tools/report_perfetto.c tools/report_perfetto.h \
 	tools/report_plot.c tools/report_plot.h \
+	tools/report_pools.c \
 	tools/report_text.c tools/report_text.h \
 	tools/report_timeline.c \
 	tools/run.c \
@@ -86,7 +88,8 @@ tools_clpool_SOURCES = \
 	tools/tune_plot.c tools/tune_plot.h \
 	tools/tune_report.c tools/tune_report.h \
 	tools/tune_settings.c tools/tune_settings.h \
-	tools/tune_words.c
+	tools/tune_words.c \
+	tools/wrapped.c tools/wrapped.h
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
 tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) -DCLPI_LAYER_FOLDER='"$(pkglibdir)"'
 if LAYER

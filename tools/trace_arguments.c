@@ -8,6 +8,7 @@
 #include "trace/model_device.h"
 
 #include <clpool/bytes.h>
+#include <inttypes.h>
 
 /* What is a part of a device's memory is read by clpi_read_limit. */
 static int read_limit(const char *text, trace_replay_options *replay)
@@ -40,6 +41,9 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
     return CLPI_EXIT_SUCCESS;
   case CLPI_OPTION_LEADING_BITS:
     return clpi_read_leading_bits_option(optarg, &replay->pool_options.leading_bits_in_bin_id);
+  case CLPI_OPTION_LENIENT:
+    arguments->is_lenient = true;
+    return CLPI_EXIT_SUCCESS;
   case CLPI_OPTION_LIMIT:
     arguments->limit = optarg;
     return read_limit(optarg, replay);
@@ -68,12 +72,22 @@ int clpi_read_limit(clpi_trace_arguments *arguments, const clp_allocator *alloca
                                 &arguments->replay.limit_bytes);
 }
 
+void clpi_tell_left_out(const trace_reader *reader)
+{
+  uint64_t line, count = trace_left_out(reader, &line);
+  if (count > 0)
+    clpi_complain("remark: %s: %" PRIu64 " free%s of what was allocated before it begins %s left "
+                  "out, the first in line %" PRIu64,
+                  trace_name(reader), count, count > 1 ? "s" : "", count > 1 ? "are" : "is", line);
+}
+
 int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,
                     trace_reader **reader)
 {
   clp_status status = trace_open(arguments->trace, reader);
   if (status)
     return clpi_failed(status);
+  trace_set_lenient(*reader, arguments->is_lenient);
   if (!rereads && arguments->fits_scale)
     rereads = "--scale=auto";
   if (!rereads && arguments->replay.passes > 1)

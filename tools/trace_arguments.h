@@ -17,6 +17,7 @@ typedef struct clpi_trace_arguments {
   const char *limit;  /* likewise */
   trace_replay_options replay;
   bool fits_scale; /* --scale=auto: replay.scale is still to be found */
+  bool is_lenient; /* frees of what is not live are left out */
   bool as_json;
   bool wants_help; /* then nothing else counts */
 } clpi_trace_arguments;
@@ -38,6 +39,7 @@ enum {
   CLPI_OPTION_HELP,
   CLPI_OPTION_JSON,
   CLPI_OPTION_LEADING_BITS,
+  CLPI_OPTION_LENIENT,
   CLPI_OPTION_LIMIT,
   CLPI_OPTION_MEMORY,
   CLPI_OPTION_NO_POOL,
@@ -54,6 +56,9 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments);
 /* Reads --limit, if it was given, once the allocator is there whose device's memory per cent of it
  * are of. Returns an exit code, with a complaint if it is not 0. */
 int clpi_read_limit(clpi_trace_arguments *arguments, const clp_allocator *allocator);
+
+/* Tells in a line what was left out of a trace that was read. */
+void clpi_tell_left_out(const trace_reader *reader);
 
 /* Opens the trace. `rereads` is the command's own option that reads it again; NULL: there was none.
  * Returns an exit code, with a complaint if it is not 0; the reader is the caller's to close in any

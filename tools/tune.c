@@ -34,12 +34,14 @@ static const char help_text[] =
     "  --no-pool            without pools: the bare allocator, and arenas on it\n"
     "  --slack=F            how much of the highest use an arena may keep beyond it, 0 to 1;\n"
     "                       by default several are tried\n"
+    "  --lenient            leave out frees of what was allocated before the trace begins\n"
     "  --limit=BYTES        the pool's limit: which settings would run out, and when\n"
     "  --memory=BYTES       of the host that replays may take, half of all by default: where\n"
     "                       that is not enough, they are made a few at a time\n"
     "  --allocator=NAME     whose memory, largest block and costs count: host, simulated (the\n"
     "                       default), cl-deferred, cl-immediate, cl-svm, cuda-async\n"
-    "  --device=P.D         the OpenCL device, as clpool info numbers them; 0.0 by default\n"
+    "  --device=P.D         the OpenCL device, as clpool info numbers them; by default a\n"
+    "                       GPU if there is one\n"
     "  --device=N           the CUDA device; 0 by default\n"
     "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
     "  --cost=SOURCE        what times are estimated from: measure (the default where an\n"
@@ -145,6 +147,7 @@ static int tune_and_report(tune_setup *setup)
   clp_status status = tune(setup, &options);
   if (status)
     return clpi_simulation_failed(status);
+  clpi_tell_left_out(setup->reader);
   if (setup->asked.allocations > 0)
     return report(setup, &options);
   clpi_complain("%s: no allocation is recorded there, so there is nothing to tune",

@@ -35,6 +35,7 @@ static const struct option options[] = {
     {"help", no_argument, NULL, CLPI_OPTION_HELP},
     {"json", no_argument, NULL, CLPI_OPTION_JSON},
     {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
+    {"lenient", no_argument, NULL, CLPI_OPTION_LENIENT},
     {"limit", required_argument, NULL, CLPI_OPTION_LIMIT},
     {"memory", required_argument, NULL, CLPI_OPTION_MEMORY},
     {"no-arena", no_argument, NULL, OPTION_NO_ARENA},

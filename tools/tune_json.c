@@ -68,6 +68,7 @@ static void write_recommendation(clpi_json *json, const clpi_tune_report *report
   clpi_json_begin_object(json, "recommended");
   write_setting(json, setting);
   clpi_json_string(json, "code", clpi_tune_code(setting).text);
+  clpi_json_string(json, "python", clpi_tune_python(setting).text);
   clpi_json_string(json, "environment", clpi_tune_environment(setting).text);
   clpi_json_end_object(json);
 }

@@ -32,13 +32,15 @@ void clpi_tune_report_json(const clpi_tune_report *report);
 
 /* A text of the recommendation. */
 typedef struct clpi_tune_words {
-  char text[512];
+  char text[768];
 } clpi_tune_words;
 
-/* What is recommended, in a few words; why, in a sentence; and the lines of C that do so. */
+/* What is recommended, in a few words; why, in a sentence; and the lines of C and of Python, an
+ * expression, that do so. */
 clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting);
 clpi_tune_words clpi_tune_reason(const clpi_tune_report *report);
 clpi_tune_words clpi_tune_code(const trace_tune_setting *setting);
+clpi_tune_words clpi_tune_python(const trace_tune_setting *setting);
 
 /* The variables that give it to pools with default options; empty where there is no pool. */
 clpi_tune_words clpi_tune_environment(const trace_tune_setting *setting);

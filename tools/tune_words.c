@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recommendation in words, in C, and as variables of the environment. */
+/* The recommendation in words, in C and Python, and as variables of the environment. */
 #include "quantities.h"
 #include "tune_report.h"
 
@@ -124,16 +124,15 @@ clpi_tune_words clpi_tune_reason(const clpi_tune_report *report)
   return words;
 }
 
-/* One line, that makes the arena. */
-static int arena_code(char *line, size_t room, double slack)
+/* What holds for every arena that was tried is said where it is made. */
+static int arena_code(char *text, size_t room, double slack)
 {
-  if (has_default_slack(slack))
-    return snprintf(line, room,
-                    "clp_allocator *arena = NULL; clp_arena_allocator_create(allocator, NULL, "
-                    "&arena);\n");
-  return snprintf(line, room,
-                  "clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT; arena_options.slack "
-                  "= %.10g; clp_allocator *arena = NULL; "
+  return snprintf(text, room,
+                  "clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;\n"
+                  "arena_options.slack = %.10g;\n"
+                  "/* The figures on NVIDIA's OpenCL buffers need one_thread = true. */\n"
+                  "arena_options.one_thread = false;\n"
+                  "clp_allocator *arena = NULL;\n"
                   "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
                   slack);
 }
@@ -142,16 +141,37 @@ clpi_tune_words clpi_tune_code(const trace_tune_setting *setting)
 {
   clpi_tune_words words;
   int length = setting->on_arena ? arena_code(words.text, sizeof(words.text), setting->slack) : 0;
-  char *line = words.text + length;
+  char *text = words.text + length;
   size_t room = sizeof(words.text) - (size_t)length;
+  const char *source = setting->on_arena ? "arena" : "allocator";
   if (setting->pooled)
-    snprintf(line, room,
-             "clp_pool_options options = CLP_POOL_OPTIONS_INIT; options.leading_bits_in_bin_id = "
-             "%u;\n",
+    snprintf(text, room,
+             "clp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
+             "options.leading_bits_in_bin_id = %u;\n"
+             "clp_pool *pool = NULL;\n"
+             "clp_pool_create(%s, &options, &pool);\n",
+             setting->leading_bits, source);
+  else
+    snprintf(text, room,
+             "clp_memory memory = 0;\n"
+             "clp_allocator_allocate(%s, bytes, &memory);\n",
+             source);
+  return words;
+}
+
+clpi_tune_words clpi_tune_python(const trace_tune_setting *setting)
+{
+  clpi_tune_words words;
+  char source[80] = "allocator";
+  if (setting->on_arena)
+    snprintf(source, sizeof(source), "clpool.ArenaAllocator(allocator, slack=%.10g)",
+             setting->slack);
+  if (setting->pooled)
+    snprintf(words.text, sizeof(words.text),
+             "clpool.MemoryPool(%s,\n                  leading_bits_in_bin_id=%u)", source,
              setting->leading_bits);
   else
-    snprintf(line, room, "clp_memory memory = 0; clp_allocator_allocate(%s, bytes, &memory);\n",
-             setting->on_arena ? "arena" : "allocator");
+    snprintf(words.text, sizeof(words.text), "%s", source);
   return words;
 }
 

@@ -54,8 +54,8 @@ completes '--version' --v
 # Options, before the trace and after it.
 completes '--help --json' info --
 completes '' info ''
-completes '--leading-bits= --limit=' replay --l
-completes '--leading-bits= --limit=' replay trace.csv --l
+completes '--leading-bits= --lenient --limit=' replay --l
+completes '--leading-bits= --lenient --limit=' replay trace.csv --l
 completes '--help --output=' record --
 completes '--leading-bits=' run --l
 completes '--arena' replay --ar

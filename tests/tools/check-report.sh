@@ -55,6 +55,9 @@ refuses 2 '--leading-bits: expected a number from 0 to 16, found "17"' a --leadi
 refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found "5MB"' a --limit=5MB
 refuses 2 '--capacity: expected bytes, such as 1073741824, 512M or 1.5GiB, found ""' a --capacity=
 refuses 2 '--scale: expected auto or a number above 0, found "0"' a --scale=0
+refuses 2 '--slack is of the arena: it needs --arena' a --json --slack=0.1 --versus --arena
+refuses 2 '--versus begins the second setting, and there is no third' a --json --versus --versus
+refuses 2 '--perfetto shows one setting: it cannot go with --versus' a --perfetto=b --versus
 
 # Sizes: what each comes to, on a device of 1000 bytes.
 limits='0:0 7:7 2.:2 2.9:2 0.1:1 1.5K:1536 1.5G:1610612736 0.3KiB:307 4GiB:4294967296
@@ -97,13 +100,19 @@ code=0
 printf '%s\n' $header | "$clpool" report - -o page.html --scale=auto 2>"$err" || code=$?
 [ $code -eq 2 ] || fail "--scale=auto on a pipe: exit code $code"
 only
+code=0
+printf '%s\n' $header | "$clpool" report - -o page.html --versus 2>"$err" || code=$?
+[ $code -eq 2 ] || fail "--versus on a pipe: exit code $code"
+[ "$(cat "$err")" = 'clpool report: standard input: cannot be read twice, as --versus needs' ] ||
+  fail "--versus on a pipe: said $(cat "$err")"
+only
 
 # --- The page and its figures
 
 # The figures of a report are those of a replay: same ARGUMENT...
 same_as_replay() {
   "$clpool" replay "$resnet" --json "$@" |
-    grep -vE '"(ns_per_operation|device|pooled|arena|passes|first_failure_event)":|^[{}]' |
+    grep -vE '"(ns_per_operation|device|pooled|passes|first_failure_event)":|^[{}]' |
     sed 's/,$//' >"$house_tmp/replayed"
   [ -s "$house_tmp/replayed" ] || fail "no figures of a replay"
   while read -r line; do
@@ -111,19 +120,19 @@ same_as_replay() {
   done <"$house_tmp/replayed"
 }
 
-# What a page must be, whatever the trace: sound PAGE
+# What a page must be, whatever the trace: sound PAGE [SETTINGS]
 sound() {
   [ "$(head -n 1 "$1")" = '<!DOCTYPE html>' ] || fail "$1 does not begin as HTML"
   [ "$(tail -n 1 "$1")" = '</html>' ] || fail "$1 does not end as HTML"
   ! grep -niE 'https?:|src=|href=|@import|url\(' "$1" || fail "$1 refers to something outside"
-  [ "$(wc -c <"$1")" -lt $page_bytes ] || fail "$1 has $(wc -c <"$1") bytes"
+  [ "$(wc -c <"$1")" -lt $((${2:-1} * page_bytes)) ] || fail "$1 has $(wc -c <"$1") bytes"
   if command -v xmllint >/dev/null; then
     xmllint --noout "$1" || fail "$1 is no well-formed XML"
   fi
 }
 
-for options in '' --leading-bits=1 '--limit=6G' '--capacity=4G --leading-bits=8' --scale=0.001 \
-  '--scale=auto --capacity=16G'; do
+for options in '' --leading-bits=1 '--limit=6G' '--capacity=4G --leading-bits=8' --arena \
+  '--arena --slack=0.1 --leading-bits=6 --limit=9G' --scale=0.001 '--scale=auto --capacity=16G'; do
   # shellcheck disable=SC2086 # these are several
   set -- $options
   accepts "$resnet" -o page.html --perfetto=counters.json --json "$@"
@@ -157,6 +166,33 @@ mv "$out" counters.json
 accepts "$resnet" --json
 check perfetto.py counters.json "$out"
 rm ./*
+
+# Two settings side by side: each is what it is alone.
+accepts "$resnet" --json --limit=9G --arena --leading-bits=6
+grep -E '"(peak_|footprint|hits|arena|slack|held_bytes_at_peak)' "$out" >"$house_tmp/alone"
+accepts "$resnet" -o page.html --json --limit=9G --versus --arena --leading-bits=6
+sound page.html 2
+check report_page.py page.html "$out"
+sed -n '/"second"/,$p' "$out" | grep -E '"(peak_|footprint|hits|arena|slack|held_bytes_at_peak)' |
+  sed 's/^  //' | cmp -s - "$house_tmp/alone" || fail "the second setting is another: $(cat "$out")"
+grep -q '>A pool with 6 leading bits on an arena of slack 0.016</h2>' page.html ||
+  fail "the second setting is not named"
+rm page.html
+
+# Pools by name, hostile ones too.
+printf '%s\n' "$header,Pool" '1,00:00:00.0,allocate,0x1,1000,0,weights' \
+  '1,00:00:00.1,allocate,0x2,3000,0,"<b> & ""c"", d"' '1,00:00:00.2,free,0x1,1000,0,weights' \
+  '1,00:00:00.3,allocate,0x1,10,0,' '1,00:00:00.4,allocate,0x3,900,0,weights' >named.csv
+accepts named.csv -o page.html --json
+sound page.html
+check report_page.py page.html "$out"
+tr -d '\n' <"$out" | grep -qF '"name": "<b> & \"c\", d",      "peak_active_bytes": 3000,' ||
+  fail "other pools: $(cat "$out")"
+for words in '<b>weights</b>' '<b>&lt;b&gt; &amp; &quot;c&quot;, d</b>' '>pools without a name<' \
+  '3 pools with 4 leading bits take'; do
+  grep -qF "$words" page.html || fail "the page lacks $words"
+done
+rm named.csv page.html
 
 # Names that HTML must escape: markup, quotes, control characters, UTF-8 and what is none.
 name=$(printf 'a<b>&"'\''\001\303\244\377.csv')
@@ -369,11 +405,48 @@ points() {
   });</script>&|' page.html >pointed.html
   browse 1 --dump-dom "file://$PWD/pointed.html" || fail "$browser: $(cat "$err")"
   ! grep CONSOLE "$err" || fail "the page's script complains"
-  for words in '<div id="tip" style="left: .*">Events 8,641 to 8,672$' '^After 1\.[0-9]* s$' \
+  for words in '<div id="tip" role="status" style="left: .*">Events 8,641 to 8,672$' \
+    '^After 1\.[0-9]* s$' \
     '^In use: [0-9.]* GiB to [0-9.]* GiB$' '^Held: [0-9.]* GiB$' '^Managed: 14\.[0-9]* GiB$' \
     '^Hits: [0-9]* of [0-9]*</div>$'; do
     grep -q "$words" "$out" || fail "who points is not told $words: $(grep -A 6 '"tip"' "$out")"
   done
+}
+
+# browsed SCRIPT: what $out is when the page has run that, once it was loaded.
+browsed() {
+  sed "s|^</body>|<script>addEventListener('load', function () { $1 });</script>&|" page.html \
+    >browsed.html
+  browse 1 --dump-dom "file://$PWD/browsed.html" || fail "$browser: $(cat "$err")"
+  ! grep CONSOLE "$err" || fail "the page's script complains"
+}
+
+# Without a mouse: three steps to the right by key; a touch, which stays when the finger is gone.
+reaches() {
+  browsed "const wide = document.querySelector('.wide'); wide.focus(); \
+    for (const i of [0, 1, 2]) document.activeElement.dispatchEvent( \
+      new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));"
+  grep -q '>Events 65 to 96$' "$out" || fail "by key: $(grep -A 6 '"tip"' "$out")"
+  browsed "const plot = document.querySelector('svg.plot'), box = plot.getBoundingClientRect(); \
+    for (const name of ['pointerdown', 'pointerleave']) plot.dispatchEvent( \
+      new PointerEvent(name, {pointerType: 'touch', clientY: box.top + 9, \
+        clientX: box.left + box.width * 0.52}));"
+  grep -q '>Events 8,641 to 8,672$' "$out" || fail "by touch: $(grep -A 6 '"tip"' "$out")"
+}
+
+# As narrow as a phone, the page scrolls down alone: what is wide scrolls by itself.
+fits_phone() {
+  cat >phone.html <<'END'
+<!DOCTYPE html><iframe id="phone" style="width: 360px" src="page.html"></iframe><script>
+onload = function () {
+  const page = frames[0].document.documentElement;
+  document.body.dataset.wide = page.scrollWidth + ' of ' + page.clientWidth;
+};</script>
+END
+  browse 1 --allow-file-access-from-files --dump-dom "file://$PWD/phone.html" ||
+    fail "$browser: $(cat "$err")"
+  grep -qE 'data-wide="([0-9]+) of \1"' "$out" ||
+    fail "a phone scrolls aside: $(grep -o 'data-wide="[^"]*"' "$out")"
 }
 
 if can_browse; then
@@ -381,5 +454,8 @@ if can_browse; then
   looks 1 230 255
   looks 0 0 40
   points
+  reaches
+  accepts "$resnet" -o page.html --versus --arena
+  fits_phone
   echo "looked at in $browser, light and dark"
 fi

@@ -47,6 +47,9 @@ says() { grep -qF -- "$1" out || fail "the output lacks \"$1\": $(cat out)"; }
 # What JSON in out says: member KEY of the object, the first with that name.
 member() { sed -n "s/^ *\"$1\": \\(.*[^,]\\),*\$/\\1/p" out | head -n 1; }
 
+# What is printed for people has no longer lines, but for the name of the trace.
+fits_80_columns() { ! sed 1d out | grep -E '^.{81}' || fail "a line is longer than 80 columns"; }
+
 # has KEY VALUE: a member of out's JSON.
 has() { [ "$(member "$1")" = "$2" ] || fail "\"$1\" is $(member "$1"), not $2"; }
 
@@ -82,6 +85,7 @@ says 'Examples:'
 
 accepts info
 says 'allocators: host, simulated'
+fits_80_columns
 accepts info --json
 valid_json
 grep -q '"simulated"' out || fail "info --json lacks the simulated allocator"
@@ -249,7 +253,8 @@ spoils_piped "2:32: $words" negative.csv
 words='expected a size of at most 18446744073709551615 bytes, found "18446744073709551616"'
 spoils "large.csv:2:32: $words" large.csv
 { echo $header && row free 0x1 5; } >free.csv
-spoils 'free.csv:2:24: expected a pointer that is live, found 0x1' free.csv
+words='expected a pointer that is live, found 0x1 (--lenient leaves such frees out)'
+spoils "free.csv:2:24: $words" free.csv
 { echo $header && row allocate 0x1 5 && row allocate 0x1 5; } >twice.csv
 words='expected a pointer that is not live, found 0x1, allocated in line 2 and not freed since'
 spoils "twice.csv:3:28: $words" twice.csv
@@ -260,6 +265,34 @@ words='cannot decompress further: unexpected end of file'
 cuts "cut.csv.gz:[0-9]+:[0-9]+: $words" cut.csv.gz
 { head -c 5000 "$resnet" && cat junk && tail -c +5100 "$resnet"; } >damaged.csv.gz
 cuts 'damaged.csv.gz:[0-9]+:[0-9]+: (cannot decompress further:|expected) .*' damaged.csv.gz
+
+printf '\200\004\225junk' >snapshot.pickle
+words="found a pickle: if it is a memory snapshot of PyTorch's, python3 -m clpool convert makes a \
+trace of it"
+words="expected the header $header, $words"
+spoils "snapshot.pickle:1:1: $words" snapshot.pickle
+{ echo "$header,Pool" && echo "$(row allocate 0x1 5),\"a,b"; } >quote.csv
+spoils 'quote.csv:2:36: expected a name that ends in a quotation mark, found "\"a,b"' quote.csv
+{ echo "$header,Pool" && echo "$(row allocate 0x1 5),a,b"; } >comma.csv
+spoils 'comma.csv:2:37: expected the end of the line, found ",b"' comma.csv
+{ echo "$header,Pool" && row allocate 0x1 5; } >short.csv
+spoils 'short.csv:2:35: expected a comma and the field Pool, found the end of the line' short.csv
+
+# A log that begins late.
+{
+  echo $header && row allocate 0x1 5
+  row free 0x2 5 && row free 0x1 5 && row free 0x2 5
+} >late.csv
+words='expected a pointer that is live, found 0x2 (--lenient leaves such frees out)'
+spoils "late.csv:3:24: $words" late.csv
+for command in $trace_commands; do
+  # shellcheck disable=SC2046 # options are words
+  run 0 "$command" late.csv --lenient --json $(outputs "$command" | sed 's/-o.*/-o page.html/')
+  has frees 1
+  words='2 frees of what was allocated before it begins are left out, the first in line 3'
+  [ "$(cat err)" = "clpool $command: remark: late.csv: $words" ] || fail "said $(cat err)"
+done
+rm page.html
 
 # What is unusual and no error: lines that end as on Windows, a pipe, and sizes past 2^63, which no
 # device has, so that they are refused there.
@@ -360,7 +393,10 @@ valid_json
 simulated_note="note: the simulated device's calls cost nothing"
 accepts replay "$resnet" --compare --allocator=host
 ! grep -q "$simulated_note" out || fail "host memory is no simulated device: $(cat out)"
+accepts replay "$resnet"
+fits_80_columns
 accepts replay "$resnet" --compare
+fits_80_columns
 says 'with pool'
 says 'time per allocation or free'
 says "$simulated_note"
@@ -498,7 +534,8 @@ fi
 CLPOOL_CUDA_LIBRARY=/no/such/driver.so
 export CLPOOL_CUDA_LIBRARY
 accepts info
-says 'CUDA: none (there is no CUDA driver: /no/such/driver.so: '
+says 'CUDA: none: there is no CUDA driver: /no/such/driver.so: '
+fits_80_columns
 accepts info --json
 valid_json
 grep -q '"missing": "there is no CUDA driver' out || fail "info --json does not say why: $(cat out)"

@@ -51,6 +51,11 @@ refuses 2 './missing.csv: No such file or directory' "$resnet" --cost=./missing.
 accepts --help
 grep -q '^Usage: clpool tune' "$out" || fail "--help prints $(cat "$out")"
 
+# What is printed for people has no longer lines, but for the name of the trace.
+fits_80_columns() {
+  ! sed 1d "$out" | grep -E '^.{81}' || fail "a line is longer than 80 columns"
+}
+
 # --- Figures and recommendation, by replays
 
 # rows: of tune's JSON, whether a setting is pooled, its leading bits, whether it is on an arena and
@@ -120,15 +125,15 @@ for objective in time balanced; do
 done
 
 accepts "$resnet" --cost=pocl-cpu
-[ "$(grep -c '<- recommended' "$out")" -eq 1 ] || fail "not one recommendation: $(cat "$out")"
+[ "$(grep -c '^\* .*[0-9]' "$out")" -eq 1 ] || fail "not one recommendation: $(cat "$out")"
 says 'objective: balanced'
 zcat "$resnet" | accepts - --leading-bits=3-4 --no-arena --cost=pocl-cpu
-[ "$(grep -cE '^ +([34]|none) ' "$out")" -eq 3 ] || fail "not three rows: $(cat "$out")"
+[ "$(grep -cE '^[ *=] +([34]|none) +no ' "$out")" -eq 3 ] || fail "not three rows: $(cat "$out")"
 accepts "$resnet" --no-pool --cost=pocl-cpu
-[ "$(grep -cE '^ +none ' "$out")" -eq 6 ] || fail "not five arenas: $(cat "$out")"
+[ "$(grep -cE '^[ *=] *none ' "$out")" -eq 6 ] || fail "not five arenas: $(cat "$out")"
 grep -q 'recommended: no pool, ' "$out" || fail "without pools: $(cat "$out")"
 accepts "$resnet" --arena --slack=0.3 --leading-bits=2-3 --cost=pocl-cpu
-[ "$(grep -cE '^ +([23]|none)  0\.3 ' "$out")" -eq 3 ] || fail "other slacks: $(cat "$out")"
+[ "$(grep -cE '^[ *=] *([23]|none) 0\.3 ' "$out")" -eq 3 ] || fail "other slacks: $(cat "$out")"
 accepts "$resnet" --leading-bits=4 --scale=0.5 --passes=2 --cost=pocl-cpu
 says 'sizes times 0.5, 2 times over'
 if zcat "$resnet" | "$clpool" tune - --passes=2 >"$out" 2>"$err"; then
@@ -146,8 +151,9 @@ grep -q 'cannot be read twice, as --passes needs' "$err" || fail "a pipe: $(cat 
 } >two.csv
 accepts two.csv --limit=6000 --leading-bits=4 --no-arena --cost=pocl-cpu
 says 'out of memory at event 2, refused 1'
-says 'nothing is recommended. Every setting runs out of memory, the last at event 2 of the trace.'
-! grep -q '<- recommended' "$out" || fail "a row is recommended: $(cat "$out")"
+says 'nothing is recommended'
+says 'Every setting runs out of memory, the last at event 2 of the trace.'
+! grep -q '^\*' "$out" || fail "a row is recommended: $(cat "$out")"
 accepts two.csv --limit=8010 --leading-bits=2-4 --no-arena --cost=pocl-cpu --json
 [ "$(values first_failure_event | tr '\n' ' ')" = "2 2 2 null " ] ||
   fail "the events of failures are $(values first_failure_event | tr '\n' ' ')"
@@ -174,7 +180,8 @@ if [ -e "$small" ]; then
   accepts two.csv --allocator=cuda-async --objective=memory --cost=nvidia-h200
   says 'recommended: no pool, without an arena'
   says "No arena was tried: the driver's own pool takes less memory without one."
-  [ "$(grep -cE '^ +([0-9]+|none)  no ' "$out")" -eq 12 ] || fail "an arena: $(cat "$out")"
+  fits_80_columns
+  [ "$(grep -cE '^[ *=] *([0-9]+|none) no ' "$out")" -eq 12 ] || fail "an arena: $(cat "$out")"
   unset CLPOOL_CUDA_LIBRARY
 fi
 
@@ -227,14 +234,17 @@ refuses 2 '--memory: expected bytes, such as 1073741824, 512M or 1.5GiB, found "
 
 # --- Code
 
-# code ARGUMENT...: what tune prints with these goes to code.c, and compiles.
+# code TRACE COSTS ARGUMENT...: what tune prints with these goes to code.c, and compiles.
 code() {
-  accepts "$resnet" --cost=pocl-cpu "$@"
+  trace=$1
+  costs=$2
+  shift 2
+  accepts "$trace" --cost="$costs" "$@"
   {
     echo '#include <clpool/clpool.h>'
     echo 'void make(clp_allocator *allocator, size_t bytes);'
     echo 'void make(clp_allocator *allocator, size_t bytes) { (void)allocator; (void)bytes;'
-    sed -n '/^clp_/p' "$out"
+    sed -n '/^In C:$/,/^In Python:$/{/^In /d;p;}' "$out"
     echo '}'
   } >code.c
   ${CC:-cc} -std=c11 -Wall -Werror -Wno-unused-but-set-variable \
@@ -247,17 +257,18 @@ has() {
   for words; do grep -qF "$words" code.c || fail "the code lacks $words: $(cat code.c)"; done
 }
 
-code --arena --slack=0.05 --leading-bits=4 --objective=time
+code "$resnet" pocl-cpu --arena --slack=0.05 --leading-bits=4 --objective=time
 has 'arena_options.slack = 0.05;' '&arena_options, &arena'
-says 'one_thread = true'
+has "NVIDIA's OpenCL buffers need one_thread = true" 'arena_options.one_thread = false;'
 says ', on an arena of slack 0.05'
-code --no-arena --leading-bits=4
+code "$resnet" pocl-cpu --no-arena --leading-bits=4
 has 'leading_bits_in_bin_id = 4;'
-says 'for options: CLPOOL_LEADING_BITS=4'
-code --no-pool --objective=memory --no-arena
+says 'CLPOOL_LEADING_BITS=4'
+says 'clpool.MemoryPool(allocator,'
+code "$resnet" pocl-cpu --no-pool --objective=memory --no-arena
 has 'clp_allocator_allocate(allocator, bytes, &memory);'
 grep -q CLPOOL_ "$out" && fail "the environment without a pool: $(cat "$out")"
-code --no-pool --objective=memory --arena
+code "$resnet" pocl-cpu --no-pool --objective=memory --arena
 has 'clp_allocator_allocate(arena, bytes, &memory);' 'arena_options.slack = 0.001;'
 
 # One block again and again: without a pool each is a sub-buffer, which costs.
@@ -266,8 +277,19 @@ awk 'BEGIN {
   for (i = 0; i < 1000; i++)
     print "1,00:00:00.0,allocate,0x1000,5000,0\n1,00:00:00.0,free,0x1000,5000,0"
 }' >again.csv
-accepts again.csv --cost=nvidia-h200 --arena --slack=0.5 --leading-bits=2 --objective=time
-says 'for options: CLPOOL_LEADING_BITS=2 CLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=0.5'
+set -- --arena --slack=0.5 --leading-bits=2 --objective=time
+code again.csv nvidia-h200 "$@"
+has 'clp_arena_allocator_create(allocator, &arena_options, &arena);'
+has 'options.leading_bits_in_bin_id = 2;' 'clp_pool_create(arena, &options, &pool);'
+says 'clpool.MemoryPool(clpool.ArenaAllocator(allocator, slack=0.5),'
+says '                  leading_bits_in_bin_id=2)'
+says 'CLPOOL_LEADING_BITS=2 CLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=0.5'
+fits_80_columns
+accepts again.csv --cost=nvidia-h200 "$@" --json
+for words in '"code": "clp_arena_options ' '"environment": "CLPOOL_LEADING_BITS=2 CLPOOL_ARENA=1 ' \
+  '"python": "clpool.MemoryPool(clpool.ArenaAllocator(allocator, slack=0.5),'; do
+  grep -qF "$words" "$out" || fail "the JSON lacks $words: $(cat "$out")"
+done
 
 # --- The plot
 

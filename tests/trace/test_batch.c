@@ -170,12 +170,48 @@ START_TEST(without_host_memory_a_row_fails)
 }
 END_TEST
 
+/* Slots and events are as without the row, which counts as one. */
+START_TEST(frees_of_what_is_older_are_left_out)
+{
+  static rows all; /* too large for a stack */
+  uint64_t line;
+  start(&all, "a1=100 f2=7 f0=0 f1=100 f1=100 a1=9");
+  trace_set_lenient(all.source.reader, true);
+  for (int pass = 0; pass < 2; pass++) {
+    reads(&all, TRACE_BATCH_ROWS);
+    ck_assert_uint_eq(all.batch.count, 3);
+    ck_assert_uint_eq(all.batch.skipped, 3);
+    ck_assert_uint_eq(all.batch.recorded_failures, 0);
+    is_operation(&all, 1, true, 100, 0);
+    is_operation(&all, 2, false, 9, 0);
+    ck_assert_uint_eq(all.batch.operations[2].event, 6);
+    ck_assert_uint_eq(trace_left_out(all.source.reader, &line), 3);
+    ck_assert_uint_eq(line, 3);
+    clpt_ok(trace_batch_source_rewind(&all.source));
+  }
+  end(&all);
+}
+END_TEST
+
+/* Another size is still wrong. */
+START_TEST(lenient_is_not_careless)
+{
+  static rows all; /* too large for a stack */
+  start(&all, "a1=100 f1=7");
+  trace_set_lenient(all.source.reader, true);
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_batch_read(&all.batch, &all.source, TRACE_BATCH_ROWS));
+  end(&all);
+}
+END_TEST
+
 CLPT_MAIN("batch", clpt_run)
 {
   TCase *tests = clpt_case(suite, "batch");
   tcase_add_test(tests, pointers_become_slots);
   tcase_add_test(tests, sizes_are_scaled_on_both_sides);
   tcase_add_test(tests, recorded_failures_are_counted_and_left_out);
+  tcase_add_test(tests, frees_of_what_is_older_are_left_out);
+  tcase_add_test(tests, lenient_is_not_careless);
   tcase_add_test(tests, after_a_rewind_all_is_as_at_first);
   tcase_add_test(tests, a_batch_has_at_most_so_many_rows);
   tcase_add_test(tests, a_batch_is_never_more_than_it_has_room_for);

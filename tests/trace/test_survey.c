@@ -171,7 +171,7 @@ static void assert_like_replay(const witness *seen, const trace_replay_result *r
 /* The bins at the peak add up to it, and so do their hits and misses; the chart reaches it. */
 static void assert_adds_up(void)
 {
-  size_t active = 0, padding = 0, held = 0, most_active = 0, most_managed = 0;
+  size_t active = 0, padding = 0, held = 0, most_active = 0, most_managed = 0, most_taken = 0;
   uint64_t hits = 0, misses = 0;
   for (size_t i = 0; i < survey.bins.count; i++) {
     const trace_bin_record *bin = &survey.bins.bins[i];
@@ -191,7 +191,10 @@ static void assert_adds_up(void)
       most_active = span->active_bytes.most;
     if (span->managed_bytes.most > most_managed)
       most_managed = span->managed_bytes.most;
+    if (span->device_bytes.most > most_taken)
+      most_taken = span->device_bytes.most;
   }
+  ck_assert_uint_eq(most_taken, survey.result.peak_device_bytes);
   ck_assert_uint_eq(most_active, survey.result.peak_active_bytes);
   ck_assert_uint_eq(most_managed, survey.result.peak_managed_bytes);
 }
@@ -201,18 +204,22 @@ static const struct setting {
   unsigned leading_bits;
   size_t limit, capacity;
   double scale;
-} settings[] = {{4, 0, 0, 1.0},
-                {0, 0, 0, 1.0},
-                {8, 0, 0, 1.0},
-                {4, (size_t)6 << 30, 0, 1.0},
-                {2, 0, (size_t)5 << 30, 1.0},
-                {4, 0, 0, 0.001}};
+  bool on_arena;
+} settings[] = {{4, 0, 0, 1.0, false},
+                {0, 0, 0, 1.0, false},
+                {8, 0, 0, 1.0, false},
+                {4, (size_t)6 << 30, 0, 1.0, false},
+                {2, 0, (size_t)5 << 30, 1.0, false},
+                {4, 0, 0, 0.001, false},
+                {6, 0, 0, 1.0, true},
+                {4, (size_t)6 << 30, 0, 1.0, true}};
 
 START_TEST(like_a_replay)
 {
   const struct setting *setting = &settings[_i];
   trace_replay_options options = clpt_pooled();
   options.pool_options.leading_bits_in_bin_id = setting->leading_bits;
+  options.on_arena = setting->on_arena;
   options.has_limit = true;
   options.limit_bytes = setting->limit;
   options.scale = setting->scale;
@@ -270,6 +277,50 @@ START_TEST(without_host_memory)
 }
 END_TEST
 
+/* Each pool's memory is its own, from its first row on; what others do leaves it as it is. */
+START_TEST(pools_by_name)
+{
+  static const char text[] = "Thread,Time,Action,Pointer,Size,Stream,Pool\n"
+                             "1,00:00:00.0,allocate failure,(nil),9,0,none\n"
+                             "1,00:00:00.0,allocate,0x1,100,0,one\n"
+                             "1,00:00:00.0,allocate,0x2,3000,0,\n"
+                             "1,00:00:00.0,free,0x1,100,0,one\n"
+                             "1,00:00:00.0,allocate,0x3,100,0,\n";
+  take(clpt_trace(text), clpt_simulated(0), clpt_pooled(), NULL);
+  ck_assert_uint_eq(survey.result.pools, 2);
+  ck_assert_uint_eq(survey.pool_count, 2);
+  const trace_surveyed_pool *one = survey.pools[0], *unnamed = survey.pools[1];
+  ck_assert_str_eq(one->name, "one");
+  ck_assert_str_eq(unnamed->name, "");
+  ck_assert_uint_eq(one->peak_active_bytes, 100);
+  ck_assert_uint_eq(one->peak_managed_bytes, 103);
+  ck_assert_uint_eq(unnamed->peak_active_bytes, 3100);
+  ck_assert_uint_eq(unnamed->peak_managed_bytes, 3071 + 103);
+  ck_assert_uint_eq(trace_timeline_rows(&one->timeline), 5);
+  ck_assert_uint_eq(trace_timeline_rows(&unnamed->timeline), 5);
+  ck_assert_uint_eq(unnamed->timeline.spans[1].managed_bytes.most, 0);
+  ck_assert_uint_eq(unnamed->timeline.spans[2].managed_bytes.most, 3071);
+  ck_assert_uint_eq(one->timeline.spans[4].active_bytes.most, 0);
+  ck_assert_uint_eq(one->timeline.spans[4].held_bytes.most, 103);
+}
+END_TEST
+
+/* More pools than are looked at one by one: the others count in all. */
+START_TEST(many_pools)
+{
+  char text[4096] = "Thread,Time,Action,Pointer,Size,Stream,Context\n", *to = text + strlen(text);
+  for (unsigned i = 0; i < TRACE_SURVEYED_POOLS + 3; i++)
+    to += sprintf(to, "1,00:00:00.0,allocate,0x%x,100,0,%u\n", i + 1, i);
+  sprintf(to, "1,00:00:00.0,free,0x%x,100,0,0\n", TRACE_SURVEYED_POOLS + 2);
+  take(clpt_trace(text), clpt_simulated(0), clpt_pooled(), NULL);
+  ck_assert_uint_eq(survey.pool_count, TRACE_SURVEYED_POOLS);
+  ck_assert_ptr_null(survey.pools[1]->name);
+  ck_assert_uint_eq(survey.pools[1]->context, 1);
+  ck_assert_uint_eq(survey.managed_peak.active_bytes, (TRACE_SURVEYED_POOLS + 3) * 100);
+  ck_assert_uint_eq(survey.managed_peak.padding_bytes, (TRACE_SURVEYED_POOLS + 3) * 3);
+}
+END_TEST
+
 CLPT_MAIN("survey", clpt_run)
 {
   TCase *tests = clpt_case(suite, "survey");
@@ -280,6 +331,8 @@ CLPT_MAIN("survey", clpt_run)
   tcase_add_test(tests, largest);
   tcase_add_test(tests, refusals_and_failures);
   tcase_add_test(tests, nothing);
+  tcase_add_test(tests, pools_by_name);
+  tcase_add_test(tests, many_pools);
   clpt_add_table(tests, like_a_replay, settings);
   tcase_add_test(tests, a_malformed_trace);
   tcase_add_test(tests, without_host_memory);

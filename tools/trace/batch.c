@@ -58,10 +58,21 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
   return trace_live_blocks_add(&source->live, source->reader, event, &operation->slot);
 }
 
+/* A free of what was allocated before the trace begins, if such frees do not matter. */
+static bool is_left_out(const trace_batch_source *source, const trace_event *event)
+{
+  if (event->action != TRACE_FREE || !trace_is_lenient(source->reader) ||
+      trace_live_blocks_has(&source->live, event))
+    return false;
+  trace_leave_out(source->reader, event);
+  return true;
+}
+
 clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size_t most)
 {
   batch->count = 0;
   batch->recorded_failures = 0;
+  batch->skipped = 0;
   batch->at_end = false;
   for (size_t rows = 0; rows < most && rows < TRACE_BATCH_ROWS; rows++) {
     trace_event *event = &batch->newest;
@@ -74,8 +85,10 @@ clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size
       return CLP_SUCCESS;
     }
     source->rows++;
-    if (event->action == TRACE_ALLOCATE_FAILURE) {
-      batch->recorded_failures++;
+    bool is_failure = event->action == TRACE_ALLOCATE_FAILURE;
+    if (is_failure || is_left_out(source, event)) {
+      batch->recorded_failures += is_failure;
+      batch->skipped++;
       continue;
     }
     status = resolve(&batch->operations[batch->count], event, source);

@@ -26,8 +26,9 @@ typedef struct trace_operation {
 } trace_operation;
 
 typedef struct trace_batch {
-  size_t count; /* operations: the rows but for the recorded failures */
+  size_t count; /* operations: the rows but for those skipped */
   size_t recorded_failures;
+  size_t skipped;     /* rows that are no operation: these, and frees that were left out */
   bool at_end;        /* the trace has no more rows */
   trace_event newest; /* the last row that was read */
   trace_operation operations[TRACE_BATCH_ROWS];

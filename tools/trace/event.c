@@ -158,7 +158,7 @@ static const struct {
     [TRACE_THREAD] = {"Thread", parse_thread},    [TRACE_TIME] = {"Time", parse_time},
     [TRACE_ACTION] = {"Action", parse_action},    [TRACE_POINTER] = {"Pointer", parse_pointer},
     [TRACE_SIZE] = {"Size", parse_size},          [TRACE_STREAM] = {"Stream", parse_stream},
-    [TRACE_CONTEXT] = {"Context", parse_context},
+    [TRACE_CONTEXT] = {"Context", parse_context}, [TRACE_POOL] = {"Pool", NULL},
 };
 
 const char *trace_field_name(trace_field field)

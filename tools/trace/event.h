@@ -17,6 +17,7 @@ typedef enum trace_field {
   TRACE_SIZE,
   TRACE_STREAM,
   TRACE_CONTEXT, /* only where the header has it */
+  TRACE_POOL,    /* likewise, in its place */
   TRACE_FIELDS
 } trace_field;
 
@@ -27,16 +28,17 @@ typedef struct trace_event {
   uint64_t pointer; /* 0 where the allocation failed, and for no bytes */
   uint64_t size;    /* bytes */
   uint64_t stream;
-  uint64_t context;             /* 0 without that field */
-  uint64_t line;                /* where the row stands in its file, from 1 */
+  uint64_t context; /* what has a pool of its own; 0 without fields for that */
+  const char *pool; /* its name, "" for none; NULL without that field. As long as the reader */
+  uint64_t line;    /* where the row stands in its file, from 1 */
   size_t columns[TRACE_FIELDS]; /* where each field begins in it, from 1; 0: not there */
 } trace_event;
 
 /* The field's name, as the header has it. */
 const char *trace_field_name(trace_field field);
 
-/* Reads one field, `length` bytes at `text`, into `*event`. NULL, or else what was expected, in
- * words that live for ever. */
+/* Reads one field but TRACE_POOL, `length` bytes at `text`, into `*event`. NULL, or else what was
+ * expected, in words that live for ever. */
 const char *trace_field_parse(trace_field field, const char *text, size_t length,
                               trace_event *event);
 

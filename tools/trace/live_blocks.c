@@ -94,15 +94,28 @@ no_memory:
   return no_host_memory(live, reader, event);
 }
 
+/* Without live nulls, nth becomes UINT64_MAX, which none has. */
+static live_block key_of(const trace_live_blocks *live, const trace_event *event)
+{
+  return (live_block){.pointer = event->pointer, .nth = event->pointer ? 0 : live->live_nulls - 1};
+}
+
+bool trace_live_blocks_has(const trace_live_blocks *live, const trace_event *event)
+{
+  live_block key = key_of(live, event);
+  return tfind(&key, &live->tree, compare_blocks) != NULL;
+}
+
 clp_status trace_live_blocks_remove(trace_live_blocks *live, const trace_reader *reader,
                                     const trace_event *event, size_t *slot)
 {
-  /* Without live nulls, nth becomes UINT64_MAX, which none has. */
-  live_block key = {.pointer = event->pointer, .nth = event->pointer ? 0 : live->live_nulls - 1};
+  live_block key = key_of(live, event);
   live_block **node = tfind(&key, &live->tree, compare_blocks);
   if (!node)
     return trace_reject(reader, event->line, event->columns[TRACE_POINTER],
-                        "expected a pointer that is live, found 0x%" PRIx64, event->pointer);
+                        "expected a pointer that is live, found 0x%" PRIx64
+                        " (--lenient leaves such frees out)",
+                        event->pointer);
   live_block *block = *node;
   if (block->size != event->size)
     return trace_reject(reader, event->line, event->columns[TRACE_SIZE],

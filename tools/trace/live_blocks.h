@@ -7,6 +7,7 @@
 #include "trace/reader.h"
 
 #include <clpool/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ void trace_live_blocks_end(trace_live_blocks *live);
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status trace_live_blocks_add(trace_live_blocks *live, const trace_reader *reader,
                                  const trace_event *event, size_t *slot);
+
+/* Whether the pointer of a free row is live. */
+bool trace_live_blocks_has(const trace_live_blocks *live, const trace_event *event);
 
 /* Removes the block of a free row and gives the slot number that it had.
  * CLP_INVALID_ARGUMENT: its pointer is not live, or was allocated with another size. */

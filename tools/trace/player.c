@@ -4,6 +4,7 @@
 
 #include "trace/error.h"
 
+#include <clpool/hook.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -169,6 +170,54 @@ static clp_status open_arena(trace_player *player, trace_play_pool *pool)
   return status;
 }
 
+/* A hook that tells the observer of a pool's blocks. */
+typedef struct trace_play_watch {
+  clp_hook hook;
+  trace_player *player;
+  size_t pool;
+} trace_play_watch;
+
+static void tell_block(const trace_play_watch *watch, const clp_hook_event *event, bool is_taken)
+{
+  const trace_replay_observer *observer = watch->player->options->observer;
+  if (!event->memory)
+    return;
+  watch->player->blocks += is_taken;
+  observer->on_block(watch->pool, event->mem_size, is_taken, observer->user_data);
+}
+
+static void tell_taken(const clp_hook_event *event, void *watch)
+{
+  tell_block(watch, event, true);
+}
+
+static void tell_given_back(const clp_hook_event *event, void *watch)
+{
+  tell_block(watch, event, false);
+}
+
+static clp_status watch_pool(trace_player *player, trace_play_pool *pool)
+{
+  pool->watch = malloc(sizeof(*pool->watch));
+  if (!pool->watch)
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to observe a pool");
+  *pool->watch = (trace_play_watch){.hook = {.struct_size = sizeof(clp_hook),
+                                             .name = "observer",
+                                             .user_data = pool->watch,
+                                             .alloc_postprocess = tell_taken,
+                                             .device_free_postprocess = tell_given_back},
+                                    .player = player,
+                                    .pool = player->pool_count - 1};
+  return clp_pool_add_hook(pool->pool, &pool->watch->hook);
+}
+
+static void end_watch(trace_play_pool *pool)
+{
+  if (pool->watch)
+    (void)clp_pool_remove_hook(pool->pool, &pool->watch->hook);
+  free(pool->watch);
+}
+
 static clp_status open_pool(trace_player *player)
 {
   const trace_replay_options *options = player->options;
@@ -179,6 +228,8 @@ static clp_status open_pool(trace_player *player)
     status = clp_pool_create(pool->source, &options->pool_options, &pool->pool);
   if (!status && options->pooled && options->has_limit)
     status = clp_pool_set_limit(pool->pool, options->limit_bytes);
+  if (!status && options->pooled && options->observer)
+    status = watch_pool(player, pool);
   return status;
 }
 
@@ -284,6 +335,8 @@ void trace_player_read(const trace_player *player, trace_replay_result *result)
 
 void trace_player_close(trace_player *player)
 {
+  for (size_t i = 0; i < player->pool_count; i++)
+    end_watch(&player->pools[i]);
   trace_player_release_live(player);
   for (size_t i = 0; i < player->pool_count; i++) {
     clp_pool_release(player->pools[i].pool);

@@ -30,9 +30,10 @@ typedef struct trace_play_tally {
 
 /* What serves one context of the trace. */
 typedef struct trace_play_pool {
-  clp_allocator *arena;  /* NULL: none */
-  clp_allocator *source; /* of blocks: the arena, or the metering allocator */
-  clp_pool *pool;        /* NULL: bare */
+  clp_allocator *arena;           /* NULL: none */
+  clp_allocator *source;          /* of blocks: the arena, or the metering allocator */
+  clp_pool *pool;                 /* NULL: bare */
+  struct trace_play_watch *watch; /* on it; NULL: none */
 } trace_play_pool;
 
 /* Begins as {0}. One thread's. */
@@ -45,11 +46,13 @@ typedef struct trace_player {
   trace_play_slot *slots;
   size_t slot_count;
   trace_play_tally tally;
+  uint64_t blocks; /* that pools took, where there is an observer */
 } trace_player;
 
 /* Makes what the options ask for on `allocator`, which stays with the player; of the options, which
- * must last as long, it uses the pool, the arena, the limit and the contents. Statuses as of
- * trace_replay. In any case the player is for trace_player_close. */
+ * must last as long, it uses the pool, the arena, the limit, the contents, and of the observer what
+ * is told of blocks. Statuses as of trace_replay. In any case the player is for trace_player_close.
+ */
 clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
                              const trace_replay_options *options);
 

@@ -3,7 +3,7 @@
  *
  *   Thread,Time,Action,Pointer,Size,Stream
  *
- * or that with one more column, Context, which tells what has a pool of its own.
+ * or that with one more column, Context or Pool, which tells what has a pool of its own.
  * A file may be gzipped, and is never held in memory. Messages about what it says read
  *
  *   FILE:LINE:COLUMN: expected <what>, found <what>
@@ -46,6 +46,14 @@ void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total)
 
 /* What messages call the trace. Borrowed. */
 const char *trace_name(const trace_reader *reader);
+
+/* Whether frees of what is not live are left out: those of a log that began late. */
+void trace_set_lenient(trace_reader *reader, bool is_lenient);
+bool trace_is_lenient(const trace_reader *reader);
+
+/* Counts a row that is left out; and how many were since the begin, and the line of the first. */
+void trace_leave_out(trace_reader *reader, const trace_event *event);
+uint64_t trace_left_out(const trace_reader *reader, uint64_t *first_line);
 
 /* Fails with CLP_INVALID_ARGUMENT about a place in the trace: for rows that are well-formed, but
  * make no sense where they stand. */

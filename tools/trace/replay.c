@@ -53,24 +53,27 @@ static void tell_progress(const replay *run)
 }
 
 /* With an observer a batch is a row: all that changed since `before` is what the row came to. */
-static clp_status tell_step(const replay *run, const trace_play_tally *before,
-                            uint64_t device_before)
+static clp_status tell_step(const replay *run, const trace_play_tally *before, uint64_t taken)
 {
   const trace_player *player = &run->player;
   const trace_play_tally *tally = &player->tally;
   const trace_operation *operation = &run->batch->operations[0];
-  trace_replay_step step = {.event = &run->batch->newest, .outcome = TRACE_REPLAY_SKIPPED};
+  trace_replay_step step = {
+      .event = &run->batch->newest,
+      .outcome = TRACE_REPLAY_SKIPPED,
+      .device_bytes = trace_metering_allocator_read(player->metering).taken_bytes,
+  };
   if (run->batch->count > 0) {
     step.bytes = operation->bytes;
     step.slot = operation->slot;
+    step.pool = operation->context;
   }
   if (tally->failures > before->failures) {
     step.outcome = TRACE_REPLAY_REFUSED;
   } else if (tally->frees > before->frees) {
     step.outcome = TRACE_REPLAY_FREED;
   } else if (tally->allocations > before->allocations) {
-    bool is_hit = trace_metering_allocator_read(player->metering).allocations == device_before;
-    step.outcome = is_hit ? TRACE_REPLAY_HIT : TRACE_REPLAY_MISS;
+    step.outcome = taken > 0 ? TRACE_REPLAY_MISS : TRACE_REPLAY_HIT;
     step.block_bytes = player->options->pooled
                            ? clp_buffer_capacity(player->slots[step.slot].buffer)
                            : operation->bytes;
@@ -78,13 +81,20 @@ static clp_status tell_step(const replay *run, const trace_play_tally *before,
   return run->options->observer->on_step(&step, run->options->observer->user_data);
 }
 
+/* Blocks that were taken so far, by pools or straight from the device. */
+static uint64_t count_taken(const replay *run)
+{
+  return run->options->pooled ? run->player.blocks
+                              : trace_metering_allocator_read(run->player.metering).allocations;
+}
+
 static clp_status run_observed(replay *run)
 {
   trace_play_tally before = run->player.tally;
-  uint64_t device_before = trace_metering_allocator_read(run->player.metering).allocations;
+  uint64_t taken_before = count_taken(run);
   clp_status status = run_batch(run);
-  bool has_row = run->batch->count + run->batch->recorded_failures > 0;
-  return status || !has_row ? status : tell_step(run, &before, device_before);
+  bool has_row = run->batch->count + run->batch->skipped > 0;
+  return status || !has_row ? status : tell_step(run, &before, count_taken(run) - taken_before);
 }
 
 /* Not for each row where an observer is told of each. */
@@ -150,21 +160,16 @@ clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
   replay run = {.options = options,
                 .clock = options->clock ? options->clock : monotonic_nanoseconds,
                 .memory = trace_host_memory_begin(options->memory_bytes, options->memory_used)};
-  const trace_replay_observer *observer = options->observer;
   trace_batch_source_begin(&run.source, reader, options->scale);
   clp_status status = trace_player_open(&run.player, trace_name(reader), allocator, options);
   run.batch = malloc(sizeof(*run.batch));
   if (!status && !run.batch)
     status = trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to replay a trace");
-  if (!status && observer)
-    trace_metering_allocator_watch(run.player.metering, observer->on_block, observer->user_data);
   if (!status)
     status = run_all(&run);
   if (!status)
     read_figures(&run, result);
 
-  if (run.player.metering)
-    trace_metering_allocator_watch(run.player.metering, NULL, NULL);
   trace_player_close(&run.player);
   trace_batch_source_end(&run.source);
   free(run.batch);

@@ -30,15 +30,19 @@ typedef enum trace_replay_outcome {
 typedef struct trace_replay_step {
   const trace_event *event;
   trace_replay_outcome outcome;
-  size_t bytes;       /* scaled; 0 if it was a recorded failure */
-  size_t block_bytes; /* of an allocation: as allocated; else 0 */
-  size_t slot;        /* ties a free to its allocation: see trace_live_blocks_add */
+  size_t bytes;        /* scaled; 0 if it was a recorded failure */
+  size_t block_bytes;  /* of an allocation: as allocated; else 0 */
+  size_t slot;         /* ties a free to its allocation: see trace_live_blocks_add */
+  size_t pool;         /* of an allocation, served or refused: the number of its pool */
+  size_t device_bytes; /* that are taken from the device now */
 } trace_replay_step;
 
 typedef struct trace_replay_observer {
   /* Told each row; what it returns, if not CLP_SUCCESS, ends the replay. */
   clp_status (*on_step)(const trace_replay_step *step, void *user_data);
-  trace_block_callback on_block; /* told of each block, before the step that brought it about */
+  /* Told of each block that a pool takes from the device or its arena, or gives back, before the
+   * step that brought it about. */
+  void (*on_block)(size_t pool, size_t bytes, bool is_taken, void *user_data);
   void *user_data;
 } trace_replay_observer;
 

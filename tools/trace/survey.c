@@ -6,14 +6,23 @@
 #include "trace/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What stands in a slot; of no bytes and no block where nothing does. */
 typedef struct surveyed_block {
   bool is_live;
   trace_large_kind kind;
   size_t block_bytes;
+  size_t pool;
   trace_moment since;
 } surveyed_block;
+
+/* What pools have. */
+typedef struct surveyed_bytes {
+  size_t taken;  /* by them: what they manage */
+  size_t blocks; /* of active blocks */
+  size_t active;
+} surveyed_bytes;
 
 typedef struct surveying {
   trace_survey *survey;
@@ -21,24 +30,49 @@ typedef struct surveying {
   trace_elapsed clock;
   surveyed_block *blocks; /* by slot */
   size_t block_count;
-  size_t taken_bytes;     /* from the device: what the pool manages */
-  size_t block_bytes;     /* of active blocks */
-  trace_sample sample;    /* after the latest row */
+  surveyed_bytes all, pools[TRACE_SURVEYED_POOLS + 1]; /* the last are of all other pools */
+  trace_sample sample;                                 /* after the latest row */
   clp_status bins_status; /* of the census, which learns of blocks where nothing can fail */
 } surveying;
 
-static void observe_block(size_t bytes, bool is_taken, void *user_data)
+static surveyed_bytes *bytes_of(surveying *state, size_t pool)
+{
+  return &state->pools[pool < TRACE_SURVEYED_POOLS ? pool : TRACE_SURVEYED_POOLS];
+}
+
+static void observe_block(size_t pool, size_t bytes, bool is_taken, void *user_data)
 {
   surveying *state = user_data;
   if (state->bins_status)
     return;
-  if (is_taken) {
+  if (is_taken)
     state->bins_status = trace_bin_census_take(&state->survey->bins, bytes);
-    state->taken_bytes += bytes;
-  } else {
+  else
     trace_bin_census_give_back(&state->survey->bins, bytes);
-    state->taken_bytes -= bytes;
-  }
+  size_t change = is_taken ? bytes : -bytes; /* wraps, and so do sums */
+  state->all.taken += change;
+  bytes_of(state, pool)->taken += change;
+}
+
+static clp_status no_memory_for_pools(void)
+{
+  return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to survey pools");
+}
+
+/* Begins to look at the pool of an allocation, unless it is known. */
+static clp_status note_pool(trace_survey *survey, const trace_replay_step *step)
+{
+  bool is_allocation = step->outcome != TRACE_REPLAY_FREED && step->outcome != TRACE_REPLAY_SKIPPED;
+  if (!is_allocation || step->pool < survey->pool_count || step->pool >= TRACE_SURVEYED_POOLS)
+    return CLP_SUCCESS;
+  trace_surveyed_pool *pool = calloc(1, sizeof(*pool));
+  if (!pool)
+    return no_memory_for_pools();
+  survey->pools[survey->pool_count++] = pool;
+  pool->context = step->event->context;
+  trace_timeline_begin_like(&pool->timeline, &survey->timeline);
+  pool->name = step->event->pool ? strdup(step->event->pool) : NULL;
+  return step->event->pool && !pool->name ? no_memory_for_pools() : CLP_SUCCESS;
 }
 
 static clp_status make_room(surveying *state, size_t slot)
@@ -62,16 +96,20 @@ static clp_status begin_block(surveying *state, const trace_replay_step *step)
   clp_status status = make_room(state, step->slot);
   if (status)
     return status;
+  surveyed_bytes *own = bytes_of(state, step->pool);
   surveyed_block *block = &state->blocks[step->slot];
   *block = (surveyed_block){
       .is_live = true,
       .kind = {step->bytes, step->event->thread, step->event->stream},
       .block_bytes = step->block_bytes,
+      .pool = step->pool,
       .since = state->sample.when,
   };
   trace_largest_add(&state->survey->largest, &block->kind, block->block_bytes, block->since);
-  state->sample.active_bytes += step->bytes;
-  state->block_bytes += step->block_bytes;
+  state->all.active += step->bytes;
+  state->all.blocks += step->block_bytes;
+  own->active += step->bytes;
+  own->blocks += step->block_bytes;
   if (step->block_bytes > 0)
     trace_bin_census_activate(&state->survey->bins, step->block_bytes, step->bytes,
                               step->outcome == TRACE_REPLAY_HIT);
@@ -81,9 +119,12 @@ static clp_status begin_block(surveying *state, const trace_replay_step *step)
 static void end_block(surveying *state, size_t slot)
 {
   surveyed_block *block = &state->blocks[slot];
+  surveyed_bytes *own = bytes_of(state, block->pool);
   trace_largest_end(&state->survey->largest, &block->kind, block->since, state->sample.when, true);
-  state->sample.active_bytes -= block->kind.bytes;
-  state->block_bytes -= block->block_bytes;
+  state->all.active -= block->kind.bytes;
+  state->all.blocks -= block->block_bytes;
+  own->active -= block->kind.bytes;
+  own->blocks -= block->block_bytes;
   if (block->block_bytes > 0)
     trace_bin_census_release(&state->survey->bins, block->block_bytes, block->kind.bytes);
   block->is_live = false;
@@ -121,6 +162,29 @@ static clp_status follow(surveying *state, const trace_replay_step *step)
   return CLP_SUCCESS;
 }
 
+static void fill_in(trace_sample *sample, const surveyed_bytes *bytes)
+{
+  sample->active_bytes = bytes->active;
+  sample->padding_bytes = bytes->blocks - bytes->active;
+  sample->held_bytes = bytes->taken - bytes->blocks;
+}
+
+/* Each pool has a sample of each row. */
+static void note_pools(surveying *state)
+{
+  trace_survey *survey = state->survey;
+  for (size_t i = 0; i < survey->pool_count; i++) {
+    trace_surveyed_pool *pool = survey->pools[i];
+    trace_sample sample = {.when = state->sample.when, .outcome = TRACE_REPLAY_SKIPPED};
+    fill_in(&sample, &state->pools[i]);
+    trace_timeline_add(&pool->timeline, &sample);
+    if (pool->peak_active_bytes < sample.active_bytes)
+      pool->peak_active_bytes = sample.active_bytes;
+    if (pool->peak_managed_bytes < trace_sample_managed_bytes(&sample))
+      pool->peak_managed_bytes = trace_sample_managed_bytes(&sample);
+  }
+}
+
 static clp_status observe_step(const trace_replay_step *step, void *user_data)
 {
   surveying *state = user_data;
@@ -129,11 +193,14 @@ static clp_status observe_step(const trace_replay_step *step, void *user_data)
   sample->when.nanoseconds = trace_elapsed_next(&state->clock, step->event->nanoseconds);
   sample->outcome = step->outcome;
   sample->bytes = step->bytes;
-  clp_status status = state->bins_status ? state->bins_status : follow(state, step);
+  sample->device_bytes = step->device_bytes;
+  clp_status status = state->bins_status ? state->bins_status : note_pool(state->survey, step);
+  if (!status)
+    status = follow(state, step);
   if (status)
     return status;
-  sample->padding_bytes = state->block_bytes - sample->active_bytes;
-  sample->held_bytes = state->taken_bytes - state->block_bytes;
+  note_pools(state);
+  fill_in(sample, &state->all);
   note_peaks(state->survey, sample);
   trace_timeline_add(&state->survey->timeline, sample);
   if (state->listener)
@@ -171,4 +238,9 @@ clp_status trace_survey_take(trace_survey *survey, trace_reader *reader, clp_all
 void trace_survey_end(trace_survey *survey)
 {
   trace_bin_census_end(&survey->bins);
+  for (size_t i = 0; i < survey->pool_count; i++) {
+    free(survey->pools[i]->name);
+    free(survey->pools[i]);
+  }
+  survey->pool_count = 0;
 }

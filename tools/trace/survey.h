@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A replay looked at from all sides: its figures, their course, the bins at the peak, the largest
- * allocations. */
+/* A replay looked at from all sides: its figures, their course, in all and by pool, the bins at the
+ * peak, the largest allocations. */
 #ifndef CLPOOL_TRACE_SURVEY_H
 #define CLPOOL_TRACE_SURVEY_H
 
@@ -23,6 +23,17 @@ static inline size_t trace_peak_managed_bytes(const trace_peak *peak)
   return peak->active_bytes + peak->padding_bytes + peak->held_bytes;
 }
 
+/* One of several pools. */
+typedef struct trace_surveyed_pool {
+  char *name;       /* NULL: the trace has no names */
+  uint64_t context; /* as the trace has it */
+  size_t peak_active_bytes, peak_managed_bytes;
+  trace_timeline timeline; /* with the same rows as that of all; no bytes of the device */
+} trace_surveyed_pool;
+
+/* So many are looked at one by one. */
+enum { TRACE_SURVEYED_POOLS = 16 };
+
 typedef struct trace_survey {
   trace_replay_result result; /* its time per operation means nothing */
   trace_peak active_peak;     /* of active bytes */
@@ -30,6 +41,8 @@ typedef struct trace_survey {
   trace_timeline timeline;
   trace_bin_census bins;
   trace_largest largest;
+  trace_surveyed_pool *pools[TRACE_SURVEYED_POOLS]; /* the first, in the order of the trace */
+  size_t pool_count;
 } trace_survey;
 
 /* Who is told the pool's figures after each row as well. NULL: nobody. */

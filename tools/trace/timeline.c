@@ -25,6 +25,7 @@ static trace_span span_of(const trace_sample *sample)
       .active_bytes = exactly(sample->active_bytes),
       .managed_bytes = exactly(trace_sample_managed_bytes(sample)),
       .held_bytes = exactly(sample->held_bytes),
+      .device_bytes = exactly(sample->device_bytes),
       .hits = sample->outcome == TRACE_REPLAY_HIT,
       .misses = sample->outcome == TRACE_REPLAY_MISS,
       .refused = sample->outcome == TRACE_REPLAY_REFUSED,
@@ -37,6 +38,7 @@ static void join_spans(trace_span *span, const trace_span *next)
   join_ranges(&span->active_bytes, next->active_bytes);
   join_ranges(&span->managed_bytes, next->managed_bytes);
   join_ranges(&span->held_bytes, next->held_bytes);
+  join_ranges(&span->device_bytes, next->device_bytes);
   span->hits += next->hits;
   span->misses += next->misses;
   span->refused += next->refused;
@@ -76,6 +78,14 @@ void trace_timeline_add(trace_timeline *timeline, const trace_sample *sample)
   if (timeline->count == TRACE_TIMELINE_SPANS)
     halve(timeline);
   timeline->spans[timeline->count++] = span;
+}
+
+void trace_timeline_begin_like(trace_timeline *timeline, const trace_timeline *other)
+{
+  timeline->count = other->count;
+  timeline->rows_a_span = other->rows_a_span;
+  for (size_t i = 0; i < other->count; i++)
+    timeline->spans[i] = (trace_span){.first = other->spans[i].first, .last = other->spans[i].last};
 }
 
 uint64_t trace_timeline_rows(const trace_timeline *timeline)

@@ -23,6 +23,7 @@ typedef struct trace_sample {
   size_t active_bytes;          /* as asked for */
   size_t padding_bytes;         /* of active blocks, beyond what was asked for */
   size_t held_bytes;
+  size_t device_bytes; /* taken from the device: on an arena more than is managed */
 } trace_sample;
 
 static inline size_t trace_sample_managed_bytes(const trace_sample *sample)
@@ -37,7 +38,7 @@ typedef struct trace_range {
 /* Some rows in succession. */
 typedef struct trace_span {
   trace_moment first, last;
-  trace_range active_bytes, managed_bytes, held_bytes;
+  trace_range active_bytes, managed_bytes, held_bytes, device_bytes;
   uint64_t hits, misses, refused; /* allocations */
 } trace_span;
 
@@ -54,6 +55,9 @@ typedef struct trace_timeline {
 
 /* Adds the next row, whose number is one more than that of the row before. */
 void trace_timeline_add(trace_timeline *timeline, const trace_sample *sample);
+
+/* Begins a timeline with the rows of another one, in which nothing was there. */
+void trace_timeline_begin_like(trace_timeline *timeline, const trace_timeline *other);
 
 /* How many rows were added. */
 uint64_t trace_timeline_rows(const trace_timeline *timeline);
