@@ -4,11 +4,11 @@
  * allocators alone and from a pool on each, after a check of the results against the host. */
 #include "array.h"
 #include "check.h"
+#include "measure.h"
 
 #include <clpool/opencl.h>
 #include <getopt.h>
 #include <math.h>
-#include <time.h>
 
 enum { DEFAULT_REPEAT = 25, MOST_REPEAT = 100000, TEMPORARIES = 5 };
 enum { DEFERRED, IMMEDIATE, POOL_ON_DEFERRED, POOL_ON_IMMEDIATE, CONTESTANTS };
@@ -92,31 +92,11 @@ static void check_results(const contestant *with)
 
 /* --- Times --- */
 
-static double now_in_microseconds(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
 static double time_expression(const contestant *with)
 {
   double start = now_in_microseconds();
   (void)expression(with->x, with->y); /* its sum is read back, so all its work is done */
   return now_in_microseconds() - start;
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
-static double median(double *values, size_t count)
-{
-  qsort(values, count, sizeof(*values), compare_doubles);
-  return values[count / 2];
 }
 
 /* The contestants take turns, so that a machine that slows down slows them all. */
@@ -238,16 +218,6 @@ static void run(cl_context context, cl_command_queue queue, const options *chose
 }
 
 /* --- The command line --- */
-
-static size_t read_count(const char *name, const char *text, size_t most)
-{
-  char *end;
-  unsigned long long count = strtoull(text, &end, 10);
-  if (*text >= '0' && *text <= '9' && !*end && count >= 1 && count <= most)
-    return (size_t)count;
-  fprintf(stderr, "--%s=%s: a number from 1 to %zu is expected\n", name, text, most);
-  exit(2);
-}
 
 static void end_with_usage(int code)
 {

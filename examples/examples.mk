@@ -16,7 +16,9 @@ examples_cuda_share_LDADD = libclpool.la -ldl
 opencl_example_sources = \
 	examples/array.c examples/array.h \
 	examples/array_expressions.c \
+	examples/clblast_chain.c \
 	examples/first_pool.c \
+	examples/measure.c examples/measure.h \
 	examples/opencl_device.c examples/opencl_device.h \
 	examples/pooled_buffers.c \
 	examples/pooled_buffers_cpp.cc \
@@ -37,6 +39,7 @@ examples_pooled_buffers_SOURCES = examples/pooled_buffers.c examples/check.h \
 examples_pooled_buffers_LDADD = libclpool.la $(OPENCL_LIBS)
 examples_array_expressions_SOURCES = examples/array_expressions.c examples/check.h \
 	examples/array.c examples/array.h \
+	examples/measure.c examples/measure.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_array_expressions_LDADD = libclpool.la $(OPENCL_LIBS) -lm
 examples_two_queues_SOURCES = examples/two_queues.c examples/check.h \
@@ -46,10 +49,17 @@ examples_where_memory_goes_SOURCES = examples/where_memory_goes.c examples/check
 	examples/array.c examples/array.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_where_memory_goes_LDADD = libclpool.la $(OPENCL_LIBS)
+if HAVE_CLBLAST
+example_programs += examples/clblast_chain
+endif
 if HAVE_OPENCL_HPP
 example_programs += examples/pooled_buffers_cpp
 endif
 endif
+examples_clblast_chain_SOURCES = examples/clblast_chain.c examples/check.h \
+	examples/measure.c examples/measure.h \
+	examples/opencl_device.c examples/opencl_device.h
+examples_clblast_chain_LDADD = libclpool.la $(CLBLAST_LIBS) $(OPENCL_LIBS) -lm
 examples_pooled_buffers_cpp_SOURCES = examples/pooled_buffers_cpp.cc examples/check.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_pooled_buffers_cpp_LDADD = libclpool.la $(OPENCL_LIBS)

@@ -77,6 +77,21 @@ AC_DEFUN([CLP_SWITCH_TOOL], [
   AM_CONDITIONAL([TOOL], [test "x$clp_tool" != xno])
 ])
 
+# CLBlast, a library that people use, which one example is about.
+AC_DEFUN([CLP_CHECK_CLBLAST], [
+  clp_clblast=no
+  AS_IF([test "x$clp_opencl" = xyes], [
+    clp_saved_LIBS=$LIBS
+    AC_CHECK_HEADER([clblast_c.h],
+      [AC_SEARCH_LIBS([CLBlastSgemmWithTempBuffer], [clblast],
+        [CLBLAST_LIBS=$ac_cv_search_CLBlastSgemmWithTempBuffer
+         clp_clblast=yes], [], [$OPENCL_LIBS])],
+      [], [#define CL_TARGET_OPENCL_VERSION 120])
+    LIBS=$clp_saved_LIBS])
+  AC_SUBST([CLBLAST_LIBS])
+  AM_CONDITIONAL([HAVE_CLBLAST], [test "x$clp_clblast" = xyes])
+])
+
 # A C++ compiler that links, and OpenCL's C++ header: only clpool.hpp's tests and example use them.
 AC_DEFUN([CLP_CHECK_CXX], [
   AC_MSG_CHECKING([whether $CXX works])

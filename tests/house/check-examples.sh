@@ -76,6 +76,21 @@ array_expressions() {
   refuse array_expressions --repeat=many
 }
 
+# Small products need nothing of CLBlast's; in larger ones, what it needs is from the pool, too, so
+# that it gets more than the two links of each of 3 chains.
+clblast_chain() {
+  times='( +[0-9]+ \([0-9. ]+ x\)){3} +[0-9.]+ +[0-9.]+$'
+  run clblast_chain --rows=64 --repeat=2 || return 0
+  expect clblast_chain "^ +64$times"
+  expect clblast_chain "^All results agree with the host's\.$"
+  expect clblast_chain '^all pooled: 24 buffers, [1-5] device allocations$'
+  run clblast_chain --rows=1000 --links=2 --repeat=2
+  expect clblast_chain "^ +1000$times"
+  expect clblast_chain '^all pooled: ([7-9]|1[0-2]) buffers, [3-4] device allocations$'
+  refuse clblast_chain --rows=0
+  refuse clblast_chain --links=65
+}
+
 # What it prints of the pool, and what a replay of its trace finds, is what the guide shows, but for
 # the time that this takes.
 where_memory_goes() {
