@@ -14,6 +14,28 @@ dist_man1_MANS = \
 dist_man5_MANS = doc/clpool-traces.5
 endif
 
+# The headers as pages of section 3. What they are called is in the headers, so they are installed as
+# they come.
+EXTRA_DIST += doc/man3.awk
+man3_headers = $(clpoolinclude_HEADERS:%.hpp=) $(nodist_clpoolinclude_HEADERS)
+doc/man3.stamp: $(man3_headers) doc/man3.awk CITATION.cff
+	@rm -rf doc/man3 && $(MKDIR_P) doc/man3
+	$(AM_V_GEN)$(AWK) -v folder=doc/man3 -v version='$(PACKAGE_VERSION)' \
+	  -v date="`sed -n 's/^date-released: //p' '$(srcdir)/CITATION.cff'`" \
+	  -f $(srcdir)/doc/man3.awk `for header in $(man3_headers); do \
+	    test -e "$$header" && echo "$$header" || echo "$(srcdir)/$$header"; done`
+	@touch $@
+all-local: doc/man3.stamp
+man3: doc/man3.stamp
+man3dir = $(mandir)/man3
+install-data-hook:
+	$(MKDIR_P) '$(DESTDIR)$(man3dir)'
+	for page in doc/man3/*.3; do \
+	  $(INSTALL_DATA) "$$page" '$(DESTDIR)$(man3dir)' || exit 1; done
+uninstall-hook:
+	for page in doc/man3/*.3; do rm -f '$(DESTDIR)$(man3dir)'/"$${page##*/}"; done
+.PHONY: man3
+
 # The guides are installed with their pictures, in a folder beside the examples, as in the tree. What
 # is about the tree itself is only in it.
 guidesdir = $(docdir)/doc
@@ -90,7 +112,9 @@ doxygen:
 	  clp_folder='$(doxygen_folder)' clp_xml='$(doxygen_xml)' \
 	  clp_input='$(doxygen_headers) $(doxygen_guides)' \
 	  $(DOXYGEN) $(srcdir)/doc/Doxyfile
-clean-local: clean-doxygen
+clean-local: clean-doxygen clean-man3
 clean-doxygen:
 	rm -rf doc/html
-.PHONY: doxygen clean-doxygen
+clean-man3:
+	rm -rf doc/man3 doc/man3.stamp
+.PHONY: doxygen clean-doxygen clean-man3

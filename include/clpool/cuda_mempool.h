@@ -184,11 +184,11 @@ typedef struct clp_cuda_fabric_handle {
   unsigned char bytes[64]; /**< the driver's */
 } clp_cuda_fabric_handle;
 
-/** As above, by CLP_CUDA_HANDLE_FABRIC. There is nothing to close. CLP_NOT_SUPPORTED also where the
- * process has no IMEX channel in common with the exporter. */
+/** As clp_cuda_mempool_export_fd, by CLP_CUDA_HANDLE_FABRIC. There is nothing to close.
+ * CLP_NOT_SUPPORTED also where the process has no IMEX channel in common with the exporter. */
 clp_status clp_cuda_mempool_export_fabric(clp_cuda_mempool mempool, clp_cuda_fabric_handle *out);
 
-/** The pool behind such a handle, as clp_cuda_mempool_import_fd. */
+/** The pool behind a fabric handle, as clp_cuda_mempool_import_fd. */
 clp_status clp_cuda_mempool_import_fabric(const clp_cuda_fabric_handle *handle,
                                           clp_cuda_mempool *out);
 

@@ -41,16 +41,16 @@ extern "C" {
 clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem_flags,
                                             clp_allocator **out);
 
-/** As above, in the context of `queue`, but makes sure at once that the memory exists on the
- * queue's device (pyopencl.tools.ImmediateAllocator), so that out of memory is reported here, where
- * a pool can react: clEnqueueMigrateMemObjects with content undefined from OpenCL 1.2 (on
- * NVIDIA's devices a fill of one byte, since their driver crashes when other threads give work to
- * queues meanwhile), a small write before. That may still be pending on the queue when an
- * allocation returns, and leaves the content undefined: a first use on another queue must be
+/** As clp_cl_deferred_allocator_create, in the context of `queue`, but makes sure at once that the
+ * memory exists on the queue's device (pyopencl.tools.ImmediateAllocator), so that out of memory is
+ * reported here, where a pool can react: clEnqueueMigrateMemObjects with content undefined from
+ * OpenCL 1.2 (on NVIDIA's devices a fill of one byte, since their driver crashes when other threads
+ * give work to queues meanwhile), a small write before. That may still be pending on the queue when
+ * an allocation returns, and leaves the content undefined: a first use on another queue must be
  * ordered after it, as clp_pool_allocate_on does. On PoCL, where a block is the host's virtual
  * memory, its pages nevertheless come on first use, as with malloc. Retains the queue, which is the
  * home stream. Name "cl-immediate".
- * CLP_INVALID_ARGUMENT: NULL queue or out, flags as above. CLP_NOT_SUPPORTED: there is no OpenCL.
+ * CLP_INVALID_ARGUMENT: NULL queue or out, flags as there. CLP_NOT_SUPPORTED: there is no OpenCL.
  * CLP_BACKEND_ERROR: the queue cannot be asked about its device. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,
                                              clp_allocator **out);

@@ -116,7 +116,7 @@ clp_pool *clp_pool_retain(clp_pool *pool);
 void clp_pool_release(clp_pool *pool);
 
 /** Takes a buffer of at least `bytes` from the pool: a held block of the same bin if there is one,
- * without any call to the device, and new memory if not (above: what other threads cache). All use
+ * without any call to the device, and new memory if not (clpool/pool.h: what others cache). All use
  * of it is on the allocator's home stream, in order or not, or the caller synchronizes, as in
  * PyOpenCL.
  *

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What the program says of itself, its man pages and its completion are one: each command has a
-# page, and has the same options in all three. The pages are without warnings, and refer to pages
-# that there are.
+# page, and has the same options in all three. Each function has one, made of the headers. The pages
+# are without warnings, of the date of the release, and refer to pages that there are.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -101,10 +101,31 @@ lint() { groff -man -ww -z -Tutf8 "$1" 2>&1; }
 lint_pages() {
   printf '.TH A 1\n.SH NAME\na \\- b\n.nosuchrequest\n' >"$house_tmp/wrong.1"
   [ -n "$(lint "$house_tmp/wrong.1")" ] || broken "groff does not find a wrong request"
-  for page in "$top_srcdir"/doc/clpool*.[15]; do
+  for page in "$top_srcdir"/doc/clpool*.[15] "$top_builddir"/doc/man3/*.3; do
     remarks=$(lint "$page")
     [ -z "$remarks" ] || complain "${page##*/}: $remarks"
   done
+}
+
+# check_dates DATE PAGE...
+check_dates() {
+  date=$1
+  shift
+  for page in "$@"; do
+    grep -qE "^\.TH [^ ]+ [135] \"?$date\"? " "$page" || complain "${page##*/} is not of $date"
+  done
+}
+
+# What programs call, and where no word of the headers' markup is left.
+check_reference() {
+  nm -D --defined-only "$top_builddir/.libs/libclpool.so" | sed -n 's/.* T \(clp_[a-z_]*\).*/\1/p' \
+    >"$house_tmp/functions"
+  [ -s "$house_tmp/functions" ] || broken "libclpool.so has no functions"
+  while read -r function; do
+    [ -s "$top_builddir/doc/man3/$function.3" ] || complain "$function has no page"
+  done <"$house_tmp/functions"
+  ! grep -nE '\*/|/\*\*|@(file|name|[{}])' "$top_builddir"/doc/man3/*.3 ||
+    complain "pages have markup of the headers"
 }
 
 # --- First the check itself -----------------------------------------------------------------------
@@ -142,6 +163,9 @@ for command in $all_commands; do
   [ "$command" = help ] || check_command "$command"
 done
 check_pages
+check_dates "$(sed -n 's/^date-released: //p' "$top_srcdir/CITATION.cff")" \
+  "$top_srcdir"/doc/clpool*.[15] "$top_builddir"/doc/man3/*.3
+check_reference
 if command -v groff >/dev/null; then lint_pages; fi
 [ "$failures" -eq 0 ] || fail "see above"
 command -v groff >/dev/null || skip "groff is missing, which would look at the pages"
