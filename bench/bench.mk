@@ -31,10 +31,18 @@ bench_pair_SOURCES = $(bench_sources) \
 bench_pair_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 bench_pair_LDADD = libclpool.la -ldl
 if HAVE_OPENCL
-bench_pair_SOURCES += $(bench_opencl_sources) bench/pair_opencl.c
+bench_pair_SOURCES += $(bench_opencl_sources) bench/pair_opencl.c bench/pair_cplusplus.h
 bench_pair_LDADD += $(OPENCL_LIBS)
 else
 bench_pair_SOURCES += bench/pair_no_opencl.c
+endif
+# Linked as C++ only where that is: there may be no compiler for it.
+if HAVE_OPENCL_HPP
+bench_pair_SOURCES += bench/pair_cplusplus.cc
+bench_pair_CPPFLAGS += -DHAVE_OPENCL_HPP
+bench_pair_LINK = $(CXXLINK)
+else
+bench_pair_LINK = $(LINK)
 endif
 
 EXTRA_PROGRAMS += bench/order

@@ -4,6 +4,7 @@
 
 #include "devices.h"
 #include "failed.h"
+#include "pair_cplusplus.h"
 
 #include <clpool/opencl.h>
 
@@ -29,6 +30,36 @@ static bool run_create(void *self, unsigned thread, size_t times)
   }
   return true;
 }
+
+#ifdef HAVE_OPENCL_HPP
+/* As C++ programs do. */
+static bool run_cl_buffer(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  (void)thread;
+  return pair_of_cl_buffers(bench->context, source->bytes, times) ||
+         bench_failed("cl::Buffer of %zu bytes: OpenCL refuses it", source->bytes);
+}
+
+static bool run_pooled_buffer(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  (void)thread;
+  return pair_of_pooled_buffers(bench->on_immediate, source->bytes, times) ||
+         bench_failed("clpool::buffer: %s", clp_last_error()->message);
+}
+
+static bool run_pooled_cl_buffer(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const workbench *bench = source->device;
+  (void)thread;
+  return pair_of_pooled_cl_buffers(bench->on_immediate, source->bytes, times) ||
+         bench_failed("clpool::cl_buffer: %s", clp_last_error()->message);
+}
+#endif
 
 /* The migrations that make sure of the memory are waited for. */
 static bool finish(void *device)
@@ -56,6 +87,11 @@ static bool hold_one(void *device, const bench_options *options, const bench_tit
       {.name = "clCreateBuffer, release", .run = run_create, .device = bench},
       {.name = "pool on cl-deferred", .kind = BENCH_POOL, .pool = bench->on_deferred},
       {.name = "pool on cl-immediate", .kind = BENCH_POOL, .pool = bench->on_immediate},
+#ifdef HAVE_OPENCL_HPP
+      {.name = "cl::Buffer", .run = run_cl_buffer, .device = bench},
+      {.name = "clpool::buffer", .run = run_pooled_buffer, .device = bench},
+      {.name = "clpool::cl_buffer", .run = run_pooled_cl_buffer, .device = bench},
+#endif
   };
   return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
 }

@@ -42,6 +42,7 @@ guidesdir = $(docdir)/doc
 guides = \
 	doc/any-program.md \
 	doc/arena.md \
+	doc/clblast.md \
 	doc/cplusplus.md \
 	doc/cuda.md \
 	doc/figures.md \

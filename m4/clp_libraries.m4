@@ -92,7 +92,8 @@ AC_DEFUN([CLP_CHECK_CLBLAST], [
   AM_CONDITIONAL([HAVE_CLBLAST], [test "x$clp_clblast" = xyes])
 ])
 
-# A C++ compiler that links, and OpenCL's C++ header: only clpool.hpp's tests and example use them.
+# A C++ compiler that links, and OpenCL's C++ header: only clpool.hpp's tests, example and
+# benchmark use them.
 AC_DEFUN([CLP_CHECK_CXX], [
   AC_MSG_CHECKING([whether $CXX works])
   AC_LANG_PUSH([C++])

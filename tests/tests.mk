@@ -619,7 +619,8 @@ EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
 	tests/support/no_sysfs.sh \
 	tests/house/claim.pml \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
-	tests/house/install/configure.ac tests/house/install/consumer.c
+	tests/house/install/configure.ac tests/house/install/consumer.c \
+	tests/house/install/meson.build
 
 check-helgrind:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/house/check-helgrind.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What `make install` leaves behind serves other projects: a program that asks pkg-config, one whose
-# configure uses clpool.m4, one that CMake finds it for, wherever the installation was moved to, the
+# configure uses clpool.m4, one that Meson and one that CMake find it for, wherever the installation was moved to, the
 # code that README.md shows, and the examples, compiled as their README and the guide say. What the
 # installed guides link is there.
 # shellcheck source=../support/house.sh
@@ -150,6 +150,19 @@ with_cmake() {
   echo "find_package: a project builds and runs, also where the installation was moved"
 }
 
+with_meson() {
+  if ! command -v meson >/dev/null; then
+    echo "dependency('clpool'): not tried, meson is missing"
+    return
+  fi
+  {
+    CC=$CC CFLAGS=${CLP_BUILD_FLAGS-} meson setup "$house_tmp/meson" \
+      "$top_srcdir/tests/house/install" && meson compile -C "$house_tmp/meson"
+  } >"$house_tmp/meson.log" 2>&1 || { cat "$house_tmp/meson.log"; fail "Meson's does not build"; }
+  [ "$("$house_tmp/meson/consumer")" = "clpool $version" ] || fail "Meson's program does not run"
+  echo "dependency('clpool'): a project of Meson's builds and runs"
+}
+
 docs=$(dirname "$(find "$root" -path '*/examples/README')")
 docs=${docs%/examples}
 with_pkg_config
@@ -157,4 +170,5 @@ readme
 examples
 links
 with_autoconf
+with_meson
 with_cmake
