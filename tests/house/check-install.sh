@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What `make install` leaves behind serves other projects: a program that asks pkg-config, one whose
-# configure uses clpool.m4, one that Meson and one that CMake find it for, wherever the installation was moved to, the
-# code that README.md shows, and the examples, compiled as their README and the guide say. What the
-# installed guides link is there.
+# configure uses clpool.m4, one of Meson's, one that CMake finds it for, wherever the installation
+# was moved to, the code that README.md shows, and the examples, compiled as their README and the
+# guide say. What the installed guides link is there.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
