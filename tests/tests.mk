@@ -180,7 +180,8 @@ check_PROGRAMS += \
 	tests/core/streams/test_order_programs \
 	tests/core/streams/test_order_reclaim \
 	tests/core/streams/test_order_threads \
-	tests/core/streams/test_order_uses
+	tests/core/streams/test_order_uses \
+	tests/core/streams/test_use
 if HAVE_PYTHON3
 check_PROGRAMS += tests/core/store/test_bin_answers
 nodist_tests_core_store_test_bin_answers_SOURCES = tests/core/store/bin_answers.c

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A stream keeps this many. An older one is dropped: the next newer one covers its uses, too. */
+/* A stream keeps this many. The uses of one that is dropped are covered by the next newer one. */
 enum { MOST_MARKS = 16 };
 
 /* Guarded by the streams' lock, but for what never changes. */
@@ -83,6 +83,21 @@ static clp_status make_mark(clpi_streams *streams, clpi_stream *stream, uint64_t
   return CLP_SUCCESS;
 }
 
+/* The mark without which the uses that the next one covers are least. Never the oldest: where work
+ * is far behind, that is the one that is done first. Nor the newest, which the caller looks at. */
+static clpi_mark *find_dispensable_locked(const clpi_stream *stream)
+{
+  clpi_mark *found = NULL;
+  uint64_t least = UINT64_MAX;
+  for (clpi_list *link = stream->marks.next->next; link->next != &stream->marks;
+       link = link->next) {
+    uint64_t gap = mark_at(link->next)->epoch - mark_at(link->previous)->epoch;
+    found = gap < least ? mark_at(link) : found;
+    least = gap < least ? gap : least;
+  }
+  return found;
+}
+
 /* The list is sorted by epoch, and another thread may have listed a later mark already. */
 static void list_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
 {
@@ -91,7 +106,7 @@ static void list_locked(clpi_stream *stream, clpi_mark *mark, clpi_list *dead)
     after = after->previous;
   clpi_list_push_front(after, &mark->on_stream);
   if (++stream->mark_count > MOST_MARKS)
-    unlist_locked(stream, mark_at(stream->marks.next), dead);
+    unlist_locked(stream, find_dispensable_locked(stream), dead);
 }
 
 /* Makes and lists a mark at the end of the stream's work. Unpins the stream, on failure too. */
