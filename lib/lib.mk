@@ -76,6 +76,7 @@ core_sources = \
 	lib/core/pool/defaults.c lib/core/pool/defaults.h \
 	lib/core/pool/device.c lib/core/pool/device.h \
 	lib/core/pool/fit.c lib/core/pool/fit.h \
+	lib/core/pool/in_flight.c lib/core/pool/in_flight.h \
 	lib/core/pool/forget_stream.c lib/core/pool/forget_stream.h \
 	lib/core/pool/mark_stream.c \
 	lib/core/pool/leaving.c lib/core/pool/leaving.h \

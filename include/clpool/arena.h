@@ -39,7 +39,8 @@ typedef struct clp_arena_options {
   /** A promise that one thread gives streams all the work that uses the memory. It matters where
    * the parts of upstream's memory are exclusive (clp_allocator_ops), such as cl_mem on NVIDIA's
    * devices: without it, memory in use by work in flight is not handed out before that work is
-   * done, and the further the host runs ahead, the more is taken from the device. */
+   * done. A pool then waits on the host, for some milliseconds at a time, before what it has in
+   * flight would make it take more from the device than was ever active at once. */
   bool one_thread;
 } clp_arena_options;
 

@@ -166,7 +166,8 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * for new memory that the home stream has work on, if the stream is a PoCL queue out of order,
  * which cannot be made to wait; where memory goes back to the device (clp_pool_free_held and its
  * like, a limit, a release when the pool holds no more), if the allocator can free memory neither
- * behind pending work nor on a stream; and when memory has run out, as clp_pool_allocate says.
+ * behind pending work nor on a stream; on an arena whose parts are exclusive, for some milliseconds
+ * (clp_arena_options.one_thread); and when memory has run out, as clp_pool_allocate says.
  *
  * A release costs no call to the backend, because a stream is marked only when another one needs
  * its block. The mark, which is what the pool then asks about or waits for, covers all that the

@@ -5,6 +5,7 @@
 #include "support/suite.h"
 
 #include <clpool/arena.h>
+#include <time.h>
 
 enum { SEGMENT = 4096, MANY_STREAMS = 80 };
 
@@ -275,6 +276,123 @@ START_TEST(exclusive_parts_in_use_stay_held)
 }
 END_TEST
 
+/* --- bounding what is in flight --- */
+
+/* The library's naps, during each of which a stream goes on; NULL: none does. */
+static clpt_late_rig *napping;
+static unsigned naps;
+
+int __wrap_nanosleep(const struct timespec *duration, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
+{
+  (void)duration;
+  (void)left;
+  naps++;
+  for (int i = 0; i < 2 && napping; i++)
+    (void)clpt_late_step(&napping->device, napping->s);
+  return 0;
+}
+
+static void start_napping(clpt_late_rig *rig, clpt_late_rig *goes_on)
+{
+  start_exclusive(rig, CLPT_REUSE_EITHER, false);
+  napping = goes_on;
+  naps = 0;
+}
+
+/* Uses a buffer of a bin of its own, which is then in flight. */
+static void put_in_flight(clpt_late_rig *rig, unsigned number)
+{
+  size_t bytes = (size_t)(16 + number % 16) << (6 + number / 16);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_from(rig, rig->pool, bytes, rig->s), rig->s));
+}
+
+static void end_napping(clpt_late_rig *rig)
+{
+  ck_assert_uint_eq(rig->device.calls[CLPT_LATE_HOST_WAIT], 0);
+  napping = NULL;
+  clpt_late_run_all(&rig->device);
+  clpt_late_rig_end(rig);
+}
+
+/* Each is used alone, so the pool needs no more than the largest of them, and that as often as not.
+ */
+START_TEST(the_host_does_not_run_ahead_without_bound)
+{
+  clpt_late_rig rig;
+
+  start_napping(&rig, &rig);
+  for (unsigned i = 0; i < 32; i++)
+    put_in_flight(&rig, i);
+  ck_assert_uint_gt(naps, 0);
+  ck_assert_uint_gt(clpt_late_left(&rig.device, rig.s), 0);
+  ck_assert_uint_le(figures(&rig).peak_reserved_bytes, (size_t)2 * SEGMENT);
+  end_napping(&rig);
+}
+END_TEST
+
+/* The oldest half of what is held goes back, the rest stays held. */
+START_TEST(the_host_waits_for_half_of_what_is_in_flight)
+{
+  enum { BLOCKS = 8, LEFT = 3 };
+  clp_buffer *active[BLOCKS];
+  clpt_late_rig rig;
+
+  start_napping(&rig, &rig);
+  for (unsigned i = 0; i < BLOCKS; i++)
+    active[i] = clpt_late_take_from(&rig, rig.pool, SEGMENT + 256 * i, rig.s);
+  for (unsigned i = 0; i < BLOCKS; i++)
+    clpt_ok(clp_buffer_release_on(active[i], rig.s));
+  clp_buffer *next = clpt_late_take_from(&rig, rig.pool, SEGMENT + 256 * BLOCKS, rig.s);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, LEFT);
+  clp_buffer *newest = clpt_late_take_from(&rig, rig.pool, SEGMENT + 256 * (BLOCKS - 1), rig.s);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, LEFT - 1);
+  clpt_ok(clp_buffer_release_on(next, rig.s));
+  clpt_ok(clp_buffer_release_on(newest, rig.s));
+  end_napping(&rig);
+}
+END_TEST
+
+/* What waits for the host itself would never be done. */
+START_TEST(the_host_waits_in_vain_but_once)
+{
+  clpt_late_rig rig;
+
+  start_napping(&rig, NULL);
+  for (unsigned i = 0; i < 4; i++)
+    put_in_flight(&rig, i); /* three fit into a segment */
+  unsigned once = naps;
+  ck_assert_uint_gt(once, 0);
+  for (unsigned i = 4; i < 20; i++)
+    put_in_flight(&rig, i);
+  ck_assert_uint_eq(naps, once);
+  ck_assert_uint_ge(figures(&rig).segments, 4);
+  clpt_late_run(&rig.device, rig.s);
+  put_in_flight(&rig, 20);
+  for (unsigned i = 21; i < 32; i++)
+    put_in_flight(&rig, i);
+  ck_assert_uint_gt(naps, once);
+  end_napping(&rig);
+}
+END_TEST
+
+/* As much as was ever active may be in flight without a wait. */
+START_TEST(in_flight_may_be_what_was_active)
+{
+  clpt_late_rig rig;
+
+  start_napping(&rig, &rig);
+  clp_buffer *large = clpt_late_take_from(&rig, rig.pool, 5 * SEGMENT, rig.s);
+  clpt_ok(clp_buffer_release_on(large, rig.s));
+  clpt_late_run(&rig.device, rig.s);
+  for (unsigned i = 0; i < 15; i++)
+    put_in_flight(&rig, i);
+  ck_assert_uint_eq(naps, 0);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 15);
+  end_napping(&rig);
+}
+END_TEST
+
 /* Where one thread alone gives work to streams, nothing is exclusive. */
 START_TEST(one_thread_overlaps)
 {
@@ -396,6 +514,10 @@ CLPT_MAIN("order on an arena", clpt_run)
   tcase_add_test(tests, growth_gives_back_what_needs_no_wait);
   tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
   tcase_add_test(tests, exclusive_parts_in_use_stay_held);
+  tcase_add_test(tests, the_host_does_not_run_ahead_without_bound);
+  tcase_add_test(tests, the_host_waits_for_half_of_what_is_in_flight);
+  tcase_add_test(tests, the_host_waits_in_vain_but_once);
+  tcase_add_test(tests, in_flight_may_be_what_was_active);
   tcase_add_test(tests, one_thread_overlaps);
   tcase_add_test(tests, one_thread_has_its_own_at_once);
   tcase_add_loop_test(tests, a_limit_waits_for_what_is_pending, 0, CLPT_LATE_FREEINGS);

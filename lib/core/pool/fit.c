@@ -4,6 +4,7 @@
 #include "core/pool/fit.h"
 
 #include "core/cache/gather.h"
+#include "core/pool/in_flight.h"
 #include "core/pool/leaving.h"
 #include "core/pool/reuse.h"
 
@@ -21,11 +22,13 @@ static void give_back(clp_pool *pool, clp_buffer *block)
 }
 
 /* All at once: of held blocks that lie side by side, those that went first would be cut up before
- * the others follow. */
-static void give_back_held(clp_pool *pool)
+ * the others follow. `bytes` are wanted. */
+static void give_back_held(clp_pool *pool, size_t bytes)
 {
   pthread_mutex_lock(&pool->stock.lock);
   clp_buffer *block = clpi_take_all_locked(pool);
+  if (pool->allocator->ops.exclusive_parts)
+    clpi_in_flight_note_locked(pool, bytes);
   pthread_mutex_unlock(&pool->stock.lock);
   for (clp_buffer *next; block; block = next) {
     next = block->older;
@@ -42,7 +45,9 @@ clp_status clpi_fit(clpi_request *wanted)
   clp_status status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
-  give_back_held(pool);
+  give_back_held(pool, request.bytes);
+  if (pool->allocator->ops.exclusive_parts)
+    clpi_in_flight_bound(pool, request.bytes);
   size_t limit = clp_pool_get_limit(pool);
   request.most_bytes = limit ? limit : SIZE_MAX;
   return clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);

@@ -12,11 +12,13 @@ void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
 {
   clpi_set_state(block, CLPI_BUFFER_LEAVING);
   pool->leaving++;
+  pool->leaving_bytes += block->bin->block_bytes;
 }
 
-void clpi_come_to_rest_locked(clp_pool *pool)
+void clpi_come_to_rest_locked(clp_pool *pool, const clp_buffer *block)
 {
   pool->leaving--;
+  pool->leaving_bytes -= block->bin->block_bytes;
   pthread_cond_broadcast(&pool->left);
 }
 
@@ -87,8 +89,8 @@ static void note_freed(const freeing *self)
   clpi_stock *stock = &self->pool->stock;
   pthread_mutex_lock(&stock->lock);
   clpi_count_device_free_locked(stock, self->block->bin->block_bytes);
+  clpi_come_to_rest_locked(self->pool, self->block);
   clpi_buffer_put_locked(stock, self->block);
-  clpi_come_to_rest_locked(self->pool);
   pthread_mutex_unlock(&stock->lock);
 }
 
@@ -131,7 +133,7 @@ void clpi_hold_again(clp_pool *pool, clp_buffer *block)
   clpi_stock *stock = &pool->stock;
   pthread_mutex_lock(&stock->lock);
   clpi_stock_hold_locked(stock, block);
-  clpi_come_to_rest_locked(pool);
+  clpi_come_to_rest_locked(pool, block);
   pthread_mutex_unlock(&stock->lock);
 }
 
@@ -147,7 +149,7 @@ void clpi_put_back_locked(clp_pool *pool, clp_buffer *block)
 {
   if (pool->stock.holding) {
     clpi_store_put_back(&pool->stock.store, block);
-    clpi_come_to_rest_locked(pool);
+    clpi_come_to_rest_locked(pool, block);
     return;
   }
   pthread_mutex_unlock(&pool->stock.lock);

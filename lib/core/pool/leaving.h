@@ -10,7 +10,7 @@
 /* Begin and end the leaving of a block that is in no list. The end wakes the threads that wait for
  * it. */
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block);
-void clpi_come_to_rest_locked(clp_pool *pool);
+void clpi_come_to_rest_locked(clp_pool *pool, const clp_buffer *block);
 
 /* Takes the largest held block, those in caches included, for clpi_return_block. NULL: none. */
 clp_buffer *clpi_take_largest_locked(clp_pool *pool);

@@ -20,11 +20,13 @@ struct clp_pool {
   clpi_list on_allocator;     /* on allocator->pools, guarded by allocator->pools_lock */
   const clp_hook *first_hook; /* CLPOOL_TRACE's, one of `hooks`; NULL: none */
   size_t leaving;             /* the number of leaving blocks (leaving.h) */
+  size_t leaving_bytes;       /* of them */
   pthread_cond_t left;        /* broadcast when one of them comes to rest */
   clpi_pool_hooks hooks;
-  _Atomic size_t limit;  /* 0: none; stored under the lock; relaxed */
-  size_t reserved_bytes; /* requested from the device, not yet managed */
-  size_t references;     /* the users' */
+  _Atomic size_t limit;     /* 0: none; stored under the lock; relaxed */
+  size_t reserved_bytes;    /* requested from the device, not yet managed */
+  size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
+  size_t references;        /* the users' */
   size_t pins; /* keep a pool without references alive: operations, and then active buffers */
   bool ended;  /* no reference and no pin is left, and none may be added any more */
 };

@@ -89,7 +89,7 @@ static bool try_block_locked(clp_pool *pool, clp_buffer *block, clpi_stream *str
   bool settled = settle(pool, block, stream, ways);
   pthread_mutex_lock(&pool->stock.lock);
   if (settled)
-    clpi_come_to_rest_locked(pool);
+    clpi_come_to_rest_locked(pool, block);
   else
     clpi_put_back_locked(pool, block);
   clpi_error_restore(&kept);

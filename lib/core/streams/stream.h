@@ -42,6 +42,7 @@ struct clpi_stream {
   unsigned pins;     /* operations that note uses of it, or call the allocator with its handle */
   unsigned visitors; /* others that look at it without the lock */
   bool is_forgotten; /* given up by its user: a call with the handle gets another record */
+  bool stands;       /* a brief wait for its work was in vain, and nothing was done since */
   uint64_t done;     /* all uses of lower epochs are done */
   uint64_t freed; /* the highest epoch of uses whose memory was freed before they are done; or 0 */
   clpi_wait waits[CLPI_WAITS]; /* its latest */

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* A stream keeps this many. The uses of one that is dropped are covered by the next newer one. */
 enum { MOST_MARKS = 16 };
@@ -158,6 +159,7 @@ void clpi_marks_seal_locked(clpi_stream *stream, clpi_list *unneeded)
 
 static void note_done_locked(clpi_stream *stream, const clpi_mark *done, clpi_list *dead)
 {
+  stream->stands = false;
   if (stream->done < done->epoch)
     stream->done = done->epoch;
   while (!clpi_list_is_empty(&stream->marks)) {
@@ -228,6 +230,40 @@ clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use)
   status = allocator->ops.host_wait(allocator->self, mark->mark);
   finish(streams, use->stream, mark, !status, NULL);
   return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
+}
+
+/* From some microseconds on, each nap twice as long as the one before: 20 ms in all. */
+static bool naps_until_done(const clp_allocator *allocator, const clpi_mark *mark)
+{
+  enum { NAPS = 11, FIRST_NANOSECONDS = 10000 };
+  struct timespec nap = {.tv_nsec = FIRST_NANOSECONDS};
+  bool done = is_done(allocator, mark);
+  for (int i = 0; i < NAPS && !done; i++) {
+    (void)nanosleep(&nap, NULL);
+    nap.tv_nsec *= 2;
+    done = is_done(allocator, mark);
+  }
+  return done;
+}
+
+bool clpi_use_wait_briefly(clpi_streams *streams, const clpi_use *use)
+{
+  clpi_stream *stream = use->stream;
+  clpi_mark *mark;
+  if (obtain_mark(streams, use, NULL, &mark))
+    return false;
+  if (!mark)
+    return true;
+  pthread_mutex_lock(streams->lock);
+  bool stands = stream->stands;
+  pthread_mutex_unlock(streams->lock);
+  bool done =
+      stands ? is_done(streams->allocator, mark) : naps_until_done(streams->allocator, mark);
+  pthread_mutex_lock(streams->lock);
+  stream->stands = !done;
+  pthread_mutex_unlock(streams->lock);
+  finish(streams, stream, mark, done, NULL);
+  return done;
 }
 
 clp_status clpi_use_order(clpi_streams *streams, const clpi_use *use, clpi_stream *by)

@@ -35,6 +35,10 @@ bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use);
 
+/* As CLPI_POLL, but waits on the host for some milliseconds. If that was in vain, the stream may
+ * wait for the host itself, and nobody waits for it again so until something on it is done. */
+bool clpi_use_wait_briefly(clpi_streams *streams, const clpi_use *use);
+
 /* Makes `by` wait for the use, or where it cannot, the host. Under no lock. Statuses as above. If
  * it succeeds, the thread's last error is as it was. */
 clp_status clpi_use_order(clpi_streams *streams, const clpi_use *use, clpi_stream *by);

@@ -8,6 +8,7 @@
 #include "support/suite.h"
 
 #include <clpool/arena.h>
+#include <time.h>
 
 enum { STREAMS = 4, HOME = 0, POOLS = 2, SLOTS = 6, ACTIONS = 70, PROGRAMS = 12000 };
 
@@ -207,6 +208,20 @@ static void pass_time(program *it)
     (void)clpt_late_step_any(&it->device, &it->chance);
 }
 
+/* The library's naps: where it waits for what streams have in flight, time passes. */
+static program *napping;
+static uint64_t naps;
+
+int __wrap_nanosleep(const struct timespec *duration, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
+{
+  (void)duration;
+  (void)left;
+  naps++;
+  pass_time(napping);
+  return 0;
+}
+
 static void act(program *it)
 {
   slot *at = &it->slots[below(it, SLOTS)];
@@ -249,6 +264,7 @@ static void put_arena(program *it)
 
 static void start(program *it, unsigned number, clpt_late_defect defect)
 {
+  napping = it;
   it->chance = clpt_chance_seed(number);
   memset(it->slots, 0, sizeof(it->slots));
   clpt_late_init(&it->device);
@@ -316,6 +332,7 @@ START_TEST(no_program_sees_memory_too_early)
     clpt_late_assert_ended(&it.device);
   }
   ck_assert_uint_gt(reads, 10 * programs);
+  ck_assert_uint_gt(naps, 0);
 }
 END_TEST
 

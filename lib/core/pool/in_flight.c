@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting for held blocks that streams still use. */
+#include "core/pool/in_flight.h"
+
+#include "core/base/error.h"
+#include "core/cache/counts.h"
+#include "core/pool/leaving.h"
+#include "core/store/buffer_uses.h"
+#include "core/streams/use.h"
+
+#include <sys/param.h>
+
+void clpi_in_flight_note_locked(clp_pool *pool, size_t bytes)
+{
+  size_t active = clpi_managed_bytes_locked(&pool->stock) - pool->leaving_bytes + bytes;
+  pool->most_active_bytes = MAX(pool->most_active_bytes, active);
+}
+
+/* How much of what is held has to go. Half of it at once, so that what comes back lies together,
+ * while the device still has work to do. */
+static size_t find_excess(clp_pool *pool, size_t bytes)
+{
+  size_t blocks = 0, held = 0;
+  pthread_mutex_lock(&pool->stock.lock);
+  size_t managed = clpi_managed_bytes_locked(&pool->stock) + bytes;
+  clpi_store_add_held(&pool->stock.store, &blocks, &held);
+  size_t most = pool->most_active_bytes;
+  pthread_mutex_unlock(&pool->stock.lock);
+  return managed > most ? MAX(managed - most, held / 2) : 0;
+}
+
+static bool wait_briefly(clp_pool *pool, clp_buffer *block)
+{
+  clpi_uses all = clpi_uses_of(block);
+  bool done = true;
+  for (size_t i = 0; i < all.count && done; i++)
+    done = clpi_use_wait_briefly(&pool->stock.streams, &all.uses[i]);
+  return done;
+}
+
+/* How many bytes went back. 0: nothing is held, or what is will not be done soon. */
+static size_t give_back_oldest(clp_pool *pool)
+{
+  pthread_mutex_lock(&pool->stock.lock);
+  clp_buffer *block = clpi_take_oldest_stored_locked(pool);
+  pthread_mutex_unlock(&pool->stock.lock);
+  if (!block)
+    return 0;
+  size_t bytes = block->bin->block_bytes;
+  if (wait_briefly(pool, block))
+    return clpi_return_block(pool, block) ? 0 : bytes;
+  pthread_mutex_lock(&pool->stock.lock);
+  clpi_put_back_locked(pool, block);
+  pthread_mutex_unlock(&pool->stock.lock);
+  return 0;
+}
+
+void clpi_in_flight_bound(clp_pool *pool, size_t bytes)
+{
+  size_t excess = find_excess(pool, bytes), gone = 0, last = 1;
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  for (; gone < excess && last; gone += last)
+    last = give_back_oldest(pool);
+  clpi_error_restore(&kept);
+}
