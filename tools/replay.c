@@ -30,6 +30,8 @@ static const char help_text[] =
     "  --arena              carve the blocks from big segments of that memory\n"
     "  --slack=F            how much of the highest use the arena may keep beyond it, 0 to 1;\n"
     "                       0.016 by default\n"
+    "  --several-threads    an arena for programs whose threads all give work to queues:\n"
+    "                       one_thread is false, which matters on NVIDIA's OpenCL\n"
     "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
     "  --lenient            leave out frees of what was allocated before the trace begins\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"

@@ -5,7 +5,7 @@
 #include "arguments.h"
 #include "program.h"
 
-enum { OPTION_COMPARE = CLPI_OPTION_OWN, OPTION_TOUCH, OPTION_END };
+enum { OPTION_COMPARE = CLPI_OPTION_OWN, OPTION_SEVERAL_THREADS, OPTION_TOUCH, OPTION_END };
 
 static const struct option options[] = {
     {"allocator", required_argument, NULL, CLPI_OPTION_ALLOCATOR},
@@ -22,6 +22,7 @@ static const struct option options[] = {
     {"no-pool", no_argument, NULL, CLPI_OPTION_NO_POOL},
     {"passes", required_argument, NULL, CLPI_OPTION_PASSES},
     {"scale", required_argument, NULL, CLPI_OPTION_SCALE},
+    {"several-threads", no_argument, NULL, OPTION_SEVERAL_THREADS},
     {"slack", required_argument, NULL, CLPI_OPTION_SLACK},
     {"touch", no_argument, NULL, OPTION_TOUCH},
     {0},
@@ -32,6 +33,9 @@ static int read_option(int option, clpi_replay_arguments *arguments)
   switch (option) {
   case OPTION_COMPARE:
     arguments->compares = true;
+    return CLPI_EXIT_SUCCESS;
+  case OPTION_SEVERAL_THREADS:
+    arguments->common.replay.several_threads = true;
     return CLPI_EXIT_SUCCESS;
   case OPTION_TOUCH:
     arguments->touches = true;
@@ -53,6 +57,8 @@ static int check_together(const clpi_replay_arguments *arguments, const bool giv
     return clpi_misuse("--limit is of the pool: it cannot go with --no-pool");
   if (given[CLPI_OPTION_SLACK] && !given[CLPI_OPTION_ARENA])
     return clpi_misuse("--slack is of the arena: it needs --arena");
+  if (given[OPTION_SEVERAL_THREADS] && !given[CLPI_OPTION_ARENA])
+    return clpi_misuse("--several-threads is of the arena: it needs --arena");
   if (arguments->touches && arguments->common.allocator.kind == CLPI_ALLOCATOR_SIMULATED)
     return clpi_misuse("--touch writes to memory, of which the simulated device has none: it needs "
                        "another --allocator");

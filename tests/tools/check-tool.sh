@@ -149,6 +149,8 @@ for slack in -0.1 1.1 nan x ''; do
     replay a --arena --slack="$slack"
 done
 refuses 2 'clpool replay: --slack is of the arena: it needs --arena' replay a --slack=0.1
+refuses 2 'clpool replay: --several-threads is of the arena: it needs --arena' \
+  replay a --several-threads
 hostile=$(printf 'a\033[31m\n.csv')
 echo $header >"$hostile"
 accepts replay "$hostile"
@@ -353,6 +355,8 @@ has passes 1
 has device_allocations 454
 has peak_active_bytes 8631411487
 has peak_device_bytes 8994449346
+accepts replay "$resnet" --arena --several-threads --leading-bits=6 --json
+has device_allocations 454
 accepts replay "$resnet" --arena --slack=0.2 --leading-bits=6 --json
 [ "$(member device_allocations)" -lt 454 ] || fail "more slack makes no fewer calls"
 accepts replay "$resnet" --arena --no-pool --json

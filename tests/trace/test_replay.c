@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Replays: known answers for a recorded program, figures of small traces, time, progress. */
+#include "support/late_device.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"
@@ -200,6 +201,31 @@ static void watch(const trace_replay_progress *progress, void *user_data)
   seen->calls++;
 }
 
+/* Where parts are exclusive, the arena asks then whether what used them is done. */
+START_TEST(several_threads)
+{
+  clpt_late_device device;
+  trace_replay_result result;
+  trace_replay_options options = clpt_pooled();
+  options.on_arena = true;
+  options.several_threads = _i;
+  options.arena_options.min_segment_bytes = 512;
+  clpt_late_init(&device);
+  clpt_late_set_freeing(&device, CLPT_LATE_FREES_IN_ORDER);
+  device.ops.exclusive_parts = true;
+  clp_stream home = clpt_late_stream_new(&device);
+  device.ops.home_stream = home;
+  clp_allocator *allocator = clpt_late_allocator(&device);
+  trace_reader *reader = clpt_short_trace("a1=400 f1=400 a2=500 f2=500 a3=300 f3=300");
+  clpt_ok(trace_replay(reader, allocator, &options, &result));
+  ck_assert((device.calls[CLPT_LATE_MARK_IS_DONE] > 0) == options.several_threads);
+  trace_close(reader);
+  clp_allocator_release(allocator);
+  clpt_late_stream_drop(&device, home);
+  clpt_late_assert_ended(&device);
+}
+END_TEST
+
 START_TEST(progress)
 {
   trace_reader *reader = clpt_resnet_trace();
@@ -229,6 +255,7 @@ CLPT_MAIN("replay", clpt_run)
   tcase_add_test(figures, empty_trace);
   tcase_add_test(figures, zero_bytes);
   tcase_add_test(figures, recorded_failures_are_skipped);
+  tcase_add_loop_test(figures, several_threads, 0, 2);
   TCase *time = clpt_case(suite, "time");
   tcase_add_test(time, the_clock_runs_while_a_batch_runs);
   tcase_add_test(time, operations_are_what_was_done);

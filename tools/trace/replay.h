@@ -61,9 +61,11 @@ typedef struct trace_replay_options {
   clp_pool_options pool_options;
   bool on_arena; /* an arena stands on the allocator */
   clp_arena_options arena_options;
-  bool has_limit;     /* false: the limit is what the pool begins with */
-  size_t limit_bytes; /* 0: none */
-  double scale;       /* of sizes, finite and above 0 */
+  bool several_threads; /* the arena is one for programs of which several threads give streams work
+                           (clp_arena_options.one_thread), although a single one replays */
+  bool has_limit;       /* false: the limit is what the pool begins with */
+  size_t limit_bytes;   /* 0: none */
+  double scale;         /* of sizes, finite and above 0 */
   void (*on_progress)(const trace_replay_progress *progress, void *user_data); /* NULL: none */
   void *user_data;
   uint64_t (*clock)(void);               /* nanoseconds; NULL: the system's monotonic clock */
