@@ -76,10 +76,12 @@ bench_cuda_LDADD = libclpool.la -ldl
 # option changes, it changes where calls go from one file of the library to another.
 rules_link_flags = $(WRAP_LDFLAGS) -Wl,--wrap=clpi_free_ranges_first_fit \
 	-Wl,--wrap=clpi_free_ranges_next_fit,--wrap=clpi_segments_largest_unused \
-	-Wl,--wrap=clpi_call_budget_is_spent,--wrap=clpi_arena_plan_growth
+	-Wl,--wrap=clpi_call_budget_is_spent,--wrap=clpi_arena_plan_growth \
+	-Wl,--wrap=nanosleep
 EXTRA_PROGRAMS += bench/arena_study
 bench_arena_study_SOURCES = bench/failed.c bench/failed.h \
 	bench/study/arena_study.c \
+	bench/study/late.c bench/study/late.h \
 	bench/study/levers.c bench/study/levers.h \
 	bench/study/program.c bench/study/program.h \
 	bench/study/programs.c bench/study/programs.h \

@@ -108,6 +108,16 @@ static void apply_budget(study_setting *setting, double has_budget)
   name(setting, setting->rules.has_budget ? "counted" : "not counted");
 }
 
+/* Below 0: one thread alone gives work. */
+static void apply_behind(study_setting *setting, double behind)
+{
+  setting->is_late = behind >= 0;
+  setting->behind = behind >= 0 ? (uint64_t)behind : 0;
+  name_number(setting, behind);
+  if (behind < 0)
+    name(setting, "one thread");
+}
+
 enum { BINS_ON_ARENA, ARENA_ALONE, BINS_ALONE, COARSE_BINS_ALONE };
 
 static void apply_parts(study_setting *setting, double parts)
@@ -140,6 +150,13 @@ const study_lever study_levers[] = {
      {BINS_ON_ARENA, ARENA_ALONE, BINS_ALONE, COARSE_BINS_ALONE},
      4,
      BINS_ON_ARENA},
+    {"behind",
+     "operations that the device is behind, where several threads give it work and parts are "
+     "exclusive",
+     apply_behind,
+     {-1, 0, 16, 64, 256, 1024, 4096},
+     7,
+     -1},
     {"leading bits",
      "of the bins; with 16, next to nothing is rounded",
      apply_leading_bits,

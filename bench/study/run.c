@@ -4,6 +4,7 @@
 
 #include "../failed.h"
 #include "core/allocator/allocator.h"
+#include "late.h"
 
 enum { LEADING_BITS = 6 };
 
@@ -23,7 +24,10 @@ static clp_status replay(const study_trace *trace, const study_setting *setting,
   clp_allocator *device;
   options.scale = trace->scale;
   options.passes = passes;
-  clp_status status = clp_simulated_allocator_create(0, &device);
+  options.several_threads = setting->is_late;
+  options.contents = setting->is_late ? &study_late_contents : NULL;
+  clp_status status = setting->is_late ? study_late_device_create(setting->behind, &device)
+                                       : clp_simulated_allocator_create(0, &device);
   if (status)
     return status;
   if (setting->alignment > 0)

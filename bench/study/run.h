@@ -14,6 +14,8 @@ typedef struct study_setting {
   bool is_default;
   trace_replay_options replay;
   size_t alignment; /* of the device's blocks, bytes; 0: as it is */
+  bool is_late;     /* several threads give a device work that comes `behind` (late.h) */
+  uint64_t behind;
   study_rules rules;
 } study_setting;
 
