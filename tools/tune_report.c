@@ -111,6 +111,9 @@ static void print_recommendation(const clpi_tune_report *report)
   if (report->note)
     clpi_print_wrapped(report->note, 0, 0);
   print_ways(setting);
+  if (setting->on_arena && !report->device_name)
+    clpi_print_wrapped(
+        "On CUDA's memory, take no arena: --allocator=cuda-async tells what suits it.", 0, 0);
 }
 
 void clpi_tune_report_print(const clpi_tune_report *report)

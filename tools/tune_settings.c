@@ -5,7 +5,7 @@
 
 /* Besides the default: one that takes hardly more than is in use, and those with which the device
  * is called less and less. */
-static const double other_slacks[CLPI_MOST_ARENAS - 1] = {0.001, 0.1, 0.5, 1.0};
+static const double other_slacks[CLPI_MOST_ARENAS - 1] = {0.0, 0.1, 0.5, 0.7, 1.0};
 
 static size_t list_arenas(const clpi_tune_arguments *arguments,
                           trace_tune_setting arenas[CLPI_MOST_ARENAS])

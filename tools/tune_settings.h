@@ -12,7 +12,7 @@
 /* Arenas: of the default slack or that of --slack, and else of others. Pools: a range of leading
  * bits without an arena and on each. And each arena and the allocator without a pool. */
 enum {
-  CLPI_MOST_ARENAS = 5,
+  CLPI_MOST_ARENAS = 6,
   CLPI_MOST_SETTINGS = (1 + CLPI_MOST_ARENAS) * (CLP_MAX_LEADING_BITS + 1) + CLPI_MOST_ARENAS + 1
 };
 
