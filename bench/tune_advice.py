@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 OBJECTIVES = ("balanced", "time", "memory")
-SLACKS = (0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.03, 0.06, 0.1, 0.2, 0.35, 0.5, 0.7, 1)
+SLACKS = (0, 0.001, 0.004, 0.016, 0.06, 0.1, 0.2, 0.35, 0.5, 0.7, 1)
 
 
 def key_of(setting):
@@ -20,7 +20,8 @@ def key_of(setting):
 
 def words_of(key):
     pooled, bits, slack = key
-    return f"{bits if pooled else 'no'} bits, " + ("no arena" if slack is None else f"slack {slack}")
+    pool = f"{bits} bits" if pooled else "no pool"
+    return f"{pool}, {'no arena' if slack is None else f'slack {slack}'}"
 
 
 class Program:
@@ -35,10 +36,9 @@ class Program:
             if found["recommended"] is None:
                 sys.exit(f"{trace}: nothing is recommended: {found['reason']}")
             self.advice[objective] = key_of(found["recommended"])
-        for objective in ("balanced", "time"):
-            self.tune(objective, "--no-arena", "--leading-bits=0-16")
-            for slack in SLACKS:
-                self.tune(objective, "--arena", "--leading-bits=0-16", f"--slack={slack}")
+        self.tune("balanced", "--no-arena", "--leading-bits=0-16")
+        for slack in SLACKS:
+            self.tune("balanced", "--arena", "--leading-bits=0-16", f"--slack={slack}")
 
     def tune(self, objective, *options):
         done = subprocess.run([*self.command, f"--objective={objective}", *options], check=True,
