@@ -51,6 +51,19 @@ static bool mark_is_done_locked(clpi_context *context)
   return true;
 }
 
+/* Without the lock, which the program's callbacks need to release buffers, and what the mark is
+ * behind may wait for those. */
+static void await_mark_locked(clpi_context *context)
+{
+  cl_event mark = context->mark;
+  if (clpi_target->clRetainEvent(mark))
+    return;
+  pthread_mutex_unlock(&context->lock);
+  clpi_target->clWaitForEvents(1, &mark);
+  clpi_target->clReleaseEvent(mark);
+  pthread_mutex_lock(&context->lock);
+}
+
 /* An out-of-order queue of PoCL's cannot be made to wait (lib/opencl/queue_order.c). */
 static void join_locked(clpi_queue *queue)
 {
@@ -59,7 +72,7 @@ static void join_locked(clpi_queue *queue)
     bool waits = queue->in_order &&
                  !clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 1, &context->mark, NULL);
     if (!waits)
-      clpi_target->clWaitForEvents(1, &context->mark);
+      await_mark_locked(context);
   }
   queue->has_joined = true;
 }
@@ -106,7 +119,7 @@ void clpi_order_settle(clpi_context *context)
   pthread_mutex_lock(&context->lock);
   end_sole_locked(context);
   if (!mark_is_done_locked(context))
-    clpi_target->clWaitForEvents(1, &context->mark);
+    await_mark_locked(context);
   pthread_mutex_unlock(&context->lock);
 }
 

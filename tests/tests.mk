@@ -548,6 +548,11 @@ layer_programs = tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEE
 EXTRA_PROGRAMS += tests/layer/random_programs tests/layer/recorded tests/layer/shared_context
 tests_layer_shared_context_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_shared_context_LDADD = $(OPENCL_LIBS)
+tests_layer_random_programs_SOURCES = \
+	tests/layer/random_hand.c \
+	tests/layer/random_life.c \
+	tests/layer/random_programs.c tests/layer/random_programs.h \
+	tests/layer/random_work.c
 tests_layer_random_programs_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_random_programs_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
