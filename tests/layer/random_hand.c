@@ -54,8 +54,8 @@ hand *hand_begin(unsigned seed, cl_context context)
   self->chance = clpt_chance_seed(seed);
   self->context = context;
   const unsigned char *code = compiled.code;
-  self->code = clCreateProgramWithBinary(context, 1, &random_device, &compiled.bytes, &code, NULL,
-                                         NULL);
+  self->code =
+      clCreateProgramWithBinary(context, 1, &random_device, &compiled.bytes, &code, NULL, NULL);
   require(self->code && !clBuildProgram(self->code, 1, &random_device, "", NULL, NULL));
   self->kernel = clCreateKernel(self->code, "fill", NULL);
   require(self->kernel);
