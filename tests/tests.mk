@@ -75,6 +75,7 @@ tests_libclptest_la_SOURCES += \
 endif
 if HAVE_OPENCL
 tests_libclptest_la_SOURCES += \
+	tests/support/opencl_devices.h \
 	tests/support/opencl_fixture.c tests/support/opencl_fixture.h \
 	tests/support/opencl_live.c tests/support/opencl_live.h \
 	tests/support/order_memory.c tests/support/order_memory.h \
@@ -552,10 +553,12 @@ tests_layer_random_programs_SOURCES = \
 	tests/layer/random_hand.c \
 	tests/layer/random_life.c \
 	tests/layer/random_programs.c tests/layer/random_programs.h \
-	tests/layer/random_work.c
+	tests/layer/random_work.c \
+	tests/support/opencl_devices.h
 tests_layer_random_programs_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_random_programs_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
+tests_layer_recorded_SOURCES = tests/layer/recorded.c tests/support/opencl_devices.h
 tests_layer_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_recorded_LDADD = $(OPENCL_LIBS)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -568,6 +571,18 @@ built_checks += $(layer_checks)
 $(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIBRARIES)
 else
 EXTRA_DIST += $(layer_checks)
+
+# Other projects' programs under the layers, as far as they are installed: not a part of `make
+# check`. LAYER_SUITES has words for check_suites.py: suites by name, --whole, --programs.
+check-layer: all $(check_PROGRAMS) $(check_LTLIBRARIES)
+	CXX='$(CXX)' python3 $(srcdir)/tests/layer/suites/check_suites.py \
+	  --build='$(abs_top_builddir)' $(LAYER_SUITES)
+.PHONY: check-layer
+EXTRA_DIST += \
+	tests/layer/suites/check_suites.py \
+	tests/layer/suites/opencv_umat.py \
+	tests/layer/suites/program.py \
+	tests/layer/suites/suites.py
 endif
 built_checks += $(tool_checks)
 tree_checks += $(tool_page_checks)
@@ -728,5 +743,5 @@ soak: tests/hostile/test_soak$(EXEEXT)
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:
-	rm -rf pocl-cache fuzz-corpus
+	rm -rf pocl-cache fuzz-corpus layer-suites
 	find . '(' -name '*.gcda' -o -name '*.gcno' ')' -exec rm -f {} +

@@ -17,37 +17,40 @@ enum { ROW_BYTES = 256 /* more than the longest row */, NAME_BYTES = 64 };
 
 /* Each writes at `to` and returns the end of what it wrote. */
 
-static char *put_digits(char *to, uint64_t value, unsigned base)
-{
-  char digits[24];
-  size_t i = sizeof(digits);
-  do {
-    digits[--i] = "0123456789abcdef"[value % base];
-    value /= base;
-  } while (value);
-  memcpy(to, digits + i, sizeof(digits) - i);
-  return to + sizeof(digits) - i;
-}
-
-static char *put_decimal(char *to, uint64_t value)
-{
-  return put_digits(to, value, 10);
-}
-
-static char *put_address(char *to, uint64_t value)
-{
-  return put_digits(stpcpy(to, "0x"), value, 16);
-}
-
-/* Exactly `count` digits, and a separator. */
-static char *put_fixed(char *to, long value, unsigned count, char separator)
+/* The last `count` digits, in place: a division by a base that is known here is none. */
+static char *put_last_decimals(char *to, uint64_t value, unsigned count)
 {
   for (unsigned i = count; i > 0; i--) {
     to[i - 1] = (char)('0' + value % 10);
     value /= 10;
   }
-  to[count] = separator;
-  return to + count + 1;
+  return to + count;
+}
+
+static char *put_decimal(char *to, uint64_t value)
+{
+  unsigned count = 1;
+  for (uint64_t rest = value; rest > 9; rest /= 10)
+    count++;
+  return put_last_decimals(to, value, count);
+}
+
+static char *put_address(char *to, uint64_t value)
+{
+  const unsigned bits = value ? 64 - (unsigned)__builtin_clzll(value) : 1;
+  *to++ = '0';
+  *to++ = 'x';
+  for (unsigned left = (bits + 3) / 4; left > 0; left--)
+    *to++ = "0123456789abcdef"[value >> (4 * (left - 1)) & 15];
+  return to;
+}
+
+/* Exactly `count` digits, and a separator. */
+static char *put_fixed(char *to, long value, unsigned count, char separator)
+{
+  to = put_last_decimals(to, (uint64_t)value, count);
+  *to = separator;
+  return to + 1;
 }
 
 /* The time of day, in UTC, since local time jumps at daylight saving. */

@@ -4,8 +4,10 @@ no pool, on PyOpenCL's pool, and on clpool's; prints a table, and fails where a 
 clpool that passes without any.
 
     python check_pyopencl.py [--sources=FOLDER] [--only=EXPRESSION] [KIND...]
+    python check_pyopencl.py --download=FOLDER
 
-Without --sources, a folder that has PyOpenCL's folder `test`, pip downloads the archive.
+Without --sources, a folder that has PyOpenCL's folder `test`, pip downloads the archive; with
+--download, that is all, and it stays.
 """
 
 from __future__ import annotations
@@ -92,10 +94,14 @@ def print_table(found: dict[str, dict[str, str]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--sources", type=pathlib.Path)
+    parser.add_argument("--download", type=pathlib.Path)
     parser.add_argument("--only", help="pytest's -k")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for logs and reports")
     parser.add_argument("kinds", nargs="*", default=KINDS)
     arguments = parser.parse_args()
+    if arguments.download:
+        download(arguments.download)
+        return 0
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)

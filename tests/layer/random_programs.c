@@ -6,6 +6,7 @@
  * answers, which must be the same under a layer. Arguments: the first seed, how many programs, how
  * many of them at once. */
 #include "layer/random_programs.h"
+#include "support/opencl_devices.h"
 
 #include <pthread.h>
 
@@ -102,10 +103,7 @@ static void *run_some(void *argument)
 int main(int argc, char **argv)
 {
   pthread_t threads[16];
-  cl_platform_id platform;
-  cl_uint found = 0;
-  if (clGetPlatformIDs(1, &platform, &found) || found == 0 ||
-      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &random_device, &found) || found == 0)
+  if (clpt_find_devices(1, &random_device) == 0)
     return SKIPPED;
   hand_compile();
   crowd all = {.first = argc > 1 ? (unsigned)atoi(argv[1]) : 1,

@@ -2,9 +2,13 @@
 /* A program for clpool record, which knows nothing of clpool. It prints the rows that its calls
  * should come to, "ACTION SIZE CONTEXT", and what is in its memory: the same with a layer and
  * without. Its argument says what it does; 77: there is no OpenCL device that it can do that on. */
+#include "support/opencl_devices.h"
+
 #include <CL/cl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +54,7 @@ static void close_context(void)
 
 static void open_device(void)
 {
-  cl_platform_id platform;
-  cl_uint count;
-  if (clGetPlatformIDs(1, &platform, &count) || count == 0 ||
-      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, &count) || count == 0)
+  if (clpt_find_devices(1, &device) == 0)
     exit(SKIPPED);
   open_context();
 }
@@ -152,11 +153,14 @@ static void images(void)
   release(buffer);
 }
 
+static atomic_bool is_freed;
+
 static void CL_CALLBACK free_svm(cl_command_queue of, cl_uint count, void *pointers[], void *data)
 {
   (void)of, (void)data;
   for (cl_uint i = 0; i < count; i++)
     clSVMFree(context, pointers[i]);
+  is_freed = true;
 }
 
 static void *svm_of(size_t bytes)
@@ -183,6 +187,8 @@ static void shared_virtual_memory(void)
   expect("free", 300);
   require(!clEnqueueSVMFree(queue, 1, &third, free_svm, NULL, 0, NULL, NULL));
   require(!clFinish(queue));
+  while (!is_freed)
+    sched_yield();
 }
 
 /* Contexts one after the other have numbers of their own, though their handles may be the same. */

@@ -4,42 +4,21 @@
 
 #include "instrumented.h"
 #include "opencl/loader.h"
+#include "opencl_devices.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST_PLATFORMS = 16, HANG_SECONDS = 300, INSTRUMENTED_FACTOR = 10 };
-
-/* CLPT_PLATFORM, by number; by default the first platform that has a device. */
-static bool is_chosen(cl_uint platform)
-{
-  const char *chosen = getenv("CLPT_PLATFORM");
-  return !chosen || strtoul(chosen, NULL, 10) == platform;
-}
-
-/* Devices of the chosen platform. Returns how many, at most `most`. */
-static cl_uint find_devices(cl_uint most, cl_device_id *devices)
-{
-  cl_platform_id platforms[MOST_PLATFORMS];
-  cl_uint platform_count = 0;
-  cl_uint count = 0;
-  clGetPlatformIDs(MOST_PLATFORMS, platforms, &platform_count);
-  if (platform_count > MOST_PLATFORMS)
-    platform_count = MOST_PLATFORMS;
-  for (cl_uint i = 0; i < platform_count && count == 0; i++)
-    if (!is_chosen(i) || clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, most, devices, &count))
-      count = 0;
-  return count < most ? count : most;
-}
+enum { HANG_SECONDS = 300, INSTRUMENTED_FACTOR = 10 };
 
 void clpt_cl_open(clpt_cl *cl, cl_uint most_devices)
 {
   cl_int code;
   clpt_ok(clpi_cl_load());
   ck_assert_uint_le(most_devices, CLPT_MOST_DEVICES);
-  cl->device_count = find_devices(most_devices, cl->devices);
+  cl->device_count = clpt_find_devices(most_devices, cl->devices);
   ck_assert_uint_gt(cl->device_count, 0);
   cl->context = clCreateContext(NULL, cl->device_count, cl->devices, NULL, NULL, &code);
   clpt_cl_ok(code);
@@ -201,7 +180,7 @@ static int skip(Suite *suite, const char *why)
 int clpt_cl_run(Suite *suite)
 {
   cl_device_id device;
-  if (find_devices(1, &device) == 0)
+  if (clpt_find_devices(1, &device) == 0)
     return skip(suite, "there is no OpenCL device");
   setenv("CK_FORK", "no", 1);
   /* Without a fork, Check has no time limit of its own. */
@@ -212,7 +191,7 @@ int clpt_cl_run(Suite *suite)
 int clpt_cl_run_with_svm(Suite *suite)
 {
   cl_device_id device;
-  if (find_devices(1, &device) > 0 && !(svm_of(device) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER))
+  if (clpt_find_devices(1, &device) > 0 && !(svm_of(device) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER))
     return skip(suite, "the OpenCL device has no shared virtual memory");
   return clpt_cl_run(suite);
 }
