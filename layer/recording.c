@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -68,14 +70,33 @@ static void flush(void)
   end_if_failed();
 }
 
+/* The variable's value, with the id of this process for each %p. False: it is too long. */
+static bool name_file(const char *pattern, char path[PATH_MAX])
+{
+  enum { MOST_DIGITS = 12 };
+  size_t length = 0;
+  while (*pattern && length < PATH_MAX - MOST_DIGITS) {
+    bool is_id = pattern[0] == '%' && pattern[1] == 'p';
+    length += is_id ? (size_t)sprintf(path + length, "%d", (int)getpid()) : 1;
+    if (!is_id)
+      path[length - 1] = *pattern;
+    pattern += is_id ? 2 : 1;
+  }
+  path[length] = '\0';
+  return !*pattern;
+}
+
 bool clpi_recording_begin(void)
 {
-  const char *path = secure_getenv(variable);
-  if (!path || !*path) {
+  char path[PATH_MAX];
+  const char *pattern = secure_getenv(variable);
+  if (!pattern || !*pattern) {
     clpi_layer_complain("%s names no file: nothing is recorded", variable);
     return false;
   }
-  const char *reason = clpi_forks_watch() ? open_file(path) : strerror(ENOMEM);
+  const char *reason = !name_file(pattern, path) ? strerror(ENAMETOOLONG)
+                       : !clpi_forks_watch()     ? strerror(ENOMEM)
+                                                 : open_file(path);
   if (reason) {
     clpi_layer_complain("%s: %s: nothing is recorded", path, reason);
     return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of CLPOOL_LAYER_TRACE, of which a process has one at most. The ledger's lock guards it.
+/* The file of CLPOOL_LAYER_TRACE, in whose name %p is the process's id. A process has one at most.
+ * The ledger's lock guards it.
  *
  * A file that has rows already is left alone, and one that another process writes to: two writers
  * would make it unreadable, and the pointers of two processes are no trace together. */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,12 +25,14 @@ static const char help_text[] =
     "that it allocates: a trace for clpool tune, report and replay. It ends as the program does.\n"
     "\n"
     "Options:\n"
-    "  -o, --output=FILE  where the trace goes; made or emptied\n"
+    "  -o, --output=FILE  where the trace goes; made or emptied. With %p, each process that uses\n"
+    "                     OpenCL has a file of its own, with its id there\n"
     "  --help             print this help\n"
     "\n"
     "Examples:\n"
     "  clpool record -o run.csv ./program --size 512\n"
-    "  clpool tune run.csv\n";
+    "  clpool tune run.csv\n"
+    "  clpool record -o run.%p.csv ./script\n";
 
 enum { OPTION_HELP = 256 };
 
@@ -37,7 +40,8 @@ typedef struct recording {
   const char *output;
   char **program; /* with its arguments */
   char path[PATH_MAX];
-  int file; /* open until the program has ended, so that the reader of a pipe sees one end */
+  int file; /* open until the program has ended, so that the reader of a pipe sees one end; -1: each
+             * process has its own */
 } recording;
 
 /* --- arguments --- */
@@ -92,26 +96,81 @@ static int open_output(recording *run)
   return realpath(run->output, run->path) ? CLPI_EXIT_SUCCESS : cannot_record(run, strerror(errno));
 }
 
+/* A file for each process: only the folder can be looked at. */
+static int name_outputs(recording *run)
+{
+  char folder[PATH_MAX];
+  const char *name = strrchr(run->output, '/');
+  name = name ? name + 1 : run->output;
+  const size_t length = (size_t)(name - run->output);
+  snprintf(run->path, sizeof(run->path), "%.*s.", (int)length, run->output);
+  if (!realpath(run->path, folder) || access(folder, W_OK | X_OK))
+    return cannot_record(run, strerror(errno));
+  if (snprintf(run->path, sizeof(run->path), "%s/%s", folder, name) >= (int)sizeof(run->path))
+    return cannot_record(run, strerror(ENAMETOOLONG));
+  return CLPI_EXIT_SUCCESS;
+}
+
+/* What glob() finds for the name with %p. */
+static void find_outputs(const recording *run, glob_t *found)
+{
+  char pattern[2 * PATH_MAX];
+  char *to = pattern;
+  for (const char *from = run->path; *from; from++) {
+    bool is_id = from[0] == '%' && from[1] == 'p';
+    if (!is_id && strchr("*?[\\", *from))
+      *to++ = '\\';
+    to = is_id ? stpcpy(to, "[0-9]*") : (*to = *from, to + 1);
+    from += is_id;
+  }
+  *to = '\0';
+  if (glob(pattern, 0, NULL, found))
+    *found = (glob_t){0};
+}
+
+static size_t count_outputs(const recording *run)
+{
+  glob_t found;
+  find_outputs(run, &found);
+  const size_t count = found.gl_pathc;
+  globfree(&found);
+  return count;
+}
+
 /* The size of the file; 0 of one that has none, such as a pipe. */
-static off_t recorded_bytes(const recording *run)
+static off_t recorded_bytes(int file)
 {
   struct stat found;
-  return fstat(run->file, &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
+  return fstat(file, &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
 }
 
 /* A process that is killed may have written a part of its last row. */
-static void cut_partial_row(const recording *run)
+static void cut_partial_row(const char *name, int file)
 {
   char text[1024];
-  off_t size = recorded_bytes(run);
+  off_t size = recorded_bytes(file);
   size_t length = size < (off_t)sizeof(text) ? (size_t)size : sizeof(text);
-  if (length == 0 || pread(run->file, text, length, size - (off_t)length) != (ssize_t)length)
+  if (length == 0 || pread(file, text, length, size - (off_t)length) != (ssize_t)length)
     return;
   size_t whole = length;
   while (whole > 0 && text[whole - 1] != '\n')
     whole--;
-  if (whole > 0 && whole < length && ftruncate(run->file, size - (off_t)(length - whole)))
-    clpi_complain("the last row of %s is cut short: %s", run->output, strerror(errno));
+  if (whole > 0 && whole < length && ftruncate(file, size - (off_t)(length - whole)))
+    clpi_complain("the last row of %s is cut short: %s", name, strerror(errno));
+}
+
+static void cut_partial_rows(const recording *run)
+{
+  glob_t found;
+  find_outputs(run, &found);
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    int file = open(found.gl_pathv[i], O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+      continue;
+    cut_partial_row(found.gl_pathv[i], file);
+    close(file);
+  }
+  globfree(&found);
 }
 
 /* --- the layer --- */
@@ -133,7 +192,7 @@ static void tell_why_nothing_came(const recording *run)
     return;
   size_t platforms = found.count;
   clpi_platforms_free(&found);
-  if (recorded_bytes(run) > 0)
+  if (recorded_bytes(run->file) > 0)
     clpi_complain("%s has used no OpenCL, or by a loader without layers: %s has no rows",
                   run->program[0], run->output);
   else if (platforms == 0)
@@ -145,21 +204,39 @@ static void tell_why_nothing_came(const recording *run)
 
 /* --- the command --- */
 
+static void finish_file(const recording *run)
+{
+  struct stat file;
+  cut_partial_row(run->output, run->file);
+  if (fstat(run->file, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
+    tell_why_nothing_came(run);
+}
+
+static void finish_files(const recording *run, size_t before)
+{
+  cut_partial_rows(run);
+  if (count_outputs(run) == before)
+    clpi_complain("%s has used no OpenCL, or by a loader without layers: there is no new %s",
+                  run->program[0], run->output);
+}
+
 static int record(recording *run)
 {
-  int code = open_output(run);
+  const bool has_one_file = !strstr(run->output, "%p");
+  int code = has_one_file ? open_output(run) : name_outputs(run);
   if (!code)
     code = set_layer(run);
   if (code)
     return code;
-  struct stat file;
+  const size_t before = has_one_file ? 0 : count_outputs(run);
   clpi_child_end end;
   code = clpi_child_run(run->program, &end);
   if (code)
     return code;
-  cut_partial_row(run);
-  if (fstat(run->file, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
-    tell_why_nothing_came(run);
+  if (has_one_file)
+    finish_file(run);
+  else
+    finish_files(run, before);
   return clpi_child_end_likewise(&end);
 }
 

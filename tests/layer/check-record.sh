@@ -91,6 +91,19 @@ says "clpool record: $house_tmp/run.csv: another process records to it: nothing 
 [ "$(rows run.csv)" = 'allocate 500 1
 free 500 1' ] || fail "children: $(cat run.csv)"
 
+# A file for each process; a name that glob() would take for a pattern.
+run_each() { "$clpool" record -o "$1" sh -c "$2" >out 2>err || fail "record -o $1: $(cat err)"; }
+mkdir 'each[1]'
+run_each 'each[1]/run.%p.csv' "'$recorded' exits; '$recorded' all; :"
+says ''
+set -- each*/run.*.csv
+[ $# -eq 2 ] || fail "there are $# files for two processes: $*"
+for file; do is_whole "$file"; done
+[ "$(cat "$@" | grep -c ',allocate,')" -gt 5 ] || fail "rows are missing: $(cat "$@")"
+run_each 'each[1]/run.%p.csv' :
+says "clpool record: sh has used no OpenCL, or by a loader without layers: there is no new \
+each[1]/run.%p.csv"
+
 # A signal for clpool is one for the program.
 "$clpool" record -o run.csv sh -c 'echo $$ >pid; exec sleep 1000' 2>err &
 while [ ! -s pid ]; do sleep 0.1; done
@@ -160,6 +173,7 @@ refuses 'the program is missing (see clpool record --help)' -o run.csv
 refuses 'there is no option "-x" (see clpool record --help)' -x
 refuses 'cannot record to /: Is a directory' -o / true
 refuses 'cannot record to none/run.csv: No such file or directory' -o none/run.csv true
+refuses 'cannot record to none/%p.csv: No such file or directory' -o none/%p.csv true
 
 # Layers that are set stay, behind it; what else a program inherits is as it was.
 OPENCL_LAYERS=one.so:two.so CLPOOL_TRACE=its.csv run 0 env

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import pathlib
+import subprocess
 import sys
 
 from program import Comparison, Missing, compare
@@ -93,6 +94,10 @@ def main() -> int:
         except Missing as why:
             missing.append(name)
             print(f"{name:24}{why}", flush=True)
+        except subprocess.CalledProcessError as failure:
+            missing.append(name)
+            words = " ".join(str(word) for word in failure.cmd)
+            print(f"{name:24}cannot be prepared: {words[:200]} has failed", flush=True)
     if not found:
         print("nothing was compared")
         return 77

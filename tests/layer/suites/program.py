@@ -124,13 +124,9 @@ def compare(program: Program, build: pathlib.Path) -> Comparison:
     libraries = build / ".libs"
 
     def under(layer: str, *words: str) -> Run:
-        os.environ["CLPOOL_LAYER_LIBRARY"] = ""
         layered = dataclasses.replace(
             program,
-            environment={
-                **program.environment,
-                "CLPOOL_LAYER_LIBRARY": str(libraries / layer),
-            },
+            environment={**program.environment, "CLPOOL_LAYER_LIBRARY": str(libraries / layer)},
         )
         return run(layered, [clpool, *words], build)
 
