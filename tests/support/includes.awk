@@ -23,7 +23,7 @@ BEGIN {
   may["python"] = "libc api python Python api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
   may["study"] = "libc api bench study arena trace" core
-  libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt " \
+  libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt glob " \
     "inttypes libgen limits link locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \
     "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn " \
