@@ -153,12 +153,14 @@ def viennacl(build: pathlib.Path, is_whole: bool) -> list[Program]:
         program = folder / name
         if not program.exists():
             source.write_text(source_of(page) + "\n")
-            subprocess.run(
+            compiled = subprocess.run(
                 [os.environ.get("CXX", "c++"), "-w", "-O1", "-DVIENNACL_WITH_OPENCL",
-                 "-DCL_TARGET_OPENCL_VERSION=120",
-                 "-o", str(program), str(source), "-lOpenCL"],
-                check=True,
+                 "-DCL_TARGET_OPENCL_VERSION=120", "-o", program, source, "-lOpenCL"],
+                capture_output=True, check=False,
             )  # fmt: skip
+            if compiled.returncode:
+                print(f"  viennacl {name}: does not compile here: left out")
+                continue
         found.append(Program(f"viennacl {name}", [str(program)], viennacl_results))
     return found
 
