@@ -96,6 +96,14 @@ static int open_output(recording *run)
   return realpath(run->output, run->path) ? CLPI_EXIT_SUCCESS : cannot_record(run, strerror(errno));
 }
 
+/* The layer would take it for an id, too. */
+static int check_folder(const recording *run)
+{
+  const char *id = strstr(run->path, "%p");
+  return id && strchr(id, '/') ? cannot_record(run, "its folder has %p in its name")
+                               : CLPI_EXIT_SUCCESS;
+}
+
 /* A file for each process: only the folder can be looked at. */
 static int name_outputs(recording *run)
 {
@@ -114,14 +122,17 @@ static int name_outputs(recording *run)
 /* What glob() finds for the name with %p. */
 static void find_outputs(const recording *run, glob_t *found)
 {
-  char pattern[2 * PATH_MAX];
+  char pattern[3 * PATH_MAX];
   char *to = pattern;
   for (const char *from = run->path; *from; from++) {
-    bool is_id = from[0] == '%' && from[1] == 'p';
-    if (!is_id && strchr("*?[\\", *from))
+    if (from[0] == '%' && from[1] == 'p') {
+      to = stpcpy(to, "[0-9]*");
+      from++;
+      continue;
+    }
+    if (strchr("*?[\\", *from))
       *to++ = '\\';
-    to = is_id ? stpcpy(to, "[0-9]*") : (*to = *from, to + 1);
-    from += is_id;
+    *to++ = *from;
   }
   *to = '\0';
   if (glob(pattern, 0, NULL, found))
@@ -159,6 +170,15 @@ static void cut_partial_row(const char *name, int file)
     clpi_complain("the last row of %s is cut short: %s", name, strerror(errno));
 }
 
+/* What the name fits may be no trace, and one of a process that still runs has its own end. */
+static bool is_ended_trace(int file)
+{
+  static const char header[] = "Thread,Time,";
+  char text[sizeof(header)] = "";
+  return pread(file, text, sizeof(header) - 1, 0) > 0 && strcmp(text, header) == 0 &&
+         flock(file, LOCK_EX | LOCK_NB) == 0;
+}
+
 static void cut_partial_rows(const recording *run)
 {
   glob_t found;
@@ -167,7 +187,8 @@ static void cut_partial_rows(const recording *run)
     int file = open(found.gl_pathv[i], O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
       continue;
-    cut_partial_row(found.gl_pathv[i], file);
+    if (is_ended_trace(file))
+      cut_partial_row(found.gl_pathv[i], file);
     close(file);
   }
   globfree(&found);
@@ -224,6 +245,8 @@ static int record(recording *run)
 {
   const bool has_one_file = !strstr(run->output, "%p");
   int code = has_one_file ? open_output(run) : name_outputs(run);
+  if (!code)
+    code = check_folder(run);
   if (!code)
     code = set_layer(run);
   if (code)

@@ -92,12 +92,16 @@ says "clpool record: $house_tmp/run.csv: another process records to it: nothing 
 free 500 1' ] || fail "children: $(cat run.csv)"
 
 # A file for each process; a name that glob() would take for a pattern.
-run_each() { "$clpool" record -o "$1" sh -c "$2" >out 2>err || fail "record -o $1: $(cat err)"; }
+run_each() { "$clpool" record -o "$1" sh -c "$2; :" >out 2>err || fail "record $1: $(cat err)"; }
 mkdir 'each[1]'
-run_each 'each[1]/run.%p.csv' "'$recorded' exits; '$recorded' all; :"
+run_each 'each[1]/run.%p.csv' "'$recorded' exits; '$recorded' all"
 says ''
+printf 'a note' >'each[1]/run.1st.csv'
+run_each 'each[1]/run.%p.csv' "'$recorded' exits"
+[ "$(cat 'each[1]/run.1st.csv')" = 'a note' ] || fail "a file that is no trace was cut"
+rm 'each[1]/run.1st.csv'
 set -- each*/run.*.csv
-[ $# -eq 2 ] || fail "there are $# files for two processes: $*"
+[ $# -eq 3 ] || fail "there are $# files for three processes: $*"
 for file; do is_whole "$file"; done
 [ "$(cat "$@" | grep -c ',allocate,')" -gt 5 ] || fail "rows are missing: $(cat "$@")"
 run_each 'each[1]/run.%p.csv' :
@@ -174,6 +178,9 @@ refuses 'there is no option "-x" (see clpool record --help)' -x
 refuses 'cannot record to /: Is a directory' -o / true
 refuses 'cannot record to none/run.csv: No such file or directory' -o none/run.csv true
 refuses 'cannot record to none/%p.csv: No such file or directory' -o none/%p.csv true
+
+mkdir 'a%p'
+refuses 'cannot record to a%p/run.csv: its folder has %p in its name' -o a%p/run.csv true
 
 # Layers that are set stay, behind it; what else a program inherits is as it was.
 OPENCL_LAYERS=one.so:two.so CLPOOL_TRACE=its.csv run 0 env
