@@ -572,7 +572,7 @@ $(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIB
 
 # Other projects' programs under the layers, as far as they are installed: not a part of `make
 # check`. LAYER_SUITES has words for check_suites.py: suites by name, --whole, --programs.
-check-layer: all $(check_PROGRAMS) $(check_LTLIBRARIES)
+check-layer: all $(filter tests/opencl/test_%,$(check_PROGRAMS))
 	CXX='$(CXX)' python3 $(srcdir)/tests/layer/suites/check_suites.py \
 	  --build='$(abs_top_builddir)' $(LAYER_SUITES)
 else
@@ -581,11 +581,6 @@ check-layer:
 	@echo 'check-layer needs an OpenCL that has CL/cl_layer.h' >&2
 	@exit 1
 endif
-EXTRA_DIST += \
-	tests/layer/suites/check_suites.py \
-	tests/layer/suites/opencv_umat.py \
-	tests/layer/suites/program.py \
-	tests/layer/suites/suites.py
 built_checks += $(tool_checks)
 tree_checks += $(tool_page_checks)
 $(tool_checks:.sh=.log) $(tool_page_checks:.sh=.log): tools/clpool$(EXEEXT)
@@ -640,6 +635,11 @@ tree_checks += \
 	tests/house/check-source.sh \
 	tests/house/check-tls.sh \
 	tests/house/check-walk.sh
+EXTRA_DIST += \
+	tests/layer/suites/check_suites.py \
+	tests/layer/suites/opencv_umat.py \
+	tests/layer/suites/program.py \
+	tests/layer/suites/suites.py
 EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
 	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \
 	tests/support/no_sysfs.sh \

@@ -20,10 +20,10 @@ from program import Comparison, Missing, compare
 from suites import SUITES
 
 COLUMNS = (
-    f"{'':24}{'programs':>9}{'differ':>7}{'buffers':>9}{'pooled':>7}"
+    f"{'':32}{'programs':>9}{'differ':>7}{'buffers':>9}{'pooled':>7}"
     f"{'alone':>9}{'run':>8}{'record':>8}{'alone':>9}{'run':>7}"
 )
-UNITS = f"{'':24}{'':>9}{'':>7}{'':>9}{'':>7}{'s':>9}{'s':>8}{'s':>8}{'MiB':>9}{'MiB':>7}"
+UNITS = f"{'':32}{'':>9}{'':>7}{'':>9}{'':>7}{'s':>9}{'s':>8}{'s':>8}{'MiB':>9}{'MiB':>7}"
 
 
 def row(name: str, found: list[Comparison]) -> str:
@@ -39,7 +39,7 @@ def row(name: str, found: list[Comparison]) -> str:
         f"{max(getattr(it, way).peak_bytes for it in found) / 2**20:>{width}.0f}"
         for way, width in (("alone", 9), ("pooled", 7))
     )
-    return f"{name[:23]:24}{len(found):>9}{differ:>7}{buffers:>9}{share:>7}{seconds}{peaks}"
+    return f"{name[:31]:32}{len(found):>9}{differ:>7}{buffers:>9}{share:>7}{seconds}{peaks}"
 
 
 def explain(it: Comparison) -> None:
@@ -93,11 +93,11 @@ def main() -> int:
             found += check(name, build, arguments.whole, arguments.programs)
         except Missing as why:
             missing.append(name)
-            print(f"{name:24}{why}", flush=True)
+            print(f"{name:32}{why}", flush=True)
         except subprocess.CalledProcessError as failure:
             missing.append(name)
             words = " ".join(str(word) for word in failure.cmd)
-            print(f"{name:24}cannot be prepared: {words[:200]} has failed", flush=True)
+            print(f"{name:32}cannot be prepared: {words[:200]} has failed", flush=True)
     if not found:
         print("nothing was compared")
         return 77
