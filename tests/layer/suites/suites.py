@@ -12,7 +12,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree
 from collections.abc import Callable
 
@@ -279,4 +278,3 @@ SUITES: dict[str, Callable[[pathlib.Path, bool], list[Program]]] = {
     "pyopencl": pyopencl,
     "debian-pyopencl": debian_pyopencl,
 }
-assert sys.version_info >= (3, 9)
