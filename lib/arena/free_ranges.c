@@ -3,11 +3,10 @@
  * leave, it sinks to a leaf. */
 #include "arena/free_ranges.h"
 
-#include <stdbool.h>
 #include <sys/param.h>
 
-/* Of the range's end, which a cut leaves as it is. No two are equal, so a hash serves as a random
- * number, and is the same in each run. */
+/* Of the range's end as it is inserted. Hardly two are equal, so a hash serves as a random number,
+ * and is the same in each run. */
 static uint64_t priority_at(uint64_t end)
 {
   uint64_t x = end + 0x9e3779b97f4a7c15u;
@@ -101,6 +100,16 @@ void clpi_free_ranges_cut(clpi_free_ranges *ranges, clpi_free_range *range, size
   range->bytes -= bytes;
   ranges->bytes -= bytes;
   update_upward(range);
+}
+
+void clpi_free_ranges_grow(clpi_free_ranges *ranges, clpi_free_range *range, size_t bytes,
+                           bool at_end)
+{
+  range->position -= at_end ? 0 : bytes;
+  range->bytes += bytes;
+  ranges->bytes += bytes;
+  for (clpi_free_range *it = range; it && it->most_bytes < range->bytes; it = it->parent)
+    it->most_bytes = range->bytes;
 }
 
 /* The first fit of a subtree. */

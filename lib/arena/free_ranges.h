@@ -8,6 +8,7 @@
 #ifndef CLPOOL_ARENA_FREE_RANGES_H
 #define CLPOOL_ARENA_FREE_RANGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,10 @@ void clpi_free_ranges_remove(clpi_free_ranges *ranges, clpi_free_range *range);
 
 /* Takes the first `bytes`, fewer than it has, off a range. */
 void clpi_free_ranges_cut(clpi_free_ranges *ranges, clpi_free_range *range, size_t bytes);
+
+/* Adds `bytes` at a range's end, or before it, where no other range lies. */
+void clpi_free_ranges_grow(clpi_free_ranges *ranges, clpi_free_range *range, size_t bytes,
+                           bool at_end);
 
 /* The range of at least `bytes` at the lowest position; NULL: none. */
 clpi_free_range *clpi_free_ranges_first_fit(const clpi_free_ranges *ranges, size_t bytes);

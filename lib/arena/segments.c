@@ -170,38 +170,56 @@ clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size
   return block;
 }
 
-/* Makes two free neighbours, which are in no tree, one range: the first. False: no host memory for
- * the uses of both, and they stay two. */
-static bool join(clpi_segments *segments, clpi_range *first, clpi_range *second)
+/* Gives a free range, which is in its tree, the room of a neighbour, which is in none, and grows it
+ * in place: no range lies between the two. False: no host memory for the uses of both. */
+static bool absorb(clpi_segments *segments, clpi_range *range, clpi_range *neighbour)
 {
-  if (!clpi_use_set_join(&first->uses, second->uses))
+  bool is_after = neighbour->before == range;
+  if (!clpi_use_set_join(&range->uses, neighbour->uses))
     return false;
-  first->size.bytes += second->size.bytes;
-  first->after = second->after;
-  if (first->after)
-    first->after->before = first;
-  add_spare(segments, second);
+  clpi_range *before = neighbour->before, *after = neighbour->after;
+  *(before ? &before->after : &neighbour->segment->first) = after;
+  if (after)
+    after->before = before;
+  clpi_free_ranges_grow(&segments->partial, &range->size, neighbour->size.bytes, is_after);
+  add_spare(segments, neighbour);
   return true;
 }
 
-/* Coalesces two neighbours, if the one of them that is not being freed is free. Whether it did. */
-static bool coalesce(clpi_segments *segments, clpi_range *neighbour, clpi_range *first,
-                     clpi_range *second)
+/* Makes two free neighbours, which are in their tree, one range: the first. */
+static void unite(clpi_segments *segments, clpi_range *first, clpi_range *second)
 {
-  if (!neighbour || neighbour->is_used)
-    return false;
-  withdraw(segments, neighbour);
-  bool is_joined = join(segments, first, second);
-  if (!is_joined)
-    enter(segments, neighbour);
-  return is_joined;
+  withdraw(segments, second);
+  if (!absorb(segments, first, second))
+    enter(segments, second);
+}
+
+static clpi_range *free_neighbour(clpi_range *neighbour)
+{
+  return neighbour && !neighbour->is_used ? neighbour : NULL;
+}
+
+/* A segment without blocks moves from one tree to the other. */
+static void move_if_whole(clpi_segments *segments, clpi_range *range)
+{
+  if (range->size.bytes != range->segment->bytes)
+    return;
+  clpi_free_ranges_remove(&segments->partial, &range->size);
+  clpi_free_ranges_insert(&segments->whole, &range->size);
 }
 
 void clpi_segments_free(clpi_segments *segments, clpi_range *block)
 {
+  clpi_range *before = free_neighbour(block->before), *after = free_neighbour(block->after);
   count_used(segments, block, false);
   block->is_used = false;
-  clpi_range *before = block->before;
-  coalesce(segments, block->after, block, block->after);
-  enter(segments, coalesce(segments, before, before, block) ? before : block);
+  if (before && absorb(segments, before, block)) {
+    if (after)
+      unite(segments, before, after);
+    move_if_whole(segments, before);
+  } else if (after && absorb(segments, after, block)) {
+    move_if_whole(segments, after);
+  } else {
+    enter(segments, block);
+  }
 }

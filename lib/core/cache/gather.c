@@ -9,6 +9,7 @@
 #include "core/cache/warm_path.h"
 
 #include <string.h>
+#include <sys/param.h>
 
 void clpi_caches_empty_locked(clpi_stock *stock)
 {
@@ -16,6 +17,36 @@ void clpi_caches_empty_locked(clpi_stock *stock)
   clpi_each_cache(stock, cache) clpi_cache_empty_locked(stock, cache);
   clpi_store_list_all(&stock->store); /* from depots owners take without the lock */
   clpi_caches_disclaim_locked(stock);
+}
+
+/* Adds the slot's blocks to a chain by `older`. */
+static clp_buffer *chain(clpi_slot *slot, clp_buffer *chained)
+{
+  clp_buffer **blocks = clpi_relaxed(slot->blocks);
+  for (unsigned i = 0, count = clpi_slot_count(slot); i < count; chained = blocks[i++])
+    blocks[i]->older = chained;
+  clpi_slot_set_count(slot, 0);
+  return chained;
+}
+
+clp_buffer *clpi_caches_take_all_locked(clpi_stock *stock)
+{
+  clp_buffer *all = NULL;
+  clpi_caches_claim_locked(stock);
+  clpi_each_cache(stock, cache)
+  {
+    stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
+    clpi_each_slot(cache, i, slot)
+    {
+      if (clpi_slot_count(slot))
+        all = chain(slot, all);
+    }
+  }
+  clpi_store_list_all(&stock->store); /* as above */
+  clpi_caches_disclaim_locked(stock);
+  for (clp_buffer *block; (block = clpi_store_take_largest(&stock->store)); all = block)
+    block->older = all;
+  return all;
 }
 
 void clpi_caches_count_all_locked(clpi_stock *stock, bool all)

@@ -8,6 +8,9 @@
 /* Moves every block of every cache into the store, and all of the store to its lists. */
 void clpi_caches_empty_locked(clpi_stock *stock);
 
+/* Takes every block out of every cache and out of the store: a chain by `older`. */
+struct clp_buffer *clpi_caches_take_all_locked(clpi_stock *stock);
+
 /* Sets whether misses take the lock (stock.h). Then what owners have reserved can be seen. */
 void clpi_caches_count_all_locked(clpi_stock *stock, bool all);
 

@@ -38,10 +38,9 @@ clp_buffer *clpi_take_largest_locked(clp_pool *pool)
 
 clp_buffer *clpi_take_all_locked(clp_pool *pool)
 {
-  clp_buffer *all = NULL;
-  clpi_caches_empty_locked(&pool->stock);
-  for (clp_buffer *block; (block = take_locked(pool, clpi_store_take_largest)); all = block)
-    block->older = all;
+  clp_buffer *all = clpi_caches_take_all_locked(&pool->stock);
+  for (clp_buffer *block = all; block; block = block->older)
+    clpi_leave_locked(pool, block);
   return all;
 }
 
