@@ -100,11 +100,9 @@ arena_sources = \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
-	lib/arena/parts.c lib/arena/parts.h \
 	lib/arena/pending.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/trim.c lib/arena/trim.h \
-	lib/arena/unite.c lib/arena/unite.h \
 	lib/arena/upstream.c lib/arena/upstream.h \
 	lib/arena/use_set.c lib/arena/use_set.h
 

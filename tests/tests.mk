@@ -198,7 +198,6 @@ check_PROGRAMS += \
 	tests/arena/test_arena_order \
 	tests/arena/test_arena_pool \
 	tests/arena/test_growth \
-	tests/arena/test_parts \
 	tests/arena/test_segments
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
@@ -239,7 +238,6 @@ tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clpi_use_is_settled_locked
 tests_arena_test_arena_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
-tests_arena_test_parts_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_segments_LDFLAGS = $(failmalloc_link_flags)
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)

@@ -93,8 +93,7 @@ typedef struct clp_allocator_ops {
   clp_status (*return_cached)(void *self);
 
   /** Split support, a group: makes bytes [offset, offset + bytes) of a block addressable on their
-   * own, until `unsplit`. Parts of a block may overlap: an arena keeps those of freed blocks for
-   * the next ones, and ends them before it frees the block. NULL: CLP_NOT_SUPPORTED. */
+   * own, until `unsplit`. NULL: CLP_NOT_SUPPORTED. */
   clp_status (*split)(void *self, clp_memory block, size_t offset, size_t bytes, clp_memory *part);
   clp_status (*unsplit)(void *self, clp_memory part, size_t bytes); /**< ends a part */
 

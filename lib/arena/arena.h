@@ -26,7 +26,6 @@ typedef struct clpi_arena {
   clpi_streams streams;
   clpi_pending pending;
   clpi_call_budget budget;
-  clpi_parts parts;  /* none where memory is an address */
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t peak_used_bytes, peak_reserved_bytes;
   uint64_t segments_taken, segments_given_back;

@@ -86,7 +86,6 @@ static void arena_destroy(void *self)
   clpi_streams_end(&arena->streams);
   clpi_segments_end(&arena->segments);
   clpi_map_end(&arena->blocks);
-  clpi_parts_end(&arena->parts);
   pthread_cond_destroy(&arena->pending.end);
   pthread_mutex_destroy(&arena->lock);
   clp_allocator_release(arena->upstream);

@@ -52,18 +52,6 @@ static void enter_locked(clpi_carving *carving, clp_memory memory)
   carving->has_entry = false;
 }
 
-/* The block's memory, if upstream need not be asked for it. 0: it must. */
-static clp_memory known_memory_locked(const clpi_carving *carving)
-{
-  clpi_arena *arena = carving->arena;
-  clpi_range *block = carving->block;
-  if (arena->has_addresses)
-    return block->segment->memory + clpi_range_offset(block);
-  block->part = clpi_parts_take(&arena->parts, &block->segment->parts, block->size.position,
-                                carving->request->bytes);
-  return block->part ? block->part->memory : 0;
-}
-
 /* The ways in which the request allows to make a block safe that streams may still use. */
 static unsigned ways_to_settle(const clpi_carving *carving)
 {
@@ -94,8 +82,6 @@ static void put_back(clpi_carving *carving)
 {
   clpi_arena *arena = carving->arena;
   pthread_mutex_lock(&arena->lock);
-  clpi_part_destroy(&arena->parts, carving->block->part);
-  carving->block->part = NULL;
   clpi_segments_free(&arena->segments, carving->block);
   pthread_mutex_unlock(&arena->lock);
   carving->block = NULL;
@@ -112,9 +98,8 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
   clpi_range *range = is_ready ? find_locked(carving, ranges, most) : NULL;
   clpi_range *block = range ? clpi_segments_carve(&arena->segments, range, carving->room) : NULL;
   carving->block = block;
-  clp_memory known = block && carving->is_settled ? known_memory_locked(carving) : 0;
-  if (known)
-    enter_locked(carving, known);
+  if (block && carving->is_settled && arena->has_addresses)
+    enter_locked(carving, block->segment->memory + clpi_range_offset(block));
   pthread_mutex_unlock(&arena->lock);
   if (!is_ready)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
@@ -210,38 +195,18 @@ static clp_status grow(clpi_carving *carving)
 
 /* --- allocating --- */
 
-/* Makes a record of the block's part, where memory is no address. */
-static clp_status add_part(clpi_carving *carving)
-{
-  clpi_arena *arena = carving->arena;
-  clpi_range *block = carving->block;
-  if (arena->has_addresses)
-    return CLP_SUCCESS;
-  pthread_mutex_lock(&arena->lock);
-  block->part = clpi_part_create(&arena->parts, block->size.position, carving->request->bytes);
-  pthread_mutex_unlock(&arena->lock);
-  return block->part ? CLP_SUCCESS
-                     : clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a part");
-}
-
 /* Has upstream make the block memory of its own. */
-static clp_status split(clpi_carving *carving, clp_memory *memory)
+static clp_status split(clpi_carving *carving, clp_memory *part)
 {
   const clpi_range *block = carving->block;
   const clp_allocator *upstream = carving->arena->upstream;
-  clp_status status = add_part(carving);
-  if (!status) {
-    unsigned long serial = clpi_error_serial();
-    status = upstream->ops.split(upstream->self, block->segment->memory, clpi_range_offset(block),
-                                 carving->request->bytes, memory);
-    if (status)
-      status = clpi_allocator_failed(upstream, status, serial, "splitting a segment");
-  }
-  if (status)
-    put_back(carving);
-  else if (block->part)
-    block->part->memory = *memory;
-  return status;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = upstream->ops.split(upstream->self, block->segment->memory,
+                                          clpi_range_offset(block), carving->request->bytes, part);
+  if (!status)
+    return CLP_SUCCESS;
+  put_back(carving);
+  return clpi_allocator_failed(upstream, status, serial, "splitting a segment");
 }
 
 /* `part` is the memory of a block that is not entered yet; 0: there is none. */

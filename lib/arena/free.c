@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Freeing blocks: each becomes a free range again, with what streams may still do with it. */
 #include "arena/arena.h"
-#include "arena/unite.h"
+#include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/streams/use.h"
 
@@ -18,23 +18,26 @@ static clpi_range *take_block_locked(clpi_arena *arena, clp_memory memory, size_
   return block;
 }
 
-/* Keeps the part of a block that is being freed, and ends the oldest of its segment if there are
- * many. Releases the lock meanwhile: the block is in use still, so the segment stays. */
-static void keep_part_locked(clpi_arena *arena, clpi_range *block)
+static clp_status unsplit(const clpi_arena *arena, clp_memory memory, size_t bytes)
 {
-  enum { MOST_OF_SEGMENT = 512 }; /* a sub-buffer takes some hundred bytes of host memory */
-  clpi_segment *segment = block->segment;
-  clpi_parts_keep(&arena->parts, &segment->parts, block->part);
-  block->part = NULL;
-  clpi_part *oldest = clpi_parts_take_oldest(&arena->parts, &segment->parts, MOST_OF_SEGMENT);
-  if (!oldest)
-    return;
+  const clp_allocator *upstream = arena->upstream;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = upstream->ops.unsplit(upstream->self, memory, bytes);
+  return status ? clpi_allocator_failed(upstream, status, serial, "uniting a segment") : status;
+}
+
+/* Releases the lock meanwhile. The entry of the block stays reserved: on failure it is put back. */
+static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block, size_t bytes)
+{
+  (void)clpi_map_reserve(&arena->blocks);
   pthread_mutex_unlock(&arena->lock);
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  if (clpi_arena_unite(arena, segment, oldest))
-    clpi_error_restore(&kept); /* it is kept on */
+  clp_status status = unsplit(arena, block->memory, bytes);
   pthread_mutex_lock(&arena->lock);
+  if (status)
+    clpi_map_put(&arena->blocks, block->memory, (uintptr_t)block);
+  else
+    clpi_map_unreserve(&arena->blocks);
+  return status;
 }
 
 static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_use_set *uses)
@@ -50,15 +53,16 @@ static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_use_set
 static clp_status free_after_set(clpi_arena *arena, clp_memory memory, size_t bytes,
                                  clpi_use_set *uses)
 {
+  clp_status status = CLP_SUCCESS;
   pthread_mutex_lock(&arena->lock);
   clpi_range *block = take_block_locked(arena, memory, bytes);
-  if (block && block->part)
-    keep_part_locked(arena, block);
-  if (block)
+  if (block && !arena->has_addresses)
+    status = unsplit_locked(arena, block, bytes);
+  if (block && !status)
     free_block_locked(arena, block, uses);
   pthread_mutex_unlock(&arena->lock);
   if (block)
-    return CLP_SUCCESS;
+    return status;
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
 }
 

@@ -46,7 +46,6 @@ clpi_segment *clpi_segment_create(void)
   *spare = (clpi_range){0};
   *range = (clpi_range){.segment = segment, .after = spare};
   *segment = (clpi_segment){.first = range};
-  clpi_segment_parts_init(&segment->parts);
   return segment;
 }
 

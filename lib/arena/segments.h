@@ -6,7 +6,6 @@
 #define CLPOOL_ARENA_SEGMENTS_H
 
 #include "arena/free_ranges.h"
-#include "arena/parts.h"
 #include "arena/use_set.h"
 #include "core/base/list.h"
 
@@ -21,16 +20,14 @@ typedef struct clpi_range {
   bool is_used;                      /* a block */
   clpi_use_set *uses;                /* what streams may still do with it */
   clp_memory memory;                 /* of a block */
-  clpi_part *part;                   /* of a block, unless that is an address */
 } clpi_range;
 
 struct clpi_segment {
   clp_memory memory;
   size_t bytes, used_bytes;
   clpi_range *first;
-  uint64_t position; /* of its first byte, counted through all segments there ever were */
-  clpi_list on_all;  /* oldest first */
-  clpi_segment_parts parts;
+  uint64_t position;          /* of its first byte, counted through all segments there ever were */
+  clpi_list on_all;           /* oldest first */
   clpi_segment *next_to_stay; /* while trim.c goes through the unused ones */
 };
 

@@ -2,7 +2,6 @@
 /* Trimming: giving unused segments back to upstream, and at the end all segments. */
 #include "arena/trim.h"
 
-#include "arena/unite.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -59,28 +58,12 @@ static bool needs_no_wait(clpi_arena *arena, const clpi_segment *segment)
   return no_wait;
 }
 
-/* Of a segment that no block is carved from meanwhile. */
-static clp_status end_parts(clpi_arena *arena, clpi_segment *segment)
-{
-  clp_status status = CLP_SUCCESS;
-  for (clpi_part *part = NULL; !status; status = clpi_arena_unite(arena, segment, part)) {
-    pthread_mutex_lock(&arena->lock);
-    part = clpi_parts_take_oldest(&arena->parts, &segment->parts, 0);
-    pthread_mutex_unlock(&arena->lock);
-    if (!part)
-      break;
-  }
-  return status;
-}
-
 static clp_status give_back(clpi_arena *arena, clpi_segment *segment)
 {
   clpi_use_set *set = segment->first->uses;
   clpi_uses uses = {set ? set->uses : NULL, set ? set->count : 0};
-  clp_status status = end_parts(arena, segment);
-  if (!status)
-    status =
-        clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes, uses);
+  clp_status status =
+      clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes, uses);
   settle_removed(arena, segment, !status, !status);
   return status;
 }
@@ -127,13 +110,9 @@ void clpi_arena_return_segments(clpi_arena *arena)
     log_failure("an unused segment");
   while (!clpi_list_is_empty(&arena->segments.all)) {
     clpi_segment *segment = clpi_list_entry(arena->segments.all.next, clpi_segment, on_all);
-    for (clpi_range *range = segment->first; range; range = range->after) {
-      clpi_part_destroy(&arena->parts, range->part);
+    for (clpi_range *range = segment->first; range; range = range->after)
       for (size_t i = 0; range->uses && i < range->uses->count; i++)
         (void)clpi_use_wait(&arena->streams, &range->uses->uses[i]);
-    }
-    if (end_parts(arena, segment))
-      log_failure("a part");
     if (clp_allocator_free(arena->upstream, segment->memory, segment->bytes))
       log_failure("a segment");
     clpi_list_remove(&segment->on_all);

@@ -200,6 +200,40 @@ START_TEST(other_failures_pass_and_change_nothing)
 }
 END_TEST
 
+/* Those of an allocator whose parts are no addresses: the first part is fine. */
+static clp_status split_first(void *self, clp_memory block, size_t offset, size_t bytes,
+                              clp_memory *part)
+{
+  return offset == 0 ? clpi_split_address(self, block, offset, bytes, part)
+                     : clp_set_last_error(CLP_BACKEND_ERROR, -13, "misaligned");
+}
+
+static bool unsplit_fails;
+
+static clp_status unsplit_or_fail(void *self, clp_memory part, size_t bytes)
+{
+  return unsplit_fails ? CLP_BACKEND_ERROR : clpi_unsplit_address(self, part, bytes);
+}
+
+START_TEST(a_failed_split_loses_nothing)
+{
+  clpt_arena_device.ops.split = split_first;
+  clpt_arena_device.ops.unsplit = unsplit_or_fail;
+  clpt_arena_start();
+  clp_memory kept = clpt_arena_take(100), memory;
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(clpt_arena, 100, &memory));
+  clpt_message_has("misaligned");
+  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 1);
+  ck_assert_uint_eq(clpt_arena_figures().free_ranges, 1);
+  unsplit_fails = true;
+  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(clpt_arena, kept, 100));
+  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 1);
+  unsplit_fails = false;
+  clpt_arena_give(kept, 100);
+  clpt_arena_end();
+}
+END_TEST
+
 START_TEST(lack_of_host_memory_loses_nothing)
 {
   clpt_arena_start();
@@ -303,6 +337,7 @@ CLPT_MAIN("arena", clpt_run)
   tcase_add_test(blocks, blocks_that_nobody_freed_go_with_the_arena);
   tcase_add_checked_fixture(failures, clpt_arena_setup, NULL);
   tcase_add_test(failures, other_failures_pass_and_change_nothing);
+  tcase_add_test(failures, a_failed_split_loses_nothing);
   tcase_add_test(failures, lack_of_host_memory_loses_nothing);
   tcase_add_checked_fixture(figures_case, clpt_arena_setup, NULL);
   tcase_add_test(figures_case, figures_of_what_is_no_arena);

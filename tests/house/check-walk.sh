@@ -26,5 +26,5 @@ within() {
 }
 
 within "a miss" 71 18
-within "a carve" 92 24
+within "a carve" 86 23
 cat "$house_tmp/sums"

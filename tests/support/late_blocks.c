@@ -57,17 +57,11 @@ clp_status clpt_late_take_locked(clpt_late_device *device, size_t bytes, clp_mem
   return CLP_SUCCESS;
 }
 
-/* Parts of one block may begin at the same place, so that a part's memory is no address. */
-static clp_memory memory_of(const clpt_late_block *block)
-{
-  return (clp_memory)(block->whole != NULL ? (const void *)block : block->content);
-}
-
 static clpt_late_block *find_locked(clpt_late_device *device, clp_memory memory)
 {
   clpt_late_block *block = device->blocks;
 
-  while (block != NULL && (memory_of(block) != memory || block->leaving))
+  while (block != NULL && ((clp_memory)block->content != memory || block->leaving))
     block = block->next;
   if (block == NULL) {
     clpt_late_wrong_locked(device, "memory that is none, or was freed");
@@ -109,32 +103,34 @@ static clpt_late_block *leave_locked(clpt_late_device *device, clp_memory memory
 }
 
 /* Whether streams still use another part of that memory. */
-static bool is_overlapped(const clpt_late_device *device, const clpt_late_block *part)
+static bool is_part_used(const clpt_late_device *device, const unsigned char *content, size_t bytes)
 {
   for (const clpt_late_block *block = device->blocks; block != NULL; block = block->next)
-    if (block != part && block->whole != NULL && block->uses > 0 &&
-        block->content < part->content + part->bytes &&
-        part->content < block->content + block->bytes)
+    if (block->whole != NULL && block->uses > 0 && block->content < content + bytes &&
+        content < block->content + block->bytes)
       return true;
   return false;
 }
 
+/* A part that begins where its block does is found before that. */
 clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, size_t offset,
                                   size_t bytes)
 {
   clpt_late_block *whole = device->blocks, *part;
 
-  while (whole != NULL && memory_of(whole) != memory)
+  while (whole != NULL && ((clp_memory)whole->content != memory || whole->whole != NULL))
     whole = whole->next;
-  if (whole == NULL || whole->whole != NULL || whole->leaving || offset % GRAIN ||
-      bytes > whole->bytes || offset > whole->bytes - bytes) {
+  if (whole == NULL || whole->leaving || offset % GRAIN || bytes > whole->bytes ||
+      offset > whole->bytes - bytes) {
     clpt_late_wrong_locked(device, "a part of what is no block, or not within one");
     return 0;
   }
+  if (device->ops.exclusive_parts && is_part_used(device, whole->content + offset, bytes))
+    clpt_late_wrong_locked(device, "a part over one that streams still use");
   part = add_locked(device, whole->content + offset, bytes);
   part->whole = whole;
   whole->parts++;
-  return memory_of(part);
+  return (clp_memory)part->content;
 }
 
 void clpt_late_unite_locked(clpt_late_device *device, clp_memory memory, size_t bytes)
@@ -237,8 +233,6 @@ static void run_free(clpt_late_work *work)
 static void give_locked(clpt_late_device *device, clpt_late_stream *stream, clpt_late_block *block,
                         void (*run)(clpt_late_work *), uint64_t tag)
 {
-  if (device->ops.exclusive_parts && block->whole != NULL && is_overlapped(device, block))
-    clpt_late_wrong_locked(device, "work on a part over one that streams still use");
   block->uses++;
   if (block->whole != NULL)
     block->whole->uses++;
