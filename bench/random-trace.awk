@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A trace of 1 million events for clpool tune: random sizes up to 1 GiB, small ones as often as large
-# ones on a scale of logarithms, about 500 blocks live.
+# A trace of 1 million events for clpool tune: random sizes up to 1 GiB, small ones as often as
+# large ones on a scale of logarithms, about 500 blocks live.
 #   awk -f random-trace.awk | clpool tune - --cost=nvidia-h200
 BEGIN {
   srand(1)

@@ -19,7 +19,7 @@ BEGIN {
   may["cuda"] = "libc api cuda api-cuda" core
   may["layer"] = "libc api layer hooks opencl api-opencl CL" core
   may["tools"] = "libc api tools trace core/base api-opencl api-cuda CL"
-  may["examples"] = "libc api examples api-opencl api-cuda CL"
+  may["examples"] = "libc api examples api-opencl api-cuda CL CLBlast"
   may["python"] = "libc api python Python api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
   may["study"] = "libc api bench study arena trace" core
@@ -88,6 +88,8 @@ function target_layer(file, name, quoted,   path) {
     return "Python"
   if (name == "zlib.h")
     return "zlib"
+  if (name == "clblast_c.h")
+    return "CLBlast"
   if (name ~ /^elfutils\// || name == "dwarf.h")
     return "libdw"
   return "a library that no layer uses"

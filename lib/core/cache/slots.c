@@ -25,34 +25,42 @@ bool clpi_cache_seems_to_keep(const clpi_cache *cache, uint32_t index)
 
 clp_buffer clpi_no_block;
 
-static clp_buffer *no_places[] = {&clpi_no_block};
+clp_buffer *clpi_no_places[] = {&clpi_no_block};
 const clpi_slot clpi_empty_slot = {
-    .top = no_places + 1, .limit = no_places + 1, .blocks = no_places + 1};
+    .top = clpi_no_places + 1, .limit = clpi_no_places + 1, .blocks = clpi_no_places + 1};
 
+/* Makes a slot of an empty one, which others may look at. */
 static void init_slot(clpi_slot *slot, clpi_places *places)
 {
-  *slot = clpi_empty_slot;
   (*places)[0] = &clpi_no_block;
   slot->capacity_log = CLPI_FIRST_PLACES_LOG;
-  atomic_init(&slot->blocks, *places + 1);
-  atomic_init(&slot->top, *places + 1);
-  atomic_init(&slot->limit, *places + 1);
+  clpi_set_relaxed(slot->top, *places + 1);
+  clpi_set_relaxed(slot->limit, *places + 1);
+  clpi_publish(slot->blocks, *places + 1);
 }
 
 /* --- near slots --- */
 
-static void set_near(clpi_cache *cache, clpi_slot *slots, clpi_places *places, uint32_t count)
+/* Behind the slots are their places, but of [0]. */
+static void set_near(clpi_cache *cache, clpi_slot *slots, uint32_t count)
 {
-  slots[0] = clpi_empty_slot;
-  for (uint32_t i = MAX(cache->near_count, 1); i < count; i++)
-    init_slot(&slots[i], &places[i - 1]);
+  for (uint32_t i = cache->near_count; i < count; i++)
+    slots[i] = clpi_empty_slot;
   cache->near = slots;
   cache->near_count = count;
 }
 
+static clpi_places *near_places(clpi_slot *slots, uint32_t count, uint32_t index)
+{
+  return (clpi_places *)(slots + count) + index - 1;
+}
+
 void clpi_cache_init_slots(clpi_cache *cache)
 {
-  set_near(cache, cache->first_slots, cache->first_places, CLPI_FIRST_SLOTS);
+  static_assert(offsetof(clpi_cache, first_places) ==
+                    offsetof(clpi_cache, first_slots) + sizeof(cache->first_slots),
+                "near_places");
+  set_near(cache, cache->first_slots, CLPI_FIRST_SLOTS);
 }
 
 static void free_near(const clpi_cache *cache)
@@ -62,10 +70,10 @@ static void free_near(const clpi_cache *cache)
 }
 
 /* With its first places, if these are all that it has. */
-static void move_slot(clpi_slot *slot, clpi_slot *former, clpi_places *places)
+static void move_slot(clpi_slot *slot, const clpi_slot *former, clpi_places *places)
 {
   *slot = *former;
-  if (former->capacity_log > CLPI_FIRST_PLACES_LOG)
+  if (former->capacity_log != CLPI_FIRST_PLACES_LOG)
     return;
   clp_buffer **blocks = clpi_relaxed(former->blocks);
   memcpy(places, blocks - 1, sizeof(*places));
@@ -75,7 +83,7 @@ static void move_slot(clpi_slot *slot, clpi_slot *former, clpi_places *places)
 }
 
 /* As many more as there are, until there is one of this index. */
-static void add_near(clpi_cache *cache, uint32_t index)
+static void reserve_near(clpi_cache *cache, uint32_t index)
 {
   uint32_t count = cache->near_count;
   while (count <= index)
@@ -83,11 +91,10 @@ static void add_near(clpi_cache *cache, uint32_t index)
   clpi_slot *slots = allocate_apart(count * sizeof(*slots) + (count - 1) * sizeof(clpi_places));
   if (!slots)
     return;
-  clpi_places *places = (clpi_places *)(slots + count);
-  for (uint32_t i = 1; i < cache->near_count; i++)
-    move_slot(&slots[i], &cache->near[i], &places[i - 1]);
+  for (uint32_t i = 0; i < cache->near_count; i++)
+    move_slot(&slots[i], &cache->near[i], near_places(slots, count, i));
   free_near(cache);
-  set_near(cache, slots, places, count);
+  set_near(cache, slots, count);
 }
 
 /* --- far slots --- */
@@ -131,31 +138,39 @@ static void add_far(clpi_cache *cache, uint32_t at)
   if (!chunk)
     return;
   clpi_slot *slot = &chunk->slots[chunk->used];
+  *slot = clpi_empty_slot;
   init_slot(slot, &chunk->places[chunk->used++]);
   clpi_publish(cache->far[at], slot);
 }
 
 /* --- both --- */
 
+/* Tables are replaced while nobody else looks at them. */
+static void reserve_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
+{
+  bool has_others = stock->cache_count > 1;
+  if (has_others)
+    clpi_caches_claim_locked(stock);
+  if (index < CLPI_MOST_NEAR)
+    reserve_near(cache, index);
+  else
+    reserve_far(cache, index - CLPI_MOST_NEAR);
+  if (has_others)
+    clpi_caches_disclaim_locked(stock);
+}
+
 void clpi_cache_add_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
 {
   if (clpi_slot_at(cache, index))
     return;
-  bool is_near = index < CLPI_MOST_NEAR;
-  uint32_t at = index - CLPI_MOST_NEAR;
-  if (is_near || at >= cache->far_count) {
-    bool has_others = stock->cache_count > 1; /* which might look at the slots just now */
-    if (has_others)
-      clpi_caches_claim_locked(stock);
-    if (is_near)
-      add_near(cache, index);
-    else
-      reserve_far(cache, at);
-    if (has_others)
-      clpi_caches_disclaim_locked(stock);
-  }
-  if (!is_near && at < cache->far_count)
-    add_far(cache, at);
+  if (!clpi_slot_peek(cache, index))
+    reserve_locked(stock, cache, index);
+  if (!clpi_slot_peek(cache, index))
+    return;
+  if (index < CLPI_MOST_NEAR)
+    init_slot(&cache->near[index], near_places(cache->near, cache->near_count, index));
+  else
+    add_far(cache, index - CLPI_MOST_NEAR);
 }
 
 void clpi_slot_free_places(clpi_slot *slot)

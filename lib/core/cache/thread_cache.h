@@ -46,7 +46,10 @@ typedef clp_buffer *clpi_places[1 << CLPI_FIRST_PLACES_LOG];
 /* What an empty slot has on top: no stream has used it, so nobody takes it. */
 extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
 
-/* Stands for the far slots that a cache does not have: without a block, and a place for one. */
+/* The places of slots that a cache does not have. */
+extern clp_buffer *clpi_no_places[] __attribute__((visibility("hidden")));
+
+/* What a cache has for a slot that it does not have: without a block, and a place for one. */
 extern const clpi_slot clpi_empty_slot __attribute__((visibility("hidden")));
 
 enum { CLPI_RECENT_STREAMS = 4 };
@@ -95,7 +98,7 @@ typedef struct clpi_cache {
   /* Owners of other caches read this when they miss, while they are inside their own. So the tables
    * and `next` change only where all other caches are claimed. */
   alignas(64) struct clpi_cache *_Atomic next; /* link in clpi_stock.caches */
-  clpi_slot *near;                             /* by clpi_bin.index; [0] is never used */
+  clpi_slot *near;                             /* by clpi_bin.index; like clpi_empty_slot: none */
   clpi_slot *_Atomic *far; /* by the index less CLPI_MOST_NEAR; clpi_empty_slot: none */
   uint32_t near_count, far_count;
   const void *owner;   /* its clpi_self, which identifies the thread; NULL: that has ended */

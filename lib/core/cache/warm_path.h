@@ -9,8 +9,6 @@
 #include "core/cache/thread_cache.h"
 #include "core/store/bin.h"
 
-#include <sys/param.h>
-
 /* The number of registered hooks. While it is not 0, each call checks for hooks first. */
 extern atomic_uint clpi_watchers __attribute__((visibility("hidden")));
 
@@ -222,7 +220,7 @@ __attribute__((always_inline)) static inline void clpi_slot_push(clpi_cache *cac
   clpi_set_relaxed(slot->top, top + 1);
 }
 
-/* The owner's slot of this index; clpi_empty_slot or NULL: the cache has none. */
+/* The slot of this index; an empty one or NULL: the cache has none. */
 static inline clpi_slot *clpi_slot_peek(const clpi_cache *cache, uint32_t index)
 {
   clpi_slot *slot = &cache->near[index];
@@ -230,7 +228,7 @@ static inline clpi_slot *clpi_slot_peek(const clpi_cache *cache, uint32_t index)
     uint32_t at = index - CLPI_MOST_NEAR; /* many, if the index is less */
     if (at >= cache->far_count)
       return NULL;
-    slot = clpi_relaxed(cache->far[at]);
+    slot = clpi_acquired(cache->far[at]); /* pairs with add_far */
   }
   if (!slot)
     __builtin_unreachable(); /* so that callers test once */
@@ -240,19 +238,15 @@ static inline clpi_slot *clpi_slot_peek(const clpi_cache *cache, uint32_t index)
 /* The slot of this index; NULL: the cache has none. For whoever may look at the cache's slots. */
 static inline clpi_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
 {
-  if (index < cache->near_count)
-    return index ? &cache->near[index] : NULL;
-  uint32_t at = index - CLPI_MOST_NEAR;
-  /* Acquire: pairs with add_far. */
-  clpi_slot *slot = at < cache->far_count ? clpi_acquired(cache->far[at]) : NULL;
-  return slot == &clpi_empty_slot ? NULL : slot;
+  clpi_slot *slot = clpi_slot_peek(cache, index);
+  /* Acquire: pairs with init_slot. */
+  return slot && clpi_acquired(slot->blocks) != clpi_no_places + 1 ? slot : NULL;
 }
 
-/* The index behind the last of a cache's slots that a bin has. */
+/* The index behind the last of a cache's slots. */
 static inline uint32_t clpi_slots_end(const clpi_cache *cache)
 {
-  uint32_t end = cache->far_count ? CLPI_MOST_NEAR + cache->far_count : cache->near_count;
-  return MIN(end, cache->stock->store.index_count);
+  return cache->far_count ? CLPI_MOST_NEAR + cache->far_count : cache->near_count;
 }
 
 #define clpi_each_slot(cache, index, slot)                                                         \

@@ -3,7 +3,8 @@
 # The package on a machine with a GPU, where no registry of Python's packages need be in reach:
 # run.sh WHEELS [PYTHON]
 # installs it, and from the folder WHEELS what of its tests' needs is there, in an empty folder,
-# tests CuPy's and PyTorch's arrays, and prints the figures of PyOpenCL's. What is missing is skipped.
+# tests CuPy's and PyTorch's arrays, and prints the figures of PyOpenCL's. What is missing is
+# skipped.
 #
 # On a machine of the same architecture, `pip download --dest=WHEELS --only-binary=:all:
 # --python-version=VERSION setuptools wheel pytest numpy mako pyopencl` fills the folder.
