@@ -184,7 +184,7 @@ def test_a_child_frees_beside_busy_threads_of_torch():
         threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
         for thread in threads:
             thread.start()
-        for _ in range(200):
+        for _ in range(50):
             child = os.fork()
             if child == 0:
                 signal.alarm(20)
