@@ -164,11 +164,12 @@ cl_int clpi_mem_release(clpi_mem *mem)
   return references > 0 ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
 }
 
-/* Without host memory the whole stays, since nobody sees the part's end. */
+/* Without host memory the whole stays, since nobody sees the part's end. A whole that is a part has
+ * the driver's references, too, since clpi_mem_release drops both. */
 void clpi_mem_add_part(clpi_mem *of, cl_mem part)
 {
   clpi_mem *made = make(part);
-  (void)add_reference(of);
+  (void)clpi_mem_retain(of);
   if (!made)
     return;
   made->references = 1;

@@ -159,6 +159,39 @@ static cl_mem CL_API_CALL create_buffer(cl_context of, cl_mem_flags flags, size_
   return (cl_mem)made;
 }
 
+/* Of a buffer, and of the driver's memory no more than that. */
+static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
+                                            cl_buffer_create_type type, const void *region,
+                                            cl_int *code)
+{
+  (void)type;
+  ck_assert_int_gt(((mem *)buffer)->references, 0);
+  return create_buffer(context, flags, ((const cl_buffer_region *)region)->size, NULL, code);
+}
+
+static cl_mem CL_API_CALL create_image(cl_context of, cl_mem_flags flags,
+                                       const cl_image_format *format, const cl_image_desc *desc,
+                                       void *host, cl_int *code)
+{
+  (void)format;
+  ck_assert_int_gt(((mem *)desc->buffer)->references, 0);
+  return create_buffer(of, flags, desc->image_width, host, code);
+}
+
+static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info what, size_t room, void *to,
+                                         size_t *bytes)
+{
+  const size_t one = 1;
+  (void)image, (void)what;
+  return answer(&one, sizeof(one), room, to, bytes);
+}
+
+static cl_int CL_API_CALL retain_mem(cl_mem handle)
+{
+  ck_assert_int_gt(__atomic_fetch_add(&((mem *)handle)->references, 1, __ATOMIC_SEQ_CST), 0);
+  return CL_SUCCESS;
+}
+
 static cl_int CL_API_CALL release_mem(cl_mem handle)
 {
   ck_assert_int_gt(__atomic_fetch_sub(&((mem *)handle)->references, 1, __ATOMIC_SEQ_CST), 0);
@@ -270,6 +303,10 @@ static const cl_icd_dispatch target = {
     .clFlush = flush,
     .clFinish = flush,
     .clCreateBuffer = create_buffer,
+    .clCreateSubBuffer = create_sub_buffer,
+    .clCreateImage = create_image,
+    .clGetImageInfo = get_image_info,
+    .clRetainMemObject = retain_mem,
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = get_mem_info,
     .clEnqueueFillBuffer = fill_buffer,
@@ -506,6 +543,27 @@ START_TEST(nothing_stays_in_whatever_order_things_end)
 }
 END_TEST
 
+/* An image over a sub-buffer, of which either goes first. */
+START_TEST(parts_have_parts)
+{
+  const cl_buffer_region region = {0, 1000};
+  begin();
+  cl_mem whole = make(4096);
+  cl_mem part = cl->clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, NULL);
+  const cl_image_desc desc = {
+      .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 1000, .buffer = part};
+  cl_mem image = cl->clCreateImage(context, 0, NULL, &desc, NULL, NULL);
+  release(_i ? part : image);
+  ck_assert_int_gt(((mem *)part)->references, 0);
+  ck_assert_ptr_ne(make(4096), whole);
+  release(_i ? image : part);
+  ck_assert_int_eq(((mem *)part)->references, 0);
+  ck_assert_int_eq(((mem *)image)->references, 0);
+  release(whole);
+  ck_assert_ptr_eq(make(4096), whole);
+}
+END_TEST
+
 enum { RELEASERS = 4, BUFFERS_EACH = 50 };
 
 static cl_mem buffers_of_threads[RELEASERS][BUFFERS_EACH];
@@ -596,6 +654,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, large_blocks_that_serve_nobody_go);
   tcase_add_test(tests, large_blocks_are_found_again);
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
+  tcase_add_loop_test(tests, parts_have_parts, 0, 2);
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);
