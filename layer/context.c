@@ -284,17 +284,41 @@ bool clpi_contexts_trim(void)
   return had_any;
 }
 
-void clpi_contexts_stop(void)
+static void stop(clpi_context *context)
 {
-  if (atomic_exchange(&has_stopped, true))
-    return;
-  pthread_mutex_lock(&all.lock);
-  for (clpi_context *context = all.open; context; context = context->next) {
-    clpi_order_settle(context);
-    for (clpi_flag_pool *it = context->pools; it; it = it->next)
+  clpi_order_settle(context);
+  for (clpi_flag_pool *it = context->pools; it; it = it->next)
+    if (it->pool)
       (void)clp_pool_stop_holding(it->pool);
+}
+
+/* An open context that goes on, of which the caller becomes a user; NULL: there is none. */
+static clpi_context *take_unstopped(void)
+{
+  pthread_mutex_lock(&all.lock);
+  clpi_context *it = all.open;
+  while (it && it->has_stopped)
+    it = it->next;
+  if (it) {
+    it->has_stopped = true;
+    clpi_context_add_user(it);
   }
   pthread_mutex_unlock(&all.lock);
+  return it;
+}
+
+/* Without the lock of all contexts, which the program's callbacks need, and what is waited for may
+ * be behind those. */
+void clpi_contexts_stop(void)
+{
+  clpi_context *context;
+  if (atomic_exchange(&has_stopped, true))
+    return;
+  while ((context = take_unstopped())) {
+    stop(context);
+    clpi_context_drop_user(context);
+  }
+  clpi_contexts_sweep();
 }
 
 bool clpi_contexts_have_stopped(void)

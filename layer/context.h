@@ -35,7 +35,8 @@ typedef struct clpi_flag_pool {
 typedef struct clpi_context {
   cl_context handle;
   size_t spare_bytes;              /* a small part of the device's */
-  struct clpi_context *next;       /* guarded by the lock of all contexts */
+  struct clpi_context *next;       /* guarded by the lock of all contexts, and so is the next */
+  bool has_stopped;                /* clpi_contexts_stop has seen to it, or is about to */
   atomic_size_t references;        /* the program's; 0: it is closed */
   atomic_size_t users;             /* queues, blocks, and one for the program's references */
   _Atomic(clpi_flag_pool *) pools; /* grows at its head */

@@ -45,6 +45,7 @@ static struct {
   size_t capacity; /* bytes; 0: no end of memory */
   unsigned fills;
   cl_int fill_code; /* what fills say, if not CL_SUCCESS */
+  void *(*callback)(void *);
 } driver = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static char device_object;
@@ -265,8 +266,17 @@ static cl_int CL_API_CALL get_event_info(cl_event handle, cl_event_info what, si
   return answer(&progress, sizeof(progress), room, to, bytes);
 }
 
+/* A callback of the program's runs on a thread of the driver's, before what is waited for is done.
+ */
 static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *list)
 {
+  pthread_t own;
+  if (driver.callback) {
+    ck_assert_int_eq(pthread_create(&own, NULL, driver.callback, NULL), 0);
+    ck_assert_int_eq(pthread_join(own, NULL), 0);
+    queue *of = ((const event *)list[0])->of;
+    of->done = of->given;
+  }
   for (cl_uint i = 0; i < count; i++)
     ck_assert(((const event *)list[i])->of->done >= ((const event *)list[i])->position);
   return CL_SUCCESS;
@@ -643,6 +653,26 @@ START_TEST(an_extension_that_may_give_work_ends_pooling)
 }
 END_TEST
 
+static void *end_all(void *unused)
+{
+  (void)unused;
+  end_queues();
+  end_context();
+  return NULL;
+}
+
+START_TEST(a_callback_ends_a_context_that_ends_pooling)
+{
+  begin();
+  use(queues[0], 1000);
+  driver.queues[0].is_stuck = true;
+  driver.callback = end_all;
+  (void)cl->clGetExtensionFunctionAddressForPlatform(NULL, "clToldToWork");
+  ck_assert_int_eq(driver.context_references, 0);
+  ck_assert_uint_eq(bytes_of_blocks(), 0);
+}
+END_TEST
+
 CLPT_MAIN("layer that pools", clpt_run_apart)
 {
   TCase *tests = clpt_case(suite, "run");
@@ -658,4 +688,5 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);
+  tcase_add_test(tests, a_callback_ends_a_context_that_ends_pooling);
 }
