@@ -80,6 +80,14 @@ static int cannot_record(const recording *run, const char *reason)
   return clpi_misuse("cannot record to %s: %s", run->output, reason);
 }
 
+/* The layer would take it for an id, too. */
+static int check_folder(const recording *run)
+{
+  const char *id = strstr(run->path, "%p");
+  return id && strchr(id, '/') ? cannot_record(run, "its folder has %p in its name")
+                               : CLPI_EXIT_SUCCESS;
+}
+
 /* Made or emptied, unless another process records to it; the layer does the writing. */
 static int open_output(recording *run)
 {
@@ -88,20 +96,17 @@ static int open_output(recording *run)
     return cannot_record(run, strerror(errno));
   if (flock(run->file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
     return cannot_record(run, "another process does so now");
+  if (!realpath(run->output, run->path))
+    return cannot_record(run, strerror(errno));
+  int code = check_folder(run);
+  if (code)
+    return code;
   struct stat found;
   bool is_known = fstat(run->file, &found) == 0;
   if (!is_known || (S_ISREG(found.st_mode) && ftruncate(run->file, 0)))
     return cannot_record(run, strerror(errno));
   (void)flock(run->file, LOCK_UN);
-  return realpath(run->output, run->path) ? CLPI_EXIT_SUCCESS : cannot_record(run, strerror(errno));
-}
-
-/* The layer would take it for an id, too. */
-static int check_folder(const recording *run)
-{
-  const char *id = strstr(run->path, "%p");
-  return id && strchr(id, '/') ? cannot_record(run, "its folder has %p in its name")
-                               : CLPI_EXIT_SUCCESS;
+  return CLPI_EXIT_SUCCESS;
 }
 
 /* A file for each process: only the folder can be looked at. */
@@ -116,7 +121,7 @@ static int name_outputs(recording *run)
     return cannot_record(run, strerror(errno));
   if (snprintf(run->path, sizeof(run->path), "%s/%s", folder, name) >= (int)sizeof(run->path))
     return cannot_record(run, strerror(ENAMETOOLONG));
-  return CLPI_EXIT_SUCCESS;
+  return check_folder(run);
 }
 
 /* What glob() finds for the name with %p. */
@@ -245,8 +250,6 @@ static int record(recording *run)
 {
   const bool has_one_file = !strstr(run->output, "%p");
   int code = has_one_file ? open_output(run) : name_outputs(run);
-  if (!code)
-    code = check_folder(run);
   if (!code)
     code = set_layer(run);
   if (code)

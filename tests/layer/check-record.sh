@@ -188,6 +188,12 @@ refuses 'cannot record to none/%p.csv: No such file or directory' -o none/%p.csv
 
 mkdir 'a%p'
 refuses 'cannot record to a%p/run.csv: its folder has %p in its name' -o a%p/run.csv true
+(
+  cd a%p
+  echo kept >run.csv
+  refuses 'cannot record to run.csv: its folder has %p in its name' -o run.csv true
+  [ "$(cat run.csv)" = kept ] || fail "a file was emptied that is not recorded to"
+)
 
 # Layers that are set stay, behind it; what else a program inherits is as it was.
 OPENCL_LAYERS=one.so:two.so CLPOOL_TRACE=its.csv run 0 env
