@@ -28,6 +28,7 @@ doc/man3.stamp: $(man3_headers) doc/man3.awk CITATION.cff
 all-local: doc/man3.stamp
 man3: doc/man3.stamp
 man3dir = $(mandir)/man3
+install-data-hook uninstall-hook: doc/man3.stamp
 install-data-hook:
 	$(MKDIR_P) '$(DESTDIR)$(man3dir)'
 	for page in doc/man3/*.3; do \
