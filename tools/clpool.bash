@@ -14,8 +14,8 @@ _clpool_options() {
     run) echo '--help --leading-bits= --report' ;;
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
-        '--leading-bits= --lenient --limit= --memory= --no-pool --passes= --scale= \
-        --several-threads --slack= --touch'
+        '--leading-bits= --lenient --limit= --memory= --no-pool --passes= --scale=' \
+        '--several-threads --slack= --touch'
       ;;
     report)
       echo '--arena --capacity= --help --json --leading-bits= --lenient --limit= --memory=' \
