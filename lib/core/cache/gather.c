@@ -19,12 +19,16 @@ void clpi_caches_empty_locked(clpi_stock *stock)
   clpi_caches_disclaim_locked(stock);
 }
 
-/* Adds the slot's blocks to a chain by `older`. */
+/* Adds the slot's blocks to a chain by `older`, the oldest first, each with a hint of its place for
+ * clpi_store_put_back: the one before it, or clpi_no_block, which is on no list. */
 static clp_buffer *chain(clpi_slot *slot, clp_buffer *chained)
 {
   clp_buffer **blocks = clpi_relaxed(slot->blocks);
-  for (unsigned i = 0, count = clpi_slot_count(slot); i < count; chained = blocks[i++])
+  for (unsigned i = clpi_slot_count(slot); i > 0; chained = blocks[i]) {
+    i--;
     blocks[i]->older = chained;
+    blocks[i]->newer = blocks[(ptrdiff_t)i - 1];
+  }
   clpi_slot_set_count(slot, 0);
   return chained;
 }

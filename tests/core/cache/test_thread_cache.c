@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What threads keep is within reach of all others. */
+#include "core/cache/gather.h"
 #include "core/cache/warm_path.h"
 #include "core/pool/pool.h"
 #include "support/pools.h"
@@ -185,6 +186,31 @@ START_TEST(a_claimed_cache_sends_its_owner_the_slow_way)
 }
 END_TEST
 
+/* What the store gets back then finds its place beside the one before, however many there are. */
+START_TEST(what_is_taken_of_a_slot_comes_in_the_order_of_release)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, BYTES, KEPT);
+  clpi_stock *stock = &rig.pool->stock;
+  pthread_mutex_lock(&stock->lock);
+  clp_buffer *taken = clpi_caches_take_all_locked(stock), *before = &clpi_no_block;
+  size_t count = 0;
+  for (clp_buffer *block = taken, *next; block; block = next, count++) {
+    next = block->older;
+    ck_assert_ptr_eq(block->newer, before);
+    ck_assert_uint_gt(block->age, before->age);
+    clpi_store_put_back(&stock->store, block);
+    before = block;
+  }
+  pthread_mutex_unlock(&stock->lock);
+  ck_assert_uint_eq(count, KEPT);
+  ck_assert_uint_eq(clpt_stored_blocks(rig.pool), KEPT);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 static TCase *reach_case(Suite *suite, const char *name)
 {
   TCase *tests = clpt_case(suite, name);
@@ -200,6 +226,7 @@ static TCase *reach_case(Suite *suite, const char *name)
   tcase_add_test(tests, what_an_ended_thread_kept_is_held);
   tcase_add_test(tests, a_trim_takes_the_least_recently_used_over_all_threads);
   tcase_add_test(tests, a_claimed_cache_sends_its_owner_the_slow_way);
+  tcase_add_test(tests, what_is_taken_of_a_slot_comes_in_the_order_of_release);
   return tests;
 }
 
