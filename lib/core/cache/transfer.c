@@ -133,8 +133,8 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
 static bool looks_on(clpi_cache *cache)
 {
   enum { LOOKS = 256, MOST_SWEEPS = 64 };
-  uint32_t sweeps = cache->sweeps;
-  if ((sweeps & (sweeps - 1)) && sweeps % MOST_SWEEPS)
+  uint32_t next = cache->sweeps + 1;
+  if ((next & (next - 1)) && next % MOST_SWEEPS)
     return false;
   cache->looks = (cache->looks + 1) % LOOKS;
   return cache->looks;

@@ -2,6 +2,7 @@
 /* Before the device is asked, other threads' caches are searched: whose blocks are taken, and whose
  * are left alone. */
 #include "core/cache/gather.h"
+#include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 #include "core/pool/pool.h"
 #include "support/pools.h"
@@ -81,6 +82,32 @@ START_TEST(blocks_that_stay_get_buffers_of_their_thread)
     clpt_ok(clp_buffer_release(buffers[i]));
   clpt_sleeper_end(&it.sleeper);
   clpt_rig_end(&it.rig);
+}
+END_TEST
+
+START_TEST(few_sweeps_look_at_buffers)
+{
+  const uint32_t looking[] = {1, 2, 4, 8, 16, 32, 64, 128, 192};
+  clpt_rig rig;
+  size_t found = 0;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, BYTES, 1);
+  clpi_stock *stock = &rig.pool->stock;
+  clpi_cache *cache = clpi_cache_find(stock);
+  pthread_mutex_lock(&stock->lock);
+  for (uint32_t sweep = 1; sweep <= 200; sweep++) {
+    cache->sweeps = sweep - 1;
+    cache->looks = 0;
+    cache->sweep_tick = 0;
+    clpi_cache_sweep_locked(stock, cache);
+    if (cache->looks)
+      ck_assert_uint_eq(sweep, looking[found++]);
+  }
+  cache->looks = 0;
+  pthread_mutex_unlock(&stock->lock);
+  ck_assert_uint_eq(found, sizeof(looking) / sizeof(looking[0]));
+  clpt_rig_end(&rig);
 }
 END_TEST
 
@@ -307,6 +334,7 @@ static void add_tests(TCase *tests)
 {
   tcase_add_test(tests, an_idle_owner_loses_its_blocks);
   tcase_add_test(tests, blocks_that_stay_get_buffers_of_their_thread);
+  tcase_add_test(tests, few_sweeps_look_at_buffers);
   tcase_add_test(tests, a_busy_owner_keeps_them);
   tcase_add_test(tests, an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy);
   tcase_add_test(tests, owners_lose_blocks_only_so_often_while_others_are_at_work);
