@@ -109,8 +109,8 @@ static inline void clpi_cache_set_peak(clpi_cache *cache, size_t active)
   clpi_publish(cache->peak_active, active);
 }
 
-/* Counts an allocation of the owner's. Where there are other threads, a rise above the ceiling, and
- * a miss, have the next release note the peak. */
+/* Counts an allocation of the owner's. Where there are other threads, a rise above the ceiling has
+ * the next release note the peak. */
 static inline void clpi_cache_count_active(clpi_stock *stock, clpi_cache *cache, size_t bytes,
                                            bool is_hit)
 {

@@ -8,8 +8,6 @@
 clp_status clp_pool_mark_stream(clp_pool *pool, clp_stream handle)
 {
   CLPI_UNCANCELLED;
-  if (!pool)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_mark_stream: pool is NULL");
   clpi_stream *stream;
   clp_status status = clpi_pool_check(pool, "clp_pool_mark_stream");
   if (!status)
