@@ -39,7 +39,8 @@
  * have the numbers that the system gives them, the time is that of the day, UTC, and sizes are
  * bytes as requested. Where a pool had a name (clp_pool_options.name) when the first row was
  * written, one more column follows, Pool: the name of the row's pool, as CSV quotes it, cut at 64
- * bytes and with blanks for control characters; empty where it has none. */
+ * bytes, between letters of UTF-8, and with blanks for control characters; empty where it has none.
+ */
 #ifndef CLPOOL_TRACE_H
 #define CLPOOL_TRACE_H
 

@@ -65,6 +65,15 @@ static char *put_time(char *to)
   return put_fixed(to, now.tv_nsec / 1000, 6, ',');
 }
 
+/* How many bytes of a name a row has: no part of a letter of UTF-8, which readers may refuse. */
+static size_t cut_name(const char *name)
+{
+  size_t length = strnlen(name, NAME_BYTES);
+  while (length > 0 && (name[length] & 0xc0) == 0x80)
+    length--;
+  return length;
+}
+
 /* As CSV has it: in quotation marks where it has such, which are doubled, or commas. What would end
  * the line is a blank. */
 static char *put_name(char *to, const char *name)
@@ -72,7 +81,7 @@ static char *put_name(char *to, const char *name)
   bool is_quoted = strpbrk(name, ",\"");
   if (is_quoted)
     *to++ = '"';
-  for (size_t i = 0; i < NAME_BYTES && name[i]; i++) {
+  for (size_t i = 0, length = cut_name(name); i < length; i++) {
     if (name[i] == '"')
       *to++ = '"';
     *to++ = iscntrl((unsigned char)name[i]) ? ' ' : name[i];
