@@ -48,7 +48,7 @@ static bool has_ended(const clpi_cache *cache, uint32_t index)
 /* What a look at the owners finds. */
 typedef struct look {
   bool any;       /* another seems to keep blocks of the bin */
-  bool any_moved; /* and has been at work since the last look, or that was just now */
+  bool any_moved; /* another has been at work since the last look, or that was just now */
 } look;
 
 static look look_locked(clpi_stock *stock, uint32_t index)
@@ -60,9 +60,9 @@ static look look_locked(clpi_stock *stock, uint32_t index)
     uint64_t tick = clpi_relaxed(cache->tick);
     size_t active = clpi_cache_active_bytes(cache);
     bool moved = tick != cache->seen_tick || active != cache->seen_active;
-    bool may_give = !clpi_cache_is_own(cache) && clpi_cache_seems_to_keep(cache, index);
-    found.any |= may_give;
-    found.any_moved |= may_give && moved;
+    bool is_other = !clpi_cache_is_own(cache);
+    found.any |= is_other && clpi_cache_seems_to_keep(cache, index);
+    found.any_moved |= is_other && moved;
     cache->seen_tick = tick;
     cache->seen_active = active;
   }
