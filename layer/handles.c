@@ -15,8 +15,9 @@ typedef struct slot {
 } slot;
 
 typedef struct clpi_handle_table {
-  size_t slots; /* a power of two */
-  size_t used;  /* not FREE; guarded by the lock */
+  struct clpi_handle_table *former; /* so that leak checkers see that it is kept */
+  size_t slots;                     /* a power of two */
+  size_t used;                      /* not FREE; guarded by the lock */
   slot slot[];
 } table;
 
@@ -60,12 +61,13 @@ static void put(table *in, uintptr_t handle, void *value)
   atomic_store_explicit(&in->slot[i].handle, handle, memory_order_release);
 }
 
-static bool grow_locked(clpi_handles *handles, const table *old)
+static bool grow_locked(clpi_handles *handles, table *old)
 {
   size_t slots = old ? old->slots * 2 : FIRST_SLOTS;
   table *made = calloc(1, sizeof(*made) + slots * sizeof(slot));
   if (!made)
     return false;
+  made->former = old;
   made->slots = slots;
   for (size_t i = 0; old && i < old->slots; i++) {
     uintptr_t handle = atomic_load_explicit(&old->slot[i].handle, memory_order_relaxed);
