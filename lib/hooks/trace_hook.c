@@ -60,7 +60,7 @@ static bool is_inherited(const trace *self)
 
 static void name_pools(trace *self)
 {
-  if (clpi_relaxed(clpi_pools_have_names))
+  if (clpi_relaxed(clpi_named_pools))
     clpi_trace_file_name_pools(&self->output);
 }
 

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-atomic_bool clpi_pools_have_names;
+atomic_size_t clpi_named_pools;
 
 static void join_allocator(clp_pool *pool, clp_allocator *allocator)
 {
@@ -49,8 +49,6 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->limit = limit;
   pool->stock.counts_all = limit != 0;
   pool->stock.holding = true;
-  if (options->name)
-    clpi_set_relaxed(clpi_pools_have_names, true);
   pool->references = 1;
   pool->stock.pool = pool;
   if ((options->name && !pool->name) ||
@@ -60,6 +58,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
     free(pool);
     return NULL;
   }
+  clpi_named_pools += pool->name != NULL;
   clpi_pool_hooks_init(&pool->hooks, pool, allocator->ops.device_id, &pool->stock.lock);
   clpi_streams_init(&pool->stock.streams, allocator, &pool->stock.lock, clpi_note_needed_locked);
   bool is_warm = pool->stock.streams.home.is_in_order;
@@ -185,6 +184,7 @@ static void end_pool(clp_pool *pool)
   pthread_cond_destroy(&pool->left);
   pthread_mutex_destroy(&pool->stock.lock);
   clp_allocator_release(pool->allocator);
+  clpi_named_pools -= pool->name != NULL;
   free(pool->name);
   free(pool);
 }

@@ -45,8 +45,8 @@ static inline clp_status clpi_pool_check(const clp_pool *pool, const char *funct
               : clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: pool is NULL", function);
 }
 
-/* Whether a pool was ever given a name; relaxed. */
-extern atomic_bool clpi_pools_have_names __attribute__((visibility("hidden")));
+/* How many pools have a name; relaxed. */
+extern atomic_size_t clpi_named_pools __attribute__((visibility("hidden")));
 
 /* The pool's name for messages: ` "name"`, cut where it is long, or nothing. */
 typedef struct clpi_pool_quoted {
