@@ -115,7 +115,7 @@ void clpi_count_allocation_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin
     count_elsewhere_locked(stock, bytes);
     return;
   }
-  clpi_cache_count_active(stock, cache, bytes, is_hit);
+  clpi_cache_count_active(stock, cache, bytes);
   if (is_hit)
     clpi_note_peak_locked(stock, cache);
 }

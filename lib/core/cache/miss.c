@@ -113,7 +113,7 @@ bool clpi_miss_end(clpi_stock *stock, clpi_miss *miss, clp_memory memory)
   clpi_slot_at(cache, miss->bin->index)->tally.misses++;
   if (!clpi_relaxed(miss->bin->had_block)) /* whose line other threads read */
     clpi_set_relaxed(miss->bin->had_block, true);
-  clpi_cache_count_active(stock, cache, miss->bytes, false);
+  clpi_cache_count_active(stock, cache, miss->bytes);
   buffer->bin = miss->bin;
   buffer->index = miss->bin->index;
   buffer->memory = memory;

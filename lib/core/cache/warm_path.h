@@ -111,18 +111,16 @@ static inline void clpi_cache_set_peak(clpi_cache *cache, size_t active)
 
 /* Counts an allocation of the owner's. Where there are other threads, a rise above the ceiling has
  * the next release note the peak. */
-static inline void clpi_cache_count_active(clpi_stock *stock, clpi_cache *cache, size_t bytes,
-                                           bool is_hit)
+static inline void clpi_cache_count_active(clpi_stock *stock, clpi_cache *cache, size_t bytes)
 {
   size_t below_peak;
   bool is_peak = __builtin_sub_overflow(clpi_relaxed(cache->below_peak), bytes, &below_peak);
-  if (!is_peak)
+  if (!is_peak) { /* nor above the ceiling, which is no lower than the peak */
     clpi_set_relaxed(cache->below_peak, below_peak);
-  if (!is_peak && is_hit)
     return;
+  }
   size_t active = clpi_relaxed(cache->peak_active) - below_peak;
-  if (is_peak)
-    clpi_cache_set_peak(cache, active);
+  clpi_cache_set_peak(cache, active);
   bool rises = (ptrdiff_t)(active - cache->ceiling) > 0;
   if (rises)
     cache->ceiling = active + clpi_relaxed(stock->grant);
@@ -285,7 +283,7 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
     clpi_set_state(block, CLPI_BUFFER_ACTIVE);
     block->size = bytes;
     slot->tally.hits++;
-    clpi_cache_count_active(stock, cache, bytes, true);
+    clpi_cache_count_active(stock, cache, bytes);
   }
   clpi_cache_leave(cache);
   return block;
