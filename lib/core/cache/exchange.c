@@ -137,7 +137,7 @@ bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given 
   clpi_cache *cache = clpi_cache_find(stock);
   if (!cache || !clpi_cache_enter(cache))
     return false;
-  clpi_slot *slot = clpi_slot_at(cache, buffer->index);
+  clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(buffer->index));
   bool released = slot && is_outlet(slot) && clpi_release_inside(stock, cache, slot, buffer, given);
   if (released)
     give_batch(stock, slot, buffer->bin);

@@ -115,10 +115,9 @@ bool clpi_miss_end(clpi_stock *stock, clpi_miss *miss, clp_memory memory)
     clpi_set_relaxed(miss->bin->had_block, true);
   clpi_cache_count_active(stock, cache, miss->bytes);
   buffer->bin = miss->bin;
-  buffer->index = miss->bin->index;
   buffer->memory = memory;
   buffer->size = miss->bytes;
-  clpi_set_state(buffer, CLPI_BUFFER_ACTIVE);
+  clpi_set_active(buffer, miss->bin->index);
   clpi_cache_leave(cache);
   return true;
 }

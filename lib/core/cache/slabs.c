@@ -38,6 +38,7 @@ void clpi_slab_init(clpi_slab *slab, clp_pool *pool, clp_buffer *buffers, unsign
   for (unsigned i = count; i > 0; i--) {
     buffers[i - 1].pool = pool;
     buffers[i - 1].slab = slab;
+    clpi_set_state(&buffers[i - 1], CLPI_BUFFER_SPARE);
     buffers[i - 1].older = slab->spare;
     slab->spare = &buffers[i - 1];
   }
@@ -145,7 +146,7 @@ clp_buffer *clpi_buffer_take_locked(clpi_stock *stock, clpi_cache *cache)
 
 void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
 {
-  /* `pool`, `bin` and `index` stay: a second release reads them without the lock. */
+  /* `pool` and `bin` stay: a second release reads them without the lock. */
   buffer->memory = 0;
   buffer->size = 0;
   clpi_set_state(buffer, CLPI_BUFFER_SPARE);
@@ -170,7 +171,6 @@ clp_buffer *clpi_buffer_adopt_locked(clpi_stock *stock, clp_buffer *block, clpi_
     return block;
   buffer->memory = block->memory;
   buffer->bin = block->bin;
-  buffer->index = block->index;
   buffer->age = block->age;
   buffer->use = block->use;
   clpi_noted_uses *noted = buffer->noted;

@@ -280,7 +280,7 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
   clpi_slot *slot = clpi_slot_peek(cache, index);
   clp_buffer *block = slot && stream ? clpi_slot_take(slot, stream, searches) : NULL;
   if (block) {
-    clpi_set_state(block, CLPI_BUFFER_ACTIVE);
+    clpi_set_active(block, index);
     block->size = bytes;
     slot->tally.hits++;
     clpi_cache_count_active(stock, cache, bytes);
@@ -289,14 +289,14 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
   return block;
 }
 
-/* Puts a released buffer into a slot that has a place for it. False: nothing was done. */
+/* Puts an active buffer, which is released, into a slot that has a place for it. False: nothing was
+ * done. */
 __attribute__((always_inline)) static inline bool
 clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_buffer *buffer,
                     clpi_given given)
 {
   clpi_stream *stream = clpi_recall_stream(stock, cache, given);
-  if (!stream || clpi_state_of(buffer) != CLPI_BUFFER_ACTIVE || clpi_cache_must_sweep(cache) ||
-      clpi_relaxed(stock->may_peak))
+  if (!stream || clpi_cache_must_sweep(cache) || clpi_relaxed(stock->may_peak))
     return false;
   slot->tally.releases++;
   clpi_cache_count_inactive(cache, buffer->size);
@@ -312,7 +312,7 @@ clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
   clpi_cache *cache = clpi_cache_peek(stock);
   if (!cache || !clpi_cache_enter(cache))
     return false;
-  clpi_slot *slot = clpi_slot_peek(cache, buffer->index);
+  clpi_slot *slot = clpi_slot_peek(cache, clpi_relaxed(buffer->index));
   bool released =
       slot && !clpi_slot_is_full(slot) && clpi_release_inside(stock, cache, slot, buffer, given);
   clpi_cache_leave(cache);

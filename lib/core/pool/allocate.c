@@ -22,7 +22,7 @@ static void hand_out_locked(const clpi_request *wanted, clp_buffer *buffer, bool
   buffer->size = wanted->bytes;
   if (buffer->noted)
     buffer->noted->count = 0;
-  clpi_set_relaxed(buffer->state, CLPI_BUFFER_ACTIVE);
+  clpi_set_active(buffer, wanted->bin ? wanted->bin->index : 0);
   pool->pins += pool->references == 0;
 }
 
@@ -116,7 +116,6 @@ static clp_status end_miss_locked(const clpi_request *wanted, clp_buffer *spare,
     pool->reserved_bytes -= wanted->is_reserved ? 0 : bin->block_bytes;
     pool->stock.managed_bytes += bin->block_bytes;
     spare->bin = bin;
-    spare->index = bin->index;
     spare->memory = wanted->memory;
     *out = spare;
   }
@@ -191,7 +190,6 @@ static clp_status allocate_empty_locked(clpi_request *wanted, clp_buffer **out)
   if (!buffer)
     return no_host_memory(0);
   buffer->bin = NULL;
-  buffer->index = 0;
   hand_out_locked(wanted, buffer, true);
   *out = buffer;
   return CLP_SUCCESS;

@@ -23,13 +23,17 @@ typedef struct clpi_noted_uses {
 /* The state of an active buffer changes only by its owner's calls; that of a held one is guarded by
  * the cache that keeps the block, or else by the pool's lock. */
 typedef enum clpi_buffer_state {
-  CLPI_BUFFER_SPARE = 0, /* without a block; kept so that a second release is detected */
-  CLPI_BUFFER_ACTIVE,    /* the user's */
-  CLPI_BUFFER_SHARED,    /* active, and bound to a stream or used by several: its release takes the
-                            slow path */
-  CLPI_BUFFER_HELD,      /* kept for reuse, in the store or a cache */
-  CLPI_BUFFER_LEAVING    /* going to the device, or being settled; in no list */
+  CLPI_BUFFER_ACTIVE,  /* the user's */
+  CLPI_BUFFER_SHARED,  /* active, and bound to a stream or used by several: its release takes the
+                          slow path */
+  CLPI_BUFFER_HELD,    /* kept for reuse, in the store or a cache */
+  CLPI_BUFFER_LEAVING, /* going to the device, or being settled; in no list */
+  CLPI_BUFFER_SPARE    /* without a block; kept so that a second release is detected */
 } clpi_buffer_state;
+
+/* What a buffer has for its bin's index in other states than ACTIVE: of no slot, so that the warm
+ * path need not ask for the state. */
+#define CLPI_NO_INDEX(state) (UINT32_MAX - (state))
 
 /* Of a block on its bin's list (runs.h). The oldest blocks of the runs are in a circle as well. */
 typedef struct clpi_run_links {
@@ -45,9 +49,9 @@ struct clp_buffer {
   size_t size;                     /* as asked for */
   struct clpi_bin *bin;            /* NULL: a buffer of zero bytes */
   uint64_t age;                    /* the tick of its last release; larger is younger */
-  uint32_t index;                  /* the bin's; 0: a buffer of zero bytes */
-  _Atomic clpi_buffer_state state; /* relaxed: it only serves to detect a second release */
-  clpi_use use;                    /* of a held block: its last use; stream NULL: see `noted` */
+  _Atomic uint32_t index; /* the bin's while it is active, 0 for zero bytes; else the state
+                             (CLPI_NO_INDEX), relaxed: it serves to detect a second release */
+  clpi_use use;           /* of a held block: its last use; stream NULL: see `noted` */
   alignas(64) struct clp_buffer *newer; /* in the bin's list */
   struct clp_buffer *older;             /* likewise, and in chains */
   clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
@@ -59,12 +63,20 @@ static_assert(sizeof(clp_buffer) == 128, "there may be very many of them");
 
 static inline clpi_buffer_state clpi_state_of(const clp_buffer *buffer)
 {
-  return clpi_relaxed(buffer->state);
+  uint32_t state = CLPI_NO_INDEX(clpi_relaxed(buffer->index));
+  return state <= CLPI_BUFFER_SPARE ? (clpi_buffer_state)state : CLPI_BUFFER_ACTIVE;
 }
 
+/* Not to ACTIVE. */
 static inline void clpi_set_state(clp_buffer *buffer, clpi_buffer_state state)
 {
-  clpi_set_relaxed(buffer->state, state);
+  clpi_set_relaxed(buffer->index, CLPI_NO_INDEX(state));
+}
+
+/* For the bin of this index. */
+static inline void clpi_set_active(clp_buffer *buffer, uint32_t index)
+{
+  clpi_set_relaxed(buffer->index, index);
 }
 
 /* Identifies an active buffer in hook events; 0 for NULL. */
@@ -75,7 +87,7 @@ static inline uint64_t clpi_buffer_id(const clp_buffer *buffer)
 
 static inline bool clpi_buffer_is_active(const clp_buffer *buffer)
 {
-  return clpi_state_of(buffer) == CLPI_BUFFER_ACTIVE || clpi_state_of(buffer) == CLPI_BUFFER_SHARED;
+  return clpi_state_of(buffer) <= CLPI_BUFFER_SHARED;
 }
 
 #endif
