@@ -64,7 +64,7 @@ bool clpi_others_have_outlet(const clpi_stock *stock, const clpi_cache *own, uin
   clpi_each_cache(stock, cache)
   {
     const clpi_slot *slot = cache != own ? clpi_slot_at(cache, index) : NULL;
-    if (slot && clpi_slot_count(slot) && !clpi_slot_room(slot))
+    if (slot && clpi_slot_count(slot) && clpi_relaxed(slot->is_outlet))
       return true;
   }
   return false;
@@ -116,7 +116,8 @@ bool clpi_refill_own(clpi_stock *stock, size_t bytes)
  * it can wait here. */
 static bool is_outlet(const clpi_slot *slot)
 {
-  return !clpi_slot_room(slot) && !clpi_slot_serves(slot) && clpi_slot_count(slot) < batch_of(slot);
+  return clpi_relaxed(slot->is_outlet) && !clpi_slot_serves(slot) &&
+         clpi_slot_count(slot) < batch_of(slot);
 }
 
 /* As long as nobody wants them, blocks wait here for a batch, so that threads meet seldom. */
@@ -132,6 +133,13 @@ static void give_batch(clpi_stock *stock, clpi_slot *slot, clpi_bin *bin)
   clpi_slot_set_count(slot, 0);
 }
 
+/* Whether blocks are wanted is looked at with every fourth release. */
+void clpi_outlet_set_room(clpi_slot *slot)
+{
+  enum { STEP = 4 };
+  clpi_slot_set_room(slot, MIN(clpi_slot_count(slot) + STEP, batch_of(slot)) - 1);
+}
+
 bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
   clpi_cache *cache = clpi_cache_find(stock);
@@ -139,8 +147,10 @@ bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given 
     return false;
   clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(buffer->index));
   bool released = slot && is_outlet(slot) && clpi_release_inside(stock, cache, slot, buffer, given);
-  if (released)
+  if (released) {
     give_batch(stock, slot, buffer->bin);
+    clpi_outlet_set_room(slot);
+  }
   clpi_cache_leave(cache);
   return released;
 }

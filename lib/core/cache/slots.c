@@ -34,6 +34,7 @@ static void init_slot(clpi_slot *slot, clpi_places *places)
 {
   (*places)[0] = &clpi_no_block;
   slot->capacity_log = CLPI_FIRST_PLACES_LOG;
+  clpi_set_relaxed(slot->is_outlet, true);
   clpi_set_relaxed(slot->top, *places + 1);
   clpi_set_relaxed(slot->limit, *places + 1);
   clpi_publish(slot->blocks, *places + 1);

@@ -25,15 +25,16 @@ enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 }
  * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
  * stores `top`, `limit` and `blocks`; others load them for a hint; relaxed.
  *
- * A slot's room grows as long as what it gave to the store comes back. That of an owner that only
- * releases what others allocate has no room: its blocks go to the bin's depot (exchange.h). */
+ * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that only
+ * releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h). */
 typedef struct clpi_slot {
   alignas(64) clp_buffer **_Atomic top; /* behind the newest block */
   clp_buffer **_Atomic limit;           /* a release that finds `top` here or above takes the slow
-                                           path; at `blocks`: an outlet (exchange.h) */
+                                           path */
   clp_buffer **_Atomic blocks;          /* the oldest block; clpi_no_block is before it */
   unsigned char capacity_log;           /* 2 to the power of it, less clpi_no_block's, are places */
   unsigned char own_room_log; /* and so many of them the room while the owner allocates; 0: none */
+  atomic_bool is_outlet;      /* as `top` */
   unsigned given;             /* blocks that went to the store, less twice those that came back */
   uint32_t allocated; /* low bits of the owner's allocations when blocks last went to the store, */
   uint32_t swept;     /* and at the last sweep */

@@ -89,6 +89,7 @@ static void make_room_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *sl
 {
   enum { FEWEST_LOG = 3 };
   unsigned count = clpi_slot_count(slot);
+  clpi_set_relaxed(slot->is_outlet, false);
   if (!slot->own_room_log)
     slot->own_room_log = FEWEST_LOG;
   unsigned own_room = (1u << slot->own_room_log) - 1;
@@ -102,7 +103,7 @@ static void make_room_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *sl
  * was last full. */
 static void make_outlet_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin)
 {
-  clpi_slot_set_room(slot, 0);
+  clpi_set_relaxed(slot->is_outlet, true);
   (void)clpi_slot_reserve(slot, CLPI_BATCH_BLOCKS);
   give_locked(stock, cache, slot, bin, clpi_slot_count(slot));
 }
@@ -124,8 +125,10 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
   else if (is_full)
     make_room_locked(stock, cache, slot, bin);
   clpi_slot_push(cache, slot, block);
-  if (is_for_others)
+  if (is_for_others) {
     give_locked(stock, cache, slot, bin, 1);
+    clpi_outlet_set_room(slot);
+  }
 }
 
 /* Whether the release that has come now, and so the next one, is looked at: some before each sweep
@@ -150,6 +153,7 @@ void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
     if (slot->swept == clpi_slot_allocations(slot)) {
       clpi_cache_give_all_locked(stock, cache, slot);
       clpi_slot_set_room(slot, 0);
+      clpi_set_relaxed(slot->is_outlet, true);
       slot->own_room_log = 0;
       slot->given = 0;
     }

@@ -165,8 +165,7 @@ static inline void clpi_slot_set_count(clpi_slot *slot, unsigned count)
   clpi_set_relaxed(slot->top, clpi_relaxed(slot->blocks) + count);
 }
 
-/* A release that finds as many blocks here takes the slow path; 0: an outlet; to others a hint of
- * whether it is 0. At most the capacity. */
+/* A release that finds as many blocks here takes the slow path. At most the capacity. */
 static inline unsigned clpi_slot_room(const clpi_slot *slot)
 {
   return (unsigned)(clpi_relaxed(slot->limit) - clpi_relaxed(slot->blocks));
