@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* An OpenCL driver that does as it is told: how far its queues are, how much memory it has, what it
+ * refuses. Memory comes with the first work that uses it, and is free again once its buffer is
+ * released and that work is done. It has one device, and one context. */
+#ifndef CLPT_LAYER_TOLD_DRIVER_H
+#define CLPT_LAYER_TOLD_DRIVER_H
+
+#include <CL/cl_layer.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DEVICE_BYTES ((size_t)1 << 32)
+
+enum { MOST_MEMS = 4096, MOST_EVENTS = 65536, MOST_QUEUES = 4 };
+
+typedef struct queue {
+  int references;
+  uint64_t given, done; /* commands */
+  bool is_stuck;        /* its work waits for the program */
+} queue;
+
+typedef struct mem {
+  int references;
+  size_t bytes;
+  queue *user; /* NULL: no memory yet */
+  uint64_t position;
+} mem;
+
+typedef struct event {
+  int references;
+  queue *of;
+  uint64_t position;
+} event;
+
+typedef struct told_driver {
+  pthread_mutex_t lock;
+  int context_references;
+  queue queues[MOST_QUEUES];
+  mem mems[MOST_MEMS];
+  event events[MOST_EVENTS];
+  size_t queue_count, mem_count, event_count;
+  size_t capacity; /* bytes; 0: no end of memory */
+  unsigned fills;
+  cl_int fill_code; /* what fills say, if not CL_SUCCESS */
+  void *(*callback)(void *);
+} told_driver;
+
+extern told_driver driver;
+extern const cl_icd_dispatch target; /* the driver's functions */
+extern const cl_device_id device;    /* its only one */
+extern const cl_context context;     /* and its only one */
+
+/* Bytes of buffers that have memory. */
+size_t bytes_in_use(void);
+
+#endif
