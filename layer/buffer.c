@@ -12,6 +12,7 @@
 
 static clpi_handles mems = CLPI_HANDLES_INIT;
 static atomic_size_t others;
+static atomic_uint_fast64_t returned;
 
 clpi_mem *clpi_mem_find(cl_mem handle)
 {
@@ -24,10 +25,16 @@ cl_int CL_API_CALL clpi_block_release(cl_mem block)
 {
   clpi_mem *mem = clpi_handles_take(&mems, block);
   cl_int code = clpi_target->clReleaseMemObject(block);
+  returned++;
   if (mem)
     clpi_context_drop_user(mem->context);
   free(mem);
   return code;
+}
+
+uint64_t clpi_blocks_returned(void)
+{
+  return returned;
 }
 
 static clpi_mem *make(cl_mem handle)

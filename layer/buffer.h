@@ -26,6 +26,9 @@ typedef struct clpi_mem {
 /* Sees to it that blocks that go back to the driver are forgotten: for the library's table. */
 cl_int CL_API_CALL clpi_block_release(cl_mem block);
 
+/* How many blocks have gone back so far. */
+uint64_t clpi_blocks_returned(void);
+
 /* NULL: there is no pool for that, or it has no memory; the driver says more. */
 cl_mem clpi_buffer_create(cl_context context, cl_mem_flags flags, size_t bytes);
 

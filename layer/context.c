@@ -265,23 +265,14 @@ void clpi_pool_has_grown(const clpi_context *context, clp_pool *pool, size_t byt
 
 /* --- all contexts --- */
 
-static size_t held_bytes(const clp_pool *pool)
+void clpi_contexts_trim(void)
 {
-  clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  (void)clp_pool_get_stats(pool, &stats);
-  return stats.held_bytes;
-}
-
-bool clpi_contexts_trim(void)
-{
-  bool had_any = false;
   pthread_mutex_lock(&all.lock);
-  for (clpi_context *context = all.open; context; context = context->next)
-    for (clpi_flag_pool *it = context->pools; it; it = it->next)
-      if (it->pool && held_bytes(it->pool) > 0)
-        had_any |= !clp_pool_free_held(it->pool);
+  for (const clpi_context *context = all.open; context; context = context->next)
+    for (const clpi_flag_pool *it = context->pools; it; it = it->next)
+      if (it->pool)
+        (void)clp_pool_free_held(it->pool);
   pthread_mutex_unlock(&all.lock);
-  return had_any;
 }
 
 static void stop(clpi_context *context)

@@ -77,8 +77,8 @@ clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags, size_t by
  * held for longest, until it has no more than the program ever had at once, and spare_bytes. */
 void clpi_pool_has_grown(const clpi_context *context, clp_pool *pool, size_t bytes);
 
-/* Gives all held memory of all contexts back to the driver. False: there was none. */
-bool clpi_contexts_trim(void);
+/* Gives all held memory of all contexts back to the driver, or waits for a thread that does. */
+void clpi_contexts_trim(void);
 
 /* From now on nothing is pooled, since the program may do what the layer cannot see. */
 void clpi_contexts_stop(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "enqueue.h"
 
+#include "attempt.h"
 #include "buffer.h"
 #include "dispatch.h"
 #include "order.h"
@@ -37,26 +38,13 @@ static bool has_pixels(cl_mem buffer, size_t offset, cl_mem image, const size_t 
   return clpi_mem_has(buffer, offset, pixel * region[0] * region[1] * region[2]);
 }
 
-/* --- memory that runs out --- */
+/* --- functions that give a queue work --- */
 
-bool clpi_try_again(cl_int code, clpi_context *context)
-{
-  bool is_lack = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-                 code == CL_OUT_OF_HOST_MEMORY;
-  if (!is_lack || !clpi_contexts_trim())
-    return false;
-  if (context)
-    clpi_order_await(context);
-  return true;
-}
-
-static bool try_work_again(cl_int code, cl_command_queue handle)
+static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue handle)
 {
   const clpi_queue *queue = code ? clpi_queue_find(handle) : NULL;
-  return code && clpi_try_again(code, queue ? queue->context : NULL);
+  return code && clpi_attempt_again(attempt, code, queue ? queue->context : NULL);
 }
-
-/* --- functions that give a queue work --- */
 
 /* The one list: name, parameters, arguments, and whether these are within what was asked for. */
 #define WORK(X)                                                                                    \
@@ -207,8 +195,12 @@ static bool try_work_again(cl_int code, cl_command_queue handle)
     if (!(fits))                                                                                   \
       return CL_INVALID_VALUE;                                                                     \
     begin_work(queue);                                                                             \
-    cl_int code = clpi_target->name arguments;                                                     \
-    return try_work_again(code, queue) ? clpi_target->name arguments : code;                       \
+    cl_int code;                                                                                   \
+    clpi_attempt attempt = clpi_attempt_begin();                                                   \
+    do                                                                                             \
+      code = clpi_target->name arguments;                                                          \
+    while (work_again(&attempt, code, queue));                                                     \
+    return code;                                                                                   \
   }
 WORK(DEFINE)
 #undef DEFINE
@@ -224,11 +216,11 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
     begin_work(queue);
     if (mem)
       mem->was_mapped = true;
-    host = clpi_target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, count,
-                                           list, event, &result);
-    if (try_work_again(result, queue))
+    clpi_attempt attempt = clpi_attempt_begin();
+    do
       host = clpi_target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, count,
                                              list, event, &result);
+    while (work_again(&attempt, result, queue));
   }
   if (code)
     *code = result;
@@ -242,11 +234,12 @@ static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool
 {
   cl_int result = CL_SUCCESS;
   begin_work(queue);
-  void *host = clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region,
-                                              row_pitch, slice_pitch, count, list, event, &result);
-  if (try_work_again(result, queue))
+  void *host;
+  clpi_attempt attempt = clpi_attempt_begin();
+  do
     host = clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row_pitch,
                                           slice_pitch, count, list, event, &result);
+  while (work_again(&attempt, result, queue));
   if (code)
     *code = result;
   return host;

@@ -23,6 +23,7 @@ EXTRA_DIST += layer/layer.map
 
 # The pools are a copy of the library, whose names nobody else sees.
 libclpool_layer_la_SOURCES = \
+	layer/attempt.c layer/attempt.h \
 	layer/buffer.c layer/buffer.h \
 	layer/context.c layer/context.h \
 	layer/dispatch.c layer/dispatch.h \

@@ -141,10 +141,10 @@ static bool is_at_work(cl_event end)
          progress > CL_COMPLETE;
 }
 
-void clpi_order_await(clpi_context *context)
+unsigned clpi_order_await(clpi_context *context, unsigned turns)
 {
   CLPI_UNCANCELLED;
-  enum { MOST_QUEUES = 16, TURNS = 10000, TURN_US = 100 };
+  enum { MOST_QUEUES = 16, TURN_US = 100 };
   cl_event ends[MOST_QUEUES];
   size_t count = 0;
   pthread_mutex_lock(&context->lock);
@@ -152,13 +152,13 @@ void clpi_order_await(clpi_context *context)
     if (it == context->sole || it->has_joined)
       ends[count++] = mark_end(it);
   pthread_mutex_unlock(&context->lock);
-  unsigned turns = 0;
   for (size_t i = 0; i < count; i++) {
-    for (; ends[i] && is_at_work(ends[i]) && turns < TURNS; turns++)
+    for (; ends[i] && turns > 0 && is_at_work(ends[i]); turns--)
       usleep(TURN_US);
     if (ends[i])
       clpi_target->clReleaseEvent(ends[i]);
   }
+  return turns;
 }
 
 /* --- buffers --- */

@@ -14,9 +14,10 @@ void clpi_order_depends(clpi_context *context);
 /* Waits for what the first queue may still do with buffers that the program has now. */
 void clpi_order_settle(clpi_context *context);
 
-/* Gives the queues time to end their work: at most a second, since that may wait for the program,
- * and by no call that blocks, since the program may be inside of a callback of the driver's. */
-void clpi_order_await(clpi_context *context);
+/* Gives the queues time to end their work: at most so many turns of 100 us, since that may wait for
+ * the program, and by no call that blocks, since the program may be inside of a callback of the
+ * driver's. Returns how many turns are left. */
+unsigned clpi_order_await(clpi_context *context, unsigned turns);
 
 /* A buffer for any queue of the context's, and what its release must know. False: there is none. */
 bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, clp_buffer **out,

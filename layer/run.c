@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The layer that pools: contexts, queues and buffers as they are made, shared and released. What
  * has no pool goes to the driver as it is. */
+#include "attempt.h"
 #include "buffer.h"
 #include "core/base/cancel.h"
 #include "core/hooks/first_hook.h"
@@ -186,6 +187,11 @@ static void CL_API_CALL leave_buffers(cl_bool leave)
   leaves_buffers = leave;
 }
 
+static bool make_again(clpi_attempt *attempt, cl_int code, cl_context context)
+{
+  return code && clpi_attempt_again(attempt, code, clpi_context_find(context));
+}
+
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
                                         void *host, cl_int *code)
 {
@@ -194,9 +200,10 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
   cl_mem mem = host || leaves_buffers ? NULL : clpi_buffer_create(context, flags, bytes);
   if (!mem) {
     clpi_buffers_count_other();
-    mem = clpi_target->clCreateBuffer(context, flags, bytes, host, &result);
-    if (!mem && clpi_try_again(result, clpi_context_find(context)))
+    clpi_attempt attempt = clpi_attempt_begin();
+    do
       mem = clpi_target->clCreateBuffer(context, flags, bytes, host, &result);
+    while (make_again(&attempt, result, context));
   }
   if (code)
     *code = result;
@@ -209,12 +216,13 @@ static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
                                                         void *host, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
-  cl_mem mem =
-      clpi_target->clCreateBufferWithProperties(context, properties, flags, bytes, host, &result);
+  cl_mem mem;
+  clpi_attempt attempt = clpi_attempt_begin();
   clpi_buffers_count_other();
-  if (!mem && clpi_try_again(result, clpi_context_find(context)))
+  do
     mem =
         clpi_target->clCreateBufferWithProperties(context, properties, flags, bytes, host, &result);
+  while (make_again(&attempt, result, context));
   if (code)
     *code = result;
   return mem;
@@ -275,9 +283,11 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
                                        void *host, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
-  cl_mem image = clpi_target->clCreateImage(context, flags, format, desc, host, &result);
-  if (!image && clpi_try_again(result, clpi_context_find(context)))
+  cl_mem image;
+  clpi_attempt attempt = clpi_attempt_begin();
+  do
     image = clpi_target->clCreateImage(context, flags, format, desc, host, &result);
+  while (make_again(&attempt, result, context));
   if (code)
     *code = result;
   return see_image(image, desc, code);
@@ -288,11 +298,12 @@ static cl_mem CL_API_CALL create_image_with_properties(
     const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
-  cl_mem image = clpi_target->clCreateImageWithProperties(context, properties, flags, format, desc,
-                                                          host, &result);
-  if (!image && clpi_try_again(result, clpi_context_find(context)))
+  cl_mem image;
+  clpi_attempt attempt = clpi_attempt_begin();
+  do
     image = clpi_target->clCreateImageWithProperties(context, properties, flags, format, desc, host,
                                                      &result);
+  while (make_again(&attempt, result, context));
   if (code)
     *code = result;
   return see_image(image, desc, code);
@@ -301,10 +312,11 @@ static cl_mem CL_API_CALL create_image_with_properties(
 static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
                                    cl_uint alignment)
 {
-  void *memory = clpi_target->clSVMAlloc(context, flags, bytes, alignment);
-  if (!memory && bytes > 0 &&
-      clpi_try_again(CL_MEM_OBJECT_ALLOCATION_FAILURE, clpi_context_find(context)))
+  void *memory;
+  clpi_attempt attempt = clpi_attempt_begin();
+  do
     memory = clpi_target->clSVMAlloc(context, flags, bytes, alignment);
+  while (!memory && bytes > 0 && make_again(&attempt, CL_MEM_OBJECT_ALLOCATION_FAILURE, context));
   return memory;
 }
 

@@ -115,6 +115,70 @@ START_TEST(only_what_may_be_lack_of_memory_is_tried_again_and_once)
 }
 END_TEST
 
+/* Another thread lacks memory, too, and has pools give back what they hold before this one comes to
+ * it. */
+static void *use_half(void *unused)
+{
+  (void)unused;
+  ck_assert_int_eq(fill(queues[0], make(BLOCK - 1)), CL_SUCCESS);
+  return NULL;
+}
+
+START_TEST(what_another_thread_had_given_back_counts)
+{
+  begin();
+  fill_the_device(1);
+  cl_mem buffer = make(BLOCK - 1);
+  driver.beside_lack = use_half;
+  ck_assert_int_eq(fill(queues[0], buffer), CL_SUCCESS);
+}
+END_TEST
+
+/* Another thread takes what was given back, and releases it. */
+static void *use_most(void *unused)
+{
+  (void)unused;
+  use(queues[0], BLOCK);
+  return NULL;
+}
+
+static void *use_most_next(void *unused)
+{
+  (void)unused;
+  driver.beside_fill = use_most;
+  return NULL;
+}
+
+START_TEST(what_another_thread_holds_meanwhile_is_given_back)
+{
+  begin();
+  fill_the_device(1);
+  cl_mem buffer = make(LARGE);
+  driver.beside_lack = use_most_next;
+  ck_assert_int_eq(fill(queues[0], buffer), CL_SUCCESS);
+}
+END_TEST
+
+/* Nor does a call go on for ever where others hold memory again each time. */
+static void *hold_and_again(void *unused)
+{
+  (void)unused;
+  driver.fill_code = CL_SUCCESS;
+  use(queues[0], 1000);
+  driver.fill_code = CL_OUT_OF_RESOURCES;
+  driver.beside_fill = hold_and_again;
+  return NULL;
+}
+
+START_TEST(a_call_is_not_made_again_for_ever)
+{
+  begin();
+  cl_mem buffer = make(10);
+  driver.beside_fill = hold_and_again;
+  ck_assert_int_eq(fill(queues[0], buffer), CL_OUT_OF_RESOURCES);
+}
+END_TEST
+
 /* --- several queues --- */
 
 /* Queues that are always 16 commands behind the host. */
@@ -357,6 +421,9 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_loop_test(tests, held_memory_is_given_back_and_waited_for, 1, 3);
   tcase_add_test(tests, work_that_waits_for_the_program_is_not_waited_for_long);
   tcase_add_loop_test(tests, only_what_may_be_lack_of_memory_is_tried_again_and_once, 0, 4);
+  tcase_add_test(tests, what_another_thread_had_given_back_counts);
+  tcase_add_test(tests, what_another_thread_holds_meanwhile_is_given_back);
+  tcase_add_test(tests, a_call_is_not_made_again_for_ever);
   tcase_add_test(tests, queues_that_lag_need_few_blocks);
   tcase_add_test(tests, large_blocks_are_hardly_larger_than_asked_for);
   tcase_add_test(tests, large_blocks_that_serve_nobody_go);

@@ -176,6 +176,18 @@ size_t bytes_in_use(void)
   return bytes;
 }
 
+/* What another thread does meanwhile, once. */
+static void run_beside(void *(**function)(void *))
+{
+  pthread_t own;
+  void *(*once)(void *) = *function;
+  *function = NULL;
+  if (!once)
+    return;
+  ck_assert_int_eq(pthread_create(&own, NULL, once, NULL), 0);
+  ck_assert_int_eq(pthread_join(own, NULL), 0);
+}
+
 static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const void *pattern,
                                       size_t pattern_bytes, size_t offset, size_t bytes,
                                       cl_uint count, const cl_event *list, cl_event *ended)
@@ -186,10 +198,13 @@ static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const 
   (void)ended;
   ck_assert_int_gt(it->references, 0);
   driver.fills++;
+  run_beside(&driver.beside_fill);
   if (driver.fill_code)
     return driver.fill_code;
-  if (driver.capacity && !it->user && bytes_in_use() + it->bytes > driver.capacity)
+  if (driver.capacity && !it->user && bytes_in_use() + it->bytes > driver.capacity) {
+    run_beside(&driver.beside_lack);
     return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  }
   it->user = user;
   it->position = ++user->given;
   return CL_SUCCESS;
@@ -227,10 +242,8 @@ static cl_int CL_API_CALL get_event_info(cl_event handle, cl_event_info what, si
  */
 static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *list)
 {
-  pthread_t own;
   if (driver.callback) {
-    ck_assert_int_eq(pthread_create(&own, NULL, driver.callback, NULL), 0);
-    ck_assert_int_eq(pthread_join(own, NULL), 0);
+    run_beside(&driver.callback);
     queue *of = ((const event *)list[0])->of;
     of->done = of->given;
   }

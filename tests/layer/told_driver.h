@@ -44,6 +44,9 @@ typedef struct told_driver {
   size_t capacity; /* bytes; 0: no end of memory */
   unsigned fills;
   cl_int fill_code; /* what fills say, if not CL_SUCCESS */
+  /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it; then it is NULL.
+   */
+  void *(*beside_fill)(void *), *(*beside_lack)(void *);
   void *(*callback)(void *);
 } told_driver;
 
