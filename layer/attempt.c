@@ -7,6 +7,13 @@
 /* Others may hold memory again each time, and take it: so there is an end to calls, too. */
 enum { TURNS = 10000, MOST_CALLS = 16 };
 
+_Thread_local bool clpi_leaves_buffers;
+
+void CL_API_CALL clpi_leave_buffers(cl_bool leave)
+{
+  clpi_leaves_buffers = leave;
+}
+
 clpi_attempt clpi_attempt_begin(void)
 {
   return (clpi_attempt){.returned = clpi_blocks_returned(), .turns = TURNS};
@@ -27,7 +34,8 @@ bool clpi_attempt_again(clpi_attempt *attempt, cl_int code, clpi_context *contex
   if (returned == attempt->returned)
     return false;
   attempt->returned = returned;
-  unsigned left = context ? clpi_order_await(context, attempt->turns) : attempt->turns;
+  bool waits = context && !clpi_leaves_buffers;
+  unsigned left = waits ? clpi_order_await(context, attempt->turns) : attempt->turns;
   attempt->turns = left < TURNS / MOST_CALLS ? 0 : left - TURNS / MOST_CALLS;
   return true;
 }

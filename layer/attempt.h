@@ -8,6 +8,10 @@
 
 #include "context.h"
 
+/* The thread makes memory for a pool of the program's: lib/opencl/under_layer.h. */
+extern _Thread_local bool clpi_leaves_buffers;
+void CL_API_CALL clpi_leave_buffers(cl_bool leave);
+
 typedef struct clpi_attempt {
   uint64_t returned; /* clpi_blocks_returned, before the latest call */
   unsigned turns;    /* of waiting that are left */

@@ -179,14 +179,6 @@ static cl_event CL_API_CALL create_event_from_egl_sync(cl_context handle, CLeglS
 
 /* --- memory --- */
 
-/* The thread makes buffers for a pool of the program's. */
-static _Thread_local bool leaves_buffers;
-
-static void CL_API_CALL leave_buffers(cl_bool leave)
-{
-  leaves_buffers = leave;
-}
-
 static bool make_again(clpi_attempt *attempt, cl_int code, cl_context context)
 {
   return code && clpi_attempt_again(attempt, code, clpi_context_find(context));
@@ -197,7 +189,7 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
 {
   CLPI_UNCANCELLED;
   cl_int result = CL_SUCCESS;
-  cl_mem mem = host || leaves_buffers ? NULL : clpi_buffer_create(context, flags, bytes);
+  cl_mem mem = host || clpi_leaves_buffers ? NULL : clpi_buffer_create(context, flags, bytes);
   if (!mem) {
     clpi_buffers_count_other();
     clpi_attempt attempt = clpi_attempt_begin();
@@ -367,7 +359,7 @@ static void *CL_API_CALL get_extension(const char *name)
 static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, const char *name)
 {
   if (name && strcmp(name, CLPI_CL_LEAVE_BUFFERS) == 0)
-    return (void *)leave_buffers;
+    return (void *)clpi_leave_buffers;
   void *function = clpi_target->clGetExtensionFunctionAddressForPlatform(platform, name);
   if (function)
     see_extension(name);

@@ -29,24 +29,12 @@ typedef struct buffer_allocator {
 static clp_status create_buffer(const buffer_allocator *allocator, size_t bytes, clp_memory *out)
 {
   cl_int code = CL_SUCCESS;
-  if (allocator->leave_buffers)
-    allocator->leave_buffers(CL_TRUE);
   cl_mem mem =
       clpi_cl.clCreateBuffer(allocator->order.context, allocator->flags, bytes, NULL, &code);
-  if (allocator->leave_buffers)
-    allocator->leave_buffers(CL_FALSE);
   if (code || !mem)
     return clpi_cl_not_created("clCreateBuffer", code, bytes);
   *out = (clp_memory)mem;
   return CLP_SUCCESS;
-}
-
-static clp_status deferred_allocate(void *self, size_t bytes, clp_memory *out)
-{
-  pthread_mutex_lock(&clpi_cl_driver_lock);
-  clp_status status = create_buffer(self, bytes, out);
-  pthread_mutex_unlock(&clpi_cl_driver_lock);
-  return status;
 }
 
 static clp_status create_and_commit(const buffer_allocator *allocator, size_t bytes,
@@ -66,10 +54,16 @@ static clp_status create_and_commit(const buffer_allocator *allocator, size_t by
   return CLP_SUCCESS;
 }
 
-static clp_status immediate_allocate(void *self, size_t bytes, clp_memory *out)
+static clp_status buffer_allocate(void *self, size_t bytes, clp_memory *out)
 {
+  const buffer_allocator *allocator = self;
   pthread_mutex_lock(&clpi_cl_driver_lock);
-  clp_status status = create_and_commit(self, bytes, out);
+  if (allocator->leave_buffers)
+    allocator->leave_buffers(CL_TRUE);
+  clp_status status = allocator->commit.queue ? create_and_commit(allocator, bytes, out)
+                                              : create_buffer(allocator, bytes, out);
+  if (allocator->leave_buffers)
+    allocator->leave_buffers(CL_FALSE);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   return status;
 }
@@ -129,6 +123,7 @@ static clp_status create(buffer_allocator *self, clp_allocator_ops *ops, clp_all
   if (self->order.has_wait_lists)
     self->leave_buffers = clpi_cl_find_leave_buffers(self->order.context);
   clpi_cl_queue_order_fill(ops);
+  ops->allocate = buffer_allocate;
   ops->free = buffer_free;
   ops->free_is_ordered = true;
   ops->split = buffer_split;
@@ -170,7 +165,6 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   ops.name = "cl-deferred";
   ops.deferred = true;
-  ops.allocate = deferred_allocate;
   status = create(&self, &ops, out);
   if (status)
     clpi_cl.clReleaseContext(context);
@@ -207,7 +201,6 @@ clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flag
   buffer_allocator self = {.flags = mem_flags};
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   ops.name = "cl-immediate";
-  ops.allocate = immediate_allocate;
   ops.home_stream = queue;
   ops.allocate_uses_home = true;
   ops.drain = immediate_drain;

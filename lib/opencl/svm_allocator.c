@@ -17,6 +17,7 @@
 #include "opencl/mem_flags.h"
 #include "opencl/pending_frees.h"
 #include "opencl/queue_order.h"
+#include "opencl/under_layer.h"
 
 #include <clpool/opencl.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ typedef struct svm_allocator {
   cl_uint alignment;
   cl_command_queue queue; /* the home stream, retained; NULL: none */
   bool queues_can_free;
+  clpi_cl_leave_buffers leave_buffers; /* NULL: there is no layer that pools */
   clpi_cl_pending_frees pending;
 } svm_allocator;
 
@@ -34,8 +36,12 @@ static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
 {
   const svm_allocator *allocator = self;
   pthread_mutex_lock(&clpi_cl_driver_lock);
+  if (allocator->leave_buffers)
+    allocator->leave_buffers(CL_TRUE);
   void *pointer =
       clpi_cl.clSVMAlloc(allocator->order.context, allocator->flags, bytes, allocator->alignment);
+  if (allocator->leave_buffers)
+    allocator->leave_buffers(CL_FALSE);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   if (!pointer)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "clSVMAlloc has no memory for %zu bytes", bytes);
@@ -188,7 +194,8 @@ static clp_status create(cl_context context, const clp_cl_svm_options *options, 
       .flags = options->flags ? options->flags : CL_MEM_READ_WRITE,
       .alignment = (cl_uint)options->alignment,
       .queue = options->queue,
-      .queues_can_free = svm.queues_can_free};
+      .queues_can_free = svm.queues_can_free,
+      .leave_buffers = clpi_cl_find_leave_buffers(context)};
   clpi_cl_pending_frees_init(&self->pending);
   status = clp_allocator_create(&ops, self, out);
   if (status) {

@@ -9,7 +9,9 @@
 /* What the layer calls its function as an extension of OpenCL. */
 #define CLPI_CL_LEAVE_BUFFERS "clpoolLeaveBuffers"
 
-/* Buffers that the calling thread makes between CL_TRUE and CL_FALSE are left to the driver. */
+/* Buffers that the calling thread makes between CL_TRUE and CL_FALSE are left to the driver. Where
+ * that lacks memory, the layer gives back what it holds and does not wait: the thread has the
+ * driver's lock, and its pool waits without. */
 typedef void(CL_API_CALL *clpi_cl_leave_buffers)(cl_bool leave);
 
 /* The layer's function; NULL: there is no such layer. The context's devices know OpenCL 1.2. */

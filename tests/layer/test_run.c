@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The layer that pools, on a driver that does as it is told. */
+#include "opencl/loader.h"
 #include "support/suite.h"
 #include "told_driver.h"
 
+#include <clpool/opencl.h>
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -383,6 +385,38 @@ START_TEST(buffers_of_the_programs_pools_are_left_to_the_driver)
 }
 END_TEST
 
+/* The program's libclpool. */
+static void use_pools_above_the_layer(void)
+{
+  clpi_cl_functions functions;
+#define TAKE(name) functions.name = cl->name ? cl->name : target.name;
+  CLPI_CL_FUNCTIONS(TAKE)
+#undef TAKE
+  clpi_cl_use(&functions);
+  ck_assert_int_eq(setenv("OPENCL_LAYERS", "ours", 1), 0);
+}
+
+/* It has its driver's lock then, and waits itself. */
+START_TEST(what_the_programs_pools_lack_is_not_waited_for)
+{
+  clp_allocator *allocator;
+  clp_memory memory;
+  begin();
+  use_pools_above_the_layer();
+  clpt_ok(clp_cl_immediate_allocator_create(queues[0], 0, &allocator));
+  driver.queues[0].is_stuck = true;
+  fill_the_device(1);
+  driver.looks = 0;
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(allocator, LARGE, &memory));
+  ck_assert_uint_eq(driver.looks, 0);
+  driver.queues[0].is_stuck = false;
+  driver.queues[0].done = driver.queues[0].given;
+  clpt_ok(clp_allocator_allocate(allocator, LARGE, &memory));
+  clpt_ok(clp_allocator_free(allocator, memory, LARGE));
+  clp_allocator_release(allocator);
+}
+END_TEST
+
 START_TEST(an_extension_that_may_give_work_ends_pooling)
 {
   static const struct {
@@ -432,6 +466,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_loop_test(tests, parts_have_parts, 0, 2);
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
+  tcase_add_test(tests, what_the_programs_pools_lack_is_not_waited_for);
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);
   tcase_add_test(tests, a_callback_ends_a_context_that_ends_pooling);
 }

@@ -25,6 +25,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id of, cl_device_info what, 
   const cl_uint number = 1024; /* bits of alignment; nobody's vendor */
   const cl_ulong memory = DEVICE_BYTES;
   ck_assert_ptr_eq(of, device);
+  if (what == CL_DEVICE_PLATFORM)
+    return answer(&device, sizeof(cl_platform_id), room, to, bytes);
   if (what == CL_DEVICE_VERSION)
     return answer("OpenCL 1.2 told", sizeof("OpenCL 1.2 told"), room, to, bytes);
   if (what == CL_DEVICE_MAX_MEM_ALLOC_SIZE || what == CL_DEVICE_GLOBAL_MEM_SIZE)
@@ -82,6 +84,8 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue of, cl_command_queue_i
   (void)of;
   if (what == CL_QUEUE_CONTEXT)
     return answer(&context, sizeof(cl_context), room, to, bytes);
+  if (what == CL_QUEUE_DEVICE)
+    return answer(&device, sizeof(cl_device_id), room, to, bytes);
   return answer(&in_order, sizeof(in_order), room, to, bytes);
 }
 
@@ -188,14 +192,10 @@ static void run_beside(void *(**function)(void *))
   ck_assert_int_eq(pthread_join(own, NULL), 0);
 }
 
-static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const void *pattern,
-                                      size_t pattern_bytes, size_t offset, size_t bytes,
-                                      cl_uint count, const cl_event *list, cl_event *ended)
+static cl_int use_memory(cl_command_queue on, cl_mem handle)
 {
   queue *user = (queue *)on;
   mem *it = (mem *)handle;
-  (void)pattern, (void)pattern_bytes, (void)offset, (void)bytes, (void)count, (void)list;
-  (void)ended;
   ck_assert_int_gt(it->references, 0);
   driver.fills++;
   run_beside(&driver.beside_fill);
@@ -208,6 +208,24 @@ static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const 
   it->user = user;
   it->position = ++user->given;
   return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const void *pattern,
+                                      size_t pattern_bytes, size_t offset, size_t bytes,
+                                      cl_uint count, const cl_event *list, cl_event *ended)
+{
+  (void)pattern, (void)pattern_bytes, (void)offset, (void)bytes, (void)count, (void)list;
+  (void)ended;
+  return use_memory(on, handle);
+}
+
+static cl_int CL_API_CALL migrate_one(cl_command_queue on, cl_uint mem_count, const cl_mem *mems,
+                                      cl_mem_migration_flags flags, cl_uint count,
+                                      const cl_event *list, cl_event *ended)
+{
+  (void)flags, (void)count, (void)list, (void)ended;
+  ck_assert_uint_eq(mem_count, 1);
+  return use_memory(on, mems[0]);
 }
 
 static cl_int CL_API_CALL marker(cl_command_queue on, cl_uint count, const cl_event *list,
@@ -230,6 +248,7 @@ static cl_int CL_API_CALL get_event_info(cl_event handle, cl_event_info what, si
                                          size_t *bytes)
 {
   const event *it = (const event *)handle;
+  driver.looks++;
   ck_assert_uint_eq(what, CL_EVENT_COMMAND_EXECUTION_STATUS);
   ck_assert_int_gt(it->references, 0);
   const cl_int progress = it->of->done >= it->position ? CL_COMPLETE : CL_RUNNING;
@@ -290,6 +309,7 @@ const cl_icd_dispatch target = {
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = get_mem_info,
     .clEnqueueFillBuffer = fill_buffer,
+    .clEnqueueMigrateMemObjects = migrate_one,
     .clEnqueueMarkerWithWaitList = marker,
     .clGetEventInfo = get_event_info,
     .clWaitForEvents = wait_for_events,

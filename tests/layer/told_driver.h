@@ -41,10 +41,11 @@ typedef struct told_driver {
   mem mems[MOST_MEMS];
   event events[MOST_EVENTS];
   size_t queue_count, mem_count, event_count;
-  size_t capacity; /* bytes; 0: no end of memory */
-  unsigned fills;
-  cl_int fill_code; /* what fills say, if not CL_SUCCESS */
-  /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it; then it is NULL.
+  size_t capacity;       /* bytes; 0: no end of memory */
+  unsigned fills, looks; /* at events */
+  cl_int fill_code;      /* what fills say, if not CL_SUCCESS */
+  /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it; then it is
+   * NULL.
    */
   void *(*beside_fill)(void *), *(*beside_lack)(void *);
   void *(*callback)(void *);
