@@ -37,8 +37,8 @@ typedef struct clpi_context {
   size_t spare_bytes;              /* a small part of the device's */
   struct clpi_context *next;       /* guarded by the lock of all contexts, and so is the next */
   bool has_stopped;                /* clpi_contexts_stop has seen to it, or is about to */
-  atomic_size_t references;        /* the program's; 0: it is closed */
-  atomic_size_t users;             /* queues, blocks, and one for the program's references */
+  atomic_size_t references;        /* the program's, and of its queues; 0: it is closed */
+  atomic_size_t users;             /* blocks, and one for the references */
   _Atomic(clpi_flag_pool *) pools; /* grows at its head */
   /* The queue that alone has had work; NULL: none has; CLPI_SEVERAL_QUEUES. */
   _Atomic(struct clpi_queue *) sole;
@@ -58,6 +58,7 @@ void clpi_context_add(cl_context handle);
 /* NULL: it has no pools. */
 clpi_context *clpi_context_find(cl_context handle);
 
+/* Queues keep their context, as they do for the driver: the program may ask one for it. */
 void clpi_context_retain(clpi_context *context);
 
 /* Before the driver's reference goes. With the last one the context is closed: the pools stop

@@ -32,7 +32,7 @@ void clpi_queue_add(cl_context context_handle, cl_command_queue handle)
   queue->context = context;
   queue->references = 1;
   queue->in_order = is_in_order(handle);
-  clpi_context_add_user(context);
+  clpi_context_retain(context);
   pthread_mutex_lock(&context->lock);
   queue->next = context->queues;
   context->queues = queue;
@@ -99,7 +99,6 @@ void clpi_queues_sweep_locked(clpi_context *context)
   }
 }
 
-/* The queue counts as a user of its context as long as the program has it. */
 static cl_int end_references_locked(clpi_queue *queue)
 {
   cl_int code = clpi_target->clFlush(queue->handle); /* as the driver's last release does */
@@ -124,10 +123,8 @@ cl_int clpi_queue_release(clpi_queue *queue)
     was_last = !code;
   }
   pthread_mutex_unlock(&context->lock);
-  if (was_last) {
-    clpi_context_drop_user(context);
-    clpi_contexts_sweep();
-  }
+  if (was_last)
+    clpi_context_release(context);
   return code;
 }
 

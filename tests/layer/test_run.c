@@ -297,6 +297,25 @@ START_TEST(nothing_stays_in_whatever_order_things_end)
 }
 END_TEST
 
+/* A program that keeps the queue alone gets the context from it. */
+START_TEST(a_queue_keeps_its_context)
+{
+  cl_context found = NULL;
+  begin();
+  end_context();
+  ck_assert_int_eq(
+      cl->clGetCommandQueueInfo(queues[0], CL_QUEUE_CONTEXT, sizeof(found), &found, NULL), 0);
+  ck_assert_ptr_eq(found, context);
+  ck_assert_int_eq(cl->clRetainContext(found), CL_SUCCESS);
+  for (int i = 0; i < 10; i++)
+    use(queues[0], 1000);
+  ck_assert_uint_eq(driver.mem_count, 1);
+  end_context();
+  end_queues();
+  ck_assert_int_eq(driver.context_references, 0);
+}
+END_TEST
+
 /* An image over a sub-buffer, of which either goes first. */
 START_TEST(parts_have_parts)
 {
@@ -463,6 +482,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, large_blocks_that_serve_nobody_go);
   tcase_add_test(tests, large_blocks_are_found_again);
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
+  tcase_add_test(tests, a_queue_keeps_its_context);
   tcase_add_loop_test(tests, parts_have_parts, 0, 2);
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);

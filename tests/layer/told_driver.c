@@ -71,7 +71,8 @@ static cl_command_queue CL_API_CALL create_queue(cl_context of, cl_device_id on,
                                                  cl_command_queue_properties properties,
                                                  cl_int *code)
 {
-  (void)of, (void)on, (void)properties, (void)code;
+  (void)on, (void)properties, (void)code;
+  retain_context(of);
   ck_assert_uint_lt(driver.queue_count, MOST_QUEUES);
   driver.queues[driver.queue_count].references = 1;
   return (cl_command_queue)&driver.queues[driver.queue_count++];
@@ -97,8 +98,9 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
-  ck_assert_int_gt(__atomic_fetch_sub(&((queue *)handle)->references, 1, __ATOMIC_SEQ_CST), 0);
-  return CL_SUCCESS;
+  const int references = __atomic_sub_fetch(&((queue *)handle)->references, 1, __ATOMIC_SEQ_CST);
+  ck_assert_int_ge(references, 0);
+  return references > 0 ? CL_SUCCESS : release_context(context);
 }
 
 static cl_int CL_API_CALL flush(cl_command_queue handle)
