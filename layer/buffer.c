@@ -129,11 +129,22 @@ static bool must_leave(const clpi_mem *mem)
                              maps > 0);
 }
 
+/* The driver's last reference goes here, not within the pool: the driver may call the program back
+ * then, which may wait for threads that need the pool, or the lock of drivers. */
+static void leave(const clpi_mem *mem)
+{
+  cl_mem handle = mem->handle;
+  bool is_kept = !clpi_target->clRetainMemObject(handle);
+  (void)clpi_buffer_give_back(mem->buffer);
+  if (is_kept)
+    clpi_target->clReleaseMemObject(handle);
+}
+
 /* The next owner may have the block as soon as it is released. */
 static void end_buffer(const clpi_mem *mem)
 {
   if (must_leave(mem))
-    (void)clpi_buffer_give_back(mem->buffer);
+    leave(mem);
   else
     clpi_order_release(mem->context, mem->buffer, mem->born);
   clpi_contexts_sweep();

@@ -368,6 +368,32 @@ START_TEST(a_context_ends_while_threads_release_its_buffers)
 }
 END_TEST
 
+static void *make_one(void *unused)
+{
+  (void)unused;
+  release(make(1 << 16));
+  return NULL;
+}
+
+/* As with a lock that the callback takes, and another thread has. */
+static void CL_CALLBACK await_another_thread(cl_mem ended, void *unused)
+{
+  pthread_t other;
+  (void)ended, (void)unused;
+  ck_assert_int_eq(pthread_create(&other, NULL, make_one, NULL), 0);
+  ck_assert_int_eq(pthread_join(other, NULL), 0);
+}
+
+START_TEST(a_destructor_callback_waits_for_another_thread)
+{
+  begin();
+  cl_mem buffer = make(1000);
+  ck_assert_int_eq(cl->clSetMemObjectDestructorCallback(buffer, await_another_thread, NULL), 0);
+  release(buffer);
+  ck_assert_int_eq(((mem *)buffer)->references, 0);
+}
+END_TEST
+
 /* --- a program with pools of its own --- */
 
 typedef void(CL_API_CALL *leave_buffers)(cl_bool leave);
@@ -485,6 +511,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, a_queue_keeps_its_context);
   tcase_add_loop_test(tests, parts_have_parts, 0, 2);
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
+  tcase_add_test(tests, a_destructor_callback_waits_for_another_thread);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
   tcase_add_test(tests, what_the_programs_pools_lack_is_not_waited_for);
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);

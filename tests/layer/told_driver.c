@@ -158,7 +158,19 @@ static cl_int CL_API_CALL retain_mem(cl_mem handle)
 
 static cl_int CL_API_CALL release_mem(cl_mem handle)
 {
-  ck_assert_int_gt(__atomic_fetch_sub(&((mem *)handle)->references, 1, __ATOMIC_SEQ_CST), 0);
+  mem *it = (mem *)handle;
+  const int references = __atomic_sub_fetch(&it->references, 1, __ATOMIC_SEQ_CST);
+  ck_assert_int_ge(references, 0);
+  if (references == 0 && it->at_end)
+    it->at_end(handle, NULL);
+  return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify)(cl_mem, void *),
+                                         void *user_data)
+{
+  (void)user_data;
+  ((mem *)handle)->at_end = notify;
   return CL_SUCCESS;
 }
 
@@ -310,6 +322,7 @@ const cl_icd_dispatch target = {
     .clRetainMemObject = retain_mem,
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = get_mem_info,
+    .clSetMemObjectDestructorCallback = set_destructor,
     .clEnqueueFillBuffer = fill_buffer,
     .clEnqueueMigrateMemObjects = migrate_one,
     .clEnqueueMarkerWithWaitList = marker,

@@ -26,6 +26,7 @@ typedef struct mem {
   size_t bytes;
   queue *user; /* NULL: no memory yet */
   uint64_t position;
+  void(CL_CALLBACK *at_end)(cl_mem, void *);
 } mem;
 
 typedef struct event {
