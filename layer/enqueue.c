@@ -6,11 +6,56 @@
 #include "dispatch.h"
 #include "order.h"
 
-static void begin_work(cl_command_queue handle)
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what work waits for --- */
+
+/* The program's list behind the mark; NULL: the driver is to refuse the list, or it is done. */
+static cl_event *lengthen(cl_event mark, cl_uint count, const cl_event *list)
+{
+  bool is_right = !count == !list;
+  cl_event *longer = is_right ? malloc((count + (size_t)1) * sizeof(*longer)) : NULL;
+  if (!longer) {
+    if (is_right)
+      clpi_target->clWaitForEvents(1, &mark);
+    clpi_target->clReleaseEvent(mark);
+    return NULL;
+  }
+  longer[0] = mark;
+  if (count > 0)
+    memcpy(longer + 1, list, count * sizeof(*longer));
+  return longer;
+}
+
+/* The queue gets work with this list. Returns what end_work must have. */
+static cl_event *begin_work(cl_command_queue handle, cl_uint *count, const cl_event **list)
 {
   clpi_queue *queue = clpi_queue_find(handle);
-  if (queue)
-    clpi_order_work(queue);
+  cl_event mark = queue ? clpi_order_work(queue) : NULL;
+  cl_event *longer = mark ? lengthen(mark, *count, *list) : NULL;
+  if (!longer)
+    return NULL;
+  *list = longer;
+  ++*count;
+  return longer;
+}
+
+static void end_work(cl_event *longer)
+{
+  if (!longer)
+    return;
+  clpi_target->clReleaseEvent(longer[0]);
+  free(longer);
+}
+
+/* The work uses no memory. */
+static void begin_bare_work(cl_command_queue handle)
+{
+  clpi_queue *queue = clpi_queue_find(handle);
+  cl_event mark = queue ? clpi_order_work(queue) : NULL;
+  if (mark)
+    clpi_target->clReleaseEvent(mark);
 }
 
 /* --- bounds --- */
@@ -143,12 +188,6 @@ static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue hand
     (cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list,                \
      cl_event *event),                                                                             \
     (queue, kernel, count, list, event), true)                                                     \
-  X(clEnqueueMarkerWithWaitList,                                                                   \
-    (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),                \
-    (queue, count, list, event), true)                                                             \
-  X(clEnqueueBarrierWithWaitList,                                                                  \
-    (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),                \
-    (queue, count, list, event), true)                                                             \
   X(clEnqueueSVMMemcpy,                                                                            \
     (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t bytes,           \
      cl_uint count, const cl_event *list, cl_event *event),                                        \
@@ -164,10 +203,6 @@ static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue hand
   X(clEnqueueSVMUnmap,                                                                             \
     (cl_command_queue queue, void *at, cl_uint count, const cl_event *list, cl_event *event),      \
     (queue, at, count, list, event), true)                                                         \
-  X(clEnqueueMarker, (cl_command_queue queue, cl_event * event), (queue, event), true)             \
-  X(clEnqueueWaitForEvents, (cl_command_queue queue, cl_uint count, const cl_event *list),         \
-    (queue, count, list), true)                                                                    \
-  X(clEnqueueBarrier, (cl_command_queue queue), (queue), true)                                     \
   X(clEnqueueAcquireGLObjects,                                                                     \
     (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
      const cl_event *list, cl_event *event),                                                       \
@@ -194,15 +229,38 @@ static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue hand
   {                                                                                                \
     if (!(fits))                                                                                   \
       return CL_INVALID_VALUE;                                                                     \
-    begin_work(queue);                                                                             \
     cl_int code;                                                                                   \
+    cl_event *longer = begin_work(queue, &count, &list);                                           \
     clpi_attempt attempt = clpi_attempt_begin();                                                   \
     do                                                                                             \
       code = clpi_target->name arguments;                                                          \
     while (work_again(&attempt, code, queue));                                                     \
+    end_work(longer);                                                                              \
     return code;                                                                                   \
   }
 WORK(DEFINE)
+#undef DEFINE
+
+/* Those that use no memory, and wait for all work before them where they have no list. */
+#define BARE_WORK(X)                                                                               \
+  X(clEnqueueMarkerWithWaitList,                                                                   \
+    (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),                \
+    (queue, count, list, event))                                                                   \
+  X(clEnqueueBarrierWithWaitList,                                                                  \
+    (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),                \
+    (queue, count, list, event))                                                                   \
+  X(clEnqueueMarker, (cl_command_queue queue, cl_event * event), (queue, event))                   \
+  X(clEnqueueWaitForEvents, (cl_command_queue queue, cl_uint count, const cl_event *list),         \
+    (queue, count, list))                                                                          \
+  X(clEnqueueBarrier, (cl_command_queue queue), (queue))
+
+#define DEFINE(name, parameters, arguments)                                                        \
+  static cl_int CL_API_CALL seen_##name parameters                                                 \
+  {                                                                                                \
+    begin_bare_work(queue);                                                                        \
+    return clpi_target->name arguments;                                                            \
+  }
+BARE_WORK(DEFINE)
 #undef DEFINE
 
 static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -213,7 +271,7 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
   void *host = NULL;
   if (clpi_mem_has(buffer, offset, bytes)) {
     clpi_mem *mem = clpi_mem_find(buffer);
-    begin_work(queue);
+    cl_event *longer = begin_work(queue, &count, &list);
     if (mem)
       mem->was_mapped = true;
     clpi_attempt attempt = clpi_attempt_begin();
@@ -221,6 +279,7 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
       host = clpi_target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, count,
                                              list, event, &result);
     while (work_again(&attempt, result, queue));
+    end_work(longer);
   }
   if (code)
     *code = result;
@@ -233,13 +292,14 @@ static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool
                                    const cl_event *list, cl_event *event, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
-  begin_work(queue);
+  cl_event *longer = begin_work(queue, &count, &list);
   void *host;
   clpi_attempt attempt = clpi_attempt_begin();
   do
     host = clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row_pitch,
                                           slice_pitch, count, list, event, &result);
   while (work_again(&attempt, result, queue));
+  end_work(longer);
   if (code)
     *code = result;
   return host;
@@ -247,12 +307,13 @@ static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool
 
 /* --- work that runs the program's own functions, which may wait for anything --- */
 
-static void begin_dependent_work(cl_command_queue handle)
+static cl_event *begin_dependent_work(cl_command_queue handle, cl_uint *count,
+                                      const cl_event **list)
 {
   const clpi_queue *queue = clpi_queue_find(handle);
   if (queue)
     clpi_order_depends(queue->context);
-  begin_work(handle);
+  return begin_work(handle, count, list);
 }
 
 static cl_int CL_API_CALL native_kernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
@@ -260,9 +321,11 @@ static cl_int CL_API_CALL native_kernel(cl_command_queue queue, void(CL_CALLBACK
                                         const cl_mem *mems, const void **places, cl_uint count,
                                         const cl_event *list, cl_event *event)
 {
-  begin_dependent_work(queue);
-  return clpi_target->clEnqueueNativeKernel(queue, function, arguments, bytes, mem_count, mems,
-                                            places, count, list, event);
+  cl_event *longer = begin_dependent_work(queue, &count, &list);
+  cl_int code = clpi_target->clEnqueueNativeKernel(queue, function, arguments, bytes, mem_count,
+                                                   mems, places, count, list, event);
+  end_work(longer);
+  return code;
 }
 
 static cl_int CL_API_CALL svm_free(cl_command_queue queue, cl_uint pointer_count, void *pointers[],
@@ -271,15 +334,20 @@ static cl_int CL_API_CALL svm_free(cl_command_queue queue, cl_uint pointer_count
                                    void *user_data, cl_uint count, const cl_event *list,
                                    cl_event *event)
 {
-  begin_dependent_work(queue);
-  return clpi_target->clEnqueueSVMFree(queue, pointer_count, pointers, function, user_data, count,
-                                       list, event);
+  cl_event *longer = begin_dependent_work(queue, &count, &list);
+  cl_int code = clpi_target->clEnqueueSVMFree(queue, pointer_count, pointers, function, user_data,
+                                              count, list, event);
+  end_work(longer);
+  return code;
 }
 
 void clpi_enqueue_fill(cl_icd_dispatch *functions)
 {
 #define SET(name, parameters, arguments, fits) functions->name = seen_##name;
   WORK(SET)
+#undef SET
+#define SET(name, parameters, arguments) functions->name = seen_##name;
+  BARE_WORK(SET)
 #undef SET
   functions->clEnqueueMapBuffer = map_buffer;
   functions->clEnqueueMapImage = map_image;

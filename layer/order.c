@@ -44,7 +44,7 @@ static bool mark_is_done_locked(clpi_context *context)
     return true;
   cl_int code = clpi_target->clGetEventInfo(context->mark, CL_EVENT_COMMAND_EXECUTION_STATUS,
                                             sizeof(progress), &progress, NULL);
-  if (code || progress != CL_COMPLETE)
+  if (code || progress > CL_COMPLETE)
     return false;
   clpi_target->clReleaseEvent(context->mark);
   context->mark = NULL;
@@ -64,22 +64,26 @@ static void await_mark_locked(clpi_context *context)
   pthread_mutex_lock(&context->lock);
 }
 
-/* An out-of-order queue of PoCL's cannot be made to wait (lib/opencl/queue_order.c). */
-static void join_locked(clpi_queue *queue)
+/* An out-of-order queue of PoCL's cannot be made to wait (lib/opencl/queue_order.c), but each of
+ * its commands can. The host must not: the program may be inside of a callback that the mark is
+ * behind.
+ */
+static cl_event join_locked(clpi_queue *queue)
 {
   clpi_context *context = queue->context;
-  if (!mark_is_done_locked(context)) {
-    bool waits = queue->in_order &&
-                 !clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 1, &context->mark, NULL);
-    if (!waits)
-      await_mark_locked(context);
+  if (mark_is_done_locked(context) ||
+      (queue->in_order &&
+       !clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 1, &context->mark, NULL))) {
+    queue->has_joined = true;
+    return NULL;
   }
-  queue->has_joined = true;
+  return clpi_target->clRetainEvent(context->mark) ? NULL : context->mark;
 }
 
-static void begin_work(clpi_queue *queue)
+static cl_event begin_work(clpi_queue *queue)
 {
   clpi_context *context = queue->context;
+  cl_event mark = NULL;
   pthread_mutex_lock(&context->lock);
   clpi_queue *sole = context->sole;
   if (!sole && queue->in_order) {
@@ -88,21 +92,22 @@ static void begin_work(clpi_queue *queue)
   } else if (sole != queue) {
     end_sole_locked(context);
     if (!queue->has_joined)
-      join_locked(queue);
+      mark = join_locked(queue);
     stamp(queue);
   }
   pthread_mutex_unlock(&context->lock);
+  return mark;
 }
 
-void clpi_order_work(clpi_queue *queue)
+cl_event clpi_order_work(clpi_queue *queue)
 {
   clpi_queue *sole = atomic_load(&queue->context->sole);
   if (sole == queue)
-    return;
-  if (sole == CLPI_SEVERAL_QUEUES && atomic_load(&queue->has_joined))
-    stamp(queue);
-  else
-    begin_work(queue);
+    return NULL;
+  if (sole != CLPI_SEVERAL_QUEUES || !atomic_load(&queue->has_joined))
+    return begin_work(queue);
+  stamp(queue);
+  return NULL;
 }
 
 void clpi_order_depends(clpi_context *context)
@@ -149,7 +154,7 @@ unsigned clpi_order_await(clpi_context *context, unsigned turns)
   size_t count = 0;
   pthread_mutex_lock(&context->lock);
   for (const clpi_queue *it = context->queues; it && count < MOST_QUEUES; it = it->next)
-    if (it == context->sole || it->has_joined)
+    if (it == context->sole || it->latest_work > 0)
       ends[count++] = mark_end(it);
   pthread_mutex_unlock(&context->lock);
   for (size_t i = 0; i < count; i++) {
@@ -181,7 +186,7 @@ bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, cl
 /* The next queue that had work since then; NULL: there is none. */
 static clpi_queue *find_user_locked(clpi_queue *from, uint64_t born)
 {
-  while (from && (!from->has_joined || from->latest_work <= born))
+  while (from && from->latest_work <= born)
     from = from->next;
   return from;
 }

@@ -5,8 +5,9 @@
 
 #include "queue.h"
 
-/* The queue is about to be given work. */
-void clpi_order_work(clpi_queue *queue);
+/* The queue is about to be given work. Returns an event that this must wait for, too, retained;
+ * NULL: there is none. */
+cl_event clpi_order_work(clpi_queue *queue);
 
 /* The context's work may from now on wait for the program. */
 void clpi_order_depends(clpi_context *context);

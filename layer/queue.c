@@ -72,7 +72,7 @@ static bool is_through_locked(clpi_queue *queue)
   cl_int progress = CL_COMPLETE;
   if (queue->references > 0 || queue->was_sole)
     return false;
-  if (!queue->has_joined)
+  if (queue->latest_work == 0)
     return true;
   if (!queue->end &&
       (clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &queue->end) ||
@@ -80,7 +80,7 @@ static bool is_through_locked(clpi_queue *queue)
     return false;
   cl_int code = clpi_target->clGetEventInfo(queue->end, CL_EVENT_COMMAND_EXECUTION_STATUS,
                                             sizeof(progress), &progress, NULL);
-  return !code && progress == CL_COMPLETE;
+  return !code && progress <= CL_COMPLETE;
 }
 
 void clpi_queues_sweep_locked(clpi_context *context)

@@ -13,7 +13,7 @@ typedef struct clpi_queue {
   atomic_bool in_order;
   bool was_sole;                    /* guarded by the context's lock */
   atomic_bool has_joined;           /* there are several queues, and it is behind the mark */
-  atomic_uint_fast64_t latest_work; /* the context's clock then */
+  atomic_uint_fast64_t latest_work; /* the context's clock then; 0: none among several queues */
   unsigned releases;                /* of buffers behind it; guarded by the context's lock */
   cl_event end; /* behind all work of a queue that the program has released; NULL: not set */
 } clpi_queue;

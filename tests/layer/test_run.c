@@ -55,6 +55,17 @@ static void use(cl_command_queue on, size_t bytes)
   release(buffer);
 }
 
+static void end_queues(void)
+{
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(cl->clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+}
+
+static void end_context(void)
+{
+  ck_assert_int_eq(cl->clReleaseContext(context), CL_SUCCESS);
+}
+
 /* --- memory that runs out at an enqueue --- */
 
 enum { BLOCK = 1 << 20, LARGE = 2 * BLOCK - 1 }; /* which is all that the device has */
@@ -200,6 +211,48 @@ START_TEST(queues_that_lag_need_few_blocks)
 }
 END_TEST
 
+/* The work may be given from within a callback of the driver's, which the mark of the first queue
+ * may be behind: so the host does not wait. */
+START_TEST(a_queue_out_of_order_waits_by_its_events)
+{
+  const char zero = 0;
+  cl_event own;
+  begin();
+  driver.queues[0].is_stuck = true;
+  use(queues[0], 1000);
+  cl_command_queue late =
+      cl->clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+  cl_mem buffer = make(10);
+  ck_assert_int_eq(fill(late, buffer), CL_SUCCESS);
+  ck_assert_uint_eq(driver.waits, 1);
+  ck_assert_int_eq(cl->clEnqueueMarkerWithWaitList(late, 0, NULL, &own), CL_SUCCESS);
+  ck_assert_int_eq(cl->clEnqueueFillBuffer(late, buffer, &zero, 1, 0, 1, 1, &own, NULL), 0);
+  ck_assert_uint_eq(driver.waits, 2);
+  driver.queues[0].done = driver.queues[0].given;
+  ck_assert_int_eq(fill(late, buffer), CL_SUCCESS);
+  ck_assert_uint_eq(driver.waits, 0);
+  release(buffer);
+}
+END_TEST
+
+START_TEST(work_that_has_failed_is_done)
+{
+  begin();
+  use(queues[0], 1000);
+  driver.queues[0].has_failed = driver.queues[0].is_stuck = true;
+  cl_command_queue late =
+      cl->clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+  use(late, 1000);
+  ck_assert_uint_eq(driver.waits, 0);
+  use(queues[1], 1000);
+  driver.queues[1].has_failed = driver.queues[1].is_stuck = true;
+  end_queues();
+  ck_assert_int_eq(cl->clReleaseCommandQueue(late), CL_SUCCESS);
+  end_context();
+  ck_assert_int_eq(driver.queues[1].references, 0);
+}
+END_TEST
+
 /* --- large buffers --- */
 
 static size_t bytes_of_blocks(void)
@@ -251,17 +304,6 @@ static void end_buffers(cl_mem *buffers, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     release(buffers[i]);
-}
-
-static void end_queues(void)
-{
-  for (int i = 0; i < 2; i++)
-    ck_assert_int_eq(cl->clReleaseCommandQueue(queues[i]), CL_SUCCESS);
-}
-
-static void end_context(void)
-{
-  ck_assert_int_eq(cl->clReleaseContext(context), CL_SUCCESS);
 }
 
 START_TEST(nothing_stays_in_whatever_order_things_end)
@@ -504,6 +546,8 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, what_another_thread_holds_meanwhile_is_given_back);
   tcase_add_test(tests, a_call_is_not_made_again_for_ever);
   tcase_add_test(tests, queues_that_lag_need_few_blocks);
+  tcase_add_test(tests, a_queue_out_of_order_waits_by_its_events);
+  tcase_add_test(tests, work_that_has_failed_is_done);
   tcase_add_test(tests, large_blocks_are_hardly_larger_than_asked_for);
   tcase_add_test(tests, large_blocks_that_serve_nobody_go);
   tcase_add_test(tests, large_blocks_are_found_again);

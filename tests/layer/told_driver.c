@@ -71,23 +71,24 @@ static cl_command_queue CL_API_CALL create_queue(cl_context of, cl_device_id on,
                                                  cl_command_queue_properties properties,
                                                  cl_int *code)
 {
-  (void)on, (void)properties, (void)code;
+  (void)on, (void)code;
   retain_context(of);
   ck_assert_uint_lt(driver.queue_count, MOST_QUEUES);
   driver.queues[driver.queue_count].references = 1;
+  driver.queues[driver.queue_count].properties = properties;
   return (cl_command_queue)&driver.queues[driver.queue_count++];
 }
 
 static cl_int CL_API_CALL get_queue_info(cl_command_queue of, cl_command_queue_info what,
                                          size_t room, void *to, size_t *bytes)
 {
-  const cl_command_queue_properties in_order = 0;
-  (void)of;
   if (what == CL_QUEUE_CONTEXT)
     return answer(&context, sizeof(cl_context), room, to, bytes);
   if (what == CL_QUEUE_DEVICE)
     return answer(&device, sizeof(cl_device_id), room, to, bytes);
-  return answer(&in_order, sizeof(in_order), room, to, bytes);
+  ck_assert_uint_eq(what, CL_QUEUE_PROPERTIES);
+  return answer(&((const queue *)of)->properties, sizeof(cl_command_queue_properties), room, to,
+                bytes);
 }
 
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
@@ -228,8 +229,10 @@ static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const 
                                       size_t pattern_bytes, size_t offset, size_t bytes,
                                       cl_uint count, const cl_event *list, cl_event *ended)
 {
-  (void)pattern, (void)pattern_bytes, (void)offset, (void)bytes, (void)count, (void)list;
-  (void)ended;
+  (void)pattern, (void)pattern_bytes, (void)offset, (void)bytes, (void)ended;
+  driver.waits = count;
+  for (cl_uint i = 0; i < count; i++)
+    ck_assert_int_gt(((const event *)list[i])->references, 0);
   return use_memory(on, handle);
 }
 
@@ -265,8 +268,10 @@ static cl_int CL_API_CALL get_event_info(cl_event handle, cl_event_info what, si
   driver.looks++;
   ck_assert_uint_eq(what, CL_EVENT_COMMAND_EXECUTION_STATUS);
   ck_assert_int_gt(it->references, 0);
-  const cl_int progress = it->of->done >= it->position ? CL_COMPLETE : CL_RUNNING;
-  if (progress && !it->of->is_stuck)
+  const cl_int progress = it->of->has_failed             ? CL_OUT_OF_RESOURCES
+                          : it->of->done >= it->position ? CL_COMPLETE
+                                                         : CL_RUNNING;
+  if (progress > 0 && !it->of->is_stuck)
     it->of->done++;
   return answer(&progress, sizeof(progress), room, to, bytes);
 }

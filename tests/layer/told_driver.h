@@ -19,6 +19,8 @@ typedef struct queue {
   int references;
   uint64_t given, done; /* commands */
   bool is_stuck;        /* its work waits for the program */
+  bool has_failed;      /* in all that it was given */
+  cl_command_queue_properties properties;
 } queue;
 
 typedef struct mem {
@@ -44,6 +46,7 @@ typedef struct told_driver {
   size_t queue_count, mem_count, event_count;
   size_t capacity;       /* bytes; 0: no end of memory */
   unsigned fills, looks; /* at events */
+  cl_uint waits;         /* in the wait list of the latest fill */
   cl_int fill_code;      /* what fills say, if not CL_SUCCESS */
   /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it; then it is
    * NULL.
