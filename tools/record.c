@@ -80,12 +80,22 @@ static int cannot_record(const recording *run, const char *reason)
   return clpi_misuse("cannot record to %s: %s", run->output, reason);
 }
 
-/* The layer would take it for an id, too. */
-static int check_folder(const recording *run)
+/* The file's name is left as it is: only the layer's %p are ids, so that a link's target may have
+ * one. The layer would take one in the folder's name for an id, too. */
+static int name_path(recording *run)
 {
-  const char *id = strstr(run->path, "%p");
-  return id && strchr(id, '/') ? cannot_record(run, "its folder has %p in its name")
-                               : CLPI_EXIT_SUCCESS;
+  char folder[PATH_MAX];
+  const char *name = strrchr(run->output, '/');
+  name = name ? name + 1 : run->output;
+  const size_t length = (size_t)(name - run->output);
+  snprintf(run->path, sizeof(run->path), "%.*s.", (int)length, run->output);
+  if (!realpath(run->path, folder))
+    return cannot_record(run, strerror(errno));
+  if (strstr(folder, "%p"))
+    return cannot_record(run, "its folder has %p in its name");
+  if (snprintf(run->path, sizeof(run->path), "%s/%s", folder, name) >= (int)sizeof(run->path))
+    return cannot_record(run, strerror(ENAMETOOLONG));
+  return CLPI_EXIT_SUCCESS;
 }
 
 /* Made or emptied, unless another process records to it; the layer does the writing. */
@@ -96,11 +106,6 @@ static int open_output(recording *run)
     return cannot_record(run, strerror(errno));
   if (flock(run->file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
     return cannot_record(run, "another process does so now");
-  if (!realpath(run->output, run->path))
-    return cannot_record(run, strerror(errno));
-  int code = check_folder(run);
-  if (code)
-    return code;
   struct stat found;
   bool is_known = fstat(run->file, &found) == 0;
   if (!is_known || (S_ISREG(found.st_mode) && ftruncate(run->file, 0)))
@@ -110,18 +115,12 @@ static int open_output(recording *run)
 }
 
 /* A file for each process: only the folder can be looked at. */
-static int name_outputs(recording *run)
+static int check_folder(recording *run)
 {
+  const char *end = strrchr(run->path, '/');
   char folder[PATH_MAX];
-  const char *name = strrchr(run->output, '/');
-  name = name ? name + 1 : run->output;
-  const size_t length = (size_t)(name - run->output);
-  snprintf(run->path, sizeof(run->path), "%.*s.", (int)length, run->output);
-  if (!realpath(run->path, folder) || access(folder, W_OK | X_OK))
-    return cannot_record(run, strerror(errno));
-  if (snprintf(run->path, sizeof(run->path), "%s/%s", folder, name) >= (int)sizeof(run->path))
-    return cannot_record(run, strerror(ENAMETOOLONG));
-  return check_folder(run);
+  snprintf(folder, sizeof(folder), "%.*s/", (int)(end - run->path), run->path);
+  return access(folder, W_OK | X_OK) ? cannot_record(run, strerror(errno)) : CLPI_EXIT_SUCCESS;
 }
 
 /* What glob() finds for the name with %p. */
@@ -249,7 +248,9 @@ static void finish_files(const recording *run, size_t before)
 static int record(recording *run)
 {
   const bool has_one_file = !strstr(run->output, "%p");
-  int code = has_one_file ? open_output(run) : name_outputs(run);
+  int code = name_path(run);
+  if (!code)
+    code = has_one_file ? open_output(run) : check_folder(run);
   if (!code)
     code = set_layer(run);
   if (code)

@@ -108,6 +108,16 @@ run_each 'each[1]/run.%p.csv' :
 says "clpool record: sh has used no OpenCL, or by a loader without layers: there is no new \
 each[1]/run.%p.csv"
 
+# Links are followed, also to a name with %p that is none of ours, or to what is not there yet.
+ln -s 'file.%p.csv' link.csv
+for _ in new old; do
+  run_each link.csv "'$recorded' exits"
+  says ''
+  [ "$(rows 'file.%p.csv' | wc -l)" -eq 2 ] || fail "a link: $(cat 'file.%p.csv')"
+done
+set -- file.*
+[ $# -eq 1 ] || fail "a link: there are $*"
+
 # A signal for clpool is one for the program.
 "$clpool" record -o run.csv sh -c 'echo $$ >pid; exec sleep 1000' 2>err &
 while [ ! -s pid ]; do sleep 0.1; done
@@ -182,6 +192,10 @@ refuses() {
 refuses '-o is missing, the file for the trace (see clpool record --help)' true
 refuses 'the program is missing (see clpool record --help)' -o run.csv
 refuses 'there is no option "-x" (see clpool record --help)' -x
+(
+  flock 9
+  refuses 'cannot record to link.csv: another process does so now' -o link.csv true
+) 9>>'file.%p.csv'
 refuses 'cannot record to /: Is a directory' -o / true
 refuses 'cannot record to none/run.csv: No such file or directory' -o none/run.csv true
 refuses 'cannot record to none/%p.csv: No such file or directory' -o none/%p.csv true
