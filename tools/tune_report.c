@@ -96,6 +96,16 @@ static void print_ways(const trace_tune_setting *setting)
            clpi_tune_environment(setting).text);
 }
 
+/* That has no arena, whatever is recommended. */
+static void print_run(const clpi_tune_report *report)
+{
+  size_t best = trace_recommend(report->objective, report->outcomes, report->runnable, NULL);
+  if (best < report->runnable)
+    printf("\nFor the program as it is, without an arena:\n\n"
+           "clpool run --leading-bits=%u PROGRAM\n",
+           report->outcomes[best].setting.leading_bits);
+}
+
 static void print_recommendation(const clpi_tune_report *report)
 {
   clpi_tune_words reason = clpi_tune_reason(report);
@@ -111,6 +121,7 @@ static void print_recommendation(const clpi_tune_report *report)
   if (report->note)
     clpi_print_wrapped(report->note, 0, 0);
   print_ways(setting);
+  print_run(report);
   if (setting->on_arena && !report->device_name)
     clpi_print_wrapped(
         "On CUDA's memory, take no arena: --allocator=cuda-async tells what suits it.", 0, 0);

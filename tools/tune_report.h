@@ -21,6 +21,8 @@ typedef struct clpi_tune_report {
   const trace_tune_outcome *outcomes; /* the candidates, then what is there to compare with */
   size_t candidates;
   size_t count;
+  size_t runnable;     /* of the candidates, the first ones: what `clpool run` can do; 0 where the
+                          trace is of no program for that */
   size_t best;         /* a candidate's index; `candidates`: none can be recommended */
   const bool *as_good; /* for each outcome: it may be the best as well */
   const char *note;    /* on what was tried; NULL: none */

@@ -63,3 +63,11 @@ size_t clpi_tune_candidates(const clpi_tune_arguments *arguments,
     return settings->pools;
   return counts_bare ? settings->count : settings->pools + settings->arenas;
 }
+
+size_t clpi_tune_runnable(const clpi_tune_settings *settings)
+{
+  size_t count = 0;
+  while (count < settings->pools && !settings->outcomes[count].setting.on_arena)
+    count++;
+  return count;
+}

@@ -32,4 +32,7 @@ void clpi_tune_list_settings(const clpi_tune_arguments *arguments, clpi_tune_set
 size_t clpi_tune_candidates(const clpi_tune_arguments *arguments,
                             const clpi_tune_settings *settings);
 
+/* How many are pools without an arena, which are the first. */
+size_t clpi_tune_runnable(const clpi_tune_settings *settings);
+
 #endif

@@ -292,6 +292,16 @@ for words in '"code": "clp_arena_options ' '"environment": "CLPOOL_LEADING_BITS=
   grep -qF "$words" "$out" || fail "the JSON lacks $words: $(cat "$out")"
 done
 
+# What `clpool run` can do, for a trace of `clpool record`, whatever is recommended.
+sed 's/$/,1/; 1s/,1$/,Context/' again.csv >recorded.csv
+for arena in '' --arena; do
+  accepts recorded.csv --leading-bits=2 --objective=memory $arena
+  [ -n "$arena" ] || says 'clpool run --leading-bits=2 PROGRAM'
+  [ -z "$arena" ] || ! grep -q 'clpool run' "$out" || fail "clpool run has no arena: $(cat "$out")"
+done
+accepts again.csv --leading-bits=2
+! grep -q 'clpool run' "$out" || fail "it is not known whether that is OpenCL's: $(cat "$out")"
+
 # --- The plot
 
 path=$house_tmp/work

@@ -225,6 +225,11 @@ void trace_set_lenient(trace_reader *reader, bool is_lenient)
   reader->is_lenient = is_lenient;
 }
 
+bool trace_has_contexts(const trace_reader *reader)
+{
+  return reader->last == TRACE_CONTEXT;
+}
+
 bool trace_is_lenient(const trace_reader *reader)
 {
   return reader->is_lenient;

@@ -47,6 +47,9 @@ void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total)
 /* What messages call the trace. Borrowed. */
 const char *trace_name(const trace_reader *reader);
 
+/* Whether rows have contexts, as those of `clpool record` do; once a row was read. */
+bool trace_has_contexts(const trace_reader *reader);
+
 /* Whether frees of what is not live are left out: those of a log that began late. */
 void trace_set_lenient(trace_reader *reader, bool is_lenient);
 bool trace_is_lenient(const trace_reader *reader);
