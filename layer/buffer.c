@@ -5,6 +5,7 @@
 #include "dispatch.h"
 #include "handles.h"
 #include "order.h"
+#include "references.h"
 
 #include <clpool/opencl.h>
 #include <stdlib.h>
@@ -94,29 +95,6 @@ cl_mem clpi_buffer_create(cl_context handle, cl_mem_flags flags, size_t bytes)
 
 /* --- references --- */
 
-static bool add_reference(clpi_mem *mem)
-{
-  size_t references = atomic_load_explicit(&mem->references, memory_order_relaxed);
-  do {
-    if (references == 0)
-      return false;
-  } while (!atomic_compare_exchange_weak_explicit(&mem->references, &references, references + 1,
-                                                  memory_order_relaxed, memory_order_relaxed));
-  return true;
-}
-
-/* How many there were. */
-static size_t drop_reference(clpi_mem *mem)
-{
-  size_t references = atomic_load_explicit(&mem->references, memory_order_relaxed);
-  do {
-    if (references == 0)
-      return 0;
-  } while (!atomic_compare_exchange_weak_explicit(&mem->references, &references, references - 1,
-                                                  memory_order_acq_rel, memory_order_relaxed));
-  return references;
-}
-
 /* What the driver still does with a buffer whose last reference is gone is its own affair: it calls
  * the program back, or knows the memory as mapped. */
 static bool must_leave(const clpi_mem *mem)
@@ -154,7 +132,7 @@ static cl_int release_part(clpi_mem *part)
 {
   cl_mem handle = part->handle;
   clpi_mem *whole = part->whole;
-  size_t references = drop_reference(part);
+  size_t references = clpi_references_drop(&part->references);
   if (references == 1)
     clpi_handles_take(&mems, handle);
   cl_int code = clpi_target->clReleaseMemObject(handle);
@@ -167,7 +145,7 @@ static cl_int release_part(clpi_mem *part)
 
 cl_int clpi_mem_retain(clpi_mem *mem)
 {
-  if (!add_reference(mem))
+  if (!clpi_references_add(&mem->references))
     return CL_INVALID_MEM_OBJECT;
   return mem->whole ? clpi_target->clRetainMemObject(mem->handle) : CL_SUCCESS;
 }
@@ -176,7 +154,7 @@ cl_int clpi_mem_release(clpi_mem *mem)
 {
   if (mem->whole)
     return release_part(mem);
-  size_t references = drop_reference(mem);
+  size_t references = clpi_references_drop(&mem->references);
   if (references == 1)
     end_buffer(mem);
   return references > 0 ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;

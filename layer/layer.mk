@@ -31,6 +31,7 @@ libclpool_layer_la_SOURCES = \
 	layer/handles.c layer/handles.h \
 	layer/order.c layer/order.h \
 	layer/queue.c layer/queue.h \
+	layer/references.h \
 	layer/run.c \
 	layer/settings.c layer/settings.h
 libclpool_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)

@@ -3,6 +3,7 @@
 
 #include "dispatch.h"
 #include "handles.h"
+#include "references.h"
 
 #include <stdlib.h>
 
@@ -47,12 +48,7 @@ clpi_queue *clpi_queue_find(cl_command_queue handle)
 
 cl_int clpi_queue_retain(clpi_queue *queue)
 {
-  if (queue->references == 0)
-    return CL_INVALID_COMMAND_QUEUE;
-  cl_int code = clpi_target->clRetainCommandQueue(queue->handle);
-  if (!code)
-    queue->references++;
-  return code;
+  return clpi_references_add(&queue->references) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
 }
 
 /* The driver's reference goes, too. */
@@ -99,33 +95,20 @@ void clpi_queues_sweep_locked(clpi_context *context)
   }
 }
 
-static cl_int end_references_locked(clpi_queue *queue)
-{
-  cl_int code = clpi_target->clFlush(queue->handle); /* as the driver's last release does */
-  if (code)
-    return code;
-  queue->references = 0;
-  clpi_queues_sweep_locked(queue->context);
-  return CL_SUCCESS;
-}
-
 cl_int clpi_queue_release(clpi_queue *queue)
 {
   clpi_context *context = queue->context;
-  bool was_last = false;
-  cl_int code = CL_INVALID_COMMAND_QUEUE;
+  cl_int code = clpi_target->clFlush(queue->handle); /* as the driver's release does */
+  if (code)
+    return code;
   pthread_mutex_lock(&context->lock);
-  if (queue->references > 1) {
-    code = clpi_target->clReleaseCommandQueue(queue->handle);
-    queue->references -= !code;
-  } else if (queue->references == 1) {
-    code = end_references_locked(queue);
-    was_last = !code;
-  }
+  size_t references = clpi_references_drop(&queue->references);
+  if (references == 1)
+    clpi_queues_sweep_locked(context);
   pthread_mutex_unlock(&context->lock);
-  if (was_last)
+  if (references == 1)
     clpi_context_release(context);
-  return code;
+  return references > 0 ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
 }
 
 void clpi_queues_end(clpi_context *context)
