@@ -127,6 +127,7 @@ walk: config.h
 .PHONY: bench bench-cuda walk
 
 EXTRA_DIST += bench/README bench/even-trace.awk bench/random-trace.awk \
+	bench/any_program.py \
 	bench/cuda_all.sh \
 	bench/cuda_pair.py \
 	bench/cuda_replay.py \
