@@ -350,6 +350,8 @@ static void see_extension(const char *name)
 
 static void *CL_API_CALL get_extension(const char *name)
 {
+  if (name && strcmp(name, CLPI_CL_LEAVE_BUFFERS) == 0)
+    return (void *)clpi_leave_buffers;
   void *function = clpi_target->clGetExtensionFunctionAddress(name);
   if (function)
     see_extension(name);
@@ -358,8 +360,6 @@ static void *CL_API_CALL get_extension(const char *name)
 
 static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, const char *name)
 {
-  if (name && strcmp(name, CLPI_CL_LEAVE_BUFFERS) == 0)
-    return (void *)clpi_leave_buffers;
   void *function = clpi_target->clGetExtensionFunctionAddressForPlatform(platform, name);
   if (function)
     see_extension(name);

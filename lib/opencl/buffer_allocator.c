@@ -120,8 +120,7 @@ static clp_status create(buffer_allocator *self, clp_allocator_ops *ops, clp_all
     return status;
   self->order.has_wait_lists = bounds.version >= CLPI_CL_WAIT_LIST_VERSION;
   self->order.forgets_barriers = bounds.has_pocl;
-  if (self->order.has_wait_lists)
-    self->leave_buffers = clpi_cl_find_leave_buffers(self->order.context);
+  self->leave_buffers = clpi_cl_find_leave_buffers();
   clpi_cl_queue_order_fill(ops);
   ops->allocate = buffer_allocate;
   ops->free = buffer_free;

@@ -27,7 +27,7 @@
   X(clGetContextInfo)                                                                              \
   X(clGetDeviceInfo)                                                                               \
   X(clGetEventInfo)                                                                                \
-  X(clGetExtensionFunctionAddressForPlatform)                                                      \
+  X(clGetExtensionFunctionAddress)                                                                 \
   X(clGetMemObjectInfo)                                                                            \
   X(clReleaseCommandQueue)                                                                         \
   X(clReleaseContext)                                                                              \

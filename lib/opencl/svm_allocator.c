@@ -195,7 +195,7 @@ static clp_status create(cl_context context, const clp_cl_svm_options *options, 
       .alignment = (cl_uint)options->alignment,
       .queue = options->queue,
       .queues_can_free = svm.queues_can_free,
-      .leave_buffers = clpi_cl_find_leave_buffers(context)};
+      .leave_buffers = clpi_cl_find_leave_buffers()};
   clpi_cl_pending_frees_init(&self->pending);
   status = clp_allocator_create(&ops, self, out);
   if (status) {

@@ -14,7 +14,7 @@
  * driver's lock, and its pool waits without. */
 typedef void(CL_API_CALL *clpi_cl_leave_buffers)(cl_bool leave);
 
-/* The layer's function; NULL: there is no such layer. The context's devices know OpenCL 1.2. */
-clpi_cl_leave_buffers clpi_cl_find_leave_buffers(cl_context context);
+/* The layer's function; NULL: there is no such layer. */
+clpi_cl_leave_buffers clpi_cl_find_leave_buffers(void);
 
 #endif

@@ -302,10 +302,15 @@ static cl_int CL_API_CALL release_event(cl_event handle)
   return CL_SUCCESS;
 }
 
-static void *CL_API_CALL get_extension(cl_platform_id platform, const char *name)
+static void *CL_API_CALL get_extension(const char *name)
+{
+  return strncmp(name, "clTold", 6) == 0 ? (void *)&driver : NULL;
+}
+
+static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, const char *name)
 {
   (void)platform;
-  return strncmp(name, "clTold", 6) == 0 ? (void *)&driver : NULL;
+  return get_extension(name);
 }
 
 const cl_icd_dispatch target = {
@@ -335,5 +340,6 @@ const cl_icd_dispatch target = {
     .clWaitForEvents = wait_for_events,
     .clRetainEvent = retain_event,
     .clReleaseEvent = release_event,
-    .clGetExtensionFunctionAddressForPlatform = get_extension,
+    .clGetExtensionFunctionAddress = get_extension,
+    .clGetExtensionFunctionAddressForPlatform = get_extension_for_platform,
 };
