@@ -14,7 +14,8 @@ import statistics
 import subprocess
 import sys
 
-TIMES = {1 << 10: 1000, 1 << 20: 300, 1 << 22: 100, 1 << 24: 30}  # how often, by numbers of elements
+# How often, by numbers of elements.
+TIMES = {1 << 10: 1000, 1 << 20: 300, 1 << 22: 100, 1 << 24: 30}
 
 PROGRAM = """
 import sys, threading, time

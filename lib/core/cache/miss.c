@@ -117,7 +117,7 @@ bool clpi_miss_end(clpi_stock *stock, clpi_miss *miss, clp_memory memory)
   buffer->bin = miss->bin;
   buffer->memory = memory;
   buffer->size = miss->bytes;
-  clpi_set_active(buffer, miss->bin->index);
+  clpi_set_relaxed(buffer->index, miss->bin->index);
   clpi_cache_leave(cache);
   return true;
 }

@@ -38,7 +38,7 @@ void clpi_slab_init(clpi_slab *slab, clp_pool *pool, clp_buffer *buffers, unsign
   for (unsigned i = count; i > 0; i--) {
     buffers[i - 1].pool = pool;
     buffers[i - 1].slab = slab;
-    clpi_set_state(&buffers[i - 1], CLPI_BUFFER_SPARE);
+    atomic_init(&buffers[i - 1].index, CLPI_NO_INDEX(CLPI_BUFFER_SPARE));
     buffers[i - 1].older = slab->spare;
     slab->spare = &buffers[i - 1];
   }

@@ -25,8 +25,9 @@ enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 }
  * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
  * stores `top`, `limit` and `blocks`; others load them for a hint; relaxed.
  *
- * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that only
- * releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h). */
+ * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that
+ * only releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h).
+ */
 typedef struct clpi_slot {
   alignas(64) clp_buffer **_Atomic top; /* behind the newest block */
   clp_buffer **_Atomic limit;           /* a release that finds `top` here or above takes the slow

@@ -279,7 +279,7 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
   clpi_slot *slot = clpi_slot_peek(cache, index);
   clp_buffer *block = slot && stream ? clpi_slot_take(slot, stream, searches) : NULL;
   if (block) {
-    clpi_set_active(block, index);
+    clpi_set_relaxed(block->index, index);
     block->size = bytes;
     slot->tally.hits++;
     clpi_cache_count_active(stock, cache, bytes);

@@ -22,7 +22,7 @@ static void hand_out_locked(const clpi_request *wanted, clp_buffer *buffer, bool
   buffer->size = wanted->bytes;
   if (buffer->noted)
     buffer->noted->count = 0;
-  clpi_set_active(buffer, wanted->bin ? wanted->bin->index : 0);
+  clpi_set_relaxed(buffer->index, wanted->bin ? wanted->bin->index : 0);
   pool->pins += pool->references == 0;
 }
 

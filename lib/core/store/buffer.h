@@ -44,14 +44,14 @@ typedef struct clpi_run_links {
 /* Has two cache lines to itself: processors prefetch lines in pairs, and buffers of different
  * threads must not share one. The warm path touches only the first line. */
 struct clp_buffer {
-  alignas(128) clp_pool *pool;     /* never changes */
-  clp_memory memory;               /* 0: a buffer of zero bytes */
-  size_t size;                     /* as asked for */
-  struct clpi_bin *bin;            /* NULL: a buffer of zero bytes */
-  uint64_t age;                    /* the tick of its last release; larger is younger */
-  _Atomic uint32_t index; /* the bin's while it is active, 0 for zero bytes; else the state
-                             (CLPI_NO_INDEX), relaxed: it serves to detect a second release */
-  clpi_use use;           /* of a held block: its last use; stream NULL: see `noted` */
+  alignas(128) clp_pool *pool; /* never changes */
+  clp_memory memory;           /* 0: a buffer of zero bytes */
+  size_t size;                 /* as asked for */
+  struct clpi_bin *bin;        /* NULL: a buffer of zero bytes */
+  uint64_t age;                /* the tick of its last release; larger is younger */
+  _Atomic uint32_t index;      /* the bin's while it is active, 0 for zero bytes; else the state
+                                  (CLPI_NO_INDEX), relaxed: it serves to detect a second release */
+  clpi_use use;                /* of a held block: its last use; stream NULL: see `noted` */
   alignas(64) struct clp_buffer *newer; /* in the bin's list */
   struct clp_buffer *older;             /* likewise, and in chains */
   clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
@@ -67,16 +67,10 @@ static inline clpi_buffer_state clpi_state_of(const clp_buffer *buffer)
   return state <= CLPI_BUFFER_SPARE ? (clpi_buffer_state)state : CLPI_BUFFER_ACTIVE;
 }
 
-/* Not to ACTIVE. */
+/* Not to ACTIVE, which is to have an index. */
 static inline void clpi_set_state(clp_buffer *buffer, clpi_buffer_state state)
 {
   clpi_set_relaxed(buffer->index, CLPI_NO_INDEX(state));
-}
-
-/* For the bin of this index. */
-static inline void clpi_set_active(clp_buffer *buffer, uint32_t index)
-{
-  clpi_set_relaxed(buffer->index, index);
 }
 
 /* Identifies an active buffer in hook events; 0 for NULL. */
