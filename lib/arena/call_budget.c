@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "arena/call_budget.h"
 
-enum { BEYOND_BINS = 64, WORD_BITS = 64 };
+/* Of the 64 that there may be beyond bins, the others are for blocks that fit nowhere although all
+ * is spent. */
+enum { BEYOND_BINS = 48, WORD_BITS = 64 };
 
 void clpi_call_budget_init(clpi_call_budget *budget)
 {

@@ -48,7 +48,7 @@ static void enter_locked(clpi_carving *carving, clp_memory memory)
   block->memory = memory;
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
   clpi_map_put(&arena->blocks, memory, (uintptr_t)block);
-  clpi_call_budget_begin_block(&arena->budget, block->size.bytes);
+  clpi_call_budget_begin_block(&arena->budget, carving->request->bytes);
   carving->has_entry = false;
 }
 

@@ -40,12 +40,13 @@ static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block, size_t by
   return status;
 }
 
-static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_use_set *uses)
+static void free_block_locked(clpi_arena *arena, clpi_range *block, size_t bytes,
+                              clpi_use_set *uses)
 {
   block->uses = uses;
   for (size_t i = 0; uses && i < uses->count; i++)
     clpi_use_note_freed_locked(&uses->uses[i]);
-  clpi_call_budget_end_block(&arena->budget, block->size.bytes);
+  clpi_call_budget_end_block(&arena->budget, bytes);
   clpi_segments_free(&arena->segments, block);
 }
 
@@ -59,7 +60,7 @@ static clp_status free_after_set(clpi_arena *arena, clp_memory memory, size_t by
   if (block && !arena->has_addresses)
     status = unsplit_locked(arena, block, bytes);
   if (block && !status)
-    free_block_locked(arena, block, uses);
+    free_block_locked(arena, block, bytes, uses);
   pthread_mutex_unlock(&arena->lock);
   if (block)
     return status;

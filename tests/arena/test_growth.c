@@ -3,6 +3,7 @@
 #include "arena/arena.h"
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
+#include "support/chance.h"
 #include "support/suite.h"
 
 static void start_with_slack(double slack)
@@ -121,6 +122,70 @@ START_TEST(calls_stop_though_requests_grow)
   ck_assert_uint_le(clpt_arena_figures().segments_taken, 64 + 8);
   ck_assert_uint_le(clpt_arena_figures().peak_reserved_bytes, 12 * CLPT_SEGMENT);
   clpt_arena_end();
+}
+END_TEST
+
+/* A program of blocks as large as those of bins of 6 leading bits: a few large ones, which go soon,
+ * and many that stay long and pin what is around them. */
+enum { LARGE = 8, LIVE = 512 };
+
+typedef struct program {
+  clpt_chance chance;
+  size_t bytes[LIVE];
+  clp_memory blocks[LIVE];
+  uint32_t live[CLPI_BUDGET_BINS], most[CLPI_BUDGET_BINS];
+  uint64_t calls; /* as many blocks as there ever were in each bin: what bins would take */
+} program;
+
+static void give(program *it, size_t at)
+{
+  if (it->bytes[at] == 0)
+    return;
+  it->live[clpi_bin_number(CLPI_BUDGET_BITS, it->bytes[at])]--;
+  clpt_arena_give(it->blocks[at], it->bytes[at]);
+  it->bytes[at] = 0;
+}
+
+static void take(program *it, size_t at, unsigned least_log, unsigned logs)
+{
+  size_t power = (size_t)1 << (least_log + clpt_chance_below(&it->chance, logs));
+  size_t size = power + clpt_chance_below(&it->chance, power);
+  size_t bytes = clpi_bin_size(6, clpi_bin_parts_of(6, size));
+  size_t bin = clpi_bin_number(CLPI_BUDGET_BITS, bytes);
+  give(it, at);
+  it->bytes[at] = bytes;
+  it->blocks[at] = clpt_arena_take(bytes);
+  bool is_more = ++it->live[bin] > it->most[bin];
+  it->most[bin] += is_more;
+  it->calls += is_more;
+}
+
+static void run_pass(program *it, unsigned seed)
+{
+  enum { STEPS = 3000 };
+  it->chance = clpt_chance_seed(seed);
+  for (size_t step = 0; step < STEPS; step++) {
+    take(it, clpt_chance_below(&it->chance, LARGE), 17, 5);
+    take(it, LARGE + clpt_chance_below(&it->chance, LIVE - LARGE), 14, 3);
+  }
+  for (size_t at = 0; at < LIVE; at++)
+    give(it, at);
+}
+
+START_TEST(calls_are_no_more_than_those_of_bins)
+{
+  static program it;
+  clp_arena_options options = clpt_arena_small();
+  clp_allocator *device;
+  it = (program){.calls = 0};
+  options.slack = 0.016;
+  clpt_ok(clp_simulated_allocator_create(0, &device));
+  clpt_ok(clp_arena_allocator_create(device, &options, &clpt_arena));
+  for (int pass = 0; pass < 20; pass++)
+    run_pass(&it, (unsigned)_i);
+  ck_assert_uint_le(clpt_arena_figures().segments_taken, it.calls + 64);
+  clp_allocator_release(clpt_arena);
+  clp_allocator_release(device);
 }
 END_TEST
 
@@ -244,6 +309,7 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_test(tests, a_much_larger_unused_segment_is_not_cut);
   tcase_add_test(tests, calls_of_the_device_do_not_go_on_for_ever);
   tcase_add_test(tests, calls_stop_though_requests_grow);
+  tcase_add_loop_test(tests, calls_are_no_more_than_those_of_bins, 0, 8);
   tcase_add_test(tests, return_cached_gives_unused_segments_back);
   tcase_add_test(tests, without_growth_only_used_segments_do);
   tcase_add_test(tests, a_limit_is_on_what_is_taken_from_the_device);
