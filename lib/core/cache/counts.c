@@ -38,6 +38,13 @@ size_t clpi_active_bytes_locked(const clpi_stock *stock)
   return sum;
 }
 
+uint64_t clpi_tick_locked(const clpi_stock *stock)
+{
+  uint64_t tick = stock->tick;
+  clpi_each_cache(stock, cache) tick = MAX(tick, clpi_relaxed(cache->tick));
+  return tick;
+}
+
 /* What was active elsewhere when the cache had its own peak is not known, but what was before and
  * now: the lesser of both is taken. So the peak is exact for one thread at a time. With several,
  * whose own count has grown by so much that all of them together may have passed the peak by 1/128

@@ -32,6 +32,9 @@ void clpi_note_managed_peak_locked(clpi_stock *stock);
 /* The bytes that are active now, over all caches; exact while they are claimed. */
 size_t clpi_active_bytes_locked(const clpi_stock *stock);
 
+/* The clock that ages are taken from, as far as the owners' releases have moved it. */
+uint64_t clpi_tick_locked(const clpi_stock *stock);
+
 /* Notes the peak of active bytes as the calling thread's cache has seen it; or all caches, which
  * are claimed. */
 void clpi_note_peak_locked(clpi_stock *stock, struct clpi_cache *cache);

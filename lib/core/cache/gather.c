@@ -9,7 +9,6 @@
 #include "core/cache/warm_path.h"
 
 #include <string.h>
-#include <sys/param.h>
 
 void clpi_caches_empty_locked(clpi_stock *stock)
 {
@@ -39,7 +38,7 @@ clp_buffer *clpi_caches_take_all_locked(clpi_stock *stock)
   clpi_caches_claim_locked(stock);
   clpi_each_cache(stock, cache)
   {
-    stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
+    clpi_cache_note_tick_locked(stock, cache);
     clpi_each_slot(cache, i, slot)
     {
       if (clpi_slot_count(slot))

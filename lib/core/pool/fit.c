@@ -3,7 +3,7 @@
  * it grows. */
 #include "core/pool/fit.h"
 
-#include "core/cache/gather.h"
+#include "core/cache/counts.h"
 #include "core/pool/in_flight.h"
 #include "core/pool/leaving.h"
 #include "core/pool/reuse.h"
@@ -27,6 +27,7 @@ static void give_back_held(clp_pool *pool, size_t bytes)
 {
   pthread_mutex_lock(&pool->stock.lock);
   clp_buffer *block = clpi_take_all_locked(pool);
+  pool->gave_back_tick = clpi_tick_locked(&pool->stock);
   if (pool->allocator->ops.exclusive_parts)
     clpi_in_flight_note_locked(pool, bytes);
   pthread_mutex_unlock(&pool->stock.lock);
@@ -36,12 +37,27 @@ static void give_back_held(clp_pool *pool, size_t bytes)
   }
 }
 
+/* What could go back for a better place; what bins round up counts, too. Since all bins are looked
+ * at then, it is 0 until there were releases for a fourth of them. */
+static size_t held_bytes(clp_pool *pool)
+{
+  enum { BINS_A_RELEASE = 4 };
+  const clpi_stock *stock = &pool->stock;
+  pthread_mutex_lock(&pool->stock.lock);
+  uint64_t releases = clpi_tick_locked(stock) - pool->gave_back_tick;
+  size_t managed = clpi_managed_bytes_locked(stock), active = clpi_active_bytes_locked(stock);
+  bool is_due = releases * BINS_A_RELEASE >= stock->store.index_count;
+  pthread_mutex_unlock(&pool->stock.lock);
+  return is_due && managed > active ? managed - active : 0;
+}
+
 clp_status clpi_fit(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
   clp_memory_request request = {.bytes = wanted->bin->block_bytes,
                                 .stream = wanted->stream->handle,
-                                .reuse_flags = pool->options.reuse_flags};
+                                .reuse_flags = pool->options.reuse_flags,
+                                .held_bytes = held_bytes(pool)};
   clp_status status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
@@ -50,5 +66,6 @@ clp_status clpi_fit(clpi_request *wanted)
     clpi_in_flight_bound(pool, request.bytes);
   size_t limit = clp_pool_get_limit(pool);
   request.most_bytes = limit ? limit : SIZE_MAX;
+  request.held_bytes = 0;
   return clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
 }
