@@ -111,7 +111,7 @@ static void apply_budget(study_setting *setting, double has_budget)
 static void apply_front(study_setting *setting, double has_front)
 {
   setting->rules.has_front = has_front > 0;
-  name(setting, setting->rules.has_front ? "or behind the front" : "only then");
+  name(setting, setting->rules.has_front ? "or not in front" : "only then");
 }
 
 /* Below 0: one thread alone gives work. */
