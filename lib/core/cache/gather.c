@@ -9,6 +9,7 @@
 #include "core/cache/warm_path.h"
 
 #include <string.h>
+#include <sys/param.h>
 
 void clpi_caches_empty_locked(clpi_stock *stock)
 {
@@ -38,7 +39,7 @@ clp_buffer *clpi_caches_take_all_locked(clpi_stock *stock)
   clpi_caches_claim_locked(stock);
   clpi_each_cache(stock, cache)
   {
-    clpi_cache_note_tick_locked(stock, cache);
+    stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
     clpi_each_slot(cache, i, slot)
     {
       if (clpi_slot_count(slot))

@@ -4,7 +4,6 @@
 
 #include "core/cache/registry.h"
 #include "core/cache/slots.h"
-#include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 
 #include <stdlib.h>
@@ -141,7 +140,7 @@ clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin)
     cache = own_locked(stock);
   if (!cache)
     return NULL;
-  clpi_cache_note_tick_locked(stock, cache);
+  stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
   cache->sweep_tick += stock->tick - clpi_relaxed(cache->tick);
   clpi_set_relaxed(cache->tick, stock->tick);
   if (bin)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-void clpi_cache_note_tick_locked(clpi_stock *stock, const clpi_cache *cache)
+static void note_tick_locked(clpi_stock *stock, const clpi_cache *cache)
 {
   stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
 }
@@ -19,7 +19,7 @@ void clpi_cache_note_tick_locked(clpi_stock *stock, const clpi_cache *cache)
 static void give_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin,
                         unsigned count)
 {
-  clpi_cache_note_tick_locked(stock, cache);
+  note_tick_locked(stock, cache);
   clpi_slot_note_given(slot, count);
   clp_buffer **blocks = clpi_relaxed(slot->blocks);
   for (unsigned given = 0; given < count;) {
@@ -38,7 +38,7 @@ void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot 
   unsigned count = clpi_slot_count(slot);
   if (!count)
     return;
-  clpi_cache_note_tick_locked(stock, cache);
+  note_tick_locked(stock, cache);
   clp_buffer **blocks = clpi_relaxed(slot->blocks);
   clpi_store_put_many(&stock->store, blocks[0]->bin, blocks, count);
   clpi_slot_set_count(slot, 0);

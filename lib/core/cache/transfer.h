@@ -6,9 +6,6 @@
 
 #include "core/cache/thread_cache.h"
 
-/* Moves the stock's clock on to the cache's. */
-void clpi_cache_note_tick_locked(clpi_stock *stock, const clpi_cache *cache);
-
 /* Moves all blocks of a slot to the store. */
 void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot);
 

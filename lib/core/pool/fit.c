@@ -37,8 +37,9 @@ static void give_back_held(clp_pool *pool, size_t bytes)
   }
 }
 
-/* What could go back for a better place; what bins round up counts, too. Since all bins are looked
- * at then, it is 0 until there were releases for a fourth of them. */
+/* What could go back for a better place, less what bins may have rounded up. Since all bins are
+ * looked at then, it is 0 until there were releases for a fourth of them. Also where
+ * work need not be in one order: it might have to wait for other work there. */
 static size_t held_bytes(clp_pool *pool)
 {
   enum { BINS_A_RELEASE = 4 };
@@ -46,9 +47,12 @@ static size_t held_bytes(clp_pool *pool)
   pthread_mutex_lock(&pool->stock.lock);
   uint64_t releases = clpi_tick_locked(stock) - pool->gave_back_tick;
   size_t managed = clpi_managed_bytes_locked(stock), active = clpi_active_bytes_locked(stock);
-  bool is_due = releases * BINS_A_RELEASE >= stock->store.index_count;
+  size_t leaving = pool->leaving_bytes;
+  bool is_one_order = !stock->streams.count && stock->streams.home.is_in_order;
+  bool is_due = is_one_order && releases * BINS_A_RELEASE >= stock->store.index_count;
   pthread_mutex_unlock(&pool->stock.lock);
-  return is_due && managed > active ? managed - active : 0;
+  size_t others = active + (active >> stock->store.leading_bits) + leaving;
+  return is_due && managed > others ? managed - others : 0;
 }
 
 clp_status clpi_fit(clpi_request *wanted)
