@@ -27,7 +27,7 @@ static void give_back_held(clp_pool *pool, size_t bytes)
 {
   pthread_mutex_lock(&pool->stock.lock);
   clp_buffer *block = clpi_take_all_locked(pool);
-  pool->gave_back_tick = clpi_tick_locked(&pool->stock);
+  pool->gave_back_tick = pool->stock.tick; /* taking all has moved it on */
   if (pool->allocator->ops.exclusive_parts)
     clpi_in_flight_note_locked(pool, bytes);
   pthread_mutex_unlock(&pool->stock.lock);
@@ -37,22 +37,29 @@ static void give_back_held(clp_pool *pool, size_t bytes)
   }
 }
 
-/* What could go back for a better place, less what bins may have rounded up. Since all bins are
- * looked at then, it is 0 until there were releases for a fourth of them. Also where
- * work need not be in one order: it might have to wait for other work there. */
+/* What could go back, less what bins may have rounded up. */
+static size_t find_held_locked(const clp_pool *pool)
+{
+  const clpi_stock *stock = &pool->stock;
+  size_t managed = clpi_managed_bytes_locked(stock), active = clpi_active_bytes_locked(stock);
+  size_t others = active + (active >> stock->store.leading_bits) + pool->leaving_bytes;
+  return managed > others ? managed - others : 0;
+}
+
+/* What should go back for a better place. Since all bins are looked at then, it is 0 until there
+ * were releases for a fourth of them. Also where work need not be in one order: it might have to
+ * wait for other work there. */
 static size_t held_bytes(clp_pool *pool)
 {
   enum { BINS_A_RELEASE = 4 };
   const clpi_stock *stock = &pool->stock;
   pthread_mutex_lock(&pool->stock.lock);
   uint64_t releases = clpi_tick_locked(stock) - pool->gave_back_tick;
-  size_t managed = clpi_managed_bytes_locked(stock), active = clpi_active_bytes_locked(stock);
-  size_t leaving = pool->leaving_bytes;
   bool is_one_order = !stock->streams.count && stock->streams.home.is_in_order;
   bool is_due = is_one_order && releases * BINS_A_RELEASE >= stock->store.index_count;
+  size_t held = is_due ? find_held_locked(pool) : 0;
   pthread_mutex_unlock(&pool->stock.lock);
-  size_t others = active + (active >> stock->store.leading_bits) + leaving;
-  return is_due && managed > others ? managed - others : 0;
+  return held;
 }
 
 clp_status clpi_fit(clpi_request *wanted)
