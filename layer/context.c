@@ -7,6 +7,7 @@
 #include "settings.h"
 
 #include <clpool/opencl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,9 +32,9 @@ static struct {
 static bool has_wait_lists(cl_device_id device)
 {
   char text[256] = "";
-  static const char begin[] = "OpenCL ";
+  unsigned major, minor;
   clpi_target->clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(text) - 1, text, NULL);
-  return strncmp(text, begin, sizeof(begin) - 1) == 0 && atof(text + sizeof(begin) - 1) >= 1.2;
+  return sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 && (major > 1 || minor >= 2);
 }
 
 /* With several devices, a buffer moves between them, and pools would keep what is nobody's. */

@@ -358,6 +358,17 @@ START_TEST(a_queue_keeps_its_context)
 }
 END_TEST
 
+START_TEST(a_queue_on_the_device_ends)
+{
+  begin();
+  cl_command_queue on_device = cl->clCreateCommandQueue(context, device, CL_QUEUE_ON_DEVICE, NULL);
+  ck_assert_int_eq(cl->clReleaseCommandQueue(on_device), CL_SUCCESS);
+  end_queues();
+  end_context();
+  ck_assert_int_eq(driver.context_references, 0);
+}
+END_TEST
+
 /* An image over a sub-buffer, of which either goes first. */
 START_TEST(parts_have_parts)
 {
@@ -552,6 +563,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, large_blocks_are_found_again);
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
   tcase_add_test(tests, a_queue_keeps_its_context);
+  tcase_add_test(tests, a_queue_on_the_device_ends);
   tcase_add_loop_test(tests, parts_have_parts, 0, 2);
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, a_destructor_callback_waits_for_another_thread);

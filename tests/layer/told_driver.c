@@ -106,8 +106,9 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 
 static cl_int CL_API_CALL flush(cl_command_queue handle)
 {
-  ck_assert_int_gt(((queue *)handle)->references, 0);
-  return CL_SUCCESS;
+  const queue *of = (const queue *)handle;
+  ck_assert_int_gt(of->references, 0);
+  return of->properties & CL_QUEUE_ON_DEVICE ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS;
 }
 
 static cl_mem CL_API_CALL create_buffer(cl_context of, cl_mem_flags flags, size_t bytes, void *host,
