@@ -146,7 +146,8 @@ bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given 
   if (!cache || !clpi_cache_enter(cache))
     return false;
   clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(buffer->index));
-  bool released = slot && is_outlet(slot) && clpi_release_inside(stock, cache, slot, buffer, given);
+  bool released = slot && is_outlet(slot) &&
+                  clpi_release_inside(stock, cache, slot, clpi_relaxed(slot->top), buffer, given);
   if (released) {
     give_batch(stock, slot, buffer->bin);
     clpi_outlet_set_room(slot);

@@ -30,19 +30,19 @@ const clpi_slot clpi_empty_slot = {
     .top = clpi_no_places + 1, .limit = clpi_no_places + 1, .blocks = clpi_no_places + 1};
 
 /* Makes a slot of an empty one, which others may look at. */
-static void init_slot(clpi_slot *slot, clpi_places *places)
+static void init_slot(clpi_slot *slot)
 {
-  (*places)[0] = &clpi_no_block;
+  clp_buffer **blocks = slot->first_places + 1;
+  blocks[-1] = &clpi_no_block;
   slot->capacity_log = CLPI_FIRST_PLACES_LOG;
   clpi_set_relaxed(slot->is_outlet, true);
-  clpi_set_relaxed(slot->top, *places + 1);
-  clpi_set_relaxed(slot->limit, *places + 1);
-  clpi_publish(slot->blocks, *places + 1);
+  clpi_set_relaxed(slot->top, blocks);
+  clpi_set_relaxed(slot->limit, blocks);
+  clpi_publish(slot->blocks, blocks);
 }
 
 /* --- near slots --- */
 
-/* Behind the slots are their places, but of [0]. */
 static void set_near(clpi_cache *cache, clpi_slot *slots, uint32_t count)
 {
   for (uint32_t i = cache->near_count; i < count; i++)
@@ -51,16 +51,8 @@ static void set_near(clpi_cache *cache, clpi_slot *slots, uint32_t count)
   cache->near_count = count;
 }
 
-static clpi_places *near_places(clpi_slot *slots, uint32_t count, uint32_t index)
-{
-  return (clpi_places *)(slots + count) + index - 1;
-}
-
 void clpi_cache_init_slots(clpi_cache *cache)
 {
-  static_assert(offsetof(clpi_cache, first_places) ==
-                    offsetof(clpi_cache, first_slots) + sizeof(cache->first_slots),
-                "near_places");
   set_near(cache, cache->first_slots, CLPI_FIRST_SLOTS);
 }
 
@@ -70,17 +62,15 @@ static void free_near(const clpi_cache *cache)
     free(cache->near);
 }
 
-/* With its first places, if these are all that it has. */
-static void move_slot(clpi_slot *slot, const clpi_slot *former, clpi_places *places)
+static void move_slot(clpi_slot *slot, const clpi_slot *former)
 {
   *slot = *former;
   if (former->capacity_log != CLPI_FIRST_PLACES_LOG)
     return;
-  clp_buffer **blocks = clpi_relaxed(former->blocks);
-  memcpy(places, blocks - 1, sizeof(*places));
-  atomic_init(&slot->blocks, *places + 1);
-  atomic_init(&slot->top, *places + 1 + (clpi_relaxed(former->top) - blocks));
-  atomic_init(&slot->limit, *places + 1 + (clpi_relaxed(former->limit) - blocks));
+  clp_buffer *const *from = former->first_places;
+  atomic_init(&slot->blocks, slot->first_places + 1);
+  atomic_init(&slot->top, slot->first_places + (clpi_relaxed(former->top) - from));
+  atomic_init(&slot->limit, slot->first_places + (clpi_relaxed(former->limit) - from));
 }
 
 /* As many more as there are, until there is one of this index. */
@@ -89,11 +79,11 @@ static void reserve_near(clpi_cache *cache, uint32_t index)
   uint32_t count = cache->near_count;
   while (count <= index)
     count *= 2;
-  clpi_slot *slots = allocate_apart(count * sizeof(*slots) + (count - 1) * sizeof(clpi_places));
+  clpi_slot *slots = allocate_apart(count * sizeof(*slots));
   if (!slots)
     return;
   for (uint32_t i = 0; i < cache->near_count; i++)
-    move_slot(&slots[i], &cache->near[i], near_places(slots, count, i));
+    move_slot(&slots[i], &cache->near[i]);
   free_near(cache);
   set_near(cache, slots, count);
 }
@@ -121,13 +111,10 @@ static clpi_slot_chunk *add_chunk(clpi_cache *cache)
   enum { FIRST = 7, MOST = 2047 };
   const clpi_slot_chunk *last = cache->chunks;
   uint32_t count = last ? MIN(2 * last->count + 1, MOST) : FIRST;
-  size_t slots_end = sizeof(clpi_slot_chunk) + count * sizeof(clpi_slot);
-  char *memory = allocate_apart(slots_end + count * sizeof(clpi_places));
-  if (!memory)
+  clpi_slot_chunk *chunk = allocate_apart(sizeof(*chunk) + count * sizeof(chunk->slots[0]));
+  if (!chunk)
     return NULL;
-  clpi_slot_chunk *chunk = (clpi_slot_chunk *)memory;
-  clpi_places *places = (clpi_places *)(memory + slots_end);
-  *chunk = (clpi_slot_chunk){.older = cache->chunks, .places = places, .count = count};
+  *chunk = (clpi_slot_chunk){.older = cache->chunks, .count = count};
   return cache->chunks = chunk;
 }
 
@@ -138,9 +125,9 @@ static void add_far(clpi_cache *cache, uint32_t at)
     chunk = add_chunk(cache);
   if (!chunk)
     return;
-  clpi_slot *slot = &chunk->slots[chunk->used];
+  clpi_slot *slot = &chunk->slots[chunk->used++];
   *slot = clpi_empty_slot;
-  init_slot(slot, &chunk->places[chunk->used++]);
+  init_slot(slot);
   clpi_publish(cache->far[at], slot);
 }
 
@@ -169,7 +156,7 @@ void clpi_cache_add_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t i
   if (!clpi_slot_peek(cache, index))
     return;
   if (index < CLPI_MOST_NEAR)
-    init_slot(&cache->near[index], near_places(cache->near, cache->near_count, index));
+    init_slot(&cache->near[index]);
   else
     add_far(cache, index - CLPI_MOST_NEAR);
 }

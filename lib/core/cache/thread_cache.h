@@ -29,21 +29,22 @@ enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 }
  * only releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h).
  */
 typedef struct clpi_slot {
-  alignas(64) clp_buffer **_Atomic top; /* behind the newest block */
-  clp_buffer **_Atomic limit;           /* a release that finds `top` here or above takes the slow
-                                           path */
-  clp_buffer **_Atomic blocks;          /* the oldest block; clpi_no_block is before it */
-  unsigned char capacity_log;           /* 2 to the power of it, less clpi_no_block's, are places */
-  unsigned char own_room_log; /* and so many of them the room while the owner allocates; 0: none */
-  atomic_bool is_outlet;      /* as `top` */
-  unsigned given;             /* blocks that went to the store, less twice those that came back */
+  alignas(128) clp_buffer **_Atomic top; /* behind the newest block */
+  clp_buffer **_Atomic limit;            /* a release that finds `top` here or above takes the slow
+                                            path */
+  clpi_tally tally;                      /* the owner's counts for the bin */
+  /* Most bins of most threads never have more blocks at once, and two of them are in the same line
+   * as all that a warm call looks at. */
+  clp_buffer *first_places[1 << CLPI_FIRST_PLACES_LOG];
+  clp_buffer **_Atomic blocks; /* the oldest block; clpi_no_block is before it */
+  unsigned given;              /* blocks that went to the store, less twice those that came back */
   uint32_t allocated; /* low bits of the owner's allocations when blocks last went to the store, */
   uint32_t swept;     /* and at the last sweep */
-  clpi_tally tally;   /* the owner's counts for the bin */
+  unsigned char capacity_log; /* 2 to the power of it, less clpi_no_block's, are places */
+  unsigned char own_room_log; /* and so many of them the room while the owner allocates; 0: none */
+  atomic_bool is_outlet;      /* as `top` */
 } clpi_slot;
-
-/* A slot's first ones: most bins of most threads never have more blocks at once. */
-typedef clp_buffer *clpi_places[1 << CLPI_FIRST_PLACES_LOG];
+static_assert(sizeof(clpi_slot) == 128, "what follows the first line is for bins of more blocks");
 
 /* What an empty slot has on top: no stream has used it, so nobody takes it. */
 extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
@@ -60,10 +61,8 @@ enum { CLPI_RECENT_STREAMS = 4 };
  * more. Those of others are in chunks, since a thread may use few of very many. */
 enum { CLPI_MOST_NEAR = 64 };
 
-/* Their places are apart, since statistics go through all slots. */
 typedef struct clpi_slot_chunk {
   struct clpi_slot_chunk *older;
-  clpi_places *places;
   uint32_t count, used;
   clpi_slot slots[];
 } clpi_slot_chunk;
@@ -119,7 +118,6 @@ typedef struct clpi_cache {
   clp_buffer *_Atomic returned; /* spare buffers of its slabs, from others; by `older` */
 
   clpi_slot first_slots[CLPI_FIRST_SLOTS]; /* what `near` is at first */
-  clpi_places first_places[CLPI_FIRST_SLOTS - 1];
 
   /* These stay when the cache serves another thread. */
   clpi_slab first_slab;            /* of first_buffers */

@@ -124,7 +124,7 @@ void clpi_cache_hold_locked(clpi_stock *stock, clpi_cache *cache, clp_buffer *bl
     make_outlet_locked(stock, cache, slot, bin);
   else if (is_full)
     make_room_locked(stock, cache, slot, bin);
-  clpi_slot_push(cache, slot, block);
+  clpi_slot_push(cache, clpi_relaxed(cache->tick), slot, clpi_relaxed(slot->top), block);
   if (is_for_others) {
     give_locked(stock, cache, slot, bin, 1);
     clpi_outlet_set_room(slot);
@@ -145,7 +145,7 @@ static bool looks_on(clpi_cache *cache)
 
 void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  if (!clpi_cache_must_sweep(cache) || looks_on(cache))
+  if (!clpi_cache_must_sweep(cache, clpi_relaxed(cache->tick)) || looks_on(cache))
     return;
   cache->sweeps++;
   clpi_each_slot(cache, i, slot)

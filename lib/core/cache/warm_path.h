@@ -89,9 +89,9 @@ static inline bool clpi_cache_enter(clpi_cache *cache)
   return false;
 }
 
-static inline bool clpi_cache_must_sweep(const clpi_cache *cache)
+static inline bool clpi_cache_must_sweep(const clpi_cache *cache, uint64_t tick)
 {
-  return clpi_relaxed(cache->tick) >= cache->sweep_tick;
+  return tick >= cache->sweep_tick;
 }
 
 /* What the owners have active, a hint unless the cache is claimed. Acquire: pairs with
@@ -181,9 +181,9 @@ static inline unsigned clpi_slot_capacity(const clpi_slot *slot)
   return (1u << slot->capacity_log) - 1;
 }
 
-static inline bool clpi_slot_is_full(const clpi_slot *slot)
+static inline bool clpi_slot_is_full(const clpi_slot *slot, clp_buffer **top)
 {
-  return clpi_relaxed(slot->top) >= clpi_relaxed(slot->limit);
+  return top >= clpi_relaxed(slot->limit);
 }
 
 /* Takes the newest block that the stream used last, wherever it is in the slot; NULL: there is
@@ -203,15 +203,15 @@ clpi_slot_take(clpi_slot *slot, const clpi_stream *stream, bool searches)
   return block;
 }
 
-/* Puts a block into a slot that has a place for it. */
-__attribute__((always_inline)) static inline void clpi_slot_push(clpi_cache *cache, clpi_slot *slot,
+/* Puts a block into a slot that has a place for it. The slot's `top` and the cache's `tick` are
+ * what the caller has loaded, lest a warm release load them again. */
+__attribute__((always_inline)) static inline void clpi_slot_push(clpi_cache *cache, uint64_t tick,
+                                                                 clpi_slot *slot, clp_buffer **top,
                                                                  clp_buffer *block)
 {
-  clp_buffer **top = clpi_relaxed(slot->top);
   clpi_set_state(block, CLPI_BUFFER_HELD);
-  uint64_t tick = clpi_relaxed(cache->tick) + 1;
-  clpi_set_relaxed(cache->tick, tick);
-  block->age = tick;
+  clpi_set_relaxed(cache->tick, tick + 1);
+  block->age = tick + 1;
   *top = block;
   CLPI_STEP();
   clpi_set_relaxed(slot->top, top + 1);
@@ -288,19 +288,20 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
   return block;
 }
 
-/* Puts an active buffer, which is released, into a slot that has a place for it. False: nothing was
- * done. */
+/* Puts an active buffer, which is released, into a slot that has a place for it, at `top`. False:
+ * nothing was done. */
 __attribute__((always_inline)) static inline bool
-clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_buffer *buffer,
-                    clpi_given given)
+clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_buffer **top,
+                    clp_buffer *buffer, clpi_given given)
 {
   clpi_stream *stream = clpi_recall_stream(stock, cache, given);
-  if (!stream || clpi_cache_must_sweep(cache) || clpi_relaxed(stock->may_peak))
+  uint64_t tick = clpi_relaxed(cache->tick);
+  if (!stream || clpi_cache_must_sweep(cache, tick) || clpi_relaxed(stock->may_peak))
     return false;
   slot->tally.releases++;
   clpi_cache_count_inactive(cache, buffer->size);
   buffer->use = clpi_use_now(stream);
-  clpi_slot_push(cache, slot, buffer);
+  clpi_slot_push(cache, tick, slot, top, buffer);
   return true;
 }
 
@@ -312,8 +313,9 @@ clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
   if (!cache || !clpi_cache_enter(cache))
     return false;
   clpi_slot *slot = clpi_slot_peek(cache, clpi_relaxed(buffer->index));
-  bool released =
-      slot && !clpi_slot_is_full(slot) && clpi_release_inside(stock, cache, slot, buffer, given);
+  clp_buffer **top = slot ? clpi_relaxed(slot->top) : NULL;
+  bool released = slot && !clpi_slot_is_full(slot, top) &&
+                  clpi_release_inside(stock, cache, slot, top, buffer, given);
   clpi_cache_leave(cache);
   return released;
 }

@@ -28,13 +28,23 @@ static void end(void)
   clpi_slot_free_places(&it.slot);
 }
 
+static void push(clp_buffer *block)
+{
+  clpi_slot_push(&it.cache, it.cache.tick, &it.slot, it.slot.top, block);
+}
+
+static bool is_full(void)
+{
+  return clpi_slot_is_full(&it.slot, it.slot.top);
+}
+
 /* Pushes the blocks, which the streams used in turn; so block i is place i from below. */
 static void fill(void)
 {
   ck_assert(clpi_slot_reserve(&it.slot, BLOCKS));
   for (size_t i = 0; i < BLOCKS; i++) {
     it.blocks[i].use.stream = &it.streams[i % 2];
-    clpi_slot_push(&it.cache, &it.slot, &it.blocks[i]);
+    push(&it.blocks[i]);
   }
   ck_assert_uint_eq(clpi_slot_count(&it.slot), BLOCKS);
 }
@@ -44,7 +54,7 @@ START_TEST(a_slot_begins_without_a_place)
   ck_assert_uint_eq(clpi_slot_count(&it.slot), 0);
   ck_assert_uint_eq(clpi_slot_room(&it.slot), 0);
   ck_assert_uint_eq(clpi_slot_capacity(&it.slot), 0);
-  ck_assert(clpi_slot_is_full(&it.slot));
+  ck_assert(is_full());
   ck_assert_ptr_null(clpi_slot_take(&it.slot, &it.streams[0], false));
   ck_assert_ptr_null(clpi_slot_search(&it.slot, &it.streams[0]));
 }
@@ -81,9 +91,9 @@ START_TEST(a_slot_grows_with_its_blocks_and_its_room)
     ck_assert_uint_ge(clpi_slot_capacity(&it.slot), i + 1);
     ck_assert_uint_eq(clpi_slot_room(&it.slot), i);
     clpi_slot_set_room(&it.slot, i + 1);
-    ck_assert(!clpi_slot_is_full(&it.slot));
-    clpi_slot_push(&it.cache, &it.slot, &it.blocks[i]);
-    ck_assert(clpi_slot_is_full(&it.slot));
+    ck_assert(!is_full());
+    push(&it.blocks[i]);
+    ck_assert(is_full());
   }
   for (unsigned i = BLOCKS; i > 0; i--)
     ck_assert_ptr_eq(clpi_slot_take(&it.slot, NULL, false), &it.blocks[i - 1]);
