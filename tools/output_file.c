@@ -141,6 +141,22 @@ static mode_t rights_for(const struct stat *replaced)
   return 0666 & ~masked;
 }
 
+/* As mkostemp. A signal waits until it would remove the file. */
+static int make_unfinished(char *path)
+{
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int descriptor = mkostemp(path, O_CLOEXEC), code = errno;
+  if (descriptor >= 0) {
+    catch_signals();
+    replace_unfinished(NULL, path);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = code;
+  return descriptor;
+}
+
 /* Makes the temporary file beside `file->target`, under a name that is short enough everywhere, and
  * opens it. Returns errno, or 0. */
 static int open_temporary(clpi_output_file *file, const struct stat *replaced)
@@ -152,15 +168,13 @@ static int open_temporary(clpi_output_file *file, const struct stat *replaced)
     file->temporary = NULL;
     return ENOMEM;
   }
-  int descriptor = mkostemp(file->temporary, O_CLOEXEC);
+  int descriptor = make_unfinished(file->temporary);
   if (descriptor < 0) {
     int code = errno;
     free(file->temporary);
     file->temporary = NULL;
     return code;
   }
-  catch_signals();
-  replace_unfinished(NULL, file->temporary);
   file->stream = fchmod(descriptor, rights_for(replaced)) ? NULL : fdopen(descriptor, "w");
   if (file->stream)
     return 0;
