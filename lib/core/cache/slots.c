@@ -62,6 +62,7 @@ static void free_near(const clpi_cache *cache)
     free(cache->near);
 }
 
+/* With its blocks, where these are in the first places; others stay where they are. */
 static void move_slot(clpi_slot *slot, const clpi_slot *former)
 {
   *slot = *former;

@@ -44,7 +44,9 @@ typedef struct clpi_slot {
   unsigned char own_room_log; /* and so many of them the room while the owner allocates; 0: none */
   atomic_bool is_outlet;      /* as `top` */
 } clpi_slot;
-static_assert(sizeof(clpi_slot) == 128, "what follows the first line is for bins of more blocks");
+static_assert(sizeof(clpi_slot) == 128, "a slot is one pair of lines");
+static_assert(offsetof(clpi_slot, first_places) + 3 * sizeof(clp_buffer *) <= 64,
+              "clpi_no_block and two blocks are in the first line");
 
 /* What an empty slot has on top: no stream has used it, so nobody takes it. */
 extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
