@@ -108,12 +108,6 @@ static void apply_budget(study_setting *setting, double has_budget)
   name(setting, setting->rules.has_budget ? "counted" : "not counted");
 }
 
-static void apply_front(study_setting *setting, double has_front)
-{
-  setting->rules.has_front = has_front > 0;
-  name(setting, setting->rules.has_front ? "or not in front" : "only then");
-}
-
 /* Below 0: one thread alone gives work. */
 static void apply_behind(study_setting *setting, double behind)
 {
@@ -223,7 +217,6 @@ const study_lever study_levers[] = {
      {1, 0},
      2,
      1},
-    {"held go back", "where nothing fits", apply_front, {1, 0}, 2, 1},
 };
 const size_t study_lever_count = sizeof study_levers / sizeof *study_levers;
 

@@ -57,15 +57,6 @@ bool __wrap_clpi_call_budget_is_spent(const clpi_call_budget *budget)
   return rules.has_budget && __real_clpi_call_budget_is_spent(budget);
 }
 
-/* --- when held blocks go back --- */
-
-uint64_t __real_clpi_segments_front(clpi_segments *segments, size_t bytes);
-uint64_t __wrap_clpi_segments_front(clpi_segments *segments, size_t bytes);
-uint64_t __wrap_clpi_segments_front(clpi_segments *segments, size_t bytes)
-{
-  return rules.has_front ? __real_clpi_segments_front(segments, bytes) : UINT64_MAX;
-}
-
 /* --- how large a segment is, and which one without blocks is used --- */
 
 static size_t smaller(size_t a, size_t b)

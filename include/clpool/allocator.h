@@ -50,10 +50,6 @@ typedef struct clp_memory_request {
   /** What the allocator may have of the device's memory in all. 0: the request must fit beside the
    * blocks in use, without more memory from the device, or fail. */
   size_t most_bytes;
-  /** With most_bytes 0: how much of the allocator's memory the caller holds, and would give back.
-   * If it is not 0, and the memory would lie behind what all other blocks need side by side, the
-   * request must fail: what is given back may make room further in front. */
-  size_t held_bytes;
 } clp_memory_request;
 
 /** What an allocator is made of: fill one, beginning with CLP_ALLOCATOR_OPS_INIT, and pass it to

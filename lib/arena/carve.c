@@ -16,25 +16,15 @@ size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
 
 /* --- carving --- */
 
-/* The last position where the block may begin: behind what all blocks in use would take up side by
- * side, but for those that the caller would give back. */
-static uint64_t end_of_front(const clpi_carving *carving)
-{
-  clpi_segments *segments = &carving->arena->segments;
-  size_t held = MIN(carving->request->held_bytes, segments->used_bytes);
-  return held ? clpi_segments_front(segments, segments->used_bytes - held) : UINT64_MAX;
-}
-
 /* The first fit of at most `most` bytes; or, if that is not safe for the stream yet, one of the
  * next that is. NULL: there is none. */
 static clpi_range *find_locked(clpi_carving *carving, const clpi_free_ranges *ranges, size_t most)
 {
   enum { MOST_LOOKED_AT = 4 };
-  uint64_t end = end_of_front(carving);
   const clpi_stream *by = carving->arena->is_exclusive ? NULL : carving->by;
   clpi_range *first = NULL;
   clpi_free_range *fit = clpi_free_ranges_first_fit(ranges, carving->room);
-  for (int looked_at = 0; fit && fit->position <= end && looked_at < MOST_LOOKED_AT;
+  for (int looked_at = 0; fit && looked_at < MOST_LOOKED_AT;
        fit = clpi_free_ranges_next_fit(fit, carving->room)) {
     if (fit->bytes > most)
       continue;

@@ -82,27 +82,6 @@ static void withdraw(clpi_segments *segments, clpi_range *range)
   clpi_free_ranges_remove(ranges_of(segments, range), &range->size);
 }
 
-/* --- the front --- */
-
-/* Counts on from where it ended last: mostly that is near. */
-uint64_t clpi_segments_front(clpi_segments *segments, size_t bytes)
-{
-  clpi_front *front = &segments->front;
-  if (bytes >= segments->reserved_bytes)
-    return segments->next_position;
-  if (!front->last)
-    *front = (clpi_front){.last = clpi_list_entry(segments->all.next, clpi_segment, on_all)};
-  while (front->before > bytes) {
-    front->last = clpi_list_entry(front->last->on_all.previous, clpi_segment, on_all);
-    front->before -= front->last->bytes;
-  }
-  while (bytes - front->before >= front->last->bytes) {
-    front->before += front->last->bytes;
-    front->last = clpi_list_entry(front->last->on_all.next, clpi_segment, on_all);
-  }
-  return front->last->position + (bytes - front->before);
-}
-
 /* --- adding and removing segments --- */
 
 /* The list is in order of position, also when a segment comes back that upstream did not take. */
@@ -113,8 +92,6 @@ static void list(clpi_segments *segments, clpi_segment *segment)
          clpi_list_entry(next->previous, clpi_segment, on_all)->position > segment->position)
     next = next->previous;
   clpi_list_push_back(next, &segment->on_all);
-  if (next != &segments->all)
-    segments->front.last = NULL;
 }
 
 void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment)
@@ -151,11 +128,6 @@ clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments)
 
 void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
 {
-  clpi_front *front = &segments->front;
-  if (front->last == segment)
-    front->last = NULL;
-  else if (front->last && segment->position < front->last->position)
-    front->before -= segment->bytes;
   withdraw(segments, segment->first);
   clpi_list_remove(&segment->on_all);
   clpi_list_push_back(&segments->leaving, &segment->on_all);

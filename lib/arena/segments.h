@@ -31,12 +31,6 @@ struct clpi_segment {
   clpi_segment *next_to_stay; /* while trim.c goes through the unused ones */
 };
 
-/* Where a count of bytes through the segments, oldest first, came to its end last. */
-typedef struct clpi_front {
-  clpi_segment *last; /* NULL: it has to begin anew */
-  size_t before;      /* bytes of the segments before that */
-} clpi_front;
-
 typedef struct clpi_segments {
   clpi_free_ranges partial; /* free ranges of segments that have blocks */
   clpi_free_ranges whole;   /* those of segments without blocks */
@@ -45,7 +39,6 @@ typedef struct clpi_segments {
   clpi_range *spares; /* by `after`: records for new ranges, kept so that cutting cannot fail */
   size_t count, reserved_bytes, used_bytes, used_count;
   uint64_t next_position;
-  clpi_front front;
 } clpi_segments;
 
 void clpi_segments_init(clpi_segments *segments);
@@ -69,9 +62,6 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
 
 /* The largest segment without blocks; NULL: there is none. */
 clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments);
-
-/* The position behind the first `bytes` of all segments. */
-uint64_t clpi_segments_front(clpi_segments *segments, size_t bytes);
 
 /* Moves a segment without blocks to the list of those that leave. The caller takes it off that list
  * in the end, and then destroys or restores it. */

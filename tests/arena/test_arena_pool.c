@@ -70,26 +70,26 @@ START_TEST(held_blocks_go_back_before_it_grows)
 }
 END_TEST
 
-/* A hole in the second segment would do, but the pool holds what lies in front. It is not looked
- * for there where so many bins would be gone through for two releases. */
-START_TEST(held_blocks_go_back_for_a_place_in_front)
+/* A hole in the second segment would do, but the pool holds what lies before it. That stays held
+ * where so many bins would be gone through for two releases. */
+START_TEST(held_blocks_go_back_for_a_lower_place)
 {
   enum { MOST_BINS = 40 };
   size_t bins = _i ? MOST_BINS : 1;
-  clp_buffer *small[MOST_BINS], *front, *hole, *behind, *next;
+  clp_buffer *small[MOST_BINS], *first, *hole, *behind, *next;
   rig it;
 
   start(&it);
-  front = clpt_allocate(it.pool, 50000);
+  first = clpt_allocate(it.pool, 50000);
   for (size_t i = 0; i < bins; i++)
     small[i] = clpt_allocate(it.pool, 65 + i);
   hole = clpt_allocate(it.pool, 30000);
   behind = clpt_allocate(it.pool, 20000);
   ck_assert_uint_eq(arena_of(&it).segments, 2);
-  clp_memory places[] = {clp_buffer_memory(front), clp_buffer_memory(hole)};
+  clp_memory places[] = {clp_buffer_memory(first), clp_buffer_memory(hole)};
   clpt_ok(clp_buffer_release(hole));
   clpt_ok(clp_pool_free_held(it.pool));
-  clpt_ok(clp_buffer_release(front));
+  clpt_ok(clp_buffer_release(first));
   next = clpt_allocate(it.pool, 25000);
   ck_assert_uint_eq(clp_buffer_memory(next), places[_i]);
   clpt_ok(clp_buffer_release(next));
@@ -343,7 +343,7 @@ CLPT_MAIN("pools on an arena", clpt_run)
   TCase *threads = clpt_case(suite, "threads");
 
   tcase_add_test(tests, held_blocks_go_back_before_it_grows);
-  tcase_add_loop_test(tests, held_blocks_go_back_for_a_place_in_front, 0, 2);
+  tcase_add_loop_test(tests, held_blocks_go_back_for_a_lower_place, 0, 2);
   tcase_add_test(tests, held_blocks_go_back_all_at_once);
   tcase_add_test(tests, a_hit_is_a_hit);
   tcase_add_test(tests, a_limit_counts_segments);

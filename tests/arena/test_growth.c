@@ -224,33 +224,6 @@ START_TEST(without_growth_only_used_segments_do)
 }
 END_TEST
 
-/* Two segments with a block at the end of each. Of what is in use, the caller holds so much; so the
- * others would fit into less. */
-START_TEST(a_place_behind_the_front_is_none)
-{
-  static const struct {
-    size_t held;
-    bool fits; /* in the second segment */
-  } cases[] = {{0, true}, {256, true}, {512, false}, {SIZE_MAX, false}};
-  clpt_arena_start();
-  clp_memory filler = clpt_arena_take(CLPT_SEGMENT - 256), last = clpt_arena_take(256);
-  clp_memory hole = clpt_arena_take(512), behind = clpt_arena_take(256), found = 0;
-  clpt_arena_give(hole, 512);
-  /* In use: CLPT_SEGMENT + 256. The hole begins at CLPT_SEGMENT. */
-  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    clp_memory_request request = {.bytes = 100, .held_bytes = cases[i].held};
-    clp_status status = clpi_allocator_allocate_within(clpt_arena, &request, &found);
-    ck_assert_int_eq(status, cases[i].fits ? CLP_SUCCESS : CLP_OUT_OF_DEVICE_MEMORY);
-    if (cases[i].fits)
-      clpt_arena_give(found, 100);
-  }
-  clpt_arena_give(behind, 256);
-  clpt_arena_give(last, 256);
-  clpt_arena_give(filler, CLPT_SEGMENT - 256);
-  clpt_arena_end();
-}
-END_TEST
-
 START_TEST(a_limit_is_on_what_is_taken_from_the_device)
 {
   clpt_arena_start();
@@ -339,7 +312,6 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_loop_test(tests, calls_are_no_more_than_those_of_bins, 0, 8);
   tcase_add_test(tests, return_cached_gives_unused_segments_back);
   tcase_add_test(tests, without_growth_only_used_segments_do);
-  tcase_add_test(tests, a_place_behind_the_front_is_none);
   tcase_add_test(tests, a_limit_is_on_what_is_taken_from_the_device);
   tcase_add_test(tests, out_of_memory_makes_smaller_segments);
   tcase_add_test(tests, out_of_memory_gives_unused_segments_back);

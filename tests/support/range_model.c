@@ -205,23 +205,6 @@ static size_t walk(const clpi_free_ranges *ranges)
   return count;
 }
 
-/* The place behind the first `units`, from one segment to the next. */
-static uint64_t front_of(const clpt_ranges *ranges, uint64_t units)
-{
-  for (uint64_t from = 0;;) {
-    const clpt_modelled *next = NULL;
-    for (const clpt_modelled *it = ranges->segments; it < ranges->segments + CLPT_SEGMENTS; it++)
-      if (it->real && it->place >= from && (!next || it->place < next->place))
-        next = it;
-    if (!next)
-      return ranges->next_place;
-    if (units < next->units)
-      return next->place + units;
-    units -= next->units;
-    from = next->place + 1;
-  }
-}
-
 static const char *compare(clpt_ranges *ranges)
 {
   const clpi_segments *real = &ranges->real;
@@ -269,7 +252,5 @@ static const char *act(clpt_ranges *ranges, uint8_t what, uint8_t argument)
 const char *clpt_ranges_step(clpt_ranges *ranges, uint8_t what, uint8_t argument)
 {
   const char *wrong = act(ranges, what, argument);
-  if (!wrong && clpi_segments_front(&ranges->real, argument) != front_of(ranges, argument))
-    wrong = "the front ends elsewhere";
   return wrong ? wrong : compare(ranges);
 }

@@ -37,29 +37,19 @@ static void give_back_held(clp_pool *pool, size_t bytes)
   }
 }
 
-/* What could go back, less what bins may have rounded up. */
-static size_t find_held_locked(const clp_pool *pool)
+/* Whether what is held goes back before the request is placed, so that all of it may go to the
+ * lowest place: once there were releases for an eighth of the bins, all of which are looked at
+ * then. Not where work need not be in one order: it might have to wait for other work there. */
+static bool is_due(clp_pool *pool)
 {
-  const clpi_stock *stock = &pool->stock;
-  size_t managed = clpi_managed_bytes_locked(stock), active = clpi_active_bytes_locked(stock);
-  size_t others = active + (active >> stock->store.leading_bits) + pool->leaving_bytes;
-  return managed > others ? managed - others : 0;
-}
-
-/* What should go back for a better place. Since all bins are looked at then, it is 0 until there
- * were releases for a fourth of them. Also where work need not be in one order: it might have to
- * wait for other work there. */
-static size_t held_bytes(clp_pool *pool)
-{
-  enum { BINS_A_RELEASE = 4 };
+  enum { BINS_A_RELEASE = 8 };
   const clpi_stock *stock = &pool->stock;
   pthread_mutex_lock(&pool->stock.lock);
   uint64_t releases = clpi_tick_locked(stock) - pool->gave_back_tick;
   bool is_one_order = !stock->streams.count && stock->streams.home.is_in_order;
-  bool is_due = is_one_order && releases * BINS_A_RELEASE >= stock->store.index_count;
-  size_t held = is_due ? find_held_locked(pool) : 0;
+  bool due = is_one_order && releases * BINS_A_RELEASE >= stock->store.index_count;
   pthread_mutex_unlock(&pool->stock.lock);
-  return held;
+  return due;
 }
 
 clp_status clpi_fit(clpi_request *wanted)
@@ -67,16 +57,18 @@ clp_status clpi_fit(clpi_request *wanted)
   clp_pool *pool = wanted->pool;
   clp_memory_request request = {.bytes = wanted->bin->block_bytes,
                                 .stream = wanted->stream->handle,
-                                .reuse_flags = pool->options.reuse_flags,
-                                .held_bytes = held_bytes(pool)};
+                                .reuse_flags = pool->options.reuse_flags};
+  bool is_back = is_due(pool);
+  if (is_back)
+    give_back_held(pool, request.bytes);
   clp_status status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
-  give_back_held(pool, request.bytes);
+  if (!is_back)
+    give_back_held(pool, request.bytes);
   if (pool->allocator->ops.exclusive_parts)
     clpi_in_flight_bound(pool, request.bytes);
   size_t limit = clp_pool_get_limit(pool);
   request.most_bytes = limit ? limit : SIZE_MAX;
-  request.held_bytes = 0;
   return clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
 }
