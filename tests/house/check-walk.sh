@@ -26,5 +26,5 @@ within() {
 }
 
 within "a miss" 73 18
-within "a carve" 91 23
+within "a carve" 89 23
 cat "$house_tmp/sums"
