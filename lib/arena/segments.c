@@ -84,19 +84,9 @@ static void withdraw(clpi_segments *segments, clpi_range *range)
 
 /* --- adding and removing segments --- */
 
-/* The list is in order of position, also when a segment comes back that upstream did not take. */
-static void list(clpi_segments *segments, clpi_segment *segment)
-{
-  clpi_list *next = &segments->all;
-  while (next->previous != &segments->all &&
-         clpi_list_entry(next->previous, clpi_segment, on_all)->position > segment->position)
-    next = next->previous;
-  clpi_list_push_back(next, &segment->on_all);
-}
-
 void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment)
 {
-  list(segments, segment);
+  clpi_list_push_back(&segments->all, &segment->on_all);
   segments->count++;
   segments->reserved_bytes += segment->bytes;
   enter(segments, segment->first);

@@ -27,7 +27,7 @@ struct clpi_segment {
   size_t bytes, used_bytes;
   clpi_range *first;
   uint64_t position;          /* of its first byte, counted through all segments there ever were */
-  clpi_list on_all;           /* oldest first */
+  clpi_list on_all;           /* oldest first, but for those that upstream did not take */
   clpi_segment *next_to_stay; /* while trim.c goes through the unused ones */
 };
 
