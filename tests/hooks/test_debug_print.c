@@ -152,26 +152,30 @@ static void hold_some(clpt_worker *self)
       clpt_wrong(self, "a call failed");
 }
 
+/* To a file: a stream in memory moves its text as it grows, under a lock that ThreadSanitizer does
+ * not see. */
 START_TEST(lines_of_several_threads_stay_whole)
 {
   enum { THREADS = 4 };
   unsigned rounds = clpt_iterations(500), mallocs = 0, frees = 0;
   const clpt_work work[] = {hold_some};
+  char line[256];
   clpt_workers workers;
   clp_hook *hook;
   clpt_rig rig;
-  page out;
+  FILE *out = tmpfile();
 
+  ck_assert_ptr_nonnull(out);
   clpt_rig_start(&rig);
-  page_open(&out);
-  clpt_ok(clp_debug_print_hook_create(out.file, &hook));
+  clpt_ok(clp_debug_print_hook_create(out, &hook));
   clpt_ok(clp_pool_add_hook(rig.pool, hook));
   clpt_workers_start(&workers, THREADS, work, 1, rounds, rig.pool);
   clpt_workers_join(&workers);
   clpt_ok(clp_pool_remove_hook(rig.pool, hook));
-  for (char *line = strtok(out.text, "\n"); line; line = strtok(NULL, "\n")) {
+  rewind(out);
+  while (fgets(line, sizeof(line), out)) {
     ck_assert_ptr_eq(strstr(line, "{\"hook\":\""), line);
-    ck_assert_ptr_eq(strchr(line, '}'), line + strlen(line) - 1);
+    ck_assert_ptr_eq(strchr(line, '}'), line + strlen(line) - 2);
     ck_assert_ptr_null(strchr(line + 1, '{'));
     mallocs += strstr(line, "\"malloc\"") != NULL;
     frees += strstr(line, "\"free\"") != NULL;
@@ -179,7 +183,7 @@ START_TEST(lines_of_several_threads_stay_whole)
   ck_assert_uint_eq(mallocs, THREADS * rounds);
   ck_assert_uint_eq(frees, THREADS * rounds);
   clp_debug_print_hook_destroy(hook);
-  page_close(&out);
+  ck_assert_int_eq(fclose(out), 0);
   clpt_rig_end(&rig);
 }
 END_TEST
