@@ -75,6 +75,7 @@ core_sources = \
 	lib/core/pool/buffer_streams.c \
 	lib/core/pool/defaults.c lib/core/pool/defaults.h \
 	lib/core/pool/device.c lib/core/pool/device.h \
+	lib/core/pool/direct.c lib/core/pool/direct.h \
 	lib/core/pool/fit.c lib/core/pool/fit.h \
 	lib/core/pool/in_flight.c lib/core/pool/in_flight.h \
 	lib/core/pool/forget_stream.c lib/core/pool/forget_stream.h \
@@ -92,17 +93,23 @@ core_sources = \
 	lib/core/pool/stats.c lib/core/pool/stats.h
 
 arena_sources = \
+	lib/arena/ahead.c lib/arena/ahead.h \
 	lib/arena/arena.h \
 	lib/arena/arena_create.c \
 	lib/arena/arena_figures.c \
 	lib/arena/call_budget.c lib/arena/call_budget.h \
+	lib/arena/blocks.c lib/arena/blocks.h \
 	lib/arena/carve.c \
+	lib/arena/carving.c lib/arena/carving.h \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
+	lib/arena/parts.c lib/arena/parts.h \
 	lib/arena/pending.h \
+	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/trim.c lib/arena/trim.h \
+	lib/arena/tape.c lib/arena/tape.h \
 	lib/arena/upstream.c lib/arena/upstream.h \
 	lib/arena/use_set.c lib/arena/use_set.h
 

@@ -6,8 +6,9 @@
 
 #include "arena/call_budget.h"
 #include "arena/pending.h"
-#include "arena/segments.h"
-#include "core/base/map.h"
+#include "arena/sites.h"
+#include "arena/tape.h"
+#include "core/allocator/allocator.h"
 #include "core/streams/stream.h"
 
 #include <clpool/arena.h>
@@ -19,28 +20,26 @@ typedef struct clpi_arena {
   bool orders_streams;  /* upstream knows streams */
   bool is_exclusive;    /* a block must not overlap memory that a stream may still use */
   bool has_addresses;   /* memory is an address: a block needs no call of upstream */
+  bool keeps_parts;     /* what upstream makes of a segment for a block stays (parts.h) */
   size_t alignment;     /* of blocks in segments, bytes; their sizes are multiples of it */
   pthread_mutex_t lock; /* guards all below, streams as stream.h says */
   clpi_segments segments;
-  clpi_map blocks; /* clpi_range pointers by their memory */
+  clpi_sites sites;
+  clpi_digest used; /* of the sites in use, as far as they know */
+  bool may_track;   /* all work so far was on one stream in order, */
+  bool has_tape;    /* and someone follows the tape (ahead.h) */
+  clpi_tape tape;
+  clpi_site *ahead; /* of which the segments may not know, by next_ahead */
+  size_t ahead_count;
+  clpi_use_set *home_uses; /* what the home stream may still do; NULL: nothing that is known */
   clpi_streams streams;
   clpi_pending pending;
   clpi_call_budget budget;
+  size_t used_bytes; /* of all blocks */
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t peak_used_bytes, peak_reserved_bytes;
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;
-
-/* A request, and the block that is carved for it. */
-typedef struct clpi_carving {
-  clpi_arena *arena;
-  const clp_memory_request *request;
-  size_t room;       /* the request's bytes, rounded up to the arena's alignment */
-  clpi_stream *by;   /* the stream that will use the block, pinned; NULL: unknown */
-  clpi_range *block; /* NULL: none yet */
-  bool is_settled;   /* the block is safe for `by`, and was when it was found */
-  bool has_entry;    /* an entry of arena->blocks is reserved */
-} clpi_carving;
 
 /* The operations: allocating is in carve.c, freeing in free.c. */
 clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out);
@@ -49,7 +48,13 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
 clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes);
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream);
 
+/* For direct pools. */
+extern const clpi_direct_ops clpi_arena_direct;
+
 /* How many bytes a block of `bytes` takes up. */
-size_t clpi_arena_room(const clpi_arena *arena, size_t bytes);
+static inline size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
+{
+  return (bytes + arena->alignment - 1) & ~(arena->alignment - 1);
+}
 
 #endif

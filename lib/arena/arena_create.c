@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Creating and destroying an arena. */
-#include "arena/arena.h"
+#include "arena/ahead.h"
 #include "arena/trim.h"
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"
@@ -62,16 +62,15 @@ static void note_set(const clpi_use_set *set)
 /* A free range whose uses are done needs none. Those of a block may be in use without the lock. */
 static void note_range(clpi_range *range)
 {
-  if (!range->is_used && clpi_use_set_is_settled(range->uses, NULL)) {
-    clpi_use_set_release(range->uses);
-    range->uses = NULL;
-  }
+  if (!range->is_used && clpi_use_set_is_settled(range->uses, NULL))
+    clpi_range_drop_uses(range);
   note_set(range->uses);
 }
 
 static void note_needed_locked(clpi_streams *streams)
 {
   clpi_arena *arena = clpi_list_entry(streams, clpi_arena, streams);
+  clpi_arena_settle_locked(arena);
   clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
     for (clpi_range *range = segment->first; range; range = range->after)
       note_range(range);
@@ -85,7 +84,9 @@ static void arena_destroy(void *self)
   clpi_arena_return_segments(arena);
   clpi_streams_end(&arena->streams);
   clpi_segments_end(&arena->segments);
-  clpi_map_end(&arena->blocks);
+  clpi_sites_end(&arena->sites);
+  clpi_tape_end(&arena->tape);
+  clpi_use_set_release(arena->home_uses);
   pthread_cond_destroy(&arena->pending.end);
   pthread_mutex_destroy(&arena->lock);
   clp_allocator_release(arena->upstream);
@@ -111,6 +112,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   *arena = (clpi_arena){.options = *options,
                         .orders_streams = clpi_allocator_orders_streams(upstream),
                         .has_addresses = upstream->ops.split == clpi_split_address,
+                        .keeps_parts = upstream->ops.memory_kind == CLP_MEMORY_CL_MEM,
                         .is_exclusive = upstream->ops.exclusive_parts && !options->one_thread,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   arena->upstream = clp_allocator_retain(upstream);
@@ -119,6 +121,12 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   clpi_segments_init(&arena->segments);
   clpi_call_budget_init(&arena->budget);
   clpi_streams_init(&arena->streams, upstream, &arena->lock, note_needed_locked);
+  clpi_stream *home = &arena->streams.home;
+  if (home->is_ordered && home->is_in_order)
+    arena->home_uses = clpi_use_set_create(clpi_use_now(home));
+  bool is_one_order = arena->home_uses || !arena->orders_streams;
+  bool is_cheap = arena->has_addresses || arena->keeps_parts;
+  arena->may_track = is_one_order && is_cheap && !arena->is_exclusive;
   return arena;
 }
 
@@ -163,6 +171,8 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
   status = clp_allocator_create(&ops, arena, out);
   if (status)
     arena_destroy(arena);
+  else if (arena->may_track)
+    (*out)->direct = &clpi_arena_direct;
   return status;
 }
 

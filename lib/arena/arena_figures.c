@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An arena's figures, and what it looks like. */
-#include "arena/arena.h"
+#include "arena/ahead.h"
 #include "core/allocator/allocator.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
@@ -54,7 +54,7 @@ clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stat
     return status;
   if (!stats)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_get_stats: stats is NULL");
-  pthread_mutex_lock(&found->lock);
+  clpi_arena_lock(found);
   clp_arena_stats figures = figures_locked(found);
   pthread_mutex_unlock(&found->lock);
   size_t least = offsetof(clp_arena_stats, segments) + sizeof(stats->segments);
@@ -109,7 +109,7 @@ static char *describe(clpi_arena *arena)
   FILE *file = open_memstream(&text, &bytes);
   if (!file)
     return NULL;
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   write_locked(file, arena);
   pthread_mutex_unlock(&arena->lock);
   if (!fclose(file))

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocating: carving blocks from free ranges, and growing when none fits. */
-#include "arena/arena.h"
+#include "arena/ahead.h"
+#include "arena/carving.h"
 #include "arena/growth.h"
+#include "arena/parts.h"
 #include "arena/trim.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/streams/use.h"
 
 #include <sys/param.h>
-
-size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
-{
-  return (bytes + arena->alignment - 1) & ~(arena->alignment - 1);
-}
 
 /* --- carving --- */
 
@@ -38,25 +35,11 @@ static clpi_range *find_locked(clpi_carving *carving, const clpi_free_ranges *ra
   return first;
 }
 
-/* Makes the block known by its memory, and forgets what streams did with it before. */
-static void enter_locked(clpi_carving *carving, clp_memory memory)
-{
-  clpi_arena *arena = carving->arena;
-  clpi_range *block = carving->block;
-  clpi_use_set_release(block->uses);
-  block->uses = NULL;
-  block->memory = memory;
-  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
-  clpi_map_put(&arena->blocks, memory, (uintptr_t)block);
-  clpi_call_budget_begin_block(&arena->budget, carving->request->bytes);
-  carving->has_entry = false;
-}
-
 /* The ways in which the request allows to make a block safe that streams may still use. */
 static unsigned ways_to_settle(const clpi_carving *carving)
 {
   unsigned flags = carving->request->reuse_flags;
-  const clpi_use_set *set = carving->block->uses;
+  const clpi_use_set *set = carving->site->block->uses;
   unsigned ways = flags & CLP_REUSE_OPPORTUNISTIC ? CLPI_POLL : 0;
   if (carving->by && flags & CLP_REUSE_INTERNAL_DEPENDENCIES)
     ways |= CLPI_WAIT;
@@ -70,7 +53,7 @@ static bool settle(const clpi_carving *carving)
 {
   clpi_arena *arena = carving->arena;
   clpi_stream *by = arena->is_exclusive ? NULL : carving->by;
-  const clpi_use_set *set = carving->block->uses;
+  const clpi_use_set *set = carving->site->block->uses;
   unsigned ways = ways_to_settle(carving);
   for (size_t i = 0; i < set->count; i++)
     if (!ways || !clpi_use_settle(&arena->streams, &set->uses[i], by, ways))
@@ -78,28 +61,20 @@ static bool settle(const clpi_carving *carving)
   return true;
 }
 
-static void put_back(clpi_carving *carving)
-{
-  clpi_arena *arena = carving->arena;
-  pthread_mutex_lock(&arena->lock);
-  clpi_segments_free(&arena->segments, carving->block);
-  pthread_mutex_unlock(&arena->lock);
-  carving->block = NULL;
-}
-
 /* Carves the block from a range of at most `most` bytes in `ranges`. CLP_OUT_OF_DEVICE_MEMORY: none
  * fits, or it cannot be made safe for the stream. CLP_OUT_OF_HOST_MEMORY. */
 static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, size_t most)
 {
   clpi_arena *arena = carving->arena;
-  pthread_mutex_lock(&arena->lock);
-  carving->has_entry = carving->has_entry || clpi_map_reserve(&arena->blocks);
-  bool is_ready = carving->has_entry && clpi_segments_reserve(&arena->segments);
+  clpi_arena_lock(arena);
+  if (carving->by)
+    (void)clpi_arena_tracks_locked(arena, carving->by->handle);
+  bool is_ready = clpi_carving_reserve_locked(carving);
   clpi_range *range = is_ready ? find_locked(carving, ranges, most) : NULL;
-  clpi_range *block = range ? clpi_segments_carve(&arena->segments, range, carving->room) : NULL;
-  carving->block = block;
-  if (block && carving->is_settled && arena->has_addresses)
-    enter_locked(carving, block->segment->memory + clpi_range_offset(block));
+  if (range)
+    clpi_carving_carve_locked(carving, range);
+  if (range && carving->is_settled && carving->site->memory)
+    clpi_carving_succeed_locked(carving);
   pthread_mutex_unlock(&arena->lock);
   if (!is_ready)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
@@ -107,7 +82,7 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
     return CLP_OUT_OF_DEVICE_MEMORY;
   if (carving->is_settled || settle(carving))
     return CLP_SUCCESS;
-  put_back(carving);
+  clpi_carving_put_back(carving);
   return CLP_OUT_OF_DEVICE_MEMORY;
 }
 
@@ -118,7 +93,7 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
 static clp_status settle_new(clpi_carving *carving)
 {
   clpi_streams *streams = &carving->arena->streams;
-  const clpi_use_set *set = carving->block->uses;
+  const clpi_use_set *set = carving->site->block->uses;
   clp_status status = CLP_SUCCESS;
   for (size_t i = 0; set && i < set->count && !status; i++)
     if (!carving->by)
@@ -126,7 +101,7 @@ static clp_status settle_new(clpi_carving *carving)
     else if (carving->by != set->uses[i].stream)
       status = clpi_use_order(streams, &set->uses[i], carving->by);
   if (status)
-    put_back(carving);
+    clpi_carving_put_back(carving);
   return status;
 }
 
@@ -156,7 +131,7 @@ static bool lacks_memory(clp_status status)
 
 static bool await_pending(clpi_arena *arena, uint64_t *seen)
 {
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   bool has_changed = clpi_pending_await_locked(&arena->pending, &arena->lock, seen);
   pthread_mutex_unlock(&arena->lock);
   return has_changed;
@@ -198,28 +173,30 @@ static clp_status grow(clpi_carving *carving)
 /* Has upstream make the block memory of its own. */
 static clp_status split(clpi_carving *carving, clp_memory *part)
 {
-  const clpi_range *block = carving->block;
+  const clpi_range *block = carving->site->block;
   const clp_allocator *upstream = carving->arena->upstream;
   unsigned long serial = clpi_error_serial();
   clp_status status = upstream->ops.split(upstream->self, block->segment->memory,
                                           clpi_range_offset(block), carving->request->bytes, part);
   if (!status)
     return CLP_SUCCESS;
-  put_back(carving);
+  clpi_carving_put_back(carving);
   return clpi_allocator_failed(upstream, status, serial, "splitting a segment");
 }
 
-/* `part` is the memory of a block that is not entered yet; 0: there is none. */
+/* `part` is the memory of a block that has none yet; 0: there is none. */
 static void finish(clpi_carving *carving, clp_memory part)
 {
   clpi_arena *arena = carving->arena;
-  if (!carving->has_entry && !carving->by)
+  if (carving->is_done && !carving->by && !carving->spare)
     return;
   pthread_mutex_lock(&arena->lock);
   if (part)
-    enter_locked(carving, part);
-  if (carving->has_entry)
-    clpi_map_unreserve(&arena->blocks);
+    clpi_carving_enter_locked(carving, part);
+  if (carving->site && !carving->is_done)
+    clpi_carving_succeed_locked(carving);
+  if (carving->spare)
+    clpi_site_end(&arena->sites, carving->spare);
   if (carving->by)
     clpi_stream_unpin_locked(&arena->streams, carving->by);
   pthread_mutex_unlock(&arena->lock);
@@ -233,6 +210,8 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
       .arena = arena, .request = request, .room = clpi_arena_room(arena, request->bytes)};
   clp_memory part = 0;
   clp_status status = CLP_SUCCESS;
+  if (arena->keeps_parts)
+    clpi_parts_bound(arena);
   if (request->stream && arena->orders_streams)
     status = clpi_stream_pin(&arena->streams, request->stream, &carving.by);
   if (status)
@@ -240,11 +219,11 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
   status = carve(&carving, &arena->segments.partial, SIZE_MAX);
   if (status == CLP_OUT_OF_DEVICE_MEMORY && request->most_bytes)
     status = grow(&carving);
-  if (!status && carving.has_entry)
+  if (!status && !carving.site->memory)
     status = split(&carving, &part);
   finish(&carving, part);
   if (!status)
-    *out = carving.block->memory;
+    *out = carving.site->memory;
   return status;
 }
 
@@ -257,5 +236,9 @@ clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
       .reuse_flags = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,
       .most_bytes = SIZE_MAX,
   };
-  return clpi_arena_allocate_within(self, &request, out);
+  clp_memory memory = clpi_arena_begin_direct(self, bytes);
+  if (!memory)
+    return clpi_arena_allocate_within(self, &request, out);
+  *out = memory;
+  return CLP_SUCCESS;
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Freeing blocks: each becomes a free range again, with what streams may still do with it. */
-#include "arena/arena.h"
+#include "arena/ahead.h"
+#include "arena/blocks.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/streams/use.h"
 
 #include <stdlib.h>
 
-/* NULL: there is no such block. */
-static clpi_range *take_block_locked(clpi_arena *arena, clp_memory memory, size_t bytes)
+static clp_status refuse(size_t bytes)
 {
-  uint64_t *found = clpi_map_find(&arena->blocks, memory), taken;
-  clpi_range *block = found ? (clpi_range *)(uintptr_t)*found : NULL;
-  if (!block || block->size.bytes != clpi_arena_room(arena, bytes))
-    return NULL;
-  clpi_map_take(&arena->blocks, memory, &taken);
-  return block;
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
 }
 
 static clp_status unsplit(const clpi_arena *arena, clp_memory memory, size_t bytes)
@@ -26,45 +21,48 @@ static clp_status unsplit(const clpi_arena *arena, clp_memory memory, size_t byt
   return status ? clpi_allocator_failed(upstream, status, serial, "uniting a segment") : status;
 }
 
-/* Releases the lock meanwhile. The entry of the block stays reserved: on failure it is put back. */
-static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block, size_t bytes)
+/* Has upstream take the memory of a used site back, which nobody else finds meanwhile: it is out of
+ * the tables. Releases the lock. On failure it is as before. */
+static clp_status give_up_locked(clpi_arena *arena, clpi_site *site)
 {
-  (void)clpi_map_reserve(&arena->blocks);
+  clpi_sites_remove(&arena->sites, site);
   pthread_mutex_unlock(&arena->lock);
-  clp_status status = unsplit(arena, block->memory, bytes);
+  clp_status status = unsplit(arena, site->memory, site->bytes);
   pthread_mutex_lock(&arena->lock);
-  if (status)
-    clpi_map_put(&arena->blocks, block->memory, (uintptr_t)block);
-  else
-    clpi_map_unreserve(&arena->blocks);
+  clpi_sites_add(&arena->sites, site);
   return status;
 }
 
-static void free_block_locked(clpi_arena *arena, clpi_range *block, size_t bytes,
-                              clpi_use_set *uses)
+/* Without a tape. */
+static clp_status end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *uses)
 {
-  block->uses = uses;
-  for (size_t i = 0; uses && i < uses->count; i++)
-    clpi_use_note_freed_locked(&uses->uses[i]);
-  clpi_call_budget_end_block(&arena->budget, bytes);
-  clpi_segments_free(&arena->segments, block);
+  bool is_part = !arena->has_addresses && !arena->keeps_parts;
+  clp_status status = is_part ? give_up_locked(arena, site) : CLP_SUCCESS;
+  if (status)
+    return status;
+  site->is_used = false;
+  arena->used = clpi_digest_xor(arena->used, site->digest);
+  clpi_arena_count_ended(arena, site->bytes);
+  clpi_block_end_locked(arena, site, uses);
+  return CLP_SUCCESS;
 }
 
-/* On success the block owns the reference to `uses`. */
+/* On success the block owns the reference to `uses`. NULL: its work is done. */
 static clp_status free_after_set(clpi_arena *arena, clp_memory memory, size_t bytes,
                                  clpi_use_set *uses)
 {
   clp_status status = CLP_SUCCESS;
   pthread_mutex_lock(&arena->lock);
-  clpi_range *block = take_block_locked(arena, memory, bytes);
-  if (block && !arena->has_addresses)
-    status = unsplit_locked(arena, block, bytes);
-  if (block && !status)
-    free_block_locked(arena, block, bytes, uses);
+  clpi_site *site = arena->has_tape ? NULL : clpi_sites_of(&arena->sites, memory, bytes);
+  bool is_there = site && site->is_used;
+  if (arena->has_tape)
+    is_there = clpi_ahead_end_locked(arena, memory, bytes, uses);
+  else if (is_there)
+    status = end_locked(arena, site, uses);
+  if (arena->has_tape && is_there)
+    clpi_use_set_release(uses);
   pthread_mutex_unlock(&arena->lock);
-  if (block)
-    return status;
-  return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
+  return is_there ? status : refuse(bytes);
 }
 
 clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes)
@@ -85,9 +83,8 @@ static clp_status free_after(clpi_arena *arena, clp_memory memory, size_t bytes,
   return status;
 }
 
-clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+static clp_status free_behind(clpi_arena *arena, clp_memory memory, size_t bytes, clp_stream stream)
 {
-  clpi_arena *arena = self;
   clpi_stream *by;
   clp_status status = clpi_stream_pin(&arena->streams, stream, &by);
   if (status)
@@ -95,4 +92,16 @@ clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_s
   status = free_after(arena, memory, bytes, clpi_use_now(by));
   clpi_stream_unpin(&arena->streams, by);
   return status;
+}
+
+clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+{
+  clpi_arena *arena = self;
+  pthread_mutex_lock(&arena->lock);
+  bool tracks = clpi_arena_tracks_locked(arena, stream);
+  bool is_free = tracks && clpi_ahead_end_locked(arena, memory, bytes, true);
+  pthread_mutex_unlock(&arena->lock);
+  if (!tracks)
+    return free_behind(arena, memory, bytes, stream);
+  return is_free ? CLP_SUCCESS : refuse(bytes);
 }

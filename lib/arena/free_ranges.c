@@ -112,6 +112,17 @@ void clpi_free_ranges_grow(clpi_free_ranges *ranges, clpi_free_range *range, siz
     it->most_bytes = range->bytes;
 }
 
+clpi_free_range *clpi_free_ranges_at(const clpi_free_ranges *ranges, uint64_t position)
+{
+  clpi_free_range *last = NULL;
+  for (clpi_free_range *range = ranges->root; range;) {
+    bool is_behind = range->position > position;
+    last = is_behind ? last : range;
+    range = is_behind ? range->lower : range->higher;
+  }
+  return last;
+}
+
 /* The first fit of a subtree. */
 static clpi_free_range *first_fit(clpi_free_range *range, size_t bytes)
 {

@@ -37,6 +37,9 @@ void clpi_free_ranges_cut(clpi_free_ranges *ranges, clpi_free_range *range, size
 void clpi_free_ranges_grow(clpi_free_ranges *ranges, clpi_free_range *range, size_t bytes,
                            bool at_end);
 
+/* The last range that does not begin behind `position`; NULL: there is none. */
+clpi_free_range *clpi_free_ranges_at(const clpi_free_ranges *ranges, uint64_t position);
+
 /* The range of at least `bytes` at the lowest position; NULL: none. */
 clpi_free_range *clpi_free_ranges_first_fit(const clpi_free_ranges *ranges, size_t bytes);
 

@@ -2,6 +2,7 @@
 /* Growth: how large segments are, and taking them from upstream. */
 #include "arena/growth.h"
 
+#include "arena/ahead.h"
 #include "arena/trim.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
@@ -27,38 +28,59 @@ static size_t segment_bytes(const clpi_arena *arena, double high_water)
   return MIN(bytes, arena->upstream->ops.max_block_bytes);
 }
 
+/* With far less in use than there was at most, no small block does harm where a large one could be.
+ */
+static bool is_low_locked(const clpi_arena *arena, size_t room, size_t high_water)
+{
+  static const double low = 0.65;
+  return (double)(arena->segments.used_bytes + room) < low * (double)high_water;
+}
+
 clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
 {
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   size_t high_water = MAX(arena->high_water, arena->segments.used_bytes + room);
   uint64_t succeeded = arena->pending.succeeded;
   clpi_call_budget_earn(&arena->budget);
-  bool is_spent = arena->options.slack > 0 && clpi_call_budget_is_spent(&arena->budget);
-  size_t taken = arena->segments.reserved_bytes;
+  bool has_slack = arena->options.slack > 0;
+  bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
+  bool trades_all = is_spent || (has_slack && is_low_locked(arena, room, high_water));
+  size_t taken = arena->segments.reserved_bytes, peak = arena->peak_reserved_bytes;
   pthread_mutex_unlock(&arena->lock);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
   size_t segment = MAX(room, segment_bytes(arena, (double)high_water));
-  size_t waste = is_spent ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
+  size_t waste = trades_all ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
   return (clpi_growth){
       .high_water = high_water,
       .segment_bytes = segment,
       .most_unused = MAX(segment, room + MIN(waste, SIZE_MAX - room)),
-      .most_bytes = is_spent ? MAX(most, taken) : most,
+      .most_bytes = MAX(most, trades_all ? taken : peak),
+      .trades_all = trades_all,
       .is_spent = is_spent,
       .succeeded = succeeded,
   };
 }
 
-/* One segment for all that was unused makes the next call unlikely. */
-static void take_all_room(clpi_arena *arena, clpi_growth *growth, size_t most)
+static size_t taken_now(clpi_arena *arena)
 {
   pthread_mutex_lock(&arena->lock);
   size_t taken = arena->segments.reserved_bytes + arena->pending.taken_bytes;
   pthread_mutex_unlock(&arena->lock);
+  return taken;
+}
+
+/* One segment in place of all that are unused makes the next call unlikely. */
+static void trade_all(clpi_arena *arena, clpi_growth *growth, size_t most)
+{
+  size_t before = taken_now(arena);
+  (void)clpi_arena_trim(arena, SIZE_MAX, 0, false);
+  size_t taken = taken_now(arena);
   size_t largest = arena->upstream->ops.max_block_bytes;
   if (arena->options.max_segment_bytes)
     largest = MIN(largest, arena->options.max_segment_bytes);
   size_t room = MIN(taken < most ? most - taken : 0, largest);
+  if (!growth->is_spent)
+    room = MIN(room, before > taken ? before - taken : 0);
   room = room / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT;
   growth->segment_bytes = MAX(growth->segment_bytes, room);
 }
@@ -66,17 +88,15 @@ static void take_all_room(clpi_arena *arena, clpi_growth *growth, size_t most)
 void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most)
 {
   most = MIN(most, growth->most_bytes);
-  if (growth->is_spent) {
-    (void)clpi_arena_trim(arena, SIZE_MAX, 0, false);
-    take_all_room(arena, growth, most);
-  } else {
+  if (growth->trades_all)
+    trade_all(arena, growth, most);
+  else
     (void)clpi_arena_trim(arena, growth->segment_bytes, most, false);
-  }
 }
 
 void clpi_arena_note_growth(clpi_arena *arena, size_t high_water)
 {
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   arena->high_water = MAX(arena->high_water, high_water);
   pthread_mutex_unlock(&arena->lock);
 }
@@ -101,7 +121,7 @@ static clp_status reserve(const clpi_carving *carving, size_t *bytes)
   clpi_arena *arena = carving->arena;
   clpi_pending *pending = &arena->pending;
   size_t most = carving->request->most_bytes;
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   size_t taken = arena->segments.reserved_bytes + pending->taken_bytes + pending->returned_bytes;
   size_t used = arena->segments.used_bytes;
   bool fits = taken <= most && carving->room <= most - taken;
@@ -145,14 +165,16 @@ static clp_status take_reserved(clpi_carving *carving, clpi_stream *home, clpi_s
   clp_memory memory;
   clpi_use_set *uses = NULL;
   clp_status status = obtain(arena, home, bytes, &memory, &uses);
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   clpi_pending_end_locked(&arena->pending, &arena->pending.taken_bytes, bytes, !status);
   if (!status) {
     clpi_segments_add(&arena->segments, made, memory, bytes, uses);
+    if (arena->has_tape)
+      clpi_tape_add_segment(&arena->tape, made);
     arena->segments_taken++;
     clpi_call_budget_spend(&arena->budget);
     arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
-    carving->block = clpi_segments_carve(&arena->segments, made->first, carving->room);
+    clpi_carving_carve_locked(carving, made->first);
   }
   pthread_mutex_unlock(&arena->lock);
   return status;

@@ -3,7 +3,7 @@
 #ifndef CLPOOL_ARENA_GROWTH_H
 #define CLPOOL_ARENA_GROWTH_H
 
-#include "arena/arena.h"
+#include "arena/carving.h"
 
 /* With max_segment_bytes of 0, segments are slack times this large at most, in bytes. */
 #define CLPI_MAX_SEGMENT_PER_SLACK 0x1.8p30
@@ -17,7 +17,8 @@ typedef struct clpi_growth {
   size_t segment_bytes; /* of the new segment */
   size_t most_unused;   /* the largest segment without blocks that is carved instead */
   size_t most_bytes;    /* of all segments, above which unused ones are given back first */
-  bool is_spent;        /* whether all calls are made that the arena may make */
+  bool trades_all;      /* all unused segments go, and the new one takes their place, */
+  bool is_spent;        /* for all calls are made that the arena may make */
   uint64_t succeeded;   /* arena->pending.succeeded at this time */
 } clpi_growth;
 
@@ -25,8 +26,7 @@ typedef struct clpi_growth {
 clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room);
 
 /* Gives segments without blocks back, so that all of them and the new one are within `most` and
- * what is planned. Once the calls are spent, all of them go, and the new one takes their place. The
- * host does not wait. */
+ * what is planned; or all of them, if so planned. The host does not wait. */
 void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most);
 
 /* Notes that the arena has grown as planned. */

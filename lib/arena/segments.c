@@ -15,13 +15,18 @@ static void add_spare(clpi_segments *segments, clpi_range *range)
 {
   range->after = segments->spares;
   segments->spares = range;
+  segments->spare_count++;
 }
 
-bool clpi_segments_reserve(clpi_segments *segments)
+bool clpi_segments_reserve(clpi_segments *segments, size_t count)
 {
-  if (!segments->spares)
-    segments->spares = calloc(1, sizeof(*segments->spares));
-  return segments->spares;
+  while (segments->spare_count < count) {
+    clpi_range *range = calloc(1, sizeof(*range));
+    if (!range)
+      return false;
+    add_spare(segments, range);
+  }
+  return true;
 }
 
 void clpi_segments_end(clpi_segments *segments)
@@ -62,6 +67,12 @@ void clpi_segment_destroy(clpi_segment *segment)
 size_t clpi_range_offset(const clpi_range *range)
 {
   return (size_t)(range->size.position - range->segment->position);
+}
+
+void clpi_range_drop_uses(clpi_range *range)
+{
+  clpi_use_set_release(range->uses);
+  range->uses = NULL;
 }
 
 /* --- free ranges --- */
@@ -135,12 +146,12 @@ static void count_used(clpi_segments *segments, const clpi_range *block, bool is
   segments->used_count += is_used ? 1 : -(size_t)1;
 }
 
-/* Makes the first `bytes` of a free range a range of their own, and returns that. The rest stays
- * where it is in its tree, since there is none between the two. */
-static clpi_range *cut(clpi_segments *segments, clpi_range *range, size_t bytes)
+/* Makes the first `bytes` of a free range a range of their own, which is in no tree. */
+static clpi_range *split(clpi_segments *segments, clpi_range *range, size_t bytes)
 {
   clpi_range *front = segments->spares;
   segments->spares = front->after;
+  segments->spare_count--;
   *front = (clpi_range){
       .size = {.bytes = bytes, .position = range->size.position},
       .segment = range->segment,
@@ -152,7 +163,6 @@ static clpi_range *cut(clpi_segments *segments, clpi_range *range, size_t bytes)
     front->uses->references++;
   *(front->before ? &front->before->after : &front->segment->first) = front;
   range->before = front;
-  clpi_free_ranges_cut(&segments->partial, &range->size, bytes);
   return front;
 }
 
@@ -164,7 +174,38 @@ clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size
     withdraw(segments, range);
   if (is_whole && is_cut)
     clpi_free_ranges_insert(&segments->partial, &range->size);
-  clpi_range *block = is_cut ? cut(segments, range, bytes) : range;
+  clpi_range *block = is_cut ? split(segments, range, bytes) : range;
+  if (is_cut) /* the rest stays where it is in its tree, since there is none between the two */
+    clpi_free_ranges_cut(&segments->partial, &range->size, bytes);
+  block->is_used = true;
+  count_used(segments, block, true);
+  return block;
+}
+
+/* Takes the first `bytes` off a range that is in no tree. */
+static clpi_range *split_off(clpi_segments *segments, clpi_range *range, size_t bytes)
+{
+  clpi_range *front = split(segments, range, bytes);
+  range->size.position += bytes;
+  range->size.bytes -= bytes;
+  return front;
+}
+
+clpi_range *clpi_segments_carve_at(clpi_segments *segments, clpi_segment *segment,
+                                   uint64_t position, size_t bytes)
+{
+  clpi_range *range = segment->first;
+  if (range->size.bytes < segment->bytes)
+    range = clpi_list_entry(clpi_free_ranges_at(&segments->partial, position), clpi_range, size);
+  withdraw(segments, range);
+  size_t before = (size_t)(position - range->size.position);
+  if (before)
+    enter(segments, split_off(segments, range, before));
+  clpi_range *block = range;
+  if (range->size.bytes > bytes) {
+    block = split_off(segments, range, bytes);
+    enter(segments, range);
+  }
   block->is_used = true;
   count_used(segments, block, true);
   return block;

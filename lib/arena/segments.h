@@ -19,13 +19,14 @@ typedef struct clpi_range {
   struct clpi_range *before, *after; /* its neighbours in the segment; NULL: none */
   bool is_used;                      /* a block */
   clpi_use_set *uses;                /* what streams may still do with it */
-  clp_memory memory;                 /* of a block */
 } clpi_range;
 
 struct clpi_segment {
   clp_memory memory;
   size_t bytes, used_bytes;
   clpi_range *first;
+  struct clpi_site *parts;    /* sites that stay for their memory, by on_segment */
+  uint32_t number;            /* on the tape (tape.h) */
   uint64_t position;          /* of its first byte, counted through all segments there ever were */
   clpi_list on_all;           /* oldest first, but for those that upstream did not take */
   clpi_segment *next_to_stay; /* while trim.c goes through the unused ones */
@@ -37,6 +38,7 @@ typedef struct clpi_segments {
   clpi_list all;
   clpi_list leaving;  /* by on_all: removed, and being given back to upstream */
   clpi_range *spares; /* by `after`: records for new ranges, kept so that cutting cannot fail */
+  size_t spare_count;
   size_t count, reserved_bytes, used_bytes, used_count;
   uint64_t next_position;
 } clpi_segments;
@@ -46,8 +48,9 @@ void clpi_segments_init(clpi_segments *segments);
 /* The caller has removed all segments before. */
 void clpi_segments_end(clpi_segments *segments);
 
-/* Makes sure that there is a spare, for the next carve. False: no host memory. */
-bool clpi_segments_reserve(clpi_segments *segments);
+/* Makes sure that there are so many spares: one for a carve, two for one at some position. False:
+ * no host memory. */
+bool clpi_segments_reserve(clpi_segments *segments, size_t count);
 
 /* The record of a segment, with those of its range and a spare; NULL: no host memory. It is the
  * caller's until it is added. */
@@ -71,8 +74,15 @@ void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment);
 /* Makes the first `bytes` of a free range a block, and returns that. There is a spare for it. */
 clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes);
 
+/* Makes a block of `bytes` at a position, where all is free. */
+clpi_range *clpi_segments_carve_at(clpi_segments *segments, clpi_segment *segment,
+                                   uint64_t position, size_t bytes);
+
 /* Makes a block a free range, which coalesces with its free neighbours. */
 void clpi_segments_free(clpi_segments *segments, clpi_range *block);
+
+/* Forgets what streams may still do with it. */
+void clpi_range_drop_uses(clpi_range *range);
 
 /* Where in its segment it begins, in bytes. */
 size_t clpi_range_offset(const clpi_range *range);

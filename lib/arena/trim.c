@@ -2,6 +2,8 @@
 /* Trimming: giving unused segments back to upstream, and at the end all segments. */
 #include "arena/trim.h"
 
+#include "arena/ahead.h"
+#include "arena/parts.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -9,18 +11,34 @@
 
 #include <sys/param.h>
 
+/* Its parts leave with it. */
+static void remove_segment(clpi_arena *arena, clpi_segment *segment)
+{
+  if (arena->has_tape)
+    clpi_tape_remove_segment(&arena->tape, segment);
+  segment->parts = clpi_parts_take_locked(arena, segment);
+  clpi_segments_remove(&arena->segments, segment);
+}
+
+static void restore_segment(clpi_arena *arena, clpi_segment *segment)
+{
+  if (arena->has_tape)
+    clpi_tape_add_segment(&arena->tape, segment);
+  clpi_segments_restore(&arena->segments, segment);
+}
+
 /* Removes the largest unused segment, if all segments and `bytes` more exceed `most`. Those that
  * other threads are giving back do not count. */
 static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
 {
   clpi_segment *segment = NULL;
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   size_t taken = arena->segments.reserved_bytes + arena->pending.taken_bytes;
   bool is_above = taken > most || bytes > most - taken;
   if (is_above)
     segment = clpi_segments_largest_unused(&arena->segments);
   if (segment) {
-    clpi_segments_remove(&arena->segments, segment);
+    remove_segment(arena, segment);
     clpi_pending_begin_locked(&arena->pending, &arena->pending.returned_bytes, segment->bytes);
   }
   pthread_mutex_unlock(&arena->lock);
@@ -32,15 +50,18 @@ static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
 static void settle_removed(clpi_arena *arena, clpi_segment *segment, bool is_returned,
                            bool helps_others)
 {
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   clpi_pending_end_locked(&arena->pending, &arena->pending.returned_bytes, segment->bytes,
                           helps_others);
   clpi_list_remove(&segment->on_all);
+  clpi_site *parts = segment->parts;
+  segment->parts = NULL;
+  clpi_parts_settle_locked(arena, parts);
   if (is_returned) {
     arena->segments_given_back++;
     clpi_segment_destroy(segment);
   } else {
-    clpi_segments_restore(&arena->segments, segment);
+    restore_segment(arena, segment);
   }
   pthread_mutex_unlock(&arena->lock);
 }
@@ -62,8 +83,10 @@ static clp_status give_back(clpi_arena *arena, clpi_segment *segment)
 {
   clpi_use_set *set = segment->first->uses;
   clpi_uses uses = {set ? set->uses : NULL, set ? set->count : 0};
-  clp_status status =
-      clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes, uses);
+  clp_status status = clpi_parts_unsplit(arena, segment->parts);
+  if (!status)
+    status =
+        clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes, uses);
   settle_removed(arena, segment, !status, !status);
   return status;
 }
@@ -113,6 +136,10 @@ void clpi_arena_return_segments(clpi_arena *arena)
     for (clpi_range *range = segment->first; range; range = range->after)
       for (size_t i = 0; range->uses && i < range->uses->count; i++)
         (void)clpi_use_wait(&arena->streams, &range->uses->uses[i]);
+    clpi_site *parts = clpi_parts_take_locked(arena, segment);
+    if (clpi_parts_unsplit(arena, parts))
+      log_failure("a part");
+    clpi_parts_settle_locked(arena, parts);
     if (clp_allocator_free(arena->upstream, segment->memory, segment->bytes))
       log_failure("a segment");
     clpi_list_remove(&segment->on_all);

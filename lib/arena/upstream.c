@@ -2,7 +2,7 @@
 /* What an arena takes over from its upstream: properties, and operations on streams. */
 #include "arena/upstream.h"
 
-#include "arena/arena.h"
+#include "arena/ahead.h"
 #include "core/allocator/allocator.h"
 #include "core/allocator/stream_forwarding.h"
 #include "core/hooks/hook.h"
@@ -14,6 +14,8 @@
 static clp_status drain(void *self)
 {
   clpi_arena *arena = self;
+  clpi_arena_lock(arena);
+  pthread_mutex_unlock(&arena->lock);
   bool waited = clpi_streams_drain(&arena->streams);
   const clp_allocator *upstream = arena->upstream;
   clp_status status = upstream->ops.drain(upstream->self);

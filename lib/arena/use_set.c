@@ -26,6 +26,13 @@ void clpi_use_set_release(clpi_use_set *set)
     free(set);
 }
 
+/* Whether the one use of `set` is of the same stream as that of `other`, and no earlier. */
+static bool covers(const clpi_use_set *set, const clpi_use_set *other)
+{
+  return set->count == 1 && other->count == 1 && set->uses[0].stream == other->uses[0].stream &&
+         set->uses[0].epoch >= other->uses[0].epoch;
+}
+
 /* Adds a use, or raises that of the same stream. There is room. */
 static void add(clpi_use_set *set, const clpi_use *use)
 {
@@ -47,11 +54,11 @@ static void add_all(clpi_use_set *set, const clpi_use_set *from)
 
 bool clpi_use_set_join(clpi_use_set **set, clpi_use_set *other)
 {
-  if (*set == other || clpi_use_set_is_settled(other, NULL)) {
+  if (*set == other || clpi_use_set_is_settled(other, NULL) || (*set && covers(*set, other))) {
     clpi_use_set_release(other);
     return true;
   }
-  if (clpi_use_set_is_settled(*set, NULL)) {
+  if (clpi_use_set_is_settled(*set, NULL) || covers(other, *set)) {
     clpi_use_set_release(*set);
     *set = other;
     return true;

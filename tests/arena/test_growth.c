@@ -87,27 +87,54 @@ START_TEST(a_much_larger_unused_segment_is_not_cut)
 }
 END_TEST
 
-/* But it is, if the program goes on like that, with no more blocks alive than before. */
-START_TEST(calls_of_the_device_do_not_go_on_for_ever)
+/* Takes and gives ever larger blocks, while far less is in use without them than with them, or not.
+ * Returns how many segments that took. */
+static uint64_t take_larger_ones(size_t count, size_t least)
 {
+  uint64_t before = clpt_arena_figures().segments_taken;
+  for (size_t i = 0; i < count; i++)
+    clpt_arena_give(clpt_arena_take(least + 256 * i), least + 256 * i);
+  return clpt_arena_figures().segments_taken - before;
+}
+
+/* Calls of the device do not go on for ever, but for those that bins would make, too: more blocks
+ * are alive than ever. */
+START_TEST(calls_are_earned)
+{
+  enum { KEPT = 16 * CLPT_SEGMENT, MANY = 64 };
+  clp_memory many[MANY];
+
   start_with_slack(0.01);
-  for (int i = 0; i < 200; i++) {
-    clpt_arena_give(clpt_arena_take(3 * CLPT_SEGMENT), 3 * CLPT_SEGMENT);
-    clpt_arena_give(clpt_arena_take(100), 100);
-  }
-  ck_assert_uint_le(clpt_arena_figures().segments_taken, 64 + 4);
-  clp_memory many[64];
-  for (size_t i = 0; i < 64; i++) /* more alive than ever: bins would make calls for them */
+  clp_memory kept = clpt_arena_take(KEPT);
+  ck_assert_uint_le(take_larger_ones(300, 2 * CLPT_SEGMENT), 64);
+  ck_assert_uint_le(take_larger_ones(10, 4 * CLPT_SEGMENT), 2);
+  for (size_t i = 0; i < MANY; i++)
     many[i] = clpt_arena_take(100);
-  clpt_arena_give(clpt_arena_take(5 * CLPT_SEGMENT), 5 * CLPT_SEGMENT); /* for which it grows */
-  for (size_t i = 0; i < 64; i++)
+  ck_assert_uint_ge(take_larger_ones(20, 6 * CLPT_SEGMENT), 20);
+  for (size_t i = 0; i < MANY; i++)
     clpt_arena_give(many[i], 100);
-  uint64_t taken = clpt_arena_figures().segments_taken;
-  for (int i = 0; i < 2; i++) {
-    clpt_arena_give(clpt_arena_take(5 * CLPT_SEGMENT), 5 * CLPT_SEGMENT);
-    clpt_arena_give(clpt_arena_take(100), 100);
-  }
-  ck_assert_uint_ge(clpt_arena_figures().segments_taken, taken + 2);
+  clpt_arena_give(kept, KEPT);
+  clpt_arena_end();
+}
+END_TEST
+
+/* With little in use, any unused segment will do, and one takes the place of all. */
+START_TEST(far_below_the_highest_use_all_is_traded)
+{
+  enum { EIGHT = 8 };
+  clp_memory blocks[EIGHT];
+
+  start_with_slack(0.01);
+  for (size_t i = 0; i < EIGHT; i++)
+    blocks[i] = clpt_arena_take(CLPT_SEGMENT);
+  for (size_t i = 0; i < EIGHT; i++)
+    clpt_arena_give(blocks[i], CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clp_memory small = clpt_arena_take(100), large = clpt_arena_take(2 * CLPT_SEGMENT);
+  clpt_device_trace_is(&clpt_arena_device,
+                       "F65536 F65536 F65536 F65536 F65536 F65536 F65536 A458752");
+  clpt_arena_give(small, 100);
+  clpt_arena_give(large, 2 * CLPT_SEGMENT);
   clpt_arena_end();
 }
 END_TEST
@@ -217,7 +244,7 @@ START_TEST(without_growth_only_used_segments_do)
   clpt_ok(take_within(100, 0, &other));
   clpt_arena_give(memory, 100);
   clpt_arena_give(other, 100);
-  ck_assert_int_eq(take_within(100, 0, &memory),
+  ck_assert_int_eq(take_within(200, 0, &memory),
                    CLP_OUT_OF_DEVICE_MEMORY); /* the segment is unused now */
   clpt_device_trace_is(&clpt_arena_device, "A65536");
   clpt_arena_end();
@@ -307,7 +334,8 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_test(tests, unused_segments_go_before_it_grows);
   tcase_add_test(tests, an_unused_segment_that_fits_is_taken);
   tcase_add_test(tests, a_much_larger_unused_segment_is_not_cut);
-  tcase_add_test(tests, calls_of_the_device_do_not_go_on_for_ever);
+  tcase_add_test(tests, calls_are_earned);
+  tcase_add_test(tests, far_below_the_highest_use_all_is_traded);
   tcase_add_test(tests, calls_stop_though_requests_grow);
   tcase_add_loop_test(tests, calls_are_no_more_than_those_of_bins, 0, 8);
   tcase_add_test(tests, return_cached_gives_unused_segments_back);

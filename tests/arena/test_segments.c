@@ -57,7 +57,7 @@ static clpi_segment *three_blocks(clpi_range *blocks[3])
   clpi_segments_add(&segments, segment, 1, 768, NULL);
   clpi_range *range = segment->first;
   for (size_t i = 0; i < 3; i++) {
-    ck_assert(clpi_segments_reserve(&segments));
+    ck_assert(clpi_segments_reserve(&segments, 1));
     blocks[i] = clpi_segments_carve(&segments, range, 256);
   }
   return segment;
@@ -152,9 +152,9 @@ START_TEST(the_tree_stays_flat)
 
   clpi_segments_add(&segments, segment, 1, 4 * MANY, NULL);
   for (size_t i = 0; i < MANY; i++) {
-    ck_assert(clpi_segments_reserve(&segments));
+    ck_assert(clpi_segments_reserve(&segments, 1));
     clpi_range *large = clpi_segments_carve(&segments, segment->first, 4 * MANY - 2 * i - 2);
-    ck_assert(clpi_segments_reserve(&segments));
+    ck_assert(clpi_segments_reserve(&segments, 1));
     (void)clpi_segments_carve(&segments, large->after, 1);
     clpi_segments_free(&segments, large);
   }

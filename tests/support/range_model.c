@@ -134,7 +134,7 @@ static const char *carve(clpt_ranges *ranges, unsigned units, bool in_unused)
     return !fit.segment == !range ? NULL : "one has a fit, the other has none";
   if (!is_there(range, &fit))
     return "the first fit is elsewhere";
-  if (!clpi_segments_reserve(&ranges->real))
+  if (!clpi_segments_reserve(&ranges->real, 1))
     return "there is no host memory";
   memset(fit.segment->map + fit.first, number + 1, units);
   ranges->blocks[number] = clpi_segments_carve(&ranges->real, range, units);

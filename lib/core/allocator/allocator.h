@@ -11,10 +11,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* What an allocator that keeps memory can do at once: it calls nobody, and waits for nothing but a
+ * lock. All is about its home stream, which runs in order. */
+typedef struct clpi_direct_ops {
+  clp_memory (*begin)(void *self, size_t bytes);            /* 0: allocate as always */
+  bool (*end)(void *self, clp_memory memory, size_t bytes); /* false: free as always */
+} clpi_direct_ops;
+
 struct clp_allocator {
   clp_allocator_ops ops; /* complete: every function and default is filled in */
   void *self;
-  unsigned forks; /* clpi_forks when it was made */
+  const clpi_direct_ops *direct; /* NULL: none; never changes */
+  unsigned forks;                /* clpi_forks when it was made */
   atomic_size_t references;
   pthread_mutex_t pools_lock; /* guards `pools`; taken before a pool's own lock */
   clpi_list pools;            /* of clp_pool.on_allocator */

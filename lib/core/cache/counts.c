@@ -141,9 +141,15 @@ void clpi_count_release_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin *b
 
 /* --- the device --- */
 
+void clpi_count_managed_locked(clpi_stock *stock, clpi_cache *cache, size_t bytes)
+{
+  _Atomic size_t *count = cache ? &cache->managed_bytes : &stock->managed_bytes;
+  clpi_set_relaxed(*count, clpi_relaxed(*count) + bytes);
+}
+
 size_t clpi_managed_bytes_locked(const clpi_stock *stock)
 {
-  size_t sum = stock->managed_bytes;
+  size_t sum = clpi_relaxed(stock->managed_bytes);
   clpi_each_cache(stock, cache) sum += clpi_relaxed(cache->managed_bytes);
   return sum;
 }
@@ -152,7 +158,7 @@ size_t clpi_managed_bytes_locked(const clpi_stock *stock)
  * order, they are counted twice rather than not at all. */
 size_t clpi_taken_bytes_locked(const clpi_stock *stock)
 {
-  size_t sum = stock->managed_bytes;
+  size_t sum = clpi_relaxed(stock->managed_bytes);
   clpi_each_cache(stock, cache)
   {
     sum += atomic_load_explicit(&cache->reserved_bytes, memory_order_acquire);
@@ -166,11 +172,19 @@ void clpi_note_managed_peak_locked(clpi_stock *stock)
 {
   size_t *peak = &stock->figures.peak_managed_bytes;
   *peak = MAX(*peak, clpi_managed_bytes_locked(stock));
+  clpi_set_relaxed(stock->noted_managed_bytes, *peak);
+}
+
+uint64_t clpi_device_frees_locked(const clpi_stock *stock)
+{
+  uint64_t sum = clpi_relaxed(stock->device_frees);
+  clpi_each_cache(stock, cache) sum += clpi_relaxed(cache->device_frees);
+  return sum;
 }
 
 void clpi_count_device_free_locked(clpi_stock *stock, size_t bytes)
 {
   clpi_note_managed_peak_locked(stock);
-  stock->managed_bytes -= bytes;
+  clpi_count_managed_locked(stock, NULL, -bytes);
   clpi_set_relaxed(stock->device_frees, clpi_relaxed(stock->device_frees) + 1);
 }

@@ -17,8 +17,15 @@ void clpi_count_release_locked(clpi_stock *stock, struct clpi_cache *cache, clpi
 /* Counts what no cache does (any more): in the bin, which may be NULL, and in all. */
 void clpi_count_tally_locked(clpi_stock *stock, clpi_bin *bin, const clpi_tally *part);
 
+/* Counts a block of `bytes` that came from the device for the owner of `cache`; NULL: no cache
+ * counts it. */
+void clpi_count_managed_locked(clpi_stock *stock, struct clpi_cache *cache, size_t bytes);
+
 /* Counts a block of `bytes` that went back to the device. */
 void clpi_count_device_free_locked(clpi_stock *stock, size_t bytes);
+
+/* How many blocks went back to the device. */
+uint64_t clpi_device_frees_locked(const clpi_stock *stock);
 
 /* The bytes that the stock has from the device; exact while all caches are claimed. */
 size_t clpi_managed_bytes_locked(const clpi_stock *stock);

@@ -81,8 +81,11 @@ void clpi_cache_dissolve_locked(clpi_stock *stock, clpi_cache *cache)
   clpi_slabs_disown_locked(stock, cache);
   stock->active_bytes += clpi_cache_active_bytes(cache);
   clpi_cache_set_peak(cache, 0);
-  stock->managed_bytes += clpi_relaxed(cache->managed_bytes);
+  clpi_count_managed_locked(stock, NULL, clpi_relaxed(cache->managed_bytes));
   clpi_set_relaxed(cache->managed_bytes, 0);
+  clpi_set_relaxed(stock->device_frees,
+                   clpi_relaxed(stock->device_frees) + clpi_relaxed(cache->device_frees));
+  clpi_set_relaxed(cache->device_frees, 0);
   clpi_each_slot(cache, i, slot)
   {
     clpi_cache_give_all_locked(stock, cache, slot);

@@ -144,20 +144,31 @@ clp_buffer *clpi_buffer_take_locked(clpi_stock *stock, clpi_cache *cache)
   return clpi_buffer_take_own(stock, cache);
 }
 
-void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
+/* `pool` and `bin` stay: a second release reads them without the lock. */
+static void clear(clp_buffer *buffer)
 {
-  /* `pool` and `bin` stay: a second release reads them without the lock. */
   buffer->memory = 0;
   buffer->size = 0;
   clpi_set_state(buffer, CLPI_BUFFER_SPARE);
   buffer->bound = NULL;
   if (buffer->noted)
     buffer->noted->count = 0;
+}
+
+void clpi_buffer_put_own(clpi_stock *stock, clp_buffer *buffer)
+{
+  clear(buffer);
+  put_into_slab(stock, buffer);
+}
+
+void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
+{
   clpi_cache *owner = buffer->slab->owner;
   if (!owner || !owner->owner || clpi_cache_is_own(owner)) {
-    put_into_slab(stock, buffer);
+    clpi_buffer_put_own(stock, buffer);
     return;
   }
+  clear(buffer);
   buffer->older = clpi_relaxed(owner->returned);
   clpi_set_relaxed(owner->returned, buffer);
 }

@@ -63,7 +63,10 @@ clp_buffer *clpi_buffer_take_own(struct clpi_stock *stock, struct clpi_cache *ow
  * host memory. */
 clp_buffer *clpi_buffer_take_locked(struct clpi_stock *stock, struct clpi_cache *cache);
 
-/* Makes a buffer spare again. */
+/* Makes a buffer of one of the owner's slabs spare again. The owner is inside its cache. */
+void clpi_buffer_put_own(struct clpi_stock *stock, clp_buffer *buffer);
+
+/* Makes any buffer spare again. */
 void clpi_buffer_put_locked(struct clpi_stock *stock, clp_buffer *buffer);
 
 /* Moves a block whose buffer is in another cache's slab to a buffer in a slab of this cache; the

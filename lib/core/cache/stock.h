@@ -17,10 +17,11 @@ typedef struct clpi_stock {
   clp_pool *pool;                   /* whose stock it is */
   union clpi_place *_Atomic places; /* where threads find their caches; replaced under the lock */
   size_t warm_bytes; /* the warm path allocates no more; 0 where the home stream is out of order */
-  atomic_bool may_peak; /* the next release notes the peak of active bytes (counts.h); relaxed */
-  _Atomic size_t grant; /* a thread's active bytes may grow by so much before that; relaxed */
-  unsigned visits;      /* of threads that are ending; guarded by the registry's lock */
-  clpi_streams streams; /* guarded by `lock`, except what the warm path reads of the home stream */
+  atomic_bool is_direct; /* see pool/direct.h; stored under the lock; relaxed */
+  atomic_bool may_peak;  /* the next release notes the peak of active bytes (counts.h); relaxed */
+  _Atomic size_t grant;  /* a thread's active bytes may grow by so much before that; relaxed */
+  unsigned visits;       /* of threads that are ending; guarded by the registry's lock */
+  clpi_streams streams;  /* guarded by `lock`, except what the warm path reads of the home stream */
 
   alignas(64) pthread_mutex_t lock;  /* guards everything below, the rest of the pool, and every bin
                                         and every block outside of caches */
@@ -40,10 +41,12 @@ typedef struct clpi_stock {
   /* When owners' blocks may be taken again, and how often, and when the owners were last looked at
    * (search.c). */
   uint64_t next_turn, turn_ns, looked_at;
-  clpi_tally tally; /* of all bins and of buffers of zero bytes: what no cache counts */
-  uint64_t tick;    /* the clock that ages are taken from */
-  size_t active_bytes, managed_bytes; /* what no cache counts; may be negative, wrapped */
-  _Atomic uint64_t device_frees;      /* stored under the lock; relaxed */
+  clpi_tally tally;             /* of all bins and of buffers of zero bytes: what no cache counts */
+  uint64_t tick;                /* the clock that ages are taken from */
+  size_t active_bytes;          /* what no cache counts; may be negative, wrapped, as the next */
+  _Atomic size_t managed_bytes; /* stored under the lock; relaxed, as the next */
+  _Atomic uint64_t device_frees;
+  _Atomic size_t noted_managed_bytes; /* in the peak, as far as a direct release must know */
   clp_pool_stats figures; /* only both peaks and out_of_memory_reactions; the others are summed up
                              on request */
 } clpi_stock;

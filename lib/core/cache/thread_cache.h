@@ -112,6 +112,7 @@ typedef struct clpi_cache {
    * (transfer.c); 0: they are not. The owner's. */
   alignas(64) uint32_t sweeps;
   uint32_t looks;
+  _Atomic uint64_t device_frees; /* of the owner's, without the lock; as below_peak */
   clpi_slot_chunk *chunks; /* of far slots; the newest */
   atomic_bool is_slow;     /* the owner is on the slow path, or waits for the lock; relaxed */
   size_t others_active;    /* bytes active elsewhere when the peak was last noted */

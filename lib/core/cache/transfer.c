@@ -143,6 +143,20 @@ static bool looks_on(clpi_cache *cache)
   return cache->looks;
 }
 
+static void close_slot_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot)
+{
+  clpi_cache_give_all_locked(stock, cache, slot);
+  clpi_slot_set_room(slot, 0);
+  clpi_set_relaxed(slot->is_outlet, true);
+  slot->own_room_log = 0;
+  slot->given = 0;
+}
+
+void clpi_cache_close_locked(clpi_stock *stock, clpi_cache *cache)
+{
+  clpi_each_slot(cache, i, slot) close_slot_locked(stock, cache, slot);
+}
+
 void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
 {
   if (!clpi_cache_must_sweep(cache, clpi_relaxed(cache->tick)) || looks_on(cache))
@@ -150,13 +164,8 @@ void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache)
   cache->sweeps++;
   clpi_each_slot(cache, i, slot)
   {
-    if (slot->swept == clpi_slot_allocations(slot)) {
-      clpi_cache_give_all_locked(stock, cache, slot);
-      clpi_slot_set_room(slot, 0);
-      clpi_set_relaxed(slot->is_outlet, true);
-      slot->own_room_log = 0;
-      slot->given = 0;
-    }
+    if (slot->swept == clpi_slot_allocations(slot))
+      close_slot_locked(stock, cache, slot);
     slot->swept = clpi_slot_allocations(slot);
   }
   cache->sweep_tick = clpi_relaxed(cache->tick) + CLPI_CACHE_SWEEP_INTERVAL;

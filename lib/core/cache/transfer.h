@@ -26,6 +26,9 @@ void clpi_stock_hold_locked(clpi_stock *stock, clp_buffer *block);
 /* Fills an empty slot with the bin's newest blocks from the store, as far as there are any. */
 void clpi_cache_refill_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin);
 
+/* Moves all blocks of a cache to the store, and keeps none of what the owner releases next. */
+void clpi_cache_close_locked(clpi_stock *stock, clpi_cache *cache);
+
 /* If a sweep is due, moves the blocks of bins that had no hit since the last one to the store. */
 void clpi_cache_sweep_locked(clpi_stock *stock, clpi_cache *cache);
 

@@ -10,6 +10,7 @@
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 #include "core/pool/device.h"
+#include "core/pool/direct.h"
 #include "core/pool/out_of_memory.h"
 #include "core/pool/reuse.h"
 #include "core/pool/shown_call.h"
@@ -114,7 +115,7 @@ static clp_status end_miss_locked(const clpi_request *wanted, clp_buffer *spare,
   *out = wanted->held;
   if (!wanted->held) {
     pool->reserved_bytes -= wanted->is_reserved ? 0 : bin->block_bytes;
-    pool->stock.managed_bytes += bin->block_bytes;
+    clpi_count_managed_locked(&pool->stock, wanted->cache, bin->block_bytes);
     spare->bin = bin;
     spare->memory = wanted->memory;
     *out = spare;
@@ -235,6 +236,14 @@ static clp_status allocate_with_lock(clpi_request *wanted, clpi_given given, clp
   return status;
 }
 
+/* For the home stream, where that runs in order. */
+static clp_buffer *allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
+{
+  const clpi_stream *home = &pool->stock.streams.home;
+  bool is_home = home->is_in_order && (!given.is_given || given.handle == home->handle);
+  return is_home && clpi_relaxed(pool->stock.is_direct) ? clpi_allocate_direct(pool, bytes) : NULL;
+}
+
 /* Where the home stream is out of order, it is a stream as any other: a block that its work may
  * still use must not be taken from the cache as if it were settled. */
 static clpi_given given_or_home(const clpi_stock *stock, clpi_given given)
@@ -264,6 +273,8 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
   given = given_or_home(stock, given);
   *out = bytes ? clpi_allocate_cached(stock, bytes, given, true) : NULL;
   /* Without a cache, or in a bin that nobody has used, there is no way but with the lock. */
+  if (bytes && !*out && !scope)
+    *out = allocate_direct(pool, bytes, given);
   bool is_known = bytes && clpi_cache_find(stock) &&
                   clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
   if (!*out && is_known && clpi_refill_own(stock, bytes))

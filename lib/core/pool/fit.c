@@ -4,6 +4,7 @@
 #include "core/pool/fit.h"
 
 #include "core/cache/counts.h"
+#include "core/pool/direct.h"
 #include "core/pool/in_flight.h"
 #include "core/pool/leaving.h"
 #include "core/pool/reuse.h"
@@ -21,35 +22,41 @@ static void give_back(clp_pool *pool, clp_buffer *block)
   pthread_mutex_unlock(&pool->stock.lock);
 }
 
-/* All at once: of held blocks that lie side by side, those that went first would be cut up before
- * the others follow. `bytes` are wanted. */
-static void give_back_held(clp_pool *pool, size_t bytes)
+/* Whether what is held goes back before the request is placed, so that all of it may go to the
+ * lowest place: once there were releases for an eighth of the bins, all of which are looked at
+ * then. Not where work need not be in one order: it might have to wait for other work there. */
+static bool is_due_locked(const clpi_stock *stock, uint64_t releases)
 {
-  pthread_mutex_lock(&pool->stock.lock);
-  clp_buffer *block = clpi_take_all_locked(pool);
-  pool->gave_back_tick = pool->stock.tick; /* taking all has moved it on */
-  if (pool->allocator->ops.exclusive_parts)
+  enum { BINS_A_RELEASE = 8 };
+  bool is_one_order = !stock->streams.count && stock->streams.home.is_in_order;
+  return is_one_order && releases * BINS_A_RELEASE >= stock->store.index_count;
+}
+
+/* All at once: of held blocks that lie side by side, those that went first would be cut up before
+ * the others follow. `bytes` are wanted, and `is_urgent` says that there are none. False: it is not
+ * due, or nothing was held since they went last. */
+static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
+{
+  clpi_stock *stock = &pool->stock;
+  clp_buffer *block = NULL;
+  pthread_mutex_lock(&stock->lock);
+  uint64_t releases = clpi_tick_locked(stock) - pool->gave_back_tick;
+  bool may_hold = releases || !pool->allocator->direct;
+  bool is_due = may_hold && (is_urgent || is_due_locked(stock, releases));
+  if (is_due) {
+    block = clpi_take_all_locked(pool);
+    pool->gave_back_tick = stock->tick; /* taking all has moved it on */
+    if (!is_urgent)
+      clpi_consider_direct_locked(pool);
+  }
+  if (is_due && pool->allocator->ops.exclusive_parts)
     clpi_in_flight_note_locked(pool, bytes);
-  pthread_mutex_unlock(&pool->stock.lock);
+  pthread_mutex_unlock(&stock->lock);
   for (clp_buffer *next; block; block = next) {
     next = block->older;
     give_back(pool, block);
   }
-}
-
-/* Whether what is held goes back before the request is placed, so that all of it may go to the
- * lowest place: once there were releases for an eighth of the bins, all of which are looked at
- * then. Not where work need not be in one order: it might have to wait for other work there. */
-static bool is_due(clp_pool *pool)
-{
-  enum { BINS_A_RELEASE = 8 };
-  const clpi_stock *stock = &pool->stock;
-  pthread_mutex_lock(&pool->stock.lock);
-  uint64_t releases = clpi_tick_locked(stock) - pool->gave_back_tick;
-  bool is_one_order = !stock->streams.count && stock->streams.home.is_in_order;
-  bool due = is_one_order && releases * BINS_A_RELEASE >= stock->store.index_count;
-  pthread_mutex_unlock(&pool->stock.lock);
-  return due;
+  return is_due;
 }
 
 clp_status clpi_fit(clpi_request *wanted)
@@ -58,14 +65,12 @@ clp_status clpi_fit(clpi_request *wanted)
   clp_memory_request request = {.bytes = wanted->bin->block_bytes,
                                 .stream = wanted->stream->handle,
                                 .reuse_flags = pool->options.reuse_flags};
-  bool is_back = is_due(pool);
-  if (is_back)
-    give_back_held(pool, request.bytes);
+  bool is_back = give_back_held(pool, request.bytes, false);
   clp_status status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
   if (!is_back)
-    give_back_held(pool, request.bytes);
+    (void)give_back_held(pool, request.bytes, true);
   if (pool->allocator->ops.exclusive_parts)
     clpi_in_flight_bound(pool, request.bytes);
   size_t limit = clp_pool_get_limit(pool);

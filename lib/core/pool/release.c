@@ -6,6 +6,7 @@
 #include "core/cache/exchange.h"
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
+#include "core/pool/direct.h"
 #include "core/pool/leaving.h"
 #include "core/pool/reclaim.h"
 #include "core/pool/shown_call.h"
@@ -14,10 +15,11 @@
 /* Frees the block. Releases the lock meanwhile. */
 static clp_status give_back_locked(clp_pool *pool, clp_buffer *buffer)
 {
+  bool is_ending = !pool->stock.holding;
   clpi_leave_locked(pool, buffer);
   pthread_mutex_unlock(&pool->stock.lock);
   clp_status status = clpi_return_block(pool, buffer);
-  if (!status)
+  if (!status && is_ending)
     status = clpi_return_cached(pool);
   pthread_mutex_lock(&pool->stock.lock);
   return status;
@@ -32,15 +34,25 @@ static clp_status release_active_locked(clp_pool *pool, clp_buffer *buffer, clpi
     clpi_cache_sweep_locked(stock, cache);
   clpi_buffer_note_release_locked(buffer, stream);
   buffer->bound = NULL;
+  bool is_held = stock->holding && !clpi_is_direct_locked(pool);
   if (!buffer->memory)
     clpi_buffer_put_locked(stock, buffer);
+  else if (!is_held)
+    return give_back_locked(pool, buffer);
   else if (cache)
     clpi_cache_hold_locked(stock, cache, buffer);
-  else if (stock->holding)
-    clpi_stock_hold_locked(stock, buffer);
   else
-    return give_back_locked(pool, buffer);
+    clpi_stock_hold_locked(stock, buffer);
   return CLP_SUCCESS;
+}
+
+/* For the home stream; hooks are shown what goes back. */
+static bool release_direct(const clp_pool *pool, clp_buffer *buffer, clpi_given given)
+{
+  const clpi_stream *home = &pool->stock.streams.home;
+  bool is_home = !given.is_given || given.handle == home->handle;
+  bool is_shown = clpi_is_watched() && clpi_hooks_concern(&pool->hooks);
+  return clpi_relaxed(pool->stock.is_direct) && is_home && !is_shown && clpi_release_direct(buffer);
 }
 
 __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buffer *buffer,
@@ -50,7 +62,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   clpi_stream *stream = &stock->streams.home;
   if (clpi_pool_is_inherited(pool))
     return CLP_SUCCESS; /* the block is the parent's */
-  if (clpi_release_into_outlet(stock, buffer, given))
+  if (release_direct(pool, buffer, given) || clpi_release_into_outlet(stock, buffer, given))
     return CLP_SUCCESS;
   CLPI_UNCANCELLED;
   clp_status status =

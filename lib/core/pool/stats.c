@@ -53,7 +53,7 @@ static clp_pool_stats sum_up_locked(const clp_pool *pool)
   stats.hits = total.hits;
   stats.misses = total.misses;
   stats.device_allocations = total.misses;
-  stats.device_frees = clpi_relaxed(pool->stock.device_frees);
+  stats.device_frees = clpi_device_frees_locked(&pool->stock);
   return stats;
 }
 
@@ -104,7 +104,8 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
   if (status)
     return status;
   lock_all(pool);
-  pool->stock.figures.peak_managed_bytes = clpi_managed_bytes_locked(&pool->stock);
+  pool->stock.figures.peak_managed_bytes = 0;
+  clpi_note_managed_peak_locked(&pool->stock);
   clpi_reset_peak_locked(&pool->stock);
   unlock_all(pool);
   return CLP_SUCCESS;

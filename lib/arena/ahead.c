@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Following the tape, and telling sites and segments of it. */
+#include "arena/ahead.h"
+
+#include "arena/blocks.h"
+#include "core/streams/use.h"
+
+/* --- telling the sites --- */
+
+static void tell_of(clpi_arena *arena, clpi_site *site, clpi_event_kind kind)
+{
+  site->is_used = kind == CLPI_BEGIN;
+  site->may_use = kind == CLPI_END_USED;
+  arena->used = clpi_digest_xor(arena->used, site->digest);
+  if (site->is_ahead)
+    return;
+  site->is_ahead = true;
+  site->next_ahead = arena->ahead;
+  arena->ahead = site;
+  arena->ahead_count++;
+}
+
+/* Where a block began that followed the tape. */
+static clpi_site *begin_site(clpi_arena *arena, const clpi_event *event)
+{
+  clpi_site *site = clpi_sites_at(&arena->sites, event->position, event->bytes);
+  if (site)
+    return site;
+  site = clpi_sites_take_spare(&arena->sites);
+  clpi_site_begin(site, arena->tape.segments[event->segment], event->position, event->bytes);
+  site->memory = event->memory;
+  clpi_sites_add(&arena->sites, site);
+  return site;
+}
+
+static void tell_sites(clpi_arena *arena)
+{
+  clpi_tape *tape = &arena->tape;
+  for (; tape->told < tape->next; tape->told++) {
+    const clpi_event *event = &tape->events[tape->told];
+    clpi_site *site = event->kind == CLPI_BEGIN
+                          ? begin_site(arena, event)
+                          : clpi_sites_of(&arena->sites, event->memory, event->bytes);
+    tell_of(arena, site, event->kind);
+  }
+}
+
+/* --- telling the segments --- */
+
+/* What the home stream may still do, for ranges to share. If there is no host memory for a new set,
+ * the former one tells of more than there was. */
+static clpi_use_set *home_uses(clpi_arena *arena)
+{
+  clpi_use now = clpi_use_now(&arena->streams.home);
+  clpi_use_set *set = arena->home_uses;
+  if (!set || set->uses[0].epoch == now.epoch)
+    return set;
+  clpi_use_set *later = clpi_use_set_create(now);
+  if (later) {
+    clpi_use_set_release(set);
+    return arena->home_uses = later;
+  }
+  set->uses[0] = now;
+  return set;
+}
+
+/* A site that was used only ahead has no block. */
+static void end_block(clpi_arena *arena, clpi_site *site)
+{
+  if (!site->block) {
+    clpi_site_rest_locked(arena, site);
+    return;
+  }
+  clpi_use_set *uses = site->may_use ? home_uses(arena) : NULL;
+  if (uses)
+    uses->references++;
+  clpi_block_end_locked(arena, site, uses);
+}
+
+static void begin_block(clpi_arena *arena, clpi_site *site)
+{
+  size_t room = clpi_arena_room(arena, site->bytes);
+  clpi_block_begin_locked(
+      arena, site, clpi_segments_carve_at(&arena->segments, site->segment, site->position, room));
+  clpi_range_drop_uses(site->block);
+}
+
+/* Blocks end before others begin, which may be where those were. */
+void clpi_arena_settle_locked(clpi_arena *arena)
+{
+  tell_sites(arena);
+  clpi_site *begun = NULL, *next;
+  for (clpi_site *site = arena->ahead; site; site = next) {
+    next = site->next_ahead;
+    site->is_ahead = false;
+    if (site->is_used && !site->block) {
+      site->next_ahead = begun;
+      begun = site;
+    } else if (!site->is_used) {
+      end_block(arena, site);
+    }
+  }
+  for (; begun; begun = begun->next_ahead)
+    begin_block(arena, begun);
+  arena->ahead = NULL;
+  arena->ahead_count = 0;
+}
+
+void clpi_arena_lock(clpi_arena *arena)
+{
+  pthread_mutex_lock(&arena->lock);
+  clpi_arena_settle_locked(arena);
+}
+
+/* --- following the tape --- */
+
+bool clpi_arena_tracks_locked(clpi_arena *arena, clp_stream stream)
+{
+  if (arena->may_track && arena->orders_streams && stream != arena->streams.home.handle) {
+    clpi_arena_settle_locked(arena);
+    clpi_tape_end(&arena->tape);
+    arena->may_track = arena->has_tape = false;
+  }
+  return arena->has_tape;
+}
+
+/* It begins with the first who would follow it. */
+static void start_tape(clpi_arena *arena)
+{
+  clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
+    clpi_tape_add_segment(&arena->tape, segment);
+  arena->has_tape = true;
+}
+
+/* Has a site for each block that may begin before the sites are told, and two ranges for each
+ * before the segments are. False: no host memory. */
+static bool reserve(clpi_arena *arena)
+{
+  enum { MANY = 4096 };
+  size_t untold = arena->tape.next - arena->tape.told;
+  if (untold + arena->ahead_count >= MANY)
+    clpi_arena_settle_locked(arena);
+  untold = arena->tape.next - arena->tape.told;
+  return clpi_sites_reserve(&arena->sites, untold + 1) &&
+         clpi_segments_reserve(&arena->segments, 2 * (arena->ahead_count + untold + 1));
+}
+
+/* The memory; 0: the tape does not say. */
+static clp_memory begin_ahead(clpi_arena *arena, size_t bytes)
+{
+  clpi_tape *tape = &arena->tape;
+  if (!reserve(arena))
+    return 0;
+  if (!clpi_tape_follow(tape, CLPI_BEGIN, bytes, 0)) {
+    tell_sites(arena);
+    if (!clpi_tape_seek(tape, arena->used, bytes))
+      return 0;
+  }
+  clpi_arena_count_begun(arena, bytes);
+  return tape->events[tape->next - 1].memory;
+}
+
+bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use)
+{
+  clpi_tape *tape = &arena->tape;
+  clpi_event_kind kind = may_use ? CLPI_END_USED : CLPI_END;
+  if (!clpi_tape_follow(tape, kind, bytes, memory)) {
+    tell_sites(arena);
+    clpi_site *site = clpi_sites_of(&arena->sites, memory, bytes);
+    if (!site || !site->is_used)
+      return false;
+    clpi_tape_note(tape, clpi_event_of(site, kind), arena->used);
+    tell_of(arena, site, kind);
+  }
+  clpi_arena_count_ended(arena, bytes);
+  return true;
+}
+
+/* --- for direct pools --- */
+
+clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
+{
+  clpi_arena *arena = self;
+  pthread_mutex_lock(&arena->lock);
+  if (arena->may_track && !arena->has_tape)
+    start_tape(arena);
+  clp_memory memory = arena->has_tape ? begin_ahead(arena, bytes) : 0;
+  pthread_mutex_unlock(&arena->lock);
+  return memory;
+}
+
+static bool end_direct(void *self, clp_memory memory, size_t bytes)
+{
+  clpi_arena *arena = self;
+  pthread_mutex_lock(&arena->lock);
+  bool is_done =
+      arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, arena->orders_streams);
+  pthread_mutex_unlock(&arena->lock);
+  return is_done;
+}
+
+const clpi_direct_ops clpi_arena_direct = {clpi_arena_begin_direct, end_direct};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* As long as all work is on one stream that runs in order, an arena keeps a tape of its blocks
+ * (tape.h). What follows the tape begins and ends *ahead*: the sites are told when something else
+ * happens, and the segments when someone looks at them. All is guarded by the arena's lock. */
+#ifndef CLPOOL_ARENA_AHEAD_H
+#define CLPOOL_ARENA_AHEAD_H
+
+#include "arena/arena.h"
+
+/* Locks the arena, and tells its segments what is in use: for all that looks at them. */
+void clpi_arena_lock(clpi_arena *arena);
+
+/* The second half of it. */
+void clpi_arena_settle_locked(clpi_arena *arena);
+
+/* Whether the arena has a tape. It has none any more once another stream than the home stream has
+ * come. */
+bool clpi_arena_tracks_locked(clpi_arena *arena, clp_stream stream);
+
+/* Ends a block, which the home stream may still use, or not. False: there is none of so many bytes
+ * there. */
+bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use);
+
+/* Begins a block of `bytes` for the home stream as the tape says, and returns its memory; 0: it
+ * does not say. Under no lock. */
+clp_memory clpi_arena_begin_direct(void *self, size_t bytes);
+
+#endif

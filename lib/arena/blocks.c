@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks as the segments know them. */
+#include "arena/blocks.h"
+
+#include "core/streams/use.h"
+
+void clpi_block_begin_locked(clpi_arena *arena, clpi_site *site, clpi_range *block)
+{
+  site->block = block;
+  clpi_call_budget_begin_block(&arena->budget, site->bytes);
+}
+
+void clpi_site_rest_locked(clpi_arena *arena, clpi_site *site)
+{
+  if (arena->keeps_parts)
+    return;
+  clpi_sites_remove(&arena->sites, site);
+  clpi_site_end(&arena->sites, site);
+}
+
+void clpi_block_free_locked(clpi_arena *arena, clpi_site *site)
+{
+  clpi_range *block = site->block;
+  site->block = NULL;
+  clpi_call_budget_end_block(&arena->budget, site->bytes);
+  clpi_segments_free(&arena->segments, block);
+}
+
+void clpi_block_end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *uses)
+{
+  site->block->uses = uses;
+  for (size_t i = 0; uses && i < uses->count; i++)
+    clpi_use_note_freed_locked(&uses->uses[i]);
+  clpi_block_free_locked(arena, site);
+  clpi_site_rest_locked(arena, site);
+}

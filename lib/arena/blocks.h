@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks: sites in use, as the segments know them. All is guarded by the arena's lock. */
+#ifndef CLPOOL_ARENA_BLOCKS_H
+#define CLPOOL_ARENA_BLOCKS_H
+
+#include "arena/arena.h"
+
+#include <sys/param.h>
+
+static inline void clpi_arena_count_begun(clpi_arena *arena, size_t bytes)
+{
+  arena->used_bytes += clpi_arena_room(arena, bytes);
+  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->used_bytes);
+}
+
+static inline void clpi_arena_count_ended(clpi_arena *arena, size_t bytes)
+{
+  arena->used_bytes -= clpi_arena_room(arena, bytes);
+}
+
+/* The segments know of a site's block, or know no more of it. */
+void clpi_block_begin_locked(clpi_arena *arena, clpi_site *site, clpi_range *block);
+void clpi_block_free_locked(clpi_arena *arena, clpi_site *site);
+
+/* Frees a site's block, which streams may still use as `uses` says, a reference that is the range's
+ * from now on. The site rests. */
+void clpi_block_end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *uses);
+
+/* The block of a site has ended: the site stays only for a part. */
+void clpi_site_rest_locked(clpi_arena *arena, clpi_site *site);
+
+static inline clpi_event clpi_event_of(const clpi_site *site, clpi_event_kind kind)
+{
+  return (clpi_event){.memory = site->memory,
+                      .position = site->position,
+                      .bytes = site->bytes,
+                      .segment = site->segment->number,
+                      .kind = kind};
+}
+
+#endif

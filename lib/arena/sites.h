@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Sites: where blocks are in use. One stays without its block where the memory of blocks is not an
+ * address, but has to be made by upstream (a sub-buffer of OpenCL's): the next block of its size
+ * there has the same memory. Guarded by the arena's lock. */
+#ifndef CLPOOL_ARENA_SITES_H
+#define CLPOOL_ARENA_SITES_H
+
+#include "arena/segments.h"
+#include "arena/tape.h"
+
+typedef struct clpi_site {
+  clpi_segment *segment;
+  uint64_t position;  /* as that of a range */
+  size_t bytes;       /* of its blocks, as asked for */
+  clp_memory memory;  /* of its blocks; 0: it was not made yet */
+  clpi_digest digest; /* of position and bytes */
+  bool is_used;       /* a block is there, */
+  bool may_use;       /* or was, and the home stream may still use it (ahead.h) */
+  bool is_ahead;      /* on the arena's list, by next_ahead (ahead.h) */
+  clpi_range *block;  /* the block; NULL: there is none, or the segments do not know it yet */
+  struct clpi_site *next_ahead;
+  struct clpi_site *next_by_position, *next_by_memory; /* in the buckets of the two tables */
+  struct clpi_site *on_segment; /* the next of the segment, if it may stay; or the next spare */
+} clpi_site;
+
+typedef struct clpi_sites {
+  clpi_site **by_position, **by_memory; /* hash tables */
+  unsigned bits;                        /* there are 1 << bits buckets in each; 0: none yet */
+  size_t count;
+  clpi_site *spares; /* by on_segment */
+  size_t spare_count;
+} clpi_sites;
+
+void clpi_sites_end(clpi_sites *sites);
+
+/* Makes sure that there are so many spares, and room for one site more. False: no host memory. */
+bool clpi_sites_reserve(clpi_sites *sites, size_t spares);
+
+/* Takes a spare, which there is, or gives one back that is in no table. */
+clpi_site *clpi_sites_take_spare(clpi_sites *sites);
+void clpi_site_end(clpi_sites *sites, clpi_site *site);
+
+/* Makes a spare the site of a place, without memory so far. */
+void clpi_site_begin(clpi_site *site, clpi_segment *segment, uint64_t position, size_t bytes);
+
+/* Adds a site that has memory, or removes it. */
+void clpi_sites_add(clpi_sites *sites, clpi_site *site);
+void clpi_sites_remove(clpi_sites *sites, clpi_site *site);
+
+/* The site of blocks of `bytes`; NULL: there is none. */
+clpi_site *clpi_sites_at(const clpi_sites *sites, uint64_t position, size_t bytes);
+clpi_site *clpi_sites_of(const clpi_sites *sites, clp_memory memory, size_t bytes);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* The tape grows to a bound, and then begins anew. The index has linear probing; entries are
+ * removed only all at once. */
+#include "arena/tape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  FIRST_EVENTS = 256,
+  MOST_EVENTS = 1 << 20,
+  FIRST_BITS = 8,
+  RECENT = 1 << 10,
+  FIRST_SEGMENTS = 64,
+  MANY_SEGMENTS = 1 << 16
+};
+
+/* --- digests --- */
+
+/* Each bit of the result depends on each of x. */
+static uint64_t mix(uint64_t x)
+{
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+  return x ^ (x >> 32);
+}
+
+clpi_digest clpi_digest_of(uint64_t position, size_t bytes)
+{
+  uint64_t low = mix(position + 0x9e3779b97f4a7c15u) + bytes;
+  uint64_t high = mix(bytes + 0xc2b2ae3d27d4eb4fu) + position;
+  return (clpi_digest){mix(low), mix(high ^ 0x165667b19e3779f9u)};
+}
+
+/* --- the index --- */
+
+/* Of the key, 96 bits are enough. */
+typedef struct clpi_tape_entry {
+  uint64_t low;
+  uint32_t high;
+  uint32_t number; /* of an event, and 1; 0: the slot is free */
+} entry;
+
+/* Whether a beginning stays in the index: one in 16, so that it is small. Where none is, the arena
+ * finds the same place by a search, if its segments are the same. */
+static bool is_indexed(clpi_digest used)
+{
+  return used.high % 16 == 0;
+}
+
+/* No block is at the highest position. */
+static entry entry_of(clpi_digest used, size_t bytes)
+{
+  clpi_digest key = clpi_digest_xor(used, clpi_digest_of(UINT64_MAX, bytes));
+  return (entry){.low = key.low, .high = (uint32_t)key.high};
+}
+
+/* The entry with the key of `wanted`, or the free slot where it belongs. */
+static entry *search(const clpi_tape *tape, const entry *wanted)
+{
+  size_t mask = ((size_t)1 << tape->bits) - 1, slot = wanted->low & mask;
+  while (tape->index[slot].number &&
+         (tape->index[slot].low != wanted->low || tape->index[slot].high != wanted->high))
+    slot = (slot + 1) & mask;
+  return &tape->index[slot];
+}
+
+/* Has room for one more, and half of the slots stay free. False: no host memory. */
+static bool reserve_entry(clpi_tape *tape)
+{
+  size_t slots = tape->bits ? (size_t)1 << tape->bits : 0;
+  if (tape->entries < slots / 2)
+    return true;
+  clpi_tape grown = *tape;
+  if (!tape->recent)
+    grown.recent = tape->recent = calloc(RECENT, sizeof(*tape->recent));
+  if (!tape->recent)
+    return false;
+  grown.bits = tape->bits ? tape->bits + 1 : FIRST_BITS;
+  grown.index = calloc((size_t)1 << grown.bits, sizeof(*grown.index));
+  if (!grown.index)
+    return false;
+  for (size_t i = 0; i < slots; i++)
+    if (tape->index[i].number)
+      *search(&grown, &tape->index[i]) = tape->index[i];
+  free(tape->index);
+  *tape = grown;
+  return true;
+}
+
+/* The others are remembered for as long as no other one comes there, for programs that go in a
+ * small circle. */
+static entry *recent_of(const clpi_tape *tape, const entry *wanted)
+{
+  return &tape->recent[wanted->low % RECENT];
+}
+
+static void enter(clpi_tape *tape, clpi_digest used, size_t bytes, size_t number)
+{
+  entry made = entry_of(used, bytes);
+  made.number = (uint32_t)number + 1;
+  entry *found = recent_of(tape, &made);
+  if (is_indexed(used)) {
+    found = search(tape, &made);
+    tape->entries += !found->number;
+  }
+  *found = made;
+}
+
+/* The number of the event, and 1; 0: it is not known. */
+static size_t find(const clpi_tape *tape, clpi_digest used, size_t bytes)
+{
+  const entry wanted = entry_of(used, bytes);
+  if (!tape->bits)
+    return 0;
+  const entry *found = is_indexed(used) ? search(tape, &wanted) : recent_of(tape, &wanted);
+  return found->low == wanted.low && found->high == wanted.high ? found->number : 0;
+}
+
+/* --- segments --- */
+
+/* Numbers those anew that are still there. */
+static void renumber(clpi_tape *tape)
+{
+  size_t count = 0;
+  clpi_tape_clear(tape);
+  for (size_t i = 0; i < tape->segment_count; i++) {
+    if (!tape->segments[i])
+      continue;
+    tape->segments[i]->number = (uint32_t)count;
+    tape->segments[count++] = tape->segments[i];
+  }
+  tape->segment_count = count;
+}
+
+/* Room for one more. False: no host memory. */
+static bool reserve_segment(clpi_tape *tape)
+{
+  if (tape->segment_count == MANY_SEGMENTS)
+    renumber(tape);
+  if (tape->segment_count < tape->segment_capacity)
+    return true;
+  size_t capacity = tape->segment_capacity ? 2 * tape->segment_capacity : FIRST_SEGMENTS;
+  clpi_segment **segments = realloc((void *)tape->segments, capacity * sizeof(*segments));
+  if (!segments)
+    return false;
+  tape->segments = segments;
+  tape->segment_capacity = capacity;
+  return true;
+}
+
+/* Without host memory for that, what happens to its blocks is not noted. */
+void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment)
+{
+  segment->number = UINT32_MAX;
+  if (!reserve_segment(tape))
+    return;
+  segment->number = (uint32_t)tape->segment_count;
+  tape->segments[tape->segment_count++] = segment;
+}
+
+void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment)
+{
+  if (segment->number < tape->segment_count)
+    tape->segments[segment->number] = NULL;
+}
+
+/* --- events --- */
+
+void clpi_tape_end(clpi_tape *tape)
+{
+  free(tape->events);
+  free(tape->index);
+  free(tape->recent);
+  free((void *)tape->segments);
+  *tape = (clpi_tape){0};
+}
+
+void clpi_tape_clear(clpi_tape *tape)
+{
+  if (tape->bits)
+    memset(tape->index, 0, sizeof(*tape->index) << tape->bits);
+  if (tape->recent)
+    memset(tape->recent, 0, sizeof(*tape->recent) * RECENT);
+  tape->entries = tape->count = tape->next = tape->told = 0;
+}
+
+/* Room for a break and an event. False: there is none. */
+static bool reserve_events(clpi_tape *tape)
+{
+  if (tape->count + 2 <= tape->capacity)
+    return true;
+  size_t capacity = tape->capacity ? 2 * tape->capacity : FIRST_EVENTS;
+  clpi_event *events =
+      capacity > MOST_EVENTS ? NULL : realloc(tape->events, capacity * sizeof(*events));
+  if (!events)
+    return false;
+  tape->events = events;
+  tape->capacity = capacity;
+  return true;
+}
+
+static void append(clpi_tape *tape, clpi_event event)
+{
+  tape->events[tape->count++] = event;
+  tape->next = tape->told = tape->count;
+}
+
+void clpi_tape_lose(clpi_tape *tape)
+{
+  tape->next = tape->told = tape->count + 1;
+}
+
+bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes)
+{
+  size_t number = find(tape, used, bytes);
+  if (!number)
+    return false;
+  tape->next = tape->told = number - 1;
+  return clpi_tape_follow(tape, CLPI_BEGIN, bytes, 0);
+}
+
+void clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
+{
+  if (!reserve_events(tape) || !reserve_entry(tape))
+    clpi_tape_clear(tape);
+  if (!tape->capacity || !tape->bits || event.segment >= tape->segment_count) {
+    clpi_tape_lose(tape);
+    return;
+  }
+  if (tape->next != tape->count)
+    append(tape, (clpi_event){.kind = CLPI_BREAK});
+  if (event.kind == CLPI_BEGIN)
+    enter(tape, used, event.bytes, tape->count);
+  append(tape, event);
+}
+
+void clpi_tape_set_memory(clpi_tape *tape, size_t count, const clpi_event *made)
+{
+  clpi_event *event = count && count <= tape->count ? &tape->events[count - 1] : NULL;
+  if (event && event->kind == CLPI_BEGIN && event->position == made->position &&
+      event->bytes == made->bytes)
+    event->memory = made->memory;
+}

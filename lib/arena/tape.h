@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* The tape: blocks as they began and ended, one event after another. A program that repeats itself
+ * runs along it, and so gets the same places again, without a search: what happens need only be
+ * what comes next on the tape. One that did something else finds its way back by what is in use.
+ * Guarded by the arena's lock. */
+#ifndef CLPOOL_ARENA_TAPE_H
+#define CLPOOL_ARENA_TAPE_H
+
+#include "arena/segments.h"
+
+/* Identifies a set of blocks; two sets have the same one with a probability of 2 to the -96. */
+typedef struct clpi_digest {
+  uint64_t low, high;
+} clpi_digest;
+
+static inline clpi_digest clpi_digest_xor(clpi_digest a, clpi_digest b)
+{
+  return (clpi_digest){a.low ^ b.low, a.high ^ b.high};
+}
+
+/* Of a block of `bytes` at a position. */
+clpi_digest clpi_digest_of(uint64_t position, size_t bytes);
+
+typedef enum clpi_event_kind {
+  CLPI_BREAK,   /* what is before and behind it did not follow one another */
+  CLPI_BEGIN,   /* of a block */
+  CLPI_END,     /* of a block whose work is done */
+  CLPI_END_USED /* of one that the home stream may still use */
+} clpi_event_kind;
+
+typedef struct clpi_event {
+  clp_memory memory; /* of the block; 0: it was not made yet */
+  uint64_t position; /* likewise, */
+  size_t bytes;      /* likewise, */
+  uint32_t segment;  /* and the number of its segment */
+  clpi_event_kind kind;
+} clpi_event;
+
+typedef struct clpi_tape {
+  clpi_event *events;
+  size_t capacity, count; /* of events */
+  size_t next;            /* the event that follows, if the program repeats itself */
+  size_t told;            /* those from here to next have happened, and the sites do not know */
+  struct clpi_tape_entry *index;  /* a hash table of beginnings, */
+  struct clpi_tape_entry *recent; /* and the latest */
+  unsigned bits;                  /* it has 1 << bits slots; 0: none yet */
+  size_t entries;
+  clpi_segment **segments; /* by their numbers; NULL: it was given back */
+  size_t segment_capacity, segment_count;
+} clpi_tape;
+
+void clpi_tape_end(clpi_tape *tape);
+
+/* Forgets all events. The sites know of them. */
+void clpi_tape_clear(clpi_tape *tape);
+
+/* Gives a segment a number that no event has, or takes it from it. */
+void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment);
+void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment);
+
+/* If what happens is what follows on the tape, goes on. The memory is any for CLPI_BEGIN. */
+static inline bool clpi_tape_follow(clpi_tape *tape, clpi_event_kind kind, size_t bytes,
+                                    clp_memory memory)
+{
+  if (tape->next >= tape->count)
+    return false;
+  const clpi_event *event = &tape->events[tape->next];
+  bool is_there = kind == CLPI_BEGIN ? event->memory && tape->segments[event->segment]
+                                     : event->memory == memory;
+  bool follows = event->kind == kind && event->bytes == bytes && is_there;
+  tape->next += follows;
+  return follows;
+}
+
+/* For the following, the sites know of all events. */
+
+/* Goes to where a block of `bytes` began while those of `used` were in use. False: nowhere. */
+bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes);
+
+/* Notes at the end what happens while the blocks of `used` are in use, and goes there. When there
+ * are very many events, or no host memory for more, all others are forgotten. */
+void clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used);
+
+/* The block of an event that was noted last before `count` events were there has got its memory. */
+void clpi_tape_set_memory(clpi_tape *tape, size_t count, const clpi_event *made);
+
+/* Something happened that is not noted. */
+void clpi_tape_lose(clpi_tape *tape);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Direct pools. Where an allocator keeps memory itself, and one thread and one stream in order use
+ * the pool, it becomes direct when it had to give back what it held again and again. From then on
+ * it holds nothing: what is released is the allocator's again at once, which so finds room for
+ * requests of other sizes. */
+#ifndef CLPOOL_CORE_POOL_DIRECT_H
+#define CLPOOL_CORE_POOL_DIRECT_H
+
+#include "core/pool/pool.h"
+
+/* Whether the pool is direct. */
+bool clpi_is_direct_locked(const clp_pool *pool);
+
+/* Makes it direct, if this was the last time that what it held had to go back. */
+void clpi_consider_direct_locked(clp_pool *pool);
+
+/* Neither of these takes the pool's lock. */
+
+/* A block from an allocator that has one at hand, for the home stream. NULL: take the slow path. */
+clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes);
+
+/* Releases a buffer of a direct pool. False: nothing was done; take the slow path. */
+bool clpi_release_direct(clp_buffer *buffer);
+
+#endif
