@@ -145,31 +145,35 @@ static bool reserve(clpi_arena *arena)
          clpi_segments_reserve(&arena->segments, 2 * (arena->ahead_count + untold + 1));
 }
 
+/* If what happens follows the tape, goes on; else the sites know of all that happened before. */
+static bool follow(clpi_arena *arena, clpi_event_kind kind, size_t bytes, clp_memory memory)
+{
+  clpi_tape *tape = &arena->tape;
+  if (clpi_tape_follow(tape, kind, bytes, memory))
+    return true;
+  tell_sites(arena);
+  return clpi_tape_jump(tape) && clpi_tape_follow(tape, kind, bytes, memory);
+}
+
 /* The memory; 0: the tape does not say. */
 static clp_memory begin_ahead(clpi_arena *arena, size_t bytes)
 {
   clpi_tape *tape = &arena->tape;
-  if (!reserve(arena))
+  if (!reserve(arena) ||
+      (!follow(arena, CLPI_BEGIN, bytes, 0) && !clpi_tape_seek(tape, arena->used, bytes)))
     return 0;
-  if (!clpi_tape_follow(tape, CLPI_BEGIN, bytes, 0)) {
-    tell_sites(arena);
-    if (!clpi_tape_seek(tape, arena->used, bytes))
-      return 0;
-  }
   clpi_arena_count_begun(arena, bytes);
   return tape->events[tape->next - 1].memory;
 }
 
 bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use)
 {
-  clpi_tape *tape = &arena->tape;
   clpi_event_kind kind = may_use ? CLPI_END_USED : CLPI_END;
-  if (!clpi_tape_follow(tape, kind, bytes, memory)) {
-    tell_sites(arena);
+  if (!follow(arena, kind, bytes, memory)) {
     clpi_site *site = clpi_sites_of(&arena->sites, memory, bytes);
     if (!site || !site->is_used)
       return false;
-    clpi_tape_note(tape, clpi_event_of(site, kind), arena->used);
+    clpi_tape_note(&arena->tape, clpi_event_of(site, kind), arena->used);
     tell_of(arena, site, kind);
   }
   clpi_arena_count_ended(arena, bytes);

@@ -41,13 +41,6 @@ typedef struct clpi_tape_entry {
   uint32_t number; /* of an event, and 1; 0: the slot is free */
 } entry;
 
-/* Whether a beginning stays in the index: one in 16, so that it is small. Where none is, the arena
- * finds the same place by a search, if its segments are the same. */
-static bool is_indexed(clpi_digest used)
-{
-  return used.high % 16 == 0;
-}
-
 /* No block is at the highest position. */
 static entry entry_of(clpi_digest used, size_t bytes)
 {
@@ -88,23 +81,25 @@ static bool reserve_entry(clpi_tape *tape)
   return true;
 }
 
-/* The others are remembered for as long as no other one comes there, for programs that go in a
- * small circle. */
 static entry *recent_of(const clpi_tape *tape, const entry *wanted)
 {
   return &tape->recent[wanted->low % RECENT];
 }
 
+/* One beginning in 16, and the first behind each break, so that the index is small: from there on
+ * the tape leads. Of the others the latest are remembered, for programs that go in a small circle.
+ */
 static void enter(clpi_tape *tape, clpi_digest used, size_t bytes, size_t number)
 {
   entry made = entry_of(used, bytes);
   made.number = (uint32_t)number + 1;
-  entry *found = recent_of(tape, &made);
-  if (is_indexed(used)) {
-    found = search(tape, &made);
-    tape->entries += !found->number;
+  entry *slot = recent_of(tape, &made);
+  if (!tape->is_run_indexed || used.high % 16 == 0) {
+    slot = search(tape, &made);
+    tape->entries += !slot->number;
+    tape->is_run_indexed = true;
   }
-  *found = made;
+  *slot = made;
 }
 
 /* The number of the event, and 1; 0: it is not known. */
@@ -113,8 +108,10 @@ static size_t find(const clpi_tape *tape, clpi_digest used, size_t bytes)
   const entry wanted = entry_of(used, bytes);
   if (!tape->bits)
     return 0;
-  const entry *found = is_indexed(used) ? search(tape, &wanted) : recent_of(tape, &wanted);
-  return found->low == wanted.low && found->high == wanted.high ? found->number : 0;
+  const entry *found = search(tape, &wanted), *recent = recent_of(tape, &wanted);
+  if (found->number)
+    return found->number;
+  return recent->low == wanted.low && recent->high == wanted.high ? recent->number : 0;
 }
 
 /* --- segments --- */
@@ -206,16 +203,33 @@ static void append(clpi_tape *tape, clpi_event event)
   tape->next = tape->told = tape->count;
 }
 
+static void append_break(clpi_tape *tape)
+{
+  append(tape, (clpi_event){.kind = CLPI_BREAK});
+  tape->is_run_indexed = false;
+}
+
+bool clpi_tape_jump(clpi_tape *tape)
+{
+  bool jumps = tape->next < tape->count && tape->events[tape->next].kind == CLPI_JUMP;
+  if (jumps)
+    tape->next = tape->told = (size_t)tape->events[tape->next].position;
+  return jumps;
+}
+
 void clpi_tape_lose(clpi_tape *tape)
 {
   tape->next = tape->told = tape->count + 1;
 }
 
+/* At the end of the tape, a jump to there makes it known for the next time. */
 bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes)
 {
   size_t number = find(tape, used, bytes);
   if (!number)
     return false;
+  if (tape->next == tape->count && reserve_events(tape))
+    append(tape, (clpi_event){.position = number - 1, .kind = CLPI_JUMP});
   tape->next = tape->told = number - 1;
   return clpi_tape_follow(tape, CLPI_BEGIN, bytes, 0);
 }
@@ -228,8 +242,8 @@ void clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
     clpi_tape_lose(tape);
     return;
   }
-  if (tape->next != tape->count)
-    append(tape, (clpi_event){.kind = CLPI_BREAK});
+  if (tape->next != tape->count || !tape->count)
+    append_break(tape);
   if (event.kind == CLPI_BEGIN)
     enter(tape, used, event.bytes, tape->count);
   append(tape, event);

@@ -23,6 +23,7 @@ clpi_digest clpi_digest_of(uint64_t position, size_t bytes);
 
 typedef enum clpi_event_kind {
   CLPI_BREAK,   /* what is before and behind it did not follow one another */
+  CLPI_JUMP,    /* what follows is the event whose number is its position */
   CLPI_BEGIN,   /* of a block */
   CLPI_END,     /* of a block whose work is done */
   CLPI_END_USED /* of one that the home stream may still use */
@@ -45,6 +46,7 @@ typedef struct clpi_tape {
   struct clpi_tape_entry *recent; /* and the latest */
   unsigned bits;                  /* it has 1 << bits slots; 0: none yet */
   size_t entries;
+  bool is_run_indexed;     /* a beginning since the last break is in the index */
   clpi_segment **segments; /* by their numbers; NULL: it was given back */
   size_t segment_capacity, segment_count;
 } clpi_tape;
@@ -74,7 +76,11 @@ static inline bool clpi_tape_follow(clpi_tape *tape, clpi_event_kind kind, size_
 
 /* For the following, the sites know of all events. */
 
-/* Goes to where a block of `bytes` began while those of `used` were in use. False: nowhere. */
+/* If what follows is elsewhere on the tape, goes there. */
+bool clpi_tape_jump(clpi_tape *tape);
+
+/* Goes behind where a block of `bytes` began while those of `used` were in use. False: it is not
+ * known where. */
 bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes);
 
 /* Notes at the end what happens while the blocks of `used` are in use, and goes there. When there
