@@ -3,6 +3,7 @@
 #include "core/allocator/allocator.h"
 #include "support/chance.h"
 #include "support/pools.h"
+#include "support/recorder.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
@@ -116,6 +117,75 @@ START_TEST(held_blocks_go_back_all_at_once)
   clpt_device_trace_is(&it.device, "A65536");
   clpt_ok(clp_buffer_release(small));
   clpt_ok(clp_buffer_release(large));
+  end(&it);
+}
+END_TEST
+
+/* Each size is missed, since what is held goes back for the next one. */
+static void make_direct(const rig *it)
+{
+  for (size_t i = 0; i < 32; i++)
+    clpt_hold(it->pool, 1000 * (1 + i % 4), 1);
+}
+
+static void hold_one(clpt_worker *self)
+{
+  clp_buffer *buffer;
+  if (clp_pool_allocate(self->shared, 5000, &buffer) || clp_buffer_release(buffer))
+    clpt_wrong(self, "a call failed");
+}
+
+/* What it held went back again and again: it holds nothing from then on, and its figures tell what
+ * it has. With a second thread, it holds blocks as ever. */
+START_TEST(a_pool_becomes_direct)
+{
+  static const clpt_work works[] = {hold_one};
+  enum { PAIRS = 100 };
+  clp_buffer *buffers[2];
+  clpt_workers workers;
+  rig it;
+
+  start(&it);
+  make_direct(&it);
+  clp_pool_stats before = clpt_stats(it.pool);
+  ck_assert_uint_eq(before.held_blocks, 0);
+  for (size_t i = 0; i < PAIRS; i++) {
+    for (size_t j = 0; j < 2; j++)
+      buffers[j] = clpt_allocate(it.pool, 1000 + 2000 * j);
+    ck_assert_uint_eq(clpt_stats(it.pool).managed_bytes, 1007 + 3007);
+    ck_assert_uint_eq(arena_of(&it).used_bytes, 1024 + 3072);
+    for (size_t j = 0; j < 2; j++)
+      clpt_ok(clp_buffer_release(buffers[j]));
+    clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffers[0]));
+  }
+  clp_pool_stats after = clpt_stats(it.pool);
+  ck_assert_uint_eq(after.held_blocks + after.active_blocks + after.managed_bytes, 0);
+  ck_assert_uint_eq(after.allocations, before.allocations + 2 * PAIRS);
+  ck_assert_uint_eq(after.device_allocations, after.device_frees);
+  ck_assert_uint_eq(after.peak_active_bytes, 4000);
+  ck_assert_uint_eq(arena_of(&it).used_blocks, 0);
+  clpt_workers_start(&workers, 1, works, 1, 0, it.pool);
+  clpt_workers_join(&workers);
+  clpt_hold(it.pool, 1000, 1);
+  ck_assert_uint_ge(clpt_stats(it.pool).held_blocks, 1);
+  end(&it);
+}
+END_TEST
+
+/* Callbacks are shown what goes back at once. */
+START_TEST(hooks_are_shown_what_a_direct_pool_frees)
+{
+  clpt_recorder seen;
+  rig it;
+
+  start(&it);
+  make_direct(&it);
+  clpt_recorder_init(&seen, "seen");
+  clpt_ok(clp_pool_add_hook(it.pool, &seen.hook));
+  clpt_hold(it.pool, 1000, 1);
+  clpt_ok(clp_pool_remove_hook(it.pool, &seen.hook));
+  clpt_recorder_is(&seen, "m<1000:1007 a<1007 a>1007 m>1000:1007 "
+                          "f<1000:1007 d<1007 d>1007 f>1000:1007");
   end(&it);
 }
 END_TEST
@@ -345,6 +415,8 @@ CLPT_MAIN("pools on an arena", clpt_run)
   tcase_add_test(tests, held_blocks_go_back_before_it_grows);
   tcase_add_loop_test(tests, held_blocks_go_back_for_a_lower_place, 0, 2);
   tcase_add_test(tests, held_blocks_go_back_all_at_once);
+  tcase_add_test(tests, a_pool_becomes_direct);
+  tcase_add_test(tests, hooks_are_shown_what_a_direct_pool_frees);
   tcase_add_test(tests, a_hit_is_a_hit);
   tcase_add_test(tests, a_limit_counts_segments);
   tcase_add_test(tests, a_limit_on_segments_asks_the_callback);

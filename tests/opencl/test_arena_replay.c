@@ -114,6 +114,7 @@ static void replay(contents *it, trace_replay_result *result)
   trace_reader *reader = open_trace();
 
   options.on_arena = true;
+  options.passes = 5;
   options.pool_options.leading_bits_in_bin_id = 6;
   options.scale = scale ? atof(scale) : 1.0 / 4096;
   options.contents = &looks;

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs that repeat themselves on an arena, more or less: lib/arena/tape.c and ahead.c. Whatever
+ * the tape says, no two blocks overlap, and figures are as if there were none. */
+#include "core/allocator/allocator.h"
+#include "support/arenas.h"
+#include "support/chance.h"
+#include "support/failmalloc.h"
+#include "support/suite.h"
+
+enum { LIVE = 24, STEPS = 400, PASSES = 12, MOST_PARTS = 1 << 16 };
+
+/* --- a device whose parts are objects of their own, as OpenCL's sub-buffers --- */
+
+typedef struct part {
+  clp_memory segment;
+  size_t offset, bytes;
+  bool is_live;
+} part;
+
+static const clp_memory first_part = (clp_memory)1 << 40;
+static part parts[MOST_PARTS];
+static size_t parts_made, parts_live;
+
+static clp_status make_part(void *self, clp_memory segment, size_t offset, size_t bytes,
+                            clp_memory *out)
+{
+  (void)self;
+  if (parts_made == MOST_PARTS)
+    return CLP_BACKEND_ERROR;
+  parts[parts_made] = (part){segment, offset, bytes, true};
+  *out = first_part + parts_made++;
+  parts_live++;
+  return CLP_SUCCESS;
+}
+
+static clp_status end_part(void *self, clp_memory memory, size_t bytes)
+{
+  part *ended = &parts[memory - first_part];
+  (void)self;
+  if (!ended->is_live || ended->bytes != bytes)
+    return CLP_BACKEND_ERROR;
+  ended->is_live = false;
+  parts_live--;
+  return CLP_SUCCESS;
+}
+
+static void parts_setup(void)
+{
+  clpt_arena_setup();
+  clpt_arena_device.ops.split = make_part;
+  clpt_arena_device.ops.unsplit = end_part;
+  clpt_arena_device.ops.memory_kind = CLP_MEMORY_CL_MEM;
+  parts_made = parts_live = 0;
+}
+
+static void start(double slack)
+{
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  options.slack = slack;
+  options.min_segment_bytes = CLPT_SEGMENT;
+  clpt_arena_start_with(&options);
+}
+
+static void end(void)
+{
+  clpt_arena_end();
+  ck_assert_uint_eq(parts_live, 0);
+}
+
+/* --- programs --- */
+
+typedef struct block {
+  clp_memory memory; /* 0: none */
+  size_t bytes;
+} block;
+
+typedef struct program {
+  block blocks[LIVE];
+  clpt_chance chance;   /* what it does */
+  clpt_chance mischief; /* when it does something else, */
+  unsigned rarely;      /* once in so many steps; 0: never */
+  const char *wrong;    /* asserting would take host memory, which may fail; NULL: nothing */
+} program;
+
+static bool overlap(const block *a, const block *b)
+{
+  const part *one = &parts[a->memory - first_part], *other = &parts[b->memory - first_part];
+  return one->segment == other->segment && one->offset < other->offset + other->bytes &&
+         other->offset < one->offset + one->bytes;
+}
+
+static void look_at(program *it, const block *made)
+{
+  const part *its = &parts[made->memory - first_part];
+  if (!its->is_live || its->bytes != made->bytes)
+    it->wrong = "not the memory that was asked for";
+  for (const block *other = it->blocks; other < it->blocks + LIVE; other++)
+    if (other != made && other->memory && overlap(made, other))
+      it->wrong = "two blocks overlap";
+}
+
+static void toggle(program *it, block *at, size_t bytes)
+{
+  clp_memory memory = 0;
+  if (at->memory) {
+    if (clp_allocator_free(clpt_arena, at->memory, at->bytes))
+      it->wrong = "a block was not taken back";
+    at->memory = 0;
+    return;
+  }
+  clp_status status = clp_allocator_allocate(clpt_arena, bytes, &memory);
+  *at = (block){memory, bytes};
+  if (status && (status != CLP_OUT_OF_HOST_MEMORY || memory))
+    it->wrong = "an allocation failed";
+  if (!status)
+    look_at(it, at);
+}
+
+static size_t used_bytes(const program *it)
+{
+  size_t sum = 0;
+  for (size_t i = 0; i < LIVE; i++)
+    sum += it->blocks[i].memory ? (it->blocks[i].bytes + 255) / 256 * 256 : 0;
+  return sum;
+}
+
+/* What the arena knows is what is in use, at any time. */
+static void do_mischief(program *it)
+{
+  switch (clpt_chance_below(&it->mischief, 3)) {
+  case 0:
+    (void)clpt_arena->ops.return_cached(clpt_arena->self);
+    break;
+  case 1:
+    if (clpt_arena_figures().used_bytes != used_bytes(it))
+      it->wrong = "the arena counts other blocks";
+    break;
+  default:
+    toggle(it, &it->blocks[clpt_chance_below(&it->mischief, LIVE)], 7000);
+  }
+}
+
+static void run_pass(program *it, unsigned seed)
+{
+  it->chance = clpt_chance_seed(seed);
+  for (unsigned i = 0; i < STEPS; i++) {
+    block *at = &it->blocks[clpt_chance_below(&it->chance, LIVE)];
+    size_t bytes = 1 + (size_t)clpt_chance_below(&it->chance, 1u << (6 + i % 12));
+    if (it->rarely && !clpt_chance_below(&it->mischief, it->rarely))
+      do_mischief(it);
+    toggle(it, at, bytes);
+  }
+  for (size_t i = 0; i < LIVE; i++)
+    if (it->blocks[i].memory)
+      toggle(it, &it->blocks[i], 0);
+}
+
+/* With so much slack that segments stay. */
+START_TEST(a_program_that_repeats_itself_calls_nobody)
+{
+  enum { UNTIL_IT_DOES = 4 };
+  program it = {0};
+  size_t made = 0;
+
+  start(1.0);
+  for (unsigned pass = 0; pass < PASSES; pass++) {
+    run_pass(&it, (unsigned)_i);
+    if (pass < UNTIL_IT_DOES)
+      made = parts_made;
+  }
+  ck_assert_pstr_eq(it.wrong, NULL);
+  ck_assert_uint_eq(parts_made, made);
+  ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
+  end();
+}
+END_TEST
+
+/* Programs that go other ways now and then, at which segments go back, or somebody looks. */
+START_TEST(whatever_it_does_blocks_are_apart)
+{
+  static const unsigned rarely[] = {500, 50, 5};
+  program it = {.mischief = clpt_chance_seed((unsigned)_i), .rarely = rarely[_i % 3]};
+
+  start(0.016);
+  for (unsigned pass = 0; pass < PASSES; pass++)
+    run_pass(&it, (unsigned)_i / 6 + (pass % 4 == 3));
+  ck_assert_pstr_eq(it.wrong, NULL);
+  ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
+  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 0);
+  end();
+}
+END_TEST
+
+/* The peak is that of the program, whether the segments knew or not. */
+START_TEST(peaks_are_exact)
+{
+  enum { ROUNDS = 50 };
+
+  start(0.016);
+  for (unsigned i = 0; i < ROUNDS; i++) {
+    clp_memory first = clpt_arena_take(10000), second = clpt_arena_take(20000);
+    clpt_arena_give(first, 10000);
+    clpt_arena_give(second, 20000);
+  }
+  ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, 10240 + 20224);
+  end();
+}
+END_TEST
+
+START_TEST(a_block_ends_but_once)
+{
+  start(0.016);
+  for (unsigned i = 0; i < 3; i++) {
+    clp_memory memory = clpt_arena_take(1000);
+    clpt_arena_give(memory, 1000);
+    clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_free(clpt_arena, memory, 1000));
+  }
+  end();
+}
+END_TEST
+
+/* A segment that upstream does not take back stays, but its parts were taken: they are made anew.
+ */
+START_TEST(parts_of_a_segment_that_stays_are_not_handed_out)
+{
+  start(0.016);
+  clpt_arena_give(clpt_arena_take(1000), 1000);
+  clpt_arena_device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  ck_assert_int_eq(clpt_arena->ops.return_cached(clpt_arena->self), CLP_BACKEND_ERROR);
+  clp_memory memory = clpt_arena_take(1000);
+  ck_assert(parts[memory - first_part].is_live);
+  clpt_arena_give(memory, 1000);
+  end();
+}
+END_TEST
+
+/* Without host memory there is no tape, or no block; nothing is lost. */
+START_TEST(host_memory_may_fail_at_any_call)
+{
+  unsigned long calls = 1;
+
+  for (unsigned long nth = 0; nth < calls; nth += 1 + nth / 16) {
+    program it = {0};
+    start(0.016);
+    clpt_host_start(nth ? CLPT_HOST_FAILS_ONCE : CLPT_HOST_COUNTS, nth);
+    for (unsigned pass = 0; pass < 3; pass++)
+      run_pass(&it, 7);
+    unsigned long counted = clpt_host_stop();
+    calls = nth ? calls : counted;
+    ck_assert_pstr_eq(it.wrong, NULL);
+    ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
+    end();
+    parts_made = 0;
+    clpt_arena_device.destroyed = 0;
+  }
+}
+END_TEST
+
+CLPT_MAIN("tape", clpt_run)
+{
+  TCase *tests = clpt_case(suite, "tape");
+
+  tcase_add_checked_fixture(tests, parts_setup, NULL);
+  tcase_add_loop_test(tests, a_program_that_repeats_itself_calls_nobody, 0, 8);
+  tcase_add_loop_test(tests, whatever_it_does_blocks_are_apart, 0, 36);
+  tcase_add_test(tests, peaks_are_exact);
+  tcase_add_test(tests, a_block_ends_but_once);
+  tcase_add_test(tests, parts_of_a_segment_that_stays_are_not_handed_out);
+  tcase_add_test(tests, host_memory_may_fail_at_any_call);
+}
