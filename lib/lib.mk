@@ -104,7 +104,6 @@ arena_sources = \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
-	lib/arena/parts.c lib/arena/parts.h \
 	lib/arena/pending.h \
 	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \

@@ -10,7 +10,6 @@
 static void tell_of(clpi_arena *arena, clpi_site *site, clpi_event_kind kind)
 {
   site->is_used = kind == CLPI_BEGIN;
-  site->may_use = kind == CLPI_END_USED;
   arena->used = clpi_digest_xor(arena->used, site->digest);
   if (site->is_ahead)
     return;
@@ -47,42 +46,21 @@ static void tell_sites(clpi_arena *arena)
 
 /* --- telling the segments --- */
 
-/* What the home stream may still do, for ranges to share. If there is no host memory for a new set,
- * the former one tells of more than there was. */
-static clpi_use_set *home_uses(clpi_arena *arena)
-{
-  clpi_use now = clpi_use_now(&arena->streams.home);
-  clpi_use_set *set = arena->home_uses;
-  if (!set || set->uses[0].epoch == now.epoch)
-    return set;
-  clpi_use_set *later = clpi_use_set_create(now);
-  if (later) {
-    clpi_use_set_release(set);
-    return arena->home_uses = later;
-  }
-  set->uses[0] = now;
-  return set;
-}
-
 /* A site that was used only ahead has no block. */
 static void end_block(clpi_arena *arena, clpi_site *site)
 {
-  if (!site->block) {
-    clpi_site_rest_locked(arena, site);
-    return;
-  }
-  clpi_use_set *uses = site->may_use ? home_uses(arena) : NULL;
-  if (uses)
-    uses->references++;
-  clpi_block_end_locked(arena, site, uses);
+  if (site->block)
+    clpi_block_free_locked(arena, site);
+  clpi_sites_remove(&arena->sites, site);
+  clpi_site_end(&arena->sites, site);
 }
 
 static void begin_block(clpi_arena *arena, clpi_site *site)
 {
   size_t room = clpi_arena_room(arena, site->bytes);
-  clpi_block_begin_locked(
-      arena, site, clpi_segments_carve_at(&arena->segments, site->segment, site->position, room));
-  clpi_range_drop_uses(site->block);
+  clpi_range *block = clpi_segments_carve_at(&arena->segments, site->segment, site->position, room);
+  clpi_range_drop_uses(block);
+  clpi_block_begin_locked(arena, site, block);
 }
 
 /* Blocks end before others begin, which may be where those were. */
@@ -112,16 +90,51 @@ void clpi_arena_lock(clpi_arena *arena)
   clpi_arena_settle_locked(arena);
 }
 
-/* --- following the tape --- */
+/* --- what the home stream may still do --- */
 
-bool clpi_arena_tracks_locked(clpi_arena *arena, clp_stream stream)
+/* As a set for ranges to share. If there is no host memory for a new one, the former tells of more
+ * than there was. */
+static clpi_use_set *home_uses(clpi_arena *arena)
 {
-  if (arena->may_track && arena->orders_streams && stream != arena->streams.home.handle) {
-    clpi_arena_settle_locked(arena);
-    clpi_tape_end(&arena->tape);
-    arena->may_track = arena->has_tape = false;
+  clpi_use now = clpi_use_now(&arena->streams.home);
+  clpi_use_set *set = arena->home_uses;
+  clpi_use_set *later = set->uses[0].epoch < now.epoch ? clpi_use_set_create(now) : NULL;
+  if (later) {
+    clpi_use_set_release(set);
+    set = arena->home_uses = later;
   }
-  return arena->has_tape;
+  set->uses[0] = now;
+  set->references++;
+  return set;
+}
+
+/* The union needs no host memory: while there is a tape, all uses are of the home stream. */
+void clpi_arena_note_home_locked(clpi_arena *arena, clpi_range *range)
+{
+  if (!arena->has_tape || !arena->is_home_used)
+    return;
+  clpi_use_set *uses = home_uses(arena);
+  clpi_use_note_freed_locked(&uses->uses[0]);
+  if (!clpi_use_set_join(&range->uses, uses))
+    clpi_use_set_release(uses);
+}
+
+/* --- the tape --- */
+
+bool clpi_arena_tracks_locked(const clpi_arena *arena, clp_stream stream)
+{
+  return arena->has_tape && (!arena->orders_streams || stream == arena->streams.home.handle);
+}
+
+void clpi_arena_stop_tracking_locked(clpi_arena *arena)
+{
+  clpi_arena_settle_locked(arena);
+  clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
+    for (clpi_range *range = segment->first; range; range = range->after)
+      if (!range->is_used)
+        clpi_arena_note_home_locked(arena, range);
+  clpi_tape_end(&arena->tape);
+  arena->may_track = arena->has_tape = false;
 }
 
 /* It begins with the first who would follow it. */
@@ -168,14 +181,14 @@ static clp_memory begin_ahead(clpi_arena *arena, size_t bytes)
 
 bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use)
 {
-  clpi_event_kind kind = may_use ? CLPI_END_USED : CLPI_END;
-  if (!follow(arena, kind, bytes, memory)) {
+  if (!follow(arena, CLPI_END, bytes, memory)) {
     clpi_site *site = clpi_sites_of(&arena->sites, memory, bytes);
     if (!site || !site->is_used)
       return false;
-    clpi_tape_note(&arena->tape, clpi_event_of(site, kind), arena->used);
-    tell_of(arena, site, kind);
+    clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_END), arena->used);
+    tell_of(arena, site, CLPI_END);
   }
+  arena->is_home_used |= may_use;
   clpi_arena_count_ended(arena, bytes);
   return true;
 }

@@ -13,9 +13,15 @@ void clpi_arena_lock(clpi_arena *arena);
 /* The second half of it. */
 void clpi_arena_settle_locked(clpi_arena *arena);
 
-/* Whether the arena has a tape. It has none any more once another stream than the home stream has
- * come. */
-bool clpi_arena_tracks_locked(clpi_arena *arena, clp_stream stream);
+/* Whether the arena has a tape, and that is of this stream. */
+bool clpi_arena_tracks_locked(const clpi_arena *arena, clp_stream stream);
+
+/* Ends the tape, for good: another stream has come, or one that is not known. */
+void clpi_arena_stop_tracking_locked(clpi_arena *arena);
+
+/* While there is a tape, ranges are not told what the home stream may still do with them; this one
+ * is. */
+void clpi_arena_note_home_locked(clpi_arena *arena, clpi_range *range);
 
 /* Ends a block, which the home stream may still use, or not. False: there is none of so many bytes
  * there. */

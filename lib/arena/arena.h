@@ -20,7 +20,6 @@ typedef struct clpi_arena {
   bool orders_streams;  /* upstream knows streams */
   bool is_exclusive;    /* a block must not overlap memory that a stream may still use */
   bool has_addresses;   /* memory is an address: a block needs no call of upstream */
-  bool keeps_parts;     /* what upstream makes of a segment for a block stays (parts.h) */
   size_t alignment;     /* of blocks in segments, bytes; their sizes are multiples of it */
   pthread_mutex_t lock; /* guards all below, streams as stream.h says */
   clpi_segments segments;
@@ -31,7 +30,8 @@ typedef struct clpi_arena {
   clpi_tape tape;
   clpi_site *ahead; /* of which the segments may not know, by next_ahead */
   size_t ahead_count;
-  clpi_use_set *home_uses; /* what the home stream may still do; NULL: nothing that is known */
+  bool is_home_used; /* the home stream may still use whatever was freed since the tape began; */
+  clpi_use_set *home_uses; /* NULL: it cannot */
   clpi_streams streams;
   clpi_pending pending;
   clpi_call_budget budget;

@@ -112,7 +112,6 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   *arena = (clpi_arena){.options = *options,
                         .orders_streams = clpi_allocator_orders_streams(upstream),
                         .has_addresses = upstream->ops.split == clpi_split_address,
-                        .keeps_parts = upstream->ops.memory_kind == CLP_MEMORY_CL_MEM,
                         .is_exclusive = upstream->ops.exclusive_parts && !options->one_thread,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   arena->upstream = clp_allocator_retain(upstream);
@@ -125,8 +124,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   if (home->is_ordered && home->is_in_order)
     arena->home_uses = clpi_use_set_create(clpi_use_now(home));
   bool is_one_order = arena->home_uses || !arena->orders_streams;
-  bool is_cheap = arena->has_addresses || arena->keeps_parts;
-  arena->may_track = is_one_order && is_cheap && !arena->is_exclusive;
+  arena->may_track = is_one_order && arena->has_addresses && !arena->is_exclusive;
   return arena;
 }
 

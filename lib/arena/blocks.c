@@ -10,14 +10,6 @@ void clpi_block_begin_locked(clpi_arena *arena, clpi_site *site, clpi_range *blo
   clpi_call_budget_begin_block(&arena->budget, site->bytes);
 }
 
-void clpi_site_rest_locked(clpi_arena *arena, clpi_site *site)
-{
-  if (arena->keeps_parts)
-    return;
-  clpi_sites_remove(&arena->sites, site);
-  clpi_site_end(&arena->sites, site);
-}
-
 void clpi_block_free_locked(clpi_arena *arena, clpi_site *site)
 {
   clpi_range *block = site->block;
@@ -32,5 +24,6 @@ void clpi_block_end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *use
   for (size_t i = 0; uses && i < uses->count; i++)
     clpi_use_note_freed_locked(&uses->uses[i]);
   clpi_block_free_locked(arena, site);
-  clpi_site_rest_locked(arena, site);
+  clpi_sites_remove(&arena->sites, site);
+  clpi_site_end(&arena->sites, site);
 }

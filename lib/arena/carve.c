@@ -3,7 +3,6 @@
 #include "arena/ahead.h"
 #include "arena/carving.h"
 #include "arena/growth.h"
-#include "arena/parts.h"
 #include "arena/trim.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
@@ -67,8 +66,8 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
 {
   clpi_arena *arena = carving->arena;
   clpi_arena_lock(arena);
-  if (carving->by)
-    (void)clpi_arena_tracks_locked(arena, carving->by->handle);
+  if (arena->may_track && arena->orders_streams && carving->by != &arena->streams.home)
+    clpi_arena_stop_tracking_locked(arena);
   bool is_ready = clpi_carving_reserve_locked(carving);
   clpi_range *range = is_ready ? find_locked(carving, ranges, most) : NULL;
   if (range)
@@ -210,8 +209,6 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
       .arena = arena, .request = request, .room = clpi_arena_room(arena, request->bytes)};
   clp_memory part = 0;
   clp_status status = CLP_SUCCESS;
-  if (arena->keeps_parts)
-    clpi_parts_bound(arena);
   if (request->stream && arena->orders_streams)
     status = clpi_stream_pin(&arena->streams, request->stream, &carving.by);
   if (status)

@@ -13,7 +13,6 @@ typedef struct clpi_carving {
   clpi_stream *by;  /* the stream that will use the block, pinned; NULL: unknown */
   clpi_site *spare; /* for a new site; NULL: none is reserved */
   clpi_site *site;  /* of the block; NULL: there is none yet */
-  size_t event;     /* how many the tape had with the block's, if it has that */
   bool is_settled;  /* the block is safe for `by`, and was when it was found */
   bool is_done;     /* clpi_carving_succeed_locked was called */
 } clpi_carving;
@@ -21,7 +20,7 @@ typedef struct clpi_carving {
 /* Makes sure that the next carve has the records that it needs. False: no host memory. */
 bool clpi_carving_reserve_locked(clpi_carving *carving);
 
-/* Carves the carving's block from a range. If its site has no memory, the caller has that made, */
+/* Carves the carving's block from a range. If memory is no address, the caller has that made, */
 void clpi_carving_carve_locked(clpi_carving *carving, clpi_range *range);
 
 /* and enters it. */

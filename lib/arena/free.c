@@ -36,8 +36,7 @@ static clp_status give_up_locked(clpi_arena *arena, clpi_site *site)
 /* Without a tape. */
 static clp_status end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *uses)
 {
-  bool is_part = !arena->has_addresses && !arena->keeps_parts;
-  clp_status status = is_part ? give_up_locked(arena, site) : CLP_SUCCESS;
+  clp_status status = !arena->has_addresses ? give_up_locked(arena, site) : CLP_SUCCESS;
   if (status)
     return status;
   site->is_used = false;
@@ -89,6 +88,10 @@ static clp_status free_behind(clpi_arena *arena, clp_memory memory, size_t bytes
   clp_status status = clpi_stream_pin(&arena->streams, stream, &by);
   if (status)
     return status;
+  pthread_mutex_lock(&arena->lock);
+  if (arena->may_track && by != &arena->streams.home)
+    clpi_arena_stop_tracking_locked(arena);
+  pthread_mutex_unlock(&arena->lock);
   status = free_after(arena, memory, bytes, clpi_use_now(by));
   clpi_stream_unpin(&arena->streams, by);
   return status;

@@ -25,7 +25,6 @@ struct clpi_segment {
   clp_memory memory;
   size_t bytes, used_bytes;
   clpi_range *first;
-  struct clpi_site *parts;    /* sites that stay for their memory, by on_segment */
   uint32_t number;            /* on the tape (tape.h) */
   uint64_t position;          /* of its first byte, counted through all segments there ever were */
   clpi_list on_all;           /* oldest first, but for those that upstream did not take */

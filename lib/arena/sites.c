@@ -56,7 +56,7 @@ bool clpi_sites_reserve(clpi_sites *sites, size_t spares)
 void clpi_sites_end(clpi_sites *sites)
 {
   for (clpi_site *site = sites->spares, *next; site; site = next) {
-    next = site->on_segment;
+    next = site->next_spare;
     free(site);
   }
   for (size_t i = 0; sites->bits && i < (size_t)1 << sites->bits; i++)
@@ -70,7 +70,7 @@ void clpi_sites_end(clpi_sites *sites)
 clpi_site *clpi_sites_take_spare(clpi_sites *sites)
 {
   clpi_site *site = sites->spares;
-  sites->spares = site->on_segment;
+  sites->spares = site->next_spare;
   sites->spare_count--;
   return site;
 }
@@ -85,7 +85,7 @@ void clpi_site_begin(clpi_site *site, clpi_segment *segment, uint64_t position, 
 
 void clpi_site_end(clpi_sites *sites, clpi_site *site)
 {
-  site->on_segment = sites->spares;
+  site->next_spare = sites->spares;
   sites->spares = site;
   sites->spare_count++;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites: where blocks are in use. One stays without its block where the memory of blocks is not an
- * address, but has to be made by upstream (a sub-buffer of OpenCL's): the next block of its size
- * there has the same memory. Guarded by the arena's lock. */
+/* Sites: the places of blocks, found by their memory, or by their position. Guarded by the arena's
+ * lock. */
 #ifndef CLPOOL_ARENA_SITES_H
 #define CLPOOL_ARENA_SITES_H
 
@@ -11,23 +10,22 @@
 typedef struct clpi_site {
   clpi_segment *segment;
   uint64_t position;  /* as that of a range */
-  size_t bytes;       /* of its blocks, as asked for */
-  clp_memory memory;  /* of its blocks; 0: it was not made yet */
+  size_t bytes;       /* of its block, as asked for */
+  clp_memory memory;  /* of its block; 0: it was not made yet */
   clpi_digest digest; /* of position and bytes */
-  bool is_used;       /* a block is there, */
-  bool may_use;       /* or was, and the home stream may still use it (ahead.h) */
+  bool is_used;       /* false: its block has ended, and the segments do not know it yet */
   bool is_ahead;      /* on the arena's list, by next_ahead (ahead.h) */
-  clpi_range *block;  /* the block; NULL: there is none, or the segments do not know it yet */
+  clpi_range *block;  /* NULL: the segments do not know yet that there is one */
   struct clpi_site *next_ahead;
   struct clpi_site *next_by_position, *next_by_memory; /* in the buckets of the two tables */
-  struct clpi_site *on_segment; /* the next of the segment, if it may stay; or the next spare */
+  struct clpi_site *next_spare;
 } clpi_site;
 
 typedef struct clpi_sites {
   clpi_site **by_position, **by_memory; /* hash tables */
   unsigned bits;                        /* there are 1 << bits buckets in each; 0: none yet */
   size_t count;
-  clpi_site *spares; /* by on_segment */
+  clpi_site *spares; /* by next_spare */
   size_t spare_count;
 } clpi_sites;
 
@@ -47,7 +45,7 @@ void clpi_site_begin(clpi_site *site, clpi_segment *segment, uint64_t position, 
 void clpi_sites_add(clpi_sites *sites, clpi_site *site);
 void clpi_sites_remove(clpi_sites *sites, clpi_site *site);
 
-/* The site of blocks of `bytes`; NULL: there is none. */
+/* The site of a block of `bytes`; NULL: there is none. */
 clpi_site *clpi_sites_at(const clpi_sites *sites, uint64_t position, size_t bytes);
 clpi_site *clpi_sites_of(const clpi_sites *sites, clp_memory memory, size_t bytes);
 

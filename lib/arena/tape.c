@@ -130,12 +130,13 @@ static void renumber(clpi_tape *tape)
   tape->segment_count = count;
 }
 
-/* Room for one more. False: no host memory. */
+/* Room for one more. Where very many have come and gone, there is some. False: no host memory. */
 static bool reserve_segment(clpi_tape *tape)
 {
-  if (tape->segment_count == MANY_SEGMENTS)
+  bool is_full = tape->segment_count == tape->segment_capacity;
+  if (is_full && tape->segment_count >= MANY_SEGMENTS)
     renumber(tape);
-  if (tape->segment_count < tape->segment_capacity)
+  if (!is_full || 2 * tape->segment_count < tape->segment_capacity)
     return true;
   size_t capacity = tape->segment_capacity ? 2 * tape->segment_capacity : FIRST_SEGMENTS;
   clpi_segment **segments = realloc((void *)tape->segments, capacity * sizeof(*segments));
@@ -247,12 +248,4 @@ void clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
   if (event.kind == CLPI_BEGIN)
     enter(tape, used, event.bytes, tape->count);
   append(tape, event);
-}
-
-void clpi_tape_set_memory(clpi_tape *tape, size_t count, const clpi_event *made)
-{
-  clpi_event *event = count && count <= tape->count ? &tape->events[count - 1] : NULL;
-  if (event && event->kind == CLPI_BEGIN && event->position == made->position &&
-      event->bytes == made->bytes)
-    event->memory = made->memory;
 }

@@ -22,15 +22,14 @@ static inline clpi_digest clpi_digest_xor(clpi_digest a, clpi_digest b)
 clpi_digest clpi_digest_of(uint64_t position, size_t bytes);
 
 typedef enum clpi_event_kind {
-  CLPI_BREAK,   /* what is before and behind it did not follow one another */
-  CLPI_JUMP,    /* what follows is the event whose number is its position */
-  CLPI_BEGIN,   /* of a block */
-  CLPI_END,     /* of a block whose work is done */
-  CLPI_END_USED /* of one that the home stream may still use */
+  CLPI_BREAK, /* what is before and behind it did not follow one another */
+  CLPI_JUMP,  /* what follows is the event whose number is its position */
+  CLPI_BEGIN, /* of a block */
+  CLPI_END    /* likewise */
 } clpi_event_kind;
 
 typedef struct clpi_event {
-  clp_memory memory; /* of the block; 0: it was not made yet */
+  clp_memory memory; /* of the block */
   uint64_t position; /* likewise, */
   size_t bytes;      /* likewise, */
   uint32_t segment;  /* and the number of its segment */
@@ -67,8 +66,8 @@ static inline bool clpi_tape_follow(clpi_tape *tape, clpi_event_kind kind, size_
   if (tape->next >= tape->count)
     return false;
   const clpi_event *event = &tape->events[tape->next];
-  bool is_there = kind == CLPI_BEGIN ? event->memory && tape->segments[event->segment]
-                                     : event->memory == memory;
+  bool is_there =
+      kind == CLPI_BEGIN ? tape->segments[event->segment] != NULL : event->memory == memory;
   bool follows = event->kind == kind && event->bytes == bytes && is_there;
   tape->next += follows;
   return follows;
@@ -86,9 +85,6 @@ bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes);
 /* Notes at the end what happens while the blocks of `used` are in use, and goes there. When there
  * are very many events, or no host memory for more, all others are forgotten. */
 void clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used);
-
-/* The block of an event that was noted last before `count` events were there has got its memory. */
-void clpi_tape_set_memory(clpi_tape *tape, size_t count, const clpi_event *made);
 
 /* Something happened that is not noted. */
 void clpi_tape_lose(clpi_tape *tape);

@@ -3,7 +3,6 @@
 #include "arena/trim.h"
 
 #include "arena/ahead.h"
-#include "arena/parts.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -11,12 +10,11 @@
 
 #include <sys/param.h>
 
-/* Its parts leave with it. */
 static void remove_segment(clpi_arena *arena, clpi_segment *segment)
 {
   if (arena->has_tape)
     clpi_tape_remove_segment(&arena->tape, segment);
-  segment->parts = clpi_parts_take_locked(arena, segment);
+  clpi_arena_note_home_locked(arena, segment->first);
   clpi_segments_remove(&arena->segments, segment);
 }
 
@@ -54,9 +52,6 @@ static void settle_removed(clpi_arena *arena, clpi_segment *segment, bool is_ret
   clpi_pending_end_locked(&arena->pending, &arena->pending.returned_bytes, segment->bytes,
                           helps_others);
   clpi_list_remove(&segment->on_all);
-  clpi_site *parts = segment->parts;
-  segment->parts = NULL;
-  clpi_parts_settle_locked(arena, parts);
   if (is_returned) {
     arena->segments_given_back++;
     clpi_segment_destroy(segment);
@@ -83,10 +78,8 @@ static clp_status give_back(clpi_arena *arena, clpi_segment *segment)
 {
   clpi_use_set *set = segment->first->uses;
   clpi_uses uses = {set ? set->uses : NULL, set ? set->count : 0};
-  clp_status status = clpi_parts_unsplit(arena, segment->parts);
-  if (!status)
-    status =
-        clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes, uses);
+  clp_status status =
+      clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes, uses);
   settle_removed(arena, segment, !status, !status);
   return status;
 }
@@ -129,6 +122,9 @@ static void log_failure(const char *what)
 /* No other thread uses the arena any more. Blocks that were never freed go with their segments. */
 void clpi_arena_return_segments(clpi_arena *arena)
 {
+  pthread_mutex_lock(&arena->lock);
+  clpi_arena_stop_tracking_locked(arena);
+  pthread_mutex_unlock(&arena->lock);
   if (clpi_arena_trim_all(arena))
     log_failure("an unused segment");
   while (!clpi_list_is_empty(&arena->segments.all)) {
@@ -136,10 +132,6 @@ void clpi_arena_return_segments(clpi_arena *arena)
     for (clpi_range *range = segment->first; range; range = range->after)
       for (size_t i = 0; range->uses && i < range->uses->count; i++)
         (void)clpi_use_wait(&arena->streams, &range->uses->uses[i]);
-    clpi_site *parts = clpi_parts_take_locked(arena, segment);
-    if (clpi_parts_unsplit(arena, parts))
-      log_failure("a part");
-    clpi_parts_settle_locked(arena, parts);
     if (clp_allocator_free(arena->upstream, segment->memory, segment->bytes))
       log_failure("a segment");
     clpi_list_remove(&segment->on_all);

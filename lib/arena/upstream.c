@@ -14,7 +14,10 @@
 static clp_status drain(void *self)
 {
   clpi_arena *arena = self;
+  clpi_use home = clpi_use_now(&arena->streams.home);
   clpi_arena_lock(arena);
+  if (arena->has_tape && arena->is_home_used)
+    clpi_use_note_freed_locked(&home);
   pthread_mutex_unlock(&arena->lock);
   bool waited = clpi_streams_drain(&arena->streams);
   const clp_allocator *upstream = arena->upstream;

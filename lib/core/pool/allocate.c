@@ -236,11 +236,11 @@ static clp_status allocate_with_lock(clpi_request *wanted, clpi_given given, clp
   return status;
 }
 
-/* For the home stream, where that runs in order. */
+/* For the home stream. */
 static clp_buffer *allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
 {
   const clpi_stream *home = &pool->stock.streams.home;
-  bool is_home = home->is_in_order && (!given.is_given || given.handle == home->handle);
+  bool is_home = !given.is_given || (home->is_ordered && given.handle == home->handle);
   return is_home && clpi_relaxed(pool->stock.is_direct) ? clpi_allocate_direct(pool, bytes) : NULL;
 }
 

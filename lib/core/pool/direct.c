@@ -12,9 +12,14 @@ static bool may_be_direct_locked(const clp_pool *pool)
   return pool->allocator->direct && has_one_order && pool->stock.cache_count <= 1;
 }
 
-bool clpi_is_direct_locked(const clp_pool *pool)
+bool clpi_is_direct_locked(clp_pool *pool)
 {
-  return clpi_relaxed(pool->stock.is_direct) && may_be_direct_locked(pool);
+  clpi_stock *stock = &pool->stock;
+  if (clpi_relaxed(stock->is_direct) && !may_be_direct_locked(pool)) {
+    clpi_set_relaxed(stock->is_direct, false);
+    pool->gave_back_count = 0;
+  }
+  return clpi_relaxed(stock->is_direct);
 }
 
 void clpi_consider_direct_locked(clp_pool *pool)
@@ -52,6 +57,7 @@ static clp_buffer *allocate_inside(clp_pool *pool, clpi_cache *cache, size_t byt
   buffer->size = bytes;
   clpi_set_relaxed(buffer->index, bin->index);
   slot->tally.misses++;
+  clpi_set_relaxed(bin->had_block, true);
   clpi_cache_count_active(stock, cache, bytes);
   clpi_set_relaxed(cache->managed_bytes, clpi_relaxed(cache->managed_bytes) + bin->block_bytes);
   return buffer;

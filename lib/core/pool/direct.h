@@ -8,8 +8,8 @@
 
 #include "core/pool/pool.h"
 
-/* Whether the pool is direct. */
-bool clpi_is_direct_locked(const clp_pool *pool);
+/* Whether the pool is direct; it is so no more when another thread or stream has come. */
+bool clpi_is_direct_locked(clp_pool *pool);
 
 /* Makes it direct, if this was the last time that what it held had to go back. */
 void clpi_consider_direct_locked(clp_pool *pool);

@@ -41,8 +41,7 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
   clp_buffer *block = NULL;
   pthread_mutex_lock(&stock->lock);
   uint64_t releases = clpi_tick_locked(stock) - pool->gave_back_tick;
-  bool may_hold = releases || !pool->allocator->direct;
-  bool is_due = may_hold && (is_urgent || is_due_locked(stock, releases));
+  bool is_due = is_urgent || (releases && is_due_locked(stock, releases));
   if (is_due) {
     block = clpi_take_all_locked(pool);
     pool->gave_back_tick = stock->tick; /* taking all has moved it on */

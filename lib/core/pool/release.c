@@ -50,9 +50,9 @@ static clp_status release_active_locked(clp_pool *pool, clp_buffer *buffer, clpi
 static bool release_direct(const clp_pool *pool, clp_buffer *buffer, clpi_given given)
 {
   const clpi_stream *home = &pool->stock.streams.home;
-  bool is_home = !given.is_given || given.handle == home->handle;
+  bool is_home = !given.is_given || (home->is_ordered && given.handle == home->handle);
   bool is_shown = clpi_is_watched() && clpi_hooks_concern(&pool->hooks);
-  return clpi_relaxed(pool->stock.is_direct) && is_home && !is_shown && clpi_release_direct(buffer);
+  return is_home && !is_shown && clpi_release_direct(buffer);
 }
 
 __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buffer *buffer,
@@ -62,7 +62,9 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   clpi_stream *stream = &stock->streams.home;
   if (clpi_pool_is_inherited(pool))
     return CLP_SUCCESS; /* the block is the parent's */
-  if (release_direct(pool, buffer, given) || clpi_release_into_outlet(stock, buffer, given))
+  bool is_direct = clpi_relaxed(stock->is_direct);
+  if (is_direct ? release_direct(pool, buffer, given)
+                : clpi_release_into_outlet(stock, buffer, given))
     return CLP_SUCCESS;
   CLPI_UNCANCELLED;
   clp_status status =
