@@ -108,6 +108,12 @@ static void apply_budget(study_setting *setting, double has_budget)
   name(setting, setting->rules.has_budget ? "counted" : "not counted");
 }
 
+static void apply_trades(study_setting *setting, double trades_low)
+{
+  setting->rules.trades_low = trades_low > 0;
+  name(setting, setting->rules.trades_low ? "traded" : "not traded");
+}
+
 /* Below 0: one thread alone gives work. */
 static void apply_behind(study_setting *setting, double behind)
 {
@@ -214,6 +220,12 @@ const study_lever study_levers[] = {
     {"calls",
      "whether they are counted, and no more made than bins would",
      apply_budget,
+     {1, 0},
+     2,
+     1},
+    {"far below",
+     "the highest use: whether all segments without blocks are traded for one",
+     apply_trades,
      {1, 0},
      2,
      1},

@@ -84,8 +84,13 @@ clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   clpi_growth growth = __real_clpi_arena_plan_growth(arena, room);
   if (rules.share >= 0)
     growth.segment_bytes = larger(room, share_of(arena, growth.high_water));
-  if (rules.waste >= 0 && !growth.is_spent) {
-    double waste = rules.waste * arena->options.slack * (double)growth.high_water;
+  double waste_slacks = rules.waste;
+  if (!rules.trades_low && !growth.is_spent && growth.trades_all) {
+    growth.trades_all = false;
+    waste_slacks = waste_slacks < 0 ? 1 : waste_slacks;
+  }
+  if (waste_slacks >= 0 && !growth.trades_all) {
+    double waste = waste_slacks * arena->options.slack * (double)growth.high_water;
     growth.most_unused = larger(arena->options.min_segment_bytes, room + (size_t)waste);
   }
   return growth;

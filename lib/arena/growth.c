@@ -28,12 +28,20 @@ static size_t segment_bytes(const clpi_arena *arena, double high_water)
   return MIN(bytes, arena->upstream->ops.max_block_bytes);
 }
 
-/* With far less in use than there was at most, no small block does harm where a large one could be.
- */
+/* With far less in use than there was at most, no small block does harm where a large one could be;
+ * but where pools hold blocks, that come to lie anywhere. */
 static bool is_low_locked(const clpi_arena *arena, size_t room, size_t high_water)
 {
   static const double low = 0.65;
-  return (double)(arena->segments.used_bytes + room) < low * (double)high_water;
+  return arena->has_tape && (double)(arena->segments.used_bytes + room) < low * (double)high_water;
+}
+
+/* How much may stay taken: what was taken before, at most, as long as no pool holds any of it. */
+static size_t most_taken_locked(const clpi_arena *arena, bool trades_all)
+{
+  if (trades_all)
+    return arena->segments.reserved_bytes;
+  return arena->has_tape ? arena->peak_reserved_bytes : 0;
 }
 
 clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
@@ -45,7 +53,7 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   bool has_slack = arena->options.slack > 0;
   bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
   bool trades_all = is_spent || (has_slack && is_low_locked(arena, room, high_water));
-  size_t taken = arena->segments.reserved_bytes, peak = arena->peak_reserved_bytes;
+  size_t taken = most_taken_locked(arena, trades_all);
   pthread_mutex_unlock(&arena->lock);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
   size_t segment = MAX(room, segment_bytes(arena, (double)high_water));
@@ -54,7 +62,7 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
       .high_water = high_water,
       .segment_bytes = segment,
       .most_unused = MAX(segment, room + MIN(waste, SIZE_MAX - room)),
-      .most_bytes = MAX(most, trades_all ? taken : peak),
+      .most_bytes = MAX(most, taken),
       .trades_all = trades_all,
       .is_spent = is_spent,
       .succeeded = succeeded,
