@@ -4,7 +4,14 @@
 
 #include "core/allocator/allocator.h"
 
-clp_status trace_model_device_create(const clp_allocator *model, clp_allocator **out)
+static clp_status make_part(void *self, clp_memory block, size_t offset, size_t bytes,
+                            clp_memory *part)
+{
+  return clpi_split_address(self, block, offset, bytes, part);
+}
+
+clp_status trace_model_device_create(const clp_allocator *model, bool has_parts,
+                                     clp_allocator **out)
 {
   clp_status status = clp_simulated_allocator_create(model->ops.device_bytes, out);
   if (status)
@@ -12,6 +19,8 @@ clp_status trace_model_device_create(const clp_allocator *model, clp_allocator *
   clp_allocator_ops *ops = &(*out)->ops;
   ops->alignment = model->ops.alignment;
   ops->max_block_bytes = model->ops.max_block_bytes;
+  if (has_parts)
+    ops->split = make_part; /* which an arena does not know to be an address */
   return CLP_SUCCESS;
 }
 

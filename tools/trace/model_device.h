@@ -4,11 +4,15 @@
 #define CLPOOL_TRACE_MODEL_DEVICE_H
 
 #include <clpool/allocator.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* It has the memory, the largest block and the alignment of `model`'s device, which stays as it is;
- * memory without bound where that is unknown. Statuses as of clp_simulated_allocator_create. */
-clp_status trace_model_device_create(const clp_allocator *model, clp_allocator **out);
+ * memory without bound where that is unknown. With `has_parts`, a part of its memory is an object
+ * of its own, as a sub-buffer of OpenCL's, and no address. Statuses as of
+ * clp_simulated_allocator_create. */
+clp_status trace_model_device_create(const clp_allocator *model, bool has_parts,
+                                     clp_allocator **out);
 
 /* It has room for any trace, but says that it has the memory of `model`'s device: a limit in per
  * cent of the environment can then be read, though it is not applied. Statuses likewise. */

@@ -65,7 +65,8 @@ static clp_status open_trial(tuning *all, size_t i)
   tried->options.arena_options.slack = setting->slack;
   tried->options.contents = NULL;
   tried->estimate.costs = all->options->costs ? all->options->costs : &no_costs;
-  clp_status status = trace_model_device_create(all->options->model, &tried->device);
+  bool has_parts = trace_tune_estimate_has_parts(&tried->estimate);
+  clp_status status = trace_model_device_create(all->options->model, has_parts, &tried->device);
   if (!status)
     status = trace_player_open(&tried->player, all->trace, tried->device, &tried->options);
   if (!status)

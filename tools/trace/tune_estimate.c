@@ -21,6 +21,11 @@ void trace_tune_estimate_block(size_t bytes, bool is_taken, void *user_data)
   estimate->first_use += fresh > reused ? fresh - reused : 0.0;
 }
 
+bool trace_tune_estimate_has_parts(const trace_tune_estimate *estimate)
+{
+  return trace_cost_at(estimate->costs, TRACE_COST_SUB_BUFFER, any_bytes) > 0;
+}
+
 /* How many blocks the arenas carved. */
 static uint64_t carved_blocks(const trace_player *player)
 {

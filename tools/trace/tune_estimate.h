@@ -27,6 +27,9 @@ typedef struct trace_tune_estimate {
   double host, device, first_use; /* so far */
 } trace_tune_estimate;
 
+/* Whether an arena's blocks are made by the driver, as sub-buffers are: that has a cost. */
+bool trace_tune_estimate_has_parts(const trace_tune_estimate *estimate);
+
 /* For trace_metering_allocator_watch: a block was taken from the device or went back. */
 void trace_tune_estimate_block(size_t bytes, bool is_taken, void *estimate);
 
