@@ -121,11 +121,6 @@ void clpi_arena_note_home_locked(clpi_arena *arena, clpi_range *range)
 
 /* --- the tape --- */
 
-bool clpi_arena_tracks_locked(const clpi_arena *arena, clp_stream stream)
-{
-  return arena->has_tape && (!arena->orders_streams || stream == arena->streams.home.handle);
-}
-
 void clpi_arena_stop_tracking_locked(clpi_arena *arena)
 {
   clpi_arena_settle_locked(arena);
@@ -211,7 +206,7 @@ static bool end_direct(void *self, clp_memory memory, size_t bytes)
   clpi_arena *arena = self;
   pthread_mutex_lock(&arena->lock);
   bool is_done =
-      arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, arena->orders_streams);
+      arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, clpi_arena_home(arena));
   pthread_mutex_unlock(&arena->lock);
   return is_done;
 }

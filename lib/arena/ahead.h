@@ -13,8 +13,11 @@ void clpi_arena_lock(clpi_arena *arena);
 /* The second half of it. */
 void clpi_arena_settle_locked(clpi_arena *arena);
 
-/* Whether the arena has a tape, and that is of this stream. */
-bool clpi_arena_tracks_locked(const clpi_arena *arena, clp_stream stream);
+/* The stream that the tape is of; NULL: use without a stream. */
+static inline const clpi_stream *clpi_arena_home(const clpi_arena *arena)
+{
+  return arena->streams.home.is_ordered ? &arena->streams.home : NULL;
+}
 
 /* Ends the tape, for good: another stream has come, or one that is not known. */
 void clpi_arena_stop_tracking_locked(clpi_arena *arena);

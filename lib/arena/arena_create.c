@@ -123,7 +123,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   clpi_stream *home = &arena->streams.home;
   if (home->is_ordered && home->is_in_order)
     arena->home_uses = clpi_use_set_create(clpi_use_now(home));
-  bool is_one_order = arena->home_uses || !arena->orders_streams;
+  bool is_one_order = arena->home_uses || !home->is_ordered;
   arena->may_track = is_one_order && arena->has_addresses && !arena->is_exclusive;
   return arena;
 }

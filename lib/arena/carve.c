@@ -66,7 +66,7 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
 {
   clpi_arena *arena = carving->arena;
   clpi_arena_lock(arena);
-  if (arena->may_track && arena->orders_streams && carving->by != &arena->streams.home)
+  if (arena->may_track && carving->by != clpi_arena_home(arena))
     clpi_arena_stop_tracking_locked(arena);
   bool is_ready = clpi_carving_reserve_locked(carving);
   clpi_range *range = is_ready ? find_locked(carving, ranges, most) : NULL;

@@ -89,7 +89,7 @@ static clp_status free_behind(clpi_arena *arena, clp_memory memory, size_t bytes
   if (status)
     return status;
   pthread_mutex_lock(&arena->lock);
-  if (arena->may_track && by != &arena->streams.home)
+  if (arena->may_track && by != clpi_arena_home(arena))
     clpi_arena_stop_tracking_locked(arena);
   pthread_mutex_unlock(&arena->lock);
   status = free_after(arena, memory, bytes, clpi_use_now(by));
@@ -101,7 +101,8 @@ clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_s
 {
   clpi_arena *arena = self;
   pthread_mutex_lock(&arena->lock);
-  bool tracks = clpi_arena_tracks_locked(arena, stream);
+  const clpi_stream *home = clpi_arena_home(arena);
+  bool tracks = arena->has_tape && home && home->handle == stream;
   bool is_free = tracks && clpi_ahead_end_locked(arena, memory, bytes, true);
   pthread_mutex_unlock(&arena->lock);
   if (!tracks)
