@@ -113,10 +113,10 @@ typedef struct clpi_cache {
   alignas(64) uint32_t sweeps;
   uint32_t looks;
   _Atomic uint64_t device_frees; /* of the owner's, without the lock; as below_peak */
-  clpi_slot_chunk *chunks; /* of far slots; the newest */
-  atomic_bool is_slow;     /* the owner is on the slow path, or waits for the lock; relaxed */
-  size_t others_active;    /* bytes active elsewhere when the peak was last noted */
-  uint64_t seen_tick;      /* these, when another thread last looked (search.c) */
+  clpi_slot_chunk *chunks;       /* of far slots; the newest */
+  atomic_bool is_slow;           /* the owner is on the slow path, or waits for the lock; relaxed */
+  size_t others_active;          /* bytes active elsewhere when the peak was last noted */
+  uint64_t seen_tick;            /* these, when another thread last looked (search.c) */
   size_t seen_active;
   clp_buffer *_Atomic returned; /* spare buffers of its slabs, from others; by `older` */
 
