@@ -93,9 +93,11 @@ recommended() {
 # best COLUMN: the setting of the least value there, of rows on standard input.
 best() { sort -s -k"$1g,$1" | head -n 1 | cut -d ' ' -f 1-4; }
 
-# All leading bits without an arena and on one, some on five more, the arenas, and the bare device.
+# All leading bits without an arena and on one, some on five more, the arenas, and the bare device. As
+# in a replay on the simulated device, what an arena carves has no cost of its own there.
+printf 'Allocator,Operation,Bytes,Nanoseconds\nhost,allocate,1,100\n' >addresses.csv
 for threads in 1 3; do
-  accepts "$resnet" --json --cost=pocl-cpu --objective=memory --threads=$threads
+  accepts "$resnet" --json --cost=addresses.csv --objective=memory --threads=$threads
   rows >"$house_tmp/rows"
   [ "$(wc -l <"$house_tmp/rows")" -eq 54 ] || fail "other settings: $(cat "$house_tmp/rows")"
   [ -e "$house_tmp/replays" ] || replays <"$house_tmp/rows" >"$house_tmp/replays"

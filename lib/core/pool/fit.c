@@ -58,12 +58,29 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
   return is_due;
 }
 
+/* A direct pool has asked without the lock already, unless hooks are shown the call or there is a
+ * limit. */
+static clp_memory begin_direct(const clpi_request *wanted)
+{
+  const clp_pool *pool = wanted->pool;
+  const clp_allocator *allocator = pool->allocator;
+  bool is_direct =
+      clpi_relaxed(pool->stock.is_direct) && wanted->stream == &pool->stock.streams.home;
+  bool was_asked = !wanted->scope && !clpi_relaxed(pool->limit);
+  return is_direct && !was_asked
+             ? allocator->direct->begin(allocator->self, wanted->bin->block_bytes)
+             : 0;
+}
+
 clp_status clpi_fit(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
   clp_memory_request request = {.bytes = wanted->bin->block_bytes,
                                 .stream = wanted->stream->handle,
                                 .reuse_flags = pool->options.reuse_flags};
+  wanted->memory = begin_direct(wanted);
+  if (wanted->memory)
+    return CLP_SUCCESS;
   bool is_back = give_back_held(pool, request.bytes, false);
   clp_status status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
