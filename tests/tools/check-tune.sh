@@ -93,8 +93,8 @@ recommended() {
 # best COLUMN: the setting of the least value there, of rows on standard input.
 best() { sort -s -k"$1g,$1" | head -n 1 | cut -d ' ' -f 1-4; }
 
-# All leading bits without an arena and on one, some on five more, the arenas, and the bare device. As
-# in a replay on the simulated device, what an arena carves has no cost of its own there.
+# All leading bits without an arena and on one, some on five more, the arenas, and the bare device.
+# As in a replay on the simulated device, what an arena carves has no cost of its own there.
 printf 'Allocator,Operation,Bytes,Nanoseconds\nhost,allocate,1,100\n' >addresses.csv
 for threads in 1 3; do
   accepts "$resnet" --json --cost=addresses.csv --objective=memory --threads=$threads
