@@ -236,14 +236,6 @@ static clp_status allocate_with_lock(clpi_request *wanted, clpi_given given, clp
   return status;
 }
 
-/* For the home stream. */
-static clp_buffer *allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
-{
-  const clpi_stream *home = &pool->stock.streams.home;
-  bool is_home = !given.is_given || (home->is_ordered && given.handle == home->handle);
-  return is_home && clpi_relaxed(pool->stock.is_direct) ? clpi_allocate_direct(pool, bytes) : NULL;
-}
-
 /* Where the home stream is out of order, it is a stream as any other: a block that its work may
  * still use must not be taken from the cache as if it were settled. */
 static clpi_given given_or_home(const clpi_stock *stock, clpi_given given)
@@ -273,8 +265,9 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
   given = given_or_home(stock, given);
   *out = bytes ? clpi_allocate_cached(stock, bytes, given, true) : NULL;
   /* Without a cache, or in a bin that nobody has used, there is no way but with the lock. */
-  if (bytes && !*out && !scope)
-    *out = allocate_direct(pool, bytes, given);
+  bool is_direct = !scope && clpi_relaxed(stock->is_direct);
+  if (bytes && !*out && is_direct && clpi_is_for_home(stock, given))
+    *out = clpi_allocate_direct(pool, bytes);
   bool is_known = bytes && clpi_cache_find(stock) &&
                   clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
   if (!*out && is_known && clpi_refill_own(stock, bytes))

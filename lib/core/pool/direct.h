@@ -6,6 +6,7 @@
 #ifndef CLPOOL_CORE_POOL_DIRECT_H
 #define CLPOOL_CORE_POOL_DIRECT_H
 
+#include "core/cache/warm_path.h"
 #include "core/pool/pool.h"
 
 /* Whether the pool is direct; it is so no more when another thread or stream has come. */
@@ -13,6 +14,13 @@ bool clpi_is_direct_locked(clp_pool *pool);
 
 /* Makes it direct, if this was the last time that what it held had to go back. */
 void clpi_consider_direct_locked(clp_pool *pool);
+
+/* Whether a call is for the home stream. */
+static inline bool clpi_is_for_home(const clpi_stock *stock, clpi_given given)
+{
+  const clpi_stream *home = &stock->streams.home;
+  return !given.is_given || (home->is_ordered && given.handle == home->handle);
+}
 
 /* Neither of these takes the pool's lock. */
 

@@ -49,10 +49,8 @@ static clp_status release_active_locked(clp_pool *pool, clp_buffer *buffer, clpi
 /* For the home stream; hooks are shown what goes back. */
 static bool release_direct(const clp_pool *pool, clp_buffer *buffer, clpi_given given)
 {
-  const clpi_stream *home = &pool->stock.streams.home;
-  bool is_home = !given.is_given || (home->is_ordered && given.handle == home->handle);
   bool is_shown = clpi_is_watched() && clpi_hooks_concern(&pool->hooks);
-  return is_home && !is_shown && clpi_release_direct(buffer);
+  return !is_shown && clpi_is_for_home(&pool->stock, given) && clpi_release_direct(buffer);
 }
 
 __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buffer *buffer,
