@@ -22,24 +22,28 @@ static void tell_of(clpi_arena *arena, clpi_site *site, clpi_event_kind kind)
 /* Where a block began that followed the tape. */
 static clpi_site *begin_site(clpi_arena *arena, const clpi_event *event)
 {
-  clpi_site *site = clpi_sites_at(&arena->sites, event->position, event->bytes);
-  if (site)
-    return site;
-  site = clpi_sites_take_spare(&arena->sites);
-  clpi_site_begin(site, arena->tape.segments[event->segment], event->position, event->bytes);
+  clpi_segment *segment = arena->tape.segments[event->segment];
+  clpi_site *site = clpi_sites_take_spare(&arena->sites);
+  uint64_t position = segment->position + (event->memory - segment->memory);
+  clpi_site_begin(site, segment, position, event->bytes);
   site->memory = event->memory;
   clpi_sites_add(&arena->sites, site);
   return site;
 }
 
+/* They need not know of blocks that have begun and ended since they were told. */
 static void tell_sites(clpi_arena *arena)
 {
   clpi_tape *tape = &arena->tape;
-  for (; tape->told < tape->next; tape->told++) {
+  for (size_t from = tape->told; tape->told < tape->next; tape->told++) {
     const clpi_event *event = &tape->events[tape->told];
-    clpi_site *site = event->kind == CLPI_BEGIN
-                          ? begin_site(arena, event)
-                          : clpi_sites_of(&arena->sites, event->memory, event->bytes);
+    if (clpi_tape_is_brief(tape, event, from))
+      continue;
+    clpi_site *site = clpi_sites_of(&arena->sites, event->memory, event->bytes);
+    if (!site)
+      site = begin_site(arena, event);
+    if (event->kind == CLPI_BEGIN)
+      site->begun = (uint32_t)tape->told;
     tell_of(arena, site, event->kind);
   }
 }
@@ -145,10 +149,11 @@ static void start_tape(clpi_arena *arena)
 static bool reserve(clpi_arena *arena)
 {
   enum { MANY = 4096 };
-  size_t untold = arena->tape.next - arena->tape.told;
-  if (untold + arena->ahead_count >= MANY)
+  if (arena->tape.next - arena->tape.told >= MANY)
+    tell_sites(arena);
+  if (arena->ahead_count >= MANY)
     clpi_arena_settle_locked(arena);
-  untold = arena->tape.next - arena->tape.told;
+  size_t untold = arena->tape.next - arena->tape.told;
   return clpi_sites_reserve(&arena->sites, untold + 1) &&
          clpi_segments_reserve(&arena->segments, 2 * (arena->ahead_count + untold + 1));
 }

@@ -24,7 +24,7 @@ void clpi_carving_carve_locked(clpi_carving *carving, clpi_range *range)
   if (arena->has_addresses)
     clpi_carving_enter_locked(carving, block->segment->memory + clpi_range_offset(block));
   if (arena->has_tape)
-    clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_BEGIN), arena->used);
+    site->begun = clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_BEGIN), arena->used);
   site->is_used = true;
   arena->used = clpi_digest_xor(arena->used, site->digest);
   clpi_block_begin_locked(arena, site, block);

@@ -1,42 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* Two hash tables of the same sites. */
+/* A hash table. */
 #include "arena/sites.h"
 
 #include <stdlib.h>
 
 enum { FIRST_BITS = 6 };
 
-static size_t bucket_of(const clpi_sites *sites, uint64_t key, size_t bytes)
+static clpi_site **bucket_of(const clpi_sites *sites, clp_memory memory, size_t bytes)
 {
-  return (size_t)(((key ^ bytes << 7) * 0x9e3779b97f4a7c15u) >> (64 - sites->bits));
+  uint64_t key = (memory ^ bytes << 7) * 0x9e3779b97f4a7c15u;
+  return &sites->buckets[key >> (64 - sites->bits)];
 }
 
 static void insert(clpi_sites *sites, clpi_site *site)
 {
-  clpi_site **at = &sites->by_position[bucket_of(sites, site->position, site->bytes)];
-  site->next_by_position = *at;
-  *at = site;
-  at = &sites->by_memory[bucket_of(sites, site->memory, site->bytes)];
-  site->next_by_memory = *at;
-  *at = site;
+  clpi_site **bucket = bucket_of(sites, site->memory, site->bytes);
+  site->next = *bucket;
+  *bucket = site;
 }
 
 /* Twice as many buckets. Without host memory for that, the chains become longer. */
 static void grow(clpi_sites *sites)
 {
   clpi_sites grown = *sites;
+  size_t former = sites->bits ? (size_t)1 << sites->bits : 0;
   grown.bits = sites->bits ? sites->bits + 1 : FIRST_BITS;
-  size_t buckets = (size_t)1 << grown.bits, former = sites->bits ? buckets / 2 : 0;
-  grown.by_position = calloc(2 * buckets, sizeof(*grown.by_position));
-  if (!grown.by_position)
+  grown.buckets = calloc((size_t)1 << grown.bits, sizeof(*grown.buckets));
+  if (!grown.buckets)
     return;
-  grown.by_memory = grown.by_position + buckets;
   for (size_t i = 0; i < former; i++)
-    for (clpi_site *site = sites->by_position[i], *next; site; site = next) {
-      next = site->next_by_position;
+    for (clpi_site *site = sites->buckets[i], *next; site; site = next) {
+      next = site->next;
       insert(&grown, site);
     }
-  free(sites->by_position);
+  free(sites->buckets);
   *sites = grown;
 }
 
@@ -53,24 +50,26 @@ bool clpi_sites_reserve(clpi_sites *sites, size_t spares)
   return sites->bits;
 }
 
-void clpi_sites_end(clpi_sites *sites)
+static void free_all(clpi_site *first)
 {
-  for (clpi_site *site = sites->spares, *next; site; site = next) {
-    next = site->next_spare;
+  for (clpi_site *site = first, *next; site; site = next) {
+    next = site->next;
     free(site);
   }
+}
+
+void clpi_sites_end(clpi_sites *sites)
+{
+  free_all(sites->spares);
   for (size_t i = 0; sites->bits && i < (size_t)1 << sites->bits; i++)
-    for (clpi_site *site = sites->by_position[i], *next; site; site = next) {
-      next = site->next_by_position;
-      free(site);
-    }
-  free(sites->by_position);
+    free_all(sites->buckets[i]);
+  free(sites->buckets);
 }
 
 clpi_site *clpi_sites_take_spare(clpi_sites *sites)
 {
   clpi_site *site = sites->spares;
-  sites->spares = site->next_spare;
+  sites->spares = site->next;
   sites->spare_count--;
   return site;
 }
@@ -80,12 +79,13 @@ void clpi_site_begin(clpi_site *site, clpi_segment *segment, uint64_t position, 
   *site = (clpi_site){.segment = segment,
                       .position = position,
                       .bytes = bytes,
-                      .digest = clpi_digest_of(position, bytes)};
+                      .digest = clpi_digest_of(position, bytes),
+                      .begun = CLPI_NO_EVENT};
 }
 
 void clpi_site_end(clpi_sites *sites, clpi_site *site)
 {
-  site->next_spare = sites->spares;
+  site->next = sites->spares;
   sites->spares = site;
   sites->spare_count++;
 }
@@ -98,29 +98,17 @@ void clpi_sites_add(clpi_sites *sites, clpi_site *site)
 
 void clpi_sites_remove(clpi_sites *sites, clpi_site *site)
 {
-  clpi_site **at = &sites->by_position[bucket_of(sites, site->position, site->bytes)];
+  clpi_site **at = bucket_of(sites, site->memory, site->bytes);
   while (*at != site)
-    at = &(*at)->next_by_position;
-  *at = site->next_by_position;
-  at = &sites->by_memory[bucket_of(sites, site->memory, site->bytes)];
-  while (*at != site)
-    at = &(*at)->next_by_memory;
-  *at = site->next_by_memory;
+    at = &(*at)->next;
+  *at = site->next;
   sites->count--;
-}
-
-clpi_site *clpi_sites_at(const clpi_sites *sites, uint64_t position, size_t bytes)
-{
-  clpi_site *site = sites->bits ? sites->by_position[bucket_of(sites, position, bytes)] : NULL;
-  while (site && (site->position != position || site->bytes != bytes))
-    site = site->next_by_position;
-  return site;
 }
 
 clpi_site *clpi_sites_of(const clpi_sites *sites, clp_memory memory, size_t bytes)
 {
-  clpi_site *site = sites->bits ? sites->by_memory[bucket_of(sites, memory, bytes)] : NULL;
+  clpi_site *site = sites->bits ? *bucket_of(sites, memory, bytes) : NULL;
   while (site && (site->memory != memory || site->bytes != bytes))
-    site = site->next_by_memory;
+    site = site->next;
   return site;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites: the places of blocks, found by their memory, or by their position. Guarded by the arena's
- * lock. */
+/* Sites: the places of blocks, found by their memory. Guarded by the arena's lock. */
 #ifndef CLPOOL_ARENA_SITES_H
 #define CLPOOL_ARENA_SITES_H
 
@@ -13,19 +12,19 @@ typedef struct clpi_site {
   size_t bytes;       /* of its block, as asked for */
   clp_memory memory;  /* of its block; 0: it was not made yet */
   clpi_digest digest; /* of position and bytes */
+  uint32_t begun;     /* the event where its block began (tape.h), if that is on the tape */
   bool is_used;       /* false: its block has ended, and the segments do not know it yet */
   bool is_ahead;      /* on the arena's list, by next_ahead (ahead.h) */
   clpi_range *block;  /* NULL: the segments do not know yet that there is one */
   struct clpi_site *next_ahead;
-  struct clpi_site *next_by_position, *next_by_memory; /* in the buckets of the two tables */
-  struct clpi_site *next_spare;
+  struct clpi_site *next; /* in its bucket, or of the spares */
 } clpi_site;
 
 typedef struct clpi_sites {
-  clpi_site **by_position, **by_memory; /* hash tables */
-  unsigned bits;                        /* there are 1 << bits buckets in each; 0: none yet */
+  clpi_site **buckets; /* a hash table */
+  unsigned bits;       /* there are 1 << bits of them; 0: none yet */
   size_t count;
-  clpi_site *spares; /* by next_spare */
+  clpi_site *spares; /* by next */
   size_t spare_count;
 } clpi_sites;
 
@@ -34,7 +33,7 @@ void clpi_sites_end(clpi_sites *sites);
 /* Makes sure that there are so many spares, and room for one site more. False: no host memory. */
 bool clpi_sites_reserve(clpi_sites *sites, size_t spares);
 
-/* Takes a spare, which there is, or gives one back that is in no table. */
+/* Takes a spare, which there is, or gives one back that is not in the table. */
 clpi_site *clpi_sites_take_spare(clpi_sites *sites);
 void clpi_site_end(clpi_sites *sites, clpi_site *site);
 
@@ -46,7 +45,6 @@ void clpi_sites_add(clpi_sites *sites, clpi_site *site);
 void clpi_sites_remove(clpi_sites *sites, clpi_site *site);
 
 /* The site of a block of `bytes`; NULL: there is none. */
-clpi_site *clpi_sites_at(const clpi_sites *sites, uint64_t position, size_t bytes);
 clpi_site *clpi_sites_of(const clpi_sites *sites, clp_memory memory, size_t bytes);
 
 #endif

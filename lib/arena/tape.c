@@ -206,7 +206,7 @@ static void append(clpi_tape *tape, clpi_event event)
 
 static void append_break(clpi_tape *tape)
 {
-  append(tape, (clpi_event){.kind = CLPI_BREAK});
+  append(tape, (clpi_event){.other = CLPI_NO_EVENT, .kind = CLPI_BREAK});
   tape->is_run_indexed = false;
 }
 
@@ -214,7 +214,7 @@ bool clpi_tape_jump(clpi_tape *tape)
 {
   bool jumps = tape->next < tape->count && tape->events[tape->next].kind == CLPI_JUMP;
   if (jumps)
-    tape->next = tape->told = (size_t)tape->events[tape->next].position;
+    tape->next = tape->told = tape->events[tape->next].other;
   return jumps;
 }
 
@@ -230,22 +230,37 @@ bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes)
   if (!number)
     return false;
   if (tape->next == tape->count && reserve_events(tape))
-    append(tape, (clpi_event){.position = number - 1, .kind = CLPI_JUMP});
+    append(tape, (clpi_event){.other = (uint32_t)number - 1, .kind = CLPI_JUMP});
   tape->next = tape->told = number - 1;
   return clpi_tape_follow(tape, CLPI_BEGIN, bytes, 0);
 }
 
-void clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
+/* Joins an end, the next event, to where its block began. */
+static void join(clpi_tape *tape, clpi_event *end)
+{
+  clpi_event *begin = end->other < tape->count ? &tape->events[end->other] : NULL;
+  bool is_known = begin && begin->kind == CLPI_BEGIN && begin->memory == end->memory &&
+                  begin->bytes == end->bytes && begin->other == CLPI_NO_EVENT;
+  if (is_known)
+    begin->other = (uint32_t)tape->count;
+  else
+    end->other = CLPI_NO_EVENT;
+}
+
+uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
 {
   if (!reserve_events(tape) || !reserve_entry(tape))
     clpi_tape_clear(tape);
   if (!tape->capacity || !tape->bits || event.segment >= tape->segment_count) {
     clpi_tape_lose(tape);
-    return;
+    return CLPI_NO_EVENT;
   }
   if (tape->next != tape->count || !tape->count)
     append_break(tape);
   if (event.kind == CLPI_BEGIN)
     enter(tape, used, event.bytes, tape->count);
+  else
+    join(tape, &event);
   append(tape, event);
+  return (uint32_t)tape->count - 1;
 }

@@ -23,16 +23,18 @@ clpi_digest clpi_digest_of(uint64_t position, size_t bytes);
 
 typedef enum clpi_event_kind {
   CLPI_BREAK, /* what is before and behind it did not follow one another */
-  CLPI_JUMP,  /* what follows is the event whose number is its position */
+  CLPI_JUMP,  /* what follows is elsewhere */
   CLPI_BEGIN, /* of a block */
   CLPI_END    /* likewise */
 } clpi_event_kind;
 
+enum { CLPI_NO_EVENT = INT32_MAX };
+
 typedef struct clpi_event {
   clp_memory memory; /* of the block */
-  uint64_t position; /* likewise, */
   size_t bytes;      /* likewise, */
   uint32_t segment;  /* and the number of its segment */
+  uint32_t other;    /* the event where its block ends or began, or where a jump goes; or none */
   clpi_event_kind kind;
 } clpi_event;
 
@@ -83,8 +85,17 @@ bool clpi_tape_jump(clpi_tape *tape);
 bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes);
 
 /* Notes at the end what happens while the blocks of `used` are in use, and goes there. When there
- * are very many events, or no host memory for more, all others are forgotten. */
-void clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used);
+ * are very many events, or no host memory for more, all others are forgotten. The other event of an
+ * end is where its block began, if that is still on the tape. Returns the number of the event;
+ * CLPI_NO_EVENT: it is not noted. */
+uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used);
+
+/* Whether the block of an event that follows `from` began and ended between there and what comes
+ * next. */
+static inline bool clpi_tape_is_brief(const clpi_tape *tape, const clpi_event *event, size_t from)
+{
+  return event->other >= from && event->other < tape->next;
+}
 
 /* Something happened that is not noted. */
 void clpi_tape_lose(clpi_tape *tape);

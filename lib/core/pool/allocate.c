@@ -263,11 +263,12 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                       pool->allocator->name, bytes, pool->stock.store.max_block_bytes);
   clpi_stock *stock = &pool->stock;
   given = given_or_home(stock, given);
-  *out = bytes ? clpi_allocate_cached(stock, bytes, given, true) : NULL;
-  /* Without a cache, or in a bin that nobody has used, there is no way but with the lock. */
-  bool is_direct = !scope && clpi_relaxed(stock->is_direct);
-  if (bytes && !*out && is_direct && clpi_is_for_home(stock, given))
+  bool is_direct = bytes && !scope && clpi_relaxed(stock->is_direct);
+  if (is_direct && clpi_is_for_home(stock, given))
     *out = clpi_allocate_direct(pool, bytes);
+  if (bytes && !*out)
+    *out = clpi_allocate_cached(stock, bytes, given, true);
+  /* Without a cache, or in a bin that nobody has used, there is no way but with the lock. */
   bool is_known = bytes && clpi_cache_find(stock) &&
                   clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
   if (!*out && is_known && clpi_refill_own(stock, bytes))
