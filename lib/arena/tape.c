@@ -108,10 +108,10 @@ static size_t find(const clpi_tape *tape, clpi_digest used, size_t bytes)
   const entry wanted = entry_of(used, bytes);
   if (!tape->bits)
     return 0;
-  const entry *found = search(tape, &wanted), *recent = recent_of(tape, &wanted);
-  if (found->number)
-    return found->number;
-  return recent->low == wanted.low && recent->high == wanted.high ? recent->number : 0;
+  entry *recent = recent_of(tape, &wanted);
+  if (recent->low != wanted.low || recent->high != wanted.high)
+    *recent = *search(tape, &wanted);
+  return recent->number;
 }
 
 /* --- segments --- */
@@ -251,7 +251,8 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
 {
   if (!reserve_events(tape) || !reserve_entry(tape))
     clpi_tape_clear(tape);
-  if (!tape->capacity || !tape->bits || event.segment >= tape->segment_count) {
+  bool is_lost = tape->next != tape->count && event.kind == CLPI_END;
+  if (!tape->capacity || !tape->bits || event.segment >= tape->segment_count || is_lost) {
     clpi_tape_lose(tape);
     return CLPI_NO_EVENT;
   }
