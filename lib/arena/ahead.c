@@ -22,11 +22,10 @@ static void tell_of(clpi_arena *arena, clpi_site *site, clpi_event_kind kind)
 /* Where a block began that followed the tape. */
 static clpi_site *begin_site(clpi_arena *arena, const clpi_event *event)
 {
-  clpi_segment *segment = arena->tape.segments[event->segment];
   clpi_site *site = clpi_sites_take_spare(&arena->sites);
-  uint64_t position = segment->position + (event->memory - segment->memory);
-  clpi_site_begin(site, segment, position, event->bytes);
-  site->memory = event->memory;
+  clpi_segment *segment = arena->tape.segments[event->segment].segment;
+  clpi_site_begin(site, segment, event->offset, event->bytes);
+  site->memory = clpi_tape_memory(&arena->tape, event);
   clpi_sites_add(&arena->sites, site);
   return site;
 }
@@ -39,7 +38,8 @@ static void tell_sites(clpi_arena *arena)
     const clpi_event *event = &tape->events[tape->told];
     if (clpi_tape_is_brief(tape, event, from))
       continue;
-    clpi_site *site = clpi_sites_of(&arena->sites, event->memory, event->bytes);
+    clp_memory memory = clpi_tape_memory(tape, event);
+    clpi_site *site = clpi_sites_of(&arena->sites, memory, event->bytes);
     if (!site)
       site = begin_site(arena, event);
     if (event->kind == CLPI_BEGIN)
@@ -62,7 +62,8 @@ static void end_block(clpi_arena *arena, clpi_site *site)
 static void begin_block(clpi_arena *arena, clpi_site *site)
 {
   size_t room = clpi_arena_room(arena, site->bytes);
-  clpi_range *block = clpi_segments_carve_at(&arena->segments, site->segment, site->position, room);
+  uint64_t position = site->segment->position + site->offset;
+  clpi_range *block = clpi_segments_carve_at(&arena->segments, site->segment, position, room);
   clpi_range_drop_uses(block);
   clpi_block_begin_locked(arena, site, block);
 }
@@ -176,7 +177,7 @@ static clp_memory begin_ahead(clpi_arena *arena, size_t bytes)
       (!follow(arena, CLPI_BEGIN, bytes, 0) && !clpi_tape_seek(tape, arena->used, bytes)))
     return 0;
   clpi_arena_count_begun(arena, bytes);
-  return tape->events[tape->next - 1].memory;
+  return clpi_tape_memory(tape, &tape->events[tape->next - 1]);
 }
 
 bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use)

@@ -28,7 +28,7 @@ void clpi_block_end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *use
 
 static inline clpi_event clpi_event_of(const clpi_site *site, clpi_event_kind kind)
 {
-  return (clpi_event){.memory = site->memory,
+  return (clpi_event){.offset = site->offset,
                       .bytes = site->bytes,
                       .segment = site->segment->number,
                       .other = kind == CLPI_END ? site->begun : CLPI_NO_EVENT,

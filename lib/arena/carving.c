@@ -20,7 +20,7 @@ void clpi_carving_carve_locked(clpi_carving *carving, clpi_range *range)
   clpi_site *site = carving->spare;
   carving->site = site;
   carving->spare = NULL;
-  clpi_site_begin(site, block->segment, block->size.position, carving->request->bytes);
+  clpi_site_begin(site, block->segment, clpi_range_offset(block), carving->request->bytes);
   if (arena->has_addresses)
     clpi_carving_enter_locked(carving, block->segment->memory + clpi_range_offset(block));
   if (arena->has_tape)

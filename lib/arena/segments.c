@@ -108,7 +108,8 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
 {
   made->memory = memory;
   made->bytes = bytes;
-  made->position = segments->next_position;
+  made->number = UINT32_MAX;
+  made->origin = made->position = segments->next_position;
   segments->next_position += bytes;
   if (segments->spares)
     free(made->first->after);

@@ -25,8 +25,9 @@ struct clpi_segment {
   clp_memory memory;
   size_t bytes, used_bytes;
   clpi_range *first;
-  uint32_t number;            /* on the tape (tape.h) */
+  uint32_t number;            /* on the tape (tape.h); UINT32_MAX: none */
   uint64_t position;          /* of its first byte, counted through all segments there ever were */
+  uint64_t origin;            /* the position of the first segment that had its number */
   clpi_list on_all;           /* oldest first, but for those that upstream did not take */
   clpi_segment *next_to_stay; /* while trim.c goes through the unused ones */
 };

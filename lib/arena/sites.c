@@ -74,12 +74,12 @@ clpi_site *clpi_sites_take_spare(clpi_sites *sites)
   return site;
 }
 
-void clpi_site_begin(clpi_site *site, clpi_segment *segment, uint64_t position, size_t bytes)
+void clpi_site_begin(clpi_site *site, clpi_segment *segment, size_t offset, size_t bytes)
 {
   *site = (clpi_site){.segment = segment,
-                      .position = position,
+                      .offset = offset,
                       .bytes = bytes,
-                      .digest = clpi_digest_of(position, bytes),
+                      .digest = clpi_digest_of(segment->origin + offset, bytes),
                       .begun = CLPI_NO_EVENT};
 }
 

@@ -8,14 +8,14 @@
 
 typedef struct clpi_site {
   clpi_segment *segment;
-  uint64_t position;  /* as that of a range */
-  size_t bytes;       /* of its block, as asked for */
-  clp_memory memory;  /* of its block; 0: it was not made yet */
-  clpi_digest digest; /* of position and bytes */
-  uint32_t begun;     /* the event where its block began (tape.h), if that is on the tape */
-  bool is_used;       /* false: its block has ended, and the segments do not know it yet */
-  bool is_ahead;      /* on the arena's list, by next_ahead (ahead.h) */
-  clpi_range *block;  /* NULL: the segments do not know yet that there is one */
+  size_t offset;     /* in it */
+  size_t bytes;      /* of its block, as asked for */
+  clp_memory memory; /* of its block; 0: it was not made yet */
+  clpi_digest digest;
+  uint32_t begun;    /* the event where its block began (tape.h), if that is on the tape */
+  bool is_used;      /* false: its block has ended, and the segments do not know it yet */
+  bool is_ahead;     /* on the arena's list, by next_ahead (ahead.h) */
+  clpi_range *block; /* NULL: the segments do not know yet that there is one */
   struct clpi_site *next_ahead;
   struct clpi_site *next; /* in its bucket, or of the spares */
 } clpi_site;
@@ -38,7 +38,7 @@ clpi_site *clpi_sites_take_spare(clpi_sites *sites);
 void clpi_site_end(clpi_sites *sites, clpi_site *site);
 
 /* Makes a spare the site of a place, without memory so far. */
-void clpi_site_begin(clpi_site *site, clpi_segment *segment, uint64_t position, size_t bytes);
+void clpi_site_begin(clpi_site *site, clpi_segment *segment, size_t offset, size_t bytes);
 
 /* Adds a site that has memory, or removes it. */
 void clpi_sites_add(clpi_sites *sites, clpi_site *site);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 enum {
   FIRST_EVENTS = 256,
@@ -12,6 +13,7 @@ enum {
   FIRST_BITS = 8,
   RECENT = 1 << 10,
   FIRST_SEGMENTS = 64,
+  LAST_SEGMENTS = 1 << 10,
   MANY_SEGMENTS = 1 << 16
 };
 
@@ -25,10 +27,10 @@ static uint64_t mix(uint64_t x)
   return x ^ (x >> 32);
 }
 
-clpi_digest clpi_digest_of(uint64_t position, size_t bytes)
+clpi_digest clpi_digest_of(uint64_t place, size_t bytes)
 {
-  uint64_t low = mix(position + 0x9e3779b97f4a7c15u) + bytes;
-  uint64_t high = mix(bytes + 0xc2b2ae3d27d4eb4fu) + position;
+  uint64_t low = mix(place + 0x9e3779b97f4a7c15u) + bytes;
+  uint64_t high = mix(bytes + 0xc2b2ae3d27d4eb4fu) + place;
   return (clpi_digest){mix(low), mix(high ^ 0x165667b19e3779f9u)};
 }
 
@@ -41,7 +43,7 @@ typedef struct clpi_tape_entry {
   uint32_t number; /* of an event, and 1; 0: the slot is free */
 } entry;
 
-/* No block is at the highest position. */
+/* No block is at the highest place. */
 static entry entry_of(clpi_digest used, size_t bytes)
 {
   clpi_digest key = clpi_digest_xor(used, clpi_digest_of(UINT64_MAX, bytes));
@@ -87,19 +89,19 @@ static entry *recent_of(const clpi_tape *tape, const entry *wanted)
 }
 
 /* One beginning in 16, and the first behind each break, so that the index is small: from there on
- * the tape leads. Of the others the latest are remembered, for programs that go in a small circle.
+ * the tape leads. The latest of all are remembered, too, for programs that go in a small circle.
  */
 static void enter(clpi_tape *tape, clpi_digest used, size_t bytes, size_t number)
 {
   entry made = entry_of(used, bytes);
   made.number = (uint32_t)number + 1;
-  entry *slot = recent_of(tape, &made);
-  if (!tape->is_run_indexed || used.high % 16 == 0) {
-    slot = search(tape, &made);
-    tape->entries += !slot->number;
-    tape->is_run_indexed = true;
-  }
+  *recent_of(tape, &made) = made;
+  if (tape->is_run_indexed && used.high % 16)
+    return;
+  entry *slot = search(tape, &made);
+  tape->entries += !slot->number;
   *slot = made;
+  tape->is_run_indexed = true;
 }
 
 /* The number of the event, and 1; 0: it is not known. */
@@ -108,10 +110,9 @@ static size_t find(const clpi_tape *tape, clpi_digest used, size_t bytes)
   const entry wanted = entry_of(used, bytes);
   if (!tape->bits)
     return 0;
-  entry *recent = recent_of(tape, &wanted);
-  if (recent->low != wanted.low || recent->high != wanted.high)
-    *recent = *search(tape, &wanted);
-  return recent->number;
+  const entry *recent = recent_of(tape, &wanted);
+  bool is_recent = recent->low == wanted.low && recent->high == wanted.high;
+  return is_recent ? recent->number : search(tape, &wanted)->number;
 }
 
 /* --- segments --- */
@@ -122,9 +123,9 @@ static void renumber(clpi_tape *tape)
   size_t count = 0;
   clpi_tape_clear(tape);
   for (size_t i = 0; i < tape->segment_count; i++) {
-    if (!tape->segments[i])
+    if (!tape->segments[i].segment)
       continue;
-    tape->segments[i]->number = (uint32_t)count;
+    tape->segments[i].segment->number = (uint32_t)count;
     tape->segments[count++] = tape->segments[i];
   }
   tape->segment_count = count;
@@ -139,7 +140,7 @@ static bool reserve_segment(clpi_tape *tape)
   if (!is_full || 2 * tape->segment_count < tape->segment_capacity)
     return true;
   size_t capacity = tape->segment_capacity ? 2 * tape->segment_capacity : FIRST_SEGMENTS;
-  clpi_segment **segments = realloc((void *)tape->segments, capacity * sizeof(*segments));
+  clpi_tape_segment *segments = realloc(tape->segments, capacity * sizeof(*segments));
   if (!segments)
     return false;
   tape->segments = segments;
@@ -147,20 +148,43 @@ static bool reserve_segment(clpi_tape *tape)
   return true;
 }
 
+/* The latest number that a segment of so many bytes left; a new one, if none of the last did. NULL:
+ * no host memory. */
+static clpi_tape_segment *find_number(clpi_tape *tape, const clpi_segment *segment)
+{
+  size_t looked_at = MIN(tape->segment_count, LAST_SEGMENTS);
+  for (size_t i = tape->segment_count; looked_at > 0; looked_at--)
+    if (!tape->segments[--i].segment && tape->segments[i].bytes == segment->bytes)
+      return &tape->segments[i];
+  if (!reserve_segment(tape))
+    return NULL;
+  clpi_tape_segment *made = &tape->segments[tape->segment_count++];
+  *made = (clpi_tape_segment){.bytes = segment->bytes, .origin = segment->origin};
+  return made;
+}
+
 /* Without host memory for that, what happens to its blocks is not noted. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment)
 {
-  segment->number = UINT32_MAX;
-  if (!reserve_segment(tape))
+  clpi_tape_segment *found = find_number(tape, segment);
+  if (!found)
     return;
-  segment->number = (uint32_t)tape->segment_count;
-  tape->segments[tape->segment_count++] = segment;
+  found->segment = segment;
+  found->memory = segment->memory;
+  segment->origin = found->origin;
+  segment->number = (uint32_t)(found - tape->segments);
+}
+
+void clpi_tape_show_segment(clpi_tape *tape, const clpi_segment *segment, bool is_shown)
+{
+  if (segment->number < tape->segment_count)
+    tape->segments[segment->number].memory = is_shown ? segment->memory : 0;
 }
 
 void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment)
 {
   if (segment->number < tape->segment_count)
-    tape->segments[segment->number] = NULL;
+    tape->segments[segment->number].segment = NULL;
 }
 
 /* --- events --- */
@@ -170,7 +194,7 @@ void clpi_tape_end(clpi_tape *tape)
   free(tape->events);
   free(tape->index);
   free(tape->recent);
-  free((void *)tape->segments);
+  free(tape->segments);
   *tape = (clpi_tape){0};
 }
 
@@ -235,20 +259,36 @@ bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes)
   return clpi_tape_follow(tape, CLPI_BEGIN, bytes, 0);
 }
 
+static bool is_same_block(const clpi_event *one, const clpi_event *other)
+{
+  return one->segment == other->segment && one->offset == other->offset &&
+         one->bytes == other->bytes;
+}
+
 /* Joins an end, the next event, to where its block began. */
 static void join(clpi_tape *tape, clpi_event *end)
 {
   clpi_event *begin = end->other < tape->count ? &tape->events[end->other] : NULL;
-  bool is_known = begin && begin->kind == CLPI_BEGIN && begin->memory == end->memory &&
-                  begin->bytes == end->bytes && begin->other == CLPI_NO_EVENT;
+  bool is_known = begin && begin->kind == CLPI_BEGIN && begin->other == CLPI_NO_EVENT &&
+                  is_same_block(begin, end);
   if (is_known)
     begin->other = (uint32_t)tape->count;
   else
     end->other = CLPI_NO_EVENT;
 }
 
+static bool is_next(const clpi_tape *tape, const clpi_event *event)
+{
+  const clpi_event *next = tape->next < tape->count ? &tape->events[tape->next] : NULL;
+  return next && next->kind == event->kind && is_same_block(next, event);
+}
+
 uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
 {
+  if (is_next(tape, &event)) {
+    tape->told = ++tape->next;
+    return (uint32_t)tape->next - 1;
+  }
   if (!reserve_events(tape) || !reserve_entry(tape))
     clpi_tape_clear(tape);
   bool is_lost = tape->next != tape->count && event.kind == CLPI_END;

@@ -18,8 +18,8 @@ static inline clpi_digest clpi_digest_xor(clpi_digest a, clpi_digest b)
   return (clpi_digest){a.low ^ b.low, a.high ^ b.high};
 }
 
-/* Of a block of `bytes` at a position. */
-clpi_digest clpi_digest_of(uint64_t position, size_t bytes);
+/* Of a block of `bytes` at a place. */
+clpi_digest clpi_digest_of(uint64_t place, size_t bytes);
 
 typedef enum clpi_event_kind {
   CLPI_BREAK, /* what is before and behind it did not follow one another */
@@ -31,12 +31,20 @@ typedef enum clpi_event_kind {
 enum { CLPI_NO_EVENT = INT32_MAX };
 
 typedef struct clpi_event {
-  clp_memory memory; /* of the block */
-  size_t bytes;      /* likewise, */
-  uint32_t segment;  /* and the number of its segment */
-  uint32_t other;    /* the event where its block ends or began, or where a jump goes; or none */
+  size_t offset, bytes; /* of the block, */
+  uint32_t segment;     /* and the number of its segment */
+  uint32_t other;       /* the event where its block ends or began, or where a jump goes; or none */
   clpi_event_kind kind;
 } clpi_event;
+
+/* Who has a number. A segment that was given back leaves its number to the next one of as many
+ * bytes: a program that repeats itself may give back and take the same ones each time. */
+typedef struct clpi_tape_segment {
+  clp_memory memory;     /* 0: it is being given back, or was */
+  clpi_segment *segment; /* NULL: it was */
+  size_t bytes;
+  uint64_t origin;
+} clpi_tape_segment;
 
 typedef struct clpi_tape {
   clpi_event *events;
@@ -47,8 +55,8 @@ typedef struct clpi_tape {
   struct clpi_tape_entry *recent; /* and the latest */
   unsigned bits;                  /* it has 1 << bits slots; 0: none yet */
   size_t entries;
-  bool is_run_indexed;     /* a beginning since the last break is in the index */
-  clpi_segment **segments; /* by their numbers; NULL: it was given back */
+  bool is_run_indexed;         /* a beginning since the last break is in the index */
+  clpi_tape_segment *segments; /* by their numbers */
   size_t segment_capacity, segment_count;
 } clpi_tape;
 
@@ -57,9 +65,19 @@ void clpi_tape_end(clpi_tape *tape);
 /* Forgets all events. The sites know of them. */
 void clpi_tape_clear(clpi_tape *tape);
 
-/* Gives a segment a number that no event has, or takes it from it. */
+/* Gives a segment a number, and the origin that goes with it, or takes it from one that was given
+ * back, if it has any. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment);
 void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment);
+
+/* While it is not shown, no block begins in it. */
+void clpi_tape_show_segment(clpi_tape *tape, const clpi_segment *segment, bool is_shown);
+
+/* The memory of an event's block. */
+static inline clp_memory clpi_tape_memory(const clpi_tape *tape, const clpi_event *event)
+{
+  return tape->segments[event->segment].memory + event->offset;
+}
 
 /* If what happens is what follows on the tape, goes on. The memory is any for CLPI_BEGIN. */
 static inline bool clpi_tape_follow(clpi_tape *tape, clpi_event_kind kind, size_t bytes,
@@ -68,9 +86,10 @@ static inline bool clpi_tape_follow(clpi_tape *tape, clpi_event_kind kind, size_
   if (tape->next >= tape->count)
     return false;
   const clpi_event *event = &tape->events[tape->next];
-  bool is_there =
-      kind == CLPI_BEGIN ? tape->segments[event->segment] != NULL : event->memory == memory;
-  bool follows = event->kind == kind && event->bytes == bytes && is_there;
+  if (event->kind != kind || event->bytes != bytes)
+    return false;
+  bool follows = kind == CLPI_BEGIN ? tape->segments[event->segment].memory != 0
+                                    : clpi_tape_memory(tape, event) == memory;
   tape->next += follows;
   return follows;
 }
@@ -84,10 +103,10 @@ bool clpi_tape_jump(clpi_tape *tape);
  * known where. */
 bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes);
 
-/* Notes at the end what happens while the blocks of `used` are in use, and goes there. When there
- * are very many events, or no host memory for more, all others are forgotten. The other event of an
- * end is where its block began, if that is still on the tape. Returns the number of the event;
- * CLPI_NO_EVENT: it is not noted. */
+/* Notes at the end what happens while the blocks of `used` are in use, and goes there; if it is
+ * what comes next, goes on. When there are very many events, or no host memory for more, all others
+ * are forgotten. The other event of an end is where its block began, if that is still on the tape.
+ * Returns the number of the event; CLPI_NO_EVENT: it is not noted. */
 uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used);
 
 /* Whether the block of an event that follows `from` began and ended between there and what comes

@@ -12,16 +12,14 @@
 
 static void remove_segment(clpi_arena *arena, clpi_segment *segment)
 {
-  if (arena->has_tape)
-    clpi_tape_remove_segment(&arena->tape, segment);
+  clpi_tape_show_segment(&arena->tape, segment, false);
   clpi_arena_note_home_locked(arena, segment->first);
   clpi_segments_remove(&arena->segments, segment);
 }
 
 static void restore_segment(clpi_arena *arena, clpi_segment *segment)
 {
-  if (arena->has_tape)
-    clpi_tape_add_segment(&arena->tape, segment);
+  clpi_tape_show_segment(&arena->tape, segment, true);
   clpi_segments_restore(&arena->segments, segment);
 }
 
@@ -54,6 +52,7 @@ static void settle_removed(clpi_arena *arena, clpi_segment *segment, bool is_ret
   clpi_list_remove(&segment->on_all);
   if (is_returned) {
     arena->segments_given_back++;
+    clpi_tape_remove_segment(&arena->tape, segment);
     clpi_segment_destroy(segment);
   } else {
     restore_segment(arena, segment);

@@ -152,6 +152,29 @@ START_TEST(a_program_that_repeats_itself_follows_the_tape)
 }
 END_TEST
 
+/* As above, though all segments go back after each pass. */
+START_TEST(a_segment_that_comes_back_is_known)
+{
+  enum { UNTIL_IT_IS = 6 };
+  program it = {0};
+  size_t noted = 0;
+
+  start(1.0);
+  const clpi_arena *arena = clpt_arena->self;
+  for (unsigned pass = 0; pass < PASSES; pass++) {
+    run_pass(&it, (unsigned)_i);
+    clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+    if (pass < UNTIL_IT_IS)
+      noted = arena->tape.count;
+  }
+  ck_assert_pstr_eq(it.wrong, NULL);
+  ck_assert_uint_eq(clpt_arena_figures().reserved_bytes, 0);
+  ck_assert_uint_gt(noted, STEPS);
+  ck_assert_uint_eq(arena->tape.count, noted);
+  clpt_arena_end();
+}
+END_TEST
+
 /* Programs that go other ways now and then, at which segments go back, or somebody looks. */
 START_TEST(whatever_it_does_blocks_are_apart)
 {
@@ -343,6 +366,7 @@ CLPT_MAIN("tape", clpt_run)
 
   tcase_add_checked_fixture(tests, setup, NULL);
   tcase_add_loop_test(tests, a_program_that_repeats_itself_follows_the_tape, 0, 8);
+  tcase_add_loop_test(tests, a_segment_that_comes_back_is_known, 0, 8);
   tcase_add_loop_test(tests, whatever_it_does_blocks_are_apart, 0, 36);
   tcase_add_test(tests, peaks_are_exact);
   tcase_add_test(tests, a_block_ends_but_once);
