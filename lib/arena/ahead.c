@@ -5,6 +5,8 @@
 #include "arena/blocks.h"
 #include "core/streams/use.h"
 
+#include <sys/param.h>
+
 /* --- telling the sites --- */
 
 static void tell_of(clpi_arena *arena, clpi_site *site, clpi_event_kind kind)
@@ -145,18 +147,19 @@ static void start_tape(clpi_arena *arena)
   arena->has_tape = true;
 }
 
-/* Has a site for each block that may begin before the sites are told, and two ranges for each
- * before the segments are. False: no host memory. */
+/* Has a site and two ranges for each block that the sites or the segments may not know of yet. None
+ * is for those that have ended by the time they are told. False: no host memory. */
 static bool reserve(clpi_arena *arena)
 {
-  enum { MANY = 4096 };
+  enum { MANY = 1 << 14 };
   if (arena->tape.next - arena->tape.told >= MANY)
     tell_sites(arena);
   if (arena->ahead_count >= MANY)
     clpi_arena_settle_locked(arena);
   size_t untold = arena->tape.next - arena->tape.told;
-  return clpi_sites_reserve(&arena->sites, untold + 1) &&
-         clpi_segments_reserve(&arena->segments, 2 * (arena->ahead_count + untold + 1));
+  size_t begun = MIN(arena->used_blocks, arena->ahead_count + untold) + 1;
+  return clpi_sites_reserve(&arena->sites, begun) &&
+         clpi_segments_reserve(&arena->segments, 2 * begun);
 }
 
 /* If what happens follows the tape, goes on; else the sites know of all that happened before. */

@@ -35,7 +35,7 @@ typedef struct clpi_arena {
   clpi_streams streams;
   clpi_pending pending;
   clpi_call_budget budget;
-  size_t used_bytes; /* of all blocks */
+  size_t used_bytes, used_blocks;
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t peak_used_bytes, peak_reserved_bytes;
   uint64_t segments_taken, segments_given_back;

@@ -9,12 +9,14 @@
 
 static inline void clpi_arena_count_begun(clpi_arena *arena, size_t bytes)
 {
+  arena->used_blocks++;
   arena->used_bytes += clpi_arena_room(arena, bytes);
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->used_bytes);
 }
 
 static inline void clpi_arena_count_ended(clpi_arena *arena, size_t bytes)
 {
+  arena->used_blocks--;
   arena->used_bytes -= clpi_arena_room(arena, bytes);
 }
 

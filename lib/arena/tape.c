@@ -19,11 +19,13 @@ enum {
 
 /* --- digests --- */
 
+static const uint64_t MIXING = 0xd6e8feb86659fd93u;
+
 /* Each bit of the result depends on each of x. */
 static uint64_t mix(uint64_t x)
 {
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+  x = (x ^ (x >> 32)) * MIXING;
+  x = (x ^ (x >> 32)) * MIXING;
   return x ^ (x >> 32);
 }
 
@@ -43,11 +45,9 @@ typedef struct clpi_tape_entry {
   uint32_t number; /* of an event, and 1; 0: the slot is free */
 } entry;
 
-/* No block is at the highest place. */
 static entry entry_of(clpi_digest used, size_t bytes)
 {
-  clpi_digest key = clpi_digest_xor(used, clpi_digest_of(UINT64_MAX, bytes));
-  return (entry){.low = key.low, .high = (uint32_t)key.high};
+  return (entry){.low = used.low + bytes * MIXING, .high = (uint32_t)(used.high + bytes)};
 }
 
 /* The entry with the key of `wanted`, or the free slot where it belongs. */

@@ -16,8 +16,9 @@ typedef struct clpi_stock {
   /* Most is set at create, and read without the lock. */
   clp_pool *pool;                   /* whose stock it is */
   union clpi_place *_Atomic places; /* where threads find their caches; replaced under the lock */
-  size_t warm_bytes; /* the warm path allocates no more; 0 where the home stream is out of order */
-  atomic_bool is_direct; /* see pool/direct.h; stored under the lock; relaxed */
+  _Atomic size_t warm_bytes; /* the warm path allocates no more; 0 where the home stream is out of
+                                order, or the pool direct; stored as the next */
+  atomic_bool is_direct;     /* see pool/direct.h; stored under the lock; relaxed */
   atomic_bool may_peak;  /* the next release notes the peak of active bytes (counts.h); relaxed */
   _Atomic size_t grant;  /* a thread's active bytes may grow by so much before that; relaxed */
   unsigned visits;       /* of threads that are ending; guarded by the registry's lock */

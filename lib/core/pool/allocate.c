@@ -321,7 +321,7 @@ __attribute__((always_inline)) static inline clp_status allocate(clp_pool *pool,
                                                                  clpi_given given, clp_buffer **out)
 {
   clp_buffer *block = NULL;
-  if (pool && out && bytes - 1 < pool->stock.warm_bytes)
+  if (pool && out && bytes - 1 < clpi_relaxed(pool->stock.warm_bytes))
     block = clpi_allocate_cached(&pool->stock, bytes, given, false);
   if (!block)
     return allocate_slow(pool, bytes, given, NULL, out);

@@ -12,11 +12,18 @@ static bool may_be_direct_locked(const clp_pool *pool)
   return pool->allocator->direct && has_one_order && pool->stock.cache_count <= 1;
 }
 
+/* The warm path need not look for what is not held. */
+static void set_direct_locked(clpi_stock *stock, bool is_direct)
+{
+  clpi_set_relaxed(stock->is_direct, is_direct);
+  clpi_set_relaxed(stock->warm_bytes, is_direct ? 0 : stock->store.max_block_bytes);
+}
+
 bool clpi_is_direct_locked(clp_pool *pool)
 {
   clpi_stock *stock = &pool->stock;
   if (clpi_relaxed(stock->is_direct) && !may_be_direct_locked(pool)) {
-    clpi_set_relaxed(stock->is_direct, false);
+    set_direct_locked(stock, false);
     pool->gave_back_count = 0;
   }
   return clpi_relaxed(stock->is_direct);
@@ -31,7 +38,7 @@ void clpi_consider_direct_locked(clp_pool *pool)
       !may_be_direct_locked(pool) || !cache || !stock->holding)
     return;
   clpi_cache_close_locked(stock, cache);
-  clpi_set_relaxed(stock->is_direct, true);
+  set_direct_locked(stock, true);
 }
 
 /* The owner is inside. */

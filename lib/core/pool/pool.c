@@ -62,7 +62,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   clpi_pool_hooks_init(&pool->hooks, pool, allocator->ops.device_id, &pool->stock.lock);
   clpi_streams_init(&pool->stock.streams, allocator, &pool->stock.lock, clpi_note_needed_locked);
   bool is_warm = pool->stock.streams.home.is_in_order;
-  pool->stock.warm_bytes = is_warm ? pool->stock.store.max_block_bytes : 0;
+  atomic_init(&pool->stock.warm_bytes, is_warm ? pool->stock.store.max_block_bytes : 0);
   pool->stock.lock = CLPI_LOCK_INIT;
   pthread_cond_init(&pool->left, NULL);
   clpi_caches_begin(&pool->stock);
