@@ -19,10 +19,10 @@ typedef struct clpi_stock {
   _Atomic size_t warm_bytes; /* the warm path allocates no more; 0 where the home stream is out of
                                 order, or the pool direct; stored as the next */
   atomic_bool is_direct;     /* see pool/direct.h; stored under the lock; relaxed */
-  atomic_bool may_peak;  /* the next release notes the peak of active bytes (counts.h); relaxed */
-  _Atomic size_t grant;  /* a thread's active bytes may grow by so much before that; relaxed */
-  unsigned visits;       /* of threads that are ending; guarded by the registry's lock */
-  clpi_streams streams;  /* guarded by `lock`, except what the warm path reads of the home stream */
+  atomic_bool may_peak; /* the next release notes the peak of active bytes (counts.h); relaxed */
+  _Atomic size_t grant; /* a thread's active bytes may grow by so much before that; relaxed */
+  unsigned visits;      /* of threads that are ending; guarded by the registry's lock */
+  clpi_streams streams; /* guarded by `lock`, except what the warm path reads of the home stream */
 
   alignas(64) pthread_mutex_t lock;  /* guards everything below, the rest of the pool, and every bin
                                         and every block outside of caches */
