@@ -89,6 +89,7 @@ void clpi_arena_settle_locked(clpi_arena *arena)
     begin_block(arena, begun);
   arena->ahead = NULL;
   arena->ahead_count = 0;
+  arena->tape.ready = arena->tape.next;
 }
 
 void clpi_arena_lock(clpi_arena *arena)
@@ -147,37 +148,47 @@ static void start_tape(clpi_arena *arena)
   arena->has_tape = true;
 }
 
-/* Has a site and two ranges for each block that the sites or the segments may not know of yet. None
- * is for those that have ended by the time they are told. False: no host memory. */
-static bool reserve(clpi_arena *arena)
+/* Has a site and two ranges for each block that the sites or the segments may not know of yet, and
+ * those of the next events; none for blocks that will have ended by the time they are told. Without
+ * host memory for that, nothing more follows. */
+static void make_ready(clpi_arena *arena)
 {
-  enum { MANY = 1 << 14 };
-  if (arena->tape.next - arena->tape.told >= MANY)
+  enum { MANY = 1 << 14, AT_ONCE = 64 };
+  clpi_tape *tape = &arena->tape;
+  if (tape->next - tape->told >= MANY)
     tell_sites(arena);
   if (arena->ahead_count >= MANY)
     clpi_arena_settle_locked(arena);
-  size_t untold = arena->tape.next - arena->tape.told;
-  size_t begun = MIN(arena->used_blocks, arena->ahead_count + untold) + 1;
-  return clpi_sites_reserve(&arena->sites, begun) &&
-         clpi_segments_reserve(&arena->segments, 2 * begun);
+  size_t untold = tape->next - tape->told;
+  size_t begun = MIN(arena->used_blocks, arena->ahead_count + untold) + AT_ONCE;
+  if (clpi_sites_reserve(&arena->sites, begun) &&
+      clpi_segments_reserve(&arena->segments, 2 * begun))
+    tape->ready = MIN(tape->next + AT_ONCE, tape->count);
+}
+
+static bool follow_here(clpi_arena *arena, clpi_event_kind kind, size_t bytes, clp_memory memory)
+{
+  clpi_tape *tape = &arena->tape;
+  if (tape->next == tape->ready && tape->next < tape->count)
+    make_ready(arena);
+  return clpi_tape_follow(tape, kind, bytes, memory);
 }
 
 /* If what happens follows the tape, goes on; else the sites know of all that happened before. */
 static bool follow(clpi_arena *arena, clpi_event_kind kind, size_t bytes, clp_memory memory)
 {
-  clpi_tape *tape = &arena->tape;
-  if (clpi_tape_follow(tape, kind, bytes, memory))
+  if (follow_here(arena, kind, bytes, memory))
     return true;
   tell_sites(arena);
-  return clpi_tape_jump(tape) && clpi_tape_follow(tape, kind, bytes, memory);
+  return clpi_tape_jump(&arena->tape) && follow_here(arena, kind, bytes, memory);
 }
 
 /* The memory; 0: the tape does not say. */
 static clp_memory begin_ahead(clpi_arena *arena, size_t bytes)
 {
   clpi_tape *tape = &arena->tape;
-  if (!reserve(arena) ||
-      (!follow(arena, CLPI_BEGIN, bytes, 0) && !clpi_tape_seek(tape, arena->used, bytes)))
+  if (!follow(arena, CLPI_BEGIN, bytes, 0) &&
+      (!clpi_tape_seek(tape, arena->used, bytes) || !follow_here(arena, CLPI_BEGIN, bytes, 0)))
     return 0;
   clpi_arena_count_begun(arena, bytes);
   return clpi_tape_memory(tape, &tape->events[tape->next - 1]);

@@ -198,13 +198,19 @@ void clpi_tape_end(clpi_tape *tape)
   *tape = (clpi_tape){0};
 }
 
+static void go_to(clpi_tape *tape, size_t number)
+{
+  tape->next = tape->told = tape->ready = number;
+}
+
 void clpi_tape_clear(clpi_tape *tape)
 {
   if (tape->bits)
     memset(tape->index, 0, sizeof(*tape->index) << tape->bits);
   if (tape->recent)
     memset(tape->recent, 0, sizeof(*tape->recent) * RECENT);
-  tape->entries = tape->count = tape->next = tape->told = 0;
+  tape->entries = tape->count = 0;
+  go_to(tape, 0);
 }
 
 /* Room for a break and an event. False: there is none. */
@@ -225,7 +231,7 @@ static bool reserve_events(clpi_tape *tape)
 static void append(clpi_tape *tape, clpi_event event)
 {
   tape->events[tape->count++] = event;
-  tape->next = tape->told = tape->count;
+  go_to(tape, tape->count);
 }
 
 static void append_break(clpi_tape *tape)
@@ -238,13 +244,13 @@ bool clpi_tape_jump(clpi_tape *tape)
 {
   bool jumps = tape->next < tape->count && tape->events[tape->next].kind == CLPI_JUMP;
   if (jumps)
-    tape->next = tape->told = tape->events[tape->next].other;
+    go_to(tape, tape->events[tape->next].other);
   return jumps;
 }
 
 void clpi_tape_lose(clpi_tape *tape)
 {
-  tape->next = tape->told = tape->count + 1;
+  go_to(tape, tape->count + 1);
 }
 
 /* At the end of the tape, a jump to there makes it known for the next time. */
@@ -255,8 +261,8 @@ bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes)
     return false;
   if (tape->next == tape->count && reserve_events(tape))
     append(tape, (clpi_event){.other = (uint32_t)number - 1, .kind = CLPI_JUMP});
-  tape->next = tape->told = number - 1;
-  return clpi_tape_follow(tape, CLPI_BEGIN, bytes, 0);
+  go_to(tape, number - 1);
+  return true;
 }
 
 static bool is_same_block(const clpi_event *one, const clpi_event *other)
@@ -286,7 +292,7 @@ static bool is_next(const clpi_tape *tape, const clpi_event *event)
 uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
 {
   if (is_next(tape, &event)) {
-    tape->told = ++tape->next;
+    go_to(tape, tape->next + 1);
     return (uint32_t)tape->next - 1;
   }
   if (!reserve_events(tape) || !reserve_entry(tape))

@@ -51,6 +51,7 @@ typedef struct clpi_tape {
   size_t capacity, count; /* of events */
   size_t next;            /* the event that follows, if the program repeats itself */
   size_t told;            /* those from here to next have happened, and the sites do not know */
+  size_t ready;           /* those before it may follow: there is host memory for what they begin */
   struct clpi_tape_entry *index;  /* a hash table of beginnings, */
   struct clpi_tape_entry *recent; /* and the latest */
   unsigned bits;                  /* it has 1 << bits slots; 0: none yet */
@@ -83,7 +84,7 @@ static inline clp_memory clpi_tape_memory(const clpi_tape *tape, const clpi_even
 static inline bool clpi_tape_follow(clpi_tape *tape, clpi_event_kind kind, size_t bytes,
                                     clp_memory memory)
 {
-  if (tape->next >= tape->count)
+  if (tape->next >= tape->ready)
     return false;
   const clpi_event *event = &tape->events[tape->next];
   if (event->kind != kind || event->bytes != bytes)
@@ -96,11 +97,11 @@ static inline bool clpi_tape_follow(clpi_tape *tape, clpi_event_kind kind, size_
 
 /* For the following, the sites know of all events. */
 
-/* If what follows is elsewhere on the tape, goes there. */
+/* If what follows is elsewhere on the tape, goes there. It is not ready, as below. */
 bool clpi_tape_jump(clpi_tape *tape);
 
-/* Goes behind where a block of `bytes` began while those of `used` were in use. False: it is not
- * known where. */
+/* Goes to where a block of `bytes` began while those of `used` were in use. False: it is not known
+ * where. */
 bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes);
 
 /* Notes at the end what happens while the blocks of `used` are in use, and goes there; if it is

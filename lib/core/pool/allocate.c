@@ -263,11 +263,7 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                       pool->allocator->name, bytes, pool->stock.store.max_block_bytes);
   clpi_stock *stock = &pool->stock;
   given = given_or_home(stock, given);
-  bool is_direct = bytes && !scope && clpi_relaxed(stock->is_direct);
-  if (is_direct && clpi_is_for_home(stock, given))
-    *out = clpi_allocate_direct(pool, bytes);
-  if (bytes && !*out)
-    *out = clpi_allocate_cached(stock, bytes, given, true);
+  *out = bytes ? clpi_allocate_cached(stock, bytes, given, true) : NULL;
   /* Without a cache, or in a bin that nobody has used, there is no way but with the lock. */
   bool is_known = bytes && clpi_cache_find(stock) &&
                   clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
@@ -316,13 +312,16 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   return status;
 }
 
-/* Zero bytes take the slow path, too, and all where the home stream is out of order. */
+/* Zero bytes take the slow path, too, and all where the home stream is out of order. A direct pool
+ * has nothing warm. */
 __attribute__((always_inline)) static inline clp_status allocate(clp_pool *pool, size_t bytes,
                                                                  clpi_given given, clp_buffer **out)
 {
   clp_buffer *block = NULL;
   if (pool && out && bytes - 1 < clpi_relaxed(pool->stock.warm_bytes))
     block = clpi_allocate_cached(&pool->stock, bytes, given, false);
+  else if (pool && out && clpi_relaxed(pool->stock.is_direct))
+    block = clpi_allocate_direct(pool, bytes, given);
   if (!block)
     return allocate_slow(pool, bytes, given, NULL, out);
   *out = block;

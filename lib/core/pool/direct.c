@@ -70,10 +70,11 @@ static clp_buffer *allocate_inside(clp_pool *pool, clpi_cache *cache, size_t byt
   return buffer;
 }
 
-clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes)
+clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
 {
   clpi_cache *cache = clpi_cache_find(&pool->stock);
-  if (!cache || !clpi_cache_enter(cache))
+  bool is_possible = cache && bytes && clpi_is_for_home(&pool->stock, given);
+  if (!is_possible || !clpi_cache_enter(cache))
     return NULL;
   clp_buffer *buffer = allocate_inside(pool, cache, bytes);
   clpi_cache_leave(cache);

@@ -24,8 +24,9 @@ static inline bool clpi_is_for_home(const clpi_stock *stock, clpi_given given)
 
 /* Neither of these takes the pool's lock. */
 
-/* A block from an allocator that has one at hand, for the home stream. NULL: take the slow path. */
-clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes);
+/* A block from an allocator that has one at hand, if it is for the home stream. NULL: take the slow
+ * path. */
+clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given);
 
 /* Releases a buffer of a direct pool. False: nothing was done; take the slow path. */
 bool clpi_release_direct(clp_buffer *buffer);
