@@ -29,16 +29,18 @@ bool clpi_is_direct_locked(clp_pool *pool)
   return clpi_relaxed(stock->is_direct);
 }
 
-void clpi_consider_direct_locked(clp_pool *pool)
+void clpi_consider_direct(clp_pool *pool)
 {
   enum { OFTEN = 16 };
   clpi_stock *stock = &pool->stock;
   clpi_cache *cache = clpi_cache_find(stock);
-  if (clpi_relaxed(stock->is_direct) || ++pool->gave_back_count < OFTEN ||
-      !may_be_direct_locked(pool) || !cache || !stock->holding)
-    return;
-  clpi_cache_close_locked(stock, cache);
-  set_direct_locked(stock, true);
+  pthread_mutex_lock(&stock->lock);
+  bool is_due = ++pool->gave_back_count >= OFTEN && !clpi_relaxed(stock->is_direct);
+  if (is_due && may_be_direct_locked(pool) && cache && stock->holding) {
+    clpi_cache_close_locked(stock, cache);
+    set_direct_locked(stock, true);
+  }
+  pthread_mutex_unlock(&stock->lock);
 }
 
 /* The owner is inside. */

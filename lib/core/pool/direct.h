@@ -12,8 +12,9 @@
 /* Whether the pool is direct; it is so no more when another thread or stream has come. */
 bool clpi_is_direct_locked(clp_pool *pool);
 
-/* Makes it direct, if this was the last time that what it held had to go back. */
-void clpi_consider_direct_locked(clp_pool *pool);
+/* What it held had to go back for a request to fit. Makes it direct, if that was the last time.
+ * Under no lock. */
+void clpi_consider_direct(clp_pool *pool);
 
 /* Whether a call is for the home stream. */
 static inline bool clpi_is_for_home(const clpi_stock *stock, clpi_given given)

@@ -34,7 +34,7 @@ static bool is_due_locked(const clpi_stock *stock, uint64_t releases)
 
 /* All at once: of held blocks that lie side by side, those that went first would be cut up before
  * the others follow. `bytes` are wanted, and `is_urgent` says that there are none. False: it is not
- * due, or nothing was held since they went last. */
+ * due, or nothing was held. */
 static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
 {
   clpi_stock *stock = &pool->stock;
@@ -45,9 +45,8 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
   if (is_due) {
     block = clpi_take_all_locked(pool);
     pool->gave_back_tick = stock->tick; /* taking all has moved it on */
-    if (!is_urgent)
-      clpi_consider_direct_locked(pool);
   }
+  bool is_any = block;
   if (is_due && pool->allocator->ops.exclusive_parts)
     clpi_in_flight_note_locked(pool, bytes);
   pthread_mutex_unlock(&stock->lock);
@@ -55,7 +54,7 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
     next = block->older;
     give_back(pool, block);
   }
-  return is_due;
+  return is_any;
 }
 
 /* A direct pool has asked without the lock already, unless hooks are shown the call or there is a
@@ -81,12 +80,16 @@ clp_status clpi_fit(clpi_request *wanted)
   wanted->memory = begin_direct(wanted);
   if (wanted->memory)
     return CLP_SUCCESS;
-  bool is_back = give_back_held(pool, request.bytes, false);
+  bool was_due = give_back_held(pool, request.bytes, false), helps = was_due;
   clp_status status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY && !was_due && give_back_held(pool, request.bytes, true)) {
+    status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
+    helps = !status;
+  }
+  if (helps)
+    clpi_consider_direct(pool);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
-  if (!is_back)
-    (void)give_back_held(pool, request.bytes, true);
   if (pool->allocator->ops.exclusive_parts)
     clpi_in_flight_bound(pool, request.bytes);
   size_t limit = clp_pool_get_limit(pool);
