@@ -136,7 +136,7 @@ void clpi_arena_stop_tracking_locked(clpi_arena *arena)
     for (clpi_range *range = segment->first; range; range = range->after)
       if (!range->is_used)
         clpi_arena_note_home_locked(arena, range);
-  clpi_tape_end(&arena->tape);
+  clpi_tape_destroy(&arena->tape);
   arena->may_track = arena->has_tape = false;
 }
 
@@ -155,6 +155,8 @@ static void make_ready(clpi_arena *arena)
 {
   enum { MANY = 1 << 14, AT_ONCE = 64 };
   clpi_tape *tape = &arena->tape;
+  if (tape->next < tape->ready || tape->next >= tape->count)
+    return;
   if (tape->next - tape->told >= MANY)
     tell_sites(arena);
   if (arena->ahead_count >= MANY)
@@ -166,43 +168,57 @@ static void make_ready(clpi_arena *arena)
     tape->ready = MIN(tape->next + AT_ONCE, tape->count);
 }
 
-static bool follow_here(clpi_arena *arena, clpi_event_kind kind, size_t bytes, clp_memory memory)
+static clp_memory begin_here(clpi_arena *arena, size_t bytes)
 {
-  clpi_tape *tape = &arena->tape;
-  if (tape->next == tape->ready && tape->next < tape->count)
-    make_ready(arena);
-  return clpi_tape_follow(tape, kind, bytes, memory);
+  make_ready(arena);
+  return clpi_tape_begin(&arena->tape, bytes);
 }
 
-/* If what happens follows the tape, goes on; else the sites know of all that happened before. */
-static bool follow(clpi_arena *arena, clpi_event_kind kind, size_t bytes, clp_memory memory)
+/* Where it is not what comes next: on a jump, or where it began before. */
+__attribute__((noinline)) static clp_memory begin_elsewhere(clpi_arena *arena, size_t bytes)
 {
-  if (follow_here(arena, kind, bytes, memory))
-    return true;
+  clp_memory memory = begin_here(arena, bytes);
+  if (memory)
+    return memory;
   tell_sites(arena);
-  return clpi_tape_jump(&arena->tape) && follow_here(arena, kind, bytes, memory);
+  if (clpi_tape_jump(&arena->tape))
+    memory = begin_here(arena, bytes);
+  if (!memory && clpi_tape_seek(&arena->tape, arena->used, bytes))
+    memory = begin_here(arena, bytes);
+  return memory;
 }
 
 /* The memory; 0: the tape does not say. */
 static clp_memory begin_ahead(clpi_arena *arena, size_t bytes)
 {
-  clpi_tape *tape = &arena->tape;
-  if (!follow(arena, CLPI_BEGIN, bytes, 0) &&
-      (!clpi_tape_seek(tape, arena->used, bytes) || !follow_here(arena, CLPI_BEGIN, bytes, 0)))
-    return 0;
-  clpi_arena_count_begun(arena, bytes);
-  return clpi_tape_memory(tape, &tape->events[tape->next - 1]);
+  clp_memory memory = clpi_tape_begin(&arena->tape, bytes);
+  if (!memory)
+    memory = begin_elsewhere(arena, bytes);
+  if (memory)
+    clpi_arena_count_begun(arena, bytes);
+  return memory;
+}
+
+/* Where it is not what comes next, the sites know of the block. False: they do not. */
+__attribute__((noinline)) static bool end_elsewhere(clpi_arena *arena, clp_memory memory,
+                                                    size_t bytes)
+{
+  make_ready(arena);
+  if (clpi_tape_end(&arena->tape, memory, bytes))
+    return true;
+  tell_sites(arena);
+  clpi_site *site = clpi_sites_of(&arena->sites, memory, bytes);
+  if (!site || !site->is_used)
+    return false;
+  clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_END), arena->used);
+  tell_of(arena, site, CLPI_END);
+  return true;
 }
 
 bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use)
 {
-  if (!follow(arena, CLPI_END, bytes, memory)) {
-    clpi_site *site = clpi_sites_of(&arena->sites, memory, bytes);
-    if (!site || !site->is_used)
-      return false;
-    clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_END), arena->used);
-    tell_of(arena, site, CLPI_END);
-  }
+  if (!clpi_tape_end(&arena->tape, memory, bytes) && !end_elsewhere(arena, memory, bytes))
+    return false;
   arena->is_home_used |= may_use;
   clpi_arena_count_ended(arena, bytes);
   return true;

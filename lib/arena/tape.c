@@ -189,7 +189,7 @@ void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment)
 
 /* --- events --- */
 
-void clpi_tape_end(clpi_tape *tape)
+void clpi_tape_destroy(clpi_tape *tape)
 {
   free(tape->events);
   free(tape->index);

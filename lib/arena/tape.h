@@ -61,7 +61,7 @@ typedef struct clpi_tape {
   size_t segment_capacity, segment_count;
 } clpi_tape;
 
-void clpi_tape_end(clpi_tape *tape);
+void clpi_tape_destroy(clpi_tape *tape);
 
 /* Forgets all events. The sites know of them. */
 void clpi_tape_clear(clpi_tape *tape);
@@ -80,19 +80,31 @@ static inline clp_memory clpi_tape_memory(const clpi_tape *tape, const clpi_even
   return tape->segments[event->segment].memory + event->offset;
 }
 
-/* If what happens is what follows on the tape, goes on. The memory is any for CLPI_BEGIN. */
-static inline bool clpi_tape_follow(clpi_tape *tape, clpi_event_kind kind, size_t bytes,
-                                    clp_memory memory)
+/* The next event, if it is of that kind and size, and ready; or NULL. */
+static inline const clpi_event *clpi_tape_peek(const clpi_tape *tape, clpi_event_kind kind,
+                                               size_t bytes)
 {
-  if (tape->next >= tape->ready)
-    return false;
   const clpi_event *event = &tape->events[tape->next];
-  if (event->kind != kind || event->bytes != bytes)
-    return false;
-  bool follows = kind == CLPI_BEGIN ? tape->segments[event->segment].memory != 0
-                                    : clpi_tape_memory(tape, event) == memory;
-  tape->next += follows;
-  return follows;
+  return tape->next < tape->ready && event->kind == kind && event->bytes == bytes ? event : NULL;
+}
+
+/* Goes on, if a block of so many bytes begins next. Its memory; 0: it does not. */
+static inline clp_memory clpi_tape_begin(clpi_tape *tape, size_t bytes)
+{
+  const clpi_event *event = clpi_tape_peek(tape, CLPI_BEGIN, bytes);
+  if (!event || !tape->segments[event->segment].memory)
+    return 0;
+  tape->next++;
+  return clpi_tape_memory(tape, event);
+}
+
+/* Goes on, if this block ends next. */
+static inline bool clpi_tape_end(clpi_tape *tape, clp_memory memory, size_t bytes)
+{
+  const clpi_event *event = clpi_tape_peek(tape, CLPI_END, bytes);
+  bool ends = event && clpi_tape_memory(tape, event) == memory;
+  tape->next += ends;
+  return ends;
 }
 
 /* For the following, the sites know of all events. */
