@@ -101,6 +101,7 @@ arena_sources = \
 	lib/arena/blocks.c lib/arena/blocks.h \
 	lib/arena/carve.c \
 	lib/arena/carving.c lib/arena/carving.h \
+	lib/arena/direct.c lib/arena/direct.h \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \

@@ -140,8 +140,7 @@ void clpi_arena_stop_tracking_locked(clpi_arena *arena)
   arena->may_track = arena->has_tape = false;
 }
 
-/* It begins with the first who would follow it. */
-static void start_tape(clpi_arena *arena)
+void clpi_arena_start_tape_locked(clpi_arena *arena)
 {
   clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
     clpi_tape_add_segment(&arena->tape, segment);
@@ -188,8 +187,7 @@ __attribute__((noinline)) static clp_memory begin_elsewhere(clpi_arena *arena, s
   return memory;
 }
 
-/* The memory; 0: the tape does not say. */
-static clp_memory begin_ahead(clpi_arena *arena, size_t bytes)
+clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
 {
   clp_memory memory = clpi_tape_begin(&arena->tape, bytes);
   if (!memory)
@@ -223,28 +221,3 @@ bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, b
   clpi_arena_count_ended(arena, bytes);
   return true;
 }
-
-/* --- for direct pools --- */
-
-clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
-{
-  clpi_arena *arena = self;
-  pthread_mutex_lock(&arena->lock);
-  if (arena->may_track && !arena->has_tape)
-    start_tape(arena);
-  clp_memory memory = arena->has_tape ? begin_ahead(arena, bytes) : 0;
-  pthread_mutex_unlock(&arena->lock);
-  return memory;
-}
-
-static bool end_direct(void *self, clp_memory memory, size_t bytes)
-{
-  clpi_arena *arena = self;
-  pthread_mutex_lock(&arena->lock);
-  bool is_done =
-      arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, clpi_arena_home(arena));
-  pthread_mutex_unlock(&arena->lock);
-  return is_done;
-}
-
-const clpi_direct_ops clpi_arena_direct = {clpi_arena_begin_direct, end_direct};

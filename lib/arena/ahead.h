@@ -19,6 +19,9 @@ static inline const clpi_stream *clpi_arena_home(const clpi_arena *arena)
   return arena->streams.home.is_ordered ? &arena->streams.home : NULL;
 }
 
+/* Starts the tape, when somebody comes who would follow it. */
+void clpi_arena_start_tape_locked(clpi_arena *arena);
+
 /* Ends the tape, for good: another stream has come, or one that is not known. */
 void clpi_arena_stop_tracking_locked(clpi_arena *arena);
 
@@ -26,12 +29,12 @@ void clpi_arena_stop_tracking_locked(clpi_arena *arena);
  * is. */
 void clpi_arena_note_home_locked(clpi_arena *arena, clpi_range *range);
 
+/* Begins a block of `bytes` for the home stream as the tape says, and returns its memory; 0: it
+ * does not say. */
+clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes);
+
 /* Ends a block, which the home stream may still use, or not. False: there is none of so many bytes
  * there. */
 bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use);
-
-/* Begins a block of `bytes` for the home stream as the tape says, and returns its memory; 0: it
- * does not say. Under no lock. */
-clp_memory clpi_arena_begin_direct(void *self, size_t bytes);
 
 #endif

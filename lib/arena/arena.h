@@ -48,9 +48,6 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
 clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes);
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream);
 
-/* For direct pools. */
-extern const clpi_direct_ops clpi_arena_direct;
-
 /* How many bytes a block of `bytes` takes up. */
 static inline size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
 {

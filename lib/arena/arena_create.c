@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Creating and destroying an arena. */
 #include "arena/ahead.h"
+#include "arena/direct.h"
 #include "arena/trim.h"
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"

@@ -2,6 +2,7 @@
 /* Allocating: carving blocks from free ranges, and growing when none fits. */
 #include "arena/ahead.h"
 #include "arena/carving.h"
+#include "arena/direct.h"
 #include "arena/growth.h"
 #include "arena/trim.h"
 #include "core/allocator/allocator.h"

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* For direct pools: blocks for the home stream that need no call of upstream. */
+#include "arena/direct.h"
+
+#include "arena/ahead.h"
+#include "arena/blocks.h"
+#include "arena/carving.h"
+
+/* From the first free range that fits; 0: none does. All that work may still do with it is before
+ * the block's own. */
+static clp_memory carve_locked(clpi_arena *arena, size_t bytes)
+{
+  const clp_memory_request request = {.bytes = bytes};
+  clpi_carving carving = {
+      .arena = arena, .request = &request, .room = clpi_arena_room(arena, bytes)};
+  clpi_arena_settle_locked(arena);
+  clpi_free_range *fit = clpi_free_ranges_first_fit(&arena->segments.partial, carving.room);
+  if (!fit || !clpi_carving_reserve_locked(&carving))
+    return 0;
+  clpi_carving_carve_locked(&carving, clpi_list_entry(fit, clpi_range, size));
+  clpi_carving_succeed_locked(&carving);
+  return carving.site->memory;
+}
+
+clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
+{
+  clpi_arena *arena = self;
+  clp_memory memory = 0;
+  pthread_mutex_lock(&arena->lock);
+  if (arena->may_track && !arena->has_tape)
+    clpi_arena_start_tape_locked(arena);
+  if (arena->has_tape)
+    memory = clpi_ahead_begin_locked(arena, bytes);
+  if (arena->has_tape && !memory)
+    memory = carve_locked(arena, bytes);
+  pthread_mutex_unlock(&arena->lock);
+  return memory;
+}
+
+static bool end_direct(void *self, clp_memory memory, size_t bytes)
+{
+  clpi_arena *arena = self;
+  pthread_mutex_lock(&arena->lock);
+  bool is_done =
+      arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, clpi_arena_home(arena));
+  pthread_mutex_unlock(&arena->lock);
+  return is_done;
+}
+
+const clpi_direct_ops clpi_arena_direct = {clpi_arena_begin_direct, end_direct};
