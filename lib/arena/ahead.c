@@ -28,6 +28,7 @@ static clpi_site *begin_site(clpi_arena *arena, const clpi_event *event)
   clpi_segment *segment = arena->tape.segments[event->segment].segment;
   clpi_site_begin(site, segment, event->offset, event->bytes);
   site->memory = clpi_tape_memory(&arena->tape, event);
+  site->digest = clpi_site_digest(site);
   clpi_sites_add(&arena->sites, site);
   return site;
 }
@@ -95,7 +96,8 @@ void clpi_arena_settle_locked(clpi_arena *arena)
 void clpi_arena_lock(clpi_arena *arena)
 {
   pthread_mutex_lock(&arena->lock);
-  clpi_arena_settle_locked(arena);
+  if (arena->has_tape)
+    clpi_arena_settle_locked(arena);
 }
 
 /* --- what the home stream may still do --- */
@@ -131,7 +133,8 @@ void clpi_arena_note_home_locked(clpi_arena *arena, clpi_range *range)
 
 void clpi_arena_stop_tracking_locked(clpi_arena *arena)
 {
-  clpi_arena_settle_locked(arena);
+  if (arena->has_tape)
+    clpi_arena_settle_locked(arena);
   clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
     for (clpi_range *range = segment->first; range; range = range->after)
       if (!range->is_used)
@@ -144,6 +147,7 @@ void clpi_arena_start_tape_locked(clpi_arena *arena)
 {
   clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
     clpi_tape_add_segment(&arena->tape, segment);
+  arena->used = clpi_sites_digest(&arena->sites);
   arena->has_tape = true;
 }
 

@@ -24,10 +24,10 @@ typedef struct clpi_arena {
   pthread_mutex_t lock; /* guards all below, streams as stream.h says */
   clpi_segments segments;
   clpi_sites sites;
-  clpi_digest used; /* of the sites in use, as far as they know */
-  bool may_track;   /* all work so far was on one stream in order, */
-  bool has_tape;    /* and someone follows the tape (ahead.h) */
+  bool may_track; /* all work so far was on one stream in order, */
+  bool has_tape;  /* and someone follows the tape (ahead.h) */
   clpi_tape tape;
+  clpi_digest used; /* of the sites in use, as far as they know */
   clpi_site *ahead; /* of which the segments may not know, by next_ahead */
   size_t ahead_count;
   bool is_home_used; /* the home stream may still use whatever was freed since the tape began; */

@@ -13,6 +13,13 @@ bool clpi_carving_reserve_locked(clpi_carving *carving)
   return carving->spare && clpi_segments_reserve(&arena->segments, 1);
 }
 
+static void note(clpi_arena *arena, clpi_site *site)
+{
+  site->begun = clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_BEGIN), arena->used);
+  site->digest = clpi_site_digest(site);
+  arena->used = clpi_digest_xor(arena->used, site->digest);
+}
+
 void clpi_carving_carve_locked(clpi_carving *carving, clpi_range *range)
 {
   clpi_arena *arena = carving->arena;
@@ -24,9 +31,8 @@ void clpi_carving_carve_locked(clpi_carving *carving, clpi_range *range)
   if (arena->has_addresses)
     clpi_carving_enter_locked(carving, block->segment->memory + clpi_range_offset(block));
   if (arena->has_tape)
-    site->begun = clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_BEGIN), arena->used);
+    note(arena, site);
   site->is_used = true;
-  arena->used = clpi_digest_xor(arena->used, site->digest);
   clpi_block_begin_locked(arena, site, block);
 }
 
@@ -42,8 +48,10 @@ void clpi_carving_put_back(clpi_carving *carving)
   clpi_arena *arena = carving->arena;
   clpi_site *site = carving->site;
   clpi_arena_lock(arena);
-  clpi_tape_lose(&arena->tape);
-  arena->used = clpi_digest_xor(arena->used, site->digest);
+  if (arena->has_tape) {
+    clpi_tape_lose(&arena->tape);
+    arena->used = clpi_digest_xor(arena->used, site->digest);
+  }
   clpi_block_free_locked(arena, site);
   if (site->memory)
     clpi_sites_remove(&arena->sites, site);

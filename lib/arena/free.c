@@ -40,7 +40,6 @@ static clp_status end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *u
   if (status)
     return status;
   site->is_used = false;
-  arena->used = clpi_digest_xor(arena->used, site->digest);
   clpi_arena_count_ended(arena, site->bytes);
   clpi_block_end_locked(arena, site, uses);
   return CLP_SUCCESS;

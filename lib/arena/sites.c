@@ -76,11 +76,7 @@ clpi_site *clpi_sites_take_spare(clpi_sites *sites)
 
 void clpi_site_begin(clpi_site *site, clpi_segment *segment, size_t offset, size_t bytes)
 {
-  *site = (clpi_site){.segment = segment,
-                      .offset = offset,
-                      .bytes = bytes,
-                      .digest = clpi_digest_of(segment->origin + offset, bytes),
-                      .begun = CLPI_NO_EVENT};
+  *site = (clpi_site){.segment = segment, .offset = offset, .bytes = bytes, .begun = CLPI_NO_EVENT};
 }
 
 void clpi_site_end(clpi_sites *sites, clpi_site *site)
@@ -103,6 +99,22 @@ void clpi_sites_remove(clpi_sites *sites, clpi_site *site)
     at = &(*at)->next;
   *at = site->next;
   sites->count--;
+}
+
+clpi_digest clpi_site_digest(const clpi_site *site)
+{
+  return clpi_digest_of(site->segment->origin + site->offset, site->bytes);
+}
+
+clpi_digest clpi_sites_digest(clpi_sites *sites)
+{
+  clpi_digest used = {0, 0};
+  for (size_t i = 0; sites->bits && i < (size_t)1 << sites->bits; i++)
+    for (clpi_site *site = sites->buckets[i]; site; site = site->next) {
+      site->digest = clpi_site_digest(site);
+      used = clpi_digest_xor(used, site->digest);
+    }
+  return used;
 }
 
 clpi_site *clpi_sites_of(const clpi_sites *sites, clp_memory memory, size_t bytes)

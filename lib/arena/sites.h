@@ -8,14 +8,14 @@
 
 typedef struct clpi_site {
   clpi_segment *segment;
-  size_t offset;     /* in it */
-  size_t bytes;      /* of its block, as asked for */
-  clp_memory memory; /* of its block; 0: it was not made yet */
-  clpi_digest digest;
-  uint32_t begun;    /* the event where its block began (tape.h), if that is on the tape */
-  bool is_used;      /* false: its block has ended, and the segments do not know it yet */
-  bool is_ahead;     /* on the arena's list, by next_ahead (ahead.h) */
-  clpi_range *block; /* NULL: the segments do not know yet that there is one */
+  size_t offset;      /* in it */
+  size_t bytes;       /* of its block, as asked for */
+  clp_memory memory;  /* of its block; 0: it was not made yet */
+  clpi_digest digest; /* where there is a tape */
+  uint32_t begun;     /* the event where its block began (tape.h), if that is on the tape */
+  bool is_used;       /* false: its block has ended, and the segments do not know it yet */
+  bool is_ahead;      /* on the arena's list, by next_ahead (ahead.h) */
+  clpi_range *block;  /* NULL: the segments do not know yet that there is one */
   struct clpi_site *next_ahead;
   struct clpi_site *next; /* in its bucket, or of the spares */
 } clpi_site;
@@ -43,6 +43,12 @@ void clpi_site_begin(clpi_site *site, clpi_segment *segment, size_t offset, size
 /* Adds a site that has memory, or removes it. */
 void clpi_sites_add(clpi_sites *sites, clpi_site *site);
 void clpi_sites_remove(clpi_sites *sites, clpi_site *site);
+
+/* The digest of a site's block. */
+clpi_digest clpi_site_digest(const clpi_site *site);
+
+/* Gives all sites their digests, and returns that of those in use. */
+clpi_digest clpi_sites_digest(clpi_sites *sites);
 
 /* The site of a block of `bytes`; NULL: there is none. */
 clpi_site *clpi_sites_of(const clpi_sites *sites, clp_memory memory, size_t bytes);

@@ -26,5 +26,5 @@ within() {
 }
 
 within "a miss" 74 18
-within "a carve" 107 30
+within "a carve" 101 28
 cat "$house_tmp/sums"
