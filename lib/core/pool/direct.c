@@ -4,6 +4,7 @@
 
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
+#include "core/hooks/hook_call.h"
 
 static bool may_be_direct_locked(const clp_pool *pool)
 {
@@ -106,11 +107,13 @@ static bool release_inside(clp_pool *pool, clpi_cache *cache, clp_buffer *buffer
   return true;
 }
 
-bool clpi_release_direct(clp_buffer *buffer)
+bool clpi_release_direct(clp_buffer *buffer, clpi_given given)
 {
   clp_pool *pool = buffer->pool;
   clpi_cache *cache = clpi_cache_find(&pool->stock);
-  if (!cache || !clpi_cache_enter(cache))
+  bool is_shown = clpi_is_watched() && clpi_hooks_concern(&pool->hooks);
+  bool is_possible = cache && !is_shown && clpi_is_for_home(&pool->stock, given);
+  if (!is_possible || !clpi_cache_enter(cache))
     return false;
   bool is_done = release_inside(pool, cache, buffer);
   clpi_cache_leave(cache);

@@ -29,7 +29,8 @@ static inline bool clpi_is_for_home(const clpi_stock *stock, clpi_given given)
  * path. */
 clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given);
 
-/* Releases a buffer of a direct pool. False: nothing was done; take the slow path. */
-bool clpi_release_direct(clp_buffer *buffer);
+/* Releases a buffer of a direct pool, if it is for the home stream, and no hook is shown what goes
+ * back. False: nothing was done; take the slow path. */
+bool clpi_release_direct(clp_buffer *buffer, clpi_given given);
 
 #endif

@@ -46,13 +46,6 @@ static clp_status release_active_locked(clp_pool *pool, clp_buffer *buffer, clpi
   return CLP_SUCCESS;
 }
 
-/* For the home stream; hooks are shown what goes back. */
-static bool release_direct(const clp_pool *pool, clp_buffer *buffer, clpi_given given)
-{
-  bool is_shown = clpi_is_watched() && clpi_hooks_concern(&pool->hooks);
-  return !is_shown && clpi_is_for_home(&pool->stock, given) && clpi_release_direct(buffer);
-}
-
 __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buffer *buffer,
                                                          clpi_given given)
 {
@@ -60,9 +53,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   clpi_stream *stream = &stock->streams.home;
   if (clpi_pool_is_inherited(pool))
     return CLP_SUCCESS; /* the block is the parent's */
-  bool is_direct = clpi_relaxed(stock->is_direct);
-  if (is_direct ? release_direct(pool, buffer, given)
-                : clpi_release_into_outlet(stock, buffer, given))
+  if (!clpi_relaxed(stock->is_direct) && clpi_release_into_outlet(stock, buffer, given))
     return CLP_SUCCESS;
   CLPI_UNCANCELLED;
   clp_status status =
@@ -91,6 +82,8 @@ __attribute__((always_inline)) static inline clp_status release(clp_buffer *buff
                                                                 clpi_given given)
 {
   if (!buffer || clpi_release_cached(&buffer->pool->stock, buffer, given))
+    return CLP_SUCCESS;
+  if (clpi_relaxed(buffer->pool->stock.is_direct) && clpi_release_direct(buffer, given))
     return CLP_SUCCESS;
   return release_slow(buffer->pool, buffer, given);
 }
