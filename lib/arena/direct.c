@@ -15,11 +15,13 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes)
       .arena = arena, .request = &request, .room = clpi_arena_room(arena, bytes)};
   clpi_arena_settle_locked(arena);
   clpi_free_range *fit = clpi_free_ranges_first_fit(&arena->segments.partial, carving.room);
-  if (!fit || !clpi_carving_reserve_locked(&carving))
-    return 0;
-  clpi_carving_carve_locked(&carving, clpi_list_entry(fit, clpi_range, size));
-  clpi_carving_succeed_locked(&carving);
-  return carving.site->memory;
+  if (fit && clpi_carving_reserve_locked(&carving)) {
+    clpi_carving_carve_locked(&carving, clpi_list_entry(fit, clpi_range, size));
+    clpi_carving_succeed_locked(&carving);
+  }
+  if (carving.spare)
+    clpi_site_end(&arena->sites, carving.spare);
+  return carving.site ? carving.site->memory : 0;
 }
 
 clp_memory clpi_arena_begin_direct(void *self, size_t bytes)

@@ -163,10 +163,16 @@ static clpi_tape_segment *find_number(clpi_tape *tape, const clpi_segment *segme
   return made;
 }
 
+static bool has_number(const clpi_tape *tape, const clpi_segment *segment)
+{
+  return segment->number < tape->segment_count;
+}
+
 /* Without host memory for that, what happens to its blocks is not noted. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment)
 {
-  clpi_tape_segment *found = find_number(tape, segment);
+  clpi_tape_segment *found =
+      has_number(tape, segment) ? &tape->segments[segment->number] : find_number(tape, segment);
   if (!found)
     return;
   found->segment = segment;
@@ -175,15 +181,15 @@ void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment)
   segment->number = (uint32_t)(found - tape->segments);
 }
 
-void clpi_tape_show_segment(clpi_tape *tape, const clpi_segment *segment, bool is_shown)
+void clpi_tape_hide_segment(clpi_tape *tape, const clpi_segment *segment)
 {
-  if (segment->number < tape->segment_count)
-    tape->segments[segment->number].memory = is_shown ? segment->memory : 0;
+  if (has_number(tape, segment))
+    tape->segments[segment->number].memory = 0;
 }
 
 void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment)
 {
-  if (segment->number < tape->segment_count)
+  if (has_number(tape, segment))
     tape->segments[segment->number].segment = NULL;
 }
 
@@ -201,6 +207,7 @@ void clpi_tape_destroy(clpi_tape *tape)
 static void go_to(clpi_tape *tape, size_t number)
 {
   tape->next = tape->told = tape->ready = number;
+  tape->is_open = false;
 }
 
 void clpi_tape_clear(clpi_tape *tape)
@@ -232,6 +239,7 @@ static void append(clpi_tape *tape, clpi_event event)
 {
   tape->events[tape->count++] = event;
   go_to(tape, tape->count);
+  tape->is_open = true;
 }
 
 static void append_break(clpi_tape *tape)
@@ -297,12 +305,12 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
   }
   if (!reserve_events(tape) || !reserve_entry(tape))
     clpi_tape_clear(tape);
-  bool is_lost = tape->next != tape->count && event.kind == CLPI_END;
+  bool is_lost = !tape->is_open && event.kind == CLPI_END;
   if (!tape->capacity || !tape->bits || event.segment >= tape->segment_count || is_lost) {
     clpi_tape_lose(tape);
     return CLPI_NO_EVENT;
   }
-  if (tape->next != tape->count || !tape->count)
+  if (!tape->is_open)
     append_break(tape);
   if (event.kind == CLPI_BEGIN)
     enter(tape, used, event.bytes, tape->count);

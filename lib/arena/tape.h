@@ -52,6 +52,7 @@ typedef struct clpi_tape {
   size_t next;            /* the event that follows, if the program repeats itself */
   size_t told;            /* those from here to next have happened, and the sites do not know */
   size_t ready;           /* those before it may follow: there is host memory for what they begin */
+  bool is_open;           /* next is behind an event that was just noted, and so may be the next */
   struct clpi_tape_entry *index;  /* a hash table of beginnings, */
   struct clpi_tape_entry *recent; /* and the latest */
   unsigned bits;                  /* it has 1 << bits slots; 0: none yet */
@@ -66,13 +67,14 @@ void clpi_tape_destroy(clpi_tape *tape);
 /* Forgets all events. The sites know of them. */
 void clpi_tape_clear(clpi_tape *tape);
 
-/* Gives a segment a number, and the origin that goes with it, or takes it from one that was given
- * back, if it has any. */
+/* Gives a segment a number, and the origin that goes with it, if it has none. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment);
-void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment);
 
-/* While it is not shown, no block begins in it. */
-void clpi_tape_show_segment(clpi_tape *tape, const clpi_segment *segment, bool is_shown);
+/* No block begins in it any more, until it is added again, */
+void clpi_tape_hide_segment(clpi_tape *tape, const clpi_segment *segment);
+
+/* or given back, and its number free. */
+void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment);
 
 /* The memory of an event's block. */
 static inline clp_memory clpi_tape_memory(const clpi_tape *tape, const clpi_event *event)
@@ -84,8 +86,8 @@ static inline clp_memory clpi_tape_memory(const clpi_tape *tape, const clpi_even
 static inline const clpi_event *clpi_tape_peek(const clpi_tape *tape, clpi_event_kind kind,
                                                size_t bytes)
 {
-  const clpi_event *event = &tape->events[tape->next];
-  return tape->next < tape->ready && event->kind == kind && event->bytes == bytes ? event : NULL;
+  const clpi_event *event = tape->next < tape->ready ? &tape->events[tape->next] : NULL;
+  return event && event->kind == kind && event->bytes == bytes ? event : NULL;
 }
 
 /* Goes on, if a block of so many bytes begins next. Its memory; 0: it does not. */

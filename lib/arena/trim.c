@@ -12,14 +12,15 @@
 
 static void remove_segment(clpi_arena *arena, clpi_segment *segment)
 {
-  clpi_tape_show_segment(&arena->tape, segment, false);
+  clpi_tape_hide_segment(&arena->tape, segment);
   clpi_arena_note_home_locked(arena, segment->first);
   clpi_segments_remove(&arena->segments, segment);
 }
 
 static void restore_segment(clpi_arena *arena, clpi_segment *segment)
 {
-  clpi_tape_show_segment(&arena->tape, segment, true);
+  if (arena->has_tape)
+    clpi_tape_add_segment(&arena->tape, segment);
   clpi_segments_restore(&arena->segments, segment);
 }
 

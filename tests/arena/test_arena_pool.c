@@ -26,10 +26,11 @@ static clp_pool *new_pool(const rig *it)
   return pool;
 }
 
-static void start(rig *it)
+static void start_with(rig *it, size_t max_block_bytes)
 {
   clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
   clpt_device_init(&it->device);
+  it->device.ops.max_block_bytes = max_block_bytes;
   it->device.ops.split = clpi_split_address;
   it->device.ops.unsplit = clpi_unsplit_address;
   clp_allocator *upstream = clpt_device_allocator(&it->device);
@@ -38,6 +39,11 @@ static void start(rig *it)
   clpt_ok(clp_arena_allocator_create(upstream, &options, &it->arena));
   clp_allocator_release(upstream);
   it->pool = new_pool(it);
+}
+
+static void start(rig *it)
+{
+  start_with(it, 0);
 }
 
 static void end(rig *it)
@@ -168,6 +174,24 @@ START_TEST(a_pool_becomes_direct)
   clpt_workers_join(&workers);
   clpt_hold(it.pool, 1000, 1);
   ck_assert_uint_ge(clpt_stats(it.pool).held_blocks, 1);
+  end(&it);
+}
+END_TEST
+
+/* The largest block may be less than others of its bin would be. */
+START_TEST(a_direct_pool_refuses_what_is_too_large)
+{
+  enum { LARGEST = 5120 };
+  clp_buffer *buffer;
+  rig it;
+
+  start_with(&it, LARGEST);
+  make_direct(&it);
+  for (size_t i = 0; i < 4; i++) {
+    clpt_hold(it.pool, LARGEST, 1);
+    clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(it.pool, LARGEST + 1, &buffer));
+  }
+  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 0);
   end(&it);
 }
 END_TEST
@@ -416,6 +440,7 @@ CLPT_MAIN("pools on an arena", clpt_run)
   tcase_add_loop_test(tests, held_blocks_go_back_for_a_lower_place, 0, 2);
   tcase_add_test(tests, held_blocks_go_back_all_at_once);
   tcase_add_test(tests, a_pool_becomes_direct);
+  tcase_add_test(tests, a_direct_pool_refuses_what_is_too_large);
   tcase_add_test(tests, hooks_are_shown_what_a_direct_pool_frees);
   tcase_add_test(tests, a_hit_is_a_hit);
   tcase_add_test(tests, a_limit_counts_segments);

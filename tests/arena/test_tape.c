@@ -240,6 +240,35 @@ START_TEST(host_memory_may_fail_at_any_call)
 }
 END_TEST
 
+/* Whoever leaves the latest run for another place, where no host memory is for the jump, and comes
+ * to its end again, must not go on there: blocks may have begun elsewhere meanwhile. */
+START_TEST(a_run_that_was_left_is_closed)
+{
+  enum { FULL = 255, BYTES = 256 }; /* one event less than there is room for */
+  const clpi_digest none = {0, 0};
+  clpi_segment segment = {.bytes = 1 << 20, .memory = 1 << 20, .number = UINT32_MAX};
+  clpi_event begin = {.bytes = BYTES, .other = CLPI_NO_EVENT, .kind = CLPI_BEGIN}, end = begin;
+  clpi_tape tape = {0};
+
+  end.kind = CLPI_END;
+  clpi_tape_add_segment(&tape, &segment);
+  for (uint32_t i = 1; tape.count < FULL; i++) /* behind a break, which is the first */
+    clpi_tape_note(&tape, i % 2 ? begin : end, (clpi_digest){i - 1, 0});
+  ck_assert(tape.is_open);
+  clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
+  ck_assert(clpi_tape_seek(&tape, none, BYTES));
+  clpt_host_stop();
+  ck_assert_uint_eq(tape.count, FULL);
+  tape.ready = tape.count;
+  while (tape.next < tape.count)
+    ck_assert(clpi_tape_begin(&tape, BYTES) || clpi_tape_end(&tape, segment.memory, BYTES));
+  ck_assert_uint_eq(clpi_tape_note(&tape, end, none), CLPI_NO_EVENT);
+  ck_assert_uint_eq(clpi_tape_note(&tape, begin, none), FULL + 1);
+  ck_assert_int_eq(tape.events[FULL].kind, CLPI_BREAK);
+  clpi_tape_destroy(&tape);
+}
+END_TEST
+
 /* --- streams --- */
 
 static int home, other; /* the streams are their addresses */
@@ -371,6 +400,7 @@ CLPT_MAIN("tape", clpt_run)
   tcase_add_test(tests, peaks_are_exact);
   tcase_add_test(tests, a_block_ends_but_once);
   tcase_add_test(tests, host_memory_may_fail_at_any_call);
+  tcase_add_test(tests, a_run_that_was_left_is_closed);
   tcase_add_checked_fixture(streams, streams_setup, NULL);
   tcase_add_test(streams, another_stream_waits_for_what_the_tape_knows);
   tcase_add_test(streams, a_segment_goes_back_behind_what_the_tape_knows);

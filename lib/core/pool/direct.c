@@ -76,7 +76,8 @@ static clp_buffer *allocate_inside(clp_pool *pool, clpi_cache *cache, size_t byt
 clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
 {
   clpi_cache *cache = clpi_cache_find(&pool->stock);
-  bool is_possible = cache && bytes && clpi_is_for_home(&pool->stock, given);
+  bool is_possible = cache && bytes - 1 < pool->stock.store.max_block_bytes &&
+                     clpi_is_for_home(&pool->stock, given);
   if (!is_possible || !clpi_cache_enter(cache))
     return NULL;
   clp_buffer *buffer = allocate_inside(pool, cache, bytes);

@@ -57,18 +57,15 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
   return is_any;
 }
 
-/* A direct pool has asked without the lock already, unless hooks are shown the call or there is a
- * limit. */
+/* A direct pool may have asked before, but not where hooks are shown the call or there is a limit.
+ */
 static clp_memory begin_direct(const clpi_request *wanted)
 {
   const clp_pool *pool = wanted->pool;
   const clp_allocator *allocator = pool->allocator;
   bool is_direct =
       clpi_relaxed(pool->stock.is_direct) && wanted->stream == &pool->stock.streams.home;
-  bool was_asked = !wanted->scope && !clpi_relaxed(pool->limit);
-  return is_direct && !was_asked
-             ? allocator->direct->begin(allocator->self, wanted->bin->block_bytes)
-             : 0;
+  return is_direct ? allocator->direct->begin(allocator->self, wanted->bin->block_bytes) : 0;
 }
 
 clp_status clpi_fit(clpi_request *wanted)
