@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 OBJECTIVES = ("balanced", "time", "memory")
-SLACKS = (0, 0.001, 0.004, 0.016, 0.06, 0.1, 0.2, 0.35, 0.5, 0.7, 1)
+SLACKS = (0, 0.001, 0.004, 0.016, 0.06, 0.1, 0.13, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 
 
 def key_of(setting):

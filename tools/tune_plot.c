@@ -125,7 +125,7 @@ static void write_curves(FILE *script, const clpi_tune_report *report)
           best->result.footprint, 100.0 * best->hit_rate);
 }
 
-/* Line styles: of the curves in order, and 8, of what is recommended. */
+/* Line styles: of the curves in order, and 11, of what is recommended. */
 static const char style[] = "set border 3 lc rgb '#4a4a4a'\n"
                             "set tics nomirror textcolor rgb '#1a1a1a'\n"
                             "set grid lc rgb '#d0d4da'\n"
@@ -136,7 +136,10 @@ static const char style[] = "set border 3 lc rgb '#4a4a4a'\n"
                             "set style line 5 lc rgb '#7a3b9c' lw 1.5 dt 5 pt 12 ps 1.1\n"
                             "set style line 6 lc rgb '#5a6470' lw 1.5 dt 1 pt 2 ps 1.1\n"
                             "set style line 7 lc rgb '#a0527d' lw 1.5 dt 2 pt 1 ps 1.1\n"
-                            "set style line 8 lc rgb '#1a1a1a' lw 2 pt 6 ps 2.2\n"
+                            "set style line 8 lc rgb '#b8860b' lw 1.5 dt 3 pt 14 ps 1.1\n"
+                            "set style line 9 lc rgb '#2e8bc0' lw 1.5 dt 4 pt 5 ps 0.9\n"
+                            "set style line 10 lc rgb '#6b8e23' lw 1.5 dt 5 pt 9 ps 1.1\n"
+                            "set style line 11 lc rgb '#1a1a1a' lw 2 pt 6 ps 2.2\n"
                             "set lmargin 10\n"
                             "set rmargin 3\n"
                             "set xtics 1\n";
@@ -179,7 +182,7 @@ static void write_best(FILE *script, const clpi_tune_report *report, int column)
     fprintf(script, ", %.6g with lines", best->result.footprint);
   else
     return;
-  fprintf(script, " ls 8 title 'recommended, objective %s'",
+  fprintf(script, " ls 11 title 'recommended, objective %s'",
           trace_objective_name(report->objective));
 }
 

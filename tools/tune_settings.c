@@ -4,8 +4,11 @@
 #include "tune_settings.h"
 
 /* Besides the default: one that takes hardly more than is in use, and those with which the device
- * is called less and less. */
-static const double other_slacks[CLPI_MOST_ARENAS - 1] = {0.0, 0.1, 0.5, 0.7, 1.0};
+ * is called less and less. What these take is chance, so that there are some to choose from; the
+ * last are tried without a pool alone, where each is but one more. */
+static const double other_slacks[CLPI_MOST_ARENAS - 1] = {
+    0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 0.15, 0.28, 0.42, 0.6,
+};
 
 static size_t list_arenas(const clpi_tune_arguments *arguments,
                           trace_tune_setting arenas[CLPI_MOST_ARENAS])
@@ -44,7 +47,7 @@ void clpi_tune_list_settings(const clpi_tune_arguments *arguments, clpi_tune_set
   bool pooled = arguments->common.replay.pooled;
   if (pooled && arguments->without_arena)
     add_pools(arguments, settings, bare, false);
-  for (size_t i = 0; pooled && i < settings->arenas; i++)
+  for (size_t i = 0; pooled && i < settings->arenas && i < CLPI_MOST_POOLED_ARENAS; i++)
     add_pools(arguments, settings, arenas[i], i > 0);
   settings->pools = settings->count;
   for (size_t i = 0; i < settings->arenas; i++)

@@ -10,10 +10,12 @@
 #include <stddef.h>
 
 /* Arenas: of the default slack or that of --slack, and else of others. Pools: a range of leading
- * bits without an arena and on each. And each arena and the allocator without a pool. */
+ * bits without an arena and on most of them. And each arena and the allocator without a pool. */
 enum {
-  CLPI_MOST_ARENAS = 6,
-  CLPI_MOST_SETTINGS = (1 + CLPI_MOST_ARENAS) * (CLP_MAX_LEADING_BITS + 1) + CLPI_MOST_ARENAS + 1
+  CLPI_MOST_ARENAS = 13,
+  CLPI_MOST_POOLED_ARENAS = 9, /* the first of them */
+  CLPI_MOST_SETTINGS =
+      (1 + CLPI_MOST_POOLED_ARENAS) * (CLP_MAX_LEADING_BITS + 1) + CLPI_MOST_ARENAS + 1
 };
 
 typedef struct clpi_tune_settings {

@@ -10,7 +10,7 @@ def cupy_allocator(pool):
     """A function for ``cupy.cuda.set_allocator``: CuPy's arrays on ``pool``, a MemoryPool on a
     :class:`CudaAsyncAllocator`, in the order of CuPy's current stream. ::
 
-        pool = clpool.MemoryPool(clpool.CudaAsyncAllocator(), arena=True)
+        pool = clpool.MemoryPool(clpool.CudaAsyncAllocator())
         cupy.cuda.set_allocator(clpool.cupy_allocator(pool))
 
     Streams that it has met are kept, as the pool may need them. It raises ValueError where another
@@ -42,7 +42,7 @@ def torch_allocator(*pools):
     """PyTorch's memory on ``pools``, one for each device, each on a :class:`CudaAsyncAllocator`: a
     ``torch.cuda.memory.CUDAPluggableAllocator``. To be used before the first tensor::
 
-        pool = clpool.MemoryPool(clpool.CudaAsyncAllocator(), arena=True)
+        pool = clpool.MemoryPool(clpool.CudaAsyncAllocator())
         torch.cuda.memory.change_current_allocator(clpool.torch_allocator(pool))
 
     The pools stay for good. Where there is no memory, PyTorch raises RuntimeError.

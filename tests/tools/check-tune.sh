@@ -93,13 +93,14 @@ recommended() {
 # best COLUMN: the setting of the least value there, of rows on standard input.
 best() { sort -s -k"$1g,$1" | head -n 1 | cut -d ' ' -f 1-4; }
 
-# All leading bits without an arena and on one, some on five more, the arenas, and the bare device.
+# All leading bits without an arena and on one, some on eight more; these arenas, four others, and
+# the bare device.
 # As in a replay on the simulated device, what an arena carves has no cost of its own there.
 printf 'Allocator,Operation,Bytes,Nanoseconds\nhost,allocate,1,100\n' >addresses.csv
 for threads in 1 3; do
   accepts "$resnet" --json --cost=addresses.csv --objective=memory --threads=$threads
   rows >"$house_tmp/rows"
-  [ "$(wc -l <"$house_tmp/rows")" -eq 54 ] || fail "other settings: $(cat "$house_tmp/rows")"
+  [ "$(wc -l <"$house_tmp/rows")" -eq 76 ] || fail "other settings: $(cat "$house_tmp/rows")"
   [ -e "$house_tmp/replays" ] || replays <"$house_tmp/rows" >"$house_tmp/replays"
   cmp -s "$house_tmp/rows" "$house_tmp/replays" ||
     fail "with $threads threads, other figures than replays: $(diff "$house_tmp/rows" \
@@ -132,7 +133,7 @@ says 'objective: balanced'
 zcat "$resnet" | accepts - --leading-bits=3-4 --no-arena --cost=pocl-cpu
 [ "$(grep -cE '^[ *=] +([34]|none) +no ' "$out")" -eq 3 ] || fail "not three rows: $(cat "$out")"
 accepts "$resnet" --no-pool --cost=pocl-cpu
-[ "$(grep -cE '^[ *=] *none ' "$out")" -eq 7 ] || fail "not six arenas: $(cat "$out")"
+[ "$(grep -cE '^[ *=] *none ' "$out")" -eq 14 ] || fail "not 13 arenas: $(cat "$out")"
 grep -q 'recommended: no pool, ' "$out" || fail "without pools: $(cat "$out")"
 accepts "$resnet" --arena --slack=0.3 --leading-bits=2-3 --cost=pocl-cpu
 [ "$(grep -cE '^[ *=] *([23]|none) 0\.3 ' "$out")" -eq 3 ] || fail "other slacks: $(cat "$out")"
@@ -162,7 +163,7 @@ accepts two.csv --limit=8010 --leading-bits=2-4 --no-arena --cost=pocl-cpu --jso
 # Without a pool nothing keeps to the limit, though all has room here.
 accepts "$resnet" --limit=100G --objective=memory --arena --cost=pocl-cpu
 says 'recommended: leading_bits_in_bin_id'
-says 'Of 36 settings'
+says 'Of 51 settings'
 accepts two.csv --capacity=6000 --leading-bits=4 --no-arena --cost=pocl-cpu
 says 'out of memory at event 2'
 
@@ -321,12 +322,21 @@ run 1 two.csv --plot=plot.svg --cost=pocl-cpu
 path=$PATH
 grep -q 'gnuplot could not draw: it ended with status 3' "$err" || fail "said $(cat "$err")"
 [ ! -e plot.svg ] || fail "of a gnuplot that failed there is a plot"
-printf '#!/bin/sh\nexit 0\n' >gnuplot
+printf '#!/bin/sh\ncat >script\n' >gnuplot
 path=$house_tmp/work:$PATH
 run 1 two.csv --plot=plot.svg --cost=pocl-cpu
 path=$PATH
 grep -q 'gnuplot drew nothing' "$err" || fail "said $(cat "$err")"
 [ ! -e plot.svg ] || fail "of a gnuplot that drew nothing there is a plot"
+# Each curve and what is recommended has a line style of its own, in either panel.
+for panel in '1:2 with ' '1:3 with '; do
+  grep "using $panel" script | grep -o ' ls [0-9]*' | sort >styles
+  [ "$(wc -l <styles)" -eq 11 ] || fail "not ten curves and a ring: $(cat styles)"
+  [ -z "$(uniq -d styles)" ] || fail "a line style is there twice: $(cat styles)"
+  while read -r _ number; do
+    grep -q "^set style line $number " script || fail "there is no line style $number"
+  done <styles
+done
 rm gnuplot
 if command -v gnuplot >/dev/null; then
   for ending in svg png pdf; do
