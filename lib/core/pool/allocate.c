@@ -312,18 +312,28 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   return status;
 }
 
-/* Zero bytes take the slow path, too, and all where the home stream is out of order. A direct pool
- * has nothing warm. */
+/* Where nothing is warm, as in a direct pool. A function of its own, so that the warm path needs no
+ * stack. */
+__attribute__((noinline)) static clp_status allocate_cold(clp_pool *pool, size_t bytes,
+                                                          clpi_given given, clp_buffer **out)
+{
+  bool is_direct = pool && out && clpi_relaxed(pool->stock.is_direct);
+  clp_buffer *block = is_direct ? clpi_allocate_direct(pool, bytes, given) : NULL;
+  if (!block)
+    return allocate_slow(pool, bytes, given, NULL, out);
+  *out = block;
+  return CLP_SUCCESS;
+}
+
+/* Zero bytes take the slow path, too, and all where the home stream is out of order. */
 __attribute__((always_inline)) static inline clp_status allocate(clp_pool *pool, size_t bytes,
                                                                  clpi_given given, clp_buffer **out)
 {
   clp_buffer *block = NULL;
   if (pool && out && bytes - 1 < clpi_relaxed(pool->stock.warm_bytes))
     block = clpi_allocate_cached(&pool->stock, bytes, given, false);
-  else if (pool && out && clpi_relaxed(pool->stock.is_direct))
-    block = clpi_allocate_direct(pool, bytes, given);
   if (!block)
-    return allocate_slow(pool, bytes, given, NULL, out);
+    return allocate_cold(pool, bytes, given, out);
   *out = block;
   return CLP_SUCCESS;
 }

@@ -57,39 +57,31 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
   return is_any;
 }
 
-/* A direct pool may have asked before, but not where hooks are shown the call or there is a limit.
- */
-static clp_memory begin_direct(const clpi_request *wanted)
-{
-  const clp_pool *pool = wanted->pool;
-  const clp_allocator *allocator = pool->allocator;
-  bool is_direct =
-      clpi_relaxed(pool->stock.is_direct) && wanted->stream == &pool->stock.streams.home;
-  return is_direct ? allocator->direct->begin(allocator->self, wanted->bin->block_bytes) : 0;
-}
-
 clp_status clpi_fit(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
+  const clp_allocator *allocator = pool->allocator;
   clp_memory_request request = {.bytes = wanted->bin->block_bytes,
                                 .stream = wanted->stream->handle,
                                 .reuse_flags = pool->options.reuse_flags};
-  wanted->memory = begin_direct(wanted);
+  /* A direct pool may have asked before, but not where hooks see the call or there is a limit. */
+  if (clpi_relaxed(pool->stock.is_direct) && wanted->stream == &pool->stock.streams.home)
+    wanted->memory = allocator->direct->begin(allocator->self, request.bytes);
   if (wanted->memory)
     return CLP_SUCCESS;
   bool was_due = give_back_held(pool, request.bytes, false), helps = was_due;
-  clp_status status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
+  clp_status status = clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
   if (status == CLP_OUT_OF_DEVICE_MEMORY && !was_due && give_back_held(pool, request.bytes, true)) {
-    status = clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
+    status = clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
     helps = !status;
   }
   if (helps)
     clpi_consider_direct(pool);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
-  if (pool->allocator->ops.exclusive_parts)
+  if (allocator->ops.exclusive_parts)
     clpi_in_flight_bound(pool, request.bytes);
   size_t limit = clp_pool_get_limit(pool);
   request.most_bytes = limit ? limit : SIZE_MAX;
-  return clpi_allocator_allocate_within(pool->allocator, &request, &wanted->memory);
+  return clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
 }

@@ -78,14 +78,21 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was released before");
 }
 
+/* As allocate_cold. */
+__attribute__((noinline)) static clp_status release_cold(clp_buffer *buffer, clpi_given given)
+{
+  clp_pool *pool = buffer->pool;
+  if (clpi_relaxed(pool->stock.is_direct) && clpi_release_direct(buffer, given))
+    return CLP_SUCCESS;
+  return release_slow(pool, buffer, given);
+}
+
 __attribute__((always_inline)) static inline clp_status release(clp_buffer *buffer,
                                                                 clpi_given given)
 {
   if (!buffer || clpi_release_cached(&buffer->pool->stock, buffer, given))
     return CLP_SUCCESS;
-  if (clpi_relaxed(buffer->pool->stock.is_direct) && clpi_release_direct(buffer, given))
-    return CLP_SUCCESS;
-  return release_slow(buffer->pool, buffer, given);
+  return release_cold(buffer, given);
 }
 
 __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer, clpi_given given)
