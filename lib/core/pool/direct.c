@@ -8,9 +8,9 @@
 
 static bool may_be_direct_locked(const clp_pool *pool)
 {
-  const clpi_streams *streams = &pool->stock.streams;
-  bool has_one_order = streams->home.is_in_order && !streams->count;
-  return pool->allocator->direct && has_one_order && pool->stock.cache_count <= 1;
+  const clpi_stock *stock = &pool->stock;
+  return pool->allocator->direct && clpi_streams_are_one(&stock->streams) &&
+         stock->cache_count <= 1;
 }
 
 /* The warm path need not look for what is not held. */

@@ -28,8 +28,8 @@ static void give_back(clp_pool *pool, clp_buffer *block)
 static bool is_due_locked(const clpi_stock *stock, uint64_t releases)
 {
   enum { BINS_A_RELEASE = 8 };
-  bool is_one_order = !stock->streams.count && stock->streams.home.is_in_order;
-  return is_one_order && releases * BINS_A_RELEASE >= stock->store.index_count;
+  return clpi_streams_are_one(&stock->streams) &&
+         releases * BINS_A_RELEASE >= stock->store.index_count;
 }
 
 /* All at once: of held blocks that lie side by side, those that went first would be cut up before

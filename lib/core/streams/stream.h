@@ -67,6 +67,12 @@ typedef struct clpi_streams {
   size_t count, many;      /* when count passes many, streams that nothing needs are forgotten */
 } clpi_streams;
 
+/* Whether all work is in one order: on the home stream, which runs in order. */
+static inline bool clpi_streams_are_one(const clpi_streams *streams)
+{
+  return streams->home.is_in_order && !streams->count;
+}
+
 /* The record of a stream, made on first use, and kept at least until it is unpinned. Under no lock.
  * CLP_NOT_SUPPORTED, CLP_INVALID_ARGUMENT: as the allocator's stream_retain says.
  * CLP_OUT_OF_HOST_MEMORY. */
