@@ -178,6 +178,27 @@ START_TEST(a_pool_becomes_direct)
 }
 END_TEST
 
+/* Of many bins it would be long before what is held is due; but one of two sizes fits only where
+ * the other was. */
+START_TEST(a_pool_becomes_direct_where_nothing_else_fits)
+{
+  enum { BINS = 32, ROUNDS = 20 };
+  clp_buffer *stay[BINS];
+  rig it;
+
+  start(&it);
+  for (size_t i = 0; i < BINS; i++)
+    stay[i] = clpt_allocate(it.pool, 32 + i);
+  for (size_t i = 0; i < ROUNDS; i++)
+    clpt_hold(it.pool, i % 2 ? 30000 : 50000, 1);
+  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 0);
+  clpt_device_trace_is(&it.device, "A65536");
+  for (size_t i = 0; i < BINS; i++)
+    clpt_ok(clp_buffer_release(stay[i]));
+  end(&it);
+}
+END_TEST
+
 /* The largest block may be less than others of its bin would be. */
 START_TEST(a_direct_pool_refuses_what_is_too_large)
 {
@@ -440,6 +461,7 @@ CLPT_MAIN("pools on an arena", clpt_run)
   tcase_add_loop_test(tests, held_blocks_go_back_for_a_lower_place, 0, 2);
   tcase_add_test(tests, held_blocks_go_back_all_at_once);
   tcase_add_test(tests, a_pool_becomes_direct);
+  tcase_add_test(tests, a_pool_becomes_direct_where_nothing_else_fits);
   tcase_add_test(tests, a_direct_pool_refuses_what_is_too_large);
   tcase_add_test(tests, hooks_are_shown_what_a_direct_pool_frees);
   tcase_add_test(tests, a_hit_is_a_hit);
