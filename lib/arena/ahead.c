@@ -53,15 +53,6 @@ static void tell_sites(clpi_arena *arena)
 
 /* --- telling the segments --- */
 
-/* A site that was used only ahead has no block. */
-static void end_block(clpi_arena *arena, clpi_site *site)
-{
-  if (site->block)
-    clpi_block_free_locked(arena, site);
-  clpi_sites_remove(&arena->sites, site);
-  clpi_site_end(&arena->sites, site);
-}
-
 static void begin_block(clpi_arena *arena, clpi_site *site)
 {
   size_t room = clpi_arena_room(arena, site->bytes);
@@ -83,7 +74,7 @@ void clpi_arena_settle_locked(clpi_arena *arena)
       site->next_ahead = begun;
       begun = site;
     } else if (!site->is_used) {
-      end_block(arena, site);
+      clpi_block_end_locked(arena, site);
     }
   }
   for (; begun; begun = begun->next_ahead)

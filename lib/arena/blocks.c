@@ -2,8 +2,6 @@
 /* Blocks as the segments know them. */
 #include "arena/blocks.h"
 
-#include "core/streams/use.h"
-
 void clpi_block_begin_locked(clpi_arena *arena, clpi_site *site, clpi_range *block)
 {
   site->block = block;
@@ -18,12 +16,10 @@ void clpi_block_free_locked(clpi_arena *arena, clpi_site *site)
   clpi_segments_free(&arena->segments, block);
 }
 
-void clpi_block_end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *uses)
+void clpi_block_end_locked(clpi_arena *arena, clpi_site *site)
 {
-  site->block->uses = uses;
-  for (size_t i = 0; uses && i < uses->count; i++)
-    clpi_use_note_freed_locked(&uses->uses[i]);
-  clpi_block_free_locked(arena, site);
+  if (site->block)
+    clpi_block_free_locked(arena, site);
   clpi_sites_remove(&arena->sites, site);
   clpi_site_end(&arena->sites, site);
 }

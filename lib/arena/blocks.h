@@ -24,9 +24,8 @@ static inline void clpi_arena_count_ended(clpi_arena *arena, size_t bytes)
 void clpi_block_begin_locked(clpi_arena *arena, clpi_site *site, clpi_range *block);
 void clpi_block_free_locked(clpi_arena *arena, clpi_site *site);
 
-/* Ends a site and its block, which streams may still use as `uses` says, a reference that is the
- * range's from now on. */
-void clpi_block_end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *uses);
+/* Ends a site and its block. One that was used only ahead has none. */
+void clpi_block_end_locked(clpi_arena *arena, clpi_site *site);
 
 static inline clpi_event clpi_event_of(const clpi_site *site, clpi_event_kind kind)
 {

@@ -131,7 +131,7 @@ static bool lacks_memory(clp_status status)
 
 static bool await_pending(clpi_arena *arena, uint64_t *seen)
 {
-  clpi_arena_lock(arena);
+  pthread_mutex_lock(&arena->lock);
   bool has_changed = clpi_pending_await_locked(&arena->pending, &arena->lock, seen);
   pthread_mutex_unlock(&arena->lock);
   return has_changed;

@@ -41,7 +41,10 @@ static clp_status end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *u
     return status;
   site->is_used = false;
   clpi_arena_count_ended(arena, site->bytes);
-  clpi_block_end_locked(arena, site, uses);
+  site->block->uses = uses;
+  for (size_t i = 0; uses && i < uses->count; i++)
+    clpi_use_note_freed_locked(&uses->uses[i]);
+  clpi_block_end_locked(arena, site);
   return CLP_SUCCESS;
 }
 

@@ -104,7 +104,7 @@ void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most)
 
 void clpi_arena_note_growth(clpi_arena *arena, size_t high_water)
 {
-  clpi_arena_lock(arena);
+  pthread_mutex_lock(&arena->lock);
   arena->high_water = MAX(arena->high_water, high_water);
   pthread_mutex_unlock(&arena->lock);
 }

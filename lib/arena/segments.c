@@ -139,8 +139,9 @@ void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
 
 /* --- carving and freeing blocks --- */
 
-static void count_used(clpi_segments *segments, const clpi_range *block, bool is_used)
+static void set_used(clpi_segments *segments, clpi_range *block, bool is_used)
 {
+  block->is_used = is_used;
   size_t bytes = is_used ? block->size.bytes : -block->size.bytes;
   block->segment->used_bytes += bytes;
   segments->used_bytes += bytes;
@@ -178,8 +179,7 @@ clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size
   clpi_range *block = is_cut ? split(segments, range, bytes) : range;
   if (is_cut) /* the rest stays where it is in its tree, since there is none between the two */
     clpi_free_ranges_cut(&segments->partial, &range->size, bytes);
-  block->is_used = true;
-  count_used(segments, block, true);
+  set_used(segments, block, true);
   return block;
 }
 
@@ -207,8 +207,7 @@ clpi_range *clpi_segments_carve_at(clpi_segments *segments, clpi_segment *segmen
     block = split_off(segments, range, bytes);
     enter(segments, range);
   }
-  block->is_used = true;
-  count_used(segments, block, true);
+  set_used(segments, block, true);
   return block;
 }
 
@@ -253,8 +252,7 @@ static void move_if_whole(clpi_segments *segments, clpi_range *range)
 void clpi_segments_free(clpi_segments *segments, clpi_range *block)
 {
   clpi_range *before = free_neighbour(block->before), *after = free_neighbour(block->after);
-  count_used(segments, block, false);
-  block->is_used = false;
+  set_used(segments, block, false);
   if (before && absorb(segments, before, block)) {
     if (after)
       unite(segments, before, after);

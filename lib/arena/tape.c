@@ -115,13 +115,30 @@ static size_t find(const clpi_tape *tape, clpi_digest used, size_t bytes)
   return is_recent ? recent->number : search(tape, &wanted)->number;
 }
 
+static void go_to(clpi_tape *tape, size_t number)
+{
+  tape->next = tape->told = tape->ready = number;
+  tape->is_open = false;
+}
+
+/* Forgets all events. The sites know of them. */
+static void clear(clpi_tape *tape)
+{
+  if (tape->bits)
+    memset(tape->index, 0, sizeof(*tape->index) << tape->bits);
+  if (tape->recent)
+    memset(tape->recent, 0, sizeof(*tape->recent) * RECENT);
+  tape->entries = tape->count = 0;
+  go_to(tape, 0);
+}
+
 /* --- segments --- */
 
 /* Numbers those anew that are still there. */
 static void renumber(clpi_tape *tape)
 {
   size_t count = 0;
-  clpi_tape_clear(tape);
+  clear(tape);
   for (size_t i = 0; i < tape->segment_count; i++) {
     if (!tape->segments[i].segment)
       continue;
@@ -202,22 +219,6 @@ void clpi_tape_destroy(clpi_tape *tape)
   free(tape->recent);
   free(tape->segments);
   *tape = (clpi_tape){0};
-}
-
-static void go_to(clpi_tape *tape, size_t number)
-{
-  tape->next = tape->told = tape->ready = number;
-  tape->is_open = false;
-}
-
-void clpi_tape_clear(clpi_tape *tape)
-{
-  if (tape->bits)
-    memset(tape->index, 0, sizeof(*tape->index) << tape->bits);
-  if (tape->recent)
-    memset(tape->recent, 0, sizeof(*tape->recent) * RECENT);
-  tape->entries = tape->count = 0;
-  go_to(tape, 0);
 }
 
 /* Room for a break and an event. False: there is none. */
@@ -304,7 +305,7 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
     return (uint32_t)tape->next - 1;
   }
   if (!reserve_events(tape) || !reserve_entry(tape))
-    clpi_tape_clear(tape);
+    clear(tape);
   bool is_lost = !tape->is_open && event.kind == CLPI_END;
   if (!tape->capacity || !tape->bits || event.segment >= tape->segment_count || is_lost) {
     clpi_tape_lose(tape);

@@ -64,9 +64,6 @@ typedef struct clpi_tape {
 
 void clpi_tape_destroy(clpi_tape *tape);
 
-/* Forgets all events. The sites know of them. */
-void clpi_tape_clear(clpi_tape *tape);
-
 /* Gives a segment a number, and the origin that goes with it, if it has none. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment);
 
@@ -109,9 +106,9 @@ static inline bool clpi_tape_end(clpi_tape *tape, clp_memory memory, size_t byte
   return ends;
 }
 
-/* For the following, the sites know of all events. */
+/* For the following, the sites know of all events, and nothing is ready afterwards. */
 
-/* If what follows is elsewhere on the tape, goes there. It is not ready, as below. */
+/* If what follows is elsewhere on the tape, goes there. */
 bool clpi_tape_jump(clpi_tape *tape);
 
 /* Goes to where a block of `bytes` began while those of `used` were in use. False: it is not known

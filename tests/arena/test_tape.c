@@ -129,48 +129,41 @@ static void run_pass(program *it, unsigned seed)
       toggle(it, &it->blocks[i], 0);
 }
 
-/* With so much slack that segments stay. The arena is asked for the tape's events; what is not
- * there is noted. */
-START_TEST(a_program_that_repeats_itself_follows_the_tape)
+/* The arena is asked for the tape's events: what is not there is noted, but nothing after so many
+ * passes. Segments may go back after each. */
+static void repeats(unsigned seed, unsigned passes_until_it_follows, bool gives_back)
 {
-  enum { UNTIL_IT_DOES = 4 };
   program it = {0};
   size_t noted = 0;
-
-  start(1.0);
   const clpi_arena *arena = clpt_arena->self;
+
   for (unsigned pass = 0; pass < PASSES; pass++) {
-    run_pass(&it, (unsigned)_i);
-    if (pass < UNTIL_IT_DOES)
+    run_pass(&it, seed);
+    if (gives_back)
+      clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+    if (pass < passes_until_it_follows)
       noted = arena->tape.count;
   }
   ck_assert_pstr_eq(it.wrong, NULL);
   ck_assert_uint_gt(noted, STEPS);
   ck_assert_uint_eq(arena->tape.count, noted);
+}
+
+/* With so much slack that segments stay. */
+START_TEST(a_program_that_repeats_itself_follows_the_tape)
+{
+  start(1.0);
+  repeats((unsigned)_i, 4, false);
   ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
   clpt_arena_end();
 }
 END_TEST
 
-/* As above, though all segments go back after each pass. */
 START_TEST(a_segment_that_comes_back_is_known)
 {
-  enum { UNTIL_IT_IS = 6 };
-  program it = {0};
-  size_t noted = 0;
-
   start(1.0);
-  const clpi_arena *arena = clpt_arena->self;
-  for (unsigned pass = 0; pass < PASSES; pass++) {
-    run_pass(&it, (unsigned)_i);
-    clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
-    if (pass < UNTIL_IT_IS)
-      noted = arena->tape.count;
-  }
-  ck_assert_pstr_eq(it.wrong, NULL);
+  repeats((unsigned)_i, 6, true);
   ck_assert_uint_eq(clpt_arena_figures().reserved_bytes, 0);
-  ck_assert_uint_gt(noted, STEPS);
-  ck_assert_uint_eq(arena->tape.count, noted);
   clpt_arena_end();
 }
 END_TEST
