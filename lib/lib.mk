@@ -53,6 +53,7 @@ core_sources = \
 	lib/core/store/runs.c lib/core/store/runs.h \
 	lib/core/cache/await.c lib/core/cache/await.h \
 	lib/core/cache/claim.c lib/core/cache/claim.h \
+	lib/core/cache/door.c lib/core/cache/door.h \
 	lib/core/cache/counts.c lib/core/cache/counts.h \
 	lib/core/cache/ends.c lib/core/cache/ends.h \
 	lib/core/cache/exchange.c lib/core/cache/exchange.h \
@@ -105,6 +106,7 @@ arena_sources = \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
+	lib/arena/lock.c lib/arena/lock.h \
 	lib/arena/pending.h \
 	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \

@@ -2,7 +2,6 @@
 /* Following the tape, and telling sites and segments of it. */
 #include "arena/ahead.h"
 
-#include "arena/blocks.h"
 #include "core/streams/use.h"
 
 #include <sys/param.h>
@@ -87,6 +86,7 @@ void clpi_arena_settle_locked(clpi_arena *arena)
 void clpi_arena_lock(clpi_arena *arena)
 {
   pthread_mutex_lock(&arena->lock);
+  clpi_arena_claim_locked(arena);
   if (arena->has_tape)
     clpi_arena_settle_locked(arena);
 }
@@ -140,6 +140,7 @@ void clpi_arena_start_tape_locked(clpi_arena *arena)
     clpi_tape_add_segment(&arena->tape, segment);
   arena->used = clpi_sites_digest(&arena->sites);
   arena->has_tape = true;
+  clpi_set_relaxed(arena->owner, &clpi_self);
 }
 
 /* Has a site and two ranges for each block that the sites or the segments may not know of yet, and
@@ -165,11 +166,11 @@ static void make_ready(clpi_arena *arena)
 static clp_memory begin_here(clpi_arena *arena, size_t bytes)
 {
   make_ready(arena);
-  return clpi_tape_begin(&arena->tape, bytes);
+  return clpi_ahead_begin_next(arena, bytes);
 }
 
-/* Where it is not what comes next: on a jump, or where it began before. */
-__attribute__((noinline)) static clp_memory begin_elsewhere(clpi_arena *arena, size_t bytes)
+/* What comes next, or follows a jump, or where it began before. */
+clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
 {
   clp_memory memory = begin_here(arena, bytes);
   if (memory)
@@ -182,22 +183,11 @@ __attribute__((noinline)) static clp_memory begin_elsewhere(clpi_arena *arena, s
   return memory;
 }
 
-clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
-{
-  clp_memory memory = clpi_tape_begin(&arena->tape, bytes);
-  if (!memory)
-    memory = begin_elsewhere(arena, bytes);
-  if (memory)
-    clpi_arena_count_begun(arena, bytes);
-  return memory;
-}
-
-/* Where it is not what comes next, the sites know of the block. False: they do not. */
-__attribute__((noinline)) static bool end_elsewhere(clpi_arena *arena, clp_memory memory,
-                                                    size_t bytes)
+/* Where it is not what comes next, the sites know of the block. */
+bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use)
 {
   make_ready(arena);
-  if (clpi_tape_end(&arena->tape, memory, bytes))
+  if (clpi_ahead_end_next(arena, memory, bytes, may_use))
     return true;
   tell_sites(arena);
   clpi_site *site = clpi_sites_of(&arena->sites, memory, bytes);
@@ -205,14 +195,6 @@ __attribute__((noinline)) static bool end_elsewhere(clpi_arena *arena, clp_memor
     return false;
   clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_END), arena->used);
   tell_of(arena, site, CLPI_END);
-  return true;
-}
-
-bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use)
-{
-  if (!clpi_tape_end(&arena->tape, memory, bytes) && !end_elsewhere(arena, memory, bytes))
-    return false;
-  arena->is_home_used |= may_use;
-  clpi_arena_count_ended(arena, bytes);
+  clpi_arena_count_ended(arena, bytes, may_use);
   return true;
 }

@@ -5,9 +5,11 @@
 #ifndef CLPOOL_ARENA_AHEAD_H
 #define CLPOOL_ARENA_AHEAD_H
 
-#include "arena/arena.h"
+#include "arena/blocks.h"
+#include "arena/lock.h"
 
-/* Locks the arena, and tells its segments what is in use: for all that looks at them. */
+/* Locks the arena, and tells its segments what is in use: for all that looks at them. To be
+ * unlocked as lock.h says. */
 void clpi_arena_lock(clpi_arena *arena);
 
 /* The second half of it. */
@@ -29,12 +31,30 @@ void clpi_arena_stop_tracking_locked(clpi_arena *arena);
  * is. */
 void clpi_arena_note_home_locked(clpi_arena *arena, clpi_range *range);
 
-/* Begins a block of `bytes` for the home stream as the tape says, and returns its memory; 0: it
- * does not say. */
+/* Begins a block of `bytes` for the home stream, if that is what comes next, and returns its
+ * memory; 0: it is not, or not ready. Locked, or inside the arena's door. */
+static inline clp_memory clpi_ahead_begin_next(clpi_arena *arena, size_t bytes)
+{
+  clp_memory memory = clpi_tape_begin(&arena->tape, bytes);
+  if (memory)
+    clpi_arena_count_begun(arena, bytes);
+  return memory;
+}
+
+/* Likewise ends one, which the home stream may still use, or not. */
+static inline bool clpi_ahead_end_next(clpi_arena *arena, clp_memory memory, size_t bytes,
+                                       bool may_use)
+{
+  bool ends = clpi_tape_end(&arena->tape, memory, bytes);
+  if (ends)
+    clpi_arena_count_ended(arena, bytes, may_use);
+  return ends;
+}
+
+/* Begins a block, wherever on the tape. 0: it does not say where. */
 clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes);
 
-/* Ends a block, which the home stream may still use, or not. False: there is none of so many bytes
- * there. */
+/* Ends a block. False: there is none of so many bytes there. */
 bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, bool may_use);
 
 #endif

@@ -9,6 +9,7 @@
 #include "arena/sites.h"
 #include "arena/tape.h"
 #include "core/allocator/allocator.h"
+#include "core/cache/door.h"
 #include "core/streams/stream.h"
 
 #include <clpool/arena.h>
@@ -17,11 +18,14 @@
 typedef struct clpi_arena {
   clp_allocator *upstream; /* retained; first, for core/allocator/stream_forwarding.h */
   clp_arena_options options;
-  bool orders_streams;  /* upstream knows streams */
-  bool is_exclusive;    /* a block must not overlap memory that a stream may still use */
-  bool has_addresses;   /* memory is an address: a block needs no call of upstream */
-  size_t alignment;     /* of blocks in segments, bytes; their sizes are multiples of it */
-  pthread_mutex_t lock; /* guards all below, streams as stream.h says */
+  bool orders_streams;       /* upstream knows streams */
+  bool is_exclusive;         /* a block must not overlap memory that a stream may still use */
+  bool has_addresses;        /* memory is an address: a block needs no call of upstream */
+  size_t alignment;          /* of blocks in segments, bytes; their sizes are multiples of it */
+  clpi_door door;            /* lock.h */
+  const void *_Atomic owner; /* of the door: its clpi_self; NULL: none yet */
+  pthread_mutex_t lock;      /* guards all below, streams as stream.h says */
+  bool is_shared;            /* another thread than the owner allocates or frees */
   clpi_segments segments;
   clpi_sites sites;
   bool may_track; /* all work so far was on one stream in order, */

@@ -56,7 +56,7 @@ clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stat
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_get_stats: stats is NULL");
   clpi_arena_lock(found);
   clp_arena_stats figures = figures_locked(found);
-  pthread_mutex_unlock(&found->lock);
+  clpi_arena_unlock(found);
   size_t least = offsetof(clp_arena_stats, segments) + sizeof(stats->segments);
   return clpi_results_write(stats, least, &figures, sizeof(figures), "clp_arena_stats");
 }
@@ -111,7 +111,7 @@ static char *describe(clpi_arena *arena)
     return NULL;
   clpi_arena_lock(arena);
   write_locked(file, arena);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   if (!fclose(file))
     return text;
   free(text);

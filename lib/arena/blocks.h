@@ -14,8 +14,10 @@ static inline void clpi_arena_count_begun(clpi_arena *arena, size_t bytes)
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->used_bytes);
 }
 
-static inline void clpi_arena_count_ended(clpi_arena *arena, size_t bytes)
+/* `is_used`: the home stream may still use it. */
+static inline void clpi_arena_count_ended(clpi_arena *arena, size_t bytes, bool is_used)
 {
+  arena->is_home_used |= is_used;
   arena->used_blocks--;
   arena->used_bytes -= clpi_arena_room(arena, bytes);
 }

@@ -75,7 +75,7 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
     clpi_carving_carve_locked(carving, range);
   if (range && carving->is_settled && carving->site->memory)
     clpi_carving_succeed_locked(carving);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   if (!is_ready)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
   if (!range)
@@ -190,7 +190,7 @@ static void finish(clpi_carving *carving, clp_memory part)
   clpi_arena *arena = carving->arena;
   if (carving->is_done && !carving->by && !carving->spare)
     return;
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock_for_block(arena);
   if (part)
     clpi_carving_enter_locked(carving, part);
   if (carving->site && !carving->is_done)
@@ -199,7 +199,7 @@ static void finish(clpi_carving *carving, clp_memory part)
     clpi_site_end(&arena->sites, carving->spare);
   if (carving->by)
     clpi_stream_unpin_locked(&arena->streams, carving->by);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
 }
 
 clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *request,

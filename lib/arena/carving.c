@@ -57,7 +57,7 @@ void clpi_carving_put_back(clpi_carving *carving)
     clpi_sites_remove(&arena->sites, site);
   carving->spare = site;
   carving->site = NULL;
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
 }
 
 void clpi_carving_succeed_locked(clpi_carving *carving)

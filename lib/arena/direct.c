@@ -3,7 +3,6 @@
 #include "arena/direct.h"
 
 #include "arena/ahead.h"
-#include "arena/blocks.h"
 #include "arena/carving.h"
 
 /* From the first free range that fits; 0: none does. All that work may still do with it is before
@@ -24,29 +23,49 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes)
   return carving.site ? carving.site->memory : 0;
 }
 
-clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
+static clp_memory begin_with_lock(clpi_arena *arena, size_t bytes)
 {
-  clpi_arena *arena = self;
   clp_memory memory = 0;
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock_for_block(arena);
   if (arena->may_track && !arena->has_tape)
     clpi_arena_start_tape_locked(arena);
   if (arena->has_tape)
     memory = clpi_ahead_begin_locked(arena, bytes);
   if (arena->has_tape && !memory)
     memory = carve_locked(arena, bytes);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   return memory;
+}
+
+clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
+{
+  clpi_arena *arena = self;
+  clp_memory memory = 0;
+  if (clpi_arena_enter(arena)) {
+    memory = clpi_ahead_begin_next(arena, bytes);
+    clpi_arena_leave(arena);
+  }
+  return memory ? memory : begin_with_lock(arena, bytes);
+}
+
+static bool end_with_lock(clpi_arena *arena, clp_memory memory, size_t bytes)
+{
+  clpi_arena_lock_for_block(arena);
+  bool is_done =
+      arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, clpi_arena_home(arena));
+  clpi_arena_unlock(arena);
+  return is_done;
 }
 
 static bool end_direct(void *self, clp_memory memory, size_t bytes)
 {
   clpi_arena *arena = self;
-  pthread_mutex_lock(&arena->lock);
-  bool is_done =
-      arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, clpi_arena_home(arena));
-  pthread_mutex_unlock(&arena->lock);
-  return is_done;
+  bool is_done = false;
+  if (clpi_arena_enter(arena)) {
+    is_done = clpi_ahead_end_next(arena, memory, bytes, clpi_arena_home(arena));
+    clpi_arena_leave(arena);
+  }
+  return is_done || end_with_lock(arena, memory, bytes);
 }
 
 const clpi_direct_ops clpi_arena_direct = {clpi_arena_begin_direct, end_direct};

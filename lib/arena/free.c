@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Freeing blocks: each becomes a free range again, with what streams may still do with it. */
 #include "arena/ahead.h"
-#include "arena/blocks.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/streams/use.h"
@@ -40,7 +39,7 @@ static clp_status end_locked(clpi_arena *arena, clpi_site *site, clpi_use_set *u
   if (status)
     return status;
   site->is_used = false;
-  clpi_arena_count_ended(arena, site->bytes);
+  clpi_arena_count_ended(arena, site->bytes, false);
   site->block->uses = uses;
   for (size_t i = 0; uses && i < uses->count; i++)
     clpi_use_note_freed_locked(&uses->uses[i]);
@@ -53,7 +52,7 @@ static clp_status free_after_set(clpi_arena *arena, clp_memory memory, size_t by
                                  clpi_use_set *uses)
 {
   clp_status status = CLP_SUCCESS;
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock_for_block(arena);
   clpi_site *site = arena->has_tape ? NULL : clpi_sites_of(&arena->sites, memory, bytes);
   bool is_there = site && site->is_used;
   if (arena->has_tape)
@@ -62,7 +61,7 @@ static clp_status free_after_set(clpi_arena *arena, clp_memory memory, size_t by
     status = end_locked(arena, site, uses);
   if (arena->has_tape && is_there)
     clpi_use_set_release(uses);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   return is_there ? status : refuse(bytes);
 }
 
@@ -90,10 +89,10 @@ static clp_status free_behind(clpi_arena *arena, clp_memory memory, size_t bytes
   clp_status status = clpi_stream_pin(&arena->streams, stream, &by);
   if (status)
     return status;
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock_for_block(arena);
   if (arena->may_track && by != clpi_arena_home(arena))
     clpi_arena_stop_tracking_locked(arena);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   status = free_after(arena, memory, bytes, clpi_use_now(by));
   clpi_stream_unpin(&arena->streams, by);
   return status;
@@ -102,11 +101,11 @@ static clp_status free_behind(clpi_arena *arena, clp_memory memory, size_t bytes
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   clpi_arena *arena = self;
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock_for_block(arena);
   const clpi_stream *home = clpi_arena_home(arena);
   bool tracks = arena->has_tape && home && home->handle == stream;
   bool is_free = tracks && clpi_ahead_end_locked(arena, memory, bytes, true);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   if (!tracks)
     return free_behind(arena, memory, bytes, stream);
   return is_free ? CLP_SUCCESS : refuse(bytes);

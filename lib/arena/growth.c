@@ -54,7 +54,7 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
   bool trades_all = is_spent || (has_slack && is_low_locked(arena, room, high_water));
   size_t taken = most_taken_locked(arena, trades_all);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
   size_t segment = MAX(room, segment_bytes(arena, (double)high_water));
   size_t waste = trades_all ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
@@ -137,7 +137,7 @@ static clp_status reserve(const clpi_carving *carving, size_t *bytes)
     *bytes = MIN(*bytes, most - taken);
     clpi_pending_begin_locked(pending, &pending->taken_bytes, *bytes);
   }
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   return fits ? CLP_SUCCESS : refuse(carving, taken, used);
 }
 
@@ -184,7 +184,7 @@ static clp_status take_reserved(clpi_carving *carving, clpi_stream *home, clpi_s
     arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
     clpi_carving_carve_locked(carving, made->first);
   }
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   return status;
 }
 

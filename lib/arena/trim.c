@@ -38,7 +38,7 @@ static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
     remove_segment(arena, segment);
     clpi_pending_begin_locked(&arena->pending, &arena->pending.returned_bytes, segment->bytes);
   }
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   return segment;
 }
 
@@ -58,7 +58,7 @@ static void settle_removed(clpi_arena *arena, clpi_segment *segment, bool is_ret
   } else {
     restore_segment(arena, segment);
   }
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
 }
 
 /* Whether a removed segment can be given back without a wait of the host. */
@@ -122,9 +122,9 @@ static void log_failure(const char *what)
 /* No other thread uses the arena any more. Blocks that were never freed go with their segments. */
 void clpi_arena_return_segments(clpi_arena *arena)
 {
-  pthread_mutex_lock(&arena->lock);
+  clpi_arena_lock(arena);
   clpi_arena_stop_tracking_locked(arena);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   if (clpi_arena_trim_all(arena))
     log_failure("an unused segment");
   while (!clpi_list_is_empty(&arena->segments.all)) {

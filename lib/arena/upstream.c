@@ -18,7 +18,7 @@ static clp_status drain(void *self)
   clpi_arena_lock(arena);
   if (arena->has_tape && arena->is_home_used)
     clpi_use_note_freed_locked(&home);
-  pthread_mutex_unlock(&arena->lock);
+  clpi_arena_unlock(arena);
   bool waited = clpi_streams_drain(&arena->streams);
   const clp_allocator *upstream = arena->upstream;
   clp_status status = upstream->ops.drain(upstream->self);

@@ -102,6 +102,6 @@ void clpi_caches_retire_locked(clpi_stock *stock)
   {
     clpi_cache_dissolve_locked(stock, cache);
     /* Includes the calling thread's own, which is not inside its cache here. */
-    atomic_fetch_or_explicit(&cache->gate, CLPI_GATE_CLAIMED, memory_order_relaxed);
+    clpi_door_claim(&cache->door);
   }
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-clpi_cache clpi_no_cache = {.gate = CLPI_GATE_CLAIMED};
+clpi_cache clpi_no_cache = {.door.gate = CLPI_GATE_CLAIMED};
 clpi_place clpi_no_place;
 
 clpi_cache *clpi_stock_begin_call(clpi_stock *stock)
@@ -56,7 +56,7 @@ static clpi_cache *make_locked(clpi_stock *stock)
   clpi_cache *cache = take_memory_locked(stock);
   if (!cache)
     return NULL;
-  atomic_init(&cache->gate, clpi_fence_is_asymmetric ? CLPI_GATE_OPEN : CLPI_GATE_FENCED);
+  clpi_door_init(&cache->door);
   cache->sweep_tick = CLPI_CACHE_SWEEP_INTERVAL;
   cache->stock = stock;
   clpi_list_init(&cache->on_thread);

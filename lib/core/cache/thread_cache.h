@@ -10,6 +10,7 @@
 #define CLPOOL_CORE_CACHE_THREAD_CACHE_H
 
 #include "core/base/list.h"
+#include "core/cache/door.h"
 #include "core/cache/stock.h"
 
 #include <stdatomic.h>
@@ -69,21 +70,12 @@ typedef struct clpi_slot_chunk {
   clpi_slot slots[];
 } clpi_slot_chunk;
 
-/* What an owner loads when it comes in; flags. Where the fence is asymmetric, there is nothing else
- * that it has to ask. */
-enum clpi_gate {
-  CLPI_GATE_OPEN = 0,
-  CLPI_GATE_CLAIMED = 1, /* another thread wants in or is in */
-  CLPI_GATE_FENCED = 2   /* always, where the fence is not asymmetric */
-};
-
 typedef struct clpi_cache {
-  alignas(128) atomic_bool busy; /* the owner is inside; stored by the owner only */
-  atomic_uchar gate;             /* of clpi_gate; changed under the stock's lock only */
-  _Atomic size_t below_peak;  /* what the owners' active bytes lack to their peak; stored by them,
-                                 others load it; relaxed */
-  _Atomic size_t peak_active; /* the most that they had active since the peak was last noted
-                                 (counts.h): allocated less released, wrapped; as below_peak */
+  alignas(128) clpi_door door; /* its lock is the stock's */
+  _Atomic size_t below_peak;   /* what the owners' active bytes lack to their peak; stored by them,
+                                  others load it; relaxed */
+  _Atomic size_t peak_active;  /* the most that they had active since the peak was last noted
+                                  (counts.h): allocated less released, wrapped; as below_peak */
   size_t ceiling; /* when active bytes pass it, the next release of any thread notes the peak */
   _Atomic uint64_t tick; /* a Lamport clock, so that ages of blocks can be compared across caches;
                             stored by the owner or the claimer; others load it; relaxed */

@@ -5,7 +5,6 @@
 #ifndef CLPOOL_CORE_CACHE_WARM_PATH_H
 #define CLPOOL_CORE_CACHE_WARM_PATH_H
 
-#include "core/cache/fence.h"
 #include "core/cache/thread_cache.h"
 #include "core/store/bin.h"
 
@@ -58,35 +57,16 @@ static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
   return cache == &clpi_no_cache ? NULL : cache;
 }
 
-static inline void clpi_cache_leave(clpi_cache *cache)
-{
-  /* Release: pairs with the load in clpi_caches_claim_locked, so that the claimer sees what the
-   * owner did. The owner must not touch anything of the pool after this store. */
-  CLPI_STEP();
-  atomic_store_explicit(&cache->busy, false, memory_order_release);
-  CLPI_STEP();
-}
-
 /* Lets the owner in. False: the cache is claimed; take the slow path. */
 static inline bool clpi_cache_enter(clpi_cache *cache)
 {
-  clpi_fence_light_set(&cache->busy);
-  /* Acquire: pairs with the release in clpi_caches_disclaim_locked, so that the owner sees what the
-   * last claimer did. Sequentially consistent for the fence without membarrier: pairs with the
-   * store in clpi_caches_claim_locked. */
-  unsigned gate = atomic_load_explicit(&cache->gate, memory_order_seq_cst);
-  CLPI_STEP();
-  if (__builtin_expect(gate == CLPI_GATE_OPEN, 1))
-    return true;
-  if (gate == CLPI_GATE_FENCED) { /* a claim may have been missed so far */
-    clpi_fence_full_set(&cache->busy);
-    gate = atomic_load_explicit(&cache->gate, memory_order_seq_cst);
-    CLPI_STEP();
-    if (gate == CLPI_GATE_FENCED)
-      return true;
-  }
-  clpi_cache_leave(cache);
-  return false;
+  return clpi_door_enter(&cache->door);
+}
+
+/* The owner must not touch anything of the pool afterwards. */
+static inline void clpi_cache_leave(clpi_cache *cache)
+{
+  clpi_door_leave(&cache->door);
 }
 
 static inline bool clpi_cache_must_sweep(const clpi_cache *cache, uint64_t tick)

@@ -176,11 +176,11 @@ START_TEST(a_claimed_cache_sends_its_owner_the_slow_way)
   ck_assert_ptr_nonnull(cache);
   ck_assert(clpi_cache_enter(cache));
   clpi_cache_leave(cache);
-  atomic_fetch_or(&cache->gate, CLPI_GATE_CLAIMED);
+  clpi_door_claim(&cache->door);
   ck_assert(!clpi_cache_enter(cache));
-  ck_assert(!atomic_load(&cache->busy));
+  ck_assert(!atomic_load(&cache->door.busy));
   clpt_hold(rig.pool, BYTES, KEPT); /* hits all the same */
-  atomic_fetch_and(&cache->gate, ~CLPI_GATE_CLAIMED);
+  clpi_door_open(&cache->door);
   ck_assert_uint_eq(clpt_stats(rig.pool).hits, KEPT);
   clpt_rig_end(&rig);
 }

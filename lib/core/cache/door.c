@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The claimer's side of a door. */
+#include "core/cache/door.h"
+
+#include <sched.h>
+#include <time.h>
+
+void clpi_door_init(clpi_door *door)
+{
+  atomic_init(&door->busy, false);
+  atomic_init(&door->gate, clpi_fence_is_asymmetric ? CLPI_GATE_OPEN : CLPI_GATE_FENCED);
+}
+
+void clpi_door_claim(clpi_door *door)
+{
+  /* Sequentially consistent: this side's store of the fence; pairs with clpi_door_enter. */
+  atomic_fetch_or_explicit(&door->gate, CLPI_GATE_CLAIMED, memory_order_seq_cst);
+}
+
+/* Yields at first, then sleeps: yielding would never let an owner of lower real-time priority
+ * run. */
+static void let_owner_run(unsigned turns)
+{
+  static const struct timespec nap = {.tv_nsec = 50000};
+  if (turns < 100)
+    sched_yield();
+  else
+    nanosleep(&nap, NULL);
+}
+
+void clpi_door_await(const clpi_door *door)
+{
+  /* At least acquire: pairs with clpi_door_leave. The owner is inside for a few instructions only,
+   * but if it was preempted there, it needs this processor to go on. */
+  for (unsigned turns = 0; atomic_load_explicit(&door->busy, memory_order_seq_cst); turns++)
+    let_owner_run(turns);
+}
+
+void clpi_door_open(clpi_door *door)
+{
+  /* Release: pairs with the load in clpi_door_enter, so that the owner sees all changes. */
+  atomic_fetch_and_explicit(&door->gate, CLPI_GATE_FENCED, memory_order_release);
+}
