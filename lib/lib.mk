@@ -76,7 +76,7 @@ core_sources = \
 	lib/core/pool/buffer_streams.c \
 	lib/core/pool/defaults.c lib/core/pool/defaults.h \
 	lib/core/pool/device.c lib/core/pool/device.h \
-	lib/core/pool/direct.c lib/core/pool/direct.h \
+	lib/core/pool/direct.c lib/core/pool/direct.h lib/core/pool/direct_path.h \
 	lib/core/pool/fit.c lib/core/pool/fit.h \
 	lib/core/pool/in_flight.c lib/core/pool/in_flight.h \
 	lib/core/pool/forget_stream.c lib/core/pool/forget_stream.h \

@@ -39,9 +39,10 @@ typedef struct clpi_arena {
   clpi_streams streams;
   clpi_pending pending;
   clpi_call_budget budget;
-  size_t used_bytes, used_blocks;
+  /* What one call changes are no neighbours, as in clpi_tally. */
+  size_t used_bytes;
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
-  size_t peak_used_bytes, peak_reserved_bytes;
+  size_t used_blocks, peak_reserved_bytes, peak_used_bytes;
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;
 

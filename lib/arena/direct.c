@@ -23,7 +23,7 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes)
   return carving.site ? carving.site->memory : 0;
 }
 
-static clp_memory begin_with_lock(clpi_arena *arena, size_t bytes)
+__attribute__((noinline)) static clp_memory begin_with_lock(clpi_arena *arena, size_t bytes)
 {
   clp_memory memory = 0;
   clpi_arena_lock_for_block(arena);
@@ -48,7 +48,8 @@ clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
   return memory ? memory : begin_with_lock(arena, bytes);
 }
 
-static bool end_with_lock(clpi_arena *arena, clp_memory memory, size_t bytes)
+__attribute__((noinline)) static bool end_with_lock(clpi_arena *arena, clp_memory memory,
+                                                    size_t bytes)
 {
   clpi_arena_lock_for_block(arena);
   bool is_done =

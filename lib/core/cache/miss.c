@@ -63,7 +63,7 @@ static finding look(clpi_stock *stock, clpi_given given, clpi_miss *miss)
   bool exceeds = may_exceed(stock, cache, miss->bin);
   if (!exceeds && !is_empty(stock, cache, miss->bin))
     return LOOK_WITH_LOCK;
-  miss->buffer = clpi_buffer_take_own(stock, cache);
+  miss->buffer = clpi_slab_take(&cache->open_slabs);
   if (!miss->buffer)
     return LACKS_SLAB;
   cache->excess_bytes += exceeds ? miss->bin->block_bytes : 0;

@@ -14,13 +14,6 @@ static clpi_slab *_Atomic *open_slabs(clpi_stock *stock, clpi_cache *owner)
   return owner ? &owner->open_slabs : &stock->slabs.orphans;
 }
 
-static void push_open(clpi_stock *stock, clpi_slab *slab)
-{
-  clpi_slab *_Atomic *open = open_slabs(stock, slab->owner);
-  slab->next_open = clpi_relaxed(*open);
-  clpi_set_relaxed(*open, slab);
-}
-
 void clpi_slabs_end(clpi_slabs *slabs)
 {
   for (clpi_slab *slab = clpi_acquired(slabs->all), *next; slab; slab = next) {
@@ -76,7 +69,7 @@ void clpi_slab_add(clpi_stock *stock, clpi_cache *owner, clpi_slab *slab)
   slab->owner = owner;
   if (owner)
     owner->slab_count++;
-  push_open(stock, slab);
+  clpi_slab_open(open_slabs(stock, slab->owner), slab);
   slab->next = clpi_relaxed(stock->slabs.all);
   /* Release: whoever finds the slab sees what it was made as. */
   while (!atomic_compare_exchange_weak_explicit(&stock->slabs.all, &slab->next, slab,
@@ -84,22 +77,12 @@ void clpi_slab_add(clpi_stock *stock, clpi_cache *owner, clpi_slab *slab)
     ;
 }
 
-/* Puts a spare buffer into its slab, whose owner's cache the caller may use. */
-static void put_into_slab(clpi_stock *stock, clp_buffer *buffer)
-{
-  clpi_slab *slab = buffer->slab;
-  buffer->older = slab->spare;
-  slab->spare = buffer;
-  if (!buffer->older)
-    push_open(stock, slab);
-}
-
 /* Puts what others gave back into the slabs. */
-static void take_back_locked(clpi_stock *stock, clpi_cache *cache)
+static void take_back_locked(clpi_cache *cache)
 {
   for (clp_buffer *buffer = clpi_relaxed(cache->returned), *next; buffer; buffer = next) {
     next = buffer->older;
-    put_into_slab(stock, buffer);
+    clpi_slab_put(&cache->open_slabs, buffer);
   }
   clpi_set_relaxed(cache->returned, NULL);
 }
@@ -112,7 +95,7 @@ static bool open_slab_locked(clpi_stock *stock, clpi_cache *owner)
   if (slab) {
     clpi_set_relaxed(stock->slabs.orphans, slab->next_open);
     slab->owner = owner;
-    push_open(stock, slab);
+    clpi_slab_open(open_slabs(stock, slab->owner), slab);
     return true;
   }
   slab = clpi_slab_make(stock->pool, owner);
@@ -121,54 +104,23 @@ static bool open_slab_locked(clpi_stock *stock, clpi_cache *owner)
   return slab;
 }
 
-clp_buffer *clpi_buffer_take_own(clpi_stock *stock, clpi_cache *owner)
-{
-  clpi_slab *_Atomic *open = open_slabs(stock, owner);
-  clpi_slab *slab = clpi_relaxed(*open);
-  if (!slab)
-    return NULL;
-  clp_buffer *buffer = slab->spare;
-  slab->spare = buffer->older;
-  buffer->older = NULL;
-  if (!slab->spare)
-    clpi_set_relaxed(*open, slab->next_open);
-  return buffer;
-}
-
 clp_buffer *clpi_buffer_take_locked(clpi_stock *stock, clpi_cache *cache)
 {
   if (cache && clpi_relaxed(cache->returned))
-    take_back_locked(stock, cache);
+    take_back_locked(cache);
   if (!clpi_relaxed(*open_slabs(stock, cache)) && !open_slab_locked(stock, cache))
     return NULL;
-  return clpi_buffer_take_own(stock, cache);
-}
-
-/* `pool` and `bin` stay: a second release reads them without the lock. */
-static void clear(clp_buffer *buffer)
-{
-  buffer->memory = 0;
-  buffer->size = 0;
-  clpi_set_state(buffer, CLPI_BUFFER_SPARE);
-  buffer->bound = NULL;
-  if (buffer->noted)
-    buffer->noted->count = 0;
-}
-
-void clpi_buffer_put_own(clpi_stock *stock, clp_buffer *buffer)
-{
-  clear(buffer);
-  put_into_slab(stock, buffer);
+  return clpi_slab_take(open_slabs(stock, cache));
 }
 
 void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
 {
   clpi_cache *owner = buffer->slab->owner;
+  clpi_buffer_clear(buffer);
   if (!owner || !owner->owner || clpi_cache_is_own(owner)) {
-    clpi_buffer_put_own(stock, buffer);
+    clpi_slab_put(open_slabs(stock, owner), buffer);
     return;
   }
-  clear(buffer);
   buffer->older = clpi_relaxed(owner->returned);
   clpi_set_relaxed(owner->returned, buffer);
 }
@@ -202,13 +154,13 @@ void clpi_buffers_each_locked(clpi_stock *stock,
 
 void clpi_slabs_disown_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  take_back_locked(stock, cache);
+  take_back_locked(cache);
   for (clpi_slab *slab = clpi_acquired(stock->slabs.all); slab; slab = slab->next) {
     if (slab->owner != cache)
       continue;
     slab->owner = NULL;
     if (slab->spare)
-      push_open(stock, slab);
+      clpi_slab_open(open_slabs(stock, slab->owner), slab);
   }
   clpi_set_relaxed(cache->open_slabs, NULL);
 }

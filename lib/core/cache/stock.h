@@ -52,4 +52,11 @@ typedef struct clpi_stock {
                              on request */
 } clpi_stock;
 
+/* A direct pool holds nothing (pool/direct.h), which the warm path need not look for. */
+static inline void clpi_stock_set_direct_locked(clpi_stock *stock, bool is_direct)
+{
+  clpi_set_relaxed(stock->is_direct, is_direct);
+  clpi_set_relaxed(stock->warm_bytes, is_direct ? 0 : stock->store.max_block_bytes);
+}
+
 #endif

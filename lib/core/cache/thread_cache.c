@@ -71,6 +71,8 @@ static clpi_cache *make_locked(clpi_stock *stock)
     link = &last->next;
   clpi_publish(*link, cache);
   stock->cache_count++;
+  if (clpi_relaxed(stock->is_direct) && stock->cache_count > 1)
+    clpi_stock_set_direct_locked(stock, false);
   stock->ended_count++;
   return cache;
 }

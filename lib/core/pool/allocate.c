@@ -10,7 +10,7 @@
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 #include "core/pool/device.h"
-#include "core/pool/direct.h"
+#include "core/pool/direct_path.h"
 #include "core/pool/out_of_memory.h"
 #include "core/pool/reuse.h"
 #include "core/pool/shown_call.h"
@@ -284,12 +284,6 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
   return status;
 }
 
-static size_t rounded(const clp_pool *pool, size_t bytes)
-{
-  const clpi_block_store *store = &pool->stock.store;
-  return bytes ? clpi_store_block_bytes(store, clpi_bin_parts_of(store->leading_bits, bytes)) : 0;
-}
-
 CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_given given,
                                             clp_buffer **out)
 {
@@ -302,7 +296,7 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   pthread_cleanup_push(clpi_shown_call_end, &call);
   clp_hook_event event = clpi_scope_event(&call.scope);
   event.size = bytes;
-  event.mem_size = rounded(pool, bytes);
+  event.mem_size = bytes ? clpi_store_rounded(&pool->stock.store, bytes) : 0;
   clpi_scope_show(&call.scope, CLPI_MALLOC_PREPROCESS, &event);
   status = allocate_slow(pool, bytes, given, &call.scope, out);
   event.memory = clp_buffer_memory(*out);

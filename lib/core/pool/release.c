@@ -7,6 +7,7 @@
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
 #include "core/pool/direct.h"
+#include "core/pool/direct_path.h"
 #include "core/pool/leaving.h"
 #include "core/pool/reclaim.h"
 #include "core/pool/shown_call.h"
@@ -90,7 +91,8 @@ __attribute__((noinline)) static clp_status release_cold(clp_buffer *buffer, clp
 __attribute__((always_inline)) static inline clp_status release(clp_buffer *buffer,
                                                                 clpi_given given)
 {
-  if (!buffer || clpi_release_cached(&buffer->pool->stock, buffer, given))
+  if (!buffer || (!clpi_relaxed(buffer->pool->stock.is_direct) &&
+                  clpi_release_cached(&buffer->pool->stock, buffer, given)))
     return CLP_SUCCESS;
   return release_cold(buffer, given);
 }

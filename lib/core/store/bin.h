@@ -34,7 +34,13 @@ typedef struct clpi_bin_indexes {
   _Atomic uint32_t *rows[CLPI_SIZE_BITS];
 } clpi_bin_indexes;
 
-/* Where the index of a size's bin stands. The size is not 0. */
+/* For the following, the size is not 0. How many low bits do not matter for its bin, */
+static inline unsigned clpi_bin_shift(const clpi_bin_indexes *indexes, size_t size)
+{
+  return indexes->shifts[CLPI_SIZE_BITS - 1 - (size_t)__builtin_clzl(size)];
+}
+
+/* and where the index of that stands. */
 static inline _Atomic uint32_t *clpi_bin_index(const clpi_bin_indexes *indexes, size_t size)
 {
   size_t level = CLPI_SIZE_BITS - 1 - (size_t)__builtin_clzl(size);

@@ -88,6 +88,14 @@ void clpi_store_end(clpi_block_store *store);
 /* The size of a bin's blocks: the bin's largest size, or max_block_bytes if that is less. */
 size_t clpi_store_block_bytes(const clpi_block_store *store, clpi_bin_parts parts);
 
+/* Likewise of the bin of a size, which is not 0. */
+static inline size_t clpi_store_rounded(const clpi_block_store *store, size_t size)
+{
+  unsigned shift = clpi_bin_shift(&store->indexes, size);
+  size_t bytes = (((size >> shift) + 1) << shift) - 1;
+  return bytes < store->max_block_bytes ? bytes : store->max_block_bytes;
+}
+
 /* The bin, made on first use; NULL: out of host memory. */
 clpi_bin *clpi_store_use_bin(clpi_block_store *store, clpi_bin_parts parts);
 
