@@ -10,6 +10,7 @@
 
 static void tell_of(clpi_arena *arena, clpi_site *site, clpi_event_kind kind)
 {
+  if (site->is_used == (kind == CLPI_BEGIN)) __builtin_trap();
   site->is_used = kind == CLPI_BEGIN;
   arena->used = clpi_digest_xor(arena->used, site->digest);
   if (site->is_ahead)
@@ -46,6 +47,8 @@ static void tell_sites(clpi_arena *arena)
       site = begin_site(arena, event);
     if (event->kind == CLPI_BEGIN)
       site->begun = (uint32_t)tape->told;
+    else if (site->begun >= from && site->begun < tape->told)
+      clpi_tape_join(tape, site->begun, tape->told);
     tell_of(arena, site, event->kind);
   }
 }
@@ -148,7 +151,7 @@ void clpi_arena_start_tape_locked(clpi_arena *arena)
  * host memory for that, nothing more follows. */
 static void make_ready(clpi_arena *arena)
 {
-  enum { MANY = 1 << 14, AT_ONCE = 64 };
+  enum { MANY = 1 << 12, AT_ONCE = 64 };
   clpi_tape *tape = &arena->tape;
   if (tape->next < tape->ready || tape->next >= tape->count)
     return;
@@ -158,7 +161,7 @@ static void make_ready(clpi_arena *arena)
     clpi_arena_settle_locked(arena);
   size_t untold = tape->next - tape->told;
   size_t begun = MIN(arena->used_blocks, arena->ahead_count + untold) + AT_ONCE;
-  if (clpi_sites_reserve(&arena->sites, begun) &&
+  if (clpi_sites_reserve(&arena->sites, untold + AT_ONCE) &&
       clpi_segments_reserve(&arena->segments, 2 * begun))
     tape->ready = MIN(tape->next + AT_ONCE, tape->count);
 }
@@ -175,6 +178,7 @@ clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
   clp_memory memory = begin_here(arena, bytes);
   if (memory)
     return memory;
+  clpi_tape_unroll(&arena->tape, arena->used);
   tell_sites(arena);
   if (clpi_tape_jump(&arena->tape))
     memory = begin_here(arena, bytes);
@@ -189,6 +193,7 @@ bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, b
   make_ready(arena);
   if (clpi_ahead_end_next(arena, memory, bytes, may_use))
     return true;
+  clpi_tape_unroll(&arena->tape, arena->used);
   tell_sites(arena);
   clpi_site *site = clpi_sites_of(&arena->sites, memory, bytes);
   if (!site || !site->is_used)

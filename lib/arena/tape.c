@@ -119,6 +119,14 @@ static void go_to(clpi_tape *tape, size_t number)
 {
   tape->next = tape->told = tape->ready = number;
   tape->is_open = false;
+  tape->from = SIZE_MAX;
+}
+
+static void go_elsewhere(clpi_tape *tape, size_t number, uint32_t jump)
+{
+  go_to(tape, number);
+  tape->from = number;
+  tape->jump = jump;
 }
 
 /* Forgets all events. The sites know of them. */
@@ -221,10 +229,11 @@ void clpi_tape_destroy(clpi_tape *tape)
   *tape = (clpi_tape){0};
 }
 
-/* Room for a break and an event. False: there is none. */
-static bool reserve_events(clpi_tape *tape)
+/* Room for a break and so many events, which are fewer than there are from the start. False: there
+ * is none. */
+static bool reserve_events(clpi_tape *tape, size_t count)
 {
-  if (tape->count + 2 <= tape->capacity)
+  if (tape->count + 1 + count <= tape->capacity)
     return true;
   size_t capacity = tape->capacity ? 2 * tape->capacity : FIRST_EVENTS;
   clpi_event *events =
@@ -253,7 +262,7 @@ bool clpi_tape_jump(clpi_tape *tape)
 {
   bool jumps = tape->next < tape->count && tape->events[tape->next].kind == CLPI_JUMP;
   if (jumps)
-    go_to(tape, tape->events[tape->next].other);
+    go_elsewhere(tape, tape->events[tape->next].other, (uint32_t)tape->next);
   return jumps;
 }
 
@@ -268,9 +277,12 @@ bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes)
   size_t number = find(tape, used, bytes);
   if (!number)
     return false;
-  if (tape->next == tape->count && reserve_events(tape))
+  uint32_t jump = CLPI_NO_EVENT;
+  if (tape->next == tape->count && reserve_events(tape, 1)) {
+    jump = (uint32_t)tape->count;
     append(tape, (clpi_event){.other = (uint32_t)number - 1, .kind = CLPI_JUMP});
-  go_to(tape, number - 1);
+  }
+  go_elsewhere(tape, number - 1, jump);
   return true;
 }
 
@@ -280,16 +292,47 @@ static bool is_same_block(const clpi_event *one, const clpi_event *other)
          one->bytes == other->bytes;
 }
 
-/* Joins an end, the next event, to where its block began. */
-static void join(clpi_tape *tape, clpi_event *end)
+void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end)
 {
-  clpi_event *begin = end->other < tape->count ? &tape->events[end->other] : NULL;
-  bool is_known = begin && begin->kind == CLPI_BEGIN && begin->other == CLPI_NO_EVENT &&
-                  is_same_block(begin, end);
-  if (is_known)
-    begin->other = (uint32_t)tape->count;
+  clpi_event *begin = begun < tape->count ? &tape->events[begun] : NULL;
+  if (!begin || begin->kind != CLPI_BEGIN || begin->other != CLPI_NO_EVENT ||
+      !is_same_block(begin, &tape->events[end]))
+    return;
+  begin->other = (uint32_t)end;
+  tape->events[end].other = begun;
+}
+
+static void repeat(clpi_tape *tape, size_t from, size_t count)
+{
+  size_t made = tape->count;
+  for (size_t i = 0; i < count; i++) {
+    clpi_event event = tape->events[from + i];
+    uint32_t begun = event.other - (uint32_t)from;
+    event.other = CLPI_NO_EVENT;
+    append(tape, event);
+    if (event.kind == CLPI_END && begun < i)
+      clpi_tape_join(tape, (uint32_t)made + begun, made + i);
+  }
+  tape->told = made;
+}
+
+void clpi_tape_unroll(clpi_tape *tape, clpi_digest used)
+{
+  enum { FEW = 256 };
+  size_t from = tape->from, count = tape->next - from;
+  if (tape->told != from || count == 0 || count >= FEW || !reserve_events(tape, count) ||
+      !reserve_entry(tape))
+    return;
+  bool is_last = tape->jump != CLPI_NO_EVENT && tape->jump + 1 == tape->count;
+  if (is_last)
+    tape->count--;
   else
-    end->other = CLPI_NO_EVENT;
+    append_break(tape);
+  if (tape->jump == CLPI_NO_EVENT)
+    enter(tape, used, tape->events[from].bytes, tape->count);
+  else
+    tape->events[tape->jump].other = (uint32_t)tape->count;
+  repeat(tape, from, count);
 }
 
 static bool is_next(const clpi_tape *tape, const clpi_event *event)
@@ -304,7 +347,7 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
     go_to(tape, tape->next + 1);
     return (uint32_t)tape->next - 1;
   }
-  if (!reserve_events(tape) || !reserve_entry(tape))
+  if (!reserve_events(tape, 1) || !reserve_entry(tape))
     clear(tape);
   bool is_lost = !tape->is_open && event.kind == CLPI_END;
   if (!tape->capacity || !tape->bits || event.segment >= tape->segment_count || is_lost) {
@@ -313,10 +356,12 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
   }
   if (!tape->is_open)
     append_break(tape);
+  uint32_t begun = event.other, number = (uint32_t)tape->count;
   if (event.kind == CLPI_BEGIN)
-    enter(tape, used, event.bytes, tape->count);
-  else
-    join(tape, &event);
+    enter(tape, used, event.bytes, number);
+  event.other = CLPI_NO_EVENT;
   append(tape, event);
-  return (uint32_t)tape->count - 1;
+  if (event.kind == CLPI_END)
+    clpi_tape_join(tape, begun, number);
+  return number;
 }

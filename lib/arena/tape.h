@@ -53,6 +53,8 @@ typedef struct clpi_tape {
   size_t told;            /* those from here to next have happened, and the sites do not know */
   size_t ready;           /* those before it may follow: there is host memory for what they begin */
   bool is_open;           /* next is behind an event that was just noted, and so may be the next */
+  size_t from;            /* where it went when it last did not go on; SIZE_MAX: no more known, */
+  uint32_t jump;          /* and the jump that led there, or none */
   struct clpi_tape_entry *index;  /* a hash table of beginnings, */
   struct clpi_tape_entry *recent; /* and the latest */
   unsigned bits;                  /* it has 1 << bits slots; 0: none yet */
@@ -106,10 +108,19 @@ static inline bool clpi_tape_end(clpi_tape *tape, clp_memory memory, size_t byte
   return ends;
 }
 
+/* What comes is not what comes next. If that is so soon after the tape went elsewhere, when the
+ * blocks of `used` were in use, the few events that did follow are repeated at the end, so that they
+ * follow what led there. So a program that repeats itself seldom has to go elsewhere. The sites know
+ * of none of these events. */
+void clpi_tape_unroll(clpi_tape *tape, clpi_digest used);
+
 /* For the following, the sites know of all events, and nothing is ready afterwards. */
 
 /* If what follows is elsewhere on the tape, goes there. */
 bool clpi_tape_jump(clpi_tape *tape);
+
+/* Joins an end to the event where its block began, if that is still on the tape. */
+void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end);
 
 /* Goes to where a block of `bytes` began while those of `used` were in use. False: it is not known
  * where. */
