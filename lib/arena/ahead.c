@@ -151,7 +151,7 @@ void clpi_arena_start_tape_locked(clpi_arena *arena)
  * host memory for that, nothing more follows. */
 static void make_ready(clpi_arena *arena)
 {
-  enum { MANY = 1 << 12, AT_ONCE = 64 };
+  enum { MANY = 1 << 14, AT_ONCE = 64 };
   clpi_tape *tape = &arena->tape;
   if (tape->next < tape->ready || tape->next >= tape->count)
     return;

@@ -318,7 +318,7 @@ static void repeat(clpi_tape *tape, size_t from, size_t count)
 
 void clpi_tape_unroll(clpi_tape *tape, clpi_digest used)
 {
-  enum { FEW = 256 };
+  enum { FEW = 128 };
   size_t from = tape->from, count = tape->next - from;
   if (tape->told != from || count == 0 || count >= FEW || !reserve_events(tape, count) ||
       !reserve_entry(tape))
