@@ -197,6 +197,7 @@ check_PROGRAMS += \
 	tests/arena/test_arena_limits \
 	tests/arena/test_arena_order \
 	tests/arena/test_arena_pool \
+	tests/arena/test_arena_threads \
 	tests/arena/test_growth \
 	tests/arena/test_segments \
 	tests/arena/test_tape
@@ -260,6 +261,7 @@ tests_libclpool_stepped_la_SOURCES = $(core_sources) $(arena_sources) $(trace_ho
 	tests/support/step.c tests/support/step.h
 tests_libclpool_stepped_la_CPPFLAGS = $(stepped_CPPFLAGS)
 stepped_tests = \
+	tests/arena/test_arena_threads_stepped \
 	tests/core/pool/test_threads_stepped \
 	tests/core/pool/test_threads_pools_stepped \
 	tests/core/cache/test_thread_cache_stepped \
@@ -267,6 +269,9 @@ stepped_tests = \
 	tests/core/streams/test_order_threads_stepped \
 	tests/core/streams/test_forget_stream_threads_stepped
 check_PROGRAMS += $(stepped_tests)
+tests_arena_test_arena_threads_stepped_SOURCES = tests/arena/test_arena_threads.c
+tests_arena_test_arena_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
+tests_arena_test_arena_threads_stepped_LDADD = $(stepped_LDADD)
 tests_core_pool_test_threads_stepped_SOURCES = tests/core/pool/test_threads.c
 tests_core_pool_test_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
 tests_core_pool_test_threads_stepped_LDADD = $(stepped_LDADD)

@@ -10,7 +10,6 @@
 
 static void tell_of(clpi_arena *arena, clpi_site *site, clpi_event_kind kind)
 {
-  if (site->is_used == (kind == CLPI_BEGIN)) __builtin_trap();
   site->is_used = kind == CLPI_BEGIN;
   arena->used = clpi_digest_xor(arena->used, site->digest);
   if (site->is_ahead)
@@ -178,7 +177,7 @@ clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
   clp_memory memory = begin_here(arena, bytes);
   if (memory)
     return memory;
-  clpi_tape_unroll(&arena->tape, arena->used);
+  clpi_tape_unroll(&arena->tape, arena->used, bytes);
   tell_sites(arena);
   if (clpi_tape_jump(&arena->tape))
     memory = begin_here(arena, bytes);
@@ -193,7 +192,7 @@ bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, b
   make_ready(arena);
   if (clpi_ahead_end_next(arena, memory, bytes, may_use))
     return true;
-  clpi_tape_unroll(&arena->tape, arena->used);
+  clpi_tape_unroll(&arena->tape, arena->used, 0);
   tell_sites(arena);
   clpi_site *site = clpi_sites_of(&arena->sites, memory, bytes);
   if (!site || !site->is_used)

@@ -252,15 +252,21 @@ static void append(clpi_tape *tape, clpi_event event)
   tape->is_open = true;
 }
 
-static void append_break(clpi_tape *tape)
+/* `from`: where the events are of which those behind it are copies, or none. */
+static void append_break(clpi_tape *tape, uint32_t from)
 {
-  append(tape, (clpi_event){.other = CLPI_NO_EVENT, .kind = CLPI_BREAK});
+  append(tape, (clpi_event){.other = from, .kind = CLPI_BREAK});
   tape->is_run_indexed = false;
+}
+
+static bool is_jump(const clpi_tape *tape, size_t number)
+{
+  return number < tape->count && tape->events[number].kind == CLPI_JUMP;
 }
 
 bool clpi_tape_jump(clpi_tape *tape)
 {
-  bool jumps = tape->next < tape->count && tape->events[tape->next].kind == CLPI_JUMP;
+  bool jumps = is_jump(tape, tape->next);
   if (jumps)
     go_elsewhere(tape, tape->events[tape->next].other, (uint32_t)tape->next);
   return jumps;
@@ -302,10 +308,12 @@ void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end)
   tape->events[end].other = begun;
 }
 
-static void repeat(clpi_tape *tape, size_t from, size_t count)
+/* Appends the events from one on until another, and that, too, if it is a jump. The tape goes on
+ * behind the copies. */
+static void repeat(clpi_tape *tape, size_t from, size_t until, const clpi_event *jump)
 {
   size_t made = tape->count;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; from + i < until; i++) {
     clpi_event event = tape->events[from + i];
     uint32_t begun = event.other - (uint32_t)from;
     event.other = CLPI_NO_EVENT;
@@ -313,26 +321,65 @@ static void repeat(clpi_tape *tape, size_t from, size_t count)
     if (event.kind == CLPI_END && begun < i)
       clpi_tape_join(tape, (uint32_t)made + begun, made + i);
   }
+  if (jump)
+    append(tape, *jump);
   tape->told = made;
+  tape->next = made + until - from;
+  tape->is_open = !jump;
 }
 
-void clpi_tape_unroll(clpi_tape *tape, clpi_digest used)
+/* Whether the events from there on are copies, behind a break that says so. */
+static bool is_repeated(const clpi_tape *tape, size_t from)
 {
-  enum { FEW = 128 };
-  size_t from = tape->from, count = tape->next - from;
-  if (tape->told != from || count == 0 || count >= FEW || !reserve_events(tape, count) ||
-      !reserve_entry(tape))
-    return;
-  bool is_last = tape->jump != CLPI_NO_EVENT && tape->jump + 1 == tape->count;
-  if (is_last)
-    tape->count--;
-  else
-    append_break(tape);
-  if (tape->jump == CLPI_NO_EVENT)
+  const clpi_event *before = from ? &tape->events[from - 1] : NULL;
+  return before && before->kind == CLPI_BREAK && before->other != CLPI_NO_EVENT;
+}
+
+/* What led there leads to copies at the end of the tape from now on. */
+static void redirect(clpi_tape *tape, size_t from, clpi_digest used)
+{
+  uint32_t jump = tape->jump;
+  append_break(tape, (uint32_t)from);
+  if (jump == CLPI_NO_EVENT)
     enter(tape, used, tape->events[from].bytes, tape->count);
   else
-    tape->events[tape->jump].other = (uint32_t)tape->count;
-  repeat(tape, from, count);
+    tape->events[jump].other = (uint32_t)tape->count;
+}
+
+enum { FEW = 128 };
+
+/* Whether few events follow a jump, which begin with a block of `bytes`. */
+static bool leads_near(const clpi_tape *tape, const clpi_event *jump, size_t bytes)
+{
+  const clpi_event *event = &tape->events[jump->other], *end = tape->events + tape->count;
+  if (event->bytes != bytes || !tape->segments[event->segment].memory)
+    return false;
+  for (size_t i = 0; i < FEW && event < end; i++, event++)
+    if (event->kind < CLPI_BEGIN)
+      return true;
+  return event == end;
+}
+
+/* A jump at the end of the tape gives way to what it led to. Any other leads to the end, but only
+ * once, lest the tape grow for ever where something else follows each time; or if few events lead
+ * to a jump, and few follow that. */
+void clpi_tape_unroll(clpi_tape *tape, clpi_digest used, size_t bytes)
+{
+  size_t from = tape->from, next = tape->next;
+  if (tape->told != from || next == from || next - from >= FEW ||
+      !reserve_events(tape, next + 1 - from) || !reserve_entry(tape))
+    return;
+  bool is_last = tape->jump != CLPI_NO_EVENT && tape->jump + 1 == tape->count;
+  bool jumps = bytes && is_jump(tape, next);
+  const clpi_event jump = tape->events[jumps ? next : from];
+  bool stays = jumps ? !leads_near(tape, &jump, bytes) : is_repeated(tape, from);
+  if (is_last)
+    tape->count--;
+  else if (stays)
+    return;
+  else
+    redirect(tape, from, used);
+  repeat(tape, from, next, jumps ? &jump : NULL);
 }
 
 static bool is_next(const clpi_tape *tape, const clpi_event *event)
@@ -355,7 +402,7 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
     return CLPI_NO_EVENT;
   }
   if (!tape->is_open)
-    append_break(tape);
+    append_break(tape, CLPI_NO_EVENT);
   uint32_t begun = event.other, number = (uint32_t)tape->count;
   if (event.kind == CLPI_BEGIN)
     enter(tape, used, event.bytes, number);

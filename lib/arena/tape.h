@@ -109,10 +109,10 @@ static inline bool clpi_tape_end(clpi_tape *tape, clp_memory memory, size_t byte
 }
 
 /* What comes is not what comes next. If that is so soon after the tape went elsewhere, when the
- * blocks of `used` were in use, the few events that did follow are repeated at the end, so that they
- * follow what led there. So a program that repeats itself seldom has to go elsewhere. The sites know
- * of none of these events. */
-void clpi_tape_unroll(clpi_tape *tape, clpi_digest used);
+ * blocks of `used` were in use, the few events that did follow are repeated at the end, so that
+ * they follow what led there. So a program that repeats itself seldom has to go elsewhere. The
+ * sites know of none of these events. */
+void clpi_tape_unroll(clpi_tape *tape, clpi_digest used, size_t bytes);
 
 /* For the following, the sites know of all events, and nothing is ready afterwards. */
 

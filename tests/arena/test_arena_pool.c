@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools on an arena: what they hold goes back before it grows; limits, trims, several pools. */
 #include "core/allocator/allocator.h"
-#include "support/chance.h"
 #include "support/pools.h"
 #include "support/recorder.h"
 #include "support/suite.h"
@@ -376,86 +375,9 @@ START_TEST(out_of_memory_for_good_changes_nothing)
 }
 END_TEST
 
-/* --- threads --- */
-
-enum { THREADS = 4, ROUNDS = 3000, SLOTS = 24 };
-
-/* Each block has its thread's number at both ends: nobody else may have it. */
-static void stamp(clp_buffer *buffer, unsigned char number)
-{
-  unsigned char *bytes = (unsigned char *)clp_buffer_memory(buffer);
-  bytes[0] = bytes[clp_buffer_size(buffer) - 1] = number;
-}
-
-static bool has_stamp(clp_buffer *buffer, unsigned char number)
-{
-  const unsigned char *bytes = (const unsigned char *)clp_buffer_memory(buffer);
-  return bytes[0] == number && bytes[clp_buffer_size(buffer) - 1] == number;
-}
-
-static void swap(clpt_worker *self, clp_pool *pool, clp_buffer **slot)
-{
-  unsigned char number = (unsigned char)(self->number + 1);
-  if (*slot) {
-    if (!has_stamp(*slot, number))
-      clpt_wrong(self, "a block is someone else's too");
-    if (clp_buffer_release(*slot))
-      clpt_wrong(self, "release: %s", clp_last_error()->message);
-    *slot = NULL;
-    return;
-  }
-  size_t bytes = 1 + (size_t)clpt_chance_below(&self->chance, 60000);
-  if (clp_pool_allocate(pool, bytes, slot))
-    clpt_wrong(self, "allocate: %s", clp_last_error()->message);
-  else
-    stamp(*slot, number);
-}
-
-static void churn(clpt_worker *self)
-{
-  clp_pool *const *pools = self->shared;
-  clp_buffer *slots[SLOTS] = {NULL};
-  unsigned rounds = clpt_iterations(ROUNDS);
-  for (unsigned i = 0; i < rounds && !self->wrong[0]; i++) {
-    clp_pool *pool = pools[self->number % 2];
-    swap(self, pool, &slots[clpt_chance_below(&self->chance, SLOTS)]);
-    if (i % 512 == 511 && clp_pool_trim_to(pool, 100000))
-      clpt_wrong(self, "trim_to: %s", clp_last_error()->message);
-  }
-  for (size_t i = 0; i < SLOTS; i++)
-    (void)clp_buffer_release(slots[i]);
-}
-
-START_TEST(threads_share_an_arena)
-{
-  static const clpt_work works[] = {churn};
-  clp_allocator *host, *arena;
-  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
-  clp_pool *pools[2];
-  clpt_workers workers;
-
-  options.min_segment_bytes = SEGMENT;
-  clpt_ok(clp_host_allocator_create(0, &host));
-  clpt_ok(clp_arena_allocator_create(host, &options, &arena));
-  for (size_t i = 0; i < 2; i++)
-    pools[i] = clpt_pool(arena);
-  clpt_workers_start(&workers, THREADS, works, 1, 0, pools);
-  clpt_workers_join(&workers);
-  for (size_t i = 0; i < 2; i++)
-    clp_pool_release(pools[i]);
-  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  clpt_ok(clp_arena_get_stats(arena, &stats));
-  ck_assert_uint_eq(stats.used_blocks, 0);
-  ck_assert_uint_eq(stats.segments, 0);
-  clp_allocator_release(arena);
-  clp_allocator_release(host);
-}
-END_TEST
-
 CLPT_MAIN("pools on an arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "pools");
-  TCase *threads = clpt_case(suite, "threads");
 
   tcase_add_test(tests, held_blocks_go_back_before_it_grows);
   tcase_add_loop_test(tests, held_blocks_go_back_for_a_lower_place, 0, 2);
@@ -471,5 +393,4 @@ CLPT_MAIN("pools on an arena", clpt_run)
   tcase_add_test(tests, the_end_of_a_pool_gives_segments_back);
   tcase_add_test(tests, out_of_memory_reaches_other_pools);
   tcase_add_test(tests, out_of_memory_for_good_changes_nothing);
-  tcase_add_test(threads, threads_share_an_arena);
 }

@@ -153,7 +153,7 @@ static void repeats(unsigned seed, unsigned passes_until_it_follows, bool gives_
 START_TEST(a_program_that_repeats_itself_follows_the_tape)
 {
   start(1.0);
-  repeats((unsigned)_i, 4, false);
+  repeats((unsigned)_i, 6, false);
   ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
   clpt_arena_end();
 }
@@ -387,9 +387,9 @@ CLPT_MAIN("tape", clpt_run)
   TCase *tests = clpt_case(suite, "tape");
 
   tcase_add_checked_fixture(tests, setup, NULL);
-  tcase_add_loop_test(tests, a_program_that_repeats_itself_follows_the_tape, 0, 8);
-  tcase_add_loop_test(tests, a_segment_that_comes_back_is_known, 0, 8);
-  tcase_add_loop_test(tests, whatever_it_does_blocks_are_apart, 0, 36);
+  tcase_add_loop_test(tests, a_program_that_repeats_itself_follows_the_tape, 0, 32);
+  tcase_add_loop_test(tests, a_segment_that_comes_back_is_known, 0, 32);
+  tcase_add_loop_test(tests, whatever_it_does_blocks_are_apart, 0, 144);
   tcase_add_test(tests, peaks_are_exact);
   tcase_add_test(tests, a_block_ends_but_once);
   tcase_add_test(tests, host_memory_may_fail_at_any_call);
