@@ -36,6 +36,7 @@ static clpi_site *begin_site(clpi_arena *arena, const clpi_event *event)
 static void tell_sites(clpi_arena *arena)
 {
   clpi_tape *tape = &arena->tape;
+  tape->followed += tape->next - tape->told;
   for (size_t from = tape->told; tape->told < tape->next; tape->told++) {
     const clpi_event *event = &tape->events[tape->told];
     if (clpi_tape_is_brief(tape, event, from))

@@ -136,7 +136,7 @@ static void clear(clpi_tape *tape)
     memset(tape->index, 0, sizeof(*tape->index) << tape->bits);
   if (tape->recent)
     memset(tape->recent, 0, sizeof(*tape->recent) * RECENT);
-  tape->entries = tape->count = 0;
+  tape->entries = tape->count = tape->followed = tape->repeated = 0;
   go_to(tape, 0);
 }
 
@@ -313,6 +313,7 @@ void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end)
 static void repeat(clpi_tape *tape, size_t from, size_t until, const clpi_event *jump)
 {
   size_t made = tape->count;
+  tape->repeated += until - from;
   for (size_t i = 0; from + i < until; i++) {
     clpi_event event = tape->events[from + i];
     uint32_t begun = event.other - (uint32_t)from;
@@ -360,13 +361,20 @@ static bool leads_near(const clpi_tape *tape, const clpi_event *jump, size_t byt
   return event == end;
 }
 
+/* A program that goes another way each time has nothing of it: the tape would only grow. */
+static bool may_repeat(const clpi_tape *tape)
+{
+  enum { AT_FIRST = 1 << 17, RARELY = 64 };
+  return tape->repeated < AT_FIRST + tape->followed / RARELY;
+}
+
 /* A jump at the end of the tape gives way to what it led to. Any other leads to the end, but only
  * once, lest the tape grow for ever where something else follows each time; or if few events lead
  * to a jump, and few follow that. */
 void clpi_tape_unroll(clpi_tape *tape, clpi_digest used, size_t bytes)
 {
   size_t from = tape->from, next = tape->next;
-  if (tape->told != from || next == from || next - from >= FEW ||
+  if (tape->told != from || next == from || next - from >= FEW || !may_repeat(tape) ||
       !reserve_events(tape, next + 1 - from) || !reserve_entry(tape))
     return;
   bool is_last = tape->jump != CLPI_NO_EVENT && tape->jump + 1 == tape->count;

@@ -55,6 +55,7 @@ typedef struct clpi_tape {
   bool is_open;           /* next is behind an event that was just noted, and so may be the next */
   size_t from;            /* where it went when it last did not go on; SIZE_MAX: no more known, */
   uint32_t jump;          /* and the jump that led there, or none */
+  size_t followed, repeated;      /* events that the sites were told of, and that were unrolled */
   struct clpi_tape_entry *index;  /* a hash table of beginnings, */
   struct clpi_tape_entry *recent; /* and the latest */
   unsigned bits;                  /* it has 1 << bits slots; 0: none yet */

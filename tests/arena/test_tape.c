@@ -168,6 +168,51 @@ START_TEST(a_segment_that_comes_back_is_known)
 }
 END_TEST
 
+/* One that goes in a small circle goes a long way from one end of the tape to the other. */
+START_TEST(a_small_circle_is_unrolled)
+{
+  enum { ROUNDS = 500, FEW = 128 };
+  size_t noted = 0;
+
+  start(1.0);
+  const clpi_arena *arena = clpt_arena->self;
+  for (unsigned i = 0; i < 2 * ROUNDS; i++) {
+    clp_memory first = clpt_arena_take(1000), second = clpt_arena_take(2000);
+    clpt_arena_give(first, 1000);
+    clpt_arena_give(second, 2000);
+    if (i == ROUNDS)
+      noted = arena->tape.count;
+  }
+  ck_assert_uint_gt(noted, FEW);
+  ck_assert_uint_lt(noted, 4 * FEW);
+  ck_assert_uint_eq(arena->tape.count, noted);
+  clpt_arena_end();
+}
+END_TEST
+
+/* Where it is by chance what follows, the tape hardly grows in the end. */
+START_TEST(a_program_that_goes_several_ways_does_not_fill_the_tape)
+{
+  enum { ROUNDS = 100000, WAYS = 3 };
+  clpt_chance chance = clpt_chance_seed((unsigned)_i);
+  size_t noted = 0;
+
+  start(1.0);
+  const clpi_arena *arena = clpt_arena->self;
+  for (unsigned i = 0; i < 2 * ROUNDS; i++) {
+    size_t more = 2000 * clpt_chance_below(&chance, WAYS);
+    clp_memory first = clpt_arena_take(1000), second = more ? clpt_arena_take(more) : 0;
+    clpt_arena_give(first, 1000);
+    if (second)
+      clpt_arena_give(second, more);
+    if (i == ROUNDS)
+      noted = arena->tape.count;
+  }
+  ck_assert_uint_lt(arena->tape.count - noted, ROUNDS / 10);
+  clpt_arena_end();
+}
+END_TEST
+
 /* Programs that go other ways now and then, at which segments go back, or somebody looks. */
 START_TEST(whatever_it_does_blocks_are_apart)
 {
@@ -389,6 +434,8 @@ CLPT_MAIN("tape", clpt_run)
   tcase_add_checked_fixture(tests, setup, NULL);
   tcase_add_loop_test(tests, a_program_that_repeats_itself_follows_the_tape, 0, 32);
   tcase_add_loop_test(tests, a_segment_that_comes_back_is_known, 0, 32);
+  tcase_add_test(tests, a_small_circle_is_unrolled);
+  tcase_add_loop_test(tests, a_program_that_goes_several_ways_does_not_fill_the_tape, 0, 2);
   tcase_add_loop_test(tests, whatever_it_does_blocks_are_apart, 0, 144);
   tcase_add_test(tests, peaks_are_exact);
   tcase_add_test(tests, a_block_ends_but_once);
