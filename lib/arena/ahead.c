@@ -146,18 +146,25 @@ void clpi_arena_start_tape_locked(clpi_arena *arena)
   clpi_set_relaxed(arena->owner, &clpi_self);
 }
 
-/* Has a site and two ranges for each block that the sites or the segments may not know of yet, and
- * those of the next events; none for blocks that will have ended by the time they are told. Without
- * host memory for that, nothing more follows. */
+/* How many events the sites may not know of: so many that most blocks have ended before. */
+static size_t most_untold(const clpi_arena *arena)
+{
+  enum { LEAST = 1 << 10, MOST = 1 << 14, EACH = 64 };
+  return MAX(MIN(EACH * arena->used_blocks, MOST), LEAST);
+}
+
+/* Has a site for each event that the sites do not know of yet, and two ranges for each block that
+ * the segments may not know of, and those of the next events. Without host memory for that, nothing
+ * more follows. */
 static void make_ready(clpi_arena *arena)
 {
-  enum { MANY = 1 << 14, AT_ONCE = 64 };
+  enum { MOST_AHEAD = 1 << 14, AT_ONCE = 64 };
   clpi_tape *tape = &arena->tape;
   if (tape->next < tape->ready || tape->next >= tape->count)
     return;
-  if (tape->next - tape->told >= MANY)
+  if (tape->next - tape->told >= most_untold(arena))
     tell_sites(arena);
-  if (arena->ahead_count >= MANY)
+  if (arena->ahead_count >= MOST_AHEAD)
     clpi_arena_settle_locked(arena);
   size_t untold = tape->next - tape->told;
   size_t begun = MIN(arena->used_blocks, arena->ahead_count + untold) + AT_ONCE;
