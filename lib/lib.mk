@@ -106,7 +106,6 @@ arena_sources = \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
-	lib/arena/lock.c lib/arena/lock.h \
 	lib/arena/pending.h \
 	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \

@@ -2,6 +2,7 @@
 /* Following the tape, and telling sites and segments of it. */
 #include "arena/ahead.h"
 
+#include "arena/blocks.h"
 #include "core/streams/use.h"
 
 #include <sys/param.h>
@@ -86,12 +87,39 @@ void clpi_arena_settle_locked(clpi_arena *arena)
   arena->tape.ready = arena->tape.next;
 }
 
+/* --- the lock --- */
+
+bool clpi_arena_claim_locked(clpi_arena *arena)
+{
+  const void *owner = clpi_relaxed(arena->owner);
+  bool is_anothers = owner && owner != &clpi_self;
+  if (is_anothers && !arena->is_closed)
+    clpi_door_close(&arena->door);
+  arena->is_closed |= is_anothers;
+  return is_anothers;
+}
+
 void clpi_arena_lock(clpi_arena *arena)
 {
   pthread_mutex_lock(&arena->lock);
-  clpi_arena_claim_locked(arena);
+  (void)clpi_arena_claim_locked(arena);
   if (arena->has_tape)
     clpi_arena_settle_locked(arena);
+}
+
+void clpi_arena_lock_to_work(clpi_arena *arena)
+{
+  pthread_mutex_lock(&arena->lock);
+  arena->is_shared |= clpi_arena_claim_locked(arena);
+}
+
+void clpi_arena_unlock(clpi_arena *arena)
+{
+  if (arena->is_closed && !arena->is_shared) {
+    arena->is_closed = false;
+    clpi_door_open(&arena->door);
+  }
+  pthread_mutex_unlock(&arena->lock);
 }
 
 /* --- what the home stream may still do --- */

@@ -1,19 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /* As long as all work is on one stream that runs in order, an arena keeps a tape of its blocks
  * (tape.h). What follows the tape begins and ends *ahead*: the sites are told when something else
- * happens, and the segments when someone looks at them. All is guarded by the arena's lock. */
+ * happens, and the segments when someone looks at them.
+ *
+ * All is guarded by the arena's lock, which goes with a door (core/cache/door.h): the thread that
+ * the tape was started for follows it without the lock, as long as no other allocates or frees.
+ * What it does there is the tape's, and the counts of blocks; whoever looks at neither may have the
+ * mutex alone. */
 #ifndef CLPOOL_ARENA_AHEAD_H
 #define CLPOOL_ARENA_AHEAD_H
 
-#include "arena/blocks.h"
-#include "arena/lock.h"
+#include "arena/arena.h"
+#include "core/cache/warm_path.h"
 
-/* Locks the arena, and tells its segments what is in use: for all that looks at them. To be
- * unlocked as lock.h says. */
+/* Closes the door for its owner until the arena is unlocked. Returns whether that is another
+ * thread than the calling one. */
+bool clpi_arena_claim_locked(clpi_arena *arena);
+
+/* Locks the arena, and tells its segments what is in use: for all that looks at them. */
 void clpi_arena_lock(clpi_arena *arena);
 
 /* The second half of it. */
 void clpi_arena_settle_locked(clpi_arena *arena);
+
+/* Locks it for a thread that allocates or frees. If the door is another's, who would so be kept out
+ * again and again, it stays closed for good. */
+void clpi_arena_lock_to_work(clpi_arena *arena);
+
+/* Opens the door, too. */
+void clpi_arena_unlock(clpi_arena *arena);
+
+/* Lets the calling thread in without the lock, if it owns the door. */
+static inline bool clpi_arena_enter(clpi_arena *arena)
+{
+  return clpi_relaxed(arena->owner) == &clpi_self && clpi_door_enter(&arena->door);
+}
 
 /* The stream that the tape is of; NULL: use without a stream. */
 static inline const clpi_stream *clpi_arena_home(const clpi_arena *arena)

@@ -14,6 +14,7 @@
 
 #include <clpool/arena.h>
 #include <pthread.h>
+#include <sys/param.h>
 
 typedef struct clpi_arena {
   clp_allocator *upstream; /* retained; first, for core/allocator/stream_forwarding.h */
@@ -22,10 +23,11 @@ typedef struct clpi_arena {
   bool is_exclusive;         /* a block must not overlap memory that a stream may still use */
   bool has_addresses;        /* memory is an address: a block needs no call of upstream */
   size_t alignment;          /* of blocks in segments, bytes; their sizes are multiples of it */
-  clpi_door door;            /* lock.h */
+  clpi_door door;            /* ahead.h */
   const void *_Atomic owner; /* of the door: its clpi_self; NULL: none yet */
   pthread_mutex_t lock;      /* guards all below, streams as stream.h says */
-  bool is_shared;            /* another thread than the owner allocates or frees */
+  bool is_closed;            /* the door, */
+  bool is_shared;            /* for good: another thread than its owner allocates or frees */
   clpi_segments segments;
   clpi_sites sites;
   bool may_track; /* all work so far was on one stream in order, */
@@ -57,6 +59,21 @@ clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_s
 static inline size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
 {
   return (bytes + arena->alignment - 1) & ~(arena->alignment - 1);
+}
+
+static inline void clpi_arena_count_begun(clpi_arena *arena, size_t bytes)
+{
+  arena->used_blocks++;
+  arena->used_bytes += clpi_arena_room(arena, bytes);
+  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->used_bytes);
+}
+
+/* `is_used`: the home stream may still use it. */
+static inline void clpi_arena_count_ended(clpi_arena *arena, size_t bytes, bool is_used)
+{
+  arena->is_home_used |= is_used;
+  arena->used_blocks--;
+  arena->used_bytes -= clpi_arena_room(arena, bytes);
 }
 
 #endif

@@ -71,7 +71,7 @@ static void note_range(clpi_range *range)
 static void note_needed_locked(clpi_streams *streams)
 {
   clpi_arena *arena = clpi_list_entry(streams, clpi_arena, streams);
-  clpi_arena_claim_locked(arena); /* until the owner of the door unlocks the arena itself */
+  (void)clpi_arena_claim_locked(arena); /* until the owner of the door unlocks the arena itself */
   clpi_arena_settle_locked(arena);
   clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
     for (clpi_range *range = segment->first; range; range = range->after)
@@ -118,7 +118,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   arena->upstream = clp_allocator_retain(upstream);
   clpi_fence_init();
-  clpi_door_init(&arena->door);
+  arena->door = CLPI_NEW_DOOR;
   pthread_mutex_init(&arena->lock, NULL);
   pthread_cond_init(&arena->pending.end, NULL);
   clpi_segments_init(&arena->segments);

@@ -5,23 +5,6 @@
 
 #include "arena/arena.h"
 
-#include <sys/param.h>
-
-static inline void clpi_arena_count_begun(clpi_arena *arena, size_t bytes)
-{
-  arena->used_blocks++;
-  arena->used_bytes += clpi_arena_room(arena, bytes);
-  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->used_bytes);
-}
-
-/* `is_used`: the home stream may still use it. */
-static inline void clpi_arena_count_ended(clpi_arena *arena, size_t bytes, bool is_used)
-{
-  arena->is_home_used |= is_used;
-  arena->used_blocks--;
-  arena->used_bytes -= clpi_arena_room(arena, bytes);
-}
-
 /* The segments know of a site's block, or know no more of it. */
 void clpi_block_begin_locked(clpi_arena *arena, clpi_site *site, clpi_range *block);
 void clpi_block_free_locked(clpi_arena *arena, clpi_site *site);

@@ -190,7 +190,7 @@ static void finish(clpi_carving *carving, clp_memory part)
   clpi_arena *arena = carving->arena;
   if (carving->is_done && !carving->by && !carving->spare)
     return;
-  clpi_arena_lock_for_block(arena);
+  clpi_arena_lock(arena);
   if (part)
     clpi_carving_enter_locked(carving, part);
   if (carving->site && !carving->is_done)

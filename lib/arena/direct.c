@@ -26,7 +26,7 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes)
 __attribute__((noinline)) static clp_memory begin_with_lock(clpi_arena *arena, size_t bytes)
 {
   clp_memory memory = 0;
-  clpi_arena_lock_for_block(arena);
+  clpi_arena_lock_to_work(arena);
   if (arena->may_track && !arena->has_tape)
     clpi_arena_start_tape_locked(arena);
   if (arena->has_tape)
@@ -43,7 +43,7 @@ clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
   clp_memory memory = 0;
   if (clpi_arena_enter(arena)) {
     memory = clpi_ahead_begin_next(arena, bytes);
-    clpi_arena_leave(arena);
+    clpi_door_leave(&arena->door);
   }
   return memory ? memory : begin_with_lock(arena, bytes);
 }
@@ -51,7 +51,7 @@ clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
 __attribute__((noinline)) static bool end_with_lock(clpi_arena *arena, clp_memory memory,
                                                     size_t bytes)
 {
-  clpi_arena_lock_for_block(arena);
+  clpi_arena_lock_to_work(arena);
   bool is_done =
       arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, clpi_arena_home(arena));
   clpi_arena_unlock(arena);
@@ -64,7 +64,7 @@ static bool end_direct(void *self, clp_memory memory, size_t bytes)
   bool is_done = false;
   if (clpi_arena_enter(arena)) {
     is_done = clpi_ahead_end_next(arena, memory, bytes, clpi_arena_home(arena));
-    clpi_arena_leave(arena);
+    clpi_door_leave(&arena->door);
   }
   return is_done || end_with_lock(arena, memory, bytes);
 }

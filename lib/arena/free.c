@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Freeing blocks: each becomes a free range again, with what streams may still do with it. */
 #include "arena/ahead.h"
+#include "arena/blocks.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/streams/use.h"
@@ -52,7 +53,7 @@ static clp_status free_after_set(clpi_arena *arena, clp_memory memory, size_t by
                                  clpi_use_set *uses)
 {
   clp_status status = CLP_SUCCESS;
-  clpi_arena_lock_for_block(arena);
+  clpi_arena_lock_to_work(arena);
   clpi_site *site = arena->has_tape ? NULL : clpi_sites_of(&arena->sites, memory, bytes);
   bool is_there = site && site->is_used;
   if (arena->has_tape)
@@ -89,7 +90,7 @@ static clp_status free_behind(clpi_arena *arena, clp_memory memory, size_t bytes
   clp_status status = clpi_stream_pin(&arena->streams, stream, &by);
   if (status)
     return status;
-  clpi_arena_lock_for_block(arena);
+  clpi_arena_lock_to_work(arena);
   if (arena->may_track && by != clpi_arena_home(arena))
     clpi_arena_stop_tracking_locked(arena);
   clpi_arena_unlock(arena);
@@ -101,7 +102,7 @@ static clp_status free_behind(clpi_arena *arena, clp_memory memory, size_t bytes
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   clpi_arena *arena = self;
-  clpi_arena_lock_for_block(arena);
+  clpi_arena_lock_to_work(arena);
   const clpi_stream *home = clpi_arena_home(arena);
   bool tracks = arena->has_tape && home && home->handle == stream;
   bool is_free = tracks && clpi_ahead_end_locked(arena, memory, bytes, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads on one arena: blocks of its pools do not overlap, whether one thread follows the tape
- * without the lock meanwhile or not (lib/arena/lock.h). */
+ * without the lock meanwhile or not (lib/arena/ahead.h). */
 #include "support/chance.h"
 #include "support/pools.h"
 #include "support/suite.h"

@@ -26,5 +26,5 @@ within() {
 }
 
 within "a miss" 74 18
-within "a carve" 101 28
+within "a carve" 103 28
 cat "$house_tmp/sums"

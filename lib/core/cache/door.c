@@ -5,12 +5,6 @@
 #include <sched.h>
 #include <time.h>
 
-void clpi_door_init(clpi_door *door)
-{
-  atomic_init(&door->busy, false);
-  atomic_init(&door->gate, clpi_fence_is_asymmetric ? CLPI_GATE_OPEN : CLPI_GATE_FENCED);
-}
-
 void clpi_door_claim(clpi_door *door)
 {
   /* Sequentially consistent: this side's store of the fence; pairs with clpi_door_enter. */
@@ -34,6 +28,15 @@ void clpi_door_await(const clpi_door *door)
    * but if it was preempted there, it needs this processor to go on. */
   for (unsigned turns = 0; atomic_load_explicit(&door->busy, memory_order_seq_cst); turns++)
     let_owner_run(turns);
+}
+
+void clpi_door_close(clpi_door *door)
+{
+  clpi_door_claim(door);
+  CLPI_STEP();
+  clpi_fence_heavy();
+  CLPI_STEP();
+  clpi_door_await(door);
 }
 
 void clpi_door_open(clpi_door *door)

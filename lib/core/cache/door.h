@@ -21,8 +21,9 @@ typedef struct clpi_door {
   atomic_uchar gate; /* of clpi_gate; changed under the lock only */
 } clpi_door;
 
-/* Opens it for the first time. */
-void clpi_door_init(clpi_door *door);
+/* One that is open. */
+#define CLPI_NEW_DOOR                                                                              \
+  ((clpi_door){.gate = clpi_fence_is_asymmetric ? CLPI_GATE_OPEN : CLPI_GATE_FENCED})
 
 static inline void clpi_door_leave(clpi_door *door)
 {
@@ -60,6 +61,9 @@ static inline bool clpi_door_enter(clpi_door *door)
 void clpi_door_claim(clpi_door *door);
 void clpi_door_await(const clpi_door *door);
 void clpi_door_open(clpi_door *door);
+
+/* All three, for one door. */
+void clpi_door_close(clpi_door *door);
 
 static inline bool clpi_door_is_claimed(const clpi_door *door)
 {

@@ -102,10 +102,10 @@ bool clpi_refill_own(clpi_stock *stock, size_t bytes)
   for (int tries = 0; cache && it == SOON && tries < TRIES; tries++) {
     if (tries)
       clpi_bin_await(bin, WAIT_NS);
-    if (!clpi_cache_enter(cache))
+    if (!clpi_door_enter(&cache->door))
       return false;
     it = look(stock, cache, bytes, &bin);
-    clpi_cache_leave(cache);
+    clpi_door_leave(&cache->door);
   }
   return it == BLOCKS;
 }
@@ -143,7 +143,7 @@ void clpi_outlet_set_room(clpi_slot *slot)
 bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
   clpi_cache *cache = clpi_cache_find(stock);
-  if (!cache || !clpi_cache_enter(cache))
+  if (!cache || !clpi_door_enter(&cache->door))
     return false;
   clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(buffer->index));
   bool released = slot && is_outlet(slot) &&
@@ -152,6 +152,6 @@ bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given 
     give_batch(stock, slot, buffer->bin);
     clpi_outlet_set_room(slot);
   }
-  clpi_cache_leave(cache);
+  clpi_door_leave(&cache->door);
   return released;
 }

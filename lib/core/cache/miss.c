@@ -79,12 +79,12 @@ static bool add_slab(clpi_stock *stock, clpi_cache *cache)
   clpi_slab *slab = clpi_slab_make(stock->pool, cache);
   if (!slab)
     return false;
-  if (!clpi_cache_enter(cache)) {
+  if (!clpi_door_enter(&cache->door)) {
     clpi_slab_free(slab);
     return false;
   }
   clpi_slab_add(stock, cache, slab);
-  clpi_cache_leave(cache);
+  clpi_door_leave(&cache->door);
   return true;
 }
 
@@ -93,10 +93,10 @@ bool clpi_miss_begin(clpi_stock *stock, size_t bytes, clpi_given given, clpi_mis
   *miss = (clpi_miss){.cache = clpi_cache_find(stock), .bytes = bytes};
   finding found = LACKS_SLAB;
   for (unsigned tries = 0; miss->cache && found == LACKS_SLAB && tries < 2; tries++) {
-    if ((tries && !add_slab(stock, miss->cache)) || !clpi_cache_enter(miss->cache))
+    if ((tries && !add_slab(stock, miss->cache)) || !clpi_door_enter(&miss->cache->door))
       return false;
     found = look(stock, given, miss);
-    clpi_cache_leave(miss->cache);
+    clpi_door_leave(&miss->cache->door);
   }
   return found == IS_MISS;
 }
@@ -106,7 +106,7 @@ bool clpi_miss_end(clpi_stock *stock, clpi_miss *miss, clp_memory memory)
   clpi_cache *cache = miss->cache;
   clp_buffer *buffer = miss->buffer;
   size_t bytes = miss->bin->block_bytes;
-  if (!clpi_cache_enter(cache))
+  if (!clpi_door_enter(&cache->door))
     return false;
   clpi_set_relaxed(cache->managed_bytes, clpi_relaxed(cache->managed_bytes) + bytes);
   reserve(miss, -bytes, -(size_t)1);
@@ -118,7 +118,7 @@ bool clpi_miss_end(clpi_stock *stock, clpi_miss *miss, clp_memory memory)
   buffer->memory = memory;
   buffer->size = miss->bytes;
   clpi_set_relaxed(buffer->index, miss->bin->index);
-  clpi_cache_leave(cache);
+  clpi_door_leave(&cache->door);
   return true;
 }
 

@@ -35,12 +35,6 @@ typedef struct clpi_slabs {
   clpi_slab *_Atomic orphans; /* open slabs that no cache owns, by `next_open` */
 } clpi_slabs;
 
-static inline void clpi_slab_open(clpi_slab *_Atomic *open, clpi_slab *slab)
-{
-  slab->next_open = clpi_relaxed(*open);
-  clpi_set_relaxed(*open, slab);
-}
-
 /* Frees every buffer, at the end of the stock. */
 void clpi_slabs_end(clpi_slabs *slabs);
 
@@ -60,47 +54,10 @@ bool clpi_slabs_wait(const struct clpi_stock *stock, const struct clpi_cache *ow
  * `owner` is NULL, and the caller has the lock. */
 void clpi_slab_add(struct clpi_stock *stock, struct clpi_cache *owner, clpi_slab *slab);
 
-/* Takes a spare buffer from the first of a cache's open slabs; NULL: there is none at hand. The
- * caller owns the cache, and is inside or has the lock. */
-static inline clp_buffer *clpi_slab_take(clpi_slab *_Atomic *open)
-{
-  clpi_slab *slab = clpi_relaxed(*open);
-  if (!slab)
-    return NULL;
-  clp_buffer *buffer = slab->spare;
-  slab->spare = buffer->older;
-  buffer->older = NULL;
-  if (!slab->spare)
-    clpi_set_relaxed(*open, slab->next_open);
-  return buffer;
-}
-
-/* Puts a spare buffer back into its slab, which belongs to the same cache; likewise. */
-static inline void clpi_slab_put(clpi_slab *_Atomic *open, clp_buffer *buffer)
-{
-  clpi_slab *slab = buffer->slab;
-  buffer->older = slab->spare;
-  slab->spare = buffer;
-  if (!buffer->older)
-    clpi_slab_open(open, slab);
-}
-
 /* Takes a spare buffer from one of the cache's slabs, or else from an orphan or a new slab, which
  * the cache then owns. `cache` may be NULL: then the slab stays an orphan. Returns NULL when out of
  * host memory. */
 clp_buffer *clpi_buffer_take_locked(struct clpi_stock *stock, struct clpi_cache *cache);
-
-/* What makes a buffer spare. `pool` and `bin` stay: a second release reads them without the lock.
- */
-static inline void clpi_buffer_clear(clp_buffer *buffer)
-{
-  buffer->memory = 0;
-  buffer->size = 0;
-  clpi_set_state(buffer, CLPI_BUFFER_SPARE);
-  buffer->bound = NULL;
-  if (buffer->noted)
-    buffer->noted->count = 0;
-}
 
 /* Makes any buffer spare again. */
 void clpi_buffer_put_locked(struct clpi_stock *stock, clp_buffer *buffer);

@@ -56,7 +56,7 @@ static clpi_cache *make_locked(clpi_stock *stock)
   clpi_cache *cache = take_memory_locked(stock);
   if (!cache)
     return NULL;
-  clpi_door_init(&cache->door);
+  cache->door = CLPI_NEW_DOOR;
   cache->sweep_tick = CLPI_CACHE_SWEEP_INTERVAL;
   cache->stock = stock;
   clpi_list_init(&cache->on_thread);

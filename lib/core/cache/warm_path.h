@@ -57,18 +57,6 @@ static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
   return cache == &clpi_no_cache ? NULL : cache;
 }
 
-/* Lets the owner in. False: the cache is claimed; take the slow path. */
-static inline bool clpi_cache_enter(clpi_cache *cache)
-{
-  return clpi_door_enter(&cache->door);
-}
-
-/* The owner must not touch anything of the pool afterwards. */
-static inline void clpi_cache_leave(clpi_cache *cache)
-{
-  clpi_door_leave(&cache->door);
-}
-
 static inline bool clpi_cache_must_sweep(const clpi_cache *cache, uint64_t tick)
 {
   return tick >= cache->sweep_tick;
@@ -260,7 +248,7 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
   /* Relaxed: the thread uses the index only to find a slot in its own cache, and such a slot exists
    * only after the thread has held the lock since the bin got its index. */
   uint32_t index = clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
-  if (!clpi_cache_enter(cache))
+  if (!clpi_door_enter(&cache->door))
     return NULL;
   const clpi_stream *stream = clpi_recall_stream(stock, cache, given);
   clpi_slot *slot = clpi_slot_peek(cache, index);
@@ -271,7 +259,7 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
     slot->tally.hits++;
     clpi_cache_count_active(stock, cache, bytes);
   }
-  clpi_cache_leave(cache);
+  clpi_door_leave(&cache->door);
   return block;
 }
 
@@ -297,14 +285,57 @@ __attribute__((always_inline)) static inline bool
 clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
   clpi_cache *cache = clpi_cache_peek(stock);
-  if (!cache || !clpi_cache_enter(cache))
+  if (!cache || !clpi_door_enter(&cache->door))
     return false;
   clpi_slot *slot = clpi_slot_peek(cache, clpi_relaxed(buffer->index));
   clp_buffer **top = slot ? clpi_relaxed(slot->top) : NULL;
   bool released = slot && !clpi_slot_is_full(slot, top) &&
                   clpi_release_inside(stock, cache, slot, top, buffer, given);
-  clpi_cache_leave(cache);
+  clpi_door_leave(&cache->door);
   return released;
+}
+
+static inline void clpi_slab_open(clpi_slab *_Atomic *open, clpi_slab *slab)
+{
+  slab->next_open = clpi_relaxed(*open);
+  clpi_set_relaxed(*open, slab);
+}
+
+/* Takes a spare buffer from the first of a cache's open slabs; NULL: there is none at hand. The
+ * caller owns the cache, and is inside or has the lock. */
+static inline clp_buffer *clpi_slab_take(clpi_slab *_Atomic *open)
+{
+  clpi_slab *slab = clpi_relaxed(*open);
+  if (!slab)
+    return NULL;
+  clp_buffer *buffer = slab->spare;
+  slab->spare = buffer->older;
+  buffer->older = NULL;
+  if (!slab->spare)
+    clpi_set_relaxed(*open, slab->next_open);
+  return buffer;
+}
+
+/* Puts a spare buffer back into its slab, which belongs to the same cache; likewise. */
+static inline void clpi_slab_put(clpi_slab *_Atomic *open, clp_buffer *buffer)
+{
+  clpi_slab *slab = buffer->slab;
+  buffer->older = slab->spare;
+  slab->spare = buffer;
+  if (!buffer->older)
+    clpi_slab_open(open, slab);
+}
+
+/* What makes a buffer spare. `pool` and `bin` stay: a second release reads them without the lock.
+ */
+static inline void clpi_buffer_clear(clp_buffer *buffer)
+{
+  buffer->memory = 0;
+  buffer->size = 0;
+  clpi_set_state(buffer, CLPI_BUFFER_SPARE);
+  buffer->bound = NULL;
+  if (buffer->noted)
+    buffer->noted->count = 0;
 }
 
 /* Unpins the stream of a call. If it is in order, the thread's warm path finds it from now on. */

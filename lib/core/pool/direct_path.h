@@ -49,10 +49,10 @@ clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
   clpi_cache *cache = clpi_cache_find(&pool->stock);
   bool is_possible = cache && bytes - 1 < pool->stock.store.max_block_bytes &&
                      clpi_is_for_home(&pool->stock, given);
-  if (!is_possible || !clpi_cache_enter(cache))
+  if (!is_possible || !clpi_door_enter(&cache->door))
     return NULL;
   clp_buffer *buffer = clpi_allocate_inside(pool, cache, bytes);
-  clpi_cache_leave(cache);
+  clpi_door_leave(&cache->door);
   return buffer;
 }
 
@@ -88,10 +88,10 @@ __attribute__((always_inline)) static inline bool clpi_release_direct(clp_buffer
   clpi_cache *cache = clpi_cache_find(&pool->stock);
   bool is_shown = clpi_is_watched() && clpi_hooks_concern(&pool->hooks);
   bool is_possible = cache && !is_shown && clpi_is_for_home(&pool->stock, given);
-  if (!is_possible || !clpi_cache_enter(cache))
+  if (!is_possible || !clpi_door_enter(&cache->door))
     return false;
   bool is_done = clpi_end_inside(pool, cache, buffer);
-  clpi_cache_leave(cache);
+  clpi_door_leave(&cache->door);
   return is_done;
 }
 
