@@ -111,6 +111,7 @@ arena_sources = \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/trim.c lib/arena/trim.h \
 	lib/arena/tape.c lib/arena/tape.h \
+	lib/arena/tape_index.c lib/arena/tape_index.h \
 	lib/arena/upstream.c lib/arena/upstream.h \
 	lib/arena/use_set.c lib/arena/use_set.h
 

@@ -1,119 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The tape grows to a bound, and then begins anew. The index has linear probing; entries are
- * removed only all at once. */
+/* The tape grows to a bound, and then begins anew. */
 #include "arena/tape.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/param.h>
 
 enum {
   FIRST_EVENTS = 256,
   MOST_EVENTS = 1 << 20,
-  FIRST_BITS = 8,
-  RECENT = 1 << 10,
   FIRST_SEGMENTS = 64,
   LAST_SEGMENTS = 1 << 10,
   MANY_SEGMENTS = 1 << 16
 };
-
-/* --- digests --- */
-
-static const uint64_t MIXING = 0xd6e8feb86659fd93u;
-
-/* Each bit of the result depends on each of x. */
-static uint64_t mix(uint64_t x)
-{
-  x = (x ^ (x >> 32)) * MIXING;
-  x = (x ^ (x >> 32)) * MIXING;
-  return x ^ (x >> 32);
-}
-
-clpi_digest clpi_digest_of(uint64_t place, size_t bytes)
-{
-  uint64_t low = mix(place + 0x9e3779b97f4a7c15u) + bytes;
-  uint64_t high = mix(bytes + 0xc2b2ae3d27d4eb4fu) + place;
-  return (clpi_digest){mix(low), mix(high ^ 0x165667b19e3779f9u)};
-}
-
-/* --- the index --- */
-
-/* Of the key, 96 bits are enough. */
-typedef struct clpi_tape_entry {
-  uint64_t low;
-  uint32_t high;
-  uint32_t number; /* of an event, and 1; 0: the slot is free */
-} entry;
-
-static entry entry_of(clpi_digest used, size_t bytes)
-{
-  return (entry){.low = used.low + bytes * MIXING, .high = (uint32_t)(used.high + bytes)};
-}
-
-/* The entry with the key of `wanted`, or the free slot where it belongs. */
-static entry *search(const clpi_tape *tape, const entry *wanted)
-{
-  size_t mask = ((size_t)1 << tape->bits) - 1, slot = wanted->low & mask;
-  while (tape->index[slot].number &&
-         (tape->index[slot].low != wanted->low || tape->index[slot].high != wanted->high))
-    slot = (slot + 1) & mask;
-  return &tape->index[slot];
-}
-
-/* Has room for one more, and half of the slots stay free. False: no host memory. */
-static bool reserve_entry(clpi_tape *tape)
-{
-  size_t slots = tape->bits ? (size_t)1 << tape->bits : 0;
-  if (tape->entries < slots / 2)
-    return true;
-  clpi_tape grown = *tape;
-  if (!tape->recent)
-    grown.recent = tape->recent = calloc(RECENT, sizeof(*tape->recent));
-  if (!tape->recent)
-    return false;
-  grown.bits = tape->bits ? tape->bits + 1 : FIRST_BITS;
-  grown.index = calloc((size_t)1 << grown.bits, sizeof(*grown.index));
-  if (!grown.index)
-    return false;
-  for (size_t i = 0; i < slots; i++)
-    if (tape->index[i].number)
-      *search(&grown, &tape->index[i]) = tape->index[i];
-  free(tape->index);
-  *tape = grown;
-  return true;
-}
-
-static entry *recent_of(const clpi_tape *tape, const entry *wanted)
-{
-  return &tape->recent[wanted->low % RECENT];
-}
-
-/* One beginning in 16, and the first behind each break, so that the index is small: from there on
- * the tape leads. The latest of all are remembered, too, for programs that go in a small circle.
- */
-static void enter(clpi_tape *tape, clpi_digest used, size_t bytes, size_t number)
-{
-  entry made = entry_of(used, bytes);
-  made.number = (uint32_t)number + 1;
-  *recent_of(tape, &made) = made;
-  if (tape->is_run_indexed && used.high % 16)
-    return;
-  entry *slot = search(tape, &made);
-  tape->entries += !slot->number;
-  *slot = made;
-  tape->is_run_indexed = true;
-}
-
-/* The number of the event, and 1; 0: it is not known. */
-static size_t find(const clpi_tape *tape, clpi_digest used, size_t bytes)
-{
-  const entry wanted = entry_of(used, bytes);
-  if (!tape->bits)
-    return 0;
-  const entry *recent = recent_of(tape, &wanted);
-  bool is_recent = recent->low == wanted.low && recent->high == wanted.high;
-  return is_recent ? recent->number : search(tape, &wanted)->number;
-}
 
 static void go_to(clpi_tape *tape, size_t number)
 {
@@ -132,11 +30,8 @@ static void go_elsewhere(clpi_tape *tape, size_t number, uint32_t jump)
 /* Forgets all events. The sites know of them. */
 static void clear(clpi_tape *tape)
 {
-  if (tape->bits)
-    memset(tape->index, 0, sizeof(*tape->index) << tape->bits);
-  if (tape->recent)
-    memset(tape->recent, 0, sizeof(*tape->recent) * RECENT);
-  tape->entries = tape->count = tape->followed = tape->repeated = 0;
+  clpi_tape_index_clear(&tape->index);
+  tape->count = tape->followed = tape->repeated = 0;
   go_to(tape, 0);
 }
 
@@ -223,8 +118,7 @@ void clpi_tape_remove_segment(clpi_tape *tape, const clpi_segment *segment)
 void clpi_tape_destroy(clpi_tape *tape)
 {
   free(tape->events);
-  free(tape->index);
-  free(tape->recent);
+  clpi_tape_index_end(&tape->index);
   free(tape->segments);
   *tape = (clpi_tape){0};
 }
@@ -256,7 +150,7 @@ static void append(clpi_tape *tape, clpi_event event)
 static void append_break(clpi_tape *tape, uint32_t from)
 {
   append(tape, (clpi_event){.other = from, .kind = CLPI_BREAK});
-  tape->is_run_indexed = false;
+  clpi_tape_index_begin_run(&tape->index);
 }
 
 static bool is_jump(const clpi_tape *tape, size_t number)
@@ -280,7 +174,7 @@ void clpi_tape_lose(clpi_tape *tape)
 /* At the end of the tape, a jump to there makes it known for the next time. */
 bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes)
 {
-  size_t number = find(tape, used, bytes);
+  size_t number = clpi_tape_index_find(&tape->index, used, bytes);
   if (!number)
     return false;
   uint32_t jump = CLPI_NO_EVENT;
@@ -342,7 +236,7 @@ static void redirect(clpi_tape *tape, size_t from, clpi_digest used)
   uint32_t jump = tape->jump;
   append_break(tape, (uint32_t)from);
   if (jump == CLPI_NO_EVENT)
-    enter(tape, used, tape->events[from].bytes, tape->count);
+    clpi_tape_index_enter(&tape->index, used, tape->events[from].bytes, tape->count);
   else
     tape->events[jump].other = (uint32_t)tape->count;
 }
@@ -375,7 +269,7 @@ void clpi_tape_unroll(clpi_tape *tape, clpi_digest used, size_t bytes)
 {
   size_t from = tape->from, next = tape->next;
   if (tape->told != from || next == from || next - from >= FEW || !may_repeat(tape) ||
-      !reserve_events(tape, next + 1 - from) || !reserve_entry(tape))
+      !reserve_events(tape, next + 1 - from) || !clpi_tape_index_reserve(&tape->index))
     return;
   bool is_last = tape->jump != CLPI_NO_EVENT && tape->jump + 1 == tape->count;
   bool jumps = bytes && is_jump(tape, next);
@@ -402,10 +296,10 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
     go_to(tape, tape->next + 1);
     return (uint32_t)tape->next - 1;
   }
-  if (!reserve_events(tape, 1) || !reserve_entry(tape))
+  if (!reserve_events(tape, 1) || !clpi_tape_index_reserve(&tape->index))
     clear(tape);
   bool is_lost = !tape->is_open && event.kind == CLPI_END;
-  if (!tape->capacity || !tape->bits || event.segment >= tape->segment_count || is_lost) {
+  if (!tape->capacity || !tape->index.bits || event.segment >= tape->segment_count || is_lost) {
     clpi_tape_lose(tape);
     return CLPI_NO_EVENT;
   }
@@ -413,7 +307,7 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
     append_break(tape, CLPI_NO_EVENT);
   uint32_t begun = event.other, number = (uint32_t)tape->count;
   if (event.kind == CLPI_BEGIN)
-    enter(tape, used, event.bytes, number);
+    clpi_tape_index_enter(&tape->index, used, event.bytes, number);
   event.other = CLPI_NO_EVENT;
   append(tape, event);
   if (event.kind == CLPI_END)

@@ -7,19 +7,7 @@
 #define CLPOOL_ARENA_TAPE_H
 
 #include "arena/segments.h"
-
-/* Identifies a set of blocks; two sets have the same one with a probability of 2 to the -96. */
-typedef struct clpi_digest {
-  uint64_t low, high;
-} clpi_digest;
-
-static inline clpi_digest clpi_digest_xor(clpi_digest a, clpi_digest b)
-{
-  return (clpi_digest){a.low ^ b.low, a.high ^ b.high};
-}
-
-/* Of a block of `bytes` at a place. */
-clpi_digest clpi_digest_of(uint64_t place, size_t bytes);
+#include "arena/tape_index.h"
 
 typedef enum clpi_event_kind {
   CLPI_BREAK, /* what is before and behind it did not follow one another */
@@ -55,12 +43,8 @@ typedef struct clpi_tape {
   bool is_open;           /* next is behind an event that was just noted, and so may be the next */
   size_t from;            /* where it went when it last did not go on; SIZE_MAX: no more known, */
   uint32_t jump;          /* and the jump that led there, or none */
-  size_t followed, repeated;      /* events that the sites were told of, and that were unrolled */
-  struct clpi_tape_entry *index;  /* a hash table of beginnings, */
-  struct clpi_tape_entry *recent; /* and the latest */
-  unsigned bits;                  /* it has 1 << bits slots; 0: none yet */
-  size_t entries;
-  bool is_run_indexed;         /* a beginning since the last break is in the index */
+  size_t followed, repeated; /* events that the sites were told of, and that were unrolled */
+  clpi_tape_index index;
   clpi_tape_segment *segments; /* by their numbers */
   size_t segment_capacity, segment_count;
 } clpi_tape;
