@@ -51,8 +51,8 @@ readme() {
   echo "README.md: its code compiles"
 }
 
-# The commands of the examples' README, where these are installed, but for what this clpool does not
-# have.
+# The commands of the examples' README, but for those of programs that were not built here, for want
+# of OpenCL, CLBlast or a compiler of C++.
 examples() {
   cp -R "$docs/examples" "$house_tmp/examples"
   chmod -R u+w "$house_tmp/examples"
@@ -70,7 +70,7 @@ examples() {
   while read -r command; do
     program=${command#*-o }
     program=${program%% *}
-    [ -e "$program.c" ] || { [ -e "$program.cc" ] && [ -n "${HOUSE_CXX-}" ]; } || continue
+    [ -e "$top_builddir/examples/$program" ] || continue
     command=$(echo "$command" | sed 's/ c++ / cxx /')
     eval "$command" || fail "the guide or examples/README: this does not compile: $command"
     echo "examples: $program compiles"
