@@ -48,7 +48,7 @@ static void tell_sites(clpi_arena *arena)
       site = begin_site(arena, event);
     if (event->kind == CLPI_BEGIN)
       site->begun = (uint32_t)tape->told;
-    else if (site->begun >= from && site->begun < tape->told)
+    else
       clpi_tape_join(tape, site->begun, tape->told);
     tell_of(arena, site, event->kind);
   }

@@ -23,7 +23,7 @@ static void go_to(clpi_tape *tape, size_t number)
 static void go_elsewhere(clpi_tape *tape, size_t number, uint32_t jump)
 {
   go_to(tape, number);
-  tape->from = number;
+  tape->from = tape->since = number;
   tape->jump = jump;
 }
 
@@ -151,6 +151,7 @@ static void append_break(clpi_tape *tape, uint32_t from)
 {
   append(tape, (clpi_event){.other = from, .kind = CLPI_BREAK});
   clpi_tape_index_begin_run(&tape->index);
+  tape->since = tape->count;
 }
 
 static bool is_jump(const clpi_tape *tape, size_t number)
@@ -194,7 +195,8 @@ static bool is_same_block(const clpi_event *one, const clpi_event *other)
 
 void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end)
 {
-  clpi_event *begin = begun < tape->count ? &tape->events[begun] : NULL;
+  bool is_known = begun >= tape->since && begun < end;
+  clpi_event *begin = is_known ? &tape->events[begun] : NULL;
   if (!begin || begin->kind != CLPI_BEGIN || begin->other != CLPI_NO_EVENT ||
       !is_same_block(begin, &tape->events[end]))
     return;
@@ -206,7 +208,7 @@ void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end)
  * behind the copies. */
 static void repeat(clpi_tape *tape, size_t from, size_t until, const clpi_event *jump)
 {
-  size_t made = tape->count;
+  size_t made = tape->since = tape->count;
   tape->repeated += until - from;
   for (size_t i = 0; from + i < until; i++) {
     clpi_event event = tape->events[from + i];

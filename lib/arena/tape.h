@@ -43,6 +43,7 @@ typedef struct clpi_tape {
   bool is_open;           /* next is behind an event that was just noted, and so may be the next */
   size_t from;            /* where it went when it last did not go on; SIZE_MAX: no more known, */
   uint32_t jump;          /* and the jump that led there, or none */
+  size_t since;           /* what is from here to next has happened, one after another */
   size_t followed, repeated; /* events that the sites were told of, and that were unrolled */
   clpi_tape_index index;
   clpi_tape_segment *segments; /* by their numbers */
@@ -104,7 +105,8 @@ void clpi_tape_unroll(clpi_tape *tape, clpi_digest used, size_t bytes);
 /* If what follows is elsewhere on the tape, goes there. */
 bool clpi_tape_jump(clpi_tape *tape);
 
-/* Joins an end to the event where its block began, if that is still on the tape. */
+/* Joins an end that has just happened to the event where its block began, if from there it went on
+ * all the time: so there is nothing of the same block between the two. */
 void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end);
 
 /* Goes to where a block of `bytes` began while those of `used` were in use. False: it is not known

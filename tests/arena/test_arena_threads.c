@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads on one arena: blocks of its pools do not overlap, whether one thread follows the tape
  * without the lock meanwhile or not (lib/arena/ahead.h). */
+#include "arena/arena.h"
 #include "support/chance.h"
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
 #include <clpool/arena.h>
+#include <unistd.h>
 
 enum { SEGMENT = 64 * 1024, POOLS = 2 };
 
@@ -153,10 +155,45 @@ START_TEST(one_thread_repeats_itself_while_others_look)
 }
 END_TEST
 
+static atomic_bool has_looked;
+
+static void *look_once(void *arena)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  (void)clp_arena_get_stats(arena, &stats);
+  atomic_store(&has_looked, true);
+  return NULL;
+}
+
+/* While the owner of the door stands inside. */
+START_TEST(a_wait_for_the_door_is_no_cancellation_point)
+{
+  clp_memory memory;
+  pthread_t thread;
+  rig it = {0};
+
+  start(&it);
+  clpt_ok(clp_allocator_allocate(it.arena, 1000, &memory));
+  clpi_arena *arena = it.arena->self;
+  atomic_store(&arena->door.busy, true);
+  ck_assert_int_eq(pthread_create(&thread, NULL, look_once, it.arena), 0);
+  usleep(20000);
+  ck_assert_int_eq(pthread_cancel(thread), 0);
+  usleep(1000);
+  ck_assert(!atomic_load(&has_looked));
+  atomic_store(&arena->door.busy, false);
+  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  ck_assert(atomic_load(&has_looked));
+  clpt_ok(clp_allocator_free(it.arena, memory, 1000));
+  end(&it);
+}
+END_TEST
+
 CLPT_MAIN("threads on an arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "threads");
 
   tcase_add_test(tests, threads_share_an_arena);
+  tcase_add_test(tests, a_wait_for_the_door_is_no_cancellation_point);
   tcase_add_loop_test(tests, one_thread_repeats_itself_while_others_look, 0, 2);
 }

@@ -190,6 +190,40 @@ START_TEST(a_small_circle_is_unrolled)
 }
 END_TEST
 
+/* A block of so many bytes for each letter: in upper case it begins, in lower case it ends. At a
+ * "?" the arena says how much is in use. */
+static void run_letters(const char *letters)
+{
+  clp_memory blocks['Z' + 1] = {0};
+  size_t count = 0;
+
+  for (const char *at = letters; *at; at++) {
+    size_t letter = (size_t)*at & ~(size_t)('a' - 'A'), bytes = 500 * (letter - 'A' + 1);
+    if (*at == '?') {
+      ck_assert_uint_eq(clpt_arena_figures().used_blocks, count);
+    } else if (*at < 'a') {
+      blocks[letter] = clpt_arena_take(bytes);
+      count++;
+    } else {
+      clpt_arena_give(blocks[letter], bytes);
+      count--;
+    }
+  }
+}
+
+/* X begins in a piece that is unrolled, which leaves; what is unrolled behind it has an end of X,
+ * and so has what follows when the program comes back another way. The two ends are not of one
+ * block. */
+START_TEST(a_begin_is_not_joined_to_the_end_of_a_later_block)
+{
+  start(1.0);
+  run_letters("ZXYxyzWwZXVvYxAayXUuY?xyzWwZXUu?YTxtyz");
+  for (unsigned i = 0; i < 3; i++)
+    run_letters(_i ? "WwZXVvYxAayXUuYTxK?ktyz?" : "WwZXVvYxAayXUuYTx?tyz?");
+  clpt_arena_end();
+}
+END_TEST
+
 /* Where it is by chance what follows, the tape hardly grows in the end. */
 START_TEST(a_program_that_goes_several_ways_does_not_fill_the_tape)
 {
@@ -435,6 +469,7 @@ CLPT_MAIN("tape", clpt_run)
   tcase_add_loop_test(tests, a_program_that_repeats_itself_follows_the_tape, 0, 32);
   tcase_add_loop_test(tests, a_segment_that_comes_back_is_known, 0, 32);
   tcase_add_test(tests, a_small_circle_is_unrolled);
+  tcase_add_loop_test(tests, a_begin_is_not_joined_to_the_end_of_a_later_block, 0, 2);
   tcase_add_loop_test(tests, a_program_that_goes_several_ways_does_not_fill_the_tape, 0, 2);
   tcase_add_loop_test(tests, whatever_it_does_blocks_are_apart, 0, 144);
   tcase_add_test(tests, peaks_are_exact);

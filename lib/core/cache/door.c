@@ -2,6 +2,8 @@
 /* The claimer's side of a door. */
 #include "core/cache/door.h"
 
+#include "core/base/cancel.h"
+
 #include <sched.h>
 #include <time.h>
 
@@ -11,10 +13,11 @@ void clpi_door_claim(clpi_door *door)
   atomic_fetch_or_explicit(&door->gate, CLPI_GATE_CLAIMED, memory_order_seq_cst);
 }
 
-/* Yields at first, then sleeps: yielding would never let an owner of lower real-time priority
- * run. */
+/* Yields at first, then sleeps: yielding would never let an owner of lower real-time priority run.
+ * Callers may be without CLPI_UNCANCELLED, and inside a door of their own. */
 static void let_owner_run(unsigned turns)
 {
+  CLPI_UNCANCELLED;
   static const struct timespec nap = {.tv_nsec = 50000};
   if (turns < 100)
     sched_yield();

@@ -2,6 +2,8 @@
 /* Making, finding and freeing caches. */
 #include "core/cache/thread_cache.h"
 
+#include "core/cache/claim.h"
+#include "core/cache/counts.h"
 #include "core/cache/registry.h"
 #include "core/cache/slots.h"
 #include "core/cache/warm_path.h"
@@ -51,11 +53,23 @@ static clpi_cache *take_memory_locked(clpi_stock *stock)
   return memset(cache, 0, offsetof(clpi_cache, first_slab));
 }
 
+/* The only owner so far has noted no peak, and need not have held anything. */
+static void begin_sharing_locked(clpi_stock *stock)
+{
+  clpi_caches_claim_locked(stock);
+  clpi_note_peaks_locked(stock);
+  if (clpi_relaxed(stock->is_direct))
+    clpi_stock_set_direct_locked(stock, false);
+  clpi_caches_disclaim_locked(stock);
+}
+
 static clpi_cache *make_locked(clpi_stock *stock)
 {
   clpi_cache *cache = take_memory_locked(stock);
   if (!cache)
     return NULL;
+  if (stock->cache_count == 1)
+    begin_sharing_locked(stock);
   cache->door = CLPI_NEW_DOOR;
   cache->sweep_tick = CLPI_CACHE_SWEEP_INTERVAL;
   cache->stock = stock;
@@ -71,8 +85,6 @@ static clpi_cache *make_locked(clpi_stock *stock)
     link = &last->next;
   clpi_publish(*link, cache);
   stock->cache_count++;
-  if (clpi_relaxed(stock->is_direct) && stock->cache_count > 1)
-    clpi_stock_set_direct_locked(stock, false);
   stock->ended_count++;
   return cache;
 }

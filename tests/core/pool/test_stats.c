@@ -3,6 +3,8 @@
 #include "support/pools.h"
 #include "support/suite.h"
 
+#include <pthread.h>
+
 #include <stdint.h>
 
 /* The figures that say where the bytes are; those of the counts follow separately. */
@@ -126,6 +128,35 @@ START_TEST(a_warm_pair_between_two_looks_raises_the_peak)
   clpt_ok(clp_pool_reset_peaks(rig.pool));
   clpt_hold(rig.pool, 100, 1);
   ck_assert_uint_eq(clpt_stats(rig.pool).peak_active_bytes, 100);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+static void *release_it(void *buffer)
+{
+  return clp_buffer_release(buffer) ? buffer : NULL;
+}
+
+/* Nor had it noted the peak when another thread came. */
+START_TEST(the_peak_of_one_thread_stays_when_another_comes)
+{
+  enum { COUNT = 4 };
+  clp_buffer *buffers[COUNT];
+  clpt_rig rig;
+  pthread_t thread;
+  void *failed;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 1000, COUNT);
+  clpt_ok(clp_pool_reset_peaks(rig.pool));
+  for (size_t i = 0; i < COUNT; i++)
+    buffers[i] = clpt_allocate(rig.pool, 1000);
+  for (size_t i = 1; i < COUNT; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+  ck_assert_int_eq(pthread_create(&thread, NULL, release_it, buffers[0]), 0);
+  ck_assert_int_eq(pthread_join(thread, &failed), 0);
+  ck_assert_ptr_null(failed);
+  ck_assert_uint_eq(clpt_stats(rig.pool).peak_active_bytes, COUNT * 1000);
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -382,6 +413,7 @@ CLPT_MAIN("stats", clpt_run)
   tcase_add_test(tests, peaks_keep_the_most_until_they_are_reset);
   tcase_add_test(tests, a_hit_can_raise_the_peak_of_active_bytes_alone);
   tcase_add_test(tests, a_warm_pair_between_two_looks_raises_the_peak);
+  tcase_add_test(tests, the_peak_of_one_thread_stays_when_another_comes);
   tcase_add_test(tests, zero_byte_buffers_are_active_hits_of_no_bin);
   tcase_add_test(tests, failed_allocations_are_not_counted);
   tcase_add_test(tests,
