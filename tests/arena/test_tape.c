@@ -8,6 +8,9 @@
 #include "support/failmalloc.h"
 #include "support/suite.h"
 
+#include <ctype.h>
+#include <string.h>
+
 enum { LIVE = 24, STEPS = 400, PASSES = 12 };
 
 /* --- a device whose blocks are far apart --- */
@@ -190,24 +193,23 @@ START_TEST(a_small_circle_is_unrolled)
 }
 END_TEST
 
-/* A block of so many bytes for each letter: in upper case it begins, in lower case it ends. At a
- * "?" the arena says how much is in use. */
+/* A block for each letter, each larger than the one before, which begins in upper case and ends in
+ * lower case. At a "?" the arena says how much is in use. */
 static void run_letters(const char *letters)
 {
-  clp_memory blocks['Z' + 1] = {0};
+  static const char order[] = "ZKXYWVAUT";
+  clp_memory blocks[sizeof(order)];
   size_t count = 0;
 
   for (const char *at = letters; *at; at++) {
-    size_t letter = (size_t)*at & ~(size_t)('a' - 'A'), bytes = 500 * (letter - 'A' + 1);
-    if (*at == '?') {
+    const char *letter = strchr(order, toupper(*at));
+    size_t number = letter ? (size_t)(letter - order) : 0, bytes = 1000 * (number + 1);
+    if (!letter)
       ck_assert_uint_eq(clpt_arena_figures().used_blocks, count);
-    } else if (*at < 'a') {
-      blocks[letter] = clpt_arena_take(bytes);
-      count++;
-    } else {
-      clpt_arena_give(blocks[letter], bytes);
-      count--;
-    }
+    else if (isupper(*at))
+      blocks[number] = clpt_arena_take(bytes), count++;
+    else
+      clpt_arena_give(blocks[number], bytes), count--;
   }
 }
 
