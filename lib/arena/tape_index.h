@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Identifies a set of blocks; two sets have the same one with a probability of 2 to the -96. */
+/* Identifies a set of blocks. The index looks at 96 of its bits, so two sets pass for one with a
+ * probability of 2 to the -96. */
 typedef struct clpi_digest {
   uint64_t low, high;
 } clpi_digest;
