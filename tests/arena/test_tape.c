@@ -156,7 +156,7 @@ static void repeats(unsigned seed, unsigned passes_until_it_follows, bool gives_
 START_TEST(a_program_that_repeats_itself_follows_the_tape)
 {
   start(1.0);
-  repeats((unsigned)_i, 6, false);
+  repeats((unsigned)_i, 4, false);
   ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
   clpt_arena_end();
 }

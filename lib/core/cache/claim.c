@@ -16,9 +16,7 @@ static bool raise_flag(clpi_cache *cache)
 /* Waits until no owner is inside a claimed cache. */
 static void wait_locked(const clpi_stock *stock)
 {
-  CLPI_STEP();
   clpi_fence_heavy();
-  CLPI_STEP();
   clpi_each_cache(stock, cache)
   {
     if (clpi_door_is_claimed(&cache->door))

@@ -36,9 +36,7 @@ void clpi_door_await(const clpi_door *door)
 void clpi_door_close(clpi_door *door)
 {
   clpi_door_claim(door);
-  CLPI_STEP();
   clpi_fence_heavy();
-  CLPI_STEP();
   clpi_door_await(door);
 }
 

@@ -31,8 +31,10 @@ void clpi_fence_init(void)
 /* Registration belongs to the address space, so the child of a fork may have to register anew. */
 void clpi_fence_heavy(void)
 {
+  CLPI_STEP();
   if (clpi_fence_is_asymmetric && !membarrier_call(PRIVATE_EXPEDITED)) {
     membarrier_call(REGISTER_PRIVATE_EXPEDITED);
     membarrier_call(PRIVATE_EXPEDITED);
   }
+  CLPI_STEP();
 }
