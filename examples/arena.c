@@ -44,10 +44,12 @@ static void run_program(clp_pool *pool)
 
 /* --- With and without an arena --- */
 
-static void print_row(const char *name, size_t in_use, size_t taken, uint64_t calls)
+/* Bytes are the most at once; calls of the device take memory, or give it back. */
+static void print_row(const char *name, size_t in_use, size_t taken, uint64_t takes, uint64_t gives)
 {
-  printf("%-16s %8.1f MiB %8.1f MiB %8.2f %8llu\n", name, (double)in_use / MIB, (double)taken / MIB,
-         (double)taken / (double)in_use, (unsigned long long)calls);
+  printf("%-16s %8.1f MiB %8.1f MiB %8.2f %8llu %12llu\n", name, (double)in_use / MIB,
+         (double)taken / MIB, (double)taken / (double)in_use, (unsigned long long)takes,
+         (unsigned long long)gives);
 }
 
 static void run_on_device(clp_allocator *device)
@@ -58,7 +60,7 @@ static void run_on_device(clp_allocator *device)
   run_program(pool);
   CHECK(clp_pool_get_stats(pool, &stats));
   print_row("on the device", stats.peak_active_bytes, stats.peak_managed_bytes,
-            stats.device_allocations + stats.device_frees);
+            stats.device_allocations, stats.device_frees);
   clp_pool_release(pool);
 }
 
@@ -84,7 +86,7 @@ static void run_on_arena(clp_allocator *device)
   CHECK(clp_pool_get_stats(pool, &of_pool));
   CHECK(clp_arena_get_stats(arena, &of_arena));
   print_row("on an arena", of_pool.peak_active_bytes, of_arena.peak_reserved_bytes,
-            of_arena.segments_taken + of_arena.segments_given_back);
+            of_arena.segments_taken, of_arena.segments_given_back);
   clp_pool_release(pool);
   clp_allocator_release(arena);
 }
@@ -114,7 +116,8 @@ int main(int argc, char **argv)
   check_arguments(argc, argv, 0, "arena");
   clp_allocator *device;
   CHECK(clp_simulated_allocator_create(0, &device));
-  printf("%-16s %12s %12s %8s %8s\n", "the pool is", "in use", "taken", "ratio", "calls");
+  printf("%-16s %12s %12s %8s %8s %12s\n", "the pool is", "in use", "taken", "ratio", "taking",
+         "giving back");
   run_on_device(device);
   run_on_arena(device);
   printf("\n");

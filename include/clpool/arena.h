@@ -5,10 +5,11 @@
  *
  * Blocks are carved by first fit, and freed ones are coalesced with their free neighbours. Before
  * an arena grows, the pool on it gives back all that it holds, and the arena gives back segments
- * without blocks. Where memory is an address, and all work on one stream in order, a program that
- * repeats itself gets the same places again, without a search. So the memory taken from the device
- * stays near the peak of what is in use, with no more calls of the device than a pool without an
- * arena makes, and 64. doc/arena.md explains the rules, with measurements of what they cost. */
+ * without blocks. Where memory is an address (no cl_mem), and all work on one stream in order, a
+ * program that repeats itself gets the same places again, without a search. So the memory taken
+ * from the device stays near the peak of what is in use, and no more segments are taken than a pool
+ * without an arena takes blocks, and 64. doc/arena.md explains the rules, with measurements of what
+ * they cost. */
 #ifndef CLPOOL_ARENA_H
 #define CLPOOL_ARENA_H
 
