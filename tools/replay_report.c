@@ -67,7 +67,9 @@ void clpi_report_replay(const clpi_replay_subject *subject, const trace_replay_r
   if (pooled)
     print_row("  served from held memory (hits)", clpi_show_count(result->hits));
   if (pooled)
-    print_row("  served by the device (misses)", clpi_show_count(result->misses));
+    print_row(subject->on_arena ? "  served by the arena (misses)"
+                                : "  served by the device (misses)",
+              clpi_show_count(result->misses));
   print_failures(result);
   print_row("calls to the device", clpi_show_count(device_calls(result)));
   print_row("time per allocation or free", clpi_show_time(result->ns_per_operation));
