@@ -21,11 +21,12 @@ typedef struct clpi_arena {
   clp_arena_options options;
   bool orders_streams;       /* upstream knows streams */
   bool is_exclusive;         /* a block must not overlap memory that a stream may still use */
-  bool has_addresses;        /* memory is an address: a block needs no call of upstream */
+  bool has_addresses;        /* memory is an address: of a block, its segment's and an offset */
   size_t alignment;          /* of blocks in segments, bytes; their sizes are multiples of it */
   clpi_door door;            /* ahead.h */
   const void *_Atomic owner; /* of the door: its clpi_self; NULL: none yet */
-  pthread_mutex_t lock;      /* guards all below, streams as stream.h says */
+  pthread_mutex_t lock;      /* guards all below, streams as stream.h says, and with the door what
+                                is changed inside that alone (ahead.h) */
   bool is_closed;            /* the door, */
   bool is_shared;            /* for good: another thread than its owner allocates or frees */
   clpi_segments segments;

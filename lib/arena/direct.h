@@ -7,8 +7,9 @@
 
 extern const clpi_direct_ops clpi_arena_direct;
 
-/* A block of `bytes` for the home stream, as the tape says or in a free range. 0: there is none, or
- * there is no tape. Under no lock. */
+/* A block of `bytes` for the home stream, as the tape says or in a free range of a segment with
+ * blocks. Starts the tape, if there is none yet. 0: no such range, or there can be no tape. Under
+ * no lock. */
 clp_memory clpi_arena_begin_direct(void *self, size_t bytes);
 
 #endif

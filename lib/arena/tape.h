@@ -2,7 +2,8 @@
 /* The tape: blocks as they began and ended, one event after another. A program that repeats itself
  * runs along it, and so gets the same places again, without a search: what happens need only be
  * what comes next on the tape. One that did something else finds its way back by what is in use.
- * Guarded by the arena's lock. */
+ * Guarded by the arena's lock or its door (ahead.h), inside which only clpi_tape_begin and
+ * clpi_tape_end are called. */
 #ifndef CLPOOL_ARENA_TAPE_H
 #define CLPOOL_ARENA_TAPE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where blocks began, by what was in use: the index of a tape (tape.h). Guarded by the arena's
- * lock. */
+ * lock; whoever is in its door alone does not look here. */
 #ifndef CLPOOL_ARENA_TAPE_INDEX_H
 #define CLPOOL_ARENA_TAPE_INDEX_H
 
