@@ -42,7 +42,8 @@ typedef struct clpi_arena {
   clpi_streams streams;
   clpi_pending pending;
   clpi_call_budget budget;
-  /* What one call changes are no neighbours, as in clpi_tally. */
+  /* What one call changes are no neighbours: the compiler would load both at once, just after two
+   * separate stores, and the load would stall. */
   size_t used_bytes;
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t used_blocks, peak_reserved_bytes, peak_used_bytes;

@@ -11,16 +11,16 @@ static void add_tally_locked(clpi_stock *stock, const clpi_cache *cache, clpi_bi
 {
   clpi_slot *slot = cache && bin ? clpi_slot_at(cache, bin->index) : NULL;
   if (slot)
-    clpi_tally_add(&slot->tally, &part);
+    clpi_slot_set_tally(slot, clpi_tally_sum(clpi_slot_tally(slot), part));
   else
-    clpi_count_tally_locked(stock, bin, &part);
+    clpi_count_tally_locked(stock, bin, part);
 }
 
-void clpi_count_tally_locked(clpi_stock *stock, clpi_bin *bin, const clpi_tally *part)
+void clpi_count_tally_locked(clpi_stock *stock, clpi_bin *bin, clpi_tally part)
 {
-  clpi_tally_add(&stock->tally, part);
+  stock->tally = clpi_tally_sum(stock->tally, part);
   if (bin)
-    clpi_tally_add(&bin->tally, part);
+    bin->tally = clpi_tally_sum(bin->tally, part);
 }
 
 /* --- active bytes --- */

@@ -15,7 +15,7 @@ void clpi_count_release_locked(clpi_stock *stock, struct clpi_cache *cache, clpi
                                size_t bytes);
 
 /* Counts what no cache does (any more): in the bin, which may be NULL, and in all. */
-void clpi_count_tally_locked(clpi_stock *stock, clpi_bin *bin, const clpi_tally *part);
+void clpi_count_tally_locked(clpi_stock *stock, clpi_bin *bin, clpi_tally part);
 
 /* Counts a block of `bytes` that came from the device for the owner of `cache`; NULL: no cache
  * counts it. */

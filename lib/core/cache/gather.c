@@ -89,8 +89,8 @@ void clpi_cache_dissolve_locked(clpi_stock *stock, clpi_cache *cache)
   clpi_each_slot(cache, i, slot)
   {
     clpi_cache_give_all_locked(stock, cache, slot);
-    clpi_count_tally_locked(stock, stock->store.by_index[i].bin, &slot->tally);
-    slot->tally = (clpi_tally){0};
+    clpi_count_tally_locked(stock, stock->store.by_index[i].bin, clpi_slot_tally(slot));
+    clpi_slot_set_tally(slot, (clpi_tally){0});
   }
 }
 

@@ -110,7 +110,7 @@ bool clpi_miss_end(clpi_stock *stock, clpi_miss *miss, clp_memory memory)
     return false;
   clpi_set_relaxed(cache->managed_bytes, clpi_relaxed(cache->managed_bytes) + bytes);
   reserve(miss, -bytes, -(size_t)1);
-  clpi_slot_at(cache, miss->bin->index)->tally.misses++;
+  clpi_slot_at(cache, miss->bin->index)->misses++;
   if (!clpi_relaxed(miss->bin->had_block)) /* whose line other threads read */
     clpi_set_relaxed(miss->bin->had_block, true);
   clpi_cache_count_active(stock, cache, miss->bytes);

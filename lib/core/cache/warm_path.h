@@ -256,7 +256,7 @@ clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool sea
   if (block) {
     clpi_set_relaxed(block->index, index);
     block->size = bytes;
-    slot->tally.hits++;
+    slot->hits++;
     clpi_cache_count_active(stock, cache, bytes);
   }
   clpi_door_leave(&cache->door);
@@ -273,7 +273,7 @@ clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_b
   uint64_t tick = clpi_relaxed(cache->tick);
   if (!stream || clpi_cache_must_sweep(cache, tick) || clpi_relaxed(stock->may_peak))
     return false;
-  slot->tally.releases++;
+  slot->releases++;
   clpi_cache_count_inactive(cache, buffer->size);
   buffer->use = clpi_use_now(stream);
   clpi_slot_push(cache, tick, slot, top, buffer);

@@ -35,7 +35,7 @@ static inline clp_buffer *clpi_allocate_inside(clp_pool *pool, clpi_cache *cache
   buffer->memory = memory;
   buffer->size = bytes;
   clpi_set_relaxed(buffer->index, index);
-  if (!slot->tally.misses++)
+  if (!slot->misses++)
     clpi_set_relaxed(buffer->bin->had_block, true);
   clpi_cache_count_active(stock, cache, bytes);
   clpi_set_relaxed(cache->managed_bytes, clpi_relaxed(cache->managed_bytes) + block_bytes);
@@ -70,7 +70,7 @@ static inline bool clpi_end_inside(clp_pool *pool, clpi_cache *cache, clp_buffer
   size_t bytes = clpi_store_rounded(&stock->store, size);
   if (!allocator->direct->end(allocator->self, buffer->memory, bytes))
     return false;
-  slot->tally.releases++;
+  slot->releases++;
   clpi_cache_count_inactive(cache, size);
   clpi_set_relaxed(cache->managed_bytes, own - bytes);
   clpi_set_relaxed(cache->device_frees, clpi_relaxed(cache->device_frees) + 1);

@@ -26,7 +26,7 @@ static bin_sum sum_bin_locked(const clp_pool *pool, const clpi_bin *bin)
     const clpi_slot *slot = clpi_slot_at(cache, bin->index);
     if (!slot)
       continue;
-    clpi_tally_add(&sum.tally, &slot->tally);
+    sum.tally = clpi_tally_sum(sum.tally, clpi_slot_tally(slot));
     sum.held_blocks += clpi_slot_count(slot);
   }
   return sum;
@@ -42,7 +42,7 @@ static clp_pool_stats sum_up_locked(const clp_pool *pool)
   clpi_each_cache(&pool->stock, cache) clpi_each_slot(cache, i, slot)
   {
     size_t count = clpi_slot_count(slot);
-    clpi_tally_add(&total, &slot->tally);
+    total = clpi_tally_sum(total, clpi_slot_tally(slot));
     stats.held_blocks += count;
     stats.held_bytes += count * store->by_index[i].block_bytes;
   }

@@ -15,18 +15,14 @@
 #include <stdint.h>
 
 /* Counts of what was done with a bin's blocks. Only the sum over the bin and all caches is
- * meaningful: one part may be negative, as a wrapped unsigned number. Fields that one call changes
- * are not neighbours: the compiler would load both at once, just after two separate stores, and the
- * load would stall. */
+ * meaningful: one part may be negative, as a wrapped unsigned number. */
 typedef struct clpi_tally {
   uint64_t hits, misses, releases;
 } clpi_tally;
 
-static inline void clpi_tally_add(clpi_tally *sum, const clpi_tally *part)
+static inline clpi_tally clpi_tally_sum(clpi_tally a, clpi_tally b)
 {
-  sum->hits += part->hits;
-  sum->misses += part->misses;
-  sum->releases += part->releases;
+  return (clpi_tally){a.hits + b.hits, a.misses + b.misses, a.releases + b.releases};
 }
 
 static inline size_t clpi_tally_active_blocks(const clpi_tally *tally)

@@ -57,7 +57,7 @@ START_TEST(an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy)
 
   clpt_sleeping_rig_start(&it);
   clpi_slot *slot = clpi_slot_at(make_busy(&it), 1);
-  slot->allocated = (uint32_t)(slot->tally.hits + slot->tally.misses); /* when it was full */
+  slot->allocated = (uint32_t)(slot->hits + slot->misses); /* when it was full */
   ck_assert_uint_eq(end_with_a_request(&it), 0);
 }
 END_TEST
