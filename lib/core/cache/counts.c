@@ -10,10 +10,13 @@ static void add_tally_locked(clpi_stock *stock, const clpi_cache *cache, clpi_bi
                              clpi_tally part)
 {
   clpi_slot *slot = cache && bin ? clpi_slot_at(cache, bin->index) : NULL;
-  if (slot)
-    clpi_slot_set_tally(slot, clpi_tally_sum(clpi_slot_tally(slot), part));
-  else
+  if (!slot) {
     clpi_count_tally_locked(stock, bin, part);
+    return;
+  }
+  slot->hits += part.hits;
+  slot->misses += part.misses;
+  slot->releases += part.releases;
 }
 
 void clpi_count_tally_locked(clpi_stock *stock, clpi_bin *bin, clpi_tally part)

@@ -57,13 +57,6 @@ static inline clpi_tally clpi_slot_tally(const clpi_slot *slot)
   return (clpi_tally){.hits = slot->hits, .misses = slot->misses, .releases = slot->releases};
 }
 
-static inline void clpi_slot_set_tally(clpi_slot *slot, clpi_tally tally)
-{
-  slot->hits = tally.hits;
-  slot->misses = tally.misses;
-  slot->releases = tally.releases;
-}
-
 /* What an empty slot has on top: no stream has used it, so nobody takes it. */
 extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
 
