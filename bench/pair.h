@@ -24,9 +24,9 @@ typedef enum pair_contest {
   PAIR_CONTESTS
 } pair_contest;
 
-/** The sources that compete: mallocs, pools, and one thing more. */
+/** The sources that compete: mallocs, pools, and two things more. */
 typedef struct pair_field {
-  bench_source sources[BENCH_MAX_RIVALS + 3];
+  bench_source sources[BENCH_MAX_RIVALS + 4];
   size_t count;
 } pair_field;
 

@@ -31,8 +31,8 @@ static struct {
   _Alignas(128) size_t passes;
 } lines[LINES];
 
-/* Each block of a handover has a cache line that both threads write: no bookkeeping that is kept
- * with the blocks costs less. */
+/* Each block of a handover has a cache line that both threads write, as bookkeeping is that is kept
+ * with the blocks. */
 static bool hand_over_lines(void *self, unsigned thread, size_t times)
 {
   bench_ring *ring = ((const bench_source *)self)->ring;
@@ -47,8 +47,11 @@ static bool hand_over_lines(void *self, unsigned thread, size_t times)
   return true;
 }
 
-static void add_rings(pair_field *field)
+/* What a handover costs without blocks; other patterns have no ring. */
+static void add_rings(pair_field *field, const bench_pattern *pattern)
 {
+  if (pattern != &bench_handover)
+    return;
   pair_add(field, BENCH_NOTHING, "the ring alone");
   pair_add(field, BENCH_NOTHING, "the ring, a line each")->run = hand_over_lines;
 }
@@ -60,7 +63,7 @@ static bool hold_with_mallocs(void *device, const bench_options *options, const 
   bench_ring ring = {.put = 0};
   pair_field all = host->mallocs;
   bool ok = pair_add_pool(&all, BENCH_POOL, "pool on host", host->host, true);
-  add_rings(&all);
+  add_rings(&all, title->pattern);
   for (size_t i = 0; i < all.count; i++)
     all.sources[i].ring = &ring;
   ok = ok && bench_compare(options, title, all.sources, all.count);
@@ -78,7 +81,7 @@ static bool hold_large_handover(void *device, const bench_options *options,
   large.device = "simulated";
   large.bytes = (size_t)64 << 20;
   bool ok = pair_add_pool(&all, BENCH_POOL, "pool", host->simulated, true);
-  add_rings(&all);
+  add_rings(&all, title->pattern);
   for (size_t i = 0; i < all.count; i++)
     all.sources[i].ring = &ring;
   ok = ok && bench_compare(options, &large, all.sources, all.count);

@@ -25,7 +25,8 @@ enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 }
 /* One bin's blocks in one cache. A stack of pointers, not a list, so that batches move without
  * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
  * stores `top`, `limit` and `blocks`; others load them for a hint; relaxed. Those that miss look at
- * the first line of each other's slots, and so do not write to that of their own.
+ * the first line of each other's slots, and so, without the lock, do not write to that of their
+ * own.
  *
  * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that
  * only releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h).
@@ -39,7 +40,7 @@ typedef struct clpi_slot {
   /* Most bins of most threads never have more blocks at once, and two of them are in the same line
    * as all that a warm call looks at. */
   clp_buffer *first_places[1 << CLPI_FIRST_PLACES_LOG];
-  uint64_t misses;
+  alignas(8) uint64_t misses;
   unsigned given;     /* blocks that went to the store, less twice those that came back */
   uint32_t allocated; /* low bits of the owner's allocations when blocks last went to the store, */
   uint32_t swept;     /* and at the last sweep */
@@ -48,7 +49,8 @@ typedef struct clpi_slot {
   atomic_bool is_outlet;      /* as `top` */
 } clpi_slot;
 static_assert(sizeof(clpi_slot) == 128, "a slot is one pair of lines");
-static_assert(offsetof(clpi_slot, misses) >= 64, "a miss does not write to the first line");
+static_assert(offsetof(clpi_slot, misses) >= 64,
+              "a miss without the lock does not write to the first line");
 static_assert(offsetof(clpi_slot, first_places) + 3 * sizeof(clp_buffer *) <= 64,
               "clpi_no_block and two blocks are in the first line");
 

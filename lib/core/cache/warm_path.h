@@ -208,13 +208,6 @@ static inline clpi_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
   return slot && clpi_acquired(slot->blocks) != clpi_no_places + 1 ? slot : NULL;
 }
 
-/* The same for the owner, which so looks at a slot's first line alone. */
-static inline clpi_slot *clpi_slot_of_own(const clpi_cache *cache, uint32_t index)
-{
-  clpi_slot *slot = clpi_slot_peek(cache, index);
-  return slot && clpi_relaxed(slot->top) != clpi_no_places + 1 ? slot : NULL;
-}
-
 /* The index behind the last of a cache's slots. */
 static inline uint32_t clpi_slots_end(const clpi_cache *cache)
 {

@@ -21,7 +21,7 @@ static inline clp_buffer *clpi_allocate_inside(clp_pool *pool, clpi_cache *cache
   clpi_stock *stock = &pool->stock;
   const clpi_block_store *store = &stock->store;
   uint32_t index = clpi_relaxed(*clpi_bin_index(&store->indexes, bytes));
-  clpi_slot *slot = clpi_slot_of_own(cache, index);
+  clpi_slot *slot = clpi_slot_at(cache, index);
   if (!slot || stock->counts_all || !clpi_relaxed(stock->is_direct) ||
       !clpi_relaxed(cache->open_slabs))
     return NULL;
@@ -61,7 +61,7 @@ static inline bool clpi_end_inside(clp_pool *pool, clpi_cache *cache, clp_buffer
 {
   const clp_allocator *allocator = pool->allocator;
   clpi_stock *stock = &pool->stock;
-  clpi_slot *slot = clpi_slot_of_own(cache, clpi_relaxed(buffer->index));
+  clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(buffer->index));
   size_t own = clpi_relaxed(cache->managed_bytes), size = buffer->size;
   bool is_new_peak =
       clpi_relaxed(stock->managed_bytes) + own > clpi_relaxed(stock->noted_managed_bytes);
