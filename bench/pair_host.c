@@ -23,37 +23,11 @@ void pair_release_pools(pair_field *field)
     clp_pool_release(field->sources[i].pool);
 }
 
-/* --- handovers --- */
-
-/* So many that none is written by one thread while the other still has it in its turn. */
-enum { LINES = 2 * BENCH_RING_BLOCKS };
-static struct {
-  _Alignas(128) size_t passes;
-} lines[LINES];
-
-/* Each block of a handover has a cache line that both threads write, as bookkeeping is that is kept
- * with the blocks. */
-static bool hand_over_lines(void *self, unsigned thread, size_t times)
+/* What a handover costs without blocks; other patterns leave these out. */
+static void add_rings(pair_field *field)
 {
-  bench_ring *ring = ((const bench_source *)self)->ring;
-  for (size_t i = 0; i < times; i++) {
-    if (thread == 0) {
-      lines[i % LINES].passes++;
-      bench_ring_put(ring, &lines[i % LINES]);
-    } else {
-      ++*(size_t *)bench_ring_take(ring);
-    }
-  }
-  return true;
-}
-
-/* What a handover costs without blocks; other patterns have no ring. */
-static void add_rings(pair_field *field, const bench_pattern *pattern)
-{
-  if (pattern != &bench_handover)
-    return;
   pair_add(field, BENCH_NOTHING, "the ring alone");
-  pair_add(field, BENCH_NOTHING, "the ring, a line each")->run = hand_over_lines;
+  pair_add(field, BENCH_LINES, "the ring, a line each");
 }
 
 /* The mallocs against a pool of the contest's own. */
@@ -63,7 +37,7 @@ static bool hold_with_mallocs(void *device, const bench_options *options, const 
   bench_ring ring = {.put = 0};
   pair_field all = host->mallocs;
   bool ok = pair_add_pool(&all, BENCH_POOL, "pool on host", host->host, true);
-  add_rings(&all, title->pattern);
+  add_rings(&all);
   for (size_t i = 0; i < all.count; i++)
     all.sources[i].ring = &ring;
   ok = ok && bench_compare(options, title, all.sources, all.count);
@@ -81,7 +55,7 @@ static bool hold_large_handover(void *device, const bench_options *options,
   large.device = "simulated";
   large.bytes = (size_t)64 << 20;
   bool ok = pair_add_pool(&all, BENCH_POOL, "pool", host->simulated, true);
-  add_rings(&all, title->pattern);
+  add_rings(&all);
   for (size_t i = 0; i < all.count; i++)
     all.sources[i].ring = &ring;
   ok = ok && bench_compare(options, &large, all.sources, all.count);

@@ -98,6 +98,28 @@ ALWAYS_INLINE bool give_nothing(const bench_source *to, void *nothing, size_t by
   return true;
 }
 
+/* So many that none is taken again while another thread still has it in its turn. */
+enum { LINES = 2 * BENCH_RING_BLOCKS };
+static struct {
+  _Alignas(128) size_t writes;
+} lines[LINES];
+
+ALWAYS_INLINE void *take_line(const bench_source *from, size_t bytes)
+{
+  (void)from, (void)bytes;
+  static size_t taken;
+  size_t *line = &lines[taken++ % LINES].writes;
+  ++*line;
+  return line;
+}
+
+ALWAYS_INLINE bool give_line(const bench_source *to, void *line, size_t bytes)
+{
+  (void)to, (void)bytes;
+  ++*(size_t *)line;
+  return true;
+}
+
 /* --- patterns --- */
 
 bool bench_finish(const bench_source *source)
@@ -253,6 +275,11 @@ static bool handover_nothing(void *self, unsigned thread, size_t times)
   return handover(self, thread, times, take_nothing, give_nothing);
 }
 
+static bool handover_lines(void *self, unsigned thread, size_t times)
+{
+  return handover(self, thread, times, take_line, give_line);
+}
+
 const size_t bench_live_sets[BENCH_LIVE_SETS] = {(size_t)2 << 20, (size_t)200 << 20,
                                                  (size_t)4 << 30};
 
@@ -285,7 +312,8 @@ const bench_pattern bench_live = {.run = {[BENCH_MALLOC] = sizes_malloc,
 
 const bench_pattern bench_handover = {.run = {[BENCH_MALLOC] = handover_malloc,
                                               [BENCH_POOL] = handover_pooled,
-                                              [BENCH_NOTHING] = handover_nothing},
+                                              [BENCH_NOTHING] = handover_nothing,
+                                              [BENCH_LINES] = handover_lines},
                                       .threads = 2,
                                       .live_blocks = 1,
                                       .in_flight = BENCH_RING_BLOCKS + 2};

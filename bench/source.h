@@ -18,6 +18,8 @@ typedef enum bench_kind {
   BENCH_FREE_HELD, /**< `pool`, which must give everything to the device after each release */
   BENCH_ALLOCATOR, /**< `allocator`, with no pool between */
   BENCH_NOTHING,   /**< no blocks at all: what the pattern itself costs */
+  BENCH_LINES,     /**< cache lines that are written as they are taken and as they are given, as
+                        bookkeeping is that is kept with blocks; one thread takes them */
   BENCH_KINDS
 } bench_kind;
 

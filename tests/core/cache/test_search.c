@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Before the device is asked, other threads' caches are searched: whose blocks are taken, and whose
  * are left alone. */
+#include "core/cache/exchange.h"
 #include "core/cache/gather.h"
 #include "core/cache/transfer.h"
 #include "core/cache/warm_path.h"
@@ -57,7 +58,7 @@ START_TEST(an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy)
 
   clpt_sleeping_rig_start(&it);
   clpi_slot *slot = clpi_slot_at(make_busy(&it), 1);
-  slot->allocated = (uint32_t)(slot->hits + slot->misses); /* when it was full */
+  slot->allocated = clpi_slot_allocations(slot); /* when it was full */
   ck_assert_uint_eq(end_with_a_request(&it), 0);
 }
 END_TEST
