@@ -35,7 +35,7 @@ static void note_returned(clpi_slot *slot, unsigned count)
     slot->own_room_log++;
 }
 
-/* How many blocks the slot takes from the depot, or collects for it. */
+/* How many blocks the slot takes from the depot, or may collect for it. */
 static unsigned batch_of(const clpi_slot *slot)
 {
   return MIN(clpi_slot_capacity(slot), CLPI_BATCH_BLOCKS);
@@ -79,7 +79,7 @@ bool clpi_cache_may_exceed(const clpi_cache *cache, const clpi_bin *bin)
 
 typedef enum { NOTHING, BLOCKS, SOON } found;
 
-/* The owner is inside. What is in another's outlet comes with the next release there. */
+/* The owner is inside. What is in another's outlet comes when there are enough. */
 static found look(clpi_stock *stock, clpi_cache *cache, size_t bytes, clpi_bin **bin)
 {
   clpi_slot *slot = clpi_slot_for(stock, cache, bytes, bin);
@@ -89,7 +89,6 @@ static found look(clpi_stock *stock, clpi_cache *cache, size_t bytes, clpi_bin *
     return BLOCKS;
   if (clpi_cache_may_exceed(cache, *bin) || !clpi_others_have_outlet(stock, cache, (*bin)->index))
     return NOTHING;
-  clpi_set_relaxed((*bin)->depot.is_wanted, true);
   return SOON;
 }
 
@@ -120,24 +119,23 @@ static bool is_outlet(const clpi_slot *slot)
          clpi_slot_count(slot) < batch_of(slot);
 }
 
-/* As long as nobody wants them, blocks wait here for a batch, so that threads meet seldom. */
+/* Blocks wait here for a batch, so that threads meet seldom. */
 static void give_batch(clpi_stock *stock, clpi_slot *slot, clpi_bin *bin)
 {
+  enum { PERIOD = 4096 };
   unsigned count = clpi_slot_count(slot);
-  if ((!clpi_relaxed(bin->depot.is_wanted) && count < batch_of(slot)) ||
-      !clpi_store_put_batch(&stock->store, bin, clpi_relaxed(slot->blocks), count, false))
+  if (!clpi_store_put_batch(&stock->store, bin, clpi_relaxed(slot->blocks), count, false))
     return;
-  if (clpi_relaxed(bin->depot.is_wanted))
-    clpi_set_relaxed(bin->depot.is_wanted, false);
   clpi_slot_note_given(slot, count);
   clpi_slot_set_count(slot, 0);
+  bool is_due = slot->releases / PERIOD != (slot->releases - count) / PERIOD;
+  if (is_due && 1u << slot->outlet_log < CLPI_BATCH_BLOCKS)
+    slot->outlet_log++;
 }
 
-/* Whether blocks are wanted is looked at with every fourth release. */
 void clpi_outlet_set_room(clpi_slot *slot)
 {
-  enum { STEP = 4 };
-  clpi_slot_set_room(slot, MIN(clpi_slot_count(slot) + STEP, batch_of(slot)) - 1);
+  clpi_slot_set_room(slot, MIN(1u << slot->outlet_log, batch_of(slot)) - 1);
 }
 
 bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given given)

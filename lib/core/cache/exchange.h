@@ -12,8 +12,8 @@
  * has to look. Under no lock. */
 bool clpi_refill_own(clpi_stock *stock, size_t bytes);
 
-/* Releases a buffer into an outlet that has no room. What waits there goes to the depot when it is
- * wanted, or is many. False: nothing was done; take the slow path. Under no lock. */
+/* Releases a buffer into an outlet that has no room, and gives all that wait there to the depot.
+ * False: nothing was done; take the slow path. Under no lock. */
 bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given given);
 
 /* The following are for an owner that is inside its cache or has the lock. */
@@ -30,7 +30,7 @@ bool clpi_cache_may_exceed(const clpi_cache *cache, const clpi_bin *bin);
  * Returns how many. */
 unsigned clpi_slot_refill(clpi_cache *cache, clpi_slot *slot, clpi_bin *bin, unsigned most);
 
-/* Lets the next few releases into an outlet take the warm path. */
+/* Lets releases into an outlet take the warm path until it has a batch. */
 void clpi_outlet_set_room(clpi_slot *slot);
 
 /* Notes that the slot gives `count` blocks to the store, having too many. */

@@ -83,11 +83,18 @@ static bool all_are_idle_locked(const clpi_stock *stock)
 }
 
 /* No more than the bin's blocks: where threads begin at once, those that are not awake yet look
- * idle, too. */
+ * idle, too. An outlet's waited there in vain: from now on it collects fewer. */
 static bool take_idle_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index)
 {
-  return (is_idle(cache) || !clpi_slot_serves(clpi_slot_at(cache, index))) &&
-         clpi_cache_give_bin_locked(stock, cache, index);
+  clpi_slot *slot = clpi_slot_at(cache, index);
+  if ((!is_idle(cache) && clpi_slot_serves(slot)) ||
+      !clpi_cache_give_bin_locked(stock, cache, index))
+    return false;
+  if (slot->outlet_log)
+    slot->outlet_log--;
+  if (clpi_relaxed(slot->is_outlet) && clpi_slot_room(slot))
+    clpi_outlet_set_room(slot);
+  return true;
 }
 
 /* --- the search --- */

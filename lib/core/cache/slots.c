@@ -32,9 +32,11 @@ const clpi_slot clpi_empty_slot = {
 /* Makes a slot of an empty one, which others may look at. */
 static void init_slot(clpi_slot *slot)
 {
+  enum { FIRST_OUTLET_LOG = 2 };
   clp_buffer **blocks = slot->first_places + 1;
   blocks[-1] = &clpi_no_block;
   slot->capacity_log = CLPI_FIRST_PLACES_LOG;
+  slot->outlet_log = FIRST_OUTLET_LOG;
   clpi_set_relaxed(slot->is_outlet, true);
   clpi_set_relaxed(slot->top, blocks);
   clpi_set_relaxed(slot->limit, blocks);

@@ -29,7 +29,8 @@ enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 }
  * own.
  *
  * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that
- * only releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h).
+ * only releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h) in
+ * batches, which grow until somebody must search for blocks that wait for the rest of theirs.
  */
 typedef struct clpi_slot {
   alignas(128) clp_buffer **_Atomic top; /* behind the newest block */
@@ -46,6 +47,7 @@ typedef struct clpi_slot {
   uint32_t swept;     /* and at the last sweep */
   unsigned char capacity_log; /* 2 to the power of it, less clpi_no_block's, are places */
   unsigned char own_room_log; /* and so many of them the room while the owner allocates; 0: none */
+  unsigned char outlet_log;   /* and so many blocks an outlet collects for the depot */
   atomic_bool is_outlet;      /* as `top` */
 } clpi_slot;
 static_assert(sizeof(clpi_slot) == 128, "a slot is one pair of lines");

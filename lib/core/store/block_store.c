@@ -312,7 +312,6 @@ void clpi_store_sort_uses(clpi_block_store *store)
 
 clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin)
 {
-  clpi_store_list(store, bin);
   clp_buffer *block = bin->newest;
   if (block)
     clpi_store_remove(store, block);

@@ -125,8 +125,11 @@ bool clpi_store_put_batch(clpi_block_store *store, clpi_bin *bin, struct clp_buf
 void clpi_store_list(clpi_block_store *store, clpi_bin *bin);
 void clpi_store_list_all(clpi_block_store *store);
 
+/* Takes the newest block on the bin's list; NULL: there is none. What comes to the depot meanwhile
+ * stays there, where it is to be had without the lock. */
+struct clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin);
+
 /* Take a block out of the store; NULL: there is none. */
-struct clp_buffer *clpi_store_take(clpi_block_store *store, clpi_bin *bin); /* the bin's newest */
 struct clp_buffer *clpi_store_take_largest(clpi_block_store *store);
 struct clp_buffer *clpi_store_take_oldest(clpi_block_store *store);
 

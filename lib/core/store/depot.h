@@ -28,7 +28,6 @@ typedef struct clpi_depot {
   clpi_batch *batches;      /* the newest first; all but it are full */
   clpi_batch *spare;        /* without blocks */
   atomic_size_t count;      /* of blocks; others load it as a hint */
-  atomic_bool is_wanted;    /* somebody found nothing; a hint; relaxed */
 } clpi_depot;
 
 /* Frees the batches. The depot has no blocks. Its lock, made by CLPI_LOCK_INIT, has nothing to be

@@ -174,9 +174,11 @@ enum { MOST = 64 };
 
 typedef struct consumer {
   pthread_t thread;
+  clp_pool *pool;
   sem_t may_release, done;
   clp_buffer *buffers[MOST];
   size_t count, rounds;
+  unsigned batch; /* that its outlet collects in the end */
   bool failed;
 } consumer;
 
@@ -188,15 +190,17 @@ static void *release_rounds(void *argument)
     sem_wait(&self->may_release);
     for (size_t i = 0; i < self->count; i++)
       self->failed |= clp_buffer_release(self->buffers[i]) != CLP_SUCCESS;
+    self->batch = clpi_slot_room(clpi_slot_at(clpi_cache_find(&self->pool->stock), 1)) + 1;
     sem_post(&self->done);
   }
   return NULL;
 }
 
-/* In each round, `count` blocks are allocated here and released there. */
-static void hand_over(clp_pool *pool, size_t bytes, size_t count, size_t rounds)
+/* In each round, `count` blocks are allocated here and released there. Returns how many the other
+ * thread's outlet collects in the end. */
+static unsigned hand_over(clp_pool *pool, size_t bytes, size_t count, size_t rounds)
 {
-  consumer self = {.count = count, .rounds = rounds};
+  consumer self = {.pool = pool, .count = count, .rounds = rounds};
 
   sem_init(&self.may_release, 0, 0);
   sem_init(&self.done, 0, 0);
@@ -211,6 +215,7 @@ static void hand_over(clp_pool *pool, size_t bytes, size_t count, size_t rounds)
   ck_assert(!self.failed);
   sem_destroy(&self.may_release);
   sem_destroy(&self.done);
+  return self.batch;
 }
 
 /* As many blocks as one lock would need, and one for each 16 of them; and their peak is exact. */
@@ -226,6 +231,23 @@ START_TEST(what_is_handed_over_comes_back)
   ck_assert_uint_le(clpt_stats(rig.pool).misses, count + count / 15);
   ck_assert_uint_eq(clpt_stats(rig.pool).peak_active_bytes, count * bytes);
   ck_assert_uint_eq(clpt_stats(rig.pool).active_bytes, 0);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* Of few, all are needed each time; of many in even batches, none is missed. */
+START_TEST(an_outlet_collects_as_many_as_nobody_misses)
+{
+  static const struct {
+    size_t count, rounds;
+    unsigned least, most;
+  } cases[] = {{1, 100, 1, 1}, {3, 100, 1, 3}, {MOST, 1000, 32, 32}};
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  unsigned batch = hand_over(rig.pool, BYTES, cases[_i].count, cases[_i].rounds);
+  ck_assert_uint_ge(batch, cases[_i].least);
+  ck_assert_uint_le(batch, cases[_i].most);
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -341,6 +363,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, owners_lose_blocks_only_so_often_while_others_are_at_work);
   tcase_add_test(tests, a_cache_that_retires_meanwhile_takes_no_block);
   tcase_add_loop_test(tests, what_is_handed_over_comes_back, 0, 5);
+  tcase_add_loop_test(tests, an_outlet_collects_as_many_as_nobody_misses, 0, 3);
   tcase_add_test(tests, roles_may_change);
   tcase_add_test(tests, a_cache_recovers_from_others_blocks);
   tcase_add_test(tests, what_threads_have_together_is_the_peak);

@@ -106,6 +106,26 @@ START_TEST(a_block_that_is_put_back_is_where_it_was)
 }
 END_TEST
 
+/* What threads exchange by the depot stays there while one with the lock takes from the list. */
+START_TEST(to_take_from_the_list_leaves_the_depot_alone)
+{
+  static clp_buffer blocks[2], *const batch[] = {&blocks[1]};
+
+  ck_assert(clpi_store_init(&store, 4, 1000));
+  clpi_bin *bin = clpi_store_use_bin(&store, clpi_bin_parts_of(4, 100));
+  blocks[0] = blocks[1] = (clp_buffer){.bin = bin};
+  clpi_store_put(&store, &blocks[0]);
+  ck_assert(clpi_store_put_batch(&store, bin, batch, 1, true));
+  ck_assert_uint_eq(clpi_bin_held(bin), 2);
+  ck_assert_ptr_eq(clpi_store_take(&store, bin), &blocks[0]);
+  ck_assert_ptr_null(clpi_store_take(&store, bin));
+  clp_buffer *taken = NULL;
+  ck_assert_uint_eq(clpi_depot_take(&bin->depot, &taken, 1), 1);
+  ck_assert_ptr_eq(taken, &blocks[1]);
+  clpi_store_end(&store);
+}
+END_TEST
+
 CLPT_MAIN("block store", clpt_run)
 {
   TCase *tests = clpt_case(suite, "indexes");
@@ -114,5 +134,6 @@ CLPT_MAIN("block store", clpt_run)
                       CLP_MAX_LEADING_BITS + 1);
   tcase_add_test(tests, a_bin_in_use_is_found_by_all_of_its_sizes);
   tcase_add_test(clpt_case(suite, "list"), a_list_is_sorted_by_age);
+  tcase_add_test(clpt_case(suite, "depot"), to_take_from_the_list_leaves_the_depot_alone);
   tcase_add_loop_test(clpt_case(suite, "put back"), a_block_that_is_put_back_is_where_it_was, 0, 7);
 }
