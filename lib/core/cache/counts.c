@@ -15,7 +15,7 @@ static void add_tally_locked(clpi_stock *stock, const clpi_cache *cache, clpi_bi
     return;
   }
   slot->hits += part.hits;
-  slot->misses += part.misses;
+  *slot->misses += part.misses;
   slot->releases += part.releases;
 }
 

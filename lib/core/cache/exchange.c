@@ -10,7 +10,7 @@
 
 uint32_t clpi_slot_allocations(const clpi_slot *slot)
 {
-  return (uint32_t)(slot->hits + slot->misses);
+  return (uint32_t)(slot->hits + *slot->misses);
 }
 
 bool clpi_slot_serves(const clpi_slot *slot)

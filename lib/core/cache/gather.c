@@ -90,7 +90,7 @@ void clpi_cache_dissolve_locked(clpi_stock *stock, clpi_cache *cache)
   {
     clpi_cache_give_all_locked(stock, cache, slot);
     clpi_count_tally_locked(stock, stock->store.by_index[i].bin, clpi_slot_tally(slot));
-    slot->hits = slot->misses = slot->releases = 0;
+    slot->hits = *slot->misses = slot->releases = 0;
   }
 }
 

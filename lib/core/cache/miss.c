@@ -63,7 +63,7 @@ static finding look(clpi_stock *stock, clpi_given given, clpi_miss *miss)
   bool exceeds = may_exceed(stock, cache, miss->bin);
   if (!exceeds && !is_empty(stock, cache, miss->bin))
     return LOOK_WITH_LOCK;
-  miss->buffer = clpi_slab_take(&cache->open_slabs);
+  miss->buffer = clpi_buffer_take_own(cache);
   if (!miss->buffer)
     return LACKS_SLAB;
   cache->excess_bytes += exceeds ? miss->bin->block_bytes : 0;
@@ -74,7 +74,7 @@ static finding look(clpi_stock *stock, clpi_given given, clpi_miss *miss)
 /* Under no lock, and not inside. */
 static bool add_slab(clpi_stock *stock, clpi_cache *cache)
 {
-  if (clpi_slabs_wait(stock, cache))
+  if (clpi_relaxed(stock->slabs.orphans))
     return false;
   clpi_slab *slab = clpi_slab_make(stock->pool, cache);
   if (!slab)
@@ -110,7 +110,7 @@ bool clpi_miss_end(clpi_stock *stock, clpi_miss *miss, clp_memory memory)
     return false;
   clpi_set_relaxed(cache->managed_bytes, clpi_relaxed(cache->managed_bytes) + bytes);
   reserve(miss, -bytes, -(size_t)1);
-  clpi_slot_at(cache, miss->bin->index)->misses++;
+  (*clpi_slot_at(cache, miss->bin->index)->misses)++;
   if (!clpi_relaxed(miss->bin->had_block)) /* whose line other threads read */
     clpi_set_relaxed(miss->bin->had_block, true);
   clpi_cache_count_active(stock, cache, miss->bytes);

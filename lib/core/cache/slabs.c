@@ -59,11 +59,6 @@ void clpi_slab_free(clpi_slab *slab)
   free(slab->buffers);
 }
 
-bool clpi_slabs_wait(const clpi_stock *stock, const clpi_cache *owner)
-{
-  return clpi_relaxed(owner->returned) || clpi_relaxed(stock->slabs.orphans);
-}
-
 void clpi_slab_add(clpi_stock *stock, clpi_cache *owner, clpi_slab *slab)
 {
   slab->owner = owner;
@@ -77,14 +72,45 @@ void clpi_slab_add(clpi_stock *stock, clpi_cache *owner, clpi_slab *slab)
     ;
 }
 
-/* Puts what others gave back into the slabs. */
-static void take_back_locked(clpi_cache *cache)
+/* Opens a slab with what others returned of it, where none is open. False: there is none. */
+static bool open_returned(clpi_cache *cache)
 {
-  for (clp_buffer *buffer = clpi_relaxed(cache->returned), *next; buffer; buffer = next) {
-    next = buffer->older;
-    clpi_slab_put(&cache->open_slabs, buffer);
-  }
-  clpi_set_relaxed(cache->returned, NULL);
+  /* Acquire: pairs with return_locked, as below. */
+  if (!cache->returning && clpi_relaxed(cache->returned))
+    cache->returning = atomic_exchange_explicit(&cache->returned, NULL, memory_order_acquire);
+  clpi_slab *slab = cache->returning;
+  if (!slab)
+    return false;
+  cache->returning = slab->next_returned;
+  /* Release: from now on another thread may store next_returned. */
+  slab->spare = atomic_exchange_explicit(&slab->returned, NULL, memory_order_acq_rel);
+  clpi_slab_open(&cache->open_slabs, slab);
+  return true;
+}
+
+clp_buffer *clpi_buffer_take_own(clpi_cache *cache)
+{
+  clp_buffer *buffer = clpi_slab_take(&cache->open_slabs);
+  if (buffer || !open_returned(cache))
+    return buffer;
+  return clpi_slab_take(&cache->open_slabs);
+}
+
+/* The loops go on where the owner takes what is there meanwhile. */
+static void return_locked(clpi_cache *owner, clp_buffer *buffer)
+{
+  clpi_slab *slab = buffer->slab;
+  clp_buffer *others = clpi_relaxed(slab->returned);
+  do
+    buffer->older = others;
+  while (!atomic_compare_exchange_weak_explicit(&slab->returned, &others, buffer,
+                                                memory_order_acq_rel, memory_order_relaxed));
+  if (others)
+    return;
+  slab->next_returned = clpi_relaxed(owner->returned);
+  while (!atomic_compare_exchange_weak_explicit(&owner->returned, &slab->next_returned, slab,
+                                                memory_order_release, memory_order_relaxed))
+    ;
 }
 
 /* Gives an owner without open slabs one: an orphan or a new one. `owner` may be NULL. False: out of
@@ -106,10 +132,9 @@ static bool open_slab_locked(clpi_stock *stock, clpi_cache *owner)
 
 clp_buffer *clpi_buffer_take_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  if (cache && clpi_relaxed(cache->returned))
-    take_back_locked(cache);
-  if (!clpi_relaxed(*open_slabs(stock, cache)) && !open_slab_locked(stock, cache))
-    return NULL;
+  clp_buffer *buffer = cache ? clpi_buffer_take_own(cache) : clpi_slab_take(&stock->slabs.orphans);
+  if (buffer || !open_slab_locked(stock, cache))
+    return buffer;
   return clpi_slab_take(open_slabs(stock, cache));
 }
 
@@ -117,12 +142,10 @@ void clpi_buffer_put_locked(clpi_stock *stock, clp_buffer *buffer)
 {
   clpi_cache *owner = buffer->slab->owner;
   clpi_buffer_clear(buffer);
-  if (!owner || !owner->owner || clpi_cache_is_own(owner)) {
+  if (!owner || !owner->owner || clpi_cache_is_own(owner))
     clpi_slab_put(open_slabs(stock, owner), buffer);
-    return;
-  }
-  buffer->older = clpi_relaxed(owner->returned);
-  clpi_set_relaxed(owner->returned, buffer);
+  else
+    return_locked(owner, buffer);
 }
 
 clp_buffer *clpi_buffer_adopt_locked(clpi_stock *stock, clp_buffer *block, clpi_cache *cache)
@@ -154,13 +177,19 @@ void clpi_buffers_each_locked(clpi_stock *stock,
 
 void clpi_slabs_disown_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  take_back_locked(cache);
   for (clpi_slab *slab = clpi_acquired(stock->slabs.all); slab; slab = slab->next) {
     if (slab->owner != cache)
       continue;
+    for (clp_buffer *buffer = clpi_relaxed(slab->returned), *next; buffer; buffer = next) {
+      next = buffer->older;
+      clpi_slab_put(&cache->open_slabs, buffer);
+    }
+    clpi_set_relaxed(slab->returned, NULL);
     slab->owner = NULL;
     if (slab->spare)
       clpi_slab_open(open_slabs(stock, slab->owner), slab);
   }
   clpi_set_relaxed(cache->open_slabs, NULL);
+  clpi_set_relaxed(cache->returned, NULL);
+  cache->returning = NULL;
 }

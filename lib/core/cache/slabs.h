@@ -5,9 +5,8 @@
  * Each slab belongs to one cache: processors prefetch within a page, and threads whose buffers
  * alternate in one run at half speed. A cache's first slab is part of it, with few buffers, since
  * many threads use few of many pools; each is twice as large as the one before, up to a page. A
- * buffer goes wherever its block goes, but when it becomes spare it returns to its slab, by way of
- * its owner if that is another thread. Orphans, and what was returned, are guarded by the stock's
- * lock. */
+ * buffer goes wherever its block goes, but when it becomes spare it returns to its slab, or to the
+ * slab's owner if that is another thread. Orphans are guarded by the stock's lock. */
 #ifndef CLPOOL_CORE_CACHE_SLABS_H
 #define CLPOOL_CORE_CACHE_SLABS_H
 
@@ -24,6 +23,10 @@ typedef struct clpi_slab {
   struct clpi_slab *next, *next_open;
   struct clpi_cache *owner; /* NULL: an orphan */
   clp_buffer *spare;        /* buffers without a block, by `older`; some: the slab is open */
+  /* More of them, which others than the owner put here, with the lock; some: the slab is among its
+   * owner's `returned`, by next_returned. The owner takes all at once, without the lock. */
+  clp_buffer *_Atomic returned;
+  struct clpi_slab *next_returned;
   clp_buffer *buffers;
   unsigned count;   /* of these */
   bool is_of_cache; /* part of a cache, and not to be freed */
@@ -47,16 +50,16 @@ clpi_slab *clpi_slab_make(clp_pool *pool, const struct clpi_cache *owner);
 /* Frees a slab that was made but not added. */
 void clpi_slab_free(clpi_slab *slab);
 
-/* Whether the cache might have another slab without a new one: a hint. Under no lock. */
-bool clpi_slabs_wait(const struct clpi_stock *stock, const struct clpi_cache *owner);
-
 /* Gives the cache, which the caller owns and is inside of, a new slab, or makes it an orphan:
  * `owner` is NULL, and the caller has the lock. */
 void clpi_slab_add(struct clpi_stock *stock, struct clpi_cache *owner, clpi_slab *slab);
 
-/* Takes a spare buffer from one of the cache's slabs, or else from an orphan or a new slab, which
- * the cache then owns. `cache` may be NULL: then the slab stays an orphan. Returns NULL when out of
- * host memory. */
+/* Takes a spare buffer of one of the cache's slabs; NULL: none is at hand. The caller owns the
+ * cache, and is inside or has the lock. */
+clp_buffer *clpi_buffer_take_own(struct clpi_cache *cache);
+
+/* The same, or else one from an orphan or a new slab, which the cache then owns. `cache` may be
+ * NULL: then the slab stays an orphan. Returns NULL when out of host memory. */
 clp_buffer *clpi_buffer_take_locked(struct clpi_stock *stock, struct clpi_cache *cache);
 
 /* Makes any buffer spare again. */

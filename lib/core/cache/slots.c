@@ -26,8 +26,11 @@ bool clpi_cache_seems_to_keep(const clpi_cache *cache, uint32_t index)
 clp_buffer clpi_no_block;
 
 clp_buffer *clpi_no_places[] = {&clpi_no_block};
-const clpi_slot clpi_empty_slot = {
-    .top = clpi_no_places + 1, .limit = clpi_no_places + 1, .blocks = clpi_no_places + 1};
+static uint64_t no_misses;
+const clpi_slot clpi_empty_slot = {.top = clpi_no_places + 1,
+                                   .limit = clpi_no_places + 1,
+                                   .blocks = clpi_no_places + 1,
+                                   .misses = &no_misses};
 
 /* Makes a slot of an empty one, which others may look at. */
 static void init_slot(clpi_slot *slot)
@@ -45,23 +48,28 @@ static void init_slot(clpi_slot *slot)
 
 /* --- near slots --- */
 
-static void set_near(clpi_cache *cache, clpi_slot *slots, uint32_t count)
+/* The first are those that the cache has. Each has its own count of `misses`. */
+static void set_near(clpi_cache *cache, clpi_slot *slots, uint64_t *misses, uint32_t count)
 {
-  for (uint32_t i = cache->near_count; i < count; i++)
-    slots[i] = clpi_empty_slot;
+  for (uint32_t i = 0; i < count; i++) {
+    if (i >= cache->near_count)
+      slots[i] = clpi_empty_slot;
+    misses[i] = *slots[i].misses;
+    slots[i].misses = &misses[i];
+  }
   cache->near = slots;
   cache->near_count = count;
 }
 
 void clpi_cache_init_slots(clpi_cache *cache)
 {
-  set_near(cache, cache->first_slots, CLPI_FIRST_SLOTS);
+  set_near(cache, cache->first_slots, cache->first_misses, CLPI_FIRST_SLOTS);
 }
 
-static void free_near(const clpi_cache *cache)
+static void free_near(const clpi_cache *cache, clpi_slot *slots)
 {
-  if (cache->near != cache->first_slots)
-    free(cache->near);
+  if (slots != cache->first_slots)
+    free(slots);
 }
 
 /* With its blocks, where these are in the first places; others stay where they are. */
@@ -82,13 +90,14 @@ static void reserve_near(clpi_cache *cache, uint32_t index)
   uint32_t count = cache->near_count;
   while (count <= index)
     count *= 2;
-  clpi_slot *slots = allocate_apart(count * sizeof(*slots));
+  clpi_slot *slots = allocate_apart(count * (sizeof(clpi_slot) + sizeof(uint64_t)));
   if (!slots)
     return;
   for (uint32_t i = 0; i < cache->near_count; i++)
     move_slot(&slots[i], &cache->near[i]);
-  free_near(cache);
-  set_near(cache, slots, count);
+  clpi_slot *former = cache->near;
+  set_near(cache, slots, (uint64_t *)(slots + count), count);
+  free_near(cache, former);
 }
 
 /* --- far slots --- */
@@ -114,7 +123,8 @@ static clpi_slot_chunk *add_chunk(clpi_cache *cache)
   enum { FIRST = 7, MOST = 2047 };
   const clpi_slot_chunk *last = cache->chunks;
   uint32_t count = last ? MIN(2 * last->count + 1, MOST) : FIRST;
-  clpi_slot_chunk *chunk = allocate_apart(sizeof(*chunk) + count * sizeof(chunk->slots[0]));
+  size_t bytes = sizeof(clpi_slot) + sizeof(uint64_t);
+  clpi_slot_chunk *chunk = allocate_apart(sizeof(*chunk) + count * bytes);
   if (!chunk)
     return NULL;
   *chunk = (clpi_slot_chunk){.older = cache->chunks, .count = count};
@@ -128,8 +138,10 @@ static void add_far(clpi_cache *cache, uint32_t at)
     chunk = add_chunk(cache);
   if (!chunk)
     return;
-  clpi_slot *slot = &chunk->slots[chunk->used++];
+  clpi_slot *slot = &chunk->slots[chunk->used];
   *slot = clpi_empty_slot;
+  slot->misses = (uint64_t *)(chunk->slots + chunk->count) + chunk->used++;
+  *slot->misses = 0;
   init_slot(slot);
   clpi_publish(cache->far[at], slot);
 }
@@ -198,6 +210,6 @@ void clpi_cache_free_slots(clpi_cache *cache)
     older = chunk->older;
     free(chunk);
   }
-  free_near(cache);
+  free_near(cache, cache->near);
   free((void *)cache->far);
 }

@@ -25,8 +25,7 @@ enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 }
 /* One bin's blocks in one cache. A stack of pointers, not a list, so that batches move without
  * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
  * stores `top`, `limit` and `blocks`; others load them for a hint; relaxed. Those that miss look at
- * the first line of each other's slots, and so, without the lock, do not write to that of their
- * own.
+ * the first line of each other's slots, and so, without the lock, write to nothing of their own.
  *
  * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that
  * only releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h) in
@@ -41,8 +40,8 @@ typedef struct clpi_slot {
   /* Most bins of most threads never have more blocks at once, and two of them are in the same line
    * as all that a warm call looks at. */
   clp_buffer *first_places[1 << CLPI_FIRST_PLACES_LOG];
-  alignas(8) uint64_t misses;
-  unsigned given;     /* blocks that went to the store, less twice those that came back */
+  uint64_t *misses; /* apart, as processors fetch lines in pairs; clpi_empty_slot's are nobody's */
+  unsigned given;   /* blocks that went to the store, less twice those that came back */
   uint32_t allocated; /* low bits of the owner's allocations when blocks last went to the store, */
   uint32_t swept;     /* and at the last sweep */
   unsigned char capacity_log; /* 2 to the power of it, less clpi_no_block's, are places */
@@ -51,14 +50,12 @@ typedef struct clpi_slot {
   atomic_bool is_outlet;      /* as `top` */
 } clpi_slot;
 static_assert(sizeof(clpi_slot) == 128, "a slot is one pair of lines");
-static_assert(offsetof(clpi_slot, misses) >= 64,
-              "a miss without the lock does not write to the first line");
 static_assert(offsetof(clpi_slot, first_places) + 3 * sizeof(clp_buffer *) <= 64,
               "clpi_no_block and two blocks are in the first line");
 
 static inline clpi_tally clpi_slot_tally(const clpi_slot *slot)
 {
-  return (clpi_tally){.hits = slot->hits, .misses = slot->misses, .releases = slot->releases};
+  return (clpi_tally){.hits = slot->hits, .misses = *slot->misses, .releases = slot->releases};
 }
 
 /* What an empty slot has on top: no stream has used it, so nobody takes it. */
@@ -79,7 +76,7 @@ enum { CLPI_MOST_NEAR = 64 };
 typedef struct clpi_slot_chunk {
   struct clpi_slot_chunk *older;
   uint32_t count, used;
-  clpi_slot slots[];
+  clpi_slot slots[]; /* and behind them their `misses` */
 } clpi_slot_chunk;
 
 typedef struct clpi_cache {
@@ -94,16 +91,18 @@ typedef struct clpi_cache {
   uint64_t sweep_tick;   /* when the next sweep is due */
   clpi_slab *_Atomic open_slabs; /* its slabs that have spare buffers; the owner's */
   unsigned slab_count;           /* that were made for it */
+  atomic_bool is_slow;           /* the owner is on the slow path, or waits for the lock; relaxed */
 
   /* Streams that the owner used last; NULL: none. */
   alignas(64) clpi_stream *recent[CLPI_RECENT_STREAMS];
   /* What the owner took from the device without the lock, and asks for now; as below_peak. */
   _Atomic size_t managed_bytes, reserved_bytes;
-  size_t misses;       /* of the owner's that are under way without the lock, and pin the pool */
-  size_t excess_bytes; /* of managed_bytes, those taken though there were blocks (exchange.h) */
+  size_t misses;        /* of the owner's that are under way without the lock, and pin the pool */
+  clpi_slab *returning; /* slabs that the owner took from `returned` */
 
   /* Owners of other caches read this when they miss, while they are inside their own. So the tables
-   * and `next` change only where all other caches are claimed. */
+   * and `next` change only where all other caches are claimed, and no miss writes to these lines.
+   */
   alignas(64) struct clpi_cache *_Atomic next; /* link in clpi_stock.caches */
   clpi_slot *near;                             /* by clpi_bin.index; like clpi_empty_slot: none */
   clpi_slot *_Atomic *far; /* by the index less CLPI_MOST_NEAR; clpi_empty_slot: none */
@@ -118,16 +117,17 @@ typedef struct clpi_cache {
   uint32_t looks;
   _Atomic uint64_t device_frees; /* of the owner's, without the lock; as below_peak */
   clpi_slot_chunk *chunks;       /* of far slots; the newest */
-  atomic_bool is_slow;           /* the owner is on the slow path, or waits for the lock; relaxed */
-  size_t others_active;          /* bytes active elsewhere when the peak was last noted */
-  uint64_t seen_tick;            /* these, when another thread last looked (search.c) */
+  size_t excess_bytes;  /* of managed_bytes, those taken though there were blocks (exchange.h) */
+  size_t others_active; /* bytes active elsewhere when the peak was last noted */
+  uint64_t seen_tick;   /* these, when another thread last looked (search.c) */
   size_t seen_active;
-  clp_buffer *_Atomic returned; /* spare buffers of its slabs, from others; by `older` */
+  clpi_slab *_Atomic returned; /* its slabs of which others returned buffers (slabs.h) */
 
   clpi_slot first_slots[CLPI_FIRST_SLOTS]; /* what `near` is at first */
 
   /* These stay when the cache serves another thread. */
-  clpi_slab first_slab;            /* of first_buffers */
+  clpi_slab first_slab; /* of first_buffers */
+  uint64_t first_misses[CLPI_FIRST_SLOTS];
   struct clpi_cache *former_batch; /* clpi_stock.cache_batches */
   clp_buffer first_buffers[CLPI_FIRST_BUFFERS];
 } clpi_cache;

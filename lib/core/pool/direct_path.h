@@ -35,7 +35,7 @@ static inline clp_buffer *clpi_allocate_inside(clp_pool *pool, clpi_cache *cache
   buffer->memory = memory;
   buffer->size = bytes;
   clpi_set_relaxed(buffer->index, index);
-  if (!slot->misses++)
+  if (!(*slot->misses)++)
     clpi_set_relaxed(buffer->bin->had_block, true);
   clpi_cache_count_active(stock, cache, bytes);
   clpi_set_relaxed(cache->managed_bytes, clpi_relaxed(cache->managed_bytes) + block_bytes);

@@ -71,6 +71,8 @@ bool clpi_depot_put(clpi_depot *depot, clp_buffer *const *blocks, unsigned count
 
 unsigned clpi_depot_take(clpi_depot *depot, clp_buffer **blocks, unsigned most)
 {
+  if (!clpi_relaxed(depot->count)) /* lest threads that all miss write to the lock's line */
+    return 0;
   pthread_mutex_lock(&depot->lock);
   unsigned left = most;
   while (left && depot->batches) {
