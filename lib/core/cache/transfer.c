@@ -38,8 +38,12 @@ void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot 
   unsigned count = clpi_slot_count(slot);
   if (!count)
     return;
-  note_tick_locked(stock, cache);
   clp_buffer **blocks = clpi_relaxed(slot->blocks);
+  if (clpi_relaxed(slot->is_outlet)) { /* others come for them, and need no lock at the depot */
+    give_locked(stock, cache, slot, blocks[0]->bin, count);
+    return;
+  }
+  note_tick_locked(stock, cache);
   clpi_store_put_many(&stock->store, blocks[0]->bin, blocks, count);
   clpi_slot_set_count(slot, 0);
 }

@@ -63,6 +63,20 @@ START_TEST(an_owner_that_does_not_allocate_from_the_bin_loses_them_though_busy)
 }
 END_TEST
 
+/* An owner's own blocks are shared with it; nobody has to come again for what is for others. */
+START_TEST(what_waits_in_an_outlet_is_taken_all_at_once)
+{
+  clpt_sleeping_rig it;
+
+  clpt_sleeping_rig_start(&it);
+  clpi_set_relaxed(clpi_slot_at(it.rig.pool->stock.caches, 1)->is_outlet, _i);
+  clpt_hold(it.rig.pool, BYTES, 1);
+  ck_assert_uint_eq(clpt_stored_blocks(it.rig.pool), _i ? 0 : KEPT / 2);
+  clpt_sleeper_end(&it.sleeper);
+  clpt_rig_end(&it.rig);
+}
+END_TEST
+
 /* A processor that uses a line has its neighbours fetched, which other threads use. */
 START_TEST(blocks_that_stay_get_buffers_of_their_thread)
 {
@@ -356,6 +370,7 @@ END_TEST
 static void add_tests(TCase *tests)
 {
   tcase_add_test(tests, an_idle_owner_loses_its_blocks);
+  tcase_add_loop_test(tests, what_waits_in_an_outlet_is_taken_all_at_once, 0, 2);
   tcase_add_test(tests, blocks_that_stay_get_buffers_of_their_thread);
   tcase_add_test(tests, few_sweeps_look_at_buffers);
   tcase_add_test(tests, a_busy_owner_keeps_them);
