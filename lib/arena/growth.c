@@ -28,12 +28,20 @@ static size_t segment_bytes(const clpi_arena *arena, double high_water)
   return MIN(bytes, arena->upstream->ops.max_block_bytes);
 }
 
-/* With far less in use than there was at most, no small block does harm where a large one could be;
- * but where pools hold blocks, that come to lie anywhere. */
-static bool is_low_locked(const clpi_arena *arena, size_t room, size_t high_water)
+/* Whether less is in use than a part of what there was at most. Then no small block does harm where
+ * a large one could be; but where pools hold blocks, that come to lie anywhere. */
+static bool is_below_locked(const clpi_arena *arena, size_t room, double most)
 {
-  static const double low = 0.65;
-  return arena->has_tape && (double)(arena->segments.used_bytes + room) < low * (double)high_water;
+  return arena->has_tape && (double)(arena->segments.used_bytes + room) < most;
+}
+
+/* Whether what is unused is in many segments, and none of them is most of it. A few large ones may
+ * be just what the next large blocks need. */
+static bool is_scattered_locked(const clpi_arena *arena)
+{
+  enum { MANY = 8 };
+  const clpi_free_ranges *unused = &arena->segments.whole;
+  return unused->count >= MANY && clpi_free_ranges_largest(unused) < unused->bytes / 2;
 }
 
 /* How much may stay taken: what was taken before, at most, as long as no pool holds any of it. */
@@ -46,13 +54,17 @@ static size_t most_taken_locked(const clpi_arena *arena, bool trades_all)
 
 clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
 {
+  static const double low = 0.65, lowest = 0.3;
   clpi_arena_lock(arena);
   size_t high_water = MAX(arena->high_water, arena->segments.used_bytes + room);
   uint64_t succeeded = arena->pending.succeeded;
   clpi_call_budget_earn(&arena->budget);
   bool has_slack = arena->options.slack > 0;
   bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
-  bool trades_all = is_spent || (has_slack && is_low_locked(arena, room, high_water));
+  bool is_low = has_slack && is_below_locked(arena, room, low * (double)high_water);
+  bool merges = is_low && !is_spent && is_scattered_locked(arena) &&
+                is_below_locked(arena, room, lowest * (double)high_water);
+  bool trades_all = is_spent || is_low;
   size_t taken = most_taken_locked(arena, trades_all);
   clpi_arena_unlock(arena);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
@@ -61,7 +73,7 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   return (clpi_growth){
       .high_water = high_water,
       .segment_bytes = segment,
-      .most_unused = MAX(segment, room + MIN(waste, SIZE_MAX - room)),
+      .most_unused = merges ? 0 : MAX(segment, room + MIN(waste, SIZE_MAX - room)),
       .most_bytes = MAX(most, taken),
       .trades_all = trades_all,
       .is_spent = is_spent,

@@ -118,23 +118,51 @@ START_TEST(calls_are_earned)
 }
 END_TEST
 
-/* With little in use, any unused segment will do, and one takes the place of all. */
+enum { EIGHT = 8 };
+
+/* With little in use, any unused segment will do, and one takes the place of all where none fits;
+ * with less in use, and many that are unused, at once. */
 START_TEST(far_below_the_highest_use_all_is_traded)
 {
-  enum { EIGHT = 8 };
+  static const struct {
+    size_t given;
+    const char *trace;
+  } cases[] = {
+      {5, "F65536 F65536 F65536 F65536 A262144"},
+      {7, "F65536 F65536 F65536 F65536 F65536 F65536 A393216"},
+      {EIGHT, "F65536 F65536 F65536 F65536 F65536 F65536 F65536 F65536 A524288"},
+  };
   clp_memory blocks[EIGHT];
 
   start_with_slack(0.01);
   for (size_t i = 0; i < EIGHT; i++)
     blocks[i] = clpt_arena_take(CLPT_SEGMENT);
-  for (size_t i = 0; i < EIGHT; i++)
+  for (size_t i = 0; i < cases[_i].given; i++)
     clpt_arena_give(blocks[i], CLPT_SEGMENT);
   clpt_device_clear_trace(&clpt_arena_device);
   clp_memory small = clpt_arena_take(100), large = clpt_arena_take(2 * CLPT_SEGMENT);
-  clpt_device_trace_is(&clpt_arena_device,
-                       "F65536 F65536 F65536 F65536 F65536 F65536 F65536 A458752");
+  clpt_device_trace_is(&clpt_arena_device, cases[_i].trace);
   clpt_arena_give(small, 100);
   clpt_arena_give(large, 2 * CLPT_SEGMENT);
+  for (size_t i = cases[_i].given; i < EIGHT; i++)
+    clpt_arena_give(blocks[i], CLPT_SEGMENT);
+  clpt_arena_end();
+}
+END_TEST
+
+/* Where one unused segment is half of all that is unused, it serves as it is. */
+START_TEST(a_large_unused_segment_is_not_merged)
+{
+  start_with_slack(0.01);
+  clp_memory large = clpt_arena_take(EIGHT * CLPT_SEGMENT), small[EIGHT];
+  for (size_t i = 0; i < EIGHT; i++)
+    small[i] = clpt_arena_take(CLPT_SEGMENT);
+  clpt_arena_give(large, EIGHT * CLPT_SEGMENT);
+  for (size_t i = 0; i < EIGHT; i++)
+    clpt_arena_give(small[i], CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clpt_arena_give(clpt_arena_take(100), 100);
+  clpt_device_trace_is(&clpt_arena_device, "");
   clpt_arena_end();
 }
 END_TEST
@@ -335,7 +363,8 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_test(tests, an_unused_segment_that_fits_is_taken);
   tcase_add_test(tests, a_much_larger_unused_segment_is_not_cut);
   tcase_add_test(tests, calls_are_earned);
-  tcase_add_test(tests, far_below_the_highest_use_all_is_traded);
+  tcase_add_loop_test(tests, far_below_the_highest_use_all_is_traded, 0, 3);
+  tcase_add_test(tests, a_large_unused_segment_is_not_merged);
   tcase_add_test(tests, calls_stop_though_requests_grow);
   tcase_add_loop_test(tests, calls_are_no_more_than_those_of_bins, 0, 8);
   tcase_add_test(tests, return_cached_gives_unused_segments_back);
