@@ -108,10 +108,14 @@ static void apply_budget(study_setting *setting, double has_budget)
   name(setting, setting->rules.has_budget ? "counted" : "not counted");
 }
 
+/* 1: at once where they are many; 0.5: only where none fits. */
 static void apply_trades(study_setting *setting, double trades_low)
 {
   setting->rules.trades_low = trades_low > 0;
-  name(setting, setting->rules.trades_low ? "traded" : "not traded");
+  setting->rules.merges = trades_low == 1;
+  name(setting, !setting->rules.trades_low ? "not traded"
+                : setting->rules.merges    ? "traded"
+                                           : "if none fits");
 }
 
 /* Below 0: one thread alone gives work. */
@@ -226,8 +230,8 @@ const study_lever study_levers[] = {
     {"far below",
      "the highest use: whether all segments without blocks are traded for one",
      apply_trades,
-     {1, 0},
-     2,
+     {1, 0.5, 0},
+     3,
      1},
 };
 const size_t study_lever_count = sizeof study_levers / sizeof *study_levers;
