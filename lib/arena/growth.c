@@ -36,12 +36,14 @@ static bool is_below_locked(const clpi_arena *arena, size_t room, double most)
 }
 
 /* Whether what is unused is in many segments, and none of them is most of it. A few large ones may
- * be just what the next large blocks need. */
+ * be just what the next large blocks need. Those that would stay until streams are done do not
+ * become one. */
 static bool is_scattered_locked(const clpi_arena *arena)
 {
   enum { MANY = 8 };
   const clpi_free_ranges *unused = &arena->segments.whole;
-  return unused->count >= MANY && clpi_free_ranges_largest(unused) < unused->bytes / 2;
+  return unused->count >= MANY && clpi_free_ranges_largest(unused) < unused->bytes / 2 &&
+         clpi_arena_frees_at_once(arena);
 }
 
 /* How much may stay taken: what was taken before, at most, as long as no pool holds any of it. */

@@ -66,7 +66,8 @@ static finding look(clpi_stock *stock, clpi_given given, clpi_miss *miss)
   miss->buffer = clpi_buffer_take_own(cache);
   if (!miss->buffer)
     return LACKS_SLAB;
-  cache->excess_bytes += exceeds ? miss->bin->block_bytes : 0;
+  if (exceeds) /* whose line's neighbour other threads read */
+    cache->excess_bytes += miss->bin->block_bytes;
   reserve(miss, miss->bin->block_bytes, 1);
   return IS_MISS;
 }

@@ -90,10 +90,10 @@ static bool take_idle_locked(clpi_stock *stock, clpi_cache *cache, uint32_t inde
   if ((!is_idle(cache) && clpi_slot_serves(slot)) ||
       !clpi_cache_give_bin_locked(stock, cache, index))
     return false;
-  if (slot->outlet_log)
+  if (clpi_relaxed(slot->is_outlet) && clpi_slot_room(slot)) {
     slot->outlet_log--;
-  if (clpi_relaxed(slot->is_outlet) && clpi_slot_room(slot))
     clpi_outlet_set_room(slot);
+  }
   return true;
 }
 

@@ -24,7 +24,8 @@ typedef struct clpi_slab {
   struct clpi_cache *owner; /* NULL: an orphan */
   clp_buffer *spare;        /* buffers without a block, by `older`; some: the slab is open */
   /* More of them, which others than the owner put here, with the lock; some: the slab is among its
-   * owner's `returned`, by next_returned. The owner takes all at once, without the lock. */
+   * owner's `returned` or `returning`, by next_returned. The owner takes all at once, without the
+   * lock. */
   clp_buffer *_Atomic returned;
   struct clpi_slab *next_returned;
   clp_buffer *buffers;

@@ -14,13 +14,12 @@ static void note_tick_locked(clpi_stock *stock, const clpi_cache *cache)
   stock->tick = MAX(stock->tick, clpi_relaxed(cache->tick));
 }
 
-/* Gives the slot's oldest `count` blocks to the bin's depot; if host memory runs out, to its
+/* Moves the slot's oldest `count` blocks to the bin's depot; if host memory runs out, to its
  * list. */
-static void give_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin,
+static void move_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin,
                         unsigned count)
 {
   note_tick_locked(stock, cache);
-  clpi_slot_note_given(slot, count);
   clp_buffer **blocks = clpi_relaxed(slot->blocks);
   for (unsigned given = 0; given < count;) {
     unsigned batch = MIN(count - given, CLPI_BATCH_BLOCKS);
@@ -33,6 +32,14 @@ static void give_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, c
   clpi_slot_set_count(slot, left);
 }
 
+/* The same of a slot that has no room for them. */
+static void give_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clpi_bin *bin,
+                        unsigned count)
+{
+  clpi_slot_note_given(slot, count);
+  move_locked(stock, cache, slot, bin, count);
+}
+
 void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot)
 {
   unsigned count = clpi_slot_count(slot);
@@ -40,7 +47,7 @@ void clpi_cache_give_all_locked(clpi_stock *stock, clpi_cache *cache, clpi_slot 
     return;
   clp_buffer **blocks = clpi_relaxed(slot->blocks);
   if (clpi_relaxed(slot->is_outlet)) { /* others come for them, and need no lock at the depot */
-    give_locked(stock, cache, slot, blocks[0]->bin, count);
+    move_locked(stock, cache, slot, blocks[0]->bin, count);
     return;
   }
   note_tick_locked(stock, cache);
