@@ -17,6 +17,14 @@ static void *allocate_apart(size_t bytes)
   return aligned_alloc(PAIR, (bytes + PAIR - 1) / PAIR * PAIR);
 }
 
+/* What a slot takes with its count of misses. These are behind all slots of a table or chunk. */
+enum { SLOT_BYTES = sizeof(clpi_slot) + sizeof(uint64_t) };
+
+static uint64_t *misses_behind(clpi_slot *slots, uint32_t count)
+{
+  return (uint64_t *)(slots + count);
+}
+
 bool clpi_cache_seems_to_keep(const clpi_cache *cache, uint32_t index)
 {
   const clpi_slot *slot = clpi_slot_at(cache, index);
@@ -90,13 +98,13 @@ static void reserve_near(clpi_cache *cache, uint32_t index)
   uint32_t count = cache->near_count;
   while (count <= index)
     count *= 2;
-  clpi_slot *slots = allocate_apart(count * (sizeof(clpi_slot) + sizeof(uint64_t)));
+  clpi_slot *slots = allocate_apart((size_t)count * SLOT_BYTES);
   if (!slots)
     return;
   for (uint32_t i = 0; i < cache->near_count; i++)
     move_slot(&slots[i], &cache->near[i]);
   clpi_slot *former = cache->near;
-  set_near(cache, slots, (uint64_t *)(slots + count), count);
+  set_near(cache, slots, misses_behind(slots, count), count);
   free_near(cache, former);
 }
 
@@ -123,8 +131,7 @@ static clpi_slot_chunk *add_chunk(clpi_cache *cache)
   enum { FIRST = 7, MOST = 2047 };
   const clpi_slot_chunk *last = cache->chunks;
   uint32_t count = last ? MIN(2 * last->count + 1, MOST) : FIRST;
-  size_t bytes = sizeof(clpi_slot) + sizeof(uint64_t);
-  clpi_slot_chunk *chunk = allocate_apart(sizeof(*chunk) + count * bytes);
+  clpi_slot_chunk *chunk = allocate_apart(sizeof(*chunk) + (size_t)count * SLOT_BYTES);
   if (!chunk)
     return NULL;
   *chunk = (clpi_slot_chunk){.older = cache->chunks, .count = count};
@@ -140,7 +147,7 @@ static void add_far(clpi_cache *cache, uint32_t at)
     return;
   clpi_slot *slot = &chunk->slots[chunk->used];
   *slot = clpi_empty_slot;
-  slot->misses = (uint64_t *)(chunk->slots + chunk->count) + chunk->used++;
+  slot->misses = misses_behind(chunk->slots, chunk->count) + chunk->used++;
   *slot->misses = 0;
   init_slot(slot);
   clpi_publish(cache->far[at], slot);

@@ -25,7 +25,7 @@ enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 }
 /* One bin's blocks in one cache. A stack of pointers, not a list, so that batches move without
  * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
  * stores `top`, `limit` and `blocks`; others load them for a hint; relaxed. Those that miss look at
- * the first line of each other's slots, and so, without the lock, write to nothing of their own.
+ * the first line of each other's slots, and so, without the lock, do not write to their own.
  *
  * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that
  * only releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h) in
@@ -125,7 +125,8 @@ typedef struct clpi_cache {
 
   clpi_slot first_slots[CLPI_FIRST_SLOTS]; /* what `near` is at first */
 
-  /* These stay when the cache serves another thread. */
+  /* These stay when the cache serves another thread, but first_misses, which first_slots count in.
+   */
   clpi_slab first_slab; /* of first_buffers */
   uint64_t first_misses[CLPI_FIRST_SLOTS];
   struct clpi_cache *former_batch; /* clpi_stock.cache_batches */
