@@ -46,6 +46,13 @@ static bool is_scattered_locked(const clpi_arena *arena)
          clpi_arena_frees_at_once(arena);
 }
 
+/* Whether very much is free in segments that blocks keep from going back. Large segments, or one
+ * for all that are unused, would be kept like these. */
+static bool is_pinned_locked(const clpi_arena *arena, size_t high_water)
+{
+  return arena->segments.partial.bytes > high_water / 3;
+}
+
 /* How much may stay taken: what was taken before, at most, as long as no pool holds any of it. */
 static size_t most_taken_locked(const clpi_arena *arena, bool trades_all)
 {
@@ -63,14 +70,15 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   clpi_call_budget_earn(&arena->budget);
   bool has_slack = arena->options.slack > 0;
   bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
-  bool is_low = has_slack && is_below_locked(arena, room, low * (double)high_water);
+  bool is_pinned = has_slack && !is_spent && is_pinned_locked(arena, high_water);
+  bool is_low = has_slack && !is_pinned && is_below_locked(arena, room, low * (double)high_water);
   bool merges = is_low && !is_spent && is_scattered_locked(arena) &&
                 is_below_locked(arena, room, lowest * (double)high_water);
   bool trades_all = is_spent || is_low;
   size_t taken = most_taken_locked(arena, trades_all);
   clpi_arena_unlock(arena);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
-  size_t segment = MAX(room, segment_bytes(arena, (double)high_water));
+  size_t segment = MAX(room, segment_bytes(arena, is_pinned ? 0 : (double)high_water));
   size_t waste = trades_all ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
   return (clpi_growth){
       .high_water = high_water,

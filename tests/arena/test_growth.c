@@ -167,6 +167,24 @@ START_TEST(a_large_unused_segment_is_not_merged)
 }
 END_TEST
 
+/* Where much is free around blocks that stay, which keep it from going back, a new segment is just
+ * large enough, and those that are unused are not traded for one. */
+START_TEST(what_is_pinned_is_not_made_more)
+{
+  start_with_slack(0.75);
+  clp_memory first = clpt_arena_take(10 * CLPT_SEGMENT), pin = clpt_arena_take(100);
+  clp_memory second = clpt_arena_take(8 * CLPT_SEGMENT);
+  clpt_device_trace_is(&clpt_arena_device, "A655360 A491520 A524288");
+  clpt_arena_give(first, 10 * CLPT_SEGMENT);
+  clpt_arena_give(second, 8 * CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clpt_arena_give(clpt_arena_take(12 * CLPT_SEGMENT), 12 * CLPT_SEGMENT);
+  clpt_device_trace_is(&clpt_arena_device, "F655360 A786432");
+  clpt_arena_give(pin, 100);
+  clpt_arena_end();
+}
+END_TEST
+
 /* Nor where each request is larger than all that is there: one segment then takes the place of all
  * that are unused, with room for more. */
 START_TEST(calls_stop_though_requests_grow)
@@ -365,6 +383,7 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_test(tests, calls_are_earned);
   tcase_add_loop_test(tests, far_below_the_highest_use_all_is_traded, 0, 3);
   tcase_add_test(tests, a_large_unused_segment_is_not_merged);
+  tcase_add_test(tests, what_is_pinned_is_not_made_more);
   tcase_add_test(tests, calls_stop_though_requests_grow);
   tcase_add_loop_test(tests, calls_are_no_more_than_those_of_bins, 0, 8);
   tcase_add_test(tests, return_cached_gives_unused_segments_back);
