@@ -461,6 +461,26 @@ START_TEST(a_segment_goes_back_behind_what_the_tape_knows)
 }
 END_TEST
 
+/* Many unused segments become one only if the host need not wait for the work on them. */
+START_TEST(segments_in_flight_become_one_where_they_go_back_behind_their_work)
+{
+  enum { MANY = 8 };
+  clp_memory blocks[MANY];
+
+  if (_i)
+    clpt_arena_device.ops.free_on = NULL;
+  start(0.016);
+  for (size_t i = 0; i < MANY; i++)
+    blocks[i] = clpt_arena_take(CLPT_SEGMENT);
+  for (size_t i = 0; i < MANY; i++)
+    clpt_ok(clpt_arena->ops.free_on(clpt_arena->self, blocks[i], CLPT_SEGMENT, &home));
+  clpt_arena_give(clpt_arena_take(1000), 1000);
+  ck_assert_uint_eq(clpt_arena_figures().segments, _i ? MANY : 1);
+  ck_assert_uint_eq(clpt_arena_figures().segments_taken, MANY + !_i);
+  clpt_arena_end();
+}
+END_TEST
+
 CLPT_MAIN("tape", clpt_run)
 {
   TCase *streams = clpt_case(suite, "streams");
@@ -481,4 +501,6 @@ CLPT_MAIN("tape", clpt_run)
   tcase_add_checked_fixture(streams, streams_setup, NULL);
   tcase_add_test(streams, another_stream_waits_for_what_the_tape_knows);
   tcase_add_test(streams, a_segment_goes_back_behind_what_the_tape_knows);
+  tcase_add_loop_test(streams, segments_in_flight_become_one_where_they_go_back_behind_their_work,
+                      0, 2);
 }
