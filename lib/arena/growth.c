@@ -36,14 +36,26 @@ static bool is_below_locked(const clpi_arena *arena, size_t room, double most)
 }
 
 /* Whether what is unused is in many segments, and none of them is most of it. A few large ones may
- * be just what the next large blocks need. Those that would stay until streams are done do not
- * become one. */
+ * be just what the next large blocks need. */
 static bool is_scattered_locked(const clpi_arena *arena)
 {
   enum { MANY = 8 };
   const clpi_free_ranges *unused = &arena->segments.whole;
-  return unused->count >= MANY && clpi_free_ranges_largest(unused) < unused->bytes / 2 &&
-         clpi_arena_frees_at_once(arena);
+  return unused->count >= MANY && clpi_free_ranges_largest(unused) < unused->bytes / 2;
+}
+
+/* Whether unused segments can go without a wait of the host. Where there is a tape, nothing else
+ * than the home stream may still use them. Under no lock. */
+static bool can_go_now(clpi_arena *arena, bool is_home_used)
+{
+  if (clpi_arena_frees_at_once(arena) || !is_home_used)
+    return true;
+  clpi_use use = clpi_use_now(&arena->streams.home);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  bool is_done = clpi_use_settle(&arena->streams, &use, NULL, CLPI_POLL);
+  clpi_error_restore(&kept);
+  return is_done;
 }
 
 /* Whether very much is free in segments that blocks keep from going back. Large segments, or one
@@ -72,11 +84,13 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
   bool is_pinned = has_slack && !is_spent && is_pinned_locked(arena, high_water);
   bool is_low = has_slack && !is_pinned && is_below_locked(arena, room, low * (double)high_water);
-  bool merges = is_low && !is_spent && is_scattered_locked(arena) &&
-                is_below_locked(arena, room, lowest * (double)high_water);
+  bool may_merge = is_low && !is_spent && is_scattered_locked(arena) &&
+                   is_below_locked(arena, room, lowest * (double)high_water);
+  bool is_home_used = arena->is_home_used;
   bool trades_all = is_spent || is_low;
   size_t taken = most_taken_locked(arena, trades_all);
   clpi_arena_unlock(arena);
+  bool merges = may_merge && can_go_now(arena, is_home_used);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
   size_t segment = MAX(room, segment_bytes(arena, is_pinned ? 0 : (double)high_water));
   size_t waste = trades_all ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
