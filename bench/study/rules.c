@@ -77,11 +77,11 @@ static size_t share_of(const clpi_arena *arena, size_t high_water)
   return smaller(share, arena->upstream->ops.max_block_bytes);
 }
 
-clpi_growth __real_clpi_arena_plan_growth(clpi_arena *arena, size_t room);
-clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room);
-clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room)
+clpi_growth __real_clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited);
+clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited);
+clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited)
 {
-  clpi_growth growth = __real_clpi_arena_plan_growth(arena, room);
+  clpi_growth growth = __real_clpi_arena_plan_growth(arena, room, is_limited);
   if (rules.share >= 0)
     growth.segment_bytes = larger(room, share_of(arena, growth.high_water));
   double waste_slacks = rules.waste;

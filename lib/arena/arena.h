@@ -50,13 +50,6 @@ typedef struct clpi_arena {
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;
 
-/* Whether upstream takes back what streams may still use, so that nobody waits. */
-static inline bool clpi_arena_frees_at_once(const clpi_arena *arena)
-{
-  const clp_allocator_ops *ops = &arena->upstream->ops;
-  return !arena->orders_streams || ops->free_is_ordered || ops->free_on;
-}
-
 /* The operations: allocating is in carve.c, freeing in free.c. */
 clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out);
 clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *request,

@@ -26,7 +26,9 @@ static void earn(clpi_call_budget *budget, size_t bin)
 {
   if (budget->live[bin] <= budget->most_live[bin])
     return;
-  budget->left += budget->live[bin] - budget->most_live[bin];
+  uint32_t earned = budget->live[bin] - budget->most_live[bin];
+  budget->earned += earned;
+  budget->left += earned;
   budget->most_live[bin] = budget->live[bin];
 }
 
@@ -45,4 +47,9 @@ void clpi_call_budget_spend(clpi_call_budget *budget)
 bool clpi_call_budget_is_spent(const clpi_call_budget *budget)
 {
   return budget->left <= 0;
+}
+
+bool clpi_call_budget_is_ample(const clpi_call_budget *budget)
+{
+  return budget->left > budget->earned / 2;
 }

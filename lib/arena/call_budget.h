@@ -24,7 +24,8 @@ enum {
 typedef struct clpi_call_budget {
   uint32_t live[CLPI_BUDGET_BINS], most_live[CLPI_BUDGET_BINS]; /* blocks of each bin */
   uint64_t risen[CLPI_BUDGET_WORDS]; /* a bit for each bin that may have more than most_live */
-  int64_t left;                      /* segments */
+  int64_t earned;                    /* segments, */
+  int64_t left;                      /* and those of them that were not taken, and a few more */
 } clpi_call_budget;
 
 void clpi_call_budget_init(clpi_call_budget *budget);
@@ -40,5 +41,8 @@ void clpi_call_budget_earn(clpi_call_budget *budget);
 void clpi_call_budget_spend(clpi_call_budget *budget);
 
 bool clpi_call_budget_is_spent(const clpi_call_budget *budget);
+
+/* Whether more than half of what was ever earned is left. */
+bool clpi_call_budget_is_ample(const clpi_call_budget *budget);
 
 #endif

@@ -18,6 +18,14 @@ static size_t to_size(double bytes)
   return bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
+/* The most that one segment may be, but for a single block. */
+static size_t largest_segment(const clpi_arena *arena)
+{
+  size_t largest = arena->options.max_segment_bytes;
+  size_t most = arena->upstream->ops.max_block_bytes;
+  return largest ? MIN(largest, most) : most;
+}
+
 static size_t segment_bytes(const clpi_arena *arena, double high_water)
 {
   const clp_arena_options *options = &arena->options;
@@ -35,20 +43,21 @@ static bool is_below_locked(const clpi_arena *arena, size_t room, double most)
   return arena->has_tape && (double)(arena->segments.used_bytes + room) < most;
 }
 
-/* Whether what is unused is in many segments, and none of them is most of it. A few large ones may
- * be just what the next large blocks need. */
+/* Whether what is unused is in many segments, and none of them is most of it, but one could be all
+ * of it. A few large ones may be just what the next large blocks need. */
 static bool is_scattered_locked(const clpi_arena *arena)
 {
   enum { MANY = 8 };
   const clpi_free_ranges *unused = &arena->segments.whole;
-  return unused->count >= MANY && clpi_free_ranges_largest(unused) < unused->bytes / 2;
+  return unused->count >= MANY && clpi_free_ranges_largest(unused) < unused->bytes / 2 &&
+         unused->bytes <= largest_segment(arena);
 }
 
-/* Whether unused segments can go without a wait of the host. Where there is a tape, nothing else
- * than the home stream may still use them. Under no lock. */
-static bool can_go_now(clpi_arena *arena, bool is_home_used)
+/* Whether unused segments can go without a wait of the host, and are upstream's again then: where
+ * there is a tape, nothing else than the home stream may still use them. Under no lock. */
+static bool can_go_now(clpi_arena *arena)
 {
-  if (clpi_arena_frees_at_once(arena) || !is_home_used)
+  if (!arena->orders_streams || arena->upstream->ops.free_is_ordered)
     return true;
   clpi_use use = clpi_use_now(&arena->streams.home);
   clpi_kept_error kept;
@@ -58,11 +67,14 @@ static bool can_go_now(clpi_arena *arena, bool is_home_used)
   return is_done;
 }
 
-/* Whether very much is free in segments that blocks keep from going back. Large segments, or one
- * for all that are unused, would be kept like these. */
-static bool is_pinned_locked(const clpi_arena *arena, size_t high_water)
+/* Whether much is free in segments that blocks keep from going back. Large segments, or one for all
+ * that are unused, would be kept like these. Half of the calls that were earned are for later, when
+ * the program repeats itself and earns none. */
+static bool is_pinned_locked(const clpi_arena *arena, double high_water)
 {
-  return arena->segments.partial.bytes > high_water / 3;
+  static const double much = 0.1;
+  return clpi_call_budget_is_ample(&arena->budget) &&
+         (double)arena->segments.partial.bytes > much * high_water;
 }
 
 /* How much may stay taken: what was taken before, at most, as long as no pool holds any of it. */
@@ -73,7 +85,7 @@ static size_t most_taken_locked(const clpi_arena *arena, bool trades_all)
   return arena->has_tape ? arena->peak_reserved_bytes : 0;
 }
 
-clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
+clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited)
 {
   static const double low = 0.65, lowest = 0.3;
   clpi_arena_lock(arena);
@@ -82,15 +94,14 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room)
   clpi_call_budget_earn(&arena->budget);
   bool has_slack = arena->options.slack > 0;
   bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
-  bool is_pinned = has_slack && !is_spent && is_pinned_locked(arena, high_water);
+  bool is_pinned = has_slack && is_pinned_locked(arena, (double)high_water);
   bool is_low = has_slack && !is_pinned && is_below_locked(arena, room, low * (double)high_water);
-  bool may_merge = is_low && !is_spent && is_scattered_locked(arena) &&
+  bool may_merge = is_low && !is_spent && !is_limited && is_scattered_locked(arena) &&
                    is_below_locked(arena, room, lowest * (double)high_water);
-  bool is_home_used = arena->is_home_used;
   bool trades_all = is_spent || is_low;
   size_t taken = most_taken_locked(arena, trades_all);
   clpi_arena_unlock(arena);
-  bool merges = may_merge && can_go_now(arena, is_home_used);
+  bool merges = may_merge && can_go_now(arena);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
   size_t segment = MAX(room, segment_bytes(arena, is_pinned ? 0 : (double)high_water));
   size_t waste = trades_all ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
@@ -119,10 +130,7 @@ static void trade_all(clpi_arena *arena, clpi_growth *growth, size_t most)
   size_t before = taken_now(arena);
   (void)clpi_arena_trim(arena, SIZE_MAX, 0, false);
   size_t taken = taken_now(arena);
-  size_t largest = arena->upstream->ops.max_block_bytes;
-  if (arena->options.max_segment_bytes)
-    largest = MIN(largest, arena->options.max_segment_bytes);
-  size_t room = MIN(taken < most ? most - taken : 0, largest);
+  size_t room = MIN(taken < most ? most - taken : 0, largest_segment(arena));
   if (!growth->is_spent)
     room = MIN(room, before > taken ? before - taken : 0);
   room = room / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT;

@@ -23,8 +23,9 @@ typedef struct clpi_growth {
   uint64_t succeeded;   /* arena->pending.succeeded at this time */
 } clpi_growth;
 
-/* Under no lock, as all below. */
-clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room);
+/* `is_limited`: the request is, and must not find less than there is. Under no lock, as all below.
+ */
+clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited);
 
 /* Gives segments without blocks back, so that all of them and the new one are within `most` and
  * what is planned; or all of them, if so planned. The host does not wait. */

@@ -124,11 +124,12 @@ enum { EIGHT = 8 };
  * with less in use, and many that are unused, at once. */
 START_TEST(far_below_the_highest_use_all_is_traded)
 {
+  enum { NEARLY_ALL = CLPT_SEGMENT - 512 };
   static const struct {
     size_t given;
     const char *trace;
   } cases[] = {
-      {5, "F65536 F65536 F65536 F65536 A262144"},
+      {6, "F65536 F65536 F65536 F65536 F65536 A327680"},
       {7, "F65536 F65536 F65536 F65536 F65536 F65536 A393216"},
       {EIGHT, "F65536 F65536 F65536 F65536 F65536 F65536 F65536 F65536 A524288"},
   };
@@ -140,9 +141,9 @@ START_TEST(far_below_the_highest_use_all_is_traded)
   for (size_t i = 0; i < cases[_i].given; i++)
     clpt_arena_give(blocks[i], CLPT_SEGMENT);
   clpt_device_clear_trace(&clpt_arena_device);
-  clp_memory small = clpt_arena_take(100), large = clpt_arena_take(2 * CLPT_SEGMENT);
+  clp_memory small = clpt_arena_take(NEARLY_ALL), large = clpt_arena_take(2 * CLPT_SEGMENT);
   clpt_device_trace_is(&clpt_arena_device, cases[_i].trace);
-  clpt_arena_give(small, 100);
+  clpt_arena_give(small, NEARLY_ALL);
   clpt_arena_give(large, 2 * CLPT_SEGMENT);
   for (size_t i = cases[_i].given; i < EIGHT; i++)
     clpt_arena_give(blocks[i], CLPT_SEGMENT);
@@ -167,19 +168,65 @@ START_TEST(a_large_unused_segment_is_not_merged)
 }
 END_TEST
 
+/* Nor where one would be larger than a segment may be, where not all of it goes back, or where a
+ * limit would not let it come again. */
+START_TEST(what_cannot_become_one_serves_as_it_is)
+{
+  enum { BOUNDED, REFUSED, LIMITED };
+  clp_arena_options options = clpt_arena_small();
+  clp_memory_request request = {.bytes = 100, .most_bytes = SIZE_MAX};
+  clp_memory blocks[EIGHT], memory = 0;
+
+  options.slack = 0.01;
+  options.max_segment_bytes = _i == BOUNDED ? 2 * CLPT_SEGMENT : 0;
+  clpt_arena_start_with(&options);
+  for (size_t i = 0; i < EIGHT; i++)
+    blocks[i] = clpt_arena_take(CLPT_SEGMENT);
+  for (size_t i = 0; i < EIGHT; i++)
+    clpt_arena_give(blocks[i], CLPT_SEGMENT);
+  if (_i == REFUSED)
+    clpt_arena_device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  request.most_bytes = _i == LIMITED ? CLPT_SEGMENT : SIZE_MAX;
+  clpt_ok(clpi_allocator_allocate_within(clpt_arena, &request, &memory));
+  ck_assert_uint_eq(clpt_arena_figures().segments_taken, EIGHT);
+  clpt_arena_give(memory, 100);
+  clpt_arena_end();
+}
+END_TEST
+
+/* Makes so many calls, while so many others are earned. */
+static void make_calls(size_t calls, size_t earned)
+{
+  clp_memory many[64];
+
+  for (size_t i = 0; i < earned; i++)
+    many[i] = clpt_arena_take(100);
+  for (size_t i = 0; i < calls; i++) {
+    clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
+    clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+  }
+  for (size_t i = 0; i < earned; i++)
+    clpt_arena_give(many[i], 100);
+  clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+  clpt_device_clear_trace(&clpt_arena_device);
+}
+
 /* Where much is free around blocks that stay, which keep it from going back, a new segment is just
- * large enough, and those that are unused are not traded for one. */
+ * large enough, and those that are unused are not traded for one; unless half of the calls that
+ * were earned are made. */
 START_TEST(what_is_pinned_is_not_made_more)
 {
   start_with_slack(0.75);
+  make_calls(_i ? 90 : 20, 64);
   clp_memory first = clpt_arena_take(10 * CLPT_SEGMENT), pin = clpt_arena_take(100);
   clp_memory second = clpt_arena_take(8 * CLPT_SEGMENT);
-  clpt_device_trace_is(&clpt_arena_device, "A655360 A491520 A524288");
+  clpt_device_trace_is(&clpt_arena_device,
+                       _i ? "A655360 A491520 A884736" : "A655360 A491520 A524288");
   clpt_arena_give(first, 10 * CLPT_SEGMENT);
   clpt_arena_give(second, 8 * CLPT_SEGMENT);
   clpt_device_clear_trace(&clpt_arena_device);
   clpt_arena_give(clpt_arena_take(12 * CLPT_SEGMENT), 12 * CLPT_SEGMENT);
-  clpt_device_trace_is(&clpt_arena_device, "F655360 A786432");
+  clpt_device_trace_is(&clpt_arena_device, _i ? "" : "F655360 A786432");
   clpt_arena_give(pin, 100);
   clpt_arena_end();
 }
@@ -383,7 +430,8 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_test(tests, calls_are_earned);
   tcase_add_loop_test(tests, far_below_the_highest_use_all_is_traded, 0, 3);
   tcase_add_test(tests, a_large_unused_segment_is_not_merged);
-  tcase_add_test(tests, what_is_pinned_is_not_made_more);
+  tcase_add_loop_test(tests, what_cannot_become_one_serves_as_it_is, 0, 3);
+  tcase_add_loop_test(tests, what_is_pinned_is_not_made_more, 0, 2);
   tcase_add_test(tests, calls_stop_though_requests_grow);
   tcase_add_loop_test(tests, calls_are_no_more_than_those_of_bins, 0, 8);
   tcase_add_test(tests, return_cached_gives_unused_segments_back);
