@@ -67,9 +67,9 @@ static bool can_go_now(clpi_arena *arena)
   return is_done;
 }
 
-/* Whether much is free in segments that blocks keep from going back. Large segments, or one for all
- * that are unused, would be kept like these. Half of the calls that were earned are for later, when
- * the program repeats itself and earns none. */
+/* Whether much is free in segments that blocks keep from going back. One for all that are unused
+ * would be kept like these. But half of the calls that were earned are for later, when the program
+ * repeats itself and earns none. */
 static bool is_pinned_locked(const clpi_arena *arena, double high_water)
 {
   static const double much = 0.1;
@@ -103,7 +103,7 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limit
   clpi_arena_unlock(arena);
   bool merges = may_merge && can_go_now(arena);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
-  size_t segment = MAX(room, segment_bytes(arena, is_pinned ? 0 : (double)high_water));
+  size_t segment = MAX(room, segment_bytes(arena, (double)high_water));
   size_t waste = trades_all ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
   return (clpi_growth){
       .high_water = high_water,
