@@ -37,7 +37,9 @@ typedef struct clp_arena_options {
   double slack;
   /** No segment is smaller, unless a limit or the device demands it; by default 256 KiB. */
   size_t min_segment_bytes;
-  size_t max_segment_bytes; /**< larger ones serve a single request. 0: slack times 1.5 GiB */
+  /** Larger ones serve a single request. 0: slack times 1.5 GiB, but for one that takes the place
+   * of many without blocks. */
+  size_t max_segment_bytes;
   /** A promise that one thread gives streams all the work that uses the memory. It matters where
    * the parts of upstream's memory are exclusive (clp_allocator_ops), such as cl_mem on NVIDIA's
    * devices: without it, memory in use by work in flight is not handed out before that work is
