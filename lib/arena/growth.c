@@ -94,8 +94,8 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limit
   clpi_call_budget_earn(&arena->budget);
   bool has_slack = arena->options.slack > 0;
   bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
-  bool is_pinned = has_slack && is_pinned_locked(arena, (double)high_water);
-  bool is_low = has_slack && !is_pinned && is_below_locked(arena, room, low * (double)high_water);
+  bool is_low = has_slack && is_below_locked(arena, room, low * (double)high_water) &&
+                !is_pinned_locked(arena, (double)high_water);
   bool may_merge = is_low && !is_spent && !is_limited && is_scattered_locked(arena) &&
                    is_below_locked(arena, room, lowest * (double)high_water);
   bool trades_all = is_spent || is_low;

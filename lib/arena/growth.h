@@ -23,8 +23,8 @@ typedef struct clpi_growth {
   uint64_t succeeded;   /* arena->pending.succeeded at this time */
 } clpi_growth;
 
-/* `is_limited`: the request is, and must not find less than there is. Under no lock, as all below.
- */
+/* `is_limited`: the request has a limit, which might not let one large segment take the place of
+ * many. Under no lock, as all below. */
 clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited);
 
 /* Gives segments without blocks back, so that all of them and the new one are within `most` and

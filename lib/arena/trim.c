@@ -67,7 +67,7 @@ static bool needs_no_wait(clpi_arena *arena, const clpi_segment *segment)
   const clp_allocator_ops *ops = &arena->upstream->ops;
   const clpi_use_set *set = segment->first->uses;
   bool no_wait = true;
-  if (!arena->orders_streams || ops->free_is_ordered || ops->free_on)
+  if (ops->free_is_ordered || ops->free_on)
     return true;
   for (size_t i = 0; set && i < set->count && no_wait; i++)
     no_wait = clpi_use_settle(&arena->streams, &set->uses[i], NULL, CLPI_POLL);

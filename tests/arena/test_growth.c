@@ -194,18 +194,19 @@ START_TEST(what_cannot_become_one_serves_as_it_is)
 }
 END_TEST
 
-/* Makes so many calls, while so many others are earned. */
-static void make_calls(size_t calls, size_t earned)
+/* Makes so many calls, while 64 others are earned. */
+static void make_calls(size_t calls)
 {
-  clp_memory many[64];
+  enum { EARNED = 64 };
+  clp_memory many[EARNED];
 
-  for (size_t i = 0; i < earned; i++)
+  for (size_t i = 0; i < EARNED; i++)
     many[i] = clpt_arena_take(100);
   for (size_t i = 0; i < calls; i++) {
     clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
     clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
   }
-  for (size_t i = 0; i < earned; i++)
+  for (size_t i = 0; i < EARNED; i++)
     clpt_arena_give(many[i], 100);
   clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
   clpt_device_clear_trace(&clpt_arena_device);
@@ -216,7 +217,7 @@ static void make_calls(size_t calls, size_t earned)
 START_TEST(what_is_pinned_is_not_traded_for)
 {
   start_with_slack(0.5);
-  make_calls(_i ? 90 : 20, 64);
+  make_calls(_i ? 90 : 20);
   clp_memory first = clpt_arena_take(10 * CLPT_SEGMENT), pin = clpt_arena_take(100);
   clp_memory second = clpt_arena_take(8 * CLPT_SEGMENT);
   clpt_arena_give(first, 10 * CLPT_SEGMENT);

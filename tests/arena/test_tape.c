@@ -347,9 +347,9 @@ END_TEST
 
 static int home, other; /* the streams are their addresses */
 
-/* What was asked of the device's streams, whose work is never done. */
+/* What was asked of the device's streams, and whether all work on them is done. */
 static unsigned waits, marks, frees_on;
-static bool is_done; /* whether all work is */
+static bool is_done;
 
 static clp_status retain(void *self, clp_stream stream)
 {
