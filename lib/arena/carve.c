@@ -142,7 +142,7 @@ static clp_status carve_more(clpi_carving *carving, clpi_growth *growth)
   clpi_arena *arena = carving->arena;
   clpi_arena_make_room(arena, growth, carving->request->most_bytes);
   clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
-  if (!growth->most_unused) /* what was to become one may not have gone back */
+  if (growth->merges) /* what was to become one may not have gone back */
     status = carve(carving, &arena->segments.whole, SIZE_MAX);
   if (status == CLP_OUT_OF_DEVICE_MEMORY)
     status = carve_new(carving, growth->segment_bytes);
@@ -160,7 +160,9 @@ static clp_status grow(clpi_carving *carving)
   clpi_arena *arena = carving->arena;
   clpi_growth growth =
       clpi_arena_plan_growth(arena, carving->room, carving->request->most_bytes < SIZE_MAX);
-  clp_status status = carve(carving, &arena->segments.whole, growth.most_unused);
+  clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
+  if (!growth.merges)
+    status = carve(carving, &arena->segments.whole, growth.most_unused);
   if (status == CLP_OUT_OF_DEVICE_MEMORY) {
     clpi_kept_error kept;
     clpi_error_keep(&kept);

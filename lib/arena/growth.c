@@ -26,10 +26,10 @@ static size_t largest_segment(const clpi_arena *arena)
   return largest ? MIN(largest, most) : most;
 }
 
-static size_t segment_bytes(const clpi_arena *arena, double high_water)
+static size_t segment_bytes(const clpi_arena *arena, double use)
 {
   const clp_arena_options *options = &arena->options;
-  size_t share = to_size(options->slack * high_water) / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT;
+  size_t share = to_size(options->slack * use) / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT;
   size_t most = options->max_segment_bytes ? options->max_segment_bytes
                                            : to_size(options->slack * CLPI_MAX_SEGMENT_PER_SLACK);
   size_t bytes = MAX(options->min_segment_bytes, MIN(most, share));
@@ -67,14 +67,14 @@ static bool can_go_now(clpi_arena *arena)
   return is_done;
 }
 
-/* Whether much is free in segments that blocks keep from going back. One for all that are unused
- * would be kept like these. But half of the calls that were earned are for later, when the program
+/* The part of the highest use that is free in segments that blocks keep from going back. It counts
+ * as 0 once half of the calls that were earned are made: the others are for later, when the program
  * repeats itself and earns none. */
-static bool is_pinned_locked(const clpi_arena *arena, double high_water)
+static double pinned_part_locked(const clpi_arena *arena, double high_water)
 {
-  static const double much = 0.1;
-  return clpi_call_budget_is_ample(&arena->budget) &&
-         (double)arena->segments.partial.bytes > much * high_water;
+  if (!clpi_call_budget_is_ample(&arena->budget))
+    return 0;
+  return (double)arena->segments.partial.bytes / high_water;
 }
 
 /* How much may stay taken: what was taken before, at most, as long as no pool holds any of it. */
@@ -87,15 +87,16 @@ static size_t most_taken_locked(const clpi_arena *arena, bool trades_all)
 
 clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited)
 {
-  static const double low = 0.65, lowest = 0.3;
+  static const double low = 0.65, lowest = 0.3, much = 0.1, most_pinned = 1.25;
   clpi_arena_lock(arena);
   size_t high_water = MAX(arena->high_water, arena->segments.used_bytes + room);
   uint64_t succeeded = arena->pending.succeeded;
   clpi_call_budget_earn(&arena->budget);
   bool has_slack = arena->options.slack > 0;
   bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
-  bool is_low = has_slack && is_below_locked(arena, room, low * (double)high_water) &&
-                !is_pinned_locked(arena, (double)high_water);
+  double pinned = has_slack ? pinned_part_locked(arena, (double)high_water) : 0;
+  bool is_low = has_slack && pinned <= MAX(much, arena->options.slack) &&
+                is_below_locked(arena, room, low * (double)high_water);
   bool may_merge = is_low && !is_spent && !is_limited && is_scattered_locked(arena) &&
                    is_below_locked(arena, room, lowest * (double)high_water);
   bool trades_all = is_spent || is_low;
@@ -103,14 +104,15 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limit
   clpi_arena_unlock(arena);
   bool merges = may_merge && can_go_now(arena);
   size_t most = to_size((double)high_water * (1 + arena->options.slack));
-  size_t segment = MAX(room, segment_bytes(arena, (double)high_water));
+  size_t segment = MAX(room, segment_bytes(arena, pinned > most_pinned ? 0 : (double)high_water));
   size_t waste = trades_all ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
   return (clpi_growth){
       .high_water = high_water,
       .segment_bytes = segment,
-      .most_unused = merges ? 0 : MAX(segment, room + MIN(waste, SIZE_MAX - room)),
+      .most_unused = MAX(segment, room + MIN(waste, SIZE_MAX - room)),
       .most_bytes = MAX(most, taken),
       .trades_all = trades_all,
+      .merges = merges,
       .is_spent = is_spent,
       .succeeded = succeeded,
   };

@@ -15,11 +15,11 @@ enum { CLPI_SEGMENT_UNIT = 512 };
 typedef struct clpi_growth {
   size_t high_water;    /* the arena's, with this request */
   size_t segment_bytes; /* of the new segment */
-  size_t most_unused;   /* the largest segment without blocks that is carved instead; 0: none is,
-                           so that they become one */
+  size_t most_unused;   /* the largest segment without blocks that is carved instead */
   size_t most_bytes;    /* of all segments, above which unused ones are given back first */
-  bool trades_all;      /* all unused segments go, and the new one takes their place, */
-  bool is_spent;        /* for all calls are made that the arena may make */
+  bool trades_all;      /* all unused segments go, and the new one takes their place: */
+  bool is_spent;        /* for all calls are made that the arena may make; */
+  bool merges;          /* so that they become one, though one of them might serve */
   uint64_t succeeded;   /* arena->pending.succeeded at this time */
 } clpi_growth;
 

@@ -213,19 +213,65 @@ static void make_calls(size_t calls)
 }
 
 /* Where much is free around blocks that stay, which keep it from going back, nothing is traded for
- * one segment that would be kept, too; unless half of the calls that were earned are made. */
+ * one segment that would be kept, too; unless half of the calls that were earned are made, or so
+ * much is what slack leaves in any case. */
 START_TEST(what_is_pinned_is_not_traded_for)
 {
-  start_with_slack(0.5);
-  make_calls(_i ? 90 : 20);
-  clp_memory first = clpt_arena_take(10 * CLPT_SEGMENT), pin = clpt_arena_take(100);
-  clp_memory second = clpt_arena_take(8 * CLPT_SEGMENT);
-  clpt_arena_give(first, 10 * CLPT_SEGMENT);
+  static const struct {
+    double slack;
+    size_t calls;
+    const char *trace;
+  } cases[] = {{0.2, 20, "F524288 F393216 A851968"},
+               {0.2, 90, "F524288 F393216 A917504"},
+               {0.5, 20, "F753664 F557056 A1310720"}};
+
+  start_with_slack(cases[_i].slack);
+  make_calls(cases[_i].calls);
+  clpt_arena_give(clpt_arena_take(10 * CLPT_SEGMENT), 10 * CLPT_SEGMENT);
+  clp_memory first = clpt_arena_take(9 * CLPT_SEGMENT), pin = clpt_arena_take(100);
+  clp_memory second = clpt_arena_take(8 * CLPT_SEGMENT), third = clpt_arena_take(6 * CLPT_SEGMENT);
+  clpt_arena_give(first, 9 * CLPT_SEGMENT);
   clpt_arena_give(second, 8 * CLPT_SEGMENT);
+  clpt_arena_give(third, 6 * CLPT_SEGMENT);
   clpt_device_clear_trace(&clpt_arena_device);
-  clpt_arena_give(clpt_arena_take(11 * CLPT_SEGMENT), 11 * CLPT_SEGMENT);
-  clpt_device_trace_is(&clpt_arena_device, _i ? "F655360 F589824 A1245184" : "F655360 A720896");
+  clpt_arena_give(clpt_arena_take(13 * CLPT_SEGMENT), 13 * CLPT_SEGMENT);
+  clpt_device_trace_is(&clpt_arena_device, cases[_i].trace);
   clpt_arena_give(pin, 100);
+  clpt_arena_end();
+}
+END_TEST
+
+/* Robson's program: sizes double, and every other block stays, so that none of the next size fits
+ * where the others were. Where more is free there than ever was in use, segments are small. */
+START_TEST(blocks_that_stay_pin_no_more_than_a_few_times_the_use)
+{
+  enum { MOST = 4096, UNIT = 256 };
+  static clp_memory blocks[MOST];
+  static size_t sizes[MOST];
+  clp_arena_options options = clpt_arena_small();
+  size_t count = 0;
+
+  options.slack = 0.05;
+  options.min_segment_bytes = 0;
+  clpt_arena_start_with(&options);
+  for (size_t size = UNIT; size <= MOST / 8 * UNIT; size *= 2) {
+    while (clpt_arena_figures().used_bytes + size <= (size_t)MOST * UNIT) {
+      sizes[count] = size;
+      blocks[count++] = clpt_arena_take(size);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+      if (i % 2) {
+        sizes[kept] = sizes[i];
+        blocks[kept++] = blocks[i];
+      } else {
+        clpt_arena_give(blocks[i], sizes[i]);
+      }
+    count = kept;
+  }
+  ck_assert_uint_le(clpt_arena_figures().peak_reserved_bytes, 3 * (size_t)MOST * UNIT);
+  while (count--)
+    clpt_arena_give(blocks[count], sizes[count]);
   clpt_arena_end();
 }
 END_TEST
@@ -429,7 +475,8 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_loop_test(tests, far_below_the_highest_use_all_is_traded, 0, 3);
   tcase_add_test(tests, a_large_unused_segment_is_not_merged);
   tcase_add_loop_test(tests, what_cannot_become_one_serves_as_it_is, 0, 3);
-  tcase_add_loop_test(tests, what_is_pinned_is_not_traded_for, 0, 2);
+  tcase_add_loop_test(tests, what_is_pinned_is_not_traded_for, 0, 3);
+  tcase_add_test(tests, blocks_that_stay_pin_no_more_than_a_few_times_the_use);
   tcase_add_test(tests, calls_stop_though_requests_grow);
   tcase_add_loop_test(tests, calls_are_no_more_than_those_of_bins, 0, 8);
   tcase_add_test(tests, return_cached_gives_unused_segments_back);
