@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The claim on a thread's cache, as lib/core/cache does it, on a machine with store buffers.
  *
- * One owner allocates and releases through its cache, and exchanges the block with the bin's depot, which
- * has a lock of its own; two other threads reclaim. One block goes about: it is in exactly one place, the
- * cache, the depot, the store's list, or with the owner's caller, and nobody may find it where it is not. The owner's stores wait in a buffer and reach memory later, in order, as on x86 (TSO);
- * its loads see its own buffered stores first. The steps of the other side are sequentially consistent,
- * which their lock and seq_cst operations make them.
+ * One owner allocates and releases through its cache, and exchanges the block with the bin's depot,
+ * which has a lock of its own; two other threads reclaim, and move what waits in a claimed cache to
+ * the list or to the depot. One block goes about: it is in exactly one place, the cache, the depot,
+ * the store's list, or with the owner's caller, and nobody may find it where it is not. The owner's
+ * stores wait in a buffer and reach memory later, in order, as on x86 (TSO); its loads see its own
+ * buffered stores first. The steps of the other side are sequentially consistent, which their lock
+ * and seq_cst operations make them.
  *
  * -DWITHOUT_FENCE leaves the heavy fence out, -DWITHOUT_WAIT the wait for the owner to leave, and
- * -DWITHOUT_DEPOT_LOCK the lock of the depot: then the checker must find the block in two places, which
- * shows that it would.
+ * -DWITHOUT_DEPOT_LOCK the lock of the depot: then the checker must find the block in two places,
+ * which shows that it would.
  */
 #ifndef ROUNDS
 #define ROUNDS 3
@@ -161,7 +163,13 @@ active [2] proctype reclaimer()
      inside = true;
      assert(!owner_inside);
      if
-     :: cached -> cached = false; assert(!stored && !handed); stored = true
+     :: cached -> cached = false; assert(!stored && !handed && !deposited); stored = true
+     :: cached ->                   /* as of an outlet */
+        lock_depot();
+        assert(!stored && !handed && !deposited);
+        deposited = true;
+        unlock_depot();
+        cached = false
      :: else -> skip
      fi;
      inside = false;
