@@ -85,10 +85,9 @@ clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool i
   if (rules.share >= 0)
     growth.segment_bytes = larger(room, share_of(arena, growth.high_water));
   double waste_slacks = rules.waste;
-  if (!rules.merges && growth.most_unused == 0)
-    growth.most_unused = SIZE_MAX;
+  growth.merges = growth.merges && rules.merges;
   if (!rules.trades_low && !growth.is_spent && growth.trades_all) {
-    growth.trades_all = false;
+    growth.trades_all = growth.merges = false;
     waste_slacks = waste_slacks < 0 ? 1 : waste_slacks;
   }
   if (waste_slacks >= 0 && !growth.trades_all) {
