@@ -33,7 +33,8 @@ typedef struct clp_arena_options {
   unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
   /** How much more memory than the high-water mark of use the arena may keep before it gives
    * segments without blocks back, as a part of that mark: 0 to 1, by default 0.016. Segments have
-   * that size, too. Less means a smaller footprint, more means fewer calls to the device. */
+   * that size, too, but where far more is free around blocks that stay. Less means a smaller
+   * footprint, more means fewer calls to the device. */
   double slack;
   /** No segment is smaller, unless a limit or the device demands it; by default 256 KiB. */
   size_t min_segment_bytes;

@@ -68,8 +68,8 @@ static bool can_go_now(clpi_arena *arena)
 }
 
 /* The part of the highest use that is free in segments that blocks keep from going back. It counts
- * as 0 once half of the calls that were earned are made: the others are for later, when the program
- * repeats itself and earns none. */
+ * as 0 unless more than half of the calls that were earned are left: the others are for later, when
+ * the program repeats itself and earns none. */
 static double pinned_part_locked(const clpi_arena *arena, double high_water)
 {
   if (!clpi_call_budget_is_ample(&arena->budget))

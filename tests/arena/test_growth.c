@@ -219,22 +219,28 @@ START_TEST(what_is_pinned_is_not_traded_for)
 {
   static const struct {
     double slack;
-    size_t calls;
+    size_t calls, pinned, second, third, request;
     const char *trace;
-  } cases[] = {{0.2, 20, "F524288 F393216 A851968"},
-               {0.2, 90, "F524288 F393216 A917504"},
-               {0.5, 20, "F753664 F557056 A1310720"}};
+  } cases[] = {{0.2, 20, 9, 8, 6, 13, "F524288 F393216 A851968"},
+               {0.2, 90, 9, 8, 6, 13, "F524288 F393216 A917504"},
+               {0.5, 20, 9, 8, 6, 13, "F753664 F557056 A1310720"},
+               {0.05, 20, 0, 4, 4, 5, "F262144 F262144 A327680"},
+               {0.05, 20, 0, 8, 6, 9, "F524288 F393216 A917504"}};
+  size_t pinned = cases[_i].pinned * CLPT_SEGMENT, request = cases[_i].request * CLPT_SEGMENT;
+  size_t sizes[] = {cases[_i].second * CLPT_SEGMENT, cases[_i].third * CLPT_SEGMENT};
 
   start_with_slack(cases[_i].slack);
   make_calls(cases[_i].calls);
-  clpt_arena_give(clpt_arena_take(10 * CLPT_SEGMENT), 10 * CLPT_SEGMENT);
-  clp_memory first = clpt_arena_take(9 * CLPT_SEGMENT), pin = clpt_arena_take(100);
-  clp_memory second = clpt_arena_take(8 * CLPT_SEGMENT), third = clpt_arena_take(6 * CLPT_SEGMENT);
-  clpt_arena_give(first, 9 * CLPT_SEGMENT);
-  clpt_arena_give(second, 8 * CLPT_SEGMENT);
-  clpt_arena_give(third, 6 * CLPT_SEGMENT);
+  if (pinned)
+    clpt_arena_give(clpt_arena_take(pinned + CLPT_SEGMENT), pinned + CLPT_SEGMENT);
+  clp_memory first = pinned ? clpt_arena_take(pinned) : 0, pin = clpt_arena_take(100);
+  clp_memory second = clpt_arena_take(sizes[0]), third = clpt_arena_take(sizes[1]);
+  if (pinned)
+    clpt_arena_give(first, pinned);
+  clpt_arena_give(second, sizes[0]);
+  clpt_arena_give(third, sizes[1]);
   clpt_device_clear_trace(&clpt_arena_device);
-  clpt_arena_give(clpt_arena_take(13 * CLPT_SEGMENT), 13 * CLPT_SEGMENT);
+  clpt_arena_give(clpt_arena_take(request), request);
   clpt_device_trace_is(&clpt_arena_device, cases[_i].trace);
   clpt_arena_give(pin, 100);
   clpt_arena_end();
@@ -475,7 +481,7 @@ CLPT_MAIN("arena growth", clpt_run)
   tcase_add_loop_test(tests, far_below_the_highest_use_all_is_traded, 0, 3);
   tcase_add_test(tests, a_large_unused_segment_is_not_merged);
   tcase_add_loop_test(tests, what_cannot_become_one_serves_as_it_is, 0, 3);
-  tcase_add_loop_test(tests, what_is_pinned_is_not_traded_for, 0, 3);
+  tcase_add_loop_test(tests, what_is_pinned_is_not_traded_for, 0, 5);
   tcase_add_test(tests, blocks_that_stay_pin_no_more_than_a_few_times_the_use);
   tcase_add_test(tests, calls_stop_though_requests_grow);
   tcase_add_loop_test(tests, calls_are_no_more_than_those_of_bins, 0, 8);

@@ -164,7 +164,7 @@ active [2] proctype reclaimer()
      assert(!owner_inside);
      if
      :: cached -> cached = false; assert(!stored && !handed && !deposited); stored = true
-     :: cached ->                   /* as of an outlet */
+     :: cached ->                   /* as of an outlet; the lock is for owners of other caches */
         lock_depot();
         assert(!stored && !handed && !deposited);
         deposited = true;
