@@ -87,7 +87,7 @@ clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool i
   double waste_slacks = rules.waste;
   growth.merges = growth.merges && rules.merges;
   if (!rules.trades_low && !growth.is_spent && growth.trades_all) {
-    growth.trades_all = growth.merges = false;
+    growth.trades_all = false;
     waste_slacks = waste_slacks < 0 ? 1 : waste_slacks;
   }
   if (waste_slacks >= 0 && !growth.trades_all) {
