@@ -77,7 +77,7 @@ bench_cuda_LDADD = libclpool.la -ldl
 rules_link_flags = $(WRAP_LDFLAGS) -Wl,--wrap=clpi_free_ranges_first_fit \
 	-Wl,--wrap=clpi_free_ranges_next_fit,--wrap=clpi_segments_largest_unused \
 	-Wl,--wrap=clpi_call_budget_is_spent,--wrap=clpi_arena_plan_growth \
-	-Wl,--wrap=nanosleep
+	-Wl,--wrap=clpi_arena_foresees_locked,--wrap=nanosleep
 EXTRA_PROGRAMS += bench/arena_study
 bench_arena_study_SOURCES = bench/failed.c bench/failed.h \
 	bench/study/arena_study.c \

@@ -102,16 +102,21 @@ arena_sources = \
 	lib/arena/blocks.c lib/arena/blocks.h \
 	lib/arena/carve.c \
 	lib/arena/carving.c lib/arena/carving.h \
+	lib/arena/cycle.c lib/arena/cycle.h \
 	lib/arena/direct.c lib/arena/direct.h \
+	lib/arena/expect.c lib/arena/expect.h \
+	lib/arena/foresight.c lib/arena/foresight.h \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
 	lib/arena/pending.h \
+	lib/arena/plan.c lib/arena/plan.h \
 	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/trim.c lib/arena/trim.h \
 	lib/arena/tape.c lib/arena/tape.h \
 	lib/arena/tape_index.c lib/arena/tape_index.h \
+	lib/arena/tape_runs.c lib/arena/tape_runs.h \
 	lib/arena/upstream.c lib/arena/upstream.h \
 	lib/arena/use_set.c lib/arena/use_set.h
 

@@ -200,6 +200,7 @@ check_PROGRAMS += \
 	tests/arena/test_arena_threads \
 	tests/arena/test_growth \
 	tests/arena/test_segments \
+	tests/arena/test_plan \
 	tests/arena/test_tape
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
@@ -241,6 +242,7 @@ tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 tests_arena_test_arena_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 tests_arena_test_segments_LDFLAGS = $(failmalloc_link_flags)
+tests_arena_test_plan_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_tape_LDFLAGS = $(failmalloc_link_flags)
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)

@@ -73,12 +73,14 @@ static void apply_share(study_setting *setting, double share)
     name(setting, "the slack");
 }
 
-/* The slack decides what goes back; segments are as large as by default. */
+/* The slack decides what goes back; else segments are as large as by default. */
 static void apply_kept(study_setting *setting, double slack)
 {
   const clp_arena_options *options = &setting->replay.arena_options;
-  setting->rules.share = options->slack;
-  setting->rules.most_share_bytes = (size_t)(options->slack * CLPI_MAX_SEGMENT_PER_SLACK);
+  if (slack >= 0) {
+    setting->rules.share = options->slack;
+    setting->rules.most_share_bytes = (size_t)(options->slack * CLPI_MAX_SEGMENT_PER_SLACK);
+  }
   apply_slack(setting, slack);
 }
 
@@ -86,6 +88,8 @@ static void apply_waste(study_setting *setting, double waste)
 {
   setting->rules.waste = waste;
   snprintf(setting->value, sizeof setting->value, "%g slacks", waste);
+  if (waste < 0)
+    name(setting, "1 to 9 slacks");
 }
 
 static void apply_fit(study_setting *setting, double fit)
@@ -108,14 +112,10 @@ static void apply_budget(study_setting *setting, double has_budget)
   name(setting, setting->rules.has_budget ? "counted" : "not counted");
 }
 
-/* 1: at once where they are many; 0.5: only where none fits. */
-static void apply_trades(study_setting *setting, double trades_low)
+static void apply_plans(study_setting *setting, double plans)
 {
-  setting->rules.trades_low = trades_low > 0;
-  setting->rules.merges = trades_low == 1;
-  name(setting, !setting->rules.trades_low ? "not traded"
-                : setting->rules.merges    ? "traded"
-                                           : "if none fits");
+  setting->rules.plans = plans > 0;
+  name(setting, setting->rules.plans ? "planned" : "not planned");
 }
 
 /* Below 0: one thread alone gives work. */
@@ -206,9 +206,9 @@ const study_lever study_levers[] = {
     {"carve bound",
      "how much larger than a request a segment without blocks may be that is cut for it",
      apply_waste,
-     {0, 0.5, 1, 2, 4, 32, 1000},
+     {0, 0.5, 1, -1, 4, 32, 1000},
      7,
-     1},
+     -1},
     {"fit",
      "which free range is cut, of those that are large enough",
      apply_fit,
@@ -227,12 +227,7 @@ const study_lever study_levers[] = {
      {1, 0},
      2,
      1},
-    {"far below",
-     "the highest use: whether all segments without blocks are traded for one",
-     apply_trades,
-     {1, 0.5, 0},
-     3,
-     1},
+    {"what comes again", "whether it is planned as a whole", apply_plans, {1, 0}, 2, 1},
 };
 const size_t study_lever_count = sizeof study_levers / sizeof *study_levers;
 

@@ -2,6 +2,7 @@
 /* What the linker puts before functions of the library, one for each rule. */
 #include "rules.h"
 
+#include "arena/foresight.h"
 #include "arena/growth.h"
 #include "core/allocator/allocator.h"
 
@@ -77,22 +78,24 @@ static size_t share_of(const clpi_arena *arena, size_t high_water)
   return smaller(share, arena->upstream->ops.max_block_bytes);
 }
 
-clpi_growth __real_clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited);
-clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited);
-clpi_growth __wrap_clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited)
+clpi_growth __real_clpi_arena_plan_growth(const clpi_carving *carving);
+clpi_growth __wrap_clpi_arena_plan_growth(const clpi_carving *carving);
+clpi_growth __wrap_clpi_arena_plan_growth(const clpi_carving *carving)
 {
-  clpi_growth growth = __real_clpi_arena_plan_growth(arena, room, is_limited);
+  const clpi_arena *arena = carving->arena;
+  clpi_growth growth = __real_clpi_arena_plan_growth(carving);
   if (rules.share >= 0)
-    growth.segment_bytes = larger(room, share_of(arena, growth.high_water));
-  double waste_slacks = rules.waste;
-  growth.merges = growth.merges && rules.merges;
-  if (!rules.trades_low && !growth.is_spent && growth.trades_all) {
-    growth.trades_all = false;
-    waste_slacks = waste_slacks < 0 ? 1 : waste_slacks;
-  }
-  if (waste_slacks >= 0 && !growth.trades_all) {
-    double waste = waste_slacks * arena->options.slack * (double)growth.high_water;
-    growth.most_unused = larger(arena->options.min_segment_bytes, room + (size_t)waste);
+    growth.segment_bytes = larger(carving->room, share_of(arena, growth.high_water));
+  if (rules.waste >= 0 && !growth.is_spent) {
+    double waste = rules.waste * arena->options.slack * (double)growth.high_water;
+    growth.most_unused = larger(arena->options.min_segment_bytes, carving->room + (size_t)waste);
   }
   return growth;
+}
+
+bool __real_clpi_arena_foresees_locked(clpi_arena *arena, size_t bytes);
+bool __wrap_clpi_arena_foresees_locked(clpi_arena *arena, size_t bytes);
+bool __wrap_clpi_arena_foresees_locked(clpi_arena *arena, size_t bytes)
+{
+  return rules.plans && __real_clpi_arena_foresees_locked(arena, bytes);
 }

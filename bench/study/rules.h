@@ -19,8 +19,7 @@ typedef struct study_rules {
   study_fit fit;
   study_returns returns;
   bool has_budget;         /* whether calls are counted at all */
-  bool trades_low;         /* whether all unused segments are traded for one where use is low, */
-  bool merges;             /* and where it is lower even if one fits */
+  bool plans;              /* whether what comes again is planned */
   double share;            /* of the highest use that a segment is, within the options' bounds */
   size_t most_share_bytes; /* and within this; 0: none */
   double waste; /* how much larger than a request a segment without blocks may be, in slacks of the
@@ -29,8 +28,8 @@ typedef struct study_rules {
 
 #define STUDY_RULES_INIT                                                                           \
   {                                                                                                \
-    .fit = STUDY_FIRST, .returns = STUDY_LARGEST, .has_budget = true, .trades_low = true,          \
-    .merges = true, .share = -1, .waste = -1                                                       \
+    .fit = STUDY_FIRST, .returns = STUDY_LARGEST, .has_budget = true, .plans = true, .share = -1,  \
+    .waste = -1                                                                                    \
   }
 
 /* From now on, for all arenas and pools. */

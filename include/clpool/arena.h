@@ -6,7 +6,8 @@
  * Blocks are carved by first fit, and freed ones are coalesced with their free neighbours. Before
  * an arena grows, the pool on it gives back all that it holds, and the arena gives back segments
  * without blocks. Where memory is an address (no cl_mem), and all work on one stream in order, a
- * program that repeats itself gets the same places again, without a search. So the memory taken
+ * program that repeats itself gets the same places again, without a search; what it is known to do
+ * is planned as a whole, in one segment. So the memory taken
  * from the device stays near the peak of what is in use, and no more segments are taken than a pool
  * without an arena takes blocks, and 64. doc/arena.md explains the rules, with measurements of what
  * they cost. */
@@ -33,13 +34,14 @@ typedef struct clp_arena_options {
   unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
   /** How much more memory than the high-water mark of use the arena may keep before it gives
    * segments without blocks back, as a part of that mark: 0 to 1, by default 0.016. Segments have
-   * that size, too, but where far more is free around blocks that stay. Less means a smaller
+   * that size, too, but where much is free around blocks that stay. Less means a smaller
    * footprint, more means fewer calls to the device. */
   double slack;
   /** No segment is smaller, unless a limit or the device demands it; by default 256 KiB. */
   size_t min_segment_bytes;
   /** Larger ones serve a single request. 0: slack times 1.5 GiB, but for one that takes the place
-   * of many without blocks. */
+   * of many without blocks. A bound keeps what repeats itself from being planned, if that needs
+   * more. */
   size_t max_segment_bytes;
   /** A promise that one thread gives streams all the work that uses the memory. It matters where
    * the parts of upstream's memory are exclusive (clp_allocator_ops), such as cl_mem on NVIDIA's

@@ -3,6 +3,7 @@
 #include "arena/ahead.h"
 
 #include "arena/blocks.h"
+#include "arena/foresight.h"
 #include "core/streams/use.h"
 
 #include <sys/param.h>
@@ -161,6 +162,7 @@ void clpi_arena_stop_tracking_locked(clpi_arena *arena)
     for (clpi_range *range = segment->first; range; range = range->after)
       if (!range->is_used)
         clpi_arena_note_home_locked(arena, range);
+  clpi_cycle_end(&arena->foresight.cycle);
   clpi_tape_destroy(&arena->tape);
   arena->may_track = arena->has_tape = false;
 }
@@ -215,6 +217,11 @@ clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
     return memory;
   clpi_tape_unroll(&arena->tape, arena->used, bytes);
   tell_sites(arena);
+  if (clpi_arena_may_plan_locked(arena, bytes)) {
+    clpi_arena_settle_locked(arena);
+    if (clpi_arena_foresees_locked(arena, bytes))
+      return 0;
+  }
   if (clpi_tape_jump(&arena->tape))
     memory = begin_here(arena, bytes);
   if (!memory && clpi_tape_seek(&arena->tape, arena->used, bytes))

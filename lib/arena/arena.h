@@ -5,6 +5,7 @@
 #define CLPOOL_ARENA_ARENA_H
 
 #include "arena/call_budget.h"
+#include "arena/cycle.h"
 #include "arena/pending.h"
 #include "arena/sites.h"
 #include "arena/tape.h"
@@ -15,6 +16,17 @@
 #include <clpool/arena.h>
 #include <pthread.h>
 #include <sys/param.h>
+
+/* What foresight.h remembers. */
+typedef struct clpi_foresight {
+  clpi_cycle cycle;  /* what was planned, until the arena has grown for it */
+  size_t steps;      /* of the last cycle that was read, */
+  size_t happened;   /* and how many events had happened by then; */
+  size_t planned;    /* the same of the last one that was expected, */
+  size_t followed;   /* and tape.followed then */
+  unsigned patience; /* more where plans were not followed */
+  bool is_limited;   /* somebody has a limit, which a plan might exceed */
+} clpi_foresight;
 
 typedef struct clpi_arena {
   clp_allocator *upstream; /* retained; first, for core/allocator/stream_forwarding.h */
@@ -34,6 +46,7 @@ typedef struct clpi_arena {
   bool may_track; /* all work so far was on one stream in order, */
   bool has_tape;  /* and someone follows the tape (ahead.h) */
   clpi_tape tape;
+  clpi_foresight foresight;
   clpi_digest used; /* of the sites in use, as far as they know */
   clpi_site *ahead; /* of which the segments may not know, by next_ahead */
   size_t ahead_count;
@@ -56,6 +69,14 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
                                       clp_memory *out);
 clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes);
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream);
+
+/* The most that one segment may be, but for a single block. */
+static inline size_t clpi_arena_largest_segment(const clpi_arena *arena)
+{
+  size_t largest = arena->options.max_segment_bytes;
+  size_t most = arena->upstream->ops.max_block_bytes;
+  return largest ? MIN(largest, most) : most;
+}
 
 /* How many bytes a block of `bytes` takes up. */
 static inline size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)

@@ -49,7 +49,7 @@ bool clpi_call_budget_is_spent(const clpi_call_budget *budget)
   return budget->left <= 0;
 }
 
-bool clpi_call_budget_is_ample(const clpi_call_budget *budget)
+double clpi_call_budget_part_left(const clpi_call_budget *budget)
 {
-  return budget->left > budget->earned / 2;
+  return budget->earned ? (double)budget->left / (double)budget->earned : (double)budget->left;
 }

@@ -42,7 +42,7 @@ void clpi_call_budget_spend(clpi_call_budget *budget);
 
 bool clpi_call_budget_is_spent(const clpi_call_budget *budget);
 
-/* Whether more than half of what was ever earned is left. */
-bool clpi_call_budget_is_ample(const clpi_call_budget *budget);
+/* The part of what was ever earned that is left; more than 1 if that is nothing. */
+double clpi_call_budget_part_left(const clpi_call_budget *budget);
 
 #endif

@@ -3,6 +3,8 @@
 #include "arena/ahead.h"
 #include "arena/carving.h"
 #include "arena/direct.h"
+#include "arena/expect.h"
+#include "arena/foresight.h"
 #include "arena/growth.h"
 #include "arena/trim.h"
 #include "core/allocator/allocator.h"
@@ -70,7 +72,9 @@ static clp_status carve(clpi_carving *carving, const clpi_free_ranges *ranges, s
   if (arena->may_track && carving->by != clpi_arena_home(arena))
     clpi_arena_stop_tracking_locked(arena);
   bool is_ready = clpi_carving_reserve_locked(carving);
-  clpi_range *range = is_ready ? find_locked(carving, ranges, most) : NULL;
+  clpi_range *range = is_ready && !clpi_arena_awaits_growth_locked(arena, carving->request->bytes)
+                          ? find_locked(carving, ranges, most)
+                          : NULL;
   if (range)
     clpi_carving_carve_locked(carving, range);
   if (range && carving->is_settled && carving->site->memory)
@@ -142,7 +146,7 @@ static clp_status carve_more(clpi_carving *carving, clpi_growth *growth)
   clpi_arena *arena = carving->arena;
   clpi_arena_make_room(arena, growth, carving->request->most_bytes);
   clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
-  if (growth->merges) /* what was to become one may not have gone back */
+  if (growth->is_planned || growth->is_spent) /* what should have gone back may have stayed */
     status = carve(carving, &arena->segments.whole, SIZE_MAX);
   if (status == CLP_OUT_OF_DEVICE_MEMORY)
     status = carve_new(carving, growth->segment_bytes);
@@ -158,10 +162,13 @@ static clp_status carve_more(clpi_carving *carving, clpi_growth *growth)
 static clp_status grow(clpi_carving *carving)
 {
   clpi_arena *arena = carving->arena;
-  clpi_growth growth =
-      clpi_arena_plan_growth(arena, carving->room, carving->request->most_bytes < SIZE_MAX);
+  clpi_growth growth = clpi_arena_plan_growth(carving);
+  clpi_cycle cycle;
+  clpi_arena_take_plan(carving, &growth, &cycle);
   clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
-  if (!growth.merges)
+  if (cycle.bytes && !growth.is_planned)
+    status = carve(carving, &arena->segments.partial, SIZE_MAX);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY && !growth.is_planned)
     status = carve(carving, &arena->segments.whole, growth.most_unused);
   if (status == CLP_OUT_OF_DEVICE_MEMORY) {
     clpi_kept_error kept;
@@ -170,6 +177,9 @@ static clp_status grow(clpi_carving *carving)
     if (!status)
       clpi_error_restore(&kept);
   }
+  if (growth.is_planned)
+    clpi_arena_expect(carving, status, &cycle);
+  clpi_cycle_end(&cycle);
   if (!status)
     clpi_arena_note_growth(arena, growth.high_water);
   return status;

@@ -4,6 +4,7 @@
 
 #include "arena/ahead.h"
 #include "arena/carving.h"
+#include "arena/foresight.h"
 
 /* From the first free range that fits; 0: none does. All that work may still do with it is before
  * the block's own. */
@@ -31,7 +32,7 @@ __attribute__((noinline)) static clp_memory begin_with_lock(clpi_arena *arena, s
     clpi_arena_start_tape_locked(arena);
   if (arena->has_tape)
     memory = clpi_ahead_begin_locked(arena, bytes);
-  if (arena->has_tape && !memory)
+  if (arena->has_tape && !memory && !clpi_arena_awaits_growth_locked(arena, bytes))
     memory = carve_locked(arena, bytes);
   clpi_arena_unlock(arena);
   return memory;

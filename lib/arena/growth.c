@@ -18,14 +18,6 @@ static size_t to_size(double bytes)
   return bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
-/* The most that one segment may be, but for a single block. */
-static size_t largest_segment(const clpi_arena *arena)
-{
-  size_t largest = arena->options.max_segment_bytes;
-  size_t most = arena->upstream->ops.max_block_bytes;
-  return largest ? MIN(largest, most) : most;
-}
-
 static size_t segment_bytes(const clpi_arena *arena, double use)
 {
   const clp_arena_options *options = &arena->options;
@@ -36,83 +28,67 @@ static size_t segment_bytes(const clpi_arena *arena, double use)
   return MIN(bytes, arena->upstream->ops.max_block_bytes);
 }
 
-/* Whether less is in use than a part of what there was at most. Then no small block does harm where
- * a large one could be; but where pools hold blocks, that come to lie anywhere. */
-static bool is_below_locked(const clpi_arena *arena, size_t room, double most)
+/* How much more than the request an unused segment that is cut may have, in slacks. A small block
+ * would keep a large one from going back; but the fewer calls are left, the more are saved. */
+static double waste_in_slacks(double part_left)
 {
-  return arena->has_tape && (double)(arena->segments.used_bytes + room) < most;
+  static const double most = 9, few = 0.5;
+  return part_left < few ? most - (most - 1) * part_left / few : 1;
 }
 
-/* Whether what is unused is in many segments, and none of them is most of it, but one could be all
- * of it. A few large ones may be just what the next large blocks need. */
-static bool is_scattered_locked(const clpi_arena *arena)
+/* Whether much is free in segments that blocks keep from going back: the fewer share one, the
+ * sooner it goes. That takes many calls, of which some stay for later. */
+static bool is_pinned_locked(const clpi_arena *arena, double high_water, double part_left)
 {
-  enum { MANY = 8 };
-  const clpi_free_ranges *unused = &arena->segments.whole;
-  return unused->count >= MANY && clpi_free_ranges_largest(unused) < unused->bytes / 2 &&
-         unused->bytes <= largest_segment(arena);
+  static const double much = 0.3, enough = 0.1;
+  return (double)arena->segments.partial.bytes > much * high_water && part_left > enough;
 }
 
-/* Whether unused segments can go without a wait of the host, and are upstream's again then: where
- * there is a tape, nothing else than the home stream may still use them. Under no lock. */
-static bool can_go_now(clpi_arena *arena)
+/* How much may stay taken: what was taken before, as long as no pool holds any of it. */
+static size_t most_taken_locked(const clpi_arena *arena, bool is_spent)
 {
-  if (!arena->orders_streams || arena->upstream->ops.free_is_ordered)
-    return true;
-  clpi_use use = clpi_use_now(&arena->streams.home);
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  bool is_done = clpi_use_settle(&arena->streams, &use, NULL, CLPI_POLL);
-  clpi_error_restore(&kept);
-  return is_done;
-}
-
-/* The part of the highest use that is free in segments that blocks keep from going back. It counts
- * as 0 unless more than half of the calls that were earned are left: the others are for later, when
- * the program repeats itself and earns none. */
-static double pinned_part_locked(const clpi_arena *arena, double high_water)
-{
-  if (!clpi_call_budget_is_ample(&arena->budget))
-    return 0;
-  return (double)arena->segments.partial.bytes / high_water;
-}
-
-/* How much may stay taken: what was taken before, at most, as long as no pool holds any of it. */
-static size_t most_taken_locked(const clpi_arena *arena, bool trades_all)
-{
-  if (trades_all)
+  if (is_spent)
     return arena->segments.reserved_bytes;
   return arena->has_tape ? arena->peak_reserved_bytes : 0;
 }
 
-clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited)
+/* The bytes of the segment that the program had last time, so that it has the same places again, if
+ * that is within what may stay taken. 0: none is known. */
+static size_t known_bytes_locked(const clpi_carving *carving, size_t most)
 {
-  static const double low = 0.65, lowest = 0.3, much = 0.1, most_pinned = 1.25;
+  const clpi_arena *arena = carving->arena;
+  const clpi_tape *tape = &arena->tape;
+  const clpi_tape_segment *gone = clpi_tape_gone(tape);
+  if (!gone || tape->events[tape->next].bytes != carving->request->bytes)
+    return 0;
+  const clpi_segments *segments = &arena->segments;
+  size_t stays = segments->reserved_bytes - segments->whole.bytes + arena->pending.taken_bytes;
+  return stays <= most && gone->bytes <= most - stays ? gone->bytes : 0;
+}
+
+clpi_growth clpi_arena_plan_growth(const clpi_carving *carving)
+{
+  clpi_arena *arena = carving->arena;
+  size_t room = carving->room;
+  double slack = arena->options.slack;
   clpi_arena_lock(arena);
-  size_t high_water = MAX(arena->high_water, arena->segments.used_bytes + room);
-  uint64_t succeeded = arena->pending.succeeded;
   clpi_call_budget_earn(&arena->budget);
-  bool has_slack = arena->options.slack > 0;
-  bool is_spent = has_slack && clpi_call_budget_is_spent(&arena->budget);
-  double pinned = has_slack ? pinned_part_locked(arena, (double)high_water) : 0;
-  bool is_low = has_slack && pinned <= MAX(much, arena->options.slack) &&
-                is_below_locked(arena, room, low * (double)high_water);
-  bool may_merge = is_low && !is_spent && !is_limited && is_scattered_locked(arena) &&
-                   is_below_locked(arena, room, lowest * (double)high_water);
-  bool trades_all = is_spent || is_low;
-  size_t taken = most_taken_locked(arena, trades_all);
+  size_t high_water = MAX(arena->high_water, arena->segments.used_bytes + room);
+  double part_left = slack > 0 ? clpi_call_budget_part_left(&arena->budget) : 1;
+  bool is_spent = slack > 0 && clpi_call_budget_is_spent(&arena->budget);
+  bool is_pinned = slack > 0 && is_pinned_locked(arena, (double)high_water, part_left);
+  size_t taken = most_taken_locked(arena, is_spent);
+  uint64_t succeeded = arena->pending.succeeded;
+  size_t known = arena->has_tape && !is_pinned ? known_bytes_locked(carving, taken) : 0;
   clpi_arena_unlock(arena);
-  bool merges = may_merge && can_go_now(arena);
-  size_t most = to_size((double)high_water * (1 + arena->options.slack));
-  size_t segment = MAX(room, segment_bytes(arena, pinned > most_pinned ? 0 : (double)high_water));
-  size_t waste = trades_all ? SIZE_MAX : to_size(arena->options.slack * (double)high_water);
+  size_t segment = known ? known : segment_bytes(arena, is_pinned ? 0 : (double)high_water);
+  segment = MAX(room, segment);
+  double waste = waste_in_slacks(part_left) * slack * (double)high_water;
   return (clpi_growth){
       .high_water = high_water,
       .segment_bytes = segment,
-      .most_unused = MAX(segment, room + MIN(waste, SIZE_MAX - room)),
-      .most_bytes = MAX(most, taken),
-      .trades_all = trades_all,
-      .merges = merges,
+      .most_unused = is_spent ? SIZE_MAX : MAX(segment, to_size((double)room + waste)),
+      .most_bytes = MAX(to_size((double)high_water * (1 + slack)), taken),
       .is_spent = is_spent,
       .succeeded = succeeded,
   };
@@ -126,26 +102,20 @@ static size_t taken_now(clpi_arena *arena)
   return taken;
 }
 
-/* One segment in place of all that are unused makes the next call unlikely. */
-static void trade_all(clpi_arena *arena, clpi_growth *growth, size_t most)
-{
-  size_t before = taken_now(arena);
-  (void)clpi_arena_trim(arena, SIZE_MAX, 0, false);
-  size_t taken = taken_now(arena);
-  size_t room = MIN(taken < most ? most - taken : 0, largest_segment(arena));
-  if (!growth->is_spent)
-    room = MIN(room, before > taken ? before - taken : 0);
-  room = room / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT;
-  growth->segment_bytes = MAX(growth->segment_bytes, room);
-}
-
 void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most)
 {
   most = MIN(most, growth->most_bytes);
-  if (growth->trades_all)
-    trade_all(arena, growth, most);
-  else
+  if (!growth->is_spent && !growth->is_planned) {
     (void)clpi_arena_trim(arena, growth->segment_bytes, most, false);
+    return;
+  }
+  (void)clpi_arena_trim(arena, SIZE_MAX, 0, false);
+  if (growth->is_planned)
+    return;
+  /* One segment in place of all that were unused makes the next call unlikely. */
+  size_t taken = taken_now(arena);
+  size_t room = MIN(taken < most ? most - taken : 0, clpi_arena_largest_segment(arena));
+  growth->segment_bytes = MAX(growth->segment_bytes, room / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT);
 }
 
 void clpi_arena_note_growth(clpi_arena *arena, size_t high_water)
@@ -224,7 +194,7 @@ static clp_status take_reserved(clpi_carving *carving, clpi_stream *home, clpi_s
   if (!status) {
     clpi_segments_add(&arena->segments, made, memory, bytes, uses);
     if (arena->has_tape)
-      clpi_tape_add_segment(&arena->tape, made);
+      clpi_tape_grow(&arena->tape, made);
     arena->segments_taken++;
     clpi_call_budget_spend(&arena->budget);
     arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);

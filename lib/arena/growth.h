@@ -17,15 +17,14 @@ typedef struct clpi_growth {
   size_t segment_bytes; /* of the new segment */
   size_t most_unused;   /* the largest segment without blocks that is carved instead */
   size_t most_bytes;    /* of all segments, above which unused ones are given back first */
-  bool trades_all;      /* all unused segments go, and the new one takes their place: */
-  bool is_spent;        /* for all calls are made that the arena may make; */
-  bool merges;          /* so that they become one, though one of them might serve */
+  bool is_spent;        /* all calls are made that the arena may make: the unused segments go, and
+                           the new one takes their place; */
+  bool is_planned;      /* or all that is to come, which has its places in the new one */
   uint64_t succeeded;   /* arena->pending.succeeded at this time */
 } clpi_growth;
 
-/* `is_limited`: the request has a limit, which might not let one large segment take the place of
- * many. Under no lock, as all below. */
-clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, bool is_limited);
+/* Under no lock, as all below. */
+clpi_growth clpi_arena_plan_growth(const clpi_carving *carving);
 
 /* Gives segments without blocks back, so that all of them and the new one are within `most` and
  * what is planned; or all of them, if so planned. The host does not wait. */

@@ -13,11 +13,25 @@ enum {
   MANY_SEGMENTS = 1 << 16
 };
 
-static void go_to(clpi_tape *tape, size_t number)
+/* What happens next is no part of the run. */
+static void end_run(clpi_tape *tape)
+{
+  clpi_tape_runs_add(&tape->runs, tape->entered, tape->next);
+  tape->entered = tape->next;
+}
+
+static void set_next(clpi_tape *tape, size_t number)
 {
   tape->next = tape->told = tape->ready = number;
   tape->is_open = false;
   tape->from = SIZE_MAX;
+}
+
+static void go_to(clpi_tape *tape, size_t number)
+{
+  end_run(tape);
+  set_next(tape, number);
+  tape->entered = number;
 }
 
 static void go_elsewhere(clpi_tape *tape, size_t number, uint32_t jump)
@@ -31,8 +45,9 @@ static void go_elsewhere(clpi_tape *tape, size_t number, uint32_t jump)
 static void clear(clpi_tape *tape)
 {
   clpi_tape_index_clear(&tape->index);
-  tape->count = tape->followed = tape->repeated = 0;
+  tape->count = tape->followed = tape->repeated = tape->strays = 0;
   go_to(tape, 0);
+  clpi_tape_runs_forget(&tape->runs);
 }
 
 /* --- segments --- */
@@ -42,6 +57,7 @@ static void renumber(clpi_tape *tape)
 {
   size_t count = 0;
   clear(tape);
+  tape->renumbered++;
   for (size_t i = 0; i < tape->segment_count; i++) {
     if (!tape->segments[i].segment)
       continue;
@@ -119,17 +135,19 @@ void clpi_tape_destroy(clpi_tape *tape)
 {
   free(tape->events);
   clpi_tape_index_end(&tape->index);
+  clpi_tape_runs_end(&tape->runs);
   free(tape->segments);
   *tape = (clpi_tape){0};
 }
 
-/* Room for a break and so many events, which are fewer than there are from the start. False: there
- * is none. */
+/* Room for a break and so many events. False: there is none. */
 static bool reserve_events(clpi_tape *tape, size_t count)
 {
-  if (tape->count + 1 + count <= tape->capacity)
+  size_t needed = tape->count + 1 + count, capacity = MAX(tape->capacity, FIRST_EVENTS);
+  if (needed <= tape->capacity)
     return true;
-  size_t capacity = tape->capacity ? 2 * tape->capacity : FIRST_EVENTS;
+  while (capacity < needed)
+    capacity *= 2;
   clpi_event *events =
       capacity > MOST_EVENTS ? NULL : realloc(tape->events, capacity * sizeof(*events));
   if (!events)
@@ -141,8 +159,10 @@ static bool reserve_events(clpi_tape *tape, size_t count)
 
 static void append(clpi_tape *tape, clpi_event event)
 {
+  if (tape->next != tape->count)
+    go_to(tape, tape->count);
   tape->events[tape->count++] = event;
-  go_to(tape, tape->count);
+  set_next(tape, tape->count);
   tape->is_open = true;
 }
 
@@ -170,6 +190,15 @@ bool clpi_tape_jump(clpi_tape *tape)
 void clpi_tape_lose(clpi_tape *tape)
 {
   go_to(tape, tape->count + 1);
+  clpi_tape_runs_forget(&tape->runs);
+}
+
+/* It is no part of what happened. */
+static void append_jump(clpi_tape *tape, uint32_t number)
+{
+  end_run(tape);
+  append(tape, (clpi_event){.other = number, .kind = CLPI_JUMP});
+  tape->entered = tape->next;
 }
 
 /* At the end of the tape, a jump to there makes it known for the next time. */
@@ -181,7 +210,7 @@ bool clpi_tape_seek(clpi_tape *tape, clpi_digest used, size_t bytes)
   uint32_t jump = CLPI_NO_EVENT;
   if (tape->next == tape->count && reserve_events(tape, 1)) {
     jump = (uint32_t)tape->count;
-    append(tape, (clpi_event){.other = (uint32_t)number - 1, .kind = CLPI_JUMP});
+    append_jump(tape, (uint32_t)number - 1);
   }
   go_elsewhere(tape, number - 1, jump);
   return true;
@@ -209,6 +238,7 @@ void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end)
 static void repeat(clpi_tape *tape, size_t from, size_t until, const clpi_event *jump)
 {
   size_t made = tape->since = tape->count;
+  end_run(tape);
   tape->repeated += until - from;
   for (size_t i = 0; from + i < until; i++) {
     clpi_event event = tape->events[from + i];
@@ -221,7 +251,7 @@ static void repeat(clpi_tape *tape, size_t from, size_t until, const clpi_event 
   if (jump)
     append(tape, *jump);
   tape->told = made;
-  tape->next = made + until - from;
+  tape->next = tape->entered = made + until - from;
   tape->is_open = !jump;
 }
 
@@ -286,6 +316,39 @@ void clpi_tape_unroll(clpi_tape *tape, clpi_digest used, size_t bytes)
   repeat(tape, from, next, jumps ? &jump : NULL);
 }
 
+bool clpi_tape_has_room(const clpi_tape *tape, size_t count)
+{
+  return count < MOST_EVENTS - 2 && tape->count <= MOST_EVENTS - 2 - count;
+}
+
+bool clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used)
+{
+  size_t next = tape->count;
+  if (!reserve_events(tape, count + 1))
+    return false;
+  end_run(tape);
+  for (const clpi_event *event = events; event < events + count; event++) {
+    uint64_t place = tape->segments[event->segment].origin + event->offset;
+    if (event->kind == CLPI_BEGIN && clpi_tape_index_reserve(&tape->index))
+      clpi_tape_index_enter(&tape->index, used, event->bytes, tape->count);
+    used = clpi_digest_xor(used, clpi_digest_of(place, event->bytes));
+    append(tape, *event);
+  }
+  tape->entered = tape->next;
+  append_jump(tape, (uint32_t)next - 1);
+  set_next(tape, next);
+  tape->entered = next;
+  tape->runs.grown = 0;
+  return true;
+}
+
+/* An end that followed nothing leads nowhere, but what happened is then known (tape_runs.h). */
+static bool may_stray(clpi_tape *tape)
+{
+  enum { AT_FIRST = 1 << 12, RARELY = 64 };
+  return tape->strays++ < AT_FIRST + tape->followed / RARELY;
+}
+
 static bool is_next(const clpi_tape *tape, const clpi_event *event)
 {
   const clpi_event *next = tape->next < tape->count ? &tape->events[tape->next] : NULL;
@@ -295,13 +358,14 @@ static bool is_next(const clpi_tape *tape, const clpi_event *event)
 uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used)
 {
   if (is_next(tape, &event)) {
-    go_to(tape, tape->next + 1);
+    set_next(tape, tape->next + 1);
     return (uint32_t)tape->next - 1;
   }
   if (!reserve_events(tape, 1) || !clpi_tape_index_reserve(&tape->index))
     clear(tape);
-  bool is_lost = !tape->is_open && event.kind == CLPI_END;
-  if (!tape->capacity || !tape->index.bits || event.segment >= tape->segment_count || is_lost) {
+  bool is_stray = !tape->is_open && event.kind == CLPI_END;
+  if (!tape->capacity || !tape->index.bits || event.segment >= tape->segment_count ||
+      (is_stray && !may_stray(tape))) {
     clpi_tape_lose(tape);
     return CLPI_NO_EVENT;
   }

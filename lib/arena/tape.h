@@ -9,6 +9,7 @@
 
 #include "arena/segments.h"
 #include "arena/tape_index.h"
+#include "arena/tape_runs.h"
 
 typedef enum clpi_event_kind {
   CLPI_BREAK, /* what is before and behind it did not follow one another */
@@ -45,9 +46,13 @@ typedef struct clpi_tape {
   size_t from;            /* where it went when it last did not go on; SIZE_MAX: no more known, */
   uint32_t jump;          /* and the jump that led there, or none */
   size_t since;           /* what is from here to next has happened, one after another */
-  size_t followed, repeated; /* events that the sites were told of, and that were unrolled */
+  size_t entered;         /* likewise, and is not among the runs yet */
+  clpi_tape_runs runs;    /* what happened before that */
+  size_t followed, repeated; /* events that the sites were told of, and that were unrolled, */
+  size_t strays;             /* and ends that followed nothing */
   clpi_tape_index index;
-  clpi_tape_segment *segments; /* by their numbers */
+  clpi_tape_segment *segments; /* by their numbers, */
+  unsigned renumbered;         /* which they have since so many times */
   size_t segment_capacity, segment_count;
 } clpi_tape;
 
@@ -125,6 +130,32 @@ uint32_t clpi_tape_note(clpi_tape *tape, clpi_event event, clpi_digest used);
 static inline bool clpi_tape_is_brief(const clpi_tape *tape, const clpi_event *event, size_t from)
 {
   return event->other >= from && event->other < tape->next;
+}
+
+/* Whether so many events more may be on it. */
+bool clpi_tape_has_room(const clpi_tape *tape, size_t count);
+
+/* Appends events that are to come next, after the last one, which began a block; then it begins
+ * again. False: there is no room. */
+bool clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used);
+
+/* The segment of what comes next, if that is its first block, and it has gone; or NULL. */
+static inline const clpi_tape_segment *clpi_tape_gone(const clpi_tape *tape)
+{
+  const clpi_event *event = tape->next < tape->count ? &tape->events[tape->next] : NULL;
+  bool is_first = event && event->kind == CLPI_BEGIN && !event->offset;
+  const clpi_tape_segment *gone = is_first ? &tape->segments[event->segment] : NULL;
+  return gone && !gone->segment ? gone : NULL;
+}
+
+/* Adds a new segment, where the program may be the next time without one, if there is a plan; but
+ * not if it comes again for what is known. */
+static inline void clpi_tape_grow(clpi_tape *tape, clpi_segment *segment)
+{
+  const clpi_tape_segment *gone = clpi_tape_gone(tape);
+  if (!gone || gone->bytes != segment->bytes)
+    tape->runs.grown = tape->runs.count + 1;
+  clpi_tape_add_segment(tape, segment);
 }
 
 /* Something happened that is not noted. */

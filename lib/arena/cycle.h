@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* A cycle: what a program did since the same blocks were in use before, and will do again if it
+ * repeats itself. Known beforehand, its blocks can be given better places than they had. Guarded by
+ * the arena's lock. */
+#ifndef CLPOOL_ARENA_CYCLE_H
+#define CLPOOL_ARENA_CYCLE_H
+
+#include "arena/plan.h"
+#include "arena/tape.h"
+
+#include <stdbool.h>
+
+typedef struct clpi_cycle {
+  clpi_event *events;   /* its steps; the first begins a block. The other of each is the step where
+                           its block ends or began, or none */
+  clpi_planned *blocks; /* those that begin and end; the others stay where they were */
+  uint32_t steps, count;
+  clpi_digest used;                   /* in the beginning */
+  unsigned renumbered;                /* of the tape, then */
+  size_t used_bytes, most_used_bytes; /* by blocks that began, in the end and at most */
+  size_t bytes; /* that the blocks take up where they are planned to be; 0: there is no plan */
+} clpi_cycle;
+
+/* The event where the cycle begins, if a block of `bytes` begins now, while those of `used` are in
+ * use. SIZE_MAX: it is not known, or no segment was taken since. */
+size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes);
+
+/* Reads what happened since that event, when those of `used` are in use again. False: too little
+ * for a plan, or too much for the tape, or less was in use meanwhile than is now, or no host
+ * memory. The caller ends the cycle in any case. */
+bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event, clpi_digest used);
+
+/* Plans it for blocks that take up multiples of `alignment`. False: the first block has not ended,
+ * or no host memory. */
+bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment);
+
+/* Has the tape go on with the cycle in a segment of that number, where the first block, that the
+ * tape has just noted, is at offset 0. `used` are in use with that. False: there is no room for it.
+ */
+bool clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used);
+
+void clpi_cycle_end(clpi_cycle *cycle);
+
+#endif

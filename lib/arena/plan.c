@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* The largest blocks first, each at the lowest place that is free for all its life. Where that
+ * takes too long, the smaller ones have a region of their own, by first fit as they begin and end.
+ */
+#include "arena/plan.h"
+
+#include "arena/segments.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+/* What is looked at is counted, and what is moved, so many of which take the same time. */
+enum { MOVED_AT_ONCE = 16 };
+
+typedef struct ranked {
+  size_t bytes;
+  uint32_t number; /* of the block */
+} ranked;
+
+static int compare(const void *a, const void *b)
+{
+  const ranked *one = a, *other = b;
+  if (one->bytes != other->bytes)
+    return one->bytes > other->bytes ? -1 : 1;
+  return one->number < other->number ? -1 : 1;
+}
+
+/* --- the large ones --- */
+
+/* Blocks that were placed, lowest first. */
+typedef struct placed {
+  clpi_planned **blocks;
+  size_t count, capacity;
+} placed;
+
+static bool reserve(placed *row)
+{
+  if (row->count < row->capacity)
+    return true;
+  size_t capacity = row->capacity ? 2 * row->capacity : 64;
+  clpi_planned **grown = realloc(row->blocks, capacity * sizeof(clpi_planned *));
+  if (!grown)
+    return false;
+  row->blocks = grown;
+  row->capacity = capacity;
+  return true;
+}
+
+static size_t rank_of(const placed *row, size_t offset)
+{
+  size_t low = 0, high = row->count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (row->blocks[middle]->offset < offset)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static bool insert(placed *row, clpi_planned *block, size_t *work)
+{
+  if (!reserve(row))
+    return false;
+  size_t rank = rank_of(row, block->offset);
+  size_t moved = row->count++ - rank;
+  memmove(row->blocks + rank + 1, row->blocks + rank, moved * sizeof(clpi_planned *));
+  *work += moved / MOVED_AT_ONCE;
+  row->blocks[rank] = block;
+  return true;
+}
+
+/* The lowest offset for a block beside those of a row. */
+static size_t lowest_free(const clpi_planned *block, const placed *row, size_t *work)
+{
+  size_t offset = 0;
+  for (size_t i = 0; i < row->count; i++, ++*work) {
+    const clpi_planned *other = row->blocks[i];
+    if (other->begin >= block->end || other->end <= block->begin)
+      continue;
+    if (other->offset >= offset + block->bytes)
+      break;
+    offset = MAX(offset, other->offset + other->bytes);
+  }
+  return offset;
+}
+
+/* Rows of those that are alive in a window of time, so that few are looked at for a block of a
+ * short life. A window is two strides, and the next one begins a stride later. Strides are a fourth
+ * of all steps, a 16th and so on, by level; the first row has all. */
+enum { LEVELS = 5, ROWS = 1 + 4 + 16 + 64 + 256 + 1024 };
+
+typedef struct large_places {
+  placed rows[ROWS];
+  uint32_t steps;
+} large_places;
+
+static uint32_t stride_of(const large_places *places, unsigned level)
+{
+  return (places->steps >> 2 * level) + 1;
+}
+
+/* The first row of a level. */
+static size_t row_at(unsigned level)
+{
+  return (((size_t)1 << 2 * level) - 1) / 3;
+}
+
+/* That of the smallest window which the block is alive in. */
+static const placed *row_of(const large_places *places, const clpi_planned *block)
+{
+  for (unsigned level = LEVELS; level > 0; level--) {
+    uint32_t stride = stride_of(places, level), window = block->begin / stride;
+    if (block->end <= (window + 2) * stride)
+      return &places->rows[row_at(level) + window];
+  }
+  return &places->rows[0];
+}
+
+static bool add(large_places *places, clpi_planned *block, size_t *work)
+{
+  bool is_added = insert(&places->rows[0], block, work);
+  for (unsigned level = 1; is_added && level <= LEVELS; level++) {
+    uint32_t stride = stride_of(places, level), window = block->begin / stride;
+    window -= window > 0;
+    for (; is_added && window * stride < block->end && window < 1u << 2 * level; window++)
+      is_added = insert(&places->rows[row_at(level) + window], block, work);
+  }
+  return is_added;
+}
+
+/* Returns the bytes that they need, and how many they are; 0: no host memory. */
+static size_t place_large(clpi_planned *blocks, const ranked *order, size_t *count, uint32_t steps,
+                          size_t most_work)
+{
+  large_places *places = calloc(1, sizeof(*places));
+  bool has_memory = places;
+  size_t top = 0, work = 0, most = *count;
+  if (has_memory)
+    places->steps = steps;
+  for (*count = 0; has_memory && *count < most && work < most_work; ++*count) {
+    clpi_planned *block = &blocks[order[*count].number];
+    block->offset = lowest_free(block, row_of(places, block), &work);
+    top = MAX(top, block->offset + block->bytes);
+    has_memory = add(places, block, &work);
+  }
+  for (size_t i = 0; places && i < ROWS; i++)
+    free(places->rows[i].blocks);
+  free(places);
+  return has_memory ? top : 0;
+}
+
+/* --- the small ones --- */
+
+/* A block's range in a segment that has no end. */
+static clpi_range *fit_first(clpi_segments *segments, size_t bytes)
+{
+  const clpi_free_ranges *free = segments->used_count ? &segments->partial : &segments->whole;
+  clpi_free_range *fit = clpi_free_ranges_first_fit(free, bytes);
+  return clpi_segments_reserve(segments, 1)
+             ? clpi_segments_carve(segments, clpi_list_entry(fit, clpi_range, size), bytes)
+             : NULL;
+}
+
+/* What begins or ends at each step; NULL: neither. */
+static size_t place_in_turn(clpi_segments *segments, clpi_planned *const *at_step, uint32_t steps,
+                            clpi_planned *blocks, clpi_range **ranges)
+{
+  size_t top = 0;
+  for (uint32_t step = 0; step < steps; step++) {
+    clpi_planned *block = at_step[step];
+    if (!block)
+      continue;
+    clpi_range **range = &ranges[block - blocks];
+    if (block->end == step) {
+      clpi_segments_free(segments, *range);
+      continue;
+    }
+    *range = fit_first(segments, block->bytes);
+    if (!*range)
+      return 0;
+    block->offset = clpi_range_offset(*range);
+    top = MAX(top, block->offset + block->bytes);
+  }
+  return top;
+}
+
+static size_t place_small(clpi_planned *blocks, uint32_t count, const ranked *order, size_t small,
+                          uint32_t steps)
+{
+  clpi_planned **at_step = calloc(steps, sizeof(clpi_planned *));
+  clpi_range **ranges = calloc(count, sizeof(clpi_range *));
+  clpi_segment *segment = clpi_segment_create();
+  size_t top = 0;
+  if (at_step && ranges && segment) {
+    for (size_t i = 0; i < small; i++) {
+      clpi_planned *block = &blocks[order[i].number];
+      at_step[block->begin] = block;
+      if (block->end < steps)
+        at_step[block->end] = block;
+    }
+    clpi_segments segments;
+    clpi_segments_init(&segments);
+    clpi_segments_add(&segments, segment, 0, SIZE_MAX / 2, NULL);
+    top = place_in_turn(&segments, at_step, steps, blocks, ranges);
+    clpi_segments_end(&segments);
+  }
+  if (segment)
+    clpi_segment_destroy(segment);
+  free(ranges);
+  free(at_step);
+  return top;
+}
+
+/* --- all --- */
+
+/* Block 0. */
+static void move_to_front(ranked *order, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!order[i].number) {
+      ranked first = order[i];
+      memmove(order + 1, order, i * sizeof(*order));
+      order[0] = first;
+    }
+}
+
+static size_t place(clpi_planned *blocks, uint32_t count, ranked *order, uint32_t steps,
+                    size_t most_work)
+{
+  size_t large = count;
+  move_to_front(order, count);
+  size_t large_bytes = place_large(blocks, order, &large, steps, most_work), small = count - large;
+  size_t small_bytes = small ? place_small(blocks, count, order + large, small, steps) : 0;
+  if (!large_bytes || (small && !small_bytes))
+    return 0;
+  for (size_t i = large; i < count; i++)
+    blocks[order[i].number].offset += large_bytes;
+  return large_bytes + small_bytes;
+}
+
+size_t clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps, size_t most_work)
+{
+  ranked *order = malloc(count * sizeof(*order));
+  if (!order)
+    return 0;
+  for (uint32_t i = 0; i < count; i++)
+    order[i] = (ranked){.bytes = blocks[i].bytes, .number = i};
+  qsort(order, count, sizeof(*order), compare);
+  size_t bytes = place(blocks, count, order, steps, most_work);
+  free(order);
+  return bytes;
+}

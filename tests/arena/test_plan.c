@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Places for blocks whose lives are known: lib/arena/plan.c. */
+#include "arena/plan.h"
+#include "support/chance.h"
+#include "support/failmalloc.h"
+#include "support/suite.h"
+
+#include <stdlib.h>
+
+enum { MOST = 3000, ALL = 1 << 26 };
+
+static clpi_planned blocks[MOST];
+static uint32_t ends[2 * MOST]; /* the block that ends at a step, and 1 */
+
+/* A block a step, or an end of one that is alive, all ended in the end. Returns the steps. */
+static uint32_t make(uint32_t count, unsigned live, unsigned seed)
+{
+  clpt_chance chance = clpt_chance_seed(seed);
+  uint32_t alive[MOST], now = 0, begun = 0, steps = 0;
+  for (; begun < count || now; steps++) {
+    ends[steps] = 0;
+    if (begun < count && (!now || clpt_chance_below(&chance, 2 * live) >= now)) {
+      size_t bytes =
+          256 * (1 + (size_t)clpt_chance_below(&chance, 1u << clpt_chance_below(&chance, 16)));
+      blocks[begun] = (clpi_planned){.bytes = bytes, .begin = steps};
+      alive[now++] = begun++;
+    } else {
+      uint32_t at = (uint32_t)clpt_chance_below(&chance, now), block = alive[at];
+      blocks[block].end = steps;
+      ends[steps] = block + 1;
+      alive[at] = alive[--now];
+    }
+  }
+  return steps;
+}
+
+static int compare(const void *a, const void *b)
+{
+  const clpi_planned *one = *(clpi_planned *const *)a, *other = *(clpi_planned *const *)b;
+  return one->offset < other->offset ? -1 : one->offset > other->offset;
+}
+
+/* Looks at all that are alive whenever one begins. Returns the most that was in use. */
+static size_t check_apart(uint32_t count, uint32_t steps, size_t bytes)
+{
+  static clpi_planned *alive[MOST];
+  size_t now = 0, used = 0, most = 0;
+  for (uint32_t step = 0, begun = 0; step < steps; step++) {
+    if (begun < count && blocks[begun].begin == step) {
+      used += blocks[begun].bytes;
+      most = used > most ? used : most;
+      alive[now++] = &blocks[begun++];
+      qsort(alive, now, sizeof(*alive), compare);
+      for (size_t i = 1; i < now; i++)
+        ck_assert_uint_le(alive[i - 1]->offset + alive[i - 1]->bytes, alive[i]->offset);
+      ck_assert_uint_le(alive[now - 1]->offset + alive[now - 1]->bytes, bytes);
+    } else {
+      clpi_planned *gone = &blocks[ends[step] - 1];
+      size_t kept = 0;
+      for (size_t i = 0; i < now; i++)
+        if (alive[i] != gone)
+          alive[kept++] = alive[i];
+      now = kept;
+      used -= gone->bytes;
+    }
+  }
+  return most;
+}
+
+/* They need little more than is in use at most; where that would take too long, the smaller ones
+ * have a region of their own. */
+START_TEST(blocks_are_apart_and_close)
+{
+  static const struct {
+    uint32_t count;
+    unsigned live;
+    size_t work;
+    double most;
+  } cases[] = {{1, 1, ALL, 1},        {2, 1, ALL, 1},           {300, 20, ALL, 1.1},
+               {MOST, 100, ALL, 1.1}, {MOST, 100, 100000, 1.3}, {300, 20, 1, 1.8}};
+  for (unsigned seed = 0; seed < 3; seed++) {
+    uint32_t count = cases[_i].count, steps = make(count, cases[_i].live, seed);
+    size_t bytes = clpi_plan_places(blocks, count, steps, cases[_i].work);
+    ck_assert_uint_eq(blocks[0].offset, 0);
+    size_t most = check_apart(count, steps, bytes);
+    ck_assert_uint_ge(bytes, most);
+    ck_assert_double_le((double)bytes, cases[_i].most * (double)most);
+  }
+}
+END_TEST
+
+START_TEST(without_host_memory_there_is_no_plan)
+{
+  enum { FEW = 100 };
+  uint32_t steps = make(FEW, 20, 1);
+  unsigned long calls = 1;
+  for (unsigned long nth = 0; nth < calls; nth += 1 + nth / 8) {
+    clpt_host_start(nth ? CLPT_HOST_FAILS_ONCE : CLPT_HOST_COUNTS, nth);
+    size_t bytes = clpi_plan_places(blocks, FEW, steps, FEW);
+    unsigned long counted = clpt_host_stop();
+    calls = nth ? calls : counted;
+    ck_assert_int_eq(bytes == 0, nth != 0);
+  }
+}
+END_TEST
+
+CLPT_MAIN("plan", clpt_run)
+{
+  TCase *tests = clpt_case(suite, "plan");
+
+  tcase_add_loop_test(tests, blocks_are_apart_and_close, 0, 6);
+  tcase_add_test(tests, without_host_memory_there_is_no_plan);
+}
