@@ -7,10 +7,9 @@
  * an arena grows, the pool on it gives back all that it holds, and the arena gives back segments
  * without blocks. Where memory is an address (no cl_mem), and all work on one stream in order, a
  * program that repeats itself gets the same places again, without a search; what it is known to do
- * is planned as a whole, in one segment. So the memory taken
- * from the device stays near the peak of what is in use, and no more segments are taken than a pool
- * without an arena takes blocks, and 64. doc/arena.md explains the rules, with measurements of what
- * they cost. */
+ * is planned as a whole, in one segment. So the memory taken from the device stays near the peak of
+ * what is in use, and no more segments are taken than a pool without an arena takes blocks, and 64.
+ * doc/arena.md explains the rules, with measurements of what they cost. */
 #ifndef CLPOOL_ARENA_H
 #define CLPOOL_ARENA_H
 

@@ -78,6 +78,13 @@ static inline size_t clpi_arena_largest_segment(const clpi_arena *arena)
   return largest ? MIN(largest, most) : most;
 }
 
+/* What is taken, and stays while there are blocks in it. Locked. */
+static inline size_t clpi_arena_staying_bytes(const clpi_arena *arena)
+{
+  const clpi_segments *segments = &arena->segments;
+  return segments->reserved_bytes - segments->whole.bytes + arena->pending.taken_bytes;
+}
+
 /* How many bytes a block of `bytes` takes up. */
 static inline size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
 {

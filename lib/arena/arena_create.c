@@ -87,7 +87,6 @@ static void arena_destroy(void *self)
   clpi_streams_end(&arena->streams);
   clpi_segments_end(&arena->segments);
   clpi_sites_end(&arena->sites);
-  clpi_cycle_end(&arena->foresight.cycle);
   clpi_tape_destroy(&arena->tape);
   clpi_use_set_release(arena->home_uses);
   pthread_cond_destroy(&arena->pending.end);

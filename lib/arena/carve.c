@@ -146,7 +146,7 @@ static clp_status carve_more(clpi_carving *carving, clpi_growth *growth)
   clpi_arena *arena = carving->arena;
   clpi_arena_make_room(arena, growth, carving->request->most_bytes);
   clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
-  if (growth->is_planned || growth->is_spent) /* what should have gone back may have stayed */
+  if (growth->is_planned) /* what should have gone back may have stayed */
     status = carve(carving, &arena->segments.whole, SIZE_MAX);
   if (status == CLP_OUT_OF_DEVICE_MEMORY)
     status = carve_new(carving, growth->segment_bytes);

@@ -21,8 +21,7 @@ bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
  * before. Where plans failed, the device may have no more. */
 static bool fits_locked(const clpi_arena *arena, size_t bytes)
 {
-  const clpi_segments *segments = &arena->segments;
-  size_t stays = segments->reserved_bytes - segments->whole.bytes + arena->pending.taken_bytes;
+  size_t stays = clpi_arena_staying_bytes(arena);
   double most = (1 + 3 * arena->options.slack) * (double)arena->high_water;
   if (arena->foresight.patience || most < (double)arena->peak_reserved_bytes)
     most = (double)arena->peak_reserved_bytes;

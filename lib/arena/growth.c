@@ -61,8 +61,7 @@ static size_t known_bytes_locked(const clpi_carving *carving, size_t most)
   const clpi_tape_segment *gone = clpi_tape_gone(tape);
   if (!gone || tape->events[tape->next].bytes != carving->request->bytes)
     return 0;
-  const clpi_segments *segments = &arena->segments;
-  size_t stays = segments->reserved_bytes - segments->whole.bytes + arena->pending.taken_bytes;
+  size_t stays = clpi_arena_staying_bytes(arena);
   return stays <= most && gone->bytes <= most - stays ? gone->bytes : 0;
 }
 

@@ -18,10 +18,11 @@ typedef struct ranked {
   uint32_t number; /* of the block */
 } ranked;
 
+/* Block 0 comes first. */
 static int compare(const void *a, const void *b)
 {
   const ranked *one = a, *other = b;
-  if (one->bytes != other->bytes)
+  if (one->number && other->number && one->bytes != other->bytes)
     return one->bytes > other->bytes ? -1 : 1;
   return one->number < other->number ? -1 : 1;
 }
@@ -216,22 +217,10 @@ static size_t place_small(clpi_planned *blocks, uint32_t count, const ranked *or
 
 /* --- all --- */
 
-/* Block 0. */
-static void move_to_front(ranked *order, size_t count)
-{
-  for (size_t i = 0; i < count; i++)
-    if (!order[i].number) {
-      ranked first = order[i];
-      memmove(order + 1, order, i * sizeof(*order));
-      order[0] = first;
-    }
-}
-
 static size_t place(clpi_planned *blocks, uint32_t count, ranked *order, uint32_t steps,
                     size_t most_work)
 {
   size_t large = count;
-  move_to_front(order, count);
   size_t large_bytes = place_large(blocks, order, &large, steps, most_work), small = count - large;
   size_t small_bytes = small ? place_small(blocks, count, order + large, small, steps) : 0;
   if (!large_bytes || (small && !small_bytes))

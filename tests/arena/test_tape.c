@@ -384,6 +384,7 @@ START_TEST(a_run_that_was_left_is_closed)
   while (tape.next < tape.count)
     ck_assert(clpi_tape_begin(&tape, BYTES) || clpi_tape_end(&tape, segment.memory, BYTES));
   ck_assert_uint_eq(clpi_tape_note(&tape, end, none), FULL + 1);
+  ck_assert_uint_eq(clpi_tape_note(&tape, begin, none), FULL + 2);
   ck_assert_int_eq(tape.events[FULL].kind, CLPI_BREAK);
   clpi_tape_destroy(&tape);
 }
