@@ -153,11 +153,12 @@ size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes)
   return has_grown ? event : SIZE_MAX;
 }
 
-bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment)
+bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment, double small_part)
 {
   enum { MOST_WORK = 1 << 26 }; /* some tenths of a second */
   if (read_blocks(cycle, alignment))
-    cycle->bytes = clpi_plan_places(cycle->blocks, cycle->count, cycle->steps, MOST_WORK);
+    cycle->bytes =
+        clpi_plan_places(cycle->blocks, cycle->count, cycle->steps, small_part, MOST_WORK);
   return cycle->bytes;
 }
 

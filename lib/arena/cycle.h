@@ -30,9 +30,9 @@ size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes);
  * memory. The caller ends the cycle in any case. */
 bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event, clpi_digest used);
 
-/* Plans it for blocks that take up multiples of `alignment`. False: the first block has not ended,
- * or no host memory. */
-bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment);
+/* Plans it for blocks that take up multiples of `alignment`, with small ones as clpi_plan_places
+ * has them. False: the first block has not ended, or no host memory. */
+bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment, double small_part);
 
 /* Has the tape go on with the cycle in a segment of that number, where the first block, that the
  * tape has just noted, is at offset 0. `used` are in use with that. False: there is no room for it.

@@ -45,7 +45,8 @@ static bool plan_locked(clpi_arena *arena, size_t event)
   if (!is_known || arena->used_bytes + cycle->most_used_bytes < arena->high_water / 10 * 9)
     return false;
   bool is_planned = fits_locked(arena, cycle->most_used_bytes) &&
-                    clpi_cycle_plan(cycle, arena->alignment) && fits_locked(arena, cycle->bytes);
+                    clpi_cycle_plan(cycle, arena->alignment, arena->options.slack / 2) &&
+                    fits_locked(arena, cycle->bytes);
   if (!is_planned)
     clpi_arena_lose_patience_locked(arena);
   return is_planned;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest blocks first, each at the lowest place that is free for all its life. Where that
- * takes too long, the smaller ones have a region of their own, by first fit as they begin and end.
- */
+/* The largest blocks first, each at the lowest place that is free for all its life. The small ones
+ * have a region of their own, by first fit as they begin and end; so have larger ones, where it
+ * takes too long else. */
 #include "arena/plan.h"
 
 #include "arena/segments.h"
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <sys/types.h>
 
 /* What is looked at is counted, and what is moved, so many of which take the same time. */
 enum { MOVED_AT_ONCE = 16 };
@@ -217,12 +218,54 @@ static size_t place_small(clpi_planned *blocks, uint32_t count, const ranked *or
 
 /* --- all --- */
 
-static size_t place(clpi_planned *blocks, uint32_t count, ranked *order, uint32_t steps,
-                    size_t most_work)
+/* The most bytes at once of the blocks from that rank on. `changes` is room for all steps. */
+static size_t most_bytes(const clpi_planned *blocks, const ranked *order, size_t from, size_t count,
+                         ssize_t *changes, uint32_t steps)
 {
-  size_t large = count;
-  size_t large_bytes = place_large(blocks, order, &large, steps, most_work), small = count - large;
-  size_t small_bytes = small ? place_small(blocks, count, order + large, small, steps) : 0;
+  ssize_t now = 0, most = 0;
+  memset(changes, 0, steps * sizeof(*changes));
+  for (size_t rank = from; rank < count; rank++) {
+    const clpi_planned *block = &blocks[order[rank].number];
+    changes[block->begin] = (ssize_t)block->bytes;
+    if (block->end < steps)
+      changes[block->end] = -(ssize_t)block->bytes;
+  }
+  for (uint32_t step = 0; step < steps; step++) {
+    now += changes[step];
+    most = MAX(most, now);
+  }
+  return (size_t)most;
+}
+
+/* How many are large: the others, the most of them that need no more than a part of what all need.
+ * 0: no host memory. */
+static size_t count_large(const clpi_planned *blocks, const ranked *order, size_t count,
+                          uint32_t steps, double small_part)
+{
+  ssize_t *changes = malloc(steps * sizeof(*changes));
+  if (!changes)
+    return 0;
+  double small = small_part * (double)most_bytes(blocks, order, 0, count, changes, steps);
+  size_t low = 1, high = count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if ((double)most_bytes(blocks, order, middle, count, changes, steps) > small)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  free(changes);
+  return low;
+}
+
+static size_t place(clpi_planned *blocks, uint32_t count, ranked *order, uint32_t steps,
+                    double small_part, size_t most_work)
+{
+  size_t large = count_large(blocks, order, count, steps, small_part);
+  size_t large_bytes = large ? place_large(blocks, order, &large, steps, most_work) : 0;
+  size_t small = count - large;
+  size_t small_bytes =
+      large_bytes && small ? place_small(blocks, count, order + large, small, steps) : 0;
   if (!large_bytes || (small && !small_bytes))
     return 0;
   for (size_t i = large; i < count; i++)
@@ -230,7 +273,8 @@ static size_t place(clpi_planned *blocks, uint32_t count, ranked *order, uint32_
   return large_bytes + small_bytes;
 }
 
-size_t clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps, size_t most_work)
+size_t clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps, double small_part,
+                        size_t most_work)
 {
   ranked *order = malloc(count * sizeof(*order));
   if (!order)
@@ -238,7 +282,7 @@ size_t clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps, si
   for (uint32_t i = 0; i < count; i++)
     order[i] = (ranked){.bytes = blocks[i].bytes, .number = i};
   qsort(order, count, sizeof(*order), compare);
-  size_t bytes = place(blocks, count, order, steps, most_work);
+  size_t bytes = place(blocks, count, order, steps, small_part, most_work);
   free(order);
   return bytes;
 }

@@ -14,9 +14,11 @@ typedef struct clpi_planned {
 } clpi_planned;
 
 /* Sets the offsets of blocks, which begin one after another, the first at step 0 and offset 0.
- * Returns how many bytes they need in all; 0: no host memory. `most_work` is more than 0,
- * some nanoseconds each; what is not placed by then gets a place that is found faster, and not as
- * good. */
-size_t clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps, size_t most_work);
+ * Returns how many bytes they need in all; 0: no host memory. The smallest of them, as long as they
+ * never need more than `small_part` of what all need at once, get places that are found faster, and
+ * are not as good; so do those that are not placed when `most_work`, more than 0 and some
+ * nanoseconds each, is done. */
+size_t clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps, double small_part,
+                        size_t most_work);
 
 #endif

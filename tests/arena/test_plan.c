@@ -67,20 +67,28 @@ static size_t check_apart(uint32_t count, uint32_t steps, size_t bytes)
   return most;
 }
 
-/* They need little more than is in use at most; where that would take too long, the smaller ones
- * have a region of their own. */
+/* They need little more than is in use at most; where that would take too long, and where they are
+ * small, they have a region of their own. */
 START_TEST(blocks_are_apart_and_close)
 {
   static const struct {
     uint32_t count;
     unsigned live;
+    double small_part;
     size_t work;
     double most;
-  } cases[] = {{1, 1, ALL, 1},        {2, 1, ALL, 1},           {300, 20, ALL, 1.1},
-               {MOST, 100, ALL, 1.1}, {MOST, 100, 100000, 1.3}, {300, 20, 1, 1.8}};
+  } cases[] = {{1, 1, 0, ALL, 1},
+               {2, 1, 0, ALL, 1},
+               {300, 20, 0, ALL, 1.1},
+               {MOST, 100, 0, ALL, 1.1},
+               {MOST, 100, 0, 100000, 1.3},
+               {300, 20, 0, 1, 1.8},
+               {MOST, 100, 0.02, ALL, 1.12},
+               {MOST, 100, 0.02, 100000, 1.12},
+               {2, 1, 1, ALL, 2}};
   for (unsigned seed = 0; seed < 3; seed++) {
     uint32_t count = cases[_i].count, steps = make(count, cases[_i].live, seed);
-    size_t bytes = clpi_plan_places(blocks, count, steps, cases[_i].work);
+    size_t bytes = clpi_plan_places(blocks, count, steps, cases[_i].small_part, cases[_i].work);
     ck_assert_uint_eq(blocks[0].offset, 0);
     size_t most = check_apart(count, steps, bytes);
     ck_assert_uint_ge(bytes, most);
@@ -96,7 +104,7 @@ START_TEST(without_host_memory_there_is_no_plan)
   unsigned long calls = 1;
   for (unsigned long nth = 0; nth < calls; nth += 1 + nth / 8) {
     clpt_host_start(nth ? CLPT_HOST_FAILS_ONCE : CLPT_HOST_COUNTS, nth);
-    size_t bytes = clpi_plan_places(blocks, FEW, steps, FEW);
+    size_t bytes = clpi_plan_places(blocks, FEW, steps, 0.02, FEW);
     unsigned long counted = clpt_host_stop();
     calls = nth ? calls : counted;
     ck_assert_int_eq(bytes == 0, nth != 0);
@@ -108,6 +116,6 @@ CLPT_MAIN("plan", clpt_run)
 {
   TCase *tests = clpt_case(suite, "plan");
 
-  tcase_add_loop_test(tests, blocks_are_apart_and_close, 0, 6);
+  tcase_add_loop_test(tests, blocks_are_apart_and_close, 0, 9);
   tcase_add_test(tests, without_host_memory_there_is_no_plan);
 }
