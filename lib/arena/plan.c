@@ -262,15 +262,13 @@ static size_t place(clpi_planned *blocks, uint32_t count, ranked *order, uint32_
                     double small_part, size_t most_work)
 {
   size_t large = count_large(blocks, order, count, steps, small_part);
-  size_t large_bytes = large ? place_large(blocks, order, &large, steps, most_work) : 0;
-  size_t small = count - large;
-  size_t small_bytes =
-      large_bytes && small ? place_small(blocks, count, order + large, small, steps) : 0;
-  if (!large_bytes || (small && !small_bytes))
-    return 0;
+  size_t large_bytes = place_large(blocks, order, &large, steps, most_work);
+  if (!large_bytes || large == count)
+    return large_bytes;
+  size_t small_bytes = place_small(blocks, count, order + large, count - large, steps);
   for (size_t i = large; i < count; i++)
     blocks[order[i].number].offset += large_bytes;
-  return large_bytes + small_bytes;
+  return small_bytes ? large_bytes + small_bytes : 0;
 }
 
 size_t clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps, double small_part,
