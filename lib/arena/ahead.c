@@ -162,7 +162,7 @@ void clpi_arena_stop_tracking_locked(clpi_arena *arena)
     for (clpi_range *range = segment->first; range; range = range->after)
       if (!range->is_used)
         clpi_arena_note_home_locked(arena, range);
-  clpi_cycle_end(&arena->foresight.cycle);
+  arena->foresight.awaited = 0;
   clpi_tape_destroy(&arena->tape);
   arena->may_track = arena->has_tape = false;
 }
@@ -215,8 +215,12 @@ clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
   clp_memory memory = begin_here(arena, bytes);
   if (memory)
     return memory;
+  if (!arena->used_blocks)
+    clpi_arena_note_first_locked(arena, bytes);
   clpi_tape_unroll(&arena->tape, arena->used, bytes);
   tell_sites(arena);
+  if (clpi_arena_awaits_growth_locked(arena, bytes))
+    return 0;
   if (clpi_arena_may_plan_locked(arena, bytes)) {
     clpi_arena_settle_locked(arena);
     if (clpi_arena_foresees_locked(arena, bytes))
@@ -243,5 +247,10 @@ bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, b
   clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_END), arena->used);
   tell_of(arena, site, CLPI_END);
   clpi_arena_count_ended(arena, bytes, may_use);
+  size_t first = arena->used_blocks ? 0 : arena->foresight.first_bytes;
+  if (first && clpi_arena_may_plan_locked(arena, first)) {
+    clpi_arena_settle_locked(arena);
+    (void)clpi_arena_foresees_locked(arena, first);
+  }
   return true;
 }

@@ -5,7 +5,6 @@
 #define CLPOOL_ARENA_ARENA_H
 
 #include "arena/call_budget.h"
-#include "arena/cycle.h"
 #include "arena/pending.h"
 #include "arena/sites.h"
 #include "arena/tape.h"
@@ -19,13 +18,14 @@
 
 /* What foresight.h remembers. */
 typedef struct clpi_foresight {
-  clpi_cycle cycle;  /* what was planned, until the arena has grown for it */
-  size_t steps;      /* of the last cycle that was read, */
-  size_t happened;   /* and how many events had happened by then; */
-  size_t planned;    /* the same of the last one that was expected, */
-  size_t followed;   /* and tape.followed then */
-  unsigned patience; /* more where plans were not followed */
-  bool is_limited;   /* somebody has a limit, which a plan might exceed */
+  size_t awaited;     /* the event where a plan begins whose segment is yet to come, and 1, or 0 */
+  size_t first_bytes; /* of the block that begins when nothing is in use, as is expected; or 0 */
+  size_t steps;       /* of the last cycle that was read, */
+  size_t happened;    /* and how many events had happened by then; */
+  size_t planned;     /* the steps of the last one that was planned, */
+  size_t followed;    /* and tape.followed then */
+  unsigned patience;  /* more where plans were not followed */
+  bool is_limited;    /* somebody has a limit, which a plan might exceed */
 } clpi_foresight;
 
 typedef struct clpi_arena {
@@ -60,6 +60,8 @@ typedef struct clpi_arena {
   size_t used_bytes;
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t used_blocks, peak_reserved_bytes, peak_used_bytes;
+  size_t tried;    /* how much had happened when it was last looked whether */
+  bool suits_bins; /* pools that hold blocks would do as well (direct.c) */
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;
 

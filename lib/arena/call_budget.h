@@ -24,6 +24,7 @@ enum {
 typedef struct clpi_call_budget {
   uint32_t live[CLPI_BUDGET_BINS], most_live[CLPI_BUDGET_BINS]; /* blocks of each bin */
   uint64_t risen[CLPI_BUDGET_WORDS]; /* a bit for each bin that may have more than most_live */
+  size_t bin_bytes;                  /* of the blocks that bins would have taken */
   int64_t earned;                    /* segments, for blocks that were more than ever before; */
   int64_t left;                      /* what is left of them, and of a few more */
 } clpi_call_budget;

@@ -163,10 +163,9 @@ static clp_status grow(clpi_carving *carving)
 {
   clpi_arena *arena = carving->arena;
   clpi_growth growth = clpi_arena_plan_growth(carving);
-  clpi_cycle cycle;
-  clpi_arena_take_plan(carving, &growth, &cycle);
+  bool was_awaited = clpi_arena_take_plan(carving, &growth);
   clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
-  if (cycle.bytes && !growth.is_planned)
+  if (was_awaited && !growth.is_planned)
     status = carve(carving, &arena->segments.partial, SIZE_MAX);
   if (status == CLP_OUT_OF_DEVICE_MEMORY && !growth.is_planned)
     status = carve(carving, &arena->segments.whole, growth.most_unused);
@@ -177,9 +176,6 @@ static clp_status grow(clpi_carving *carving)
     if (!status)
       clpi_error_restore(&kept);
   }
-  if (growth.is_planned)
-    clpi_arena_expect(carving, status, &cycle);
-  clpi_cycle_end(&cycle);
   if (!status)
     clpi_arena_note_growth(arena, growth.high_water);
   return status;

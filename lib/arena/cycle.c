@@ -44,11 +44,11 @@ static bool copy_run(clpi_cycle *cycle, const clpi_event *from, const clpi_event
   return true;
 }
 
-bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event, clpi_digest used)
+bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event)
 {
   enum { LEAST_STEPS = 256 };
   size_t first = find_run(tape, event), last = tape->runs.count, most = 0;
-  *cycle = (clpi_cycle){.used = used, .renumbered = tape->renumbered};
+  *cycle = (clpi_cycle){.bytes = 0};
   for (size_t i = first; i <= last; i++)
     most += run_of(tape, i).until - (i == first ? event : run_of(tape, i).from);
   cycle->events = most >= LEAST_STEPS && clpi_tape_has_room(tape, most)
@@ -162,21 +162,15 @@ bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment, double small_part)
   return cycle->bytes;
 }
 
-bool clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used)
+size_t clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used)
 {
-  uint32_t first = (uint32_t)tape->count - 1;
   for (uint32_t i = 0; i < cycle->count; i++) {
     const clpi_planned *block = &cycle->blocks[i];
     clpi_event *begin = &cycle->events[block->begin], *end = &cycle->events[block->end];
     begin->segment = end->segment = segment;
     begin->offset = end->offset = block->offset;
-    begin->other = first + block->end;
-    end->other = first + block->begin;
   }
-  bool is_expected = clpi_tape_foresee(tape, cycle->events + 1, cycle->steps - 1, used);
-  if (is_expected)
-    tape->events[first].other = cycle->events[0].other;
-  return is_expected;
+  return clpi_tape_foresee(tape, cycle->events, cycle->steps, used);
 }
 
 void clpi_cycle_end(clpi_cycle *cycle)

@@ -15,8 +15,6 @@ typedef struct clpi_cycle {
                            its block ends or began, or none */
   clpi_planned *blocks; /* those that begin and end; the others stay where they were */
   uint32_t steps, count;
-  clpi_digest used;                   /* in the beginning */
-  unsigned renumbered;                /* of the tape, then */
   size_t used_bytes, most_used_bytes; /* by blocks that began, in the end and at most */
   size_t bytes; /* that the blocks take up where they are planned to be; 0: there is no plan */
 } clpi_cycle;
@@ -25,19 +23,18 @@ typedef struct clpi_cycle {
  * use. SIZE_MAX: it is not known, or no segment was taken since. */
 size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes);
 
-/* Reads what happened since that event, when those of `used` are in use again. False: too little
- * for a plan, or too much for the tape, or less was in use meanwhile than is now, or no host
- * memory. The caller ends the cycle in any case. */
-bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event, clpi_digest used);
+/* Reads what happened since that event. False: too little for a plan, or too much for the tape, or
+ * less was in use meanwhile than is now, or no host memory. The caller ends the cycle in any case.
+ */
+bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event);
 
 /* Plans it for blocks that take up multiples of `alignment`, with small ones as clpi_plan_places
  * has them. False: the first block has not ended, or no host memory. */
 bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment, double small_part);
 
-/* Has the tape go on with the cycle in a segment of that number, where the first block, that the
- * tape has just noted, is at offset 0. `used` are in use with that. False: there is no room for it.
- */
-bool clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used);
+/* Has the tape go on with the cycle, planned, in a segment of that number. Those of `used` are in
+ * use. Returns the event where it begins, with a block at offset 0; SIZE_MAX: there is no room. */
+size_t clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used);
 
 void clpi_cycle_end(clpi_cycle *cycle);
 

@@ -30,9 +30,10 @@ __attribute__((noinline)) static clp_memory begin_with_lock(clpi_arena *arena, s
   clpi_arena_lock_to_work(arena);
   if (arena->may_track && !arena->has_tape)
     clpi_arena_start_tape_locked(arena);
-  if (arena->has_tape)
+  bool asks = arena->has_tape && !arena->suits_bins;
+  if (asks)
     memory = clpi_ahead_begin_locked(arena, bytes);
-  if (arena->has_tape && !memory && !clpi_arena_awaits_growth_locked(arena, bytes))
+  if (asks && !memory && !clpi_arena_awaits_growth_locked(arena, bytes))
     memory = carve_locked(arena, bytes);
   clpi_arena_unlock(arena);
   return memory;
@@ -49,12 +50,31 @@ clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
   return memory ? memory : begin_with_lock(arena, bytes);
 }
 
+/* Notes whether bins would have served nearly all that has happened so far, and held hardly more
+ * than was in use at most. Looks whenever as much again has happened, until it is so. */
+static void note_bins_locked(clpi_arena *arena)
+{
+  enum { FIRST = 1024, EVENTS_A_BLOCK = 32 };
+  clpi_call_budget *budget = &arena->budget;
+  size_t happened = clpi_arena_happened(&arena->tape);
+  if (happened < FIRST || happened / 2 < arena->tried)
+    return;
+  clpi_arena_settle_locked(arena);
+  clpi_call_budget_earn(budget);
+  double most = (1 + 3 * arena->options.slack) * (double)arena->peak_used_bytes;
+  arena->suits_bins =
+      happened >= EVENTS_A_BLOCK * (size_t)budget->earned && (double)budget->bin_bytes <= most;
+  arena->tried = arena->suits_bins ? SIZE_MAX : happened;
+}
+
 __attribute__((noinline)) static bool end_with_lock(clpi_arena *arena, clp_memory memory,
                                                     size_t bytes)
 {
   clpi_arena_lock_to_work(arena);
   bool is_done =
       arena->has_tape && clpi_ahead_end_locked(arena, memory, bytes, clpi_arena_home(arena));
+  if (is_done)
+    note_bins_locked(arena);
   clpi_arena_unlock(arena);
   return is_done;
 }
@@ -70,4 +90,15 @@ static bool end_direct(void *self, clp_memory memory, size_t bytes)
   return is_done || end_with_lock(arena, memory, bytes);
 }
 
-const clpi_direct_ops clpi_arena_direct = {clpi_arena_begin_direct, end_direct};
+/* A pool that got no memory from here asks for that. */
+static bool suits_bins(void *self)
+{
+  clpi_arena *arena = self;
+  pthread_mutex_lock(&arena->lock);
+  bool suits_bins = arena->suits_bins;
+  arena->suits_bins = false;
+  pthread_mutex_unlock(&arena->lock);
+  return suits_bins;
+}
+
+const clpi_direct_ops clpi_arena_direct = {clpi_arena_begin_direct, end_direct, suits_bins};

@@ -23,54 +23,39 @@ static bool can_go_now(clpi_arena *arena)
   return is_done;
 }
 
-void clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth, clpi_cycle *cycle)
+/* Of a plan that was not followed by half, or cannot be now, the next one comes later. */
+static void note_plan_locked(clpi_arena *arena, bool is_taken)
+{
+  clpi_foresight *foresight = &arena->foresight;
+  size_t followed = arena->tape.followed - foresight->followed;
+  if (!is_taken || 2 * followed < foresight->planned)
+    clpi_arena_lose_patience_locked(arena);
+  else
+    foresight->patience = 0;
+  if (!is_taken)
+    return;
+  foresight->planned = foresight->steps;
+  foresight->followed = arena->tape.followed;
+}
+
+bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
 {
   clpi_arena *arena = carving->arena;
-  const clp_memory_request *request = carving->request;
   clpi_foresight *foresight = &arena->foresight;
   clpi_arena_lock(arena);
-  foresight->is_limited |= request->most_bytes < SIZE_MAX;
-  bool is_wanted = clpi_arena_awaits_growth_locked(arena, request->bytes) &&
-                   clpi_arena_is_here_locked(arena, &foresight->cycle, arena->used) &&
-                   !foresight->is_limited;
-  *cycle = foresight->cycle;
-  foresight->cycle = (clpi_cycle){0};
+  foresight->is_limited |= carving->request->most_bytes < SIZE_MAX;
+  bool is_awaited = clpi_arena_awaits_growth_locked(arena, carving->request->bytes);
+  size_t bytes = is_awaited ? clpi_tape_gone(&arena->tape)->bytes : 0;
+  bool is_wanted = is_awaited && !foresight->is_limited;
   clpi_arena_unlock(arena);
+  if (!is_awaited)
+    return false;
   growth->is_planned = is_wanted && can_go_now(arena);
   if (growth->is_planned)
-    growth->segment_bytes = MAX(cycle->bytes, arena->options.min_segment_bytes);
-}
-
-/* Whether the block is where it was planned, nothing else has happened, and the tape goes on behind
- * that. */
-static bool is_as_planned_locked(const clpi_carving *carving, const clpi_cycle *cycle)
-{
-  const clpi_arena *arena = carving->arena;
-  const clpi_site *site = carving->site;
-  const clpi_tape *tape = &arena->tape;
-  return clpi_arena_is_here_locked(arena, cycle, clpi_digest_xor(arena->used, site->digest)) &&
-         !site->offset && site->segment->bytes >= cycle->bytes && site->begun + 1 == tape->count &&
-         tape->next == tape->count;
-}
-
-void clpi_arena_expect(const clpi_carving *carving, clp_status status, clpi_cycle *cycle)
-{
-  clpi_arena *arena = carving->arena;
-  clpi_foresight *foresight = &arena->foresight;
-  clpi_tape *tape = &arena->tape;
+    growth->segment_bytes = bytes;
   clpi_arena_lock(arena);
-  bool was_followed = 2 * (tape->followed - foresight->followed) >= foresight->planned;
-  if (!status && is_as_planned_locked(carving, cycle) &&
-      clpi_cycle_expect(cycle, tape, carving->site->segment->number, arena->used)) {
-    foresight->planned = cycle->steps;
-    foresight->followed = tape->followed;
-    foresight->happened = clpi_arena_happened(tape);
-    if (was_followed)
-      foresight->patience = 0;
-    else
-      clpi_arena_lose_patience_locked(arena);
-  } else {
-    clpi_arena_lose_patience_locked(arena);
-  }
+  foresight->awaited = 0;
+  note_plan_locked(arena, growth->is_planned);
   clpi_arena_unlock(arena);
+  return true;
 }

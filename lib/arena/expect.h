@@ -6,12 +6,8 @@
 
 #include "arena/growth.h"
 
-/* Takes over what was planned, if it is for this request and can be done now; the growth is then
- * for it. The cycle is the caller's to end. Under no lock, as below. */
-void clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth, clpi_cycle *cycle);
-
-/* After the arena has grown as planned, or has not, as the status says: if the block is where it
- * was planned, what follows is expected there, too. */
-void clpi_arena_expect(const clpi_carving *carving, clp_status status, clpi_cycle *cycle);
+/* If the request is for what was planned to come next: the growth is for that, if it can be now.
+ * Returns whether it was planned. It is no longer awaited then, in any case. Under no lock. */
+bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth);
 
 #endif

@@ -2,19 +2,19 @@
 /* A plan takes time, and a call of the device: there must not be many in vain. */
 #include "arena/foresight.h"
 
+#include "arena/cycle.h"
+
 #include <sys/param.h>
 
 bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
 {
   static const double low = 0.3;
-  enum { FEWEST_LEFT = -8 };
+  enum { FEWEST_LEFT = -8, LEAST = 256 };
   const clpi_foresight *foresight = &arena->foresight;
   size_t since = clpi_arena_happened(&arena->tape) - foresight->happened;
-  if (foresight->cycle.bytes) /* there is one, which may be for this block */
-    return true;
   return arena->options.slack > 0 && !foresight->is_limited && arena->budget.left > FEWEST_LEFT &&
          (double)(arena->used_bytes + bytes) < low * (double)arena->high_water &&
-         since >= foresight->steps / 2 << foresight->patience;
+         since >= (arena->used_blocks ? foresight->steps / 2 : LEAST) << foresight->patience;
 }
 
 /* Whether a segment of `bytes`, with what is in use where that is, takes hardly more than was taken
@@ -35,39 +35,54 @@ void clpi_arena_lose_patience_locked(clpi_arena *arena)
     arena->foresight.patience++;
 }
 
+/* The first that ever did is expected to come again, until another comes in its place. */
+void clpi_arena_note_first_locked(clpi_arena *arena, size_t bytes)
+{
+  clpi_foresight *foresight = &arena->foresight;
+  bool is_another = foresight->awaited && bytes != foresight->first_bytes;
+  if (is_another) {
+    foresight->awaited = 0;
+    clpi_arena_lose_patience_locked(arena);
+  }
+  if (is_another || !foresight->first_bytes)
+    foresight->first_bytes = bytes;
+}
+
+/* Has the tape go on as planned, in a segment that has a number, and no memory yet. */
+static bool expect_locked(clpi_arena *arena, clpi_cycle *cycle)
+{
+  clpi_tape *tape = &arena->tape;
+  size_t bytes = MAX(cycle->bytes, arena->options.min_segment_bytes);
+  unsigned renumbered = tape->renumbered;
+  uint32_t number =
+      clpi_tape_number_segment(tape, bytes, clpi_segments_take_positions(&arena->segments, bytes));
+  if (number == UINT32_MAX || tape->renumbered != renumbered)
+    return false;
+  arena->foresight.awaited = 1 + clpi_cycle_expect(cycle, tape, number, arena->used);
+  return arena->foresight.awaited;
+}
+
 /* It is worth it if nearly as much will be in use as ever was. */
 static bool plan_locked(clpi_arena *arena, size_t event)
 {
-  clpi_cycle *cycle = &arena->foresight.cycle;
-  bool is_known = clpi_cycle_read(cycle, &arena->tape, event, arena->used);
-  arena->foresight.steps = cycle->steps;
-  arena->foresight.happened = clpi_arena_happened(&arena->tape);
-  if (!is_known || arena->used_bytes + cycle->most_used_bytes < arena->high_water / 10 * 9)
-    return false;
-  bool is_planned = fits_locked(arena, cycle->most_used_bytes) &&
-                    clpi_cycle_plan(cycle, arena->alignment, arena->options.slack / 2) &&
-                    fits_locked(arena, cycle->bytes);
-  if (!is_planned)
+  clpi_foresight *foresight = &arena->foresight;
+  clpi_cycle cycle;
+  bool is_known = clpi_cycle_read(&cycle, &arena->tape, event);
+  foresight->steps = cycle.steps;
+  foresight->happened = clpi_arena_happened(&arena->tape);
+  bool is_worth =
+      is_known && arena->used_bytes + cycle.most_used_bytes >= arena->high_water / 10 * 9;
+  bool is_planned = is_worth && fits_locked(arena, cycle.most_used_bytes) &&
+                    clpi_cycle_plan(&cycle, arena->alignment, arena->options.slack / 2) &&
+                    fits_locked(arena, cycle.bytes) && expect_locked(arena, &cycle);
+  if (is_worth && !is_planned)
     clpi_arena_lose_patience_locked(arena);
+  clpi_cycle_end(&cycle);
   return is_planned;
-}
-
-bool clpi_arena_is_here_locked(const clpi_arena *arena, const clpi_cycle *cycle, clpi_digest used)
-{
-  return arena->has_tape && cycle->renumbered == arena->tape.renumbered &&
-         cycle->used.low == used.low && cycle->used.high == used.high;
 }
 
 bool clpi_arena_foresees_locked(clpi_arena *arena, size_t bytes)
 {
-  clpi_cycle *cycle = &arena->foresight.cycle;
-  if (clpi_arena_awaits_growth_locked(arena, bytes) &&
-      clpi_arena_is_here_locked(arena, cycle, arena->used))
-    return true;
-  clpi_cycle_end(cycle);
   size_t event = clpi_cycle_find(&arena->tape, arena->used, bytes);
-  bool is_planned = event != SIZE_MAX && plan_locked(arena, event);
-  if (!is_planned)
-    clpi_cycle_end(cycle);
-  return is_planned;
+  return event != SIZE_MAX && plan_locked(arena, event);
 }

@@ -7,24 +7,25 @@
 #include "arena/arena.h"
 
 /* Whether there may be a plan before a block of `bytes` begins. Little must be in use, as it stays
- * where it is; and a good part of what was read the last time must have happened since. */
+ * where it is; and a good part of what was read the last time must have happened since, lest too
+ * much be read again and again. Where nothing is in use, that is all since it was so before. */
 bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes);
 
 /* That is so, the block is not what comes next, or its place has gone, and the segments know what
- * is in use: plans what comes, if it is known and worth it. Then nothing is to be carved before the
- * arena has grown for that. */
+ * is in use: plans what comes, if it is known and worth it, and then it is what comes next. */
 bool clpi_arena_foresees_locked(clpi_arena *arena, size_t bytes);
 
-/* Whether it was planned that a block of `bytes` comes next. */
+/* A block of `bytes` begins while nothing is in use. */
+void clpi_arena_note_first_locked(clpi_arena *arena, size_t bytes);
+
+/* Whether it was planned that a block of `bytes` comes next. Then nothing is to be carved for it
+ * before the arena has grown as planned. */
 static inline bool clpi_arena_awaits_growth_locked(const clpi_arena *arena, size_t bytes)
 {
-  const clpi_cycle *cycle = &arena->foresight.cycle;
-  return cycle->bytes && cycle->events[0].bytes == bytes;
+  const clpi_tape *tape = &arena->tape;
+  return arena->foresight.awaited == tape->next + 1 && clpi_tape_gone(tape) &&
+         tape->events[tape->next].bytes == bytes;
 }
-
-/* Whether nothing has happened since the cycle was planned: those of `used` are in use, and
- * segments have the same numbers. */
-bool clpi_arena_is_here_locked(const clpi_arena *arena, const clpi_cycle *cycle, clpi_digest used);
 
 /* A plan was in vain: more must happen until the next one. */
 void clpi_arena_lose_patience_locked(clpi_arena *arena);

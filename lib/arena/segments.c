@@ -109,8 +109,7 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
   made->memory = memory;
   made->bytes = bytes;
   made->number = UINT32_MAX;
-  made->origin = made->position = segments->next_position;
-  segments->next_position += bytes;
+  made->origin = made->position = clpi_segments_take_positions(segments, bytes);
   if (segments->spares)
     free(made->first->after);
   else

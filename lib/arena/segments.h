@@ -59,6 +59,14 @@ clpi_segment *clpi_segment_create(void);
 /* Frees a segment that was never added, or was removed. */
 void clpi_segment_destroy(clpi_segment *segment);
 
+/* Positions for so many bytes, which no segment has: that of the first one. */
+static inline uint64_t clpi_segments_take_positions(clpi_segments *segments, size_t bytes)
+{
+  uint64_t position = segments->next_position;
+  segments->next_position += bytes;
+  return position;
+}
+
 /* Adds a segment of `bytes`, which streams may still use. */
 void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory memory, size_t bytes,
                        clpi_use_set *uses);

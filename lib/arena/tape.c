@@ -86,16 +86,16 @@ static bool reserve_segment(clpi_tape *tape)
 
 /* The latest number that a segment of so many bytes left; a new one, if none of the last did. NULL:
  * no host memory. */
-static clpi_tape_segment *find_number(clpi_tape *tape, const clpi_segment *segment)
+static clpi_tape_segment *find_number(clpi_tape *tape, size_t bytes, uint64_t origin)
 {
   size_t looked_at = MIN(tape->segment_count, LAST_SEGMENTS);
   for (size_t i = tape->segment_count; looked_at > 0; looked_at--)
-    if (!tape->segments[--i].segment && tape->segments[i].bytes == segment->bytes)
+    if (!tape->segments[--i].segment && tape->segments[i].bytes == bytes)
       return &tape->segments[i];
   if (!reserve_segment(tape))
     return NULL;
   clpi_tape_segment *made = &tape->segments[tape->segment_count++];
-  *made = (clpi_tape_segment){.bytes = segment->bytes, .origin = segment->origin};
+  *made = (clpi_tape_segment){.bytes = bytes, .origin = origin};
   return made;
 }
 
@@ -107,14 +107,21 @@ static bool has_number(const clpi_tape *tape, const clpi_segment *segment)
 /* Without host memory for that, what happens to its blocks is not noted. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment)
 {
-  clpi_tape_segment *found =
-      has_number(tape, segment) ? &tape->segments[segment->number] : find_number(tape, segment);
+  clpi_tape_segment *found = has_number(tape, segment)
+                                 ? &tape->segments[segment->number]
+                                 : find_number(tape, segment->bytes, segment->origin);
   if (!found)
     return;
   found->segment = segment;
   found->memory = segment->memory;
   segment->origin = found->origin;
   segment->number = (uint32_t)(found - tape->segments);
+}
+
+uint32_t clpi_tape_number_segment(clpi_tape *tape, size_t bytes, uint64_t origin)
+{
+  const clpi_tape_segment *found = find_number(tape, bytes, origin);
+  return found ? (uint32_t)(found - tape->segments) : UINT32_MAX;
 }
 
 void clpi_tape_hide_segment(clpi_tape *tape, const clpi_segment *segment)
@@ -321,25 +328,30 @@ bool clpi_tape_has_room(const clpi_tape *tape, size_t count)
   return count < MOST_EVENTS - 2 && tape->count <= MOST_EVENTS - 2 - count;
 }
 
-bool clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used)
+size_t clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used)
 {
-  size_t next = tape->count;
   if (!reserve_events(tape, count + 1))
-    return false;
-  end_run(tape);
-  for (const clpi_event *event = events; event < events + count; event++) {
-    uint64_t place = tape->segments[event->segment].origin + event->offset;
-    if (event->kind == CLPI_BEGIN && clpi_tape_index_reserve(&tape->index))
-      clpi_tape_index_enter(&tape->index, used, event->bytes, tape->count);
-    used = clpi_digest_xor(used, clpi_digest_of(place, event->bytes));
-    append(tape, *event);
+    return SIZE_MAX;
+  if (tape->is_open)
+    end_run(tape);
+  else
+    append_break(tape, CLPI_NO_EVENT);
+  size_t first = tape->count;
+  for (size_t i = 0; i < count; i++) {
+    clpi_event event = events[i];
+    event.other += event.other == CLPI_NO_EVENT ? 0 : (uint32_t)first;
+    uint64_t place = tape->segments[event.segment].origin + event.offset;
+    clpi_tape_index_begin_run(&tape->index); /* the way back is known from anywhere */
+    if (event.kind == CLPI_BEGIN && clpi_tape_index_reserve(&tape->index))
+      clpi_tape_index_enter(&tape->index, used, event.bytes, tape->count);
+    used = clpi_digest_xor(used, clpi_digest_of(place, event.bytes));
+    append(tape, event);
   }
   tape->entered = tape->next;
-  append_jump(tape, (uint32_t)next - 1);
-  set_next(tape, next);
-  tape->entered = next;
-  tape->runs.grown = 0;
-  return true;
+  append_jump(tape, (uint32_t)first);
+  set_next(tape, first);
+  tape->entered = first;
+  return first;
 }
 
 /* An end that followed nothing leads nowhere, but what happened is then known (tape_runs.h). */

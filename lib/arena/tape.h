@@ -61,6 +61,10 @@ void clpi_tape_destroy(clpi_tape *tape);
 /* Gives a segment a number, and the origin that goes with it, if it has none. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment);
 
+/* The number of a segment of so many bytes that is yet to come, from that origin on if none of its
+ * kind has been there. UINT32_MAX: no host memory. */
+uint32_t clpi_tape_number_segment(clpi_tape *tape, size_t bytes, uint64_t origin);
+
 /* No block begins in it any more, until it is added again, */
 void clpi_tape_hide_segment(clpi_tape *tape, const clpi_segment *segment);
 
@@ -135,9 +139,10 @@ static inline bool clpi_tape_is_brief(const clpi_tape *tape, const clpi_event *e
 /* Whether so many events more may be on it. */
 bool clpi_tape_has_room(const clpi_tape *tape, size_t count);
 
-/* Appends events that are to come next, after the last one, which began a block; then it begins
- * again. False: there is no room. */
-bool clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used);
+/* Appends events that are to come next, while those of `used` are in use; then they come again. The
+ * other of each is counted from the first one. Returns where that is; SIZE_MAX: there is no room.
+ */
+size_t clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used);
 
 /* The segment of what comes next, if that is its first block, and it has gone; or NULL. */
 static inline const clpi_tape_segment *clpi_tape_gone(const clpi_tape *tape)
@@ -148,12 +153,14 @@ static inline const clpi_tape_segment *clpi_tape_gone(const clpi_tape *tape)
   return gone && !gone->segment ? gone : NULL;
 }
 
-/* Adds a new segment, where the program may be the next time without one, if there is a plan; but
- * not if it comes again for what is known. */
+/* Adds a new segment: what comes next has its place there, if one of as many bytes was there. Else
+ * the program may be without it the next time, if there is a plan. */
 static inline void clpi_tape_grow(clpi_tape *tape, clpi_segment *segment)
 {
   const clpi_tape_segment *gone = clpi_tape_gone(tape);
-  if (!gone || gone->bytes != segment->bytes)
+  if (gone && gone->bytes == segment->bytes)
+    segment->number = (uint32_t)(gone - tape->segments);
+  else
     tape->runs.grown = tape->runs.count + 1;
   clpi_tape_add_segment(tape, segment);
 }

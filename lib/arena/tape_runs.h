@@ -13,8 +13,7 @@ typedef struct clpi_tape_run {
 typedef struct clpi_tape_runs {
   clpi_tape_run *runs; /* the latest */
   size_t capacity, count;
-  size_t grown; /* the count, and 1, when a segment was last taken; 0: none was, or not since events
-                   were foreseen */
+  size_t grown; /* the count, and 1, when a segment was last taken that was not foreseen; 0: none */
 } clpi_tape_runs;
 
 void clpi_tape_runs_end(clpi_tape_runs *runs);

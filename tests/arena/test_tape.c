@@ -265,8 +265,8 @@ START_TEST(whatever_it_does_blocks_are_apart)
 }
 END_TEST
 
-/* After two passes or three all has its place in one segment: none is taken any more, and little
- * more than what is in use at most. */
+/* After a pass or two all has its place in one segment: none is taken any more, and little more
+ * than what is in use at most. */
 START_TEST(what_repeats_itself_is_planned)
 {
   program it = {0};
@@ -276,7 +276,7 @@ START_TEST(what_repeats_itself_is_planned)
   const clpi_arena *arena = clpt_arena->self;
   for (unsigned pass = 0; pass < PASSES; pass++) {
     run_pass(&it, (unsigned)_i);
-    if (pass < 3)
+    if (pass < 2)
       taken = clpt_arena_figures().segments_taken;
   }
   ck_assert_pstr_eq(it.wrong, NULL);
@@ -295,7 +295,6 @@ START_TEST(without_a_plan_nothing_is_lost)
   const clp_memory_request request = {.bytes = 100, .most_bytes = SIZE_MAX / 2};
 
   start(0.016);
-  const clpi_arena *arena = clpt_arena->self;
   run_pass(&it, 3);
   if (_i) {
     clpt_ok(clpi_allocator_allocate_within(clpt_arena, &request, &memory));
@@ -305,8 +304,7 @@ START_TEST(without_a_plan_nothing_is_lost)
   }
   run_pass(&it, 3);
   ck_assert_pstr_eq(it.wrong, NULL);
-  ck_assert_uint_eq(arena->foresight.planned, 0);
-  ck_assert_uint_eq(arena->foresight.cycle.bytes, 0);
+  ck_assert_uint_gt(clpt_arena_figures().segments, 1);
   ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
   clpt_arena_end();
 }
@@ -510,6 +508,27 @@ START_TEST(a_segment_goes_back_behind_what_the_tape_knows)
 }
 END_TEST
 
+/* A program that begins as it never did is not what was planned, and another plan is for that. */
+START_TEST(another_beginning_is_learned)
+{
+  program it = {0};
+
+  start(0.016);
+  const clpi_arena *arena = clpt_arena->self;
+  run_pass(&it, 3);
+  ck_assert_uint_gt(arena->foresight.awaited, 0);
+  for (unsigned pass = 0; pass < PASSES; pass++) {
+    clpt_arena_give(clpt_arena_take(7000), 7000);
+    ck_assert_uint_eq(arena->foresight.first_bytes, 7000);
+    run_pass(&it, 3);
+  }
+  ck_assert_pstr_eq(it.wrong, NULL);
+  ck_assert_uint_ge(arena->foresight.planned, STEPS / 2);
+  ck_assert_uint_eq(clpt_arena_figures().segments, 1);
+  clpt_arena_end();
+}
+END_TEST
+
 /* What is unused could not go now. */
 START_TEST(nothing_is_planned_behind_work_in_flight)
 {
@@ -541,6 +560,7 @@ CLPT_MAIN("tape", clpt_run)
   tcase_add_loop_test(tests, whatever_it_does_blocks_are_apart, 0, 144);
   tcase_add_loop_test(tests, what_repeats_itself_is_planned, 0, 32);
   tcase_add_loop_test(tests, without_a_plan_nothing_is_lost, 0, 2);
+  tcase_add_test(tests, another_beginning_is_learned);
   tcase_add_test(tests, peaks_are_exact);
   tcase_add_test(tests, a_block_ends_but_once);
   tcase_add_test(tests, host_memory_may_fail_at_any_call);

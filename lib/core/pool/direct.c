@@ -21,18 +21,38 @@ bool clpi_is_direct_locked(clp_pool *pool)
   return clpi_relaxed(stock->is_direct);
 }
 
-void clpi_consider_direct(clp_pool *pool)
+static clpi_directness consider_locked(clp_pool *pool, clpi_cache *cache, bool suits_bins)
 {
-  enum { OFTEN = 16 };
+  enum { OFTEN = 64 };
   clpi_stock *stock = &pool->stock;
-  clpi_cache *cache = clpi_cache_find(stock);
-  pthread_mutex_lock(&stock->lock);
-  bool is_due = ++pool->gave_back_count >= OFTEN && !clpi_relaxed(stock->is_direct);
-  if (is_due && may_be_direct_locked(pool) && cache && stock->holding) {
-    clpi_cache_close_locked(stock, cache);
-    clpi_note_peak_locked(stock, cache);
-    clpi_stock_set_direct_locked(stock, true);
-    pool->gave_back_count = 0;
+  if (suits_bins) {
+    clpi_stock_set_direct_locked(stock, false);
+    pool->misses_to_come = OFTEN;
   }
+  if (clpi_is_direct_locked(pool))
+    return CLPI_DIRECT;
+  if (!may_be_direct_locked(pool))
+    return CLPI_INDIRECT;
+  pool->misses_to_come -= pool->misses_to_come > 0;
+  if (pool->misses_to_come || !cache || !stock->holding)
+    return CLPI_ASKS;
+  clpi_cache_close_locked(stock, cache);
+  clpi_note_peak_locked(stock, cache);
+  clpi_stock_set_direct_locked(stock, true);
+  return CLPI_TURNS;
+}
+
+clpi_directness clpi_consider_direct(clp_pool *pool)
+{
+  clpi_stock *stock = &pool->stock;
+  const clp_allocator *allocator = pool->allocator;
+  if (!allocator->direct)
+    return CLPI_INDIRECT;
+  clpi_cache *cache = clpi_cache_find(stock);
+  bool suits_bins =
+      clpi_relaxed(stock->is_direct) && allocator->direct->suits_bins(allocator->self);
+  pthread_mutex_lock(&stock->lock);
+  clpi_directness is = consider_locked(pool, cache, suits_bins);
   pthread_mutex_unlock(&stock->lock);
+  return is;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct pools. Where an allocator keeps memory itself and has clpi_direct_ops, as an arena has
  * whose memory is an address and no cl_mem, and one thread and one stream in order use the pool, it
- * becomes direct when it gave back what it held again and again. From then on it holds nothing:
- * what is released is the allocator's again at once, which so finds room for requests of other
- * sizes. */
+ * becomes direct after a few misses. From then on it holds nothing: what is released is the
+ * allocator's again at once, which so finds room for requests of other sizes, and knows all that
+ * the program does. If that is what bins can do as well, it holds blocks again, until it has missed
+ * often. */
 #ifndef CLPOOL_CORE_POOL_DIRECT_H
 #define CLPOOL_CORE_POOL_DIRECT_H
 
@@ -12,8 +13,17 @@
 /* Whether the pool is direct. If another thread or stream has come, that ends here. */
 bool clpi_is_direct_locked(clp_pool *pool);
 
-/* What it held went back, since it was due or for a request to fit. When that was so often enough,
- * makes it direct if it may be. Under no lock. */
-void clpi_consider_direct(clp_pool *pool);
+/* Of a new pool, before it becomes direct. */
+enum { CLPI_MISSES_AT_FIRST = 4 };
+
+typedef enum clpi_directness {
+  CLPI_INDIRECT, /* the allocator's clpi_direct_ops are not for this pool, */
+  CLPI_ASKS,     /* or it may ask them for memory, and holds what is released, */
+  CLPI_TURNS,    /* or has just become direct, and what it holds is to go back, */
+  CLPI_DIRECT    /* or was direct before */
+} clpi_directness;
+
+/* Counts a miss, and says what the pool is after that. Under no lock. */
+clpi_directness clpi_consider_direct(clp_pool *pool);
 
 #endif

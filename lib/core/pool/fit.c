@@ -64,19 +64,16 @@ clp_status clpi_fit(clpi_request *wanted)
   clp_memory_request request = {.bytes = wanted->bin->block_bytes,
                                 .stream = wanted->stream->handle,
                                 .reuse_flags = pool->options.reuse_flags};
+  clpi_directness is = clpi_consider_direct(pool);
+  bool was_due = is != CLPI_DIRECT && give_back_held(pool, request.bytes, is == CLPI_TURNS);
   /* A direct pool may have asked before, but not where hooks see the call or there is a limit. */
-  if (clpi_relaxed(pool->stock.is_direct) && wanted->stream == &pool->stock.streams.home)
+  if (is != CLPI_INDIRECT && wanted->stream == &pool->stock.streams.home)
     wanted->memory = allocator->direct->begin(allocator->self, request.bytes);
   if (wanted->memory)
     return CLP_SUCCESS;
-  bool was_due = give_back_held(pool, request.bytes, false), helps = was_due;
   clp_status status = clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
-  if (status == CLP_OUT_OF_DEVICE_MEMORY && !was_due && give_back_held(pool, request.bytes, true)) {
+  if (status == CLP_OUT_OF_DEVICE_MEMORY && !was_due && give_back_held(pool, request.bytes, true))
     status = clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
-    helps = !status;
-  }
-  if (helps)
-    clpi_consider_direct(pool);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
   if (allocator->ops.exclusive_parts)

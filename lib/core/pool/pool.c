@@ -12,6 +12,7 @@
 #include "core/cache/thread_cache.h"
 #include "core/hooks/first_hook.h"
 #include "core/pool/defaults.h"
+#include "core/pool/direct.h"
 #include "core/pool/forget_stream.h"
 #include "core/pool/limit.h"
 #include "core/pool/stats.h"
@@ -49,6 +50,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->limit = limit;
   pool->stock.counts_all = limit != 0;
   pool->stock.holding = true;
+  pool->misses_to_come = CLPI_MISSES_AT_FIRST;
   pool->references = 1;
   pool->stock.pool = pool;
   if ((options->name && !pool->name) ||

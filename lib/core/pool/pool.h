@@ -27,7 +27,7 @@ struct clp_pool {
   size_t reserved_bytes;    /* requested from the device, not yet managed */
   size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
   uint64_t gave_back_tick;  /* when all that was held went back last (fit.c) */
-  unsigned gave_back_count; /* and how often it did because that was due */
+  unsigned misses_to_come;  /* before it becomes direct (direct.h) */
   size_t references;        /* the users' */
   size_t pins; /* keep a pool without references alive: operations, and then active buffers */
   bool ended;  /* no reference and no pin is left, and none may be added any more */
