@@ -111,7 +111,10 @@ void clpi_arena_lock(clpi_arena *arena)
 void clpi_arena_lock_to_work(clpi_arena *arena)
 {
   pthread_mutex_lock(&arena->lock);
-  arena->is_shared |= clpi_arena_claim_locked(arena);
+  if (!clpi_arena_claim_locked(arena))
+    return;
+  arena->is_shared = true;
+  clpi_set_relaxed(arena->pools_hold, true);
 }
 
 void clpi_arena_unlock(clpi_arena *arena)
@@ -162,7 +165,6 @@ void clpi_arena_stop_tracking_locked(clpi_arena *arena)
     for (clpi_range *range = segment->first; range; range = range->after)
       if (!range->is_used)
         clpi_arena_note_home_locked(arena, range);
-  arena->foresight.awaited = 0;
   clpi_tape_destroy(&arena->tape);
   arena->may_track = arena->has_tape = false;
 }
@@ -250,7 +252,7 @@ bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, b
   size_t first = arena->used_blocks ? 0 : arena->foresight.first_bytes;
   if (first && clpi_arena_may_plan_locked(arena, first)) {
     clpi_arena_settle_locked(arena);
-    (void)clpi_arena_foresees_locked(arena, first);
+    arena->foresight.expects_first = clpi_arena_foresees_locked(arena, first);
   }
   return true;
 }

@@ -18,8 +18,8 @@
 
 /* What foresight.h remembers. */
 typedef struct clpi_foresight {
-  size_t awaited;     /* the event where a plan begins whose segment is yet to come, and 1, or 0 */
   size_t first_bytes; /* of the block that begins when nothing is in use, as is expected; or 0 */
+  bool expects_first; /* what it begins was planned */
   size_t steps;       /* of the last cycle that was read, */
   size_t happened;    /* and how many events had happened by then; */
   size_t planned;     /* the steps of the last one that was planned, */
@@ -60,8 +60,8 @@ typedef struct clpi_arena {
   size_t used_bytes;
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t used_blocks, peak_reserved_bytes, peak_used_bytes;
-  size_t tried;    /* how much had happened when it was last looked whether */
-  bool suits_bins; /* pools that hold blocks would do as well (direct.c) */
+  size_t tried;           /* how much had happened when direct.c last looked whether */
+  atomic_bool pools_hold; /* pools do better to hold blocks; stored under the lock; relaxed */
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;
 

@@ -162,7 +162,7 @@ bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment, double small_part)
   return cycle->bytes;
 }
 
-size_t clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used)
+bool clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used)
 {
   for (uint32_t i = 0; i < cycle->count; i++) {
     const clpi_planned *block = &cycle->blocks[i];

@@ -33,8 +33,8 @@ bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event);
 bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment, double small_part);
 
 /* Has the tape go on with the cycle, planned, in a segment of that number. Those of `used` are in
- * use. Returns the event where it begins, with a block at offset 0; SIZE_MAX: there is no room. */
-size_t clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used);
+ * use. False: there is no room. */
+bool clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used);
 
 void clpi_cycle_end(clpi_cycle *cycle);
 

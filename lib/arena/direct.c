@@ -30,10 +30,9 @@ __attribute__((noinline)) static clp_memory begin_with_lock(clpi_arena *arena, s
   clpi_arena_lock_to_work(arena);
   if (arena->may_track && !arena->has_tape)
     clpi_arena_start_tape_locked(arena);
-  bool asks = arena->has_tape && !arena->suits_bins;
-  if (asks)
+  if (arena->has_tape)
     memory = clpi_ahead_begin_locked(arena, bytes);
-  if (asks && !memory && !clpi_arena_awaits_growth_locked(arena, bytes))
+  if (arena->has_tape && !memory && !clpi_arena_awaits_growth_locked(arena, bytes))
     memory = carve_locked(arena, bytes);
   clpi_arena_unlock(arena);
   return memory;
@@ -62,9 +61,11 @@ static void note_bins_locked(clpi_arena *arena)
   clpi_arena_settle_locked(arena);
   clpi_call_budget_earn(budget);
   double most = (1 + 3 * arena->options.slack) * (double)arena->peak_used_bytes;
-  arena->suits_bins =
+  bool do_bins =
       happened >= EVENTS_A_BLOCK * (size_t)budget->earned && (double)budget->bin_bytes <= most;
-  arena->tried = arena->suits_bins ? SIZE_MAX : happened;
+  if (do_bins)
+    clpi_set_relaxed(arena->pools_hold, true);
+  arena->tried = do_bins ? SIZE_MAX : happened;
 }
 
 __attribute__((noinline)) static bool end_with_lock(clpi_arena *arena, clp_memory memory,
@@ -90,15 +91,21 @@ static bool end_direct(void *self, clp_memory memory, size_t bytes)
   return is_done || end_with_lock(arena, memory, bytes);
 }
 
-/* A pool that got no memory from here asks for that. */
-static bool suits_bins(void *self)
+static bool pools_hold(void *self)
 {
   clpi_arena *arena = self;
+  if (!clpi_relaxed(arena->pools_hold))
+    return false;
   pthread_mutex_lock(&arena->lock);
-  bool suits_bins = arena->suits_bins;
-  arena->suits_bins = false;
+  clpi_set_relaxed(arena->pools_hold, arena->is_shared);
   pthread_mutex_unlock(&arena->lock);
-  return suits_bins;
+  return true;
 }
 
-const clpi_direct_ops clpi_arena_direct = {clpi_arena_begin_direct, end_direct, suits_bins};
+static clp_memory begin_for_pool(void *self, size_t bytes)
+{
+  const clpi_arena *arena = self;
+  return clpi_relaxed(arena->pools_hold) ? 0 : clpi_arena_begin_direct(self, bytes);
+}
+
+const clpi_direct_ops clpi_arena_direct = {begin_for_pool, end_direct, pools_hold};

@@ -42,11 +42,17 @@ bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
 {
   clpi_arena *arena = carving->arena;
   clpi_foresight *foresight = &arena->foresight;
+  clpi_tape *tape = &arena->tape;
+  size_t bytes = 0;
   clpi_arena_lock(arena);
   foresight->is_limited |= carving->request->most_bytes < SIZE_MAX;
   bool is_awaited = clpi_arena_awaits_growth_locked(arena, carving->request->bytes);
-  size_t bytes = is_awaited ? clpi_tape_gone(&arena->tape)->bytes : 0;
-  bool is_wanted = is_awaited && !foresight->is_limited;
+  if (is_awaited) {
+    clpi_tape_segment *gone = &tape->segments[tape->events[tape->next].segment];
+    gone->is_planned = false;
+    bytes = gone->bytes;
+  }
+  bool is_wanted = is_awaited && !foresight->is_limited && clpi_arena_fits_locked(arena, bytes);
   clpi_arena_unlock(arena);
   if (!is_awaited)
     return false;
@@ -54,7 +60,6 @@ bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
   if (growth->is_planned)
     growth->segment_bytes = bytes;
   clpi_arena_lock(arena);
-  foresight->awaited = 0;
   note_plan_locked(arena, growth->is_planned);
   clpi_arena_unlock(arena);
   return true;

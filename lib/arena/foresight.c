@@ -17,9 +17,7 @@ bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
          since >= (arena->used_blocks ? foresight->steps / 2 : LEAST) << foresight->patience;
 }
 
-/* Whether a segment of `bytes`, with what is in use where that is, takes hardly more than was taken
- * before. Where plans failed, the device may have no more. */
-static bool fits_locked(const clpi_arena *arena, size_t bytes)
+bool clpi_arena_fits_locked(const clpi_arena *arena, size_t bytes)
 {
   size_t stays = clpi_arena_staying_bytes(arena);
   double most = (1 + 3 * arena->options.slack) * (double)arena->high_water;
@@ -39,13 +37,12 @@ void clpi_arena_lose_patience_locked(clpi_arena *arena)
 void clpi_arena_note_first_locked(clpi_arena *arena, size_t bytes)
 {
   clpi_foresight *foresight = &arena->foresight;
-  bool is_another = foresight->awaited && bytes != foresight->first_bytes;
-  if (is_another) {
-    foresight->awaited = 0;
+  bool is_another = foresight->expects_first && bytes != foresight->first_bytes;
+  if (is_another)
     clpi_arena_lose_patience_locked(arena);
-  }
   if (is_another || !foresight->first_bytes)
     foresight->first_bytes = bytes;
+  foresight->expects_first = false;
 }
 
 /* Has the tape go on as planned, in a segment that has a number, and no memory yet. */
@@ -58,8 +55,7 @@ static bool expect_locked(clpi_arena *arena, clpi_cycle *cycle)
       clpi_tape_number_segment(tape, bytes, clpi_segments_take_positions(&arena->segments, bytes));
   if (number == UINT32_MAX || tape->renumbered != renumbered)
     return false;
-  arena->foresight.awaited = 1 + clpi_cycle_expect(cycle, tape, number, arena->used);
-  return arena->foresight.awaited;
+  return clpi_cycle_expect(cycle, tape, number, arena->used);
 }
 
 /* It is worth it if nearly as much will be in use as ever was. */
@@ -72,9 +68,9 @@ static bool plan_locked(clpi_arena *arena, size_t event)
   foresight->happened = clpi_arena_happened(&arena->tape);
   bool is_worth =
       is_known && arena->used_bytes + cycle.most_used_bytes >= arena->high_water / 10 * 9;
-  bool is_planned = is_worth && fits_locked(arena, cycle.most_used_bytes) &&
+  bool is_planned = is_worth && clpi_arena_fits_locked(arena, cycle.most_used_bytes) &&
                     clpi_cycle_plan(&cycle, arena->alignment, arena->options.slack / 2) &&
-                    fits_locked(arena, cycle.bytes) && expect_locked(arena, &cycle);
+                    clpi_arena_fits_locked(arena, cycle.bytes) && expect_locked(arena, &cycle);
   if (is_worth && !is_planned)
     clpi_arena_lose_patience_locked(arena);
   clpi_cycle_end(&cycle);

@@ -23,9 +23,13 @@ void clpi_arena_note_first_locked(clpi_arena *arena, size_t bytes);
 static inline bool clpi_arena_awaits_growth_locked(const clpi_arena *arena, size_t bytes)
 {
   const clpi_tape *tape = &arena->tape;
-  return arena->foresight.awaited == tape->next + 1 && clpi_tape_gone(tape) &&
-         tape->events[tape->next].bytes == bytes;
+  const clpi_tape_segment *gone = clpi_tape_gone(tape);
+  return gone && gone->is_planned && tape->events[tape->next].bytes == bytes;
 }
+
+/* Whether a segment of `bytes`, with what is in use where that is, takes hardly more than was taken
+ * before. Where plans failed, the device may have no more. */
+bool clpi_arena_fits_locked(const clpi_arena *arena, size_t bytes);
 
 /* A plan was in vain: more must happen until the next one. */
 void clpi_arena_lose_patience_locked(clpi_arena *arena);

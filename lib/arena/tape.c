@@ -120,8 +120,11 @@ void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment)
 
 uint32_t clpi_tape_number_segment(clpi_tape *tape, size_t bytes, uint64_t origin)
 {
-  const clpi_tape_segment *found = find_number(tape, bytes, origin);
-  return found ? (uint32_t)(found - tape->segments) : UINT32_MAX;
+  clpi_tape_segment *found = find_number(tape, bytes, origin);
+  if (!found)
+    return UINT32_MAX;
+  found->is_planned = true;
+  return (uint32_t)(found - tape->segments);
 }
 
 void clpi_tape_hide_segment(clpi_tape *tape, const clpi_segment *segment)
@@ -328,10 +331,10 @@ bool clpi_tape_has_room(const clpi_tape *tape, size_t count)
   return count < MOST_EVENTS - 2 && tape->count <= MOST_EVENTS - 2 - count;
 }
 
-size_t clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used)
+bool clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used)
 {
   if (!reserve_events(tape, count + 1))
-    return SIZE_MAX;
+    return false;
   if (tape->is_open)
     end_run(tape);
   else
@@ -351,7 +354,7 @@ size_t clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count
   append_jump(tape, (uint32_t)first);
   set_next(tape, first);
   tape->entered = first;
-  return first;
+  return true;
 }
 
 /* An end that followed nothing leads nowhere, but what happened is then known (tape_runs.h). */

@@ -34,6 +34,7 @@ typedef struct clpi_tape_segment {
   clpi_segment *segment; /* NULL: it was */
   size_t bytes;
   uint64_t origin;
+  bool is_planned; /* it never came yet, and is for events that were foreseen */
 } clpi_tape_segment;
 
 typedef struct clpi_tape {
@@ -140,9 +141,8 @@ static inline bool clpi_tape_is_brief(const clpi_tape *tape, const clpi_event *e
 bool clpi_tape_has_room(const clpi_tape *tape, size_t count);
 
 /* Appends events that are to come next, while those of `used` are in use; then they come again. The
- * other of each is counted from the first one. Returns where that is; SIZE_MAX: there is no room.
- */
-size_t clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used);
+ * other of each is counted from the first one. False: there is no room. */
+bool clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, clpi_digest used);
 
 /* The segment of what comes next, if that is its first block, and it has gone; or NULL. */
 static inline const clpi_tape_segment *clpi_tape_gone(const clpi_tape *tape)

@@ -185,6 +185,28 @@ START_TEST(a_pool_becomes_direct)
 }
 END_TEST
 
+/* Where two threads have a pool each on one arena, both hold blocks, rather than wait for the
+ * arena's lock in each call. */
+START_TEST(pools_of_several_threads_hold_blocks)
+{
+  static const clpt_work works[] = {hold_one};
+  clpt_workers workers;
+  rig it;
+
+  start(&it);
+  make_direct(&it);
+  clp_pool *other = new_pool(&it);
+  clpt_workers_start(&workers, 1, works, 1, 0, other);
+  clpt_workers_join(&workers);
+  ck_assert_uint_eq(clpt_stats(other).held_blocks, 1);
+  for (size_t i = 0; i < 100; i++)
+    clpt_hold(it.pool, 1000 * (1 + i % 4), 1);
+  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 1);
+  clp_pool_release(other);
+  end(&it);
+}
+END_TEST
+
 /* What bins do as well they are left to, in the same blocks all the time; but not for ever. */
 START_TEST(a_program_of_few_sizes_keeps_its_blocks)
 {
@@ -399,6 +421,7 @@ CLPT_MAIN("pools on an arena", clpt_run)
   tcase_add_loop_test(tests, held_blocks_go_back_for_a_lower_place, 0, 2);
   tcase_add_test(tests, held_blocks_go_back_all_at_once);
   tcase_add_test(tests, a_pool_becomes_direct);
+  tcase_add_test(tests, pools_of_several_threads_hold_blocks);
   tcase_add_test(tests, a_program_of_few_sizes_keeps_its_blocks);
   tcase_add_test(tests, a_direct_pool_refuses_what_is_too_large);
   tcase_add_test(tests, hooks_are_shown_what_a_direct_pool_frees);

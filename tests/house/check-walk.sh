@@ -26,5 +26,5 @@ within() {
 }
 
 within "a miss" 74 18
-within "a carve" 103 28
+within "a carve" 105 30
 cat "$house_tmp/sums"

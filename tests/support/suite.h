@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Check notes where each assertion is that holds, in a file, which takes longer than most tests. */
+/** Check notes each assertion that holds in a file, which takes longer than most tests. */
 #define _mark_point(file, line) ((void)0)
 
 /** Adds an empty test case to `suite`, with a time limit that only a hang can exceed. */

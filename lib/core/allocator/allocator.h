@@ -16,7 +16,7 @@
 typedef struct clpi_direct_ops {
   clp_memory (*begin)(void *self, size_t bytes);            /* 0: allocate as always */
   bool (*end)(void *self, clp_memory memory, size_t bytes); /* false: free as always */
-  bool (*suits_bins)(void *self); /* a pool that holds blocks would do as well; true but once */
+  bool (*pools_hold)(void *self); /* a pool does better now to hold what is released */
 } clpi_direct_ops;
 
 struct clp_allocator {

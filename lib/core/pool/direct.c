@@ -21,12 +21,11 @@ bool clpi_is_direct_locked(clp_pool *pool)
   return clpi_relaxed(stock->is_direct);
 }
 
-static clpi_directness consider_locked(clp_pool *pool, clpi_cache *cache, bool suits_bins)
+static clpi_directness count_locked(clp_pool *pool, bool holds)
 {
   enum { OFTEN = 64 };
-  clpi_stock *stock = &pool->stock;
-  if (suits_bins) {
-    clpi_stock_set_direct_locked(stock, false);
+  if (holds) {
+    clpi_stock_set_direct_locked(&pool->stock, false);
     pool->misses_to_come = OFTEN;
   }
   if (clpi_is_direct_locked(pool))
@@ -34,12 +33,7 @@ static clpi_directness consider_locked(clp_pool *pool, clpi_cache *cache, bool s
   if (!may_be_direct_locked(pool))
     return CLPI_INDIRECT;
   pool->misses_to_come -= pool->misses_to_come > 0;
-  if (pool->misses_to_come || !cache || !stock->holding)
-    return CLPI_ASKS;
-  clpi_cache_close_locked(stock, cache);
-  clpi_note_peak_locked(stock, cache);
-  clpi_stock_set_direct_locked(stock, true);
-  return CLPI_TURNS;
+  return CLPI_ASKS;
 }
 
 clpi_directness clpi_consider_direct(clp_pool *pool)
@@ -49,10 +43,15 @@ clpi_directness clpi_consider_direct(clp_pool *pool)
   if (!allocator->direct)
     return CLPI_INDIRECT;
   clpi_cache *cache = clpi_cache_find(stock);
-  bool suits_bins =
-      clpi_relaxed(stock->is_direct) && allocator->direct->suits_bins(allocator->self);
+  bool holds = allocator->direct->pools_hold(allocator->self);
   pthread_mutex_lock(&stock->lock);
-  clpi_directness is = consider_locked(pool, cache, suits_bins);
+  clpi_directness is = count_locked(pool, holds);
+  if (is == CLPI_ASKS && !pool->misses_to_come && cache && stock->holding) {
+    clpi_cache_close_locked(stock, cache);
+    clpi_note_peak_locked(stock, cache);
+    clpi_stock_set_direct_locked(stock, true);
+    is = CLPI_TURNS;
+  }
   pthread_mutex_unlock(&stock->lock);
   return is;
 }

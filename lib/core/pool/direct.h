@@ -3,8 +3,8 @@
  * whose memory is an address and no cl_mem, and one thread and one stream in order use the pool, it
  * becomes direct after a few misses. From then on it holds nothing: what is released is the
  * allocator's again at once, which so finds room for requests of other sizes, and knows all that
- * the program does. If that is what bins can do as well, it holds blocks again, until it has missed
- * often. */
+ * the program does. If bins can do that as well, or other threads use the allocator, it holds
+ * blocks again, until it has missed often. */
 #ifndef CLPOOL_CORE_POOL_DIRECT_H
 #define CLPOOL_CORE_POOL_DIRECT_H
 
