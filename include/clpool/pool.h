@@ -92,9 +92,10 @@ typedef struct clp_pool_options {
  * letters, and "0" means no limit. Anything else, even the empty text, is an error. Set-user-ID
  * programs ignore the variable.
  *
- * A pool on an arena whose memory is an address becomes direct when it had to give back what it
- * holds again and again, as long as one thread and one stream use it: it holds nothing then, and a
- * release goes to the arena at once. Its figures count misses and device frees (doc/arena.md).
+ * A pool on an arena whose memory is an address becomes direct at its fourth miss, as long as one
+ * thread and one stream use it and the arena: it holds nothing then, and a release goes to the
+ * arena at once, unless bins would do as well. Its figures count misses and device frees
+ * (doc/arena.md).
  *
  * A pool works on a deferred allocator, too, but memory may then turn out to be missing only where
  * it is used: the log callback gets a warning (clpool/log.h), as PyOpenCL warns.

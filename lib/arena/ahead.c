@@ -111,15 +111,13 @@ void clpi_arena_lock(clpi_arena *arena)
 void clpi_arena_lock_to_work(clpi_arena *arena)
 {
   pthread_mutex_lock(&arena->lock);
-  if (!clpi_arena_claim_locked(arena))
-    return;
-  arena->is_shared = true;
-  clpi_set_relaxed(arena->pools_hold, true);
+  if (clpi_arena_claim_locked(arena))
+    clpi_set_relaxed(arena->is_shared, true);
 }
 
 void clpi_arena_unlock(clpi_arena *arena)
 {
-  if (arena->is_closed && !arena->is_shared) {
+  if (arena->is_closed && !clpi_relaxed(arena->is_shared)) {
     arena->is_closed = false;
     clpi_door_open(&arena->door);
   }
@@ -217,8 +215,6 @@ clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
   clp_memory memory = begin_here(arena, bytes);
   if (memory)
     return memory;
-  if (!arena->used_blocks)
-    clpi_arena_note_first_locked(arena, bytes);
   clpi_tape_unroll(&arena->tape, arena->used, bytes);
   tell_sites(arena);
   if (clpi_arena_awaits_growth_locked(arena, bytes))

@@ -16,16 +16,21 @@
 #include <pthread.h>
 #include <sys/param.h>
 
+/* When a cycle (cycle.h) was read. */
+typedef struct clpi_cycle_read {
+  size_t steps;    /* of it */
+  size_t happened; /* how many events had */
+} clpi_cycle_read;
+
 /* What foresight.h remembers. */
 typedef struct clpi_foresight {
   size_t first_bytes; /* of the block that begins when nothing is in use, as is expected; or 0 */
   bool expects_first; /* what it begins was planned */
-  size_t steps;       /* of the last cycle that was read, */
-  size_t happened;    /* and how many events had happened by then; */
-  size_t planned;     /* the steps of the last one that was planned, */
-  size_t followed;    /* and tape.followed then */
-  unsigned patience;  /* more where plans were not followed */
-  bool is_limited;    /* somebody has a limit, which a plan might exceed */
+  clpi_cycle_read reads[2]; /* the last one while nothing was in use, and while something was */
+  size_t planned;           /* the steps of the plan that was taken last, */
+  size_t followed;          /* and tape.followed then */
+  unsigned patience;        /* more where plans were not followed */
+  bool is_limited;          /* somebody has a limit, which a plan might exceed */
 } clpi_foresight;
 
 typedef struct clpi_arena {
@@ -40,7 +45,7 @@ typedef struct clpi_arena {
   pthread_mutex_t lock;      /* guards all below, streams as stream.h says, and with the door what
                                 is changed inside that alone (ahead.h) */
   bool is_closed;            /* the door, */
-  bool is_shared;            /* for good: another thread than its owner allocates or frees */
+  atomic_bool is_shared;     /* for good: another thread than its owner allocates or frees */
   clpi_segments segments;
   clpi_sites sites;
   bool may_track; /* all work so far was on one stream in order, */
@@ -60,8 +65,8 @@ typedef struct clpi_arena {
   size_t used_bytes;
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t used_blocks, peak_reserved_bytes, peak_used_bytes;
-  size_t tried;           /* how much had happened when direct.c last looked whether */
-  atomic_bool pools_hold; /* pools do better to hold blocks; stored under the lock; relaxed */
+  size_t tried; /* how much had happened when direct.c last looked whether bins would do as well; */
+  atomic_bool suits_bins; /* they do, and no pool was told; relaxed, as is_shared */
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;
 

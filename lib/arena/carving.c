@@ -4,6 +4,7 @@
 
 #include "arena/ahead.h"
 #include "arena/blocks.h"
+#include "arena/foresight.h"
 
 bool clpi_carving_reserve_locked(clpi_carving *carving)
 {
@@ -15,6 +16,8 @@ bool clpi_carving_reserve_locked(clpi_carving *carving)
 
 static void note(clpi_arena *arena, clpi_site *site)
 {
+  if (!arena->used_blocks)
+    clpi_arena_note_first_locked(arena, site->bytes);
   site->begun = clpi_tape_note(&arena->tape, clpi_event_of(site, CLPI_BEGIN), arena->used);
   site->digest = clpi_site_digest(site);
   arena->used = clpi_digest_xor(arena->used, site->digest);

@@ -27,6 +27,11 @@ static size_t find_run(const clpi_tape *tape, size_t event)
   return after;
 }
 
+static size_t room_of(const clpi_cycle *cycle, const clpi_event *event)
+{
+  return (event->bytes + cycle->alignment - 1) & ~(cycle->alignment - 1);
+}
+
 /* Copies the events of a run. False: less was in use than before the cycle, which so began
  * elsewhere. */
 static bool copy_run(clpi_cycle *cycle, const clpi_event *from, const clpi_event *until)
@@ -35,20 +40,21 @@ static bool copy_run(clpi_cycle *cycle, const clpi_event *from, const clpi_event
     if (event->kind < CLPI_BEGIN)
       continue;
     bool begins = event->kind == CLPI_BEGIN;
-    if (!begins && event->bytes > cycle->used_bytes)
+    size_t room = room_of(cycle, event);
+    if (!begins && room > cycle->used_bytes)
       return false;
-    cycle->used_bytes += begins ? event->bytes : -event->bytes;
+    cycle->used_bytes += begins ? room : -room;
     cycle->most_used_bytes = MAX(cycle->most_used_bytes, cycle->used_bytes);
     cycle->events[cycle->steps++] = *event;
   }
   return true;
 }
 
-bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event)
+bool clpi_cycle_load(clpi_cycle *cycle, const clpi_tape *tape, size_t event, size_t alignment)
 {
   enum { LEAST_STEPS = 256 };
   size_t first = find_run(tape, event), last = tape->runs.count, most = 0;
-  *cycle = (clpi_cycle){.bytes = 0};
+  *cycle = (clpi_cycle){.alignment = alignment};
   for (size_t i = first; i <= last; i++)
     most += run_of(tape, i).until - (i == first ? event : run_of(tape, i).from);
   cycle->events = most >= LEAST_STEPS && clpi_tape_has_room(tape, most)
@@ -104,19 +110,18 @@ static void pair_steps(clpi_cycle *cycle, const begun_steps *begun)
 }
 
 /* Those that begin and end. */
-static void list_blocks(clpi_cycle *cycle, size_t alignment)
+static void list_blocks(clpi_cycle *cycle)
 {
   for (uint32_t step = 0; step < cycle->steps; step++) {
     const clpi_event *event = &cycle->events[step];
     if (event->kind == CLPI_END || event->other == CLPI_NO_EVENT)
       continue;
-    size_t bytes = (event->bytes + alignment - 1) & ~(alignment - 1);
     cycle->blocks[cycle->count++] =
-        (clpi_planned){.bytes = bytes, .begin = step, .end = event->other};
+        (clpi_planned){.bytes = room_of(cycle, event), .begin = step, .end = event->other};
   }
 }
 
-static bool read_blocks(clpi_cycle *cycle, size_t alignment)
+static bool read_blocks(clpi_cycle *cycle)
 {
   begun_steps begun = {.mask = 1};
   while (begun.mask < 2 * (size_t)cycle->steps)
@@ -126,7 +131,7 @@ static bool read_blocks(clpi_cycle *cycle, size_t alignment)
   bool has_memory = begun.steps && cycle->blocks;
   if (has_memory) {
     pair_steps(cycle, &begun);
-    list_blocks(cycle, alignment);
+    list_blocks(cycle);
   }
   free(begun.steps);
   return has_memory && cycle->events[0].other != CLPI_NO_EVENT;
@@ -153,10 +158,10 @@ size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes)
   return has_grown ? event : SIZE_MAX;
 }
 
-bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment, double small_part)
+bool clpi_cycle_plan(clpi_cycle *cycle, double small_part)
 {
   enum { MOST_WORK = 1 << 26 }; /* some tenths of a second */
-  if (read_blocks(cycle, alignment))
+  if (read_blocks(cycle))
     cycle->bytes =
         clpi_plan_places(cycle->blocks, cycle->count, cycle->steps, small_part, MOST_WORK);
   return cycle->bytes;

@@ -15,6 +15,7 @@ typedef struct clpi_cycle {
                            its block ends or began, or none */
   clpi_planned *blocks; /* those that begin and end; the others stay where they were */
   uint32_t steps, count;
+  size_t alignment;                   /* of blocks, whose sizes are multiples of it in all below */
   size_t used_bytes, most_used_bytes; /* by blocks that began, in the end and at most */
   size_t bytes; /* that the blocks take up where they are planned to be; 0: there is no plan */
 } clpi_cycle;
@@ -26,11 +27,11 @@ size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes);
 /* Reads what happened since that event. False: too little for a plan, or too much for the tape, or
  * less was in use meanwhile than is now, or no host memory. The caller ends the cycle in any case.
  */
-bool clpi_cycle_read(clpi_cycle *cycle, const clpi_tape *tape, size_t event);
+bool clpi_cycle_load(clpi_cycle *cycle, const clpi_tape *tape, size_t event, size_t alignment);
 
-/* Plans it for blocks that take up multiples of `alignment`, with small ones as clpi_plan_places
- * has them. False: the first block has not ended, or no host memory. */
-bool clpi_cycle_plan(clpi_cycle *cycle, size_t alignment, double small_part);
+/* Plans it, with small blocks as clpi_plan_places has them. False: the first block has not ended,
+ * or no host memory. */
+bool clpi_cycle_plan(clpi_cycle *cycle, double small_part);
 
 /* Has the tape go on with the cycle, planned, in a segment of that number. Those of `used` are in
  * use. False: there is no room. */

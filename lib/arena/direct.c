@@ -18,18 +18,24 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes)
   if (fit && clpi_carving_reserve_locked(&carving)) {
     clpi_carving_carve_locked(&carving, clpi_list_entry(fit, clpi_range, size));
     clpi_carving_succeed_locked(&carving);
+    clpi_call_budget_earn(&arena->budget);
   }
   if (carving.spare)
     clpi_site_end(&arena->sites, carving.spare);
   return carving.site ? carving.site->memory : 0;
 }
 
+static void start_tape_locked(clpi_arena *arena)
+{
+  if (arena->may_track && !arena->has_tape)
+    clpi_arena_start_tape_locked(arena);
+}
+
 __attribute__((noinline)) static clp_memory begin_with_lock(clpi_arena *arena, size_t bytes)
 {
   clp_memory memory = 0;
   clpi_arena_lock_to_work(arena);
-  if (arena->may_track && !arena->has_tape)
-    clpi_arena_start_tape_locked(arena);
+  start_tape_locked(arena);
   if (arena->has_tape)
     memory = clpi_ahead_begin_locked(arena, bytes);
   if (arena->has_tape && !memory && !clpi_arena_awaits_growth_locked(arena, bytes))
@@ -50,21 +56,22 @@ clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
 }
 
 /* Notes whether bins would have served nearly all that has happened so far, and held hardly more
- * than was in use at most. Looks whenever as much again has happened, until it is so. */
+ * than was in use at most. (Less it cannot be, unless blocks were not counted.) Looks whenever as
+ * much again has happened, until it is so. */
 static void note_bins_locked(clpi_arena *arena)
 {
   enum { FIRST = 1024, EVENTS_A_BLOCK = 32 };
+  static const double part = 0.05;
   clpi_call_budget *budget = &arena->budget;
   size_t happened = clpi_arena_happened(&arena->tape);
   if (happened < FIRST || happened / 2 < arena->tried)
     return;
   clpi_arena_settle_locked(arena);
   clpi_call_budget_earn(budget);
-  double most = (1 + 3 * arena->options.slack) * (double)arena->peak_used_bytes;
+  double held = (double)budget->bin_bytes / (double)arena->peak_used_bytes;
   bool do_bins =
-      happened >= EVENTS_A_BLOCK * (size_t)budget->earned && (double)budget->bin_bytes <= most;
-  if (do_bins)
-    clpi_set_relaxed(arena->pools_hold, true);
+      happened >= EVENTS_A_BLOCK * (size_t)budget->earned && held >= 1 - part && held <= 1 + part;
+  clpi_set_relaxed(arena->suits_bins, do_bins);
   arena->tried = do_bins ? SIZE_MAX : happened;
 }
 
@@ -91,21 +98,25 @@ static bool end_direct(void *self, clp_memory memory, size_t bytes)
   return is_done || end_with_lock(arena, memory, bytes);
 }
 
-static bool pools_hold(void *self)
+/* Bins do as well for the first pool that asks: what others do is as much of what was noted. */
+static bool should_hold(void *self, bool is_direct)
 {
   clpi_arena *arena = self;
-  if (!clpi_relaxed(arena->pools_hold))
-    return false;
-  pthread_mutex_lock(&arena->lock);
-  clpi_set_relaxed(arena->pools_hold, arena->is_shared);
-  pthread_mutex_unlock(&arena->lock);
-  return true;
+  clpi_arena_lock_to_work(arena);
+  start_tape_locked(arena);
+  bool suits_bins = is_direct && clpi_relaxed(arena->suits_bins);
+  if (suits_bins)
+    clpi_set_relaxed(arena->suits_bins, false);
+  bool should = suits_bins || clpi_relaxed(arena->is_shared);
+  clpi_arena_unlock(arena);
+  return should;
 }
 
 static clp_memory begin_for_pool(void *self, size_t bytes)
 {
   const clpi_arena *arena = self;
-  return clpi_relaxed(arena->pools_hold) ? 0 : clpi_arena_begin_direct(self, bytes);
+  bool is_left = clpi_relaxed(arena->is_shared) || clpi_relaxed(arena->suits_bins);
+  return is_left ? 0 : clpi_arena_begin_direct(self, bytes);
 }
 
-const clpi_direct_ops clpi_arena_direct = {begin_for_pool, end_direct, pools_hold};
+const clpi_direct_ops clpi_arena_direct = {begin_for_pool, end_direct, should_hold};

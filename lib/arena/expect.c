@@ -23,44 +23,51 @@ static bool can_go_now(clpi_arena *arena)
   return is_done;
 }
 
-/* Of a plan that was not followed by half, or cannot be now, the next one comes later. */
-static void note_plan_locked(clpi_arena *arena, bool is_taken)
+/* After a plan that was not followed by half, or cannot be taken now, the next one comes later.
+ * `planned` are the steps of this one; 0: it is not taken. */
+static void note_plan_locked(clpi_arena *arena, size_t planned)
 {
   clpi_foresight *foresight = &arena->foresight;
   size_t followed = arena->tape.followed - foresight->followed;
-  if (!is_taken || 2 * followed < foresight->planned)
+  foresight->expects_first = false;
+  if (!planned || 2 * followed < foresight->planned)
     clpi_arena_lose_patience_locked(arena);
   else
     foresight->patience = 0;
-  if (!is_taken)
+  if (!planned)
     return;
-  foresight->planned = foresight->steps;
+  foresight->planned = planned;
   foresight->followed = arena->tape.followed;
+}
+
+/* The segment that is awaited for the request, which is not from then on; or all 0. */
+static clpi_tape_segment take_awaited_locked(const clpi_carving *carving)
+{
+  clpi_arena *arena = carving->arena;
+  clpi_tape *tape = &arena->tape;
+  if (!clpi_arena_awaits_growth_locked(arena, carving->request->bytes))
+    return (clpi_tape_segment){0};
+  clpi_tape_segment *gone = &tape->segments[tape->events[tape->next].segment], awaited = *gone;
+  gone->planned = 0;
+  return awaited;
 }
 
 bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
 {
   clpi_arena *arena = carving->arena;
-  clpi_foresight *foresight = &arena->foresight;
-  clpi_tape *tape = &arena->tape;
-  size_t bytes = 0;
   clpi_arena_lock(arena);
-  foresight->is_limited |= carving->request->most_bytes < SIZE_MAX;
-  bool is_awaited = clpi_arena_awaits_growth_locked(arena, carving->request->bytes);
-  if (is_awaited) {
-    clpi_tape_segment *gone = &tape->segments[tape->events[tape->next].segment];
-    gone->is_planned = false;
-    bytes = gone->bytes;
-  }
-  bool is_wanted = is_awaited && !foresight->is_limited && clpi_arena_fits_locked(arena, bytes);
+  arena->foresight.is_limited |= carving->request->most_bytes < SIZE_MAX;
+  clpi_tape_segment awaited = take_awaited_locked(carving);
+  bool is_wanted = awaited.planned && !arena->foresight.is_limited &&
+                   clpi_arena_fits_locked(arena, awaited.bytes);
   clpi_arena_unlock(arena);
-  if (!is_awaited)
+  if (!awaited.planned)
     return false;
   growth->is_planned = is_wanted && can_go_now(arena);
   if (growth->is_planned)
-    growth->segment_bytes = bytes;
+    growth->segment_bytes = awaited.bytes;
   clpi_arena_lock(arena);
-  note_plan_locked(arena, growth->is_planned);
+  note_plan_locked(arena, growth->is_planned ? awaited.planned : 0);
   clpi_arena_unlock(arena);
   return true;
 }

@@ -11,10 +11,11 @@ bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
   static const double low = 0.3;
   enum { FEWEST_LEFT = -8, LEAST = 256 };
   const clpi_foresight *foresight = &arena->foresight;
-  size_t since = clpi_arena_happened(&arena->tape) - foresight->happened;
+  const clpi_cycle_read *last = &foresight->reads[arena->used_blocks > 0];
+  size_t since = clpi_arena_happened(&arena->tape) - last->happened;
   return arena->options.slack > 0 && !foresight->is_limited && arena->budget.left > FEWEST_LEFT &&
          (double)(arena->used_bytes + bytes) < low * (double)arena->high_water &&
-         since >= (arena->used_blocks ? foresight->steps / 2 : LEAST) << foresight->patience;
+         since >= MAX(last->steps / 2, LEAST) << foresight->patience;
 }
 
 bool clpi_arena_fits_locked(const clpi_arena *arena, size_t bytes)
@@ -50,12 +51,11 @@ static bool expect_locked(clpi_arena *arena, clpi_cycle *cycle)
 {
   clpi_tape *tape = &arena->tape;
   size_t bytes = MAX(cycle->bytes, arena->options.min_segment_bytes);
+  uint64_t origin = clpi_segments_take_positions(&arena->segments, bytes);
   unsigned renumbered = tape->renumbered;
-  uint32_t number =
-      clpi_tape_number_segment(tape, bytes, clpi_segments_take_positions(&arena->segments, bytes));
-  if (number == UINT32_MAX || tape->renumbered != renumbered)
-    return false;
-  return clpi_cycle_expect(cycle, tape, number, arena->used);
+  uint32_t number = clpi_tape_plan_segment(tape, bytes, origin, cycle->steps);
+  return number != UINT32_MAX && tape->renumbered == renumbered &&
+         clpi_cycle_expect(cycle, tape, number, arena->used);
 }
 
 /* It is worth it if nearly as much will be in use as ever was. */
@@ -63,13 +63,13 @@ static bool plan_locked(clpi_arena *arena, size_t event)
 {
   clpi_foresight *foresight = &arena->foresight;
   clpi_cycle cycle;
-  bool is_known = clpi_cycle_read(&cycle, &arena->tape, event);
-  foresight->steps = cycle.steps;
-  foresight->happened = clpi_arena_happened(&arena->tape);
+  bool is_known = clpi_cycle_load(&cycle, &arena->tape, event, arena->alignment);
+  foresight->reads[arena->used_blocks > 0] =
+      (clpi_cycle_read){.steps = cycle.steps, .happened = clpi_arena_happened(&arena->tape)};
   bool is_worth =
       is_known && arena->used_bytes + cycle.most_used_bytes >= arena->high_water / 10 * 9;
   bool is_planned = is_worth && clpi_arena_fits_locked(arena, cycle.most_used_bytes) &&
-                    clpi_cycle_plan(&cycle, arena->alignment, arena->options.slack / 2) &&
+                    clpi_cycle_plan(&cycle, arena->options.slack / 2) &&
                     clpi_arena_fits_locked(arena, cycle.bytes) && expect_locked(arena, &cycle);
   if (is_worth && !is_planned)
     clpi_arena_lose_patience_locked(arena);

@@ -7,8 +7,8 @@
 #include "arena/arena.h"
 
 /* Whether there may be a plan before a block of `bytes` begins. Little must be in use, as it stays
- * where it is; and a good part of what was read the last time must have happened since, lest too
- * much be read again and again. Where nothing is in use, that is all since it was so before. */
+ * where it is; and a good part of what was read the last time must have happened since, lest the
+ * same be read again and again. */
 bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes);
 
 /* That is so, the block is not what comes next, or its place has gone, and the segments know what
@@ -24,7 +24,7 @@ static inline bool clpi_arena_awaits_growth_locked(const clpi_arena *arena, size
 {
   const clpi_tape *tape = &arena->tape;
   const clpi_tape_segment *gone = clpi_tape_gone(tape);
-  return gone && gone->is_planned && tape->events[tape->next].bytes == bytes;
+  return gone && gone->planned && tape->events[tape->next].bytes == bytes;
 }
 
 /* Whether a segment of `bytes`, with what is in use where that is, takes hardly more than was taken

@@ -84,19 +84,24 @@ static bool reserve_segment(clpi_tape *tape)
   return true;
 }
 
-/* The latest number that a segment of so many bytes left; a new one, if none of the last did. NULL:
- * no host memory. */
-static clpi_tape_segment *find_number(clpi_tape *tape, size_t bytes, uint64_t origin)
+/* NULL: no host memory. */
+static clpi_tape_segment *make_number(clpi_tape *tape, size_t bytes, uint64_t origin)
 {
-  size_t looked_at = MIN(tape->segment_count, LAST_SEGMENTS);
-  for (size_t i = tape->segment_count; looked_at > 0; looked_at--)
-    if (!tape->segments[--i].segment && tape->segments[i].bytes == bytes)
-      return &tape->segments[i];
   if (!reserve_segment(tape))
     return NULL;
   clpi_tape_segment *made = &tape->segments[tape->segment_count++];
   *made = (clpi_tape_segment){.bytes = bytes, .origin = origin};
   return made;
+}
+
+/* The latest number that a segment of so many bytes left; a new one, if none of the last did. */
+static clpi_tape_segment *find_number(clpi_tape *tape, const clpi_segment *segment)
+{
+  size_t looked_at = MIN(tape->segment_count, LAST_SEGMENTS);
+  for (size_t i = tape->segment_count; looked_at > 0; looked_at--)
+    if (!tape->segments[--i].segment && tape->segments[i].bytes == segment->bytes)
+      return &tape->segments[i];
+  return make_number(tape, segment->bytes, segment->origin);
 }
 
 static bool has_number(const clpi_tape *tape, const clpi_segment *segment)
@@ -107,24 +112,24 @@ static bool has_number(const clpi_tape *tape, const clpi_segment *segment)
 /* Without host memory for that, what happens to its blocks is not noted. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment)
 {
-  clpi_tape_segment *found = has_number(tape, segment)
-                                 ? &tape->segments[segment->number]
-                                 : find_number(tape, segment->bytes, segment->origin);
+  clpi_tape_segment *found =
+      has_number(tape, segment) ? &tape->segments[segment->number] : find_number(tape, segment);
   if (!found)
     return;
   found->segment = segment;
   found->memory = segment->memory;
+  found->planned = 0;
   segment->origin = found->origin;
   segment->number = (uint32_t)(found - tape->segments);
 }
 
-uint32_t clpi_tape_number_segment(clpi_tape *tape, size_t bytes, uint64_t origin)
+uint32_t clpi_tape_plan_segment(clpi_tape *tape, size_t bytes, uint64_t origin, uint32_t planned)
 {
-  clpi_tape_segment *found = find_number(tape, bytes, origin);
-  if (!found)
+  clpi_tape_segment *made = make_number(tape, bytes, origin);
+  if (!made)
     return UINT32_MAX;
-  found->is_planned = true;
-  return (uint32_t)(found - tape->segments);
+  made->planned = planned;
+  return (uint32_t)(made - tape->segments);
 }
 
 void clpi_tape_hide_segment(clpi_tape *tape, const clpi_segment *segment)
@@ -335,9 +340,8 @@ bool clpi_tape_foresee(clpi_tape *tape, const clpi_event *events, size_t count, 
 {
   if (!reserve_events(tape, count + 1))
     return false;
-  if (tape->is_open)
-    end_run(tape);
-  else
+  end_run(tape);
+  if (!tape->is_open)
     append_break(tape, CLPI_NO_EVENT);
   size_t first = tape->count;
   for (size_t i = 0; i < count; i++) {

@@ -34,7 +34,7 @@ typedef struct clpi_tape_segment {
   clpi_segment *segment; /* NULL: it was */
   size_t bytes;
   uint64_t origin;
-  bool is_planned; /* it never came yet, and is for events that were foreseen */
+  uint32_t planned; /* so many events were foreseen for it, and it never came; 0: none */
 } clpi_tape_segment;
 
 typedef struct clpi_tape {
@@ -62,9 +62,9 @@ void clpi_tape_destroy(clpi_tape *tape);
 /* Gives a segment a number, and the origin that goes with it, if it has none. */
 void clpi_tape_add_segment(clpi_tape *tape, clpi_segment *segment);
 
-/* The number of a segment of so many bytes that is yet to come, from that origin on if none of its
- * kind has been there. UINT32_MAX: no host memory. */
-uint32_t clpi_tape_number_segment(clpi_tape *tape, size_t bytes, uint64_t origin);
+/* A number for a segment that is yet to come, for so many events that are foreseen. UINT32_MAX: no
+ * host memory. */
+uint32_t clpi_tape_plan_segment(clpi_tape *tape, size_t bytes, uint64_t origin, uint32_t planned);
 
 /* No block begins in it any more, until it is added again, */
 void clpi_tape_hide_segment(clpi_tape *tape, const clpi_segment *segment);

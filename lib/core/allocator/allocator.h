@@ -16,7 +16,9 @@
 typedef struct clpi_direct_ops {
   clp_memory (*begin)(void *self, size_t bytes);            /* 0: allocate as always */
   bool (*end)(void *self, clp_memory memory, size_t bytes); /* false: free as always */
-  bool (*pools_hold)(void *self); /* a pool does better now to hold what is released */
+  /* A pool misses that is direct, or may become so: from now on it is noted what happens. Whether
+   * it does better to hold what is released; of direct ones, one alone may be told so. */
+  bool (*should_hold)(void *self, bool is_direct);
 } clpi_direct_ops;
 
 struct clp_allocator {

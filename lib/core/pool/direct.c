@@ -21,37 +21,39 @@ bool clpi_is_direct_locked(clp_pool *pool)
   return clpi_relaxed(stock->is_direct);
 }
 
-static clpi_directness count_locked(clp_pool *pool, bool holds)
+static clpi_directness consider_locked(clp_pool *pool, clpi_cache *cache)
 {
   enum { OFTEN = 64 };
-  if (holds) {
-    clpi_stock_set_direct_locked(&pool->stock, false);
-    pool->misses_to_come = OFTEN;
-  }
-  if (clpi_is_direct_locked(pool))
-    return CLPI_DIRECT;
+  clpi_stock *stock = &pool->stock;
+  const clp_allocator *allocator = pool->allocator;
+  bool was_direct = clpi_is_direct_locked(pool);
   if (!may_be_direct_locked(pool))
     return CLPI_INDIRECT;
+  if (allocator->direct->should_hold(allocator->self, was_direct)) {
+    pool->misses_to_come = OFTEN;
+    if (was_direct)
+      clpi_stock_set_direct_locked(stock, false);
+    return CLPI_INDIRECT;
+  }
+  if (was_direct)
+    return CLPI_DIRECT;
   pool->misses_to_come -= pool->misses_to_come > 0;
-  return CLPI_ASKS;
+  if (pool->misses_to_come || !cache || !stock->holding)
+    return CLPI_INDIRECT;
+  clpi_cache_close_locked(stock, cache);
+  clpi_note_peak_locked(stock, cache);
+  clpi_stock_set_direct_locked(stock, true);
+  return CLPI_TURNS;
 }
 
 clpi_directness clpi_consider_direct(clp_pool *pool)
 {
   clpi_stock *stock = &pool->stock;
-  const clp_allocator *allocator = pool->allocator;
-  if (!allocator->direct)
+  if (!pool->allocator->direct)
     return CLPI_INDIRECT;
   clpi_cache *cache = clpi_cache_find(stock);
-  bool holds = allocator->direct->pools_hold(allocator->self);
   pthread_mutex_lock(&stock->lock);
-  clpi_directness is = count_locked(pool, holds);
-  if (is == CLPI_ASKS && !pool->misses_to_come && cache && stock->holding) {
-    clpi_cache_close_locked(stock, cache);
-    clpi_note_peak_locked(stock, cache);
-    clpi_stock_set_direct_locked(stock, true);
-    is = CLPI_TURNS;
-  }
+  clpi_directness is = consider_locked(pool, cache);
   pthread_mutex_unlock(&stock->lock);
   return is;
 }

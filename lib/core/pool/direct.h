@@ -17,8 +17,7 @@ bool clpi_is_direct_locked(clp_pool *pool);
 enum { CLPI_MISSES_AT_FIRST = 4 };
 
 typedef enum clpi_directness {
-  CLPI_INDIRECT, /* the allocator's clpi_direct_ops are not for this pool, */
-  CLPI_ASKS,     /* or it may ask them for memory, and holds what is released, */
+  CLPI_INDIRECT, /* it holds what is released, */
   CLPI_TURNS,    /* or has just become direct, and what it holds is to go back, */
   CLPI_DIRECT    /* or was direct before */
 } clpi_directness;
