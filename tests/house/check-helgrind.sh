@@ -9,6 +9,7 @@ skip() {
   exit 77
 }
 
+[ "${CLPT_HELGRIND-}" != no ] || skip "CLPT_HELGRIND is no"
 command -v valgrind >/dev/null || skip "valgrind is missing"
 [ -z "${CLP_SANITIZER_FLAGS-}" ] || skip "a sanitizer is built in"
 [ -n "${clp_helgrind_tests-}" ] || skip "there are no thread tests without Check"
