@@ -169,6 +169,8 @@ void clpi_arena_stop_tracking_locked(clpi_arena *arena)
 
 void clpi_arena_start_tape_locked(clpi_arena *arena)
 {
+  if (!arena->may_track || arena->has_tape)
+    return;
   clpi_list_each (clpi_segment, segment, &arena->segments.all, on_all)
     clpi_tape_add_segment(&arena->tape, segment);
   arena->used = clpi_sites_digest(&arena->sites);

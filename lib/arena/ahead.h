@@ -43,7 +43,7 @@ static inline const clpi_stream *clpi_arena_home(const clpi_arena *arena)
   return arena->streams.home.is_ordered ? &arena->streams.home : NULL;
 }
 
-/* Starts the tape, when somebody comes who would follow it. */
+/* Starts the tape, if there can be one and is none, when somebody comes who would follow it. */
 void clpi_arena_start_tape_locked(clpi_arena *arena);
 
 /* Ends the tape, for good: another stream has come, or one that is not known. */

@@ -5,9 +5,9 @@
  * Bins of 16 to a power of two, the default, take a block whenever one of them has more live blocks
  * than ever before. The arena counts the same of the blocks that it carves, when it has to grow, or
  * when a direct pool takes one: what pools hold has gone back by then, so all of them are the
- * program's. They count by the size
- * that was asked for: rounded up, the largest of a bin would be of the next one, and so one bin
- * earn twice. Each segment is paid from that. Guarded by the arena's lock. */
+ * program's. They count by the size that was asked for: rounded up, the largest of a bin would be
+ * of the next one, and so one bin earn twice. Each segment is paid from that. Guarded by the
+ * arena's lock. */
 #ifndef CLPOOL_ARENA_CALL_BUDGET_H
 #define CLPOOL_ARENA_CALL_BUDGET_H
 

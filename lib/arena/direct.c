@@ -25,17 +25,11 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes)
   return carving.site ? carving.site->memory : 0;
 }
 
-static void start_tape_locked(clpi_arena *arena)
-{
-  if (arena->may_track && !arena->has_tape)
-    clpi_arena_start_tape_locked(arena);
-}
-
 __attribute__((noinline)) static clp_memory begin_with_lock(clpi_arena *arena, size_t bytes)
 {
   clp_memory memory = 0;
   clpi_arena_lock_to_work(arena);
-  start_tape_locked(arena);
+  clpi_arena_start_tape_locked(arena);
   if (arena->has_tape)
     memory = clpi_ahead_begin_locked(arena, bytes);
   if (arena->has_tape && !memory && !clpi_arena_awaits_growth_locked(arena, bytes))
@@ -103,7 +97,7 @@ static bool should_hold(void *self, bool is_direct)
 {
   clpi_arena *arena = self;
   clpi_arena_lock_to_work(arena);
-  start_tape_locked(arena);
+  clpi_arena_start_tape_locked(arena);
   bool suits_bins = is_direct && clpi_relaxed(arena->suits_bins);
   if (suits_bins)
     clpi_set_relaxed(arena->suits_bins, false);

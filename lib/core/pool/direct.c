@@ -27,7 +27,7 @@ static clpi_directness consider_locked(clp_pool *pool, clpi_cache *cache)
   clpi_stock *stock = &pool->stock;
   const clp_allocator *allocator = pool->allocator;
   bool was_direct = clpi_is_direct_locked(pool);
-  if (!may_be_direct_locked(pool))
+  if (!was_direct && !may_be_direct_locked(pool))
     return CLPI_INDIRECT;
   if (allocator->direct->should_hold(allocator->self, was_direct)) {
     pool->misses_to_come = OFTEN;
