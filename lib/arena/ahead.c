@@ -185,9 +185,9 @@ static size_t most_untold(const clpi_arena *arena)
   return MAX(MIN(EACH * arena->used_blocks, MOST), LEAST);
 }
 
-/* Has a site for each event that the sites do not know of yet, and two ranges for each block that
- * the segments may not know of, and those of the next events. Without host memory for that, nothing
- * more follows. */
+/* Has a site for each block that the sites do not know of, and may not be brief, and two ranges for
+ * each that the segments may not know of, and those of the next events. Without host memory for
+ * that, nothing more follows. */
 static void make_ready(clpi_arena *arena)
 {
   enum { MOST_AHEAD = 1 << 14, AT_ONCE = 64 };
@@ -199,8 +199,9 @@ static void make_ready(clpi_arena *arena)
   if (arena->ahead_count >= MOST_AHEAD)
     clpi_arena_settle_locked(arena);
   size_t untold = tape->next - tape->told;
+  size_t lasting = MIN(arena->used_blocks + tape->lone, untold) + AT_ONCE;
   size_t begun = MIN(arena->used_blocks, arena->ahead_count + untold) + AT_ONCE;
-  if (clpi_sites_reserve(&arena->sites, untold + AT_ONCE) &&
+  if (clpi_sites_reserve(&arena->sites, lasting) &&
       clpi_segments_reserve(&arena->segments, 2 * begun))
     tape->ready = MIN(tape->next + AT_ONCE, tape->count);
 }

@@ -30,7 +30,7 @@ typedef struct clpi_foresight {
   size_t planned;           /* the steps of the plan that was taken last, */
   size_t followed;          /* and tape.followed then */
   unsigned patience;        /* more where plans were not followed */
-  bool is_limited;          /* somebody has a limit, which a plan might exceed */
+  size_t least_limit;       /* that somebody has; SIZE_MAX: nobody has one */
 } clpi_foresight;
 
 typedef struct clpi_arena {

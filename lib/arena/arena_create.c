@@ -115,6 +115,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
                         .orders_streams = clpi_allocator_orders_streams(upstream),
                         .has_addresses = upstream->ops.split == clpi_split_address,
                         .is_exclusive = upstream->ops.exclusive_parts && !options->one_thread,
+                        .foresight.least_limit = SIZE_MAX,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   arena->upstream = clp_allocator_retain(upstream);
   clpi_fence_init();

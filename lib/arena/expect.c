@@ -55,11 +55,11 @@ static clpi_tape_segment take_awaited_locked(const clpi_carving *carving)
 bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
 {
   clpi_arena *arena = carving->arena;
+  clpi_foresight *foresight = &arena->foresight;
   clpi_arena_lock(arena);
-  arena->foresight.is_limited |= carving->request->most_bytes < SIZE_MAX;
+  foresight->least_limit = MIN(foresight->least_limit, carving->request->most_bytes);
   clpi_tape_segment awaited = take_awaited_locked(carving);
-  bool is_wanted = awaited.planned && !arena->foresight.is_limited &&
-                   clpi_arena_fits_locked(arena, awaited.bytes);
+  bool is_wanted = awaited.planned && clpi_arena_fits_locked(arena, awaited.bytes);
   clpi_arena_unlock(arena);
   if (!awaited.planned)
     return false;

@@ -13,9 +13,16 @@ bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
   const clpi_foresight *foresight = &arena->foresight;
   const clpi_cycle_read *last = &foresight->reads[arena->used_blocks > 0];
   size_t since = clpi_arena_happened(&arena->tape) - last->happened;
-  return arena->options.slack > 0 && !foresight->is_limited && arena->budget.left > FEWEST_LEFT &&
+  return arena->options.slack > 0 && arena->budget.left > FEWEST_LEFT &&
          (double)(arena->used_bytes + bytes) < low * (double)arena->high_water &&
          since >= MAX(last->steps / 2, LEAST) << foresight->patience;
+}
+
+/* Whether as much again may be taken. A program that does not go on as planned needs other
+ * segments, and must not be refused them because of this one. */
+static bool leaves_enough_locked(const clpi_arena *arena, size_t taken)
+{
+  return taken <= arena->foresight.least_limit / 2;
 }
 
 bool clpi_arena_fits_locked(const clpi_arena *arena, size_t bytes)
@@ -24,7 +31,8 @@ bool clpi_arena_fits_locked(const clpi_arena *arena, size_t bytes)
   double most = (1 + 3 * arena->options.slack) * (double)arena->high_water;
   if (arena->foresight.patience || most < (double)arena->peak_reserved_bytes)
     most = (double)arena->peak_reserved_bytes;
-  return bytes <= clpi_arena_largest_segment(arena) && (double)stays + (double)bytes <= most;
+  return bytes <= clpi_arena_largest_segment(arena) && (double)stays + (double)bytes <= most &&
+         leaves_enough_locked(arena, stays + bytes);
 }
 
 void clpi_arena_lose_patience_locked(clpi_arena *arena)

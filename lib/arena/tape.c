@@ -45,7 +45,7 @@ static void go_elsewhere(clpi_tape *tape, size_t number, uint32_t jump)
 static void clear(clpi_tape *tape)
 {
   clpi_tape_index_clear(&tape->index);
-  tape->count = tape->followed = tape->repeated = tape->strays = 0;
+  tape->count = tape->lone = tape->followed = tape->repeated = tape->strays = 0;
   go_to(tape, 0);
   clpi_tape_runs_forget(&tape->runs);
 }
@@ -177,6 +177,7 @@ static void append(clpi_tape *tape, clpi_event event)
   if (tape->next != tape->count)
     go_to(tape, tape->count);
   tape->events[tape->count++] = event;
+  tape->lone += event.other == CLPI_NO_EVENT;
   set_next(tape, tape->count);
   tape->is_open = true;
 }
@@ -246,6 +247,7 @@ void clpi_tape_join(clpi_tape *tape, uint32_t begun, size_t end)
     return;
   begin->other = (uint32_t)end;
   tape->events[end].other = begun;
+  tape->lone -= 2;
 }
 
 /* Appends the events from one on until another, and that, too, if it is a jump. The tape goes on

@@ -40,6 +40,7 @@ typedef struct clpi_tape_segment {
 typedef struct clpi_tape {
   clpi_event *events;
   size_t capacity, count; /* of events */
+  size_t lone;            /* so many of them have no other */
   size_t next;            /* the event that follows, if the program repeats itself */
   size_t told;            /* those from here to next have happened, and the sites do not know */
   size_t ready;           /* those before it may follow: there is host memory for what they begin */

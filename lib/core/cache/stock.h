@@ -34,8 +34,9 @@ typedef struct clpi_stock {
   struct clpi_cache *cache_batches;  /* caches are made in batches; by the first of each, which has
                                         the one before as its former_batch */
   bool holding;    /* false: released blocks go to the device, and caches are retired */
-  bool counts_all; /* misses take the lock: there is a limit, or hardly a size_t for so many bytes;
-                      stored where all caches are claimed, and read in them */
+  bool counts_all; /* misses take the lock, but in a direct pool: there is a limit, or hardly a
+                      size_t for so many bytes; stored where all caches are claimed, and read in
+                      them */
 
   /* Apart from what threads read that miss. */
   alignas(64) clpi_slabs slabs;

@@ -15,6 +15,17 @@ static inline bool clpi_is_for_home(const clpi_stock *stock, clpi_given given)
   return !given.is_given || (home->is_ordered && given.handle == home->handle);
 }
 
+/* Whether so many bytes more may be managed without a look at other caches: there are none. */
+static inline bool clpi_may_manage(const clp_pool *pool, const clpi_cache *cache, size_t bytes)
+{
+  const clpi_stock *stock = &pool->stock;
+  if (!stock->counts_all)
+    return true;
+  size_t limit = clpi_relaxed(pool->limit);
+  size_t managed = clpi_relaxed(stock->managed_bytes) + clpi_relaxed(cache->managed_bytes);
+  return managed <= limit && bytes <= limit - managed;
+}
+
 static inline clp_buffer *clpi_allocate_inside(clp_pool *pool, clpi_cache *cache, size_t bytes)
 {
   const clp_allocator *allocator = pool->allocator;
@@ -22,10 +33,10 @@ static inline clp_buffer *clpi_allocate_inside(clp_pool *pool, clpi_cache *cache
   const clpi_block_store *store = &stock->store;
   uint32_t index = clpi_relaxed(*clpi_bin_index(&store->indexes, bytes));
   clpi_slot *slot = clpi_slot_at(cache, index);
-  if (!slot || stock->counts_all || !clpi_relaxed(stock->is_direct) ||
+  size_t block_bytes = clpi_store_rounded(store, bytes);
+  if (!slot || !clpi_may_manage(pool, cache, block_bytes) || !clpi_relaxed(stock->is_direct) ||
       !clpi_relaxed(cache->open_slabs))
     return NULL;
-  size_t block_bytes = clpi_store_rounded(store, bytes);
   clp_memory memory = allocator->direct->begin(allocator->self, block_bytes);
   if (!memory)
     return NULL;

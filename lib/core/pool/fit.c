@@ -66,7 +66,7 @@ clp_status clpi_fit(clpi_request *wanted)
                                 .reuse_flags = pool->options.reuse_flags};
   clpi_directness is = clpi_consider_direct(pool);
   bool was_due = is != CLPI_DIRECT && give_back_held(pool, request.bytes, is == CLPI_TURNS);
-  /* A direct pool may have asked before, but not where hooks see the call or there is a limit. */
+  /* A direct pool may have asked before, but not where hooks see the call. */
   if (is != CLPI_INDIRECT && wanted->stream == &pool->stock.streams.home)
     wanted->memory = allocator->direct->begin(allocator->self, request.bytes);
   if (wanted->memory)
