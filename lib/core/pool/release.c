@@ -97,7 +97,9 @@ __attribute__((always_inline)) static inline clp_status release(clp_buffer *buff
   return release_cold(buffer, given);
 }
 
-__attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer, clpi_given given)
+/* const: gcc for i386 takes it for changed between setjmp and longjmp else. */
+__attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer,
+                                                          const clpi_given given)
 {
   CLPI_UNCANCELLED;
   clpi_shown_call call;
