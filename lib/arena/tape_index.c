@@ -48,7 +48,7 @@ static bool is_same(const entry *one, const entry *other)
 /* The entry with the key of `wanted`, or the free slot where it belongs. */
 static entry *search(const clpi_tape_index *index, const entry *wanted)
 {
-  size_t mask = ((size_t)1 << index->bits) - 1, slot = wanted->low & mask;
+  size_t mask = ((size_t)1 << index->bits) - 1, slot = (size_t)wanted->low & mask;
   while (index->slots[slot].number && !is_same(&index->slots[slot], wanted))
     slot = (slot + 1) & mask;
   return &index->slots[slot];
