@@ -41,6 +41,7 @@ tests_libclptest_la_CFLAGS = $(AM_CFLAGS) -g
 tests_libclptest_la_SOURCES = \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/support/arenas.c tests/support/arenas.h \
+	tests/support/arena_programs.c tests/support/arena_programs.h \
 	tests/support/chance.h \
 	tests/support/crowd.c tests/support/crowd.h \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
@@ -198,10 +199,12 @@ check_PROGRAMS += \
 	tests/arena/test_arena_order \
 	tests/arena/test_arena_pool \
 	tests/arena/test_arena_threads \
+	tests/arena/test_foresight \
 	tests/arena/test_growth \
-	tests/arena/test_segments \
 	tests/arena/test_plan \
-	tests/arena/test_tape
+	tests/arena/test_segments \
+	tests/arena/test_tape \
+	tests/arena/test_tape_streams
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
 	tests/hooks/test_call_tree \
