@@ -199,6 +199,7 @@ check_PROGRAMS += \
 	tests/arena/test_arena_order \
 	tests/arena/test_arena_pool \
 	tests/arena/test_arena_threads \
+	tests/arena/test_direct_limit \
 	tests/arena/test_foresight \
 	tests/arena/test_growth \
 	tests/arena/test_plan \
@@ -244,6 +245,7 @@ tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clpi_use_is_settled_locked
 tests_arena_test_arena_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
+tests_arena_test_direct_limit_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=clpi_fit
 tests_arena_test_segments_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_plan_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_tape_LDFLAGS = $(failmalloc_link_flags)

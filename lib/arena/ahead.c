@@ -220,13 +220,8 @@ clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
     return memory;
   clpi_tape_unroll(&arena->tape, arena->used, bytes);
   tell_sites(arena);
-  if (clpi_arena_awaits_growth_locked(arena, bytes))
+  if (clpi_arena_awaits_growth_locked(arena, bytes) || clpi_arena_foresees_locked(arena, bytes))
     return 0;
-  if (clpi_arena_may_plan_locked(arena, bytes)) {
-    clpi_arena_settle_locked(arena);
-    if (clpi_arena_foresees_locked(arena, bytes))
-      return 0;
-  }
   if (clpi_tape_jump(&arena->tape))
     memory = begin_here(arena, bytes);
   if (!memory && clpi_tape_seek(&arena->tape, arena->used, bytes))
@@ -249,9 +244,6 @@ bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, b
   tell_of(arena, site, CLPI_END);
   clpi_arena_count_ended(arena, bytes, may_use);
   size_t first = arena->used_blocks ? 0 : arena->foresight.first_bytes;
-  if (first && clpi_arena_may_plan_locked(arena, first)) {
-    clpi_arena_settle_locked(arena);
-    arena->foresight.expects_first = clpi_arena_foresees_locked(arena, first);
-  }
+  arena->foresight.expects_first |= first && clpi_arena_foresees_locked(arena, first);
   return true;
 }

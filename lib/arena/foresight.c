@@ -2,11 +2,12 @@
 /* A plan takes time, and a call of the device: there must not be many in vain. */
 #include "arena/foresight.h"
 
+#include "arena/ahead.h"
 #include "arena/cycle.h"
 
 #include <sys/param.h>
 
-bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
+static bool may_plan_locked(const clpi_arena *arena, size_t bytes)
 {
   static const double low = 0.3;
   enum { FEWEST_LEFT = -8, LEAST = 256 };
@@ -19,7 +20,7 @@ bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
 }
 
 /* Whether as much again may be taken. A program that does not go on as planned needs other
- * segments, and must not be refused them because of this one. */
+ * segments, and should not be refused them because of this one. */
 static bool leaves_enough_locked(const clpi_arena *arena, size_t taken)
 {
   return taken <= arena->foresight.least_limit / 2;
@@ -87,6 +88,9 @@ static bool plan_locked(clpi_arena *arena, size_t event)
 
 bool clpi_arena_foresees_locked(clpi_arena *arena, size_t bytes)
 {
+  if (!may_plan_locked(arena, bytes))
+    return false;
+  clpi_arena_settle_locked(arena);
   size_t event = clpi_cycle_find(&arena->tape, arena->used, bytes);
   return event != SIZE_MAX && plan_locked(arena, event);
 }

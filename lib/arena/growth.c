@@ -53,13 +53,13 @@ static size_t most_taken_locked(const clpi_arena *arena, bool is_spent)
 }
 
 /* The bytes of the segment that the program had last time, so that it has the same places again, if
- * that is within what may stay taken. 0: none is known. */
+ * that is within what may stay taken. 0: none is known. (A planned one is not for here.) */
 static size_t known_bytes_locked(const clpi_carving *carving, size_t most)
 {
   const clpi_arena *arena = carving->arena;
   const clpi_tape *tape = &arena->tape;
   const clpi_tape_segment *gone = clpi_tape_gone(tape);
-  if (!gone || tape->events[tape->next].bytes != carving->request->bytes)
+  if (!gone || gone->planned || tape->events[tape->next].bytes != carving->request->bytes)
     return 0;
   size_t stays = clpi_arena_staying_bytes(arena);
   return stays <= most && gone->bytes <= most - stays ? gone->bytes : 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools on an arena: what they hold goes back before it grows; limits, trims, several pools. */
 #include "core/allocator/allocator.h"
-#include "core/pool/pool.h"
 #include "support/chance.h"
 #include "support/pools.h"
 #include "support/recorder.h"
@@ -255,35 +254,6 @@ START_TEST(a_direct_pool_refuses_what_is_too_large)
 }
 END_TEST
 
-/* What it manages is within a limit, too, which it looks at without a lock. */
-START_TEST(a_direct_pool_keeps_its_limit)
-{
-  enum { BLOCKS = 8 };
-  clp_buffer *buffers[BLOCKS], *refused = NULL;
-  rig it;
-
-  start(&it);
-  make_direct(&it);
-  for (size_t i = 0; i < 3; i++)
-    clpt_hold(it.pool, 1000, BLOCKS);
-  clpt_ok(clp_pool_set_limit(it.pool, SEGMENT));
-  pthread_mutex_lock(&it.pool->stock.lock);
-  for (size_t i = 0; i < BLOCKS; i++)
-    buffers[i] = clpt_allocate(it.pool, 1000);
-  pthread_mutex_unlock(&it.pool->stock.lock);
-  size_t managed = clpt_stats(it.pool).managed_bytes;
-  clpt_ok(clp_pool_set_limit(it.pool, managed - 1));
-  clpt_ok(clp_buffer_release(buffers[BLOCKS - 1]));
-  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(it.pool, 1000, &refused));
-  clpt_ok(clp_pool_set_limit(it.pool, SEGMENT));
-  buffers[BLOCKS - 1] = clpt_allocate(it.pool, 1000);
-  for (size_t i = 0; i < BLOCKS; i++)
-    clpt_ok(clp_buffer_release(buffers[i]));
-  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 0);
-  end(&it);
-}
-END_TEST
-
 /* Callbacks are shown what goes back at once. */
 START_TEST(hooks_are_shown_what_a_direct_pool_frees)
 {
@@ -454,7 +424,6 @@ CLPT_MAIN("pools on an arena", clpt_run)
   tcase_add_test(tests, pools_of_several_threads_hold_blocks);
   tcase_add_test(tests, a_program_of_few_sizes_keeps_its_blocks);
   tcase_add_test(tests, a_direct_pool_refuses_what_is_too_large);
-  tcase_add_test(tests, a_direct_pool_keeps_its_limit);
   tcase_add_test(tests, hooks_are_shown_what_a_direct_pool_frees);
   tcase_add_test(tests, a_hit_is_a_hit);
   tcase_add_test(tests, a_limit_counts_segments);

@@ -114,8 +114,9 @@ static clp_status end_miss_locked(const clpi_request *wanted, clp_buffer *spare,
     return status;
   *out = wanted->held;
   if (!wanted->held) {
-    pool->reserved_bytes -= wanted->is_reserved ? 0 : bin->block_bytes;
     clpi_count_managed_locked(&pool->stock, wanted->cache, bin->block_bytes);
+    if (!wanted->is_reserved)
+      clpi_publish(pool->reserved_bytes, clpi_relaxed(pool->reserved_bytes) - bin->block_bytes);
     spare->bin = bin;
     spare->memory = wanted->memory;
     *out = spare;

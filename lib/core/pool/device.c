@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/cache/claim.h"
 #include "core/cache/counts.h"
 #include "core/cache/gather.h"
 #include "core/pool/fit.h"
@@ -22,6 +23,15 @@ static clp_status refuse_locked(clp_pool *pool, size_t bytes)
                     clpi_managed_bytes_locked(&pool->stock), pool->stock.store.listed_bytes);
 }
 
+/* For a thread that found no host memory for a cache: the owner of the only one goes out, and counts
+ * nothing more without the lock. */
+static void end_direct_locked(clpi_stock *stock)
+{
+  clpi_caches_claim_locked(stock);
+  clpi_stock_set_direct_locked(stock, false);
+  clpi_caches_disclaim_locked(stock);
+}
+
 /* Counts `bytes` against the limit before the device is asked. Without a limit, SIZE_MAX is one. */
 static clp_status reserve(clpi_request *wanted, size_t bytes)
 {
@@ -30,14 +40,17 @@ static clp_status reserve(clpi_request *wanted, size_t bytes)
   if (wanted->is_reserved)
     return CLP_SUCCESS;
   pthread_mutex_lock(&stock->lock);
+  if (clpi_relaxed(stock->is_direct) && !wanted->cache)
+    end_direct_locked(stock);
   size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
-  size_t taken = clpi_taken_bytes_locked(stock) + pool->reserved_bytes;
+  size_t reserved = clpi_relaxed(pool->reserved_bytes);
+  size_t taken = clpi_taken_bytes_locked(stock) + reserved;
   if (!stock->counts_all && (taken > SIZE_MAX / 2 || bytes > SIZE_MAX / 2 - taken)) {
     clpi_caches_count_all_locked(stock, true);
-    taken = clpi_taken_bytes_locked(stock) + pool->reserved_bytes;
+    taken = clpi_taken_bytes_locked(stock) + reserved;
   }
   bool fits = taken <= most && bytes <= most - taken;
-  pool->reserved_bytes += fits ? bytes : 0;
+  clpi_set_relaxed(pool->reserved_bytes, reserved + (fits ? bytes : 0));
   clp_status status = fits ? CLP_SUCCESS : refuse_locked(pool, bytes);
   pthread_mutex_unlock(&stock->lock);
   return status;
@@ -49,7 +62,8 @@ static void unreserve(const clpi_request *wanted)
   if (wanted->is_reserved)
     return;
   pthread_mutex_lock(&pool->stock.lock);
-  pool->reserved_bytes -= wanted->bin->block_bytes;
+  clpi_set_relaxed(pool->reserved_bytes,
+                   clpi_relaxed(pool->reserved_bytes) - wanted->bin->block_bytes);
   pthread_mutex_unlock(&pool->stock.lock);
 }
 

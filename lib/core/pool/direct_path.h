@@ -15,14 +15,17 @@ static inline bool clpi_is_for_home(const clpi_stock *stock, clpi_given given)
   return !given.is_given || (home->is_ordered && given.handle == home->handle);
 }
 
-/* Whether so many bytes more may be managed without a look at other caches: there are none. */
+/* Whether so many bytes more may be managed without a look at other caches: there are none. What is
+ * reserved meanwhile, by a hook's caller or a thread without a cache, is read first, and so counts
+ * twice rather than not at all while it becomes managed. */
 static inline bool clpi_may_manage(const clp_pool *pool, const clpi_cache *cache, size_t bytes)
 {
   const clpi_stock *stock = &pool->stock;
   if (!stock->counts_all)
     return true;
   size_t limit = clpi_relaxed(pool->limit);
-  size_t managed = clpi_relaxed(stock->managed_bytes) + clpi_relaxed(cache->managed_bytes);
+  size_t managed = clpi_acquired(pool->reserved_bytes); /* pairs with end_miss_locked */
+  managed += clpi_relaxed(stock->managed_bytes) + clpi_relaxed(cache->managed_bytes);
   return managed <= limit && bytes <= limit - managed;
 }
 

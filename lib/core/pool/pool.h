@@ -24,7 +24,8 @@ struct clp_pool {
   pthread_cond_t left;        /* broadcast when one of them comes to rest */
   clpi_pool_hooks hooks;
   _Atomic size_t limit;     /* 0: none; stored under the lock; relaxed */
-  size_t reserved_bytes;    /* requested from the device, not yet managed */
+  _Atomic size_t reserved_bytes; /* requested from the device, not yet managed; stored under the
+                                    lock */
   size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
   uint64_t gave_back_tick;  /* when all that was held went back last (fit.c) */
   unsigned misses_to_come;  /* before it becomes direct (direct.h) */
