@@ -21,7 +21,8 @@ int clpi_layers_add(const char *file)
   const char *library = named ? named : installed;
   const char *others = getenv("OPENCL_LAYERS");
   if (access(library, R_OK))
-    return clpi_misuse("the layer %s: %s", library, strerror(errno));
+    return clpi_misuse("the layer %s: %s%s", library, strerror(errno),
+                       named ? "" : " ('make install' puts it there)");
   if (strchr(library, ':'))
     return clpi_misuse("the layer %s: OpenCL's loader takes no name with a colon", library);
   char *layers;

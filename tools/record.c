@@ -250,9 +250,9 @@ static int record(recording *run)
   const bool has_one_file = !strstr(run->output, "%p");
   int code = name_path(run);
   if (!code)
-    code = has_one_file ? open_output(run) : check_folder(run);
-  if (!code)
     code = set_layer(run);
+  if (!code)
+    code = has_one_file ? open_output(run) : check_folder(run);
   if (code)
     return code;
   const size_t before = has_one_file ? 0 : count_outputs(run);

@@ -90,6 +90,8 @@ tools_clpool_SOURCES = \
 	tools/tune_settings.c tools/tune_settings.h \
 	tools/tune_words.c \
 	tools/wrapped.c tools/wrapped.h
+# Where the layers are is compiled in.
+tools/clpool-layers.$(OBJEXT): config.status
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
 tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) -DCLPI_LAYER_FOLDER='"$(pkglibdir)"'
 if LAYER

@@ -70,6 +70,7 @@ static setting_figures figures(const trace_tune_outcome *outcome)
   return words;
 }
 
+/* Those without a pool come last. */
 static clpi_tune_words no_reason(const clpi_tune_report *report)
 {
   clpi_tune_words words;
@@ -78,7 +79,8 @@ static clpi_tune_words no_reason(const clpi_tune_report *report)
     if (report->outcomes[i].result.first_failure > last)
       last = report->outcomes[i].result.first_failure;
   snprintf(words.text, sizeof(words.text),
-           "Every setting runs out of memory, the last at event %" PRIu64 " of the trace.", last);
+           "Every setting%s runs out of memory, the last at event %" PRIu64 " of the trace.",
+           report->outcomes[report->candidates - 1].setting.pooled ? " with a pool" : "", last);
   return words;
 }
 

@@ -19,11 +19,11 @@ static bool may_plan_locked(const clpi_arena *arena, size_t bytes)
          since >= MAX(last->steps / 2, LEAST) << foresight->patience;
 }
 
-/* Whether as much again may be taken. A program that does not go on as planned needs other
+/* Whether half as much again may be taken. A program that does not go on as planned needs other
  * segments, and should not be refused them because of this one. */
 static bool leaves_enough_locked(const clpi_arena *arena, size_t taken)
 {
-  return taken <= arena->foresight.least_limit / 2;
+  return taken <= arena->foresight.least_limit / 3 * 2;
 }
 
 bool clpi_arena_fits_locked(const clpi_arena *arena, size_t bytes)

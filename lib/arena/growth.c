@@ -133,7 +133,7 @@ static clp_status refuse(const clpi_carving *carving, size_t taken, size_t used)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the arena cannot count as many bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
                     "a block of %zu bytes would pass the limit of %zu bytes: the arena has taken "
-                    "%zu bytes from the device, of which %zu are in use",
+                    "%zu bytes from the device, of which %zu are in blocks that pools use or hold",
                     carving->request->bytes, most, taken, used);
 }
 

@@ -60,13 +60,15 @@ def _run(*arguments: str) -> str:
 
 
 def tune(path: str | os.PathLike, *options: str) -> dict:
-    """Tries settings of pools on a trace, prints their table and the line of Python to paste, and
-    returns what was found, as ``clpool tune --json`` names it. ``options`` are those of
-    ``clpool tune``. Raises clpool.RuntimeError with what the program says is wrong, and
-    FileNotFoundError without the program."""
+    """Tries settings of pools on a trace, prints their table and the lines of C and Python to
+    paste, and returns what was found, as ``clpool tune --json`` names it. Where no pool is
+    recommended, prints the best pool, too. ``options`` are those of ``clpool tune``, which runs
+    twice: what is nearly as good may change places. Raises clpool.RuntimeError with what the
+    program says is wrong, and FileNotFoundError without the program."""
     print(_run("tune", *options, os.fspath(path)), end="")
     found = json.loads(_run("tune", "--json", *options, os.fspath(path)))
-    print(f"\nIn Python: {pool_expression(best_pool(found))}")
+    if not found["recommended"]["pooled"]:
+        print(f"\nThe best with a pool: {pool_expression(best_pool(found))}")
     return found
 
 

@@ -155,7 +155,7 @@ grep -q 'cannot be read twice, as --passes needs' "$err" || fail "a pipe: $(cat 
 accepts two.csv --limit=6000 --leading-bits=4 --no-arena --cost=pocl-cpu
 says 'out of memory at event 2, refused 1'
 says 'nothing is recommended'
-says 'Every setting runs out of memory, the last at event 2 of the trace.'
+says 'Every setting with a pool runs out of memory, the last at event 2 of the trace.'
 ! grep -q '^\*' "$out" || fail "a row is recommended: $(cat "$out")"
 accepts two.csv --limit=8010 --leading-bits=2-4 --no-arena --cost=pocl-cpu --json
 [ "$(values first_failure_event | tr '\n' ' ')" = "2 2 2 null " ] ||

@@ -206,11 +206,12 @@ static const struct {
   bool (*free)(ladder *self);
   step_kind kind;
 } steps[] = {
-    {CLPI_LACKS_LIMIT, free_own_held, REPEATED},    {CLPI_LACKS_LIMIT, ask_callback, NEW_ROUND},
-    {CLPI_LACKS_ROOM, free_own_held, REPEATED},     {CLPI_LACKS_ROOM, drain_kept, ONCE},
-    {CLPI_LACKS_ROOM, ask_callback, NEW_ROUND},     {CLPI_LACKS_MEMORY, free_own_held, REPEATED},
-    {CLPI_LACKS_MEMORY, free_other_held, REPEATED}, {CLPI_LACKS_MEMORY, drain_pending, ONCE},
-    {CLPI_LACKS_MEMORY, return_cached, ONCE},       {CLPI_LACKS_MEMORY, ask_callback, NEW_ROUND},
+    {CLPI_LACKS_LIMIT, free_own_held, REPEATED},  {CLPI_LACKS_LIMIT, ask_callback, NEW_ROUND},
+    {CLPI_LACKS_ROOM, free_own_held, REPEATED},   {CLPI_LACKS_ROOM, free_other_held, REPEATED},
+    {CLPI_LACKS_ROOM, drain_kept, ONCE},          {CLPI_LACKS_ROOM, ask_callback, NEW_ROUND},
+    {CLPI_LACKS_MEMORY, free_own_held, REPEATED}, {CLPI_LACKS_MEMORY, free_other_held, REPEATED},
+    {CLPI_LACKS_MEMORY, drain_pending, ONCE},     {CLPI_LACKS_MEMORY, return_cached, ONCE},
+    {CLPI_LACKS_MEMORY, ask_callback, NEW_ROUND},
 };
 
 /* Whether step `i` is for what the request lacks, and freed something. */
