@@ -270,7 +270,7 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
  * allocation with CLP_LIMIT_EXCEEDED, held blocks are freed, the largest first, unless the block
  * alone is larger than the limit. Then on_out_of_memory is called, as for a device out of memory,
  * and not for such a block either. A limit below what is managed refuses further memory and takes
- * none away. On an arena it bounds, too, what the arena has taken for all of its pools when this one
+ * none away. On an arena it also bounds what the arena has taken for all of its pools when this one
  * makes it grow, and what the others hold is freed as well. Any thread. @{ */
 
 /** Sets the limit in bytes; 0 for none. CLP_INVALID_ARGUMENT: NULL pool. */

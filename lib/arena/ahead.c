@@ -206,6 +206,15 @@ static void make_ready(clpi_arena *arena)
     tape->ready = MIN(tape->next + AT_ONCE, tape->count);
 }
 
+/* A block of `bytes` begins, or is expected to. */
+static bool foresees(clpi_arena *arena, size_t bytes)
+{
+  if (!clpi_arena_may_plan_locked(arena, bytes))
+    return false;
+  clpi_arena_settle_locked(arena);
+  return clpi_arena_foresees_locked(arena, bytes);
+}
+
 static clp_memory begin_here(clpi_arena *arena, size_t bytes)
 {
   make_ready(arena);
@@ -220,7 +229,7 @@ clp_memory clpi_ahead_begin_locked(clpi_arena *arena, size_t bytes)
     return memory;
   clpi_tape_unroll(&arena->tape, arena->used, bytes);
   tell_sites(arena);
-  if (clpi_arena_awaits_growth_locked(arena, bytes) || clpi_arena_foresees_locked(arena, bytes))
+  if (clpi_arena_awaits_growth_locked(arena, bytes) || foresees(arena, bytes))
     return 0;
   if (clpi_tape_jump(&arena->tape))
     memory = begin_here(arena, bytes);
@@ -244,6 +253,6 @@ bool clpi_ahead_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, b
   tell_of(arena, site, CLPI_END);
   clpi_arena_count_ended(arena, bytes, may_use);
   size_t first = arena->used_blocks ? 0 : arena->foresight.first_bytes;
-  arena->foresight.expects_first |= first && clpi_arena_foresees_locked(arena, first);
+  arena->foresight.expects_first |= first && foresees(arena, first);
   return true;
 }

@@ -2,12 +2,11 @@
 /* A plan takes time, and a call of the device: there must not be many in vain. */
 #include "arena/foresight.h"
 
-#include "arena/ahead.h"
 #include "arena/cycle.h"
 
 #include <sys/param.h>
 
-static bool may_plan_locked(const clpi_arena *arena, size_t bytes)
+bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
 {
   static const double low = 0.3;
   enum { FEWEST_LEFT = -8, LEAST = 256 };
@@ -88,9 +87,6 @@ static bool plan_locked(clpi_arena *arena, size_t event)
 
 bool clpi_arena_foresees_locked(clpi_arena *arena, size_t bytes)
 {
-  if (!may_plan_locked(arena, bytes))
-    return false;
-  clpi_arena_settle_locked(arena);
   size_t event = clpi_cycle_find(&arena->tape, arena->used, bytes);
   return event != SIZE_MAX && plan_locked(arena, event);
 }

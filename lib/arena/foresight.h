@@ -6,10 +6,13 @@
 
 #include "arena/arena.h"
 
-/* A block of `bytes` begins, or is expected to, which is not what comes next, or its place has gone:
- * plans what comes, if it is known and worth it, and then it is what comes next. Little must be in
- * use, as it stays where it is; and a good part of what was read the last time must have happened
- * since, lest the same be read again and again. */
+/* Whether there may be a plan before a block of `bytes` begins. Little must be in use, as it stays
+ * where it is; and a good part of what was read the last time must have happened since, lest the
+ * same be read again and again. */
+bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes);
+
+/* That is so, the block is not what comes next, or its place has gone, and the segments know what
+ * is in use: plans what comes, if it is known and worth it, and then it is what comes next. */
 bool clpi_arena_foresees_locked(clpi_arena *arena, size_t bytes);
 
 /* A block of `bytes` begins while nothing is in use. */

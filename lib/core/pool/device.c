@@ -23,8 +23,8 @@ static clp_status refuse_locked(clp_pool *pool, size_t bytes)
                     clpi_managed_bytes_locked(&pool->stock), pool->stock.store.listed_bytes);
 }
 
-/* For a thread that found no host memory for a cache: the owner of the only one goes out, and counts
- * nothing more without the lock. */
+/* For a thread that found no host memory for a cache: the owner of the only one goes out, and
+ * counts nothing more without the lock. */
 static void end_direct_locked(clpi_stock *stock)
 {
   clpi_caches_claim_locked(stock);

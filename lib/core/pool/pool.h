@@ -23,7 +23,7 @@ struct clp_pool {
   size_t leaving_bytes;       /* of them */
   pthread_cond_t left;        /* broadcast when one of them comes to rest */
   clpi_pool_hooks hooks;
-  _Atomic size_t limit;     /* 0: none; stored under the lock; relaxed */
+  _Atomic size_t limit;          /* 0: none; stored under the lock; relaxed */
   _Atomic size_t reserved_bytes; /* requested from the device, not yet managed; stored under the
                                     lock */
   size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
