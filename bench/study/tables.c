@@ -122,6 +122,7 @@ static void print_left_out(const study_results *results)
   printf("leave one out: footprint %.3f at the value that is best for all other programs, %.3f at "
          "the default\n",
          exp(chosen / count), exp(by_default / count));
+  fflush(stdout); /* the next lever takes minutes */
 }
 
 /* --- JSON: an object a line --- */
