@@ -67,15 +67,15 @@ def tune(path: str | os.PathLike, *options: str) -> dict:
     program says is wrong, and FileNotFoundError without the program."""
     print(_run("tune", *options, os.fspath(path)), end="")
     found = json.loads(_run("tune", "--json", *options, os.fspath(path)))
-    if not found["recommended"]["pooled"]:
+    if found["recommended"] and not found["recommended"]["pooled"]:
         print(f"\nThe best with a pool: {pool_expression(best_pool(found))}")
     return found
 
 
 def best_pool(found: dict) -> dict:
-    """The setting that was recommended, or, where that has no pool, the pool of the least product
-    of time and memory."""
-    if found["recommended"]["pooled"]:
+    """The setting that was recommended, or, where that has no pool or there is none, of the pools
+    that refuse least the one of the least product of time and memory."""
+    if found["recommended"] and found["recommended"]["pooled"]:
         return found["recommended"]
     pools = [setting for setting in found["settings"] if setting["pooled"]]
     fewest = min(setting["failures"] for setting in pools)

@@ -69,14 +69,22 @@ def test_trace_to_nowhere():
     assert caught.value.status == "CLP_IO_ERROR"
 
 
-def test_tune(tool, trace_file, capsys):
-    found = clpool.tune(trace_file)
+@pytest.mark.parametrize("option", ["--no-arena", "--objective=memory"])
+def test_tune(tool, trace_file, capsys, option):
+    found = clpool.tune(trace_file, option)
     printed = capsys.readouterr().out
-    assert "recommended" in printed
-    expression = printed.splitlines()[-1].split(": ", 1)[1]
+    assert "recommended: " in printed
+    expression = found["recommended"]["python"]
+    if not found["recommended"]["pooled"]:
+        expression = printed.splitlines()[-1].split("The best with a pool: ", 1)[1]
     pool = eval(expression, {"clpool": clpool, "allocator": clpool.HostAllocator()})
     assert isinstance(pool, clpool.MemoryPool)
     assert len(found["settings"]) > 10
+
+
+def test_tune_where_nothing_fits(tool, trace_file, capsys):
+    assert clpool.tune(trace_file, "--limit=1", "--no-arena")["recommended"] is None
+    assert "nothing is recommended" in capsys.readouterr().out
 
 
 def test_report(tool, trace_file, tmp_path):
