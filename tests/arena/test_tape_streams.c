@@ -21,12 +21,6 @@ static void release(void *self, clp_stream stream)
   (void)self, (void)stream;
 }
 
-static bool is_in_order(void *self, clp_stream stream)
-{
-  (void)self, (void)stream;
-  return true;
-}
-
 static clp_status make_mark(void *self, clp_stream stream, void **mark)
 {
   (void)self, (void)stream;
@@ -74,7 +68,6 @@ static void streams_setup(void)
   ops->home_stream = &home;
   ops->stream_retain = retain;
   ops->stream_release = release;
-  ops->stream_is_in_order = is_in_order;
   ops->mark_create = make_mark;
   ops->mark_destroy = end_mark;
   ops->mark_is_done = ask;

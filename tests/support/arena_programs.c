@@ -35,9 +35,8 @@ void clpt_apart_setup(void)
 
 void clpt_apart_start(double slack)
 {
-  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clp_arena_options options = clpt_arena_small();
   options.slack = slack;
-  options.min_segment_bytes = CLPT_SEGMENT;
   clpt_arena_start_with(&options);
 }
 

@@ -53,8 +53,7 @@ static clpi_cache *take_memory_locked(clpi_stock *stock)
   return memset(cache, 0, offsetof(clpi_cache, first_slab));
 }
 
-/* The only owner so far has noted no peak, and need not have held anything. */
-static void begin_sharing_locked(clpi_stock *stock)
+void clpi_caches_begin_sharing_locked(clpi_stock *stock)
 {
   clpi_caches_claim_locked(stock);
   clpi_note_peaks_locked(stock);
@@ -69,7 +68,7 @@ static clpi_cache *make_locked(clpi_stock *stock)
   if (!cache)
     return NULL;
   if (stock->cache_count == 1)
-    begin_sharing_locked(stock);
+    clpi_caches_begin_sharing_locked(stock);
   cache->door = CLPI_NEW_DOOR;
   cache->sweep_tick = CLPI_CACHE_SWEEP_INTERVAL;
   cache->stock = stock;

@@ -160,6 +160,10 @@ typedef struct clpi_place_table {
  * more or there is no host memory, which is no error. */
 clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin);
 
+/* A second thread has come, with a cache or without one: the only owner so far has noted no peak,
+ * and need not have held anything, in a direct pool. */
+void clpi_caches_begin_sharing_locked(clpi_stock *stock);
+
 /* Locks the stock for a call of the owner's, which is not idle meanwhile. Returns its cache, for
  * clpi_cache_end_call_locked; NULL: it has none yet. */
 clpi_cache *clpi_stock_begin_call(clpi_stock *stock);

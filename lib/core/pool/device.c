@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/cache/claim.h"
 #include "core/cache/counts.h"
 #include "core/cache/gather.h"
 #include "core/pool/fit.h"
@@ -23,15 +22,6 @@ static clp_status refuse_locked(clp_pool *pool, size_t bytes)
                     clpi_managed_bytes_locked(&pool->stock), pool->stock.store.listed_bytes);
 }
 
-/* For a thread that found no host memory for a cache: the owner of the only one goes out, and
- * counts nothing more without the lock. */
-static void end_direct_locked(clpi_stock *stock)
-{
-  clpi_caches_claim_locked(stock);
-  clpi_stock_set_direct_locked(stock, false);
-  clpi_caches_disclaim_locked(stock);
-}
-
 /* Counts `bytes` against the limit before the device is asked. Without a limit, SIZE_MAX is one. */
 static clp_status reserve(clpi_request *wanted, size_t bytes)
 {
@@ -40,8 +30,8 @@ static clp_status reserve(clpi_request *wanted, size_t bytes)
   if (wanted->is_reserved)
     return CLP_SUCCESS;
   pthread_mutex_lock(&stock->lock);
-  if (clpi_relaxed(stock->is_direct) && !wanted->cache)
-    end_direct_locked(stock);
+  if (clpi_relaxed(stock->is_direct) && !wanted->cache) /* there was no host memory for one */
+    clpi_caches_begin_sharing_locked(stock);
   size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
   size_t reserved = clpi_relaxed(pool->reserved_bytes);
   size_t taken = clpi_taken_bytes_locked(stock) + reserved;
