@@ -46,5 +46,5 @@ void clpi_caches_begin(clpi_stock *stock)
 {
   static pthread_once_t is_set_up = PTHREAD_ONCE_INIT;
   pthread_once(&is_set_up, set_up);
-  atomic_init(&stock->places, &clpi_no_place);
+  atomic_init(&stock->places, clpi_no_places);
 }

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The slots of caches: a few are part of the cache, those of a pool's first bins in a table, the
- * others as many as the bins that their owners use. */
+/* The slots of caches: those of a pool's first bins are part of the cache, the others as many as
+ * the bins that their owners use. */
 #ifndef CLPOOL_CORE_CACHE_SLOTS_H
 #define CLPOOL_CORE_CACHE_SLOTS_H
 
 #include "core/cache/thread_cache.h"
 
-/* A cache of zeros has no slot. */
-void clpi_cache_init_slots(clpi_cache *cache);
-
 /* Makes sure that the cache has a slot of this index, if there is host memory for it. The caller
  * owns the cache. */
 void clpi_cache_add_slot_locked(clpi_stock *stock, clpi_cache *cache, uint32_t index);
 
-/* Frees what slots have beyond the cache itself, which nobody looks at. */
+/* Leaves the cache without slots, and frees what they have beyond it. Nobody looks at it. */
 void clpi_cache_free_slots(clpi_cache *cache);
 
 /* Gives the slot places for `capacity` blocks at least, if there is host memory for it. */

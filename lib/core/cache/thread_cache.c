@@ -12,8 +12,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-clpi_cache clpi_no_cache = {.door.gate = CLPI_GATE_CLAIMED};
-clpi_place clpi_no_place;
+clpi_place clpi_no_places[CLPI_LEAST_PLACES];
 
 clpi_cache *clpi_stock_begin_call(clpi_stock *stock)
 {
@@ -30,9 +29,9 @@ void clpi_cache_end_call_locked(clpi_cache *cache)
     clpi_set_relaxed(cache->is_slow, false);
 }
 
-/* A cache's memory, zero but for its buffers if it was one before. Where there is none to spare, as
- * much is allocated as there is, up to a few caches: one by one they would leave gaps. NULL: out of
- * host memory. */
+/* A cache's memory, zero but for what stays of one before. Where there is none to spare, as much is
+ * allocated as there is, up to a few caches: one by one they would leave gaps. NULL: out of host
+ * memory. */
 static clpi_cache *take_memory_locked(clpi_stock *stock)
 {
   enum { MOST = 8 };
@@ -73,7 +72,6 @@ static clpi_cache *make_locked(clpi_stock *stock)
   cache->sweep_tick = CLPI_CACHE_SWEEP_INTERVAL;
   cache->stock = stock;
   clpi_list_init(&cache->on_thread);
-  clpi_cache_init_slots(cache);
   if (!cache->first_slab.count) {
     clpi_slab_init(&cache->first_slab, stock->pool, cache->first_buffers, CLPI_FIRST_BUFFERS);
     cache->first_slab.is_of_cache = true;
@@ -96,14 +94,14 @@ static bool make_place_locked(clpi_stock *stock)
   const clpi_place *former = clpi_relaxed(stock->places);
   if (clpi_self.number < former->count)
     return true;
-  size_t count = MAX(clpi_self.number + 1, 2 * former->count);
+  size_t least = MAX(CLPI_LEAST_PLACES, 2 * former->count);
+  size_t count = MAX(clpi_self.number + 1, least);
   clpi_place_table *table = malloc(sizeof(*table) + count * sizeof(table->places[0]));
   if (!table)
     return false;
   table->places[0].count = count;
   for (size_t i = 1; i < count; i++)
-    atomic_init(&table->places[i].cache,
-                i < former->count ? clpi_relaxed(former[i].cache) : &clpi_no_cache);
+    atomic_init(&table->places[i].cache, i < former->count ? clpi_relaxed(former[i].cache) : NULL);
   table->former = stock->tables;
   stock->tables = table;
   clpi_publish(stock->places, table->places);
@@ -141,7 +139,7 @@ void clpi_cache_disown_locked(clpi_stock *stock, clpi_cache *cache)
 {
   cache->owner = NULL;
   stock->ended_count++;
-  set_place_locked(stock, &clpi_no_cache);
+  set_place_locked(stock, NULL);
 }
 
 clpi_cache *clpi_cache_of_thread_locked(clpi_stock *stock, const clpi_bin *bin)

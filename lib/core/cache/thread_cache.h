@@ -20,12 +20,13 @@ enum {
 };
 
 /* What a cache has from the start, since many threads use few bins of many pools. */
-enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_SLOTS = 4, CLPI_FIRST_BUFFERS = 3 };
+enum { CLPI_FIRST_PLACES_LOG = 3, CLPI_FIRST_BUFFERS = 3 };
 
 /* One bin's blocks in one cache. A stack of pointers, not a list, so that batches move without
  * touching the blocks, whose cache lines may belong to other processors. The owner or the claimer
  * stores `top`, `limit` and `blocks`; others load them for a hint; relaxed. Those that miss look at
- * the first line of each other's slots, and so, without the lock, do not write to their own.
+ * the first line of each other's slots, and so, without the lock, do not write to their own. A slot
+ * that a cache does not have is all zeros.
  *
  * A slot's room grows as long as what it gave to the store comes back. The slot of an owner that
  * only releases what others allocate is an outlet: its blocks go to the bin's depot (exchange.h) in
@@ -40,8 +41,8 @@ typedef struct clpi_slot {
   /* Most bins of most threads never have more blocks at once, and two of them are in the same line
    * as all that a warm call looks at. */
   clp_buffer *first_places[1 << CLPI_FIRST_PLACES_LOG];
-  uint64_t *misses; /* apart, as processors fetch lines in pairs; clpi_empty_slot's are nobody's */
-  unsigned given;   /* blocks that went to the store, less twice those that came back */
+  uint64_t *misses;   /* apart, as processors fetch lines in pairs */
+  unsigned given;     /* blocks that went to the store, less twice those that came back */
   uint32_t allocated; /* low bits of the owner's allocations when blocks last went to the store, */
   uint32_t swept;     /* and at the last sweep */
   unsigned char capacity_log; /* 2 to the power of it, less clpi_no_block's, are places */
@@ -58,18 +59,15 @@ static inline clpi_tally clpi_slot_tally(const clpi_slot *slot)
   return (clpi_tally){.hits = slot->hits, .misses = *slot->misses, .releases = slot->releases};
 }
 
-/* What an empty slot has on top: no stream has used it, so nobody takes it. */
+/* What is on top of a slot without blocks: no stream has used it, so nobody takes it. */
 extern clp_buffer clpi_no_block __attribute__((visibility("hidden")));
 
-/* The places of slots that a cache does not have. */
-extern clp_buffer *clpi_no_places[] __attribute__((visibility("hidden")));
-
-/* What a cache has for a slot that it does not have: without a block, and a place for one. */
+/* What a cache has for a far slot that it does not have. */
 extern const clpi_slot clpi_empty_slot __attribute__((visibility("hidden")));
 
 enum { CLPI_RECENT_STREAMS = 4 };
 
-/* The slots of a pool's first bins are in one table, where a warm call finds them without a pointer
+/* The slots of a pool's first bins are in the cache, where a warm call finds them without a pointer
  * more. Those of others are in chunks, since a thread may use few of very many. */
 enum { CLPI_MOST_NEAR = 64 };
 
@@ -100,13 +98,13 @@ typedef struct clpi_cache {
   size_t misses;        /* of the owner's that are under way without the lock, and pin the pool */
   clpi_slab *returning; /* slabs that the owner took from `returned` */
 
-  /* Owners of other caches read this when they miss, while they are inside their own. So the tables
-   * and `next` change only where all other caches are claimed, and no miss writes to these lines.
+  /* Owners of other caches read this when they miss, while they are inside their own. So `far` and
+   * `next` change only where all other caches are claimed, and no miss writes to these lines.
    */
   alignas(64) struct clpi_cache *_Atomic next; /* link in clpi_stock.caches */
-  clpi_slot *near;                             /* by clpi_bin.index; like clpi_empty_slot: none */
   clpi_slot *_Atomic *far; /* by the index less CLPI_MOST_NEAR; clpi_empty_slot: none */
-  uint32_t near_count, far_count;
+  uint32_t far_count;
+  uint32_t near_end;   /* the index behind the last near slot that it has */
   const void *owner;   /* its clpi_self, which identifies the thread; NULL: that has ended */
   clpi_stock *stock;   /* never changes */
   clpi_list on_thread; /* link on the owner's list; guarded by the registry's lock */
@@ -123,27 +121,28 @@ typedef struct clpi_cache {
   size_t seen_active;
   clpi_slab *_Atomic returned; /* its slabs of which others returned buffers (slabs.h) */
 
-  clpi_slot first_slots[CLPI_FIRST_SLOTS]; /* what `near` is at first */
-
-  /* These stay when the cache serves another thread, but first_misses, which first_slots count in.
-   */
-  clpi_slab first_slab; /* of first_buffers */
-  uint64_t first_misses[CLPI_FIRST_SLOTS];
+  /* These stay when the cache serves another thread. */
+  clpi_slab first_slab;            /* of first_buffers */
   struct clpi_cache *former_batch; /* clpi_stock.cache_batches */
   clp_buffer first_buffers[CLPI_FIRST_BUFFERS];
+
+  /* By clpi_bin.index. */
+  uint64_t near_misses[CLPI_MOST_NEAR];
+  clpi_slot near[CLPI_MOST_NEAR];
 } clpi_cache;
 
-/* What a thread finds where it has no cache: always claimed. */
-extern clpi_cache clpi_no_cache __attribute__((visibility("hidden")));
+/* The first of a stock's places says how many there are; the others are by clpi_thread.number, and
+ * NULL where the thread has no cache.
+ * There are always CLPI_LEAST_PLACES, so that a thread of a lower number need not ask. */
+enum { CLPI_LEAST_PLACES = 64 };
 
-/* The first of a stock's places says how many there are; the others are by clpi_thread.number. */
 typedef union clpi_place {
   size_t count;
   clpi_cache *_Atomic cache; /* stored under the stock's lock */
 } clpi_place;
 
 /* What a stock begins with. */
-extern clpi_place clpi_no_place __attribute__((visibility("hidden")));
+extern clpi_place clpi_no_places[CLPI_LEAST_PLACES] __attribute__((visibility("hidden")));
 
 /* Places that are too few stay for those that look at them. */
 typedef struct clpi_place_table {

@@ -36,25 +36,15 @@ static inline bool clpi_cache_is_own(const clpi_cache *cache)
   return cache->owner == &clpi_self;
 }
 
-/* The calling thread's cache for the stock, or clpi_no_cache, which never lets anybody in. NULL:
- * there is no place for one. */
-static inline clpi_cache *clpi_cache_peek(const clpi_stock *stock)
-{
-  /* Acquire: pairs with make_place_locked. */
-  const clpi_place *places = clpi_acquired(stock->places);
-  if (clpi_self.number >= places->count)
-    return NULL;
-  clpi_cache *cache = clpi_relaxed(places[clpi_self.number].cache);
-  if (!cache)
-    __builtin_unreachable(); /* so that callers test once */
-  return cache;
-}
-
 /* The calling thread's cache for the stock; NULL: it has none. */
 static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
 {
-  clpi_cache *cache = clpi_cache_peek(stock);
-  return cache == &clpi_no_cache ? NULL : cache;
+  /* Acquire: pairs with make_place_locked. */
+  const clpi_place *places = clpi_acquired(stock->places);
+  size_t number = clpi_self.number;
+  if (__builtin_expect(number >= CLPI_LEAST_PLACES, 0) && number >= places->count)
+    return NULL;
+  return clpi_relaxed(places[number].cache);
 }
 
 static inline bool clpi_cache_must_sweep(const clpi_cache *cache, uint64_t tick)
@@ -163,7 +153,10 @@ clp_buffer *clpi_slot_search(clpi_slot *slot, const clpi_stream *stream);
 __attribute__((always_inline)) static inline clp_buffer *
 clpi_slot_take(clpi_slot *slot, const clpi_stream *stream, bool searches)
 {
-  clp_buffer **newest = clpi_relaxed(slot->top) - 1, *block = *newest;
+  clp_buffer **top = clpi_relaxed(slot->top);
+  if (!top)
+    return NULL;
+  clp_buffer **newest = top - 1, *block = *newest;
   if (block->use.stream != stream)
     return searches && block != &clpi_no_block ? clpi_slot_search(slot, stream) : NULL;
   CLPI_STEP();
@@ -185,16 +178,15 @@ __attribute__((always_inline)) static inline void clpi_slot_push(clpi_cache *cac
   clpi_set_relaxed(slot->top, top + 1);
 }
 
-/* The slot of this index; an empty one or NULL: the cache has none. */
+/* The slot of this index; one of zeros or NULL: the cache has none. */
 static inline clpi_slot *clpi_slot_peek(const clpi_cache *cache, uint32_t index)
 {
-  clpi_slot *slot = &cache->near[index];
-  if (__builtin_expect(index >= cache->near_count, 0)) {
-    uint32_t at = index - CLPI_MOST_NEAR; /* many, if the index is less */
-    if (at >= cache->far_count)
-      return NULL;
-    slot = clpi_acquired(cache->far[at]); /* pairs with add_far */
-  }
+  if (__builtin_expect(index < CLPI_MOST_NEAR, 1))
+    return (clpi_slot *)&cache->near[index];
+  uint32_t at = index - CLPI_MOST_NEAR;
+  if (at >= cache->far_count)
+    return NULL;
+  clpi_slot *slot = clpi_acquired(cache->far[at]); /* pairs with add_far_locked */
   if (!slot)
     __builtin_unreachable(); /* so that callers test once */
   return slot;
@@ -204,14 +196,13 @@ static inline clpi_slot *clpi_slot_peek(const clpi_cache *cache, uint32_t index)
 static inline clpi_slot *clpi_slot_at(const clpi_cache *cache, uint32_t index)
 {
   clpi_slot *slot = clpi_slot_peek(cache, index);
-  /* Acquire: pairs with init_slot. */
-  return slot && clpi_acquired(slot->blocks) != clpi_no_places + 1 ? slot : NULL;
+  return slot && clpi_acquired(slot->blocks) ? slot : NULL; /* pairs with init_slot */
 }
 
 /* The index behind the last of a cache's slots. */
 static inline uint32_t clpi_slots_end(const clpi_cache *cache)
 {
-  return cache->far_count ? CLPI_MOST_NEAR + cache->far_count : cache->near_count;
+  return cache->far_count ? CLPI_MOST_NEAR + cache->far_count : cache->near_end;
 }
 
 #define clpi_each_slot(cache, index, slot)                                                         \
@@ -235,7 +226,7 @@ static inline clpi_slot *clpi_slot_for(clpi_stock *stock, const clpi_cache *cach
 __attribute__((always_inline)) static inline clp_buffer *
 clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool searches)
 {
-  clpi_cache *cache = clpi_cache_peek(stock);
+  clpi_cache *cache = clpi_cache_find(stock);
   if (!cache)
     return NULL;
   /* Relaxed: the thread uses the index only to find a slot in its own cache, and such a slot exists
@@ -277,7 +268,7 @@ clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_b
 __attribute__((always_inline)) static inline bool
 clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
-  clpi_cache *cache = clpi_cache_peek(stock);
+  clpi_cache *cache = clpi_cache_find(stock);
   if (!cache || !clpi_door_enter(&cache->door))
     return false;
   clpi_slot *slot = clpi_slot_peek(cache, clpi_relaxed(buffer->index));

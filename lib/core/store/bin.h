@@ -27,8 +27,22 @@ static inline size_t clpi_bin_number(unsigned leading_bits, size_t size)
   return ((l - 1) << leading_bits) + leading;
 }
 
-/* The indexes of bins in use, as the warm path looks for them: that of a size of level l is
- * rows[l][size >> shifts[l]], or 0. */
+/* The row of a size, which is not 0: one for each level, in no certain order. */
+static inline size_t clpi_bin_row(size_t size)
+{
+#ifdef __x86_64__
+  /* lzcnt where the processor has it, else bsr, which processors of AMD's take long for: what the
+   * one gives is 63 less what the other does, and either tells levels apart. */
+  size_t row;
+  __asm__("rep; bsr %1, %0" : "=r"(row) : "r"(size) : "cc");
+  return row;
+#else
+  return (size_t)__builtin_clzl(size);
+#endif
+}
+
+/* The indexes of bins in use, as the warm path looks for them: that of a size in row r is
+ * rows[r][size >> shifts[r]], or 0. */
 typedef struct clpi_bin_indexes {
   alignas(64) unsigned char shifts[CLPI_SIZE_BITS];
   _Atomic uint32_t *rows[CLPI_SIZE_BITS];
@@ -37,14 +51,14 @@ typedef struct clpi_bin_indexes {
 /* For the following, the size is not 0. How many low bits do not matter for its bin, */
 static inline unsigned clpi_bin_shift(const clpi_bin_indexes *indexes, size_t size)
 {
-  return indexes->shifts[CLPI_SIZE_BITS - 1 - (size_t)__builtin_clzl(size)];
+  return indexes->shifts[clpi_bin_row(size)];
 }
 
 /* and where the index of that stands. */
 static inline _Atomic uint32_t *clpi_bin_index(const clpi_bin_indexes *indexes, size_t size)
 {
-  size_t level = CLPI_SIZE_BITS - 1 - (size_t)__builtin_clzl(size);
-  return &indexes->rows[level][size >> indexes->shifts[level]];
+  size_t row = clpi_bin_row(size);
+  return &indexes->rows[row][size >> indexes->shifts[row]];
 }
 
 static inline clpi_bin_parts clpi_bin_split(unsigned leading_bits, size_t number)

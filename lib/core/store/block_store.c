@@ -17,14 +17,15 @@ static unsigned highest_bit(uint64_t word)
 }
 
 /* Sizes of level l, shifted, are 1m (bin.c), of leading_bits + 1 bits; or of l + 1 bits, where that
- * is less. So row l uses the part of the table behind its own, which row l + 1 does not use, since
- * it does so, too; or part of its own. False: out of host memory. */
+ * is less. So level l uses the part of the table behind its own, which level l + 1 does not use,
+ * since it does so, too; or part of its own. False: out of host memory. */
 static bool make_indexes(clpi_block_store *store)
 {
   _Atomic uint32_t *table = calloc((CLPI_SIZE_BITS + 1) * store->bins_per_level, sizeof(*table));
   for (unsigned l = 0; table && l < CLPI_SIZE_BITS; l++) {
-    store->indexes.rows[l] = table + l * store->bins_per_level;
-    store->indexes.shifts[l] =
+    size_t row = clpi_bin_row((size_t)1 << l);
+    store->indexes.rows[row] = table + l * store->bins_per_level;
+    store->indexes.shifts[row] =
         (unsigned char)(l > store->leading_bits ? l - store->leading_bits : 0);
   }
   return table;
@@ -50,7 +51,7 @@ void clpi_store_end(clpi_block_store *store)
     free(store->levels[l].bins);
     free(store->levels[l].nonempty);
   }
-  free((void *)store->indexes.rows[0]);
+  free((void *)store->indexes.rows[clpi_bin_row(1)]);
   free(store->by_index);
 }
 
