@@ -42,22 +42,24 @@ typedef struct clpi_run_links {
 } clpi_run_links;
 
 /* Has two cache lines to itself: processors prefetch lines in pairs, and buffers of different
- * threads must not share one. The warm path touches only the first line. */
+ * threads must not share one. The warm path touches only the second line, as of slots the first, so
+ * that the two are never at the same place of two pages, where processors take a load for one of
+ * what was just stored. */
 struct clp_buffer {
-  alignas(128) clp_pool *pool; /* never changes */
-  clp_memory memory;           /* 0: a buffer of zero bytes */
-  size_t size;                 /* as asked for */
-  struct clpi_bin *bin;        /* NULL: a buffer of zero bytes */
-  uint64_t age;                /* the tick of its last release; larger is younger */
-  _Atomic uint32_t index;      /* the bin's while it is active, 0 for zero bytes; else the state
-                                  (CLPI_NO_INDEX), relaxed: it serves to detect a second release */
-  clpi_use use;                /* of a held block: its last use; stream NULL: see `noted` */
-  alignas(64) struct clp_buffer *newer; /* in the bin's list */
-  struct clp_buffer *older;             /* likewise, and in chains */
+  alignas(128) struct clp_buffer *newer; /* in the bin's list */
+  struct clp_buffer *older;              /* likewise, and in chains */
   clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
   clpi_noted_uses *noted; /* uses on several streams; NULL or empty: only `use` counts */
   struct clpi_slab *slab; /* that it was made in; never changes */
   clpi_run_links run;
+  alignas(64) clp_pool *pool; /* never changes */
+  clp_memory memory;          /* 0: a buffer of zero bytes */
+  size_t size;                /* as asked for */
+  struct clpi_bin *bin;       /* NULL: a buffer of zero bytes */
+  uint64_t age;               /* the tick of its last release; larger is younger */
+  _Atomic uint32_t index;     /* the bin's while it is active, 0 for zero bytes; else the state
+                                 (CLPI_NO_INDEX), relaxed: it serves to detect a second release */
+  clpi_use use;               /* of a held block: its last use; stream NULL: see `noted` */
 };
 static_assert(sizeof(clp_buffer) == 128, "there may be very many of them");
 
