@@ -69,8 +69,8 @@ static bool note_peak_locked(clpi_stock *stock, clpi_cache *cache, size_t all)
 
 void clpi_note_peak_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  bool is_due = clpi_relaxed(stock->may_peak);
-  clpi_set_relaxed(stock->may_peak, false);
+  bool is_due = clpi_relaxed(stock->unusual) & CLPI_MAY_PEAK;
+  atomic_fetch_and_explicit(&stock->unusual, ~CLPI_MAY_PEAK, memory_order_relaxed);
   bool is_new = note_peak_locked(stock, cache, clpi_active_bytes_locked(stock));
   size_t peak = stock->figures.peak_active_bytes, grant = clpi_relaxed(stock->grant);
   if (is_new)
@@ -82,7 +82,7 @@ void clpi_note_peak_locked(clpi_stock *stock, clpi_cache *cache)
 
 void clpi_note_peaks_locked(clpi_stock *stock)
 {
-  clpi_set_relaxed(stock->may_peak, false);
+  atomic_fetch_and_explicit(&stock->unusual, ~CLPI_MAY_PEAK, memory_order_relaxed);
   size_t all = clpi_active_bytes_locked(stock);
   clpi_each_cache(stock, cache)
   {
@@ -137,7 +137,7 @@ void clpi_count_release_locked(clpi_stock *stock, clpi_cache *cache, clpi_bin *b
     count_elsewhere_locked(stock, -bytes);
     return;
   }
-  if (clpi_relaxed(stock->may_peak))
+  if (clpi_relaxed(stock->unusual) & CLPI_MAY_PEAK)
     clpi_note_peak_locked(stock, cache);
   clpi_cache_count_inactive(cache, bytes);
 }

@@ -4,7 +4,7 @@
 
 #include "core/base/thread_end.h"
 
-_Thread_local clpi_thread clpi_self = {.number = CLPI_NO_NUMBER};
+_Thread_local clpi_thread clpi_self = {.number = CLPI_NO_NUMBER, .warm_number = CLPI_NO_NUMBER};
 
 enum { WORD_BITS = 64, WORDS = 1024 };
 
@@ -18,15 +18,27 @@ static struct {
 
 /* --- threads --- */
 
+static void set_number(uint32_t number)
+{
+  clpi_self.number = number;
+  if (clpi_self.warm_number != CLPI_WATCHED)
+    clpi_self.warm_number = number;
+}
+
+void clpi_thread_watch(bool is_watched)
+{
+  clpi_self.warm_number = is_watched ? CLPI_WATCHED : clpi_self.number;
+}
+
 /* The lowest number that no living thread has, so that tables stay short. CLPI_NO_NUMBER: all
  * are taken. */
-static size_t take_number_locked(void)
+static uint32_t take_number_locked(void)
 {
-  for (size_t i = 0; i < WORDS; i++) {
+  for (uint32_t i = 0; i < WORDS; i++) {
     uint64_t unused = ~registry.numbers[i];
     if (!unused)
       continue;
-    unsigned bit = (unsigned)__builtin_ctzll(unused);
+    uint32_t bit = (uint32_t)__builtin_ctzll(unused);
     registry.numbers[i] |= (uint64_t)1 << bit;
     return i * WORD_BITS + bit;
   }
@@ -45,7 +57,7 @@ bool clpi_thread_join(void)
   if (!clpi_thread_end_watch())
     return false;
   pthread_mutex_lock(&registry.lock);
-  clpi_self.number = take_number_locked();
+  set_number(take_number_locked());
   pthread_mutex_unlock(&registry.lock);
   clpi_list_init(&clpi_self.caches);
   return clpi_self.number != CLPI_NO_NUMBER;
@@ -65,7 +77,7 @@ clpi_cache *clpi_thread_begin_visit(void)
   bool has_number = clpi_self.number != CLPI_NO_NUMBER;
   if (has_number && clpi_list_is_empty(&clpi_self.caches)) {
     give_number_locked(clpi_self.number);
-    clpi_self.number = CLPI_NO_NUMBER;
+    set_number(CLPI_NO_NUMBER);
   } else if (has_number) {
     cache = clpi_list_entry(clpi_self.caches.next, clpi_cache, on_thread);
     clpi_list_remove(&cache->on_thread);
@@ -104,7 +116,7 @@ static void unlock_registry(void)
 static void unlock_in_child(void)
 {
   pthread_cond_init(&registry.visited, NULL);
-  clpi_self.number = CLPI_NO_NUMBER;
+  set_number(CLPI_NO_NUMBER);
   unlock_registry();
 }
 

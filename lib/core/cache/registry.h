@@ -9,6 +9,9 @@
  * be arranged, so it must not have a cache. */
 bool clpi_thread_join(void);
 
+/* While the calling thread has hooks, none of its calls is warm. */
+void clpi_thread_watch(bool is_watched);
+
 /* Notes that the cache is the calling thread's. Under its stock's lock. */
 void clpi_thread_add_cache(clpi_cache *cache);
 

@@ -12,16 +12,20 @@
 #include <clpool/pool.h>
 #include <pthread.h>
 
+/* Why a release is not warm, whatever its buffer; flags. */
+#define CLPI_IS_DIRECT  1u /* see pool/direct.h; stored under the lock */
+#define CLPI_IS_WATCHED 2u /* the pool has hooks; stored under the lock */
+#define CLPI_MAY_PEAK   4u /* the next release notes the peak of active bytes (counts.h) */
+
 typedef struct clpi_stock {
   /* Most is set at create, and read without the lock. */
   clp_pool *pool;                   /* whose stock it is */
   union clpi_place *_Atomic places; /* where threads find their caches; replaced under the lock */
   _Atomic size_t warm_bytes; /* the warm path allocates no more; 0 where the home stream is out of
-                                order, or the pool direct; stored as the next */
-  atomic_bool is_direct;     /* see pool/direct.h; stored under the lock; relaxed */
-  atomic_bool may_peak; /* the next release notes the peak of active bytes (counts.h); relaxed */
-  _Atomic size_t grant; /* a thread's active bytes may grow by so much before that; relaxed */
-  unsigned visits;      /* of threads that are ending; guarded by the registry's lock */
+                                order, the pool direct or watched; stored under the lock */
+  atomic_uint unusual;       /* these flags; relaxed */
+  _Atomic size_t grant;      /* a thread's active bytes may grow by so much before that; relaxed */
+  unsigned visits;           /* of threads that are ending; guarded by the registry's lock */
   clpi_streams streams; /* guarded by `lock`, except what the warm path reads of the home stream */
 
   alignas(64) pthread_mutex_t lock;  /* guards everything below, the rest of the pool, and every bin
@@ -53,11 +57,15 @@ typedef struct clpi_stock {
                              on request */
 } clpi_stock;
 
-/* A direct pool holds nothing (pool/direct.h), which the warm path need not look for. */
-static inline void clpi_stock_set_direct_locked(clpi_stock *stock, bool is_direct)
+/* A direct pool holds nothing, and where there are hooks, all calls are shown to them: the warm
+ * path asks for neither. Sets or clears the flag. */
+static inline void clpi_stock_set_cold_locked(clpi_stock *stock, unsigned flag, bool is)
 {
-  clpi_set_relaxed(stock->is_direct, is_direct);
-  clpi_set_relaxed(stock->warm_bytes, is_direct ? 0 : stock->store.max_block_bytes);
+  unsigned before = is ? atomic_fetch_or_explicit(&stock->unusual, flag, memory_order_relaxed)
+                       : atomic_fetch_and_explicit(&stock->unusual, ~flag, memory_order_relaxed);
+  unsigned now = is ? before | flag : before & ~flag;
+  bool is_cold = now & (CLPI_IS_DIRECT | CLPI_IS_WATCHED) || !stock->streams.home.is_in_order;
+  clpi_set_relaxed(stock->warm_bytes, is_cold ? 0 : stock->store.max_block_bytes);
 }
 
 #endif

@@ -56,8 +56,8 @@ void clpi_caches_begin_sharing_locked(clpi_stock *stock)
 {
   clpi_caches_claim_locked(stock);
   clpi_note_peaks_locked(stock);
-  if (clpi_relaxed(stock->is_direct))
-    clpi_stock_set_direct_locked(stock, false);
+  if (clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT)
+    clpi_stock_set_cold_locked(stock, CLPI_IS_DIRECT, false);
   clpi_caches_disclaim_locked(stock);
 }
 

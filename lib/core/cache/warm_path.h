@@ -8,7 +8,7 @@
 #include "core/cache/thread_cache.h"
 #include "core/store/bin.h"
 
-/* The number of registered hooks. While it is not 0, each call checks for hooks first. */
+/* The number of registered hooks. */
 extern atomic_uint clpi_watchers __attribute__((visibility("hidden")));
 
 static inline bool clpi_is_watched(void)
@@ -17,14 +17,15 @@ static inline bool clpi_is_watched(void)
   return __builtin_expect(atomic_load_explicit(&clpi_watchers, memory_order_relaxed) != 0, 0);
 }
 
-enum { CLPI_NO_NUMBER = INT_MAX };
+enum { CLPI_NO_NUMBER = INT_MAX, CLPI_WATCHED = CLPI_NO_NUMBER - 1 };
 
 /* What a thread is to the library. In static TLS, of which dlopen keeps little in reserve, and
  * without a call of __tls_get_addr. */
 typedef struct clpi_thread {
-  size_t number;    /* its place in each stock, or CLPI_NO_NUMBER; that of one that has ended serves
-                       another */
-  clpi_list caches; /* of clpi_cache.on_thread; guarded by the registry's lock */
+  uint32_t number;      /* its place in each stock, or CLPI_NO_NUMBER; that of one that has ended
+                           serves another */
+  uint32_t warm_number; /* the same, but CLPI_WATCHED, of no place, while the thread has hooks */
+  clpi_list caches;     /* of clpi_cache.on_thread; guarded by the registry's lock */
 } clpi_thread;
 
 extern _Thread_local clpi_thread clpi_self
@@ -36,15 +37,20 @@ static inline bool clpi_cache_is_own(const clpi_cache *cache)
   return cache->owner == &clpi_self;
 }
 
-/* The calling thread's cache for the stock; NULL: it has none. */
-static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
+/* The cache of the thread of this number for the stock; NULL: it has none. */
+static inline clpi_cache *clpi_cache_of_number(const clpi_stock *stock, size_t number)
 {
   /* Acquire: pairs with make_place_locked. */
   const clpi_place *places = clpi_acquired(stock->places);
-  size_t number = clpi_self.number;
   if (__builtin_expect(number >= CLPI_LEAST_PLACES, 0) && number >= places->count)
     return NULL;
   return clpi_relaxed(places[number].cache);
+}
+
+/* The calling thread's. */
+static inline clpi_cache *clpi_cache_find(const clpi_stock *stock)
+{
+  return clpi_cache_of_number(stock, clpi_self.number);
 }
 
 static inline bool clpi_cache_must_sweep(const clpi_cache *cache, uint64_t tick)
@@ -84,8 +90,8 @@ static inline void clpi_cache_count_active(clpi_stock *stock, clpi_cache *cache,
     cache->ceiling = active + clpi_relaxed(stock->grant);
   const clpi_cache *first = clpi_relaxed(stock->caches);
   bool has_others = clpi_relaxed(first->next);
-  if (rises && has_others && !clpi_relaxed(stock->may_peak))
-    clpi_set_relaxed(stock->may_peak, true);
+  if (rises && has_others && !(clpi_relaxed(stock->unusual) & CLPI_MAY_PEAK))
+    atomic_fetch_or_explicit(&stock->unusual, CLPI_MAY_PEAK, memory_order_relaxed);
 }
 
 static inline void clpi_cache_count_inactive(clpi_cache *cache, size_t bytes)
@@ -222,11 +228,12 @@ static inline clpi_slot *clpi_slot_for(clpi_stock *stock, const clpi_cache *cach
   return slot;
 }
 
-/* NULL: take the slow path. `searches`: as for clpi_slot_take. */
+/* From the calling thread's cache, which may be NULL. NULL: take the slow path. `searches`: as for
+ * clpi_slot_take. */
 __attribute__((always_inline)) static inline clp_buffer *
-clpi_allocate_cached(clpi_stock *stock, size_t bytes, clpi_given given, bool searches)
+clpi_allocate_cached(clpi_stock *stock, clpi_cache *cache, size_t bytes, clpi_given given,
+                     bool searches)
 {
-  clpi_cache *cache = clpi_cache_find(stock);
   if (!cache)
     return NULL;
   /* Relaxed: the thread uses the index only to find a slot in its own cache, and such a slot exists
@@ -255,7 +262,7 @@ clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_b
 {
   clpi_stream *stream = clpi_recall_stream(stock, cache, given);
   uint64_t tick = clpi_relaxed(cache->tick);
-  if (!stream || clpi_cache_must_sweep(cache, tick) || clpi_relaxed(stock->may_peak))
+  if (!stream || clpi_cache_must_sweep(cache, tick))
     return false;
   slot->releases++;
   clpi_cache_count_inactive(cache, buffer->size);
@@ -264,11 +271,11 @@ clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_b
   return true;
 }
 
-/* False: nothing was done; take the slow path. */
+/* Into the calling thread's cache, which may be NULL; for a stock that is neither direct nor may
+ * peak. False: nothing was done; take the slow path. */
 __attribute__((always_inline)) static inline bool
-clpi_release_cached(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
+clpi_release_cached(clpi_stock *stock, clpi_cache *cache, clp_buffer *buffer, clpi_given given)
 {
-  clpi_cache *cache = clpi_cache_find(stock);
   if (!cache || !clpi_door_enter(&cache->door))
     return false;
   clpi_slot *slot = clpi_slot_peek(cache, clpi_relaxed(buffer->index));

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/base/thread_end.h"
+#include "core/cache/registry.h"
 #include "core/hooks/hook_call.h"
 
 #include <stdlib.h>
@@ -136,6 +137,7 @@ static clp_status not_found(const char *function, const char *of)
 static void end_thread(void)
 {
   drop_all(&clpi_own_hooks.first);
+  clpi_thread_watch(false);
 }
 
 clp_status clp_hook_push(const clp_hook *hook)
@@ -151,6 +153,8 @@ clp_status clp_hook_push(const clp_hook *hook)
     status = append("clp_hook_push", &clpi_own_hooks.first, made);
   if (status)
     free(made);
+  else
+    clpi_thread_watch(true);
   return status;
 }
 
@@ -165,6 +169,7 @@ clp_status clp_hook_pop(const clp_hook *hook)
   if (!registration)
     return not_found("clp_hook_pop", "thread");
   unlink_from(&clpi_own_hooks.first, registration);
+  clpi_thread_watch(clpi_registration_at(&clpi_own_hooks.first));
   drop(registration);
   return CLP_SUCCESS;
 }

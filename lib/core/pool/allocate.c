@@ -264,12 +264,12 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                       pool->allocator->name, bytes, pool->stock.store.max_block_bytes);
   clpi_stock *stock = &pool->stock;
   given = given_or_home(stock, given);
-  *out = bytes ? clpi_allocate_cached(stock, bytes, given, true) : NULL;
+  clpi_cache *cache = clpi_cache_find(stock);
+  *out = bytes ? clpi_allocate_cached(stock, cache, bytes, given, true) : NULL;
   /* Without a cache, or in a bin that nobody has used, there is no way but with the lock. */
-  bool is_known = bytes && clpi_cache_find(stock) &&
-                  clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
+  bool is_known = bytes && cache && clpi_relaxed(*clpi_bin_index(&stock->store.indexes, bytes));
   if (!*out && is_known && clpi_refill_own(stock, bytes))
-    *out = clpi_allocate_cached(stock, bytes, given, true);
+    *out = clpi_allocate_cached(stock, cache, bytes, given, true);
   if (*out)
     return CLP_SUCCESS;
   int cancel_state; /* base/cancel.h */
@@ -307,12 +307,17 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   return status;
 }
 
-/* Where nothing is warm, as in a direct pool. A function of its own, so that the warm path needs no
- * stack. */
-__attribute__((noinline)) static clp_status allocate_cold(clp_pool *pool, size_t bytes,
-                                                          clpi_given given, clp_buffer **out)
+/* Where nothing is warm, as in a direct pool, or there are hooks. A function of its own, so that
+ * the warm path needs no stack. Calls with invalid arguments, such as a parent's pool, are not
+ * shown to hooks. */
+CLPI_ENTRY static clp_status allocate_cold(clp_pool *pool, size_t bytes, clpi_given given,
+                                           clp_buffer **out)
 {
-  bool is_direct = pool && out && clpi_relaxed(pool->stock.is_direct);
+  bool is_shown = clpi_is_watched() && pool && out && clpi_hooks_concern(&pool->hooks) &&
+                  bytes <= pool->stock.store.max_block_bytes && !clpi_pool_is_inherited(pool);
+  if (is_shown)
+    return allocate_shown(pool, bytes, given, out);
+  bool is_direct = pool && out && clpi_relaxed(pool->stock.unusual) & CLPI_IS_DIRECT;
   clp_buffer *block = is_direct ? clpi_allocate_direct(pool, bytes, given) : NULL;
   if (!block)
     return allocate_slow(pool, bytes, given, NULL, out);
@@ -320,43 +325,30 @@ __attribute__((noinline)) static clp_status allocate_cold(clp_pool *pool, size_t
   return CLP_SUCCESS;
 }
 
-/* Zero bytes take the slow path, too, and all where the home stream is out of order. */
+/* Zero bytes take the slow path, too. */
 __attribute__((always_inline)) static inline clp_status allocate(clp_pool *pool, size_t bytes,
                                                                  clpi_given given, clp_buffer **out)
 {
   clp_buffer *block = NULL;
   if (pool && out && bytes - 1 < clpi_relaxed(pool->stock.warm_bytes))
-    block = clpi_allocate_cached(&pool->stock, bytes, given, false);
+    block = clpi_allocate_cached(&pool->stock,
+                                 clpi_cache_of_number(&pool->stock, clpi_self.warm_number), bytes,
+                                 given, false);
   if (!block)
     return allocate_cold(pool, bytes, given, out);
   *out = block;
   return CLP_SUCCESS;
 }
 
-/* Calls with invalid arguments, such as a parent's pool, are not shown to hooks. */
-CLPI_ENTRY static clp_status allocate_watched(clp_pool *pool, size_t bytes, clpi_given given,
-                                              clp_buffer **out)
-{
-  bool is_valid =
-      pool && out && bytes <= pool->stock.store.max_block_bytes && !clpi_pool_is_inherited(pool);
-  if (is_valid && clpi_hooks_concern(&pool->hooks))
-    return allocate_shown(pool, bytes, given, out);
-  return allocate(pool, bytes, given, out);
-}
-
 CLPI_ENTRY clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out)
 {
-  clpi_given given = {.is_given = false};
-  return clpi_is_watched() ? allocate_watched(pool, bytes, given, out)
-                           : allocate(pool, bytes, given, out);
+  return allocate(pool, bytes, (clpi_given){.is_given = false}, out);
 }
 
 CLPI_ENTRY clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream,
                                            clp_buffer **out)
 {
-  clpi_given given = {.is_given = true, .handle = stream};
-  return clpi_is_watched() ? allocate_watched(pool, bytes, given, out)
-                           : allocate(pool, bytes, given, out);
+  return allocate(pool, bytes, (clpi_given){.is_given = true, .handle = stream}, out);
 }
 
 /* What the warm path finds, and what it finds when it searches. */
@@ -368,7 +360,9 @@ __attribute__((always_inline)) static inline bool try_allocate(clp_pool *pool, s
   *out = NULL;
   if (!pool || bytes - 1 >= pool->stock.store.max_block_bytes || clpi_hooks_concern(&pool->hooks))
     return false;
-  *out = clpi_allocate_cached(&pool->stock, bytes, given_or_home(&pool->stock, given), true);
+  clpi_stock *stock = &pool->stock;
+  *out =
+      clpi_allocate_cached(stock, clpi_cache_find(stock), bytes, given_or_home(stock, given), true);
   return *out;
 }
 

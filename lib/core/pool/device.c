@@ -30,7 +30,8 @@ static clp_status reserve(clpi_request *wanted, size_t bytes)
   if (wanted->is_reserved)
     return CLP_SUCCESS;
   pthread_mutex_lock(&stock->lock);
-  if (clpi_relaxed(stock->is_direct) && !wanted->cache) /* there was no host memory for one */
+  if (clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT &&
+      !wanted->cache) /* there was no host memory for one */
     clpi_caches_begin_sharing_locked(stock);
   size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
   size_t reserved = clpi_relaxed(pool->reserved_bytes);

@@ -16,9 +16,9 @@ static bool may_be_direct_locked(const clp_pool *pool)
 bool clpi_is_direct_locked(clp_pool *pool)
 {
   clpi_stock *stock = &pool->stock;
-  if (clpi_relaxed(stock->is_direct) && !may_be_direct_locked(pool))
-    clpi_stock_set_direct_locked(stock, false);
-  return clpi_relaxed(stock->is_direct);
+  if (clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT && !may_be_direct_locked(pool))
+    clpi_stock_set_cold_locked(stock, CLPI_IS_DIRECT, false);
+  return clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT;
 }
 
 static clpi_directness consider_locked(clp_pool *pool, clpi_cache *cache)
@@ -32,7 +32,7 @@ static clpi_directness consider_locked(clp_pool *pool, clpi_cache *cache)
   if (allocator->direct->should_hold(allocator->self, was_direct)) {
     pool->misses_to_come = OFTEN;
     if (was_direct)
-      clpi_stock_set_direct_locked(stock, false);
+      clpi_stock_set_cold_locked(stock, CLPI_IS_DIRECT, false);
     return CLPI_INDIRECT;
   }
   if (was_direct)
@@ -42,7 +42,7 @@ static clpi_directness consider_locked(clp_pool *pool, clpi_cache *cache)
     return CLPI_INDIRECT;
   clpi_cache_close_locked(stock, cache);
   clpi_note_peak_locked(stock, cache);
-  clpi_stock_set_direct_locked(stock, true);
+  clpi_stock_set_cold_locked(stock, CLPI_IS_DIRECT, true);
   return CLPI_TURNS;
 }
 

@@ -37,8 +37,8 @@ static inline clp_buffer *clpi_allocate_inside(clp_pool *pool, clpi_cache *cache
   uint32_t index = clpi_relaxed(*clpi_bin_index(&store->indexes, bytes));
   clpi_slot *slot = clpi_slot_at(cache, index);
   size_t block_bytes = clpi_store_rounded(store, bytes);
-  if (!slot || !clpi_may_manage(pool, cache, block_bytes) || !clpi_relaxed(stock->is_direct) ||
-      !clpi_relaxed(cache->open_slabs))
+  if (!slot || !clpi_may_manage(pool, cache, block_bytes) ||
+      !(clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT) || !clpi_relaxed(cache->open_slabs))
     return NULL;
   clp_memory memory = allocator->direct->begin(allocator->self, block_bytes);
   if (!memory)
@@ -79,7 +79,8 @@ static inline bool clpi_end_inside(clp_pool *pool, clpi_cache *cache, clp_buffer
   size_t own = clpi_relaxed(cache->managed_bytes), size = buffer->size;
   bool is_new_peak =
       clpi_relaxed(stock->managed_bytes) + own > clpi_relaxed(stock->noted_managed_bytes);
-  if (!slot || is_new_peak || !clpi_relaxed(stock->is_direct) || buffer->slab->owner != cache)
+  if (!slot || is_new_peak || !(clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT) ||
+      buffer->slab->owner != cache)
     return false;
   size_t bytes = clpi_store_rounded(&stock->store, size);
   if (!allocator->direct->end(allocator->self, buffer->memory, bytes))

@@ -54,7 +54,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   clpi_stream *stream = &stock->streams.home;
   if (clpi_pool_is_inherited(pool))
     return CLP_SUCCESS; /* the block is the parent's */
-  if (!clpi_relaxed(stock->is_direct) && clpi_release_into_outlet(stock, buffer, given))
+  if (clpi_release_into_outlet(stock, buffer, given))
     return CLP_SUCCESS;
   CLPI_UNCANCELLED;
   clp_status status =
@@ -79,22 +79,20 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was released before");
 }
 
-/* As allocate_cold. */
-__attribute__((noinline)) static clp_status release_cold(clp_buffer *buffer, clpi_given given)
+static bool release_warm(clp_buffer *buffer, clpi_given given)
 {
-  clp_pool *pool = buffer->pool;
-  if (clpi_relaxed(pool->stock.is_direct) && clpi_release_direct(buffer, given))
-    return CLP_SUCCESS;
-  return release_slow(pool, buffer, given);
+  clpi_stock *stock = &buffer->pool->stock;
+  bool is_cold = clpi_relaxed(stock->unusual) & (CLPI_IS_DIRECT | CLPI_MAY_PEAK);
+  return !is_cold && clpi_release_cached(stock, clpi_cache_find(stock), buffer, given);
 }
 
-__attribute__((always_inline)) static inline clp_status release(clp_buffer *buffer,
-                                                                clpi_given given)
+/* Where there are hooks, which need not be shown this release, the warm path has not been tried. */
+static clp_status release_unseen(clp_buffer *buffer, clpi_given given)
 {
-  if (!buffer || (!clpi_relaxed(buffer->pool->stock.is_direct) &&
-                  clpi_release_cached(&buffer->pool->stock, buffer, given)))
-    return CLP_SUCCESS;
-  return release_cold(buffer, given);
+  bool is_direct = clpi_relaxed(buffer->pool->stock.unusual) & CLPI_IS_DIRECT;
+  bool is_done = is_direct ? clpi_release_direct(buffer, given)
+                           : clpi_is_watched() && release_warm(buffer, given);
+  return is_done ? CLP_SUCCESS : release_slow(buffer->pool, buffer, given);
 }
 
 /* const: gcc for i386 takes it for changed between setjmp and longjmp else. */
@@ -115,19 +113,30 @@ __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer,
   event.memory = buffer->memory;
   event.buffer_id = clpi_buffer_id(buffer);
   clpi_scope_show(&call.scope, CLPI_FREE_PREPROCESS, &event);
-  status = release(buffer, given);
+  status = release_unseen(buffer, given);
   clpi_scope_show(&call.scope, CLPI_FREE_POSTPROCESS, &event);
   pthread_cleanup_pop(true);
   return status;
 }
 
-/* Only releases of active buffers are shown to hooks. */
-__attribute__((noinline)) static clp_status release_watched(clp_buffer *buffer, clpi_given given)
+/* As allocate_cold. Only releases of active buffers are shown to hooks. */
+__attribute__((noinline)) static clp_status release_cold(clp_buffer *buffer, clpi_given given)
 {
-  if (buffer && clpi_hooks_concern(&buffer->pool->hooks) && clpi_buffer_is_active(buffer) &&
-      !clpi_pool_is_inherited(buffer->pool))
-    return release_shown(buffer, given);
-  return release(buffer, given);
+  bool is_shown = clpi_hooks_concern(&buffer->pool->hooks) && clpi_buffer_is_active(buffer) &&
+                  !clpi_pool_is_inherited(buffer->pool);
+  return is_shown ? release_shown(buffer, given) : release_unseen(buffer, given);
+}
+
+__attribute__((always_inline)) static inline clp_status release(clp_buffer *buffer,
+                                                                clpi_given given)
+{
+  if (!buffer)
+    return CLP_SUCCESS;
+  clpi_stock *stock = &buffer->pool->stock;
+  if (!clpi_relaxed(stock->unusual) &&
+      clpi_release_cached(stock, clpi_cache_of_number(stock, clpi_self.warm_number), buffer, given))
+    return CLP_SUCCESS;
+  return release_cold(buffer, given);
 }
 
 clp_status clpi_buffer_give_back(clp_buffer *buffer)
@@ -148,20 +157,17 @@ clp_status clpi_buffer_give_back(clp_buffer *buffer)
 
 clp_status clp_buffer_release(clp_buffer *buffer)
 {
-  clpi_given given = {.is_given = false};
-  return clpi_is_watched() ? release_watched(buffer, given) : release(buffer, given);
+  return release(buffer, (clpi_given){.is_given = false});
 }
 
 clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream)
 {
-  clpi_given given = {.is_given = true, .handle = stream};
-  return clpi_is_watched() ? release_watched(buffer, given) : release(buffer, given);
+  return release(buffer, (clpi_given){.is_given = true, .handle = stream});
 }
 
-__attribute__((always_inline)) static inline bool try_release(clp_buffer *buffer, clpi_given given)
+static bool try_release(clp_buffer *buffer, clpi_given given)
 {
-  return !buffer || (!clpi_hooks_concern(&buffer->pool->hooks) &&
-                     clpi_release_cached(&buffer->pool->stock, buffer, given));
+  return !buffer || (!clpi_hooks_concern(&buffer->pool->hooks) && release_warm(buffer, given));
 }
 
 bool clp_buffer_try_release(clp_buffer *buffer)

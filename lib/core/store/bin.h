@@ -41,24 +41,21 @@ static inline size_t clpi_bin_row(size_t size)
 #endif
 }
 
-/* The indexes of bins in use, as the warm path looks for them: that of a size in row r is
- * rows[r][size >> shifts[r]], or 0. */
+/* The indexes of bins in use, as the warm path looks for them: that of a size of row r is
+ * row[size >> shift], or 0. A row begins on a cache line, and the low bits of its address are the
+ * shift, so that one load gives both. */
 typedef struct clpi_bin_indexes {
-  alignas(64) unsigned char shifts[CLPI_SIZE_BITS];
-  _Atomic uint32_t *rows[CLPI_SIZE_BITS];
+  alignas(64) uintptr_t rows[CLPI_SIZE_BITS];
 } clpi_bin_indexes;
 
-/* For the following, the size is not 0. How many low bits do not matter for its bin, */
-static inline unsigned clpi_bin_shift(const clpi_bin_indexes *indexes, size_t size)
-{
-  return indexes->shifts[clpi_bin_row(size)];
-}
+enum { CLPI_ROW_BYTES = 64 }; /* a multiple of it is the size of a row */
 
-/* and where the index of that stands. */
+/* Where the index of a size stands, which is not 0. */
 static inline _Atomic uint32_t *clpi_bin_index(const clpi_bin_indexes *indexes, size_t size)
 {
-  size_t row = clpi_bin_row(size);
-  return &indexes->rows[row][size >> indexes->shifts[row]];
+  uintptr_t row = indexes->rows[clpi_bin_row(size)];
+  _Atomic uint32_t *first = (_Atomic uint32_t *)(row & ~(uintptr_t)(CLPI_ROW_BYTES - 1));
+  return &first[size >> row % CLPI_ROW_BYTES];
 }
 
 static inline clpi_bin_parts clpi_bin_split(unsigned leading_bits, size_t number)

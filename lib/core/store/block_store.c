@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 enum { WORD_BITS = 64 };
 
@@ -21,14 +22,17 @@ static unsigned highest_bit(uint64_t word)
  * since it does so, too; or part of its own. False: out of host memory. */
 static bool make_indexes(clpi_block_store *store)
 {
-  _Atomic uint32_t *table = calloc((CLPI_SIZE_BITS + 1) * store->bins_per_level, sizeof(*table));
-  for (unsigned l = 0; table && l < CLPI_SIZE_BITS; l++) {
-    size_t row = clpi_bin_row((size_t)1 << l);
-    store->indexes.rows[row] = table + l * store->bins_per_level;
-    store->indexes.shifts[row] =
-        (unsigned char)(l > store->leading_bits ? l - store->leading_bits : 0);
+  size_t row_bytes = MAX(store->bins_per_level * sizeof(uint32_t), CLPI_ROW_BYTES);
+  size_t bytes = (CLPI_SIZE_BITS + 1) * row_bytes;
+  char *table = aligned_alloc(CLPI_ROW_BYTES, bytes);
+  if (!table)
+    return false;
+  memset(table, 0, bytes);
+  for (unsigned l = 0; l < CLPI_SIZE_BITS; l++) {
+    unsigned shift = l > store->leading_bits ? l - store->leading_bits : 0;
+    store->indexes.rows[clpi_bin_row((size_t)1 << l)] = (uintptr_t)(table + l * row_bytes) + shift;
   }
-  return table;
+  return true;
 }
 
 bool clpi_store_init(clpi_block_store *store, unsigned leading_bits, size_t max_block_bytes)
@@ -51,7 +55,7 @@ void clpi_store_end(clpi_block_store *store)
     free(store->levels[l].bins);
     free(store->levels[l].nonempty);
   }
-  free((void *)store->indexes.rows[clpi_bin_row(1)]);
+  free((void *)store->indexes.rows[clpi_bin_row(1)]); /* its shift is 0 */
   free(store->by_index);
 }
 

@@ -87,7 +87,7 @@ size_t clpi_store_block_bytes(const clpi_block_store *store, clpi_bin_parts part
 /* Likewise of the bin of a size, which is not 0. */
 static inline size_t clpi_store_rounded(const clpi_block_store *store, size_t size)
 {
-  unsigned shift = clpi_bin_shift(&store->indexes, size);
+  unsigned shift = store->indexes.rows[clpi_bin_row(size)] % CLPI_ROW_BYTES;
   size_t bytes = (((size >> shift) + 1) << shift) - 1;
   return bytes < store->max_block_bytes ? bytes : store->max_block_bytes;
 }

@@ -2,8 +2,10 @@
 /* Registering hooks for threads and pools: in which order they run, how long, and what is refused.
  */
 #include "core/hooks/hook.h"
+#include "core/pool/pool.h"
 #include "support/ladder.h"
 #include "support/recorder.h"
+#include "support/sleeper.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -355,10 +357,48 @@ START_TEST(on_out_of_memory_must_not_change_hooks)
 }
 END_TEST
 
+/* --- Warm calls --- */
+
+static bool may_be_warm(void)
+{
+  const clpi_stock *stock = &rig.pool->stock;
+  return clpi_relaxed(stock->warm_bytes) && !clpi_relaxed(stock->unusual) &&
+         clpi_self.warm_number == clpi_self.number;
+}
+
+/* The warm path asks for no hooks. */
+START_TEST(no_call_is_warm_while_there_is_a_hook)
+{
+  start();
+  ck_assert(clpt_take_and_release(rig.pool, 100, 1) && may_be_warm());
+  clpt_ok(ways[_i].begin(&first.hook));
+  clpt_ok(ways[_i].begin(&second.hook));
+  clpt_ok(ways[_i].end(&first.hook));
+  ck_assert(!may_be_warm());
+  ck_assert(clpt_take_and_release(rig.pool, 100, 1) && !may_be_warm());
+  clpt_ok(ways[_i].end(&second.hook));
+  ck_assert(may_be_warm());
+  end();
+}
+END_TEST
+
+/* A thread that has hooks before it has used a pool. */
+START_TEST(a_first_call_is_not_warm_either)
+{
+  start();
+  clpt_ok(push(&first.hook));
+  ck_assert(clpt_take_and_release(rig.pool, 100, 2));
+  ck_assert(!may_be_warm());
+  clpt_ok(pop(&first.hook));
+  ck_assert(may_be_warm());
+  end();
+}
+END_TEST
+
 CLPT_MAIN("hook registration", clpt_run)
 {
   TCase *arguments = clpt_case(suite, "arguments"), *order = clpt_case(suite, "order");
-  TCase *not_now = clpt_case(suite, "not now");
+  TCase *not_now = clpt_case(suite, "not now"), *warm = clpt_case(suite, "warm");
 
   tcase_add_loop_test(arguments, what_is_no_hook_is_refused, 0, WAYS);
   tcase_add_loop_test(arguments, an_older_callers_hook_has_the_callbacks_that_it_knows, 0, WAYS);
@@ -372,4 +412,6 @@ CLPT_MAIN("hook registration", clpt_run)
   tcase_add_loop_test(order, thousands_are_registered_and_ended_in_any_order, 0, WAYS);
   tcase_add_loop_test(not_now, callbacks_must_not_change_hooks, 0, WAYS);
   tcase_add_test(not_now, on_out_of_memory_must_not_change_hooks);
+  tcase_add_loop_test(warm, no_call_is_warm_while_there_is_a_hook, 0, WAYS);
+  tcase_add_test(warm, a_first_call_is_not_warm_either);
 }
