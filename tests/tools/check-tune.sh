@@ -76,7 +76,7 @@ replays() {
     set -- --json
     if [ "$pooled" = true ]; then set -- "$@" --leading-bits="$bits"; else set -- "$@" --no-pool; fi
     if [ "$arena" = true ]; then set -- "$@" --arena --slack="$slack"; fi
-    "$clpool" replay "$resnet" "$@" >"$house_tmp/replay"
+    "$clpool" replay part.csv "$@" >"$house_tmp/replay"
     echo "$pooled $bits $arena $slack" \
       "$(for key in peak_device_bytes device_allocations hits; do
         values $key "$house_tmp/replay"
@@ -97,8 +97,11 @@ best() { sort -s -k"$1g,$1" | head -n 1 | cut -d ' ' -f 1-4; }
 # the bare device.
 # As in a replay on the simulated device, what an arena carves has no cost of its own there.
 printf 'Allocator,Operation,Bytes,Nanoseconds\nhost,allocate,1,100\n' >addresses.csv
+# Sanitizers take ten times as long: a part of the program serves them.
+zcat "$resnet" >part.csv
+[ "${clp_sanitized:-no}" = no ] || sed -i 3001q part.csv
 for threads in 1 3; do
-  accepts "$resnet" --json --cost=addresses.csv --objective=memory --threads=$threads
+  accepts part.csv --json --cost=addresses.csv --objective=memory --threads=$threads
   rows >"$house_tmp/rows"
   [ "$(wc -l <"$house_tmp/rows")" -eq 76 ] || fail "other settings: $(cat "$house_tmp/rows")"
   [ -e "$house_tmp/replays" ] || replays <"$house_tmp/rows" >"$house_tmp/replays"
@@ -127,7 +130,7 @@ for objective in time balanced; do
     fail "$objective: $(cat "$house_tmp/least") is not as good as $(cat "$house_tmp/as_good")"
 done
 
-accepts "$resnet" --cost=pocl-cpu
+accepts "$resnet" --cost=pocl-cpu --leading-bits=3-5
 [ "$(grep -c '^\* .*[0-9]' "$out")" -eq 1 ] || fail "not one recommendation: $(cat "$out")"
 says 'objective: balanced'
 zcat "$resnet" | accepts - --leading-bits=3-4 --no-arena --cost=pocl-cpu
@@ -161,9 +164,9 @@ accepts two.csv --limit=8010 --leading-bits=2-4 --no-arena --cost=pocl-cpu --jso
 [ "$(values first_failure_event | tr '\n' ' ')" = "2 2 2 null " ] ||
   fail "the events of failures are $(values first_failure_event | tr '\n' ' ')"
 # Without a pool nothing keeps to the limit, though all has room here.
-accepts "$resnet" --limit=100G --objective=memory --arena --cost=pocl-cpu
+accepts "$resnet" --limit=100G --objective=memory --arena --leading-bits=2-6 --cost=pocl-cpu
 says 'recommended: leading_bits_in_bin_id'
-says 'Of 51 settings'
+says 'Of 21 settings'
 accepts two.csv --capacity=6000 --leading-bits=4 --no-arena --cost=pocl-cpu
 says 'out of memory at event 2'
 
@@ -338,22 +341,22 @@ for panel in '1:2 with ' '1:3 with '; do
   done <styles
 done
 rm gnuplot
+says_in_plot() { grep -q "$1" plot.svg || fail "plot.svg lacks $1"; }
 if command -v gnuplot >/dev/null; then
-  for ending in svg png pdf; do
-    accepts "$resnet" --plot=plot.$ending --cost=pocl-cpu
+  for ending in png pdf; do
+    accepts two.csv --plot=plot.$ending --cost=pocl-cpu
     [ -s plot.$ending ] || fail "plot.$ending is empty"
   done
+  accepts "$resnet" --plot=plot.svg --cost=pocl-cpu --objective=memory
+  grep -q 'recommended: no pool' "$out" || fail "a pool is recommended: $(cat "$out")"
+  says_in_plot 'on an arena, slack 0.5'
   grep -q '</svg>' plot.svg || fail "plot.svg is no whole picture"
-  says_in_plot() { grep -q "$1" plot.svg || fail "plot.svg lacks $1"; }
   says_in_plot 'leading_bits_in_bin_id, bits'
   says_in_plot 'footprint (times the most in use)'
   says_in_plot 'hit rate, %'
   says_in_plot 'recommended'
   head -c 8 plot.png | od -An -c | grep -q 'P   N   G' || fail "plot.png is no PNG"
   head -c 5 plot.pdf | grep -q '%PDF-' || fail "plot.pdf is no PDF"
-  accepts "$resnet" --plot=plot.svg --cost=pocl-cpu --objective=memory
-  grep -q 'recommended: no pool' "$out" || fail "a pool is recommended: $(cat "$out")"
-  says_in_plot 'on an arena, slack 0.5'
   odd="it''s \"odd\" \`\$@\\name.csv"
   cp two.csv "$odd"
   accepts "$odd" --plot=odd.svg --cost=pocl-cpu
