@@ -16,7 +16,7 @@
  * An allocation or release that is refused for its arguments (NULL, more bytes than the device's
  * largest block, a stream that is none, a second release) shows nothing.
  *
- * Without any hook registered, an allocation costs one load and a branch for them. */
+ * Calls of threads and pools without a hook cost nothing for those of others. */
 #ifndef CLPOOL_HOOK_H
 #define CLPOOL_HOOK_H
 

@@ -32,7 +32,8 @@ static inline size_t clpi_bin_row(size_t size)
 {
 #ifdef __x86_64__
   /* lzcnt where the processor has it, else bsr, which processors of AMD's take long for: what the
-   * one gives is 63 less what the other does, and either tells levels apart. */
+   * one gives is 63 less what the other does, and either tells levels apart. A process has one of
+   * them to its end. */
   size_t row;
   __asm__("rep; bsr %1, %0" : "=r"(row) : "r"(size) : "cc");
   return row;

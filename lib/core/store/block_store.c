@@ -23,14 +23,15 @@ static unsigned highest_bit(uint64_t word)
 static bool make_indexes(clpi_block_store *store)
 {
   size_t row_bytes = MAX(store->bins_per_level * sizeof(uint32_t), CLPI_ROW_BYTES);
-  size_t bytes = (CLPI_SIZE_BITS + 1) * row_bytes;
-  char *table = aligned_alloc(CLPI_ROW_BYTES, bytes);
-  if (!table)
+  /* calloc's zeros need not be touched, and with many leading bits most never are. */
+  char *memory = calloc(1, (CLPI_SIZE_BITS + 1) * row_bytes + CLPI_ROW_BYTES - 1);
+  if (!memory)
     return false;
-  memset(table, 0, bytes);
-  for (unsigned l = 0; l < CLPI_SIZE_BITS; l++) {
+  store->index_memory = memory;
+  uintptr_t row = ((uintptr_t)memory + CLPI_ROW_BYTES - 1) & ~(uintptr_t)(CLPI_ROW_BYTES - 1);
+  for (unsigned l = 0; l < CLPI_SIZE_BITS; l++, row += row_bytes) {
     unsigned shift = l > store->leading_bits ? l - store->leading_bits : 0;
-    store->indexes.rows[clpi_bin_row((size_t)1 << l)] = (uintptr_t)(table + l * row_bytes) + shift;
+    store->indexes.rows[clpi_bin_row((size_t)1 << l)] = row + shift;
   }
   return true;
 }
@@ -55,7 +56,7 @@ void clpi_store_end(clpi_block_store *store)
     free(store->levels[l].bins);
     free(store->levels[l].nonempty);
   }
-  free((void *)store->indexes.rows[clpi_bin_row(1)]); /* its shift is 0 */
+  free(store->index_memory);
   free(store->by_index);
 }
 

@@ -65,6 +65,7 @@ typedef struct clpi_block_store {
   size_t max_block_bytes;
   size_t bins_per_level, words_per_level; /* of `nonempty` */
   clpi_bin_indexes indexes;
+  void *index_memory; /* their rows */
 
   alignas(64) clpi_bin_level levels[CLPI_SIZE_BITS];
   uint64_t nonempty_levels;   /* one bit per level */
