@@ -69,8 +69,8 @@ static bool note_peak_locked(clpi_stock *stock, clpi_cache *cache, size_t all)
 
 void clpi_note_peak_locked(clpi_stock *stock, clpi_cache *cache)
 {
-  bool is_due = clpi_relaxed(stock->unusual) & CLPI_MAY_PEAK;
-  atomic_fetch_and_explicit(&stock->unusual, ~CLPI_MAY_PEAK, memory_order_relaxed);
+  bool is_due = CLPI_MAY_PEAK &
+                atomic_fetch_and_explicit(&stock->unusual, ~CLPI_MAY_PEAK, memory_order_relaxed);
   bool is_new = note_peak_locked(stock, cache, clpi_active_bytes_locked(stock));
   size_t peak = stock->figures.peak_active_bytes, grant = clpi_relaxed(stock->grant);
   if (is_new)

@@ -141,8 +141,7 @@ void clpi_outlet_set_room(clpi_slot *slot)
 bool clpi_release_into_outlet(clpi_stock *stock, clp_buffer *buffer, clpi_given given)
 {
   clpi_cache *cache = clpi_cache_find(stock);
-  bool is_cold = clpi_relaxed(stock->unusual) & (CLPI_IS_DIRECT | CLPI_MAY_PEAK);
-  if (is_cold || !cache || !clpi_door_enter(&cache->door))
+  if (!clpi_stock_takes_releases(stock) || !cache || !clpi_door_enter(&cache->door))
     return false;
   clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(buffer->index));
   bool released = slot && is_outlet(slot) &&

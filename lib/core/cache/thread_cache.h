@@ -132,8 +132,8 @@ typedef struct clpi_cache {
 } clpi_cache;
 
 /* The first of a stock's places says how many there are; the others are by clpi_thread.number, and
- * NULL where the thread has no cache.
- * There are always CLPI_LEAST_PLACES, so that a thread of a lower number need not ask. */
+ * NULL where the thread has no cache. There are always CLPI_LEAST_PLACES, so that a thread of a
+ * lower number need not ask. */
 enum { CLPI_LEAST_PLACES = 64 };
 
 typedef union clpi_place {

@@ -271,8 +271,14 @@ clpi_release_inside(clpi_stock *stock, clpi_cache *cache, clpi_slot *slot, clp_b
   return true;
 }
 
-/* Into the calling thread's cache, which may be NULL; for a stock that is neither direct nor may
- * peak. False: nothing was done; take the slow path. */
+/* Whether caches take releases, shown to hooks or not. */
+static inline bool clpi_stock_takes_releases(const clpi_stock *stock)
+{
+  return !(clpi_relaxed(stock->unusual) & (CLPI_IS_DIRECT | CLPI_MAY_PEAK));
+}
+
+/* Into the calling thread's cache, which may be NULL; for a stock whose caches take releases.
+ * False: nothing was done; take the slow path. */
 __attribute__((always_inline)) static inline bool
 clpi_release_cached(clpi_stock *stock, clpi_cache *cache, clp_buffer *buffer, clpi_given given)
 {

@@ -176,10 +176,9 @@ clp_status clp_hook_pop(const clp_hook *hook)
 
 /* --- pools --- */
 
-void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clp_pool *pool, int device_id,
-                          pthread_mutex_t *lock)
+void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clpi_stock *stock, int device_id)
 {
-  *hooks = (clpi_pool_hooks){.pool = pool, .device_id = device_id, .lock = lock};
+  *hooks = (clpi_pool_hooks){.stock = stock, .device_id = device_id};
   clpi_list_init(&hooks->scopes);
   pthread_cond_init(&hooks->scope_left, NULL);
 }
@@ -190,15 +189,25 @@ void clpi_pool_hooks_end(clpi_pool_hooks *hooks)
   pthread_cond_destroy(&hooks->scope_left);
 }
 
+/* Under the lock, or before the pool is anybody's. */
+static clp_status append_to_pool(const char *function, clpi_pool_hooks *hooks,
+                                 clpi_registration *made)
+{
+  clp_status status = append(function, &hooks->first, made);
+  if (!status)
+    clpi_stock_set_cold_locked(hooks->stock, CLPI_IS_WATCHED, true);
+  return status;
+}
+
 clp_status clpi_pool_hooks_add(clpi_pool_hooks *hooks, const clp_hook *hook)
 {
   clpi_registration *made;
   clp_status status = make_if_allowed("clp_pool_add_hook", hook, &made);
   if (status)
     return status;
-  pthread_mutex_lock(hooks->lock);
-  status = append("clp_pool_add_hook", &hooks->first, made);
-  pthread_mutex_unlock(hooks->lock);
+  pthread_mutex_lock(&hooks->stock->lock);
+  status = append_to_pool("clp_pool_add_hook", hooks, made);
+  pthread_mutex_unlock(&hooks->stock->lock);
   if (status)
     free(made);
   return status;
@@ -208,7 +217,7 @@ clp_status clpi_pool_hooks_begin(clpi_pool_hooks *hooks, const clp_hook *hook)
 {
   clpi_registration *made = NULL;
   clp_status status = make("clp_pool_create", hook, &made);
-  return status ? status : append("clp_pool_create", &hooks->first, made);
+  return status ? status : append_to_pool("clp_pool_create", hooks, made);
 }
 
 /* Waits until no thread is inside a scope that began before the serial. Releases the lock
@@ -217,7 +226,7 @@ static void wait_for_earlier_locked(clpi_pool_hooks *hooks, uint64_t serial)
 {
   while (!clpi_list_is_empty(&hooks->scopes) &&
          clpi_list_entry(hooks->scopes.next, clpi_hook_scope, on_pool)->begins < serial)
-    pthread_cond_wait(&hooks->scope_left, hooks->lock);
+    pthread_cond_wait(&hooks->scope_left, &hooks->stock->lock);
 }
 
 /* Waits twice: for the operations that see the hook, and, once it is unlinked, for those that may
@@ -228,6 +237,7 @@ static void end_registration_locked(clpi_pool_hooks *hooks, clpi_registration *r
   atomic_store_explicit(&registration->ends, ends, memory_order_relaxed);
   wait_for_earlier_locked(hooks, ends);
   unlink_from(&hooks->first, registration);
+  clpi_stock_set_cold_locked(hooks->stock, CLPI_IS_WATCHED, clpi_registration_at(&hooks->first));
   wait_for_earlier_locked(hooks, next_serial());
 }
 
@@ -236,11 +246,11 @@ clp_status clpi_pool_hooks_remove(clpi_pool_hooks *hooks, const clp_hook *hook)
   clp_status status = check_may_change("clp_pool_remove_hook");
   if (status)
     return status;
-  pthread_mutex_lock(hooks->lock);
+  pthread_mutex_lock(&hooks->stock->lock);
   clpi_registration *registration = find(&hooks->first, hook);
   if (registration)
     end_registration_locked(hooks, registration);
-  pthread_mutex_unlock(hooks->lock);
+  pthread_mutex_unlock(&hooks->stock->lock);
   if (!registration)
     return not_found("clp_pool_remove_hook", "pool");
   drop(registration);

@@ -39,9 +39,8 @@ extern _Thread_local clpi_thread_hooks clpi_own_hooks
 
 /* The hooks of a pool. Changed under its lock. */
 typedef struct clpi_pool_hooks {
-  clp_pool *pool; /* for events, as is device_id */
-  int device_id;
-  pthread_mutex_t *lock;            /* the pool's */
+  clpi_stock *stock; /* whose lock is the pool's, and which is watched while there are hooks */
+  int device_id;     /* for events */
   clpi_registration *_Atomic first; /* threads inside a scope walk the chain without the lock */
   clpi_list scopes;                 /* of clpi_hook_scope.on_pool, the oldest first */
   pthread_cond_t scope_left;
@@ -61,9 +60,8 @@ static inline clpi_registration *clpi_registration_at(clpi_registration *const _
   return atomic_load_explicit(link, memory_order_acquire);
 }
 
-/* Initializes the hooks of a pool, which its `lock` guards. */
-void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clp_pool *pool, int device_id,
-                          pthread_mutex_t *lock);
+/* Initializes the hooks of a pool, which its stock's lock guards. */
+void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clpi_stock *stock, int device_id);
 
 /* As clp_pool_add_hook and clp_pool_remove_hook. Not under the lock. */
 clp_status clpi_pool_hooks_add(clpi_pool_hooks *hooks, const clp_hook *hook);

@@ -61,7 +61,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
     return NULL;
   }
   clpi_named_pools += pool->name != NULL;
-  clpi_pool_hooks_init(&pool->hooks, pool, allocator->ops.device_id, &pool->stock.lock);
+  clpi_pool_hooks_init(&pool->hooks, &pool->stock, allocator->ops.device_id);
   clpi_streams_init(&pool->stock.streams, allocator, &pool->stock.lock, clpi_note_needed_locked);
   clpi_stock_set_cold_locked(&pool->stock, CLPI_IS_WATCHED, false);
   pool->stock.lock = CLPI_LOCK_INIT;
@@ -98,10 +98,8 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   if (!pool)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a pool");
   status = clpi_environment_trace.join(&pool->first_hook);
-  if (!status && pool->first_hook) {
+  if (!status && pool->first_hook)
     status = clpi_pool_hooks_begin(&pool->hooks, pool->first_hook);
-    clpi_stock_set_cold_locked(&pool->stock, CLPI_IS_WATCHED, !status);
-  }
   if (status) {
     clp_pool_release(pool);
     return status;

@@ -82,8 +82,8 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
 static bool release_warm(clp_buffer *buffer, clpi_given given)
 {
   clpi_stock *stock = &buffer->pool->stock;
-  bool is_cold = clpi_relaxed(stock->unusual) & (CLPI_IS_DIRECT | CLPI_MAY_PEAK);
-  return !is_cold && clpi_release_cached(stock, clpi_cache_find(stock), buffer, given);
+  return clpi_stock_takes_releases(stock) &&
+         clpi_release_cached(stock, clpi_cache_find(stock), buffer, given);
 }
 
 /* Where there are hooks, which need not be shown this release, the warm path has not been tried. */
