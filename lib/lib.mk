@@ -109,6 +109,8 @@ arena_sources = \
 	lib/arena/free.c \
 	lib/arena/free_ranges.c lib/arena/free_ranges.h \
 	lib/arena/growth.c lib/arena/growth.h \
+	lib/arena/part_ops.c lib/arena/part_ops.h \
+	lib/arena/parts.c lib/arena/parts.h \
 	lib/arena/pending.h \
 	lib/arena/plan.c lib/arena/plan.h \
 	lib/arena/sites.c lib/arena/sites.h \

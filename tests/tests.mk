@@ -202,6 +202,7 @@ check_PROGRAMS += \
 	tests/arena/test_direct_limit \
 	tests/arena/test_foresight \
 	tests/arena/test_growth \
+	tests/arena/test_parts \
 	tests/arena/test_plan \
 	tests/arena/test_segments \
 	tests/arena/test_tape \
@@ -247,6 +248,7 @@ tests_arena_test_arena_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 tests_arena_test_direct_limit_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=clpi_fit
 tests_arena_test_segments_LDFLAGS = $(failmalloc_link_flags)
+tests_arena_test_parts_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_plan_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_tape_LDFLAGS = $(failmalloc_link_flags)
 # Some of these look for their own names and lines.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Where memory is an address, and as long as all work is on one stream that runs in order, an arena
- * keeps a tape of its blocks (tape.h), from the first call of a direct pool or the first allocation
- * without a pool. What follows the tape begins and ends *ahead*: the sites are told when something
- * else happens, and the segments when someone looks at them.
+/* Where memory is an address, or has one (parts.h), and as long as all work is on one stream that
+ * runs in order, an arena keeps a tape of its blocks (tape.h), from the first call of a direct pool
+ * or the first allocation without a pool. What follows the tape begins and ends *ahead*: the sites
+ * are told when something else happens, and the segments when someone looks at them.
  *
  * All is guarded by the arena's lock, which goes with a door (core/cache/door.h): the thread that
  * the tape was started for follows it without the lock, as long as no other allocates or frees.

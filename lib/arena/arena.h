@@ -5,6 +5,7 @@
 #define CLPOOL_ARENA_ARENA_H
 
 #include "arena/call_budget.h"
+#include "arena/parts.h"
 #include "arena/pending.h"
 #include "arena/sites.h"
 #include "arena/tape.h"
@@ -39,6 +40,7 @@ typedef struct clpi_arena {
   bool orders_streams;       /* upstream knows streams */
   bool is_exclusive;         /* a block must not overlap memory that a stream may still use */
   bool has_addresses;        /* memory is an address: of a block, its segment's and an offset */
+  clpi_parts *parts;         /* NULL: upstream's memory has addresses by itself, or no block has */
   size_t alignment;          /* of blocks in segments, bytes; their sizes are multiples of it */
   clpi_door door;            /* ahead.h */
   const void *_Atomic owner; /* of the door: its clpi_self; NULL: none yet */
@@ -76,6 +78,7 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
                                       clp_memory *out);
 clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes);
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream);
+void clpi_arena_destroy(void *self);
 
 /* The most that one segment may be, but for a single block. */
 static inline size_t clpi_arena_largest_segment(const clpi_arena *arena)

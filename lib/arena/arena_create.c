@@ -2,6 +2,7 @@
 /* Creating and destroying an arena. */
 #include "arena/ahead.h"
 #include "arena/direct.h"
+#include "arena/part_ops.h"
 #include "arena/trim.h"
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"
@@ -80,7 +81,7 @@ static void note_needed_locked(clpi_streams *streams)
     note_set(segment->first->uses);
 }
 
-static void arena_destroy(void *self)
+void clpi_arena_destroy(void *self)
 {
   clpi_arena *arena = self;
   clpi_arena_return_segments(arena);
@@ -105,6 +106,21 @@ static clp_status arena_return_cached(void *self)
   return status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;
 }
 
+static bool is_exclusive(const clp_allocator *upstream, const clp_arena_options *options)
+{
+  return upstream->ops.exclusive_parts && !options->one_thread;
+}
+
+/* Whether its parts may be kept: cl_mems that all work may use in one order. */
+static bool can_keep_parts(const clp_allocator *upstream, const clp_arena_options *options)
+{
+  const clp_allocator_ops *ops = &upstream->ops;
+  return ops->memory_kind == CLP_MEMORY_CL_MEM && ops->split != clpi_split_address &&
+         !is_exclusive(upstream, options) &&
+         (ops->free_is_ordered || !clpi_allocator_orders_streams(upstream));
+}
+
+/* NULL: no host memory. */
 static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *options)
 {
   clpi_arena *arena = aligned_alloc(alignof(clpi_arena), sizeof(*arena));
@@ -114,7 +130,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   *arena = (clpi_arena){.options = *options,
                         .orders_streams = clpi_allocator_orders_streams(upstream),
                         .has_addresses = upstream->ops.split == clpi_split_address,
-                        .is_exclusive = upstream->ops.exclusive_parts && !options->one_thread,
+                        .is_exclusive = is_exclusive(upstream, options),
                         .foresight.least_limit = SIZE_MAX,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   arena->upstream = clp_allocator_retain(upstream);
@@ -145,8 +161,42 @@ static clp_allocator_ops operations(const clpi_arena *arena)
   ops.allocate_within = clpi_arena_allocate_within;
   ops.free = clpi_arena_free;
   ops.return_cached = arena_return_cached;
-  ops.destroy = arena_destroy;
+  ops.destroy = clpi_arena_destroy;
   return ops;
+}
+
+/* `parts`: NULL, or those that upstream is of. */
+static clp_status create_on(clp_allocator *upstream, clpi_parts *parts,
+                            const clp_arena_options *options, clp_allocator **out)
+{
+  clpi_arena *arena = make_arena(upstream, options);
+  if (!arena)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for an arena");
+  clp_allocator_ops ops = operations(arena);
+  arena->parts = parts;
+  if (parts)
+    clpi_arena_put_part_ops(&ops);
+  clp_status status = clp_allocator_create(&ops, arena, out);
+  if (status)
+    clpi_arena_destroy(arena);
+  else if (arena->may_track)
+    (*out)->direct = parts ? &clpi_arena_direct_parts : &clpi_arena_direct;
+  return status;
+}
+
+static clp_status create(clp_allocator *upstream, const clp_arena_options *options,
+                         clp_allocator **out)
+{
+  clp_allocator *addresses;
+  clpi_parts *parts;
+  if (!can_keep_parts(upstream, options))
+    return create_on(upstream, NULL, options, out);
+  clp_status status = clpi_parts_create(upstream, &addresses, &parts);
+  if (status)
+    return status;
+  status = create_on(addresses, parts, options, out);
+  clp_allocator_release(addresses);
+  return status;
 }
 
 clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_options *options,
@@ -167,16 +217,7 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
   if (!clpi_allocator_splits(upstream))
     return clpi_error(CLP_NOT_SUPPORTED, 0, "an arena over allocator %s, which cannot split blocks",
                       upstream->name);
-  clpi_arena *arena = make_arena(upstream, &checked);
-  if (!arena)
-    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for an arena");
-  clp_allocator_ops ops = operations(arena);
-  status = clp_allocator_create(&ops, arena, out);
-  if (status)
-    arena_destroy(arena);
-  else if (arena->may_track)
-    (*out)->direct = &clpi_arena_direct;
-  return status;
+  return create(upstream, &checked, out);
 }
 
 const clpi_arena_maker clpi_default_arena = clp_arena_allocator_create;

@@ -15,7 +15,7 @@ static clp_status arena_of(const clp_allocator *allocator, const char *function,
 {
   if (!allocator)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: arena is NULL", function);
-  if (allocator->ops.allocate != clpi_arena_allocate)
+  if (allocator->ops.destroy != clpi_arena_destroy)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: allocator %s is no arena", function,
                       allocator->name);
   *found = allocator->self;

@@ -148,8 +148,11 @@ static clp_status carve_more(clpi_carving *carving, clpi_growth *growth)
   clp_status status = CLP_OUT_OF_DEVICE_MEMORY;
   if (growth->is_planned) /* what should have gone back may have stayed */
     status = carve(carving, &arena->segments.whole, SIZE_MAX);
-  if (status == CLP_OUT_OF_DEVICE_MEMORY)
+  if (status == CLP_OUT_OF_DEVICE_MEMORY) {
     status = carve_new(carving, growth->segment_bytes);
+    if (!status)
+      clpi_arena_add_planned(carving, growth);
+  }
   if (!lacks_memory(status))
     return status;
   do

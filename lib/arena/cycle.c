@@ -116,8 +116,8 @@ static void list_blocks(clpi_cycle *cycle)
     const clpi_event *event = &cycle->events[step];
     if (event->kind == CLPI_END || event->other == CLPI_NO_EVENT)
       continue;
-    cycle->blocks[cycle->count++] =
-        (clpi_planned){.bytes = room_of(cycle, event), .begin = step, .end = event->other};
+    cycle->blocks[cycle->count++] = (clpi_planned){
+        .asked = event->bytes, .bytes = room_of(cycle, event), .begin = step, .end = event->other};
   }
 }
 
@@ -158,22 +158,23 @@ size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes)
   return has_grown ? event : SIZE_MAX;
 }
 
-bool clpi_cycle_plan(clpi_cycle *cycle, double small_part)
+bool clpi_cycle_plan(clpi_cycle *cycle, const clpi_plan_options *options)
 {
-  enum { MOST_WORK = 1 << 26 }; /* some tenths of a second */
-  if (read_blocks(cycle))
-    cycle->bytes =
-        clpi_plan_places(cycle->blocks, cycle->count, cycle->steps, small_part, MOST_WORK);
-  return cycle->bytes;
+  return read_blocks(cycle) &&
+         clpi_plan_places(cycle->blocks, cycle->count, cycle->steps, options, &cycle->plan);
 }
 
 bool clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used)
 {
+  const size_t *begins = cycle->plan.begins;
   for (uint32_t i = 0; i < cycle->count; i++) {
     const clpi_planned *block = &cycle->blocks[i];
     clpi_event *begin = &cycle->events[block->begin], *end = &cycle->events[block->end];
-    begin->segment = end->segment = segment;
-    begin->offset = end->offset = block->offset;
+    uint32_t at = cycle->plan.count - 1;
+    while (begins[at] > block->offset)
+      at--;
+    begin->segment = end->segment = segment + at;
+    begin->offset = end->offset = block->offset - begins[at];
   }
   return clpi_tape_foresee(tape, cycle->events, cycle->steps, used);
 }

@@ -17,7 +17,7 @@ typedef struct clpi_cycle {
   uint32_t steps, count;
   size_t alignment;                   /* of blocks, whose sizes are multiples of it in all below */
   size_t used_bytes, most_used_bytes; /* by blocks that began, in the end and at most */
-  size_t bytes; /* that the blocks take up where they are planned to be; 0: there is no plan */
+  clpi_plan plan;
 } clpi_cycle;
 
 /* The event where the cycle begins, if a block of `bytes` begins now, while those of `used` are in
@@ -29,12 +29,17 @@ size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes);
  */
 bool clpi_cycle_load(clpi_cycle *cycle, const clpi_tape *tape, size_t event, size_t alignment);
 
-/* Plans it, with small blocks as clpi_plan_places has them. False: the first block has not ended,
- * or no host memory. */
-bool clpi_cycle_plan(clpi_cycle *cycle, double small_part);
+/* Plans it. False: the first block has not ended, or no host memory. */
+bool clpi_cycle_plan(clpi_cycle *cycle, const clpi_plan_options *options);
 
-/* Has the tape go on with the cycle, planned, in a segment of that number. Those of `used` are in
- * use. False: there is no room. */
+/* The bytes that the blocks take up where they are planned to be. */
+static inline size_t clpi_cycle_bytes(const clpi_cycle *cycle)
+{
+  return cycle->plan.begins[cycle->plan.count];
+}
+
+/* Has the tape go on with the cycle, planned, in segments of numbers from that one on. Those of
+ * `used` are in use. False: there is no room. */
 bool clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clpi_digest used);
 
 void clpi_cycle_end(clpi_cycle *cycle);

@@ -41,15 +41,25 @@ static void note_plan_locked(clpi_arena *arena, size_t planned)
 }
 
 /* The segment that is awaited for the request, which is not from then on; or all 0. */
-static clpi_tape_segment take_awaited_locked(const clpi_carving *carving)
+static clpi_tape_segment take_awaited_locked(const clpi_carving *carving, uint32_t *number)
 {
   clpi_arena *arena = carving->arena;
   clpi_tape *tape = &arena->tape;
   if (!clpi_arena_awaits_growth_locked(arena, carving->request->bytes))
     return (clpi_tape_segment){0};
-  clpi_tape_segment *gone = &tape->segments[tape->events[tape->next].segment], awaited = *gone;
+  *number = tape->events[tape->next].segment;
+  clpi_tape_segment *gone = &tape->segments[*number], awaited = *gone;
   gone->planned = 0;
   return awaited;
+}
+
+/* Of the segment that is awaited, and of the others that were planned with it. */
+static size_t planned_bytes_locked(const clpi_arena *arena, uint32_t number, uint32_t others)
+{
+  size_t bytes = 0;
+  for (uint32_t i = 0; i <= others; i++)
+    bytes += arena->tape.segments[number + i].bytes;
+  return bytes;
 }
 
 bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
@@ -58,14 +68,19 @@ bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
   clpi_foresight *foresight = &arena->foresight;
   clpi_arena_lock(arena);
   foresight->least_limit = MIN(foresight->least_limit, carving->request->most_bytes);
-  clpi_tape_segment awaited = take_awaited_locked(carving);
-  bool is_wanted = awaited.planned && clpi_arena_fits_locked(arena, awaited.bytes);
+  uint32_t number = 0;
+  clpi_tape_segment awaited = take_awaited_locked(carving, &number);
+  size_t bytes = awaited.planned ? planned_bytes_locked(arena, number, awaited.also_planned) : 0;
+  bool is_wanted = awaited.planned && bytes <= clpi_arena_most_planned_locked(arena);
   clpi_arena_unlock(arena);
   if (!awaited.planned)
     return false;
   growth->is_planned = is_wanted && can_go_now(arena);
-  if (growth->is_planned)
+  if (growth->is_planned) {
     growth->segment_bytes = awaited.bytes;
+    growth->also_planned = awaited.also_planned;
+    growth->first_planned = number + 1;
+  }
   clpi_arena_lock(arena);
   note_plan_locked(arena, growth->is_planned ? awaited.planned : 0);
   clpi_arena_unlock(arena);

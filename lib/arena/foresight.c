@@ -18,21 +18,18 @@ bool clpi_arena_may_plan_locked(const clpi_arena *arena, size_t bytes)
          since >= MAX(last->steps / 2, LEAST) << foresight->patience;
 }
 
-/* Whether half as much again may be taken. A program that does not go on as planned needs other
- * segments, and should not be refused them because of this one. */
-static bool leaves_enough_locked(const clpi_arena *arena, size_t taken)
+/* A program that does not go on as planned needs other segments, and should not be refused them
+ * because of these: half as much again must be left of the least limit. */
+size_t clpi_arena_most_planned_locked(const clpi_arena *arena)
 {
-  return taken <= arena->foresight.least_limit / 3 * 2;
-}
-
-bool clpi_arena_fits_locked(const clpi_arena *arena, size_t bytes)
-{
+  const clpi_foresight *foresight = &arena->foresight;
   size_t stays = clpi_arena_staying_bytes(arena);
-  double most = (1 + 3 * arena->options.slack) * (double)arena->high_water;
-  if (arena->foresight.patience || most < (double)arena->peak_reserved_bytes)
-    most = (double)arena->peak_reserved_bytes;
-  return bytes <= clpi_arena_largest_segment(arena) && (double)stays + (double)bytes <= most &&
-         leaves_enough_locked(arena, stays + bytes);
+  double slacks = arena->parts ? 6 : 3; /* small blocks apart take two */
+  size_t most = (size_t)((1 + slacks * arena->options.slack) * (double)arena->high_water);
+  if (foresight->patience || most < arena->peak_reserved_bytes)
+    most = arena->peak_reserved_bytes;
+  most = MIN(most, foresight->least_limit / 3 * 2);
+  return most > stays ? most - stays : 0;
 }
 
 void clpi_arena_lose_patience_locked(clpi_arena *arena)
@@ -54,31 +51,55 @@ void clpi_arena_note_first_locked(clpi_arena *arena, size_t bytes)
   foresight->expects_first = false;
 }
 
-/* Has the tape go on as planned, in a segment that has a number, and no memory yet. */
+/* Has the tape go on as planned, in segments that have numbers, one behind another, and no memory
+ * yet. */
 static bool expect_locked(clpi_arena *arena, clpi_cycle *cycle)
 {
   clpi_tape *tape = &arena->tape;
-  size_t bytes = MAX(cycle->bytes, arena->options.min_segment_bytes);
-  uint64_t origin = clpi_segments_take_positions(&arena->segments, bytes);
+  const clpi_plan *plan = &cycle->plan;
   unsigned renumbered = tape->renumbered;
-  uint32_t number = clpi_tape_plan_segment(tape, bytes, origin, cycle->steps);
-  return number != UINT32_MAX && tape->renumbered == renumbered &&
-         clpi_cycle_expect(cycle, tape, number, arena->used);
+  uint32_t first = 0;
+  for (uint32_t i = 0; i < plan->count; i++) {
+    size_t bytes = MAX(plan->begins[i + 1] - plan->begins[i], arena->options.min_segment_bytes);
+    uint64_t origin = clpi_segments_take_positions(&arena->segments, bytes);
+    uint32_t number = clpi_tape_plan_segment(tape, bytes, origin, i ? 0 : cycle->steps);
+    if (number == UINT32_MAX)
+      return false;
+    first = i ? first : number;
+  }
+  tape->segments[first].also_planned = plan->count - 1;
+  return tape->renumbered == renumbered && clpi_cycle_expect(cycle, tape, first, arena->used);
+}
+
+static clpi_plan_options options_of(const clpi_arena *arena, size_t most_bytes)
+{
+  enum { MOST_WORK = 1 << 26 }; /* some tenths of a second */
+  double slack = arena->options.slack;
+  return (clpi_plan_options){.small_part = slack / 2,
+                             .most_work = MOST_WORK,
+                             .most_segment = clpi_arena_largest_segment(arena),
+                             .keeps_parts = arena->parts,
+                             .needs_several = arena->parts && arena->upstream->ops.exclusive_parts,
+                             .apart_part = 2 * slack,
+                             .least_segment = arena->options.min_segment_bytes,
+                             .most_bytes = most_bytes};
 }
 
 /* It is worth it if nearly as much will be in use as ever was. */
 static bool plan_locked(clpi_arena *arena, size_t event)
 {
   clpi_foresight *foresight = &arena->foresight;
+  size_t most = clpi_arena_most_planned_locked(arena);
+  clpi_plan_options options = options_of(arena, most);
   clpi_cycle cycle;
   bool is_known = clpi_cycle_load(&cycle, &arena->tape, event, arena->alignment);
   foresight->reads[arena->used_blocks > 0] =
       (clpi_cycle_read){.steps = cycle.steps, .happened = clpi_arena_happened(&arena->tape)};
   bool is_worth =
       is_known && arena->used_bytes + cycle.most_used_bytes >= arena->high_water / 10 * 9;
-  bool is_planned = is_worth && clpi_arena_fits_locked(arena, cycle.most_used_bytes) &&
-                    clpi_cycle_plan(&cycle, arena->options.slack / 2) &&
-                    clpi_arena_fits_locked(arena, cycle.bytes) && expect_locked(arena, &cycle);
+  bool is_planned = is_worth && cycle.most_used_bytes <= most &&
+                    clpi_cycle_plan(&cycle, &options) && clpi_cycle_bytes(&cycle) <= most &&
+                    expect_locked(arena, &cycle);
   if (is_worth && !is_planned)
     clpi_arena_lose_patience_locked(arena);
   clpi_cycle_end(&cycle);

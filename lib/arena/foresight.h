@@ -27,9 +27,9 @@ static inline bool clpi_arena_awaits_growth_locked(const clpi_arena *arena, size
   return gone && gone->planned && tape->events[tape->next].bytes == bytes;
 }
 
-/* Whether a segment of `bytes`, with what is in use where that is, takes hardly more than was taken
- * before. Where plans failed, the device may have no more. */
-bool clpi_arena_fits_locked(const clpi_arena *arena, size_t bytes);
+/* The most that planned segments may take, so that with what is in use where that is they take
+ * hardly more than was taken before. Where plans failed, the device may have no more. */
+size_t clpi_arena_most_planned_locked(const clpi_arena *arena);
 
 /* A plan was in vain: more must happen until the next one. */
 void clpi_arena_lose_patience_locked(clpi_arena *arena);

@@ -180,9 +180,37 @@ static clp_status obtain(clpi_arena *arena, clpi_stream *home, size_t bytes, clp
   return status;
 }
 
-/* Takes a segment of the reserved bytes, and carves the block from it. */
+/* The bytes of a segment of that number which is planned, and yet to come; 0: there is none any
+ * more. */
+static size_t planned_bytes_locked(const clpi_arena *arena, uint32_t number)
+{
+  const clpi_tape *tape = &arena->tape;
+  bool is_known =
+      arena->has_tape && number < tape->segment_count && !tape->segments[number].segment;
+  return is_known ? tape->segments[number].bytes : 0;
+}
+
+/* Has the block carved from a new segment; or, if it was planned by that number, not UINT32_MAX,
+ * only the tape know it. */
+static void enter_locked(clpi_carving *carving, clpi_segment *made, uint32_t number)
+{
+  clpi_arena *arena = carving->arena;
+  arena->segments_taken++;
+  clpi_call_budget_spend(&arena->budget);
+  arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
+  if (number == UINT32_MAX) {
+    if (arena->has_tape)
+      clpi_tape_grow(&arena->tape, made);
+    clpi_carving_carve_locked(carving, made->first);
+  } else if (planned_bytes_locked(arena, number) == made->bytes) {
+    made->number = number;
+    clpi_tape_add_segment(&arena->tape, made);
+  }
+}
+
+/* Takes a segment of the reserved bytes. */
 static clp_status take_reserved(clpi_carving *carving, clpi_stream *home, clpi_segment *made,
-                                size_t bytes)
+                                size_t bytes, uint32_t number)
 {
   clpi_arena *arena = carving->arena;
   clp_memory memory;
@@ -192,19 +220,15 @@ static clp_status take_reserved(clpi_carving *carving, clpi_stream *home, clpi_s
   clpi_pending_end_locked(&arena->pending, &arena->pending.taken_bytes, bytes, !status);
   if (!status) {
     clpi_segments_add(&arena->segments, made, memory, bytes, uses);
-    if (arena->has_tape)
-      clpi_tape_grow(&arena->tape, made);
-    arena->segments_taken++;
-    clpi_call_budget_spend(&arena->budget);
-    arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
-    clpi_carving_carve_locked(carving, made->first);
+    enter_locked(carving, made, number);
   }
   clpi_arena_unlock(arena);
   return status;
 }
 
 /* If new memory is used by the home stream, that is pinned until the segment remembers it. */
-static clp_status take_segment(clpi_carving *carving, clpi_segment *made, size_t bytes)
+static clp_status take_segment(clpi_carving *carving, clpi_segment *made, size_t bytes,
+                               uint32_t number)
 {
   clpi_streams *streams = &carving->arena->streams;
   const clp_allocator_ops *ops = &carving->arena->upstream->ops;
@@ -214,7 +238,7 @@ static clp_status take_segment(clpi_carving *carving, clpi_segment *made, size_t
   if (!status)
     status = reserve(carving, &bytes);
   if (!status)
-    status = take_reserved(carving, home, made, bytes);
+    status = take_reserved(carving, home, made, bytes, number);
   if (home)
     clpi_stream_unpin(streams, home);
   return status;
@@ -225,8 +249,25 @@ clp_status clpi_arena_add_segment(clpi_carving *carving, size_t bytes)
   clpi_segment *made = clpi_segment_create();
   if (!made)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a segment");
-  clp_status status = take_segment(carving, made, bytes);
+  clp_status status = take_segment(carving, made, bytes, UINT32_MAX);
   if (status)
     clpi_segment_destroy(made);
   return status;
+}
+
+void clpi_arena_add_planned(clpi_carving *carving, const clpi_growth *growth)
+{
+  clp_status status = CLP_SUCCESS;
+  for (uint32_t i = 0; !status && i < growth->also_planned; i++) {
+    uint32_t number = growth->first_planned + i;
+    clpi_arena_lock(carving->arena);
+    size_t bytes = planned_bytes_locked(carving->arena, number);
+    clpi_arena_unlock(carving->arena);
+    clpi_segment *made = bytes ? clpi_segment_create() : NULL;
+    if (!made)
+      break;
+    status = take_segment(carving, made, bytes, number);
+    if (status)
+      clpi_segment_destroy(made);
+  }
 }

@@ -19,8 +19,9 @@ typedef struct clpi_growth {
   size_t most_bytes;    /* of all segments, above which unused ones are given back first */
   bool is_spent;        /* all calls are made that the arena may make: the unused segments go, and
                            the new one takes their place; */
-  bool is_planned;      /* or all that is to come, which has its places in the new one */
-  uint64_t succeeded;   /* arena->pending.succeeded at this time */
+  bool is_planned;      /* or all that is to come, which has its places in the new one, */
+  uint32_t also_planned, first_planned; /* and in so many others, of numbers from that one on */
+  uint64_t succeeded;                   /* arena->pending.succeeded at this time */
 } clpi_growth;
 
 /* Under no lock, as all below. */
@@ -37,5 +38,8 @@ void clpi_arena_note_growth(clpi_arena *arena, size_t high_water);
  * less, and carves the block from it. CLP_LIMIT_EXCEEDED: they leave too little.
  * CLP_OUT_OF_HOST_MEMORY, or the status of upstream. */
 clp_status clpi_arena_add_segment(clpi_carving *carving, size_t bytes);
+
+/* Takes the other segments that are planned; as many as there is memory for. */
+void clpi_arena_add_planned(clpi_carving *carving, const clpi_growth *growth);
 
 #endif

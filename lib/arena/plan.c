@@ -74,19 +74,35 @@ static bool insert(placed *row, clpi_planned *block, size_t *work)
   return true;
 }
 
-/* The lowest offset for a block beside those of a row. */
-static size_t lowest_free(const clpi_planned *block, const placed *row, size_t *work)
+/* The first offset from there on where a block is in one segment. */
+static size_t within_one(size_t offset, size_t bytes, size_t segment_bytes)
 {
-  size_t offset = 0;
-  for (size_t i = 0; i < row->count; i++, ++*work) {
-    const clpi_planned *other = row->blocks[i];
-    if (other->begin >= block->end || other->end <= block->begin)
+  size_t last = (offset + bytes - 1) / segment_bytes;
+  return offset / segment_bytes == last ? offset : last * segment_bytes;
+}
+
+/* The lowest offset for a block beside those of a row, of those that `same` blocks have, or of all.
+ */
+static size_t lowest_free(const clpi_planned *block, const placed *row, const placed *same,
+                          size_t segment_bytes, size_t *work)
+{
+  size_t offset = 0, lowest = SIZE_MAX, known = 0;
+  for (size_t i = 0; i <= row->count && (known < same->count || lowest == SIZE_MAX); i++, ++*work) {
+    const clpi_planned *other = i < row->count ? row->blocks[i] : NULL;
+    if (other && (other->begin >= block->end || other->end <= block->begin))
       continue;
-    if (other->offset >= offset + block->bytes)
-      break;
-    offset = MAX(offset, other->offset + other->bytes);
+    size_t end = other ? other->offset : SIZE_MAX;
+    size_t fit = within_one(offset, block->bytes, segment_bytes);
+    if (lowest == SIZE_MAX && end >= fit + block->bytes)
+      lowest = fit;
+    for (; known < same->count && same->blocks[known]->offset < offset; ++*work)
+      known++;
+    if (known < same->count && same->blocks[known]->offset + block->bytes <= end)
+      return same->blocks[known]->offset;
+    if (other)
+      offset = MAX(offset, other->offset + other->bytes);
   }
-  return offset;
+  return lowest;
 }
 
 /* Rows of those that are alive in a window of time, so that few are looked at for a block of a
@@ -133,24 +149,38 @@ static bool add(large_places *places, clpi_planned *block, size_t *work)
   return is_added;
 }
 
-/* Returns the bytes that they need, and how many they are; 0: no host memory. */
+/* Adds a block to those of which as much was asked, unless one of them is there already. */
+static bool add_same(placed *same, clpi_planned *block, size_t *work)
+{
+  size_t rank = rank_of(same, block->offset);
+  bool is_known = rank < same->count && same->blocks[rank]->offset == block->offset;
+  return is_known || insert(same, block, work);
+}
+
+/* Returns the bytes that they need, and how many they are; 0: no host memory. A segment is of
+ * SIZE_MAX bytes where no parts are kept. */
 static size_t place_large(clpi_planned *blocks, const ranked *order, size_t *count, uint32_t steps,
-                          size_t most_work)
+                          size_t segment_bytes, size_t most_work)
 {
   large_places *places = calloc(1, sizeof(*places));
   bool has_memory = places;
+  placed same = {0};
   size_t top = 0, work = 0, most = *count;
   if (has_memory)
     places->steps = steps;
   for (*count = 0; has_memory && *count < most && work < most_work; ++*count) {
     clpi_planned *block = &blocks[order[*count].number];
-    block->offset = lowest_free(block, row_of(places, block), &work);
+    if (same.count && same.blocks[0]->asked != block->asked)
+      same.count = 0;
+    block->offset = lowest_free(block, row_of(places, block), &same, segment_bytes, &work);
     top = MAX(top, block->offset + block->bytes);
-    has_memory = add(places, block, &work);
+    has_memory =
+        add(places, block, &work) && (segment_bytes == SIZE_MAX || add_same(&same, block, &work));
   }
   for (size_t i = 0; places && i < ROWS; i++)
     free(places->rows[i].blocks);
   free(places);
+  free(same.blocks);
   return has_memory ? top : 0;
 }
 
@@ -216,8 +246,6 @@ static size_t place_small(clpi_planned *blocks, uint32_t count, const ranked *or
   return top;
 }
 
-/* --- all --- */
-
 /* The most bytes at once of the blocks from that rank on. `changes` is room for all steps. */
 static size_t most_bytes(const clpi_planned *blocks, const ranked *order, size_t from, size_t count,
                          ssize_t *changes, uint32_t steps)
@@ -258,29 +286,141 @@ static size_t count_large(const clpi_planned *blocks, const ranked *order, size_
   return low;
 }
 
-static size_t place(clpi_planned *blocks, uint32_t count, ranked *order, uint32_t steps,
-                    double small_part, size_t most_work)
+/* --- small ones that share their places with none but those of the same size --- */
+
+/* From `first` on, blocks of the same size, one after another, as they begin: each gets the first
+ * place that is free again. `ends` is room for the steps when they are. Returns how many places;
+ * SIZE_MAX: it takes more than what is left of the work to do. */
+static size_t count_places(clpi_planned *blocks, const ranked *first, size_t count, uint32_t *ends,
+                           size_t *work_left)
 {
-  size_t large = count_large(blocks, order, count, steps, small_part);
-  size_t large_bytes = place_large(blocks, order, &large, steps, most_work);
-  if (!large_bytes || large == count)
-    return large_bytes;
-  size_t small_bytes = place_small(blocks, count, order + large, count - large, steps);
-  for (size_t i = large; i < count; i++)
-    blocks[order[i].number].offset += large_bytes;
-  return small_bytes ? large_bytes + small_bytes : 0;
+  size_t places = 0;
+  for (size_t i = 0; i < count; i++) {
+    clpi_planned *block = &blocks[first[i].number];
+    size_t place = 0;
+    while (place < places && ends[place] > block->begin)
+      place++;
+    if (place >= *work_left)
+      return SIZE_MAX;
+    *work_left -= place;
+    places += place == places;
+    ends[place] = block->end;
+    block->offset = place * block->bytes;
+  }
+  return places;
 }
 
-size_t clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps, double small_part,
-                        size_t most_work)
+/* Those that begin with the rank, the most of the smallest whose places need no more than
+ * `most_bytes`: sets their offsets, and returns what they need. The others are `*large`. */
+static size_t place_apart(clpi_planned *blocks, const ranked *order, size_t *large,
+                          size_t most_bytes, uint32_t *ends, size_t work_left)
+{
+  size_t top = 0;
+  for (size_t end = *large, from; end > 1; end = from) {
+    size_t bytes = order[end - 1].bytes;
+    for (from = end - 1; from > 1 && order[from - 1].bytes == bytes;)
+      from--;
+    size_t places = count_places(blocks, order + from, end - from, ends, &work_left);
+    size_t needed = places * blocks[order[from].number].bytes;
+    if (places == SIZE_MAX || needed > most_bytes - top)
+      break;
+    for (size_t i = from; i < end; i++)
+      blocks[order[i].number].offset += top;
+    top += needed;
+    *large = from;
+  }
+  return top;
+}
+
+/* Of each segment but the last: so that there are some, in each of which even the largest blocks
+ * leave little unused. */
+static size_t segment_bytes(const clpi_planned *blocks, const ranked *order, uint32_t count,
+                            size_t most, const clpi_plan_options *options)
+{
+  enum { SEGMENTS = 24, LARGEST = 2 };
+  size_t largest = MAX(blocks[order[0].number].bytes, blocks[order[count > 1].number].bytes);
+  size_t wanted = MAX(most / SEGMENTS, LARGEST * largest);
+  return MAX(largest, MIN(MAX(wanted, options->least_segment), options->most_segment));
+}
+
+static void cut(clpi_plan *plan, size_t large_bytes, size_t segment_bytes, size_t small_bytes,
+                size_t least)
+{
+  *plan = (clpi_plan){0};
+  size_t begin = 0;
+  do {
+    plan->begins[plan->count++] = begin;
+    begin += segment_bytes;
+  } while (begin < large_bytes && large_bytes - begin >= least &&
+           plan->count < CLPI_MOST_PLANNED - 1);
+  if (small_bytes && small_bytes >= least)
+    plan->begins[plan->count++] = large_bytes;
+  plan->begins[plan->count] = large_bytes + small_bytes;
+}
+
+static void move(clpi_planned *blocks, const ranked *from, const ranked *until, size_t bytes)
+{
+  for (; from < until; from++)
+    blocks[from->number].offset += bytes;
+}
+
+/* With places for parts that are kept: the small ones apart, then the large ones, and if there was
+ * too much work to do, others behind them. False: no host memory. */
+static bool place_parts(clpi_planned *blocks, uint32_t count, const ranked *order, uint32_t steps,
+                        const clpi_plan_options *options, clpi_plan *plan)
+{
+  size_t large = count, apart_bytes = 0, segment = 0;
+  ssize_t *changes = malloc(steps * sizeof(*changes));
+  uint32_t *ends = malloc(count * sizeof(*ends));
+  if (changes && ends) {
+    size_t most = most_bytes(blocks, order, 0, count, changes, steps);
+    apart_bytes = place_apart(blocks, order, &large, (size_t)(options->apart_part * (double)most),
+                              ends, options->most_work);
+    segment = segment_bytes(blocks, order, count, most, options);
+  }
+  free(changes);
+  free(ends);
+  size_t nearby = large, rest_bytes = 0;
+  size_t large_bytes =
+      segment ? place_large(blocks, order, &nearby, steps, segment, options->most_work) : 0;
+  if (large_bytes && nearby < large)
+    rest_bytes = place_small(blocks, count, order + nearby, large - nearby, steps);
+  if (!large_bytes || (nearby < large && !rest_bytes))
+    return false;
+  move(blocks, order + nearby, order + large, large_bytes);
+  move(blocks, order + large, order + count, large_bytes + rest_bytes);
+  cut(plan, large_bytes, segment, rest_bytes + apart_bytes, options->least_segment);
+  return true;
+}
+
+/* --- all --- */
+
+static bool place(clpi_planned *blocks, uint32_t count, const ranked *order, uint32_t steps,
+                  const clpi_plan_options *options, clpi_plan *plan)
+{
+  size_t large = count_large(blocks, order, count, steps, options->small_part), small_bytes = 0;
+  size_t large_bytes = place_large(blocks, order, &large, steps, SIZE_MAX, options->most_work);
+  if (large_bytes && large < count)
+    small_bytes = place_small(blocks, count, order + large, count - large, steps);
+  move(blocks, order + large, order + count, large_bytes);
+  *plan = (clpi_plan){.count = 1, .begins = {0, large_bytes + small_bytes}};
+  return large_bytes && (large == count || small_bytes);
+}
+
+bool clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps,
+                      const clpi_plan_options *options, clpi_plan *plan)
 {
   ranked *order = malloc(count * sizeof(*order));
   if (!order)
-    return 0;
+    return false;
   for (uint32_t i = 0; i < count; i++)
-    order[i] = (ranked){.bytes = blocks[i].bytes, .number = i};
+    order[i] =
+        (ranked){.bytes = options->keeps_parts ? blocks[i].asked : blocks[i].bytes, .number = i};
   qsort(order, count, sizeof(*order), compare);
-  size_t bytes = place(blocks, count, order, steps, small_part, most_work);
+  bool is_done = options->keeps_parts && place_parts(blocks, count, order, steps, options, plan) &&
+                 plan->begins[plan->count] <= options->most_bytes;
+  if (!is_done && !options->needs_several)
+    is_done = place(blocks, count, order, steps, options, plan);
   free(order);
-  return bytes;
+  return is_done && (plan->count > 1 || plan->begins[1] <= options->most_segment);
 }

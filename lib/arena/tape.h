@@ -34,7 +34,8 @@ typedef struct clpi_tape_segment {
   clpi_segment *segment; /* NULL: it was */
   size_t bytes;
   uint64_t origin;
-  uint32_t planned; /* so many events were foreseen for it, and it never came; 0: none */
+  uint32_t planned;      /* so many events were foreseen for it, and it never came; 0: none; */
+  uint32_t also_planned; /* also for so many segments of the next numbers */
 } clpi_tape_segment;
 
 typedef struct clpi_tape {

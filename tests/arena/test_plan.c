@@ -67,6 +67,15 @@ static size_t check_apart(uint32_t count, uint32_t steps, size_t bytes)
   return most;
 }
 
+static size_t places(clpi_planned *of, uint32_t count, uint32_t steps, double small_part,
+                     size_t work)
+{
+  const clpi_plan_options options = {
+      .small_part = small_part, .most_work = work, .most_segment = SIZE_MAX};
+  clpi_plan plan;
+  return clpi_plan_places(of, count, steps, &options, &plan) ? plan.begins[1] : 0;
+}
+
 /* They need little more than is in use at most; where that would take too long, and where they are
  * small, they have a region of their own. */
 START_TEST(blocks_are_apart_and_close)
@@ -88,11 +97,61 @@ START_TEST(blocks_are_apart_and_close)
                {2, 1, 1, ALL, 2}};
   for (unsigned seed = 0; seed < 3; seed++) {
     uint32_t count = cases[_i].count, steps = make(count, cases[_i].live, seed);
-    size_t bytes = clpi_plan_places(blocks, count, steps, cases[_i].small_part, cases[_i].work);
+    size_t bytes = places(blocks, count, steps, cases[_i].small_part, cases[_i].work);
     ck_assert_uint_eq(blocks[0].offset, 0);
     size_t most = check_apart(count, steps, bytes);
     ck_assert_uint_ge(bytes, most);
     ck_assert_double_le((double)bytes, cases[_i].most * (double)most);
+  }
+}
+END_TEST
+
+/* For parts that are kept: blocks for which the same was asked share places, and none is in two
+ * segments; if that needs too much, all is as without. */
+START_TEST(parts_can_be_kept)
+{
+  static const struct {
+    size_t most_segment, most_bytes, least_segment;
+    bool needs_several, is_done, has_several;
+  } cases[] = {{SIZE_MAX, SIZE_MAX, 1, false, true, true},
+               {SIZE_MAX, 1, 1, false, true, false},
+               {SIZE_MAX, 1, 1, true, false, false},
+               {1, SIZE_MAX, 1, false, true, true},
+               {1, 1, 1, false, false, false},
+               {SIZE_MAX, SIZE_MAX, SIZE_MAX, false, true, false}};
+  enum { COUNT = 2000, LIVE = 100, SIZES = 8 };
+  for (unsigned seed = 0; seed < 3; seed++) {
+    uint32_t steps = make(COUNT, LIVE, seed), places = 0;
+    for (uint32_t i = 0; i < COUNT; i++) {
+      blocks[i].bytes = 256 * (1 + blocks[i].bytes % SIZES);
+      blocks[i].asked = blocks[i].bytes - 1;
+    }
+    const clpi_plan_options options = {.small_part = 0.01,
+                                       .most_work = ALL,
+                                       .most_segment = cases[_i].most_segment,
+                                       .keeps_parts = true,
+                                       .needs_several = cases[_i].needs_several,
+                                       .apart_part = 0.05,
+                                       .least_segment = cases[_i].least_segment,
+                                       .most_bytes = cases[_i].most_bytes};
+    clpi_plan plan = {0};
+    ck_assert_int_eq(clpi_plan_places(blocks, COUNT, steps, &options, &plan), cases[_i].is_done);
+    if (!cases[_i].is_done)
+      continue;
+    size_t bytes = plan.begins[plan.count];
+    ck_assert_int_eq(plan.count > 1, cases[_i].has_several);
+    ck_assert_double_le((double)bytes, 1.25 * (double)check_apart(COUNT, steps, bytes));
+    for (uint32_t i = 0; i < COUNT; i++) {
+      uint32_t other = 0, at = 0;
+      while (blocks[other].asked != blocks[i].asked || blocks[other].offset != blocks[i].offset)
+        other++;
+      places += other == i;
+      while (plan.begins[at + 1] <= blocks[i].offset)
+        at++;
+      ck_assert_uint_le(blocks[i].offset + blocks[i].bytes, plan.begins[at + 1]);
+    }
+    if (cases[_i].has_several)
+      ck_assert_uint_lt(places, COUNT / 4);
   }
 }
 END_TEST
@@ -104,7 +163,7 @@ START_TEST(without_host_memory_there_is_no_plan)
   unsigned long calls = 1;
   for (unsigned long nth = 0; nth < calls; nth += 1 + nth / 8) {
     clpt_host_start(nth ? CLPT_HOST_FAILS_ONCE : CLPT_HOST_COUNTS, nth);
-    size_t bytes = clpi_plan_places(blocks, FEW, steps, 0.02, FEW);
+    size_t bytes = places(blocks, FEW, steps, 0.02, FEW);
     unsigned long counted = clpt_host_stop();
     calls = nth ? calls : counted;
     ck_assert_int_eq(bytes == 0, nth != 0);
@@ -117,5 +176,6 @@ CLPT_MAIN("plan", clpt_run)
   TCase *tests = clpt_case(suite, "plan");
 
   tcase_add_loop_test(tests, blocks_are_apart_and_close, 0, 9);
+  tcase_add_loop_test(tests, parts_can_be_kept, 0, 6);
   tcase_add_test(tests, without_host_memory_there_is_no_plan);
 }

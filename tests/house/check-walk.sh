@@ -26,5 +26,5 @@ within() {
 }
 
 within "a miss" 74 18
-within "a carve" 106 30
+within "a carve" 150 40
 cat "$house_tmp/sums"
