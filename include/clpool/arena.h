@@ -5,11 +5,11 @@
  *
  * Blocks are carved by first fit, and freed ones are coalesced with their free neighbours. Before
  * an arena grows, the pool on it gives back all that it holds, and the arena gives back segments
- * without blocks. Where memory is an address (no cl_mem), and all work on one stream in order, a
+ * without blocks. Where memory is an address, or a cl_mem, and all work on one stream in order, a
  * program that repeats itself gets the same places again, without a search; what it is known to do
- * is planned as a whole, in one segment. So the memory taken from the device stays near the peak of
- * what is in use, and no more segments are taken than a pool without an arena takes blocks, and 64.
- * doc/arena.md explains the rules, with measurements of what they cost. */
+ * is planned as a whole, in one segment, or some. So the memory taken from the device stays near
+ * the peak of what is in use, and no more segments are taken than a pool without an arena takes
+ * blocks, and 64. doc/arena.md explains the rules, with measurements of what they cost. */
 #ifndef CLPOOL_ARENA_H
 #define CLPOOL_ARENA_H
 
@@ -46,7 +46,8 @@ typedef struct clp_arena_options {
    * the parts of upstream's memory are exclusive (clp_allocator_ops), such as cl_mem on NVIDIA's
    * devices: without it, memory in use by work in flight is not handed out before that work is
    * done. A pool then waits on the host, for some milliseconds at a time, before what it has in
-   * flight would make it take more from the device than was ever active at once. */
+   * flight would make it take more from the device than was ever active at once; and nothing that
+   * repeats itself is planned. */
   bool one_thread;
 } clp_arena_options;
 
@@ -60,9 +61,11 @@ typedef struct clp_arena_options {
  * allocators of this library can but the arena itself. NULL options mean CLP_ARENA_OPTIONS_INIT.
  * Kind of memory, device, alignment, streams and home stream are those of upstream; blocks take up
  * a multiple of 256 bytes. Blocks of cl_mem are sub-buffers, of which OpenCL makes no further
- * sub-buffers: use clp_buffer_create_sub_buffer. Name "arena".
+ * sub-buffers: use clp_buffer_create_sub_buffer. What was released may be kept, to be the same
+ * cl_mem again, and two that exist never overlap. Name "arena".
  *
- * Upstream's own functions must not allocate from the arena, which may be waiting for them.
+ * Upstream's own functions must not allocate from the arena, nor free, as it may be waiting for
+ * them.
  *
  * Memory that streams may still use is handed to another stream only as the pool's reuse flags
  * allow, and goes back to the device after that use.
