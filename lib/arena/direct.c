@@ -113,4 +113,4 @@ static clp_memory begin_for_pool(void *self, size_t bytes)
   return is_left ? 0 : clpi_arena_begin_direct(self, bytes);
 }
 
-const clpi_direct_ops clpi_arena_direct = {begin_for_pool, end_direct, should_hold};
+const clpi_direct_ops clpi_arena_direct = {begin_for_pool, begin_for_pool, end_direct, should_hold};

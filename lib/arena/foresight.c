@@ -61,6 +61,7 @@ static bool expect_locked(clpi_arena *arena, clpi_cycle *cycle)
   uint32_t first = 0;
   for (uint32_t i = 0; i < plan->count; i++) {
     size_t bytes = MAX(plan->begins[i + 1] - plan->begins[i], arena->options.min_segment_bytes);
+    bytes = MIN(bytes, arena->upstream->ops.max_block_bytes);
     uint64_t origin = clpi_segments_take_positions(&arena->segments, bytes);
     uint32_t number = clpi_tape_plan_segment(tape, bytes, origin, i ? 0 : cycle->steps);
     if (number == UINT32_MAX)
@@ -81,6 +82,7 @@ static clpi_plan_options options_of(const clpi_arena *arena, size_t most_bytes)
                              .keeps_parts = arena->parts,
                              .needs_several = arena->parts && arena->upstream->ops.exclusive_parts,
                              .apart_part = 2 * slack,
+                             .alignment = arena->alignment,
                              .least_segment = arena->options.min_segment_bytes,
                              .most_bytes = most_bytes};
 }

@@ -202,8 +202,9 @@ static void enter_locked(clpi_carving *carving, clpi_segment *made, uint32_t num
     if (arena->has_tape)
       clpi_tape_grow(&arena->tape, made);
     clpi_carving_carve_locked(carving, made->first);
-  } else if (planned_bytes_locked(arena, number) == made->bytes) {
-    made->number = number;
+  } else if (arena->has_tape) {
+    if (planned_bytes_locked(arena, number) == made->bytes)
+      made->number = number;
     clpi_tape_add_segment(&arena->tape, made);
   }
 }
@@ -258,14 +259,17 @@ clp_status clpi_arena_add_segment(clpi_carving *carving, size_t bytes)
 void clpi_arena_add_planned(clpi_carving *carving, const clpi_growth *growth)
 {
   clp_status status = CLP_SUCCESS;
-  for (uint32_t i = 0; !status && i < growth->also_planned; i++) {
+  clpi_arena_lock(carving->arena);
+  bool is_first_there = carving->site->segment->number + 1 == growth->first_planned;
+  clpi_arena_unlock(carving->arena);
+  for (uint32_t i = 0; is_first_there && !status && i < growth->also_planned; i++) {
     uint32_t number = growth->first_planned + i;
     clpi_arena_lock(carving->arena);
     size_t bytes = planned_bytes_locked(carving->arena, number);
     clpi_arena_unlock(carving->arena);
     clpi_segment *made = bytes ? clpi_segment_create() : NULL;
     if (!made)
-      break;
+      continue;
     status = take_segment(carving, made, bytes, number);
     if (status)
       clpi_segment_destroy(made);

@@ -2,7 +2,9 @@
 /* A block ends in two steps: its part is kept, and then its address is free. */
 #include "arena/part_ops.h"
 
+#include "arena/ahead.h"
 #include "arena/direct.h"
+#include "core/base/error.h"
 
 /* Makes the block at an address memory, or frees it. */
 static clp_status begin(clpi_arena *arena, clp_memory address, size_t bytes, clp_stream stream,
@@ -61,12 +63,34 @@ void clpi_arena_put_part_ops(clp_allocator_ops *ops)
 
 /* --- direct pools --- */
 
+static clp_memory obtain_direct(void *self, size_t bytes)
+{
+  clpi_arena *arena = self;
+  clpi_kept_error kept;
+  clp_memory memory = 0, address = clpi_arena_direct.begin(self, bytes);
+  if (!address)
+    return 0;
+  clpi_error_keep(&kept);
+  if (begin(arena, address, bytes, arena->upstream->ops.home_stream, &memory))
+    clpi_error_restore(&kept);
+  return memory;
+}
+
+/* What comes next on the tape, if its part is there. */
 static clp_memory begin_direct(void *self, size_t bytes)
 {
   clpi_arena *arena = self;
-  clp_memory memory = 0, address = clpi_arena_direct.begin(self, bytes);
-  clp_stream home = arena->upstream->ops.home_stream;
-  return address && !begin(arena, address, bytes, home, &memory) ? memory : 0;
+  clp_memory memory = 0;
+  if (clpi_relaxed(arena->is_shared) || clpi_relaxed(arena->suits_bins) || !clpi_arena_enter(arena))
+    return 0;
+  const clpi_tape *tape = &arena->tape;
+  const clpi_event *event = clpi_tape_peek(tape, CLPI_BEGIN, bytes);
+  if (event && tape->segments[event->segment].memory)
+    memory = clpi_parts_take_kept(arena->parts, clpi_tape_memory(tape, event), bytes);
+  if (memory)
+    (void)clpi_ahead_begin_next(arena, bytes);
+  clpi_door_leave(&arena->door);
+  return memory;
 }
 
 static bool end_direct(void *self, clp_memory memory, size_t bytes)
@@ -84,4 +108,5 @@ static bool should_hold(void *self, bool is_direct)
   return clpi_arena_direct.should_hold(self, is_direct);
 }
 
-const clpi_direct_ops clpi_arena_direct_parts = {begin_direct, end_direct, should_hold};
+const clpi_direct_ops clpi_arena_direct_parts = {begin_direct, obtain_direct, end_direct,
+                                                 should_hold};

@@ -8,12 +8,14 @@
 #include "core/base/error.h"
 #include "core/base/map.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 typedef struct piece {
   clpi_free_range place;
   clp_memory memory; /* upstream's */
-  bool is_used;      /* by a block; false: a part that is kept */
+  bool is_used;      /* by a block; false: a part that is kept, */
+  bool is_leaving;   /* and that is being given up */
 } piece;
 
 struct clpi_parts {
@@ -38,76 +40,109 @@ static piece *last_between(const clpi_free_ranges *ranges, uint64_t begin, uint6
 
 /* --- parts --- */
 
-static clp_status give_up_locked(clpi_parts *parts, piece *kept)
+static clp_status give_up(clpi_parts *parts, piece *kept)
 {
   const clp_allocator *upstream = parts->upstream;
   unsigned long serial = clpi_error_serial();
-  clp_status status = upstream->ops.unsplit(upstream->self, kept->memory, kept->place.bytes);
   uint64_t value;
+  clp_status status = upstream->ops.unsplit(upstream->self, kept->memory, kept->place.bytes);
+  pthread_mutex_lock(&parts->lock);
+  kept->is_leaving = false;
+  if (!status) {
+    (void)clpi_map_take(&parts->by_memory, kept->memory, &value);
+    clpi_free_ranges_remove(&parts->pieces, &kept->place);
+  }
+  pthread_mutex_unlock(&parts->lock);
   if (status)
     return clpi_allocator_failed(upstream, status, serial, "uniting a segment");
-  (void)clpi_map_take(&parts->by_memory, kept->memory, &value);
-  clpi_free_ranges_remove(&parts->pieces, &kept->place);
   free(kept);
   return CLP_SUCCESS;
 }
 
-/* Gives up what is kept between two addresses; all blocks there have ended. */
-static clp_status clear_locked(clpi_parts *parts, uint64_t begin, uint64_t end)
+/* Gives up what is kept between two addresses; all blocks there have ended. What is there in part
+ * may be another thread's to give up. */
+static clp_status clear(clpi_parts *parts, uint64_t begin, uint64_t end)
 {
-  clp_status status = CLP_SUCCESS;
-  for (piece *kept; !status && (kept = last_between(&parts->pieces, begin, end));)
-    status = give_up_locked(parts, kept);
-  return status;
+  for (clp_status status = CLP_SUCCESS; !status;) {
+    pthread_mutex_lock(&parts->lock);
+    piece *kept = last_between(&parts->pieces, begin, end);
+    bool is_anothers = kept && kept->is_leaving;
+    if (kept)
+      kept->is_leaving = true;
+    pthread_mutex_unlock(&parts->lock);
+    if (!kept)
+      return CLP_SUCCESS;
+    if (is_anothers)
+      sched_yield();
+    else
+      status = give_up(parts, kept);
+    if (status)
+      return status;
+  }
+  return CLP_SUCCESS;
 }
 
-static clp_status split_locked(clpi_parts *parts, piece *made)
+static clp_status split(clpi_parts *parts, piece *made)
 {
   const clp_allocator *upstream = parts->upstream;
+  pthread_mutex_lock(&parts->lock);
   clpi_free_range *segment = clpi_free_ranges_at(&parts->segments, made->place.position);
+  bool has_room = clpi_map_reserve(&parts->by_memory);
+  pthread_mutex_unlock(&parts->lock);
+  if (!has_room)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a part of a segment");
   unsigned long serial = clpi_error_serial();
   clp_status status = upstream->ops.split(upstream->self, piece_of(segment)->memory,
                                           made->place.position - segment->position,
                                           made->place.bytes, &made->memory);
+  pthread_mutex_lock(&parts->lock);
+  if (status) {
+    clpi_map_unreserve(&parts->by_memory);
+  } else {
+    clpi_free_ranges_insert(&parts->pieces, &made->place);
+    clpi_map_put(&parts->by_memory, made->memory, (uintptr_t)made);
+  }
+  pthread_mutex_unlock(&parts->lock);
   return status ? clpi_allocator_failed(upstream, status, serial, "splitting a segment") : status;
 }
 
-static clp_status make_locked(clpi_parts *parts, clp_memory address, size_t bytes, clp_memory *out)
+static clp_status make(clpi_parts *parts, clp_memory address, size_t bytes, clp_memory *out)
 {
-  clp_status status = clear_locked(parts, address, address + bytes);
+  clp_status status = clear(parts, address, address + bytes);
   if (status)
     return status;
   piece *made = malloc(sizeof(*made));
-  if (!made || !clpi_map_reserve(&parts->by_memory)) {
-    free(made);
+  if (!made)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a part of a segment");
-  }
   *made = (piece){.place = {.position = address, .bytes = bytes}, .is_used = true};
-  status = split_locked(parts, made);
-  if (status) {
-    clpi_map_unreserve(&parts->by_memory);
+  status = split(parts, made);
+  if (status)
     free(made);
-    return status;
-  }
-  clpi_free_ranges_insert(&parts->pieces, &made->place);
-  clpi_map_put(&parts->by_memory, made->memory, (uintptr_t)made);
-  *out = made->memory;
-  return CLP_SUCCESS;
+  else
+    *out = made->memory;
+  return status;
 }
 
-clp_status clpi_parts_begin(clpi_parts *parts, clp_memory address, size_t bytes, clp_memory *out)
+clp_memory clpi_parts_take_kept(clpi_parts *parts, clp_memory address, size_t bytes)
 {
-  clp_status status = CLP_SUCCESS;
+  clp_memory memory = 0;
   pthread_mutex_lock(&parts->lock);
   clpi_free_range *place = clpi_free_ranges_at(&parts->pieces, address);
   if (place && place->position == address && place->bytes == bytes) {
     piece_of(place)->is_used = true;
-    *out = piece_of(place)->memory;
-  } else {
-    status = make_locked(parts, address, bytes, out);
+    memory = piece_of(place)->memory;
   }
   pthread_mutex_unlock(&parts->lock);
-  return status;
+  return memory;
+}
+
+clp_status clpi_parts_begin(clpi_parts *parts, clp_memory address, size_t bytes, clp_memory *out)
+{
+  clp_memory kept = clpi_parts_take_kept(parts, address, bytes);
+  if (!kept)
+    return make(parts, address, bytes, out);
+  *out = kept;
+  return CLP_SUCCESS;
 }
 
 clp_memory clpi_parts_end(clpi_parts *parts, clp_memory memory, size_t bytes)
@@ -161,8 +196,8 @@ static clp_status free_segment(void *self, clp_memory address, size_t bytes)
   clpi_parts *parts = self;
   pthread_mutex_lock(&parts->lock);
   piece *segment = piece_of(clpi_free_ranges_at(&parts->segments, address));
-  clp_status status = clear_locked(parts, address, address + bytes);
   pthread_mutex_unlock(&parts->lock);
+  clp_status status = clear(parts, address, address + bytes);
   if (!status)
     status = clp_allocator_free(parts->upstream, segment->memory, bytes);
   if (status)
@@ -186,9 +221,21 @@ static clp_status return_cached(void *self)
   return upstream->ops.return_cached(upstream->self);
 }
 
+/* Of blocks that were never freed, and what upstream did not take. */
+static void free_pieces(clpi_free_ranges *ranges)
+{
+  while (ranges->root) {
+    piece *left = piece_of(ranges->root);
+    clpi_free_ranges_remove(ranges, &left->place);
+    free(left);
+  }
+}
+
 static void destroy(void *self)
 {
   clpi_parts *parts = self;
+  free_pieces(&parts->pieces);
+  free_pieces(&parts->segments);
   clpi_map_end(&parts->by_memory);
   clp_allocator_release(parts->upstream);
   pthread_mutex_destroy(&parts->lock);

@@ -5,7 +5,8 @@
  * a block that begins at the same place with the same bytes gets it again. Parts never overlap, as
  * NVIDIA's driver cannot have that: those that are in the way of a new one are given up first.
  *
- * A lock of its own guards all; upstream's split and unsplit are called under it. */
+ * A lock of its own guards all. No call of upstream is made under it: a driver may end a cl_mem
+ * within any call, and so free a block. */
 #ifndef CLPOOL_ARENA_PARTS_H
 #define CLPOOL_ARENA_PARTS_H
 
@@ -19,6 +20,9 @@ clp_status clpi_parts_create(clp_allocator *upstream, clp_allocator **out, clpi_
 /* The memory of a block that begins at an address. CLP_OUT_OF_HOST_MEMORY, or the status of
  * upstream: there is none. */
 clp_status clpi_parts_begin(clpi_parts *parts, clp_memory address, size_t bytes, clp_memory *out);
+
+/* Likewise, if that was kept; 0: it was not. Calls nobody. */
+clp_memory clpi_parts_take_kept(clpi_parts *parts, clp_memory address, size_t bytes);
 
 /* Keeps the memory of a block that ends, which nobody else has: its address. 0: there is no block
  * of so many bytes. */

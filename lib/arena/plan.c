@@ -339,8 +339,9 @@ static size_t segment_bytes(const clpi_planned *blocks, const ranked *order, uin
 {
   enum { SEGMENTS = 24, LARGEST = 2 };
   size_t largest = MAX(blocks[order[0].number].bytes, blocks[order[count > 1].number].bytes);
-  size_t wanted = MAX(most / SEGMENTS, LARGEST * largest);
-  return MAX(largest, MIN(MAX(wanted, options->least_segment), options->most_segment));
+  size_t wanted = MAX(MAX(most / SEGMENTS, LARGEST * largest), options->least_segment);
+  size_t bytes = MAX(largest, MIN(wanted, options->most_segment));
+  return bytes & ~(options->alignment - 1);
 }
 
 static void cut(clpi_plan *plan, size_t large_bytes, size_t segment_bytes, size_t small_bytes,
@@ -356,6 +357,14 @@ static void cut(clpi_plan *plan, size_t large_bytes, size_t segment_bytes, size_
   if (small_bytes && small_bytes >= least)
     plan->begins[plan->count++] = large_bytes;
   plan->begins[plan->count] = large_bytes + small_bytes;
+}
+
+static size_t largest_segment(const clpi_plan *plan)
+{
+  size_t largest = 0;
+  for (uint32_t i = 0; i < plan->count; i++)
+    largest = MAX(largest, plan->begins[i + 1] - plan->begins[i]);
+  return largest;
 }
 
 static void move(clpi_planned *blocks, const ranked *from, const ranked *until, size_t bytes)
@@ -418,9 +427,10 @@ bool clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps,
         (ranked){.bytes = options->keeps_parts ? blocks[i].asked : blocks[i].bytes, .number = i};
   qsort(order, count, sizeof(*order), compare);
   bool is_done = options->keeps_parts && place_parts(blocks, count, order, steps, options, plan) &&
-                 plan->begins[plan->count] <= options->most_bytes;
+                 plan->begins[plan->count] <= options->most_bytes &&
+                 largest_segment(plan) <= options->most_segment;
   if (!is_done && !options->needs_several)
     is_done = place(blocks, count, order, steps, options, plan);
   free(order);
-  return is_done && (plan->count > 1 || plan->begins[1] <= options->most_segment);
+  return is_done && largest_segment(plan) <= options->most_segment;
 }

@@ -27,6 +27,8 @@ static clp_status split(void *self, clp_memory block, size_t offset, size_t byte
   (void)self;
   if (fails())
     return clp_set_last_error(CLP_BACKEND_ERROR, -5, "no part");
+  if (offset % 256)
+    device.wrong = "a part is not aligned";
   *part = block + offset;
   for (clpt_block *other = device.parts; other < device.parts + MOST_PARTS; other++) {
     if (!other->memory)
@@ -222,6 +224,28 @@ START_TEST(a_part_of_a_plan_does_no_harm)
 }
 END_TEST
 
+/* Segments would be larger than the device allows; with parts, and with addresses. */
+START_TEST(a_plan_keeps_to_the_largest_block)
+{
+  enum { LARGEST = 128 << 10 };
+  clpt_program it = {0};
+  clp_arena_options options = clpt_arena_small();
+
+  if (_i % 2)
+    clpt_arena_device.ops.split = clpi_split_address;
+  if (_i % 2)
+    clpt_arena_device.ops.unsplit = clpi_unsplit_address;
+  clpt_arena_device.ops.max_block_bytes = LARGEST;
+  options.slack = 0.016;
+  options.min_segment_bytes = LARGEST + CLPT_SEGMENT;
+  clpt_arena_start_with(&options);
+  for (unsigned pass = 0; pass < CLPT_PASSES; pass++)
+    clpt_program_pass(&it, (unsigned)_i / 2);
+  ck_assert_pstr_eq(it.wrong, NULL);
+  end();
+}
+END_TEST
+
 CLPT_MAIN("parts", clpt_run)
 {
   TCase *tests = clpt_case(suite, "parts");
@@ -233,5 +257,6 @@ CLPT_MAIN("parts", clpt_run)
   tcase_add_loop_test(tests, no_parts_overlap_whatever_happens, 0, 32);
   tcase_add_test(tests, a_failure_loses_nothing);
   tcase_add_test(tests, lack_of_host_memory_loses_nothing);
+  tcase_add_loop_test(tests, a_plan_keeps_to_the_largest_block, 0, 16);
   tcase_add_loop_test(tests, a_part_of_a_plan_does_no_harm, 0, 8);
 }

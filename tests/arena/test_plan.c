@@ -116,7 +116,8 @@ START_TEST(parts_can_be_kept)
   } cases[] = {{SIZE_MAX, SIZE_MAX, 1, false, true, true},
                {SIZE_MAX, 1, 1, false, true, false},
                {SIZE_MAX, 1, 1, true, false, false},
-               {1, SIZE_MAX, 1, false, true, true},
+               {1, SIZE_MAX, 1, false, false, false},
+               {20480, SIZE_MAX, 1, false, true, true},
                {1, 1, 1, false, false, false},
                {SIZE_MAX, SIZE_MAX, SIZE_MAX, false, true, false}};
   enum { COUNT = 2000, LIVE = 100, SIZES = 8 };
@@ -132,6 +133,7 @@ START_TEST(parts_can_be_kept)
                                        .keeps_parts = true,
                                        .needs_several = cases[_i].needs_several,
                                        .apart_part = 0.05,
+                                       .alignment = 256,
                                        .least_segment = cases[_i].least_segment,
                                        .most_bytes = cases[_i].most_bytes};
     clpi_plan plan = {0};
@@ -149,6 +151,7 @@ START_TEST(parts_can_be_kept)
       while (plan.begins[at + 1] <= blocks[i].offset)
         at++;
       ck_assert_uint_le(blocks[i].offset + blocks[i].bytes, plan.begins[at + 1]);
+      ck_assert_uint_eq((blocks[i].offset - plan.begins[at]) % 256, 0);
     }
     if (cases[_i].has_several)
       ck_assert_uint_lt(places, COUNT / 4);
@@ -176,6 +179,6 @@ CLPT_MAIN("plan", clpt_run)
   TCase *tests = clpt_case(suite, "plan");
 
   tcase_add_loop_test(tests, blocks_are_apart_and_close, 0, 9);
-  tcase_add_loop_test(tests, parts_can_be_kept, 0, 6);
+  tcase_add_loop_test(tests, parts_can_be_kept, 0, 7);
   tcase_add_test(tests, without_host_memory_there_is_no_plan);
 }

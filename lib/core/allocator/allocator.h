@@ -15,6 +15,7 @@
  * lock. All is about its home stream, which runs in order. */
 typedef struct clpi_direct_ops {
   clp_memory (*begin)(void *self, size_t bytes);            /* 0: allocate as always */
+  clp_memory (*obtain)(void *self, size_t bytes);           /* likewise, and may call the device */
   bool (*end)(void *self, clp_memory memory, size_t bytes); /* false: free as always */
   /* A pool misses that is direct, or may become so: from now on it is noted what happens. Whether
    * it does better to hold what is released; of direct ones, one alone may be told so. */

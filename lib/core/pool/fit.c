@@ -68,7 +68,7 @@ clp_status clpi_fit(clpi_request *wanted)
   bool was_due = is != CLPI_DIRECT && give_back_held(pool, request.bytes, is == CLPI_TURNS);
   /* A direct pool may have asked before, but not where hooks see the call. */
   if (is != CLPI_INDIRECT && wanted->stream == &pool->stock.streams.home)
-    wanted->memory = allocator->direct->begin(allocator->self, request.bytes);
+    wanted->memory = allocator->direct->obtain(allocator->self, request.bytes);
   if (wanted->memory)
     return CLP_SUCCESS;
   clp_status status = clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
