@@ -40,16 +40,26 @@ static piece *last_between(const clpi_free_ranges *ranges, uint64_t begin, uint6
 
 /* --- parts --- */
 
+/* As soon as upstream has taken its memory back, a new part may have the same. */
+static void begin_to_leave_locked(clpi_parts *parts, piece *kept)
+{
+  uint64_t value;
+  kept->is_leaving = true;
+  (void)clpi_map_take(&parts->by_memory, kept->memory, &value);
+  (void)clpi_map_reserve(&parts->by_memory);
+}
+
 static clp_status give_up(clpi_parts *parts, piece *kept)
 {
   const clp_allocator *upstream = parts->upstream;
   unsigned long serial = clpi_error_serial();
-  uint64_t value;
   clp_status status = upstream->ops.unsplit(upstream->self, kept->memory, kept->place.bytes);
   pthread_mutex_lock(&parts->lock);
   kept->is_leaving = false;
-  if (!status) {
-    (void)clpi_map_take(&parts->by_memory, kept->memory, &value);
+  if (status) {
+    clpi_map_put(&parts->by_memory, kept->memory, (uintptr_t)kept);
+  } else {
+    clpi_map_unreserve(&parts->by_memory);
     clpi_free_ranges_remove(&parts->pieces, &kept->place);
   }
   pthread_mutex_unlock(&parts->lock);
@@ -67,8 +77,8 @@ static clp_status clear(clpi_parts *parts, uint64_t begin, uint64_t end)
     pthread_mutex_lock(&parts->lock);
     piece *kept = last_between(&parts->pieces, begin, end);
     bool is_anothers = kept && kept->is_leaving;
-    if (kept)
-      kept->is_leaving = true;
+    if (kept && !is_anothers)
+      begin_to_leave_locked(parts, kept);
     pthread_mutex_unlock(&parts->lock);
     if (!kept)
       return CLP_SUCCESS;
