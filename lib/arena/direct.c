@@ -108,9 +108,7 @@ static bool should_hold(void *self, bool is_direct)
 
 static clp_memory begin_for_pool(void *self, size_t bytes)
 {
-  const clpi_arena *arena = self;
-  bool is_left = clpi_relaxed(arena->is_shared) || clpi_relaxed(arena->suits_bins);
-  return is_left ? 0 : clpi_arena_begin_direct(self, bytes);
+  return clpi_arena_is_left(self) ? 0 : clpi_arena_begin_direct(self, bytes);
 }
 
 const clpi_direct_ops clpi_arena_direct = {begin_for_pool, begin_for_pool, end_direct, should_hold};

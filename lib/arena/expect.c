@@ -54,7 +54,7 @@ static clpi_tape_segment take_awaited_locked(const clpi_carving *carving, uint32
 }
 
 /* Of the segment that is awaited, and of the others that were planned with it. */
-static size_t planned_bytes_locked(const clpi_arena *arena, uint32_t number, uint32_t others)
+static size_t all_bytes_locked(const clpi_arena *arena, uint32_t number, uint32_t others)
 {
   size_t bytes = 0;
   for (uint32_t i = 0; i <= others; i++)
@@ -70,7 +70,7 @@ bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
   foresight->least_limit = MIN(foresight->least_limit, carving->request->most_bytes);
   uint32_t number = 0;
   clpi_tape_segment awaited = take_awaited_locked(carving, &number);
-  size_t bytes = awaited.planned ? planned_bytes_locked(arena, number, awaited.also_planned) : 0;
+  size_t bytes = awaited.planned ? all_bytes_locked(arena, number, awaited.also_planned) : 0;
   bool is_wanted = awaited.planned && bytes <= clpi_arena_most_planned_locked(arena);
   clpi_arena_unlock(arena);
   if (!awaited.planned)

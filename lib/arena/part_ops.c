@@ -80,13 +80,10 @@ static clp_memory obtain_direct(void *self, size_t bytes)
 static clp_memory begin_direct(void *self, size_t bytes)
 {
   clpi_arena *arena = self;
-  clp_memory memory = 0;
-  if (clpi_relaxed(arena->is_shared) || clpi_relaxed(arena->suits_bins) || !clpi_arena_enter(arena))
+  if (clpi_arena_is_left(arena) || !clpi_arena_enter(arena))
     return 0;
-  const clpi_tape *tape = &arena->tape;
-  const clpi_event *event = clpi_tape_peek(tape, CLPI_BEGIN, bytes);
-  if (event && tape->segments[event->segment].memory)
-    memory = clpi_parts_take_kept(arena->parts, clpi_tape_memory(tape, event), bytes);
+  clp_memory address = clpi_tape_next_memory(&arena->tape, bytes);
+  clp_memory memory = address ? clpi_parts_take_kept(arena->parts, address, bytes) : 0;
   if (memory)
     (void)clpi_ahead_begin_next(arena, bytes);
   clpi_door_leave(&arena->door);

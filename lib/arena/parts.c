@@ -73,23 +73,19 @@ static clp_status give_up(clpi_parts *parts, piece *kept)
  * may be another thread's to give up. */
 static clp_status clear(clpi_parts *parts, uint64_t begin, uint64_t end)
 {
-  for (clp_status status = CLP_SUCCESS; !status;) {
+  for (;;) {
     pthread_mutex_lock(&parts->lock);
     piece *kept = last_between(&parts->pieces, begin, end);
     bool is_anothers = kept && kept->is_leaving;
     if (kept && !is_anothers)
       begin_to_leave_locked(parts, kept);
     pthread_mutex_unlock(&parts->lock);
-    if (!kept)
-      return CLP_SUCCESS;
+    clp_status status = kept && !is_anothers ? give_up(parts, kept) : CLP_SUCCESS;
+    if (!kept || status)
+      return status;
     if (is_anothers)
       sched_yield();
-    else
-      status = give_up(parts, kept);
-    if (status)
-      return status;
   }
-  return CLP_SUCCESS;
 }
 
 static clp_status split(clpi_parts *parts, piece *made)
@@ -219,18 +215,6 @@ static clp_status free_segment(void *self, clp_memory address, size_t bytes)
   return CLP_SUCCESS;
 }
 
-static clp_status drain(void *self)
-{
-  const clp_allocator *upstream = ((clpi_parts *)self)->upstream;
-  return upstream->ops.drain(upstream->self);
-}
-
-static clp_status return_cached(void *self)
-{
-  const clp_allocator *upstream = ((clpi_parts *)self)->upstream;
-  return upstream->ops.return_cached(upstream->self);
-}
-
 /* Of blocks that were never freed, and what upstream did not take. */
 static void free_pieces(clpi_free_ranges *ranges)
 {
@@ -252,21 +236,6 @@ static void destroy(void *self)
   free(parts);
 }
 
-static void take_after(const clp_allocator_ops *theirs, clp_allocator_ops *ops)
-{
-  ops->name = theirs->name;
-  ops->deferred = theirs->deferred;
-  ops->device_id = theirs->device_id;
-  ops->memory_kind = theirs->memory_kind;
-  ops->alignment = theirs->alignment;
-  ops->max_block_bytes = theirs->max_block_bytes;
-  ops->device_bytes = theirs->device_bytes;
-  ops->home_stream = theirs->home_stream;
-  ops->allocate_uses_home = theirs->allocate_uses_home;
-  ops->free_is_ordered = theirs->free_is_ordered;
-  ops->exclusive_parts = theirs->exclusive_parts;
-}
-
 clp_status clpi_parts_create(clp_allocator *upstream, clp_allocator **out, clpi_parts **parts)
 {
   clpi_parts *made = malloc(sizeof(*made));
@@ -275,16 +244,16 @@ clp_status clpi_parts_create(clp_allocator *upstream, clp_allocator **out, clpi_
   *made = (clpi_parts){.next_address = upstream->ops.alignment};
   pthread_mutex_init(&made->lock, NULL);
   made->upstream = clp_allocator_retain(upstream);
-  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
-  take_after(&upstream->ops, &ops);
-  clpi_pass_stream_order(upstream, &ops);
+  clp_allocator_ops ops = upstream->ops; /* name, kind and figures stay */
   ops.allocate = allocate_segment;
+  ops.allocate_within = NULL;
   ops.free = free_segment;
+  ops.free_on = NULL;
   ops.split = clpi_split_address;
   ops.unsplit = clpi_unsplit_address;
-  ops.drain = drain;
-  ops.return_cached = return_cached;
   ops.destroy = destroy;
+  clpi_pass_returns(&ops);
+  clpi_pass_stream_order(upstream, &ops);
   clp_status status = clp_allocator_create(&ops, made, out);
   if (status)
     destroy(made);

@@ -31,7 +31,8 @@ typedef struct clpi_plan_options {
    * But if all that needs more than `most_bytes`, it is left, where one segment will do. */
   bool keeps_parts, needs_several;
   double apart_part;
-  size_t alignment, least_segment, most_bytes; /* of blocks: a power of two */
+  size_t alignment; /* of blocks, a power of two, so that segments begin at a multiple of it */
+  size_t least_segment, most_bytes;
 } clpi_plan_options;
 
 /* The segments that are planned, one behind another; no block is in two. */

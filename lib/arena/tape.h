@@ -88,14 +88,20 @@ static inline const clpi_event *clpi_tape_peek(const clpi_tape *tape, clpi_event
   return event && event->kind == kind && event->bytes == bytes ? event : NULL;
 }
 
-/* Goes on, if a block of so many bytes begins next. Its memory; 0: it does not. */
-static inline clp_memory clpi_tape_begin(clpi_tape *tape, size_t bytes)
+/* The memory of a block of so many bytes, if that begins next; 0: it does not. */
+static inline clp_memory clpi_tape_next_memory(const clpi_tape *tape, size_t bytes)
 {
   const clpi_event *event = clpi_tape_peek(tape, CLPI_BEGIN, bytes);
-  if (!event || !tape->segments[event->segment].memory)
-    return 0;
-  tape->next++;
-  return clpi_tape_memory(tape, event);
+  bool is_there = event && tape->segments[event->segment].memory;
+  return is_there ? clpi_tape_memory(tape, event) : 0;
+}
+
+/* Likewise, and goes on. */
+static inline clp_memory clpi_tape_begin(clpi_tape *tape, size_t bytes)
+{
+  clp_memory memory = clpi_tape_next_memory(tape, bytes);
+  tape->next += memory != 0;
+  return memory;
 }
 
 /* Goes on, if this block ends next. */

@@ -74,6 +74,16 @@ static void end(void)
   ck_assert_pstr_eq(device.wrong, NULL);
 }
 
+/* Nothing goes wrong in some passes of a program, and nothing is left of it. */
+static void pass_to_the_end(clpt_program *it, unsigned seed)
+{
+  for (unsigned pass = 0; pass < CLPT_PASSES; pass++)
+    clpt_program_pass(it, seed);
+  ck_assert_pstr_eq(it->wrong, NULL);
+  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 0);
+  end();
+}
+
 START_TEST(a_part_is_kept_for_the_same_block)
 {
   clpt_arena_start();
@@ -141,11 +151,7 @@ START_TEST(no_parts_overlap_whatever_happens)
   clpt_program it = {.rarely = 10u + 30u * (unsigned)(_i % 2)};
 
   clpt_apart_start(0.016);
-  for (unsigned pass = 0; pass < CLPT_PASSES; pass++)
-    clpt_program_pass(&it, (unsigned)_i);
-  ck_assert_pstr_eq(it.wrong, NULL);
-  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 0);
-  end();
+  pass_to_the_end(&it, (unsigned)_i);
 }
 END_TEST
 
@@ -216,11 +222,7 @@ START_TEST(a_part_of_a_plan_does_no_harm)
   clpt_program_pass(&it, (unsigned)_i);
   clpt_arena_device.allocate_fault =
       (clpt_fault){.after = 1, .count = 1, .status = CLP_OUT_OF_DEVICE_MEMORY};
-  for (unsigned pass = 0; pass < CLPT_PASSES; pass++)
-    clpt_program_pass(&it, (unsigned)_i);
-  ck_assert_pstr_eq(it.wrong, NULL);
-  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 0);
-  end();
+  pass_to_the_end(&it, (unsigned)_i);
 }
 END_TEST
 
@@ -231,18 +233,15 @@ START_TEST(a_plan_keeps_to_the_largest_block)
   clpt_program it = {0};
   clp_arena_options options = clpt_arena_small();
 
-  if (_i % 2)
+  if (_i % 2) {
     clpt_arena_device.ops.split = clpi_split_address;
-  if (_i % 2)
     clpt_arena_device.ops.unsplit = clpi_unsplit_address;
+  }
   clpt_arena_device.ops.max_block_bytes = LARGEST;
   options.slack = 0.016;
   options.min_segment_bytes = LARGEST + CLPT_SEGMENT;
   clpt_arena_start_with(&options);
-  for (unsigned pass = 0; pass < CLPT_PASSES; pass++)
-    clpt_program_pass(&it, (unsigned)_i / 2);
-  ck_assert_pstr_eq(it.wrong, NULL);
-  end();
+  pass_to_the_end(&it, (unsigned)_i / 2);
 }
 END_TEST
 

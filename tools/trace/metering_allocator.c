@@ -83,16 +83,6 @@ static void *self_of(void *self)
   return ((metering *)self)->metered->self;
 }
 
-static clp_status pass_drain(void *self)
-{
-  return ops_of(self)->drain(self_of(self));
-}
-
-static clp_status pass_return_cached(void *self)
-{
-  return ops_of(self)->return_cached(self_of(self));
-}
-
 static clp_status pass_split(void *self, clp_memory block, size_t offset, size_t bytes,
                              clp_memory *part)
 {
@@ -120,8 +110,7 @@ clp_status trace_metering_allocator_create(clp_allocator *metered, clp_allocator
   ops.allocate_within = NULL; /* what is metered is what is taken, not what is kept */
   ops.free = metering_free;
   ops.destroy = metering_destroy;
-  ops.drain = pass_drain;
-  ops.return_cached = pass_return_cached;
+  clpi_pass_returns(&ops);
   if (clpi_allocator_splits(metered) && ops.split != clpi_split_address) {
     ops.split = pass_split;
     ops.unsplit = pass_unsplit;

@@ -9,6 +9,24 @@ static const clp_allocator *allocator_beneath(void *self)
   return *(clp_allocator *const *)self;
 }
 
+static clp_status pass_drain(void *self)
+{
+  const clp_allocator *beneath = allocator_beneath(self);
+  return beneath->ops.drain(beneath->self);
+}
+
+static clp_status pass_return_cached(void *self)
+{
+  const clp_allocator *beneath = allocator_beneath(self);
+  return beneath->ops.return_cached(beneath->self);
+}
+
+void clpi_pass_returns(clp_allocator_ops *ops)
+{
+  ops->drain = pass_drain;
+  ops->return_cached = pass_return_cached;
+}
+
 static clp_status pass_stream_retain(void *self, clp_stream stream)
 {
   const clp_allocator *beneath = allocator_beneath(self);
