@@ -102,6 +102,7 @@ arena_sources = \
 	lib/arena/blocks.c lib/arena/blocks.h \
 	lib/arena/carve.c \
 	lib/arena/carving.c lib/arena/carving.h \
+	lib/arena/chains.c lib/arena/chains.h \
 	lib/arena/cycle.c lib/arena/cycle.h \
 	lib/arena/direct.c lib/arena/direct.h \
 	lib/arena/expect.c lib/arena/expect.h \
@@ -112,7 +113,11 @@ arena_sources = \
 	lib/arena/part_ops.c lib/arena/part_ops.h \
 	lib/arena/parts.c lib/arena/parts.h \
 	lib/arena/pending.h \
+	lib/arena/places.c lib/arena/places.h \
+	lib/arena/places_in_turn.c lib/arena/places_in_turn.h \
 	lib/arena/plan.c lib/arena/plan.h \
+	lib/arena/plan_parts.c lib/arena/plan_parts.h \
+	lib/arena/planned.h \
 	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/trim.c lib/arena/trim.h \
@@ -120,6 +125,7 @@ arena_sources = \
 	lib/arena/tape_index.c lib/arena/tape_index.h \
 	lib/arena/tape_runs.c lib/arena/tape_runs.h \
 	lib/arena/upstream.c lib/arena/upstream.h \
+	lib/arena/usage.c lib/arena/usage.h \
 	lib/arena/use_set.c lib/arena/use_set.h
 
 # CUDA's driver is loaded at run time, as OpenCL's loader is, and no header of its is needed: so this

@@ -24,7 +24,7 @@ size_t clpi_arena_most_planned_locked(const clpi_arena *arena)
 {
   const clpi_foresight *foresight = &arena->foresight;
   size_t stays = clpi_arena_staying_bytes(arena);
-  double slacks = arena->parts ? 6 : 3; /* small blocks apart take two */
+  double slacks = arena->parts ? 5 : 3; /* some, for parts that are kept */
   size_t most = (size_t)((1 + slacks * arena->options.slack) * (double)arena->high_water);
   if (foresight->patience || most < arena->peak_reserved_bytes)
     most = arena->peak_reserved_bytes;
@@ -78,13 +78,13 @@ static clpi_plan_options options_of(const clpi_arena *arena, size_t most_bytes)
   double slack = arena->options.slack;
   return (clpi_plan_options){.small_part = slack / 2,
                              .most_work = MOST_WORK,
+                             .most_bytes = most_bytes,
                              .most_segment = clpi_arena_largest_segment(arena),
                              .keeps_parts = arena->parts,
-                             .needs_several = arena->parts && arena->upstream->ops.exclusive_parts,
-                             .apart_part = 2 * slack,
+                             .needs_places_for_parts =
+                                 arena->parts && arena->upstream->ops.exclusive_parts,
                              .alignment = arena->alignment,
-                             .least_segment = arena->options.min_segment_bytes,
-                             .most_bytes = most_bytes};
+                             .least_segment = arena->options.min_segment_bytes};
 }
 
 /* It is worth it if nearly as much will be in use as ever was. */
@@ -100,8 +100,7 @@ static bool plan_locked(clpi_arena *arena, size_t event)
   bool is_worth =
       is_known && arena->used_bytes + cycle.most_used_bytes >= arena->high_water / 10 * 9;
   bool is_planned = is_worth && cycle.most_used_bytes <= most &&
-                    clpi_cycle_plan(&cycle, &options) && clpi_cycle_bytes(&cycle) <= most &&
-                    expect_locked(arena, &cycle);
+                    clpi_cycle_plan(&cycle, &options) && expect_locked(arena, &cycle);
   if (is_worth && !is_planned)
     clpi_arena_lose_patience_locked(arena);
   clpi_cycle_end(&cycle);

@@ -4,15 +4,11 @@
 #ifndef CLPOOL_ARENA_PLAN_H
 #define CLPOOL_ARENA_PLAN_H
 
+#include "arena/planned.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef struct clpi_planned {
-  size_t asked, bytes; /* of the block, and what it takes up, a multiple of its alignment */
-  size_t offset;       /* where it is planned to be */
-  uint32_t begin, end; /* the steps at which it begins and ends; no step has two */
-} clpi_planned;
 
 /* How. */
 typedef struct clpi_plan_options {
@@ -22,17 +18,14 @@ typedef struct clpi_plan_options {
   /* so do those that are not placed when so much, more than 0 and some nanoseconds each, is done.
    */
   size_t most_work;
-  size_t most_segment; /* bytes */
+  size_t most_bytes, most_segment; /* that all may need, and one segment may have */
 
-  /* Blocks for which the same was asked get the same place as far as that needs no more, so that
-   * their parts can be kept (parts.h); the smallest, as long as their places take up no more than
-   * `apart_part`, places that no others have. And there are several segments of at least
-   * `least_segment`, where few blocks are large, for a driver may look through all parts of one.
-   * But if all that needs more than `most_bytes`, it is left, where one segment will do. */
-  bool keeps_parts, needs_several;
-  double apart_part;
+  /* Parts of blocks are kept (plan_parts.h), in several segments of at least `least_segment`, as a
+   * driver may look through all parts of one. If there are no such places, all blocks are planned
+   * as where parts are not kept, unless those places are needed. */
+  bool keeps_parts, needs_places_for_parts;
   size_t alignment; /* of blocks, a power of two, so that segments begin at a multiple of it */
-  size_t least_segment, most_bytes;
+  size_t least_segment;
 } clpi_plan_options;
 
 /* The segments that are planned, one behind another; no block is in two. */
@@ -44,7 +37,7 @@ typedef struct clpi_plan {
 } clpi_plan;
 
 /* Sets the offsets of blocks, which begin one after another, the first at step 0 and offset 0.
- * False: no host memory, or one segment would have to be larger. */
+ * False: no host memory, or that would need more bytes, or larger segments. */
 bool clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps,
                       const clpi_plan_options *options, clpi_plan *plan);
 

@@ -141,7 +141,7 @@ START_TEST(what_repeats_itself_keeps_its_parts)
     several += clpt_arena_figures().segments > 1;
     end();
   }
-  ck_assert_uint_lt(made, begun / 10 * 9);
+  ck_assert_uint_lt(made, begun / 100 * 94);
   ck_assert_uint_gt(several, 0);
 }
 END_TEST
