@@ -3,6 +3,7 @@
 #include "arena/chains.h"
 
 #include <stdlib.h>
+#include <sys/param.h>
 
 struct clpi_chain_gap {
   uint32_t before, after; /* the blocks */
@@ -64,12 +65,13 @@ static clpi_chain_gap gap_between(const clpi_planned *blocks, uint32_t before, u
   return (clpi_chain_gap){before, after, (double)blocks[before].bytes * steps};
 }
 
-/* A block comes after the one that ended last of those for which the same was asked and behind
- * which there is none. Those are in lists, by that number: `last` has the first of each, `earlier`
- * the next. */
+/* Counts how many blocks there are at most, too. A block comes after the one that ended last of
+ * those for which the same was asked and behind which there is none. Those are in lists, by that
+ * number: `last` has the first of each, `earlier` the next. */
 static void list_gaps(clpi_chains *chains, const uint32_t *at_step, uint32_t steps,
                       const uint32_t *number_of, uint32_t *last, uint32_t *earlier)
 {
+  uint32_t now = 0;
   for (uint32_t i = 0; i < chains->block_count; i++)
     last[i] = NONE;
   for (uint32_t step = 0; step < steps; step++) {
@@ -77,7 +79,10 @@ static void list_gaps(clpi_chains *chains, const uint32_t *at_step, uint32_t ste
     if (block == NONE)
       continue;
     uint32_t *ended = &last[number_of[block]];
-    if (chains->blocks[block].begin != step) {
+    bool begins = chains->blocks[block].begin == step;
+    now = begins ? now + 1 : now - 1;
+    chains->most_at_once = MAX(chains->most_at_once, now);
+    if (!begins) {
       earlier[block] = *ended;
       *ended = block;
     } else if (*ended != NONE) {

@@ -13,7 +13,7 @@ typedef struct clpi_chain_gap clpi_chain_gap;
 
 typedef struct clpi_chains {
   clpi_planned *blocks; /* not owned, as they begin */
-  uint32_t block_count;
+  uint32_t block_count, most_at_once;
   uint32_t *chain_of; /* each of them */
   clpi_planned *chains;
   uint32_t count;

@@ -81,7 +81,7 @@ static clpi_plan_options options_of(const clpi_arena *arena, size_t most_bytes)
                              .most_bytes = most_bytes,
                              .most_segment = clpi_arena_largest_segment(arena),
                              .keeps_parts = arena->parts,
-                             .needs_places_for_parts =
+                             .looks_through_parts =
                                  arena->parts && arena->upstream->ops.exclusive_parts,
                              .alignment = arena->alignment,
                              .least_segment = arena->options.min_segment_bytes};

@@ -98,5 +98,5 @@ bool clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps,
                       const clpi_plan_options *options, clpi_plan *plan)
 {
   return (options->keeps_parts && clpi_plan_parts(blocks, count, steps, options, plan)) ||
-         (!options->needs_places_for_parts && plan_one(blocks, count, steps, options, plan));
+         (!options->looks_through_parts && plan_one(blocks, count, steps, options, plan));
 }

@@ -20,10 +20,10 @@ typedef struct clpi_plan_options {
   size_t most_work;
   size_t most_bytes, most_segment; /* that all may need, and one segment may have */
 
-  /* Parts of blocks are kept (plan_parts.h), in several segments of at least `least_segment`, as a
-   * driver may look through all parts of one. If there are no such places, all blocks are planned
-   * as where parts are not kept, unless those places are needed. */
-  bool keeps_parts, needs_places_for_parts;
+  /* Parts of blocks are kept (plan_parts.h), in several segments of at least `least_segment`. If
+   * there are no such places, all blocks are planned as where parts are not kept; but not where a
+   * driver looks through all parts of a segment for each that is made. */
+  bool keeps_parts, looks_through_parts;
   size_t alignment; /* of blocks, a power of two, so that segments begin at a multiple of it */
   size_t least_segment;
 } clpi_plan_options;

@@ -86,15 +86,34 @@ static bool place_chains(search_state *search, size_t segment_bytes,
          largest_segment(plan) <= search->options->most_segment;
 }
 
-/* In the smallest segments that will do; which order needs less is chance. */
-static bool place_in_some(search_state *search, size_t turn, clpi_plan *plan)
+/* How many parts there may be at once in a segment, usually. */
+static size_t parts_beside(const clpi_chains *chains, size_t segment_bytes)
 {
+  return chains->most_at_once / (clpi_chains_least_bytes(chains) / segment_bytes + 1);
+}
+
+/* Whether a driver that looks through all parts of a segment takes hardly longer than for a part
+ * for each block, beside few others. */
+static bool is_worth(const search_state *search, size_t beside)
+{
+  enum { TWICE = 64, MOST = TWICE + TWICE / 2 }; /* beside so many, it takes twice as long */
+  const clpi_chains *chains = &search->chains;
+  return !search->options->looks_through_parts ||
+         chains->count * (TWICE + beside) <= chains->block_count * (size_t)MOST;
+}
+
+/* In the smallest segments that will do, with few parts in each or with many; which order needs
+ * less is chance. */
+static bool place_in_some(search_state *search, size_t turn, bool many, clpi_plan *plan)
+{
+  enum { FEW = 128 };
   static const size_t largest_blocks[] = {1, 2, 3, 6};
   size_t tried = 0;
   bool is_done = false;
   for (size_t i = 0; i < sizeof(largest_blocks) / sizeof(*largest_blocks) && !is_done; i++) {
     size_t bytes = segment_bytes(&search->chains, largest_blocks[i], search->options);
-    is_done = bytes > tried &&
+    size_t beside = parts_beside(&search->chains, bytes);
+    is_done = bytes > tried && (beside > FEW) == many && is_worth(search, beside) &&
               place_chains(search, bytes, (turn + i) % 2 ? compare_lives : compare_begins, plan);
     tried = bytes;
   }
@@ -102,13 +121,13 @@ static bool place_in_some(search_state *search, size_t turn, clpi_plan *plan)
 }
 
 /* Chains may need all that there is at first; then less; in the end no more than blocks alone. */
-static bool find_places(search_state *search, clpi_plan *plan)
+static bool find_places(search_state *search, bool many, clpi_plan *plan)
 {
   static const double parts[] = {1, 0.97, 0.94, 0.91, 0.88, 0.85, 0.8, 0.7, 0.5, 0};
   bool is_done = false;
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && search->work_left && !is_done; i++) {
     clpi_chains_join(&search->chains, (size_t)(parts[i] * (double)search->options->most_bytes));
-    is_done = place_in_some(search, i, plan);
+    is_done = place_in_some(search, i, many, plan);
   }
   return is_done;
 }
@@ -119,7 +138,7 @@ bool clpi_plan_parts(clpi_planned *blocks, uint32_t count, uint32_t steps,
   search_state search = {.options = options, .steps = steps, .work_left = options->most_work};
   search.order = malloc(count * sizeof(clpi_planned *));
   bool is_found = clpi_chains_begin(&search.chains, blocks, count, steps) && search.order;
-  is_found = is_found && find_places(&search, plan);
+  is_found = is_found && (find_places(&search, false, plan) || find_places(&search, true, plan));
   if (is_found)
     clpi_chains_place_blocks(&search.chains);
   clpi_chains_end(&search.chains);

@@ -22,7 +22,7 @@ static uint32_t make(uint32_t count, unsigned live, unsigned seed)
     if (begun < count && (!now || clpt_chance_below(&chance, 2 * live) >= now)) {
       size_t bytes =
           256 * (1 + (size_t)clpt_chance_below(&chance, 1u << clpt_chance_below(&chance, 16)));
-      blocks[begun] = (clpi_planned){.bytes = bytes, .begin = steps};
+      blocks[begun] = (clpi_planned){.asked = bytes, .bytes = bytes, .begin = steps};
       alive[now++] = begun++;
     } else {
       uint32_t at = (uint32_t)clpt_chance_below(&chance, now), block = alive[at];
@@ -86,7 +86,7 @@ static size_t places(uint32_t count, uint32_t steps, double small_part, size_t w
                                      .most_bytes = SIZE_MAX,
                                      .most_segment = SIZE_MAX,
                                      .keeps_parts = keeps_parts,
-                                     .needs_places_for_parts = keeps_parts,
+                                     .looks_through_parts = keeps_parts,
                                      .alignment = 256,
                                      .least_segment = 1};
   clpi_plan plan;
@@ -152,7 +152,7 @@ START_TEST(parts_can_be_kept)
   static const struct {
     double most; /* over what is in use */
     size_t most_segment, least_segment, work;
-    bool needs_places, is_done, has_several;
+    bool looks_through, is_done, has_several;
     double least_kept;
   } cases[] = {{1.1, SIZE_MAX, 1, ALL, true, true, true, 0.85},
                {1.5, SIZE_MAX, 1, ALL, true, true, true, 0.9},
@@ -176,7 +176,7 @@ START_TEST(parts_can_be_kept)
                                        .most_bytes = (size_t)(cases[_i].most * (double)used),
                                        .most_segment = cases[_i].most_segment,
                                        .keeps_parts = true,
-                                       .needs_places_for_parts = cases[_i].needs_places,
+                                       .looks_through_parts = cases[_i].looks_through,
                                        .alignment = 256,
                                        .least_segment = cases[_i].least_segment};
     clpi_plan plan = {0};
