@@ -3,7 +3,6 @@
 #include "arena/chains.h"
 
 #include <stdlib.h>
-#include <sys/param.h>
 
 struct clpi_chain_gap {
   uint32_t before, after; /* the blocks */
@@ -65,13 +64,12 @@ static clpi_chain_gap gap_between(const clpi_planned *blocks, uint32_t before, u
   return (clpi_chain_gap){before, after, (double)blocks[before].bytes * steps};
 }
 
-/* Counts how many blocks there are at most, too. A block comes after the one that ended last of
+/* A block comes after the one that ended last of
  * those for which the same was asked and behind which there is none. Those are in lists, by that
  * number: `last` has the first of each, `earlier` the next. */
 static void list_gaps(clpi_chains *chains, const uint32_t *at_step, uint32_t steps,
                       const uint32_t *number_of, uint32_t *last, uint32_t *earlier)
 {
-  uint32_t now = 0;
   for (uint32_t i = 0; i < chains->block_count; i++)
     last[i] = NONE;
   for (uint32_t step = 0; step < steps; step++) {
@@ -79,10 +77,7 @@ static void list_gaps(clpi_chains *chains, const uint32_t *at_step, uint32_t ste
     if (block == NONE)
       continue;
     uint32_t *ended = &last[number_of[block]];
-    bool begins = chains->blocks[block].begin == step;
-    now = begins ? now + 1 : now - 1;
-    chains->most_at_once = MAX(chains->most_at_once, now);
-    if (!begins) {
+    if (chains->blocks[block].begin != step) {
       earlier[block] = *ended;
       *ended = block;
     } else if (*ended != NONE) {
@@ -146,7 +141,7 @@ static void make_chains(clpi_chains *chains, uint32_t *before)
   }
 }
 
-void clpi_chains_join(clpi_chains *chains, size_t most_bytes)
+void clpi_chains_join(clpi_chains *chains, size_t most_bytes, size_t small)
 {
   uint32_t *before = chains->chain_of; /* until it has its chain, the block before each */
   for (uint32_t i = 0; i < chains->block_count; i++)
@@ -157,7 +152,8 @@ void clpi_chains_join(clpi_chains *chains, size_t most_bytes)
     const clpi_planned *ended = &chains->blocks[gap->before];
     uint32_t from = ended->end, until = chains->blocks[gap->after].begin;
     size_t used = clpi_usage_most(&chains->joined, from, until);
-    if (used >= most_bytes || ended->bytes > most_bytes - used)
+    bool fits = used < most_bytes && ended->bytes <= most_bytes - used;
+    if (!fits && ended->asked > small)
       continue;
     clpi_usage_add(&chains->joined, from, until, ended->bytes);
     before[gap->after] = gap->before;

@@ -13,7 +13,7 @@ typedef struct clpi_chain_gap clpi_chain_gap;
 
 typedef struct clpi_chains {
   clpi_planned *blocks; /* not owned, as they begin */
-  uint32_t block_count, most_at_once;
+  uint32_t block_count;
   uint32_t *chain_of; /* each of them */
   clpi_planned *chains;
   uint32_t count;
@@ -34,9 +34,9 @@ static inline size_t clpi_chains_least_bytes(const clpi_chains *chains)
   return clpi_usage_peak(&chains->alone);
 }
 
-/* Joins as many as that needs no more than `most_bytes` at any step, or no more than blocks alone
- * do there. The first chain has the first block. */
-void clpi_chains_join(clpi_chains *chains, size_t most_bytes);
+/* Joins all of which at most `small` is asked; and of the others, as many as that needs no more
+ * than `most_bytes` at any step. The first chain has the first block. */
+void clpi_chains_join(clpi_chains *chains, size_t most_bytes, size_t small);
 
 /* Blocks get the places of their chains. */
 void clpi_chains_place_blocks(const clpi_chains *chains);

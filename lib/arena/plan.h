@@ -13,16 +13,16 @@
 /* How. */
 typedef struct clpi_plan_options {
   /* The smallest blocks, as long as they never need more than this part of what all need at once,
-   * get places that are found faster, and are not as good: */
+   * get places that are found faster, and are not as good; so do those that are not placed when so
+   * much, more than 0 and some nanoseconds each, is done: */
   double small_part;
-  /* so do those that are not placed when so much, more than 0 and some nanoseconds each, is done.
-   */
   size_t most_work;
   size_t most_bytes, most_segment; /* that all may need, and one segment may have */
 
-  /* Parts of blocks are kept (plan_parts.h), in several segments of at least `least_segment`. If
-   * there are no such places, all blocks are planned as where parts are not kept; but not where a
-   * driver looks through all parts of a segment for each that is made. */
+  /* Parts of blocks are kept (plan_parts.h), in several segments of at least `least_segment`. Those
+   * of the smallest blocks, as long as their places take up no more than `small_part`, have some of
+   * their own. If there are no such places, all blocks are planned as where parts are not kept; but
+   * not where a driver looks through all parts of a segment for each that is made. */
   bool keeps_parts, looks_through_parts;
   size_t alignment; /* of blocks, a power of two, so that segments begin at a multiple of it */
   size_t least_segment;

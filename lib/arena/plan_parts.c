@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Chains of blocks are placed, not blocks. What they need is known when they are placed: if that is
- * too much, fewer blocks are joined. */
+ * too much, fewer blocks are joined. The small chains get segments of their own, so that their many
+ * parts are not beside those of the large ones. (Small are as many sizes as can be joined wholly.)
+ */
 #include "arena/plan_parts.h"
 
 #include "arena/chains.h"
@@ -9,30 +11,53 @@
 #include <stdlib.h>
 #include <sys/param.h>
 
-/* Of each segment but the last: of so many that few parts are in one, and one that takes so many
- * of the largest blocks that these leave little unused. */
-static size_t segment_bytes(const clpi_chains *chains, size_t largest_blocks,
+typedef struct search_state {
+  clpi_chains chains;
+  clpi_planned **order; /* room for all chains */
+  const clpi_plan_options *options;
+  size_t small; /* the most that is asked for a small block */
+  size_t work_left;
+  uint32_t steps;
+} search_state;
+
+/* --- segments --- */
+
+static size_t round_segment(const clpi_plan_options *options, size_t bytes)
+{
+  bytes = MIN(MAX(bytes, options->least_segment), options->most_segment);
+  return MAX(bytes & ~(options->alignment - 1), options->alignment);
+}
+
+/* Of each segment of the large ones: it takes so many of the largest blocks that these leave little
+ * unused, and there are so many that few parts are in one. */
+static size_t large_segment(const clpi_chains *chains, size_t largest_blocks,
                             const clpi_plan_options *options)
 {
   enum { SEGMENTS = 24 };
   size_t largest = 0;
   for (uint32_t i = 0; i < chains->block_count; i++)
     largest = MAX(largest, chains->blocks[i].bytes);
-  size_t wanted = MAX(clpi_chains_least_bytes(chains) / SEGMENTS, largest_blocks * largest);
-  size_t most = MIN(MAX(wanted, options->least_segment), options->most_segment);
-  return MAX(largest, most) & ~(options->alignment - 1);
+  size_t share = clpi_chains_least_bytes(chains) / SEGMENTS;
+  return MAX(round_segment(options, MAX(share, largest_blocks * largest)), largest);
 }
 
-/* One behind another; a last one that would be too small is part of the one before it. */
+static size_t small_segment(const search_state *search, size_t largest)
+{
+  enum { SEGMENTS = 4 };
+  double all = search->options->small_part * (double)clpi_chains_least_bytes(&search->chains);
+  return MAX(round_segment(search->options, (size_t)all / SEGMENTS), largest);
+}
+
+/* Adds segments; what would be a small one in the end is part of the one before it. */
 static void cut(clpi_plan *plan, size_t bytes, size_t segment_bytes, size_t least)
 {
-  *plan = (clpi_plan){0};
-  size_t begin = 0;
-  do {
+  size_t begin = plan->begins[plan->count], end = begin + bytes;
+  for (; begin < end && plan->count < CLPI_MOST_PLANNED; begin += segment_bytes) {
+    if (plan->count && end - begin < least)
+      break;
     plan->begins[plan->count++] = begin;
-    begin += segment_bytes;
-  } while (begin < bytes && bytes - begin >= least && plan->count < CLPI_MOST_PLANNED);
-  plan->begins[plan->count] = bytes;
+  }
+  plan->begins[plan->count] = end;
 }
 
 static size_t largest_segment(const clpi_plan *plan)
@@ -42,6 +67,51 @@ static size_t largest_segment(const clpi_plan *plan)
     largest = MAX(largest, plan->begins[i + 1] - plan->begins[i]);
   return largest;
 }
+
+/* --- what a plan costs a driver --- */
+
+static uint32_t segment_of(const clpi_plan *plan, const clpi_planned *chain)
+{
+  uint32_t at = plan->count - 1;
+  while (plan->begins[at] > chain->offset)
+    at--;
+  return at;
+}
+
+/* What it takes to make all parts, if a driver looks through those that are in the same segment;
+ * `ending` is room for the chain that ends at each step, and 1. */
+static size_t cost_of(const clpi_chains *chains, const clpi_plan *plan, uint32_t steps,
+                      size_t twice, uint32_t *ending)
+{
+  size_t now[CLPI_MOST_PLANNED] = {0}, cost = 0;
+  for (uint32_t step = 0, begun = 0; step < steps; step++) {
+    const clpi_planned *chain = &chains->chains[begun];
+    if (ending[step])
+      now[segment_of(plan, &chains->chains[ending[step] - 1])]--;
+    if (begun == chains->count || chain->begin != step)
+      continue;
+    cost += twice + now[segment_of(plan, chain)]++;
+    begun++;
+    if (chain->end < steps)
+      ending[chain->end] = begun;
+  }
+  return cost;
+}
+
+/* Whether that takes the driver hardly longer than a part for each block, beside few others. */
+static bool is_worth(const search_state *search, const clpi_plan *plan)
+{
+  enum { TWICE = 64 }; /* beside so many, it takes twice as long */
+  if (!search->options->looks_through_parts)
+    return true;
+  uint32_t *ending = calloc(search->steps, sizeof(*ending));
+  size_t most = search->chains.block_count * (size_t)TWICE / 2 * 3;
+  bool is_worth = ending && cost_of(&search->chains, plan, search->steps, TWICE, ending) <= most;
+  free(ending);
+  return is_worth;
+}
+
+/* --- places --- */
 
 /* Largest first, and of those that are as large, in one of two orders. */
 static int compare_begins(const void *a, const void *b)
@@ -56,78 +126,96 @@ static int compare_lives(const void *a, const void *b)
 {
   const clpi_planned *one = *(clpi_planned *const *)a, *other = *(clpi_planned *const *)b;
   uint32_t life = one->end - one->begin, others_life = other->end - other->begin;
-  return one->asked != other->asked || life == others_life ? compare_begins(a, b)
-         : life > others_life                              ? -1
-                                                           : 1;
+  if (one->asked != other->asked || life == others_life)
+    return compare_begins(a, b);
+  return life > others_life ? -1 : 1;
 }
 
-typedef struct search_state {
-  clpi_chains chains;
-  clpi_planned **order; /* room for all chains */
-  const clpi_plan_options *options;
-  size_t work_left;
-  uint32_t steps;
-} search_state;
-
-/* Places the chains, the first one first. False: they need too much, or take too long. */
-static bool place_chains(search_state *search, size_t segment_bytes,
-                         int (*compare)(const void *, const void *), clpi_plan *plan)
+/* Places some chains behind those that the plan has. False: they need too much, or take too long.
+ */
+static bool place_some(search_state *search, clpi_planned *const *order, size_t count,
+                       size_t segment_bytes, clpi_plan *plan)
 {
+  size_t begin = plan->begins[plan->count], placed = count;
   const clpi_places_options options = {.steps = search->steps,
                                        .segment_bytes = segment_bytes,
-                                       .most_bytes = search->options->most_bytes};
+                                       .most_bytes = search->options->most_bytes - begin};
+  size_t bytes = clpi_places_find(order, &placed, &options, &search->work_left);
+  if (!bytes || bytes > options.most_bytes || placed < count)
+    return false;
+  for (size_t i = 0; i < count; i++)
+    order[i]->offset += begin;
+  cut(plan, bytes, segment_bytes, search->options->least_segment);
+  return true;
+}
+
+static size_t sort_chains(search_state *search, int (*compare)(const void *, const void *))
+{
   size_t count = search->chains.count;
   for (size_t i = 0; i < count; i++)
     search->order[i] = &search->chains.chains[i];
   qsort(search->order + 1, count - 1, sizeof(clpi_planned *), compare);
-  size_t bytes = clpi_places_find(search->order, &count, &options, &search->work_left);
-  cut(plan, bytes, segment_bytes, search->options->least_segment);
-  return bytes && bytes <= options.most_bytes && count == search->chains.count &&
-         largest_segment(plan) <= search->options->most_segment;
+  return count;
 }
 
-/* How many parts there may be at once in a segment, usually. */
-static size_t parts_beside(const clpi_chains *chains, size_t segment_bytes)
+static bool place_chains(search_state *search, size_t segment_bytes,
+                         int (*compare)(const void *, const void *), clpi_plan *plan)
 {
-  return chains->most_at_once / (clpi_chains_least_bytes(chains) / segment_bytes + 1);
+  size_t count = sort_chains(search, compare), large = count;
+  clpi_planned **order = search->order;
+  while (large > 1 && order[large - 1]->asked <= search->small)
+    large--;
+  *plan = (clpi_plan){0};
+  if (!place_some(search, order, large, segment_bytes, plan))
+    return false;
+  size_t small = large < count ? small_segment(search, order[large]->bytes) : 0;
+  return (!small || place_some(search, order + large, count - large, small, plan)) &&
+         largest_segment(plan) <= search->options->most_segment && is_worth(search, plan);
 }
 
-/* Whether a driver that looks through all parts of a segment takes hardly longer than for a part
- * for each block, beside few others. */
-static bool is_worth(const search_state *search, size_t beside)
+/* In the smallest segments that will do; which order needs less is chance. */
+static bool place_in_some(search_state *search, size_t turn, clpi_plan *plan)
 {
-  enum { TWICE = 64, MOST = TWICE + TWICE / 2 }; /* beside so many, it takes twice as long */
-  const clpi_chains *chains = &search->chains;
-  return !search->options->looks_through_parts ||
-         chains->count * (TWICE + beside) <= chains->block_count * (size_t)MOST;
-}
-
-/* In the smallest segments that will do, with few parts in each or with many; which order needs
- * less is chance. */
-static bool place_in_some(search_state *search, size_t turn, bool many, clpi_plan *plan)
-{
-  enum { FEW = 128 };
   static const size_t largest_blocks[] = {1, 2, 3, 6};
   size_t tried = 0;
   bool is_done = false;
   for (size_t i = 0; i < sizeof(largest_blocks) / sizeof(*largest_blocks) && !is_done; i++) {
-    size_t bytes = segment_bytes(&search->chains, largest_blocks[i], search->options);
-    size_t beside = parts_beside(&search->chains, bytes);
-    is_done = bytes > tried && (beside > FEW) == many && is_worth(search, beside) &&
+    size_t bytes = large_segment(&search->chains, largest_blocks[i], search->options);
+    is_done = bytes > tried &&
               place_chains(search, bytes, (turn + i) % 2 ? compare_lives : compare_begins, plan);
     tried = bytes;
   }
   return is_done;
 }
 
-/* Chains may need all that there is at first; then less; in the end no more than blocks alone. */
-static bool find_places(search_state *search, bool many, clpi_plan *plan)
+/* The most that is asked for small blocks: so much that all of them can be joined. */
+static size_t most_small(search_state *search)
 {
-  static const double parts[] = {1, 0.97, 0.94, 0.91, 0.88, 0.85, 0.8, 0.7, 0.5, 0};
+  double most = search->options->small_part * (double)clpi_chains_least_bytes(&search->chains);
+  double bytes = 0;
+  size_t small = 0;
+  clpi_chains_join(&search->chains, SIZE_MAX, 0);
+  for (size_t i = sort_chains(search, compare_begins); i-- > 1;) {
+    const clpi_planned *chain = search->order[i];
+    bytes += (double)chain->bytes;
+    if (bytes > most)
+      break;
+    if (search->order[i - 1]->asked != chain->asked)
+      small = chain->asked;
+  }
+  return small;
+}
+
+/* Chains may need all that there is at first; then less; in the end no more than blocks alone. */
+static bool find_places(search_state *search, clpi_plan *plan)
+{
+  static const double parts[] = {1, 0.95, 0.9, 0.85, 0.75, 0.5, 0};
   bool is_done = false;
+  search->small = most_small(search);
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && search->work_left && !is_done; i++) {
-    clpi_chains_join(&search->chains, (size_t)(parts[i] * (double)search->options->most_bytes));
-    is_done = place_in_some(search, i, many, plan);
+    size_t most = (size_t)(parts[i] * (double)search->options->most_bytes);
+    clpi_chains_join(&search->chains, most, search->small);
+    is_done = place_in_some(search, i, plan);
   }
   return is_done;
 }
@@ -138,7 +226,7 @@ bool clpi_plan_parts(clpi_planned *blocks, uint32_t count, uint32_t steps,
   search_state search = {.options = options, .steps = steps, .work_left = options->most_work};
   search.order = malloc(count * sizeof(clpi_planned *));
   bool is_found = clpi_chains_begin(&search.chains, blocks, count, steps) && search.order;
-  is_found = is_found && (find_places(&search, false, plan) || find_places(&search, true, plan));
+  is_found = is_found && find_places(&search, plan);
   if (is_found)
     clpi_chains_place_blocks(&search.chains);
   clpi_chains_end(&search.chains);

@@ -14,8 +14,9 @@ typedef struct clpi_usage_node {
 } clpi_usage_node;
 
 typedef struct clpi_usage {
-  clpi_usage_node *nodes; /* those of node i are 2 i and 2 i + 1; the last half are the steps */
-  uint32_t width;         /* of the root, which is node 1: a power of two */
+  clpi_usage_node *nodes; /* the root is 1, and the children of node i are 2 i and 2 i + 1 */
+  size_t width;           /* a power of two: the nodes from there on are the steps, behind one that
+                             is before all, and before one at least that is behind all */
 } clpi_usage;
 
 /* None is in use. False: no host memory. */
