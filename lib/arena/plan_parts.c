@@ -98,14 +98,15 @@ static size_t cost_of(const clpi_chains *chains, const clpi_plan *plan, uint32_t
   return cost;
 }
 
-/* Whether that takes the driver hardly longer than a part for each block, beside few others. */
+/* Whether that takes the driver at most twice as long as a part for each block, beside few others.
+ * (It takes less: the first part of a chain is often still there from the pass before.) */
 static bool is_worth(const search_state *search, const clpi_plan *plan)
 {
   enum { TWICE = 64 }; /* beside so many, it takes twice as long */
   if (!search->options->looks_through_parts)
     return true;
   uint32_t *ending = calloc(search->steps, sizeof(*ending));
-  size_t most = search->chains.block_count * (size_t)TWICE / 2 * 3;
+  size_t most = 2 * search->chains.block_count * (size_t)TWICE;
   bool is_worth = ending && cost_of(&search->chains, plan, search->steps, TWICE, ending) <= most;
   free(ending);
   return is_worth;
