@@ -117,7 +117,7 @@ arena_sources = \
 	lib/arena/places_in_turn.c lib/arena/places_in_turn.h \
 	lib/arena/plan.c lib/arena/plan.h \
 	lib/arena/plan_parts.c lib/arena/plan_parts.h \
-	lib/arena/planned.h \
+	lib/arena/planned.c lib/arena/planned.h \
 	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/trim.c lib/arena/trim.h \

@@ -206,7 +206,8 @@ check_PROGRAMS += \
 	tests/arena/test_plan \
 	tests/arena/test_segments \
 	tests/arena/test_tape \
-	tests/arena/test_tape_streams
+	tests/arena/test_tape_streams \
+	tests/arena/test_usage
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
 	tests/hooks/test_call_tree \

@@ -9,7 +9,7 @@ struct clpi_chain_gap {
   double size;            /* bytes times steps */
 };
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX /* no block */
 
 /* --- gaps --- */
 
@@ -27,35 +27,14 @@ static int compare_sizes(const void *a, const void *b)
   return one->before < other->before ? -1 : one->before > other->before;
 }
 
-/* Numbers what is asked for, by block. False: no host memory. */
-static bool number_asked(const clpi_chains *chains, uint32_t *number_of)
+/* Numbers what is asked for, by block. Sorts the blocks by that. */
+static void number_asked(const clpi_chains *chains, clpi_planned **sorted, uint32_t *number_of)
 {
-  clpi_planned **sorted = malloc(chains->block_count * sizeof(clpi_planned *));
-  if (!sorted)
-    return false;
-  for (uint32_t i = 0; i < chains->block_count; i++)
-    sorted[i] = &chains->blocks[i];
   qsort(sorted, chains->block_count, sizeof(clpi_planned *), compare_asked);
   for (uint32_t i = 0, number = 0; i < chains->block_count; i++) {
     number += i && sorted[i]->asked != sorted[i - 1]->asked;
     number_of[sorted[i] - chains->blocks] = number;
   }
-  free(sorted);
-  return true;
-}
-
-/* What begins or ends at each step; NONE: neither. NULL: no host memory. */
-static uint32_t *blocks_by_step(const clpi_chains *chains, uint32_t steps)
-{
-  uint32_t *at_step = malloc(steps * sizeof(*at_step));
-  for (uint32_t step = 0; at_step && step < steps; step++)
-    at_step[step] = NONE;
-  for (uint32_t i = 0; at_step && i < chains->block_count; i++) {
-    at_step[chains->blocks[i].begin] = i;
-    if (chains->blocks[i].end < steps)
-      at_step[chains->blocks[i].end] = i;
-  }
-  return at_step;
 }
 
 static clpi_chain_gap gap_between(const clpi_planned *blocks, uint32_t before, uint32_t after)
@@ -64,20 +43,20 @@ static clpi_chain_gap gap_between(const clpi_planned *blocks, uint32_t before, u
   return (clpi_chain_gap){before, after, (double)blocks[before].bytes * steps};
 }
 
-/* A block comes after the one that ended last of
- * those for which the same was asked and behind which there is none. Those are in lists, by that
- * number: `last` has the first of each, `earlier` the next. */
-static void list_gaps(clpi_chains *chains, const uint32_t *at_step, uint32_t steps,
+/* A block comes after the one that ended last, of those for which the same was asked and after
+ * which none has come. Those are in lists: `last` has the first of each, by number, and `earlier`
+ * the next one of each block. */
+static void list_gaps(clpi_chains *chains, clpi_planned *const *at_step, uint32_t steps,
                       const uint32_t *number_of, uint32_t *last, uint32_t *earlier)
 {
   for (uint32_t i = 0; i < chains->block_count; i++)
     last[i] = NONE;
   for (uint32_t step = 0; step < steps; step++) {
-    uint32_t block = at_step[step];
-    if (block == NONE)
+    if (!at_step[step])
       continue;
+    uint32_t block = (uint32_t)(at_step[step] - chains->blocks);
     uint32_t *ended = &last[number_of[block]];
-    if (chains->blocks[block].begin != step) {
+    if (at_step[step]->begin != step) {
       earlier[block] = *ended;
       *ended = block;
     } else if (*ended != NONE) {
@@ -91,11 +70,18 @@ static void list_gaps(clpi_chains *chains, const uint32_t *at_step, uint32_t ste
 static bool find_gaps(clpi_chains *chains, uint32_t steps)
 {
   size_t bytes = chains->block_count * sizeof(uint32_t);
-  uint32_t *at_step = blocks_by_step(chains, steps);
   uint32_t *number_of = malloc(bytes), *last = malloc(bytes), *earlier = malloc(bytes);
-  bool has_memory = at_step && number_of && last && earlier && number_asked(chains, number_of);
-  if (has_memory)
+  clpi_planned **sorted = malloc(chains->block_count * sizeof(clpi_planned *)), **at_step = NULL;
+  for (uint32_t i = 0; sorted && i < chains->block_count; i++)
+    sorted[i] = &chains->blocks[i];
+  if (sorted)
+    at_step = clpi_planned_by_step(sorted, chains->block_count, steps);
+  bool has_memory = at_step && number_of && last && earlier;
+  if (has_memory) {
+    number_asked(chains, sorted, number_of);
     list_gaps(chains, at_step, steps, number_of, last, earlier);
+  }
+  free(sorted);
   free(at_step);
   free(number_of);
   free(last);
@@ -128,8 +114,9 @@ void clpi_chains_end(clpi_chains *chains)
   clpi_usage_end(&chains->joined);
 }
 
-/* Sets the chain of each block: that of the one before it, or else a new one. */
-static void make_chains(clpi_chains *chains, uint32_t *before)
+/* Sets the chain of each block: that of the one before it, which began earlier and so has its
+ * chain, or else a new one. `before` is where the chains will be. */
+static void make_chains(clpi_chains *chains, const uint32_t *before)
 {
   chains->count = 0;
   for (uint32_t i = 0; i < chains->block_count; i++) {
@@ -143,7 +130,7 @@ static void make_chains(clpi_chains *chains, uint32_t *before)
 
 void clpi_chains_join(clpi_chains *chains, size_t most_bytes, size_t small)
 {
-  uint32_t *before = chains->chain_of; /* until it has its chain, the block before each */
+  uint32_t *before = chains->chain_of; /* for now, the block before each, or NONE */
   for (uint32_t i = 0; i < chains->block_count; i++)
     before[i] = NONE;
   clpi_usage_copy(&chains->joined, &chains->alone);

@@ -170,9 +170,7 @@ bool clpi_cycle_expect(clpi_cycle *cycle, clpi_tape *tape, uint32_t segment, clp
   for (uint32_t i = 0; i < cycle->count; i++) {
     const clpi_planned *block = &cycle->blocks[i];
     clpi_event *begin = &cycle->events[block->begin], *end = &cycle->events[block->end];
-    uint32_t at = cycle->plan.count - 1;
-    while (begins[at] > block->offset)
-      at--;
+    uint32_t at = clpi_plan_segment_at(&cycle->plan, block->offset);
     begin->segment = end->segment = segment + at;
     begin->offset = end->offset = block->offset - begins[at];
   }

@@ -29,14 +29,8 @@ size_t clpi_cycle_find(const clpi_tape *tape, clpi_digest used, size_t bytes);
  */
 bool clpi_cycle_load(clpi_cycle *cycle, const clpi_tape *tape, size_t event, size_t alignment);
 
-/* Plans it. False: the first block has not ended, or no host memory. */
+/* Plans it. False: the first block has not ended, or there is no such plan, or no host memory. */
 bool clpi_cycle_plan(clpi_cycle *cycle, const clpi_plan_options *options);
-
-/* The bytes that the blocks take up where they are planned to be. */
-static inline size_t clpi_cycle_bytes(const clpi_cycle *cycle)
-{
-  return cycle->plan.begins[cycle->plan.count];
-}
 
 /* Has the tape go on with the cycle, planned, in segments of numbers from that one on. Those of
  * `used` are in use. False: there is no room. */

@@ -76,10 +76,10 @@ static clpi_plan_options options_of(const clpi_arena *arena, size_t most_bytes)
 {
   enum { MOST_WORK = 1 << 26 }; /* some tenths of a second */
   double slack = arena->options.slack;
-  return (clpi_plan_options){.small_part = slack / 2,
-                             .most_work = MOST_WORK,
-                             .most_bytes = most_bytes,
+  return (clpi_plan_options){.most_bytes = most_bytes,
                              .most_segment = clpi_arena_largest_segment(arena),
+                             .most_work = MOST_WORK,
+                             .small_part = slack / 2,
                              .keeps_parts = arena->parts,
                              .looks_through_parts =
                                  arena->parts && arena->upstream->ops.exclusive_parts,

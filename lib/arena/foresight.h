@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Foresight: where a program did the same before, and segments were taken for it, what it does next
- * is planned as a whole (cycle.h), and all of it gets one segment. */
+ * is planned as a whole (cycle.h), and gets segments as planned. */
 #ifndef CLPOOL_ARENA_FORESIGHT_H
 #define CLPOOL_ARENA_FORESIGHT_H
 

@@ -160,7 +160,7 @@ size_t clpi_places_find(clpi_planned *const *order, size_t *count,
                         const clpi_places_options *options, size_t *work_left)
 {
   place_rows *places = calloc(1, sizeof(*places));
-  bool has_memory = places, shares = options->segment_bytes != SIZE_MAX;
+  bool has_memory = places;
   placed same = {0};
   size_t top = 0, work = 0, most = *count;
   if (has_memory) {
@@ -174,7 +174,7 @@ size_t clpi_places_find(clpi_planned *const *order, size_t *count,
       same.count = 0;
     block->offset = lowest_free(block, row_of(places, block), &same, options->segment_bytes, &work);
     top = MAX(top, block->offset + block->bytes);
-    has_memory = add(places, block, &work) && (!shares || add_same(&same, block, &work));
+    has_memory = add(places, block, &work) && (!options->shares || add_same(&same, block, &work));
   }
   *work_left -= MIN(work, *work_left);
   end_rows(places);

@@ -22,8 +22,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* The most bytes at once of the blocks from that rank on. `changes` is room for all steps. */
-static size_t most_bytes(clpi_planned *const *order, size_t from, size_t count, ssize_t *changes,
-                         uint32_t steps)
+static size_t most_at_once(clpi_planned *const *order, size_t from, size_t count, ssize_t *changes,
+                           uint32_t steps)
 {
   ssize_t now = 0, most = 0;
   memset(changes, 0, steps * sizeof(*changes));
@@ -48,11 +48,11 @@ static size_t count_large(clpi_planned *const *order, size_t count, uint32_t ste
   ssize_t *changes = malloc(steps * sizeof(*changes));
   if (!changes)
     return 0;
-  double small = small_part * (double)most_bytes(order, 0, count, changes, steps);
+  double small = small_part * (double)most_at_once(order, 0, count, changes, steps);
   size_t low = 1, high = count;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if ((double)most_bytes(order, middle, count, changes, steps) > small)
+    if ((double)most_at_once(order, middle, count, changes, steps) > small)
       low = middle + 1;
     else
       high = middle;
@@ -94,9 +94,19 @@ static bool plan_one(clpi_planned *blocks, uint32_t count, uint32_t steps,
   return bytes && bytes <= MIN(options->most_bytes, options->most_segment);
 }
 
+static bool has_larger(const clpi_planned *blocks, uint32_t count, size_t bytes)
+{
+  for (uint32_t i = 0; i < count; i++)
+    if (blocks[i].bytes > bytes)
+      return true;
+  return false;
+}
+
 bool clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps,
                       const clpi_plan_options *options, clpi_plan *plan)
 {
+  if (has_larger(blocks, count, options->most_segment))
+    return false;
   return (options->keeps_parts && clpi_plan_parts(blocks, count, steps, options, plan)) ||
          (!options->looks_through_parts && plan_one(blocks, count, steps, options, plan));
 }

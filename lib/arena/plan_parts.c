@@ -15,7 +15,8 @@ typedef struct search_state {
   clpi_chains chains;
   clpi_planned **order; /* room for all chains */
   const clpi_plan_options *options;
-  size_t small; /* the most that is asked for a small block */
+  size_t largest;    /* bytes of a block */
+  size_t most_small; /* that is asked for a small block */
   size_t work_left;
   uint32_t steps;
 } search_state;
@@ -24,21 +25,19 @@ typedef struct search_state {
 
 static size_t round_segment(const clpi_plan_options *options, size_t bytes)
 {
-  bytes = MIN(MAX(bytes, options->least_segment), options->most_segment);
-  return MAX(bytes & ~(options->alignment - 1), options->alignment);
+  size_t mask = options->alignment - 1;
+  size_t least = MIN(MAX(bytes, options->least_segment), SIZE_MAX / 2);
+  return MAX(MIN((least + mask) & ~mask, options->most_segment & ~mask), options->alignment);
 }
 
 /* Of each segment of the large ones: it takes so many of the largest blocks that these leave little
  * unused, and there are so many that few parts are in one. */
-static size_t large_segment(const clpi_chains *chains, size_t largest_blocks,
-                            const clpi_plan_options *options)
+static size_t large_segment(const search_state *search, size_t largest_blocks)
 {
   enum { SEGMENTS = 24 };
-  size_t largest = 0;
-  for (uint32_t i = 0; i < chains->block_count; i++)
-    largest = MAX(largest, chains->blocks[i].bytes);
-  size_t share = clpi_chains_least_bytes(chains) / SEGMENTS;
-  return MAX(round_segment(options, MAX(share, largest_blocks * largest)), largest);
+  size_t share = clpi_chains_least_bytes(&search->chains) / SEGMENTS;
+  size_t wanted = MAX(share, largest_blocks * search->largest);
+  return MAX(round_segment(search->options, wanted), search->largest);
 }
 
 static size_t small_segment(const search_state *search, size_t largest)
@@ -48,49 +47,52 @@ static size_t small_segment(const search_state *search, size_t largest)
   return MAX(round_segment(search->options, (size_t)all / SEGMENTS), largest);
 }
 
-/* Adds segments; what would be a small one in the end is part of the one before it. */
-static void cut(clpi_plan *plan, size_t bytes, size_t segment_bytes, size_t least)
+/* Adds segments; what would be too small a one in the end is part of the one before it, if it may
+ * be as large. */
+static void cut(clpi_plan *plan, size_t bytes, size_t segment_bytes,
+                const clpi_plan_options *options)
 {
   size_t begin = plan->begins[plan->count], end = begin + bytes;
   for (; begin < end && plan->count < CLPI_MOST_PLANNED; begin += segment_bytes) {
-    if (plan->count && end - begin < least)
+    bool is_small = plan->count && end - begin < options->least_segment;
+    if (is_small && end - plan->begins[plan->count - 1] <= options->most_segment)
       break;
     plan->begins[plan->count++] = begin;
   }
   plan->begins[plan->count] = end;
 }
 
-static size_t largest_segment(const clpi_plan *plan)
+/* All of them take the least that one may have, at least. */
+static bool may_be_taken(const clpi_plan *plan, const clpi_plan_options *options)
 {
-  size_t largest = 0;
-  for (uint32_t i = 0; i < plan->count; i++)
-    largest = MAX(largest, plan->begins[i + 1] - plan->begins[i]);
-  return largest;
+  size_t all = 0;
+  for (uint32_t i = 0; i < plan->count; i++) {
+    size_t bytes = plan->begins[i + 1] - plan->begins[i];
+    if (bytes > options->most_segment)
+      return false;
+    all += MAX(bytes, MIN(options->least_segment, options->most_segment));
+  }
+  return all <= options->most_bytes;
 }
 
 /* --- what a plan costs a driver --- */
 
-static uint32_t segment_of(const clpi_plan *plan, const clpi_planned *chain)
-{
-  uint32_t at = plan->count - 1;
-  while (plan->begins[at] > chain->offset)
-    at--;
-  return at;
-}
+/* To make a part takes a driver, which looks through those that are in the same segment, twice as
+ * long beside so many as alone. */
+enum { TWICE_AS_LONG = 64 };
 
-/* What it takes to make all parts, if a driver looks through those that are in the same segment;
- * `ending` is room for the chain that ends at each step, and 1. */
+/* Of the parts of all chains; `ending` is room for the chain that ends at each step, and 1. */
 static size_t cost_of(const clpi_chains *chains, const clpi_plan *plan, uint32_t steps,
-                      size_t twice, uint32_t *ending)
+                      uint32_t *ending)
 {
-  size_t now[CLPI_MOST_PLANNED] = {0}, cost = 0;
+  size_t parts[CLPI_MOST_PLANNED] = {0}, cost = 0; /* by segment, at the step */
   for (uint32_t step = 0, begun = 0; step < steps; step++) {
-    const clpi_planned *chain = &chains->chains[begun];
     if (ending[step])
-      now[segment_of(plan, &chains->chains[ending[step] - 1])]--;
+      parts[clpi_plan_segment_at(plan, chains->chains[ending[step] - 1].offset)]--;
+    const clpi_planned *chain = &chains->chains[begun];
     if (begun == chains->count || chain->begin != step)
       continue;
-    cost += twice + now[segment_of(plan, chain)]++;
+    cost += TWICE_AS_LONG + parts[clpi_plan_segment_at(plan, chain->offset)]++;
     begun++;
     if (chain->end < steps)
       ending[chain->end] = begun;
@@ -98,16 +100,15 @@ static size_t cost_of(const clpi_chains *chains, const clpi_plan *plan, uint32_t
   return cost;
 }
 
-/* Whether that takes the driver at most twice as long as a part for each block, beside few others.
+/* Whether that takes the driver at most twice as long as a part for each block, beside no others.
  * (It takes less: the first part of a chain is often still there from the pass before.) */
 static bool is_worth(const search_state *search, const clpi_plan *plan)
 {
-  enum { TWICE = 64 }; /* beside so many, it takes twice as long */
   if (!search->options->looks_through_parts)
     return true;
   uint32_t *ending = calloc(search->steps, sizeof(*ending));
-  size_t most = 2 * search->chains.block_count * (size_t)TWICE;
-  bool is_worth = ending && cost_of(&search->chains, plan, search->steps, TWICE, ending) <= most;
+  size_t most = 2 * TWICE_AS_LONG * (size_t)search->chains.block_count;
+  bool is_worth = ending && cost_of(&search->chains, plan, search->steps, ending) <= most;
   free(ending);
   return is_worth;
 }
@@ -132,6 +133,17 @@ static int compare_lives(const void *a, const void *b)
   return life > others_life ? -1 : 1;
 }
 
+/* Sorts the chains, but for the first one, which stays the first. Returns how many there are. */
+static size_t sort_chains(search_state *search, int (*compare)(const void *, const void *))
+{
+  size_t count = search->chains.count;
+  for (size_t i = 0; i < count; i++)
+    search->order[i] = &search->chains.chains[i];
+  qsort(search->order + 1, count - 1, sizeof(clpi_planned *), compare);
+  search->work_left -= MIN(search->work_left, count);
+  return count;
+}
+
 /* Places some chains behind those that the plan has. False: they need too much, or take too long.
  */
 static bool place_some(search_state *search, clpi_planned *const *order, size_t count,
@@ -140,23 +152,15 @@ static bool place_some(search_state *search, clpi_planned *const *order, size_t 
   size_t begin = plan->begins[plan->count], placed = count;
   const clpi_places_options options = {.steps = search->steps,
                                        .segment_bytes = segment_bytes,
-                                       .most_bytes = search->options->most_bytes - begin};
+                                       .most_bytes = search->options->most_bytes - begin,
+                                       .shares = true};
   size_t bytes = clpi_places_find(order, &placed, &options, &search->work_left);
   if (!bytes || bytes > options.most_bytes || placed < count)
     return false;
   for (size_t i = 0; i < count; i++)
     order[i]->offset += begin;
-  cut(plan, bytes, segment_bytes, search->options->least_segment);
+  cut(plan, bytes, segment_bytes, search->options);
   return true;
-}
-
-static size_t sort_chains(search_state *search, int (*compare)(const void *, const void *))
-{
-  size_t count = search->chains.count;
-  for (size_t i = 0; i < count; i++)
-    search->order[i] = &search->chains.chains[i];
-  qsort(search->order + 1, count - 1, sizeof(clpi_planned *), compare);
-  return count;
 }
 
 static bool place_chains(search_state *search, size_t segment_bytes,
@@ -164,24 +168,25 @@ static bool place_chains(search_state *search, size_t segment_bytes,
 {
   size_t count = sort_chains(search, compare), large = count;
   clpi_planned **order = search->order;
-  while (large > 1 && order[large - 1]->asked <= search->small)
+  while (large > 1 && order[large - 1]->asked <= search->most_small)
     large--;
   *plan = (clpi_plan){0};
   if (!place_some(search, order, large, segment_bytes, plan))
     return false;
   size_t small = large < count ? small_segment(search, order[large]->bytes) : 0;
   return (!small || place_some(search, order + large, count - large, small, plan)) &&
-         largest_segment(plan) <= search->options->most_segment && is_worth(search, plan);
+         may_be_taken(plan, search->options) && is_worth(search, plan);
 }
 
 /* In the smallest segments that will do; which order needs less is chance. */
 static bool place_in_some(search_state *search, size_t turn, clpi_plan *plan)
 {
   static const size_t largest_blocks[] = {1, 2, 3, 6};
+  enum { WIDTHS = sizeof(largest_blocks) / sizeof(*largest_blocks) };
   size_t tried = 0;
   bool is_done = false;
-  for (size_t i = 0; i < sizeof(largest_blocks) / sizeof(*largest_blocks) && !is_done; i++) {
-    size_t bytes = large_segment(&search->chains, largest_blocks[i], search->options);
+  for (size_t i = 0; i < WIDTHS && search->work_left && !is_done; i++) {
+    size_t bytes = large_segment(search, largest_blocks[i]);
     is_done = bytes > tried &&
               place_chains(search, bytes, (turn + i) % 2 ? compare_lives : compare_begins, plan);
     tried = bytes;
@@ -189,33 +194,40 @@ static bool place_in_some(search_state *search, size_t turn, clpi_plan *plan)
   return is_done;
 }
 
+static void join(search_state *search, size_t most_bytes)
+{
+  enum { EACH = 16 }; /* about as long as so much work */
+  clpi_chains_join(&search->chains, most_bytes, search->most_small);
+  size_t work = EACH * (size_t)search->chains.block_count;
+  search->work_left -= MIN(search->work_left, work);
+}
+
 /* The most that is asked for small blocks: so much that all of them can be joined. */
 static size_t most_small(search_state *search)
 {
   double most = search->options->small_part * (double)clpi_chains_least_bytes(&search->chains);
   double bytes = 0;
-  size_t small = 0;
-  clpi_chains_join(&search->chains, SIZE_MAX, 0);
+  size_t asked = 0;
+  join(search, SIZE_MAX);
   for (size_t i = sort_chains(search, compare_begins); i-- > 1;) {
     const clpi_planned *chain = search->order[i];
     bytes += (double)chain->bytes;
     if (bytes > most)
       break;
     if (search->order[i - 1]->asked != chain->asked)
-      small = chain->asked;
+      asked = chain->asked;
   }
-  return small;
+  return asked;
 }
 
 /* Chains may need all that there is at first; then less; in the end no more than blocks alone. */
 static bool find_places(search_state *search, clpi_plan *plan)
 {
-  static const double parts[] = {1, 0.95, 0.9, 0.85, 0.75, 0.5, 0};
+  static const unsigned percents[] = {100, 95, 90, 85, 75, 50, 0};
+  enum { TRIES = sizeof(percents) / sizeof(*percents) };
   bool is_done = false;
-  search->small = most_small(search);
-  for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && search->work_left && !is_done; i++) {
-    size_t most = (size_t)(parts[i] * (double)search->options->most_bytes);
-    clpi_chains_join(&search->chains, most, search->small);
+  for (size_t i = 0; i < TRIES && search->work_left && !is_done; i++) {
+    join(search, search->options->most_bytes / 100 * percents[i]);
     is_done = place_in_some(search, i, plan);
   }
   return is_done;
@@ -227,7 +239,12 @@ bool clpi_plan_parts(clpi_planned *blocks, uint32_t count, uint32_t steps,
   search_state search = {.options = options, .steps = steps, .work_left = options->most_work};
   search.order = malloc(count * sizeof(clpi_planned *));
   bool is_found = clpi_chains_begin(&search.chains, blocks, count, steps) && search.order;
-  is_found = is_found && find_places(&search, plan);
+  if (is_found) {
+    for (uint32_t i = 0; i < count; i++)
+      search.largest = MAX(search.largest, blocks[i].bytes);
+    search.most_small = most_small(&search);
+    is_found = find_places(&search, plan);
+  }
   if (is_found)
     clpi_chains_place_blocks(&search.chains);
   clpi_chains_end(&search.chains);

@@ -6,7 +6,7 @@
 
 #include "arena/plan.h"
 
-/* As clpi_plan_places; false also: that takes too long. */
+/* As clpi_plan_places. */
 bool clpi_plan_parts(clpi_planned *blocks, uint32_t count, uint32_t steps,
                      const clpi_plan_options *options, clpi_plan *plan);
 

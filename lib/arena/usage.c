@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges are open: two nodes climb from the steps beside both of its ends until they meet, and
- * whatever is between them in each level is a whole child of a node that they meet above. */
+/* Two nodes climb from the ends of a range, until they meet; what they pass between them are whole
+ * nodes of it. */
 #include "arena/usage.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 bool clpi_usage_begin(clpi_usage *usage, uint32_t steps)
 {
-  *usage = (clpi_usage){.width = 2};
-  while (usage->width < (size_t)steps + 2)
+  *usage = (clpi_usage){.width = 1};
+  while (usage->width < steps)
     usage->width *= 2;
   usage->nodes = calloc(2 * usage->width, sizeof(*usage->nodes));
   return usage->nodes;
@@ -40,33 +40,37 @@ static void update(clpi_usage_node *nodes, size_t node)
 void clpi_usage_add(clpi_usage *usage, uint32_t from, uint32_t until, size_t bytes)
 {
   clpi_usage_node *nodes = usage->nodes;
-  size_t before = usage->width + from, behind = usage->width + until + 1;
-  while (before / 2 != behind / 2) {
-    if (before % 2 == 0)
-      add(&nodes[before + 1], bytes);
-    if (behind % 2)
-      add(&nodes[behind - 1], bytes);
-    update(nodes, before /= 2);
-    update(nodes, behind /= 2);
+  size_t first = usage->width + from, last = usage->width + until - 1;
+  add(&nodes[first], bytes);
+  if (last != first)
+    add(&nodes[last], bytes);
+  while (first / 2 != last / 2) {
+    if (first % 2 == 0)
+      add(&nodes[first + 1], bytes);
+    if (last % 2)
+      add(&nodes[last - 1], bytes);
+    update(nodes, first /= 2);
+    update(nodes, last /= 2);
   }
-  while (before > 1)
-    update(nodes, before /= 2);
+  while (first > 1)
+    update(nodes, first /= 2);
 }
 
 size_t clpi_usage_most(const clpi_usage *usage, uint32_t from, uint32_t until)
 {
   const clpi_usage_node *nodes = usage->nodes;
-  size_t before = usage->width + from, behind = usage->width + until + 1, first = 0, last = 0;
-  while (before / 2 != behind / 2) {
-    if (before % 2 == 0)
-      first = MAX(first, nodes[before + 1].most);
-    if (behind % 2)
-      last = MAX(last, nodes[behind - 1].most);
-    first += nodes[before /= 2].added;
-    last += nodes[behind /= 2].added;
+  size_t first = usage->width + from, last = usage->width + until - 1;
+  size_t most_first = nodes[first].most, most_last = nodes[last].most;
+  while (first / 2 != last / 2) {
+    if (first % 2 == 0)
+      most_first = MAX(most_first, nodes[first + 1].most);
+    if (last % 2)
+      most_last = MAX(most_last, nodes[last - 1].most);
+    most_first += nodes[first /= 2].added;
+    most_last += nodes[last /= 2].added;
   }
-  first = MAX(first, last);
-  while (before > 1)
-    first += nodes[before /= 2].added;
-  return first;
+  size_t most = MAX(most_first, most_last);
+  while (first > 1)
+    most += nodes[first /= 2].added;
+  return most;
 }

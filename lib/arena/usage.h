@@ -15,8 +15,7 @@ typedef struct clpi_usage_node {
 
 typedef struct clpi_usage {
   clpi_usage_node *nodes; /* the root is 1, and the children of node i are 2 i and 2 i + 1 */
-  size_t width;           /* a power of two: the nodes from there on are the steps, behind one that
-                             is before all, and before one at least that is behind all */
+  size_t width;           /* a power of two: the nodes from there on are the steps */
 } clpi_usage;
 
 /* None is in use. False: no host memory. */
@@ -27,7 +26,7 @@ void clpi_usage_end(clpi_usage *usage);
 /* As many steps, as much in use. */
 void clpi_usage_copy(clpi_usage *usage, const clpi_usage *from);
 
-/* Of the steps from `from` until the one before `until`. */
+/* Of the steps from `from` until the one before `until`, which is larger. */
 void clpi_usage_add(clpi_usage *usage, uint32_t from, uint32_t until, size_t bytes);
 size_t clpi_usage_most(const clpi_usage *usage, uint32_t from, uint32_t until);
 
