@@ -79,7 +79,7 @@ static clpi_plan_options options_of(const clpi_arena *arena, size_t most_bytes)
   return (clpi_plan_options){.most_bytes = most_bytes,
                              .most_segment = clpi_arena_largest_segment(arena),
                              .most_work = MOST_WORK,
-                             .small_part = slack / 2,
+                             .small_part = arena->parts ? slack : slack / 2,
                              .keeps_parts = arena->parts,
                              .looks_through_parts =
                                  arena->parts && arena->upstream->ops.exclusive_parts,
