@@ -27,11 +27,6 @@ static size_t find_run(const clpi_tape *tape, size_t event)
   return after;
 }
 
-static size_t room_of(const clpi_cycle *cycle, const clpi_event *event)
-{
-  return (event->bytes + cycle->alignment - 1) & ~(cycle->alignment - 1);
-}
-
 /* Copies the events of a run. False: less was in use than before the cycle, which so began
  * elsewhere. */
 static bool copy_run(clpi_cycle *cycle, const clpi_event *from, const clpi_event *until)
@@ -40,7 +35,7 @@ static bool copy_run(clpi_cycle *cycle, const clpi_event *from, const clpi_event
     if (event->kind < CLPI_BEGIN)
       continue;
     bool begins = event->kind == CLPI_BEGIN;
-    size_t room = room_of(cycle, event);
+    size_t room = clpi_rounded(event->bytes, cycle->alignment);
     if (!begins && room > cycle->used_bytes)
       return false;
     cycle->used_bytes += begins ? room : -room;
@@ -116,8 +111,11 @@ static void list_blocks(clpi_cycle *cycle)
     const clpi_event *event = &cycle->events[step];
     if (event->kind == CLPI_END || event->other == CLPI_NO_EVENT)
       continue;
-    cycle->blocks[cycle->count++] = (clpi_planned){
-        .asked = event->bytes, .bytes = room_of(cycle, event), .begin = step, .end = event->other};
+    cycle->blocks[cycle->count++] =
+        (clpi_planned){.asked = event->bytes,
+                       .bytes = clpi_rounded(event->bytes, cycle->alignment),
+                       .begin = step,
+                       .end = event->other};
   }
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "arena/places.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>

@@ -94,18 +94,10 @@ static bool plan_one(clpi_planned *blocks, uint32_t count, uint32_t steps,
   return bytes && bytes <= MIN(options->most_bytes, options->most_segment);
 }
 
-static bool has_larger(const clpi_planned *blocks, uint32_t count, size_t bytes)
-{
-  for (uint32_t i = 0; i < count; i++)
-    if (blocks[i].bytes > bytes)
-      return true;
-  return false;
-}
-
 bool clpi_plan_places(clpi_planned *blocks, uint32_t count, uint32_t steps,
                       const clpi_plan_options *options, clpi_plan *plan)
 {
-  if (has_larger(blocks, count, options->most_segment))
+  if (clpi_planned_largest(blocks, count) > options->most_segment)
     return false;
   return (options->keeps_parts && clpi_plan_parts(blocks, count, steps, options, plan)) ||
          (!options->looks_through_parts && plan_one(blocks, count, steps, options, plan));

@@ -25,9 +25,9 @@ typedef struct search_state {
 
 static size_t round_segment(const clpi_plan_options *options, size_t bytes)
 {
-  size_t mask = options->alignment - 1;
+  size_t alignment = options->alignment, most = options->most_segment & ~(alignment - 1);
   size_t least = MIN(MAX(bytes, options->least_segment), SIZE_MAX / 2);
-  return MAX(MIN((least + mask) & ~mask, options->most_segment & ~mask), options->alignment);
+  return MAX(MIN(clpi_rounded(least, alignment), most), alignment);
 }
 
 /* Of each segment of the large ones: it takes so many of the largest blocks that these leave little
@@ -81,21 +81,19 @@ static bool may_be_taken(const clpi_plan *plan, const clpi_plan_options *options
  * long beside so many as alone. */
 enum { TWICE_AS_LONG = 64 };
 
-/* Of the parts of all chains; `ending` is room for the chain that ends at each step, and 1. */
-static size_t cost_of(const clpi_chains *chains, const clpi_plan *plan, uint32_t steps,
-                      uint32_t *ending)
+/* Of the parts of all chains, by the step when they begin and end. */
+static size_t cost_of(clpi_planned *const *at_step, uint32_t steps, const clpi_plan *plan)
 {
   size_t parts[CLPI_MOST_PLANNED] = {0}, cost = 0; /* by segment, at the step */
-  for (uint32_t step = 0, begun = 0; step < steps; step++) {
-    if (ending[step])
-      parts[clpi_plan_segment_at(plan, chains->chains[ending[step] - 1].offset)]--;
-    const clpi_planned *chain = &chains->chains[begun];
-    if (begun == chains->count || chain->begin != step)
+  for (uint32_t step = 0; step < steps; step++) {
+    const clpi_planned *chain = at_step[step];
+    if (!chain)
       continue;
-    cost += TWICE_AS_LONG + parts[clpi_plan_segment_at(plan, chain->offset)]++;
-    begun++;
-    if (chain->end < steps)
-      ending[chain->end] = begun;
+    size_t *beside = &parts[clpi_plan_segment_at(plan, chain->offset)];
+    if (chain->begin == step)
+      cost += TWICE_AS_LONG + (*beside)++;
+    else
+      --*beside;
   }
   return cost;
 }
@@ -106,10 +104,10 @@ static bool is_worth(const search_state *search, const clpi_plan *plan)
 {
   if (!search->options->looks_through_parts)
     return true;
-  uint32_t *ending = calloc(search->steps, sizeof(*ending));
+  clpi_planned **at_step = clpi_planned_by_step(search->order, search->chains.count, search->steps);
   size_t most = 2 * TWICE_AS_LONG * (size_t)search->chains.block_count;
-  bool is_worth = ending && cost_of(&search->chains, plan, search->steps, ending) <= most;
-  free(ending);
+  bool is_worth = at_step && cost_of(at_step, search->steps, plan) <= most;
+  free(at_step);
   return is_worth;
 }
 
@@ -240,8 +238,7 @@ bool clpi_plan_parts(clpi_planned *blocks, uint32_t count, uint32_t steps,
   search.order = malloc(count * sizeof(clpi_planned *));
   bool is_found = clpi_chains_begin(&search.chains, blocks, count, steps) && search.order;
   if (is_found) {
-    for (uint32_t i = 0; i < count; i++)
-      search.largest = MAX(search.largest, blocks[i].bytes);
+    search.largest = clpi_planned_largest(blocks, count);
     search.most_small = most_small(&search);
     is_found = find_places(&search, plan);
   }

@@ -2,6 +2,15 @@
 #include "arena/planned.h"
 
 #include <stdlib.h>
+#include <sys/param.h>
+
+size_t clpi_planned_largest(const clpi_planned *blocks, size_t count)
+{
+  size_t largest = 0;
+  for (size_t i = 0; i < count; i++)
+    largest = MAX(largest, blocks[i].bytes);
+  return largest;
+}
 
 clpi_planned **clpi_planned_by_step(clpi_planned *const *blocks, size_t count, uint32_t steps)
 {

@@ -14,6 +14,15 @@ typedef struct clpi_planned {
   uint32_t begin, end; /* the steps at which it begins and ends; if it does not, that behind all */
 } clpi_planned;
 
+/* Up to a multiple of an alignment, which is a power of two. */
+static inline size_t clpi_rounded(size_t bytes, size_t alignment)
+{
+  return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+/* The bytes of the largest. */
+size_t clpi_planned_largest(const clpi_planned *blocks, size_t count);
+
 /* What begins or ends at each step, or NULL; the caller frees that. NULL: no host memory. */
 clpi_planned **clpi_planned_by_step(clpi_planned *const *blocks, size_t count, uint32_t steps);
 
