@@ -24,6 +24,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True  # the tree may be read-only, and stays as it is
 sys.path.insert(0, os.path.join(HERE, 'plants'))
 
 # pylint: disable=wrong-import-position
