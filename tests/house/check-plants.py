@@ -61,32 +61,44 @@ def suite_order(rig, plant):
     return sorted((test for test in rig.programs + rig.scripts if rig.finds(test)), key=key)
 
 
-def try_tests(rig, found, tests, ends_at_first):
-    """Builds and runs the tests on the planted tree."""
-    for test in tests:
+def try_test(rig, found, test):
+    """Runs a test on the planted tree. Returns whether it finds the fault."""
+    outcome, seconds = rig.run(test)
+    is_found = outcome in (process.FAILED, process.HUNG)
+    if is_found:
+        found.tests.append((test, outcome, seconds))
+    return is_found
+
+
+def try_hints(rig, found):
+    """Builds and runs the tests that the plant names, until one finds it."""
+    for test in filter(rig.finds, found.plant.finders):
         rig.build_test(test)
-        outcome, seconds = rig.run(test)
-        if outcome in (process.FAILED, process.HUNG):
-            found.tests.append((test, outcome, seconds))
-            if ends_at_first:
-                return
+        if try_test(rig, found, test):
+            return
+
+
+def try_suite(rig, found, text, all_finders):
+    """Builds and runs the whole suite, until one finds the plant or to the end."""
+    learn_suite(rig, found.plant, text)
+    rig.build_suite()
+    for test in suite_order(rig, found.plant):
+        is_new = all_finders or test not in found.plant.finders
+        if is_new and try_test(rig, found, test) and not all_finders:
+            return
 
 
 def plant_and_try(rig, plant, all_finders):
     """Plants one fault, looks who finds it, and takes it out again."""
     found = Found(plant)
     text = rig.read(plant.file)
-    hints = [test for test in plant.finders if rig.finds(test)]
     try:
         rig.write(plant.file, plant.applied_to(text))
         if not all_finders:
-            try_tests(rig, found, hints, True)
+            try_hints(rig, found)
         if not found.tests:
-            learn_suite(rig, plant, text)
-            rig.build_suite()
-            left = [test for test in suite_order(rig, plant) if all_finders or test not in hints]
             found.is_hinted = all_finders
-            try_tests(rig, found, left, not all_finders)
+            try_suite(rig, found, text, all_finders)
     finally:
         rig.write(plant.file, text)
     return found
@@ -100,7 +112,7 @@ def learn_suite(rig, plant, text):
     planted = rig.read(plant.file)
     rig.write(plant.file, text)
     rig.build_suite()
-    rig.learn(tests)
+    rig.learn(tests, is_built=True)
     rig.write(plant.file, planted)
 
 

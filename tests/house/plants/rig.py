@@ -10,7 +10,8 @@ import process
 CONFIGURE = ['--quiet', '--disable-static', '--enable-werror', 'CFLAGS=-O0', 'CXXFLAGS=-O0']
 BOOTSTRAP = ('configure', 'Makefile.in', 'aclocal.m4', 'config.h.in', 'build-aux', 'm4')
 LISTED = {'programs': '$(check_PROGRAMS)', 'scripts': '$(built_checks)',
-          'layer': '$(layer_programs)'}
+          'layer': '$(layer_programs)',
+          'libraries': '$(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) $(check_LTLIBRARIES)'}
 
 
 class RigError(Exception):
@@ -58,7 +59,7 @@ class Rig:
         self.environment = {name: value for name, value in os.environ.items()
                             if name not in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL', 'TESTS')}
         self.test_environment = {}
-        self.programs, self.scripts, self.layer = [], [], []
+        self.programs, self.scripts, self.layer, self.libraries = [], [], [], []
         self.expected = {}  # test: its outcome and processor seconds without a plant
 
     # --- building ---
@@ -104,12 +105,22 @@ class Rig:
         for name in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL'):
             self.test_environment.pop(name, None)
 
+    def loads_libraries(self, test):
+        """Whether a program loads shared libraries from the build at run time."""
+        path = os.path.join(self.tree, test + '.c')
+        return os.path.isfile(path) and 'top_builddir' in self.read(test + '.c')
+
     def build_test(self, test):
         """What a script runs is not known here, so that is all."""
-        self.make(*(['all', *self.layer] if test in self.scripts else [test]))
+        if test in self.scripts:
+            self.make('all', *self.layer)
+        else:
+            self.make(test, *(self.libraries if self.loads_libraries(test) else []))
 
     def build_suite(self):
         self.make('check', 'TESTS=')
+        if self.layer:
+            self.make(*self.layer)
 
     # --- planting ---
 
@@ -132,14 +143,15 @@ class Rig:
         _, expected = self.expected.get(test, (None, 30.0))
         return process.run(command, self.build, self.test_environment, log, expected)
 
-    def learn(self, tests):
+    def learn(self, tests, is_built=False):
         """Runs tests without a plant: none may fail. Those that are skipped find nothing."""
         for test in tests:
             if test in self.expected:
                 continue
             if test not in self.programs + self.scripts:
                 raise RigError(f'{test} is not among the tests of this build')
-            self.build_test(test)
+            if not is_built:
+                self.build_test(test)
             outcome, seconds = self.run(test)
             if outcome in (process.FAILED, process.HUNG):
                 raise RigError(f'{test} {outcome} without any plant: see {self.logs}')
