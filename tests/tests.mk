@@ -33,6 +33,9 @@ trace_LIBS = .libs/libclpool-trace.a $(ZLIB_LIBS) -lm
 endif
 internal_LIBS = .libs/libclpool-internal.a $(LIBDW_LIBS)
 
+# Tests take longer to compile than to run, so TESTS_CFLAGS follow the user's CFLAGS.
+tests/%.$(OBJEXT): CFLAGS += $(TESTS_CFLAGS)
+
 # Tests are linked without libtool, which takes longer than the linker. They link what libtool keeps in
 # .libs: the archives of its convenience libraries, and two shared libraries, which they find there.
 linked_tests = $(check_PROGRAMS) $(stepped_tests:=$(EXEEXT)) $(layer_programs)
