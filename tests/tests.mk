@@ -220,6 +220,17 @@ check_PROGRAMS += \
 	tests/hooks/test_object \
 	tests/hooks/test_symbols
 
+# Random programs on random pools, and a model of what must come of them.
+model_sources = \
+	tests/model/draw.c tests/model/program.c tests/model/program.h \
+	tests/model/figures.c tests/model/held.c tests/model/hooks.c tests/model/user.c \
+	tests/model/model.h tests/model/run.c \
+	tests/model/trial.c tests/model/trial.h
+model_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
+check_PROGRAMS += tests/model/test_model
+tests_model_test_model_SOURCES = tests/model/test_model.c $(model_sources)
+tests_model_test_model_LDFLAGS = $(model_link_flags)
+
 # Attacks: what programs may do to the library at the worst moment.
 check_PROGRAMS += \
 	tests/hostile/test_cancel \
