@@ -230,6 +230,9 @@ model_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 check_PROGRAMS += tests/model/test_model
 tests_model_test_model_SOURCES = tests/model/test_model.c $(model_sources)
 tests_model_test_model_LDFLAGS = $(model_link_flags)
+check_PROGRAMS += tests/model/test_nth_failure
+tests_model_test_nth_failure_SOURCES = tests/model/test_nth_failure.c $(model_sources)
+tests_model_test_nth_failure_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
 
 # Attacks: what programs may do to the library at the worst moment.
 check_PROGRAMS += \

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 void (*model_in_library)(bool is_inside);
 char *model_failure;
@@ -19,8 +18,7 @@ void model_fail(const model *it, const char *file, int line, const char *what)
     (void)snprintf(model_failure, MODEL_FAILURE_BYTES, "%s", what);
   (void)fprintf(stderr, "%s:%d: at call %zu of %zu: %s\n", file, line, it->at + 1,
                 it->program->count, what);
-  (void)fflush(stderr);
-  _exit(EXIT_FAILURE);
+  abort();
 }
 
 void model_require_success(const model *it, clp_status status)
@@ -28,6 +26,12 @@ void model_require_success(const model *it, clp_status status)
   if (status &&
       !(it->may_fail && (status == CLP_BACKEND_ERROR || status == CLP_OUT_OF_HOST_MEMORY)))
     model_fail(it, "a call", 0, clp_last_error()->message);
+}
+
+static void set_outside(bool is_outside)
+{
+  if (model_in_library)
+    model_in_library(!is_outside);
 }
 
 /* --- begin --- */
@@ -40,15 +44,11 @@ int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
 {
   (void)duration;
   (void)left;
+  set_outside(true);
   for (int i = 0; napping && i < MODEL_STREAMS; i++)
     (void)clpt_late_step(&napping->device, napping->streams[i]);
+  set_outside(false);
   return 0;
-}
-
-static void set_outside(bool is_outside)
-{
-  if (model_in_library)
-    model_in_library(!is_outside);
 }
 
 static void begin_streams(model *it)
@@ -75,6 +75,13 @@ static void begin_device(model *it)
   device->defect = (clpt_late_defect)config->defect;
   device->opaque = config->opaque;
   device->outside = set_outside;
+  if (config->nth_device) {
+    unsigned memory = 1u << CLPT_LATE_ALLOCATE | 1u << CLPT_LATE_SPLIT;
+    device->failing = config->nth_is_memory ? memory : ~0u;
+    device->fault = (clpt_fault){
+        (unsigned)config->nth_device - 1, 1,
+        config->nth_is_memory ? CLP_OUT_OF_DEVICE_MEMORY : CLP_BACKEND_ERROR, 7, "on purpose"};
+  }
   device->ops.max_block_bytes = config->max_block_bytes;
   device->ops.memory_kind = config->opaque ? CLP_MEMORY_CL_MEM : CLP_MEMORY_HOST;
   if (it->has_streams)
@@ -157,7 +164,7 @@ static void begin(model *it, const model_program *program)
   it->has_streams = it->config->device == MODEL_LATE;
   it->is_fake = it->has_streams || it->config->device == MODEL_PLAIN;
   it->can_run_out = it->config->capacity > 0;
-  it->may_fail = model_in_library != NULL;
+  it->may_fail = it->config->nth_device > 0 || it->config->nth_host > 0;
   napping = NULL;
   clp_set_log(note_loss, it);
   if (it->is_fake)
@@ -180,16 +187,14 @@ static bool release_some(clp_pool *pool, size_t bytes, void *user_data)
   model *it = user_data;
   bool is_released = false;
   (void)pool, (void)bytes;
-  if (model_in_library)
-    model_in_library(false);
+  set_outside(true);
   for (unsigned slot = 0; !is_released && it->spares > 0 && slot < MODEL_SLOTS; slot++)
     if (it->slots[slot].buffer) {
       it->spares--;
       model_release(it, slot, -1);
       is_released = true;
     }
-  if (model_in_library)
-    model_in_library(true);
+  set_outside(false);
   return is_released;
 }
 

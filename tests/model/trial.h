@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* Tries programs, each in a process of its own or many in one, and shortens one that fails. */
+/* Tries programs in child processes, and shortens one that fails. */
 #ifndef CLPT_MODEL_TRIAL_H
 #define CLPT_MODEL_TRIAL_H
 
 #include "model/model.h"
 
-/** How a program is tried: in a child process, which it may end. */
-typedef void (*model_way)(const model_program *program);
+/** A kind of trial: how a program is drawn from a seed, and how it is run. `run` may run it several
+ * times, with other settings each time; it calls model_run_once for that. */
+typedef struct model_trial {
+  void (*draw)(model_program *program, unsigned seed);
+  void (*run)(model_program *program);
+} model_trial;
 
-/** What trials found, all together. */
+/** What trials did, all together. */
 typedef struct model_tally {
-  unsigned long programs, calls, served, followed, reads;
+  unsigned long programs, runs, calls, reads;
+  unsigned long served, freed; /* held blocks that served, and that went back to the device */
 } model_tally;
 
-/** Tries the programs of the seeds [first, first + count). One that fails is shortened, and the
- * test that calls this ends with it as text. CLPT_SEED=N in the environment: only that one;
- * CLPT_PROGRAM=FILE: the program in that file, as it is; CLPT_PROGRAMS=N: as many instead of
- * `count`. */
-model_tally model_try(unsigned first, unsigned count, model_way way);
+/** Tries the programs of the seeds [first, first + count). One that fails is shortened and written
+ * to stderr as text, and the test that calls this fails. In the environment, CLPT_SEED=N: only that
+ * seed; CLPT_PROGRAM=FILE: only the program in that file, as it is; CLPT_PROGRAMS=N: as many seeds
+ * instead of `count`. */
+model_tally model_try(unsigned first, unsigned count, const model_trial *trial);
 
-/** Whether the program holds, in a process of its own; it says nothing. */
-bool model_holds(const model_program *program, model_way way);
+/** Runs the program once, in this process. */
+void model_run_once(model_program *program);
 
-/** Adds what a run has done to the tally of model_try. */
-void model_count(const model *ran);
+/** The run that model_run_once made last in this process. */
+const model *model_last_run(void);
 
-/** Runs the program; a model_way. */
-void model_simply(const model_program *program);
+/** Whether the program holds; it runs in a process of its own and says nothing. */
+bool model_holds(const model_program *program);
 
 #endif

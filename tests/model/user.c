@@ -211,6 +211,8 @@ void model_release(model *it, unsigned at, int stream)
     return;
   check_content(it, slot);
   bool is_live = model_slot_is_of(it, slot, slot->pool) && !it->pools[slot->pool].is_stopped;
+  if (!is_live && it->config->nth_host)
+    stream = -1; /* where it is refused, nobody could tell whether the buffer is still there */
   int on = release_stream(it, slot, stream);
   if (it->has_streams)
     prepare_release(it, slot, on);
@@ -224,7 +226,7 @@ void model_release(model *it, unsigned at, int stream)
                           : MODEL_LIBRARY(clp_buffer_release_on(buffer, it->streams[stream]));
   it->phase = phase;
   model_require_success(it, status);
-  if (status)
+  if (status && (is_live || stream >= 0))
     release_again(it, buffer);
   else if (is_live)
     check_host(it, waits);
