@@ -6,7 +6,7 @@
 #include "support/failmalloc.h"
 #include "support/suite.h"
 
-enum { PROGRAMS = 60, CALLS = 40 };
+enum { PROGRAMS = 150, CALLS = 40 };
 
 /* A short program in which nothing else fails. */
 static void draw_short(model_program *program, unsigned seed)

@@ -186,7 +186,7 @@ model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
   const char *path = getenv("CLPT_PROGRAM");
   share();
   first = number_in("CLPT_SEED", first);
-  count = getenv("CLPT_SEED") ? 1 : number_in("CLPT_PROGRAMS", count);
+  count = number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);
   if (path)
     try_file(path);
   for (unsigned done = 0; !path && done < count; done += BATCH) {

@@ -19,9 +19,8 @@ typedef struct model_tally {
 } model_tally;
 
 /** Tries the programs of the seeds [first, first + count). One that fails is shortened and written
- * to stderr as text, and the test that calls this fails. In the environment, CLPT_SEED=N: only that
- * seed; CLPT_PROGRAM=FILE: only the program in that file, as it is; CLPT_PROGRAMS=N: as many seeds
- * instead of `count`. */
+ * to stderr as text, and the test that calls this fails. In the environment, CLPT_SEED=N: that
+ * seed alone; CLPT_PROGRAMS=N: so many seeds; CLPT_PROGRAM=FILE: the program in that file. */
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial);
 
 /** Runs the program once, in this process. */
