@@ -679,6 +679,7 @@ tree_checks += \
 	tests/house/check-includes.sh \
 	tests/house/check-model.sh \
 	tests/house/check-needed.sh \
+	tests/house/check-plants-apply.sh \
 	tests/house/check-scripts.sh \
 	tests/house/check-source.sh \
 	tests/house/check-tls.sh
@@ -715,6 +716,17 @@ check-walk: config.h
 # All that tests/house says of the tree and of the built library, without the tests.
 check-house: all
 	$(run_tests) TESTS='$(tree_checks) $(filter tests/house/%,$(built_checks))'
+
+# Planted faults, one at a time, in a copy of the tree: some test must find each. Not a part of `make
+# check`. PLANTS_COUNT=5 PLANTS_SEED=TEXT chooses five, PLANTS has words for the script.
+EXTRA_DIST += tests/house/check-plants.py \
+	tests/house/plants/arena.txt tests/house/plants/core.txt tests/house/plants/cuda.txt \
+	tests/house/plants/hooks.txt tests/house/plants/layer.txt tests/house/plants/opencl.txt \
+	tests/house/plants/streams.txt tests/house/plants/tools.txt \
+	tests/house/plants/plant.py tests/house/plants/process.py tests/house/plants/rig.py
+check-plants:
+	python3 '$(srcdir)/tests/house/check-plants.py' $(if $(PLANTS_COUNT),--count='$(PLANTS_COUNT)') \
+	  $(if $(PLANTS_SEED),--seed='$(PLANTS_SEED)') $(PLANTS)
 
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
@@ -803,7 +815,7 @@ EXTRA_DIST += tests/support/coverage.sh
 # Everything at once for an hour, or CLPT_STRESS_SECONDS.
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
-.PHONY: check-valgrind check-coverage check-layer soak
+.PHONY: check-valgrind check-coverage check-layer check-plants soak
 .PHONY: check-helgrind check-house check-install check-stepped check-walk
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
