@@ -66,7 +66,9 @@ tests_libclptest_la_SOURCES = \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/sleeper.c tests/support/sleeper.h \
 	tests/support/suite.c tests/support/suite.h \
-	tests/support/workers.c tests/support/workers.h
+	tests/support/workers.c tests/support/workers.h \
+	tests/api/row_entries.h tests/api/row_functions.h tests/api/rows.c tests/api/rows.h \
+	tests/api/sized.c tests/api/sized.h
 if TOOL
 tests_libclptest_la_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
@@ -116,6 +118,17 @@ check-local:
 	@echo 'make check needs Check, the unit test framework (Debian: check),' \
 	  'and a configure that finds it' >&2
 	@exit 1
+endif
+
+# --- Wrong arguments of the public calls: tables of rows ------------------------------------------
+
+EXTRA_DIST += \
+	tests/api/allocator.def tests/api/arena.def tests/api/bin.def tests/api/buffer.def \
+	tests/api/bytes.def tests/api/hook.def tests/api/log.def tests/api/pool.def \
+	tests/api/profile.def tests/api/trace.def
+
+if HAVE_CHECK
+check_PROGRAMS += tests/api/test_arguments
 endif
 
 # --- The core, the arena, the built-in hooks ------------------------------------------------------
