@@ -124,11 +124,21 @@ endif
 
 EXTRA_DIST += \
 	tests/api/allocator.def tests/api/arena.def tests/api/bin.def tests/api/buffer.def \
-	tests/api/bytes.def tests/api/hook.def tests/api/log.def tests/api/pool.def \
+	tests/api/bytes.def tests/api/cuda.def tests/api/cuda_mempool.def tests/api/hook.def \
+	tests/api/log.def tests/api/opencl.def tests/api/opencl_svm.def tests/api/pool.def \
 	tests/api/profile.def tests/api/trace.def
 
 if HAVE_CHECK
-check_PROGRAMS += tests/api/test_arguments
+check_PROGRAMS += \
+	tests/api/test_arguments \
+	tests/api/test_arguments_cuda \
+	tests/api/test_struct_sizes
+tests_api_test_arguments_cuda_LDADD = $(LDADD) tests/fakecuda/libfakecuda.la
+if HAVE_OPENCL
+check_PROGRAMS += tests/api/test_arguments_opencl
+tests_api_test_arguments_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_api_test_arguments_opencl_LDFLAGS = $(wrap_opencl_link_flags)
+endif
 endif
 
 # --- The core, the arena, the built-in hooks ------------------------------------------------------
@@ -653,6 +663,7 @@ tests_cplusplus_test_cplusplus_LDADD = libclpool.la $(OPENCL_LIBS)
 
 built_checks += tests/house/check-examples.sh
 tree_checks += \
+	tests/house/check-arguments.sh \
 	tests/house/check-calls.sh \
 	tests/house/check-doxygen.sh \
 	tests/house/check-exports.sh \

@@ -6,14 +6,14 @@
 #undef ANSWERS
 #undef IGNORES
 
-#define REFUSED(call, arguments, status, text)                                                     \
-  {#call, #arguments, 1, ROW_NAME(call), CLP_##status, text},
+#define REFUSED(call, arguments, expected, message)                                                \
+  {#call, #arguments, 1, ROW_NAME(call), CLP_##expected, message},
 
-#define REFUSED_EACH(count, call, arguments, status, text)                                         \
-  {#call, #arguments, count, ROW_NAME(call), CLP_##status, text},
+#define REFUSED_EACH(count, call, arguments, expected, message)                                    \
+  {#call, #arguments, count, ROW_NAME(call), CLP_##expected, message},
 
-#define DENIED(call, arguments, status, text)                                                      \
-  {#call, #arguments, 1, ROW_NAME(call), CLP_##status, text},
+#define DENIED(call, arguments, expected, message)                                                 \
+  {#call, #arguments, 1, ROW_NAME(call), CLP_##expected, message},
 
 #define ANSWERS(call, arguments, is_value)                                                         \
   {#call, #arguments " " #is_value, 1, ROW_NAME(call), CLP_SUCCESS, ""},

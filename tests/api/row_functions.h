@@ -7,15 +7,16 @@
 #define ROW_NAME_OF(call, line) ROW_NAME_AT(call, line)
 #define ROW_NAME_AT(call, line) row_##call##_##line
 
-#define REFUSED(call, arguments, status, text) REFUSED_EACH(1, call, arguments, status, text)
-#define REFUSED_EACH(count, call, arguments, status, text)                                         \
+#define REFUSED(call, arguments, expected, message)                                                \
+  REFUSED_EACH(1, call, arguments, expected, message)
+#define REFUSED_EACH(count, call, arguments, expected, message)                                    \
   static clp_status ROW_NAME(call)(size_t i)                                                       \
   {                                                                                                \
     (void)i;                                                                                       \
     return call arguments;                                                                         \
   }
 
-#define DENIED(call, arguments, status, text)                                                      \
+#define DENIED(call, arguments, expected, message)                                                 \
   static clp_status ROW_NAME(call)(size_t i)                                                       \
   {                                                                                                \
     (void)i;                                                                                       \

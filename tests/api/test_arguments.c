@@ -3,7 +3,6 @@
  * as the headers. A refused call returns the right status, sets the last error and the out-pointer,
  * and changes nothing. */
 #include "api/rows.h"
-#include "api/sized.h"
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
 #include "support/late_rig.h"
@@ -39,7 +38,8 @@ static clp_hook hook = CLP_HOOK_INIT, nameless = CLP_HOOK_INIT; /* not registere
   (&(const clp_pool_options){.struct_size = sizeof(clp_pool_options), __VA_ARGS__})
 #define ARENA_OPTIONS(...)                                                                         \
   (&(const clp_arena_options){.struct_size = sizeof(clp_arena_options), __VA_ARGS__})
-#define OPS(...)      (&(const clp_allocator_ops){.struct_size = sizeof(clp_allocator_ops), __VA_ARGS__})
+#define OPS(...) (&(const clp_allocator_ops){.struct_size = sizeof(clp_allocator_ops), __VA_ARGS__})
+
 #define BOTH_OPS(...) OPS(.allocate = take, .free = give, __VA_ARGS__)
 
 /* Operations of allocators that are never made, so nobody calls them. */
@@ -249,102 +249,10 @@ START_TEST(each_row)
 }
 END_TEST
 
-/* --- structs that begin with their size --- */
-
-static const clp_pool_options pool_options = CLP_POOL_OPTIONS_INIT;
-static const clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;
-static clpt_device scratch;
-
-static clp_status create_pool(void *options)
-{
-  clp_pool *pool;
-  clp_status status = clp_pool_create(rig.allocator, options, &pool);
-
-  clp_pool_release(pool);
-  return status;
-}
-
-static clp_status create_arena(void *options)
-{
-  clp_allocator *arena;
-  clp_status status = clp_arena_allocator_create(simulated, options, &arena);
-
-  clp_allocator_release(arena);
-  return status;
-}
-
-static clp_status create_allocator(void *ops)
-{
-  clp_allocator *allocator;
-  clp_status status = clp_allocator_create(ops, &scratch, &allocator);
-
-  clp_allocator_release(allocator);
-  return status;
-}
-
-static clp_status push_hook(void *given)
-{
-  clp_status status = clp_hook_push(given);
-
-  return status ? status : clp_hook_pop(given);
-}
-
-static clp_status add_hook(void *given)
-{
-  clp_status status = clp_pool_add_hook(rig.pool, given);
-
-  return status ? status : clp_pool_remove_hook(rig.pool, given);
-}
-
-static clp_status get_stats(void *stats)
-{
-  return clp_pool_get_stats(rig.pool, stats);
-}
-
-static clp_status get_bin_stats(void *stats)
-{
-  return clp_pool_get_bin_stats(rig.pool, clp_pool_bin_number(rig.pool, 100), stats);
-}
-
-static clp_status get_arena_stats(void *stats)
-{
-  return clp_arena_get_stats(clpt_arena, stats);
-}
-
-#define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
-
-static const clpt_sized structs[] = {
-    {"clp_pool_create", "clp_pool_options", sizeof(clp_pool_options),
-     END_OF(clp_pool_options, leading_bits_in_bin_id), &pool_options, create_pool},
-    {"clp_arena_allocator_create", "clp_arena_options", sizeof(clp_arena_options),
-     END_OF(clp_arena_options, slack), &arena_options, create_arena},
-    {"clp_allocator_create", "clp_allocator_ops", sizeof(clp_allocator_ops),
-     END_OF(clp_allocator_ops, free), &scratch.ops, create_allocator},
-    {"clp_hook_push", "clp_hook", sizeof(clp_hook), END_OF(clp_hook, name), &hook, push_hook},
-    {"clp_pool_add_hook", "clp_hook", sizeof(clp_hook), END_OF(clp_hook, name), &hook, add_hook},
-    {"clp_pool_get_stats", "clp_pool_stats", sizeof(clp_pool_stats),
-     END_OF(clp_pool_stats, held_blocks), NULL, get_stats},
-    {"clp_pool_get_bin_stats", "clp_bin_stats", sizeof(clp_bin_stats), END_OF(clp_bin_stats, bin),
-     NULL, get_bin_stats},
-    {"clp_arena_get_stats", "clp_arena_stats", sizeof(clp_arena_stats),
-     END_OF(clp_arena_stats, segments), NULL, get_arena_stats},
-};
-enum { STRUCTS = sizeof(structs) / sizeof(structs[0]) };
-
-START_TEST(each_struct)
-{
-  clpt_device_init(&scratch);
-  clpt_check_sized(&structs[_i]);
-}
-END_TEST
-
 CLPT_MAIN("arguments", clpt_run)
 {
   TCase *tests = clpt_case(suite, "rows");
 
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, each_row, 0, ROWS);
-  tests = clpt_case(suite, "structs");
-  tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, each_struct, 0, STRUCTS);
 }
