@@ -14,13 +14,16 @@ enum {
   CANARY_BYTES = 64 /* behind what results may be written to */
 };
 
-/* Options of the caller: `size` bytes and no more, so that a sanitizer or valgrind sees each read
- * past them. The bytes that the library does not know are 0. */
-static unsigned char *options_of(const clpt_sized *sized, size_t size)
+/* Options of the caller: `size` bytes, of which those that the library does not know are 0, and
+ * `behind` bytes that are not 0. Where there is nothing behind, a sanitizer or valgrind sees each
+ * read past them. */
+static unsigned char *options_of(const clpt_sized *sized, size_t size, size_t behind)
 {
-  unsigned char *given = calloc(1, MAX(size, sizeof(size)));
+  unsigned char *given = malloc(MAX(size, sizeof(size)) + behind);
 
   ck_assert_ptr_nonnull(given);
+  memset(given, 0, MAX(size, sizeof(size)));
+  memset(given + size, UNTOUCHED, behind);
   memcpy(given, sized->valid, MIN(size, sized->bytes));
   memcpy(given, &size, sizeof(size));
   return given;
@@ -61,9 +64,9 @@ static void check_sizes_that_no_version_has(const clpt_sized *sized)
 
 /* --- options --- */
 
-static void takes(const clpt_sized *sized, size_t size)
+static void takes_before(const clpt_sized *sized, size_t size, size_t behind)
 {
-  unsigned char *given = options_of(sized, size);
+  unsigned char *given = options_of(sized, size, behind);
   clp_status status = sized->make(given);
 
   ck_assert_msg(!status, "%s gave %s for a struct_size of %zu: %s", sized->call,
@@ -71,9 +74,15 @@ static void takes(const clpt_sized *sized, size_t size)
   free(given);
 }
 
+static void takes(const clpt_sized *sized, size_t size)
+{
+  takes_before(sized, size, 0);
+  takes_before(sized, size, sized->bytes);
+}
+
 static void refuses_a_set_byte(const clpt_sized *sized, size_t byte)
 {
-  unsigned char *given = options_of(sized, sized->bytes + TAIL);
+  unsigned char *given = options_of(sized, sized->bytes + TAIL, 0);
 
   given[byte] = 1;
   (void)clp_set_last_error(CLP_SUCCESS, 0, "");
