@@ -37,6 +37,19 @@ static void check_taken(const clpt_row *row)
                 clp_last_error()->message);
 }
 
+/* A message about NULL that names a public call names the one that was made. */
+static void check_name(const clpt_row *row, const char *message)
+{
+  static const char ending[] = "is NULL";
+  size_t bytes = strlen(message), call_bytes = strlen(row->call);
+
+  if (strncmp(message, "clp_", 4) != 0 || bytes < sizeof(ending) ||
+      strcmp(message + bytes - strlen(ending), ending) != 0)
+    return;
+  ck_assert_msg(strncmp(message, row->call, call_bytes) == 0 && message[call_bytes] == ':',
+                "%s%s: the message names another call: %s", row->call, row->arguments, message);
+}
+
 static void check_refused(const clpt_row *row, size_t i)
 {
   const clp_error *error = clp_last_error();
@@ -47,6 +60,7 @@ static void check_refused(const clpt_row *row, size_t i)
                 row->arguments, i);
   ck_assert_msg(strstr(error->message, row->text) != NULL, "%s%s, i = %zu: \"%s\" lacks \"%s\"",
                 row->call, row->arguments, i, error->message, row->text);
+  check_name(row, error->message);
 }
 
 void clpt_check_row(const clpt_row *row, size_t i)
