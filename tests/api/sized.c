@@ -41,8 +41,8 @@ static void refuses_size(const clpt_sized *sized, size_t size, void *given)
   clpt_message_has("struct_size is");
 }
 
-/* A caller's struct that is too small, or whose size was never set. For the latter the library must
- * not even read the struct: there are 8 bytes of it here. */
+/* A caller's struct that is too small, or whose size was never set. Nothing is written to it, and
+ * past its real size nothing is read. */
 static void check_sizes_that_no_version_has(const clpt_sized *sized)
 {
   const size_t sizes[] = {
