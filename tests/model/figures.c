@@ -9,7 +9,7 @@ enum { BINS_MAX = 256 };
 clp_pool_stats model_stats(const model *it, unsigned pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  model_require(it, clp_pool_get_stats(it->pools[pool].pool, &stats) == CLP_SUCCESS);
+  model_require(it, MODEL_LIBRARY(clp_pool_get_stats(it->pools[pool].pool, &stats)) == CLP_SUCCESS);
   return stats;
 }
 
@@ -169,11 +169,11 @@ static void check_bins(const model *it, unsigned pool)
   const clp_pool *asked = it->pools[pool].pool;
   size_t bins[BINS_MAX], count = 0;
   clp_bin_stats sum = CLP_BIN_STATS_INIT;
-  model_require(it, clp_pool_get_bins(asked, bins, BINS_MAX, &count) == CLP_SUCCESS);
+  model_require(it, MODEL_LIBRARY(clp_pool_get_bins(asked, bins, BINS_MAX, &count)) == CLP_SUCCESS);
   model_require(it, count <= BINS_MAX);
   for (size_t i = 0; i < count; i++) {
     clp_bin_stats stats = CLP_BIN_STATS_INIT;
-    model_require(it, clp_pool_get_bin_stats(asked, bins[i], &stats) == CLP_SUCCESS);
+    model_require(it, MODEL_LIBRARY(clp_pool_get_bin_stats(asked, bins[i], &stats)) == CLP_SUCCESS);
     model_require(it, i == 0 || bins[i - 1] < bins[i]);
     model_require(it, stats.bin == bins[i]);
     model_require(it, stats.block_bytes == clp_pool_alloc_size(asked, bins[i]));
@@ -194,7 +194,7 @@ static void check_bins(const model *it, unsigned pool)
 static void check_arena(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  model_require(it, clp_arena_get_stats(it->allocator, &stats) == CLP_SUCCESS);
+  model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
   model_require(it, stats.used_bytes <= stats.reserved_bytes);
   model_require(it, stats.peak_used_bytes >= stats.used_bytes);
   model_require(it, stats.peak_reserved_bytes >= stats.reserved_bytes);
@@ -217,7 +217,7 @@ static size_t blocks_in_use(const model *it)
 static void check_arena_blocks(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  model_require(it, clp_arena_get_stats(it->allocator, &stats) == CLP_SUCCESS);
+  model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
   model_require(it, it->may_fail || stats.used_blocks == blocks_in_use(it));
 }
 

@@ -95,6 +95,7 @@ typedef struct model {
   model_phase phase;
   unsigned phase_pool;
   size_t phase_bytes;
+  bool must_hit;         /* a held block has to serve the allocation that is at work */
   unsigned stream_waits; /* until the allocation that is at work */
 
   /* hooks.c */
@@ -157,6 +158,7 @@ void model_held_begin(model *it);
 void model_held_add(model *it, const model_slot *released, int stream);
 void model_held_drop(model *it, unsigned pool); /* all that a pool holds */
 void model_held_forget(model *it, unsigned pool, int stream);
+bool model_held_must_serve(const model *it, unsigned pool, int stream, size_t bytes);
 void model_held_serve(model *it, unsigned pool, int stream, const model_slot *got);
 
 /** figures.c */

@@ -3,6 +3,7 @@
 #include "model.h"
 
 #include <clpool/arena.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -78,9 +79,12 @@ static void begin_device(model *it)
   if (config->nth_device) {
     unsigned memory = 1u << CLPT_LATE_ALLOCATE | 1u << CLPT_LATE_SPLIT;
     device->failing = config->nth_is_memory ? memory : ~0u;
-    device->fault = (clpt_fault){
-        (unsigned)config->nth_device - 1, 1,
-        config->nth_is_memory ? CLP_OUT_OF_DEVICE_MEMORY : CLP_BACKEND_ERROR, 7, "on purpose"};
+    device->fault =
+        (clpt_fault){.after = (unsigned)config->nth_device - 1,
+                     .count = config->nth_stays ? UINT_MAX : 1,
+                     .status = config->nth_is_memory ? CLP_OUT_OF_DEVICE_MEMORY : CLP_BACKEND_ERROR,
+                     .native_code = 7,
+                     .message = "on purpose"};
   }
   device->ops.max_block_bytes = config->max_block_bytes;
   device->ops.memory_kind = config->opaque ? CLP_MEMORY_CL_MEM : CLP_MEMORY_HOST;
@@ -409,7 +413,7 @@ static void end(model *it)
   if (!it->is_fake)
     return;
   const char *wrong = clpt_late_find_wrong(&it->device);
-  if (wrong && !(it->losses && it->device.live_blocks && !it->device.wrong[0]))
+  if (wrong && !it->losses)
     model_fail(it, "the device at the end", 0, wrong);
   clpt_late_end(&it->device);
 }
