@@ -150,7 +150,7 @@ check_PROGRAMS += \
 	tests/api/test_arguments \
 	tests/api/test_arguments_cuda \
 	tests/api/test_struct_sizes
-tests_api_test_arguments_cuda_LDADD = $(LDADD) tests/fakecuda/libfakecuda.la
+tests_api_test_arguments_cuda_LDADD = $(cuda_LDADD)
 if HAVE_OPENCL
 check_PROGRAMS += tests/api/test_arguments_opencl
 tests_api_test_arguments_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
