@@ -86,7 +86,9 @@ tests_libclptest_a_SOURCES = \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/sleeper.c tests/support/sleeper.h \
 	tests/support/suite.c tests/support/suite.h \
-	tests/support/workers.c tests/support/workers.h
+	tests/support/workers.c tests/support/workers.h \
+	tests/api/row_entries.h tests/api/row_functions.h tests/api/rows.c tests/api/rows.h \
+	tests/api/sized.c tests/api/sized.h
 if TOOL
 tests_libclptest_a_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
@@ -136,6 +138,27 @@ check-local:
 	@echo 'make check needs Check, the unit test framework (Debian: check),' \
 	  'and a configure that finds it' >&2
 	@exit 1
+endif
+
+# --- Wrong arguments of the public calls: tables of rows ------------------------------------------
+
+EXTRA_DIST += \
+	tests/api/allocator.def tests/api/arena.def tests/api/bin.def tests/api/buffer.def \
+	tests/api/bytes.def tests/api/cuda.def tests/api/cuda_mempool.def tests/api/hook.def \
+	tests/api/log.def tests/api/opencl.def tests/api/opencl_svm.def tests/api/pool.def \
+	tests/api/profile.def tests/api/trace.def
+
+if HAVE_CHECK
+check_PROGRAMS += \
+	tests/api/test_arguments \
+	tests/api/test_arguments_cuda \
+	tests/api/test_struct_sizes
+tests_api_test_arguments_cuda_LDADD = $(cuda_LDADD)
+if HAVE_OPENCL
+check_PROGRAMS += tests/api/test_arguments_opencl
+tests_api_test_arguments_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_api_test_arguments_opencl_LDFLAGS = $(wrap_opencl_link_flags)
+endif
 endif
 
 # --- The core, the arena, the built-in hooks ------------------------------------------------------
@@ -199,11 +222,26 @@ check_PROGRAMS += \
 	tests/core/streams/test_order_late \
 	tests/core/streams/test_order_out_of_memory \
 	tests/core/streams/test_order_pending \
-	tests/core/streams/test_order_programs \
 	tests/core/streams/test_order_reclaim \
 	tests/core/streams/test_order_threads \
 	tests/core/streams/test_order_uses \
 	tests/core/streams/test_use
+# --- The model: programs drawn by chance, and what must be true of them
+check_PROGRAMS += tests/model/test_crowd
+tests_model_test_crowd_SOURCES = \
+	tests/model/crowd.c tests/model/crowd.h \
+	tests/model/crowd_blocks.c \
+	tests/model/crowd_calls.c \
+	tests/model/crowd_device.c tests/model/crowd_device.h \
+	tests/model/crowd_fork.c \
+	tests/model/crowd_hooks.c \
+	tests/model/crowd_peaks.c tests/model/crowd_peaks.h \
+	tests/model/crowd_plan.c tests/model/crowd_plan.h \
+	tests/model/crowd_ranges.c tests/model/crowd_ranges.h \
+	tests/model/crowd_rest.c \
+	tests/model/crowd_streams.c \
+	tests/model/known_faults.h \
+	tests/model/test_crowd.c
 if HAVE_PYTHON3
 check_PROGRAMS += tests/core/store/test_bin_answers
 nodist_tests_core_store_test_bin_answers_SOURCES = tests/core/store/bin_answers.c
@@ -240,6 +278,20 @@ check_PROGRAMS += \
 	tests/hooks/test_object \
 	tests/hooks/test_symbols
 
+# Random programs on random pools, and a model of what must come of them.
+model_sources = \
+	tests/model/calls.c tests/model/draw.c tests/model/program.c tests/model/program.h \
+	tests/model/figures.c tests/model/held.c tests/model/hooks.c tests/model/user.c \
+	tests/model/model.h tests/model/run.c
+trial_sources = $(model_sources) tests/model/trial.c tests/model/trial.h
+model_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
+check_PROGRAMS += tests/model/test_model
+tests_model_test_model_SOURCES = tests/model/test_model.c $(trial_sources)
+tests_model_test_model_LDFLAGS = $(model_link_flags)
+check_PROGRAMS += tests/model/test_nth_failure
+tests_model_test_nth_failure_SOURCES = tests/model/test_nth_failure.c $(trial_sources)
+tests_model_test_nth_failure_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
+
 # Attacks: what programs may do to the library at the worst moment.
 check_PROGRAMS += \
 	tests/hostile/test_cancel \
@@ -261,8 +313,6 @@ tests_core_cache_test_slots_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_pool_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
-tests_core_streams_test_order_programs_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
-	-Wl,--wrap=nanosleep
 tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clpi_use_is_settled_locked
 tests_arena_test_arena_LDFLAGS = $(failmalloc_link_flags)
@@ -662,6 +712,7 @@ tests_cplusplus_test_cplusplus_LDADD = .libs/libclpool.so $(OPENCL_LIBS)
 
 built_checks += tests/house/check-examples.sh
 tree_checks += \
+	tests/house/check-arguments.sh \
 	tests/house/check-calls.sh \
 	tests/house/check-doxygen.sh \
 	tests/house/check-exports.sh \
@@ -724,32 +775,29 @@ check-plants:
 
 fuzz_targets = \
 	tests/fuzz/fuzz_arena \
-	tests/fuzz/fuzz_limit \
-	tests/fuzz/fuzz_pool
+	tests/fuzz/fuzz_limit
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
 endif
 if HAVE_CHECK
-fuzz_targets += tests/fuzz/fuzz_api
+fuzz_targets += tests/fuzz/fuzz_model
 endif
-tests_fuzz_fuzz_api_SOURCES = tests/fuzz/fuzz_api.c tests/fuzz/subject.c tests/fuzz/subject.h \
-	tests/fuzz/fuzz.h $(fuzz_driver)
+tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
+	$(model_sources)
 tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	tests/support/range_model.c tests/support/range_model.h
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h $(fuzz_driver)
-tests_fuzz_fuzz_pool_SOURCES = tests/fuzz/fuzz_pool.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
 EXTRA_DIST += tests/fuzz/corpus
 
-tests_fuzz_fuzz_api_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) \
+tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=nanosleep
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
 tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
-tests_fuzz_fuzz_pool_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 
 # New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.

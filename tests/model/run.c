@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a random program: makes the device and the pools, makes its calls, ends everything. */
+#include "model.h"
+
+#include <clpool/arena.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void (*model_in_library)(bool is_inside);
+char *model_failure;
+
+void model_fail(const model *it, const char *file, int line, const char *what)
+{
+  if (model_in_library)
+    model_in_library(false);
+  if (model_failure)
+    (void)snprintf(model_failure, MODEL_FAILURE_BYTES, "%s", what);
+  (void)fprintf(stderr, "%s:%d: at call %zu of %zu: %s\n", file, line, it->at + 1,
+                it->program->count, what);
+  abort();
+}
+
+void model_require_success(const model *it, clp_status status)
+{
+  if (status &&
+      !(it->may_fail && (status == CLP_BACKEND_ERROR || status == CLP_OUT_OF_HOST_MEMORY)))
+    model_fail(it, "a call", 0, clp_last_error()->message);
+}
+
+void model_set_outside(bool is_outside)
+{
+  if (model_in_library)
+    model_in_library(!is_outside);
+}
+
+/* --- begin --- */
+
+/* While the library naps, each stream does a piece of its work. */
+static model *napping;
+
+int __wrap_nanosleep(const struct timespec *duration, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
+{
+  (void)duration;
+  (void)left;
+  model_set_outside(true);
+  for (int i = 0; napping && i < MODEL_STREAMS; i++)
+    (void)clpt_late_step(&napping->device, napping->streams[i]);
+  model_set_outside(false);
+  return 0;
+}
+
+static void begin_streams(model *it)
+{
+  const model_config *config = it->config;
+  clpt_late_device *device = &it->device;
+  clpt_late_set_freeing(device, (clpt_late_freeing)config->freeing);
+  device->streams.reuse_addresses = config->reuse_addresses;
+  device->marks_are_work = config->marks_are_work;
+  for (int i = 0; i < MODEL_STREAMS; i++)
+    it->streams[i] = clpt_late_stream_new(device);
+  device->ops.exclusive_parts = config->exclusive_parts;
+  device->ops.home_stream = config->has_home ? it->streams[0] : NULL;
+  device->ops.allocate_uses_home = config->has_home && config->allocate_uses_home;
+  napping = it;
+}
+
+static void begin_device(model *it)
+{
+  const model_config *config = it->config;
+  clpt_late_device *device = &it->device;
+  clpt_late_init(device);
+  device->capacity = config->capacity;
+  device->defect = (clpt_late_defect)config->defect;
+  device->opaque = config->opaque;
+  device->outside = model_set_outside;
+  if (config->nth_device) {
+    unsigned memory = 1u << CLPT_LATE_ALLOCATE | 1u << CLPT_LATE_SPLIT;
+    device->failing = config->nth_is_memory ? memory : ~0u;
+    device->fault =
+        (clpt_fault){.after = (unsigned)config->nth_device - 1,
+                     .count = config->nth_stays ? UINT_MAX : 1,
+                     .status = config->nth_is_memory ? CLP_OUT_OF_DEVICE_MEMORY : CLP_BACKEND_ERROR,
+                     .native_code = 7,
+                     .message = "on purpose"};
+  }
+  device->ops.max_block_bytes = config->max_block_bytes;
+  device->ops.memory_kind = config->opaque ? CLP_MEMORY_CL_MEM : CLP_MEMORY_HOST;
+  if (it->has_streams)
+    begin_streams(it);
+  else
+    clpt_late_without_streams(device);
+}
+
+static clp_status create_upstream(model *it, clp_allocator **out)
+{
+  switch (it->config->device) {
+  case MODEL_HOST:
+    return MODEL_LIBRARY(clp_host_allocator_create(0, out));
+  case MODEL_SIMULATED:
+    return MODEL_LIBRARY(clp_simulated_allocator_create(it->config->capacity, out));
+  default:
+    return MODEL_LIBRARY(clp_allocator_create(&it->device.ops, &it->device, out));
+  }
+}
+
+/* Host memory may fail where something is made, and then does not when it is tried again. */
+static bool is_made(model *it, clp_status status)
+{
+  model_require_success(it, status);
+  return !status;
+}
+
+static void begin_arena(model *it)
+{
+  const model_config *config = it->config;
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clp_allocator *upstream = it->allocator;
+  options.slack = (double)config->slack_percent / 100;
+  options.min_segment_bytes = config->min_segment_bytes;
+  options.max_segment_bytes = config->max_segment_bytes;
+  options.one_thread = config->one_thread;
+  while (
+      !is_made(it, MODEL_LIBRARY(clp_arena_allocator_create(upstream, &options, &it->allocator))))
+    ;
+  MODEL_LIBRARY((clp_allocator_release(upstream), 0));
+  if (config->one_thread) /* promised, so that parts may overlap those that streams still use */
+    it->device.ops.exclusive_parts = false;
+}
+
+void model_make_pool(model *it, unsigned pool)
+{
+  const model_config *config = it->config;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  unsigned generation = it->pools[pool].generation;
+  options.reuse_flags = (config->no_opportunistic ? 0u : CLP_REUSE_OPPORTUNISTIC) |
+                        (config->no_dependencies ? 0u : CLP_REUSE_INTERNAL_DEPENDENCIES);
+  options.leading_bits_in_bin_id = (unsigned)config->bits;
+  options.on_out_of_memory = model_release_some;
+  options.user_data = it;
+  it->pools[pool] = (model_pool){.generation = generation};
+  while (
+      !is_made(it, MODEL_LIBRARY(clp_pool_create(it->allocator, &options, &it->pools[pool].pool))))
+    ;
+  if (config->watched)
+    model_hook_watch(it, pool);
+}
+
+/* Memory is lost only where the device does not take it back, and the log says so. */
+static void note_loss(clp_log_level level, const char *message, void *user_data)
+{
+  model *it = user_data;
+  if (level == CLP_LOG_ERROR && !it->may_fail)
+    model_fail(it, "the log", 0, message);
+  it->losses += level == CLP_LOG_ERROR;
+}
+
+static void begin(model *it, const model_program *program)
+{
+  memset(it, 0, sizeof(*it));
+  it->program = program;
+  it->config = &program->config;
+  it->pool_count = 1 + (unsigned)it->config->pools % MODEL_POOLS;
+  it->has_streams = it->config->device == MODEL_LATE;
+  it->is_fake = it->has_streams || it->config->device == MODEL_PLAIN;
+  it->can_run_out = it->config->capacity > 0;
+  it->may_fail = it->config->nth_device > 0 || it->config->nth_host > 0;
+  napping = NULL;
+  clp_set_log(note_loss, it);
+  if (it->is_fake)
+    begin_device(it);
+  model_hooks_begin(it);
+  model_held_begin(it);
+  while (!is_made(it, create_upstream(it, &it->allocator)))
+    ;
+  if (it->config->arena)
+    begin_arena(it);
+  for (unsigned pool = 0; pool < it->pool_count; pool++)
+    model_make_pool(it, pool);
+}
+
+/* --- end --- */
+
+static void end_pools(model *it)
+{
+  for (unsigned pool = 0; pool < it->pool_count; pool++) {
+    model_held_drop(it, pool);
+    it->pools[pool].generation++;
+    MODEL_LIBRARY((clp_pool_release(it->pools[pool].pool), 0));
+  }
+}
+
+static void release_all(model *it)
+{
+  for (unsigned slot = 0; slot < MODEL_SLOTS; slot++)
+    model_release(it, slot, -1);
+}
+
+/* In the end all memory, marks and streams are back at the device, which found nothing wrong. */
+static void end(model *it)
+{
+  it->device.failing = 0;
+  model_hooks_end(it, -1);
+  if (it->config->ends_early)
+    end_pools(it);
+  release_all(it);
+  if (!it->config->ends_early)
+    end_pools(it);
+  MODEL_LIBRARY((clp_allocator_release(it->allocator), 0));
+  napping = NULL;
+  clp_set_log(NULL, NULL);
+  if (!it->is_fake)
+    return;
+  const char *wrong = clpt_late_find_wrong(&it->device);
+  if (wrong && !it->losses)
+    model_fail(it, "the device at the end", 0, wrong);
+  clpt_late_end(&it->device);
+}
+
+void model_run(model *it, const model_program *program)
+{
+  begin(it, program);
+  for (; it->at < program->count; it->at++) {
+    model_call call = program->calls[it->at];
+    call.pool %= call.verb == MODEL_fail ? MODEL_POOLS : it->pool_count;
+    if (call.verb >= MODEL_write && call.verb <= MODEL_finish && call.stream < 0)
+      call.stream = 0; /* these need one */
+    model_make_call(it, &call);
+    model_check(it);
+  }
+  end(it);
+}
