@@ -671,6 +671,10 @@ EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
 check-helgrind:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/house/check-helgrind.sh
 
+# Builds and runs the tests that TESTS names and no others. `make check TESTS=` builds every program.
+check-only:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(TESTS)' check_PROGRAMS='$(filter-out %.sh,$(TESTS))'
+
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
 fuzz_targets = \
@@ -730,9 +734,11 @@ VALGRIND_FLAGS = --error-exitcode=99 --leak-check=full --show-leak-kinds=definit
 	--num-callers=30 --suppressions=$(abs_top_srcdir)/tests/support/pocl.supp
 # What is left out is minutes of the driver's code; test_arena and test_order_opencl make the same
 # calls.
-check-valgrind: $(check_PROGRAMS)
+VALGRIND_TESTS = $(filter-out tests/opencl/test_arena_replay tests/opencl/test_cl_order_stress, \
+	$(check_PROGRAMS))
+check-valgrind: $(VALGRIND_TESTS)
 	CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
-	  TESTS='$(filter-out %.sh tests/opencl/test_arena_replay tests/opencl/test_cl_order_stress,$(TESTS))' \
+	  TESTS='$(VALGRIND_TESTS)' \
 	  TEST_SUITE_LOG=test-suite-valgrind.log \
 	  LOG_COMPILER='$(LIBTOOL) --silent --mode=execute $(VALGRIND) --quiet $(VALGRIND_FLAGS)'
 else
@@ -761,7 +767,7 @@ EXTRA_DIST += tests/support/coverage.sh
 # Everything at once for an hour, or CLPT_STRESS_SECONDS.
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
-.PHONY: check-valgrind check-coverage check-helgrind check-layer soak
+.PHONY: check-valgrind check-coverage check-helgrind check-layer check-only soak
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:
