@@ -75,6 +75,27 @@ AC_DEFUN([CLP_NO_UNDEFINED], [
   AC_SUBST([NO_UNDEFINED_LDFLAGS])
 ])
 
+# Tests are linked with the fastest linker that --wrap works with: 180 programs are many. LDFLAGS that
+# name a linker are left alone. Only GNU ld and gold know the objects of GCC's -flto.
+AC_DEFUN([CLP_TESTS_LINKER], [
+  AC_ARG_VAR([TESTS_LDFLAGS],
+    [flags to link tests with, after LDFLAGS; by default a fast linker, -fuse-ld=lld or gold])
+  AS_CASE(["${TESTS_LDFLAGS+set}: $CC $CFLAGS $LDFLAGS "],
+    [set:*], [],
+    [*" -fuse-ld="*|*" -flto"*], [],
+    [for clp_linker in lld gold; do
+       clp_found=yes
+       clp_saved_LDFLAGS=$LDFLAGS
+       LDFLAGS="$LDFLAGS $SANITIZER_LDFLAGS $COVERAGE_LDFLAGS $FUZZING_LDFLAGS -Wl,--wrap=clp_missing"
+       CLP_LINK_WITH([-fuse-ld=$clp_linker],
+         [AC_LANG_PROGRAM([int clp_missing(void); int __wrap_clp_missing(void);
+                           int __wrap_clp_missing(void) { return 0; }], [return clp_missing();])],
+         [clp_found=no])
+       LDFLAGS=$clp_saved_LDFLAGS
+       AS_IF([test $clp_found = yes], [TESTS_LDFLAGS=-fuse-ld=$clp_linker; break])
+     done])
+])
+
 # --enable-coverage: gcov's counters, and "make check-coverage", a table of lines covered by file.
 AC_DEFUN([CLP_SWITCH_COVERAGE], [
   AC_ARG_ENABLE([coverage],

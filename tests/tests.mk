@@ -29,16 +29,33 @@ AM_TESTS_ENVIRONMENT = \
 	CLANG_FORMAT='$(CLANG_FORMAT)'; export CLANG_FORMAT;
 
 if TOOL
-trace_LIBS = libclpool-trace.la
+trace_LIBS = .libs/libclpool-trace.a $(ZLIB_LIBS) -lm
 endif
+internal_LIBS = .libs/libclpool-internal.a $(LIBDW_LIBS)
+
+# Tests are linked without libtool, which takes longer than the linker. They link what libtool keeps in
+# .libs: the archives of its convenience libraries, and two shared libraries, which they find there.
+linked_tests = $(check_PROGRAMS) $(stepped_tests:=$(EXEEXT)) $(layer_programs)
+$(linked_tests): private LIBTOOL = $(SHELL) $(srcdir)/tests/support/link.sh
+$(linked_tests): private LDFLAGS += $(TESTS_LDFLAGS) \
+	-Wl,-rpath,$(abs_top_builddir)/.libs,-rpath,$(abs_top_builddir)/tests/fakecuda/.libs
+.libs/libclpool-internal.a: libclpool-internal.la
+	@:
+.libs/libclpool-trace.a: libclpool-trace.la
+	@:
+.libs/libclpool.so: libclpool.la
+	@:
+tests/fakecuda/.libs/libfakecuda.so: tests/fakecuda/libfakecuda.la
+	@:
+EXTRA_DIST += tests/support/link.sh
 
 # --- What tests share -----------------------------------------------------------------------------
 
 if HAVE_CHECK
-check_LTLIBRARIES += tests/libclptest.la
-tests_libclptest_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_libclptest_la_CFLAGS = $(AM_CFLAGS) -g
-tests_libclptest_la_SOURCES = \
+check_LIBRARIES += tests/libclptest.a
+tests_libclptest_a_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_libclptest_a_CFLAGS = $(AM_CFLAGS) -g
+tests_libclptest_a_SOURCES = \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/support/arenas.c tests/support/arenas.h \
 	tests/support/arena_programs.c tests/support/arena_programs.h \
@@ -68,23 +85,23 @@ tests_libclptest_la_SOURCES = \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h
 if TOOL
-tests_libclptest_la_SOURCES += \
+tests_libclptest_a_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
 	tests/support/trace_log.c tests/support/trace_log.h \
 	tests/support/traced_process.c tests/support/traced_process.h \
 	tests/support/traces.c tests/support/traces.h
 endif
 if HAVE_OPENCL
-tests_libclptest_la_SOURCES += \
+tests_libclptest_a_SOURCES += \
 	tests/support/opencl_devices.h \
 	tests/support/opencl_fixture.c tests/support/opencl_fixture.h \
 	tests/support/opencl_live.c tests/support/opencl_live.h \
 	tests/support/order_memory.c tests/support/order_memory.h \
 	tests/support/queue_marks.c tests/support/queue_marks.h \
 	tests/support/wrap_opencl.c tests/support/wrap_opencl.h
-tests_libclptest_la_LIBADD = $(OPENCL_LIBS)
+test_opencl_LIBS = $(OPENCL_LIBS)
 endif
-LDADD = tests/libclptest.la $(trace_LIBS) libclpool-internal.la $(CHECK_LIBS)
+LDADD = tests/libclptest.a $(trace_LIBS) $(internal_LIBS) $(test_opencl_LIBS) $(CHECK_LIBS)
 
 # Tests that count and fail allocations of host memory: libc's functions are wrapped. Check's archive,
 # which comes last, calls the wrappers as well, so they are asked for by name.
@@ -111,7 +128,7 @@ wrap_opencl_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=dlsym \
 	-Wl,--wrap=clSVMAlloc,--wrap=clSVMFree,--wrap=clEnqueueSVMFree \
 	-Wl,--wrap=clFlush,--wrap=clFinish
 else
-LDADD = $(trace_LIBS) libclpool-internal.la
+LDADD = $(trace_LIBS) $(internal_LIBS)
 check-local:
 	@echo 'make check needs Check, the unit test framework (Debian: check),' \
 	  'and a configure that finds it' >&2
@@ -261,15 +278,17 @@ tests_hooks_test_symbols_CFLAGS = $(AM_CFLAGS) -g
 tests_hooks_test_symbols_LDFLAGS = $(failmalloc_link_flags)
 
 # The same threads, on a core that lets others run between the steps of the caches' protocol, and
-# tells helgrind what its atomics order: check-helgrind.sh runs them there.
-check_LTLIBRARIES += tests/libclpool-stepped.la
+# tells helgrind what its atomics order. `make check-stepped` runs them, `make check-helgrind` runs
+# them under helgrind; `make check` does not build them.
+EXTRA_LIBRARIES += tests/libclpool-stepped.a
+CLEANFILES += tests/libclpool-stepped.a $(stepped_tests:=$(EXEEXT))
 stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h \
 	-include $(top_srcdir)/tests/support/helgrind.h
-stepped_LDADD = tests/libclptest.la tests/libclpool-stepped.la $(CHECK_LIBS)
-tests_libclpool_stepped_la_SOURCES = $(core_sources) $(arena_sources) $(trace_hook_sources) \
+stepped_LDADD = tests/libclptest.a tests/libclpool-stepped.a $(test_opencl_LIBS) $(CHECK_LIBS)
+tests_libclpool_stepped_a_SOURCES = $(core_sources) $(arena_sources) $(trace_hook_sources) \
 	tests/support/helgrind.c tests/support/helgrind.h \
 	tests/support/step.c tests/support/step.h
-tests_libclpool_stepped_la_CPPFLAGS = $(stepped_CPPFLAGS)
+tests_libclpool_stepped_a_CPPFLAGS = $(stepped_CPPFLAGS)
 stepped_tests = \
 	tests/arena/test_arena_threads_stepped \
 	tests/core/pool/test_threads_stepped \
@@ -278,7 +297,7 @@ stepped_tests = \
 	tests/core/cache/test_thread_cache_ends_stepped \
 	tests/core/streams/test_order_threads_stepped \
 	tests/core/streams/test_forget_stream_threads_stepped
-check_PROGRAMS += $(stepped_tests)
+EXTRA_PROGRAMS += $(stepped_tests)
 tests_arena_test_arena_threads_stepped_SOURCES = tests/arena/test_arena_threads.c
 tests_arena_test_arena_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
 tests_arena_test_arena_threads_stepped_LDADD = $(stepped_LDADD)
@@ -300,7 +319,7 @@ tests_core_streams_test_order_threads_stepped_LDADD = $(stepped_LDADD)
 tests_core_streams_test_forget_stream_threads_stepped_SOURCES = tests/core/streams/test_forget_stream_threads.c
 tests_core_streams_test_forget_stream_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
 tests_core_streams_test_forget_stream_threads_stepped_LDADD = $(stepped_LDADD)
-AM_TESTS_ENVIRONMENT += clp_helgrind_tests='$(stepped_tests)'; export clp_helgrind_tests;
+AM_TESTS_ENVIRONMENT += clp_stepped_tests='$(stepped_tests)'; export clp_stepped_tests;
 endif
 
 AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS; \
@@ -431,7 +450,7 @@ tests_fakecuda_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED_LDFLAGS) \
 	-shared -avoid-version -rpath $(abs_top_builddir)/tests/fakecuda \
 	-export-symbols-regex '^(cu|fakecuda_)'
 
-cuda_LDADD = $(LDADD) tests/fakecuda/libfakecuda.la
+cuda_LDADD = $(LDADD) tests/fakecuda/.libs/libfakecuda.so
 check_PROGRAMS += \
 	tests/fakecuda/test_fakecuda \
 	tests/fakecuda/test_fakecuda_caller \
@@ -636,7 +655,7 @@ check_PROGRAMS += tests/cplusplus/test_cplusplus
 endif
 tests_cplusplus_test_cplusplus_SOURCES = tests/cplusplus/test_cplusplus.cc
 tests_cplusplus_test_cplusplus_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_cplusplus_test_cplusplus_LDADD = libclpool.la $(OPENCL_LIBS)
+tests_cplusplus_test_cplusplus_LDADD = .libs/libclpool.so $(OPENCL_LIBS)
 
 built_checks += tests/house/check-examples.sh
 tree_checks += \
@@ -646,15 +665,12 @@ tree_checks += \
 	tests/house/check-format.sh \
 	tests/house/check-guides.sh \
 	tests/house/check-headers.sh \
-	tests/house/check-helgrind.sh \
 	tests/house/check-includes.sh \
-	tests/house/check-install.sh \
 	tests/house/check-model.sh \
 	tests/house/check-needed.sh \
 	tests/house/check-scripts.sh \
 	tests/house/check-source.sh \
-	tests/house/check-tls.sh \
-	tests/house/check-walk.sh
+	tests/house/check-tls.sh
 EXTRA_DIST += \
 	tests/layer/suites/check_suites.py \
 	tests/layer/suites/opencv_umat.py \
@@ -668,8 +684,26 @@ EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
 	tests/house/install/configure.ac tests/house/install/consumer.c \
 	tests/house/install/meson.build
 
-check-helgrind:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/house/check-helgrind.sh
+# Scripts that take long, each with a target of its own; `make check` leaves them out.
+step_checks = \
+	tests/house/check-helgrind.sh \
+	tests/house/check-install.sh \
+	tests/house/check-stepped.sh \
+	tests/house/check-walk.sh
+dist_check_SCRIPTS += $(step_checks)
+run_tests = $(MAKE) $(AM_MAKEFLAGS) check-TESTS
+check-helgrind: $(stepped_tests:=$(EXEEXT))
+	$(run_tests) TESTS=tests/house/check-helgrind.sh
+check-stepped: $(stepped_tests:=$(EXEEXT))
+	$(run_tests) TESTS=tests/house/check-stepped.sh
+check-install: all
+	$(run_tests) TESTS=tests/house/check-install.sh
+check-walk: config.h
+	$(run_tests) TESTS=tests/house/check-walk.sh
+
+# All that tests/house says of the tree and of the built library, without the tests.
+check-house: all
+	$(run_tests) TESTS='$(tree_checks) $(filter tests/house/%,$(built_checks))'
 
 # Builds and runs the tests that TESTS names and no others. `make check TESTS=` builds every program.
 check-only:
@@ -740,7 +774,7 @@ check-valgrind: $(VALGRIND_TESTS)
 	CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	  TESTS='$(VALGRIND_TESTS)' \
 	  TEST_SUITE_LOG=test-suite-valgrind.log \
-	  LOG_COMPILER='$(LIBTOOL) --silent --mode=execute $(VALGRIND) --quiet $(VALGRIND_FLAGS)'
+	  LOG_COMPILER='$(VALGRIND) --quiet $(VALGRIND_FLAGS)'
 else
 check-valgrind:
 	@echo 'check-valgrind needs valgrind, and a build without sanitizers or fuzzing' >&2
@@ -767,7 +801,8 @@ EXTRA_DIST += tests/support/coverage.sh
 # Everything at once for an hour, or CLPT_STRESS_SECONDS.
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
-.PHONY: check-valgrind check-coverage check-helgrind check-layer check-only soak
+.PHONY: check-valgrind check-coverage check-layer soak
+.PHONY: check-helgrind check-house check-install check-only check-stepped check-walk
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:

@@ -9,12 +9,11 @@ skip() {
   exit 77
 }
 
-[ "${CLPT_HELGRIND-}" != no ] || skip "CLPT_HELGRIND is no"
 command -v valgrind >/dev/null || skip "valgrind is missing"
 [ -z "${CLP_SANITIZER_FLAGS-}" ] || skip "a sanitizer is built in"
-[ -n "${clp_helgrind_tests-}" ] || skip "there are no thread tests without Check"
-for program in $clp_helgrind_tests; do
-  CK_FORK=no "${top_builddir:?}/libtool" --mode=execute valgrind --tool=helgrind --quiet \
-    --fair-sched=try --history-level=none --error-exitcode=99 \
-    --suppressions="${top_srcdir:?}/tests/support/helgrind.supp" "$top_builddir/$program"
+[ -n "${clp_stepped_tests-}" ] || skip "there are no thread tests without Check"
+for program in $clp_stepped_tests; do
+  CK_FORK=no valgrind --tool=helgrind --quiet --fair-sched=try --history-level=none \
+    --error-exitcode=99 --suppressions="${top_srcdir:?}/tests/support/helgrind.supp" \
+    "${top_builddir:?}/$program"
 done

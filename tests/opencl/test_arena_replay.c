@@ -58,7 +58,7 @@ static clp_status check(clp_memory memory, size_t bytes, uint32_t word, void *us
   if (!code)
     code = clSetKernelArg(it->check, 1, sizeof(word), &word);
   if (!code)
-    code = clEnqueueNDRangeKernel(it->cl.queue, it->check, 1, NULL, &words, NULL, 0, NULL, NULL);
+    code = clpt_cl_enqueue(it->cl.queue, it->check, words);
   return told(code, "looking at what is there");
 }
 

@@ -114,8 +114,7 @@ static void run(tools *own, cl_kernel kernel, cl_command_queue queue, clp_buffer
           "clSetKernelArg");
   cl_must(own, clSetKernelArg(kernel, 1, sizeof(word), &word), "clSetKernelArg");
   cl_must(own, clSetKernelArg(kernel, 2, sizeof(own->wrong), &own->wrong), "clSetKernelArg");
-  cl_must(own, clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &words, NULL, 0, NULL, NULL),
-          "clEnqueueNDRangeKernel");
+  cl_must(own, clpt_cl_enqueue(queue, kernel, words), "clEnqueueNDRangeKernel");
 }
 
 static void fill(tools *own, cl_command_queue queue, clp_buffer *buffer, cl_uint word)

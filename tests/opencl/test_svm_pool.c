@@ -58,10 +58,9 @@ static cl_kernel twice_kernel(void)
 
 static void enqueue_twice(cl_kernel kernel, void *out, void *in)
 {
-  const size_t items = FLOATS;
   clpt_cl_ok(clSetKernelArgSVMPointer(kernel, 0, out));
   clpt_cl_ok(clSetKernelArgSVMPointer(kernel, 1, in));
-  clpt_cl_ok(clEnqueueNDRangeKernel(cl.queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL));
+  clpt_cl_ok(clpt_cl_enqueue(cl.queue, kernel, FLOATS));
 }
 
 static cl_float *map(clp_buffer *buffer, cl_map_flags how)

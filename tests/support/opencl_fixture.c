@@ -105,6 +105,12 @@ cl_kernel clpt_cl_kernel(const clpt_cl *cl, const char *source, const char *name
   return kernel;
 }
 
+cl_int clpt_cl_enqueue(cl_command_queue queue, cl_kernel kernel, size_t items)
+{
+  size_t local = items % 64 ? 1 : 64; /* groups that every device runs */
+  return clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &local, 0, NULL, NULL);
+}
+
 cl_kernel clpt_cl_words_kernel(const clpt_cl *cl)
 {
   return clpt_cl_kernel(cl,
@@ -118,7 +124,7 @@ void clpt_cl_write_words(cl_command_queue queue, cl_kernel kernel, cl_mem mem, c
 {
   clpt_cl_ok(clSetKernelArg(kernel, 0, sizeof(mem), &mem));
   clpt_cl_ok(clSetKernelArg(kernel, 1, sizeof(first), &first));
-  clpt_cl_ok(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &words, NULL, 0, NULL, NULL));
+  clpt_cl_ok(clpt_cl_enqueue(queue, kernel, words));
 }
 
 void clpt_cl_fill(cl_command_queue queue, cl_mem mem, cl_uint word, size_t words)

@@ -61,6 +61,11 @@ void clpt_cl_assert_svm_filled(cl_command_queue queue, const void *pointer, cl_u
 /** A kernel from source; the caller's. */
 cl_kernel clpt_cl_kernel(const clpt_cl *cl, const char *source, const char *name);
 
+/** Runs a kernel of one dimension on `items` items. The local size is given: without it, PoCL
+ * chooses one by the number of items, and compiles the kernel again for each local size. Waits for
+ * nothing; returns what clEnqueueNDRangeKernel does. */
+cl_int clpt_cl_enqueue(cl_command_queue queue, cl_kernel kernel, size_t items);
+
 /** A kernel that numbers 32-bit words, for clpt_cl_write_words. The caller's. */
 cl_kernel clpt_cl_words_kernel(const clpt_cl *cl);
 
