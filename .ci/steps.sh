@@ -126,7 +126,7 @@ compile_with_musl() {
 # What distcheck does: a tarball, built out of tree from a read-only source, installed, uninstalled
 # and cleaned, with nothing left behind. Of the tests, only those of the installation.
 step_install() {
-  command -v pkg-config aclocal autoconf cmake meson # check-install.sh tries those that are there
+  type pkg-config aclocal autoconf cmake meson # check-install.sh leaves out those that are missing
   "$work/source/configure"
   make -j"$jobs" distcheck DISTCHECK_CONFIGURE_FLAGS=--enable-werror \
     check_PROGRAMS= check_LIBRARIES= check_LTLIBRARIES= \
