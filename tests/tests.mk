@@ -196,7 +196,6 @@ check_PROGRAMS += \
 	tests/core/streams/test_order_late \
 	tests/core/streams/test_order_out_of_memory \
 	tests/core/streams/test_order_pending \
-	tests/core/streams/test_order_programs \
 	tests/core/streams/test_order_reclaim \
 	tests/core/streams/test_order_threads \
 	tests/core/streams/test_order_uses \
@@ -237,6 +236,20 @@ check_PROGRAMS += \
 	tests/hooks/test_object \
 	tests/hooks/test_symbols
 
+# Random programs on random pools, and a model of what must come of them.
+model_sources = \
+	tests/model/draw.c tests/model/program.c tests/model/program.h \
+	tests/model/figures.c tests/model/held.c tests/model/hooks.c tests/model/user.c \
+	tests/model/model.h tests/model/run.c
+trial_sources = $(model_sources) tests/model/trial.c tests/model/trial.h
+model_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
+check_PROGRAMS += tests/model/test_model
+tests_model_test_model_SOURCES = tests/model/test_model.c $(trial_sources)
+tests_model_test_model_LDFLAGS = $(model_link_flags)
+check_PROGRAMS += tests/model/test_nth_failure
+tests_model_test_nth_failure_SOURCES = tests/model/test_nth_failure.c $(trial_sources)
+tests_model_test_nth_failure_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
+
 # Attacks: what programs may do to the library at the worst moment.
 check_PROGRAMS += \
 	tests/hostile/test_cancel \
@@ -258,8 +271,6 @@ tests_core_cache_test_slots_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_pool_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
-tests_core_streams_test_order_programs_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
-	-Wl,--wrap=nanosleep
 tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clpi_use_is_settled_locked
 tests_arena_test_arena_LDFLAGS = $(failmalloc_link_flags)
@@ -668,6 +679,7 @@ tree_checks += \
 	tests/house/check-includes.sh \
 	tests/house/check-model.sh \
 	tests/house/check-needed.sh \
+	tests/house/check-plants-apply.sh \
 	tests/house/check-scripts.sh \
 	tests/house/check-source.sh \
 	tests/house/check-tls.sh
@@ -705,40 +717,44 @@ check-walk: config.h
 check-house: all
 	$(run_tests) TESTS='$(tree_checks) $(filter tests/house/%,$(built_checks))'
 
-# Builds and runs the tests that TESTS names and no others. `make check TESTS=` builds every program.
-check-only:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(TESTS)' check_PROGRAMS='$(filter-out %.sh,$(TESTS))'
+# Planted faults, one at a time, in a copy of the tree: some test must find each. Not a part of `make
+# check`. PLANTS_COUNT=5 PLANTS_SEED=TEXT chooses five, PLANTS has words for the script.
+EXTRA_DIST += tests/house/check-plants.py \
+	tests/house/plants/arena.txt tests/house/plants/core.txt tests/house/plants/cuda.txt \
+	tests/house/plants/hooks.txt tests/house/plants/layer.txt tests/house/plants/opencl.txt \
+	tests/house/plants/streams.txt tests/house/plants/tools.txt \
+	tests/house/plants/plant.py tests/house/plants/process.py tests/house/plants/rig.py
+check-plants:
+	python3 '$(srcdir)/tests/house/check-plants.py' $(if $(PLANTS_COUNT),--count='$(PLANTS_COUNT)') \
+	  $(if $(PLANTS_SEED),--seed='$(PLANTS_SEED)') $(PLANTS)
 
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
 fuzz_targets = \
 	tests/fuzz/fuzz_arena \
-	tests/fuzz/fuzz_limit \
-	tests/fuzz/fuzz_pool
+	tests/fuzz/fuzz_limit
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
 endif
 if HAVE_CHECK
-fuzz_targets += tests/fuzz/fuzz_api
+fuzz_targets += tests/fuzz/fuzz_model
 endif
-tests_fuzz_fuzz_api_SOURCES = tests/fuzz/fuzz_api.c tests/fuzz/subject.c tests/fuzz/subject.h \
-	tests/fuzz/fuzz.h $(fuzz_driver)
+tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
+	$(model_sources)
 tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	tests/support/range_model.c tests/support/range_model.h
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h $(fuzz_driver)
-tests_fuzz_fuzz_pool_SOURCES = tests/fuzz/fuzz_pool.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
 EXTRA_DIST += tests/fuzz/corpus
 
-tests_fuzz_fuzz_api_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) \
+tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=nanosleep
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
 tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
-tests_fuzz_fuzz_pool_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 
 # New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.
@@ -759,6 +775,11 @@ fuzz:
 	@exit 1
 endif
 .PHONY: fuzz
+
+# Builds and runs the tests that TESTS names and no others. `make check TESTS=` builds every program.
+check-only:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(TESTS)' check_PROGRAMS='$(filter-out %.sh,$(TESTS))'
+.PHONY: check-only
 
 # --- Under valgrind: every test that is a program -------------------------------------------------
 
@@ -801,8 +822,8 @@ EXTRA_DIST += tests/support/coverage.sh
 # Everything at once for an hour, or CLPT_STRESS_SECONDS.
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
-.PHONY: check-valgrind check-coverage check-layer soak
-.PHONY: check-helgrind check-house check-install check-only check-stepped check-walk
+.PHONY: check-valgrind check-coverage check-layer check-plants soak
+.PHONY: check-helgrind check-house check-install check-stepped check-walk
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of an arena that streams may still use. Programs by chance are test_order_programs'. */
+/* Memory of an arena that streams may still use. Random programs are in tests/model. */
 #include "core/allocator/allocator.h"
 #include "support/late_rig.h"
 #include "support/suite.h"

@@ -35,6 +35,11 @@ void clpt_host_start(clpt_host_failure failure, unsigned long nth)
   host.armed = true;
 }
 
+void clpt_host_count(bool counts)
+{
+  host.armed = counts;
+}
+
 unsigned long clpt_host_stop(void)
 {
   host.armed = false;

@@ -18,6 +18,9 @@ typedef enum clpt_host_failure {
  * the next) fails as `failure` says. */
 void clpt_host_start(clpt_host_failure failure, unsigned long nth);
 
+/** Between a start and a stop: whether what this thread allocates from now on counts, and fails. */
+void clpt_host_count(bool counts);
+
 /** All is as it was. Returns how many calls there were since clpt_host_start. */
 unsigned long clpt_host_stop(void);
 

@@ -14,6 +14,7 @@ enum { GRAIN = 256 };
 struct clpt_late_block {
   clpt_late_block *whole; /* NULL: it is no part */
   unsigned parts;         /* that were not united yet */
+  clp_memory memory;
   unsigned char *content;
   uint64_t given; /* the tag of the last write that a stream was given */
   size_t bytes;
@@ -35,6 +36,7 @@ static clpt_late_block *add_locked(clpt_late_device *device, void *content, size
   clpt_late_block *block = clpt_late_new(sizeof(*block));
 
   block->content = content;
+  block->memory = device->opaque ? ++device->last_handle : (clp_memory)content;
   block->bytes = bytes;
   block->next = device->blocks;
   device->blocks = block;
@@ -53,7 +55,7 @@ clp_status clpt_late_take_locked(clpt_late_device *device, size_t bytes, clp_mem
   block = add_locked(device, clpt_late_new(bytes + GRAIN), bytes);
   device->live_blocks++;
   device->live_bytes += bytes;
-  *out = (clp_memory)block->content;
+  *out = block->memory;
   return CLP_SUCCESS;
 }
 
@@ -61,7 +63,7 @@ static clpt_late_block *find_locked(clpt_late_device *device, clp_memory memory)
 {
   clpt_late_block *block = device->blocks;
 
-  while (block != NULL && ((clp_memory)block->content != memory || block->leaving))
+  while (block != NULL && (block->memory != memory || block->leaving))
     block = block->next;
   if (block == NULL) {
     clpt_late_wrong_locked(device, "memory that is none, or was freed");
@@ -81,6 +83,7 @@ static void remove_locked(clpt_late_device *device, clpt_late_block *block)
     device->live_blocks--;
     device->live_bytes -= block->bytes;
     device->leaving_blocks--;
+    device->leaving_bytes -= block->bytes;
     free(block->content);
   }
   free(block);
@@ -98,16 +101,35 @@ static clpt_late_block *leave_locked(clpt_late_device *device, clp_memory memory
   if (block->parts > 0)
     clpt_late_wrong_locked(device, "memory freed of which there are parts");
   block->leaving = true;
-  device->leaving_blocks += block->whole == NULL;
+  if (block->whole == NULL) {
+    device->leaving_blocks++;
+    device->leaving_bytes += bytes;
+  }
+  if (block->whole == NULL && device->on_free != NULL)
+    device->on_free(device, memory);
   return block;
+}
+
+static bool is_part_over(const clpt_late_block *block, const unsigned char *content, size_t bytes)
+{
+  return block->whole != NULL && block->content < content + bytes &&
+         content < block->content + block->bytes;
 }
 
 /* Whether streams still use another part of that memory. */
 static bool is_part_used(const clpt_late_device *device, const unsigned char *content, size_t bytes)
 {
   for (const clpt_late_block *block = device->blocks; block != NULL; block = block->next)
-    if (block->whole != NULL && block->uses > 0 && block->content < content + bytes &&
-        content < block->content + block->bytes)
+    if (block->uses > 0 && is_part_over(block, content, bytes))
+      return true;
+  return false;
+}
+
+/* Whether another part of that memory was not united yet. */
+static bool is_part_live(const clpt_late_device *device, const unsigned char *content, size_t bytes)
+{
+  for (const clpt_late_block *block = device->blocks; block != NULL; block = block->next)
+    if (!block->leaving && is_part_over(block, content, bytes))
       return true;
   return false;
 }
@@ -118,7 +140,7 @@ clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, s
 {
   clpt_late_block *whole = device->blocks, *part;
 
-  while (whole != NULL && ((clp_memory)whole->content != memory || whole->whole != NULL))
+  while (whole != NULL && (whole->memory != memory || whole->whole != NULL))
     whole = whole->next;
   if (whole == NULL || whole->leaving || offset % GRAIN || bytes > whole->bytes ||
       offset > whole->bytes - bytes) {
@@ -127,10 +149,12 @@ clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, s
   }
   if (device->ops.exclusive_parts && is_part_used(device, whole->content + offset, bytes))
     clpt_late_wrong_locked(device, "a part over one that streams still use");
+  if (device->opaque && is_part_live(device, whole->content + offset, bytes))
+    clpt_late_wrong_locked(device, "a part over another one");
   part = add_locked(device, whole->content + offset, bytes);
   part->whole = whole;
   whole->parts++;
-  return (clp_memory)part->content;
+  return part->memory;
 }
 
 void clpt_late_unite_locked(clpt_late_device *device, clp_memory memory, size_t bytes)
@@ -159,6 +183,19 @@ void clpt_late_give_back_locked(clpt_late_device *device, clp_memory memory, siz
   }
   if (!device->ops.free_is_ordered)
     clpt_late_wrong_locked(device, "memory freed while work was to use it");
+}
+
+unsigned char *clpt_late_content(clpt_late_device *device, clp_memory memory, size_t bytes)
+{
+  unsigned char *content = NULL;
+
+  pthread_mutex_lock(&device->lock);
+  for (const clpt_late_block *block = device->blocks; block != NULL && !content;
+       block = block->next)
+    if (block->memory == memory && !block->leaving && block->bytes >= bytes)
+      content = block->content;
+  pthread_mutex_unlock(&device->lock);
+  return content;
 }
 
 void clpt_late_blocks_end(clpt_late_device *device)

@@ -58,6 +58,8 @@ static clp_status fault_locked(clpt_late_device *device, clpt_late_call call)
 
 static clp_status begin(clpt_late_device *device, clpt_late_call call)
 {
+  if (device->outside != NULL)
+    device->outside(true);
   if (device->on_call != NULL)
     device->on_call(device, call);
   pthread_mutex_lock(&device->lock);
@@ -74,7 +76,10 @@ static clp_status end(clpt_late_device *device, clpt_late_call call, clp_status 
 
   if (status != CLP_SUCCESS && letters[call] != ' ')
     note_locked(device, '!');
+  device->refusals += call == CLPT_LATE_ALLOCATE && status == CLP_OUT_OF_DEVICE_MEMORY;
   pthread_mutex_unlock(&device->lock);
+  if (device->outside != NULL)
+    device->outside(false);
   if (status != CLP_SUCCESS && fault.message != NULL)
     return clp_set_last_error(status, fault.native_code, fault.message);
   return status;
@@ -84,10 +89,13 @@ static clp_status end(clpt_late_device *device, clpt_late_call call, clp_status 
 
 static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
 {
+  clpt_late_device *device = self;
   clp_status status = begin(self, CLPT_LATE_ALLOCATE);
 
   if (status == CLP_SUCCESS)
     status = clpt_late_take_locked(self, bytes, out);
+  if (status == CLP_SUCCESS && device->ops.allocate_uses_home)
+    clpt_late_write_locked(device, device->ops.home_stream, *out);
   return end(self, CLPT_LATE_ALLOCATE, status);
 }
 
@@ -340,6 +348,19 @@ void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing)
   device->ops.free_stream = freeing == CLPT_LATE_FREES_AT_ONCE ? NULL : device_free_stream;
   if (device->ops.free_stream && !device->frees)
     device->frees = clpt_late_streams_add(&device->streams);
+}
+
+void clpt_late_without_streams(clpt_late_device *device)
+{
+  device->ops.stream_retain = NULL;
+  device->ops.stream_release = NULL;
+  device->ops.mark_create = NULL;
+  device->ops.mark_destroy = NULL;
+  device->ops.mark_is_done = NULL;
+  device->ops.stream_wait = NULL;
+  device->ops.host_wait = NULL;
+  device->ops.drain = NULL;
+  clpt_late_set_freeing(device, CLPT_LATE_FREES_AT_ONCE);
 }
 
 clp_allocator *clpt_late_allocator(clpt_late_device *device)

@@ -57,12 +57,19 @@ struct clpt_late_device {
   clp_allocator_ops ops; /**< what clpt_late_allocator makes an allocator of */
   size_t capacity;       /**< out of memory past so many bytes; 0: never */
   bool marks_are_work;   /**< a mark is given to its stream, to be done, as a marker is */
+  bool opaque;           /**< memory is a handle, as a cl_mem is, and no two parts may overlap */
   clpt_late_defect defect;
   unsigned failing; /**< which calls `fault` is for: 1u << CLPT_LATE_..., or-ed */
   clpt_fault fault;
   /** Called before each call does its work, under no lock. NULL: nothing. */
   void (*on_call)(clpt_late_device *device, clpt_late_call call);
   void *on_call_data;
+  /** Called with true when the library calls the device, and with false when it returns from there:
+   * what the device allocates for itself in between is not the library's. NULL: nothing. */
+  void (*outside)(bool is_outside);
+  /** Called when the library frees a block, not a part, under the device's lock. NULL: nothing. */
+  void (*on_free)(clpt_late_device *device, clp_memory memory);
+  void *on_free_data;
   clpt_late_streams streams;
   clp_stream frees; /**< its own, for what no stream of the test's can order; NULL: none */
 
@@ -71,6 +78,7 @@ struct clpt_late_device {
   unsigned destroyed;
   size_t live_blocks, live_bytes; /**< those that were freed and are not back count too */
   size_t live_marks;
+  unsigned refusals;   /**< so often it was out of memory */
   uint64_t reads;      /**< so often a block had what it should have */
   unsigned mismatches; /**< and so often it had not, or was written in a wrong order */
   char wrong[128];     /**< the first of those, or of what was not called rightly; empty: none */
@@ -79,7 +87,8 @@ struct clpt_late_device {
   pthread_mutex_t lock; /* guards all that happened, and all below */
   size_t trace_length;
   uint64_t last_tag;
-  size_t leaving_blocks;
+  clp_memory last_handle;
+  size_t leaving_blocks, leaving_bytes; /* freed, and not back */
   clpt_late_block *blocks;
   clpt_late_mark *marks; /* those that were released too, so that a second release is seen */
 };
@@ -89,6 +98,13 @@ void clpt_late_init(clpt_late_device *device);
 
 /** Sets how memory goes back: for before clpt_late_allocator. */
 void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing);
+
+/** Takes the functions of stream order away: for before clpt_late_allocator. */
+void clpt_late_without_streams(clpt_late_device *device);
+
+/** Where the bytes of a block or part are, which of both it is found for its `bytes`; NULL: there
+ * is no such memory. */
+unsigned char *clpt_late_content(clpt_late_device *device, clp_memory memory, size_t bytes);
 
 /** An allocator on `device`, which must outlive it. The caller's reference. */
 clp_allocator *clpt_late_allocator(clpt_late_device *device);

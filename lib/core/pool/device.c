@@ -8,6 +8,7 @@
 #include "core/cache/counts.h"
 #include "core/cache/gather.h"
 #include "core/pool/fit.h"
+#include "core/streams/ordered_free.h"
 
 static clp_status refuse_locked(clp_pool *pool, size_t bytes)
 {
@@ -103,17 +104,20 @@ clp_status clpi_ask_device(clpi_request *wanted)
   return status;
 }
 
-/* Frees new memory that cannot be used. The thread's last error says why, and is kept. */
+/* Frees new memory that cannot be handed out, after the home stream's work on it. The thread's last
+ * error says why, and is kept. */
 static void give_back(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
+  clpi_use use = clpi_use_now(&pool->stock.streams.home);
   size_t bytes = wanted->bin->block_bytes;
   clpi_kept_error kept;
   clpi_error_keep(&kept);
   clpi_hooked_free pair;
   clpi_hooked_free_begin(&pair, &pool->hooks, pool->stock.streams.home.handle, wanted->memory,
                          bytes);
-  clp_status status = clpi_allocator_free(pool->allocator, wanted->memory, bytes);
+  clp_status status = clpi_ordered_free(&pool->stock.streams, pool->allocator, wanted->memory,
+                                        bytes, (clpi_uses){&use, 1});
   clpi_hooked_free_end(&pair, status);
   if (status)
     clpi_log(CLP_LOG_ERROR, "%s did not take back a new block of %zu bytes: %s",

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* The figures of pools, bins and arenas beside the model's, and when a request may be refused. */
+#include "model.h"
+
+#include <clpool/arena.h>
+
+enum { BINS_MAX = 256 };
+
+clp_pool_stats model_stats(const model *it, unsigned pool)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  model_require(it, clp_pool_get_stats(it->pools[pool].pool, &stats) == CLP_SUCCESS);
+  return stats;
+}
+
+size_t model_block_bytes(const model *it, unsigned pool, size_t bytes)
+{
+  const clp_pool *asked = it->pools[pool].pool;
+  return clp_pool_alloc_size(asked, clp_pool_bin_number(asked, bytes));
+}
+
+bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool)
+{
+  return slot->pool == pool && slot->generation == it->pools[pool].generation;
+}
+
+/* --- refusals --- */
+
+static bool is_failure_on_purpose(clp_status status)
+{
+  return status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED ||
+         status == CLP_BACKEND_ERROR || status == CLP_OUT_OF_HOST_MEMORY;
+}
+
+static size_t all_held_blocks(const model *it)
+{
+  size_t held = 0;
+  for (unsigned pool = 0; pool < it->pool_count; pool++)
+    held += model_stats(it, pool).held_blocks;
+  return held;
+}
+
+/* A limit refuses only what would pass it, when nothing is held any more, or what is larger than
+ * the limit by itself. */
+static void check_limit_refusal(const model *it, unsigned pool, size_t block)
+{
+  clp_pool_stats stats = model_stats(it, pool);
+  size_t limit = clp_pool_get_limit(it->pools[pool].pool);
+  model_require(it, limit > 0);
+  model_require(it, block > limit || stats.held_blocks == 0);
+  model_require(it, it->config->arena || stats.managed_bytes + block > limit);
+}
+
+/* A device is out of memory only when no pool holds any, all that was freed is back, and the block
+ * would not fit. */
+static void check_device_refusal(const model *it, size_t block)
+{
+  const clpt_late_device *device = &it->device;
+  model_require(it, it->config->capacity > 0);
+  model_require(it, all_held_blocks(it) == 0);
+  model_require(it, !it->is_fake || device->leaving_blocks == 0);
+  model_require(it,
+                !it->is_fake || it->config->arena || device->live_bytes + block > device->capacity);
+}
+
+void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status status)
+{
+  size_t block = model_block_bytes(it, pool, bytes), largest = it->config->max_block_bytes;
+  if (largest && bytes > largest) {
+    model_require(it, status == CLP_INVALID_ARGUMENT);
+    return;
+  }
+  if (it->may_fail) {
+    model_require(it, is_failure_on_purpose(status));
+    return;
+  }
+  model_require(it, bytes > 0);
+  if (status == CLP_LIMIT_EXCEEDED) {
+    check_limit_refusal(it, pool, block);
+  } else {
+    model_require(it, status == CLP_OUT_OF_DEVICE_MEMORY);
+    check_device_refusal(it, block);
+  }
+}
+
+/* --- pools --- */
+
+typedef struct sums {
+  size_t blocks, empty, asked, capacity;
+} sums;
+
+static sums add_up(const model *it, unsigned pool)
+{
+  sums all = {0};
+  for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++) {
+    if (!slot->buffer || !model_slot_is_of(it, slot, pool))
+      continue;
+    all.blocks++;
+    all.empty += slot->bytes == 0;
+    all.asked += slot->bytes;
+    all.capacity += slot->capacity;
+  }
+  return all;
+}
+
+/* The peak of managed bytes grows only with a miss, and then by no more than the block. */
+static void check_peaks(const model *it, model_pool *at, const clp_pool_stats *stats)
+{
+  if (at->peak_active < stats->active_bytes)
+    at->peak_active = stats->active_bytes;
+  model_require(it, stats->peak_active_bytes == at->peak_active || it->spares);
+  model_require(it, stats->peak_managed_bytes >= stats->managed_bytes);
+  model_require(it, stats->peak_managed_bytes >= at->peak_managed);
+  size_t most = at->managed + at->largest_asked;
+  if (most < stats->managed_bytes)
+    most = stats->managed_bytes;
+  model_require(it, stats->peak_managed_bytes <= at->peak_managed ||
+                        (stats->misses > at->misses && stats->peak_managed_bytes <= most));
+  at->peak_managed = stats->peak_managed_bytes;
+}
+
+static void check_counts(const model *it, const model_pool *at, const clp_pool_stats *stats)
+{
+  model_require(it, stats->allocations == stats->hits + stats->misses);
+  model_require(it, stats->allocations == at->allocated);
+  model_require(it, !it->is_fake || it->config->arena ||
+                        stats->out_of_memory_reactions == at->reactions);
+  if (!it->hooks[MODEL_THREAD_HOOKS + (at - it->pools)].order)
+    return;
+  model_require(it, stats->allocations == at->mallocs);
+  model_require(it, it->may_fail || stats->device_allocations == at->allocs);
+  model_require(it, it->may_fail || stats->device_frees == at->frees);
+}
+
+static void check_pool(model *it, unsigned pool)
+{
+  model_pool *at = &it->pools[pool];
+  clp_pool_stats stats = model_stats(it, pool);
+  sums all = add_up(it, pool);
+  model_require(it, stats.active_blocks == all.blocks);
+  model_require(it, stats.active_bytes == all.asked);
+  model_require(it, stats.managed_bytes == stats.held_bytes + all.capacity);
+  model_require(it, stats.device_allocations - stats.device_frees ==
+                        stats.held_blocks + all.blocks - all.empty);
+  model_require(it, !at->is_stopped || it->may_fail || stats.held_blocks == 0);
+  check_peaks(it, at, &stats);
+  check_counts(it, at, &stats);
+  size_t limit = clp_pool_get_limit(at->pool);
+  model_require(it, !limit || stats.managed_bytes <= limit || stats.managed_bytes <= at->managed);
+  at->managed = stats.managed_bytes;
+  at->misses = stats.misses;
+  at->largest_asked = 0;
+}
+
+/* --- bins --- */
+
+static size_t padding_of(const model *it, unsigned pool, size_t bin)
+{
+  size_t padding = 0;
+  for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++)
+    if (slot->buffer && slot->bytes && model_slot_is_of(it, slot, pool) &&
+        clp_pool_bin_number(it->pools[pool].pool, slot->bytes) == bin)
+      padding += slot->capacity - slot->bytes;
+  return padding;
+}
+
+static void check_bins(const model *it, unsigned pool)
+{
+  const clp_pool *asked = it->pools[pool].pool;
+  size_t bins[BINS_MAX], count = 0;
+  clp_bin_stats sum = CLP_BIN_STATS_INIT;
+  model_require(it, clp_pool_get_bins(asked, bins, BINS_MAX, &count) == CLP_SUCCESS);
+  model_require(it, count <= BINS_MAX);
+  for (size_t i = 0; i < count; i++) {
+    clp_bin_stats stats = CLP_BIN_STATS_INIT;
+    model_require(it, clp_pool_get_bin_stats(asked, bins[i], &stats) == CLP_SUCCESS);
+    model_require(it, i == 0 || bins[i - 1] < bins[i]);
+    model_require(it, stats.bin == bins[i]);
+    model_require(it, stats.block_bytes == clp_pool_alloc_size(asked, bins[i]));
+    model_require(it, stats.held_bytes == stats.held_blocks * stats.block_bytes);
+    model_require(it, stats.padding_bytes == padding_of(it, pool, bins[i]));
+    sum.held_blocks += stats.held_blocks;
+    sum.active_blocks += stats.active_blocks;
+    sum.misses += stats.misses;
+  }
+  clp_pool_stats all = model_stats(it, pool);
+  model_require(it, sum.held_blocks == all.held_blocks);
+  model_require(it, sum.active_blocks == all.active_blocks - add_up(it, pool).empty);
+  model_require(it, sum.misses == all.misses);
+}
+
+/* --- the arena --- */
+
+static void check_arena(const model *it)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  model_require(it, clp_arena_get_stats(it->allocator, &stats) == CLP_SUCCESS);
+  model_require(it, stats.used_bytes <= stats.reserved_bytes);
+  model_require(it, stats.peak_used_bytes >= stats.used_bytes);
+  model_require(it, stats.peak_reserved_bytes >= stats.reserved_bytes);
+  model_require(it, stats.segments == stats.segments_taken - stats.segments_given_back);
+  model_require(it, stats.free_segments <= stats.segments);
+  model_require(it, stats.fragmentation >= 0 && stats.fragmentation <= 1);
+  if (!it->is_fake || it->may_fail)
+    return;
+  model_require(it, stats.reserved_bytes == it->device.live_bytes - it->device.leaving_bytes);
+}
+
+static size_t blocks_in_use(const model *it)
+{
+  size_t blocks = all_held_blocks(it);
+  for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++)
+    blocks += slot->buffer && slot->memory;
+  return blocks;
+}
+
+static void check_arena_blocks(const model *it)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  model_require(it, clp_arena_get_stats(it->allocator, &stats) == CLP_SUCCESS);
+  model_require(it, it->may_fail || stats.used_blocks == blocks_in_use(it));
+}
+
+void model_check(model *it)
+{
+  for (unsigned pool = 0; pool < it->pool_count; pool++)
+    check_pool(it, pool);
+  if (it->at % 8 == 0)
+    check_bins(it, (unsigned)it->at / 8 % it->pool_count);
+  if (it->config->arena)
+    check_arena(it);
+  if (it->config->arena && it->at % 8 == 0)
+    check_arena_blocks(it);
+  model_hooks_check(it);
+  if (it->is_fake && it->device.wrong[0])
+    model_fail(it, "the device", 0, it->device.wrong);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Held blocks as the model has them, where each block of a pool is one of the fake device's: which
+ * of them must serve an allocation and which may not, and in which order they go back. */
+#include "model.h"
+
+static model_held *find(model *it, clp_memory memory)
+{
+  for (size_t i = 0; i < it->held_count; i++)
+    if (it->held[i].memory == memory)
+      return &it->held[i];
+  return NULL;
+}
+
+static void take_out(model *it, model_held *held)
+{
+  *held = it->held[--it->held_count];
+}
+
+/* --- blocks that go back to the device --- */
+
+/* A trim takes the oldest. A request takes its own pool's first, the largest, and of these the
+ * oldest, and then the largest of another pool. */
+static void check_order(const model *it, const model_held *freed)
+{
+  for (const model_held *other = it->held; other < it->held + it->held_count; other++) {
+    bool is_same_pool = other->pool == freed->pool;
+    if (it->phase == MODEL_TRIMS && is_same_pool)
+      model_require(it, other->age >= freed->age);
+    if (it->phase == MODEL_ALLOCATES && is_same_pool)
+      model_require(it, other->bytes <= freed->bytes);
+    if (it->phase == MODEL_ALLOCATES && freed->pool != it->phase_pool)
+      model_require(it, other->pool != it->phase_pool);
+  }
+}
+
+/* Called by the device, under its lock. */
+static void see_free(clpt_late_device *device, clp_memory memory)
+{
+  model *it = device->on_free_data;
+  model_held *freed = find(it, memory);
+  if (!freed)
+    return; /* of a pool that ended or holds no more, or never handed out */
+  if (!it->may_fail)
+    check_order(it, freed);
+  if (it->phase == MODEL_TRIMS && !it->may_fail) {
+    model_require(it, it->pools[it->phase_pool].managed > it->phase_bytes);
+    it->pools[it->phase_pool].managed -= freed->bytes;
+  }
+  it->followed++;
+  take_out(it, freed);
+}
+
+void model_held_begin(model *it)
+{
+  it->follows_held = it->is_fake && !it->config->arena;
+  it->device.on_free = it->follows_held ? see_free : NULL;
+  it->device.on_free_data = it;
+}
+
+void model_held_add(model *it, const model_slot *released, int stream)
+{
+  if (!it->follows_held || !released->memory)
+    return;
+  model_require(it, it->held_count < MODEL_HELD_MAX);
+  model_held *held = &it->held[it->held_count++];
+  *held = (model_held){
+      .memory = released->memory,
+      .bytes = released->capacity,
+      .bin = clp_pool_bin_number(it->pools[released->pool].pool, released->bytes),
+      .pool = released->pool,
+      .age = ++it->age,
+      .streams = it->has_streams ? released->noted | (stream >= 0 ? 1u << stream : 0) : 0};
+  for (int i = 0; i < MODEL_STREAMS; i++)
+    if (held->streams & 1u << i)
+      held->positions[i] = ((const clpt_late_stream *)it->streams[i])->given;
+}
+
+void model_held_drop(model *it, unsigned pool)
+{
+  for (size_t i = it->held_count; i-- > 0;)
+    if (it->held[i].pool == pool)
+      take_out(it, &it->held[i]);
+}
+
+void model_held_forget(model *it, unsigned pool, int stream)
+{
+  model_pool *at = &it->pools[pool];
+  for (model_held *held = it->held; held < it->held + it->held_count; held++)
+    if (held->pool == pool && held->streams & 1u << stream)
+      held->is_forgotten = true;
+  for (size_t i = at->mark_count; i-- > 0;)
+    if (at->marks[i].stream == stream)
+      at->marks[i] = at->marks[--at->mark_count];
+}
+
+/* --- blocks that serve --- */
+
+static bool is_done(const model *it, const model_held *held, int stream)
+{
+  return ((const clpt_late_stream *)it->streams[stream])->done >= held->positions[stream];
+}
+
+/* Whether a mark that the user asked for, or else could have been made and is done at once, tells
+ * that the use is done. */
+static bool is_known_done(const model *it, const model_held *held, int stream)
+{
+  const model_pool *pool = &it->pools[held->pool];
+  const clpt_late_stream *used = it->streams[stream];
+  if (!it->config->marks_are_work && used->done == used->given)
+    return true;
+  for (size_t i = 0; i < pool->mark_count; i++)
+    if (pool->marks[i].stream == stream && pool->marks[i].age >= held->age &&
+        pool->marks[i].position <= used->done)
+      return true;
+  return false;
+}
+
+/* Streams other than `stream` that used the block last, by their bits. */
+static unsigned others(const model_held *held, int stream)
+{
+  return stream < 0 ? held->streams : held->streams & ~(1u << stream);
+}
+
+/* Whether the pool may know of streams that they are done without CLP_REUSE_OPPORTUNISTIC: the host
+ * waited for them, or their user had them marked. */
+static bool may_know_done(const model *it, unsigned pool)
+{
+  return it->device.calls[CLPT_LATE_HOST_WAIT] > 0 || it->device.calls[CLPT_LATE_DRAIN] > 0 ||
+         it->pools[pool].mark_count > 0;
+}
+
+static bool may_serve(const model *it, const model_held *held, int stream)
+{
+  unsigned others_left = others(held, stream);
+  bool may_wait = !it->config->no_dependencies && stream >= 0;
+  if (!others_left || held->is_forgotten || may_wait)
+    return true;
+  if (it->config->allocate_uses_home) /* a stream that took new memory waits for the home stream */
+    others_left &= ~1u;
+  if (others_left && it->config->no_opportunistic && !may_know_done(it, held->pool))
+    return false;
+  for (int i = 0; i < MODEL_STREAMS; i++)
+    if (others_left & 1u << i && !is_done(it, held, i))
+      return false;
+  return true;
+}
+
+static bool must_serve(const model *it, const model_held *held, int stream)
+{
+  unsigned others_left = others(held, stream);
+  if (!others_left)
+    return true;
+  if (held->is_forgotten)
+    return false;
+  if (!it->config->no_dependencies && stream >= 0)
+    return true;
+  bool is_only_use = (held->streams & (held->streams - 1)) == 0;
+  for (int i = 0; i < MODEL_STREAMS; i++)
+    if (others_left & 1u << i)
+      return is_only_use && !it->config->no_opportunistic && is_known_done(it, held, i);
+  return true;
+}
+
+/* The blocks of one stream and bin form a queue whose ends the pool looks at, so a block behind one
+ * that several streams used is not sure to be found. */
+static bool has_several_uses(const model *it, unsigned pool, size_t bin)
+{
+  for (const model_held *held = it->held; held < it->held + it->held_count; held++)
+    if (held->pool == pool && held->bin == bin &&
+        (held->is_forgotten || (held->streams & (held->streams - 1)) != 0))
+      return true;
+  return false;
+}
+
+static const model_held *youngest(const model *it, unsigned pool, size_t bin)
+{
+  const model_held *found = NULL;
+  for (const model_held *held = it->held; held < it->held + it->held_count; held++)
+    if (held->pool == pool && held->bin == bin && (!found || found->age < held->age))
+      found = held;
+  return found;
+}
+
+/* The buffer that an allocation on the stream got: a held block that may serve it, the newest if
+ * there are no streams; or new memory, and then no held block had to serve. */
+void model_held_serve(model *it, unsigned pool, int stream, const model_slot *got)
+{
+  size_t bin = clp_pool_bin_number(it->pools[pool].pool, got->bytes);
+  if (!it->follows_held || !got->memory)
+    return;
+  model_held *taken = find(it, got->memory);
+  if (taken) {
+    model_require(it, taken->pool == pool && taken->bin == bin);
+    model_require(it, taken->bytes == got->capacity);
+    model_require(it, it->may_fail || may_serve(it, taken, stream));
+    model_require(it, it->has_streams || it->may_fail || taken == youngest(it, pool, bin));
+    it->served++;
+    take_out(it, taken);
+    return;
+  }
+  if (it->may_fail || has_several_uses(it, pool, bin))
+    return;
+  for (const model_held *held = it->held; held < it->held + it->held_count; held++)
+    model_require(it, held->pool != pool || held->bin != bin || !must_serve(it, held, stream));
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Random programs: a configuration and a list of calls. Every list of calls is a valid program: a
+ * call that has nothing to do, such as the release of an empty slot, is skipped. So a failing
+ * program can be shortened by leaving calls out, and written down as text and run again. */
+#ifndef CLPT_MODEL_PROGRAM_H
+#define CLPT_MODEL_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { MODEL_POOLS = 3, MODEL_STREAMS = 4, MODEL_SLOTS = 96, MODEL_CALLS_MAX = 4000 };
+
+/** What the pools stand on. */
+enum {
+  MODEL_LATE,     /**< a device whose streams run late (support/late_device.h) */
+  MODEL_PLAIN,    /**< the same device without streams */
+  MODEL_HOST,     /**< clp_host_allocator_create */
+  MODEL_SIMULATED /**< clp_simulated_allocator_create */
+};
+
+/** The configuration: numbers, which are 0 in the simplest one. */
+#define MODEL_CONFIG(X)                                                                            \
+  X(device)             /* MODEL_LATE and so on */                                                 \
+  X(capacity)           /* of the device, bytes; 0: no bound */                                    \
+  X(max_block_bytes)    /* of the device; 0: no bound */                                           \
+  X(freeing)            /* clpt_late_freeing */                                                    \
+  X(marks_are_work)     /* see clpt_late_device */                                                 \
+  X(reuse_addresses)    /* a new stream comes where one was that ended */                          \
+  X(opaque)             /* memory is a handle, as a cl_mem is */                                   \
+  X(exclusive_parts)    /* clp_allocator_ops */                                                    \
+  X(has_home)           /* stream 0 is the home stream */                                          \
+  X(allocate_uses_home) /* clp_allocator_ops */                                                    \
+  X(defect)             /* clpt_late_defect */                                                     \
+  X(arena)              /* the pools are on an arena */                                            \
+  X(slack_percent)      /* clp_arena_options.slack */                                              \
+  X(min_segment_bytes)  /* clp_arena_options */                                                    \
+  X(max_segment_bytes)  /* clp_arena_options */                                                    \
+  X(one_thread)         /* clp_arena_options */                                                    \
+  X(pools)              /* how many besides the first */                                           \
+  X(bits)               /* leading_bits_in_bin_id */                                               \
+  X(no_opportunistic)   /* without CLP_REUSE_OPPORTUNISTIC */                                      \
+  X(no_dependencies)    /* without CLP_REUSE_INTERNAL_DEPENDENCIES */                              \
+  X(tries)              /* clp_pool_try_allocate comes first */                                    \
+  X(watched)            /* each pool has a hook from the start */                                  \
+  X(ends_early)         /* pools end before their buffers */                                       \
+  X(nth_device)         /* so many-th call of the device fails; 0: none */                         \
+  X(nth_is_memory)      /* with CLP_OUT_OF_DEVICE_MEMORY, if it is for memory */                   \
+  X(nth_host)           /* so many-th allocation of host memory fails; 0: none */
+
+typedef struct model_config {
+#define X(name) unsigned long name;
+  MODEL_CONFIG(X)
+#undef X
+} model_config;
+
+/** What a call does. `slot`, `pool` and `stream` are numbers; a stream of -1 is none. */
+#define MODEL_VERBS(X)                                                                             \
+  X(allocate)       /* slot pool stream bytes */                                                   \
+  X(release)        /* slot stream */                                                              \
+  X(write)          /* slot stream */                                                              \
+  X(read)           /* slot stream: noted as a use */                                              \
+  X(bind)           /* slot stream */                                                              \
+  X(unbind)         /* slot */                                                                     \
+  X(replace_stream) /* stream: it is forgotten and destroyed */                                    \
+  X(mark_stream)    /* pool stream */                                                              \
+  X(step)           /* value: pieces of work that some streams do */                               \
+  X(run)            /* stream: it works until it has to wait */                                    \
+  X(finish)         /* stream */                                                                   \
+  X(finish_all)                                                                                    \
+  X(free_held)    /* pool */                                                                       \
+  X(trim)         /* pool bytes */                                                                 \
+  X(limit)        /* pool bytes */                                                                 \
+  X(fit_limit)    /* pool bytes: room for one such block; less one byte with a slot above 0 */     \
+  X(reset_peaks)  /* pool */                                                                       \
+  X(hook)         /* slot: which; pool, or of the thread with a stream of 0 or more */             \
+  X(spare)        /* value: buffers that on_out_of_memory may release */                           \
+  X(stop_holding) /* pool */                                                                       \
+  X(replace_pool) /* pool: its buffers live on */                                                  \
+  X(without_pool) /* bytes: straight from the allocator */                                         \
+  X(dump)         /* the arena */                                                                  \
+  X(fail)         /* value: which calls of the device; slot: after so many, pool: so often */      \
+  X(heal)         /* nothing fails any more */
+
+typedef enum model_verb {
+#define X(name) MODEL_##name,
+  MODEL_VERBS(X)
+#undef X
+      MODEL_VERB_COUNT
+} model_verb;
+
+typedef struct model_call {
+  model_verb verb;
+  unsigned slot, pool;
+  int stream;
+  size_t value;
+} model_call;
+
+typedef struct model_program {
+  model_config config;
+  size_t count;
+  model_call calls[MODEL_CALLS_MAX];
+} model_program;
+
+/** Draws a program. The same seed gives the same program. */
+void model_draw(model_program *program, unsigned seed);
+
+/** Writes the program as text: "NAME VALUE" for each setting that is not 0, then a line for each
+ * call, "VERB SLOT POOL STREAM VALUE". */
+void model_program_print(const model_program *program, FILE *file);
+
+/** Reads what model_program_print wrote; lines that begin with # are skipped. False, with a line on
+ * stderr that gives the number of the wrong line: it is no program. */
+bool model_program_read(model_program *program, FILE *file);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Each call of the device and each allocation of host memory fails once in a program: the calls of
+ * the library fail as their headers say or do without, all figures stay right, and in the end all
+ * memory is back, that of the host too. */
+#include "model/trial.h"
+#include "support/failmalloc.h"
+#include "support/suite.h"
+
+enum { PROGRAMS = 150, CALLS = 40 };
+
+/* A short program in which nothing else fails. */
+static void draw_short(model_program *program, unsigned seed)
+{
+  size_t kept = 0;
+  model_draw(program, seed);
+  if (program->config.device == MODEL_HOST || program->config.device == MODEL_SIMULATED)
+    program->config.device = MODEL_PLAIN;
+  for (size_t i = 0; i < program->count && kept < CALLS; i++)
+    if (program->calls[i].verb != MODEL_fail)
+      program->calls[kept++] = program->calls[i];
+  program->count = kept;
+}
+
+static unsigned long device_calls(void)
+{
+  unsigned long sum = 0;
+  for (size_t call = 0; call < CLPT_LATE_CALLS; call++)
+    sum += model_last_run()->device.calls[call];
+  return sum;
+}
+
+static void fail_each_device_call(model_program *program)
+{
+  model_run_once(program);
+  unsigned long calls = device_calls();
+  for (unsigned long nth = 1; nth <= calls; nth++) {
+    program->config.nth_device = nth;
+    program->config.nth_is_memory = 0;
+    model_run_once(program);
+    program->config.nth_is_memory = 1;
+    model_run_once(program);
+  }
+}
+
+/* Counts what the library allocates, and fails the allocation that the settings name. */
+static unsigned long run_counted(model_program *program)
+{
+  bool fails = program->config.nth_host > 0;
+  clpt_host_start(fails ? CLPT_HOST_FAILS_ONCE : CLPT_HOST_COUNTS, program->config.nth_host - 1);
+  clpt_host_count(false);
+  model_in_library = clpt_host_count;
+  model_run_once(program);
+  model_in_library = NULL;
+  return clpt_host_stop();
+}
+
+/* What the first run leaves is the thread's, until it ends. */
+static void fail_each_host_call(model_program *program)
+{
+  unsigned long calls = run_counted(program);
+  long live = clpt_host_live();
+  for (unsigned long nth = 1; nth <= calls; nth++) {
+    program->config.nth_host = nth;
+    (void)run_counted(program);
+    if (clpt_host_live() > live)
+      model_fail(model_last_run(), "the host", 0, "memory did not come back");
+  }
+}
+
+static void require_failures(const model_tally *tally)
+{
+  printf("%lu programs, run %lu times\n", tally->programs, tally->runs);
+  if (!getenv("CLPT_SEED") && !getenv("CLPT_PROGRAM"))
+    ck_assert_uint_ge(tally->runs, 10 * tally->programs);
+}
+
+START_TEST(each_call_of_the_device_fails)
+{
+  static const model_trial trial = {draw_short, fail_each_device_call};
+  model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
+  require_failures(&tally);
+}
+END_TEST
+
+START_TEST(each_allocation_of_host_memory_fails)
+{
+  static const model_trial trial = {draw_short, fail_each_host_call};
+  model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
+  require_failures(&tally);
+}
+END_TEST
+
+CLPT_MAIN("model: the n-th failure", clpt_run)
+{
+  TCase *device = clpt_case(suite, "device"), *host = clpt_case(suite, "host");
+  tcase_add_test(device, each_call_of_the_device_fails);
+  tcase_add_test(host, each_allocation_of_host_memory_fails);
+}

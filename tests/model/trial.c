@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Tries programs in child processes, and shortens one that fails. */
+#include "trial.h"
+
+#include "support/suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Seconds until a child counts as hung, and how many programs one child runs. */
+enum { HANG_SECONDS = 200, HANG_SECONDS_OF_ONE = 20, BATCH = 200 };
+
+/* What children leave for their parent. */
+typedef struct shared {
+  unsigned seed;                     /* of the program at work */
+  model_config config;               /* its settings */
+  char failure[MODEL_FAILURE_BYTES]; /* why it failed; empty: it did not, or was killed */
+  model_tally tally;
+} shared;
+
+static shared *common;
+static model_program drawn, shorter;
+static model ran;
+static char first_failure[MODEL_FAILURE_BYTES];
+
+static void share(void)
+{
+  common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(common, MAP_FAILED);
+  model_failure = common->failure;
+}
+
+const model *model_last_run(void)
+{
+  return &ran;
+}
+
+void model_run_once(model_program *program)
+{
+  common->config = program->config;
+  model_run(&ran, program);
+  common->tally.runs++;
+  common->tally.calls += program->count;
+  common->tally.served += ran.served;
+  common->tally.freed += ran.followed;
+  common->tally.reads += ran.device.reads;
+}
+
+/* Calls `run` in a child process; whether that ended well. A quiet one says nothing. */
+static bool run_apart(void (*run)(void *argument), void *argument, unsigned seconds, bool is_quiet)
+{
+  int status = 0;
+  (void)fflush(NULL);
+  common->failure[0] = '\0';
+  pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0) {
+    if (is_quiet)
+      (void)!freopen("/dev/null", "w", stderr);
+    (void)alarm(clpt_is_on_valgrind() ? 20 * seconds : seconds);
+    run(argument);
+    exit(EXIT_SUCCESS);
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    (void)snprintf(common->failure, sizeof(common->failure), "it hangs");
+  if (!is_quiet && WIFSIGNALED(status))
+    (void)fprintf(stderr, "signal %d %s\n", WTERMSIG(status), common->failure);
+  return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+}
+
+static void run_one(void *program)
+{
+  model_run_once(program);
+}
+
+static bool holds(model_program *program, bool is_quiet)
+{
+  return run_apart(run_one, program, HANG_SECONDS_OF_ONE, is_quiet);
+}
+
+bool model_holds(const model_program *program)
+{
+  if (!common)
+    share();
+  shorter = *program;
+  return holds(&shorter, true);
+}
+
+/* --- shortening --- */
+
+/* In the same way as the program did first. */
+static bool still_fails(void)
+{
+  if (holds(&shorter, true) || strcmp(common->failure, first_failure) != 0)
+    return false;
+  drawn = shorter;
+  return true;
+}
+
+/* Leaves calls out, half of them at first and single ones in the end, as long as it still fails. */
+static void leave_calls_out(void)
+{
+  for (size_t part = drawn.count / 2; part > 0; part /= 2)
+    for (size_t at = 0; at < drawn.count;) {
+      size_t left_out = part < drawn.count - at ? part : drawn.count - at;
+      shorter = drawn;
+      shorter.count -= left_out;
+      memmove(shorter.calls + at, shorter.calls + at + left_out,
+              (shorter.count - at) * sizeof(shorter.calls[0]));
+      if (!still_fails())
+        at += part;
+    }
+}
+
+static void simplify_config(void)
+{
+  unsigned long *settings = (unsigned long *)(void *)&shorter.config;
+  for (size_t i = 0; i < sizeof(model_config) / sizeof(*settings); i++) {
+    shorter = drawn;
+    if (settings[i] == 0)
+      continue;
+    settings[i] = 0;
+    (void)still_fails();
+  }
+}
+
+/* Shows what the drawn program does wrong, as short as possible, and ends the test. */
+static void report(void)
+{
+  unsigned seed = common->seed;
+  drawn.config = common->config;
+  (void)fprintf(stderr, "the program of seed %u fails:\n", seed);
+  if (holds(&drawn, false))
+    ck_abort_msg("the program of seed %u fails only after others", seed);
+  (void)snprintf(first_failure, sizeof(first_failure), "%s", common->failure);
+  leave_calls_out();
+  simplify_config();
+  leave_calls_out();
+  (void)fprintf(stderr, "# shortened; to run it again, CLPT_PROGRAM=a file with these lines\n");
+  model_program_print(&drawn, stderr);
+  (void)fprintf(stderr, "# it fails like this:\n");
+  (void)holds(&drawn, false);
+  ck_abort_msg("the program of seed %u fails: %s", seed, first_failure);
+}
+
+/* --- trying --- */
+
+typedef struct batch {
+  unsigned first, count;
+  const model_trial *trial;
+} batch;
+
+static void run_batch(void *argument)
+{
+  const batch *it = argument;
+  for (unsigned i = 0; i < it->count; i++) {
+    common->seed = it->first + i;
+    it->trial->draw(&drawn, common->seed);
+    it->trial->run(&drawn);
+    common->tally.programs++;
+  }
+}
+
+static void try_file(const char *path)
+{
+  FILE *file = fopen(path, "r");
+  ck_assert_msg(file != NULL, "CLPT_PROGRAM=%s cannot be read", path);
+  bool is_program = model_program_read(&drawn, file);
+  (void)fclose(file);
+  ck_assert_msg(is_program, "CLPT_PROGRAM=%s is no program", path);
+  ck_assert_msg(holds(&drawn, false), "the program in %s fails", path);
+}
+
+static unsigned number_in(const char *variable, unsigned otherwise)
+{
+  const char *text = getenv(variable);
+  return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+}
+
+model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
+{
+  const char *path = getenv("CLPT_PROGRAM");
+  share();
+  first = number_in("CLPT_SEED", first);
+  count = number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);
+  if (path)
+    try_file(path);
+  for (unsigned done = 0; !path && done < count; done += BATCH) {
+    batch next = {first + done, count - done < BATCH ? count - done : BATCH, trial};
+    if (run_apart(run_batch, &next, HANG_SECONDS, false))
+      continue;
+    trial->draw(&drawn, common->seed);
+    report();
+  }
+  return common->tally;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Tries programs in child processes, and shortens one that fails. */
+#ifndef CLPT_MODEL_TRIAL_H
+#define CLPT_MODEL_TRIAL_H
+
+#include "model/model.h"
+
+/** A kind of trial: how a program is drawn from a seed, and how it is run. `run` may run it several
+ * times, with other settings each time; it calls model_run_once for that. */
+typedef struct model_trial {
+  void (*draw)(model_program *program, unsigned seed);
+  void (*run)(model_program *program);
+} model_trial;
+
+/** What trials did, all together. */
+typedef struct model_tally {
+  unsigned long programs, runs, calls, reads;
+  unsigned long served, freed; /* held blocks that served, and that went back to the device */
+} model_tally;
+
+/** Tries the programs of the seeds [first, first + count). One that fails is shortened and written
+ * to stderr as text, and the test that calls this fails. In the environment, CLPT_SEED=N: that
+ * seed alone; CLPT_PROGRAMS=N: so many seeds; CLPT_PROGRAM=FILE: the program in that file. */
+model_tally model_try(unsigned first, unsigned count, const model_trial *trial);
+
+/** Runs the program once, in this process. */
+void model_run_once(model_program *program);
+
+/** The run that model_run_once made last in this process. */
+const model *model_last_run(void);
+
+/** Whether the program holds; it runs in a process of its own and says nothing. */
+bool model_holds(const model_program *program);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* What the user of pools does with buffers and streams, as the headers allow. */
+#include "model.h"
+
+#include <string.h>
+
+static clp_stream stream_of(const model *it, int stream)
+{
+  return stream < 0 ? NULL : it->streams[stream];
+}
+
+static void order(model *it, int earlier, int later)
+{
+  if (earlier >= 0 && earlier != later)
+    clpt_late_order(&it->device, it->streams[earlier], it->streams[later]);
+}
+
+/* --- contents --- */
+
+/* The bytes of a buffer, where the host may touch them; NULL: it may not. */
+static unsigned char *content_of(model *it, const model_slot *slot)
+{
+  if (it->config->device == MODEL_HOST)
+    return (unsigned char *)slot->memory;
+  return it->is_fake && !it->has_streams ? clpt_late_content(&it->device, slot->memory, slot->bytes)
+                                         : NULL;
+}
+
+static void fill(model *it, model_slot *slot)
+{
+  unsigned char *content = content_of(it, slot);
+  if (content)
+    memset(content, ++slot->pattern, slot->bytes);
+}
+
+static void check_content(model *it, const model_slot *slot)
+{
+  const unsigned char *content = slot->bytes ? content_of(it, slot) : NULL;
+  if (content)
+    model_require(it,
+                  content[0] == slot->pattern && !memcmp(content, content + 1, slot->bytes - 1));
+}
+
+/* The new buffer is all within one block or part that the device gave, and shares no byte with a
+ * buffer that the user has. Handles of the device (opaque) differ; it looks after their parts. */
+static void check_place(model *it, const model_slot *new)
+{
+  bool is_opaque = it->config->opaque;
+  size_t reach = is_opaque ? 1 : new->capacity;
+  if (!new->memory)
+    return;
+  if (it->is_fake)
+    model_require(it, clpt_late_content(&it->device, new->memory, new->capacity));
+  for (const model_slot *other = it->slots; other < it->slots + MODEL_SLOTS; other++) {
+    if (other == new || !other->buffer || !other->memory)
+      continue;
+    size_t other_reach = is_opaque ? 1 : other->capacity;
+    model_require(it, new->memory + reach <= other->memory ||
+                          other->memory + other_reach <= new->memory);
+  }
+}
+
+void model_write(model *it, unsigned at, int stream)
+{
+  model_slot *slot = &it->slots[at];
+  if (!slot->buffer || !slot->memory)
+    return;
+  if (!it->has_streams)
+    fill(it, slot);
+  if (!it->has_streams || stream < 0)
+    return;
+  order(it, slot->last, stream);
+  for (int reader = 0; reader < MODEL_STREAMS; reader++)
+    if (slot->readers & 1u << reader)
+      order(it, reader, stream);
+  slot->readers = 0;
+  clpt_late_write(&it->device, it->streams[stream], slot->memory);
+  clpt_late_read(&it->device, it->streams[stream], slot->memory);
+  slot->last = stream;
+  slot->is_written = true;
+}
+
+/* A stream that reads beside the one that writes has to be noted; the user does not wait for it. */
+void model_read(model *it, unsigned at, int stream)
+{
+  model_slot *slot = &it->slots[at];
+  if (!it->has_streams || !slot->buffer || !slot->memory || !slot->is_written)
+    return;
+  clp_status status = MODEL_LIBRARY(clp_buffer_record_use(slot->buffer, it->streams[stream]));
+  model_require_success(it, status);
+  if (!status)
+    slot->noted |= 1u << stream;
+  if (!(slot->noted & 1u << stream))
+    return;
+  order(it, slot->last, stream);
+  clpt_late_read(&it->device, it->streams[stream], slot->memory);
+  slot->readers |= 1u << stream;
+}
+
+/* --- when the host may wait --- */
+
+static unsigned host_waits(const model *it)
+{
+  return it->device.calls[CLPT_LATE_HOST_WAIT];
+}
+
+/* Where memory does not run out, the host waits neither to hand a block on nor to take one back. */
+static void check_host(const model *it, unsigned waits_before)
+{
+  if (!it->can_run_out && !it->may_fail && !it->config->arena)
+    model_require(it, host_waits(it) == waits_before);
+}
+
+/* --- buffers --- */
+
+/* As users do who try for a hit first, or as the others. */
+static clp_status ask(model *it, clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out)
+{
+  bool is_served = it->config->tries &&
+                   (stream ? MODEL_LIBRARY(clp_pool_try_allocate_on(pool, bytes, stream, out))
+                           : MODEL_LIBRARY(clp_pool_try_allocate(pool, bytes, out)));
+  model_require(it, is_served == (*out != NULL));
+  if (is_served)
+    return CLP_SUCCESS;
+  return stream ? MODEL_LIBRARY(clp_pool_allocate_on(pool, bytes, stream, out))
+                : MODEL_LIBRARY(clp_pool_allocate(pool, bytes, out));
+}
+
+static void check_buffer(model *it, const model_slot *slot, clp_pool *pool)
+{
+  model_require(it, clp_buffer_size(slot->buffer) == slot->bytes);
+  model_require(it, slot->capacity >= slot->bytes);
+  model_require(it, (slot->memory == 0) == (slot->bytes == 0));
+  model_require(it, clp_buffer_pool(slot->buffer) == pool);
+  check_place(it, slot);
+}
+
+void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t bytes)
+{
+  model_slot *slot = &it->slots[at];
+  model_pool *from = &it->pools[pool];
+  clp_buffer *buffer = NULL;
+  unsigned waits = host_waits(it), refusals = it->device.refusals;
+  if (slot->buffer)
+    return;
+  it->phase = MODEL_ALLOCATES;
+  it->phase_pool = pool;
+  it->asked = bytes;
+  clp_status status = ask(it, from->pool, bytes, stream_of(it, stream), &buffer);
+  it->phase = MODEL_IDLE;
+  from->reactions += it->device.refusals != refusals;
+  if (bytes && from->largest_asked < model_block_bytes(it, pool, bytes))
+    from->largest_asked = model_block_bytes(it, pool, bytes);
+  model_require(it, !status == (buffer != NULL));
+  if (status) {
+    model_check_refusal(it, pool, bytes, status);
+    return;
+  }
+  check_host(it, waits);
+  *slot = (model_slot){.buffer = buffer,
+                       .memory = clp_buffer_memory(buffer),
+                       .bytes = bytes,
+                       .capacity = clp_buffer_capacity(buffer),
+                       .pool = pool,
+                       .generation = from->generation,
+                       .pattern = slot->pattern,
+                       .last = stream < 0 && it->config->has_home ? 0 : stream,
+                       .bound = -1};
+  from->allocated++;
+  model_held_serve(it, pool, slot->last, slot);
+  check_buffer(it, slot, from->pool);
+  model_write(it, at, slot->last);
+}
+
+/* The stream that a release is on; -1: none. */
+static int release_stream(const model *it, const model_slot *slot, int stream)
+{
+  if (stream >= 0)
+    return stream;
+  return slot->bound >= 0 ? slot->bound : it->config->has_home ? 0 : -1;
+}
+
+/* Orders what a release needs ordered: all work but that of noted streams. */
+static void prepare_release(model *it, const model_slot *slot, int on)
+{
+  if (on >= 0)
+    order(it, slot->last, on);
+  else if (slot->last >= 0)
+    clpt_late_finish(&it->device, it->streams[slot->last]);
+}
+
+/* A release that failed: the stream was refused, and the buffer is still the user's; or the memory
+ * was, and the buffer is released. */
+static void release_again(model *it, clp_buffer *buffer)
+{
+  clpt_late_run_all(&it->device);
+  for (unsigned tries = 0; tries < 50; tries++) {
+    clp_status status = MODEL_LIBRARY(clp_buffer_release(buffer));
+    if (!status || status == CLP_ALREADY_RELEASED)
+      return;
+    model_require_success(it, status);
+  }
+}
+
+void model_release(model *it, unsigned at, int stream)
+{
+  model_slot *slot = &it->slots[at], released = *slot;
+  clp_buffer *buffer = slot->buffer;
+  unsigned waits = host_waits(it);
+  if (!buffer)
+    return;
+  check_content(it, slot);
+  bool is_live = model_slot_is_of(it, slot, slot->pool) && !it->pools[slot->pool].is_stopped;
+  if (!is_live && it->config->nth_host)
+    stream = -1; /* where it is refused, nobody could tell whether the buffer is still there */
+  int on = release_stream(it, slot, stream);
+  if (it->has_streams)
+    prepare_release(it, slot, on);
+  if (!is_live)
+    it->device.failing = 0; /* so that the buffer is gone, and maybe its pool */
+  slot->buffer = NULL;
+  model_phase phase = it->phase;
+  it->phase = MODEL_IDLE;
+  clp_status status = stream < 0
+                          ? MODEL_LIBRARY(clp_buffer_release(buffer))
+                          : MODEL_LIBRARY(clp_buffer_release_on(buffer, it->streams[stream]));
+  it->phase = phase;
+  model_require_success(it, status);
+  if (status && (is_live || stream >= 0))
+    release_again(it, buffer);
+  else if (is_live)
+    check_host(it, waits);
+  if (!is_live)
+    return;
+  model_held_add(it, &released, on);
+  if (!status) {
+    model_require(it, MODEL_LIBRARY(clp_buffer_release(buffer)) == CLP_ALREADY_RELEASED);
+    model_require(it, !MODEL_LIBRARY(clp_buffer_try_release(buffer)));
+    model_require(it, !it->has_streams || MODEL_LIBRARY(clp_buffer_record_use(
+                                              buffer, it->streams[1])) == CLP_ALREADY_RELEASED);
+  }
+}
+
+void model_bind(model *it, unsigned at, int stream)
+{
+  model_slot *slot = &it->slots[at];
+  if (!it->has_streams || !slot->buffer)
+    return;
+  if (slot->last != slot->bound) /* otherwise the pool orders it */
+    order(it, slot->last, stream);
+  for (int reader = 0; reader < MODEL_STREAMS; reader++)
+    if (slot->readers & 1u << reader)
+      order(it, reader, stream);
+  slot->readers = 0;
+  clp_status status = MODEL_LIBRARY(clp_buffer_bind(slot->buffer, it->streams[stream]));
+  model_require_success(it, status);
+  if (status)
+    return;
+  slot->bound = stream;
+  slot->last = stream;
+}
+
+void model_unbind(model *it, unsigned at)
+{
+  model_slot *slot = &it->slots[at];
+  if (!it->has_streams || !slot->buffer)
+    return;
+  clp_status status = MODEL_LIBRARY(clp_buffer_unbind(slot->buffer));
+  model_require_success(it, status);
+  if (status || slot->bound < 0)
+    return;
+  if (slot->last == slot->bound)
+    slot->last = -1;
+  slot->bound = -1;
+}
+
+/* Memory that no pool looks after. On an arena it comes from where pools have theirs. */
+void model_without_pool(model *it, size_t bytes)
+{
+  model_slot block = {.bytes = bytes, .capacity = bytes};
+  if (it->has_streams)
+    return;
+  clp_status status = MODEL_LIBRARY(clp_allocator_allocate(it->allocator, bytes, &block.memory));
+  model_require(it, (status == CLP_SUCCESS && bytes > 0) == (block.memory != 0));
+  if (!block.memory)
+    return;
+  check_place(it, &block);
+  fill(it, &block);
+  check_content(it, &block);
+  unsigned failing = it->device.failing;
+  it->device.failing = 0;
+  model_require(it, MODEL_LIBRARY(clp_allocator_free(it->allocator, block.memory, bytes)) == 0);
+  it->device.failing = failing;
+}
+
+/* --- streams --- */
+
+void model_mark_stream(model *it, unsigned pool, int stream)
+{
+  model_pool *at = &it->pools[pool];
+  const clpt_late_stream *marked = it->streams[stream];
+  if (!it->has_streams)
+    return;
+  uint64_t position = marked->given;
+  clp_status status = MODEL_LIBRARY(clp_pool_mark_stream(at->pool, it->streams[stream]));
+  model_require_success(it, status);
+  if (status || at->mark_count == MODEL_MARKS_MAX)
+    return;
+  at->marks[at->mark_count].stream = stream;
+  at->marks[at->mark_count].age = it->age;
+  at->marks[at->mark_count++].position = position + it->config->marks_are_work;
+}
+
+/* No buffer may need a stream that ends: its work is waited for. */
+static void leave_stream(model *it, int stream)
+{
+  for (model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++) {
+    if (!slot->buffer || (slot->last != stream && !(slot->readers & 1u << stream)))
+      continue;
+    clpt_late_finish(&it->device, it->streams[stream]);
+    slot->readers &= ~(1u << stream);
+    if (slot->last == stream)
+      slot->last = -1;
+  }
+}
+
+/* What forgetting a stream gives in that pool. */
+static clp_status forgetting(const model *it, unsigned pool, int stream)
+{
+  if (it->config->has_home && stream == 0)
+    return CLP_INVALID_ARGUMENT;
+  for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++)
+    if (slot->buffer && model_slot_is_of(it, slot, pool) &&
+        (slot->bound == stream || slot->noted & 1u << stream))
+      return CLP_BUSY;
+  return CLP_SUCCESS;
+}
+
+/* Whether the stream is known to a pool that the user does not have any more. */
+static bool has_orphans(const model *it)
+{
+  for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++)
+    if (slot->buffer && !model_slot_is_of(it, slot, slot->pool))
+      return true;
+  return false;
+}
+
+void model_replace_stream(model *it, int stream)
+{
+  bool is_forgotten = true;
+  if (!it->has_streams)
+    return;
+  for (unsigned pool = 0; pool < it->pool_count; pool++) {
+    clp_status expected = forgetting(it, pool, stream);
+    clp_status status =
+        MODEL_LIBRARY(clp_pool_forget_stream(it->pools[pool].pool, it->streams[stream]));
+    if (status != expected)
+      model_require_success(it, status);
+    model_require(it, !expected || status);
+    is_forgotten = is_forgotten && !status;
+    if (!status)
+      model_held_forget(it, pool, stream);
+  }
+  if (!is_forgotten || has_orphans(it))
+    return;
+  leave_stream(it, stream);
+  clpt_late_stream_destroy(&it->device, it->streams[stream]);
+  it->streams[stream] = clpt_late_stream_new(&it->device);
+}
