@@ -703,7 +703,8 @@ step_checks = \
 	tests/house/check-stepped.sh \
 	tests/house/check-walk.sh
 dist_check_SCRIPTS += $(step_checks)
-run_tests = $(MAKE) $(AM_MAKEFLAGS) check-TESTS
+# check-TESTS builds all of these first.
+run_tests = $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LIBRARIES=
 check-helgrind: $(stepped_tests:=$(EXEEXT))
 	$(run_tests) TESTS=tests/house/check-helgrind.sh
 check-stepped: $(stepped_tests:=$(EXEEXT))
@@ -793,7 +794,7 @@ VALGRIND_TESTS = $(filter-out tests/opencl/test_arena_replay tests/opencl/test_c
 	$(check_PROGRAMS))
 check-valgrind: $(VALGRIND_TESTS)
 	CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
-	  TESTS='$(VALGRIND_TESTS)' \
+	  TESTS='$(VALGRIND_TESTS)' check_PROGRAMS='$(VALGRIND_TESTS)' \
 	  TEST_SUITE_LOG=test-suite-valgrind.log \
 	  LOG_COMPILER='$(VALGRIND) --quiet $(VALGRIND_FLAGS)'
 else
