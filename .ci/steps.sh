@@ -6,7 +6,7 @@
 # step clang. ThreadSanitizer is gcc's: clang's is linked into the program, where --wrap would give
 # it the tests' functions.
 # shellcheck shell=bash
-# shellcheck disable=SC2154,SC2164 # .ci/run sets work, jobs and checkout, and `set -e`
+# shellcheck disable=SC2154,SC2164 # .ci/run sets work, logs, jobs and checkout, and `set -e`
 # shellcheck disable=SC2016 # make expands what is in single quotes
 
 # shellcheck disable=SC2034 # .ci/run uses these
@@ -208,7 +208,10 @@ step_fuzz() {
     mkdir -p "$CI_CORPUS"
     ln -s "$CI_CORPUS" fuzz-corpus
   fi
-  make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}"
+  make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}" || {
+    cp fuzz-corpus/*-* "$logs" # the programs that fail
+    return 1
+  }
 }
 
 step_soak() {

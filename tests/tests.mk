@@ -618,7 +618,8 @@ $(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIB
 # Other projects' programs under the layers, as far as they are installed: not a part of `make
 # check`. LAYER_SUITES has words for check_suites.py: suites by name, --whole, --programs.
 check-layer: all $(filter tests/opencl/test_%,$(check_PROGRAMS))
-	CXX='$(CXX)' python3 $(srcdir)/tests/layer/suites/check_suites.py \
+	. $(srcdir)/tests/support/no_sysfs.sh; \
+	  CXX='$(CXX)' python3 $(srcdir)/tests/layer/suites/check_suites.py \
 	  --build='$(abs_top_builddir)' $(LAYER_SUITES)
 else
 EXTRA_DIST += $(layer_checks)
