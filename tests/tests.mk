@@ -83,7 +83,9 @@ tests_libclptest_a_SOURCES = \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/sleeper.c tests/support/sleeper.h \
 	tests/support/suite.c tests/support/suite.h \
-	tests/support/workers.c tests/support/workers.h
+	tests/support/workers.c tests/support/workers.h \
+	tests/api/row_entries.h tests/api/row_functions.h tests/api/rows.c tests/api/rows.h \
+	tests/api/sized.c tests/api/sized.h
 if TOOL
 tests_libclptest_a_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
@@ -133,6 +135,27 @@ check-local:
 	@echo 'make check needs Check, the unit test framework (Debian: check),' \
 	  'and a configure that finds it' >&2
 	@exit 1
+endif
+
+# --- Wrong arguments of the public calls: tables of rows ------------------------------------------
+
+EXTRA_DIST += \
+	tests/api/allocator.def tests/api/arena.def tests/api/bin.def tests/api/buffer.def \
+	tests/api/bytes.def tests/api/cuda.def tests/api/cuda_mempool.def tests/api/hook.def \
+	tests/api/log.def tests/api/opencl.def tests/api/opencl_svm.def tests/api/pool.def \
+	tests/api/profile.def tests/api/trace.def
+
+if HAVE_CHECK
+check_PROGRAMS += \
+	tests/api/test_arguments \
+	tests/api/test_arguments_cuda \
+	tests/api/test_struct_sizes
+tests_api_test_arguments_cuda_LDADD = $(LDADD) tests/fakecuda/libfakecuda.la
+if HAVE_OPENCL
+check_PROGRAMS += tests/api/test_arguments_opencl
+tests_api_test_arguments_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_api_test_arguments_opencl_LDFLAGS = $(wrap_opencl_link_flags)
+endif
 endif
 
 # --- The core, the arena, the built-in hooks ------------------------------------------------------
@@ -200,6 +223,22 @@ check_PROGRAMS += \
 	tests/core/streams/test_order_threads \
 	tests/core/streams/test_order_uses \
 	tests/core/streams/test_use
+# --- The model: programs drawn by chance, and what must be true of them
+check_PROGRAMS += tests/model/test_crowd
+tests_model_test_crowd_SOURCES = \
+	tests/model/crowd.c tests/model/crowd.h \
+	tests/model/crowd_blocks.c \
+	tests/model/crowd_calls.c \
+	tests/model/crowd_device.c tests/model/crowd_device.h \
+	tests/model/crowd_fork.c \
+	tests/model/crowd_hooks.c \
+	tests/model/crowd_peaks.c tests/model/crowd_peaks.h \
+	tests/model/crowd_plan.c tests/model/crowd_plan.h \
+	tests/model/crowd_ranges.c tests/model/crowd_ranges.h \
+	tests/model/crowd_rest.c \
+	tests/model/crowd_streams.c \
+	tests/model/known_faults.h \
+	tests/model/test_crowd.c
 if HAVE_PYTHON3
 check_PROGRAMS += tests/core/store/test_bin_answers
 nodist_tests_core_store_test_bin_answers_SOURCES = tests/core/store/bin_answers.c
@@ -671,6 +710,7 @@ tests_cplusplus_test_cplusplus_LDADD = .libs/libclpool.so $(OPENCL_LIBS)
 
 built_checks += tests/house/check-examples.sh
 tree_checks += \
+	tests/house/check-arguments.sh \
 	tests/house/check-calls.sh \
 	tests/house/check-doxygen.sh \
 	tests/house/check-exports.sh \

@@ -18,6 +18,8 @@ clp_status clp_cuda_async_pool_get_usage(clp_cuda_async_pool *pool, clp_cuda_mem
 {
   CLPI_UNCANCELLED;
   clpi_cuda_pool_device *device;
+  if (!usage)
+    return clpi_cuda_refuse_null("clp_cuda_async_pool_get_usage", "usage");
   clp_status status = clpi_cuda_current_mempool("clp_cuda_async_pool_get_usage", pool, &device);
   return status ? status : clp_cuda_mempool_get_usage(device->mempool, usage);
 }
@@ -35,8 +37,8 @@ typedef enum figure { TOTAL, USED, UNUSED } figure;
 static clp_status tell(const char *function, clp_cuda_async_pool *pool, figure asked, size_t *out)
 {
   clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
-  if (!out)
-    return clpi_cuda_refuse_null(function, "out");
+  if (!pool || !out)
+    return clpi_cuda_refuse_null(function, pool ? "out" : "pool");
   clp_status status = clp_cuda_async_pool_get_usage(pool, &usage);
   if (status)
     return status;

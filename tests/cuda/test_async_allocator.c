@@ -93,100 +93,6 @@ START_TEST(of_another_device)
 }
 END_TEST
 
-typedef struct wrong_options {
-  int device, mempool_choice;
-  bool has_mempool;
-  clp_stream stream;
-  clp_status status;
-  const char *message;
-} wrong_options;
-
-static const wrong_options wrong[] = {
-    {.device = 2, .status = CLP_INVALID_ARGUMENT, .message = "there is no CUDA device 2"},
-    {.device = -1, .status = CLP_INVALID_ARGUMENT, .message = "there is no CUDA device -1"},
-    {.mempool_choice = 2, .status = CLP_INVALID_ARGUMENT, .message = "2 is no mempool_choice"},
-    {.mempool_choice = -1, .status = CLP_INVALID_ARGUMENT, .message = "-1 is no mempool_choice"},
-    {.mempool_choice = CLP_CUDA_MEMPOOL_CURRENT,
-     .has_mempool = true,
-     .status = CLP_INVALID_ARGUMENT,
-     .message = "a mempool, and a mempool_choice too"},
-    {.stream = CLP_CUDA_STREAM_PER_THREAD,
-     .status = CLP_NOT_SUPPORTED,
-     .message = "CLP_CUDA_STREAM_PER_THREAD"},
-};
-
-START_TEST(wrong_options_are_refused)
-{
-  const wrong_options *refused = &wrong[_i];
-  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
-  clp_allocator *allocator = (clp_allocator *)&options;
-
-  options.device = refused->device;
-  options.mempool_choice = (clp_cuda_mempool_choice)refused->mempool_choice;
-  options.mempool = refused->has_mempool ? default_mempool() : NULL;
-  options.stream = refused->stream;
-  clpt_fails(refused->status, clp_cuda_async_allocator_create(&options, &allocator));
-  clpt_message_has(refused->message);
-  ck_assert_ptr_null(allocator);
-}
-END_TEST
-
-START_TEST(no_out)
-{
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_allocator_create(NULL, NULL));
-  clpt_message_has("out is NULL");
-}
-END_TEST
-
-START_TEST(memory_that_the_device_may_not_use)
-{
-  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
-  clp_allocator *allocator = NULL;
-  options.mempool = new_mempool(1);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_allocator_create(&options, &allocator));
-  clpt_message_has("has no access to the mempool's memory");
-  clpt_cuda_ok(cuMemPoolDestroy(options.mempool));
-}
-END_TEST
-
-START_TEST(another_contexts_home_stream)
-{
-  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
-  clp_allocator *allocator = NULL;
-  options.device = 1;
-  options.stream = cuda.streams[0];
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_allocator_create(&options, &allocator));
-  clpt_message_has("of another context or device");
-}
-END_TEST
-
-/* Options of older and newer callers. */
-START_TEST(struct_sizes)
-{
-  struct {
-    clp_cuda_async_options known;
-    size_t unknown;
-  } newer = {.known = CLP_CUDA_ASYNC_OPTIONS_INIT};
-  clp_cuda_async_options older = CLP_CUDA_ASYNC_OPTIONS_INIT;
-  clp_allocator *allocator = NULL;
-
-  newer.known.struct_size = sizeof(newer);
-  clpt_ok_quietly(clp_cuda_async_allocator_create(&newer.known, &allocator));
-  clp_allocator_release(allocator);
-  newer.unknown = 1;
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_allocator_create(&newer.known, &allocator));
-
-  /* What comes after the end of the caller's struct is none of the library's business. */
-  older.struct_size = offsetof(clp_cuda_async_options, mempool_choice);
-  older.mempool_choice = CLP_CUDA_MEMPOOL_CURRENT;
-  older.stream = CLP_CUDA_STREAM_PER_THREAD;
-  clpt_ok_quietly(clp_cuda_async_allocator_create(&older, &allocator));
-  clp_allocator_release(allocator);
-  older.struct_size--;
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_allocator_create(&older, &allocator));
-}
-END_TEST
-
 START_TEST(no_mempools)
 {
   clp_allocator *allocator = NULL;
@@ -497,34 +403,12 @@ START_TEST(buffers_as_pointers)
 }
 END_TEST
 
-START_TEST(other_memory_is_no_pointer)
-{
-  clp_allocator *allocator = NULL;
-  clpt_ok(clp_host_allocator_create(0, &allocator));
-  clp_pool *pool = clpt_pool(allocator);
-  clp_buffer *buffer = clpt_allocate(pool, BYTES);
-
-  (void)clp_set_last_error(CLP_SUCCESS, 0, "");
-  ck_assert_uint_eq(clp_buffer_cuda_pointer(buffer), 0);
-  ck_assert_int_eq(clp_last_error()->status, CLP_INVALID_ARGUMENT);
-  clpt_message_has("memory of allocator host is no CUDA memory");
-  clpt_ok(clp_buffer_release(buffer));
-  clp_pool_release(pool);
-  clp_allocator_release(allocator);
-}
-END_TEST
-
 CLPT_MAIN("cuda_async_allocator", clpt_run)
 {
   TCase *tests = clpt_case(suite, "create");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, properties);
   tcase_add_test(tests, of_another_device);
-  tcase_add_loop_test(tests, wrong_options_are_refused, 0, sizeof(wrong) / sizeof(wrong[0]));
-  tcase_add_test(tests, no_out);
-  tcase_add_test(tests, memory_that_the_device_may_not_use);
-  tcase_add_test(tests, another_contexts_home_stream);
-  tcase_add_test(tests, struct_sizes);
   tcase_add_test(tests, no_mempools);
   tcase_add_loop_test(tests, each_call_fails, 0, 2);
   tcase_add_test(tests, without_host_memory);
@@ -550,6 +434,5 @@ CLPT_MAIN("cuda_async_allocator", clpt_run)
   tests = clpt_case(suite, "buffers");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, buffers_as_pointers);
-  tcase_add_test(tests, other_memory_is_no_pointer);
   clpt_cuda_use_fake();
 }

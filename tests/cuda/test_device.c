@@ -35,22 +35,13 @@ START_TEST(what_is_there)
 }
 END_TEST
 
-START_TEST(wrong_arguments)
+/* As much as the driver can be told. */
+START_TEST(room_for_a_name_of_more_than_int_max)
 {
-  size_t bytes;
-  char name[64];
-  bool supports;
+  char name[64] = "";
 
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_driver_version(NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_device_count(NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_device_name(0, NULL, 64));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_device_memory(0, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_device_supports_mempools(0, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_device_name(0, name, 0));
-  clpt_ok(clp_cuda_device_name(0, name, (size_t)INT_MAX + 1)); /* as much as the driver can tell */
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_device_name(2, name, sizeof(name)));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_device_memory(2, &bytes));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_device_supports_mempools(2, &supports));
+  clpt_ok(clp_cuda_device_name(0, name, (size_t)INT_MAX + 1));
+  ck_assert_str_ne(name, "");
 }
 END_TEST
 
@@ -104,7 +95,7 @@ CLPT_MAIN("cuda_device", clpt_run_apart)
   TCase *tests = clpt_case(suite, "asking");
   tcase_add_checked_fixture(tests, setup, setup);
   tcase_add_test(tests, what_is_there);
-  tcase_add_test(tests, wrong_arguments);
+  tcase_add_test(tests, room_for_a_name_of_more_than_int_max);
   tcase_add_test(tests, asking_fails);
 
   tests = clpt_case(suite, "none");

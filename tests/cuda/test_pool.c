@@ -120,32 +120,6 @@ START_TEST(a_limit)
 }
 END_TEST
 
-/* --- order --- */
-
-START_TEST(foreign_streams_are_refused)
-{
-  clp_pool *pool = clpt_pool(allocator);
-  clp_buffer *buffer = NULL;
-  CUcontext context;
-  CUstream foreign;
-  clpt_cuda_ok(cuCtxCreate(&context, 0, cuda.device));
-  clpt_cuda_ok(cuStreamCreate(&foreign, FAKECUDA_STREAM_NON_BLOCKING));
-
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate_on(pool, BYTES, foreign, &buffer));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate_on(pool, BYTES, NULL, &buffer));
-  clpt_fails(CLP_NOT_SUPPORTED,
-             clp_pool_allocate_on(pool, BYTES, CLP_CUDA_STREAM_PER_THREAD, &buffer));
-  buffer = clpt_allocate(pool, BYTES);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_release_on(buffer, foreign));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_record_use(buffer, foreign));
-  clpt_ok(clp_buffer_release(buffer));
-  clp_pool_release(pool);
-  ck_assert_ptr_eq(clpt_cuda_current(), context);
-  clpt_cuda_ok(cuStreamDestroy(foreign));
-  clpt_cuda_ok(cuCtxDestroy(context));
-}
-END_TEST
-
 /* --- out of memory --- */
 
 static clp_buffer *allocate_or_fail(clp_pool *pool, size_t bytes, CUstream stream,
@@ -496,7 +470,6 @@ CLPT_MAIN("cuda_pool", clpt_run)
 
   tests = clpt_case(suite, "order");
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_test(tests, foreign_streams_are_refused);
   tcase_add_loop_test(tests, threads_and_streams, 0, 2);
   tcase_add_test(tests, each_call_fails);
 

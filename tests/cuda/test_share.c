@@ -189,66 +189,6 @@ START_TEST(a_pool_without_the_fabric_is_not_exported_by_it)
 }
 END_TEST
 
-START_TEST(what_is_no_descriptor_of_a_pool_is_refused)
-{
-  clp_cuda_mempool mempool = (clp_cuda_mempool)&cuda;
-  int ends[2];
-
-  ck_assert_int_eq(pipe(ends), 0);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_import_fd(ends[0], &mempool));
-  ck_assert_ptr_null(mempool);
-  mempool = (clp_cuda_mempool)&cuda;
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_import_fd(-1, &mempool));
-  clpt_message_has("-1");
-  ck_assert_ptr_null(mempool);
-  close(ends[0]);
-  close(ends[1]);
-}
-END_TEST
-
-START_TEST(memory_of_a_pool_that_is_not_shared_is_not_exported)
-{
-  clp_cuda_mempool mempool = sharable(0);
-  clp_cuda_shared_pointer shared = {{7}};
-  CUdeviceptr pointer = clpt_cuda_allocated(&cuda, mempool, BYTES);
-
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_pointer_export(pointer, &shared));
-  ck_assert_int_eq(shared.bytes[0], 7);
-  clpt_cuda_freed(&cuda, pointer);
-  clpt_ok(clp_cuda_mempool_destroy(mempool));
-}
-END_TEST
-
-START_TEST(nulls_are_refused)
-{
-  clp_cuda_mempool mempool = sharable(CLP_CUDA_HANDLE_POSIX_FD), out = (clp_cuda_mempool)&cuda;
-  clp_cuda_fabric_handle handle = {{0}};
-  clp_cuda_shared_pointer shared = {{0}};
-  unsigned long long pointer = 1;
-  int fd = 5;
-
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_export_fd(mempool, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_export_fd(NULL, &fd));
-  ck_assert_int_eq(fd, -1);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_import_fd(0, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_export_fabric(mempool, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_export_fabric(NULL, &handle));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_import_fabric(&handle, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_import_fabric(NULL, &out));
-  ck_assert_ptr_null(out);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_pointer_export(0, &shared));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_pointer_export(1, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_pointer_import(mempool, &shared, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_pointer_import(mempool, NULL, &pointer));
-  ck_assert_uint_eq(pointer, 0);
-  pointer = 1;
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_pointer_import(NULL, &shared, &pointer));
-  ck_assert_uint_eq(pointer, 0);
-  clpt_ok_quietly(clp_cuda_pointer_free(0, NULL));
-  clpt_ok(clp_cuda_mempool_destroy(mempool));
-}
-END_TEST
-
 static unsigned violations;
 
 static void note_violation(const char *what)
@@ -358,9 +298,6 @@ int main(int argc, char **argv)
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, pools_are_exported_as_they_were_made_for, 0, 2);
   tcase_add_test(tests, a_pool_without_the_fabric_is_not_exported_by_it);
-  tcase_add_test(tests, what_is_no_descriptor_of_a_pool_is_refused);
-  tcase_add_test(tests, memory_of_a_pool_that_is_not_shared_is_not_exported);
-  tcase_add_test(tests, nulls_are_refused);
   tcase_add_test(tests, what_was_not_imported_is_not_freed);
   tcase_add_loop_test(tests, each_call_that_fails_is_told, 0, CALL_COUNT);
   tcase_add_test(tests, a_fabric_that_the_process_may_not_use);

@@ -90,17 +90,6 @@ START_TEST(a_failure_is_told_by_zeros)
 }
 END_TEST
 
-START_TEST(arguments_are_checked)
-{
-  clp_hook *hook = (clp_hook *)stdout;
-
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_debug_print_hook_create(stdout, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_debug_print_hook_create(NULL, &hook));
-  ck_assert_ptr_null(hook);
-  clp_debug_print_hook_destroy(NULL);
-}
-END_TEST
-
 START_TEST(a_file_that_cannot_be_written_does_no_harm)
 {
   FILE *full = fopen("/dev/full", "w");
@@ -194,7 +183,6 @@ CLPT_MAIN("debug print", clpt_run)
 
   tcase_add_test(tests, each_postprocess_is_a_line);
   tcase_add_test(tests, a_failure_is_told_by_zeros);
-  tcase_add_test(tests, arguments_are_checked);
   tcase_add_test(tests, a_file_that_cannot_be_written_does_no_harm);
   tcase_add_test(tests, several_have_names_of_their_own);
   tcase_add_test(tests, lines_of_several_threads_stay_whole);

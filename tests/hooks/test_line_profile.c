@@ -9,23 +9,6 @@
 
 /* --- Arguments --- */
 
-START_TEST(null_arguments_are_told)
-{
-  clp_line_profile *profile = clpt_profile(0);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_line_profile_create(0, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_line_profile_print(NULL, stdout));
-  clpt_message_has("profile is NULL");
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_line_profile_print(profile, NULL));
-  clpt_message_has("file is NULL");
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_line_profile_write_folded(NULL, stdout));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_line_profile_write_folded(profile, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_line_profile_reset(NULL));
-  ck_assert_ptr_null(clp_line_profile_hook(NULL));
-  clp_line_profile_destroy(NULL);
-  clp_line_profile_destroy(profile);
-}
-END_TEST
-
 START_TEST(the_hook_has_the_two_callbacks_that_record)
 {
   clp_line_profile *profile = clpt_profile(0);
@@ -283,7 +266,6 @@ CLPT_MAIN("line profile", clpt_run)
 {
   const int kinds = sizeof(writers) / sizeof(writers[0]);
   TCase *arguments = clpt_case(suite, "arguments");
-  tcase_add_test(arguments, null_arguments_are_told);
   tcase_add_test(arguments, the_hook_has_the_two_callbacks_that_record);
   tcase_add_test(arguments, profiles_are_apart);
   TCase *recording = clpt_case(suite, "recording");

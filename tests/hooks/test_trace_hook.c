@@ -239,20 +239,6 @@ END_TEST
 
 /* --- What fails --- */
 
-START_TEST(arguments_are_checked)
-{
-  clp_hook *hook = (clp_hook *)stdout;
-
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_trace_hook_create("path", NULL, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_trace_hook_create(NULL, NULL, &hook));
-  ck_assert_ptr_null(hook);
-  hook = (clp_hook *)stdout;
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_trace_hook_create("path", stdout, &hook));
-  ck_assert_ptr_null(hook);
-  clpt_ok(clp_trace_hook_destroy(NULL));
-}
-END_TEST
-
 START_TEST(a_file_that_cannot_be_opened_is_told)
 {
   clp_hook *hook = (clp_hook *)stdout;
@@ -551,7 +537,6 @@ CLPT_MAIN("trace hook", clpt_run)
   tcase_add_test(rows, the_callers_file_stays_the_callers);
   tcase_add_loop_test(rows, rows_have_the_names_of_pools, 0, 3);
   tcase_add_test(rows, a_trace_of_nothing_is_a_header);
-  tcase_add_test(failures, arguments_are_checked);
   tcase_add_test(failures, a_file_that_cannot_be_opened_is_told);
   tcase_add_loop_test(failures, a_full_disk_is_told_at_the_end, 0, 6);
   tcase_add_loop_test(failures, a_stream_that_fails_is_asked_no_more, 0, 3);

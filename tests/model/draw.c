@@ -58,6 +58,7 @@ static void draw_arena(drawing *it, model_config *config)
   config->arena = percent(it, 50);
   if (!config->arena)
     return;
+  config->max_block_bytes -= config->max_block_bytes % 256; /* blocks of an arena are multiples */
   config->slack_percent = slacks[below(it, 8)];
   config->min_segment_bytes = smallest[below(it, 6)];
   config->max_segment_bytes = percent(it, 20) ? config->min_segment_bytes + below(it, 200000) : 0;

@@ -181,6 +181,24 @@ static const model_held *youngest(const model *it, unsigned pool, size_t bin)
   return found;
 }
 
+/* Where a stream has to wait for another one, it gets the block that was released first. Once
+ * streams have waited, more blocks than the model knows of need no wait. */
+static void check_wait(const model *it, const model_held *taken, int stream)
+{
+  if (it->may_fail || it->stream_waits || it->config->allocate_uses_home ||
+      has_several_uses(it, taken->pool, taken->bin))
+    return;
+  unsigned left = others(taken, stream);
+  bool is_done_already = true;
+  for (int i = 0; i < MODEL_STREAMS; i++)
+    is_done_already = is_done_already && (!(left & 1u << i) || is_done(it, taken, i));
+  if (!left || is_done_already)
+    return;
+  for (const model_held *other = it->held; other < it->held + it->held_count; other++)
+    if (other->pool == taken->pool && other->bin == taken->bin)
+      model_require(it, !others(other, stream) || other->age >= taken->age);
+}
+
 /* The buffer that an allocation on the stream got: a held block that may serve it, the newest if
  * there are no streams; or new memory, and then no held block had to serve. */
 void model_held_serve(model *it, unsigned pool, int stream, const model_slot *got)
@@ -194,6 +212,7 @@ void model_held_serve(model *it, unsigned pool, int stream, const model_slot *go
     model_require(it, taken->bytes == got->capacity);
     model_require(it, it->may_fail || may_serve(it, taken, stream));
     model_require(it, it->has_streams || it->may_fail || taken == youngest(it, pool, bin));
+    check_wait(it, taken, stream);
     it->served++;
     take_out(it, taken);
     return;

@@ -95,6 +95,7 @@ typedef struct model {
   model_phase phase;
   unsigned phase_pool;
   size_t phase_bytes;
+  unsigned stream_waits; /* until the allocation that is at work */
 
   /* hooks.c */
   model_hook hooks[MODEL_HOOKS];

@@ -10,10 +10,12 @@ START_TEST(every_program_holds)
 {
   static const model_trial trial = {model_draw, model_run_once};
   unsigned count = clpt_iterations(PROGRAMS) / PARTS + 1;
+  if (model_has_choice() && _i > 0)
+    return;
   model_tally tally = model_try(1 + SEEDS_OF_A_PART * (unsigned)_i, count, &trial);
   printf("%lu programs, %lu calls, %lu reads on streams; held blocks: %lu served, %lu freed\n",
          tally.programs, tally.calls, tally.reads, tally.served, tally.freed);
-  if (tally.programs < count) /* a single one was asked for */
+  if (model_has_choice())
     return;
   ck_assert_uint_ge(tally.calls, 50 * tally.programs);
   ck_assert_uint_ge(tally.reads, 5 * tally.programs);

@@ -181,6 +181,11 @@ static unsigned number_in(const char *variable, unsigned otherwise)
   return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
 }
 
+bool model_has_choice(void)
+{
+  return getenv("CLPT_SEED") || getenv("CLPT_PROGRAM");
+}
+
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
 {
   const char *path = getenv("CLPT_PROGRAM");

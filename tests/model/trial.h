@@ -23,6 +23,10 @@ typedef struct model_tally {
  * seed alone; CLPT_PROGRAMS=N: so many seeds; CLPT_PROGRAM=FILE: the program in that file. */
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial);
 
+/** Whether the environment names the seeds or the program, so that one test of several is enough.
+ */
+bool model_has_choice(void);
+
 /** Runs the program once, in this process. */
 void model_run_once(model_program *program);
 

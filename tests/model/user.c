@@ -146,6 +146,7 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
   it->phase = MODEL_ALLOCATES;
   it->phase_pool = pool;
   it->asked = bytes;
+  it->stream_waits = it->device.calls[CLPT_LATE_STREAM_WAIT];
   clp_status status = ask(it, from->pool, bytes, stream_of(it, stream), &buffer);
   it->phase = MODEL_IDLE;
   from->reactions += it->device.refusals != refusals;

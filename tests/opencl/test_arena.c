@@ -140,27 +140,14 @@ START_TEST(a_sub_buffer_is_that_part)
 }
 END_TEST
 
-START_TEST(wrong_sub_buffers_are_refused)
+/* NVIDIA's driver takes any origin. */
+START_TEST(an_origin_that_is_not_aligned_is_refused)
 {
   clp_pool *pool = new_pool(_i);
   clp_buffer *buffer = clpt_allocate(pool, 10000);
   cl_mem part = (cl_mem)&cl;
 
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_create_sub_buffer(buffer, 0, 0, 100, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_create_sub_buffer(NULL, 0, 0, 100, &part));
-  ck_assert_ptr_null(part);
-  static const struct {
-    size_t origin, bytes;
-  } regions[] = {{0, 0}, {0, 10001}, {8192, 1809}, {10000, 1}, {4096, SIZE_MAX}, {SIZE_MAX, 2}};
-  for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
-    clpt_fails(CLP_INVALID_ARGUMENT,
-               clp_buffer_create_sub_buffer(buffer, 0, regions[i].origin, regions[i].bytes, &part));
-    clpt_message_has("10000 bytes");
-  }
-  clpt_fails(CLP_INVALID_ARGUMENT,
-             clp_buffer_create_sub_buffer(buffer, CL_MEM_USE_HOST_PTR, 0, 100, &part));
-  ck_assert_ptr_null(part);
-  if (clpt_cl_is_pocl(&cl)) { /* NVIDIA's driver takes any origin */
+  if (clpt_cl_is_pocl(&cl)) {
     clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_create_sub_buffer(buffer, 0, 4, 100, &part));
     clpt_message_has("aligned");
     ck_assert_int_eq(clp_last_error()->native_code, CL_MISALIGNED_SUB_BUFFER_OFFSET);
@@ -168,23 +155,6 @@ START_TEST(wrong_sub_buffers_are_refused)
   }
   clpt_ok(clp_buffer_release(buffer));
   clp_pool_release(pool);
-}
-END_TEST
-
-START_TEST(memory_that_is_no_cl_mem_has_none)
-{
-  clp_allocator *host;
-  cl_mem part = (cl_mem)&cl;
-
-  clpt_ok(clp_host_allocator_create(0, &host));
-  clp_pool *pool = clpt_pool(host);
-  clp_buffer *buffer = clpt_allocate(pool, 1000);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_create_sub_buffer(buffer, 0, 0, 100, &part));
-  clpt_message_has("no cl_mem");
-  ck_assert_ptr_null(part);
-  clpt_ok(clp_buffer_release(buffer));
-  clp_pool_release(pool);
-  clp_allocator_release(host);
 }
 END_TEST
 
@@ -218,7 +188,6 @@ CLPT_MAIN("cl_arena", clpt_cl_run)
   tcase_add_loop_test(tests, each_block_keeps_what_was_written_to_it, 0, 2 * CLPT_ORDER_KINDS);
   tcase_add_unchecked_fixture(parts, setup, teardown);
   tcase_add_loop_test(parts, a_sub_buffer_is_that_part, 0, 2);
-  tcase_add_loop_test(parts, wrong_sub_buffers_are_refused, 0, 2);
-  tcase_add_test(parts, memory_that_is_no_cl_mem_has_none);
+  tcase_add_loop_test(parts, an_origin_that_is_not_aligned_is_refused, 0, 2);
   tcase_add_test(parts, a_plain_cl_mem_of_an_arena);
 }

@@ -84,33 +84,6 @@ START_TEST(test_properties)
 }
 END_TEST
 
-START_TEST(test_null_arguments)
-{
-  clp_allocator *allocator = (clp_allocator *)&cl;
-
-  clpt_fails(CLP_INVALID_ARGUMENT, create(_i, 0, NULL));
-  clpt_message_has("out is NULL");
-  clpt_fails(CLP_INVALID_ARGUMENT, _i == DEFERRED
-                                       ? clp_cl_deferred_allocator_create(NULL, 0, &allocator)
-                                       : clp_cl_immediate_allocator_create(NULL, 0, &allocator));
-  clpt_message_has(_i == DEFERRED ? "context is NULL" : "queue is NULL");
-  ck_assert_ptr_null(allocator);
-}
-END_TEST
-
-/* Which flags are refused is test_cl_mem_flags' to tell. */
-START_TEST(test_refused_flags_touch_nothing)
-{
-  clp_allocator *allocator = (clp_allocator *)&cl;
-
-  clpt_fails(CLP_INVALID_ARGUMENT, create(_i, CL_MEM_COPY_HOST_PTR, &allocator));
-  clpt_message_has("CL_MEM_COPY_HOST_PTR");
-  ck_assert_ptr_null(allocator);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clRetainContext), 0);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clRetainCommandQueue), 0);
-}
-END_TEST
-
 START_TEST(test_bad_handle)
 {
   clp_allocator *allocator = (clp_allocator *)&cl;
@@ -466,8 +439,6 @@ CLPT_MAIN("cl_buffer_allocator", clpt_cl_run)
 
   tcase_add_checked_fixture(creating, setup, teardown);
   tcase_add_loop_test(creating, test_properties, 0, KINDS);
-  tcase_add_loop_test(creating, test_null_arguments, 0, KINDS);
-  tcase_add_loop_test(creating, test_refused_flags_touch_nothing, 0, KINDS);
   tcase_add_loop_test(creating, test_bad_handle, 0, KINDS);
   tcase_add_loop_test(creating, test_retains_for_its_life, 0, KINDS);
   tcase_add_loop_test(creating, test_create_survives_each_failure, 0, KINDS);

@@ -156,34 +156,6 @@ START_TEST(test_the_caller_lets_a_queue_go)
 }
 END_TEST
 
-START_TEST(test_queues_that_are_refused)
-{
-  clpt_cl other;
-  start(_i);
-  if (!pool)
-    return;
-  clpt_cl_open(&other, 1);
-  const cl_command_queue refused[] = {NULL, other.queue};
-  const char *const messages[] = {"NULL", "another context"};
-  for (size_t i = 0; i < 2; i++) {
-    clp_buffer *none = (clp_buffer *)&cl;
-    clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate_on(pool, BYTES, refused[i], &none));
-    clpt_message_has(messages[i]);
-    ck_assert_ptr_null(none);
-    clp_buffer *buffer = allocate_on(first);
-    clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_record_use(buffer, refused[i]));
-    clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_bind(buffer, refused[i]));
-    clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_release_on(buffer, refused[i]));
-    clpt_message_has(messages[i]);
-    ck_assert_uint_eq(clpt_stats(pool).active_blocks, 1);
-    clpt_order_fill(first, buffer, 3);
-    clpt_order_assert_filled(first, buffer, 3);
-    clpt_ok(clp_buffer_release_on(buffer, first));
-  }
-  clpt_cl_close(&other);
-}
-END_TEST
-
 START_TEST(test_no_bytes)
 {
   clp_buffer *empty = NULL;
@@ -326,7 +298,6 @@ int main(void)
   tcase_add_loop_test(calls, test_events_do_not_pile_up, 0, CLPT_ORDER_KINDS);
   tcase_add_checked_fixture(queues, setup, teardown);
   tcase_add_loop_test(queues, test_the_caller_lets_a_queue_go, 0, CLPT_ORDER_KINDS);
-  tcase_add_loop_test(queues, test_queues_that_are_refused, 0, CLPT_ORDER_KINDS);
   tcase_add_loop_test(queues, test_no_bytes, 0, CLPT_ORDER_KINDS);
   tcase_add_checked_fixture(memory, setup, teardown);
   tcase_add_loop_test(memory, test_the_end_of_a_pool_in_use, 0, CLPT_ORDER_KINDS);

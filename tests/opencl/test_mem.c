@@ -59,15 +59,6 @@ START_TEST(test_of_a_pool_of_shared_virtual_memory)
 }
 END_TEST
 
-START_TEST(test_of_null)
-{
-  clp_set_last_error(CLP_SUCCESS, 0, "as before");
-  ck_assert_ptr_null(clp_buffer_cl_mem(NULL));
-  ck_assert_ptr_null(clp_buffer_svm_pointer(NULL));
-  ck_assert_str_eq(clp_last_error()->message, "as before");
-}
-END_TEST
-
 /* What each accessor gives; of its own kind, and what does not say, at the allocator's word. */
 static void assert_given(const clp_buffer *buffer, const void *given, clp_memory_kind taken)
 {
@@ -109,6 +100,5 @@ CLPT_MAIN("cl_mem", clpt_cl_run)
 
   tcase_add_test(tests, test_of_an_opencl_pool);
   tcase_add_test(tests, test_of_a_pool_of_shared_virtual_memory);
-  tcase_add_test(tests, test_of_null);
   tcase_add_loop_test(tests, test_of_each_kind, CLP_MEMORY_UNSTATED, CLP_MEMORY_CUDA + 1);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A cl_mem whose end brings its memory back: lib/opencl/pooled_mem.c. */
 #include "opencl/driver_lock.h"
-#include "support/failing_allocator.h"
 #include "support/opencl_fixture.h"
 #include "support/pools.h"
 #include "support/suite.h"
@@ -243,35 +242,6 @@ END_TEST
 
 /* --- What is refused --- */
 
-static void refuses(size_t bytes, cl_mem_flags flags, const char *message)
-{
-  cl_mem mem = (cl_mem)&cl;
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_create_cl_mem(pool, bytes, flags, &mem));
-  clpt_message_has(message);
-  ck_assert_ptr_null(mem);
-  ck_assert_uint_eq(clpt_stats(pool).active_blocks, 0);
-}
-
-START_TEST(test_bad_arguments)
-{
-  cl_mem mem = (cl_mem)&cl;
-
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_create_cl_mem(pool, BYTES, 0, NULL));
-  clpt_message_has("out is NULL");
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_create_cl_mem(NULL, BYTES, 0, &mem));
-  clpt_message_has("pool is NULL");
-  ck_assert_ptr_null(mem);
-  refuses(0, 0, "0 bytes");
-  refuses(SIZE_MAX, 0, "18446744073709551615 bytes");
-  refuses(BYTES, CL_MEM_ALLOC_HOST_PTR, "0x10");
-  refuses(BYTES, CL_MEM_USE_HOST_PTR, "0x8");
-  refuses(BYTES, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, "exclude each other");
-  refuses(BYTES, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS, "exclude each other");
-  refuses(BYTES, (cl_mem_flags)1 << 40, "0x10000000000");
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clCreateBuffer), 0);
-}
-END_TEST
-
 /* A read-only block has no part that is written. */
 START_TEST(test_flags_that_do_not_go_with_the_allocator)
 {
@@ -288,26 +258,6 @@ START_TEST(test_flags_that_do_not_go_with_the_allocator)
   ck_assert_uint_eq(stats.held_blocks, 1);
   clp_pool_release(other);
   clp_allocator_release(read_only);
-}
-END_TEST
-
-START_TEST(test_memory_of_other_kinds)
-{
-  static clpt_device device;
-  cl_mem mem = (cl_mem)&cl;
-
-  if (_i == CLP_MEMORY_CL_MEM)
-    return;
-  clpt_device_init(&device);
-  device.ops.memory_kind = (clp_memory_kind)_i;
-  clp_allocator *other_allocator = clpt_device_allocator(&device);
-  clp_pool *other = clpt_pool(other_allocator);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_create_cl_mem(other, BYTES, 0, &mem));
-  clpt_message_has(clp_allocator_name(other_allocator));
-  ck_assert_ptr_null(mem);
-  ck_assert_uint_eq(clpt_stats(other).allocations, 0);
-  clp_pool_release(other);
-  clp_allocator_release(other_allocator);
 }
 END_TEST
 
@@ -424,9 +374,7 @@ CLPT_MAIN("cl_pooled_mem", clpt_cl_run)
   tcase_add_test(memory, test_goes_back_to_the_device);
   tcase_add_test(memory, test_what_does_not_go_back_is_logged);
   tcase_add_checked_fixture(refused, setup, teardown);
-  tcase_add_test(refused, test_bad_arguments);
   tcase_add_test(refused, test_flags_that_do_not_go_with_the_allocator);
-  tcase_add_loop_test(refused, test_memory_of_other_kinds, CLP_MEMORY_HOST, CLP_MEMORY_CUDA + 1);
   tcase_add_checked_fixture(failures, setup, teardown);
   tcase_add_test(failures, test_survives_each_failure);
   tcase_add_test(failures, test_out_of_memory_passes_through);

@@ -87,67 +87,6 @@ START_TEST(test_properties)
 }
 END_TEST
 
-START_TEST(test_null_arguments)
-{
-  clp_allocator *allocator = (clp_allocator *)&cl;
-
-  clpt_fails(CLP_INVALID_ARGUMENT, create(NULL, NULL));
-  clpt_message_has("out is NULL");
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cl_svm_allocator_create(NULL, NULL, &allocator));
-  clpt_message_has("context is NULL");
-  ck_assert_ptr_null(allocator);
-}
-END_TEST
-
-/* Options of older and newer callers. */
-START_TEST(test_struct_size)
-{
-  struct {
-    clp_cl_svm_options known;
-    size_t unknown;
-  } newer = {.known = CLP_CL_SVM_OPTIONS_INIT};
-  clp_allocator *allocator = NULL;
-
-  newer.known.struct_size = sizeof(newer);
-  clpt_ok(create(&newer.known, &allocator));
-  clp_allocator_release(allocator);
-  newer.unknown = 1;
-  refuses(CLP_INVALID_ARGUMENT, &newer.known, "clp_cl_svm_options");
-  newer.known.struct_size = sizeof(size_t);
-  refuses(CLP_INVALID_ARGUMENT, &newer.known, "struct_size");
-
-  /* Of a caller that knows the flags alone: what follows them is not the library's to read. */
-  newer.known.struct_size = offsetof(clp_cl_svm_options, alignment);
-  newer.known.alignment = 3;
-  clpt_ok(create(&newer.known, &allocator));
-  ck_assert_uint_eq(allocator->ops.alignment, MOST_ALIGNMENT);
-  clp_allocator_release(allocator);
-}
-END_TEST
-
-/* Which flags are refused is test_cl_mem_flags' to tell. */
-START_TEST(test_refused_arguments_touch_nothing)
-{
-  static const struct {
-    cl_svm_mem_flags flags;
-    size_t alignment;
-    const char *message;
-  } refused[] = {
-      {CL_MEM_COPY_HOST_PTR, 0, "0x20"},
-      {CL_MEM_SVM_ATOMICS, 0, "CL_MEM_SVM_ATOMICS"},
-      {0, 3, "3 bytes"},
-      {0, 96, "96 bytes"},
-      {0, SIZE_MAX, "power of two"},
-  };
-
-  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-    const clp_cl_svm_options options = options_of(refused[i].flags, refused[i].alignment, NULL);
-    refuses(CLP_INVALID_ARGUMENT, &options, refused[i].message);
-  }
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clRetainContext), 0);
-}
-END_TEST
-
 START_TEST(test_every_alignment_there_is)
 {
   for (size_t alignment = 1; alignment <= MOST_ALIGNMENT; alignment *= 2) {
@@ -212,20 +151,6 @@ START_TEST(test_not_before_2_0)
 
   clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
   refuses(CLP_NOT_SUPPORTED, NULL, "shared virtual memory");
-}
-END_TEST
-
-START_TEST(test_queue_of_another_context)
-{
-  clpt_cl other;
-
-  clpt_cl_open(&other, 1);
-  const clp_cl_svm_options options = options_of(0, 0, other.queue);
-  clp_allocator *allocator = (clp_allocator *)&cl;
-  clpt_fails(CLP_INVALID_ARGUMENT, create(&options, &allocator));
-  clpt_message_has("another context");
-  ck_assert_ptr_null(allocator);
-  clpt_cl_close(&other);
 }
 END_TEST
 
@@ -390,14 +315,10 @@ CLPT_MAIN("cl_svm_allocator", clpt_cl_run_with_svm)
 
   tcase_add_checked_fixture(creating, setup, teardown);
   tcase_add_test(creating, test_properties);
-  tcase_add_test(creating, test_null_arguments);
-  tcase_add_test(creating, test_struct_size);
-  tcase_add_test(creating, test_refused_arguments_touch_nothing);
   tcase_add_test(creating, test_every_alignment_there_is);
   tcase_add_test(creating, test_alignments_above_the_largest_type);
   tcase_add_test(creating, test_devices_without_it);
   tcase_add_test(creating, test_not_before_2_0);
-  tcase_add_test(creating, test_queue_of_another_context);
   tcase_add_test(creating, test_retains_for_its_life);
   tcase_add_test(creating, test_create_survives_each_failure);
   tcase_add_test(creating, test_create_survives_lack_of_host_memory);

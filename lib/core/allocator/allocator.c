@@ -201,8 +201,7 @@ clp_status clp_allocator_create(const clp_allocator_ops *ops, void *self, clp_al
 clp_status clpi_allocator_create_with(const clp_allocator_ops *ops, const void *self,
                                       size_t self_bytes, clp_allocator **out)
 {
-  if (out)
-    *out = NULL;
+  *out = NULL;
   void *copy = malloc(self_bytes);
   if (!copy)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", ops->name);

@@ -73,7 +73,8 @@ clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status stat
 /* An ops.destroy for a `self` from malloc. */
 void clpi_allocator_free_self(void *self);
 
-/* Creates an allocator whose `self` is a malloc'ed copy of `self`, `self_bytes` long. */
+/* Creates an allocator whose `self` is a malloc'ed copy of `self`, `self_bytes` long. `out` is not
+ * NULL. */
 clp_status clpi_allocator_create_with(const clp_allocator_ops *ops, const void *self,
                                       size_t self_bytes, clp_allocator **out);
 

@@ -36,6 +36,8 @@ static size_t physical_memory(void)
 
 clp_status clp_host_allocator_create(size_t alignment, clp_allocator **out)
 {
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_host_allocator_create: out is NULL");
   alignment = alignment ? alignment : DEFAULT_ALIGNMENT;
   /* posix_memalign refuses alignments below a pointer's size. */
   size_t usable = alignment < sizeof(void *) ? sizeof(void *) : alignment;

@@ -67,6 +67,8 @@ static clp_status simulated_free(void *self, clp_memory memory, size_t bytes)
 
 clp_status clp_simulated_allocator_create(size_t capacity, clp_allocator **out)
 {
+  if (!out)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_simulated_allocator_create: out is NULL");
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   ops.name = "simulated";
   ops.allocate = simulated_allocate;

@@ -251,13 +251,14 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                                                           const clpi_hook_scope *scope,
                                                           clp_buffer **out)
 {
+  const char *function = given.is_given ? "clp_pool_allocate_on" : "clp_pool_allocate";
   if (!out)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_allocate: out is NULL");
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: out is NULL", function);
   *out = NULL;
   if (!pool)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_allocate: pool is NULL");
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: pool is NULL", function);
   if (clpi_is_inherited(pool->allocator->forks))
-    return clpi_pool_check(pool, "clp_pool_allocate");
+    return clpi_pool_check(pool, function);
   if (bytes > pool->stock.store.max_block_bytes)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "%s: %zu bytes are more than the device's largest block, %zu bytes",

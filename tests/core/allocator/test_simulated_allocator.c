@@ -14,12 +14,6 @@ static clp_allocator *simulated(size_t capacity)
   return allocator;
 }
 
-START_TEST(a_null_out_pointer_is_refused)
-{
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_simulated_allocator_create(0, NULL));
-}
-END_TEST
-
 START_TEST(it_is_named_simulated_and_is_not_deferred)
 {
   clp_allocator *allocator = simulated(0);
@@ -161,7 +155,6 @@ CLPT_MAIN("simulated allocator", clpt_run)
 {
   TCase *tests = clpt_case(suite, "simulated allocator");
 
-  tcase_add_test(tests, a_null_out_pointer_is_refused);
   tcase_add_test(tests, it_is_named_simulated_and_is_not_deferred);
   tcase_add_test(tests, the_capacity_is_kept_to_the_byte);
   tcase_add_loop_test(tests, more_than_the_capacity_at_once_is_out_of_memory, 0, 5);

@@ -122,26 +122,6 @@ START_TEST(other_texts_are_refused_and_shown)
 }
 END_TEST
 
-START_TEST(a_percentage_needs_to_know_of_what)
-{
-  size_t bytes = 77;
-
-  clpt_fails(CLP_NOT_SUPPORTED, clp_bytes_parse("40%", 0, &bytes));
-  clpt_message_has("40%");
-  ck_assert_uint_eq(bytes, 77);
-}
-END_TEST
-
-START_TEST(nulls_are_refused)
-{
-  size_t bytes = 77;
-
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_bytes_parse(NULL, 0, &bytes));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_bytes_parse("1", 0, NULL));
-  ck_assert_uint_eq(bytes, 77);
-}
-END_TEST
-
 int main(void)
 {
   Suite *suite = suite_create("bytes");
@@ -150,7 +130,5 @@ int main(void)
   tcase_add_test(tests, sizes_are_read);
   tcase_add_test(tests, the_largest_size_is_read_and_one_more_is_too_large);
   tcase_add_test(tests, other_texts_are_refused_and_shown);
-  tcase_add_test(tests, a_percentage_needs_to_know_of_what);
-  tcase_add_test(tests, nulls_are_refused);
   return clpt_run(suite);
 }

@@ -57,34 +57,6 @@ static const struct way {
 } ways[] = {{push, pop}, {add, remove_from_pool}};
 enum { WAYS = 2 };
 
-START_TEST(what_is_no_hook_is_refused)
-{
-  struct {
-    clp_hook hook;
-    char later[16];
-  } newer = {.later = ""};
-  clp_hook nameless = CLP_HOOK_INIT, small = CLP_HOOK_INIT, zero = {0};
-
-  start();
-  small.name = zero.name = "hook";
-  small.struct_size = offsetof(clp_hook, name);
-  clpt_fails(CLP_INVALID_ARGUMENT, ways[_i].begin(NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, ways[_i].begin(&nameless));
-  clpt_fails(CLP_INVALID_ARGUMENT, ways[_i].begin(&small));
-  clpt_fails(CLP_INVALID_ARGUMENT, ways[_i].begin(&zero));
-  newer.hook = (clp_hook){.struct_size = sizeof(newer), .name = "newer"};
-  newer.later[3] = 1;
-  clpt_fails(CLP_INVALID_ARGUMENT, ways[_i].begin(&newer.hook));
-  newer.later[3] = 0;
-  clpt_ok(ways[_i].begin(&newer.hook));
-  clpt_ok(ways[_i].end(&newer.hook));
-  clpt_fails(CLP_INVALID_ARGUMENT, ways[_i].end(NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_add_hook(NULL, &first.hook));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_remove_hook(NULL, &first.hook));
-  end();
-}
-END_TEST
-
 START_TEST(an_older_callers_hook_has_the_callbacks_that_it_knows)
 {
   start();
@@ -400,7 +372,6 @@ CLPT_MAIN("hook registration", clpt_run)
   TCase *arguments = clpt_case(suite, "arguments"), *order = clpt_case(suite, "order");
   TCase *not_now = clpt_case(suite, "not now"), *warm = clpt_case(suite, "warm");
 
-  tcase_add_loop_test(arguments, what_is_no_hook_is_refused, 0, WAYS);
   tcase_add_loop_test(arguments, an_older_callers_hook_has_the_callbacks_that_it_knows, 0, WAYS);
   tcase_add_loop_test(arguments, any_callback_may_be_missing, 0, WAYS);
   tcase_add_loop_test(arguments, a_name_is_registered_once_for_each, 0, WAYS);

@@ -19,16 +19,6 @@ START_TEST(a_buffer_tells_its_sizes_memory_and_pool)
 }
 END_TEST
 
-START_TEST(a_null_buffer_is_answered)
-{
-  ck_assert_uint_eq(clp_buffer_memory(NULL), 0);
-  ck_assert_uint_eq(clp_buffer_size(NULL), 0);
-  ck_assert_uint_eq(clp_buffer_capacity(NULL), 0);
-  ck_assert_ptr_null(clp_buffer_pool(NULL));
-  clpt_ok(clp_buffer_release(NULL));
-}
-END_TEST
-
 START_TEST(the_size_is_that_of_the_latest_request)
 {
   clpt_rig rig;
@@ -222,7 +212,6 @@ CLPT_MAIN("buffer", clpt_run)
   TCase *tests = clpt_case(suite, "buffer");
 
   tcase_add_test(tests, a_buffer_tells_its_sizes_memory_and_pool);
-  tcase_add_test(tests, a_null_buffer_is_answered);
   tcase_add_test(tests, the_size_is_that_of_the_latest_request);
   tcase_add_test(tests, zero_bytes_succeed_with_memory_0_and_touch_no_device);
   tcase_add_test(tests, zero_bytes_succeed_where_nothing_else_does);

@@ -3,14 +3,6 @@
 #include "support/pools.h"
 #include "support/suite.h"
 
-START_TEST(null_pools_are_refused)
-{
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_free_held(NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_stop_holding(NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_trim_to(NULL, 0));
-}
-END_TEST
-
 START_TEST(nothing_held_is_nothing_to_free)
 {
   clpt_rig rig;
@@ -325,7 +317,6 @@ CLPT_MAIN("reclaim", clpt_run)
 {
   TCase *tests = clpt_case(suite, "reclaim");
 
-  tcase_add_test(tests, null_pools_are_refused);
   tcase_add_test(tests, nothing_held_is_nothing_to_free);
   tcase_add_test(tests, free_held_frees_all_that_is_held_and_pooling_goes_on);
   tcase_add_test(tests, stop_holding_is_for_good);

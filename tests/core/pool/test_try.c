@@ -171,11 +171,6 @@ START_TEST(what_no_call_takes_is_left_to_the_full_one)
     ck_assert_ptr_null(buffer);
     ck_assert(!clp_pool_try_allocate_on(rig.pool, sizes[i], rig.s, &buffer));
   }
-  ck_assert(!clp_pool_try_allocate(NULL, BYTES, &buffer));
-  ck_assert(!clp_pool_try_allocate(rig.pool, BYTES, NULL));
-  ck_assert(!clp_pool_try_allocate_on(rig.pool, BYTES, NULL, &buffer));
-  ck_assert(clp_buffer_try_release(NULL));
-  ck_assert(clp_buffer_try_release_on(NULL, rig.s));
   buffer = take(HOME);
   give(buffer, HOME);
   ck_assert(!clp_buffer_try_release(buffer));

@@ -277,23 +277,6 @@ END_TEST
 
 /* --- what is refused --- */
 
-START_TEST(arguments_are_checked)
-{
-  clpt_late_rig rig;
-  clpt_rig unordered;
-
-  clpt_late_rig_start_with_home(&rig, CLPT_REUSE_EITHER);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_forget_stream(NULL, rig.s));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_forget_stream(rig.pool, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_forget_stream(rig.pool, rig.home));
-  clpt_message_has("home stream");
-  clpt_late_rig_end(&rig);
-  clpt_rig_start(&unordered);
-  clpt_fails(CLP_NOT_SUPPORTED, clp_pool_forget_stream(unordered.pool, &rig));
-  clpt_rig_end(&unordered);
-}
-END_TEST
-
 START_TEST(a_stream_that_an_active_buffer_needs_is_refused)
 {
   bool bound = _i == 1;
@@ -391,7 +374,6 @@ int main(void)
   tcase_add_loop_test(tests, what_was_forgotten_does_not_pile_up, 0, COMBINATIONS);
 
   tests = clpt_case(suite, "refused");
-  tcase_add_test(tests, arguments_are_checked);
   tcase_add_loop_test(tests, a_stream_that_an_active_buffer_needs_is_refused, 0, 2);
   tcase_add_loop_test(tests, a_bound_buffer_is_unbound_first, 0, 2);
   tcase_add_loop_test(tests, a_mark_that_cannot_be_made_changes_nothing, 0, CLPT_REUSE_CHOICES);

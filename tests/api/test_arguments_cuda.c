@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Wrong arguments of all calls that need CUDA, on the fake driver: the tables are in cuda.def and
+ * cuda_mempool.def. */
+#include "api/rows.h"
+#include "api/sized.h"
+#include "support/cuda_device.h"
+#include "support/cuda_memory.h"
+#include "support/pools.h"
+#include "support/suite.h"
+
+#include <math.h>
+#include <unistd.h>
+
+/* --- what the rows use --- */
+
+enum { DEVICES = 2, BYTES = 1000 };
+
+static clpt_cuda cuda[DEVICES];
+static CUcontext context; /* of device 0, not its primary one; it is current */
+static CUstream foreign;  /* of that context */
+
+static clp_cuda_mempool mempool, default_mempool; /* of device 0 */
+static clp_allocator *allocator;                  /* of device 0 */
+static clp_pool *pool;                            /* on that allocator */
+static clp_buffer *buffer;                        /* of that pool, active */
+static clp_cuda_async_pool *async_pool, *other_async_pool;
+static unsigned long long pointer; /* of async_pool, allocated */
+static int some_file;              /* a descriptor that is none of a memory pool */
+
+static clp_allocator *host;
+static clp_pool *host_pool;
+static clp_buffer *host_buffer;
+
+#define ASYNC_OPTIONS(...)                                                                         \
+  (&(const clp_cuda_async_options){.struct_size = sizeof(clp_cuda_async_options), __VA_ARGS__})
+#define ASYNC_POOL_OPTIONS(...)                                                                    \
+  (&(const clp_cuda_async_pool_options){.struct_size = sizeof(clp_cuda_async_pool_options),        \
+                                        __VA_ARGS__})
+#define MEMPOOL_OPTIONS(...)                                                                       \
+  (&(const clp_cuda_mempool_options){.struct_size = sizeof(clp_cuda_mempool_options), __VA_ARGS__})
+
+/* clang-format off */
+#include "api/row_functions.h"
+
+#include "api/cuda.def"
+#include "api/cuda_mempool.def"
+
+#include "api/row_entries.h"
+
+static const clpt_row rows[] = {
+#include "api/cuda.def"
+#include "api/cuda_mempool.def"
+};
+/* clang-format on */
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* --- each row on its own --- */
+
+static void make_objects(void)
+{
+  clpt_ok(clp_cuda_mempool_create(NULL, &mempool));
+  clpt_ok(clp_cuda_mempool_default(0, &default_mempool));
+  allocator = clpt_cuda_allocator(0, NULL);
+  pool = clpt_pool(allocator);
+  clpt_hold(pool, BYTES, 2);
+  buffer = clpt_allocate(pool, BYTES);
+  clpt_ok(clp_cuda_async_pool_create(NULL, &async_pool));
+  clpt_ok(clp_cuda_async_pool_create(NULL, &other_async_pool));
+  clpt_ok(clp_cuda_async_pool_set_limit(async_pool, BYTES * BYTES, 0));
+  clpt_ok(clp_cuda_async_pool_malloc(async_pool, BYTES, NULL, &pointer));
+  clpt_ok(clp_host_allocator_create(0, &host));
+  host_pool = clpt_pool(host);
+  host_buffer = clpt_allocate(host_pool, BYTES);
+}
+
+static void setup(void)
+{
+  int ends[2];
+
+  fakecuda_reset();
+  for (int i = 0; i < DEVICES; i++)
+    clpt_cuda_open(&cuda[i], i);
+  clpt_cuda_ok(cuCtxCreate(&context, 0, cuda[0].device));
+  clpt_cuda_ok(cuStreamCreate(&foreign, FAKECUDA_STREAM_NON_BLOCKING));
+  make_objects();
+  ck_assert_int_eq(pipe(ends), 0);
+  close(ends[1]);
+  some_file = ends[0];
+}
+
+static void end_objects(void)
+{
+  clpt_ok(clp_buffer_release(host_buffer));
+  clp_pool_release(host_pool);
+  clp_allocator_release(host);
+  clpt_ok(clp_cuda_async_pool_free(async_pool, pointer, NULL));
+  clp_cuda_async_pool_release(other_async_pool);
+  clp_cuda_async_pool_release(async_pool);
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+  clpt_ok(clp_cuda_mempool_destroy(mempool));
+}
+
+static void teardown(void)
+{
+  close(some_file);
+  end_objects();
+  ck_assert_uint_eq(fakecuda_live_allocations(), 0);
+  clpt_cuda_ok(cuStreamDestroy(foreign));
+  clpt_cuda_ok(cuCtxDestroy(context));
+  ck_assert_ptr_null(clpt_cuda_current());
+  for (int i = 0; i < DEVICES; i++)
+    clpt_cuda_close(&cuda[i]);
+  fakecuda_reset();
+}
+
+/* What a refused call must leave as it is. */
+typedef struct figures {
+  clp_pool_stats pool;
+  clp_cuda_mempool_usage usage, default_usage;
+  size_t limit;
+  uint64_t threshold;
+  clp_cuda_mempool current;
+  unsigned reuse;
+  clp_cuda_access access[DEVICES];
+  size_t allocations;
+  unsigned long calls; /* to allocate, to free and to trim */
+  CUcontext context;
+} figures;
+
+static void read_figures(figures *read)
+{
+  memset(read, 0, sizeof(*read));
+  read->pool = clpt_stats(pool);
+  read->usage.struct_size = read->default_usage.struct_size = sizeof(read->usage);
+  clpt_ok(clp_cuda_mempool_get_usage(mempool, &read->usage));
+  clpt_ok(clp_cuda_mempool_get_usage(default_mempool, &read->default_usage));
+  clpt_ok(clp_cuda_async_pool_get_limit(async_pool, &read->limit));
+  clpt_ok(clp_cuda_mempool_get_release_threshold(mempool, &read->threshold));
+  clpt_ok(clp_cuda_mempool_current(0, &read->current));
+  clpt_ok(clp_cuda_mempool_get_reuse(mempool, &read->reuse));
+  for (int i = 0; i < DEVICES; i++)
+    clpt_ok(clp_cuda_mempool_get_access(mempool, i, &read->access[i]));
+  read->allocations = fakecuda_live_allocations();
+  read->calls = fakecuda_calls("cuMemAllocFromPoolAsync") + fakecuda_calls("cuMemFreeAsync") +
+                fakecuda_calls("cuMemPoolTrimTo");
+  read->context = clpt_cuda_current();
+}
+
+START_TEST(each_row)
+{
+  const clpt_row *row = &rows[_i];
+  figures before, after;
+
+  read_figures(&before);
+  for (size_t i = 0; i < row->count; i++)
+    clpt_check_row(row, i);
+  read_figures(&after);
+  ck_assert_msg(memcmp(&before, &after, sizeof(before)) == 0, "%s%s changed something", row->call,
+                row->arguments);
+}
+END_TEST
+
+/* --- structs that begin with their size --- */
+
+static const clp_cuda_async_options async_options = CLP_CUDA_ASYNC_OPTIONS_INIT;
+static const clp_cuda_async_pool_options async_pool_options = CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
+static const clp_cuda_mempool_options mempool_options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
+
+static clp_status create_allocator(void *options)
+{
+  clp_allocator *made;
+  clp_status status = clp_cuda_async_allocator_create(options, &made);
+
+  clp_allocator_release(made);
+  return status;
+}
+
+static clp_status create_async_pool(void *options)
+{
+  clp_cuda_async_pool *made;
+  clp_status status = clp_cuda_async_pool_create(options, &made);
+
+  clp_cuda_async_pool_release(made);
+  return status;
+}
+
+static clp_status create_mempool(void *options)
+{
+  clp_cuda_mempool made;
+  clp_status status = clp_cuda_mempool_create(options, &made);
+
+  return status ? status : clp_cuda_mempool_destroy(made);
+}
+
+static clp_status get_usage(void *usage)
+{
+  return clp_cuda_mempool_get_usage(default_mempool, usage);
+}
+
+static clp_status get_usage_of_async_pool(void *usage)
+{
+  return clp_cuda_async_pool_get_usage(async_pool, usage);
+}
+
+#define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
+
+static const clpt_sized structs[] = {
+    {"clp_cuda_async_allocator_create", "clp_cuda_async_options", sizeof(clp_cuda_async_options),
+     END_OF(clp_cuda_async_options, device), &async_options, create_allocator},
+    {"clp_cuda_async_pool_create", "clp_cuda_async_pool_options",
+     sizeof(clp_cuda_async_pool_options), END_OF(clp_cuda_async_pool_options, mempool_choice),
+     &async_pool_options, create_async_pool},
+    {"clp_cuda_mempool_create", "clp_cuda_mempool_options", sizeof(clp_cuda_mempool_options),
+     END_OF(clp_cuda_mempool_options, location), &mempool_options, create_mempool},
+    {"clp_cuda_mempool_get_usage", "clp_cuda_mempool_usage", sizeof(clp_cuda_mempool_usage),
+     END_OF(clp_cuda_mempool_usage, reserved_bytes), NULL, get_usage},
+    {"clp_cuda_async_pool_get_usage", "clp_cuda_mempool_usage", sizeof(clp_cuda_mempool_usage),
+     END_OF(clp_cuda_mempool_usage, reserved_bytes), NULL, get_usage_of_async_pool},
+};
+enum { STRUCTS = sizeof(structs) / sizeof(structs[0]) };
+
+START_TEST(each_struct)
+{
+  clpt_check_sized(&structs[_i]);
+}
+END_TEST
+
+CLPT_MAIN("arguments: CUDA", clpt_run)
+{
+  TCase *tests = clpt_case(suite, "rows");
+
+  clpt_cuda_use_fake();
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_loop_test(tests, each_row, 0, ROWS);
+  tests = clpt_case(suite, "structs");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_loop_test(tests, each_struct, 0, STRUCTS);
+}

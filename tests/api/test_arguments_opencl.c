@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Wrong arguments of all calls that need OpenCL: the tables are in opencl.def and opencl_svm.def.
+ */
+#include "api/rows.h"
+#include "api/sized.h"
+#include "support/opencl_fixture.h"
+#include "support/opencl_live.h"
+#include "support/pools.h"
+#include "support/suite.h"
+#include "support/wrap_opencl.h"
+
+#include <clpool/opencl.h>
+#include <stdint.h>
+
+/* --- what the rows use --- */
+
+enum { BYTES = 10000 };
+
+static clpt_cl cl, other; /* contexts of their own */
+static bool has_svm;
+static clp_allocator *allocator, *svm, *host;
+static clp_pool *pool, *svm_pool, *host_pool; /* svm_pool: NULL without shared virtual memory */
+static clp_buffer *buffer, *svm_buffer, *host_buffer; /* of BYTES, active */
+
+#define SVM_OPTIONS(...)                                                                           \
+  (&(const clp_cl_svm_options){.struct_size = sizeof(clp_cl_svm_options), __VA_ARGS__})
+
+/* clang-format off */
+#include "api/row_functions.h"
+
+#include "api/opencl.def"
+#include "api/opencl_svm.def"
+
+#include "api/row_entries.h"
+
+static const clpt_row rows[] = {
+#include "api/opencl.def"
+};
+static const clpt_row svm_rows[] = {
+#include "api/opencl_svm.def"
+};
+/* clang-format on */
+enum {
+  ROWS = sizeof(rows) / sizeof(rows[0]),
+  SVM_ROWS = sizeof(svm_rows) / sizeof(svm_rows[0]),
+};
+
+/* --- each row on its own --- */
+
+static void setup(void)
+{
+  clpt_cl_open(&cl, 1);
+  clpt_cl_open(&other, 1);
+  clpt_cl_reset();
+  has_svm = clpt_cl_svm(&cl) != 0;
+  clpt_ok(clp_cl_immediate_allocator_create(cl.queue, 0, &allocator));
+  pool = clpt_pool(allocator);
+  buffer = clpt_allocate(pool, BYTES);
+  clpt_ok(clp_host_allocator_create(0, &host));
+  host_pool = clpt_pool(host);
+  host_buffer = clpt_allocate(host_pool, BYTES);
+  if (!has_svm)
+    return;
+  clpt_ok(clp_cl_svm_allocator_create(cl.context, NULL, &svm));
+  svm_pool = clpt_pool(svm);
+  svm_buffer = clpt_allocate(svm_pool, BYTES);
+}
+
+static void teardown(void)
+{
+  clpt_ok(clp_buffer_release(svm_buffer));
+  clp_pool_release(svm_pool);
+  clp_allocator_release(svm);
+  clpt_ok(clp_buffer_release(host_buffer));
+  clp_pool_release(host_pool);
+  clp_allocator_release(host);
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+  clpt_cl_reset();
+  clpt_cl_close(&other);
+  clpt_cl_close(&cl);
+}
+
+/* What a refused call must leave as it is. */
+typedef struct figures {
+  clp_pool_stats pool, svm_pool, host_pool;
+  clpt_cl_live live;
+  unsigned long taken; /* calls that take memory */
+} figures;
+
+static void read_figures(figures *read)
+{
+  memset(read, 0, sizeof(*read));
+  read->pool = clpt_stats(pool);
+  read->host_pool = clpt_stats(host_pool);
+  if (has_svm)
+    read->svm_pool = clpt_stats(svm_pool);
+  read->live = clpt_cl_live_now();
+  read->taken = clpt_cl_calls(CLPT_clCreateBuffer) + clpt_cl_calls(CLPT_clSVMAlloc);
+}
+
+static void check(const clpt_row *row)
+{
+  figures before, after;
+
+  read_figures(&before);
+  for (size_t i = 0; i < row->count; i++)
+    clpt_check_row(row, i);
+  read_figures(&after);
+  ck_assert_msg(memcmp(&before, &after, sizeof(before)) == 0, "%s%s changed something", row->call,
+                row->arguments);
+}
+
+START_TEST(each_row)
+{
+  check(&rows[_i]);
+}
+END_TEST
+
+START_TEST(each_svm_row)
+{
+  if (has_svm)
+    check(&svm_rows[_i]);
+}
+END_TEST
+
+/* --- a struct that begins with its size --- */
+
+static const clp_cl_svm_options svm_options = CLP_CL_SVM_OPTIONS_INIT;
+
+static clp_status create_svm_allocator(void *options)
+{
+  clp_allocator *made;
+  clp_status status = clp_cl_svm_allocator_create(cl.context, options, &made);
+
+  clp_allocator_release(made);
+  return status;
+}
+
+START_TEST(svm_options_of_other_sizes)
+{
+  const clpt_sized sized = {
+      "clp_cl_svm_allocator_create",           "clp_cl_svm_options", sizeof(clp_cl_svm_options),
+      offsetof(clp_cl_svm_options, alignment), &svm_options,         create_svm_allocator};
+
+  if (has_svm)
+    clpt_check_sized(&sized);
+}
+END_TEST
+
+CLPT_MAIN("arguments: OpenCL", clpt_cl_run)
+{
+  TCase *tests = clpt_case(suite, "rows");
+
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_loop_test(tests, each_row, 0, ROWS);
+  tcase_add_loop_test(tests, each_svm_row, 0, SVM_ROWS);
+  tests = clpt_case(suite, "structs");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, svm_options_of_other_sizes);
+}
