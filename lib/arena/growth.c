@@ -6,7 +6,8 @@
 #include "arena/trim.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/streams/use.h"
+#include "core/base/log.h"
+#include "core/streams/ordered_free.h"
 
 #include <sys/param.h>
 
@@ -168,6 +169,20 @@ static clp_status uses_of_new(clpi_arena *arena, clpi_stream *home, clpi_use_set
   return *uses ? CLP_SUCCESS : clpi_use_wait(&arena->streams, &use);
 }
 
+/* Gives new memory back that no segment remembers, after the home stream's work on it. */
+static void give_back(clpi_arena *arena, clpi_stream *home, size_t bytes, clp_memory memory)
+{
+  clpi_use use = clpi_use_now(home);
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clp_status status =
+      clpi_ordered_free(&arena->streams, arena->upstream, memory, bytes, (clpi_uses){&use, 1});
+  if (status)
+    clpi_log(CLP_LOG_ERROR, "%s did not take back a new segment of %zu bytes: %s",
+             arena->upstream->name, bytes, clp_last_error()->message);
+  clpi_error_restore(&kept);
+}
+
 static clp_status obtain(clpi_arena *arena, clpi_stream *home, size_t bytes, clp_memory *memory,
                          clpi_use_set **uses)
 {
@@ -176,7 +191,7 @@ static clp_status obtain(clpi_arena *arena, clpi_stream *home, size_t bytes, clp
     return status;
   status = uses_of_new(arena, home, uses);
   if (status)
-    (void)clp_allocator_free(arena->upstream, *memory, bytes);
+    give_back(arena, home, bytes, *memory);
   return status;
 }
 

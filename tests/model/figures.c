@@ -9,7 +9,7 @@ enum { BINS_MAX = 256 };
 clp_pool_stats model_stats(const model *it, unsigned pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  model_require(it, clp_pool_get_stats(it->pools[pool].pool, &stats) == CLP_SUCCESS);
+  model_require(it, MODEL_LIBRARY(clp_pool_get_stats(it->pools[pool].pool, &stats)) == CLP_SUCCESS);
   return stats;
 }
 
@@ -169,11 +169,11 @@ static void check_bins(const model *it, unsigned pool)
   const clp_pool *asked = it->pools[pool].pool;
   size_t bins[BINS_MAX], count = 0;
   clp_bin_stats sum = CLP_BIN_STATS_INIT;
-  model_require(it, clp_pool_get_bins(asked, bins, BINS_MAX, &count) == CLP_SUCCESS);
+  model_require(it, MODEL_LIBRARY(clp_pool_get_bins(asked, bins, BINS_MAX, &count)) == CLP_SUCCESS);
   model_require(it, count <= BINS_MAX);
   for (size_t i = 0; i < count; i++) {
     clp_bin_stats stats = CLP_BIN_STATS_INIT;
-    model_require(it, clp_pool_get_bin_stats(asked, bins[i], &stats) == CLP_SUCCESS);
+    model_require(it, MODEL_LIBRARY(clp_pool_get_bin_stats(asked, bins[i], &stats)) == CLP_SUCCESS);
     model_require(it, i == 0 || bins[i - 1] < bins[i]);
     model_require(it, stats.bin == bins[i]);
     model_require(it, stats.block_bytes == clp_pool_alloc_size(asked, bins[i]));
@@ -191,16 +191,29 @@ static void check_bins(const model *it, unsigned pool)
 
 /* --- the arena --- */
 
+/* The largest free range is no smaller than their mean. */
+static void check_free_ranges(const model *it, const clp_arena_stats *stats)
+{
+  size_t free_bytes = stats->reserved_bytes - stats->used_bytes,
+         largest = stats->largest_free_bytes;
+  double outside = free_bytes ? 1 - (double)largest / (double)free_bytes : 0;
+  model_require(it, (stats->free_ranges > 0) == (free_bytes > 0));
+  model_require(it, largest <= free_bytes);
+  model_require(it, largest * stats->free_ranges >= free_bytes);
+  model_require(it, stats->fragmentation > outside - 1e-9 && stats->fragmentation < outside + 1e-9);
+}
+
 static void check_arena(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  model_require(it, clp_arena_get_stats(it->allocator, &stats) == CLP_SUCCESS);
+  model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
   model_require(it, stats.used_bytes <= stats.reserved_bytes);
   model_require(it, stats.peak_used_bytes >= stats.used_bytes);
   model_require(it, stats.peak_reserved_bytes >= stats.reserved_bytes);
   model_require(it, stats.segments == stats.segments_taken - stats.segments_given_back);
   model_require(it, stats.free_segments <= stats.segments);
-  model_require(it, stats.fragmentation >= 0 && stats.fragmentation <= 1);
+  model_require(it, stats.free_ranges >= stats.free_segments);
+  check_free_ranges(it, &stats);
   if (!it->is_fake || it->may_fail)
     return;
   model_require(it, stats.reserved_bytes == it->device.live_bytes - it->device.leaving_bytes);
@@ -217,7 +230,7 @@ static size_t blocks_in_use(const model *it)
 static void check_arena_blocks(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  model_require(it, clp_arena_get_stats(it->allocator, &stats) == CLP_SUCCESS);
+  model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
   model_require(it, it->may_fail || stats.used_blocks == blocks_in_use(it));
 }
 

@@ -199,6 +199,17 @@ static void check_wait(const model *it, const model_held *taken, int stream)
       model_require(it, !others(other, stream) || other->age >= taken->age);
 }
 
+bool model_held_must_serve(const model *it, unsigned pool, int stream, size_t bytes)
+{
+  size_t bin = clp_pool_bin_number(it->pools[pool].pool, bytes);
+  if (!it->follows_held || !bytes || it->may_fail || has_several_uses(it, pool, bin))
+    return false;
+  for (const model_held *held = it->held; held < it->held + it->held_count; held++)
+    if (held->pool == pool && held->bin == bin && must_serve(it, held, stream))
+      return true;
+  return false;
+}
+
 /* The buffer that an allocation on the stream got: a held block that may serve it, the newest if
  * there are no streams; or new memory, and then no held block had to serve. */
 void model_held_serve(model *it, unsigned pool, int stream, const model_slot *got)
@@ -217,8 +228,5 @@ void model_held_serve(model *it, unsigned pool, int stream, const model_slot *go
     take_out(it, taken);
     return;
   }
-  if (it->may_fail || has_several_uses(it, pool, bin))
-    return;
-  for (const model_held *held = it->held; held < it->held + it->held_count; held++)
-    model_require(it, held->pool != pool || held->bin != bin || !must_serve(it, held, stream));
+  model_require(it, it->may_fail || !it->must_hit);
 }

@@ -95,6 +95,7 @@ typedef struct model {
   model_phase phase;
   unsigned phase_pool;
   size_t phase_bytes;
+  bool must_hit;         /* a held block has to serve the allocation that is at work */
   unsigned stream_waits; /* until the allocation that is at work */
 
   /* hooks.c */
@@ -137,6 +138,12 @@ extern void (*model_in_library)(bool is_inside);
 
 /** Runs a whole program; returns when all was as it should be. run.c. */
 void model_run(model *it, const model_program *program);
+void model_make_pool(model *it, unsigned pool);
+void model_set_outside(bool is_outside); /* the library is called back, or calls the device */
+
+/** Makes one call of the program. calls.c. */
+void model_make_call(model *it, const model_call *call);
+bool model_release_some(clp_pool *pool, size_t bytes, void *it); /* on_out_of_memory */
 
 /** Requires that a call that gave this status succeeded, or failed for what fails on purpose. */
 void model_require_success(const model *it, clp_status status);
@@ -157,6 +164,7 @@ void model_held_begin(model *it);
 void model_held_add(model *it, const model_slot *released, int stream);
 void model_held_drop(model *it, unsigned pool); /* all that a pool holds */
 void model_held_forget(model *it, unsigned pool, int stream);
+bool model_held_must_serve(const model *it, unsigned pool, int stream, size_t bytes);
 void model_held_serve(model *it, unsigned pool, int stream, const model_slot *got);
 
 /** figures.c */

@@ -47,6 +47,7 @@ enum {
   X(ends_early)         /* pools end before their buffers */                                       \
   X(nth_device)         /* so many-th call of the device fails; 0: none */                         \
   X(nth_is_memory)      /* with CLP_OUT_OF_DEVICE_MEMORY, if it is for memory */                   \
+  X(nth_stays)          /* and all after it; of the host's, until the library's call ends */       \
   X(nth_host)           /* so many-th allocation of host memory fails; 0: none */
 
 typedef struct model_config {

@@ -8,7 +8,7 @@ enum { PROGRAMS = 4000, PARTS = 4, SEEDS_OF_A_PART = 1000000 };
 
 START_TEST(every_program_holds)
 {
-  static const model_trial trial = {model_draw, model_run_once};
+  static const model_trial trial = {model_draw, model_run_once, model_run_once};
   unsigned count = clpt_iterations(PROGRAMS) / PARTS + 1;
   if (model_has_choice() && _i > 0)
     return;

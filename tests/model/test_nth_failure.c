@@ -21,6 +21,15 @@ static void draw_short(model_program *program, unsigned seed)
   program->count = kept;
 }
 
+/* A failure that stays ends with the call of the library that met it. */
+static void count_in_library(bool is_inside)
+{
+  clpt_host_count(false);
+  if (!is_inside && clpt_host_failed())
+    clpt_host_start(CLPT_HOST_COUNTS, 0);
+  clpt_host_count(is_inside);
+}
+
 static unsigned long device_calls(void)
 {
   unsigned long sum = 0;
@@ -35,9 +44,11 @@ static void fail_each_device_call(model_program *program)
   unsigned long calls = device_calls();
   for (unsigned long nth = 1; nth <= calls; nth++) {
     program->config.nth_device = nth;
-    program->config.nth_is_memory = 0;
+    program->config.nth_is_memory = program->config.nth_stays = 0;
     model_run_once(program);
     program->config.nth_is_memory = 1;
+    model_run_once(program);
+    program->config.nth_stays = 1;
     model_run_once(program);
   }
 }
@@ -45,13 +56,24 @@ static void fail_each_device_call(model_program *program)
 /* Counts what the library allocates, and fails the allocation that the settings name. */
 static unsigned long run_counted(model_program *program)
 {
-  bool fails = program->config.nth_host > 0;
-  clpt_host_start(fails ? CLPT_HOST_FAILS_ONCE : CLPT_HOST_COUNTS, program->config.nth_host - 1);
+  clpt_host_failure failure = CLPT_HOST_COUNTS;
+  if (program->config.nth_host)
+    failure = program->config.nth_stays ? CLPT_HOST_STAYS_OUT : CLPT_HOST_FAILS_ONCE;
+  (void)clp_set_last_error(CLP_BUSY, 0,
+                           "from before"); /* its text is the thread's, until that ends */
+  clpt_host_start(failure, program->config.nth_host - 1);
   clpt_host_count(false);
-  model_in_library = clpt_host_count;
+  model_in_library = count_in_library;
   model_run_once(program);
   model_in_library = NULL;
   return clpt_host_stop();
+}
+
+static void run_and_compare(model_program *program, long live_before)
+{
+  (void)run_counted(program);
+  if (clpt_host_live() > live_before && !model_last_run()->losses)
+    model_fail(model_last_run(), "the host", 0, "memory of the host did not come back");
 }
 
 /* What the first run leaves is the thread's, until it ends. */
@@ -61,10 +83,19 @@ static void fail_each_host_call(model_program *program)
   long live = clpt_host_live();
   for (unsigned long nth = 1; nth <= calls; nth++) {
     program->config.nth_host = nth;
-    (void)run_counted(program);
-    if (clpt_host_live() > live)
-      model_fail(model_last_run(), "the host", 0, "memory did not come back");
+    program->config.nth_stays = 0;
+    run_and_compare(program, live);
+    program->config.nth_stays = 1;
+    run_and_compare(program, live);
   }
+}
+
+static void fail_one_host_call(model_program *program)
+{
+  model_program first = *program;
+  first.config.nth_host = 0;
+  (void)run_counted(&first);
+  run_and_compare(program, clpt_host_live());
 }
 
 static void require_failures(const model_tally *tally)
@@ -76,7 +107,7 @@ static void require_failures(const model_tally *tally)
 
 START_TEST(each_call_of_the_device_fails)
 {
-  static const model_trial trial = {draw_short, fail_each_device_call};
+  static const model_trial trial = {draw_short, fail_each_device_call, model_run_once};
   model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
   require_failures(&tally);
 }
@@ -84,7 +115,7 @@ END_TEST
 
 START_TEST(each_allocation_of_host_memory_fails)
 {
-  static const model_trial trial = {draw_short, fail_each_host_call};
+  static const model_trial trial = {draw_short, fail_each_host_call, fail_one_host_call};
   model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
   require_failures(&tally);
 }

@@ -22,6 +22,7 @@ typedef struct shared {
 } shared;
 
 static shared *common;
+static const model_trial *current; /* NULL: model_run_once */
 static model_program drawn, shorter;
 static model ran;
 static char first_failure[MODEL_FAILURE_BYTES];
@@ -74,7 +75,7 @@ static bool run_apart(void (*run)(void *argument), void *argument, unsigned seco
 
 static void run_one(void *program)
 {
-  model_run_once(program);
+  (current ? current->run : model_run_once)(program);
 }
 
 static bool holds(model_program *program, bool is_quiet)
@@ -160,7 +161,7 @@ static void run_batch(void *argument)
   for (unsigned i = 0; i < it->count; i++) {
     common->seed = it->first + i;
     it->trial->draw(&drawn, common->seed);
-    it->trial->run(&drawn);
+    it->trial->try(&drawn);
     common->tally.programs++;
   }
 }
@@ -189,6 +190,7 @@ bool model_has_choice(void)
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
 {
   const char *path = getenv("CLPT_PROGRAM");
+  current = trial;
   share();
   first = number_in("CLPT_SEED", first);
   count = number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);

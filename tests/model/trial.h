@@ -5,10 +5,12 @@
 
 #include "model/model.h"
 
-/** A kind of trial: how a program is drawn from a seed, and how it is run. `run` may run it several
- * times, with other settings each time; it calls model_run_once for that. */
+/** A kind of trial: how a program is drawn from a seed and tried, which may take many runs with
+ * other settings each; and how it is run again with the settings that failed. They call
+ * model_run_once. */
 typedef struct model_trial {
   void (*draw)(model_program *program, unsigned seed);
+  void (*try)(model_program *program);
   void (*run)(model_program *program);
 } model_trial;
 

@@ -143,6 +143,8 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
   unsigned waits = host_waits(it), refusals = it->device.refusals;
   if (slot->buffer)
     return;
+  int used_on = stream < 0 && it->config->has_home ? 0 : stream;
+  it->must_hit = model_held_must_serve(it, pool, used_on, bytes);
   it->phase = MODEL_ALLOCATES;
   it->phase_pool = pool;
   it->asked = bytes;
@@ -154,6 +156,8 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
     from->largest_asked = model_block_bytes(it, pool, bytes);
   model_require(it, !status == (buffer != NULL));
   if (status) {
+    const clp_error *last = clp_last_error();
+    model_require(it, last->status == status && last->message[0] != '\0');
     model_check_refusal(it, pool, bytes, status);
     return;
   }
@@ -165,7 +169,7 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
                        .pool = pool,
                        .generation = from->generation,
                        .pattern = slot->pattern,
-                       .last = stream < 0 && it->config->has_home ? 0 : stream,
+                       .last = used_on,
                        .bound = -1};
   from->allocated++;
   model_held_serve(it, pool, slot->last, slot);
