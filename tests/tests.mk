@@ -732,7 +732,7 @@ EXTRA_DIST += \
 EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
 	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \
 	tests/support/no_sysfs.sh \
-	tests/house/claim.pml \
+	tests/house/claim.pml tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
 	tests/house/install/configure.ac tests/house/install/consumer.c \
 	tests/house/install/meson.build
