@@ -701,6 +701,8 @@ check-stepped: $(stepped_tests:=$(EXEEXT))
 	$(run_tests) TESTS=tests/house/check-stepped.sh
 check-install: all
 	$(run_tests) TESTS=tests/house/check-install.sh
+check-standards: include/clpool/version.h
+	CLPT_STANDARDS=all $(run_tests) TESTS=tests/house/check-headers.sh
 check-walk: config.h
 	$(run_tests) TESTS=tests/house/check-walk.sh
 
@@ -799,7 +801,7 @@ EXTRA_DIST += tests/support/coverage.sh
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
 .PHONY: check-valgrind check-coverage check-layer soak
-.PHONY: check-helgrind check-house check-install check-stepped check-walk
+.PHONY: check-helgrind check-house check-install check-standards check-stepped check-walk
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:
