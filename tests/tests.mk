@@ -66,6 +66,7 @@ tests_libclptest_a_SOURCES = \
 	tests/support/cuda_memory.c tests/support/cuda_memory.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
+	tests/support/host_failures.c tests/support/host_failures.h \
 	tests/support/instrumented.h \
 	tests/support/ladder.c tests/support/ladder.h \
 	tests/support/late_blocks.c tests/support/late_blocks.h \
