@@ -151,7 +151,7 @@ check_PROGRAMS += \
 	tests/api/test_arguments \
 	tests/api/test_arguments_cuda \
 	tests/api/test_struct_sizes
-tests_api_test_arguments_cuda_LDADD = $(LDADD) tests/fakecuda/libfakecuda.la
+tests_api_test_arguments_cuda_LDADD = $(cuda_LDADD)
 if HAVE_OPENCL
 check_PROGRAMS += tests/api/test_arguments_opencl
 tests_api_test_arguments_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -278,7 +278,7 @@ check_PROGRAMS += \
 
 # Random programs on random pools, and a model of what must come of them.
 model_sources = \
-	tests/model/draw.c tests/model/program.c tests/model/program.h \
+	tests/model/calls.c tests/model/draw.c tests/model/program.c tests/model/program.h \
 	tests/model/figures.c tests/model/held.c tests/model/hooks.c tests/model/user.c \
 	tests/model/model.h tests/model/run.c
 trial_sources = $(model_sources) tests/model/trial.c tests/model/trial.h

@@ -202,6 +202,18 @@ static void check_bins(const model *it, unsigned pool)
 
 /* --- the arena --- */
 
+/* The largest free range is no smaller than their mean. */
+static void check_free_ranges(const model *it, const clp_arena_stats *stats)
+{
+  size_t free_bytes = stats->reserved_bytes - stats->used_bytes,
+         largest = stats->largest_free_bytes;
+  double outside = free_bytes ? 1 - (double)largest / (double)free_bytes : 0;
+  model_require(it, (stats->free_ranges > 0) == (free_bytes > 0));
+  model_require(it, largest <= free_bytes);
+  model_require(it, largest * stats->free_ranges >= free_bytes);
+  model_require(it, stats->fragmentation > outside - 1e-9 && stats->fragmentation < outside + 1e-9);
+}
+
 static void check_arena(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
@@ -211,7 +223,8 @@ static void check_arena(const model *it)
   model_require(it, stats.peak_reserved_bytes >= stats.reserved_bytes);
   model_require(it, stats.segments == stats.segments_taken - stats.segments_given_back);
   model_require(it, stats.free_segments <= stats.segments);
-  model_require(it, stats.fragmentation >= 0 && stats.fragmentation <= 1);
+  model_require(it, stats.free_ranges >= stats.free_segments);
+  check_free_ranges(it, &stats);
   if (!it->is_fake || it->may_fail)
     return;
   model_require(it, stats.reserved_bytes == it->device.live_bytes - it->device.leaving_bytes);

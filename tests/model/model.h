@@ -138,6 +138,12 @@ extern void (*model_in_library)(bool is_inside);
 
 /** Runs a whole program; returns when all was as it should be. run.c. */
 void model_run(model *it, const model_program *program);
+void model_make_pool(model *it, unsigned pool);
+void model_set_outside(bool is_outside); /* the library is called back, or calls the device */
+
+/** Makes one call of the program. calls.c. */
+void model_make_call(model *it, const model_call *call);
+bool model_release_some(clp_pool *pool, size_t bytes, void *it); /* on_out_of_memory */
 
 /** Requires that a call that gave this status succeeded, or failed for what fails on purpose. */
 void model_require_success(const model *it, clp_status status);
