@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CLPOOL_TRACE: which file, and what is in it when the process has ended. */
 #include "support/cuda_device.h"
-#include "support/host_failures.h"
+#include "support/failmalloc.h"
 #include "support/traced_process.h"
 
 #include <clpool/cuda.h>
@@ -289,15 +289,18 @@ END_TEST
 
 static void run_out_of_host_memory(void)
 {
-  clpt_host_failures each = {0};
+  clp_status status = CLP_OUT_OF_HOST_MEMORY;
+  unsigned long nth = 0;
   traced_require(clp_simulated_allocator_create(0, &traced_allocator) == CLP_SUCCESS);
-  while (!each.is_over) {
-    clpt_host_fail_next(&each);
-    clp_status status = clp_pool_create(traced_allocator, NULL, &traced_pool);
-    clpt_host_check(&each, status);
+  for (; status == CLP_OUT_OF_HOST_MEMORY; nth++) {
+    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    status = clp_pool_create(traced_allocator, NULL, &traced_pool);
+    clpt_host_stop();
+    traced_require((status == CLP_OUT_OF_HOST_MEMORY) == clpt_host_failed());
     traced_require(!status == !!traced_pool);
   }
-  traced_require(each.count >= 4); /* the pool, the trace, its hook, its registration */
+  traced_require(status == CLP_SUCCESS);
+  traced_require(nth >= 5); /* the pool, the trace, its hook, its registration, and none */
   traced_allocate(1, 100);
   traced_release(1);
   traced_end_pool();
