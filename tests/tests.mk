@@ -184,6 +184,22 @@ check_PROGRAMS += \
 	tests/core/streams/test_order_threads \
 	tests/core/streams/test_order_uses \
 	tests/core/streams/test_use
+# --- The model: programs drawn by chance, and what must be true of them
+check_PROGRAMS += tests/model/test_crowd
+tests_model_test_crowd_SOURCES = \
+	tests/model/crowd.c tests/model/crowd.h \
+	tests/model/crowd_blocks.c \
+	tests/model/crowd_calls.c \
+	tests/model/crowd_device.c tests/model/crowd_device.h \
+	tests/model/crowd_fork.c \
+	tests/model/crowd_hooks.c \
+	tests/model/crowd_peaks.c tests/model/crowd_peaks.h \
+	tests/model/crowd_plan.c tests/model/crowd_plan.h \
+	tests/model/crowd_ranges.c tests/model/crowd_ranges.h \
+	tests/model/crowd_rest.c \
+	tests/model/crowd_streams.c \
+	tests/model/known_faults.h \
+	tests/model/test_crowd.c
 if HAVE_PYTHON3
 check_PROGRAMS += tests/core/store/test_bin_answers
 nodist_tests_core_store_test_bin_answers_SOURCES = tests/core/store/bin_answers.c
