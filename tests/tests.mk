@@ -33,6 +33,9 @@ trace_LIBS = .libs/libclpool-trace.a $(ZLIB_LIBS) -lm
 endif
 internal_LIBS = .libs/libclpool-internal.a $(LIBDW_LIBS)
 
+# Tests take longer to compile than to run, so TESTS_CFLAGS follow the user's CFLAGS.
+tests/%.$(OBJEXT): CFLAGS += $(TESTS_CFLAGS)
+
 # Tests are linked without libtool, which takes longer than the linker. They link what libtool keeps in
 # .libs: the archives of its convenience libraries, and two shared libraries, which they find there.
 linked_tests = $(check_PROGRAMS) $(stepped_tests:=$(EXEEXT)) $(layer_programs)
@@ -750,6 +753,8 @@ check-stepped: $(stepped_tests:=$(EXEEXT))
 	$(run_tests) TESTS=tests/house/check-stepped.sh
 check-install: all
 	$(run_tests) TESTS=tests/house/check-install.sh
+check-standards: include/clpool/version.h
+	CLPT_STANDARDS=all $(run_tests) TESTS=tests/house/check-headers.sh
 check-walk: config.h
 	$(run_tests) TESTS=tests/house/check-walk.sh
 
@@ -856,7 +861,7 @@ EXTRA_DIST += tests/support/coverage.sh
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
 .PHONY: check-valgrind check-coverage check-layer check-plants soak
-.PHONY: check-helgrind check-house check-install check-stepped check-walk
+.PHONY: check-helgrind check-house check-install check-standards check-stepped check-walk
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:
