@@ -69,6 +69,7 @@ tests_libclptest_a_SOURCES = \
 	tests/support/cuda_memory.c tests/support/cuda_memory.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
+	tests/support/host_failures.c tests/support/host_failures.h \
 	tests/support/instrumented.h \
 	tests/support/ladder.c tests/support/ladder.h \
 	tests/support/late_blocks.c tests/support/late_blocks.h \
@@ -191,8 +192,6 @@ check_PROGRAMS += \
 	tests/core/hooks/test_hook_registration \
 	tests/core/hooks/test_hook_threads \
 	tests/core/pool/test_buffer \
-	tests/core/pool/test_device_failures \
-	tests/core/pool/test_host_memory_failures \
 	tests/core/pool/test_inherited \
 	tests/core/pool/test_lifetime \
 	tests/core/pool/test_limit \
@@ -312,10 +311,8 @@ tests_core_cache_test_slot_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_slots_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
-tests_core_pool_test_host_memory_failures_LDFLAGS = $(failmalloc_link_flags)
 tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clpi_use_is_settled_locked
-tests_arena_test_arena_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 tests_arena_test_direct_limit_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=clpi_fit
 tests_arena_test_segments_LDFLAGS = $(failmalloc_link_flags)
