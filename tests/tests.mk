@@ -311,6 +311,7 @@ tests_core_cache_test_slot_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_slots_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
+tests_core_streams_test_order_failures_LDFLAGS = $(failmalloc_link_flags)
 tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clpi_use_is_settled_locked
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
