@@ -6,7 +6,7 @@
 # step clang. ThreadSanitizer is gcc's: clang's is linked into the program, where --wrap would give
 # it the tests' functions.
 # shellcheck shell=bash
-# shellcheck disable=SC2154,SC2164 # .ci/run sets work, logs, jobs and checkout, and `set -e`
+# shellcheck disable=SC2154,SC2164 # .ci/run sets work, step, logs, jobs and checkout, and `set -e`
 # shellcheck disable=SC2016 # make expands what is in single quotes
 
 # shellcheck disable=SC2034 # .ci/run uses these
@@ -155,15 +155,21 @@ step_layer() {
 
 # Five planted faults, chosen by the commit.
 step_five_plants() {
+  plants PLANTS_COUNT=5 PLANTS_SEED="$(git -C "$checkout" rev-parse HEAD)"
+}
+
+plants() {
   default_build
-  make check-plants PLANTS_COUNT=5 PLANTS_SEED="$(git -C "$checkout" rev-parse HEAD)"
+  make check-plants PLANTS="--jobs=$jobs --work=$work/$step" "$@" || {
+    cp -r "$work/$step/logs" "$logs/$step"
+    return 1
+  }
 }
 
 # --- By name --------------------------------------------------------------------------------------
 
 step_plants() {
-  default_build
-  make check-plants
+  plants
 }
 
 step_valgrind_all() {
