@@ -83,8 +83,9 @@ AC_DEFUN([CLP_TESTS_CFLAGS], [
   AS_IF([test -z "${TESTS_CFLAGS+set}"], [TESTS_CFLAGS="-O0 -g1 -U_FORTIFY_SOURCE"])
 ])
 
-# Tests are linked with the fastest linker that --wrap works with: 180 programs are many. LDFLAGS that
-# name a linker are left alone. Only GNU ld and gold know the objects of GCC's -flto.
+# Tests are linked with the fastest linker that knows --wrap and finds the libraries which they need:
+# 180 programs are many. LDFLAGS that name a linker are left alone. Only GNU ld and gold know the
+# objects of GCC's -flto.
 AC_DEFUN([CLP_TESTS_LINKER], [
   AC_ARG_VAR([TESTS_LDFLAGS],
     [flags to link tests with, after LDFLAGS; by default a fast linker, -fuse-ld=lld or gold])
@@ -94,12 +95,15 @@ AC_DEFUN([CLP_TESTS_LINKER], [
     [for clp_linker in lld gold; do
        clp_found=yes
        clp_saved_LDFLAGS=$LDFLAGS
+       clp_saved_LIBS=$LIBS
+       LIBS="$CHECK_LIBS $OPENCL_LIBS $LIBDW_LIBS $ZLIB_LIBS $LIBS"
        LDFLAGS="$LDFLAGS $SANITIZER_LDFLAGS $COVERAGE_LDFLAGS $FUZZING_LDFLAGS -Wl,--wrap=clp_missing"
        CLP_LINK_WITH([-fuse-ld=$clp_linker],
          [AC_LANG_PROGRAM([int clp_missing(void); int __wrap_clp_missing(void);
                            int __wrap_clp_missing(void) { return 0; }], [return clp_missing();])],
          [clp_found=no])
        LDFLAGS=$clp_saved_LDFLAGS
+       LIBS=$clp_saved_LIBS
        AS_IF([test $clp_found = yes], [TESTS_LDFLAGS=-fuse-ld=$clp_linker; break])
      done])
 ])

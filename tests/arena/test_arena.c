@@ -3,34 +3,12 @@
 #include "arena/arena.h"
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
-#include "support/failmalloc.h"
 #include "support/suite.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* --- creating --- */
-
-START_TEST(creating_survives_lack_of_host_memory)
-{
-  for (unsigned long nth = 0;; nth++) {
-    clpt_device_init(&clpt_arena_device);
-    clpt_arena_device.ops.split = clpi_split_address;
-    clpt_arena_device.ops.unsplit = clpi_unsplit_address;
-    clp_allocator *upstream = clpt_device_allocator(&clpt_arena_device), *out = upstream;
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    clp_status status = clp_arena_allocator_create(upstream, NULL, &out);
-    clpt_host_stop();
-    clp_allocator_release(out);
-    clp_allocator_release(upstream);
-    clpt_device_assert_ended(&clpt_arena_device);
-    if (!clpt_host_failed())
-      break;
-    ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
-    ck_assert_ptr_null(out);
-  }
-}
-END_TEST
 
 START_TEST(it_is_what_upstream_is)
 {
@@ -183,27 +161,6 @@ START_TEST(a_failed_split_loses_nothing)
 }
 END_TEST
 
-START_TEST(lack_of_host_memory_loses_nothing)
-{
-  clpt_arena_start();
-  clp_memory memory = 0;
-  for (unsigned long nth = 0;; nth++) {
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    clp_status status = clp_allocator_allocate(clpt_arena, 2 * CLPT_SEGMENT, &memory);
-    clpt_host_stop();
-    if (!status) {
-      clpt_arena_give(memory, 2 * CLPT_SEGMENT);
-      clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
-    }
-    ck_assert_uint_eq(clpt_arena_figures().segments, 0);
-    if (!clpt_host_failed())
-      break;
-    ck_assert(status == CLP_OUT_OF_HOST_MEMORY || status == CLP_SUCCESS);
-  }
-  clpt_arena_end();
-}
-END_TEST
-
 /* --- figures --- */
 
 START_TEST(the_dump)
@@ -253,7 +210,6 @@ CLPT_MAIN("arena", clpt_run)
   TCase *figures_case = clpt_case(suite, "figures");
 
   tcase_add_checked_fixture(creating, clpt_arena_setup, NULL);
-  tcase_add_test(creating, creating_survives_lack_of_host_memory);
   tcase_add_test(creating, it_is_what_upstream_is);
   tcase_add_checked_fixture(blocks, clpt_arena_setup, NULL);
   tcase_add_test(blocks, blocks_share_a_segment);
@@ -263,7 +219,6 @@ CLPT_MAIN("arena", clpt_run)
   tcase_add_checked_fixture(failures, clpt_arena_setup, NULL);
   tcase_add_test(failures, other_failures_pass_and_change_nothing);
   tcase_add_test(failures, a_failed_split_loses_nothing);
-  tcase_add_test(failures, lack_of_host_memory_loses_nothing);
   tcase_add_checked_fixture(figures_case, clpt_arena_setup, NULL);
   tcase_add_test(figures_case, the_dump);
   tcase_add_test(figures_case, a_dump_to_a_full_disk);

@@ -2,7 +2,7 @@
 /* The allocator of CUDA's stream-ordered memory: lib/cuda/async_allocator.c. */
 #include "core/allocator/allocator.h"
 #include "support/cuda_device.h"
-#include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
@@ -140,19 +140,17 @@ END_TEST
 START_TEST(without_host_memory)
 {
   clp_allocator *allocator = NULL;
-  unsigned long nth = 0;
-  clp_status status;
+  clpt_host_failures each = {0};
 
   clpt_ok(create(CLP_CUDA_MEMPOOL_DEFAULT, &allocator)); /* the driver is loaded */
-  clp_allocator_release(allocator);
-  do {
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth++);
-    status = create(CLP_CUDA_MEMPOOL_DEFAULT, &allocator);
-    clpt_host_stop();
-    ck_assert(!status || (status == CLP_OUT_OF_HOST_MEMORY && !allocator));
-  } while (clpt_host_failed());
-  ck_assert_uint_gt(nth, 2);
-  clpt_ok(status);
+  while (!each.is_over) {
+    clp_allocator_release(allocator);
+    clpt_host_fail_next(&each);
+    clp_status status = create(CLP_CUDA_MEMPOOL_DEFAULT, &allocator);
+    clpt_host_check(&each, status);
+    ck_assert(!status || !allocator);
+  }
+  ck_assert_uint_ge(each.count, 2);
   clp_allocator_release(allocator);
 }
 END_TEST

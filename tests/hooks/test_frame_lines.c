@@ -2,6 +2,7 @@
 /* Lines of frames: their text, and each text and each address once. */
 #include "hooks/frame_lines.h"
 #include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/profiles.h"
 #include "support/suite.h"
 
@@ -104,21 +105,18 @@ END_TEST
 
 START_TEST(without_host_memory_it_says_so)
 {
-  clp_status status = CLP_OUT_OF_HOST_MEMORY;
-  unsigned long nth = 0;
-  for (; status; nth++) {
+  clpt_host_failures each = {0};
+  while (!each.is_over) {
     clpi_frame_lines lines = started();
     const clpi_address_lines *found;
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    status = clpi_frame_lines_find(&lines, 6, &found);
+    clpt_host_fail_next(&each);
+    clp_status status = clpi_frame_lines_find(&lines, 6, &found);
     clpi_frame_lines_end(&lines);
-    clpt_host_stop();
-    ck_assert(status == CLP_OUT_OF_HOST_MEMORY || status == CLP_SUCCESS);
-    ck_assert_int_eq(clpt_host_failed(), status != CLP_SUCCESS);
+    clpt_host_check(&each, status);
     ck_assert_int_eq(clpt_host_live(), 0);
     ck_assert_uint_eq(clpt_open_sessions, 0);
   }
-  ck_assert_uint_gt(nth, 4);
+  ck_assert_uint_ge(each.count, 4);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The line profile as an object: arguments, its hook, reset, files and host memory that fail. */
 #include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/profiles.h"
 #include "support/suite.h"
 
@@ -159,20 +160,18 @@ END_TEST
 
 START_TEST(a_profile_without_host_memory_is_not_made)
 {
-  clp_status status = CLP_OUT_OF_HOST_MEMORY;
-  unsigned long nth = 0;
-  for (; status; nth++) {
-    clp_line_profile *profile = (clp_line_profile *)&status;
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    status = clp_line_profile_create(0, &profile);
+  clpt_host_failures each = {0};
+  while (!each.is_over) {
+    clp_line_profile *profile = (clp_line_profile *)&each;
+    clpt_host_fail_next(&each);
+    clp_status status = clp_line_profile_create(0, &profile);
     if (!status)
       clp_line_profile_destroy(profile);
-    clpt_host_stop();
-    ck_assert(status == CLP_OUT_OF_HOST_MEMORY || status == CLP_SUCCESS);
+    clpt_host_check(&each, status);
     ck_assert(!status || !profile);
     ck_assert_int_eq(clpt_host_live(), 0);
   }
-  ck_assert_uint_eq(nth, 3);
+  ck_assert_uint_eq(each.count, 2);
 }
 END_TEST
 
@@ -222,21 +221,17 @@ START_TEST(a_report_without_host_memory_says_so)
   char text[512], before[512];
   CLPT_SET_STACK(1, 2, 3);
   clpt_take(profile, 1, 0);
-  clp_status status = CLP_OUT_OF_HOST_MEMORY;
-  unsigned long nth = 0;
-  for (; status; nth++) {
+  clpt_host_failures each = {.may_do_without = true};
+  while (!each.is_over) {
     FILE *file = fmemopen(text, sizeof(text), "w");
     (void)fputs("", file);
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    status = writers[_i](profile, file);
-    clpt_host_stop();
+    clpt_host_fail_next(&each);
+    clpt_host_check(&each, writers[_i](profile, file));
     fclose(file);
-    ck_assert(status == CLP_OUT_OF_HOST_MEMORY || status == CLP_SUCCESS);
-    ck_assert_int_eq(clp_last_error()->status, CLP_OUT_OF_HOST_MEMORY);
     ck_assert_int_eq(clpt_host_live(), 0);
     ck_assert_uint_eq(clpt_open_sessions, 0);
   }
-  ck_assert_uint_gt(nth, 8);
+  ck_assert_uint_ge(each.count, 8);
   FILE *file = fmemopen(before, sizeof(before), "w");
   clpt_ok(writers[_i](profile, file));
   fclose(file);

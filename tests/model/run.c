@@ -24,9 +24,11 @@ void model_fail(const model *it, const char *file, int line, const char *what)
 
 void model_require_success(const model *it, clp_status status)
 {
+  const clp_error *last = clp_last_error();
   if (status &&
       !(it->may_fail && (status == CLP_BACKEND_ERROR || status == CLP_OUT_OF_HOST_MEMORY)))
-    model_fail(it, "a call", 0, clp_last_error()->message);
+    model_fail(it, "a call", 0, last->message);
+  model_require(it, !status || (last->status == status && last->message[0]));
 }
 
 void model_set_outside(bool is_outside)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocators of cl_mem buffers: lib/opencl/buffer_allocator.c. */
 #include "core/allocator/allocator.h"
-#include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/opencl_fixture.h"
 #include "support/opencl_live.h"
 #include "support/pools.h"
@@ -156,23 +156,18 @@ END_TEST
 
 START_TEST(test_create_survives_lack_of_host_memory)
 {
-  unsigned long nth = 0;
+  clpt_host_failures each = {0};
 
-  for (;; nth++) {
+  while (!each.is_over) {
     clp_allocator *allocator = (clp_allocator *)&cl;
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    clpt_host_fail_next(&each);
     clp_status status = create(_i, 0, &allocator);
-    clpt_host_stop();
-    if (!clpt_host_failed()) {
-      ck_assert_int_eq(status, CLP_SUCCESS);
-      clp_allocator_release(allocator);
-      break;
-    }
-    ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
-    ck_assert_ptr_null(allocator);
+    clpt_host_check(&each, status);
+    ck_assert(!status == (allocator != NULL));
+    clp_allocator_release(allocator);
     clpt_cl_assert_live(&before);
   }
-  ck_assert_uint_gt(nth, 0);
+  ck_assert_uint_gt(each.count, 0);
 }
 END_TEST
 

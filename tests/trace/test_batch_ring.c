@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring of batches: each taker gets each batch, in order; nobody overtakes; a stop ends all
  * waiting. */
-#include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/suite.h"
 #include "trace/batch_ring.h"
 
@@ -110,14 +110,14 @@ END_TEST
 
 START_TEST(without_host_memory_there_is_no_ring)
 {
-  for (unsigned long nth = 0; nth < 2; nth++) {
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+  clpt_host_failures each = {0};
+  while (!each.is_over) {
+    clpt_host_fail_next(&each);
     trace_batch_ring *ring = trace_batch_ring_create(TAKERS);
-    (void)clpt_host_stop();
-    ck_assert_ptr_null(ring);
-    ck_assert_int_eq(clp_last_error()->status, CLP_OUT_OF_HOST_MEMORY);
-    ck_assert_int_eq(clpt_host_live(), 0);
+    clpt_host_check(&each, ring ? CLP_SUCCESS : CLP_OUT_OF_HOST_MEMORY);
+    trace_batch_ring_destroy(ring);
   }
+  ck_assert_uint_eq(each.count, 2);
 }
 END_TEST
 

@@ -2,6 +2,7 @@
 /* Costs between and beyond the points, cost files there and back, and for each way to be malformed
  * the exact words, line and column. */
 #include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/suite.h"
 #include "support/traces.h"
 #include "trace/costs.h"
@@ -254,30 +255,20 @@ START_TEST(no_file)
 }
 END_TEST
 
-static clp_status read_without_memory(unsigned long nth)
-{
-  clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-  clp_status status = trace_costs_read("test_costs.csv", &costs);
-  clpt_host_stop();
-  return status;
-}
-
 START_TEST(without_host_memory)
 {
-  clp_status status = CLP_OUT_OF_HOST_MEMORY;
-  unsigned long failures = 0;
+  clpt_host_failures each = {0};
   FILE *file = fopen("test_costs.csv", "w");
   ck_assert_ptr_nonnull(file);
   fputs(HEADER "host,free,1,1\n", file);
   ck_assert_int_eq(fclose(file), 0);
-  for (unsigned long nth = 0; status == CLP_OUT_OF_HOST_MEMORY; nth++) {
-    status = read_without_memory(nth);
-    failures += clpt_host_failed();
+  while (!each.is_over) {
+    clpt_host_fail_next(&each);
+    clpt_host_check(&each, trace_costs_read("test_costs.csv", &costs));
     ck_assert_int_eq(clpt_host_live(), 0);
   }
   unlink("test_costs.csv");
-  clpt_ok(status);
-  ck_assert_uint_gt(failures, 0);
+  ck_assert_uint_gt(each.count, 0);
 }
 END_TEST
 

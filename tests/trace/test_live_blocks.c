@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Live blocks: dense slots, given out again; and replays that find no host memory. */
 #include "support/failing_allocator.h"
-#include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/suite.h"
 #include "support/traces.h"
 #include "trace/live_blocks.h"
@@ -72,9 +72,8 @@ START_TEST(replay_without_host_memory)
   for (unsigned i = 1; i <= ROWS; i++)
     length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
                                i, i * 5);
-  bool failed = true;
-  unsigned long nth = 0;
-  for (; failed; nth += nth < 50 ? 1 : 97) {
+  clpt_host_failures each = {.stride = 97, .may_do_without = true};
+  while (!each.is_over) {
     clpt_device device;
     clpt_device_init(&device);
     clp_allocator *allocator = clpt_device_allocator(&device);
@@ -82,17 +81,15 @@ START_TEST(replay_without_host_memory)
     trace_replay_options options = TRACE_REPLAY_OPTIONS_INIT;
     trace_replay_result result;
     options.pooled = _i;
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    clpt_host_fail_next(&each);
     clp_status status = trace_replay(reader, allocator, &options, &result);
-    clpt_host_stop();
-    failed = clpt_host_failed();
-    ck_assert(status == CLP_SUCCESS || (failed && status == CLP_OUT_OF_HOST_MEMORY));
+    clpt_host_check(&each, status);
     ck_assert(status || result.allocations == ROWS);
     clp_allocator_release(allocator);
     trace_close(reader);
     clpt_device_assert_ended(&device);
   }
-  ck_assert_uint_gt(nth, 50);
+  ck_assert_uint_gt(each.count, 50);
 }
 END_TEST
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Surveys: against replays of the same trace, and by hand on small ones. */
-#include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"
@@ -258,16 +258,16 @@ START_TEST(without_host_memory)
   for (unsigned i = 1; i <= ROWS; i++)
     length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
                                i, i * 1000);
-  bool has_failed = true;
-  for (unsigned long nth = 0; has_failed; nth += nth < 50 ? 1 : 17) {
+  clpt_host_failures each = {.stride = 17, .may_do_without = true};
+  while (!each.is_over) {
     clp_allocator *allocator = clpt_simulated(0);
     trace_reader *reader = clpt_short_trace(rows);
     trace_replay_options options = clpt_pooled();
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    clpt_host_fail_next(&each);
     clp_status status = trace_survey_take(&survey, reader, allocator, &options, NULL);
-    clpt_host_stop();
-    has_failed = clpt_host_failed();
-    ck_assert(status == CLP_SUCCESS || (status == CLP_OUT_OF_HOST_MEMORY && has_failed));
+    if (status)
+      trace_survey_end(&survey);
+    clpt_host_check(&each, status);
     if (!status)
       assert_adds_up();
     trace_survey_end(&survey);

@@ -2,6 +2,7 @@
 /* Tuning: each setting comes to what its replay comes to, on however many threads; estimated times;
  * what runs out of memory and when; passes; failures of the trace, of a setting, of host memory. */
 #include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"
@@ -425,19 +426,15 @@ START_TEST(without_host_memory_it_fails)
   clp_allocator *model = clpt_simulated(0);
   trace_tune_options options = tune_options(model);
   trace_tune_outcome outcome = {.setting = {true, 4, true, 0.1}};
-  bool failed = true;
-  unsigned long nth = 0;
+  clpt_host_failures each = {0};
   clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked)); /* the reader has its buffers now */
-  for (; failed; nth++) {
+  while (!each.is_over) {
     clpt_ok(trace_rewind(reader));
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    clp_status status = trace_tune(reader, &options, &outcome, 1, &asked);
-    failed = clpt_host_failed();
-    (void)clpt_host_stop();
-    ck_assert_int_eq(status, failed ? CLP_OUT_OF_HOST_MEMORY : CLP_SUCCESS);
+    clpt_host_fail_next(&each);
+    clpt_host_check(&each, trace_tune(reader, &options, &outcome, 1, &asked));
     ck_assert_int_eq(clpt_host_live(), 0);
   }
-  ck_assert_uint_gt(nth, 4);
+  ck_assert_uint_ge(each.count, 4);
   clp_allocator_release(model);
   trace_close(reader);
 }

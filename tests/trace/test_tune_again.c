@@ -2,6 +2,7 @@
 /* Trying the best settings again: the least time of each stays; what is not near the best, a single
  * setting and a pipe are left alone; failures. */
 #include "support/failmalloc.h"
+#include "support/host_failures.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"
@@ -113,21 +114,18 @@ START_TEST(without_host_memory_it_fails)
 {
   static const uint64_t none[4 * SETTINGS];
   trace_tune_outcome outcomes[SETTINGS];
-  bool failed = true;
-  unsigned long nth = 0;
+  clpt_host_failures each = {0};
   took = none;
   fill_in(outcomes, (const double[]){100, 100, 100});
   clpt_ok(try_again(outcomes)); /* the reader has its buffers now */
-  for (; failed; nth++) {
+  while (!each.is_over) {
     fill_in(outcomes, (const double[]){100, 100, 100});
     clock_calls = 0;
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    clp_status status = try_again(outcomes);
-    failed = clpt_host_failed();
-    (void)clpt_host_stop();
-    ck_assert_int_eq(status, failed ? CLP_OUT_OF_HOST_MEMORY : CLP_SUCCESS);
+    clpt_host_fail_next(&each);
+    clpt_host_check(&each, try_again(outcomes));
     ck_assert_int_eq(clpt_host_live(), 0);
   }
+  ck_assert_uint_gt(each.count, 0);
 }
 END_TEST
 

@@ -207,7 +207,12 @@ static clp_status watch_pool(trace_player *player, trace_play_pool *pool)
                                              .device_free_postprocess = tell_given_back},
                                     .player = player,
                                     .pool = player->pool_count - 1};
-  return clp_pool_add_hook(pool->pool, &pool->watch->hook);
+  clp_status status = clp_pool_add_hook(pool->pool, &pool->watch->hook);
+  if (status) { /* end_watch must not remove it: that error would hide this one */
+    free(pool->watch);
+    pool->watch = NULL;
+  }
+  return status;
 }
 
 static void end_watch(trace_play_pool *pool)

@@ -184,29 +184,6 @@ START_TEST(success_with_memory_0_is_a_backend_error)
 }
 END_TEST
 
-START_TEST(allocations_1_to_n_fail_in_turn_and_leave_nothing_behind)
-{
-  clpt_device device;
-  clp_allocator *allocator;
-  clp_memory memories[8] = {0};
-
-  clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  device.allocate_fault =
-      (clpt_fault){.after = (unsigned)_i, .count = 1, .status = CLP_OUT_OF_DEVICE_MEMORY};
-  for (int i = 0; i < 8; i++) {
-    clp_status status = clp_allocator_allocate(allocator, 100, &memories[i]);
-    ck_assert_int_eq(status, i == _i ? CLP_OUT_OF_DEVICE_MEMORY : CLP_SUCCESS);
-    ck_assert_int_eq(memories[i] == 0, i == _i);
-  }
-  ck_assert_uint_eq(device.live_blocks, 7);
-  for (int i = 0; i < 8; i++)
-    clpt_ok(clp_allocator_free(allocator, memories[i], 100));
-  clp_allocator_release(allocator);
-  clpt_device_assert_ended(&device);
-}
-END_TEST
-
 static void add_create_tests(Suite *suite)
 {
   TCase *tests = clpt_case(suite, "create");
@@ -227,6 +204,5 @@ CLPT_MAIN("allocator", clpt_run)
   tcase_add_loop_test(tests, a_backend_that_says_nothing_leaves_a_message_with_the_figures, 0,
                       FAILURES);
   tcase_add_test(tests, success_with_memory_0_is_a_backend_error);
-  tcase_add_loop_test(tests, allocations_1_to_n_fail_in_turn_and_leave_nothing_behind, 0, 8);
   add_create_tests(suite);
 }

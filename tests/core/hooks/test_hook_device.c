@@ -276,7 +276,7 @@ START_TEST(what_cannot_be_made_to_wait_goes_back_inside_the_malloc)
   rig.home = clpt_late_stream_new(&rig.device);
   rig.device.ops.allocate_uses_home = true;
   rig.device.failing = 1u << CLPT_LATE_MARK_CREATE;
-  rig.device.fault = (clpt_fault){.count = 2, .status = CLP_BACKEND_ERROR};
+  rig.device.fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   clpt_late_rig_start_on(&rig, &options);
   clpt_recorder_init(&seen, "seen");
   clpt_ok(clp_hook_push(&seen.hook));

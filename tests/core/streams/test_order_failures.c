@@ -236,84 +236,6 @@ START_TEST(a_block_that_cannot_be_freed_serves_its_streams_again)
 }
 END_TEST
 
-/* --- each call in turn --- */
-
-/* A refused release leaves the buffer the caller's; the next one is not refused. */
-static void release_on(clp_buffer *buffer, clp_stream stream)
-{
-  if (clp_buffer_release_on(buffer, stream) != CLP_SUCCESS)
-    (void)clp_buffer_release_on(buffer, stream);
-}
-
-/* A use that cannot be noted is one that the stream of the release has to follow. */
-static void share_noted(clpt_late_rig *rig, clp_buffer *buffer, clp_stream from, clp_stream with)
-{
-  clpt_late_share(rig, buffer, from, with);
-  if (clp_buffer_record_use(buffer, with) != CLP_SUCCESS)
-    clpt_late_order(&rig->device, with, from);
-}
-
-static void use_bound(clpt_late_rig *rig, clp_buffer *buffer)
-{
-  bool bound = clp_buffer_bind(buffer, rig->t) == CLP_SUCCESS;
-
-  if (!bound || clp_buffer_bind(buffer, rig->s) != CLP_SUCCESS) {
-    clpt_late_order(&rig->device, rig->t, rig->s);
-    release_on(buffer, rig->s);
-    return;
-  }
-  clpt_late_use(rig, buffer, rig->s);
-  if (clp_buffer_unbind(buffer) != CLP_SUCCESS)
-    ck_assert_int_eq(clp_last_error()->status, CLP_BACKEND_ERROR);
-  (void)clp_buffer_release(buffer);
-}
-
-/* All that there is, on three streams, as far as it does not fail. */
-static void run_scenario(clpt_late_rig *rig)
-{
-  clp_buffer *buffers[4];
-
-  for (int round = 0; round < 2; round++) {
-    for (int i = 0; i < 4; i++)
-      buffers[i] = try_to_take(rig, i % 2 == 0 ? rig->s : rig->t);
-    if (buffers[0] != NULL)
-      share_noted(rig, buffers[0], rig->s, rig->t);
-    if (buffers[1] != NULL)
-      share_noted(rig, buffers[1], rig->t, rig->u);
-    release_on(buffers[0], rig->s);
-    release_on(buffers[1], rig->t);
-    release_on(try_to_take(rig, rig->u), rig->u);
-    if (buffers[2] != NULL)
-      clpt_late_order(&rig->device, rig->s, rig->t), use_bound(rig, buffers[2]);
-    if (round == 0)
-      (void)clp_pool_trim_to(rig->pool, (size_t)2 * CLPT_LATE_BLOCK_BYTES);
-    release_on(buffers[3], rig->t);
-    ck_assert_uint_eq(clpt_stats(rig->pool).active_blocks, 0);
-  }
-  (void)clp_pool_free_held(rig->pool);
-  release_on(try_to_take(rig, rig->s), rig->s);
-}
-
-START_TEST(whichever_call_fails_nothing_is_lost_or_used_too_early)
-{
-  clpt_late_freeing freeing = (clpt_late_freeing)(_i % CLPT_LATE_FREEINGS);
-  clpt_late_call call = (clpt_late_call)(_i / CLPT_LATE_FREEINGS);
-  unsigned flags[] = {CLP_REUSE_OPPORTUNISTIC, CLP_REUSE_INTERNAL_DEPENDENCIES, CLPT_REUSE_EITHER};
-  clpt_late_rig rig;
-
-  for (size_t i = 0; i < 3; i++) {
-    bool met = true;
-    for (unsigned after = 0; met; after++) {
-      clpt_late_rig_start_freeing(&rig, flags[i], freeing);
-      fail_once(&rig, call, after);
-      run_scenario(&rig);
-      met = rig.device.fault.count == 0;
-      clpt_late_rig_end(&rig);
-    }
-  }
-}
-END_TEST
-
 /* --- locks --- */
 
 static void ask_pool(clpt_late_device *device, clpt_late_call call)
@@ -325,6 +247,22 @@ static void ask_pool(clpt_late_device *device, clpt_late_call call)
     clpt_ok(clp_pool_get_stats(device->on_call_data, &stats));
 }
 
+/* All that makes a pool call the allocator: misses, hits that wait, uses, bindings, frees. */
+static void call_allocator(clpt_late_rig *rig)
+{
+  clp_buffer *shared = clpt_late_take(rig, rig->s), *bound = clpt_late_take(rig, rig->s);
+
+  clpt_late_share(rig, shared, rig->s, rig->t);
+  clpt_ok(clp_buffer_record_use(shared, rig->t));
+  clpt_ok(clp_buffer_release_on(shared, rig->s));
+  clpt_ok(clp_buffer_release_on(clpt_late_take(rig, rig->u), rig->u));
+  clpt_ok(clp_buffer_bind(bound, rig->s));
+  clpt_ok(clp_buffer_unbind(bound));
+  clpt_ok(clp_buffer_release_on(bound, rig->s));
+  clpt_ok(clp_pool_trim_to(rig->pool, CLPT_LATE_BLOCK_BYTES));
+  clpt_ok(clp_pool_free_held(rig->pool));
+}
+
 START_TEST(no_lock_is_held_when_the_allocator_is_called)
 {
   clpt_late_rig rig;
@@ -333,7 +271,7 @@ START_TEST(no_lock_is_held_when_the_allocator_is_called)
                               (clpt_late_freeing)(_i % CLPT_LATE_FREEINGS));
   rig.device.on_call_data = rig.pool;
   rig.device.on_call = ask_pool;
-  run_scenario(&rig);
+  call_allocator(&rig);
   rig.device.on_call_data = NULL; /* soon the pool is no more */
   clpt_late_rig_end(&rig);
 }
@@ -354,9 +292,7 @@ int main(void)
   tcase_add_loop_test(tests, a_block_that_cannot_be_freed_safely_stays_held, 0, 7);
   tcase_add_test(tests, a_block_that_cannot_be_freed_serves_its_streams_again);
 
-  tests = clpt_case(suite, "each in turn");
-  tcase_add_loop_test(tests, whichever_call_fails_nothing_is_lost_or_used_too_early, 0,
-                      CLPT_LATE_CALLS * CLPT_LATE_FREEINGS);
+  tests = clpt_case(suite, "locks");
   tcase_add_loop_test(tests, no_lock_is_held_when_the_allocator_is_called, 0,
                       2 * CLPT_LATE_FREEINGS);
   return clpt_run(suite);

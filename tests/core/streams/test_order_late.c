@@ -54,10 +54,16 @@ static void *gate(clp_stream stream)
   return NULL;
 }
 
-static bool is_held_up(clp_stream stream)
+/* So does what the device does to new memory there. */
+static void let_home_go_on(void)
 {
   if (device.ops.home_stream != NULL && gated_home == NULL)
     clpt_late_run(&device, device.ops.home_stream);
+}
+
+static bool is_held_up(clp_stream stream)
+{
+  let_home_go_on();
   return clpt_late_is_held_up(&device, stream);
 }
 
@@ -65,6 +71,7 @@ static void finish(clp_stream stream)
 {
   if (stream == gated_home)
     gated_home = NULL;
+  let_home_go_on();
   clpt_late_run(&device, stream);
 }
 
