@@ -75,6 +75,14 @@ AC_DEFUN([CLP_NO_UNDEFINED], [
   AC_SUBST([NO_UNDEFINED_LDFLAGS])
 ])
 
+# Tests take longer to compile than to run, so they have flags of their own. -g1 keeps functions and
+# lines, which tests of stacks read and sanitizers print. _FORTIFY_SOURCE warns without optimization.
+AC_DEFUN([CLP_TESTS_CFLAGS], [
+  AC_ARG_VAR([TESTS_CFLAGS],
+    [flags to compile tests with, after CFLAGS; by default -O0 -g1 -U_FORTIFY_SOURCE])
+  AS_IF([test -z "${TESTS_CFLAGS+set}"], [TESTS_CFLAGS="-O0 -g1 -U_FORTIFY_SOURCE"])
+])
+
 # Tests are linked with the fastest linker that --wrap works with: 180 programs are many. LDFLAGS that
 # name a linker are left alone. Only GNU ld and gold know the objects of GCC's -flto.
 AC_DEFUN([CLP_TESTS_LINKER], [

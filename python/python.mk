@@ -63,7 +63,7 @@ EXTRA_DIST += \
 check_python = CFLAGS= $(SHELL) $(srcdir)/python/tests/check.sh $(abs_top_srcdir)
 
 check-python: all tests/fakecuda/libfakecuda.la
-	$(check_python) -m pytest -q tests
+	$(check_python) -m pytest -q -rs tests
 
 check-pyopencl: all
 	$(check_python) tests/check_pyopencl.py

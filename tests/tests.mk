@@ -33,6 +33,9 @@ trace_LIBS = .libs/libclpool-trace.a $(ZLIB_LIBS) -lm
 endif
 internal_LIBS = .libs/libclpool-internal.a $(LIBDW_LIBS)
 
+# Tests take longer to compile than to run, so TESTS_CFLAGS follow the user's CFLAGS.
+tests/%.$(OBJEXT): CFLAGS += $(TESTS_CFLAGS)
+
 # Tests are linked without libtool, which takes longer than the linker. They link what libtool keeps in
 # .libs: the archives of its convenience libraries, and two shared libraries, which they find there.
 linked_tests = $(check_PROGRAMS) $(stepped_tests:=$(EXEEXT)) $(layer_programs)
@@ -308,6 +311,7 @@ tests_core_cache_test_slot_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_slots_LDFLAGS = $(failmalloc_link_flags)
 tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
+tests_core_streams_test_order_failures_LDFLAGS = $(failmalloc_link_flags)
 tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clpi_use_is_settled_locked
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
@@ -654,7 +658,8 @@ $(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIB
 # Other projects' programs under the layers, as far as they are installed: not a part of `make
 # check`. LAYER_SUITES has words for check_suites.py: suites by name, --whole, --programs.
 check-layer: all $(filter tests/opencl/test_%,$(check_PROGRAMS))
-	CXX='$(CXX)' python3 $(srcdir)/tests/layer/suites/check_suites.py \
+	. $(srcdir)/tests/support/no_sysfs.sh; \
+	  CXX='$(CXX)' python3 $(srcdir)/tests/layer/suites/check_suites.py \
 	  --build='$(abs_top_builddir)' $(LAYER_SUITES)
 else
 EXTRA_DIST += $(layer_checks)
@@ -728,7 +733,7 @@ EXTRA_DIST += \
 EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
 	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \
 	tests/support/no_sysfs.sh \
-	tests/house/claim.pml \
+	tests/house/claim.pml tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
 	tests/house/install/configure.ac tests/house/install/consumer.c \
 	tests/house/install/meson.build
@@ -740,13 +745,16 @@ step_checks = \
 	tests/house/check-stepped.sh \
 	tests/house/check-walk.sh
 dist_check_SCRIPTS += $(step_checks)
-run_tests = $(MAKE) $(AM_MAKEFLAGS) check-TESTS
+# check-TESTS builds all of these first.
+run_tests = $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LIBRARIES=
 check-helgrind: $(stepped_tests:=$(EXEEXT))
 	$(run_tests) TESTS=tests/house/check-helgrind.sh
 check-stepped: $(stepped_tests:=$(EXEEXT))
 	$(run_tests) TESTS=tests/house/check-stepped.sh
 check-install: all
 	$(run_tests) TESTS=tests/house/check-install.sh
+check-standards: include/clpool/version.h
+	CLPT_STANDARDS=all $(run_tests) TESTS=tests/house/check-headers.sh
 check-walk: config.h
 	$(run_tests) TESTS=tests/house/check-walk.sh
 
@@ -813,6 +821,11 @@ fuzz:
 endif
 .PHONY: fuzz
 
+# Builds and runs the tests that TESTS names and no others. `make check TESTS=` builds every program.
+check-only:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(TESTS)' check_PROGRAMS='$(filter-out %.sh,$(TESTS))'
+.PHONY: check-only
+
 # --- Under valgrind: every test that is a program -------------------------------------------------
 
 if VALGRIND
@@ -821,9 +834,11 @@ VALGRIND_FLAGS = --error-exitcode=99 --leak-check=full --show-leak-kinds=definit
 	--num-callers=30 --suppressions=$(abs_top_srcdir)/tests/support/pocl.supp
 # What is left out is minutes of the driver's code; test_arena and test_order_opencl make the same
 # calls.
-check-valgrind: $(check_PROGRAMS)
+VALGRIND_TESTS = $(filter-out tests/opencl/test_arena_replay tests/opencl/test_cl_order_stress, \
+	$(check_PROGRAMS))
+check-valgrind: $(VALGRIND_TESTS)
 	CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
-	  TESTS='$(filter-out %.sh tests/opencl/test_arena_replay tests/opencl/test_cl_order_stress,$(TESTS))' \
+	  TESTS='$(VALGRIND_TESTS)' check_PROGRAMS='$(VALGRIND_TESTS)' \
 	  TEST_SUITE_LOG=test-suite-valgrind.log \
 	  LOG_COMPILER='$(VALGRIND) --quiet $(VALGRIND_FLAGS)'
 else
@@ -853,7 +868,7 @@ EXTRA_DIST += tests/support/coverage.sh
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
 .PHONY: check-valgrind check-coverage check-layer check-plants soak
-.PHONY: check-helgrind check-house check-install check-stepped check-walk
+.PHONY: check-helgrind check-house check-install check-standards check-stepped check-walk
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:

@@ -9,8 +9,10 @@
 
 #define DEVICES 64
 
+/* Held across a fork. No call of clpool is made under this lock: clpool holds locks of its own
+ * across a fork, and may take those first. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static clp_pool *pools[DEVICES]; /* guarded by the lock, each retained */
+static clp_pool *pools[DEVICES]; /* guarded by the lock; these pools are never destroyed */
 static pointer_map buffers;      /* guarded by the lock: addresses to what the pools gave */
 
 /* PyTorch's default stream, which is NULL there. */
@@ -24,7 +26,7 @@ static clp_pool *pool_of(int device)
   clp_pool *pool = NULL;
   pthread_mutex_lock(&lock);
   if (device >= 0 && device < DEVICES)
-    pool = clp_pool_retain(pools[device]);
+    pool = pools[device];
   pthread_mutex_unlock(&lock);
   if (pool == NULL)
     clp_set_last_error(CLP_NOT_FOUND, 0, "clpool.torch_allocator was given no pool of this device");
@@ -60,7 +62,6 @@ void *clpool_torch_take(size_t bytes, int device, void *stream)
     return NULL;
   clp_buffer *buffer;
   clp_status status = clp_pool_allocate_on(pool, bytes, named(stream), &buffer);
-  clp_pool_release(pool);
   clpool_report_kept();
   if (status != CLP_SUCCESS)
     return NULL;
@@ -96,15 +97,11 @@ static PyObject *set_torch_pool(PyObject *module, PyObject *object)
   int device = ((Pool *)object)->allocator->device;
   if (device < 0 || device >= DEVICES)
     return PyErr_Format(PyExc_ValueError, "the pool must be on a clpool.CudaAsyncAllocator");
-  /* The pool's callback is in Python, so the object stays as well. */
+  /* The object stays for ever, and keeps its pool and the callback, which is in Python. */
   Py_INCREF(object);
   pthread_mutex_lock(&lock);
-  clp_pool *before = pools[device];
-  pools[device] = clp_pool_retain(((Pool *)object)->pool);
+  pools[device] = ((Pool *)object)->pool;
   pthread_mutex_unlock(&lock);
-  Py_BEGIN_ALLOW_THREADS
-  clp_pool_release(before);
-  Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
 }
 

@@ -26,6 +26,7 @@ export CLPOOL_FAKE_CUDA="$build/tests/fakecuda/.libs/libfakecuda.so"
 : "${POCL_CACHE_DIR:=$build/pocl-cache}"
 export POCL_CACHE_DIR
 mkdir -p "$POCL_CACHE_DIR"
+. "$sources/tests/support/no_sysfs.sh"
 [ ! -x tools/clpool ] || export CLPOOL_PROGRAM="$build/tools/clpool"
 # Away from the sources, so that what is imported is what was installed.
 rm -rf python-sources/clpool

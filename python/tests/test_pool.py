@@ -269,8 +269,25 @@ def test_bin_stats_and_peaks(pool):
 
 
 def test_trim(pool):
-    blocks = [pool(1000 << n) for n in range(4)]
+    """Three misses: a pool on an arena holds blocks until its fourth."""
+    blocks = [pool(1000 << n) for n in range(3)]
     while blocks:
         blocks.pop(0)
-    pool.trim_to(pool.alloc_size(pool.bin_number(8000)))
+    assert pool.held_blocks == 3
+    pool.trim_to(pool.alloc_size(pool.bin_number(4000)))
     assert pool.held_blocks == 1
+    assert pool.held_bytes == pool.managed_bytes == pool.alloc_size(pool.bin_number(4000))
+
+
+def test_trim_of_a_direct_pool(queue):
+    """From the fourth miss on, a pool on an arena holds nothing: blocks go to the arena at once."""
+    pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue), arena=True)
+    blocks = [pool(1000 << n) for n in range(4)]
+    kept = blocks.pop()
+    blocks.clear()
+    active = pool.alloc_size(pool.bin_number(8000))
+    assert (pool.held_blocks, pool.held_bytes, pool.managed_bytes) == (0, 0, active)
+    pool.trim_to(0)
+    assert (pool.active_blocks, pool.managed_bytes) == (1, active)
+    del kept
+    assert pool.managed_bytes == 0

@@ -21,4 +21,5 @@ cp -R "$sources/python/tests" tests
 : "${POCL_CACHE_DIR:=$here/pocl-cache}"
 export POCL_CACHE_DIR
 mkdir -p "$POCL_CACHE_DIR"
-user/bin/python -m pytest -q --rootdir=tests tests
+. "$sources/tests/support/no_sysfs.sh"
+user/bin/python -m pytest -q -rs --rootdir=tests tests

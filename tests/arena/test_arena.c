@@ -72,6 +72,9 @@ START_TEST(large_requests_have_segments_of_their_own)
   clp_memory large = clpt_arena_take(10 * CLPT_SEGMENT + 1), small = clpt_arena_take(1);
   clpt_device_trace_is(&clpt_arena_device, "A655616 A65536");
   clpt_arena_give(large, 10 * CLPT_SEGMENT + 1);
+  clp_arena_stats stats = clpt_arena_figures();
+  ck_assert_uint_eq(stats.largest_free_bytes, 655616); /* a segment without blocks counts, too */
+  ck_assert_double_eq_tol(stats.fragmentation, 65280.0 / (655616 + 65280), 1e-9);
   clpt_arena_give(small, 1);
   clpt_arena_end();
 }

@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* --- Rows --- */
 
@@ -222,6 +224,45 @@ START_TEST(rows_have_the_names_of_pools)
   free(text);
   clp_pool_release(named);
   clpt_rig_end(&rig);
+}
+END_TEST
+
+/* Allocates until rows would fill the buffer of a trace more than once. */
+static int allocate_as_child(void)
+{
+  enum { ALLOCATIONS = 4000 };
+  clpt_rig rig;
+  clp_status status = CLP_SUCCESS;
+
+  clpt_rig_start(&rig);
+  for (int i = 0; i < ALLOCATIONS && !status; i++) {
+    clp_buffer *buffer;
+    status = clp_pool_allocate(rig.pool, 100, &buffer);
+    if (!status)
+      status = clp_buffer_release(buffer);
+  }
+  return status ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Its copy of the trace has the parent's file. */
+START_TEST(the_child_of_a_fork_writes_no_rows)
+{
+  int status = -1;
+  clpt_trace_log log;
+  char *text;
+
+  clpt_trace_log_start(&log);
+  clpt_ok(clp_hook_push(log.hook));
+  pid_t child = fork();
+  if (child == 0)
+    _exit(allocate_as_child());
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  clpt_ok(clp_hook_pop(log.hook));
+  clpt_trace_log_close(&log);
+  text = clpt_trace_log_text(&log);
+  ck_assert_str_eq(text, CLPT_HEADER);
+  free(text);
 }
 END_TEST
 
@@ -536,6 +577,7 @@ CLPT_MAIN("trace hook", clpt_run)
   tcase_add_test(rows, buffers_of_zero_bytes_are_told_apart_by_their_count);
   tcase_add_test(rows, the_callers_file_stays_the_callers);
   tcase_add_loop_test(rows, rows_have_the_names_of_pools, 0, 3);
+  tcase_add_test(rows, the_child_of_a_fork_writes_no_rows);
   tcase_add_test(rows, a_trace_of_nothing_is_a_header);
   tcase_add_test(failures, a_file_that_cannot_be_opened_is_told);
   tcase_add_loop_test(failures, a_full_disk_is_told_at_the_end, 0, 6);

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BYTES = 1000, BUSY = 4, CANCELLED = 6, CANCELS = 300 };
+enum { BYTES = 1000, BUSY = 4, CANCELLED = 6, CANCELS = 100 };
 
 static clpt_rig rig;
 static clpt_recorder seen;

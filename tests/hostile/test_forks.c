@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUSY = 5, KEPT = 64, CAPACITY = 1 << 20, HANG_SECONDS = 20, FORKS = 200 };
+enum { BUSY = 5, KEPT = 64, CAPACITY = 1 << 20, HANG_SECONDS = 20, FORKS = 66 };
 
 /* What the parent's threads are busy with. Static: what they have just made is no leak of the
  * child's. */

@@ -12,6 +12,7 @@ cd "$top_srcdir"
 {
   echo quickstart.sh
   echo .ci/run
+  echo .ci/steps.sh
   list_files sh bash
 } >"$house_tmp/files"
 xargs "$SHELLCHECK" --external-sources --source-path=SCRIPTDIR <"$house_tmp/files" ||

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The text of the sources: a licence line first, no code switched off, no notes to oneself, no tabs
-# or trailing blanks, 100 columns.
+# or trailing blanks, 100 columns. The workflow runs every step of .ci/run, and only those.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -37,6 +37,14 @@ while read -r file; do
   echo "no licence line: $file:1: $line"
   failures=$((failures + 1))
 done <"$house_tmp/files"
+
+bash "$top_srcdir/.ci/run" --steps | sort >"$house_tmp/steps"
+sed -n '/^ *step:.*fromJSON/,/^ *steps:/p' "$top_srcdir/.github/workflows/ci.yml" |
+  grep -o '"[a-z-]*"' | tr -d '"' | sort >"$house_tmp/workflow"
+if ! diff "$house_tmp/steps" "$house_tmp/workflow"; then
+  echo "steps: < is only in .ci/run, > only in .github/workflows/ci.yml"
+  failures=$((failures + 1))
+fi
 
 [ "$failures" -eq 0 ] || fail "see above"
 echo "$(wc -l <"$house_tmp/files") C files, and the rest"

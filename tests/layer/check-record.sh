@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # clpool record: a program does the same under the layer as without, and the trace says what it did,
 # also where it is killed, forks, or ends in haste; what cannot be recorded is told in one line.
+# CLPT_PROGRAMS is the number of programs drawn by chance.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -9,9 +10,12 @@ set -eu
 builddir=$(cd "$top_builddir" && pwd)
 clpool=$builddir/tools/clpool
 recorded=$builddir/tests/layer/recorded
+random=$builddir/tests/layer/random_programs
+programs=${CLPT_PROGRAMS:-100}
 CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-record.so
 export CLPOOL_LAYER_LIBRARY
 [ -x "$recorded" ] || broken "$recorded is missing"
+[ -x "$random" ] || broken "$random is missing"
 [ -e "$CLPOOL_LAYER_LIBRARY" ] || broken "$CLPOOL_LAYER_LIBRARY is missing"
 unset OPENCL_LAYERS CLPOOL_LAYER_TRACE
 # PoCL loses a few bytes of each image.
@@ -68,6 +72,17 @@ for action in allocate free; do
   [ "$(rows run.csv | grep -c "^$action ")" -eq 80000 ] || fail "threads: rows are missing"
 done
 [ "$(awk -F, 'NR > 1 { print $1 }' run.csv | sort -u | wc -l)" -eq 4 ] || fail "not four threads"
+
+# Programs drawn by chance: each buffer has a row, and each row of a free one of an allocate.
+"$random" 1 "$programs" 2 >plain || fail "the programs fail by themselves: $(cat plain)"
+run 0 "$random" 1 "$programs" 2
+says ''
+cmp -s plain out || fail "random programs do something else: $(diff plain out)"
+is_whole run.csv
+rows run.csv >found
+[ "$(grep -c '^allocate ' found)" -ge "$programs" ] || fail "random programs: rows are missing"
+[ "$(grep -c '^allocate ' found)" -eq "$(grep -c '^free ' found)" ] ||
+  fail "random programs: not as many are freed as allocated"
 
 # By hand; the loader cuts the variable behind the first layer.
 rm run.csv

@@ -39,13 +39,24 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
   return driver.next;
 }
 
-static cl_int CL_API_CALL release(cl_mem mem)
+static cl_int CL_API_CALL retain_or_release(cl_mem mem)
 {
   return mem ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
 }
 
-static const cl_icd_dispatch target = {
-    .clCreateBuffer = create_buffer, .clReleaseMemObject = release, .clSVMAlloc = svm_alloc};
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 cl_command_queue_properties properties,
+                                                 cl_int *code)
+{
+  (void)context, (void)device, (void)properties, (void)code;
+  return driver.next;
+}
+
+static const cl_icd_dispatch target = {.clCreateBuffer = create_buffer,
+                                       .clCreateCommandQueue = create_queue,
+                                       .clRetainMemObject = retain_or_release,
+                                       .clReleaseMemObject = retain_or_release,
+                                       .clSVMAlloc = svm_alloc};
 
 /* --- the layer --- */
 
@@ -87,9 +98,15 @@ static cl_mem make(uintptr_t handle, size_t bytes)
   return layer.functions->clCreateBuffer(CONTEXT, 0, bytes, NULL, NULL);
 }
 
-/* The rows of the file are these, "ACTION,POINTER,SIZE", each with a line end. Rows are written
- * with the clock's tick, so it is waited for. */
-static void has_rows(const char *expected)
+static void make_queue(uintptr_t handle)
+{
+  driver.next = (void *)handle;
+  ck_assert_ptr_eq(layer.functions->clCreateCommandQueue(CONTEXT, NULL, 0, NULL), driver.next);
+}
+
+/* The rows of the file are these, "ACTION,POINTER,SIZE" or "ACTION,POINTER,SIZE,STREAM", each with
+ * a line end. Rows are written with the clock's tick, so it is waited for. */
+static void check_rows(const char *expected, bool with_streams)
 {
   char found[4096] = "", line[256];
   usleep(20000);
@@ -97,17 +114,23 @@ static void has_rows(const char *expected)
   FILE *file = fopen("trace.csv", "r");
   ck_assert_ptr_nonnull(file);
   while (fgets(line, sizeof(line), file)) {
-    char action[32], pointer[32];
+    char action[32], pointer[32], stream[32];
     size_t bytes;
-    if (sscanf(line, "%*d,%*[^,],%31[^,],%31[^,],%zu", action, pointer, &bytes) == 3)
-      snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s,%s,%zu\n", action, pointer,
-               bytes);
+    if (sscanf(line, "%*d,%*[^,],%31[^,],%31[^,],%zu,%31[^,]", action, pointer, &bytes, stream) ==
+        4)
+      snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s,%s,%zu%s%s\n", action,
+               pointer, bytes, with_streams ? "," : "", with_streams ? stream : "");
   }
   fclose(file);
-  char *last = strstr(found, "allocate failure,0x0,1\n");
+  char *last = strstr(found, "allocate failure,0x0,1");
   ck_assert_ptr_nonnull(last);
   *last = '\0';
   ck_assert_str_eq(found, expected);
+}
+
+static void has_rows(const char *expected)
+{
+  check_rows(expected, false);
 }
 
 /* --- tests --- */
@@ -167,6 +190,32 @@ START_TEST(a_handle_that_comes_back_unseen_was_free)
 }
 END_TEST
 
+START_TEST(a_retained_buffer_is_free_with_its_last_reference)
+{
+  ck_assert_int_eq(init(), CL_SUCCESS);
+  cl_mem mem = make(0x10, 100);
+  ck_assert_int_eq(layer.functions->clRetainMemObject(mem), CL_SUCCESS);
+  layer.functions->clReleaseMemObject(mem);
+  make(0x20, 200);
+  layer.functions->clReleaseMemObject(mem);
+  has_rows("allocate,0x10,100\nallocate,0x20,200\nfree,0x10,100\n");
+}
+END_TEST
+
+/* Of several queues, none is the stream of all memory. */
+START_TEST(the_only_queue_of_a_context_is_its_stream)
+{
+  ck_assert_int_eq(init(), CL_SUCCESS);
+  make_queue(0x1);
+  make(0x10, 100);
+  make_queue(0x2);
+  make(0x20, 200);
+  make_queue(0x3);
+  make(0x30, 300);
+  check_rows("allocate,0x10,100,0x1\nallocate,0x20,200,0\nallocate,0x30,300,0\n", true);
+}
+END_TEST
+
 START_TEST(refusals_are_rows_where_memory_was_short)
 {
   cl_int code;
@@ -209,6 +258,8 @@ CLPT_MAIN("layer", clpt_run_apart)
   tcase_add_test(tests, a_second_loader_goes_without);
   tcase_add_test(tests, a_file_that_cannot_be_had_is_refused);
   tcase_add_test(tests, a_handle_that_comes_back_unseen_was_free);
+  tcase_add_test(tests, a_retained_buffer_is_free_with_its_last_reference);
+  tcase_add_test(tests, the_only_queue_of_a_context_is_its_stream);
   tcase_add_test(tests, refusals_are_rows_where_memory_was_short);
   tcase_add_test(tests, a_full_disk_ends_the_recording_alone);
 }

@@ -211,6 +211,39 @@ START_TEST(queues_that_lag_need_few_blocks)
 }
 END_TEST
 
+/* However far the one queue is, the other one is still at work on the buffer. */
+START_TEST(a_buffer_of_two_queues_goes_on_when_both_are_done)
+{
+  const uint64_t ever = (uint64_t)1 << 32;
+  begin();
+  for (int i = 0; i < 2; i++) {
+    use(queues[i], 10);
+    driver.queues[i].is_stuck = true;
+  }
+  cl_mem buffer = make(1000);
+  ck_assert_int_eq(fill(queues[0], buffer), CL_SUCCESS);
+  ck_assert_int_eq(fill(queues[1], buffer), CL_SUCCESS);
+  release(buffer);
+  driver.queues[1 - _i].done = ever;
+  ck_assert_ptr_ne(make(1000), buffer);
+  driver.queues[_i].done = ever;
+  ck_assert_ptr_eq(make(1000), buffer);
+}
+END_TEST
+
+/* What the only queue was given before counts also when there is more than it to wait for. */
+START_TEST(a_buffer_of_the_only_queue_waits_for_it_beside_a_user_event)
+{
+  begin();
+  driver.queues[0].is_stuck = true;
+  cl_mem buffer = make(1000);
+  ck_assert_int_eq(fill(queues[0], buffer), CL_SUCCESS);
+  ck_assert_ptr_nonnull(cl->clCreateUserEvent(context, NULL));
+  release(buffer);
+  ck_assert_ptr_ne(make(1000), buffer);
+}
+END_TEST
+
 /* The work may be given from within a callback of the driver's, which the mark of the first queue
  * may be behind: so the host does not wait. */
 START_TEST(a_queue_out_of_order_waits_by_its_events)
@@ -556,6 +589,8 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, what_another_thread_holds_meanwhile_is_given_back);
   tcase_add_test(tests, a_call_is_not_made_again_for_ever);
   tcase_add_test(tests, queues_that_lag_need_few_blocks);
+  tcase_add_loop_test(tests, a_buffer_of_two_queues_goes_on_when_both_are_done, 0, 2);
+  tcase_add_test(tests, a_buffer_of_the_only_queue_waits_for_it_beside_a_user_event);
   tcase_add_test(tests, a_queue_out_of_order_waits_by_its_events);
   tcase_add_test(tests, work_that_has_failed_is_done);
   tcase_add_test(tests, large_blocks_are_hardly_larger_than_asked_for);

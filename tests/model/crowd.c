@@ -28,6 +28,7 @@ void crowd_wrong(crowd *all, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(all->wrong, sizeof(all->wrong), format, arguments);
     va_end(arguments);
+    fprintf(stderr, "%s\n", all->wrong); /* in case that another thread never comes back */
     atomic_store_explicit(&all->is_wrong, true, memory_order_relaxed);
   }
   pthread_mutex_unlock(&all->lock);
@@ -244,22 +245,26 @@ static void end_pools(crowd *all)
   }
 }
 
-static void end(crowd *all)
+static void end_device(crowd *all)
 {
-  const char *wrong;
+  const char *wrong = crowd_device_end(&all->device);
 
-  atomic_store(&all->device.is_sound, true);
-  release_blocks(all);
-  crowd_check_at_rest(all);
-  crowd_check_limits(all);
-  end_pools(all);
-  wrong = crowd_device_end(&all->device);
   if (wrong != NULL)
     crowd_wrong(all, "%s", wrong);
   wrong = crowd_ranges_end(&all->ranges);
   if (wrong != NULL)
     crowd_wrong(all, "%s", wrong);
-  pthread_mutex_destroy(&all->lock);
+}
+
+/* What is wrong may keep what follows from ending. */
+static void end(crowd *all)
+{
+  static void (*const parts[])(crowd *) = {release_blocks, crowd_check_at_rest, crowd_check_limits,
+                                           end_pools, end_device};
+
+  atomic_store(&all->device.is_sound, true);
+  for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !crowd_is_wrong(all); i++)
+    parts[i](all);
 }
 
 const char *crowd_run(const crowd_plan *plan, double *most_taken)
@@ -275,9 +280,7 @@ const char *crowd_run(const crowd_plan *plan, double *most_taken)
     }
     run_phase(&all);
   }
-  /* What went wrong may keep the rest from ending. */
-  if (!crowd_is_wrong(&all))
-    end(&all);
+  end(&all);
   *most_taken = all.device.upstream != NULL && all.most_in_use > 0
                     ? (double)all.device.most_live_bytes / (double)all.most_in_use
                     : 0;

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HANG_SECONDS = 100, BUFFERS = 16 };
+enum { HANG_SECONDS = 20, BUFFERS = 16 };
 
 #define REQUIRE(condition)                                                                         \
   do {                                                                                             \

@@ -129,7 +129,7 @@ void crowd_plan_print(const crowd_plan *plan, char *text, size_t room)
 
   length = snprintf(text, room,
                     "%u threads, %u pools on %s%s, %u x %u steps, %zu blocks of %s up to %zu"
-                    " bytes, %u leading bits, reuse %u, limit %zu, capacity %zu, faults 1/%u;",
+                    " bytes, %u leading bits, reuse %u, limit %zu, capacity %zu, faults one in %u;",
                     plan->threads, plan->pools, plan->is_on_arena ? "an arena over " : "",
                     backends[plan->backend], plan->phases, plan->steps, plan->kept,
                     sizes[plan->sizes], plan->most_bytes, plan->leading_bits, plan->reuse_flags,

@@ -230,7 +230,8 @@ void crowd_check_thread_hooks(crowd *all)
                 all->members[i].all_releases);
 }
 
-/* Nothing is in use: a limit of one block has room for it, and one of a byte less has not. */
+/* Nothing is in use: a limit of one block has room for it, and one of a byte less has not. A second
+ * release of the block is refused. */
 static void check_limit(crowd *all, clp_pool *pool)
 {
   size_t bytes = all->plan.most_bytes;
@@ -244,8 +245,12 @@ static void check_limit(crowd *all, clp_pool *pool)
   if (status != CLP_LIMIT_EXCEEDED)
     crowd_wrong(all, "a limit that a block does not fit into: %s", clp_status_name(status));
   (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, capacity));
-  if (crowd_note(all, "allocate what just fits", clp_pool_allocate(pool, bytes, &buffer)))
+  if (crowd_note(all, "allocate what just fits", clp_pool_allocate(pool, bytes, &buffer))) {
     (void)crowd_note(all, "release", clp_buffer_release(buffer));
+    status = clp_buffer_release(buffer);
+    if (status != CLP_ALREADY_RELEASED)
+      crowd_wrong(all, "a second release: %s", clp_status_name(status));
+  }
   (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, 0));
 }
 

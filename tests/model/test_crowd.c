@@ -16,6 +16,9 @@
 
 enum { PROGRAMS = 48, SANITIZED_PROGRAMS = 24, VALGRIND_PROGRAMS = 12, TIMES = 20 };
 
+/* A program takes a second or two at most. A broken one may go in circles, and so may many. */
+enum { HANG_SECONDS = 60 };
+
 /* --- programs --- */
 
 static unsigned number_of(const char *variable, unsigned otherwise)
@@ -116,6 +119,7 @@ CLPT_MAIN("crowd", clpt_run)
   unsigned otherwise = getenv("CLPT_SEED") != NULL ? TIMES : default_programs();
   TCase *tests = clpt_case(suite, "programs");
 
+  tcase_set_timeout(tests, HANG_SECONDS);
   tcase_add_loop_test(tests, blocks_and_figures_of_a_crowd_are_right, 0,
                       (int)number_of("CLPT_PROGRAMS", otherwise));
   tests = clpt_case(suite, "peaks");

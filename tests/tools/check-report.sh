@@ -9,7 +9,6 @@ set -eu
 command=report
 # shellcheck source=../support/command.sh
 . "$top_srcdir/tests/support/command.sh"
-resnet=$top_srcdir/examples/data/resnet50_train.csv.gz
 header=Thread,Time,Action,Pointer,Size,Stream
 page_bytes=200000 # a page of any trace has fewer
 
@@ -131,8 +130,8 @@ sound() {
   fi
 }
 
-for options in '' --leading-bits=1 '--limit=6G' '--capacity=4G --leading-bits=8' --arena \
-  '--arena --slack=0.1 --leading-bits=6 --limit=9G' --scale=0.001 '--scale=auto --capacity=16G'; do
+for options in '' --leading-bits=1 '--limit=2G' '--capacity=1500M --leading-bits=8' --arena \
+  '--arena --slack=0.1 --leading-bits=6 --limit=3.3G' --scale=0.001 '--scale=auto --capacity=6G'; do
   # shellcheck disable=SC2086 # these are several
   set -- $options
   accepts "$resnet" -o page.html --perfetto=counters.json --json "$@"
@@ -146,9 +145,9 @@ grep -q '>With its sizes times [0-9.e-]*, the program had at most ' page.html ||
   fail "the page does not say that sizes were scaled"
 accepts "$resnet" -o -
 grep -q '>The program had at most ' "$out" || fail "the page does not say what was in use"
-accepts "$resnet" -o - --limit=6G
-[ "$(grep -c 'limit 6.00 GiB' "$out")" -eq 1 ] || fail "the limit is not drawn"
-grep -q '>The program asks for 8,662 allocations, of which a pool .* refuses <b>176</b>' "$out" ||
+accepts "$resnet" -o - --limit=2G
+[ "$(grep -c 'limit 2.00 GiB' "$out")" -eq 1 ] || fail "the limit is not drawn"
+grep -q '>The program asks for 1,430 allocations, of which a pool .* refuses <b>177</b>' "$out" ||
   fail "the page is silent on refusals"
 
 accepts "$resnet" -o page.html
@@ -168,9 +167,9 @@ check perfetto.py counters.json "$out"
 rm ./*
 
 # Two settings side by side: each is what it is alone.
-accepts "$resnet" --json --limit=9G --arena --leading-bits=6
+accepts "$resnet" --json --limit=3.3G --arena --leading-bits=6
 grep -E '"(peak_|footprint|hits|arena|slack|held_bytes_at_peak)' "$out" >"$house_tmp/alone"
-accepts "$resnet" -o page.html --json --limit=9G --versus --arena --leading-bits=6
+accepts "$resnet" -o page.html --json --limit=3.3G --versus --arena --leading-bits=6
 sound page.html 2
 check report_page.py page.html "$out"
 sed -n '/"second"/,$p' "$out" | grep -E '"(peak_|footprint|hits|arena|slack|held_bytes_at_peak)' |
@@ -450,6 +449,7 @@ END
 }
 
 if can_browse; then
+  resnet=$top_srcdir/examples/data/${resnet##*/}
   accepts "$resnet" -o page.html
   looks 1 230 255
   looks 0 0 40

@@ -9,7 +9,6 @@ set -eu
 command=tune
 # shellcheck source=../support/command.sh
 . "$top_srcdir/tests/support/command.sh"
-resnet=$top_srcdir/examples/data/resnet50_train.csv.gz
 header=Thread,Time,Action,Pointer,Size,Stream
 
 # values KEY [FILE]: the members of JSON with that name, a line each.
@@ -97,9 +96,7 @@ best() { sort -s -k"$1g,$1" | head -n 1 | cut -d ' ' -f 1-4; }
 # the bare device.
 # As in a replay on the simulated device, what an arena carves has no cost of its own there.
 printf 'Allocator,Operation,Bytes,Nanoseconds\nhost,allocate,1,100\n' >addresses.csv
-# Sanitizers take ten times as long: a part of the program serves them.
 zcat "$resnet" >part.csv
-[ "${clp_sanitized:-no}" = no ] || sed -i 3001q part.csv
 for threads in 1 3; do
   accepts part.csv --json --cost=addresses.csv --objective=memory --threads=$threads
   rows >"$house_tmp/rows"
@@ -175,7 +172,7 @@ says 'out of memory at event 2'
 small=$top_builddir/tests/fakecuda/.libs/libfakecuda.so
 if [ -e "$small" ]; then
   export CLPOOL_CUDA_LIBRARY="$small"
-  set -- "$resnet" --allocator=cuda-async --scale=0.13 --leading-bits=0 --json
+  set -- "$resnet" --allocator=cuda-async --scale=0.36 --leading-bits=0 --json
   "$clpool" replay "$@" >"$house_tmp/replay"
   [ "$(values failures "$house_tmp/replay")" -gt 0 ] || fail "the device is not small"
   accepts "$@" --no-arena --cost=nvidia-h200
@@ -215,24 +212,24 @@ refuses 2 "$shown: No such file or directory" "$hostile"
 if [ "${clp_sanitized:-no}" = no ]; then
   awk -v header=$header 'BEGIN {
     print header
-    for (i = 1; i <= 150000; i++)
+    for (i = 1; i <= 30000; i++)
       printf "1,00:00:00.000000,allocate,0x%x0,%d,0\n", i, i * 7919 % 1000003
   }' >live.csv
   set -- --leading-bits=0-6 --no-arena --cost=pocl-cpu --objective=memory --json
   accepts live.csv --memory=0 "$@"
   grep -v '_ns\|ns_per_operation\|reason' "$out" >all-at-once
-  accepts live.csv --memory=80M "$@"
+  accepts live.csv --memory=16M "$@"
   grep -v '_ns\|ns_per_operation\|reason' "$out" | cmp -s - all-at-once ||
     fail "in groups, other figures: $(diff all-at-once "$out")"
   words='are not enough for all settings at once'
-  run 1 live.csv --memory=4M "$@"
-  grep -qE "^clpool tune: live\.csv:[0-9]+: 4194304 bytes of host memory are not enough for a \
+  run 1 live.csv --memory=800K "$@"
+  grep -qE "^clpool tune: live\.csv:[0-9]+: 819200 bytes of host memory are not enough for a \
 replay: allow more with --memory\$" "$err" || fail "one setting too large: said $(cat "$err")"
   # shellcheck disable=SC2002 # a pipe is no file
-  if cat live.csv | "$clpool" tune - --memory=80M "$@" >"$out" 2>"$err"; then
+  if cat live.csv | "$clpool" tune - --memory=16M "$@" >"$out" 2>"$err"; then
     fail "a pipe has room"
   fi
-  grep -qE "^clpool tune: standard input:[0-9]+: 83886080 bytes of host memory $words" "$err" ||
+  grep -qE "^clpool tune: standard input:[0-9]+: 16777216 bytes of host memory $words" "$err" ||
     fail "a pipe: said $(cat "$err")"
 fi
 refuses 2 '--memory: expected bytes, such as 1073741824, 512M or 1.5GiB, found "much"' \

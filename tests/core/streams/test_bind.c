@@ -267,6 +267,7 @@ START_TEST(a_new_binding_that_fails_leaves_the_old_one)
   clpt_ok(clp_buffer_release(buffer));
   assert_released_on(&rig, rig.s, rig.u);
   clpt_ok(clp_buffer_release_on(other, rig.t));
+  clpt_ok(clp_pool_forget_stream(rig.pool, stream)); /* no call needs it any more */
   clpt_late_rig_end(&rig);
 }
 END_TEST

@@ -5,7 +5,7 @@
 #include "support/suite.h"
 #include "support/workers.h"
 
-enum { WORKERS = 4, ROUNDS = 5000 };
+enum { WORKERS = 4, ROUNDS = 1000 };
 
 typedef struct shared {
   clpt_late_rig rig;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream order: functions of the allocator that fail. Whichever it is, no block is handed out or
  * freed too early, and none is lost. */
+#include "support/failmalloc.h"
 #include "support/late_rig.h"
 #include "support/suite.h"
 
@@ -165,6 +166,29 @@ START_TEST(a_silent_failure_is_told_as_this_one)
 }
 END_TEST
 
+/* --- a mark that cannot be made --- */
+
+START_TEST(what_was_allocated_for_a_mark_is_freed)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  buffer = clpt_late_take_unordered(&rig, rig.s);
+  clpt_ok(clp_buffer_bind(buffer, rig.t));
+  clpt_ok(clp_buffer_bind(buffer, rig.s)); /* both streams are known */
+  fail_once(&rig, CLPT_LATE_MARK_CREATE, 0);
+  long live = clpt_host_live();
+  clpt_host_start(CLPT_HOST_COUNTS, 0);
+  clp_status status = clp_buffer_bind(buffer, rig.t);
+  clpt_host_stop();
+  ck_assert_int_eq(status, CLP_BACKEND_ERROR);
+  ck_assert_int_eq(clpt_host_live(), live);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* --- memory that cannot go back --- */
 
 START_TEST(a_block_that_cannot_be_freed_safely_stays_held)
@@ -264,6 +288,7 @@ int main(void)
   tcase_add_test(tests, what_fails_while_streams_are_forgotten_is_not_told);
   tcase_add_loop_test(tests, where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers, 0, 3);
   tcase_add_test(tests, a_silent_failure_is_told_as_this_one);
+  tcase_add_test(tests, what_was_allocated_for_a_mark_is_freed);
   tcase_add_loop_test(tests, a_block_that_cannot_be_freed_safely_stays_held, 0, 7);
   tcase_add_test(tests, a_block_that_cannot_be_freed_serves_its_streams_again);
 
