@@ -80,7 +80,8 @@ class Rig:
             source, to = os.path.join(self.source, name), os.path.join(self.tree, name)
             if not is_same(source, to):
                 os.makedirs(os.path.dirname(to), exist_ok=True)
-                shutil.copy2(source, to)
+                # What a killed run left planted gets a new time, so that make compiles it again.
+                (shutil.copy if os.path.exists(to) else shutil.copy2)(source, to)
 
     def prepare(self):
         """Copies and configures, unless that was done; then asks make what there is."""
