@@ -143,7 +143,8 @@ step_python() {
   cp -a "$work/source" source
   mkdir wheel
   cd wheel
-  ../source/python/tests/wheel.sh "$work/python/source"
+  CLPOOL_FAKE_CUDA=$work/default/tests/fakecuda/.libs/libfakecuda.so \
+    CLPOOL_PROGRAM=$work/default/tools/clpool ../source/python/tests/wheel.sh "$work/python/source"
 }
 
 # The layers' tests, then clpool's own OpenCL tests and another project's under the layers.
