@@ -20,6 +20,7 @@ at the text of the tree. Exits with 0 if every planted fault is found, 1 if not,
 import getopt
 import os
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -178,6 +179,7 @@ def main(arguments):
     if '--help' in options:
         print(__doc__)
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # cleans up
     try:
         plants = table.read_all(options['--source'])
         chosen = table.choose(plants, names, count, options['--seed'])

@@ -21,6 +21,7 @@ typedef struct clpt_host_failures {
   bool is_over;        /**< the last call met no failure */
   unsigned long count; /**< how many calls met a failure */
   unsigned long nth;   /**< which allocation fails next; 0 is the first */
+  bool is_repeated;    /**< the call left memory, and is made again with the same failure */
   long live;           /**< blocks of host memory before the call */
 } clpt_host_failures;
 

@@ -83,9 +83,11 @@ def run(command, directory, environment, log, expected_seconds):
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    start_new_session=True)
         watch = Watch(process.pid, CPU_SECONDS + CPU_FACTOR * expected_seconds)
-        ended = await_end(process, watch)
-        kill_session(process.pid)
-        code = process.wait()
+        try:
+            ended = await_end(process, watch)
+        finally:
+            kill_session(process.pid)
+            code = process.wait()
     seconds = max(children_seconds() - before, watch.used)
     if not ended:
         return HUNG, seconds

@@ -47,6 +47,14 @@ def is_same(one, other):
         return left.read() == right.read()
 
 
+def copy_file(source, to):
+    """Copies with the time of the source, unless make would then take the old object for newer."""
+    is_older = os.path.exists(to) and os.path.getmtime(source) <= os.path.getmtime(to)
+    shutil.copy2(source, to)
+    if is_older:
+        os.utime(to)
+
+
 class Rig:
     """The copy is `work`/tree, the build `work`/build."""
 
@@ -80,8 +88,7 @@ class Rig:
             source, to = os.path.join(self.source, name), os.path.join(self.tree, name)
             if not is_same(source, to):
                 os.makedirs(os.path.dirname(to), exist_ok=True)
-                # What a killed run left planted gets a new time, so that make compiles it again.
-                (shutil.copy if os.path.exists(to) else shutil.copy2)(source, to)
+                copy_file(source, to)
 
     def prepare(self):
         """Copies and configures, unless that was done; then asks make what there is."""
