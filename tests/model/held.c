@@ -18,8 +18,8 @@ static void take_out(model *it, model_held *held)
 
 /* --- blocks that go back to the device --- */
 
-/* A trim takes the oldest. A request takes its own pool's first, the largest, and of these the
- * oldest, and then the largest of another pool. */
+/* A trim frees the oldest block. A request frees the largest of its own pool, and where that has
+ * none, the largest of another pool. */
 static void check_order(const model *it, const model_held *freed)
 {
   for (const model_held *other = it->held; other < it->held + it->held_count; other++) {
