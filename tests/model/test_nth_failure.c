@@ -44,21 +44,6 @@ static unsigned long device_calls(void)
   return sum;
 }
 
-static void fail_each_device_call(model_program *program)
-{
-  model_run_once(program);
-  unsigned long calls = device_calls();
-  for (unsigned long nth = 1; nth <= calls; nth++) {
-    program->config.nth_device = nth;
-    program->config.nth_is_memory = program->config.nth_stays = 0;
-    model_run_once(program);
-    program->config.nth_is_memory = 1;
-    model_run_once(program);
-    program->config.nth_stays = 1;
-    model_run_once(program);
-  }
-}
-
 /* Counts what the library allocates, and fails the allocation that the settings name. */
 static unsigned long run_counted(model_program *program)
 {
@@ -83,6 +68,22 @@ static void run_and_compare(model_program *program, long live_before)
 }
 
 /* What the first run leaves is the thread's, until it ends. */
+static void fail_each_device_call(model_program *program)
+{
+  (void)run_counted(program);
+  unsigned long calls = device_calls();
+  long live = clpt_host_live();
+  for (unsigned long nth = 1; nth <= calls; nth++) {
+    program->config.nth_device = nth;
+    program->config.nth_is_memory = program->config.nth_stays = 0;
+    run_and_compare(program, live);
+    program->config.nth_is_memory = 1;
+    run_and_compare(program, live);
+    program->config.nth_stays = 1;
+    run_and_compare(program, live);
+  }
+}
+
 static void fail_each_host_call(model_program *program)
 {
   unsigned long calls = run_counted(program);
@@ -96,10 +97,10 @@ static void fail_each_host_call(model_program *program)
   }
 }
 
-static void fail_one_host_call(model_program *program)
+static void fail_one_call(model_program *program)
 {
   model_program first = *program;
-  first.config.nth_host = 0;
+  first.config.nth_host = first.config.nth_device = 0;
   (void)run_counted(&first);
   run_and_compare(program, clpt_host_live());
 }
@@ -113,7 +114,7 @@ static void require_failures(const model_tally *tally)
 
 START_TEST(each_call_of_the_device_fails)
 {
-  static const model_trial trial = {draw_short_on_fake, fail_each_device_call, model_run_once};
+  static const model_trial trial = {draw_short_on_fake, fail_each_device_call, fail_one_call};
   model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
   require_failures(&tally);
 }
@@ -121,7 +122,7 @@ END_TEST
 
 START_TEST(each_allocation_of_host_memory_fails)
 {
-  static const model_trial trial = {draw_short, fail_each_host_call, fail_one_host_call};
+  static const model_trial trial = {draw_short, fail_each_host_call, fail_one_call};
   model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
   require_failures(&tally);
 }
