@@ -55,26 +55,6 @@ static unsigned long device_calls(bool is_memory)
   return sum;
 }
 
-static void run_with(model_program *program, unsigned long nth, bool is_memory, bool stays)
-{
-  program->config.nth_device = nth;
-  program->config.nth_is_memory = is_memory;
-  program->config.nth_stays = stays;
-  model_run_once(program);
-}
-
-static void fail_each_device_call(model_program *program)
-{
-  model_run_once(program);
-  unsigned long all = device_calls(false), memory = device_calls(true);
-  for (unsigned long nth = 1; nth <= all; nth++)
-    run_with(program, nth, false, false);
-  for (unsigned long nth = 1; nth <= memory; nth++) {
-    run_with(program, nth, true, false);
-    run_with(program, nth, true, true);
-  }
-}
-
 /* Counts what the library allocates, and fails the allocation that the settings name. */
 static unsigned long run_counted(model_program *program)
 {
@@ -102,8 +82,31 @@ static void run_and_compare(model_program *program, long live_before)
     model_fail(model_last_run(), "the host", 0, "memory of the host did not come back");
 }
 
+static void set_failure(model_program *program, unsigned long nth, bool is_memory, bool stays)
+{
+  program->config.nth_device = nth;
+  program->config.nth_is_memory = is_memory;
+  program->config.nth_stays = stays;
+}
+
 /* The first run allocates memory that the library keeps for the thread; later runs must add none.
  */
+static void fail_each_device_call(model_program *program)
+{
+  (void)run_counted(program);
+  unsigned long all = device_calls(false), memory = device_calls(true);
+  long live = clpt_host_live();
+  for (unsigned long nth = 1; nth <= all; nth++) {
+    set_failure(program, nth, false, false);
+    run_and_compare(program, live);
+  }
+  for (unsigned long nth = 1; nth <= memory; nth++)
+    for (unsigned stays = 0; stays < 2; stays++) {
+      set_failure(program, nth, true, stays);
+      run_and_compare(program, live);
+    }
+}
+
 static void fail_each_host_call(model_program *program)
 {
   unsigned long calls = run_counted(program);
@@ -117,10 +120,10 @@ static void fail_each_host_call(model_program *program)
   }
 }
 
-static void fail_one_host_call(model_program *program)
+static void fail_one_call(model_program *program)
 {
   model_program first = *program;
-  first.config.nth_host = 0;
+  first.config.nth_host = first.config.nth_device = 0;
   (void)run_counted(&first);
   run_and_compare(program, clpt_host_live());
 }
@@ -137,7 +140,7 @@ static void require_failures(const model_tally *tally)
 
 START_TEST(each_call_of_the_device_fails)
 {
-  static const model_trial trial = {draw_short_on_fake, fail_each_device_call, model_run_once};
+  static const model_trial trial = {draw_short_on_fake, fail_each_device_call, fail_one_call};
   model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
   require_failures(&tally);
 }
@@ -145,7 +148,7 @@ END_TEST
 
 START_TEST(each_allocation_of_host_memory_fails)
 {
-  static const model_trial trial = {draw_short, fail_each_host_call, fail_one_host_call};
+  static const model_trial trial = {draw_short, fail_each_host_call, fail_one_call};
   model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
   require_failures(&tally);
 }
