@@ -27,10 +27,22 @@ bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool)
 /* --- refusals --- */
 
 /* Whether what fails on purpose in this program, or a limit, can have this status. */
-static bool is_failure_on_purpose(clp_status status)
+/* Whether what failed on purpose in this call, or a limit, can have this status. */
+static bool is_failure_on_purpose(const model *it, clp_status status)
 {
-  return status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED ||
-         status == CLP_BACKEND_ERROR || status == CLP_OUT_OF_HOST_MEMORY;
+  const model_config *config = it->config;
+  bool has_failed = it->device.faults != it->faults_before;
+  switch (status) {
+  case CLP_LIMIT_EXCEEDED:
+    return it->can_run_out;
+  case CLP_OUT_OF_DEVICE_MEMORY: /* the device memory of the host allocator is the host's */
+    return it->can_run_out || (has_failed && config->nth_is_memory) ||
+           (config->nth_host && config->device == MODEL_HOST);
+  case CLP_OUT_OF_HOST_MEMORY:
+    return config->nth_host > 0;
+  default:
+    return status == CLP_BACKEND_ERROR && has_failed && !config->nth_is_memory;
+  }
 }
 
 static size_t all_held_blocks(const model *it)
@@ -104,7 +116,7 @@ void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status stat
     return;
   }
   if (model_may_have_failed(it)) {
-    model_require(it, is_failure_on_purpose(status));
+    model_require(it, is_failure_on_purpose(it, status));
     return;
   }
   model_require(it, bytes > 0);

@@ -35,8 +35,10 @@ void model_require_success(const model *it, clp_status status)
 {
   bool is_device = status == CLP_BACKEND_ERROR && it->device.faults != it->faults_before;
   bool is_host = status == CLP_OUT_OF_HOST_MEMORY && it->config->nth_host > 0;
+  const clp_error *last = clp_last_error();
   if (status && !is_device && !is_host)
-    model_fail(it, "a call", 0, clp_last_error()->message);
+    model_fail(it, "a call", 0, last->message);
+  model_require(it, !status || (last->status == status && last->message[0]));
 }
 
 void model_set_outside(bool is_outside)
