@@ -47,11 +47,11 @@ class Found:
 
     def line(self):
         if not self.tests:
-            return f'{self.plant.name:36} NOT FOUND'
+            return f'{self.plant.name:42} NOT FOUND'
         test, outcome, seconds = self.tests[0]
         note = ' (hangs)' if outcome == process.HUNG else ''
         note += '' if self.is_hinted else ' (by the whole suite)'
-        return f'{self.plant.name:36} {test + note:56} {seconds:7.2f}'
+        return f'{self.plant.name:42} {test + note:56} {seconds:7.2f}'
 
 
 def suite_order(rig, plant):
@@ -122,20 +122,20 @@ def report(found, all_finders):
     if all_finders:
         for test, outcome, seconds in found.tests[1:]:
             note = ' (hangs)' if outcome == process.HUNG else ''
-            print(f'{"":36} {test + note:56} {seconds:7.2f}', flush=True)
+            print(f'{"":42} {test + note:56} {seconds:7.2f}', flush=True)
 
 
 def plant_all(rig, plants, all_finders):
     """Plants each fault in turn. Returns whether all were found."""
     rig.prepare()
     rig.learn(dict.fromkeys(test for plant in plants for test in plant.finders))
-    print(f'{"planted fault":36} {"found by":56} {"CPU s":>7}')
+    print(f'{"planted fault":42} {"found by":56} {"CPU s":>7}')
     missed, broken = [], []
     for plant in plants:
         try:
             found = plant_and_try(rig, plant, all_finders)
         except RigError as error:
-            print(f'{plant.name:36} CANNOT BE TRIED: {error}', flush=True)
+            print(f'{plant.name:42} CANNOT BE TRIED: {error}', flush=True)
             broken.append(plant.name)
             continue
         report(found, all_finders)
@@ -165,7 +165,7 @@ def work(plants, options):
 
 def list_plants(plants):
     for plant in plants:
-        print(f'{plant.name:36} {plant.kind:24} {plant.file}\n    {plant.notice}')
+        print(f'{plant.name:42} {plant.kind:24} {plant.file}\n    {plant.notice}')
 
 
 def main(arguments):

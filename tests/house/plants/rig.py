@@ -106,6 +106,7 @@ class Rig:
         def ask(recipe):
             return self.call(['make', '--silent', f'--eval=ask-make: ; @{recipe}', 'ask-make'],
                              self.build, 'asking make')
+        self.make('Makefile')  # which may say that it is made again
         for name, variable in LISTED.items():
             setattr(self, name, ask(f'echo {variable}').split())
         told = ask('$(AM_TESTS_ENVIRONMENT) env -0').split('\0')
