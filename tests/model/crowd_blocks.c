@@ -18,8 +18,9 @@ static size_t draw_bytes(crowd_member *self)
   case CROWD_FEW_SIZES:
     return most >> clpt_chance_below(&self->chance, 3);
   case CROWD_BIN_EDGES:
-    edge = clp_pool_alloc_size(pool, clp_pool_bin_number(pool, most));
-    return (edge >> clpt_chance_below(&self->chance, 2)) + clpt_chance_below(&self->chance, 3) - 1;
+    edge = 1 + (size_t)clpt_chance_below(&self->chance, most);
+    edge = clp_pool_alloc_size(pool, clp_pool_bin_number(pool, edge));
+    return edge + clpt_chance_below(&self->chance, 3) - (edge > 1);
   default:
     return 1 + (size_t)clpt_chance_below(&self->chance, most);
   }

@@ -4,8 +4,6 @@
 
 #include "support/pools.h"
 
-enum { OWN_BUFFERS = 6 };
-
 static size_t some_bytes(crowd_member *self)
 {
   const crowd_plan *plan = &self->crowd->plan;
@@ -75,7 +73,7 @@ static clp_status crowd_call_own_pool(crowd_member *self, crowd_pool *unused)
   clp_status status = crowd_create_pool(self->crowd, &pool);
 
   (void)unused;
-  for (int i = 0; i < OWN_BUFFERS && pool != NULL && self->count < self->crowd->plan.kept; i++)
+  for (int i = 0; i < 6 && pool != NULL && self->count < self->crowd->plan.kept; i++)
     (void)crowd_take(self, pool, CROWD_NO_POOL);
   clp_pool_release(pool);
   return status;

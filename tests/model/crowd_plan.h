@@ -24,7 +24,7 @@ enum {
 enum {
   CROWD_ONE_SIZE,
   CROWD_FEW_SIZES,
-  CROWD_BIN_EDGES, /**< a byte more or less than the blocks of a bin have */
+  CROWD_BIN_EDGES, /**< what the blocks of a bin have, or a byte more or less */
   CROWD_ANY_SIZE,
   CROWD_SIZES
 };

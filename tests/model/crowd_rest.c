@@ -8,7 +8,7 @@
 
 #include <clpool/arena.h>
 
-enum { MOST_BINS = 512, ALL_BINS = -1 };
+enum { MOST_BINS = 1024, ALL_BINS = -1 };
 
 #define REQUIRE_EQUAL(all, what, is, should)                                                       \
   do {                                                                                             \
