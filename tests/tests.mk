@@ -231,12 +231,11 @@ tests_model_test_crowd_SOURCES = \
 	tests/model/crowd.c tests/model/crowd.h \
 	tests/model/crowd_blocks.c \
 	tests/model/crowd_calls.c \
-	tests/model/crowd_device.c tests/model/crowd_device.h \
+	tests/model/crowd_device.c \
 	tests/model/crowd_fork.c \
 	tests/model/crowd_hooks.c \
 	tests/model/crowd_peaks.c tests/model/crowd_peaks.h \
 	tests/model/crowd_plan.c tests/model/crowd_plan.h \
-	tests/model/crowd_ranges.c tests/model/crowd_ranges.h \
 	tests/model/crowd_rest.c \
 	tests/model/crowd_streams.c \
 	tests/model/known_faults.h \
