@@ -96,7 +96,7 @@ valgrind_tests+='$(filter %_failures,$(check_PROGRAMS))'
 # Without OpenCL and libdw, the benchmarks on what is left, then the library alone, then with musl.
 step_bare() {
   build --without-opencl --without-libdw
-    make -j"$jobs" check TESTS='$(check_PROGRAMS) $(built_checks)'
+  make -j"$jobs" check TESTS='$(check_PROGRAMS) $(built_checks)'
   # 10 million operations on an arena, each compared with the model.
   FUZZ_CHANGES=1050 top_srcdir="$work/source" tests/fuzz/fuzz_arena
   make -j"$jobs" bench/pair bench/order bench/hooks bench/arena_study bench/cuda
@@ -143,7 +143,8 @@ step_python() {
   cp -a "$work/source" source
   mkdir wheel
   cd wheel
-  ../source/python/tests/wheel.sh "$work/python/source"
+  CLPOOL_FAKE_CUDA=$work/default/tests/fakecuda/.libs/libfakecuda.so \
+    CLPOOL_PROGRAM=$work/default/tools/clpool ../source/python/tests/wheel.sh "$work/python/source"
 }
 
 # The layers' tests, then clpool's own OpenCL tests and another project's under the layers.

@@ -39,6 +39,10 @@ says() { [ "$(cat err)" = "$1" ] || fail "said \"$(cat err)\", not \"$1\""; }
 # pooled: how many buffers were from pools, and were not of new memory.
 pooled() { awk '/^clpool run: / { print $3 - $7 }' err; }
 
+CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-record.so \
+  "$clpool" record -o none.csv "$recorded" exits >out 2>err || :
+! grep -q 'this OpenCL loader has no layers' err || skip "the OpenCL loader has no layers"
+
 # --- The same as without
 
 # by_chance FIRST COUNT: programs from this seed on, without the layer and with it.

@@ -102,6 +102,8 @@ static void dump(model *it)
 /* Several calls of the device fail at once, after `slot` that succeed and `pool` times. */
 static void make_fail(model *it, const model_call *call)
 {
+  if (!it->is_fake)
+    return;
   it->device.failing = (unsigned)call->value;
   it->device.fault =
       (clpt_fault){call->slot % 5, 1 + call->pool, CLP_BACKEND_ERROR, 7, "on purpose"};
@@ -110,7 +112,7 @@ static void make_fail(model *it, const model_call *call)
 
 static void pass_time(model *it, const model_call *call)
 {
-  clpt_chance chance = clpt_chance_seed((unsigned)it->at);
+  clpt_chance chance = clpt_chance_seed(call->slot);
   if (!it->has_streams)
     return;
   if (call->verb == MODEL_run)
@@ -120,7 +122,8 @@ static void pass_time(model *it, const model_call *call)
   if (call->verb == MODEL_finish_all)
     clpt_late_run_all(&it->device);
   for (size_t i = 0; call->verb == MODEL_step && i < call->value; i++)
-    (void)clpt_late_step_any(&it->device, &chance);
+    if (!clpt_late_step_any(&it->device, &chance))
+      break;
 }
 
 static void call_buffer(model *it, const model_call *call)

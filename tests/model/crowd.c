@@ -17,21 +17,23 @@ enum {
   DEVICE_STEPS = 8
 };
 
-/* --- what is wrong --- */
-
+/* What is wrong is also written at once, in case that another thread never comes back. */
 void crowd_wrong(crowd *all, const char *format, ...)
 {
   va_list arguments;
+  int state;
 
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); /* fprintf is a cancellation point */
   pthread_mutex_lock(&all->lock);
   if (all->wrong[0] == '\0') {
     va_start(arguments, format);
     (void)vsnprintf(all->wrong, sizeof(all->wrong), format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s\n", all->wrong); /* in case that another thread never comes back */
+    fprintf(stderr, "%s\n", all->wrong);
     atomic_store_explicit(&all->is_wrong, true, memory_order_relaxed);
   }
   pthread_mutex_unlock(&all->lock);
+  pthread_setcancelstate(state, NULL);
 }
 
 bool crowd_is_wrong(const crowd *all)
@@ -42,30 +44,26 @@ bool crowd_is_wrong(const crowd *all)
 bool crowd_note(crowd *all, const char *call, clp_status status)
 {
   bool is_planned = status == CLP_BACKEND_ERROR && all->plan.faults > 0 &&
-                    !atomic_load_explicit(&all->device.is_sound, memory_order_relaxed);
+                    !atomic_load_explicit(&all->is_sound, memory_order_relaxed);
 
   if (status != CLP_SUCCESS && !is_planned)
     crowd_wrong(all, "%s: %s: %s", call, clp_status_name(status), clp_last_error()->message);
   return status == CLP_SUCCESS;
 }
 
-/* --- a member --- */
-
 /* Blocks become more until a target is reached, then fewer until another one is: all sizes of
  * caches are met, and the peaks of all members now and then at once. */
 static void use_blocks(crowd_member *self)
 {
-  const crowd_plan *plan = &self->crowd->plan;
-  unsigned pool = (unsigned)clpt_chance_below(&self->chance, plan->pools);
+  crowd *all = self->crowd;
+  unsigned pool = (unsigned)clpt_chance_below(&self->chance, all->plan.pools);
 
   if (self->count == self->target)
-    self->target = (size_t)clpt_chance_below(&self->chance, plan->kept + 1);
-  if (self->count < self->target) {
-    (void)crowd_take(self, self->has_reference[pool] ? pool : 0);
-    return;
-  }
-  if (plan->hands_over && self->count > 0 &&
-      clpt_chance_below(&self->chance, STEPS_PER_HAND_OVER) == 0)
+    self->target = (size_t)clpt_chance_below(&self->chance, all->plan.kept + 1);
+  if (self->count < self->target)
+    (void)crowd_take(self, all->pools[pool].pool, (int)pool);
+  else if (all->plan.hands_over && self->count > 0 &&
+           clpt_chance_below(&self->chance, STEPS_PER_HAND_OVER) == 0)
     crowd_hand_over(self);
   else
     (void)crowd_give_any(self);
@@ -82,7 +80,7 @@ static void step(crowd_member *self)
     crowd_call_any(self);
   if (all->plan.backend == CROWD_LATE)
     for (uint64_t i = clpt_chance_below(&self->chance, DEVICE_STEPS); i > 0; i--)
-      (void)clpt_late_step_any(&all->device.late, &self->chance);
+      (void)clpt_late_step_any(&all->late, &self->chance);
 }
 
 static void *run_relay(void *member);
@@ -98,7 +96,7 @@ static bool start_next(crowd_member *self)
   if (cancels) {
     pthread_cancel(pthread_self()); /* what follows is no cancellation point */
     (void)crowd_give_any(self);
-    (void)crowd_take(self, 0);
+    (void)crowd_take(self, self->crowd->pools[0].pool, 0);
   }
   *next = (crowd_relay){.is_followed = false};
   relay->is_cancelled = cancels;
@@ -114,39 +112,16 @@ static bool start_next(crowd_member *self)
 static void *run_relay(void *member)
 {
   crowd_member *self = member;
-  const crowd_plan *plan = &self->crowd->plan;
 
-  crowd_act_as(self);
-  if (plan->has_thread_hooks)
-    (void)crowd_note(self->crowd, "hook_push", clp_hook_push(&self->sight.hook));
   while (self->steps_left > 0 && !crowd_is_wrong(self->crowd)) {
     self->steps_left--;
     step(self);
-    if (plan->relays && clpt_chance_below(&self->chance, STEPS_PER_RELAY) == 0 && start_next(self))
+    if (self->crowd->plan.relays && clpt_chance_below(&self->chance, STEPS_PER_RELAY) == 0 &&
+        start_next(self))
       return NULL;
   }
-  if (plan->has_thread_hooks && clpt_chance_below(&self->chance, 2) == 0)
-    (void)crowd_note(self->crowd, "hook_pop", clp_hook_pop(&self->sight.hook));
   return NULL;
 }
-
-static void start_member(crowd *all, unsigned number)
-{
-  crowd_member *self = &all->members[number];
-
-  self->crowd = all;
-  self->number = number;
-  self->chance = clpt_chance_seed(all->plan.seed * CROWD_MOST_THREADS + number + 1);
-  crowd_sight_start(&self->sight, "member", number);
-  for (unsigned i = 0; i < all->plan.pools; i++) {
-    self->has_reference[i] = true;
-    (void)clp_pool_retain(all->pools[i].known);
-  }
-  for (unsigned i = 0; i < all->plan.streams; i++)
-    self->streams[i] = clpt_late_stream_new(&all->device.late);
-}
-
-/* --- phases --- */
 
 static void join_member(crowd *all, crowd_member *member)
 {
@@ -173,26 +148,23 @@ static void run_phase(crowd *all)
   for (unsigned i = 0; i < all->plan.threads; i++)
     join_member(all, &all->members[i]);
   crowd_check_at_rest(all);
-  crowd_check_thread_hooks(all);
 }
 
-/* --- the beginning --- */
-
-static void start_pool(crowd *all, unsigned number)
+clp_status crowd_create_pool(crowd *all, clp_pool **pool)
 {
-  const crowd_plan *plan = &all->plan;
-  crowd_pool *pool = &all->pools[number];
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
 
-  options.leading_bits_in_bin_id = plan->leading_bits;
-  options.reuse_flags = plan->reuse_flags;
-  options.on_out_of_memory = plan->frees_room ? crowd_free_room : NULL;
-  clpt_ok(clp_pool_create(all->device.allocator, &options, &pool->pool));
-  pool->known = pool->pool;
-  clpt_ok(clp_pool_set_limit(pool->pool, plan->limit));
-  crowd_sight_start(&pool->sight, "pool", number);
-  if (plan->has_pool_hooks)
-    clpt_ok(clp_pool_add_hook(pool->pool, &pool->sight.hook));
+  options.leading_bits_in_bin_id = (unsigned)all->plan.leading_bits;
+  options.reuse_flags = (unsigned)all->plan.reuse_flags;
+  return clp_pool_create(all->allocator, &options, pool);
+}
+
+static void start_pool(crowd *all, crowd_pool *pool)
+{
+  clpt_ok(crowd_create_pool(all, &pool->pool));
+  clpt_ok(clp_pool_set_limit(pool->pool, all->plan.limit));
+  if (all->plan.has_hooks)
+    crowd_add_hook(pool);
 }
 
 static void start(crowd *all, const crowd_plan *plan)
@@ -200,15 +172,18 @@ static void start(crowd *all, const crowd_plan *plan)
   memset(all, 0, sizeof(*all));
   all->plan = *plan;
   pthread_mutex_init(&all->lock, NULL);
-  crowd_ranges_start(&all->ranges, plan->backend != CROWD_LATE);
-  crowd_device_start(&all->device, plan, plan->checks_ranges ? &all->ranges : NULL);
+  crowd_device_start(all);
   for (unsigned i = 0; i < plan->pools; i++)
-    start_pool(all, i);
-  for (unsigned i = 0; i < plan->threads; i++)
-    start_member(all, i);
+    start_pool(all, &all->pools[i]);
+  for (unsigned i = 0; i < plan->threads; i++) {
+    crowd_member *self = &all->members[i];
+    self->crowd = all;
+    self->number = i;
+    self->chance = clpt_chance_seed((unsigned)plan->seed * CROWD_MOST_THREADS + i + 1);
+    for (unsigned j = 0; j < plan->streams; j++)
+      self->streams[j] = clpt_late_stream_new(&all->late);
+  }
 }
-
-/* --- the end --- */
 
 /* The main thread releases what the members have left, in their places. */
 static void release_blocks(crowd *all)
@@ -230,59 +205,27 @@ static void release_blocks(crowd *all)
 static void end_pools(crowd *all)
 {
   for (unsigned i = 0; i < all->plan.pools; i++) {
-    crowd_pool *pool = &all->pools[i];
-    if (pool->pool != NULL) {
-      clp_pool_stats stats = CLP_POOL_STATS_INIT;
-      (void)crowd_note(all, "free_held", clp_pool_free_held(pool->pool));
-      (void)crowd_note(all, "get_stats", clp_pool_get_stats(pool->pool, &stats));
-      if (stats.managed_bytes != 0 || stats.device_allocations != stats.device_frees)
-        crowd_wrong(all, "%zu bytes are left in a pool without blocks", stats.managed_bytes);
-    }
-    for (unsigned j = 0; j < all->plan.threads; j++)
-      if (all->members[j].has_reference[i])
-        clp_pool_release(pool->known);
-    clp_pool_release(pool->pool);
+    clp_pool_stats stats = CLP_POOL_STATS_INIT;
+    (void)crowd_note(all, "free_held", clp_pool_free_held(all->pools[i].pool));
+    (void)crowd_note(all, "get_stats", clp_pool_get_stats(all->pools[i].pool, &stats));
+    if (stats.managed_bytes != 0 || stats.device_allocations != stats.device_frees)
+      crowd_wrong(all, "%zu bytes are left in a pool without blocks", stats.managed_bytes);
+    clp_pool_release(all->pools[i].pool);
   }
 }
 
-static void end_device(crowd *all)
+const char *crowd_run(const crowd_plan *plan)
 {
-  const char *wrong = crowd_device_end(&all->device);
-
-  if (wrong != NULL)
-    crowd_wrong(all, "%s", wrong);
-  wrong = crowd_ranges_end(&all->ranges);
-  if (wrong != NULL)
-    crowd_wrong(all, "%s", wrong);
-}
-
-/* What is wrong may keep what follows from ending. */
-static void end(crowd *all)
-{
-  static void (*const parts[])(crowd *) = {release_blocks, crowd_check_at_rest, crowd_check_limits,
-                                           end_pools, end_device};
-
-  atomic_store(&all->device.is_sound, true);
-  for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !crowd_is_wrong(all); i++)
-    parts[i](all);
-}
-
-const char *crowd_run(const crowd_plan *plan, double *most_taken)
-{
+  static void (*const ends[])(crowd *) = {release_blocks, crowd_check_at_rest, crowd_check_limits,
+                                          end_pools, crowd_device_end};
   static crowd all;
 
   start(&all, plan);
-  for (unsigned i = 0; i < plan->phases && !crowd_is_wrong(&all); i++) {
-    crowd_pool *last = &all.pools[plan->pools - 1];
-    if (i + 1 == plan->phases && crowd_plan_has(plan, CROWD_GIVE_UP)) {
-      clp_pool_release(last->pool); /* the members have references */
-      last->pool = NULL;
-    }
+  for (unsigned i = 0; i < plan->phases && !crowd_is_wrong(&all); i++)
     run_phase(&all);
-  }
-  end(&all);
-  *most_taken = all.device.upstream != NULL && all.most_in_use > 0
-                    ? (double)all.device.most_live_bytes / (double)all.most_in_use
-                    : 0;
+  atomic_store(&all.is_sound, true);
+  /* What is wrong may keep what follows from ending. */
+  for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && !crowd_is_wrong(&all); i++)
+    ends[i](&all);
   return crowd_is_wrong(&all) ? all.wrong : NULL;
 }

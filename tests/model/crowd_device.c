@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The device of a program of the crowd. */
-#include "crowd_device.h"
+/* The device of a program of the crowd: a late one, or memory of one of the library's own
+ * allocators. That memory is counted, fails on purpose and lets other threads run, without a lock.
+ */
+#include "crowd.h"
 
+#include "core/allocator/allocator.h"
 #include "support/suite.h"
 
 #include <clpool/arena.h>
@@ -9,125 +12,60 @@
 
 enum { CALLS_PER_YIELD = 4 };
 
-void crowd_raise(atomic_size_t *most, size_t value)
+static clp_status begin_call(crowd *all)
 {
-  size_t before = atomic_load_explicit(most, memory_order_relaxed);
+  unsigned call = atomic_fetch_add_explicit(&all->device_calls, 1, memory_order_relaxed);
 
-  while (value > before && !atomic_compare_exchange_weak_explicit(
-                               most, &before, value, memory_order_relaxed, memory_order_relaxed))
-    ;
-}
-
-static void note(crowd_device *device, const char *wrong)
-{
-  const char *none = NULL;
-
-  if (wrong != NULL)
-    atomic_compare_exchange_strong(&device->wrong, &none, wrong);
-}
-
-static clp_status begin_call(crowd_device *device)
-{
-  unsigned call = atomic_fetch_add_explicit(&device->calls, 1, memory_order_relaxed);
-
-  if (device->yields && call % CALLS_PER_YIELD == 0)
+  if (all->plan.yields && call % CALLS_PER_YIELD == 0)
     (void)sched_yield();
-  if (device->fault_rate == 0 || atomic_load_explicit(&device->is_sound, memory_order_relaxed) ||
-      call % device->fault_rate != device->fault_rate - 1)
+  if (all->plan.faults == 0 || atomic_load_explicit(&all->is_sound, memory_order_relaxed) ||
+      call % all->plan.faults != all->plan.faults - 1)
     return CLP_SUCCESS;
   return clp_set_last_error(CLP_BACKEND_ERROR, (int)call, "the device fails on purpose");
 }
 
-/* The bytes are taken from the capacity before the memory is. */
-static bool reserve(crowd_device *device, size_t bytes)
-{
-  size_t live = atomic_load_explicit(&device->live_bytes, memory_order_relaxed);
-
-  do {
-    if (device->capacity > 0 && bytes > device->capacity - live)
-      return false;
-  } while (!atomic_compare_exchange_weak_explicit(&device->live_bytes, &live, live + bytes,
-                                                  memory_order_relaxed, memory_order_relaxed));
-  crowd_raise(&device->most_live_bytes, live + bytes);
-  return true;
-}
-
 static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
 {
-  crowd_device *device = self;
-  clp_status status = begin_call(device);
+  crowd *all = self;
+  clp_status status = begin_call(all);
 
+  if (status == CLP_SUCCESS)
+    status = clp_allocator_allocate(all->upstream, bytes, out);
   if (status != CLP_SUCCESS)
     return status;
-  if (!reserve(device, bytes))
-    return clp_set_last_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the device is full");
-  status = clp_allocator_allocate(device->upstream, bytes, out);
-  if (status != CLP_SUCCESS) {
-    atomic_fetch_sub_explicit(&device->live_bytes, bytes, memory_order_relaxed);
-    return status;
-  }
-  atomic_fetch_add_explicit(&device->live_blocks, 1, memory_order_relaxed);
-  if (device->ranges != NULL)
-    note(device, crowd_ranges_add_region(device->ranges, *out, bytes));
+  atomic_fetch_add_explicit(&all->live_blocks, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&all->live_bytes, bytes, memory_order_relaxed);
   return CLP_SUCCESS;
 }
 
 static clp_status device_free(void *self, clp_memory memory, size_t bytes)
 {
-  crowd_device *device = self;
-  clp_status status = begin_call(device);
+  crowd *all = self;
+  clp_status status = begin_call(all);
 
   if (status != CLP_SUCCESS)
     return status;
-  if (device->ranges != NULL)
-    note(device, crowd_ranges_remove_region(device->ranges, memory, bytes));
-  status = clp_allocator_free(device->upstream, memory, bytes);
-  if (status != CLP_SUCCESS)
-    note(device, "the library's own allocator did not take memory back");
-  atomic_fetch_sub_explicit(&device->live_blocks, 1, memory_order_relaxed);
-  atomic_fetch_sub_explicit(&device->live_bytes, bytes, memory_order_relaxed);
-  return status;
+  atomic_fetch_sub_explicit(&all->live_blocks, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&all->live_bytes, bytes, memory_order_relaxed);
+  return clp_allocator_free(all->upstream, memory, bytes);
 }
 
-/* Memory of both backends is an address. */
-static clp_status device_split(void *self, clp_memory block, size_t offset, size_t bytes,
-                               clp_memory *part)
+static clp_allocator *start_counted(crowd *all)
 {
-  (void)self, (void)bytes;
-  *part = block + offset;
-  return CLP_SUCCESS;
-}
-
-static clp_status device_unsplit(void *self, clp_memory part, size_t bytes)
-{
-  (void)self, (void)part, (void)bytes;
-  return CLP_SUCCESS;
-}
-
-static void device_destroy(void *self)
-{
-  crowd_device *device = self;
-
-  atomic_fetch_add(&device->destroyed, 1);
-}
-
-static clp_allocator *start_counted(crowd_device *device, const crowd_plan *plan)
-{
-  bool is_host = plan->backend == CROWD_HOST;
+  bool is_host = all->plan.backend == CROWD_HOST;
   clp_allocator *allocator = NULL;
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
 
   ops.name = "crowd-device";
   ops.allocate = device_allocate;
   ops.free = device_free;
-  ops.destroy = device_destroy;
-  ops.split = device_split;
-  ops.unsplit = device_unsplit;
+  ops.split = clpi_split_address;
+  ops.unsplit = clpi_unsplit_address;
   ops.memory_kind = is_host ? CLP_MEMORY_HOST : CLP_MEMORY_SIMULATED;
   ops.alignment = is_host ? 64 : 256;
-  clpt_ok(is_host ? clp_host_allocator_create(0, &device->upstream)
-                  : clp_simulated_allocator_create(plan->capacity, &device->upstream));
-  clpt_ok(clp_allocator_create(&ops, device, &allocator));
+  clpt_ok(is_host ? clp_host_allocator_create(0, &all->upstream)
+                  : clp_simulated_allocator_create(all->plan.capacity, &all->upstream));
+  clpt_ok(clp_allocator_create(&ops, all, &allocator));
   return allocator;
 }
 
@@ -137,10 +75,8 @@ static void yield_on_call(clpt_late_device *late, clpt_late_call call)
   (void)sched_yield();
 }
 
-static clp_allocator *start_late(crowd_device *device, const crowd_plan *plan)
+static clp_allocator *start_late(clpt_late_device *late, const crowd_plan *plan)
 {
-  clpt_late_device *late = &device->late;
-
   clpt_late_init(late);
   clpt_late_set_freeing(late, (clpt_late_freeing)plan->freeing);
   late->capacity = plan->capacity;
@@ -152,43 +88,30 @@ static clp_allocator *start_late(crowd_device *device, const crowd_plan *plan)
   return clpt_late_allocator(late);
 }
 
-void crowd_device_start(crowd_device *device, const crowd_plan *plan, crowd_ranges *ranges)
+void crowd_device_start(crowd *all)
 {
-  clp_allocator *bottom;
+  bool is_late = all->plan.backend == CROWD_LATE;
+  clp_allocator *bottom = is_late ? start_late(&all->late, &all->plan) : start_counted(all);
 
-  memset(device, 0, sizeof(*device));
-  device->ranges = ranges;
-  device->capacity = plan->capacity;
-  device->fault_rate = plan->faults;
-  device->yields = plan->yields;
-  bottom = plan->backend == CROWD_LATE ? start_late(device, plan) : start_counted(device, plan);
-  device->allocator = bottom;
-  if (!plan->is_on_arena)
+  all->allocator = bottom;
+  if (!all->plan.is_on_arena)
     return;
-  clpt_ok(clp_arena_allocator_create(bottom, NULL, &device->allocator));
+  clpt_ok(clp_arena_allocator_create(bottom, NULL, &all->allocator));
   clp_allocator_release(bottom);
 }
 
-static const char *end_late(crowd_device *device)
+void crowd_device_end(crowd *all)
 {
-  const char *wrong = clpt_late_find_wrong(&device->late);
+  bool is_late = all->plan.backend == CROWD_LATE;
+  const char *wrong;
 
-  if (wrong == NULL)
-    clpt_late_end(&device->late);
-  return wrong;
-}
-
-const char *crowd_device_end(crowd_device *device)
-{
-  bool is_late = device->upstream == NULL;
-
-  clp_allocator_release(device->allocator);
-  clp_allocator_release(device->upstream);
-  if (device->wrong != NULL)
-    return device->wrong;
-  if (is_late)
-    return end_late(device);
-  if (device->destroyed != 1)
-    return "the allocator has not ended, or more than once";
-  return device->live_blocks > 0 || device->live_bytes > 0 ? "the device has live blocks" : NULL;
+  clp_allocator_release(all->allocator);
+  clp_allocator_release(all->upstream);
+  wrong = is_late                                       ? clpt_late_find_wrong(&all->late)
+          : all->live_blocks > 0 || all->live_bytes > 0 ? "the device has live blocks at the end"
+                                                        : NULL;
+  if (wrong != NULL)
+    crowd_wrong(all, "%s", wrong);
+  else if (is_late)
+    clpt_late_end(&all->late);
 }

@@ -1,75 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* Hooks of the crowd, which count what they are shown. */
+/* Hooks of the crowd's pools, which count what they are shown. */
 #include "crowd.h"
 
-#include <stdio.h>
+#include "support/suite.h"
 
-static void count(atomic_ullong *events)
+static void begin(const clp_hook_event *event, void *sight)
 {
-  atomic_fetch_add_explicit(events, 1, memory_order_relaxed);
-}
-
-static void begin(const clp_hook_event *event, void *user_data)
-{
-  crowd_sight *sight = user_data;
-
   (void)event;
-  atomic_fetch_add_explicit(&sight->open, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&((crowd_sight *)sight)->open, 1, memory_order_relaxed);
 }
 
-static void end(crowd_sight *sight)
+static void end(crowd_sight *sight, atomic_ullong *events, bool succeeded)
 {
   atomic_fetch_sub_explicit(&sight->open, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(events, succeeded, memory_order_relaxed);
 }
 
-static void end_malloc(const clp_hook_event *event, void *user_data)
+static void end_malloc(const clp_hook_event *event, void *sight)
 {
-  crowd_sight *sight = user_data;
-
-  end(sight);
-  if (event->buffer_id != 0)
-    count(&sight->allocations);
+  end(sight, &((crowd_sight *)sight)->allocations, event->buffer_id != 0);
 }
 
-static void end_alloc(const clp_hook_event *event, void *user_data)
+static void end_alloc(const clp_hook_event *event, void *sight)
 {
-  crowd_sight *sight = user_data;
-
-  end(sight);
-  if (event->memory != 0)
-    count(&sight->device_allocations);
+  end(sight, &((crowd_sight *)sight)->device_allocations, event->memory != 0);
 }
 
-static void end_free(const clp_hook_event *event, void *user_data)
+static void end_free(const clp_hook_event *event, void *sight)
 {
-  crowd_sight *sight = user_data;
-
-  (void)event;
-  end(sight);
-  count(&sight->releases);
+  end(sight, &((crowd_sight *)sight)->releases, event->buffer_id != 0);
 }
 
-static void end_device_free(const clp_hook_event *event, void *user_data)
+static void end_device_free(const clp_hook_event *event, void *sight)
 {
-  crowd_sight *sight = user_data;
-
-  end(sight);
-  if (event->memory != 0)
-    count(&sight->device_frees);
+  end(sight, &((crowd_sight *)sight)->device_frees, event->memory != 0);
 }
 
-void crowd_sight_start(crowd_sight *sight, const char *name, unsigned number)
+void crowd_add_hook(crowd_pool *pool)
 {
-  (void)snprintf(sight->name, sizeof(sight->name), "%s %u", name, number);
-  sight->hook = (clp_hook){.struct_size = sizeof(clp_hook),
-                           .name = sight->name,
-                           .user_data = sight,
-                           .malloc_preprocess = begin,
-                           .malloc_postprocess = end_malloc,
-                           .alloc_preprocess = begin,
-                           .alloc_postprocess = end_alloc,
-                           .free_preprocess = begin,
-                           .free_postprocess = end_free,
-                           .device_free_preprocess = begin,
-                           .device_free_postprocess = end_device_free};
+  pool->sight.hook = (clp_hook){.struct_size = sizeof(clp_hook),
+                                .name = "crowd",
+                                .user_data = &pool->sight,
+                                .malloc_preprocess = begin,
+                                .malloc_postprocess = end_malloc,
+                                .alloc_preprocess = begin,
+                                .alloc_postprocess = end_alloc,
+                                .free_preprocess = begin,
+                                .free_postprocess = end_free,
+                                .device_free_preprocess = begin,
+                                .device_free_postprocess = end_device_free};
+  clpt_ok(clp_pool_add_hook(pool->pool, &pool->sight.hook));
 }

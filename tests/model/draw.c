@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Draws random programs. Each has a configuration of its own, uses only some kinds of calls and a
- * few sizes (swarm testing), and is of one of three shapes: calls in any order; a list of lifetimes
- * that repeats, with deviations; or many blocks of few bins that come and go at once. */
+/* Draws random programs. Every draw is a statement of its own, so that all compilers make the same
+ * program of a seed. Each program has a configuration of its own, uses only some kinds of calls and
+ * a few sizes (swarm testing), and is of one of three shapes: calls in any order; a list of
+ * lifetimes that repeats, with deviations; or many blocks of few bins that come and go at once. */
 #include "program.h"
 #include "support/chance.h"
 #include "support/late_device.h"
@@ -15,6 +16,7 @@ typedef struct drawing {
   clpt_chance chance;
   size_t sizes[SIZES];
   unsigned size_count, stream_count;
+  unsigned streamless;              /* of a hundred calls */
   unsigned verbs[MODEL_VERB_COUNT]; /* how often each is drawn */
   unsigned verb_sum;
 } drawing;
@@ -85,7 +87,7 @@ static void draw_config(drawing *it)
 /* Sizes at the edges of bins, or any. */
 static size_t draw_size(drawing *it)
 {
-  size_t size = (size_t)(1 + below(it, 32)) << below(it, 11);
+  size_t mantissa = 1 + below(it, 32), size = mantissa << below(it, 11);
   if (percent(it, 30))
     return size - 1;
   return percent(it, 30) ? 1 + below(it, 6000) : size;
@@ -98,7 +100,7 @@ static size_t pick_size(drawing *it)
 
 static int pick_stream(drawing *it)
 {
-  if (it->program->config.device != MODEL_LATE || percent(it, 20))
+  if (it->program->config.device != MODEL_LATE || percent(it, it->streamless))
     return -1;
   return (int)below(it, it->stream_count);
 }
@@ -116,12 +118,14 @@ static void add(drawing *it, model_call call)
 
 static void add_allocate(drawing *it, unsigned slot, unsigned pool, size_t bytes)
 {
-  add(it, (model_call){MODEL_allocate, slot, pool, pick_stream(it), bytes});
+  int stream = pick_stream(it);
+  add(it, (model_call){MODEL_allocate, slot, pool, stream, bytes});
 }
 
 static void add_release(drawing *it, unsigned slot)
 {
-  add(it, (model_call){MODEL_release, slot, 0, pick_stream(it), 0});
+  int stream = pick_stream(it);
+  add(it, (model_call){MODEL_release, slot, 0, stream, 0});
 }
 
 /* How often each kind of call is drawn, beside 100 of allocations and releases each. */
@@ -161,6 +165,17 @@ static void draw_verbs(drawing *it)
   }
 }
 
+/* One to three of the device's calls; or those that a release may need. */
+static size_t draw_failing(drawing *it)
+{
+  size_t calls = 0;
+  if (percent(it, 20))
+    return 1u << CLPT_LATE_MARK_CREATE | 1u << CLPT_LATE_HOST_WAIT | 1u << CLPT_LATE_FREE;
+  for (unsigned i = 0; i < 3; i++)
+    calls |= (size_t)1 << below(it, CLPT_LATE_CALLS);
+  return calls;
+}
+
 static size_t draw_value(drawing *it, model_verb verb)
 {
   switch (verb) {
@@ -175,9 +190,8 @@ static size_t draw_value(drawing *it, model_verb verb)
     return pick_size(it);
   case MODEL_spare:
     return below(it, 4);
-  case MODEL_fail: /* one to three of the device's calls */
-    return (size_t)1 << below(it, CLPT_LATE_CALLS) | (size_t)1 << below(it, CLPT_LATE_CALLS) |
-           (size_t)1 << below(it, CLPT_LATE_CALLS);
+  case MODEL_fail:
+    return draw_failing(it);
   default:
     return 0;
   }
@@ -194,8 +208,9 @@ static void add_other(drawing *it, unsigned slots)
   bool needs_stream = verb >= MODEL_write && verb <= MODEL_finish;
   int stream = needs_stream ? (int)below(it, it->stream_count) : (int)below(it, 2) - 1;
   unsigned slot = verb == MODEL_fail || verb == MODEL_hook ? below(it, 5) : below(it, slots);
-  add(it, (model_call){(model_verb)verb, slot, pick_pool(it), stream,
-                       draw_value(it, (model_verb)verb)});
+  unsigned pool = pick_pool(it);
+  size_t value = draw_value(it, (model_verb)verb);
+  add(it, (model_call){(model_verb)verb, slot, pool, stream, value});
 }
 
 /* --- the three shapes --- */
@@ -208,9 +223,12 @@ static void draw_any_order(drawing *it)
     if (percent(it, others))
       add_other(it, slots);
     else if (percent(it, 50))
-      add_allocate(it, slot, pick_pool(it), pick_size(it));
-    else
       add_release(it, slot);
+    else {
+      unsigned pool = pick_pool(it);
+      size_t bytes = pick_size(it);
+      add_allocate(it, slot, pool, bytes);
+    }
   }
 }
 
@@ -230,7 +248,7 @@ static void draw_repeating(drawing *it)
     lives[i].begin = begin;
     lives[i].end = end < time ? end : time;
     lives[i].pool = percent(it, 90) ? 0 : pick_pool(it);
-    lives[i].stream = percent(it, 90) ? -1 : pick_stream(it);
+    lives[i].stream = pick_stream(it);
     lives[i].bytes = pick_size(it);
   }
   for (unsigned pass = 0; pass < passes; pass++)
@@ -247,7 +265,7 @@ static void draw_repeating(drawing *it)
       }
 }
 
-/* All at once, as many as 90 of a bin; then some of them go and come again. */
+/* Allocates up to 96 blocks of one size, releases some, and repeats. */
 static void draw_many(drawing *it)
 {
   unsigned rounds = 2 + below(it, 4), slots = MODEL_SLOTS - below(it, 60);
@@ -272,6 +290,8 @@ void model_draw(model_program *program, unsigned seed)
   program->count = 0;
   draw_config(&it);
   it.size_count = 1 + below(&it, SIZES);
+  static const unsigned shares[] = {0, 20, 50, 95, 100};
+  it.streamless = shares[below(&it, 5)];
   it.stream_count = percent(&it, 25) ? 1 : 2 + below(&it, MODEL_STREAMS - 1);
   for (unsigned i = 0; i < SIZES; i++)
     it.sizes[i] = draw_size(&it);

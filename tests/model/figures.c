@@ -27,19 +27,21 @@ bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool)
 /* --- refusals --- */
 
 /* Whether what fails on purpose in this program, or a limit, can have this status. */
+/* Whether what failed on purpose in this call, or a limit, can have this status. */
 static bool is_failure_on_purpose(const model *it, clp_status status)
 {
   const model_config *config = it->config;
+  bool has_failed = it->device.faults != it->faults_before;
   switch (status) {
   case CLP_LIMIT_EXCEEDED:
     return it->can_run_out;
   case CLP_OUT_OF_DEVICE_MEMORY: /* the device memory of the host allocator is the host's */
-    return it->can_run_out || config->nth_is_memory ||
+    return it->can_run_out || (has_failed && config->nth_is_memory) ||
            (config->nth_host && config->device == MODEL_HOST);
   case CLP_OUT_OF_HOST_MEMORY:
     return config->nth_host > 0;
   default:
-    return status == CLP_BACKEND_ERROR && !config->nth_is_memory && !config->nth_host;
+    return status == CLP_BACKEND_ERROR && has_failed && !config->nth_is_memory;
   }
 }
 
@@ -51,6 +53,19 @@ static size_t all_held_blocks(const model *it)
   return held;
 }
 
+/* An arena's blocks are multiples of this, bytes. */
+static size_t on_arena(size_t bytes)
+{
+  return (bytes + 255) / 256 * 256;
+}
+
+static size_t reserved_bytes(const model *it)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
+  return stats.reserved_bytes;
+}
+
 /* A limit refuses only what would pass it, when nothing is held any more, or what is larger than
  * the limit by itself. */
 static void check_limit_refusal(const model *it, unsigned pool, size_t block)
@@ -59,7 +74,23 @@ static void check_limit_refusal(const model *it, unsigned pool, size_t block)
   size_t limit = clp_pool_get_limit(it->pools[pool].pool);
   model_require(it, limit > 0);
   model_require(it, block > limit || stats.held_blocks == 0);
-  model_require(it, it->config->arena || stats.managed_bytes + block > limit);
+  if (it->config->arena)
+    model_require(it, reserved_bytes(it) + it->device.leaving_bytes + on_arena(block) > limit);
+  else
+    model_require(it, stats.managed_bytes + block > limit);
+}
+
+/* What a simulated device has given: to pools, and to buffers of pools that their user has not any
+ * more. */
+static size_t simulated_bytes(const model *it)
+{
+  size_t bytes = 0;
+  for (unsigned pool = 0; pool < it->pool_count; pool++)
+    bytes += model_stats(it, pool).managed_bytes;
+  for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++)
+    if (slot->buffer && !model_slot_is_of(it, slot, slot->pool))
+      bytes += slot->capacity;
+  return bytes;
 }
 
 /* A device is out of memory only when no pool holds any, all that was freed is back, and the block
@@ -70,8 +101,11 @@ static void check_device_refusal(const model *it, size_t block)
   model_require(it, it->config->capacity > 0);
   model_require(it, all_held_blocks(it) == 0);
   model_require(it, !it->is_fake || device->leaving_blocks == 0);
-  model_require(it,
-                !it->is_fake || it->config->arena || device->live_bytes + block > device->capacity);
+  if (it->is_fake)
+    model_require(it, device->live_bytes + (it->config->arena ? on_arena(block) : block) >
+                          device->capacity);
+  else if (!it->config->arena)
+    model_require(it, simulated_bytes(it) + block > it->config->capacity);
 }
 
 void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status status)
@@ -81,7 +115,7 @@ void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status stat
     model_require(it, status == CLP_INVALID_ARGUMENT);
     return;
   }
-  if (it->may_fail) {
+  if (model_may_have_failed(it)) {
     model_require(it, is_failure_on_purpose(it, status));
     return;
   }
@@ -96,13 +130,13 @@ void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status stat
 
 /* --- pools --- */
 
-typedef struct sums {
+typedef struct pool_sums {
   size_t blocks, empty, asked, capacity;
-} sums;
+} pool_sums;
 
-static sums add_up(const model *it, unsigned pool)
+static pool_sums add_up(const model *it, unsigned pool)
 {
-  sums all = {0};
+  pool_sums all = {0};
   for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++) {
     if (!slot->buffer || !model_slot_is_of(it, slot, pool))
       continue;
@@ -119,7 +153,7 @@ static void check_peaks(const model *it, model_pool *at, const clp_pool_stats *s
 {
   if (at->peak_active < stats->active_bytes)
     at->peak_active = stats->active_bytes;
-  model_require(it, stats->peak_active_bytes == at->peak_active || it->spares);
+  model_require(it, stats->peak_active_bytes == at->peak_active);
   model_require(it, stats->peak_managed_bytes >= stats->managed_bytes);
   model_require(it, stats->peak_managed_bytes >= at->peak_managed);
   size_t most = at->managed + at->largest_asked;
@@ -147,7 +181,7 @@ static void check_pool(model *it, unsigned pool)
 {
   model_pool *at = &it->pools[pool];
   clp_pool_stats stats = model_stats(it, pool);
-  sums all = add_up(it, pool);
+  pool_sums all = add_up(it, pool);
   model_require(it, stats.active_blocks == all.blocks);
   model_require(it, stats.active_bytes == all.asked);
   model_require(it, stats.managed_bytes == stats.held_bytes + all.capacity);
@@ -165,14 +199,22 @@ static void check_pool(model *it, unsigned pool)
 
 /* --- bins --- */
 
-static size_t padding_of(const model *it, unsigned pool, size_t bin)
+typedef struct bin_sums {
+  size_t active_blocks, held_blocks, padding;
+} bin_sums;
+
+static bin_sums add_up_bin(const model *it, unsigned pool, size_t bin)
 {
-  size_t padding = 0;
+  bin_sums sums = {0};
   for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++)
     if (slot->buffer && slot->bytes && model_slot_is_of(it, slot, pool) &&
-        clp_pool_bin_number(it->pools[pool].pool, slot->bytes) == bin)
-      padding += slot->capacity - slot->bytes;
-  return padding;
+        clp_pool_bin_number(it->pools[pool].pool, slot->bytes) == bin) {
+      sums.active_blocks++;
+      sums.padding += slot->capacity - slot->bytes;
+    }
+  for (const model_held *held = it->held; held < it->held + it->held_count; held++)
+    sums.held_blocks += held->pool == pool && held->bin == bin;
+  return sums;
 }
 
 static void check_bins(const model *it, unsigned pool)
@@ -189,7 +231,11 @@ static void check_bins(const model *it, unsigned pool)
     model_require(it, stats.bin == bins[i]);
     model_require(it, stats.block_bytes == clp_pool_alloc_size(asked, bins[i]));
     model_require(it, stats.held_bytes == stats.held_blocks * stats.block_bytes);
-    model_require(it, stats.padding_bytes == padding_of(it, pool, bins[i]));
+    bin_sums expected = add_up_bin(it, pool, bins[i]);
+    model_require(it, stats.active_blocks == expected.active_blocks);
+    model_require(it, stats.padding_bytes == expected.padding);
+    if (it->follows_held && !it->may_fail)
+      model_require(it, stats.held_blocks == expected.held_blocks);
     sum.held_blocks += stats.held_blocks;
     sum.active_blocks += stats.active_blocks;
     sum.misses += stats.misses;
@@ -249,11 +295,12 @@ void model_check(model *it)
 {
   for (unsigned pool = 0; pool < it->pool_count; pool++)
     check_pool(it, pool);
-  if (it->at % 8 == 0)
-    check_bins(it, (unsigned)it->at / 8 % it->pool_count);
+  for (unsigned pool = 0; pool < it->pool_count; pool++)
+    if (model_checks_all || it->at % (8 * it->pool_count) == 8 * pool)
+      check_bins(it, pool);
   if (it->config->arena)
     check_arena(it);
-  if (it->config->arena && it->at % 8 == 0)
+  if (it->config->arena && (model_checks_all || it->at % 8 == 0))
     check_arena_blocks(it);
   model_hooks_check(it);
   if (it->is_fake && it->device.wrong[0])

@@ -18,8 +18,8 @@ static void take_out(model *it, model_held *held)
 
 /* --- blocks that go back to the device --- */
 
-/* A trim takes the oldest. A request takes its own pool's first, the largest, and of these the
- * oldest, and then the largest of another pool. */
+/* A trim frees the oldest block. A request frees the largest of its own pool, and where that has
+ * none, the largest of another pool. */
 static void check_order(const model *it, const model_held *freed)
 {
   for (const model_held *other = it->held; other < it->held + it->held_count; other++) {
@@ -135,9 +135,9 @@ static bool may_serve(const model *it, const model_held *held, int stream)
   bool may_wait = !it->config->no_dependencies && stream >= 0;
   if (!others_left || held->is_forgotten || may_wait)
     return true;
-  if (it->config->allocate_uses_home) /* a stream that took new memory waits for the home stream */
-    others_left &= ~1u;
-  if (others_left && it->config->no_opportunistic && !may_know_done(it, held->pool))
+  if (it->device.calls[CLPT_LATE_STREAM_WAIT]) /* what a stream waited for once needs no wait */
+    return true;
+  if (it->config->no_opportunistic && !may_know_done(it, held->pool))
     return false;
   for (int i = 0; i < MODEL_STREAMS; i++)
     if (others_left & 1u << i && !is_done(it, held, i))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A random program at work: pools on a device, their user, and what the model knows of both. After
  * each call, the library must be as the model says (model_check). The user does what the headers
- * allow. All of it is one thread's. */
+ * allow. Only one thread uses it. */
 #ifndef CLPT_MODEL_MODEL_H
 #define CLPT_MODEL_MODEL_H
 
@@ -83,6 +83,7 @@ typedef struct model {
   bool has_streams, is_fake, may_fail; /* may_fail: something failed on purpose, or will */
   unsigned spares;                     /* buffers that on_out_of_memory may yet release */
   bool can_run_out;                    /* of memory or a limit */
+  unsigned faults_before;              /* of the device, before the call at work */
   unsigned losses;                     /* that the log told of */
   uint64_t followed,
       served; /* held blocks that had to serve or to go, and the allocations served */
@@ -117,13 +118,24 @@ typedef struct model {
   } while (0)
 _Noreturn void model_fail(const model *it, const char *file, int line, const char *what);
 
-/** Where model_fail leaves its text, for a parent process; NULL: nowhere. */
+/** What model_fail leaves for a parent process. */
 enum { MODEL_FAILURE_BYTES = 200 };
-extern char *model_failure;
+typedef struct model_failure_note {
+  char text[MODEL_FAILURE_BYTES];
+  size_t at; /* the number of the call */
+} model_failure_note;
+extern model_failure_note *model_failure; /* NULL: nothing is left */
 
-/** Called with true around every call of the library: what it allocates of host memory is counted
- * there, and fails there. NULL: nothing. */
+/** Whether all is checked after each call, and not some figures every eighth time. */
+extern bool model_checks_all;
+
+/** Called with true before a call of the library, and with false after it: what the library
+ * allocates of host memory is counted in between. NULL: nothing. */
 extern void (*model_in_library)(bool is_inside);
+
+/** Called with true when the library calls the device or a callback, and with false after that.
+ * NULL: nothing. */
+extern void (*model_outside)(bool is_outside);
 
 /** The value of a call of the library. */
 #define MODEL_LIBRARY(call)                                                                        \
@@ -140,6 +152,9 @@ extern void (*model_in_library)(bool is_inside);
 void model_run(model *it, const model_program *program);
 void model_make_pool(model *it, unsigned pool);
 void model_set_outside(bool is_outside); /* the library is called back, or calls the device */
+unsigned
+model_failing_calls(bool is_memory);         /* bits of the device's calls that nth_device counts */
+bool model_may_have_failed(const model *it); /* the call at work, on purpose */
 
 /** Makes one call of the program. calls.c. */
 void model_make_call(model *it, const model_call *call);

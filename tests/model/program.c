@@ -71,6 +71,12 @@ static bool read_line(model_program *program, const char *line)
   return true;
 }
 
+static bool is_config_in_range(const model_config *config)
+{
+  return config->device <= MODEL_SIMULATED && config->freeing < 3 && config->defect < 5 &&
+         config->slack_percent <= 100 && config->bits <= 16;
+}
+
 bool model_program_read(model_program *program, FILE *file)
 {
   char line[256];
@@ -80,5 +86,7 @@ bool model_program_read(model_program *program, FILE *file)
       fprintf(stderr, "line %u of the program is no setting and no call: %s", number, line);
       return false;
     }
-  return true;
+  if (!is_config_in_range(&program->config))
+    fprintf(stderr, "a setting of the program is out of range\n");
+  return is_config_in_range(&program->config);
 }

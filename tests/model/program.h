@@ -45,10 +45,10 @@ enum {
   X(tries)              /* clp_pool_try_allocate comes first */                                    \
   X(watched)            /* each pool has a hook from the start */                                  \
   X(ends_early)         /* pools end before their buffers */                                       \
-  X(nth_device)         /* so many-th call of the device fails; 0: none */                         \
+  X(nth_device)         /* the device call that fails, from 1; 0: none */                          \
   X(nth_is_memory)      /* with CLP_OUT_OF_DEVICE_MEMORY, if it is for memory */                   \
   X(nth_stays)          /* and all after it; of the host's, until the library's call ends */       \
-  X(nth_host)           /* so many-th allocation of host memory fails; 0: none */
+  X(nth_host)           /* the allocation of host memory that fails */
 
 typedef struct model_config {
 #define X(name) unsigned long name;

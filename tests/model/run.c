@@ -9,32 +9,42 @@
 #include <time.h>
 
 void (*model_in_library)(bool is_inside);
-char *model_failure;
+void (*model_outside)(bool is_outside);
+model_failure_note *model_failure;
+bool model_checks_all;
 
 void model_fail(const model *it, const char *file, int line, const char *what)
 {
   if (model_in_library)
     model_in_library(false);
-  if (model_failure)
-    (void)snprintf(model_failure, MODEL_FAILURE_BYTES, "%s", what);
+  if (model_failure) {
+    (void)snprintf(model_failure->text, MODEL_FAILURE_BYTES, "%s", what);
+    model_failure->at = it->at;
+  }
   (void)fprintf(stderr, "%s:%d: at call %zu of %zu: %s\n", file, line, it->at + 1,
                 it->program->count, what);
   abort();
 }
 
+bool model_may_have_failed(const model *it)
+{
+  return it->device.faults != it->faults_before || it->config->nth_host > 0;
+}
+
 void model_require_success(const model *it, clp_status status)
 {
+  bool is_device = status == CLP_BACKEND_ERROR && it->device.faults != it->faults_before;
+  bool is_host = status == CLP_OUT_OF_HOST_MEMORY && it->config->nth_host > 0;
   const clp_error *last = clp_last_error();
-  if (status &&
-      !(it->may_fail && (status == CLP_BACKEND_ERROR || status == CLP_OUT_OF_HOST_MEMORY)))
+  if (status && !is_device && !is_host)
     model_fail(it, "a call", 0, last->message);
   model_require(it, !status || (last->status == status && last->message[0]));
 }
 
 void model_set_outside(bool is_outside)
 {
-  if (model_in_library)
-    model_in_library(!is_outside);
+  if (model_outside)
+    model_outside(is_outside);
 }
 
 /* --- begin --- */
@@ -69,6 +79,13 @@ static void begin_streams(model *it)
   napping = it;
 }
 
+unsigned model_failing_calls(bool is_memory)
+{
+  unsigned never = 1u << CLPT_LATE_STREAM_RELEASE | 1u << CLPT_LATE_MARK_RELEASE;
+  unsigned memory = 1u << CLPT_LATE_ALLOCATE | 1u << CLPT_LATE_SPLIT;
+  return is_memory ? memory : ((1u << CLPT_LATE_CALLS) - 1) & ~never;
+}
+
 static void begin_device(model *it)
 {
   const model_config *config = it->config;
@@ -79,8 +96,7 @@ static void begin_device(model *it)
   device->opaque = config->opaque;
   device->outside = model_set_outside;
   if (config->nth_device) {
-    unsigned memory = 1u << CLPT_LATE_ALLOCATE | 1u << CLPT_LATE_SPLIT;
-    device->failing = config->nth_is_memory ? memory : ~0u;
+    device->failing = model_failing_calls(config->nth_is_memory);
     device->fault =
         (clpt_fault){.after = (unsigned)config->nth_device - 1,
                      .count = config->nth_stays ? UINT_MAX : 1,
@@ -108,7 +124,7 @@ static clp_status create_upstream(model *it, clp_allocator **out)
   }
 }
 
-/* Host memory may fail where something is made, and then does not when it is tried again. */
+/* Creation may fail once for lack of host memory. A second try succeeds. */
 static bool is_made(model *it, clp_status status)
 {
   model_require_success(it, status);
@@ -165,6 +181,8 @@ static void begin(model *it, const model_program *program)
   it->program = program;
   it->config = &program->config;
   it->pool_count = 1 + (unsigned)it->config->pools % MODEL_POOLS;
+  for (unsigned slot = 0; slot < MODEL_SLOTS; slot++)
+    it->slots[slot].pattern = (unsigned char)slot;
   it->has_streams = it->config->device == MODEL_LATE;
   it->is_fake = it->has_streams || it->config->device == MODEL_PLAIN;
   it->can_run_out = it->config->capacity > 0;
@@ -216,7 +234,8 @@ static void end(model *it)
   if (!it->is_fake)
     return;
   const char *wrong = clpt_late_find_wrong(&it->device);
-  if (wrong && !it->losses)
+  bool is_wrong = it->device.wrong[0] && !it->config->arena; /* an arena's lost parts stay */
+  if (wrong && (is_wrong || !it->losses))
     model_fail(it, "the device at the end", 0, wrong);
   clpt_late_end(&it->device);
 }
@@ -229,6 +248,7 @@ void model_run(model *it, const model_program *program)
     call.pool %= call.verb == MODEL_fail ? MODEL_POOLS : it->pool_count;
     if (call.verb >= MODEL_write && call.verb <= MODEL_finish && call.stream < 0)
       call.stream = 0; /* these need one */
+    it->faults_before = it->device.faults;
     model_make_call(it, &call);
     model_check(it);
   }

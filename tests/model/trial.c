@@ -7,17 +7,19 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Seconds until a child counts as hung, and how many programs one child runs. */
-enum { HANG_SECONDS = 200, HANG_SECONDS_OF_ONE = 20, BATCH = 200 };
+/* Seconds until a program counts as hung, when it is tried and when it is run again; how many
+ * programs one child runs; how many times a failing program is run to shorten it. */
+enum { TRY_SECONDS = 100, RUN_SECONDS = 20, BATCH = 200, SHORTENINGS = 1000, HANGS = 8 };
 
 /* What children leave for their parent. */
 typedef struct shared {
-  unsigned seed;                     /* of the program at work */
-  model_config config;               /* its settings */
-  char failure[MODEL_FAILURE_BYTES]; /* why it failed; empty: it did not, or was killed */
+  unsigned seed;              /* of the program at work */
+  model_config config;        /* its settings */
+  model_failure_note failure; /* why it failed; empty: it did not, or was killed */
   model_tally tally;
 } shared;
 
@@ -26,12 +28,13 @@ static const model_trial *current; /* NULL: model_run_once */
 static model_program drawn, shorter;
 static model ran;
 static char first_failure[MODEL_FAILURE_BYTES];
+static unsigned shortenings_left;
 
 static void share(void)
 {
   common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(common, MAP_FAILED);
-  model_failure = common->failure;
+  model_failure = &common->failure;
 }
 
 const model *model_last_run(void)
@@ -39,48 +42,68 @@ const model *model_last_run(void)
   return &ran;
 }
 
+void model_count_fault(bool has_failed)
+{
+  common->tally.faults += has_failed;
+}
+
 void model_run_once(model_program *program)
 {
   common->config = program->config;
   model_run(&ran, program);
   common->tally.runs++;
+  common->tally.faults += ran.device.faults > 0;
   common->tally.calls += program->count;
   common->tally.served += ran.served;
   common->tally.freed += ran.followed;
   common->tally.reads += ran.device.reads;
 }
 
+static void set_alarm(unsigned seconds)
+{
+  (void)alarm(clpt_is_on_valgrind() ? 20 * seconds : seconds);
+}
+
+/* Check has a handler of its own, and expected failures need no core. */
+static void begin_child(bool is_quiet)
+{
+  (void)signal(SIGALRM, SIG_DFL);
+  (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+  if (is_quiet)
+    (void)!freopen("/dev/null", "w", stderr);
+}
+
 /* Calls `run` in a child process; whether that ended well. A quiet one says nothing. */
-static bool run_apart(void (*run)(void *argument), void *argument, unsigned seconds, bool is_quiet)
+static bool run_apart(void (*run)(void *argument), void *argument, bool is_quiet)
 {
   int status = 0;
   (void)fflush(NULL);
-  common->failure[0] = '\0';
+  common->failure.text[0] = '\0';
   pid_t child = fork();
   ck_assert_int_ge(child, 0);
   if (child == 0) {
-    if (is_quiet)
-      (void)!freopen("/dev/null", "w", stderr);
-    (void)alarm(clpt_is_on_valgrind() ? 20 * seconds : seconds);
+    begin_child(is_quiet);
     run(argument);
     exit(EXIT_SUCCESS);
   }
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-    (void)snprintf(common->failure, sizeof(common->failure), "it hangs");
+    (void)snprintf(common->failure.text, MODEL_FAILURE_BYTES, "it hangs");
   if (!is_quiet && WIFSIGNALED(status))
-    (void)fprintf(stderr, "signal %d %s\n", WTERMSIG(status), common->failure);
+    (void)fprintf(stderr, "signal %d: %s\n", WTERMSIG(status), common->failure.text);
   return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
 }
 
 static void run_one(void *program)
 {
+  set_alarm(RUN_SECONDS);
+  model_checks_all = true;
   (current ? current->run : model_run_once)(program);
 }
 
 static bool holds(model_program *program, bool is_quiet)
 {
-  return run_apart(run_one, program, HANG_SECONDS_OF_ONE, is_quiet);
+  return run_apart(run_one, program, is_quiet);
 }
 
 bool model_holds(const model_program *program)
@@ -96,7 +119,10 @@ bool model_holds(const model_program *program)
 /* In the same way as the program did first. */
 static bool still_fails(void)
 {
-  if (holds(&shorter, true) || strcmp(common->failure, first_failure) != 0)
+  if (shortenings_left == 0)
+    return false;
+  shortenings_left--;
+  if (holds(&shorter, true) || strcmp(common->failure.text, first_failure) != 0)
     return false;
   drawn = shorter;
   return true;
@@ -133,15 +159,21 @@ static void simplify_config(void)
 static void report(void)
 {
   unsigned seed = common->seed;
+  size_t end = common->failure.at + 1;
   drawn.config = common->config;
   (void)fprintf(stderr, "the program of seed %u fails:\n", seed);
   if (holds(&drawn, false))
-    ck_abort_msg("the program of seed %u fails only after others", seed);
-  (void)snprintf(first_failure, sizeof(first_failure), "%s", common->failure);
+    ck_abort_msg("seed %u holds by itself, and fails after others of the seeds before it", seed);
+  (void)snprintf(first_failure, sizeof(first_failure), "%s", common->failure.text);
+  shortenings_left = strcmp(first_failure, "it hangs") == 0 ? HANGS : SHORTENINGS;
+  shorter = drawn;
+  shorter.count = end < drawn.count ? end : drawn.count;
+  (void)still_fails();
   leave_calls_out();
   simplify_config();
   leave_calls_out();
-  (void)fprintf(stderr, "# shortened; to run it again, CLPT_PROGRAM=a file with these lines\n");
+  (void)fprintf(stderr,
+                "# shortened; to run it again, save these lines and set CLPT_PROGRAM=FILE\n");
   model_program_print(&drawn, stderr);
   (void)fprintf(stderr, "# it fails like this:\n");
   (void)holds(&drawn, false);
@@ -159,6 +191,7 @@ static void run_batch(void *argument)
 {
   const batch *it = argument;
   for (unsigned i = 0; i < it->count; i++) {
+    set_alarm(TRY_SECONDS);
     common->seed = it->first + i;
     it->trial->draw(&drawn, common->seed);
     it->trial->try(&drawn);
@@ -184,7 +217,7 @@ static unsigned number_in(const char *variable, unsigned otherwise)
 
 bool model_has_choice(void)
 {
-  return getenv("CLPT_SEED") || getenv("CLPT_PROGRAM");
+  return getenv("CLPT_SEED") || getenv("CLPT_PROGRAM") || getenv("CLPT_PROGRAMS");
 }
 
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
@@ -198,7 +231,7 @@ model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
     try_file(path);
   for (unsigned done = 0; !path && done < count; done += BATCH) {
     batch next = {first + done, count - done < BATCH ? count - done : BATCH, trial};
-    if (run_apart(run_batch, &next, HANG_SECONDS, false))
+    if (run_apart(run_batch, &next, false))
       continue;
     trial->draw(&drawn, common->seed);
     report();

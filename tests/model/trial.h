@@ -17,6 +17,7 @@ typedef struct model_trial {
 /** What trials did, all together. */
 typedef struct model_tally {
   unsigned long programs, runs, calls, reads;
+  unsigned long faults;        /* runs in which the device failed on purpose */
   unsigned long served, freed; /* held blocks that served, and that went back to the device */
 } model_tally;
 
@@ -31,6 +32,9 @@ bool model_has_choice(void);
 
 /** Runs the program once, in this process. */
 void model_run_once(model_program *program);
+
+/** Counts a run that met a failure of host memory in the tally. */
+void model_count_fault(bool has_failed);
 
 /** The run that model_run_once made last in this process. */
 const model *model_last_run(void);

@@ -130,6 +130,8 @@ static void check_buffer(model *it, const model_slot *slot, clp_pool *pool)
 {
   model_require(it, clp_buffer_size(slot->buffer) == slot->bytes);
   model_require(it, slot->capacity >= slot->bytes);
+  model_require(it, !it->config->max_block_bytes || slot->bytes <= it->config->max_block_bytes);
+  model_require(it, it->config->device != MODEL_HOST || slot->memory % 64 == 0);
   model_require(it, (slot->memory == 0) == (slot->bytes == 0));
   model_require(it, clp_buffer_pool(slot->buffer) == pool);
   check_place(it, slot);
@@ -287,6 +289,8 @@ void model_without_pool(model *it, size_t bytes)
     return;
   clp_status status = MODEL_LIBRARY(clp_allocator_allocate(it->allocator, bytes, &block.memory));
   model_require(it, (status == CLP_SUCCESS && bytes > 0) == (block.memory != 0));
+  bool is_bounded = it->config->capacity || it->config->max_block_bytes;
+  model_require(it, !status || it->may_fail || is_bounded);
   if (!block.memory)
     return;
   check_place(it, &block);

@@ -53,6 +53,7 @@ static clp_status fault_locked(clpt_late_device *device, clpt_late_call call)
   if (device->fault.count == 0)
     return CLP_SUCCESS;
   device->fault.count--;
+  device->faults++;
   return device->fault.status;
 }
 

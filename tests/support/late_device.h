@@ -78,7 +78,8 @@ struct clpt_late_device {
   unsigned destroyed;
   size_t live_blocks, live_bytes; /**< those that were freed and are not back count too */
   size_t live_marks;
-  unsigned refusals;   /**< so often it was out of memory */
+  unsigned refusals;   /**< allocations that failed for lack of memory */
+  unsigned faults;     /**< calls that failed on purpose */
   uint64_t reads;      /**< so often a block had what it should have */
   unsigned mismatches; /**< and so often it had not, or was written in a wrong order */
   char wrong[128];     /**< the first of those, or of what was not called rightly; empty: none */
@@ -102,8 +103,8 @@ void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing);
 /** Takes the functions of stream order away: for before clpt_late_allocator. */
 void clpt_late_without_streams(clpt_late_device *device);
 
-/** Where the bytes of a block or part are, which of both it is found for its `bytes`; NULL: there
- * is no such memory. */
+/** The address of the block or part of at least `bytes` that `memory` names. NULL: there is none.
+ */
 unsigned char *clpt_late_content(clpt_late_device *device, clp_memory memory, size_t bytes);
 
 /** An allocator on `device`, which must outlive it. The caller's reference. */

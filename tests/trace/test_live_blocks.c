@@ -72,7 +72,7 @@ START_TEST(replay_without_host_memory)
   for (unsigned i = 1; i <= ROWS; i++)
     length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
                                i, i * 5);
-  clpt_host_failures each = {.stride = 97, .may_do_without = true};
+  clpt_host_failures each = {.stride = 97, .may_do_without = true, .has_threads = true};
   while (!each.is_over) {
     clpt_device device;
     clpt_device_init(&device);

@@ -258,7 +258,7 @@ START_TEST(without_host_memory)
   for (unsigned i = 1; i <= ROWS; i++)
     length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
                                i, i * 1000);
-  clpt_host_failures each = {.stride = 17, .may_do_without = true};
+  clpt_host_failures each = {.stride = 17, .may_do_without = true, .has_threads = true};
   while (!each.is_over) {
     clp_allocator *allocator = clpt_simulated(0);
     trace_reader *reader = clpt_short_trace(rows);

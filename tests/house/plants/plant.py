@@ -7,7 +7,8 @@ import re
 
 # Each kind of fault has at least one plant, whatever the code looks like.
 KINDS = ('age order wrong', 'figure off', 'fork missed', 'leak on failure', 'limit off by one',
-         'lock missing', 'lost block', 'mark lost', 'order broken', 'second release not told')
+         'lock missing', 'lost block', 'mark lost', 'order broken', 'second release not told',
+         'wrong status')
 
 
 class PlantError(Exception):
