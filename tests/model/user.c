@@ -307,9 +307,9 @@ void model_without_pool(model *it, size_t bytes)
 void model_mark_stream(model *it, unsigned pool, int stream)
 {
   model_pool *at = &it->pools[pool];
-  const clpt_late_stream *marked = it->streams[stream];
   if (!it->has_streams)
     return;
+  const clpt_late_stream *marked = it->streams[stream];
   uint64_t position = marked->given;
   clp_status status = MODEL_LIBRARY(clp_pool_mark_stream(at->pool, it->streams[stream]));
   model_require_success(it, status);
