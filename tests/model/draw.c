@@ -74,6 +74,7 @@ static void draw_config(drawing *it)
   draw_device(it, config);
   draw_arena(it, config);
   config->pools = percent(it, 60) ? 1 + below(it, MODEL_POOLS - 1) : 0;
+  config->memory_limit = percent(it, 15) ? 1 + below(it, 60000) : 0;
   config->bits = percent(it, 30) ? 4 : below(it, 5);
   config->no_opportunistic = percent(it, 25);
   config->no_dependencies = percent(it, 35);
@@ -197,6 +198,13 @@ static size_t draw_value(drawing *it, model_verb verb)
   }
 }
 
+/* A buffer that so many streams use has the most uses that are noted. */
+static void add_read_by_all(drawing *it, unsigned slot)
+{
+  for (unsigned stream = 0; stream < it->stream_count; stream++)
+    add(it, (model_call){MODEL_read, slot, 0, (int)stream, 0});
+}
+
 /* A call that is no allocation and no release. */
 static void add_other(drawing *it, unsigned slots)
 {
@@ -210,7 +218,10 @@ static void add_other(drawing *it, unsigned slots)
   unsigned slot = verb == MODEL_fail || verb == MODEL_hook ? below(it, 5) : below(it, slots);
   unsigned pool = pick_pool(it);
   size_t value = draw_value(it, (model_verb)verb);
-  add(it, (model_call){(model_verb)verb, slot, pool, stream, value});
+  if (verb == MODEL_read && percent(it, 15))
+    add_read_by_all(it, slot);
+  else
+    add(it, (model_call){(model_verb)verb, slot, pool, stream, value});
 }
 
 /* --- the three shapes --- */

@@ -161,15 +161,21 @@ static bool must_serve(const model *it, const model_held *held, int stream)
   return true;
 }
 
-/* The blocks of one stream and bin form a queue whose ends the pool looks at, so a block behind one
- * that several streams used is not sure to be found. */
-static bool has_several_uses(const model *it, unsigned pool, size_t bin)
+/* Whether the pool is not sure to find a block that may serve. The blocks of one stream and bin
+ * form a queue, of which the pool looks at the ends, so a block behind one that several streams
+ * used may be missed; and it looks at the queues of a few streams only. */
+static bool may_miss(const model *it, unsigned pool, size_t bin)
 {
-  for (const model_held *held = it->held; held < it->held + it->held_count; held++)
-    if (held->pool == pool && held->bin == bin &&
-        (held->is_forgotten || (held->streams & (held->streams - 1)) != 0))
+  enum { FEW_STREAMS = 4 };
+  unsigned streams = 0;
+  for (const model_held *held = it->held; held < it->held + it->held_count; held++) {
+    if (held->pool != pool || held->bin != bin)
+      continue;
+    if (held->is_forgotten || (held->streams & (held->streams - 1)) != 0)
       return true;
-  return false;
+    streams |= held->streams;
+  }
+  return __builtin_popcount(streams) > FEW_STREAMS;
 }
 
 static const model_held *youngest(const model *it, unsigned pool, size_t bin)
@@ -186,7 +192,7 @@ static const model_held *youngest(const model *it, unsigned pool, size_t bin)
 static void check_wait(const model *it, const model_held *taken, int stream)
 {
   if (it->may_fail || it->stream_waits || it->config->allocate_uses_home ||
-      has_several_uses(it, taken->pool, taken->bin))
+      may_miss(it, taken->pool, taken->bin))
     return;
   unsigned left = others(taken, stream);
   bool is_done_already = true;
@@ -202,7 +208,7 @@ static void check_wait(const model *it, const model_held *taken, int stream)
 bool model_held_must_serve(const model *it, unsigned pool, int stream, size_t bytes)
 {
   size_t bin = clp_pool_bin_number(it->pools[pool].pool, bytes);
-  if (!it->follows_held || !bytes || it->may_fail || has_several_uses(it, pool, bin))
+  if (!it->follows_held || !bytes || it->may_fail || may_miss(it, pool, bin))
     return false;
   for (const model_held *held = it->held; held < it->held + it->held_count; held++)
     if (held->pool == pool && held->bin == bin && must_serve(it, held, stream))

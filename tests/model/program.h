@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { MODEL_POOLS = 3, MODEL_STREAMS = 4, MODEL_SLOTS = 96, MODEL_CALLS_MAX = 4000 };
+enum { MODEL_POOLS = 3, MODEL_STREAMS = 6, MODEL_SLOTS = 96, MODEL_CALLS_MAX = 4000 };
 
 /** What the pools stand on. */
 enum {
@@ -39,6 +39,7 @@ enum {
   X(max_segment_bytes)  /* clp_arena_options */                                                    \
   X(one_thread)         /* clp_arena_options */                                                    \
   X(pools)              /* how many besides the first */                                           \
+  X(memory_limit)       /* CLPOOL_MEMORY_LIMIT when a pool is made, bytes; 0: not set */           \
   X(bits)               /* leading_bits_in_bin_id */                                               \
   X(no_opportunistic)   /* without CLP_REUSE_OPPORTUNISTIC */                                      \
   X(no_dependencies)    /* without CLP_REUSE_INTERNAL_DEPENDENCIES */                              \

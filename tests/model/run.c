@@ -148,6 +148,16 @@ static void begin_arena(model *it)
     it->device.ops.exclusive_parts = false;
 }
 
+/* The environment is the process's: only pools that are made meanwhile see the limit. */
+static void set_memory_limit(unsigned long bytes)
+{
+  char text[32];
+  (void)snprintf(text, sizeof(text), "%lu", bytes);
+  int failed = bytes ? setenv("CLPOOL_MEMORY_LIMIT", text, 1) : unsetenv("CLPOOL_MEMORY_LIMIT");
+  if (failed)
+    abort();
+}
+
 void model_make_pool(model *it, unsigned pool)
 {
   const model_config *config = it->config;
@@ -159,9 +169,13 @@ void model_make_pool(model *it, unsigned pool)
   options.on_out_of_memory = model_release_some;
   options.user_data = it;
   it->pools[pool] = (model_pool){.generation = generation};
+  it->can_run_out = it->can_run_out || config->memory_limit > 0;
+  set_memory_limit(config->memory_limit);
   while (
       !is_made(it, MODEL_LIBRARY(clp_pool_create(it->allocator, &options, &it->pools[pool].pool))))
     ;
+  set_memory_limit(0);
+  model_require(it, clp_pool_get_limit(it->pools[pool].pool) == config->memory_limit);
   if (config->watched)
     model_hook_watch(it, pool);
 }
