@@ -292,6 +292,28 @@ START_TEST(without_a_context_it_is_device_0_as_with_the_runtime)
 }
 END_TEST
 
+/* The driver fails, or has no memory in both attempts, or cannot make room for the second one. */
+START_TEST(without_a_context_a_failed_malloc_leaves_none)
+{
+  static const struct {
+    clpi_cuda_result alloc, trim;
+    clp_status expected;
+  } cases[] = {{FAKECUDA_UNKNOWN, 0, CLP_BACKEND_ERROR},
+               {CLPI_CUDA_OUT_OF_MEMORY, 0, CLP_OUT_OF_DEVICE_MEMORY},
+               {CLPI_CUDA_OUT_OF_MEMORY, FAKECUDA_UNKNOWN, CLP_BACKEND_ERROR}};
+  clp_cuda_async_pool *pool = created(NULL);
+  unsigned long long pointer = 0;
+
+  fakecuda_fail("cuMemAllocFromPoolAsync", cases[_i].alloc, 0, 0);
+  fakecuda_fail("cuMemPoolTrimTo", cases[_i].trim, 0, 0);
+  clpt_fails(cases[_i].expected, clp_cuda_async_pool_malloc(pool, BYTES, NULL, &pointer));
+  ck_assert_ptr_null(clpt_cuda_current());
+  fakecuda_fail("cuMemAllocFromPoolAsync", 0, 0, 0);
+  fakecuda_fail("cuMemPoolTrimTo", 0, 0, 0);
+  clp_cuda_async_pool_release(pool);
+}
+END_TEST
+
 START_TEST(without_a_context_memory_is_freed_in_its_devices)
 {
   clp_cuda_async_pool *pool = created(NULL);
@@ -387,6 +409,7 @@ CLPT_MAIN("cuda_async_pool_device", clpt_run)
   tcase_add_test(tests, the_device_is_that_of_the_current_context);
   tcase_add_test(tests, a_context_of_the_callers_own);
   tcase_add_test(tests, without_a_context_it_is_device_0_as_with_the_runtime);
+  tcase_add_loop_test(tests, without_a_context_a_failed_malloc_leaves_none, 0, 3);
   tcase_add_test(tests, without_a_context_memory_is_freed_in_its_devices);
   tcase_add_test(tests, memory_of_another_device_is_freed_in_its_own);
   tcase_add_test(tests, no_context_is_made_before_one_is_needed);
