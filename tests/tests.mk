@@ -208,6 +208,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_try \
 	tests/core/store/test_bin \
 	tests/core/store/test_block_store \
+	tests/core/store/test_buffer_uses \
 	tests/core/store/test_runs \
 	tests/core/streams/test_bind \
 	tests/core/streams/test_forget_stream \
