@@ -235,7 +235,7 @@ tests_model_test_crowd_SOURCES = \
 	tests/model/crowd_device.c \
 	tests/model/crowd_fork.c \
 	tests/model/crowd_hooks.c \
-	tests/model/crowd_peaks.c tests/model/crowd_peaks.h \
+	tests/model/crowd_peaks.c \
 	tests/model/crowd_plan.c tests/model/crowd_plan.h \
 	tests/model/crowd_rest.c \
 	tests/model/crowd_streams.c \
