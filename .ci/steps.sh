@@ -80,7 +80,7 @@ step_thread() {
   check_only "$thread_tests"
 }
 thread_tests='tests/model/test_crowd $(filter tests/hostile/% tests/core/cache/% %_threads '
-thread_tests+='%_threads_pools %_order_late %_order_programs %_arena_order %_order_cuda '
+thread_tests+='%_threads_pools %_order_late %_arena_order %_order_cuda '
 thread_tests+='%_cuda_order %_ring,$(check_PROGRAMS))'
 
 # The random programs, and the tests in which calls fail in turn. Debian 12's valgrind does not read
