@@ -35,6 +35,7 @@ core_sources = \
 	lib/core/base/map.c lib/core/base/map.h \
 	lib/core/base/options.c lib/core/base/options.h \
 	lib/core/base/relaxed.h \
+	lib/core/base/spinlock.c lib/core/base/spinlock.h \
 	lib/core/base/thread_end.c lib/core/base/thread_end.h \
 	lib/core/base/version.c \
 	lib/core/allocator/allocator.c lib/core/allocator/allocator.h \
@@ -46,28 +47,17 @@ core_sources = \
 	lib/core/streams/stream.c lib/core/streams/stream.h \
 	lib/core/streams/use.c lib/core/streams/use.h \
 	lib/core/store/bin.c lib/core/store/bin.h \
-	lib/core/store/block_store.c lib/core/store/block_store.h \
-	lib/core/store/depot.c lib/core/store/depot.h \
+	lib/core/store/bins.c lib/core/store/bins.h \
 	lib/core/store/buffer.h \
 	lib/core/store/buffer_uses.c lib/core/store/buffer_uses.h \
-	lib/core/store/runs.c lib/core/store/runs.h \
-	lib/core/cache/await.c lib/core/cache/await.h \
-	lib/core/cache/claim.c lib/core/cache/claim.h \
-	lib/core/cache/door.c lib/core/cache/door.h \
-	lib/core/cache/counts.c lib/core/cache/counts.h \
-	lib/core/cache/ends.c lib/core/cache/ends.h \
-	lib/core/cache/exchange.c lib/core/cache/exchange.h \
-	lib/core/cache/fence.c lib/core/cache/fence.h \
-	lib/core/cache/gather.c lib/core/cache/gather.h \
-	lib/core/cache/miss.c lib/core/cache/miss.h \
-	lib/core/cache/search.c lib/core/cache/search.h \
-	lib/core/cache/registry.c lib/core/cache/registry.h \
-	lib/core/cache/slabs.c lib/core/cache/slabs.h \
-	lib/core/cache/slots.c lib/core/cache/slots.h \
-	lib/core/cache/stock.h \
-	lib/core/cache/thread_cache.c lib/core/cache/thread_cache.h \
-	lib/core/cache/transfer.c lib/core/cache/transfer.h \
-	lib/core/cache/warm_path.c lib/core/cache/warm_path.h \
+	lib/core/store/lane.c lib/core/store/lane.h \
+	lib/core/shard/all.c lib/core/shard/all.h \
+	lib/core/shard/buffers.c lib/core/shard/buffers.h \
+	lib/core/shard/counts.c lib/core/shard/counts.h \
+	lib/core/shard/shard.c lib/core/shard/shard.h \
+	lib/core/shard/take_over.c lib/core/shard/take_over.h \
+	lib/core/shard/threads.c lib/core/shard/threads.h \
+	lib/core/shard/warm_path.h \
 	lib/core/hooks/first_hook.h \
 	lib/core/hooks/hook.c lib/core/hooks/hook.h \
 	lib/core/hooks/hook_call.c lib/core/hooks/hook_call.h \
@@ -81,6 +71,7 @@ core_sources = \
 	lib/core/pool/in_flight.c lib/core/pool/in_flight.h \
 	lib/core/pool/forget_stream.c lib/core/pool/forget_stream.h \
 	lib/core/pool/mark_stream.c \
+	lib/core/pool/new_block.h \
 	lib/core/pool/leaving.c lib/core/pool/leaving.h \
 	lib/core/pool/limit.c lib/core/pool/limit.h \
 	lib/core/pool/out_of_memory.c lib/core/pool/out_of_memory.h \
@@ -91,7 +82,7 @@ core_sources = \
 	lib/core/pool/request.h \
 	lib/core/pool/reuse.c lib/core/pool/reuse.h \
 	lib/core/pool/shown_call.c lib/core/pool/shown_call.h \
-	lib/core/pool/stats.c lib/core/pool/stats.h
+	lib/core/pool/stats.c
 
 arena_sources = \
 	lib/arena/ahead.c lib/arena/ahead.h \

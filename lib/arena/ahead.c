@@ -95,7 +95,7 @@ bool clpi_arena_claim_locked(clpi_arena *arena)
   const void *owner = clpi_relaxed(arena->owner);
   bool is_anothers = owner && owner != &clpi_self;
   if (is_anothers && !arena->is_closed)
-    clpi_door_close(&arena->door);
+    clpi_spinlock_lock(&arena->door);
   arena->is_closed |= is_anothers;
   return is_anothers;
 }
@@ -119,7 +119,7 @@ void clpi_arena_unlock(clpi_arena *arena)
 {
   if (arena->is_closed && !clpi_relaxed(arena->is_shared)) {
     arena->is_closed = false;
-    clpi_door_open(&arena->door);
+    clpi_spinlock_unlock(&arena->door);
   }
   pthread_mutex_unlock(&arena->lock);
 }

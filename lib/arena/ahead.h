@@ -4,7 +4,7 @@
  * or the first allocation without a pool. What follows the tape begins and ends *ahead*: the sites
  * are told when something else happens, and the segments when someone looks at them.
  *
- * All is guarded by the arena's lock, which goes with a door (core/cache/door.h): the thread that
+ * All is guarded by the arena's lock, which goes with a door (core/base/spinlock.h): the thread that
  * the tape was started for follows it without the lock, as long as no other allocates or frees.
  * What it does there is the tape's, and the counts of blocks; whoever looks at neither may have the
  * mutex alone. */
@@ -12,7 +12,7 @@
 #define CLPOOL_ARENA_AHEAD_H
 
 #include "arena/arena.h"
-#include "core/cache/warm_path.h"
+#include "core/shard/threads.h"
 
 /* Closes the door for its owner until the arena is unlocked. Returns whether that is another
  * thread than the calling one. */
@@ -34,7 +34,7 @@ void clpi_arena_unlock(clpi_arena *arena);
 /* Lets the calling thread in without the lock, if it owns the door. */
 static inline bool clpi_arena_enter(clpi_arena *arena)
 {
-  return clpi_relaxed(arena->owner) == &clpi_self && clpi_door_enter(&arena->door);
+  return clpi_relaxed(arena->owner) == &clpi_self && clpi_spinlock_try(&arena->door);
 }
 
 /* The stream that the tape is of; NULL: use without a stream. */

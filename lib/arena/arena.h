@@ -10,7 +10,7 @@
 #include "arena/sites.h"
 #include "arena/tape.h"
 #include "core/allocator/allocator.h"
-#include "core/cache/door.h"
+#include "core/base/spinlock.h"
 #include "core/streams/stream.h"
 
 #include <clpool/arena.h>
@@ -42,7 +42,7 @@ typedef struct clpi_arena {
   bool has_addresses;        /* memory is an address: of a block, its segment's and an offset */
   clpi_parts *parts;         /* NULL: upstream's memory has addresses by itself, or no block has */
   size_t alignment;          /* of blocks in segments, bytes; their sizes are multiples of it */
-  clpi_door door;            /* ahead.h */
+  clpi_spinlock door;        /* ahead.h */
   const void *_Atomic owner; /* of the door: its clpi_self; NULL: none yet */
   pthread_mutex_t lock;      /* guards all below, streams as stream.h says, and with the door what
                                 is changed inside that alone (ahead.h) */

@@ -81,6 +81,18 @@ static void note_needed_locked(clpi_streams *streams)
     note_set(segment->first->uses);
 }
 
+static void lock(clpi_streams *streams)
+{
+  pthread_mutex_lock(streams->lock);
+}
+
+static void unlock(clpi_streams *streams)
+{
+  pthread_mutex_unlock(streams->lock);
+}
+
+static const clpi_streams_owner owner_of_streams = {lock, unlock, note_needed_locked};
+
 void clpi_arena_destroy(void *self)
 {
   clpi_arena *arena = self;
@@ -134,13 +146,11 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
                         .foresight.least_limit = SIZE_MAX,
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   arena->upstream = clp_allocator_retain(upstream);
-  clpi_fence_init();
-  arena->door = CLPI_NEW_DOOR;
   pthread_mutex_init(&arena->lock, NULL);
   pthread_cond_init(&arena->pending.end, NULL);
   clpi_segments_init(&arena->segments);
   clpi_call_budget_init(&arena->budget);
-  clpi_streams_init(&arena->streams, upstream, &arena->lock, note_needed_locked);
+  clpi_streams_init(&arena->streams, upstream, &arena->lock, &owner_of_streams);
   clpi_stream *home = &arena->streams.home;
   if (home->is_ordered && home->is_in_order)
     arena->home_uses = clpi_use_set_create(clpi_use_now(home));

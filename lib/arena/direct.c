@@ -44,7 +44,7 @@ clp_memory clpi_arena_begin_direct(void *self, size_t bytes)
   clp_memory memory = 0;
   if (clpi_arena_enter(arena)) {
     memory = clpi_ahead_begin_next(arena, bytes);
-    clpi_door_leave(&arena->door);
+    clpi_spinlock_unlock(&arena->door);
   }
   return memory ? memory : begin_with_lock(arena, bytes);
 }
@@ -87,7 +87,7 @@ static bool end_direct(void *self, clp_memory memory, size_t bytes)
   bool is_done = false;
   if (clpi_arena_enter(arena)) {
     is_done = clpi_ahead_end_next(arena, memory, bytes, clpi_arena_home(arena));
-    clpi_door_leave(&arena->door);
+    clpi_spinlock_unlock(&arena->door);
   }
   return is_done || end_with_lock(arena, memory, bytes);
 }

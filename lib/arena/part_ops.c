@@ -86,7 +86,7 @@ static clp_memory begin_direct(void *self, size_t bytes)
   clp_memory memory = address ? clpi_parts_take_kept(arena->parts, address, bytes) : 0;
   if (memory)
     (void)clpi_ahead_begin_next(arena, bytes);
-  clpi_door_leave(&arena->door);
+  clpi_spinlock_unlock(&arena->door);
   return memory;
 }
 

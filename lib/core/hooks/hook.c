@@ -5,13 +5,13 @@
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/base/thread_end.h"
-#include "core/cache/registry.h"
 #include "core/hooks/hook_call.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 _Thread_local clpi_thread_hooks clpi_own_hooks;
+atomic_uint clpi_watchers;
 static _Atomic uint64_t last_serial;
 
 /* A link of a chain of registrations: its head, or the `later` of one. */
@@ -137,7 +137,7 @@ static clp_status not_found(const char *function, const char *of)
 static void end_thread(void)
 {
   drop_all(&clpi_own_hooks.first);
-  clpi_thread_watch(false);
+  clpi_thread_set_hooked(false);
 }
 
 clp_status clp_hook_push(const clp_hook *hook)
@@ -154,7 +154,7 @@ clp_status clp_hook_push(const clp_hook *hook)
   if (status)
     free(made);
   else
-    clpi_thread_watch(true);
+    clpi_thread_set_hooked(true);
   return status;
 }
 
@@ -169,16 +169,16 @@ clp_status clp_hook_pop(const clp_hook *hook)
   if (!registration)
     return not_found("clp_hook_pop", "thread");
   unlink_from(&clpi_own_hooks.first, registration);
-  clpi_thread_watch(clpi_registration_at(&clpi_own_hooks.first));
+  clpi_thread_set_hooked(clpi_registration_at(&clpi_own_hooks.first));
   drop(registration);
   return CLP_SUCCESS;
 }
 
 /* --- pools --- */
 
-void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clpi_stock *stock, int device_id)
+void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clpi_shards *shards, int device_id)
 {
-  *hooks = (clpi_pool_hooks){.stock = stock, .device_id = device_id};
+  *hooks = (clpi_pool_hooks){.shards = shards, .device_id = device_id};
   clpi_list_init(&hooks->scopes);
   pthread_cond_init(&hooks->scope_left, NULL);
 }
@@ -195,7 +195,7 @@ static clp_status append_to_pool(const char *function, clpi_pool_hooks *hooks,
 {
   clp_status status = append(function, &hooks->first, made);
   if (!status)
-    clpi_stock_set_cold_locked(hooks->stock, CLPI_IS_WATCHED, true);
+    clpi_shards_set_unusual_locked(hooks->shards, CLPI_IS_WATCHED, true);
   return status;
 }
 
@@ -205,9 +205,9 @@ clp_status clpi_pool_hooks_add(clpi_pool_hooks *hooks, const clp_hook *hook)
   clp_status status = make_if_allowed("clp_pool_add_hook", hook, &made);
   if (status)
     return status;
-  pthread_mutex_lock(&hooks->stock->lock);
+  pthread_mutex_lock(&hooks->shards->lock);
   status = append_to_pool("clp_pool_add_hook", hooks, made);
-  pthread_mutex_unlock(&hooks->stock->lock);
+  pthread_mutex_unlock(&hooks->shards->lock);
   if (status)
     free(made);
   return status;
@@ -226,7 +226,7 @@ static void wait_for_earlier_locked(clpi_pool_hooks *hooks, uint64_t serial)
 {
   while (!clpi_list_is_empty(&hooks->scopes) &&
          clpi_list_entry(hooks->scopes.next, clpi_hook_scope, on_pool)->begins < serial)
-    pthread_cond_wait(&hooks->scope_left, &hooks->stock->lock);
+    pthread_cond_wait(&hooks->scope_left, &hooks->shards->lock);
 }
 
 /* Waits twice: for the operations that see the hook, and, once it is unlinked, for those that may
@@ -237,7 +237,7 @@ static void end_registration_locked(clpi_pool_hooks *hooks, clpi_registration *r
   atomic_store_explicit(&registration->ends, ends, memory_order_relaxed);
   wait_for_earlier_locked(hooks, ends);
   unlink_from(&hooks->first, registration);
-  clpi_stock_set_cold_locked(hooks->stock, CLPI_IS_WATCHED, clpi_registration_at(&hooks->first));
+  clpi_shards_set_unusual_locked(hooks->shards, CLPI_IS_WATCHED, clpi_registration_at(&hooks->first));
   wait_for_earlier_locked(hooks, next_serial());
 }
 
@@ -246,11 +246,11 @@ clp_status clpi_pool_hooks_remove(clpi_pool_hooks *hooks, const clp_hook *hook)
   clp_status status = check_may_change("clp_pool_remove_hook");
   if (status)
     return status;
-  pthread_mutex_lock(&hooks->stock->lock);
+  pthread_mutex_lock(&hooks->shards->lock);
   clpi_registration *registration = find(&hooks->first, hook);
   if (registration)
     end_registration_locked(hooks, registration);
-  pthread_mutex_unlock(&hooks->stock->lock);
+  pthread_mutex_unlock(&hooks->shards->lock);
   if (!registration)
     return not_found("clp_pool_remove_hook", "pool");
   drop(registration);

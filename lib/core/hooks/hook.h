@@ -9,7 +9,7 @@
 #define CLPOOL_CORE_HOOKS_HOOK_H
 
 #include "core/base/list.h"
-#include "core/cache/warm_path.h"
+#include "core/shard/shard.h"
 
 #include <clpool/hook.h>
 #include <pthread.h>
@@ -33,13 +33,22 @@ typedef struct clpi_thread_hooks {
   bool in_out_of_memory;            /* inside a pool's out-of-memory callback */
 } clpi_thread_hooks;
 
+/* The number of registered hooks. */
+extern atomic_uint clpi_watchers __attribute__((visibility("hidden")));
+
+static inline bool clpi_is_watched(void)
+{
+  /* Relaxed: a thread that learns of a registration from the one that made it sees the count. */
+  return __builtin_expect(atomic_load_explicit(&clpi_watchers, memory_order_relaxed) != 0, 0);
+}
+
 /* The calling thread's hooks; small enough for the static TLS that dlopen keeps in reserve. */
 extern _Thread_local clpi_thread_hooks clpi_own_hooks
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The hooks of a pool. Changed under its lock. */
 typedef struct clpi_pool_hooks {
-  clpi_stock *stock; /* whose lock is the pool's, and which is watched while there are hooks */
+  clpi_shards *shards; /* whose lock is the pool's, and which are watched while there are hooks */
   int device_id;     /* for events */
   clpi_registration *_Atomic first; /* threads inside a scope walk the chain without the lock */
   clpi_list scopes;                 /* of clpi_hook_scope.on_pool, the oldest first */
@@ -60,8 +69,8 @@ static inline clpi_registration *clpi_registration_at(clpi_registration *const _
   return atomic_load_explicit(link, memory_order_acquire);
 }
 
-/* Initializes the hooks of a pool, which its stock's lock guards. */
-void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clpi_stock *stock, int device_id);
+/* Initializes the hooks of a pool, which the lock of its shards guards. */
+void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clpi_shards *shards, int device_id);
 
 /* As clp_pool_add_hook and clp_pool_remove_hook. Not under the lock. */
 clp_status clpi_pool_hooks_add(clpi_pool_hooks *hooks, const clp_hook *hook);

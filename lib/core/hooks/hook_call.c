@@ -32,9 +32,9 @@ void clpi_hooked_free_begin(clpi_hooked_free *pair, clpi_pool_hooks *hooks, clp_
   pair->is_shown = clpi_hooks_concern(hooks);
   if (!pair->is_shown)
     return;
-  pthread_mutex_lock(&hooks->stock->lock);
+  pthread_mutex_lock(&hooks->shards->lock);
   clpi_scope_enter_locked(&pair->scope, hooks, home);
-  pthread_mutex_unlock(&hooks->stock->lock);
+  pthread_mutex_unlock(&hooks->shards->lock);
   pair->event = clpi_scope_event(&pair->scope);
   pair->event.mem_size = bytes;
   pair->event.memory = memory;
@@ -55,7 +55,7 @@ void clpi_hooked_free_leave(clpi_hooked_free *pair)
 {
   if (!pair->is_shown)
     return;
-  pthread_mutex_t *lock = &pair->scope.hooks->stock->lock;
+  pthread_mutex_t *lock = &pair->scope.hooks->shards->lock;
   pthread_mutex_lock(lock);
   clpi_scope_leave_locked(&pair->scope);
   pthread_mutex_unlock(lock);
@@ -77,7 +77,7 @@ void clpi_hooks_unfix(bool were_fixed)
 
 clp_hook_event clpi_scope_event(const clpi_hook_scope *scope)
 {
-  return (clp_hook_event){.pool = scope->hooks->stock->pool,
+  return (clp_hook_event){.pool = scope->hooks->shards->pool,
                           .device_id = scope->hooks->device_id,
                           .stream = scope->stream};
 }

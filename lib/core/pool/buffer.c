@@ -15,7 +15,7 @@ size_t clp_buffer_size(const clp_buffer *buffer)
 
 size_t clp_buffer_capacity(const clp_buffer *buffer)
 {
-  return buffer && buffer->memory ? buffer->bin->block_bytes : 0;
+  return buffer && buffer->memory ? buffer->bytes : 0;
 }
 
 clp_pool *clp_buffer_pool(const clp_buffer *buffer)

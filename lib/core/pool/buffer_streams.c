@@ -20,23 +20,23 @@ clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream handle)
   clpi_stream *stream;
   clp_status status = check("clp_buffer_record_use", buffer);
   if (!status)
-    status = clpi_stream_pin(&buffer->pool->stock.streams, handle, &stream);
+    status = clpi_stream_pin(&buffer->pool->shards.streams, handle, &stream);
   if (status)
     return status;
-  pthread_mutex_lock(&buffer->pool->stock.lock);
+  pthread_mutex_lock(&buffer->pool->shards.lock);
   if (buffer->memory)
     status = clpi_buffer_note_use_locked(buffer, stream);
-  clpi_stream_unpin_locked(&buffer->pool->stock.streams, stream);
-  pthread_mutex_unlock(&buffer->pool->stock.lock);
+  clpi_stream_unpin_locked(&buffer->pool->shards.streams, stream);
+  pthread_mutex_unlock(&buffer->pool->shards.lock);
   return status;
 }
 
 static void set_bound(clp_buffer *buffer, clpi_stream *stream)
 {
-  pthread_mutex_lock(&buffer->pool->stock.lock);
+  pthread_mutex_lock(&buffer->pool->shards.lock);
   buffer->bound = stream;
   clpi_set_state(buffer, CLPI_BUFFER_SHARED);
-  pthread_mutex_unlock(&buffer->pool->stock.lock);
+  pthread_mutex_unlock(&buffer->pool->shards.lock);
 }
 
 clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
@@ -45,16 +45,16 @@ clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream handle)
   clpi_stream *stream;
   clp_status status = check("clp_buffer_bind", buffer);
   if (!status)
-    status = clpi_stream_pin(&buffer->pool->stock.streams, handle, &stream);
+    status = clpi_stream_pin(&buffer->pool->shards.streams, handle, &stream);
   if (status)
     return status;
   if (buffer->bound) {
     clpi_use before = clpi_use_now(buffer->bound);
-    status = clpi_use_order(&buffer->pool->stock.streams, &before, stream);
+    status = clpi_use_order(&buffer->pool->shards.streams, &before, stream);
   }
   if (!status)
     set_bound(buffer, stream);
-  clpi_stream_unpin(&buffer->pool->stock.streams, stream);
+  clpi_stream_unpin(&buffer->pool->shards.streams, stream);
   return status;
 }
 
@@ -65,7 +65,7 @@ clp_status clp_buffer_unbind(clp_buffer *buffer)
   if (status || !buffer->bound)
     return status;
   clpi_use before = clpi_use_now(buffer->bound);
-  status = clpi_use_wait(&buffer->pool->stock.streams, &before);
+  status = clpi_use_wait(&buffer->pool->shards.streams, &before);
   if (!status)
     set_bound(buffer, NULL);
   return status;

@@ -5,58 +5,47 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/cache/counts.h"
-#include "core/cache/gather.h"
 #include "core/pool/fit.h"
+#include "core/shard/counts.h"
 #include "core/streams/ordered_free.h"
 
 static clp_status refuse_locked(clp_pool *pool, size_t bytes)
 {
-  clpi_store_list_all(&pool->stock.store);
+  clpi_shards *shards = &pool->shards;
   size_t limit = clpi_relaxed(pool->limit);
   if (!limit)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
                     "a block of %zu bytes would pass the limit of %zu bytes: the pool%s manages "
                     "%zu bytes, of which it holds %zu",
-                    bytes, limit, clpi_pool_quote(pool).text,
-                    clpi_managed_bytes_locked(&pool->stock), pool->stock.store.listed_bytes);
+                    bytes, limit, clpi_pool_quote(pool).text, shards->managed_bytes,
+                    clpi_held_bytes_hint(shards));
 }
 
-/* Counts `bytes` against the limit before the device is asked. Without a limit, SIZE_MAX is one. */
-static clp_status reserve(clpi_request *wanted, size_t bytes)
+/* Counts the block against the limit before the device is asked. Without a limit, SIZE_MAX is one.
+ */
+static clp_status reserve(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
-  clpi_stock *stock = &pool->stock;
-  if (wanted->is_reserved)
-    return CLP_SUCCESS;
-  pthread_mutex_lock(&stock->lock);
-  if (clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT &&
-      !wanted->cache) /* there was no host memory for one */
-    clpi_caches_begin_sharing_locked(stock);
+  clpi_shards *shards = &pool->shards;
   size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
-  size_t reserved = clpi_relaxed(pool->reserved_bytes);
-  size_t taken = clpi_taken_bytes_locked(stock) + reserved;
-  if (!stock->counts_all && (taken > SIZE_MAX / 2 || bytes > SIZE_MAX / 2 - taken)) {
-    clpi_caches_count_all_locked(stock, true);
-    taken = clpi_taken_bytes_locked(stock) + reserved;
-  }
+  size_t bytes = wanted->block_bytes;
+  pthread_mutex_lock(&shards->lock);
+  wanted->device_frees = shards->device_frees;
+  size_t taken = shards->managed_bytes + shards->reserved_bytes;
   bool fits = taken <= most && bytes <= most - taken;
-  clpi_set_relaxed(pool->reserved_bytes, reserved + (fits ? bytes : 0));
+  shards->reserved_bytes += fits ? bytes : 0;
   clp_status status = fits ? CLP_SUCCESS : refuse_locked(pool, bytes);
-  pthread_mutex_unlock(&stock->lock);
+  pthread_mutex_unlock(&shards->lock);
   return status;
 }
 
 static void unreserve(const clpi_request *wanted)
 {
-  clp_pool *pool = wanted->pool;
-  if (wanted->is_reserved)
-    return;
-  pthread_mutex_lock(&pool->stock.lock);
-  clpi_set_relaxed(pool->reserved_bytes,
-                   clpi_relaxed(pool->reserved_bytes) - wanted->bin->block_bytes);
-  pthread_mutex_unlock(&pool->stock.lock);
+  clpi_shards *shards = &wanted->pool->shards;
+  pthread_mutex_lock(&shards->lock);
+  shards->reserved_bytes -= wanted->block_bytes;
+  pthread_mutex_unlock(&shards->lock);
 }
 
 static clp_status call(clpi_request *wanted)
@@ -64,13 +53,13 @@ static clp_status call(clpi_request *wanted)
   clp_allocator *allocator = wanted->pool->allocator;
   if (allocator->ops.allocate_within)
     return clpi_fit(wanted);
-  return clpi_allocator_allocate(allocator, wanted->bin->block_bytes, &wanted->memory);
+  return clpi_allocator_allocate(allocator, wanted->block_bytes, &wanted->memory);
 }
 
 static clp_status call_shown(clpi_request *wanted)
 {
   clp_hook_event event = clpi_scope_event(wanted->scope);
-  event.mem_size = wanted->bin->block_bytes;
+  event.mem_size = wanted->block_bytes;
   clpi_scope_show(wanted->scope, CLPI_ALLOC_PREPROCESS, &event);
   clp_status status = call(wanted);
   event.memory = wanted->memory;
@@ -87,10 +76,8 @@ static clpi_lack lack_of(clp_status status, clpi_lack limited)
 
 clp_status clpi_ask_device(clpi_request *wanted)
 {
-  size_t bytes = wanted->bin->block_bytes;
   clpi_lack limited = CLPI_LACKS_LIMIT;
-  wanted->device_frees = clpi_relaxed(wanted->pool->stock.device_frees);
-  clp_status status = reserve(wanted, bytes);
+  clp_status status = reserve(wanted);
   if (!status) {
     status = wanted->scope ? call_shown(wanted) : call(wanted);
     if (!status)
@@ -109,14 +96,14 @@ clp_status clpi_ask_device(clpi_request *wanted)
 static void give_back(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
-  clpi_use use = clpi_use_now(&pool->stock.streams.home);
-  size_t bytes = wanted->bin->block_bytes;
+  clpi_use use = clpi_use_now(&pool->shards.streams.home);
+  size_t bytes = wanted->block_bytes;
   clpi_kept_error kept;
   clpi_error_keep(&kept);
   clpi_hooked_free pair;
-  clpi_hooked_free_begin(&pair, &pool->hooks, pool->stock.streams.home.handle, wanted->memory,
+  clpi_hooked_free_begin(&pair, &pool->hooks, pool->shards.streams.home.handle, wanted->memory,
                          bytes);
-  clp_status status = clpi_ordered_free(&pool->stock.streams, pool->allocator, wanted->memory,
+  clp_status status = clpi_ordered_free(&pool->shards.streams, pool->allocator, wanted->memory,
                                         bytes, (clpi_uses){&use, 1});
   clpi_hooked_free_end(&pair, status);
   if (status)
@@ -129,7 +116,7 @@ static void give_back(clpi_request *wanted)
 
 clp_status clpi_await_home(clpi_request *wanted)
 {
-  clpi_streams *streams = &wanted->pool->stock.streams;
+  clpi_streams *streams = &wanted->pool->shards.streams;
   clpi_stream *home;
   clp_status status = clpi_stream_pin(streams, wanted->pool->allocator->ops.home_stream, &home);
   if (!status) {

@@ -5,9 +5,9 @@
 
 #include "core/pool/request.h"
 
-/* Allocates memory for a block of the bin from the device, within the pool's limit, and shows that
- * to the hooks. On success the bytes stay reserved, until the caller counts them as managed and
- * subtracts them from reserved_bytes. CLP_LIMIT_EXCEEDED; CLP_OUT_OF_DEVICE_MEMORY, also if the
+/* Allocates memory of block_bytes from the device, within the pool's limit, and shows that to the
+ * hooks. On success the bytes stay reserved, until the caller counts them as managed and subtracts
+ * them from reserved_bytes. CLP_LIMIT_EXCEEDED; CLP_OUT_OF_DEVICE_MEMORY, also if the
  * managed bytes would overflow a size_t; or the allocator's status. */
 clp_status clpi_ask_device(clpi_request *wanted);
 

@@ -1,112 +1,92 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of a direct pool (direct.h), as far as they need neither the pool's lock nor the
- * device. Its cache is the only one, and the owner is inside for all of it. */
+/* The calls of a direct pool (direct.h), as far as they need no call of the device. Its shard is the
+ * only one. */
 #ifndef CLPOOL_CORE_POOL_DIRECT_PATH_H
 #define CLPOOL_CORE_POOL_DIRECT_PATH_H
 
-#include "core/cache/warm_path.h"
 #include "core/hooks/hook_call.h"
-#include "core/pool/pool.h"
+#include "core/pool/direct.h"
+#include "core/pool/new_block.h"
+#include "core/shard/buffers.h"
+#include "core/shard/warm_path.h"
 
 /* Whether a call is for the home stream. */
-static inline bool clpi_is_for_home(const clpi_stock *stock, clpi_given given)
+static inline bool clpi_is_for_home(const clpi_shards *shards, clpi_given given)
 {
-  const clpi_stream *home = &stock->streams.home;
+  const clpi_stream *home = &shards->streams.home;
   return !given.is_given || (home->is_ordered && given.handle == home->handle);
 }
 
-/* Whether so many bytes more may be managed without a look at other caches: there are none. What is
- * reserved meanwhile, by a hook's caller or a thread without a cache, is read first, and so counts
- * twice rather than not at all while it becomes managed. */
-static inline bool clpi_may_manage(const clp_pool *pool, const clpi_cache *cache, size_t bytes)
-{
-  const clpi_stock *stock = &pool->stock;
-  if (!stock->counts_all)
-    return true;
-  size_t limit = clpi_relaxed(pool->limit);
-  size_t managed = clpi_acquired(pool->reserved_bytes); /* pairs with end_miss_locked */
-  managed += clpi_relaxed(stock->managed_bytes) + clpi_relaxed(cache->managed_bytes);
-  return managed <= limit && bytes <= limit - managed;
-}
-
-static inline clp_buffer *clpi_allocate_inside(clp_pool *pool, clpi_cache *cache, size_t bytes)
+/* A block from an allocator that has one at hand. NULL: take the slow path. */
+static inline clp_buffer *clpi_allocate_direct_locked(clp_pool *pool, clpi_shard *shard,
+                                                      size_t bytes)
 {
   const clp_allocator *allocator = pool->allocator;
-  clpi_stock *stock = &pool->stock;
-  const clpi_block_store *store = &stock->store;
-  uint32_t index = clpi_relaxed(*clpi_bin_index(&store->indexes, bytes));
-  clpi_slot *slot = clpi_slot_at(cache, index);
-  size_t block_bytes = clpi_store_rounded(store, bytes);
-  if (!slot || !clpi_may_manage(pool, cache, block_bytes) ||
-      !(clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT) || !clpi_relaxed(cache->open_slabs))
+  clpi_shards *shards = &pool->shards;
+  uint32_t index = clpi_relaxed(*clpi_bin_index(&shards->bins.indexes, bytes));
+  clpi_slot *slot = index ? clpi_slot_at(shard, index) : NULL;
+  clp_buffer *buffer = shard->spare;
+  if (!slot || !buffer || !clpi_is_direct_locked(pool))
     return NULL;
-  clp_memory memory = allocator->direct->begin(allocator->self, block_bytes);
-  if (!memory)
+  clpi_bin *bin = shards->bins.by_index[index];
+  size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
+  size_t managed = shards->managed_bytes + shards->reserved_bytes;
+  if (managed > most || bin->block_bytes > most - managed)
     return NULL;
-  clp_buffer *buffer = clpi_slab_take(&cache->open_slabs);
-  clpi_bin_parts parts = clpi_bin_parts_of(store->leading_bits, bytes);
-  buffer->bin = &store->levels[parts.level].bins[parts.mantissa];
-  buffer->memory = memory;
-  buffer->size = bytes;
-  clpi_set_relaxed(buffer->index, index);
-  if (!(*slot->misses)++)
-    clpi_set_relaxed(buffer->bin->had_block, true);
-  clpi_cache_count_active(stock, cache, bytes);
-  clpi_set_relaxed(cache->managed_bytes, clpi_relaxed(cache->managed_bytes) + block_bytes);
+  buffer->memory = allocator->direct->begin(allocator->self, bin->block_bytes);
+  if (!buffer->memory)
+    return NULL;
+  shard->spare = buffer->older;
+  clpi_count_new_locked(pool, shard, slot, buffer, bin, bin->block_bytes, bytes);
   return buffer;
 }
 
-/* A block from an allocator that has one at hand, for the home stream. NULL: take the slow path. */
-__attribute__((always_inline)) static inline clp_buffer *
-clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
-{
-  clpi_cache *cache = clpi_cache_find(&pool->stock);
-  bool is_possible = cache && bytes - 1 < pool->stock.store.max_block_bytes &&
-                     clpi_is_for_home(&pool->stock, given);
-  if (!is_possible || !clpi_door_enter(&cache->door))
-    return NULL;
-  clp_buffer *buffer = clpi_allocate_inside(pool, cache, bytes);
-  clpi_door_leave(&cache->door);
-  return buffer;
-}
-
-/* A peak of what is managed is noted with the lock, before it becomes less. */
-static inline bool clpi_end_inside(clp_pool *pool, clpi_cache *cache, clp_buffer *buffer)
+static inline bool clpi_release_direct_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer)
 {
   const clp_allocator *allocator = pool->allocator;
-  clpi_stock *stock = &pool->stock;
-  clpi_slot *slot = clpi_slot_at(cache, clpi_relaxed(buffer->index));
-  size_t own = clpi_relaxed(cache->managed_bytes), size = buffer->size;
-  bool is_new_peak =
-      clpi_relaxed(stock->managed_bytes) + own > clpi_relaxed(stock->noted_managed_bytes);
-  if (!slot || is_new_peak || !(clpi_relaxed(stock->unusual) & CLPI_IS_DIRECT) ||
-      buffer->slab->owner != cache)
-    return false;
-  size_t bytes = clpi_store_rounded(&stock->store, size);
-  if (!allocator->direct->end(allocator->self, buffer->memory, bytes))
+  clpi_shards *shards = &pool->shards;
+  clpi_slot *slot = clpi_slot_at(shard, clpi_relaxed(buffer->index));
+  if (!slot || !clpi_is_direct_locked(pool) ||
+      !allocator->direct->end(allocator->self, buffer->memory, buffer->bytes))
     return false;
   slot->releases++;
-  clpi_cache_count_inactive(cache, size);
-  clpi_set_relaxed(cache->managed_bytes, own - bytes);
-  clpi_set_relaxed(cache->device_frees, clpi_relaxed(cache->device_frees) + 1);
-  clpi_buffer_clear(buffer);
-  clpi_slab_put(&cache->open_slabs, buffer);
+  clpi_count_released_locked(shard, buffer->size);
+  shards->managed_bytes -= buffer->bytes;
+  shards->device_frees++;
+  clpi_buffer_put_locked(shards, buffer);
   return true;
+}
+
+/* For the home stream. NULL: take the slow path. */
+static inline clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
+{
+  clpi_shards *shards = &pool->shards;
+  clpi_shard *shard = clpi_shard_of_number(shards, clpi_self.number);
+  bool is_possible =
+      shard && bytes - 1 < shards->bins.max_block_bytes && clpi_is_for_home(shards, given);
+  if (!is_possible)
+    return NULL;
+  clpi_spinlock_lock(&shard->lock);
+  pthread_mutex_lock(&shards->lock);
+  clp_buffer *buffer = clpi_allocate_direct_locked(pool, shard, bytes);
+  clpi_shards_unlock(shards, shard);
+  return buffer;
 }
 
 /* Releases a buffer of a direct pool, if it is for the home stream, and no hook is shown what goes
  * back. False: nothing was done; take the slow path. */
-__attribute__((always_inline)) static inline bool clpi_release_direct(clp_buffer *buffer,
-                                                                      clpi_given given)
+static inline bool clpi_release_direct(clp_buffer *buffer, clpi_given given)
 {
   clp_pool *pool = buffer->pool;
-  clpi_cache *cache = clpi_cache_find(&pool->stock);
+  clpi_shards *shards = &pool->shards;
+  clpi_shard *shard = clpi_shard_of_number(shards, clpi_self.number);
   bool is_shown = clpi_is_watched() && clpi_hooks_concern(&pool->hooks);
-  bool is_possible = cache && !is_shown && clpi_is_for_home(&pool->stock, given);
-  if (!is_possible || !clpi_door_enter(&cache->door))
+  if (!shard || is_shown || !clpi_is_for_home(shards, given))
     return false;
-  bool is_done = clpi_end_inside(pool, cache, buffer);
-  clpi_door_leave(&cache->door);
+  clpi_spinlock_lock(&shard->lock);
+  pthread_mutex_lock(&shards->lock);
+  bool is_done = clpi_release_direct_locked(pool, shard, buffer);
+  clpi_shards_unlock(shards, shard);
   return is_done;
 }
 

@@ -3,7 +3,6 @@
  * it grows. */
 #include "core/pool/fit.h"
 
-#include "core/cache/counts.h"
 #include "core/pool/direct.h"
 #include "core/pool/in_flight.h"
 #include "core/pool/leaving.h"
@@ -17,19 +16,17 @@ static void give_back(clp_pool *pool, clp_buffer *block)
     (void)clpi_return_block(pool, block);
     return;
   }
-  pthread_mutex_lock(&pool->stock.lock);
-  clpi_put_back_locked(pool, block);
-  pthread_mutex_unlock(&pool->stock.lock);
+  clpi_put_back(pool, block);
 }
 
 /* Whether what is held goes back before the request is placed, so that all of it may go to the
  * lowest place: once there were releases for an eighth of the bins, all of which are looked at
  * then. Not where work need not be in one order: it might have to wait for other work there. */
-static bool is_due_locked(const clpi_stock *stock, uint64_t releases)
+static bool is_due_locked(const clpi_shards *shards, uint64_t releases)
 {
   enum { BINS_A_RELEASE = 8 };
-  return clpi_streams_are_one(&stock->streams) &&
-         releases * BINS_A_RELEASE >= stock->store.index_count;
+  return clpi_streams_are_one(&shards->streams) &&
+         releases * BINS_A_RELEASE >= shards->bins.count;
 }
 
 /* All at once: of held blocks that lie side by side, those that went first would be cut up before
@@ -37,19 +34,19 @@ static bool is_due_locked(const clpi_stock *stock, uint64_t releases)
  * due, or nothing was held. */
 static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
 {
-  clpi_stock *stock = &pool->stock;
+  clpi_shards *shards = &pool->shards;
   clp_buffer *block = NULL;
-  pthread_mutex_lock(&stock->lock);
-  uint64_t releases = clpi_tick_locked(stock) - pool->gave_back_tick;
-  bool is_due = is_urgent || (releases && is_due_locked(stock, releases));
+  clpi_shards_lock_all(shards);
+  uint64_t tick = clpi_shards_tick_locked(shards), releases = tick - pool->gave_back_tick;
+  bool is_due = is_urgent || (releases && is_due_locked(shards, releases));
   if (is_due) {
     block = clpi_take_all_locked(pool);
-    pool->gave_back_tick = stock->tick; /* taking all has moved it on */
+    pool->gave_back_tick = tick;
   }
   bool is_any = block;
   if (is_due && pool->allocator->ops.exclusive_parts)
     clpi_in_flight_note_locked(pool, bytes);
-  pthread_mutex_unlock(&stock->lock);
+  clpi_shards_unlock_all(shards);
   for (clp_buffer *next; block; block = next) {
     next = block->older;
     give_back(pool, block);
@@ -61,13 +58,13 @@ clp_status clpi_fit(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
   const clp_allocator *allocator = pool->allocator;
-  clp_memory_request request = {.bytes = wanted->bin->block_bytes,
+  clp_memory_request request = {.bytes = wanted->block_bytes,
                                 .stream = wanted->stream->handle,
                                 .reuse_flags = pool->options.reuse_flags};
   clpi_directness is = clpi_consider_direct(pool);
   bool was_due = is != CLPI_DIRECT && give_back_held(pool, request.bytes, is == CLPI_TURNS);
   /* A direct pool may have asked before, but not where hooks see the call. */
-  if (is != CLPI_INDIRECT && wanted->stream == &pool->stock.streams.home)
+  if (is != CLPI_INDIRECT && wanted->stream == &pool->shards.streams.home)
     wanted->memory = allocator->direct->obtain(allocator->self, request.bytes);
   if (wanted->memory)
     return CLP_SUCCESS;

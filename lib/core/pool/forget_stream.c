@@ -4,21 +4,21 @@
 
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/cache/claim.h"
-#include "core/cache/gather.h"
+#include "core/shard/all.h"
+#include "core/shard/buffers.h"
 #include "core/store/buffer_uses.h"
 #include "core/streams/forget.h"
 
 /* Marks the streams that a buffer needs. A held block whose uses are settled needs none. */
 static void note_needed(clp_buffer *buffer, void *argument)
 {
-  clpi_stock *stock = argument;
+  clpi_stream *home = argument;
   clpi_uses uses = clpi_uses_of(buffer);
   bool may_change = clpi_state_of(buffer) == CLPI_BUFFER_HELD;
   bool is_active = clpi_buffer_is_active(buffer);
   for (size_t i = 0; i < uses.count; i++) {
     if (may_change && clpi_use_is_settled_locked(&uses.uses[i], NULL))
-      uses.uses[i] = (clpi_use){&stock->streams.home, 0};
+      uses.uses[i] = (clpi_use){home, 0};
     clpi_use_note_needed_locked(&uses.uses[i]);
     uses.uses[i].stream->is_active |= is_active;
   }
@@ -26,15 +26,29 @@ static void note_needed(clp_buffer *buffer, void *argument)
     buffer->bound->is_needed = buffer->bound->is_active = true;
 }
 
-void clpi_note_needed_locked(clpi_streams *streams)
+static clpi_shards *shards_of(clpi_streams *streams)
 {
-  clpi_stock *stock = clpi_list_entry(streams, clpi_stock, streams);
-  clpi_caches_claim_locked(stock);
-  clpi_buffers_each_locked(stock, note_needed, stock);
-  clpi_store_sort_uses(&stock->store);
-  clpi_caches_forget_streams_locked(stock);
-  clpi_caches_disclaim_locked(stock);
+  return clpi_list_entry(streams, clpi_shards, streams);
 }
+
+static void note_all_needed_locked(clpi_streams *streams)
+{
+  clpi_shards *shards = shards_of(streams);
+  clpi_buffers_each_locked(shards, note_needed, &streams->home);
+  clpi_shards_forget_streams_locked(shards);
+}
+
+static void lock_all(clpi_streams *streams)
+{
+  clpi_shards_lock_all(shards_of(streams));
+}
+
+static void unlock_all(clpi_streams *streams)
+{
+  clpi_shards_unlock_all(shards_of(streams));
+}
+
+const clpi_streams_owner clpi_pool_owns_streams = {lock_all, unlock_all, note_all_needed_locked};
 
 static clp_status check(const clp_pool *pool, clp_stream stream)
 {
@@ -58,7 +72,7 @@ clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream)
   CLPI_UNCANCELLED;
   clp_status status = check(pool, stream);
   if (!status)
-    status = clpi_stream_forget(&pool->stock.streams, stream, !clpi_is_in_callback());
+    status = clpi_stream_forget(&pool->shards.streams, stream, !clpi_is_in_callback());
   if (status)
     return status;
   const clp_allocator *allocator = pool->allocator;

@@ -5,8 +5,7 @@
 
 #include "core/pool/pool.h"
 
-/* Sets is_needed and is_active of each stream that a block or buffer of the pool needs; the
- * callback of clpi_streams. */
-void clpi_note_needed_locked(clpi_streams *streams);
+/* Each stream that a block or a buffer of the pool needs is so noted. */
+extern const clpi_streams_owner clpi_pool_owns_streams __attribute__((visibility("hidden")));
 
 #endif

@@ -3,8 +3,8 @@
 #include "core/pool/in_flight.h"
 
 #include "core/base/error.h"
-#include "core/cache/counts.h"
 #include "core/pool/leaving.h"
+#include "core/shard/counts.h"
 #include "core/store/buffer_uses.h"
 #include "core/streams/use.h"
 
@@ -12,7 +12,7 @@
 
 void clpi_in_flight_note_locked(clp_pool *pool, size_t bytes)
 {
-  size_t active = clpi_managed_bytes_locked(&pool->stock) - pool->leaving_bytes + bytes;
+  size_t active = pool->shards.managed_bytes - pool->leaving_bytes + bytes;
   pool->most_active_bytes = MAX(pool->most_active_bytes, active);
 }
 
@@ -20,12 +20,11 @@ void clpi_in_flight_note_locked(clp_pool *pool, size_t bytes)
  * while the device still has work to do. */
 static size_t find_excess(clp_pool *pool, size_t bytes)
 {
-  size_t blocks = 0, held = 0;
-  pthread_mutex_lock(&pool->stock.lock);
-  size_t managed = clpi_managed_bytes_locked(&pool->stock) + bytes;
-  clpi_store_add_held(&pool->stock.store, &blocks, &held);
+  clpi_shards *shards = &pool->shards;
+  pthread_mutex_lock(&shards->lock);
+  size_t managed = shards->managed_bytes + bytes, held = clpi_held_bytes_hint(shards);
   size_t most = pool->most_active_bytes;
-  pthread_mutex_unlock(&pool->stock.lock);
+  pthread_mutex_unlock(&shards->lock);
   return managed > most ? MAX(managed - most, held / 2) : 0;
 }
 
@@ -34,24 +33,22 @@ static bool wait_briefly(clp_pool *pool, clp_buffer *block)
   clpi_uses all = clpi_uses_of(block);
   bool done = true;
   for (size_t i = 0; i < all.count && done; i++)
-    done = clpi_use_wait_briefly(&pool->stock.streams, &all.uses[i]);
+    done = clpi_use_wait_briefly(&pool->shards.streams, &all.uses[i]);
   return done;
 }
 
 /* How many bytes went back. 0: nothing is held, or what is will not be done soon. */
 static size_t give_back_oldest(clp_pool *pool)
 {
-  pthread_mutex_lock(&pool->stock.lock);
-  clp_buffer *block = clpi_take_oldest_stored_locked(pool);
-  pthread_mutex_unlock(&pool->stock.lock);
+  clpi_shards_lock_all(&pool->shards);
+  clp_buffer *block = clpi_take_leaving_locked(pool, CLPI_OLDEST);
+  clpi_shards_unlock_all(&pool->shards);
   if (!block)
     return 0;
-  size_t bytes = block->bin->block_bytes;
+  size_t bytes = block->bytes;
   if (wait_briefly(pool, block))
     return clpi_return_block(pool, block) ? 0 : bytes;
-  pthread_mutex_lock(&pool->stock.lock);
-  clpi_put_back_locked(pool, block);
-  pthread_mutex_unlock(&pool->stock.lock);
+  clpi_put_back(pool, block);
   return 0;
 }
 

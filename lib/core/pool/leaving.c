@@ -2,56 +2,38 @@
 /* Blocks that leave, come to rest, or go back to the device. */
 #include "core/pool/leaving.h"
 
-#include "core/cache/counts.h"
-#include "core/cache/gather.h"
-#include "core/cache/transfer.h"
 #include "core/hooks/hook_call.h"
+#include "core/shard/buffers.h"
 #include "core/store/buffer_uses.h"
 
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
 {
   clpi_set_state(block, CLPI_BUFFER_LEAVING);
   pool->leaving++;
-  pool->leaving_bytes += block->bin->block_bytes;
+  pool->leaving_bytes += block->bytes;
 }
 
 void clpi_come_to_rest_locked(clp_pool *pool, const clp_buffer *block)
 {
   pool->leaving--;
-  pool->leaving_bytes -= block->bin->block_bytes;
+  pool->leaving_bytes -= block->bytes;
   pthread_cond_broadcast(&pool->left);
 }
 
-static clp_buffer *take_locked(clp_pool *pool, clp_buffer *(*take)(clpi_block_store *store))
+clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clpi_choice choice)
 {
-  clp_buffer *block = take(&pool->stock.store);
+  clp_buffer *block = clpi_take_held_locked(&pool->shards, choice);
   if (block)
     clpi_leave_locked(pool, block);
   return block;
 }
 
-clp_buffer *clpi_take_largest_locked(clp_pool *pool)
-{
-  clpi_caches_empty_locked(&pool->stock);
-  return take_locked(pool, clpi_store_take_largest);
-}
-
 clp_buffer *clpi_take_all_locked(clp_pool *pool)
 {
-  clp_buffer *all = clpi_caches_take_all_locked(&pool->stock);
+  clp_buffer *all = clpi_take_all_held_locked(&pool->shards);
   for (clp_buffer *block = all; block; block = block->older)
     clpi_leave_locked(pool, block);
   return all;
-}
-
-clp_buffer *clpi_take_largest_stored_locked(clp_pool *pool)
-{
-  return take_locked(pool, clpi_store_take_largest);
-}
-
-clp_buffer *clpi_take_oldest_stored_locked(clp_pool *pool)
-{
-  return take_locked(pool, clpi_store_take_oldest);
 }
 
 /* A free that the thread is inside of. Allocators on other pools nest them. */
@@ -79,18 +61,19 @@ bool clpi_wait_leaving_locked(clp_pool *pool)
 {
   if (pool->leaving == 0 || clpi_own_hooks.in_callback || clpi_is_freeing(pool))
     return false;
-  pthread_cond_wait(&pool->left, &pool->stock.lock);
+  pthread_cond_wait(&pool->left, &pool->shards.lock);
   return true;
 }
 
 static void note_freed(const freeing *self)
 {
-  clpi_stock *stock = &self->pool->stock;
-  pthread_mutex_lock(&stock->lock);
-  clpi_count_device_free_locked(stock, self->block->bin->block_bytes);
+  clpi_shards *shards = &self->pool->shards;
+  pthread_mutex_lock(&shards->lock);
+  shards->managed_bytes -= self->block->bytes;
+  shards->device_frees++;
   clpi_come_to_rest_locked(self->pool, self->block);
-  clpi_buffer_put_locked(stock, self->block);
-  pthread_mutex_unlock(&stock->lock);
+  clpi_buffer_put_locked(shards, self->block);
+  pthread_mutex_unlock(&shards->lock);
 }
 
 /* A callback ends the thread: nobody else would bring the block to rest. */
@@ -107,8 +90,8 @@ static void end_thread(void *argument)
 
 clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
 {
-  clpi_streams *streams = &pool->stock.streams;
-  size_t bytes = block->bin->block_bytes;
+  clpi_streams *streams = &pool->shards.streams;
+  size_t bytes = block->bytes;
   freeing self;
   self.pool = pool;
   self.block = block;
@@ -127,13 +110,27 @@ clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
   return self.status;
 }
 
+/* Puts a leaving block into a shard again, as the newest of its bin or at its age; an exact one is of
+ * no bin. False: it is to be freed, since the pool holds no more. */
+static bool hold(clp_pool *pool, clp_buffer *block, bool again)
+{
+  clpi_shards *shards = &pool->shards;
+  uint32_t index = clpi_buffer_is_exact(block) ? 0 : block->bin->index;
+  clpi_shard *shard = clpi_shards_lock(shards, index);
+  bool is_held = shards->holding || again;
+  if (again)
+    block->age = ++shard->tick;
+  if (is_held) {
+    clpi_lane_insert(clpi_slot_at(shard, index), block, &shards->streams.home);
+    clpi_come_to_rest_locked(pool, block);
+  }
+  clpi_shards_unlock(shards, shard);
+  return is_held;
+}
+
 void clpi_hold_again(clp_pool *pool, clp_buffer *block)
 {
-  clpi_stock *stock = &pool->stock;
-  pthread_mutex_lock(&stock->lock);
-  clpi_stock_hold_locked(stock, block);
-  clpi_come_to_rest_locked(pool, block);
-  pthread_mutex_unlock(&stock->lock);
+  (void)hold(pool, block, true);
 }
 
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
@@ -144,15 +141,8 @@ clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
   return status;
 }
 
-void clpi_put_back_locked(clp_pool *pool, clp_buffer *block)
+void clpi_put_back(clp_pool *pool, clp_buffer *block)
 {
-  if (pool->stock.holding) {
-    clpi_store_put_back(&pool->stock.store, block);
-    clpi_come_to_rest_locked(pool, block);
-    return;
-  }
-  pthread_mutex_unlock(&pool->stock.lock);
-  /* If the device refuses it, it is freed when the pool ends. */
-  (void)clpi_return_block(pool, block);
-  pthread_mutex_lock(&pool->stock.lock);
+  if (!hold(pool, block, false))
+    (void)clpi_return_block(pool, block); /* or it is freed when the pool ends */
 }

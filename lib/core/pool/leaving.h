@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaving blocks: one thread is giving them back to the device, or settling their uses. Meanwhile
- * they are in no list. They come to rest when they are free, held again, or active; threads that
+ * they are in no lane. They come to rest when they are free, held again, or active; threads that
  * need memory may wait for that. */
 #ifndef CLPOOL_CORE_POOL_LEAVING_H
 #define CLPOOL_CORE_POOL_LEAVING_H
 
 #include "core/pool/pool.h"
+#include "core/shard/all.h"
 
-/* Begin and end the leaving of a block that is in no list. The end wakes the threads that wait for
+/* Begin and end the leaving of a block that is in no lane. The end wakes the threads that wait for
  * it. */
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block);
 void clpi_come_to_rest_locked(clp_pool *pool, const clp_buffer *block);
 
-/* Takes the largest held block, those in caches included, for clpi_return_block. NULL: none. */
-clp_buffer *clpi_take_largest_locked(clp_pool *pool);
+/* Takes a held block, which then leaves. NULL: none. Under all locks. */
+clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clpi_choice choice);
 
-/* Takes all held blocks, those in caches included, as a chain by `older`. */
+/* Takes all held blocks, as a chain by `older`. Likewise. */
 clp_buffer *clpi_take_all_locked(clp_pool *pool);
-
-/* Take the largest or the least recently used block of the store, without those in caches. NULL:
- * none. */
-clp_buffer *clpi_take_largest_stored_locked(clp_pool *pool);
-clp_buffer *clpi_take_oldest_stored_locked(clp_pool *pool);
 
 /* If blocks are leaving, waits until one comes to rest; releases the lock meanwhile. False: none is
  * leaving, or the caller must not wait: a hook's callback, or the allocator's free. */
@@ -41,11 +37,11 @@ clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
  */
 clp_status clpi_buffer_give_back(clp_buffer *buffer);
 
-/* Holds a leaving block, as the newest of its bin. Under no lock. */
+/* Holds a leaving block, which the device does not take, as the newest of its bin. Under no lock. */
 void clpi_hold_again(clp_pool *pool, clp_buffer *block);
 
-/* Holds a leaving block, at its age. If the pool has stopped holding meanwhile, frees it, and
- * releases the lock for that. */
-void clpi_put_back_locked(clp_pool *pool, clp_buffer *block);
+/* Holds a leaving block, at its age; if the pool has stopped holding meanwhile, frees it. Likewise.
+ */
+void clpi_put_back(clp_pool *pool, clp_buffer *block);
 
 #endif

@@ -6,7 +6,6 @@
 #include "core/base/cancel.h"
 #include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/cache/gather.h"
 
 clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, double fraction,
                                     size_t *limit)
@@ -33,10 +32,7 @@ clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes)
   clp_status status = clpi_pool_check(pool, "clp_pool_set_limit");
   if (status)
     return status;
-  pthread_mutex_lock(&pool->stock.lock);
   clpi_set_relaxed(pool->limit, bytes);
-  clpi_caches_count_all_locked(&pool->stock, bytes != 0);
-  pthread_mutex_unlock(&pool->stock.lock);
   return CLP_SUCCESS;
 }
 

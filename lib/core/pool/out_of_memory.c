@@ -7,13 +7,13 @@
 
 #include "core/base/boundary.h"
 #include "core/base/error.h"
-#include "core/cache/counts.h"
-#include "core/cache/gather.h"
 #include "core/pool/device.h"
 #include "core/pool/leaving.h"
 #include "core/pool/reuse.h"
+#include "core/shard/counts.h"
 
 #include <stdio.h>
+#include <sys/param.h>
 
 typedef struct ladder {
   clpi_request *wanted;
@@ -31,9 +31,9 @@ static void note_failure(ladder *self)
   if (self->status != CLP_OUT_OF_DEVICE_MEMORY || self->counted)
     return;
   self->counted = true;
-  pthread_mutex_lock(&pool->stock.lock);
-  pool->stock.figures.out_of_memory_reactions++;
-  pthread_mutex_unlock(&pool->stock.lock);
+  pthread_mutex_lock(&pool->shards.lock);
+  pool->out_of_memory_reactions++;
+  pthread_mutex_unlock(&pool->shards.lock);
 }
 
 /* --- steps --- */
@@ -53,19 +53,30 @@ static void fail(ladder *self, clp_status status)
  * many went to the device so far. */
 static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *frees)
 {
-  pthread_mutex_lock(&pool->stock.lock);
-  clp_buffer *block = clpi_take_largest_locked(pool);
+  clpi_shards *shards = &pool->shards;
+  clpi_shards_lock_all(shards);
+  clp_buffer *block = clpi_take_leaving_locked(pool, CLPI_LARGEST);
+  clpi_shards_unlock_all(shards);
+  pthread_mutex_lock(&shards->lock);
   *other_left = !block && clpi_wait_leaving_locked(pool);
-  *frees = clpi_relaxed(pool->stock.device_frees);
-  pthread_mutex_unlock(&pool->stock.lock);
+  *frees = shards->device_frees;
+  pthread_mutex_unlock(&shards->lock);
   return block;
+}
+
+/* The request's size, rounded to the alignment. */
+static size_t exact_bytes(const clpi_request *wanted)
+{
+  size_t alignment = wanted->pool->allocator->ops.alignment;
+  size_t bytes = (wanted->bytes + alignment - 1) & ~(alignment - 1);
+  return bytes < wanted->bytes ? wanted->bin->block_bytes : MIN(bytes, wanted->bin->block_bytes);
 }
 
 /* Whether the block alone is larger than the limit: there is no use in freeing anything. */
 static bool is_hopeless(const clpi_request *wanted)
 {
   size_t limit = clp_pool_get_limit(wanted->pool);
-  return wanted->lack == CLPI_LACKS_LIMIT && limit && wanted->bin->block_bytes > limit;
+  return wanted->lack == CLPI_LACKS_LIMIT && limit && exact_bytes(wanted) > limit;
 }
 
 /* A block of another thread's that went to the device since the last attempt counts as well. */
@@ -86,6 +97,17 @@ static bool free_own_held(ladder *self)
   return !status;
 }
 
+/* Where there is no memory for a block of the bin, one of the requested size may do. */
+static bool ask_for_less(ladder *self)
+{
+  clpi_request *wanted = self->wanted;
+  size_t exact = exact_bytes(wanted);
+  bool is_less = exact < wanted->block_bytes && !is_hopeless(wanted);
+  if (is_less)
+    wanted->block_bytes = exact;
+  return is_less;
+}
+
 /* Takes the largest held block of the first other pool on the allocator that has one, and pins that
  * pool. NULL: none. */
 static clp_buffer *take_from_other_pool(clp_pool *pool)
@@ -98,12 +120,12 @@ static clp_buffer *take_from_other_pool(clp_pool *pool)
     clp_pool *other = clpi_list_entry(link, clp_pool, on_allocator);
     if (other == pool)
       continue;
-    pthread_mutex_lock(&other->stock.lock);
+    clpi_shards_lock_all(&other->shards);
     if (!other->ended)
-      block = clpi_take_largest_locked(other);
+      block = clpi_take_leaving_locked(other, CLPI_LARGEST);
     if (block)
       other->pins++;
-    pthread_mutex_unlock(&other->stock.lock);
+    clpi_shards_unlock_all(&other->shards);
   }
   pthread_mutex_unlock(&allocator->pools_lock);
   return block;
@@ -118,18 +140,16 @@ static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
   clpi_list *link = last ? last->on_allocator.next : allocator->pools.next;
   for (; !next && link != &allocator->pools; link = link->next) {
     clp_pool *pool = clpi_list_entry(link, clp_pool, on_allocator);
-    pthread_mutex_lock(&pool->stock.lock);
+    pthread_mutex_lock(&pool->shards.lock);
     if (!pool->ended) {
       pool->pins++;
       next = pool;
     }
-    pthread_mutex_unlock(&pool->stock.lock);
+    pthread_mutex_unlock(&pool->shards.lock);
   }
   pthread_mutex_unlock(&allocator->pools_lock);
-  if (last) {
-    pthread_mutex_lock(&last->stock.lock);
-    clpi_pool_unpin_and_unlock(last);
-  }
+  if (last)
+    clpi_pool_unpin(last);
   return next;
 }
 
@@ -141,9 +161,9 @@ static bool wait_for_other_pool(clp_pool *pool)
        other = next_pool(pool->allocator, other)) {
     if (other == pool || other_left)
       continue;
-    pthread_mutex_lock(&other->stock.lock);
+    pthread_mutex_lock(&other->shards.lock);
     other_left = clpi_wait_leaving_locked(other);
-    pthread_mutex_unlock(&other->stock.lock);
+    pthread_mutex_unlock(&other->shards.lock);
   }
   return other_left;
 }
@@ -155,8 +175,7 @@ static bool free_other_held(ladder *self)
     return wait_for_other_pool(self->wanted->pool);
   clp_pool *other = block->pool;
   clp_status status = clpi_return_block(other, block);
-  pthread_mutex_lock(&other->stock.lock);
-  clpi_pool_unpin_and_unlock(other);
+  clpi_pool_unpin(other);
   return !status;
 }
 
@@ -175,7 +194,7 @@ CLPI_EXIT static bool drain_pending(ladder *self)
   clp_allocator *allocator = self->wanted->pool->allocator;
   bool waited = false;
   for (clp_pool *pool = next_pool(allocator, NULL); pool; pool = next_pool(allocator, pool))
-    waited = clpi_streams_drain(&pool->stock.streams) || waited;
+    waited = clpi_streams_drain(&pool->shards.streams) || waited;
   return !allocator->ops.drain(allocator->self) || waited;
 }
 
@@ -191,7 +210,7 @@ CLPI_EXIT static bool ask_callback(ladder *self)
   if (!options->on_out_of_memory || is_hopeless(self->wanted))
     return false;
   bool were_fixed = clpi_hooks_fix();
-  bool freed = options->on_out_of_memory(self->wanted->pool, self->wanted->bin->block_bytes,
+  bool freed = options->on_out_of_memory(self->wanted->pool, self->wanted->block_bytes,
                                          options->user_data);
   clpi_hooks_unfix(were_fixed);
   return freed;
@@ -206,11 +225,19 @@ static const struct {
   bool (*free)(ladder *self);
   step_kind kind;
 } steps[] = {
-    {CLPI_LACKS_LIMIT, free_own_held, REPEATED},  {CLPI_LACKS_LIMIT, ask_callback, NEW_ROUND},
-    {CLPI_LACKS_ROOM, free_own_held, REPEATED},   {CLPI_LACKS_ROOM, free_other_held, REPEATED},
-    {CLPI_LACKS_ROOM, drain_kept, ONCE},          {CLPI_LACKS_ROOM, ask_callback, NEW_ROUND},
-    {CLPI_LACKS_MEMORY, free_own_held, REPEATED}, {CLPI_LACKS_MEMORY, free_other_held, REPEATED},
-    {CLPI_LACKS_MEMORY, drain_pending, ONCE},     {CLPI_LACKS_MEMORY, return_cached, ONCE},
+    {CLPI_LACKS_LIMIT, free_own_held, REPEATED},
+    {CLPI_LACKS_LIMIT, ask_for_less, REPEATED},
+    {CLPI_LACKS_LIMIT, ask_callback, NEW_ROUND},
+    {CLPI_LACKS_ROOM, free_own_held, REPEATED},
+    {CLPI_LACKS_ROOM, ask_for_less, REPEATED},
+    {CLPI_LACKS_ROOM, free_other_held, REPEATED},
+    {CLPI_LACKS_ROOM, drain_kept, ONCE},
+    {CLPI_LACKS_ROOM, ask_callback, NEW_ROUND},
+    {CLPI_LACKS_MEMORY, free_own_held, REPEATED},
+    {CLPI_LACKS_MEMORY, ask_for_less, REPEATED},
+    {CLPI_LACKS_MEMORY, free_other_held, REPEATED},
+    {CLPI_LACKS_MEMORY, drain_pending, ONCE},
+    {CLPI_LACKS_MEMORY, return_cached, ONCE},
     {CLPI_LACKS_MEMORY, ask_callback, NEW_ROUND},
 };
 
@@ -232,11 +259,7 @@ static bool take_step(ladder *self, size_t i)
 static void try_again(ladder *self)
 {
   clpi_request *wanted = self->wanted;
-  clp_pool *pool = wanted->pool;
-  pthread_mutex_lock(&pool->stock.lock);
-  clpi_caches_gather_bin_locked(&pool->stock, wanted->bin);
-  wanted->held = clpi_take_settled_locked(pool, wanted->bin, wanted->stream);
-  pthread_mutex_unlock(&pool->stock.lock);
+  wanted->held = clpi_take_settled(wanted);
   wanted->lack = CLPI_LACKS_NOTHING;
   self->status = wanted->held ? CLP_SUCCESS : clpi_ask_device(wanted);
   note_failure(self);
@@ -246,12 +269,11 @@ static clp_status report(const ladder *self)
 {
   const clpi_request *wanted = self->wanted;
   clp_pool *pool = wanted->pool;
-  pthread_mutex_lock(&pool->stock.lock);
-  size_t managed = clpi_managed_bytes_locked(&pool->stock);
-  clpi_store_list_all(&pool->stock.store);
-  size_t held = pool->stock.store.listed_bytes;
+  clpi_shards *shards = &pool->shards;
+  pthread_mutex_lock(&shards->lock);
+  size_t managed = shards->managed_bytes, held = clpi_held_bytes_hint(shards);
   size_t limit = clpi_relaxed(pool->limit);
-  pthread_mutex_unlock(&pool->stock.lock);
+  pthread_mutex_unlock(&shards->lock);
   char limit_text[32] = "none";
   if (limit)
     snprintf(limit_text, sizeof(limit_text), "%zu bytes", limit);
@@ -259,7 +281,7 @@ static clp_status report(const ladder *self)
                     "out of device memory%s%s: requested %zu bytes, rounded %zu bytes, managed %zu "
                     "bytes, held %zu bytes, limit %s (%s)",
                     pool->name ? " in pool" : "", clpi_pool_quote(pool).text, wanted->bytes,
-                    wanted->bin->block_bytes, managed, held, limit_text, self->failure.message);
+                    wanted->block_bytes, managed, held, limit_text, self->failure.message);
 }
 
 /* When an attempt fails with another status than before, the steps for that one begin. */

@@ -5,17 +5,14 @@
 
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/base/lock.h"
 #include "core/base/log.h"
-#include "core/cache/ends.h"
-#include "core/cache/registry.h"
-#include "core/cache/thread_cache.h"
 #include "core/hooks/first_hook.h"
 #include "core/pool/defaults.h"
 #include "core/pool/direct.h"
 #include "core/pool/forget_stream.h"
 #include "core/pool/limit.h"
-#include "core/pool/stats.h"
+#include "core/shard/all.h"
+#include "core/shard/counts.h"
 #include "core/streams/forget.h"
 
 #include <clpool/bin.h>
@@ -48,25 +45,20 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->options = *options;
   pool->name = options->name ? strdup(options->name) : NULL;
   pool->limit = limit;
-  pool->stock.counts_all = limit != 0;
-  pool->stock.holding = true;
   pool->misses_to_come = CLPI_MISSES_AT_FIRST;
   pool->references = 1;
-  pool->stock.pool = pool;
   if ((options->name && !pool->name) ||
-      !clpi_store_init(&pool->stock.store, options->leading_bits_in_bin_id,
-                       allocator->ops.max_block_bytes)) {
+      !clpi_shards_init(&pool->shards, pool, options->leading_bits_in_bin_id,
+                        allocator->ops.max_block_bytes)) {
     free(pool->name);
     free(pool);
     return NULL;
   }
   clpi_named_pools += pool->name != NULL;
-  clpi_pool_hooks_init(&pool->hooks, &pool->stock, allocator->ops.device_id);
-  clpi_streams_init(&pool->stock.streams, allocator, &pool->stock.lock, clpi_note_needed_locked);
-  clpi_stock_set_cold_locked(&pool->stock, CLPI_IS_WATCHED, false);
-  pool->stock.lock = CLPI_LOCK_INIT;
+  clpi_pool_hooks_init(&pool->hooks, &pool->shards, allocator->ops.device_id);
+  clpi_streams_init(&pool->shards.streams, allocator, &pool->shards.lock, &clpi_pool_owns_streams);
+  clpi_shards_set_unusual_locked(&pool->shards, CLPI_IS_WATCHED, false);
   pthread_cond_init(&pool->left, NULL);
-  clpi_caches_begin(&pool->stock);
   join_allocator(pool, allocator);
   return pool;
 }
@@ -135,10 +127,16 @@ clp_pool *clp_pool_retain(clp_pool *pool)
     retain_inherited(pool);
     return pool;
   }
-  pthread_mutex_lock(&pool->stock.lock);
+  pthread_mutex_lock(&pool->shards.lock);
+  bool is_used = pool->references > 0;
+  pool->references += is_used;
+  pthread_mutex_unlock(&pool->shards.lock);
+  if (is_used)
+    return pool;
+  clpi_shards_lock_all(&pool->shards);
   if (pool->references++ == 0)
-    pool->pins -= clpi_own_pins_locked(pool);
-  pthread_mutex_unlock(&pool->stock.lock);
+    pool->pins -= clpi_shards_sum_locked(&pool->shards).active_blocks;
+  clpi_shards_unlock_all(&pool->shards);
   return pool;
 }
 
@@ -153,37 +151,35 @@ void clp_pool_release(clp_pool *pool)
     release_inherited(pool);
     return;
   }
-  pthread_mutex_lock(&pool->stock.lock);
+  clpi_shards *shards = &pool->shards;
+  pthread_mutex_lock(&shards->lock);
   if (pool->references > 1) {
     pool->references--;
-    pthread_mutex_unlock(&pool->stock.lock);
+    pthread_mutex_unlock(&shards->lock);
     return;
   }
   pool->pins++;
-  pthread_mutex_unlock(&pool->stock.lock);
+  pthread_mutex_unlock(&shards->lock);
   clpi_kept_error kept;
   clpi_error_keep(&kept);
   clp_pool_stop_holding(pool); /* what the device refuses now is freed when the pool ends */
   clpi_error_restore(&kept);
-  pthread_mutex_lock(&pool->stock.lock);
+  clpi_shards_lock_all(shards);
   if (--pool->references == 0)
-    pool->pins += clpi_own_pins_locked(pool);
-  clpi_pool_unpin_and_unlock(pool);
+    pool->pins += clpi_shards_sum_locked(shards).active_blocks;
+  clpi_shards_unlock_all(shards);
+  clpi_pool_unpin(pool);
 }
 
 /* Frees the pool, which nobody else can reach any more. */
 static void end_pool(clp_pool *pool)
 {
   leave_allocator(pool);
-  clpi_registry_leave(&pool->stock);
   clpi_pool_hooks_end(&pool->hooks);
   clpi_environment_trace.leave(pool->first_hook);
-  clpi_slabs_end(&pool->stock.slabs);
-  clpi_caches_end(&pool->stock);
-  clpi_streams_end(&pool->stock.streams);
-  clpi_store_end(&pool->stock.store);
+  clpi_streams_end(&pool->shards.streams);
+  clpi_shards_end(&pool->shards);
   pthread_cond_destroy(&pool->left);
-  pthread_mutex_destroy(&pool->stock.lock);
   clp_allocator_release(pool->allocator);
   clpi_named_pools -= pool->name != NULL;
   free(pool->name);
@@ -197,13 +193,13 @@ static void free_rest(clp_pool *pool)
   clpi_kept_error kept;
   clpi_error_keep(&kept);
   clp_pool_free_held(pool);
-  pthread_mutex_lock(&pool->stock.lock);
-  size_t blocks = pool->stock.store.listed_blocks, bytes = pool->stock.store.listed_bytes;
-  pthread_mutex_unlock(&pool->stock.lock);
-  if (blocks)
+  clpi_shards_lock_all(&pool->shards);
+  clp_pool_stats left = clpi_shards_sum_locked(&pool->shards);
+  clpi_shards_unlock_all(&pool->shards);
+  if (left.held_blocks)
     clpi_log(CLP_LOG_ERROR,
              "%s did not take back %zu blocks of %zu bytes at the end of a pool%s: %s",
-             pool->allocator->name, blocks, bytes, clpi_pool_quote(pool).text,
+             pool->allocator->name, left.held_blocks, left.held_bytes, clpi_pool_quote(pool).text,
              clp_last_error()->message);
   clpi_error_restore(&kept);
 }
@@ -211,13 +207,13 @@ static void free_rest(clp_pool *pool)
 void clpi_pool_unpin_and_unlock(clp_pool *pool)
 {
   if (pool->pins == 1 && pool->references == 0) {
-    pthread_mutex_unlock(&pool->stock.lock);
+    pthread_mutex_unlock(&pool->shards.lock);
     free_rest(pool);
-    pthread_mutex_lock(&pool->stock.lock);
+    pthread_mutex_lock(&pool->shards.lock);
   }
   pool->ended = --pool->pins == 0 && pool->references == 0;
   bool ended = pool->ended;
-  pthread_mutex_unlock(&pool->stock.lock);
+  pthread_mutex_unlock(&pool->shards.lock);
   if (ended)
     end_pool(pool);
 }
@@ -231,8 +227,8 @@ size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin)
 {
   if (!pool)
     return 0;
-  const clpi_block_store *store = &pool->stock.store;
-  return clpi_store_block_bytes(store, clpi_bin_split(store->leading_bits, bin));
+  const clpi_bins *bins = &pool->shards.bins;
+  return clpi_bins_block_bytes(bins, clpi_bin_split(bins->leading_bits, bin));
 }
 
 const char *clp_pool_name(const clp_pool *pool)

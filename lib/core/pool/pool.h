@@ -5,15 +5,15 @@
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/cache/stock.h"
 #include "core/hooks/hook.h"
+#include "core/shard/shard.h"
 
 #include <clpool/buffer.h>
 #include <clpool/pool.h>
 #include <stdio.h>
 
 struct clp_pool {
-  clpi_stock stock; /* stock.lock is the pool's lock, and guards the members from `leaving` on */
+  clpi_shards shards; /* shards.lock is the pool's lock, and guards the members from `leaving` on */
   clp_pool_options options;
   char *name;                 /* NULL: none */
   clp_allocator *allocator;   /* retained */
@@ -23,9 +23,8 @@ struct clp_pool {
   size_t leaving_bytes;       /* of them */
   pthread_cond_t left;        /* broadcast when one of them comes to rest */
   clpi_pool_hooks hooks;
-  _Atomic size_t limit;          /* 0: none; stored under the lock; relaxed */
-  _Atomic size_t reserved_bytes; /* requested from the device, not yet managed; stored under the
-                                    lock */
+  _Atomic size_t limit; /* 0: none; stored under the lock; relaxed */
+  uint64_t out_of_memory_reactions;
   size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
   uint64_t gave_back_tick;  /* when all that was held went back last (fit.c) */
   unsigned misses_to_come;  /* before it becomes direct (direct.h) */
@@ -64,8 +63,15 @@ static inline clpi_pool_quoted clpi_pool_quote(const clp_pool *pool)
   return quoted;
 }
 
-/* Drops a pin and unlocks the pool. The last pin of a pool without references ends it. */
+/* Drops a pin and unlocks the pool's lock. The last pin of a pool without references ends it. */
 void clpi_pool_unpin_and_unlock(clp_pool *pool);
+
+/* The same of a pool that is not locked. */
+static inline void clpi_pool_unpin(clp_pool *pool)
+{
+  pthread_mutex_lock(&pool->shards.lock);
+  clpi_pool_unpin_and_unlock(pool);
+}
 
 /* The buffer's memory, if its allocator's memory is of this kind or of an unstated one. Otherwise 0
  * with an error that says that the memory is no `type`, on behalf of `function`. */

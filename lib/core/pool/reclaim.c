@@ -5,8 +5,6 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/cache/counts.h"
-#include "core/cache/gather.h"
 #include "core/pool/leaving.h"
 
 CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
@@ -21,29 +19,14 @@ CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
   return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");
 }
 
-static void empty_caches(clp_pool *pool)
-{
-  pthread_mutex_lock(&pool->stock.lock);
-  clpi_caches_empty_locked(&pool->stock);
-  pthread_mutex_unlock(&pool->stock.lock);
-}
-
-/* Frees each block of the store, and then what the allocator keeps. Blocks that the device refuses
- * are chained and held again at the end, so that each is tried only once. */
-static clp_status free_all(clp_pool *pool)
+/* Frees the blocks of a chain, and then what the allocator keeps. Blocks that the device refuses are
+ * held again at the end, so that each is tried only once. */
+static clp_status free_all(clp_pool *pool, clp_buffer *all)
 {
   clp_buffer *refused = NULL;
   clp_status failure = CLP_SUCCESS;
-  pthread_mutex_lock(&pool->stock.lock);
-  clpi_store_list_all(&pool->stock.store);
-  size_t left = pool->stock.store.listed_blocks;
-  pthread_mutex_unlock(&pool->stock.lock);
-  for (; left > 0; left--) {
-    pthread_mutex_lock(&pool->stock.lock);
-    clp_buffer *block = clpi_take_largest_stored_locked(pool);
-    pthread_mutex_unlock(&pool->stock.lock);
-    if (!block)
-      break;
+  for (clp_buffer *block = all, *next; block; block = next) {
+    next = block->older;
     clp_status status = clpi_free_block(pool, block);
     if (!status)
       continue;
@@ -65,8 +48,10 @@ clp_status clp_pool_free_held(clp_pool *pool)
   clp_status status = clpi_pool_check(pool, "clp_pool_free_held");
   if (status)
     return status;
-  empty_caches(pool);
-  return free_all(pool);
+  clpi_shards_lock_all(&pool->shards);
+  clp_buffer *all = clpi_take_all_locked(pool);
+  clpi_shards_unlock_all(&pool->shards);
+  return free_all(pool, all);
 }
 
 clp_status clp_pool_stop_holding(clp_pool *pool)
@@ -75,11 +60,12 @@ clp_status clp_pool_stop_holding(clp_pool *pool)
   clp_status status = clpi_pool_check(pool, "clp_pool_stop_holding");
   if (status)
     return status;
-  pthread_mutex_lock(&pool->stock.lock);
-  pool->stock.holding = false;
-  clpi_caches_retire_locked(&pool->stock);
-  pthread_mutex_unlock(&pool->stock.lock);
-  return free_all(pool);
+  clpi_shards_lock_all(&pool->shards);
+  pool->shards.holding = false;
+  clpi_shards_set_unusual_locked(&pool->shards, CLPI_HAS_ENDED, true);
+  clp_buffer *all = clpi_take_all_locked(pool);
+  clpi_shards_unlock_all(&pool->shards);
+  return free_all(pool, all);
 }
 
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
@@ -88,13 +74,11 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
   clp_status status = clpi_pool_check(pool, "clp_pool_trim_to");
   if (status)
     return status;
-  empty_caches(pool);
   for (;;) {
-    pthread_mutex_lock(&pool->stock.lock);
-    clp_buffer *block = NULL;
-    if (clpi_managed_bytes_locked(&pool->stock) > bytes)
-      block = clpi_take_oldest_stored_locked(pool);
-    pthread_mutex_unlock(&pool->stock.lock);
+    clpi_shards_lock_all(&pool->shards);
+    bool is_done = pool->shards.managed_bytes <= bytes;
+    clp_buffer *block = is_done ? NULL : clpi_take_leaving_locked(pool, CLPI_OLDEST);
+    clpi_shards_unlock_all(&pool->shards);
     if (!block)
       return clpi_return_cached(pool);
     status = clpi_return_block(pool, block);

@@ -1,97 +1,96 @@
 /* SPDX-License-Identifier: MIT */
-/* Releasing a buffer: the warm path, or under the pool's lock. */
+/* Releasing a buffer: the warm path, or under the locks of its shard and the pool. */
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/cache/counts.h"
-#include "core/cache/exchange.h"
-#include "core/cache/transfer.h"
-#include "core/cache/warm_path.h"
-#include "core/pool/direct.h"
 #include "core/pool/direct_path.h"
 #include "core/pool/leaving.h"
 #include "core/pool/reclaim.h"
 #include "core/pool/shown_call.h"
+#include "core/shard/buffers.h"
 #include "core/store/buffer_uses.h"
 
-/* Frees the block. Releases the lock meanwhile. */
-static clp_status give_back_locked(clp_pool *pool, clp_buffer *buffer)
+/* Counts the release and notes its uses. Whether the block is to go back to the device. */
+static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer,
+                           clpi_stream *stream, bool gives_back)
 {
-  bool is_ending = !pool->stock.holding;
-  clpi_leave_locked(pool, buffer);
-  pthread_mutex_unlock(&pool->stock.lock);
-  clp_status status = clpi_return_block(pool, buffer);
-  if (!status && is_ending)
-    status = clpi_return_cached(pool);
-  pthread_mutex_lock(&pool->stock.lock);
-  return status;
-}
-
-static clp_status release_active_locked(clp_pool *pool, clp_buffer *buffer, clpi_stream *stream)
-{
-  clpi_stock *stock = &pool->stock;
-  clpi_cache *cache = clpi_cache_of_thread_locked(stock, buffer->bin);
-  clpi_count_release_locked(stock, cache, buffer->bin, buffer->size);
-  if (cache)
-    clpi_cache_sweep_locked(stock, cache);
+  clpi_shards *shards = &pool->shards;
+  clpi_slot *slot = clpi_slot_at(shard, buffer->bin ? buffer->bin->index : 0);
+  slot->releases++;
+  clpi_count_released_locked(shard, buffer->size);
   clpi_buffer_note_release_locked(buffer, stream);
   buffer->bound = NULL;
-  bool is_held = stock->holding && !clpi_is_direct_locked(pool);
-  if (!buffer->memory)
-    clpi_buffer_put_locked(stock, buffer);
-  else if (!is_held)
-    return give_back_locked(pool, buffer);
-  else if (cache)
-    clpi_cache_hold_locked(stock, cache, buffer);
-  else
-    clpi_stock_hold_locked(stock, buffer);
-  return CLP_SUCCESS;
+  if (!buffer->memory) {
+    clpi_buffer_put_locked(shards, buffer);
+    return false;
+  }
+  bool is_held = shards->holding && !gives_back && !clpi_buffer_is_exact(buffer) &&
+                 !clpi_is_direct_locked(pool);
+  if (is_held) {
+    buffer->age = ++shard->tick;
+    clpi_lane_insert(slot, buffer, &shards->streams.home);
+    return false;
+  }
+  clpi_leave_locked(pool, buffer);
+  return true;
+}
+
+/* Releases an active buffer, once the work on `stream` is done; that is pinned if `is_pinned`. */
+static clp_status release_active(clp_buffer *buffer, clpi_stream *stream, bool is_pinned,
+                                 bool gives_back)
+{
+  clp_pool *pool = buffer->pool;
+  clpi_shards *shards = &pool->shards;
+  clp_status status = CLP_SUCCESS;
+  clpi_shard *shard = clpi_shards_lock(shards, buffer->bin ? buffer->bin->index : 0);
+  bool leaves = release_locked(pool, shard, buffer, stream, gives_back);
+  if (is_pinned)
+    clpi_shard_unpin_stream_locked(shards, shard, stream);
+  bool is_ending = !shards->holding;
+  bool is_pinning = pool->references == 0; /* the buffer's own pin of the pool */
+  pool->pins += leaves && !is_pinning;
+  clpi_shards_unlock(shards, shard);
+  if (leaves)
+    status = clpi_return_block(pool, buffer);
+  if (leaves && !status && is_ending && !gives_back)
+    status = clpi_return_cached(pool);
+  if (leaves || is_pinning)
+    clpi_pool_unpin(pool);
+  return status;
 }
 
 __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buffer *buffer,
                                                          clpi_given given)
 {
-  clpi_stock *stock = &pool->stock;
-  clpi_stream *stream = &stock->streams.home;
+  clpi_streams *streams = &pool->shards.streams;
+  clpi_stream *stream = &streams->home;
   if (clpi_pool_is_inherited(pool))
     return CLP_SUCCESS; /* the block is the parent's */
-  if (clpi_release_into_outlet(stock, buffer, given))
-    return CLP_SUCCESS;
+  if (!clpi_buffer_is_active(buffer))
+    return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was released before");
   CLPI_UNCANCELLED;
   clp_status status =
-      given.is_given ? clpi_stream_pin(&stock->streams, given.handle, &stream) : CLP_SUCCESS;
+      given.is_given ? clpi_stream_pin(streams, given.handle, &stream) : CLP_SUCCESS;
   if (status)
     return status;
-  clpi_cache *cache = clpi_stock_begin_call(stock);
-  bool is_active = clpi_buffer_is_active(buffer);
-  if (is_active) {
-    pool->pins += pool->references != 0; /* without references the buffer's own pin serves */
-    bool is_bound = !given.is_given && buffer->bound;
-    status = release_active_locked(pool, buffer, is_bound ? buffer->bound : stream);
-  }
-  if (given.is_given)
-    clpi_given_unpin_locked(stock, stream);
-  clpi_cache_end_call_locked(cache);
-  if (is_active) {
-    clpi_pool_unpin_and_unlock(pool);
-    return status;
-  }
-  pthread_mutex_unlock(&stock->lock);
-  return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was released before");
+  if (!given.is_given && buffer->bound)
+    stream = buffer->bound;
+  return release_active(buffer, stream, given.is_given, false);
 }
 
-static bool release_warm(clp_buffer *buffer, clpi_given given)
+/* A release that hooks need not be shown, though there are some. */
+static bool release_unwatched(clp_buffer *buffer, clpi_given given, clpi_patience patience)
 {
-  clpi_stock *stock = &buffer->pool->stock;
-  return clpi_stock_takes_releases(stock) &&
-         clpi_release_cached(stock, clpi_cache_find(stock), buffer, given);
+  clpi_shards *shards = &buffer->pool->shards;
+  return clpi_release_warm(shards, clpi_shard_of_number(shards, clpi_self.number), buffer, given,
+                           patience);
 }
 
-/* Where there are hooks, which need not be shown this release, the warm path has not been tried. */
 static clp_status release_unseen(clp_buffer *buffer, clpi_given given)
 {
-  bool is_direct = clpi_relaxed(buffer->pool->stock.unusual) & CLPI_IS_DIRECT;
+  bool is_direct = clpi_relaxed(buffer->pool->shards.unusual) & CLPI_IS_DIRECT;
   bool is_done = is_direct ? clpi_release_direct(buffer, given)
-                           : clpi_is_watched() && release_warm(buffer, given);
+                           : clpi_is_watched() &&
+                                 release_unwatched(buffer, given, CLPI_WAITS_FOR_SHARD);
   return is_done ? CLP_SUCCESS : release_slow(buffer->pool, buffer, given);
 }
 
@@ -132,9 +131,10 @@ __attribute__((always_inline)) static inline clp_status release(clp_buffer *buff
 {
   if (!buffer)
     return CLP_SUCCESS;
-  clpi_stock *stock = &buffer->pool->stock;
-  if (!clpi_relaxed(stock->unusual) &&
-      clpi_release_cached(stock, clpi_cache_of_number(stock, clpi_self.warm_number), buffer, given))
+  clpi_shards *shards = &buffer->pool->shards;
+  if (!clpi_relaxed(shards->unusual) &&
+      clpi_release_warm(shards, clpi_shard_of_number(shards, clpi_self.warm_number), buffer, given,
+                        CLPI_WAITS_FOR_SHARD))
     return CLP_SUCCESS;
   return release_cold(buffer, given);
 }
@@ -142,17 +142,7 @@ __attribute__((always_inline)) static inline clp_status release(clp_buffer *buff
 clp_status clpi_buffer_give_back(clp_buffer *buffer)
 {
   CLPI_UNCANCELLED;
-  clp_pool *pool = buffer->pool;
-  clpi_stock *stock = &pool->stock;
-  clpi_cache *cache = clpi_stock_begin_call(stock);
-  pool->pins += pool->references != 0; /* without references the buffer's own pin serves */
-  clpi_count_release_locked(stock, clpi_cache_of_thread_locked(stock, buffer->bin), buffer->bin,
-                            buffer->size);
-  buffer->bound = NULL;
-  clp_status status = give_back_locked(pool, buffer);
-  clpi_cache_end_call_locked(cache);
-  clpi_pool_unpin_and_unlock(pool);
-  return status;
+  return release_active(buffer, &buffer->pool->shards.streams.home, false, true);
 }
 
 clp_status clp_buffer_release(clp_buffer *buffer)
@@ -167,7 +157,8 @@ clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream)
 
 static bool try_release(clp_buffer *buffer, clpi_given given)
 {
-  return !buffer || (!clpi_hooks_concern(&buffer->pool->hooks) && release_warm(buffer, given));
+  return !buffer || (!clpi_hooks_concern(&buffer->pool->hooks) &&
+                     release_unwatched(buffer, given, CLPI_TRIES_SHARD));
 }
 
 bool clp_buffer_try_release(clp_buffer *buffer)

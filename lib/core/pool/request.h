@@ -4,7 +4,6 @@
 #define CLPOOL_CORE_POOL_REQUEST_H
 
 #include "core/base/error.h"
-#include "core/cache/thread_cache.h"
 #include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
 
@@ -22,16 +21,13 @@ typedef struct clpi_request {
   clpi_stream *stream;
   const clpi_hook_scope *scope; /* of the hooks that are shown it; NULL: none */
   clpi_bin *bin;
-  clpi_cache *cache; /* the thread's, with a slot for the bin; NULL: none, so count in the bin */
-  bool is_reserved;  /* in the thread's cache, not in the pool (cache/miss.h) */
+  size_t block_bytes; /* what the device is asked for: the bin's, or the exact size */
   /* Results of a miss; one of the two is set. */
-  clp_memory memory;           /* new, of the bin's block size, and reserved in the pool's limit */
-  clp_buffer *held;            /* a block of the bin that was released meanwhile */
-  clp_status status;           /* what the device said when it was last asked, */
-  clpi_lack lack;              /* and what for, in vain */
-  uint64_t device_frees;       /* as many there were before it was asked */
-  const clpi_kept_error *kept; /* the thread's last error from before the first time; NULL: it was
-                                  not asked yet */
+  clp_memory memory;     /* new, of block_bytes, and reserved in the pool's limit */
+  clp_buffer *held;      /* a block of the bin that was released meanwhile; it is leaving */
+  clp_status status;     /* what the device said when it was last asked, */
+  clpi_lack lack;        /* and what for, in vain */
+  uint64_t device_frees; /* as many there were before it was asked */
 } clpi_request;
 
 #endif

@@ -5,39 +5,42 @@
 
 #include "core/base/error.h"
 #include "core/pool/leaving.h"
+#include "core/shard/all.h"
+#include "core/shard/warm_path.h"
 #include "core/store/buffer_uses.h"
-#include "core/store/runs.h"
 
-static bool is_settled_locked(clp_buffer *block, const clpi_stream *stream)
+/* Takes a block that was found out of its lane; it leaves. NULL: none was found. */
+static clp_buffer *take_locked(clp_pool *pool, clpi_found found)
 {
-  clpi_uses all = clpi_uses_of(block);
-  for (size_t i = 0; i < all.count; i++)
-    if (!clpi_use_is_settled_locked(&all.uses[i], stream))
-      return false;
-  return true;
+  if (!found.block)
+    return NULL;
+  clpi_lane_remove(found.slot, found.newest, found.block);
+  clpi_leave_locked(pool, found.block);
+  return found.block;
 }
 
-/* A settled block of a run: the newest of it, or else the oldest; NULL: none is. */
-static clp_buffer *find_settled_locked(clp_buffer *oldest, const clpi_stream *stream)
+clp_buffer *clpi_take_settled(const clpi_request *wanted)
 {
-  clp_buffer *newest = clpi_run_newest(oldest);
-  if (is_settled_locked(newest, stream))
-    return newest;
-  return is_settled_locked(oldest, stream) ? oldest : NULL;
+  clp_pool *pool = wanted->pool;
+  clpi_shards_lock_all(&pool->shards);
+  clpi_found found = clpi_find_settled_locked(&pool->shards, wanted->bin, wanted->stream);
+  clp_buffer *block = take_locked(pool, found);
+  clpi_shards_unlock_all(&pool->shards);
+  return block;
 }
 
-clp_buffer *clpi_take_settled_locked(clp_pool *pool, clpi_bin *bin, const clpi_stream *stream)
+void clpi_hand_out(const clpi_request *wanted, clp_buffer *block)
 {
-  clpi_store_list(&pool->stock.store, bin);
-  clp_buffer *found = NULL;
-  clpi_each_run (bin, oldest) {
-    clp_buffer *block = find_settled_locked(oldest, stream);
-    if (block && (!found || block->age > found->age))
-      found = block;
-  }
-  if (found)
-    clpi_store_remove(&pool->stock.store, found);
-  return found;
+  clp_pool *pool = wanted->pool;
+  clpi_shards *shards = &pool->shards;
+  uint32_t index = wanted->bin->index;
+  clpi_shard *shard = clpi_shards_lock(shards, index);
+  clpi_come_to_rest_locked(pool, block);
+  if (block->noted)
+    block->noted->count = 0;
+  clpi_hand_out_locked(shards, shard, clpi_slot_at(shard, index), block, index, wanted->bytes);
+  pool->pins += pool->references == 0;
+  clpi_shards_unlock(shards, shard);
 }
 
 /* Settles the block's uses for `stream`. When polling, goes through all of them even if one is
@@ -47,7 +50,7 @@ static bool settle(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsig
   clpi_uses all = clpi_uses_of(block);
   bool settled = true;
   for (size_t i = 0; i < all.count && (settled || ways == CLPI_POLL); i++)
-    settled = clpi_use_settle(&pool->stock.streams, &all.uses[i], stream, ways) && settled;
+    settled = clpi_use_settle(&pool->shards.streams, &all.uses[i], stream, ways) && settled;
   return settled;
 }
 
@@ -58,80 +61,75 @@ typedef struct tried {
   size_t count;
 } tried;
 
-static bool was_tried(const tried *before, const clpi_stream *stream)
+static bool was_not_tried(const clp_buffer *oldest, const void *argument)
 {
+  const tried *before = argument;
   for (size_t i = 0; i < before->count; i++)
-    if (before->streams[i] == stream)
-      return true;
-  return false;
+    if (before->streams[i] == oldest->use.stream)
+      return false;
+  return true;
 }
 
-/* The oldest block of the bin whose last stream was not tried before. */
-static clp_buffer *find_oldest_locked(clp_pool *pool, clpi_bin *bin, const tried *before)
+/* Tries to settle the block, which is leaving; if that fails, it is held again. A failure does not
+ * become the thread's last error. */
+static bool try_block(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
 {
-  clpi_store_list(&pool->stock.store, bin);
-  clp_buffer *found = NULL;
-  clpi_each_run (bin, oldest)
-    if (!was_tried(before, oldest->use.stream) && (!found || oldest->age < found->age))
-      found = oldest;
-  return found;
-}
-
-/* Tries to settle the block, which leaves meanwhile; if that fails, it is held again. Releases the
- * lock. A failure does not become the thread's last error. */
-static bool try_block_locked(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
-{
-  clpi_store_remove(&pool->stock.store, block);
-  clpi_leave_locked(pool, block);
-  pthread_mutex_unlock(&pool->stock.lock);
   clpi_kept_error kept;
   clpi_error_keep(&kept);
   bool settled = settle(pool, block, stream, ways);
-  pthread_mutex_lock(&pool->stock.lock);
-  if (settled)
-    clpi_come_to_rest_locked(pool, block);
-  else
-    clpi_put_back_locked(pool, block);
+  if (!settled)
+    clpi_put_back(pool, block);
   clpi_error_restore(&kept);
   return settled;
 }
 
 /* Oldest first: what was released long ago is likely to be done. */
-static clp_buffer *settle_oldest_locked(clp_pool *pool, clpi_bin *bin, clpi_stream *stream,
-                                        unsigned ways, size_t most)
+static clp_buffer *settle_oldest(const clpi_request *wanted, unsigned ways, size_t most)
 {
+  clp_pool *pool = wanted->pool;
   tried before = {.count = 0};
   while (before.count < most) {
-    clp_buffer *block = find_oldest_locked(pool, bin, &before);
+    clpi_shards_lock_all(&pool->shards);
+    clp_buffer *block = take_locked(pool, clpi_find_oldest_locked(&pool->shards, wanted->bin,
+                                                                  was_not_tried, &before));
+    clpi_shards_unlock_all(&pool->shards);
     if (!block)
       return NULL;
     before.streams[before.count++] = block->use.stream;
-    if (try_block_locked(pool, block, stream, ways))
+    if (try_block(pool, block, wanted->stream, ways))
       return block;
   }
   return NULL;
 }
 
-/* The oldest block that this stream alone used last, if its work is done. */
-static clp_buffer *settle_own_locked(clp_pool *pool, clpi_bin *bin, clpi_stream *stream)
+static bool is_of_stream(const clp_buffer *oldest, const void *stream)
 {
-  clpi_store_list(&pool->stock.store, bin);
-  clpi_each_run (bin, oldest)
-    if (oldest->use.stream == stream)
-      return try_block_locked(pool, oldest, stream, CLPI_POLL) ? oldest : NULL;
-  return NULL;
+  return oldest->use.stream == stream;
 }
 
-clp_buffer *clpi_take_other_locked(clp_pool *pool, clpi_bin *bin, clpi_stream *stream)
+/* The oldest block that this stream alone used last, if its work is done. */
+static clp_buffer *settle_own(const clpi_request *wanted)
 {
-  unsigned flags = pool->options.reuse_flags;
-  clp_buffer *block = NULL;
-  if (flags & CLP_REUSE_OPPORTUNISTIC)
-    block = settle_oldest_locked(pool, bin, stream, CLPI_POLL, MOST_TRIED);
-  if (!block && (flags & CLP_REUSE_INTERNAL_DEPENDENCIES) && stream->is_ordered)
-    block = settle_oldest_locked(pool, bin, stream, CLPI_WAIT, 1);
-  if (!flags && !stream->is_in_order)
-    block = settle_own_locked(pool, bin, stream);
+  clp_pool *pool = wanted->pool;
+  clpi_shards_lock_all(&pool->shards);
+  clp_buffer *block = take_locked(
+      pool, clpi_find_oldest_locked(&pool->shards, wanted->bin, is_of_stream, wanted->stream));
+  clpi_shards_unlock_all(&pool->shards);
+  return block && try_block(pool, block, wanted->stream, CLPI_POLL) ? block : NULL;
+}
+
+clp_buffer *clpi_take_other(const clpi_request *wanted)
+{
+  unsigned flags = wanted->pool->options.reuse_flags;
+  clp_buffer *block = clpi_take_settled(wanted);
+  if (!block && flags & CLP_REUSE_OPPORTUNISTIC)
+    block = settle_oldest(wanted, CLPI_POLL, MOST_TRIED);
+  if (!block && flags & CLP_REUSE_INTERNAL_DEPENDENCIES && wanted->stream->is_ordered)
+    block = settle_oldest(wanted, CLPI_WAIT, 1);
+  if (!block && !flags && !wanted->stream->is_in_order)
+    block = settle_own(wanted);
+  if (block)
+    clpi_hand_out(wanted, block);
   return block;
 }
 

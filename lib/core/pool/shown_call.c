@@ -4,27 +4,27 @@
 
 clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_given given)
 {
-  clpi_stock *stock = &pool->stock;
-  *call = (clpi_shown_call){.pool = pool, .given = given, .stream = &stock->streams.home};
+  clpi_streams *streams = &pool->shards.streams;
+  *call = (clpi_shown_call){.pool = pool, .given = given, .stream = &streams->home};
   if (given.is_given) {
-    clp_status status = clpi_stream_pin(&stock->streams, given.handle, &call->stream);
+    clp_status status = clpi_stream_pin(streams, given.handle, &call->stream);
     if (status)
       return status;
   }
-  pthread_mutex_lock(&stock->lock);
+  pthread_mutex_lock(&pool->shards.lock);
   pool->pins++;
   clpi_scope_enter_locked(&call->scope, &pool->hooks, call->stream->handle);
-  pthread_mutex_unlock(&stock->lock);
+  pthread_mutex_unlock(&pool->shards.lock);
   return CLP_SUCCESS;
 }
 
 void clpi_shown_call_end(void *argument)
 {
   clpi_shown_call *call = argument;
-  clpi_stock *stock = &call->pool->stock;
-  pthread_mutex_lock(&stock->lock);
+  clpi_shards *shards = &call->pool->shards;
+  pthread_mutex_lock(&shards->lock);
   clpi_scope_leave_locked(&call->scope);
   if (call->given.is_given)
-    clpi_given_unpin_locked(stock, call->stream);
+    clpi_stream_unpin_locked(&shards->streams, call->stream);
   clpi_pool_unpin_and_unlock(call->pool);
 }

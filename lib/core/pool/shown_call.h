@@ -3,9 +3,9 @@
 #ifndef CLPOOL_CORE_POOL_SHOWN_CALL_H
 #define CLPOOL_CORE_POOL_SHOWN_CALL_H
 
-#include "core/cache/warm_path.h"
 #include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
+#include "core/shard/warm_path.h"
 
 typedef struct clpi_shown_call {
   clp_pool *pool;

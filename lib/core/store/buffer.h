@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 struct clpi_bin;
-struct clpi_slab;
 
 /* Uses on several streams, at most one for each. There is always room for one more: the release. */
 typedef struct clpi_noted_uses {
@@ -20,14 +19,14 @@ typedef struct clpi_noted_uses {
   clpi_use uses[];
 } clpi_noted_uses;
 
-/* The state of an active buffer changes only by its owner's calls; that of a held one is guarded by
- * the cache that keeps the block, or else by the pool's lock. */
+/* The state of an active buffer changes only by its owner's calls, that of a held one under the
+ * lock of its shard. */
 typedef enum clpi_buffer_state {
   CLPI_BUFFER_ACTIVE,  /* the user's */
-  CLPI_BUFFER_SHARED,  /* active, and bound to a stream or used by several: its release takes the
-                          slow path */
-  CLPI_BUFFER_HELD,    /* kept for reuse, in the store or a cache */
-  CLPI_BUFFER_LEAVING, /* going to the device, or being settled; in no list */
+  CLPI_BUFFER_SHARED,  /* active, and its release takes the slow path: it is bound to a stream, used
+                          by several, has no block, or one that is never held */
+  CLPI_BUFFER_HELD,    /* in a lane of a shard */
+  CLPI_BUFFER_LEAVING, /* going to the device, or being settled; in no lane */
   CLPI_BUFFER_SPARE    /* without a block; kept so that a second release is detected */
 } clpi_buffer_state;
 
@@ -35,31 +34,29 @@ typedef enum clpi_buffer_state {
  * path need not ask for the state. */
 #define CLPI_NO_INDEX(state) (UINT32_MAX - (state))
 
-/* Of a block on its bin's list (runs.h). The oldest blocks of the runs are in a circle as well. */
-typedef struct clpi_run_links {
-  struct clp_buffer *newer, *older; /* in its run, a circle; newer NULL: on no list */
-  struct clp_buffer *next;          /* the oldest of the next run, if it is the oldest itself */
-} clpi_run_links;
+/* Of the newest block of a lane that is not the home lane (lane.h). */
+typedef struct clpi_lane_links {
+  struct clp_buffer *next, *previous; /* the newest blocks of other lanes of the slot */
+  struct clp_buffer *oldest;          /* of the lane */
+} clpi_lane_links;
 
-/* Has two cache lines to itself: processors prefetch lines in pairs, and buffers of different
- * threads must not share one. The warm path touches only the second line, as of slots the first, so
- * that the two are never at the same place of two pages, where processors take a load for one of
- * what was just stored. */
+/* Has two cache lines to itself, since processors fetch lines in pairs: buffers of different
+ * threads must not share one. The warm path touches only the first. */
 struct clp_buffer {
-  alignas(128) struct clp_buffer *newer; /* in the bin's list */
-  struct clp_buffer *older;              /* likewise, and in chains */
+  alignas(128) struct clp_buffer *newer; /* in its lane; of the newest, anything */
+  struct clp_buffer *older;              /* likewise, NULL of the oldest; and in chains */
+  clp_pool *pool;                        /* never changes */
+  size_t size;                           /* as asked for */
+  uint64_t age;                          /* the tick of its last release; larger is younger */
+  clpi_use use;           /* of a held block: its last use; stream NULL: see `noted` */
+  _Atomic uint32_t index; /* the bin's while it is active; else the state (CLPI_NO_INDEX), relaxed:
+                             it serves to detect a second release */
+  alignas(64) clp_memory memory; /* 0: a buffer of zero bytes */
+  size_t bytes;                  /* of the block: its bin's, or fewer (clpi_buffer_is_exact) */
+  struct clpi_bin *bin;          /* NULL: a buffer of zero bytes */
   clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
   clpi_noted_uses *noted; /* uses on several streams; NULL or empty: only `use` counts */
-  struct clpi_slab *slab; /* that it was made in; never changes */
-  clpi_run_links run;
-  alignas(64) clp_pool *pool; /* never changes */
-  clp_memory memory;          /* 0: a buffer of zero bytes */
-  size_t size;                /* as asked for */
-  struct clpi_bin *bin;       /* NULL: a buffer of zero bytes */
-  uint64_t age;               /* the tick of its last release; larger is younger */
-  _Atomic uint32_t index;     /* the bin's while it is active, 0 for zero bytes; else the state
-                                 (CLPI_NO_INDEX), relaxed: it serves to detect a second release */
-  clpi_use use;               /* of a held block: its last use; stream NULL: see `noted` */
+  clpi_lane_links lane;
 };
 static_assert(sizeof(clp_buffer) == 128, "there may be very many of them");
 
@@ -80,6 +77,10 @@ static inline uint64_t clpi_buffer_id(const clp_buffer *buffer)
 {
   return (uint64_t)(uintptr_t)buffer;
 }
+
+/* Whether a block is smaller than its bin's, since there was no memory for one of those: then it is
+ * never held, unless the device does not take it back. */
+#define clpi_buffer_is_exact(block) ((block)->bytes != (block)->bin->block_bytes)
 
 static inline bool clpi_buffer_is_active(const clp_buffer *buffer)
 {

@@ -25,6 +25,7 @@ static void free_all(clpi_streams *streams, clpi_list *list)
   }
 }
 
+/* Under all of the owner's locks. */
 static void find_needed_locked(clpi_streams *streams)
 {
   streams->home.is_needed = true;
@@ -33,7 +34,7 @@ static void find_needed_locked(clpi_streams *streams)
     stream->is_active = false;
     stream->last_use = stream->freed;
   }
-  streams->note_needed_locked(streams);
+  streams->owner->note_needed_locked(streams);
 }
 
 /* --- streams that nothing needs --- */
@@ -76,11 +77,11 @@ static void forget_unneeded(clpi_streams *streams)
   clpi_error_keep(&kept);
   clpi_streams_visit(streams, poll_all);
   clpi_error_restore(&kept);
-  pthread_mutex_lock(streams->lock);
+  streams->owner->lock_all(streams);
   take_unneeded_locked(streams, &unneeded);
   streams->many = 2 * streams->count + CLPI_FEW_STREAMS;
   streams->ending++;
-  pthread_mutex_unlock(streams->lock);
+  streams->owner->unlock_all(streams);
   free_all(streams, &unneeded);
   pthread_mutex_lock(streams->lock);
   if (--streams->ending == 0)
@@ -91,11 +92,11 @@ static void forget_unneeded(clpi_streams *streams)
 /* --- a pool's streams --- */
 
 void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
-                       void (*note_needed_locked)(clpi_streams *streams))
+                       const clpi_streams_owner *owner)
 {
   *streams = (clpi_streams){.allocator = allocator,
+                            .owner = owner,
                             .lock = lock,
-                            .note_needed_locked = note_needed_locked,
                             .forget_unneeded = forget_unneeded,
                             .many = CLPI_FEW_STREAMS};
   clp_stream home = allocator->ops.home_stream;
@@ -142,16 +143,21 @@ static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool
                                 uint64_t *last)
 {
   clp_status status = CLP_SUCCESS;
-  pthread_mutex_lock(streams->lock);
-  if (may_wait)
+  streams->owner->lock_all(streams);
+  while (may_wait && stream->pins > 0) {
+    streams->owner->unlock_all(streams);
+    pthread_mutex_lock(streams->lock);
     await_unpinned_locked(streams, stream);
+    pthread_mutex_unlock(streams->lock);
+    streams->owner->lock_all(streams);
+  }
   find_needed_locked(streams);
   *last = stream->last_use >= stream->done ? stream->last_use : 0;
   if (stream->pins > 0)
     status = clpi_error(CLP_BUSY, 0, "a call with the stream is under way");
   else if (stream->is_active)
     status = clpi_error(CLP_BUSY, 0, "an active buffer is bound to the stream or notes its use");
-  pthread_mutex_unlock(streams->lock);
+  streams->owner->unlock_all(streams);
   return status;
 }
 

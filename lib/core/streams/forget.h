@@ -12,7 +12,7 @@
 
 /* When there are many streams, those that nothing needs any more are forgotten. */
 void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
-                       void (*note_needed_locked)(clpi_streams *streams));
+                       const clpi_streams_owner *owner);
 
 /* Releases all streams. */
 void clpi_streams_end(clpi_streams *streams);

@@ -53,19 +53,30 @@ struct clpi_stream {
   uint64_t last_use; /* the latest use that is needed; below `done`: none is */
 };
 
-/* All streams of a pool or an arena: of whoever keeps memory that streams may still use. */
-typedef struct clpi_streams {
+typedef struct clpi_streams clpi_streams;
+
+/* What keeps memory that streams may still use: a pool, or an arena. */
+typedef struct clpi_streams_owner {
+  /* Take and give back the locks that guard all uses that its memory remembers, `lock` among them.
+   */
+  void (*lock_all)(clpi_streams *streams);
+  void (*unlock_all)(clpi_streams *streams);
+  /* Calls clpi_use_note_needed_locked for each of these uses, under these locks. */
+  void (*note_needed_locked)(clpi_streams *streams);
+} clpi_streams_owner;
+
+/* All streams of an owner. */
+struct clpi_streams {
   const clp_allocator *allocator; /* whose operations order them */
+  const clpi_streams_owner *owner;
   pthread_mutex_t *lock; /* the owner's; guards what follows, but for home.handle to home.epoch */
-  /* The owner's: calls clpi_use_note_needed_locked for each use that its memory remembers. */
-  void (*note_needed_locked)(struct clpi_streams *streams);
   void (*forget_unneeded)(struct clpi_streams *streams); /* forget.c's; under no lock */
   unsigned ending;         /* threads that are ending streams which are off the list already */
   pthread_cond_t released; /* a forgotten stream has lost its last pin, or `ending` is 0 */
   clpi_stream home;        /* the allocator's home stream, for use without a stream; always there */
   clpi_list list;          /* of clpi_stream.on_streams: the others */
   size_t count, many;      /* when count passes many, streams that nothing needs are forgotten */
-} clpi_streams;
+};
 
 /* Whether all work is in one order: on the home stream, which runs in order. */
 static inline bool clpi_streams_are_one(const clpi_streams *streams)

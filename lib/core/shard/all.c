@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks over all shards. */
+#include "core/shard/all.h"
+
+#include "core/store/buffer_uses.h"
+
+#include <string.h>
+#include <sys/param.h>
+
+void clpi_shards_lock_all(clpi_shards *shards)
+{
+  pthread_mutex_lock(&shards->all);
+  clpi_each_shard (shards, shard)
+    clpi_spinlock_lock(&shard->lock);
+  pthread_mutex_lock(&shards->lock);
+}
+
+void clpi_shards_unlock_all(clpi_shards *shards)
+{
+  pthread_mutex_unlock(&shards->lock);
+  clpi_each_shard (shards, shard)
+    clpi_spinlock_unlock(&shard->lock);
+  pthread_mutex_unlock(&shards->all);
+}
+
+/* --- any bin --- */
+
+static bool goes_first(const clp_buffer *block, const clp_buffer *than, clpi_choice choice)
+{
+  if (choice == CLPI_OLDEST)
+    return block->age < than->age;
+  return block->bytes > than->bytes || (block->bytes == than->bytes && block->age > than->age);
+}
+
+static void look(clpi_slot *slot, clpi_choice choice, clpi_found *best)
+{
+  clpi_each_lane (slot, newest) {
+    clp_buffer *block = choice == CLPI_OLDEST ? clpi_lane_oldest(slot, newest) : newest;
+    if (!best->block || goes_first(block, best->block, choice))
+      *best = (clpi_found){slot, newest, block};
+  }
+}
+
+clp_buffer *clpi_take_held_locked(clpi_shards *shards, clpi_choice choice)
+{
+  clpi_found best = {.block = NULL};
+  for (uint32_t i = 0; i < shards->bins.count; i++) {
+    bool is_smaller = i && choice == CLPI_LARGEST && best.block &&
+                      shards->bins.by_index[i]->block_bytes < best.block->bytes;
+    if (!is_smaller)
+      clpi_each_slot (shards, i, shard, slot)
+        look(slot, choice, &best);
+  }
+  if (best.block)
+    clpi_lane_remove(best.slot, best.newest, best.block);
+  return best.block;
+}
+
+clp_buffer *clpi_take_all_held_locked(clpi_shards *shards)
+{
+  clp_buffer *all = NULL;
+  for (uint32_t i = 0; i < shards->bins.count; i++)
+    clpi_each_slot (shards, i, shard, slot) {
+      clpi_each_lane (slot, newest) {
+        clpi_lane_oldest(slot, newest)->older = all;
+        all = newest;
+      }
+      slot->newest = slot->others = NULL;
+      clpi_set_relaxed(slot->held, 0);
+    }
+  return all;
+}
+
+/* --- one bin --- */
+
+static bool is_settled_locked(clp_buffer *block, const clpi_stream *stream)
+{
+  clpi_uses all = clpi_uses_of(block);
+  for (size_t i = 0; i < all.count; i++)
+    if (!clpi_use_is_settled_locked(&all.uses[i], stream))
+      return false;
+  return true;
+}
+
+clpi_found clpi_find_settled_locked(clpi_shards *shards, const clpi_bin *bin,
+                                    const clpi_stream *stream)
+{
+  clpi_found found = {.block = NULL};
+  clpi_each_slot (shards, bin->index, shard, slot)
+    clpi_each_lane (slot, newest) {
+      clp_buffer *oldest = clpi_lane_oldest(slot, newest);
+      clp_buffer *block = is_settled_locked(newest, stream) ? newest : oldest;
+      bool is_newer = !found.block || block->age > found.block->age;
+      if (is_newer && (block == newest || is_settled_locked(block, stream)))
+        found = (clpi_found){slot, newest, block};
+    }
+  return found;
+}
+
+clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clpi_may_try *may_try,
+                                   const void *argument)
+{
+  clpi_found found = {.block = NULL};
+  clpi_each_slot (shards, bin->index, shard, slot)
+    clpi_each_lane (slot, newest) {
+      clp_buffer *oldest = clpi_lane_oldest(slot, newest);
+      if ((!found.block || oldest->age < found.block->age) && may_try(oldest, argument))
+        found = (clpi_found){slot, newest, oldest};
+    }
+  return found;
+}
+
+/* --- what threads know --- */
+
+void clpi_shards_forget_streams_locked(clpi_shards *shards)
+{
+  clpi_each_shard (shards, shard)
+    memset((void *)shard->recent, 0, sizeof(shard->recent));
+}
+
+uint64_t clpi_shards_tick_locked(const clpi_shards *shards)
+{
+  uint64_t tick = 0;
+  clpi_each_shard (shards, shard)
+    tick = MAX(tick, shard->tick);
+  return tick;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Work on all shards at once, under all their locks. */
+#ifndef CLPOOL_CORE_SHARD_ALL_H
+#define CLPOOL_CORE_SHARD_ALL_H
+
+#include "core/shard/shard.h"
+
+void clpi_shards_lock_all(clpi_shards *shards);
+void clpi_shards_unlock_all(clpi_shards *shards);
+
+/* Which of two held blocks goes first. */
+typedef enum clpi_choice {
+  CLPI_LARGEST, /* of several of one size, the newest */
+  CLPI_OLDEST   /* least recently used */
+} clpi_choice;
+
+/* Takes that held block out of its lane. NULL: none is held. */
+clp_buffer *clpi_take_held_locked(clpi_shards *shards, clpi_choice choice);
+
+/* Takes all held blocks, as a chain by `older`. */
+clp_buffer *clpi_take_all_held_locked(clpi_shards *shards);
+
+/* A lane of a bin, and the shard and slot that it is in. */
+typedef struct clpi_found {
+  clpi_slot *slot;
+  clp_buffer *newest; /* NULL: none was found */
+  clp_buffer *block;  /* the one that was looked for */
+} clpi_found;
+
+/* Finds the newest block of the bin that is settled for `stream`, of those at the ends of lanes. */
+clpi_found clpi_find_settled_locked(clpi_shards *shards, const clpi_bin *bin,
+                                    const clpi_stream *stream);
+
+/* The oldest block of the bin's lanes that `may_try` lets through. */
+typedef bool clpi_may_try(const clp_buffer *oldest, const void *argument);
+clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clpi_may_try *may_try,
+                                   const void *argument);
+
+/* Makes all threads forget the streams that they used last. */
+void clpi_shards_forget_streams_locked(clpi_shards *shards);
+
+/* The clock that ages are taken from, as far as releases have moved it: a hint without the locks. */
+uint64_t clpi_shards_tick_locked(const clpi_shards *shards);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums over shards. */
+#include "core/shard/counts.h"
+
+#include <sys/param.h>
+
+/* What the others had when the shard's own count was highest is not known, but what they had before
+ * and have now: the lesser of both is taken, so that threads by turns are not added up. */
+void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
+{
+  size_t own = clpi_relaxed(shard->active_bytes), others = 0;
+  clpi_each_shard (shards, other)
+    others += other == shard ? 0 : clpi_relaxed(other->active_bytes);
+  size_t least = MIN(others + CLPI_COUNT_BIAS, shard->others_active + CLPI_COUNT_BIAS);
+  size_t most = MAX(shard->most_active + least, own + others + CLPI_COUNT_BIAS);
+  size_t peak = clpi_relaxed(shards->peak_active_bytes);
+  while (peak + CLPI_COUNT_BIAS < most &&
+         !atomic_compare_exchange_weak_explicit(&shards->peak_active_bytes, &peak,
+                                                most - CLPI_COUNT_BIAS, memory_order_relaxed,
+                                                memory_order_relaxed))
+    ;
+  shard->most_active = own;
+  shard->others_active = others;
+  shard->allocations = 0;
+}
+
+static size_t held_bytes_locked(const clpi_slot *slot, const clpi_bin *bin)
+{
+  size_t bytes = bin ? clpi_relaxed(slot->held) * bin->block_bytes : 0;
+  if (!bin)
+    clpi_each_lane (slot, newest)
+      for (const clp_buffer *block = newest; block; block = block->older)
+        bytes += block->bytes;
+  return bytes;
+}
+
+size_t clpi_held_bytes_hint(clpi_shards *shards)
+{
+  size_t bytes = 0;
+  for (uint32_t i = 1; i < shards->bins.count; i++)
+    clpi_each_slot (shards, i, shard, slot)
+      bytes += clpi_relaxed(slot->held) * shards->bins.by_index[i]->block_bytes;
+  return bytes;
+}
+
+clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards)
+{
+  clp_pool_stats sum = {.managed_bytes = shards->managed_bytes,
+                        .peak_managed_bytes = shards->peak_managed_bytes,
+                        .device_frees = shards->device_frees};
+  uint64_t releases = 0;
+  clpi_each_shard (shards, shard) {
+    clpi_note_peak_locked(shards, shard);
+    sum.active_bytes += clpi_relaxed(shard->active_bytes);
+    for (uint32_t i = 0; i < shards->bins.count; i++) {
+      const clpi_slot *slot = clpi_slot_at(shard, i);
+      if (!slot)
+        continue;
+      sum.held_blocks += clpi_relaxed(slot->held);
+      sum.held_bytes += held_bytes_locked(slot, i ? shards->bins.by_index[i] : NULL);
+      sum.hits += slot->hits;
+      sum.misses += slot->misses;
+      releases += slot->releases;
+    }
+  }
+  sum.allocations = sum.hits + sum.misses;
+  sum.device_allocations = sum.misses;
+  sum.active_blocks = (size_t)(sum.allocations - releases);
+  sum.peak_active_bytes = clpi_relaxed(shards->peak_active_bytes);
+  return sum;
+}
+
+clp_bin_stats clpi_shards_sum_bin_locked(clpi_shards *shards, const clpi_bin *bin)
+{
+  clp_bin_stats sum = {.bin = bin->number};
+  uint64_t releases = 0;
+  clpi_each_slot (shards, bin->index, shard, slot) {
+    sum.held_blocks += clpi_relaxed(slot->held);
+    sum.hits += slot->hits;
+    sum.misses += slot->misses;
+    releases += slot->releases;
+  }
+  sum.held_bytes = sum.held_blocks * bin->block_bytes;
+  sum.active_blocks = (size_t)(sum.hits + sum.misses - releases);
+  return sum;
+}
+
+void clpi_reset_peaks_locked(clpi_shards *shards)
+{
+  size_t active = 0;
+  clpi_each_shard (shards, shard)
+    active += clpi_relaxed(shard->active_bytes);
+  clpi_set_relaxed(shards->peak_active_bytes, active);
+  shards->peak_managed_bytes = shards->managed_bytes;
+  clpi_each_shard (shards, shard) {
+    shard->most_active = clpi_relaxed(shard->active_bytes);
+    shard->others_active = active - shard->most_active;
+  }
+}

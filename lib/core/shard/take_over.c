@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks from other shards. */
+#include "core/shard/take_over.h"
+
+#include "core/shard/warm_path.h"
+
+#include <sys/param.h>
+
+static void lock_both(clpi_shard *shard, clpi_shard *other)
+{
+  clpi_shard *first = shard->number < other->number ? shard : other;
+  clpi_spinlock_lock(&first->lock);
+  if (shard != other)
+    clpi_spinlock_lock(first == shard ? &other->lock : &shard->lock);
+}
+
+static void unlock_both(clpi_shard *shard, clpi_shard *other)
+{
+  clpi_spinlock_unlock(&shard->lock);
+  if (shard != other)
+    clpi_spinlock_unlock(&other->lock);
+}
+
+static uint32_t allocations_of(const clpi_slot *slot)
+{
+  return (uint32_t)(slot->hits + slot->misses);
+}
+
+/* Moves half of what is left in the other slot; more where its threads only release such blocks. */
+static void move_some_locked(clpi_slot *from, clpi_slot *to, const clpi_stream *stream,
+                             const clpi_stream *home)
+{
+  enum { MOST = 31 };
+  bool serves = allocations_of(from) != from->seen_allocations;
+  uint32_t left = clpi_relaxed(from->held), count = MIN(serves ? left / 2 : left, MOST);
+  clp_buffer *newest = clpi_lane_find(from, stream, home);
+  from->seen_allocations = allocations_of(from);
+  if (newest && count && !clpi_lane_find(to, stream, home))
+    clpi_lane_move(from, newest, to, count);
+}
+
+static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi_shard *other,
+                                    const clpi_bin *bin, const clpi_stream *stream, size_t bytes)
+{
+  const clpi_stream *home = &shards->streams.home;
+  clpi_slot *from = clpi_slot_at(other, bin->index), *to = clpi_slot_at(shard, bin->index);
+  clp_buffer *block = clpi_lane_find(from, stream, home);
+  if (!block || clpi_is_slow_locked(shards))
+    return NULL;
+  clpi_lane_pop(from, block);
+  if (from != to) {
+    move_some_locked(from, to, stream, home);
+    shard->tick = MAX(shard->tick, other->tick);
+    shard->victim = other->number;
+    clpi_note_peak_locked(shards, shard);
+  }
+  clpi_hand_out_locked(shards, shard, to, block, bin->index, bytes);
+  return block;
+}
+
+clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, const clpi_bin *bin,
+                           const clpi_stream *stream, size_t bytes)
+{
+  uint32_t end = clpi_acquired(shards->end), first = shard->victim;
+  clp_buffer *block = NULL;
+  for (uint32_t i = 0; i <= end && !block; i++) {
+    clpi_shard *other = i ? clpi_acquired(shards->by_number[(first + i - 1) % end]) : shard;
+    clpi_slot *from = other && (!i || other != shard) ? clpi_slot_at(other, bin->index) : NULL;
+    if (!from || !clpi_relaxed(from->held))
+      continue;
+    lock_both(shard, other);
+    block = take_from_locked(shards, shard, other, bin, stream, bytes);
+    unlock_both(shard, other);
+  }
+  return block;
+}
