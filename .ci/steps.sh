@@ -13,13 +13,13 @@
 default_steps=(house check address thread valgrind bare install python layer five-plants)
 # shellcheck disable=SC2034
 named_steps=(
-  valgrind-all helgrind stepped standards clang lto coverage fuzz soak distcheck portable debian
-  pyopencl layer-all plants
+  valgrind-all standards clang lto coverage fuzz soak distcheck portable debian pyopencl layer-all
+  plants
 )
 # shellcheck disable=SC2034
 packages=(
-  git clang-format-14 valgrind shellcheck python3 python3-venv python3-dev spin clang-14 clang-15
-  lld doxygen groff-base gnuplot-nox cmake meson libclblast-dev clblast-tests musl-tools
+  git clang-format-14 valgrind shellcheck python3 python3-venv python3-dev clang-14 clang-15 lld
+  doxygen groff-base gnuplot-nox cmake meson libclblast-dev clblast-tests musl-tools
 )
 portable_packages=(
   gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386
@@ -79,8 +79,8 @@ step_thread() {
   build --enable-sanitizer=thread CFLAGS='-g -O1'
   check_only "$thread_tests"
 }
-thread_tests='tests/model/test_crowd $(filter tests/hostile/% tests/core/cache/% %_threads '
-thread_tests+='%_threads_pools %_order_late %_arena_order %_order_cuda '
+thread_tests='tests/model/test_crowd $(filter tests/hostile/% %_threads '
+thread_tests+='%_threads_held %_threads_memory %_threads_pools %_order_late %_arena_order %_order_cuda '
 thread_tests+='%_cuda_order %_ring,$(check_PROGRAMS))'
 
 # The random programs, and the tests in which calls fail in turn. Debian 12's valgrind does not read
@@ -178,16 +178,6 @@ step_valgrind_all() {
   make -j"$jobs" check-valgrind
 }
 
-step_helgrind() {
-  build
-  make -j"$jobs" check-helgrind
-}
-
-step_stepped() {
-  build
-  make -j"$jobs" check-stepped
-}
-
 step_standards() {
   default_build
   make -j"$jobs" check-standards
@@ -248,7 +238,7 @@ fetch_for() {
 # of make. Other tests take numbers that a size of 32 bits does not hold.
 test_on() {
   local tests='tests/core/store/test_bin tests/core/pool/test_pool tests/core/pool/test_stats'
-  tests+=' tests/core/pool/test_threads tests/core/cache/test_thread_cache'
+  tests+=' tests/core/pool/test_threads tests/core/pool/test_threads_held'
   tests+=' tests/core/streams/test_order_late tests/core/hooks/test_hook tests/arena/test_arena'
   tests+=' tests/trace/test_reader'
   mkdir "$1"

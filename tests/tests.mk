@@ -38,7 +38,7 @@ tests/%.$(OBJEXT): CFLAGS += $(TESTS_CFLAGS)
 
 # Tests are linked without libtool, which takes longer than the linker. They link what libtool keeps in
 # .libs: the archives of its convenience libraries, and two shared libraries, which they find there.
-linked_tests = $(check_PROGRAMS) $(stepped_tests:=$(EXEEXT)) $(layer_programs)
+linked_tests = $(check_PROGRAMS) $(layer_programs)
 $(linked_tests): private LIBTOOL = $(SHELL) $(srcdir)/tests/support/link.sh
 $(linked_tests): private LDFLAGS += $(TESTS_LDFLAGS) \
 	-Wl,-rpath,$(abs_top_builddir)/.libs,-rpath,$(abs_top_builddir)/tests/fakecuda/.libs
@@ -85,7 +85,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/profiles.c tests/support/profiles.h \
 	tests/support/range_model.c tests/support/range_model.h \
 	tests/support/recorder.c tests/support/recorder.h \
-	tests/support/sleeper.c tests/support/sleeper.h \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h \
 	tests/api/row_entries.h tests/api/row_functions.h tests/api/rows.c tests/api/rows.h \
@@ -176,14 +175,6 @@ check_PROGRAMS += \
 	tests/core/base/test_options \
 	tests/core/base/test_printable \
 	tests/core/base/test_status \
-	tests/core/cache/test_search \
-	tests/core/cache/test_slot \
-	tests/core/cache/test_slots \
-	tests/core/cache/test_thread_cache \
-	tests/core/cache/test_thread_cache_bounds \
-	tests/core/cache/test_thread_cache_ends \
-	tests/core/cache/test_warm_path \
-	tests/core/cache/test_without_lock \
 	tests/core/hooks/test_hook \
 	tests/core/hooks/test_hook_callbacks \
 	tests/core/hooks/test_hook_device \
@@ -196,6 +187,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_lifetime \
 	tests/core/pool/test_limit \
 	tests/core/pool/test_defaults \
+	tests/core/pool/test_host_memory \
 	tests/core/pool/test_limit_environment \
 	tests/core/pool/test_out_of_memory \
 	tests/core/pool/test_out_of_memory_callback \
@@ -204,12 +196,10 @@ check_PROGRAMS += \
 	tests/core/pool/test_reclaim \
 	tests/core/pool/test_stats \
 	tests/core/pool/test_threads \
+	tests/core/pool/test_threads_held \
 	tests/core/pool/test_threads_pools \
 	tests/core/pool/test_try \
 	tests/core/store/test_bin \
-	tests/core/store/test_block_store \
-	tests/core/store/test_buffer_uses \
-	tests/core/store/test_runs \
 	tests/core/streams/test_bind \
 	tests/core/streams/test_forget_stream \
 	tests/core/streams/test_forget_stream_calls \
@@ -306,11 +296,8 @@ tests_core_base_plugin_la_LIBADD = libclpool-internal.la
 tests_core_base_plugin_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
 	-rpath $(abs_top_builddir)/tests/core/base -export-symbols-regex '^plugin_use$$'
 EXTRA_tests_core_base_test_dlopen_DEPENDENCIES = tests/core/base/plugin.la
-tests_core_cache_test_search_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=clock_gettime
-tests_core_cache_test_slot_LDFLAGS = $(failmalloc_link_flags)
-tests_core_cache_test_slots_LDFLAGS = $(failmalloc_link_flags)
-tests_core_cache_test_warm_path_LDFLAGS = $(failmalloc_link_flags)
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
+tests_core_pool_test_host_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_streams_test_order_failures_LDFLAGS = $(failmalloc_link_flags)
 tests_core_streams_test_order_pending_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=clpi_use_is_settled_locked
@@ -327,50 +314,6 @@ tests_hooks_test_line_profile_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_line_profile_pools_CFLAGS = $(AM_CFLAGS) -g
 tests_hooks_test_symbols_CFLAGS = $(AM_CFLAGS) -g
 tests_hooks_test_symbols_LDFLAGS = $(failmalloc_link_flags)
-
-# The same threads, on a core that lets others run between the steps of the caches' protocol, and
-# tells helgrind what its atomics order. `make check-stepped` runs them, `make check-helgrind` runs
-# them under helgrind; `make check` does not build them.
-EXTRA_LIBRARIES += tests/libclpool-stepped.a
-CLEANFILES += tests/libclpool-stepped.a $(stepped_tests:=$(EXEEXT))
-stepped_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/support/step.h \
-	-include $(top_srcdir)/tests/support/helgrind.h
-stepped_LDADD = tests/libclptest.a tests/libclpool-stepped.a $(test_opencl_LIBS) $(CHECK_LIBS)
-tests_libclpool_stepped_a_SOURCES = $(core_sources) $(arena_sources) $(trace_hook_sources) \
-	tests/support/helgrind.c tests/support/helgrind.h \
-	tests/support/step.c tests/support/step.h
-tests_libclpool_stepped_a_CPPFLAGS = $(stepped_CPPFLAGS)
-stepped_tests = \
-	tests/arena/test_arena_threads_stepped \
-	tests/core/pool/test_threads_stepped \
-	tests/core/pool/test_threads_pools_stepped \
-	tests/core/cache/test_thread_cache_stepped \
-	tests/core/cache/test_thread_cache_ends_stepped \
-	tests/core/streams/test_order_threads_stepped \
-	tests/core/streams/test_forget_stream_threads_stepped
-EXTRA_PROGRAMS += $(stepped_tests)
-tests_arena_test_arena_threads_stepped_SOURCES = tests/arena/test_arena_threads.c
-tests_arena_test_arena_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
-tests_arena_test_arena_threads_stepped_LDADD = $(stepped_LDADD)
-tests_core_pool_test_threads_stepped_SOURCES = tests/core/pool/test_threads.c
-tests_core_pool_test_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
-tests_core_pool_test_threads_stepped_LDADD = $(stepped_LDADD)
-tests_core_pool_test_threads_pools_stepped_SOURCES = tests/core/pool/test_threads_pools.c
-tests_core_pool_test_threads_pools_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
-tests_core_pool_test_threads_pools_stepped_LDADD = $(stepped_LDADD)
-tests_core_cache_test_thread_cache_stepped_SOURCES = tests/core/cache/test_thread_cache.c
-tests_core_cache_test_thread_cache_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
-tests_core_cache_test_thread_cache_stepped_LDADD = $(stepped_LDADD)
-tests_core_cache_test_thread_cache_ends_stepped_SOURCES = tests/core/cache/test_thread_cache_ends.c
-tests_core_cache_test_thread_cache_ends_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
-tests_core_cache_test_thread_cache_ends_stepped_LDADD = $(stepped_LDADD)
-tests_core_streams_test_order_threads_stepped_SOURCES = tests/core/streams/test_order_threads.c
-tests_core_streams_test_order_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
-tests_core_streams_test_order_threads_stepped_LDADD = $(stepped_LDADD)
-tests_core_streams_test_forget_stream_threads_stepped_SOURCES = tests/core/streams/test_forget_stream_threads.c
-tests_core_streams_test_forget_stream_threads_stepped_CPPFLAGS = $(stepped_CPPFLAGS)
-tests_core_streams_test_forget_stream_threads_stepped_LDADD = $(stepped_LDADD)
-AM_TESTS_ENVIRONMENT += clp_stepped_tests='$(stepped_tests)'; export clp_stepped_tests;
 endif
 
 AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS; \
@@ -722,7 +665,6 @@ tree_checks += \
 	tests/house/check-guides.sh \
 	tests/house/check-headers.sh \
 	tests/house/check-includes.sh \
-	tests/house/check-model.sh \
 	tests/house/check-needed.sh \
 	tests/house/check-plants-apply.sh \
 	tests/house/check-scripts.sh \
@@ -733,27 +675,21 @@ EXTRA_DIST += \
 	tests/layer/suites/opencv_umat.py \
 	tests/layer/suites/program.py \
 	tests/layer/suites/suites.py
-EXTRA_DIST += tests/support/command.sh tests/support/helgrind.supp \
+EXTRA_DIST += tests/support/command.sh \
 	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \
 	tests/support/no_sysfs.sh \
-	tests/house/claim.pml tests/house/skips \
+	tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
 	tests/house/install/configure.ac tests/house/install/consumer.c \
 	tests/house/install/meson.build
 
 # Scripts that take long, each with a target of its own; `make check` leaves them out.
 step_checks = \
-	tests/house/check-helgrind.sh \
 	tests/house/check-install.sh \
-	tests/house/check-stepped.sh \
 	tests/house/check-walk.sh
 dist_check_SCRIPTS += $(step_checks)
 # check-TESTS builds all of these first.
 run_tests = $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LIBRARIES=
-check-helgrind: $(stepped_tests:=$(EXEEXT))
-	$(run_tests) TESTS=tests/house/check-helgrind.sh
-check-stepped: $(stepped_tests:=$(EXEEXT))
-	$(run_tests) TESTS=tests/house/check-stepped.sh
 check-install: all
 	$(run_tests) TESTS=tests/house/check-install.sh
 check-standards: include/clpool/version.h
@@ -871,7 +807,7 @@ EXTRA_DIST += tests/support/coverage.sh
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
 .PHONY: check-valgrind check-coverage check-layer check-plants soak
-.PHONY: check-helgrind check-house check-install check-standards check-stepped check-walk
+.PHONY: check-house check-install check-standards check-walk
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:

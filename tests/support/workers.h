@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { CLPT_MOST_WORKERS = 40 };
+enum { CLPT_MOST_WORKERS = 100 };
 
 typedef struct clpt_worker clpt_worker;
 

@@ -272,6 +272,96 @@ START_TEST(another_pool_may_end_on_another_thread_at_any_step_of_the_ladder)
 }
 END_TEST
 
+/* What happens while the device is asked for a block: the request succeeds all the same, with the
+ * last error as it was, and the figures are right. */
+
+typedef struct miss {
+  clp_pool *pool;
+  clp_buffer *other;                                  /* of the same bin */
+  void (*meet)(struct miss *it, clpt_device *device); /* NULL: done */
+} miss;
+
+static void meet_the_end(miss *it, clpt_device *device)
+{
+  (void)device;
+  clp_pool_release(it->pool);
+}
+
+static void meet_stop_holding(miss *it, clpt_device *device)
+{
+  (void)device;
+  (void)clp_pool_stop_holding(it->pool);
+}
+
+static void meet_a_limit(miss *it, clpt_device *device)
+{
+  (void)device;
+  (void)clp_pool_set_limit(it->pool, 1);
+}
+
+static void meet_an_error(miss *it, clpt_device *device)
+{
+  (void)it, (void)device;
+  (void)clp_set_last_error(CLP_BACKEND_ERROR, 1, "inner trouble, recovered");
+}
+
+static void meet_a_full_device_and_a_release(miss *it, clpt_device *device)
+{
+  (void)clp_buffer_release(it->other);
+  device->allocate_fault = (clpt_fault){.count = 1, .status = CLP_OUT_OF_DEVICE_MEMORY};
+}
+
+static void meet(clpt_device *device, clpt_call call, size_t bytes)
+{
+  miss *it = device->on_call_data;
+  void (*met)(miss *, clpt_device *) = it->meet;
+
+  (void)bytes;
+  if (call != CLPT_ALLOCATE || met == NULL)
+    return;
+  it->meet = NULL;
+  met(it, device);
+}
+
+static const struct {
+  void (*meet)(miss *it, clpt_device *device);
+  size_t live_after; /* blocks at the device once the buffer is released */
+} meetings[] = {{meet_the_end, 0},
+                {meet_stop_holding, 0},
+                {meet_a_limit, 1},
+                {meet_an_error, 1},
+                {meet_a_full_device_and_a_release, 1}};
+enum { MEETINGS = sizeof(meetings) / sizeof(meetings[0]) };
+
+START_TEST(whatever_a_miss_meets_it_is_served)
+{
+  bool ends = meetings[_i].meet == meet_the_end;
+  bool runs_out = meetings[_i].meet == meet_a_full_device_and_a_release;
+  clpt_rig rig;
+  clp_buffer *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  miss it = {.pool = rig.pool, .meet = meetings[_i].meet};
+  if (runs_out)
+    it.other = clpt_allocate(rig.pool, 100);
+  rig.device.on_call_data = &it;
+  rig.device.on_call = meet;
+  clpt_ok_quietly(clp_pool_allocate(rig.pool, 100, &buffer));
+  ck_assert_ptr_null(it.meet);
+  ck_assert_uint_eq(rig.device.live_blocks, 1);
+  if (ends)
+    rig.pool = NULL;
+  else {
+    ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 103);
+    ck_assert_uint_eq(clpt_stats(rig.pool).active_blocks, 1);
+    ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, runs_out);
+  }
+  clpt_ok(clp_buffer_release(buffer));
+  ck_assert_uint_eq(rig.device.live_blocks, meetings[_i].live_after);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 static void use_library_at_end(clpt_device *device, clpt_call call, size_t bytes)
 {
   clp_allocator *allocator = NULL;
@@ -337,5 +427,6 @@ CLPT_MAIN("lifetime", clpt_run)
   tcase_add_loop_test(tests, another_pool_may_end_at_any_step_of_the_ladder, 0, 2 * CALLS);
   tcase_add_loop_test(tests, another_pool_may_end_on_another_thread_at_any_step_of_the_ladder, 0,
                       2 * CALLS);
+  tcase_add_loop_test(tests, whatever_a_miss_meets_it_is_served, 0, MEETINGS);
   tcase_add_test(tests, an_allocators_destroy_may_use_the_library);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is warm makes no call: neither to the allocator nor for host memory. */
+/* Calls that need no host memory: warm ones, which do not call the device either; failures;
+ * figures; and what takes blocks anew that were freed. */
 #include "support/failmalloc.h"
 #include "support/pools.h"
 #include "support/suite.h"
@@ -118,9 +119,9 @@ START_TEST(failures_and_figures_need_no_host_memory)
 }
 END_TEST
 
-CLPT_MAIN("warm path", clpt_run)
+CLPT_MAIN("host memory", clpt_run)
 {
-  TCase *tests = clpt_case(suite, "warm path");
+  TCase *tests = clpt_case(suite, "host memory");
 
   tcase_add_test(tests, after_the_first_round_nothing_is_asked_of_the_device_or_the_host);
   tcase_add_test(tests, blocks_freed_and_taken_anew_need_no_host_memory);
