@@ -23,11 +23,9 @@ EXTRA_PROGRAMS += bench/pair
 bench_pair_SOURCES = $(bench_sources) \
 	bench/pair.c bench/pair.h \
 	bench/pair_host.c \
-	bench/pair_live.c \
-	bench/pair_peaks.c \
-	bench/pair_refill.c \
-	bench/rivals.c \
-	bench/script.c bench/script.h
+	bench/pair_peak.c \
+	bench/pair_scale.c \
+	bench/rivals.c
 bench_pair_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 bench_pair_LDADD = libclpool.la -ldl
 if HAVE_OPENCL

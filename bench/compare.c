@@ -28,12 +28,15 @@ static bench_run *run_of(const bench_source *source, const bench_pattern *patter
   return source->run != NULL ? source->run : pattern->run[source->kind];
 }
 
-/* Where blocks change hands: the most that a pool ever had, in blocks of the pattern's one size. */
-static size_t peak_blocks(const bench_source *source, const bench_title *title)
+/* Where blocks change hands: the most that a pool ever had, in blocks of the pattern's one size. It
+ * is of the contender on the most threads: those on fewer use the same pool. */
+static size_t peak_blocks(const bench_contender *contender, const bench_title *title,
+                          unsigned most_threads)
 {
+  const bench_source *source = contender->self;
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
   if (source->pool == NULL || title->pattern->in_flight == 0 ||
-      clp_pool_get_stats(source->pool, &stats) != CLP_SUCCESS)
+      contender->threads != most_threads || clp_pool_get_stats(source->pool, &stats) != CLP_SUCCESS)
     return 0;
   size_t bin = clp_pool_bin_number(source->pool, title->bytes);
   return stats.peak_managed_bytes / clp_pool_alloc_size(source->pool, bin);
@@ -54,7 +57,6 @@ static size_t enter(bench_contender *contenders, const bench_title *title, bench
       contenders[entered++] = (bench_contender){.name = sources[i].name,
                                                 .run = run,
                                                 .self = &sources[i],
-                                                .reset = sources[i].reset,
                                                 .threads = counts->threads[c],
                                                 .batch = title->pattern->live_blocks,
                                                 .is_basis = sources[i].is_basis};
@@ -73,7 +75,8 @@ bool bench_compare(const bench_options *options, const bench_title *title, bench
   size_t entered = enter(contenders, title, sources, count, &counts);
   bool ok = bench_contest(contenders, entered, &options->effort);
   for (size_t i = 0; ok && i < entered; i++)
-    contenders[i].peak_blocks = peak_blocks(contenders[i].self, title);
+    contenders[i].peak_blocks =
+        peak_blocks(&contenders[i], title, counts.threads[counts.count - 1]);
   if (ok)
     bench_report(title, contenders, entered, options);
   free(contenders);

@@ -10,12 +10,9 @@
 static bool turn(bench_crew *crew, const bench_contender *contender, size_t times, bench_took *took)
 {
   bench_job job = {contender->run, contender->self, contender->threads, times};
-  for (unsigned works = contender->threads > 1 ? 2 : 1; works > 0; works--) {
-    if (contender->reset != NULL && !contender->reset(contender->self))
-      return false;
+  for (unsigned works = contender->threads > 1 ? 2 : 1; works > 0; works--)
     if (!bench_crew_work(crew, &job, took))
       return false;
-  }
   took->ns /= (double)times;
   took->cpu_ns /= (double)times * contender->threads;
   return true;
@@ -107,10 +104,4 @@ double bench_ratio(const bench_contender *contender, const bench_contender *basi
   for (unsigned round = 0; round < rounds; round++)
     ratios[round] = contender->rounds[round].ns / basis->rounds[round].ns;
   return median(ratios, rounds);
-}
-
-double bench_scaling(const bench_contender *contender, const bench_contender *alone,
-                     unsigned rounds)
-{
-  return contender->threads * bench_ratio(alone, contender, rounds) / alone->threads;
 }

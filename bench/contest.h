@@ -14,9 +14,7 @@ typedef struct bench_contender {
   void *self;
   unsigned threads; /**< that do it at once, each as often as the others */
   size_t batch;     /**< `run` is asked for multiples of this */
-  bench_reset
-      *reset;    /**< undoes what was done, before it is done again and untimed; NULL: nothing */
-  bool is_basis; /**< others are compared with it */
+  bool is_basis;    /**< others are compared with it */
 
   size_t times;                        /**< result: how often that was in a turn */
   bench_took rounds[BENCH_MAX_ROUNDS]; /**< result: for one time on one thread, of each round */
@@ -36,10 +34,5 @@ bool bench_contest(bench_contender *contenders, size_t count, const bench_effort
 
 /** The median over the rounds of what `contender` took as a ratio to `basis`. */
 double bench_ratio(const bench_contender *contender, const bench_contender *basis, unsigned rounds);
-
-/** How many times more is done by all threads of `contender` than by those of `alone`: the median
- * over the rounds. */
-double bench_scaling(const bench_contender *contender, const bench_contender *alone,
-                     unsigned rounds);
 
 #endif

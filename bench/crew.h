@@ -10,9 +10,6 @@
  * it; false if that failed, which it has said. */
 typedef bool bench_run(void *self, unsigned thread, size_t times);
 
-/** Undoes what a bench_run did. False: it failed, and said why. */
-typedef bool bench_reset(void *self);
-
 /** Work for some of the crew: each of `threads` threads does `run` `times` times. */
 typedef struct bench_job {
   bench_run *run;

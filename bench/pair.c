@@ -20,24 +20,15 @@ clp_pool *pair_make_pool(clp_allocator *allocator, bool holding)
 
 int main(int argc, char **argv)
 {
-  static const char *const contests[] = {[PAIR_ONE] = "one",
-                                         [PAIR_SIZES] = "sizes",
-                                         [PAIR_THREADS] = "threads",
-                                         [PAIR_HANDOVER] = "handover",
-                                         [PAIR_MISS] = "miss",
-                                         [PAIR_TURNS] = "turns",
-                                         [PAIR_BURST] = "burst",
-                                         [PAIR_PIPE] = "pipe",
-                                         [PAIR_BARRIER] = "barrier",
-                                         [PAIR_LIVE] = "live",
-                                         [PAIR_COME_AND_GO] = "come-and-go",
-                                         [PAIR_REFILL] = "refill",
-                                         [PAIR_CONTESTS] = NULL};
+  static const char *const contests[] = {
+      [PAIR_ONE] = "one",           [PAIR_SIZES] = "sizes", [PAIR_THREADS] = "threads",
+      [PAIR_HANDOVER] = "handover", [PAIR_TURNS] = "turns", [PAIR_MISS] = "miss",
+      [PAIR_PEAK] = "peak",         [PAIR_SCALE] = "scale", [PAIR_CONTESTS] = NULL};
   static const bench_program program = {
       .purpose = "Times pairs, one allocation and its release, of each kind of memory here.",
       .contests = contests,
       .has_devices = true,
-      .by_name = (1u << PAIR_CONTESTS) - (1u << PAIR_LIVE)};
+      .by_name = 1u << PAIR_SCALE};
   bench_rival rivals[BENCH_MAX_RIVALS];
   bench_options options;
   size_t devices = 0;

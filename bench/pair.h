@@ -13,18 +13,14 @@ typedef enum pair_contest {
   PAIR_SIZES,
   PAIR_THREADS,
   PAIR_HANDOVER,
-  PAIR_MISS,
   PAIR_TURNS,
-  PAIR_BURST,
-  PAIR_PIPE,
-  PAIR_BARRIER,
-  PAIR_LIVE, /* this one and those behind it are held only if they are named */
-  PAIR_COME_AND_GO,
-  PAIR_REFILL,
+  PAIR_MISS,
+  PAIR_PEAK,
+  PAIR_SCALE, /* held only if it is named */
   PAIR_CONTESTS
 } pair_contest;
 
-/** The sources that compete: mallocs, pools, and two things more. */
+/** The sources that compete. */
 typedef struct pair_field {
   bench_source sources[BENCH_MAX_RIVALS + 4];
   size_t count;
@@ -32,7 +28,7 @@ typedef struct pair_field {
 
 /** What the contests on the host are held with. */
 typedef struct pair_host {
-  clp_allocator *host, *simulated, *stub;
+  clp_allocator *host, *stub;
   bench_stub device; /**< of `stub` */
   pair_field mallocs;
 } pair_host;
@@ -52,13 +48,8 @@ bool pair_add_pool(pair_field *field, bench_kind kind, const char *name, clp_all
 void pair_release_pools(pair_field *field);
 
 /** As bench_event.hold, with a pair_host as `device`. */
-bool pair_hold_live(void *device, const bench_options *options, const bench_title *title);
-bool pair_hold_come_and_go(void *device, const bench_options *options, const bench_title *title);
-bool pair_hold_refill(void *device, const bench_options *options, const bench_title *title);
-bool pair_hold_turns(void *device, const bench_options *options, const bench_title *title);
-bool pair_hold_burst(void *device, const bench_options *options, const bench_title *title);
-bool pair_hold_pipe(void *device, const bench_options *options, const bench_title *title);
-bool pair_hold_barrier(void *device, const bench_options *options, const bench_title *title);
+bool pair_hold_scale(void *device, const bench_options *options, const bench_title *title);
+bool pair_hold_peak(void *device, const bench_options *options, const bench_title *title);
 
 /** The contests on host memory. False: one failed, and said why. */
 bool pair_on_host(const bench_options *options, const bench_rival *rivals, size_t rival_count);

@@ -23,42 +23,18 @@ void pair_release_pools(pair_field *field)
     clp_pool_release(field->sources[i].pool);
 }
 
-/* What a handover costs without blocks; other patterns leave these out. */
-static void add_rings(pair_field *field)
-{
-  pair_add(field, BENCH_NOTHING, "the ring alone");
-  pair_add(field, BENCH_LINES, "the ring, a line each");
-}
-
-/* The mallocs against a pool of the contest's own. */
+/* The mallocs against a pool of the contest's own. "no blocks" is left out by patterns to which
+ * that would be nothing at all. */
 static bool hold_with_mallocs(void *device, const bench_options *options, const bench_title *title)
 {
+  static bench_ring rings[BENCH_MAX_THREADS / 2];
   const pair_host *host = device;
-  bench_ring ring = {.put = 0};
   pair_field all = host->mallocs;
   bool ok = pair_add_pool(&all, BENCH_POOL, "pool on host", host->host, true);
-  add_rings(&all);
+  pair_add(&all, BENCH_NOTHING, "no blocks");
   for (size_t i = 0; i < all.count; i++)
-    all.sources[i].ring = &ring;
+    all.sources[i].ring = rings;
   ok = ok && bench_compare(options, title, all.sources, all.count);
-  pair_release_pools(&all);
-  return ok;
-}
-
-static bool hold_large_handover(void *device, const bench_options *options,
-                                const bench_title *title)
-{
-  const pair_host *host = device;
-  bench_ring ring = {.put = 0};
-  bench_title large = *title;
-  pair_field all = {.count = 0};
-  large.device = "simulated";
-  large.bytes = (size_t)64 << 20;
-  bool ok = pair_add_pool(&all, BENCH_POOL, "pool", host->simulated, true);
-  add_rings(&all);
-  for (size_t i = 0; i < all.count; i++)
-    all.sources[i].ring = &ring;
-  ok = ok && bench_compare(options, &large, all.sources, all.count);
   pair_release_pools(&all);
   return ok;
 }
@@ -77,10 +53,28 @@ static bool hold_misses(void *device, const bench_options *options, const bench_
   return ok;
 }
 
+/* On a driver that is as slow as those of GPUs are, and on one that takes no time. */
+static bool hold_slow_misses(void *device, const bench_options *options, const bench_title *title)
+{
+  const pair_host *host = device;
+  bench_stub slow = {.is_idle = true, .allocate_ns = 20000};
+  bench_title with = *title;
+  pair_field all = {.count = 0};
+  bench_source *bare = pair_add(&all, BENCH_ALLOCATOR, "driver of 20 us, bare");
+  with.device = "simulated";
+  bare->is_basis = true;
+  bool ok = (bare->allocator = bench_stub_allocator(&slow)) != NULL &&
+            pair_add_pool(&all, BENCH_POOL, "pool on it", bare->allocator, false) &&
+            pair_add_pool(&all, BENCH_POOL, "pool on a driver of 0 us", host->stub, false) &&
+            bench_compare(options, &with, all.sources, all.count);
+  pair_release_pools(&all);
+  clp_allocator_release(bare->allocator);
+  return ok;
+}
+
 static bool make_allocators(pair_host *host)
 {
-  if (clp_host_allocator_create(0, &host->host) != CLP_SUCCESS ||
-      clp_simulated_allocator_create(0, &host->simulated) != CLP_SUCCESS)
+  if (clp_host_allocator_create(0, &host->host) != CLP_SUCCESS)
     return bench_failed("no allocator: %s", clp_last_error()->message);
   return (host->stub = bench_stub_allocator(&host->device)) != NULL;
 }
@@ -91,16 +85,12 @@ bool pair_on_host(const bench_options *options, const bench_rival *rivals, size_
       {PAIR_ONE, &bench_one, true, false, hold_with_mallocs},
       {PAIR_SIZES, &bench_sizes, false, false, hold_with_mallocs},
       {PAIR_THREADS, &bench_sizes, false, true, hold_with_mallocs},
-      {PAIR_HANDOVER, &bench_handover, false, false, hold_with_mallocs},
-      {PAIR_HANDOVER, &bench_handover, false, false, hold_large_handover},
+      {PAIR_HANDOVER, &bench_handover, false, true, hold_with_mallocs},
+      {PAIR_TURNS, &bench_by_turns, false, false, hold_with_mallocs},
       {PAIR_MISS, &bench_one, true, false, hold_misses},
-      {PAIR_TURNS, NULL, false, false, pair_hold_turns},
-      {PAIR_BURST, NULL, false, false, pair_hold_burst},
-      {PAIR_PIPE, NULL, false, false, pair_hold_pipe},
-      {PAIR_BARRIER, NULL, false, false, pair_hold_barrier},
-      {PAIR_LIVE, &bench_live, false, true, pair_hold_live},
-      {PAIR_COME_AND_GO, &bench_live, false, true, pair_hold_come_and_go},
-      {PAIR_REFILL, NULL, false, true, pair_hold_refill},
+      {PAIR_MISS, &bench_one, false, true, hold_slow_misses},
+      {PAIR_PEAK, NULL, false, false, pair_hold_peak},
+      {PAIR_SCALE, &bench_live, false, true, pair_hold_scale},
   };
   pair_host host = {.device.is_idle = true};
   for (size_t i = 0; i < rival_count; i++) {
@@ -111,7 +101,6 @@ bool pair_on_host(const bench_options *options, const bench_rival *rivals, size_
   bool ok = make_allocators(&host) &&
             bench_hold(events, sizeof events / sizeof *events, options, "host", &host);
   clp_allocator_release(host.host);
-  clp_allocator_release(host.simulated);
   clp_allocator_release(host.stub);
   return ok;
 }

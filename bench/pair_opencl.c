@@ -120,7 +120,7 @@ static bool hold_miss(void *device, const bench_options *options, const bench_ti
   return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
 }
 
-static bool hold_live(void *device, const bench_options *options, const bench_title *title)
+static bool hold_scale(void *device, const bench_options *options, const bench_title *title)
 {
   static const char *const names[BENCH_LIVE_SETS] = {"pool on cl-immediate, 2 MiB",
                                                      "pool on cl-immediate, 200 MiB",
@@ -171,7 +171,7 @@ static bool pair_on_device(const bench_options *options, cl_device_id device, co
       {PAIR_ONE, &bench_one, true, false, hold_one},
       {PAIR_THREADS, &bench_one, false, true, hold_threads},
       {PAIR_MISS, &bench_one, true, false, hold_miss},
-      {PAIR_LIVE, &bench_live, false, true, hold_live},
+      {PAIR_SCALE, &bench_live, false, true, hold_scale},
   };
   workbench bench = {.context = NULL};
   bool ok = begin_workbench(device, &bench) &&

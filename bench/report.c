@@ -41,11 +41,18 @@ static bool knows_peaks(const results *all)
   return false;
 }
 
-/* Of one contender to that of itself on the fewest threads; the contest has both. */
-static double scaling(const results *all, const bench_contender *contender)
+/* The contender's time as a ratio to its own on the fewest threads; the contest has both. */
+static double ratio_to_fewest(const results *all, const bench_contender *contender)
 {
-  return bench_scaling(contender, find(all, contender->name, all->title->pattern->threads),
-                       all->rounds);
+  return bench_ratio(contender, find(all, contender->name, all->title->pattern->threads),
+                     all->rounds);
+}
+
+/* The most blocks that can be on the way on so many threads. */
+static size_t in_flight(const results *all, const bench_contender *contender)
+{
+  const bench_pattern *pattern = all->title->pattern;
+  return pattern->in_flight * contender->threads / pattern->threads;
 }
 
 static double pairs_a_second(const bench_contender *contender)
@@ -81,10 +88,7 @@ static void print_heads(const results *all)
   for (const bench_contender *basis = NULL; (basis = next_basis(all, basis, threads)) != NULL;)
     printf("%*s/ %s", width_for(basis) - 2 - (int)strlen(basis->name), "", basis->name);
   if (all->title->scales)
-    printf("  processor ns  10^6 pairs/s  scaling");
-  for (const bench_contender *basis = NULL;
-       all->title->scales && (basis = next_basis(all, basis, threads)) != NULL;)
-    printf("  / %s's", basis->name);
+    printf("  / fewest  processor ns  10^6 pairs/s");
   if (knows_peaks(all))
     printf("  peak blocks  / in flight");
   putchar('\n');
@@ -99,15 +103,12 @@ static void print_row(const results *all, const bench_contender *contender)
   printf("%10.1f", contender->median.ns);
   for (const bench_contender *basis = NULL; (basis = next_basis(all, basis, threads)) != NULL;)
     printf("%*.4f", width_for(basis), bench_ratio(contender, basis, all->rounds));
-  if (all->title->scales) {
-    double scale = scaling(all, contender);
-    printf("%14.1f%14.3f%9.2f", contender->median.cpu_ns, pairs_a_second(contender) / 1e6, scale);
-    for (const bench_contender *basis = NULL; (basis = next_basis(all, basis, threads)) != NULL;)
-      printf("%*.2f", (int)strlen(basis->name) + 6, scale / scaling(all, basis));
-  }
+  if (all->title->scales)
+    printf("%10.2f%14.1f%14.3f", ratio_to_fewest(all, contender), contender->median.cpu_ns,
+           pairs_a_second(contender) / 1e6);
   if (contender->peak_blocks != 0)
     printf("%13zu%13.2f", contender->peak_blocks,
-           (double)contender->peak_blocks / (double)all->title->pattern->in_flight);
+           (double)contender->peak_blocks / (double)in_flight(all, contender));
   putchar('\n');
 }
 
@@ -133,30 +134,16 @@ static void print_string(const char *text)
   putchar('"');
 }
 
-static double ratio_of_ns(const results *all, const bench_contender *contender,
-                          const bench_contender *basis)
-{
-  return bench_ratio(contender, basis, all->rounds);
-}
-
-static double ratio_of_scaling(const results *all, const bench_contender *contender,
-                               const bench_contender *basis)
-{
-  return scaling(all, contender) / scaling(all, basis);
-}
-
 /* A member with an object, which has a member for each basis. */
-static void print_ratios(const char *key, const results *all, const bench_contender *contender,
-                         double (*ratio)(const results *, const bench_contender *,
-                                         const bench_contender *))
+static void print_ratios(const results *all, const bench_contender *contender)
 {
   const char *between = "";
-  printf(", \"%s\": {", key);
+  printf(", \"ratio_to\": {");
   const bench_contender *basis = NULL;
   while ((basis = next_basis(all, basis, contender->threads)) != NULL) {
     fputs(between, stdout);
     print_string(basis->name);
-    printf(": %.5f", ratio(all, contender, basis));
+    printf(": %.5f", bench_ratio(contender, basis, all->rounds));
     between = ", ";
   }
   putchar('}');
@@ -178,15 +165,13 @@ static void print_object(const results *all, const bench_contender *contender)
   print_string(contender->name);
   printf(", \"threads\": %u, \"ns\": %.2f, \"processor_ns\": %.2f", contender->threads,
          contender->median.ns, contender->median.cpu_ns);
-  print_ratios("ratio_to", all, contender, ratio_of_ns);
-  if (all->title->scales) {
-    printf(", \"pairs_per_second\": %.0f, \"scaling\": %.3f", pairs_a_second(contender),
-           scaling(all, contender));
-    print_ratios("scaling_ratio_to", all, contender, ratio_of_scaling);
-  }
+  print_ratios(all, contender);
+  if (all->title->scales)
+    printf(", \"ratio_to_fewest\": %.5f, \"pairs_per_second\": %.0f",
+           ratio_to_fewest(all, contender), pairs_a_second(contender));
   if (contender->peak_blocks != 0)
     printf(", \"peak_blocks\": %zu, \"in_flight\": %zu", contender->peak_blocks,
-           all->title->pattern->in_flight);
+           in_flight(all, contender));
   printf("}\n");
 }
 

@@ -98,28 +98,6 @@ ALWAYS_INLINE bool give_nothing(const bench_source *to, void *nothing, size_t by
   return true;
 }
 
-/* So many that none is taken again while another thread still has it in its turn. */
-enum { LINES = 2 * BENCH_RING_BLOCKS };
-static struct {
-  _Alignas(128) size_t writes;
-} lines[LINES];
-
-ALWAYS_INLINE void *take_line(const bench_source *from, size_t bytes)
-{
-  (void)from, (void)bytes;
-  static size_t taken;
-  size_t *line = &lines[taken++ % LINES].writes;
-  ++*line;
-  return line;
-}
-
-ALWAYS_INLINE bool give_line(const bench_source *to, void *line, size_t bytes)
-{
-  (void)to, (void)bytes;
-  ++*(size_t *)line;
-  return true;
-}
-
 /* --- patterns --- */
 
 bool bench_finish(const bench_source *source)
@@ -138,55 +116,42 @@ ALWAYS_INLINE bool one(const bench_source *source, size_t times, take_block *tak
   return bench_finish(source);
 }
 
-/* Block i is from `sources[i & mask]`, which differ in their streams alone. */
-ALWAYS_INLINE bool sizes(const bench_source *sources, size_t mask, size_t times, take_block *take,
+ALWAYS_INLINE bool sizes(const bench_source *source, size_t times, take_block *take,
                          give_block *give)
 {
-  size_t bytes = sources->bytes, step = sources->step;
+  size_t bytes = source->bytes, step = source->step;
   void *blocks[SIZES];
   for (; times >= SIZES; times -= SIZES) {
     for (size_t i = 0; i < SIZES; i++)
-      if ((blocks[i] = take(&sources[i & mask], bytes + i * step)) == NULL)
+      if ((blocks[i] = take(source, bytes + i * step)) == NULL)
         return false;
     for (size_t i = 0; i < SIZES; i++)
-      if (!give(&sources[i & mask], blocks[i], bytes + i * step))
+      if (!give(source, blocks[i], bytes + i * step))
         return false;
   }
-  return bench_finish(sources);
-}
-
-size_t bench_bin_bytes(size_t number)
-{
-  return (16 + number % 16) << (8 + number / 16 % 4);
-}
-
-/* How large the blocks of a handover are, one after the other: those of the pattern's one size, or
- * of eight bins of the pair's own. */
-ALWAYS_INLINE size_t handed_bytes(const bench_source *source, unsigned pair, size_t number)
-{
-  return source->bytes != 0 ? source->bytes : bench_bin_bytes((size_t)pair * 8 + number % 8);
+  return bench_finish(source);
 }
 
 /* Goes on after a failure, with NULL, since the other side waits for as many. */
-ALWAYS_INLINE bool produce(const bench_source *source, unsigned pair, size_t times,
+ALWAYS_INLINE bool produce(const bench_source *source, bench_ring *ring, size_t times,
                            take_block *take)
 {
   bool ok = true;
   for (size_t i = 0; i < times; i++) {
-    void *block = ok ? take(source, handed_bytes(source, pair, i)) : NULL;
+    void *block = ok ? take(source, source->bytes) : NULL;
     ok = block != NULL;
-    bench_ring_put(&source->ring[pair], block);
+    bench_ring_put(ring, block);
   }
   return ok;
 }
 
-ALWAYS_INLINE bool consume(const bench_source *source, unsigned pair, size_t times,
+ALWAYS_INLINE bool consume(const bench_source *source, bench_ring *ring, size_t times,
                            give_block *give)
 {
   bool ok = true;
   for (size_t i = 0; i < times; i++) {
-    void *block = bench_ring_take(&source->ring[pair]);
-    if (block == NULL || !give(source, block, handed_bytes(source, pair, i)))
+    void *block = bench_ring_take(ring);
+    if (block == NULL || !give(source, block, source->bytes))
       ok = false;
   }
   return ok;
@@ -195,8 +160,24 @@ ALWAYS_INLINE bool consume(const bench_source *source, unsigned pair, size_t tim
 ALWAYS_INLINE bool handover(const bench_source *source, unsigned thread, size_t times,
                             take_block *take, give_block *give)
 {
-  return thread % 2 == 0 ? produce(source, thread / 2, times, take)
-                         : consume(source, thread / 2, times, give);
+  bench_ring *ring = &source->ring[thread / 2];
+  return thread % 2 == 0 ? produce(source, ring, times, take) : consume(source, ring, times, give);
+}
+
+/* `times` turns of both threads together. The last one leaves all as it was. */
+ALWAYS_INLINE bool by_turns(const bench_source *source, unsigned thread, size_t times,
+                            take_block *take, give_block *give)
+{
+  static _Alignas(64) atomic_size_t turn;
+  bool ok = true;
+  for (size_t i = thread; i < times; i += 2) {
+    for (unsigned spins = 0; atomic_load_explicit(&turn, memory_order_acquire) != i;)
+      bench_spin(&spins);
+    void *block = ok ? take(source, source->bytes) : NULL;
+    ok = block != NULL && give(source, block, source->bytes);
+    atomic_store_explicit(&turn, i + 1 < times ? i + 1 : 0, memory_order_release);
+  }
+  return ok;
 }
 
 /* --- instances --- */
@@ -234,30 +215,20 @@ static bool one_bare(void *self, unsigned thread, size_t times)
 static bool sizes_malloc(void *self, unsigned thread, size_t times)
 {
   (void)thread;
-  return sizes(self, 0, times, take_malloc, give_malloc);
+  return sizes(self, times, take_malloc, give_malloc);
 }
 
 static bool sizes_pooled(void *self, unsigned thread, size_t times)
 {
   (void)thread;
-  return sizes(self, 0, times, take_pooled, give_pooled);
+  return sizes(self, times, take_pooled, give_pooled);
 }
 
 static bool sizes_on_stream(void *self, unsigned thread, size_t times)
 {
-  (void)thread;
-  return sizes(self, 0, times, take_on_stream, give_on_stream);
-}
-
-static bool sizes_on_streams(void *self, unsigned thread, size_t times)
-{
-  const bench_source *source = self;
-  bench_source on[BENCH_STREAMS_A_THREAD];
-  for (size_t i = 0; i < BENCH_STREAMS_A_THREAD; i++) {
-    on[i] = *source;
-    on[i].stream = (char *)source->stream + (size_t)thread * BENCH_STREAMS_A_THREAD + i;
-  }
-  return sizes(on, source->streams - 1, times, take_on_stream, give_on_stream);
+  bench_source on = *(const bench_source *)self;
+  on.stream = (char *)on.stream + thread;
+  return sizes(&on, times, take_on_stream, give_on_stream);
 }
 
 static bool handover_malloc(void *self, unsigned thread, size_t times)
@@ -275,9 +246,19 @@ static bool handover_nothing(void *self, unsigned thread, size_t times)
   return handover(self, thread, times, take_nothing, give_nothing);
 }
 
-static bool handover_lines(void *self, unsigned thread, size_t times)
+static bool by_turns_malloc(void *self, unsigned thread, size_t times)
 {
-  return handover(self, thread, times, take_line, give_line);
+  return by_turns(self, thread, times, take_malloc, give_malloc);
+}
+
+static bool by_turns_pooled(void *self, unsigned thread, size_t times)
+{
+  return by_turns(self, thread, times, take_pooled, give_pooled);
+}
+
+static bool by_turns_nothing(void *self, unsigned thread, size_t times)
+{
+  return by_turns(self, thread, times, take_nothing, give_nothing);
 }
 
 const size_t bench_live_sets[BENCH_LIVE_SETS] = {(size_t)2 << 20, (size_t)200 << 20,
@@ -305,21 +286,20 @@ const bench_pattern bench_sizes = {.run = {[BENCH_MALLOC] = sizes_malloc,
 
 const bench_pattern bench_live = {.run = {[BENCH_MALLOC] = sizes_malloc,
                                           [BENCH_POOL] = sizes_pooled,
-                                          [BENCH_STREAM] = sizes_on_streams},
+                                          [BENCH_STREAM] = sizes_on_stream},
                                   .threads = 1,
                                   .live_blocks = SIZES,
                                   .own_sizes = true};
 
 const bench_pattern bench_handover = {.run = {[BENCH_MALLOC] = handover_malloc,
                                               [BENCH_POOL] = handover_pooled,
-                                              [BENCH_NOTHING] = handover_nothing,
-                                              [BENCH_LINES] = handover_lines},
+                                              [BENCH_NOTHING] = handover_nothing},
                                       .threads = 2,
                                       .live_blocks = 1,
                                       .in_flight = BENCH_RING_BLOCKS + 2};
 
-const bench_pattern bench_handovers = {
-    .run = {[BENCH_POOL] = handover_pooled, [BENCH_NOTHING] = handover_nothing},
-    .threads = 2,
-    .live_blocks = 1,
-    .own_sizes = true};
+const bench_pattern bench_by_turns = {.run = {[BENCH_MALLOC] = by_turns_malloc,
+                                              [BENCH_POOL] = by_turns_pooled,
+                                              [BENCH_NOTHING] = by_turns_nothing},
+                                      .threads = 2,
+                                      .live_blocks = 1};

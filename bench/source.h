@@ -14,12 +14,10 @@ enum { BENCH_LIVE_BLOCKS = 64 };
 typedef enum bench_kind {
   BENCH_MALLOC,    /**< `rival` */
   BENCH_POOL,      /**< `pool` */
-  BENCH_STREAM,    /**< `pool`, each pair on `stream` */
+  BENCH_STREAM,    /**< `pool`, each pair on the thread's stream: its number behind `stream` */
   BENCH_FREE_HELD, /**< `pool`, which must give everything to the device after each release */
   BENCH_ALLOCATOR, /**< `allocator`, with no pool between */
   BENCH_NOTHING,   /**< no blocks at all: what the pattern itself costs */
-  BENCH_LINES,     /**< cache lines that are written as they are taken and as they are given, as
-                        bookkeeping is that is kept with blocks; one thread takes them */
   BENCH_KINDS
 } bench_kind;
 
@@ -33,12 +31,8 @@ typedef struct bench_source {
   clp_stream stream;
   clp_allocator *allocator;
   bench_run *run; /**< what to do in place of a pattern, with the source as `self`; NULL: nothing */
-  bench_reset *reset;           /**< as bench_contender.reset, with the source as `self` */
   bool (*finish)(void *device); /**< waits at the end of a turn for what was put off; or NULL */
   void *device;                 /**< what `run` and `finish` work with */
-
-  size_t streams; /**< "live" on streams: so many a thread, 1, 2 or 4; `stream` is then the first of
-                     four for each thread, whose addresses follow each other */
 
   /* Set for each contest; the sizes by the source's maker, if the pattern wants that. */
   size_t bytes;     /**< of a block, or of the first where each is larger than the one before */
@@ -54,7 +48,7 @@ typedef struct bench_pattern {
   size_t step;      /**< not 0: one block each of so many bytes, of twice as many, and so on */
   bool own_sizes;   /**< each source has sizes of its own */
   size_t in_flight; /**< not 0: blocks go from one thread or stream to another, at most so many
-                       at a time, and it counts how many there are */
+                       at a time of `threads` threads, and it counts how many there are */
 } bench_pattern;
 
 /** One block: allocated, released. */
@@ -63,8 +57,7 @@ extern const bench_pattern bench_one;
 /** 64 blocks of 64 sizes: all allocated, then all released. */
 extern const bench_pattern bench_sizes;
 
-/** 64 blocks of up to 64 sizes that each source has for itself: all allocated, then all released.
- */
+/** 64 blocks of 64 sizes that each source has for itself: all allocated, then all released. */
 extern const bench_pattern bench_live;
 
 /** Live sets of a thread, bytes: the first is compared with. */
@@ -75,16 +68,13 @@ extern const size_t bench_live_sets[BENCH_LIVE_SETS];
  * They are not the size classes of bins, as programs do not have them. */
 void bench_set_live(bench_source *source, size_t bytes);
 
-/** The first of two threads allocates and puts blocks into a ring, the second takes them out and
- * releases them. */
+/** The first of each two threads allocates and puts blocks into their ring, the second takes them
+ * out and releases them. */
 extern const bench_pattern bench_handover;
 
-/** As bench_handover by any number of pairs of threads at once: each has a ring and eight bins that
- * are its own. */
-extern const bench_pattern bench_handovers;
-
-/** A size of bin `number` of 64, 4 to 62 KiB, of pools with the usual bins. */
-size_t bench_bin_bytes(size_t number);
+/** Two threads take turns. In its turn a thread allocates a block, which the other one released
+ * before, and releases it. */
+extern const bench_pattern bench_by_turns;
 
 /** Waits for what the source put off. */
 bool bench_finish(const bench_source *source);

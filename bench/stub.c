@@ -5,8 +5,18 @@
 #include "failed.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 enum { ALIGNMENT = 256, ADDRESSES_A_THREAD = 1 << 20 };
+
+static void keep_busy(long ns)
+{
+  struct timespec start, now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &start);
+  do
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < ns);
+}
 
 /* Takes a range of addresses for the thread now and then: a counter for all would be what threads
  * are timed at. */
@@ -14,7 +24,10 @@ static clp_status stub_allocate(void *self, size_t bytes, clp_memory *out)
 {
   static atomic_uintptr_t ranges = 1;
   static _Thread_local uintptr_t next;
-  (void)self, (void)bytes;
+  const bench_stub *stub = self;
+  (void)bytes;
+  if (stub->allocate_ns > 0)
+    keep_busy(stub->allocate_ns);
   if (next % ADDRESSES_A_THREAD == 0)
     next = atomic_fetch_add(&ranges, 1) * ADDRESSES_A_THREAD;
   *out = next++ * ALIGNMENT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device that has no memory and does no work: what pools and allocators cost by themselves. */
+/* A device that has no memory and does no work: what pools cost by themselves. */
 #ifndef BENCH_STUB_H
 #define BENCH_STUB_H
 
@@ -7,13 +7,12 @@
 
 #include <clpool/clpool.h>
 
-enum { BENCH_STREAMS_A_THREAD = 4 };
-
 /** The device. Its memory is made-up addresses, which threads make without meeting each other; its
  * streams are no more than addresses, too. */
 typedef struct bench_stub {
-  bool is_idle; /**< its streams have done all work; else they are still at it */
-  char streams[BENCH_MAX_THREADS * BENCH_STREAMS_A_THREAD]; /**< the address of each is one */
+  bool is_idle;                    /**< its streams have done all work; else they are still at it */
+  long allocate_ns;                /**< how long an allocation keeps its thread busy */
+  char streams[BENCH_MAX_THREADS]; /**< the address of each is one */
 } bench_stub;
 
 /** An allocator of its memory, in the order of its streams. NULL: failed, and said why. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The way of a request through the library, for bench/walk.sh: the library and this are built with
- * -finstrument-functions, and each call of the library's is printed as "depth address". */
+/* The calls that a request passes in the library, for bench/walk.sh: the library and this program
+ * are built with -finstrument-functions, and each call is printed as "depth address". */
 #include <clpool/clpool.h>
 #include <clpool/opencl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,20 +44,57 @@ UNSEEN static void require(clp_status status)
   exit(1);
 }
 
-/* Allocates, with the calls written to `out`, NULL: nowhere. */
-UNSEEN static clp_buffer *allocate(clp_pool *pool, size_t bytes, const char *what)
+UNSEEN static void begin(void)
 {
-  clp_buffer *buffer;
   call_count = depth = 0;
-  is_on = what;
-  clp_status status = clp_pool_allocate(pool, bytes, &buffer);
+  is_on = true;
+}
+
+UNSEEN static void end(const char *what)
+{
   is_on = false;
-  require(status);
-  if (what)
-    printf("# %s\n", what);
+  printf("# %s\n", what);
   for (int i = 0; i < call_count; i++)
     printf("%d %p\n", calls[i].depth, calls[i].function);
+}
+
+UNSEEN static clp_buffer *allocate(clp_pool *pool, size_t bytes)
+{
+  clp_buffer *buffer;
+  require(clp_pool_allocate(pool, bytes, &buffer));
   return buffer;
+}
+
+UNSEEN static clp_buffer *show_allocate(clp_pool *pool, size_t bytes, const char *what)
+{
+  begin();
+  clp_buffer *buffer = allocate(pool, bytes);
+  end(what);
+  return buffer;
+}
+
+UNSEEN static void *allocate_and_release(void *pool)
+{
+  clp_buffer_release(allocate(pool, 4096));
+  return NULL;
+}
+
+/* The calls of a pool that does not stand on an arena. */
+UNSEEN static void show_plain(clp_pool *pool)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  pthread_t other;
+  clp_buffer_release(show_allocate(pool, 4096, "a miss: the first allocation of a pool"));
+  allocate_and_release(pool);
+  clp_buffer *hit = show_allocate(pool, 4096, "a hit: the thread has released such a block before");
+  if (pthread_create(&other, NULL, allocate_and_release, pool) || pthread_join(other, NULL))
+    exit(1);
+  clp_buffer *taken = show_allocate(pool, 4096, "a take-over: another thread has released it");
+  begin();
+  require(clp_pool_get_stats(pool, &stats));
+  end("statistics");
+  clp_buffer_release(hit);
+  clp_buffer_release(taken);
 }
 
 UNSEEN static cl_command_queue make_queue(void)
@@ -83,10 +121,9 @@ UNSEEN int main(void)
   require(clp_arena_allocator_create(immediate, NULL, &arena));
   require(clp_pool_create(immediate, NULL, &plain));
   require(clp_pool_create(arena, NULL, &carving));
-  clp_buffer *miss = allocate(plain, 4096, "a miss: the first allocation of a pool");
-  clp_buffer *small = allocate(carving, 4096, NULL);
-  clp_buffer *carved = allocate(carving, 400, "a carve: a miss on an arena that has room");
-  clp_buffer_release(miss);
+  show_plain(plain);
+  clp_buffer *small = allocate(carving, 4096);
+  clp_buffer *carved = show_allocate(carving, 400, "a carve: a miss on an arena that has room");
   clp_buffer_release(small);
   clp_buffer_release(carved);
   clp_pool_release(plain);

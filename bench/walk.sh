@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# make walk: prints each call of the library's that a miss and a carve pass, indented, and how many
-# functions and files that are. By hand: top_builddir=/where/you/built bench/walk.sh [--sums]
+# make walk: prints each call of the library that a miss, a hit, a take-over, statistics and a carve
+# pass, indented, and the number of functions and files.
+# By hand: top_builddir=/where/you/built bench/walk.sh [--sums]
 set -eu
 : "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}" "${top_builddir:=$top_srcdir}" "${CC:=cc}"
 case $top_builddir in /*) ;; *) top_builddir=$PWD/$top_builddir ;; esac
