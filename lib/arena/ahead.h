@@ -4,10 +4,10 @@
  * or the first allocation without a pool. What follows the tape begins and ends *ahead*: the sites
  * are told when something else happens, and the segments when someone looks at them.
  *
- * All is guarded by the arena's lock, which goes with a door (core/base/spinlock.h): the thread that
- * the tape was started for follows it without the lock, as long as no other allocates or frees.
- * What it does there is the tape's, and the counts of blocks; whoever looks at neither may have the
- * mutex alone. */
+ * All is guarded by the arena's lock, which goes with a door (core/base/spinlock.h): the thread
+ * that the tape was started for follows it without the lock, as long as no other allocates or
+ * frees. What it does there is the tape's, and the counts of blocks; whoever looks at neither may
+ * have the mutex alone. */
 #ifndef CLPOOL_ARENA_AHEAD_H
 #define CLPOOL_ARENA_AHEAD_H
 

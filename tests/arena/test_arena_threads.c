@@ -175,13 +175,13 @@ START_TEST(a_wait_for_the_door_is_no_cancellation_point)
   start(&it);
   clpt_ok(clp_allocator_allocate(it.arena, 1000, &memory));
   clpi_arena *arena = it.arena->self;
-  atomic_store(&arena->door.busy, true);
+  atomic_store(&arena->door.is_taken, true);
   ck_assert_int_eq(pthread_create(&thread, NULL, look_once, it.arena), 0);
   usleep(20000);
   ck_assert_int_eq(pthread_cancel(thread), 0);
   usleep(1000);
   ck_assert(!atomic_load(&has_looked));
-  atomic_store(&arena->door.busy, false);
+  atomic_store(&arena->door.is_taken, false);
   ck_assert_int_eq(pthread_join(thread, NULL), 0);
   ck_assert(atomic_load(&has_looked));
   clpt_ok(clp_allocator_free(it.arena, memory, 1000));

@@ -237,7 +237,8 @@ static void end_registration_locked(clpi_pool_hooks *hooks, clpi_registration *r
   atomic_store_explicit(&registration->ends, ends, memory_order_relaxed);
   wait_for_earlier_locked(hooks, ends);
   unlink_from(&hooks->first, registration);
-  clpi_shards_set_unusual_locked(hooks->shards, CLPI_IS_WATCHED, clpi_registration_at(&hooks->first));
+  clpi_shards_set_unusual_locked(hooks->shards, CLPI_IS_WATCHED,
+                                 clpi_registration_at(&hooks->first));
   wait_for_earlier_locked(hooks, next_serial());
 }
 

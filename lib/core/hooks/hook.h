@@ -49,7 +49,7 @@ extern _Thread_local clpi_thread_hooks clpi_own_hooks
 /* The hooks of a pool. Changed under its lock. */
 typedef struct clpi_pool_hooks {
   clpi_shards *shards; /* whose lock is the pool's, and which are watched while there are hooks */
-  int device_id;     /* for events */
+  int device_id;       /* for events */
   clpi_registration *_Atomic first; /* threads inside a scope walk the chain without the lock */
   clpi_list scopes;                 /* of clpi_hook_scope.on_pool, the oldest first */
   pthread_cond_t scope_left;

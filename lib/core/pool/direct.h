@@ -10,12 +10,12 @@
 
 #include "core/pool/pool.h"
 
-/* Whether one thread and one stream use the pool, on an allocator for direct pools. Under the pool's
- * lock. */
+/* Whether one thread and one stream use the pool, on an allocator for direct pools. Under the
+ * pool's lock. */
 bool clpi_may_be_direct_locked(const clp_pool *pool);
 
-/* Whether the pool is direct. If another thread or stream has come, that ends here. Under all locks,
- * or those of a shard and the pool: where there is another shard, it is not direct. */
+/* Whether the pool is direct. If another thread or stream has come, that ends here. Under all
+ * locks, or those of a shard and the pool: where there is another shard, it is not direct. */
 bool clpi_is_direct_locked(clp_pool *pool);
 
 /* Of a new pool, before it becomes direct. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of a direct pool (direct.h), as far as they need no call of the device. Its shard is the
- * only one. */
+/* The calls of a direct pool (direct.h), as far as they need no call of the device. Its shard is
+ * the only one. */
 #ifndef CLPOOL_CORE_POOL_DIRECT_PATH_H
 #define CLPOOL_CORE_POOL_DIRECT_PATH_H
 

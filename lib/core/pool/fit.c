@@ -25,8 +25,7 @@ static void give_back(clp_pool *pool, clp_buffer *block)
 static bool is_due_locked(const clpi_shards *shards, uint64_t releases)
 {
   enum { BINS_A_RELEASE = 8 };
-  return clpi_streams_are_one(&shards->streams) &&
-         releases * BINS_A_RELEASE >= shards->bins.count;
+  return clpi_streams_are_one(&shards->streams) && releases * BINS_A_RELEASE >= shards->bins.count;
 }
 
 /* All at once: of held blocks that lie side by side, those that went first would be cut up before
@@ -37,7 +36,7 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
   clpi_shards *shards = &pool->shards;
   clp_buffer *block = NULL;
   clpi_shards_lock_all(shards);
-  uint64_t tick = clpi_shards_tick_locked(shards), releases = tick - pool->gave_back_tick;
+  uint64_t tick = shards->tick, releases = tick - pool->gave_back_tick;
   bool is_due = is_urgent || (releases && is_due_locked(shards, releases));
   if (is_due) {
     block = clpi_take_all_locked(pool);

@@ -110,8 +110,8 @@ clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
   return self.status;
 }
 
-/* Puts a leaving block into a shard again, as the newest of its bin or at its age; an exact one is of
- * no bin. False: it is to be freed, since the pool holds no more. */
+/* Puts a leaving block into a shard again, as the newest of its bin or at its age; an exact one is
+ * of no bin. False: it is to be freed, since the pool holds no more. */
 static bool hold(clp_pool *pool, clp_buffer *block, bool again)
 {
   clpi_shards *shards = &pool->shards;

@@ -37,7 +37,8 @@ clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
  */
 clp_status clpi_buffer_give_back(clp_buffer *buffer);
 
-/* Holds a leaving block, which the device does not take, as the newest of its bin. Under no lock. */
+/* Holds a leaving block, which the device does not take, as the newest of its bin. Under no lock.
+ */
 void clpi_hold_again(clp_pool *pool, clp_buffer *block);
 
 /* Holds a leaving block, at its age; if the pool has stopped holding meanwhile, frees it. Likewise.

@@ -32,7 +32,9 @@ clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes)
   clp_status status = clpi_pool_check(pool, "clp_pool_set_limit");
   if (status)
     return status;
+  pthread_mutex_lock(&pool->shards.lock);
   clpi_set_relaxed(pool->limit, bytes);
+  pthread_mutex_unlock(&pool->shards.lock);
   return CLP_SUCCESS;
 }
 

@@ -20,9 +20,8 @@ static inline void clpi_count_new_locked(clp_pool *pool, clpi_shard *shard, clpi
   buffer->bin = bin;
   buffer->bytes = block_bytes;
   buffer->size = bytes;
-  clpi_set_relaxed(buffer->index, clpi_buffer_is_exact(buffer)
-                                      ? CLPI_NO_INDEX(CLPI_BUFFER_SHARED)
-                                      : bin->index);
+  clpi_set_relaxed(buffer->index,
+                   clpi_buffer_is_exact(buffer) ? CLPI_NO_INDEX(CLPI_BUFFER_SHARED) : bin->index);
   slot->misses++;
   clpi_count_allocated_locked(shards, shard, bytes);
   pool->pins += pool->references == 0; /* then each active buffer pins the pool */

@@ -210,8 +210,8 @@ CLPI_EXIT static bool ask_callback(ladder *self)
   if (!options->on_out_of_memory || is_hopeless(self->wanted))
     return false;
   bool were_fixed = clpi_hooks_fix();
-  bool freed = options->on_out_of_memory(self->wanted->pool, self->wanted->block_bytes,
-                                         options->user_data);
+  bool freed =
+      options->on_out_of_memory(self->wanted->pool, self->wanted->block_bytes, options->user_data);
   clpi_hooks_unfix(were_fixed);
   return freed;
 }
@@ -281,7 +281,7 @@ static clp_status report(const ladder *self)
                     "out of device memory%s%s: requested %zu bytes, rounded %zu bytes, managed %zu "
                     "bytes, held %zu bytes, limit %s (%s)",
                     pool->name ? " in pool" : "", clpi_pool_quote(pool).text, wanted->bytes,
-                    wanted->block_bytes, managed, held, limit_text, self->failure.message);
+                    wanted->bin->block_bytes, managed, held, limit_text, self->failure.message);
 }
 
 /* When an attempt fails with another status than before, the steps for that one begin. */

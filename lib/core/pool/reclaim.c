@@ -19,8 +19,8 @@ CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
   return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");
 }
 
-/* Frees the blocks of a chain, and then what the allocator keeps. Blocks that the device refuses are
- * held again at the end, so that each is tried only once. */
+/* Frees the blocks of a chain, and then what the allocator keeps. Blocks that the device refuses
+ * are held again at the end, so that each is tried only once. */
 static clp_status free_all(clp_pool *pool, clp_buffer *all)
 {
   clp_buffer *refused = NULL;
@@ -62,6 +62,7 @@ clp_status clp_pool_stop_holding(clp_pool *pool)
     return status;
   clpi_shards_lock_all(&pool->shards);
   pool->shards.holding = false;
+  clpi_shards_set_unusual_locked(&pool->shards, CLPI_IS_DIRECT, false);
   clpi_shards_set_unusual_locked(&pool->shards, CLPI_HAS_ENDED, true);
   clp_buffer *all = clpi_take_all_locked(pool);
   clpi_shards_unlock_all(&pool->shards);

@@ -88,9 +88,9 @@ static bool release_unwatched(clp_buffer *buffer, clpi_given given, clpi_patienc
 static clp_status release_unseen(clp_buffer *buffer, clpi_given given)
 {
   bool is_direct = clpi_relaxed(buffer->pool->shards.unusual) & CLPI_IS_DIRECT;
-  bool is_done = is_direct ? clpi_release_direct(buffer, given)
-                           : clpi_is_watched() &&
-                                 release_unwatched(buffer, given, CLPI_WAITS_FOR_SHARD);
+  bool is_done = is_direct
+                     ? clpi_release_direct(buffer, given)
+                     : clpi_is_watched() && release_unwatched(buffer, given, CLPI_WAITS_FOR_SHARD);
   return is_done ? CLP_SUCCESS : release_slow(buffer->pool, buffer, given);
 }
 

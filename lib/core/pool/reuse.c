@@ -90,8 +90,8 @@ static clp_buffer *settle_oldest(const clpi_request *wanted, unsigned ways, size
   tried before = {.count = 0};
   while (before.count < most) {
     clpi_shards_lock_all(&pool->shards);
-    clp_buffer *block = take_locked(pool, clpi_find_oldest_locked(&pool->shards, wanted->bin,
-                                                                  was_not_tried, &before));
+    clp_buffer *block = take_locked(
+        pool, clpi_find_oldest_locked(&pool->shards, wanted->bin, was_not_tried, &before));
     clpi_shards_unlock_all(&pool->shards);
     if (!block)
       return NULL;

@@ -39,7 +39,4 @@ clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clp
 /* Makes all threads forget the streams that they used last. */
 void clpi_shards_forget_streams_locked(clpi_shards *shards);
 
-/* The clock that ages are taken from, as far as releases have moved it: a hint without the locks. */
-uint64_t clpi_shards_tick_locked(const clpi_shards *shards);
-
 #endif

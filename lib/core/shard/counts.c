@@ -4,22 +4,28 @@
 
 #include <sys/param.h>
 
+/* A shard's count may be negative, as a wrapped number, where others release what its threads
+ * allocate; it is never lower than -SIZE_MAX / 1024. Counts with this added compare as they should.
+ * The only shard's count is not negative, and may be higher than that. */
+static size_t bias_of(const clpi_shards *shards)
+{
+  return clpi_relaxed(shards->count) > 1 ? SIZE_MAX / 1024 : 0;
+}
+
 /* What the others had when the shard's own count was highest is not known, but what they had before
  * and have now: the lesser of both is taken, so that threads by turns are not added up. */
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
 {
-  size_t own = clpi_relaxed(shard->active_bytes), others = 0;
-  clpi_each_shard (shards, other)
-    others += other == shard ? 0 : clpi_relaxed(other->active_bytes);
-  size_t least = MIN(others + CLPI_COUNT_BIAS, shard->others_active + CLPI_COUNT_BIAS);
-  size_t most = MAX(shard->most_active + least, own + others + CLPI_COUNT_BIAS);
+  size_t own = clpi_relaxed(shard->active_bytes), others = 0, bias = bias_of(shards);
+  clpi_each_shard(shards, other) others += other == shard ? 0 : clpi_relaxed(other->active_bytes);
+  size_t least = MIN(others + bias, shard->others_active + bias);
+  size_t most = MAX(own + shard->below_most + least, own + others + bias);
   size_t peak = clpi_relaxed(shards->peak_active_bytes);
-  while (peak + CLPI_COUNT_BIAS < most &&
-         !atomic_compare_exchange_weak_explicit(&shards->peak_active_bytes, &peak,
-                                                most - CLPI_COUNT_BIAS, memory_order_relaxed,
-                                                memory_order_relaxed))
+  while (peak + bias < most &&
+         !atomic_compare_exchange_weak_explicit(&shards->peak_active_bytes, &peak, most - bias,
+                                                memory_order_relaxed, memory_order_relaxed))
     ;
-  shard->most_active = own;
+  shard->below_most = 0;
   shard->others_active = others;
   shard->allocations = 0;
 }
@@ -28,8 +34,7 @@ static size_t held_bytes_locked(const clpi_slot *slot, const clpi_bin *bin)
 {
   size_t bytes = bin ? clpi_relaxed(slot->held) * bin->block_bytes : 0;
   if (!bin)
-    clpi_each_lane (slot, newest)
-      for (const clp_buffer *block = newest; block; block = block->older)
+    clpi_each_lane(slot, newest) for (const clp_buffer *block = newest; block; block = block->older)
         bytes += block->bytes;
   return bytes;
 }
@@ -38,8 +43,8 @@ size_t clpi_held_bytes_hint(clpi_shards *shards)
 {
   size_t bytes = 0;
   for (uint32_t i = 1; i < shards->bins.count; i++)
-    clpi_each_slot (shards, i, shard, slot)
-      bytes += clpi_relaxed(slot->held) * shards->bins.by_index[i]->block_bytes;
+    clpi_each_slot(shards, i, shard, slot) bytes +=
+        clpi_relaxed(slot->held) * shards->bins.by_index[i]->block_bytes;
   return bytes;
 }
 
@@ -49,7 +54,8 @@ clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards)
                         .peak_managed_bytes = shards->peak_managed_bytes,
                         .device_frees = shards->device_frees};
   uint64_t releases = 0;
-  clpi_each_shard (shards, shard) {
+  clpi_each_shard(shards, shard)
+  {
     clpi_note_peak_locked(shards, shard);
     sum.active_bytes += clpi_relaxed(shard->active_bytes);
     for (uint32_t i = 0; i < shards->bins.count; i++) {
@@ -74,7 +80,8 @@ clp_bin_stats clpi_shards_sum_bin_locked(clpi_shards *shards, const clpi_bin *bi
 {
   clp_bin_stats sum = {.bin = bin->number};
   uint64_t releases = 0;
-  clpi_each_slot (shards, bin->index, shard, slot) {
+  clpi_each_slot(shards, bin->index, shard, slot)
+  {
     sum.held_blocks += clpi_relaxed(slot->held);
     sum.hits += slot->hits;
     sum.misses += slot->misses;
@@ -88,12 +95,12 @@ clp_bin_stats clpi_shards_sum_bin_locked(clpi_shards *shards, const clpi_bin *bi
 void clpi_reset_peaks_locked(clpi_shards *shards)
 {
   size_t active = 0;
-  clpi_each_shard (shards, shard)
-    active += clpi_relaxed(shard->active_bytes);
+  clpi_each_shard(shards, shard) active += clpi_relaxed(shard->active_bytes);
   clpi_set_relaxed(shards->peak_active_bytes, active);
   shards->peak_managed_bytes = shards->managed_bytes;
-  clpi_each_shard (shards, shard) {
-    shard->most_active = clpi_relaxed(shard->active_bytes);
-    shard->others_active = active - shard->most_active;
+  clpi_each_shard(shards, shard)
+  {
+    shard->below_most = 0;
+    shard->others_active = active - clpi_relaxed(shard->active_bytes);
   }
 }

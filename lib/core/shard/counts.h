@@ -9,11 +9,6 @@
 
 #include "core/shard/shard.h"
 
-/* A shard's count may be negative, as a wrapped number, where others release what its threads
- * allocate; it is never lower than -SIZE_MAX / 1024. Counts with this added compare as they should.
- */
-#define CLPI_COUNT_BIAS (SIZE_MAX / 1024)
-
 /* Notes the peak, as far as this shard sees it. Under its lock. */
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard);
 
@@ -21,10 +16,8 @@ static inline void clpi_count_allocated_locked(clpi_shards *shards, clpi_shard *
 {
   enum { ALLOCATIONS_A_SHARD = 64 };
   uint32_t count = clpi_relaxed(shards->count);
-  size_t active = clpi_relaxed(shard->active_bytes) + bytes;
-  clpi_set_relaxed(shard->active_bytes, active);
-  if (active + CLPI_COUNT_BIAS > shard->most_active + CLPI_COUNT_BIAS)
-    shard->most_active = active;
+  clpi_set_relaxed(shard->active_bytes, clpi_relaxed(shard->active_bytes) + bytes);
+  shard->below_most -= bytes < shard->below_most ? bytes : shard->below_most;
   if (__builtin_expect(++shard->allocations >= ALLOCATIONS_A_SHARD * count, 0) && count > 1)
     clpi_note_peak_locked(shards, shard);
 }
@@ -32,6 +25,7 @@ static inline void clpi_count_allocated_locked(clpi_shards *shards, clpi_shard *
 static inline void clpi_count_released_locked(clpi_shard *shard, size_t bytes)
 {
   clpi_set_relaxed(shard->active_bytes, clpi_relaxed(shard->active_bytes) - bytes);
+  shard->below_most += bytes;
 }
 
 /* What is held, as far as can be seen without the shards' locks. Under clpi_shards.lock. */

@@ -31,7 +31,8 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
 
 void clpi_shards_end(clpi_shards *shards)
 {
-  clpi_each_shard (shards, shard) {
+  clpi_each_shard(shards, shard)
+  {
     for (size_t i = 0; i < CLPI_FAR_CHUNKS; i++)
       free(clpi_relaxed(shard->far[i]));
     free(shard);
@@ -42,12 +43,15 @@ void clpi_shards_end(clpi_shards *shards)
   pthread_mutex_destroy(&shards->lock);
 }
 
-/* The only shard so far has noted no peak. */
-static void begin_sharing(clpi_shards *shards)
+/* What the new shard releases is newer than all before. An only shard so far has noted no peak. */
+static void look_at_others(clpi_shards *shards, clpi_shard *made)
 {
-  clpi_each_shard (shards, shard) {
+  clpi_each_shard(shards, shard)
+  {
     clpi_spinlock_lock(&shard->lock);
     clpi_note_peak_locked(shards, shard);
+    made->tick = MAX(made->tick, shard->tick);
+    made->others_active += clpi_relaxed(shard->active_bytes);
     clpi_spinlock_unlock(&shard->lock);
   }
 }
@@ -57,8 +61,7 @@ static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
   pthread_mutex_lock(&shards->all);
   clpi_shard *made = clpi_relaxed(shards->by_number[number]);
   if (!made && (made = make_zeros(alignof(clpi_shard), sizeof(*made)))) {
-    if (clpi_relaxed(shards->count) == 1)
-      begin_sharing(shards);
+    look_at_others(shards, made);
     made->number = number;
     clpi_publish(shards->by_number[number], made);
     clpi_publish(shards->end, MAX(clpi_relaxed(shards->end), number + 1));
@@ -76,8 +79,7 @@ clpi_shard *clpi_shard_of_thread(clpi_shards *shards)
     own = make_shard(shards, clpi_self.number);
   if (own)
     return own;
-  clpi_each_shard (shards, shard)
-    return shard;
+  clpi_each_shard(shards, shard) return shard;
   return NULL;
 }
 
@@ -96,8 +98,7 @@ clpi_shard *clpi_shard_for(clpi_shards *shards, uint32_t index)
   clpi_shard *own = clpi_shard_of_thread(shards);
   if (!own || clpi_slot_at(own, index) || make_slot(own, index))
     return own;
-  clpi_each_slot (shards, index, shard, slot)
-    return shard;
+  clpi_each_slot(shards, index, shard, slot) return shard;
   return NULL;
 }
 
@@ -125,9 +126,7 @@ void clpi_shards_set_unusual_locked(clpi_shards *shards, unsigned flag, bool is)
 
 bool clpi_shards_seem_to_hold(clpi_shards *shards, uint32_t index)
 {
-  clpi_each_slot (shards, index, shard, slot)
-    if (clpi_relaxed(slot->held))
-      return true;
+  clpi_each_slot(shards, index, shard, slot) if (clpi_relaxed(slot->held)) return true;
   return false;
 }
 

@@ -27,8 +27,8 @@ typedef struct clpi_shard {
   uint64_t tick;                   /* a Lamport clock, that ages of blocks are taken from */
   _Atomic size_t active_bytes; /* allocated here less released here, so it may be negative, wrapped;
                                   others load it; relaxed */
-  size_t most_active;          /* the most that active_bytes was since the peak was noted */
-  size_t others_active;        /* what was active in the other shards then */
+  size_t below_most; /* what active_bytes lacks to its most since the peak was noted (counts.h) */
+  size_t others_active;                     /* what was active in the other shards then */
   clpi_stream *recent[CLPI_RECENT_STREAMS]; /* streams in order, the last one used first; or NULL */
   clp_buffer *spare;                        /* buffers without a block, by `older` */
   /* Slots by clpi_bin.index, which never move: those from 64 << i on are in far[i], made when the
@@ -64,6 +64,7 @@ typedef struct clpi_shards {
 
   alignas(128) pthread_mutex_t lock; /* the pool's; guards what follows, and the rest of the pool */
   bool holding;                      /* false: CLPI_HAS_ENDED */
+  uint64_t tick;                     /* the highest of the shards' when all were last locked */
   size_t managed_bytes;  /* from the device; changes under `lock` and the missing thread's shard */
   size_t reserved_bytes; /* requested from the device, not yet managed */
   size_t peak_managed_bytes;
@@ -112,7 +113,8 @@ static inline clpi_slot *clpi_slot_at(clpi_shard *shard, uint32_t index)
 
 /* Goes through the slots of all shards for this index, as far as there are any. */
 #define clpi_each_slot(shards, index, shard, slot)                                                 \
-  clpi_each_shard(shards, shard) for (clpi_slot *slot = clpi_slot_at(shard, index); slot; slot = NULL)
+  clpi_each_shard(shards, shard) for (clpi_slot *slot = clpi_slot_at(shard, index); slot;          \
+                                      slot = NULL)
 
 /* Whether a shard seems to hold a block of the bin: a hint. */
 bool clpi_shards_seem_to_hold(clpi_shards *shards, uint32_t index);

@@ -70,8 +70,7 @@ static bool reserve_locked(clpi_bins *bins, size_t l, pthread_mutex_t *lock)
   uint32_t former = bins->capacity, capacity = MAX(64, 2 * former);
   bool lacks_level = !bins->levels[l], lacks_index = bins->count >= former;
   pthread_mutex_unlock(lock);
-  clpi_bin *level =
-      lacks_level ? calloc((size_t)1 << bins->leading_bits, sizeof(*level)) : NULL;
+  clpi_bin *level = lacks_level ? calloc((size_t)1 << bins->leading_bits, sizeof(*level)) : NULL;
   clpi_bin **grown = lacks_index ? malloc(capacity * sizeof(clpi_bin *)) : NULL, **old = NULL;
   bool is_done = (level || !lacks_level) && (grown || !lacks_index);
   pthread_mutex_lock(lock);

@@ -54,8 +54,8 @@ struct clp_buffer {
   alignas(64) clp_memory memory; /* 0: a buffer of zero bytes */
   size_t bytes;                  /* of the block: its bin's, or fewer (clpi_buffer_is_exact) */
   struct clpi_bin *bin;          /* NULL: a buffer of zero bytes */
-  clpi_stream *bound;     /* the stream that an active buffer is bound to; NULL: none */
-  clpi_noted_uses *noted; /* uses on several streams; NULL or empty: only `use` counts */
+  clpi_stream *bound;            /* the stream that an active buffer is bound to; NULL: none */
+  clpi_noted_uses *noted;        /* uses on several streams; NULL or empty: only `use` counts */
   clpi_lane_links lane;
 };
 static_assert(sizeof(clp_buffer) == 128, "there may be very many of them");

@@ -17,9 +17,9 @@ static bool is_same_lane(clp_buffer *block, clp_buffer *other)
   return of_block.count == of_other.count;
 }
 
-/* Of two blocks of a lane. The uses decide: a block may come from another shard, whose ages are only
- * about the same. Uses on several streams are all brought up to the release, so that the first that
- * differs decides for all. */
+/* Of two blocks of a lane. The uses decide: a block may come from another shard, whose ages are
+ * only about the same. Uses on several streams are all brought up to the release, so that the first
+ * that differs decides for all. */
 static bool is_older(clp_buffer *block, clp_buffer *other)
 {
   clpi_uses of_block = clpi_uses_of(block), of_other = clpi_uses_of(other);

@@ -3,9 +3,9 @@
  * last, in the order of these uses. Of one stream, what comes first is done first: if the oldest
  * block of a lane is not settled, none of it is. So a search looks at the two ends of each lane.
  *
- * All links are in the buffers, and nothing is allocated to hold a block. A lane other than the home
- * lane exists as long as it has blocks, and its newest block stands for it. All is guarded by the
- * shard's lock. */
+ * All links are in the buffers, and nothing is allocated to hold a block. A lane other than the
+ * home lane exists as long as it has blocks, and its newest block stands for it. All is guarded by
+ * the shard's lock. */
 #ifndef CLPOOL_CORE_STORE_LANE_H
 #define CLPOOL_CORE_STORE_LANE_H
 

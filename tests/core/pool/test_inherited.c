@@ -99,14 +99,14 @@ static void touch(clpt_device *touched, clpt_call call, size_t bytes)
 /* As another thread of the parent might have, at that moment. */
 static void lock_all(void)
 {
-  pthread_mutex_lock(&pool->stock.lock);
+  pthread_mutex_lock(&pool->shards.lock);
   pthread_mutex_lock(&device->pools_lock);
 }
 
 static void unlock_all(void)
 {
   pthread_mutex_unlock(&device->pools_lock);
-  pthread_mutex_unlock(&pool->stock.lock);
+  pthread_mutex_unlock(&pool->shards.lock);
 }
 
 START_TEST(nothing_of_the_parents_is_used_or_waited_for)

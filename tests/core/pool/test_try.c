@@ -111,23 +111,23 @@ static void teardown(void)
 
 static bool try_allocate(where stream, clp_buffer **out)
 {
-  pthread_mutex_lock(&rig.pool->stock.lock);
+  pthread_mutex_lock(&rig.pool->shards.lock);
   bool done = stream == HOME ? clp_pool_try_allocate(rig.pool, BYTES, out)
                              : clp_pool_try_allocate_on(rig.pool, BYTES, stream_of(stream), out);
-  pthread_mutex_unlock(&rig.pool->stock.lock);
+  pthread_mutex_unlock(&rig.pool->shards.lock);
   return done;
 }
 
 static bool try_release(clp_buffer *buffer, where stream)
 {
-  pthread_mutex_lock(&rig.pool->stock.lock);
+  pthread_mutex_lock(&rig.pool->shards.lock);
   bool done = stream == HOME ? clp_buffer_try_release(buffer)
                              : clp_buffer_try_release_on(buffer, stream_of(stream));
-  pthread_mutex_unlock(&rig.pool->stock.lock);
+  pthread_mutex_unlock(&rig.pool->shards.lock);
   return done;
 }
 
-START_TEST(a_hit_takes_no_lock_and_the_rest_is_left_alone)
+START_TEST(a_hit_does_not_take_the_pools_lock_and_the_rest_is_left_alone)
 {
   where stream = situations[_i].stream;
   clp_buffer *buffer = (clp_buffer *)&rig;
@@ -194,7 +194,7 @@ CLPT_MAIN("try", clpt_run)
 {
   TCase *tests = clpt_case(suite, "try");
 
-  tcase_add_loop_test(tests, a_hit_takes_no_lock_and_the_rest_is_left_alone, 0, SITUATIONS);
+  tcase_add_loop_test(tests, a_hit_does_not_take_the_pools_lock_and_the_rest_is_left_alone, 0, SITUATIONS);
   tcase_add_test(tests, what_no_call_takes_is_left_to_the_full_one);
   tcase_add_test(tests, a_bound_buffer_is_released_by_the_full_call);
 }

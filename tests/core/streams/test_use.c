@@ -26,6 +26,8 @@ static void note_nothing(clpi_streams *streams)
   (void)streams;
 }
 
+static const clpi_streams_owner nobody = {note_nothing, note_nothing, note_nothing};
+
 static void start(bench *it)
 {
   clpt_late_init(&it->device);
@@ -33,7 +35,7 @@ static void start(bench *it)
   it->handle = clpt_late_stream_new(&it->device);
   clpt_ok(clp_allocator_allocate(it->allocator, BYTES, &it->memory));
   pthread_mutex_init(&it->lock, NULL);
-  clpi_streams_init(&it->streams, it->allocator, &it->lock, note_nothing);
+  clpi_streams_init(&it->streams, it->allocator, &it->lock, &nobody);
   clpt_ok(clpi_stream_pin(&it->streams, it->handle, &it->stream));
 }
 
