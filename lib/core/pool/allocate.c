@@ -89,15 +89,11 @@ static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
   clpi_shards *shards = &wanted->pool->shards;
   if (!wanted->bytes)
     return allocate_empty(wanted, out);
-  clpi_bin *bin = clpi_bins_use(&shards->bins, wanted->bytes, &shards->lock);
-  clpi_shard *shard = bin ? clpi_shard_for(shards, bin->index) : NULL;
-  if (!shard)
+  wanted->bin = clpi_bins_use(&shards->bins, wanted->bytes, &shards->lock);
+  if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
-  wanted->bin = bin;
-  wanted->block_bytes = bin->block_bytes;
-  if (wanted->stream->is_in_order)
-    *out = clpi_take_over(shards, shard, bin, wanted->stream, wanted->bytes);
-  if (!*out && clpi_shards_seem_to_hold(shards, bin->index))
+  wanted->block_bytes = wanted->bin->block_bytes;
+  if (clpi_shards_seem_to_hold(shards, wanted->bin->index))
     *out = clpi_take_other(wanted);
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
 }
@@ -153,9 +149,10 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                       pool->allocator->name, bytes, shards->bins.max_block_bytes);
   CLPI_UNCANCELLED;
   given = given_or_home(shards, given);
-  clpi_shard *shard = clpi_shard_of_number(shards, clpi_self.number);
-  if (bytes)
-    *out = clpi_allocate_warm(shards, shard, bytes, given, CLPI_WAITS_FOR_SHARD);
+  uint32_t index = bytes ? clpi_relaxed(*clpi_bin_index(&shards->bins.indexes, bytes)) : 0;
+  clpi_shard *shard = index ? clpi_shard_for(shards, index) : NULL;
+  if (shard)
+    *out = clpi_take_over(shards, shard, index, given, bytes);
   clpi_request wanted = {
       .pool = pool, .bytes = bytes, .scope = scope, .stream = &shards->streams.home};
   return *out ? CLP_SUCCESS : pin_and_allocate(&wanted, given, out);

@@ -2,8 +2,6 @@
 /* Blocks from other shards. */
 #include "core/shard/take_over.h"
 
-#include "core/shard/warm_path.h"
-
 #include <sys/param.h>
 
 static void lock_both(clpi_shard *shard, clpi_shard *other)
@@ -40,11 +38,12 @@ static void move_some_locked(clpi_slot *from, clpi_slot *to, const clpi_stream *
 }
 
 static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi_shard *other,
-                                    const clpi_bin *bin, const clpi_stream *stream, size_t bytes)
+                                    uint32_t index, clpi_given given, size_t bytes)
 {
   const clpi_stream *home = &shards->streams.home;
-  clpi_slot *from = clpi_slot_at(other, bin->index), *to = clpi_slot_at(shard, bin->index);
-  clp_buffer *block = clpi_lane_find(from, stream, home);
+  const clpi_stream *stream = clpi_recall_stream_locked(shards, shard, given);
+  clpi_slot *from = clpi_slot_at(other, index), *to = clpi_slot_at(shard, index);
+  clp_buffer *block = stream ? clpi_lane_find(from, stream, home) : NULL;
   if (!block || clpi_is_slow_locked(shards))
     return NULL;
   clpi_lane_pop(from, block);
@@ -52,24 +51,25 @@ static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi
     move_some_locked(from, to, stream, home);
     shard->tick = MAX(shard->tick, other->tick);
     shard->victim = other->number;
-    clpi_note_peak_locked(shards, shard);
   }
-  clpi_hand_out_locked(shards, shard, to, block, bin->index, bytes);
+  clpi_hand_out_locked(shards, shard, to, block, index, bytes);
+  if (from != to)
+    clpi_note_peak_locked(shards, shard);
   return block;
 }
 
-clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, const clpi_bin *bin,
-                           const clpi_stream *stream, size_t bytes)
+clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, uint32_t index, clpi_given given,
+                           size_t bytes)
 {
   uint32_t end = clpi_acquired(shards->end), first = shard->victim;
   clp_buffer *block = NULL;
   for (uint32_t i = 0; i <= end && !block; i++) {
     clpi_shard *other = i ? clpi_acquired(shards->by_number[(first + i - 1) % end]) : shard;
-    clpi_slot *from = other && (!i || other != shard) ? clpi_slot_at(other, bin->index) : NULL;
+    clpi_slot *from = other && (!i || other != shard) ? clpi_slot_at(other, index) : NULL;
     if (!from || !clpi_relaxed(from->held))
       continue;
     lock_both(shard, other);
-    block = take_from_locked(shards, shard, other, bin, stream, bytes);
+    block = take_from_locked(shards, shard, other, index, given, bytes);
     unlock_both(shard, other);
   }
   return block;
