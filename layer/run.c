@@ -4,7 +4,7 @@
 #include "attempt.h"
 #include "buffer.h"
 #include "core/base/cancel.h"
-#include "core/hooks/first_hook.h"
+#include "core/hooks/hook.h"
 #include "dispatch.h"
 #include "enqueue.h"
 #include "opencl/loader.h"

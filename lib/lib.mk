@@ -25,31 +25,27 @@ core_sources = \
 	lib/core/base/bytes.c lib/core/base/bytes.h \
 	lib/core/base/printable.c lib/core/base/printable.h \
 	lib/core/base/cancel.h \
-	lib/core/base/environment.c lib/core/base/environment.h \
 	lib/core/base/error.c lib/core/base/error.h \
 	lib/core/base/fork.c lib/core/base/fork.h \
 	lib/core/base/list.h \
 	lib/core/base/loading.c lib/core/base/loading.h \
-	lib/core/base/lock.h \
 	lib/core/base/log.c lib/core/base/log.h \
 	lib/core/base/map.c lib/core/base/map.h \
 	lib/core/base/options.c lib/core/base/options.h \
 	lib/core/base/relaxed.h \
 	lib/core/base/spinlock.c lib/core/base/spinlock.h \
 	lib/core/base/thread_end.c lib/core/base/thread_end.h \
-	lib/core/base/version.c \
 	lib/core/allocator/allocator.c lib/core/allocator/allocator.h \
 	lib/core/allocator/host_allocator.c \
 	lib/core/allocator/simulated_allocator.c \
 	lib/core/allocator/stream_forwarding.c lib/core/allocator/stream_forwarding.h \
-	lib/core/streams/forget.c lib/core/streams/forget.h \
-	lib/core/streams/ordered_free.c lib/core/streams/ordered_free.h \
+	lib/core/streams/forget.c \
+	lib/core/streams/ordered_free.c \
 	lib/core/streams/stream.c lib/core/streams/stream.h \
 	lib/core/streams/use.c lib/core/streams/use.h \
 	lib/core/store/bin.c lib/core/store/bin.h \
-	lib/core/store/bins.c lib/core/store/bins.h \
 	lib/core/store/buffer.h \
-	lib/core/store/buffer_uses.c lib/core/store/buffer_uses.h \
+	lib/core/store/buffer_uses.c \
 	lib/core/store/lane.c lib/core/store/lane.h \
 	lib/core/shard/all.c lib/core/shard/all.h \
 	lib/core/shard/buffers.c lib/core/shard/buffers.h \
@@ -58,29 +54,23 @@ core_sources = \
 	lib/core/shard/take_over.c lib/core/shard/take_over.h \
 	lib/core/shard/threads.c lib/core/shard/threads.h \
 	lib/core/shard/warm_path.h \
-	lib/core/hooks/first_hook.h \
 	lib/core/hooks/hook.c lib/core/hooks/hook.h \
 	lib/core/hooks/hook_call.c lib/core/hooks/hook_call.h \
 	lib/core/pool/allocate.c \
 	lib/core/pool/buffer.c \
-	lib/core/pool/buffer_streams.c \
 	lib/core/pool/defaults.c lib/core/pool/defaults.h \
-	lib/core/pool/device.c lib/core/pool/device.h \
-	lib/core/pool/direct.c lib/core/pool/direct.h lib/core/pool/direct_path.h \
-	lib/core/pool/fit.c lib/core/pool/fit.h \
-	lib/core/pool/in_flight.c lib/core/pool/in_flight.h \
-	lib/core/pool/forget_stream.c lib/core/pool/forget_stream.h \
-	lib/core/pool/mark_stream.c \
-	lib/core/pool/new_block.h \
+	lib/core/pool/device.c \
+	lib/core/pool/direct.c lib/core/pool/direct.h \
+	lib/core/pool/fit.c \
+	lib/core/pool/in_flight.c \
+	lib/core/pool/forget_stream.c \
 	lib/core/pool/leaving.c lib/core/pool/leaving.h \
-	lib/core/pool/limit.c lib/core/pool/limit.h \
-	lib/core/pool/out_of_memory.c lib/core/pool/out_of_memory.h \
+	lib/core/pool/out_of_memory.c \
 	lib/core/pool/pool.c lib/core/pool/pool.h \
-	lib/core/pool/pool_hooks.c \
-	lib/core/pool/reclaim.c lib/core/pool/reclaim.h \
+	lib/core/pool/reclaim.c \
 	lib/core/pool/release.c \
 	lib/core/pool/request.h \
-	lib/core/pool/reuse.c lib/core/pool/reuse.h \
+	lib/core/pool/reuse.c \
 	lib/core/pool/shown_call.c lib/core/pool/shown_call.h \
 	lib/core/pool/stats.c
 

@@ -7,11 +7,11 @@
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"
 #include "core/base/cancel.h"
-#include "core/base/environment.h"
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/pool/defaults.h"
-#include "core/streams/forget.h"
+#include "core/streams/stream.h"
 
 #include <stdlib.h>
 

@@ -29,8 +29,7 @@ static void earn(clpi_call_budget *budget, size_t bin)
   uint32_t earned = budget->live[bin] - budget->most_live[bin];
   budget->earned += earned;
   budget->left += earned;
-  budget->bin_bytes +=
-      earned * clpi_bin_size(CLPI_BUDGET_BITS, clpi_bin_split(CLPI_BUDGET_BITS, bin));
+  budget->bin_bytes += earned * clpi_bin_size(CLPI_BUDGET_BITS, bin);
   budget->most_live[bin] = budget->live[bin];
 }
 

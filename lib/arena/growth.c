@@ -7,7 +7,7 @@
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/streams/ordered_free.h"
+#include "core/streams/use.h"
 
 #include <sys/param.h>
 

@@ -6,7 +6,7 @@
 #include "core/allocator/allocator.h"
 #include "core/allocator/stream_forwarding.h"
 #include "core/hooks/hook.h"
-#include "core/streams/forget.h"
+#include "core/streams/stream.h"
 #include "core/streams/use.h"
 
 /* Waits for the uses of free ranges, too. If there were any, it is a success even over an upstream

@@ -5,8 +5,8 @@
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
-#include "core/hooks/first_hook.h"
-#include "core/pool/limit.h"
+#include "core/hooks/hook.h"
+#include "core/pool/defaults.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 

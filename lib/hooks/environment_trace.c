@@ -9,7 +9,7 @@
  *
  * After a fork the file is the parent's. The child opens a file of its own if its name differs
  * (%p), and otherwise has no trace. */
-#include "core/hooks/first_hook.h"
+#include "core/hooks/hook.h"
 
 #include "core/base/cancel.h"
 #include "core/base/error.h"

@@ -231,7 +231,7 @@ static void take(program *it, size_t at, unsigned least_log, unsigned logs)
 {
   size_t power = (size_t)1 << (least_log + clpt_chance_below(&it->chance, logs));
   size_t size = power + clpt_chance_below(&it->chance, power);
-  size_t bytes = clpi_bin_size(6, clpi_bin_parts_of(6, size));
+  size_t bytes = clpi_bin_size(6, clpi_bin_number(6, size));
   size_t bin = clpi_bin_number(CLPI_BUDGET_BITS, bytes);
   give(it, at);
   it->bytes[at] = bytes;

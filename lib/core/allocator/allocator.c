@@ -49,9 +49,9 @@ static clp_status cannot_retain_stream(void *self, clp_stream stream)
   return cannot("order streams");
 }
 
-static void cannot_release_stream(void *self, clp_stream stream)
+static void release_nothing(void *self, void *object)
 {
-  (void)self, (void)stream;
+  (void)self, (void)object;
 }
 
 static bool is_in_order(void *self, clp_stream stream)
@@ -64,11 +64,6 @@ static clp_status cannot_create_mark(void *self, clp_stream stream, void **mark)
 {
   (void)self, (void)stream, (void)mark;
   return cannot("order streams");
-}
-
-static void cannot_release_mark(void *self, void *mark)
-{
-  (void)self, (void)mark;
 }
 
 static clp_status cannot_tell_mark(void *self, void *mark, bool *done)
@@ -147,9 +142,9 @@ static void complete_ops(clp_allocator_ops *ops)
     ops->forget_stream = forget_nothing;
   if (!ops->stream_retain) {
     ops->stream_retain = cannot_retain_stream;
-    ops->stream_release = cannot_release_stream;
+    ops->stream_release = release_nothing;
     ops->mark_create = cannot_create_mark;
-    ops->mark_destroy = cannot_release_mark;
+    ops->mark_destroy = release_nothing;
     ops->mark_is_done = cannot_tell_mark;
     ops->stream_wait = cannot_wait_stream;
     ops->host_wait = cannot_wait_host;

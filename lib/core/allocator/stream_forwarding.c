@@ -4,21 +4,37 @@
 
 #include "core/allocator/allocator.h"
 
-static const clp_allocator *allocator_beneath(void *self)
+/* Defines pass_<operation>, which calls that of the allocator beneath with the same arguments. */
+#define PASS(type, operation, parameters, ...)                                                     \
+  static type pass_##operation parameters                                                          \
+  {                                                                                                \
+    const clp_allocator *beneath = *(clp_allocator *const *)self;                                  \
+    return beneath->ops.operation(__VA_ARGS__);                                                    \
+  }
+
+PASS(clp_status, drain, (void *self), beneath->self)
+PASS(clp_status, return_cached, (void *self), beneath->self)
+PASS(clp_status, stream_retain, (void *self, clp_stream stream), beneath->self, stream)
+PASS(bool, stream_is_in_order, (void *self, clp_stream stream), beneath->self, stream)
+PASS(clp_status, mark_create, (void *self, clp_stream stream, void **mark), beneath->self, stream,
+     mark)
+PASS(clp_status, mark_is_done, (void *self, void *mark, bool *done), beneath->self, mark, done)
+PASS(clp_status, stream_wait, (void *self, clp_stream stream, void *mark), beneath->self, stream,
+     mark)
+PASS(clp_status, host_wait, (void *self, void *mark), beneath->self, mark)
+PASS(clp_status, free_stream, (void *self, clp_stream *out), beneath->self, out)
+PASS(clp_status, forget_stream, (void *self, clp_stream stream), beneath->self, stream)
+
+static void pass_stream_release(void *self, clp_stream stream)
 {
-  return *(clp_allocator *const *)self;
+  const clp_allocator *beneath = *(clp_allocator *const *)self;
+  beneath->ops.stream_release(beneath->self, stream);
 }
 
-static clp_status pass_drain(void *self)
+static void pass_mark_destroy(void *self, void *mark)
 {
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.drain(beneath->self);
-}
-
-static clp_status pass_return_cached(void *self)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.return_cached(beneath->self);
+  const clp_allocator *beneath = *(clp_allocator *const *)self;
+  beneath->ops.mark_destroy(beneath->self, mark);
 }
 
 void clpi_pass_returns(clp_allocator_ops *ops)
@@ -27,64 +43,9 @@ void clpi_pass_returns(clp_allocator_ops *ops)
   ops->return_cached = pass_return_cached;
 }
 
-static clp_status pass_stream_retain(void *self, clp_stream stream)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.stream_retain(beneath->self, stream);
-}
-
-static void pass_stream_release(void *self, clp_stream stream)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  beneath->ops.stream_release(beneath->self, stream);
-}
-
-static bool pass_stream_is_in_order(void *self, clp_stream stream)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.stream_is_in_order(beneath->self, stream);
-}
-
-static clp_status pass_mark_create(void *self, clp_stream stream, void **mark)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.mark_create(beneath->self, stream, mark);
-}
-
-static void pass_mark_destroy(void *self, void *mark)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  beneath->ops.mark_destroy(beneath->self, mark);
-}
-
-static clp_status pass_mark_is_done(void *self, void *mark, bool *done)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.mark_is_done(beneath->self, mark, done);
-}
-
-static clp_status pass_stream_wait(void *self, clp_stream stream, void *mark)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.stream_wait(beneath->self, stream, mark);
-}
-
-static clp_status pass_host_wait(void *self, void *mark)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.host_wait(beneath->self, mark);
-}
-
-static clp_status pass_free_stream(void *self, clp_stream *out)
-{
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.free_stream(beneath->self, out);
-}
-
 clp_status clpi_pass_forget_stream(void *self, clp_stream stream)
 {
-  const clp_allocator *beneath = allocator_beneath(self);
-  return beneath->ops.forget_stream(beneath->self, stream);
+  return pass_forget_stream(self, stream);
 }
 
 void clpi_pass_stream_order(const clp_allocator *beneath, clp_allocator_ops *ops)
@@ -99,6 +60,6 @@ void clpi_pass_stream_order(const clp_allocator *beneath, clp_allocator_ops *ops
   ops->mark_is_done = pass_mark_is_done;
   ops->stream_wait = pass_stream_wait;
   ops->host_wait = pass_host_wait;
-  ops->forget_stream = clpi_pass_forget_stream;
+  ops->forget_stream = pass_forget_stream;
   ops->free_stream = beneath->ops.free_stream ? pass_free_stream : NULL;
 }

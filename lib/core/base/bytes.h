@@ -4,6 +4,7 @@
 #define CLPOOL_CORE_BASE_BYTES_H
 
 #include <clpool/bytes.h>
+#include <clpool/status.h>
 #include <stdbool.h>
 
 /* A part of `whole`, 0 to 1, rounded down. What is more than 0 is at least one byte, for 0 would
@@ -12,5 +13,22 @@ size_t clpi_part_of_bytes(size_t whole, double part);
 
 /* Reads a part, 0 to 1, such as "0.016"; false, and `*part` as it was, if it is none. */
 bool clpi_part_parse(const char *text, double *part);
+
+/* --- the variables of the environment that set defaults of the process (clpool/clpool.h) ---
+ *
+ * A variable that is not set leaves the result as it was, and succeeds; so does any in programs
+ * that have more rights than their caller. What cannot be read is CLP_INVALID_ARGUMENT, with a
+ * message that names the variable, its text and what is expected. */
+
+/* A whole number up to `most`, in decimal digits. */
+clp_status clpi_environment_number(const char *variable, unsigned most, unsigned *number);
+
+/* A part, 0 to 1, in decimal digits with a point. */
+clp_status clpi_environment_part(const char *variable, double *part);
+
+/* Bytes, as clp_bytes_parse reads them; a percentage is of the device's memory, `device_bytes`, 0
+ * if unknown. CLP_NOT_SUPPORTED: then, with a message about the allocator `whose`. */
+clp_status clpi_environment_bytes(const char *variable, const char *whose, size_t device_bytes,
+                                  size_t *bytes);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "core/base/thread_end.h"
 
+#include <clpool/version.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,4 +109,9 @@ const char *clp_status_message(clp_status status)
 #undef MESSAGE_CASE
   }
   return "unknown status";
+}
+
+const char *clp_version(void)
+{
+  return CLP_VERSION_STRING;
 }

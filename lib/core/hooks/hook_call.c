@@ -61,18 +61,6 @@ void clpi_hooked_free_leave(clpi_hooked_free *pair)
   pthread_mutex_unlock(lock);
 }
 
-bool clpi_hooks_fix(void)
-{
-  bool were_fixed = clpi_own_hooks.in_out_of_memory;
-  clpi_own_hooks.in_out_of_memory = true;
-  return were_fixed;
-}
-
-void clpi_hooks_unfix(bool were_fixed)
-{
-  clpi_own_hooks.in_out_of_memory = were_fixed;
-}
-
 /* --- showing --- */
 
 clp_hook_event clpi_scope_event(const clpi_hook_scope *scope)

@@ -71,9 +71,4 @@ void clpi_hooked_free_leave(clpi_hooked_free *pair);
 void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event,
                             const clp_hook *last);
 
-/* Stand around the out-of-memory callback, during which the thread must not change hooks. Pass the
- * result of the first to the second. */
-bool clpi_hooks_fix(void);
-void clpi_hooks_unfix(bool were_fixed);
-
 #endif

@@ -3,10 +3,8 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/pool/device.h"
-#include "core/pool/direct_path.h"
-#include "core/pool/out_of_memory.h"
-#include "core/pool/reuse.h"
+#include "core/pool/direct.h"
+#include "core/pool/request.h"
 #include "core/pool/shown_call.h"
 #include "core/shard/buffers.h"
 #include "core/shard/take_over.h"
@@ -52,8 +50,7 @@ static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
   if (*out == spare) {
     shards->reserved_bytes -= wanted->block_bytes;
     spare->memory = wanted->memory;
-    clpi_count_new_locked(pool, shard, clpi_slot_at(shard, wanted->bin->index), spare, wanted->bin,
-                          wanted->block_bytes, wanted->bytes);
+    clpi_count_new_locked(pool, shard, spare, wanted->bin, wanted->block_bytes, wanted->bytes);
     clpi_note_peak_locked(shards, shard);
   } else {
     clpi_buffer_put_locked(shards, spare);
@@ -89,7 +86,8 @@ static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
   clpi_shards *shards = &wanted->pool->shards;
   if (!wanted->bytes)
     return allocate_empty(wanted, out);
-  wanted->bin = clpi_bins_use(&shards->bins, wanted->bytes, &shards->lock);
+  wanted->bin =
+      clpi_bins_use(&shards->bins, clp_pool_bin_number(wanted->pool, wanted->bytes), &shards->lock);
   if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
   wanted->block_bytes = wanted->bin->block_bytes;
@@ -149,7 +147,7 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                       pool->allocator->name, bytes, shards->bins.max_block_bytes);
   CLPI_UNCANCELLED;
   given = given_or_home(shards, given);
-  uint32_t index = bytes ? clpi_relaxed(*clpi_bin_index(&shards->bins.indexes, bytes)) : 0;
+  uint32_t index = bytes ? clpi_bins_index(&shards->bins, bytes) : 0;
   clpi_shard *shard = index ? clpi_shard_for(shards, index) : NULL;
   if (shard)
     *out = clpi_take_over(shards, shard, index, given, bytes);
@@ -172,7 +170,7 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   pthread_cleanup_push(clpi_shown_call_end, &call);
   clp_hook_event event = clpi_scope_event(&call.scope);
   event.size = bytes;
-  event.mem_size = bytes ? clpi_bins_rounded(&pool->shards.bins, bytes) : 0;
+  event.mem_size = bytes ? clp_pool_alloc_size(pool, clp_pool_bin_number(pool, bytes)) : 0;
   clpi_scope_show(&call.scope, CLPI_MALLOC_PREPROCESS, &event);
   status = allocate_slow(pool, bytes, given, &call.scope, out);
   event.memory = clp_buffer_memory(*out);
@@ -193,7 +191,8 @@ CLPI_ENTRY static clp_status allocate_cold(clp_pool *pool, size_t bytes, clpi_gi
                   bytes <= pool->shards.bins.max_block_bytes && !clpi_pool_is_inherited(pool);
   if (is_shown)
     return allocate_shown(pool, bytes, given, out);
-  bool is_direct = pool && out && clpi_relaxed(pool->shards.unusual) & CLPI_IS_DIRECT;
+  bool is_direct = pool && out && clpi_relaxed(pool->shards.unusual) & CLPI_IS_DIRECT &&
+                   !clpi_pool_is_inherited(pool);
   clp_buffer *block = is_direct ? clpi_allocate_direct(pool, bytes, given) : NULL;
   if (!block)
     return allocate_slow(pool, bytes, given, NULL, out);

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory from the device: reserving within the limit, allocating, ordering after the home
  * stream. */
-#include "core/pool/device.h"
+#include "core/pool/request.h"
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/pool/fit.h"
 #include "core/shard/counts.h"
-#include "core/streams/ordered_free.h"
+#include "core/streams/use.h"
+
+bool clpi_is_within_limit_locked(const clp_pool *pool, size_t bytes)
+{
+  const clpi_shards *shards = &pool->shards;
+  size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
+  size_t taken = shards->managed_bytes + shards->reserved_bytes;
+  return taken <= most && bytes <= most - taken;
+}
 
 static clp_status refuse_locked(clp_pool *pool, size_t bytes)
 {
@@ -22,18 +29,15 @@ static clp_status refuse_locked(clp_pool *pool, size_t bytes)
                     clpi_held_bytes_hint(shards));
 }
 
-/* Counts the block against the limit before the device is asked. Without a limit, SIZE_MAX is one.
- */
+/* Counts the block against the limit before the device is asked. */
 static clp_status reserve(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
   clpi_shards *shards = &pool->shards;
-  size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
   size_t bytes = wanted->block_bytes;
   pthread_mutex_lock(&shards->lock);
   wanted->device_frees = shards->device_frees;
-  size_t taken = shards->managed_bytes + shards->reserved_bytes;
-  bool fits = taken <= most && bytes <= most - taken;
+  bool fits = clpi_is_within_limit_locked(pool, bytes);
   shards->reserved_bytes += fits ? bytes : 0;
   clp_status status = fits ? CLP_SUCCESS : refuse_locked(pool, bytes);
   pthread_mutex_unlock(&shards->lock);

@@ -2,9 +2,11 @@
 /* What makes a pool direct, and what ends that. */
 #include "core/pool/direct.h"
 
+#include "core/pool/request.h"
 #include "core/shard/all.h"
+#include "core/shard/buffers.h"
 
-bool clpi_may_be_direct_locked(const clp_pool *pool)
+static bool may_be_direct_locked(const clp_pool *pool)
 {
   const clpi_shards *shards = &pool->shards;
   return pool->allocator->direct && clpi_streams_are_one(&shards->streams) &&
@@ -14,7 +16,7 @@ bool clpi_may_be_direct_locked(const clp_pool *pool)
 bool clpi_is_direct_locked(clp_pool *pool)
 {
   clpi_shards *shards = &pool->shards;
-  if (clpi_relaxed(shards->unusual) & CLPI_IS_DIRECT && !clpi_may_be_direct_locked(pool))
+  if (clpi_relaxed(shards->unusual) & CLPI_IS_DIRECT && !may_be_direct_locked(pool))
     clpi_shards_set_unusual_locked(shards, CLPI_IS_DIRECT, false);
   return clpi_relaxed(shards->unusual) & CLPI_IS_DIRECT;
 }
@@ -25,7 +27,7 @@ static clpi_directness consider_locked(clp_pool *pool)
   clpi_shards *shards = &pool->shards;
   const clp_allocator *allocator = pool->allocator;
   bool was_direct = clpi_is_direct_locked(pool);
-  if (!was_direct && !clpi_may_be_direct_locked(pool))
+  if (!was_direct && !may_be_direct_locked(pool))
     return CLPI_INDIRECT;
   if (allocator->direct->should_hold(allocator->self, was_direct)) {
     pool->misses_to_come = OFTEN;
@@ -50,4 +52,58 @@ clpi_directness clpi_consider_direct(clp_pool *pool)
   clpi_directness is = consider_locked(pool);
   clpi_shards_unlock_all(&pool->shards);
   return is;
+}
+
+/* --- calls --- */
+
+static bool is_for_home(const clpi_shards *shards, clpi_given given)
+{
+  const clpi_stream *home = &shards->streams.home;
+  return !given.is_given || (home->is_ordered && given.handle == home->handle);
+}
+
+clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
+{
+  clpi_shards *shards = &pool->shards;
+  const clp_allocator *allocator = pool->allocator;
+  bool may_be = bytes - 1 < shards->bins.max_block_bytes && is_for_home(shards, given);
+  uint32_t index = may_be ? clpi_bins_index(&shards->bins, bytes) : 0;
+  if (!index)
+    return NULL;
+  clpi_bin *bin = clpi_bin_at(&shards->bins, index);
+  clp_memory memory = 0;
+  clpi_shard *shard = clpi_shards_lock(shards, index);
+  clp_buffer *buffer = shard->spare;
+  if (buffer && clpi_is_direct_locked(pool) && clpi_is_within_limit_locked(pool, bin->block_bytes))
+    memory = allocator->direct->begin(allocator->self, bin->block_bytes);
+  if (memory) {
+    shard->spare = buffer->older;
+    buffer->memory = memory;
+    clpi_count_new_locked(pool, shard, buffer, bin, bin->block_bytes, bytes);
+  }
+  clpi_shards_unlock(shards, shard);
+  return memory ? buffer : NULL;
+}
+
+bool clpi_release_direct(clp_buffer *buffer, clpi_given given)
+{
+  clp_pool *pool = buffer->pool;
+  clpi_shards *shards = &pool->shards;
+  const clp_allocator *allocator = pool->allocator;
+  bool is_shown = clpi_is_watched() && clpi_hooks_concern(&pool->hooks);
+  uint32_t index = clpi_relaxed(buffer->index);
+  if (CLPI_NO_INDEX(index) <= CLPI_BUFFER_SPARE || is_shown || !is_for_home(shards, given))
+    return false;
+  clpi_shard *shard = clpi_shards_lock(shards, index);
+  bool is_done = clpi_is_direct_locked(pool) &&
+                 allocator->direct->end(allocator->self, buffer->memory, buffer->bytes);
+  if (is_done) {
+    clpi_slot_at(shard, index)->releases++;
+    clpi_count_released_locked(shard, buffer->size);
+    shards->managed_bytes -= buffer->bytes;
+    shards->device_frees++;
+    clpi_buffer_put_locked(shards, buffer);
+  }
+  clpi_shards_unlock(shards, shard);
+  return is_done;
 }

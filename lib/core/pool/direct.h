@@ -9,10 +9,7 @@
 #define CLPOOL_CORE_POOL_DIRECT_H
 
 #include "core/pool/pool.h"
-
-/* Whether one thread and one stream use the pool, on an allocator for direct pools. Under the
- * pool's lock. */
-bool clpi_may_be_direct_locked(const clp_pool *pool);
+#include "core/shard/warm_path.h"
 
 /* Whether the pool is direct. If another thread or stream has come, that ends here. Under all
  * locks, or those of a shard and the pool: where there is another shard, it is not direct. */
@@ -29,5 +26,13 @@ typedef enum clpi_directness {
 
 /* Counts a miss, and says what the pool is after that. Under no lock. */
 clpi_directness clpi_consider_direct(clp_pool *pool);
+
+/* A block for the home stream, from an allocator that has one at hand. NULL: take the slow path.
+ * Under no lock. */
+clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given);
+
+/* Releases a buffer, if it is for the home stream, and no hook is shown what goes back. False:
+ * nothing was done; take the slow path. Under no lock. */
+bool clpi_release_direct(clp_buffer *buffer, clpi_given given);
 
 #endif

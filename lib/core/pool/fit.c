@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A block from an allocator that keeps memory, such as an arena: held blocks go back to it before
  * it grows. */
-#include "core/pool/fit.h"
+#include "core/pool/request.h"
 
 #include "core/pool/direct.h"
-#include "core/pool/in_flight.h"
 #include "core/pool/leaving.h"
-#include "core/pool/reuse.h"
 
 /* Gives a leaving block back. Where parts are exclusive, one that streams still use would not help,
  * and is held again. */

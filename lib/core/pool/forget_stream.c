@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* clp_pool_forget_stream, and which streams a pool still needs. */
-#include "core/pool/forget_stream.h"
+/* clp_pool_forget_stream and clp_pool_mark_stream, and which streams a pool still needs. */
+#include "core/pool/pool.h"
 
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/shard/all.h"
 #include "core/shard/buffers.h"
-#include "core/store/buffer_uses.h"
-#include "core/streams/forget.h"
+#include "core/store/buffer.h"
+#include "core/streams/stream.h"
 
 /* Marks the streams that a buffer needs. A held block whose uses are settled needs none. */
 static void note_needed(clp_buffer *buffer, void *argument)
@@ -79,4 +79,19 @@ clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream)
   unsigned long serial = clpi_error_serial();
   status = allocator->ops.forget_stream(allocator->self, stream);
   return status ? clpi_allocator_failed(allocator, status, serial, "forgetting a stream") : status;
+}
+
+clp_status clp_pool_mark_stream(clp_pool *pool, clp_stream handle)
+{
+  CLPI_UNCANCELLED;
+  clpi_stream *stream;
+  clp_status status = clpi_pool_check(pool, "clp_pool_mark_stream");
+  if (!status)
+    status = clpi_stream_pin(&pool->shards.streams, handle, &stream);
+  if (status)
+    return status;
+  const clpi_use now = clpi_use_now(stream);
+  status = clpi_use_cover(&pool->shards.streams, &now);
+  clpi_stream_unpin(&pool->shards.streams, stream);
+  return status;
 }

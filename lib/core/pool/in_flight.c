@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for held blocks that streams still use. */
-#include "core/pool/in_flight.h"
+/* Held blocks that streams still use, where parts are exclusive: they go back to the allocator only
+ * when that is done, so without a bound the pool would take the more the further the host is ahead
+ * of the device. What the pool manages may be as much as was ever active at once; before it becomes
+ * more, the host waits. */
+#include "core/pool/leaving.h"
 
 #include "core/base/error.h"
-#include "core/pool/leaving.h"
 #include "core/shard/counts.h"
-#include "core/store/buffer_uses.h"
+#include "core/store/buffer.h"
 #include "core/streams/use.h"
 
 #include <sys/param.h>

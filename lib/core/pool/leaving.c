@@ -4,7 +4,7 @@
 
 #include "core/hooks/hook_call.h"
 #include "core/shard/buffers.h"
-#include "core/store/buffer_uses.h"
+#include "core/store/buffer.h"
 
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
 {

@@ -45,4 +45,16 @@ void clpi_hold_again(clp_pool *pool, clp_buffer *block);
  */
 void clpi_put_back(clp_pool *pool, clp_buffer *block);
 
+/* If the allocator keeps memory (allocate_within), has it give back what it can. Under no lock.
+ * Returns its status. */
+clp_status clpi_return_cached(const clp_pool *pool);
+
+/* Notes what is active when `bytes` are missing. All that was held is leaving. */
+void clpi_in_flight_note_locked(clp_pool *pool, size_t bytes);
+
+/* Before the pool gets `bytes` that it would then manage beyond the bound, waits for the oldest of
+ * the held blocks, half of them at least, and gives them back; some milliseconds at most for each
+ * stream, whose work may itself wait for the host. Under no lock. */
+void clpi_in_flight_bound(clp_pool *pool, size_t bytes);
+
 #endif

@@ -3,13 +3,11 @@
  * limit, some for a device out of memory. Whenever a step has freed something, the request is tried
  * again; when it has nothing more to free, the next step follows. The pool's own held blocks are
  * freed as pyopencl.tools.MemoryPool does. */
-#include "core/pool/out_of_memory.h"
+#include "core/pool/request.h"
 
 #include "core/base/boundary.h"
 #include "core/base/error.h"
-#include "core/pool/device.h"
 #include "core/pool/leaving.h"
-#include "core/pool/reuse.h"
 #include "core/shard/counts.h"
 
 #include <stdio.h>
@@ -56,8 +54,7 @@ static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *free
   clpi_shards *shards = &pool->shards;
   clpi_shards_lock_all(shards);
   clp_buffer *block = clpi_take_leaving_locked(pool, CLPI_LARGEST);
-  clpi_shards_unlock_all(shards);
-  pthread_mutex_lock(&shards->lock);
+  clpi_shards_unlock_but_pool(shards);
   *other_left = !block && clpi_wait_leaving_locked(pool);
   *frees = shards->device_frees;
   pthread_mutex_unlock(&shards->lock);
@@ -209,10 +206,11 @@ CLPI_EXIT static bool ask_callback(ladder *self)
   const clp_pool_options *options = &self->wanted->pool->options;
   if (!options->on_out_of_memory || is_hopeless(self->wanted))
     return false;
-  bool were_fixed = clpi_hooks_fix();
+  bool was_inside = clpi_own_hooks.in_out_of_memory;
+  clpi_own_hooks.in_out_of_memory = true;
   bool freed =
       options->on_out_of_memory(self->wanted->pool, self->wanted->block_bytes, options->user_data);
-  clpi_hooks_unfix(were_fixed);
+  clpi_own_hooks.in_out_of_memory = was_inside;
   return freed;
 }
 

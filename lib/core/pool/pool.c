@@ -6,14 +6,12 @@
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/hooks/first_hook.h"
+#include "core/hooks/hook.h"
 #include "core/pool/defaults.h"
 #include "core/pool/direct.h"
-#include "core/pool/forget_stream.h"
-#include "core/pool/limit.h"
 #include "core/shard/all.h"
 #include "core/shard/counts.h"
-#include "core/streams/forget.h"
+#include "core/streams/stream.h"
 
 #include <clpool/bin.h>
 #include <stdlib.h>
@@ -227,8 +225,7 @@ size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin)
 {
   if (!pool)
     return 0;
-  const clpi_bins *bins = &pool->shards.bins;
-  return clpi_bins_block_bytes(bins, clpi_bin_split(bins->leading_bits, bin));
+  return clpi_bins_block_bytes(&pool->shards.bins, bin);
 }
 
 const char *clp_pool_name(const clp_pool *pool)
@@ -239,4 +236,26 @@ const char *clp_pool_name(const clp_pool *pool)
 clp_allocator *clp_pool_allocator(const clp_pool *pool)
 {
   return pool ? pool->allocator : NULL;
+}
+
+/* --- hooks --- */
+
+static clp_status check_hook(const clp_pool *pool, const clp_hook *hook, const char *function)
+{
+  if (!pool || !hook)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: pool or hook is NULL", function);
+  return clpi_pool_check(pool, function);
+}
+
+clp_status clp_pool_add_hook(clp_pool *pool, const clp_hook *hook)
+{
+  clp_status status = check_hook(pool, hook, "clp_pool_add_hook");
+  return status ? status : clpi_pool_hooks_add(&pool->hooks, hook);
+}
+
+clp_status clp_pool_remove_hook(clp_pool *pool, const clp_hook *hook)
+{
+  CLPI_UNCANCELLED;
+  clp_status status = check_hook(pool, hook, "clp_pool_remove_hook");
+  return status ? status : clpi_pool_hooks_remove(&pool->hooks, hook);
 }

@@ -78,4 +78,7 @@ static inline void clpi_pool_unpin(clp_pool *pool)
 clp_memory clpi_buffer_memory_of(const clp_buffer *buffer, clp_memory_kind kind,
                                  const char *function, const char *type);
 
+/* Each stream that a block or a buffer of the pool needs is so noted. */
+extern const clpi_streams_owner clpi_pool_owns_streams __attribute__((visibility("hidden")));
+
 #endif

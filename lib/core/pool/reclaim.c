@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Giving held blocks back to the device: free_held, stop_holding and trim_to. */
-#include "core/pool/reclaim.h"
+#include "core/pool/leaving.h"
 
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/pool/leaving.h"
 
 CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
 {
@@ -19,24 +18,14 @@ CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
   return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");
 }
 
-/* Frees the blocks of a chain, and then what the allocator keeps. Blocks that the device refuses
- * are held again at the end, so that each is tried only once. */
+/* Frees the blocks of a chain, and then what the allocator keeps. */
 static clp_status free_all(clp_pool *pool, clp_buffer *all)
 {
-  clp_buffer *refused = NULL;
   clp_status failure = CLP_SUCCESS;
   for (clp_buffer *block = all, *next; block; block = next) {
     next = block->older;
-    clp_status status = clpi_free_block(pool, block);
-    if (!status)
-      continue;
-    failure = status; /* the one that the last error describes */
-    block->older = refused;
-    refused = block;
-  }
-  for (clp_buffer *block = refused, *next; block; block = next) {
-    next = block->older;
-    clpi_hold_again(pool, block);
+    clp_status status = clpi_return_block(pool, block);
+    failure = status ? status : failure; /* the one that the last error describes */
   }
   clp_status status = clpi_return_cached(pool);
   return failure ? failure : status;

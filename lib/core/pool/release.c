@@ -2,12 +2,11 @@
 /* Releasing a buffer: the warm path, or under the locks of its shard and the pool. */
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/pool/direct_path.h"
+#include "core/pool/direct.h"
 #include "core/pool/leaving.h"
-#include "core/pool/reclaim.h"
 #include "core/pool/shown_call.h"
 #include "core/shard/buffers.h"
-#include "core/store/buffer_uses.h"
+#include "core/store/buffer.h"
 
 /* Counts the release and notes its uses. Whether the block is to go back to the device. */
 static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer,
@@ -87,7 +86,8 @@ static bool release_unwatched(clp_buffer *buffer, clpi_given given, clpi_patienc
 
 static clp_status release_unseen(clp_buffer *buffer, clpi_given given)
 {
-  bool is_direct = clpi_relaxed(buffer->pool->shards.unusual) & CLPI_IS_DIRECT;
+  bool is_direct = clpi_relaxed(buffer->pool->shards.unusual) & CLPI_IS_DIRECT &&
+                   !clpi_pool_is_inherited(buffer->pool);
   bool is_done = is_direct
                      ? clpi_release_direct(buffer, given)
                      : clpi_is_watched() && release_unwatched(buffer, given, CLPI_WAITS_FOR_SHARD);

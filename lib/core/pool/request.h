@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A request on the slow path. */
+/* A request on the slow path, and the steps that serve it. All under no lock; the pool is pinned.
+ */
 #ifndef CLPOOL_CORE_POOL_REQUEST_H
 #define CLPOOL_CORE_POOL_REQUEST_H
 
 #include "core/base/error.h"
 #include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
+#include "core/shard/counts.h"
 
 /* What a request was refused for. */
 typedef enum clpi_lack {
@@ -29,5 +31,70 @@ typedef struct clpi_request {
   clpi_lack lack;        /* and what for, in vain */
   uint64_t device_frees; /* as many there were before it was asked */
 } clpi_request;
+
+/* --- held blocks: reuse.c --- */
+
+/* Takes and hands out a held block of the request's bin, of any shard: one that is settled for its
+ * stream; else one that other streams used last, settled as far as the pool's reuse_flags allow, or
+ * one of the stream's own if it is out of order. NULL: none. Under no lock; the pool is pinned. */
+clp_buffer *clpi_take_other(const clpi_request *wanted);
+
+/* Takes a settled block; it is leaving, until clpi_hand_out. NULL: none. */
+clp_buffer *clpi_take_settled(const clpi_request *wanted);
+
+/* Hands out a leaving block. Under no lock. */
+void clpi_hand_out(const clpi_request *wanted, clp_buffer *block);
+
+/* Asks the allocator whether all uses of a block are done. The block is leaving. Under no lock. */
+bool clpi_is_done(clp_pool *pool, clp_buffer *block);
+
+/* --- new memory: device.c, fit.c --- */
+
+/* Whether so many bytes more may be managed; without a limit, SIZE_MAX is one. Under the pool's
+ * lock.
+ */
+bool clpi_is_within_limit_locked(const clp_pool *pool, size_t bytes);
+
+/* Allocates memory of block_bytes from the device, within the pool's limit, and shows that to the
+ * hooks. On success the bytes stay reserved, until the caller counts them as managed and subtracts
+ * them from reserved_bytes. CLP_LIMIT_EXCEEDED; CLP_OUT_OF_DEVICE_MEMORY, also if the
+ * managed bytes would overflow a size_t; or the allocator's status. */
+clp_status clpi_ask_device(clpi_request *wanted);
+
+/* Makes the request's stream wait for the work on the home stream that touches the new memory; if
+ * the stream cannot, the host waits. On failure the memory is freed. */
+clp_status clpi_await_home(clpi_request *wanted);
+
+/* Allocates the request's memory from what the allocator has. If it does not fit there, gives all
+ * held blocks back, and lets the allocator grow within the pool's limit. Under no lock. Statuses as
+ * clp_allocator_allocate, and CLP_LIMIT_EXCEEDED. */
+clp_status clpi_fit(clpi_request *wanted);
+
+/* Gives a buffer, whose memory is new and of block_bytes, out for a request of `bytes`, and counts
+ * the miss. Under the locks of the shard and the pool. */
+static inline void clpi_count_new_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer,
+                                         clpi_bin *bin, size_t block_bytes, size_t bytes)
+{
+  clpi_shards *shards = &pool->shards;
+  shards->managed_bytes += block_bytes;
+  if (shards->peak_managed_bytes < shards->managed_bytes)
+    shards->peak_managed_bytes = shards->managed_bytes;
+  bin->had_block = true;
+  buffer->bin = bin;
+  buffer->bytes = block_bytes;
+  buffer->size = bytes;
+  clpi_set_relaxed(buffer->index,
+                   clpi_buffer_is_exact(buffer) ? CLPI_NO_INDEX(CLPI_BUFFER_SHARED) : bin->index);
+  clpi_slot_at(shard, bin->index)->misses++;
+  clpi_count_allocated_locked(shards, shard, bytes);
+  pool->pins += pool->references == 0; /* then each active buffer pins the pool */
+}
+
+/* --- where there is none: out_of_memory.c --- */
+
+/* For a request that clpi_ask_device refused: frees what can be spared, step by step,
+ * and tries again after each. Under no lock; the caller keeps the pool alive. Returns the status of
+ * the last attempt; on CLP_SUCCESS wanted->memory or wanted->held is set. */
+clp_status clpi_free_and_retry(clpi_request *wanted);
 
 #endif

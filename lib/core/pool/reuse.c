@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Reuse of held blocks: those that are settled for a stream, and those that must be settled
  * first. */
-#include "core/pool/reuse.h"
+#include "core/pool/request.h"
 
 #include "core/base/error.h"
 #include "core/pool/leaving.h"
 #include "core/shard/all.h"
 #include "core/shard/warm_path.h"
-#include "core/store/buffer_uses.h"
+#include "core/store/buffer.h"
 
 /* Takes a block that was found out of its lane; it leaves. NULL: none was found. */
 static clp_buffer *take_locked(clp_pool *pool, clpi_found found)

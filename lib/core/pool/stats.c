@@ -9,6 +9,7 @@
 #include "core/shard/counts.h"
 
 #include <clpool/bin.h>
+#include <string.h>
 
 /* The user sees no change, so the public calls take a const pool. */
 static clpi_shards *lock_all(const clp_pool *constant)
@@ -50,14 +51,18 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
  * there are. */
 static size_t list_bins_locked(const clp_pool *pool, size_t *bins, size_t capacity)
 {
-  size_t count = 0;
-  const clpi_bins *all = &pool->shards.bins;
-  for (const clpi_bin *bin = clpi_bins_next(all, NULL); bin; bin = clpi_bins_next(all, bin)) {
-    if (!bin->had_block)
+  size_t count = 0, listed = 0;
+  for (uint32_t i = 1; i < pool->shards.bins.count; i++) {
+    const clpi_bin *bin = clpi_bin_at(&pool->shards.bins, i);
+    size_t at = bin->had_block ? listed : capacity;
+    count += bin->had_block;
+    while (at > 0 && at <= listed && bins[at - 1] > bin->number)
+      at--;
+    if (at >= capacity)
       continue;
-    if (count < capacity)
-      bins[count] = bin->number;
-    count++;
+    listed += listed < capacity;
+    memmove(bins + at + 1, bins + at, (listed - at - 1) * sizeof(*bins));
+    bins[at] = bin->number;
   }
   return count;
 }
@@ -92,16 +97,16 @@ static void add_padding(clp_buffer *buffer, void *argument)
 
 static clp_bin_stats bin_figures_locked(clpi_shards *shards, size_t number)
 {
-  clpi_bin_parts parts = clpi_bin_split(shards->bins.leading_bits, number);
-  const clpi_bin *bin = clpi_bins_find(&shards->bins, parts);
+  uint32_t index = clpi_relaxed(shards->bins.indexes[number]);
   clp_bin_stats figures = {.bin = number};
-  if (bin) {
+  if (index) {
+    const clpi_bin *bin = clpi_bin_at(&shards->bins, index);
     figures = clpi_shards_sum_bin_locked(shards, bin);
     padding sum = {bin, 0};
     clpi_buffers_each_locked(shards, add_padding, &sum);
     figures.padding_bytes = sum.bytes;
   }
-  figures.block_bytes = clpi_bins_block_bytes(&shards->bins, parts);
+  figures.block_bytes = clpi_bins_block_bytes(&shards->bins, number);
   return figures;
 }
 

@@ -2,7 +2,7 @@
 /* Walks over all shards. */
 #include "core/shard/all.h"
 
-#include "core/store/buffer_uses.h"
+#include "core/store/buffer.h"
 
 #include <string.h>
 #include <sys/param.h>
@@ -10,18 +10,26 @@
 void clpi_shards_lock_all(clpi_shards *shards)
 {
   pthread_mutex_lock(&shards->all);
-  clpi_each_shard(shards, shard) clpi_spinlock_lock(&shard->lock);
+  clpi_each_shard (shards, shard)
+    clpi_spinlock_lock(&shard->lock);
   pthread_mutex_lock(&shards->lock);
-  clpi_each_shard(shards, shard) shards->tick = MAX(shards->tick, shard->tick);
-  clpi_each_shard(shards, shard) shard->tick =
-      shards->tick; /* so that what comes from now on is newer */
+  clpi_each_shard (shards, shard)
+    shards->tick = MAX(shards->tick, shard->tick);
+  clpi_each_shard (shards, shard)
+    shard->tick = shards->tick; /* so that what comes from now on is newer */
+}
+
+void clpi_shards_unlock_but_pool(clpi_shards *shards)
+{
+  clpi_each_shard (shards, shard)
+    clpi_spinlock_unlock(&shard->lock);
+  pthread_mutex_unlock(&shards->all);
 }
 
 void clpi_shards_unlock_all(clpi_shards *shards)
 {
+  clpi_shards_unlock_but_pool(shards);
   pthread_mutex_unlock(&shards->lock);
-  clpi_each_shard(shards, shard) clpi_spinlock_unlock(&shard->lock);
-  pthread_mutex_unlock(&shards->all);
 }
 
 /* --- any bin --- */
@@ -35,8 +43,7 @@ static bool goes_first(const clp_buffer *block, const clp_buffer *than, clpi_cho
 
 static void look(clpi_slot *slot, clpi_choice choice, clpi_found *best)
 {
-  clpi_each_lane(slot, newest)
-  {
+  clpi_each_lane (slot, newest) {
     clp_buffer *block = choice == CLPI_OLDEST ? clpi_lane_oldest(slot, newest) : newest;
     if (!best->block || goes_first(block, best->block, choice))
       *best = (clpi_found){slot, newest, block};
@@ -48,9 +55,10 @@ clp_buffer *clpi_take_held_locked(clpi_shards *shards, clpi_choice choice)
   clpi_found best = {.block = NULL};
   for (uint32_t i = 0; i < shards->bins.count; i++) {
     bool is_smaller = i && choice == CLPI_LARGEST && best.block &&
-                      shards->bins.by_index[i]->block_bytes < best.block->bytes;
+                      clpi_bin_at(&shards->bins, i)->block_bytes < best.block->bytes;
     if (!is_smaller)
-      clpi_each_slot(shards, i, shard, slot) look(slot, choice, &best);
+      clpi_each_slot (shards, i, shard, slot)
+        look(slot, choice, &best);
   }
   if (best.block)
     clpi_lane_remove(best.slot, best.newest, best.block);
@@ -61,10 +69,8 @@ clp_buffer *clpi_take_all_held_locked(clpi_shards *shards)
 {
   clp_buffer *all = NULL;
   for (uint32_t i = 0; i < shards->bins.count; i++)
-    clpi_each_slot(shards, i, shard, slot)
-    {
-      clpi_each_lane(slot, newest)
-      {
+    clpi_each_slot (shards, i, shard, slot) {
+      clpi_each_lane (slot, newest) {
         clpi_lane_oldest(slot, newest)->older = all;
         all = newest;
       }
@@ -99,12 +105,12 @@ clpi_found clpi_find_settled_locked(clpi_shards *shards, const clpi_bin *bin,
                                     const clpi_stream *stream)
 {
   clpi_found found = {.block = NULL};
-  clpi_each_slot(shards, bin->index, shard, slot) clpi_each_lane(slot, newest)
-  {
-    clp_buffer *block = settled_end_locked(slot, newest, stream);
-    if (block && (!found.block || block->age > found.block->age))
-      found = (clpi_found){slot, newest, block};
-  }
+  clpi_each_slot (shards, bin->index, shard, slot)
+    clpi_each_lane (slot, newest) {
+      clp_buffer *block = settled_end_locked(slot, newest, stream);
+      if (block && (!found.block || block->age > found.block->age))
+        found = (clpi_found){slot, newest, block};
+    }
   return found;
 }
 
@@ -112,12 +118,12 @@ clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clp
                                    const void *argument)
 {
   clpi_found found = {.block = NULL};
-  clpi_each_slot(shards, bin->index, shard, slot) clpi_each_lane(slot, newest)
-  {
-    clp_buffer *oldest = clpi_lane_oldest(slot, newest);
-    if ((!found.block || oldest->age < found.block->age) && may_try(oldest, argument))
-      found = (clpi_found){slot, newest, oldest};
-  }
+  clpi_each_slot (shards, bin->index, shard, slot)
+    clpi_each_lane (slot, newest) {
+      clp_buffer *oldest = clpi_lane_oldest(slot, newest);
+      if ((!found.block || oldest->age < found.block->age) && may_try(oldest, argument))
+        found = (clpi_found){slot, newest, oldest};
+    }
   return found;
 }
 
@@ -125,5 +131,6 @@ clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clp
 
 void clpi_shards_forget_streams_locked(clpi_shards *shards)
 {
-  clpi_each_shard(shards, shard) memset((void *)shard->recent, 0, sizeof(shard->recent));
+  clpi_each_shard (shards, shard)
+    memset((void *)shard->recent, 0, sizeof(shard->recent));
 }

@@ -8,6 +8,9 @@
 void clpi_shards_lock_all(clpi_shards *shards);
 void clpi_shards_unlock_all(clpi_shards *shards);
 
+/* Keeps the pool's lock, clpi_shards.lock. */
+void clpi_shards_unlock_but_pool(clpi_shards *shards);
+
 /* Which of two held blocks goes first. */
 typedef enum clpi_choice {
   CLPI_LARGEST, /* of several of one size, the newest */

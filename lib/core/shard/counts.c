@@ -17,7 +17,8 @@ static size_t bias_of(const clpi_shards *shards)
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
 {
   size_t own = clpi_relaxed(shard->active_bytes), others = 0, bias = bias_of(shards);
-  clpi_each_shard(shards, other) others += other == shard ? 0 : clpi_relaxed(other->active_bytes);
+  clpi_each_shard (shards, other)
+    others += other == shard ? 0 : clpi_relaxed(other->active_bytes);
   size_t least = MIN(others + bias, shard->others_active + bias);
   size_t most = MAX(own + shard->below_most + least, own + others + bias);
   size_t peak = clpi_relaxed(shards->peak_active_bytes);
@@ -34,7 +35,8 @@ static size_t held_bytes_locked(const clpi_slot *slot, const clpi_bin *bin)
 {
   size_t bytes = bin ? clpi_relaxed(slot->held) * bin->block_bytes : 0;
   if (!bin)
-    clpi_each_lane(slot, newest) for (const clp_buffer *block = newest; block; block = block->older)
+    clpi_each_lane (slot, newest)
+      for (const clp_buffer *block = newest; block; block = block->older)
         bytes += block->bytes;
   return bytes;
 }
@@ -43,8 +45,8 @@ size_t clpi_held_bytes_hint(clpi_shards *shards)
 {
   size_t bytes = 0;
   for (uint32_t i = 1; i < shards->bins.count; i++)
-    clpi_each_slot(shards, i, shard, slot) bytes +=
-        clpi_relaxed(slot->held) * shards->bins.by_index[i]->block_bytes;
+    clpi_each_slot (shards, i, shard, slot)
+      bytes += clpi_relaxed(slot->held) * clpi_bin_at(&shards->bins, i)->block_bytes;
   return bytes;
 }
 
@@ -54,8 +56,7 @@ clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards)
                         .peak_managed_bytes = shards->peak_managed_bytes,
                         .device_frees = shards->device_frees};
   uint64_t releases = 0;
-  clpi_each_shard(shards, shard)
-  {
+  clpi_each_shard (shards, shard) {
     clpi_note_peak_locked(shards, shard);
     sum.active_bytes += clpi_relaxed(shard->active_bytes);
     for (uint32_t i = 0; i < shards->bins.count; i++) {
@@ -63,7 +64,7 @@ clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards)
       if (!slot)
         continue;
       sum.held_blocks += clpi_relaxed(slot->held);
-      sum.held_bytes += held_bytes_locked(slot, i ? shards->bins.by_index[i] : NULL);
+      sum.held_bytes += held_bytes_locked(slot, i ? clpi_bin_at(&shards->bins, i) : NULL);
       sum.hits += slot->hits;
       sum.misses += slot->misses;
       releases += slot->releases;
@@ -80,8 +81,7 @@ clp_bin_stats clpi_shards_sum_bin_locked(clpi_shards *shards, const clpi_bin *bi
 {
   clp_bin_stats sum = {.bin = bin->number};
   uint64_t releases = 0;
-  clpi_each_slot(shards, bin->index, shard, slot)
-  {
+  clpi_each_slot (shards, bin->index, shard, slot) {
     sum.held_blocks += clpi_relaxed(slot->held);
     sum.hits += slot->hits;
     sum.misses += slot->misses;
@@ -95,11 +95,11 @@ clp_bin_stats clpi_shards_sum_bin_locked(clpi_shards *shards, const clpi_bin *bi
 void clpi_reset_peaks_locked(clpi_shards *shards)
 {
   size_t active = 0;
-  clpi_each_shard(shards, shard) active += clpi_relaxed(shard->active_bytes);
+  clpi_each_shard (shards, shard)
+    active += clpi_relaxed(shard->active_bytes);
   clpi_set_relaxed(shards->peak_active_bytes, active);
   shards->peak_managed_bytes = shards->managed_bytes;
-  clpi_each_shard(shards, shard)
-  {
+  clpi_each_shard (shards, shard) {
     shard->below_most = 0;
     shard->others_active = active - clpi_relaxed(shard->active_bytes);
   }

@@ -3,13 +3,19 @@
 #include "core/shard/shard.h"
 
 #include "core/base/fork.h"
-#include "core/base/lock.h"
 #include "core/shard/buffers.h"
 #include "core/shard/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+
+/* glibc has adaptive mutexes, which spin briefly before they sleep. */
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#define LOCK_INIT ((pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP)
+#else
+#define LOCK_INIT ((pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER)
+#endif
 
 /* Zeros, of a multiple of the alignment. NULL: out of host memory. */
 static void *make_zeros(size_t alignment, size_t bytes)
@@ -25,15 +31,14 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
   shards->pool = pool;
   shards->forks = clpi_relaxed(clpi_forks);
   shards->holding = true;
-  shards->all = shards->lock = CLPI_LOCK_INIT;
+  shards->all = shards->lock = LOCK_INIT;
   return clpi_bins_init(&shards->bins, leading_bits, max_block_bytes);
 }
 
 void clpi_shards_end(clpi_shards *shards)
 {
-  clpi_each_shard(shards, shard)
-  {
-    for (size_t i = 0; i < CLPI_FAR_CHUNKS; i++)
+  clpi_each_shard (shards, shard) {
+    for (size_t i = 0; i < CLPI_INDEX_CHUNKS; i++)
       free(clpi_relaxed(shard->far[i]));
     free(shard);
   }
@@ -46,8 +51,7 @@ void clpi_shards_end(clpi_shards *shards)
 /* What the new shard releases is newer than all before. An only shard so far has noted no peak. */
 static void look_at_others(clpi_shards *shards, clpi_shard *made)
 {
-  clpi_each_shard(shards, shard)
-  {
+  clpi_each_shard (shards, shard) {
     clpi_spinlock_lock(&shard->lock);
     clpi_note_peak_locked(shards, shard);
     made->tick = MAX(made->tick, shard->tick);
@@ -79,16 +83,17 @@ clpi_shard *clpi_shard_of_thread(clpi_shards *shards)
     own = make_shard(shards, clpi_self.number);
   if (own)
     return own;
-  clpi_each_shard(shards, shard) return shard;
+  clpi_each_shard (shards, shard)
+    return shard;
   return NULL;
 }
 
 static clpi_slot *make_slot(clpi_shard *shard, uint32_t index)
 {
-  unsigned i = (unsigned)(__builtin_clz(CLPI_NEAR_SLOTS) - __builtin_clz(index));
-  clpi_slot *made = make_zeros(alignof(clpi_slot), sizeof(*made) * CLPI_NEAR_SLOTS << i);
+  unsigned chunk = clpi_place_of(index).chunk;
+  clpi_slot *made = make_zeros(alignof(clpi_slot), sizeof(*made) * clpi_chunk_count(chunk));
   clpi_slot *none = NULL;
-  if (made && !atomic_compare_exchange_strong(&shard->far[i], &none, made))
+  if (made && !atomic_compare_exchange_strong(&shard->far[chunk], &none, made))
     free(made);
   return clpi_slot_at(shard, index);
 }
@@ -98,7 +103,8 @@ clpi_shard *clpi_shard_for(clpi_shards *shards, uint32_t index)
   clpi_shard *own = clpi_shard_of_thread(shards);
   if (!own || clpi_slot_at(own, index) || make_slot(own, index))
     return own;
-  clpi_each_slot(shards, index, shard, slot) return shard;
+  clpi_each_slot (shards, index, shard, slot)
+    return shard;
   return NULL;
 }
 
@@ -126,7 +132,9 @@ void clpi_shards_set_unusual_locked(clpi_shards *shards, unsigned flag, bool is)
 
 bool clpi_shards_seem_to_hold(clpi_shards *shards, uint32_t index)
 {
-  clpi_each_slot(shards, index, shard, slot) if (clpi_relaxed(slot->held)) return true;
+  clpi_each_slot (shards, index, shard, slot)
+    if (clpi_relaxed(slot->held))
+      return true;
   return false;
 }
 

@@ -10,14 +10,10 @@
 
 #include "core/base/spinlock.h"
 #include "core/shard/threads.h"
-#include "core/store/bins.h"
+#include "core/store/bin.h"
 #include "core/store/lane.h"
 
-enum {
-  CLPI_NEAR_SLOTS = 64, /* in the shard; a power of two */
-  CLPI_FAR_CHUNKS = 17, /* for all bins that there can be */
-  CLPI_RECENT_STREAMS = 4
-};
+enum { CLPI_RECENT_STREAMS = 4 };
 
 typedef struct clpi_shard {
   alignas(128) clpi_spinlock lock; /* guards the rest but for `far`, and the blocks in the slots */
@@ -31,11 +27,11 @@ typedef struct clpi_shard {
   size_t others_active;                     /* what was active in the other shards then */
   clpi_stream *recent[CLPI_RECENT_STREAMS]; /* streams in order, the last one used first; or NULL */
   clp_buffer *spare;                        /* buffers without a block, by `older` */
-  /* Slots by clpi_bin.index, which never move: those from 64 << i on are in far[i], made when the
-   * first of them is needed. near[0] is of no bin: it counts buffers of zero bytes, and has exact
-   * blocks that the device did not take back. */
-  clpi_slot *_Atomic far[CLPI_FAR_CHUNKS];
-  alignas(128) clpi_slot near[CLPI_NEAR_SLOTS];
+  /* Slots by clpi_bin.index (bin.h): those of the first chunk are here, the others are made when
+   * the first of a chunk is needed. near[0] is of no bin: it counts buffers of zero bytes, and has
+   * exact blocks that the device did not take back. */
+  clpi_slot *_Atomic far[CLPI_INDEX_CHUNKS];
+  alignas(128) clpi_slot near[CLPI_FIRST_INDEXES];
 } clpi_shard;
 
 /* Why a release is not warm, whatever its buffer; flags. */
@@ -99,11 +95,12 @@ void clpi_shards_set_unusual_locked(clpi_shards *shards, unsigned flag, bool is)
 /* The slot of this index; NULL: the shard has none, or the index is that of a state. */
 static inline clpi_slot *clpi_slot_at(clpi_shard *shard, uint32_t index)
 {
-  if (__builtin_expect(index < CLPI_NEAR_SLOTS, 1))
+  if (__builtin_expect(index < CLPI_FIRST_INDEXES, 1))
     return &shard->near[index];
-  unsigned i = (unsigned)(__builtin_clz(CLPI_NEAR_SLOTS) - __builtin_clz(index));
-  clpi_slot *chunk = i < CLPI_FAR_CHUNKS ? clpi_acquired(shard->far[i]) : NULL;
-  return chunk ? &chunk[index - ((uint32_t)CLPI_NEAR_SLOTS << i)] : NULL;
+  clpi_place place = clpi_place_of(index);
+  clpi_slot *chunk =
+      place.chunk < CLPI_INDEX_CHUNKS ? clpi_acquired(shard->far[place.chunk]) : NULL;
+  return chunk ? &chunk[place.at] : NULL;
 }
 
 /* Goes through the shards by number. */
@@ -113,8 +110,8 @@ static inline clpi_slot *clpi_slot_at(clpi_shard *shard, uint32_t index)
 
 /* Goes through the slots of all shards for this index, as far as there are any. */
 #define clpi_each_slot(shards, index, shard, slot)                                                 \
-  clpi_each_shard(shards, shard) for (clpi_slot *slot = clpi_slot_at(shard, index); slot;          \
-                                      slot = NULL)
+  clpi_each_shard (shards, shard)                                                                  \
+    for (clpi_slot *slot = clpi_slot_at(shard, index); slot; slot = NULL)
 
 /* Whether a shard seems to hold a block of the bin: a hint. */
 bool clpi_shards_seem_to_hold(clpi_shards *shards, uint32_t index);

@@ -64,8 +64,7 @@ __attribute__((always_inline)) static inline clp_buffer *
 clpi_allocate_warm(clpi_shards *shards, clpi_shard *shard, size_t bytes, clpi_given given,
                    clpi_patience patience)
 {
-  /* Relaxed: the index only leads to a slot, which is empty or of the bin. */
-  uint32_t index = clpi_relaxed(*clpi_bin_index(&shards->bins.indexes, bytes));
+  uint32_t index = clpi_bins_index(&shards->bins, bytes);
   clpi_slot *slot = shard ? clpi_slot_at(shard, index) : NULL;
   if (!slot || !clpi_shard_lock_warm(shard, patience))
     return NULL;

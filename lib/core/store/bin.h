@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The bin of a size, inline for the warm path; bin.c explains the arithmetic. */
+/* The bins of a pool that are in use; bin.c explains their arithmetic. What a bin holds is in the
+ * shards, by its index. */
 #ifndef CLPOOL_CORE_STORE_BIN_H
 #define CLPOOL_CORE_STORE_BIN_H
 
+#include "core/base/relaxed.h"
+
 #include <limits.h>
-#include <stdalign.h>
-#include <stdatomic.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { CLPI_SIZE_BITS = sizeof(size_t) * CHAR_BIT };
 
-/* The two parts of a bin's number: l and m of bin.c. */
-typedef struct clpi_bin_parts {
-  size_t level;
-  size_t mantissa;
-} clpi_bin_parts;
-
-/* `size` is not 0, `leading_bits` at most CLP_MAX_LEADING_BITS. The leading one of 1m is added to
- * l - 1. */
+/* The number of the bin of a size, which is not 0; `leading_bits` is at most CLP_MAX_LEADING_BITS.
+ * The leading one of 1m is added to l - 1. */
 static inline size_t clpi_bin_number(unsigned leading_bits, size_t size)
 {
   unsigned zeros = (unsigned)__builtin_clzl(size);
@@ -27,60 +24,72 @@ static inline size_t clpi_bin_number(unsigned leading_bits, size_t size)
   return ((l - 1) << leading_bits) + leading;
 }
 
-/* The row of a size, which is not 0: one for each level, in no certain order. */
-static inline size_t clpi_bin_row(size_t size)
-{
-#ifdef __x86_64__
-  /* lzcnt where the processor has it, else bsr, which processors of AMD's take long for: what the
-   * one gives is 63 less what the other does, and either tells levels apart. A process has one of
-   * them to its end. */
-  size_t row;
-  __asm__("rep; bsr %1, %0" : "=r"(row) : "r"(size) : "cc");
-  return row;
-#else
-  return (size_t)__builtin_clzl(size);
-#endif
-}
-
-/* The indexes of bins in use, as the warm path looks for them: that of a size of row r is
- * row[size >> shift], or 0. A row begins on a cache line, and the low bits of its address are the
- * shift, so that one load gives both. */
-typedef struct clpi_bin_indexes {
-  alignas(64) uintptr_t rows[CLPI_SIZE_BITS];
-} clpi_bin_indexes;
-
-enum { CLPI_ROW_BYTES = 64 }; /* a multiple of it is the size of a row */
-
-/* Where the index of a size stands, which is not 0. */
-static inline _Atomic uint32_t *clpi_bin_index(const clpi_bin_indexes *indexes, size_t size)
-{
-  uintptr_t row = indexes->rows[clpi_bin_row(size)];
-  _Atomic uint32_t *first = (_Atomic uint32_t *)(row & ~(uintptr_t)(CLPI_ROW_BYTES - 1));
-  return &first[size >> row % CLPI_ROW_BYTES];
-}
-
-static inline clpi_bin_parts clpi_bin_split(unsigned leading_bits, size_t number)
-{
-  size_t one = (size_t)1 << leading_bits;
-  return (clpi_bin_parts){number >> leading_bits, number & (one - 1)};
-}
-
-static inline clpi_bin_parts clpi_bin_parts_of(unsigned leading_bits, size_t size)
-{
-  unsigned zeros = (unsigned)__builtin_clzl(size);
-  size_t rest = (size << zeros) << 1 >> 1; /* without the leading one */
-  return (clpi_bin_parts){CLPI_SIZE_BITS - 1 - zeros, rest >> (CLPI_SIZE_BITS - 1 - leading_bits)};
-}
-
 /* The largest size of a bin. */
-static inline size_t clpi_bin_size(unsigned leading_bits, clpi_bin_parts parts)
+size_t clpi_bin_size(unsigned leading_bits, size_t number);
+
+/* Bins in use and slots are in chunks, which never move: the first has the indexes below
+ * CLPI_FIRST_INDEXES, and each has as many as all before it. There are enough for all bins. */
+enum { CLPI_FIRST_INDEXES = 64, CLPI_INDEX_CHUNKS = 18 };
+
+typedef struct clpi_place {
+  unsigned chunk;
+  uint32_t at;
+} clpi_place;
+
+static inline clpi_place clpi_place_of(uint32_t index)
 {
-  size_t leading = ((size_t)1 << leading_bits) | parts.mantissa;
-  if (parts.level >= CLPI_SIZE_BITS)
-    return (size_t)-1;
-  if (parts.level < leading_bits)
-    return leading >> (leading_bits - parts.level);
-  return ((leading + 1) << (parts.level - leading_bits)) - 1;
+  if (__builtin_expect(index < CLPI_FIRST_INDEXES, 1))
+    return (clpi_place){0, index};
+  unsigned log = 31 - (unsigned)__builtin_clz(index);
+  return (clpi_place){log - 5, index - ((uint32_t)1 << log)};
 }
+
+/* How many indexes a chunk has. */
+static inline size_t clpi_chunk_count(unsigned chunk)
+{
+  return (size_t)CLPI_FIRST_INDEXES << (chunk ? chunk - 1 : 0);
+}
+
+typedef struct clpi_bin {
+  uint32_t index; /* never changes, as the number and the size */
+  bool had_block; /* ever; guarded by the pool's lock */
+  size_t number;
+  size_t block_bytes; /* of every block, but for exact ones (buffer.h) */
+} clpi_bin;
+
+typedef struct clpi_bins {
+  /* Set by clpi_bins_init. */
+  unsigned leading_bits;
+  size_t max_block_bytes;
+  _Atomic uint32_t *indexes; /* by number; 0: not in use */
+
+  clpi_bin *_Atomic chunks[CLPI_INDEX_CHUNKS];
+  uint32_t count; /* of the indexes in use and 0, which is of no bin; guarded by the pool's lock */
+} clpi_bins;
+
+/* False: out of host memory. */
+bool clpi_bins_init(clpi_bins *bins, unsigned leading_bits, size_t max_block_bytes);
+
+void clpi_bins_end(clpi_bins *bins);
+
+/* The size of a bin's blocks: the bin's largest size, or max_block_bytes if that is less. */
+size_t clpi_bins_block_bytes(const clpi_bins *bins, size_t number);
+
+/* The index of the bin of a size, which is not 0; 0: it is not in use. */
+static inline uint32_t clpi_bins_index(const clpi_bins *bins, size_t size)
+{
+  return clpi_acquired(bins->indexes[clpi_bin_number(bins->leading_bits, size)]);
+}
+
+/* The bin of an index in use. */
+static inline clpi_bin *clpi_bin_at(const clpi_bins *bins, uint32_t index)
+{
+  clpi_place place = clpi_place_of(index);
+  return &clpi_acquired(bins->chunks[place.chunk])[place.at];
+}
+
+/* The bin of this number, put into use if need be. `lock` is the pool's; under no lock. NULL: out
+ * of host memory. */
+clpi_bin *clpi_bins_use(clpi_bins *bins, size_t number, pthread_mutex_t *lock);
 
 #endif

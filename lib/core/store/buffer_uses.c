@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Uses of a block: a single one is stored in its buffer, several in an array of their own. */
-#include "core/store/buffer_uses.h"
+#include "core/store/buffer.h"
 
 #include "core/base/error.h"
 

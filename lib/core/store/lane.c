@@ -2,7 +2,7 @@
 /* Lanes, where a block does not come on top or from there. */
 #include "core/store/lane.h"
 
-#include "core/store/buffer_uses.h"
+#include "core/store/buffer.h"
 
 /* Whether the blocks' uses are on the same streams. A use that was found done and forgotten, of
  * epoch 0, is not among those of the home stream that bears it: it may be of any age. */
@@ -17,18 +17,6 @@ static bool is_same_lane(clp_buffer *block, clp_buffer *other)
   return of_block.count == of_other.count;
 }
 
-/* Of two blocks of a lane. The uses decide: a block may come from another shard, whose ages are
- * only about the same. Uses on several streams are all brought up to the release, so that the first
- * that differs decides for all. */
-static bool is_older(clp_buffer *block, clp_buffer *other)
-{
-  clpi_uses of_block = clpi_uses_of(block), of_other = clpi_uses_of(other);
-  for (size_t i = 0; i < of_block.count; i++)
-    if (of_block.uses[i].epoch != of_other.uses[i].epoch)
-      return of_block.uses[i].epoch < of_other.uses[i].epoch;
-  return block->age < other->age;
-}
-
 static clp_buffer *find_lane(const clpi_slot *slot, clp_buffer *block)
 {
   clp_buffer *newest = slot->others;
@@ -37,33 +25,26 @@ static clp_buffer *find_lane(const clpi_slot *slot, clp_buffer *block)
   return newest;
 }
 
-void clpi_lane_insert(clpi_slot *slot, clp_buffer *block, const clpi_stream *home)
-{
-  clpi_set_state(block, CLPI_BUFFER_HELD);
-  bool is_home = block->use.stream == home && block->use.epoch;
-  clp_buffer *newest = is_home ? slot->newest : find_lane(slot, block);
-  if (!newest || !is_older(block, newest)) {
-    clpi_lane_push(slot, newest, block, is_home);
-    return;
-  }
-  clp_buffer *newer = clpi_lane_oldest(slot, newest), *older = NULL;
-  for (; !is_older(block, newer); newer = newer->newer)
-    older = newer;
-  block->newer = newer;
-  block->older = older;
-  newer->older = block;
-  if (older)
-    older->newer = block;
-  else
-    *(is_home ? &slot->oldest : &newest->lane.oldest) = block;
-  clpi_slot_count_held(slot, 1);
-}
-
 /* The oldest block of a lane from now on. */
 static void set_oldest(clpi_slot *slot, clp_buffer *newest, clp_buffer *by)
 {
   by->older = NULL;
   *(newest == slot->newest ? &slot->oldest : &newest->lane.oldest) = by;
+}
+
+void clpi_lane_insert(clpi_slot *slot, clp_buffer *block, const clpi_stream *home)
+{
+  clpi_set_state(block, CLPI_BUFFER_HELD);
+  bool is_home = block->use.stream == home && block->use.epoch;
+  clp_buffer *newest = is_home ? slot->newest : find_lane(slot, block);
+  if (!newest || block->age > newest->age) {
+    clpi_lane_push(slot, newest, block, is_home);
+    return;
+  }
+  block->newer = clpi_lane_oldest(slot, newest);
+  block->newer->older = block;
+  set_oldest(slot, newest, block);
+  clpi_slot_count_held(slot, 1);
 }
 
 void clpi_lane_remove(clpi_slot *slot, clp_buffer *newest, clp_buffer *block)

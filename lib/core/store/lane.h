@@ -84,7 +84,7 @@ static inline void clpi_lane_push(clpi_slot *slot, clp_buffer *newest, clp_buffe
   clpi_slot_count_held(slot, 1);
 }
 
-/* Puts a block into the lane of its uses, on top or where it comes by the order of uses. */
+/* Puts a block into the lane of its uses: on top, or if it is older than what is there, beneath. */
 void clpi_lane_insert(clpi_slot *slot, clp_buffer *block, const clpi_stream *home);
 
 /* Takes a block off its lane, whose newest block is given. */

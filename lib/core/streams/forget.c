@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Forgetting streams. */
-#include "core/streams/forget.h"
+/* Forgetting streams: those that nothing needs any more, when there are many, and those that their
+ * users give up, and may then destroy.
+ *
+ * When a user has given a stream up, all its uses that memory remembers are done, or covered by a
+ * mark. Its record stays while they are needed, but no handle leads to it, and its own handle is
+ * never passed to the allocator again: that may be another stream by then. */
+#include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"

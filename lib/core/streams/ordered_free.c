@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Freeing memory after its uses: in the way that the allocator can order frees, else by waiting. */
-#include "core/streams/ordered_free.h"
+#include "core/streams/use.h"
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"

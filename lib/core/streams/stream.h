@@ -110,4 +110,17 @@ void clpi_stream_init(clpi_stream *stream, clp_stream handle, bool is_ordered, b
 /* The record that a handle leads to; NULL: there is none. */
 clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle);
 
+/* When there are many streams, those that nothing needs any more are forgotten. */
+void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
+                       const clpi_streams_owner *owner);
+
+/* Releases all streams. */
+void clpi_streams_end(clpi_streams *streams);
+
+/* Forgets a stream that its user gives up, if it is known. Waits for other threads' calls with the
+ * stream, if it may, but not for its work. Under no lock. On failure nothing has changed.
+ * CLP_BUSY: an active buffer needs it, or a call with it is under way and it may not wait.
+ * CLP_OUT_OF_HOST_MEMORY, or the allocator's status: no mark could be made. */
+clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle, bool may_wait);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Uses, and the marks that tell when they are done. */
-#include "core/streams/forget.h"
+#include "core/streams/stream.h"
 #include "core/streams/use.h"
 #include "support/late_device.h"
 #include "support/suite.h"
