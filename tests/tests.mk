@@ -197,6 +197,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_stats \
 	tests/core/pool/test_threads \
 	tests/core/pool/test_threads_held \
+	tests/core/pool/test_threads_memory \
 	tests/core/pool/test_threads_pools \
 	tests/core/pool/test_try \
 	tests/core/store/test_bin \
@@ -225,7 +226,6 @@ tests_model_test_crowd_SOURCES = \
 	tests/model/crowd_device.c \
 	tests/model/crowd_fork.c \
 	tests/model/crowd_hooks.c \
-	tests/model/crowd_peaks.c \
 	tests/model/crowd_plan.c tests/model/crowd_plan.h \
 	tests/model/crowd_rest.c \
 	tests/model/crowd_streams.c \
