@@ -205,8 +205,7 @@ check_PROGRAMS += \
 	tests/core/streams/test_order_failures \
 	tests/core/streams/test_order_marks \
 	tests/core/streams/test_order_late \
-	tests/core/streams/test_order_out_of_memory \
-	tests/core/streams/test_use
+	tests/core/streams/test_order_out_of_memory
 # --- The model: programs drawn by chance, and what must be true of them
 check_PROGRAMS += tests/model/test_crowd
 tests_model_test_crowd_SOURCES = \

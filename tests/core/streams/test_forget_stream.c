@@ -108,42 +108,6 @@ START_TEST(no_mark_is_made_where_nothing_needs_one)
 }
 END_TEST
 
-START_TEST(a_mark_that_covers_all_is_not_made_again)
-{
-  clpt_late_rig rig;
-
-  start(&rig, CLP_REUSE_OPPORTUNISTIC, CLPT_LATE_FREES_AT_ONCE);
-  clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.t), rig.t));
-  clpt_late_clear(&rig.device);
-  end_stream(&rig);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 0);
-  come_back(&rig);
-  use_from_everywhere(&rig);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(one_mark_is_made_for_all_blocks)
-{
-  enum { BLOCKS = 50 };
-  clpt_late_rig rig;
-  clp_buffer *buffers[BLOCKS];
-
-  start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_AT_ONCE);
-  for (size_t i = 0; i < BLOCKS; i++)
-    buffers[i] = clpt_late_take(&rig, rig.s);
-  for (size_t i = 0; i < BLOCKS; i++)
-    clpt_ok(clp_buffer_release_on(buffers[i], rig.s));
-  end_stream(&rig);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 1);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
-  come_back(&rig);
-  use_from_everywhere(&rig);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 START_TEST(what_was_forgotten_does_not_pile_up)
 {
   enum { STREAMS = 500, BOUND = 100 };
@@ -232,8 +196,6 @@ int main(void)
   tcase_add_loop_test(tests, what_is_done_when_it_is_forgotten_serves_at_once, 0,
                       CLPT_REUSE_CHOICES);
   tcase_add_test(tests, no_mark_is_made_where_nothing_needs_one);
-  tcase_add_test(tests, a_mark_that_covers_all_is_not_made_again);
-  tcase_add_test(tests, one_mark_is_made_for_all_blocks);
   tcase_add_loop_test(tests, what_was_forgotten_does_not_pile_up, 0, COMBINATIONS);
 
   tests = clpt_case(suite, "refused");

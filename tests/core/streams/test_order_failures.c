@@ -16,26 +16,6 @@ static void fail_once(clpt_late_rig *rig, clpt_late_call call, unsigned after)
       .after = after, .count = 1, .status = CLP_BACKEND_ERROR, .message = "on purpose"};
 }
 
-/* Streams that are not needed any more are found by asking all. */
-START_TEST(what_fails_while_streams_are_forgotten_is_not_told)
-{
-  enum { STREAMS = 50 };
-  clpt_late_rig rig;
-  clp_buffer *buffer = NULL;
-
-  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  fail_once(&rig, CLPT_LATE_MARK_CREATE, 0);
-  for (int i = 0; i < STREAMS; i++) {
-    clp_stream stream = clpt_late_stream_new(&rig.device);
-    clpt_ok_quietly(clp_pool_allocate_on(rig.pool, 0, stream, &buffer));
-    clpt_ok(clp_buffer_release_on(buffer, stream));
-    clpt_late_stream_drop(&rig.device, stream);
-  }
-  ck_assert_uint_eq(rig.device.fault.count, 0);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 /* --- a stream that cannot be kept --- */
 
 START_TEST(where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers)
@@ -321,7 +301,6 @@ int main(void)
   Suite *suite = suite_create("order: failures");
   TCase *tests = clpt_case(suite, "failures");
 
-  tcase_add_test(tests, what_fails_while_streams_are_forgotten_is_not_told);
   tcase_add_loop_test(tests, where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers, 0, 3);
   tcase_add_test(tests, a_silent_failure_is_told_as_this_one);
 

@@ -131,22 +131,6 @@ START_TEST(asking_in_vain_piles_nothing_up)
 }
 END_TEST
 
-START_TEST(marks_of_streams_that_lag_do_not_pile_up)
-{
-  enum { ROUNDS = 300, BOUND = 100 };
-  clpt_late_rig rig;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES | (unsigned)_i);
-  clpt_late_hold(&rig, rig.s);
-  for (int round = 0; round < ROUNDS; round++) {
-    clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t));
-    clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
-  }
-  ck_assert_uint_le(rig.device.live_marks, BOUND);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 /* --- and kept no longer than they are needed --- */
 
 /* Some may be kept for a while, but never more and more. */
@@ -312,8 +296,6 @@ int main(void)
   tests = clpt_case(suite, "few");
   tcase_add_loop_test(tests, one_mark_and_wait_serve_all_that_was_released_before_it, 0, 2);
   tcase_add_loop_test(tests, asking_in_vain_piles_nothing_up, 0, 2);
-
-  tcase_add_loop_test(tests, marks_of_streams_that_lag_do_not_pile_up, 0, 2);
 
   tests = clpt_case(suite, "not for long");
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 2);
