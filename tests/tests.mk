@@ -260,7 +260,7 @@ check_PROGRAMS += \
 model_sources = \
 	tests/model/calls.c tests/model/draw.c tests/model/program.c tests/model/program.h \
 	tests/model/figures.c tests/model/held.c tests/model/hooks.c tests/model/user.c \
-	tests/model/model.h tests/model/run.c
+	tests/model/known_faults.h tests/model/model.h tests/model/run.c
 trial_sources = $(model_sources) tests/model/trial.c tests/model/trial.h
 model_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 check_PROGRAMS += tests/model/test_model

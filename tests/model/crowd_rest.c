@@ -171,21 +171,20 @@ void crowd_check_at_rest(crowd *all)
     REQUIRE_EQUAL(all, "blocks of all pools", blocks, all->live_blocks);
 }
 
-/* Nothing is in use: a limit of one block has room for it, and one of a byte less has not. A second
- * release of the block is refused. */
+/* Nothing is in use: a limit of one block has room for a request of its size, and one of a byte
+ * less has not. A second release of the block is refused. */
 static void check_limit(crowd *all, clp_pool *pool)
 {
-  size_t bytes = all->plan.most_bytes;
-  size_t capacity = clp_pool_alloc_size(pool, clp_pool_bin_number(pool, bytes));
+  size_t bytes = clp_pool_alloc_size(pool, clp_pool_bin_number(pool, all->plan.most_bytes));
   clp_buffer *buffer = NULL;
   clp_status status;
 
   (void)crowd_note(all, "free_held", clp_pool_free_held(pool));
-  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, capacity - 1));
+  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, bytes - 1));
   status = clp_pool_allocate(pool, bytes, &buffer);
   if (status != CLP_LIMIT_EXCEEDED)
     crowd_wrong(all, "a limit that a block does not fit into: %s", clp_status_name(status));
-  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, capacity));
+  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, bytes));
   if (crowd_note(all, "allocate what just fits", clp_pool_allocate(pool, bytes, &buffer))) {
     (void)crowd_note(all, "release", clp_buffer_release(buffer));
     status = clp_buffer_release(buffer);
