@@ -238,7 +238,7 @@ fetch_for() {
 # of make. Other tests take numbers that a size of 32 bits does not hold.
 test_on() {
   local tests='tests/core/store/test_bin tests/core/pool/test_pool tests/core/pool/test_stats'
-  tests+=' tests/core/pool/test_threads tests/core/pool/test_threads_held'
+  tests+=' tests/model/test_crowd tests/core/pool/test_threads_held'
   tests+=' tests/core/streams/test_order_late tests/core/hooks/test_hook tests/arena/test_arena'
   tests+=' tests/trace/test_reader'
   mkdir "$1"

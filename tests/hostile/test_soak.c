@@ -3,10 +3,11 @@
  * pools with and without arenas on host memory and on a device whose streams run late, limits,
  * trims and forks. Contents are checked, and once all is warm, the process takes no more memory and
  * no more descriptors. */
-#include "support/crowd.h"
 #include "support/instrumented.h"
 #include "support/late_device.h"
+#include "support/pools.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
 #include <clpool/arena.h>
 #include <clpool/clpool.h>
@@ -22,20 +23,66 @@ enum { SLACK_BYTES = 4 << 20 }; /* malloc's arenas, of which threads come to sha
 
 /* --- what there is --- */
 
+/* A pool that threads share. */
+typedef struct shared_pool {
+  clp_allocator *allocator;
+  clp_pool *pool;
+  atomic_uint at_work; /* threads that are not done */
+} shared_pool;
+
 typedef struct soak {
-  clpt_crowd crowds[2]; /* on host memory; on an arena of it */
+  shared_pool pools[2]; /* on host memory; on an arena of it */
 } soak;
 
-static void put_arena_under(clpt_crowd *crowd)
+static void start_pool(shared_pool *it)
+{
+  clpt_ok(clp_host_allocator_create(0, &it->allocator));
+  it->pool = clpt_pool(it->allocator);
+  atomic_store(&it->at_work, WORKERS / 2);
+}
+
+static void end_pool(shared_pool *it)
+{
+  ck_assert_uint_eq(clpt_stats(it->pool).active_blocks, 0);
+  clpt_ok(clp_pool_free_held(it->pool));
+  ck_assert_uint_eq(clpt_stats(it->pool).managed_bytes, 0);
+  clp_pool_release(it->pool);
+  clp_allocator_release(it->allocator);
+}
+
+/* A buffer of up to 2 KiB that is full of a pattern; NULL: a limit refused it. */
+static clp_buffer *take_filled(clpt_worker *self, const shared_pool *it, unsigned char pattern)
+{
+  size_t bytes = (size_t)1 << clpt_chance_below(&self->chance, 11);
+  clp_buffer *buffer = NULL;
+  bytes += (size_t)clpt_chance_below(&self->chance, bytes);
+  clp_status status = clp_pool_allocate(it->pool, bytes, &buffer);
+  if (status != CLP_LIMIT_EXCEEDED)
+    clpt_note_failure(self, "allocate", status);
+  if (buffer)
+    memset((void *)clp_buffer_memory(buffer), pattern, clp_buffer_capacity(buffer));
+  return buffer;
+}
+
+/* Nobody else wrote to it. NULL is a no-op. */
+static void release_filled(clpt_worker *self, clp_buffer *buffer, unsigned char pattern)
+{
+  const unsigned char *bytes = buffer ? (const unsigned char *)clp_buffer_memory(buffer) : NULL;
+  if (buffer && (bytes[0] != pattern || memcmp(bytes, bytes + 1, clp_buffer_capacity(buffer) - 1)))
+    clpt_wrong(self, "a block of %zu bytes was overwritten", clp_buffer_capacity(buffer));
+  clpt_note_failure(self, "release", clp_buffer_release(buffer));
+}
+
+static void put_arena_under(shared_pool *shared)
 {
   clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
   clp_allocator *arena = NULL;
-  clp_pool_release(crowd->pool);
+  clp_pool_release(shared->pool);
   options.min_segment_bytes = 1 << 14;
-  clpt_ok(clp_arena_allocator_create(crowd->allocator, &options, &arena));
-  clp_allocator_release(crowd->allocator);
-  crowd->allocator = arena;
-  crowd->pool = clpt_pool(arena);
+  clpt_ok(clp_arena_allocator_create(shared->allocator, &options, &arena));
+  clp_allocator_release(shared->allocator);
+  shared->allocator = arena;
+  shared->pool = clpt_pool(arena);
 }
 
 /* --- threads --- */
@@ -44,45 +91,45 @@ static void put_arena_under(clpt_crowd *crowd)
 static _Atomic(clp_buffer *) handed[WORKERS];
 enum { HANDED = 0xa5 };
 
-static void hand_on(clpt_worker *self, clpt_crowd *crowd)
+static void hand_on(clpt_worker *self, shared_pool *shared)
 {
-  clp_buffer *mine = clpt_take_filled(self, crowd, HANDED);
+  clp_buffer *mine = take_filled(self, shared, HANDED);
   unsigned place = (unsigned)clpt_chance_below(&self->chance, WORKERS);
-  clpt_release_filled(self, atomic_exchange(&handed[place], mine), HANDED);
+  release_filled(self, atomic_exchange(&handed[place], mine), HANDED);
 }
 
 static void allocate_and_release(clpt_worker *self)
 {
   soak *it = self->shared;
-  clpt_crowd *crowd = &it->crowds[self->number % 2];
+  shared_pool *shared = &it->pools[self->number % 2];
   clp_buffer *kept[KEPT] = {NULL};
   for (unsigned round = 0; round < self->rounds; round++) {
     size_t i = (size_t)clpt_chance_below(&self->chance, KEPT);
     unsigned char pattern = (unsigned char)(self->number * KEPT + i);
-    clpt_release_filled(self, kept[i], pattern);
-    kept[i] = round % 3 == 0 ? NULL : clpt_take_filled(self, crowd, pattern);
+    release_filled(self, kept[i], pattern);
+    kept[i] = round % 3 == 0 ? NULL : take_filled(self, shared, pattern);
     if (round % 8 == 0)
-      hand_on(self, crowd);
+      hand_on(self, shared);
   }
   for (size_t i = 0; i < KEPT; i++)
-    clpt_release_filled(self, kept[i], (unsigned char)(self->number * KEPT + i));
-  atomic_fetch_sub(&crowd->at_work, 1);
+    release_filled(self, kept[i], (unsigned char)(self->number * KEPT + i));
+  atomic_fetch_sub(&shared->at_work, 1);
 }
 
 static void maintain(clpt_worker *self)
 {
   soak *it = self->shared;
-  clpt_crowd *crowd = &it->crowds[self->number % 2];
-  while (atomic_load(&crowd->at_work) > 0) {
+  shared_pool *shared = &it->pools[self->number % 2];
+  while (atomic_load(&shared->at_work) > 0) {
     size_t some_bytes = (size_t)clpt_chance_below(&self->chance, 200000);
     clp_pool_stats stats = CLP_POOL_STATS_INIT;
-    clpt_note_failure(self, "set_limit", clp_pool_set_limit(crowd->pool, some_bytes));
-    clpt_note_failure(self, "get_stats", clp_pool_get_stats(crowd->pool, &stats));
+    clpt_note_failure(self, "set_limit", clp_pool_set_limit(shared->pool, some_bytes));
+    clpt_note_failure(self, "get_stats", clp_pool_get_stats(shared->pool, &stats));
     const char *disagreement = clpt_disagreement(&stats);
     if (disagreement)
       clpt_wrong(self, "%s", disagreement);
-    clpt_note_failure(self, "trim_to", clp_pool_trim_to(crowd->pool, some_bytes));
-    clpt_note_failure(self, "set_limit", clp_pool_set_limit(crowd->pool, 0));
+    clpt_note_failure(self, "trim_to", clp_pool_trim_to(shared->pool, some_bytes));
+    clpt_note_failure(self, "set_limit", clp_pool_set_limit(shared->pool, 0));
   }
 }
 
@@ -147,7 +194,7 @@ static void fork_once(clpt_worker *self)
     clp_pool *pool = NULL;
     clp_buffer *buffer = NULL;
     alarm(HANG_SECONDS);
-    clp_pool_release(it->crowds[0].pool);
+    clp_pool_release(it->pools[0].pool);
     bool works = !clp_host_allocator_create(0, &own) && !clp_pool_create(own, NULL, &pool) &&
                  !clp_pool_allocate(pool, KEPT, &buffer) && !clp_buffer_release(buffer);
     _exit(works ? EXIT_SUCCESS : EXIT_FAILURE);
@@ -186,15 +233,15 @@ static void run_round(unsigned number)
   static clpt_workers workers;
   static soak it;
   for (int i = 0; i < 2; i++)
-    clpt_crowd_start(&it.crowds[i], WORKERS / 2);
-  put_arena_under(&it.crowds[1]);
+    start_pool(&it.pools[i]);
+  put_arena_under(&it.pools[1]);
   clpt_workers_start(&workers, WORKERS + 4, work, WORKERS + 4, clpt_iterations(ROUNDS) + number % 2,
                      &it);
   clpt_workers_join(&workers);
   for (int i = 0; i < WORKERS; i++)
     clpt_ok(clp_buffer_release(atomic_exchange(&handed[i], NULL)));
   for (int i = 0; i < 2; i++)
-    clpt_crowd_end(&it.crowds[i]);
+    end_pool(&it.pools[i]);
 }
 
 /* --- what the process takes --- */

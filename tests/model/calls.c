@@ -11,6 +11,7 @@ bool model_release_some(clp_pool *pool, size_t bytes, void *user_data)
   model *it = user_data;
   bool is_released = false;
   (void)pool, (void)bytes;
+  it->callbacks++;
   model_set_outside(true);
   for (unsigned slot = 0; !is_released && it->spares > 0 && slot < MODEL_SLOTS; slot++)
     if (it->slots[slot].buffer) {
@@ -29,12 +30,14 @@ static void set_limit(model *it, unsigned pool, size_t bytes)
   model_require(it, clp_pool_get_limit(it->pools[pool].pool) == bytes);
 }
 
-/* Room for one more block of that size when nothing is held, or for a byte less. */
+/* Room for one more block of that size when nothing is held, or for a byte less; of the bin's size,
+ * or of the one that serves where that is refused. */
 static void fit_limit(model *it, const model_call *call)
 {
   clp_pool_stats stats = model_stats(it, call->pool);
-  size_t block = model_block_bytes(it, call->pool, call->value);
-  set_limit(it, call->pool, stats.managed_bytes - stats.held_bytes + block - (call->slot > 0));
+  size_t block = call->slot < 2 ? model_block_bytes(it, call->pool, call->value)
+                                : model_least_bytes(it, call->pool, call->value);
+  set_limit(it, call->pool, stats.managed_bytes - stats.held_bytes + block - call->slot % 2);
 }
 
 static void free_held(model *it, unsigned pool)

@@ -106,9 +106,6 @@ bool crowd_is_wrong(const crowd *all);
 /** A pool as the plan has it. */
 clp_status crowd_create_pool(crowd *all, clp_pool **pool);
 
-/** Raises `*most` to `value`, if that is more. */
-void crowd_raise(atomic_size_t *most, size_t value);
-
 /** @name The device (crowd_device.c) @{ */
 void crowd_device_start(crowd *all);
 void crowd_device_end(crowd *all);
@@ -154,9 +151,6 @@ clp_status crowd_call_forget_stream(crowd_member *self, crowd_pool *unused);
 /** @} */
 
 void crowd_add_hook(crowd_pool *pool);
-
-/** Adds the tests of what a pool tells of the peaks of several threads. */
-void crowd_add_peaks(TCase *tests);
 
 /** @name When no thread is at work (crowd_rest.c) @{ */
 

@@ -63,7 +63,7 @@ static void write_block(crowd_member *self, crowd_block *block)
     crowd_write_late(self, block);
 }
 
-void crowd_raise(atomic_size_t *most, size_t value)
+static void raise_to(atomic_size_t *most, size_t value)
 {
   size_t before = atomic_load_explicit(most, memory_order_relaxed);
 
@@ -74,7 +74,7 @@ void crowd_raise(atomic_size_t *most, size_t value)
 
 static void add(atomic_size_t *count, size_t bytes, atomic_size_t *peak)
 {
-  crowd_raise(peak, bytes + atomic_fetch_add_explicit(count, bytes, memory_order_relaxed));
+  raise_to(peak, bytes + atomic_fetch_add_explicit(count, bytes, memory_order_relaxed));
 }
 
 /* After the pool has counted the block. */

@@ -12,6 +12,25 @@ static size_t some_bytes(crowd_member *self)
 }
 
 /* While others are at work, the figures agree with each other, and cover what this thread has. */
+/* Where all blocks have one size, figures of one moment agree to the byte. */
+static void check_one_size(crowd *all, const clp_pool *pool, const clp_pool_stats *stats)
+{
+  const crowd_plan *plan = &all->plan;
+  size_t bytes = plan->most_bytes;
+  size_t capacity = clp_pool_alloc_size(pool, clp_pool_bin_number(pool, bytes));
+  size_t blocks = stats->held_blocks + stats->active_blocks;
+  bool is_refused = plan->limit > 0 || plan->capacity > 0 || crowd_plan_has(plan, CROWD_set_limit);
+
+  if (plan->sizes != CROWD_ONE_SIZE || plan->uses_zero || plan->is_on_arena || is_refused)
+    return;
+  if (stats->active_bytes != stats->active_blocks * bytes ||
+      stats->held_bytes != stats->held_blocks * capacity ||
+      stats->managed_bytes != blocks * capacity ||
+      stats->device_allocations - stats->device_frees != blocks)
+    crowd_wrong(all, "%zu held, %zu active blocks, but %zu, %zu of %zu bytes", stats->held_blocks,
+                stats->active_blocks, stats->held_bytes, stats->active_bytes, stats->managed_bytes);
+}
+
 static clp_status crowd_call_get_stats(crowd_member *self, crowd_pool *pool)
 {
   crowd *all = self->crowd;
@@ -30,6 +49,7 @@ static clp_status crowd_call_get_stats(crowd_member *self, crowd_pool *pool)
   if (stats.active_blocks < blocks || stats.active_bytes < bytes)
     crowd_wrong(all, "one thread has %zu blocks, %zu bytes; the pool says %zu, %zu", blocks, bytes,
                 stats.active_blocks, stats.active_bytes);
+  check_one_size(all, pool->pool, &stats);
   if (stats.active_blocks > all->plan.threads * (all->plan.kept + 2) + CROWD_MAILBOX)
     crowd_wrong(all, "%zu active blocks are more than all threads have", stats.active_blocks);
   return status;

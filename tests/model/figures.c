@@ -2,6 +2,8 @@
 /* The figures of pools, bins and arenas beside the model's, and when a request may be refused. */
 #include "model.h"
 
+#include "known_faults.h"
+
 #include <clpool/arena.h>
 
 enum { BINS_MAX = 256 };
@@ -19,6 +21,18 @@ size_t model_block_bytes(const model *it, unsigned pool, size_t bytes)
   return clp_pool_alloc_size(asked, clp_pool_bin_number(asked, bytes));
 }
 
+/* What serves where the bin's size is refused: the requested size, rounded up to the alignment.
+ * Today nothing does. */
+size_t model_least_bytes(const model *it, unsigned pool, size_t bytes)
+{
+  static const size_t alignments[] = {
+      [MODEL_LATE] = 1, [MODEL_PLAIN] = 1, [MODEL_HOST] = 64, [MODEL_SIMULATED] = 256};
+  size_t block = model_block_bytes(it, pool, bytes);
+  size_t alignment = alignments[it->config->device];
+  size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  return CLPT_REFUSED_BLOCKS_ARE_ASKED_FOR_AGAIN && rounded < block ? rounded : block;
+}
+
 bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool)
 {
   return slot->pool == pool && slot->generation == it->pools[pool].generation;
@@ -26,7 +40,6 @@ bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool)
 
 /* --- refusals --- */
 
-/* Whether what fails on purpose in this program, or a limit, can have this status. */
 /* Whether what failed on purpose in this call, or a limit, can have this status. */
 static bool is_failure_on_purpose(const model *it, clp_status status)
 {
@@ -66,14 +79,15 @@ static size_t reserved_bytes(const model *it)
   return stats.reserved_bytes;
 }
 
-/* A limit refuses only what would pass it, when nothing is held any more, or what is larger than
- * the limit by itself. */
+/* A limit refuses only what would pass it, when nothing is held any more and the callback did not
+ * help, or at once what is larger than the limit by itself. */
 static void check_limit_refusal(const model *it, unsigned pool, size_t block)
 {
   clp_pool_stats stats = model_stats(it, pool);
   size_t limit = clp_pool_get_limit(it->pools[pool].pool);
   model_require(it, limit > 0);
   model_require(it, block > limit || stats.held_blocks == 0);
+  model_require(it, it->config->arena || (it->callbacks > 0) == (block <= limit));
   if (it->config->arena)
     model_require(it, reserved_bytes(it) + it->device.leaving_bytes + on_arena(block) > limit);
   else
@@ -110,7 +124,7 @@ static void check_device_refusal(const model *it, size_t block)
 
 void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status status)
 {
-  size_t block = model_block_bytes(it, pool, bytes), largest = it->config->max_block_bytes;
+  size_t block = model_least_bytes(it, pool, bytes), largest = it->config->max_block_bytes;
   if (largest && bytes > largest) {
     model_require(it, status == CLP_INVALID_ARGUMENT);
     return;
@@ -126,6 +140,24 @@ void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status stat
     model_require(it, status == CLP_OUT_OF_DEVICE_MEMORY);
     check_device_refusal(it, block);
   }
+}
+
+/* A new buffer has a block of its bin's size, unless that was refused when the pool held none: by
+ * the device, or by the limit. What the callback released came after that. */
+void model_check_capacity(const model *it, const model_slot *new, unsigned refusals)
+{
+  size_t block = model_block_bytes(it, new->pool, new->bytes);
+  if (it->config->arena || !new->bytes || new->capacity == block)
+    return;
+  model_require(it, new->capacity == model_least_bytes(it, new->pool, new->bytes));
+  if (it->callbacks || it->may_fail)
+    return;
+  clp_pool_stats stats = model_stats(it, new->pool);
+  size_t limit = clp_pool_get_limit(it->pools[new->pool].pool);
+  bool is_device_full = it->device.refusals != refusals || it->config->device == MODEL_SIMULATED;
+  model_require(it, stats.held_blocks == 0);
+  model_require(it,
+                is_device_full || (limit && stats.managed_bytes - new->capacity + block > limit));
 }
 
 /* --- pools --- */

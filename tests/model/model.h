@@ -82,6 +82,7 @@ typedef struct model {
   model_slot slots[MODEL_SLOTS];
   bool has_streams, is_fake, may_fail; /* may_fail: something failed on purpose, or will */
   unsigned spares;                     /* buffers that on_out_of_memory may yet release */
+  unsigned callbacks;                  /* calls of on_out_of_memory in the call at work */
   bool can_run_out;                    /* of memory or a limit */
   unsigned faults_before;              /* of the device, before the call at work */
   unsigned losses;                     /* that the log told of */
@@ -186,6 +187,8 @@ void model_held_serve(model *it, unsigned pool, int stream, const model_slot *go
 void model_check(model *it);
 void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status status);
 size_t model_block_bytes(const model *it, unsigned pool, size_t bytes);
+size_t model_least_bytes(const model *it, unsigned pool, size_t bytes); /* where that is refused */
+void model_check_capacity(const model *it, const model_slot *new, unsigned refusals);
 clp_pool_stats model_stats(const model *it, unsigned pool);
 bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool);
 

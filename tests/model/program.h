@@ -74,7 +74,7 @@ typedef struct model_config {
   X(free_held)    /* pool */                                                                       \
   X(trim)         /* pool bytes */                                                                 \
   X(limit)        /* pool bytes */                                                                 \
-  X(fit_limit)    /* pool bytes: room for one such block; less one byte with a slot above 0 */     \
+  X(fit_limit)    /* pool bytes: room for one such block; less one byte with an odd slot */        \
   X(reset_peaks)  /* pool */                                                                       \
   X(hook)         /* slot: which; pool, or of the thread with a stream of 0 or more */             \
   X(spare)        /* value: buffers that on_out_of_memory may release */                           \

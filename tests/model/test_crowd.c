@@ -55,5 +55,4 @@ CLPT_MAIN("crowd", clpt_run)
   tcase_set_timeout(tests, HANG_SECONDS);
   tcase_add_loop_test(tests, blocks_and_figures_of_a_crowd_are_right, 0,
                       (int)number_of("CLPT_PROGRAMS", default_programs()));
-  crowd_add_peaks(clpt_case(suite, "peaks"));
 }

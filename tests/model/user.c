@@ -151,6 +151,7 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
   it->phase_pool = pool;
   it->asked = bytes;
   it->stream_waits = it->device.calls[CLPT_LATE_STREAM_WAIT];
+  it->callbacks = 0;
   clp_status status = ask(it, from->pool, bytes, stream_of(it, stream), &buffer);
   it->phase = MODEL_IDLE;
   from->reactions += it->device.refusals != refusals;
@@ -176,6 +177,7 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
   from->allocated++;
   model_held_serve(it, pool, slot->last, slot);
   check_buffer(it, slot, from->pool);
+  model_check_capacity(it, slot, refusals);
   model_write(it, at, slot->last);
 }
 

@@ -39,7 +39,7 @@ void clpt_assert_served(clpt_rig *rig, const char *trace)
   clp_buffer *buffer;
 
   clpt_device_clear_trace(&rig->device);
-  buffer = clpt_allocate(rig->pool, 1000);
+  buffer = clpt_allocate(rig->pool, 1023);
   clpt_device_trace_is(&rig->device, trace);
   clpt_ok(clp_buffer_release(buffer));
 }
@@ -50,7 +50,7 @@ void clpt_assert_refused(clpt_rig *rig, clp_status status, const char *trace)
   clp_pool_stats before = clpt_stats(rig->pool), after;
 
   clpt_device_clear_trace(&rig->device);
-  clpt_fails(status, clp_pool_allocate(rig->pool, 1000, &buffer));
+  clpt_fails(status, clp_pool_allocate(rig->pool, 1023, &buffer));
   ck_assert_ptr_null(buffer);
   clpt_device_trace_is(&rig->device, trace);
   after = clpt_stats(rig->pool);

@@ -140,28 +140,6 @@ START_TEST(hooks_run_in_order_of_registration_whosever_they_are)
 }
 END_TEST
 
-START_TEST(registered_again_a_hook_comes_last)
-{
-  start();
-  clpt_ok(ways[_i].begin(&first.hook));
-  clpt_ok(ways[_i].begin(&second.hook));
-  clpt_ok(ways[_i].begin(&third.hook));
-  clpt_ok(ways[_i].end(&second.hook));
-  clpt_hold(rig.pool, 0, 1);
-  clpt_recorder_is(&first,
-                   "m<0:0 third:m<0:0 m>0:0 third:m>0:0 f<0:0 third:f<0:0 f>0:0 third:f>0:0");
-  clpt_recorder_clear(&first);
-  clpt_ok(ways[_i].begin(&second.hook));
-  clpt_ok(ways[_i].end(&first.hook));
-  clpt_hold(rig.pool, 0, 1);
-  clpt_recorder_is(&first, "third:m<0:0 second:m<0:0 third:m>0:0 second:m>0:0 "
-                           "third:f<0:0 second:f<0:0 third:f>0:0 second:f>0:0");
-  clpt_ok(ways[_i].end(&third.hook));
-  clpt_ok(ways[_i].end(&second.hook));
-  end();
-}
-END_TEST
-
 START_TEST(a_hook_of_the_thread_and_the_pool_runs_twice)
 {
   start();
@@ -208,34 +186,6 @@ static counter *make_counters(unsigned many, unsigned *next)
   }
   return counters;
 }
-
-START_TEST(scopes_nest_a_hundred_deep)
-{
-  enum { DEEP = 100 };
-  unsigned next;
-  counter *counters = make_counters(DEEP, &next);
-
-  start();
-  for (unsigned i = 0; i < DEEP; i++) {
-    clpt_ok(ways[_i].begin(&counters[i].hook));
-    next = 0;
-    clpt_hold(rig.pool, 100, 1);
-    ck_assert_uint_eq(next, i + 1);
-  }
-  for (unsigned i = DEEP; i > 0; i--) {
-    clpt_ok(ways[_i].end(&counters[i - 1].hook));
-    next = 0;
-    clpt_hold(rig.pool, 100, 1);
-    ck_assert_uint_eq(next, i - 1);
-  }
-  for (unsigned i = 0; i < DEEP; i++) {
-    ck_assert_uint_eq(counters[i].calls, 2 * (DEEP - i) - 1);
-    ck_assert_uint_eq(counters[i].wrong, 0);
-  }
-  free(counters);
-  end();
-}
-END_TEST
 
 START_TEST(thousands_are_registered_and_ended_in_any_order)
 {
@@ -380,9 +330,7 @@ CLPT_MAIN("hook registration", clpt_run)
   tcase_add_loop_test(arguments, a_name_is_registered_once_for_each, 0, WAYS);
   tcase_add_loop_test(arguments, only_what_is_registered_can_be_ended, 0, WAYS);
   tcase_add_loop_test(order, hooks_run_in_order_of_registration_whosever_they_are, 0, 8);
-  tcase_add_loop_test(order, registered_again_a_hook_comes_last, 0, WAYS);
   tcase_add_test(order, a_hook_of_the_thread_and_the_pool_runs_twice);
-  tcase_add_loop_test(order, scopes_nest_a_hundred_deep, 0, WAYS);
   tcase_add_loop_test(order, thousands_are_registered_and_ended_in_any_order, 0, WAYS);
   tcase_add_loop_test(not_now, callbacks_must_not_change_hooks, 0, WAYS);
   tcase_add_test(not_now, on_out_of_memory_must_not_change_hooks);

@@ -294,45 +294,6 @@ START_TEST(pool_hooks_come_and_go_while_others_call)
 }
 END_TEST
 
-/* Threads with hooks of their own, and one that all of them share. */
-static void push_and_call(clpt_worker *self)
-{
-  crowd *all = self->shared;
-  clpt_recorder own;
-  clp_buffer *buffer;
-
-  clpt_recorder_init(&own, "own");
-  for (unsigned i = 0; i < self->rounds / 16; i++) {
-    clpt_recorder_clear(&own);
-    if (clp_hook_push(&own.hook) || clp_hook_push(&all->hooks[0].hook))
-      clpt_wrong(self, "not pushed");
-    if (clp_pool_allocate(all->pool, 0, &buffer) || clp_buffer_release(buffer))
-      clpt_wrong(self, "a call failed");
-    if (strcmp(own.log, "m<0:0 m>0:0 f<0:0 f>0:0") != 0)
-      clpt_wrong(self, "shown %s", own.log);
-    if (clp_hook_pop(&own.hook) || clp_hook_pop(&all->hooks[0].hook))
-      clpt_wrong(self, "not popped");
-  }
-}
-
-START_TEST(threads_have_hooks_of_their_own)
-{
-  static const clpt_work work[] = {push_and_call, call};
-  clpt_workers workers;
-  clpt_rig rig;
-  crowd all;
-
-  clpt_rig_start(&rig);
-  crowd_init(&all, rig.pool);
-  atomic_store(&all.hooks[0].is_gone, false);
-  clpt_workers_start(&workers, 8, work, 2, clpt_iterations(8000), &all);
-  clpt_workers_join(&workers);
-  ck_assert_uint_eq(atomic_load(&all.hooks[0].wrong), 0);
-  ck_assert(!clpi_is_watched());
-  clpt_rig_end(&rig);
-}
-END_TEST
-
 /* --- Callbacks that end their thread --- */
 
 static const char *const last_callbacks[] = {"m<", "m>", "f<", "f>", "d<", "d>"};
@@ -392,6 +353,5 @@ CLPT_MAIN("hook threads", clpt_run)
   tcase_add_test(steps, a_removal_waits_for_the_pairs_that_see_the_hook);
   tcase_add_test(steps, while_a_removal_waits_new_calls_do_not_see_the_hook);
   tcase_add_test(crowds, pool_hooks_come_and_go_while_others_call);
-  tcase_add_test(crowds, threads_have_hooks_of_their_own);
   tcase_add_loop_test(ends, a_thread_that_ends_in_a_callback_is_not_waited_for, 0, LAST_CALLBACKS);
 }

@@ -30,19 +30,6 @@ START_TEST(own_held_blocks_go_largest_first_one_at_a_time_until_it_works)
 }
 END_TEST
 
-START_TEST(several_blocks_of_one_bin_go_one_at_a_time_too)
-{
-  clpt_rig rig;
-
-  clpt_rig_start(&rig);
-  clpt_hold(rig.pool, 400, 3);
-  rig.device.capacity = 415 + 1023;
-  clpt_assert_served(&rig, "A1023! F415 A1023! F415 A1023");
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 2);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
 START_TEST(when_all_else_failed_each_step_was_taken_once_in_order)
 {
   clpt_rig rig;
@@ -55,21 +42,6 @@ START_TEST(when_all_else_failed_each_step_was_taken_once_in_order)
   ck_assert_ptr_eq(helper.seen_pool, rig.pool);
   ck_assert_uint_eq(helper.seen_bytes, 1023);
   ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 1);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_request_that_is_served_in_the_end_was_no_failure)
-{
-  clpt_rig rig;
-  clp_buffer *buffer = NULL;
-
-  clpt_rig_start(&rig);
-  clpt_hold(rig.pool, 400, 2);
-  rig.device.capacity = 1023;
-  clpt_ok_quietly(clp_pool_allocate(rig.pool, 1000, &buffer));
-  ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 1);
-  clpt_ok(clp_buffer_release(buffer));
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -104,38 +76,6 @@ START_TEST(other_pools_on_the_allocator_give_what_they_hold_before_the_allocator
   clpt_ok(clp_buffer_release(active));
   for (int i = 0; i < 2; i++)
     clp_pool_release(others[i]);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(another_pool_gives_no_more_than_is_needed)
-{
-  clpt_rig rig;
-  clp_pool *other;
-
-  clpt_rig_start(&rig);
-  other = clpt_pool(rig.allocator);
-  clpt_hold(other, 400, 1);
-  clpt_hold(other, 100, 1);
-  rig.device.capacity = 103 + 1023;
-  clpt_assert_served(&rig, "A1023! F415 A1023");
-  ck_assert_uint_eq(clpt_stats(other).held_blocks, 1);
-  clp_pool_release(other);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(pools_on_other_allocators_are_left_alone)
-{
-  clpt_rig rig, stranger;
-
-  clpt_rig_start(&rig);
-  clpt_rig_start(&stranger);
-  clpt_hold(stranger.pool, 1000, 3);
-  rig.device.capacity = 1000;
-  clpt_assert_refused(&rig, CLP_OUT_OF_DEVICE_MEMORY, "A1023! D A1023! R A1023!");
-  ck_assert_uint_eq(clpt_stats(stranger.pool).held_blocks, 3);
-  clpt_rig_end(&stranger);
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -320,52 +260,14 @@ START_TEST(own_blocks_that_the_device_refuses_stay_held_and_the_next_steps_follo
 }
 END_TEST
 
-START_TEST(other_pools_blocks_that_the_device_refuses_stay_theirs)
-{
-  clpt_rig rig;
-  clp_pool *other;
-  clp_buffer *buffer = NULL;
-
-  clpt_rig_start(&rig);
-  other = clpt_pool(rig.allocator);
-  clpt_hold(other, 400, 1);
-  rig.device.capacity = 415 + 1000;
-  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(rig.pool, 1000, &buffer));
-  ck_assert_uint_eq(clpt_stats(other).held_blocks, 1);
-  ck_assert_uint_eq(clpt_stats(other).managed_bytes, 415);
-  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 0);
-  clpt_hold(other, 400, 1); /* and serve them again */
-  ck_assert_uint_eq(clpt_stats(other).hits, 1);
-  clp_pool_release(other);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_pool_that_stopped_holding_climbs_the_ladder_as_well)
-{
-  clpt_rig rig;
-  clpt_helper helper;
-
-  clpt_start_with_helper(&rig, &helper, 1000);
-  clpt_ok(clp_pool_stop_holding(rig.pool));
-  clpt_assert_refused(&rig, CLP_OUT_OF_DEVICE_MEMORY, "A1023! D A1023! R A1023! C1023");
-  clpt_rig_end(&rig);
-}
-END_TEST
-
 CLPT_MAIN("out of memory", clpt_run)
 {
   TCase *tests = clpt_case(suite, "steps");
 
   tcase_add_loop_test(tests, own_held_blocks_go_largest_first_one_at_a_time_until_it_works, 0, 4);
-  tcase_add_test(tests, several_blocks_of_one_bin_go_one_at_a_time_too);
   tcase_add_test(tests, when_all_else_failed_each_step_was_taken_once_in_order);
-  tcase_add_test(tests, a_request_that_is_served_in_the_end_was_no_failure);
   tcase_add_test(tests,
                  other_pools_on_the_allocator_give_what_they_hold_before_the_allocator_waits);
-  tcase_add_test(tests, another_pool_gives_no_more_than_is_needed);
-  tcase_add_test(tests, pools_on_other_allocators_are_left_alone);
   tcase_add_test(tests, waiting_for_what_is_pending_is_enough_where_frees_are_late);
   tcase_add_test(tests, returning_what_is_cached_is_enough_where_the_allocator_keeps_memory);
   tcase_add_test(tests, a_drain_or_return_that_fails_is_passed_over);
@@ -376,6 +278,4 @@ CLPT_MAIN("out of memory", clpt_run)
   tcase_add_test(tests, the_message_has_all_the_figures_and_the_native_code);
   tcase_add_test(tests, a_silent_allocator_still_leaves_a_message_of_this_failure);
   tcase_add_test(tests, own_blocks_that_the_device_refuses_stay_held_and_the_next_steps_follow);
-  tcase_add_test(tests, other_pools_blocks_that_the_device_refuses_stay_theirs);
-  tcase_add_test(tests, a_pool_that_stopped_holding_climbs_the_ladder_as_well);
 }

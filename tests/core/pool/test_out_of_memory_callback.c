@@ -188,31 +188,6 @@ START_TEST(the_callback_is_asked_when_a_limit_refuses)
 }
 END_TEST
 
-/* A program whose collector releases buffers only when it is told to. */
-START_TEST(a_collector_keeps_a_program_within_a_limit)
-{
-  enum { BUFFERS = 100, MOST = 8 };
-  clpt_rig rig;
-  clpt_helper helper;
-
-  clpt_start_with_helper(&rig, &helper, 0);
-  clpt_ok(clp_pool_set_limit(rig.pool, MOST * (size_t)1023));
-  for (size_t i = 0; i < BUFFERS; i++) {
-    helper.says_yes = 1;
-    clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
-    if (helper.released > 0)
-      memmove(helper.releases, helper.releases + 1, (MOST - 1) * sizeof(buffer));
-    helper.released = 0;
-    helper.releases[i < MOST ? i : MOST - 1] = buffer;
-  }
-  ck_assert_uint_eq(clpt_stats(rig.pool).allocations, BUFFERS);
-  ck_assert_uint_eq(rig.device.live_blocks, MOST);
-  for (size_t i = 0; i < MOST; i++)
-    clpt_ok(clp_buffer_release(helper.releases[i]));
-  clpt_rig_end(&rig);
-}
-END_TEST
-
 CLPT_MAIN("out of memory callback", clpt_run)
 {
   TCase *tests = clpt_case(suite, "callback");
@@ -227,5 +202,4 @@ CLPT_MAIN("out of memory callback", clpt_run)
 
   tests = clpt_case(suite, "limit");
   tcase_add_loop_test(tests, the_callback_is_asked_when_a_limit_refuses, 0, LIMITS);
-  tcase_add_test(tests, a_collector_keeps_a_program_within_a_limit);
 }

@@ -3,67 +3,6 @@
 #include "support/pools.h"
 #include "support/suite.h"
 
-START_TEST(nothing_held_is_nothing_to_free)
-{
-  clpt_rig rig;
-  clp_buffer *buffer;
-
-  clpt_rig_start(&rig);
-  buffer = clpt_allocate(rig.pool, 100);
-  clpt_device_clear_trace(&rig.device);
-  clpt_ok(clp_pool_free_held(rig.pool));
-  clpt_ok(clp_pool_trim_to(rig.pool, 0));
-  clpt_ok(clp_pool_stop_holding(rig.pool));
-  clpt_device_trace_is(&rig.device, ""); /* active blocks are never touched */
-  clpt_ok(clp_buffer_release(buffer));
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(free_held_frees_all_that_is_held_and_pooling_goes_on)
-{
-  clpt_rig rig;
-  clp_buffer *active;
-
-  clpt_rig_start(&rig);
-  clpt_hold(rig.pool, 100, 3);
-  clpt_hold(rig.pool, 1000, 2);
-  active = clpt_allocate(rig.pool, 100);
-  clpt_ok(clp_pool_free_held(rig.pool));
-  ck_assert_uint_eq(rig.device.live_blocks, 1);
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
-  ck_assert_uint_eq(clpt_stats(rig.pool).device_frees, 4);
-
-  clpt_ok(clp_buffer_release(active));
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
-  clpt_device_clear_trace(&rig.device);
-  clpt_hold(rig.pool, 100, 1);
-  clpt_device_trace_is(&rig.device, "");
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(stop_holding_is_for_good)
-{
-  clpt_rig rig;
-
-  clpt_rig_start(&rig);
-  clpt_hold(rig.pool, 100, 2);
-  clpt_ok(clp_pool_stop_holding(rig.pool));
-  ck_assert_uint_eq(rig.device.live_blocks, 0);
-  clpt_device_clear_trace(&rig.device);
-  clpt_hold(rig.pool, 100, 1);
-  clpt_ok(clp_pool_free_held(rig.pool));
-  clpt_ok(clp_pool_trim_to(rig.pool, 1000));
-  clpt_ok(clp_pool_stop_holding(rig.pool));
-  clpt_hold(rig.pool, 100, 1);
-  clpt_device_trace_is(&rig.device, "A103 F103 A103 F103");
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
-  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 0);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
 /* Holds one block each of 103, 207, 415 and 831 bytes, released in the order 415, 103, 831, 207. */
 static void hold_four(clpt_rig *rig)
 {
@@ -99,75 +38,6 @@ START_TEST(trim_to_frees_the_least_recently_used_first_and_stops_at_the_bytes)
   clpt_ok(clp_pool_trim_to(rig.pool, trims[_i].bytes));
   clpt_device_trace_is(&rig.device, trims[_i].trace);
   ck_assert_uint_le(clpt_stats(rig.pool).managed_bytes, trims[_i].bytes);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_hit_makes_a_block_recently_used)
-{
-  clpt_rig rig;
-
-  clpt_rig_start(&rig);
-  hold_four(&rig);
-  clpt_hold(rig.pool, 400, 1); /* 415 was the oldest */
-  clpt_ok(clp_pool_trim_to(rig.pool, 415));
-  clpt_device_trace_is(&rig.device, "F103 F831 F207");
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(within_a_bin_too_the_oldest_goes_first_and_the_newest_serves_first)
-{
-  clpt_rig rig;
-  clp_buffer *a, *b, *c, *buffer;
-  clp_memory newest;
-
-  clpt_rig_start(&rig);
-  a = clpt_allocate(rig.pool, 100);
-  b = clpt_allocate(rig.pool, 100);
-  c = clpt_allocate(rig.pool, 100);
-  newest = clp_buffer_memory(b);
-  clpt_ok(clp_buffer_release(a));
-  clpt_ok(clp_buffer_release(c));
-  clpt_ok(clp_buffer_release(b));
-  clpt_ok(clp_pool_trim_to(rig.pool, 103));
-  buffer = clpt_allocate(rig.pool, 100);
-  ck_assert_uint_eq(clp_buffer_memory(buffer), newest);
-  clpt_ok(clp_buffer_release(buffer));
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(active_bytes_count_in_a_trim_but_only_held_blocks_go)
-{
-  clpt_rig rig;
-  clp_buffer *active;
-
-  clpt_rig_start(&rig);
-  active = clpt_allocate(rig.pool, 800);
-  clpt_hold(rig.pool, 100, 1);
-  clpt_hold(rig.pool, 200, 1);
-  clpt_ok(clp_pool_trim_to(rig.pool, 831 + 207));
-  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 831 + 207);
-  clpt_ok(clp_pool_trim_to(rig.pool, 10));
-  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 831);
-  ck_assert_uint_eq(rig.device.live_blocks, 1);
-  clpt_ok(clp_buffer_release(active));
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(after_a_trim_pooling_resumes)
-{
-  clpt_rig rig;
-
-  clpt_rig_start(&rig);
-  hold_four(&rig);
-  clpt_ok(clp_pool_trim_to(rig.pool, 0));
-  clpt_device_clear_trace(&rig.device);
-  clpt_hold(rig.pool, 100, 1);
-  clpt_hold(rig.pool, 100, 1);
-  clpt_device_trace_is(&rig.device, "A103");
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -261,78 +131,16 @@ START_TEST(of_two_failures_the_one_returned_is_the_one_told)
 }
 END_TEST
 
-START_TEST(a_block_that_the_device_refused_serves_again)
-{
-  clpt_rig rig;
-
-  clpt_rig_start(&rig);
-  clpt_hold(rig.pool, 100, 1);
-  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_free_held(rig.pool));
-  clpt_device_clear_trace(&rig.device);
-  clpt_hold(rig.pool, 100, 1);
-  clpt_device_trace_is(&rig.device, "");
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(peaks_are_not_touched_by_giving_back)
-{
-  clpt_rig rig;
-  clp_pool_stats stats;
-
-  clpt_rig_start(&rig);
-  hold_four(&rig);
-  clpt_ok(clp_pool_free_held(rig.pool));
-  stats = clpt_stats(rig.pool);
-  ck_assert_uint_eq(stats.peak_managed_bytes, 103 + 207 + 415 + 831);
-  ck_assert_uint_eq(stats.peak_active_bytes, 1500);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-/* Also where the threads' own clocks have run ahead of the pool's. */
-START_TEST(one_refused_block_keeps_no_other_from_being_freed)
-{
-  clpt_rig rig;
-  clp_buffer *buffers[10];
-
-  clpt_rig_start(&rig);
-  for (size_t i = 0; i < 10; i++)
-    buffers[i] = clpt_allocate(rig.pool, 100);
-  clpt_hold(rig.pool, 50, 1);
-  for (size_t round = 0; round < 100; round++)
-    clpt_hold(rig.pool, 50, 1);
-  for (size_t i = 0; i < 10; i++)
-    clpt_ok(clp_buffer_release(buffers[i]));
-  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_free_held(rig.pool));
-  ck_assert_uint_eq(rig.device.live_blocks, 1);
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
 CLPT_MAIN("reclaim", clpt_run)
 {
   TCase *tests = clpt_case(suite, "reclaim");
 
-  tcase_add_test(tests, nothing_held_is_nothing_to_free);
-  tcase_add_test(tests, free_held_frees_all_that_is_held_and_pooling_goes_on);
-  tcase_add_test(tests, stop_holding_is_for_good);
-  tcase_add_test(tests, one_refused_block_keeps_no_other_from_being_freed);
   tcase_add_loop_test(tests, trim_to_frees_the_least_recently_used_first_and_stops_at_the_bytes, 0,
                       9);
-  tcase_add_test(tests, a_hit_makes_a_block_recently_used);
-  tcase_add_test(tests, within_a_bin_too_the_oldest_goes_first_and_the_newest_serves_first);
-  tcase_add_test(tests, active_bytes_count_in_a_trim_but_only_held_blocks_go);
-  tcase_add_test(tests, after_a_trim_pooling_resumes);
-  tcase_add_test(tests, peaks_are_not_touched_by_giving_back);
 
   tests = clpt_case(suite, "frees that fail");
   tcase_add_loop_test(tests, a_block_that_the_device_refuses_stays_held_and_nothing_is_lost, 0,
                       RECLAIMS * HELD);
   tcase_add_test(tests, free_held_tries_every_block_once_also_after_a_failure);
   tcase_add_test(tests, of_two_failures_the_one_returned_is_the_one_told);
-  tcase_add_test(tests, a_block_that_the_device_refused_serves_again);
 }

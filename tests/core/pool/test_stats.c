@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics: exact figures after each step of a known sequence. */
+/* Statistics: a peak that one thread has before another comes, and the figures of bins. */
 #include "support/pools.h"
 #include "support/suite.h"
 
 #include <pthread.h>
-
 #include <stdint.h>
-
-/* The figures that say where the bytes are; those of the counts follow separately. */
-static void assert_blocks(const clp_pool *pool, size_t held, size_t held_bytes, size_t active,
-                          size_t active_bytes, size_t managed_bytes)
-{
-  clp_pool_stats stats = clpt_stats(pool);
-
-  ck_assert_uint_eq(stats.held_blocks, held);
-  ck_assert_uint_eq(stats.held_bytes, held_bytes);
-  ck_assert_uint_eq(stats.active_blocks, active);
-  ck_assert_uint_eq(stats.active_bytes, active_bytes);
-  ck_assert_uint_eq(stats.managed_bytes, managed_bytes);
-}
-
-static void assert_counts(const clp_pool *pool, uint64_t hits, uint64_t misses,
-                          uint64_t device_frees)
-{
-  clp_pool_stats stats = clpt_stats(pool);
-
-  ck_assert_uint_eq(stats.allocations, hits + misses);
-  ck_assert_uint_eq(stats.hits, hits);
-  ck_assert_uint_eq(stats.misses, misses);
-  ck_assert_uint_eq(stats.device_allocations, misses);
-  ck_assert_uint_eq(stats.device_frees, device_frees);
-  ck_assert_uint_eq(stats.out_of_memory_reactions, 0);
-}
 
 static clp_bin_stats bin_stats(const clp_pool *pool, size_t size)
 {
@@ -41,103 +14,11 @@ static clp_bin_stats bin_stats(const clp_pool *pool, size_t size)
   return stats;
 }
 
-START_TEST(each_step_of_a_sequence_has_its_exact_figures)
-{
-  clpt_rig rig;
-  clp_buffer *a, *b, *c;
-
-  clpt_rig_start(&rig);
-  a = clpt_allocate(rig.pool, 100); /* 103 */
-  assert_blocks(rig.pool, 0, 0, 1, 100, 103);
-  b = clpt_allocate(rig.pool, 1000); /* 1023 */
-  assert_blocks(rig.pool, 0, 0, 2, 1100, 1126);
-  assert_counts(rig.pool, 0, 2, 0);
-  clpt_ok(clp_buffer_release(a));
-  assert_blocks(rig.pool, 1, 103, 1, 1000, 1126);
-  c = clpt_allocate(rig.pool, 102);
-  assert_blocks(rig.pool, 0, 0, 2, 1102, 1126);
-  assert_counts(rig.pool, 1, 2, 0);
-  clpt_ok(clp_buffer_release(c));
-  clpt_ok(clp_buffer_release(b));
-  assert_blocks(rig.pool, 2, 1126, 0, 0, 1126);
-  clpt_ok(clp_pool_trim_to(rig.pool, 1125));
-  assert_blocks(rig.pool, 1, 1023, 0, 0, 1023);
-  assert_counts(rig.pool, 1, 2, 1);
-  clpt_ok(clp_pool_free_held(rig.pool));
-  assert_blocks(rig.pool, 0, 0, 0, 0, 0);
-  assert_counts(rig.pool, 1, 2, 2);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(peaks_keep_the_most_until_they_are_reset)
-{
-  clpt_rig rig;
-  clp_buffer *a, *b;
-  clp_pool_stats stats;
-
-  clpt_rig_start(&rig);
-  a = clpt_allocate(rig.pool, 100);
-  b = clpt_allocate(rig.pool, 1000);
-  clpt_ok(clp_buffer_release(b));
-  clpt_ok(clp_pool_free_held(rig.pool));
-  stats = clpt_stats(rig.pool);
-  ck_assert_uint_eq(stats.peak_managed_bytes, 1126);
-  ck_assert_uint_eq(stats.peak_active_bytes, 1100);
-
-  clpt_ok(clp_pool_reset_peaks(rig.pool));
-  stats = clpt_stats(rig.pool);
-  ck_assert_uint_eq(stats.peak_managed_bytes, 103);
-  ck_assert_uint_eq(stats.peak_active_bytes, 100);
-
-  clpt_ok(clp_buffer_release(a));
-  stats = clpt_stats(rig.pool);
-  ck_assert_uint_eq(stats.peak_active_bytes, 100);
-  clpt_ok(clp_pool_reset_peaks(rig.pool));
-  stats = clpt_stats(rig.pool);
-  ck_assert_uint_eq(stats.peak_managed_bytes, 103); /* it is held */
-  ck_assert_uint_eq(stats.peak_active_bytes, 0);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_hit_can_raise_the_peak_of_active_bytes_alone)
-{
-  clpt_rig rig;
-  clp_buffer *buffer;
-  clp_pool_stats stats;
-
-  clpt_rig_start(&rig);
-  clpt_hold(rig.pool, 100, 1);
-  buffer = clpt_allocate(rig.pool, 103);
-  stats = clpt_stats(rig.pool);
-  ck_assert_uint_eq(stats.peak_active_bytes, 103);
-  ck_assert_uint_eq(stats.peak_managed_bytes, 103);
-  clpt_ok(clp_buffer_release(buffer));
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-/* The thread's cache alone has seen it. */
-START_TEST(a_warm_pair_between_two_looks_raises_the_peak)
-{
-  clpt_rig rig;
-
-  clpt_rig_start(&rig);
-  clpt_hold(rig.pool, 100, 1);
-  clpt_ok(clp_pool_reset_peaks(rig.pool));
-  clpt_hold(rig.pool, 100, 1);
-  ck_assert_uint_eq(clpt_stats(rig.pool).peak_active_bytes, 100);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
 static void *release_it(void *buffer)
 {
   return clp_buffer_release(buffer) ? buffer : NULL;
 }
 
-/* Nor had it noted the peak when another thread came. */
 START_TEST(the_peak_of_one_thread_stays_when_another_comes)
 {
   enum { COUNT = 4 };
@@ -157,67 +38,6 @@ START_TEST(the_peak_of_one_thread_stays_when_another_comes)
   ck_assert_int_eq(pthread_join(thread, &failed), 0);
   ck_assert_ptr_null(failed);
   ck_assert_uint_eq(clpt_stats(rig.pool).peak_active_bytes, COUNT * 1000);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(zero_byte_buffers_are_active_hits_of_no_bin)
-{
-  clpt_rig rig;
-  clp_buffer *a, *b;
-  size_t count = 99;
-
-  clpt_rig_start(&rig);
-  a = clpt_allocate(rig.pool, 0);
-  b = clpt_allocate(rig.pool, 0);
-  assert_blocks(rig.pool, 0, 0, 2, 0, 0);
-  assert_counts(rig.pool, 2, 0, 0);
-  clpt_ok(clp_pool_get_bins(rig.pool, NULL, 0, &count));
-  ck_assert_uint_eq(count, 0);
-  clpt_ok(clp_buffer_release(a));
-  clpt_ok(clp_buffer_release(b));
-  assert_blocks(rig.pool, 0, 0, 0, 0, 0); /* nothing is held of them */
-  clpt_ok(clp_pool_free_held(rig.pool));
-  assert_counts(rig.pool, 2, 0, 0);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(failed_allocations_are_not_counted)
-{
-  clpt_rig rig;
-  clp_buffer *buffer = NULL;
-  clp_pool_stats stats;
-
-  clpt_rig_start(&rig);
-  rig.device.allocate_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_allocate(rig.pool, 100, &buffer));
-  rig.device.capacity = 50;
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(rig.pool, 100, &buffer));
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(rig.pool, 100, &buffer));
-  assert_blocks(rig.pool, 0, 0, 0, 0, 0);
-  stats = clpt_stats(rig.pool);
-  ck_assert_uint_eq(stats.allocations, 0);
-  ck_assert_uint_eq(stats.device_allocations, 0);
-  ck_assert_uint_eq(stats.peak_managed_bytes, 0);
-  ck_assert_uint_eq(stats.out_of_memory_reactions, 2); /* but those that met a full device are */
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_request_that_met_a_full_device_is_counted_once_however_many_steps_it_took)
-{
-  clpt_rig rig;
-  clp_buffer *buffer;
-
-  clpt_rig_start(&rig);
-  rig.device.capacity = 103 + 207 + 303 + 415;
-  for (size_t size = 100; size <= 400; size += 100)
-    clpt_hold(rig.pool, size, 1);
-  ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 0);
-  buffer = clpt_allocate(rig.pool, 1000);
-  ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 1);
-  clpt_ok(clp_buffer_release(buffer));
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -276,23 +96,6 @@ START_TEST(a_bin_never_used_is_zero_but_for_its_number_and_size)
   ck_assert_uint_eq(stats.padding_bytes, 0);
   ck_assert_uint_eq(stats.hits, 0);
   ck_assert_uint_eq(stats.misses, 0);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(the_bin_at_the_devices_largest_block_has_its_size)
-{
-  clpt_rig rig;
-  clp_buffer *buffer;
-
-  clpt_device_init(&rig.device);
-  rig.device.ops.max_block_bytes = 1000;
-  clpt_rig_start_with(&rig, NULL);
-  buffer = clpt_allocate(rig.pool, 993);
-  ck_assert_uint_eq(bin_stats(rig.pool, 993).block_bytes, 1000);
-  ck_assert_uint_eq(bin_stats(rig.pool, 993).padding_bytes, 7);
-  clpt_ok(clp_buffer_release(buffer));
-  ck_assert_uint_eq(bin_stats(rig.pool, 993).held_bytes, 1000);
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -373,21 +176,12 @@ CLPT_MAIN("stats", clpt_run)
 {
   TCase *tests = clpt_case(suite, "pool");
 
-  tcase_add_test(tests, each_step_of_a_sequence_has_its_exact_figures);
   tcase_add_test(tests, a_bin_above_the_largest_block_has_no_figures_of_another);
-  tcase_add_test(tests, peaks_keep_the_most_until_they_are_reset);
-  tcase_add_test(tests, a_hit_can_raise_the_peak_of_active_bytes_alone);
-  tcase_add_test(tests, a_warm_pair_between_two_looks_raises_the_peak);
   tcase_add_test(tests, the_peak_of_one_thread_stays_when_another_comes);
-  tcase_add_test(tests, zero_byte_buffers_are_active_hits_of_no_bin);
-  tcase_add_test(tests, failed_allocations_are_not_counted);
-  tcase_add_test(tests,
-                 a_request_that_met_a_full_device_is_counted_once_however_many_steps_it_took);
 
   tests = clpt_case(suite, "bins");
   tcase_add_test(tests, a_bin_has_figures_of_its_own);
   tcase_add_loop_test(tests, a_bin_never_used_is_zero_but_for_its_number_and_size, 0, 2);
-  tcase_add_test(tests, the_bin_at_the_devices_largest_block_has_its_size);
   tcase_add_test(tests, bins_that_ever_had_a_block_are_listed_ascending);
   tcase_add_loop_test(tests, the_list_of_bins_is_cut_at_its_capacity_and_counted_in_full, 0, 7);
   tcase_add_test(tests, a_bin_whose_only_request_failed_never_had_a_block);

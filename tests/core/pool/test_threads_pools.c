@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Many threads: pools that come and go under them, and what belongs to a thread or the process. */
+/* Threads: pools that end under them, and what belongs to a thread or the process. */
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/workers.h"
@@ -9,7 +9,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 
-enum { WORKERS = 8, ROUNDS = 2000, KEPT = 16, SMALL_DEVICE = 20000 };
+enum { WORKERS = 8, ROUNDS = 2000, SMALL_DEVICE = 20000 };
 
 /* What the threads of a test share. */
 typedef struct shared {
@@ -17,56 +17,6 @@ typedef struct shared {
   clp_pool *pool;
   clp_buffer *buffers[WORKERS]; /* of those tests that give each worker one */
 } shared;
-
-/* A full device: eight threads climb the ladder in pools that come and go. */
-
-static void use_up_device(clpt_worker *self)
-{
-  shared *it = self->shared;
-  clp_pool *own = NULL;
-
-  for (unsigned round = 0; round < self->rounds; round++) {
-    clp_buffer *buffers[KEPT] = {NULL};
-    clp_pool *pool = it->pool;
-    if (self->number % 2 == 0) {
-      clpt_note_failure(self, "pool_create", clp_pool_create(it->allocator, NULL, &own));
-      pool = own;
-    }
-    for (size_t i = 0; i < KEPT; i++) {
-      size_t bytes = (size_t)clpt_chance_below(&self->chance, 1000) + 1;
-      clp_status status = clp_pool_allocate(pool, bytes, &buffers[i]);
-      if (status != CLP_OUT_OF_DEVICE_MEMORY)
-        clpt_note_failure(self, "allocate", status);
-    }
-    for (size_t i = 0; i < KEPT; i += 2)
-      clpt_note_failure(self, "release", clp_buffer_release(buffers[i]));
-    clp_pool_release(own); /* while buffers are active and others may take its held blocks */
-    own = NULL;
-    for (size_t i = 1; i < KEPT; i += 2)
-      clpt_note_failure(self, "release", clp_buffer_release(buffers[i]));
-  }
-}
-
-START_TEST(pools_that_come_and_go_on_a_full_device_lose_nothing)
-{
-  static const clpt_work work[] = {use_up_device};
-  clpt_workers workers;
-  clp_memory all = 0;
-  shared it = {0};
-
-  clpt_ok(clp_simulated_allocator_create(SMALL_DEVICE, &it.allocator));
-  it.pool = clpt_pool(it.allocator);
-  clpt_workers_start(&workers, WORKERS, work, 1, clpt_iterations(ROUNDS), &it);
-  clpt_workers_join(&workers);
-
-  ck_assert_uint_eq(clpt_stats(it.pool).active_blocks, 0);
-  clpt_ok(clp_pool_free_held(it.pool));
-  clpt_ok(clp_allocator_allocate(it.allocator, SMALL_DEVICE, &all)); /* to the last byte */
-  clpt_ok(clp_allocator_free(it.allocator, all, SMALL_DEVICE));
-  clp_pool_release(it.pool);
-  clp_allocator_release(it.allocator);
-}
-END_TEST
 
 /* A block that is on its way to the device when another pool needs the memory. */
 
@@ -301,7 +251,6 @@ CLPT_MAIN("threads, pools that come and go", clpt_run)
 {
   TCase *tests = clpt_case(suite, "pools");
 
-  tcase_add_test(tests, pools_that_come_and_go_on_a_full_device_lose_nothing);
   tcase_add_test(tests, a_block_that_another_pool_is_giving_back_is_waited_for);
   tcase_add_test(tests, a_pool_ends_once_whoever_comes_last);
   tcase_add_test(tests, references_are_counted_across_threads);

@@ -55,137 +55,26 @@ static void use_from_everywhere(clpt_late_rig *rig)
   }
 }
 
-/* --- what blocks remember --- */
-
-static void leave_in_cache(clpt_late_rig *rig)
-{
-  clpt_late_hold(rig, rig->s);
-}
-
-static void leave_in_store(clpt_late_rig *rig)
-{
-  clpt_late_hold(rig, rig->s);
-  clpt_ok(clp_pool_trim_to(rig->pool, SIZE_MAX));
-}
-
-static void leave_in_both(clpt_late_rig *rig)
-{
-  clp_buffer *first = clpt_late_take(rig, rig->s), *second = clpt_late_take(rig, rig->s);
-
-  clpt_ok(clp_buffer_release_on(first, rig->s));
-  clpt_ok(clp_pool_trim_to(rig->pool, SIZE_MAX));
-  clpt_late_use(rig, second, rig->s);
-  clpt_ok(clp_buffer_release_on(second, rig->s));
-}
-
-static void leave_noted(clpt_late_rig *rig)
-{
-  clp_buffer *buffer = clpt_late_take(rig, rig->t);
-
-  clpt_late_share(rig, buffer, rig->t, rig->s);
-  clpt_ok(clp_buffer_record_use(buffer, rig->s));
-  clpt_ok(clp_buffer_release_on(buffer, rig->t));
-}
-
-static void leave_shared(clpt_late_rig *rig)
-{
-  clp_buffer *buffer = clpt_late_take(rig, rig->s);
-
-  clpt_late_share(rig, buffer, rig->s, rig->t);
-  clpt_ok(clp_buffer_record_use(buffer, rig->t));
-  clpt_ok(clp_buffer_release_on(buffer, rig->s));
-}
-
-static void leave_bound(clpt_late_rig *rig)
-{
-  clp_buffer *buffer = clpt_late_take(rig, rig->s);
-
-  clpt_ok(clp_buffer_bind(buffer, rig->s));
-  clpt_ok(clp_buffer_release(buffer));
-}
-
-/* What t was made to wait for before says nothing of what came later. */
-static void leave_waited_for(clpt_late_rig *rig)
-{
-  clp_buffer *buffer;
-
-  clpt_late_hold(rig, rig->s);
-  buffer = clpt_late_take(rig, rig->t);
-  clpt_late_hold(rig, rig->s);
-  clpt_ok(clp_buffer_release_on(buffer, rig->t));
-}
-
-/* There is a mark already, of earlier work. */
-static void leave_marked(clpt_late_rig *rig)
-{
-  clpt_late_hold(rig, rig->s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take(rig, rig->t), rig->t));
-  clpt_late_hold(rig, rig->s);
-}
-
-static void leave_freed(clpt_late_rig *rig)
-{
-  clpt_late_hold(rig, rig->s);
-  clpt_ok(clp_pool_free_held(rig->pool));
-}
-
-static void (*const leave[])(clpt_late_rig *) = {leave_in_cache,   leave_in_store, leave_in_both,
-                                                 leave_noted,      leave_shared,   leave_bound,
-                                                 leave_waited_for, leave_marked,   leave_freed};
-enum { LEAVES = sizeof(leave) / sizeof(leave[0]) };
-
-START_TEST(its_work_is_safe_from_its_successor_and_all_others)
-{
-  clpt_late_rig rig;
-
-  start(&rig, flags_of(_i), freeing_of(_i));
-  leave[_i / COMBINATIONS](&rig);
-  end_stream(&rig);
-  come_back(&rig);
-  use_from_everywhere(&rig);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(memory_goes_back_after_its_work)
-{
-  clpt_late_rig rig;
-
-  start(&rig, flags_of(_i), freeing_of(_i));
-  leave[_i / COMBINATIONS](&rig);
-  end_stream(&rig);
-  clpt_ok(clp_pool_free_held(rig.pool));
-  come_back(&rig);
-  use_from_everywhere(&rig);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
+/* --- marks --- */
 
 /* Nothing is left to be asked for. */
 START_TEST(what_is_done_when_it_is_forgotten_serves_at_once)
 {
   clpt_late_rig rig;
-  clp_buffer *buffer;
 
   start(&rig, flags_of(_i), CLPT_LATE_FREES_AT_ONCE);
   clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 5000, rig.t), rig.t));
-  leave[_i / CLPT_REUSE_CHOICES](&rig);
+  clpt_late_hold(&rig, rig.s);
   clpt_late_run_all(&rig.device);
   end_stream(&rig);
   clpt_late_clear(&rig.device);
-  if (leave[_i / CLPT_REUSE_CHOICES] == leave_in_cache) {
-    buffer = clpt_late_take_held(&rig, rig.t);
-    ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
-    ck_assert_uint_eq(rig.device.live_marks, 0);
-    clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  }
-  come_back(&rig);
-  use_from_everywhere(&rig);
+  clp_buffer *buffer = clpt_late_take_held(&rig, rig.t);
+  ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
+  ck_assert_uint_eq(rig.device.live_marks, 0);
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
   clpt_late_rig_end(&rig);
 }
 END_TEST
-
-/* --- marks --- */
 
 /* Letting go of the stream, and of its marks, is all. */
 static void assert_forgotten_without_a_mark(clpt_late_rig *rig, unsigned released)
@@ -215,42 +104,6 @@ START_TEST(no_mark_is_made_where_nothing_needs_one)
   assert_forgotten_without_a_mark(&rig, 1);
   come_back(&rig);
   clpt_ok(clp_pool_forget_stream(rig.pool, rig.s));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_mark_that_covers_all_is_not_made_again)
-{
-  clpt_late_rig rig;
-
-  start(&rig, CLP_REUSE_OPPORTUNISTIC, CLPT_LATE_FREES_AT_ONCE);
-  clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.t), rig.t));
-  clpt_late_clear(&rig.device);
-  end_stream(&rig);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 0);
-  come_back(&rig);
-  use_from_everywhere(&rig);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(one_mark_is_made_for_all_blocks)
-{
-  enum { BLOCKS = 50 };
-  clpt_late_rig rig;
-  clp_buffer *buffers[BLOCKS];
-
-  start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_AT_ONCE);
-  for (size_t i = 0; i < BLOCKS; i++)
-    buffers[i] = clpt_late_take(&rig, rig.s);
-  for (size_t i = 0; i < BLOCKS; i++)
-    clpt_ok(clp_buffer_release_on(buffers[i], rig.s));
-  end_stream(&rig);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 1);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
-  come_back(&rig);
-  use_from_everywhere(&rig);
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -300,27 +153,6 @@ START_TEST(a_stream_that_an_active_buffer_needs_is_refused)
 }
 END_TEST
 
-START_TEST(a_bound_buffer_is_unbound_first)
-{
-  clpt_late_rig rig;
-  clp_buffer *buffer;
-
-  start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_AT_ONCE);
-  buffer = clpt_late_take(&rig, rig.s);
-  clpt_ok(clp_buffer_bind(buffer, rig.s));
-  if (_i == 0)
-    clpt_ok(clp_buffer_unbind(buffer));
-  else
-    clpt_ok(clp_buffer_bind(buffer, rig.t));
-  end_stream(&rig);
-  come_back(&rig);
-  clpt_late_use(&rig, buffer, rig.t);
-  clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  use_from_everywhere(&rig);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 START_TEST(a_mark_that_cannot_be_made_changes_nothing)
 {
   clpt_late_rig rig;
@@ -359,23 +191,15 @@ END_TEST
 int main(void)
 {
   Suite *suite = suite_create("forget_stream");
-  TCase *tests = clpt_case(suite, "blocks");
+  TCase *tests = clpt_case(suite, "marks");
 
-  tcase_add_loop_test(tests, its_work_is_safe_from_its_successor_and_all_others, 0,
-                      LEAVES * COMBINATIONS);
-  tcase_add_loop_test(tests, memory_goes_back_after_its_work, 0, LEAVES * COMBINATIONS);
   tcase_add_loop_test(tests, what_is_done_when_it_is_forgotten_serves_at_once, 0,
-                      LEAVES * CLPT_REUSE_CHOICES);
-
-  tests = clpt_case(suite, "marks");
+                      CLPT_REUSE_CHOICES);
   tcase_add_test(tests, no_mark_is_made_where_nothing_needs_one);
-  tcase_add_test(tests, a_mark_that_covers_all_is_not_made_again);
-  tcase_add_test(tests, one_mark_is_made_for_all_blocks);
   tcase_add_loop_test(tests, what_was_forgotten_does_not_pile_up, 0, COMBINATIONS);
 
   tests = clpt_case(suite, "refused");
   tcase_add_loop_test(tests, a_stream_that_an_active_buffer_needs_is_refused, 0, 2);
-  tcase_add_loop_test(tests, a_bound_buffer_is_unbound_first, 0, 2);
   tcase_add_loop_test(tests, a_mark_that_cannot_be_made_changes_nothing, 0, CLPT_REUSE_CHOICES);
   tcase_add_loop_test(tests, a_mark_that_cannot_be_asked_is_kept, 0, CLPT_REUSE_CHOICES);
   return clpt_run(suite);

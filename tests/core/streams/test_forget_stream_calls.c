@@ -4,7 +4,6 @@
 #include "support/late_rig.h"
 #include "support/suite.h"
 
-#include <clpool/arena.h>
 #include <clpool/hook.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -198,33 +197,11 @@ END_TEST
 
 /* --- where memory goes back --- */
 
-/* A block that s used is freed on whom; its handle is dead. */
-static void free_on_another(clpt_late_rig *rig, bool is_shared, bool host_waits)
-{
-  clpt_ok(
-      clp_buffer_release_on(is_shared ? take_shared(rig) : clpt_late_take(rig, rig->s), rig->s));
-  end_stream(rig);
-  clpt_late_clear(&rig->device);
-  clpt_ok(clp_pool_free_held(rig->pool));
-  ck_assert_uint_eq(rig->device.calls[CLPT_LATE_FREE_ON], host_waits ? 0 : 1);
-  ck_assert_uint_eq(rig->device.calls[CLPT_LATE_HOST_WAIT], host_waits ? 1 : 0);
-  clpt_late_rig_end(rig);
-}
-
-START_TEST(a_block_of_its_is_freed_on_another_stream_that_used_it)
-{
-  clpt_late_rig rig;
-
-  clpt_late_rig_start_freeing(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_ON_STREAMS);
-  free_on_another(&rig, true, false);
-}
-END_TEST
-
-/* With a home stream or without, and with a stream of the allocator's own or without. */
-START_TEST(or_on_the_allocators_or_on_the_home_stream_or_the_host_waits)
+/* On a stream of the allocator's own, on the home stream, or the host waits. */
+START_TEST(a_block_of_a_forgotten_stream_is_freed_on_another)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  bool has_home = _i & 1, has_own = _i & 2;
+  bool has_home = _i & 1, has_own = _i & 2, host_waits = !has_home && !has_own;
   clpt_late_rig rig;
 
   clpt_late_init(&rig.device);
@@ -233,27 +210,12 @@ START_TEST(or_on_the_allocators_or_on_the_home_stream_or_the_host_waits)
     rig.device.ops.free_stream = NULL;
   rig.home = has_home ? clpt_late_stream_new(&rig.device) : NULL;
   clpt_late_rig_start_on(&rig, &options);
-  free_on_another(&rig, false, !has_home && !has_own);
-}
-END_TEST
-
-/* By the pool, for nothing beneath can. */
-START_TEST(memory_that_comes_back_with_its_work_is_waited_for)
-{
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  clpt_late_rig rig;
-
-  clpt_late_init(&rig.device);
-  clpt_late_set_freeing(&rig.device, (clpt_late_freeing)_i);
-  rig.device.ops.drain = NULL;
-  rig.device.capacity = CLPT_LATE_BLOCK_BYTES;
-  rig.home = NULL;
-  clpt_late_rig_start_on(&rig, &options);
   clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_pool_free_held(rig.pool));
   end_stream(&rig);
-  take_on_t(&rig);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 1);
+  clpt_late_clear(&rig.device);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_FREE_ON], host_waits ? 0 : 1);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], host_waits ? 1 : 0);
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -319,95 +281,6 @@ START_TEST(what_the_pool_refuses_the_allocator_is_not_told)
 }
 END_TEST
 
-/* The rig's pool on an arena of small segments. */
-static void start_on_arena(clpt_late_rig *rig, unsigned reuse_flags, clpt_late_freeing freeing)
-{
-  clp_arena_options small = CLP_ARENA_OPTIONS_INIT;
-  clp_allocator *arena = NULL;
-
-  clpt_late_rig_start_freeing(rig, reuse_flags, freeing);
-  rig->device.streams.reuse_addresses = true;
-  clp_pool_release(rig->pool);
-  small.slack = 0.0;
-  small.min_segment_bytes = 4096;
-  clpt_ok(clp_arena_allocator_create(rig->allocator, &small, &arena));
-  clp_allocator_release(rig->allocator);
-  rig->allocator = arena;
-  rig->pool = clpt_late_pool(rig, reuse_flags);
-}
-
-/* Of s: a piece beside an active block, and a whole segment. */
-static clp_buffer *leave_pieces(clpt_late_rig *rig)
-{
-  clp_buffer *active = clpt_late_take(rig, rig->t);
-
-  clpt_late_hold(rig, rig->s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_from(rig, rig->pool, 5000, rig->s), rig->s));
-  clpt_ok(clp_pool_trim_to(rig->pool, 0));
-  return active;
-}
-
-START_TEST(free_pieces_of_an_arena_are_safe_from_its_successor)
-{
-  clpt_late_rig rig;
-  clp_buffer *active, *buffers[6];
-  clp_stream streams[3];
-
-  start_on_arena(&rig, (unsigned)_i % CLPT_REUSE_CHOICES,
-                 (clpt_late_freeing)(_i / CLPT_REUSE_CHOICES));
-  active = leave_pieces(&rig);
-  end_stream(&rig);
-  come_back(&rig);
-  streams[0] = rig.s, streams[1] = rig.t, streams[2] = rig.u;
-  for (size_t i = 0; i < 6; i++) {
-    buffers[i] =
-        clpt_late_take_from(&rig, rig.pool, i < 3 ? CLPT_LATE_BYTES : 5000, streams[i % 3]);
-    clpt_late_run(&rig.device, streams[i % 3]);
-  }
-  for (size_t i = 0; i < 6; i++)
-    clpt_ok(clp_buffer_release_on(buffers[i], streams[i % 3]));
-  clpt_ok(clp_buffer_release_on(active, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(each_pool_on_an_arena_forgets_it)
-{
-  clpt_late_rig rig;
-  clp_pool *other;
-
-  start_on_arena(&rig, CLPT_REUSE_EITHER, (clpt_late_freeing)_i);
-  other = clpt_late_pool(&rig, CLPT_REUSE_EITHER);
-  clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, other, 5000, rig.s), rig.s));
-  clpt_ok(clp_pool_forget_stream(rig.pool, rig.s));
-  clpt_ok(clp_pool_trim_to(other, 0)); /* to the arena, on s */
-  clpt_ok(clp_pool_forget_stream(other, rig.s));
-  clpt_late_stream_destroy(&rig.device, rig.s);
-  clp_pool_release(other);
-  come_back(&rig);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 5000, rig.s), rig.s));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(an_arena_that_cannot_mark_it_says_so)
-{
-  clpt_late_rig rig;
-  clp_buffer *active;
-
-  start_on_arena(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_AT_ONCE);
-  active = leave_pieces(&rig);
-  rig.device.failing = 1u << CLPT_LATE_MARK_CREATE;
-  rig.device.fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "no mark"};
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_forget_stream(rig.pool, rig.s));
-  clpt_message_has("no mark");
-  end_stream(&rig);
-  clpt_ok(clp_buffer_release_on(active, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 int main(void)
 {
   Suite *suite = suite_create("forget_stream: calls");
@@ -420,17 +293,10 @@ int main(void)
   tcase_add_test(tests, the_stream_of_a_call_is_busy_in_its_hooks);
 
   tests = clpt_case(suite, "memory that goes back");
-  tcase_add_test(tests, a_block_of_its_is_freed_on_another_stream_that_used_it);
-  tcase_add_loop_test(tests, or_on_the_allocators_or_on_the_home_stream_or_the_host_waits, 0, 4);
-  tcase_add_loop_test(tests, memory_that_comes_back_with_its_work_is_waited_for,
-                      CLPT_LATE_FREES_IN_ORDER, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, a_block_of_a_forgotten_stream_is_freed_on_another, 0, 4);
 
   tests = clpt_case(suite, "beneath");
   tcase_add_test(tests, the_allocator_is_told);
   tcase_add_test(tests, what_the_pool_refuses_the_allocator_is_not_told);
-  tcase_add_loop_test(tests, free_pieces_of_an_arena_are_safe_from_its_successor, 0,
-                      CLPT_REUSE_CHOICES * CLPT_LATE_FREEINGS);
-  tcase_add_loop_test(tests, each_pool_on_an_arena_forgets_it, 0, CLPT_LATE_FREEINGS);
-  tcase_add_test(tests, an_arena_that_cannot_mark_it_says_so);
   return clpt_run(suite);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream order: functions of the allocator that fail. Whichever it is, no block is handed out or
  * freed too early, and none is lost. */
-#include "support/failmalloc.h"
 #include "support/late_rig.h"
 #include "support/suite.h"
+
+#include <clpool/log.h>
+#include <stdio.h>
+
+enum { REMARK_BYTES = 512 };
 
 static void fail_once(clpt_late_rig *rig, clpt_late_call call, unsigned after)
 {
@@ -11,120 +15,6 @@ static void fail_once(clpt_late_rig *rig, clpt_late_call call, unsigned after)
   rig->device.fault = (clpt_fault){
       .after = after, .count = 1, .status = CLP_BACKEND_ERROR, .message = "on purpose"};
 }
-
-/* Asks for a buffer on a stream; NULL where that fails, as it then must. */
-static clp_buffer *try_to_take(clpt_late_rig *rig, clp_stream stream)
-{
-  clp_buffer *buffer = (clp_buffer *)rig;
-  clp_pool_stats before = clpt_stats(rig->pool), after;
-  clp_status status = clp_pool_allocate_on(rig->pool, CLPT_LATE_BYTES, stream, &buffer);
-
-  if (status == CLP_SUCCESS) {
-    clpt_late_use(rig, buffer, stream);
-    return buffer;
-  }
-  ck_assert_int_eq(status, clp_last_error()->status);
-  ck_assert_str_ne(clp_last_error()->message, "");
-  ck_assert_ptr_null(buffer);
-  after = clpt_stats(rig->pool);
-  ck_assert_uint_eq(before.active_blocks, after.active_blocks);
-  ck_assert_uint_eq(before.allocations, after.allocations);
-  return NULL;
-}
-
-/* --- one block that could not be handed out --- */
-
-START_TEST(a_block_that_could_not_be_waited_for_is_still_there)
-{
-  static const struct {
-    clpt_late_call call;
-    unsigned after;
-  } faults[] = {{CLPT_LATE_MARK_CREATE, 0},
-                {CLPT_LATE_MARK_CREATE, 1},
-                {CLPT_LATE_STREAM_WAIT, 0},
-                {CLPT_LATE_STREAM_WAIT, 1},
-                {CLPT_LATE_STREAM_RETAIN, 0}};
-  clpt_late_rig rig;
-  clp_buffer *buffer;
-  clp_memory memory;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES);
-  buffer = clpt_late_take(&rig, rig.s);
-  memory = clp_buffer_memory(buffer);
-  clpt_late_share(&rig, buffer, rig.s, rig.t);
-  clpt_ok(clp_buffer_record_use(buffer, rig.t));
-  clpt_ok(clp_buffer_release_on(buffer, rig.s));
-  fail_once(&rig, faults[_i].call, faults[_i].after);
-  buffer = try_to_take(&rig, rig.u);
-  if (faults[_i].call != CLPT_LATE_STREAM_RETAIN) { /* which is done where it is needed */
-    ck_assert_uint_eq(rig.device.fault.count, 0);
-    ck_assert(buffer == NULL || clp_buffer_memory(buffer) != memory);
-    ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
-  }
-  rig.device.failing = 0;
-  if (buffer != NULL)
-    clpt_ok(clp_buffer_release_on(buffer, rig.u));
-  buffer = clpt_late_take_held(&rig, rig.u);
-  clpt_ok(clp_buffer_release_on(buffer, rig.u));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(what_cannot_be_asked_is_not_taken_for_done)
-{
-  static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_MARK_IS_DONE};
-  clpt_late_rig rig;
-  clp_buffer *buffer;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
-  clpt_late_hold(&rig, rig.s);
-  fail_once(&rig, calls[_i], 0);
-  buffer = try_to_take(&rig, rig.t);
-  ck_assert_uint_eq(rig.device.fault.count, 0);
-  if (buffer != NULL)
-    clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  clpt_late_run(&rig.device, rig.t);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(what_fails_and_has_another_way_is_not_told)
-{
-  static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_MARK_IS_DONE,
-                                         CLPT_LATE_STREAM_WAIT};
-  clpt_late_rig rig;
-  clp_buffer *buffer = NULL;
-
-  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  clpt_late_hold(&rig, rig.s);
-  fail_once(&rig, calls[_i], 0);
-  clpt_ok_quietly(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &buffer));
-  ck_assert_uint_eq(rig.device.fault.count, 0);
-  clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-/* Streams that are not needed any more are found by asking all. */
-START_TEST(what_fails_while_streams_are_forgotten_is_not_told)
-{
-  enum { STREAMS = 50 };
-  clpt_late_rig rig;
-  clp_buffer *buffer = NULL;
-
-  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  fail_once(&rig, CLPT_LATE_MARK_CREATE, 0);
-  for (int i = 0; i < STREAMS; i++) {
-    clp_stream stream = clpt_late_stream_new(&rig.device);
-    clpt_ok_quietly(clp_pool_allocate_on(rig.pool, 0, stream, &buffer));
-    clpt_ok(clp_buffer_release_on(buffer, stream));
-    clpt_late_stream_drop(&rig.device, stream);
-  }
-  ck_assert_uint_eq(rig.device.fault.count, 0);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
 
 /* --- a stream that cannot be kept --- */
 
@@ -166,72 +56,201 @@ START_TEST(a_silent_failure_is_told_as_this_one)
 }
 END_TEST
 
-/* --- a mark that cannot be made --- */
+/* --- a binding that fails --- */
 
-START_TEST(what_was_allocated_for_a_mark_is_freed)
+/* A buffer that is bound to s, where it is used. */
+static clp_buffer *take_bound(clpt_late_rig *rig)
 {
+  clp_buffer *buffer = clpt_late_take_unordered(rig, rig->s);
+
+  clpt_ok(clp_buffer_bind(buffer, rig->s));
+  return buffer;
+}
+
+/* Asserts that the block, released now, is free for `stream` at once, and that others wait. */
+static void assert_released_on(clpt_late_rig *rig, clp_stream stream, clp_stream other)
+{
+  clpt_late_clear(&rig->device);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(rig, stream), stream));
+  ck_assert_uint_eq(rig->device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(rig, other), other));
+  ck_assert_uint_eq(rig->device.calls[CLPT_LATE_STREAM_WAIT], 1);
+  ck_assert(clpt_late_is_held_up(&rig->device, other));
+}
+
+START_TEST(a_new_binding_that_fails_leaves_the_old_one)
+{
+  static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_STREAM_WAIT,
+                                         CLPT_LATE_STREAM_RETAIN};
   clpt_late_rig rig;
-  clp_buffer *buffer;
+  clp_buffer *buffer, *other;
+  clp_stream stream;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  buffer = clpt_late_take_unordered(&rig, rig.s);
-  clpt_ok(clp_buffer_bind(buffer, rig.t));
-  clpt_ok(clp_buffer_bind(buffer, rig.s)); /* both streams are known */
-  fail_once(&rig, CLPT_LATE_MARK_CREATE, 0);
-  long live = clpt_host_live();
-  clpt_host_start(CLPT_HOST_COUNTS, 0);
-  clp_status status = clp_buffer_bind(buffer, rig.t);
-  clpt_host_stop();
-  ck_assert_int_eq(status, CLP_BACKEND_ERROR);
-  ck_assert_int_eq(clpt_host_live(), live);
+  other = clpt_late_take_from(&rig, rig.pool, 5000, rig.t); /* so that t is at work */
+  buffer = take_bound(&rig);
+  fail_once(&rig, calls[_i], 0);
+  /* A stream that the pool knows is kept already. */
+  stream = calls[_i] == CLPT_LATE_STREAM_RETAIN ? rig.u : rig.t;
+  clpt_fails(CLP_BACKEND_ERROR, clp_buffer_bind(buffer, stream));
+  clpt_message_has("on purpose");
   clpt_ok(clp_buffer_release(buffer));
+  assert_released_on(&rig, rig.s, rig.u);
+  clpt_ok(clp_buffer_release_on(other, rig.t));
+  clpt_ok(clp_pool_forget_stream(rig.pool, stream)); /* no call needs it any more */
   clpt_late_rig_end(&rig);
 }
 END_TEST
 
-/* --- memory that cannot go back --- */
+START_TEST(an_unbinding_that_fails_leaves_the_buffer_bound)
+{
+  static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_HOST_WAIT};
+  clpt_late_rig rig;
+  clp_buffer *buffer;
 
-START_TEST(a_block_that_cannot_be_freed_safely_stays_held)
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  buffer = take_bound(&rig);
+  fail_once(&rig, calls[_i], 0);
+  clpt_fails(CLP_BACKEND_ERROR, clp_buffer_unbind(buffer));
+  clpt_message_has("on purpose");
+  clpt_ok(clp_buffer_release(buffer));
+  assert_released_on(&rig, rig.s, rig.u);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* --- new memory that the home stream is to touch --- */
+
+static void start_using_home(clpt_late_rig *rig)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+
+  clpt_late_init(&rig->device);
+  rig->device.ops.allocate_uses_home = true;
+  rig->home = clpt_late_stream_new(&rig->device);
+  clpt_late_rig_start_on(rig, &options);
+}
+
+/* Calls that fail, and whether there is another way. What gives the memory back does not fail. */
+START_TEST(new_memory_that_cannot_be_waited_for_is_given_back)
 {
   static const struct {
-    clpt_late_freeing freeing;
-    clpt_late_call call;
-  } faults[] = {{CLPT_LATE_FREES_AT_ONCE, CLPT_LATE_MARK_CREATE},
-                {CLPT_LATE_FREES_AT_ONCE, CLPT_LATE_HOST_WAIT},
-                {CLPT_LATE_FREES_AT_ONCE, CLPT_LATE_FREE},
-                {CLPT_LATE_FREES_IN_ORDER, CLPT_LATE_FREE},
-                {CLPT_LATE_FREES_ON_STREAMS, CLPT_LATE_MARK_CREATE},
-                {CLPT_LATE_FREES_ON_STREAMS, CLPT_LATE_STREAM_WAIT},
-                {CLPT_LATE_FREES_ON_STREAMS, CLPT_LATE_FREE_ON}};
+    unsigned failing, times;
+    clp_status how, status;
+  } cases[] = {
+      {1u << CLPT_LATE_STREAM_WAIT, 1, CLP_NOT_SUPPORTED, CLP_SUCCESS}, /* the host waits */
+      {1u << CLPT_LATE_STREAM_WAIT | 1u << CLPT_LATE_HOST_WAIT, 2, CLP_NOT_SUPPORTED,
+       CLP_NOT_SUPPORTED},
+      {1u << CLPT_LATE_STREAM_WAIT, 1, CLP_BACKEND_ERROR, CLP_BACKEND_ERROR},
+      {1u << CLPT_LATE_MARK_CREATE, 1, CLP_BACKEND_ERROR, CLP_BACKEND_ERROR}};
   clpt_late_rig rig;
   clp_buffer *buffer;
 
-  clpt_late_rig_start_freeing(&rig, CLPT_REUSE_EITHER, faults[_i].freeing);
-  buffer = clpt_late_take(&rig, rig.s);
-  clpt_late_share(&rig, buffer, rig.s, rig.t);
-  clpt_ok(clp_buffer_record_use(buffer, rig.t));
+  start_using_home(&rig);
+  clpt_late_run_all(&rig.device);
+  rig.device.failing = cases[_i].failing;
+  rig.device.fault = (clpt_fault){.count = cases[_i].times, .status = cases[_i].how};
+  (void)clp_set_last_error(CLP_BUSY, 0, "from before");
+  ck_assert_int_eq(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, &buffer),
+                   cases[_i].status);
+  ck_assert_int_eq(clp_last_error()->status, cases[_i].status ? cases[_i].status : CLP_BUSY);
+  rig.device.failing = 0;
+  ck_assert_uint_eq(rig.device.live_blocks, cases[_i].status ? 0 : 1);
+  ck_assert_uint_eq(clpt_stats(rig.pool).active_blocks, cases[_i].status ? 0 : 1);
+  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes,
+                    cases[_i].status ? 0 : CLPT_LATE_BLOCK_BYTES);
   clpt_ok(clp_buffer_release_on(buffer, rig.s));
-  fail_once(&rig, faults[_i].call, 0);
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_free_held(rig.pool));
-  clpt_message_has("on purpose");
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
-  ck_assert_uint_eq(rig.device.live_blocks, 1);
-  clpt_ok(clp_pool_free_held(rig.pool));
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
   clpt_late_rig_end(&rig);
 }
 END_TEST
 
-START_TEST(a_block_that_cannot_be_freed_serves_its_streams_again)
+/* A free that does its work and says that it failed. */
+static clp_status (*real_free)(void *self, clp_memory memory, size_t bytes);
+
+static clp_status free_and_deny(void *self, clp_memory memory, size_t bytes)
+{
+  (void)real_free(self, memory, bytes);
+  return clp_set_last_error(CLP_BACKEND_ERROR, 9, "not freed");
+}
+
+static void keep_remark(clp_log_level level, const char *message, void *user_data)
+{
+  (void)level;
+  (void)snprintf(user_data, REMARK_BYTES, "%s", message);
+}
+
+START_TEST(new_memory_that_cannot_even_be_given_back_is_for_the_log)
+{
+  char remark[REMARK_BYTES] = "";
+  clpt_late_rig rig;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_buffer *buffer;
+
+  clpt_late_init(&rig.device);
+  rig.device.ops.allocate_uses_home = true;
+  real_free = rig.device.ops.free;
+  rig.device.ops.free = free_and_deny;
+  rig.home = clpt_late_stream_new(&rig.device);
+  clpt_late_rig_start_on(&rig, &options);
+  rig.device.failing = 1u << CLPT_LATE_MARK_CREATE;
+  rig.device.fault = (clpt_fault){
+      .count = 1, .status = CLP_OUT_OF_HOST_MEMORY, .native_code = 7, .message = "not marked"};
+  clp_set_log(keep_remark, remark);
+  clpt_fails(CLP_OUT_OF_HOST_MEMORY,
+             clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, &buffer));
+  clp_set_log(NULL, NULL);
+  ck_assert_int_eq(clp_last_error()->native_code, 7);
+  clpt_message_has("not marked");
+  ck_assert_ptr_nonnull(strstr(remark, "1023 bytes"));
+  ck_assert_ptr_nonnull(strstr(remark, "not freed"));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+/* --- beside another call --- */
+
+/* As another thread would, while a request looks at the block. */
+static void stop_meanwhile(clpt_late_device *device, clpt_late_call call)
+{
+  clpt_late_rig *rig = device->on_call_data;
+
+  if (call != CLPT_LATE_MARK_CREATE || rig == NULL)
+    return;
+  device->on_call_data = NULL;
+  clpt_ok(clp_pool_stop_holding(rig->pool));
+}
+
+START_TEST(a_block_that_a_request_looks_at_while_holding_stops_goes_back_too)
 {
   clpt_late_rig rig;
+  clp_buffer *buffer;
+
+  clpt_late_rig_start_freeing(&rig, CLP_REUSE_OPPORTUNISTIC, (clpt_late_freeing)_i);
+  clpt_late_hold(&rig, rig.s);
+  rig.device.on_call_data = &rig;
+  rig.device.on_call = stop_meanwhile;
+  buffer = clpt_late_take(&rig, rig.t);
+  ck_assert_ptr_null(rig.device.on_call_data);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
+  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, CLPT_LATE_BLOCK_BYTES);
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 0);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_limit_refuses_and_nobody_waits)
+{
+  clpt_late_rig rig;
+  clp_buffer *buffer, *none = (clp_buffer *)&rig;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  clpt_late_hold(&rig, rig.s);
-  fail_once(&rig, CLPT_LATE_HOST_WAIT, 0);
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_free_held(rig.pool));
-  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t));
-  ck_assert(clpt_late_is_held_up(&rig.device, rig.t));
+  clpt_ok(clp_pool_set_limit(rig.pool, CLPT_LATE_BLOCK_BYTES));
+  buffer = clpt_late_take(&rig, rig.s);
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &none));
+  ck_assert_ptr_null(none);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  clpt_ok(clp_buffer_release_on(buffer, rig.s));
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -282,15 +301,18 @@ int main(void)
   Suite *suite = suite_create("order: failures");
   TCase *tests = clpt_case(suite, "failures");
 
-  tcase_add_loop_test(tests, a_block_that_could_not_be_waited_for_is_still_there, 0, 5);
-  tcase_add_loop_test(tests, what_cannot_be_asked_is_not_taken_for_done, 0, 2);
-  tcase_add_loop_test(tests, what_fails_and_has_another_way_is_not_told, 0, 3);
-  tcase_add_test(tests, what_fails_while_streams_are_forgotten_is_not_told);
   tcase_add_loop_test(tests, where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers, 0, 3);
   tcase_add_test(tests, a_silent_failure_is_told_as_this_one);
-  tcase_add_test(tests, what_was_allocated_for_a_mark_is_freed);
-  tcase_add_loop_test(tests, a_block_that_cannot_be_freed_safely_stays_held, 0, 7);
-  tcase_add_test(tests, a_block_that_cannot_be_freed_serves_its_streams_again);
+
+  tcase_add_loop_test(tests, a_new_binding_that_fails_leaves_the_old_one, 0, 3);
+  tcase_add_loop_test(tests, an_unbinding_that_fails_leaves_the_buffer_bound, 0, 2);
+  tcase_add_loop_test(tests, new_memory_that_cannot_be_waited_for_is_given_back, 0, 4);
+  tcase_add_test(tests, new_memory_that_cannot_even_be_given_back_is_for_the_log);
+
+  tests = clpt_case(suite, "beside another call");
+  tcase_add_loop_test(tests, a_block_that_a_request_looks_at_while_holding_stops_goes_back_too, 0,
+                      CLPT_LATE_FREEINGS);
+  tcase_add_test(tests, a_limit_refuses_and_nobody_waits);
 
   tests = clpt_case(suite, "locks");
   tcase_add_loop_test(tests, no_lock_is_held_when_the_allocator_is_called, 0,

@@ -1,129 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Stream order: what a mark covers, how few are made, and how long marks and streams are kept. */
+/* Stream order: how few marks are made, how long marks and streams are kept, and what is known of a
+ * stream once its user dropped it. */
 #include "support/late_rig.h"
 #include "support/suite.h"
 
-/* --- a mark stands for the work before it, and for no other --- */
-
-START_TEST(a_wait_does_not_cover_a_later_release)
-{
-  clpt_late_rig rig;
-  clp_buffer *first, *second;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES | (unsigned)_i);
-  first = clpt_late_take(&rig, rig.s);
-  second = clpt_late_take(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(first, rig.s));
-  first = clpt_late_take_held(&rig, rig.t);
-  clpt_late_use(&rig, second, rig.s);
-  clpt_ok(clp_buffer_release_on(second, rig.s));
-  second = clpt_late_take_held(&rig, rig.t);
-  for (int i = 0; i < 4; i++) /* what s had been given at the first release */
-    ck_assert(clpt_late_step(&rig.device, rig.s));
-  ck_assert(clpt_late_is_held_up(&rig.device, rig.t));
-  clpt_ok(clp_buffer_release_on(first, rig.t));
-  clpt_ok(clp_buffer_release_on(second, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_stream_that_is_marked_is_done_with_a_block_whatever_it_is_given_later)
-{
-  bool is_marked = _i;
-  clpt_late_rig rig;
-  clp_buffer *first, *second;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
-  clpt_late_hold(&rig, rig.s);
-  rig.device.failing = 1u << CLPT_LATE_MARK_CREATE;
-  rig.device.fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "on purpose"};
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_mark_stream(rig.pool, rig.s));
-  if (is_marked)
-    clpt_ok(clp_pool_mark_stream(rig.pool, rig.s));
-  first = clpt_late_take_from(&rig, rig.pool, 2 * CLPT_LATE_BYTES, rig.s);
-  for (int i = 0; i < 2; i++) /* what s had been given at the release */
-    ck_assert(clpt_late_step(&rig.device, rig.s));
-  second = is_marked ? clpt_late_take_held(&rig, rig.t) : clpt_late_take_new(&rig, rig.t);
-  clpt_ok(clp_buffer_release_on(first, rig.s));
-  clpt_ok(clp_buffer_release_on(second, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_mark_on_demand_covers_no_later_release)
-{
-  clpt_late_rig rig;
-  clp_buffer *first, *second;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
-  first = clpt_late_take(&rig, rig.s);
-  clpt_ok(clp_pool_mark_stream(rig.pool, rig.s));
-  clpt_late_run(&rig.device, rig.s);
-  clpt_ok(clp_pool_mark_stream(rig.pool, rig.s)); /* found done at once */
-  clpt_late_use(&rig, first, rig.s);
-  clpt_ok(clp_buffer_release_on(first, rig.s));
-  second = clpt_late_take_new(&rig, rig.t);
-  clpt_ok(clp_buffer_release_on(second, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(work_found_done_says_nothing_of_a_later_release)
-{
-  clpt_late_rig rig;
-  clp_buffer *first, *second, *third;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
-  first = clpt_late_take(&rig, rig.s);
-  second = clpt_late_take(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(first, rig.s));
-  third = clpt_late_take_new(&rig, rig.t);
-  clpt_late_run(&rig.device, rig.s);
-  first = clpt_late_take_held(&rig, rig.t);
-  clpt_late_use(&rig, second, rig.s);
-  clpt_ok(clp_buffer_release_on(second, rig.s));
-  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.t), rig.t));
-  clpt_ok(clp_buffer_release_on(first, rig.t));
-  clpt_ok(clp_buffer_release_on(third, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(the_same_block_released_again_is_waited_for_again)
-{
-  clpt_late_rig rig;
-  clp_buffer *buffer;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES | (unsigned)_i);
-  clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t));
-  clpt_late_run_all(&rig.device);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
-  clpt_late_clear(&rig.device);
-  buffer = clpt_late_take_held(&rig, rig.t);
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 1);
-  ck_assert(clpt_late_is_held_up(&rig.device, rig.t));
-  clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(the_same_block_released_again_is_looked_at_again)
-{
-  clpt_late_rig rig;
-  clp_buffer *buffer;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
-  clpt_late_hold(&rig, rig.s);
-  buffer = clpt_late_take_new(&rig, rig.t); /* finds the work of s not done */
-  clpt_late_run(&rig.device, rig.s);
-  clpt_late_hold(&rig, rig.s); /* the first block, with more work */
-  clpt_ok(clp_buffer_release_on(clpt_late_take_new(&rig, rig.t), rig.t));
-  clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  ck_assert_uint_eq(clpt_stats(rig.pool).device_allocations, 3);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
+/* --- streams that come where others were --- */
 
 /* A new stream may be made where an old one was: what was known of that must not pass to it. */
 START_TEST(what_was_known_of_a_stream_ends_with_it)
@@ -179,6 +60,32 @@ START_TEST(each_new_stream_is_waited_for_however_many_there_were)
 }
 END_TEST
 
+START_TEST(many_streams_are_all_waited_for)
+{
+  enum { STREAMS = 40 };
+  clpt_late_rig rig;
+  clp_stream streams[STREAMS];
+  clp_buffer *buffer;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  buffer = clpt_late_take(&rig, rig.s);
+  for (int i = 0; i < STREAMS; i++) {
+    streams[i] = clpt_late_stream_new(&rig.device);
+    clpt_late_share(&rig, buffer, rig.s, streams[i]);
+    clpt_ok(clp_buffer_record_use(buffer, streams[i]));
+  }
+  clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
+  clpt_late_run(&rig.device, rig.s);
+  for (int i = 0; i < STREAMS; i++) {
+    ck_assert(clpt_late_is_held_up(&rig.device, rig.s));
+    clpt_late_run(&rig.device, streams[i]);
+  }
+  ck_assert(!clpt_late_is_held_up(&rig.device, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* --- few are made --- */
 
 START_TEST(one_mark_and_wait_serve_all_that_was_released_before_it)
@@ -220,22 +127,6 @@ START_TEST(asking_in_vain_piles_nothing_up)
   ck_assert_uint_le(clpt_late_retains(&rig.device), FEW);
   for (int i = 0; i < BLOCKS; i++)
     clpt_ok(clp_buffer_release_on(buffers[i], rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(marks_of_streams_that_lag_do_not_pile_up)
-{
-  enum { ROUNDS = 300, BOUND = 100 };
-  clpt_late_rig rig;
-
-  clpt_late_rig_start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES | (unsigned)_i);
-  clpt_late_hold(&rig, rig.s);
-  for (int round = 0; round < ROUNDS; round++) {
-    clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t));
-    clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
-  }
-  ck_assert_uint_le(rig.device.live_marks, BOUND);
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -394,25 +285,17 @@ END_TEST
 int main(void)
 {
   Suite *suite = suite_create("order: marks");
-  TCase *tests = clpt_case(suite, "what a mark covers");
+  TCase *tests = clpt_case(suite, "streams that come");
 
-  tcase_add_loop_test(tests, a_wait_does_not_cover_a_later_release, 0, 2);
-  tcase_add_loop_test(
-      tests, a_stream_that_is_marked_is_done_with_a_block_whatever_it_is_given_later, 0, 2);
-  tcase_add_test(tests, a_mark_on_demand_covers_no_later_release);
-  tcase_add_test(tests, work_found_done_says_nothing_of_a_later_release);
-  tcase_add_loop_test(tests, the_same_block_released_again_is_waited_for_again, 0, 2);
-  tcase_add_test(tests, the_same_block_released_again_is_looked_at_again);
   tcase_add_loop_test(tests, what_was_known_of_a_stream_ends_with_it, CLP_REUSE_OPPORTUNISTIC,
                       CLPT_REUSE_CHOICES);
 
   tcase_add_loop_test(tests, each_new_stream_is_waited_for_however_many_there_were, 0, 2);
+  tcase_add_test(tests, many_streams_are_all_waited_for);
 
   tests = clpt_case(suite, "few");
   tcase_add_loop_test(tests, one_mark_and_wait_serve_all_that_was_released_before_it, 0, 2);
   tcase_add_loop_test(tests, asking_in_vain_piles_nothing_up, 0, 2);
-
-  tcase_add_loop_test(tests, marks_of_streams_that_lag_do_not_pile_up, 0, 2);
 
   tests = clpt_case(suite, "not for long");
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 2);
