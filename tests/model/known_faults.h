@@ -8,11 +8,11 @@
 enum {
   /** peak_active_bytes is within 7 % of what several threads had at once. Today it is up to a half
    * too low where they rise and fall out of step: see tests/core/pool/test_threads_memory.c. */
-  CLPT_ACTIVE_PEAKS_OF_THREADS_ARE_RIGHT = 0,
+  CLPT_ACTIVE_PEAKS_OF_THREADS_ARE_RIGHT = 1,
 
   /** A limit, or a device, that refuses a block of its bin's size is asked once more: for the
    * requested size, rounded up to the alignment. Today it is not. */
-  CLPT_REFUSED_BLOCKS_ARE_ASKED_FOR_AGAIN = 0
+  CLPT_REFUSED_BLOCKS_ARE_ASKED_FOR_AGAIN = 1
 };
 
 #endif

@@ -15,7 +15,7 @@
 enum { CLPT_S, CLPT_T, CLPT_U, CLPT_H, CLPT_ORDER_STREAMS };
 enum { CLPT_X, CLPT_Y, CLPT_Z, CLPT_V, CLPT_W, CLPT_ORDER_BUFFERS };
 enum {
-  CLPT_ORDER_BYTES = 1024,
+  CLPT_ORDER_BYTES = 1020, /* its bin's size, where an alignment rounds it */
   CLPT_ORDER_WORDS = CLPT_ORDER_BYTES / 4,
   CLPT_MOST_LOOKS = 50,
   CLPT_MOST_READS = 64

@@ -30,8 +30,12 @@ void clpt_rig_start(clpt_rig *rig)
   clpt_rig_start_with(rig, NULL);
 }
 
+/* Aligns so coarsely that a refused block is not asked for once more: the requested size, rounded to
+ * that, is the bin's. */
 void clpt_rig_start_with(clpt_rig *rig, const clp_pool_options *options)
 {
+  if (!rig->device.ops.alignment)
+    rig->device.ops.alignment = (size_t)1 << 20;
   rig->allocator = clpt_device_allocator(&rig->device);
   rig->pool = NULL;
   clpt_ok(clp_pool_create(rig->allocator, options, &rig->pool));

@@ -31,14 +31,15 @@ void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
   shard->allocations = 0;
 }
 
-static size_t held_bytes_locked(const clpi_slot *slot, const clpi_bin *bin)
+/* Adds the exact blocks that the device did not take back: those of a bin, or all (NULL). */
+static void add_exact_locked(clpi_shard *shard, const clpi_bin *bin, size_t *blocks, size_t *bytes)
 {
-  size_t bytes = bin ? clpi_relaxed(slot->held) * bin->block_bytes : 0;
-  if (!bin)
-    clpi_each_lane (slot, newest)
-      for (const clp_buffer *block = newest; block; block = block->older)
-        bytes += block->bytes;
-  return bytes;
+  clpi_each_lane (&shard->near[0], newest)
+    for (const clp_buffer *block = newest; block; block = block->older) {
+      bool counts = !bin || block->bin == bin;
+      *blocks += counts;
+      *bytes += counts ? block->bytes : 0;
+    }
 }
 
 size_t clpi_held_bytes_hint(clpi_shards *shards)
@@ -59,12 +60,14 @@ clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards)
   clpi_each_shard (shards, shard) {
     clpi_note_peak_locked(shards, shard);
     sum.active_bytes += clpi_relaxed(shard->active_bytes);
+    add_exact_locked(shard, NULL, &sum.held_blocks, &sum.held_bytes);
     for (uint32_t i = 0; i < shards->bins.count; i++) {
       const clpi_slot *slot = clpi_slot_at(shard, i);
       if (!slot)
         continue;
-      sum.held_blocks += clpi_relaxed(slot->held);
-      sum.held_bytes += held_bytes_locked(slot, i ? clpi_bin_at(&shards->bins, i) : NULL);
+      size_t held = i ? clpi_relaxed(slot->held) : 0;
+      sum.held_blocks += held;
+      sum.held_bytes += held ? held * clpi_bin_at(&shards->bins, i)->block_bytes : 0;
       sum.hits += slot->hits;
       sum.misses += slot->misses;
       releases += slot->releases;
@@ -88,6 +91,8 @@ clp_bin_stats clpi_shards_sum_bin_locked(clpi_shards *shards, const clpi_bin *bi
     releases += slot->releases;
   }
   sum.held_bytes = sum.held_blocks * bin->block_bytes;
+  clpi_each_shard (shards, shard)
+    add_exact_locked(shard, bin, &sum.held_blocks, &sum.held_bytes);
   sum.active_blocks = (size_t)(sum.hits + sum.misses - releases);
   return sum;
 }

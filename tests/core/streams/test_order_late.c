@@ -25,6 +25,7 @@ static bool open_device(int variant, clpt_order_setting *out)
   int home = variant % HOMES;
   int rest = variant / HOMES;
   clpt_late_init(&device);
+  device.ops.alignment = 256;
   device.streams.reuse_addresses = true;
   gated_home = NULL;
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
