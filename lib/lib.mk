@@ -43,17 +43,15 @@ core_sources = \
 	lib/core/streams/ordered_free.c \
 	lib/core/streams/stream.c lib/core/streams/stream.h \
 	lib/core/streams/use.c lib/core/streams/use.h \
-	lib/core/store/bin.c lib/core/store/bin.h \
+	lib/core/store/bin.c \
 	lib/core/store/buffer.h \
 	lib/core/store/buffer_uses.c \
-	lib/core/store/lane.c lib/core/store/lane.h \
+	lib/core/store/lane.c lib/core/store/store.h \
 	lib/core/shard/all.c lib/core/shard/all.h \
-	lib/core/shard/buffers.c lib/core/shard/buffers.h \
 	lib/core/shard/counts.c lib/core/shard/counts.h \
 	lib/core/shard/shard.c lib/core/shard/shard.h \
 	lib/core/shard/take_over.c \
 	lib/core/shard/threads.c lib/core/shard/threads.h \
-	lib/core/shard/warm_path.h \
 	lib/core/hooks/hook.c lib/core/hooks/hook.h \
 	lib/core/hooks/hook_call.c lib/core/hooks/hook_call.h \
 	lib/core/pool/allocate.c \

@@ -11,7 +11,7 @@
 #ifndef CLPOOL_ARENA_CALL_BUDGET_H
 #define CLPOOL_ARENA_CALL_BUDGET_H
 
-#include "core/store/bin.h"
+#include "core/store/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -71,15 +71,17 @@ unsigned long clpi_error_serial(void)
 
 void clpi_error_keep(clpi_kept_error *kept)
 {
+  const char *message = last.error.message ? last.error.message : "";
   kept->serial = last.serial;
-  kept->error = *clp_last_error();
-  memcpy(kept->message, kept->error.message, strlen(kept->error.message) + 1);
+  kept->error = last.error;
+  memcpy(kept->message, message, strlen(message) + 1);
 }
 
 void clpi_error_restore(const clpi_kept_error *kept)
 {
   if (last.serial != kept->serial)
-    clpi_error(kept->error.status, kept->error.native_code, "%s", kept->message);
+    (void)clp_set_last_error(kept->error.status, kept->error.native_code,
+                             *kept->message ? kept->message : NULL);
 }
 
 clp_status clp_set_last_error(clp_status status, int native_code, const char *message)

@@ -36,11 +36,12 @@ static void let_owner_run(unsigned turns)
     nap();
 }
 
-void clpi_spinlock_wait(clpi_spinlock *lock)
+bool clpi_spinlock_wait(clpi_spinlock *lock)
 {
   unsigned turns = 0;
   do
     while (clpi_relaxed(lock->is_taken))
       let_owner_run(turns++);
   while (!clpi_spinlock_try(lock));
+  return true;
 }

@@ -16,8 +16,8 @@ typedef struct clpi_spinlock {
   atomic_bool is_taken;
 } clpi_spinlock;
 
-/* Waits until the lock is free, and takes it. */
-void clpi_spinlock_wait(clpi_spinlock *lock);
+/* Waits until the lock is free, and takes it. Returns true. */
+bool clpi_spinlock_wait(clpi_spinlock *lock);
 
 /* Takes the lock if it is free. */
 static inline bool clpi_spinlock_try(clpi_spinlock *lock)
@@ -28,7 +28,7 @@ static inline bool clpi_spinlock_try(clpi_spinlock *lock)
 static inline void clpi_spinlock_lock(clpi_spinlock *lock)
 {
   if (__builtin_expect(!clpi_spinlock_try(lock), 0))
-    clpi_spinlock_wait(lock);
+    (void)clpi_spinlock_wait(lock);
 }
 
 static inline void clpi_spinlock_unlock(clpi_spinlock *lock)

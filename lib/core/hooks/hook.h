@@ -36,11 +36,8 @@ typedef struct clpi_thread_hooks {
 /* The number of registered hooks. */
 extern atomic_uint clpi_watchers __attribute__((visibility("hidden")));
 
-static inline bool clpi_is_watched(void)
-{
-  /* Relaxed: a thread that learns of a registration from the one that made it sees the count. */
-  return __builtin_expect(atomic_load_explicit(&clpi_watchers, memory_order_relaxed) != 0, 0);
-}
+/* Relaxed: a thread that learns of a registration from the one that made it sees the count. */
+#define clpi_is_watched() __builtin_expect(clpi_relaxed(clpi_watchers) != 0, 0)
 
 /* The calling thread's hooks; small enough for the static TLS that dlopen keeps in reserve. */
 extern _Thread_local clpi_thread_hooks clpi_own_hooks

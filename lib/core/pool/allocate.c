@@ -5,8 +5,7 @@
 #include "core/base/error.h"
 #include "core/pool/request.h"
 #include "core/pool/shown_call.h"
-#include "core/shard/buffers.h"
-#include "core/shard/warm_path.h"
+#include "core/shard/shard.h"
 
 static clp_status no_host_memory(size_t bytes)
 {
@@ -15,25 +14,8 @@ static clp_status no_host_memory(size_t bytes)
 
 /* --- misses --- */
 
-/* Gets the request memory or a held block. If it succeeds, failures on the way leave the thread's
- * last error as it was. */
-static clp_status obtain(clpi_request *wanted)
-{
-  clp_pool *pool = wanted->pool;
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  clp_status status = clpi_ask_device(wanted);
-  if (wanted->lack)
-    status = clpi_free_and_retry(wanted);
-  if (status)
-    return status;
-  clpi_error_restore(&kept);
-  bool is_home = wanted->stream == &pool->shards.streams.home;
-  return wanted->held || is_home || !pool->allocator->ops.allocate_uses_home
-             ? CLP_SUCCESS
-             : clpi_await_home(wanted);
-}
-
+/* New memory, or a held block that came back meanwhile. If it succeeds, failures on the way leave
+ * the thread's last error as it was. */
 static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
 {
   clp_pool *pool = wanted->pool;
@@ -41,20 +23,30 @@ static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
   clp_buffer *spare = clpi_buffer_take(shards);
   if (!spare)
     return no_host_memory(wanted->bytes);
-  clp_status status = obtain(wanted);
-  *out = status ? NULL : wanted->held ? wanted->held : spare;
-  if (!status && wanted->held)
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clp_status status = clpi_ask_device(wanted);
+  if (wanted->lack)
+    status = clpi_free_and_retry(wanted);
+  if (!status)
+    clpi_error_restore(&kept);
+  bool is_away = !wanted->held && wanted->stream != &shards->streams.home;
+  if (!status && is_away && pool->allocator->ops.allocate_uses_home)
+    status = clpi_await_home(wanted);
+  if (wanted->held)
     clpi_hand_out(wanted, wanted->held);
   clpi_shard *shard = clpi_shards_lock(shards, wanted->bin->index);
-  if (*out == spare) {
+  bool is_new = !status && !wanted->held;
+  if (is_new) {
     shards->reserved_bytes -= wanted->block_bytes;
     spare->memory = wanted->memory;
-    clpi_count_new_locked(pool, shard, spare, wanted->bin, wanted->block_bytes, wanted->bytes);
-    clpi_note_peak_locked(shards, shard);
+    clpi_count_new_locked(shards, shard, spare, wanted->bin, wanted->block_bytes, wanted->bytes);
+    pool->pins += pool->references == 0;
   } else {
     clpi_buffer_put_locked(shards, spare);
   }
   clpi_shards_unlock(shards, shard);
+  *out = is_new ? spare : wanted->held;
   return status;
 }
 
@@ -79,52 +71,33 @@ static clp_status allocate_empty(const clpi_request *wanted, clp_buffer **out)
 
 /* --- the slow path --- */
 
+/* A hint: mostly, nothing is held where a request comes to this. */
+static bool seems_held(clpi_shards *shards, uint32_t index)
+{
+  clpi_each_slot (shards, index, shard, slot)
+    if (clpi_relaxed(slot->held))
+      return true;
+  return false;
+}
+
 /* The pool is pinned, and so is the stream. */
 static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
 {
   clpi_shards *shards = &wanted->pool->shards;
   if (!wanted->bytes)
     return allocate_empty(wanted, out);
-  wanted->bin =
-      clpi_bins_use(&shards->bins, clp_pool_bin_number(wanted->pool, wanted->bytes), &shards->lock);
+  size_t number = clpi_bin_number(shards->bins.leading_bits, wanted->bytes);
+  wanted->bin = clpi_bins_use(&shards->bins, number, &shards->lock);
   if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
   wanted->block_bytes = wanted->bin->block_bytes;
-  *out = clpi_take_other(wanted);
+  *out = seems_held(shards, wanted->bin->index) ? clpi_take_other(wanted) : NULL;
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
-}
-
-static clp_status pin_and_allocate(clpi_request *wanted, clpi_given given, clp_buffer **out)
-{
-  clp_pool *pool = wanted->pool;
-  clpi_shards *shards = &pool->shards;
-  clp_status status = CLP_SUCCESS;
-  if (!clpi_shard_of_thread(shards))
-    return no_host_memory(wanted->bytes);
-  if (given.is_given)
-    status = clpi_stream_pin(&shards->streams, given.handle, &wanted->stream);
-  if (status)
-    return status;
-  pthread_mutex_lock(&shards->lock);
-  pool->pins++;
-  pthread_mutex_unlock(&shards->lock);
-  status = allocate_pinned(wanted, out);
-  clpi_shard *shard = clpi_shards_lock(shards, 0);
-  if (given.is_given)
-    clpi_shard_unpin_stream_locked(shards, shard, wanted->stream);
-  clpi_spinlock_unlock(&shard->lock);
-  clpi_pool_unpin_and_unlock(pool);
-  return status;
 }
 
 /* Where the home stream is out of order, it is a stream as any other: a block that its work may
  * still use must not be taken as if it were settled. */
-static clpi_given given_or_home(const clpi_shards *shards, clpi_given given)
-{
-  const clpi_stream *home = &shards->streams.home;
-  bool names_home = !given.is_given && !home->is_in_order;
-  return names_home ? (clpi_given){.is_given = true, .handle = home->handle} : given;
-}
+#define is_in_order(shards, given) ((given).is_given || (shards)->streams.home.is_in_order)
 
 __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t bytes,
                                                           clpi_given given,
@@ -135,23 +108,39 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
   if (!out)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: out is NULL", function);
   *out = NULL;
-  clp_status status = clpi_pool_check(pool, function);
-  if (status)
-    return status;
+  if (!pool || clpi_is_inherited(pool->shards.forks))
+    return clpi_pool_check(pool, function);
   clpi_shards *shards = &pool->shards;
   if (bytes > shards->bins.max_block_bytes)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "%s: %zu bytes are more than the device's largest block, %zu bytes",
                       pool->allocator->name, bytes, shards->bins.max_block_bytes);
-  CLPI_UNCANCELLED;
-  given = given_or_home(shards, given);
-  uint32_t index = bytes ? clpi_bins_index(&shards->bins, bytes) : 0;
+  uint32_t index = bytes && is_in_order(shards, given) ? clpi_index_of(&shards->bins, bytes) : 0;
   clpi_shard *shard = index ? clpi_shard_for(shards, index) : NULL;
   if (shard)
     *out = clpi_take_over(shards, shard, index, given, bytes);
+  if (*out)
+    return CLP_SUCCESS;
   clpi_request wanted = {
       .pool = pool, .bytes = bytes, .scope = scope, .stream = &shards->streams.home};
-  return *out ? CLP_SUCCESS : pin_and_allocate(&wanted, given, out);
+  clp_status status = given.is_given
+                          ? clpi_stream_pin(&shards->streams, given.handle, &wanted.stream)
+                          : CLP_SUCCESS;
+  if (status)
+    return status;
+  int cancel_state; /* base/cancel.h */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  pthread_mutex_lock(&shards->lock);
+  pool->pins++;
+  pthread_mutex_unlock(&shards->lock);
+  status = allocate_pinned(&wanted, out);
+  shard = clpi_shards_lock(shards, 0);
+  if (given.is_given)
+    clpi_shard_unpin_stream_locked(shards, shard, wanted.stream);
+  clpi_spinlock_unlock(&shard->lock);
+  clpi_pool_unpin_and_unlock(pool);
+  pthread_setcancelstate(cancel_state, &cancel_state);
+  return status;
 }
 
 /* --- entry points --- */
@@ -232,8 +221,9 @@ static bool try_allocate(clp_pool *pool, size_t bytes, clpi_given given, clp_buf
   if (!pool || bytes - 1 >= pool->shards.bins.max_block_bytes || clpi_hooks_concern(&pool->hooks))
     return false;
   clpi_shards *shards = &pool->shards;
-  *out = clpi_allocate_warm(shards, clpi_shard_of_number(shards, clpi_self.number), bytes,
-                            given_or_home(shards, given), CLPI_TRIES_SHARD);
+  if (is_in_order(shards, given))
+    *out = clpi_allocate_warm(shards, clpi_shard_of_number(shards, clpi_self.number), bytes, given,
+                              CLPI_TRIES_SHARD);
   return *out;
 }
 

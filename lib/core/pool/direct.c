@@ -8,7 +8,7 @@
 #include "core/pool/request.h"
 
 #include "core/shard/all.h"
-#include "core/shard/buffers.h"
+#include "core/shard/shard.h"
 
 static bool may_be_direct_locked(const clp_pool *pool)
 {
@@ -71,20 +71,20 @@ clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
   clpi_shards *shards = &pool->shards;
   const clp_allocator *allocator = pool->allocator;
   bool may_be = bytes - 1 < shards->bins.max_block_bytes && is_for_home(shards, given);
-  uint32_t index = may_be ? clpi_bins_index(&shards->bins, bytes) : 0;
+  uint32_t index = may_be ? clpi_index_of(&shards->bins, bytes) : 0;
   if (!index)
     return NULL;
   clpi_bin *bin = clpi_bin_at(&shards->bins, index);
   clp_memory memory = 0;
   clpi_shard *shard = clpi_shards_lock(shards, index);
-  clp_buffer *buffer = clpi_buffer_take_locked(shards);
+  clp_buffer *buffer = shards->spare;
   if (buffer && clpi_is_direct_locked(pool) && clpi_is_within_limit_locked(pool, bin->block_bytes))
     memory = allocator->direct->begin(allocator->self, bin->block_bytes);
-  if (buffer && !memory)
-    clpi_buffer_put_locked(shards, buffer);
   if (memory) {
+    shards->spare = buffer->older;
     buffer->memory = memory;
-    clpi_count_new_locked(pool, shard, buffer, bin, bin->block_bytes, bytes);
+    clpi_count_new_locked(shards, shard, buffer, bin, bin->block_bytes, bytes);
+    pool->pins += pool->references == 0;
   }
   clpi_shards_unlock(shards, shard);
   return memory ? buffer : NULL;
@@ -104,7 +104,7 @@ bool clpi_release_direct(clp_buffer *buffer, clpi_given given)
                  allocator->direct->end(allocator->self, buffer->memory, buffer->bytes);
   if (is_done) {
     clpi_slot_at(shard, index)->releases++;
-    clpi_count_released_locked(shard, buffer->size);
+    clpi_count_released_locked(shards, shard, buffer->size);
     shards->managed_bytes -= buffer->bytes;
     shards->device_frees++;
     clpi_buffer_put_locked(shards, buffer);

@@ -5,7 +5,7 @@
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/shard/all.h"
-#include "core/shard/buffers.h"
+#include "core/shard/shard.h"
 #include "core/store/buffer.h"
 #include "core/streams/stream.h"
 

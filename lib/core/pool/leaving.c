@@ -3,7 +3,7 @@
 #include "core/pool/leaving.h"
 
 #include "core/hooks/hook_call.h"
-#include "core/shard/buffers.h"
+#include "core/shard/shard.h"
 #include "core/store/buffer.h"
 
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block)

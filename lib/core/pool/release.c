@@ -5,7 +5,7 @@
 #include "core/pool/leaving.h"
 #include "core/pool/request.h"
 #include "core/pool/shown_call.h"
-#include "core/shard/buffers.h"
+#include "core/shard/shard.h"
 #include "core/store/buffer.h"
 
 /* Counts the release and notes its uses. Whether the block is to go back to the device. */
@@ -15,7 +15,7 @@ static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer
   clpi_shards *shards = &pool->shards;
   clpi_slot *slot = clpi_slot_at(shard, buffer->bin ? buffer->bin->index : 0);
   slot->releases++;
-  clpi_count_released_locked(shard, buffer->size);
+  clpi_count_released_locked(shards, shard, buffer->size);
   clpi_buffer_note_release_locked(buffer, stream);
   buffer->bound = NULL;
   if (!buffer->memory) {

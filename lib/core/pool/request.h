@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
-#include "core/shard/warm_path.h"
+#include "core/shard/shard.h"
 
 /* What a request was refused for. */
 typedef enum clpi_lack {
@@ -69,26 +69,6 @@ clp_status clpi_await_home(clpi_request *wanted);
  * held blocks back, and lets the allocator grow within the pool's limit. Statuses as
  * clp_allocator_allocate, and CLP_LIMIT_EXCEEDED. */
 clp_status clpi_fit(clpi_request *wanted);
-
-/* Gives a buffer, whose memory is new and of block_bytes, out for a request of `bytes`, and counts
- * the miss. Under the locks of the shard and the pool. */
-static inline void clpi_count_new_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer,
-                                         clpi_bin *bin, size_t block_bytes, size_t bytes)
-{
-  clpi_shards *shards = &pool->shards;
-  shards->managed_bytes += block_bytes;
-  if (shards->peak_managed_bytes < shards->managed_bytes)
-    shards->peak_managed_bytes = shards->managed_bytes;
-  bin->had_block = true;
-  buffer->bin = bin;
-  buffer->bytes = block_bytes;
-  buffer->size = bytes;
-  clpi_set_relaxed(buffer->index,
-                   clpi_buffer_is_exact(buffer) ? CLPI_NO_INDEX(CLPI_BUFFER_SHARED) : bin->index);
-  clpi_slot_at(shard, bin->index)->misses++;
-  clpi_count_allocated_locked(shards, shard, bytes);
-  pool->pins += pool->references == 0; /* then each active buffer pins the pool */
-}
 
 /* --- direct pools: direct.c --- */
 

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/pool/leaving.h"
 #include "core/shard/all.h"
-#include "core/shard/warm_path.h"
+#include "core/shard/shard.h"
 #include "core/store/buffer.h"
 
 /* Takes a block that was found out of its lane; it leaves. NULL: none was found. */
@@ -38,7 +38,7 @@ void clpi_hand_out(const clpi_request *wanted, clp_buffer *block)
   clpi_come_to_rest_locked(pool, block);
   if (block->noted)
     block->noted->count = 0;
-  clpi_hand_out_locked(shards, shard, clpi_slot_at(shard, index), block, index, wanted->bytes);
+  clpi_hand_out_locked(shard, clpi_slot_at(shard, index), block, index, wanted->bytes);
   pool->pins += pool->references == 0;
   clpi_shards_unlock(shards, shard);
 }

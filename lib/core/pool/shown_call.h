@@ -5,7 +5,7 @@
 
 #include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
-#include "core/shard/warm_path.h"
+#include "core/shard/shard.h"
 
 typedef struct clpi_shown_call {
   clp_pool *pool;

@@ -4,33 +4,6 @@
 
 #include <sys/param.h>
 
-/* A shard's count may be negative, as a wrapped number, where others release what its threads
- * allocate; it is never lower than -SIZE_MAX / 1024. Counts with this added compare as they should.
- * The only shard's count is not negative, and may be higher than that. */
-static size_t bias_of(const clpi_shards *shards)
-{
-  return clpi_relaxed(shards->count) > 1 ? SIZE_MAX / 1024 : 0;
-}
-
-/* What the others had when the shard's own count was highest is not known, but what they had before
- * and have now: the lesser of both is taken, so that threads by turns are not added up. */
-void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
-{
-  size_t own = clpi_relaxed(shard->active_bytes), others = 0, bias = bias_of(shards);
-  clpi_each_shard (shards, other)
-    others += other == shard ? 0 : clpi_relaxed(other->active_bytes);
-  size_t least = MIN(others + bias, shard->others_active + bias);
-  size_t most = MAX(own + shard->below_most + least, own + others + bias);
-  size_t peak = clpi_relaxed(shards->peak_active_bytes);
-  while (peak + bias < most &&
-         !atomic_compare_exchange_weak_explicit(&shards->peak_active_bytes, &peak, most - bias,
-                                                memory_order_relaxed, memory_order_relaxed))
-    ;
-  shard->below_most = 0;
-  shard->others_active = others;
-  shard->allocations = 0;
-}
-
 /* Adds the exact blocks that the device did not take back: those of a bin, or all (NULL). */
 static void add_exact_locked(clpi_shard *shard, const clpi_bin *bin, size_t *blocks, size_t *bytes)
 {
@@ -104,8 +77,6 @@ void clpi_reset_peaks_locked(clpi_shards *shards)
     active += clpi_relaxed(shard->active_bytes);
   clpi_set_relaxed(shards->peak_active_bytes, active);
   shards->peak_managed_bytes = shards->managed_bytes;
-  clpi_each_shard (shards, shard) {
-    shard->below_most = 0;
-    shard->others_active = active - clpi_relaxed(shard->active_bytes);
-  }
+  clpi_each_shard (shards, shard)
+    shard->noted_bytes = clpi_relaxed(shard->active_bytes);
 }

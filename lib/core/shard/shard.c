@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of shards and of their slots. */
+/* The life of shards, slots and buffers, and the peak of active bytes. */
 #include "core/shard/shard.h"
-
-#include "core/base/fork.h"
-#include "core/shard/buffers.h"
-#include "core/shard/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +20,118 @@ static void *make_zeros(size_t alignment, size_t bytes)
   return memory ? memset(memory, 0, bytes) : NULL;
 }
 
-bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits,
-                      size_t max_block_bytes)
+/* --- buffers --- */
+
+enum { PAGE_BUFFERS = 31 };
+struct clpi_page {
+  clpi_page *next;
+  clp_buffer buffers[PAGE_BUFFERS];
+};
+static_assert(sizeof(clpi_page) == 4096, "a page of most systems");
+
+clp_buffer *clpi_buffer_take(clpi_shards *shards)
 {
-  clpi_threads_watch();
-  shards->pool = pool;
-  shards->forks = clpi_relaxed(clpi_forks);
-  shards->holding = true;
-  shards->all = shards->lock = LOCK_INIT;
-  return clpi_bins_init(&shards->bins, leading_bits, max_block_bytes);
+  pthread_mutex_lock(&shards->lock);
+  bool is_there = shards->spare;
+  pthread_mutex_unlock(&shards->lock);
+  clpi_page *page = is_there ? NULL : make_zeros(alignof(clpi_page), sizeof(*page));
+  for (size_t i = 0; page && i < PAGE_BUFFERS; i++) {
+    page->buffers[i].pool = shards->pool;
+    page->buffers[i].older = i ? &page->buffers[i - 1] : NULL;
+    atomic_init(&page->buffers[i].index, CLPI_NO_INDEX(CLPI_BUFFER_SPARE));
+  }
+  pthread_mutex_lock(&shards->lock);
+  if (page) {
+    page->buffers[0].older = shards->spare;
+    shards->spare = &page->buffers[PAGE_BUFFERS - 1];
+    page->next = shards->pages;
+    shards->pages = page;
+  }
+  clp_buffer *buffer = shards->spare;
+  if (buffer)
+    shards->spare = buffer->older;
+  pthread_mutex_unlock(&shards->lock);
+  return buffer;
 }
+
+void clpi_buffer_put_locked(clpi_shards *shards, clp_buffer *buffer)
+{
+  buffer->memory = 0;
+  buffer->size = 0;
+  clpi_set_state(buffer, CLPI_BUFFER_SPARE);
+  buffer->bound = NULL;
+  if (buffer->noted)
+    buffer->noted->count = 0;
+  buffer->older = shards->spare;
+  shards->spare = buffer;
+}
+
+void clpi_buffers_each_locked(const clpi_shards *shards,
+                              void (*visitor)(clp_buffer *buffer, void *argument), void *argument)
+{
+  for (clpi_page *page = shards->pages; page; page = page->next)
+    for (size_t i = 0; i < PAGE_BUFFERS; i++)
+      visitor(&page->buffers[i], argument);
+}
+
+static void free_pages(clpi_shards *shards)
+{
+  for (clpi_page *page = shards->pages, *next; page; page = next) {
+    next = page->next;
+    for (size_t i = 0; i < PAGE_BUFFERS; i++)
+      free(page->buffers[i].noted);
+    free(page);
+  }
+}
+
+/* --- the peak of active bytes --- */
+
+/* Of several shards, whose threads may release what others allocate, one may count less than
+ * nothing: a wrapped number, never lower than -SIZE_MAX / 1024. An only one does not, and may count
+ * more than that leaves. */
+static void set_bias(clpi_shards *shards, uint32_t count)
+{
+  enum { ALLOCATIONS_A_SHARD = 16 };
+  clpi_set_relaxed(shards->bias, count > 1 ? SIZE_MAX / 1024 : 0);
+  clpi_set_relaxed(shards->look_after, count > 1 ? ALLOCATIONS_A_SHARD * count : UINT32_MAX);
+  clpi_set_relaxed(shards->count, count);
+}
+
+/* Of several shards, one need not look again for 1/64 more than it has now. */
+void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
+{
+  size_t bias = clpi_relaxed(shards->bias), all = 0;
+  clpi_each_shard (shards, each)
+    all += clpi_relaxed(each->active_bytes);
+  size_t peak = clpi_relaxed(shards->peak_active_bytes);
+  while (peak + bias < all + bias &&
+         !atomic_compare_exchange_weak_explicit(&shards->peak_active_bytes, &peak, all,
+                                                memory_order_relaxed, memory_order_relaxed))
+    ;
+  size_t own = clpi_relaxed(shard->active_bytes);
+  shard->noted_bytes = own < SIZE_MAX / 2 ? own + (bias ? own / 64 : 0) : own;
+  shard->allocations = 0;
+}
+
+void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
+                           clpi_bin *bin, size_t block_bytes, size_t bytes)
+{
+  shards->managed_bytes += block_bytes;
+  shards->peak_managed_bytes = MAX(shards->peak_managed_bytes, shards->managed_bytes);
+  bin->had_block = true;
+  buffer->bin = bin;
+  buffer->bytes = block_bytes;
+  buffer->size = bytes;
+  bool is_exact = clpi_buffer_is_exact(buffer);
+  clpi_set_relaxed(buffer->index, is_exact ? CLPI_NO_INDEX(CLPI_BUFFER_SHARED) : bin->index);
+  clpi_slot_at(shard, bin->index)->misses++;
+  shards->tick = shard->tick = MAX(shards->tick, shard->tick) + 1; /* what comes is newer */
+  clpi_count_allocated_locked(shard, bytes);
+  if (clpi_relaxed(shards->count) > 1)
+    clpi_note_peak_locked(shards, shard);
+}
+
+/* --- shards and slots --- */
 
 void clpi_shards_end(clpi_shards *shards)
 {
@@ -42,20 +140,19 @@ void clpi_shards_end(clpi_shards *shards)
       free(clpi_relaxed(shard->far[i]));
     free(shard);
   }
-  clpi_buffers_end(shards);
+  free_pages(shards);
   clpi_bins_end(&shards->bins);
   pthread_mutex_destroy(&shards->all);
   pthread_mutex_destroy(&shards->lock);
 }
 
-/* What the new shard releases is newer than all before. An only shard so far has noted no peak. */
+/* What the new shard releases is newer than all before. */
 static void look_at_others(clpi_shards *shards, clpi_shard *made)
 {
   clpi_each_shard (shards, shard) {
     clpi_spinlock_lock(&shard->lock);
     clpi_note_peak_locked(shards, shard);
     made->tick = MAX(made->tick, shard->tick);
-    made->others_active += clpi_relaxed(shard->active_bytes);
     clpi_spinlock_unlock(&shard->lock);
   }
 }
@@ -68,7 +165,7 @@ static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
   if (!found && made) {
     look_at_others(shards, made);
     made->number = number;
-    clpi_set_relaxed(shards->count, clpi_relaxed(shards->count) + 1);
+    set_bias(shards, clpi_relaxed(shards->count) + 1);
     clpi_publish(shards->end, MAX(clpi_relaxed(shards->end), number + 1));
     clpi_publish(shards->by_number[number], made);
     found = made;
@@ -81,15 +178,30 @@ static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
 
 clpi_shard *clpi_shard_of_thread(clpi_shards *shards)
 {
-  clpi_thread_join();
+  if (clpi_self.number == CLPI_NO_SHARD)
+    clpi_thread_join();
   clpi_shard *own = clpi_acquired(shards->by_number[clpi_self.number]);
   if (!own)
     own = make_shard(shards, clpi_self.number);
-  if (own)
-    return own;
-  clpi_each_shard (shards, shard)
-    return shard;
-  return NULL;
+  for (uint32_t i = 0; !own && i < CLPI_SHARDS; i++)
+    own = clpi_acquired(shards->by_number[i]);
+  return own;
+}
+
+bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits,
+                      size_t max_block_bytes)
+{
+  clpi_threads_watch();
+  shards->pool = pool;
+  shards->forks = clpi_relaxed(clpi_forks);
+  shards->holding = true;
+  shards->all = shards->lock = LOCK_INIT;
+  if (!clpi_bins_init(&shards->bins, leading_bits, max_block_bytes))
+    return false;
+  bool is_done = clpi_shard_of_thread(shards);
+  if (!is_done)
+    clpi_bins_end(&shards->bins);
+  return is_done;
 }
 
 static clpi_slot *make_slot(clpi_shard *shard, uint32_t index)
@@ -105,7 +217,7 @@ static clpi_slot *make_slot(clpi_shard *shard, uint32_t index)
 clpi_shard *clpi_shard_for(clpi_shards *shards, uint32_t index)
 {
   clpi_shard *own = clpi_shard_of_thread(shards);
-  if (!own || clpi_slot_at(own, index) || make_slot(own, index))
+  if (clpi_slot_at(own, index) || make_slot(own, index))
     return own;
   clpi_each_slot (shards, index, shard, slot)
     return shard;

@@ -8,10 +8,10 @@
 #ifndef CLPOOL_CORE_SHARD_SHARD_H
 #define CLPOOL_CORE_SHARD_SHARD_H
 
+#include "core/base/fork.h"
 #include "core/base/spinlock.h"
 #include "core/shard/threads.h"
-#include "core/store/bin.h"
-#include "core/store/lane.h"
+#include "core/store/store.h"
 
 enum { CLPI_RECENT_STREAMS = 4 };
 
@@ -19,12 +19,11 @@ typedef struct clpi_shard {
   alignas(128) clpi_spinlock lock; /* guards the rest but for `far`, and the blocks in the slots */
   uint32_t number;                 /* never changes */
   _Atomic uint32_t victim;         /* the number of the shard that blocks were last taken from */
-  uint32_t allocations;            /* since the peak was noted (counts.h) */
+  uint32_t allocations;            /* since the peak was last noted */
   uint64_t tick;                   /* a Lamport clock, that ages of blocks are taken from */
   _Atomic size_t active_bytes; /* allocated here less released here, so it may be negative, wrapped;
                                   others load it; relaxed */
-  size_t below_most; /* what active_bytes lacks to its most since the peak was noted (counts.h) */
-  size_t others_active;                     /* what was active in the other shards then */
+  size_t noted_bytes;          /* active_bytes above this are noted before they become fewer */
   clpi_stream *recent[CLPI_RECENT_STREAMS]; /* streams in order, the last one used first; or NULL */
   /* Slots by clpi_bin.index (bin.h): those of the first chunk are here, the others are made when
    * the first of a chunk is needed. near[0] is of no bin: it counts buffers of zero bytes, and has
@@ -49,8 +48,10 @@ typedef struct clpi_shards {
   clp_pool *pool;
   /* By number. Stored under `all`. A thread without a shard looks at the last, which is none. */
   clpi_shard *_Atomic by_number[CLPI_SHARDS + 1];
-  atomic_uint end;   /* the number behind the highest; likewise */
-  atomic_uint count; /* of shards; likewise */
+  atomic_uint end;        /* the number behind the highest; likewise */
+  atomic_uint count;      /* of shards; likewise, as the next two */
+  atomic_uint look_after; /* so many allocations of a shard */
+  _Atomic size_t bias;    /* with this added, counts of active bytes compare as they should */
   alignas(64) clpi_bins bins;
   clpi_streams streams; /* guarded by `lock`, except what the warm path reads of them */
 
@@ -75,8 +76,8 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
 /* Frees shards, buffers and bins of a pool that nobody can reach any more. */
 void clpi_shards_end(clpi_shards *shards);
 
-/* The calling thread's shard, made if need be; if there is no host memory for that, another one.
- * NULL: there is none. Under no lock. */
+/* The calling thread's shard, made if need be; if there is no host memory for that, another one: a
+ * pool begins with that of the thread that makes it. Under no lock. */
 clpi_shard *clpi_shard_of_thread(clpi_shards *shards);
 
 /* A shard that has a slot for the index: the calling thread's, with a new slot if need be; if there
@@ -115,5 +116,148 @@ static inline clpi_slot *clpi_slot_at(clpi_shard *shard, uint32_t index)
 /* Unpins the stream of a call. If it is in order, the shard's warm path finds it from now on. Under
  * both locks. */
 void clpi_shard_unpin_stream_locked(clpi_shards *shards, clpi_shard *shard, clpi_stream *stream);
+
+/* --- buffers: made a page at a time, recycled, and freed only with the pool, so that a second
+ * release of a buffer never reads freed memory --- */
+
+/* A buffer without a block, of a new page if need be. NULL: out of host memory. Under no lock. */
+clp_buffer *clpi_buffer_take(clpi_shards *shards);
+
+/* Makes a buffer spare again. `pool` and `bin` stay: a second release reads them without a lock.
+ * Under clpi_shards.lock. */
+void clpi_buffer_put_locked(clpi_shards *shards, clp_buffer *buffer);
+
+/* Calls `visitor` for each buffer, spare ones included. Under all locks. */
+void clpi_buffers_each_locked(const clpi_shards *shards,
+                              void (*visitor)(clp_buffer *buffer, void *argument), void *argument);
+
+/* --- counts ---
+ *
+ * The peak of active bytes is exact while one shard is in use. Where several are, a shard looks at
+ * what all have, without their locks: before its own count falls from a new height; at the first
+ * release after some allocations; at misses; and where it takes blocks over. */
+
+/* Looks. Under the shard's lock. */
+void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard);
+
+static inline void clpi_count_allocated_locked(clpi_shard *shard, size_t bytes)
+{
+  clpi_set_relaxed(shard->active_bytes, clpi_relaxed(shard->active_bytes) + bytes);
+  shard->allocations++;
+}
+
+static inline void clpi_count_released_locked(clpi_shards *shards, clpi_shard *shard, size_t bytes)
+{
+  size_t active = clpi_relaxed(shard->active_bytes), bias = clpi_relaxed(shards->bias);
+  bool is_high = active + bias > shard->noted_bytes + bias;
+  if (__builtin_expect(is_high || shard->allocations >= clpi_relaxed(shards->look_after), 0))
+    clpi_note_peak_locked(shards, shard);
+  clpi_set_relaxed(shard->active_bytes, active - bytes);
+}
+
+/* Counts a block that is new from the device, of block_bytes, and gives the buffer, whose memory it
+ * is, out for a request of `bytes`. Under the locks of the shard and the pool. */
+void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
+                           clpi_bin *bin, size_t block_bytes, size_t bytes);
+
+/* --- the warm path: a block from or to the calling thread's shard ---
+ *
+ * It touches the shard, the slot and one cache line of the buffer. Whatever is unusual takes the
+ * slow path. */
+
+/* The stream argument of a call. */
+typedef struct clpi_given {
+  bool is_given; /* false: the call is for the home stream */
+  clp_stream handle;
+} clpi_given;
+
+/* How a call comes by its shard's lock. */
+typedef enum clpi_patience { CLPI_WAITS_FOR_SHARD, CLPI_TRIES_SHARD } clpi_patience;
+
+/* The shard of the thread of this number; NULL: it has none, or the pool is a parent's. */
+static inline clpi_shard *clpi_shard_of_number(const clpi_shards *shards, uint32_t number)
+{
+  return clpi_is_inherited(shards->forks) ? NULL : clpi_acquired(shards->by_number[number]);
+}
+
+/* The record of a given stream; NULL: take the slow path. */
+static inline clpi_stream *clpi_recall_stream_locked(const clpi_shard *shard, clpi_given given)
+{
+  for (size_t i = 0; i < CLPI_RECENT_STREAMS && shard->recent[i]; i++)
+    if (shard->recent[i]->handle == given.handle)
+      return shard->recent[i];
+  return NULL;
+}
+
+/* Hands out a held block, which is in no lane any more. */
+static inline void clpi_hand_out_locked(clpi_shard *shard, clpi_slot *slot, clp_buffer *block,
+                                        uint32_t index, size_t bytes)
+{
+  clpi_set_relaxed(block->index, index);
+  block->size = bytes;
+  slot->hits++;
+  clpi_count_allocated_locked(shard, bytes);
+}
+
+/* Whether a pool that holds no more, or is direct, needs the slow path. Under a shard's lock. */
+#define clpi_is_slow_locked(shards)                                                                \
+  (clpi_relaxed((shards)->unusual) & (CLPI_IS_DIRECT | CLPI_HAS_ENDED))
+
+/* Takes the shard's lock, if it need not wait for that or may. */
+#define clpi_shard_lock_warm(shard, patience)                                                      \
+  (clpi_spinlock_try(&(shard)->lock) ||                                                            \
+   (patience == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(&(shard)->lock)))
+
+/* From this shard, which may be NULL: the newest block that the stream used last. `bytes` is 1 to
+ * the largest block. NULL: take the slow path. */
+__attribute__((always_inline)) static inline clp_buffer *
+clpi_allocate_warm(clpi_shards *shards, clpi_shard *shard, size_t bytes, clpi_given given,
+                   clpi_patience patience)
+{
+  const clpi_stream *home = &shards->streams.home;
+  uint32_t index = clpi_index_of(&shards->bins, bytes);
+  clpi_slot *slot = shard ? clpi_slot_at(shard, index) : NULL;
+  if (!slot || !clpi_shard_lock_warm(shard, patience))
+    return NULL;
+  const clpi_stream *stream = given.is_given ? clpi_recall_stream_locked(shard, given) : home;
+  clp_buffer *block = stream ? clpi_lane_find(slot, stream, home) : NULL;
+  if (block && clpi_is_slow_locked(shards))
+    block = NULL;
+  if (block) {
+    clpi_lane_pop(slot, block);
+    clpi_hand_out_locked(shard, slot, block, index, bytes);
+  }
+  clpi_spinlock_unlock(&shard->lock);
+  return block;
+}
+
+/* Into this shard, which may be NULL. False: nothing was done; take the slow path. */
+__attribute__((always_inline)) static inline bool
+clpi_release_warm(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer, clpi_given given,
+                  clpi_patience patience)
+{
+  clpi_stream *home = &shards->streams.home;
+  clpi_slot *slot = shard ? clpi_slot_at(shard, clpi_relaxed(buffer->index)) : NULL;
+  if (!slot || !clpi_shard_lock_warm(shard, patience))
+    return false;
+  clpi_stream *stream = given.is_given ? clpi_recall_stream_locked(shard, given) : home;
+  bool is_warm = stream && !clpi_is_slow_locked(shards);
+  if (is_warm) {
+    slot->releases++;
+    clpi_count_released_locked(shards, shard, buffer->size);
+    buffer->use = clpi_use_now(stream);
+    buffer->age = ++shard->tick;
+    clpi_lane_push(slot, clpi_lane_find(slot, stream, home), buffer, stream == home);
+  }
+  clpi_spinlock_unlock(&shard->lock);
+  return is_warm;
+}
+
+/* Takes and hands out a block of `bytes`, of the bin of this index, that the stream used last: from
+ * this shard, which has a slot for the bin, or else another, out of which come some more for the
+ * next calls. NULL: no shard has one, or the stream is not among the shard's recent ones. Under no
+ * lock. */
+clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, uint32_t index, clpi_given given,
+                           size_t bytes);
 
 #endif

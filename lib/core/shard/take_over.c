@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks from other shards. */
-#include "core/shard/warm_path.h"
+#include "core/shard/shard.h"
 
 #include <sys/param.h>
 
@@ -41,7 +41,7 @@ static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi
                                     uint32_t index, clpi_given given, size_t bytes)
 {
   const clpi_stream *home = &shards->streams.home;
-  const clpi_stream *stream = clpi_recall_stream_locked(shards, shard, given);
+  const clpi_stream *stream = given.is_given ? clpi_recall_stream_locked(shard, given) : home;
   clpi_slot *from = clpi_slot_at(other, index), *to = clpi_slot_at(shard, index);
   clp_buffer *block = stream ? clpi_lane_find(from, stream, home) : NULL;
   if (!block || clpi_is_slow_locked(shards))
@@ -52,7 +52,7 @@ static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi
     shard->tick = MAX(shard->tick, other->tick);
     clpi_set_relaxed(shard->victim, other->number);
   }
-  clpi_hand_out_locked(shards, shard, to, block, index, bytes);
+  clpi_hand_out_locked(shard, to, block, index, bytes);
   if (from != to)
     clpi_note_peak_locked(shards, shard);
   return block;

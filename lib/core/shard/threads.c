@@ -37,8 +37,6 @@ static void end_thread(void)
 
 void clpi_thread_join(void)
 {
-  if (clpi_self.number != CLPI_NO_SHARD)
-    return;
   bool may_own = clpi_thread_end_watch();
   for (uint64_t before = atomic_load(&taken); may_own && ~before;) {
     uint32_t lowest = (uint32_t)__builtin_ctzll(~before);

@@ -23,7 +23,7 @@ extern _Thread_local clpi_thread clpi_self
 /* Has threads' ends and forks watched; before the first pool. */
 void clpi_threads_watch(void);
 
-/* Gives the calling thread a number, unless it has one: the lowest that no living thread has, so
+/* Gives the calling thread, which has none, a number: the lowest that no living thread has, so
  * that threads that come find the shards of those that went. Where all are taken, threads share. */
 void clpi_thread_join(void);
 

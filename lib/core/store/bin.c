@@ -10,7 +10,7 @@
  *
  * Where l < b, there is no rest; m is padded with b - l zeros on the right, and the largest is
  * size. */
-#include "core/store/bin.h"
+#include "core/store/store.h"
 
 #include <clpool/bin.h>
 #include <stdlib.h>
@@ -62,14 +62,6 @@ size_t clpi_bins_block_bytes(const clpi_bins *bins, size_t number)
   return MIN(clpi_bin_size(bins->leading_bits, number), bins->max_block_bytes);
 }
 
-static void add_locked(clpi_bins *bins, size_t number)
-{
-  clpi_bin *bin = clpi_bin_at(bins, bins->count);
-  *bin = (clpi_bin){
-      .index = bins->count++, .number = number, .block_bytes = clpi_bins_block_bytes(bins, number)};
-  clpi_publish(bins->indexes[number], bin->index);
-}
-
 static bool make_chunk(clpi_bins *bins, unsigned chunk)
 {
   clpi_bin *made = calloc(clpi_chunk_count(chunk), sizeof(*made)), *none = NULL;
@@ -85,8 +77,12 @@ clpi_bin *clpi_bins_use(clpi_bins *bins, size_t number, pthread_mutex_t *lock)
     pthread_mutex_lock(lock);
     unsigned chunk = clpi_place_of(bins->count).chunk;
     bool has_place = clpi_relaxed(bins->chunks[chunk]);
-    if (has_place && !clpi_relaxed(bins->indexes[number]))
-      add_locked(bins, number);
+    if (has_place && !clpi_relaxed(bins->indexes[number])) {
+      uint32_t next = bins->count++;
+      *clpi_bin_at(bins, next) = (clpi_bin){
+          .index = next, .number = number, .block_bytes = clpi_bins_block_bytes(bins, number)};
+      clpi_publish(bins->indexes[number], next);
+    }
     pthread_mutex_unlock(lock);
     if (!has_place && !make_chunk(bins, chunk))
       return NULL;

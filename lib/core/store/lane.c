@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lanes, where a block does not come on top or from there. */
-#include "core/store/lane.h"
+#include "core/store/store.h"
 
 #include "core/store/buffer.h"
 
