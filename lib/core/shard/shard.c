@@ -31,26 +31,26 @@ static_assert(sizeof(clpi_page) == 4096, "a page of most systems");
 
 clp_buffer *clpi_buffer_take(clpi_shards *shards)
 {
-  pthread_mutex_lock(&shards->lock);
-  bool is_there = shards->spare;
-  pthread_mutex_unlock(&shards->lock);
-  clpi_page *page = is_there ? NULL : make_zeros(alignof(clpi_page), sizeof(*page));
-  for (size_t i = 0; page && i < PAGE_BUFFERS; i++) {
-    page->buffers[i].pool = shards->pool;
-    page->buffers[i].older = i ? &page->buffers[i - 1] : NULL;
-    atomic_init(&page->buffers[i].index, CLPI_NO_INDEX(CLPI_BUFFER_SPARE));
-  }
-  pthread_mutex_lock(&shards->lock);
-  if (page) {
-    page->buffers[0].older = shards->spare;
-    shards->spare = &page->buffers[PAGE_BUFFERS - 1];
-    page->next = shards->pages;
-    shards->pages = page;
-  }
-  clp_buffer *buffer = shards->spare;
-  if (buffer)
-    shards->spare = buffer->older;
-  pthread_mutex_unlock(&shards->lock);
+  clpi_page *page = NULL;
+  clp_buffer *buffer;
+  do {
+    pthread_mutex_lock(&shards->lock);
+    for (size_t i = 0; page && i < PAGE_BUFFERS; i++) {
+      page->buffers[i].pool = shards->pool;
+      page->buffers[i].older = shards->spare;
+      atomic_init(&page->buffers[i].index, CLPI_NO_INDEX(CLPI_BUFFER_SPARE));
+      shards->spare = &page->buffers[i];
+    }
+    if (page) {
+      page->next = shards->pages;
+      shards->pages = page;
+    }
+    buffer = shards->spare;
+    if (buffer)
+      shards->spare = buffer->older;
+    pthread_mutex_unlock(&shards->lock);
+    page = buffer ? NULL : make_zeros(alignof(clpi_page), sizeof(*page));
+  } while (page);
   return buffer;
 }
 
