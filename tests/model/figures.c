@@ -142,12 +142,17 @@ void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status stat
   }
 }
 
+bool model_is_never_held(const model *it, const model_slot *slot)
+{
+  return !it->config->arena && slot->capacity != model_block_bytes(it, slot->pool, slot->bytes);
+}
+
 /* A new buffer has a block of its bin's size, unless that was refused when the pool held none: by
  * the device, or by the limit. What the callback released came after that. */
 void model_check_capacity(const model *it, const model_slot *new, unsigned refusals)
 {
   size_t block = model_block_bytes(it, new->pool, new->bytes);
-  if (it->config->arena || !new->bytes || new->capacity == block)
+  if (!new->bytes || !model_is_never_held(it, new))
     return;
   model_require(it, new->capacity == model_least_bytes(it, new->pool, new->bytes));
   if (it->callbacks || it->may_fail)

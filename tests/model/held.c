@@ -61,8 +61,8 @@ void model_held_add(model *it, const model_slot *released, int stream)
 {
   if (!it->follows_held || !released->memory)
     return;
-  if (released->capacity != model_block_bytes(it, released->pool, released->bytes))
-    return; /* it is back at the device */
+  if (model_is_never_held(it, released))
+    return;
   model_require(it, it->held_count < MODEL_HELD_MAX);
   model_held *held = &it->held[it->held_count++];
   *held = (model_held){

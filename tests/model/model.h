@@ -188,6 +188,7 @@ void model_check(model *it);
 void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status status);
 size_t model_block_bytes(const model *it, unsigned pool, size_t bytes);
 size_t model_least_bytes(const model *it, unsigned pool, size_t bytes); /* where that is refused */
+bool model_is_never_held(const model *it, const model_slot *slot);      /* as it has another size */
 void model_check_capacity(const model *it, const model_slot *new, unsigned refusals);
 clp_pool_stats model_stats(const model *it, unsigned pool);
 bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool);

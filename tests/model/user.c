@@ -211,6 +211,13 @@ static void release_again(model *it, clp_buffer *buffer)
   }
 }
 
+/* A block that is never held, which the device refused: the pool frees it with what it holds. */
+static void give_back_refused(model *it, unsigned pool)
+{
+  it->device.failing = 0;
+  model_require(it, MODEL_LIBRARY(clp_pool_free_held(it->pools[pool].pool)) == CLP_SUCCESS);
+}
+
 void model_release(model *it, unsigned at, int stream)
 {
   model_slot *slot = &it->slots[at], released = *slot;
@@ -241,6 +248,8 @@ void model_release(model *it, unsigned at, int stream)
     check_host(it, waits);
   if (!is_live)
     return;
+  if (status && released.capacity != model_block_bytes(it, released.pool, released.bytes))
+    give_back_refused(it, released.pool);
   model_held_add(it, &released, on);
   if (!status) {
     model_require(it, MODEL_LIBRARY(clp_buffer_release(buffer)) == CLP_ALREADY_RELEASED);
