@@ -9,8 +9,8 @@
  * thread uses one shard, so threads seldom wait for each other; from the 65th on they share. Where
  * the thread's shard has no block of the bin, the pool takes blocks from other shards before it
  * asks the device. So threads that use the same bin take at most 1.10 times the memory that they
- * use at once. When a thread ends, the next new thread goes on with its shard. Every function here
- * reaches all held blocks, those of sleeping threads too.
+ * use at once, and one block more for each thread. When a thread ends, the next new thread goes on
+ * with its shard. Every function here reaches all held blocks, those of sleeping threads too.
  *
  * Waiting. A shard's lock is held for some tens of instructions, for longer only by calls that look
  * at all shards (such as clp_pool_get_stats) and in direct pools (clp_pool_create); never while the
@@ -134,12 +134,12 @@ void clp_pool_release(clp_pool *pool);
  * When the device is out of memory, the pool takes these steps, one after another, while the
  * request still fails:
  *
- * 1. It frees its own held blocks, the largest first and one at a time.
- * 2. It asks once more for the requested size, rounded up to the alignment, if that is less than
- *    the size of the bin. Such a block is never held: it goes back to the device at its release.
- * 3. It frees held blocks of other pools on the same allocator.
- * 4. It lets the allocator wait for pending frees, and return unused memory that it keeps.
- * 5. It calls on_out_of_memory, again for as long as that returns true.
+ * - It frees its own held blocks, the largest first and one at a time.
+ * - It asks once more for the requested size, rounded up to the alignment, if that is less than the
+ *   size of the bin. Such a block is never held: it goes back to the device at its release.
+ * - It frees held blocks of other pools on the same allocator.
+ * - It lets the allocator wait for pending frees, and return unused memory that it keeps.
+ * - It calls on_out_of_memory, again for as long as that returns true.
  *
  * It waits for blocks that other threads are giving back at that moment. A block that the device
  * does not take back stays held, and ends its step. "Limit" below says what a limit does.
