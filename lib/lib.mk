@@ -51,7 +51,7 @@ core_sources = \
 	lib/core/shard/buffers.c lib/core/shard/buffers.h \
 	lib/core/shard/counts.c lib/core/shard/counts.h \
 	lib/core/shard/shard.c lib/core/shard/shard.h \
-	lib/core/shard/take_over.c lib/core/shard/take_over.h \
+	lib/core/shard/take_over.c \
 	lib/core/shard/threads.c lib/core/shard/threads.h \
 	lib/core/shard/warm_path.h \
 	lib/core/hooks/hook.c lib/core/hooks/hook.h \
@@ -60,7 +60,7 @@ core_sources = \
 	lib/core/pool/buffer.c \
 	lib/core/pool/defaults.c lib/core/pool/defaults.h \
 	lib/core/pool/device.c \
-	lib/core/pool/direct.c lib/core/pool/direct.h \
+	lib/core/pool/direct.c \
 	lib/core/pool/fit.c \
 	lib/core/pool/in_flight.c \
 	lib/core/pool/forget_stream.c \

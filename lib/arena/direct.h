@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an arena does for direct pools (core/pool/direct.h). */
+/* What an arena does for direct pools (core/pool/direct.c). */
 #ifndef CLPOOL_ARENA_DIRECT_H
 #define CLPOOL_ARENA_DIRECT_H
 

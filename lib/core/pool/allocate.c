@@ -3,11 +3,10 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/pool/direct.h"
 #include "core/pool/request.h"
 #include "core/pool/shown_call.h"
 #include "core/shard/buffers.h"
-#include "core/shard/take_over.h"
+#include "core/shard/warm_path.h"
 
 static clp_status no_host_memory(size_t bytes)
 {
@@ -39,7 +38,7 @@ static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
 {
   clp_pool *pool = wanted->pool;
   clpi_shards *shards = &pool->shards;
-  clp_buffer *spare = clpi_buffer_take(shards, clpi_shard_of_thread(shards));
+  clp_buffer *spare = clpi_buffer_take(shards);
   if (!spare)
     return no_host_memory(wanted->bytes);
   clp_status status = obtain(wanted);
@@ -64,7 +63,7 @@ static clp_status allocate_empty(const clpi_request *wanted, clp_buffer **out)
 {
   clp_pool *pool = wanted->pool;
   clpi_shards *shards = &pool->shards;
-  clp_buffer *buffer = clpi_buffer_take(shards, clpi_shard_of_thread(shards));
+  clp_buffer *buffer = clpi_buffer_take(shards);
   if (!buffer)
     return no_host_memory(0);
   clpi_shard *shard = clpi_shards_lock(shards, 0);
@@ -91,8 +90,7 @@ static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
   if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
   wanted->block_bytes = wanted->bin->block_bytes;
-  if (clpi_shards_seem_to_hold(shards, wanted->bin->index))
-    *out = clpi_take_other(wanted);
+  *out = clpi_take_other(wanted);
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
 }
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes a pool direct, and what ends that. */
-#include "core/pool/direct.h"
-
+/* Direct pools. Where an allocator keeps memory itself and has clpi_direct_ops, as an arena has
+ * whose memory is an address and no cl_mem, and one thread and one stream in order use the pool, it
+ * becomes direct after a few misses. From then on it holds nothing: what is released is the
+ * allocator's again at once, which so finds room for requests of other sizes, and knows all that
+ * the program does. If bins can do that as well, or other threads use the allocator, it holds
+ * blocks again, until it has missed often. */
 #include "core/pool/request.h"
+
 #include "core/shard/all.h"
 #include "core/shard/buffers.h"
 
@@ -73,11 +77,12 @@ clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
   clpi_bin *bin = clpi_bin_at(&shards->bins, index);
   clp_memory memory = 0;
   clpi_shard *shard = clpi_shards_lock(shards, index);
-  clp_buffer *buffer = shard->spare;
+  clp_buffer *buffer = clpi_buffer_take_locked(shards);
   if (buffer && clpi_is_direct_locked(pool) && clpi_is_within_limit_locked(pool, bin->block_bytes))
     memory = allocator->direct->begin(allocator->self, bin->block_bytes);
+  if (buffer && !memory)
+    clpi_buffer_put_locked(shards, buffer);
   if (memory) {
-    shard->spare = buffer->older;
     buffer->memory = memory;
     clpi_count_new_locked(pool, shard, buffer, bin, bin->block_bytes, bytes);
   }

@@ -3,7 +3,6 @@
  * it grows. */
 #include "core/pool/request.h"
 
-#include "core/pool/direct.h"
 #include "core/pool/leaving.h"
 
 /* Gives a leaving block back. Where parts are exclusive, one that streams still use would not help,

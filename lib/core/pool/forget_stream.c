@@ -9,6 +9,8 @@
 #include "core/store/buffer.h"
 #include "core/streams/stream.h"
 
+#include <string.h>
+
 /* Marks the streams that a buffer needs. A held block whose uses are settled needs none. */
 static void note_needed(clp_buffer *buffer, void *argument)
 {
@@ -35,7 +37,8 @@ static void note_all_needed_locked(clpi_streams *streams)
 {
   clpi_shards *shards = shards_of(streams);
   clpi_buffers_each_locked(shards, note_needed, &streams->home);
-  clpi_shards_forget_streams_locked(shards);
+  clpi_each_shard (shards, shard)
+    memset((void *)shard->recent, 0, sizeof(shard->recent));
 }
 
 static void lock_all(clpi_streams *streams)

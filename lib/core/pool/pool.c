@@ -8,7 +8,6 @@
 #include "core/base/log.h"
 #include "core/hooks/hook.h"
 #include "core/pool/defaults.h"
-#include "core/pool/direct.h"
 #include "core/shard/all.h"
 #include "core/shard/counts.h"
 #include "core/streams/stream.h"
@@ -18,21 +17,6 @@
 #include <string.h>
 
 atomic_size_t clpi_named_pools;
-
-static void join_allocator(clp_pool *pool, clp_allocator *allocator)
-{
-  pool->allocator = clp_allocator_retain(allocator);
-  pthread_mutex_lock(&allocator->pools_lock);
-  clpi_list_push_back(&allocator->pools, &pool->on_allocator);
-  pthread_mutex_unlock(&allocator->pools_lock);
-}
-
-static void leave_allocator(clp_pool *pool)
-{
-  pthread_mutex_lock(&pool->allocator->pools_lock);
-  clpi_list_remove(&pool->on_allocator);
-  pthread_mutex_unlock(&pool->allocator->pools_lock);
-}
 
 static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *options, size_t limit)
 {
@@ -57,7 +41,10 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   clpi_streams_init(&pool->shards.streams, allocator, &pool->shards.lock, &clpi_pool_owns_streams);
   clpi_shards_set_unusual_locked(&pool->shards, CLPI_IS_WATCHED, false);
   pthread_cond_init(&pool->left, NULL);
-  join_allocator(pool, allocator);
+  pool->allocator = clp_allocator_retain(allocator);
+  pthread_mutex_lock(&allocator->pools_lock);
+  clpi_list_push_back(&allocator->pools, &pool->on_allocator);
+  pthread_mutex_unlock(&allocator->pools_lock);
   return pool;
 }
 
@@ -103,14 +90,8 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   return CLP_SUCCESS;
 }
 
-/* References to an inherited pool are counted without its lock, as those of an allocator. */
-
-static void retain_inherited(clp_pool *pool)
-{
-  __atomic_fetch_add(&pool->references, 1, __ATOMIC_RELAXED);
-}
-
-/* Nothing ends with the last, but for the child's copy of the trace of CLPOOL_TRACE. */
+/* References to an inherited pool are counted without its lock, as those of an allocator. Nothing
+ * ends with the last, but for the child's copy of the trace of CLPOOL_TRACE. */
 static void release_inherited(clp_pool *pool)
 {
   if (__atomic_sub_fetch(&pool->references, 1, __ATOMIC_ACQ_REL) == 0)
@@ -122,7 +103,7 @@ clp_pool *clp_pool_retain(clp_pool *pool)
   if (!pool)
     return NULL;
   if (clpi_pool_is_inherited(pool)) {
-    retain_inherited(pool);
+    __atomic_fetch_add(&pool->references, 1, __ATOMIC_RELAXED);
     return pool;
   }
   pthread_mutex_lock(&pool->shards.lock);
@@ -172,7 +153,9 @@ void clp_pool_release(clp_pool *pool)
 /* Frees the pool, which nobody else can reach any more. */
 static void end_pool(clp_pool *pool)
 {
-  leave_allocator(pool);
+  pthread_mutex_lock(&pool->allocator->pools_lock);
+  clpi_list_remove(&pool->on_allocator);
+  pthread_mutex_unlock(&pool->allocator->pools_lock);
   clpi_pool_hooks_end(&pool->hooks);
   clpi_environment_trace.leave(pool->first_hook);
   clpi_streams_end(&pool->shards.streams);
@@ -223,9 +206,7 @@ size_t clp_pool_bin_number(const clp_pool *pool, size_t size)
 
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin)
 {
-  if (!pool)
-    return 0;
-  return clpi_bins_block_bytes(&pool->shards.bins, bin);
+  return pool ? clpi_bins_block_bytes(&pool->shards.bins, bin) : 0;
 }
 
 const char *clp_pool_name(const clp_pool *pool)

@@ -18,44 +18,39 @@ CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
   return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");
 }
 
-/* Frees the blocks of a chain, and then what the allocator keeps. */
-static clp_status free_all(clp_pool *pool, clp_buffer *all)
+/* Frees every held block, and then what the allocator keeps; if it `ends`, holds no more. */
+static clp_status free_all(clp_pool *pool, const char *function, bool ends)
 {
-  clp_status failure = CLP_SUCCESS;
-  for (clp_buffer *block = all, *next; block; block = next) {
+  CLPI_UNCANCELLED;
+  clp_status status = clpi_pool_check(pool, function), failure = CLP_SUCCESS;
+  if (status)
+    return status;
+  clpi_shards *shards = &pool->shards;
+  clpi_shards_lock_all(shards);
+  if (ends) {
+    shards->holding = false;
+    clpi_shards_set_unusual_locked(shards, CLPI_IS_DIRECT, false);
+    clpi_shards_set_unusual_locked(shards, CLPI_HAS_ENDED, true);
+  }
+  clp_buffer *block = clpi_take_all_locked(pool);
+  clpi_shards_unlock_all(shards);
+  for (clp_buffer *next; block; block = next) {
     next = block->older;
-    clp_status status = clpi_return_block(pool, block);
+    status = clpi_return_block(pool, block);
     failure = status ? status : failure; /* the one that the last error describes */
   }
-  clp_status status = clpi_return_cached(pool);
+  status = clpi_return_cached(pool);
   return failure ? failure : status;
 }
 
 clp_status clp_pool_free_held(clp_pool *pool)
 {
-  CLPI_UNCANCELLED;
-  clp_status status = clpi_pool_check(pool, "clp_pool_free_held");
-  if (status)
-    return status;
-  clpi_shards_lock_all(&pool->shards);
-  clp_buffer *all = clpi_take_all_locked(pool);
-  clpi_shards_unlock_all(&pool->shards);
-  return free_all(pool, all);
+  return free_all(pool, "clp_pool_free_held", false);
 }
 
 clp_status clp_pool_stop_holding(clp_pool *pool)
 {
-  CLPI_UNCANCELLED;
-  clp_status status = clpi_pool_check(pool, "clp_pool_stop_holding");
-  if (status)
-    return status;
-  clpi_shards_lock_all(&pool->shards);
-  pool->shards.holding = false;
-  clpi_shards_set_unusual_locked(&pool->shards, CLPI_IS_DIRECT, false);
-  clpi_shards_set_unusual_locked(&pool->shards, CLPI_HAS_ENDED, true);
-  clp_buffer *all = clpi_take_all_locked(pool);
-  clpi_shards_unlock_all(&pool->shards);
-  return free_all(pool, all);
+  return free_all(pool, "clp_pool_stop_holding", true);
 }
 
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)

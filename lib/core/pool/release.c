@@ -2,8 +2,8 @@
 /* Releasing a buffer: the warm path, or under the locks of its shard and the pool. */
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/pool/direct.h"
 #include "core/pool/leaving.h"
+#include "core/pool/request.h"
 #include "core/pool/shown_call.h"
 #include "core/shard/buffers.h"
 #include "core/store/buffer.h"

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
-#include "core/shard/counts.h"
+#include "core/shard/warm_path.h"
 
 /* What a request was refused for. */
 typedef enum clpi_lack {
@@ -36,16 +36,16 @@ typedef struct clpi_request {
 
 /* Takes and hands out a held block of the request's bin, of any shard: one that is settled for its
  * stream; else one that other streams used last, settled as far as the pool's reuse_flags allow, or
- * one of the stream's own if it is out of order. NULL: none. Under no lock; the pool is pinned. */
+ * one of the stream's own if it is out of order. NULL: none. */
 clp_buffer *clpi_take_other(const clpi_request *wanted);
 
 /* Takes a settled block; it is leaving, until clpi_hand_out. NULL: none. */
 clp_buffer *clpi_take_settled(const clpi_request *wanted);
 
-/* Hands out a leaving block. Under no lock. */
+/* Hands out a leaving block. */
 void clpi_hand_out(const clpi_request *wanted, clp_buffer *block);
 
-/* Asks the allocator whether all uses of a block are done. The block is leaving. Under no lock. */
+/* Asks the allocator whether all uses of a block are done. The block is leaving. */
 bool clpi_is_done(clp_pool *pool, clp_buffer *block);
 
 /* --- new memory: device.c, fit.c --- */
@@ -66,7 +66,7 @@ clp_status clpi_ask_device(clpi_request *wanted);
 clp_status clpi_await_home(clpi_request *wanted);
 
 /* Allocates the request's memory from what the allocator has. If it does not fit there, gives all
- * held blocks back, and lets the allocator grow within the pool's limit. Under no lock. Statuses as
+ * held blocks back, and lets the allocator grow within the pool's limit. Statuses as
  * clp_allocator_allocate, and CLP_LIMIT_EXCEEDED. */
 clp_status clpi_fit(clpi_request *wanted);
 
@@ -90,10 +90,32 @@ static inline void clpi_count_new_locked(clp_pool *pool, clpi_shard *shard, clp_
   pool->pins += pool->references == 0; /* then each active buffer pins the pool */
 }
 
+/* --- direct pools: direct.c --- */
+
+/* Whether the pool is direct. If another thread or stream has come, that ends here. Under all
+ * locks, or those of a shard and the pool: where there is another shard, it is not direct. */
+bool clpi_is_direct_locked(clp_pool *pool);
+
+typedef enum clpi_directness {
+  CLPI_INDIRECT, /* it holds what is released, */
+  CLPI_TURNS,    /* or has just become direct, and what it holds is to go back, */
+  CLPI_DIRECT    /* or was direct before */
+} clpi_directness;
+
+/* Counts a miss, and says what the pool is after that. */
+clpi_directness clpi_consider_direct(clp_pool *pool);
+
+/* A block for the home stream, from an allocator that has one at hand. NULL: take the slow path. */
+clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given);
+
+/* Releases a buffer, if it is for the home stream, and no hook is shown what goes back. False:
+ * nothing was done; take the slow path. */
+bool clpi_release_direct(clp_buffer *buffer, clpi_given given);
+
 /* --- where there is none: out_of_memory.c --- */
 
 /* For a request that clpi_ask_device refused: frees what can be spared, step by step,
- * and tries again after each. Under no lock; the caller keeps the pool alive. Returns the status of
+ * and tries again after each. Returns the status of
  * the last attempt; on CLP_SUCCESS wanted->memory or wanted->held is set. */
 clp_status clpi_free_and_retry(clpi_request *wanted);
 

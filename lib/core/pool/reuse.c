@@ -54,20 +54,21 @@ static bool settle(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsig
   return settled;
 }
 
-/* Streams whose blocks could not be settled in this search. */
+/* Streams whose blocks could not be settled in this search; and the only one whose may be, or NULL.
+ */
 enum { MOST_TRIED = 4 };
 typedef struct tried {
-  const clpi_stream *streams[MOST_TRIED];
+  const clpi_stream *streams[MOST_TRIED], *only;
   size_t count;
 } tried;
 
-static bool was_not_tried(const clp_buffer *oldest, const void *argument)
+static bool may_try(const clp_buffer *oldest, const void *argument)
 {
   const tried *before = argument;
   for (size_t i = 0; i < before->count; i++)
     if (before->streams[i] == oldest->use.stream)
       return false;
-  return true;
+  return !before->only || before->only == oldest->use.stream;
 }
 
 /* Tries to settle the block, which is leaving; if that fails, it is held again. A failure does not
@@ -84,14 +85,15 @@ static bool try_block(clp_pool *pool, clp_buffer *block, clpi_stream *stream, un
 }
 
 /* Oldest first: what was released long ago is likely to be done. */
-static clp_buffer *settle_oldest(const clpi_request *wanted, unsigned ways, size_t most)
+static clp_buffer *settle_oldest(const clpi_request *wanted, unsigned ways, size_t most,
+                                 const clpi_stream *only)
 {
   clp_pool *pool = wanted->pool;
-  tried before = {.count = 0};
+  tried before = {.only = only};
   while (before.count < most) {
     clpi_shards_lock_all(&pool->shards);
-    clp_buffer *block = take_locked(
-        pool, clpi_find_oldest_locked(&pool->shards, wanted->bin, was_not_tried, &before));
+    clpi_found found = clpi_find_oldest_locked(&pool->shards, wanted->bin, may_try, &before);
+    clp_buffer *block = take_locked(pool, found);
     clpi_shards_unlock_all(&pool->shards);
     if (!block)
       return NULL;
@@ -102,32 +104,27 @@ static clp_buffer *settle_oldest(const clpi_request *wanted, unsigned ways, size
   return NULL;
 }
 
-static bool is_of_stream(const clp_buffer *oldest, const void *stream)
+/* A hint: mostly, nothing is held where a request comes to this. */
+static bool seems_held(const clpi_request *wanted)
 {
-  return oldest->use.stream == stream;
-}
-
-/* The oldest block that this stream alone used last, if its work is done. */
-static clp_buffer *settle_own(const clpi_request *wanted)
-{
-  clp_pool *pool = wanted->pool;
-  clpi_shards_lock_all(&pool->shards);
-  clp_buffer *block = take_locked(
-      pool, clpi_find_oldest_locked(&pool->shards, wanted->bin, is_of_stream, wanted->stream));
-  clpi_shards_unlock_all(&pool->shards);
-  return block && try_block(pool, block, wanted->stream, CLPI_POLL) ? block : NULL;
+  clpi_each_slot (&wanted->pool->shards, wanted->bin->index, shard, slot)
+    if (clpi_relaxed(slot->held))
+      return true;
+  return false;
 }
 
 clp_buffer *clpi_take_other(const clpi_request *wanted)
 {
   unsigned flags = wanted->pool->options.reuse_flags;
+  if (!seems_held(wanted))
+    return NULL;
   clp_buffer *block = clpi_take_settled(wanted);
   if (!block && flags & CLP_REUSE_OPPORTUNISTIC)
-    block = settle_oldest(wanted, CLPI_POLL, MOST_TRIED);
+    block = settle_oldest(wanted, CLPI_POLL, MOST_TRIED, NULL);
   if (!block && flags & CLP_REUSE_INTERNAL_DEPENDENCIES && wanted->stream->is_ordered)
-    block = settle_oldest(wanted, CLPI_WAIT, 1);
+    block = settle_oldest(wanted, CLPI_WAIT, 1, NULL);
   if (!block && !flags && !wanted->stream->is_in_order)
-    block = settle_own(wanted);
+    block = settle_oldest(wanted, CLPI_POLL, 1, wanted->stream);
   if (block)
     clpi_hand_out(wanted, block);
   return block;

@@ -9,7 +9,6 @@
 #include "core/shard/counts.h"
 
 #include <clpool/bin.h>
-#include <string.h>
 
 /* The user sees no change, so the public calls take a const pool. */
 static clpi_shards *lock_all(const clp_pool *constant)
@@ -49,20 +48,16 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
 
 /* Lists the bins that ever had a block, by ascending number, up to `capacity`. Returns how many
  * there are. */
-static size_t list_bins_locked(const clp_pool *pool, size_t *bins, size_t capacity)
+static size_t list_bins_locked(const clpi_bins *all, size_t *bins, size_t capacity)
 {
-  size_t count = 0, listed = 0;
-  for (uint32_t i = 1; i < pool->shards.bins.count; i++) {
-    const clpi_bin *bin = clpi_bin_at(&pool->shards.bins, i);
-    size_t at = bin->had_block ? listed : capacity;
-    count += bin->had_block;
-    while (at > 0 && at <= listed && bins[at - 1] > bin->number)
-      at--;
-    if (at >= capacity)
+  size_t count = 0, numbers = (size_t)CLPI_SIZE_BITS << all->leading_bits;
+  for (size_t number = 0; number < numbers; number++) {
+    uint32_t index = clpi_relaxed(all->indexes[number]);
+    if (!index || !clpi_bin_at(all, index)->had_block)
       continue;
-    listed += listed < capacity;
-    memmove(bins + at + 1, bins + at, (listed - at - 1) * sizeof(*bins));
-    bins[at] = bin->number;
+    if (count < capacity)
+      bins[count] = number;
+    count++;
   }
   return count;
 }
@@ -77,7 +72,7 @@ clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity
     return status;
   pthread_mutex_t *lock = &((clp_pool *)pool)->shards.lock;
   pthread_mutex_lock(lock);
-  *count = list_bins_locked(pool, bins, capacity);
+  *count = list_bins_locked(&pool->shards.bins, bins, capacity);
   pthread_mutex_unlock(lock);
   return CLP_SUCCESS;
 }

@@ -4,7 +4,6 @@
 
 #include "core/store/buffer.h"
 
-#include <string.h>
 #include <sys/param.h>
 
 void clpi_shards_lock_all(clpi_shards *shards)
@@ -125,12 +124,4 @@ clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clp
         found = (clpi_found){slot, newest, oldest};
     }
   return found;
-}
-
-/* --- what threads know --- */
-
-void clpi_shards_forget_streams_locked(clpi_shards *shards)
-{
-  clpi_each_shard (shards, shard)
-    memset((void *)shard->recent, 0, sizeof(shard->recent));
 }

@@ -39,7 +39,4 @@ typedef bool clpi_may_try(const clp_buffer *oldest, const void *argument);
 clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clpi_may_try *may_try,
                                    const void *argument);
 
-/* Makes all threads forget the streams that they used last. */
-void clpi_shards_forget_streams_locked(clpi_shards *shards);
-
 #endif

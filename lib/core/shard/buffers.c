@@ -12,51 +12,49 @@ struct clpi_page {
 };
 static_assert(sizeof(clpi_page) == 4096, "a page of most systems");
 
-/* Buffers that others gave back, or a page of new ones, by `older`. NULL: out of host memory. */
-static clp_buffer *find_more(clpi_shards *shards)
+static clpi_page *make_page(clp_pool *pool)
 {
-  pthread_mutex_lock(&shards->lock);
-  clp_buffer *more = shards->spare;
-  shards->spare = NULL;
-  pthread_mutex_unlock(&shards->lock);
-  clpi_page *page = more ? NULL : aligned_alloc(alignof(clpi_page), sizeof(*page));
+  clpi_page *page = aligned_alloc(alignof(clpi_page), sizeof(*page));
   if (!page)
-    return more;
+    return NULL;
   memset(page, 0, sizeof(*page));
-  for (size_t i = PAGE_BUFFERS; i-- > 0; more = &page->buffers[i]) {
-    page->buffers[i].pool = shards->pool;
-    page->buffers[i].older = more;
+  for (size_t i = 0; i < PAGE_BUFFERS; i++) {
+    page->buffers[i].pool = pool;
+    page->buffers[i].older = i + 1 < PAGE_BUFFERS ? &page->buffers[i + 1] : NULL;
     clpi_set_state(&page->buffers[i], CLPI_BUFFER_SPARE);
   }
-  pthread_mutex_lock(&shards->lock);
+  return page;
+}
+
+/* Adds the page before what other threads gave back meanwhile. */
+static void add_page_locked(clpi_shards *shards, clpi_page *page)
+{
+  page->buffers[PAGE_BUFFERS - 1].older = shards->spare;
+  shards->spare = page->buffers;
   page->next = shards->pages;
   shards->pages = page;
-  pthread_mutex_unlock(&shards->lock);
-  return more;
 }
 
-/* The first of these buffers; the shard, which may have got others meanwhile, gets the rest. */
-static clp_buffer *add_spare_locked(clpi_shard *shard, clp_buffer *more)
+clp_buffer *clpi_buffer_take_locked(clpi_shards *shards)
 {
-  clp_buffer **last = &shard->spare;
-  while (*last)
-    last = &(*last)->older;
-  *last = more->older;
-  return more;
-}
-
-clp_buffer *clpi_buffer_take(clpi_shards *shards, clpi_shard *shard)
-{
-  clpi_spinlock_lock(&shard->lock);
-  clp_buffer *buffer = shard->spare;
+  clp_buffer *buffer = shards->spare;
   if (buffer)
-    shard->spare = buffer->older;
-  clpi_spinlock_unlock(&shard->lock);
-  if (buffer || !(buffer = find_more(shards)))
+    shards->spare = buffer->older;
+  return buffer;
+}
+
+clp_buffer *clpi_buffer_take(clpi_shards *shards)
+{
+  pthread_mutex_lock(&shards->lock);
+  clp_buffer *buffer = clpi_buffer_take_locked(shards);
+  pthread_mutex_unlock(&shards->lock);
+  clpi_page *page = buffer ? NULL : make_page(shards->pool);
+  if (!page)
     return buffer;
-  clpi_spinlock_lock(&shard->lock);
-  buffer = add_spare_locked(shard, buffer);
-  clpi_spinlock_unlock(&shard->lock);
+  pthread_mutex_lock(&shards->lock);
+  add_page_locked(shards, page);
+  buffer = clpi_buffer_take_locked(shards);
+  pthread_mutex_unlock(&shards->lock);
   return buffer;
 }
 

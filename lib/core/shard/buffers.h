@@ -6,9 +6,11 @@
 
 #include "core/shard/shard.h"
 
-/* A buffer without a block, from the shard, which gets a page more if need be. NULL: out of host
- * memory. Under no lock. */
-clp_buffer *clpi_buffer_take(clpi_shards *shards, clpi_shard *shard);
+/* A buffer without a block, of a new page if need be. NULL: out of host memory. Under no lock. */
+clp_buffer *clpi_buffer_take(clpi_shards *shards);
+
+/* The same if one is there. NULL: none. Under clpi_shards.lock. */
+clp_buffer *clpi_buffer_take_locked(clpi_shards *shards);
 
 /* Makes a buffer spare again. `pool` and `bin` stay: a second release reads them without a lock.
  * Under clpi_shards.lock. */

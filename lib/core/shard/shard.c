@@ -62,17 +62,21 @@ static void look_at_others(clpi_shards *shards, clpi_shard *made)
 
 static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
 {
+  clpi_shard *made = make_zeros(alignof(clpi_shard), sizeof(*made));
   pthread_mutex_lock(&shards->all);
-  clpi_shard *made = clpi_relaxed(shards->by_number[number]);
-  if (!made && (made = make_zeros(alignof(clpi_shard), sizeof(*made)))) {
+  clpi_shard *found = clpi_relaxed(shards->by_number[number]);
+  if (!found && made) {
     look_at_others(shards, made);
     made->number = number;
-    clpi_publish(shards->by_number[number], made);
-    clpi_publish(shards->end, MAX(clpi_relaxed(shards->end), number + 1));
     clpi_set_relaxed(shards->count, clpi_relaxed(shards->count) + 1);
+    clpi_publish(shards->end, MAX(clpi_relaxed(shards->end), number + 1));
+    clpi_publish(shards->by_number[number], made);
+    found = made;
+    made = NULL;
   }
   pthread_mutex_unlock(&shards->all);
-  return made;
+  free(made);
+  return found;
 }
 
 clpi_shard *clpi_shard_of_thread(clpi_shards *shards)
@@ -128,14 +132,6 @@ void clpi_shards_set_unusual_locked(clpi_shards *shards, unsigned flag, bool is)
   bool is_cold = now || !shards->streams.home.is_in_order;
   clpi_set_relaxed(shards->unusual, now);
   clpi_set_relaxed(shards->warm_bytes, is_cold ? 0 : shards->bins.max_block_bytes);
-}
-
-bool clpi_shards_seem_to_hold(clpi_shards *shards, uint32_t index)
-{
-  clpi_each_slot (shards, index, shard, slot)
-    if (clpi_relaxed(slot->held))
-      return true;
-  return false;
 }
 
 /* Moves the stream to the front, so that the next search finds it first. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The shards of a pool. A shard is a complete store of held blocks behind a lock of its own. A
  * thread uses the shard of its number (threads.h); what that does not have is taken over from
- * another (take_over.h).
+ * another (take_over.c).
  *
  * Locks are taken in this order: clpi_allocator.pools_lock; clpi_shards.all; shards' locks, by
  * number; clpi_shards.lock. Who has them all sees one moment (all.h). */
@@ -18,7 +18,7 @@ enum { CLPI_RECENT_STREAMS = 4 };
 typedef struct clpi_shard {
   alignas(128) clpi_spinlock lock; /* guards the rest but for `far`, and the blocks in the slots */
   uint32_t number;                 /* never changes */
-  uint32_t victim;                 /* the number of the shard that blocks were last taken from */
+  _Atomic uint32_t victim;         /* the number of the shard that blocks were last taken from */
   uint32_t allocations;            /* since the peak was noted (counts.h) */
   uint64_t tick;                   /* a Lamport clock, that ages of blocks are taken from */
   _Atomic size_t active_bytes; /* allocated here less released here, so it may be negative, wrapped;
@@ -26,7 +26,6 @@ typedef struct clpi_shard {
   size_t below_most; /* what active_bytes lacks to its most since the peak was noted (counts.h) */
   size_t others_active;                     /* what was active in the other shards then */
   clpi_stream *recent[CLPI_RECENT_STREAMS]; /* streams in order, the last one used first; or NULL */
-  clp_buffer *spare;                        /* buffers without a block, by `older` */
   /* Slots by clpi_bin.index (bin.h): those of the first chunk are here, the others are made when
    * the first of a chunk is needed. near[0] is of no bin: it counts buffers of zero bytes, and has
    * exact blocks that the device did not take back. */
@@ -35,7 +34,7 @@ typedef struct clpi_shard {
 } clpi_shard;
 
 /* Why a release is not warm, whatever its buffer; flags. */
-#define CLPI_IS_DIRECT  1u /* see pool/direct.h; changes under all locks, as the next */
+#define CLPI_IS_DIRECT  1u /* see pool/direct.c; changes under all locks, as the next */
 #define CLPI_HAS_ENDED  2u /* the pool holds no more */
 #define CLPI_IS_WATCHED 4u /* the pool has hooks; changes under `lock` */
 
@@ -112,9 +111,6 @@ static inline clpi_slot *clpi_slot_at(clpi_shard *shard, uint32_t index)
 #define clpi_each_slot(shards, index, shard, slot)                                                 \
   clpi_each_shard (shards, shard)                                                                  \
     for (clpi_slot *slot = clpi_slot_at(shard, index); slot; slot = NULL)
-
-/* Whether a shard seems to hold a block of the bin: a hint. */
-bool clpi_shards_seem_to_hold(clpi_shards *shards, uint32_t index);
 
 /* Unpins the stream of a call. If it is in order, the shard's warm path finds it from now on. Under
  * both locks. */

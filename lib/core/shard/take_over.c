@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks from other shards. */
-#include "core/shard/take_over.h"
+#include "core/shard/warm_path.h"
 
 #include <sys/param.h>
 
@@ -50,7 +50,7 @@ static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi
   if (from != to) {
     move_some_locked(from, to, stream, home);
     shard->tick = MAX(shard->tick, other->tick);
-    shard->victim = other->number;
+    clpi_set_relaxed(shard->victim, other->number);
   }
   clpi_hand_out_locked(shards, shard, to, block, index, bytes);
   if (from != to)
@@ -61,7 +61,7 @@ static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi
 clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, uint32_t index, clpi_given given,
                            size_t bytes)
 {
-  uint32_t end = clpi_acquired(shards->end), first = shard->victim;
+  uint32_t end = clpi_acquired(shards->end), first = clpi_relaxed(shard->victim);
   clp_buffer *block = NULL;
   for (uint32_t i = 0; i <= end && !block; i++) {
     clpi_shard *other = i ? clpi_acquired(shards->by_number[(first + i - 1) % end]) : shard;
