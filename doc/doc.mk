@@ -55,7 +55,7 @@ guides = \
 	doc/tuning.md \
 	doc/where-memory-goes.md
 dist_guides_DATA = $(guides)
-EXTRA_DIST += doc/thread-cache.md
+EXTRA_DIST += doc/internals.md
 
 # The code in the guides is that of the examples, and so are the lines that they name; their pictures
 # and what they link are there.

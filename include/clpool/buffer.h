@@ -19,18 +19,22 @@ extern "C" {
 #endif
 
 /** Gives a buffer back to its pool, which may hand it out again at once: work that uses it must be
- * done, or ordered before the next use by the home stream. A pool that has stopped holding gives
- * the block back to the device instead. NULL is a no-op. Any thread.
+ * done, or ordered before the next use by the home stream. If the pool has stopped holding, or the
+ * block was refused at its bin's size (clp_pool_allocate), it goes back to the device instead. NULL
+ * is a no-op. Any thread.
  * CLP_ALREADY_RELEASED: it was released before and has not been handed out since; nothing changes.
- *   That is certain where the releases come one after another. Of two threads' at one moment both
- *   may succeed, and the block then has two owners: a buffer has one owner, who releases it.
- * CLP_BACKEND_ERROR or another status of the allocator: the pool holds no more, and the device did
- *   not take the block back. The buffer is released all the same; the pool keeps the block and
- *   tries again at clp_pool_free_held or at its end. */
+ *   That is certain if the first release has returned before the second one begins. Two threads
+ *   must not release one buffer at the same time. That is an error of the program, which the pool
+ *   does not detect: both calls may succeed, the block may get two owners, and the pool's lists may
+ *   be damaged. Nothing is promised from then on: later calls may fail, crash or not return.
+ * CLP_BACKEND_ERROR or another status of the allocator: the block was to go back to the device,
+ *   which did not take it. The buffer is released all the same; the pool keeps the block and tries
+ *   again at clp_pool_free_held or at its end. */
 clp_status clp_buffer_release(clp_buffer *buffer);
 
-/** As clp_buffer_release, if the block goes to the calling thread's cache, the usual case once a
- * program is warm. Takes no lock, waits for nothing, calls neither the device nor a hook.
+/** As clp_buffer_release, if the block goes to the calling thread's shard, the usual case once a
+ * program is warm. Tries the shard's lock, but never waits for it, and calls neither the device nor
+ * a hook.
  *
  * False: nothing was done, and the buffer is as it was; the last error, too. clp_buffer_release
  * releases it, or says what is wrong. True for NULL. Any thread. */
@@ -76,7 +80,9 @@ clp_memory clp_buffer_memory(const clp_buffer *buffer);
 /** The size in bytes as requested; 0 for NULL. Any thread. */
 size_t clp_buffer_size(const clp_buffer *buffer);
 
-/** The size in bytes as allocated; 0 for NULL. Any thread. */
+/** The size in bytes as allocated: the size of its bin (clp_pool_alloc_size), or if that was
+ * refused, the requested size, rounded up to the alignment. 0 for NULL and for a buffer of zero
+ * bytes. Any thread. */
 size_t clp_buffer_capacity(const clp_buffer *buffer);
 
 /** The pool that the buffer came from, borrowed. NULL for NULL. Any thread. */

@@ -7,7 +7,8 @@
  *
  *   malloc       around retrieving a block from the pool (clp_pool_allocate and its like)
  *     alloc      inside, around each call to the device for new memory; not on a hit, not where a
- *                limit refuses; once more for each try after the device was out of memory
+ *                limit refuses; once more for each try after the device was out of memory, at last
+ *                for the requested size
  *   free         around returning a block to the pool, shown to the thread that releases
  *   device_free  around each call that returns memory to the device, wherever it happens: in a
  *                malloc that makes room, in a free where the pool holds no more, in
@@ -38,7 +39,8 @@ typedef struct clp_hook_event {
   clp_stream stream;  /**< the stream that the call was given or the buffer is bound to; otherwise,
                            and in device_free, the allocator's home stream */
   size_t size;        /**< bytes as asked for; in malloc and free */
-  size_t mem_size;    /**< bytes as rounded; 0 for zero bytes */
+  size_t mem_size;    /**< bytes as rounded: the bin's size; after a block was refused at it, the
+                           requested size, rounded up to the alignment; 0 for zero bytes */
   clp_memory memory;  /**< 0 before there is any, for zero bytes, and on failure: in device_free's
                            postprocess where the device did not take it */
   uint64_t buffer_id; /**< tells active buffers apart; in malloc's postprocess and free. 0 on

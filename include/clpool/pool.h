@@ -5,25 +5,32 @@
  * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h); a released block goes
  * back to its bin, where the next allocation of that bin finds it, newest first.
  *
- * Each thread caches as many released blocks as it uses, of any size, so that a warm allocation or
- * release takes no lock. They are held blocks like all others: every function here reaches them at
- * once, even those of sleeping threads. Before an allocation asks the device, it looks for blocks
- * of its bin in the caches of threads that ended, that only release such blocks, or that do nothing
- * with the pool for some microseconds. So the pool takes about as much from the device as one that
- * a lock guards: what threads at work keep for themselves comes on top, and where blocks pass from
- * thread to thread up to a sixteenth. A new thread goes on with the cache of one that ended.
+ * Threads. A pool stores its held blocks in up to 64 shards. A shard has a lock of its own, and a
+ * thread uses one shard, so threads seldom wait for each other; from the 65th on they share. Where
+ * the thread's shard has no block of the bin, the pool takes blocks from other shards before it
+ * asks the device. So threads that use the same bin take at most 1.10 times the memory that they
+ * use at once, and one block more for each thread. When a thread ends, the next new thread goes on
+ * with its shard. Every function here reaches all held blocks, those of sleeping threads too.
  *
- * After fork, the child has pools of its own only: its parent's other threads may have been in the
- * midst of anything. The child may release the parent's buffers, which does nothing, and count
- * references to its pools and allocators, with which nothing ends; their host memory stays taken
- * until the child ends. Whatever else it asks of them is CLP_NOT_SUPPORTED, and no device is
- * touched. What tells properties goes on: clp_buffer_memory and its like, clp_pool_get_limit.
- * Allocators and pools that the child makes work, where their backend survives a fork: those of
- * host memory and simulated ones do. A child that is forked inside of a callback of the library
- * must not return from it, but exec or _exit. vfork and posix_spawn are no matter.
+ * Waiting. A shard's lock is held for some tens of instructions, for longer only by calls that look
+ * at all shards (such as clp_pool_get_stats) and in direct pools (clp_pool_create); never while the
+ * device or the program is called. A thread that waits for it pauses at first, then yields its
+ * processor, then sleeps for 50 us at a time. So the thread that has the lock can go on, even if
+ * its real-time priority is lower. It does not inherit the waiting thread's priority, nor does one
+ * that has the pool's other locks, which are mutexes. A thread with deadlines uses
+ * clp_pool_try_allocate and clp_buffer_try_release, which never wait.
  *
- * On Linux, membarrier must stay allowed once a pool was made: a sandbox that forbids it must do so
- * before.
+ * Forks. The child of a fork makes pools of its own, because the parent's other threads may have
+ * been inside any call at the fork. Of the parent's pools, allocators and buffers the child may
+ *
+ * - release buffers, which does nothing,
+ * - count references, with which nothing ends: their host memory stays taken until the child ends,
+ * - ask for properties, such as clp_buffer_memory and clp_pool_get_limit.
+ *
+ * Anything else returns CLP_NOT_SUPPORTED and does not touch a device. Allocators and pools that
+ * the child makes work if their backend survives a fork: host memory and simulated memory do. A
+ * child that was forked inside a callback of the library must not return from it, but exec or
+ * _exit. vfork and posix_spawn are safe.
  */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H
@@ -93,9 +100,9 @@ typedef struct clp_pool_options {
  * programs ignore the variable.
  *
  * A pool on an arena whose memory is an address becomes direct at its fourth miss, as long as one
- * thread and one stream use it and the arena: it holds nothing then, and a release goes to the
- * arena at once, unless bins would do as well. Its figures count misses and device frees
- * (doc/arena.md).
+ * thread and one stream use the pool and the arena, unless bins would do as well. A direct pool
+ * holds nothing: a release gives the block to the arena at once. Its figures count misses and
+ * device frees (doc/arena.md).
  *
  * A pool works on a deferred allocator, too, but memory may then turn out to be missing only where
  * it is used: the log callback gets a warning (clpool/log.h), as PyOpenCL warns.
@@ -121,38 +128,47 @@ clp_pool *clp_pool_retain(clp_pool *pool);
 void clp_pool_release(clp_pool *pool);
 
 /** Takes a buffer of at least `bytes` from the pool: a held block of the same bin if there is one,
- * without any call to the device, and new memory if not (clpool/pool.h: what others cache). All use
- * of it is on the allocator's home stream, in order or not, or the caller synchronizes, as in
- * PyOpenCL.
+ * without a call to the device; otherwise new memory. All use of it is on the allocator's home
+ * stream, in order or not, or the caller synchronizes, as in PyOpenCL.
  *
- * When the device is out of memory, the pool takes these steps while the request still fails: it
- * frees its held blocks, the largest first and one at a time; then those of other pools on the same
- * allocator; lets the allocator wait for pending frees, and return what it caches; and calls
- * on_out_of_memory, again for as long as that says that it freed something. It waits for blocks
- * that other threads are giving back at that moment. A block that the device does not take back
- * stays held, and ends its step.
+ * When the device is out of memory, the pool takes these steps, one after another, while the
+ * request still fails:
+ *
+ * - It frees its own held blocks, the largest first and one at a time.
+ * - It asks once more for the requested size, rounded up to the alignment, if that is less than the
+ *   size of the bin. Such a block is never held: it goes back to the device at its release.
+ * - It frees held blocks of other pools on the same allocator.
+ * - It lets the allocator wait for pending frees, and return unused memory that it keeps.
+ * - It calls on_out_of_memory, again for as long as that returns true.
+ *
+ * It waits for blocks that other threads are giving back at that moment. A block that the device
+ * does not take back stays held, and ends its step. "Limit" below says what a limit does.
  *
  * Zero bytes succeed with memory 0 and do not touch the device. On success `*out` is the caller's,
  * until clp_buffer_release. On failure it is NULL, and the pool's figures and blocks are as before,
  * except for held blocks that were freed on the way. Any thread.
  * CLP_INVALID_ARGUMENT: NULL pool or out, more bytes than the largest block the device allows.
- * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room, with nothing held, and on_out_of_memory did
- *   not help; or the block would be larger than the limit.
+ * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room for the requested size, with nothing held,
+ *   and on_out_of_memory did not help; or that size, rounded up, is larger than the limit.
  * CLP_OUT_OF_DEVICE_MEMORY: no step helped.
  * CLP_BUSY: the allocator's own `free` asks, and would have to wait for itself.
  * CLP_OUT_OF_HOST_MEMORY.
  * CLP_BACKEND_ERROR or another status of the allocator, passed on at once. */
 clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 
-/** As clp_pool_allocate, if the calling thread has a fitting block in its cache, the usual case
- * once a program is warm. Takes no lock, waits for nothing, calls neither the device nor a hook nor
- * another callback. So a caller that has a lock of its own, such as the Python interpreter's,
- * needs to let go of it only when this did not serve.
+/** As clp_pool_allocate, if the calling thread's shard holds a fitting block, the usual case once a
+ * program is warm. Tries the shard's lock, but never waits for it, and calls neither the device nor
+ * a hook nor another callback. So a caller that has a lock of its own, such as the Python
+ * interpreter's, needs to let go of it only if this returns false.
  *
  * False: nothing was done, and `*out` is NULL. clp_pool_allocate serves the request, or says what
- * is wrong with it: the last error is as it was. That need not take new memory: a block may be held
- * where it takes a lock to find it, or hooks of the thread or the pool are to be shown the
- * allocation. Always false for zero bytes. Any thread. */
+ * is wrong with it: the last error is as it was. Causes of false, among others:
+ *
+ * - Another thread has the shard's lock, or another shard has the block.
+ * - The thread or the pool has hooks, which clp_pool_allocate shows the allocation to.
+ * - The pool is direct (clp_pool_create), or `bytes` is zero.
+ *
+ * Any thread. */
 bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 
 /** @name Stream order
@@ -167,12 +183,16 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * pool made the other wait for that work (CLP_REUSE_INTERNAL_DEPENDENCIES); otherwise the pool
  * takes new memory.
  *
- * The host never waits to hand a block on. It waits in clp_buffer_unbind; in clp_buffer_bind, and
- * for new memory that the home stream has work on, if the stream is a PoCL queue out of order,
- * which cannot be made to wait; where memory goes back to the device (clp_pool_free_held and its
- * like, a limit, a release when the pool holds no more), if the allocator can free memory neither
- * behind pending work nor on a stream; on an arena whose parts are exclusive, for some milliseconds
- * (clp_arena_options.one_thread); and when memory has run out, as clp_pool_allocate says.
+ * The host never waits to hand a block on. It waits only in these cases:
+ *
+ * - in clp_buffer_unbind;
+ * - in clp_buffer_bind, and for new memory that the home stream has work on, if the stream is a
+ *   PoCL queue out of order, which cannot be made to wait;
+ * - where memory goes back to the device, if the allocator can free memory neither behind pending
+ *   work nor on a stream: in clp_pool_free_held and its like, at a limit, and in the release of a
+ *   block that is not held;
+ * - on an arena whose parts are exclusive, for some milliseconds (clp_arena_options.one_thread);
+ * - when memory has run out, as clp_pool_allocate says.
  *
  * A release costs no call to the backend, because a stream is marked only when another one needs
  * its block. The mark, which is what the pool then asks about or waits for, covers all that the
@@ -195,8 +215,8 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 /** As clp_pool_allocate, for use on `stream`. */
 clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
 
-/** As clp_pool_try_allocate, for use on `stream`: a block that the thread released on the same
- * stream, if that is in order. */
+/** As clp_pool_try_allocate, for use on `stream`: a block that was released on the same stream, if
+ * that is in order and one of the last four that the thread's shard was used with. */
 bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
 
 /** Forgets a stream that its user gives up: on success, neither the pool nor its allocator calls
@@ -234,7 +254,8 @@ size_t clp_pool_bin_number(const clp_pool *pool, size_t size);
 
 /** The size in bytes of a bin's blocks: clp_bin_size with the pool's own leading_bits_in_bin_id
  * (pyopencl's alloc_size), but never more than the largest block that the device allows
- * (CL_DEVICE_MAX_MEM_ALLOC_SIZE). 0 for NULL. Any thread. */
+ * (CL_DEVICE_MAX_MEM_ALLOC_SIZE). A block that was refused at this size may be smaller
+ * (clp_pool_allocate). 0 for NULL. Any thread. */
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin);
 
 /** The name that the options gave, borrowed: as long as the pool. NULL where there is none, and for
@@ -259,19 +280,24 @@ clp_status clp_pool_free_held(clp_pool *pool);
 clp_status clp_pool_stop_holding(clp_pool *pool);
 
 /** Frees held blocks, least recently used first, until the pool manages at most `bytes` or holds
- * nothing (cudaMemPoolTrimTo). Pooling goes on as before. Between blocks that several threads used
- * at the same time, the order of use is approximate. */
+ * nothing (cudaMemPoolTrimTo). Pooling goes on as before. The order of use is exact for the blocks
+ * that one thread released, and approximate between those of several threads. */
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 
 /** @} */
 
 /** @name Limit
- * Bounds managed bytes: what is active and what is held, as allocated. Before a limit refuses an
- * allocation with CLP_LIMIT_EXCEEDED, held blocks are freed, the largest first, unless the block
- * alone is larger than the limit. Then on_out_of_memory is called, as for a device out of memory,
- * and not for such a block either. A limit below what is managed refuses further memory and takes
- * none away. On an arena it also bounds what the arena has taken for all of its pools when this one
- * makes it grow, and what the others hold is freed as well. Any thread. @{ */
+ * Bounds managed bytes: what is active and what is held, as allocated. When a block of the bin's
+ * size would pass the limit, the pool takes these steps, one after another, while the request still
+ * fails: it frees its held blocks, the largest first; asks for the requested size, rounded up to
+ * the alignment; and calls on_out_of_memory, as for a device out of memory. So a limit of 1 GiB
+ * serves 1 GiB. A block of the requested size goes back to the device at its release and is never
+ * held. If the requested size alone, rounded up, is larger than the limit, the pool frees nothing
+ * and calls nothing.
+ *
+ * A limit below what is managed refuses further memory and takes none away. On an arena it also
+ * bounds what the arena has taken for all of its pools when this one makes it grow, and what the
+ * others hold is freed as well. Any thread. @{ */
 
 /** Sets the limit in bytes; 0 for none. CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);
@@ -287,13 +313,18 @@ size_t clp_pool_get_limit(const clp_pool *pool);
 /** @} */
 
 /** @name Statistics
- * All figures are of one moment, and exact even while other threads are inside the pool, which are
- * kept out of their caches meanwhile: for some microseconds; with very many sizes some nanoseconds
- * for each bin that each thread has used, or, in clp_pool_get_bin_stats, for each buffer that the
- * pool ever had at once. clp_pool_get_bins keeps no thread out of its cache. One exception: the
- * peak of active bytes is exact for one thread at work at a time, and within 1 % for several while
- * they reach it together for the first time; where threads rise and fall out of step it may be less
- * than what they had at once.
+ * All figures are of one moment, even while other threads use the pool, and all but
+ * peak_active_bytes are exact. A call locks all shards, so other threads' calls wait for some
+ * microseconds. With very many sizes they wait some nanoseconds for each bin in each shard; in
+ * clp_pool_get_bin_stats also for each buffer that the pool ever had at once. clp_pool_get_bins
+ * locks no shard.
+ *
+ * peak_active_bytes is exact if one thread uses the pool, or several of which each ends before the
+ * next one begins. Where several threads use it, the pool looks at misses, when a thread takes
+ * blocks from another one's shard, in clp_pool_get_stats, and whenever a thread has made 64
+ * allocations for each shard in use. A peak that lasts until then is reported within 7 %; it may be
+ * a little too high, because the sum is read without locks. A rise that is over sooner may be
+ * missed: then the figure may lack what other threads had at that moment.
  *
  * "Active" is what users have, "held" what waits in bins, "managed" both. Failed allocations are
  * not counted. An allocation of zero bytes is a hit, of no bin, and an active block, and manages
@@ -335,7 +366,7 @@ clp_status clp_pool_reset_peaks(clp_pool *pool);
 typedef struct clp_bin_stats {
   size_t struct_size;   /**< sizeof(clp_bin_stats), set by the caller */
   size_t bin;           /**< its number */
-  size_t block_bytes;   /**< size of its blocks */
+  size_t block_bytes;   /**< size of its blocks, but for those that were refused at it */
   size_t held_blocks;   /**< blocks waiting in it */
   size_t held_bytes;    /**< their bytes, as allocated */
   size_t active_blocks; /**< blocks that users have */

@@ -168,7 +168,7 @@ done
 for guide in "$top_srcdir"/doc/*.md; do
   find_links "$guide" || failures=$((failures + 1))
   # What is about the tree itself is HACKING.md's.
-  case $guide in */thread-cache.md) top=HACKING.md ;; *) top=README.md ;; esac
+  case $guide in */internals.md) top=HACKING.md ;; *) top=README.md ;; esac
   links_of "$top_srcdir/$top" | grep -qxF "doc/${guide##*/}" ||
     { echo "$top does not link doc/${guide##*/}"; failures=$((failures + 1)); }
   find_code "$guide" "$top_srcdir"/examples/*.[ch] "$top_srcdir"/examples/*.cc ||
