@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct pools with a limit (lib/core/pool/direct_path.h): no block passes it, whoever else is
  * about to have one. */
-#include "core/pool/request.h"
 #include "core/pool/pool.h"
+#include "core/pool/request.h"
 #include "support/failmalloc.h"
 #include "support/pools.h"
 #include "support/suite.h"

@@ -6,7 +6,7 @@
 # only reference upwards that is allowed. No two files of lib/core lead to each other by calls.
 
 BEGIN {
-  rooms = split("base allocator streams store cache hooks pool", name, " ")
+  rooms = split("base allocator streams store shard hooks pool", name, " ")
   for (i = 1; i <= rooms; i++)
     floor["core/" name[i]] = i
   split("arena hooks opencl cuda", name, " ")

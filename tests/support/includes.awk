@@ -6,7 +6,7 @@ BEGIN {
   may["api"] = "libc api"
   may["api-opencl"] = "libc api CL"
   may["api-cuda"] = "libc api api-cuda"
-  rooms = split("base allocator streams store cache hooks pool", room, " ")
+  rooms = split("base allocator streams store shard hooks pool", room, " ")
   for (i = 1; i <= rooms; i++) {
     core = core " core/" room[i]
     may["core/" room[i]] = "libc api" core

@@ -30,8 +30,8 @@ void clpt_rig_start(clpt_rig *rig)
   clpt_rig_start_with(rig, NULL);
 }
 
-/* Aligns so coarsely that a refused block is not asked for once more: the requested size, rounded to
- * that, is the bin's. */
+/* Aligns so coarsely that a refused block is not asked for once more: the requested size, rounded
+ * to that, is the bin's. */
 void clpt_rig_start_with(clpt_rig *rig, const clp_pool_options *options)
 {
   if (!rig->device.ops.alignment)

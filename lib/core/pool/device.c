@@ -8,14 +8,6 @@
 #include "core/shard/counts.h"
 #include "core/streams/use.h"
 
-bool clpi_is_within_limit_locked(const clp_pool *pool, size_t bytes)
-{
-  const clpi_shards *shards = &pool->shards;
-  size_t limit = clpi_relaxed(pool->limit), most = limit ? limit : SIZE_MAX;
-  size_t taken = shards->managed_bytes + shards->reserved_bytes;
-  return taken <= most && bytes <= most - taken;
-}
-
 static clp_status refuse_locked(clp_pool *pool, size_t bytes)
 {
   clpi_shards *shards = &pool->shards;
@@ -37,7 +29,7 @@ static clp_status reserve(clpi_request *wanted)
   size_t bytes = wanted->block_bytes;
   pthread_mutex_lock(&shards->lock);
   wanted->device_frees = shards->device_frees;
-  bool fits = clpi_is_within_limit_locked(pool, bytes);
+  bool fits = clpi_may_manage_locked(shards, clpi_relaxed(pool->limit), bytes);
   shards->reserved_bytes += fits ? bytes : 0;
   clp_status status = fits ? CLP_SUCCESS : refuse_locked(pool, bytes);
   pthread_mutex_unlock(&shards->lock);

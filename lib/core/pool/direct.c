@@ -78,7 +78,8 @@ clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
   clp_memory memory = 0;
   clpi_shard *shard = clpi_shards_lock(shards, index);
   clp_buffer *buffer = shards->spare;
-  if (buffer && clpi_is_direct_locked(pool) && clpi_is_within_limit_locked(pool, bin->block_bytes))
+  if (buffer && clpi_is_direct_locked(pool) &&
+      clpi_may_manage_locked(shards, clpi_relaxed(pool->limit), bin->block_bytes))
     memory = allocator->direct->begin(allocator->self, bin->block_bytes);
   if (memory) {
     shards->spare = buffer->older;

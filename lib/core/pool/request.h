@@ -50,11 +50,6 @@ bool clpi_is_done(clp_pool *pool, clp_buffer *block);
 
 /* --- new memory: device.c, fit.c --- */
 
-/* Whether so many bytes more may be managed; without a limit, SIZE_MAX is one. Under the pool's
- * lock.
- */
-bool clpi_is_within_limit_locked(const clp_pool *pool, size_t bytes);
-
 /* Allocates memory of block_bytes from the device, within the pool's limit, and shows that to the
  * hooks. On success the bytes stay reserved, until the caller counts them as managed and subtracts
  * them from reserved_bytes. CLP_LIMIT_EXCEEDED; CLP_OUT_OF_DEVICE_MEMORY, also if the

@@ -113,6 +113,12 @@ void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
   shard->allocations = 0;
 }
 
+bool clpi_may_manage_locked(const clpi_shards *shards, size_t limit, size_t bytes)
+{
+  size_t most = limit ? limit : SIZE_MAX, taken = shards->managed_bytes + shards->reserved_bytes;
+  return taken <= most && bytes <= most - taken;
+}
+
 void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
                            clpi_bin *bin, size_t block_bytes, size_t bytes)
 {

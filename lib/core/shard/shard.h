@@ -155,6 +155,9 @@ static inline void clpi_count_released_locked(clpi_shards *shards, clpi_shard *s
   clpi_set_relaxed(shard->active_bytes, active - bytes);
 }
 
+/* Whether so many bytes more may be managed within a limit; 0: none but SIZE_MAX. Under `lock`. */
+bool clpi_may_manage_locked(const clpi_shards *shards, size_t limit, size_t bytes);
+
 /* Counts a block that is new from the device, of block_bytes, and gives the buffer, whose memory it
  * is, out for a request of `bytes`. Under the locks of the shard and the pool. */
 void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,

@@ -127,7 +127,7 @@ static bool try_release(clp_buffer *buffer, where stream)
   return done;
 }
 
-START_TEST(a_hit_does_not_take_the_pools_lock_and_the_rest_is_left_alone)
+START_TEST(a_hit_needs_no_pool_lock_and_the_rest_is_left_alone)
 {
   where stream = situations[_i].stream;
   clp_buffer *buffer = (clp_buffer *)&rig;
@@ -194,7 +194,7 @@ CLPT_MAIN("try", clpt_run)
 {
   TCase *tests = clpt_case(suite, "try");
 
-  tcase_add_loop_test(tests, a_hit_does_not_take_the_pools_lock_and_the_rest_is_left_alone, 0, SITUATIONS);
+  tcase_add_loop_test(tests, a_hit_needs_no_pool_lock_and_the_rest_is_left_alone, 0, SITUATIONS);
   tcase_add_test(tests, what_no_call_takes_is_left_to_the_full_one);
   tcase_add_test(tests, a_bound_buffer_is_released_by_the_full_call);
 }
