@@ -224,7 +224,7 @@ START_TEST(test_out_of_memory_waits_for_queues)
   cl_event stop = hold_in_use();
   clpt_cl_fail_next(_i == CLPT_SVM ? CLPT_clSVMAlloc : CLPT_clCreateBuffer, 2, CL_OUT_OF_RESOURCES);
   ck_assert_int_eq(pthread_create(&thread, NULL, let_go, stop), 0);
-  clpt_ok(clp_pool_allocate_on(pool, 2 * BYTES, second, &buffer));
+  clpt_ok(clp_pool_allocate_on(pool, clpt_bin_bytes(2 * BYTES), second, &buffer));
   ck_assert_int_eq(pthread_join(thread, NULL), 0);
   ck_assert_uint_eq(clpt_stats(pool).out_of_memory_reactions, 1);
   ck_assert_uint_ge(clpt_cl_calls(CLPT_clWaitForEvents), 1);

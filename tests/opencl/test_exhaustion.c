@@ -13,7 +13,8 @@
 
 /* Above the largest threshold at which glibc maps each block on its own, so that a block which is
  * freed leaves the address space at once. */
-#define BLOCK_BYTES ((size_t)40 << 20)
+#define UNIT        ((size_t)40 << 20)
+#define BLOCK_BYTES (UNIT - 1) /* its bin's: where that is refused, nothing less is asked for */
 #define ROOM_BYTES  ((size_t)640 << 20)
 
 enum { MOST_BLOCKS = ROOM_BYTES / BLOCK_BYTES + 1 };
@@ -179,8 +180,7 @@ END_TEST
  * heap of a thread of the driver's, which takes 128 MiB of addresses. */
 START_TEST(test_sizes_in_turn)
 {
-  static const size_t sizes[] = {5 * BLOCK_BYTES / 2, 3 * BLOCK_BYTES, 4 * BLOCK_BYTES,
-                                 11 * BLOCK_BYTES / 4, 7 * BLOCK_BYTES / 2};
+  static const size_t sizes[] = {5 * UNIT / 2, 3 * UNIT, 4 * UNIT, 11 * UNIT / 4, 7 * UNIT / 2};
   enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), ROUNDS = 20 };
 
   for (size_t i = 0; i < ROUNDS; i++) {

@@ -151,7 +151,7 @@ START_TEST(test_out_of_memory_drains_the_queue)
   clp_pool *pool = clpt_pool(allocator);
 
   fail_next_commit(CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  clp_buffer *buffer = clpt_allocate(pool, 1 << 13);
+  clp_buffer *buffer = clpt_allocate(pool, clpt_bin_bytes(1 << 13));
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 1);
   clpt_ok(clp_buffer_release(buffer));
   clp_pool_release(pool);

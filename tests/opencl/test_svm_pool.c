@@ -253,12 +253,12 @@ START_TEST(test_out_of_memory_waits_for_frees)
   clpt_hold(pool, 1 << 10, 2);
   clpt_cl_reset();
   clpt_cl_fail_next(CLPT_clSVMAlloc, 2, CLPT_CL_SILENT);
-  buffer = clpt_allocate(pool, 1 << 13);
+  buffer = clpt_allocate(pool, clpt_bin_bytes(1 << 13));
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueSVMFree), 2);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 0);
   clpt_ok(clp_buffer_release(buffer));
   clpt_cl_fail_next(CLPT_clSVMAlloc, 2, CLPT_CL_SILENT);
-  buffer = clpt_allocate(pool, 1 << 14);
+  buffer = clpt_allocate(pool, clpt_bin_bytes(1 << 14));
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueSVMFree), 3);
   ck_assert_uint_ge(clpt_cl_calls(CLPT_clWaitForEvents), 3);
   clpt_ok(clp_buffer_release(buffer));

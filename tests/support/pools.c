@@ -56,6 +56,11 @@ void clpt_rig_end(clpt_rig *rig)
   clpt_device_assert_ended(&rig->device);
 }
 
+size_t clpt_bin_bytes(size_t bytes)
+{
+  return clp_bin_size(4, clp_bin_number(4, bytes));
+}
+
 clp_buffer *clpt_allocate(clp_pool *pool, size_t bytes)
 {
   clp_buffer *buffer = NULL;

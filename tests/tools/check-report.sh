@@ -147,7 +147,7 @@ accepts "$resnet" -o -
 grep -q '>The program had at most ' "$out" || fail "the page does not say what was in use"
 accepts "$resnet" -o - --limit=2G
 [ "$(grep -c 'limit 2.00 GiB' "$out")" -eq 1 ] || fail "the limit is not drawn"
-grep -q '>The program asks for 1,430 allocations, of which a pool .* refuses <b>177</b>' "$out" ||
+grep -q '>The program asks for 1,430 allocations, of which a pool .* refuses <b>180</b>' "$out" ||
   fail "the page is silent on refusals"
 
 accepts "$resnet" -o page.html
