@@ -158,7 +158,7 @@ static void look_at_others(clpi_shards *shards, clpi_shard *made)
  * more than that leaves. */
 static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
 {
-  enum { ALLOCATIONS_A_SHARD = 16 };
+  enum { ALLOCATIONS_A_SHARD = 64 };
   bool is_first = !clpi_relaxed(shards->count);
   clpi_shard *made = is_first ? NULL : make_zeros(alignof(clpi_shard), sizeof(*made));
   pthread_mutex_lock(&shards->all);
