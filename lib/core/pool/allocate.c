@@ -71,15 +71,6 @@ static clp_status allocate_empty(const clpi_request *wanted, clp_buffer **out)
 
 /* --- the slow path --- */
 
-/* A hint: mostly, nothing is held where a request comes to this. */
-static bool seems_held(clpi_shards *shards, uint32_t index)
-{
-  clpi_each_slot (shards, index, shard, slot)
-    if (clpi_relaxed(slot->held))
-      return true;
-  return false;
-}
-
 /* The pool is pinned, and so is the stream. */
 static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
 {
@@ -91,7 +82,7 @@ static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
   if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
   wanted->block_bytes = wanted->bin->block_bytes;
-  *out = seems_held(shards, wanted->bin->index) ? clpi_take_other(wanted) : NULL;
+  *out = clpi_take_other(wanted);
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
 }
 
@@ -123,13 +114,12 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     return CLP_SUCCESS;
   clpi_request wanted = {
       .pool = pool, .bytes = bytes, .scope = scope, .stream = &shards->streams.home};
+  CLPI_UNCANCELLED;
   clp_status status = given.is_given
                           ? clpi_stream_pin(&shards->streams, given.handle, &wanted.stream)
                           : CLP_SUCCESS;
   if (status)
     return status;
-  int cancel_state; /* base/cancel.h */
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   pthread_mutex_lock(&shards->lock);
   pool->pins++;
   pthread_mutex_unlock(&shards->lock);
@@ -139,7 +129,6 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     clpi_shard_unpin_stream_locked(shards, shard, wanted.stream);
   clpi_spinlock_unlock(&shard->lock);
   clpi_pool_unpin_and_unlock(pool);
-  pthread_setcancelstate(cancel_state, &cancel_state);
   return status;
 }
 
