@@ -85,7 +85,6 @@ clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
     shards->spare = buffer->older;
     buffer->memory = memory;
     clpi_count_new_locked(shards, shard, buffer, bin, bin->block_bytes, bytes);
-    pool->pins += pool->references == 0;
   }
   clpi_shards_unlock(shards, shard);
   return memory ? buffer : NULL;

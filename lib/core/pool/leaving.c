@@ -2,8 +2,7 @@
 /* Blocks that leave, come to rest, or go back to the device. */
 #include "core/pool/leaving.h"
 
-#include "core/hooks/hook_call.h"
-#include "core/shard/shard.h"
+#include "core/pool/request.h"
 #include "core/store/buffer.h"
 
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
@@ -145,4 +144,37 @@ void clpi_put_back(clp_pool *pool, clp_buffer *block)
 {
   if (!hold(pool, block, false))
     (void)clpi_return_block(pool, block); /* or it is freed when the pool ends */
+}
+
+/* A callback ends the thread: nobody else would bring the rest to rest. */
+static void hold_rest(void *argument)
+{
+  for (clp_buffer *block = *(clp_buffer **)argument, *next; block; block = next) {
+    next = block->older;
+    clpi_hold_again(block->pool, block);
+  }
+}
+
+static clp_status return_each(clp_pool *pool, clp_buffer **rest, bool if_done)
+{
+  clp_status failure = CLP_SUCCESS;
+  for (clp_buffer *block; (block = *rest);) {
+    *rest = block->older;
+    if (if_done && !clpi_is_done(pool, block)) {
+      clpi_put_back(pool, block);
+      continue;
+    }
+    clp_status status = clpi_return_block(pool, block);
+    failure = status ? status : failure;
+  }
+  return failure;
+}
+
+clp_status clpi_return_chain(clp_pool *pool, clp_buffer **rest, bool if_done)
+{
+  clp_status status;
+  pthread_cleanup_push(hold_rest, rest);
+  status = return_each(pool, rest, if_done);
+  pthread_cleanup_pop(false);
+  return status;
 }

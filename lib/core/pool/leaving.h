@@ -32,6 +32,10 @@ bool clpi_is_freeing(const clp_pool *pool);
 clp_status clpi_free_block(clp_pool *pool, clp_buffer *block);
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
 
+/* Takes the blocks off a chain of leaving ones and returns them; or `if_done`, those whose uses are
+ * done, and holds the others again. The status that the last error describes. Under no lock. */
+clp_status clpi_return_chain(clp_pool *pool, clp_buffer **chain, bool if_done);
+
 /* Releases an active buffer whose block goes back to the device, also if the pool holds blocks. For
  * allocators whose `free` is ordered behind all work; hooks are not shown it. As clpi_return_block.
  */

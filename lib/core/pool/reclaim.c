@@ -22,7 +22,7 @@ CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
 static clp_status free_all(clp_pool *pool, const char *function, bool ends)
 {
   CLPI_UNCANCELLED;
-  clp_status status = clpi_pool_check(pool, function), failure = CLP_SUCCESS;
+  clp_status status = clpi_pool_check(pool, function);
   if (status)
     return status;
   clpi_shards *shards = &pool->shards;
@@ -32,13 +32,9 @@ static clp_status free_all(clp_pool *pool, const char *function, bool ends)
     clpi_shards_set_unusual_locked(shards, CLPI_IS_DIRECT, false);
     clpi_shards_set_unusual_locked(shards, CLPI_HAS_ENDED, true);
   }
-  clp_buffer *block = clpi_take_all_locked(pool);
+  clp_buffer *chain = clpi_take_all_locked(pool);
   clpi_shards_unlock_all(shards);
-  for (clp_buffer *next; block; block = next) {
-    next = block->older;
-    status = clpi_return_block(pool, block);
-    failure = status ? status : failure; /* the one that the last error describes */
-  }
+  clp_status failure = clpi_return_chain(pool, &chain, false);
   status = clpi_return_cached(pool);
   return failure ? failure : status;
 }

@@ -33,7 +33,7 @@ typedef struct clpi_shard {
 } clpi_shard;
 
 /* Why a release is not warm, whatever its buffer; flags. */
-#define CLPI_IS_DIRECT  1u /* see pool/direct.c; changes under all locks, as the next */
+#define CLPI_IS_DIRECT  1u /* see pool/direct.c; is set under all locks, as the next */
 #define CLPI_HAS_ENDED  2u /* the pool holds no more */
 #define CLPI_IS_WATCHED 4u /* the pool has hooks; changes under `lock` */
 
