@@ -42,7 +42,7 @@ static clpi_directness consider_locked(clp_pool *pool)
   if (was_direct)
     return CLPI_DIRECT;
   pool->misses_to_come -= pool->misses_to_come > 0;
-  if (pool->misses_to_come || !shards->holding)
+  if (pool->misses_to_come || !clpi_is_holding(shards))
     return CLPI_INDIRECT;
   clpi_shards_set_unusual_locked(shards, CLPI_IS_DIRECT, true);
   return CLPI_TURNS;

@@ -5,6 +5,8 @@
 
 #include "core/pool/leaving.h"
 
+#include <sys/param.h>
+
 /* Whether what is held goes back before the request is placed, so that all of it may go to the
  * lowest place: once there were releases for an eighth of the bins, all of which are looked at
  * then. Not where work need not be in one order: it might have to wait for other work there. */
@@ -27,11 +29,13 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
   uint64_t tick = shards->tick, releases = tick - pool->gave_back_tick;
   bool is_due = is_urgent || (releases && is_due_locked(shards, releases));
   if (is_due) {
-    chain = clpi_take_all_locked(pool);
+    chain = clpi_leave_each_locked(pool, clpi_take_all_held_locked(&pool->shards));
     pool->gave_back_tick = tick;
   }
-  if (is_due && pool->allocator->ops.exclusive_parts)
-    clpi_in_flight_note_locked(pool, bytes);
+  if (is_due) { /* all but what is leaving is active */
+    size_t active = shards->managed_bytes - pool->leaving_bytes + bytes;
+    pool->most_active_bytes = MAX(pool->most_active_bytes, active);
+  }
   clpi_shards_unlock_all(shards);
   bool is_any = chain;
   (void)clpi_return_chain(pool, &chain, pool->allocator->ops.exclusive_parts);

@@ -19,20 +19,11 @@ void clpi_come_to_rest_locked(clp_pool *pool, const clp_buffer *block)
   pthread_cond_broadcast(&pool->left);
 }
 
-clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clpi_choice choice)
+clp_buffer *clpi_leave_each_locked(clp_pool *pool, clp_buffer *chain)
 {
-  clp_buffer *block = clpi_take_held_locked(&pool->shards, choice);
-  if (block)
+  for (clp_buffer *block = chain; block; block = block->older)
     clpi_leave_locked(pool, block);
-  return block;
-}
-
-clp_buffer *clpi_take_all_locked(clp_pool *pool)
-{
-  clp_buffer *all = clpi_take_all_held_locked(&pool->shards);
-  for (clp_buffer *block = all; block; block = block->older)
-    clpi_leave_locked(pool, block);
-  return all;
+  return chain;
 }
 
 /* A free that the thread is inside of. Allocators on other pools nest them. */
@@ -116,7 +107,7 @@ static bool hold(clp_pool *pool, clp_buffer *block, bool again)
   clpi_shards *shards = &pool->shards;
   uint32_t index = clpi_buffer_is_exact(block) ? 0 : block->bin->index;
   clpi_shard *shard = clpi_shards_lock(shards, index);
-  bool is_held = shards->holding || again;
+  bool is_held = clpi_is_holding(shards) || again;
   if (again)
     block->age = ++shard->tick;
   if (is_held) {

@@ -47,13 +47,21 @@ static void fail(ladder *self, clp_status status)
   note_failure(self);
 }
 
+static clp_buffer *take_largest_locked(clp_pool *pool)
+{
+  clp_buffer *block = clpi_take_largest_locked(&pool->shards);
+  if (block)
+    clpi_leave_locked(pool, block);
+  return block;
+}
+
 /* Takes the largest held block, to be given back; else waits for one that leaves. `*frees` is how
  * many went to the device so far. */
 static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *frees)
 {
   clpi_shards *shards = &pool->shards;
   clpi_shards_lock_all(shards);
-  clp_buffer *block = clpi_take_leaving_locked(pool, CLPI_LARGEST);
+  clp_buffer *block = take_largest_locked(pool);
   clpi_shards_unlock_but_pool(shards);
   *other_left = !block && clpi_wait_leaving_locked(pool);
   *frees = shards->device_frees;
@@ -137,7 +145,7 @@ static clp_buffer *take_from_other_pool(clp_pool *pool)
     if (other == pool || block)
       continue;
     clpi_shards_lock_all(&other->shards);
-    block = clpi_take_leaving_locked(other, CLPI_LARGEST);
+    block = take_largest_locked(other);
     other->pins += block != NULL;
     clpi_shards_unlock_all(&other->shards);
   }

@@ -211,7 +211,6 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
     clpi_thread_join();
   shards->pool = pool;
   shards->forks = clpi_relaxed(clpi_forks);
-  shards->holding = true;
   shards->all = shards->lock = LOCK_INIT;
   if (!clpi_bins_init(&shards->bins, leading_bits, max_block_bytes))
     return false;
