@@ -36,16 +36,20 @@ static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
   if (wanted->held)
     clpi_hand_out(wanted, wanted->held);
   clpi_shard *shard = clpi_shards_lock(shards, wanted->bin->index);
-  bool is_new = !status && !wanted->held;
+  bool is_new = !status && !wanted->held, looks = false;
   if (is_new) {
     shards->reserved_bytes -= wanted->block_bytes;
     spare->memory = wanted->memory;
-    clpi_count_new_locked(shards, shard, spare, wanted->bin, wanted->block_bytes, wanted->bytes);
+    looks = clpi_count_new_locked(shards, shard, spare, wanted->bin, wanted->block_bytes,
+                                  wanted->bytes);
     pool->pins += pool->references == 0;
   } else {
     clpi_buffer_put_locked(shards, spare);
   }
-  clpi_shards_unlock(shards, shard);
+  pthread_mutex_unlock(&shards->lock);
+  if (looks)
+    clpi_note_peak_locked(shards, shard);
+  clpi_spinlock_unlock(&shard->lock);
   *out = is_new ? spare : wanted->held;
   return status;
 }

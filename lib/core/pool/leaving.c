@@ -145,12 +145,22 @@ static void hold_rest(void *argument)
   }
 }
 
+/* Asks the allocator whether all uses of a block are done. */
+static bool is_done(clp_pool *pool, clp_buffer *block)
+{
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  bool done = clpi_buffer_settle(block, &pool->shards.streams, NULL, CLPI_POLL);
+  clpi_error_restore(&kept);
+  return done;
+}
+
 static clp_status return_each(clp_pool *pool, clp_buffer **rest, bool if_done)
 {
   clp_status failure = CLP_SUCCESS;
   for (clp_buffer *block; (block = *rest);) {
     *rest = block->older;
-    if (if_done && !clpi_is_done(pool, block)) {
+    if (if_done && !is_done(pool, block)) {
       clpi_put_back(pool, block);
       continue;
     }

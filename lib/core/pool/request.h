@@ -45,9 +45,6 @@ clp_buffer *clpi_take_settled(const clpi_request *wanted);
 /* Hands out a leaving block. */
 void clpi_hand_out(const clpi_request *wanted, clp_buffer *block);
 
-/* Asks the allocator whether all uses of a block are done. The block is leaving. */
-bool clpi_is_done(clp_pool *pool, clp_buffer *block);
-
 /* --- new memory: device.c, fit.c --- */
 
 /* Allocates memory of block_bytes from the device, within the pool's limit, and shows that to the

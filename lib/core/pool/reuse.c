@@ -42,17 +42,6 @@ void clpi_hand_out(const clpi_request *wanted, clp_buffer *block)
   clpi_shards_unlock(shards, shard);
 }
 
-/* Settles the block's uses for `stream`. When polling, goes through all of them even if one is
- * still at work, so that those that are done need no wait later. */
-static bool settle(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
-{
-  clpi_uses all = clpi_uses_of(block);
-  bool settled = true;
-  for (size_t i = 0; i < all.count && (settled || ways == CLPI_POLL); i++)
-    settled = clpi_use_settle(&pool->shards.streams, &all.uses[i], stream, ways) && settled;
-  return settled;
-}
-
 /* Streams whose blocks could not be settled in this search; and the only one whose may be, or NULL.
  */
 enum { MOST_TRIED = 4 };
@@ -76,7 +65,7 @@ static bool try_block(clp_pool *pool, clp_buffer *block, clpi_stream *stream, un
 {
   clpi_kept_error kept;
   clpi_error_keep(&kept);
-  bool settled = settle(pool, block, stream, ways);
+  bool settled = clpi_buffer_settle(block, &pool->shards.streams, stream, ways);
   if (!settled)
     clpi_put_back(pool, block);
   clpi_error_restore(&kept);
@@ -116,13 +105,4 @@ clp_buffer *clpi_take_other(const clpi_request *wanted)
   if (block)
     clpi_hand_out(wanted, block);
   return block;
-}
-
-bool clpi_is_done(clp_pool *pool, clp_buffer *block)
-{
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  bool done = settle(pool, block, NULL, CLPI_POLL);
-  clpi_error_restore(&kept);
-  return done;
 }

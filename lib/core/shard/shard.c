@@ -114,11 +114,13 @@ bool clpi_may_manage_locked(const clpi_shards *shards, size_t limit, size_t byte
   return taken <= most && bytes <= most - taken;
 }
 
-void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
+bool clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
                            clpi_bin *bin, size_t block_bytes, size_t bytes)
 {
   shards->managed_bytes += block_bytes;
-  shards->peak_managed_bytes = MAX(shards->peak_managed_bytes, shards->managed_bytes);
+  bool is_peak = shards->managed_bytes > shards->peak_managed_bytes;
+  if (is_peak)
+    shards->peak_managed_bytes = shards->managed_bytes;
   bin->had_block = true;
   buffer->bin = bin;
   buffer->bytes = block_bytes;
@@ -128,8 +130,7 @@ void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *b
   clpi_slot_at(shard, bin->index)->misses++;
   shards->tick = shard->tick = MAX(shards->tick, shard->tick) + 1; /* what comes is newer */
   clpi_count_allocated_locked(shard, bytes);
-  if (clpi_relaxed(shards->count) > 1)
-    clpi_note_peak_locked(shards, shard);
+  return is_peak && clpi_relaxed(shards->count) > 1;
 }
 
 /* --- shards and slots --- */

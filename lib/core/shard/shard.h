@@ -137,7 +137,7 @@ void clpi_buffers_each_locked(const clpi_shards *shards,
  *
  * The peak of active bytes is exact while one shard is in use. Where several are, a shard looks at
  * what all have, without their locks: before its own count falls from a new height; at the first
- * release after some allocations; and at misses. */
+ * release after some allocations; and when the pool has never had so much from the device. */
 
 /* Looks. Under the shard's lock. */
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard);
@@ -161,8 +161,9 @@ static inline void clpi_count_released_locked(clpi_shards *shards, clpi_shard *s
 bool clpi_may_manage_locked(const clpi_shards *shards, size_t limit, size_t bytes);
 
 /* Counts a block that is new from the device, of block_bytes, and gives the buffer, whose memory it
- * is, out for a request of `bytes`. Under the locks of the shard and the pool. */
-void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
+ * is, out for a request of `bytes`. Under the locks of the shard and the pool. Whether the caller
+ * is to look for a new peak of active bytes, without the pool's lock. */
+bool clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
                            clpi_bin *bin, size_t block_bytes, size_t bytes);
 
 /* --- the warm path: a block from or to the calling thread's shard ---

@@ -91,6 +91,11 @@ static inline bool clpi_buffer_is_active(const clp_buffer *buffer)
  * active, what the owner has recorded so far. */
 clpi_uses clpi_uses_of(clp_buffer *block);
 
+/* Settles the uses of a block for a stream; see clpi_use_settle. When polling, goes through all of
+ * them even if one is still at work, so that those that are done need no wait later. */
+bool clpi_buffer_settle(clp_buffer *block, clpi_streams *streams, clpi_stream *stream,
+                        unsigned ways);
+
 /* Records that a stream uses an active buffer. Fails with CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_buffer_note_use_locked(clp_buffer *buffer, clpi_stream *stream);
 

@@ -17,6 +17,16 @@ clpi_uses clpi_uses_of(clp_buffer *block)
   return (clpi_uses){block->noted->uses, block->noted->count};
 }
 
+bool clpi_buffer_settle(clp_buffer *block, clpi_streams *streams, clpi_stream *stream,
+                        unsigned ways)
+{
+  clpi_uses all = clpi_uses_of(block);
+  bool settled = true;
+  for (size_t i = 0; i < all.count && (settled || ways == CLPI_POLL); i++)
+    settled = clpi_use_settle(streams, &all.uses[i], stream, ways) && settled;
+  return settled;
+}
+
 /* Adds a use of the stream, or updates it. The caller has made room. */
 static void add_use(clpi_noted_uses *noted, clpi_stream *stream)
 {
