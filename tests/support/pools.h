@@ -36,8 +36,8 @@ clp_pool *clpt_pool(clp_allocator *allocator);
 /** A buffer, with the memory, sizes and pool that it must have. */
 clp_buffer *clpt_allocate(clp_pool *pool, size_t bytes);
 
-/** The size of the bin of `bytes`, with 4 leading bits: a request for it is not asked for once more,
- * at a lesser size, where memory runs out. */
+/** The size of the bin of `bytes`, with 4 leading bits: a request for it is not asked for once
+ * more, at a lesser size, where memory runs out. */
 size_t clpt_bin_bytes(size_t bytes);
 
 /** Takes `blocks` buffers of `bytes` and releases them, so that so many are held. */

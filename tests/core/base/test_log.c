@@ -42,10 +42,9 @@ START_TEST(a_pool_on_a_deferred_allocator_is_warned_of_once_by_name)
   clpt_device device;
   clp_allocator *allocator = deferred_allocator(&device);
   remarks kept = {0};
-  clp_pool *pool;
 
   clp_set_log(keep_remark, &kept);
-  pool = clpt_pool(allocator);
+  clp_pool *pool = clpt_pool(allocator);
   ck_assert_uint_eq(kept.count, 1);
   ck_assert_int_eq(kept.level, CLP_LOG_WARNING);
   ck_assert_ptr_nonnull(strstr(kept.message, "late-device"));
@@ -79,14 +78,12 @@ END_TEST
 START_TEST(a_pool_on_an_immediate_allocator_is_silent)
 {
   clpt_device device;
-  clp_allocator *allocator;
   remarks kept = {0};
-  clp_pool *pool;
 
   clp_set_log(keep_remark, &kept);
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
+  clp_allocator *allocator = clpt_device_allocator(&device);
+  clp_pool *pool = clpt_pool(allocator);
   clpt_hold(pool, 100, 2);
   clp_pool_release(pool);
   clp_allocator_release(allocator);
@@ -141,14 +138,12 @@ END_TEST
 START_TEST(memory_lost_at_a_pools_end_is_reported_as_an_error)
 {
   clpt_device device;
-  clp_allocator *allocator;
   remarks kept = {0};
-  clp_pool *pool;
 
   clp_set_log(keep_remark, &kept);
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
+  clp_allocator *allocator = clpt_device_allocator(&device);
+  clp_pool *pool = clpt_pool(allocator);
   clpt_hold(pool, 1000, 1);
   device.free_fault =
       (clpt_fault){.count = 100, .status = CLP_BACKEND_ERROR, .message = "stuck for good"};
@@ -167,14 +162,12 @@ END_TEST
 START_TEST(a_block_that_goes_back_at_the_second_try_of_the_end_is_no_error)
 {
   clpt_device device;
-  clp_allocator *allocator;
   remarks kept = {0};
-  clp_pool *pool;
 
   clp_set_log(keep_remark, &kept);
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
+  clp_allocator *allocator = clpt_device_allocator(&device);
+  clp_pool *pool = clpt_pool(allocator);
   clpt_hold(pool, 1000, 1);
   device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   (void)clp_pool_stop_holding(pool);

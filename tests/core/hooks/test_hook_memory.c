@@ -64,13 +64,12 @@ END_TEST
 START_TEST(a_malloc_without_host_memory_is_shown_to_have_failed)
 {
   clp_buffer *none;
-  clp_status status;
 
   clpt_rig_start(&rig);
   clpt_recorder_init(&seen, "seen");
   clpt_ok(ways[_i].begin());
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  status = clp_pool_allocate(rig.pool, 100, &none);
+  clp_status status = clp_pool_allocate(rig.pool, 100, &none);
   (void)clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   ck_assert_ptr_null(none);
@@ -83,8 +82,6 @@ END_TEST
 START_TEST(showing_takes_no_host_memory)
 {
   clp_buffer *buffer;
-  unsigned long calls;
-  bool ok;
 
   clpt_rig_start(&rig);
   clpt_recorder_init(&seen, "seen");
@@ -92,9 +89,10 @@ START_TEST(showing_takes_no_host_memory)
   clpt_hold(rig.pool, 100, 1);
   clpt_recorder_clear(&seen);
   clpt_host_start(CLPT_HOST_COUNTS, 0);
-  ok = clp_pool_allocate(rig.pool, 100, &buffer) == CLP_SUCCESS &&
-       clp_buffer_release(buffer) == CLP_SUCCESS && clp_pool_free_held(rig.pool) == CLP_SUCCESS;
-  calls = clpt_host_stop();
+  bool ok = clp_pool_allocate(rig.pool, 100, &buffer) == CLP_SUCCESS &&
+            clp_buffer_release(buffer) == CLP_SUCCESS &&
+            clp_pool_free_held(rig.pool) == CLP_SUCCESS;
+  unsigned long calls = clpt_host_stop();
   ck_assert(ok);
   ck_assert_uint_eq(calls, 0);
   clpt_recorder_is(&seen, "m<100:103 m>100:103 f<100:103 f>100:103 d<103 d>103");
@@ -106,10 +104,9 @@ END_TEST
 START_TEST(hooks_that_write_need_host_memory)
 {
   clp_hook *hook = &seen.hook;
-  clp_status status;
 
   clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
-  status = clp_debug_print_hook_create(stdout, &hook);
+  clp_status status = clp_debug_print_hook_create(stdout, &hook);
   (void)clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   ck_assert_ptr_null(hook);

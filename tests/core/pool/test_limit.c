@@ -70,11 +70,10 @@ END_TEST
 START_TEST(a_limit_neither_drains_nor_takes_from_other_pools)
 {
   clpt_rig rig;
-  clp_pool *other;
   clp_buffer *buffer = NULL;
 
   clpt_rig_start(&rig);
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_hold(other, 100, 1);
   clpt_ok(clp_pool_set_limit(rig.pool, 1000));
   clpt_device_clear_trace(&rig.device);
@@ -117,6 +116,36 @@ START_TEST(a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_no
   after = clpt_stats(rig.pool);
   clpt_assert_same_figures(&before, &after);
   clpt_hold(rig.pool, 1000, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* It is of the request's size, rounded to the alignment, and never held for another request. */
+START_TEST(where_a_bins_block_would_pass_the_limit_a_smaller_one_may_do)
+{
+  enum { BYTES = 1500, EXACT = 1504, BIN = 1535 };
+  clp_buffer *buffer = NULL;
+  clpt_rig rig;
+
+  clpt_device_init(&rig.device);
+  rig.device.ops.alignment = 16;
+  clpt_rig_start_with(&rig, NULL);
+  clpt_ok(clp_pool_set_limit(rig.pool, EXACT - 1));
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, BYTES, &buffer));
+  clpt_ok(clp_pool_set_limit(rig.pool, EXACT));
+  for (unsigned refused = 0; refused < 2; refused++) {
+    buffer = clpt_allocate(rig.pool, BYTES);
+    ck_assert_uint_eq(clp_buffer_capacity(buffer), EXACT);
+    rig.device.free_fault = (clpt_fault){.count = refused, .status = CLP_BACKEND_ERROR};
+    ck_assert_int_eq(clp_buffer_release(buffer), refused ? CLP_BACKEND_ERROR : CLP_SUCCESS);
+    ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, rig.device.live_bytes);
+    ck_assert_uint_eq(clpt_stats(rig.pool).held_bytes, refused * EXACT);
+    ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, refused);
+  }
+  clpt_ok(clp_pool_set_limit(rig.pool, 0));
+  buffer = clpt_allocate(rig.pool, BYTES);
+  ck_assert_uint_eq(clp_buffer_capacity(buffer), BIN);
+  clpt_ok(clp_buffer_release(buffer));
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -232,10 +261,9 @@ END_TEST
 START_TEST(the_simulated_allocators_memory_is_its_capacity)
 {
   clp_allocator *allocator = NULL;
-  clp_pool *pool;
 
   clpt_ok(clp_simulated_allocator_create(8000, &allocator));
-  pool = clpt_pool(allocator);
+  clp_pool *pool = clpt_pool(allocator);
   clpt_ok(clp_pool_set_limit_fraction(pool, 0.5));
   ck_assert_uint_eq(clp_pool_get_limit(pool), 4000);
   clp_pool_release(pool);
@@ -253,6 +281,7 @@ CLPT_MAIN("limit", clpt_run)
   tcase_add_loop_test(tests, requests_near_the_end_of_size_t_do_not_wrap_around_a_limit, 0, 4);
   tcase_add_test(
       tests, a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_nothing_is_lost);
+  tcase_add_test(tests, where_a_bins_block_would_pass_the_limit_a_smaller_one_may_do);
   tcase_add_test(tests, a_limit_of_the_allocators_own_is_passed_on_at_once);
   tcase_add_test(tests, a_device_without_memory_for_a_give_back_is_reacted_to);
   tcase_add_loop_test(tests, what_is_under_way_counts, 0, 2);

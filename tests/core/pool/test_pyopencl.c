@@ -19,7 +19,6 @@ START_TEST(buffers_of_64_and_128_bytes_pass_through_a_fifo_of_ten)
   clpt_rig rig;
   clp_buffer *fifo[LONGEST + 1];
   size_t length = 0;
-  clp_pool_stats stats;
 
   clpt_rig_start(&rig);
   for (size_t size = 64; size <= 128; size *= 2) {
@@ -31,7 +30,7 @@ START_TEST(buffers_of_64_and_128_bytes_pass_through_a_fifo_of_ten)
       }
     }
   }
-  stats = clpt_stats(rig.pool);
+  clp_pool_stats stats = clpt_stats(rig.pool);
   ck_assert_uint_eq(stats.active_blocks, LONGEST);
   ck_assert_uint_eq(stats.misses, 2 * (LONGEST + 1)); /* one more than ten are live at a time */
   ck_assert_uint_eq(stats.hits, 2 * (ROUNDS - LONGEST - 1));
@@ -144,11 +143,10 @@ END_TEST
 START_TEST(after_stop_holding_released_blocks_go_to_the_device)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 64, 3);
-  buffer = clpt_allocate(rig.pool, 128);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 128);
   clpt_ok(clp_pool_stop_holding(rig.pool));
   ck_assert_uint_eq(rig.device.live_blocks, 1);
   clpt_ok(clp_buffer_release(buffer));

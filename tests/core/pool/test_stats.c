@@ -2,8 +2,8 @@
 /* Statistics: a peak that one thread has before another comes, and the figures of bins. */
 #include "support/pools.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
-#include <pthread.h>
 #include <stdint.h>
 
 static clp_bin_stats bin_stats(const clp_pool *pool, size_t size)
@@ -24,8 +24,6 @@ START_TEST(the_peak_of_one_thread_stays_when_another_comes)
   enum { COUNT = 4 };
   clp_buffer *buffers[COUNT];
   clpt_rig rig;
-  pthread_t thread;
-  void *failed;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 1000, COUNT);
@@ -34,9 +32,7 @@ START_TEST(the_peak_of_one_thread_stays_when_another_comes)
     buffers[i] = clpt_allocate(rig.pool, 1000);
   for (size_t i = 1; i < COUNT; i++)
     clpt_ok(clp_buffer_release(buffers[i]));
-  ck_assert_int_eq(pthread_create(&thread, NULL, release_it, buffers[0]), 0);
-  ck_assert_int_eq(pthread_join(thread, &failed), 0);
-  ck_assert_ptr_null(failed);
+  ck_assert_ptr_null(clpt_aside(release_it, buffers[0]));
   ck_assert_uint_eq(clpt_stats(rig.pool).peak_active_bytes, COUNT * 1000);
   clpt_rig_end(&rig);
 }
@@ -46,14 +42,13 @@ START_TEST(a_bin_has_figures_of_its_own)
 {
   clpt_rig rig;
   clp_buffer *a, *b, *c;
-  clp_bin_stats stats;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 1000, 3);
   a = clpt_allocate(rig.pool, 1000);
   b = clpt_allocate(rig.pool, 992);
   c = clpt_allocate(rig.pool, 100);
-  stats = bin_stats(rig.pool, 1000);
+  clp_bin_stats stats = bin_stats(rig.pool, 1000);
   ck_assert_uint_eq(stats.bin, clp_pool_bin_number(rig.pool, 1000));
   ck_assert_uint_eq(stats.block_bytes, 1023);
   ck_assert_uint_eq(stats.held_blocks, 1);
@@ -83,11 +78,10 @@ END_TEST
 START_TEST(a_bin_never_used_is_zero_but_for_its_number_and_size)
 {
   clpt_rig rig;
-  clp_bin_stats stats;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 1000, 1); /* its neighbours on the same level stay unused */
-  stats = bin_stats(rig.pool, _i == 0 ? 900 : SIZE_MAX);
+  clp_bin_stats stats = bin_stats(rig.pool, _i == 0 ? 900 : SIZE_MAX);
   ck_assert_uint_eq(stats.bin, clp_bin_number(4, _i == 0 ? 900 : SIZE_MAX));
   ck_assert_uint_eq(stats.block_bytes, _i == 0 ? 927 : SIZE_MAX);
   ck_assert_uint_eq(stats.held_blocks, 0);
