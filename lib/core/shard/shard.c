@@ -86,17 +86,6 @@ static void free_pages(clpi_shards *shards)
 
 /* --- the peak of active bytes --- */
 
-/* Of several shards, whose threads may release what others allocate, one may count less than
- * nothing: a wrapped number, never lower than -SIZE_MAX / 1024. An only one does not, and may count
- * more than that leaves. */
-static void set_bias(clpi_shards *shards, uint32_t count)
-{
-  enum { ALLOCATIONS_A_SHARD = 16 };
-  clpi_set_relaxed(shards->bias, count > 1 ? SIZE_MAX / 1024 : 0);
-  clpi_set_relaxed(shards->look_after, count > 1 ? ALLOCATIONS_A_SHARD * count : UINT32_MAX);
-  clpi_set_relaxed(shards->count, count);
-}
-
 /* Of several shards, one need not look again for 1/64 more than it has now. */
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
 {
@@ -146,6 +135,7 @@ void clpi_shards_end(clpi_shards *shards)
       free(clpi_relaxed(shard->far[i]));
     free(shard);
   }
+  free(shards->first);
   free_pages(shards);
   clpi_bins_end(&shards->bins);
   pthread_mutex_destroy(&shards->all);
@@ -163,15 +153,28 @@ static void look_at_others(clpi_shards *shards, clpi_shard *made)
   }
 }
 
+/* Of several shards, whose threads may release what others allocate, one may count less than
+ * nothing: a wrapped number, never lower than -SIZE_MAX / 1024. An only one does not, and may count
+ * more than that leaves. */
 static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
 {
-  clpi_shard *made = make_zeros(alignof(clpi_shard), sizeof(*made));
+  enum { ALLOCATIONS_A_SHARD = 16 };
+  bool is_first = !clpi_relaxed(shards->count);
+  clpi_shard *made = is_first ? NULL : make_zeros(alignof(clpi_shard), sizeof(*made));
   pthread_mutex_lock(&shards->all);
+  if (!made) {
+    made = shards->first;
+    shards->first = NULL;
+  }
+  uint32_t count = clpi_relaxed(shards->count) + 1;
   clpi_shard *found = clpi_relaxed(shards->by_number[number]);
   if (!found && made) {
-    look_at_others(shards, made);
+    if (count > 1)
+      look_at_others(shards, made);
     made->number = number;
-    set_bias(shards, clpi_relaxed(shards->count) + 1);
+    clpi_set_relaxed(shards->bias, count > 1 ? SIZE_MAX / 1024 : 0);
+    clpi_set_relaxed(shards->look_after, count > 1 ? ALLOCATIONS_A_SHARD * count : UINT32_MAX);
+    clpi_set_relaxed(shards->count, count);
     clpi_publish(shards->end, MAX(clpi_relaxed(shards->end), number + 1));
     clpi_publish(shards->by_number[number], made);
     found = made;
@@ -198,16 +201,18 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
                       size_t max_block_bytes)
 {
   clpi_threads_watch();
+  if (clpi_self.number == CLPI_NO_SHARD)
+    clpi_thread_join();
   shards->pool = pool;
   shards->forks = clpi_relaxed(clpi_forks);
   shards->holding = true;
   shards->all = shards->lock = LOCK_INIT;
   if (!clpi_bins_init(&shards->bins, leading_bits, max_block_bytes))
     return false;
-  bool is_done = clpi_shard_of_thread(shards);
-  if (!is_done)
+  shards->first = make_zeros(alignof(clpi_shard), sizeof(*shards->first));
+  if (!shards->first)
     clpi_bins_end(&shards->bins);
-  return is_done;
+  return shards->first;
 }
 
 static clpi_slot *make_slot(clpi_shard *shard, uint32_t index)

@@ -57,6 +57,7 @@ typedef struct clpi_shards {
 
   alignas(128) _Atomic size_t peak_active_bytes;
   pthread_mutex_t all; /* who takes every shard's lock, or makes a shard */
+  clpi_shard *first;   /* for the first thread that needs one; guarded by `all`; then NULL */
 
   alignas(128) pthread_mutex_t lock; /* the pool's; guards what follows, and the rest of the pool */
   bool holding;                      /* false: CLPI_HAS_ENDED */
@@ -76,8 +77,8 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
 /* Frees shards, buffers and bins of a pool that nobody can reach any more. */
 void clpi_shards_end(clpi_shards *shards);
 
-/* The calling thread's shard, made if need be; if there is no host memory for that, another one: a
- * pool begins with that of the thread that makes it. Under no lock. */
+/* The calling thread's shard, made if need be; if there is no host memory for that, another one:
+ * a pool is made with the first. Under no lock. */
 clpi_shard *clpi_shard_of_thread(clpi_shards *shards);
 
 /* A shard that has a slot for the index: the calling thread's, with a new slot if need be; if there

@@ -43,10 +43,7 @@ static inline clpi_place clpi_place_of(uint32_t index)
 }
 
 /* How many indexes a chunk has. */
-static inline size_t clpi_chunk_count(unsigned chunk)
-{
-  return (size_t)CLPI_FIRST_INDEXES << (chunk ? chunk - 1 : 0);
-}
+#define clpi_chunk_count(chunk) ((size_t)CLPI_FIRST_INDEXES << ((chunk) ? (chunk)-1 : 0))
 
 typedef struct clpi_bin {
   uint32_t index; /* never changes, as the number and the size */
