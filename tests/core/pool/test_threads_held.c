@@ -153,20 +153,32 @@ START_TEST(a_trim_frees_the_oldest_block_of_all_threads_first)
 }
 END_TEST
 
-START_TEST(what_a_thread_releases_after_a_trim_is_newer_than_all_before)
+static void *release_it(void *buffer)
+{
+  return clp_buffer_release(buffer) ? buffer : NULL;
+}
+
+/* After a trim, what a thread had released before; and at a thread's first call. */
+START_TEST(what_is_released_last_is_newer_than_all_before)
 {
   clpt_rig rig;
-  sleeper later;
+  sleeper other;
 
   clpt_rig_start(&rig);
-  for (int i = 0; i < 100; i++)
-    clpt_hold(rig.pool, 100, 1);
-  clpt_ok(clp_pool_trim_to(rig.pool, SIZE_MAX));
-  start_sleeper(&later, rig.pool, 1000, 1);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
+  if (_i == 0)
+    clpt_ok(clp_buffer_release(buffer));
+  start_sleeper(&other, rig.pool, BYTES, HELD);
+  if (_i == 0) {
+    clpt_ok(clp_pool_trim_to(rig.pool, SIZE_MAX));
+    clpt_hold(rig.pool, 1000, 1);
+  } else {
+    ck_assert_ptr_null(clpt_aside(release_it, buffer));
+  }
   clpt_device_clear_trace(&rig.device);
   clpt_ok(clp_pool_trim_to(rig.pool, 1023));
-  clpt_device_trace_is(&rig.device, "F103");
-  end_sleeper(&later);
+  clpt_device_trace_is(&rig.device, "F103 F103 F103 F103 F103");
+  end_sleeper(&other);
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -357,7 +369,7 @@ CLPT_MAIN("threads, what they hold", clpt_run)
 
   tcase_add_loop_test(tests, every_call_finds_what_another_thread_holds, 0, 2 * CALLS);
   tcase_add_test(tests, a_trim_frees_the_oldest_block_of_all_threads_first);
-  tcase_add_test(tests, what_a_thread_releases_after_a_trim_is_newer_than_all_before);
+  tcase_add_loop_test(tests, what_is_released_last_is_newer_than_all_before, 0, 2);
   tcase_add_test(tests, a_pool_may_end_before_a_thread_that_used_it);
 
   tests = clpt_case(suite, "ends");
