@@ -2,6 +2,7 @@
 /* Threads that are cancelled inside of the library's calls, and in what these call of the program:
  * they end after the call, and all goes on as if nothing was. CLPT_STRESS_SECONDS says how long
  * threads are cancelled at any time; the default is short. */
+#include "support/late_rig.h"
 #include "support/pools.h"
 #include "support/recorder.h"
 #include "support/suite.h"
@@ -171,9 +172,26 @@ static void make_a_trace(void)
   (void)clp_trace_hook_destroy(own);
 }
 
-static void (*const calls[])(void) = {run_out,      run_into_the_limit,   reclaim, look,
-                                      make_and_end, take_from_the_device, be_seen, write_out,
-                                      make_a_trace, add_and_remove_a_hook};
+static void testcancel_on_late_call(clpt_late_device *device, clpt_late_call call)
+{
+  (void)device, (void)call;
+  pthread_testcancel();
+}
+
+static void use_streams(void)
+{
+  clpt_late_rig late;
+  clpt_late_rig_start(&late, CLPT_REUSE_EITHER);
+  late.device.on_call = testcancel_on_late_call;
+  clpt_late_hold(&late, late.s);
+  clpt_late_hold(&late, late.t);
+  late.device.on_call = NULL;
+  clpt_late_rig_end(&late);
+}
+
+static void (*const calls[])(void) = {run_out,      run_into_the_limit,    reclaim,    look,
+                                      make_and_end, take_from_the_device,  be_seen,    write_out,
+                                      make_a_trace, add_and_remove_a_hook, use_streams};
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
 /* --- with a cancellation pending --- */

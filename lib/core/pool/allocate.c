@@ -72,9 +72,9 @@ static clp_status allocate_empty(const clpi_request *wanted, clp_buffer **out)
 /* --- the slow path --- */
 
 /* A hint: mostly, nothing is held where a request comes to this. */
-static bool seems_held(clpi_shards *shards, uint32_t index)
+static bool seems_held(const clpi_request *wanted)
 {
-  clpi_each_slot (shards, index, shard, slot)
+  clpi_each_slot (&wanted->pool->shards, wanted->bin->index, shard, slot)
     if (clpi_relaxed(slot->held))
       return true;
   return false;
@@ -91,7 +91,7 @@ static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
   if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
   wanted->block_bytes = wanted->bin->block_bytes;
-  *out = seems_held(shards, wanted->bin->index) ? clpi_take_other(wanted) : NULL;
+  *out = seems_held(wanted) ? clpi_take_other(wanted) : NULL;
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
 }
 
@@ -123,22 +123,22 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     return CLP_SUCCESS;
   clpi_request wanted = {
       .pool = pool, .bytes = bytes, .scope = scope, .stream = &shards->streams.home};
+  int cancel_state; /* base/cancel.h */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   clp_status status = given.is_given
                           ? clpi_stream_pin(&shards->streams, given.handle, &wanted.stream)
                           : CLP_SUCCESS;
-  if (status)
-    return status;
-  int cancel_state; /* base/cancel.h */
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-  pthread_mutex_lock(&shards->lock);
-  pool->pins++;
-  pthread_mutex_unlock(&shards->lock);
-  status = allocate_pinned(&wanted, out);
-  shard = clpi_shards_lock(shards, 0);
-  if (given.is_given)
-    clpi_shard_unpin_stream_locked(shards, shard, wanted.stream);
-  clpi_spinlock_unlock(&shard->lock);
-  clpi_pool_unpin_and_unlock(pool);
+  if (!status) {
+    pthread_mutex_lock(&shards->lock);
+    pool->pins++;
+    pthread_mutex_unlock(&shards->lock);
+    status = allocate_pinned(&wanted, out);
+    shard = clpi_shards_lock(shards, 0);
+    if (given.is_given)
+      clpi_shard_unpin_stream_locked(shards, shard, wanted.stream);
+    clpi_spinlock_unlock(&shard->lock);
+    clpi_pool_unpin_and_unlock(pool);
+  }
   pthread_setcancelstate(cancel_state, &cancel_state);
   return status;
 }

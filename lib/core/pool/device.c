@@ -8,17 +8,15 @@
 #include "core/shard/counts.h"
 #include "core/streams/use.h"
 
-static clp_status refuse_locked(clp_pool *pool, size_t bytes)
+static clp_status refuse(const clp_pool *pool, size_t bytes, size_t limit, size_t managed,
+                         size_t held)
 {
-  clpi_shards *shards = &pool->shards;
-  size_t limit = clpi_relaxed(pool->limit);
   if (!limit)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
                     "a block of %zu bytes would pass the limit of %zu bytes: the pool%s manages "
                     "%zu bytes, of which it holds %zu",
-                    bytes, limit, clpi_pool_quote(pool).text, shards->managed_bytes,
-                    clpi_held_bytes_hint(shards));
+                    bytes, limit, clpi_pool_quote(pool).text, managed, held);
 }
 
 /* Counts the block against the limit before the device is asked. */
@@ -28,12 +26,13 @@ static clp_status reserve(clpi_request *wanted)
   clpi_shards *shards = &pool->shards;
   size_t bytes = wanted->block_bytes;
   pthread_mutex_lock(&shards->lock);
+  size_t limit = clpi_relaxed(pool->limit);
   wanted->device_frees = shards->device_frees;
-  bool fits = clpi_may_manage_locked(shards, clpi_relaxed(pool->limit), bytes);
+  bool fits = clpi_may_manage_locked(shards, limit, bytes);
   shards->reserved_bytes += fits ? bytes : 0;
-  clp_status status = fits ? CLP_SUCCESS : refuse_locked(pool, bytes);
+  size_t managed = shards->managed_bytes, held = fits ? 0 : clpi_held_bytes_hint(shards);
   pthread_mutex_unlock(&shards->lock);
-  return status;
+  return fits ? CLP_SUCCESS : refuse(pool, bytes, limit, managed, held);
 }
 
 static void unreserve(const clpi_request *wanted)

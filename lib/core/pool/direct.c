@@ -42,7 +42,7 @@ static clpi_directness consider_locked(clp_pool *pool)
   if (was_direct)
     return CLPI_DIRECT;
   pool->misses_to_come -= pool->misses_to_come > 0;
-  if (pool->misses_to_come || !shards->holding)
+  if (pool->misses_to_come || !clpi_is_holding(shards))
     return CLPI_INDIRECT;
   clpi_shards_set_unusual_locked(shards, CLPI_IS_DIRECT, true);
   return CLPI_TURNS;
@@ -85,7 +85,6 @@ clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
     shards->spare = buffer->older;
     buffer->memory = memory;
     clpi_count_new_locked(shards, shard, buffer, bin, bin->block_bytes, bytes);
-    pool->pins += pool->references == 0;
   }
   clpi_shards_unlock(shards, shard);
   return memory ? buffer : NULL;

@@ -5,16 +5,7 @@
 
 #include "core/pool/leaving.h"
 
-/* Gives a leaving block back. Where parts are exclusive, one that streams still use would not help,
- * and is held again. */
-static void give_back(clp_pool *pool, clp_buffer *block)
-{
-  if (!pool->allocator->ops.exclusive_parts || clpi_is_done(pool, block)) {
-    (void)clpi_return_block(pool, block);
-    return;
-  }
-  clpi_put_back(pool, block);
-}
+#include <sys/param.h>
 
 /* Whether what is held goes back before the request is placed, so that all of it may go to the
  * lowest place: once there were releases for an eighth of the bins, all of which are looked at
@@ -25,28 +16,29 @@ static bool is_due_locked(const clpi_shards *shards, uint64_t releases)
   return clpi_streams_are_one(&shards->streams) && releases * BINS_A_RELEASE >= shards->bins.count;
 }
 
-/* All at once: of held blocks that lie side by side, those that went first would be cut up before
+/* Where parts are exclusive, a block that streams still use would not help, and is held again.
+ *
+ * All at once: of held blocks that lie side by side, those that went first would be cut up before
  * the others follow. `bytes` are wanted, and `is_urgent` says that there are none. False: it is not
  * due, or nothing was held. */
 static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
 {
   clpi_shards *shards = &pool->shards;
-  clp_buffer *block = NULL;
+  clp_buffer *chain = NULL;
   clpi_shards_lock_all(shards);
   uint64_t tick = shards->tick, releases = tick - pool->gave_back_tick;
   bool is_due = is_urgent || (releases && is_due_locked(shards, releases));
   if (is_due) {
-    block = clpi_take_all_locked(pool);
+    chain = clpi_leave_each_locked(pool, clpi_take_all_held_locked(&pool->shards));
     pool->gave_back_tick = tick;
   }
-  bool is_any = block;
-  if (is_due && pool->allocator->ops.exclusive_parts)
-    clpi_in_flight_note_locked(pool, bytes);
-  clpi_shards_unlock_all(shards);
-  for (clp_buffer *next; block; block = next) {
-    next = block->older;
-    give_back(pool, block);
+  if (is_due) { /* all but what is leaving is active */
+    size_t active = shards->managed_bytes - pool->leaving_bytes + bytes;
+    pool->most_active_bytes = MAX(pool->most_active_bytes, active);
   }
+  clpi_shards_unlock_all(shards);
+  bool is_any = chain;
+  (void)clpi_return_chain(pool, &chain, pool->allocator->ops.exclusive_parts);
   return is_any;
 }
 

@@ -12,12 +12,6 @@
 
 #include <sys/param.h>
 
-void clpi_in_flight_note_locked(clp_pool *pool, size_t bytes)
-{
-  size_t active = pool->shards.managed_bytes - pool->leaving_bytes + bytes;
-  pool->most_active_bytes = MAX(pool->most_active_bytes, active);
-}
-
 /* How much of what is held has to go. Half of it at once, so that what comes back lies together,
  * while the device still has work to do. */
 static size_t find_excess(clp_pool *pool, size_t bytes)
@@ -43,7 +37,7 @@ static bool wait_briefly(clp_pool *pool, clp_buffer *block)
 static size_t give_back_oldest(clp_pool *pool)
 {
   clpi_shards_lock_all(&pool->shards);
-  clp_buffer *block = clpi_take_leaving_locked(pool, CLPI_OLDEST);
+  clp_buffer *block = clpi_leave_each_locked(pool, clpi_take_oldest_locked(&pool->shards, 1));
   clpi_shards_unlock_all(&pool->shards);
   if (!block)
     return 0;

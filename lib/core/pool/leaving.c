@@ -2,8 +2,7 @@
 /* Blocks that leave, come to rest, or go back to the device. */
 #include "core/pool/leaving.h"
 
-#include "core/hooks/hook_call.h"
-#include "core/shard/shard.h"
+#include "core/pool/request.h"
 #include "core/store/buffer.h"
 
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
@@ -20,20 +19,11 @@ void clpi_come_to_rest_locked(clp_pool *pool, const clp_buffer *block)
   pthread_cond_broadcast(&pool->left);
 }
 
-clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clpi_choice choice)
+clp_buffer *clpi_leave_each_locked(clp_pool *pool, clp_buffer *chain)
 {
-  clp_buffer *block = clpi_take_held_locked(&pool->shards, choice);
-  if (block)
+  for (clp_buffer *block = chain; block; block = block->older)
     clpi_leave_locked(pool, block);
-  return block;
-}
-
-clp_buffer *clpi_take_all_locked(clp_pool *pool)
-{
-  clp_buffer *all = clpi_take_all_held_locked(&pool->shards);
-  for (clp_buffer *block = all; block; block = block->older)
-    clpi_leave_locked(pool, block);
-  return all;
+  return chain;
 }
 
 /* A free that the thread is inside of. Allocators on other pools nest them. */
@@ -117,7 +107,7 @@ static bool hold(clp_pool *pool, clp_buffer *block, bool again)
   clpi_shards *shards = &pool->shards;
   uint32_t index = clpi_buffer_is_exact(block) ? 0 : block->bin->index;
   clpi_shard *shard = clpi_shards_lock(shards, index);
-  bool is_held = shards->holding || again;
+  bool is_held = clpi_is_holding(shards) || again;
   if (again)
     block->age = ++shard->tick;
   if (is_held) {
@@ -145,4 +135,37 @@ void clpi_put_back(clp_pool *pool, clp_buffer *block)
 {
   if (!hold(pool, block, false))
     (void)clpi_return_block(pool, block); /* or it is freed when the pool ends */
+}
+
+/* A callback ends the thread: nobody else would bring the rest to rest. */
+static void hold_rest(void *argument)
+{
+  for (clp_buffer *block = *(clp_buffer **)argument, *next; block; block = next) {
+    next = block->older;
+    clpi_hold_again(block->pool, block);
+  }
+}
+
+static clp_status return_each(clp_pool *pool, clp_buffer **rest, bool if_done)
+{
+  clp_status failure = CLP_SUCCESS;
+  for (clp_buffer *block; (block = *rest);) {
+    *rest = block->older;
+    if (if_done && !clpi_is_done(pool, block)) {
+      clpi_put_back(pool, block);
+      continue;
+    }
+    clp_status status = clpi_return_block(pool, block);
+    failure = status ? status : failure;
+  }
+  return failure;
+}
+
+clp_status clpi_return_chain(clp_pool *pool, clp_buffer **rest, bool if_done)
+{
+  clp_status status;
+  pthread_cleanup_push(hold_rest, rest);
+  status = return_each(pool, rest, if_done);
+  pthread_cleanup_pop(false);
+  return status;
 }

@@ -13,11 +13,8 @@
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block);
 void clpi_come_to_rest_locked(clp_pool *pool, const clp_buffer *block);
 
-/* Takes a held block, which then leaves. NULL: none. Under all locks. */
-clp_buffer *clpi_take_leaving_locked(clp_pool *pool, clpi_choice choice);
-
-/* Takes all held blocks, as a chain by `older`. Likewise. */
-clp_buffer *clpi_take_all_locked(clp_pool *pool);
+/* Begins the leaving of each block of a chain by `older`, or NULL, which it returns. */
+clp_buffer *clpi_leave_each_locked(clp_pool *pool, clp_buffer *chain);
 
 /* If blocks are leaving, waits until one comes to rest; releases the lock meanwhile. False: none is
  * leaving, or the caller must not wait: a hook's callback, or the allocator's free. */
@@ -31,6 +28,10 @@ bool clpi_is_freeing(const clp_pool *pool);
  * clpi_free_block leaves the block to the caller, clpi_return_block holds it again. */
 clp_status clpi_free_block(clp_pool *pool, clp_buffer *block);
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
+
+/* Takes the blocks off a chain of leaving ones and returns them; or `if_done`, those whose uses are
+ * done, and holds the others again. The status that the last error describes. Under no lock. */
+clp_status clpi_return_chain(clp_pool *pool, clp_buffer **chain, bool if_done);
 
 /* Releases an active buffer whose block goes back to the device, also if the pool holds blocks. For
  * allocators whose `free` is ordered behind all work; hooks are not shown it. As clpi_return_block.
@@ -48,9 +49,6 @@ void clpi_put_back(clp_pool *pool, clp_buffer *block);
 /* If the allocator keeps memory (allocate_within), has it give back what it can. Under no lock.
  * Returns its status. */
 clp_status clpi_return_cached(const clp_pool *pool);
-
-/* Notes what is active when `bytes` are missing. All that was held is leaving. */
-void clpi_in_flight_note_locked(clp_pool *pool, size_t bytes);
 
 /* Before the pool gets `bytes` that it would then manage beyond the bound, waits for the oldest of
  * the held blocks, half of them at least, and gives them back; some milliseconds at most for each

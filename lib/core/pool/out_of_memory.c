@@ -47,13 +47,21 @@ static void fail(ladder *self, clp_status status)
   note_failure(self);
 }
 
+static clp_buffer *take_largest_locked(clp_pool *pool)
+{
+  clp_buffer *block = clpi_take_largest_locked(&pool->shards);
+  if (block)
+    clpi_leave_locked(pool, block);
+  return block;
+}
+
 /* Takes the largest held block, to be given back; else waits for one that leaves. `*frees` is how
  * many went to the device so far. */
 static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *frees)
 {
   clpi_shards *shards = &pool->shards;
   clpi_shards_lock_all(shards);
-  clp_buffer *block = clpi_take_leaving_locked(pool, CLPI_LARGEST);
+  clp_buffer *block = take_largest_locked(pool);
   clpi_shards_unlock_but_pool(shards);
   *other_left = !block && clpi_wait_leaving_locked(pool);
   *frees = shards->device_frees;
@@ -105,29 +113,6 @@ static bool ask_for_less(ladder *self)
   return is_less;
 }
 
-/* Takes the largest held block of the first other pool on the allocator that has one, and pins that
- * pool. NULL: none. */
-static clp_buffer *take_from_other_pool(clp_pool *pool)
-{
-  clp_allocator *allocator = pool->allocator;
-  clp_buffer *block = NULL;
-  pthread_mutex_lock(&allocator->pools_lock);
-  for (clpi_list *link = allocator->pools.next; !block && link != &allocator->pools;
-       link = link->next) {
-    clp_pool *other = clpi_list_entry(link, clp_pool, on_allocator);
-    if (other == pool)
-      continue;
-    clpi_shards_lock_all(&other->shards);
-    if (!other->ended)
-      block = clpi_take_leaving_locked(other, CLPI_LARGEST);
-    if (block)
-      other->pins++;
-    clpi_shards_unlock_all(&other->shards);
-  }
-  pthread_mutex_unlock(&allocator->pools_lock);
-  return block;
-}
-
 /* Pins and returns the pool after `last` on the allocator, or the first if `last` is NULL; unpins
  * `last`. NULL: no more. */
 static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
@@ -148,6 +133,23 @@ static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
   if (last)
     clpi_pool_unpin(last);
   return next;
+}
+
+/* Takes the largest held block of the first other pool on the allocator that has one, and pins that
+ * pool. NULL: none. */
+static clp_buffer *take_from_other_pool(clp_pool *pool)
+{
+  clp_buffer *block = NULL;
+  for (clp_pool *other = next_pool(pool->allocator, NULL); other;
+       other = next_pool(pool->allocator, other)) {
+    if (other == pool || block)
+      continue;
+    clpi_shards_lock_all(&other->shards);
+    block = take_largest_locked(other);
+    other->pins += block != NULL;
+    clpi_shards_unlock_all(&other->shards);
+  }
+  return block;
 }
 
 /* Waits for a leaving block of another pool to come to rest. False: there is none. */

@@ -22,23 +22,18 @@ CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
 static clp_status free_all(clp_pool *pool, const char *function, bool ends)
 {
   CLPI_UNCANCELLED;
-  clp_status status = clpi_pool_check(pool, function), failure = CLP_SUCCESS;
+  clp_status status = clpi_pool_check(pool, function);
   if (status)
     return status;
   clpi_shards *shards = &pool->shards;
   clpi_shards_lock_all(shards);
   if (ends) {
-    shards->holding = false;
     clpi_shards_set_unusual_locked(shards, CLPI_IS_DIRECT, false);
     clpi_shards_set_unusual_locked(shards, CLPI_HAS_ENDED, true);
   }
-  clp_buffer *block = clpi_take_all_locked(pool);
+  clp_buffer *chain = clpi_leave_each_locked(pool, clpi_take_all_held_locked(&pool->shards));
   clpi_shards_unlock_all(shards);
-  for (clp_buffer *next; block; block = next) {
-    next = block->older;
-    status = clpi_return_block(pool, block);
-    failure = status ? status : failure; /* the one that the last error describes */
-  }
+  clp_status failure = clpi_return_chain(pool, &chain, false);
   status = clpi_return_cached(pool);
   return failure ? failure : status;
 }
@@ -59,14 +54,16 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
   clp_status status = clpi_pool_check(pool, "clp_pool_trim_to");
   if (status)
     return status;
-  for (;;) {
-    clpi_shards_lock_all(&pool->shards);
-    bool is_done = pool->shards.managed_bytes <= bytes;
-    clp_buffer *block = is_done ? NULL : clpi_take_leaving_locked(pool, CLPI_OLDEST);
-    clpi_shards_unlock_all(&pool->shards);
-    if (!block)
+  for (clp_buffer *chain = NULL;;) {
+    clpi_shards *shards = &pool->shards;
+    clpi_shards_lock_all(shards);
+    if (shards->managed_bytes > bytes)
+      chain = clpi_take_oldest_locked(shards, shards->managed_bytes - bytes);
+    (void)clpi_leave_each_locked(pool, chain);
+    clpi_shards_unlock_all(shards);
+    if (!chain)
       return clpi_return_cached(pool);
-    status = clpi_return_block(pool, block);
+    status = clpi_return_chain(pool, &chain, false);
     if (status)
       return status;
   }

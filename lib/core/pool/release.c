@@ -22,7 +22,7 @@ static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer
     clpi_buffer_put_locked(shards, buffer);
     return false;
   }
-  bool is_held = shards->holding && !gives_back && !clpi_buffer_is_exact(buffer) &&
+  bool is_held = clpi_is_holding(shards) && !gives_back && !clpi_buffer_is_exact(buffer) &&
                  !clpi_is_direct_locked(pool);
   if (is_held) {
     buffer->age = ++shard->tick;
@@ -44,7 +44,7 @@ static clp_status release_active(clp_buffer *buffer, clpi_stream *stream, bool i
   bool leaves = release_locked(pool, shard, buffer, stream, gives_back);
   if (is_pinned)
     clpi_shard_unpin_stream_locked(shards, shard, stream);
-  bool is_ending = !shards->holding;
+  bool is_ending = !clpi_is_holding(shards);
   bool is_pinning = pool->references == 0; /* the buffer's own pin of the pool */
   pool->pins += leaves && !is_pinning;
   clpi_shards_unlock(shards, shard);

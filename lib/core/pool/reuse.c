@@ -104,20 +104,9 @@ static clp_buffer *settle_oldest(const clpi_request *wanted, unsigned ways, size
   return NULL;
 }
 
-/* A hint: mostly, nothing is held where a request comes to this. */
-static bool seems_held(const clpi_request *wanted)
-{
-  clpi_each_slot (&wanted->pool->shards, wanted->bin->index, shard, slot)
-    if (clpi_relaxed(slot->held))
-      return true;
-  return false;
-}
-
 clp_buffer *clpi_take_other(const clpi_request *wanted)
 {
   unsigned flags = wanted->pool->options.reuse_flags;
-  if (!seems_held(wanted))
-    return NULL;
   clp_buffer *block = clpi_take_settled(wanted);
   if (!block && flags & CLP_REUSE_OPPORTUNISTIC)
     block = settle_oldest(wanted, CLPI_POLL, MOST_TRIED, NULL);

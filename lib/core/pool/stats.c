@@ -50,15 +50,13 @@ clp_status clp_pool_reset_peaks(clp_pool *pool)
  * there are. */
 static size_t list_bins_locked(const clpi_bins *all, size_t *bins, size_t capacity)
 {
-  size_t count = 0, numbers = (size_t)CLPI_SIZE_BITS << all->leading_bits;
-  for (size_t number = 0; number < numbers; number++) {
-    uint32_t index = clpi_relaxed(all->indexes[number]);
-    if (!index || !clpi_bin_at(all, index)->had_block)
-      continue;
-    if (count < capacity)
-      bins[count] = number;
-    count++;
-  }
+  size_t count = 0;
+  for (const clpi_bin *bin = all->largest; bin; bin = bin->smaller)
+    count += bin->had_block;
+  size_t left = count;
+  for (const clpi_bin *bin = all->largest; bin; bin = bin->smaller)
+    if (bin->had_block && --left < capacity)
+      bins[left] = bin->number;
   return count;
 }
 

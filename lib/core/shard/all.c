@@ -33,35 +33,84 @@ void clpi_shards_unlock_all(clpi_shards *shards)
 
 /* --- any bin --- */
 
-static bool goes_first(const clp_buffer *block, const clp_buffer *than, clpi_choice choice)
-{
-  if (choice == CLPI_OLDEST)
-    return block->age < than->age;
-  return block->bytes > than->bytes || (block->bytes == than->bytes && block->age > than->age);
-}
-
-static void look(clpi_slot *slot, clpi_choice choice, clpi_found *best)
+/* The largest of a slot's blocks, of several of one size the newest. */
+static void look(clpi_slot *slot, clpi_found *best)
 {
   clpi_each_lane (slot, newest) {
-    clp_buffer *block = choice == CLPI_OLDEST ? clpi_lane_oldest(slot, newest) : newest;
-    if (!best->block || goes_first(block, best->block, choice))
-      *best = (clpi_found){slot, newest, block};
+    const clp_buffer *than = best->block;
+    bool is_same = than && newest->bytes == than->bytes;
+    if (!than || newest->bytes > than->bytes || (is_same && newest->age > than->age))
+      *best = (clpi_found){slot, newest, newest};
   }
 }
 
-clp_buffer *clpi_take_held_locked(clpi_shards *shards, clpi_choice choice)
+clp_buffer *clpi_take_largest_locked(clpi_shards *shards)
 {
   clpi_found best = {.block = NULL};
-  for (uint32_t i = 0; i < shards->bins.count; i++) {
-    bool is_smaller = i && choice == CLPI_LARGEST && best.block &&
-                      clpi_bin_at(&shards->bins, i)->block_bytes < best.block->bytes;
-    if (!is_smaller)
-      clpi_each_slot (shards, i, shard, slot)
-        look(slot, choice, &best);
+  clpi_each_slot (shards, 0, shard, exact)
+    look(exact, &best);
+  for (const clpi_bin *bin = shards->bins.largest; bin; bin = bin->smaller) {
+    if (best.block && best.block->bytes > bin->block_bytes)
+      break;
+    clpi_each_slot (shards, bin->index, shard, slot)
+      look(slot, &best);
   }
   if (best.block)
     clpi_lane_remove(best.slot, best.newest, best.block);
   return best.block;
+}
+
+/* Lanes by the age of their oldest block. */
+enum { MOST_LANES = 64 };
+typedef struct oldest_lanes {
+  clpi_found lanes[MOST_LANES];
+  size_t count;
+} oldest_lanes;
+
+static void add_lanes(clpi_slot *slot, oldest_lanes *all)
+{
+  clpi_each_lane (slot, newest) {
+    clp_buffer *oldest = clpi_lane_oldest(slot, newest);
+    size_t at = all->count < MOST_LANES ? all->count++ : MOST_LANES - 1;
+    if (at == MOST_LANES - 1 && all->lanes[at].block && all->lanes[at].block->age < oldest->age)
+      continue;
+    for (; at > 0 && all->lanes[at - 1].block->age > oldest->age; at--)
+      all->lanes[at] = all->lanes[at - 1];
+    all->lanes[at] = (clpi_found){slot, newest, oldest};
+  }
+}
+
+static clpi_found *find_first(oldest_lanes *all)
+{
+  clpi_found *first = NULL;
+  for (size_t i = 0; i < all->count; i++)
+    if (all->lanes[i].block && (!first || all->lanes[i].block->age < first->block->age))
+      first = &all->lanes[i];
+  return first;
+}
+
+/* Lanes that there was no room for begin no sooner than the last one did. */
+clp_buffer *clpi_take_oldest_locked(clpi_shards *shards, size_t bytes)
+{
+  oldest_lanes all = {.count = 0};
+  for (uint32_t i = 0; i < shards->bins.count; i++)
+    clpi_each_slot (shards, i, shard, slot)
+      add_lanes(slot, &all);
+  bool is_full = all.count == MOST_LANES;
+  uint64_t most = is_full ? all.lanes[MOST_LANES - 1].block->age : UINT64_MAX;
+  clp_buffer *chain = NULL, **last = &chain;
+  clpi_found *first;
+  for (size_t taken = 0; taken < bytes && (first = find_first(&all)); taken += (*last)->bytes) {
+    clp_buffer *block = first->block;
+    if (block->age > most)
+      break;
+    last = chain ? &(*last)->older : last;
+    first->block = block == first->newest ? NULL : block->newer;
+    clpi_lane_remove(first->slot, first->newest, block);
+    block->older = NULL;
+    *last = block;
+  }
+  return chain;
 }
 
 clp_buffer *clpi_take_all_held_locked(clpi_shards *shards)

@@ -11,14 +11,12 @@ void clpi_shards_unlock_all(clpi_shards *shards);
 /* Keeps the pool's lock, clpi_shards.lock. */
 void clpi_shards_unlock_but_pool(clpi_shards *shards);
 
-/* Which of two held blocks goes first. */
-typedef enum clpi_choice {
-  CLPI_LARGEST, /* of several of one size, the newest */
-  CLPI_OLDEST   /* least recently used */
-} clpi_choice;
+/* Takes the largest held block; of several of one size, the newest. NULL: none is held. */
+clp_buffer *clpi_take_largest_locked(clpi_shards *shards);
 
-/* Takes that held block out of its lane. NULL: none is held. */
-clp_buffer *clpi_take_held_locked(clpi_shards *shards, clpi_choice choice);
+/* Takes the least recently used blocks, of so many bytes at least or as many as can be found at
+ * once, as a chain by `older`, the oldest first. NULL: none is held. */
+clp_buffer *clpi_take_oldest_locked(clpi_shards *shards, size_t bytes);
 
 /* Takes all held blocks, as a chain by `older`. */
 clp_buffer *clpi_take_all_held_locked(clpi_shards *shards);

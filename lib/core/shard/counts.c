@@ -49,7 +49,7 @@ clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards)
   sum.allocations = sum.hits + sum.misses;
   sum.device_allocations = sum.misses;
   sum.active_blocks = (size_t)(sum.allocations - releases);
-  sum.peak_active_bytes = clpi_relaxed(shards->peak_active_bytes);
+  sum.peak_active_bytes = MIN(clpi_relaxed(shards->peak_active_bytes), sum.peak_managed_bytes);
   return sum;
 }
 

@@ -86,19 +86,25 @@ static void free_pages(clpi_shards *shards)
 
 /* --- the peak of active bytes --- */
 
-/* Of several shards, one need not look again for 1/64 more than it has now. */
+/* Each count is read twice, and the lower one taken: what one thread allocates and another releases
+ * meanwhile would else be counted as often as it is handed over. Of several shards, one need not
+ * look again for 1/64 more than it has now, or all have. */
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
 {
-  size_t bias = clpi_relaxed(shards->bias), all = 0;
+  size_t bias = clpi_relaxed(shards->bias), all = 0, seen[CLPI_SHARDS] = {0};
   clpi_each_shard (shards, each)
-    all += clpi_relaxed(each->active_bytes);
+    seen[each->number] = clpi_acquired(each->active_bytes);
+  clpi_each_shard (shards, each) {
+    size_t before = seen[each->number] + bias, now = clpi_relaxed(each->active_bytes) + bias;
+    all += MIN(before, now) - bias;
+  }
   size_t peak = clpi_relaxed(shards->peak_active_bytes);
   while (peak + bias < all + bias &&
          !atomic_compare_exchange_weak_explicit(&shards->peak_active_bytes, &peak, all,
                                                 memory_order_relaxed, memory_order_relaxed))
     ;
   size_t own = clpi_relaxed(shard->active_bytes);
-  shard->noted_bytes = own < SIZE_MAX / 2 ? own + (bias ? own / 64 : 0) : own;
+  shard->noted_bytes = own + (bias ? MIN(own, all) / 64 : 0);
   shard->allocations = 0;
 }
 
@@ -158,7 +164,7 @@ static void look_at_others(clpi_shards *shards, clpi_shard *made)
  * more than that leaves. */
 static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
 {
-  enum { ALLOCATIONS_A_SHARD = 16 };
+  enum { ALLOCATIONS_A_SHARD = 64 };
   bool is_first = !clpi_relaxed(shards->count);
   clpi_shard *made = is_first ? NULL : make_zeros(alignof(clpi_shard), sizeof(*made));
   pthread_mutex_lock(&shards->all);
@@ -205,7 +211,6 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
     clpi_thread_join();
   shards->pool = pool;
   shards->forks = clpi_relaxed(clpi_forks);
-  shards->holding = true;
   shards->all = shards->lock = LOCK_INIT;
   if (!clpi_bins_init(&shards->bins, leading_bits, max_block_bytes))
     return false;

@@ -33,9 +33,11 @@ typedef struct clpi_shard {
 } clpi_shard;
 
 /* Why a release is not warm, whatever its buffer; flags. */
-#define CLPI_IS_DIRECT  1u /* see pool/direct.c; changes under all locks, as the next */
+#define CLPI_IS_DIRECT  1u /* see pool/direct.c; is set under all locks, as the next */
 #define CLPI_HAS_ENDED  2u /* the pool holds no more */
 #define CLPI_IS_WATCHED 4u /* the pool has hooks; changes under `lock` */
+
+#define clpi_is_holding(shards) (!(clpi_relaxed((shards)->unusual) & CLPI_HAS_ENDED))
 
 typedef struct clpi_page clpi_page;
 
@@ -60,7 +62,6 @@ typedef struct clpi_shards {
   clpi_shard *first;   /* for the first thread that needs one; guarded by `all`; then NULL */
 
   alignas(128) pthread_mutex_t lock; /* the pool's; guards what follows, and the rest of the pool */
-  bool holding;                      /* false: CLPI_HAS_ENDED */
   uint64_t tick;                     /* the highest of the shards' when all were last locked */
   size_t managed_bytes;  /* from the device; changes under `lock` and the missing thread's shard */
   size_t reserved_bytes; /* requested from the device, not yet managed */

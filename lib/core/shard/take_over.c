@@ -53,8 +53,6 @@ static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi
     clpi_set_relaxed(shard->victim, other->number);
   }
   clpi_hand_out_locked(shard, to, block, index, bytes);
-  if (from != to)
-    clpi_note_peak_locked(shards, shard);
   return block;
 }
 

@@ -78,10 +78,15 @@ clpi_bin *clpi_bins_use(clpi_bins *bins, size_t number, pthread_mutex_t *lock)
     unsigned chunk = clpi_place_of(bins->count).chunk;
     bool has_place = clpi_relaxed(bins->chunks[chunk]);
     if (has_place && !clpi_relaxed(bins->indexes[number])) {
-      uint32_t next = bins->count++;
-      *clpi_bin_at(bins, next) = (clpi_bin){
-          .index = next, .number = number, .block_bytes = clpi_bins_block_bytes(bins, number)};
-      clpi_publish(bins->indexes[number], next);
+      clpi_bin **at = &bins->largest, *bin = clpi_bin_at(bins, bins->count);
+      while (*at && (*at)->number > number)
+        at = &(*at)->smaller;
+      *bin = (clpi_bin){.index = bins->count++,
+                        .number = number,
+                        .block_bytes = clpi_bins_block_bytes(bins, number),
+                        .smaller = *at};
+      *at = bin;
+      clpi_publish(bins->indexes[number], bin->index);
     }
     pthread_mutex_unlock(lock);
     if (!has_place && !make_chunk(bins, chunk))

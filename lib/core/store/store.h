@@ -49,7 +49,8 @@ typedef struct clpi_bin {
   uint32_t index; /* never changes, as the number and the size */
   bool had_block; /* ever; guarded by the pool's lock */
   size_t number;
-  size_t block_bytes; /* of every block, but for exact ones (buffer.h) */
+  size_t block_bytes;       /* of every block, but for exact ones (buffer.h) */
+  struct clpi_bin *smaller; /* the next smaller one in use; guarded by the pool's lock */
 } clpi_bin;
 
 typedef struct clpi_bins {
@@ -59,6 +60,7 @@ typedef struct clpi_bins {
   _Atomic uint32_t *indexes; /* by number; 0: not in use */
 
   clpi_bin *_Atomic chunks[CLPI_INDEX_CHUNKS];
+  clpi_bin *largest; /* in use; guarded by the pool's lock, as the next */
   uint32_t count; /* of the indexes in use and 0, which is of no bin; guarded by the pool's lock */
 } clpi_bins;
 

@@ -147,7 +147,6 @@ static void await_unpinned_locked(clpi_streams *streams, const clpi_stream *stre
 static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool may_wait,
                                 uint64_t *last)
 {
-  clp_status status = CLP_SUCCESS;
   streams->owner->lock_all(streams);
   while (may_wait && stream->pins > 0) {
     streams->owner->unlock_all(streams);
@@ -158,12 +157,13 @@ static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool
   }
   find_needed_locked(streams);
   *last = stream->last_use >= stream->done ? stream->last_use : 0;
-  if (stream->pins > 0)
-    status = clpi_error(CLP_BUSY, 0, "a call with the stream is under way");
-  else if (stream->is_active)
-    status = clpi_error(CLP_BUSY, 0, "an active buffer is bound to the stream or notes its use");
+  bool is_pinned = stream->pins > 0, is_active = stream->is_active;
   streams->owner->unlock_all(streams);
-  return status;
+  if (is_pinned)
+    return clpi_error(CLP_BUSY, 0, "a call with the stream is under way");
+  if (is_active)
+    return clpi_error(CLP_BUSY, 0, "an active buffer is bound to the stream or notes its use");
+  return CLP_SUCCESS;
 }
 
 /* Forgets a hidden stream for good, or after a failure makes it known again. */

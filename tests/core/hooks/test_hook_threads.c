@@ -340,6 +340,38 @@ START_TEST(a_thread_that_ends_in_a_callback_is_not_waited_for)
 }
 END_TEST
 
+static void *free_held(void *pool)
+{
+  (void)clp_pool_free_held(pool);
+  return NULL;
+}
+
+START_TEST(what_a_thread_was_about_to_free_is_held_again)
+{
+  enum { BLOCKS = 3 };
+  clpt_recorder seen;
+  pthread_t thread;
+  void *result;
+  clpt_rig rig;
+
+  clpt_device_init(&rig.device);
+  rig.device.capacity = BLOCKS * 103;
+  clpt_rig_start_with(&rig, NULL);
+  clpt_hold(rig.pool, 100, BLOCKS);
+  clpt_recorder_init(&seen, "seen");
+  seen.also = end_thread_at;
+  seen.also_data = (void *)"d>";
+  clpt_ok(clp_pool_add_hook(rig.pool, &seen.hook));
+  ck_assert_int_eq(pthread_create(&thread, NULL, free_held, rig.pool), 0);
+  ck_assert_int_eq(pthread_join(thread, &result), 0);
+  ck_assert_str_eq(result, "in a callback");
+  clpt_ok(clp_pool_remove_hook(rig.pool, &seen.hook));
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, BLOCKS - 1);
+  clpt_hold(rig.pool, 100, BLOCKS);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 CLPT_MAIN("hook threads", clpt_run)
 {
   TCase *steps = clpt_case(suite, "steps"), *crowds = clpt_case(suite, "crowds");
@@ -350,4 +382,5 @@ CLPT_MAIN("hook threads", clpt_run)
   tcase_add_test(steps, while_a_removal_waits_new_calls_do_not_see_the_hook);
   tcase_add_test(crowds, pool_hooks_come_and_go_while_others_call);
   tcase_add_loop_test(ends, a_thread_that_ends_in_a_callback_is_not_waited_for, 0, LAST_CALLBACKS);
+  tcase_add_test(ends, what_a_thread_was_about_to_free_is_held_again);
 }

@@ -301,6 +301,54 @@ START_TEST(blocks_that_are_handed_over_come_back)
 }
 END_TEST
 
+enum { FEW = 10 };
+
+static void take_few(clp_pool *pool, size_t bytes, clp_buffer **few)
+{
+  for (size_t i = 0; i < FEW; i++)
+    clpt_ok(clp_pool_allocate(pool, bytes, &few[i]));
+}
+
+static void give_few(clp_buffer **few)
+{
+  for (size_t i = 0; i < FEW; i++)
+    clpt_ok(clp_buffer_release(few[i]));
+}
+
+static void *give_one(void *buffer)
+{
+  (void)clp_buffer_release(buffer);
+  return NULL;
+}
+
+/* However many bytes a thread has allocated that others have released, its own rise counts. */
+START_TEST(a_short_peak_of_a_thread_that_handed_much_over_is_told)
+{
+  enum { HANDED = 200 };
+  shared it;
+  clp_buffer *large[FEW], *small[FEW], *handed;
+  pthread_t thread;
+
+  start(&it, 1, FEW);
+  take_few(it.pool, 1000, large);
+  give_few(large);
+  take_few(it.pool, 900, small);
+  give_few(small);
+  for (int i = 0; i < HANDED; i++) {
+    clpt_ok(clp_pool_allocate(it.pool, FEW * 1000, &handed));
+    ck_assert_int_eq(pthread_create(&thread, NULL, give_one, handed), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  }
+  take_few(it.pool, 1000, large);
+  take_few(it.pool, 900, small);
+  give_few(small);
+  give_few(large);
+  clp_pool_stats stats = end(&it);
+  ck_assert_uint_eq(stats.misses, 2 * FEW + 1);
+  ck_assert_uint_eq(stats.peak_active_bytes, FEW * (1000 + 900));
+}
+END_TEST
+
 CLPT_MAIN("threads, the memory that they take", clpt_run)
 {
   TCase *tests = clpt_case(suite, "one bin");
@@ -312,4 +360,5 @@ CLPT_MAIN("threads, the memory that they take", clpt_run)
                       LARGEST_CROWD + 1);
   tcase_add_loop_test(tests, blocks_that_are_handed_over_come_back, SMALLEST_CROWD,
                       LARGEST_CROWD + 1);
+  tcase_add_test(tests, a_short_peak_of_a_thread_that_handed_much_over_is_told);
 }
