@@ -51,11 +51,10 @@ END_TEST
 START_TEST(zero_bytes_are_a_malloc_without_memory_but_with_an_id)
 {
   clpt_rig rig;
-  clp_buffer *empty, *other;
 
   start(&rig);
-  empty = clpt_allocate(rig.pool, 0);
-  other = clpt_allocate(rig.pool, 0);
+  clp_buffer *empty = clpt_allocate(rig.pool, 0);
+  clp_buffer *other = clpt_allocate(rig.pool, 0);
   clpt_recorder_is(&seen, "m<0:0 m>0:0 m<0:0 m>0:0");
   ck_assert_uint_eq(seen.events[1].memory, 0);
   ck_assert_uint_ne(seen.events[1].buffer_id, 0);

@@ -37,20 +37,18 @@ static const struct way {
 
 START_TEST(registering_fails_without_a_trace_and_ending_never_does)
 {
-  clp_status failed, begun, ended;
-
   clpt_rig_start(&rig);
   clpt_recorder_init(&seen, "seen");
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  failed = ways[_i].begin();
+  clp_status failed = ways[_i].begin();
   (void)clpt_host_stop();
   ck_assert_int_eq(failed, CLP_OUT_OF_HOST_MEMORY);
   ck_assert(!clpi_is_watched());
   clpt_host_start(CLPT_HOST_COUNTS, 0);
-  begun = ways[_i].begin();
+  clp_status begun = ways[_i].begin();
   (void)clpt_host_stop();
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  ended = ways[_i].end();
+  clp_status ended = ways[_i].end();
   (void)clpt_host_stop();
   ck_assert_int_eq(begun, CLP_SUCCESS);
   ck_assert_int_eq(ended, CLP_SUCCESS);

@@ -21,11 +21,10 @@ END_TEST
 START_TEST(a_second_release_is_told_when_the_device_has_the_block_already)
 {
   clpt_rig rig;
-  clp_buffer *buffer, *keeps_the_pool;
 
   clpt_rig_start(&rig);
-  keeps_the_pool = clpt_allocate(rig.pool, 10);
-  buffer = clpt_allocate(rig.pool, 100);
+  clp_buffer *keeps_the_pool = clpt_allocate(rig.pool, 10);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   if (_i == 0)
     clpt_ok(clp_pool_stop_holding(rig.pool));
   clpt_ok(clp_buffer_release(buffer));

@@ -48,18 +48,17 @@ START_TEST(a_refusal_tells_the_figures_and_changes_none)
 {
   clpt_rig rig;
   clp_buffer *active, *buffer = NULL;
-  clp_pool_stats before, after;
 
   clpt_rig_start(&rig);
   active = clpt_allocate(rig.pool, 100);
   clpt_ok(clp_pool_set_limit(rig.pool, 1111));
-  before = clpt_stats(rig.pool);
+  clp_pool_stats before = clpt_stats(rig.pool);
   clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 2000, &buffer));
   clpt_message_has("2047"); /* rounded */
   clpt_message_has("1111"); /* limit */
   clpt_message_has("103");  /* managed */
   ck_assert_int_eq(clp_last_error()->native_code, 0);
-  after = clpt_stats(rig.pool);
+  clp_pool_stats after = clpt_stats(rig.pool);
   clpt_assert_same_figures(&before, &after);
   ck_assert_uint_eq(after.out_of_memory_reactions, 0);
   clpt_ok(clp_buffer_release(active));
@@ -104,16 +103,15 @@ START_TEST(a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_no
 {
   clpt_rig rig;
   clp_buffer *buffer = NULL;
-  clp_pool_stats before, after;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 100, 1);
   clpt_ok(clp_pool_set_limit(rig.pool, 1023));
-  before = clpt_stats(rig.pool);
+  clp_pool_stats before = clpt_stats(rig.pool);
   rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   clpt_fails(CLP_BACKEND_ERROR, clp_pool_allocate(rig.pool, 1000, &buffer));
   ck_assert_ptr_null(buffer);
-  after = clpt_stats(rig.pool);
+  clp_pool_stats after = clpt_stats(rig.pool);
   clpt_assert_same_figures(&before, &after);
   clpt_hold(rig.pool, 1000, 1);
   clpt_rig_end(&rig);

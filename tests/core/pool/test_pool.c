@@ -95,15 +95,14 @@ START_TEST(what_a_size_cannot_count_is_not_managed)
 {
   clpt_rig rig;
   clp_buffer *all, *one_more = (clp_buffer *)&rig;
-  clp_pool_stats before, after;
 
   clpt_rig_start(&rig);
   all = clpt_allocate(rig.pool, SIZE_MAX - 1);
   ck_assert_uint_eq(clp_buffer_capacity(all), SIZE_MAX);
-  before = clpt_stats(rig.pool);
+  clp_pool_stats before = clpt_stats(rig.pool);
   ck_assert_int_ne(clp_pool_allocate(rig.pool, 1, &one_more), CLP_SUCCESS);
   ck_assert_ptr_null(one_more);
-  after = clpt_stats(rig.pool);
+  clp_pool_stats after = clpt_stats(rig.pool);
   clpt_assert_same_figures(&before, &after);
   clpt_ok(clp_buffer_release(all));
   clpt_hold(rig.pool, 1, 1); /* the held one makes room */

@@ -81,12 +81,11 @@ START_TEST(a_new_binding_that_fails_leaves_the_old_one)
   static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_STREAM_WAIT,
                                          CLPT_LATE_STREAM_RETAIN};
   clpt_late_rig rig;
-  clp_buffer *buffer, *other;
   clp_stream stream;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  other = clpt_late_take_from(&rig, rig.pool, 5000, rig.t); /* so that t is at work */
-  buffer = take_bound(&rig);
+  clp_buffer *other = clpt_late_take_from(&rig, rig.pool, 5000, rig.t); /* so that t is at work */
+  clp_buffer *buffer = take_bound(&rig);
   fail_once(&rig, calls[_i], 0);
   /* A stream that the pool knows is kept already. */
   stream = calls[_i] == CLPT_LATE_STREAM_RETAIN ? rig.u : rig.t;

@@ -10,7 +10,6 @@
 START_TEST(what_was_known_of_a_stream_ends_with_it)
 {
   clpt_late_rig rig;
-  clp_buffer *first, *second;
 
   clpt_late_rig_start(&rig, (unsigned)_i);
   rig.device.streams.reuse_addresses = true;
@@ -18,9 +17,9 @@ START_TEST(what_was_known_of_a_stream_ends_with_it)
   clpt_late_hold(&rig, stream);
   clpt_late_finish(&rig.device, stream);
   clpt_late_stream_drop(&rig.device, stream);
-  first = clpt_late_take_held(&rig, rig.t);
+  clp_buffer *first = clpt_late_take_held(&rig, rig.t);
   stream = clpt_late_stream_new(&rig.device);
-  second = clpt_late_take_new(&rig, stream);
+  clp_buffer *second = clpt_late_take_new(&rig, stream);
   clpt_ok(clp_buffer_release_on(second, stream));
   second = _i & CLP_REUSE_INTERNAL_DEPENDENCIES ? clpt_late_take_held(&rig, rig.t)
                                                 : clpt_late_take_new(&rig, rig.t);
