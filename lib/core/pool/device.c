@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/shard/counts.h"
-#include "core/streams/use.h"
 
 static clp_status refuse(const clp_pool *pool, size_t bytes, size_t limit, size_t managed,
                          size_t held)

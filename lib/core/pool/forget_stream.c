@@ -6,8 +6,6 @@
 #include "core/base/error.h"
 #include "core/shard/all.h"
 #include "core/shard/shard.h"
-#include "core/store/buffer.h"
-#include "core/streams/stream.h"
 
 #include <string.h>
 

@@ -7,8 +7,6 @@
 
 #include "core/base/error.h"
 #include "core/shard/counts.h"
-#include "core/store/buffer.h"
-#include "core/streams/use.h"
 
 #include <sys/param.h>
 

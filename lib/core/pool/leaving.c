@@ -3,7 +3,6 @@
 #include "core/pool/leaving.h"
 
 #include "core/pool/request.h"
-#include "core/store/buffer.h"
 
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block)
 {

@@ -6,11 +6,9 @@
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/hooks/hook.h"
 #include "core/pool/defaults.h"
 #include "core/shard/all.h"
 #include "core/shard/counts.h"
-#include "core/streams/stream.h"
 
 #include <clpool/bin.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "core/pool/request.h"
 #include "core/pool/shown_call.h"
 #include "core/shard/shard.h"
-#include "core/store/buffer.h"
 
 /* Counts the release and notes its uses. Whether the block is to go back to the device. */
 static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer,

@@ -7,7 +7,6 @@
 #include "core/pool/leaving.h"
 #include "core/shard/all.h"
 #include "core/shard/shard.h"
-#include "core/store/buffer.h"
 
 /* Takes a block that was found out of its lane; it leaves. NULL: none was found. */
 static clp_buffer *take_locked(clp_pool *pool, clpi_found found)

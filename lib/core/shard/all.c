@@ -2,8 +2,6 @@
 /* Walks over all shards. */
 #include "core/shard/all.h"
 
-#include "core/store/buffer.h"
-
 #include <sys/param.h>
 
 void clpi_shards_lock_all(clpi_shards *shards)

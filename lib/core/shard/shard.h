@@ -25,7 +25,7 @@ typedef struct clpi_shard {
                                   others load it; relaxed */
   size_t noted_bytes;          /* active_bytes above this are noted before they become fewer */
   clpi_stream *recent[CLPI_RECENT_STREAMS]; /* streams in order, the last one used first; or NULL */
-  /* Slots by clpi_bin.index (bin.h): those of the first chunk are here, the others are made when
+  /* Slots by clpi_bin.index (store.h): those of the first chunk are here, the others are made when
    * the first of a chunk is needed. near[0] is of no bin: it counts buffers of zero bytes, and has
    * exact blocks that the device did not take back. */
   clpi_slot *_Atomic far[CLPI_INDEX_CHUNKS];
@@ -137,7 +137,7 @@ void clpi_buffers_each_locked(const clpi_shards *shards,
  *
  * The peak of active bytes is exact while one shard is in use. Where several are, a shard looks at
  * what all have, without their locks: before its own count falls from a new height; at the first
- * release after some allocations; at misses; and where it takes blocks over. */
+ * release after some allocations; and at misses. */
 
 /* Looks. Under the shard's lock. */
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard);
