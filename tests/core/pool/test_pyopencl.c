@@ -88,17 +88,6 @@ START_TEST(sizes_around_2_to_the_30_up_to_34_are_no_trouble)
 }
 END_TEST
 
-START_TEST(a_buffer_of_no_bytes_can_be_had)
-{
-  clp_pool *pool = simulated_pool();
-  clp_buffer *buffer = clpt_allocate(pool, 0);
-
-  ck_assert_uint_eq(clp_buffer_memory(buffer), 0);
-  clpt_ok(clp_buffer_release(buffer));
-  clp_pool_release(pool);
-}
-END_TEST
-
 START_TEST(releasing_twice_is_an_error)
 {
   clp_pool *pool = simulated_pool();
@@ -145,7 +134,6 @@ CLPT_MAIN("pyopencl", clpt_run)
 #else
   tcase_add_loop_test(tests, sizes_around_2_to_the_30_up_to_34_are_no_trouble, 30, 31);
 #endif
-  tcase_add_test(tests, a_buffer_of_no_bytes_can_be_had);
   tcase_add_test(tests, releasing_twice_is_an_error);
   tcase_add_test(tests, held_and_active_blocks_are_counted_as_documented);
 }

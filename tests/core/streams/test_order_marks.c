@@ -82,6 +82,25 @@ START_TEST(many_streams_are_all_waited_for)
 }
 END_TEST
 
+START_TEST(each_stream_has_its_own_blocks_back_once)
+{
+  clpt_late_rig rig;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_NEVER);
+  clp_stream streams[] = {rig.t, rig.s, rig.s};
+  clp_buffer *buffers[3];
+  for (int i = 0; i < 3; i++)
+    buffers[i] = clpt_late_take(&rig, streams[i]);
+  for (int i = 2; i >= 0; i--)
+    clpt_ok(clp_buffer_release_on(buffers[i], streams[i]));
+  for (int i = 0; i < 3; i++)
+    buffers[i] = clpt_late_take_held(&rig, streams[i]);
+  for (int i = 0; i < 3; i++)
+    clpt_ok(clp_buffer_release_on(buffers[i], streams[i]));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* --- few are made --- */
 
 START_TEST(one_mark_and_wait_serve_all_that_was_released_before_it)
@@ -285,6 +304,7 @@ CLPT_MAIN("order: marks", clpt_run)
 
   tcase_add_loop_test(tests, each_new_stream_is_waited_for_however_many_there_were, 0, 2);
   tcase_add_test(tests, many_streams_are_all_waited_for);
+  tcase_add_test(tests, each_stream_has_its_own_blocks_back_once);
 
   tests = clpt_case(suite, "few");
   tcase_add_loop_test(tests, one_mark_and_wait_serve_all_that_was_released_before_it, 0, 2);
