@@ -54,8 +54,9 @@ class Watch:
     def __init__(self, session, limit):
         self.session = session
         self.limit = limit
-        self.used = 0.0
-        self.begin()
+        self.used = self.used_before = 0.0
+        self.looks = self.could_run = 0
+        self.since = time.monotonic()
 
     def begin(self):
         """Begins to look whether it is idle."""
