@@ -130,3 +130,14 @@ clp_buffer *clpt_late_take_new(clpt_late_rig *rig, clp_stream stream)
 {
   return take_as(rig, stream, 0);
 }
+
+void clpt_late_end_stream(clpt_late_rig *rig)
+{
+  clpt_ok_quietly(clp_pool_forget_stream(rig->pool, rig->s));
+  clpt_late_stream_destroy(&rig->device, rig->s);
+}
+
+void clpt_late_come_back(clpt_late_rig *rig)
+{
+  ck_assert_ptr_eq(clpt_late_stream_new(&rig->device), rig->s);
+}

@@ -65,4 +65,10 @@ void clpt_late_hold(clpt_late_rig *rig, clp_stream stream);
 clp_buffer *clpt_late_take_held(clpt_late_rig *rig, clp_stream stream);
 clp_buffer *clpt_late_take_new(clpt_late_rig *rig, clp_stream stream);
 
+/** Has the pool forget s and ends it: its handle is dead. */
+void clpt_late_end_stream(clpt_late_rig *rig);
+
+/** Then that handle is another stream's, where addresses come back. */
+void clpt_late_come_back(clpt_late_rig *rig);
+
 #endif

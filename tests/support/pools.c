@@ -3,6 +3,7 @@
 #include "pools.h"
 
 #include "suite.h"
+#include "workers.h"
 
 enum { MOST_HELD = 64 };
 
@@ -84,6 +85,16 @@ void clpt_hold(clp_pool *pool, size_t bytes, size_t blocks)
     buffers[i] = clpt_allocate(pool, bytes);
   for (size_t i = 0; i < blocks; i++)
     clpt_ok(clp_buffer_release(buffers[i]));
+}
+
+static void *release(void *buffer)
+{
+  return clp_buffer_release(buffer) ? buffer : NULL;
+}
+
+void clpt_release_aside(clp_buffer *buffer)
+{
+  ck_assert_ptr_null(clpt_aside(release, buffer));
 }
 
 const char *clpt_disagreement(const clp_pool_stats *stats)

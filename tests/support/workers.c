@@ -60,3 +60,13 @@ void clpt_workers_join(clpt_workers *all)
     ck_assert_msg(all->workers[i].wrong[0] == '\0', "worker %u: %s", i, all->workers[i].wrong);
   pthread_barrier_destroy(&all->start);
 }
+
+void *clpt_aside(void *(*work)(void *), void *argument)
+{
+  pthread_t thread;
+  void *result;
+
+  ck_assert_int_eq(pthread_create(&thread, NULL, work, argument), 0);
+  ck_assert_int_eq(pthread_join(thread, &result), 0);
+  return result;
+}

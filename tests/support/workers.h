@@ -50,4 +50,7 @@ void clpt_workers_start(clpt_workers *all, unsigned count, const clpt_work *work
 /** Waits for all and asserts that none found anything wrong. */
 void clpt_workers_join(clpt_workers *all);
 
+/** Runs `work` on a thread of its own, waits for the thread's end and returns its result. */
+void *clpt_aside(void *(*work)(void *), void *argument);
+
 #endif

@@ -40,13 +40,12 @@ START_TEST(ops_and_name_are_copied)
 {
   clpt_device device;
   char name[] = "named-for-now";
-  clp_allocator *allocator;
   clp_memory memory = 0;
 
   clpt_device_init(&device);
   device.ops.name = name;
   device.ops.deferred = true;
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   memset(name, '?', sizeof(name) - 1);
   memset(&device.ops, 0, sizeof(device.ops));
 
@@ -62,10 +61,9 @@ END_TEST
 START_TEST(the_last_of_many_references_ends_the_allocator_once)
 {
   clpt_device device;
-  clp_allocator *allocator;
 
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   for (int i = 0; i < 10; i++)
     ck_assert_ptr_eq(clp_allocator_retain(allocator), allocator);
   for (int i = 0; i < 10; i++)
@@ -79,11 +77,10 @@ END_TEST
 START_TEST(zero_bytes_give_memory_0_and_touch_no_device)
 {
   clpt_device device;
-  clp_allocator *allocator;
   clp_memory memory = 1;
 
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   clpt_ok(clp_allocator_allocate(allocator, 0, &memory));
   ck_assert_uint_eq(memory, 0);
   clpt_ok(clp_allocator_free(allocator, 0, 0));
@@ -96,12 +93,11 @@ END_TEST
 START_TEST(the_largest_block_is_given)
 {
   clpt_device device;
-  clp_allocator *allocator;
   clp_memory memory = 1;
 
   clpt_device_init(&device);
   device.ops.max_block_bytes = 1000;
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   clpt_ok(clp_allocator_allocate(allocator, 1000, &memory));
   clpt_ok(clp_allocator_free(allocator, memory, 1000));
   clp_allocator_release(allocator);
@@ -118,11 +114,10 @@ START_TEST(what_the_backend_says_of_a_failure_reaches_the_user)
   clpt_fault fault = {
       .count = 1, .status = failures[_i], .native_code = -61, .message = "the backend's own words"};
   clpt_device device;
-  clp_allocator *allocator;
   clp_memory memory = 1;
 
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   device.allocate_fault = fault;
   clpt_fails(failures[_i], clp_allocator_allocate(allocator, 10, &memory));
   ck_assert_uint_eq(memory, 0);
@@ -142,11 +137,10 @@ END_TEST
 START_TEST(a_backend_that_says_nothing_leaves_a_message_with_the_figures)
 {
   clpt_device device;
-  clp_allocator *allocator;
   clp_memory memory = 1;
 
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   device.allocate_fault = (clpt_fault){.count = 1, .status = failures[_i]};
   clpt_fails(failures[_i], clp_allocator_allocate(allocator, 12345, &memory));
   ck_assert_int_eq(clp_last_error()->native_code, 0);
@@ -172,12 +166,11 @@ static clp_status succeed_with_nothing(void *self, size_t bytes, clp_memory *out
 START_TEST(success_with_memory_0_is_a_backend_error)
 {
   clpt_device device;
-  clp_allocator *allocator;
   clp_memory memory = 1;
 
   clpt_device_init(&device);
   device.ops.allocate = succeed_with_nothing;
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(allocator, 10, &memory));
   ck_assert_uint_eq(memory, 0);
   clp_allocator_release(allocator);

@@ -122,13 +122,11 @@ START_TEST(other_texts_are_refused_and_shown)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("bytes", clpt_run)
 {
-  Suite *suite = suite_create("bytes");
   TCase *tests = clpt_case(suite, "parse");
 
   tcase_add_test(tests, sizes_are_read);
   tcase_add_test(tests, the_largest_size_is_read_and_one_more_is_too_large);
   tcase_add_test(tests, other_texts_are_refused_and_shown);
-  return clpt_run(suite);
 }

@@ -141,10 +141,9 @@ static void copy_plugin(char *path, size_t bytes, unsigned number)
 static void *open_plugin(unsigned number)
 {
   char path[PATH_MAX];
-  void *handle;
 
   copy_plugin(path, sizeof(path), number);
-  handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   (void)unlink(path);
   ck_assert_msg(handle != NULL, "%s", dlerror());
   return handle;

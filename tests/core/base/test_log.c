@@ -42,10 +42,9 @@ START_TEST(a_pool_on_a_deferred_allocator_is_warned_of_once_by_name)
   clpt_device device;
   clp_allocator *allocator = deferred_allocator(&device);
   remarks kept = {0};
-  clp_pool *pool;
 
   clp_set_log(keep_remark, &kept);
-  pool = clpt_pool(allocator);
+  clp_pool *pool = clpt_pool(allocator);
   ck_assert_uint_eq(kept.count, 1);
   ck_assert_int_eq(kept.level, CLP_LOG_WARNING);
   ck_assert_ptr_nonnull(strstr(kept.message, "late-device"));
@@ -78,18 +77,13 @@ END_TEST
 
 START_TEST(a_pool_on_an_immediate_allocator_is_silent)
 {
-  clpt_device device;
-  clp_allocator *allocator;
   remarks kept = {0};
-  clp_pool *pool;
+  clpt_rig rig;
 
   clp_set_log(keep_remark, &kept);
-  clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
-  clpt_hold(pool, 100, 2);
-  clp_pool_release(pool);
-  clp_allocator_release(allocator);
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 2);
+  clpt_rig_end(&rig);
   ck_assert_uint_eq(kept.count, 0);
 }
 END_TEST
@@ -140,48 +134,37 @@ END_TEST
 
 START_TEST(memory_lost_at_a_pools_end_is_reported_as_an_error)
 {
-  clpt_device device;
-  clp_allocator *allocator;
   remarks kept = {0};
-  clp_pool *pool;
+  clpt_rig rig;
 
   clp_set_log(keep_remark, &kept);
-  clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
-  clpt_hold(pool, 1000, 1);
-  device.free_fault =
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 1000, 1);
+  rig.device.free_fault =
       (clpt_fault){.count = 100, .status = CLP_BACKEND_ERROR, .message = "stuck for good"};
-  clp_pool_release(pool);
-
+  clp_pool_release(rig.pool);
   ck_assert_uint_eq(kept.count, 1);
   ck_assert_int_eq(kept.level, CLP_LOG_ERROR);
   ck_assert_ptr_nonnull(strstr(kept.message, "test-device"));
   ck_assert_ptr_nonnull(strstr(kept.message, "1023")); /* the bytes */
   ck_assert_ptr_nonnull(strstr(kept.message, "stuck for good"));
-  clp_allocator_release(allocator);
-  ck_assert_uint_eq(device.destroyed, 1);
+  clp_allocator_release(rig.allocator);
+  ck_assert_uint_eq(rig.device.destroyed, 1);
 }
 END_TEST
 
 START_TEST(a_block_that_goes_back_at_the_second_try_of_the_end_is_no_error)
 {
-  clpt_device device;
-  clp_allocator *allocator;
   remarks kept = {0};
-  clp_pool *pool;
+  clpt_rig rig;
 
   clp_set_log(keep_remark, &kept);
-  clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
-  clpt_hold(pool, 1000, 1);
-  device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  (void)clp_pool_stop_holding(pool);
-  clp_pool_release(pool);
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 1000, 1);
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  (void)clp_pool_stop_holding(rig.pool);
+  clpt_rig_end(&rig);
   ck_assert_uint_eq(kept.count, 0);
-  clp_allocator_release(allocator);
-  clpt_device_assert_ended(&device);
 }
 END_TEST
 

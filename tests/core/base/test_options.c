@@ -120,14 +120,13 @@ END_TEST
 START_TEST(ops_of_an_older_caller_end_where_they_say)
 {
   clpt_device device;
-  clp_allocator *allocator;
   clp_memory memory = 0;
 
   clpt_device_init(&device);
   device.ops.struct_size = offsetof(clp_allocator_ops, destroy);
   device.ops.deferred = true;
   device.ops.alignment = 3; /* what lies behind is not looked at */
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   ck_assert(!clp_allocator_is_deferred(allocator));
   ck_assert_str_eq(clp_allocator_name(allocator), "test-device");
   clpt_ok(clp_allocator_allocate(allocator, 10, &memory));

@@ -2,6 +2,7 @@
 /* Statuses, and the calling thread's last failure. */
 #include "support/failmalloc.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
 #include <clpool/clpool.h>
 #include <pthread.h>
@@ -157,16 +158,12 @@ static void *fail_without_host_memory(void *told)
 
 START_TEST(without_host_memory_the_message_is_that_of_the_status)
 {
-  pthread_t thread;
   clp_error told;
-  void *difference;
 
-  ck_assert_int_eq(pthread_create(&thread, NULL, fail_without_host_memory, &told), 0);
-  ck_assert_int_eq(pthread_join(thread, &difference), 0);
+  ck_assert_ptr_null(clpt_aside(fail_without_host_memory, &told));
   ck_assert_int_eq(told.status, CLP_BUSY);
   ck_assert_int_eq(told.native_code, 3);
   ck_assert_str_eq(told.message, "busy");
-  ck_assert_ptr_null(difference);
 }
 END_TEST
 
@@ -194,12 +191,10 @@ static void *fail_early_and_late(void *message)
 START_TEST(a_thread_may_fail_until_its_very_end)
 {
   static char message[] = "a message";
-  pthread_t thread;
 
   (void)clp_set_last_error(CLP_BUSY, 0, "so that the library's key is there before ours");
   ck_assert_int_eq(pthread_key_create(&late_key, fail_late), 0);
-  ck_assert_int_eq(pthread_create(&thread, NULL, fail_early_and_late, message), 0);
-  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  (void)clpt_aside(fail_early_and_late, message);
   pthread_key_delete(late_key);
   ck_assert_int_eq(told_late[0].status, CLP_IO_ERROR);
   ck_assert_int_eq(told_late[1].status, CLP_BUSY);

@@ -4,8 +4,7 @@
 #include "support/ladder.h"
 #include "support/recorder.h"
 #include "support/suite.h"
-
-#include <pthread.h>
+#include "support/workers.h"
 
 enum { DEVICE_ID = 7 };
 
@@ -32,10 +31,9 @@ static void end(clpt_rig *rig)
 START_TEST(a_miss_is_a_malloc_with_an_alloc_inside)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
 
   start(&rig);
-  buffer = clpt_allocate(rig.pool, 100);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   clpt_recorder_is(&seen, "m<100:103 a<103 a>103 m>100:103");
   for (size_t i = 0; i < 4; i++) {
     bool is_post_malloc = i == 3;
@@ -53,11 +51,10 @@ END_TEST
 START_TEST(zero_bytes_are_a_malloc_without_memory_but_with_an_id)
 {
   clpt_rig rig;
-  clp_buffer *empty, *other;
 
   start(&rig);
-  empty = clpt_allocate(rig.pool, 0);
-  other = clpt_allocate(rig.pool, 0);
+  clp_buffer *empty = clpt_allocate(rig.pool, 0);
+  clp_buffer *other = clpt_allocate(rig.pool, 0);
   clpt_recorder_is(&seen, "m<0:0 m>0:0 m<0:0 m>0:0");
   ck_assert_uint_eq(seen.events[1].memory, 0);
   ck_assert_uint_ne(seen.events[1].buffer_id, 0);
@@ -100,13 +97,12 @@ END_TEST
 START_TEST(what_is_freed_for_a_malloc_is_shown_between_the_tries)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
 
   start(&rig);
   rig.device.capacity = 1100;
   clpt_hold(rig.pool, 500, 1);
   clpt_recorder_clear(&seen);
-  buffer = clpt_allocate(rig.pool, 1000);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
   clpt_recorder_is(&seen, "m<1000:1023 a<1023 a>1023! d<511 d>511 a<1023 a>1023 m>1000:1023");
   clpt_ok(clp_buffer_release(buffer));
   end(&rig);
@@ -117,14 +113,13 @@ START_TEST(a_block_that_comes_back_in_time_needs_no_further_alloc)
 {
   clpt_rig rig;
   clpt_helper helper;
-  clp_buffer *buffer;
 
   clpt_start_with_helper(&rig, &helper, 1100);
   helper.says_yes = 1;
   helper.releases[0] = clpt_allocate(rig.pool, 1010);
   clpt_recorder_init(&seen, "seen");
   clpt_ok(clp_hook_push(&seen.hook));
-  buffer = clpt_allocate(rig.pool, 1000);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
   clpt_recorder_is(&seen, "m<1000:1023 a<1023 a>1023! a<1023 a>1023! a<1023 a>1023! "
                           "f<1010:1023 f>1010:1023 m>1000:1023");
   ck_assert_uint_eq(seen.events[seen.count - 1].memory, clp_buffer_memory(buffer));
@@ -138,12 +133,10 @@ END_TEST
 START_TEST(a_release_is_a_free_of_what_malloc_gave)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
-  uint64_t id;
 
   start(&rig);
-  buffer = clpt_allocate(rig.pool, 100);
-  id = seen.events[3].buffer_id;
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
+  uint64_t id = seen.events[3].buffer_id;
   clpt_recorder_clear(&seen);
   for (int round = 0; round < 2; round++) { /* under the lock, then warm */
     clp_memory memory = clp_buffer_memory(buffer);
@@ -178,15 +171,11 @@ static void *release_with_hook(void *buffer)
 START_TEST(a_free_is_shown_to_the_thread_that_releases)
 {
   clpt_rig rig;
-  pthread_t thread;
-  void *shown;
 
   start(&rig);
   clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   clpt_recorder_clear(&seen);
-  ck_assert_int_eq(pthread_create(&thread, NULL, release_with_hook, buffer), 0);
-  ck_assert_int_eq(pthread_join(thread, &shown), 0);
-  ck_assert_str_eq(shown, "f<100:103 f>100:103");
+  ck_assert_str_eq(clpt_aside(release_with_hook, buffer), "f<100:103 f>100:103");
   clpt_recorder_is(&seen, "");
   end(&rig);
 }

@@ -38,10 +38,8 @@ static void use_pool(clpt_recorder *self, const clp_hook_event *event)
 
 START_TEST(what_a_callback_does_is_not_shown)
 {
-  clp_pool *other;
-
   start();
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_ok(clp_pool_add_hook(other, &seen.hook));
   seen.also = use_pool;
   seen.also_data = _i == 0 ? other : rig.pool;
@@ -80,12 +78,11 @@ END_TEST
 static void want_more_than_there_is(clpt_recorder *self, const clp_hook_event *event)
 {
   clp_buffer *none;
-  clp_status status;
 
   (void)event;
   if (self->last[0] != 'd')
     return;
-  status = clp_pool_allocate(self->also_data, 1000, &none);
+  clp_status status = clp_pool_allocate(self->also_data, 1000, &none);
   ck_assert(status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED);
 }
 
@@ -221,12 +218,10 @@ static void look_at_pool(clpt_recorder *self, const clp_hook_event *event)
 START_TEST(the_last_release_shows_a_pool_that_is_still_there)
 {
   unsigned looks = 0;
-  clp_pool *other;
-  clp_buffer *buffer;
 
   start();
-  other = clpt_pool(rig.allocator);
-  buffer = clpt_allocate(other, 0);
+  clp_pool *other = clpt_pool(rig.allocator);
+  clp_buffer *buffer = clpt_allocate(other, 0);
   clp_pool_release(other);
   clpt_recorder_clear(&seen);
   seen.also = look_at_pool;
@@ -243,11 +238,10 @@ END_TEST
 START_TEST(what_on_out_of_memory_does_is_shown_inside)
 {
   clpt_helper helper;
-  clp_pool *other;
   clp_buffer *none;
 
   clpt_start_with_helper(&rig, &helper, 100);
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   helper.uses = _i == 0 ? other : rig.pool;
   clpt_recorder_init(&seen, "seen");
   clpt_ok(clp_hook_push(&seen.hook));
@@ -265,11 +259,10 @@ START_TEST(a_malloc_inside_another_shows_its_allocs_to_its_own_pools_hooks)
 {
   clpt_helper helper;
   clpt_recorder others;
-  clp_pool *other;
   clp_buffer *none;
 
   clpt_start_with_helper(&rig, &helper, 100);
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   helper.uses = other;
   clpt_recorder_init(&seen, "seen");
   clpt_recorder_init(&others, "others");
@@ -293,13 +286,11 @@ static void add_at_alloc(clpt_device *device, clpt_call call, size_t bytes)
 
 START_TEST(what_began_unseen_stays_unseen)
 {
-  clp_buffer *buffer;
-
   clpt_rig_start(&rig);
   clpt_recorder_init(&seen, "seen");
   rig.device.on_call = add_at_alloc;
   rig.device.on_call_data = rig.pool;
-  buffer = clpt_allocate(rig.pool, 100);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   rig.device.on_call = NULL;
   clpt_recorder_is(&seen, "");
   clpt_ok(clp_buffer_release(buffer));

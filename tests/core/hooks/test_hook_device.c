@@ -79,10 +79,9 @@ END_TEST
 START_TEST(without_holding_the_device_gets_it_inside_the_free)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
 
   start(&rig);
-  buffer = clpt_allocate(rig.pool, 100);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   clpt_ok(clp_pool_stop_holding(rig.pool));
   clpt_recorder_clear(&seen);
   clpt_ok(clp_buffer_release(buffer));
@@ -95,14 +94,12 @@ START_TEST(the_end_of_a_pool_shows_what_it_held)
 {
   clpt_recorder pools;
   clpt_rig rig;
-  clp_pool *other;
-  clp_buffer *buffer;
 
   start(&rig);
   clpt_recorder_init(&pools, "pools");
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_ok(clp_pool_add_hook(other, &pools.hook));
-  buffer = clpt_allocate(other, 1000);
+  clp_buffer *buffer = clpt_allocate(other, 1000);
   clpt_hold(other, 100, 1);
   clpt_recorder_clear(&seen);
   clpt_recorder_clear(&pools);
@@ -118,11 +115,10 @@ START_TEST(what_the_device_refused_is_shown_again_at_the_end)
 {
   clpt_recorder pools;
   clpt_rig rig;
-  clp_pool *other;
 
   start(&rig);
   clpt_recorder_init(&pools, "pools");
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_ok(clp_pool_add_hook(other, &pools.hook));
   clpt_hold(other, 100, 1);
   clpt_recorder_clear(&pools);
@@ -155,10 +151,9 @@ START_TEST(a_callback_at_the_end_of_a_pool_may_use_it)
   bool stays = _i == 1;
   clp_buffer *const none = (clp_buffer *)&seen; /* which is never touched */
   clpt_rig rig;
-  clp_pool *other;
 
   start(&rig);
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_hold(other, 100, 1);
   rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   seen.also = take_from_the_pool;
@@ -179,19 +174,17 @@ START_TEST(the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads)
 {
   clpt_recorder own, others;
   clpt_rig rig;
-  clp_pool *other;
-  clp_buffer *buffer;
 
   start(&rig);
   clpt_recorder_init(&own, "own");
   clpt_recorder_init(&others, "others");
   rig.device.capacity = 1100;
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_hold(other, 500, 1);
   clpt_ok(clp_pool_add_hook(rig.pool, &own.hook));
   clpt_ok(clp_pool_add_hook(other, &others.hook));
   clpt_recorder_clear(&seen);
-  buffer = clpt_allocate(rig.pool, 1000);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
   clpt_recorder_is(&seen, "m<1000:1023 a<1023 a>1023! d<511 d>511 a<1023 a>1023 m>1000:1023");
   clpt_recorder_is(&own, "m<1000:1023 a<1023 a>1023! a<1023 a>1023 m>1000:1023");
   clpt_recorder_is(&others, "d<511 d>511");
@@ -247,14 +240,13 @@ END_TEST
 START_TEST(a_stream_that_is_refused_shows_nothing)
 {
   clpt_late_rig rig;
-  clp_buffer *buffer;
   clp_stream strange = &rig;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
   clpt_recorder_init(&seen, "seen");
   rig.device.failing = 1u << CLPT_LATE_STREAM_RETAIN;
   rig.device.fault = (clpt_fault){.count = 2, .status = CLP_INVALID_ARGUMENT};
-  buffer = clpt_late_take_unordered(&rig, rig.s);
+  clp_buffer *buffer = clpt_late_take_unordered(&rig, rig.s);
   clpt_ok(clp_hook_push(&seen.hook));
   clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_release_on(buffer, strange));
   clpt_fails(CLP_INVALID_ARGUMENT,

@@ -37,20 +37,18 @@ static const struct way {
 
 START_TEST(registering_fails_without_a_trace_and_ending_never_does)
 {
-  clp_status failed, begun, ended;
-
   clpt_rig_start(&rig);
   clpt_recorder_init(&seen, "seen");
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  failed = ways[_i].begin();
+  clp_status failed = ways[_i].begin();
   (void)clpt_host_stop();
   ck_assert_int_eq(failed, CLP_OUT_OF_HOST_MEMORY);
   ck_assert(!clpi_is_watched());
   clpt_host_start(CLPT_HOST_COUNTS, 0);
-  begun = ways[_i].begin();
+  clp_status begun = ways[_i].begin();
   (void)clpt_host_stop();
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  ended = ways[_i].end();
+  clp_status ended = ways[_i].end();
   (void)clpt_host_stop();
   ck_assert_int_eq(begun, CLP_SUCCESS);
   ck_assert_int_eq(ended, CLP_SUCCESS);
@@ -64,13 +62,12 @@ END_TEST
 START_TEST(a_malloc_without_host_memory_is_shown_to_have_failed)
 {
   clp_buffer *none;
-  clp_status status;
 
   clpt_rig_start(&rig);
   clpt_recorder_init(&seen, "seen");
   clpt_ok(ways[_i].begin());
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  status = clp_pool_allocate(rig.pool, 100, &none);
+  clp_status status = clp_pool_allocate(rig.pool, 100, &none);
   (void)clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   ck_assert_ptr_null(none);
@@ -83,8 +80,6 @@ END_TEST
 START_TEST(showing_takes_no_host_memory)
 {
   clp_buffer *buffer;
-  unsigned long calls;
-  bool ok;
 
   clpt_rig_start(&rig);
   clpt_recorder_init(&seen, "seen");
@@ -92,9 +87,10 @@ START_TEST(showing_takes_no_host_memory)
   clpt_hold(rig.pool, 100, 1);
   clpt_recorder_clear(&seen);
   clpt_host_start(CLPT_HOST_COUNTS, 0);
-  ok = clp_pool_allocate(rig.pool, 100, &buffer) == CLP_SUCCESS &&
-       clp_buffer_release(buffer) == CLP_SUCCESS && clp_pool_free_held(rig.pool) == CLP_SUCCESS;
-  calls = clpt_host_stop();
+  bool ok = clp_pool_allocate(rig.pool, 100, &buffer) == CLP_SUCCESS &&
+            clp_buffer_release(buffer) == CLP_SUCCESS &&
+            clp_pool_free_held(rig.pool) == CLP_SUCCESS;
+  unsigned long calls = clpt_host_stop();
   ck_assert(ok);
   ck_assert_uint_eq(calls, 0);
   clpt_recorder_is(&seen, "m<100:103 m>100:103 f<100:103 f>100:103 d<103 d>103");
@@ -106,10 +102,9 @@ END_TEST
 START_TEST(hooks_that_write_need_host_memory)
 {
   clp_hook *hook = &seen.hook;
-  clp_status status;
 
   clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
-  status = clp_debug_print_hook_create(stdout, &hook);
+  clp_status status = clp_debug_print_hook_create(stdout, &hook);
   (void)clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   ck_assert_ptr_null(hook);

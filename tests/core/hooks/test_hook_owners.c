@@ -4,8 +4,8 @@
 #include "support/pools.h"
 #include "support/recorder.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,10 +28,8 @@ static void end(void)
 
 START_TEST(a_threads_hook_is_for_all_pools_a_pools_for_one)
 {
-  clp_pool *other;
-
   start();
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_ok(clp_hook_push(&first.hook));
   clpt_ok(clp_pool_add_hook(rig.pool, &second.hook));
   clpt_hold(other, 0, 1);
@@ -43,17 +41,6 @@ START_TEST(a_threads_hook_is_for_all_pools_a_pools_for_one)
   end();
 }
 END_TEST
-
-/* Runs on a thread of its own; NULL: all was as it should be. */
-static const char *run_aside(void *(*work)(void *))
-{
-  pthread_t thread;
-  void *wrong;
-
-  ck_assert_int_eq(pthread_create(&thread, NULL, work, NULL), 0);
-  ck_assert_int_eq(pthread_join(thread, &wrong), 0);
-  return wrong;
-}
 
 static void *hold_and_pop(void *unused)
 {
@@ -71,7 +58,7 @@ START_TEST(other_threads_neither_see_nor_pop_a_threads_hook)
   start();
   clpt_ok(clp_hook_push(&first.hook));
   clpt_ok(clp_pool_add_hook(rig.pool, &second.hook));
-  ck_assert_ptr_null(run_aside(hold_and_pop));
+  ck_assert_ptr_null(clpt_aside(hold_and_pop, NULL));
   clpt_recorder_is(&first, "second:m<0:0 second:m>0:0 second:f<0:0 second:f>0:0");
   clpt_ok(clp_hook_pop(&first.hook));
   clpt_ok(clp_pool_remove_hook(rig.pool, &second.hook));
@@ -88,12 +75,12 @@ static void *push_and_end(void *unused)
 START_TEST(a_threads_hooks_end_with_it)
 {
   start();
-  ck_assert_ptr_null(run_aside(push_and_end)); /* the thread used no pool */
+  ck_assert_ptr_null(clpt_aside(push_and_end, NULL)); /* the thread used no pool */
   ck_assert(!clpi_is_watched());
   clpt_hold(rig.pool, 100, 1);
   clpt_recorder_is(&first, "");
   clpt_ok(clp_hook_push(&first.hook)); /* the name is free */
-  ck_assert_ptr_null(run_aside(push_and_end));
+  ck_assert_ptr_null(clpt_aside(push_and_end, NULL));
   ck_assert(clpi_is_watched());
   clpt_ok(clp_hook_pop(&first.hook));
   end();
@@ -102,10 +89,8 @@ END_TEST
 
 START_TEST(a_pools_hooks_end_with_it)
 {
-  clp_pool *other;
-
   start();
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_ok(clp_pool_add_hook(other, &first.hook));
   clpt_ok(clp_pool_add_hook(other, &second.hook));
   clp_pool_release(other);
@@ -120,13 +105,10 @@ END_TEST
 
 START_TEST(a_hook_outlives_a_pool_whose_buffers_outlive_it_too)
 {
-  clp_pool *other;
-  clp_buffer *buffer;
-
   start();
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_ok(clp_pool_add_hook(other, &first.hook));
-  buffer = clpt_allocate(other, 0);
+  clp_buffer *buffer = clpt_allocate(other, 0);
   clp_pool_release(other);
   clpt_recorder_clear(&first);
   clpt_ok(clp_pool_add_hook(clp_buffer_pool(buffer), &second.hook));
@@ -139,12 +121,11 @@ END_TEST
 
 START_TEST(a_child_of_fork_has_its_threads_hooks)
 {
-  pid_t child;
   int status;
 
   start();
   clpt_ok(clp_hook_push(&first.hook));
-  child = fork();
+  pid_t child = fork();
   ck_assert_int_ge(child, 0);
   if (child == 0) {
     clp_allocator *own;

@@ -97,10 +97,11 @@ START_TEST(a_hook_that_comes_during_a_pair_sees_nothing_of_it)
 }
 END_TEST
 
-/* A removal on a thread of its own. */
+/* A thread in the gate, and another one that removes it. */
 typedef struct removal {
-  clp_pool *pool;
-  gate *gate;
+  clpt_rig rig;
+  gate gate;
+  pthread_t inside, remover;
   sem_t begins;
   unsigned post_when_done;
 } removal;
@@ -110,74 +111,69 @@ static void *remove_gate(void *argument)
   removal *self = argument;
 
   (void)sem_post(&self->begins);
-  if (clp_pool_remove_hook(self->pool, &self->gate->hook) != CLP_SUCCESS)
+  if (clp_pool_remove_hook(self->rig.pool, &self->gate.hook) != CLP_SUCCESS)
     return "not removed";
-  self->post_when_done = atomic_load(&self->gate->post);
+  self->post_when_done = atomic_load(&self->gate.post);
   return NULL;
+}
+
+static void begin_removal(removal *self)
+{
+  clpt_rig_start(&self->rig);
+  gate_init(&self->gate);
+  clpt_ok(clp_pool_add_hook(self->rig.pool, &self->gate.hook));
+  ck_assert_int_eq(pthread_create(&self->inside, NULL, hold_one, self->rig.pool), 0);
+  (void)sem_wait(&self->gate.is_in);
+  (void)sem_init(&self->begins, 0, 0);
+  ck_assert_int_eq(pthread_create(&self->remover, NULL, remove_gate, self), 0);
+}
+
+static void let_both_go(removal *self)
+{
+  (void)sem_post(&self->gate.may_leave);
+  join(self->remover);
+  join(self->inside);
+  ck_assert_uint_eq(atomic_load(&self->gate.pre), 1);
+}
+
+static void end_removal(removal *self)
+{
+  (void)sem_destroy(&self->begins);
+  gate_end(&self->gate);
+  clpt_rig_end(&self->rig);
 }
 
 START_TEST(a_removal_waits_for_the_pairs_that_see_the_hook)
 {
   enum { TURNS = 1000 };
   removal self = {.post_when_done = 0};
-  pthread_t inside, remover;
-  clpt_rig rig;
-  gate here;
 
-  clpt_rig_start(&rig);
-  gate_init(&here);
-  clpt_ok(clp_pool_add_hook(rig.pool, &here.hook));
-  ck_assert_int_eq(pthread_create(&inside, NULL, hold_one, rig.pool), 0);
-  (void)sem_wait(&here.is_in);
-  self.pool = rig.pool;
-  self.gate = &here;
-  (void)sem_init(&self.begins, 0, 0);
-  ck_assert_int_eq(pthread_create(&remover, NULL, remove_gate, &self), 0);
+  begin_removal(&self);
   (void)sem_wait(&self.begins);
   for (int i = 0; i < TURNS; i++) /* the remover comes to where it waits */
     (void)sched_yield();
-  (void)sem_post(&here.may_leave);
-  join(remover);
-  join(inside);
-  ck_assert_uint_eq(atomic_load(&here.pre), 1);
+  let_both_go(&self);
   ck_assert_uint_eq(self.post_when_done, 1);
-  (void)sem_destroy(&self.begins);
-  gate_end(&here);
-  clpt_rig_end(&rig);
+  end_removal(&self);
 }
 END_TEST
 
 START_TEST(while_a_removal_waits_new_calls_do_not_see_the_hook)
 {
   removal self = {.post_when_done = 0};
-  pthread_t inside, remover;
   clpt_recorder other;
-  clpt_rig rig;
-  gate here;
 
-  clpt_rig_start(&rig);
-  gate_init(&here);
   clpt_recorder_init(&other, "gate"); /* its name is free as soon as the removal begins */
-  clpt_ok(clp_pool_add_hook(rig.pool, &here.hook));
-  ck_assert_int_eq(pthread_create(&inside, NULL, hold_one, rig.pool), 0);
-  (void)sem_wait(&here.is_in);
-  self.pool = rig.pool;
-  self.gate = &here;
-  (void)sem_init(&self.begins, 0, 0);
-  ck_assert_int_eq(pthread_create(&remover, NULL, remove_gate, &self), 0);
-  while (clp_pool_add_hook(rig.pool, &other.hook) != CLP_SUCCESS)
+  begin_removal(&self);
+  while (clp_pool_add_hook(self.rig.pool, &other.hook) != CLP_SUCCESS)
     (void)sched_yield();
-  clpt_hold(rig.pool, 0, 1);
+  clpt_hold(self.rig.pool, 0, 1);
   clpt_recorder_is(&other, "m<0:0 m>0:0 f<0:0 f>0:0");
-  ck_assert_uint_eq(atomic_load(&here.pre), 1);
-  clpt_fails(CLP_NOT_FOUND, clp_pool_remove_hook(rig.pool, &here.hook));
-  (void)sem_post(&here.may_leave);
-  join(remover);
-  join(inside);
-  clpt_ok(clp_pool_remove_hook(rig.pool, &other.hook));
-  (void)sem_destroy(&self.begins);
-  gate_end(&here);
-  clpt_rig_end(&rig);
+  ck_assert_uint_eq(atomic_load(&self.gate.pre), 1);
+  clpt_fails(CLP_NOT_FOUND, clp_pool_remove_hook(self.rig.pool, &self.gate.hook));
+  let_both_go(&self);
+  clpt_ok(clp_pool_remove_hook(self.rig.pool, &other.hook));
+  end_removal(&self);
 }
 END_TEST
 
@@ -321,8 +317,6 @@ static void *take_and_free(void *pool)
 START_TEST(a_thread_that_ends_in_a_callback_is_not_waited_for)
 {
   clpt_recorder seen;
-  pthread_t thread;
-  void *result;
   clpt_rig rig;
 
   clpt_device_init(&rig.device);
@@ -333,9 +327,7 @@ START_TEST(a_thread_that_ends_in_a_callback_is_not_waited_for)
   seen.also_data = (void *)last_callbacks[_i];
   taken = NULL;
   clpt_ok(clp_pool_add_hook(rig.pool, &seen.hook));
-  ck_assert_int_eq(pthread_create(&thread, NULL, take_and_free, rig.pool), 0);
-  ck_assert_int_eq(pthread_join(thread, &result), 0);
-  ck_assert_str_eq(result, "in a callback");
+  ck_assert_str_eq(clpt_aside(take_and_free, rig.pool), "in a callback");
   clpt_ok(clp_pool_remove_hook(rig.pool, &seen.hook));
   if (taken && clp_buffer_memory(taken) && clpt_stats(rig.pool).active_blocks)
     clpt_ok(clp_buffer_release(taken));
@@ -354,8 +346,6 @@ START_TEST(what_a_thread_was_about_to_free_is_held_again)
 {
   enum { BLOCKS = 3 };
   clpt_recorder seen;
-  pthread_t thread;
-  void *result;
   clpt_rig rig;
 
   clpt_device_init(&rig.device);
@@ -366,9 +356,7 @@ START_TEST(what_a_thread_was_about_to_free_is_held_again)
   seen.also = end_thread_at;
   seen.also_data = (void *)"d>";
   clpt_ok(clp_pool_add_hook(rig.pool, &seen.hook));
-  ck_assert_int_eq(pthread_create(&thread, NULL, free_held, rig.pool), 0);
-  ck_assert_int_eq(pthread_join(thread, &result), 0);
-  ck_assert_str_eq(result, "in a callback");
+  ck_assert_str_eq(clpt_aside(free_held, rig.pool), "in a callback");
   clpt_ok(clp_pool_remove_hook(rig.pool, &seen.hook));
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, BLOCKS - 1);
   clpt_hold(rig.pool, 100, BLOCKS);

@@ -6,10 +6,9 @@
 START_TEST(a_buffer_tells_its_sizes_memory_and_pool)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
 
   clpt_rig_start(&rig);
-  buffer = clpt_allocate(rig.pool, 100);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   ck_assert_uint_eq(clp_buffer_size(buffer), 100);
   ck_assert_uint_eq(clp_buffer_capacity(buffer), 103);
   ck_assert_uint_eq(clp_buffer_memory(buffer), rig.device.last_memory);
@@ -22,11 +21,10 @@ END_TEST
 START_TEST(a_second_release_is_told_when_the_device_has_the_block_already)
 {
   clpt_rig rig;
-  clp_buffer *buffer, *keeps_the_pool;
 
   clpt_rig_start(&rig);
-  keeps_the_pool = clpt_allocate(rig.pool, 10);
-  buffer = clpt_allocate(rig.pool, 100);
+  clp_buffer *keeps_the_pool = clpt_allocate(rig.pool, 10);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   if (_i == 0)
     clpt_ok(clp_pool_stop_holding(rig.pool));
   clpt_ok(clp_buffer_release(buffer));
@@ -57,18 +55,16 @@ END_TEST
 START_TEST(a_release_that_the_device_refuses_leaves_the_block_held)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
-  clp_pool_stats stats;
 
   clpt_rig_start(&rig);
-  buffer = clpt_allocate(rig.pool, 100);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   clpt_ok(clp_pool_stop_holding(rig.pool));
   rig.device.free_fault = (clpt_fault){
       .count = 2, .status = CLP_BACKEND_ERROR, .native_code = -36, .message = "the queue is gone"};
   clpt_fails(CLP_BACKEND_ERROR, clp_buffer_release(buffer));
   ck_assert_int_eq(clp_last_error()->native_code, -36);
   clpt_message_has("the queue is gone");
-  stats = clpt_stats(rig.pool);
+  clp_pool_stats stats = clpt_stats(rig.pool);
   ck_assert_uint_eq(stats.active_blocks, 0);
   ck_assert_uint_eq(stats.active_bytes, 0);
   ck_assert_uint_eq(stats.held_blocks, 1);
@@ -86,10 +82,9 @@ END_TEST
 START_TEST(a_block_that_the_device_refused_goes_back_at_the_pools_end)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
 
   clpt_rig_start(&rig);
-  buffer = clpt_allocate(rig.pool, 100);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   clpt_ok(clp_pool_stop_holding(rig.pool));
   rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   clpt_fails(CLP_BACKEND_ERROR, clp_buffer_release(buffer));

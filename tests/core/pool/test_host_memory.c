@@ -26,12 +26,10 @@ static bool go_round(clp_pool *pool, int rounds)
 START_TEST(after_the_first_round_nothing_is_asked_of_the_device_or_the_host)
 {
   clpt_rig rig;
-  unsigned long calls;
-  bool ok;
 
   clpt_rig_start(&rig);
   clpt_host_start(CLPT_HOST_COUNTS, 0);
-  ok = go_round(rig.pool, 1);
+  bool ok = go_round(rig.pool, 1);
   ck_assert_uint_gt(clpt_host_stop(), 0); /* the count works */
   ck_assert_uint_eq(rig.device.live_blocks, LIVE - 1);
   ck_assert(ok);
@@ -39,7 +37,7 @@ START_TEST(after_the_first_round_nothing_is_asked_of_the_device_or_the_host)
   clpt_device_clear_trace(&rig.device);
   clpt_host_start(CLPT_HOST_COUNTS, 0);
   ok = go_round(rig.pool, ROUNDS);
-  calls = clpt_host_stop();
+  unsigned long calls = clpt_host_stop();
   ck_assert(ok);
   ck_assert_uint_eq(calls, 0);
   clpt_device_trace_is(&rig.device, "");
@@ -51,15 +49,13 @@ END_TEST
 START_TEST(blocks_freed_and_taken_anew_need_no_host_memory)
 {
   clpt_rig rig;
-  unsigned long calls;
-  bool ok;
 
   clpt_rig_start(&rig);
-  ok = go_round(rig.pool, 1);
+  bool ok = go_round(rig.pool, 1);
   clpt_host_start(CLPT_HOST_COUNTS, 0);
   ok = clp_pool_free_held(rig.pool) == CLP_SUCCESS && ok;
   ok = go_round(rig.pool, 1) && ok;
-  calls = clpt_host_stop();
+  unsigned long calls = clpt_host_stop();
   ck_assert(ok);
   ck_assert_uint_eq(calls, 0);
   ck_assert_uint_eq(clpt_stats(rig.pool).device_allocations, 2 * (LIVE - 1));
@@ -71,7 +67,6 @@ START_TEST(requests_that_fail_use_up_no_host_memory)
 {
   clpt_rig rig;
   clp_buffer *none;
-  unsigned long calls;
   unsigned refused = 0;
 
   (void)clp_set_last_error(CLP_BUSY, 0, "a thread's first failure takes host memory for the text");
@@ -82,7 +77,7 @@ START_TEST(requests_that_fail_use_up_no_host_memory)
   clpt_host_start(CLPT_HOST_COUNTS, 0);
   for (int round = 0; round < ROUNDS; round++)
     refused += clp_pool_allocate(rig.pool, 1000, &none) == CLP_OUT_OF_DEVICE_MEMORY;
-  calls = clpt_host_stop();
+  unsigned long calls = clpt_host_stop();
   ck_assert_uint_eq(refused, ROUNDS);
   ck_assert_uint_eq(calls, 0);
   clpt_rig_end(&rig);
@@ -94,7 +89,6 @@ START_TEST(failures_and_figures_need_no_host_memory)
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
   clpt_rig rig;
   clp_buffer *buffer, *none = NULL;
-  unsigned long calls;
   size_t count;
   unsigned failures = 0;
 
@@ -111,7 +105,7 @@ START_TEST(failures_and_figures_need_no_host_memory)
   failures += clp_last_error()->status == CLP_OUT_OF_DEVICE_MEMORY;
   failures += clp_pool_get_stats(rig.pool, &stats) == CLP_SUCCESS;
   failures += clp_pool_get_bins(rig.pool, NULL, 0, &count) == CLP_SUCCESS;
-  calls = clpt_host_stop();
+  unsigned long calls = clpt_host_stop();
   ck_assert_uint_eq(failures, 7); /* each as foreseen */
   ck_assert_uint_eq(calls, 0);
   clpt_ok(clp_buffer_release(buffer));

@@ -74,8 +74,23 @@ static void call_all(void)
   REQUIRE(CLP_SUCCESS, clp_buffer_release(buffer));
 }
 
+/* So that the thread has a shard in every pool. */
+static void use_own_pool(void)
+{
+  clp_allocator *own;
+  clp_pool *its;
+
+  REQUIRE(CLP_SUCCESS, clp_host_allocator_create(0, &own));
+  REQUIRE(CLP_SUCCESS, clp_pool_create(own, NULL, &its));
+  REQUIRE(CLP_SUCCESS, clp_pool_allocate(its, BYTES, &no_buffer));
+  REQUIRE(CLP_SUCCESS, clp_buffer_release(no_buffer));
+  clp_pool_release(its);
+  clp_allocator_release(own);
+}
+
 static int use_and_give_up(void)
 {
+  use_own_pool();
   call_all();
   if (no_buffer || no_pool || no_allocator || no_memory)
     return EXIT_FAILURE;

@@ -25,14 +25,12 @@ static void order_of(int number, int order[PARTS])
 START_TEST(pool_allocator_and_buffers_are_released_in_every_order)
 {
   clpt_device device;
-  clp_allocator *allocator;
-  clp_pool *pool;
   clp_buffer *buffers[3];
   int order[PARTS];
 
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
+  clp_allocator *allocator = clpt_device_allocator(&device);
+  clp_pool *pool = clpt_pool(allocator);
   clpt_hold(pool, 5000, 2);
   for (size_t i = 0; i < 3; i++)
     buffers[i] = clpt_allocate(pool, i * 100); /* one has no memory */
@@ -51,33 +49,33 @@ START_TEST(pool_allocator_and_buffers_are_released_in_every_order)
 }
 END_TEST
 
+/* The pool's last reference goes, and the allocator's. */
+static void let_go(clpt_rig *rig)
+{
+  clp_pool_release(rig->pool);
+  clp_allocator_release(rig->allocator);
+}
+
 START_TEST(a_pool_released_while_buffers_are_active_stops_holding)
 {
-  clpt_device device;
-  clp_allocator *allocator;
-  clp_pool *pool;
-  clp_buffer *first, *last;
+  clpt_rig rig;
 
-  clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
-  clp_allocator_release(allocator);
-  clpt_hold(pool, 1000, 3);
-  first = clpt_allocate(pool, 100);
-  last = clpt_allocate(pool, 200);
-  clpt_device_clear_trace(&device);
-  clp_pool_release(pool);
-  clpt_device_trace_is(&device, "F1023 F1023 F1023");
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 1000, 3);
+  clp_buffer *first = clpt_allocate(rig.pool, 100), *last = clpt_allocate(rig.pool, 200);
+  clpt_device_clear_trace(&rig.device);
+  let_go(&rig);
+  clpt_device_trace_is(&rig.device, "F1023 F1023 F1023");
 
-  clpt_device_clear_trace(&device);
+  clpt_device_clear_trace(&rig.device);
   ck_assert_uint_eq(clp_buffer_size(last), 200); /* it stays valid */
   ck_assert_uint_ne(clp_buffer_memory(last), 0);
   ck_assert_uint_ne(clp_buffer_memory(first), clp_buffer_memory(last));
   clpt_ok(clp_buffer_release(first));
-  clpt_device_trace_is(&device, "F103");
+  clpt_device_trace_is(&rig.device, "F103");
   clpt_ok(clp_buffer_release(last));
-  clpt_device_trace_is(&device, "F103 F207 X");
-  clpt_device_assert_ended(&device);
+  clpt_device_trace_is(&rig.device, "F103 F207 X");
+  clpt_device_assert_ended(&rig.device);
 }
 END_TEST
 
@@ -102,24 +100,18 @@ END_TEST
 /* That is for the log. */
 START_TEST(what_the_device_refuses_at_the_end_of_a_pool_is_not_the_last_releases_failure)
 {
-  clpt_device device;
-  clp_allocator *allocator;
-  clp_pool *pool;
-  clp_buffer *last;
+  clpt_rig rig;
 
-  clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
-  pool = clpt_pool(allocator);
-  clp_allocator_release(allocator);
-  clpt_hold(pool, 100, 1);
-  last = clpt_allocate(pool, 200);
-  device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  clp_pool_release(pool);
-  device.free_fault = (clpt_fault){.after = 1, .count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clp_buffer *last = clpt_allocate(rig.pool, 200);
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  let_go(&rig);
+  rig.device.free_fault = (clpt_fault){.after = 1, .count = 1, .status = CLP_BACKEND_ERROR};
   clpt_ok_quietly(clp_buffer_release(last));
-  ck_assert_uint_eq(device.free_fault.count, 0);
-  ck_assert_uint_eq(device.destroyed, 1);
-  ck_assert_uint_eq(device.live_blocks, 1);
+  ck_assert_uint_eq(rig.device.free_fault.count, 0);
+  ck_assert_uint_eq(rig.device.destroyed, 1);
+  ck_assert_uint_eq(rig.device.live_blocks, 1);
 }
 END_TEST
 
@@ -181,15 +173,9 @@ static void end_other_pool_at(clpt_call at, bool with_active_buffer, bool on_thr
 static const clpt_call calls[] = {CLPT_ALLOCATE, CLPT_FREE, CLPT_DRAIN, CLPT_RETURN_CACHED};
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
-START_TEST(another_pool_may_end_at_any_step_of_the_ladder)
+START_TEST(another_pool_may_end_on_any_thread_at_any_step_of_the_ladder)
 {
-  end_other_pool_at(calls[_i % CALLS], _i >= CALLS, false);
-}
-END_TEST
-
-START_TEST(another_pool_may_end_on_another_thread_at_any_step_of_the_ladder)
-{
-  end_other_pool_at(calls[_i % CALLS], _i >= CALLS, true);
+  end_other_pool_at(calls[_i % CALLS], _i / CALLS & 1, _i / CALLS & 2);
 }
 END_TEST
 
@@ -309,23 +295,18 @@ END_TEST
 /* Who has a buffer can come by its pool again, after the last reference went. */
 START_TEST(a_pool_retained_again_through_a_buffer_ends_once)
 {
-  for (int pool_first = 0; pool_first <= 1; pool_first++) {
-    clpt_device device;
-    clpt_device_init(&device);
-    clp_allocator *allocator = clpt_device_allocator(&device);
-    clp_pool *pool = clpt_pool(allocator);
-    clp_buffer *buffer = clpt_allocate(pool, 100);
-    clp_allocator_release(allocator);
-    clp_pool_release(pool);
+  clpt_rig rig;
 
-    ck_assert_ptr_eq(clp_pool_retain(clp_buffer_pool(buffer)), pool);
-    if (pool_first)
-      clp_pool_release(pool);
-    clpt_ok(clp_buffer_release(buffer));
-    if (!pool_first)
-      clp_pool_release(pool);
-    clpt_device_assert_ended(&device);
-  }
+  clpt_rig_start(&rig);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
+  let_go(&rig);
+  ck_assert_ptr_eq(clp_pool_retain(clp_buffer_pool(buffer)), rig.pool);
+  if (_i)
+    clp_pool_release(rig.pool);
+  clpt_ok(clp_buffer_release(buffer));
+  if (!_i)
+    clp_pool_release(rig.pool);
+  clpt_device_assert_ended(&rig.device);
 }
 END_TEST
 
@@ -333,7 +314,7 @@ CLPT_MAIN("lifetime", clpt_run)
 {
   TCase *tests = clpt_case(suite, "orders");
 
-  tcase_add_test(tests, a_pool_retained_again_through_a_buffer_ends_once);
+  tcase_add_loop_test(tests, a_pool_retained_again_through_a_buffer_ends_once, 0, 2);
   tcase_add_loop_test(tests, pool_allocator_and_buffers_are_released_in_every_order, 0, ORDERS);
   tcase_add_test(tests, a_pool_released_while_buffers_are_active_stops_holding);
   tcase_add_test(tests, a_pool_ends_with_its_last_reference);
@@ -341,9 +322,8 @@ CLPT_MAIN("lifetime", clpt_run)
                  what_the_device_refuses_at_the_end_of_a_pool_is_not_the_last_releases_failure);
 
   tests = clpt_case(suite, "in the middle");
-  tcase_add_loop_test(tests, another_pool_may_end_at_any_step_of_the_ladder, 0, 2 * CALLS);
-  tcase_add_loop_test(tests, another_pool_may_end_on_another_thread_at_any_step_of_the_ladder, 0,
-                      2 * CALLS);
+  tcase_add_loop_test(tests, another_pool_may_end_on_any_thread_at_any_step_of_the_ladder, 0,
+                      4 * CALLS);
   tcase_add_loop_test(tests, whatever_a_miss_meets_it_is_served, 0, MEETINGS);
   tcase_add_test(tests, an_allocators_destroy_may_use_the_library);
 }

@@ -48,18 +48,17 @@ START_TEST(a_refusal_tells_the_figures_and_changes_none)
 {
   clpt_rig rig;
   clp_buffer *active, *buffer = NULL;
-  clp_pool_stats before, after;
 
   clpt_rig_start(&rig);
   active = clpt_allocate(rig.pool, 100);
   clpt_ok(clp_pool_set_limit(rig.pool, 1111));
-  before = clpt_stats(rig.pool);
+  clp_pool_stats before = clpt_stats(rig.pool);
   clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, 2000, &buffer));
   clpt_message_has("2047"); /* rounded */
   clpt_message_has("1111"); /* limit */
   clpt_message_has("103");  /* managed */
   ck_assert_int_eq(clp_last_error()->native_code, 0);
-  after = clpt_stats(rig.pool);
+  clp_pool_stats after = clpt_stats(rig.pool);
   clpt_assert_same_figures(&before, &after);
   ck_assert_uint_eq(after.out_of_memory_reactions, 0);
   clpt_ok(clp_buffer_release(active));
@@ -70,11 +69,10 @@ END_TEST
 START_TEST(a_limit_neither_drains_nor_takes_from_other_pools)
 {
   clpt_rig rig;
-  clp_pool *other;
   clp_buffer *buffer = NULL;
 
   clpt_rig_start(&rig);
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   clpt_hold(other, 100, 1);
   clpt_ok(clp_pool_set_limit(rig.pool, 1000));
   clpt_device_clear_trace(&rig.device);
@@ -105,18 +103,47 @@ START_TEST(a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_no
 {
   clpt_rig rig;
   clp_buffer *buffer = NULL;
-  clp_pool_stats before, after;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 100, 1);
   clpt_ok(clp_pool_set_limit(rig.pool, 1023));
-  before = clpt_stats(rig.pool);
+  clp_pool_stats before = clpt_stats(rig.pool);
   rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   clpt_fails(CLP_BACKEND_ERROR, clp_pool_allocate(rig.pool, 1000, &buffer));
   ck_assert_ptr_null(buffer);
-  after = clpt_stats(rig.pool);
+  clp_pool_stats after = clpt_stats(rig.pool);
   clpt_assert_same_figures(&before, &after);
   clpt_hold(rig.pool, 1000, 1);
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* It is of the request's size, rounded to the alignment, and never held for another request. */
+START_TEST(where_a_bins_block_would_pass_the_limit_a_smaller_one_may_do)
+{
+  enum { BYTES = 1500, EXACT = 1504, BIN = 1535 };
+  clp_buffer *buffer = NULL;
+  clpt_rig rig;
+
+  clpt_device_init(&rig.device);
+  rig.device.ops.alignment = 16;
+  clpt_rig_start_with(&rig, NULL);
+  clpt_ok(clp_pool_set_limit(rig.pool, EXACT - 1));
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, BYTES, &buffer));
+  clpt_ok(clp_pool_set_limit(rig.pool, EXACT));
+  for (unsigned refused = 0; refused < 2; refused++) {
+    buffer = clpt_allocate(rig.pool, BYTES);
+    ck_assert_uint_eq(clp_buffer_capacity(buffer), EXACT);
+    rig.device.free_fault = (clpt_fault){.count = refused, .status = CLP_BACKEND_ERROR};
+    ck_assert_int_eq(clp_buffer_release(buffer), refused ? CLP_BACKEND_ERROR : CLP_SUCCESS);
+    ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, rig.device.live_bytes);
+    ck_assert_uint_eq(clpt_stats(rig.pool).held_bytes, refused * EXACT);
+    ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, refused);
+  }
+  clpt_ok(clp_pool_set_limit(rig.pool, 0));
+  buffer = clpt_allocate(rig.pool, BYTES);
+  ck_assert_uint_eq(clp_buffer_capacity(buffer), BIN);
+  clpt_ok(clp_buffer_release(buffer));
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -232,10 +259,9 @@ END_TEST
 START_TEST(the_simulated_allocators_memory_is_its_capacity)
 {
   clp_allocator *allocator = NULL;
-  clp_pool *pool;
 
   clpt_ok(clp_simulated_allocator_create(8000, &allocator));
-  pool = clpt_pool(allocator);
+  clp_pool *pool = clpt_pool(allocator);
   clpt_ok(clp_pool_set_limit_fraction(pool, 0.5));
   ck_assert_uint_eq(clp_pool_get_limit(pool), 4000);
   clp_pool_release(pool);
@@ -253,6 +279,7 @@ CLPT_MAIN("limit", clpt_run)
   tcase_add_loop_test(tests, requests_near_the_end_of_size_t_do_not_wrap_around_a_limit, 0, 4);
   tcase_add_test(
       tests, a_device_that_refuses_a_block_while_a_limit_makes_room_is_told_and_nothing_is_lost);
+  tcase_add_test(tests, where_a_bins_block_would_pass_the_limit_a_smaller_one_may_do);
   tcase_add_test(tests, a_limit_of_the_allocators_own_is_passed_on_at_once);
   tcase_add_test(tests, a_device_without_memory_for_a_give_back_is_reacted_to);
   tcase_add_loop_test(tests, what_is_under_way_counts, 0, 2);

@@ -74,12 +74,11 @@ START_TEST(what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text)
       "0x10%",
   };
   clpt_device device;
-  clp_allocator *allocator;
   clp_pool *pool = (clp_pool *)&device;
 
   clpt_device_init(&device);
   device.ops.device_bytes = 10000;
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   setenv(VARIABLE, texts[_i], 1);
   clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_create(allocator, NULL, &pool));
   ck_assert_ptr_null(pool);
@@ -95,11 +94,10 @@ END_TEST
 START_TEST(a_limit_in_per_cent_of_unknown_memory_is_not_supported_and_says_why)
 {
   clpt_device device;
-  clp_allocator *allocator;
   clp_pool *pool = (clp_pool *)&device;
 
   clpt_device_init(&device);
-  allocator = clpt_device_allocator(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
   setenv(VARIABLE, "40%", 1);
   clpt_fails(CLP_NOT_SUPPORTED, clp_pool_create(allocator, NULL, &pool));
   ck_assert_ptr_null(pool);

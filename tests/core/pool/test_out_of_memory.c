@@ -15,7 +15,6 @@ START_TEST(own_held_blocks_go_largest_first_one_at_a_time_until_it_works)
       {1023, "A1023! F415 A1023! F207 A1023! F103 A1023"},
   };
   clpt_rig rig;
-  clp_pool_stats stats;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 200, 1);
@@ -23,7 +22,7 @@ START_TEST(own_held_blocks_go_largest_first_one_at_a_time_until_it_works)
   clpt_hold(rig.pool, 100, 1);
   rig.device.capacity = ladders[_i].capacity;
   clpt_assert_served(&rig, ladders[_i].trace);
-  stats = clpt_stats(rig.pool);
+  clp_pool_stats stats = clpt_stats(rig.pool);
   ck_assert_uint_eq(stats.held_blocks, (size_t)(4 - _i));
   ck_assert_uint_eq(stats.out_of_memory_reactions, _i > 0);
   clpt_rig_end(&rig);
@@ -50,7 +49,6 @@ START_TEST(other_pools_on_the_allocator_give_what_they_hold_before_the_allocator
 {
   clpt_rig rig;
   clp_pool *others[2];
-  clp_buffer *active;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 100, 1);
@@ -58,7 +56,7 @@ START_TEST(other_pools_on_the_allocator_give_what_they_hold_before_the_allocator
     others[i] = clpt_pool(rig.allocator);
   clpt_hold(others[0], 200, 1);
   clpt_hold(others[1], 400, 1);
-  active = clpt_allocate(others[1], 10);
+  clp_buffer *active = clpt_allocate(others[1], 10);
   rig.device.capacity = 10 + 1023;
   clpt_device_clear_trace(&rig.device);
   clpt_ok(clp_buffer_release(clpt_allocate(rig.pool, 1000)));
@@ -244,7 +242,6 @@ END_TEST
 START_TEST(own_blocks_that_the_device_refuses_stay_held_and_the_next_steps_follow)
 {
   clpt_rig rig;
-  clp_pool_stats stats;
 
   clpt_rig_start(&rig);
   clpt_hold(rig.pool, 400, 1);
@@ -252,7 +249,7 @@ START_TEST(own_blocks_that_the_device_refuses_stay_held_and_the_next_steps_follo
   rig.device.cached_bytes = 500;
   rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   clpt_assert_refused(&rig, CLP_OUT_OF_DEVICE_MEMORY, "A1023! F415! D A1023! R A1023!");
-  stats = clpt_stats(rig.pool);
+  clp_pool_stats stats = clpt_stats(rig.pool);
   ck_assert_uint_eq(stats.held_blocks, 1);
   ck_assert_uint_eq(stats.held_bytes, 415);
   clpt_assert_served(&rig, "A1023! F415 A1023"); /* when the device takes it, it helps */

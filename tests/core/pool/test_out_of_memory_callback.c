@@ -26,16 +26,14 @@ START_TEST(a_callback_that_frees_elsewhere_lets_the_request_succeed)
 {
   clpt_rig rig;
   clpt_helper helper;
-  clp_pool *other;
-  clp_buffer *buffer;
 
   clpt_start_with_helper(&rig, &helper, 1100);
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   helper.says_yes = 1;
   helper.releases[0] = clpt_allocate(other, 500);
   clpt_ok(clp_pool_stop_holding(other)); /* so the release goes to the device */
   clpt_device_clear_trace(&rig.device);
-  buffer = clpt_allocate(rig.pool, 1000);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
   clpt_device_trace_is(&rig.device, "A1023! D A1023! R A1023! C1023 F511 A1023");
   clpt_ok(clp_buffer_release(buffer));
   clp_pool_release(other);
@@ -47,11 +45,10 @@ START_TEST(what_a_callback_frees_late_is_waited_for_again)
 {
   clpt_rig rig;
   clpt_helper helper;
-  clp_pool *other;
 
   clpt_start_with_helper(&rig, &helper, 1100);
   rig.device.frees_are_pending = true;
-  other = clpt_pool(rig.allocator);
+  clp_pool *other = clpt_pool(rig.allocator);
   helper.says_yes = 1;
   helper.releases[0] = clpt_allocate(other, 500);
   clpt_ok(clp_pool_stop_holding(other));
@@ -65,15 +62,13 @@ START_TEST(a_callback_that_releases_a_buffer_of_the_bin_has_it_handed_out)
 {
   clpt_rig rig;
   clpt_helper helper;
-  clp_buffer *buffer;
-  clp_memory memory;
 
   clpt_start_with_helper(&rig, &helper, 1100);
   helper.says_yes = 1;
   helper.releases[0] = clpt_allocate(rig.pool, 1010); /* 1023 as well */
-  memory = clp_buffer_memory(helper.releases[0]);
+  clp_memory memory = clp_buffer_memory(helper.releases[0]);
   clpt_device_clear_trace(&rig.device);
-  buffer = clpt_allocate(rig.pool, 1000);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
   ck_assert_uint_eq(clp_buffer_memory(buffer), memory);
   clpt_device_trace_is(&rig.device, "A1023! D A1023! R A1023! C1023"); /* no free, no new one */
   ck_assert_uint_eq(clpt_stats(rig.pool).active_blocks, 1);
@@ -88,13 +83,12 @@ START_TEST(what_a_callback_releases_into_other_bins_is_freed_for_the_request)
 {
   clpt_rig rig;
   clpt_helper helper;
-  clp_buffer *buffer;
 
   clpt_start_with_helper(&rig, &helper, 1100);
   helper.says_yes = 2;
   helper.releases[0] = clpt_allocate(rig.pool, 100);
   helper.releases[1] = clpt_allocate(rig.pool, 400);
-  buffer = clpt_allocate(rig.pool, 1000);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
   ck_assert_uint_eq(helper.says_yes, 0);
   ck_assert_uint_eq(helper.released, 2);
   ck_assert_uint_eq(rig.device.live_blocks, 1);

@@ -21,10 +21,9 @@ END_TEST
 START_TEST(a_new_pool_is_empty_and_touches_no_device)
 {
   clpt_rig rig;
-  clp_pool_stats stats;
 
   clpt_rig_start(&rig);
-  stats = clpt_stats(rig.pool);
+  clp_pool_stats stats = clpt_stats(rig.pool);
   ck_assert_uint_eq(stats.held_blocks, 0);
   ck_assert_uint_eq(stats.active_blocks, 0);
   ck_assert_uint_eq(stats.managed_bytes, 0);
@@ -51,14 +50,13 @@ START_TEST(the_device_is_asked_for_the_size_of_the_bin)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clpt_rig rig;
-  clp_buffer *buffer;
   char trace[64];
   size_t capacity = clp_bin_size((unsigned)_i, clp_bin_number((unsigned)_i, 1000));
 
   clpt_device_init(&rig.device);
   options.leading_bits_in_bin_id = (unsigned)_i;
   clpt_rig_start_with(&rig, &options);
-  buffer = clpt_allocate(rig.pool, 1000);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
   ck_assert_uint_eq(clp_buffer_capacity(buffer), capacity);
   (void)snprintf(trace, sizeof(trace), "A%zu", capacity);
   clpt_device_trace_is(&rig.device, trace);
@@ -78,12 +76,11 @@ static void start_with_largest_block(clpt_rig *rig)
 START_TEST(rounding_up_stops_at_the_devices_largest_block)
 {
   clpt_rig rig;
-  clp_buffer *buffer;
 
   start_with_largest_block(&rig);
   ck_assert_uint_eq(clp_pool_alloc_size(rig.pool, clp_pool_bin_number(rig.pool, 1000)), 1000);
   ck_assert_uint_eq(clp_pool_alloc_size(rig.pool, clp_pool_bin_number(rig.pool, 991)), 991);
-  buffer = clpt_allocate(rig.pool, 995);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 995);
   ck_assert_uint_eq(clp_buffer_capacity(buffer), 1000);
   clpt_ok(clp_buffer_release(buffer));
   buffer = clpt_allocate(rig.pool, 1000); /* that block serves all that the device allows */
@@ -98,15 +95,14 @@ START_TEST(what_a_size_cannot_count_is_not_managed)
 {
   clpt_rig rig;
   clp_buffer *all, *one_more = (clp_buffer *)&rig;
-  clp_pool_stats before, after;
 
   clpt_rig_start(&rig);
   all = clpt_allocate(rig.pool, SIZE_MAX - 1);
   ck_assert_uint_eq(clp_buffer_capacity(all), SIZE_MAX);
-  before = clpt_stats(rig.pool);
+  clp_pool_stats before = clpt_stats(rig.pool);
   ck_assert_int_ne(clp_pool_allocate(rig.pool, 1, &one_more), CLP_SUCCESS);
   ck_assert_ptr_null(one_more);
-  after = clpt_stats(rig.pool);
+  clp_pool_stats after = clpt_stats(rig.pool);
   clpt_assert_same_figures(&before, &after);
   clpt_ok(clp_buffer_release(all));
   clpt_hold(rig.pool, 1, 1); /* the held one makes room */

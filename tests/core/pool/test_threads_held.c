@@ -153,20 +153,27 @@ START_TEST(a_trim_frees_the_oldest_block_of_all_threads_first)
 }
 END_TEST
 
-START_TEST(what_a_thread_releases_after_a_trim_is_newer_than_all_before)
+/* After a trim, what a thread had released before; and at a thread's first call. */
+START_TEST(what_is_released_last_is_newer_than_all_before)
 {
   clpt_rig rig;
-  sleeper later;
+  sleeper other;
 
   clpt_rig_start(&rig);
-  for (int i = 0; i < 100; i++)
-    clpt_hold(rig.pool, 100, 1);
-  clpt_ok(clp_pool_trim_to(rig.pool, SIZE_MAX));
-  start_sleeper(&later, rig.pool, 1000, 1);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
+  if (_i == 0)
+    clpt_ok(clp_buffer_release(buffer));
+  start_sleeper(&other, rig.pool, BYTES, HELD);
+  if (_i == 0) {
+    clpt_ok(clp_pool_trim_to(rig.pool, SIZE_MAX));
+    clpt_hold(rig.pool, 1000, 1);
+  } else {
+    clpt_release_aside(buffer);
+  }
   clpt_device_clear_trace(&rig.device);
   clpt_ok(clp_pool_trim_to(rig.pool, 1023));
-  clpt_device_trace_is(&rig.device, "F103");
-  end_sleeper(&later);
+  clpt_device_trace_is(&rig.device, "F103 F103 F103 F103 F103");
+  end_sleeper(&other);
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -185,7 +192,16 @@ END_TEST
 
 /* --- threads that end --- */
 
-/* Each finds what the ones before it left. */
+/* A thread has a shard from its first full call on. */
+static void *try_to_allocate(void *pool)
+{
+  clp_buffer *buffer = NULL;
+
+  (void)(take_and_release(pool, 0, 1) && clp_pool_try_allocate(pool, BYTES, &buffer));
+  return buffer;
+}
+
+/* Each finds what the ones before it left, in a shard that is its own. */
 START_TEST(threads_one_after_another_need_the_blocks_of_one)
 {
   enum { SIZES = 7, BLOCKS = 3 };
@@ -198,6 +214,9 @@ START_TEST(threads_one_after_another_need_the_blocks_of_one)
     end_sleeper(&passer);
   }
   ck_assert_uint_eq(clpt_stats(rig.pool).misses, SIZES * BLOCKS);
+  clp_buffer *buffer = clpt_aside(try_to_allocate, rig.pool);
+  ck_assert_ptr_nonnull(buffer);
+  clpt_ok(clp_buffer_release(buffer));
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -220,7 +239,6 @@ static void *leave_late_work(void *pool)
 START_TEST(a_thread_may_use_a_pool_until_its_very_end)
 {
   clpt_rig rig;
-  pthread_t thread;
 
   if (_i == 0)
     ck_assert_int_eq(pthread_key_create(&late_key, use_pool_late), 0);
@@ -228,8 +246,7 @@ START_TEST(a_thread_may_use_a_pool_until_its_very_end)
   clpt_hold(rig.pool, BYTES, 1); /* the library has its key now */
   if (_i == 1)
     ck_assert_int_eq(pthread_key_create(&late_key, use_pool_late), 0);
-  ck_assert_int_eq(pthread_create(&thread, NULL, leave_late_work, rig.pool), 0);
-  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  (void)clpt_aside(leave_late_work, rig.pool);
   (void)pthread_key_delete(late_key);
   clpt_hold(rig.pool, BYTES, 2);
   ck_assert_uint_eq(clpt_stats(rig.pool).misses, 2);
@@ -347,7 +364,7 @@ CLPT_MAIN("threads, what they hold", clpt_run)
 
   tcase_add_loop_test(tests, every_call_finds_what_another_thread_holds, 0, 2 * CALLS);
   tcase_add_test(tests, a_trim_frees_the_oldest_block_of_all_threads_first);
-  tcase_add_test(tests, what_a_thread_releases_after_a_trim_is_newer_than_all_before);
+  tcase_add_loop_test(tests, what_is_released_last_is_newer_than_all_before, 0, 2);
   tcase_add_test(tests, a_pool_may_end_before_a_thread_that_used_it);
 
   tests = clpt_case(suite, "ends");

@@ -23,19 +23,6 @@ static clpt_late_freeing freeing_of(int number)
   return (clpt_late_freeing)(number / CLPT_REUSE_CHOICES % CLPT_LATE_FREEINGS);
 }
 
-/* Gives s up, and ends it: its handle is dead. */
-static void end_stream(clpt_late_rig *rig)
-{
-  clpt_ok_quietly(clp_pool_forget_stream(rig->pool, rig->s));
-  clpt_late_stream_destroy(&rig->device, rig->s);
-}
-
-/* And then it is another stream's. */
-static void come_back(clpt_late_rig *rig)
-{
-  ck_assert_ptr_eq(clpt_late_stream_new(&rig->device), rig->s);
-}
-
 /* Takes blocks on all streams, whose work is done before what ended streams have left, if it may.
  */
 static void use_from_everywhere(clpt_late_rig *rig)
@@ -66,7 +53,7 @@ START_TEST(what_is_done_when_it_is_forgotten_serves_at_once)
   clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 5000, rig.t), rig.t));
   clpt_late_hold(&rig, rig.s);
   clpt_late_run_all(&rig.device);
-  end_stream(&rig);
+  clpt_late_end_stream(&rig);
   clpt_late_clear(&rig.device);
   clp_buffer *buffer = clpt_late_take_held(&rig, rig.t);
   ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
@@ -80,7 +67,7 @@ END_TEST
 static void assert_forgotten_without_a_mark(clpt_late_rig *rig, unsigned released)
 {
   clpt_late_clear(&rig->device);
-  end_stream(rig);
+  clpt_late_end_stream(rig);
   ck_assert_uint_eq(rig->device.calls[CLPT_LATE_STREAM_RELEASE], released);
   ck_assert_uint_eq(clpt_late_all_calls(&rig->device),
                     released + rig->device.calls[CLPT_LATE_MARK_RELEASE]);
@@ -89,20 +76,19 @@ static void assert_forgotten_without_a_mark(clpt_late_rig *rig, unsigned release
 START_TEST(no_mark_is_made_where_nothing_needs_one)
 {
   clpt_late_rig rig;
-  clp_buffer *buffer;
 
   start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES, CLPT_LATE_FREES_AT_ONCE);
   assert_forgotten_without_a_mark(&rig, 0);
-  come_back(&rig);
-  buffer = clpt_late_take(&rig, rig.s); /* an active one says nothing of streams */
+  clpt_late_come_back(&rig);
+  clp_buffer *buffer = clpt_late_take(&rig, rig.s); /* an active one says nothing of streams */
   clpt_late_order(&rig.device, rig.s, rig.t);
   assert_forgotten_without_a_mark(&rig, 1);
   clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  come_back(&rig);
+  clpt_late_come_back(&rig);
   clpt_late_hold(&rig, rig.s);
   clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t)); /* who waits for it */
   assert_forgotten_without_a_mark(&rig, 1);
-  come_back(&rig);
+  clpt_late_come_back(&rig);
   clpt_ok(clp_pool_forget_stream(rig.pool, rig.s));
   clpt_late_rig_end(&rig);
 }
@@ -118,9 +104,9 @@ START_TEST(what_was_forgotten_does_not_pile_up)
     clpt_late_hold(&rig, rig.s);
     if (i % 3 == 0)
       clpt_ok(clp_pool_trim_to(rig.pool, 0));
-    end_stream(&rig);
+    clpt_late_end_stream(&rig);
     ck_assert_uint_le(clpt_late_retains(&rig.device), 1); /* the allocator's own */
-    come_back(&rig);
+    clpt_late_come_back(&rig);
     clpt_late_run_all(&rig.device);
   }
   ck_assert_uint_le(rig.device.live_marks, BOUND);
@@ -134,10 +120,9 @@ START_TEST(a_stream_that_an_active_buffer_needs_is_refused)
 {
   bool bound = _i == 1;
   clpt_late_rig rig;
-  clp_buffer *buffer;
 
   start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_FREES_AT_ONCE);
-  buffer = clpt_late_take(&rig, rig.s);
+  clp_buffer *buffer = clpt_late_take(&rig, rig.s);
   clpt_ok(bound ? clp_buffer_bind(buffer, rig.s) : clp_buffer_record_use(buffer, rig.s));
   clpt_late_clear(&rig.device);
   clpt_fails(CLP_BUSY, clp_pool_forget_stream(rig.pool, rig.s));
@@ -146,8 +131,8 @@ START_TEST(a_stream_that_an_active_buffer_needs_is_refused)
   clpt_ok(bound ? clp_buffer_release(buffer) : clp_buffer_release_on(buffer, rig.s));
   clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
   ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0); /* it is the stream that it was */
-  end_stream(&rig);
-  come_back(&rig);
+  clpt_late_end_stream(&rig);
+  clpt_late_come_back(&rig);
   use_from_everywhere(&rig);
   clpt_late_rig_end(&rig);
 }
@@ -165,8 +150,8 @@ START_TEST(a_mark_that_cannot_be_made_changes_nothing)
   clpt_message_has("no mark");
   ck_assert_uint_eq(clpt_late_retains(&rig.device), 1);
   clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
-  end_stream(&rig);
-  come_back(&rig);
+  clpt_late_end_stream(&rig);
+  clpt_late_come_back(&rig);
   use_from_everywhere(&rig);
   clpt_late_rig_end(&rig);
 }
@@ -180,17 +165,16 @@ START_TEST(a_mark_that_cannot_be_asked_is_kept)
   clpt_late_hold(&rig, rig.s);
   rig.device.failing = 1u << CLPT_LATE_MARK_IS_DONE;
   rig.device.fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "no answer"};
-  end_stream(&rig);
+  clpt_late_end_stream(&rig);
   ck_assert_uint_eq(rig.device.fault.count, 0);
-  come_back(&rig);
+  clpt_late_come_back(&rig);
   use_from_everywhere(&rig);
   clpt_late_rig_end(&rig);
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("forget_stream", clpt_run)
 {
-  Suite *suite = suite_create("forget_stream");
   TCase *tests = clpt_case(suite, "marks");
 
   tcase_add_loop_test(tests, what_is_done_when_it_is_forgotten_serves_at_once, 0,
@@ -202,5 +186,4 @@ int main(void)
   tcase_add_loop_test(tests, a_stream_that_an_active_buffer_needs_is_refused, 0, 2);
   tcase_add_loop_test(tests, a_mark_that_cannot_be_made_changes_nothing, 0, CLPT_REUSE_CHOICES);
   tcase_add_loop_test(tests, a_mark_that_cannot_be_asked_is_kept, 0, CLPT_REUSE_CHOICES);
-  return clpt_run(suite);
 }

@@ -8,17 +8,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-static void end_stream(clpt_late_rig *rig)
-{
-  clpt_ok_quietly(clp_pool_forget_stream(rig->pool, rig->s));
-  clpt_late_stream_destroy(&rig->device, rig->s);
-}
-
-static void come_back(clpt_late_rig *rig)
-{
-  ck_assert_ptr_eq(clpt_late_stream_new(&rig->device), rig->s);
-}
-
 /* A buffer that s wrote and t has read, as noted. */
 static clp_buffer *take_shared(clpt_late_rig *rig)
 {
@@ -111,7 +100,7 @@ START_TEST(calls_with_it_are_over_before_it_is_forgotten)
   ck_assert_int_eq(pthread_join(self.thread, NULL), 0);
   ck_assert_int_eq(self.status, CLP_SUCCESS);
   ck_assert(!(meetings[i].is_with_it && !is_shared && self.ended_meanwhile));
-  come_back(&rig);
+  clpt_late_come_back(&rig);
   clpt_ok(clp_buffer_release_on(clpt_late_take(&rig, rig.s), rig.s));
   take_on_t(&rig);
   clpt_late_rig_end(&rig);
@@ -169,7 +158,7 @@ START_TEST(the_stream_of_a_call_is_busy_in_its_out_of_memory_callback)
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate_on(rig.pool, 5000, rig.s, &buffer));
   ck_assert_int_eq(self.of_s, CLP_BUSY);
   ck_assert_int_eq(self.of_u, CLP_SUCCESS);
-  end_stream(&rig);
+  clpt_late_end_stream(&rig);
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -190,7 +179,7 @@ START_TEST(the_stream_of_a_call_is_busy_in_its_hooks)
   clpt_ok(clp_hook_pop(&hook));
   ck_assert_int_eq(self.of_s, CLP_BUSY);
   ck_assert_int_eq(self.of_u, CLP_SUCCESS);
-  end_stream(&rig);
+  clpt_late_end_stream(&rig);
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -211,7 +200,7 @@ START_TEST(a_block_of_a_forgotten_stream_is_freed_on_another)
   rig.home = has_home ? clpt_late_stream_new(&rig.device) : NULL;
   clpt_late_rig_start_on(&rig, &options);
   clpt_late_hold(&rig, rig.s);
-  end_stream(&rig);
+  clpt_late_end_stream(&rig);
   clpt_late_clear(&rig.device);
   clpt_ok(clp_pool_free_held(rig.pool));
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_FREE_ON], host_waits ? 0 : 1);
@@ -255,7 +244,7 @@ START_TEST(the_allocator_is_told)
   clpt_fails(CLP_BACKEND_ERROR, clp_pool_forget_stream(rig.pool, rig.s));
   clpt_message_has("late-device");
   heard.answer = CLP_SUCCESS;
-  end_stream(&rig);
+  clpt_late_end_stream(&rig);
   ck_assert_uint_ge(heard.count, 3);
   clpt_late_rig_end(&rig);
 }
@@ -265,14 +254,13 @@ START_TEST(what_the_pool_refuses_the_allocator_is_not_told)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clpt_late_rig rig;
-  clp_buffer *buffer;
 
   heard = (listener){.answer = CLP_SUCCESS};
   clpt_late_init(&rig.device);
   rig.device.ops.forget_stream = hear;
   rig.home = NULL;
   clpt_late_rig_start_on(&rig, &options);
-  buffer = clpt_late_take(&rig, rig.s);
+  clp_buffer *buffer = clpt_late_take(&rig, rig.s);
   clpt_ok(clp_buffer_bind(buffer, rig.s));
   clpt_fails(CLP_BUSY, clp_pool_forget_stream(rig.pool, rig.s));
   ck_assert_uint_eq(heard.count, 0);
@@ -281,9 +269,8 @@ START_TEST(what_the_pool_refuses_the_allocator_is_not_told)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("forget_stream: calls", clpt_run)
 {
-  Suite *suite = suite_create("forget_stream: calls");
   TCase *tests = clpt_case(suite, "threads");
 
   tcase_add_loop_test(tests, calls_with_it_are_over_before_it_is_forgotten, 0, 2 * MEETINGS);
@@ -298,5 +285,4 @@ int main(void)
   tests = clpt_case(suite, "beneath");
   tcase_add_test(tests, the_allocator_is_told);
   tcase_add_test(tests, what_the_pool_refuses_the_allocator_is_not_told);
-  return clpt_run(suite);
 }

@@ -112,12 +112,10 @@ START_TEST(streams_come_and_go_while_memory_goes_back)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("forget_stream: threads", clpt_run)
 {
-  Suite *suite = suite_create("forget_stream: threads");
   TCase *tests = clpt_case(suite, "threads");
 
   tcase_add_loop_test(tests, streams_come_and_go, 0, CLPT_REUSE_CHOICES);
   tcase_add_loop_test(tests, streams_come_and_go_while_memory_goes_back, 0, CLPT_LATE_FREEINGS);
-  return clpt_run(suite);
 }

@@ -21,10 +21,9 @@ static void fail_once(clpt_late_rig *rig, clpt_late_call call, unsigned after)
 START_TEST(where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers)
 {
   clpt_late_rig rig;
-  clp_buffer *buffer;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  buffer = clpt_late_take_unordered(&rig, rig.s);
+  clp_buffer *buffer = clpt_late_take_unordered(&rig, rig.s);
   fail_once(&rig, CLPT_LATE_STREAM_RETAIN, 0);
   if (_i == 0)
     clpt_fails(CLP_BACKEND_ERROR, clp_buffer_release_on(buffer, rig.s));
@@ -44,10 +43,9 @@ END_TEST
 START_TEST(a_silent_failure_is_told_as_this_one)
 {
   clpt_late_rig rig;
-  clp_buffer *buffer;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  buffer = clpt_late_take_unordered(&rig, rig.s);
+  clp_buffer *buffer = clpt_late_take_unordered(&rig, rig.s);
   fail_once(&rig, CLPT_LATE_STREAM_RETAIN, 0);
   rig.device.fault.message = NULL;
   clpt_fails(CLP_BACKEND_ERROR, clp_buffer_release_on(buffer, rig.s));
@@ -83,12 +81,11 @@ START_TEST(a_new_binding_that_fails_leaves_the_old_one)
   static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_STREAM_WAIT,
                                          CLPT_LATE_STREAM_RETAIN};
   clpt_late_rig rig;
-  clp_buffer *buffer, *other;
   clp_stream stream;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  other = clpt_late_take_from(&rig, rig.pool, 5000, rig.t); /* so that t is at work */
-  buffer = take_bound(&rig);
+  clp_buffer *other = clpt_late_take_from(&rig, rig.pool, 5000, rig.t); /* so that t is at work */
+  clp_buffer *buffer = take_bound(&rig);
   fail_once(&rig, calls[_i], 0);
   /* A stream that the pool knows is kept already. */
   stream = calls[_i] == CLPT_LATE_STREAM_RETAIN ? rig.u : rig.t;
@@ -106,10 +103,9 @@ START_TEST(an_unbinding_that_fails_leaves_the_buffer_bound)
 {
   static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_HOST_WAIT};
   clpt_late_rig rig;
-  clp_buffer *buffer;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  buffer = take_bound(&rig);
+  clp_buffer *buffer = take_bound(&rig);
   fail_once(&rig, calls[_i], 0);
   clpt_fails(CLP_BACKEND_ERROR, clp_buffer_unbind(buffer));
   clpt_message_has("on purpose");
@@ -223,13 +219,12 @@ static void stop_meanwhile(clpt_late_device *device, clpt_late_call call)
 START_TEST(a_block_that_a_request_looks_at_while_holding_stops_goes_back_too)
 {
   clpt_late_rig rig;
-  clp_buffer *buffer;
 
   clpt_late_rig_start_freeing(&rig, CLP_REUSE_OPPORTUNISTIC, (clpt_late_freeing)_i);
   clpt_late_hold(&rig, rig.s);
   rig.device.on_call_data = &rig;
   rig.device.on_call = stop_meanwhile;
-  buffer = clpt_late_take(&rig, rig.t);
+  clp_buffer *buffer = clpt_late_take(&rig, rig.t);
   ck_assert_ptr_null(rig.device.on_call_data);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
   ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, CLPT_LATE_BLOCK_BYTES);
@@ -296,9 +291,8 @@ START_TEST(no_lock_is_held_when_the_allocator_is_called)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("order: failures", clpt_run)
 {
-  Suite *suite = suite_create("order: failures");
   TCase *tests = clpt_case(suite, "failures");
 
   tcase_add_loop_test(tests, where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers, 0, 3);
@@ -317,5 +311,4 @@ int main(void)
   tests = clpt_case(suite, "locks");
   tcase_add_loop_test(tests, no_lock_is_held_when_the_allocator_is_called, 0,
                       2 * CLPT_LATE_FREEINGS);
-  return clpt_run(suite);
 }

@@ -10,18 +10,16 @@
 START_TEST(what_was_known_of_a_stream_ends_with_it)
 {
   clpt_late_rig rig;
-  clp_buffer *first, *second;
-  clp_stream stream;
 
   clpt_late_rig_start(&rig, (unsigned)_i);
   rig.device.streams.reuse_addresses = true;
-  stream = clpt_late_stream_new(&rig.device);
+  clp_stream stream = clpt_late_stream_new(&rig.device);
   clpt_late_hold(&rig, stream);
   clpt_late_finish(&rig.device, stream);
   clpt_late_stream_drop(&rig.device, stream);
-  first = clpt_late_take_held(&rig, rig.t);
+  clp_buffer *first = clpt_late_take_held(&rig, rig.t);
   stream = clpt_late_stream_new(&rig.device);
-  second = clpt_late_take_new(&rig, stream);
+  clp_buffer *second = clpt_late_take_new(&rig, stream);
   clpt_ok(clp_buffer_release_on(second, stream));
   second = _i & CLP_REUSE_INTERNAL_DEPENDENCIES ? clpt_late_take_held(&rig, rig.t)
                                                 : clpt_late_take_new(&rig, rig.t);
@@ -37,11 +35,10 @@ START_TEST(each_new_stream_is_waited_for_however_many_there_were)
   enum { STREAMS = 1000 };
   clpt_chance chance = clpt_chance_seed(1);
   clpt_late_rig rig;
-  clp_buffer *bound;
 
   clpt_late_rig_start(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES | (unsigned)_i);
   rig.device.streams.reuse_addresses = true;
-  bound = clpt_late_take_from(&rig, rig.pool, 5000, rig.t);
+  clp_buffer *bound = clpt_late_take_from(&rig, rig.pool, 5000, rig.t);
   clpt_ok(clp_buffer_bind(bound, rig.t)); /* so that t is not forgotten */
   for (int i = 0; i < STREAMS; i++) {
     clp_stream stream = clpt_late_stream_new(&rig.device);
@@ -65,10 +62,9 @@ START_TEST(many_streams_are_all_waited_for)
   enum { STREAMS = 40 };
   clpt_late_rig rig;
   clp_stream streams[STREAMS];
-  clp_buffer *buffer;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  buffer = clpt_late_take(&rig, rig.s);
+  clp_buffer *buffer = clpt_late_take(&rig, rig.s);
   for (int i = 0; i < STREAMS; i++) {
     streams[i] = clpt_late_stream_new(&rig.device);
     clpt_late_share(&rig, buffer, rig.s, streams[i]);
@@ -82,6 +78,25 @@ START_TEST(many_streams_are_all_waited_for)
     clpt_late_run(&rig.device, streams[i]);
   }
   ck_assert(!clpt_late_is_held_up(&rig.device, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(each_stream_has_its_own_blocks_back_once)
+{
+  clpt_late_rig rig;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_NEVER);
+  clp_stream streams[] = {rig.t, rig.s, rig.s};
+  clp_buffer *buffers[3];
+  for (int i = 0; i < 3; i++)
+    buffers[i] = clpt_late_take(&rig, streams[i]);
+  for (int i = 2; i >= 0; i--)
+    clpt_ok(clp_buffer_release_on(buffers[i], streams[i]));
+  for (int i = 0; i < 3; i++)
+    buffers[i] = clpt_late_take_held(&rig, streams[i]);
+  for (int i = 0; i < 3; i++)
+    clpt_ok(clp_buffer_release_on(buffers[i], streams[i]));
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -254,12 +269,10 @@ START_TEST(a_stream_that_an_active_buffer_needs_is_kept)
 {
   bool bound = _i & 1, dropped = _i & 2;
   clpt_late_rig rig;
-  clp_buffer *buffer;
-  clp_stream needed;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  needed = clpt_late_stream_new(&rig.device);
-  buffer = clpt_late_take(&rig, needed);
+  clp_stream needed = clpt_late_stream_new(&rig.device);
+  clp_buffer *buffer = clpt_late_take(&rig, needed);
   clpt_ok(bound ? clp_buffer_bind(buffer, needed) : clp_buffer_record_use(buffer, needed));
   if (dropped)
     clpt_late_stream_drop(&rig.device, needed);
@@ -282,9 +295,8 @@ START_TEST(a_stream_that_an_active_buffer_needs_is_kept)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("order: marks", clpt_run)
 {
-  Suite *suite = suite_create("order: marks");
   TCase *tests = clpt_case(suite, "streams that come");
 
   tcase_add_loop_test(tests, what_was_known_of_a_stream_ends_with_it, CLP_REUSE_OPPORTUNISTIC,
@@ -292,6 +304,7 @@ int main(void)
 
   tcase_add_loop_test(tests, each_new_stream_is_waited_for_however_many_there_were, 0, 2);
   tcase_add_test(tests, many_streams_are_all_waited_for);
+  tcase_add_test(tests, each_stream_has_its_own_blocks_back_once);
 
   tests = clpt_case(suite, "few");
   tcase_add_loop_test(tests, one_mark_and_wait_serve_all_that_was_released_before_it, 0, 2);
@@ -305,5 +318,4 @@ int main(void)
   tcase_add_test(tests, a_stream_that_two_threads_bring_at_once_is_kept_once);
   tcase_add_loop_test(tests, streams_that_blocks_remember_are_kept_however_many, 0, 2);
   tcase_add_loop_test(tests, a_stream_that_an_active_buffer_needs_is_kept, 0, 4);
-  return clpt_run(suite);
 }

@@ -127,9 +127,8 @@ START_TEST(the_callback_comes_after_the_waiting)
 }
 END_TEST
 
-int main(void)
+CLPT_MAIN("order: out of memory", clpt_run)
 {
-  Suite *suite = suite_create("order: out of memory");
   TCase *tests = clpt_case(suite, "ladder");
 
   tcase_add_loop_test(tests, an_allocator_that_cannot_drain_is_waited_for_by_its_streams, 0,
@@ -138,5 +137,4 @@ int main(void)
       tests, streams_that_memory_was_freed_behind_are_waited_for_however_many_came_since, 0, 2);
   tcase_add_test(tests, streams_that_others_look_at_meanwhile_are_all_waited_for);
   tcase_add_loop_test(tests, the_callback_comes_after_the_waiting, 0, CLPT_LATE_FREEINGS);
-  return clpt_run(suite);
 }

@@ -6,9 +6,9 @@ import os
 import re
 
 # Each kind of fault has at least one plant, whatever the code looks like.
-KINDS = ('age order wrong', 'figure off', 'fork missed', 'leak on failure', 'limit off by one',
-         'lock missing', 'lost block', 'mark lost', 'order broken', 'second release not told',
-         'wrong status')
+KINDS = ('age order wrong', 'block in two lanes', 'exact block held', 'figure off', 'fork missed',
+         'leak on failure', 'limit off by one', 'lock missing', 'lock order broken', 'lost block',
+         'mark lost', 'order broken', 'second release not told', 'wrong status')
 
 
 class PlantError(Exception):

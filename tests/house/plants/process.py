@@ -2,14 +2,16 @@
 """Running one test program, and telling whether it hangs.
 
 A program hangs when it has used far more processor time than without the plant, or when for a while
-none of its processes ran or could have run. So a busy machine makes no program hang."""
+its processes hardly ran, nor could have run: they sleep, or wake only to look at a lock. So a busy
+machine makes no program hang."""
 import os
 import resource
 import signal
 import subprocess
 import time
 
-IDLE_SECONDS = 20   # no process of the program ran for so long
+IDLE_SECONDS = 20   # the program's processes hardly ran for so long:
+IDLE_SHARE = 0.2    # of that time, in all
 CPU_SECONDS = 60    # more than CPU_FACTOR times what it used without the plant, and this
 CPU_FACTOR = 10
 TICKS = os.sysconf('SC_CLK_TCK')
@@ -52,16 +54,32 @@ class Watch:
     def __init__(self, session, limit):
         self.session = session
         self.limit = limit
-        self.used = 0.0
-        self.last_run = time.monotonic()
+        self.used = self.used_before = 0.0
+        self.looks = self.could_run = 0
+        self.since = time.monotonic()
+
+    def begin(self):
+        """Begins to look whether it is idle."""
+        self.since = time.monotonic()
+        self.used_before = self.used
+        self.looks = self.could_run = 0
+
+    def is_idle(self):
+        few = IDLE_SHARE * IDLE_SECONDS
+        return self.used - self.used_before < few and self.could_run < IDLE_SHARE * self.looks
 
     def hangs(self):
         processes = session_processes(self.session)
-        used = sum(seconds for _, _, seconds in processes)
-        if used > self.used or any(state == 'R' for _, state, _ in processes):
-            self.last_run = time.monotonic()
-        self.used = max(used, self.used)
-        return used > self.limit or time.monotonic() - self.last_run > IDLE_SECONDS
+        self.used = max(self.used, sum(seconds for _, _, seconds in processes))
+        self.looks += 1
+        self.could_run += any(state == 'R' for _, state, _ in processes)
+        if self.used > self.limit:
+            return True
+        if time.monotonic() - self.since < IDLE_SECONDS:
+            return False
+        idle = self.is_idle()
+        self.begin()
+        return idle
 
 
 def await_end(process, watch):
