@@ -43,6 +43,9 @@ size_t clpt_bin_bytes(size_t bytes);
 /** Takes `blocks` buffers of `bytes` and releases them, so that so many are held. */
 void clpt_hold(clp_pool *pool, size_t bytes, size_t blocks);
 
+/** Releases a buffer on a thread of its own, which then ends. */
+void clpt_release_aside(clp_buffer *buffer);
+
 /** What does not hold among figures that were taken at one moment; NULL: they agree. For threads,
  * where Check's assertions must not be. */
 const char *clpt_disagreement(const clp_pool_stats *stats);
