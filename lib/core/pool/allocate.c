@@ -75,17 +75,8 @@ static clp_status allocate_empty(const clpi_request *wanted, clp_buffer **out)
 
 /* --- the slow path --- */
 
-/* A hint: mostly, nothing is held where a request comes to this. */
-static bool seems_held(const clpi_request *wanted)
-{
-  clpi_each_slot (&wanted->pool->shards, wanted->bin->index, shard, slot)
-    if (clpi_relaxed(slot->held))
-      return true;
-  return false;
-}
-
-/* The pool is pinned, and so is the stream. */
-static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
+/* The pool is pinned, and so is the stream. is_held: some shard may have blocks of the bin. */
+static clp_status allocate_pinned(clpi_request *wanted, bool is_held, clp_buffer **out)
 {
   clpi_shards *shards = &wanted->pool->shards;
   if (!wanted->bytes)
@@ -95,7 +86,7 @@ static clp_status allocate_pinned(clpi_request *wanted, clp_buffer **out)
   if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
   wanted->block_bytes = wanted->bin->block_bytes;
-  *out = seems_held(wanted) ? clpi_take_other(wanted) : NULL;
+  *out = is_held ? clpi_take_other(wanted) : NULL;
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
 }
 
@@ -121,8 +112,9 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                       pool->allocator->name, bytes, shards->bins.max_block_bytes);
   uint32_t index = bytes && is_in_order(shards, given) ? clpi_index_of(&shards->bins, bytes) : 0;
   clpi_shard *shard = index ? clpi_shard_for(shards, index) : NULL;
+  bool is_held = !shard;
   if (shard)
-    *out = clpi_take_over(shards, shard, index, given, bytes);
+    *out = clpi_take_over(shards, shard, index, given, bytes, &is_held);
   if (*out)
     return CLP_SUCCESS;
   clpi_request wanted = {
@@ -136,7 +128,7 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     pthread_mutex_lock(&shards->lock);
     pool->pins++;
     pthread_mutex_unlock(&shards->lock);
-    status = allocate_pinned(&wanted, out);
+    status = allocate_pinned(&wanted, is_held, out);
     shard = clpi_shards_lock(shards, 0);
     if (given.is_given)
       clpi_shard_unpin_stream_locked(shards, shard, wanted.stream);

@@ -261,9 +261,10 @@ clpi_release_warm(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer, cl
 
 /* Takes and hands out a block of `bytes`, of the bin of this index, that the stream used last: from
  * this shard, which has a slot for the bin, or else another, out of which come some more for the
- * next calls. NULL: no shard has one, or the stream is not among the shard's recent ones. Under no
- * lock. */
+ * next calls. NULL: no shard has one, or the stream is not among the shard's recent ones. Then
+ * is_held tells whether a shard has blocks of the bin, of whatever stream. Blocks that move from
+ * shard to shard meanwhile may be missed. Under no lock. */
 clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, uint32_t index, clpi_given given,
-                           size_t bytes);
+                           size_t bytes, bool *is_held);
 
 #endif
