@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The properties of an active buffer, and its streams: its owner records uses and binds it to one.
- */
+/* The properties of an active buffer, and its streams: its owner records uses and binds it. */
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/pool/pool.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request on the slow path, and the steps that serve it. All under no lock; the pool is pinned.
- */
+/* A request on the slow path, and its steps. All under no lock; the pool is pinned. */
 #ifndef CLPOOL_CORE_POOL_REQUEST_H
 #define CLPOOL_CORE_POOL_REQUEST_H
 
@@ -86,9 +85,9 @@ bool clpi_release_direct(clp_buffer *buffer, clpi_given given);
 
 /* --- where there is none: out_of_memory.c --- */
 
-/* For a request that clpi_ask_device refused: frees what can be spared, step by step,
- * and tries again after each. Returns the status of
- * the last attempt; on CLP_SUCCESS wanted->memory or wanted->held is set. */
+/* For a request that clpi_ask_device refused: frees what can be spared, step by step, and tries
+ * again after each. Returns the status of the last attempt; on CLP_SUCCESS wanted->memory or
+ * wanted->held is set. */
 clp_status clpi_free_and_retry(clpi_request *wanted);
 
 #endif

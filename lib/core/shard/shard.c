@@ -22,12 +22,28 @@ static void *make_zeros(size_t alignment, size_t bytes)
 
 /* --- buffers --- */
 
-enum { PAGE_BUFFERS = 31 };
+enum { PAGE_BUFFERS = 31 }; /* a prime number, of which 3 is a primitive root */
 struct clpi_page {
   clpi_page *next;
   clp_buffer buffers[PAGE_BUFFERS];
 };
 static_assert(sizeof(clpi_page) == 4096, "a page of most systems");
+
+/* The buffers of a page are taken in an irregular order. Processors fetch ahead what seems to come
+ * next: in a regular order, those of several threads, which take from a page by turns, would keep
+ * fetching each other's buffers. */
+static void add_page_locked(clpi_shards *shards, clpi_page *page)
+{
+  for (size_t i = 0, at = 0; i < PAGE_BUFFERS; i++, at = at ? at * 3 % PAGE_BUFFERS : 1) {
+    clp_buffer *buffer = &page->buffers[at];
+    buffer->pool = shards->pool;
+    buffer->older = shards->spare;
+    atomic_init(&buffer->index, CLPI_NO_INDEX(CLPI_BUFFER_SPARE));
+    shards->spare = buffer;
+  }
+  page->next = shards->pages;
+  shards->pages = page;
+}
 
 clp_buffer *clpi_buffer_take(clpi_shards *shards)
 {
@@ -35,16 +51,8 @@ clp_buffer *clpi_buffer_take(clpi_shards *shards)
   clp_buffer *buffer;
   do {
     pthread_mutex_lock(&shards->lock);
-    for (size_t i = 0; page && i < PAGE_BUFFERS; i++) {
-      page->buffers[i].pool = shards->pool;
-      page->buffers[i].older = shards->spare;
-      atomic_init(&page->buffers[i].index, CLPI_NO_INDEX(CLPI_BUFFER_SPARE));
-      shards->spare = &page->buffers[i];
-    }
-    if (page) {
-      page->next = shards->pages;
-      shards->pages = page;
-    }
+    if (page)
+      add_page_locked(shards, page);
     buffer = shards->spare;
     if (buffer)
       shards->spare = buffer->older;

@@ -186,8 +186,7 @@ static void conclude(clpi_streams *streams, clpi_stream *stream, clp_status stat
     streams->allocator->ops.stream_release(streams->allocator->self, handle);
 }
 
-/* A handle has one record, but a second one if it was used while forgetting the first one failed.
- */
+/* A handle has one record, and a second one if it was used while forgetting the first failed. */
 clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle, bool may_wait)
 {
   clp_status status = CLP_SUCCESS;
