@@ -110,9 +110,9 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "%s: %zu bytes are more than the device's largest block, %zu bytes",
                       pool->allocator->name, bytes, shards->bins.max_block_bytes);
-  uint32_t index = bytes && is_in_order(shards, given) ? clpi_index_of(&shards->bins, bytes) : 0;
-  clpi_shard *shard = index ? clpi_shard_for(shards, index) : NULL;
-  bool is_held = !shard;
+  uint32_t index = bytes ? clpi_index_of(&shards->bins, bytes) : 0;
+  clpi_shard *shard = index && is_in_order(shards, given) ? clpi_shard_for(shards, index) : NULL;
+  bool is_held = index && !shard;
   if (shard)
     *out = clpi_take_over(shards, shard, index, given, bytes, &is_held);
   if (*out)
