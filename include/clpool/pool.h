@@ -322,9 +322,9 @@ size_t clp_pool_get_limit(const clp_pool *pool);
  * peak_active_bytes is exact if one thread uses the pool, or several of which each ends before the
  * next one begins. Where several threads use it, the pool looks at what all of them have: before a
  * thread's own bytes fall from a new height, at a thread's first release after 64 allocations for
- * each thread, and at misses. A peak that one of these meets is reported within 7 %; it may be a
- * little too high, because the sum is read without locks, but not above peak_managed_bytes. A
- * shorter one may be missed.
+ * each thread, and at each new peak of managed bytes. A peak that one of these meets is reported
+ * within 7 %; it may be a little too high, because the sum is read without locks, but not above
+ * peak_managed_bytes. A shorter one may be missed.
  *
  * "Active" is what users have, "held" what waits in bins, "managed" both. Failed allocations are
  * not counted. An allocation of zero bytes is a hit, of no bin, and an active block, and manages

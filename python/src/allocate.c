@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From a size to a Python object, and from a block back to its pool. A hit takes neither a lock nor
- * lets go of the interpreter's. */
+/* From a size to a Python object, and from a block back to its pool. A hit never waits for a lock,
+ * so it keeps the interpreter's. */
 #include "clpool_module.h"
 
 static bool try_allocate(Pool *pool, size_t bytes, clp_buffer **out)

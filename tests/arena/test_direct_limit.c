@@ -76,7 +76,7 @@ START_TEST(what_a_callback_allocates_is_within_it)
 }
 END_TEST
 
-/* --- a thread without a cache --- */
+/* --- a thread without a shard --- */
 
 static sem_t has_reserved, may_go_on;
 static _Thread_local bool pauses;
@@ -95,18 +95,18 @@ clp_status __wrap_clpi_fit(clpi_request *wanted)
   return __real_clpi_fit(wanted);
 }
 
-static void allocate_without_cache(clpt_worker *self)
+static void allocate_without_shard(clpt_worker *self)
 {
   pauses = true;
   clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
   clpt_note_failure(self, "clp_pool_allocate", clp_pool_allocate(pool, OTHER, self->shared));
   if (!clpt_host_failed())
-    clpt_wrong(self, "there was a cache");
+    clpt_wrong(self, "there was a shard");
 }
 
-START_TEST(what_a_thread_without_a_cache_allocates_is_within_it)
+START_TEST(what_a_thread_without_a_shard_allocates_is_within_it)
 {
-  static const clpt_work works[] = {allocate_without_cache};
+  static const clpt_work works[] = {allocate_without_shard};
   clp_buffer *refused = NULL, *other = NULL;
   clpt_workers workers;
 
@@ -128,5 +128,5 @@ CLPT_MAIN("limits of direct pools", clpt_run)
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, it_is_kept);
   tcase_add_test(tests, what_a_callback_allocates_is_within_it);
-  tcase_add_test(tests, what_a_thread_without_a_cache_allocates_is_within_it);
+  tcase_add_test(tests, what_a_thread_without_a_shard_allocates_is_within_it);
 }

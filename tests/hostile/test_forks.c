@@ -37,7 +37,7 @@ static void say(clp_log_level level, const char *message, void *user_data)
 
 /* --- the parent --- */
 
-/* Threads are at their limit, so that they look through each other's caches and pools. */
+/* Threads are at their limit, so that they look through each other's shards and pools. */
 static void *use_for_a_moment(void *pool)
 {
   clp_buffer *some[8] = {NULL};

@@ -51,8 +51,8 @@ bool crowd_note(crowd *all, const char *call, clp_status status)
   return status == CLP_SUCCESS;
 }
 
-/* Blocks become more until a target is reached, then fewer until another one is: all sizes of
- * caches are met, and the peaks of all members now and then at once. */
+/* Blocks become more until a target is reached, then fewer until another one is: members hold few
+ * and many blocks, and the peaks of all are now and then at once. */
 static void use_blocks(crowd_member *self)
 {
   crowd *all = self->crowd;

@@ -62,8 +62,7 @@ START_TEST(memory_is_of_what_is_live)
 END_TEST
 
 /* The whole replay, with each allocation of host memory failing in turn: it ends with that, or does
- * without, as a pool does with a smaller cache; what was taken is given back. More blocks than a
- * first table of them holds are live. */
+ * without; what was taken is given back. More blocks than a first table of them holds are live. */
 START_TEST(replay_without_host_memory)
 {
   enum { ROWS = 600 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tuning: one thread reads the trace, others run each batch on the settings that are theirs. A
- * setting stays with its thread, as a pool's caches do, so its figures do not depend on how many
- * threads there are. */
+ * setting stays with its thread, so its figures do not depend on how many threads there are. */
 #include "trace/tune.h"
 
 #include "trace/batch_ring.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Callbacks at the end of threads that own something in the library, such as a cache. */
+/* Callbacks at the end of threads that own something in the library. */
 #ifndef CLPOOL_CORE_BASE_THREAD_END_H
 #define CLPOOL_CORE_BASE_THREAD_END_H
 

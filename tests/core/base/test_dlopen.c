@@ -60,7 +60,7 @@ static bool is_loaded(void)
   return found;
 }
 
-/* Takes and releases a few buffers, so that the calling thread has a cache. */
+/* Takes and releases a few buffers, so that the calling thread has a shard. */
 static bool use(const library *it, clp_pool *pool)
 {
   clp_buffer *buffer;

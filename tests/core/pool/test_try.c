@@ -87,7 +87,7 @@ static void give(clp_buffer *buffer, where stream)
                          : clp_buffer_release_on(buffer, stream_of(stream)));
 }
 
-/* The thread knows the streams, and so does its cache. */
+/* The pool knows the streams, and so does what the thread has of it. */
 static void setup(void)
 {
   clpt_late_rig_start_with_home(&rig, CLPT_REUSE_NEVER);
