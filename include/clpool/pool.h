@@ -8,17 +8,17 @@
  * Threads. A pool stores its held blocks in up to 64 shards. A shard has a lock of its own, and a
  * thread uses one shard, so threads seldom wait for each other; from the 65th on they share. Where
  * the thread's shard has no block of the bin, the pool takes blocks from other shards before it
- * asks the device. So threads that use the same bin take at most 1.10 times the memory that they
- * use at once, and one block more for each thread. When a thread ends, the next new thread goes on
+ * asks the device. Threads that used the same bin took at most 1.10 times the memory that they used
+ * at once, and one block more for each thread. When a thread ends, the next new thread goes on
  * with its shard. Every function here reaches all held blocks, those of sleeping threads too.
  *
- * Waiting. A shard's lock is held for some tens of instructions, for longer only by calls that look
- * at all shards (such as clp_pool_get_stats) and in direct pools (clp_pool_create); never while the
- * device or the program is called. A thread that waits for it pauses at first, then yields its
- * processor, then sleeps for 50 us at a time. So the thread that has the lock can go on, even if
- * its real-time priority is lower. It does not inherit the waiting thread's priority, nor does one
- * that has the pool's other locks, which are mutexes. A thread with deadlines uses
- * clp_pool_try_allocate and clp_buffer_try_release, which never wait.
+ * Waiting. A shard's lock is held for some tens of instructions. It is held for longer to look at
+ * all shards, as clp_pool_get_stats does, and any call now and then; and in direct pools
+ * (clp_pool_create). It is never held while the device or the program is called. A thread that
+ * waits for it pauses at first, then yields its processor, then sleeps for 50 us at a time. So the
+ * thread that has the lock can go on, even if its real-time priority is lower. It does not inherit
+ * the waiting thread's priority, nor does one that has the pool's other locks, which are mutexes. A
+ * thread with deadlines uses clp_pool_try_allocate and clp_buffer_try_release, which never wait.
  *
  * Forks. The child of a fork makes pools of its own, because the parent's other threads may have
  * been inside any call at the fork. Of the parent's pools, allocators and buffers the child may
@@ -322,9 +322,9 @@ size_t clp_pool_get_limit(const clp_pool *pool);
  * peak_active_bytes is exact if one thread uses the pool, or several of which each ends before the
  * next one begins. Where several threads use it, the pool looks at what all of them have: before a
  * thread's own bytes fall from a new height, at a thread's first release after 64 allocations for
- * each thread, and at each new peak of managed bytes. A peak that one of these meets is reported
- * within 7 %; it may be a little too high, because the sum is read without locks, but not above
- * peak_managed_bytes. A shorter one may be missed.
+ * each thread, and at misses. A peak that one of these meets is reported within 7 %; it may be a
+ * little too high, because the sum is read without locks, but not above peak_managed_bytes. A
+ * shorter one may be missed.
  *
  * "Active" is what users have, "held" what waits in bins, "managed" both. Failed allocations are
  * not counted. An allocation of zero bytes is a hit, of no bin, and an active block, and manages

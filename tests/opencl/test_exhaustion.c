@@ -177,10 +177,10 @@ END_TEST
 /* Of different sizes, again and again: the pool never gets stuck on what it holds. There is room
  * for any two and one more, since a block may come back while glibc has no memory for the next:
  * then it makes that a part of its heap, which it does not give back to the system; and for the
- * heap of a thread of the driver's, which takes 128 MiB of addresses. */
+ * heap of a thread of the driver's, which takes 128 MiB of addresses. All five do not fit. */
 START_TEST(test_sizes_in_turn)
 {
-  static const size_t sizes[] = {5 * UNIT / 2, 3 * UNIT, 4 * UNIT, 11 * UNIT / 4, 7 * UNIT / 2};
+  static const size_t sizes[] = {13 * UNIT / 4, 3 * UNIT, 4 * UNIT, 15 * UNIT / 4, 7 * UNIT / 2};
   enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), ROUNDS = 20 };
 
   for (size_t i = 0; i < ROUNDS; i++) {

@@ -36,18 +36,17 @@ static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
   if (wanted->held)
     clpi_hand_out(wanted, wanted->held);
   clpi_shard *shard = clpi_shards_lock(shards, wanted->bin->index);
-  bool is_new = !status && !wanted->held, looks = false;
+  bool is_new = !status && !wanted->held;
   if (is_new) {
     shards->reserved_bytes -= wanted->block_bytes;
     spare->memory = wanted->memory;
-    looks = clpi_count_new_locked(shards, shard, spare, wanted->bin, wanted->block_bytes,
-                                  wanted->bytes);
+    clpi_count_new_locked(shards, shard, spare, wanted->bin, wanted->block_bytes, wanted->bytes);
     pool->pins += pool->references == 0;
   } else {
     clpi_buffer_put_locked(shards, spare);
   }
   pthread_mutex_unlock(&shards->lock);
-  if (looks)
+  if (is_new && clpi_relaxed(shards->count) > 1)
     clpi_note_peak_locked(shards, shard);
   clpi_spinlock_unlock(&shard->lock);
   *out = is_new ? spare : wanted->held;
@@ -90,10 +89,6 @@ static clp_status allocate_pinned(clpi_request *wanted, bool is_held, clp_buffer
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
 }
 
-/* Where the home stream is out of order, it is a stream as any other: a block that its work may
- * still use must not be taken as if it were settled. */
-#define is_in_order(shards, given) ((given).is_given || (shards)->streams.home.is_in_order)
-
 __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t bytes,
                                                           clpi_given given,
                                                           const clpi_hook_scope *scope,
@@ -111,8 +106,8 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                       "%s: %zu bytes are more than the device's largest block, %zu bytes",
                       pool->allocator->name, bytes, shards->bins.max_block_bytes);
   uint32_t index = bytes ? clpi_index_of(&shards->bins, bytes) : 0;
-  clpi_shard *shard = index && is_in_order(shards, given) ? clpi_shard_for(shards, index) : NULL;
-  bool is_held = index && !shard;
+  clpi_shard *shard = index ? clpi_shard_for(shards, index) : NULL;
+  bool is_held = false;
   if (shard)
     *out = clpi_take_over(shards, shard, index, given, bytes, &is_held);
   if (*out)
@@ -217,7 +212,7 @@ static bool try_allocate(clp_pool *pool, size_t bytes, clpi_given given, clp_buf
   if (!pool || bytes - 1 >= pool->shards.bins.max_block_bytes || clpi_hooks_concern(&pool->hooks))
     return false;
   clpi_shards *shards = &pool->shards;
-  if (is_in_order(shards, given))
+  if (given.is_given || shards->streams.home.is_in_order)
     *out = clpi_allocate_warm(shards, clpi_shard_of_number(shards, clpi_self.number), bytes, given,
                               CLPI_TRIES_SHARD);
   return *out;

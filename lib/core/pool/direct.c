@@ -84,7 +84,7 @@ clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given)
   if (memory) {
     shards->spare = buffer->older;
     buffer->memory = memory;
-    (void)clpi_count_new_locked(shards, shard, buffer, bin, bin->block_bytes, bytes);
+    clpi_count_new_locked(shards, shard, buffer, bin, bin->block_bytes, bytes);
   }
   clpi_shards_unlock(shards, shard);
   return memory ? buffer : NULL;

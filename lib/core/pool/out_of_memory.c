@@ -287,13 +287,16 @@ static clp_status report(const ladder *self)
 /* When an attempt fails with another status than before, the steps for that one begin. */
 clp_status clpi_free_and_retry(clpi_request *wanted)
 {
+  ladder self = {.wanted = wanted, .status = wanted->status};
+  note_failure(&self);
+  wanted->held = clpi_take_settled(wanted); /* which the look without locks may have missed */
+  if (wanted->held)
+    return CLP_SUCCESS;
   if (clpi_is_freeing(wanted->pool))
     return clpi_error(CLP_BUSY, 0,
                       "%s: its free allocates from the pool that called it, and there is no memory "
                       "for %zu bytes before it has returned",
                       wanted->pool->allocator->name, wanted->bytes);
-  ladder self = {.wanted = wanted, .status = wanted->status};
-  note_failure(&self);
   for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]);) {
     clpi_lack lack = wanted->lack;
     bool freed = take_step(&self, i);

@@ -42,7 +42,7 @@ void clpi_hand_out(const clpi_request *wanted, clp_buffer *block)
   clpi_shards_unlock(shards, shard);
 }
 
-/* Streams whose blocks could not be settled in this search; and the only one whose may be; NULL. */
+/* Streams whose blocks could not be settled in this search; and the only one whose may be. */
 enum { MOST_TRIED = 4 };
 typedef struct tried {
   const clpi_stream *streams[MOST_TRIED], *only;

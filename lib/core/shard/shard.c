@@ -122,13 +122,11 @@ bool clpi_may_manage_locked(const clpi_shards *shards, size_t limit, size_t byte
   return taken <= most && bytes <= most - taken;
 }
 
-bool clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
+void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
                            clpi_bin *bin, size_t block_bytes, size_t bytes)
 {
   shards->managed_bytes += block_bytes;
-  bool is_peak = shards->managed_bytes > shards->peak_managed_bytes;
-  if (is_peak)
-    shards->peak_managed_bytes = shards->managed_bytes;
+  shards->peak_managed_bytes = MAX(shards->peak_managed_bytes, shards->managed_bytes);
   bin->had_block = true;
   buffer->bin = bin;
   buffer->bytes = block_bytes;
@@ -138,7 +136,6 @@ bool clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *b
   clpi_slot_at(shard, bin->index)->misses++;
   shards->tick = shard->tick = MAX(shards->tick, shard->tick) + 1; /* what comes is newer */
   clpi_count_allocated_locked(shard, bytes);
-  return is_peak && clpi_relaxed(shards->count) > 1;
 }
 
 /* --- shards and slots --- */

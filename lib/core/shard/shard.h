@@ -137,7 +137,7 @@ void clpi_buffers_each_locked(const clpi_shards *shards,
  *
  * The peak of active bytes is exact while one shard is in use. Where several are, a shard looks at
  * what all have, without their locks: before its own count falls from a new height; at the first
- * release after some allocations; and when the pool has never had so much from the device. */
+ * release after some allocations; and at misses. */
 
 /* Looks. Under the shard's lock. */
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard);
@@ -161,9 +161,8 @@ static inline void clpi_count_released_locked(clpi_shards *shards, clpi_shard *s
 bool clpi_may_manage_locked(const clpi_shards *shards, size_t limit, size_t bytes);
 
 /* Counts a block that is new from the device, of block_bytes, and gives the buffer, whose memory it
- * is, out for a request of `bytes`. Under the locks of the shard and the pool. Whether the caller
- * is to look for a new peak of active bytes, without the pool's lock. */
-bool clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
+ * is, out for a request of `bytes`. Under the locks of the shard and the pool. */
+void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
                            clpi_bin *bin, size_t block_bytes, size_t bytes);
 
 /* --- the warm path: a block from or to the calling thread's shard ---
@@ -261,9 +260,10 @@ clpi_release_warm(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer, cl
 
 /* Takes and hands out a block of `bytes`, of the bin of this index, that the stream used last: from
  * this shard, which has a slot for the bin, or else another, out of which come some more for the
- * next calls. NULL: no shard has one, or the stream is not among the shard's recent ones. Then
- * is_held tells whether a shard has blocks of the bin, of whatever stream. Blocks that move from
- * shard to shard meanwhile may be missed. Under no lock. */
+ * next calls. NULL: no shard has one; or the stream is out of order, or not among the shard's
+ * recent ones; or the pool is direct or holds no more. Then is_held tells whether a shard has
+ * blocks of the bin, of whatever stream. Blocks that move from shard to shard meanwhile may be
+ * missed. Under no lock. */
 clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, uint32_t index, clpi_given given,
                            size_t bytes, bool *is_held);
 

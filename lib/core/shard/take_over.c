@@ -37,17 +37,17 @@ static void move_some_locked(clpi_slot *from, clpi_slot *to, const clpi_stream *
     clpi_lane_move(from, newest, to, count);
 }
 
-enum { IS_HELD = 1, WAS_HELD = 2 }; /* what was seen of blocks that were not taken; flags */
-
 static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi_shard *other,
-                                    uint32_t index, clpi_given given, size_t bytes, unsigned *seen)
+                                    uint32_t index, clpi_given given, size_t bytes, bool *is_held)
 {
   const clpi_stream *home = &shards->streams.home;
-  const clpi_stream *stream = given.is_given ? clpi_recall_stream_locked(shard, given) : home;
+  const clpi_stream *stream = given.is_given      ? clpi_recall_stream_locked(shard, given)
+                              : home->is_in_order ? home
+                                                  : NULL;
   clpi_slot *from = clpi_slot_at(other, index), *to = clpi_slot_at(shard, index);
   clp_buffer *block = stream ? clpi_lane_find(from, stream, home) : NULL;
   if (!block || clpi_is_slow_locked(shards)) {
-    *seen |= clpi_relaxed(from->held) ? IS_HELD : WAS_HELD;
+    *is_held |= clpi_relaxed(from->held) != 0;
     return NULL;
   }
   clpi_lane_pop(from, block);
@@ -65,19 +65,19 @@ clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, uint32_t inde
 {
   uint32_t end = clpi_acquired(shards->end), first = clpi_relaxed(shard->victim);
   clp_buffer *block = NULL;
-  unsigned seen;
+  bool is_late;
   do {
-    seen = 0;
+    *is_held = is_late = false;
     for (uint32_t i = 0; i <= end && !block; i++) {
       clpi_shard *other = i ? clpi_acquired(shards->by_number[(first + i - 1) % end]) : shard;
       clpi_slot *from = other && (!i || other != shard) ? clpi_slot_at(other, index) : NULL;
       if (!from || !clpi_relaxed(from->held))
         continue;
       lock_both(shard, other);
-      block = take_from_locked(shards, shard, other, index, given, bytes, &seen);
+      block = take_from_locked(shards, shard, other, index, given, bytes, is_held);
       unlock_both(shard, other);
+      is_late |= !block; /* another thread was quicker, unless is_held */
     }
-  } while (!block && seen == WAS_HELD);
-  *is_held = seen & IS_HELD;
+  } while (!block && is_late && !*is_held);
   return block;
 }

@@ -91,8 +91,9 @@ static inline bool clpi_buffer_is_active(const clp_buffer *buffer)
  * active, what the owner has recorded so far. */
 clpi_uses clpi_uses_of(clp_buffer *block);
 
-/* Settles the uses of a block for a stream; see clpi_use_settle. When polling, goes through all of
- * them even if one is still at work, so that those that are done need no wait later. */
+/* Settles the uses of a leaving block for a stream, under no lock; see clpi_use_settle. When
+ * polling, goes through all of them even if one is still at work, so that those that are done need
+ * no wait later. */
 bool clpi_buffer_settle(clp_buffer *block, clpi_streams *streams, clpi_stream *stream,
                         unsigned ways);
 

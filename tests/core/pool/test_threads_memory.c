@@ -301,6 +301,22 @@ START_TEST(blocks_that_are_handed_over_come_back)
 }
 END_TEST
 
+/* One more than are in use when a thread asks for one. They move from thread to thread, and no new
+ * one is allowed. */
+START_TEST(whatever_the_limit_a_block_that_is_held_is_found)
+{
+  enum { HANDED = 20000 };
+  shared it;
+
+  start(&it, 1u << _i, PLACES / 2);
+  clpt_hold(it.pool, BYTES, PLACES / 2 + it.threads);
+  clpt_ok(clp_pool_set_limit(it.pool, 1));
+  run(&it, put_or_take, clpt_iterations(HANDED));
+  clp_pool_stats stats = end(&it);
+  ck_assert_uint_eq(stats.misses, PLACES / 2 + it.threads);
+}
+END_TEST
+
 enum { FEW = 10 };
 
 static void take_few(clp_pool *pool, size_t bytes, clp_buffer **few)
@@ -341,6 +357,41 @@ START_TEST(a_short_peak_of_a_thread_that_handed_much_over_is_told)
 }
 END_TEST
 
+typedef struct lot {
+  clp_pool *pool;
+  size_t bytes;
+  clp_buffer *few[FEW];
+} lot;
+
+static void *take_lot(void *argument)
+{
+  lot *it = argument;
+
+  take_few(it->pool, it->bytes, it->few);
+  return NULL;
+}
+
+/* The pool once had as much from the device, for threads one after another. */
+START_TEST(a_peak_of_new_blocks_is_told_though_more_was_managed_before)
+{
+  shared it;
+
+  start(&it, 2, FEW);
+  lot own = {.pool = it.pool, .bytes = 1000}, others = {.pool = it.pool, .bytes = 900};
+  take_lot(&own);
+  give_few(own.few);
+  clpt_aside(take_lot, &others);
+  give_few(others.few);
+  clpt_ok(clp_pool_trim_to(it.pool, 0));
+  take_lot(&own);
+  clpt_aside(take_lot, &others);
+  give_few(own.few);
+  give_few(others.few);
+  clp_pool_stats stats = end(&it);
+  ck_assert_uint_eq(stats.peak_active_bytes, FEW * (1000 + 900));
+}
+END_TEST
+
 CLPT_MAIN("threads, the memory that they take", clpt_run)
 {
   TCase *tests = clpt_case(suite, "one bin");
@@ -352,5 +403,8 @@ CLPT_MAIN("threads, the memory that they take", clpt_run)
                       LARGEST_CROWD + 1);
   tcase_add_loop_test(tests, blocks_that_are_handed_over_come_back, SMALLEST_CROWD,
                       LARGEST_CROWD + 1);
+  tcase_add_loop_test(tests, whatever_the_limit_a_block_that_is_held_is_found, SMALLEST_CROWD,
+                      LARGEST_CROWD + 1);
   tcase_add_test(tests, a_short_peak_of_a_thread_that_handed_much_over_is_told);
+  tcase_add_test(tests, a_peak_of_new_blocks_is_told_though_more_was_managed_before);
 }
