@@ -378,10 +378,10 @@ START_TEST(a_peak_of_new_blocks_is_told_though_more_was_managed_before)
 
   start(&it, 2, FEW);
   lot own = {.pool = it.pool, .bytes = 1000}, others = {.pool = it.pool, .bytes = 900};
-  take_lot(&own);
-  give_few(own.few);
   clpt_aside(take_lot, &others);
   give_few(others.few);
+  take_lot(&own);
+  give_few(own.few);
   clpt_ok(clp_pool_trim_to(it.pool, 0));
   take_lot(&own);
   clpt_aside(take_lot, &others);
