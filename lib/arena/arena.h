@@ -62,6 +62,8 @@ typedef struct clpi_arena {
   clpi_streams streams;
   clpi_pending pending;
   clpi_call_budget budget;
+  size_t reserve_bytes;      /* clp_arena_reserve */
+  pthread_mutex_t reserving; /* the thread that takes the reserve has it, and calls upstream */
   /* What one call changes are no neighbours: the compiler would load both at once, just after two
    * separate stores, and the load would stall. */
   size_t used_bytes;
@@ -79,6 +81,9 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
 clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes);
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream);
 void clpi_arena_destroy(void *self);
+
+/* The arena that an allocator is; an error names the function that asks. */
+clp_status clpi_arena_of(const clp_allocator *allocator, const char *function, clpi_arena **found);
 
 /* The most that one segment may be, but for a single block. */
 static inline size_t clpi_arena_largest_segment(const clpi_arena *arena)

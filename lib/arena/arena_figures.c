@@ -11,7 +11,7 @@
 
 /* Reading figures does not change what the user sees of an arena, so it takes a const allocator;
  * inside, it takes the lock. */
-static clp_status arena_of(const clp_allocator *allocator, const char *function, clpi_arena **found)
+clp_status clpi_arena_of(const clp_allocator *allocator, const char *function, clpi_arena **found)
 {
   if (!allocator)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: arena is NULL", function);
@@ -40,6 +40,7 @@ static clp_arena_stats figures_locked(const clpi_arena *arena)
       .peak_used_bytes = arena->peak_used_bytes,
       .segments_taken = arena->segments_taken,
       .segments_given_back = arena->segments_given_back,
+      .reserve_bytes = arena->reserve_bytes,
   };
   if (free_bytes)
     stats.fragmentation = 1.0 - (double)stats.largest_free_bytes / (double)free_bytes;
@@ -50,7 +51,7 @@ clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stat
 {
   CLPI_UNCANCELLED;
   clpi_arena *found;
-  clp_status status = arena_of(arena, "clp_arena_get_stats", &found);
+  clp_status status = clpi_arena_of(arena, "clp_arena_get_stats", &found);
   if (status)
     return status;
   if (!stats)
@@ -71,12 +72,13 @@ static void write_figures(FILE *file, const clp_arena_stats *stats)
           "\"used_bytes\": %zu, \"used_blocks\": %zu, \"free_ranges\": %zu, "
           "\"largest_free_bytes\": %zu, \"fragmentation\": %.6f, "
           "\"peak_reserved_bytes\": %zu, \"peak_used_bytes\": %zu, "
-          "\"segments_taken\": %llu, \"segments_given_back\": %llu,\n\"map\": [",
+          "\"segments_taken\": %llu, \"segments_given_back\": %llu, "
+          "\"reserve_bytes\": %zu,\n\"map\": [",
           stats->segments, stats->free_segments, stats->reserved_bytes, stats->used_bytes,
           stats->used_blocks, stats->free_ranges, stats->largest_free_bytes, stats->fragmentation,
           stats->peak_reserved_bytes, stats->peak_used_bytes,
-          (unsigned long long)stats->segments_taken,
-          (unsigned long long)stats->segments_given_back);
+          (unsigned long long)stats->segments_taken, (unsigned long long)stats->segments_given_back,
+          stats->reserve_bytes);
 }
 
 static void write_segment(FILE *file, const clpi_segment *segment)
@@ -123,7 +125,7 @@ clp_status clp_arena_dump(const clp_allocator *arena, FILE *file)
 {
   CLPI_UNCANCELLED;
   clpi_arena *found;
-  clp_status status = arena_of(arena, "clp_arena_dump", &found);
+  clp_status status = clpi_arena_of(arena, "clp_arena_dump", &found);
   if (status)
     return status;
   if (!file)
