@@ -27,9 +27,8 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
   size_t earlier = arena->reserve_bytes, reserve = bytes ? *bytes : earlier, missing;
   size_t taken = clpi_arena_taken_bytes(arena);
   while (!status && (missing = set(arena, reserve)) > 0) {
-    size_t segment = MAX(clpi_arena_room(arena, missing), arena->options.min_segment_bytes);
-    segment = MIN(segment, clpi_arena_largest_segment(arena));
-    status = clpi_arena_add_segment(&carving, segment);
+    size_t segment = clpi_arena_room(arena, missing);
+    status = clpi_arena_add_segment(&carving, MIN(segment, clpi_arena_largest_segment(arena)));
   }
   if (status) {
     clpi_kept_error kept;

@@ -102,15 +102,15 @@ START_TEST(each_program)
 }
 END_TEST
 
-/* At least a smallest segment, and no more than can be counted. */
+/* A multiple of the alignment, and no more than can be counted. */
 START_TEST(sizes_at_the_ends)
 {
   start(&(program){0}, 1);
-  clpt_device_trace_is(&clpt_arena_device, "A65536");
+  clpt_device_trace_is(&clpt_arena_device, "A256");
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_arena_reserve(clpt_arena, SIZE_MAX));
   ck_assert_uint_eq(clpt_arena_figures().reserve_bytes, 1);
-  clpt_ok(clp_arena_reserve(clpt_arena, UNIT + 1)); /* a smallest segment more */
-  clpt_device_trace_is(&clpt_arena_device, "A65536 A65536");
+  clpt_ok(clp_arena_reserve(clpt_arena, UNIT + 1));
+  clpt_device_trace_is(&clpt_arena_device, "A256 A65536");
   clpt_arena_end();
 }
 END_TEST
