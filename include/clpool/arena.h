@@ -36,7 +36,7 @@ typedef struct clp_arena_options {
    * that size, too, but where much is free around blocks that stay. Less means a smaller
    * footprint, more means fewer calls to the device. */
   double slack;
-  /** No segment is smaller unless a limit, the device or a reserve demands it; by default 256 KiB. */
+  /** No segment is smaller unless a limit, a reserve or the device needs it; by default 256 KiB. */
   size_t min_segment_bytes;
   /** Larger ones serve a single request. 0: slack times 1.5 GiB, but for one that takes the place
    * of many without blocks. A bound keeps what repeats itself from being planned, if that needs

@@ -82,9 +82,6 @@ clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes);
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream);
 void clpi_arena_destroy(void *self);
 
-/* The arena that an allocator is; an error names the function that asks. */
-clp_status clpi_arena_of(const clp_allocator *allocator, const char *function, clpi_arena **found);
-
 /* The most that one segment may be, but for a single block. */
 static inline size_t clpi_arena_largest_segment(const clpi_arena *arena)
 {

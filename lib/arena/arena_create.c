@@ -3,6 +3,7 @@
 #include "arena/ahead.h"
 #include "arena/direct.h"
 #include "arena/part_ops.h"
+#include "arena/reserve.h"
 #include "arena/trim.h"
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"
@@ -231,7 +232,7 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
                       upstream->name);
   status = create(upstream, &checked, out);
   if (!status)
-    status = clp_arena_reserve(*out, checked.reserve_bytes);
+    status = clpi_arena_fill_reserve((*out)->self, &checked.reserve_bytes);
   if (status) {
     clp_allocator_release(*out);
     *out = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An arena's figures, and what it looks like. */
+/* Calls of an arena's user: its reserve, its figures, and what it looks like. */
 #include "arena/ahead.h"
+#include "arena/reserve.h"
 #include "core/allocator/allocator.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
@@ -11,7 +12,7 @@
 
 /* Reading figures does not change what the user sees of an arena, so it takes a const allocator;
  * inside, it takes the lock. */
-clp_status clpi_arena_of(const clp_allocator *allocator, const char *function, clpi_arena **found)
+static clp_status arena_of(const clp_allocator *allocator, const char *function, clpi_arena **found)
 {
   if (!allocator)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: arena is NULL", function);
@@ -20,6 +21,14 @@ clp_status clpi_arena_of(const clp_allocator *allocator, const char *function, c
                       allocator->name);
   *found = allocator->self;
   return clpi_allocator_check(allocator, function);
+}
+
+clp_status clp_arena_reserve(clp_allocator *arena, size_t bytes)
+{
+  CLPI_UNCANCELLED;
+  clpi_arena *found;
+  clp_status status = arena_of(arena, "clp_arena_reserve", &found);
+  return status ? status : clpi_arena_fill_reserve(found, &bytes);
 }
 
 static clp_arena_stats figures_locked(const clpi_arena *arena)
@@ -51,7 +60,7 @@ clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stat
 {
   CLPI_UNCANCELLED;
   clpi_arena *found;
-  clp_status status = clpi_arena_of(arena, "clp_arena_get_stats", &found);
+  clp_status status = arena_of(arena, "clp_arena_get_stats", &found);
   if (status)
     return status;
   if (!stats)
@@ -125,7 +134,7 @@ clp_status clp_arena_dump(const clp_allocator *arena, FILE *file)
 {
   CLPI_UNCANCELLED;
   clpi_arena *found;
-  clp_status status = clpi_arena_of(arena, "clp_arena_dump", &found);
+  clp_status status = arena_of(arena, "clp_arena_dump", &found);
   if (status)
     return status;
   if (!file)

@@ -4,7 +4,6 @@
 
 #include "arena/growth.h"
 #include "arena/trim.h"
-#include "core/base/cancel.h"
 #include "core/base/error.h"
 
 /* Makes `bytes` the reserve, and returns what is missing of it. */
@@ -23,6 +22,8 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
   const clp_memory_request none = {.most_bytes = SIZE_MAX};
   clpi_carving carving = {.arena = arena, .request = &none};
   clp_status status = CLP_SUCCESS;
+  if (bytes && *bytes > SIZE_MAX / 2)
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no device has %zu bytes to reserve", *bytes);
   pthread_mutex_lock(&arena->reserving);
   size_t earlier = arena->reserve_bytes, reserve = bytes ? *bytes : earlier, missing;
   size_t taken = clpi_arena_taken_bytes(arena);
@@ -39,14 +40,4 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
   }
   pthread_mutex_unlock(&arena->reserving);
   return status;
-}
-
-clp_status clp_arena_reserve(clp_allocator *arena, size_t bytes)
-{
-  CLPI_UNCANCELLED;
-  clpi_arena *found;
-  clp_status status = clpi_arena_of(arena, "clp_arena_reserve", &found);
-  if (!status && bytes > SIZE_MAX / 2)
-    status = clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no device has %zu bytes to reserve", bytes);
-  return status ? status : clpi_arena_fill_reserve(found, &bytes);
 }

@@ -150,8 +150,8 @@ for slack in -0.1 1.1 nan x ''; do
 done
 refuses 2 'clpool replay: --slack is of the arena: it needs --arena' replay a --slack=0.1
 refuses 2 'clpool replay: --reserve is of the arena: it needs --arena' replay a --reserve=1G
-refuses 2 'clpool replay: --reserve: expected bytes, such as 1073741824, 512M or 1.5GiB, found "-1"' \
-  replay a --arena --reserve=-1
+words='expected bytes, such as 1073741824, 512M or 1.5GiB, found "-1"'
+refuses 2 "clpool replay: --reserve: $words" replay a --arena --reserve=-1
 refuses 2 'clpool replay: --several-threads is of the arena: it needs --arena' \
   replay a --several-threads
 hostile=$(printf 'a\033[31m\n.csv')
