@@ -155,10 +155,10 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_sub
   }
   clpi_json_number(json, "scale", subject->scale);
   clpi_json_bool(json, "arena", subject->on_arena);
-  if (subject->on_arena) {
+  if (subject->on_arena)
     clpi_json_number(json, "slack", subject->slack);
+  if (subject->reserve_bytes > 0)
     clpi_json_unsigned(json, "reserve_bytes", subject->reserve_bytes);
-  }
   clpi_json_unsigned(json, "passes", subject->passes);
   clpi_write_replay_figures(json, result);
   if (subject->peak_reserved_bytes > 0)
