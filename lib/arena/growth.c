@@ -117,7 +117,8 @@ size_t clpi_arena_taken_bytes(clpi_arena *arena)
 void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most)
 {
   most = MIN(most, growth->most_bytes);
-  size_t coming = growth->may_exchange ? growth->segment_bytes : 0;
+  size_t new_bytes = MAX(growth->segment_bytes, growth->planned_bytes);
+  size_t coming = growth->may_exchange ? new_bytes : 0;
   if (!growth->is_spent && !growth->is_planned) {
     (void)clpi_arena_trim(arena, coming, most, false);
     return;

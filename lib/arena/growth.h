@@ -21,7 +21,8 @@ typedef struct clpi_growth {
                            the new one takes their place; */
   bool may_exchange;    /* the reserve may go for it, as there can be room for both or it; */
   bool is_planned;      /* or all that is to come, which has its places in the new one, */
-  uint32_t also_planned, first_planned; /* and in so many others, of numbers from that one on */
+  uint32_t also_planned, first_planned; /* and in so many others, of numbers from that one on, */
+  size_t planned_bytes;                 /* in all */
   uint64_t succeeded;                   /* arena->pending.succeeded at this time */
 } clpi_growth;
 
