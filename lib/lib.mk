@@ -97,6 +97,7 @@ arena_sources = \
 	lib/arena/plan.c lib/arena/plan.h \
 	lib/arena/plan_parts.c lib/arena/plan_parts.h \
 	lib/arena/planned.c lib/arena/planned.h \
+	lib/arena/reserve.c lib/arena/reserve.h \
 	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/trim.c lib/arena/trim.h \

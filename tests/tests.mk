@@ -240,6 +240,7 @@ check_PROGRAMS += \
 	tests/arena/test_growth \
 	tests/arena/test_parts \
 	tests/arena/test_plan \
+	tests/arena/test_reserve \
 	tests/arena/test_segments \
 	tests/arena/test_tape \
 	tests/arena/test_tape_streams \

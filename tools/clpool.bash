@@ -15,7 +15,7 @@ _clpool_options() {
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
         '--leading-bits= --lenient --limit= --memory= --no-pool --passes= --scale=' \
-        '--several-threads --slack= --touch'
+        '--reserve= --several-threads --slack= --touch'
       ;;
     report)
       echo '--arena --capacity= --help --json --leading-bits= --lenient --limit= --memory=' \

@@ -30,6 +30,7 @@ static const char help_text[] =
     "  --arena              carve the blocks from big segments of that memory\n"
     "  --slack=F            how much of the highest use the arena may keep beyond it, 0 to 1;\n"
     "                       0.016 by default\n"
+    "  --reserve=BYTES      taken by the arena at once, and kept; 0 by default\n"
     "  --several-threads    an arena for programs whose threads all give work to queues:\n"
     "                       one_thread is false, which matters on NVIDIA's OpenCL\n"
     "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
@@ -46,7 +47,8 @@ static const char help_text[] =
     "  --json               print one JSON object; with --compare, the two results are its\n"
     "                       members pooled and bare\n"
     "  --help               print this help\n"
-    "BYTES may be 512M, 1.5G or 4GiB, and the limit a part of the device's memory, 40%.\n"
+    "BYTES may be 512M, 1.5G or 4GiB; the limit and the reserve may be a part of the device's\n"
+    "memory, 40%.\n"
     "\n"
     "Examples:\n"
     "  clpool replay trace.csv.gz\n"
@@ -112,6 +114,7 @@ static void report(const replay_setup *setup, const trace_replay_result *result,
       .scale = arguments->common.replay.scale,
       .on_arena = arguments->common.replay.on_arena,
       .slack = arguments->common.replay.arena_options.slack,
+      .reserve_bytes = arguments->common.replay.arena_options.reserve_bytes,
       .passes = arguments->common.replay.passes ? arguments->common.replay.passes : 1,
   };
   if (is_on_cuda && !arguments->compares) /* of two replays the peaks would be one */
@@ -190,7 +193,7 @@ static int open_and_measure(replay_setup *setup)
   code = open_memory(setup);
   if (code)
     return code;
-  code = clpi_read_limit(&setup->arguments.common, setup->allocator);
+  code = clpi_read_parts(&setup->arguments.common, setup->allocator);
   if (code)
     return code;
   wake(setup->allocator);

@@ -5,7 +5,13 @@
 #include "arguments.h"
 #include "program.h"
 
-enum { OPTION_COMPARE = CLPI_OPTION_OWN, OPTION_SEVERAL_THREADS, OPTION_TOUCH, OPTION_END };
+enum {
+  OPTION_COMPARE = CLPI_OPTION_OWN,
+  OPTION_RESERVE,
+  OPTION_SEVERAL_THREADS,
+  OPTION_TOUCH,
+  OPTION_END
+};
 
 static const struct option options[] = {
     {"allocator", required_argument, NULL, CLPI_OPTION_ALLOCATOR},
@@ -21,6 +27,7 @@ static const struct option options[] = {
     {"memory", required_argument, NULL, CLPI_OPTION_MEMORY},
     {"no-pool", no_argument, NULL, CLPI_OPTION_NO_POOL},
     {"passes", required_argument, NULL, CLPI_OPTION_PASSES},
+    {"reserve", required_argument, NULL, OPTION_RESERVE},
     {"scale", required_argument, NULL, CLPI_OPTION_SCALE},
     {"several-threads", no_argument, NULL, OPTION_SEVERAL_THREADS},
     {"slack", required_argument, NULL, CLPI_OPTION_SLACK},
@@ -34,6 +41,10 @@ static int read_option(int option, clpi_replay_arguments *arguments)
   case OPTION_COMPARE:
     arguments->compares = true;
     return CLPI_EXIT_SUCCESS;
+  case OPTION_RESERVE:
+    arguments->common.reserve = optarg;
+    return clpi_read_part_option("--reserve", optarg,
+                                 &arguments->common.replay.arena_options.reserve_bytes);
   case OPTION_SEVERAL_THREADS:
     arguments->common.replay.several_threads = true;
     return CLPI_EXIT_SUCCESS;
@@ -57,6 +68,8 @@ static int check_together(const clpi_replay_arguments *arguments, const bool giv
     return clpi_misuse("--limit is of the pool: it cannot go with --no-pool");
   if (given[CLPI_OPTION_SLACK] && !given[CLPI_OPTION_ARENA])
     return clpi_misuse("--slack is of the arena: it needs --arena");
+  if (given[OPTION_RESERVE] && !given[CLPI_OPTION_ARENA])
+    return clpi_misuse("--reserve is of the arena: it needs --arena");
   if (given[OPTION_SEVERAL_THREADS] && !given[CLPI_OPTION_ARENA])
     return clpi_misuse("--several-threads is of the arena: it needs --arena");
   if (arguments->touches && arguments->common.allocator.kind == CLPI_ALLOCATOR_SIMULATED)

@@ -18,7 +18,8 @@ typedef struct clpi_replay_subject {
   unsigned leading_bits;
   double scale;
   bool on_arena;
-  double slack; /* of the arena */
+  double slack;         /* of the arena, */
+  size_t reserve_bytes; /* as this */
   unsigned passes;
   uint64_t peak_reserved_bytes; /* by the driver's memory pool beneath; 0: none, or not known */
 } clpi_replay_subject;

@@ -157,7 +157,7 @@ static int survey_and_write(report_setup *setup)
       clp_simulated_allocator_create(setup->arguments.common.allocator.capacity, &setup->allocator);
   if (status)
     return clpi_failed(status);
-  int code = clpi_read_limit(&setup->arguments.common, setup->allocator);
+  int code = clpi_read_parts(&setup->arguments.common, setup->allocator);
   if (code)
     return code;
   if (setup->arguments.common.fits_scale)

@@ -10,13 +10,11 @@
 #include <clpool/bytes.h>
 #include <inttypes.h>
 
-/* What is a part of a device's memory is read by clpi_read_limit. */
-static int read_limit(const char *text, trace_replay_options *replay)
+int clpi_read_part_option(const char *option, const char *text, size_t *bytes)
 {
-  replay->has_limit = true;
-  if (clp_bytes_parse(text, 0, &replay->limit_bytes) == CLP_NOT_SUPPORTED)
+  if (clp_bytes_parse(text, 0, bytes) == CLP_NOT_SUPPORTED)
     return CLPI_EXIT_SUCCESS;
-  return clpi_read_bytes_option("--limit", text, 0, &replay->limit_bytes);
+  return clpi_read_bytes_option(option, text, 0, bytes);
 }
 
 int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
@@ -46,7 +44,8 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
     return CLPI_EXIT_SUCCESS;
   case CLPI_OPTION_LIMIT:
     arguments->limit = optarg;
-    return read_limit(optarg, replay);
+    replay->has_limit = true;
+    return clpi_read_part_option("--limit", optarg, &replay->limit_bytes);
   case CLPI_OPTION_MEMORY: /* per cent are of all, of which half is usual */
     return clpi_read_bytes_option("--memory", optarg, 2 * trace_host_memory_usual(),
                                   &replay->memory_bytes);
@@ -64,12 +63,17 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
   }
 }
 
-int clpi_read_limit(clpi_trace_arguments *arguments, const clp_allocator *allocator)
+int clpi_read_parts(clpi_trace_arguments *arguments, const clp_allocator *allocator)
 {
-  if (!arguments->limit)
-    return CLPI_EXIT_SUCCESS;
-  return clpi_read_bytes_option("--limit", arguments->limit, trace_device_bytes(allocator),
-                                &arguments->replay.limit_bytes);
+  trace_replay_options *replay = &arguments->replay;
+  size_t device = trace_device_bytes(allocator);
+  int code = CLPI_EXIT_SUCCESS;
+  if (arguments->limit)
+    code = clpi_read_bytes_option("--limit", arguments->limit, device, &replay->limit_bytes);
+  if (!code && arguments->reserve)
+    code = clpi_read_bytes_option("--reserve", arguments->reserve, device,
+                                  &replay->arena_options.reserve_bytes);
+  return code;
 }
 
 void clpi_tell_left_out(const trace_reader *reader)

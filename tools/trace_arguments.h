@@ -13,8 +13,8 @@
 typedef struct clpi_trace_arguments {
   const char *trace; /* a path, or "-" */
   clpi_allocator_choice allocator;
-  const char *device; /* as given; NULL: it was not */
-  const char *limit;  /* likewise */
+  const char *device;          /* as given; NULL: it was not */
+  const char *limit, *reserve; /* likewise */
   trace_replay_options replay;
   bool fits_scale; /* --scale=auto: replay.scale is still to be found */
   bool is_lenient; /* frees of what is not live are left out */
@@ -53,9 +53,13 @@ enum {
  * about what is none of these, clpi_next_option complained. */
 int clpi_read_trace_option(int option, clpi_trace_arguments *arguments);
 
-/* Reads --limit, if it was given, once the allocator is there whose device's memory per cent of it
- * are of. Returns an exit code, with a complaint if it is not 0. */
-int clpi_read_limit(clpi_trace_arguments *arguments, const clp_allocator *allocator);
+/* Reads bytes, but not yet those that are told as a part of the device's memory. Returns an exit
+ * code, with a complaint if it is not 0. */
+int clpi_read_part_option(const char *option, const char *text, size_t *bytes);
+
+/* Reads --limit and --reserve again, where they were given, once the allocator is there whose
+ * device's memory they may be a part of. Returns an exit code, with a complaint if it is not 0. */
+int clpi_read_parts(clpi_trace_arguments *arguments, const clp_allocator *allocator);
 
 /* Tells in a line what was left out of a trace that was read. */
 void clpi_tell_left_out(const trace_reader *reader);

@@ -206,7 +206,7 @@ static int open_and_tune(tune_setup *setup)
     code =
         clpi_allocator_open(&arguments->common.allocator, &setup->allocator, &setup->device_name);
   if (!code)
-    code = clpi_read_limit(&setup->arguments.common, setup->allocator);
+    code = clpi_read_parts(&setup->arguments.common, setup->allocator);
   if (!code)
     code = open_costs(setup);
   return code ? code : tune_and_report(setup);

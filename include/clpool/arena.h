@@ -36,7 +36,7 @@ typedef struct clp_arena_options {
    * that size, too, but where much is free around blocks that stay. Less means a smaller
    * footprint, more means fewer calls to the device. */
   double slack;
-  /** No segment is smaller, unless a limit or the device demands it; by default 256 KiB. */
+  /** No segment is smaller unless a limit, a reserve or the device needs it; by default 256 KiB. */
   size_t min_segment_bytes;
   /** Larger ones serve a single request. 0: slack times 1.5 GiB, but for one that takes the place
    * of many without blocks. A bound keeps what repeats itself from being planned, if that needs
@@ -49,12 +49,15 @@ typedef struct clp_arena_options {
    * flight would make it take more from the device than was ever active at once; and nothing that
    * repeats itself is planned. */
   bool one_thread;
+  /** The bytes that the arena takes when it is created and keeps, as by clp_arena_reserve; by
+   * default 0. */
+  size_t reserve_bytes;
 } clp_arena_options;
 
 /** The defaults. */
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
   {                                                                                                \
-    sizeof(clp_arena_options), 1u, 0.016, (size_t)256 << 10, 0, false                              \
+    sizeof(clp_arena_options), 1u, 0.016, (size_t)256 << 10, 0, false, 0                           \
   }
 
 /** Makes an arena over `upstream`, which it retains and which must be able to split blocks: all
@@ -74,9 +77,34 @@ typedef struct clp_arena_options {
  * CLP_INVALID_ARGUMENT: NULL upstream or out, a slack that is not between 0 and 1, a largest
  *   segment below the smallest, `initialized` neither 0 nor 1, a struct_size too small or with
  *   unknown fields set, a CLPOOL_ARENA_SLACK that cannot be read.
- * CLP_NOT_SUPPORTED: upstream cannot split blocks. CLP_OUT_OF_HOST_MEMORY. */
+ * CLP_NOT_SUPPORTED: upstream cannot split blocks. CLP_OUT_OF_HOST_MEMORY. The statuses of
+ * clp_arena_reserve, if the reserve cannot be taken. */
 clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_options *options,
                                       clp_allocator **out);
+
+/** Has an arena keep `bytes` of the device's memory from now on, in all of its segments together
+ * (RMM's initial_pool_size). The arena takes what is missing at once: as one segment, or several
+ * where the device's largest block or max_segment_bytes is smaller. The reserve replaces an earlier
+ * one. 0 ends it; the memory then goes back as other unused memory does.
+ *
+ * While there is a reserve:
+ * - Pools' trims (clp_pool_free_held and its like) and growth leave the arena at least `bytes`.
+ * - Requests are served from the reserve, whatever their size, before the arena takes more.
+ * - Limits count the reserve as taken.
+ * - The arena exchanges an unused segment for one that a request needs if it has at least `bytes`
+ *   afterwards, or if the device or a limit refuses the request otherwise. In the second case the
+ *   arena takes what is missing of the reserve again, at once or when it next grows. So no request
+ *   fails because of an unused segment. A segment with blocks stays.
+ *
+ * With a deferred upstream (clp_allocator_is_deferred), the device may take the memory only when it
+ * is first used. A reserve calls no hook.
+ *
+ * On failure the earlier reserve stays, and the arena gives back what it took for the new one. Any
+ * thread.
+ * CLP_INVALID_ARGUMENT: NULL, an allocator that is no arena.
+ * CLP_OUT_OF_DEVICE_MEMORY: the device has too little memory.
+ * CLP_OUT_OF_HOST_MEMORY. Other statuses: as upstream reports. */
+clp_status clp_arena_reserve(clp_allocator *arena, size_t bytes);
 
 /** An arena's figures. Bytes in use are those of blocks that pools hold or have handed out, rounded
  * up to the alignment. */
@@ -94,12 +122,13 @@ typedef struct clp_arena_stats {
   size_t peak_used_bytes;       /**< the most that was ever in use */
   uint64_t segments_taken;      /**< segments ever taken from upstream */
   uint64_t segments_given_back; /**< segments ever given back to it */
+  size_t reserve_bytes;         /**< what clp_arena_reserve keeps; 0: nothing */
 } clp_arena_stats;
 
 /** What a clp_arena_stats begins as: its size, and zeros. */
 #define CLP_ARENA_STATS_INIT                                                                       \
   {                                                                                                \
-    sizeof(clp_arena_stats), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0                                  \
+    sizeof(clp_arena_stats), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0                               \
   }
 
 /** Reads an arena's figures; exact while no other thread is inside the arena. Any thread.

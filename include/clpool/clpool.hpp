@@ -203,6 +203,11 @@ public:
   {
     check(clp_arena_allocator_create(upstream.get(), options, put()));
   }
+  /** clp_arena_reserve. */
+  void reserve(std::size_t bytes)
+  {
+    check(clp_arena_reserve(get(), bytes));
+  }
   /** clp_arena_get_stats. */
   clp_arena_stats stats() const
   {

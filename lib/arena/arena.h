@@ -62,6 +62,8 @@ typedef struct clpi_arena {
   clpi_streams streams;
   clpi_pending pending;
   clpi_call_budget budget;
+  size_t reserve_bytes;      /* clp_arena_reserve */
+  pthread_mutex_t reserving; /* the thread that takes the reserve has it, and calls upstream */
   /* What one call changes are no neighbours: the compiler would load both at once, just after two
    * separate stores, and the load would stall. */
   size_t used_bytes;

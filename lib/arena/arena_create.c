@@ -3,6 +3,7 @@
 #include "arena/ahead.h"
 #include "arena/direct.h"
 #include "arena/part_ops.h"
+#include "arena/reserve.h"
 #include "arena/trim.h"
 #include "arena/upstream.h"
 #include "core/allocator/allocator.h"
@@ -103,6 +104,7 @@ void clpi_arena_destroy(void *self)
   clpi_tape_destroy(&arena->tape);
   clpi_use_set_release(arena->home_uses);
   pthread_cond_destroy(&arena->pending.end);
+  pthread_mutex_destroy(&arena->reserving);
   pthread_mutex_destroy(&arena->lock);
   clp_allocator_release(arena->upstream);
   free(arena);
@@ -111,7 +113,7 @@ void clpi_arena_destroy(void *self)
 static clp_status arena_return_cached(void *self)
 {
   clpi_arena *arena = self;
-  clp_status status = clpi_arena_trim_all(arena);
+  clp_status status = clpi_arena_trim(arena, 0, 0, true);
   if (status)
     return status;
   status = arena->upstream->ops.return_cached(arena->upstream->self);
@@ -147,6 +149,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
                         .alignment = alignment > LEAST_ALIGNMENT ? alignment : LEAST_ALIGNMENT};
   arena->upstream = clp_allocator_retain(upstream);
   pthread_mutex_init(&arena->lock, NULL);
+  pthread_mutex_init(&arena->reserving, NULL);
   pthread_cond_init(&arena->pending.end, NULL);
   clpi_segments_init(&arena->segments);
   clpi_call_budget_init(&arena->budget);
@@ -227,7 +230,14 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
   if (!clpi_allocator_splits(upstream))
     return clpi_error(CLP_NOT_SUPPORTED, 0, "an arena over allocator %s, which cannot split blocks",
                       upstream->name);
-  return create(upstream, &checked, out);
+  status = create(upstream, &checked, out);
+  if (!status)
+    status = clpi_arena_fill_reserve((*out)->self, &checked.reserve_bytes);
+  if (status) {
+    clp_allocator_release(*out);
+    *out = NULL;
+  }
+  return status;
 }
 
 const clpi_arena_maker clpi_default_arena = clp_arena_allocator_create;

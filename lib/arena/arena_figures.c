@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An arena's figures, and what it looks like. */
+/* Calls of an arena's user: its reserve, its figures, and what it looks like. */
 #include "arena/ahead.h"
+#include "arena/reserve.h"
 #include "core/allocator/allocator.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
@@ -22,6 +23,14 @@ static clp_status arena_of(const clp_allocator *allocator, const char *function,
   return clpi_allocator_check(allocator, function);
 }
 
+clp_status clp_arena_reserve(clp_allocator *arena, size_t bytes)
+{
+  CLPI_UNCANCELLED;
+  clpi_arena *found;
+  clp_status status = arena_of(arena, "clp_arena_reserve", &found);
+  return status ? status : clpi_arena_fill_reserve(found, &bytes);
+}
+
 static clp_arena_stats figures_locked(const clpi_arena *arena)
 {
   const clpi_segments *segments = &arena->segments;
@@ -40,6 +49,7 @@ static clp_arena_stats figures_locked(const clpi_arena *arena)
       .peak_used_bytes = arena->peak_used_bytes,
       .segments_taken = arena->segments_taken,
       .segments_given_back = arena->segments_given_back,
+      .reserve_bytes = arena->reserve_bytes,
   };
   if (free_bytes)
     stats.fragmentation = 1.0 - (double)stats.largest_free_bytes / (double)free_bytes;
@@ -71,12 +81,13 @@ static void write_figures(FILE *file, const clp_arena_stats *stats)
           "\"used_bytes\": %zu, \"used_blocks\": %zu, \"free_ranges\": %zu, "
           "\"largest_free_bytes\": %zu, \"fragmentation\": %.6f, "
           "\"peak_reserved_bytes\": %zu, \"peak_used_bytes\": %zu, "
-          "\"segments_taken\": %llu, \"segments_given_back\": %llu,\n\"map\": [",
+          "\"segments_taken\": %llu, \"segments_given_back\": %llu, "
+          "\"reserve_bytes\": %zu,\n\"map\": [",
           stats->segments, stats->free_segments, stats->reserved_bytes, stats->used_bytes,
           stats->used_blocks, stats->free_ranges, stats->largest_free_bytes, stats->fragmentation,
           stats->peak_reserved_bytes, stats->peak_used_bytes,
-          (unsigned long long)stats->segments_taken,
-          (unsigned long long)stats->segments_given_back);
+          (unsigned long long)stats->segments_taken, (unsigned long long)stats->segments_given_back,
+          stats->reserve_bytes);
 }
 
 static void write_segment(FILE *file, const clpi_segment *segment)

@@ -6,6 +6,7 @@
 #include "arena/expect.h"
 #include "arena/foresight.h"
 #include "arena/growth.h"
+#include "arena/reserve.h"
 #include "arena/trim.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
@@ -15,8 +16,8 @@
 
 /* --- carving --- */
 
-/* The first fit of at most `most` bytes; or, if that is not safe for the stream yet, one of the
- * next that is. NULL: there is none. */
+/* The first fit of at most `most` bytes, or of a segment that the reserve needs anyway; or, if that
+ * is not safe for the stream yet, one of the next that is. NULL: there is none. */
 static clpi_range *find_locked(clpi_carving *carving, const clpi_free_ranges *ranges, size_t most)
 {
   enum { MOST_LOOKED_AT = 4 };
@@ -25,7 +26,7 @@ static clpi_range *find_locked(clpi_carving *carving, const clpi_free_ranges *ra
   clpi_free_range *fit = clpi_free_ranges_first_fit(ranges, carving->room);
   for (int looked_at = 0; fit && looked_at < MOST_LOOKED_AT;
        fit = clpi_free_ranges_next_fit(fit, carving->room)) {
-    if (fit->bytes > most)
+    if (fit->bytes > most && fit->bytes <= clpi_arena_most_to_give_locked(carving->arena, 0))
       continue;
     clpi_range *range = clpi_list_entry(fit, clpi_range, size);
     carving->is_settled = clpi_use_set_is_settled(range->uses, by);
@@ -117,13 +118,13 @@ static clp_status carve_new(clpi_carving *carving, size_t bytes)
 
 /* After memory ran out: carves what other threads have freed meanwhile; else gives back all unused
  * segments, and carves one that upstream did not take, or a new one that is just large enough. */
-static clp_status try_again(clpi_carving *carving)
+static clp_status try_again(clpi_carving *carving, bool may_exchange)
 {
   clpi_arena *arena = carving->arena;
   clp_status status = carve(carving, &arena->segments.partial, SIZE_MAX);
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
-  (void)clpi_arena_trim_all(arena);
+  (void)clpi_arena_trim(arena, may_exchange ? SIZE_MAX : 0, 0, true);
   status = carve(carving, &arena->segments.whole, SIZE_MAX);
   return status == CLP_OUT_OF_DEVICE_MEMORY ? carve_new(carving, carving->room) : status;
 }
@@ -156,7 +157,7 @@ static clp_status carve_more(clpi_carving *carving, clpi_growth *growth)
   if (!lacks_memory(status))
     return status;
   do
-    status = try_again(carving);
+    status = try_again(carving, growth->may_exchange);
   while (lacks_memory(status) && await_pending(arena, &growth->succeeded));
   return status;
 }
@@ -176,8 +177,10 @@ static clp_status grow(clpi_carving *carving)
     clpi_kept_error kept;
     clpi_error_keep(&kept);
     status = carve_more(carving, &growth);
-    if (!status)
-      clpi_error_restore(&kept);
+    if (status)
+      clpi_error_keep(&kept);
+    (void)clpi_arena_fill_reserve(arena, NULL);
+    clpi_error_restore(&kept);
   }
   if (!status)
     clpi_arena_note_growth(arena, growth.high_water);

@@ -80,6 +80,7 @@ bool clpi_arena_take_plan(const clpi_carving *carving, clpi_growth *growth)
     growth->segment_bytes = awaited.bytes;
     growth->also_planned = awaited.also_planned;
     growth->first_planned = number + 1;
+    growth->planned_bytes = bytes;
   }
   clpi_arena_lock(arena);
   note_plan_locked(arena, growth->is_planned ? awaited.planned : 0);

@@ -66,6 +66,16 @@ static size_t known_bytes_locked(const clpi_carving *carving, size_t most)
   return stays <= most && gone->bytes <= most - stays ? gone->bytes : 0;
 }
 
+/* Whether the request could fit if all unused segments went back, the reserve's too. */
+static bool could_fit_locked(const clpi_carving *carving)
+{
+  const clpi_arena *arena = carving->arena;
+  size_t stays = clpi_arena_staying_bytes(arena), most = carving->request->most_bytes;
+  size_t device = arena->upstream->ops.device_bytes;
+  most = device ? MIN(most, device) : most;
+  return stays <= most && carving->room <= most - stays;
+}
+
 clpi_growth clpi_arena_plan_growth(const clpi_carving *carving)
 {
   clpi_arena *arena = carving->arena;
@@ -79,6 +89,7 @@ clpi_growth clpi_arena_plan_growth(const clpi_carving *carving)
   bool is_pinned = slack > 0 && is_pinned_locked(arena, (double)high_water, part_left);
   size_t taken = most_taken_locked(arena, is_spent);
   uint64_t succeeded = arena->pending.succeeded;
+  bool may_exchange = !arena->reserve_bytes || could_fit_locked(carving);
   size_t known = arena->has_tape && !is_pinned ? known_bytes_locked(carving, taken) : 0;
   clpi_arena_unlock(arena);
   size_t segment = known ? known : segment_bytes(arena, is_pinned ? 0 : (double)high_water);
@@ -90,11 +101,12 @@ clpi_growth clpi_arena_plan_growth(const clpi_carving *carving)
       .most_unused = is_spent ? SIZE_MAX : MAX(segment, to_size((double)room + waste)),
       .most_bytes = MAX(to_size((double)high_water * (1 + slack)), taken),
       .is_spent = is_spent,
+      .may_exchange = may_exchange,
       .succeeded = succeeded,
   };
 }
 
-static size_t taken_now(clpi_arena *arena)
+size_t clpi_arena_taken_bytes(clpi_arena *arena)
 {
   pthread_mutex_lock(&arena->lock);
   size_t taken = arena->segments.reserved_bytes + arena->pending.taken_bytes;
@@ -105,15 +117,17 @@ static size_t taken_now(clpi_arena *arena)
 void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most)
 {
   most = MIN(most, growth->most_bytes);
+  size_t new_bytes = MAX(growth->segment_bytes, growth->planned_bytes);
+  size_t coming = growth->may_exchange ? new_bytes : 0;
   if (!growth->is_spent && !growth->is_planned) {
-    (void)clpi_arena_trim(arena, growth->segment_bytes, most, false);
+    (void)clpi_arena_trim(arena, coming, most, false);
     return;
   }
-  (void)clpi_arena_trim(arena, SIZE_MAX, 0, false);
+  (void)clpi_arena_trim(arena, coming, 0, false);
   if (growth->is_planned)
     return;
   /* One segment in place of all that were unused makes the next call unlikely. */
-  size_t taken = taken_now(arena);
+  size_t taken = clpi_arena_taken_bytes(arena);
   size_t room = MIN(taken < most ? most - taken : 0, clpi_arena_largest_segment(arena));
   growth->segment_bytes = MAX(growth->segment_bytes, room / CLPI_SEGMENT_UNIT * CLPI_SEGMENT_UNIT);
 }
@@ -205,15 +219,15 @@ static size_t planned_bytes_locked(const clpi_arena *arena, uint32_t number)
   return is_known ? tape->segments[number].bytes : 0;
 }
 
-/* Has the block carved from a new segment; or, if it was planned by that number, not UINT32_MAX,
- * only the tape know it. */
+/* Has the block carved from a new segment; or, if there is none, or the segment was planned by that
+ * number, not UINT32_MAX, only the tape know it. */
 static void enter_locked(clpi_carving *carving, clpi_segment *made, uint32_t number)
 {
   clpi_arena *arena = carving->arena;
   arena->segments_taken++;
   clpi_call_budget_spend(&arena->budget);
   arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
-  if (number == UINT32_MAX) {
+  if (number == UINT32_MAX && carving->room) {
     if (arena->has_tape)
       clpi_tape_grow(&arena->tape, made);
     clpi_carving_carve_locked(carving, made->first);

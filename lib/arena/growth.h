@@ -19,13 +19,18 @@ typedef struct clpi_growth {
   size_t most_bytes;    /* of all segments, above which unused ones are given back first */
   bool is_spent;        /* all calls are made that the arena may make: the unused segments go, and
                            the new one takes their place; */
+  bool may_exchange;    /* the reserve may go for it, as there can be room for both or it; */
   bool is_planned;      /* or all that is to come, which has its places in the new one, */
-  uint32_t also_planned, first_planned; /* and in so many others, of numbers from that one on */
+  uint32_t also_planned, first_planned; /* and in so many others, of numbers from that one on, */
+  size_t planned_bytes;                 /* in all */
   uint64_t succeeded;                   /* arena->pending.succeeded at this time */
 } clpi_growth;
 
 /* Under no lock, as all below. */
 clpi_growth clpi_arena_plan_growth(const clpi_carving *carving);
+
+/* Of all segments, with those that are being taken. */
+size_t clpi_arena_taken_bytes(clpi_arena *arena);
 
 /* Gives segments without blocks back, so that all of them and the new one are within `most` and
  * what is planned; or all of them, if so planned. The host does not wait. */
@@ -35,8 +40,8 @@ void clpi_arena_make_room(clpi_arena *arena, clpi_growth *growth, size_t most);
 void clpi_arena_note_growth(clpi_arena *arena, size_t high_water);
 
 /* Takes a segment of `bytes` from upstream, or of what the request's most_bytes leave if that is
- * less, and carves the block from it. CLP_LIMIT_EXCEEDED: they leave too little.
- * CLP_OUT_OF_HOST_MEMORY, or the status of upstream. */
+ * less, and carves the block from it; where the room is 0, none. CLP_LIMIT_EXCEEDED: they leave too
+ * little. CLP_OUT_OF_HOST_MEMORY, or the status of upstream. */
 clp_status clpi_arena_add_segment(clpi_carving *carving, size_t bytes);
 
 /* Takes the other segments that are planned; as many as there is memory for. */

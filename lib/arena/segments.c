@@ -120,10 +120,16 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory m
   clpi_segments_restore(segments, made);
 }
 
-clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments)
+clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments, size_t most)
 {
   const clpi_free_ranges *whole = &segments->whole;
   clpi_free_range *largest = clpi_free_ranges_first_fit(whole, clpi_free_ranges_largest(whole));
+  if (largest && largest->bytes > most) {
+    clpi_free_range *range = clpi_free_ranges_first_fit(whole, 1);
+    for (largest = NULL; range; range = clpi_free_ranges_next_fit(range, 1))
+      if (range->bytes <= most && (!largest || range->bytes > largest->bytes))
+        largest = range;
+  }
   return largest ? clpi_list_entry(largest, clpi_range, size)->segment : NULL;
 }
 

@@ -71,8 +71,8 @@ static inline uint64_t clpi_segments_take_positions(clpi_segments *segments, siz
 void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory memory, size_t bytes,
                        clpi_use_set *uses);
 
-/* The largest segment without blocks; NULL: there is none. */
-clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments);
+/* The largest segment without blocks that has at most `most` bytes; NULL: there is none. */
+clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments, size_t most);
 
 /* Moves a segment without blocks to the list of those that leave. The caller takes it off that list
  * in the end, and then destroys or restores it. */

@@ -3,6 +3,7 @@
 #include "arena/trim.h"
 
 #include "arena/ahead.h"
+#include "arena/reserve.h"
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -24,8 +25,8 @@ static void restore_segment(clpi_arena *arena, clpi_segment *segment)
   clpi_segments_restore(&arena->segments, segment);
 }
 
-/* Removes the largest unused segment, if all segments and `bytes` more exceed `most`. Those that
- * other threads are giving back do not count. */
+/* Removes the largest unused segment, if all segments and `bytes` more exceed `most`, and the
+ * reserve is left with them. Those that other threads are giving back do not count. */
 static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
 {
   clpi_segment *segment = NULL;
@@ -33,7 +34,8 @@ static clpi_segment *take_unused(clpi_arena *arena, size_t bytes, size_t most)
   size_t taken = arena->segments.reserved_bytes + arena->pending.taken_bytes;
   bool is_above = taken > most || bytes > most - taken;
   if (is_above)
-    segment = clpi_segments_largest_unused(&arena->segments);
+    segment = clpi_segments_largest_unused(&arena->segments,
+                                           clpi_arena_most_to_give_locked(arena, bytes));
   if (segment) {
     remove_segment(arena, segment);
     clpi_pending_begin_locked(&arena->pending, &arena->pending.returned_bytes, segment->bytes);
@@ -109,11 +111,6 @@ clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool ma
   return status;
 }
 
-clp_status clpi_arena_trim_all(clpi_arena *arena)
-{
-  return clpi_arena_trim(arena, SIZE_MAX, 0, true);
-}
-
 static void log_failure(const char *what)
 {
   clpi_log(CLP_LOG_ERROR, "%s of an arena: %s", what, clp_last_error()->message);
@@ -125,7 +122,7 @@ void clpi_arena_return_segments(clpi_arena *arena)
   clpi_arena_lock(arena);
   clpi_arena_stop_tracking_locked(arena);
   clpi_arena_unlock(arena);
-  if (clpi_arena_trim_all(arena))
+  if (clpi_arena_trim(arena, SIZE_MAX, 0, true)) /* the reserve, too */
     log_failure("an unused segment");
   while (!clpi_list_is_empty(&arena->segments.all)) {
     clpi_segment *segment = clpi_list_entry(arena->segments.all.next, clpi_segment, on_all);

@@ -51,7 +51,9 @@ class ArenaAllocator(Allocator):
         min_segment_bytes: int = ...,
         max_segment_bytes: int = 0,
         one_thread: bool = False,
+        reserve_bytes: SupportsIndex = 0,
     ) -> None: ...
+    def reserve(self, size: SupportsIndex) -> None: ...
     def get_stats(self) -> dict[str, int | float]: ...
 
 class Memory:

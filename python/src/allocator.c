@@ -174,20 +174,24 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
 
 static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"upstream",          "slack",      "min_segment_bytes",
-                          "max_segment_bytes", "one_thread", NULL};
+  static char *names[] = {
+      "upstream",      "slack", "min_segment_bytes", "max_segment_bytes", "one_thread",
+      "reserve_bytes", NULL};
   clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
   PyObject *upstream;
   int one_thread = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|dO&O&p", names, clpool_allocator_type,
-                                   &upstream, &options.slack, clpool_parse_size,
-                                   &options.min_segment_bytes, clpool_parse_size,
-                                   &options.max_segment_bytes, &one_thread))
+  if (!PyArg_ParseTupleAndKeywords(
+          args, keywords, "O!|dO&O&pO&", names, clpool_allocator_type, &upstream, &options.slack,
+          clpool_parse_size, &options.min_segment_bytes, clpool_parse_size,
+          &options.max_segment_bytes, &one_thread, clpool_parse_size, &options.reserve_bytes))
     return NULL;
   options.one_thread = one_thread;
   Allocator *below = (Allocator *)upstream;
   clp_allocator *allocator;
-  clp_status status = clp_arena_allocator_create(below->allocator, &options, &allocator);
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_arena_allocator_create(below->allocator, &options, &allocator);
+  Py_END_ALLOW_THREADS
   Allocator *self = (Allocator *)made(type, status, allocator, below->kind, below->queue);
   if (self != NULL) {
     self->direct = false;
@@ -284,17 +288,35 @@ static PyObject *arena_stats(PyObject *self, PyObject *unused)
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
   if (clpool_check(clp_arena_get_stats(((Allocator *)self)->allocator, &stats)) < 0)
     return NULL;
-  return Py_BuildValue("{snsnsnsnsnsnsnsdsnsnsKsK}", "segments", stats.segments, "free_segments",
-                       stats.free_segments, "reserved_bytes", stats.reserved_bytes, "used_bytes",
-                       stats.used_bytes, "used_blocks", stats.used_blocks, "free_ranges",
-                       stats.free_ranges, "largest_free_bytes", stats.largest_free_bytes,
-                       "fragmentation", stats.fragmentation, "peak_reserved_bytes",
-                       stats.peak_reserved_bytes, "peak_used_bytes", stats.peak_used_bytes,
-                       "segments_taken", (unsigned long long)stats.segments_taken,
-                       "segments_given_back", (unsigned long long)stats.segments_given_back);
+  return Py_BuildValue(
+      "{snsnsnsnsnsnsnsdsnsnsKsKsn}", "segments", stats.segments, "free_segments",
+      stats.free_segments, "reserved_bytes", stats.reserved_bytes, "used_bytes", stats.used_bytes,
+      "used_blocks", stats.used_blocks, "free_ranges", stats.free_ranges, "largest_free_bytes",
+      stats.largest_free_bytes, "fragmentation", stats.fragmentation, "peak_reserved_bytes",
+      stats.peak_reserved_bytes, "peak_used_bytes", stats.peak_used_bytes, "segments_taken",
+      (unsigned long long)stats.segments_taken, "segments_given_back",
+      (unsigned long long)stats.segments_given_back, "reserve_bytes", stats.reserve_bytes);
+}
+
+static PyObject *arena_reserve(PyObject *self, PyObject *size)
+{
+  size_t bytes;
+  if (!clpool_parse_size(size, &bytes))
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_arena_reserve(((Allocator *)self)->allocator, bytes);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
 }
 
 static PyMethodDef arena_methods[] = {
+    {"reserve", arena_reserve, METH_O,
+     "reserve(size)\n\nTakes so many bytes of the device's memory in all, and keeps them. 0 ends "
+     "that.\n"
+     "Raises clpool.MemoryError if the device has too little; the earlier reserve stays."},
     {"get_stats", arena_stats, METH_NOARGS,
      "get_stats() -> dict\n\nThe arena's figures, as clp_arena_stats names them, in bytes."},
     {NULL, NULL, 0, NULL},
@@ -374,9 +396,10 @@ int clpool_add_allocators(PyObject *module)
   return add_class(
       module, "clpool.ArenaAllocator", arena_new,
       "ArenaAllocator(upstream, slack=0.016, min_segment_bytes=262144, max_segment_bytes=0,\n"
-      "               one_thread=False)\n\n"
+      "               one_thread=False, reserve_bytes=0)\n\n"
       "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
       "more from the device than its program uses. slack is how much more, as a part of the\n"
-      "peak; one_thread promises that one thread gives queues all their work.",
+      "peak; one_thread promises that one thread gives queues all their work; reserve_bytes are\n"
+      "taken at once and kept.",
       arena_methods);
 }

@@ -128,3 +128,23 @@ def test_the_collector_leaves_shared_virtual_memory_alone(context, queue):
     del cycle
     gc.collect()
     assert pool.active_blocks == 9
+
+
+def test_a_reserve_is_kept():
+    device = clpool.SimulatedAllocator(1 << 20)
+    arena = clpool.ArenaAllocator(device, reserve_bytes=600_000)
+    pool = clpool.MemoryPool(arena)
+
+    def figures():
+        pool.free_held()
+        stats = arena.get_stats()
+        return stats["reserve_bytes"], stats["reserved_bytes"] >= 600_000, stats["segments_taken"]
+
+    assert figures() == (600_000, True, 1)
+    with pytest.raises(clpool.MemoryError):
+        arena.reserve(2 << 20)
+    assert figures() == (600_000, True, 1)
+    arena.reserve(0)
+    assert figures() == (0, False, 1)
+    with pytest.raises(clpool.MemoryError):
+        clpool.ArenaAllocator(device, reserve_bytes=2 << 20)

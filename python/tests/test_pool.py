@@ -146,6 +146,7 @@ def test_sizes(pool, size):
         (lambda pool: clpool.SimulatedAllocator(-1), OverflowError),
         (lambda pool: clpool.HostAllocator(-64), OverflowError),
         (lambda pool: clpool.ArenaAllocator(clpool.HostAllocator(), 0.1, -1), OverflowError),
+        (lambda pool: clpool.ArenaAllocator(clpool.HostAllocator()).reserve(-1), OverflowError),
         (lambda pool: pool(100)[:64].record_use(pool.allocator.queue), cl.LogicError),
         (lambda pool: clpool.SVMPool(pool.allocator), TypeError),
         (lambda pool: clpool.PoolOnQueue(), TypeError),

@@ -499,6 +499,24 @@ START_TEST(a_limit_tells_itself)
 }
 END_TEST
 
+/* What S may still use of a reserve is T's in the end, though T's pool reuses nothing: the device
+ * has no other memory. */
+START_TEST(a_reserve_in_use_fails_no_request)
+{
+  clpt_late_rig rig;
+
+  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  rig.device.capacity = SEGMENT;
+  clpt_ok(clp_arena_reserve(rig.allocator, SEGMENT));
+  clpt_late_hold(&rig, rig.s);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  ck_assert_uint_eq(figures(&rig).reserved_bytes, SEGMENT);
+  clp_buffer *next = clpt_late_take(&rig, rig.t);
+  ck_assert_uint_eq(figures(&rig).reserved_bytes, SEGMENT);
+  end(&rig, next, NULL, NULL);
+}
+END_TEST
+
 CLPT_MAIN("order on an arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "order");
@@ -524,5 +542,6 @@ CLPT_MAIN("order on an arena", clpt_run)
   tcase_add_test(tests, a_limit_waits_for_exclusive_parts);
   tcase_add_test(tests, a_limit_waits_where_upstream_has_nothing_to_drain);
   tcase_add_test(tests, a_limit_tells_itself);
+  tcase_add_loop_test(tests, a_reserve_in_use_fails_no_request, 0, CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_FREEINGS);
 }

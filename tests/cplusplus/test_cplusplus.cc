@@ -144,6 +144,9 @@ void arenas()
   clpool::pool pool(arena);
   clpool::buffer buffer = pool.allocate(1000);
   EXPECT(arena.stats().used_blocks == 1 && arena.stats().segments == 1);
+  arena.reserve(1 << 20);
+  EXPECT(arena.stats().reserve_bytes == 1 << 20 && arena.stats().reserved_bytes >= 1 << 20);
+  EXPECT(thrown_by([&] { arena.reserve(SIZE_MAX); }) == CLP_OUT_OF_DEVICE_MEMORY);
   EXPECT(std::strcmp(pool.allocator().name(), "arena") == 0);
   const clpool::allocator &upstream = arena;
   EXPECT(thrown_by([&] { clpool::arena on_arena(upstream); }) == CLP_NOT_SUPPORTED);

@@ -81,6 +81,7 @@ static void draw_config(drawing *it)
   config->tries = percent(it, 50);
   config->watched = percent(it, 40);
   config->ends_early = percent(it, 25);
+  config->reserve_bytes = config->arena && percent(it, 25) ? below(it, 200000) : 0;
 }
 
 /* --- calls --- */

@@ -311,6 +311,8 @@ static void check_arena(const model *it)
   model_require(it, stats.segments == stats.segments_taken - stats.segments_given_back);
   model_require(it, stats.free_segments <= stats.segments);
   model_require(it, stats.free_ranges >= stats.free_segments);
+  model_require(it, stats.reserve_bytes == it->reserve_bytes);
+  model_require(it, stats.reserved_bytes >= it->reserve_bytes || it->can_run_out || it->may_fail);
   check_free_ranges(it, &stats);
   if (!it->is_fake || it->may_fail)
     return;

@@ -84,6 +84,7 @@ typedef struct model {
   unsigned spares;                     /* buffers that on_out_of_memory may yet release */
   unsigned callbacks;                  /* calls of on_out_of_memory in the call at work */
   bool can_run_out;                    /* of memory or a limit */
+  size_t reserve_bytes;                /* clp_arena_stats */
   unsigned faults_before;              /* of the device, before the call at work */
   unsigned losses;                     /* that the log told of */
   uint64_t followed,

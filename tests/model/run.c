@@ -144,6 +144,9 @@ static void begin_arena(model *it)
       !is_made(it, MODEL_LIBRARY(clp_arena_allocator_create(upstream, &options, &it->allocator))))
     ;
   MODEL_LIBRARY((clp_allocator_release(upstream), 0));
+  clp_status status = MODEL_LIBRARY(clp_arena_reserve(it->allocator, config->reserve_bytes));
+  model_require(it, !status || it->can_run_out || it->may_fail);
+  it->reserve_bytes = status ? 0 : config->reserve_bytes;
   if (config->one_thread) /* promised, so that parts may overlap those that streams still use */
     it->device.ops.exclusive_parts = false;
 }

@@ -99,7 +99,7 @@ static const char *add(clpt_ranges *ranges, unsigned units)
 static const char *drop(clpt_ranges *ranges, bool restored)
 {
   clpt_modelled *segment = largest_unused(ranges);
-  clpi_segment *largest = clpi_segments_largest_unused(&ranges->real);
+  clpi_segment *largest = clpi_segments_largest_unused(&ranges->real, SIZE_MAX);
   if (!segment || largest != segment->real)
     return !segment && !largest ? NULL : "another unused segment is the largest";
   clpi_segments_remove(&ranges->real, largest);

@@ -149,6 +149,9 @@ for slack in -0.1 1.1 nan x ''; do
     replay a --arena --slack="$slack"
 done
 refuses 2 'clpool replay: --slack is of the arena: it needs --arena' replay a --slack=0.1
+refuses 2 'clpool replay: --reserve is of the arena: it needs --arena' replay a --reserve=1G
+words='expected bytes, such as 1073741824, 512M or 1.5GiB, found "-1"'
+refuses 2 "clpool replay: --reserve: $words" replay a --arena --reserve=-1
 refuses 2 'clpool replay: --several-threads is of the arena: it needs --arena' \
   replay a --several-threads
 hostile=$(printf 'a\033[31m\n.csv')
@@ -359,6 +362,15 @@ accepts replay "$resnet" --arena --several-threads --leading-bits=6 --json
 has device_allocations 458
 accepts replay "$resnet" --arena --slack=0.2 --leading-bits=6 --json
 [ "$(member device_allocations)" -lt 458 ] || fail "more slack makes no fewer calls"
+accepts replay "$resnet" --arena --reserve=10GiB --json
+has reserve_bytes 10737418240
+has peak_device_bytes 10737418240
+has device_allocations 1
+accepts replay "$resnet" --arena --reserve=50% --capacity=20GiB --json
+has reserve_bytes 10737418240
+accepts replay "$resnet" --arena --reserve=10GiB
+says ', 10.00 GiB reserved'
+run 1 replay "$resnet" --arena --reserve=10GiB --capacity=8GiB
 accepts replay "$resnet" --arena --no-pool --json
 has peak_active_bytes 8631411487
 has device_allocations "$(member device_allocations)"

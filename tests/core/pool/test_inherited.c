@@ -64,6 +64,7 @@ static void call_all(void)
   REQUIRE(CLP_NOT_SUPPORTED, clp_arena_allocator_create(device, NULL, &no_allocator));
   REQUIRE(CLP_NOT_SUPPORTED, clp_allocator_allocate(device, BYTES, &no_memory));
   REQUIRE(CLP_NOT_SUPPORTED, clp_arena_get_stats(arena, &arena_stats));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_arena_reserve(arena, 0));
   REQUIRE(CLP_NOT_SUPPORTED, clp_arena_dump(arena, stdout));
   REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_print(profile, stdout));
   REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_write_folded(profile, stdout));
