@@ -53,12 +53,13 @@ core_sources = \
 	lib/core/shard/take_over.c \
 	lib/core/shard/threads.c lib/core/shard/threads.h \
 	lib/core/hooks/hook.c lib/core/hooks/hook.h \
+	lib/core/hooks/device_call.c lib/core/hooks/device_call.h \
 	lib/core/hooks/hook_call.c lib/core/hooks/hook_call.h \
 	lib/core/pool/allocate.c \
 	lib/core/pool/buffer.c \
 	lib/core/pool/defaults.c lib/core/pool/defaults.h \
 	lib/core/pool/device.c \
-	lib/core/pool/direct.c \
+	lib/core/pool/carve.c \
 	lib/core/pool/fit.c \
 	lib/core/pool/in_flight.c \
 	lib/core/pool/forget_stream.c \
@@ -73,40 +74,14 @@ core_sources = \
 	lib/core/pool/stats.c
 
 arena_sources = \
-	lib/arena/ahead.c lib/arena/ahead.h \
-	lib/arena/arena.h \
-	lib/arena/arena_create.c \
-	lib/arena/arena_figures.c \
-	lib/arena/call_budget.c lib/arena/call_budget.h \
+	lib/arena/arena.c lib/arena/arena.h \
 	lib/arena/blocks.c lib/arena/blocks.h \
-	lib/arena/carve.c \
-	lib/arena/carving.c lib/arena/carving.h \
-	lib/arena/chains.c lib/arena/chains.h \
-	lib/arena/cycle.c lib/arena/cycle.h \
-	lib/arena/direct.c lib/arena/direct.h \
-	lib/arena/expect.c lib/arena/expect.h \
-	lib/arena/foresight.c lib/arena/foresight.h \
-	lib/arena/free.c \
-	lib/arena/free_ranges.c lib/arena/free_ranges.h \
-	lib/arena/growth.c lib/arena/growth.h \
-	lib/arena/part_ops.c lib/arena/part_ops.h \
-	lib/arena/parts.c lib/arena/parts.h \
-	lib/arena/pending.h \
-	lib/arena/places.c lib/arena/places.h \
-	lib/arena/places_in_turn.c lib/arena/places_in_turn.h \
+	lib/arena/figures.c \
+	lib/arena/grow.c lib/arena/grow.h \
+	lib/arena/loop.c lib/arena/loop.h \
 	lib/arena/plan.c lib/arena/plan.h \
-	lib/arena/plan_parts.c lib/arena/plan_parts.h \
-	lib/arena/planned.c lib/arena/planned.h \
-	lib/arena/reserve.c lib/arena/reserve.h \
-	lib/arena/sites.c lib/arena/sites.h \
 	lib/arena/segments.c lib/arena/segments.h \
-	lib/arena/trim.c lib/arena/trim.h \
-	lib/arena/tape.c lib/arena/tape.h \
-	lib/arena/tape_index.c lib/arena/tape_index.h \
-	lib/arena/tape_runs.c lib/arena/tape_runs.h \
-	lib/arena/upstream.c lib/arena/upstream.h \
-	lib/arena/usage.c lib/arena/usage.h \
-	lib/arena/use_set.c lib/arena/use_set.h
+	lib/arena/uses.h
 
 # CUDA's driver is loaded at run time, as OpenCL's loader is, and no header of its is needed: so this
 # is in every build.

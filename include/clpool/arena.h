@@ -57,7 +57,7 @@ typedef struct clp_arena_options {
 /** The defaults. */
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
   {                                                                                                \
-    sizeof(clp_arena_options), 1u, 0.016, (size_t)256 << 10, 0, false, 0                           \
+    sizeof(clp_arena_options), 1u, 0.016, (size_t)4 << 10, 0, false, 0                           \
   }
 
 /** Makes an arena over `upstream`, which it retains and which must be able to split blocks: all
@@ -123,12 +123,13 @@ typedef struct clp_arena_stats {
   uint64_t segments_taken;      /**< segments ever taken from upstream */
   uint64_t segments_given_back; /**< segments ever given back to it */
   size_t reserve_bytes;         /**< what clp_arena_reserve keeps; 0: nothing */
+  uint64_t repeated_blocks;     /**< blocks that began where a loop of the program had placed them */
 } clp_arena_stats;
 
 /** What a clp_arena_stats begins as: its size, and zeros. */
 #define CLP_ARENA_STATS_INIT                                                                       \
   {                                                                                                \
-    sizeof(clp_arena_stats), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0                               \
+    sizeof(clp_arena_stats), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0                            \
   }
 
 /** Reads an arena's figures; exact while no other thread is inside the arena. Any thread.

@@ -1,25 +1,479 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks as the segments know them. */
+/* A block is carved under the lock alone, if a segment has a range for it that nobody but its own
+ * stream may still use. Otherwise other streams' work is settled for it, or the arena grows. */
 #include "arena/blocks.h"
 
-void clpi_block_begin_locked(clpi_arena *arena, clpi_site *site, clpi_range *block)
+#include "arena/grow.h"
+#include "core/base/error.h"
+
+#include <string.h>
+
+/* --- the quick way, under the lock --- */
+
+/* The record of a call's stream; NULL: take the slow way. */
+static clpi_stream *recall_locked(clpi_arena *arena, clpi_given given)
 {
-  site->block = block;
-  clpi_call_budget_begin_block(&arena->budget, site->bytes);
+  if (!given.is_given)
+    return &arena->streams.home;
+  for (size_t i = 0; i < CLPI_ARENA_STREAMS && arena->recent[i]; i++)
+    if (arena->recent[i]->handle == given.handle)
+      return arena->recent[i];
+  return NULL;
 }
 
-void clpi_block_free_locked(clpi_arena *arena, clpi_site *site)
+static clp_memory address_of(const clpi_range *block)
 {
-  clpi_range *block = site->block;
-  site->block = NULL;
-  clpi_call_budget_end_block(&arena->budget, site->bytes);
+  return block->segment->memory + block->offset;
+}
+
+/* The block is safe for its stream; NULL: none is known. */
+static void begin_locked(clpi_arena *arena, clpi_range *block, clpi_stream *by)
+{
+  block->uses.count = 0;
+  clpi_loop_note_begin_locked(arena, block, by);
+}
+
+static void note_peak_locked(clpi_arena *arena)
+{
+  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
+}
+
+static clp_memory carve_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
+{
+  clpi_segments *segments = &arena->segments;
+  if (clpi_loop_is_due_locked(arena, bytes))
+    return 0;
+  clpi_range *range = clpi_segments_fit(segments, NULL, bytes);
+  if (!range || !clpi_uses_are_own(&range->uses, by) || !clpi_segments_have_spares(segments, 1) ||
+      !clpi_loop_has_room_locked(&arena->loop))
+    return 0;
+  clpi_range *block = clpi_segments_carve(segments, range, range->offset, bytes);
+  clpi_segments_enter(segments, block, address_of(block));
+  begin_locked(arena, block, by);
+  return block->memory;
+}
+
+static clp_memory allocate_locked(void *self, size_t bytes, clpi_given given)
+{
+  clpi_arena *arena = self;
+  clpi_stream *by = recall_locked(arena, given);
+  clp_memory memory = by ? clpi_loop_begin_locked(arena, bytes, by) : 0;
+  if (by && !memory)
+    memory = carve_locked(arena, bytes, by);
+  note_peak_locked(arena);
+  return memory;
+}
+
+static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_stream *by)
+{
+  block->uses.count = 0;
+  if (by && by->is_ordered)
+    (void)clpi_uses_add(&block->uses, clpi_use_now(by));
+  clpi_loop_note_end_locked(arena, block, by);
+  clpi_segments_withdraw(&arena->segments, block);
   clpi_segments_free(&arena->segments, block);
 }
 
-void clpi_block_end_locked(clpi_arena *arena, clpi_site *site)
+static bool free_locked(void *self, clp_memory memory, size_t bytes, clpi_given given)
 {
-  if (site->block)
-    clpi_block_free_locked(arena, site);
-  clpi_sites_remove(&arena->sites, site);
-  clpi_site_end(&arena->sites, site);
+  clpi_arena *arena = self;
+  clpi_stream *by = recall_locked(arena, given);
+  if (!by)
+    return false;
+  if (clpi_loop_end_locked(arena, memory, bytes, by))
+    return true;
+  clpi_range *block = clpi_segments_find(&arena->segments, memory);
+  if (!block || block->bytes != bytes)
+    return false;
+  free_block_locked(arena, block, by);
+  return true;
+}
+
+static clp_status trim(void *self, size_t most)
+{
+  return clpi_arena_trim(self, 0, most, true);
+}
+
+const clpi_carver clpi_arena_carver = {allocate_locked, free_locked, trim};
+
+/* --- carving for a stream that others may be ahead of --- */
+
+typedef struct carving {
+  clpi_arena *arena;
+  const clp_memory_request *request;
+  size_t room;       /* the request's bytes, rounded up to the arena's alignment */
+  clpi_stream *by;   /* the stream that will use the block, pinned; NULL: it is not known */
+  clpi_range *block; /* NULL: there is none yet */
+  bool is_settled;   /* the block is safe for `by`, and was when it was found */
+} carving;
+
+/* Whether streams may only have done what comes before the block's use. */
+static bool is_settled_locked(const carving *self, const clpi_range *range)
+{
+  const clpi_stream *by = self->arena->is_exclusive ? NULL : self->by;
+  return clpi_uses_are_settled_locked(&range->uses, by);
+}
+
+/* The first fit, or if that is not safe for the stream yet, one of the next that is. */
+static clpi_range *find_locked(carving *self)
+{
+  enum { MOST_LOOKED_AT = 4 };
+  const clpi_segments *segments = &self->arena->segments;
+  clpi_range *first = clpi_segments_fit(segments, NULL, self->room), *range = first;
+  for (int looked_at = 1; range; looked_at++) {
+    self->is_settled = is_settled_locked(self, range);
+    if (self->is_settled)
+      return range;
+    if (looked_at == MOST_LOOKED_AT)
+      break;
+    range = clpi_segments_fit(segments, range, self->room);
+  }
+  return first;
+}
+
+/* The first fit in a segment without blocks that has at most `most` bytes, or that the reserve
+ * needs anyway. */
+static clpi_range *find_unused_locked(carving *self, size_t most)
+{
+  const clpi_segments *segments = &self->arena->segments;
+  size_t may_go = clpi_arena_most_to_give_locked(self->arena, 0);
+  for (size_t i = 0; i < segments->count && segments->unused_bytes; i++) {
+    const clpi_segment *segment = segments->all[i];
+    clpi_range *range = segment->free;
+    if (segment->block_count || (segment->bytes > most && segment->bytes <= may_go))
+      continue;
+    while (range && range->bytes < self->room)
+      range = range->higher;
+    if (!range)
+      continue;
+    self->is_settled = is_settled_locked(self, range);
+    return range;
+  }
+  return NULL;
+}
+
+/* The ways in which the request allows to make a block safe that streams may still use. */
+static unsigned ways_to_settle(const carving *self)
+{
+  unsigned flags = self->request->reuse_flags;
+  const clpi_range_uses *uses = &self->block->uses;
+  unsigned ways = flags & CLP_REUSE_OPPORTUNISTIC ? CLPI_POLL : 0;
+  if (self->by && flags & CLP_REUSE_INTERNAL_DEPENDENCIES)
+    ways |= CLPI_WAIT;
+  /* What this stream alone used is its own again when that is done, even if it is out of order. */
+  if (!ways && uses->count == 1 && uses->all[0].stream == self->by)
+    ways = CLPI_POLL;
+  return ways && self->arena->is_exclusive ? CLPI_POLL : ways;
+}
+
+static bool settle(const carving *self)
+{
+  clpi_arena *arena = self->arena;
+  clpi_stream *by = arena->is_exclusive ? NULL : self->by;
+  unsigned ways = ways_to_settle(self);
+  for (size_t i = 0; i < self->block->uses.count; i++)
+    if (!ways || !clpi_use_settle(&arena->streams, &self->block->uses.all[i], by, ways))
+      return false;
+  return true;
+}
+
+/* Makes the block of the carving a free range again, with its uses. */
+static void put_back(carving *self)
+{
+  clpi_arena_lock(self->arena);
+  clpi_segments_free(&self->arena->segments, self->block);
+  clpi_arena_unlock(self->arena);
+  self->block = NULL;
+}
+
+/* Carves from a segment with blocks; or without, of at most `most_unused` bytes if that is not 0.
+ * CLP_OUT_OF_DEVICE_MEMORY: none fits, or it cannot be made safe for the stream.
+ * CLP_OUT_OF_HOST_MEMORY. */
+static clp_status carve(carving *self, size_t most_unused)
+{
+  clpi_arena *arena = self->arena;
+  bool has_spares = false;
+  while (!has_spares) {
+    if (!clpi_segments_prepare(&arena->segments, &arena->lock, 1, false))
+      return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
+    clpi_arena_lock(arena);
+    has_spares = clpi_segments_have_spares(&arena->segments, 1);
+    if (!has_spares)
+      clpi_arena_unlock(arena);
+  }
+  clpi_loop_leave_locked(arena);
+  clpi_range *range = most_unused ? find_unused_locked(self, most_unused) : find_locked(self);
+  if (range)
+    self->block = clpi_segments_carve(&arena->segments, range, range->offset, self->room);
+  clpi_arena_unlock(arena);
+  if (!range)
+    return CLP_OUT_OF_DEVICE_MEMORY;
+  if (self->is_settled || settle(self))
+    return CLP_SUCCESS;
+  put_back(self);
+  return CLP_OUT_OF_DEVICE_MEMORY;
+}
+
+/* --- growing --- */
+
+/* A new segment is used in any case: the host waits for what no stream can. What the home stream
+ * does to it comes before all that this is given later, in order or not. */
+static clp_status settle_new(carving *self)
+{
+  clpi_streams *streams = &self->arena->streams;
+  const clpi_range_uses *uses = &self->block->uses;
+  clp_status status = CLP_SUCCESS;
+  for (size_t i = 0; i < uses->count && !status; i++)
+    if (!self->by)
+      status = clpi_use_wait(streams, &uses->all[i]);
+    else if (self->by != uses->all[i].stream)
+      status = clpi_use_order(streams, &uses->all[i], self->by);
+  if (status)
+    put_back(self);
+  return status;
+}
+
+static clp_status carve_new(carving *self, size_t segment_bytes)
+{
+  const clpi_taking wanted = {.bytes = segment_bytes,
+                              .least_bytes = self->room,
+                              .block_bytes = self->room,
+                              .most_bytes = self->request->most_bytes};
+  clp_status status = clpi_arena_take(self->arena, &wanted, &self->block);
+  return status ? status : settle_new(self);
+}
+
+static bool lacks_memory(clp_status status)
+{
+  return status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED;
+}
+
+/* After memory ran out: carves what other threads have freed meanwhile; else gives back all unused
+ * segments, and carves one that upstream did not take, or a new one that is just large enough. */
+static clp_status try_again(carving *self, bool may_exchange)
+{
+  clp_status status = carve(self, 0);
+  if (status != CLP_OUT_OF_DEVICE_MEMORY)
+    return status;
+  (void)clpi_arena_trim(self->arena, may_exchange ? SIZE_MAX : 0, 0, true);
+  status = carve(self, SIZE_MAX);
+  return status == CLP_OUT_OF_DEVICE_MEMORY ? carve_new(self, self->room) : status;
+}
+
+static clp_status carve_more(carving *self, clpi_growth *growth)
+{
+  size_t coming = growth->may_exchange ? growth->segment_bytes : 0;
+  (void)clpi_arena_trim(self->arena, coming, growth->most_bytes, false);
+  clp_status status = carve_new(self, growth->segment_bytes);
+  while (lacks_memory(status)) {
+    status = try_again(self, growth->may_exchange);
+    if (lacks_memory(status) && !clpi_arena_await_pending(self->arena, &growth->succeeded))
+      break;
+  }
+  return status;
+}
+
+static void note_growth(clpi_arena *arena, size_t high_water)
+{
+  clpi_spinlock_lock(&arena->lock);
+  arena->high_water = MAX(arena->high_water, high_water);
+  clpi_spinlock_unlock(&arena->lock);
+}
+
+/* In a segment without blocks, or in a new one. On success, the caller's last error stays. */
+static clp_status grow(carving *self)
+{
+  clpi_growth growth =
+      clpi_arena_plan_growth(self->arena, self->room, self->request->most_bytes);
+  clp_status status = carve(self, growth.most_unused);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY) {
+    clpi_kept_error kept;
+    clpi_error_keep(&kept);
+    status = carve_more(self, &growth);
+    if (status)
+      clpi_error_keep(&kept);
+    (void)clpi_arena_fill_reserve(self->arena, NULL);
+    clpi_error_restore(&kept);
+  }
+  if (!status)
+    note_growth(self->arena, growth.high_water);
+  return status;
+}
+
+/* --- allocating --- */
+
+/* If a loop begins here, takes the segment that is planned for it in place of all unused ones. If
+ * that cannot be, there is no plan. */
+static void begin_loop(carving *self)
+{
+  clpi_arena *arena = self->arena;
+  clpi_kept_error kept;
+  size_t bytes;
+  if (!arena->loop.may_be || !clpi_loop_find(arena, self->room, &bytes))
+    return;
+  clpi_error_keep(&kept);
+  const clpi_taking wanted = {.bytes = bytes,
+                              .least_bytes = bytes,
+                              .most_bytes = self->request->most_bytes,
+                              .is_planned = true};
+  (void)clpi_arena_trim(arena, bytes, 0, false);
+  clp_status status = clpi_arena_take(arena, &wanted, &self->block);
+  clpi_error_restore(&kept);
+  if (!status)
+    return;
+  clpi_spinlock_lock(&arena->lock);
+  clpi_loop_set_segment_locked(&arena->loop, NULL);
+  clpi_spinlock_unlock(&arena->lock);
+}
+
+/* Has upstream make the block memory of its own. */
+static clp_status split(carving *self, clp_memory *part)
+{
+  const clp_allocator *upstream = self->arena->upstream;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = upstream->ops.split(upstream->self, self->block->segment->memory,
+                                          self->block->offset, self->request->bytes, part);
+  if (!status)
+    return CLP_SUCCESS;
+  put_back(self);
+  return clpi_allocator_failed(upstream, status, serial, "splitting a segment");
+}
+
+/* Moves the stream to the front. */
+static void remember_locked(clpi_arena *arena, clpi_stream *stream)
+{
+  size_t i = 0;
+  while (i < CLPI_ARENA_STREAMS - 1 && arena->recent[i] != stream)
+    i++;
+  memmove((void *)&arena->recent[1], (void *)&arena->recent[0], i * sizeof(arena->recent[0]));
+  arena->recent[0] = stream;
+}
+
+/* Unpins the stream of a call. */
+static void unpin_locked(clpi_arena *arena, clpi_stream *by)
+{
+  if (by && by->is_in_order)
+    remember_locked(arena, by);
+  if (by)
+    clpi_stream_unpin_locked(&arena->streams, by);
+}
+
+static clp_status allocate_pinned(carving *self, clp_memory *memory)
+{
+  clpi_arena *arena = self->arena;
+  begin_loop(self);
+  clpi_arena_lock(arena);
+  *memory = self->by ? clpi_loop_begin_locked(arena, self->room, self->by) : 0;
+  clpi_arena_unlock(arena);
+  if (*memory)
+    return CLP_SUCCESS;
+  if (arena->loop.may_be && !clpi_loop_prepare(&arena->loop, &arena->lock))
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the log of an arena");
+  clp_status status = carve(self, 0);
+  if (status == CLP_OUT_OF_DEVICE_MEMORY && self->request->most_bytes)
+    status = grow(self);
+  if (status)
+    return status;
+  *memory = address_of(self->block);
+  return arena->has_addresses ? CLP_SUCCESS : split(self, memory);
+}
+
+clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *request,
+                                      clp_memory *out)
+{
+  clpi_arena *arena = self;
+  carving it = {
+      .arena = arena, .request = request, .room = clpi_arena_room(arena, request->bytes)};
+  clp_memory memory = 0;
+  clp_status status = CLP_SUCCESS;
+  bool is_known = request->stream && arena->orders_streams;
+  if (is_known)
+    status = clpi_stream_pin(&arena->streams, request->stream, &it.by);
+  if (status)
+    return status;
+  if (!it.by && arena->loop.may_be && !arena->streams.home.is_ordered)
+    it.by = &arena->streams.home;
+  status = allocate_pinned(&it, &memory);
+  clpi_arena_lock(arena);
+  if (it.block) {
+    clpi_segments_enter(&arena->segments, it.block, memory);
+    begin_locked(arena, it.block, it.by);
+  }
+  note_peak_locked(arena);
+  if (is_known)
+    unpin_locked(arena, it.by);
+  clpi_arena_unlock(arena);
+  if (!status)
+    *out = memory;
+  return status;
+}
+
+clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
+{
+  const clpi_arena *arena = self;
+  const clp_memory_request request = {
+      .bytes = bytes,
+      .stream = arena->upstream->ops.home_stream,
+      .reuse_flags = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,
+      .most_bytes = SIZE_MAX,
+  };
+  return clpi_arena_allocate_within(self, &request, out);
+}
+
+/* --- freeing --- */
+
+static clp_status refuse(size_t bytes)
+{
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
+}
+
+/* Has upstream take the memory of a block back, which nobody else finds meanwhile. On failure it is
+ * as before. Releases the lock meanwhile. */
+static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block, size_t bytes)
+{
+  const clp_allocator *upstream = arena->upstream;
+  clpi_segments_withdraw(&arena->segments, block);
+  clpi_arena_unlock(arena);
+  unsigned long serial = clpi_error_serial();
+  clp_status status = upstream->ops.unsplit(upstream->self, block->memory, bytes);
+  if (status)
+    status = clpi_allocator_failed(upstream, status, serial, "uniting a segment");
+  clpi_arena_lock(arena);
+  clpi_segments_enter(&arena->segments, block, block->memory);
+  return status;
+}
+
+/* Frees a block whose last use is what `by` was given so far; NULL: that is done. */
+static clp_status free_after(clpi_arena *arena, clp_memory memory, size_t bytes, clpi_stream *by)
+{
+  clp_status status = CLP_SUCCESS;
+  clpi_arena_lock(arena);
+  clpi_loop_leave_locked(arena);
+  clpi_range *block = clpi_segments_find(&arena->segments, memory);
+  bool is_there = block && block->bytes == clpi_arena_room(arena, bytes);
+  if (is_there && !arena->has_addresses)
+    status = unsplit_locked(arena, block, bytes);
+  if (is_there && !status)
+    free_block_locked(arena, block, by);
+  clpi_arena_unlock(arena);
+  return is_there ? status : refuse(bytes);
+}
+
+clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes)
+{
+  return free_after(self, memory, bytes, NULL);
+}
+
+clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
+{
+  clpi_arena *arena = self;
+  clpi_stream *by;
+  clp_status status = clpi_stream_pin(&arena->streams, stream, &by);
+  if (status)
+    return status;
+  status = free_after(arena, memory, bytes, by);
+  clpi_arena_lock(arena);
+  unpin_locked(arena, by);
+  clpi_arena_unlock(arena);
+  return status;
 }

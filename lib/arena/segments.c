@@ -1,14 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments: cutting ranges, and coalescing them. */
+/* Segments: carving ranges, and coalescing them. */
 #include "arena/segments.h"
 
 #include <stdlib.h>
+#include <sys/param.h>
 
-void clpi_segments_init(clpi_segments *segments)
+enum { PAGE_RANGES = 31, FIRST_BUCKETS = 64 };
+
+typedef struct clpi_range_page {
+  struct clpi_range_page *next;
+  clpi_range ranges[PAGE_RANGES];
+} page;
+
+/* --- host memory --- */
+
+bool clpi_segments_init(clpi_segments *segments)
 {
-  *segments = (clpi_segments){0};
-  clpi_list_init(&segments->all);
-  clpi_list_init(&segments->leaving);
+  *segments = (clpi_segments){.bucket_count = FIRST_BUCKETS};
+  segments->buckets = calloc(FIRST_BUCKETS, sizeof(clpi_range *));
+  return segments->buckets;
+}
+
+void clpi_segments_end(clpi_segments *segments)
+{
+  for (page *each = segments->pages, *next; each; each = next) {
+    next = each->next;
+    free(each);
+  }
+  free((void *)segments->all);
+  free(segments->largest);
+  free((void *)segments->buckets);
 }
 
 static void add_spare(clpi_segments *segments, clpi_range *range)
@@ -18,253 +39,303 @@ static void add_spare(clpi_segments *segments, clpi_range *range)
   segments->spare_count++;
 }
 
-bool clpi_segments_reserve(clpi_segments *segments, size_t count)
+static clpi_range *take_spare(clpi_segments *segments)
 {
-  while (segments->spare_count < count) {
-    clpi_range *range = calloc(1, sizeof(*range));
-    if (!range)
-      return false;
-    add_spare(segments, range);
-  }
+  clpi_range *range = segments->spares;
+  segments->spares = range->after;
+  segments->spare_count--;
+  return range;
+}
+
+static bool add_page(clpi_segments *segments, clpi_spinlock *lock)
+{
+  page *made = calloc(1, sizeof(*made));
+  if (!made)
+    return false;
+  clpi_spinlock_lock(lock);
+  made->next = segments->pages;
+  segments->pages = made;
+  for (size_t i = 0; i < PAGE_RANGES; i++)
+    add_spare(segments, &made->ranges[i]);
+  clpi_spinlock_unlock(lock);
   return true;
 }
 
-void clpi_segments_end(clpi_segments *segments)
+/* Of each array that another thread has meanwhile made as large, the new one is freed. */
+static bool extend(clpi_segments *segments, clpi_spinlock *lock, size_t capacity)
 {
-  for (clpi_range *range = segments->spares, *after; range; range = after) {
-    after = range->after;
-    free(range);
+  clpi_segment **all = malloc(capacity * sizeof(*all)), **old_all = all;
+  size_t *largest = malloc(capacity * sizeof(*largest)), *old_largest = largest;
+  bool is_made = all && largest;
+  clpi_spinlock_lock(lock);
+  if (is_made && segments->capacity < capacity) {
+    for (size_t i = 0; i < segments->count; i++) {
+      all[i] = segments->all[i];
+      largest[i] = segments->largest[i];
+    }
+    old_all = segments->all;
+    old_largest = segments->largest;
+    segments->all = all;
+    segments->largest = largest;
+    segments->capacity = capacity;
   }
+  clpi_spinlock_unlock(lock);
+  free((void *)old_all);
+  free(old_largest);
+  return is_made;
 }
 
-clpi_segment *clpi_segment_create(void)
+static clpi_range **bucket_of(const clpi_segments *segments, clp_memory memory)
 {
-  clpi_segment *segment = malloc(sizeof(*segment));
-  clpi_range *range = malloc(sizeof(*range));
-  clpi_range *spare = malloc(sizeof(*spare));
-  if (!segment || !range || !spare) {
-    free(segment);
-    free(range);
-    free(spare);
-    return NULL;
+  uint64_t hash = ((uint64_t)memory >> 6) * 0x9e3779b97f4a7c15u;
+  return &segments->buckets[(hash >> 20) & (segments->bucket_count - 1)];
+}
+
+static void put_in_bucket(clpi_segments *segments, clpi_range *block)
+{
+  clpi_range **bucket = bucket_of(segments, block->memory);
+  block->higher = *bucket;
+  *bucket = block;
+}
+
+/* More buckets make blocks quicker to find, and are not needed for more. */
+static void spread(clpi_segments *segments, clpi_spinlock *lock, size_t count)
+{
+  clpi_range **old = calloc(count, sizeof(clpi_range *));
+  if (!old)
+    return;
+  clpi_spinlock_lock(lock);
+  if (segments->bucket_count < count) {
+    clpi_range **buckets = old;
+    size_t old_count = segments->bucket_count;
+    old = segments->buckets;
+    segments->buckets = buckets;
+    segments->bucket_count = count;
+    for (size_t i = 0; i < old_count; i++)
+      for (clpi_range *block = old[i], *next; block; block = next) {
+        next = block->higher;
+        put_in_bucket(segments, block);
+      }
   }
-  *spare = (clpi_range){0};
-  *range = (clpi_range){.segment = segment, .after = spare};
-  *segment = (clpi_segment){.first = range};
-  return segment;
+  clpi_spinlock_unlock(lock);
+  free((void *)old);
 }
 
-void clpi_segment_destroy(clpi_segment *segment)
+bool clpi_segments_prepare(clpi_segments *segments, clpi_spinlock *lock, size_t spares,
+                           bool is_coming)
 {
-  for (clpi_range *range = segment->first, *after; range; range = after) {
-    after = range->after;
-    clpi_use_set_release(range->uses);
-    free(range);
+  enum { FIRST_SEGMENTS = 16 };
+  for (bool has_memory = true; has_memory;) {
+    clpi_spinlock_lock(lock);
+    size_t capacity = segments->capacity, buckets = segments->bucket_count;
+    bool lacks_spares = !clpi_segments_have_spares(segments, spares + (is_coming ? 2 : 0));
+    bool is_full = segments->count + segments->coming + is_coming > capacity;
+    bool is_crowded = segments->used_count > buckets;
+    segments->coming += is_coming && !lacks_spares && !is_full;
+    clpi_spinlock_unlock(lock);
+    if (is_crowded)
+      spread(segments, lock, 4 * buckets);
+    if (!lacks_spares && !is_full)
+      return true;
+    has_memory = lacks_spares ? add_page(segments, lock)
+                              : extend(segments, lock, MAX(2 * capacity, FIRST_SEGMENTS));
   }
-  free(segment);
+  return false;
 }
 
-size_t clpi_range_offset(const clpi_range *range)
+/* --- lists of free ranges --- */
+
+static void link_free(clpi_range *range, clpi_range *lower, clpi_range *higher)
 {
-  return (size_t)(range->size.position - range->segment->position);
+  range->lower = lower;
+  range->higher = higher;
+  *(lower ? &lower->higher : &range->segment->free) = range;
+  if (higher)
+    higher->lower = range;
 }
 
-void clpi_range_drop_uses(clpi_range *range)
+static void unlink_free(clpi_range *range)
 {
-  clpi_use_set_release(range->uses);
-  range->uses = NULL;
+  *(range->lower ? &range->lower->higher : &range->segment->free) = range->higher;
+  if (range->higher)
+    range->higher->lower = range->lower;
 }
 
-/* --- free ranges --- */
-
-static clpi_free_ranges *ranges_of(clpi_segments *segments, const clpi_range *range)
+void clpi_segments_note_largest(clpi_segments *segments, const clpi_segment *segment)
 {
-  bool is_whole = range->size.bytes == range->segment->bytes;
-  return is_whole ? &segments->whole : &segments->partial;
-}
-
-static void enter(clpi_segments *segments, clpi_range *range)
-{
-  clpi_free_ranges_insert(ranges_of(segments, range), &range->size);
-}
-
-static void withdraw(clpi_segments *segments, clpi_range *range)
-{
-  clpi_free_ranges_remove(ranges_of(segments, range), &range->size);
+  size_t largest = 0;
+  if (segment->block_count)
+    for (const clpi_range *range = segment->free; range; range = range->higher)
+      largest = MAX(largest, range->bytes);
+  segments->largest[segment->index] = largest;
 }
 
 /* --- adding and removing segments --- */
 
-void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment)
+void clpi_segments_add(clpi_segments *segments, clpi_segment *made, const clpi_range_uses *uses)
 {
-  clpi_list_push_back(&segments->all, &segment->on_all);
-  segments->count++;
-  segments->reserved_bytes += segment->bytes;
-  enter(segments, segment->first);
+  clpi_range *range = take_spare(segments);
+  *range = (clpi_range){.bytes = made->bytes, .segment = made, .uses = *uses};
+  made->first = made->free = range;
+  made->block_count = 0;
+  made->index = segments->count;
+  segments->all[segments->count] = made;
+  segments->largest[segments->count++] = 0;
+  segments->coming--;
+  segments->reserved_bytes += made->bytes;
+  segments->unused_bytes += made->bytes;
 }
 
-void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory memory, size_t bytes,
-                       clpi_use_set *uses)
+void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment, clpi_range_uses *uses)
 {
-  made->memory = memory;
-  made->bytes = bytes;
-  made->number = UINT32_MAX;
-  made->origin = made->position = clpi_segments_take_positions(segments, bytes);
-  if (segments->spares)
-    free(made->first->after);
-  else
-    add_spare(segments, made->first->after);
-  made->first->after = NULL;
-  made->first->size = (clpi_free_range){.bytes = bytes, .position = made->position};
-  made->first->uses = uses;
-  clpi_segments_restore(segments, made);
-}
-
-clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments, size_t most)
-{
-  const clpi_free_ranges *whole = &segments->whole;
-  clpi_free_range *largest = clpi_free_ranges_first_fit(whole, clpi_free_ranges_largest(whole));
-  if (largest && largest->bytes > most) {
-    clpi_free_range *range = clpi_free_ranges_first_fit(whole, 1);
-    for (largest = NULL; range; range = clpi_free_ranges_next_fit(range, 1))
-      if (range->bytes <= most && (!largest || range->bytes > largest->bytes))
-        largest = range;
-  }
-  return largest ? clpi_list_entry(largest, clpi_range, size)->segment : NULL;
-}
-
-void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
-{
-  withdraw(segments, segment->first);
-  clpi_list_remove(&segment->on_all);
-  clpi_list_push_back(&segments->leaving, &segment->on_all);
+  *uses = segment->first->uses;
+  add_spare(segments, segment->first);
+  segments->coming++;
   segments->count--;
+  for (size_t i = segment->index; i < segments->count; i++) {
+    segments->all[i] = segments->all[i + 1];
+    segments->all[i]->index = i;
+    segments->largest[i] = segments->largest[i + 1];
+  }
   segments->reserved_bytes -= segment->bytes;
+  segments->unused_bytes -= segment->bytes;
 }
 
-/* --- carving and freeing blocks --- */
+/* --- blocks --- */
+
+static clpi_range *fit_in(clpi_range *range, size_t bytes)
+{
+  while (range && range->bytes < bytes)
+    range = range->higher;
+  return range;
+}
+
+clpi_range *clpi_segments_fit(const clpi_segments *segments, const clpi_range *before, size_t bytes)
+{
+  clpi_range *range = before ? fit_in(before->higher, bytes) : NULL;
+  for (size_t i = before ? before->segment->index + 1 : 0; !range && i < segments->count; i++)
+    if (segments->largest[i] >= bytes)
+      range = fit_in(segments->all[i]->free, bytes);
+  return range;
+}
 
 static void set_used(clpi_segments *segments, clpi_range *block, bool is_used)
 {
   block->is_used = is_used;
-  size_t bytes = is_used ? block->size.bytes : -block->size.bytes;
-  block->segment->used_bytes += bytes;
-  segments->used_bytes += bytes;
-  segments->used_count += is_used ? 1 : -(size_t)1;
+  clpi_segments_count(segments, block->segment, block->bytes, is_used);
 }
 
-/* Makes the first `bytes` of a free range a range of their own, which is in no tree. */
-static clpi_range *split(clpi_segments *segments, clpi_range *range, size_t bytes)
+/* Makes what lies in a free range from `offset` on a free range of its own. */
+static void split(clpi_segments *segments, clpi_range *range, size_t offset)
 {
-  clpi_range *front = segments->spares;
-  segments->spares = front->after;
-  segments->spare_count--;
-  *front = (clpi_range){
-      .size = {.bytes = bytes, .position = range->size.position},
-      .segment = range->segment,
-      .before = range->before,
-      .after = range,
-      .uses = range->uses,
-  };
-  if (front->uses)
-    front->uses->references++;
-  *(front->before ? &front->before->after : &front->segment->first) = front;
-  range->before = front;
-  return front;
+  clpi_range *rest = take_spare(segments);
+  *rest = (clpi_range){.offset = offset,
+                       .bytes = range->offset + range->bytes - offset,
+                       .segment = range->segment,
+                       .before = range,
+                       .after = range->after,
+                       .uses = range->uses};
+  if (rest->after)
+    rest->after->before = rest;
+  range->after = rest;
+  range->bytes -= rest->bytes;
+  link_free(rest, range, range->higher);
 }
 
-clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes)
+clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t offset,
+                                size_t bytes)
 {
-  bool is_whole = ranges_of(segments, range) == &segments->whole;
-  bool is_cut = range->size.bytes > bytes;
-  if (is_whole || !is_cut)
-    withdraw(segments, range);
-  if (is_whole && is_cut)
-    clpi_free_ranges_insert(&segments->partial, &range->size);
-  clpi_range *block = is_cut ? split(segments, range, bytes) : range;
-  if (is_cut) /* the rest stays where it is in its tree, since there is none between the two */
-    clpi_free_ranges_cut(&segments->partial, &range->size, bytes);
-  set_used(segments, block, true);
-  return block;
-}
-
-/* Takes the first `bytes` off a range that is in no tree. */
-static clpi_range *split_off(clpi_segments *segments, clpi_range *range, size_t bytes)
-{
-  clpi_range *front = split(segments, range, bytes);
-  range->size.position += bytes;
-  range->size.bytes -= bytes;
-  return front;
-}
-
-clpi_range *clpi_segments_carve_at(clpi_segments *segments, clpi_segment *segment,
-                                   uint64_t position, size_t bytes)
-{
-  clpi_range *range = segment->first;
-  if (range->size.bytes < segment->bytes)
-    range = clpi_list_entry(clpi_free_ranges_at(&segments->partial, position), clpi_range, size);
-  withdraw(segments, range);
-  size_t before = (size_t)(position - range->size.position);
-  if (before)
-    enter(segments, split_off(segments, range, before));
-  clpi_range *block = range;
-  if (range->size.bytes > bytes) {
-    block = split_off(segments, range, bytes);
-    enter(segments, range);
+  clpi_segment *segment = range->segment;
+  bool was_largest = range->bytes >= segments->largest[segment->index];
+  if (offset > range->offset) {
+    split(segments, range, offset);
+    range = range->after;
   }
-  set_used(segments, block, true);
+  if (bytes < range->bytes)
+    split(segments, range, offset + bytes);
+  unlink_free(range);
+  range->memory = 0;
+  set_used(segments, range, true);
+  if (was_largest)
+    clpi_segments_note_largest(segments, segment);
+  return range;
+}
+
+void clpi_segments_enter(clpi_segments *segments, clpi_range *block, clp_memory memory)
+{
+  block->memory = memory;
+  put_in_bucket(segments, block);
+}
+
+clpi_range *clpi_segments_find(const clpi_segments *segments, clp_memory memory)
+{
+  clpi_range *block = *bucket_of(segments, memory);
+  while (block && block->memory != memory)
+    block = block->higher;
   return block;
 }
 
-/* Gives a free range, which is in its tree, the room of a neighbour, which is in none, and grows it
- * in place: no range lies between the two. False: no host memory for the uses of both. */
-static bool absorb(clpi_segments *segments, clpi_range *range, clpi_range *neighbour)
+void clpi_segments_withdraw(clpi_segments *segments, clpi_range *block)
 {
-  bool is_after = neighbour->before == range;
-  if (!clpi_use_set_join(&range->uses, neighbour->uses))
+  clpi_range **link = bucket_of(segments, block->memory);
+  while (*link != block)
+    link = &(*link)->higher;
+  *link = block->higher;
+}
+
+/* Gives the first of two free neighbours the room of the second, if the uses of both fit. */
+static bool unite(clpi_segments *segments, clpi_range *first, clpi_range *second)
+{
+  if (!clpi_uses_join(&first->uses, &second->uses)) {
+    segments->is_parted = true;
     return false;
-  clpi_range *before = neighbour->before, *after = neighbour->after;
-  *(before ? &before->after : &neighbour->segment->first) = after;
-  if (after)
-    after->before = before;
-  clpi_free_ranges_grow(&segments->partial, &range->size, neighbour->size.bytes, is_after);
-  add_spare(segments, neighbour);
+  }
+  unlink_free(second);
+  first->bytes += second->bytes;
+  first->after = second->after;
+  if (first->after)
+    first->after->before = first;
+  add_spare(segments, second);
   return true;
-}
-
-/* Makes two free neighbours, which are in their tree, one range: the first. */
-static void unite(clpi_segments *segments, clpi_range *first, clpi_range *second)
-{
-  withdraw(segments, second);
-  if (!absorb(segments, first, second))
-    enter(segments, second);
-}
-
-static clpi_range *free_neighbour(clpi_range *neighbour)
-{
-  return neighbour && !neighbour->is_used ? neighbour : NULL;
-}
-
-/* A segment without blocks moves from one tree to the other. */
-static void move_if_whole(clpi_segments *segments, clpi_range *range)
-{
-  if (range->size.bytes != range->segment->bytes)
-    return;
-  clpi_free_ranges_remove(&segments->partial, &range->size);
-  clpi_free_ranges_insert(&segments->whole, &range->size);
 }
 
 void clpi_segments_free(clpi_segments *segments, clpi_range *block)
 {
-  clpi_range *before = free_neighbour(block->before), *after = free_neighbour(block->after);
+  clpi_segment *segment = block->segment;
+  clpi_range *before = block->before, *after = block->after;
+  bool is_before = before && !before->is_used, is_after = after && !after->is_used;
   set_used(segments, block, false);
-  if (before && absorb(segments, before, block)) {
-    if (after)
-      unite(segments, before, after);
-    move_if_whole(segments, before);
-  } else if (after && absorb(segments, after, block)) {
-    move_if_whole(segments, after);
+  if (is_before) {
+    link_free(block, before, before->higher);
+  } else if (is_after) {
+    link_free(block, after->lower, after);
   } else {
-    enter(segments, block);
+    clpi_range *lower = NULL, *higher = segment->free;
+    for (; higher && higher->offset < block->offset; higher = higher->higher)
+      lower = higher;
+    link_free(block, lower, higher);
+  }
+  if (is_after)
+    (void)unite(segments, block, after);
+  size_t bytes = block->bytes;
+  if (is_before && unite(segments, before, block))
+    bytes = before->bytes;
+  size_t *largest = &segments->largest[segment->index];
+  *largest = segment->block_count ? MAX(*largest, bytes) : 0;
+}
+
+void clpi_segments_settle_locked(clpi_segments *segments)
+{
+  segments->is_parted = false;
+  for (size_t i = 0; i < segments->count; i++) {
+    for (clpi_range *range = segments->all[i]->free, *before = NULL; range;) {
+      clpi_range *higher = range->higher;
+      clpi_uses_drop_done_locked(&range->uses);
+      bool is_next = before && before->after == range;
+      if (!is_next || !unite(segments, before, range))
+        before = range;
+      range = higher;
+    }
+    clpi_segments_note_largest(segments, segments->all[i]);
   }
 }

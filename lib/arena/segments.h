@@ -1,98 +1,120 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments, and the ranges that they are cut into: blocks and free ranges. Free neighbours
- * coalesce, so a segment without blocks is a single range. Nothing here calls an allocator. All is
+/* Segments, and the ranges that they are cut into: blocks, and free ranges. A block is carved from
+ * the first free range that fits, in the oldest segment that has one. Neighbours that are free
+ * coalesce, unless too many streams may still use them. Nothing here calls an allocator; all is
  * guarded by the arena's lock. */
 #ifndef CLPOOL_ARENA_SEGMENTS_H
 #define CLPOOL_ARENA_SEGMENTS_H
 
-#include "arena/free_ranges.h"
-#include "arena/use_set.h"
-#include "core/base/list.h"
+#include "arena/uses.h"
+#include "core/base/spinlock.h"
 
 #include <clpool/allocator.h>
 
 typedef struct clpi_segment clpi_segment;
 
 typedef struct clpi_range {
-  clpi_free_range size; /* bytes and position; the links are those of a free range */
+  size_t offset, bytes; /* in its segment */
   clpi_segment *segment;
-  struct clpi_range *before, *after; /* its neighbours in the segment; NULL: none */
+  struct clpi_range *before, *after; /* its neighbours; NULL: none */
+  struct clpi_range *lower, *higher; /* the next free ranges of the segment. Of a block, `higher` is
+                                        the next one of its bucket */
+  clp_memory memory;                 /* of a block; 0: it has none yet */
   bool is_used;                      /* a block */
-  clpi_use_set *uses;                /* what streams may still do with it */
+  uint32_t era, event;               /* where a block begins in the log (loop.h) */
+  clpi_range_uses uses;
 } clpi_range;
 
 struct clpi_segment {
   clp_memory memory;
-  size_t bytes, used_bytes;
-  clpi_range *first;
-  uint32_t number;            /* on the tape (tape.h); UINT32_MAX: none */
-  uint64_t position;          /* of its first byte, counted through all segments there ever were */
-  uint64_t origin;            /* the position of the first segment that had its number */
-  clpi_list on_all;           /* oldest first, but for those that upstream did not take */
-  clpi_segment *next_to_stay; /* while trim.c goes through the unused ones */
+  size_t bytes, block_count;
+  clpi_range *first, *free; /* the first range; the first free one */
+  size_t index;             /* its place among all, oldest first */
+  uint32_t era, number;     /* its number in the log (loop.h) */
+  clpi_segment *next;       /* in a list of segments that leave (grow.c) */
 };
 
 typedef struct clpi_segments {
-  clpi_free_ranges partial; /* free ranges of segments that have blocks */
-  clpi_free_ranges whole;   /* those of segments without blocks */
-  clpi_list all;
-  clpi_list leaving;  /* by on_all: removed, and being given back to upstream */
-  clpi_range *spares; /* by `after`: records for new ranges, kept so that cutting cannot fail */
+  clpi_segment **all;
+  size_t *largest; /* the bytes of each one's largest free range; 0: there is none, or no block */
+  size_t count, capacity;
+  size_t coming;      /* segments to be added, for each of which there are a place and two spares */
+  clpi_range *spares; /* records for new ranges, by `after`, so that carving cannot fail */
   size_t spare_count;
-  size_t count, reserved_bytes, used_bytes, used_count;
-  uint64_t next_position;
+  struct clpi_range_page *pages; /* of all records */
+  clpi_range **buckets;          /* blocks by their memory */
+  size_t bucket_count;           /* a power of two */
+  size_t reserved_bytes, unused_bytes; /* of all segments; of those without blocks */
+  size_t used_bytes, used_count;       /* of blocks */
+  bool is_parted;                      /* free neighbours may not have coalesced, for their uses */
 } clpi_segments;
 
-void clpi_segments_init(clpi_segments *segments);
-
-/* The caller has removed all segments before. */
+/* False: no host memory. */
+bool clpi_segments_init(clpi_segments *segments);
 void clpi_segments_end(clpi_segments *segments);
 
-/* Makes sure that there are so many spares: one for a carve, two for one at some position. False:
- * no host memory. */
-bool clpi_segments_reserve(clpi_segments *segments, size_t count);
-
-/* The record of a segment, with those of its range and a spare; NULL: no host memory. It is the
- * caller's until it is added. */
-clpi_segment *clpi_segment_create(void);
-
-/* Frees a segment that was never added, or was removed. */
-void clpi_segment_destroy(clpi_segment *segment);
-
-/* Positions for so many bytes, which no segment has: that of the first one. */
-static inline uint64_t clpi_segments_take_positions(clpi_segments *segments, size_t bytes)
+/* Whether so many ranges can be made. */
+static inline bool clpi_segments_have_spares(const clpi_segments *segments, size_t count)
 {
-  uint64_t position = segments->next_position;
-  segments->next_position += bytes;
-  return position;
+  return segments->spare_count >= 2 * segments->coming + count;
 }
 
-/* Adds a segment of `bytes`, which streams may still use. */
-void clpi_segments_add(clpi_segments *segments, clpi_segment *made, clp_memory memory, size_t bytes,
-                       clpi_use_set *uses);
+/* Makes records for so many ranges; and for a segment to come, if one is. False: no host memory.
+ * Under no lock; `lock` is the one that guards the segments. */
+bool clpi_segments_prepare(clpi_segments *segments, clpi_spinlock *lock, size_t spares,
+                           bool is_coming);
 
-/* The largest segment without blocks that has at most `most` bytes; NULL: there is none. */
-clpi_segment *clpi_segments_largest_unused(const clpi_segments *segments, size_t most);
+/* Adds a segment that was to come. */
+void clpi_segments_add(clpi_segments *segments, clpi_segment *made, const clpi_range_uses *uses);
 
-/* Moves a segment without blocks to the list of those that leave. The caller takes it off that list
- * in the end, and then destroys or restores it. */
-void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment);
-void clpi_segments_restore(clpi_segments *segments, clpi_segment *segment);
+/* Whether a segment has no block, and is one range. */
+static inline bool clpi_segment_is_whole(const clpi_segment *segment)
+{
+  return !segment->block_count && segment->first->bytes == segment->bytes;
+}
 
-/* Makes the first `bytes` of a free range a block, and returns that. There is a spare for it. */
-clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t bytes);
+/* Removes a whole segment, which may be added again; `*uses` are what streams may still do with it.
+ */
+void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment, clpi_range_uses *uses);
 
-/* Makes a block of `bytes` at a position, where all is free. */
-clpi_range *clpi_segments_carve_at(clpi_segments *segments, clpi_segment *segment,
-                                   uint64_t position, size_t bytes);
+/* The first free range of at least `bytes` in a segment with blocks; or the next one after
+ * `before`. NULL: there is none. */
+clpi_range *clpi_segments_fit(const clpi_segments *segments, const clpi_range *before,
+                              size_t bytes);
 
-/* Makes a block a free range, which coalesces with its free neighbours. */
+/* Notes how large the segment's largest free range is, after a change. */
+void clpi_segments_note_largest(clpi_segments *segments, const clpi_segment *segment);
+
+/* Makes `bytes` of a free range, from an offset in the segment on, a block without memory. There
+ * are spares: one for each end that is left over. */
+clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t offset,
+                                size_t bytes);
+
+/* The block has this memory: it can be found by it. */
+void clpi_segments_enter(clpi_segments *segments, clpi_range *block, clp_memory memory);
+
+/* The block that was entered with this memory; NULL: there is none. */
+clpi_range *clpi_segments_find(const clpi_segments *segments, clp_memory memory);
+
+/* A block can no longer be found. */
+void clpi_segments_withdraw(clpi_segments *segments, clpi_range *block);
+
+/* Counts a block of `bytes` that begins or ends in the segment. */
+static inline void clpi_segments_count(clpi_segments *segments, clpi_segment *segment, size_t bytes,
+                                       bool is_used)
+{
+  segment->block_count += is_used ? 1 : -(size_t)1;
+  segments->used_count += is_used ? 1 : -(size_t)1;
+  segments->used_bytes += is_used ? bytes : -bytes;
+  if (segment->block_count == is_used)
+    segments->unused_bytes += is_used ? -segment->bytes : segment->bytes;
+}
+
+/* Makes a block that cannot be found a free range, with its uses. */
 void clpi_segments_free(clpi_segments *segments, clpi_range *block);
 
-/* Forgets what streams may still do with it. */
-void clpi_range_drop_uses(clpi_range *range);
-
-/* Where in its segment it begins, in bytes. */
-size_t clpi_range_offset(const clpi_range *range);
+/* Drops uses that are done from all free ranges, which then coalesce. Under the streams' lock, too.
+ */
+void clpi_segments_settle_locked(clpi_segments *segments);
 
 #endif

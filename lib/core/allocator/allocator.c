@@ -161,7 +161,8 @@ static clp_allocator *make_allocator(const clp_allocator_ops *ops, const char *n
   allocator->ops = *ops;
   allocator->self = self;
   allocator->forks = clpi_relaxed(clpi_forks);
-  allocator->direct = NULL;
+  allocator->carver = NULL;
+  allocator->carver_lock = NULL;
   atomic_init(&allocator->references, 1);
   pthread_mutex_init(&allocator->pools_lock, NULL);
   clpi_list_init(&allocator->pools);

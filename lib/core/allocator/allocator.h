@@ -5,27 +5,34 @@
 
 #include "core/base/fork.h"
 #include "core/base/list.h"
+#include "core/base/spinlock.h"
 
 #include <clpool/allocator.h>
 #include <clpool/pool.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What an allocator that keeps memory can do at once: it calls nobody, and waits for nothing but a
- * lock. All is about its home stream, which runs in order. */
-typedef struct clpi_direct_ops {
-  clp_memory (*begin)(void *self, size_t bytes);            /* 0: allocate as always */
-  clp_memory (*obtain)(void *self, size_t bytes);           /* likewise, and may call the device */
-  bool (*end)(void *self, clp_memory memory, size_t bytes); /* false: free as always */
-  /* A pool misses that is direct, or may become so: from now on it is noted what happens. Whether
-   * it does better to hold what is released; of direct ones, one alone may be told so. */
-  bool (*should_hold)(void *self, bool is_direct);
-} clpi_direct_ops;
+/* The stream argument of a call. */
+typedef struct clpi_given {
+  bool is_given; /* false: the call is for the home stream */
+  clp_stream handle;
+} clpi_given;
+
+/* What an allocator can do at once that carves blocks from memory which it keeps, as an arena does
+ * whose memory is an address. Pools on it hold nothing. Under its carver_lock, which is taken last,
+ * and guards the pools' figures, too. `bytes` are a multiple of its alignment. */
+typedef struct clpi_carver {
+  clp_memory (*allocate_locked)(void *self, size_t bytes, clpi_given given); /* 0: the slow way */
+  bool (*free_locked)(void *self, clp_memory memory, size_t bytes, clpi_given given); /* likewise */
+  /* Gives memory without blocks back until it keeps `most` bytes at most. Under no lock. */
+  clp_status (*trim)(void *self, size_t most);
+} clpi_carver;
 
 struct clp_allocator {
   clp_allocator_ops ops; /* complete: every function and default is filled in */
   void *self;
-  const clpi_direct_ops *direct; /* NULL: none; never changes */
+  const clpi_carver *carver; /* NULL: none; never changes */
+  clpi_spinlock *carver_lock;
   unsigned forks;                /* clpi_forks when it was made */
   atomic_size_t references;
   pthread_mutex_t pools_lock; /* guards `pools`; taken before a pool's own lock */

@@ -36,16 +36,19 @@ static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
   if (wanted->held)
     clpi_hand_out(wanted, wanted->held);
   clpi_shard *shard = clpi_shards_lock(shards, wanted->bin->index);
+  clpi_slot *slot = clpi_slot_at(shard, wanted->bin->index);
   bool is_new = !status && !wanted->held;
   if (is_new) {
     shards->reserved_bytes -= wanted->block_bytes;
     spare->memory = wanted->memory;
     clpi_count_new_locked(shards, shard, spare, wanted->bin, wanted->block_bytes, wanted->bytes);
+    slot->misses += wanted->is_miss;
+    slot->hits += !wanted->is_miss;
     pool->pins += pool->references == 0;
   } else {
     clpi_buffer_put_locked(shards, spare);
   }
-  pthread_mutex_unlock(&shards->lock);
+  clpi_shards_unlock_pool(shards);
   if (is_new && clpi_relaxed(shards->count) > 1)
     clpi_note_peak_locked(shards, shard);
   clpi_spinlock_unlock(&shard->lock);
@@ -84,7 +87,7 @@ static clp_status allocate_pinned(clpi_request *wanted, bool is_held, clp_buffer
   wanted->bin = clpi_bins_use(&shards->bins, number, &shards->lock);
   if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
-  wanted->block_bytes = wanted->bin->block_bytes;
+  wanted->block_bytes = clpi_block_bytes(wanted->pool, wanted->bin, wanted->bytes);
   *out = is_held ? clpi_take_other(wanted) : NULL;
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
 }
@@ -109,7 +112,8 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
   clpi_shard *shard = index ? clpi_shard_for(shards, index) : NULL;
   bool is_held = false;
   if (shard)
-    *out = clpi_take_over(shards, shard, index, given, bytes, &is_held);
+    *out = shards->carving ? clpi_allocate_carved(pool, bytes, given, CLPI_WAITS_FOR_SHARD)
+                           : clpi_take_over(shards, shard, index, given, bytes, &is_held);
   if (*out)
     return CLP_SUCCESS;
   clpi_request wanted = {
@@ -127,6 +131,8 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     shard = clpi_shards_lock(shards, 0);
     if (given.is_given)
       clpi_shard_unpin_stream_locked(shards, shard, wanted.stream);
+    if (shards->carving)
+      clpi_spinlock_unlock(shards->carving);
     clpi_spinlock_unlock(&shard->lock);
     clpi_pool_unpin_and_unlock(pool);
   }
@@ -148,7 +154,7 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   pthread_cleanup_push(clpi_shown_call_end, &call);
   clp_hook_event event = clpi_scope_event(&call.scope);
   event.size = bytes;
-  event.mem_size = bytes ? clp_pool_alloc_size(pool, clp_pool_bin_number(pool, bytes)) : 0;
+  event.mem_size = bytes ? clpi_rounded_bytes(pool, bytes) : 0;
   clpi_scope_show(&call.scope, CLPI_MALLOC_PREPROCESS, &event);
   status = allocate_slow(pool, bytes, given, &call.scope, out);
   event.memory = clp_buffer_memory(*out);
@@ -159,8 +165,8 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   return status;
 }
 
-/* Where nothing is warm, as in a direct pool, or there are hooks. A function of its own, so that
- * the warm path needs no stack. Calls with invalid arguments, such as a parent's pool, are not
+/* Where nothing is warm, as in a pool that holds nothing, or there are hooks. A function of its own,
+ * so that the warm path needs no stack. Calls with invalid arguments, such as a parent's pool, are not
  * shown to hooks. */
 CLPI_ENTRY static clp_status allocate_cold(clp_pool *pool, size_t bytes, clpi_given given,
                                            clp_buffer **out)
@@ -169,13 +175,7 @@ CLPI_ENTRY static clp_status allocate_cold(clp_pool *pool, size_t bytes, clpi_gi
                   bytes <= pool->shards.bins.max_block_bytes && !clpi_pool_is_inherited(pool);
   if (is_shown)
     return allocate_shown(pool, bytes, given, out);
-  bool is_direct = pool && out && clpi_relaxed(pool->shards.unusual) & CLPI_IS_DIRECT &&
-                   !clpi_pool_is_inherited(pool);
-  clp_buffer *block = is_direct ? clpi_allocate_direct(pool, bytes, given) : NULL;
-  if (!block)
-    return allocate_slow(pool, bytes, given, NULL, out);
-  *out = block;
-  return CLP_SUCCESS;
+  return allocate_slow(pool, bytes, given, NULL, out);
 }
 
 /* Zero bytes take the slow path, too. */
@@ -212,7 +212,9 @@ static bool try_allocate(clp_pool *pool, size_t bytes, clpi_given given, clp_buf
   if (!pool || bytes - 1 >= pool->shards.bins.max_block_bytes || clpi_hooks_concern(&pool->hooks))
     return false;
   clpi_shards *shards = &pool->shards;
-  if (given.is_given || shards->streams.home.is_in_order)
+  if (shards->carving)
+    *out = clpi_allocate_carved(pool, bytes, given, CLPI_TRIES_SHARD);
+  else if (given.is_given || shards->streams.home.is_in_order)
     *out = clpi_allocate_warm(shards, clpi_shard_of_number(shards, clpi_self.number), bytes, given,
                               CLPI_TRIES_SHARD);
   return *out;

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/pool/leaving.h"
 #include "core/shard/counts.h"
 
 static clp_status refuse(const clp_pool *pool, size_t bytes, size_t limit, size_t managed,
@@ -24,30 +25,41 @@ static clp_status reserve(clpi_request *wanted)
   clp_pool *pool = wanted->pool;
   clpi_shards *shards = &pool->shards;
   size_t bytes = wanted->block_bytes;
-  pthread_mutex_lock(&shards->lock);
+  clpi_shards_lock_pool(shards);
   size_t limit = clpi_relaxed(pool->limit);
   wanted->device_frees = shards->device_frees;
   bool fits = clpi_may_manage_locked(shards, limit, bytes);
   shards->reserved_bytes += fits ? bytes : 0;
   size_t managed = shards->managed_bytes, held = fits ? 0 : clpi_held_bytes_hint(shards);
-  pthread_mutex_unlock(&shards->lock);
+  clpi_shards_unlock_pool(shards);
   return fits ? CLP_SUCCESS : refuse(pool, bytes, limit, managed, held);
 }
 
 static void unreserve(const clpi_request *wanted)
 {
   clpi_shards *shards = &wanted->pool->shards;
-  pthread_mutex_lock(&shards->lock);
+  clpi_shards_lock_pool(shards);
   shards->reserved_bytes -= wanted->block_bytes;
-  pthread_mutex_unlock(&shards->lock);
+  clpi_shards_unlock_pool(shards);
 }
 
 static clp_status call(clpi_request *wanted)
 {
   clp_allocator *allocator = wanted->pool->allocator;
-  if (allocator->ops.allocate_within)
-    return clpi_fit(wanted);
   return clpi_allocator_allocate(allocator, wanted->block_bytes, &wanted->memory);
+}
+
+/* An allocator that keeps memory shows the hooks itself what it asks the device for. */
+static clp_status call_keeper(clpi_request *wanted)
+{
+  clpi_keeper_call keeper;
+  clp_status status;
+  clpi_keeper_call_begin(&keeper, wanted->pool, wanted->scope);
+  pthread_cleanup_push(clpi_keeper_call_end, &keeper);
+  status = clpi_fit(wanted);
+  wanted->is_miss |= keeper.device.allocations > 0;
+  pthread_cleanup_pop(true);
+  return status;
 }
 
 static clp_status call_shown(clpi_request *wanted)
@@ -71,13 +83,14 @@ static clpi_lack lack_of(clp_status status, clpi_lack limited)
 clp_status clpi_ask_device(clpi_request *wanted)
 {
   clpi_lack limited = CLPI_LACKS_LIMIT;
+  bool keeps = wanted->pool->allocator->ops.allocate_within;
   clp_status status = reserve(wanted);
   if (!status) {
-    status = wanted->scope ? call_shown(wanted) : call(wanted);
+    wanted->is_miss |= !keeps;
+    status = keeps ? call_keeper(wanted) : wanted->scope ? call_shown(wanted) : call(wanted);
     if (!status)
       return CLP_SUCCESS;
     unreserve(wanted);
-    bool keeps = wanted->pool->allocator->ops.allocate_within;
     limited = keeps ? CLPI_LACKS_ROOM : CLPI_LACKS_NOTHING;
   }
   wanted->status = status;

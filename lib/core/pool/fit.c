@@ -49,13 +49,13 @@ clp_status clpi_fit(clpi_request *wanted)
   clp_memory_request request = {.bytes = wanted->block_bytes,
                                 .stream = wanted->stream->handle,
                                 .reuse_flags = pool->options.reuse_flags};
-  clpi_directness is = clpi_consider_direct(pool);
-  bool was_due = is != CLPI_DIRECT && give_back_held(pool, request.bytes, is == CLPI_TURNS);
-  /* A direct pool may have asked before, but not where hooks see the call. */
-  if (is != CLPI_INDIRECT && wanted->stream == &pool->shards.streams.home)
-    wanted->memory = allocator->direct->obtain(allocator->self, request.bytes);
-  if (wanted->memory)
-    return CLP_SUCCESS;
+  size_t limit = clp_pool_get_limit(pool);
+  request.most_bytes = limit ? limit : SIZE_MAX;
+  if (pool->shards.carving)
+    return clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
+  size_t most = request.most_bytes;
+  request.most_bytes = 0;
+  bool was_due = give_back_held(pool, request.bytes, false);
   clp_status status = clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
   if (status == CLP_OUT_OF_DEVICE_MEMORY && !was_due && give_back_held(pool, request.bytes, true))
     status = clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
@@ -63,7 +63,6 @@ clp_status clpi_fit(clpi_request *wanted)
     return status;
   if (allocator->ops.exclusive_parts)
     clpi_in_flight_bound(pool, request.bytes);
-  size_t limit = clp_pool_get_limit(pool);
-  request.most_bytes = limit ? limit : SIZE_MAX;
+  request.most_bytes = most;
   return clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
 }

@@ -54,15 +54,34 @@ bool clpi_wait_leaving_locked(clp_pool *pool)
   return true;
 }
 
+void clpi_keeper_call_begin(clpi_keeper_call *call, clp_pool *pool, const clpi_hook_scope *scope)
+{
+  *call = (clpi_keeper_call){.pool = pool,
+                             .device = {.hooks = &pool->hooks,
+                                        .scope = scope,
+                                        .home = pool->shards.streams.home.handle}};
+  call->outer = clpi_device_call_set(&call->device);
+}
+
+void clpi_keeper_call_end(void *argument)
+{
+  clpi_keeper_call *call = argument;
+  (void)clpi_device_call_set(call->outer);
+  pthread_mutex_lock(&call->pool->shards.lock);
+  call->pool->segments_taken += call->device.allocations;
+  call->pool->segments_given_back += call->device.frees;
+  pthread_mutex_unlock(&call->pool->shards.lock);
+}
+
 static void note_freed(const freeing *self)
 {
   clpi_shards *shards = &self->pool->shards;
-  pthread_mutex_lock(&shards->lock);
+  clpi_shards_lock_pool(shards);
   shards->managed_bytes -= self->block->bytes;
   shards->device_frees++;
   clpi_come_to_rest_locked(self->pool, self->block);
   clpi_buffer_put_locked(shards, self->block);
-  pthread_mutex_unlock(&shards->lock);
+  clpi_shards_unlock_pool(shards);
 }
 
 /* A callback ends the thread: nobody else would bring the block to rest. */
@@ -87,7 +106,9 @@ clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
   self.status = CLP_BUSY;
   self.outer = own_frees;
   pthread_cleanup_push(end_thread, &self);
-  clpi_hooked_free_begin(&self.pair, &pool->hooks, streams->home.handle, block->memory, bytes);
+  self.pair.is_shown = false;
+  if (!pool->allocator->ops.allocate_within) /* else the memory stays with the allocator */
+    clpi_hooked_free_begin(&self.pair, &pool->hooks, streams->home.handle, block->memory, bytes);
   own_frees = &self;
   self.status =
       clpi_ordered_free(streams, pool->allocator, block->memory, bytes, clpi_uses_of(block));

@@ -62,9 +62,9 @@ static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *free
   clpi_shards *shards = &pool->shards;
   clpi_shards_lock_all(shards);
   clp_buffer *block = take_largest_locked(pool);
-  clpi_shards_unlock_but_pool(shards);
-  *other_left = !block && clpi_wait_leaving_locked(pool);
   *frees = shards->device_frees;
+  clpi_shards_unlock_but_mutex(shards);
+  *other_left = !block && clpi_wait_leaving_locked(pool);
   pthread_mutex_unlock(&shards->lock);
   return block;
 }
@@ -200,7 +200,13 @@ CLPI_EXIT static bool drain_pending(ladder *self)
 CLPI_EXIT static bool return_cached(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
-  return !allocator->ops.return_cached(allocator->self);
+  bool is_done;
+  clpi_keeper_call keeper;
+  clpi_keeper_call_begin(&keeper, self->wanted->pool, NULL);
+  pthread_cleanup_push(clpi_keeper_call_end, &keeper);
+  is_done = !allocator->ops.return_cached(allocator->self);
+  pthread_cleanup_pop(true);
+  return is_done;
 }
 
 CLPI_EXIT static bool ask_callback(ladder *self)
@@ -270,10 +276,10 @@ static clp_status report(const ladder *self)
   const clpi_request *wanted = self->wanted;
   clp_pool *pool = wanted->pool;
   clpi_shards *shards = &pool->shards;
-  pthread_mutex_lock(&shards->lock);
+  clpi_shards_lock_pool(shards);
   size_t managed = shards->managed_bytes, held = clpi_held_bytes_hint(shards);
   size_t limit = clpi_relaxed(pool->limit);
-  pthread_mutex_unlock(&shards->lock);
+  clpi_shards_unlock_pool(shards);
   char limit_text[32] = "none";
   if (limit)
     snprintf(limit_text, sizeof(limit_text), "%zu bytes", limit);

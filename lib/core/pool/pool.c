@@ -25,7 +25,6 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->options = *options;
   pool->name = options->name ? strdup(options->name) : NULL;
   pool->limit = limit;
-  pool->misses_to_come = CLPI_MISSES_AT_FIRST;
   pool->references = 1;
   if ((options->name && !pool->name) ||
       !clpi_shards_init(&pool->shards, pool, options->leading_bits_in_bin_id,
@@ -37,7 +36,8 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   clpi_named_pools += pool->name != NULL;
   clpi_pool_hooks_init(&pool->hooks, &pool->shards, allocator->ops.device_id);
   clpi_streams_init(&pool->shards.streams, allocator, &pool->shards.lock, &clpi_pool_owns_streams);
-  clpi_shards_set_unusual_locked(&pool->shards, CLPI_IS_WATCHED, false);
+  pool->shards.carving = allocator->carver_lock;
+  clpi_shards_set_unusual_locked(&pool->shards, CLPI_CARVES, allocator->carver_lock);
   pthread_cond_init(&pool->left, NULL);
   pool->allocator = clp_allocator_retain(allocator);
   pthread_mutex_lock(&allocator->pools_lock);

@@ -12,8 +12,6 @@
 #include <clpool/pool.h>
 #include <stdio.h>
 
-enum { CLPI_MISSES_AT_FIRST = 4 };
-
 struct clp_pool {
   clpi_shards shards; /* shards.lock is the pool's lock, and guards the members from `leaving` on */
   clp_pool_options options;
@@ -29,7 +27,7 @@ struct clp_pool {
   uint64_t out_of_memory_reactions;
   size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
   uint64_t gave_back_tick;  /* when all that was held went back last (fit.c) */
-  unsigned misses_to_come;  /* before it becomes direct (direct.c); CLPI_MISSES_AT_FIRST at first */
+  uint64_t segments_taken, segments_given_back; /* by an allocator that keeps memory, for the pool */
   size_t references;        /* the users' */
   size_t pins; /* keep a pool without references alive: operations, and then active buffers */
   bool ended;  /* no reference and no pin is left, and none may be added any more */

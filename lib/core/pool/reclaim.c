@@ -6,13 +6,19 @@
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 
-CLPI_EXIT clp_status clpi_return_cached(const clp_pool *pool)
+CLPI_EXIT clp_status clpi_return_cached(clp_pool *pool, size_t most)
 {
   const clp_allocator *allocator = pool->allocator;
+  clp_status status;
   if (!allocator->ops.allocate_within)
     return CLP_SUCCESS;
   unsigned long serial = clpi_error_serial();
-  clp_status status = allocator->ops.return_cached(allocator->self);
+  clpi_keeper_call keeper;
+  clpi_keeper_call_begin(&keeper, pool, NULL);
+  pthread_cleanup_push(clpi_keeper_call_end, &keeper);
+  status = allocator->carver ? allocator->carver->trim(allocator->self, most)
+                             : allocator->ops.return_cached(allocator->self);
+  pthread_cleanup_pop(true);
   if (!status || status == CLP_NOT_SUPPORTED)
     return CLP_SUCCESS;
   return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");
@@ -27,14 +33,12 @@ static clp_status free_all(clp_pool *pool, const char *function, bool ends)
     return status;
   clpi_shards *shards = &pool->shards;
   clpi_shards_lock_all(shards);
-  if (ends) {
-    clpi_shards_set_unusual_locked(shards, CLPI_IS_DIRECT, false);
+  if (ends)
     clpi_shards_set_unusual_locked(shards, CLPI_HAS_ENDED, true);
-  }
   clp_buffer *chain = clpi_leave_each_locked(pool, clpi_take_all_held_locked(&pool->shards));
   clpi_shards_unlock_all(shards);
   clp_status failure = clpi_return_chain(pool, &chain, false);
-  status = clpi_return_cached(pool);
+  status = clpi_return_cached(pool, 0);
   return failure ? failure : status;
 }
 
@@ -62,7 +66,7 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
     (void)clpi_leave_each_locked(pool, chain);
     clpi_shards_unlock_all(shards);
     if (!chain)
-      return clpi_return_cached(pool);
+      return clpi_return_cached(pool, bytes);
     status = clpi_return_chain(pool, &chain, false);
     if (status)
       return status;

@@ -22,7 +22,7 @@ static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer
     return false;
   }
   bool is_held = clpi_is_holding(shards) && !gives_back && !clpi_buffer_is_exact(buffer) &&
-                 !clpi_is_direct_locked(pool);
+                 !shards->carving;
   if (is_held) {
     buffer->age = ++shard->tick;
     clpi_lane_insert(slot, buffer, &shards->streams.home);
@@ -50,7 +50,7 @@ static clp_status release_active(clp_buffer *buffer, clpi_stream *stream, bool i
   if (leaves)
     status = clpi_return_block(pool, buffer);
   if (leaves && !status && is_ending && !gives_back)
-    status = clpi_return_cached(pool);
+    status = clpi_return_cached(pool, 0);
   if (leaves || is_pinning)
     clpi_pool_unpin(pool);
   return status;
@@ -85,10 +85,8 @@ static bool release_unwatched(clp_buffer *buffer, clpi_given given, clpi_patienc
 
 static clp_status release_unseen(clp_buffer *buffer, clpi_given given)
 {
-  bool is_direct = clpi_relaxed(buffer->pool->shards.unusual) & CLPI_IS_DIRECT &&
-                   !clpi_pool_is_inherited(buffer->pool);
-  bool is_done = is_direct
-                     ? clpi_release_direct(buffer, given)
+  bool is_done = buffer->pool->shards.carving
+                     ? clpi_release_carved(buffer, given, CLPI_WAITS_FOR_SHARD)
                      : clpi_is_watched() && release_unwatched(buffer, given, CLPI_WAITS_FOR_SHARD);
   return is_done ? CLP_SUCCESS : release_slow(buffer->pool, buffer, given);
 }
@@ -156,8 +154,12 @@ clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream)
 
 static bool try_release(clp_buffer *buffer, clpi_given given)
 {
-  return !buffer || (!clpi_hooks_concern(&buffer->pool->hooks) &&
-                     release_unwatched(buffer, given, CLPI_TRIES_SHARD));
+  if (!buffer)
+    return true;
+  if (clpi_hooks_concern(&buffer->pool->hooks))
+    return false;
+  return buffer->pool->shards.carving ? clpi_release_carved(buffer, given, CLPI_TRIES_SHARD)
+                                      : release_unwatched(buffer, given, CLPI_TRIES_SHARD);
 }
 
 bool clp_buffer_try_release(clp_buffer *buffer)

@@ -29,6 +29,7 @@ typedef struct clpi_request {
   clp_status status;     /* what the device said when it was last asked, */
   clpi_lack lack;        /* and what for, in vain */
   uint64_t device_frees; /* as many there were before it was asked */
+  bool is_miss;          /* the device was asked, also by an allocator that keeps memory */
 } clpi_request;
 
 /* --- held blocks: reuse.c --- */
@@ -61,27 +62,20 @@ clp_status clpi_await_home(clpi_request *wanted);
  * clp_allocator_allocate, and CLP_LIMIT_EXCEEDED. */
 clp_status clpi_fit(clpi_request *wanted);
 
-/* --- direct pools: direct.c --- */
+/* --- pools that hold nothing: carve.c --- */
 
-/* Whether the pool is direct. If another thread or stream has come, that ends here. Under all
- * locks, or those of a shard and the pool: where there is another shard, it is not direct. */
-bool clpi_is_direct_locked(clp_pool *pool);
+/* The bytes of a block for a request: its bin's, or where the pool holds nothing, the request's,
+ * rounded to the alignment. The first also where the bin is not in use yet. */
+size_t clpi_rounded_bytes(const clp_pool *pool, size_t bytes);
+size_t clpi_block_bytes(const clp_pool *pool, const clpi_bin *bin, size_t bytes);
 
-typedef enum clpi_directness {
-  CLPI_INDIRECT, /* it holds what is released, */
-  CLPI_TURNS,    /* or has just become direct, and what it holds is to go back, */
-  CLPI_DIRECT    /* or was direct before */
-} clpi_directness;
+/* A block that the allocator can carve at once. NULL: take the slow path. */
+clp_buffer *clpi_allocate_carved(clp_pool *pool, size_t bytes, clpi_given given,
+                                 clpi_patience patience);
 
-/* Counts a miss, and says what the pool is after that. */
-clpi_directness clpi_consider_direct(clp_pool *pool);
-
-/* A block for the home stream, from an allocator that has one at hand. NULL: take the slow path. */
-clp_buffer *clpi_allocate_direct(clp_pool *pool, size_t bytes, clpi_given given);
-
-/* Releases a buffer, if it is for the home stream, and no hook is shown what goes back. False:
- * nothing was done; take the slow path. */
-bool clpi_release_direct(clp_buffer *buffer, clpi_given given);
+/* Releases a buffer whose block the allocator can take back at once. False: nothing was done; take
+ * the slow path. */
+bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience patience);
 
 /* --- where there is none: out_of_memory.c --- */
 

@@ -29,6 +29,10 @@ clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats)
   clpi_shards *shards = lock_all(pool);
   clp_pool_stats figures = clpi_shards_sum_locked(shards);
   figures.out_of_memory_reactions = pool->out_of_memory_reactions;
+  if (pool->allocator->ops.allocate_within) {
+    figures.device_allocations = pool->segments_taken;
+    figures.device_frees = pool->segments_given_back;
+  }
   clpi_shards_unlock_all(shards);
   size_t least = offsetof(clp_pool_stats, held_blocks) + sizeof(stats->held_blocks);
   return clpi_results_write(stats, least, &figures, sizeof(figures), "clp_pool_stats");
@@ -96,7 +100,8 @@ static clp_bin_stats bin_figures_locked(clpi_shards *shards, size_t number)
     const clpi_bin *bin = clpi_bin_at(&shards->bins, index);
     figures = clpi_shards_sum_bin_locked(shards, bin);
     padding sum = {bin, 0};
-    clpi_buffers_each_locked(shards, add_padding, &sum);
+    if (!shards->carving)
+      clpi_buffers_each_locked(shards, add_padding, &sum);
     figures.padding_bytes = sum.bytes;
   }
   figures.block_bytes = clpi_bins_block_bytes(&shards->bins, number);

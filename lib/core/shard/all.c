@@ -9,15 +9,17 @@ void clpi_shards_lock_all(clpi_shards *shards)
   pthread_mutex_lock(&shards->all);
   clpi_each_shard (shards, shard)
     clpi_spinlock_lock(&shard->lock);
-  pthread_mutex_lock(&shards->lock);
+  clpi_shards_lock_pool(shards);
   clpi_each_shard (shards, shard)
     shards->tick = MAX(shards->tick, shard->tick);
   clpi_each_shard (shards, shard)
     shard->tick = shards->tick; /* so that what comes from now on is newer */
 }
 
-void clpi_shards_unlock_but_pool(clpi_shards *shards)
+void clpi_shards_unlock_but_mutex(clpi_shards *shards)
 {
+  if (shards->carving)
+    clpi_spinlock_unlock(shards->carving);
   clpi_each_shard (shards, shard)
     clpi_spinlock_unlock(&shard->lock);
   pthread_mutex_unlock(&shards->all);
@@ -25,7 +27,7 @@ void clpi_shards_unlock_but_pool(clpi_shards *shards)
 
 void clpi_shards_unlock_all(clpi_shards *shards)
 {
-  clpi_shards_unlock_but_pool(shards);
+  clpi_shards_unlock_but_mutex(shards);
   pthread_mutex_unlock(&shards->lock);
 }
 

@@ -8,8 +8,8 @@
 void clpi_shards_lock_all(clpi_shards *shards);
 void clpi_shards_unlock_all(clpi_shards *shards);
 
-/* Keeps the pool's lock, clpi_shards.lock. */
-void clpi_shards_unlock_but_pool(clpi_shards *shards);
+/* Keeps clpi_shards.lock. */
+void clpi_shards_unlock_but_mutex(clpi_shards *shards);
 
 /* Takes the largest held block; of several of one size, the newest. NULL: none is held. */
 clp_buffer *clpi_take_largest_locked(clpi_shards *shards);

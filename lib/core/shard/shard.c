@@ -50,13 +50,13 @@ clp_buffer *clpi_buffer_take(clpi_shards *shards)
   clpi_page *page = NULL;
   clp_buffer *buffer;
   do {
-    pthread_mutex_lock(&shards->lock);
+    clpi_shards_lock_pool(shards);
     if (page)
       add_page_locked(shards, page);
     buffer = shards->spare;
     if (buffer)
       shards->spare = buffer->older;
-    pthread_mutex_unlock(&shards->lock);
+    clpi_shards_unlock_pool(shards);
     page = buffer ? NULL : make_zeros(alignof(clpi_page), sizeof(*page));
   } while (page);
   return buffer;
@@ -131,9 +131,8 @@ void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *b
   buffer->bin = bin;
   buffer->bytes = block_bytes;
   buffer->size = bytes;
-  bool is_exact = clpi_buffer_is_exact(buffer);
+  bool is_exact = clpi_buffer_is_exact(buffer) && !shards->carving;
   clpi_set_relaxed(buffer->index, is_exact ? CLPI_NO_INDEX(CLPI_BUFFER_SHARED) : bin->index);
-  clpi_slot_at(shard, bin->index)->misses++;
   shards->tick = shard->tick = MAX(shards->tick, shard->tick) + 1; /* what comes is newer */
   clpi_count_allocated_locked(shard, bytes);
 }
@@ -201,9 +200,10 @@ clpi_shard *clpi_shard_of_thread(clpi_shards *shards)
 {
   if (clpi_self.number == CLPI_NO_SHARD)
     clpi_thread_join();
-  clpi_shard *own = clpi_acquired(shards->by_number[clpi_self.number]);
+  uint32_t number = shards->carving ? 0 : clpi_self.number;
+  clpi_shard *own = clpi_acquired(shards->by_number[number]);
   if (!own)
-    own = make_shard(shards, clpi_self.number);
+    own = make_shard(shards, number);
   for (uint32_t i = 0; !own && i < CLPI_SHARDS; i++)
     own = clpi_acquired(shards->by_number[i]);
   return own;
@@ -250,13 +250,13 @@ clpi_shard *clpi_shards_lock(clpi_shards *shards, uint32_t index)
 {
   clpi_shard *shard = clpi_shard_for(shards, index);
   clpi_spinlock_lock(&shard->lock);
-  pthread_mutex_lock(&shards->lock);
+  clpi_shards_lock_pool(shards);
   return shard;
 }
 
 void clpi_shards_unlock(clpi_shards *shards, clpi_shard *shard)
 {
-  pthread_mutex_unlock(&shards->lock);
+  clpi_shards_unlock_pool(shards);
   clpi_spinlock_unlock(&shard->lock);
 }
 

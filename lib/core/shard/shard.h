@@ -4,10 +4,14 @@
  * another (take_over.c).
  *
  * Locks are taken in this order: clpi_allocator.pools_lock; clpi_shards.all; shards' locks, by
- * number; clpi_shards.lock. Who has them all sees one moment (all.h). */
+ * number; clpi_shards.lock; clpi_shards.carving. Who has them all sees one moment (all.h).
+ *
+ * A pool that holds nothing has one shard. Its figures, and those of the pool, are guarded by
+ * `carving` alone. */
 #ifndef CLPOOL_CORE_SHARD_SHARD_H
 #define CLPOOL_CORE_SHARD_SHARD_H
 
+#include "core/allocator/allocator.h"
 #include "core/base/fork.h"
 #include "core/base/spinlock.h"
 #include "core/shard/threads.h"
@@ -33,8 +37,8 @@ typedef struct clpi_shard {
 } clpi_shard;
 
 /* Why a release is not warm, whatever its buffer; flags. */
-#define CLPI_IS_DIRECT  1u /* see pool/direct.c; is set under all locks, as the next */
-#define CLPI_HAS_ENDED  2u /* the pool holds no more */
+#define CLPI_CARVES     1u /* the pool holds nothing (pool/carve.c); never changes */
+#define CLPI_HAS_ENDED  2u /* the pool holds no more; is set under all locks */
 #define CLPI_IS_WATCHED 4u /* the pool has hooks; changes under `lock` */
 
 #define clpi_is_holding(shards) (!(clpi_relaxed((shards)->unusual) & CLPI_HAS_ENDED))
@@ -44,10 +48,12 @@ typedef struct clpi_page clpi_page;
 typedef struct clpi_shards {
   /* Most is set at create, and read without a lock. */
   _Atomic size_t warm_bytes; /* the warm path allocates no more; 0 where the home stream is out of
-                                order, the pool direct or watched; stored under `lock` */
+                                order, the pool watched or one that holds nothing; stored
+                                under `lock` */
   atomic_uint unusual;       /* the flags above; relaxed */
   unsigned forks;            /* clpi_forks when the pool was made */
   clp_pool *pool;
+  clpi_spinlock *carving; /* the allocator's carver_lock, where the pool holds nothing; else NULL */
   /* By number. Stored under `all`. A thread without a shard looks at the last, which is none. */
   clpi_shard *_Atomic by_number[CLPI_SHARDS + 1];
   atomic_uint end;        /* the number behind the highest; likewise */
@@ -87,7 +93,22 @@ clpi_shard *clpi_shard_of_thread(clpi_shards *shards);
  * Under no lock. */
 clpi_shard *clpi_shard_for(clpi_shards *shards, uint32_t index);
 
-/* Locks such a shard, and clpi_shards.lock. There is one. */
+/* clpi_shards.lock, and `carving`: what both guard that is the pool's. */
+static inline void clpi_shards_lock_pool(clpi_shards *shards)
+{
+  pthread_mutex_lock(&shards->lock);
+  if (shards->carving)
+    clpi_spinlock_lock(shards->carving);
+}
+
+static inline void clpi_shards_unlock_pool(clpi_shards *shards)
+{
+  if (shards->carving)
+    clpi_spinlock_unlock(shards->carving);
+  pthread_mutex_unlock(&shards->lock);
+}
+
+/* Locks such a shard, and the pool. There is one. */
 clpi_shard *clpi_shards_lock(clpi_shards *shards, uint32_t index);
 void clpi_shards_unlock(clpi_shards *shards, clpi_shard *shard);
 
@@ -160,8 +181,8 @@ static inline void clpi_count_released_locked(clpi_shards *shards, clpi_shard *s
 /* Whether so many bytes more may be managed within a limit; 0: none but SIZE_MAX. Under `lock`. */
 bool clpi_may_manage_locked(const clpi_shards *shards, size_t limit, size_t bytes);
 
-/* Counts a block that is new from the device, of block_bytes, and gives the buffer, whose memory it
- * is, out for a request of `bytes`. Under the locks of the shard and the pool. */
+/* Counts a block that is new from the allocator, of block_bytes, and gives the buffer, whose memory
+ * it is, out for a request of `bytes`. Under the locks of the shard and the pool. */
 void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer,
                            clpi_bin *bin, size_t block_bytes, size_t bytes);
 
@@ -169,12 +190,6 @@ void clpi_count_new_locked(clpi_shards *shards, clpi_shard *shard, clp_buffer *b
  *
  * It touches the shard, the slot and one cache line of the buffer. Whatever is unusual takes the
  * slow path. */
-
-/* The stream argument of a call. */
-typedef struct clpi_given {
-  bool is_given; /* false: the call is for the home stream */
-  clp_stream handle;
-} clpi_given;
 
 /* How a call comes by its shard's lock. */
 typedef enum clpi_patience { CLPI_WAITS_FOR_SHARD, CLPI_TRIES_SHARD } clpi_patience;
@@ -204,9 +219,9 @@ static inline void clpi_hand_out_locked(clpi_shard *shard, clpi_slot *slot, clp_
   clpi_count_allocated_locked(shard, bytes);
 }
 
-/* Whether a pool that holds no more, or is direct, needs the slow path. Under a shard's lock. */
+/* Whether a pool that holds no more, or nothing, needs the slow path. Under a shard's lock. */
 #define clpi_is_slow_locked(shards)                                                                \
-  (clpi_relaxed((shards)->unusual) & (CLPI_IS_DIRECT | CLPI_HAS_ENDED))
+  (clpi_relaxed((shards)->unusual) & (CLPI_CARVES | CLPI_HAS_ENDED))
 
 /* Takes the shard's lock, if it need not wait for that or may. */
 #define clpi_shard_lock_warm(shard, patience)                                                      \
@@ -261,7 +276,7 @@ clpi_release_warm(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer, cl
 /* Takes and hands out a block of `bytes`, of the bin of this index, that the stream used last: from
  * this shard, which has a slot for the bin, or else another, out of which come some more for the
  * next calls. NULL: no shard has one; or the stream is out of order, or not among the shard's
- * recent ones; or the pool is direct or holds no more. Then is_held tells whether a shard has
+ * recent ones; or the pool holds nothing or no more. Then is_held tells whether a shard has
  * blocks of the bin, of whatever stream. Blocks that move from shard to shard meanwhile may be
  * missed. Under no lock. */
 clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, uint32_t index, clpi_given given,

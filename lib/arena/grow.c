@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking segments, and giving them back. */
+#include "arena/grow.h"
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/hooks/device_call.h"
+
+#include <stdlib.h>
+
+/* --- how large --- */
+
+/* For products that may be more than a size_t can hold. */
+static size_t to_size(double bytes)
+{
+  return bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
+/* Of a new segment: a share of the use. Where much is free around blocks that stay, it is as small
+ * as may be: the fewer blocks share it, the sooner it goes back. */
+static size_t segment_bytes(const clpi_arena *arena, double high_water, double pinned)
+{
+  static const double much = 0.3, most_per_slack = 0x1.8p30;
+  enum { UNIT = 512 };
+  const clp_arena_options *options = &arena->options;
+  size_t most = options->max_segment_bytes;
+  size_t share = pinned > much * high_water ? 0 : to_size(options->slack * high_water);
+  if (!most)
+    most = to_size(options->slack * most_per_slack);
+  size_t bytes = MAX(options->min_segment_bytes, MIN(most, share / UNIT * UNIT));
+  return MIN(bytes, arena->upstream->ops.max_block_bytes);
+}
+
+/* Whether the request could fit if all unused segments went back, the reserve's too. */
+static bool could_fit_locked(const clpi_arena *arena, size_t room, size_t most)
+{
+  size_t stays = clpi_arena_staying_bytes_locked(arena);
+  size_t device = arena->upstream->ops.device_bytes;
+  most = device ? MIN(most, device) : most;
+  return stays <= most && room <= most - stays;
+}
+
+clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, size_t most_bytes)
+{
+  const clpi_segments *segments = &arena->segments;
+  double slack = arena->options.slack;
+  clpi_spinlock_lock(&arena->lock);
+  size_t high_water = MAX(arena->high_water, segments->used_bytes + room);
+  size_t pinned = segments->reserved_bytes - segments->unused_bytes - segments->used_bytes;
+  size_t segment = MAX(room, segment_bytes(arena, (double)high_water, (double)pinned));
+  clpi_growth growth = {
+      .high_water = high_water,
+      .segment_bytes = segment,
+      .most_unused = MAX(segment, to_size((double)room + slack * (double)high_water)),
+      .most_bytes = MIN(to_size((double)high_water * (1 + slack)), most_bytes),
+      .may_exchange = !arena->reserve_bytes || could_fit_locked(arena, room, most_bytes),
+      .succeeded = arena->pending.succeeded,
+  };
+  clpi_spinlock_unlock(&arena->lock);
+  return growth;
+}
+
+/* --- pending --- */
+
+static void begin_pending_locked(clpi_pending *pending, size_t *sum, size_t bytes)
+{
+  *sum += bytes;
+  pending->count++;
+}
+
+static void end_pending_locked(clpi_pending *pending, size_t *sum, size_t bytes, bool has_succeeded)
+{
+  *sum -= bytes;
+  pending->count--;
+  pending->ended++;
+  pending->succeeded += has_succeeded;
+  pthread_cond_broadcast(&pending->end);
+}
+
+/* Waits for none that began later: those may be of threads that find no memory either. */
+bool clpi_arena_await_pending(clpi_arena *arena, uint64_t *seen)
+{
+  clpi_pending *pending = &arena->pending;
+  pthread_mutex_lock(&arena->mutex);
+  uint64_t last = pending->ended + pending->count;
+  while (pending->succeeded == *seen && pending->ended < last)
+    pthread_cond_wait(&pending->end, &arena->mutex);
+  bool has_changed = pending->succeeded != *seen;
+  *seen = pending->succeeded;
+  pthread_mutex_unlock(&arena->mutex);
+  return has_changed;
+}
+
+/* --- taking --- */
+
+static clp_status refuse(size_t bytes, size_t most, size_t taken, size_t used)
+{
+  if (most == SIZE_MAX)
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the arena cannot count as many bytes");
+  return clpi_error(CLP_LIMIT_EXCEEDED, 0,
+                    "a block of %zu bytes would pass the limit of %zu bytes: the arena has taken "
+                    "%zu bytes from the device, of which %zu are in blocks that pools use or hold",
+                    bytes, most, taken, used);
+}
+
+/* Counts a segment of the wanted bytes, or of as many as may be. What is being given back to
+ * upstream is taken until it is there. */
+static clp_status reserve(const clpi_moving *self, const clpi_taking *wanted)
+{
+  clpi_arena *arena = self->arena;
+  clpi_pending *pending = &arena->pending;
+  size_t most = wanted->most_bytes, least = wanted->least_bytes;
+  clpi_arena_lock(arena);
+  size_t taken = clpi_arena_taken_bytes_locked(arena) + pending->returned_bytes;
+  size_t used = arena->segments.used_bytes;
+  bool fits = taken <= most && least <= most - taken;
+  if (fits) {
+    self->segment->bytes = MIN(wanted->bytes, most - taken);
+    begin_pending_locked(pending, &pending->taken_bytes, self->segment->bytes);
+  } else {
+    arena->segments.coming--;
+  }
+  clpi_arena_unlock(arena);
+  return fits ? CLP_SUCCESS : refuse(least, most, taken, used);
+}
+
+static void add_locked(clpi_moving *self)
+{
+  clpi_arena *arena = self->arena;
+  clpi_segment *segment = self->segment;
+  clpi_segments_add(&arena->segments, segment, &self->uses);
+  arena->segments_taken++;
+  arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
+  if (self->block_bytes)
+    self->block = clpi_segments_carve(&arena->segments, segment->first, 0, self->block_bytes);
+  if (self->is_planned)
+    clpi_loop_set_segment_locked(&arena->loop, segment);
+}
+
+/* Adds the segment, if upstream gave it. */
+static void end_taking(clpi_moving *self)
+{
+  clpi_arena *arena = self->arena;
+  clpi_arena_lock(arena);
+  end_pending_locked(&arena->pending, &arena->pending.taken_bytes, self->segment->bytes,
+                     !self->status);
+  if (self->status)
+    arena->segments.coming--;
+  else
+    add_locked(self);
+  clpi_arena_unlock(arena);
+  if (self->status)
+    free(self->segment);
+}
+
+/* A callback ends the thread: nobody would use the block. */
+static void end_taker(void *argument)
+{
+  clpi_moving *self = argument;
+  self->block_bytes = 0;
+  end_taking(self);
+}
+
+/* Takes the counted segment. Upstream's home stream may have work on it, and is pinned until the
+ * segment's range remembers that. */
+static clp_status take_reserved(clpi_moving *self, clpi_stream *home)
+{
+  size_t bytes = self->segment->bytes;
+  clp_memory memory = 0;
+  self->status = CLP_BUSY;
+  pthread_cleanup_push(end_taker, self);
+  clpi_device_show_allocation(CLPI_ALLOC_PREPROCESS, bytes, 0);
+  self->status = clpi_allocator_allocate(self->arena->upstream, bytes, &memory);
+  self->segment->memory = memory;
+  if (home)
+    (void)clpi_uses_add(&self->uses, clpi_use_now(home));
+  clpi_device_show_allocation(CLPI_ALLOC_POSTPROCESS, bytes, memory);
+  pthread_cleanup_pop(false);
+  clp_status status = self->status;
+  end_taking(self);
+  return status;
+}
+
+clp_status clpi_arena_take(clpi_arena *arena, const clpi_taking *wanted, clpi_range **block)
+{
+  const clp_allocator_ops *ops = &arena->upstream->ops;
+  clpi_stream *home = NULL;
+  clpi_moving self = {
+      .arena = arena, .block_bytes = wanted->block_bytes, .is_planned = wanted->is_planned};
+  clp_status status = CLP_SUCCESS;
+  if (ops->allocate_uses_home)
+    status = clpi_stream_pin(&arena->streams, ops->home_stream, &home);
+  if (status)
+    return status;
+  self.segment = calloc(1, sizeof(*self.segment));
+  if (!self.segment || !clpi_segments_prepare(&arena->segments, &arena->lock, 0, true))
+    status = clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a segment");
+  if (!status)
+    status = reserve(&self, wanted);
+  if (status)
+    free(self.segment);
+  else
+    status = take_reserved(&self, home);
+  if (home)
+    clpi_stream_unpin(&arena->streams, home);
+  *block = self.block;
+  return status;
+}
+
+/* --- giving back --- */
+
+size_t clpi_arena_most_to_give_locked(const clpi_arena *arena, size_t coming)
+{
+  size_t left = arena->segments.reserved_bytes + MIN(coming, SIZE_MAX / 2);
+  return left > arena->reserve_bytes ? left - arena->reserve_bytes : 0;
+}
+
+/* Whether an unused segment can be given back without a wait of the host. */
+static bool needs_no_wait_locked(const clpi_arena *arena, const clpi_segment *segment)
+{
+  const clp_allocator_ops *ops = &arena->upstream->ops;
+  return ops->free_is_ordered || ops->free_on ||
+         clpi_uses_are_settled_locked(&segment->first->uses, NULL);
+}
+
+static clpi_segment *find_largest_locked(const clpi_arena *arena, size_t most, bool may_wait)
+{
+  const clpi_segments *segments = &arena->segments;
+  clpi_segment *largest = NULL;
+  for (size_t i = 0; i < segments->count; i++) {
+    clpi_segment *segment = segments->all[i];
+    if (segment->bytes <= most && (!largest || segment->bytes > largest->bytes) &&
+        clpi_segment_is_whole(segment) && (may_wait || needs_no_wait_locked(arena, segment)))
+      largest = segment;
+  }
+  return largest;
+}
+
+/* Removes the largest unused segment, if all segments and `bytes` more exceed `most`, and the
+ * reserve is left with them. Those that other threads are giving back do not count. */
+static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_wait)
+{
+  clpi_arena *arena = self->arena;
+  clpi_arena_lock(arena);
+  clpi_loop_leave_locked(arena);
+  if (arena->segments.is_parted)
+    clpi_segments_settle_locked(&arena->segments);
+  size_t taken = clpi_arena_taken_bytes_locked(arena);
+  bool is_above = arena->segments.unused_bytes && (taken > most || bytes > most - taken);
+  self->segment = is_above ? find_largest_locked(
+                                 arena, clpi_arena_most_to_give_locked(arena, bytes), may_wait)
+                           : NULL;
+  if (self->segment) {
+    clpi_loop_note_gone_locked(&arena->loop, self->segment);
+    clpi_segments_remove(&arena->segments, self->segment, &self->uses);
+    begin_pending_locked(&arena->pending, &arena->pending.returned_bytes, self->segment->bytes);
+    self->next = arena->leaving;
+    arena->leaving = self;
+  }
+  clpi_arena_unlock(arena);
+  return self->segment;
+}
+
+/* The segment is back with upstream, or it stays in the arena, with its uses. */
+static void end_giving(clpi_moving *self)
+{
+  clpi_arena *arena = self->arena;
+  clpi_moving **link;
+  clpi_arena_lock(arena);
+  end_pending_locked(&arena->pending, &arena->pending.returned_bytes, self->segment->bytes,
+                     !self->status);
+  for (link = &arena->leaving; *link != self;)
+    link = &(*link)->next;
+  *link = self->next;
+  if (self->status) {
+    clpi_segments_add(&arena->segments, self->segment, &self->uses);
+  } else {
+    arena->segments.coming--;
+    arena->segments_given_back++;
+  }
+  clpi_arena_unlock(arena);
+  if (!self->status)
+    free(self->segment);
+}
+
+/* A callback ends the thread. */
+static void end_giver(void *argument)
+{
+  clpi_moving *self = argument;
+  clpi_hooked_free_leave(&self->pair);
+  end_giving(self);
+}
+
+static clp_status give_back(clpi_moving *self)
+{
+  clpi_arena *arena = self->arena;
+  clp_memory memory = self->segment->memory;
+  size_t bytes = self->segment->bytes;
+  self->status = CLP_BUSY;
+  self->pair.is_shown = false;
+  pthread_cleanup_push(end_giver, self);
+  clpi_device_free_begin(&self->pair, memory, bytes);
+  self->status = clpi_ordered_free(&arena->streams, arena->upstream, memory, bytes,
+                                   (clpi_uses){self->uses.all, self->uses.count});
+  clpi_device_free_end(&self->pair, self->status);
+  pthread_cleanup_pop(false);
+  end_giving(self);
+  return self->status;
+}
+
+clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
+{
+  clpi_moving self = {.arena = arena};
+  clp_status status = CLP_SUCCESS;
+  while (!status && take_unused(&self, bytes, most, may_wait))
+    status = give_back(&self);
+  return status;
+}
+
+static void log_failure(const char *what)
+{
+  clpi_log(CLP_LOG_ERROR, "%s of an arena: %s", what, clp_last_error()->message);
+}
+
+/* No other thread uses the arena any more. Blocks that were never freed go with their segments. */
+void clpi_arena_return_segments(clpi_arena *arena)
+{
+  clpi_segments *segments = &arena->segments;
+  arena->reserve_bytes = 0;
+  if (clpi_arena_trim(arena, 0, 0, true))
+    log_failure("an unused segment");
+  for (size_t i = 0; i < segments->count; i++) {
+    clpi_segment *segment = segments->all[i];
+    for (clpi_range *range = segment->first; range; range = range->after)
+      for (size_t j = 0; j < range->uses.count; j++)
+        (void)clpi_use_wait(&arena->streams, &range->uses.all[j]);
+    if (clp_allocator_free(arena->upstream, segment->memory, segment->bytes))
+      log_failure("a segment");
+    free(segment);
+  }
+}
+
+/* --- the reserve --- */
+
+/* Makes `bytes` the reserve, and returns what is missing of it. */
+static size_t set_reserve(clpi_arena *arena, size_t bytes)
+{
+  clpi_spinlock_lock(&arena->lock);
+  arena->reserve_bytes = bytes;
+  size_t taken = arena->segments.reserved_bytes;
+  clpi_spinlock_unlock(&arena->lock);
+  return bytes > taken ? bytes - taken : 0;
+}
+
+static clp_status take_reserve(clpi_arena *arena, size_t bytes)
+{
+  clp_status status = CLP_SUCCESS;
+  for (size_t missing; !status && (missing = set_reserve(arena, bytes)) > 0;) {
+    size_t segment = MIN(clpi_arena_room(arena, missing), clpi_arena_largest_segment(arena));
+    clpi_taking wanted = {.bytes = segment, .least_bytes = segment, .most_bytes = SIZE_MAX};
+    clpi_range *none;
+    status = clpi_arena_take(arena, &wanted, &none);
+  }
+  return status;
+}
+
+/* One thread at a time: two would take twice what is missing. */
+clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
+{
+  if (bytes && *bytes > SIZE_MAX / 2)
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no device has %zu bytes to reserve", *bytes);
+  clpi_device_call *outer = clpi_device_call_set(NULL); /* no hook is shown it */
+  pthread_mutex_lock(&arena->reserving);
+  clpi_spinlock_lock(&arena->lock);
+  size_t earlier = arena->reserve_bytes, taken = clpi_arena_taken_bytes_locked(arena);
+  clpi_spinlock_unlock(&arena->lock);
+  clp_status status = take_reserve(arena, bytes ? *bytes : earlier);
+  if (status) {
+    clpi_kept_error kept;
+    clpi_error_keep(&kept);
+    (void)set_reserve(arena, earlier);
+    (void)clpi_arena_trim(arena, 0, taken, true);
+    clpi_error_restore(&kept);
+  }
+  pthread_mutex_unlock(&arena->reserving);
+  (void)clpi_device_call_set(outer);
+  return status;
+}

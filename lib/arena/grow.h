@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* How an arena gets larger and smaller: the size of segments, taking them from upstream, and giving
+ * back those without blocks. All under no lock, but for what is named _locked. */
+#ifndef CLPOOL_ARENA_GROW_H
+#define CLPOOL_ARENA_GROW_H
+
+#include "arena/arena.h"
+
+/* How the arena is to grow for a request. */
+typedef struct clpi_growth {
+  size_t high_water;    /* the arena's, with this request */
+  size_t segment_bytes; /* of a new segment */
+  size_t most_unused;   /* the largest unused segment that is carved instead */
+  size_t most_bytes;    /* of all segments, above which unused ones go back first */
+  bool may_exchange;    /* segments of the reserve may go for the new one */
+  uint64_t succeeded;   /* clpi_pending.succeeded at this time */
+} clpi_growth;
+
+clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, size_t most_bytes);
+
+/* A segment to be taken from upstream, and what for. */
+typedef struct clpi_taking {
+  size_t bytes;       /* of the segment; or as many as most_bytes leave, */
+  size_t least_bytes; /* but not fewer */
+  size_t block_bytes; /* of a block that is carved from it; 0: none */
+  size_t most_bytes;  /* of all segments */
+  bool is_planned;    /* it is for the plan of the loop */
+} clpi_taking;
+
+/* Takes a segment, and carves the block. CLP_LIMIT_EXCEEDED: most_bytes leaves too little.
+ * CLP_OUT_OF_HOST_MEMORY, or the status of upstream. */
+clp_status clpi_arena_take(clpi_arena *arena, const clpi_taking *wanted, clpi_range **block);
+
+/* Gives unused segments back, the largest first, while all segments and `bytes` more exceed `most`,
+ * but not below the reserve, with `bytes` more; with `may_wait` also those for which the host has
+ * to wait. Stops when upstream refuses one, and returns its status. */
+clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait);
+
+/* The largest segment that may go back, in bytes, so that the reserve is left once `coming` more
+ * are taken. */
+size_t clpi_arena_most_to_give_locked(const clpi_arena *arena, size_t coming);
+
+/* Makes `*bytes` the reserve, unless NULL, and takes what is missing of it. If that fails, all is
+ * as before. */
+clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes);
+
+/* If segments are being taken or given back, waits until one is. False: none is, or all have
+ * failed. `*seen` is clpi_pending.succeeded when the caller last looked. */
+bool clpi_arena_await_pending(clpi_arena *arena, uint64_t *seen);
+
+/* Gives all segments back, at the arena's end. */
+void clpi_arena_return_segments(clpi_arena *arena);
+
+#endif

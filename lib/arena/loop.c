@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/* The log, its checkpoints, and following a loop. plan.c places what is in it. */
+#include "arena/loop.h"
+
+#include "arena/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void clpi_loop_end(clpi_loop *loop)
+{
+  for (size_t i = 0; i < loop->chunk_count; i++)
+    free(loop->chunks[i]);
+  clpi_plan_end(&loop->plan);
+}
+
+/* --- the log --- */
+
+static clpi_event *event_at(const clpi_loop *loop, size_t number)
+{
+  return &loop->chunks[number / CLPI_CHUNK_EVENTS][number % CLPI_CHUNK_EVENTS];
+}
+
+static void begin_era(clpi_loop *loop, clpi_stream *by)
+{
+  loop->era++;
+  loop->segments = 0;
+  loop->count = loop->open = 0;
+  loop->idle.is_set = loop->low.is_set = false;
+  loop->by = by;
+}
+
+bool clpi_loop_prepare(clpi_loop *loop, clpi_spinlock *lock)
+{
+  bool has_room = false, has_memory = true;
+  while (has_memory && !has_room) {
+    clpi_spinlock_lock(lock);
+    if (!clpi_loop_has_room_locked(loop) && loop->chunk_count == CLPI_LOG_CHUNKS)
+      begin_era(loop, NULL);
+    has_room = clpi_loop_has_room_locked(loop);
+    clpi_spinlock_unlock(lock);
+    if (has_room)
+      break;
+    clpi_event *chunk = malloc(CLPI_CHUNK_EVENTS * sizeof(*chunk));
+    has_memory = chunk;
+    clpi_spinlock_lock(lock);
+    if (chunk && loop->chunk_count < CLPI_LOG_CHUNKS) {
+      loop->chunks[loop->chunk_count++] = chunk;
+      chunk = NULL;
+    }
+    clpi_spinlock_unlock(lock);
+    free(chunk);
+  }
+  return has_room;
+}
+
+static uint64_t mix(uint64_t x)
+{
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/* The digest of what is in use is that of all blocks, in any order. */
+static void digest_block(clpi_loop *loop, const clpi_range *block)
+{
+  loop->digest ^= mix(block->memory * 31 + mix(block->bytes));
+}
+
+void clpi_loop_note_begin_locked(clpi_arena *arena, clpi_range *block, clpi_stream *by)
+{
+  clpi_loop *loop = &arena->loop;
+  clpi_segment *segment = block->segment;
+  if (!loop->may_be)
+    return;
+  digest_block(loop, block);
+  if (loop->by != by || !loop->era)
+    begin_era(loop, by);
+  if (segment->era != loop->era) {
+    segment->era = loop->era;
+    segment->number = loop->segments++;
+  }
+  block->era = loop->era;
+  block->event = (uint32_t)loop->count;
+  *event_at(loop, loop->count++) =
+      (clpi_event){CLPI_NO_EVENT, segment->number, block->offset, block->bytes};
+  loop->open++;
+}
+
+/* A loop has no end of a block that began before it. */
+void clpi_loop_note_end_locked(clpi_arena *arena, const clpi_range *block, clpi_stream *by)
+{
+  clpi_loop *loop = &arena->loop;
+  if (!loop->may_be)
+    return;
+  digest_block(loop, block);
+  bool is_known = block->era == loop->era;
+  if (loop->by != by) {
+    begin_era(loop, by);
+  } else if (is_known) {
+    *event_at(loop, loop->count++) = (clpi_event){.begin = block->event};
+    loop->open--;
+  } else {
+    loop->idle.is_set = loop->low.is_set = false;
+  }
+}
+
+/* --- checkpoints --- */
+
+enum { LEAST_EVENTS = 256, FIRST_MOST = 1 << 14 };
+
+/* The checkpoint that the program may have come back to; NULL: none. */
+static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes)
+{
+  static const double little = 0.3;
+  clpi_loop *loop = &arena->loop;
+  size_t used = arena->segments.used_bytes;
+  if (!loop->may_be || (double)used >= little * (double)MAX(arena->high_water, 1))
+    return NULL;
+  clpi_checkpoint *point = used ? &loop->low : &loop->idle;
+  size_t since = loop->count - point->event;
+  bool is_again = point->is_set && point->digest == loop->digest && point->bytes == bytes;
+  if (is_again && since >= LEAST_EVENTS && loop->count >= point->least)
+    return point;
+  if (!point->is_set || since > point->most)
+    *point = (clpi_checkpoint){.is_set = true,
+                               .event = loop->count,
+                               .digest = loop->digest,
+                               .bytes = bytes,
+                               .most = point->is_set ? 2 * point->most : FIRST_MOST};
+  return NULL;
+}
+
+static bool is_at_start(const clpi_loop *loop, size_t bytes)
+{
+  return loop->plan.count && !loop->is_followed && loop->plan.steps[0].bytes == bytes &&
+         loop->digest == loop->start_digest;
+}
+
+/* To leave the loop takes a record for each block that it has in use, and for what is between. */
+static size_t spares_of(const clpi_loop *loop)
+{
+  return 2 * loop->plan.most_blocks + 2;
+}
+
+static bool lacks_spares(const clpi_arena *arena)
+{
+  return !clpi_segments_have_spares(&arena->segments, spares_of(&arena->loop));
+}
+
+bool clpi_loop_is_due_locked(clpi_arena *arena, size_t bytes)
+{
+  const clpi_loop *loop = &arena->loop;
+  if (loop->is_followed)
+    return false;
+  bool is_start = is_at_start(loop, bytes);
+  return is_start ? !loop->segment || lacks_spares(arena) : checkpoint_now(arena, bytes) != NULL;
+}
+
+/* --- planning --- */
+
+/* What is between a checkpoint and now, and memory to plan it. */
+typedef struct draft {
+  size_t first, count; /* of the events */
+  size_t segments;
+  clpi_plan plan;
+  uint32_t *item_of_segment, *item_of_step;
+  clpi_item *items, **order, **placed;
+  size_t item_count;
+} draft;
+
+static bool make_draft(draft *made, size_t first, size_t count, size_t segments)
+{
+  enum { ITEMS = CLPI_MOST_ITEMS };
+  *made = (draft){.first = first, .count = count, .segments = segments};
+  made->plan = (clpi_plan){.steps = malloc(count * sizeof(clpi_step)),
+                           .order = malloc(count / 2 * sizeof(uint32_t)),
+                           .marks = calloc(count, 1)};
+  made->item_of_segment = malloc(segments * sizeof(uint32_t));
+  made->item_of_step = malloc(count * sizeof(uint32_t));
+  made->items = malloc(ITEMS * sizeof(clpi_item));
+  made->order = malloc(ITEMS * sizeof(clpi_item *));
+  made->placed = malloc(ITEMS * sizeof(clpi_item *));
+  return made->plan.steps && made->plan.order && made->plan.marks && made->item_of_segment &&
+         made->item_of_step && made->items && made->order && made->placed;
+}
+
+static void end_draft(draft *made)
+{
+  clpi_plan_end(&made->plan);
+  free(made->item_of_segment);
+  free(made->item_of_step);
+  free(made->items);
+  free((void *)made->order);
+  free((void *)made->placed);
+}
+
+/* A block is part of its segment's last item if that still lives, or has ended at most `gap` steps
+ * before. False: there are too many items. */
+static bool add_begin(draft *made, uint32_t step, const clpi_event *event, size_t gap)
+{
+  uint32_t *item = &made->item_of_segment[event->segment];
+  const clpi_item *last = *item == UINT32_MAX ? NULL : &made->items[*item];
+  if (!last || (!last->blocks && step - last->end > gap)) {
+    if (made->item_count == CLPI_MOST_ITEMS)
+      return false;
+    *item = (uint32_t)made->item_count++;
+    made->items[*item] = (clpi_item){.begin = step, .low = event->offset};
+  }
+  clpi_item *it = &made->items[*item];
+  size_t end = MAX(it->low + it->bytes, event->offset + event->bytes);
+  it->low = MIN(it->low, event->offset);
+  it->bytes = end - it->low;
+  it->blocks++;
+  made->item_of_step[step] = *item;
+  made->plan.steps[step] = (clpi_step){event->bytes, event->offset};
+  return true;
+}
+
+static void add_end(draft *made, uint32_t step, uint32_t begin)
+{
+  clpi_item *item = &made->items[made->item_of_step[begin]];
+  item->blocks--;
+  item->end = step;
+  made->plan.steps[step] = (clpi_step){0, begin};
+}
+
+/* Reads the events into steps and items; as clpi_item of plan.h says, with such a gap. False: there
+ * are too many items, or what is in use is not as before. `*most` are the most bytes in use. */
+static bool read_events(draft *made, const clpi_loop *loop, size_t gap, size_t *most)
+{
+  size_t used = 0, blocks = 0;
+  *most = made->item_count = made->plan.most_blocks = 0;
+  memset(made->item_of_segment, 0xff, made->segments * sizeof(uint32_t));
+  for (uint32_t step = 0; step < made->count; step++) {
+    const clpi_event *event = event_at(loop, made->first + step);
+    if (event->begin == CLPI_NO_EVENT) {
+      if (!add_begin(made, step, event, gap))
+        return false;
+      used += event->bytes;
+      blocks++;
+    } else if (event->begin < made->first) {
+      return false;
+    } else {
+      add_end(made, step, event->begin - (uint32_t)made->first);
+      used -= event_at(loop, event->begin)->bytes;
+      blocks--;
+    }
+    *most = MAX(*most, used);
+    made->plan.most_blocks = MAX(made->plan.most_blocks, blocks);
+  }
+  return !blocks;
+}
+
+/* With the least gap that will do. */
+static bool read_loop(draft *made, const clpi_loop *loop, size_t *most)
+{
+  enum { FIRST_GAP = 4, LAST_GAP = 4096 };
+  bool is_read = read_events(made, loop, 0, most);
+  for (size_t gap = FIRST_GAP; gap <= LAST_GAP && !is_read; gap *= 2)
+    is_read = read_events(made, loop, gap, most);
+  return is_read;
+}
+
+/* Plans the events. False: that is not worth while, or needs more than may be taken. */
+static bool plan_locked(clpi_arena *arena, draft *made)
+{
+  static const double worth = 0.9, most_slacks = 8;
+  const clpi_loop *loop = &arena->loop;
+  double high_water = (double)arena->high_water;
+  size_t most_used;
+  if (!read_loop(made, loop, &most_used) || (double)(most_used + arena->segments.used_bytes) < worth * high_water)
+    return false;
+  double allowed = high_water * (1 + most_slacks * arena->options.slack);
+  size_t stays = clpi_arena_staying_bytes_locked(arena);
+  size_t most = MAX(allowed < (double)SIZE_MAX ? (size_t)allowed : SIZE_MAX,
+                    arena->peak_reserved_bytes);
+  most = most > stays ? MIN(most - stays, clpi_arena_largest_segment(arena)) : 0;
+  made->plan.count = made->count;
+  made->plan.bytes =
+      clpi_plan_place(made->items, made->item_count, most, made->order, made->placed);
+  if (!made->plan.bytes)
+    return false;
+  for (size_t i = 0; i < made->count; i++) {
+    if (!made->plan.steps[i].bytes)
+      continue;
+    const clpi_item *item = &made->items[made->item_of_step[i]];
+    made->plan.steps[i].at += item->offset - item->low;
+  }
+  return true;
+}
+
+/* If the program is where it was when the draft was made, plans that, and has the next attempt come
+ * later. */
+static void try_draft(clpi_arena *arena, draft *made, size_t bytes)
+{
+  clpi_loop *loop = &arena->loop;
+  clpi_plan old = {0};
+  clpi_spinlock_lock(&arena->lock);
+  clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes);
+  bool is_same = point && point->event == made->first &&
+                 loop->count == made->first + made->count && loop->segments == made->segments;
+  if (is_same && plan_locked(arena, made)) {
+    old = loop->plan;
+    loop->plan = made->plan;
+    made->plan = (clpi_plan){0};
+    loop->segment = NULL;
+    loop->start_digest = loop->digest;
+  }
+  if (point)
+    point->least = loop->count + (loop->count - point->event) / 2;
+  clpi_spinlock_unlock(&arena->lock);
+  clpi_plan_end(&old);
+}
+
+bool clpi_loop_find(clpi_arena *arena, size_t bytes, size_t *segment_bytes)
+{
+  clpi_loop *loop = &arena->loop;
+  clpi_spinlock_lock(&arena->lock);
+  const clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes);
+  bool is_needed = point && !is_at_start(loop, bytes);
+  size_t first = is_needed ? point->event : 0, count = loop->count - first;
+  size_t segments = loop->segments;
+  clpi_spinlock_unlock(&arena->lock);
+  draft made;
+  if (is_needed && make_draft(&made, first, count, segments))
+    try_draft(arena, &made, bytes);
+  if (is_needed)
+    end_draft(&made);
+  clpi_spinlock_lock(&arena->lock);
+  bool lacks_segment = is_at_start(loop, bytes) && !loop->segment;
+  *segment_bytes = loop->plan.bytes;
+  size_t spares = is_at_start(loop, bytes) ? spares_of(loop) : 0;
+  clpi_spinlock_unlock(&arena->lock);
+  bool has_memory = clpi_segments_prepare(&arena->segments, &arena->lock, spares, false);
+  return has_memory && lacks_segment;
+}
+
+void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment)
+{
+  loop->segment = segment;
+  if (!segment)
+    loop->plan.count = 0;
+}
+
+/* --- following --- */
+
+/* Begins to follow the loop, if it can be left again: there are records for what it has in use. */
+static bool enter_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
+{
+  clpi_loop *loop = &arena->loop;
+  clpi_segment *segment = loop->segment;
+  if (!is_at_start(loop, bytes) || !segment || !clpi_segment_is_whole(segment) ||
+      !clpi_uses_are_own(&segment->first->uses, by) || (by->is_ordered && !by->is_in_order) ||
+      lacks_spares(arena))
+    return false;
+  loop->is_followed = true;
+  loop->next = 0;
+  loop->by = by;
+  return true;
+}
+
+static void count_locked(clpi_arena *arena, size_t bytes, bool is_used)
+{
+  clpi_loop *loop = &arena->loop;
+  clpi_segments_count(&arena->segments, loop->segment, bytes, is_used);
+  if (++loop->next == loop->plan.count)
+    loop->next = 0;
+}
+
+clp_memory clpi_loop_begin_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
+{
+  clpi_loop *loop = &arena->loop;
+  if (!loop->is_followed && !enter_locked(arena, bytes, by))
+    return 0;
+  const clpi_step *step = &loop->plan.steps[loop->next];
+  if (step->bytes != bytes || loop->by != by) {
+    clpi_loop_leave_locked(arena);
+    return 0;
+  }
+  count_locked(arena, bytes, true);
+  loop->served++;
+  return loop->segment->memory + step->at;
+}
+
+bool clpi_loop_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, const clpi_stream *by)
+{
+  clpi_loop *loop = &arena->loop;
+  if (!loop->is_followed)
+    return false;
+  const clpi_step *step = &loop->plan.steps[loop->next];
+  const clpi_step *begin = &loop->plan.steps[step->bytes ? 0 : step->at];
+  if (step->bytes || begin->bytes != bytes || loop->segment->memory + begin->at != memory ||
+      loop->by != by) {
+    clpi_loop_leave_locked(arena);
+    return false;
+  }
+  count_locked(arena, bytes, false);
+  return true;
+}
+
+/* --- leaving --- */
+
+static int compare_offsets(const void *a, const void *b, void *steps)
+{
+  size_t one = ((const clpi_step *)steps)[*(const uint32_t *)a].at;
+  size_t other = ((const clpi_step *)steps)[*(const uint32_t *)b].at;
+  return one < other ? -1 : one > other;
+}
+
+/* The steps that began the blocks in use now, by their offsets. */
+static size_t list_live(clpi_loop *loop)
+{
+  clpi_plan *plan = &loop->plan;
+  size_t count = 0;
+  for (size_t i = 0; i < loop->next; i++)
+    plan->marks[plan->steps[i].bytes ? i : plan->steps[i].at] = plan->steps[i].bytes > 0;
+  for (uint32_t i = 0; i < loop->next; i++) {
+    if (plan->marks[i])
+      plan->order[count++] = i;
+    plan->marks[i] = 0;
+  }
+  qsort_r(plan->order, count, sizeof(uint32_t), compare_offsets, plan->steps);
+  return count;
+}
+
+/* All of the segment may have been used by the loop's stream. */
+void clpi_loop_leave_locked(clpi_arena *arena)
+{
+  clpi_loop *loop = &arena->loop;
+  clpi_segments *segments = &arena->segments;
+  clpi_segment *segment = loop->segment;
+  if (!loop->is_followed)
+    return;
+  size_t count = list_live(loop);
+  for (size_t i = 0; i < count; i++)
+    clpi_segments_count(segments, segment, loop->plan.steps[loop->plan.order[i]].bytes, false);
+  if (loop->by->is_ordered)
+    (void)clpi_uses_add(&segment->first->uses, clpi_use_now(loop->by));
+  clpi_range *rest = segment->first;
+  segments->largest[segment->index] = SIZE_MAX; /* the carves need not look for it */
+  for (size_t i = 0; i < count; i++) {
+    const clpi_step *step = &loop->plan.steps[loop->plan.order[i]];
+    clpi_range *block = clpi_segments_carve(segments, rest, step->at, step->bytes);
+    rest = block->after;
+    block->uses.count = 0;
+    clpi_segments_enter(segments, block, segment->memory + step->at);
+    digest_block(loop, block);
+  }
+  clpi_segments_note_largest(segments, segment);
+  arena->high_water = MAX(arena->high_water, segments->used_bytes);
+  loop->is_followed = false;
+  begin_era(loop, loop->by);
+}
+
+void clpi_loop_note_gone_locked(clpi_loop *loop, const clpi_segment *segment)
+{
+  if (loop->segment == segment)
+    loop->segment = NULL;
+}
+
+void clpi_loop_forget_stream_locked(clpi_arena *arena)
+{
+  clpi_loop_leave_locked(arena);
+  begin_era(&arena->loop, NULL);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that repeats itself gets the same places again, without a search.
+ *
+ * Blocks that begin and end are logged. If what is in use, and what is asked for, are again as they
+ * were at a checkpoint, then what lies between is a loop. All of it is planned at once (plan.h), in
+ * one segment that takes the place of all unused ones. From then on each event need only be the
+ * next one of the loop. If it is another, the arena leaves the loop: the blocks of the loop become
+ * ranges of its segment, and the next ones are carved as always. The loop is followed again from
+ * its beginning.
+ *
+ * A loop is of one stream that runs in order: what was done with a place comes before what is next.
+ * Only arenas whose memory is an address have one. All is guarded by the arena's lock. */
+#ifndef CLPOOL_ARENA_LOOP_H
+#define CLPOOL_ARENA_LOOP_H
+
+#include "arena/plan.h"
+#include "arena/segments.h"
+
+#define CLPI_NO_EVENT UINT32_MAX
+
+/* A block begins, or ends. Events have numbers: the first one of an era is 0. */
+typedef struct clpi_event {
+  uint32_t begin; /* of an end: the event that began the block; of a begin: CLPI_NO_EVENT */
+  uint32_t segment; /* of a begin: the number of its segment in this era */
+  size_t offset, bytes; /* of a begin: the block's */
+} clpi_event;
+
+enum { CLPI_CHUNK_EVENTS = 1 << 12, CLPI_LOG_CHUNKS = 1 << 8 };
+
+/* A place in the log that a loop may begin at. */
+typedef struct clpi_checkpoint {
+  bool is_set;
+  size_t event;    /* the next one then */
+  uint64_t digest; /* of what was in use, */
+  size_t bytes;    /* and what was asked for */
+  size_t most;     /* when so many events have come since, it moves */
+  size_t least;    /* no plan is made before the log has so many */
+} clpi_checkpoint;
+
+typedef struct clpi_loop {
+  bool may_be;        /* the arena may have a loop */
+  /* The log. A new era begins with another stream, and when the log is full. */
+  clpi_stream *by;    /* of all events in this era; NULL: there are none */
+  uint32_t era, segments; /* and how many segments have a number in it */
+  size_t count, open; /* events in this era; blocks that began in it and have not ended */
+  size_t chunk_count;
+  clpi_event *chunks[CLPI_LOG_CHUNKS];
+  uint64_t digest;          /* of all blocks in use */
+  clpi_checkpoint idle, low; /* while nothing was in use; and little */
+  /* The loop. */
+  clpi_plan plan;         /* count 0: there is none */
+  clpi_segment *segment;  /* of the plan; NULL: it was given back */
+  uint64_t start_digest;  /* of what was in use when the loop began */
+  bool is_followed;
+  size_t next;            /* step of the plan, while it is followed */
+  uint64_t served;        /* blocks that began so */
+} clpi_loop;
+
+struct clpi_arena;
+
+void clpi_loop_end(clpi_loop *loop);
+
+/* Makes host memory for the log, for the next block. False: there is none. Under no lock. */
+bool clpi_loop_prepare(clpi_loop *loop, clpi_spinlock *lock);
+
+/* Whether the next block can be logged. */
+static inline bool clpi_loop_has_room_locked(const clpi_loop *loop)
+{
+  return !loop->may_be || loop->count + loop->open + 2 <= loop->chunk_count * CLPI_CHUNK_EVENTS;
+}
+
+/* Log that a block begins, or ends, for a stream. */
+void clpi_loop_note_begin_locked(struct clpi_arena *arena, clpi_range *block, clpi_stream *by);
+void clpi_loop_note_end_locked(struct clpi_arena *arena, const clpi_range *block, clpi_stream *by);
+
+/* The memory of the next block of the loop, if that is followed, or may be from here on, and the
+ * block is so large. 0: there is none, and the loop is left. */
+clp_memory clpi_loop_begin_locked(struct clpi_arena *arena, size_t bytes, clpi_stream *by);
+
+/* Ends a block that is the next to end in the loop. False: it is not, and the loop is left. */
+bool clpi_loop_end_locked(struct clpi_arena *arena, clp_memory memory, size_t bytes,
+                          const clpi_stream *by);
+
+/* Leaves the loop, if it is followed. */
+void clpi_loop_leave_locked(struct clpi_arena *arena);
+
+/* Whether a loop may have come to its beginning, so that clpi_loop_find is worth a call. */
+bool clpi_loop_is_due_locked(struct clpi_arena *arena, size_t bytes);
+
+/* Plans the loop that ends here, if there is one. Whether there is a plan from here on that lacks
+ * its segment, of `*segment_bytes`. Under no lock. */
+bool clpi_loop_find(struct clpi_arena *arena, size_t bytes, size_t *segment_bytes);
+
+/* The plan has a segment, or there is none for it: then the plan is dropped. */
+void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment);
+
+/* A segment goes back to upstream, or a stream must be forgotten. */
+void clpi_loop_note_gone_locked(clpi_loop *loop, const clpi_segment *segment);
+void clpi_loop_forget_stream_locked(struct clpi_arena *arena);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls of the device that an allocator makes which keeps memory, such as an arena. They are shown
+ * to the hooks of the pool whose call of the allocator the thread is inside of, and counted for it.
+ */
+#ifndef CLPOOL_CORE_HOOKS_DEVICE_CALL_H
+#define CLPOOL_CORE_HOOKS_DEVICE_CALL_H
+
+#include "core/hooks/hook_call.h"
+
+/* A pool's call of its allocator. */
+typedef struct clpi_device_call {
+  clpi_pool_hooks *hooks;       /* of the pool */
+  const clpi_hook_scope *scope; /* of the request; NULL: there is none, or no hook is shown it */
+  clp_stream home;
+  uint64_t allocations, frees; /* so many succeeded */
+} clpi_device_call;
+
+/* Makes it the calling thread's; NULL: none. Returns the one that was. */
+clpi_device_call *clpi_device_call_set(clpi_device_call *call);
+
+/* Around an allocation; `memory` is 0 before it, and if it failed. Under no lock. */
+void clpi_device_show_allocation(clpi_hook_point point, size_t bytes, clp_memory memory);
+
+/* Around a free (clpi_hooked_free). */
+void clpi_device_free_begin(clpi_hooked_free *pair, clp_memory memory, size_t bytes);
+void clpi_device_free_end(clpi_hooked_free *pair, clp_status status);
+
+#endif

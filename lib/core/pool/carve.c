@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools that hold nothing, on an allocator that carves blocks of any size from memory which it
+ * keeps: what is released is the allocator's again at once, which so has room for requests of other
+ * sizes. Whatever thread and stream it is, a call takes one lock: the allocator's, which guards the
+ * figures of these pools, too. */
+#include "core/pool/request.h"
+
+static size_t aligned(const clp_pool *pool, size_t bytes)
+{
+  size_t alignment = pool->allocator->ops.alignment;
+  return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+size_t clpi_rounded_bytes(const clp_pool *pool, size_t bytes)
+{
+  if (pool->shards.carving)
+    return aligned(pool, bytes);
+  return clp_pool_alloc_size(pool, clp_pool_bin_number(pool, bytes));
+}
+
+size_t clpi_block_bytes(const clp_pool *pool, const clpi_bin *bin, size_t bytes)
+{
+  return pool->shards.carving ? aligned(pool, bytes) : bin->block_bytes;
+}
+
+static bool lock(clpi_spinlock *lock, clpi_patience patience)
+{
+  return clpi_spinlock_try(lock) ||
+         (patience == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(lock));
+}
+
+clp_buffer *clpi_allocate_carved(clp_pool *pool, size_t bytes, clpi_given given,
+                                 clpi_patience patience)
+{
+  clpi_shards *shards = &pool->shards;
+  const clp_allocator *allocator = pool->allocator;
+  clpi_shard *shard = clpi_acquired(shards->by_number[0]);
+  uint32_t index = clpi_index_of(&shards->bins, bytes);
+  clpi_slot *slot = shard && index ? clpi_slot_at(shard, index) : NULL;
+  size_t block_bytes = aligned(pool, bytes);
+  if (!slot || clpi_is_inherited(shards->forks) || !lock(shards->carving, patience))
+    return NULL;
+  clp_memory memory = 0;
+  clp_buffer *buffer = shards->spare;
+  if (buffer && clpi_is_holding(shards) &&
+      clpi_may_manage_locked(shards, clpi_relaxed(pool->limit), block_bytes))
+    memory = allocator->carver->allocate_locked(allocator->self, block_bytes, given);
+  if (memory) {
+    shards->spare = buffer->older;
+    buffer->memory = memory;
+    clpi_bin *bin = clpi_bin_at(&shards->bins, index);
+    clpi_count_new_locked(shards, shard, buffer, bin, block_bytes, bytes);
+    slot->hits++;
+  }
+  clpi_spinlock_unlock(shards->carving);
+  return memory ? buffer : NULL;
+}
+
+bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience patience)
+{
+  clp_pool *pool = buffer->pool;
+  clpi_shards *shards = &pool->shards;
+  const clp_allocator *allocator = pool->allocator;
+  clpi_shard *shard = clpi_acquired(shards->by_number[0]);
+  if (!shard || clpi_is_inherited(shards->forks) || !lock(shards->carving, patience))
+    return false;
+  uint32_t index = clpi_relaxed(buffer->index);
+  bool is_plain = CLPI_NO_INDEX(index) > CLPI_BUFFER_SPARE && clpi_is_holding(shards);
+  bool is_done = is_plain && allocator->carver->free_locked(allocator->self, buffer->memory,
+                                                            buffer->bytes, given);
+  if (is_done) {
+    clpi_slot_at(shard, index)->releases++;
+    clpi_count_released_locked(shards, shard, buffer->size);
+    shards->managed_bytes -= buffer->bytes;
+    shards->device_frees++;
+    clpi_buffer_put_locked(shards, buffer);
+  }
+  clpi_spinlock_unlock(shards->carving);
+  return is_done;
+}
