@@ -38,12 +38,23 @@ static void note_peak_locked(clpi_arena *arena)
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
 }
 
+static clpi_range *cut_unused_locked(clpi_arena *arena, size_t bytes)
+{
+  clpi_growth growth = clpi_arena_plan_growth_locked(arena, bytes, SIZE_MAX);
+  clpi_range *range = clpi_arena_find_unused_locked(arena, bytes, growth.most_unused);
+  if (range)
+    arena->high_water = growth.high_water;
+  return range;
+}
+
 static clp_memory carve_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   clpi_segments *segments = &arena->segments;
-  if (clpi_loop_is_due_locked(arena, bytes))
+  if (clpi_loop_is_due_locked(arena, bytes, by))
     return 0;
   clpi_range *range = clpi_segments_fit(segments, NULL, bytes);
+  if (!range && segments->unused_bytes >= bytes)
+    range = cut_unused_locked(arena, bytes);
   if (!range || !clpi_uses_are_own(&range->uses, by) || !clpi_segments_have_spares(segments, 1) ||
       !clpi_loop_has_room_locked(&arena->loop))
     return 0;
@@ -131,27 +142,6 @@ static clpi_range *find_locked(carving *self)
   return first;
 }
 
-/* The first fit in a segment without blocks that has at most `most` bytes, or that the reserve
- * needs anyway. */
-static clpi_range *find_unused_locked(carving *self, size_t most)
-{
-  const clpi_segments *segments = &self->arena->segments;
-  size_t may_go = clpi_arena_most_to_give_locked(self->arena, 0);
-  for (size_t i = 0; i < segments->count && segments->unused_bytes; i++) {
-    const clpi_segment *segment = segments->all[i];
-    clpi_range *range = segment->free;
-    if (segment->block_count || (segment->bytes > most && segment->bytes <= may_go))
-      continue;
-    while (range && range->bytes < self->room)
-      range = range->higher;
-    if (!range)
-      continue;
-    self->is_settled = is_settled_locked(self, range);
-    return range;
-  }
-  return NULL;
-}
-
 /* The ways in which the request allows to make a block safe that streams may still use. */
 static unsigned ways_to_settle(const carving *self)
 {
@@ -202,7 +192,11 @@ static clp_status carve(carving *self, size_t most_unused)
       clpi_arena_unlock(arena);
   }
   clpi_loop_leave_locked(arena);
-  clpi_range *range = most_unused ? find_unused_locked(self, most_unused) : find_locked(self);
+  clpi_range *range = most_unused
+                          ? clpi_arena_find_unused_locked(arena, self->room, most_unused)
+                          : find_locked(self);
+  if (range && most_unused)
+    self->is_settled = is_settled_locked(self, range);
   if (range)
     self->block = clpi_segments_carve(&arena->segments, range, range->offset, self->room);
   clpi_arena_unlock(arena);
@@ -283,8 +277,10 @@ static void note_growth(clpi_arena *arena, size_t high_water)
 /* In a segment without blocks, or in a new one. On success, the caller's last error stays. */
 static clp_status grow(carving *self)
 {
+  clpi_spinlock_lock(&self->arena->lock);
   clpi_growth growth =
-      clpi_arena_plan_growth(self->arena, self->room, self->request->most_bytes);
+      clpi_arena_plan_growth_locked(self->arena, self->room, self->request->most_bytes);
+  clpi_spinlock_unlock(&self->arena->lock);
   clp_status status = carve(self, growth.most_unused);
   if (status == CLP_OUT_OF_DEVICE_MEMORY) {
     clpi_kept_error kept;
@@ -309,7 +305,7 @@ static void begin_loop(carving *self)
   clpi_arena *arena = self->arena;
   clpi_kept_error kept;
   size_t bytes;
-  if (!arena->loop.may_be || !clpi_loop_find(arena, self->room, &bytes))
+  if (!arena->loop.may_be || !clpi_loop_find(arena, self->room, self->by, &bytes))
     return;
   clpi_error_keep(&kept);
   const clpi_taking wanted = {.bytes = bytes,

@@ -40,15 +40,14 @@ static bool could_fit_locked(const clpi_arena *arena, size_t room, size_t most)
   return stays <= most && room <= most - stays;
 }
 
-clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, size_t most_bytes)
+clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, size_t most_bytes)
 {
   const clpi_segments *segments = &arena->segments;
   double slack = arena->options.slack;
-  clpi_spinlock_lock(&arena->lock);
   size_t high_water = MAX(arena->high_water, segments->used_bytes + room);
   size_t pinned = segments->reserved_bytes - segments->unused_bytes - segments->used_bytes;
   size_t segment = MAX(room, segment_bytes(arena, (double)high_water, (double)pinned));
-  clpi_growth growth = {
+  return (clpi_growth){
       .high_water = high_water,
       .segment_bytes = segment,
       .most_unused = MAX(segment, to_size((double)room + slack * (double)high_water)),
@@ -56,8 +55,22 @@ clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, size_t most_b
       .may_exchange = !arena->reserve_bytes || could_fit_locked(arena, room, most_bytes),
       .succeeded = arena->pending.succeeded,
   };
-  clpi_spinlock_unlock(&arena->lock);
-  return growth;
+}
+
+clpi_range *clpi_arena_find_unused_locked(const clpi_arena *arena, size_t room, size_t most)
+{
+  const clpi_segments *segments = &arena->segments;
+  size_t may_go = clpi_arena_most_to_give_locked(arena, 0);
+  for (size_t i = 0; i < segments->count && segments->unused_bytes >= room; i++) {
+    size_t bytes = segments->unused[i] < room ? 0 : segments->all[i]->bytes;
+    if (!bytes || (bytes > most && bytes <= may_go))
+      continue;
+    clpi_range *range = segments->all[i]->free;
+    while (range->bytes < room)
+      range = range->higher;
+    return range;
+  }
+  return NULL;
 }
 
 /* --- pending --- */

@@ -16,7 +16,11 @@ typedef struct clpi_growth {
   uint64_t succeeded;   /* clpi_pending.succeeded at this time */
 } clpi_growth;
 
-clpi_growth clpi_arena_plan_growth(clpi_arena *arena, size_t room, size_t most_bytes);
+clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, size_t most_bytes);
+
+/* The first fit in a segment without blocks that has at most `most` bytes, or that the reserve
+ * needs anyway. NULL: there is none. */
+clpi_range *clpi_arena_find_unused_locked(const clpi_arena *arena, size_t room, size_t most);
 
 /* A segment to be taken from upstream, and what for. */
 typedef struct clpi_taking {

@@ -110,13 +110,15 @@ void clpi_loop_note_end_locked(clpi_arena *arena, const clpi_range *block, clpi_
 enum { LEAST_EVENTS = 256, FIRST_MOST = 1 << 14 };
 
 /* The checkpoint that the program may have come back to; NULL: none. */
-static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes)
+static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   static const double little = 0.3;
   clpi_loop *loop = &arena->loop;
   size_t used = arena->segments.used_bytes;
   if (!loop->may_be || (double)used >= little * (double)MAX(arena->high_water, 1))
     return NULL;
+  if (loop->by != by)
+    begin_era(loop, by);
   clpi_checkpoint *point = used ? &loop->low : &loop->idle;
   size_t since = loop->count - point->event;
   bool is_again = point->is_set && point->digest == loop->digest && point->bytes == bytes;
@@ -148,13 +150,13 @@ static bool lacks_spares(const clpi_arena *arena)
   return !clpi_segments_have_spares(&arena->segments, spares_of(&arena->loop));
 }
 
-bool clpi_loop_is_due_locked(clpi_arena *arena, size_t bytes)
+bool clpi_loop_is_due_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   const clpi_loop *loop = &arena->loop;
   if (loop->is_followed)
     return false;
   bool is_start = is_at_start(loop, bytes);
-  return is_start ? !loop->segment || lacks_spares(arena) : checkpoint_now(arena, bytes) != NULL;
+  return is_start ? !loop->segment || lacks_spares(arena) : checkpoint_now(arena, bytes, by) != NULL;
 }
 
 /* --- planning --- */
@@ -292,12 +294,12 @@ static bool plan_locked(clpi_arena *arena, draft *made)
 
 /* If the program is where it was when the draft was made, plans that, and has the next attempt come
  * later. */
-static void try_draft(clpi_arena *arena, draft *made, size_t bytes)
+static void try_draft(clpi_arena *arena, draft *made, size_t bytes, clpi_stream *by)
 {
   clpi_loop *loop = &arena->loop;
   clpi_plan old = {0};
   clpi_spinlock_lock(&arena->lock);
-  clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes);
+  clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes, by);
   bool is_same = point && point->event == made->first &&
                  loop->count == made->first + made->count && loop->segments == made->segments;
   if (is_same && plan_locked(arena, made)) {
@@ -313,18 +315,18 @@ static void try_draft(clpi_arena *arena, draft *made, size_t bytes)
   clpi_plan_end(&old);
 }
 
-bool clpi_loop_find(clpi_arena *arena, size_t bytes, size_t *segment_bytes)
+bool clpi_loop_find(clpi_arena *arena, size_t bytes, clpi_stream *by, size_t *segment_bytes)
 {
   clpi_loop *loop = &arena->loop;
   clpi_spinlock_lock(&arena->lock);
-  const clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes);
+  const clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes, by);
   bool is_needed = point && !is_at_start(loop, bytes);
   size_t first = is_needed ? point->event : 0, count = loop->count - first;
   size_t segments = loop->segments;
   clpi_spinlock_unlock(&arena->lock);
   draft made;
   if (is_needed && make_draft(&made, first, count, segments))
-    try_draft(arena, &made, bytes);
+    try_draft(arena, &made, bytes, by);
   if (is_needed)
     end_draft(&made);
   clpi_spinlock_lock(&arena->lock);

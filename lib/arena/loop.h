@@ -85,11 +85,12 @@ bool clpi_loop_end_locked(struct clpi_arena *arena, clp_memory memory, size_t by
 void clpi_loop_leave_locked(struct clpi_arena *arena);
 
 /* Whether a loop may have come to its beginning, so that clpi_loop_find is worth a call. */
-bool clpi_loop_is_due_locked(struct clpi_arena *arena, size_t bytes);
+bool clpi_loop_is_due_locked(struct clpi_arena *arena, size_t bytes, clpi_stream *by);
 
 /* Plans the loop that ends here, if there is one. Whether there is a plan from here on that lacks
  * its segment, of `*segment_bytes`. Under no lock. */
-bool clpi_loop_find(struct clpi_arena *arena, size_t bytes, size_t *segment_bytes);
+bool clpi_loop_find(struct clpi_arena *arena, size_t bytes, clpi_stream *by,
+                    size_t *segment_bytes);
 
 /* The plan has a segment, or there is none for it: then the plan is dropped. */
 void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment);

@@ -29,6 +29,7 @@ void clpi_segments_end(clpi_segments *segments)
   }
   free((void *)segments->all);
   free(segments->largest);
+  free(segments->unused);
   free((void *)segments->buckets);
 }
 
@@ -66,22 +67,27 @@ static bool extend(clpi_segments *segments, clpi_spinlock *lock, size_t capacity
 {
   clpi_segment **all = malloc(capacity * sizeof(*all)), **old_all = all;
   size_t *largest = malloc(capacity * sizeof(*largest)), *old_largest = largest;
-  bool is_made = all && largest;
+  size_t *unused = malloc(capacity * sizeof(*unused)), *old_unused = unused;
+  bool is_made = all && largest && unused;
   clpi_spinlock_lock(lock);
   if (is_made && segments->capacity < capacity) {
     for (size_t i = 0; i < segments->count; i++) {
       all[i] = segments->all[i];
       largest[i] = segments->largest[i];
+      unused[i] = segments->unused[i];
     }
     old_all = segments->all;
     old_largest = segments->largest;
+    old_unused = segments->unused;
     segments->all = all;
     segments->largest = largest;
+    segments->unused = unused;
     segments->capacity = capacity;
   }
   clpi_spinlock_unlock(lock);
   free((void *)old_all);
   free(old_largest);
+  free(old_unused);
   return is_made;
 }
 
@@ -161,13 +167,18 @@ static void unlink_free(clpi_range *range)
     range->higher->lower = range->lower;
 }
 
+static void set_largest(clpi_segments *segments, const clpi_segment *segment, size_t bytes)
+{
+  segments->largest[segment->index] = segment->block_count ? bytes : 0;
+  segments->unused[segment->index] = segment->block_count ? 0 : bytes;
+}
+
 void clpi_segments_note_largest(clpi_segments *segments, const clpi_segment *segment)
 {
   size_t largest = 0;
-  if (segment->block_count)
-    for (const clpi_range *range = segment->free; range; range = range->higher)
-      largest = MAX(largest, range->bytes);
-  segments->largest[segment->index] = largest;
+  for (const clpi_range *range = segment->free; range; range = range->higher)
+    largest = MAX(largest, range->bytes);
+  set_largest(segments, segment, largest);
 }
 
 /* --- adding and removing segments --- */
@@ -179,8 +190,8 @@ void clpi_segments_add(clpi_segments *segments, clpi_segment *made, const clpi_r
   made->first = made->free = range;
   made->block_count = 0;
   made->index = segments->count;
-  segments->all[segments->count] = made;
-  segments->largest[segments->count++] = 0;
+  segments->all[segments->count++] = made;
+  set_largest(segments, made, made->bytes);
   segments->coming--;
   segments->reserved_bytes += made->bytes;
   segments->unused_bytes += made->bytes;
@@ -196,6 +207,7 @@ void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment, clpi_r
     segments->all[i] = segments->all[i + 1];
     segments->all[i]->index = i;
     segments->largest[i] = segments->largest[i + 1];
+    segments->unused[i] = segments->unused[i + 1];
   }
   segments->reserved_bytes -= segment->bytes;
   segments->unused_bytes -= segment->bytes;
@@ -320,8 +332,7 @@ void clpi_segments_free(clpi_segments *segments, clpi_range *block)
   size_t bytes = block->bytes;
   if (is_before && unite(segments, before, block))
     bytes = before->bytes;
-  size_t *largest = &segments->largest[segment->index];
-  *largest = segment->block_count ? MAX(*largest, bytes) : 0;
+  set_largest(segments, segment, MAX(segments->largest[segment->index], bytes));
 }
 
 void clpi_segments_settle_locked(clpi_segments *segments)

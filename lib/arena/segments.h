@@ -36,7 +36,8 @@ struct clpi_segment {
 
 typedef struct clpi_segments {
   clpi_segment **all;
-  size_t *largest; /* the bytes of each one's largest free range; 0: there is none, or no block */
+  size_t *largest; /* the bytes of each one's largest free range, if it has blocks; else 0 */
+  size_t *unused;  /* the same of those without blocks */
   size_t count, capacity;
   size_t coming;      /* segments to be added, for each of which there are a place and two spares */
   clpi_range *spares; /* records for new ranges, by `after`, so that carving cannot fail */
