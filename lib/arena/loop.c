@@ -85,6 +85,7 @@ void clpi_loop_note_begin_locked(clpi_arena *arena, clpi_range *block, clpi_stre
   *event_at(loop, loop->count++) =
       (clpi_event){CLPI_NO_EVENT, segment->number, block->offset, block->bytes};
   loop->open++;
+  loop->logged++;
 }
 
 /* A loop has no end of a block that began before it. */
@@ -100,6 +101,7 @@ void clpi_loop_note_end_locked(clpi_arena *arena, const clpi_range *block, clpi_
   } else if (is_known) {
     *event_at(loop, loop->count++) = (clpi_event){.begin = block->event};
     loop->open--;
+    loop->logged++;
   } else {
     loop->idle.is_set = loop->low.is_set = false;
   }
@@ -122,7 +124,8 @@ static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_str
   clpi_checkpoint *point = used ? &loop->low : &loop->idle;
   size_t since = loop->count - point->event;
   bool is_again = point->is_set && point->digest == loop->digest && point->bytes == bytes;
-  if (is_again && since >= LEAST_EVENTS && loop->count >= point->least)
+  if (is_again && since >= LEAST_EVENTS && loop->count >= point->least &&
+      loop->logged + 2 * loop->served >= loop->next_attempt)
     return point;
   if (!point->is_set || since > point->most)
     *point = (clpi_checkpoint){.is_set = true,
@@ -169,6 +172,7 @@ typedef struct draft {
   uint32_t *item_of_segment, *item_of_step;
   clpi_item *items, **order, **placed;
   size_t item_count;
+  size_t work; /* steps that were taken */
 } draft;
 
 static bool make_draft(draft *made, size_t first, size_t count, size_t segments)
@@ -232,10 +236,12 @@ static void add_end(draft *made, uint32_t step, uint32_t begin)
 static bool read_events(draft *made, const clpi_loop *loop, size_t gap, size_t *most)
 {
   size_t used = 0, blocks = 0;
+  enum { WORK = 3 }; /* of a step, as long as so many of placing */
   *most = made->item_count = made->plan.most_blocks = 0;
   memset(made->item_of_segment, 0xff, made->segments * sizeof(uint32_t));
   for (uint32_t step = 0; step < made->count; step++) {
     const clpi_event *event = event_at(loop, made->first + step);
+    made->work += WORK;
     if (event->begin == CLPI_NO_EVENT) {
       if (!add_begin(made, step, event, gap))
         return false;
@@ -257,9 +263,9 @@ static bool read_events(draft *made, const clpi_loop *loop, size_t gap, size_t *
 /* With the least gap that will do. */
 static bool read_loop(draft *made, const clpi_loop *loop, size_t *most)
 {
-  enum { FIRST_GAP = 4, LAST_GAP = 4096 };
+  enum { FIRST_GAP = 4, LAST_GAP = 4096, MOST_WORK = 8000000 };
   bool is_read = read_events(made, loop, 0, most);
-  for (size_t gap = FIRST_GAP; gap <= LAST_GAP && !is_read; gap *= 2)
+  for (size_t gap = FIRST_GAP; gap <= LAST_GAP && made->work < MOST_WORK && !is_read; gap *= 2)
     is_read = read_events(made, loop, gap, most);
   return is_read;
 }
@@ -280,7 +286,7 @@ static bool plan_locked(clpi_arena *arena, draft *made)
   most = most > stays ? MIN(most - stays, clpi_arena_largest_segment(arena)) : 0;
   made->plan.count = made->count;
   made->plan.bytes =
-      clpi_plan_place(made->items, made->item_count, most, made->order, made->placed);
+      clpi_plan_place(made->items, made->item_count, most, made->order, made->placed, &made->work);
   if (!made->plan.bytes)
     return false;
   for (size_t i = 0; i < made->count; i++) {
@@ -291,6 +297,9 @@ static bool plan_locked(clpi_arena *arena, draft *made)
   }
   return true;
 }
+
+/* The work of planning is spread over the events that come until the next attempt. */
+enum { WORK_AN_EVENT = 8 };
 
 /* If the program is where it was when the draft was made, plans that, and has the next attempt come
  * later. */
@@ -311,6 +320,7 @@ static void try_draft(clpi_arena *arena, draft *made, size_t bytes, clpi_stream 
   }
   if (point)
     point->least = loop->count + (loop->count - point->event) / 2;
+  loop->next_attempt = loop->logged + 2 * loop->served + made->work / WORK_AN_EVENT;
   clpi_spinlock_unlock(&arena->lock);
   clpi_plan_end(&old);
 }

@@ -54,6 +54,8 @@ typedef struct clpi_loop {
   bool is_followed;
   size_t next;            /* step of the plan, while it is followed */
   uint64_t served;        /* blocks that began so */
+  uint64_t logged;        /* events in all eras */
+  uint64_t next_attempt;  /* no plan is made before so many events, logged or followed */
 } clpi_loop;
 
 struct clpi_arena;

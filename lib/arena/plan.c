@@ -15,7 +15,7 @@ static int compare(const void *a, const void *b)
 }
 
 size_t clpi_plan_place(clpi_item *items, size_t count, size_t most, clpi_item **order,
-                       clpi_item **placed)
+                       clpi_item **placed, size_t *work)
 {
   size_t top = 0;
   for (size_t i = 0; i < count; i++)
@@ -32,6 +32,7 @@ size_t clpi_plan_place(clpi_item *items, size_t count, size_t most, clpi_item **
       if (is_meanwhile)
         offset = MAX(offset, other->offset + other->bytes);
     }
+    *work += i;
     while (at < i && placed[at]->offset < offset)
       at++;
     memmove((void *)&placed[at + 1], (void *)&placed[at], (i - at) * sizeof(*placed));

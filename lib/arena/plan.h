@@ -25,7 +25,7 @@ typedef struct clpi_plan {
 } clpi_plan;
 
 /* What lives from one step to another, in one piece. */
-enum { CLPI_MOST_ITEMS = 4800 }; /* to place so many takes some 20 ms */
+enum { CLPI_MOST_ITEMS = 3600 }; /* to place so many takes some 15 ms */
 
 typedef struct clpi_item {
   uint32_t begin, end; /* the steps; it has ended in the second */
@@ -36,9 +36,9 @@ typedef struct clpi_item {
 
 /* Places items, those of most bytes first, each at the lowest offset where nothing else is
  * meanwhile. `order` and `placed` have room for all. Returns the bytes that all need; 0: more than
- * `most`. */
+ * `most`. Adds the steps that it took to `*work`. */
 size_t clpi_plan_place(clpi_item *items, size_t count, size_t most, clpi_item **order,
-                       clpi_item **placed);
+                       clpi_item **placed, size_t *work);
 
 void clpi_plan_end(clpi_plan *plan);
 
