@@ -82,7 +82,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/profiles.c tests/support/profiles.h \
-	tests/support/range_model.c tests/support/range_model.h \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h \
@@ -235,16 +234,7 @@ check_PROGRAMS += \
 	tests/arena/test_arena_order \
 	tests/arena/test_arena_pool \
 	tests/arena/test_arena_threads \
-	tests/arena/test_direct_limit \
-	tests/arena/test_foresight \
-	tests/arena/test_growth \
-	tests/arena/test_parts \
-	tests/arena/test_plan \
-	tests/arena/test_reserve \
-	tests/arena/test_segments \
-	tests/arena/test_tape \
-	tests/arena/test_tape_streams \
-	tests/arena/test_usage
+	tests/arena/test_reserve
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
 	tests/hooks/test_call_tree \
@@ -289,11 +279,6 @@ EXTRA_tests_core_base_test_dlopen_DEPENDENCIES = tests/core/base/plugin.la
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_pool_test_host_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
-tests_arena_test_direct_limit_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=clpi_fit
-tests_arena_test_segments_LDFLAGS = $(failmalloc_link_flags)
-tests_arena_test_parts_LDFLAGS = $(failmalloc_link_flags)
-tests_arena_test_plan_LDFLAGS = $(failmalloc_link_flags)
-tests_arena_test_tape_LDFLAGS = $(failmalloc_link_flags)
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_frame_lines_LDFLAGS = $(failmalloc_link_flags)
@@ -702,7 +687,6 @@ check-plants:
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
 fuzz_targets = \
-	tests/fuzz/fuzz_arena \
 	tests/fuzz/fuzz_limit
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
@@ -712,8 +696,6 @@ fuzz_targets += tests/fuzz/fuzz_model
 endif
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	$(model_sources)
-tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(fuzz_driver) \
-	tests/support/range_model.c tests/support/range_model.h
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
@@ -723,7 +705,6 @@ tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) 
 	-Wl,--wrap=nanosleep
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
-tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
