@@ -123,12 +123,7 @@ static clp_status forget_stream(void *self, clp_stream stream)
 
 static clp_status return_cached(void *self)
 {
-  clpi_arena *arena = self;
-  clp_status status = clpi_arena_trim(arena, 0, 0, true);
-  if (status)
-    return status;
-  status = arena->upstream->ops.return_cached(arena->upstream->self);
-  return status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;
+  return clpi_arena_return_cached(self, 0);
 }
 
 /* --- creating --- */

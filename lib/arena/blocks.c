@@ -100,12 +100,7 @@ static bool free_locked(void *self, clp_memory memory, size_t bytes, clpi_given 
   return true;
 }
 
-static clp_status trim(void *self, size_t most)
-{
-  return clpi_arena_trim(self, 0, most, true);
-}
-
-const clpi_carver clpi_arena_carver = {allocate_locked, free_locked, trim};
+const clpi_carver clpi_arena_carver = {allocate_locked, free_locked, clpi_arena_return_cached};
 
 /* --- carving for a stream that others may be ahead of --- */
 

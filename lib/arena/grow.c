@@ -330,6 +330,16 @@ clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool ma
   return status;
 }
 
+clp_status clpi_arena_return_cached(void *self, size_t most)
+{
+  clpi_arena *arena = self;
+  clp_status status = clpi_arena_trim(arena, 0, most, true);
+  if (status)
+    return status;
+  status = arena->upstream->ops.return_cached(arena->upstream->self);
+  return status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;
+}
+
 static void log_failure(const char *what)
 {
   clpi_log(CLP_LOG_ERROR, "%s of an arena: %s", what, clp_last_error()->message);

@@ -40,6 +40,10 @@ clp_status clpi_arena_take(clpi_arena *arena, const clpi_taking *wanted, clpi_ra
  * to wait. Stops when upstream refuses one, and returns its status. */
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait);
 
+/* Gives unused segments back until all have `most` bytes, and has upstream give back what it keeps.
+ */
+clp_status clpi_arena_return_cached(void *self, size_t most);
+
 /* The largest segment that may go back, in bytes, so that the reserve is left once `coming` more
  * are taken. */
 size_t clpi_arena_most_to_give_locked(const clpi_arena *arena, size_t coming);

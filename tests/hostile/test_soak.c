@@ -125,7 +125,7 @@ static void maintain(clpt_worker *self)
     clp_pool_stats stats = CLP_POOL_STATS_INIT;
     clpt_note_failure(self, "set_limit", clp_pool_set_limit(shared->pool, some_bytes));
     clpt_note_failure(self, "get_stats", clp_pool_get_stats(shared->pool, &stats));
-    const char *disagreement = clpt_disagreement(&stats);
+    const char *disagreement = clpt_disagreement(shared->pool, &stats);
     if (disagreement)
       clpt_wrong(self, "%s", disagreement);
     clpt_note_failure(self, "trim_to", clp_pool_trim_to(shared->pool, some_bytes));

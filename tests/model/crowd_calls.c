@@ -36,7 +36,7 @@ static clp_status crowd_call_get_stats(crowd_member *self, crowd_pool *pool)
   crowd *all = self->crowd;
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
   clp_status status = clp_pool_get_stats(pool->pool, &stats);
-  const char *disagreement = clpt_disagreement(&stats);
+  const char *disagreement = clpt_disagreement(pool->pool, &stats);
   size_t blocks = 0, bytes = 0;
 
   if (disagreement != NULL)

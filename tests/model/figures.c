@@ -3,6 +3,7 @@
 #include "model.h"
 
 #include "known_faults.h"
+#include "support/pools.h"
 
 #include <clpool/arena.h>
 
@@ -85,11 +86,12 @@ static void check_limit_refusal(const model *it, unsigned pool, size_t block)
 {
   clp_pool_stats stats = model_stats(it, pool);
   size_t limit = clp_pool_get_limit(it->pools[pool].pool);
+  block = it->config->arena ? on_arena(block) : block;
   model_require(it, limit > 0);
   model_require(it, block > limit || stats.held_blocks == 0);
   model_require(it, it->config->arena || (it->callbacks > 0) == (block <= limit));
   if (it->config->arena)
-    model_require(it, reserved_bytes(it) + it->device.leaving_bytes + on_arena(block) > limit);
+    model_require(it, reserved_bytes(it) + it->device.leaving_bytes + block > limit);
   else
     model_require(it, stats.managed_bytes + block > limit);
 }
@@ -196,8 +198,9 @@ static void check_peaks(const model *it, model_pool *at, const clp_pool_stats *s
   size_t most = at->managed + at->largest_asked;
   if (most < stats->managed_bytes)
     most = stats->managed_bytes;
+  bool may_grow = it->config->arena || stats->misses > at->misses;
   model_require(it, stats->peak_managed_bytes <= at->peak_managed ||
-                        (stats->misses > at->misses && stats->peak_managed_bytes <= most));
+                        (may_grow && stats->peak_managed_bytes <= most));
   at->peak_managed = stats->peak_managed_bytes;
 }
 
@@ -222,8 +225,9 @@ static void check_pool(model *it, unsigned pool)
   model_require(it, stats.active_blocks == all.blocks);
   model_require(it, stats.active_bytes == all.asked);
   model_require(it, stats.managed_bytes == stats.held_bytes + all.capacity);
-  model_require(it, stats.device_allocations - stats.device_frees ==
-                        stats.held_blocks + all.blocks - all.empty);
+  if (!it->config->arena)
+    model_require(it, stats.device_allocations - stats.device_frees ==
+                          stats.held_blocks + all.blocks - all.empty);
   model_require(it, !at->is_stopped || it->may_fail || stats.held_blocks == 0);
   check_peaks(it, at, &stats);
   check_counts(it, at, &stats);
@@ -272,7 +276,7 @@ static void check_bins(const model *it, unsigned pool)
     model_require(it, stats.held_bytes == most || (it->may_fail && stats.held_bytes < most));
     bin_sums expected = add_up_bin(it, pool, bins[i]);
     model_require(it, stats.active_blocks == expected.active_blocks);
-    model_require(it, stats.padding_bytes == expected.padding);
+    model_require(it, stats.padding_bytes == (clpt_holds_nothing(asked) ? 0 : expected.padding));
     if (it->follows_held && !it->may_fail)
       model_require(it, stats.held_blocks == expected.held_blocks);
     sum.held_blocks += stats.held_blocks;

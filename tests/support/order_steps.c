@@ -98,7 +98,8 @@ static void assert_as_expected(const clpt_order_run *run, const clpt_order_step 
   bool is_known = run->backend->looks == 1 && clpt_order_is_in_order(run, step->stream);
   bool looks = run->flags & CLPT_WHEN_IT_LOOKS;
   ck_assert_int_eq(clp_buffer_memory(buffer) == run->slots[step->other].memory, expected);
-  ck_assert_uint_eq(hits, expected);
+  if (!run->is.on_arena) /* whose other segments may serve a new block */
+    ck_assert_uint_eq(hits, expected);
   ck_assert_uint_eq(clpt_order_counted.host_waits, 0);
   if (expected && is_known)
     ck_assert_uint_eq(clpt_order_counted.stream_waits, step->count);

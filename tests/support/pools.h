@@ -48,7 +48,10 @@ void clpt_release_aside(clp_buffer *buffer);
 
 /** What does not hold among figures that were taken at one moment; NULL: they agree. For threads,
  * where Check's assertions must not be. */
-const char *clpt_disagreement(const clp_pool_stats *stats);
+const char *clpt_disagreement(const clp_pool *pool, const clp_pool_stats *stats);
+
+/** Whether the pool's allocator carves its blocks, so that it holds nothing. */
+bool clpt_holds_nothing(const clp_pool *pool);
 
 /** The pool's statistics, which agree with each other. */
 clp_pool_stats clpt_stats(const clp_pool *pool);
