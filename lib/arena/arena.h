@@ -54,9 +54,10 @@ typedef struct clpi_arena {
   clpi_stream *recent[CLPI_ARENA_STREAMS]; /* in order, the one that came last first; or NULL */
   clpi_pending pending;
   clpi_moving *leaving; /* segments that go back */
-  size_t high_water; /* the most bytes in use when the arena grew, with what was asked for */
+  size_t high_water;    /* the most bytes in use when the arena grew, with what was asked for */
   size_t reserve_bytes;
-  pthread_mutex_t reserving; /* who takes the reserve; taken first, and held while upstream is called */
+  pthread_mutex_t
+      reserving; /* who takes the reserve; taken first, and held while upstream is called */
   size_t peak_reserved_bytes, peak_used_bytes;
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;

@@ -75,12 +75,15 @@ static clp_memory allocate_locked(void *self, size_t bytes, clpi_given given)
   return memory;
 }
 
-static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_stream *by)
+/* A block may still be used by what these streams were given so far. */
+static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_stream *const *by,
+                              size_t count)
 {
   block->uses.count = 0;
-  if (by && by->is_ordered)
-    (void)clpi_uses_add(&block->uses, clpi_use_now(by));
-  clpi_loop_note_end_locked(arena, block, by);
+  for (size_t i = 0; i < count; i++)
+    if (by[i]->is_ordered)
+      (void)clpi_uses_add(&block->uses, clpi_use_now(by[i]));
+  clpi_loop_note_end_locked(arena, block, count == 1 ? by[0] : NULL);
   clpi_segments_withdraw(&arena->segments, block);
   clpi_segments_free(&arena->segments, block);
 }
@@ -96,11 +99,9 @@ static bool free_locked(void *self, clp_memory memory, size_t bytes, clpi_given 
   clpi_range *block = clpi_segments_find(&arena->segments, memory);
   if (!block || block->bytes != bytes)
     return false;
-  free_block_locked(arena, block, by);
+  free_block_locked(arena, block, &by, 1);
   return true;
 }
-
-const clpi_carver clpi_arena_carver = {allocate_locked, free_locked, clpi_arena_return_cached};
 
 /* --- carving for a stream that others may be ahead of --- */
 
@@ -187,9 +188,8 @@ static clp_status carve(carving *self, size_t most_unused)
       clpi_arena_unlock(arena);
   }
   clpi_loop_leave_locked(arena);
-  clpi_range *range = most_unused
-                          ? clpi_arena_find_unused_locked(arena, self->room, most_unused)
-                          : find_locked(self);
+  clpi_range *range = most_unused ? clpi_arena_find_unused_locked(arena, self->room, most_unused)
+                                  : find_locked(self);
   if (range && most_unused)
     self->is_settled = is_settled_locked(self, range);
   if (range)
@@ -373,8 +373,7 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
                                       clp_memory *out)
 {
   clpi_arena *arena = self;
-  carving it = {
-      .arena = arena, .request = request, .room = clpi_arena_room(arena, request->bytes)};
+  carving it = {.arena = arena, .request = request, .room = clpi_arena_room(arena, request->bytes)};
   clp_memory memory = 0;
   clp_status status = CLP_SUCCESS;
   bool is_known = request->stream && arena->orders_streams;
@@ -434,8 +433,8 @@ static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block, size_t by
   return status;
 }
 
-/* Frees a block whose last use is what `by` was given so far; NULL: that is done. */
-static clp_status free_after(clpi_arena *arena, clp_memory memory, size_t bytes, clpi_stream *by)
+static clp_status free_block(clpi_arena *arena, clp_memory memory, size_t bytes,
+                             clpi_stream *const *by, size_t count)
 {
   clp_status status = CLP_SUCCESS;
   clpi_arena_lock(arena);
@@ -445,26 +444,38 @@ static clp_status free_after(clpi_arena *arena, clp_memory memory, size_t bytes,
   if (is_there && !arena->has_addresses)
     status = unsplit_locked(arena, block, bytes);
   if (is_there && !status)
-    free_block_locked(arena, block, by);
+    free_block_locked(arena, block, by, count);
   clpi_arena_unlock(arena);
   return is_there ? status : refuse(bytes);
 }
 
+static clp_status free_after(void *self, clp_memory memory, size_t bytes, const clp_stream *streams,
+                             size_t count)
+{
+  clpi_arena *arena = self;
+  clpi_stream *by[CLPI_RANGE_USES];
+  clp_status status = CLP_SUCCESS;
+  size_t pinned = 0;
+  for (; pinned < count && !status; pinned += !status)
+    status = clpi_stream_pin(&arena->streams, streams[pinned], &by[pinned]);
+  if (!status)
+    status = free_block(arena, memory, bytes, by, count);
+  clpi_arena_lock(arena);
+  while (pinned)
+    unpin_locked(arena, by[--pinned]);
+  clpi_arena_unlock(arena);
+  return status;
+}
+
 clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes)
 {
-  return free_after(self, memory, bytes, NULL);
+  return free_after(self, memory, bytes, NULL, 0);
 }
 
 clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
-  clpi_arena *arena = self;
-  clpi_stream *by;
-  clp_status status = clpi_stream_pin(&arena->streams, stream, &by);
-  if (status)
-    return status;
-  status = free_after(arena, memory, bytes, by);
-  clpi_arena_lock(arena);
-  unpin_locked(arena, by);
-  clpi_arena_unlock(arena);
-  return status;
+  return free_after(self, memory, bytes, &stream, 1);
 }
+
+const clpi_carver clpi_arena_carver = {allocate_locked, free_locked, free_after,
+                                       clpi_arena_return_cached};

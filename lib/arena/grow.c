@@ -260,9 +260,9 @@ static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_w
     clpi_segments_settle_locked(&arena->segments);
   size_t taken = clpi_arena_taken_bytes_locked(arena);
   bool is_above = arena->segments.unused_bytes && (taken > most || bytes > most - taken);
-  self->segment = is_above ? find_largest_locked(
-                                 arena, clpi_arena_most_to_give_locked(arena, bytes), may_wait)
-                           : NULL;
+  self->segment =
+      is_above ? find_largest_locked(arena, clpi_arena_most_to_give_locked(arena, bytes), may_wait)
+               : NULL;
   if (self->segment) {
     clpi_loop_note_gone_locked(&arena->loop, self->segment);
     clpi_segments_remove(&arena->segments, self->segment, &self->uses);

@@ -159,7 +159,8 @@ bool clpi_loop_is_due_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
   if (loop->is_followed)
     return false;
   bool is_start = is_at_start(loop, bytes);
-  return is_start ? !loop->segment || lacks_spares(arena) : checkpoint_now(arena, bytes, by) != NULL;
+  return is_start ? !loop->segment || lacks_spares(arena)
+                  : checkpoint_now(arena, bytes, by) != NULL;
 }
 
 /* --- planning --- */
@@ -277,12 +278,13 @@ static bool plan_locked(clpi_arena *arena, draft *made)
   const clpi_loop *loop = &arena->loop;
   double high_water = (double)arena->high_water;
   size_t most_used;
-  if (!read_loop(made, loop, &most_used) || (double)(most_used + arena->segments.used_bytes) < worth * high_water)
+  if (!read_loop(made, loop, &most_used) ||
+      (double)(most_used + arena->segments.used_bytes) < worth * high_water)
     return false;
   double allowed = high_water * (1 + most_slacks * arena->options.slack);
   size_t stays = clpi_arena_staying_bytes_locked(arena);
-  size_t most = MAX(allowed < (double)SIZE_MAX ? (size_t)allowed : SIZE_MAX,
-                    arena->peak_reserved_bytes);
+  size_t most =
+      MAX(allowed < (double)SIZE_MAX ? (size_t)allowed : SIZE_MAX, arena->peak_reserved_bytes);
   most = most > stays ? MIN(most - stays, clpi_arena_largest_segment(arena)) : 0;
   made->plan.count = made->count;
   made->plan.bytes =
@@ -309,8 +311,8 @@ static void try_draft(clpi_arena *arena, draft *made, size_t bytes, clpi_stream 
   clpi_plan old = {0};
   clpi_spinlock_lock(&arena->lock);
   clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes, by);
-  bool is_same = point && point->event == made->first &&
-                 loop->count == made->first + made->count && loop->segments == made->segments;
+  bool is_same = point && point->event == made->first && loop->count == made->first + made->count &&
+                 loop->segments == made->segments;
   if (is_same && plan_locked(arena, made)) {
     old = loop->plan;
     loop->plan = made->plan;

@@ -20,8 +20,8 @@
 
 /* A block begins, or ends. Events have numbers: the first one of an era is 0. */
 typedef struct clpi_event {
-  uint32_t begin; /* of an end: the event that began the block; of a begin: CLPI_NO_EVENT */
-  uint32_t segment; /* of a begin: the number of its segment in this era */
+  uint32_t begin;       /* of an end: the event that began the block; of a begin: CLPI_NO_EVENT */
+  uint32_t segment;     /* of a begin: the number of its segment in this era */
   size_t offset, bytes; /* of a begin: the block's */
 } clpi_event;
 
@@ -38,24 +38,24 @@ typedef struct clpi_checkpoint {
 } clpi_checkpoint;
 
 typedef struct clpi_loop {
-  bool may_be;        /* the arena may have a loop */
+  bool may_be; /* the arena may have a loop */
   /* The log. A new era begins with another stream, and when the log is full. */
-  clpi_stream *by;    /* of all events in this era; NULL: there are none */
+  clpi_stream *by;        /* of all events in this era; NULL: there are none */
   uint32_t era, segments; /* and how many segments have a number in it */
-  size_t count, open; /* events in this era; blocks that began in it and have not ended */
+  size_t count, open;     /* events in this era; blocks that began in it and have not ended */
   size_t chunk_count;
   clpi_event *chunks[CLPI_LOG_CHUNKS];
-  uint64_t digest;          /* of all blocks in use */
+  uint64_t digest;           /* of all blocks in use */
   clpi_checkpoint idle, low; /* while nothing was in use; and little */
   /* The loop. */
-  clpi_plan plan;         /* count 0: there is none */
-  clpi_segment *segment;  /* of the plan; NULL: it was given back */
-  uint64_t start_digest;  /* of what was in use when the loop began */
+  clpi_plan plan;        /* count 0: there is none */
+  clpi_segment *segment; /* of the plan; NULL: it was given back */
+  uint64_t start_digest; /* of what was in use when the loop began */
   bool is_followed;
-  size_t next;            /* step of the plan, while it is followed */
-  uint64_t served;        /* blocks that began so */
-  uint64_t logged;        /* events in all eras */
-  uint64_t next_attempt;  /* no plan is made before so many events, logged or followed */
+  size_t next;           /* step of the plan, while it is followed */
+  uint64_t served;       /* blocks that began so */
+  uint64_t logged;       /* events in all eras */
+  uint64_t next_attempt; /* no plan is made before so many events, logged or followed */
 } clpi_loop;
 
 struct clpi_arena;
@@ -91,8 +91,7 @@ bool clpi_loop_is_due_locked(struct clpi_arena *arena, size_t bytes, clpi_stream
 
 /* Plans the loop that ends here, if there is one. Whether there is a plan from here on that lacks
  * its segment, of `*segment_bytes`. Under no lock. */
-bool clpi_loop_find(struct clpi_arena *arena, size_t bytes, clpi_stream *by,
-                    size_t *segment_bytes);
+bool clpi_loop_find(struct clpi_arena *arena, size_t bytes, clpi_stream *by, size_t *segment_bytes);
 
 /* The plan has a segment, or there is none for it: then the plan is dropped. */
 void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment);

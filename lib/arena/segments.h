@@ -42,9 +42,9 @@ typedef struct clpi_segments {
   size_t coming;      /* segments to be added, for each of which there are a place and two spares */
   clpi_range *spares; /* records for new ranges, by `after`, so that carving cannot fail */
   size_t spare_count;
-  struct clpi_range_page *pages; /* of all records */
-  clpi_range **buckets;          /* blocks by their memory */
-  size_t bucket_count;           /* a power of two */
+  struct clpi_range_page *pages;       /* of all records */
+  clpi_range **buckets;                /* blocks by their memory */
+  size_t bucket_count;                 /* a power of two */
   size_t reserved_bytes, unused_bytes; /* of all segments; of those without blocks */
   size_t used_bytes, used_count;       /* of blocks */
   bool is_parted;                      /* free neighbours may not have coalesced, for their uses */

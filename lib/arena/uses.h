@@ -3,9 +3,10 @@
 #ifndef CLPOOL_ARENA_USES_H
 #define CLPOOL_ARENA_USES_H
 
+#include "core/allocator/allocator.h"
 #include "core/streams/use.h"
 
-enum { CLPI_RANGE_USES = 4 };
+enum { CLPI_RANGE_USES = CLPI_MOST_FREE_STREAMS };
 
 typedef struct clpi_range_uses {
   uint32_t count;

@@ -19,21 +19,27 @@ typedef struct clpi_given {
 } clpi_given;
 
 /* What an allocator can do at once that carves blocks from memory which it keeps, as an arena does
- * whose memory is an address. Pools on it hold nothing. Under its carver_lock, which is taken last,
- * and guards the pools' figures, too. `bytes` are a multiple of its alignment. */
+ * whose memory is an address. Pools on it hold nothing. Its carver_lock is taken last, and guards
+ * the pools' figures, too. `bytes` are a multiple of its alignment. What is not named _locked is
+ * called under no lock. */
 typedef struct clpi_carver {
   clp_memory (*allocate_locked)(void *self, size_t bytes, clpi_given given); /* 0: the slow way */
   bool (*free_locked)(void *self, clp_memory memory, size_t bytes, clpi_given given); /* likewise */
-  /* Gives memory without blocks back until it keeps `most` bytes at most. Under no lock. */
+  /* Frees after what the streams, CLPI_MOST_FREE_STREAMS at most, were given so far. */
+  clp_status (*free_after)(void *self, clp_memory memory, size_t bytes, const clp_stream *streams,
+                           size_t count);
+  /* Gives memory without blocks back until it keeps `most` bytes at most. */
   clp_status (*trim)(void *self, size_t most);
 } clpi_carver;
+
+enum { CLPI_MOST_FREE_STREAMS = 4 };
 
 struct clp_allocator {
   clp_allocator_ops ops; /* complete: every function and default is filled in */
   void *self;
   const clpi_carver *carver; /* NULL: none; never changes */
   clpi_spinlock *carver_lock;
-  unsigned forks;                /* clpi_forks when it was made */
+  unsigned forks; /* clpi_forks when it was made */
   atomic_size_t references;
   pthread_mutex_t pools_lock; /* guards `pools`; taken before a pool's own lock */
   clpi_list pools;            /* of clp_pool.on_allocator */

@@ -165,9 +165,9 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   return status;
 }
 
-/* Where nothing is warm, as in a pool that holds nothing, or there are hooks. A function of its own,
- * so that the warm path needs no stack. Calls with invalid arguments, such as a parent's pool, are not
- * shown to hooks. */
+/* Where nothing is warm, as in a pool that holds nothing, or there are hooks. A function of its
+ * own, so that the warm path needs no stack. Calls with invalid arguments, such as a parent's pool,
+ * are not shown to hooks. */
 CLPI_ENTRY static clp_status allocate_cold(clp_pool *pool, size_t bytes, clpi_given given,
                                            clp_buffer **out)
 {

@@ -25,8 +25,7 @@ size_t clpi_block_bytes(const clp_pool *pool, const clpi_bin *bin, size_t bytes)
 
 static bool lock(clpi_spinlock *lock, clpi_patience patience)
 {
-  return clpi_spinlock_try(lock) ||
-         (patience == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(lock));
+  return clpi_spinlock_try(lock) || (patience == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(lock));
 }
 
 clp_buffer *clpi_allocate_carved(clp_pool *pool, size_t bytes, clpi_given given,

@@ -56,10 +56,9 @@ bool clpi_wait_leaving_locked(clp_pool *pool)
 
 void clpi_keeper_call_begin(clpi_keeper_call *call, clp_pool *pool, const clpi_hook_scope *scope)
 {
-  *call = (clpi_keeper_call){.pool = pool,
-                             .device = {.hooks = &pool->hooks,
-                                        .scope = scope,
-                                        .home = pool->shards.streams.home.handle}};
+  *call = (clpi_keeper_call){
+      .pool = pool,
+      .device = {.hooks = &pool->hooks, .scope = scope, .home = pool->shards.streams.home.handle}};
   call->outer = clpi_device_call_set(&call->device);
 }
 
@@ -96,6 +95,31 @@ static void end_thread(void *argument)
     note_freed(self);
 }
 
+/* Frees a block after all its uses. Where it is carved, that keeps no stream waiting, unless there
+ * are too many, or one was forgotten. */
+static clp_status free_memory(clp_pool *pool, clp_buffer *block)
+{
+  clpi_streams *streams = &pool->shards.streams;
+  clp_allocator *allocator = pool->allocator;
+  clpi_uses all = clpi_uses_of(block);
+  clp_stream pending[CLPI_MOST_FREE_STREAMS];
+  size_t count = 0;
+  bool serves = allocator->carver;
+  pthread_mutex_lock(streams->lock);
+  for (size_t i = 0; i < all.count && serves; i++) {
+    if (clpi_use_is_settled_locked(&all.uses[i], NULL))
+      continue;
+    serves = count < CLPI_MOST_FREE_STREAMS && !all.uses[i].stream->is_forgotten;
+    if (serves)
+      pending[count++] = all.uses[i].stream->handle;
+  }
+  pthread_mutex_unlock(streams->lock);
+  if (!serves)
+    return clpi_ordered_free(streams, allocator, block->memory, block->bytes, all);
+  return allocator->carver->free_after(allocator->self, block->memory, block->bytes, pending,
+                                       count);
+}
+
 clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
 {
   clpi_streams *streams = &pool->shards.streams;
@@ -110,8 +134,7 @@ clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
   if (!pool->allocator->ops.allocate_within) /* else the memory stays with the allocator */
     clpi_hooked_free_begin(&self.pair, &pool->hooks, streams->home.handle, block->memory, bytes);
   own_frees = &self;
-  self.status =
-      clpi_ordered_free(streams, pool->allocator, block->memory, bytes, clpi_uses_of(block));
+  self.status = free_memory(pool, block);
   own_frees = self.outer;
   clpi_hooked_free_end(&self.pair, self.status);
   pthread_cleanup_pop(false);

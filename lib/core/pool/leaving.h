@@ -49,8 +49,8 @@ void clpi_put_back(clp_pool *pool, clp_buffer *block);
 clp_status clpi_return_cached(clp_pool *pool, size_t most);
 
 /* A call of an allocator that keeps memory, whose calls of the device are shown to the pool's hooks
- * and counted for the pool. `scope`: of the request; NULL: none. Under no lock. The end is a cleanup
- * handler: its argument is a clpi_keeper_call. */
+ * and counted for the pool. `scope`: of the request; NULL: none. Under no lock. The end is a
+ * cleanup handler: its argument is a clpi_keeper_call. */
 typedef struct clpi_keeper_call {
   clp_pool *pool;
   clpi_device_call device, *outer;

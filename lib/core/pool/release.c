@@ -21,8 +21,8 @@ static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer
     clpi_buffer_put_locked(shards, buffer);
     return false;
   }
-  bool is_held = clpi_is_holding(shards) && !gives_back && !clpi_buffer_is_exact(buffer) &&
-                 !shards->carving;
+  bool is_held =
+      clpi_is_holding(shards) && !gives_back && !clpi_buffer_is_exact(buffer) && !shards->carving;
   if (is_held) {
     buffer->age = ++shard->tick;
     clpi_lane_insert(slot, buffer, &shards->streams.home);
