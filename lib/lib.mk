@@ -79,6 +79,7 @@ arena_sources = \
 	lib/arena/figures.c \
 	lib/arena/grow.c lib/arena/grow.h \
 	lib/arena/loop.c lib/arena/loop.h \
+	lib/arena/parts.c lib/arena/parts.h \
 	lib/arena/plan.c lib/arena/plan.h \
 	lib/arena/segments.c lib/arena/segments.h \
 	lib/arena/uses.h

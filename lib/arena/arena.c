@@ -72,7 +72,7 @@ static void note_needed_locked(clpi_streams *streams)
     for (const clpi_range *range = segments->all[i]->first; range; range = range->after)
       note_uses_locked(&range->uses);
   for (const clpi_moving *each = arena->leaving; each; each = each->next)
-    note_uses_locked(&each->uses);
+    note_uses_locked(&each->segment->first->uses);
   memset((void *)arena->recent, 0, sizeof(arena->recent));
 }
 
@@ -142,6 +142,13 @@ void clpi_arena_destroy(void *self)
   free(arena);
 }
 
+/* Parts may be kept of cl_mems that all work may use in one order. */
+static bool keeps_parts(const clp_allocator *upstream, bool is_exclusive)
+{
+  return upstream->ops.memory_kind == CLP_MEMORY_CL_MEM && !is_exclusive &&
+         (upstream->ops.free_is_ordered || !clpi_allocator_orders_streams(upstream));
+}
+
 /* NULL: no host memory. */
 static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *options)
 {
@@ -154,6 +161,7 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
                         .orders_streams = clpi_allocator_orders_streams(upstream),
                         .has_addresses = has_addresses,
                         .is_exclusive = is_exclusive,
+                        .keeps_parts = keeps_parts(upstream, is_exclusive),
                         .loop.may_be = has_addresses && !is_exclusive,
                         .alignment = MAX(upstream->ops.alignment, LEAST_ALIGNMENT)};
   if (!clpi_segments_init(&arena->segments)) {

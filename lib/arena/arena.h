@@ -30,9 +30,9 @@ typedef struct clpi_pending {
 typedef struct clpi_moving {
   struct clpi_arena *arena;
   clpi_segment *segment;
-  clpi_range_uses uses; /* what streams may still do with it */
-  size_t block_bytes;   /* of a block that is carved from a new segment; 0: none */
-  bool is_planned;      /* a new segment is the loop's */
+  clpi_stream *home;  /* upstream's, pinned, which may have work on a new one; or NULL */
+  size_t block_bytes; /* of a block that is carved from a new segment; 0: none */
+  bool is_planned;    /* a new segment is the loop's */
   clpi_range *block;
   clp_status status; /* upstream's; an error until it was asked */
   clpi_hooked_free pair;
@@ -45,6 +45,7 @@ typedef struct clpi_arena {
   bool orders_streams; /* upstream knows streams */
   bool is_exclusive;   /* a block must not overlap memory that a stream may still use */
   bool has_addresses;  /* memory is an address: of a block, its segment's and an offset */
+  bool keeps_parts;    /* of blocks that were freed, where memory is no address */
   size_t alignment;    /* of blocks, bytes; their sizes are multiples of it */
   pthread_mutex_t mutex;
   clpi_spinlock lock;

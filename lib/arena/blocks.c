@@ -318,16 +318,16 @@ static void begin_loop(carving *self)
 }
 
 /* Has upstream make the block memory of its own. */
-static clp_status split(carving *self, clp_memory *part)
+static clp_status split(carving *self, clp_memory *memory)
 {
-  const clp_allocator *upstream = self->arena->upstream;
-  unsigned long serial = clpi_error_serial();
-  clp_status status = upstream->ops.split(upstream->self, self->block->segment->memory,
-                                          self->block->offset, self->request->bytes, part);
-  if (!status)
-    return CLP_SUCCESS;
-  put_back(self);
-  return clpi_allocator_failed(upstream, status, serial, "splitting a segment");
+  clpi_range *block = self->block;
+  clp_status status = clpi_parts_make(self->arena->upstream, block->segment->memory, block->offset,
+                                      self->request->bytes, &block->parts);
+  if (status)
+    put_back(self);
+  else
+    *memory = block->parts.first->memory;
+  return status;
 }
 
 /* Moves the stream to the front. */
@@ -358,8 +358,7 @@ static clp_status allocate_pinned(carving *self, clp_memory *memory)
   clpi_arena_unlock(arena);
   if (*memory)
     return CLP_SUCCESS;
-  if (arena->loop.may_be && !clpi_loop_prepare(&arena->loop, &arena->lock))
-    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the log of an arena");
+  clpi_loop_prepare(&arena->loop, &arena->lock);
   clp_status status = carve(self, 0);
   if (status == CLP_OUT_OF_DEVICE_MEMORY && self->request->most_bytes)
     status = grow(self);
@@ -417,19 +416,16 @@ static clp_status refuse(size_t bytes)
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
 }
 
-/* Has upstream take the memory of a block back, which nobody else finds meanwhile. On failure it is
+/* Has upstream take the part of a block back, which nobody else finds meanwhile. On failure it is
  * as before. Releases the lock meanwhile. */
-static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block, size_t bytes)
+static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block)
 {
-  const clp_allocator *upstream = arena->upstream;
+  clp_memory memory = block->memory;
   clpi_segments_withdraw(&arena->segments, block);
   clpi_arena_unlock(arena);
-  unsigned long serial = clpi_error_serial();
-  clp_status status = upstream->ops.unsplit(upstream->self, block->memory, bytes);
-  if (status)
-    status = clpi_allocator_failed(upstream, status, serial, "uniting a segment");
+  clp_status status = clpi_parts_drop(arena->upstream, &block->parts);
   clpi_arena_lock(arena);
-  clpi_segments_enter(&arena->segments, block, block->memory);
+  clpi_segments_enter(&arena->segments, block, memory);
   return status;
 }
 
@@ -441,8 +437,8 @@ static clp_status free_block(clpi_arena *arena, clp_memory memory, size_t bytes,
   clpi_loop_leave_locked(arena);
   clpi_range *block = clpi_segments_find(&arena->segments, memory);
   bool is_there = block && block->bytes == clpi_arena_room(arena, bytes);
-  if (is_there && !arena->has_addresses)
-    status = unsplit_locked(arena, block, bytes);
+  if (is_there && !arena->keeps_parts)
+    status = unsplit_locked(arena, block);
   if (is_there && !status)
     free_block_locked(arena, block, by, count);
   clpi_arena_unlock(arena);

@@ -141,7 +141,9 @@ static void add_locked(clpi_moving *self)
 {
   clpi_arena *arena = self->arena;
   clpi_segment *segment = self->segment;
-  clpi_segments_add(&arena->segments, segment, &self->uses);
+  clpi_segments_add(&arena->segments, segment);
+  if (self->home)
+    (void)clpi_uses_add(&segment->first->uses, clpi_use_now(self->home));
   arena->segments_taken++;
   arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
   if (self->block_bytes)
@@ -176,7 +178,7 @@ static void end_taker(void *argument)
 
 /* Takes the counted segment. Upstream's home stream may have work on it, and is pinned until the
  * segment's range remembers that. */
-static clp_status take_reserved(clpi_moving *self, clpi_stream *home)
+static clp_status take_reserved(clpi_moving *self)
 {
   size_t bytes = self->segment->bytes;
   clp_memory memory = 0;
@@ -185,8 +187,6 @@ static clp_status take_reserved(clpi_moving *self, clpi_stream *home)
   clpi_device_show_allocation(CLPI_ALLOC_PREPROCESS, bytes, 0);
   self->status = clpi_allocator_allocate(self->arena->upstream, bytes, &memory);
   self->segment->memory = memory;
-  if (home)
-    (void)clpi_uses_add(&self->uses, clpi_use_now(home));
   clpi_device_show_allocation(CLPI_ALLOC_POSTPROCESS, bytes, memory);
   pthread_cleanup_pop(false);
   clp_status status = self->status;
@@ -197,12 +197,11 @@ static clp_status take_reserved(clpi_moving *self, clpi_stream *home)
 clp_status clpi_arena_take(clpi_arena *arena, const clpi_taking *wanted, clpi_range **block)
 {
   const clp_allocator_ops *ops = &arena->upstream->ops;
-  clpi_stream *home = NULL;
   clpi_moving self = {
       .arena = arena, .block_bytes = wanted->block_bytes, .is_planned = wanted->is_planned};
   clp_status status = CLP_SUCCESS;
   if (ops->allocate_uses_home)
-    status = clpi_stream_pin(&arena->streams, ops->home_stream, &home);
+    status = clpi_stream_pin(&arena->streams, ops->home_stream, &self.home);
   if (status)
     return status;
   self.segment = calloc(1, sizeof(*self.segment));
@@ -213,9 +212,9 @@ clp_status clpi_arena_take(clpi_arena *arena, const clpi_taking *wanted, clpi_ra
   if (status)
     free(self.segment);
   else
-    status = take_reserved(&self, home);
-  if (home)
-    clpi_stream_unpin(&arena->streams, home);
+    status = take_reserved(&self);
+  if (self.home)
+    clpi_stream_unpin(&arena->streams, self.home);
   *block = self.block;
   return status;
 }
@@ -265,7 +264,7 @@ static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_w
                : NULL;
   if (self->segment) {
     clpi_loop_note_gone_locked(&arena->loop, self->segment);
-    clpi_segments_remove(&arena->segments, self->segment, &self->uses);
+    clpi_segments_remove(&arena->segments, self->segment);
     begin_pending_locked(&arena->pending, &arena->pending.returned_bytes, self->segment->bytes);
     self->next = arena->leaving;
     arena->leaving = self;
@@ -286,9 +285,9 @@ static void end_giving(clpi_moving *self)
     link = &(*link)->next;
   *link = self->next;
   if (self->status) {
-    clpi_segments_add(&arena->segments, self->segment, &self->uses);
+    clpi_segments_add(&arena->segments, self->segment);
   } else {
-    arena->segments.coming--;
+    clpi_segments_end_removed(&arena->segments, self->segment);
     arena->segments_given_back++;
   }
   clpi_arena_unlock(arena);
@@ -309,12 +308,15 @@ static clp_status give_back(clpi_moving *self)
   clpi_arena *arena = self->arena;
   clp_memory memory = self->segment->memory;
   size_t bytes = self->segment->bytes;
+  clpi_range *range = self->segment->first;
   self->status = CLP_BUSY;
   self->pair.is_shown = false;
   pthread_cleanup_push(end_giver, self);
   clpi_device_free_begin(&self->pair, memory, bytes);
-  self->status = clpi_ordered_free(&arena->streams, arena->upstream, memory, bytes,
-                                   (clpi_uses){self->uses.all, self->uses.count});
+  self->status = clpi_parts_drop(arena->upstream, &range->parts);
+  if (!self->status)
+    self->status = clpi_ordered_free(&arena->streams, arena->upstream, memory, bytes,
+                                     (clpi_uses){range->uses.all, range->uses.count});
   clpi_device_free_end(&self->pair, self->status);
   pthread_cleanup_pop(false);
   end_giving(self);
@@ -354,9 +356,12 @@ void clpi_arena_return_segments(clpi_arena *arena)
     log_failure("an unused segment");
   for (size_t i = 0; i < segments->count; i++) {
     clpi_segment *segment = segments->all[i];
-    for (clpi_range *range = segment->first; range; range = range->after)
+    for (clpi_range *range = segment->first; range; range = range->after) {
       for (size_t j = 0; j < range->uses.count; j++)
         (void)clpi_use_wait(&arena->streams, &range->uses.all[j]);
+      if (clpi_parts_drop(arena->upstream, &range->parts))
+        log_failure("a part");
+    }
     if (clp_allocator_free(arena->upstream, segment->memory, segment->bytes))
       log_failure("a segment");
     free(segment);

@@ -30,28 +30,21 @@ static void begin_era(clpi_loop *loop, clpi_stream *by)
   loop->by = by;
 }
 
-bool clpi_loop_prepare(clpi_loop *loop, clpi_spinlock *lock)
+void clpi_loop_prepare(clpi_loop *loop, clpi_spinlock *lock)
 {
-  bool has_room = false, has_memory = true;
-  while (has_memory && !has_room) {
-    clpi_spinlock_lock(lock);
-    if (!clpi_loop_has_room_locked(loop) && loop->chunk_count == CLPI_LOG_CHUNKS)
-      begin_era(loop, NULL);
-    has_room = clpi_loop_has_room_locked(loop);
-    clpi_spinlock_unlock(lock);
-    if (has_room)
-      break;
-    clpi_event *chunk = malloc(CLPI_CHUNK_EVENTS * sizeof(*chunk));
-    has_memory = chunk;
-    clpi_spinlock_lock(lock);
-    if (chunk && loop->chunk_count < CLPI_LOG_CHUNKS) {
-      loop->chunks[loop->chunk_count++] = chunk;
-      chunk = NULL;
-    }
-    clpi_spinlock_unlock(lock);
-    free(chunk);
+  clpi_spinlock_lock(lock);
+  bool has_room = clpi_loop_has_room_locked(loop), is_full = loop->chunk_count == CLPI_LOG_CHUNKS;
+  if (!has_room && is_full)
+    begin_era(loop, NULL);
+  clpi_spinlock_unlock(lock);
+  clpi_event *chunk = has_room || is_full ? NULL : malloc(CLPI_CHUNK_EVENTS * sizeof(*chunk));
+  clpi_spinlock_lock(lock);
+  if (chunk && loop->chunk_count < CLPI_LOG_CHUNKS) {
+    loop->chunks[loop->chunk_count++] = chunk;
+    chunk = NULL;
   }
-  return has_room;
+  clpi_spinlock_unlock(lock);
+  free(chunk);
 }
 
 static uint64_t mix(uint64_t x)
@@ -71,11 +64,14 @@ void clpi_loop_note_begin_locked(clpi_arena *arena, clpi_range *block, clpi_stre
 {
   clpi_loop *loop = &arena->loop;
   clpi_segment *segment = block->segment;
+  block->era = 0;
   if (!loop->may_be)
     return;
   digest_block(loop, block);
-  if (loop->by != by || !loop->era)
+  if (loop->by != by || !loop->era || !clpi_loop_has_room_locked(loop))
     begin_era(loop, by);
+  if (!clpi_loop_has_room_locked(loop))
+    return;
   if (segment->era != loop->era) {
     segment->era = loop->era;
     segment->number = loop->segments++;

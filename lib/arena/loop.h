@@ -62,8 +62,8 @@ struct clpi_arena;
 
 void clpi_loop_end(clpi_loop *loop);
 
-/* Makes host memory for the log, for the next block. False: there is none. Under no lock. */
-bool clpi_loop_prepare(clpi_loop *loop, clpi_spinlock *lock);
+/* Makes host memory for the log, if there is any; else a new era begins in time. Under no lock. */
+void clpi_loop_prepare(clpi_loop *loop, clpi_spinlock *lock);
 
 /* Whether the next block can be logged. */
 static inline bool clpi_loop_has_room_locked(const clpi_loop *loop)

@@ -183,24 +183,28 @@ void clpi_segments_note_largest(clpi_segments *segments, const clpi_segment *seg
 
 /* --- adding and removing segments --- */
 
-void clpi_segments_add(clpi_segments *segments, clpi_segment *made, const clpi_range_uses *uses)
+void clpi_segments_add(clpi_segments *segments, clpi_segment *segment)
 {
-  clpi_range *range = take_spare(segments);
-  *range = (clpi_range){.bytes = made->bytes, .segment = made, .uses = *uses};
-  made->first = made->free = range;
-  made->block_count = 0;
-  made->index = segments->count;
-  segments->all[segments->count++] = made;
-  set_largest(segments, made, made->bytes);
+  if (!segment->first) {
+    segment->first = segment->free = take_spare(segments);
+    *segment->first = (clpi_range){.bytes = segment->bytes, .segment = segment};
+  }
+  segment->index = segments->count;
+  segments->all[segments->count++] = segment;
+  set_largest(segments, segment, segment->bytes);
   segments->coming--;
-  segments->reserved_bytes += made->bytes;
-  segments->unused_bytes += made->bytes;
+  segments->reserved_bytes += segment->bytes;
+  segments->unused_bytes += segment->bytes;
 }
 
-void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment, clpi_range_uses *uses)
+void clpi_segments_end_removed(clpi_segments *segments, clpi_segment *segment)
 {
-  *uses = segment->first->uses;
+  segments->coming--;
   add_spare(segments, segment->first);
+}
+
+void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
+{
   segments->coming++;
   segments->count--;
   for (size_t i = segment->index; i < segments->count; i++) {
@@ -246,6 +250,7 @@ static void split(clpi_segments *segments, clpi_range *range, size_t offset)
                        .segment = range->segment,
                        .before = range,
                        .after = range->after,
+                       .parts = clpi_parts_split(&range->parts, offset),
                        .uses = range->uses};
   if (rest->after)
     rest->after->before = rest;
@@ -303,6 +308,7 @@ static bool unite(clpi_segments *segments, clpi_range *first, clpi_range *second
     return false;
   }
   unlink_free(second);
+  clpi_parts_append(&first->parts, &second->parts);
   first->bytes += second->bytes;
   first->after = second->after;
   if (first->after)

@@ -6,6 +6,7 @@
 #ifndef CLPOOL_ARENA_SEGMENTS_H
 #define CLPOOL_ARENA_SEGMENTS_H
 
+#include "arena/parts.h"
 #include "arena/uses.h"
 #include "core/base/spinlock.h"
 
@@ -22,6 +23,7 @@ typedef struct clpi_range {
   clp_memory memory;                 /* of a block; 0: it has none yet */
   bool is_used;                      /* a block */
   uint32_t era, event;               /* where a block begins in the log (loop.h) */
+  clpi_part_list parts;
   clpi_range_uses uses;
 } clpi_range;
 
@@ -65,8 +67,8 @@ static inline bool clpi_segments_have_spares(const clpi_segments *segments, size
 bool clpi_segments_prepare(clpi_segments *segments, clpi_spinlock *lock, size_t spares,
                            bool is_coming);
 
-/* Adds a segment that was to come. */
-void clpi_segments_add(clpi_segments *segments, clpi_segment *made, const clpi_range_uses *uses);
+/* Adds a segment that was to come: a new one without a range, or one that was removed. */
+void clpi_segments_add(clpi_segments *segments, clpi_segment *segment);
 
 /* Whether a segment has no block, and is one range. */
 static inline bool clpi_segment_is_whole(const clpi_segment *segment)
@@ -74,9 +76,11 @@ static inline bool clpi_segment_is_whole(const clpi_segment *segment)
   return !segment->block_count && segment->first->bytes == segment->bytes;
 }
 
-/* Removes a whole segment, which may be added again; `*uses` are what streams may still do with it.
- */
-void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment, clpi_range_uses *uses);
+/* Removes a whole segment, which may be added again or ended. It keeps its range. */
+void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment);
+
+/* A removed segment does not come again. */
+void clpi_segments_end_removed(clpi_segments *segments, clpi_segment *segment);
 
 /* The first free range of at least `bytes` in a segment with blocks; or the next one after
  * `before`. NULL: there is none. */

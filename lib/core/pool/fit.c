@@ -8,12 +8,13 @@
 #include <sys/param.h>
 
 /* Whether what is held goes back before the request is placed, so that all of it may go to the
- * lowest place: once there were releases for an eighth of the bins, all of which are looked at
+ * lowest place: once there were some releases for each of the bins, all of which are looked at
  * then. Not where work need not be in one order: it might have to wait for other work there. */
 static bool is_due_locked(const clpi_shards *shards, uint64_t releases)
 {
-  enum { BINS_A_RELEASE = 8 };
-  return clpi_streams_are_one(&shards->streams) && releases * BINS_A_RELEASE >= shards->bins.count;
+  enum { RELEASES_A_BIN = 4 };
+  return clpi_streams_are_one(&shards->streams) &&
+         releases >= (uint64_t)RELEASES_A_BIN * shards->bins.count;
 }
 
 /* Where parts are exclusive, a block that streams still use would not help, and is held again.
