@@ -98,7 +98,7 @@ step_bare() {
   build --without-opencl --without-libdw
   make -j"$jobs" check TESTS='$(check_PROGRAMS) $(built_checks)'
   # 10 million operations on an arena, each compared with the model.
-  FUZZ_CHANGES=1050 top_srcdir="$work/source" tests/fuzz/fuzz_arena
+  FUZZ_CHANGES=360 top_srcdir="$work/source" tests/fuzz/fuzz_arena
   make -j"$jobs" bench/pair bench/order bench/hooks bench/arena_study bench/cuda
   bench/pair --rounds=3 --json
   bench/order --rounds=3 --json

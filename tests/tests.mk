@@ -61,7 +61,7 @@ tests_libclptest_a_CFLAGS = $(AM_CFLAGS) -g
 tests_libclptest_a_SOURCES = \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/support/arenas.c tests/support/arenas.h \
-	tests/support/arena_programs.c tests/support/arena_programs.h \
+	tests/support/arena_model.c tests/support/arena_model.h \
 	tests/support/chance.h \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
 	tests/support/cuda_fixture.c tests/support/cuda_fixture.h \
@@ -232,7 +232,11 @@ check_PROGRAMS += \
 	tests/arena/test_arena \
 	tests/arena/test_arena_limits \
 	tests/arena/test_arena_order \
+	tests/arena/test_arena_failures \
+	tests/arena/test_arena_figures \
 	tests/arena/test_arena_pool \
+	tests/arena/test_arena_programs \
+	tests/arena/test_arena_streams \
 	tests/arena/test_arena_threads \
 	tests/arena/test_reserve
 check_PROGRAMS += \
@@ -278,6 +282,7 @@ tests_core_base_plugin_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
 EXTRA_tests_core_base_test_dlopen_DEPENDENCIES = tests/core/base/plugin.la
 tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_pool_test_host_memory_LDFLAGS = $(failmalloc_link_flags)
+tests_arena_test_arena_failures_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
@@ -687,6 +692,7 @@ check-plants:
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
 fuzz_targets = \
+	tests/fuzz/fuzz_arena \
 	tests/fuzz/fuzz_limit
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
@@ -696,6 +702,8 @@ fuzz_targets += tests/fuzz/fuzz_model
 endif
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	$(model_sources)
+tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(fuzz_driver) \
+	tests/support/arena_model.c tests/support/arena_model.h
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
@@ -705,6 +713,7 @@ tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) 
 	-Wl,--wrap=nanosleep
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
+tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)

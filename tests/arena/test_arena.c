@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The arena as an allocator: lib/arena. */
-#include "arena/arena.h"
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
 #include "support/suite.h"
@@ -53,7 +52,7 @@ START_TEST(blocks_share_a_segment)
   stats = clpt_arena_figures();
   ck_assert_uint_eq(stats.free_ranges, 2);
   ck_assert_double_eq_tol(stats.fragmentation, 1024.0 / (CLPT_SEGMENT - 512), 1e-9);
-  ck_assert_uint_eq(clpt_arena_take(900), first); /* the best fit */
+  ck_assert_uint_eq(clpt_arena_take(900), first); /* the first that fits */
   clpt_arena_give(first, 900);
   clpt_arena_give(second, 1);
   clpt_arena_give(third, 256);
@@ -179,7 +178,7 @@ START_TEST(the_dump)
                          "\"largest_free_bytes\": 64256, \"fragmentation\": 0.015686, "
                          "\"peak_reserved_bytes\": 65536, \"peak_used_bytes\": 1280, "
                          "\"segments_taken\": 1, \"segments_given_back\": 0, "
-                         "\"reserve_bytes\": 0,\n\"map\": [\n"
+                         "\"reserve_bytes\": 0, \"repeated_blocks\": 0,\n\"map\": [\n"
                          "{\"bytes\": 65536, \"used_bytes\": 256, \"ranges\": [\n"
                          "  {\"offset\": 0, \"bytes\": 1024, \"used\": false},\n"
                          "  {\"offset\": 1024, \"bytes\": 256, \"used\": true},\n"
