@@ -69,9 +69,11 @@ static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *free
   return block;
 }
 
-/* The request's size, rounded to the alignment. */
+/* The request's size, rounded to the alignment; a pool that holds nothing asks for no other. */
 static size_t exact_bytes(const clpi_request *wanted)
 {
+  if (wanted->pool->shards.carving)
+    return wanted->block_bytes;
   size_t alignment = wanted->pool->allocator->ops.alignment;
   size_t bytes = (wanted->bytes + alignment - 1) & ~(alignment - 1);
   return bytes < wanted->bytes ? wanted->bin->block_bytes : MIN(bytes, wanted->bin->block_bytes);
