@@ -71,6 +71,7 @@ tests_libclptest_a_SOURCES = \
 	tests/support/host_failures.c tests/support/host_failures.h \
 	tests/support/instrumented.h \
 	tests/support/ladder.c tests/support/ladder.h \
+	tests/support/late_arena.c tests/support/late_arena.h \
 	tests/support/late_blocks.c tests/support/late_blocks.h \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \

@@ -1,57 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of an arena that streams may still use. Random programs are in tests/model. */
+/* Memory of an arena that streams may still use. Random programs are in test_arena_streams.c. */
 #include "core/allocator/allocator.h"
-#include "support/late_rig.h"
+#include "support/late_arena.h"
 #include "support/suite.h"
 
-#include <clpool/arena.h>
 #include <time.h>
 
-enum { SEGMENT = 4096, MANY_STREAMS = 80 };
-
-/* Puts the rig on an arena of small segments. */
-static void put_arena(clpt_late_rig *rig, unsigned reuse_flags, bool one_thread)
-{
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  clp_arena_options small = CLP_ARENA_OPTIONS_INIT;
-  clp_allocator *arena = NULL;
-
-  clp_pool_release(rig->pool);
-  small.slack = 0.0;
-  small.one_thread = one_thread;
-  small.min_segment_bytes = SEGMENT;
-  clpt_ok(clp_arena_allocator_create(rig->allocator, &small, &arena));
-  clp_allocator_release(rig->allocator);
-  rig->allocator = arena;
-  options.reuse_flags = reuse_flags;
-  clpt_ok(clp_pool_create(arena, &options, &rig->pool));
-}
-
-static void start(clpt_late_rig *rig, unsigned reuse_flags, clpt_late_freeing freeing)
-{
-  clpt_late_rig_start_freeing(rig, reuse_flags, freeing);
-  put_arena(rig, reuse_flags, false);
-}
-
-/* As above, on a device whose parts must not overlap what streams still use. */
-static void start_exclusive(clpt_late_rig *rig, unsigned reuse_flags, bool one_thread)
-{
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-
-  clpt_late_init(&rig->device);
-  clpt_late_set_freeing(&rig->device, CLPT_LATE_FREES_IN_ORDER);
-  rig->device.ops.exclusive_parts = true;
-  rig->home = NULL;
-  clpt_late_rig_start_on(rig, &options);
-  put_arena(rig, reuse_flags, one_thread);
-}
-
-static clp_arena_stats figures(const clpt_late_rig *rig)
-{
-  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  clpt_ok(clp_arena_get_stats(rig->allocator, &stats));
-  return stats;
-}
+enum { SEGMENT = CLPT_LATE_SEGMENT, MANY_STREAMS = 80 };
 
 /* A block that S still has to use goes back to the arena beside an active one, so that its segment
  * stays; returns the active one. */
@@ -67,9 +22,9 @@ static clp_buffer *leave_pending(clpt_late_rig *rig)
 
 static void end(clpt_late_rig *rig, clp_buffer *active, clp_buffer *other, clp_stream stream)
 {
-  clpt_ok(clp_buffer_release_on(active, rig->s));
+  clpt_late_release_on(rig, active, rig->s);
   if (other)
-    clpt_ok(clp_buffer_release_on(other, stream));
+    clpt_late_release_on(rig, other, stream);
   clpt_late_run_all(&rig->device);
   clpt_late_rig_end(rig);
 }
@@ -78,7 +33,7 @@ START_TEST(its_stream_has_it_without_a_call)
 {
   clpt_late_rig rig;
 
-  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, (unsigned)_i);
   clp_buffer *active = leave_pending(&rig);
   clp_buffer *again = clpt_late_take(&rig, rig.s);
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_ALLOCATE], 0);
@@ -92,7 +47,7 @@ START_TEST(another_stream_is_made_to_wait)
 {
   clpt_late_rig rig;
 
-  start(&rig, CLPT_REUSE_EITHER, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLPT_REUSE_EITHER, (unsigned)_i);
   clp_buffer *active = leave_pending(&rig);
   clp_buffer *other = clpt_late_take(&rig, rig.t);
   ck_assert(clpt_late_is_held_up(&rig.device, rig.t));
@@ -106,7 +61,7 @@ START_TEST(what_is_done_is_reused_without_a_wait)
 {
   clpt_late_rig rig;
 
-  start(&rig, CLP_REUSE_OPPORTUNISTIC, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLP_REUSE_OPPORTUNISTIC, (unsigned)_i);
   clp_buffer *active = leave_pending(&rig);
   clpt_late_run(&rig.device, rig.s);
   clp_buffer *other = clpt_late_take(&rig, rig.t);
@@ -123,7 +78,7 @@ START_TEST(without_reuse_flags_it_is_left_alone)
   clpt_late_rig rig;
   clp_buffer *others[4];
 
-  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, (unsigned)_i);
   clp_buffer *active = leave_pending(&rig);
   for (size_t i = 0; i < 4; i++) {
     others[i] = clpt_late_take(&rig, rig.t);
@@ -132,9 +87,9 @@ START_TEST(without_reuse_flags_it_is_left_alone)
   }
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
-  ck_assert_uint_ge(figures(&rig).segments, 2);
+  ck_assert_uint_ge(clpt_late_arena_figures(&rig).segments, 2);
   for (size_t i = 1; i < 4; i++)
-    clpt_ok(clp_buffer_release_on(others[i], rig.t));
+    clpt_late_release_on(&rig, others[i], rig.t);
   end(&rig, active, others[0], rig.t);
 }
 END_TEST
@@ -143,13 +98,12 @@ END_TEST
 START_TEST(what_was_waited_for_is_usable_without_reuse_flags)
 {
   clpt_late_rig rig;
-  clp_buffer *next = NULL;
 
-  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, (unsigned)_i);
   rig.device.capacity = SEGMENT;
   clp_buffer *active = clpt_late_take(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s));
-  clpt_ok(clp_pool_allocate_on(rig.pool, 3000, rig.t, &next));
+  clpt_late_release_on(&rig, clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s);
+  clp_buffer *next = clpt_late_take_from(&rig, rig.pool, 3000, rig.t);
   ck_assert_uint_gt(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
   end(&rig, active, next, rig.t);
 }
@@ -163,12 +117,12 @@ START_TEST(segments_go_after_their_uses)
                                       [CLPT_LATE_FREES_ON_STREAMS] = "O"};
   clpt_late_rig rig;
 
-  start(&rig, CLPT_REUSE_EITHER, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLPT_REUSE_EITHER, (unsigned)_i);
   clpt_late_hold(&rig, rig.s);
   clpt_late_clear(&rig.device);
   clpt_ok(clp_pool_free_held(rig.pool));
-  ck_assert_str_eq(rig.device.trace, calls[_i]);
-  ck_assert_uint_eq(figures(&rig).segments, 0);
+  ck_assert_str_eq(rig.device.trace, calls[_i % CLPT_LATE_FREEINGS]);
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 0);
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -178,34 +132,13 @@ START_TEST(growth_does_not_wait_for_unused_segments)
 {
   clpt_late_rig rig;
 
-  start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_AT_ONCE);
+  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_AT_ONCE);
   clpt_late_hold(&rig, rig.s);
   clpt_late_clear(&rig.device);
   clp_buffer *large = clpt_late_take_from(&rig, rig.pool, 4 * SEGMENT, rig.t);
   ck_assert_str_eq(rig.device.trace, "A");
-  ck_assert_uint_eq(figures(&rig).segments, 2);
-  clpt_ok(clp_buffer_release_on(large, rig.t));
-  clpt_late_run_all(&rig.device);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
-/* What stays does not count as gone: all that can go without a wait goes. */
-START_TEST(growth_gives_back_what_needs_no_wait)
-{
-  clpt_late_rig rig;
-
-  start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_AT_ONCE);
-  clp_buffer *small = clpt_late_take_from(&rig, rig.pool, 2 * SEGMENT, rig.t);
-  clp_buffer *large = clpt_late_take_from(&rig, rig.pool, 8 * SEGMENT, rig.s);
-  clpt_ok(clp_buffer_release_on(small, rig.t));
-  clpt_late_run_all(&rig.device);
-  clpt_late_use(&rig, large, rig.s);
-  clpt_ok(clp_buffer_release_on(large, rig.s));
-  clpt_late_clear(&rig.device);
-  clp_buffer *next = clpt_late_take_from(&rig, rig.pool, 3 * SEGMENT, rig.t);
-  ck_assert_str_eq(rig.device.trace, "FA");
-  clpt_ok(clp_buffer_release_on(next, rig.t));
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
+  clpt_late_release_on(&rig, large, rig.t);
   clpt_late_run_all(&rig.device);
   clpt_late_rig_end(&rig);
 }
@@ -216,7 +149,7 @@ START_TEST(streams_of_ranges_are_kept)
 {
   clpt_late_rig rig;
 
-  start(&rig, CLPT_REUSE_EITHER, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLPT_REUSE_EITHER, (unsigned)_i);
   clp_buffer *active = leave_pending(&rig);
   clp_buffer *filler = clpt_late_take_from(&rig, rig.pool, SEGMENT / 4, rig.s);
   clpt_ok(clp_pool_free_held(rig.pool));
@@ -224,7 +157,7 @@ START_TEST(streams_of_ranges_are_kept)
     clp_stream passing = clpt_late_stream_new(&rig.device);
     clp_buffer *buffer = clpt_late_take_from(&rig, rig.pool, 3 * SEGMENT, passing);
     clpt_late_run(&rig.device, passing);
-    clpt_ok(clp_buffer_release_on(buffer, passing));
+    clpt_late_release_on(&rig, buffer, passing);
     clpt_ok(clp_pool_free_held(rig.pool));
     clpt_late_run(&rig.device, passing); /* else its memory is not back yet */
     clpt_late_stream_drop(&rig.device, passing);
@@ -232,7 +165,7 @@ START_TEST(streams_of_ranges_are_kept)
   ck_assert_uint_lt(clpt_late_retains(&rig.device), 2 * MANY_STREAMS);
   clp_buffer *other = clpt_late_take(&rig, rig.t);
   ck_assert(clpt_late_is_held_up(&rig.device, rig.t));
-  clpt_ok(clp_buffer_release_on(filler, rig.s));
+  clpt_late_release_on(&rig, filler, rig.s);
   end(&rig, active, other, rig.t);
 }
 END_TEST
@@ -243,17 +176,17 @@ START_TEST(exclusive_parts_wait_for_their_uses)
 {
   clpt_late_rig rig;
 
-  start_exclusive(&rig, (unsigned)_i, false);
+  clpt_late_arena_start_exclusive(&rig, (unsigned)_i, false);
   clp_buffer *active = leave_pending(&rig);
   clp_buffer *early = clpt_late_take(&rig, rig.s);
-  ck_assert_uint_eq(figures(&rig).segments, 2);
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
   clpt_late_run(&rig.device, rig.s);
   clp_buffer *last = clpt_late_take(&rig, rig.s), *again = clpt_late_take(&rig, rig.s);
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
-  clpt_ok(clp_buffer_release_on(last, rig.s));
-  clpt_ok(clp_buffer_release_on(again, rig.s));
-  ck_assert_uint_eq(figures(&rig).segments, 2);
+  clpt_late_release_on(&rig, last, rig.s);
+  clpt_late_release_on(&rig, again, rig.s);
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
   end(&rig, active, early, rig.s);
 }
 END_TEST
@@ -263,15 +196,15 @@ START_TEST(exclusive_parts_in_use_stay_held)
 {
   clpt_late_rig rig;
 
-  start_exclusive(&rig, CLPT_REUSE_EITHER, false);
+  clpt_late_arena_start_exclusive(&rig, CLPT_REUSE_EITHER, false);
   clpt_late_hold(&rig, rig.s);
   clp_buffer *large = clpt_late_take_from(&rig, rig.pool, SEGMENT, rig.s);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
-  ck_assert_uint_eq(figures(&rig).segments, 2);
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
   clpt_late_run(&rig.device, rig.s);
   clp_buffer *next = clpt_late_take_from(&rig, rig.pool, SEGMENT, rig.s);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
-  ck_assert_uint_eq(figures(&rig).segments, 2);
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
   end(&rig, large, next, rig.s);
 }
 END_TEST
@@ -295,7 +228,7 @@ int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
 
 static void start_napping(clpt_late_rig *rig, clpt_late_rig *goes_on)
 {
-  start_exclusive(rig, CLPT_REUSE_EITHER, false);
+  clpt_late_arena_start_exclusive(rig, CLPT_REUSE_EITHER, false);
   napping = goes_on;
   naps = 0;
 }
@@ -304,7 +237,7 @@ static void start_napping(clpt_late_rig *rig, clpt_late_rig *goes_on)
 static void put_in_flight(clpt_late_rig *rig, unsigned number)
 {
   size_t bytes = (size_t)(16 + number % 16) << (6 + number / 16);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_from(rig, rig->pool, bytes, rig->s), rig->s));
+  clpt_late_release_on(rig, clpt_late_take_from(rig, rig->pool, bytes, rig->s), rig->s);
 }
 
 static void end_napping(clpt_late_rig *rig)
@@ -326,7 +259,7 @@ START_TEST(the_host_does_not_run_ahead_without_bound)
     put_in_flight(&rig, i);
   ck_assert_uint_gt(naps, 0);
   ck_assert_uint_gt(clpt_late_left(&rig.device, rig.s), 0);
-  ck_assert_uint_le(figures(&rig).peak_reserved_bytes, (size_t)2 * SEGMENT);
+  ck_assert_uint_le(clpt_late_arena_figures(&rig).peak_reserved_bytes, (size_t)2 * SEGMENT);
   end_napping(&rig);
 }
 END_TEST
@@ -342,13 +275,13 @@ START_TEST(the_host_waits_for_half_of_what_is_in_flight)
   for (unsigned i = 0; i < BLOCKS; i++)
     active[i] = clpt_late_take_from(&rig, rig.pool, SEGMENT + 256 * i, rig.s);
   for (unsigned i = 0; i < BLOCKS; i++)
-    clpt_ok(clp_buffer_release_on(active[i], rig.s));
+    clpt_late_release_on(&rig, active[i], rig.s);
   clp_buffer *next = clpt_late_take_from(&rig, rig.pool, SEGMENT + 256 * BLOCKS, rig.s);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, LEFT);
   clp_buffer *newest = clpt_late_take_from(&rig, rig.pool, SEGMENT + 256 * (BLOCKS - 1), rig.s);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, LEFT - 1);
-  clpt_ok(clp_buffer_release_on(next, rig.s));
-  clpt_ok(clp_buffer_release_on(newest, rig.s));
+  clpt_late_release_on(&rig, next, rig.s);
+  clpt_late_release_on(&rig, newest, rig.s);
   end_napping(&rig);
 }
 END_TEST
@@ -366,7 +299,7 @@ START_TEST(the_host_waits_in_vain_but_once)
   for (unsigned i = 4; i < 20; i++)
     put_in_flight(&rig, i);
   ck_assert_uint_eq(naps, once);
-  ck_assert_uint_ge(figures(&rig).segments, 4);
+  ck_assert_uint_ge(clpt_late_arena_figures(&rig).segments, 4);
   clpt_late_run(&rig.device, rig.s);
   put_in_flight(&rig, 20);
   for (unsigned i = 21; i < 32; i++)
@@ -383,7 +316,7 @@ START_TEST(in_flight_may_be_what_was_active)
 
   start_napping(&rig, &rig);
   clp_buffer *large = clpt_late_take_from(&rig, rig.pool, 5 * SEGMENT, rig.s);
-  clpt_ok(clp_buffer_release_on(large, rig.s));
+  clpt_late_release_on(&rig, large, rig.s);
   clpt_late_run(&rig.device, rig.s);
   for (unsigned i = 0; i < 15; i++)
     put_in_flight(&rig, i);
@@ -418,11 +351,11 @@ START_TEST(one_thread_has_its_own_at_once)
 {
   clpt_late_rig rig;
 
-  start_exclusive(&rig, CLPT_REUSE_NEVER, true);
+  clpt_late_arena_start_exclusive(&rig, CLPT_REUSE_NEVER, true);
   rig.device.ops.exclusive_parts = false; /* the device would find the overlap */
   clp_buffer *active = leave_pending(&rig);
   clp_buffer *again = clpt_late_take(&rig, rig.s);
-  ck_assert_uint_eq(figures(&rig).segments, 1);
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 1);
   ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 0);
   end(&rig, active, again, rig.s);
 }
@@ -432,13 +365,12 @@ END_TEST
 START_TEST(a_limit_waits_for_what_is_pending)
 {
   clpt_late_rig rig;
-  clp_buffer *next = NULL;
 
-  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, (unsigned)_i);
   clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
   clp_buffer *active = clpt_late_take(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s));
-  clpt_ok(clp_pool_allocate_on(rig.pool, 3000, rig.t, &next));
+  clpt_late_release_on(&rig, clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s);
+  clp_buffer *next = clpt_late_take_from(&rig, rig.pool, 3000, rig.t);
   ck_assert_uint_gt(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
   ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, 0);
   end(&rig, active, next, rig.t);
@@ -449,13 +381,12 @@ END_TEST
 START_TEST(a_limit_waits_for_exclusive_parts)
 {
   clpt_late_rig rig;
-  clp_buffer *next = NULL;
 
-  start_exclusive(&rig, CLPT_REUSE_EITHER, false);
+  clpt_late_arena_start_exclusive(&rig, CLPT_REUSE_EITHER, false);
   clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
   clp_buffer *active = clpt_late_take(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 1900, rig.s), rig.s));
-  clpt_ok(clp_pool_allocate_on(rig.pool, 2500, rig.t, &next));
+  clpt_late_release_on(&rig, clpt_late_take_from(&rig, rig.pool, 1900, rig.s), rig.s);
+  clp_buffer *next = clpt_late_take_from(&rig, rig.pool, 2500, rig.t);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
   end(&rig, active, next, rig.t);
 }
@@ -464,19 +395,16 @@ END_TEST
 START_TEST(a_limit_waits_where_upstream_has_nothing_to_drain)
 {
   clpt_late_rig rig;
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  clp_buffer *next = NULL;
 
   clpt_late_init(&rig.device);
   clpt_late_set_freeing(&rig.device, CLPT_LATE_FREES_IN_ORDER);
   rig.device.ops.drain = NULL;
   rig.home = NULL;
-  clpt_late_rig_start_on(&rig, &options);
-  put_arena(&rig, CLPT_REUSE_NEVER, false);
+  clpt_late_arena_start_on(&rig, CLPT_REUSE_NEVER, false, 0.0);
   clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
   clp_buffer *active = clpt_late_take(&rig, rig.s);
-  clpt_ok(clp_buffer_release_on(clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s));
-  clpt_ok(clp_pool_allocate_on(rig.pool, 3000, rig.t, &next));
+  clpt_late_release_on(&rig, clpt_late_take_from(&rig, rig.pool, 3000, rig.s), rig.s);
+  clp_buffer *next = clpt_late_take_from(&rig, rig.pool, 3000, rig.t);
   end(&rig, active, next, rig.t);
 }
 END_TEST
@@ -487,7 +415,7 @@ START_TEST(a_limit_tells_itself)
   clpt_late_rig rig;
   clp_buffer *next = NULL;
 
-  start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_IN_ORDER);
+  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_IN_ORDER);
   clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
   clp_buffer *active = clpt_late_take(&rig, rig.s);
   rig.device.failing = 1u << CLPT_LATE_DRAIN | 1u << CLPT_LATE_HOST_WAIT;
@@ -505,14 +433,14 @@ START_TEST(a_reserve_in_use_fails_no_request)
 {
   clpt_late_rig rig;
 
-  start(&rig, CLPT_REUSE_NEVER, (clpt_late_freeing)_i);
+  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, (unsigned)_i);
   rig.device.capacity = SEGMENT;
   clpt_ok(clp_arena_reserve(rig.allocator, SEGMENT));
   clpt_late_hold(&rig, rig.s);
   clpt_ok(clp_pool_free_held(rig.pool));
-  ck_assert_uint_eq(figures(&rig).reserved_bytes, SEGMENT);
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).reserved_bytes, SEGMENT);
   clp_buffer *next = clpt_late_take(&rig, rig.t);
-  ck_assert_uint_eq(figures(&rig).reserved_bytes, SEGMENT);
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).reserved_bytes, SEGMENT);
   end(&rig, next, NULL, NULL);
 }
 END_TEST
@@ -521,15 +449,13 @@ CLPT_MAIN("order on an arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "order");
 
-  tcase_add_loop_test(tests, its_stream_has_it_without_a_call, 0, CLPT_LATE_FREEINGS);
-  tcase_add_loop_test(tests, another_stream_is_made_to_wait, 0, CLPT_LATE_FREEINGS);
-  tcase_add_loop_test(tests, what_is_done_is_reused_without_a_wait, 0, CLPT_LATE_FREEINGS);
-  tcase_add_loop_test(tests, without_reuse_flags_it_is_left_alone, 0, CLPT_LATE_FREEINGS);
-  tcase_add_loop_test(tests, what_was_waited_for_is_usable_without_reuse_flags, 0,
-                      CLPT_LATE_FREEINGS);
-  tcase_add_loop_test(tests, segments_go_after_their_uses, 0, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, its_stream_has_it_without_a_call, 0, CLPT_LATE_WAYS);
+  tcase_add_loop_test(tests, another_stream_is_made_to_wait, 0, CLPT_LATE_WAYS);
+  tcase_add_loop_test(tests, what_is_done_is_reused_without_a_wait, 0, CLPT_LATE_WAYS);
+  tcase_add_loop_test(tests, without_reuse_flags_it_is_left_alone, 0, CLPT_LATE_WAYS);
+  tcase_add_loop_test(tests, what_was_waited_for_is_usable_without_reuse_flags, 0, CLPT_LATE_WAYS);
+  tcase_add_loop_test(tests, segments_go_after_their_uses, 0, CLPT_LATE_WAYS);
   tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
-  tcase_add_test(tests, growth_gives_back_what_needs_no_wait);
   tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
   tcase_add_test(tests, exclusive_parts_in_use_stay_held);
   tcase_add_test(tests, the_host_does_not_run_ahead_without_bound);
@@ -538,10 +464,10 @@ CLPT_MAIN("order on an arena", clpt_run)
   tcase_add_test(tests, in_flight_may_be_what_was_active);
   tcase_add_test(tests, one_thread_overlaps);
   tcase_add_test(tests, one_thread_has_its_own_at_once);
-  tcase_add_loop_test(tests, a_limit_waits_for_what_is_pending, 0, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, a_limit_waits_for_what_is_pending, 0, CLPT_LATE_WAYS);
   tcase_add_test(tests, a_limit_waits_for_exclusive_parts);
   tcase_add_test(tests, a_limit_waits_where_upstream_has_nothing_to_drain);
   tcase_add_test(tests, a_limit_tells_itself);
-  tcase_add_loop_test(tests, a_reserve_in_use_fails_no_request, 0, CLPT_LATE_FREEINGS);
-  tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_FREEINGS);
+  tcase_add_loop_test(tests, a_reserve_in_use_fails_no_request, 0, CLPT_LATE_WAYS);
+  tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_WAYS);
 }

@@ -134,6 +134,14 @@ static bool is_part_live(const clpt_late_device *device, const unsigned char *co
   return false;
 }
 
+clp_memory clpt_late_whole_locked(clpt_late_device *device, clp_memory memory)
+{
+  for (const clpt_late_block *block = device->blocks; block != NULL; block = block->next)
+    if (block->whole == NULL && !block->leaving && memory - block->memory < block->bytes)
+      return block->memory;
+  return 0;
+}
+
 /* A part that begins where its block does is found before that. */
 clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, size_t offset,
                                   size_t bytes)
@@ -149,7 +157,7 @@ clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, s
   }
   if (device->ops.exclusive_parts && is_part_used(device, whole->content + offset, bytes))
     clpt_late_wrong_locked(device, "a part over one that streams still use");
-  if (device->opaque && is_part_live(device, whole->content + offset, bytes))
+  if ((device->opaque || device->addresses) && is_part_live(device, whole->content + offset, bytes))
     clpt_late_wrong_locked(device, "a part over another one");
   part = add_locked(device, whole->content + offset, bytes);
   part->whole = whole;

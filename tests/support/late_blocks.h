@@ -18,6 +18,9 @@ clp_memory clpt_late_split_locked(clpt_late_device *device, clp_memory memory, s
                                   size_t bytes);
 void clpt_late_unite_locked(clpt_late_device *device, clp_memory memory, size_t bytes);
 
+/* The block that has the address; 0: none. */
+clp_memory clpt_late_whole_locked(clpt_late_device *device, clp_memory memory);
+
 /* Work of a user's; see late_device.h. */
 void clpt_late_write_locked(clpt_late_device *device, clpt_late_stream *stream, clp_memory memory);
 void clpt_late_read_locked(clpt_late_device *device, clpt_late_stream *stream, clp_memory memory);

@@ -2,6 +2,7 @@
 /* A device whose streams run late: the functions of its allocator. */
 #include "late_device.h"
 
+#include "core/allocator/allocator.h"
 #include "late_blocks.h"
 #include "suite.h"
 
@@ -349,6 +350,29 @@ void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing)
   device->ops.free_stream = freeing == CLPT_LATE_FREES_AT_ONCE ? NULL : device_free_stream;
   if (device->ops.free_stream && !device->frees)
     device->frees = clpt_late_streams_add(&device->streams);
+}
+
+void clpt_late_set_addresses(clpt_late_device *device)
+{
+  device->addresses = true;
+  device->ops.split = clpi_split_address;
+  device->ops.unsplit = clpi_unsplit_address;
+}
+
+void clpt_late_open(clpt_late_device *device, clp_memory memory, size_t bytes)
+{
+  pthread_mutex_lock(&device->lock);
+  clp_memory whole = clpt_late_whole_locked(device, memory);
+  if (clpt_late_split_locked(device, whole, memory - whole, bytes) != memory)
+    clpt_late_wrong_locked(device, "a block that is no part of the device's memory");
+  pthread_mutex_unlock(&device->lock);
+}
+
+void clpt_late_close(clpt_late_device *device, clp_memory memory, size_t bytes)
+{
+  pthread_mutex_lock(&device->lock);
+  clpt_late_unite_locked(device, memory, bytes);
+  pthread_mutex_unlock(&device->lock);
 }
 
 void clpt_late_without_streams(clpt_late_device *device)

@@ -57,6 +57,7 @@ struct clpt_late_device {
   clp_allocator_ops ops; /**< what clpt_late_allocator makes an allocator of */
   size_t capacity;       /**< out of memory past so many bytes; 0: never */
   bool marks_are_work;   /**< a mark is given to its stream, to be done, as a marker is */
+  bool addresses;        /**< see clpt_late_set_addresses */
   bool opaque;           /**< memory is a handle, as a cl_mem is, and no two parts may overlap */
   clpt_late_defect defect;
   unsigned failing; /**< which calls `fault` is for: 1u << CLPT_LATE_..., or-ed */
@@ -99,6 +100,15 @@ void clpt_late_init(clpt_late_device *device);
 
 /** Sets how memory goes back: for before clpt_late_allocator. */
 void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing);
+
+/** Memory is an address, and so is that of parts, of which the device is not told: for before
+ * clpt_late_allocator. Whoever uses parts opens and closes them. */
+void clpt_late_set_addresses(clpt_late_device *device);
+
+/** A part begins to be used, which must not overlap another one; and ends, but for work that
+ * streams were given. */
+void clpt_late_open(clpt_late_device *device, clp_memory memory, size_t bytes);
+void clpt_late_close(clpt_late_device *device, clp_memory memory, size_t bytes);
 
 /** Takes the functions of stream order away: for before clpt_late_allocator. */
 void clpt_late_without_streams(clpt_late_device *device);

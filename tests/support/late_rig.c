@@ -84,8 +84,17 @@ clp_buffer *clpt_late_take_from(clpt_late_rig *rig, clp_pool *pool, size_t bytes
   ck_assert_uint_ge(clp_buffer_capacity(buffer), bytes);
   ck_assert_ptr_eq(clp_buffer_pool(buffer), pool);
   ck_assert_uint_ne(clp_buffer_memory(buffer), 0);
+  if (rig->device.addresses)
+    clpt_late_open(&rig->device, clp_buffer_memory(buffer), clp_buffer_capacity(buffer));
   clpt_late_use(rig, buffer, stream);
   return buffer;
+}
+
+void clpt_late_release_on(clpt_late_rig *rig, clp_buffer *buffer, clp_stream stream)
+{
+  if (rig->device.addresses)
+    clpt_late_close(&rig->device, clp_buffer_memory(buffer), clp_buffer_capacity(buffer));
+  clpt_ok(clp_buffer_release_on(buffer, stream));
 }
 
 clp_buffer *clpt_late_take(clpt_late_rig *rig, clp_stream stream)
@@ -103,7 +112,7 @@ clp_buffer *clpt_late_take_unordered(clpt_late_rig *rig, clp_stream stream)
 
 void clpt_late_hold(clpt_late_rig *rig, clp_stream stream)
 {
-  clpt_ok(clp_buffer_release_on(clpt_late_take(rig, stream), stream));
+  clpt_late_release_on(rig, clpt_late_take(rig, stream), stream);
 }
 
 /* A hit or a miss, and nothing that the host waited for. */

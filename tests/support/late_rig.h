@@ -48,6 +48,9 @@ clp_buffer *clpt_late_take_from(clpt_late_rig *rig, clp_pool *pool, size_t bytes
                                 clp_stream stream);
 clp_buffer *clpt_late_take(clpt_late_rig *rig, clp_stream stream);
 
+/** Releases what one of these took. */
+void clpt_late_release_on(clpt_late_rig *rig, clp_buffer *buffer, clp_stream stream);
+
 /** The same, but that it is allocated without a stream. */
 clp_buffer *clpt_late_take_unordered(clpt_late_rig *rig, clp_stream stream);
 
