@@ -285,6 +285,7 @@ tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_core_pool_test_host_memory_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_failures_LDFLAGS = $(failmalloc_link_flags)
 tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
+tests_arena_test_arena_streams_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_frame_lines_LDFLAGS = $(failmalloc_link_flags)
