@@ -123,12 +123,17 @@ static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_str
   if (is_again && since >= LEAST_EVENTS && loop->count >= point->least &&
       loop->logged + 2 * loop->served >= loop->next_attempt)
     return point;
-  if (!point->is_set || since > point->most)
-    *point = (clpi_checkpoint){.is_set = true,
-                               .event = loop->count,
-                               .digest = loop->digest,
-                               .bytes = bytes,
-                               .most = point->is_set ? 2 * point->most : FIRST_MOST};
+  bool is_late = point->is_set && since > point->most;
+  if (point->is_set && !is_late && used >= point->used)
+    return NULL;
+  *point = (clpi_checkpoint){.is_set = true,
+                             .event = loop->count,
+                             .digest = loop->digest,
+                             .used = used,
+                             .bytes = bytes,
+                             .most = is_late         ? 2 * point->most
+                                     : point->is_set ? point->most
+                                                     : FIRST_MOST};
   return NULL;
 }
 

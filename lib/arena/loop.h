@@ -32,8 +32,9 @@ typedef struct clpi_checkpoint {
   bool is_set;
   size_t event;    /* the next one then */
   uint64_t digest; /* of what was in use, */
+  size_t used;     /* its bytes, */
   size_t bytes;    /* and what was asked for */
-  size_t most;     /* when so many events have come since, it moves */
+  size_t most;     /* it moves after so many events, and where less is in use */
   size_t least;    /* no plan is made before the log has so many */
 } clpi_checkpoint;
 
