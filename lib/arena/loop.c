@@ -365,6 +365,7 @@ static bool enter_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
       lacks_spares(arena))
     return false;
   loop->is_followed = true;
+  arena->segments.kept = spares_of(loop);
   loop->next = 0;
   loop->by = by;
   return true;
@@ -460,6 +461,7 @@ void clpi_loop_leave_locked(clpi_arena *arena)
   clpi_segments_note_largest(segments, segment);
   arena->high_water = MAX(arena->high_water, segments->used_bytes);
   loop->is_followed = false;
+  segments->kept = 0;
   begin_era(loop, loop->by);
 }
 
