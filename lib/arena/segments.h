@@ -44,7 +44,7 @@ typedef struct clpi_segments {
   size_t coming;      /* segments to be added, for each of which there are a place and two spares */
   clpi_range *spares; /* records for new ranges, by `after`, so that carving cannot fail */
   size_t spare_count;
-  size_t kept; /* so many of them stay, for leaving a loop (loop.h) */
+  size_t kept;                         /* so many of them stay, for leaving a loop (loop.h) */
   struct clpi_range_page *pages;       /* of all records */
   clpi_range **buckets;                /* blocks by their memory */
   size_t bucket_count;                 /* a power of two */
