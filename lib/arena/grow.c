@@ -46,13 +46,15 @@ clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, 
   double slack = arena->options.slack;
   size_t high_water = MAX(arena->high_water, segments->used_bytes + room);
   size_t pinned = segments->reserved_bytes - segments->unused_bytes - segments->used_bytes;
+  bool could_fit = could_fit_locked(arena, room, most_bytes); /* else what is unused must do */
   size_t segment = MAX(room, segment_bytes(arena, (double)high_water, (double)pinned));
   return (clpi_growth){
       .high_water = high_water,
       .segment_bytes = segment,
-      .most_unused = MAX(segment, to_size((double)room + slack * (double)high_water)),
+      .most_unused =
+          could_fit ? MAX(segment, to_size((double)room + slack * (double)high_water)) : SIZE_MAX,
       .most_bytes = MIN(to_size((double)high_water * (1 + slack)), most_bytes),
-      .may_exchange = !arena->reserve_bytes || could_fit_locked(arena, room, most_bytes),
+      .may_exchange = !arena->reserve_bytes || could_fit,
       .succeeded = arena->pending.succeeded,
   };
 }

@@ -60,6 +60,7 @@ static void digest_block(clpi_loop *loop, const clpi_range *block)
   loop->digest ^= mix(block->memory * 31 + mix(block->bytes));
 }
 
+/* Since the block was carved, another thread may have begun to follow the loop. */
 void clpi_loop_note_begin_locked(clpi_arena *arena, clpi_range *block, clpi_stream *by)
 {
   clpi_loop *loop = &arena->loop;
@@ -67,6 +68,7 @@ void clpi_loop_note_begin_locked(clpi_arena *arena, clpi_range *block, clpi_stre
   block->era = 0;
   if (!loop->may_be)
     return;
+  clpi_loop_leave_locked(arena);
   digest_block(loop, block);
   if (loop->by != by || !loop->era || !clpi_loop_has_room_locked(loop))
     begin_era(loop, by);
@@ -370,6 +372,7 @@ static bool enter_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
       lacks_spares(arena))
     return false;
   loop->is_followed = true;
+  arena->segments.kept = spares_of(loop);
   loop->next = 0;
   loop->by = by;
   return true;
@@ -465,6 +468,7 @@ void clpi_loop_leave_locked(clpi_arena *arena)
   clpi_segments_note_largest(segments, segment);
   arena->high_water = MAX(arena->high_water, segments->used_bytes);
   loop->is_followed = false;
+  segments->kept = 0;
   begin_era(loop, loop->by);
 }
 

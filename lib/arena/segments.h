@@ -44,6 +44,7 @@ typedef struct clpi_segments {
   size_t coming;      /* segments to be added, for each of which there are a place and two spares */
   clpi_range *spares; /* records for new ranges, by `after`, so that carving cannot fail */
   size_t spare_count;
+  size_t kept;                         /* so many of them stay, for leaving a loop (loop.h) */
   struct clpi_range_page *pages;       /* of all records */
   clpi_range **buckets;                /* blocks by their memory */
   size_t bucket_count;                 /* a power of two */
@@ -59,7 +60,7 @@ void clpi_segments_end(clpi_segments *segments);
 /* Whether so many ranges can be made. */
 static inline bool clpi_segments_have_spares(const clpi_segments *segments, size_t count)
 {
-  return segments->spare_count >= 2 * segments->coming + count;
+  return segments->spare_count >= 2 * segments->coming + segments->kept + count;
 }
 
 /* Makes records for so many ranges; and for a segment to come, if one is. False: no host memory.

@@ -1,116 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools on an arena: what they hold goes back before it grows; limits, trims, several pools. */
+/* Pools on an arena: those that hold nothing, where parts are addresses, and those that hold
+ * blocks, which go back before the arena grows; limits, trims, several pools. */
 #include "core/allocator/allocator.h"
-#include "support/chance.h"
+#include "support/arenas.h"
 #include "support/pools.h"
-#include "support/recorder.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
-#include <clpool/arena.h>
+#include <stdio.h>
 
-enum { SEGMENT = 64 * 1024 };
+enum { SEGMENT = CLPT_SEGMENT, HOLDS = 1, KINDS = 2 };
 
-typedef struct rig {
-  clpt_device device;
-  clp_allocator *arena;
-  clp_pool *pool;
-} rig;
+static clp_pool *pool, *other;
 
-static clp_pool *new_pool(const rig *it)
+static clp_pool *new_pool(void)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  clp_pool *pool = NULL;
+  clp_pool *made = NULL;
   options.leading_bits_in_bin_id = 6;
-  clpt_ok(clp_pool_create(it->arena, &options, &pool));
-  return pool;
+  clpt_ok(clp_pool_create(clpt_arena, &options, &made));
+  return made;
 }
 
-static void start_with(rig *it, size_t max_block_bytes)
+/* With two pools, that hold nothing or that hold blocks. */
+static void start(int kind)
 {
-  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
-  clpt_device_init(&it->device);
-  it->device.ops.max_block_bytes = max_block_bytes;
-  it->device.ops.split = clpi_split_address;
-  it->device.ops.unsplit = clpi_unsplit_address;
-  clp_allocator *upstream = clpt_device_allocator(&it->device);
-  options.slack = 0.0;
-  options.min_segment_bytes = SEGMENT;
-  clpt_ok(clp_arena_allocator_create(upstream, &options, &it->arena));
-  clp_allocator_release(upstream);
-  it->pool = new_pool(it);
+  if (kind == HOLDS)
+    clpt_arena_setup_parts();
+  clpt_arena_start();
+  pool = new_pool();
+  other = new_pool();
 }
 
-static void start(rig *it)
+static void end(void)
 {
-  start_with(it, 0);
+  clp_pool_release(pool);
+  clp_pool_release(other);
+  ck_assert_uint_eq(clpt_arena_figures().segments, 0);
+  clpt_arena_end();
 }
 
-static void end(rig *it)
-{
-  clp_pool_release(it->pool);
-  clp_allocator_release(it->arena);
-  clpt_device_assert_ended(&it->device);
-}
-
-static clp_arena_stats arena_of(const rig *it)
-{
-  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  clpt_ok(clp_arena_get_stats(it->arena, &stats));
-  return stats;
-}
-
-/* As on an arena of cl_mems: pools hold blocks. */
-static void start_holding(rig *it)
-{
-  start(it);
-  it->arena->direct = NULL;
-}
+/* --- pools that hold blocks --- */
 
 START_TEST(held_blocks_go_back_before_it_grows)
 {
-  rig it;
-
-  start_holding(&it);
+  start(HOLDS);
   for (size_t i = 1; i <= 32; i++)
-    clpt_hold(it.pool, 1000 + 60 * i, 1);
-  ck_assert_uint_eq(arena_of(&it).segments, 1);
-  clp_buffer *large = clpt_allocate(it.pool, 40000);
-  clpt_device_trace_is(&it.device, "A65536");
-  ck_assert_uint_lt(clpt_stats(it.pool).held_blocks, 32);
-  ck_assert_uint_eq(clpt_stats(it.pool).out_of_memory_reactions, 0);
+    clpt_hold(pool, 1000 + 60 * i, 1);
+  ck_assert_uint_eq(clpt_arena_figures().segments, 1);
+  clp_buffer *large = clpt_allocate(pool, 40000);
+  clpt_device_trace_is(&clpt_arena_device, "A65536");
+  ck_assert_uint_lt(clpt_stats(pool).held_blocks, 32);
+  ck_assert_uint_eq(clpt_stats(pool).out_of_memory_reactions, 0);
   clpt_ok(clp_buffer_release(large));
-  end(&it);
-}
-END_TEST
-
-/* A hole in the second segment would do, but the pool holds what lies before it. That stays held
- * where so many bins would be gone through for two releases. */
-START_TEST(held_blocks_go_back_for_a_lower_place)
-{
-  enum { MOST_BINS = 40 };
-  size_t bins = _i ? MOST_BINS : 1;
-  clp_buffer *small[MOST_BINS], *first, *hole, *behind, *next;
-  rig it;
-
-  start_holding(&it);
-  first = clpt_allocate(it.pool, 50000);
-  for (size_t i = 0; i < bins; i++)
-    small[i] = clpt_allocate(it.pool, 65 + i);
-  hole = clpt_allocate(it.pool, 30000);
-  behind = clpt_allocate(it.pool, 20000);
-  ck_assert_uint_eq(arena_of(&it).segments, 2);
-  clp_memory places[] = {clp_buffer_memory(first), clp_buffer_memory(hole)};
-  clpt_ok(clp_buffer_release(hole));
-  clpt_ok(clp_pool_free_held(it.pool));
-  clpt_ok(clp_buffer_release(first));
-  next = clpt_allocate(it.pool, 25000);
-  ck_assert_uint_eq(clp_buffer_memory(next), places[_i]);
-  clpt_ok(clp_buffer_release(next));
-  clpt_ok(clp_buffer_release(behind));
-  for (size_t i = 0; i < bins; i++)
-    clpt_ok(clp_buffer_release(small[i]));
-  end(&it);
+  end();
 }
 END_TEST
 
@@ -118,200 +61,228 @@ END_TEST
  * on both sides would not become one. */
 START_TEST(held_blocks_go_back_all_at_once)
 {
-  rig it;
-
-  start_holding(&it);
-  clp_buffer *first = clpt_allocate(it.pool, 20000), *second = clpt_allocate(it.pool, 21000),
-             *third = clpt_allocate(it.pool, 22000);
+  start(HOLDS);
+  clp_buffer *first = clpt_allocate(pool, 20000), *second = clpt_allocate(pool, 21000),
+             *third = clpt_allocate(pool, 22000);
   clpt_ok(clp_buffer_release(second));
   clpt_ok(clp_buffer_release(first));
   clpt_ok(clp_buffer_release(third));
-  clp_buffer *small = clpt_allocate(it.pool, 10000), *large = clpt_allocate(it.pool, 40000);
-  clpt_device_trace_is(&it.device, "A65536");
+  clp_buffer *small = clpt_allocate(pool, 10000), *large = clpt_allocate(pool, 40000);
+  clpt_device_trace_is(&clpt_arena_device, "A65536");
   clpt_ok(clp_buffer_release(small));
   clpt_ok(clp_buffer_release(large));
-  end(&it);
+  end();
 }
 END_TEST
 
-/* After a few misses. */
-static void make_direct(const rig *it)
+/* The ladder reaches what another pool holds in the same arena, and joins the pieces; so it does
+ * for a limit, which counts what all pools of the arena have. */
+START_TEST(out_of_memory_reaches_other_pools)
 {
-  for (size_t i = 0; i < 32; i++)
-    clpt_hold(it->pool, 1000 * (1 + i % 4), 1);
+  bool is_limit = _i / KINDS;
+  start(_i % KINDS);
+  if (is_limit)
+    clpt_ok(clp_pool_set_limit(pool, 2 * SEGMENT));
+  else
+    clpt_arena_device.capacity = 2 * SEGMENT;
+  clpt_hold(other, 1000, 40);
+  clp_buffer *large = clpt_allocate(pool, 2 * SEGMENT - 1);
+  ck_assert_uint_eq(clpt_stats(other).held_blocks, 0);
+  ck_assert_uint_le(clpt_arena_device.live_bytes, 2 * SEGMENT);
+  clpt_ok(clp_buffer_release(large));
+  end();
 }
+END_TEST
 
-static void hold_one(clpt_worker *self)
+/* --- pools that hold nothing --- */
+
+START_TEST(a_release_is_the_arenas_at_once)
 {
-  clp_buffer *buffer;
-  if (clp_pool_allocate(self->shared, 5000, &buffer) || clp_buffer_release(buffer))
-    clpt_wrong(self, "a call failed");
+  clp_bin_stats bin = CLP_BIN_STATS_INIT;
+  start(0);
+  clp_buffer *kept = clpt_allocate(other, 100), *first = clpt_allocate(pool, 1000);
+  ck_assert_uint_eq(clp_buffer_capacity(first), 1024);
+  clp_pool_stats stats = clpt_stats(pool);
+  ck_assert_uint_eq(stats.managed_bytes, 1024);
+  ck_assert_uint_eq(stats.active_bytes, 1000);
+  ck_assert_uint_eq(stats.peak_managed_bytes, 1024);
+  clpt_ok(clp_pool_get_bin_stats(pool, clp_pool_bin_number(pool, 1000), &bin));
+  ck_assert_uint_eq(bin.active_blocks, 1);
+  ck_assert_uint_eq(bin.padding_bytes, 0);
+  ck_assert_uint_eq(bin.hits, 1);
+  clp_memory place = clp_buffer_memory(first);
+  clpt_ok(clp_buffer_release(first));
+  clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(first));
+  stats = clpt_stats(pool);
+  ck_assert_uint_eq(stats.held_blocks + stats.held_bytes + stats.managed_bytes, 0);
+  ck_assert_uint_eq(stats.peak_managed_bytes, 1024);
+  ck_assert_uint_eq(clpt_arena_figures().used_bytes, 256);
+  first = clpt_allocate(other, 700); /* whatever pool and size */
+  ck_assert_uint_eq(clp_buffer_memory(first), place);
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(kept));
+  end();
 }
+END_TEST
 
-/* After a few misses it holds nothing any more, and its figures tell what it has. With a second
- * thread, it holds blocks as ever. */
-START_TEST(a_pool_becomes_direct)
+/* From then on a segment goes back as soon as it has no block. */
+START_TEST(stop_holding)
 {
-  static const clpt_work works[] = {hold_one};
-  enum { PAIRS = 100 };
-  clp_buffer *buffers[2];
-  clpt_workers workers;
-  rig it;
+  start(_i);
+  clp_buffer *first = clpt_allocate(pool, 40000), *second = clpt_allocate(pool, 60000);
+  clpt_ok(clp_pool_stop_holding(pool));
+  ck_assert_uint_eq(clpt_arena_device.live_blocks, 2);
+  clpt_ok(clp_buffer_release(first));
+  ck_assert_uint_eq(clpt_arena_device.live_blocks, 1);
+  first = clpt_allocate(pool, 4000); /* beside the second, or in a segment of its own */
+  size_t blocks = clpt_arena_device.live_blocks;
+  clpt_ok(clp_buffer_release(second));
+  clpt_ok(clp_buffer_release(first));
+  ck_assert_uint_le(blocks, 2);
+  ck_assert_uint_eq(clpt_arena_device.live_blocks, 0);
+  ck_assert_uint_eq(clpt_stats(pool).held_blocks, 0);
+  end();
+}
+END_TEST
 
-  start(&it);
-  make_direct(&it);
-  clp_pool_stats before = clpt_stats(it.pool);
-  ck_assert_uint_eq(before.held_blocks, 0);
-  for (size_t i = 0; i < PAIRS; i++) {
-    for (size_t j = 0; j < 2; j++)
-      buffers[j] = clpt_allocate(it.pool, 1000 + 2000 * j);
-    ck_assert_uint_eq(clpt_stats(it.pool).managed_bytes, 1007 + 3007);
-    ck_assert_uint_eq(arena_of(&it).used_bytes, 1024 + 3072);
-    for (size_t j = 0; j < 2; j++)
-      clpt_ok(clp_buffer_release(buffers[j]));
-    clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffers[0]));
+START_TEST(what_gives_back_gives_segments_back)
+{
+  start(_i);
+  for (unsigned i = 0; i < 3; i++) {
+    clpt_hold(pool, 1000, 3);
+    clpt_hold(pool, 2 * SEGMENT, 1);
+    ck_assert_uint_gt(clpt_arena_device.live_blocks, 0);
+    clpt_ok(i ? clp_pool_trim_to(pool, 0) : clp_pool_free_held(pool));
+    ck_assert_uint_eq(clpt_arena_device.live_blocks, 0);
   }
-  clp_pool_stats after = clpt_stats(it.pool);
-  ck_assert_uint_eq(after.held_blocks + after.active_blocks + after.managed_bytes, 0);
-  ck_assert_uint_eq(after.allocations, before.allocations + 2 * PAIRS);
-  ck_assert_uint_eq(after.device_allocations, after.device_frees);
-  ck_assert_uint_eq(after.peak_active_bytes, 4000);
-  ck_assert_uint_eq(arena_of(&it).used_blocks, 0);
-  clpt_workers_start(&workers, 1, works, 1, 0, it.pool);
-  clpt_workers_join(&workers);
-  clpt_hold(it.pool, 1000, 1);
-  ck_assert_uint_ge(clpt_stats(it.pool).held_blocks, 1);
-  end(&it);
+  end();
 }
 END_TEST
 
-/* Where two threads have a pool each on one arena, both hold blocks, rather than wait for the
- * arena's lock in each call. */
-START_TEST(pools_of_several_threads_hold_blocks)
+START_TEST(a_trim_goes_down_to_its_bound)
 {
-  static const clpt_work works[] = {hold_one};
-  clpt_workers workers;
-  rig it;
-
-  start(&it);
-  make_direct(&it);
-  clp_pool *other = new_pool(&it);
-  clpt_workers_start(&workers, 1, works, 1, 0, other);
-  clpt_workers_join(&workers);
-  ck_assert_uint_eq(clpt_stats(other).held_blocks, 1);
-  for (size_t i = 0; i < 100; i++)
-    clpt_hold(it.pool, 1000 * (1 + i % 4), 1);
-  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 1);
-  clp_pool_release(other);
-  end(&it);
+  start(0);
+  clp_buffer *active = clpt_allocate(pool, 5000);
+  clpt_hold(pool, 2 * SEGMENT, 1);
+  clpt_ok(clp_pool_trim_to(pool, 3 * SEGMENT));
+  ck_assert_uint_eq(clpt_arena_device.live_bytes, 3 * SEGMENT);
+  clpt_ok(clp_pool_trim_to(pool, 3 * SEGMENT - 1));
+  ck_assert_uint_eq(clpt_arena_device.live_bytes, SEGMENT);
+  clpt_ok(clp_pool_trim_to(pool, 0));
+  ck_assert_uint_eq(clpt_arena_device.live_bytes, SEGMENT);
+  clpt_ok(clp_buffer_release(active));
+  end();
 }
 END_TEST
 
-/* What bins do as well they are left to, in the same blocks all the time; but not for ever. */
-START_TEST(a_program_of_few_sizes_keeps_its_blocks)
+START_TEST(the_end_of_a_pool_gives_segments_back)
 {
-  enum { FEW = 4, STEPS = 4000, LARGEST = 34815 };
-  clp_buffer *buffers[FEW] = {NULL};
-  clpt_chance chance = clpt_chance_seed(1);
-  rig it;
-
-  start(&it);
-  for (size_t i = 0; i < STEPS; i++) {
-    size_t at = clpt_chance_below(&chance, FEW);
-    if (!buffers[at]) {
-      buffers[at] = clpt_allocate(it.pool, LARGEST >> at);
-    } else {
-      clpt_ok(clp_buffer_release(buffers[at]));
-      buffers[at] = NULL;
-    }
-  }
-  clp_pool_stats stats = clpt_stats(it.pool);
-  ck_assert_uint_eq(stats.held_blocks + stats.active_blocks, FEW);
-  for (size_t i = 0; i < FEW; i++)
-    clpt_ok(clp_buffer_release(buffers[i]));
-  for (size_t i = 0; i < 100; i++)
-    clpt_hold(it.pool, 1000 + 100 * i, 1);
-  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 0);
-  end(&it);
+  start(_i);
+  clp_pool *third = new_pool();
+  clp_buffer *last = clpt_allocate(third, 1000);
+  clpt_hold(third, 3 * SEGMENT, 1);
+  clp_pool_release(third);
+  ck_assert_uint_eq(clpt_arena_device.live_blocks, 1);
+  clpt_ok(clp_buffer_release(last));
+  ck_assert_uint_eq(clpt_arena_device.live_blocks, 0);
+  end();
 }
 END_TEST
 
 /* The largest block may be less than others of its bin would be. */
-START_TEST(a_direct_pool_refuses_what_is_too_large)
+START_TEST(what_is_too_large_is_refused)
 {
   enum { LARGEST = 5120 };
   clp_buffer *buffer;
-  rig it;
-
-  start_with(&it, LARGEST);
-  make_direct(&it);
+  clpt_arena_device.ops.max_block_bytes = LARGEST;
+  start(0);
   for (size_t i = 0; i < 4; i++) {
-    clpt_hold(it.pool, LARGEST, 1);
-    clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(it.pool, LARGEST + 1, &buffer));
+    clpt_hold(pool, LARGEST, 1);
+    clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, LARGEST + 1, &buffer));
   }
-  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 0);
-  end(&it);
+  end();
 }
 END_TEST
 
-/* Callbacks are shown what goes back at once. */
-START_TEST(hooks_are_shown_what_a_direct_pool_frees)
+/* What a segment has room for, of any size, needs no wait. */
+START_TEST(what_a_segment_has_is_served_without_a_wait)
 {
-  clpt_recorder seen;
-  rig it;
-
-  start(&it);
-  make_direct(&it);
-  clpt_recorder_init(&seen, "seen");
-  clpt_ok(clp_pool_add_hook(it.pool, &seen.hook));
-  clpt_hold(it.pool, 1000, 1);
-  clpt_ok(clp_pool_remove_hook(it.pool, &seen.hook));
-  clpt_recorder_is(&seen, "m<1000:1007 a<1007 a>1007 m>1000:1007 "
-                          "f<1000:1007 d<1007 d>1007 f>1000:1007");
-  end(&it);
+  clp_buffer *buffers[20], *none;
+  start(0);
+  ck_assert(!clp_pool_try_allocate(pool, 1000, &none)); /* there is none yet */
+  ck_assert_ptr_null(none);
+  clp_buffer *kept = clpt_allocate(pool, 100);
+  for (size_t i = 0; i < 20; i++)
+    clpt_hold(pool, 1 + 150 * i, 1);
+  clpt_device_clear_trace(&clpt_arena_device);
+  for (size_t i = 0; i < 20; i++) {
+    ck_assert(clp_pool_try_allocate(pool, 1 + 150 * i, &buffers[i]));
+    ck_assert_uint_eq(clp_buffer_size(buffers[i]), 1 + 150 * i);
+  }
+  ck_assert(!clp_pool_try_allocate(pool, SEGMENT, &none));
+  ck_assert_ptr_null(none);
+  for (size_t i = 0; i < 20; i++)
+    ck_assert(clp_buffer_try_release(buffers[i]));
+  ck_assert_uint_eq(clpt_stats(pool).active_blocks, 1);
+  ck_assert_uint_eq(clpt_stats(pool).misses, 1);
+  clpt_device_trace_is(&clpt_arena_device, "");
+  clpt_ok(clp_buffer_release(kept));
+  end();
 }
 END_TEST
 
-START_TEST(a_hit_is_a_hit)
-{
-  rig it;
+/* --- limits, and no memory --- */
 
-  start(&it);
-  clpt_hold(it.pool, 1000, 3);
-  for (size_t i = 0; i < 100; i++)
-    clpt_hold(it.pool, 1000, 3);
-  ck_assert_uint_eq(clpt_stats(it.pool).misses, 3);
-  end(&it);
-}
-END_TEST
-
-/* A limit counts what the arena takes from the device; what is held or in pieces goes back first.
- */
-START_TEST(a_limit_counts_segments)
+/* A device, or a limit, of so many bytes serves a block of so many. */
+START_TEST(all_of_it_is_one_block)
 {
-  rig it;
+  enum { ALL = 1000 << 10 };
+  bool is_limit = _i / KINDS;
+  start(_i % KINDS);
   clp_buffer *refused = NULL;
-
-  start(&it);
-  clpt_ok(clp_pool_set_limit(it.pool, 2 * SEGMENT));
-  clpt_hold(it.pool, 1000, 20);
-  clp_buffer *large = clpt_allocate(it.pool, 2 * SEGMENT - 1);
-  ck_assert_uint_le(it.device.live_bytes, 2 * SEGMENT);
-  ck_assert_uint_eq(clpt_stats(it.pool).held_blocks, 0);
-  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(it.pool, 100, &refused));
-  ck_assert_ptr_null(refused);
-  clpt_ok(clp_buffer_release(large));
-  clp_buffer *little = clpt_allocate(it.pool, 100);
-  ck_assert_uint_le(it.device.live_bytes, 2 * SEGMENT);
-  clpt_ok(clp_buffer_release(little));
-  end(&it);
+  clpt_arena_device.capacity = is_limit ? 0 : ALL;
+  if (is_limit)
+    clpt_ok(clp_pool_set_limit(pool, ALL));
+  for (size_t i = 0; i < 3; i++) {
+    clpt_hold(pool, 70000 + 1000 * i, 3); /* in pieces before */
+    clp_buffer *all = clpt_allocate(pool, ALL);
+    ck_assert_uint_eq(clpt_arena_device.live_bytes, ALL);
+    clpt_fails(is_limit ? CLP_LIMIT_EXCEEDED : CLP_OUT_OF_DEVICE_MEMORY,
+               clp_pool_allocate(pool, 1, &refused));
+    clpt_ok(clp_buffer_release(all));
+    clpt_fails(is_limit ? CLP_LIMIT_EXCEEDED : CLP_OUT_OF_DEVICE_MEMORY,
+               clp_pool_allocate(pool, ALL + 1, &refused));
+  }
+  end();
 }
 END_TEST
 
-static bool release_it(clp_pool *pool, size_t bytes, void *user_data)
+/* A limit of one pool counts what the arena has for both, but what is there serves either. */
+START_TEST(a_limit_of_two_pools)
+{
+  clp_buffer *refused = NULL;
+  start(_i);
+  clpt_ok(clp_pool_set_limit(pool, 2 * SEGMENT));
+  clp_buffer *theirs = clpt_allocate(other, SEGMENT + 1000), *mine = clpt_allocate(pool, 20000);
+  ck_assert_uint_le(clpt_arena_device.live_bytes, 2 * SEGMENT);
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(pool, SEGMENT, &refused));
+  clp_buffer *more = clpt_allocate(other, 3 * SEGMENT); /* which has no limit */
+  clpt_ok(clp_buffer_release(theirs));
+  clp_buffer *next = clpt_allocate(pool, SEGMENT - 1000); /* where that was */
+  ck_assert_uint_gt(clpt_arena_device.live_bytes, 2 * SEGMENT);
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(pool, SEGMENT, &refused));
+  clpt_ok(clp_pool_set_limit(pool, 0));
+  clpt_ok(clp_buffer_release(next));
+  clpt_ok(clp_buffer_release(mine));
+  clpt_ok(clp_buffer_release(more));
+  end();
+}
+END_TEST
+
+static bool release_it(clp_pool *asking, size_t bytes, void *user_data)
 {
   clp_buffer **buffer = user_data;
-  (void)pool, (void)bytes;
+  (void)asking, (void)bytes;
   clpt_ok(clp_buffer_release(*buffer));
   bool released = *buffer != NULL;
   *buffer = NULL;
@@ -322,98 +293,65 @@ START_TEST(a_limit_on_segments_asks_the_callback)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clp_buffer *spare, *buffer, *refused = NULL;
-  clp_pool *pool = NULL;
-  rig it;
+  clp_pool *asking = NULL;
 
-  start(&it);
+  start(_i);
   options.on_out_of_memory = release_it;
   options.user_data = &spare;
-  clpt_ok(clp_pool_create(it.arena, &options, &pool));
-  clpt_ok(clp_pool_set_limit(pool, 2 * SEGMENT));
-  spare = clpt_allocate(pool, 2 * SEGMENT - 1);
-  buffer = clpt_allocate(pool, 2 * SEGMENT - 2);
+  clpt_ok(clp_pool_create(clpt_arena, &options, &asking));
+  clpt_ok(clp_pool_set_limit(asking, 2 * SEGMENT));
+  spare = clpt_allocate(asking, 2 * SEGMENT - 1);
+  buffer = clpt_allocate(asking, 2 * SEGMENT - 2);
   ck_assert_ptr_null(spare);
-  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(pool, SEGMENT, &refused));
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(asking, SEGMENT, &refused));
   clpt_ok(clp_buffer_release(buffer));
-  clp_pool_release(pool);
-  end(&it);
-}
-END_TEST
-
-static void assert_gives_segments_back(rig *it)
-{
-  ck_assert_uint_eq(it->device.live_blocks, 0);
-  clpt_hold(it->pool, 1000, 1);
-}
-
-START_TEST(what_gives_back_gives_segments_back)
-{
-  rig it;
-
-  start(&it);
-  clpt_hold(it.pool, 1000, 3);
-  clpt_ok(clp_pool_free_held(it.pool));
-  assert_gives_segments_back(&it);
-  clpt_ok(clp_pool_trim_to(it.pool, 0));
-  assert_gives_segments_back(&it);
-  clp_buffer *active = clpt_allocate(it.pool, 5000);
-  clpt_ok(clp_pool_stop_holding(it.pool));
-  ck_assert_uint_eq(it.device.live_blocks, 1);
-  clpt_ok(clp_buffer_release(active));
-  ck_assert_uint_eq(it.device.live_blocks, 0);
-  end(&it);
-}
-END_TEST
-
-START_TEST(the_end_of_a_pool_gives_segments_back)
-{
-  rig it;
-
-  start(&it);
-  clp_pool *other = new_pool(&it);
-  clpt_hold(other, 3 * SEGMENT, 1);
-  clp_pool_release(other);
-  ck_assert_uint_eq(it.device.live_blocks, 0);
-  end(&it);
-}
-END_TEST
-
-/* The ladder reaches what another pool holds in the same arena, and joins the pieces; so it does
- * for a limit, which counts what all pools of the arena have. */
-START_TEST(out_of_memory_reaches_other_pools)
-{
-  rig it;
-
-  start_holding(&it);
-  if (_i)
-    clpt_ok(clp_pool_set_limit(it.pool, 2 * SEGMENT));
-  else
-    it.device.capacity = 2 * SEGMENT;
-  clp_pool *other = new_pool(&it);
-  clpt_hold(other, 1000, 40);
-  clp_buffer *large = clpt_allocate(it.pool, 2 * SEGMENT - 1);
-  ck_assert_uint_eq(clpt_stats(other).held_blocks, 0);
-  ck_assert_uint_eq(clpt_stats(it.pool).out_of_memory_reactions, !_i);
-  clpt_ok(clp_buffer_release(large));
-  clp_pool_release(other);
-  end(&it);
+  clp_pool_release(asking);
+  end();
 }
 END_TEST
 
 START_TEST(out_of_memory_for_good_changes_nothing)
 {
-  rig it;
   clp_buffer *refused = NULL;
+  char rounded[64];
 
-  start(&it);
-  it.device.capacity = 2 * SEGMENT;
-  clp_buffer *active = clpt_allocate(it.pool, 1000);
-  clp_pool_stats before = clpt_stats(it.pool);
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(it.pool, 2 * SEGMENT, &refused));
-  clp_pool_stats after = clpt_stats(it.pool);
+  start(_i);
+  clpt_arena_device.capacity = 2 * SEGMENT;
+  clp_buffer *active = clpt_allocate(pool, 1000), *theirs = clpt_allocate(other, 50000);
+  clp_pool_stats before = clpt_stats(pool);
+  clp_arena_stats arena = clpt_arena_figures();
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(pool, 2 * SEGMENT - 1, &refused));
+  clp_pool_stats after = clpt_stats(pool);
   clpt_assert_same_figures(&before, &after);
+  ck_assert_uint_eq(after.out_of_memory_reactions, before.out_of_memory_reactions + 1);
+  ck_assert_uint_eq(clpt_arena_figures().used_bytes, arena.used_bytes);
+  ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, arena.peak_used_bytes);
+  clpt_message_has("requested 131071 bytes");
+  if (_i != HOLDS) {
+    snprintf(rounded, sizeof(rounded), "rounded %d bytes", 2 * SEGMENT);
+    clpt_message_has(rounded);
+  }
+  clpt_ok(clp_buffer_release(theirs));
   clpt_ok(clp_buffer_release(active));
-  end(&it);
+  end();
+}
+END_TEST
+
+/* Two thirds were refused once: a second segment was cut up, and the next block fitted nowhere. */
+START_TEST(what_is_free_in_one_piece_is_served)
+{
+  enum { MIB = 1 << 20, ALL = 1024 };
+  start(0);
+  clpt_arena_device.capacity = (size_t)ALL * MIB;
+  clp_buffer *large = clpt_allocate(pool, (size_t)300 * MIB);
+  clpt_hold(pool, (size_t)600 * MIB, 1);
+  clp_buffer *small = clpt_allocate(pool, (size_t)100 * MIB);
+  clp_buffer *rest = clpt_allocate(pool, (size_t)(ALL - 400) * MIB);
+  ck_assert_uint_eq(clpt_arena_device.live_bytes, (size_t)ALL * MIB);
+  clpt_ok(clp_buffer_release(large));
+  clpt_ok(clp_buffer_release(small));
+  clpt_ok(clp_buffer_release(rest));
+  end();
 }
 END_TEST
 
@@ -421,19 +359,20 @@ CLPT_MAIN("pools on an arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "pools");
 
+  tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
   tcase_add_test(tests, held_blocks_go_back_before_it_grows);
-  tcase_add_loop_test(tests, held_blocks_go_back_for_a_lower_place, 0, 2);
   tcase_add_test(tests, held_blocks_go_back_all_at_once);
-  tcase_add_test(tests, a_pool_becomes_direct);
-  tcase_add_test(tests, pools_of_several_threads_hold_blocks);
-  tcase_add_test(tests, a_program_of_few_sizes_keeps_its_blocks);
-  tcase_add_test(tests, a_direct_pool_refuses_what_is_too_large);
-  tcase_add_test(tests, hooks_are_shown_what_a_direct_pool_frees);
-  tcase_add_test(tests, a_hit_is_a_hit);
-  tcase_add_test(tests, a_limit_counts_segments);
-  tcase_add_test(tests, a_limit_on_segments_asks_the_callback);
-  tcase_add_test(tests, what_gives_back_gives_segments_back);
-  tcase_add_test(tests, the_end_of_a_pool_gives_segments_back);
-  tcase_add_loop_test(tests, out_of_memory_reaches_other_pools, 0, 2);
-  tcase_add_test(tests, out_of_memory_for_good_changes_nothing);
+  tcase_add_loop_test(tests, out_of_memory_reaches_other_pools, 0, 2 * KINDS);
+  tcase_add_test(tests, a_release_is_the_arenas_at_once);
+  tcase_add_loop_test(tests, stop_holding, 0, KINDS);
+  tcase_add_loop_test(tests, what_gives_back_gives_segments_back, 0, KINDS);
+  tcase_add_test(tests, a_trim_goes_down_to_its_bound);
+  tcase_add_loop_test(tests, the_end_of_a_pool_gives_segments_back, 0, KINDS);
+  tcase_add_test(tests, what_is_too_large_is_refused);
+  tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
+  tcase_add_loop_test(tests, all_of_it_is_one_block, 0, 2 * KINDS);
+  tcase_add_loop_test(tests, a_limit_of_two_pools, 0, KINDS);
+  tcase_add_loop_test(tests, a_limit_on_segments_asks_the_callback, 0, KINDS);
+  tcase_add_loop_test(tests, out_of_memory_for_good_changes_nothing, 0, KINDS);
+  tcase_add_test(tests, what_is_free_in_one_piece_is_served);
 }

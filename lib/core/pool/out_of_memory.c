@@ -289,7 +289,8 @@ static clp_status report(const ladder *self)
                     "out of device memory%s%s: requested %zu bytes, rounded %zu bytes, managed %zu "
                     "bytes, held %zu bytes, limit %s (%s)",
                     pool->name ? " in pool" : "", clpi_pool_quote(pool).text, wanted->bytes,
-                    wanted->bin->block_bytes, managed, held, limit_text, self->failure.message);
+                    clpi_block_bytes(pool, wanted->bin, wanted->bytes), managed, held, limit_text,
+                    self->failure.message);
 }
 
 /* When an attempt fails with another status than before, the steps for that one begin. */
