@@ -93,8 +93,8 @@ recommended() {
 # best COLUMN: the setting of the least value there, of rows on standard input.
 best() { sort -s -k"$1g,$1" | head -n 1 | cut -d ' ' -f 1-4; }
 
-# All leading bits without an arena, a pool on each of nine arenas, and the bare device: memory is an
-# address, as in a replay on the simulated device, so leading bits do not matter on an arena.
+# All leading bits without an arena, a pool on each of nine arenas, and the bare device. Memory is
+# an address, as in a replay on the simulated device, so leading bits do not matter on an arena.
 printf 'Allocator,Operation,Bytes,Nanoseconds\nhost,allocate,1,100\n' >addresses.csv
 zcat "$resnet" >part.csv
 for threads in 1 3; do
