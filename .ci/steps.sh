@@ -99,7 +99,7 @@ step_bare() {
   make -j"$jobs" check TESTS='$(check_PROGRAMS) $(built_checks)'
   # 10 million operations on an arena, each compared with the model.
   FUZZ_CHANGES=360 top_srcdir="$work/source" tests/fuzz/fuzz_arena
-  make -j"$jobs" bench/pair bench/order bench/hooks bench/arena_study bench/cuda
+  make -j"$jobs" bench/pair bench/order bench/hooks bench/cuda
   bench/pair --rounds=3 --json
   bench/order --rounds=3 --json
   bench/hooks --rounds=3 --json

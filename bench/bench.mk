@@ -70,27 +70,6 @@ bench_cuda_SOURCES = $(bench_sources) \
 	bench/cuda_driver.c bench/cuda_driver.h
 bench_cuda_LDADD = libclpool.la -ldl
 
-# The arena's study looks at no clock, and takes a minute: make bench/arena_study. Rules that no
-# option changes, it changes where calls go from one file of the library to another.
-rules_link_flags = $(WRAP_LDFLAGS) -Wl,--wrap=clpi_free_ranges_first_fit \
-	-Wl,--wrap=clpi_free_ranges_next_fit,--wrap=clpi_segments_largest_unused \
-	-Wl,--wrap=clpi_call_budget_is_spent,--wrap=clpi_arena_plan_growth \
-	-Wl,--wrap=clpi_arena_foresees_locked,--wrap=nanosleep
-EXTRA_PROGRAMS += bench/arena_study
-bench_arena_study_SOURCES = bench/failed.c bench/failed.h \
-	bench/study/arena_study.c \
-	bench/study/late.c bench/study/late.h \
-	bench/study/levers.c bench/study/levers.h \
-	bench/study/program.c bench/study/program.h \
-	bench/study/programs.c bench/study/programs.h \
-	bench/study/rules.c bench/study/rules.h \
-	bench/study/run.c bench/study/run.h \
-	bench/study/tables.c bench/study/tables.h \
-	bench/study/traces.c bench/study/traces.h
-bench_arena_study_LDFLAGS = $(AM_LDFLAGS) $(rules_link_flags)
-bench_arena_study_LDADD = libclpool-trace.la libclpool-internal.la -lm
-CLEANFILES += bench/arena_study$(EXEEXT)
-
 bench_programs = \
 	bench/pair$(EXEEXT) \
 	bench/order$(EXEEXT) \
@@ -131,4 +110,5 @@ EXTRA_DIST += bench/README bench/even-trace.awk bench/random-trace.awk \
 	bench/cuda_replay.py \
 	bench/cuda_rivals.py \
 	bench/cuda_table.py \
+	bench/frontier.sh \
 	bench/walk.c bench/walk.sh

@@ -42,7 +42,7 @@ for trace in "$@"; do
   for passes in 1 2; do
     replay "$trace" --passes="$passes" --no-pool
     replay "$trace" --passes="$passes"
-    replay "$trace" --passes="$passes" --arena --leading-bits=6
+    replay "$trace" --passes="$passes" --arena
   done
 done
 [ $# -eq 0 ] || rivals cuda_replay.py "$@"

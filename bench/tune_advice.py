@@ -20,7 +20,7 @@ def key_of(setting):
 
 def words_of(key):
     pooled, bits, slack = key
-    pool = f"{bits} bits" if pooled else "no pool"
+    pool = "no pool" if not pooled else "a pool" if bits is None else f"{bits} bits"
     return f"{pool}, {'no arena' if slack is None else f'slack {slack}'}"
 
 

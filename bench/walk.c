@@ -115,20 +115,25 @@ UNSEEN static cl_command_queue make_queue(void)
 UNSEEN int main(void)
 {
   cl_command_queue queue = make_queue();
-  clp_allocator *immediate, *arena;
+  clp_allocator *immediate, *host, *arena;
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
   clp_pool *plain, *carving;
   require(clp_cl_immediate_allocator_create(queue, CL_MEM_READ_WRITE, &immediate));
-  require(clp_arena_allocator_create(immediate, NULL, &arena));
+  require(clp_host_allocator_create(0, &host));
+  options.reserve_bytes = 1 << 20;
+  require(clp_arena_allocator_create(host, &options, &arena));
   require(clp_pool_create(immediate, NULL, &plain));
   require(clp_pool_create(arena, NULL, &carving));
   show_plain(plain);
-  clp_buffer *small = allocate(carving, 4096);
-  clp_buffer *carved = show_allocate(carving, 400, "a carve: a miss on an arena that has room");
-  clp_buffer_release(small);
+  clp_buffer *first = allocate(carving, 400);
+  clp_buffer *carved =
+      show_allocate(carving, 400, "a carve: an arena has room, memory is an address");
+  clp_buffer_release(first);
   clp_buffer_release(carved);
   clp_pool_release(plain);
   clp_pool_release(carving);
   clp_allocator_release(arena);
+  clp_allocator_release(host);
   clp_allocator_release(immediate);
   clReleaseCommandQueue(queue);
   return 0;

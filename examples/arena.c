@@ -64,21 +64,12 @@ static void run_on_device(clp_allocator *device)
   clp_pool_release(pool);
 }
 
-/* Narrow bins, since what is rounded up is lost, while what they hold goes back in time. */
-static clp_pool *make_pool_on_arena(clp_allocator *device, clp_allocator **arena)
-{
-  clp_pool *pool;
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  options.leading_bits_in_bin_id = 6;
-  CHECK(clp_arena_allocator_create(device, NULL, arena));
-  CHECK(clp_pool_create(*arena, &options, &pool));
-  return pool;
-}
-
 static void run_on_arena(clp_allocator *device)
 {
   clp_allocator *arena;
-  clp_pool *pool = make_pool_on_arena(device, &arena);
+  clp_pool *pool;
+  CHECK(clp_arena_allocator_create(device, NULL, &arena));
+  CHECK(clp_pool_create(arena, NULL, &pool));
   run_program(pool);
 
   clp_pool_stats of_pool = CLP_POOL_STATS_INIT;
@@ -93,17 +84,20 @@ static void run_on_arena(clp_allocator *device)
 
 /* --- What an arena looks like --- */
 
-/* Three blocks, of which the middle one goes back. */
+/* Three blocks in one segment, which the arena keeps as its reserve. The middle one goes back. */
 static void show_inside(clp_allocator *device)
 {
   clp_allocator *arena;
-  clp_pool *pool = make_pool_on_arena(device, &arena);
+  clp_pool *pool;
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  options.reserve_bytes = 262144;
+  CHECK(clp_arena_allocator_create(device, &options, &arena));
+  CHECK(clp_pool_create(arena, NULL, &pool));
   clp_buffer *first, *second, *third;
   CHECK(clp_pool_allocate(pool, 30000, &first));
   CHECK(clp_pool_allocate(pool, 50000, &second));
   CHECK(clp_pool_allocate(pool, 70000, &third));
-  CHECK(clp_buffer_release(second)); /* the pool holds it */
-  CHECK(clp_pool_free_held(pool));   /* and now it is free */
+  CHECK(clp_buffer_release(second));
   CHECK(clp_arena_dump(arena, stdout));
   CHECK(clp_buffer_release(first));
   CHECK(clp_buffer_release(third));

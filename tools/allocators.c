@@ -26,6 +26,11 @@ bool clpi_is_on_device(clpi_allocator_kind kind)
          kind == CLPI_ALLOCATOR_CL_SVM;
 }
 
+bool clpi_has_addresses(clpi_allocator_kind kind)
+{
+  return kind != CLPI_ALLOCATOR_CL_DEFERRED && kind != CLPI_ALLOCATOR_CL_IMMEDIATE;
+}
+
 bool clpi_has_pool_beneath(clpi_allocator_kind kind)
 {
   return kind == CLPI_ALLOCATOR_CUDA_ASYNC;

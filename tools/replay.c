@@ -33,7 +33,8 @@ static const char help_text[] =
     "  --reserve=BYTES      taken by the arena at once, and kept; 0 by default\n"
     "  --several-threads    an arena for programs whose threads all give work to queues:\n"
     "                       one_thread is false, which matters on NVIDIA's OpenCL\n"
-    "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
+    "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default. With\n"
+    "                       --arena they matter for cl-deferred and cl-immediate alone\n"
     "  --lenient            leave out frees of what was allocated before the trace begins\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"
     "  --memory=BYTES       of the host that the replay may take; half of all by default\n"
@@ -113,6 +114,8 @@ static void report(const replay_setup *setup, const trace_replay_result *result,
       .leading_bits = arguments->common.replay.pool_options.leading_bits_in_bin_id,
       .scale = arguments->common.replay.scale,
       .on_arena = arguments->common.replay.on_arena,
+      .carves =
+          arguments->common.replay.on_arena && clpi_has_addresses(arguments->common.allocator.kind),
       .slack = arguments->common.replay.arena_options.slack,
       .reserve_bytes = arguments->common.replay.arena_options.reserve_bytes,
       .passes = arguments->common.replay.passes ? arguments->common.replay.passes : 1,

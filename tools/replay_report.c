@@ -30,9 +30,11 @@ static void print_subject(const clpi_replay_subject *subject)
 static void print_pools(const clpi_replay_subject *subject, const trace_replay_result *result)
 {
   if (result->pools > 1)
-    printf("%zu pools, as in the trace, of %u leading bits", result->pools, subject->leading_bits);
+    printf("%zu pools, as in the trace", result->pools);
   else
-    printf("a pool of %u leading bits", subject->leading_bits);
+    printf("a pool");
+  if (!subject->carves)
+    printf("%s of %u leading bits", result->pools > 1 ? "," : "", subject->leading_bits);
 }
 
 static uint64_t device_calls(const trace_replay_result *result)
@@ -67,9 +69,11 @@ void clpi_report_replay(const clpi_replay_subject *subject, const trace_replay_r
   puts("\n");
   print_row("allocations", clpi_show_count(result->allocations));
   if (pooled)
-    print_row("  served from held memory (hits)", clpi_show_count(result->hits));
+    print_row(subject->on_arena ? "  served from its segments (hits)"
+                                : "  served from held memory (hits)",
+              clpi_show_count(result->hits));
   if (pooled)
-    print_row(subject->on_arena ? "  served by the arena (misses)"
+    print_row(subject->on_arena ? "  needed a new segment (misses)"
                                 : "  served by the device (misses)",
               clpi_show_count(result->misses));
   print_failures(result);

@@ -16,6 +16,7 @@ typedef struct clpi_replay_subject {
   const char *device_name; /* NULL: none */
   bool is_simulated;
   unsigned leading_bits;
+  bool carves; /* the pool carves what is asked for: leading bits do not matter */
   double scale;
   bool on_arena;
   double slack;         /* of the arena, */

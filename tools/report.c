@@ -24,7 +24,8 @@ static const char help_text[] =
     "  --perfetto=FILE      write counters over the trace's time, which ui.perfetto.dev and\n"
     "                       chrome://tracing open\n"
     "  --json               print the figures as one JSON object\n"
-    "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default\n"
+    "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default; they\n"
+    "                       do not matter on an arena\n"
     "  --arena              with the pool on an arena\n"
     "  --slack=F            how much of the highest use the arena may keep beyond it, 0\n"
     "                       to 1; 0.016 by default\n"
@@ -42,7 +43,7 @@ static const char help_text[] =
     "\n"
     "Examples:\n"
     "  clpool report trace.csv.gz -o report.html\n"
-    "  clpool report trace.csv.gz -o two.html --versus --arena --leading-bits=6\n"
+    "  clpool report trace.csv.gz -o two.html --versus --arena\n"
     "  clpool report trace.csv.gz --perfetto=counters.json --leading-bits=2\n";
 
 /* What is surveyed, and where it goes. */

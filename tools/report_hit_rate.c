@@ -83,7 +83,7 @@ void clpi_report_write_hit_rate(FILE *file, const clpi_report *report)
   size_t count = trace_timeline_widen(&report->survey->timeline, WINDOWS, windows);
   clpi_report_begin_section(file, report, "hit-rate", "Hit rate over the trace");
   fputs("<ul class='legend'>\n"
-        "<li><i class='hits'></i>allocations served from held memory, step by step</li>\n"
+        "<li><i class='hits'></i>allocations served without the device, step by step</li>\n"
         "<li><i class='so-far'></i>of all so far</li>\n"
         "</ul>\n",
         file);

@@ -50,16 +50,18 @@ static bool has_pools(const clpi_report *report)
   return report->survey->result.pools > 1;
 }
 
-/* "A pool with 4 leading bits on an arena of slack 0.1", or so many of them */
+/* "A pool with 4 leading bits", "2 pools on arenas of slack 0.1" */
 static void write_pool(FILE *file, const clpi_report *report, const char *article)
 {
   if (has_pools(report))
     fprintf(file, "%zu pools", report->survey->result.pools);
   else
     fprintf(file, "%s pool", article);
-  fprintf(file, " with %u leading bits", report->leading_bits);
   if (report->on_arena)
-    fprintf(file, " on an arena of slack %.10g", report->slack);
+    fprintf(file, " on %s of slack %.10g", has_pools(report) ? "arenas" : "an arena",
+            report->slack);
+  else
+    fprintf(file, " with %u leading bits", report->leading_bits);
 }
 
 /* What was in use is the program's, unless its sizes were scaled or some of it was refused. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The program clpool; without it (--disable-tool), the library is built alone.
 
-# Traces: read, replayed, surveyed and tuned. The tests and the arena's study use it, too.
+# Traces: read, replayed, surveyed and tuned. The tests use it, too.
 if TOOL
 noinst_LTLIBRARIES += libclpool-trace.la
 bin_PROGRAMS += tools/clpool

@@ -29,7 +29,7 @@ static const char help_text[] =
     "  --objective=WHAT     balanced (the default: the least product of time and memory\n"
     "                       taken from the device), time or memory\n"
     "  --leading-bits=B-C   the settings of leading_bits_in_bin_id to try, 0 to 16; 0-10 by\n"
-    "                       default\n"
+    "                       default; they matter on an arena only if its blocks are cl_mems\n"
     "  --arena, --no-arena  only with, only without an arena beneath the pool\n"
     "  --no-pool            without pools: the bare allocator, and arenas on it\n"
     "  --slack=F            how much of the highest use an arena may keep beyond it, 0 to 1;\n"
@@ -144,7 +144,8 @@ static int tune_and_report(tune_setup *setup)
       .costs = setup->table,
       .threads = arguments->threads,
   };
-  clpi_tune_list_settings(arguments, &setup->settings);
+  clpi_tune_list_settings(arguments, !trace_tune_estimate_has_parts(setup->table),
+                          &setup->settings);
   clp_status status = tune(setup, &options);
   if (status)
     return clpi_simulation_failed(status);

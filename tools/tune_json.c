@@ -23,7 +23,7 @@ static void write_subject(clpi_json *json, const clpi_tune_report *report)
 static void write_setting(clpi_json *json, const trace_tune_setting *setting)
 {
   clpi_json_bool(json, "pooled", setting->pooled);
-  if (setting->pooled)
+  if (setting->pooled && !setting->carves)
     clpi_json_unsigned(json, "leading_bits", setting->leading_bits);
   else
     clpi_json_null(json, "leading_bits");

@@ -84,12 +84,13 @@ static void write_text(FILE *script, const char *text)
 }
 
 /* A curve is of settings that stand side by side, from `begin` on, and differ in leading bits
- * alone. Returns where the next one begins; at the end that has no pool or is no candidate. */
+ * alone; or of one for which these do not matter. Returns where the next one begins; at the end
+ * that has no pool or is no candidate. */
 static size_t curve_end(const clpi_tune_report *report, size_t begin)
 {
   const trace_tune_outcome *first = &report->outcomes[begin], *next = first + 1;
   while (next < report->outcomes + report->candidates && next->setting.pooled &&
-         next->setting.leading_bits > next[-1].setting.leading_bits)
+         !next->setting.carves && next->setting.leading_bits > next[-1].setting.leading_bits)
     next++;
   return begin + (size_t)(next - first);
 }
@@ -99,20 +100,38 @@ static bool is_curve(const clpi_tune_report *report, size_t begin)
   return begin < report->candidates && report->outcomes[begin].setting.pooled;
 }
 
-/* A row for each leading bits: footprint and hit rate in per cent. What ran out of memory has
- * neither, since its figures are those of less than the trace. */
+/* The leading bits of the plot. */
+static unsigned first_bits(const clpi_tune_report *report)
+{
+  return report->outcomes[0].setting.leading_bits;
+}
+
+static unsigned last_bits(const clpi_tune_report *report)
+{
+  return report->outcomes[curve_end(report, 0) - 1].setting.leading_bits;
+}
+
+/* Footprint and hit rate in per cent. What ran out of memory has neither, since its figures are
+ * those of less than the trace. */
+static void write_point(FILE *script, const trace_tune_outcome *outcome, unsigned bits)
+{
+  if (outcome->result.failures > 0)
+    fprintf(script, "%u NaN NaN\n", bits);
+  else
+    fprintf(script, "%u %.6g %.6g\n", bits, outcome->result.footprint, 100.0 * outcome->hit_rate);
+}
+
+/* A row for each leading bits; or if these do not matter, a line from the first to the last. */
 static void write_curve(FILE *script, const clpi_tune_report *report, size_t begin)
 {
-  size_t end = curve_end(report, begin);
+  const trace_tune_outcome *outcomes = report->outcomes;
   fprintf(script, "$curve%zu << END\n", begin);
-  for (size_t i = begin; i < end; i++) {
-    const trace_tune_outcome *outcome = &report->outcomes[i];
-    if (outcome->result.failures > 0)
-      fprintf(script, "%u NaN NaN\n", outcome->setting.leading_bits);
-    else
-      fprintf(script, "%u %.6g %.6g\n", outcome->setting.leading_bits, outcome->result.footprint,
-              100.0 * outcome->hit_rate);
-  }
+  if (outcomes[begin].setting.carves)
+    for (unsigned bits = first_bits(report); bits <= last_bits(report); bits++)
+      write_point(script, &outcomes[begin], bits);
+  else
+    for (size_t i = begin; i < curve_end(report, begin); i++)
+      write_point(script, &outcomes[i], outcomes[i].setting.leading_bits);
   fputs("END\n", script);
 }
 
@@ -121,8 +140,9 @@ static void write_curves(FILE *script, const clpi_tune_report *report)
   const trace_tune_outcome *best = &report->outcomes[report->best];
   for (size_t begin = 0; is_curve(report, begin); begin = curve_end(report, begin))
     write_curve(script, report, begin);
-  fprintf(script, "$best << END\n%u %.6g %.6g\nEND\n", best->setting.leading_bits,
-          best->result.footprint, 100.0 * best->hit_rate);
+  fputs("$best << END\n", script);
+  write_point(script, best, best->setting.carves ? first_bits(report) : best->setting.leading_bits);
+  fputs("END\n", script);
 }
 
 /* Line styles: of the curves in order, and 11, of what is recommended. */
@@ -206,11 +226,9 @@ static void write_panel(FILE *script, const clpi_tune_report *report, int column
 
 static void write_script(FILE *script, const clpi_tune_plot *plot, const clpi_tune_report *report)
 {
-  unsigned first = report->outcomes[0].setting.leading_bits;
-  unsigned last = report->outcomes[curve_end(report, 0) - 1].setting.leading_bits;
   fprintf(script, "set terminal %s\n%s", plot->terminal, style);
   write_curves(script, report);
-  fprintf(script, "set xrange [%u-0.4:%u+0.4]\n", first, last);
+  fprintf(script, "set xrange [%u-0.4:%u+0.4]\n", first_bits(report), last_bits(report));
   fputs("set multiplot layout 2,1\nset title ", script);
   write_text(script, report->trace);
   fputs("\nset ylabel 'footprint (times the most in use)'\n"

@@ -39,7 +39,9 @@ static void print_subject(const clpi_tune_report *report)
 
 static void print_setting(const trace_tune_setting *setting)
 {
-  if (setting->pooled)
+  if (setting->carves)
+    printf(" %4s", "any");
+  else if (setting->pooled)
     printf(" %4u", setting->leading_bits);
   else
     printf(" %4s", "none");

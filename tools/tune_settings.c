@@ -3,6 +3,8 @@
  * of them is about as good as any. */
 #include "tune_settings.h"
 
+#include <clpool/pool.h>
+
 /* Besides the default: one that takes hardly more than is in use, and those with which the device
  * is called less and less. What these take is chance, so that there are some to choose from; the
  * last are tried without a pool alone, where each is but one more. */
@@ -25,6 +27,14 @@ static void add(clpi_tune_settings *settings, trace_tune_setting setting)
   settings->outcomes[settings->count++].setting = setting;
 }
 
+static void add_carving(clpi_tune_settings *settings, trace_tune_setting setting)
+{
+  const clp_pool_options defaults = CLP_POOL_OPTIONS_INIT;
+  setting.pooled = setting.carves = true;
+  setting.leading_bits = defaults.leading_bits_in_bin_id;
+  add(settings, setting);
+}
+
 /* With all leading bits, or with the first and what doubling it comes to: the more there are, the
  * less another one changes. */
 static void add_pools(const clpi_tune_arguments *arguments, clpi_tune_settings *settings,
@@ -39,17 +49,22 @@ static void add_pools(const clpi_tune_arguments *arguments, clpi_tune_settings *
   }
 }
 
-void clpi_tune_list_settings(const clpi_tune_arguments *arguments, clpi_tune_settings *settings)
+void clpi_tune_list_settings(const clpi_tune_arguments *arguments, bool carves,
+                             clpi_tune_settings *settings)
 {
   const trace_tune_setting bare = {0};
   trace_tune_setting arenas[CLPI_MOST_ARENAS];
-  settings->arenas = list_arenas(arguments, arenas);
+  size_t arena_count = list_arenas(arguments, arenas);
   bool pooled = arguments->common.replay.pooled;
   if (pooled && arguments->without_arena)
     add_pools(arguments, settings, bare, false);
-  for (size_t i = 0; pooled && i < settings->arenas && i < CLPI_MOST_POOLED_ARENAS; i++)
-    add_pools(arguments, settings, arenas[i], i > 0);
+  for (size_t i = 0; pooled && i < arena_count && i < CLPI_MOST_POOLED_ARENAS; i++)
+    if (carves)
+      add_carving(settings, arenas[i]);
+    else
+      add_pools(arguments, settings, arenas[i], i > 0);
   settings->pools = settings->count;
+  settings->arenas = pooled && carves ? 0 : arena_count;
   for (size_t i = 0; i < settings->arenas; i++)
     add(settings, arenas[i]);
   if (arguments->without_arena)

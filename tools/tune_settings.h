@@ -10,7 +10,8 @@
 #include <stddef.h>
 
 /* Arenas: of the default slack or that of --slack, and else of others. Pools: a range of leading
- * bits without an arena and on most of them. And each arena and the allocator without a pool. */
+ * bits without an arena and on most of them; where these pools carve what is asked for, one on
+ * each. And each arena, unless a pool on it comes to the same, and the allocator without a pool. */
 enum {
   CLPI_MOST_ARENAS = 13,
   CLPI_MOST_POOLED_ARENAS = 9, /* the first of them */
@@ -25,8 +26,10 @@ typedef struct clpi_tune_settings {
   size_t pools, arenas, count;
 } clpi_tune_settings;
 
-/* Fills in the settings of the outcomes, in `*settings`, which is {0}. */
-void clpi_tune_list_settings(const clpi_tune_arguments *arguments, clpi_tune_settings *settings);
+/* Fills in the settings of the outcomes, in `*settings`, which is {0}. With `carves`, pools on an
+ * arena carve what is asked for (trace_tune_setting). */
+void clpi_tune_list_settings(const clpi_tune_arguments *arguments, bool carves,
+                             clpi_tune_settings *settings);
 
 /* How many settings can be recommended, from the first on, once they were tried: without a pool
  * nothing keeps to a limit, and the bare allocator is there to compare with, unless it stands on a

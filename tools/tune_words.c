@@ -18,9 +18,9 @@ clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting)
   clpi_tune_words words;
   char *text = words.text;
   size_t room = sizeof(words.text);
-  int length = setting->pooled
+  int length = setting->pooled && !setting->carves
                    ? snprintf(text, room, "leading_bits_in_bin_id = %u", setting->leading_bits)
-                   : snprintf(text, room, "no pool");
+                   : snprintf(text, room, setting->pooled ? "a pool" : "no pool");
   text += length;
   room -= (size_t)length;
   if (!setting->on_arena)
@@ -146,7 +146,9 @@ clpi_tune_words clpi_tune_code(const trace_tune_setting *setting)
   char *text = words.text + length;
   size_t room = sizeof(words.text) - (size_t)length;
   const char *source = setting->on_arena ? "arena" : "allocator";
-  if (setting->pooled)
+  if (setting->carves)
+    snprintf(text, room, "clp_pool *pool = NULL;\nclp_pool_create(%s, NULL, &pool);\n", source);
+  else if (setting->pooled)
     snprintf(text, room,
              "clp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
              "options.leading_bits_in_bin_id = %u;\n"
@@ -168,7 +170,9 @@ clpi_tune_words clpi_tune_python(const trace_tune_setting *setting)
   if (setting->on_arena)
     snprintf(source, sizeof(source), "clpool.ArenaAllocator(allocator, slack=%.10g)",
              setting->slack);
-  if (setting->pooled)
+  if (setting->carves)
+    snprintf(words.text, sizeof(words.text), "clpool.MemoryPool(%s)", source);
+  else if (setting->pooled)
     snprintf(words.text, sizeof(words.text),
              "clpool.MemoryPool(%s,\n                  leading_bits_in_bin_id=%u)", source,
              setting->leading_bits);
@@ -184,9 +188,11 @@ clpi_tune_words clpi_tune_environment(const trace_tune_setting *setting)
     return words;
   char *text = words.text;
   size_t room = sizeof(words.text);
-  int length = snprintf(text, room, "CLPOOL_LEADING_BITS=%u", setting->leading_bits);
+  int length = 0;
+  if (!setting->carves)
+    length = snprintf(text, room, "CLPOOL_LEADING_BITS=%u", setting->leading_bits);
   if (setting->on_arena)
-    length += snprintf(text + length, room - (size_t)length, " CLPOOL_ARENA=1");
+    length += snprintf(text + length, room - (size_t)length, "%sCLPOOL_ARENA=1", length ? " " : "");
   if (setting->on_arena && !has_default_slack(setting->slack))
     snprintf(text + length, room - (size_t)length, " CLPOOL_ARENA_SLACK=%.10g", setting->slack);
   return words;

@@ -137,9 +137,9 @@ typedef struct clp_allocator_ops {
 
   /** Whether a part of memory (by `split` or allocate_within) must not overlap an earlier part
    * while a stream may still use that one, even if it is the same stream: then such memory is
-   * handed out only when that use is done. Blocks that a pool holds are not affected, but before it
-   * holds so many in flight that it would take more memory than was ever active, it waits for the
-   * oldest of them, 20 ms at most and not again until some work is done. */
+   * handed out only when that use is done. Blocks that a pool holds are not affected. But before
+   * the pool would take more memory than was ever active because it holds blocks in flight, it
+   * waits for the oldest of them, 20 ms at most and not again until some work is done. */
   bool exclusive_parts;
 
   /** Forgets a stream that its user gives up (clp_pool_forget_stream), for allocators that remember

@@ -3,13 +3,20 @@
  * clpool/arena.h - the arena: an allocator that takes big segments from another one and carves
  * blocks from them, so that a pool's footprint stays close to what its program uses.
  *
- * Blocks are carved by first fit, and freed ones are coalesced with their free neighbours. Before
- * an arena grows, the pool on it gives back all that it holds, and the arena gives back segments
- * without blocks. Where memory is an address, or a cl_mem, and all work on one stream in order, a
- * program that repeats itself gets the same places again, without a search; what it is known to do
- * is planned as a whole, in one segment, or some. So the memory taken from the device stays near
- * the peak of what is in use, and no more segments are taken than a pool without an arena takes
- * blocks, and 64. doc/arena.md explains the rules, with measurements of what they cost. */
+ * A block is carved from the first free range that is large enough, in the oldest segment that has
+ * one. Freed blocks coalesce with their free neighbours. Before the arena grows, it gives back
+ * segments without blocks. A program that repeats itself gets the same places again, without a
+ * search, if memory is an address and all work is on one stream in order. So the memory taken from
+ * the device stays near the peak of what is in use. doc/arena.md explains the rules, with
+ * measurements.
+ *
+ * What a pool on an arena does depends on the memory:
+ *
+ * - Where memory is an address (SVM, CUDA, host, simulated), the pool holds nothing. It carves what
+ *   was asked for, rounded up to the alignment, whatever its leading_bits_in_bin_id, and a release
+ *   gives the block to the arena at once.
+ * - Where a block is a cl_mem, or a part that the program's own allocator makes, the pool keeps its
+ *   bins, and gives all that it holds to the arena before that grows. */
 #ifndef CLPOOL_ARENA_H
 #define CLPOOL_ARENA_H
 
@@ -31,23 +38,23 @@ extern "C" {
 typedef struct clp_arena_options {
   size_t struct_size;   /**< sizeof(clp_arena_options) */
   unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
-  /** How much more memory than the high-water mark of use the arena may keep before it gives
-   * segments without blocks back, as a part of that mark: 0 to 1, by default 0.016. Segments have
-   * that size, too, but where much is free around blocks that stay. Less means a smaller
-   * footprint, more means fewer calls to the device. */
+  /** How much more memory than its highest use the arena may keep before it gives segments without
+   * blocks back, as a part of the highest use: 0 to 1, by default 0.016. New segments have that
+   * size, too, except where much is free around blocks that stay. Less slack means a smaller
+   * footprint, more slack means fewer calls to the device. */
   double slack;
-  /** No segment is smaller unless a limit, a reserve or the device needs it; by default 256 KiB. */
+  /** Bytes. No segment is smaller unless a limit, a reserve or the device needs it; by default 4
+   * KiB. Segments begin so small and grow with the use. */
   size_t min_segment_bytes;
-  /** Larger ones serve a single request. 0: slack times 1.5 GiB, but for one that takes the place
-   * of many without blocks. A bound keeps what repeats itself from being planned, if that needs
-   * more. */
+  /** Bytes. A larger segment serves a single request. 0: slack times 1.5 GiB, except for a loop's
+   * segment, which replaces all without blocks. With a bound, a loop that needs more than one such
+   * segment is not planned. */
   size_t max_segment_bytes;
-  /** A promise that one thread gives streams all the work that uses the memory. It matters where
-   * the parts of upstream's memory are exclusive (clp_allocator_ops), such as cl_mem on NVIDIA's
-   * devices: without it, memory in use by work in flight is not handed out before that work is
-   * done. A pool then waits on the host, for some milliseconds at a time, before what it has in
-   * flight would make it take more from the device than was ever active at once; and nothing that
-   * repeats itself is planned. */
+  /** A promise that one thread gives streams all the work that uses the memory. It matters only
+   * where the parts of upstream's memory are exclusive (clp_allocator_ops), such as cl_mem on
+   * NVIDIA's devices. Without it, the arena does not hand out memory before the work that uses it
+   * is done. A pool then waits on the host, for some milliseconds at a time, before it would take
+   * more from the device than was ever active at once. */
   bool one_thread;
   /** The bytes that the arena takes when it is created and keeps, as by clp_arena_reserve; by
    * default 0. */
@@ -57,15 +64,15 @@ typedef struct clp_arena_options {
 /** The defaults. */
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
   {                                                                                                \
-    sizeof(clp_arena_options), 1u, 0.016, (size_t)4 << 10, 0, false, 0                           \
+    sizeof(clp_arena_options), 1u, 0.016, (size_t)4 << 10, 0, false, 0                             \
   }
 
 /** Makes an arena over `upstream`, which it retains and which must be able to split blocks: all
  * allocators of this library can but the arena itself. NULL options mean CLP_ARENA_OPTIONS_INIT.
  * Kind of memory, device, alignment, streams and home stream are those of upstream; blocks take up
  * a multiple of 256 bytes. Blocks of cl_mem are sub-buffers, of which OpenCL makes no further
- * sub-buffers: use clp_buffer_create_sub_buffer. What was released may be kept, to be the same
- * cl_mem again, and two that exist never overlap. Name "arena".
+ * sub-buffers: use clp_buffer_create_sub_buffer. Two
+ * that exist never overlap. Name "arena".
  *
  * Upstream's own functions must not allocate from the arena, nor free, as it may be waiting for
  * them.
@@ -106,8 +113,8 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
  * CLP_OUT_OF_HOST_MEMORY. Other statuses: as upstream reports. */
 clp_status clp_arena_reserve(clp_allocator *arena, size_t bytes);
 
-/** An arena's figures. Bytes in use are those of blocks that pools hold or have handed out, rounded
- * up to the alignment. */
+/** An arena's figures. Bytes in use are those of blocks, rounded up to the alignment: blocks that
+ * users have, and those that pools hold in bins. */
 typedef struct clp_arena_stats {
   size_t struct_size;           /**< sizeof(clp_arena_stats), set by the caller */
   size_t segments;              /**< that it has now */
@@ -123,7 +130,7 @@ typedef struct clp_arena_stats {
   uint64_t segments_taken;      /**< segments ever taken from upstream */
   uint64_t segments_given_back; /**< segments ever given back to it */
   size_t reserve_bytes;         /**< what clp_arena_reserve keeps; 0: nothing */
-  uint64_t repeated_blocks;     /**< blocks that began where a loop of the program had placed them */
+  uint64_t repeated_blocks;     /**< blocks ever placed by the plan of a loop, without a search */
 } clp_arena_stats;
 
 /** What a clp_arena_stats begins as: its size, and zeros. */

@@ -14,6 +14,10 @@
  *                malloc that makes room, in a free where the pool holds no more, in
  *                clp_pool_free_held and its like, at the pool's end
  *
+ * "The device" is what takes real memory. On an arena (clpool/arena.h), alloc and device_free are
+ * about segments, with their sizes, shown to the hooks of the pool in whose call the arena takes or
+ * returns one. A reserve shows nothing.
+ *
  * An allocation or release that is refused for its arguments (NULL, more bytes than the device's
  * largest block, a stream that is none, a second release) shows nothing.
  *
@@ -39,8 +43,10 @@ typedef struct clp_hook_event {
   clp_stream stream;  /**< the stream that the call was given or the buffer is bound to; otherwise,
                            and in device_free, the allocator's home stream */
   size_t size;        /**< bytes as asked for; in malloc and free */
-  size_t mem_size;    /**< bytes as rounded: the bin's size; after a block was refused at it, the
-                           requested size, rounded up to the alignment; 0 for zero bytes */
+  size_t mem_size;    /**< bytes as rounded: the bin's size; after a block was refused at it, or in
+                           a pool that holds nothing, the requested size, rounded up to the
+                           alignment; in alloc and device_free on an arena the segment's; 0 for
+                           zero bytes */
   clp_memory memory;  /**< 0 before there is any, for zero bytes, and on failure: in device_free's
                            postprocess where the device did not take it */
   uint64_t buffer_id; /**< tells active buffers apart; in malloc's postprocess and free. 0 on

@@ -3,7 +3,8 @@
  * clpool/pool.h - the pool: keeps released blocks of device memory and hands them out again.
  *
  * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h); a released block goes
- * back to its bin, where the next allocation of that bin finds it, newest first.
+ * back to its bin, where the next allocation of that bin finds it, newest first. A pool on an arena
+ * whose memory is an address holds nothing: see clp_pool_create.
  *
  * Threads. A pool stores its held blocks in up to 64 shards. A shard has a lock of its own, and a
  * thread uses one shard, so threads seldom wait for each other; from the 65th on they share. Where
@@ -13,12 +14,13 @@
  * with its shard. Every function here reaches all held blocks, those of sleeping threads too.
  *
  * Waiting. A shard's lock is held for some tens of instructions. It is held for longer to look at
- * all shards, as clp_pool_get_stats does, and any call now and then; and in direct pools
- * (clp_pool_create). It is never held while the device or the program is called. A thread that
- * waits for it pauses at first, then yields its processor, then sleeps for 50 us at a time. So the
- * thread that has the lock can go on, even if its real-time priority is lower. It does not inherit
- * the waiting thread's priority, nor does one that has the pool's other locks, which are mutexes. A
- * thread with deadlines uses clp_pool_try_allocate and clp_buffer_try_release, which never wait.
+ * all shards, as clp_pool_get_stats does, and any call now and then. A pool that holds nothing has
+ * one lock, its arena's. A lock is never held while the device or the program is called. A thread
+ * that waits for it pauses at first, then yields its processor, then sleeps for 50 us at a time. So
+ * the thread that has the lock can go on, even if its real-time priority is lower. It does not
+ * inherit the waiting thread's priority, nor does one that has the pool's other locks, which are
+ * mutexes. A thread with deadlines uses clp_pool_try_allocate and clp_buffer_try_release, which
+ * never wait.
  *
  * Forks. The child of a fork makes pools of its own, because the parent's other threads may have
  * been inside any call at the fork. Of the parent's pools, allocators and buffers the child may
@@ -99,10 +101,15 @@ typedef struct clp_pool_options {
  * letters, and "0" means no limit. Anything else, even the empty text, is an error. Set-user-ID
  * programs ignore the variable.
  *
- * A pool on an arena whose memory is an address becomes direct at its fourth miss, as long as one
- * thread and one stream use the pool and the arena, unless bins would do as well. A direct pool
- * holds nothing: a release gives the block to the arena at once. Its figures count misses and
- * device frees (doc/arena.md).
+ * A pool on an arena whose memory is an address holds nothing (clpool/arena.h, doc/arena.md):
+ *
+ * - It carves the requested size, rounded up to the alignment; leading bits do not matter.
+ * - A release gives the block to the arena at once. held_blocks and held_bytes are 0.
+ * - "The device" is what takes real memory. An allocation that a segment serves is a hit. A miss
+ *   made the arena take a segment. device_allocations, device_frees and the alloc and device_free
+ *   hooks are about segments that the arena takes or gives back in this pool's calls.
+ * - clp_pool_free_held, clp_pool_trim_to and clp_pool_stop_holding give back the arena's segments
+ *   without blocks.
  *
  * A pool works on a deferred allocator, too, but memory may then turn out to be missing only where
  * it is used: the log callback gets a warning (clpool/log.h), as PyOpenCL warns.
@@ -166,7 +173,10 @@ clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  *
  * - Another thread has the shard's lock, or another shard has the block.
  * - The thread or the pool has hooks, which clp_pool_allocate shows the allocation to.
- * - The pool is direct (clp_pool_create), or `bytes` is zero.
+ * - `bytes` is zero.
+ *
+ * A pool that holds nothing (clp_pool_create) has no shards: it succeeds if a segment of the arena
+ * serves the request at once, and fails if another thread has the arena's lock.
  *
  * Any thread. */
 bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
@@ -216,7 +226,8 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
 
 /** As clp_pool_try_allocate, for use on `stream`: a block that was released on the same stream, if
- * that is in order and one of the last four that the thread's shard was used with. */
+ * that is in order and one of the last four that the thread's shard, or the arena, was used with.
+ */
 bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
 
 /** Forgets a stream that its user gives up: on success, neither the pool nor its allocator calls
@@ -255,7 +266,8 @@ size_t clp_pool_bin_number(const clp_pool *pool, size_t size);
 /** The size in bytes of a bin's blocks: clp_bin_size with the pool's own leading_bits_in_bin_id
  * (pyopencl's alloc_size), but never more than the largest block that the device allows
  * (CL_DEVICE_MAX_MEM_ALLOC_SIZE). A block that was refused at this size may be smaller
- * (clp_pool_allocate). 0 for NULL. Any thread. */
+ * (clp_pool_allocate), and a block of a pool that holds nothing is (clp_pool_create). 0 for NULL.
+ * Any thread. */
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin);
 
 /** The name that the options gave, borrowed: as long as the pool. NULL where there is none, and for
@@ -268,6 +280,7 @@ clp_allocator *clp_pool_allocator(const clp_pool *pool);
 
 /** @name Giving back
  * Each gives held blocks back to the device; active ones are never touched. Any thread.
+ * On an arena, segments without blocks then go back as well, but not clp_arena_reserve's bytes.
  * CLP_INVALID_ARGUMENT: NULL pool. CLP_BACKEND_ERROR or another status of the allocator: the device
  * did not take a block back; that block is held as before. @{ */
 
@@ -276,7 +289,7 @@ clp_allocator *clp_pool_allocator(const clp_pool *pool);
 clp_status clp_pool_free_held(clp_pool *pool);
 
 /** Frees every held block and holds no more, ever: from now on a release gives the block back to
- * the device at once (pyopencl's stop_holding). */
+ * the device at once (pyopencl's stop_holding), and on an arena the segments without blocks. */
 clp_status clp_pool_stop_holding(clp_pool *pool);
 
 /** Frees held blocks, least recently used first, until the pool manages at most `bytes` or holds
@@ -343,8 +356,8 @@ typedef struct clp_pool_stats {
   uint64_t allocations;             /**< that succeeded: hits plus misses */
   uint64_t hits;                    /**< served without the device */
   uint64_t misses;                  /**< served with memory new from the device */
-  uint64_t device_allocations;      /**< calls of the allocator that succeeded */
-  uint64_t device_frees;            /**< blocks that the allocator took back */
+  uint64_t device_allocations;      /**< blocks taken from the device; on an arena segments */
+  uint64_t device_frees;            /**< likewise given back */
   uint64_t out_of_memory_reactions; /**< requests that met a device out of memory */
 } clp_pool_stats;
 
@@ -371,7 +384,7 @@ typedef struct clp_bin_stats {
   size_t held_bytes;    /**< their bytes, as allocated */
   size_t active_blocks; /**< blocks that users have */
   size_t padding_bytes; /**< allocated but not requested, in its active blocks */
-  uint64_t hits;        /**< allocations that its held blocks served */
+  uint64_t hits;        /**< allocations served without the device */
   uint64_t misses;      /**< allocations that took new memory from the device */
 } clp_bin_stats;
 

@@ -22,7 +22,6 @@ BEGIN {
   may["examples"] = "libc api examples api-opencl api-cuda CL CLBlast"
   may["python"] = "libc api python Python api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
-  may["study"] = "libc api bench study arena trace" core
   libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt glob " \
     "inttypes libgen limits link locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \
@@ -102,8 +101,6 @@ function layer_of(path,   part) {
     return "api-cuda"
   if (path ~ /^include\/clpool\//)
     return "api"
-  if (path ~ /^bench\/study\//)
-    return "study"
   if (path ~ /^tools\/trace\/(metering_allocator|model_device)\.c$/)
     return "trace-allocators"
   if (path ~ /^tools\/trace\//)

@@ -15,6 +15,7 @@ typedef struct metering {
   atomic_size_t peak_bytes;
   atomic_uint_fast64_t allocations;
   atomic_uint_fast64_t frees;
+  atomic_uint_fast64_t parts;
   trace_block_callback on_block;
   void *user_data;
 } metering;
@@ -86,7 +87,11 @@ static void *self_of(void *self)
 static clp_status pass_split(void *self, clp_memory block, size_t offset, size_t bytes,
                              clp_memory *part)
 {
-  return ops_of(self)->split(self_of(self), block, offset, bytes, part);
+  metering *meter = self;
+  clp_status status = ops_of(self)->split(self_of(self), block, offset, bytes, part);
+  if (!status)
+    atomic_fetch_add_explicit(&meter->parts, 1, memory_order_relaxed);
+  return status;
 }
 
 static clp_status pass_unsplit(void *self, clp_memory part, size_t bytes)
@@ -132,6 +137,7 @@ trace_meter trace_metering_allocator_read(const clp_allocator *allocator)
       .peak_bytes = atomic_load_explicit(&meter->peak_bytes, memory_order_relaxed),
       .allocations = atomic_load_explicit(&meter->allocations, memory_order_relaxed),
       .frees = atomic_load_explicit(&meter->frees, memory_order_relaxed),
+      .parts = atomic_load_explicit(&meter->parts, memory_order_relaxed),
   };
 }
 

@@ -13,6 +13,7 @@ typedef struct trace_meter {
   size_t peak_bytes;
   uint64_t allocations; /* calls that succeeded */
   uint64_t frees;
+  uint64_t parts; /* that were made of blocks, as an arena does of cl_mems */
 } trace_meter;
 
 /* Makes an allocator like `metered` in all its properties, its name included; retains it. */

@@ -32,6 +32,7 @@ typedef struct surveying {
   size_t block_count;
   surveyed_bytes all, pools[TRACE_SURVEYED_POOLS + 1]; /* the last are of all other pools */
   trace_sample sample;                                 /* after the latest row */
+  bool is_on_arena;       /* pools hold nothing there: what they take are the blocks */
   clp_status bins_status; /* of the census, which learns of blocks where nothing can fail */
 } surveying;
 
@@ -40,9 +41,8 @@ static surveyed_bytes *bytes_of(surveying *state, size_t pool)
   return &state->pools[pool < TRACE_SURVEYED_POOLS ? pool : TRACE_SURVEYED_POOLS];
 }
 
-static void observe_block(size_t pool, size_t bytes, bool is_taken, void *user_data)
+static void count_block(surveying *state, size_t pool, size_t bytes, bool is_taken)
 {
-  surveying *state = user_data;
   if (state->bins_status)
     return;
   if (is_taken)
@@ -52,6 +52,14 @@ static void observe_block(size_t pool, size_t bytes, bool is_taken, void *user_d
   size_t change = is_taken ? bytes : -bytes; /* wraps, and so do sums */
   state->all.taken += change;
   bytes_of(state, pool)->taken += change;
+}
+
+/* On an arena, these are segments. */
+static void observe_block(size_t pool, size_t bytes, bool is_taken, void *user_data)
+{
+  surveying *state = user_data;
+  if (!state->is_on_arena)
+    count_block(state, pool, bytes, is_taken);
 }
 
 static clp_status no_memory_for_pools(void)
@@ -110,10 +118,12 @@ static clp_status begin_block(surveying *state, const trace_replay_step *step)
   state->all.blocks += step->block_bytes;
   own->active += step->bytes;
   own->blocks += step->block_bytes;
-  if (step->block_bytes > 0)
+  if (state->is_on_arena && step->block_bytes > 0)
+    count_block(state, step->pool, step->block_bytes, true);
+  if (step->block_bytes > 0 && !state->bins_status)
     trace_bin_census_activate(&state->survey->bins, step->block_bytes, step->bytes,
                               step->outcome == TRACE_REPLAY_HIT);
-  return CLP_SUCCESS;
+  return state->bins_status;
 }
 
 static void end_block(surveying *state, size_t slot)
@@ -127,6 +137,8 @@ static void end_block(surveying *state, size_t slot)
   own->blocks -= block->block_bytes;
   if (block->block_bytes > 0)
     trace_bin_census_release(&state->survey->bins, block->block_bytes, block->kind.bytes);
+  if (state->is_on_arena && block->block_bytes > 0)
+    count_block(state, block->pool, block->block_bytes, false);
   block->is_live = false;
 }
 
@@ -224,7 +236,8 @@ clp_status trace_survey_take(trace_survey *survey, trace_reader *reader, clp_all
                              const trace_survey_listener *listener)
 {
   *survey = (trace_survey){0};
-  surveying state = {.survey = survey, .listener = listener};
+  surveying state = {
+      .survey = survey, .listener = listener, .is_on_arena = options->on_arena && options->pooled};
   trace_replay_observer observer = {observe_step, observe_block, &state};
   trace_replay_options observed = *options;
   observed.observer = &observer;

@@ -21,6 +21,7 @@ typedef struct trial {
   clp_allocator *device;
   trace_player player;
   trace_tune_estimate estimate;
+  bool rounds;                     /* sizes to those of bins */
   double asked_bytes, block_bytes; /* of all requests: too many for a size_t, perhaps */
 } trial;
 
@@ -59,12 +60,13 @@ static clp_status open_trial(tuning *all, size_t i)
   trial *tried = &all->trials[i];
   tried->options = all->options->replay;
   tried->options.pooled = setting->pooled;
+  tried->rounds = setting->pooled && !setting->carves;
   tried->options.pool_options.leading_bits_in_bin_id = setting->leading_bits;
   tried->options.on_arena = setting->on_arena;
   tried->options.arena_options.slack = setting->slack;
   tried->options.contents = NULL;
   tried->estimate.costs = all->options->costs ? all->options->costs : &no_costs;
-  bool has_parts = trace_tune_estimate_has_parts(&tried->estimate);
+  bool has_parts = trace_tune_estimate_has_parts(tried->estimate.costs);
   clp_status status = trace_model_device_create(all->options->model, has_parts, &tried->device);
   if (!status)
     status = trace_player_open(&tried->player, all->trace, tried->device, &tried->options);
@@ -90,7 +92,7 @@ static void count_padding(trial *tried, const trace_batch *batch)
     if (batch->operations[i].is_free)
       continue;
     size_t bytes = batch->operations[i].bytes;
-    size_t block = tried->options.pooled ? clp_bin_size(bits, clp_bin_number(bits, bytes)) : bytes;
+    size_t block = tried->rounds ? clp_bin_size(bits, clp_bin_number(bits, bytes)) : bytes;
     tried->asked_bytes += (double)bytes;
     tried->block_bytes += (double)block;
   }

@@ -22,6 +22,7 @@ typedef struct trace_tune_setting {
   unsigned leading_bits; /* of the pool */
   bool on_arena;
   double slack; /* of the arena */
+  bool carves;  /* a pool that carves what is asked for, so that leading bits do not matter */
 } trace_tune_setting;
 
 typedef struct trace_tune_outcome {

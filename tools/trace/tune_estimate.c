@@ -2,7 +2,7 @@
 /* Estimating: what was done, times what that costs. */
 #include "trace/tune_estimate.h"
 
-#include <clpool/pool.h>
+#include "trace/metering_allocator.h"
 
 /* A sub-buffer takes as long for any size. */
 static const size_t any_bytes = 65536;
@@ -21,33 +21,18 @@ void trace_tune_estimate_block(size_t bytes, bool is_taken, void *user_data)
   estimate->first_use += fresh > reused ? fresh - reused : 0.0;
 }
 
-bool trace_tune_estimate_has_parts(const trace_tune_estimate *estimate)
+bool trace_tune_estimate_has_parts(const trace_cost_table *costs)
 {
-  return trace_cost_at(estimate->costs, TRACE_COST_SUB_BUFFER, any_bytes) > 0;
-}
-
-/* How many blocks the arenas carved. */
-static uint64_t carved_blocks(const trace_player *player)
-{
-  uint64_t blocks = 0;
-  if (!player->options->on_arena)
-    return 0;
-  if (!player->options->pooled)
-    return player->tally.allocations;
-  for (size_t i = 0; i < player->pool_count; i++) {
-    clp_pool_stats stats = CLP_POOL_STATS_INIT;
-    clp_pool_get_stats(player->pools[i].pool, &stats);
-    blocks += stats.device_allocations;
-  }
-  return blocks;
+  return trace_cost_at(costs, TRACE_COST_SUB_BUFFER, any_bytes) > 0;
 }
 
 static trace_tune_time read_all(const trace_tune_estimate *estimate, const trace_player *player)
 {
   double sub_buffer = trace_cost_at(estimate->costs, TRACE_COST_SUB_BUFFER, any_bytes);
+  uint64_t parts = trace_metering_allocator_read(player->metering).parts;
   return (trace_tune_time){
       .host = estimate->host,
-      .sub_buffers = (double)carved_blocks(player) * sub_buffer,
+      .sub_buffers = (double)parts * sub_buffer,
       .device = estimate->device,
       .first_use = estimate->first_use,
   };

@@ -28,7 +28,7 @@ typedef struct trace_tune_estimate {
 } trace_tune_estimate;
 
 /* Whether an arena's blocks are made by the driver, as sub-buffers are: that has a cost. */
-bool trace_tune_estimate_has_parts(const trace_tune_estimate *estimate);
+bool trace_tune_estimate_has_parts(const trace_cost_table *costs);
 
 /* For trace_metering_allocator_watch: a block was taken from the device or went back. */
 void trace_tune_estimate_block(size_t bytes, bool is_taken, void *estimate);
