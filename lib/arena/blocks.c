@@ -55,8 +55,7 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
   clpi_range *range = clpi_segments_fit(segments, NULL, bytes);
   if (!range && segments->unused_bytes >= bytes)
     range = cut_unused_locked(arena, bytes);
-  if (!range || !clpi_uses_are_own(&range->uses, by) || !clpi_segments_have_spares(segments, 1) ||
-      !clpi_loop_has_room_locked(&arena->loop))
+  if (!range || !clpi_uses_are_own(&range->uses, by) || !clpi_segments_reserve(segments, 1))
     return 0;
   clpi_range *block = clpi_segments_carve(segments, range, range->offset, bytes);
   clpi_segments_enter(segments, block, address_of(block));
@@ -178,23 +177,18 @@ static void put_back(carving *self)
 static clp_status carve(carving *self, size_t most_unused)
 {
   clpi_arena *arena = self->arena;
-  bool has_spares = false;
-  while (!has_spares) {
-    if (!clpi_segments_prepare(&arena->segments, &arena->lock, 1, false))
-      return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
-    clpi_arena_lock(arena);
-    has_spares = clpi_segments_have_spares(&arena->segments, 1);
-    if (!has_spares)
-      clpi_arena_unlock(arena);
-  }
+  clpi_arena_lock(arena);
   clpi_loop_leave_locked(arena);
   clpi_range *range = most_unused ? clpi_arena_find_unused_locked(arena, self->room, most_unused)
                                   : find_locked(self);
+  bool has_memory = clpi_segments_reserve(&arena->segments, 1);
   if (range && most_unused)
     self->is_settled = is_settled_locked(self, range);
-  if (range)
+  if (range && has_memory)
     self->block = clpi_segments_carve(&arena->segments, range, range->offset, self->room);
   clpi_arena_unlock(arena);
+  if (!has_memory)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
   if (!range)
     return CLP_OUT_OF_DEVICE_MEMORY;
   if (self->is_settled || settle(self))
@@ -299,8 +293,10 @@ static void begin_loop(carving *self)
 {
   clpi_arena *arena = self->arena;
   clpi_kept_error kept;
-  size_t bytes;
-  if (!arena->loop.may_be || !clpi_loop_find(arena, self->room, self->by, &bytes))
+  clpi_spinlock_lock(&arena->lock);
+  size_t bytes = clpi_loop_find_locked(arena, self->room, self->by);
+  clpi_spinlock_unlock(&arena->lock);
+  if (!bytes)
     return;
   clpi_error_keep(&kept);
   const clpi_taking wanted = {.bytes = bytes,
@@ -358,7 +354,6 @@ static clp_status allocate_pinned(carving *self, clp_memory *memory)
   clpi_arena_unlock(arena);
   if (*memory)
     return CLP_SUCCESS;
-  clpi_loop_prepare(&arena->loop, &arena->lock);
   clp_status status = carve(self, 0);
   if (status == CLP_OUT_OF_DEVICE_MEMORY && self->request->most_bytes)
     status = grow(self);

@@ -129,13 +129,16 @@ static clp_status reserve(const clpi_moving *self, const clpi_taking *wanted)
   size_t taken = clpi_arena_taken_bytes_locked(arena) + pending->returned_bytes;
   size_t used = arena->segments.used_bytes;
   bool fits = taken <= most && least <= most - taken;
-  if (fits) {
+  bool has_memory = self->segment && clpi_segments_await(&arena->segments);
+  if (has_memory && fits) {
     self->segment->bytes = MIN(wanted->bytes, most - taken);
     begin_pending_locked(pending, &pending->taken_bytes, self->segment->bytes);
-  } else {
+  } else if (has_memory) {
     arena->segments.coming--;
   }
   clpi_arena_unlock(arena);
+  if (!has_memory)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a segment");
   return fits ? CLP_SUCCESS : refuse(least, most, taken, used);
 }
 
@@ -207,10 +210,7 @@ clp_status clpi_arena_take(clpi_arena *arena, const clpi_taking *wanted, clpi_ra
   if (status)
     return status;
   self.segment = calloc(1, sizeof(*self.segment));
-  if (!self.segment || !clpi_segments_prepare(&arena->segments, &arena->lock, 0, true))
-    status = clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a segment");
-  if (!status)
-    status = reserve(&self, wanted);
+  status = reserve(&self, wanted);
   if (status)
     free(self.segment);
   else

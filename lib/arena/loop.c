@@ -30,21 +30,23 @@ static void begin_era(clpi_loop *loop, clpi_stream *by)
   loop->by = by;
 }
 
-void clpi_loop_prepare(clpi_loop *loop, clpi_spinlock *lock)
+/* Whether there is room for the next block's begin, and for the ends of all that began. */
+static bool has_room(const clpi_loop *loop)
 {
-  clpi_spinlock_lock(lock);
-  bool has_room = clpi_loop_has_room_locked(loop), is_full = loop->chunk_count == CLPI_LOG_CHUNKS;
-  if (!has_room && is_full)
-    begin_era(loop, NULL);
-  clpi_spinlock_unlock(lock);
-  clpi_event *chunk = has_room || is_full ? NULL : malloc(CLPI_CHUNK_EVENTS * sizeof(*chunk));
-  clpi_spinlock_lock(lock);
-  if (chunk && loop->chunk_count < CLPI_LOG_CHUNKS) {
+  return loop->count + loop->open + 2 <= loop->chunk_count * CLPI_CHUNK_EVENTS;
+}
+
+/* Makes room, or begins another era. False: no host memory at all. */
+static bool make_room(clpi_loop *loop)
+{
+  clpi_event *chunk = NULL;
+  if (loop->chunk_count < CLPI_LOG_CHUNKS)
+    chunk = malloc(CLPI_CHUNK_EVENTS * sizeof(*chunk));
+  if (chunk)
     loop->chunks[loop->chunk_count++] = chunk;
-    chunk = NULL;
-  }
-  clpi_spinlock_unlock(lock);
-  free(chunk);
+  if (!has_room(loop))
+    begin_era(loop, loop->by);
+  return loop->chunk_count;
 }
 
 static uint64_t mix(uint64_t x)
@@ -70,9 +72,9 @@ void clpi_loop_note_begin_locked(clpi_arena *arena, clpi_range *block, clpi_stre
     return;
   clpi_loop_leave_locked(arena);
   digest_block(loop, block);
-  if (loop->by != by || !loop->era || !clpi_loop_has_room_locked(loop))
+  if (loop->by != by || !loop->era)
     begin_era(loop, by);
-  if (!clpi_loop_has_room_locked(loop))
+  if (!has_room(loop) && !make_room(loop))
     return;
   if (segment->era != loop->era) {
     segment->era = loop->era;
@@ -168,41 +170,41 @@ bool clpi_loop_is_due_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
 
 /* --- planning --- */
 
-/* What is between a checkpoint and now, and memory to plan it. */
+/* What is between a checkpoint and now. */
 typedef struct draft {
-  size_t first, count; /* of the events */
-  size_t segments;
-  clpi_plan plan;
-  uint32_t *item_of_segment, *item_of_step;
-  clpi_item *items, **order, **placed;
-  size_t item_count;
+  size_t first;   /* of the events */
+  clpi_plan plan; /* its order: for now, the item of each step */
+  uint32_t *item_of_segment;
+  size_t item_count, segment_count;
   size_t work; /* steps that were taken */
+  clpi_item items[CLPI_MOST_ITEMS], *order[CLPI_MOST_ITEMS], *placed[CLPI_MOST_ITEMS];
 } draft;
-
-static bool make_draft(draft *made, size_t first, size_t count, size_t segments)
-{
-  enum { ITEMS = CLPI_MOST_ITEMS };
-  *made = (draft){.first = first, .count = count, .segments = segments};
-  made->plan = (clpi_plan){.steps = malloc(count * sizeof(clpi_step)),
-                           .order = malloc(count / 2 * sizeof(uint32_t)),
-                           .marks = calloc(count, 1)};
-  made->item_of_segment = malloc(segments * sizeof(uint32_t));
-  made->item_of_step = malloc(count * sizeof(uint32_t));
-  made->items = malloc(ITEMS * sizeof(clpi_item));
-  made->order = malloc(ITEMS * sizeof(clpi_item *));
-  made->placed = malloc(ITEMS * sizeof(clpi_item *));
-  return made->plan.steps && made->plan.order && made->plan.marks && made->item_of_segment &&
-         made->item_of_step && made->items && made->order && made->placed;
-}
 
 static void end_draft(draft *made)
 {
+  if (!made)
+    return;
   clpi_plan_end(&made->plan);
   free(made->item_of_segment);
-  free(made->item_of_step);
-  free(made->items);
-  free((void *)made->order);
-  free((void *)made->placed);
+  free(made);
+}
+
+/* NULL: no host memory. */
+static draft *make_draft(size_t first, size_t count, size_t segment_count)
+{
+  draft *made = calloc(1, sizeof(*made));
+  if (!made)
+    return NULL;
+  made->first = first;
+  made->segment_count = segment_count;
+  made->item_of_segment = malloc(segment_count * sizeof(uint32_t));
+  made->plan = (clpi_plan){.steps = malloc(count * sizeof(clpi_step)),
+                           .count = count,
+                           .order = malloc(count * sizeof(uint32_t))};
+  if (made->item_of_segment && made->plan.steps && made->plan.order)
+    return made;
+  end_draft(made);
+  return NULL;
 }
 
 /* A block is part of its segment's last item if that still lives, or has ended at most `gap` steps
@@ -222,14 +224,14 @@ static bool add_begin(draft *made, uint32_t step, const clpi_event *event, size_
   it->low = MIN(it->low, event->offset);
   it->bytes = end - it->low;
   it->blocks++;
-  made->item_of_step[step] = *item;
+  made->plan.order[step] = *item;
   made->plan.steps[step] = (clpi_step){event->bytes, event->offset};
   return true;
 }
 
 static void add_end(draft *made, uint32_t step, uint32_t begin)
 {
-  clpi_item *item = &made->items[made->item_of_step[begin]];
+  clpi_item *item = &made->items[made->plan.order[begin]];
   item->blocks--;
   item->end = step;
   made->plan.steps[step] = (clpi_step){0, begin};
@@ -242,8 +244,8 @@ static bool read_events(draft *made, const clpi_loop *loop, size_t gap, size_t *
   size_t used = 0, blocks = 0;
   enum { WORK = 3 }; /* of a step, as long as so many of placing */
   *most = made->item_count = made->plan.most_blocks = 0;
-  memset(made->item_of_segment, 0xff, made->segments * sizeof(uint32_t));
-  for (uint32_t step = 0; step < made->count; step++) {
+  memset(made->item_of_segment, 0xff, made->segment_count * sizeof(uint32_t));
+  for (uint32_t step = 0; step < made->plan.count; step++) {
     const clpi_event *event = event_at(loop, made->first + step);
     made->work += WORK;
     if (event->begin == CLPI_NO_EVENT) {
@@ -289,68 +291,48 @@ static bool plan_locked(clpi_arena *arena, draft *made)
   size_t most =
       MAX(allowed < (double)SIZE_MAX ? (size_t)allowed : SIZE_MAX, arena->peak_reserved_bytes);
   most = most > stays ? MIN(most - stays, clpi_arena_largest_segment(arena)) : 0;
-  made->plan.count = made->count;
   made->plan.bytes =
       clpi_plan_place(made->items, made->item_count, most, made->order, made->placed, &made->work);
   if (!made->plan.bytes)
     return false;
-  for (size_t i = 0; i < made->count; i++) {
+  for (size_t i = 0; i < made->plan.count; i++) {
     if (!made->plan.steps[i].bytes)
       continue;
-    const clpi_item *item = &made->items[made->item_of_step[i]];
+    const clpi_item *item = &made->items[made->plan.order[i]];
     made->plan.steps[i].at += item->offset - item->low;
   }
   return true;
 }
 
-/* The work of planning is spread over the events that come until the next attempt. */
-enum { WORK_AN_EVENT = 8 };
-
-/* If the program is where it was when the draft was made, plans that, and has the next attempt come
- * later. */
-static void try_draft(clpi_arena *arena, draft *made, size_t bytes, clpi_stream *by)
+/* Plans what has come after the checkpoint. The next attempt comes later, so that the work is
+ * spread over the events until then. */
+static void attempt_locked(clpi_arena *arena, clpi_checkpoint *point)
 {
+  enum { WORK_AN_EVENT = 8 };
   clpi_loop *loop = &arena->loop;
-  clpi_plan old = {0};
-  clpi_spinlock_lock(&arena->lock);
-  clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes, by);
-  bool is_same = point && point->event == made->first && loop->count == made->first + made->count &&
-                 loop->segments == made->segments;
-  if (is_same && plan_locked(arena, made)) {
-    old = loop->plan;
+  draft *made = make_draft(point->event, loop->count - point->event, loop->segments);
+  point->least = loop->count + (loop->count - point->event) / 2;
+  if (made && plan_locked(arena, made)) {
+    clpi_plan old = loop->plan;
     loop->plan = made->plan;
-    made->plan = (clpi_plan){0};
+    made->plan = old;
     loop->segment = NULL;
     loop->start_digest = loop->digest;
   }
-  if (point)
-    point->least = loop->count + (loop->count - point->event) / 2;
-  loop->next_attempt = loop->logged + 2 * loop->served + made->work / WORK_AN_EVENT;
-  clpi_spinlock_unlock(&arena->lock);
-  clpi_plan_end(&old);
+  loop->next_attempt = loop->logged + 2 * loop->served + (made ? made->work : 0) / WORK_AN_EVENT;
+  end_draft(made);
 }
 
-bool clpi_loop_find(clpi_arena *arena, size_t bytes, clpi_stream *by, size_t *segment_bytes)
+size_t clpi_loop_find_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   clpi_loop *loop = &arena->loop;
-  clpi_spinlock_lock(&arena->lock);
-  const clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes, by);
-  bool is_needed = point && !is_at_start(loop, bytes);
-  size_t first = is_needed ? point->event : 0, count = loop->count - first;
-  size_t segments = loop->segments;
-  clpi_spinlock_unlock(&arena->lock);
-  draft made;
-  if (is_needed && make_draft(&made, first, count, segments))
-    try_draft(arena, &made, bytes, by);
-  if (is_needed)
-    end_draft(&made);
-  clpi_spinlock_lock(&arena->lock);
-  bool lacks_segment = is_at_start(loop, bytes) && !loop->segment;
-  *segment_bytes = loop->plan.bytes;
-  size_t spares = is_at_start(loop, bytes) ? spares_of(loop) : 0;
-  clpi_spinlock_unlock(&arena->lock);
-  bool has_memory = clpi_segments_prepare(&arena->segments, &arena->lock, spares, false);
-  return has_memory && lacks_segment;
+  clpi_checkpoint *point = loop->is_followed ? NULL : checkpoint_now(arena, bytes, by);
+  if (point && !is_at_start(loop, bytes))
+    attempt_locked(arena, point);
+  bool is_start = is_at_start(loop, bytes);
+  if (!is_start || !clpi_segments_reserve(&arena->segments, spares_of(loop)) || loop->segment)
+    return 0;
+  return loop->plan.bytes;
 }
 
 void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment)
@@ -429,16 +411,15 @@ static int compare_offsets(const void *a, const void *b, void *steps)
 /* The steps that began the blocks in use now, by their offsets. */
 static size_t list_live(clpi_loop *loop)
 {
-  clpi_plan *plan = &loop->plan;
+  const clpi_step *steps = loop->plan.steps;
+  uint32_t *order = loop->plan.order;
   size_t count = 0;
-  for (size_t i = 0; i < loop->next; i++)
-    plan->marks[plan->steps[i].bytes ? i : plan->steps[i].at] = plan->steps[i].bytes > 0;
-  for (uint32_t i = 0; i < loop->next; i++) {
-    if (plan->marks[i])
-      plan->order[count++] = i;
-    plan->marks[i] = 0;
-  }
-  qsort_r(plan->order, count, sizeof(uint32_t), compare_offsets, plan->steps);
+  for (uint32_t i = 0; i < loop->next; i++)
+    order[steps[i].bytes ? i : steps[i].at] = steps[i].bytes ? i : CLPI_NO_EVENT;
+  for (uint32_t i = 0; i < loop->next; i++)
+    if (steps[i].bytes && order[i] == i)
+      order[count++] = i;
+  qsort_r(order, count, sizeof(uint32_t), compare_offsets, loop->plan.steps);
   return count;
 }
 

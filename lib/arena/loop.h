@@ -63,15 +63,6 @@ struct clpi_arena;
 
 void clpi_loop_end(clpi_loop *loop);
 
-/* Makes host memory for the log, if there is any; else a new era begins in time. Under no lock. */
-void clpi_loop_prepare(clpi_loop *loop, clpi_spinlock *lock);
-
-/* Whether the next block can be logged. */
-static inline bool clpi_loop_has_room_locked(const clpi_loop *loop)
-{
-  return !loop->may_be || loop->count + loop->open + 2 <= loop->chunk_count * CLPI_CHUNK_EVENTS;
-}
-
 /* Log that a block begins, or ends, for a stream. */
 void clpi_loop_note_begin_locked(struct clpi_arena *arena, clpi_range *block, clpi_stream *by);
 void clpi_loop_note_end_locked(struct clpi_arena *arena, const clpi_range *block, clpi_stream *by);
@@ -87,12 +78,12 @@ bool clpi_loop_end_locked(struct clpi_arena *arena, clp_memory memory, size_t by
 /* Leaves the loop, if it is followed. */
 void clpi_loop_leave_locked(struct clpi_arena *arena);
 
-/* Whether a loop may have come to its beginning, so that clpi_loop_find is worth a call. */
+/* Whether a loop may have come to its beginning, so that clpi_loop_find_locked is worth a call. */
 bool clpi_loop_is_due_locked(struct clpi_arena *arena, size_t bytes, clpi_stream *by);
 
-/* Plans the loop that ends here, if there is one. Whether there is a plan from here on that lacks
- * its segment, of `*segment_bytes`. Under no lock. */
-bool clpi_loop_find(struct clpi_arena *arena, size_t bytes, clpi_stream *by, size_t *segment_bytes);
+/* Plans the loop that ends here, if there is one. If it may be followed from here on, but for its
+ * segment: the bytes of that; else 0. */
+size_t clpi_loop_find_locked(struct clpi_arena *arena, size_t bytes, clpi_stream *by);
 
 /* The plan has a segment, or there is none for it: then the plan is dropped. */
 void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment);

@@ -49,6 +49,5 @@ void clpi_plan_end(clpi_plan *plan)
 {
   free(plan->steps);
   free(plan->order);
-  free(plan->marks);
   *plan = (clpi_plan){0};
 }

@@ -20,8 +20,7 @@ typedef struct clpi_plan {
   size_t count;
   size_t bytes;       /* of the segment */
   size_t most_blocks; /* at a time */
-  uint32_t *order;    /* room for so many numbers of steps, and */
-  uint8_t *marks;     /* for as many as there are steps */
+  uint32_t *order;    /* room for the number of each step */
 } clpi_plan;
 
 /* What lives from one step to another, in one piece. */

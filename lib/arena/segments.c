@@ -48,47 +48,16 @@ static clpi_range *take_spare(clpi_segments *segments)
   return range;
 }
 
-static bool add_page(clpi_segments *segments, clpi_spinlock *lock)
+static bool add_page(clpi_segments *segments)
 {
   page *made = calloc(1, sizeof(*made));
   if (!made)
     return false;
-  clpi_spinlock_lock(lock);
   made->next = segments->pages;
   segments->pages = made;
   for (size_t i = 0; i < PAGE_RANGES; i++)
     add_spare(segments, &made->ranges[i]);
-  clpi_spinlock_unlock(lock);
   return true;
-}
-
-/* Of each array that another thread has meanwhile made as large, the new one is freed. */
-static bool extend(clpi_segments *segments, clpi_spinlock *lock, size_t capacity)
-{
-  clpi_segment **all = malloc(capacity * sizeof(*all)), **old_all = all;
-  size_t *largest = malloc(capacity * sizeof(*largest)), *old_largest = largest;
-  size_t *unused = malloc(capacity * sizeof(*unused)), *old_unused = unused;
-  bool is_made = all && largest && unused;
-  clpi_spinlock_lock(lock);
-  if (is_made && segments->capacity < capacity) {
-    for (size_t i = 0; i < segments->count; i++) {
-      all[i] = segments->all[i];
-      largest[i] = segments->largest[i];
-      unused[i] = segments->unused[i];
-    }
-    old_all = segments->all;
-    old_largest = segments->largest;
-    old_unused = segments->unused;
-    segments->all = all;
-    segments->largest = largest;
-    segments->unused = unused;
-    segments->capacity = capacity;
-  }
-  clpi_spinlock_unlock(lock);
-  free((void *)old_all);
-  free(old_largest);
-  free(old_unused);
-  return is_made;
 }
 
 static clpi_range **bucket_of(const clpi_segments *segments, clp_memory memory)
@@ -105,48 +74,56 @@ static void put_in_bucket(clpi_segments *segments, clpi_range *block)
 }
 
 /* More buckets make blocks quicker to find, and are not needed for more. */
-static void spread(clpi_segments *segments, clpi_spinlock *lock, size_t count)
+static void spread(clpi_segments *segments)
 {
-  clpi_range **old = calloc(count, sizeof(clpi_range *));
-  if (!old)
+  clpi_segments old = *segments;
+  size_t count = 4 * old.bucket_count;
+  clpi_range **buckets = calloc(count, sizeof(clpi_range *));
+  if (!buckets)
     return;
-  clpi_spinlock_lock(lock);
-  if (segments->bucket_count < count) {
-    clpi_range **buckets = old;
-    size_t old_count = segments->bucket_count;
-    old = segments->buckets;
-    segments->buckets = buckets;
-    segments->bucket_count = count;
-    for (size_t i = 0; i < old_count; i++)
-      for (clpi_range *block = old[i], *next; block; block = next) {
-        next = block->higher;
-        put_in_bucket(segments, block);
-      }
-  }
-  clpi_spinlock_unlock(lock);
-  free((void *)old);
+  segments->buckets = buckets;
+  segments->bucket_count = count;
+  for (size_t i = 0; i < old.bucket_count; i++)
+    for (clpi_range *block = old.buckets[i], *next; block; block = next) {
+      next = block->higher;
+      put_in_bucket(segments, block);
+    }
+  free((void *)old.buckets);
 }
 
-bool clpi_segments_prepare(clpi_segments *segments, clpi_spinlock *lock, size_t spares,
-                           bool is_coming)
+bool clpi_segments_reserve(clpi_segments *segments, size_t spares)
 {
-  enum { FIRST_SEGMENTS = 16 };
-  for (bool has_memory = true; has_memory;) {
-    clpi_spinlock_lock(lock);
-    size_t capacity = segments->capacity, buckets = segments->bucket_count;
-    bool lacks_spares = !clpi_segments_have_spares(segments, spares + (is_coming ? 2 : 0));
-    bool is_full = segments->count + segments->coming + is_coming > capacity;
-    bool is_crowded = segments->used_count > buckets;
-    segments->coming += is_coming && !lacks_spares && !is_full;
-    clpi_spinlock_unlock(lock);
-    if (is_crowded)
-      spread(segments, lock, 4 * buckets);
-    if (!lacks_spares && !is_full)
-      return true;
-    has_memory = lacks_spares ? add_page(segments, lock)
-                              : extend(segments, lock, MAX(2 * capacity, FIRST_SEGMENTS));
+  if (segments->used_count > segments->bucket_count)
+    spread(segments);
+  bool has_memory = true;
+  while (has_memory && !clpi_segments_have_spares(segments, spares))
+    has_memory = add_page(segments);
+  return has_memory;
+}
+
+static bool enlarge(void *array, size_t bytes)
+{
+  void *larger = realloc(*(void **)array, bytes);
+  if (larger)
+    *(void **)array = larger;
+  return larger;
+}
+
+bool clpi_segments_await(clpi_segments *segments)
+{
+  enum { FIRST = 16 };
+  size_t capacity = segments->capacity;
+  if (segments->count + segments->coming == capacity) {
+    capacity = capacity ? 2 * capacity : FIRST;
+    if (!enlarge((void *)&segments->all, capacity * sizeof(*segments->all)) ||
+        !enlarge(&segments->largest, capacity * sizeof(*segments->largest)) ||
+        !enlarge(&segments->unused, capacity * sizeof(*segments->unused)))
+      return false;
+    segments->capacity = capacity;
   }
-  return false;
+  bool has_spares = clpi_segments_reserve(segments, 2);
+  segments->coming += has_spares;
+  return has_spares;
 }
 
 /* --- lists of free ranges --- */

@@ -8,8 +8,6 @@
 
 #include "arena/parts.h"
 #include "arena/uses.h"
-#include "core/base/spinlock.h"
-
 #include <clpool/allocator.h>
 
 typedef struct clpi_segment clpi_segment;
@@ -63,10 +61,11 @@ static inline bool clpi_segments_have_spares(const clpi_segments *segments, size
   return segments->spare_count >= 2 * segments->coming + segments->kept + count;
 }
 
-/* Makes records for so many ranges; and for a segment to come, if one is. False: no host memory.
- * Under no lock; `lock` is the one that guards the segments. */
-bool clpi_segments_prepare(clpi_segments *segments, clpi_spinlock *lock, size_t spares,
-                           bool is_coming);
+/* Makes records for so many ranges. False: no host memory. */
+bool clpi_segments_reserve(clpi_segments *segments, size_t spares);
+
+/* Makes records for a segment to come: it is added, or `coming` decremented. False: as above. */
+bool clpi_segments_await(clpi_segments *segments);
 
 /* Adds a segment that was to come: a new one without a range, or one that was removed. */
 void clpi_segments_add(clpi_segments *segments, clpi_segment *segment);
