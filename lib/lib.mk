@@ -75,7 +75,7 @@ core_sources = \
 
 arena_sources = \
 	lib/arena/arena.c lib/arena/arena.h \
-	lib/arena/blocks.c lib/arena/blocks.h \
+	lib/arena/blocks.c \
 	lib/arena/figures.c \
 	lib/arena/grow.c lib/arena/grow.h \
 	lib/arena/loop.c lib/arena/loop.h \

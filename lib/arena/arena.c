@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Creating and destroying an arena, and what it takes over from its upstream. */
-#include "arena/blocks.h"
 #include "arena/grow.h"
 #include "core/allocator/stream_forwarding.h"
 #include "core/base/bytes.h"

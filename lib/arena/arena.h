@@ -29,11 +29,16 @@ typedef struct clpi_pending {
 /* A segment that a thread takes, or gives back. */
 typedef struct clpi_moving {
   struct clpi_arena *arena;
+  /* Of one to be taken. */
+  size_t bytes;       /* or as many as most_bytes leaves, */
+  size_t least_bytes; /* but not fewer */
+  size_t most_bytes;  /* of all segments */
+  size_t block_bytes; /* of a block that is carved from it; 0: none */
+  bool is_planned;    /* it is the loop's */
+  clpi_range *block;  /* the block */
+
   clpi_segment *segment;
-  clpi_stream *home;  /* upstream's, pinned, which may have work on a new one; or NULL */
-  size_t block_bytes; /* of a block that is carved from a new segment; 0: none */
-  bool is_planned;    /* a new segment is the loop's */
-  clpi_range *block;
+  clpi_stream *home; /* upstream's, pinned, which may have work on a new one; or NULL */
   clp_status status; /* upstream's; an error until it was asked */
   clpi_hooked_free pair;
   struct clpi_moving *next; /* of those that go back */
@@ -63,8 +68,14 @@ typedef struct clpi_arena {
   uint64_t segments_taken, segments_given_back;
 } clpi_arena;
 
-/* The operation that ends an arena, by which it can be told from other allocators. */
+/* The operations: blocks.c; and arena.c, by which an arena differs from other allocators. */
+clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out);
+clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *request,
+                                      clp_memory *out);
+clp_status clpi_arena_free(void *self, clp_memory memory, size_t bytes);
+clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream);
 void clpi_arena_destroy(void *self);
+extern const clpi_carver clpi_arena_carver;
 
 static inline void clpi_arena_lock(clpi_arena *arena)
 {

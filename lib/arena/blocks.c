@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A block is carved under the lock alone, if a segment has a range for it that nobody but its own
  * stream may still use. Otherwise other streams' work is settled for it, or the arena grows. */
-#include "arena/blocks.h"
-
 #include "arena/grow.h"
 #include "core/base/error.h"
 
@@ -218,11 +216,13 @@ static clp_status settle_new(carving *self)
 
 static clp_status carve_new(carving *self, size_t segment_bytes)
 {
-  const clpi_taking wanted = {.bytes = segment_bytes,
-                              .least_bytes = self->room,
-                              .block_bytes = self->room,
-                              .most_bytes = self->request->most_bytes};
-  clp_status status = clpi_arena_take(self->arena, &wanted, &self->block);
+  clpi_moving taken = {.arena = self->arena,
+                       .bytes = segment_bytes,
+                       .least_bytes = self->room,
+                       .block_bytes = self->room,
+                       .most_bytes = self->request->most_bytes};
+  clp_status status = clpi_arena_take(&taken);
+  self->block = taken.block;
   return status ? status : settle_new(self);
 }
 
@@ -299,12 +299,13 @@ static void begin_loop(carving *self)
   if (!bytes)
     return;
   clpi_error_keep(&kept);
-  const clpi_taking wanted = {.bytes = bytes,
-                              .least_bytes = bytes,
-                              .most_bytes = self->request->most_bytes,
-                              .is_planned = true};
+  clpi_moving taken = {.arena = arena,
+                       .bytes = bytes,
+                       .least_bytes = bytes,
+                       .most_bytes = self->request->most_bytes,
+                       .is_planned = true};
   (void)clpi_arena_trim(arena, bytes, 0, false);
-  clp_status status = clpi_arena_take(arena, &wanted, &self->block);
+  clp_status status = clpi_arena_take(&taken);
   clpi_error_restore(&kept);
   if (!status)
     return;

@@ -120,18 +120,18 @@ static clp_status refuse(size_t bytes, size_t most, size_t taken, size_t used)
 
 /* Counts a segment of the wanted bytes, or of as many as may be. What is being given back to
  * upstream is taken until it is there. */
-static clp_status reserve(const clpi_moving *self, const clpi_taking *wanted)
+static clp_status reserve(const clpi_moving *self)
 {
   clpi_arena *arena = self->arena;
   clpi_pending *pending = &arena->pending;
-  size_t most = wanted->most_bytes, least = wanted->least_bytes;
+  size_t most = self->most_bytes, least = self->least_bytes;
   clpi_arena_lock(arena);
   size_t taken = clpi_arena_taken_bytes_locked(arena) + pending->returned_bytes;
   size_t used = arena->segments.used_bytes;
   bool fits = taken <= most && least <= most - taken;
   bool has_memory = self->segment && clpi_segments_await(&arena->segments);
   if (has_memory && fits) {
-    self->segment->bytes = MIN(wanted->bytes, most - taken);
+    self->segment->bytes = MIN(self->bytes, most - taken);
     begin_pending_locked(pending, &pending->taken_bytes, self->segment->bytes);
   } else if (has_memory) {
     arena->segments.coming--;
@@ -199,25 +199,23 @@ static clp_status take_reserved(clpi_moving *self)
   return status;
 }
 
-clp_status clpi_arena_take(clpi_arena *arena, const clpi_taking *wanted, clpi_range **block)
+clp_status clpi_arena_take(clpi_moving *self)
 {
-  const clp_allocator_ops *ops = &arena->upstream->ops;
-  clpi_moving self = {
-      .arena = arena, .block_bytes = wanted->block_bytes, .is_planned = wanted->is_planned};
+  clpi_streams *streams = &self->arena->streams;
+  const clp_allocator_ops *ops = &self->arena->upstream->ops;
   clp_status status = CLP_SUCCESS;
   if (ops->allocate_uses_home)
-    status = clpi_stream_pin(&arena->streams, ops->home_stream, &self.home);
+    status = clpi_stream_pin(streams, ops->home_stream, &self->home);
   if (status)
     return status;
-  self.segment = calloc(1, sizeof(*self.segment));
-  status = reserve(&self, wanted);
+  self->segment = calloc(1, sizeof(*self->segment));
+  status = reserve(self);
   if (status)
-    free(self.segment);
+    free(self->segment);
   else
-    status = take_reserved(&self);
-  if (self.home)
-    clpi_stream_unpin(&arena->streams, self.home);
-  *block = self.block;
+    status = take_reserved(self);
+  if (self->home)
+    clpi_stream_unpin(streams, self->home);
   return status;
 }
 
@@ -237,20 +235,23 @@ static bool needs_no_wait_locked(const clpi_arena *arena, const clpi_segment *se
          clpi_uses_are_settled_locked(&segment->first->uses, NULL);
 }
 
-static clpi_segment *find_largest_locked(const clpi_arena *arena, size_t most, bool may_wait)
+/* The largest unused segment of at most `most` bytes; or the youngest, so that a reserve, which is
+ * mostly older, stays in one piece. */
+static clpi_segment *find_to_give_locked(const clpi_arena *arena, size_t most, bool is_youngest,
+                                         bool may_wait)
 {
   const clpi_segments *segments = &arena->segments;
-  clpi_segment *largest = NULL;
-  for (size_t i = 0; i < segments->count; i++) {
+  clpi_segment *found = NULL;
+  for (size_t i = segments->count; i-- > 0 && (!found || !is_youngest);) {
     clpi_segment *segment = segments->all[i];
-    if (segment->bytes <= most && (!largest || segment->bytes > largest->bytes) &&
+    if (segment->bytes <= most && (!found || segment->bytes >= found->bytes) &&
         clpi_segment_is_whole(segment) && (may_wait || needs_no_wait_locked(arena, segment)))
-      largest = segment;
+      found = segment;
   }
-  return largest;
+  return found;
 }
 
-/* Removes the largest unused segment, if all segments and `bytes` more exceed `most`, and the
+/* Removes an unused segment, if all segments and `bytes` more exceed `most`, and the
  * reserve is left with them. Those that other threads are giving back do not count. */
 static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_wait)
 {
@@ -261,9 +262,10 @@ static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_w
     clpi_segments_settle_locked(&arena->segments);
   size_t taken = clpi_arena_taken_bytes_locked(arena);
   bool is_above = arena->segments.unused_bytes && (taken > most || bytes > most - taken);
-  self->segment =
-      is_above ? find_largest_locked(arena, clpi_arena_most_to_give_locked(arena, bytes), may_wait)
-               : NULL;
+  size_t may_go = clpi_arena_most_to_give_locked(arena, bytes);
+  self->segment = is_above
+                      ? find_to_give_locked(arena, may_go, arena->reserve_bytes && !bytes, may_wait)
+                      : NULL;
   if (self->segment) {
     clpi_loop_note_gone_locked(&arena->loop, self->segment);
     clpi_segments_remove(&arena->segments, self->segment);
@@ -387,20 +389,30 @@ static clp_status take_reserve(clpi_arena *arena, size_t bytes)
   clp_status status = CLP_SUCCESS;
   for (size_t missing; !status && (missing = set_reserve(arena, bytes)) > 0;) {
     size_t segment = MIN(clpi_arena_room(arena, missing), clpi_arena_largest_segment(arena));
-    clpi_taking wanted = {.bytes = segment, .least_bytes = segment, .most_bytes = SIZE_MAX};
-    clpi_range *none;
-    status = clpi_arena_take(arena, &wanted, &none);
+    clpi_moving taken = {
+        .arena = arena, .bytes = segment, .least_bytes = segment, .most_bytes = SIZE_MAX};
+    status = clpi_arena_take(&taken);
   }
   return status;
 }
 
-/* One thread at a time: two would take twice what is missing. */
+/* One thread at a time: two would take twice what is missing. Who only fills the reserve up does
+ * not wait for the calls of one that is at it. */
+static bool begin_reserving(clpi_arena *arena, bool may_wait)
+{
+  if (!may_wait)
+    return pthread_mutex_trylock(&arena->reserving) == 0;
+  pthread_mutex_lock(&arena->reserving);
+  return true;
+}
+
 clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
 {
   if (bytes && *bytes > SIZE_MAX / 2)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no device has %zu bytes to reserve", *bytes);
+  if (!begin_reserving(arena, bytes))
+    return CLP_SUCCESS;
   clpi_device_call *outer = clpi_device_call_set(NULL); /* no hook is shown it */
-  pthread_mutex_lock(&arena->reserving);
   clpi_spinlock_lock(&arena->lock);
   size_t earlier = arena->reserve_bytes, taken = clpi_arena_taken_bytes_locked(arena);
   clpi_spinlock_unlock(&arena->lock);

@@ -22,22 +22,14 @@ clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, 
  * needs anyway. NULL: there is none. */
 clpi_range *clpi_arena_find_unused_locked(const clpi_arena *arena, size_t room, size_t most);
 
-/* A segment to be taken from upstream, and what for. */
-typedef struct clpi_taking {
-  size_t bytes;       /* of the segment; or as many as most_bytes leave, */
-  size_t least_bytes; /* but not fewer */
-  size_t block_bytes; /* of a block that is carved from it; 0: none */
-  size_t most_bytes;  /* of all segments */
-  bool is_planned;    /* it is for the plan of the loop */
-} clpi_taking;
-
 /* Takes a segment, and carves the block. CLP_LIMIT_EXCEEDED: most_bytes leaves too little.
  * CLP_OUT_OF_HOST_MEMORY, or the status of upstream. */
-clp_status clpi_arena_take(clpi_arena *arena, const clpi_taking *wanted, clpi_range **block);
+clp_status clpi_arena_take(clpi_moving *taken);
 
-/* Gives unused segments back, the largest first, while all segments and `bytes` more exceed `most`,
- * but not below the reserve, with `bytes` more; with `may_wait` also those for which the host has
- * to wait. Stops when upstream refuses one, and returns its status. */
+/* Gives unused segments back, the largest first, or where there is a reserve, the youngest, while
+ * all segments and `bytes` more exceed `most`, but not below the reserve, with `bytes` more; with
+ * `may_wait` also those for which the host has to wait. Stops when upstream refuses one, and
+ * returns its status. */
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait);
 
 /* Gives unused segments back until all have `most` bytes, and has upstream give back what it keeps.
@@ -49,7 +41,7 @@ clp_status clpi_arena_return_cached(void *self, size_t most);
 size_t clpi_arena_most_to_give_locked(const clpi_arena *arena, size_t coming);
 
 /* Makes `*bytes` the reserve, unless NULL, and takes what is missing of it. If that fails, all is
- * as before. */
+ * as before. NULL: does nothing while another thread is at it. */
 clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes);
 
 /* If segments are being taken or given back, waits until one is. False: none is, or all have
