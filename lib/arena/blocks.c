@@ -256,6 +256,24 @@ static clp_status carve_more(carving *self, clpi_growth *growth)
   return status;
 }
 
+/* Adds to the last error what the arena has, so that its user sees why no range fits. */
+static clp_status explain(clpi_arena *arena, clp_status status)
+{
+  const clpi_segments *segments = &arena->segments;
+  clpi_kept_error kept;
+  size_t largest = 0;
+  clpi_error_keep(&kept);
+  clpi_spinlock_lock(&arena->lock);
+  size_t count = segments->count, reserved = segments->reserved_bytes, used = segments->used_bytes;
+  for (size_t i = 0; i < count; i++)
+    largest = MAX(largest, MAX(segments->largest[i], segments->unused[i]));
+  clpi_spinlock_unlock(&arena->lock);
+  return clpi_error(status, kept.error.native_code,
+                    "%s; the arena has reserved %zu bytes in %zu segments: %zu bytes are used, and "
+                    "the largest free range has %zu bytes",
+                    kept.message, reserved, count, used, largest);
+}
+
 static void note_growth(clpi_arena *arena, size_t high_water)
 {
   clpi_spinlock_lock(&arena->lock);
@@ -275,6 +293,8 @@ static clp_status grow(carving *self)
     clpi_kept_error kept;
     clpi_error_keep(&kept);
     status = carve_more(self, &growth);
+    if (lacks_memory(status))
+      status = explain(self->arena, status);
     if (status)
       clpi_error_keep(&kept);
     (void)clpi_arena_fill_reserve(self->arena, NULL);

@@ -108,14 +108,12 @@ bool clpi_arena_await_pending(clpi_arena *arena, uint64_t *seen)
 
 /* --- taking --- */
 
-static clp_status refuse(size_t bytes, size_t most, size_t taken, size_t used)
+static clp_status refuse(size_t bytes, size_t most)
 {
   if (most == SIZE_MAX)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the arena cannot count as many bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
-                    "a block of %zu bytes would pass the limit of %zu bytes: the arena has taken "
-                    "%zu bytes from the device, of which %zu are in blocks that pools use or hold",
-                    bytes, most, taken, used);
+                    "a segment of %zu bytes would pass the limit of %zu bytes", bytes, most);
 }
 
 /* Counts a segment of the wanted bytes, or of as many as may be. What is being given back to
@@ -127,7 +125,6 @@ static clp_status reserve(const clpi_moving *self)
   size_t most = self->most_bytes, least = self->least_bytes;
   clpi_arena_lock(arena);
   size_t taken = clpi_arena_taken_bytes_locked(arena) + pending->returned_bytes;
-  size_t used = arena->segments.used_bytes;
   bool fits = taken <= most && least <= most - taken;
   bool has_memory = self->segment && clpi_segments_await(&arena->segments);
   if (has_memory && fits) {
@@ -139,7 +136,7 @@ static clp_status reserve(const clpi_moving *self)
   clpi_arena_unlock(arena);
   if (!has_memory)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a segment");
-  return fits ? CLP_SUCCESS : refuse(least, most, taken, used);
+  return fits ? CLP_SUCCESS : refuse(least, most);
 }
 
 static void add_locked(clpi_moving *self)
