@@ -1,1 +1,258 @@
-int main(void){return 1;}
+/* SPDX-License-Identifier: MIT */
+/* What is told of an arena: the device is what takes real memory. Hits and misses, hooks, profiles
+ * and the figures of pools are about segments, and belong to the pool whose request took them. */
+#include "core/allocator/allocator.h"
+#include "hooks/line_profile.h"
+#include "support/arenas.h"
+#include "support/chance.h"
+#include "support/pools.h"
+#include "support/profiles.h"
+#include "support/recorder.h"
+#include "support/suite.h"
+
+enum { SEGMENT = CLPT_SEGMENT, POOLS = 3 };
+
+static clp_pool *pools[POOLS];
+static clpt_recorder seen[POOLS];
+
+/* Each pool's hook writes what it is shown. */
+static void start_with(const clp_arena_options *options)
+{
+  static const char *const names[POOLS] = {"first", "second", "third"};
+  clpt_arena_start_with(options);
+  for (size_t i = 0; i < POOLS; i++) {
+    pools[i] = clpt_pool(clpt_arena);
+    clpt_recorder_init(&seen[i], names[i]);
+    clpt_ok(clp_pool_add_hook(pools[i], &seen[i].hook));
+  }
+}
+
+static void start(void)
+{
+  clp_arena_options options = clpt_arena_small();
+  start_with(&options);
+}
+
+static void end(void)
+{
+  for (size_t i = 0; i < POOLS; i++)
+    clp_pool_release(pools[i]);
+  clpt_arena_end();
+}
+
+/* --- hooks --- */
+
+START_TEST(hooks_are_shown_segments)
+{
+  start();
+  clp_buffer *small = clpt_allocate(pools[0], 1000), *next = clpt_allocate(pools[0], 2000);
+  clpt_recorder_is(&seen[0], "m<1000:1024 a<65536 a>65536 m>1000:1024 m<2000:2048 m>2000:2048");
+  ck_assert_uint_eq(seen[0].events[2].memory, clp_buffer_memory(small));
+  clp_pool_stats stats = clpt_stats(pools[0]);
+  ck_assert_uint_eq(stats.misses, 1);
+  ck_assert_uint_eq(stats.hits, 1);
+  ck_assert_uint_eq(stats.device_allocations, 1);
+  clpt_recorder_clear(&seen[0]);
+  clpt_ok(clp_buffer_release(small));
+  clpt_ok(clp_buffer_release(next));
+  clpt_recorder_is(&seen[0], "f<1000:1024 f>1000:1024 f<2000:2048 f>2000:2048");
+  ck_assert_uint_eq(clpt_stats(pools[0]).device_frees, 0);
+  clpt_recorder_clear(&seen[0]);
+  clpt_ok(clp_pool_free_held(pools[0]));
+  clpt_recorder_is(&seen[0], "d<65536 d>65536");
+  ck_assert_uint_eq(clpt_stats(pools[0]).device_frees, 1);
+  clpt_recorder_is(&seen[1], "");
+  end();
+}
+END_TEST
+
+/* Another pool's request that such a segment serves is a hit; what a request has given back and
+ * taken is its pool's. */
+START_TEST(segments_belong_to_the_pool_that_took_them)
+{
+  start();
+  clp_buffer *mine = clpt_allocate(pools[0], 1000), *theirs = clpt_allocate(pools[1], 60000);
+  ck_assert_uint_eq(clpt_stats(pools[1]).hits, 1);
+  ck_assert_uint_eq(clpt_stats(pools[1]).device_allocations, 0);
+  clpt_recorder_is(&seen[1], "m<60000:60160 m>60000:60160");
+  clpt_ok(clp_buffer_release(mine));
+  clpt_ok(clp_buffer_release(theirs));
+  clpt_recorder_clear(&seen[0]);
+  clp_buffer *large = clpt_allocate(pools[2], 2 * SEGMENT);
+  clpt_recorder_is(&seen[2], "m<131072:131072 d<65536 d>65536 a<131072 a>131072 m>131072:131072");
+  clpt_recorder_is(&seen[0], "");
+  clp_pool_stats stats = clpt_stats(pools[2]);
+  ck_assert_uint_eq(stats.device_allocations, 1);
+  ck_assert_uint_eq(stats.device_frees, 1);
+  ck_assert_uint_eq(stats.misses, 1);
+  clpt_ok(clp_buffer_release(large));
+  end();
+}
+END_TEST
+
+START_TEST(what_is_refused_is_shown_and_counts_nothing)
+{
+  clp_buffer *refused;
+  start();
+  clpt_arena_device.capacity = SEGMENT;
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(pools[0], SEGMENT + 1, &refused));
+  ck_assert_ptr_nonnull(strstr(seen[0].log, "a<65792 a>65792!"));
+  ck_assert_ptr_nonnull(strstr(seen[0].log, " m>65537:65792!"));
+  clp_pool_stats stats = clpt_stats(pools[0]);
+  ck_assert_uint_eq(stats.hits + stats.misses + stats.device_allocations, 0);
+  clpt_arena_device.free_fault =
+      (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
+  clpt_hold(pools[0], 1000, 1);
+  clpt_recorder_clear(&seen[0]);
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_free_held(pools[0]));
+  clpt_recorder_is(&seen[0], "d<65536 d>65536!");
+  ck_assert_uint_eq(clpt_stats(pools[0]).device_frees, 0);
+  end();
+}
+END_TEST
+
+/* What a callback does with the arena is shown to none. */
+static void use_arena(clpt_recorder *self, const clp_hook_event *event)
+{
+  (void)event;
+  if (strcmp(self->last, "a<") != 0 || self->count > 20)
+    return;
+  clpt_arena_give(clpt_arena_take(3 * SEGMENT), 3 * SEGMENT);
+  clpt_hold(pools[1], 5 * SEGMENT, 1);
+  clpt_ok(clp_arena_reserve(clpt_arena, 6 * SEGMENT));
+  clpt_ok(clp_arena_reserve(clpt_arena, 0));
+}
+
+START_TEST(hooks_are_not_shown_what_they_do)
+{
+  start();
+  seen[0].also = use_arena;
+  clpt_hold(pools[0], 1000, 1);
+  clpt_recorder_is(&seen[0], "m<1000:1024 a<65536 a>65536 m>1000:1024 f<1000:1024 f>1000:1024");
+  clpt_recorder_is(&seen[1], "");
+  ck_assert_uint_eq(clpt_stats(pools[0]).device_allocations, 1);
+  ck_assert_uint_eq(clpt_stats(pools[1]).device_allocations, 1);
+  end();
+}
+END_TEST
+
+/* Where pools hold blocks, a held block is a hit as well, and its end is none of the device's. */
+START_TEST(held_blocks_are_not_the_devices)
+{
+  clpt_arena_setup_parts();
+  start();
+  clpt_hold(pools[0], 1000, 2);
+  clpt_hold(pools[0], 1000, 1);
+  clp_pool_stats stats = clpt_stats(pools[0]);
+  ck_assert_uint_eq(stats.hits, 2);
+  ck_assert_uint_eq(stats.misses, 1);
+  ck_assert_uint_eq(stats.device_allocations, 1);
+  clpt_recorder_clear(&seen[0]);
+  clpt_ok(clp_pool_free_held(pools[0]));
+  clpt_recorder_is(&seen[0], "d<65536 d>65536");
+  end();
+}
+END_TEST
+
+/* --- sums --- */
+
+typedef struct sums {
+  uint64_t allocations, frees, shown_allocations, shown_frees;
+} sums;
+
+/* What the hooks were shown, and what the pools count. */
+static sums sum(void)
+{
+  sums all = {0};
+  for (size_t i = 0; i < POOLS; i++) {
+    clp_pool_stats stats = clpt_stats(pools[i]);
+    all.allocations += stats.device_allocations;
+    all.frees += stats.device_frees;
+    for (const char *at = seen[i].log; (at = strstr(at, "a>")); at += 2)
+      all.shown_allocations++;
+    for (const char *at = seen[i].log; (at = strstr(at, "d>")); at += 2)
+      all.shown_frees++;
+    clpt_recorder_clear(&seen[i]);
+  }
+  return all;
+}
+
+/* The pools' calls of the device and those for reserves are all that the arena makes. */
+START_TEST(the_sums_are_the_arenas)
+{
+  enum { STEPS = 4000, SLOTS = 40 };
+  clp_arena_options options = clpt_arena_small();
+  clp_buffer *slots[SLOTS] = {NULL};
+  clpt_chance chance = clpt_chance_seed((unsigned)_i);
+  uint64_t reserved = 0, shown_allocations = 0, shown_frees = 0;
+  options.min_segment_bytes = 256;
+  options.slack = _i ? 0.1 : 0.0;
+  start_with(&options);
+  for (unsigned i = 0; i < clpt_iterations(STEPS); i++) {
+    size_t slot = clpt_chance_below(&chance, SLOTS);
+    clp_pool *pool = pools[clpt_chance_below(&chance, POOLS)];
+    if (slots[slot]) {
+      clpt_ok(clp_buffer_release(slots[slot]));
+      slots[slot] = NULL;
+    } else {
+      slots[slot] = clpt_allocate(pool, 1 + clpt_chance_below(&chance, 50000));
+    }
+    if (!clpt_chance_below(&chance, 60))
+      clpt_ok(clp_pool_trim_to(pool, clpt_chance_below(&chance, 300000)));
+    if (!clpt_chance_below(&chance, 200)) {
+      uint64_t before = clpt_arena_figures().segments_taken;
+      clpt_ok(clp_arena_reserve(clpt_arena, clpt_chance_below(&chance, 600000)));
+      reserved += clpt_arena_figures().segments_taken - before;
+    }
+    sums all = sum();
+    shown_allocations += all.shown_allocations;
+    shown_frees += all.shown_frees;
+    clp_arena_stats arena = clpt_arena_figures();
+    ck_assert_uint_eq(shown_allocations, all.allocations);
+    ck_assert_uint_eq(shown_frees, all.frees);
+    ck_assert_uint_eq(all.allocations + reserved, arena.segments_taken);
+    ck_assert_uint_eq(all.frees, arena.segments_given_back);
+  }
+  for (size_t i = 0; i < SLOTS; i++)
+    clpt_ok(clp_buffer_release(slots[i]));
+  end();
+}
+END_TEST
+
+/* --- line profiles --- */
+
+START_TEST(a_profile_acquires_segments)
+{
+  start();
+  clp_line_profile *profile = clpt_profile(0);
+  CLPT_SET_STACK(7);
+  clpt_ok(clp_hook_push(clp_line_profile_hook(profile)));
+  clp_buffer *first = clpt_allocate(pools[0], 1024), *second = clpt_allocate(pools[0], 3072);
+  clpt_prints(profile, "_root (4.00KB, 64.00KB)\n"
+                       "  p.c:7:f (4.00KB, 64.00KB)\n");
+  clpt_ok(clp_line_profile_reset(profile));
+  clpt_ok(clp_arena_reserve(clpt_arena, 3 * SEGMENT));
+  clpt_ok(clp_buffer_release(first));
+  first = clpt_allocate(pools[0], 100 << 10);
+  clpt_prints(profile, "_root (100.00KB, 0.00B)\n"
+                       "  p.c:7:f (100.00KB, 0.00B)\n");
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(second));
+  clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
+  clp_line_profile_destroy(profile);
+  end();
+}
+END_TEST
+
+CLPT_MAIN("figures of an arena", clpt_run)
+{
+  TCase *tests = clpt_case(suite, "figures");
+  tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
+  tcase_add_test(tests, hooks_are_shown_segments);
+  tcase_add_test(tests, segments_belong_to_the_pool_that_took_them);
+  tcase_add_test(tests, what_is_refused_is_shown_and_counts_nothing);
+  tcase_add_test(tests, hooks_are_not_shown_what_they_do);
+  tcase_add_test(tests, held_blocks_are_not_the_devices);
+  tcase_add_loop_test(tests, the_sums_are_the_arenas, 0, 2);
+  tcase_add_test(tests, a_profile_acquires_segments);
+}
