@@ -1,30 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads on one arena: blocks of its pools do not overlap, whether one thread follows the tape
- * without the lock meanwhile or not (lib/arena/ahead.h). */
-#include "arena/arena.h"
+/* Threads on one arena, with one pool or several: no two blocks overlap, whoever has them; a second
+ * thread in a loop; threads that end; a fork. */
 #include "support/chance.h"
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
 #include <clpool/arena.h>
+#include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { SEGMENT = 64 * 1024, POOLS = 2 };
+enum { MOST_POOLS = 3, ROUNDS = 3000, SLOTS = 24, MAIL = 16 };
+
+/* A block has its stamp at both ends, wherever it is handed. */
+typedef struct item {
+  clp_buffer *buffer;
+  uint64_t stamp;
+} item;
 
 typedef struct rig {
   clp_allocator *host, *arena;
-  clp_pool *pools[POOLS];
-  atomic_uint at_work; /* threads that repeat themselves */
+  clp_pool *pools[MOST_POOLS];
+  size_t count; /* of pools */
+  atomic_uint at_work;
+  atomic_uint_fast64_t stamps;
+  pthread_mutex_t lock; /* guards what is handed over */
+  item mail[MAIL];
 } rig;
 
-static void start(rig *it)
+static void start(rig *it, size_t pools)
 {
   clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
-  options.min_segment_bytes = SEGMENT;
+  options.slack = 0.1;
+  it->count = pools;
+  pthread_mutex_init(&it->lock, NULL);
   clpt_ok(clp_host_allocator_create(0, &it->host));
   clpt_ok(clp_arena_allocator_create(it->host, &options, &it->arena));
-  for (size_t i = 0; i < POOLS; i++)
+  for (size_t i = 0; i < pools; i++)
     it->pools[i] = clpt_pool(it->arena);
 }
 
@@ -37,154 +50,252 @@ static clp_arena_stats arena_of(const rig *it)
 
 static void end(rig *it)
 {
-  for (size_t i = 0; i < POOLS; i++)
+  uint64_t taken = 0, given_back = 0;
+  for (size_t i = 0; i < MAIL; i++)
+    clpt_ok(clp_buffer_release(it->mail[i].buffer));
+  ck_assert_uint_eq(arena_of(it).used_blocks, 0);
+  ck_assert_uint_eq(arena_of(it).used_bytes, 0);
+  for (size_t i = 0; i < it->count; i++) {
+    clpt_ok(clp_pool_free_held(it->pools[i]));
+    clp_pool_stats stats = clpt_stats(it->pools[i]);
+    ck_assert_uint_eq(stats.active_blocks + stats.managed_bytes, 0);
+    taken += stats.device_allocations;
+    given_back += stats.device_frees;
+  }
+  ck_assert_uint_eq(arena_of(it).segments, 0);
+  ck_assert_uint_eq(arena_of(it).segments_taken, taken);
+  ck_assert_uint_eq(arena_of(it).segments_given_back, given_back);
+  for (size_t i = 0; i < it->count; i++)
     clp_pool_release(it->pools[i]);
-  clp_arena_stats stats = arena_of(it);
-  ck_assert_uint_eq(stats.used_blocks, 0);
-  ck_assert_uint_eq(stats.segments, 0);
   clp_allocator_release(it->arena);
   clp_allocator_release(it->host);
 }
 
-enum { THREADS = 4, ROUNDS = 3000, SLOTS = 24 };
+/* --- blocks --- */
 
-/* Each block has its thread's number at both ends: nobody else may have it. */
-static void stamp(clp_buffer *buffer, unsigned char number)
+static void stamp(rig *it, item *block)
 {
-  unsigned char *bytes = (unsigned char *)clp_buffer_memory(buffer);
-  bytes[0] = bytes[clp_buffer_size(buffer) - 1] = number;
+  char *bytes = (char *)clp_buffer_memory(block->buffer);
+  size_t last = clp_buffer_capacity(block->buffer) - sizeof(block->stamp);
+  block->stamp = atomic_fetch_add(&it->stamps, 1);
+  memcpy(bytes, &block->stamp, sizeof(block->stamp));
+  memcpy(bytes + last, &block->stamp, sizeof(block->stamp));
 }
 
-static bool has_stamp(clp_buffer *buffer, unsigned char number)
+static void check(clpt_worker *self, const item *block)
 {
-  const unsigned char *bytes = (const unsigned char *)clp_buffer_memory(buffer);
-  return bytes[0] == number && bytes[clp_buffer_size(buffer) - 1] == number;
+  const char *bytes = (const char *)clp_buffer_memory(block->buffer);
+  size_t last = clp_buffer_capacity(block->buffer) - sizeof(block->stamp);
+  if (memcmp(bytes, &block->stamp, sizeof(block->stamp)) != 0 ||
+      memcmp(bytes + last, &block->stamp, sizeof(block->stamp)) != 0)
+    clpt_wrong(self, "a block is someone else's too");
 }
 
-static void swap(clpt_worker *self, clp_pool *pool, clp_buffer **slot)
+static void toggle(clpt_worker *self, clp_pool *pool, item *slot, size_t bytes)
 {
-  unsigned char number = (unsigned char)(self->number + 1);
-  if (*slot) {
-    if (!has_stamp(*slot, number))
-      clpt_wrong(self, "a block is someone else's too");
-    if (clp_buffer_release(*slot))
-      clpt_wrong(self, "release: %s", clp_last_error()->message);
-    *slot = NULL;
+  if (slot->buffer) {
+    check(self, slot);
+    clpt_note_failure(self, "release", clp_buffer_release(slot->buffer));
+    slot->buffer = NULL;
     return;
   }
-  size_t bytes = 1 + (size_t)clpt_chance_below(&self->chance, 60000);
-  if (clp_pool_allocate(pool, bytes, slot))
-    clpt_wrong(self, "allocate: %s", clp_last_error()->message);
-  else
-    stamp(*slot, number);
+  if (!clp_pool_try_allocate(pool, bytes, &slot->buffer))
+    clpt_note_failure(self, "allocate", clp_pool_allocate(pool, bytes, &slot->buffer));
+  if (slot->buffer)
+    stamp(self->shared, slot);
+}
+
+/* Another thread's block for this one. */
+static void exchange(rig *it, item *slot, size_t number)
+{
+  pthread_mutex_lock(&it->lock);
+  item mine = *slot;
+  *slot = it->mail[number];
+  it->mail[number] = mine;
+  pthread_mutex_unlock(&it->lock);
 }
 
 static void churn(clpt_worker *self)
 {
-  const rig *it = self->shared;
-  clp_buffer *slots[SLOTS] = {NULL};
-  unsigned rounds = clpt_iterations(ROUNDS);
-  for (unsigned i = 0; i < rounds && !self->wrong[0]; i++) {
-    clp_pool *pool = it->pools[self->number % POOLS];
-    swap(self, pool, &slots[clpt_chance_below(&self->chance, SLOTS)]);
-    if (i % 512 == 511 && clp_pool_trim_to(pool, 100000))
-      clpt_wrong(self, "trim_to: %s", clp_last_error()->message);
+  rig *it = self->shared;
+  item slots[SLOTS] = {{NULL, 0}};
+  for (unsigned i = 0; i < self->rounds && !self->wrong[0]; i++) {
+    clp_pool *pool = it->pools[clpt_chance_below(&self->chance, it->count)];
+    item *slot = &slots[clpt_chance_below(&self->chance, SLOTS)];
+    toggle(self, pool, slot, 1 + (size_t)clpt_chance_below(&self->chance, 60000));
+    if (i % 8 == 7)
+      exchange(it, slot, clpt_chance_below(&self->chance, MAIL));
+    if (i % 512 == 511)
+      clpt_note_failure(self, "trim_to", clp_pool_trim_to(pool, 100000));
   }
   for (size_t i = 0; i < SLOTS; i++)
-    (void)clp_buffer_release(slots[i]);
+    if (slots[i].buffer)
+      toggle(self, NULL, &slots[i], 0);
 }
 
+/* By the loop's number: 2 to 8 threads, with one to three pools. */
 START_TEST(threads_share_an_arena)
 {
   static const clpt_work works[] = {churn};
   clpt_workers workers;
   rig it = {0};
 
-  start(&it);
-  clpt_workers_start(&workers, THREADS, works, 1, 0, &it);
+  start(&it, 1 + (size_t)_i % MOST_POOLS);
+  clpt_workers_start(&workers, 2u << _i / MOST_POOLS, works, 1, clpt_iterations(ROUNDS), &it);
   clpt_workers_join(&workers);
   end(&it);
 }
 END_TEST
 
-/* The same again and again, in a pool of its own. */
+/* --- loops --- */
+
+enum { PASSES = 60, STEPS = 400 };
+
+/* The same again and again. */
 static void repeat(clpt_worker *self)
 {
-  enum { PASSES = 100, STEPS = 200 };
   rig *it = self->shared;
-  clp_pool *pool = it->pools[self->number];
-  clp_buffer *slots[SLOTS] = {NULL};
-  for (unsigned pass = 0; pass < PASSES && !self->wrong[0]; pass++) {
+  clp_pool *pool = it->pools[self->number % it->count];
+  item slots[SLOTS] = {{NULL, 0}};
+  for (unsigned pass = 0; pass < clpt_iterations(PASSES) && !self->wrong[0]; pass++) {
     self->chance = clpt_chance_seed(self->number);
-    for (unsigned i = 0; i < STEPS; i++)
-      swap(self, pool, &slots[clpt_chance_below(&self->chance, SLOTS)]);
+    for (unsigned i = 0; i < STEPS; i++) {
+      item *slot = &slots[clpt_chance_below(&self->chance, SLOTS)];
+      toggle(self, pool, slot, 1 + (size_t)clpt_chance_below(&self->chance, 60000));
+    }
     for (size_t i = 0; i < SLOTS; i++)
-      if (slots[i])
-        swap(self, pool, &slots[i]);
+      if (slots[i].buffer)
+        toggle(self, pool, &slots[i], 0);
   }
   atomic_fetch_sub(&it->at_work, 1);
 }
 
-/* Looks at what the others do, and has segments go back. */
+/* Looks at what the others do, and has segments go back and come. */
 static void look(clpt_worker *self)
 {
-  const rig *it = self->shared;
-  while (atomic_load(&it->at_work)) {
+  rig *it = self->shared;
+  for (size_t i = 0; atomic_load(&it->at_work); i++) {
     clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-    if (clp_arena_get_stats(it->arena, &stats) || clp_pool_free_held(it->pools[0]))
-      clpt_wrong(self, "%s", clp_last_error()->message);
-    if (stats.used_blocks > POOLS * SLOTS)
-      clpt_wrong(self, "%zu blocks are in use", stats.used_blocks);
+    clp_pool_stats figures = CLP_POOL_STATS_INIT;
+    clpt_note_failure(self, "arena_get_stats", clp_arena_get_stats(it->arena, &stats));
+    clpt_note_failure(self, "pool_get_stats", clp_pool_get_stats(it->pools[0], &figures));
+    if (stats.used_blocks > it->count * SLOTS || stats.used_bytes > stats.reserved_bytes)
+      clpt_wrong(self, "%zu blocks of %zu bytes are in use", stats.used_blocks, stats.used_bytes);
+    if (figures.active_bytes > figures.managed_bytes)
+      clpt_wrong(self, "%zu bytes are active", figures.active_bytes);
+    if (i % 4 == self->number % 4)
+      clpt_note_failure(self, "free_held", clp_pool_free_held(it->pools[0]));
+    usleep(200);
   }
 }
 
-/* One thread follows the tape; then two would, of which one does. */
-START_TEST(one_thread_repeats_itself_while_others_look)
+/* One thread follows its loop, or two would. */
+START_TEST(threads_repeat_themselves_while_others_look)
 {
   const clpt_work works[] = {repeat, _i ? repeat : look, look};
   clpt_workers workers;
   rig it = {0};
 
-  start(&it);
+  start(&it, 1 + (size_t)_i);
   atomic_init(&it.at_work, 1 + (unsigned)_i);
   clpt_workers_start(&workers, 3, works, 3, 0, &it);
   clpt_workers_join(&workers);
-  ck_assert_uint_eq(arena_of(&it).used_blocks,
-                    clpt_stats(it.pools[0]).held_blocks + clpt_stats(it.pools[1]).held_blocks);
   end(&it);
 }
 END_TEST
 
-static atomic_bool has_looked;
+typedef struct request {
+  clp_pool *pool;
+  size_t bytes;
+} request;
 
-static void *look_once(void *arena)
+static void *allocate(void *argument)
 {
-  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  (void)clp_arena_get_stats(arena, &stats);
-  atomic_store(&has_looked, true);
-  return NULL;
+  const request *wanted = argument;
+  clp_buffer *buffer = NULL;
+  return clp_pool_allocate(wanted->pool, wanted->bytes, &buffer) ? NULL : buffer;
 }
 
-/* While the owner of the door stands inside. */
-START_TEST(a_wait_for_the_door_is_no_cancellation_point)
+static void *release(void *buffer)
 {
-  clp_memory memory;
-  pthread_t thread;
+  return clp_buffer_release(buffer) ? buffer : NULL;
+}
+
+/* Threads that end at once make every 20th allocation, and every 30th release, of another one's
+ * loop: they are a part of it. */
+START_TEST(a_loop_of_two_threads_is_followed)
+{
+  enum { LOOPS = 6, HERS = 20, THEIRS = 30 };
+  clp_buffer *slots[SLOTS] = {NULL};
   rig it = {0};
 
-  start(&it);
-  clpt_ok(clp_allocator_allocate(it.arena, 1000, &memory));
-  clpi_arena *arena = it.arena->self;
-  atomic_store(&arena->door.is_taken, true);
-  ck_assert_int_eq(pthread_create(&thread, NULL, look_once, it.arena), 0);
-  usleep(20000);
-  ck_assert_int_eq(pthread_cancel(thread), 0);
-  usleep(1000);
-  ck_assert(!atomic_load(&has_looked));
-  atomic_store(&arena->door.is_taken, false);
-  ck_assert_int_eq(pthread_join(thread, NULL), 0);
-  ck_assert(atomic_load(&has_looked));
-  clpt_ok(clp_allocator_free(it.arena, memory, 1000));
+  start(&it, 1);
+  for (unsigned pass = 0; pass < LOOPS; pass++) {
+    uint64_t before = arena_of(&it).repeated_blocks, blocks = 0;
+    clpt_chance chance = clpt_chance_seed(1);
+    for (unsigned i = 0; i < STEPS + SLOTS; i++) {
+      size_t at = i < STEPS ? clpt_chance_below(&chance, SLOTS) : i - STEPS;
+      request wanted = {it.pools[0], 1 + (size_t)clpt_chance_below(&chance, 60000)};
+      if (slots[at]) {
+        ck_assert_ptr_null(i % THEIRS ? release(slots[at]) : clpt_aside(release, slots[at]));
+        slots[at] = NULL;
+      } else if (i < STEPS) {
+        blocks++;
+        slots[at] = i % HERS ? allocate(&wanted) : clpt_aside(allocate, &wanted);
+        ck_assert_ptr_nonnull(slots[at]);
+      }
+    }
+    if (pass >= 2)
+      ck_assert_uint_eq(arena_of(&it).repeated_blocks - before, blocks);
+  }
+  end(&it);
+}
+END_TEST
+
+/* --- forks --- */
+
+static bool is_refused(clp_status status)
+{
+  return status == CLP_NOT_SUPPORTED;
+}
+
+/* With its parent's arena a child can do nothing; with one of its own, all. */
+static int be_child(const rig *it, clp_buffer *buffer)
+{
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  clp_allocator *host = NULL, *arena = NULL;
+  clp_pool *pool = NULL;
+  clp_memory memory;
+  bool is_well = is_refused(clp_arena_get_stats(it->arena, &stats)) &&
+                 is_refused(clp_arena_reserve(it->arena, 1 << 20)) &&
+                 is_refused(clp_arena_dump(it->arena, stderr)) &&
+                 is_refused(clp_allocator_allocate(it->arena, 1000, &memory)) &&
+                 is_refused(clp_pool_allocate(it->pools[0], 1000, &buffer)) &&
+                 is_refused(clp_pool_free_held(it->pools[0]));
+  is_well = is_well && !clp_host_allocator_create(0, &host) &&
+            !clp_arena_allocator_create(host, NULL, &arena) &&
+            !clp_pool_create(arena, NULL, &pool) && !clp_pool_allocate(pool, 1000, &buffer) &&
+            !clp_buffer_release(buffer) && !clp_arena_get_stats(arena, &stats);
+  return is_well && stats.used_blocks == 0 ? 0 : 1;
+}
+
+START_TEST(a_child_leaves_its_parents_arena_alone)
+{
+  int status;
+  rig it = {0};
+  start(&it, 1);
+  clp_buffer *buffer = clpt_allocate(it.pools[0], 1000);
+  clp_arena_stats before = arena_of(&it);
+  pid_t child = fork();
+  if (child == 0) {
+    clp_status released = clp_buffer_release(buffer);
+    _exit(released ? 2 : be_child(&it, NULL));
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  clp_arena_stats after = arena_of(&it);
+  ck_assert_mem_eq(&before, &after, sizeof(before));
+  clpt_ok(clp_buffer_release(buffer));
   end(&it);
 }
 END_TEST
@@ -193,7 +304,8 @@ CLPT_MAIN("threads on an arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "threads");
 
-  tcase_add_test(tests, threads_share_an_arena);
-  tcase_add_test(tests, a_wait_for_the_door_is_no_cancellation_point);
-  tcase_add_loop_test(tests, one_thread_repeats_itself_while_others_look, 0, 2);
+  tcase_add_loop_test(tests, threads_share_an_arena, 0, 3 * MOST_POOLS);
+  tcase_add_loop_test(tests, threads_repeat_themselves_while_others_look, 0, 2);
+  tcase_add_test(tests, a_loop_of_two_threads_is_followed);
+  tcase_add_test(tests, a_child_leaves_its_parents_arena_alone);
 }
