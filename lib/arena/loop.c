@@ -335,11 +335,15 @@ size_t clpi_loop_find_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
   return loop->plan.bytes;
 }
 
+/* Meanwhile another thread may have made another plan, and taken a segment for it. */
 void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment)
 {
-  loop->segment = segment;
+  if (loop->segment)
+    return;
   if (!segment)
     loop->plan.count = 0;
+  else if (segment->bytes >= loop->plan.bytes)
+    loop->segment = segment;
 }
 
 /* --- following --- */
