@@ -141,10 +141,12 @@ static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_str
   return NULL;
 }
 
+/* A program that goes another way each time has become another one, which begins alike. */
 static bool is_at_start(const clpi_loop *loop, size_t bytes)
 {
-  return loop->plan.count && !loop->is_followed && loop->plan.steps[0].bytes == bytes &&
-         loop->digest == loop->start_digest;
+  enum { MOST_STRAYS = 4 };
+  return loop->plan.count && loop->strays < MOST_STRAYS && !loop->is_followed &&
+         loop->plan.steps[0].bytes == bytes && loop->digest == loop->start_digest;
 }
 
 /* To leave the loop takes a record for each block that it has in use, and for what is between. */
@@ -318,6 +320,7 @@ static void attempt_locked(clpi_arena *arena, clpi_checkpoint *point)
     made->plan = old;
     loop->segment = NULL;
     loop->start_digest = loop->digest;
+    loop->strays = 0;
   }
   loop->next_attempt = loop->logged + 2 * loop->served + (made ? made->work : 0) / WORK_AN_EVENT;
   end_draft(made);
@@ -368,8 +371,10 @@ static void count_locked(clpi_arena *arena, size_t bytes, bool is_used)
 {
   clpi_loop *loop = &arena->loop;
   clpi_segments_count(&arena->segments, loop->segment, bytes, is_used);
-  if (++loop->next == loop->plan.count)
-    loop->next = 0;
+  if (++loop->next < loop->plan.count)
+    return;
+  loop->next = 0;
+  loop->strays = 0;
 }
 
 clp_memory clpi_loop_begin_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
@@ -379,6 +384,7 @@ clp_memory clpi_loop_begin_locked(clpi_arena *arena, size_t bytes, clpi_stream *
     return 0;
   const clpi_step *step = &loop->plan.steps[loop->next];
   if (step->bytes != bytes || loop->by != by) {
+    loop->strays++;
     clpi_loop_leave_locked(arena);
     return 0;
   }
@@ -396,6 +402,7 @@ bool clpi_loop_end_locked(clpi_arena *arena, clp_memory memory, size_t bytes, co
   const clpi_step *begin = &loop->plan.steps[step->bytes ? 0 : step->at];
   if (step->bytes || begin->bytes != bytes || loop->segment->memory + begin->at != memory ||
       loop->by != by) {
+    loop->strays++;
     clpi_loop_leave_locked(arena);
     return false;
   }

@@ -53,6 +53,7 @@ typedef struct clpi_loop {
   clpi_segment *segment; /* of the plan; NULL: it was given back */
   uint64_t start_digest; /* of what was in use when the loop began */
   bool is_followed;
+  unsigned strays;       /* how often in a row the program went another way than the plan */
   size_t next;           /* step of the plan, while it is followed */
   uint64_t served;       /* blocks that began so */
   uint64_t logged;       /* events in all eras */
