@@ -230,14 +230,17 @@ START_TEST(a_loop_beside_other_blocks_is_followed)
 }
 END_TEST
 
-/* A program that becomes another one, and then the first again. */
+/* A program that becomes another one, and then the first again; which may begin alike. */
 START_TEST(the_loop_of_another_program)
 {
+  enum { PASSES = 12, FOUND = 8 };
   start(&ways[0]);
-  for (unsigned i = 0; i < 8 * FIRST; i++) {
+  for (unsigned i = 0; i < 8 * PASSES; i++) {
     uint64_t before = repeated();
-    unsigned blocks = pass(11 + i / FIRST % 2, NONE, NEVER);
-    if (i % FIRST >= 4)
+    if (_i)
+      step(60, 5000);
+    unsigned blocks = pass(11 + i / PASSES % 2, NONE, NEVER) + (unsigned)_i;
+    if (i % PASSES >= FOUND)
       ck_assert_uint_eq(repeated() - before, blocks);
     ck_assert_str_eq(model.wrong, "");
   }
@@ -293,6 +296,50 @@ START_TEST(a_reserve_in_a_loop)
 }
 END_TEST
 
+/* Rounds of blocks in another order than they began in, from one slot on. */
+static void rounds(unsigned count, unsigned first, size_t bytes)
+{
+  for (unsigned round = 0; round < count; round++) {
+    for (unsigned slot = 0; slot < 30; slot++)
+      step(first + slot, slot ? bytes * (1 + (slot + round) % 5) : 1000 + 100 * first);
+    for (unsigned slot = 0; slot < 30; slot++)
+      step(first + slot * 7 % 30, 0);
+  }
+}
+
+static size_t bytes_meanwhile;
+static bool is_refused_then;
+
+static void repeat_meanwhile(void)
+{
+  rounds(400, 30, bytes_meanwhile);
+  model.refusals = is_refused_then;
+}
+
+/* While the segment of a loop is taken, or refused, another one is found, which needs more, or
+ * less.
+ */
+START_TEST(a_loop_that_is_found_meanwhile)
+{
+  size_t bytes = _i % 2 ? 300 : 3000;
+  start(&ways[0]);
+  bytes_meanwhile = 3300 - bytes;
+  is_refused_then = _i / 2;
+  model.is_nested = true;
+  rounds(3, 0, bytes);
+  model.meanwhile = repeat_meanwhile;
+  for (unsigned i = 0; i < 40 && model.meanwhile; i++)
+    rounds(1, 0, bytes);
+  ck_assert_ptr_null(model.meanwhile);
+  model.refusals = 0;
+  rounds(400, 30, bytes_meanwhile);
+  rounds(40, 0, bytes);
+  clpt_model_look(&model);
+  ck_assert_uint_gt(repeated(), 0);
+  end();
+}
+END_TEST
+
 /* No new memory is wanted for what is planned where the device has no more. */
 START_TEST(a_full_device_fails_no_loop)
 {
@@ -314,8 +361,9 @@ CLPT_MAIN("programs on an arena", clpt_run)
   tcase_add_loop_test(loops, a_program_that_repeats_is_followed, 0, 12);
   tcase_add_loop_test(loops, a_loop_is_followed_again, 0, MISCHIEFS);
   tcase_add_test(loops, a_loop_beside_other_blocks_is_followed);
-  tcase_add_test(loops, the_loop_of_another_program);
+  tcase_add_loop_test(loops, the_loop_of_another_program, 0, 2);
   tcase_add_loop_test(loops, loops_of_each_way, 0, WAYS);
   tcase_add_test(loops, a_reserve_in_a_loop);
+  tcase_add_loop_test(loops, a_loop_that_is_found_meanwhile, 0, 4);
   tcase_add_test(loops, a_full_device_fails_no_loop);
 }

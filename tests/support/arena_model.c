@@ -51,6 +51,10 @@ static bool is_refused(clpt_model *model)
 static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
 {
   clpt_model *model = self;
+  void (*meanwhile)(void) = model->meanwhile;
+  model->meanwhile = NULL;
+  if (meanwhile)
+    meanwhile();
   bool fits = !model->capacity ||
               (model->reserved <= model->capacity && bytes <= model->capacity - model->reserved);
   if (is_refused(model) || !fits || model->segment_count == CLPT_MOST_SEGMENTS)
@@ -167,10 +171,11 @@ static void compare_pool(clpt_model *model, unsigned number)
   require_equal(model, "active blocks", is.active_blocks, must->blocks);
   require_equal(model, "active bytes", is.active_bytes, must->bytes);
   require_equal(model, "managed bytes", is.managed_bytes, must->room);
-  require_equal(model, "hits", is.hits, must->hits);
-  require_equal(model, "misses", is.misses, must->misses);
+  if (!model->is_nested)
+    require_equal(model, "hits", is.hits, must->hits);
   require_equal(model, "allocations", is.allocations, must->hits + must->misses);
-  if (!model->had_reserve) { /* else the arena may have made a reserve whole again */
+  if (!model->had_reserve &&
+      !model->is_nested) { /* else the arena may have made a reserve whole again */
     require_equal(model, "device allocations", is.device_allocations, must->taken);
     require_equal(model, "device frees", is.device_frees, must->given_back);
   }
