@@ -44,7 +44,8 @@ def test_figures(pool):
     assert pool.held_bytes == pool.alloc_size(pool.bin_number(300))
     pool.free_held()
     assert (pool.active_blocks, pool.held_blocks) == (1, 0)
-    assert pool.stats.device_frees == 1
+    in_one_segment = pool.allocator.name == "arena"
+    assert pool.stats.device_frees == (0 if in_one_segment else 1)
     del kept
     pool.stop_holding()
     pool(500)
