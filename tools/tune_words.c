@@ -21,14 +21,15 @@ clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting)
   int length = setting->pooled && !setting->carves
                    ? snprintf(text, room, "leading_bits_in_bin_id = %u", setting->leading_bits)
                    : snprintf(text, room, setting->pooled ? "a pool" : "no pool");
+  const char *comma = setting->carves ? "" : ",";
   text += length;
   room -= (size_t)length;
   if (!setting->on_arena)
     snprintf(text, room, ", without an arena");
   else if (has_default_slack(setting->slack))
-    snprintf(text, room, ", on an arena");
+    snprintf(text, room, "%s on an arena", comma);
   else
-    snprintf(text, room, ", on an arena of slack %.10g", setting->slack);
+    snprintf(text, room, "%s on an arena of slack %.10g", comma, setting->slack);
   return words;
 }
 

@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 /** Bytes by call stack: `used`, what pools were asked for, hits included, and `acquired`, what the
- * device was asked for. Both are rounded, and count even if the request failed. Recording stores
- * addresses alone, no names, in space that grows with the number of different stacks. Several
- * threads may record at once, and another may report meanwhile.
+ * device was asked for (on an arena, segments). Both are rounded, and count even if the request
+ * failed. Recording stores addresses alone, no names, in space that grows with the number of
+ * different stacks. Several threads may record at once, and another may report meanwhile.
  *
  * After fork, the child's copy records nothing, clp_line_profile_destroy does nothing with it, and
  * all else is CLP_NOT_SUPPORTED.

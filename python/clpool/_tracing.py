@@ -90,6 +90,8 @@ def pool_expression(setting: dict) -> str:
     allocator = "allocator"
     if setting["arena"]:
         allocator = f"clpool.ArenaAllocator(allocator, slack={setting['slack']:g})"
+    if setting["leading_bits"] is None:
+        return f"clpool.MemoryPool({allocator})"
     return f"clpool.MemoryPool({allocator}, leading_bits_in_bin_id={setting['leading_bits']})"
 
 

@@ -289,13 +289,14 @@ static PyObject *arena_stats(PyObject *self, PyObject *unused)
   if (clpool_check(clp_arena_get_stats(((Allocator *)self)->allocator, &stats)) < 0)
     return NULL;
   return Py_BuildValue(
-      "{snsnsnsnsnsnsnsdsnsnsKsKsn}", "segments", stats.segments, "free_segments",
+      "{snsnsnsnsnsnsnsdsnsnsKsKsnsK}", "segments", stats.segments, "free_segments",
       stats.free_segments, "reserved_bytes", stats.reserved_bytes, "used_bytes", stats.used_bytes,
       "used_blocks", stats.used_blocks, "free_ranges", stats.free_ranges, "largest_free_bytes",
       stats.largest_free_bytes, "fragmentation", stats.fragmentation, "peak_reserved_bytes",
       stats.peak_reserved_bytes, "peak_used_bytes", stats.peak_used_bytes, "segments_taken",
       (unsigned long long)stats.segments_taken, "segments_given_back",
-      (unsigned long long)stats.segments_given_back, "reserve_bytes", stats.reserve_bytes);
+      (unsigned long long)stats.segments_given_back, "reserve_bytes", stats.reserve_bytes,
+      "repeated_blocks", (unsigned long long)stats.repeated_blocks);
 }
 
 static PyObject *arena_reserve(PyObject *self, PyObject *size)
@@ -395,7 +396,7 @@ int clpool_add_allocators(PyObject *module)
     return -1;
   return add_class(
       module, "clpool.ArenaAllocator", arena_new,
-      "ArenaAllocator(upstream, slack=0.016, min_segment_bytes=262144, max_segment_bytes=0,\n"
+      "ArenaAllocator(upstream, slack=0.016, min_segment_bytes=4096, max_segment_bytes=0,\n"
       "               one_thread=False, reserve_bytes=0)\n\n"
       "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
       "more from the device than its program uses. slack is how much more, as a part of the\n"

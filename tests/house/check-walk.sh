@@ -27,5 +27,5 @@ within() {
 
 within "a hit" 13 4
 within "a miss" 45 12
-within "a carve" 50 12
+within "a carve" 40 12
 cat "$house_tmp/sums"

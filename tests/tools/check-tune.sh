@@ -278,7 +278,7 @@ has 'clp_allocator_allocate(arena, bytes, &memory);' 'arena_options.slack = 0;'
 # Where memory is an address, leading bits do not matter on an arena: they are not recommended.
 code "$resnet" addresses.csv --arena --slack=0.05 --objective=memory
 has 'clp_pool_create(arena, NULL, &pool);'
-says 'recommended: a pool, on an arena of slack 0.05'
+says 'recommended: a pool on an arena of slack 0.05'
 says 'clpool.MemoryPool(clpool.ArenaAllocator(allocator, slack=0.05))'
 says 'CLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=0.05'
 ! grep -q CLPOOL_LEADING_BITS "$out" || fail "leading bits are recommended: $(cat "$out")"

@@ -163,33 +163,40 @@ static const char four_pairs[] = "a1=100 f1=100 a1=100 a2=5000 f2=5000 a2=5000 f
 
 START_TEST(times_are_what_was_done_times_its_cost)
 {
-  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){false, 0, false, 0}, 1),
-                      4 * block_ns + 4 * free_ns);
-  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false, 0}, 1),
+  ck_assert_double_eq(
+      device_time_of(four_pairs, (trace_tune_setting){false, 0, false, 0, false}, 1),
+      4 * block_ns + 4 * free_ns);
+  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false, 0, false}, 1),
                       2 * block_ns);
 }
 END_TEST
 
 START_TEST(an_arena_carves_what_its_pool_misses)
 {
-  trace_tune_outcome outcome = timed(four_pairs, (trace_tune_setting){true, 4, true, 0.1}, 1, NULL);
+  trace_tune_outcome outcome =
+      timed(four_pairs, (trace_tune_setting){true, 4, true, 0.1, false}, 1, NULL);
   ck_assert_double_eq(outcome.time.sub_buffers, 2 * 1.0);
   ck_assert_double_eq(outcome.time.device + outcome.time.first_use,
                       (double)outcome.result.device_allocations * block_ns +
                           (double)outcome.result.device_frees * free_ns);
-  outcome = timed(four_pairs, (trace_tune_setting){false, 0, true, 0.1}, 1, NULL);
+  outcome = timed(four_pairs, (trace_tune_setting){false, 0, true, 0.1, false}, 1, NULL);
   ck_assert_double_eq(outcome.time.sub_buffers, 4 * 1.0);
+  outcome =
+      timed("a1=100 a2=600 a3=1100", (trace_tune_setting){true, 4, true, 0.1, false}, 1, NULL);
+  ck_assert_double_eq(outcome.time.sub_buffers, 3 * 1.0);
+  ck_assert_uint_eq(outcome.result.device_allocations, 1);
 }
 END_TEST
 
 /* In the second pass the pool has all that it needs. */
 START_TEST(times_are_those_of_the_last_pass)
 {
-  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false, 0}, 2), 0.0);
+  ck_assert_double_eq(device_time_of(four_pairs, (trace_tune_setting){true, 4, false, 0, false}, 2),
+                      0.0);
   trace_tune_outcome once =
-      timed(four_pairs, (trace_tune_setting){true, 4, false, 0}, 1, ticking_clock);
+      timed(four_pairs, (trace_tune_setting){true, 4, false, 0, false}, 1, ticking_clock);
   trace_tune_outcome twice =
-      timed(four_pairs, (trace_tune_setting){true, 4, false, 0}, 2, ticking_clock);
+      timed(four_pairs, (trace_tune_setting){true, 4, false, 0, false}, 2, ticking_clock);
   ck_assert_double_eq(once.time.host, 500.0); /* a batch */
   ck_assert_double_eq(twice.time.host, 500.0);
 }
@@ -198,7 +205,7 @@ END_TEST
 START_TEST(times_are_told_by_operation)
 {
   trace_tune_outcome outcome =
-      timed(four_pairs, (trace_tune_setting){true, 4, false, 0}, 1, ticking_clock);
+      timed(four_pairs, (trace_tune_setting){true, 4, false, 0, false}, 1, ticking_clock);
   ck_assert_double_eq(outcome.result.ns_per_operation, trace_tune_time_sum(&outcome.time) / 8);
   ck_assert_double_eq(trace_tune_time_sum(&outcome.time), 500.0 + 2 * block_ns);
   ck_assert_double_eq(outcome.time.first_use, 200.0);
