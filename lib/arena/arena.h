@@ -89,6 +89,16 @@ static inline void clpi_arena_unlock(clpi_arena *arena)
   pthread_mutex_unlock(&arena->mutex);
 }
 
+/* Makes the first `bytes` of a free range a block, for which there is a spare. */
+static inline clpi_range *clpi_arena_carve_locked(clpi_arena *arena, clpi_range *range,
+                                                  size_t bytes)
+{
+  clpi_range *block = clpi_segments_carve(&arena->segments, range, range->offset, bytes);
+  if (block->segment->block_count == 1) /* it was unused: the arena has grown */
+    arena->high_water = MAX(arena->high_water, arena->segments.used_bytes);
+  return block;
+}
+
 /* How many bytes a block of `bytes` takes up. */
 static inline size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
 {

@@ -36,13 +36,10 @@ static void note_peak_locked(clpi_arena *arena)
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
 }
 
-static clpi_range *cut_unused_locked(clpi_arena *arena, size_t bytes)
+static clpi_range *find_unused_locked(const clpi_arena *arena, size_t bytes)
 {
   clpi_growth growth = clpi_arena_plan_growth_locked(arena, bytes, SIZE_MAX);
-  clpi_range *range = clpi_arena_find_unused_locked(arena, bytes, growth.most_unused);
-  if (range)
-    arena->high_water = growth.high_water;
-  return range;
+  return clpi_arena_find_unused_locked(arena, bytes, growth.most_unused);
 }
 
 static clp_memory carve_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
@@ -52,10 +49,10 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
     return 0;
   clpi_range *range = clpi_segments_fit(segments, NULL, bytes);
   if (!range && segments->unused_bytes >= bytes)
-    range = cut_unused_locked(arena, bytes);
+    range = find_unused_locked(arena, bytes);
   if (!range || !clpi_uses_are_own(&range->uses, by) || !clpi_segments_reserve(segments, 1))
     return 0;
-  clpi_range *block = clpi_segments_carve(segments, range, range->offset, bytes);
+  clpi_range *block = clpi_arena_carve_locked(arena, range, bytes);
   clpi_segments_enter(segments, block, address_of(block));
   begin_locked(arena, block, by);
   return block->memory;
@@ -118,18 +115,19 @@ static bool is_settled_locked(const carving *self, const clpi_range *range)
   return clpi_uses_are_settled_locked(&range->uses, by);
 }
 
-/* The first fit, or if that is not safe for the stream yet, one of the next that is. */
-static clpi_range *find_locked(carving *self)
+/* The first fit, or if that is not safe for the stream yet, one of the next that is. If segments
+ * with blocks have none, that in an unused one of at most `most_unused` bytes. */
+static clpi_range *find_locked(carving *self, size_t most_unused)
 {
   enum { MOST_LOOKED_AT = 4 };
   const clpi_segments *segments = &self->arena->segments;
   clpi_range *first = clpi_segments_fit(segments, NULL, self->room), *range = first;
-  for (int looked_at = 1; range; looked_at++) {
+  if (!first && most_unused)
+    first = range = clpi_arena_find_unused_locked(self->arena, self->room, most_unused);
+  for (int i = 0; i < MOST_LOOKED_AT && range; i++) {
     self->is_settled = is_settled_locked(self, range);
     if (self->is_settled)
       return range;
-    if (looked_at == MOST_LOOKED_AT)
-      break;
     range = clpi_segments_fit(segments, range, self->room);
   }
   return first;
@@ -169,21 +167,17 @@ static void put_back(carving *self)
   self->block = NULL;
 }
 
-/* Carves from a segment with blocks; or without, of at most `most_unused` bytes if that is not 0.
- * CLP_OUT_OF_DEVICE_MEMORY: none fits, or it cannot be made safe for the stream.
+/* CLP_OUT_OF_DEVICE_MEMORY: no range fits, or none can be made safe for the stream.
  * CLP_OUT_OF_HOST_MEMORY. */
 static clp_status carve(carving *self, size_t most_unused)
 {
   clpi_arena *arena = self->arena;
   clpi_arena_lock(arena);
   clpi_loop_leave_locked(arena);
-  clpi_range *range = most_unused ? clpi_arena_find_unused_locked(arena, self->room, most_unused)
-                                  : find_locked(self);
+  clpi_range *range = find_locked(self, most_unused);
   bool has_memory = clpi_segments_reserve(&arena->segments, 1);
-  if (range && most_unused)
-    self->is_settled = is_settled_locked(self, range);
   if (range && has_memory)
-    self->block = clpi_segments_carve(&arena->segments, range, range->offset, self->room);
+    self->block = clpi_arena_carve_locked(arena, range, self->room);
   clpi_arena_unlock(arena);
   if (!has_memory)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
@@ -231,27 +225,21 @@ static bool lacks_memory(clp_status status)
   return status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED;
 }
 
-/* After memory ran out: carves what other threads have freed meanwhile; else gives back all unused
- * segments, and carves one that upstream did not take, or a new one that is just large enough. */
-static clp_status try_again(carving *self, bool may_exchange)
-{
-  clp_status status = carve(self, 0);
-  if (status != CLP_OUT_OF_DEVICE_MEMORY)
-    return status;
-  (void)clpi_arena_trim(self->arena, may_exchange ? SIZE_MAX : 0, 0, true);
-  status = carve(self, SIZE_MAX);
-  return status == CLP_OUT_OF_DEVICE_MEMORY ? carve_new(self, self->room) : status;
-}
-
+/* When memory runs out, all unused segments go back. Then the block is carved from what other
+ * threads have freed meanwhile, or from a segment that upstream did not take, or from a new one
+ * that is just large enough. */
 static clp_status carve_more(carving *self, clpi_growth *growth)
 {
+  clpi_arena *arena = self->arena;
   size_t coming = growth->may_exchange ? growth->segment_bytes : 0;
-  (void)clpi_arena_trim(self->arena, coming, growth->most_bytes, false);
+  (void)clpi_arena_trim(arena, coming, growth->most_bytes, false);
   clp_status status = carve_new(self, growth->segment_bytes);
-  while (lacks_memory(status)) {
-    status = try_again(self, growth->may_exchange);
-    if (lacks_memory(status) && !clpi_arena_await_pending(self->arena, &growth->succeeded))
-      break;
+  for (bool is_last = false; lacks_memory(status) && !is_last;) {
+    (void)clpi_arena_trim(arena, growth->may_exchange ? SIZE_MAX : 0, 0, true);
+    status = carve(self, SIZE_MAX);
+    if (status == CLP_OUT_OF_DEVICE_MEMORY)
+      status = carve_new(self, self->room);
+    is_last = lacks_memory(status) && !clpi_arena_await_pending(arena, &growth->succeeded);
   }
   return status;
 }
@@ -274,15 +262,8 @@ static clp_status explain(clpi_arena *arena, clp_status status)
                     kept.message, reserved, count, used, largest);
 }
 
-static void note_growth(clpi_arena *arena, size_t high_water)
-{
-  clpi_spinlock_lock(&arena->lock);
-  arena->high_water = MAX(arena->high_water, high_water);
-  clpi_spinlock_unlock(&arena->lock);
-}
-
-/* In a segment without blocks, or in a new one. On success, the caller's last error stays. */
-static clp_status grow(carving *self)
+/* Carves, if need be from a new segment. On success, the caller's last error stays. */
+static clp_status carve_or_grow(carving *self)
 {
   clpi_spinlock_lock(&self->arena->lock);
   clpi_growth growth =
@@ -300,8 +281,6 @@ static clp_status grow(carving *self)
     (void)clpi_arena_fill_reserve(self->arena, NULL);
     clpi_error_restore(&kept);
   }
-  if (!status)
-    note_growth(self->arena, growth.high_water);
   return status;
 }
 
@@ -375,9 +354,7 @@ static clp_status allocate_pinned(carving *self, clp_memory *memory)
   clpi_arena_unlock(arena);
   if (*memory)
     return CLP_SUCCESS;
-  clp_status status = carve(self, 0);
-  if (status == CLP_OUT_OF_DEVICE_MEMORY && self->request->most_bytes)
-    status = grow(self);
+  clp_status status = self->request->most_bytes ? carve_or_grow(self) : carve(self, 0);
   if (status)
     return status;
   *memory = address_of(self->block);

@@ -8,7 +8,6 @@
 
 /* How the arena is to grow for a request. */
 typedef struct clpi_growth {
-  size_t high_water;    /* the arena's, with this request */
   size_t segment_bytes; /* of a new segment */
   size_t most_unused;   /* the largest unused segment that is carved instead */
   size_t most_bytes;    /* of all segments, above which unused ones go back first */
