@@ -5,9 +5,6 @@
 #include "support/suite.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
-/* --- creating --- */
 
 START_TEST(it_is_what_upstream_is)
 {
@@ -27,8 +24,6 @@ START_TEST(it_is_what_upstream_is)
   clpt_arena_end();
 }
 END_TEST
-
-/* --- blocks --- */
 
 START_TEST(blocks_share_a_segment)
 {
@@ -79,25 +74,6 @@ START_TEST(large_requests_have_segments_of_their_own)
 }
 END_TEST
 
-/* So many that the table of blocks grows, freed in another order. */
-START_TEST(many_blocks)
-{
-  enum { MANY = 5000, STEP = 1237 };
-  static clp_memory blocks[MANY];
-  clpt_arena_start();
-  for (size_t i = 0; i < MANY; i++)
-    blocks[i] = clpt_arena_take(1 + i % 3000);
-  ck_assert_uint_eq(clpt_arena_figures().used_blocks, MANY);
-  for (size_t i = 0; i < MANY; i++) {
-    size_t next = i * STEP % MANY;
-    clpt_arena_give(blocks[next], 1 + next % 3000);
-  }
-  ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
-  ck_assert_uint_eq(clpt_arena_figures().free_segments, clpt_arena_figures().segments);
-  clpt_arena_end();
-}
-END_TEST
-
 START_TEST(blocks_that_nobody_freed_go_with_the_arena)
 {
   clpt_arena_start();
@@ -106,8 +82,6 @@ START_TEST(blocks_that_nobody_freed_go_with_the_arena)
   clpt_arena_end();
 }
 END_TEST
-
-/* --- failures --- */
 
 START_TEST(other_failures_pass_and_change_nothing)
 {
@@ -125,42 +99,6 @@ START_TEST(other_failures_pass_and_change_nothing)
   clpt_arena_end();
 }
 END_TEST
-
-/* Those of an allocator whose parts are no addresses: the first part is fine. */
-static clp_status split_first(void *self, clp_memory block, size_t offset, size_t bytes,
-                              clp_memory *part)
-{
-  return offset == 0 ? clpi_split_address(self, block, offset, bytes, part)
-                     : clp_set_last_error(CLP_BACKEND_ERROR, -13, "misaligned");
-}
-
-static bool unsplit_fails;
-
-static clp_status unsplit_or_fail(void *self, clp_memory part, size_t bytes)
-{
-  return unsplit_fails ? CLP_BACKEND_ERROR : clpi_unsplit_address(self, part, bytes);
-}
-
-START_TEST(a_failed_split_loses_nothing)
-{
-  clpt_arena_device.ops.split = split_first;
-  clpt_arena_device.ops.unsplit = unsplit_or_fail;
-  clpt_arena_start();
-  clp_memory kept = clpt_arena_take(100), memory;
-  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(clpt_arena, 100, &memory));
-  clpt_message_has("misaligned");
-  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 1);
-  ck_assert_uint_eq(clpt_arena_figures().free_ranges, 1);
-  unsplit_fails = true;
-  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(clpt_arena, kept, 100));
-  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 1);
-  unsplit_fails = false;
-  clpt_arena_give(kept, 100);
-  clpt_arena_end();
-}
-END_TEST
-
-/* --- figures --- */
 
 START_TEST(the_dump)
 {
@@ -204,22 +142,14 @@ END_TEST
 
 CLPT_MAIN("arena", clpt_run)
 {
-  TCase *creating = clpt_case(suite, "creating");
-  TCase *blocks = clpt_case(suite, "blocks");
-  TCase *failures = clpt_case(suite, "failures");
-  TCase *figures_case = clpt_case(suite, "figures");
+  TCase *tests = clpt_case(suite, "arena");
 
-  tcase_add_checked_fixture(creating, clpt_arena_setup, NULL);
-  tcase_add_test(creating, it_is_what_upstream_is);
-  tcase_add_checked_fixture(blocks, clpt_arena_setup, NULL);
-  tcase_add_test(blocks, blocks_share_a_segment);
-  tcase_add_test(blocks, large_requests_have_segments_of_their_own);
-  tcase_add_test(blocks, many_blocks);
-  tcase_add_test(blocks, blocks_that_nobody_freed_go_with_the_arena);
-  tcase_add_checked_fixture(failures, clpt_arena_setup, NULL);
-  tcase_add_test(failures, other_failures_pass_and_change_nothing);
-  tcase_add_test(failures, a_failed_split_loses_nothing);
-  tcase_add_checked_fixture(figures_case, clpt_arena_setup, NULL);
-  tcase_add_test(figures_case, the_dump);
-  tcase_add_test(figures_case, a_dump_to_a_full_disk);
+  tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
+  tcase_add_test(tests, it_is_what_upstream_is);
+  tcase_add_test(tests, blocks_share_a_segment);
+  tcase_add_test(tests, large_requests_have_segments_of_their_own);
+  tcase_add_test(tests, blocks_that_nobody_freed_go_with_the_arena);
+  tcase_add_test(tests, other_failures_pass_and_change_nothing);
+  tcase_add_test(tests, the_dump);
+  tcase_add_test(tests, a_dump_to_a_full_disk);
 }

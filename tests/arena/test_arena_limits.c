@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Arenas without memory to spare: what a refused request leaves behind, and requests while segments
  * of other threads are on their way. */
-#include "arena/arena.h"
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
 #include "support/suite.h"
@@ -36,27 +35,18 @@ START_TEST(a_refused_request_raises_no_peak)
 }
 END_TEST
 
-static bool split_fails;
-
-static clp_status split_or_fail(void *self, clp_memory block, size_t offset, size_t bytes,
-                                clp_memory *part)
-{
-  return split_fails ? clp_set_last_error(CLP_BACKEND_ERROR, -13, "misaligned")
-                     : clpi_split_address(self, block, offset, bytes, part);
-}
-
 START_TEST(a_failed_split_raises_no_peak)
 {
   clp_memory failed = 0;
 
   clp_allocator_release(clpt_arena);
-  clpt_device_init(&clpt_arena_device);
-  clpt_arena_device.ops.split = split_or_fail;
-  clpt_arena_device.ops.unsplit = clpi_unsplit_address;
+  clpt_arena_setup_parts();
   clpt_arena_start();
   clp_memory first = clpt_arena_take(KIB);
-  split_fails = true;
+  clpt_split_fault = (clpt_fault){
+      .count = 1, .status = CLP_BACKEND_ERROR, .native_code = -13, .message = "misaligned"};
   clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(clpt_arena, KIB, &failed));
+  clpt_message_has("misaligned");
   ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, KIB);
   clpt_arena_give(first, KIB);
 }
@@ -77,9 +67,7 @@ END_TEST
 
 START_TEST(no_limit_is_none)
 {
-  clp_memory refused = 0;
-  clp_memory first = clpt_arena_take(KIB);
-
+  clp_memory refused = 0, first = clpt_arena_take(KIB);
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
              clp_allocator_allocate(clpt_arena, SIZE_MAX - KIB, &refused));
   clpt_arena_give(first, KIB);
@@ -159,24 +147,16 @@ static void ask_meanwhile(clpt_call call, void *(*other)(void *), size_t bytes, 
   sem_destroy(&on_the_way);
 }
 
-START_TEST(a_segment_that_comes_is_shared)
+/* A segment that comes is shared; one that goes makes room in a limit, and on the device. */
+START_TEST(a_thread_waits_for_the_segments_of_others)
 {
-  ask_meanwhile(CLPT_ALLOCATE, take_and_give, KIB, CLPT_SEGMENT);
-}
-END_TEST
-
-START_TEST(a_segment_that_goes_makes_room_in_a_limit)
-{
+  if (_i == 0) {
+    ask_meanwhile(CLPT_ALLOCATE, take_and_give, KIB, CLPT_SEGMENT);
+    return;
+  }
   clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
-  ask_meanwhile(CLPT_FREE, return_cached, CLPT_SEGMENT, CLPT_SEGMENT);
-}
-END_TEST
-
-START_TEST(a_segment_that_goes_makes_room_on_the_device)
-{
-  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
-  clpt_arena_device.capacity = CLPT_SEGMENT;
-  ask_meanwhile(CLPT_FREE, return_cached, CLPT_SEGMENT, SIZE_MAX);
+  clpt_arena_device.capacity = _i == 1 ? 0 : CLPT_SEGMENT;
+  ask_meanwhile(CLPT_FREE, return_cached, CLPT_SEGMENT, _i == 1 ? CLPT_SEGMENT : SIZE_MAX);
 }
 END_TEST
 
@@ -223,8 +203,6 @@ CLPT_MAIN("arena limits", clpt_run)
   tcase_add_test(refused, no_limit_is_none);
   tcase_add_test(refused, a_segment_that_cannot_go_fails_no_request);
   tcase_add_checked_fixture(moving, setup, clpt_arena_end);
-  tcase_add_test(moving, a_segment_that_comes_is_shared);
-  tcase_add_test(moving, a_segment_that_goes_makes_room_in_a_limit);
-  tcase_add_test(moving, a_segment_that_goes_makes_room_on_the_device);
+  tcase_add_loop_test(moving, a_thread_waits_for_the_segments_of_others, 0, 3);
   tcase_add_test(moving, threads_without_memory_all_come_back);
 }

@@ -5,7 +5,6 @@
 #include "support/arenas.h"
 #include "support/pools.h"
 #include "support/suite.h"
-#include "support/workers.h"
 
 #include <stdio.h>
 
@@ -52,24 +51,6 @@ START_TEST(held_blocks_go_back_before_it_grows)
   clpt_device_trace_is(&clpt_arena_device, "A65536");
   ck_assert_uint_lt(clpt_stats(pool).held_blocks, 32);
   ck_assert_uint_eq(clpt_stats(pool).out_of_memory_reactions, 0);
-  clpt_ok(clp_buffer_release(large));
-  end();
-}
-END_TEST
-
-/* One after the other, a small request would cut up the first that is large enough, and the holes
- * on both sides would not become one. */
-START_TEST(held_blocks_go_back_all_at_once)
-{
-  start(HOLDS);
-  clp_buffer *first = clpt_allocate(pool, 20000), *second = clpt_allocate(pool, 21000),
-             *third = clpt_allocate(pool, 22000);
-  clpt_ok(clp_buffer_release(second));
-  clpt_ok(clp_buffer_release(first));
-  clpt_ok(clp_buffer_release(third));
-  clp_buffer *small = clpt_allocate(pool, 10000), *large = clpt_allocate(pool, 40000);
-  clpt_device_trace_is(&clpt_arena_device, "A65536");
-  clpt_ok(clp_buffer_release(small));
   clpt_ok(clp_buffer_release(large));
   end();
 }
@@ -361,7 +342,6 @@ CLPT_MAIN("pools on an arena", clpt_run)
 
   tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
   tcase_add_test(tests, held_blocks_go_back_before_it_grows);
-  tcase_add_test(tests, held_blocks_go_back_all_at_once);
   tcase_add_loop_test(tests, out_of_memory_reaches_other_pools, 0, 2 * KINDS);
   tcase_add_test(tests, a_release_is_the_arenas_at_once);
   tcase_add_loop_test(tests, stop_holding, 0, KINDS);
