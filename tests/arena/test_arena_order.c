@@ -157,21 +157,6 @@ START_TEST(exclusive_parts_wait_for_their_uses)
 }
 END_TEST
 
-/* Held blocks that streams still use would make no room, and stay. */
-START_TEST(exclusive_parts_in_use_stay_held)
-{
-  clpt_late_arena_start_exclusive(&rig, CLPT_REUSE_EITHER, false);
-  clpt_late_hold(&rig, rig.s);
-  clp_buffer *large = take(SEGMENT, rig.s);
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 1);
-  clpt_late_run(&rig.device, rig.s);
-  clp_buffer *next = take(SEGMENT, rig.s);
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 0);
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
-  end(large, next, rig.s);
-}
-END_TEST
-
 START_TEST(one_thread_has_its_own_at_once)
 {
   clpt_late_arena_start_exclusive(&rig, CLPT_REUSE_NEVER, true);
@@ -341,7 +326,6 @@ CLPT_MAIN("order on an arena", clpt_run)
   tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_WAYS);
   tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
-  tcase_add_test(tests, exclusive_parts_in_use_stay_held);
   tcase_add_test(tests, one_thread_has_its_own_at_once);
   tcase_add_test(tests, the_host_does_not_run_ahead_without_bound);
   tcase_add_test(tests, the_host_waits_in_vain_but_once);
