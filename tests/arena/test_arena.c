@@ -155,7 +155,8 @@ START_TEST(a_refused_request_raises_no_peak)
              clp_allocator_allocate(clpt_arena, (size_t)64 << 30, &refused));
   ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, 0);
   clp_memory memory = clpt_arena_take(CLPT_SEGMENT);
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(clpt_arena, SIZE_MAX - 1, &refused));
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
+             clp_allocator_allocate(clpt_arena, SIZE_MAX - KIB, &refused));
   clpt_arena_give(memory, CLPT_SEGMENT);
   clpt_device_clear_trace(&clpt_arena_device);
   clpt_arena_give(clpt_arena_take(3 * CLPT_SEGMENT), 3 * CLPT_SEGMENT);
