@@ -22,9 +22,12 @@ int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
 
 START_TEST(no_block_is_on_memory_in_use)
 {
-  static const unsigned counts[] = {1, 2, 4};
-  clpt_late_program it = {.in_turn = _i % 2, .count = counts[_i / 2 % 3]};
-  unsigned rest = (unsigned)_i / 6;
+  static const unsigned counts[] = {1, 2, 4, 6};
+  clpt_late_program it = {.in_turn = _i % 2,
+                          .uses_home = _i / 2 % 2,
+                          .capacity = _i / 4 % 2 ? 15000 : 0,
+                          .count = counts[_i / 8 % 4]};
+  unsigned rest = (unsigned)_i / 32;
   clpt_late_kind of = (clpt_late_kind)(rest / CLPT_REUSE_CHOICES / CLPT_LATE_FREEINGS);
   clpt_late_program_start(&it, of,
                           (clpt_late_freeing)(rest / CLPT_REUSE_CHOICES % CLPT_LATE_FREEINGS),
@@ -160,7 +163,7 @@ CLPT_MAIN("streams on an arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "programs"), *loops = clpt_case(suite, "loops");
   tcase_add_loop_test(tests, no_block_is_on_memory_in_use, 0,
-                      6 * CLPT_REUSE_CHOICES * CLPT_LATE_FREEINGS * CLPT_LATE_KINDS);
+                      32 * CLPT_REUSE_CHOICES * CLPT_LATE_FREEINGS * CLPT_LATE_KINDS);
   tcase_add_loop_test(loops, a_loop_is_followed_between_streams, 0,
                       CLPT_REUSE_CHOICES * CLPT_LATE_FREEINGS);
   tcase_add_test(loops, a_loop_that_begins_meanwhile_keeps_its_stream);

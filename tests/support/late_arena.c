@@ -60,7 +60,9 @@ void clpt_late_program_start(clpt_late_program *it, clpt_late_kind of, clpt_late
     clpt_late_set_addresses(&it->rig.device);
   it->rig.device.ops.exclusive_parts = of >= CLPT_LATE_EXCLUSIVE;
   it->rig.device.streams.reuse_addresses = true;
-  it->rig.home = NULL;
+  it->rig.device.ops.allocate_uses_home = it->uses_home;
+  it->rig.device.capacity = it->capacity;
+  it->rig.home = it->uses_home ? clpt_late_stream_new(&it->rig.device) : NULL;
   clpt_late_arena_start_on(&it->rig, reuse_flags, of >= CLPT_LATE_ONE_THREAD, 0.1);
   if (of >= CLPT_LATE_ONE_THREAD) /* the device would find overlaps, which are right then */
     it->rig.device.ops.exclusive_parts = false;
@@ -90,7 +92,10 @@ static void give(clpt_late_program *it, unsigned slot)
     clpt_late_share(rig, buffer, own, other);
   if (how == 1 && other != own)
     clpt_ok(clp_buffer_record_use(buffer, other));
-  clpt_late_release_on(rig, buffer, how == 2 ? other : own);
+  if (rig->device.addresses)
+    clpt_late_close(&rig->device, clp_buffer_memory(buffer), clp_buffer_capacity(buffer));
+  if (!clp_buffer_try_release_on(buffer, how == 2 ? other : own))
+    clpt_ok(clp_buffer_release_on(buffer, how == 2 ? other : own));
   it->buffers[slot] = NULL;
 }
 
@@ -100,8 +105,19 @@ void clpt_late_program_toggle(clpt_late_program *it, unsigned slot, size_t bytes
     give(it, slot);
     return;
   }
+  clp_buffer *buffer = NULL;
+  clp_status status = CLP_SUCCESS;
+  if (!clp_pool_try_allocate_on(it->rig.pool, bytes, it->streams[stream], &buffer))
+    status = clp_pool_allocate_on(it->rig.pool, bytes, it->streams[stream], &buffer);
+  if (status) {
+    ck_assert_int_eq(status, it->capacity ? CLP_OUT_OF_DEVICE_MEMORY : CLP_SUCCESS);
+    return;
+  }
   it->of[slot] = stream;
-  it->buffers[slot] = clpt_late_take_from(&it->rig, it->rig.pool, bytes, it->streams[stream]);
+  it->buffers[slot] = buffer;
+  if (it->rig.device.addresses)
+    clpt_late_open(&it->rig.device, clp_buffer_memory(buffer), clp_buffer_capacity(buffer));
+  clpt_late_use(&it->rig, buffer, it->streams[stream]);
 }
 
 void clpt_late_program_free_all(clpt_late_program *it)

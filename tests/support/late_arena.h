@@ -36,15 +36,17 @@ typedef enum clpt_late_kind {
   CLPT_LATE_KINDS
 } clpt_late_kind;
 
-enum { CLPT_LATE_SLOTS = 24, CLPT_LATE_MOST_STREAMS = 4, CLPT_LATE_STEPS = 150 };
+enum { CLPT_LATE_SLOTS = 24, CLPT_LATE_MOST_STREAMS = 6, CLPT_LATE_STEPS = 150 };
 
 /** Programs that use buffers as they may, of which much is left to chance. */
 typedef struct clpt_late_program {
   clpt_late_rig rig;
   clp_stream streams[CLPT_LATE_MOST_STREAMS];
-  unsigned count; /**< of streams; set by the test, as the next two */
-  bool in_turn;   /**< a pass has one stream */
-  bool is_plain;  /**< which alone uses its buffers, and nothing is trimmed */
+  unsigned count;  /**< of streams; set by the test, as the next four */
+  bool uses_home;  /**< the device's home stream has work on new memory */
+  size_t capacity; /**< of the device, which may refuse; 0: no bound */
+  bool in_turn;    /**< a pass has one stream */
+  bool is_plain;   /**< which alone uses its buffers, and nothing is trimmed */
   clp_buffer *buffers[CLPT_LATE_SLOTS];
   unsigned of[CLPT_LATE_SLOTS]; /**< each buffer's stream */
   clpt_chance chance, time;
