@@ -231,7 +231,6 @@ tests/core/store/bin_answers.c: tests/core/store/bin_answers.py
 endif
 check_PROGRAMS += \
 	tests/arena/test_arena \
-	tests/arena/test_arena_limits \
 	tests/arena/test_arena_order \
 	tests/arena/test_arena_failures \
 	tests/arena/test_arena_figures \

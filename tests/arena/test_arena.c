@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The arena as an allocator: lib/arena. */
+/* The arena as an allocator: lib/arena. What a refused request leaves behind, and requests while
+ * segments of other threads are on their way. */
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
 #include "support/suite.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
-/* --- creating --- */
+enum { KIB = 1024 };
+
+static void setup(void)
+{
+  clpt_arena_setup();
+  clpt_arena_start();
+}
 
 START_TEST(it_is_what_upstream_is)
 {
@@ -27,8 +36,6 @@ START_TEST(it_is_what_upstream_is)
   clpt_arena_end();
 }
 END_TEST
-
-/* --- blocks --- */
 
 START_TEST(blocks_share_a_segment)
 {
@@ -68,46 +75,16 @@ END_TEST
 START_TEST(large_requests_have_segments_of_their_own)
 {
   clpt_arena_start();
-  clp_memory large = clpt_arena_take(10 * CLPT_SEGMENT + 1), small = clpt_arena_take(1);
+  clp_memory large = clpt_arena_take(10 * CLPT_SEGMENT + 1);
+  (void)clpt_arena_take(1); /* what nobody frees goes with the arena */
   clpt_device_trace_is(&clpt_arena_device, "A655616 A65536");
   clpt_arena_give(large, 10 * CLPT_SEGMENT + 1);
   clp_arena_stats stats = clpt_arena_figures();
   ck_assert_uint_eq(stats.largest_free_bytes, 655616); /* a segment without blocks counts, too */
   ck_assert_double_eq_tol(stats.fragmentation, 65280.0 / (655616 + 65280), 1e-9);
-  clpt_arena_give(small, 1);
   clpt_arena_end();
 }
 END_TEST
-
-/* So many that the table of blocks grows, freed in another order. */
-START_TEST(many_blocks)
-{
-  enum { MANY = 5000, STEP = 1237 };
-  static clp_memory blocks[MANY];
-  clpt_arena_start();
-  for (size_t i = 0; i < MANY; i++)
-    blocks[i] = clpt_arena_take(1 + i % 3000);
-  ck_assert_uint_eq(clpt_arena_figures().used_blocks, MANY);
-  for (size_t i = 0; i < MANY; i++) {
-    size_t next = i * STEP % MANY;
-    clpt_arena_give(blocks[next], 1 + next % 3000);
-  }
-  ck_assert_uint_eq(clpt_arena_figures().used_bytes, 0);
-  ck_assert_uint_eq(clpt_arena_figures().free_segments, clpt_arena_figures().segments);
-  clpt_arena_end();
-}
-END_TEST
-
-START_TEST(blocks_that_nobody_freed_go_with_the_arena)
-{
-  clpt_arena_start();
-  clpt_arena_take(100);
-  clpt_arena_take(3 * CLPT_SEGMENT);
-  clpt_arena_end();
-}
-END_TEST
-
-/* --- failures --- */
 
 START_TEST(other_failures_pass_and_change_nothing)
 {
@@ -125,42 +102,6 @@ START_TEST(other_failures_pass_and_change_nothing)
   clpt_arena_end();
 }
 END_TEST
-
-/* Those of an allocator whose parts are no addresses: the first part is fine. */
-static clp_status split_first(void *self, clp_memory block, size_t offset, size_t bytes,
-                              clp_memory *part)
-{
-  return offset == 0 ? clpi_split_address(self, block, offset, bytes, part)
-                     : clp_set_last_error(CLP_BACKEND_ERROR, -13, "misaligned");
-}
-
-static bool unsplit_fails;
-
-static clp_status unsplit_or_fail(void *self, clp_memory part, size_t bytes)
-{
-  return unsplit_fails ? CLP_BACKEND_ERROR : clpi_unsplit_address(self, part, bytes);
-}
-
-START_TEST(a_failed_split_loses_nothing)
-{
-  clpt_arena_device.ops.split = split_first;
-  clpt_arena_device.ops.unsplit = unsplit_or_fail;
-  clpt_arena_start();
-  clp_memory kept = clpt_arena_take(100), memory;
-  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(clpt_arena, 100, &memory));
-  clpt_message_has("misaligned");
-  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 1);
-  ck_assert_uint_eq(clpt_arena_figures().free_ranges, 1);
-  unsplit_fails = true;
-  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(clpt_arena, kept, 100));
-  ck_assert_uint_eq(clpt_arena_figures().used_blocks, 1);
-  unsplit_fails = false;
-  clpt_arena_give(kept, 100);
-  clpt_arena_end();
-}
-END_TEST
-
-/* --- figures --- */
 
 START_TEST(the_dump)
 {
@@ -202,24 +143,172 @@ START_TEST(a_dump_to_a_full_disk)
 }
 END_TEST
 
+/* --- refused requests --- */
+
+/* Else nothing would go back below that any more. */
+START_TEST(a_refused_request_raises_no_peak)
+{
+  clp_memory refused = 0;
+
+  clpt_arena_device.capacity = 16 * CLPT_SEGMENT;
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
+             clp_allocator_allocate(clpt_arena, (size_t)64 << 30, &refused));
+  ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, 0);
+  clp_memory memory = clpt_arena_take(CLPT_SEGMENT);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
+             clp_allocator_allocate(clpt_arena, SIZE_MAX - KIB, &refused));
+  clpt_arena_give(memory, CLPT_SEGMENT);
+  clpt_device_clear_trace(&clpt_arena_device);
+  clpt_arena_give(clpt_arena_take(3 * CLPT_SEGMENT), 3 * CLPT_SEGMENT);
+  clpt_device_trace_is(&clpt_arena_device, "F65536 A196608");
+}
+END_TEST
+
+START_TEST(what_fails_on_the_way_is_not_told)
+{
+  clpt_arena_device.capacity = CLPT_SEGMENT + 32 * KIB;
+  clp_memory first = clpt_arena_take(CLPT_SEGMENT);
+  clp_set_last_error(CLP_IO_ERROR, 5, "from before");
+  clp_memory second = clpt_arena_take(20 * KIB); /* for a segment of 64 KiB there is no memory */
+  ck_assert_int_eq(clp_last_error()->status, CLP_IO_ERROR);
+  ck_assert_str_eq(clp_last_error()->message, "from before");
+  clpt_arena_give(first, CLPT_SEGMENT);
+  clpt_arena_give(second, 20 * KIB);
+}
+END_TEST
+
+/* Nor does a segment that cannot go fail who needs another. */
+START_TEST(a_segment_that_cannot_go_fails_no_request)
+{
+  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
+  clpt_arena_device.free_fault =
+      (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
+  clp_memory larger = clpt_arena_take(2 * CLPT_SEGMENT);
+  ck_assert_uint_eq(clpt_arena_figures().segments, 2);
+  clpt_arena_give(larger, 2 * CLPT_SEGMENT);
+}
+END_TEST
+
+/* --- segments on their way --- */
+
+static sem_t on_the_way;
+static clpt_call slow_call;
+static size_t most_live;
+
+/* The first such call takes long enough for another thread to come to wait for it. It may come too
+ * late, which then shows nothing. */
+static void be_slow(clpt_device *called, clpt_call call, size_t bytes)
+{
+  (void)bytes;
+  pthread_mutex_lock(&called->lock);
+  bool is_slow = call == slow_call;
+  if (is_slow)
+    slow_call = CLPT_DESTROY;
+  if (call == CLPT_ALLOCATE && called->live_bytes + bytes > most_live)
+    most_live = called->live_bytes + bytes;
+  pthread_mutex_unlock(&called->lock);
+  if (!is_slow)
+    return;
+  sem_post(&on_the_way);
+  usleep(50000);
+}
+
+static void *take_and_give(void *unused)
+{
+  clp_memory memory = 0;
+  if (!clp_allocator_allocate(clpt_arena, KIB, &memory))
+    (void)clp_allocator_free(clpt_arena, memory, KIB);
+  return unused;
+}
+
+static void *return_cached(void *unused)
+{
+  (void)clpt_arena->ops.return_cached(clpt_arena->self);
+  return unused;
+}
+
+/* Lets another thread do its slow call, and asks for a block within `most` bytes meanwhile. */
+static void ask_meanwhile(clpt_call call, void *(*other)(void *), size_t bytes, size_t most)
+{
+  clp_memory_request request = {.bytes = bytes, .most_bytes = most};
+  clp_memory memory = 0;
+  pthread_t thread;
+
+  sem_init(&on_the_way, 0, 0);
+  slow_call = call;
+  most_live = 0;
+  clpt_arena_device.on_call = be_slow;
+  ck_assert_int_eq(pthread_create(&thread, NULL, other, NULL), 0);
+  sem_wait(&on_the_way);
+  clpt_ok(clpi_allocator_allocate_within(clpt_arena, &request, &memory));
+  pthread_join(thread, NULL);
+  ck_assert_uint_le(most_live, most);
+  clpt_arena_device.on_call = NULL;
+  clpt_arena_give(memory, bytes);
+  sem_destroy(&on_the_way);
+}
+
+/* A segment that comes is shared; one that goes makes room in a limit, and on the device. */
+START_TEST(a_thread_waits_for_the_segments_of_others)
+{
+  if (_i == 0) {
+    ask_meanwhile(CLPT_ALLOCATE, take_and_give, KIB, CLPT_SEGMENT);
+    return;
+  }
+  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
+  clpt_arena_device.capacity = _i == 1 ? 0 : CLPT_SEGMENT;
+  ask_meanwhile(CLPT_FREE, return_cached, CLPT_SEGMENT, _i == 1 ? CLPT_SEGMENT : SIZE_MAX);
+}
+END_TEST
+
+/* Attempts that fail are none to wait for, or threads without memory would wait for each other. */
+static void be_slow_always(clpt_device *called, clpt_call call, size_t bytes)
+{
+  (void)called, (void)call, (void)bytes;
+  usleep(1000);
+}
+
+static void *ask_in_vain(void *refusals)
+{
+  clp_memory memory = 0;
+  if (clp_allocator_allocate(clpt_arena, KIB, &memory) == CLP_OUT_OF_DEVICE_MEMORY)
+    atomic_fetch_add((_Atomic int *)refusals, 1);
+  return NULL;
+}
+
+START_TEST(threads_without_memory_all_come_back)
+{
+  enum { THREADS = 16 };
+  pthread_t threads[THREADS];
+  _Atomic int refusals = 0;
+
+  clpt_arena_device.capacity = 1;
+  clpt_arena_device.on_call = be_slow_always;
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_in_vain, &refusals), 0);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  clpt_arena_device.on_call = NULL;
+  ck_assert_int_eq(refusals, THREADS);
+}
+END_TEST
+
 CLPT_MAIN("arena", clpt_run)
 {
-  TCase *creating = clpt_case(suite, "creating");
-  TCase *blocks = clpt_case(suite, "blocks");
-  TCase *failures = clpt_case(suite, "failures");
-  TCase *figures_case = clpt_case(suite, "figures");
+  TCase *tests = clpt_case(suite, "arena");
 
-  tcase_add_checked_fixture(creating, clpt_arena_setup, NULL);
-  tcase_add_test(creating, it_is_what_upstream_is);
-  tcase_add_checked_fixture(blocks, clpt_arena_setup, NULL);
-  tcase_add_test(blocks, blocks_share_a_segment);
-  tcase_add_test(blocks, large_requests_have_segments_of_their_own);
-  tcase_add_test(blocks, many_blocks);
-  tcase_add_test(blocks, blocks_that_nobody_freed_go_with_the_arena);
-  tcase_add_checked_fixture(failures, clpt_arena_setup, NULL);
-  tcase_add_test(failures, other_failures_pass_and_change_nothing);
-  tcase_add_test(failures, a_failed_split_loses_nothing);
-  tcase_add_checked_fixture(figures_case, clpt_arena_setup, NULL);
-  tcase_add_test(figures_case, the_dump);
-  tcase_add_test(figures_case, a_dump_to_a_full_disk);
+  tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
+  tcase_add_test(tests, it_is_what_upstream_is);
+  tcase_add_test(tests, blocks_share_a_segment);
+  tcase_add_test(tests, large_requests_have_segments_of_their_own);
+  tcase_add_test(tests, other_failures_pass_and_change_nothing);
+  tcase_add_test(tests, the_dump);
+  tcase_add_test(tests, a_dump_to_a_full_disk);
+  TCase *refused = clpt_case(suite, "refused");
+  tcase_add_checked_fixture(refused, setup, clpt_arena_end);
+  tcase_add_test(refused, a_refused_request_raises_no_peak);
+  tcase_add_test(refused, what_fails_on_the_way_is_not_told);
+  tcase_add_test(refused, a_segment_that_cannot_go_fails_no_request);
+  tcase_add_loop_test(refused, a_thread_waits_for_the_segments_of_others, 0, 3);
+  tcase_add_test(refused, threads_without_memory_all_come_back);
 }

@@ -123,32 +123,29 @@ END_TEST
 
 enum { SLOTS = 24 };
 
-/* A program on a pool that holds blocks. Returns how many calls failed. */
-static unsigned use_parts(clp_pool *pool)
+/* A program on a pool that holds blocks, of whose calls some may fail. */
+static void use_parts(clp_pool *pool, bool may_fail)
 {
   clp_buffer *slots[SLOTS] = {NULL};
   clpt_chance chance = clpt_chance_seed(4);
-  unsigned failures = 0;
   for (unsigned i = 0; i < 200; i++) {
-    size_t slot = clpt_chance_below(&chance, SLOTS);
-    clp_pool_stats before = clpt_stats(pool);
+    clp_buffer **slot = &slots[clpt_chance_below(&chance, SLOTS)];
     size_t bytes = 1 + (size_t)clpt_chance_below(&chance, 64u << i % 11);
-    clp_status status = slots[slot] ? clp_buffer_release(slots[slot])
-                                    : clp_pool_allocate(pool, bytes, &slots[slot]);
-    bool was_released = clpt_stats(pool).active_blocks < before.active_blocks;
-    if (was_released)
-      slots[slot] = NULL;
-    failures += status != 0;
-    if (status && !was_released)
-      ck_assert_uint_eq(clpt_stats(pool).active_blocks, before.active_blocks);
-    if (i % 32 == 31)
-      failures += clp_pool_free_held(pool) != 0;
+    size_t active = clpt_stats(pool).active_blocks;
+    clp_status status = *slot ? clp_buffer_release(*slot) : clp_pool_allocate(pool, bytes, slot);
     clp_pool_stats stats = clpt_stats(pool);
+    if (stats.active_blocks < active) /* also if the device did not take it back */
+      *slot = NULL;
+    else
+      ck_assert_uint_eq(stats.active_blocks, active + !status);
+    if (i % 32 == 31 && !status)
+      status = clp_pool_free_held(pool);
+    ck_assert(!status || may_fail);
+    stats = clpt_stats(pool);
     ck_assert_uint_eq(clpt_arena_figures().used_blocks, stats.active_blocks + stats.held_blocks);
   }
   for (size_t i = 0; i < SLOTS; i++)
     clpt_ok(clp_buffer_release(slots[i]));
-  return failures;
 }
 
 static const struct {
@@ -176,11 +173,11 @@ START_TEST(parts_fail_at_each_call)
     clpt_fault *fault = part_faults[_i].fault;
     *fault = (clpt_fault){
         .after = nth, .count = 1, .status = part_faults[_i].status, .message = "on purpose"};
-    (void)use_parts(pool);
+    use_parts(pool, true);
     least = nth;
     count = fault->count;
     *fault = (clpt_fault){0};
-    ck_assert_uint_eq(use_parts(pool), 0);
+    use_parts(pool, false);
     clp_pool_release(pool);
     clpt_arena_end();
   }
@@ -190,44 +187,52 @@ END_TEST
 
 /* --- two at once --- */
 
-/* The device's own host memory never fails. */
-static void keep_out(bool is_outside)
+static clpt_late_rig rig;
+static clpt_late_call last_call;
+
+/* Host memory is out once such a call is over; but the device's own never fails. */
+static void be_out(bool is_outside)
 {
+  if (!is_outside)
+    clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
   clpt_host_count(!is_outside);
 }
 
-static void fail_split(clpt_late_device *device, clpt_late_call call)
+static void watch(clpt_late_device *device, clpt_late_call call)
 {
-  (void)device;
-  if (call != CLPT_LATE_SPLIT)
-    return;
-  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clpt_host_count(false);
+  if (call == last_call)
+    device->outside = be_out;
+}
+
+static void fail_after(clpt_late_call call, clpt_late_call failing, clp_status status)
+{
+  last_call = call;
+  rig.device.on_call = watch;
+  rig.device.failing = status ? 1u << failing : 0;
+  rig.device.fault = (clpt_fault){.count = 1, .status = status, .message = "not now"};
+}
+
+static void fail_no_more(void)
+{
+  (void)clpt_host_stop();
+  rig.device.on_call = NULL;
+  rig.device.outside = NULL;
+  rig.device.failing = 0;
 }
 
 /* Its block was lost. */
 START_TEST(a_part_and_host_memory_fail)
 {
-  clpt_late_rig rig;
   clp_buffer *refused = NULL;
   clpt_late_init(&rig.device);
   clpt_late_set_freeing(&rig.device, CLPT_LATE_FREES_IN_ORDER);
   rig.home = clpt_late_stream_new(&rig.device);
   clpt_late_arena_start_on(&rig, CLPT_REUSE_EITHER, false, 0.0);
-  clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_pool_free_held(rig.pool));
   clp_buffer *kept = clpt_late_take(&rig, rig.s);
   clpt_late_hold(&rig, rig.t);
-  rig.device.outside = keep_out;
-  rig.device.on_call = fail_split;
-  rig.device.failing = 1u << CLPT_LATE_SPLIT;
-  rig.device.fault = (clpt_fault){
-      .count = 2, .status = CLP_OUT_OF_HOST_MEMORY, .message = "CL_OUT_OF_HOST_MEMORY"};
+  fail_after(CLPT_LATE_SPLIT, CLPT_LATE_SPLIT, CLP_OUT_OF_HOST_MEMORY);
   clp_status status = clp_pool_allocate(rig.pool, 2000, &refused);
-  (void)clpt_host_stop();
-  rig.device.outside = NULL;
-  rig.device.on_call = NULL;
-  rig.device.failing = 0;
+  fail_no_more();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   clp_pool_stats stats = clpt_stats(rig.pool);
   ck_assert_uint_eq(clpt_late_arena_figures(&rig).used_blocks,
@@ -239,24 +244,9 @@ START_TEST(a_part_and_host_memory_fail)
 }
 END_TEST
 
-/* Host memory is out from when the segment is there. */
-static void be_out(bool is_outside)
-{
-  if (!is_outside)
-    clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clpt_host_count(!is_outside);
-}
-
-static void watch_allocate(clpt_late_device *device, clpt_late_call call)
-{
-  if (call == CLPT_LATE_ALLOCATE)
-    device->outside = be_out;
-}
-
 /* It went back while the home stream had work on it, and was lost if the device refused it. */
 START_TEST(a_segment_is_not_freed_under_its_work)
 {
-  clpt_late_rig rig;
   clp_buffer *buffer = NULL;
   clpt_late_init(&rig.device);
   if (_i / 2)
@@ -266,18 +256,12 @@ START_TEST(a_segment_is_not_freed_under_its_work)
   clpt_late_arena_start_on(&rig, CLPT_REUSE_EITHER, false, 0.0);
   clpt_late_hold(&rig, rig.t); /* streams are known */
   clpt_ok(clp_pool_free_held(rig.pool));
-  rig.device.on_call = watch_allocate;
-  rig.device.failing = _i % 2 ? 1u << CLPT_LATE_FREE : 0;
-  rig.device.fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
+  fail_after(CLPT_LATE_ALLOCATE, CLPT_LATE_FREE, _i % 2 ? CLP_BACKEND_ERROR : CLP_SUCCESS);
   clp_status status = clp_pool_allocate_on(rig.pool, 1000, rig.t, &buffer);
-  (void)clpt_host_stop();
-  rig.device.on_call = NULL;
-  rig.device.outside = NULL;
-  rig.device.failing = 0;
+  fail_no_more();
   ck_assert(!status == !!buffer);
   ck_assert(!status || status == CLP_OUT_OF_HOST_MEMORY);
-  if (buffer)
-    clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
   clpt_ok(clp_pool_free_held(rig.pool));
   ck_assert_uint_eq(clpt_late_arena_figures(&rig).used_blocks, 0);
   clpt_late_rig_end(&rig);

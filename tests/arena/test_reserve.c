@@ -6,8 +6,6 @@
 #include "support/suite.h"
 #include "support/workers.h"
 
-#include <clpool/hook.h>
-
 enum { UNIT = CLPT_SEGMENT, MOST_BLOCKS = 8 };
 
 /* Steps: R4 reserves 4 units, A3 allocates 3 units, F0 frees the block of the first A, T trims. `!`
@@ -130,25 +128,12 @@ START_TEST(what_the_device_refuses_fails_create)
 }
 END_TEST
 
-static void count_call(const clp_hook_event *event, void *calls)
+START_TEST(limits_count_it)
 {
-  (void)event;
-  ++*(unsigned *)calls;
-}
-
-START_TEST(limits_count_it_and_hooks_do_not_see_it)
-{
-  unsigned calls = 0;
-  clp_hook hook = {.struct_size = sizeof(hook), .name = "reserve", .user_data = &calls};
-  hook.alloc_preprocess = count_call;
   clp_buffer *first, *second;
-  start(&(program){0}, 0);
+  start(&(program){0}, 4 * UNIT);
   clp_pool *pool = clpt_pool(clpt_arena);
   clpt_ok(clp_pool_set_limit(pool, 4 * UNIT));
-  clpt_ok(clp_hook_push(&hook));
-  clpt_ok(clp_arena_reserve(clpt_arena, 4 * UNIT));
-  ck_assert_uint_eq(calls, 0);
-  clpt_ok(clp_hook_pop(&hook));
   clpt_ok(clp_pool_allocate(pool, 3 * UNIT, &first));
   clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(pool, 2 * UNIT, &second));
   clpt_ok(clp_pool_allocate(pool, UNIT / 2, &second));
@@ -195,6 +180,6 @@ CLPT_MAIN("reserve", clpt_run)
   tcase_add_loop_test(tests, each_program, 0, sizeof(programs) / sizeof(programs[0]));
   tcase_add_test(tests, sizes_at_the_ends);
   tcase_add_test(tests, what_the_device_refuses_fails_create);
-  tcase_add_test(tests, limits_count_it_and_hooks_do_not_see_it);
+  tcase_add_test(tests, limits_count_it);
   tcase_add_test(tests, threads_take_it_once);
 }
