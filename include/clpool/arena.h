@@ -71,8 +71,9 @@ typedef struct clp_arena_options {
  * allocators of this library can but the arena itself. NULL options mean CLP_ARENA_OPTIONS_INIT.
  * Kind of memory, device, alignment, streams and home stream are those of upstream; blocks take up
  * a multiple of 256 bytes. Blocks of cl_mem are sub-buffers, of which OpenCL makes no further
- * sub-buffers: use clp_buffer_create_sub_buffer. Two
- * that exist never overlap. Name "arena".
+ * sub-buffers: use clp_buffer_create_sub_buffer. What
+ * was released may stay, to be the same cl_mem again, and two that exist never overlap. Name
+ * "arena".
  *
  * Upstream's own functions must not allocate from the arena, nor free, as it may be waiting for
  * them.

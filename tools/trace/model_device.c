@@ -19,8 +19,10 @@ clp_status trace_model_device_create(const clp_allocator *model, bool has_parts,
   clp_allocator_ops *ops = &(*out)->ops;
   ops->alignment = model->ops.alignment;
   ops->max_block_bytes = model->ops.max_block_bytes;
-  if (has_parts)
+  if (has_parts) {
     ops->split = make_part; /* which an arena does not know to be an address */
+    ops->memory_kind = CLP_MEMORY_CL_MEM;
+  }
   return CLP_SUCCESS;
 }
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /* It has the memory, the largest block and the alignment of `model`'s device, which stays as it is;
- * memory without bound where that is unknown. With `has_parts`, a part of its memory is an object
- * of its own, as a sub-buffer of OpenCL's, and no address. Statuses as of
+ * memory without bound where that is unknown. With `has_parts`, its memory is that of cl_mems: a
+ * part is an object of its own, as a sub-buffer is, and no address. Statuses as of
  * clp_simulated_allocator_create. */
 clp_status trace_model_device_create(const clp_allocator *model, bool has_parts,
                                      clp_allocator **out);
