@@ -19,21 +19,15 @@ static clpi_stream *recall_locked(clpi_arena *arena, clpi_given given)
   return NULL;
 }
 
-static clp_memory address_of(const clpi_range *block)
-{
-  return block->segment->memory + block->offset;
-}
+#define address_of(block) ((block)->segment->memory + (block)->offset)
 
-/* The block is safe for its stream; NULL: none is known. */
-static void begin_locked(clpi_arena *arena, clpi_range *block, clpi_stream *by)
+/* A block has its memory, and is safe for its stream; NULL: none is known. */
+static void begin_locked(clpi_arena *arena, clpi_range *block, clp_memory memory, clpi_stream *by)
 {
+  block->memory = memory;
   block->uses.count = 0;
+  clpi_segments_enter(&arena->segments, block);
   clpi_loop_note_begin_locked(arena, block, by);
-}
-
-static void note_peak_locked(clpi_arena *arena)
-{
-  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
 }
 
 static clpi_range *find_unused_locked(const clpi_arena *arena, size_t bytes)
@@ -53,8 +47,7 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
   if (!range || !clpi_uses_are_own(&range->uses, by) || !clpi_segments_reserve(segments, 1))
     return 0;
   clpi_range *block = clpi_arena_carve_locked(arena, range, bytes);
-  clpi_segments_enter(segments, block, address_of(block));
-  begin_locked(arena, block, by);
+  begin_locked(arena, block, address_of(block), by);
   return block->memory;
 }
 
@@ -65,7 +58,7 @@ static clp_memory allocate_locked(void *self, size_t bytes, clpi_given given)
   clp_memory memory = by ? clpi_loop_begin_locked(arena, bytes, by) : 0;
   if (by && !memory)
     memory = carve_locked(arena, bytes, by);
-  note_peak_locked(arena);
+  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
   return memory;
 }
 
@@ -377,11 +370,9 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
     it.by = &arena->streams.home;
   status = allocate_pinned(&it, &memory);
   clpi_arena_lock(arena);
-  if (it.block) {
-    clpi_segments_enter(&arena->segments, it.block, memory);
-    begin_locked(arena, it.block, it.by);
-  }
-  note_peak_locked(arena);
+  if (it.block)
+    begin_locked(arena, it.block, memory, it.by);
+  arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
   if (is_known)
     unpin_locked(arena, it.by);
   clpi_arena_unlock(arena);
@@ -413,12 +404,11 @@ static clp_status refuse(size_t bytes)
  * as before. Releases the lock meanwhile. */
 static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block)
 {
-  clp_memory memory = block->memory;
   clpi_segments_withdraw(&arena->segments, block);
   clpi_arena_unlock(arena);
   clp_status status = clpi_parts_drop(arena->upstream, &block->parts);
   clpi_arena_lock(arena);
-  clpi_segments_enter(&arena->segments, block, memory);
+  clpi_segments_enter(&arena->segments, block);
   return status;
 }
 

@@ -31,10 +31,7 @@ static void begin_era(clpi_loop *loop, clpi_stream *by)
 }
 
 /* Whether there is room for the next block's begin, and for the ends of all that began. */
-static bool has_room(const clpi_loop *loop)
-{
-  return loop->count + loop->open + 2 <= loop->chunk_count * CLPI_CHUNK_EVENTS;
-}
+#define has_room(loop) ((loop)->count + (loop)->open + 2 <= (loop)->chunk_count * CLPI_CHUNK_EVENTS)
 
 /* Makes room, or begins another era. False: no host memory at all. */
 static bool make_room(clpi_loop *loop)
@@ -70,7 +67,8 @@ void clpi_loop_note_begin_locked(clpi_arena *arena, clpi_range *block, clpi_stre
   block->era = 0;
   if (!loop->may_be)
     return;
-  clpi_loop_leave_locked(arena);
+  if (loop->is_followed)
+    clpi_loop_leave_locked(arena);
   digest_block(loop, block);
   if (loop->by != by || !loop->era)
     begin_era(loop, by);
@@ -380,7 +378,7 @@ static void count_locked(clpi_arena *arena, size_t bytes, bool is_used)
 clp_memory clpi_loop_begin_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   clpi_loop *loop = &arena->loop;
-  if (!loop->is_followed && !enter_locked(arena, bytes, by))
+  if (!loop->is_followed && (!loop->plan.count || !enter_locked(arena, bytes, by)))
     return 0;
   const clpi_step *step = &loop->plan.steps[loop->next];
   if (step->bytes != bytes || loop->by != by) {
@@ -454,7 +452,8 @@ void clpi_loop_leave_locked(clpi_arena *arena)
     clpi_range *block = clpi_segments_carve(segments, rest, step->at, step->bytes);
     rest = block->after;
     block->uses.count = 0;
-    clpi_segments_enter(segments, block, segment->memory + step->at);
+    block->memory = segment->memory + step->at;
+    clpi_segments_enter(segments, block);
     digest_block(loop, block);
   }
   clpi_segments_note_largest(segments, segment);

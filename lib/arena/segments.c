@@ -66,7 +66,7 @@ static clpi_range **bucket_of(const clpi_segments *segments, clp_memory memory)
   return &segments->buckets[(hash >> 20) & (segments->bucket_count - 1)];
 }
 
-static void put_in_bucket(clpi_segments *segments, clpi_range *block)
+void clpi_segments_enter(clpi_segments *segments, clpi_range *block)
 {
   clpi_range **bucket = bucket_of(segments, block->memory);
   block->higher = *bucket;
@@ -86,7 +86,7 @@ static void spread(clpi_segments *segments)
   for (size_t i = 0; i < old.bucket_count; i++)
     for (clpi_range *block = old.buckets[i], *next; block; block = next) {
       next = block->higher;
-      put_in_bucket(segments, block);
+      clpi_segments_enter(segments, block);
     }
   free((void *)old.buckets);
 }
@@ -196,26 +196,17 @@ void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
 
 /* --- blocks --- */
 
-static clpi_range *fit_in(clpi_range *range, size_t bytes)
-{
-  while (range && range->bytes < bytes)
-    range = range->higher;
-  return range;
-}
-
 clpi_range *clpi_segments_fit(const clpi_segments *segments, const clpi_range *before, size_t bytes)
 {
-  clpi_range *range = before ? fit_in(before->higher, bytes) : NULL;
-  for (size_t i = before ? before->segment->index + 1 : 0; !range && i < segments->count; i++)
-    if (segments->largest[i] >= bytes)
-      range = fit_in(segments->all[i]->free, bytes);
-  return range;
-}
-
-static void set_used(clpi_segments *segments, clpi_range *block, bool is_used)
-{
-  block->is_used = is_used;
-  clpi_segments_count(segments, block->segment, block->bytes, is_used);
+  clpi_range *range = before ? before->higher : NULL;
+  for (size_t i = before ? before->segment->index + 1 : 0;; range = segments->all[i++]->free) {
+    while (range && range->bytes < bytes)
+      range = range->higher;
+    while (!range && i < segments->count && segments->largest[i] < bytes)
+      i++;
+    if (range || i == segments->count)
+      return range;
+  }
 }
 
 /* Makes what lies in a free range from `offset` on a free range of its own. */
@@ -227,8 +218,9 @@ static void split(clpi_segments *segments, clpi_range *range, size_t offset)
                        .segment = range->segment,
                        .before = range,
                        .after = range->after,
-                       .parts = clpi_parts_split(&range->parts, offset),
                        .uses = range->uses};
+  if (range->parts.first)
+    rest->parts = clpi_parts_split(&range->parts, offset);
   if (rest->after)
     rest->after->before = rest;
   range->after = rest;
@@ -249,16 +241,11 @@ clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size
     split(segments, range, offset + bytes);
   unlink_free(range);
   range->memory = 0;
-  set_used(segments, range, true);
+  range->is_used = true;
+  clpi_segments_count(segments, segment, range->bytes, true);
   if (was_largest)
     clpi_segments_note_largest(segments, segment);
   return range;
-}
-
-void clpi_segments_enter(clpi_segments *segments, clpi_range *block, clp_memory memory)
-{
-  block->memory = memory;
-  put_in_bucket(segments, block);
 }
 
 clpi_range *clpi_segments_find(const clpi_segments *segments, clp_memory memory)
@@ -299,7 +286,8 @@ void clpi_segments_free(clpi_segments *segments, clpi_range *block)
   clpi_segment *segment = block->segment;
   clpi_range *before = block->before, *after = block->after;
   bool is_before = before && !before->is_used, is_after = after && !after->is_used;
-  set_used(segments, block, false);
+  block->is_used = false;
+  clpi_segments_count(segments, segment, block->bytes, false);
   if (is_before) {
     link_free(block, before, before->higher);
   } else if (is_after) {

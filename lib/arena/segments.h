@@ -56,10 +56,8 @@ bool clpi_segments_init(clpi_segments *segments);
 void clpi_segments_end(clpi_segments *segments);
 
 /* Whether so many ranges can be made. */
-static inline bool clpi_segments_have_spares(const clpi_segments *segments, size_t count)
-{
-  return segments->spare_count >= 2 * segments->coming + segments->kept + count;
-}
+#define clpi_segments_have_spares(segments, spares)                                                \
+  ((segments)->spare_count >= 2 * (segments)->coming + (segments)->kept + (spares))
 
 /* Makes records for so many ranges. False: no host memory. */
 bool clpi_segments_reserve(clpi_segments *segments, size_t spares);
@@ -95,10 +93,10 @@ void clpi_segments_note_largest(clpi_segments *segments, const clpi_segment *seg
 clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t offset,
                                 size_t bytes);
 
-/* The block has this memory: it can be found by it. */
-void clpi_segments_enter(clpi_segments *segments, clpi_range *block, clp_memory memory);
+/* A block can be found by its memory. */
+void clpi_segments_enter(clpi_segments *segments, clpi_range *block);
 
-/* The block that was entered with this memory; NULL: there is none. */
+/* The block that was entered and has this memory; NULL: there is none. */
 clpi_range *clpi_segments_find(const clpi_segments *segments, clp_memory memory);
 
 /* A block can no longer be found. */

@@ -87,7 +87,8 @@ static clp_status allocate_pinned(clpi_request *wanted, bool is_held, clp_buffer
   wanted->bin = clpi_bins_use(&shards->bins, number, &shards->lock);
   if (!wanted->bin || !clpi_shard_for(shards, wanted->bin->index))
     return no_host_memory(wanted->bytes);
-  wanted->block_bytes = clpi_block_bytes(wanted->pool, wanted->bin, wanted->bytes);
+  wanted->block_bytes =
+      shards->carving ? clpi_rounded_bytes(wanted->pool, wanted->bytes) : wanted->bin->block_bytes;
   *out = is_held ? clpi_take_other(wanted) : NULL;
   return *out ? CLP_SUCCESS : allocate_miss(wanted, out);
 }
@@ -109,11 +110,12 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
                       "%s: %zu bytes are more than the device's largest block, %zu bytes",
                       pool->allocator->name, bytes, shards->bins.max_block_bytes);
   uint32_t index = bytes ? clpi_index_of(&shards->bins, bytes) : 0;
-  clpi_shard *shard = index ? clpi_shard_for(shards, index) : NULL;
+  clpi_shard *shard = index && !shards->carving ? clpi_shard_for(shards, index) : NULL;
   bool is_held = false;
   if (shard)
-    *out = shards->carving ? clpi_allocate_carved(pool, bytes, given, CLPI_WAITS_FOR_SHARD)
-                           : clpi_take_over(shards, shard, index, given, bytes, &is_held);
+    *out = clpi_take_over(shards, shard, index, given, bytes, &is_held);
+  else if (index)
+    *out = clpi_allocate_carved(pool, bytes, given, CLPI_WAITS_FOR_SHARD);
   if (*out)
     return CLP_SUCCESS;
   clpi_request wanted = {

@@ -5,11 +5,8 @@
  * figures of these pools, too. */
 #include "core/pool/request.h"
 
-static size_t aligned(const clp_pool *pool, size_t bytes)
-{
-  size_t alignment = pool->allocator->ops.alignment;
-  return (bytes + alignment - 1) & ~(alignment - 1);
-}
+#define aligned(pool, bytes)                                                                       \
+  (((bytes) + (pool)->allocator->ops.alignment - 1) & ~((pool)->allocator->ops.alignment - 1))
 
 size_t clpi_rounded_bytes(const clp_pool *pool, size_t bytes)
 {
@@ -18,15 +15,10 @@ size_t clpi_rounded_bytes(const clp_pool *pool, size_t bytes)
   return clp_pool_alloc_size(pool, clp_pool_bin_number(pool, bytes));
 }
 
-size_t clpi_block_bytes(const clp_pool *pool, const clpi_bin *bin, size_t bytes)
-{
-  return pool->shards.carving ? aligned(pool, bytes) : bin->block_bytes;
-}
-
-static bool lock(clpi_spinlock *lock, clpi_patience patience)
-{
-  return clpi_spinlock_try(lock) || (patience == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(lock));
-}
+/* Takes the allocator's lock, if it need not wait for that or may. */
+#define lock(carving, patience)                                                                    \
+  (clpi_spinlock_try(carving) ||                                                                   \
+   ((patience) == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(carving)))
 
 clp_buffer *clpi_allocate_carved(clp_pool *pool, size_t bytes, clpi_given given,
                                  clpi_patience patience)

@@ -65,9 +65,8 @@ clp_status clpi_fit(clpi_request *wanted);
 /* --- pools that hold nothing: carve.c --- */
 
 /* The bytes of a block for a request: its bin's, or where the pool holds nothing, the request's,
- * rounded to the alignment. The first also where the bin is not in use yet. */
+ * rounded to the alignment. */
 size_t clpi_rounded_bytes(const clp_pool *pool, size_t bytes);
-size_t clpi_block_bytes(const clp_pool *pool, const clpi_bin *bin, size_t bytes);
 
 /* A block that the allocator can carve at once. NULL: take the slow path. */
 clp_buffer *clpi_allocate_carved(clp_pool *pool, size_t bytes, clpi_given given,
