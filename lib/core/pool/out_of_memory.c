@@ -289,7 +289,7 @@ static clp_status report(const ladder *self)
                     "out of device memory%s%s: requested %zu bytes, rounded %zu bytes, managed %zu "
                     "bytes, held %zu bytes, limit %s (%s)",
                     pool->name ? " in pool" : "", clpi_pool_quote(pool).text, wanted->bytes,
-                    clpi_block_bytes(pool, wanted->bin, wanted->bytes), managed, held, limit_text,
+                    clpi_rounded_bytes(pool, wanted->bytes), managed, held, limit_text,
                     self->failure.message);
 }
 
