@@ -408,7 +408,8 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no device has %zu bytes to reserve", *bytes);
   if (!begin_reserving(arena, bytes))
     return CLP_SUCCESS;
-  clpi_device_call *outer = clpi_device_call_set(NULL); /* no hook is shown it */
+  clpi_device_call call; /* no hook is shown it */
+  clpi_device_call_begin(&call, NULL, NULL);
   clpi_spinlock_lock(&arena->lock);
   size_t earlier = arena->reserve_bytes, taken = clpi_arena_taken_bytes_locked(arena);
   clpi_spinlock_unlock(&arena->lock);
@@ -421,6 +422,6 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
     clpi_error_restore(&kept);
   }
   pthread_mutex_unlock(&arena->reserving);
-  (void)clpi_device_call_set(outer);
+  clpi_device_call_end(&call);
   return status;
 }

@@ -9,14 +9,16 @@
 
 /* A pool's call of its allocator. */
 typedef struct clpi_device_call {
-  clpi_pool_hooks *hooks;       /* of the pool */
+  clpi_pool_hooks *hooks;       /* of the pool; NULL: it is for none */
   const clpi_hook_scope *scope; /* of the request; NULL: there is none, or no hook is shown it */
-  clp_stream home;
-  uint64_t allocations, frees; /* so many succeeded */
+  bool has_allocated;           /* from the device */
+  struct clpi_device_call *outer;
 } clpi_device_call;
 
-/* Makes it the calling thread's; NULL: none. Returns the one that was. */
-clpi_device_call *clpi_device_call_set(clpi_device_call *call);
+/* Begin and end it. The end is a cleanup handler, whose argument is a clpi_device_call. */
+void clpi_device_call_begin(clpi_device_call *call, clpi_pool_hooks *hooks,
+                            const clpi_hook_scope *scope);
+void clpi_device_call_end(void *argument);
 
 /* Around an allocation; `memory` is 0 before it, and if it failed. Under no lock. */
 void clpi_device_show_allocation(clpi_hook_point point, size_t bytes, clp_memory memory);

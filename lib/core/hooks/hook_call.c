@@ -80,12 +80,12 @@ static void call_hook(const clp_hook *hook, clpi_hook_point point, const clp_hoo
     return;
   clpi_kept_error kept;
   clpi_error_keep(&kept);
-  clpi_device_call *call =
-      clpi_device_call_set(NULL); /* what the callback does is not the pool's */
+  clpi_device_call none; /* what the callback does is not the pool's */
+  clpi_device_call_begin(&none, NULL, NULL);
   clpi_own_hooks.in_callback = true;
   callback(event, hook->user_data);
   clpi_own_hooks.in_callback = false;
-  (void)clpi_device_call_set(call);
+  clpi_device_call_end(&none);
   clpi_error_restore(&kept);
 }
 

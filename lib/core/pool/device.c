@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/pool/leaving.h"
+#include "core/hooks/device_call.h"
 #include "core/shard/counts.h"
 
 static clp_status refuse(const clp_pool *pool, size_t bytes, size_t limit, size_t managed,
@@ -52,12 +52,12 @@ static clp_status call(clpi_request *wanted)
 /* An allocator that keeps memory shows the hooks itself what it asks the device for. */
 static clp_status call_keeper(clpi_request *wanted)
 {
-  clpi_keeper_call keeper;
+  clpi_device_call call;
   clp_status status;
-  clpi_keeper_call_begin(&keeper, wanted->pool, wanted->scope);
-  pthread_cleanup_push(clpi_keeper_call_end, &keeper);
+  clpi_device_call_begin(&call, &wanted->pool->hooks, wanted->scope);
+  pthread_cleanup_push(clpi_device_call_end, &call);
   status = clpi_fit(wanted);
-  wanted->is_miss |= keeper.device.allocations > 0;
+  wanted->is_miss |= call.has_allocated;
   pthread_cleanup_pop(true);
   return status;
 }

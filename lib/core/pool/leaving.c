@@ -54,24 +54,6 @@ bool clpi_wait_leaving_locked(clp_pool *pool)
   return true;
 }
 
-void clpi_keeper_call_begin(clpi_keeper_call *call, clp_pool *pool, const clpi_hook_scope *scope)
-{
-  *call = (clpi_keeper_call){
-      .pool = pool,
-      .device = {.hooks = &pool->hooks, .scope = scope, .home = pool->shards.streams.home.handle}};
-  call->outer = clpi_device_call_set(&call->device);
-}
-
-void clpi_keeper_call_end(void *argument)
-{
-  clpi_keeper_call *call = argument;
-  (void)clpi_device_call_set(call->outer);
-  pthread_mutex_lock(&call->pool->shards.lock);
-  call->pool->segments_taken += call->device.allocations;
-  call->pool->segments_given_back += call->device.frees;
-  pthread_mutex_unlock(&call->pool->shards.lock);
-}
-
 static void note_freed(const freeing *self)
 {
   clpi_shards *shards = &self->pool->shards;

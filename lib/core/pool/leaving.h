@@ -5,7 +5,6 @@
 #ifndef CLPOOL_CORE_POOL_LEAVING_H
 #define CLPOOL_CORE_POOL_LEAVING_H
 
-#include "core/hooks/device_call.h"
 #include "core/pool/pool.h"
 #include "core/shard/all.h"
 
@@ -47,17 +46,6 @@ void clpi_put_back(clp_pool *pool, clp_buffer *block);
 /* If the allocator keeps memory (allocate_within), has it give back what it can until it keeps
  * `most` bytes, where it can tell. Under no lock. Returns its status. */
 clp_status clpi_return_cached(clp_pool *pool, size_t most);
-
-/* A call of an allocator that keeps memory, whose calls of the device are shown to the pool's hooks
- * and counted for the pool. `scope`: of the request; NULL: none. Under no lock. The end is a
- * cleanup handler: its argument is a clpi_keeper_call. */
-typedef struct clpi_keeper_call {
-  clp_pool *pool;
-  clpi_device_call device, *outer;
-} clpi_keeper_call;
-
-void clpi_keeper_call_begin(clpi_keeper_call *call, clp_pool *pool, const clpi_hook_scope *scope);
-void clpi_keeper_call_end(void *argument);
 
 /* Before the pool gets `bytes` that it would then manage beyond the bound, waits for the oldest of
  * the held blocks, half of them at least, and gives them back; some milliseconds at most for each

@@ -7,6 +7,7 @@
 
 #include "core/base/boundary.h"
 #include "core/base/error.h"
+#include "core/hooks/device_call.h"
 #include "core/pool/leaving.h"
 #include "core/shard/counts.h"
 
@@ -203,9 +204,9 @@ CLPI_EXIT static bool return_cached(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
   bool is_done;
-  clpi_keeper_call keeper;
-  clpi_keeper_call_begin(&keeper, self->wanted->pool, NULL);
-  pthread_cleanup_push(clpi_keeper_call_end, &keeper);
+  clpi_device_call call;
+  clpi_device_call_begin(&call, &self->wanted->pool->hooks, NULL);
+  pthread_cleanup_push(clpi_device_call_end, &call);
   is_done = !allocator->ops.return_cached(allocator->self);
   pthread_cleanup_pop(true);
   return is_done;

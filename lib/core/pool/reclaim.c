@@ -5,6 +5,7 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/hooks/device_call.h"
 
 CLPI_EXIT clp_status clpi_return_cached(clp_pool *pool, size_t most)
 {
@@ -13,9 +14,9 @@ CLPI_EXIT clp_status clpi_return_cached(clp_pool *pool, size_t most)
   if (!allocator->ops.allocate_within)
     return CLP_SUCCESS;
   unsigned long serial = clpi_error_serial();
-  clpi_keeper_call keeper;
-  clpi_keeper_call_begin(&keeper, pool, NULL);
-  pthread_cleanup_push(clpi_keeper_call_end, &keeper);
+  clpi_device_call call;
+  clpi_device_call_begin(&call, &pool->hooks, NULL);
+  pthread_cleanup_push(clpi_device_call_end, &call);
   status = allocator->carver ? allocator->carver->trim(allocator->self, most)
                              : allocator->ops.return_cached(allocator->self);
   pthread_cleanup_pop(true);

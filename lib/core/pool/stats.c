@@ -30,8 +30,8 @@ clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats)
   clp_pool_stats figures = clpi_shards_sum_locked(shards);
   figures.out_of_memory_reactions = pool->out_of_memory_reactions;
   if (pool->allocator->ops.allocate_within) {
-    figures.device_allocations = pool->segments_taken;
-    figures.device_frees = pool->segments_given_back;
+    figures.device_allocations = pool->shards.segments_taken;
+    figures.device_frees = pool->shards.segments_given_back;
   }
   clpi_shards_unlock_all(shards);
   size_t least = offsetof(clp_pool_stats, held_blocks) + sizeof(stats->held_blocks);

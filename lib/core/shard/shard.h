@@ -73,8 +73,10 @@ typedef struct clpi_shards {
   size_t reserved_bytes; /* requested from the device, not yet managed */
   size_t peak_managed_bytes;
   uint64_t device_frees;
-  clp_buffer *spare; /* buffers without a block, by `older` */
-  clpi_page *pages;  /* of buffers */
+  uint64_t segments_taken,
+      segments_given_back; /* for the pool, by an allocator that keeps memory */
+  clp_buffer *spare;       /* buffers without a block, by `older` */
+  clpi_page *pages;        /* of buffers */
 } clpi_shards;
 
 /* False: out of host memory. */
