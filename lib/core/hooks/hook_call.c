@@ -3,7 +3,6 @@
 #include "core/hooks/hook_call.h"
 
 #include "core/base/error.h"
-#include "core/hooks/device_call.h"
 
 #include <string.h>
 
@@ -80,12 +79,12 @@ static void call_hook(const clp_hook *hook, clpi_hook_point point, const clp_hoo
     return;
   clpi_kept_error kept;
   clpi_error_keep(&kept);
-  clpi_device_call none; /* what the callback does is not the pool's */
-  clpi_device_call_begin(&none, NULL, NULL);
+  struct clpi_device_call *call = clpi_own_hooks.call;
+  clpi_own_hooks.call = NULL; /* what the callback does is not the pool's */
   clpi_own_hooks.in_callback = true;
   callback(event, hook->user_data);
   clpi_own_hooks.in_callback = false;
-  clpi_device_call_end(&none);
+  clpi_own_hooks.call = call;
   clpi_error_restore(&kept);
 }
 
