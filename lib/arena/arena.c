@@ -87,26 +87,12 @@ static void unlock_all(clpi_streams *streams)
 
 static const clpi_streams_owner owner_of_streams = {lock_all, unlock_all, note_needed_locked};
 
-/* Notes all uses of free ranges as freed. */
-static void note_freed(clpi_arena *arena)
-{
-  const clpi_segments *segments = &arena->segments;
-  clpi_arena_lock(arena);
-  clpi_loop_leave_locked(arena);
-  for (size_t i = 0; i < segments->count; i++)
-    for (const clpi_range *range = segments->all[i]->free; range; range = range->higher)
-      for (size_t j = 0; j < range->uses.count; j++)
-        clpi_use_note_freed_locked(&range->uses.all[j]);
-  clpi_arena_unlock(arena);
-}
-
 /* Waits for the uses of free ranges, too. If there were any, it is a success even over an upstream
  * that cannot drain. */
 static clp_status drain(void *self)
 {
   clpi_arena *arena = self;
-  note_freed(arena);
-  bool has_waited = clpi_streams_drain(&arena->streams);
+  bool has_waited = clpi_arena_wait(arena);
   const clp_allocator *upstream = arena->upstream;
   clp_status status = upstream->ops.drain(upstream->self);
   return has_waited && status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;

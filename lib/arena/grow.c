@@ -323,10 +323,36 @@ static clp_status give_back(clpi_moving *self)
   return self->status;
 }
 
+bool clpi_arena_wait(clpi_arena *arena)
+{
+  const clpi_segments *segments = &arena->segments;
+  clpi_arena_lock(arena);
+  clpi_loop_leave_locked(arena);
+  for (size_t i = 0; i < segments->count; i++)
+    for (const clpi_range *range = segments->all[i]->free; range; range = range->higher)
+      for (size_t j = 0; j < range->uses.count; j++)
+        clpi_use_note_freed_locked(&range->uses.all[j]);
+  clpi_arena_unlock(arena);
+  return clpi_streams_drain(&arena->streams);
+}
+
+/* Whether a segment may be unused and yet not whole: ranges with many uses do not coalesce. */
+static bool is_parted(clpi_arena *arena)
+{
+  clpi_arena_lock(arena);
+  if (arena->segments.is_parted)
+    clpi_segments_settle_locked(&arena->segments);
+  bool is_parted = arena->segments.is_parted;
+  clpi_arena_unlock(arena);
+  return is_parted;
+}
+
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
 {
   clpi_moving self = {.arena = arena};
   clp_status status = CLP_SUCCESS;
+  if (is_parted(arena) && may_wait)
+    (void)clpi_arena_wait(arena);
   while (!status && take_unused(&self, bytes, most, may_wait))
     status = give_back(&self);
   return status;

@@ -31,6 +31,9 @@ clp_status clpi_arena_take(clpi_moving *taken);
  * returns its status. */
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait);
 
+/* Waits on the host for all uses of free ranges; whether it had to. */
+bool clpi_arena_wait(clpi_arena *arena);
+
 /* Gives unused segments back until all have `most` bytes, and has upstream give back what it keeps.
  */
 clp_status clpi_arena_return_cached(void *self, size_t most);
