@@ -238,11 +238,15 @@ static clpi_segment *find_to_give_locked(const clpi_arena *arena, size_t most, b
 {
   const clpi_segments *segments = &arena->segments;
   clpi_segment *found = NULL;
+  size_t largest = 1;
   for (size_t i = segments->count; i-- > 0 && (!found || !is_youngest);) {
+    size_t bytes = segments->unused[i];
     clpi_segment *segment = segments->all[i];
-    if (segment->bytes <= most && (!found || segment->bytes >= found->bytes) &&
-        clpi_segment_is_whole(segment) && (may_wait || needs_no_wait_locked(arena, segment)))
-      found = segment;
+    if (bytes < largest || bytes > most || !clpi_segment_is_whole(segment) ||
+        (!may_wait && !needs_no_wait_locked(arena, segment)))
+      continue;
+    found = segment;
+    largest = bytes;
   }
   return found;
 }

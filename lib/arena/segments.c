@@ -199,10 +199,15 @@ void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment)
 clpi_range *clpi_segments_fit(const clpi_segments *segments, const clpi_range *before, size_t bytes)
 {
   clpi_range *range = before ? before->higher : NULL;
+  const size_t *largest = segments->largest;
   for (size_t i = before ? before->segment->index + 1 : 0;; range = segments->all[i++]->free) {
     while (range && range->bytes < bytes)
       range = range->higher;
-    while (!range && i < segments->count && segments->largest[i] < bytes)
+    for (; !range && i + 4 <= segments->count; i += 4) /* several at once, for speed */
+      if ((largest[i] >= bytes) | (largest[i + 1] >= bytes) | (largest[i + 2] >= bytes) |
+          (largest[i + 3] >= bytes))
+        break;
+    while (!range && i < segments->count && largest[i] < bytes)
       i++;
     if (range || i == segments->count)
       return range;
