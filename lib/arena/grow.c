@@ -61,17 +61,25 @@ clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, 
 clpi_range *clpi_arena_find_unused_locked(const clpi_arena *arena, size_t room, size_t most)
 {
   const clpi_segments *segments = &arena->segments;
+  const clpi_segment *found = NULL;
   size_t may_go = clpi_arena_most_to_give_locked(arena, 0);
-  for (size_t i = 0; i < segments->count && segments->unused_bytes >= room; i++) {
-    size_t bytes = segments->unused[i] < room ? 0 : segments->all[i]->bytes;
-    if (!bytes || (bytes > most && bytes <= may_go))
+  bool is_small = false;
+  for (size_t i = 0; i < segments->count && segments->unused_bytes >= room && !is_small; i++) {
+    const clpi_segment *segment = segments->all[i];
+    if (segments->unused[i] < room)
       continue;
-    clpi_range *range = segments->all[i]->free;
-    while (range->bytes < room)
-      range = range->higher;
-    return range;
+    is_small = segment->bytes <= most || segment->bytes > may_go;
+    if (is_small || !found || segment->bytes < found->bytes)
+      found = segment;
   }
-  return NULL;
+  size_t used = segments->used_count;
+  bool may_cut = is_small || !used || (found && used == 1 && room >= found->bytes / 4);
+  if (!found || !may_cut)
+    return NULL;
+  clpi_range *range = found->free;
+  while (range->bytes < room)
+    range = range->higher;
+  return range;
 }
 
 /* --- pending --- */

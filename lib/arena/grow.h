@@ -18,7 +18,9 @@ typedef struct clpi_growth {
 clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, size_t most_bytes);
 
 /* The first fit in a segment without blocks that has at most `most` bytes, or that the reserve
- * needs anyway. NULL: there is none. */
+ * needs anyway. Else, where no block is in use, or one and this is no small part of it, in the
+ * smallest of the others: an exchange would be a call for each block of a program that has no more.
+ * NULL: there is none. */
 clpi_range *clpi_arena_find_unused_locked(const clpi_arena *arena, size_t room, size_t most);
 
 /* Takes a segment, and carves the block. CLP_LIMIT_EXCEEDED: most_bytes leaves too little.
