@@ -111,6 +111,24 @@ START_TEST(what_is_refused_is_shown_and_counts_nothing)
 }
 END_TEST
 
+/* Not even where a request makes it whole again: 3 segments are exchanged for 6 and 2. */
+START_TEST(a_reserve_is_nobodys)
+{
+  start();
+  clpt_arena_device.capacity = 8 * SEGMENT;
+  clp_buffer *buffer = clpt_allocate(pools[0], 3 * SEGMENT);
+  clpt_ok(clp_arena_reserve(clpt_arena, 8 * SEGMENT));
+  clpt_ok(clp_buffer_release(buffer));
+  buffer = clpt_allocate(pools[1], 6 * SEGMENT);
+  ck_assert_uint_eq(clpt_arena_figures().segments_taken, 4);
+  ck_assert_uint_eq(clpt_stats(pools[0]).device_allocations, 1);
+  ck_assert_uint_eq(clpt_stats(pools[1]).device_allocations, 1);
+  ck_assert_ptr_null(strstr(seen[1].log, "a>131072"));
+  clpt_ok(clp_buffer_release(buffer));
+  end();
+}
+END_TEST
+
 /* What a callback does with the arena is shown to none. */
 static void use_arena(clpt_recorder *self, const clp_hook_event *event)
 {
@@ -233,6 +251,7 @@ CLPT_MAIN("figures of an arena", clpt_run)
   tcase_add_test(tests, hooks_are_shown_segments);
   tcase_add_test(tests, segments_belong_to_the_pool_that_took_them);
   tcase_add_test(tests, what_is_refused_is_shown_and_counts_nothing);
+  tcase_add_test(tests, a_reserve_is_nobodys);
   tcase_add_test(tests, hooks_are_not_shown_what_they_do);
   tcase_add_loop_test(tests, the_sums_are_the_arenas, 0, 4);
   tcase_add_test(tests, a_profile_acquires_segments);

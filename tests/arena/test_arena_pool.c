@@ -157,21 +157,6 @@ START_TEST(what_gives_back_gives_segments_back)
 }
 END_TEST
 
-/* The largest block may be less than others of its bin would be. */
-START_TEST(what_is_too_large_is_refused)
-{
-  enum { LARGEST = 5120 };
-  clp_buffer *buffer;
-  clpt_arena_device.ops.max_block_bytes = LARGEST;
-  start(0);
-  for (size_t i = 0; i < 4; i++) {
-    clpt_hold(pool, LARGEST, 1);
-    clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, LARGEST + 1, &buffer));
-  }
-  end();
-}
-END_TEST
-
 /* What a segment has room for, of any size, needs no wait. */
 START_TEST(what_a_segment_has_is_served_without_a_wait)
 {
@@ -330,7 +315,6 @@ CLPT_MAIN("pools on an arena", clpt_run)
   tcase_add_test(tests, a_release_is_the_arenas_at_once);
   tcase_add_loop_test(tests, stop_holding, 0, KINDS);
   tcase_add_loop_test(tests, what_gives_back_gives_segments_back, 0, KINDS);
-  tcase_add_test(tests, what_is_too_large_is_refused);
   tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
   tcase_add_loop_test(tests, all_of_it_is_one_block, 0, 2 * KINDS);
   tcase_add_loop_test(tests, a_limit_of_two_pools, 0, KINDS);

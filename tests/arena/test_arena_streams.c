@@ -44,19 +44,24 @@ START_TEST(no_block_is_on_memory_in_use)
 }
 END_TEST
 
-/* A loop of one stream is followed, and what another stream gets in between is safe. */
+/* A loop of one stream is followed, and what another stream gets in between is safe, and in place
+ * of the first. */
 START_TEST(a_loop_is_followed_between_streams)
 {
-  enum { LOOPS = 12 };
+  enum { LOOPS = 12, OTHERS = 16 };
+  clp_buffer *others[OTHERS];
   clpt_late_program it = {.in_turn = true, .is_plain = true, .count = 2};
   clpt_late_program_start(&it, CLPT_LATE_ADDRESSES, (clpt_late_freeing)(_i % CLPT_LATE_FREEINGS),
                           (unsigned)_i / CLPT_LATE_FREEINGS);
   for (unsigned i = 0; i < LOOPS; i++) {
-    clpt_late_program_pass(&it, 0);
-    clpt_late_program_pass(&it, 0);
-    clpt_late_program_pass(&it, 0);
-    if (i % 2)
-      clpt_late_hold(&it.rig, it.streams[1]);
+    for (unsigned j = 0; j < 4; j++) {
+      it.in_turn = j != 2 || i < 2;
+      clpt_late_program_pass(&it, 0);
+    }
+    for (unsigned j = 0; j < OTHERS; j++)
+      others[j] = clpt_late_take(&it.rig, it.streams[1]);
+    for (unsigned j = 0; j < OTHERS; j++)
+      clpt_late_release_on(&it.rig, others[j], it.streams[1]);
   }
   ck_assert_uint_gt(clpt_late_arena_figures(&it.rig).repeated_blocks, 0);
   clpt_late_program_end(&it);
@@ -97,8 +102,8 @@ static void follow_a_while(clpt_late_program *it)
   repeat(it, 1, 5, true);
 }
 
-/* Stream 1 gets a block. Before it has it, stream 0 begins to follow its loop. What stream 0 did
- * there is waited for by stream 1 all the same. */
+/* Stream 1 gets a block, beside the loop's segment or in it. Before it has it, stream 0 begins to
+ * follow its loop, if it can. What stream 0 did there is waited for by stream 1 all the same. */
 START_TEST(a_loop_that_begins_meanwhile_keeps_its_stream)
 {
   clpt_late_program it = {.in_turn = true, .is_plain = true, .count = 2};
@@ -111,10 +116,14 @@ START_TEST(a_loop_that_begins_meanwhile_keeps_its_stream)
     repeat(&it, 0, ROUNDS, false);
   clpt_late_run_all(&it.rig.device); /* which is known then */
   clpt_late_hold(&it.rig, it.streams[1]);
-  clpt_late_program_toggle(&it, 3, 1000, 0);
-  clpt_late_program_toggle(&it, 3, 0, 0);
+  if (_i) {
+    repeat(&it, 1, 2, false);
+  } else {
+    clpt_late_program_toggle(&it, 3, 1000, 0);
+    clpt_late_program_toggle(&it, 3, 0, 0);
+  }
   meanwhile = follow_a_while;
-  others[0] = clpt_late_take_from(&it.rig, it.rig.pool, 1000, it.streams[1]);
+  others[0] = clpt_late_take_from(&it.rig, it.rig.pool, _i ? 9900 : 1000, it.streams[1]);
   ck_assert_ptr_null(meanwhile);
   for (unsigned i = 1; i < 8; i++)
     others[i] = clpt_late_take_from(&it.rig, it.rig.pool, 2000, it.streams[1]);
@@ -166,6 +175,6 @@ CLPT_MAIN("streams on an arena", clpt_run)
                       32 * CLPT_REUSE_CHOICES * CLPT_LATE_FREEINGS * CLPT_LATE_KINDS);
   tcase_add_loop_test(loops, a_loop_is_followed_between_streams, 0,
                       CLPT_REUSE_CHOICES * CLPT_LATE_FREEINGS);
-  tcase_add_test(loops, a_loop_that_begins_meanwhile_keeps_its_stream);
+  tcase_add_loop_test(loops, a_loop_that_begins_meanwhile_keeps_its_stream, 0, 2);
   tcase_add_loop_test(loops, many_blocks_meanwhile, 0, 5);
 }

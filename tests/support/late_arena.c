@@ -142,8 +142,8 @@ void clpt_late_program_pass(clpt_late_program *it, unsigned number)
   for (unsigned i = 0; i < CLPT_LATE_STEPS; i++) {
     unsigned slot = (unsigned)clpt_chance_below(&it->chance, CLPT_LATE_SLOTS);
     size_t bytes = 1 + (size_t)clpt_chance_below(&it->chance, 64u << (i % 7));
-    unsigned stream = it->in_turn ? number : (unsigned)clpt_chance_below(&it->chance, it->count);
-    clpt_late_program_toggle(it, slot, bytes, stream % it->count);
+    unsigned stream = (unsigned)clpt_chance_below(&it->chance, it->count);
+    clpt_late_program_toggle(it, slot, bytes, it->in_turn ? number % it->count : stream);
     for (uint64_t steps = clpt_chance_below(&it->time, 6); steps > 0; steps--)
       (void)clpt_late_step_any(&it->rig.device, &it->time);
     ck_assert_msg(!it->rig.device.wrong[0], "pass %u, step %u: %s", number, i,
