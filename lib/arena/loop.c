@@ -120,12 +120,12 @@ static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_str
   if (loop->by != by)
     begin_era(loop, by);
   clpi_checkpoint *point = used ? &loop->low : &loop->idle;
-  size_t since = loop->count - point->event;
+  size_t events = loop->count - point->event;
   bool is_again = point->is_set && point->digest == loop->digest && point->bytes == bytes;
-  if (is_again && since >= LEAST_EVENTS && loop->count >= point->least &&
+  if (is_again && events >= LEAST_EVENTS && loop->count >= point->least &&
       loop->logged + 2 * loop->served >= loop->next_attempt)
     return point;
-  bool is_late = point->is_set && since > point->most;
+  bool is_late = point->is_set && events > point->most;
   if (point->is_set && !is_late && used >= point->used)
     return NULL;
   *point = (clpi_checkpoint){.is_set = true,
@@ -308,7 +308,7 @@ static bool plan_locked(clpi_arena *arena, draft *made)
  * spread over the events until then. */
 static void attempt_locked(clpi_arena *arena, clpi_checkpoint *point)
 {
-  enum { WORK_AN_EVENT = 8 };
+  enum { WORK_AN_EVENT = 4 };
   clpi_loop *loop = &arena->loop;
   draft *made = make_draft(point->event, loop->count - point->event, loop->segments);
   point->least = loop->count + (loop->count - point->event) / 2;
