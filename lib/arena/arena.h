@@ -69,6 +69,7 @@ typedef struct clpi_arena {
   size_t used_bytes;
   size_t high_water; /* the most bytes in use when it had to grow, with what was asked for */
   size_t used_blocks, peak_reserved_bytes, peak_used_bytes;
+  size_t peak_grown_bytes; /* the most that was reserved when a request made it grow */
   size_t tried; /* how much had happened when direct.c last looked whether bins would do as well; */
   atomic_bool suits_bins; /* they do, and no pool was told; relaxed, as is_shared */
   uint64_t segments_taken, segments_given_back;

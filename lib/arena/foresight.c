@@ -26,8 +26,8 @@ size_t clpi_arena_most_planned_locked(const clpi_arena *arena)
   size_t stays = clpi_arena_staying_bytes(arena);
   double slacks = arena->parts ? 5 : 3; /* some, for parts that are kept */
   size_t most = (size_t)((1 + slacks * arena->options.slack) * (double)arena->high_water);
-  if (foresight->patience || most < arena->peak_reserved_bytes)
-    most = arena->peak_reserved_bytes;
+  if (foresight->patience || most < arena->peak_grown_bytes)
+    most = arena->peak_grown_bytes;
   most = MIN(most, foresight->least_limit / 3 * 2);
   return most > stays ? most - stays : 0;
 }

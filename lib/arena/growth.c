@@ -50,7 +50,7 @@ static size_t most_taken_locked(const clpi_arena *arena, bool is_spent)
 {
   if (is_spent)
     return arena->segments.reserved_bytes;
-  return arena->has_tape ? arena->peak_reserved_bytes : 0;
+  return arena->has_tape ? arena->peak_grown_bytes : 0;
 }
 
 /* The bytes of the segment that the program had last time, so that it has the same places again, if
@@ -226,7 +226,10 @@ static void enter_locked(clpi_carving *carving, clpi_segment *made, uint32_t num
   clpi_arena *arena = carving->arena;
   arena->segments_taken++;
   clpi_call_budget_spend(&arena->budget);
-  arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
+  size_t reserved = arena->segments.reserved_bytes;
+  arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, reserved);
+  if (carving->room)
+    arena->peak_grown_bytes = MAX(arena->peak_grown_bytes, reserved);
   if (number == UINT32_MAX && carving->room) {
     if (arena->has_tape)
       clpi_tape_grow(&arena->tape, made);

@@ -16,7 +16,16 @@ static size_t set(clpi_arena *arena, size_t bytes)
   return bytes > taken ? bytes - taken : 0;
 }
 
-/* One thread at a time: two would take twice what is missing. */
+/* The thread that fills the reserve: two would take twice what is missing. Who only fills it up
+ * leaves that to another thread that is at it, and does not wait for that one's calls. */
+static bool begin(clpi_arena *arena, bool may_wait)
+{
+  if (!may_wait)
+    return pthread_mutex_trylock(&arena->reserving) == 0;
+  pthread_mutex_lock(&arena->reserving);
+  return true;
+}
+
 clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
 {
   const clp_memory_request none = {.most_bytes = SIZE_MAX};
@@ -24,7 +33,8 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
   clp_status status = CLP_SUCCESS;
   if (bytes && *bytes > SIZE_MAX / 2)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no device has %zu bytes to reserve", *bytes);
-  pthread_mutex_lock(&arena->reserving);
+  if (!begin(arena, bytes))
+    return CLP_SUCCESS;
   size_t earlier = arena->reserve_bytes, reserve = bytes ? *bytes : earlier, missing;
   size_t taken = clpi_arena_taken_bytes(arena);
   while (!status && (missing = set(arena, reserve)) > 0) {

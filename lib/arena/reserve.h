@@ -14,7 +14,7 @@ static inline size_t clpi_arena_most_to_give_locked(const clpi_arena *arena, siz
 }
 
 /* Makes `*bytes` the reserve, unless NULL, and takes what is missing of it. If that fails, all is
- * as before. Under no lock. */
+ * as before. NULL: does nothing while another thread is at it. Under no lock. */
 clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes);
 
 #endif
