@@ -99,10 +99,12 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
  * - Pools' trims (clp_pool_free_held and its like) and growth leave the arena at least `bytes`.
  * - Requests are served from the reserve, whatever their size, before the arena takes more.
  * - Limits count the reserve as taken.
- * - The arena exchanges an unused segment for one that a request needs if it has at least `bytes`
- *   afterwards, or if the device or a limit refuses the request otherwise. In the second case the
- *   arena takes what is missing of the reserve again, at once or when it next grows. So no request
- *   fails because of an unused segment. A segment with blocks stays.
+ * - The arena gives an unused segment back for one that a request needs if the arena has at least
+ *   `bytes` afterwards, or if the device or a limit refuses the request otherwise. Another program
+ *   may take the memory in between. In the second case the arena takes what is missing of the
+ *   reserve again, at once or when it next grows. So no request fails because of an unused segment.
+ *   A segment with blocks stays.
+ * - Only whole segments go back: after the reserve was lowered, more than `bytes` may stay taken.
  *
  * With a deferred upstream (clp_allocator_is_deferred), the device may take the memory only when it
  * is first used. A reserve calls no hook.

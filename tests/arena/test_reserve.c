@@ -173,6 +173,34 @@ START_TEST(threads_take_it_once)
 }
 END_TEST
 
+static void *allocate(void *memory)
+{
+  (void)clp_allocator_allocate(clpt_arena, UNIT, memory);
+  return NULL;
+}
+
+/* The device takes the reserve, and meanwhile another thread makes the arena grow. */
+static void allocate_aside(clpt_device *device, clpt_call call, size_t bytes)
+{
+  pthread_t other;
+  if (call != CLPT_ALLOCATE || bytes != 4 * UNIT)
+    return;
+  ck_assert_int_eq(pthread_create(&other, NULL, allocate, device->on_call_data), 0);
+  ck_assert_int_eq(pthread_join(other, NULL), 0);
+}
+
+START_TEST(growth_does_not_wait_for_it)
+{
+  clp_memory memory = 0;
+  start(&(program){0}, 0);
+  clpt_arena_device.on_call = allocate_aside;
+  clpt_arena_device.on_call_data = &memory;
+  clpt_ok(clp_arena_reserve(clpt_arena, 4 * UNIT));
+  clpt_arena_give(memory, UNIT);
+  clpt_arena_end();
+}
+END_TEST
+
 CLPT_MAIN("reserve", clpt_run)
 {
   TCase *tests = clpt_case(suite, "reserve");
@@ -182,4 +210,5 @@ CLPT_MAIN("reserve", clpt_run)
   tcase_add_test(tests, what_the_device_refuses_fails_create);
   tcase_add_test(tests, limits_count_it);
   tcase_add_test(tests, threads_take_it_once);
+  tcase_add_test(tests, growth_does_not_wait_for_it);
 }
