@@ -287,7 +287,6 @@ END_TEST
 START_TEST(a_limit_tells_itself)
 {
   clp_buffer *next = NULL;
-
   clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_IN_ORDER);
   clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
   clp_buffer *active = take(CLPT_LATE_BYTES, rig.s);

@@ -73,7 +73,7 @@ START_TEST(each_step_is_as_the_model_says)
 {
   const way *it = &ways[_i / 2];
   bool is_scarce = _i % 2;
-  unsigned steps = clpt_iterations(6000);
+  unsigned steps = 1500 + clpt_iterations(4500);
   clpt_chance chance = clpt_chance_seed((unsigned)_i);
   start(it);
   model.may_lack = is_scarce;
@@ -91,7 +91,7 @@ START_TEST(each_step_is_as_the_model_says)
     clpt_model_look(&model);
     ck_assert_msg(!model.wrong[0], "step %u: %s", i, model.wrong);
   }
-  ck_assert(model.refused > steps / 100 || !is_scarce);
+  ck_assert(model.refused > steps / 200 || !is_scarce);
   model.refusals = 0;
   end();
 }
@@ -244,7 +244,7 @@ START_TEST(loops_of_each_way)
   const way *it = &ways[_i];
   clpt_chance strays = clpt_chance_seed(2);
   start(it);
-  for (unsigned i = 0; i < clpt_iterations(40); i++) {
+  for (unsigned i = 0; i < 8 + clpt_iterations(32); i++) {
     (void)pass(1, i % 4 == 3 ? SIZE : NONE, (unsigned)clpt_chance_below(&strays, STEPS));
     clpt_model_look(&model);
     ck_assert_str_eq(model.wrong, "");

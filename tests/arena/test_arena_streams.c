@@ -6,8 +6,6 @@
 
 #include <time.h>
 
-enum { PASSES = 5 };
-
 /* The library's naps, during which the device goes on; NULL: it does not. */
 static clpt_late_program *napping;
 
@@ -22,12 +20,15 @@ int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
 
 START_TEST(no_block_is_on_memory_in_use)
 {
+  enum { PASSES = 5 };
   static const unsigned counts[] = {1, 2, 4, 6};
   clpt_late_program it = {.in_turn = _i % 2,
                           .uses_home = _i / 2 % 2,
                           .capacity = _i / 4 % 2 ? 15000 : 0,
                           .count = counts[_i / 8 % 4]};
   unsigned rest = (unsigned)_i / 32;
+  if (clpt_is_on_valgrind() && _i % 7)
+    return; /* some of them do */
   clpt_late_kind of = (clpt_late_kind)(rest / CLPT_REUSE_CHOICES / CLPT_LATE_FREEINGS);
   clpt_late_program_start(&it, of,
                           (clpt_late_freeing)(rest / CLPT_REUSE_CHOICES % CLPT_LATE_FREEINGS),
