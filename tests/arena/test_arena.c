@@ -18,25 +18,6 @@ static void setup(void)
   clpt_arena_start();
 }
 
-START_TEST(it_is_what_upstream_is)
-{
-  clpt_arena_device.ops.memory_kind = CLP_MEMORY_CL_SVM;
-  clpt_arena_device.ops.device_id = 5;
-  clpt_arena_device.ops.alignment = 512;
-  clpt_arena_device.ops.device_bytes = 1 << 20;
-  clpt_arena_device.ops.max_block_bytes = 10000;
-  clpt_arena_start();
-  ck_assert_str_eq(clp_allocator_name(clpt_arena), "arena");
-  ck_assert_int_eq(clpt_arena->ops.memory_kind, CLP_MEMORY_CL_SVM);
-  ck_assert_int_eq(clpt_arena->ops.device_id, 5);
-  ck_assert_uint_eq(clpt_arena->ops.alignment, 512);
-  ck_assert_uint_eq(clpt_arena->ops.device_bytes, 1 << 20);
-  ck_assert_uint_eq(clpt_arena->ops.max_block_bytes, 9728); /* a multiple of the alignment */
-  ck_assert(!clpi_allocator_orders_streams(clpt_arena));
-  clpt_arena_end();
-}
-END_TEST
-
 START_TEST(blocks_share_a_segment)
 {
   clpt_arena_start();
@@ -298,7 +279,6 @@ CLPT_MAIN("arena", clpt_run)
   TCase *tests = clpt_case(suite, "arena");
 
   tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
-  tcase_add_test(tests, it_is_what_upstream_is);
   tcase_add_test(tests, blocks_share_a_segment);
   tcase_add_test(tests, large_requests_have_segments_of_their_own);
   tcase_add_test(tests, other_failures_pass_and_change_nothing);

@@ -157,17 +157,6 @@ START_TEST(exclusive_parts_wait_for_their_uses)
 }
 END_TEST
 
-START_TEST(one_thread_has_its_own_at_once)
-{
-  clpt_late_arena_start_exclusive(&rig, CLPT_REUSE_NEVER, true);
-  rig.device.ops.exclusive_parts = false; /* the device would find the overlap */
-  clp_buffer *active = leave_pending(), *again = take(CLPT_LATE_BYTES, rig.s);
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 1);
-  ck_assert_uint_eq(calls_of(CLPT_LATE_MARK_CREATE), 0);
-  end(active, again, rig.s);
-}
-END_TEST
-
 /* The library's naps, during each of which S goes on, or does not. */
 static unsigned naps;
 static bool goes_on;
@@ -325,7 +314,6 @@ CLPT_MAIN("order on an arena", clpt_run)
   tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_WAYS);
   tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
-  tcase_add_test(tests, one_thread_has_its_own_at_once);
   tcase_add_test(tests, the_host_does_not_run_ahead_without_bound);
   tcase_add_test(tests, the_host_waits_in_vain_but_once);
   tcase_add_test(tests, in_flight_may_be_what_was_active);
