@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A lock that is mostly held for some tens of instructions, never while the driver, the program or
- * malloc is called. To take it costs one locked instruction, to give it back a plain store.
+/* A lock that is mostly held for some tens of instructions, never while the driver or the program
+ * is called. (An arena makes its records under it, and plans.) To take it costs one locked
+ * instruction, to give it back a plain store.
  *
  * A thread that waits pauses at first, then yields its processor, then sleeps for 50 us at a time:
  * so the owner can run, also if its real-time priority is lower. Waiting is no cancellation point.
