@@ -102,9 +102,10 @@ typedef struct carving {
 } carving;
 
 /* Whether streams may only have done what comes before the block's use. */
-static bool is_settled_locked(const carving *self, const clpi_range *range)
+static bool is_settled_locked(const carving *self, clpi_range *range)
 {
   const clpi_stream *by = self->arena->is_exclusive ? NULL : self->by;
+  clpi_uses_drop_done_locked(&range->uses);
   return clpi_uses_are_settled_locked(&range->uses, by);
 }
 
@@ -343,6 +344,9 @@ static clp_status allocate_pinned(carving *self, clp_memory *memory)
   clpi_arena *arena = self->arena;
   begin_loop(self);
   clpi_arena_lock(arena);
+  clpi_segment *segment = arena->loop.segment;
+  if (segment && clpi_segment_is_whole(segment))
+    clpi_uses_drop_done_locked(&segment->first->uses);
   *memory = self->by ? clpi_loop_begin_locked(arena, self->room, self->by) : 0;
   clpi_arena_unlock(arena);
   if (*memory)

@@ -95,6 +95,8 @@ static void end_pending_locked(clpi_pending *pending, size_t *sum, size_t bytes,
 bool clpi_arena_await_pending(clpi_arena *arena, uint64_t *seen)
 {
   clpi_pending *pending = &arena->pending;
+  if (clpi_own_hooks.in_callback)
+    return false;
   pthread_mutex_lock(&arena->mutex);
   uint64_t last = pending->ended + pending->count;
   while (pending->succeeded == *seen && pending->ended < last)
@@ -253,7 +255,8 @@ static clpi_segment *find_to_give_locked(const clpi_arena *arena, size_t most, b
 
 /* Removes an unused segment, if all segments and `bytes` more exceed `most`, and the
  * reserve is left with them. Those that other threads are giving back do not count. */
-static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_wait)
+static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_wait,
+                        bool *is_parted)
 {
   clpi_arena *arena = self->arena;
   clpi_arena_lock(arena);
@@ -266,6 +269,7 @@ static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_w
   self->segment = is_above
                       ? find_to_give_locked(arena, may_go, arena->reserve_bytes && !bytes, may_wait)
                       : NULL;
+  *is_parted = is_above && arena->segments.is_parted;
   if (self->segment) {
     clpi_loop_note_gone_locked(&arena->loop, self->segment);
     clpi_segments_remove(&arena->segments, self->segment);
@@ -340,25 +344,27 @@ bool clpi_arena_wait(clpi_arena *arena)
   return clpi_streams_drain(&arena->streams);
 }
 
-/* Whether a segment may be unused and yet not whole: ranges with many uses do not coalesce. */
-static bool is_parted(clpi_arena *arena)
+static bool poll(clpi_streams *streams, clpi_stream *stream)
 {
-  clpi_arena_lock(arena);
-  if (arena->segments.is_parted)
-    clpi_segments_settle_locked(&arena->segments);
-  bool is_parted = arena->segments.is_parted;
-  clpi_arena_unlock(arena);
-  return is_parted;
+  clpi_use all = clpi_use_now(stream);
+  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
 }
 
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
 {
   clpi_moving self = {.arena = arena};
   clp_status status = CLP_SUCCESS;
-  if (is_parted(arena) && may_wait)
-    (void)clpi_arena_wait(arena);
-  while (!status && take_unused(&self, bytes, most, may_wait))
-    status = give_back(&self);
+  if (!may_wait && !arena->upstream->ops.free_is_ordered && !arena->upstream->ops.free_on)
+    (void)clpi_streams_visit(&arena->streams, poll);
+  for (bool waits = may_wait; !status;) {
+    bool is_parted = false;
+    if (take_unused(&self, bytes, most, may_wait, &is_parted))
+      status = give_back(&self);
+    else if (is_parted && waits)
+      waits = !clpi_arena_wait(arena);
+    else
+      break;
+  }
   return status;
 }
 
