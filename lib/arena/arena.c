@@ -14,14 +14,6 @@
 
 enum { LEAST_ALIGNMENT = 256 }; /* bytes; smaller blocks would not be worth a range each */
 
-static void put_defaults_for_zeros(clp_arena_options *options, const clp_arena_options *defaults)
-{
-  if (options->slack == 0.0)
-    options->slack = defaults->slack;
-  if (!options->min_segment_bytes)
-    options->min_segment_bytes = defaults->min_segment_bytes;
-}
-
 static clp_status read_options(const clp_arena_options *given, clp_arena_options *options)
 {
   clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
@@ -37,9 +29,10 @@ static clp_status read_options(const clp_arena_options *given, clp_arena_options
     status = clpi_environment_part("CLPOOL_ARENA_SLACK", &defaults.slack);
     if (status)
       return status;
-    if (!given)
-      *options = defaults;
-    put_defaults_for_zeros(options, &defaults);
+    if (options->slack == 0.0 || !given)
+      options->slack = defaults.slack;
+    if (!options->min_segment_bytes)
+      options->min_segment_bytes = defaults.min_segment_bytes;
   }
   if (!(options->slack >= 0.0 && options->slack <= 1.0))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,

@@ -319,7 +319,6 @@ static clp_status give_back(clpi_moving *self)
   clpi_range *range = self->segment->first;
   const clpi_uses uses = {range->uses.all, range->uses.count};
   self->status = CLP_BUSY;
-  self->pair.is_shown = false;
   pthread_cleanup_push(end_giver, self);
   clpi_device_free_begin(&self->pair, memory, bytes);
   self->status = clpi_parts_drop(arena->upstream, &range->parts);
@@ -429,23 +428,17 @@ static clp_status take_reserve(clpi_arena *arena, size_t bytes)
 }
 
 /* One thread at a time: two would take twice what is missing. Who only fills the reserve up does
- * not wait for the calls of one that is at it. */
-static bool begin_reserving(clpi_arena *arena, bool may_wait)
-{
-  if (!may_wait)
-    return pthread_mutex_trylock(&arena->reserving) == 0;
-  pthread_mutex_lock(&arena->reserving);
-  return true;
-}
-
+ * not wait for the calls of one that is at it. No hook is shown what it does. */
 clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
 {
   if (bytes && *bytes > SIZE_MAX / 2)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no device has %zu bytes to reserve", *bytes);
-  if (!begin_reserving(arena, bytes))
+  if (bytes)
+    pthread_mutex_lock(&arena->reserving);
+  else if (pthread_mutex_trylock(&arena->reserving))
     return CLP_SUCCESS;
-  clpi_device_call call; /* no hook is shown it */
-  clpi_device_call_begin(&call, NULL, NULL);
+  struct clpi_device_call *call = clpi_own_hooks.call;
+  clpi_own_hooks.call = NULL;
   clpi_spinlock_lock(&arena->lock);
   size_t earlier = arena->reserve_bytes, taken = clpi_arena_taken_bytes_locked(arena);
   clpi_spinlock_unlock(&arena->lock);
@@ -458,6 +451,6 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
     clpi_error_restore(&kept);
   }
   pthread_mutex_unlock(&arena->reserving);
-  clpi_device_call_end(&call);
+  clpi_own_hooks.call = call;
   return status;
 }
