@@ -4,19 +4,12 @@
 #include "arena/grow.h"
 #include "core/base/error.h"
 
-#include <string.h>
-
 /* --- the quick way, under the lock --- */
 
 /* The record of a call's stream; NULL: take the slow way. */
 static clpi_stream *recall_locked(clpi_arena *arena, clpi_given given)
 {
-  if (!given.is_given)
-    return &arena->streams.home;
-  for (size_t i = 0; i < CLPI_ARENA_STREAMS && arena->recent[i]; i++)
-    if (arena->recent[i]->handle == given.handle)
-      return arena->recent[i];
-  return NULL;
+  return given.is_given ? clpi_recall(arena->recent, given.handle) : &arena->streams.home;
 }
 
 #define address_of(block) ((block)->segment->memory + (block)->offset)
@@ -320,25 +313,6 @@ static clp_status split(carving *self, clp_memory *memory)
   return status;
 }
 
-/* Moves the stream to the front. */
-static void remember_locked(clpi_arena *arena, clpi_stream *stream)
-{
-  size_t i = 0;
-  while (i < CLPI_ARENA_STREAMS - 1 && arena->recent[i] != stream)
-    i++;
-  memmove((void *)&arena->recent[1], (void *)&arena->recent[0], i * sizeof(arena->recent[0]));
-  arena->recent[0] = stream;
-}
-
-/* Unpins the stream of a call. */
-static void unpin_locked(clpi_arena *arena, clpi_stream *by)
-{
-  if (by && by->is_in_order)
-    remember_locked(arena, by);
-  if (by)
-    clpi_stream_unpin_locked(&arena->streams, by);
-}
-
 static clp_status allocate_pinned(carving *self, clp_memory *memory)
 {
   clpi_arena *arena = self->arena;
@@ -378,7 +352,7 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
     begin_locked(arena, it.block, memory, it.by);
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
   if (is_known)
-    unpin_locked(arena, it.by);
+    clpi_stream_unpin_recent_locked(&arena->streams, arena->recent, it.by);
   clpi_arena_unlock(arena);
   if (!status)
     *out = memory;
@@ -445,7 +419,7 @@ static clp_status free_after(void *self, clp_memory memory, size_t bytes, const 
     status = free_block(arena, memory, bytes, by, count);
   clpi_arena_lock(arena);
   while (pinned)
-    unpin_locked(arena, by[--pinned]);
+    clpi_stream_unpin_recent_locked(&arena->streams, arena->recent, by[--pinned]);
   clpi_arena_unlock(arena);
   return status;
 }

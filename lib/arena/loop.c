@@ -115,7 +115,8 @@ static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_str
   static const double little = 0.3;
   clpi_loop *loop = &arena->loop;
   size_t used = arena->segments.used_bytes;
-  if (!loop->may_be || !by || (by->is_ordered && !by->is_in_order) || (double)used >= little * (double)MAX(arena->high_water, 1))
+  if (!loop->may_be || !by || (by->is_ordered && !by->is_in_order) ||
+      (double)used >= little * (double)MAX(arena->high_water, 1))
     return NULL;
   if (loop->by != by)
     begin_era(loop, by);

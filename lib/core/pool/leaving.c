@@ -101,9 +101,10 @@ static clp_status free_memory(clp_pool *pool, clp_buffer *block)
     count++;
   }
   pthread_mutex_unlock(streams->lock);
-  clp_status status = serves ? allocator->carver->free_after(allocator->self, block->memory,
-                                                             block->bytes, pending, count)
-                             : clpi_ordered_free(streams, allocator, block->memory, block->bytes, all);
+  clp_status status = serves
+                          ? allocator->carver->free_after(allocator->self, block->memory,
+                                                          block->bytes, pending, count)
+                          : clpi_ordered_free(streams, allocator, block->memory, block->bytes, all);
   pthread_mutex_lock(streams->lock);
   while (count)
     clpi_stream_unpin_locked(streams, pins[--count]);
