@@ -167,7 +167,7 @@ static clp_allocator_ops operations(const clpi_arena *arena)
   ops.home_stream = theirs->home_stream;
   ops.exclusive_parts = arena->is_exclusive;
   /* A block's room is a multiple of the alignment, and must fit into a segment. */
-  ops.max_block_bytes = theirs->max_block_bytes & ~(arena->alignment - 1);
+  ops.max_block_bytes = MAX(theirs->max_block_bytes & ~(arena->alignment - 1), 1); /* 0: no bound */
   ops.allocate = clpi_arena_allocate;
   ops.allocate_within = clpi_arena_allocate_within;
   ops.free = clpi_arena_free;
