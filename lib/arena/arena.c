@@ -14,14 +14,6 @@
 
 enum { LEAST_ALIGNMENT = 256 }; /* bytes; smaller blocks would not be worth a range each */
 
-static void put_defaults_for_zeros(clp_arena_options *options, const clp_arena_options *defaults)
-{
-  if (options->slack == 0.0)
-    options->slack = defaults->slack;
-  if (!options->min_segment_bytes)
-    options->min_segment_bytes = defaults->min_segment_bytes;
-}
-
 static clp_status read_options(const clp_arena_options *given, clp_arena_options *options)
 {
   clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
@@ -37,9 +29,10 @@ static clp_status read_options(const clp_arena_options *given, clp_arena_options
     status = clpi_environment_part("CLPOOL_ARENA_SLACK", &defaults.slack);
     if (status)
       return status;
-    if (!given)
-      *options = defaults;
-    put_defaults_for_zeros(options, &defaults);
+    if (options->slack == 0.0 || !given)
+      options->slack = defaults.slack;
+    if (!options->min_segment_bytes)
+      options->min_segment_bytes = defaults.min_segment_bytes;
   }
   if (!(options->slack >= 0.0 && options->slack <= 1.0))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
@@ -174,7 +167,7 @@ static clp_allocator_ops operations(const clpi_arena *arena)
   ops.home_stream = theirs->home_stream;
   ops.exclusive_parts = arena->is_exclusive;
   /* A block's room is a multiple of the alignment, and must fit into a segment. */
-  ops.max_block_bytes = theirs->max_block_bytes & ~(arena->alignment - 1);
+  ops.max_block_bytes = MAX(theirs->max_block_bytes & ~(arena->alignment - 1), 1); /* 0: no bound */
   ops.allocate = clpi_arena_allocate;
   ops.allocate_within = clpi_arena_allocate_within;
   ops.free = clpi_arena_free;

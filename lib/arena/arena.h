@@ -15,8 +15,6 @@
 #include <clpool/arena.h>
 #include <sys/param.h>
 
-enum { CLPI_ARENA_STREAMS = 4 };
-
 /* Segments that threads take from upstream, or give back to it, just now. A thread that finds no
  * memory waits for those of others, which may leave some for it. */
 typedef struct clpi_pending {
@@ -57,7 +55,7 @@ typedef struct clpi_arena {
   clpi_segments segments;
   clpi_loop loop;
   clpi_streams streams;
-  clpi_stream *recent[CLPI_ARENA_STREAMS]; /* in order, the one that came last first; or NULL */
+  clpi_recent recent;
   clpi_pending pending;
   clpi_moving *leaving; /* segments that go back */
   size_t high_water;    /* the most bytes in use when the arena grew, with what was asked for */

@@ -4,19 +4,12 @@
 #include "arena/grow.h"
 #include "core/base/error.h"
 
-#include <string.h>
-
 /* --- the quick way, under the lock --- */
 
 /* The record of a call's stream; NULL: take the slow way. */
 static clpi_stream *recall_locked(clpi_arena *arena, clpi_given given)
 {
-  if (!given.is_given)
-    return &arena->streams.home;
-  for (size_t i = 0; i < CLPI_ARENA_STREAMS && arena->recent[i]; i++)
-    if (arena->recent[i]->handle == given.handle)
-      return arena->recent[i];
-  return NULL;
+  return given.is_given ? clpi_recall(arena->recent, given.handle) : &arena->streams.home;
 }
 
 #define address_of(block) ((block)->segment->memory + (block)->offset)
@@ -102,9 +95,10 @@ typedef struct carving {
 } carving;
 
 /* Whether streams may only have done what comes before the block's use. */
-static bool is_settled_locked(const carving *self, const clpi_range *range)
+static bool is_settled_locked(const carving *self, clpi_range *range)
 {
   const clpi_stream *by = self->arena->is_exclusive ? NULL : self->by;
+  clpi_uses_drop_done_locked(&range->uses);
   return clpi_uses_are_settled_locked(&range->uses, by);
 }
 
@@ -319,30 +313,14 @@ static clp_status split(carving *self, clp_memory *memory)
   return status;
 }
 
-/* Moves the stream to the front. */
-static void remember_locked(clpi_arena *arena, clpi_stream *stream)
-{
-  size_t i = 0;
-  while (i < CLPI_ARENA_STREAMS - 1 && arena->recent[i] != stream)
-    i++;
-  memmove((void *)&arena->recent[1], (void *)&arena->recent[0], i * sizeof(arena->recent[0]));
-  arena->recent[0] = stream;
-}
-
-/* Unpins the stream of a call. */
-static void unpin_locked(clpi_arena *arena, clpi_stream *by)
-{
-  if (by && by->is_in_order)
-    remember_locked(arena, by);
-  if (by)
-    clpi_stream_unpin_locked(&arena->streams, by);
-}
-
 static clp_status allocate_pinned(carving *self, clp_memory *memory)
 {
   clpi_arena *arena = self->arena;
   begin_loop(self);
   clpi_arena_lock(arena);
+  clpi_segment *segment = arena->loop.segment;
+  if (segment && clpi_segment_is_whole(segment))
+    clpi_uses_drop_done_locked(&segment->first->uses);
   *memory = self->by ? clpi_loop_begin_locked(arena, self->room, self->by) : 0;
   clpi_arena_unlock(arena);
   if (*memory)
@@ -374,7 +352,7 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
     begin_locked(arena, it.block, memory, it.by);
   arena->peak_used_bytes = MAX(arena->peak_used_bytes, arena->segments.used_bytes);
   if (is_known)
-    unpin_locked(arena, it.by);
+    clpi_stream_unpin_recent_locked(&arena->streams, arena->recent, it.by);
   clpi_arena_unlock(arena);
   if (!status)
     *out = memory;
@@ -441,7 +419,7 @@ static clp_status free_after(void *self, clp_memory memory, size_t bytes, const 
     status = free_block(arena, memory, bytes, by, count);
   clpi_arena_lock(arena);
   while (pinned)
-    unpin_locked(arena, by[--pinned]);
+    clpi_stream_unpin_recent_locked(&arena->streams, arena->recent, by[--pinned]);
   clpi_arena_unlock(arena);
   return status;
 }

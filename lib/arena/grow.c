@@ -103,6 +103,8 @@ static void end_pending_locked(clpi_pending *pending, size_t *sum, size_t bytes,
 bool clpi_arena_await_pending(clpi_arena *arena, uint64_t *seen)
 {
   clpi_pending *pending = &arena->pending;
+  if (clpi_own_hooks.in_callback)
+    return false;
   pthread_mutex_lock(&arena->mutex);
   uint64_t last = pending->ended + pending->count;
   while (pending->succeeded == *seen && pending->ended < last)
@@ -261,7 +263,8 @@ static clpi_segment *find_to_give_locked(const clpi_arena *arena, size_t most, b
 
 /* Removes an unused segment, if all segments and `bytes` more exceed `most`, and the
  * reserve is left with them. Those that other threads are giving back do not count. */
-static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_wait)
+static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_wait,
+                        bool *is_parted)
 {
   clpi_arena *arena = self->arena;
   clpi_arena_lock(arena);
@@ -274,6 +277,7 @@ static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_w
   self->segment = is_above
                       ? find_to_give_locked(arena, may_go, arena->reserve_bytes && !bytes, may_wait)
                       : NULL;
+  *is_parted = is_above && arena->segments.is_parted;
   if (self->segment) {
     clpi_loop_note_gone_locked(&arena->loop, self->segment);
     clpi_segments_remove(&arena->segments, self->segment);
@@ -323,7 +327,6 @@ static clp_status give_back(clpi_moving *self)
   clpi_range *range = self->segment->first;
   const clpi_uses uses = {range->uses.all, range->uses.count};
   self->status = CLP_BUSY;
-  self->pair.is_shown = false;
   pthread_cleanup_push(end_giver, self);
   clpi_device_free_begin(&self->pair, memory, bytes);
   self->status = clpi_parts_drop(arena->upstream, &range->parts);
@@ -348,25 +351,27 @@ bool clpi_arena_wait(clpi_arena *arena)
   return clpi_streams_drain(&arena->streams);
 }
 
-/* Whether a segment may be unused and yet not whole: ranges with many uses do not coalesce. */
-static bool is_parted(clpi_arena *arena)
+static bool poll(clpi_streams *streams, clpi_stream *stream)
 {
-  clpi_arena_lock(arena);
-  if (arena->segments.is_parted)
-    clpi_segments_settle_locked(&arena->segments);
-  bool is_parted = arena->segments.is_parted;
-  clpi_arena_unlock(arena);
-  return is_parted;
+  clpi_use all = clpi_use_now(stream);
+  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
 }
 
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
 {
   clpi_moving self = {.arena = arena};
   clp_status status = CLP_SUCCESS;
-  if (is_parted(arena) && may_wait)
-    (void)clpi_arena_wait(arena);
-  while (!status && take_unused(&self, bytes, most, may_wait))
-    status = give_back(&self);
+  if (!may_wait && !arena->upstream->ops.free_is_ordered && !arena->upstream->ops.free_on)
+    (void)clpi_streams_visit(&arena->streams, poll);
+  for (bool waits = may_wait; !status;) {
+    bool is_parted = false;
+    if (take_unused(&self, bytes, most, may_wait, &is_parted))
+      status = give_back(&self);
+    else if (is_parted && waits)
+      waits = !clpi_arena_wait(arena);
+    else
+      break;
+  }
   return status;
 }
 
@@ -431,23 +436,17 @@ static clp_status take_reserve(clpi_arena *arena, size_t bytes)
 }
 
 /* One thread at a time: two would take twice what is missing. Who only fills the reserve up does
- * not wait for the calls of one that is at it. */
-static bool begin_reserving(clpi_arena *arena, bool may_wait)
-{
-  if (!may_wait)
-    return pthread_mutex_trylock(&arena->reserving) == 0;
-  pthread_mutex_lock(&arena->reserving);
-  return true;
-}
-
+ * not wait for the calls of one that is at it. No hook is shown what it does. */
 clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
 {
   if (bytes && *bytes > SIZE_MAX / 2)
     return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no device has %zu bytes to reserve", *bytes);
-  if (!begin_reserving(arena, bytes))
+  if (bytes)
+    pthread_mutex_lock(&arena->reserving);
+  else if (pthread_mutex_trylock(&arena->reserving))
     return CLP_SUCCESS;
-  clpi_device_call call; /* no hook is shown it */
-  clpi_device_call_begin(&call, NULL, NULL);
+  struct clpi_device_call *call = clpi_own_hooks.call;
+  clpi_own_hooks.call = NULL;
   clpi_spinlock_lock(&arena->lock);
   size_t earlier = arena->reserve_bytes, taken = clpi_arena_taken_bytes_locked(arena);
   clpi_spinlock_unlock(&arena->lock);
@@ -460,6 +459,6 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
     clpi_error_restore(&kept);
   }
   pthread_mutex_unlock(&arena->reserving);
-  clpi_device_call_end(&call);
+  clpi_own_hooks.call = call;
   return status;
 }

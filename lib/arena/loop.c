@@ -115,7 +115,8 @@ static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_str
   static const double little = 0.3;
   clpi_loop *loop = &arena->loop;
   size_t used = arena->segments.used_bytes;
-  if (!loop->may_be || (double)used >= little * (double)MAX(arena->high_water, 1))
+  if (!loop->may_be || !by || (by->is_ordered && !by->is_in_order) ||
+      (double)used >= little * (double)MAX(arena->high_water, 1))
     return NULL;
   if (loop->by != by)
     begin_era(loop, by);
@@ -301,7 +302,11 @@ static bool plan_locked(clpi_arena *arena, draft *made)
     const clpi_item *item = &made->items[made->plan.order[i]];
     made->plan.steps[i].at += item->offset - item->low;
   }
-  return true;
+  for (uint32_t i = 0; i < made->plan.count; i++)
+    if (!made->plan.steps[i].bytes)
+      made->plan.order[made->plan.steps[i].at] = i;
+  made->plan.live = malloc(made->plan.most_blocks * sizeof(uint32_t));
+  return made->plan.live;
 }
 
 /* Plans what has come after the checkpoint. The next attempt comes later, so that the work is
@@ -421,12 +426,10 @@ static int compare_offsets(const void *a, const void *b, void *steps)
 static size_t list_live(clpi_loop *loop)
 {
   const clpi_step *steps = loop->plan.steps;
-  uint32_t *order = loop->plan.order;
+  uint32_t *order = loop->plan.live;
   size_t count = 0;
   for (uint32_t i = 0; i < loop->next; i++)
-    order[steps[i].bytes ? i : steps[i].at] = steps[i].bytes ? i : CLPI_NO_EVENT;
-  for (uint32_t i = 0; i < loop->next; i++)
-    if (steps[i].bytes && order[i] == i)
+    if (steps[i].bytes && loop->plan.order[i] >= loop->next)
       order[count++] = i;
   qsort_r(order, count, sizeof(uint32_t), compare_offsets, loop->plan.steps);
   return count;
@@ -442,13 +445,13 @@ void clpi_loop_leave_locked(clpi_arena *arena)
     return;
   size_t count = list_live(loop);
   for (size_t i = 0; i < count; i++)
-    clpi_segments_count(segments, segment, loop->plan.steps[loop->plan.order[i]].bytes, false);
+    clpi_segments_count(segments, segment, loop->plan.steps[loop->plan.live[i]].bytes, false);
   if (loop->by->is_ordered)
     (void)clpi_uses_add(&segment->first->uses, clpi_use_now(loop->by));
   clpi_range *rest = segment->first;
   segments->largest[segment->index] = SIZE_MAX; /* the carves need not look for it */
   for (size_t i = 0; i < count; i++) {
-    const clpi_step *step = &loop->plan.steps[loop->plan.order[i]];
+    const clpi_step *step = &loop->plan.steps[loop->plan.live[i]];
     clpi_range *block = clpi_segments_carve(segments, rest, step->at, step->bytes);
     rest = block->after;
     block->uses.count = 0;

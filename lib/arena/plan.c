@@ -49,5 +49,6 @@ void clpi_plan_end(clpi_plan *plan)
 {
   free(plan->steps);
   free(plan->order);
+  free(plan->live);
   *plan = (clpi_plan){0};
 }

@@ -20,7 +20,8 @@ typedef struct clpi_plan {
   size_t count;
   size_t bytes;       /* of the segment */
   size_t most_blocks; /* at a time */
-  uint32_t *order;    /* room for the number of each step */
+  uint32_t *order;    /* of a step that begins a block, the one that ends it */
+  uint32_t *live;     /* room for the numbers of most_blocks steps */
 } clpi_plan;
 
 /* What lives from one step to another, in one piece. */

@@ -298,9 +298,16 @@ void clpi_segments_free(clpi_segments *segments, clpi_range *block)
   } else if (is_after) {
     link_free(block, after->lower, after);
   } else {
-    clpi_range *lower = NULL, *higher = segment->free;
-    for (; higher && higher->offset < block->offset; higher = higher->higher)
+    clpi_range *lower = NULL, *higher = segment->free; /* or nearer by the neighbours */
+    while (higher && higher->offset < block->offset && (!before || before->is_used)) {
       lower = higher;
+      higher = higher->higher;
+      before = before ? before->before : NULL;
+    }
+    if (before && !before->is_used && (!higher || higher->offset < block->offset)) {
+      lower = before;
+      higher = before->higher;
+    }
     link_free(block, lower, higher);
   }
   if (is_after)

@@ -15,45 +15,41 @@ void clpi_device_call_end(void *argument)
   clpi_own_hooks.call = call->outer;
 }
 
-static clpi_pool_hooks *own_hooks(void)
+static void count(const clpi_device_call *call, uint64_t *calls)
 {
-  return clpi_own_hooks.call ? clpi_own_hooks.call->hooks : NULL;
-}
-
-static void count(uint64_t *calls)
-{
-  pthread_mutex_lock(&own_hooks()->shards->lock);
+  pthread_mutex_lock(&call->hooks->shards->lock);
   ++*calls;
-  pthread_mutex_unlock(&own_hooks()->shards->lock);
+  pthread_mutex_unlock(&call->hooks->shards->lock);
 }
 
 void clpi_device_show_allocation(clpi_hook_point point, size_t bytes, clp_memory memory)
 {
-  if (!own_hooks())
-    return;
-  if (memory) {
-    clpi_own_hooks.call->has_allocated = true;
-    count(&own_hooks()->shards->segments_taken);
+  clpi_device_call *call = clpi_own_hooks.call;
+  if (call && memory) {
+    call->has_allocated = true;
+    count(call, &call->hooks->shards->segments_taken);
   }
-  if (!clpi_own_hooks.call->scope)
+  if (!call || !call->scope)
     return;
-  clp_hook_event event = clpi_scope_event(clpi_own_hooks.call->scope);
+  clp_hook_event event = clpi_scope_event(call->scope);
   event.mem_size = bytes;
   event.memory = memory;
-  clpi_scope_show(clpi_own_hooks.call->scope, point, &event);
+  clpi_scope_show(call->scope, point, &event);
 }
 
 void clpi_device_free_begin(clpi_hooked_free *pair, clp_memory memory, size_t bytes)
 {
-  clpi_pool_hooks *hooks = own_hooks();
+  const clpi_device_call *call = clpi_own_hooks.call;
   pair->is_shown = false;
-  if (hooks)
-    clpi_hooked_free_begin(pair, hooks, hooks->shards->streams.home.handle, memory, bytes);
+  if (call)
+    clpi_hooked_free_begin(pair, call->hooks, call->hooks->shards->streams.home.handle, memory,
+                           bytes);
 }
 
 void clpi_device_free_end(clpi_hooked_free *pair, clp_status status)
 {
-  if (own_hooks() && !status)
-    count(&own_hooks()->shards->segments_given_back);
+  const clpi_device_call *call = clpi_own_hooks.call;
+  if (call && !status)
+    count(call, &call->hooks->shards->segments_given_back);
   clpi_hooked_free_end(pair, status);
 }

@@ -9,7 +9,7 @@
 
 /* A pool's call of its allocator. */
 typedef struct clpi_device_call {
-  clpi_pool_hooks *hooks;       /* of the pool; NULL: it is for none */
+  clpi_pool_hooks *hooks;       /* of the pool */
   const clpi_hook_scope *scope; /* of the request; NULL: there is none, or no hook is shown it */
   bool has_allocated;           /* from the device */
   struct clpi_device_call *outer;

@@ -132,7 +132,7 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     status = allocate_pinned(&wanted, is_held, out);
     shard = clpi_shards_lock(shards, 0);
     if (given.is_given)
-      clpi_shard_unpin_stream_locked(shards, shard, wanted.stream);
+      clpi_stream_unpin_recent_locked(&shards->streams, shard->recent, wanted.stream);
     if (shards->carving)
       clpi_spinlock_unlock(shards->carving);
     clpi_spinlock_unlock(&shard->lock);

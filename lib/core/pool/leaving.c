@@ -84,6 +84,7 @@ static clp_status free_memory(clp_pool *pool, clp_buffer *block)
   clpi_streams *streams = &pool->shards.streams;
   clp_allocator *allocator = pool->allocator;
   clpi_uses all = clpi_uses_of(block);
+  clpi_stream *pins[CLPI_MOST_FREE_STREAMS];
   clp_stream pending[CLPI_MOST_FREE_STREAMS];
   size_t count = 0;
   bool serves = allocator->carver;
@@ -92,14 +93,23 @@ static clp_status free_memory(clp_pool *pool, clp_buffer *block)
     if (clpi_use_is_settled_locked(&all.uses[i], NULL))
       continue;
     serves = count < CLPI_MOST_FREE_STREAMS && !all.uses[i].stream->is_forgotten;
-    if (serves)
-      pending[count++] = all.uses[i].stream->handle;
+    if (!serves)
+      continue;
+    pins[count] = all.uses[i].stream;
+    pins[count]->pins++;
+    pending[count] = pins[count]->handle;
+    count++;
   }
   pthread_mutex_unlock(streams->lock);
-  if (!serves)
-    return clpi_ordered_free(streams, allocator, block->memory, block->bytes, all);
-  return allocator->carver->free_after(allocator->self, block->memory, block->bytes, pending,
-                                       count);
+  clp_status status = serves
+                          ? allocator->carver->free_after(allocator->self, block->memory,
+                                                          block->bytes, pending, count)
+                          : clpi_ordered_free(streams, allocator, block->memory, block->bytes, all);
+  pthread_mutex_lock(streams->lock);
+  while (count)
+    clpi_stream_unpin_locked(streams, pins[--count]);
+  pthread_mutex_unlock(streams->lock);
+  return status;
 }
 
 clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)

@@ -42,7 +42,7 @@ static clp_status release_active(clp_buffer *buffer, clpi_stream *stream, bool i
   clpi_shard *shard = clpi_shards_lock(shards, buffer->bin ? buffer->bin->index : 0);
   bool leaves = release_locked(pool, shard, buffer, stream, gives_back);
   if (is_pinned)
-    clpi_shard_unpin_stream_locked(shards, shard, stream);
+    clpi_stream_unpin_recent_locked(&shards->streams, shard->recent, stream);
   bool is_ending = !clpi_is_holding(shards);
   bool is_pinning = pool->references == 0; /* the buffer's own pin of the pool */
   pool->pins += leaves && !is_pinning;

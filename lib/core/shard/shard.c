@@ -267,20 +267,3 @@ void clpi_shards_set_unusual_locked(clpi_shards *shards, unsigned flag, bool is)
   clpi_set_relaxed(shards->unusual, now);
   clpi_set_relaxed(shards->warm_bytes, is_cold ? 0 : shards->bins.max_block_bytes);
 }
-
-/* Moves the stream to the front, so that the next search finds it first. */
-static void remember(clpi_shard *shard, clpi_stream *stream)
-{
-  size_t i = 0;
-  while (i < CLPI_RECENT_STREAMS - 1 && shard->recent[i] != stream)
-    i++;
-  memmove((void *)&shard->recent[1], (void *)&shard->recent[0], i * sizeof(shard->recent[0]));
-  shard->recent[0] = stream;
-}
-
-void clpi_shard_unpin_stream_locked(clpi_shards *shards, clpi_shard *shard, clpi_stream *stream)
-{
-  if (stream->is_in_order)
-    remember(shard, stream);
-  clpi_stream_unpin_locked(&shards->streams, stream);
-}

@@ -17,8 +17,6 @@
 #include "core/shard/threads.h"
 #include "core/store/store.h"
 
-enum { CLPI_RECENT_STREAMS = 4 };
-
 typedef struct clpi_shard {
   alignas(128) clpi_spinlock lock; /* guards the rest but for `far`, and the blocks in the slots */
   uint32_t number;                 /* never changes */
@@ -28,7 +26,7 @@ typedef struct clpi_shard {
   _Atomic size_t active_bytes; /* allocated here less released here, so it may be negative, wrapped;
                                   others load it; relaxed */
   size_t noted_bytes;          /* active_bytes above this are noted before they become fewer */
-  clpi_stream *recent[CLPI_RECENT_STREAMS]; /* streams in order, the last one used first; or NULL */
+  clpi_recent recent;
   /* Slots by clpi_bin.index (store.h): those of the first chunk are here, the others are made when
    * the first of a chunk is needed. near[0] is of no bin: it counts buffers of zero bytes, and has
    * exact blocks that the device did not take back. */
@@ -138,10 +136,6 @@ static inline clpi_slot *clpi_slot_at(clpi_shard *shard, uint32_t index)
   clpi_each_shard (shards, shard)                                                                  \
     for (clpi_slot *slot = clpi_slot_at(shard, index); slot; slot = NULL)
 
-/* Unpins the stream of a call. If it is in order, the shard's warm path finds it from now on. Under
- * both locks. */
-void clpi_shard_unpin_stream_locked(clpi_shards *shards, clpi_shard *shard, clpi_stream *stream);
-
 /* --- buffers: made a page at a time, recycled, and freed only with the pool, so that a second
  * release of a buffer never reads freed memory --- */
 
@@ -202,15 +196,6 @@ static inline clpi_shard *clpi_shard_of_number(const clpi_shards *shards, uint32
   return clpi_is_inherited(shards->forks) ? NULL : clpi_acquired(shards->by_number[number]);
 }
 
-/* The record of a given stream; NULL: take the slow path. */
-static inline clpi_stream *clpi_recall_stream_locked(const clpi_shard *shard, clpi_given given)
-{
-  for (size_t i = 0; i < CLPI_RECENT_STREAMS && shard->recent[i]; i++)
-    if (shard->recent[i]->handle == given.handle)
-      return shard->recent[i];
-  return NULL;
-}
-
 /* Hands out a held block, which is in no lane any more. */
 static inline void clpi_hand_out_locked(clpi_shard *shard, clpi_slot *slot, clp_buffer *block,
                                         uint32_t index, size_t bytes)
@@ -241,7 +226,7 @@ clpi_allocate_warm(clpi_shards *shards, clpi_shard *shard, size_t bytes, clpi_gi
   clpi_slot *slot = shard ? clpi_slot_at(shard, index) : NULL;
   if (!slot || !clpi_shard_lock_warm(shard, patience))
     return NULL;
-  const clpi_stream *stream = given.is_given ? clpi_recall_stream_locked(shard, given) : home;
+  const clpi_stream *stream = given.is_given ? clpi_recall(shard->recent, given.handle) : home;
   clp_buffer *block = stream ? clpi_lane_find(slot, stream, home) : NULL;
   if (block && clpi_is_slow_locked(shards))
     block = NULL;
@@ -262,7 +247,7 @@ clpi_release_warm(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer, cl
   clpi_slot *slot = shard ? clpi_slot_at(shard, clpi_relaxed(buffer->index)) : NULL;
   if (!slot || !clpi_shard_lock_warm(shard, patience))
     return false;
-  clpi_stream *stream = given.is_given ? clpi_recall_stream_locked(shard, given) : home;
+  clpi_stream *stream = given.is_given ? clpi_recall(shard->recent, given.handle) : home;
   bool is_warm = stream && !clpi_is_slow_locked(shards);
   if (is_warm) {
     slot->releases++;

@@ -41,7 +41,7 @@ static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi
                                     uint32_t index, clpi_given given, size_t bytes, bool *is_held)
 {
   const clpi_stream *home = &shards->streams.home;
-  const clpi_stream *stream = given.is_given      ? clpi_recall_stream_locked(shard, given)
+  const clpi_stream *stream = given.is_given      ? clpi_recall(shard->recent, given.handle)
                               : home->is_in_order ? home
                                                   : NULL;
   clpi_slot *from = clpi_slot_at(other, index), *to = clpi_slot_at(shard, index);

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void clpi_stream_init(clpi_stream *stream, clp_stream handle, bool is_ordered, bool is_in_order)
 {
@@ -124,6 +125,18 @@ void clpi_stream_unpin(clpi_streams *streams, clpi_stream *stream)
   pthread_mutex_lock(streams->lock);
   clpi_stream_unpin_locked(streams, stream);
   pthread_mutex_unlock(streams->lock);
+}
+
+void clpi_stream_unpin_recent_locked(clpi_streams *streams, clpi_recent recent, clpi_stream *stream)
+{
+  size_t i = 0;
+  while (i < CLPI_RECENT_STREAMS - 1 && recent[i] != stream)
+    i++;
+  if (stream->is_in_order) {
+    memmove((void *)&recent[1], (void *)&recent[0], i * sizeof(recent[0]));
+    recent[0] = stream;
+  }
+  clpi_stream_unpin_locked(streams, stream);
 }
 
 /* --- what comes before what --- */

@@ -25,7 +25,7 @@ typedef struct clpi_wait {
   uint64_t epoch;
 } clpi_wait;
 
-enum { CLPI_WAITS = 8, CLPI_FEW_STREAMS = 32 };
+enum { CLPI_WAITS = 8, CLPI_FEW_STREAMS = 32, CLPI_RECENT_STREAMS = 4 };
 
 /* use.h explains epochs and marks. */
 struct clpi_stream {
@@ -99,6 +99,22 @@ size_t clpi_streams_visit(clpi_streams *streams,
 /* Whether a use is known to be done, or to come before all that `by` is given from now on; `by` may
  * be NULL. */
 bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by);
+
+/* Streams in order that calls were given, the last one first; or NULL. */
+typedef clpi_stream *clpi_recent[CLPI_RECENT_STREAMS];
+
+/* The record of a recent handle; NULL: it is none. */
+static inline clpi_stream *clpi_recall(const clpi_recent recent, clp_stream handle)
+{
+  for (size_t i = 0; i < CLPI_RECENT_STREAMS && recent[i]; i++)
+    if (recent[i]->handle == handle)
+      return recent[i];
+  return NULL;
+}
+
+/* Unpins the stream of a call. If it is in order, it is the most recent one. */
+void clpi_stream_unpin_recent_locked(clpi_streams *streams, clpi_recent recent,
+                                     clpi_stream *stream);
 
 /* --- for use.c and forget.c --- */
 
