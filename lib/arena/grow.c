@@ -446,7 +446,7 @@ clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
   else if (pthread_mutex_trylock(&arena->reserving))
     return CLP_SUCCESS;
   struct clpi_device_call *call = clpi_own_hooks.call;
-  clpi_own_hooks.call = NULL;
+  clpi_own_hooks.call = NULL; /* no hook is shown it */
   clpi_spinlock_lock(&arena->lock);
   size_t earlier = arena->reserve_bytes, taken = clpi_arena_taken_bytes_locked(arena);
   clpi_spinlock_unlock(&arena->lock);

@@ -425,13 +425,12 @@ static int compare_offsets(const void *a, const void *b, void *steps)
 /* The steps that began the blocks in use now, by their offsets. */
 static size_t list_live(clpi_loop *loop)
 {
-  const clpi_step *steps = loop->plan.steps;
-  uint32_t *order = loop->plan.live;
+  const clpi_plan *plan = &loop->plan;
   size_t count = 0;
   for (uint32_t i = 0; i < loop->next; i++)
-    if (steps[i].bytes && loop->plan.order[i] >= loop->next)
-      order[count++] = i;
-  qsort_r(order, count, sizeof(uint32_t), compare_offsets, loop->plan.steps);
+    if (plan->steps[i].bytes && plan->order[i] >= loop->next)
+      plan->live[count++] = i;
+  qsort_r(plan->live, count, sizeof(uint32_t), compare_offsets, plan->steps);
   return count;
 }
 

@@ -27,7 +27,7 @@ struct clp_pool {
   uint64_t out_of_memory_reactions;
   size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
   uint64_t gave_back_tick;  /* when all that was held went back last (fit.c) */
-  size_t references;       /* the users' */
+  size_t references;        /* the users' */
   size_t pins; /* keep a pool without references alive: operations, and then active buffers */
   bool ended;  /* no reference and no pin is left, and none may be added any more */
 };
