@@ -3,6 +3,7 @@
  * segments of other threads are on their way. */
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
+#include "support/pools.h"
 #include "support/suite.h"
 
 #include <errno.h>
@@ -274,6 +275,22 @@ START_TEST(threads_without_memory_all_come_back)
 }
 END_TEST
 
+/* The device's largest block is less than an arena's smallest. */
+START_TEST(no_block_is_small_enough)
+{
+  clp_memory memory;
+  clpt_arena_device.ops.max_block_bytes = 100;
+  clpt_arena_start();
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_allocate(clpt_arena, 100, &memory));
+  clp_pool *pool = clpt_pool(clpt_arena);
+  clp_buffer *buffer;
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, SIZE_MAX, &buffer));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, 100, &buffer));
+  clp_pool_release(pool);
+  clpt_arena_end();
+}
+END_TEST
+
 CLPT_MAIN("arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "arena");
@@ -284,6 +301,7 @@ CLPT_MAIN("arena", clpt_run)
   tcase_add_test(tests, other_failures_pass_and_change_nothing);
   tcase_add_test(tests, the_dump);
   tcase_add_test(tests, a_dump_to_a_full_disk);
+  tcase_add_test(tests, no_block_is_small_enough);
   TCase *refused = clpt_case(suite, "refused");
   tcase_add_checked_fixture(refused, setup, clpt_arena_end);
   tcase_add_test(refused, a_refused_request_raises_no_peak);

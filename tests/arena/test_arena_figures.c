@@ -219,6 +219,33 @@ START_TEST(the_sums_are_the_arenas)
 }
 END_TEST
 
+/* What the callback asks for does not fit beside the segment that is being taken, and waits for
+ * nobody. */
+static void allocate_in_vain(const clp_hook_event *event, void *refusals)
+{
+  clp_buffer *buffer;
+  (void)event;
+  if (clp_pool_allocate(pools[0], 3 * SEGMENT, &buffer) == CLP_OUT_OF_DEVICE_MEMORY)
+    ++*(unsigned *)refusals;
+}
+
+START_TEST(a_callback_does_not_wait_for_its_own_request)
+{
+  unsigned refusals = 0;
+  clp_hook hook = {.struct_size = sizeof(hook), .name = "allocates", .user_data = &refusals};
+  hook.alloc_preprocess = hook.device_free_preprocess = allocate_in_vain;
+  start();
+  clpt_arena_device.capacity = 2 * SEGMENT;
+  clpt_ok(clp_hook_push(&hook));
+  clp_buffer *buffer = clpt_allocate(pools[0], 1000);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_ok(clp_pool_free_held(pools[0]));
+  clpt_ok(clp_hook_pop(&hook));
+  ck_assert_uint_ge(refusals, 2);
+  end();
+}
+END_TEST
+
 /* --- line profiles --- */
 
 START_TEST(a_profile_acquires_segments)
@@ -253,6 +280,7 @@ CLPT_MAIN("figures of an arena", clpt_run)
   tcase_add_test(tests, what_is_refused_is_shown_and_counts_nothing);
   tcase_add_test(tests, a_reserve_is_nobodys);
   tcase_add_test(tests, hooks_are_not_shown_what_they_do);
+  tcase_add_test(tests, a_callback_does_not_wait_for_its_own_request);
   tcase_add_loop_test(tests, the_sums_are_the_arenas, 0, 4);
   tcase_add_test(tests, a_profile_acquires_segments);
 }
