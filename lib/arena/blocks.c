@@ -398,7 +398,7 @@ static clp_status free_block(clpi_arena *arena, clp_memory memory, size_t bytes,
   clpi_loop_leave_locked(arena);
   clpi_range *block = clpi_segments_find(&arena->segments, memory);
   bool is_there = block && block->bytes == clpi_arena_room(arena, bytes);
-  if (is_there && !arena->keeps_parts)
+  if (is_there && block->parts.first && !arena->keeps_parts)
     status = unsplit_locked(arena, block);
   if (is_there && !status)
     free_block_locked(arena, block, by, count);
