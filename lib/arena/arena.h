@@ -100,7 +100,7 @@ static inline clpi_range *clpi_arena_carve_locked(clpi_arena *arena, clpi_range 
 /* How many bytes a block of `bytes` takes up. */
 static inline size_t clpi_arena_room(const clpi_arena *arena, size_t bytes)
 {
-  return (bytes + arena->alignment - 1) & ~(arena->alignment - 1);
+  return clpi_aligned(bytes, arena->alignment);
 }
 
 /* What is taken from upstream, or is being taken. */

@@ -200,9 +200,8 @@ static clp_status take_reserved(clpi_moving *self)
   self->segment->memory = memory;
   clpi_device_show_allocation(CLPI_ALLOC_POSTPROCESS, bytes, memory);
   pthread_cleanup_pop(false);
-  clp_status status = self->status;
   end_taking(self);
-  return status;
+  return self->status;
 }
 
 clp_status clpi_arena_take(clpi_moving *self)
@@ -233,12 +232,16 @@ size_t clpi_arena_most_to_give_locked(const clpi_arena *arena, size_t coming)
   return left > arena->reserve_bytes ? left - arena->reserve_bytes : 0;
 }
 
+/* Whether a segment can be given back while streams may still use it. */
+static bool frees_are_ordered(const clpi_arena *arena)
+{
+  return arena->upstream->ops.free_is_ordered || arena->upstream->ops.free_on;
+}
+
 /* Whether an unused segment can be given back without a wait of the host. */
 static bool needs_no_wait_locked(const clpi_arena *arena, const clpi_segment *segment)
 {
-  const clp_allocator_ops *ops = &arena->upstream->ops;
-  return ops->free_is_ordered || ops->free_on ||
-         clpi_uses_are_settled_locked(&segment->first->uses, NULL);
+  return frees_are_ordered(arena) || clpi_uses_are_settled_locked(&segment->first->uses, NULL);
 }
 
 /* The largest unused segment of at most `most` bytes; or the youngest, so that a reserve, which is
@@ -351,18 +354,12 @@ bool clpi_arena_wait(clpi_arena *arena)
   return clpi_streams_drain(&arena->streams);
 }
 
-static bool poll(clpi_streams *streams, clpi_stream *stream)
-{
-  clpi_use all = clpi_use_now(stream);
-  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
-}
-
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)
 {
   clpi_moving self = {.arena = arena};
   clp_status status = CLP_SUCCESS;
-  if (!may_wait && !arena->upstream->ops.free_is_ordered && !arena->upstream->ops.free_on)
-    (void)clpi_streams_visit(&arena->streams, poll);
+  if (!may_wait && !frees_are_ordered(arena))
+    clpi_streams_poll(&arena->streams);
   for (bool waits = may_wait; !status;) {
     bool is_parted = false;
     if (take_unused(&self, bytes, most, may_wait, &is_parted))

@@ -109,13 +109,16 @@ void clpi_loop_note_end_locked(clpi_arena *arena, const clpi_range *block, clpi_
 
 enum { LEAST_EVENTS = 256, FIRST_MOST = 1 << 14 };
 
+/* Whether what a stream is given comes after all that it was given before. */
+#define has_order(by) (!(by)->is_ordered || (by)->is_in_order)
+
 /* The checkpoint that the program may have come back to; NULL: none. */
 static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   static const double little = 0.3;
   clpi_loop *loop = &arena->loop;
   size_t used = arena->segments.used_bytes;
-  if (!loop->may_be || !by || (by->is_ordered && !by->is_in_order) ||
+  if (!loop->may_be || !by || !has_order(by) ||
       (double)used >= little * (double)MAX(arena->high_water, 1))
     return NULL;
   if (loop->by != by)
@@ -162,8 +165,6 @@ static bool lacks_spares(const clpi_arena *arena)
 bool clpi_loop_is_due_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   const clpi_loop *loop = &arena->loop;
-  if (loop->is_followed)
-    return false;
   bool is_start = is_at_start(loop, bytes);
   return is_start ? !loop->segment || lacks_spares(arena)
                   : checkpoint_now(arena, bytes, by) != NULL;
@@ -360,8 +361,7 @@ static bool enter_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
   clpi_loop *loop = &arena->loop;
   clpi_segment *segment = loop->segment;
   if (!is_at_start(loop, bytes) || !segment || !clpi_segment_is_whole(segment) ||
-      !clpi_uses_are_own(&segment->first->uses, by) || (by->is_ordered && !by->is_in_order) ||
-      lacks_spares(arena))
+      !clpi_uses_are_own(&segment->first->uses, by) || !has_order(by) || lacks_spares(arena))
     return false;
   loop->is_followed = true;
   arena->segments.kept = spares_of(loop);

@@ -79,7 +79,8 @@ bool clpi_loop_end_locked(struct clpi_arena *arena, clp_memory memory, size_t by
 /* Leaves the loop, if it is followed. */
 void clpi_loop_leave_locked(struct clpi_arena *arena);
 
-/* Whether a loop may have come to its beginning, so that clpi_loop_find_locked is worth a call. */
+/* Whether a loop, of which none is followed, may have come to its beginning, so that
+ * clpi_loop_find_locked is worth a call. */
 bool clpi_loop_is_due_locked(struct clpi_arena *arena, size_t bytes, clpi_stream *by);
 
 /* Plans the loop that ends here, if there is one. If it may be followed from here on, but for its

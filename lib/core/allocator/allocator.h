@@ -18,6 +18,9 @@ typedef struct clpi_given {
   clp_stream handle;
 } clpi_given;
 
+/* Bytes, rounded up to an alignment. */
+#define clpi_aligned(bytes, alignment) (((bytes) + (alignment)-1) & ~((alignment)-1))
+
 /* What an allocator can do at once that carves blocks from memory which it keeps, as an arena does
  * whose memory is an address. Pools on it hold nothing. Its carver_lock is taken last, and guards
  * the pools' figures, too. `bytes` are a multiple of its alignment. What is not named _locked is

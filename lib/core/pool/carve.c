@@ -5,20 +5,12 @@
  * figures of these pools, too. */
 #include "core/pool/request.h"
 
-#define aligned(pool, bytes)                                                                       \
-  (((bytes) + (pool)->allocator->ops.alignment - 1) & ~((pool)->allocator->ops.alignment - 1))
-
 size_t clpi_rounded_bytes(const clp_pool *pool, size_t bytes)
 {
   if (pool->shards.carving)
-    return aligned(pool, bytes);
+    return clpi_aligned(bytes, pool->allocator->ops.alignment);
   return clp_pool_alloc_size(pool, clp_pool_bin_number(pool, bytes));
 }
-
-/* Takes the allocator's lock, if it need not wait for that or may. */
-#define lock(carving, patience)                                                                    \
-  (clpi_spinlock_try(carving) ||                                                                   \
-   ((patience) == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(carving)))
 
 clp_buffer *clpi_allocate_carved(clp_pool *pool, size_t bytes, clpi_given given,
                                  clpi_patience patience)
@@ -28,8 +20,8 @@ clp_buffer *clpi_allocate_carved(clp_pool *pool, size_t bytes, clpi_given given,
   clpi_shard *shard = clpi_acquired(shards->by_number[0]);
   uint32_t index = clpi_index_of(&shards->bins, bytes);
   clpi_slot *slot = shard && index ? clpi_slot_at(shard, index) : NULL;
-  size_t block_bytes = aligned(pool, bytes);
-  if (!slot || clpi_is_inherited(shards->forks) || !lock(shards->carving, patience))
+  size_t block_bytes = clpi_aligned(bytes, allocator->ops.alignment);
+  if (!slot || clpi_is_inherited(shards->forks) || !clpi_lock_warm(shards->carving, patience))
     return NULL;
   clp_memory memory = 0;
   clp_buffer *buffer = shards->spare;
@@ -53,7 +45,7 @@ bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience pat
   clpi_shards *shards = &pool->shards;
   const clp_allocator *allocator = pool->allocator;
   clpi_shard *shard = clpi_acquired(shards->by_number[0]);
-  if (!shard || clpi_is_inherited(shards->forks) || !lock(shards->carving, patience))
+  if (!shard || clpi_is_inherited(shards->forks) || !clpi_lock_warm(shards->carving, patience))
     return false;
   uint32_t index = clpi_relaxed(buffer->index);
   bool is_plain = CLPI_NO_INDEX(index) > CLPI_BUFFER_SPARE && clpi_is_holding(shards);

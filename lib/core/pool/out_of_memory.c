@@ -7,7 +7,6 @@
 
 #include "core/base/boundary.h"
 #include "core/base/error.h"
-#include "core/hooks/device_call.h"
 #include "core/pool/leaving.h"
 #include "core/shard/counts.h"
 
@@ -75,8 +74,7 @@ static size_t exact_bytes(const clpi_request *wanted)
 {
   if (wanted->pool->shards.carving)
     return wanted->block_bytes;
-  size_t alignment = wanted->pool->allocator->ops.alignment;
-  size_t bytes = (wanted->bytes + alignment - 1) & ~(alignment - 1);
+  size_t bytes = clpi_aligned(wanted->bytes, wanted->pool->allocator->ops.alignment);
   return bytes < wanted->bytes ? wanted->bin->block_bytes : MIN(bytes, wanted->bin->block_bytes);
 }
 
@@ -200,16 +198,9 @@ CLPI_EXIT static bool drain_pending(ladder *self)
   return !allocator->ops.drain(allocator->self) || waited;
 }
 
-CLPI_EXIT static bool return_cached(ladder *self)
+static bool return_cached(ladder *self)
 {
-  clp_allocator *allocator = self->wanted->pool->allocator;
-  bool is_done;
-  clpi_device_call call;
-  clpi_device_call_begin(&call, &self->wanted->pool->hooks, NULL);
-  pthread_cleanup_push(clpi_device_call_end, &call);
-  is_done = !allocator->ops.return_cached(allocator->self);
-  pthread_cleanup_pop(true);
-  return is_done;
+  return !clpi_call_return_cached(self->wanted->pool, 0);
 }
 
 CLPI_EXIT static bool ask_callback(ladder *self)

@@ -7,19 +7,26 @@
 #include "core/base/error.h"
 #include "core/hooks/device_call.h"
 
-CLPI_EXIT clp_status clpi_return_cached(clp_pool *pool, size_t most)
+CLPI_EXIT clp_status clpi_call_return_cached(clp_pool *pool, size_t most)
 {
   const clp_allocator *allocator = pool->allocator;
   clp_status status;
-  if (!allocator->ops.allocate_within)
-    return CLP_SUCCESS;
-  unsigned long serial = clpi_error_serial();
   clpi_device_call call;
   clpi_device_call_begin(&call, &pool->hooks, NULL);
   pthread_cleanup_push(clpi_device_call_end, &call);
   status = allocator->carver ? allocator->carver->trim(allocator->self, most)
                              : allocator->ops.return_cached(allocator->self);
   pthread_cleanup_pop(true);
+  return status;
+}
+
+clp_status clpi_return_cached(clp_pool *pool, size_t most)
+{
+  const clp_allocator *allocator = pool->allocator;
+  if (!allocator->ops.allocate_within)
+    return CLP_SUCCESS;
+  unsigned long serial = clpi_error_serial();
+  clp_status status = clpi_call_return_cached(pool, most);
   if (!status || status == CLP_NOT_SUPPORTED)
     return CLP_SUCCESS;
   return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");

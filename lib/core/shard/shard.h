@@ -206,14 +206,9 @@ static inline void clpi_hand_out_locked(clpi_shard *shard, clpi_slot *slot, clp_
   clpi_count_allocated_locked(shard, bytes);
 }
 
-/* Whether a pool that holds no more, or nothing, needs the slow path. Under a shard's lock. */
-#define clpi_is_slow_locked(shards)                                                                \
-  (clpi_relaxed((shards)->unusual) & (CLPI_CARVES | CLPI_HAS_ENDED))
-
-/* Takes the shard's lock, if it need not wait for that or may. */
-#define clpi_shard_lock_warm(shard, patience)                                                      \
-  (clpi_spinlock_try(&(shard)->lock) ||                                                            \
-   (patience == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(&(shard)->lock)))
+/* Takes a lock, if it need not wait for that or may. */
+#define clpi_lock_warm(lock, patience)                                                             \
+  (clpi_spinlock_try(lock) || ((patience) == CLPI_WAITS_FOR_SHARD && clpi_spinlock_wait(lock)))
 
 /* From this shard, which may be NULL: the newest block that the stream used last. `bytes` is 1 to
  * the largest block. NULL: take the slow path. */
@@ -224,11 +219,11 @@ clpi_allocate_warm(clpi_shards *shards, clpi_shard *shard, size_t bytes, clpi_gi
   const clpi_stream *home = &shards->streams.home;
   uint32_t index = clpi_index_of(&shards->bins, bytes);
   clpi_slot *slot = shard ? clpi_slot_at(shard, index) : NULL;
-  if (!slot || !clpi_shard_lock_warm(shard, patience))
+  if (!slot || !clpi_lock_warm(&shard->lock, patience))
     return NULL;
   const clpi_stream *stream = given.is_given ? clpi_recall(shard->recent, given.handle) : home;
   clp_buffer *block = stream ? clpi_lane_find(slot, stream, home) : NULL;
-  if (block && clpi_is_slow_locked(shards))
+  if (block && !clpi_is_holding(shards))
     block = NULL;
   if (block) {
     clpi_lane_pop(slot, block);
@@ -245,10 +240,10 @@ clpi_release_warm(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer, cl
 {
   clpi_stream *home = &shards->streams.home;
   clpi_slot *slot = shard ? clpi_slot_at(shard, clpi_relaxed(buffer->index)) : NULL;
-  if (!slot || !clpi_shard_lock_warm(shard, patience))
+  if (!slot || !clpi_lock_warm(&shard->lock, patience))
     return false;
   clpi_stream *stream = given.is_given ? clpi_recall(shard->recent, given.handle) : home;
-  bool is_warm = stream && !clpi_is_slow_locked(shards);
+  bool is_warm = stream && clpi_is_holding(shards);
   if (is_warm) {
     slot->releases++;
     clpi_count_released_locked(shards, shard, buffer->size);
@@ -263,7 +258,7 @@ clpi_release_warm(clpi_shards *shards, clpi_shard *shard, clp_buffer *buffer, cl
 /* Takes and hands out a block of `bytes`, of the bin of this index, that the stream used last: from
  * this shard, which has a slot for the bin, or else another, out of which come some more for the
  * next calls. NULL: no shard has one; or the stream is out of order, or not among the shard's
- * recent ones; or the pool holds nothing or no more. Then is_held tells whether a shard has
+ * recent ones; or the pool holds no more. Then is_held tells whether a shard has
  * blocks of the bin, of whatever stream. Blocks that move from shard to shard meanwhile may be
  * missed. Under no lock. */
 clp_buffer *clpi_take_over(clpi_shards *shards, clpi_shard *shard, uint32_t index, clpi_given given,

@@ -46,7 +46,7 @@ static clp_buffer *take_from_locked(clpi_shards *shards, clpi_shard *shard, clpi
                                                   : NULL;
   clpi_slot *from = clpi_slot_at(other, index), *to = clpi_slot_at(shard, index);
   clp_buffer *block = stream ? clpi_lane_find(from, stream, home) : NULL;
-  if (!block || clpi_is_slow_locked(shards)) {
+  if (!block || !clpi_is_holding(shards)) {
     *is_held |= clpi_relaxed(from->held) != 0;
     return NULL;
   }

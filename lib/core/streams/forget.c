@@ -68,20 +68,11 @@ static void take_unneeded_locked(clpi_streams *streams, clpi_list *unneeded)
   }
 }
 
-static bool poll_all(clpi_streams *streams, clpi_stream *stream)
-{
-  clpi_use all = clpi_use_now(stream);
-  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
-}
-
 static void forget_unneeded(clpi_streams *streams)
 {
   clpi_list unneeded;
   clpi_list_init(&unneeded);
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  clpi_streams_visit(streams, poll_all);
-  clpi_error_restore(&kept);
+  clpi_streams_poll(streams);
   streams->owner->lock_all(streams);
   take_unneeded_locked(streams, &unneeded);
   streams->many = 2 * streams->count + CLPI_FEW_STREAMS;

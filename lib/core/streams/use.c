@@ -314,3 +314,17 @@ bool clpi_streams_drain(clpi_streams *streams)
 {
   return clpi_streams_visit(streams, wait_for_freed) > 0;
 }
+
+static bool poll_all(clpi_streams *streams, clpi_stream *stream)
+{
+  clpi_use all = clpi_use_now(stream);
+  return clpi_use_settle(streams, &all, NULL, CLPI_POLL);
+}
+
+void clpi_streams_poll(clpi_streams *streams)
+{
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  (void)clpi_streams_visit(streams, poll_all);
+  clpi_error_restore(&kept);
+}

@@ -50,6 +50,9 @@ void clpi_use_note_freed_locked(const clpi_use *use);
 /* Waits on the host for all uses noted as freed; whether it had to wait. Under no lock. */
 bool clpi_streams_drain(clpi_streams *streams);
 
+/* Asks the allocator whether all that the streams were given is done. Under no lock. */
+void clpi_streams_poll(clpi_streams *streams);
+
 /* Makes sure that a use is done or that a mark covers it. Under no lock. The allocator's status, or
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use);
