@@ -21,14 +21,8 @@ size_t clpt_parts;
 /* Whether this call is one of those that fail. */
 static clp_status fault_of(clpt_fault *fault)
 {
-  if (fault->after > 0) {
-    fault->after--;
-    return CLP_SUCCESS;
-  }
-  if (fault->count == 0)
-    return CLP_SUCCESS;
-  fault->count--;
-  return clp_set_last_error(fault->status, fault->native_code, fault->message);
+  clp_status status = clpt_fault_next(fault);
+  return status ? clp_set_last_error(status, fault->native_code, fault->message) : status;
 }
 
 static clp_status split(void *self, clp_memory block, size_t offset, size_t bytes, clp_memory *part)

@@ -52,8 +52,7 @@ void clpt_device_clear_trace(clpt_device *device)
   pthread_mutex_unlock(&device->lock);
 }
 
-/* Whether this call is one of those that fail. */
-static clp_status fault_locked(clpt_fault *fault)
+clp_status clpt_fault_next(clpt_fault *fault)
 {
   if (fault->after > 0) {
     fault->after--;
@@ -120,7 +119,7 @@ static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
   begin(device, CLPT_ALLOCATE, bytes);
   if (bytes == 0)
     device->misuses++;
-  status = fault_locked(&device->allocate_fault);
+  status = clpt_fault_next(&device->allocate_fault);
   if (status == CLP_SUCCESS)
     status = take_locked(device, bytes, out);
   note_locked(device, CLPT_ALLOCATE, bytes, status);
@@ -149,7 +148,7 @@ static clp_status device_free(void *self, clp_memory memory, size_t bytes)
   clp_status status;
 
   begin(device, CLPT_FREE, bytes);
-  status = fault_locked(&device->free_fault);
+  status = clpt_fault_next(&device->free_fault);
   if (status == CLP_SUCCESS)
     give_locked(device, memory, bytes);
   note_locked(device, CLPT_FREE, bytes, status);
@@ -163,7 +162,7 @@ static clp_status device_drain(void *self)
   clp_status status;
 
   begin(device, CLPT_DRAIN, 0);
-  status = fault_locked(&device->drain_fault);
+  status = clpt_fault_next(&device->drain_fault);
   if (status == CLP_SUCCESS)
     device->pending_bytes = 0;
   note_locked(device, CLPT_DRAIN, 0, status);
@@ -177,7 +176,7 @@ static clp_status device_return_cached(void *self)
   clp_status status;
 
   begin(device, CLPT_RETURN_CACHED, 0);
-  status = fault_locked(&device->return_cached_fault);
+  status = clpt_fault_next(&device->return_cached_fault);
   if (status == CLP_SUCCESS)
     device->cached_bytes = 0;
   note_locked(device, CLPT_RETURN_CACHED, 0, status);

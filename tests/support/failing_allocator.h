@@ -22,6 +22,9 @@ typedef struct clpt_fault {
   const char *message; /**< for clp_set_last_error; NULL: fails without a word */
 } clpt_fault;
 
+/** Counts a call; the status that it is to fail with, if it is one of those that do. */
+clp_status clpt_fault_next(clpt_fault *fault);
+
 /** The calls of a device, as its trace writes them. */
 typedef enum clpt_call {
   CLPT_ALLOCATE = 'A',
