@@ -142,10 +142,6 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
                         .keeps_parts = keeps_parts(upstream, is_exclusive),
                         .loop.may_be = has_addresses && !is_exclusive,
                         .alignment = MAX(upstream->ops.alignment, LEAST_ALIGNMENT)};
-  if (!clpi_segments_init(&arena->segments)) {
-    free(arena);
-    return NULL;
-  }
   arena->upstream = clp_allocator_retain(upstream);
   pthread_mutex_init(&arena->mutex, NULL);
   pthread_mutex_init(&arena->reserving, NULL);

@@ -58,7 +58,6 @@ typedef struct clpi_arena {
   clpi_recent recent;
   clpi_pending pending;
   clpi_moving *leaving; /* segments that go back */
-  size_t high_water;    /* the most bytes in use when the arena grew, with what was asked for */
   size_t reserve_bytes;
   pthread_mutex_t
       reserving; /* who takes the reserve; taken first, and held while upstream is called */
@@ -85,16 +84,6 @@ static inline void clpi_arena_unlock(clpi_arena *arena)
 {
   clpi_spinlock_unlock(&arena->lock);
   pthread_mutex_unlock(&arena->mutex);
-}
-
-/* Makes the first `bytes` of a free range a block, for which there is a spare. */
-static inline clpi_range *clpi_arena_carve_locked(clpi_arena *arena, clpi_range *range,
-                                                  size_t bytes)
-{
-  clpi_range *block = clpi_segments_carve(&arena->segments, range, range->offset, bytes);
-  if (block->segment->block_count == 1) /* it was unused: the arena has grown */
-    arena->high_water = MAX(arena->high_water, arena->segments.used_bytes);
-  return block;
 }
 
 /* How many bytes a block of `bytes` takes up. */

@@ -39,7 +39,7 @@ static clp_memory carve_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
     range = find_unused_locked(arena, bytes);
   if (!range || !clpi_uses_are_own(&range->uses, by) || !clpi_segments_reserve(segments, 1))
     return 0;
-  clpi_range *block = clpi_arena_carve_locked(arena, range, bytes);
+  clpi_range *block = clpi_segments_carve(segments, range, range->offset, bytes);
   begin_locked(arena, block, address_of(block), by);
   return block->memory;
 }
@@ -55,7 +55,7 @@ static clp_memory allocate_locked(void *self, size_t bytes, clpi_given given)
   return memory;
 }
 
-/* A block may still be used by what these streams were given so far. */
+/* A withdrawn block may still be used by what these streams were given so far. */
 static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_stream *const *by,
                               size_t count)
 {
@@ -64,7 +64,6 @@ static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_stream 
     if (by[i]->is_ordered)
       (void)clpi_uses_add(&block->uses, clpi_use_now(by[i]));
   clpi_loop_note_end_locked(arena, block, count == 1 ? by[0] : NULL);
-  clpi_segments_withdraw(&arena->segments, block);
   clpi_segments_free(&arena->segments, block);
 }
 
@@ -79,6 +78,7 @@ static bool free_locked(void *self, clp_memory memory, size_t bytes, clpi_given 
   clpi_range *block = clpi_segments_find(&arena->segments, memory);
   if (!block || block->bytes != bytes)
     return false;
+  clpi_segments_withdraw(&arena->segments, block);
   free_block_locked(arena, block, &by, 1);
   return true;
 }
@@ -164,7 +164,7 @@ static clp_status carve(carving *self, size_t most_unused)
   clpi_range *range = find_locked(self, most_unused);
   bool has_memory = clpi_segments_reserve(&arena->segments, 1);
   if (range && has_memory)
-    self->block = clpi_arena_carve_locked(arena, range, self->room);
+    self->block = clpi_segments_carve(&arena->segments, range, range->offset, self->room);
   clpi_arena_unlock(arena);
   if (!has_memory)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a range");
@@ -378,32 +378,36 @@ static clp_status refuse(size_t bytes)
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
 }
 
-/* Has upstream take the part of a block back, which nobody else finds meanwhile. On failure it is
- * as before. Releases the lock meanwhile. */
+/* Has upstream take the part of a withdrawn block back, if it is not to stay. Releases the lock
+ * meanwhile: then another block may get the same memory. */
 static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block)
 {
-  clpi_segments_withdraw(&arena->segments, block);
+  if (!block->parts.first || arena->keeps_parts)
+    return CLP_SUCCESS;
   clpi_arena_unlock(arena);
   clp_status status = clpi_parts_drop(arena->upstream, &block->parts);
   clpi_arena_lock(arena);
-  clpi_segments_enter(&arena->segments, block);
   return status;
 }
 
 static clp_status free_block(clpi_arena *arena, clp_memory memory, size_t bytes,
                              clpi_stream *const *by, size_t count)
 {
-  clp_status status = CLP_SUCCESS;
   clpi_arena_lock(arena);
   clpi_loop_leave_locked(arena);
   clpi_range *block = clpi_segments_find(&arena->segments, memory);
-  bool is_there = block && block->bytes == clpi_arena_room(arena, bytes);
-  if (is_there && block->parts.first && !arena->keeps_parts)
-    status = unsplit_locked(arena, block);
-  if (is_there && !status)
+  if (!block || block->bytes != clpi_arena_room(arena, bytes)) {
+    clpi_arena_unlock(arena);
+    return refuse(bytes);
+  }
+  clpi_segments_withdraw(&arena->segments, block);
+  clp_status status = unsplit_locked(arena, block);
+  if (status)
+    clpi_segments_enter(&arena->segments, block);
+  else
     free_block_locked(arena, block, by, count);
   clpi_arena_unlock(arena);
-  return is_there ? status : refuse(bytes);
+  return status;
 }
 
 static clp_status free_after(void *self, clp_memory memory, size_t bytes, const clp_stream *streams,

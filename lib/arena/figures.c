@@ -30,12 +30,6 @@ clp_status clp_arena_reserve(clp_allocator *arena, size_t bytes)
   return status ? status : clpi_arena_fill_reserve(found, &bytes);
 }
 
-static void add_range(clp_arena_stats *stats, const clpi_range *range)
-{
-  stats->free_ranges++;
-  stats->largest_free_bytes = MAX(stats->largest_free_bytes, range->bytes);
-}
-
 static clp_arena_stats figures_locked(clpi_arena *arena)
 {
   const clpi_segments *segments = &arena->segments;
@@ -54,8 +48,10 @@ static clp_arena_stats figures_locked(clpi_arena *arena)
   };
   for (size_t i = 0; i < segments->count; i++) {
     stats.free_segments += !segments->all[i]->block_count;
-    for (const clpi_range *range = segments->all[i]->free; range; range = range->higher)
-      add_range(&stats, range);
+    for (const clpi_range *range = segments->all[i]->free; range; range = range->higher) {
+      stats.free_ranges++;
+      stats.largest_free_bytes = MAX(stats.largest_free_bytes, range->bytes);
+    }
   }
   size_t free_bytes = stats.reserved_bytes - stats.used_bytes;
   if (free_bytes)
@@ -97,18 +93,12 @@ static void write_figures(FILE *file, const clp_arena_stats *stats)
           stats->reserve_bytes, (unsigned long long)stats->repeated_blocks);
 }
 
-static size_t used_bytes(const clpi_segment *segment)
-{
-  size_t free_bytes = 0;
-  for (const clpi_range *range = segment->free; range; range = range->higher)
-    free_bytes += range->bytes;
-  return segment->bytes - free_bytes;
-}
-
 static void write_segment(FILE *file, const clpi_segment *segment)
 {
-  fprintf(file, "{\"bytes\": %zu, \"used_bytes\": %zu, \"ranges\": [", segment->bytes,
-          used_bytes(segment));
+  size_t used_bytes = 0;
+  for (const clpi_range *range = segment->first; range; range = range->after)
+    used_bytes += range->is_used ? range->bytes : 0;
+  fprintf(file, "{\"bytes\": %zu, \"used_bytes\": %zu, \"ranges\": [", segment->bytes, used_bytes);
   for (const clpi_range *range = segment->first; range; range = range->after)
     fprintf(file, "%s\n  {\"offset\": %zu, \"bytes\": %zu, \"used\": %s}", range->before ? "," : "",
             range->offset, range->bytes, range->is_used ? "true" : "false");

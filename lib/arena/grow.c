@@ -44,7 +44,7 @@ clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, 
 {
   const clpi_segments *segments = &arena->segments;
   double slack = arena->options.slack;
-  size_t high_water = MAX(arena->high_water, segments->used_bytes + room);
+  size_t high_water = MAX(segments->high_water, segments->used_bytes + room);
   size_t pinned = segments->reserved_bytes - segments->unused_bytes - segments->used_bytes;
   bool could_fit = could_fit_locked(arena, room, most_bytes); /* else what is unused must do */
   size_t segment = MAX(room, segment_bytes(arena, (double)high_water, (double)pinned));
@@ -158,7 +158,7 @@ static void add_locked(clpi_moving *self)
   arena->segments_taken++;
   arena->peak_reserved_bytes = MAX(arena->peak_reserved_bytes, arena->segments.reserved_bytes);
   if (self->block_bytes)
-    self->block = clpi_arena_carve_locked(arena, segment->first, self->block_bytes);
+    self->block = clpi_segments_carve(&arena->segments, segment->first, 0, self->block_bytes);
   if (self->is_planned)
     clpi_loop_set_segment_locked(&arena->loop, segment);
 }

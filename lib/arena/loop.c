@@ -46,17 +46,13 @@ static bool make_room(clpi_loop *loop)
   return loop->chunk_count;
 }
 
-static uint64_t mix(uint64_t x)
-{
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 /* The digest of what is in use is that of all blocks, in any order. */
 static void digest_block(clpi_loop *loop, const clpi_range *block)
 {
-  loop->digest ^= mix(block->memory * 31 + mix(block->bytes));
+  uint64_t x = block->memory + block->bytes * 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  loop->digest ^= x ^ (x >> 31);
 }
 
 /* Since the block was carved, another thread may have begun to follow the loop. */
@@ -119,7 +115,7 @@ static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_str
   clpi_loop *loop = &arena->loop;
   size_t used = arena->segments.used_bytes;
   if (!loop->may_be || !by || !has_order(by) ||
-      (double)used >= little * (double)MAX(arena->high_water, 1))
+      (double)used >= little * (double)MAX(arena->segments.high_water, 1))
     return NULL;
   if (loop->by != by)
     begin_era(loop, by);
@@ -283,7 +279,7 @@ static bool plan_locked(clpi_arena *arena, draft *made)
 {
   static const double worth = 0.9, most_slacks = 8;
   const clpi_loop *loop = &arena->loop;
-  double high_water = (double)arena->high_water;
+  double high_water = (double)arena->segments.high_water;
   size_t most_used;
   if (!read_loop(made, loop, &most_used) ||
       (double)(most_used + arena->segments.used_bytes) < worth * high_water)
@@ -459,7 +455,7 @@ void clpi_loop_leave_locked(clpi_arena *arena)
     digest_block(loop, block);
   }
   clpi_segments_note_largest(segments, segment);
-  arena->high_water = MAX(arena->high_water, segments->used_bytes);
+  segments->high_water = MAX(segments->high_water, segments->used_bytes);
   loop->is_followed = false;
   segments->kept = 0;
   begin_era(loop, loop->by);

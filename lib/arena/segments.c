@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/param.h>
 
-enum { PAGE_RANGES = 31, FIRST_BUCKETS = 64 };
+enum { PAGE_RANGES = 31 };
 
 typedef struct clpi_range_page {
   struct clpi_range_page *next;
@@ -13,13 +13,6 @@ typedef struct clpi_range_page {
 } page;
 
 /* --- host memory --- */
-
-bool clpi_segments_init(clpi_segments *segments)
-{
-  *segments = (clpi_segments){.bucket_count = FIRST_BUCKETS};
-  segments->buckets = calloc(FIRST_BUCKETS, sizeof(clpi_range *));
-  return segments->buckets;
-}
 
 void clpi_segments_end(clpi_segments *segments)
 {
@@ -30,7 +23,7 @@ void clpi_segments_end(clpi_segments *segments)
   free((void *)segments->all);
   free(segments->largest);
   free(segments->unused);
-  free((void *)segments->buckets);
+  clpi_map_end(&segments->by_memory);
 }
 
 static void add_spare(clpi_segments *segments, clpi_range *range)
@@ -50,7 +43,12 @@ static clpi_range *take_spare(clpi_segments *segments)
 
 static bool add_page(clpi_segments *segments)
 {
-  page *made = calloc(1, sizeof(*made));
+  size_t places = 0;
+  while (places < PAGE_RANGES && clpi_map_reserve(&segments->by_memory))
+    places++;
+  page *made = places == PAGE_RANGES ? calloc(1, sizeof(*made)) : NULL;
+  while (!made && places-- > 0)
+    clpi_map_unreserve(&segments->by_memory);
   if (!made)
     return false;
   made->next = segments->pages;
@@ -60,41 +58,8 @@ static bool add_page(clpi_segments *segments)
   return true;
 }
 
-static clpi_range **bucket_of(const clpi_segments *segments, clp_memory memory)
-{
-  uint64_t hash = ((uint64_t)memory >> 6) * 0x9e3779b97f4a7c15u;
-  return &segments->buckets[(hash >> 20) & (segments->bucket_count - 1)];
-}
-
-void clpi_segments_enter(clpi_segments *segments, clpi_range *block)
-{
-  clpi_range **bucket = bucket_of(segments, block->memory);
-  block->higher = *bucket;
-  *bucket = block;
-}
-
-/* More buckets make blocks quicker to find, and are not needed for more. */
-static void spread(clpi_segments *segments)
-{
-  clpi_segments old = *segments;
-  size_t count = 4 * old.bucket_count;
-  clpi_range **buckets = calloc(count, sizeof(clpi_range *));
-  if (!buckets)
-    return;
-  segments->buckets = buckets;
-  segments->bucket_count = count;
-  for (size_t i = 0; i < old.bucket_count; i++)
-    for (clpi_range *block = old.buckets[i], *next; block; block = next) {
-      next = block->higher;
-      clpi_segments_enter(segments, block);
-    }
-  free((void *)old.buckets);
-}
-
 bool clpi_segments_reserve(clpi_segments *segments, size_t spares)
 {
-  if (segments->used_count > segments->bucket_count)
-    spread(segments);
   bool has_memory = true;
   while (has_memory && !clpi_segments_have_spares(segments, spares))
     has_memory = add_page(segments);
@@ -248,25 +213,29 @@ clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size
   range->memory = 0;
   range->is_used = true;
   clpi_segments_count(segments, segment, range->bytes, true);
+  if (segment->block_count == 1)
+    segments->high_water = MAX(segments->high_water, segments->used_bytes);
   if (was_largest)
     clpi_segments_note_largest(segments, segment);
   return range;
 }
 
-clpi_range *clpi_segments_find(const clpi_segments *segments, clp_memory memory)
+void clpi_segments_enter(clpi_segments *segments, clpi_range *block)
 {
-  clpi_range *block = *bucket_of(segments, memory);
-  while (block && block->memory != memory)
-    block = block->higher;
-  return block;
+  clpi_map_put(&segments->by_memory, block->memory, (uintptr_t)block);
 }
 
-void clpi_segments_withdraw(clpi_segments *segments, clpi_range *block)
+clpi_range *clpi_segments_find(const clpi_segments *segments, clp_memory memory)
 {
-  clpi_range **link = bucket_of(segments, block->memory);
-  while (*link != block)
-    link = &(*link)->higher;
-  *link = block->higher;
+  const uint64_t *found = clpi_map_find(&segments->by_memory, memory);
+  return found ? (clpi_range *)(uintptr_t)*found : NULL;
+}
+
+void clpi_segments_withdraw(clpi_segments *segments, const clpi_range *block)
+{
+  uint64_t value;
+  (void)clpi_map_take(&segments->by_memory, block->memory, &value);
+  (void)clpi_map_reserve(&segments->by_memory); /* the place that is free now */
 }
 
 /* Gives the first of two free neighbours the room of the second, if the uses of both fit. */

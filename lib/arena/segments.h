@@ -8,6 +8,7 @@
 
 #include "arena/parts.h"
 #include "arena/uses.h"
+#include "core/base/map.h"
 #include <clpool/allocator.h>
 
 typedef struct clpi_segment clpi_segment;
@@ -16,8 +17,7 @@ typedef struct clpi_range {
   size_t offset, bytes; /* in its segment */
   clpi_segment *segment;
   struct clpi_range *before, *after; /* its neighbours; NULL: none */
-  struct clpi_range *lower, *higher; /* the next free ranges of the segment. Of a block, `higher` is
-                                        the next one of its bucket */
+  struct clpi_range *lower, *higher; /* the next free ranges of the segment */
   clp_memory memory;                 /* of a block; 0: it has none yet */
   bool is_used;                      /* a block */
   uint32_t era, event;               /* where a block begins in the log (loop.h) */
@@ -44,15 +44,14 @@ typedef struct clpi_segments {
   size_t spare_count;
   size_t kept;                         /* so many of them stay, for leaving a loop (loop.h) */
   struct clpi_range_page *pages;       /* of all records */
-  clpi_range **buckets;                /* blocks by their memory */
-  size_t bucket_count;                 /* a power of two */
+  clpi_map by_memory;                  /* blocks; it has a place for each record */
   size_t reserved_bytes, unused_bytes; /* of all segments; of those without blocks */
   size_t used_bytes, used_count;       /* of blocks */
+  size_t high_water;                   /* the most bytes in use when an unused segment was carved */
   bool is_parted;                      /* free neighbours may not have coalesced, for their uses */
 } clpi_segments;
 
-/* False: no host memory. */
-bool clpi_segments_init(clpi_segments *segments);
+/* All zeros are no segments. */
 void clpi_segments_end(clpi_segments *segments);
 
 /* Whether so many ranges can be made. */
@@ -100,7 +99,7 @@ void clpi_segments_enter(clpi_segments *segments, clpi_range *block);
 clpi_range *clpi_segments_find(const clpi_segments *segments, clp_memory memory);
 
 /* A block can no longer be found. */
-void clpi_segments_withdraw(clpi_segments *segments, clpi_range *block);
+void clpi_segments_withdraw(clpi_segments *segments, const clpi_range *block);
 
 /* Counts a block of `bytes` that begins or ends in the segment. */
 static inline void clpi_segments_count(clpi_segments *segments, clpi_segment *segment, size_t bytes,

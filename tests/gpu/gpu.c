@@ -106,11 +106,3 @@ void clpt_gpu_assert_filled(CUdeviceptr memory, unsigned char byte, size_t bytes
     ck_assert_msg(found[i] == byte, "byte %zu of %zu is %u, not %u", i, bytes, found[i], byte);
   free(found);
 }
-
-size_t clpt_gpu_free_bytes(void)
-{
-  size_t free_bytes, total;
-
-  clpt_gpu_ok(cu.cuMemGetInfo(&free_bytes, &total));
-  return free_bytes;
-}

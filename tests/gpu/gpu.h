@@ -51,7 +51,4 @@ void clpt_gpu_fill(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstrea
 /** Waits for the stream and asserts that all bytes are `byte`. */
 void clpt_gpu_assert_filled(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstream stream);
 
-/** The current device's free memory, in bytes. */
-size_t clpt_gpu_free_bytes(void);
-
 #endif

@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Made-up addresses start here, and no two blocks of one device share one. */
-static const clp_memory first_memory = 0x10000;
+/* Made-up addresses: no two blocks of one device overlap. */
+static const clp_memory first_memory = 0x10000, most_bytes = (clp_memory)1 << 40;
 
 static void append_locked(clpt_device *device, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -102,7 +102,7 @@ static clp_status take_locked(clpt_device *device, size_t bytes, clp_memory *out
 
   if (slot == CLPT_MAX_BLOCKS || !has_room_locked(device, bytes))
     return CLP_OUT_OF_DEVICE_MEMORY;
-  device->last_memory++;
+  device->last_memory += most_bytes;
   device->blocks[slot].memory = device->last_memory;
   device->blocks[slot].bytes = bytes;
   device->live_blocks++;
