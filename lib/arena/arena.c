@@ -188,6 +188,8 @@ static clp_status create(clp_allocator *upstream, const clp_arena_options *optio
   clp_status status = clp_allocator_create(&ops, arena, out);
   if (status)
     clpi_arena_destroy(arena);
+  if (!status)
+    (*out)->streams = &arena->streams;
   if (!status && arena->loop.may_be) {
     (*out)->carver = &clpi_arena_carver;
     (*out)->carver_lock = &arena->lock;

@@ -1,36 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* Events in an array. Whenever it is full, events that are done are dropped, which takes about one
- * call of clGetEventInfo for each free. */
+/* Events in an array, the oldest first. Whenever it is full, events that are done are dropped,
+ * which takes about one call of clGetEventInfo for each free. */
 #include "opencl/pending_frees.h"
 
 #include "opencl/cl_error.h"
 #include "opencl/loader.h"
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
-enum { FIRST_CAPACITY = 16 };
+typedef struct pending_free {
+  const void *allocator; /* NULL: it has ended */
+  cl_context context;    /* not retained, but the event's */
+  cl_event event;        /* retained */
+  uint64_t number;       /* in the order in which they were added */
+} pending_free;
 
-void clpi_cl_pending_frees_init(clpi_cl_pending_frees *frees)
+static struct {
+  pthread_mutex_t lock; /* never held while waiting */
+  pending_free *all;
+  size_t count, capacity;
+  uint64_t last; /* number */
+} frees = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- forks --- */
+
+static void lock_frees(void)
 {
-  *frees = (clpi_cl_pending_frees){0};
-  pthread_mutex_init(&frees->lock, NULL);
-  pthread_mutex_init(&frees->waiting, NULL);
+  pthread_mutex_lock(&frees.lock);
 }
 
-static void release_events(cl_event *events, size_t count)
+static void unlock_frees(void)
 {
-  for (size_t i = 0; i < count; i++)
-    clpi_cl.clReleaseEvent(events[i]);
-  free(events);
+  pthread_mutex_unlock(&frees.lock);
 }
 
-void clpi_cl_pending_frees_end(clpi_cl_pending_frees *frees)
+/* The events are the parent's, and are not touched. */
+static void begin_child(void)
 {
-  release_events(frees->events, frees->count);
-  pthread_mutex_destroy(&frees->waiting);
-  pthread_mutex_destroy(&frees->lock);
+  frees.count = 0;
+  unlock_frees();
 }
+
+/* As in core/base/log.c. */
+static void watch_forks(void)
+{
+  (void)pthread_atfork(lock_frees, unlock_frees, begin_child);
+}
+
+/* --- adding and dropping --- */
 
 static bool is_pending(cl_event event)
 {
@@ -40,69 +61,103 @@ static bool is_pending(cl_event event)
   return !code && progress > CL_COMPLETE;
 }
 
-static void drop_done_locked(clpi_cl_pending_frees *frees)
+static void drop_done_locked(void)
 {
   size_t kept = 0;
-  for (size_t i = 0; i < frees->count; i++) {
-    if (is_pending(frees->events[i]))
-      frees->events[kept++] = frees->events[i];
+  for (size_t i = 0; i < frees.count; i++)
+    if (is_pending(frees.all[i].event))
+      frees.all[kept++] = frees.all[i];
     else
-      clpi_cl.clReleaseEvent(frees->events[i]);
-  }
-  frees->count = kept;
+      clpi_cl.clReleaseEvent(frees.all[i].event);
+  frees.count = kept;
 }
 
 /* Makes room for one more event. Grows the array unless dropping leaves half of it free; otherwise
  * it would be full again too soon. False: out of host memory. */
-static bool make_room_locked(clpi_cl_pending_frees *frees)
+static bool make_room_locked(void)
 {
-  if (frees->count < frees->capacity)
+  enum { FIRST_CAPACITY = 16 };
+  if (frees.count < frees.capacity)
     return true;
-  drop_done_locked(frees);
-  if (frees->count < frees->capacity / 2)
+  drop_done_locked();
+  if (frees.count < frees.capacity / 2)
     return true;
-  size_t capacity = frees->capacity ? 2 * frees->capacity : FIRST_CAPACITY;
-  cl_event *events = realloc(frees->events, capacity * sizeof(*events));
-  if (!events)
-    return frees->count < frees->capacity;
-  frees->events = events;
-  frees->capacity = capacity;
+  size_t capacity = frees.capacity ? 2 * frees.capacity : FIRST_CAPACITY;
+  pending_free *all = realloc(frees.all, capacity * sizeof(*all));
+  if (!all)
+    return frees.count < frees.capacity;
+  frees.all = all;
+  frees.capacity = capacity;
   return true;
 }
 
-void clpi_cl_pending_frees_add(clpi_cl_pending_frees *frees, cl_event event)
+void clpi_cl_pending_frees_add(const void *allocator, cl_context context, cl_event event)
 {
-  pthread_mutex_lock(&frees->lock);
-  bool has_room = make_room_locked(frees);
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  lock_frees();
+  bool has_room = make_room_locked();
   if (has_room)
-    frees->events[frees->count++] = event;
-  pthread_mutex_unlock(&frees->lock);
+    frees.all[frees.count++] = (pending_free){allocator, context, event, ++frees.last};
+  unlock_frees();
   if (!has_room)
     clpi_cl.clReleaseEvent(event);
 }
 
-static cl_int wait_for(cl_event event)
+void clpi_cl_pending_frees_leave(const void *allocator)
 {
-  cl_int code = clpi_cl.clWaitForEvents(1, &event);
-  return code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? CL_SUCCESS : code;
+  lock_frees();
+  for (size_t i = 0; i < frees.count; i++)
+    if (frees.all[i].allocator == allocator)
+      frees.all[i].allocator = NULL;
+  unlock_frees();
 }
 
-clp_status clpi_cl_pending_frees_wait(clpi_cl_pending_frees *frees)
+/* --- waiting --- */
+
+/* The event of the allocator's next free after a number, and not after the last, retained. NULL:
+ * there is none. */
+static cl_event next_event(const void *allocator, uint64_t *number, uint64_t last)
 {
+  cl_event event = NULL;
+  lock_frees();
+  for (size_t i = 0; i < frees.count && !event && frees.all[i].number <= last; i++)
+    if (frees.all[i].allocator == allocator && frees.all[i].number > *number) {
+      *number = frees.all[i].number;
+      event = frees.all[i].event;
+      clpi_cl.clRetainEvent(event);
+    }
+  unlock_frees();
+  return event;
+}
+
+static bool others_are_pending(const void *allocator, cl_context context)
+{
+  bool are = false;
+  lock_frees();
+  drop_done_locked();
+  for (size_t i = 0; i < frees.count && !are; i++)
+    are = frees.all[i].allocator != allocator && frees.all[i].context == context;
+  unlock_frees();
+  return are;
+}
+
+clp_status clpi_cl_pending_frees_wait(const void *allocator, cl_context context)
+{
+  enum { NAPS = 11, FIRST_NANOSECONDS = 10000 }; /* each twice as long as the one before */
   cl_int failure = CL_SUCCESS;
-  /* A second thread must not find the list empty and return while the first still waits. */
-  pthread_mutex_lock(&frees->waiting);
-  pthread_mutex_lock(&frees->lock);
-  cl_event *events = frees->events;
-  size_t count = frees->count;
-  frees->events = NULL;
-  frees->count = frees->capacity = 0;
-  pthread_mutex_unlock(&frees->lock);
-  for (size_t i = 0; i < count; i++) {
-    cl_int code = wait_for(events[i]);
-    failure = failure ? failure : code;
+  cl_event event;
+  lock_frees();
+  uint64_t last = frees.last;
+  unlock_frees();
+  for (uint64_t number = 0; (event = next_event(allocator, &number, last));) {
+    cl_int code = clpi_cl.clWaitForEvents(1, &event);
+    if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && !failure)
+      failure = code;
+    clpi_cl.clReleaseEvent(event);
   }
-  release_events(events, count);
-  pthread_mutex_unlock(&frees->waiting);
+  struct timespec nap = {.tv_nsec = FIRST_NANOSECONDS};
+  for (int i = 0; i < NAPS && others_are_pending(allocator, context); i++, nap.tv_nsec *= 2)
+    (void)nanosleep(&nap, NULL);
   return failure ? clpi_cl_call_error("clWaitForEvents", failure) : CLP_SUCCESS;
 }

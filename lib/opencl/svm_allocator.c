@@ -29,7 +29,6 @@ typedef struct svm_allocator {
   cl_command_queue queue; /* the home stream, retained; NULL: none */
   bool queues_can_free;
   clpi_cl_leave_buffers leave_buffers; /* NULL: there is no layer that pools */
-  clpi_cl_pending_frees pending;
 } svm_allocator;
 
 static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
@@ -72,7 +71,7 @@ static clp_status svm_free_on(void *self, clp_memory memory, size_t bytes, clp_s
   /* The free is enqueued, so this has succeeded. If the flush fails, the free is submitted with the
    * queue's next work. */
   clpi_cl.clFlush(stream);
-  clpi_cl_pending_frees_add(&allocator->pending, event);
+  clpi_cl_pending_frees_add(allocator, allocator->order.context, event);
   return CLP_SUCCESS;
 }
 
@@ -92,14 +91,14 @@ static clp_status svm_free(void *self, clp_memory memory, size_t bytes)
 
 static clp_status svm_drain(void *self)
 {
-  svm_allocator *allocator = self;
-  return clpi_cl_pending_frees_wait(&allocator->pending);
+  const svm_allocator *allocator = self;
+  return clpi_cl_pending_frees_wait(allocator, allocator->order.context);
 }
 
 static void svm_destroy(void *self)
 {
   svm_allocator *allocator = self;
-  clpi_cl_pending_frees_end(&allocator->pending);
+  clpi_cl_pending_frees_leave(allocator);
   if (allocator->queue)
     clpi_cl.clReleaseCommandQueue(allocator->queue);
   clpi_cl_queue_order_end(&allocator->order);
@@ -196,12 +195,9 @@ static clp_status create(cl_context context, const clp_cl_svm_options *options, 
       .queue = options->queue,
       .queues_can_free = svm.queues_can_free,
       .leave_buffers = clpi_cl_find_leave_buffers()};
-  clpi_cl_pending_frees_init(&self->pending);
   status = clp_allocator_create(&ops, self, out);
-  if (status) {
-    clpi_cl_pending_frees_end(&self->pending);
+  if (status)
     free(self);
-  }
   return status;
 }
 

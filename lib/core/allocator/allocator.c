@@ -163,9 +163,8 @@ static clp_allocator *make_allocator(const clp_allocator_ops *ops, const char *n
   allocator->forks = clpi_relaxed(clpi_forks);
   allocator->carver = NULL;
   allocator->carver_lock = NULL;
+  allocator->streams = NULL;
   atomic_init(&allocator->references, 1);
-  pthread_mutex_init(&allocator->pools_lock, NULL);
-  clpi_list_init(&allocator->pools);
   memcpy(allocator->name, name, name_bytes);
   allocator->ops.name = allocator->name;
   return allocator;
@@ -272,7 +271,6 @@ void clp_allocator_release(clp_allocator *allocator)
   if (clpi_allocator_is_inherited(allocator))
     return;
   allocator->ops.destroy(allocator->self);
-  pthread_mutex_destroy(&allocator->pools_lock);
   free(allocator);
 }
 
@@ -291,6 +289,8 @@ static clp_status conclude(const clp_allocator *allocator, clp_status status, un
     *out = memory;
   return status;
 }
+
+_Thread_local uint64_t clpi_own_frees;
 
 CLPI_EXIT clp_status clpi_allocator_allocate(const clp_allocator *allocator, size_t bytes,
                                              clp_memory *out)
@@ -321,6 +321,7 @@ CLPI_EXIT clp_status clpi_allocator_free(const clp_allocator *allocator, clp_mem
   if (status && serial == clpi_error_serial())
     clpi_error(status, 0, "%s: freeing %zu bytes: %s", allocator->name, bytes,
                clp_status_message(status));
+  clpi_own_frees += !status;
   return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An allocator, and the pools that stand on it. */
+/* An allocator. */
 #ifndef CLPOOL_CORE_ALLOCATOR_ALLOCATOR_H
 #define CLPOOL_CORE_ALLOCATOR_ALLOCATOR_H
 
@@ -42,10 +42,9 @@ struct clp_allocator {
   void *self;
   const clpi_carver *carver; /* NULL: none; never changes */
   clpi_spinlock *carver_lock;
-  unsigned forks; /* clpi_forks when it was made */
+  struct clpi_streams *streams; /* which memory that it gave back may wait for; NULL: none */
+  unsigned forks;               /* clpi_forks when it was made */
   atomic_size_t references;
-  pthread_mutex_t pools_lock; /* guards `pools`; taken before a pool's own lock */
-  clpi_list pools;            /* of clp_pool.on_allocator */
   char name[];
 };
 
@@ -75,6 +74,10 @@ clp_status clpi_unsplit_address(void *self, clp_memory part, size_t bytes);
  * block. On failure `*out` stays as it is. */
 clp_status clpi_allocator_allocate(const clp_allocator *allocator, size_t bytes, clp_memory *out);
 clp_status clpi_allocator_free(const clp_allocator *allocator, clp_memory memory, size_t bytes);
+
+/* How often the thread has given memory back. */
+extern _Thread_local uint64_t clpi_own_frees
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The same, on an allocator that has ops.allocate_within. */
 clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,

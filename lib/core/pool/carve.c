@@ -59,5 +59,6 @@ bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience pat
     clpi_buffer_put_locked(shards, buffer);
   }
   clpi_spinlock_unlock(shards->carving);
+  clpi_own_frees += is_done;
   return is_done;
 }

@@ -8,6 +8,7 @@
 #include "core/base/boundary.h"
 #include "core/base/error.h"
 #include "core/pool/leaving.h"
+#include "core/pool/pools.h"
 #include "core/shard/counts.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ typedef struct ladder {
   clp_status status;       /* of the last attempt */
   unsigned taken;          /* a bit for each step that was taken and is not again in this round */
   bool counted;            /* in the figure out_of_memory_reactions */
+  unsigned idle_rounds;    /* of the callback, one after another, in which nothing was freed */
+  uint64_t frees;          /* the thread's before the last one */
   clpi_kept_error failure; /* of the last failed attempt; steps may set other errors */
 } ladder;
 
@@ -114,36 +117,16 @@ static bool ask_for_less(ladder *self)
   return is_less;
 }
 
-/* Pins and returns the pool after `last` on the allocator, or the first if `last` is NULL; unpins
- * `last`. NULL: no more. */
-static clp_pool *next_pool(clp_allocator *allocator, clp_pool *last)
-{
-  clp_pool *next = NULL;
-  pthread_mutex_lock(&allocator->pools_lock);
-  clpi_list *link = last ? last->on_allocator.next : allocator->pools.next;
-  for (; !next && link != &allocator->pools; link = link->next) {
-    clp_pool *pool = clpi_list_entry(link, clp_pool, on_allocator);
-    pthread_mutex_lock(&pool->shards.lock);
-    if (!pool->ended) {
-      pool->pins++;
-      next = pool;
-    }
-    pthread_mutex_unlock(&pool->shards.lock);
-  }
-  pthread_mutex_unlock(&allocator->pools_lock);
-  if (last)
-    clpi_pool_unpin(last);
-  return next;
-}
+#define is_beside(other, pool) ((other) != (pool) && (other)->allocator == (pool)->allocator)
 
 /* Takes the largest held block of the first other pool on the allocator that has one, and pins that
  * pool. NULL: none. */
 static clp_buffer *take_from_other_pool(clp_pool *pool)
 {
   clp_buffer *block = NULL;
-  for (clp_pool *other = next_pool(pool->allocator, NULL); other;
-       other = next_pool(pool->allocator, other)) {
-    if (other == pool || block)
+  clpi_each_pool(other)
+  {
+    if (!is_beside(other, pool) || block)
       continue;
     clpi_shards_lock_all(&other->shards);
     block = take_largest_locked(other);
@@ -157,9 +140,9 @@ static clp_buffer *take_from_other_pool(clp_pool *pool)
 static bool wait_for_other_pool(clp_pool *pool)
 {
   bool other_left = false;
-  for (clp_pool *other = next_pool(pool->allocator, NULL); other;
-       other = next_pool(pool->allocator, other)) {
-    if (other == pool || other_left)
+  clpi_each_pool(other)
+  {
+    if (!is_beside(other, pool) || other_left)
       continue;
     pthread_mutex_lock(&other->shards.lock);
     other_left = clpi_wait_leaving_locked(other);
@@ -187,14 +170,20 @@ CLPI_EXIT static bool drain_kept(ladder *self)
   return !allocator->ops.drain(allocator->self);
 }
 
-/* Waits for the streams of all pools on the allocator, and for its pending frees: memory may come
- * back once they are done. */
+/* Waits for what streams were given before memory was freed on them, and for the allocator's
+ * pending frees: memory may come back once they are done. Streams of other allocators may wait for
+ * what the caller does later, so they are waited for briefly. */
 CLPI_EXIT static bool drain_pending(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
   bool waited = false;
-  for (clp_pool *pool = next_pool(allocator, NULL); pool; pool = next_pool(allocator, pool))
-    waited = clpi_streams_drain(&pool->shards.streams) || waited;
+  clpi_each_pool(pool)
+  {
+    bool is_other = pool->allocator != allocator;
+    waited |= clpi_streams_drain(&pool->shards.streams, is_other);
+    if (is_other && pool->allocator->streams)
+      waited |= clpi_streams_drain(pool->allocator->streams, true);
+  }
   return !allocator->ops.drain(allocator->self) || waited;
 }
 
@@ -203,16 +192,52 @@ static bool return_cached(ladder *self)
   return !clpi_call_return_cached(self->wanted->pool, 0);
 }
 
+/* A callback that the thread is inside of. Those of other pools nest. */
+typedef struct clpi_asking {
+  const clp_pool *pool;
+  struct clpi_asking *outer;
+} asking;
+
+static bool is_asking(const clp_pool *pool)
+{
+  const asking *it = clpi_own_hooks.asking;
+  while (it && it->pool != pool)
+    it = it->outer;
+  return it;
+}
+
+static void stop_asking(void *argument)
+{
+  const asking *self = argument;
+  clpi_own_hooks.asking = self->outer;
+}
+
+enum { MOST_IDLE_ROUNDS = 64 };
+
+/* The callback may free memory that is not clpool's, in pieces: so it may go on for some rounds in
+ * which the thread has given nothing back. */
+static bool may_ask(ladder *self)
+{
+  clp_pool *pool = self->wanted->pool;
+  if (!pool->options.on_out_of_memory || is_hopeless(self->wanted) || is_asking(pool))
+    return false;
+  self->idle_rounds = clpi_own_frees == self->frees ? self->idle_rounds : 0;
+  self->frees = clpi_own_frees;
+  return self->idle_rounds < MOST_IDLE_ROUNDS;
+}
+
 CLPI_EXIT static bool ask_callback(ladder *self)
 {
-  const clp_pool_options *options = &self->wanted->pool->options;
-  if (!options->on_out_of_memory || is_hopeless(self->wanted))
+  clp_pool *pool = self->wanted->pool;
+  if (!may_ask(self))
     return false;
-  bool was_inside = clpi_own_hooks.in_out_of_memory;
-  clpi_own_hooks.in_out_of_memory = true;
-  bool freed =
-      options->on_out_of_memory(self->wanted->pool, self->wanted->block_bytes, options->user_data);
-  clpi_own_hooks.in_out_of_memory = was_inside;
+  asking it = {pool, clpi_own_hooks.asking};
+  clpi_own_hooks.asking = &it;
+  bool freed;
+  pthread_cleanup_push(stop_asking, &it);
+  freed = pool->options.on_out_of_memory(pool, self->wanted->block_bytes, pool->options.user_data);
+  pthread_cleanup_pop(true);
+  self->idle_rounds += freed;
   return freed;
 }
 
@@ -265,6 +290,14 @@ static void try_again(ladder *self)
   note_failure(self);
 }
 
+/* What is wrong with the callback, for messages. */
+static const char *complaint(const ladder *self)
+{
+  return self->idle_rounds < MOST_IDLE_ROUNDS ? ""
+                                              : "; on_out_of_memory has said 64 times that it "
+                                                "freed memory, but clpool got none back";
+}
+
 static clp_status report(const ladder *self)
 {
   const clpi_request *wanted = self->wanted;
@@ -279,10 +312,10 @@ static clp_status report(const ladder *self)
     snprintf(limit_text, sizeof(limit_text), "%zu bytes", limit);
   return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, self->failure.error.native_code,
                     "out of device memory%s%s: requested %zu bytes, rounded %zu bytes, managed %zu "
-                    "bytes, held %zu bytes, limit %s (%s)",
+                    "bytes, held %zu bytes, limit %s (%s)%s",
                     pool->name ? " in pool" : "", clpi_pool_quote(pool).text, wanted->bytes,
                     clpi_rounded_bytes(pool, wanted->bytes), managed, held, limit_text,
-                    self->failure.message);
+                    self->failure.message, complaint(self));
 }
 
 /* When an attempt fails with another status than before, the steps for that one begin. */
@@ -311,6 +344,7 @@ clp_status clpi_free_and_retry(clpi_request *wanted)
   if (self.status == CLP_OUT_OF_DEVICE_MEMORY)
     return report(&self);
   if (self.status == CLP_LIMIT_EXCEEDED)
-    clpi_error_restore(&self.failure);
+    clpi_error(self.status, self.failure.error.native_code, "%s%s", self.failure.message,
+               complaint(&self));
   return self.status;
 }

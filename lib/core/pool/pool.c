@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/pool/defaults.h"
+#include "core/pool/pools.h"
 #include "core/shard/all.h"
 #include "core/shard/counts.h"
 
@@ -40,9 +41,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   clpi_shards_set_unusual_locked(&pool->shards, CLPI_CARVES, allocator->carver_lock);
   pthread_cond_init(&pool->left, NULL);
   pool->allocator = clp_allocator_retain(allocator);
-  pthread_mutex_lock(&allocator->pools_lock);
-  clpi_list_push_back(&allocator->pools, &pool->on_allocator);
-  pthread_mutex_unlock(&allocator->pools_lock);
+  clpi_pools_add(pool);
   return pool;
 }
 
@@ -151,9 +150,7 @@ void clp_pool_release(clp_pool *pool)
 /* Frees the pool, which nobody else can reach any more. */
 static void end_pool(clp_pool *pool)
 {
-  pthread_mutex_lock(&pool->allocator->pools_lock);
-  clpi_list_remove(&pool->on_allocator);
-  pthread_mutex_unlock(&pool->allocator->pools_lock);
+  clpi_pools_remove(pool);
   clpi_pool_hooks_end(&pool->hooks);
   clpi_environment_trace.leave(pool->first_hook);
   clpi_streams_end(&pool->shards.streams);

@@ -17,7 +17,7 @@ struct clp_pool {
   clp_pool_options options;
   char *name;                 /* NULL: none */
   clp_allocator *allocator;   /* retained */
-  clpi_list on_allocator;     /* on allocator->pools, guarded by allocator->pools_lock */
+  clpi_list on_all;           /* of the process (pools.h) */
   const clp_hook *first_hook; /* CLPOOL_TRACE's, one of `hooks`; NULL: none */
   size_t leaving;             /* the number of leaving blocks (leaving.h) */
   size_t leaving_bytes;       /* of them */
