@@ -297,6 +297,19 @@ clp_status clp_pool_stop_holding(clp_pool *pool);
  * that one thread released, and approximate between those of several threads. */
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 
+/** Frees what nobody used since an earlier call, at least so many milliseconds ago: the blocks that
+ * were held then and ever since, and an arena's segments that had no block then nor since. So the
+ * first call frees nothing. Call it now and then, once a frame or once a minute; calls that are
+ * closer than an eighth of the time to the one before are not remembered. */
+clp_status clp_pool_trim_idle(clp_pool *pool, uint64_t milliseconds);
+
+/** Frees every held block of every pool of the process, and has allocators give back what they
+ * keep, for other libraries that need the memory (in the spirit of CuPy's free_all_blocks). Memory
+ * that a stream may still use goes back when its work is done. Allowed in callbacks. In the child
+ * of a fork, a parent's pools are left out. A failure does not keep it from trying the rest; the
+ * last one is returned. */
+clp_status clp_free_all_held(void);
+
 /** @} */
 
 /** @name Limit

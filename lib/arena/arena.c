@@ -101,7 +101,7 @@ static clp_status forget_stream(void *self, clp_stream stream)
 
 static clp_status return_cached(void *self)
 {
-  return clpi_arena_return_cached(self, 0);
+  return clpi_arena_return_cached(self, 0, SIZE_MAX);
 }
 
 /* --- creating --- */
@@ -188,13 +188,13 @@ static clp_status create(clp_allocator *upstream, const clp_arena_options *optio
   clp_status status = clp_allocator_create(&ops, arena, out);
   if (status)
     clpi_arena_destroy(arena);
-  if (!status)
-    (*out)->streams = &arena->streams;
-  if (!status && arena->loop.may_be) {
-    (*out)->carver = &clpi_arena_carver;
+  if (status)
+    return status;
+  (*out)->streams = &arena->streams;
+  (*out)->carver = &clpi_arena_carver;
+  if (arena->loop.may_be)
     (*out)->carver_lock = &arena->lock;
-  }
-  return status;
+  return CLP_SUCCESS;
 }
 
 clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_options *options,

@@ -264,6 +264,16 @@ static clpi_segment *find_to_give_locked(const clpi_arena *arena, size_t most, b
   return found;
 }
 
+static void remove_locked(clpi_moving *self)
+{
+  clpi_arena *arena = self->arena;
+  clpi_loop_note_gone_locked(&arena->loop, self->segment);
+  clpi_segments_remove(&arena->segments, self->segment);
+  begin_pending_locked(&arena->pending, &arena->pending.returned_bytes, self->segment->bytes);
+  self->next = arena->leaving;
+  arena->leaving = self;
+}
+
 /* Removes an unused segment, if all segments and `bytes` more exceed `most`, and the
  * reserve is left with them. Those that other threads are giving back do not count. */
 static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_wait,
@@ -281,13 +291,8 @@ static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_w
                       ? find_to_give_locked(arena, may_go, arena->reserve_bytes && !bytes, may_wait)
                       : NULL;
   *is_parted = is_above && arena->segments.is_parted;
-  if (self->segment) {
-    clpi_loop_note_gone_locked(&arena->loop, self->segment);
-    clpi_segments_remove(&arena->segments, self->segment);
-    begin_pending_locked(&arena->pending, &arena->pending.returned_bytes, self->segment->bytes);
-    self->next = arena->leaving;
-    arena->leaving = self;
-  }
+  if (self->segment)
+    remove_locked(self);
   clpi_arena_unlock(arena);
   return self->segment;
 }
@@ -372,14 +377,57 @@ clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool ma
   return status;
 }
 
-clp_status clpi_arena_return_cached(void *self, size_t most)
+clp_status clpi_arena_return_cached(void *self, size_t most, size_t most_unused)
 {
   clpi_arena *arena = self;
-  clp_status status = clpi_arena_trim(arena, 0, most, true);
-  if (status)
+  bool may_wait = most_unused == SIZE_MAX;
+  clpi_spinlock_lock(&arena->lock);
+  size_t taken = clpi_arena_taken_bytes_locked(arena);
+  size_t stays = clpi_arena_staying_bytes_locked(arena);
+  clpi_spinlock_unlock(&arena->lock);
+  most = MIN(most, stays + MIN(most_unused, SIZE_MAX - stays));
+  if (!may_wait && taken <= most)
+    return CLP_SUCCESS;
+  clp_status status = clpi_arena_trim(arena, 0, most, may_wait);
+  if (status || !may_wait)
     return status;
   status = arena->upstream->ops.return_cached(arena->upstream->self);
   return status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;
+}
+
+/* Removes a segment that had no block at an earlier call, so long ago, nor since; or notes those
+ * without blocks. */
+static bool take_idle(clpi_moving *self, uint64_t milliseconds, uint64_t now)
+{
+  clpi_arena *arena = self->arena;
+  clpi_segments *segments = &arena->segments;
+  self->segment = NULL;
+  clpi_arena_lock(arena);
+  for (size_t i = 0; i < segments->count && !self->segment; i++) {
+    clpi_segment *segment = segments->all[i];
+    if (segment->idle_since && now - segment->idle_since >= milliseconds &&
+        clpi_segment_is_whole(segment) &&
+        segment->bytes <= clpi_arena_most_to_give_locked(arena, 0))
+      self->segment = segment;
+  }
+  if (self->segment) {
+    clpi_loop_leave_locked(arena);
+    remove_locked(self);
+  }
+  for (size_t i = 0; i < segments->count && !self->segment; i++)
+    if (!segments->all[i]->block_count && !segments->all[i]->idle_since)
+      segments->all[i]->idle_since = now;
+  clpi_arena_unlock(arena);
+  return self->segment;
+}
+
+clp_status clpi_arena_trim_idle(void *self, uint64_t milliseconds, uint64_t now)
+{
+  clpi_moving moving = {.arena = self};
+  clp_status status = CLP_SUCCESS;
+  while (!status && take_idle(&moving, milliseconds, now))
+    status = give_back(&moving);
+  return status;
 }
 
 static void log_failure(const char *what)

@@ -36,9 +36,10 @@ clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool ma
 /* Waits on the host for all uses of free ranges; whether it had to. */
 bool clpi_arena_wait(clpi_arena *arena);
 
-/* Gives unused segments back until all have `most` bytes, and has upstream give back what it keeps.
- */
-clp_status clpi_arena_return_cached(void *self, size_t most);
+/* As clpi_carver.trim and trim_idle; unless it must not wait, trim has upstream give back what it
+ * keeps, too. */
+clp_status clpi_arena_return_cached(void *self, size_t most, size_t most_unused);
+clp_status clpi_arena_trim_idle(void *self, uint64_t milliseconds, uint64_t now);
 
 /* The largest segment that may go back, in bytes, so that the reserve is left once `coming` more
  * are taken. */

@@ -31,7 +31,8 @@ struct clpi_segment {
   clpi_range *first, *free; /* the first range; the first free one */
   size_t index;             /* its place among all, oldest first */
   uint32_t era, number;     /* its number in the log (loop.h) */
-  clpi_segment *next;       /* in a list of segments that leave (grow.c) */
+  uint64_t idle_since; /* clpi_arena_trim_idle noted it without blocks; 0: not since it had one */
+  clpi_segment *next;  /* in a list of segments that leave (grow.c) */
 };
 
 typedef struct clpi_segments {
@@ -108,8 +109,10 @@ static inline void clpi_segments_count(clpi_segments *segments, clpi_segment *se
   segment->block_count += is_used ? 1 : -(size_t)1;
   segments->used_count += is_used ? 1 : -(size_t)1;
   segments->used_bytes += is_used ? bytes : -bytes;
-  if (segment->block_count == is_used)
-    segments->unused_bytes += is_used ? -segment->bytes : segment->bytes;
+  if (segment->block_count != is_used)
+    return;
+  segments->unused_bytes += is_used ? -segment->bytes : segment->bytes;
+  segment->idle_since = 0;
 }
 
 /* Makes a block that cannot be found a free range, with its uses. */

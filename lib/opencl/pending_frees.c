@@ -3,6 +3,7 @@
  * which takes about one call of clGetEventInfo for each free. */
 #include "opencl/pending_frees.h"
 
+#include "core/hooks/hook.h"
 #include "opencl/cl_error.h"
 #include "opencl/loader.h"
 
@@ -13,10 +14,10 @@
 #include <time.h>
 
 typedef struct pending_free {
-  const void *allocator; /* NULL: it has ended */
-  cl_context context;    /* not retained, but the event's */
-  cl_event event;        /* retained */
-  uint64_t number;       /* in the order in which they were added */
+  const void *allocator;
+  cl_context context; /* not retained, but the event's */
+  cl_event event;     /* retained */
+  uint64_t number;    /* in the order in which they were added */
 } pending_free;
 
 static struct {
@@ -61,14 +62,17 @@ static bool is_pending(cl_event event)
   return !code && progress > CL_COMPLETE;
 }
 
-static void drop_done_locked(void)
+/* Drops events that are done, and all of the allocator `ended`, unless that is NULL. */
+static void drop_locked(const void *ended)
 {
   size_t kept = 0;
-  for (size_t i = 0; i < frees.count; i++)
-    if (is_pending(frees.all[i].event))
-      frees.all[kept++] = frees.all[i];
+  for (size_t i = 0; i < frees.count; i++) {
+    pending_free *it = &frees.all[i];
+    if ((ended && it->allocator == ended) || !is_pending(it->event))
+      clpi_cl.clReleaseEvent(it->event);
     else
-      clpi_cl.clReleaseEvent(frees.all[i].event);
+      frees.all[kept++] = *it;
+  }
   frees.count = kept;
 }
 
@@ -79,7 +83,7 @@ static bool make_room_locked(void)
   enum { FIRST_CAPACITY = 16 };
   if (frees.count < frees.capacity)
     return true;
-  drop_done_locked();
+  drop_locked(NULL);
   if (frees.count < frees.capacity / 2)
     return true;
   size_t capacity = frees.capacity ? 2 * frees.capacity : FIRST_CAPACITY;
@@ -104,15 +108,6 @@ void clpi_cl_pending_frees_add(const void *allocator, cl_context context, cl_eve
     clpi_cl.clReleaseEvent(event);
 }
 
-void clpi_cl_pending_frees_leave(const void *allocator)
-{
-  lock_frees();
-  for (size_t i = 0; i < frees.count; i++)
-    if (frees.all[i].allocator == allocator)
-      frees.all[i].allocator = NULL;
-  unlock_frees();
-}
-
 /* --- waiting --- */
 
 /* The event of the allocator's next free after a number, and not after the last, retained. NULL:
@@ -131,20 +126,29 @@ static cl_event next_event(const void *allocator, uint64_t *number, uint64_t las
   return event;
 }
 
-static bool others_are_pending(const void *allocator, cl_context context)
+/* Whether frees are pending in the context: the allocator's, or those of others. */
+static bool are_pending(const void *allocator, cl_context context, bool of_others)
 {
   bool are = false;
   lock_frees();
-  drop_done_locked();
+  drop_locked(NULL);
   for (size_t i = 0; i < frees.count && !are; i++)
-    are = frees.all[i].allocator != allocator && frees.all[i].context == context;
+    are = frees.all[i].context == context && (frees.all[i].allocator != allocator) == of_others;
   unlock_frees();
   return are;
 }
 
+/* From some microseconds on, each nap twice as long as the one before: 20 ms in all. */
+static void wait_briefly(const void *allocator, cl_context context, bool for_others)
+{
+  enum { NAPS = 11, FIRST_NANOSECONDS = 10000 };
+  struct timespec nap = {.tv_nsec = FIRST_NANOSECONDS};
+  for (int i = 0; i < NAPS && are_pending(allocator, context, for_others); i++, nap.tv_nsec *= 2)
+    (void)nanosleep(&nap, NULL);
+}
+
 clp_status clpi_cl_pending_frees_wait(const void *allocator, cl_context context)
 {
-  enum { NAPS = 11, FIRST_NANOSECONDS = 10000 }; /* each twice as long as the one before */
   cl_int failure = CL_SUCCESS;
   cl_event event;
   lock_frees();
@@ -156,8 +160,15 @@ clp_status clpi_cl_pending_frees_wait(const void *allocator, cl_context context)
       failure = code;
     clpi_cl.clReleaseEvent(event);
   }
-  struct timespec nap = {.tv_nsec = FIRST_NANOSECONDS};
-  for (int i = 0; i < NAPS && others_are_pending(allocator, context); i++, nap.tv_nsec *= 2)
-    (void)nanosleep(&nap, NULL);
+  wait_briefly(allocator, context, true);
   return failure ? clpi_cl_call_error("clWaitForEvents", failure) : CLP_SUCCESS;
+}
+
+void clpi_cl_pending_frees_leave(const void *allocator, cl_context context)
+{
+  if (clpi_own_hooks.asking)
+    wait_briefly(allocator, context, false);
+  lock_frees();
+  drop_locked(allocator);
+  unlock_frees();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of frees that command queues have not executed yet, of all allocators, for a thread
- * that needs the memory to wait for. An allocator may be gone before its frees are done. */
+ * that needs the memory to wait for. */
 #ifndef CLPOOL_OPENCL_PENDING_FREES_H
 #define CLPOOL_OPENCL_PENDING_FREES_H
 
@@ -17,7 +17,8 @@ void clpi_cl_pending_frees_add(const void *allocator, cl_context context, cl_eve
  * events were waited for nevertheless. */
 clp_status clpi_cl_pending_frees_wait(const void *allocator, cl_context context);
 
-/* The allocator has ended. Does not wait. */
-void clpi_cl_pending_frees_leave(const void *allocator);
+/* The allocator has ended; nobody will wait for its frees any more. In a pool's on_out_of_memory,
+ * which frees memory so, it waits for them, 20 ms at most. */
+void clpi_cl_pending_frees_leave(const void *allocator, cl_context context);
 
 #endif

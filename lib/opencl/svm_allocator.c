@@ -98,7 +98,7 @@ static clp_status svm_drain(void *self)
 static void svm_destroy(void *self)
 {
   svm_allocator *allocator = self;
-  clpi_cl_pending_frees_leave(allocator);
+  clpi_cl_pending_frees_leave(allocator, allocator->order.context);
   if (allocator->queue)
     clpi_cl.clReleaseCommandQueue(allocator->queue);
   clpi_cl_queue_order_end(&allocator->order);

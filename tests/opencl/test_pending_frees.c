@@ -11,7 +11,7 @@
 enum { MANY = 100 };
 
 static clpt_cl cl;
-static clpi_cl_pending_frees frees;
+static int allocator;    /* any address */
 static long live_events; /* at the start of a test */
 
 static void setup(void)
@@ -19,12 +19,11 @@ static void setup(void)
   clpt_cl_open(&cl, 1);
   clpt_cl_reset();
   live_events = clpt_cl_live_events();
-  clpi_cl_pending_frees_init(&frees);
 }
 
 static void teardown(void)
 {
-  clpi_cl_pending_frees_end(&frees);
+  clpi_cl_pending_frees_leave(&allocator, cl.context);
   ck_assert_int_eq(clpt_cl_live_events(), live_events);
   clpt_cl_close(&cl);
 }
@@ -36,7 +35,7 @@ static cl_event add(void)
   cl_event event = clCreateUserEvent(cl.context, &code);
   clpt_cl_ok(code);
   clpt_cl_ok(clRetainEvent(event));
-  clpi_cl_pending_frees_add(&frees, event);
+  clpi_cl_pending_frees_add(&allocator, cl.context, event);
   return event;
 }
 
@@ -47,7 +46,7 @@ static void finish(cl_event event)
 
 START_TEST(test_nothing_to_wait_for)
 {
-  clpt_ok(clpi_cl_pending_frees_wait(&frees));
+  clpt_ok(clpi_cl_pending_frees_wait(&allocator, cl.context));
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 0);
 }
 END_TEST
@@ -57,7 +56,7 @@ START_TEST(test_waits_for_each_once)
   for (int i = 0; i < MANY; i++)
     finish(add());
   for (int i = 0; i < 3; i++)
-    clpt_ok(clpi_cl_pending_frees_wait(&frees));
+    clpt_ok(clpi_cl_pending_frees_wait(&allocator, cl.context));
   ck_assert_int_eq(clpt_cl_live_events(), live_events);
 }
 END_TEST
@@ -86,11 +85,10 @@ END_TEST
 START_TEST(test_ends_without_waiting)
 {
   cl_event pending = add();
-  clpi_cl_pending_frees_end(&frees);
+  clpi_cl_pending_frees_leave(&allocator, cl.context);
   finish(pending);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 0);
   ck_assert_int_eq(clpt_cl_live_events(), live_events);
-  clpi_cl_pending_frees_init(&frees);
 }
 END_TEST
 
@@ -112,7 +110,7 @@ static bool is_done(cl_event event)
 static void *wait_for_all(void *argument)
 {
   waiter *self = argument;
-  self->status = clpi_cl_pending_frees_wait(&frees);
+  self->status = clpi_cl_pending_frees_wait(&allocator, cl.context);
   self->was_done = is_done(self->event);
   return NULL;
 }
@@ -147,7 +145,7 @@ START_TEST(test_a_free_that_failed_is_over)
   finish(add());
   finish(add());
   clpt_cl_fail(CLPT_clWaitForEvents, 0, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-  clpt_ok(clpi_cl_pending_frees_wait(&frees));
+  clpt_ok(clpi_cl_pending_frees_wait(&allocator, cl.context));
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 2);
   ck_assert_int_eq(clpt_cl_live_events(), live_events);
 }
@@ -159,7 +157,7 @@ START_TEST(test_a_wait_that_fails)
   for (int i = 0; i < 3; i++)
     finish(add());
   clpt_cl_fail(CLPT_clWaitForEvents, 0, CL_OUT_OF_RESOURCES);
-  clpt_fails(CLP_BACKEND_ERROR, clpi_cl_pending_frees_wait(&frees));
+  clpt_fails(CLP_BACKEND_ERROR, clpi_cl_pending_frees_wait(&allocator, cl.context));
   clpt_message_has("clWaitForEvents");
   ck_assert_int_eq(clp_last_error()->native_code, CL_OUT_OF_RESOURCES);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 3);
@@ -169,18 +167,22 @@ END_TEST
 
 START_TEST(test_without_host_memory_they_are_forgotten)
 {
-  cl_int code;
-  cl_event event = clCreateUserEvent(cl.context, &code);
-
-  clpt_cl_ok(code);
-  clpt_cl_ok(clRetainEvent(event));
+  cl_event events[10 * MANY];
+  for (int i = 0; i < 10 * MANY; i++) {
+    cl_int code;
+    events[i] = clCreateUserEvent(cl.context, &code);
+    clpt_cl_ok(code);
+    clpt_cl_ok(clRetainEvent(events[i]));
+  }
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clpi_cl_pending_frees_add(&frees, event);
+  for (int i = 0; i < 10 * MANY; i++)
+    clpi_cl_pending_frees_add(&allocator, cl.context, events[i]);
   clpt_host_stop();
   ck_assert(clpt_host_failed());
-  ck_assert_int_eq(clpt_cl_live_events(), live_events + 1);
-  clpt_ok(clpi_cl_pending_frees_wait(&frees));
-  finish(event);
+  for (int i = 0; i < 10 * MANY; i++)
+    finish(events[i]);
+  clpt_ok(clpi_cl_pending_frees_wait(&allocator, cl.context));
+  ck_assert_int_eq(clpt_cl_live_events(), live_events);
 }
 END_TEST
 

@@ -100,7 +100,7 @@ void clpt_release_aside(clp_buffer *buffer)
 
 bool clpt_holds_nothing(const clp_pool *pool)
 {
-  return clp_pool_allocator(pool)->carver;
+  return clp_pool_allocator(pool)->carver_lock;
 }
 
 const char *clpt_disagreement(const clp_pool *pool, const clp_pool_stats *stats)

@@ -21,18 +21,23 @@ typedef struct clpi_given {
 /* Bytes, rounded up to an alignment. */
 #define clpi_aligned(bytes, alignment) (((bytes) + (alignment)-1) & ~((alignment)-1))
 
-/* What an allocator can do at once that carves blocks from memory which it keeps, as an arena does
- * whose memory is an address. Pools on it hold nothing. Its carver_lock is taken last, and guards
- * the pools' figures, too. `bytes` are a multiple of its alignment. What is not named _locked is
- * called under no lock. */
+/* What an allocator can do that carves blocks from memory which it keeps, an arena. Where that is
+ * an address, pools on it hold nothing: it has a carver_lock, which is taken last, and guards the
+ * pools' figures, too. `bytes` are a multiple of its alignment. What is not named _locked is called
+ * under no lock. */
 typedef struct clpi_carver {
   clp_memory (*allocate_locked)(void *self, size_t bytes, clpi_given given); /* 0: the slow way */
   bool (*free_locked)(void *self, clp_memory memory, size_t bytes, clpi_given given); /* likewise */
+  size_t (*unused_locked)(const void *self); /* bytes that may go back, as they have no block */
   /* Frees after what the streams, CLPI_MOST_FREE_STREAMS at most, were given so far. */
   clp_status (*free_after)(void *self, clp_memory memory, size_t bytes, const clp_stream *streams,
                            size_t count);
-  /* Gives memory without blocks back until it keeps `most` bytes at most. */
-  clp_status (*trim)(void *self, size_t most);
+  /* Gives memory without blocks back, until `most` bytes are left, and `most_unused` of it: for the
+   * latter it makes the host wait for nothing. */
+  clp_status (*trim)(void *self, size_t most, size_t most_unused);
+  /* The same of what had no block at an earlier call, at least so long ago, nor since; `now` is
+   * that of a clock. */
+  clp_status (*trim_idle)(void *self, uint64_t milliseconds, uint64_t now);
 } clpi_carver;
 
 enum { CLPI_MOST_FREE_STREAMS = 4 };

@@ -3,6 +3,7 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/pool/leaving.h"
 #include "core/pool/request.h"
 #include "core/pool/shown_call.h"
 #include "core/shard/shard.h"
@@ -50,7 +51,7 @@ static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
   }
   clpi_shards_unlock_pool(shards);
   if (is_new && clpi_relaxed(shards->count) > 1)
-    clpi_note_peak_locked(shards, shard);
+    clpi_look_locked(shards, shard);
   clpi_spinlock_unlock(&shard->lock);
   *out = is_new ? spare : wanted->held;
   return status;
@@ -130,6 +131,7 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     pool->pins++;
     pthread_mutex_unlock(&shards->lock);
     status = allocate_pinned(&wanted, is_held, out);
+    clpi_shed(pool);
     shard = clpi_shards_lock(shards, 0);
     if (given.is_given)
       clpi_stream_unpin_recent_locked(&shards->streams, shard->recent, wanted.stream);

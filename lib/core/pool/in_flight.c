@@ -35,7 +35,8 @@ static bool wait_briefly(clp_pool *pool, clp_buffer *block)
 static size_t give_back_oldest(clp_pool *pool)
 {
   clpi_shards_lock_all(&pool->shards);
-  clp_buffer *block = clpi_leave_each_locked(pool, clpi_take_oldest_locked(&pool->shards, 1));
+  clp_buffer *block =
+      clpi_leave_each_locked(pool, clpi_take_oldest_locked(&pool->shards, 1, UINT64_MAX));
   clpi_shards_unlock_all(&pool->shards);
   if (!block)
     return 0;

@@ -88,7 +88,7 @@ static clp_status free_memory(clp_pool *pool, clp_buffer *block)
   clpi_stream *pins[CLPI_MOST_FREE_STREAMS];
   clp_stream pending[CLPI_MOST_FREE_STREAMS];
   size_t count = 0;
-  bool serves = allocator->carver;
+  bool serves = allocator->carver_lock;
   pthread_mutex_lock(streams->lock);
   for (size_t i = 0; i < all.count && serves; i++) {
     if (clpi_use_is_settled_locked(&all.uses[i], NULL))

@@ -47,8 +47,12 @@ void clpi_put_back(clp_pool *pool, clp_buffer *block);
  * `most` bytes, where it can tell. Under no lock. Returns its status. */
 clp_status clpi_return_cached(clp_pool *pool, size_t most);
 
-/* Has any allocator do so; its own status, which may be CLP_NOT_SUPPORTED. */
-clp_status clpi_call_return_cached(clp_pool *pool, size_t most);
+/* Has any allocator give back all it can; its own status, which may be CLP_NOT_SUPPORTED. */
+clp_status clpi_call_return_cached(clp_pool *pool);
+
+/* Frees the oldest of what is held beyond hold_bytes, where that is a bound. The host does not
+ * wait. Under no lock; the caller keeps the pool alive. Failures are logged. */
+void clpi_shed(clp_pool *pool);
 
 /* Before the pool gets `bytes` that it would then manage beyond the bound, waits for the oldest of
  * the held blocks, half of them at least, and gives them back; some milliseconds at most for each

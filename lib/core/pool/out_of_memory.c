@@ -189,7 +189,7 @@ CLPI_EXIT static bool drain_pending(ladder *self)
 
 static bool return_cached(ladder *self)
 {
-  return !clpi_call_return_cached(self->wanted->pool, 0);
+  return !clpi_call_return_cached(self->wanted->pool);
 }
 
 /* A callback that the thread is inside of. Those of other pools nest. */

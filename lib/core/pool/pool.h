@@ -12,6 +12,14 @@
 #include <clpool/pool.h>
 #include <stdio.h>
 
+/* When the pool was looked at, the oldest first: shards.tick then. */
+typedef struct clpi_idle_looks {
+  struct {
+    uint64_t milliseconds, tick;
+  } all[16];
+  size_t count;
+} clpi_idle_looks;
+
 struct clp_pool {
   clpi_shards shards; /* shards.lock is the pool's lock, and guards the members from `leaving` on */
   clp_pool_options options;
@@ -27,6 +35,7 @@ struct clp_pool {
   uint64_t out_of_memory_reactions;
   size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
   uint64_t gave_back_tick;  /* when all that was held went back last (fit.c) */
+  clpi_idle_looks idle;     /* of clp_pool_trim_idle */
   size_t references;        /* the users' */
   size_t pins; /* keep a pool without references alive: operations, and then active buffers */
   bool ended;  /* no reference and no pin is left, and none may be added any more */

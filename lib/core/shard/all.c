@@ -90,14 +90,14 @@ static clpi_found *find_first(oldest_lanes *all)
 }
 
 /* Lanes that there was no room for begin no sooner than the last one did. */
-clp_buffer *clpi_take_oldest_locked(clpi_shards *shards, size_t bytes)
+clp_buffer *clpi_take_oldest_locked(clpi_shards *shards, size_t bytes, uint64_t age)
 {
   oldest_lanes all = {.count = 0};
   for (uint32_t i = 0; i < shards->bins.count; i++)
     clpi_each_slot (shards, i, shard, slot)
       add_lanes(slot, &all);
   bool is_full = all.count == MOST_LANES;
-  uint64_t most = is_full ? all.lanes[MOST_LANES - 1].block->age : UINT64_MAX;
+  uint64_t most = is_full ? MIN(all.lanes[MOST_LANES - 1].block->age, age) : age;
   clp_buffer *chain = NULL, **last = &chain;
   clpi_found *first;
   for (size_t taken = 0; taken < bytes && (first = find_first(&all)); taken += (*last)->bytes) {

@@ -14,9 +14,9 @@ void clpi_shards_unlock_but_mutex(clpi_shards *shards);
 /* Takes the largest held block; of several of one size, the newest. NULL: none is held. */
 clp_buffer *clpi_take_largest_locked(clpi_shards *shards);
 
-/* Takes the least recently used blocks, of so many bytes at least or as many as can be found at
- * once, as a chain by `older`, the oldest first. NULL: none is held. */
-clp_buffer *clpi_take_oldest_locked(clpi_shards *shards, size_t bytes);
+/* Takes the least recently used blocks of at most this age, of so many bytes at least or as many as
+ * can be found at once, as a chain by `older`, the oldest first. NULL: none is held. */
+clp_buffer *clpi_take_oldest_locked(clpi_shards *shards, size_t bytes, uint64_t age);
 
 /* Takes all held blocks, as a chain by `older`. */
 clp_buffer *clpi_take_all_held_locked(clpi_shards *shards);

@@ -97,7 +97,7 @@ static void free_pages(clpi_shards *shards)
 /* Each count is read twice, and the lower one taken: what one thread allocates and another releases
  * meanwhile would else be counted as often as it is handed over. Of several shards, one need not
  * look again for 1/64 more than it has now, or all have. */
-void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
+void clpi_look_locked(clpi_shards *shards, clpi_shard *shard)
 {
   size_t bias = clpi_relaxed(shards->bias), all = 0, seen[CLPI_SHARDS] = {0};
   clpi_each_shard (shards, each)
@@ -113,7 +113,9 @@ void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
     ;
   size_t own = clpi_relaxed(shard->active_bytes);
   shard->noted_bytes = own + (bias ? MIN(own, all) / 64 : 0);
-  shard->allocations = 0;
+  shard->calls = 0;
+  if (shards->hold_bytes != SIZE_MAX)
+    atomic_fetch_or_explicit(&shards->unusual, CLPI_MAY_SHED, memory_order_relaxed);
 }
 
 bool clpi_may_manage_locked(const clpi_shards *shards, size_t limit, size_t bytes)
@@ -158,7 +160,7 @@ static void look_at_others(clpi_shards *shards, clpi_shard *made)
 {
   clpi_each_shard (shards, shard) {
     clpi_spinlock_lock(&shard->lock);
-    clpi_note_peak_locked(shards, shard);
+    clpi_look_locked(shards, shard);
     made->tick = MAX(made->tick, shard->tick);
     clpi_spinlock_unlock(&shard->lock);
   }
@@ -169,7 +171,7 @@ static void look_at_others(clpi_shards *shards, clpi_shard *made)
  * more than that leaves. */
 static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
 {
-  enum { ALLOCATIONS_A_SHARD = 64 };
+  enum { CALLS = 64 }; /* of a shard for each shard; where hold_bytes is a bound, for all */
   bool is_first = !clpi_relaxed(shards->count);
   clpi_shard *made = is_first ? NULL : make_zeros(alignof(clpi_shard), sizeof(*made));
   pthread_mutex_lock(&shards->all);
@@ -184,7 +186,8 @@ static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
       look_at_others(shards, made);
     made->number = number;
     clpi_set_relaxed(shards->bias, count > 1 ? SIZE_MAX / 1024 : 0);
-    clpi_set_relaxed(shards->look_after, count > 1 ? ALLOCATIONS_A_SHARD * count : UINT32_MAX);
+    uint32_t look_after = count > 1 ? 2 * CALLS * count : UINT32_MAX;
+    clpi_set_relaxed(shards->look_after, shards->hold_bytes != SIZE_MAX ? CALLS : look_after);
     clpi_set_relaxed(shards->count, count);
     clpi_publish(shards->end, MAX(clpi_relaxed(shards->end), number + 1));
     clpi_publish(shards->by_number[number], made);
@@ -262,8 +265,8 @@ void clpi_shards_unlock(clpi_shards *shards, clpi_shard *shard)
 
 void clpi_shards_set_unusual_locked(clpi_shards *shards, unsigned flag, bool is)
 {
-  unsigned before = clpi_relaxed(shards->unusual), now = is ? before | flag : before & ~flag;
-  bool is_cold = now || !shards->streams.home.is_in_order;
-  clpi_set_relaxed(shards->unusual, now);
+  unsigned now = is ? atomic_fetch_or(&shards->unusual, flag) | flag
+                    : atomic_fetch_and(&shards->unusual, ~flag) & ~flag;
+  bool is_cold = now & ~CLPI_MAY_SHED || !shards->streams.home.is_in_order;
   clpi_set_relaxed(shards->warm_bytes, is_cold ? 0 : shards->bins.max_block_bytes);
 }

@@ -21,7 +21,7 @@ typedef struct clpi_shard {
   alignas(128) clpi_spinlock lock; /* guards the rest but for `far`, and the blocks in the slots */
   uint32_t number;                 /* never changes */
   _Atomic uint32_t victim;         /* the number of the shard that blocks were last taken from */
-  uint32_t allocations;            /* since the peak was last noted */
+  uint32_t calls;                  /* since it last looked (clpi_look_locked) */
   uint64_t tick;                   /* a Lamport clock, that ages of blocks are taken from */
   _Atomic size_t active_bytes; /* allocated here less released here, so it may be negative, wrapped;
                                   others load it; relaxed */
@@ -34,10 +34,12 @@ typedef struct clpi_shard {
   alignas(128) clpi_slot near[CLPI_FIRST_INDEXES];
 } clpi_shard;
 
-/* Why a release is not warm, whatever its buffer; flags. */
+/* Why a release is not warm, whatever its buffer; flags. With others than the last, no allocation
+ * is warm either. */
 #define CLPI_CARVES     1u /* the pool holds nothing (pool/carve.c); never changes */
 #define CLPI_HAS_ENDED  2u /* the pool holds no more; is set under all locks */
 #define CLPI_IS_WATCHED 4u /* the pool has hooks; changes under `lock` */
+#define CLPI_MAY_SHED   8u /* more than hold_bytes may be held: reclaim.c is to see to it */
 
 #define clpi_is_holding(shards) (!(clpi_relaxed((shards)->unusual) & CLPI_HAS_ENDED))
 
@@ -49,6 +51,7 @@ typedef struct clpi_shards {
                                 order, the pool watched or one that holds nothing; stored
                                 under `lock` */
   atomic_uint unusual;       /* the flags above; relaxed */
+  size_t hold_bytes;         /* as the pool's option; never changes */
   unsigned forks;            /* clpi_forks when the pool was made */
   clp_pool *pool;
   clpi_spinlock *carving; /* the allocator's carver_lock, where the pool holds nothing; else NULL */
@@ -56,7 +59,7 @@ typedef struct clpi_shards {
   clpi_shard *_Atomic by_number[CLPI_SHARDS + 1];
   atomic_uint end;        /* the number behind the highest; likewise */
   atomic_uint count;      /* of shards; likewise, as the next two */
-  atomic_uint look_after; /* so many allocations of a shard */
+  atomic_uint look_after; /* so many calls of a shard */
   _Atomic size_t bias;    /* with this added, counts of active bytes compare as they should */
   alignas(64) clpi_bins bins;
   clpi_streams streams; /* guarded by `lock`, except what the warm path reads of them */
@@ -154,23 +157,24 @@ void clpi_buffers_each_locked(const clpi_shards *shards,
  *
  * The peak of active bytes is exact while one shard is in use. Where several are, a shard looks at
  * what all have, without their locks: before its own count falls from a new height; at the first
- * release after some allocations; and at misses. */
+ * release after some calls; and at misses. */
 
-/* Looks. Under the shard's lock. */
-void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard);
+/* Looks; and where hold_bytes is a bound, has the next release look at what is held. Under the
+ * shard's lock. */
+void clpi_look_locked(clpi_shards *shards, clpi_shard *shard);
 
 static inline void clpi_count_allocated_locked(clpi_shard *shard, size_t bytes)
 {
   clpi_set_relaxed(shard->active_bytes, clpi_relaxed(shard->active_bytes) + bytes);
-  shard->allocations++;
+  shard->calls++;
 }
 
 static inline void clpi_count_released_locked(clpi_shards *shards, clpi_shard *shard, size_t bytes)
 {
   size_t active = clpi_relaxed(shard->active_bytes), bias = clpi_relaxed(shards->bias);
   bool is_high = active + bias > shard->noted_bytes + bias;
-  if (__builtin_expect(is_high || shard->allocations >= clpi_relaxed(shards->look_after), 0))
-    clpi_note_peak_locked(shards, shard);
+  if (__builtin_expect(is_high || ++shard->calls >= clpi_relaxed(shards->look_after), 0))
+    clpi_look_locked(shards, shard);
   clpi_set_relaxed(shard->active_bytes, active - bytes);
 }
 

@@ -45,6 +45,8 @@ static void call_all(void)
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_allocate(pool, 0, &no_buffer));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_allocate_on(pool, BYTES, &count, &no_buffer));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_free_held(pool));
+  REQUIRE(CLP_SUCCESS, clp_free_all_held());
+  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_trim_idle(pool, 0));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_stop_holding(pool));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_trim_to(pool, 0));
   REQUIRE(CLP_NOT_SUPPORTED, clp_pool_set_limit(pool, BYTES));
@@ -116,12 +118,10 @@ static void touch(clpt_device *touched, clpt_call call, size_t bytes)
 static void lock_all(void)
 {
   pthread_mutex_lock(&pool->shards.lock);
-  pthread_mutex_lock(&device->pools_lock);
 }
 
 static void unlock_all(void)
 {
-  pthread_mutex_unlock(&device->pools_lock);
   pthread_mutex_unlock(&pool->shards.lock);
 }
 
