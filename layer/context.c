@@ -215,8 +215,7 @@ static clp_pool *make_pool(const clpi_context *context, cl_mem_flags flags, bool
   if (is_large && options.leading_bits_in_bin_id < LARGE_BITS)
     options.leading_bits_in_bin_id = LARGE_BITS;
   options.reuse_flags = CLP_REUSE_OPPORTUNISTIC;
-  if (!clp_pool_create(allocator, &options, &pool))
-    (void)clp_pool_set_limit(pool, 0); /* CLPOOL_MEMORY_LIMIT is for the program's own pools */
+  (void)clp_pool_create(allocator, &options, &pool);
   clp_allocator_release(allocator);
   return pool;
 }

@@ -3,8 +3,8 @@
  * has no pool goes to the driver as it is. */
 #include "attempt.h"
 #include "buffer.h"
+#include "core/base/bytes.h"
 #include "core/base/cancel.h"
-#include "core/hooks/hook.h"
 #include "dispatch.h"
 #include "enqueue.h"
 #include "opencl/loader.h"
@@ -424,7 +424,7 @@ static bool begin(const cl_icd_dispatch *target)
   library.clReleaseMemObject = clpi_block_release;
   library.clWaitForEvents = wait_if_done;
   clpi_cl_use(&library);
-  clpi_environment_trace_ignore();
+  clpi_environment_ignore();
   clpi_enqueue_fill(&functions);
   process = getpid();
   return true;

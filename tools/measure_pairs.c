@@ -4,6 +4,7 @@
 
 #include "program.h"
 #include "timing.h"
+#include "trace/replay.h"
 
 #include <clpool/arena.h>
 #include <clpool/buffer.h>
@@ -59,7 +60,8 @@ static int run_pool(void *self, size_t times)
 int clpi_measure_pool(const clpi_measured *memory, size_t bytes, double budget, double *pair)
 {
   pooled_block it = {.bytes = bytes};
-  clp_status status = clp_pool_create(memory->allocator, NULL, &it.pool);
+  const clp_pool_options options = TRACE_POOL_OPTIONS_INIT;
+  clp_status status = clp_pool_create(memory->allocator, &options, &it.pool);
   if (!status)
     status = clp_pool_set_limit(it.pool, 0); /* CLPOOL_MEMORY_LIMIT is for programs' pools */
   int code = status ? clpi_failed(status) : clpi_time(run_pool, &it, budget, pair);

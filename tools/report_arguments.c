@@ -34,7 +34,7 @@ static clpi_report_setting *newest_setting(clpi_report_arguments *arguments)
 
 static void begin_setting(clpi_report_arguments *arguments)
 {
-  const clp_pool_options pool = CLP_POOL_OPTIONS_INIT;
+  const clp_pool_options pool = TRACE_POOL_OPTIONS_INIT;
   const clp_arena_options arena = CLP_ARENA_OPTIONS_INIT;
   arguments->setting_count++;
   *newest_setting(arguments) =

@@ -3,8 +3,6 @@
  * of them is about as good as any. */
 #include "tune_settings.h"
 
-#include <clpool/pool.h>
-
 /* Besides the default: one that takes hardly more than is in use, and those with which the device
  * is called less and less. What these take is chance, so that there are some to choose from; the
  * last are tried without a pool alone, where each is but one more. */
@@ -29,7 +27,7 @@ static void add(clpi_tune_settings *settings, trace_tune_setting setting)
 
 static void add_carving(clpi_tune_settings *settings, trace_tune_setting setting)
 {
-  const clp_pool_options defaults = CLP_POOL_OPTIONS_INIT;
+  const clp_pool_options defaults = TRACE_POOL_OPTIONS_INIT;
   setting.pooled = setting.carves = true;
   setting.leading_bits = defaults.leading_bits_in_bin_id;
   add(settings, setting);

@@ -36,7 +36,7 @@ clpi_tune_words clpi_tune_setting_words(const trace_tune_setting *setting)
 /* What a program has that never heard of tuning: the defaults. NULL: they were not tried. */
 static const trace_tune_outcome *find_default(const clpi_tune_report *report)
 {
-  const clp_pool_options defaults = CLP_POOL_OPTIONS_INIT;
+  const clp_pool_options defaults = TRACE_POOL_OPTIONS_INIT;
   for (size_t i = 0; i < report->candidates; i++) {
     const trace_tune_setting *setting = &report->outcomes[i].setting;
     if (setting->pooled && setting->leading_bits == defaults.leading_bits_in_bin_id &&

@@ -11,11 +11,14 @@
 extern "C" {
 #endif
 
-/** Reads a size: decimal digits, with or without a point and more digits, and then
+/** Reads a size: decimal digits and then
  *
  * - nothing, for bytes: "1073741824";
  * - K, M, G, T, KiB, MiB, GiB or TiB, powers of 1024: "512M", "1.5G", "4GiB";
  * - a percent sign, for a part of `whole` bytes, at most "100%": "40%".
+ *
+ * A unit or a percent sign may follow a point and more digits, too. Without one, "0.5" is refused,
+ * since nobody means half a byte: half of `whole` is "50%".
  *
  * The result is rounded down, but what is more than 0 is at least one byte. The program's locale
  * plays no part. `*bytes` is written on success alone. Any thread.

@@ -67,39 +67,50 @@ enum {
  * no lock of the library; may use any pool. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
-/** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT and change what you like, 0 included. In a
- * struct that was filled in another way, leading bits and reuse flags of 0 mean the defaults.
+/** @name Fields of clp_pool_options that are not set @{ */
+#define CLP_DEFAULT_BITS        (~0u)    /**< CLPOOL_LEADING_BITS, else 4 */
+#define CLP_DEFAULT_REUSE_FLAGS (~0u)    /**< both flags */
+#define CLP_DEFAULT_HOLD_BYTES  SIZE_MAX /**< CLPOOL_HOLD, else no bound */
+#define CLP_DEFAULT_ARENA       (~0u)    /**< CLPOOL_ARENA, else no arena */
+/** @} */
+
+/** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT, which sets no field, and change what you
+ * like. What you set counts, 0 included. For a field that you do not set, the environment's
+ * variable counts if there is one (clpool/clpool.h), else the default. If a field that you set
+ * overrides a variable, the log says so, once for each variable.
  *
- * What begins with CLP_POOL_OPTIONS_INIT is stated, the 4 leading bits that it sets included, and
- * the environment does not change it. Where NULL or a 0 that means the default leaves it open, it
- * does: CLPOOL_LEADING_BITS and CLPOOL_ARENA (clpool/clpool.h). */
+ * In a struct that was filled in another way, `initialized` is 0: fields of 0 are not set. */
 typedef struct clp_pool_options {
-  size_t struct_size;   /**< sizeof(clp_pool_options) */
-  unsigned initialized; /**< set by CLP_POOL_OPTIONS_INIT: a field of 0 is 0, not the default */
-  unsigned leading_bits_in_bin_id; /**< 0 to CLP_MAX_LEADING_BITS, by default 4: more mean less
-                                      padding and fewer hits */
-  unsigned reuse_flags; /**< CLP_REUSE_... flags; by default both. 0: what was released on another
-                           stream is left alone */
+  size_t struct_size;              /**< sizeof(clp_pool_options) */
+  unsigned initialized;            /**< set by CLP_POOL_OPTIONS_INIT: a field of 0 is set */
+  unsigned leading_bits_in_bin_id; /**< 0 to CLP_MAX_LEADING_BITS: more mean less padding and fewer
+                                      hits */
+  unsigned reuse_flags; /**< CLP_REUSE_... flags. 0: what was released on another stream is left
+                           alone */
   clp_out_of_memory_callback on_out_of_memory; /**< NULL: none */
   void *user_data;                             /**< passed to on_out_of_memory */
   const char
       *name; /**< for messages, traces (clpool/trace.h) and clp_pool_name; copied. NULL: none */
+  size_t hold_bytes; /**< held bytes beyond it go back to the device, the least recently used first;
+                        looked at where a thread leaves the warm path and at least at every 64th
+                        release, so the bound is approximate. SIZE_MAX - 1: no bound */
+  unsigned arena;    /**< 1: the pool stands on an arena of its own over the allocator; 0: it does
+                        not */
 } clp_pool_options;
 
-/** The defaults. */
+/** Sets no field. */
 #define CLP_POOL_OPTIONS_INIT                                                                      \
   {                                                                                                \
-    sizeof(clp_pool_options), 1u, 4u, CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,   \
-        NULL, NULL, NULL                                                                           \
+    sizeof(clp_pool_options), 1u, CLP_DEFAULT_BITS, CLP_DEFAULT_REUSE_FLAGS, NULL, NULL, NULL,     \
+        CLP_DEFAULT_HOLD_BYTES, CLP_DEFAULT_ARENA                                                  \
   }
 
-/** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT,
- * but for what the environment says: CLPOOL_LEADING_BITS is the number of leading bits then, and
- * with CLPOOL_ARENA=1 the pool stands on an arena of its own over `allocator`, unless that cannot
- * split blocks. The environment's CLPOOL_MEMORY_LIMIT sets the limit to begin with: a size, "512M"
- * or "40%" of the device's memory, as clp_bytes_parse reads it (clpool/bytes.h): units are capital
- * letters, and "0" means no limit. Anything else, even the empty text, is an error. Set-user-ID
- * programs ignore the variable.
+/** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT.
+ * CLPOOL_ARENA=1 makes no arena over an allocator that cannot split blocks, which arenas are, too.
+ * The environment's CLPOOL_MEMORY_LIMIT sets the limit to begin with: a size, "512M" or "40%" of
+ * the device's memory, as clp_bytes_parse reads it (clpool/bytes.h): units are capital letters, and
+ * "0" means no limit. CLPOOL_HOLD is such a size, too, but "0" is 0. Anything else, even the empty
+ * text, is an error. Set-user-ID programs ignore the variables.
  *
  * A pool on an arena whose memory is an address holds nothing (clpool/arena.h, doc/arena.md):
  *
@@ -117,10 +128,11 @@ typedef struct clp_pool_options {
  * On success `*out` is an object with one reference, the caller's; on failure it is NULL. Any
  * thread.
  * CLP_INVALID_ARGUMENT: NULL allocator or out, leading_bits_in_bin_id above CLP_MAX_LEADING_BITS,
- *   unknown reuse flags, `initialized` neither 0 nor 1, a struct_size too small or with unknown
- *   fields set, a variable of the environment that cannot be read.
- * CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT is a percentage, and the device's memory is unknown; or
- *   the allocator was made before a fork, by a parent of this process.
+ *   unknown reuse flags, `initialized` or `arena` neither 0 nor 1, a struct_size too small or with
+ *   unknown fields set, a variable of the environment that cannot be read.
+ * CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT or CLPOOL_HOLD is a percentage, and the device's memory is
+ *   unknown; `arena` is 1, and the allocator cannot split blocks; or the allocator was made before
+ *   a fork, by a parent of this process.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *options,
                            clp_pool **out);
@@ -274,7 +286,7 @@ size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin);
  * NULL. Any thread. */
 const char *clp_pool_name(const clp_pool *pool);
 
-/** The allocator beneath, borrowed; the arena, where CLPOOL_ARENA has put one there. NULL for NULL.
+/** The allocator beneath, borrowed; the arena, where the pool has one of its own. NULL for NULL.
  * Any thread. */
 clp_allocator *clp_pool_allocator(const clp_pool *pool);
 

@@ -11,6 +11,7 @@
  * (%p), and otherwise has no trace. */
 #include "core/hooks/hook.h"
 
+#include "core/base/bytes.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/fork.h"
@@ -202,7 +203,7 @@ static clp_status read_variable_opening(void)
   if (environment.is_read)
     return CLP_SUCCESS;
   joined_trace *trace = NULL;
-  const char *text = secure_getenv(variable);
+  const char *text = clpi_environment_text(variable);
   clp_status status = text ? open_trace(text, &trace) : CLP_SUCCESS;
   pthread_mutex_lock(&environment.lock);
   environment.is_opening = false;
@@ -259,13 +260,6 @@ static void leave(const clp_hook *hook)
   pthread_mutex_unlock(&environment.lock);
   if (is_through)
     end_trace(trace);
-}
-
-void clpi_environment_trace_ignore(void)
-{
-  pthread_mutex_lock(&environment.opening);
-  environment.is_read = true;
-  pthread_mutex_unlock(&environment.opening);
 }
 
 const clpi_first_hook clpi_environment_trace = {.join = join, .leave = leave};

@@ -88,11 +88,12 @@ class MemoryPool:
     def __init__(
         self,
         allocator: Allocator,
-        leading_bits_in_bin_id: int = 4,
+        leading_bits_in_bin_id: int | None = None,
         *,
-        arena: bool = False,
+        arena: bool | None = None,
         limit: int | float | None = None,
         on_out_of_memory: Callable[[MemoryPool, int], bool] | None = ...,
+        hold_bytes: int | None = None,
     ) -> None: ...
     def __call__(self, size: SupportsIndex) -> Any: ...
     def allocate(self, size: SupportsIndex) -> Any: ...

@@ -3,6 +3,7 @@
 #include "clpool_module.h"
 
 PyTypeObject *clpool_allocator_type;
+static PyTypeObject *arena_type;
 
 static void allocator_dealloc(PyObject *self)
 {
@@ -172,6 +173,22 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
   return (PyObject *)self;
 }
 
+static PyObject *made_arena(PyTypeObject *type, clp_status status, clp_allocator *arena,
+                            const Allocator *below)
+{
+  Allocator *self = (Allocator *)made(type, status, arena, below->kind, below->queue);
+  if (self != NULL) {
+    self->direct = false;
+    self->device = below->device;
+  }
+  return (PyObject *)self;
+}
+
+PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below)
+{
+  return made_arena(arena_type, CLP_SUCCESS, clp_allocator_retain(arena), below);
+}
+
 static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {
@@ -192,12 +209,7 @@ static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   Py_BEGIN_ALLOW_THREADS
   status = clp_arena_allocator_create(below->allocator, &options, &allocator);
   Py_END_ALLOW_THREADS
-  Allocator *self = (Allocator *)made(type, status, allocator, below->kind, below->queue);
-  if (self != NULL) {
-    self->direct = false;
-    self->device = below->device;
-  }
-  return (PyObject *)self;
+  return made_arena(type, status, allocator, below);
 }
 
 /* --- Without a pool --------------------------------------------------------------------------- */
@@ -394,13 +406,17 @@ int clpool_add_allocators(PyObject *module)
                 "raises clpool.NotSupported without a driver.",
                 NULL) < 0)
     return -1;
-  return add_class(
-      module, "clpool.ArenaAllocator", arena_new,
-      "ArenaAllocator(upstream, slack=0.016, min_segment_bytes=4096, max_segment_bytes=0,\n"
-      "               one_thread=False, reserve_bytes=0)\n\n"
-      "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
-      "more from the device than its program uses. slack is how much more, as a part of the\n"
-      "peak; one_thread promises that one thread gives queues all their work; reserve_bytes are\n"
-      "taken at once and kept.",
-      arena_methods);
+  if (add_class(
+          module, "clpool.ArenaAllocator", arena_new,
+          "ArenaAllocator(upstream, slack=0.016, min_segment_bytes=4096, max_segment_bytes=0,\n"
+          "               one_thread=False, reserve_bytes=0)\n\n"
+          "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
+          "more from the device than its program uses. slack is how much more, as a part of the\n"
+          "peak; one_thread promises that one thread gives queues all their work; reserve_bytes "
+          "are\n"
+          "taken at once and kept.",
+          arena_methods) < 0)
+    return -1;
+  arena_type = (PyTypeObject *)PyObject_GetAttrString(module, "ArenaAllocator");
+  return arena_type == NULL ? -1 : 0;
 }

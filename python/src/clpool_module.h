@@ -81,6 +81,7 @@ int clpool_handle_of(PyObject *object, PyObject *type, void **out);
 
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
+PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below); /* a new ArenaAllocator */
 int clpool_add_allocators(PyObject *module);
 
 /* pool.c, pool_methods.c */

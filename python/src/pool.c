@@ -37,34 +37,35 @@ static bool on_out_of_memory(clp_pool *inner, size_t bytes, void *user_data)
 
 /* --- Making ----------------------------------------------------------------------------------- */
 
-/* The allocator beneath a new pool, a new reference: an arena on it if one is wanted. */
-static Allocator *beneath(PyObject *allocator, PyObject *arena)
+/* A converter for PyArg_Parse: None leaves `*out` as it was. */
+static int parse_size_or_none(PyObject *object, void *out)
 {
-  int wanted = PyObject_IsTrue(arena);
-  if (wanted < 0)
-    return NULL;
-  if (!wanted) {
-    Py_INCREF(allocator);
-    return (Allocator *)allocator;
-  }
-  PyObject *module = PyImport_ImportModule("clpool._clpool");
-  PyObject *made =
-      module == NULL ? NULL : PyObject_CallMethod(module, "ArenaAllocator", "O", allocator);
-  Py_XDECREF(module);
-  return (Allocator *)made;
+  return object == Py_None || clpool_parse_size(object, out);
 }
 
-static int create(Pool *self, size_t leading_bits, PyObject *limit)
+static int parse_arena(PyObject *object, void *out)
+{
+  int wanted = PyObject_IsTrue(object);
+  if (object != Py_None && wanted >= 0)
+    *(unsigned *)out = (unsigned)wanted;
+  return wanted >= 0;
+}
+
+static int create(Pool *self, clp_pool_options *options, PyObject *limit)
 {
   size_t most = 0;
   if (limit != Py_None && !PyFloat_Check(limit) && clpool_size_of(limit, &most) < 0)
     return -1;
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX);
-  options.on_out_of_memory = on_out_of_memory;
-  options.user_data = self;
-  if (clpool_check(clp_pool_create(self->allocator->allocator, &options, &self->pool)) < 0)
+  options->on_out_of_memory = on_out_of_memory;
+  options->user_data = self;
+  if (clpool_check(clp_pool_create(self->allocator->allocator, options, &self->pool)) < 0)
     return -1;
+  if (clp_pool_allocator(self->pool) != self->allocator->allocator) {
+    PyObject *arena = clpool_arena_of(clp_pool_allocator(self->pool), self->allocator);
+    if (arena == NULL)
+      return -1;
+    Py_SETREF(self->allocator, (Allocator *)arena);
+  }
   if (limit == Py_None)
     return 0;
   return clpool_check(PyFloat_Check(limit)
@@ -86,12 +87,17 @@ static Pool *empty_pool(PyTypeObject *type, memory_kind kind)
 static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"allocator", "leading_bits_in_bin_id", "arena",
-                          "limit",     "on_out_of_memory",       NULL};
-  PyObject *allocator, *arena = Py_False, *limit = Py_None, *reaction = clpool_default_reaction;
-  size_t leading_bits = 4;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$OOO", names, &allocator, clpool_parse_size,
-                                   &leading_bits, &arena, &limit, &reaction))
+                          "limit",     "on_out_of_memory",       "hold_bytes",
+                          NULL};
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  PyObject *allocator, *limit = Py_None, *reaction = clpool_default_reaction;
+  size_t leading_bits = SIZE_MAX;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&", names, &allocator,
+                                   parse_size_or_none, &leading_bits, parse_arena, &options.arena,
+                                   &limit, &reaction, parse_size_or_none, &options.hold_bytes))
     return NULL;
+  if (leading_bits != SIZE_MAX)
+    options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX - 1);
   if (!PyObject_TypeCheck(allocator, clpool_allocator_type))
     return PyErr_Format(PyExc_TypeError,
                         "a pool needs an allocator of clpool's, such as "
@@ -112,12 +118,13 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
    * as long as they are registered. */
   if (self->hooks != NULL)
     PyObject_GC_UnTrack(self->hooks);
-  self->allocator = beneath(allocator, arena);
+  Py_INCREF(allocator);
+  self->allocator = (Allocator *)allocator;
   if (reaction != Py_None) {
     Py_INCREF(reaction);
     self->reaction = reaction;
   }
-  if (self->hooks == NULL || self->allocator == NULL || create(self, leading_bits, limit) < 0)
+  if (self->hooks == NULL || create(self, &options, limit) < 0)
     Py_CLEAR(self);
   return (PyObject *)self;
 }
@@ -252,13 +259,16 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
 }
 
 #define POOL_ARGUMENTS                                                                             \
-  "(allocator, leading_bits_in_bin_id=4, *, arena=False, limit=None, on_out_of_memory=...)\n\n"
+  "(allocator, leading_bits_in_bin_id=None, *, arena=None, limit=None,\n"                          \
+  "           on_out_of_memory=..., hold_bytes=None)\n\n"
 #define POOL_DETAILS                                                                               \
-  "leading_bits_in_bin_id: more mean less padding and fewer hits, 0 to 16.\n"                      \
+  "leading_bits_in_bin_id: more mean less padding and fewer hits, 0 to 16; 4 by default.\n"        \
   "arena: carve blocks out of big segments, for a footprint close to what is in use.\n"            \
   "limit: the most bytes to manage, or as a float a part of the device's memory.\n"                \
   "on_out_of_memory(pool, size): called when there is no memory, or the limit leaves no room;\n"   \
   "frees something and returns whether it did. By default gc.collect() is tried; None: nothing.\n" \
+  "hold_bytes: about the most bytes to hold: beyond it, held blocks go back to the device.\n"      \
+  "What is None is as the environment says (CLPOOL_LEADING_BITS, CLPOOL_ARENA, CLPOOL_HOLD).\n"    \
   "\nCalled with a size in bytes, an int, it gives "
 
 int clpool_add_pools(PyObject *module)

@@ -77,9 +77,17 @@ typedef struct trace_replay_options {
   size_t (*memory_used)(void); /* in place of trace_host_memory_used; NULL: is not */
 } trace_replay_options;
 
+/* Sets every field, so that the environment plays no part. */
+#define TRACE_POOL_OPTIONS_INIT                                                                    \
+  {                                                                                                \
+    .struct_size = sizeof(clp_pool_options), .initialized = 1, .leading_bits_in_bin_id = 4,        \
+    .reuse_flags = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,                      \
+    .hold_bytes = SIZE_MAX - 1                                                                     \
+  }
+
 #define TRACE_REPLAY_OPTIONS_INIT                                                                  \
   {                                                                                                \
-    .pooled = true, .pool_options = CLP_POOL_OPTIONS_INIT,                                         \
+    .pooled = true, .pool_options = TRACE_POOL_OPTIONS_INIT,                                       \
     .arena_options = CLP_ARENA_OPTIONS_INIT, .scale = 1.0                                          \
   }
 

@@ -12,31 +12,45 @@
 
 typedef struct decimal {
   uint64_t whole;
-  double fraction; /* below 1 */
-  bool fits;       /* `whole` does */
+  bool fits;            /* `whole` does */
+  const char *fraction; /* the digits behind the point */
+  size_t digits;        /* how many; 0: there is no point */
 } decimal;
 
-static const char *read_whole(const char *text, decimal *number)
+/* The end of the number; NULL: `text` begins with none. */
+static const char *read_decimal(const char *text, decimal *number)
 {
-  number->fits = true;
-  for (; isdigit((unsigned char)*text); text++)
+  const char *end = text;
+  *number = (decimal){.fits = true};
+  for (; isdigit((unsigned char)*end); end++)
     number->fits = number->fits &&
                    !__builtin_mul_overflow(number->whole, UINT64_C(10), &number->whole) &&
-                   !__builtin_add_overflow(number->whole, (unsigned)(*text - '0'), &number->whole);
-  return text;
+                   !__builtin_add_overflow(number->whole, (unsigned)(*end - '0'), &number->whole);
+  number->fraction = *end == '.' ? end + 1 : end;
+  number->digits = strspn(number->fraction, "0123456789");
+  bool is_number = end > text && (number->digits || *end != '.');
+  return is_number ? number->fraction + number->digits : NULL;
 }
 
-/* Leaves out digits that a double does not have. */
-static const char *read_fraction(const char *text, decimal *number)
+static bool has_fraction(const decimal *number)
 {
-  double digits = 0.0, scale = 1.0;
-  for (; isdigit((unsigned char)*text); text++)
-    if (scale < 1e15) {
-      digits = 10.0 * digits + (*text - '0');
-      scale *= 10.0;
-    }
-  number->fraction = digits / scale;
-  return text;
+  return strspn(number->fraction, "0") < number->digits;
+}
+
+/* (digit * whole + rest) / 10, rounded down. `rest` is at most `whole`. */
+static uint64_t shift_in(uint64_t whole, unsigned digit, uint64_t rest)
+{
+  return whole / 10 * digit + rest / 10 + (whole % 10 * digit + rest % 10) / 10;
+}
+
+/* The number's fraction of `whole`, rounded down: exact, since rounding down after each digit comes
+ * to rounding down once. */
+static uint64_t fraction_of(uint64_t whole, const decimal *number)
+{
+  uint64_t part = 0;
+  for (size_t i = number->digits; i-- > 0;)
+    part = shift_in(whole, (unsigned)(number->fraction[i] - '0'), part);
+  return part;
 }
 
 /* Skips a unit, if there is one, of 2^shift bytes. */
@@ -50,41 +64,32 @@ static const char *read_unit(const char *text, unsigned *shift)
   return strncmp(text + 1, "iB", 2) == 0 ? text + 3 : text + 1;
 }
 
-size_t clpi_part_of_bytes(size_t whole, double part)
-{
-  size_t bytes = part < 1.0 ? (size_t)(part * (double)whole) : whole;
-  return bytes || part <= 0.0 ? bytes : 1;
-}
-
 static clp_status refuse(const char *text)
 {
   return clpi_error(CLP_INVALID_ARGUMENT, 0,
                     "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"", text);
 }
 
-static clp_status percent_of(size_t whole, const decimal *number, const char *text, size_t *bytes)
+static clp_status percent_of(size_t whole, const decimal *number, const char *text, uint64_t *size)
 {
-  double percent = (double)number->whole + number->fraction;
-  if (!number->fits || percent > 100.0)
+  if (!number->fits || number->whole > 100 || (number->whole == 100 && has_fraction(number)))
     return refuse(text);
   if (!whole)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "expected bytes, for what it is a part of is unknown here, found \"%s\"",
                       text);
-  *bytes = clpi_part_of_bytes(whole, percent / 100.0);
+  unsigned percent = (unsigned)number->whole;
+  *size = fraction_of(whole, number);
+  *size = shift_in(whole, percent / 10, shift_in(whole, percent % 10, *size));
   return CLP_SUCCESS;
 }
 
-static clp_status units_of(unsigned shift, const decimal *number, const char *text, size_t *bytes)
+static clp_status units_of(unsigned shift, const decimal *number, const char *text, uint64_t *size)
 {
-  bool fits = number->fits && number->whole <= UINT64_MAX >> shift;
-  uint64_t of_fraction = (uint64_t)(number->fraction * (double)(UINT64_C(1) << shift));
-  uint64_t size = fits ? (number->whole << shift) + of_fraction : 0;
-  if (!fits || size > SIZE_MAX)
+  *size = (number->whole << shift) + fraction_of(UINT64_C(1) << shift, number);
+  if (!number->fits || number->whole > UINT64_MAX >> shift || *size > SIZE_MAX)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "expected at most %zu bytes, found \"%s\"", SIZE_MAX,
                       text);
-  bool is_nothing = number->whole == 0 && number->fraction <= 0.0;
-  *bytes = size || is_nothing ? (size_t)size : 1;
   return CLP_SUCCESS;
 }
 
@@ -92,39 +97,58 @@ clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
 {
   if (!text || !bytes)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_bytes_parse: text or bytes is NULL");
-  decimal number = {0};
-  const char *end = read_whole(text, &number);
-  if (end == text)
-    return refuse(text);
-  if (*end == '.')
-    end = read_fraction(end + 1, &number);
-  if (strcmp(end, "%") == 0)
-    return percent_of(whole, &number, text, bytes);
+  decimal number;
   unsigned shift;
-  end = read_unit(end, &shift);
-  return *end ? refuse(text) : units_of(shift, &number, text, bytes);
+  uint64_t size = 0;
+  const char *end = read_decimal(text, &number);
+  bool is_percent = end && strcmp(end, "%") == 0;
+  if (!end || (!is_percent && *read_unit(end, &shift)))
+    return refuse(text);
+  if (number.digits && !*end)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"; a part is "
+                      "told in per cent, such as 50%%",
+                      text);
+  clp_status status =
+      is_percent ? percent_of(whole, &number, text, &size) : units_of(shift, &number, text, &size);
+  if (!status)
+    *bytes = size || (!number.whole && !has_fraction(&number)) ? (size_t)size : 1;
+  return status;
 }
 
+/* Leaves out digits that a double does not have. */
 bool clpi_part_parse(const char *text, double *part)
 {
-  decimal number = {0};
-  const char *end = read_whole(text, &number);
-  if (end == text)
+  decimal number;
+  const char *end = read_decimal(text, &number);
+  if (!end || *end || number.whole > 1 || !number.fits || (number.whole && has_fraction(&number)))
     return false;
-  if (*end == '.')
-    end = read_fraction(end + 1, &number);
-  double found = (double)number.whole + number.fraction;
-  if (*end || !number.fits || found > 1.0)
-    return false;
-  *part = found;
+  double digits = 0.0, scale = 1.0;
+  for (size_t i = 0; i < number.digits && scale < 1e15; i++) {
+    digits = 10.0 * digits + (number.fraction[i] - '0');
+    scale *= 10.0;
+  }
+  *part = (double)number.whole + digits / scale;
   return true;
 }
 
 /* --- the environment --- */
 
+static bool is_ignored;
+
+void clpi_environment_ignore(void)
+{
+  is_ignored = true;
+}
+
+const char *clpi_environment_text(const char *variable)
+{
+  return is_ignored ? NULL : secure_getenv(variable);
+}
+
 clp_status clpi_environment_number(const char *variable, unsigned most, unsigned *number)
 {
-  const char *text = secure_getenv(variable);
+  const char *text = clpi_environment_text(variable);
   if (!text)
     return CLP_SUCCESS;
   unsigned found = 0;
@@ -140,7 +164,7 @@ clp_status clpi_environment_number(const char *variable, unsigned most, unsigned
 
 clp_status clpi_environment_part(const char *variable, double *part)
 {
-  const char *text = secure_getenv(variable);
+  const char *text = clpi_environment_text(variable);
   if (text && !clpi_part_parse(text, part))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "%s is \"%s\"; expected a part from 0 to 1, such as 0.016", variable, text);
@@ -150,7 +174,7 @@ clp_status clpi_environment_part(const char *variable, double *part)
 clp_status clpi_environment_bytes(const char *variable, const char *whose, size_t device_bytes,
                                   size_t *bytes)
 {
-  const char *text = secure_getenv(variable);
+  const char *text = clpi_environment_text(variable);
   clp_status status = text ? clp_bytes_parse(text, device_bytes, bytes) : CLP_SUCCESS;
   if (status == CLP_NOT_SUPPORTED)
     return clpi_error(status, 0, "%s is \"%s\", but %s does not know its device's memory", variable,
@@ -158,7 +182,7 @@ clp_status clpi_environment_bytes(const char *variable, const char *whose, size_
   if (status)
     return clpi_error(status, 0,
                       "%s is \"%s\"; expected bytes (1073741824, 512M, 1.5G) or a part of the "
-                      "device's memory (40%%)",
+                      "device's memory (50%%)",
                       variable, text);
   return CLP_SUCCESS;
 }

@@ -7,10 +7,6 @@
 #include <clpool/status.h>
 #include <stdbool.h>
 
-/* A part of `whole`, 0 to 1, rounded down. What is more than 0 is at least one byte, for 0 would
- * mean no limit. */
-size_t clpi_part_of_bytes(size_t whole, double part);
-
 /* Reads a part, 0 to 1, such as "0.016"; false, and `*part` as it was, if it is none. */
 bool clpi_part_parse(const char *text, double *part);
 
@@ -19,6 +15,13 @@ bool clpi_part_parse(const char *text, double *part);
  * A variable that is not set leaves the result as it was, and succeeds; so does any in programs
  * that have more rights than their caller. What cannot be read is CLP_INVALID_ARGUMENT, with a
  * message that names the variable, its text and what is expected. */
+
+/* The variable's text; NULL: it is not set, or not to be read. */
+const char *clpi_environment_text(const char *variable);
+
+/* From now on no variable is read that sets defaults, nor CLPOOL_TRACE: the pools of this copy of
+ * the library are not those of the program. Before the first pool. */
+void clpi_environment_ignore(void);
 
 /* A whole number up to `most`, in decimal digits. */
 clp_status clpi_environment_number(const char *variable, unsigned most, unsigned *number);

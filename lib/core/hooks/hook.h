@@ -99,8 +99,4 @@ typedef struct clpi_first_hook {
 
 extern const clpi_first_hook clpi_environment_trace __attribute__((visibility("hidden")));
 
-/* From now on the process has no such trace of this copy of the library, whose pools are not those
- * of the program. Before the first pool. */
-void clpi_environment_trace_ignore(void);
-
 #endif

@@ -7,29 +7,79 @@
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/options.h"
 
 #include <clpool/bin.h>
-#include <stdbool.h>
+#include <stdatomic.h>
+#include <stdint.h>
 
-/* Whether the program filled in what the fields of 0 mean: those are then not the defaults. */
-static bool is_stated(const clp_pool_options *given)
-{
-  return given && given->initialized;
-}
+enum { USUAL_BITS = 4, BOTH_FLAGS = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES };
 
-static void put_defaults_for_zeros(clp_pool_options *options, const clp_pool_options *defaults)
+static void unset_zeros(clp_pool_options *options)
 {
   if (!options->leading_bits_in_bin_id)
-    options->leading_bits_in_bin_id = defaults->leading_bits_in_bin_id;
+    options->leading_bits_in_bin_id = CLP_DEFAULT_BITS;
   if (!options->reuse_flags)
-    options->reuse_flags = defaults->reuse_flags;
+    options->reuse_flags = CLP_DEFAULT_REUSE_FLAGS;
+  if (!options->hold_bytes)
+    options->hold_bytes = CLP_DEFAULT_HOLD_BYTES;
+  if (!options->arena)
+    options->arena = CLP_DEFAULT_ARENA;
 }
 
-clp_status clpi_pool_options_read(const clp_pool_options *given, clp_pool_options *options)
+static void tell_overridden(atomic_flag *is_told, const char *variable, const char *field)
 {
-  clp_pool_options defaults = CLP_POOL_OPTIONS_INIT;
-  *options = defaults;
+  const char *text = clpi_environment_text(variable);
+  if (text && !atomic_flag_test_and_set(is_told))
+    clpi_log(CLP_LOG_INFO,
+             "%s is \"%s\", but does not count for pools whose options set %s, such as this one",
+             variable, text, field);
+}
+
+static clp_status set_bits(clp_pool_options *options)
+{
+  static const char variable[] = "CLPOOL_LEADING_BITS";
+  static atomic_flag is_told = ATOMIC_FLAG_INIT;
+  if (options->leading_bits_in_bin_id != CLP_DEFAULT_BITS) {
+    tell_overridden(&is_told, variable, "leading_bits_in_bin_id");
+    return CLP_SUCCESS;
+  }
+  options->leading_bits_in_bin_id = USUAL_BITS;
+  return clpi_environment_number(variable, CLP_MAX_LEADING_BITS, &options->leading_bits_in_bin_id);
+}
+
+static clp_status set_hold(const clp_allocator *allocator, clp_pool_options *options)
+{
+  static const char variable[] = "CLPOOL_HOLD";
+  static atomic_flag is_told = ATOMIC_FLAG_INIT;
+  if (options->hold_bytes == CLP_DEFAULT_HOLD_BYTES)
+    return clpi_environment_bytes(variable, allocator->name, allocator->ops.device_bytes,
+                                  &options->hold_bytes);
+  tell_overridden(&is_told, variable, "hold_bytes");
+  if (options->hold_bytes == SIZE_MAX - 1)
+    options->hold_bytes = SIZE_MAX;
+  return CLP_SUCCESS;
+}
+
+static clp_status set_arena(const clp_allocator *allocator, clp_pool_options *options)
+{
+  static const char variable[] = "CLPOOL_ARENA";
+  static atomic_flag is_told = ATOMIC_FLAG_INIT;
+  if (options->arena != CLP_DEFAULT_ARENA) {
+    tell_overridden(&is_told, variable, "arena");
+    return CLP_SUCCESS;
+  }
+  options->arena = 0;
+  clp_status status = clpi_environment_number(variable, 1, &options->arena);
+  options->arena = options->arena && clpi_allocator_splits(allocator);
+  return status;
+}
+
+clp_status clpi_pool_options_read(const clp_allocator *allocator, const clp_pool_options *given,
+                                  clp_pool_options *options)
+{
+  *options = (clp_pool_options)CLP_POOL_OPTIONS_INIT;
   size_t least =
       offsetof(clp_pool_options, leading_bits_in_bin_id) + sizeof(given->leading_bits_in_bin_id);
   clp_status status =
@@ -38,40 +88,37 @@ clp_status clpi_pool_options_read(const clp_pool_options *given, clp_pool_option
     status = clpi_options_check_initialized(options->initialized, "clp_pool_options");
   if (status)
     return status;
-  if (!is_stated(given)) {
-    status = clpi_environment_number("CLPOOL_LEADING_BITS", CLP_MAX_LEADING_BITS,
-                                     &defaults.leading_bits_in_bin_id);
-    if (status)
-      return status;
-    if (!given)
-      *options = defaults;
-    put_defaults_for_zeros(options, &defaults);
-  }
+  if (!options->initialized)
+    unset_zeros(options);
+  if (options->reuse_flags == CLP_DEFAULT_REUSE_FLAGS)
+    options->reuse_flags = BOTH_FLAGS;
+  status = set_bits(options);
+  if (!status)
+    status = set_hold(allocator, options);
+  if (!status)
+    status = set_arena(allocator, options);
+  if (status)
+    return status;
   if (options->leading_bits_in_bin_id > CLP_MAX_LEADING_BITS)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "leading_bits_in_bin_id is %u, more than %u",
                       options->leading_bits_in_bin_id, CLP_MAX_LEADING_BITS);
-  unsigned known = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES;
-  if (options->reuse_flags & ~known)
+  if (options->reuse_flags & ~(unsigned)BOTH_FLAGS)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "reuse_flags has unknown bits: 0x%x",
-                      options->reuse_flags & ~known);
-  return CLP_SUCCESS;
-}
-
-clp_status clpi_pool_place(clp_allocator *allocator, const clp_pool_options *given,
-                           clp_allocator **out)
-{
-  unsigned wants_arena = 0;
-  clp_status status =
-      is_stated(given) ? CLP_SUCCESS : clpi_environment_number("CLPOOL_ARENA", 1, &wants_arena);
-  if (status)
-    return status;
-  if (wants_arena && clpi_allocator_splits(allocator))
-    return clpi_default_arena(allocator, NULL, out);
-  *out = clp_allocator_retain(allocator);
+                      options->reuse_flags & ~(unsigned)BOTH_FLAGS);
+  if (options->arena > 1)
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_options: arena is %u, not 0 or 1",
+                      options->arena);
   return CLP_SUCCESS;
 }
 
 /* --- the limit --- */
+
+/* Rounded down. What is more than 0 is at least one byte, for 0 would mean no limit. */
+static size_t part_of_bytes(size_t whole, double part)
+{
+  size_t bytes = part < 1.0 ? (size_t)(part * (double)whole) : whole;
+  return bytes || part <= 0.0 ? bytes : 1;
+}
 
 clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, double fraction,
                                     size_t *limit)
@@ -82,7 +129,7 @@ clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, doub
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "a limit as a part of the device's memory: %s does not know how much it has",
                       whose);
-  *limit = clpi_part_of_bytes(device_bytes, fraction);
+  *limit = part_of_bytes(device_bytes, fraction);
   return CLP_SUCCESS;
 }
 

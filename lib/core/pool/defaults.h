@@ -12,15 +12,11 @@ typedef clp_status (*clpi_arena_maker)(clp_allocator *upstream, const clp_arena_
                                        clp_allocator **out);
 extern const clpi_arena_maker clpi_default_arena __attribute__((visibility("hidden")));
 
-/* The caller's options, or NULL, with the defaults where they say nothing. CLP_INVALID_ARGUMENT as
- * clp_pool_create. */
-clp_status clpi_pool_options_read(const clp_pool_options *given, clp_pool_options *options);
-
-/* What the pool is to stand on: the allocator, or an arena on it where the options say nothing and
- * CLPOOL_ARENA is 1, unless the allocator cannot split blocks. `*out` is the caller's, on success.
- * CLP_INVALID_ARGUMENT, CLP_OUT_OF_HOST_MEMORY as clp_pool_create. */
-clp_status clpi_pool_place(clp_allocator *allocator, const clp_pool_options *given,
-                           clp_allocator **out);
+/* The caller's options, or NULL, with the environment's or the library's values for what is not
+ * set: hold_bytes of SIZE_MAX is no bound, and `arena` says whether to make one.
+ * CLP_INVALID_ARGUMENT and CLP_NOT_SUPPORTED as clp_pool_create. */
+clp_status clpi_pool_options_read(const clp_allocator *allocator, const clp_pool_options *given,
+                                  clp_pool_options *options);
 
 /* The limit that CLPOOL_MEMORY_LIMIT sets; 0: it is not set. `device_bytes` is the device's memory,
  * 0 if unknown; `whose` names the allocator in messages. CLP_INVALID_ARGUMENT: the value cannot be

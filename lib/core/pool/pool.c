@@ -56,20 +56,20 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   if (!allocator)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_create: allocator is NULL");
   clp_pool_options checked;
-  clp_status status = clpi_pool_options_read(options, &checked);
+  clp_status status = clpi_pool_options_read(allocator, options, &checked);
   if (!status)
     status = clpi_allocator_check(allocator, "clp_pool_create");
   if (status)
     return status;
   size_t limit;
   status = clpi_limit_from_environment(allocator->name, allocator->ops.device_bytes, &limit);
-  clp_allocator *place = NULL;
-  if (!status)
-    status = clpi_pool_place(allocator, options, &place);
+  clp_allocator *arena = NULL;
+  if (!status && checked.arena)
+    status = clpi_default_arena(allocator, NULL, &arena);
   if (status)
     return status;
-  clp_pool *pool = make_pool(place, &checked, limit);
-  clp_allocator_release(place);
+  clp_pool *pool = make_pool(arena ? arena : allocator, &checked, limit);
+  clp_allocator_release(arena);
   if (!pool)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a pool");
   status = clpi_environment_trace.join(&pool->first_hook);
