@@ -182,6 +182,7 @@ check_PROGRAMS += \
 	tests/core/hooks/test_hook_registration \
 	tests/core/hooks/test_hook_threads \
 	tests/core/pool/test_buffer \
+	tests/core/pool/test_idle \
 	tests/core/pool/test_inherited \
 	tests/core/pool/test_lifetime \
 	tests/core/pool/test_limit \

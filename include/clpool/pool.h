@@ -63,8 +63,13 @@ enum {
 /** Called when the device is out of memory, or the pool's limit leaves no room, and nothing is left
  * that the pool itself could free. `bytes` is the size of the block that is wanted. It frees what
  * the caller can spare, such as buffers of this pool, and returns whether it freed something: then
- * the pool tries again, and calls again if that fails. Called on the thread that allocates, under
- * no lock of the library; may use any pool. */
+ * the pool tries again, and calls again if that fails. It may free another library's memory, in
+ * pieces; but if it has said 64 times in a row that it freed something, and the thread gave no
+ * memory back to an allocator of clpool, the request fails.
+ *
+ * Called on the thread that allocates, under no lock of the library. It may use any pool: inside a
+ * pool's callback, that pool calls no callback, and a request to it fails with the status that it
+ * would have had. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** @name Fields of clp_pool_options that are not set @{ */
@@ -157,7 +162,9 @@ void clp_pool_release(clp_pool *pool);
  * - It asks once more for the requested size, rounded up to the alignment, if that is less than the
  *   size of the bin. Such a block is never held: it goes back to the device at its release.
  * - It frees held blocks of other pools on the same allocator.
- * - It lets the allocator wait for pending frees, and return unused memory that it keeps.
+ * - It waits for pending frees: for its own allocator's, and 20 ms at most for those behind the
+ *   work of streams of other pools and SVM allocators, which may wait for the caller.
+ * - It lets the allocator return unused memory that it keeps.
  * - It calls on_out_of_memory, again for as long as that returns true.
  *
  * It waits for blocks that other threads are giving back at that moment. A block that the device

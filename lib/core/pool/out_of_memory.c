@@ -206,12 +206,6 @@ static bool is_asking(const clp_pool *pool)
   return it;
 }
 
-static void stop_asking(void *argument)
-{
-  const asking *self = argument;
-  clpi_own_hooks.asking = self->outer;
-}
-
 enum { MOST_IDLE_ROUNDS = 64 };
 
 /* The callback may free memory that is not clpool's, in pieces: so it may go on for some rounds in
@@ -233,10 +227,9 @@ CLPI_EXIT static bool ask_callback(ladder *self)
     return false;
   asking it = {pool, clpi_own_hooks.asking};
   clpi_own_hooks.asking = &it;
-  bool freed;
-  pthread_cleanup_push(stop_asking, &it);
-  freed = pool->options.on_out_of_memory(pool, self->wanted->block_bytes, pool->options.user_data);
-  pthread_cleanup_pop(true);
+  bool freed =
+      pool->options.on_out_of_memory(pool, self->wanted->block_bytes, pool->options.user_data);
+  clpi_own_hooks.asking = it.outer;
   self->idle_rounds += freed;
   return freed;
 }

@@ -26,7 +26,7 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   pool->options = *options;
   pool->name = options->name ? strdup(options->name) : NULL;
   pool->limit = limit;
-  pool->shards.hold_bytes = getenv("XHOLD") ? (size_t)atol(getenv("XHOLD")) : SIZE_MAX; // TEMP
+  pool->shards.hold_bytes = options->hold_bytes;
   pool->references = 1;
   if ((options->name && !pool->name) ||
       !clpi_shards_init(&pool->shards, pool, options->leading_bits_in_bin_id,

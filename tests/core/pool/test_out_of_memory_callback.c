@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* on_out_of_memory: when it is called, and what it may do. */
+#include "core/allocator/allocator.h"
 #include "support/ladder.h"
 #include "support/suite.h"
+
+#include <clpool/arena.h>
 
 START_TEST(the_callback_is_asked_again_for_as_long_as_it_says_yes)
 {
@@ -142,6 +145,161 @@ START_TEST(a_callback_that_runs_out_of_memory_itself_nests)
 }
 END_TEST
 
+/* --- callbacks that ask for memory themselves --- */
+
+/* Where pools stand, and what refuses them. */
+enum { ON_DEVICE, AT_LIMIT, ON_ARENA, ASKING_EACH_OTHER, KINDS };
+
+typedef struct asker {
+  clp_pool *pool, *other; /* whose callback it is; whom it asks */
+  clp_status refusal;     /* what that says */
+  unsigned depth, calls;
+} asker;
+
+static bool ask_for_more(clp_pool *pool, size_t bytes, void *user_data)
+{
+  asker *self = user_data;
+  clp_buffer *staging = NULL;
+  (void)bytes;
+  ck_assert_ptr_eq(pool, self->pool);
+  ck_assert_uint_eq(self->depth++, 0);
+  self->calls++;
+  clpt_fails(self->refusal, clp_pool_allocate(self->other, 5000, &staging));
+  self->depth--;
+  return self->calls < 3;
+}
+
+START_TEST(inside_its_callback_a_pool_calls_none)
+{
+  clpt_device device;
+  asker askers[2] = {{.calls = 0}};
+  clpt_device_init(&device);
+  device.ops.split = clpi_split_address;
+  device.ops.unsplit = clpi_unsplit_address;
+  clp_allocator *allocator = clpt_device_allocator(&device), *below = allocator;
+  if (_i == ON_ARENA)
+    clpt_ok(clp_arena_allocator_create(below, NULL, &allocator));
+  clp_buffer *active[2], *buffer = NULL;
+  for (int i = 0; i < 2; i++) {
+    clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+    options.on_out_of_memory = ask_for_more;
+    options.user_data = &askers[i];
+    clpt_ok(clp_pool_create(allocator, &options, &askers[i].pool));
+    active[i] = clpt_allocate(askers[i].pool, 4096);
+  }
+  device.capacity = _i == AT_LIMIT ? 0 : device.live_bytes + 1000;
+  if (_i == AT_LIMIT)
+    clpt_ok(clp_pool_set_limit(askers[0].pool, 6000));
+  clp_status refusal = _i == AT_LIMIT ? CLP_LIMIT_EXCEEDED : CLP_OUT_OF_DEVICE_MEMORY;
+  for (int i = 0; i < 2; i++) {
+    askers[i].other = askers[_i == ASKING_EACH_OTHER ? !i : i].pool;
+    askers[i].refusal = refusal;
+  }
+  clpt_fails(refusal, clp_pool_allocate(askers[0].pool, 5000, &buffer));
+  ck_assert_uint_eq(askers[0].calls, 3);
+  ck_assert_uint_eq(askers[1].calls, _i == ASKING_EACH_OTHER ? 5 : 0); /* 3, and 1 each time */
+  for (int i = 0; i < 2; i++) {
+    clpt_ok(clp_buffer_release(active[i]));
+    clp_pool_release(askers[i].pool);
+  }
+  if (_i == ON_ARENA)
+    clp_allocator_release(allocator);
+  clp_allocator_release(below);
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
+static bool promise(clp_pool *pool, size_t bytes, void *user_data)
+{
+  (void)pool, (void)bytes;
+  ++*(unsigned *)user_data;
+  return true;
+}
+
+START_TEST(a_callback_that_only_promises_is_not_asked_for_ever)
+{
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  unsigned calls = 0;
+  clpt_rig rig;
+  clp_buffer *buffer = NULL;
+  clpt_device_init(&rig.device);
+  options.on_out_of_memory = promise;
+  options.user_data = &calls;
+  clpt_rig_start_with(&rig, &options);
+  clp_buffer *active = clpt_allocate(rig.pool, 500);
+  if (_i)
+    clpt_ok(clp_pool_set_limit(rig.pool, 1100));
+  else
+    rig.device.capacity = 1100;
+  clpt_fails(_i ? CLP_LIMIT_EXCEEDED : CLP_OUT_OF_DEVICE_MEMORY,
+             clp_pool_allocate(rig.pool, 1000, &buffer));
+  ck_assert_uint_eq(calls, 64);
+  clpt_message_has("on_out_of_memory");
+  clpt_message_has("64 times");
+  clpt_ok(clp_buffer_release(active));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* A callback that gives back one piece each time, of pool or allocator, with promises between. */
+typedef struct pieces {
+  clp_allocator *allocator;
+  clp_buffer *buffers[200];
+  clp_memory memories[200];
+  size_t count, calls;
+} pieces;
+
+static bool free_a_piece(clp_pool *pool, size_t bytes, void *user_data)
+{
+  pieces *self = user_data;
+  (void)pool, (void)bytes;
+  if (self->calls++ % 3 || !self->count)
+    return true;
+  self->count--;
+  if (self->allocator)
+    clpt_ok(clp_allocator_free(self->allocator, self->memories[self->count], 1000));
+  else
+    clpt_ok(clp_buffer_release(self->buffers[self->count]));
+  return true;
+}
+
+START_TEST(a_callback_that_frees_in_pieces_is_asked_on)
+{
+  enum { OF_THE_ALLOCATOR, OF_THE_POOL, OF_AN_ARENA };
+  clpt_device device;
+  pieces them = {.count = 200};
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clpt_device_init(&device);
+  device.ops.split = clpi_split_address;
+  device.ops.unsplit = clpi_unsplit_address;
+  clp_allocator *allocator = clpt_device_allocator(&device), *below = allocator;
+  if (_i == OF_AN_ARENA)
+    clpt_ok(clp_arena_allocator_create(below, NULL, &allocator));
+  clp_pool *pool;
+  options.leading_bits_in_bin_id = 16;
+  options.on_out_of_memory = free_a_piece;
+  options.user_data = &them;
+  clpt_ok(clp_pool_create(allocator, &options, &pool));
+  them.allocator = _i == OF_THE_ALLOCATOR ? allocator : NULL;
+  for (size_t i = 0; i < them.count; i++)
+    if (them.allocator)
+      them.memories[i] = clpt_memory(allocator, 1000);
+    else
+      them.buffers[i] = clpt_allocate(pool, 1000);
+  device.capacity = device.live_bytes;
+  clp_buffer *buffer = clpt_allocate(pool, 200 * 1000);
+  ck_assert_uint_lt(them.count, 5); /* an arena rounds each up */
+  clpt_ok(clp_buffer_release(buffer));
+  while (them.count > 0)
+    clpt_ok(clp_buffer_release(them.buffers[--them.count]));
+  clp_pool_release(pool);
+  if (_i == OF_AN_ARENA)
+    clp_allocator_release(allocator);
+  clp_allocator_release(below);
+  clpt_device_assert_ended(&device);
+}
+END_TEST
+
 /* --- a limit that refuses --- */
 
 static const struct {
@@ -193,6 +351,10 @@ CLPT_MAIN("out of memory callback", clpt_run)
   tcase_add_test(tests, what_a_callback_releases_into_other_bins_is_freed_for_the_request);
   tcase_add_test(tests, a_callback_may_use_other_pools_and_its_own);
   tcase_add_test(tests, a_callback_that_runs_out_of_memory_itself_nests);
+
+  tcase_add_loop_test(tests, inside_its_callback_a_pool_calls_none, 0, KINDS);
+  tcase_add_loop_test(tests, a_callback_that_only_promises_is_not_asked_for_ever, 0, 2);
+  tcase_add_loop_test(tests, a_callback_that_frees_in_pieces_is_asked_on, 0, 3);
 
   tests = clpt_case(suite, "limit");
   tcase_add_loop_test(tests, the_callback_is_asked_when_a_limit_refuses, 0, LIMITS);
