@@ -20,8 +20,8 @@ SH_LOG_COMPILER = $(SHELL)
 
 # What every test sees, however the caller's shell is set up.
 AM_TESTS_ENVIRONMENT = \
-	unset CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_TRACE \
-	  CLPOOL_MEMORY_LIMIT CLPOOL_TRACE OPENCL_LAYERS; \
+	unset CLPOOL_ARENA CLPOOL_HOLD CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_TRACE \
+	  CLPOOL_LEADING_BITS CLPOOL_MEMORY_LIMIT CLPOOL_TRACE OPENCL_LAYERS; \
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache'; export POCL_CACHE_DIR; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \

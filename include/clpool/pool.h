@@ -73,10 +73,10 @@ enum {
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** @name Fields of clp_pool_options that are not set @{ */
-#define CLP_DEFAULT_BITS        (~0u)    /**< CLPOOL_LEADING_BITS, else 4 */
-#define CLP_DEFAULT_REUSE_FLAGS (~0u)    /**< both flags */
-#define CLP_DEFAULT_HOLD_BYTES  SIZE_MAX /**< CLPOOL_HOLD, else no bound */
-#define CLP_DEFAULT_ARENA       (~0u)    /**< CLPOOL_ARENA, else no arena */
+#define CLP_DEFAULT_BITS        0x7fffffffu /**< CLPOOL_LEADING_BITS, else 4 */
+#define CLP_DEFAULT_REUSE_FLAGS 0x7fffffffu /**< both flags */
+#define CLP_DEFAULT_HOLD_BYTES  SIZE_MAX    /**< CLPOOL_HOLD, else no bound */
+#define CLP_DEFAULT_ARENA       0x7fffffffu /**< CLPOOL_ARENA, else no arena */
 /** @} */
 
 /** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT, which sets no field, and change what you

@@ -91,13 +91,12 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
                           NULL};
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   PyObject *allocator, *limit = Py_None, *reaction = clpool_default_reaction;
-  size_t leading_bits = SIZE_MAX;
+  size_t leading_bits = CLP_DEFAULT_BITS;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&", names, &allocator,
                                    parse_size_or_none, &leading_bits, parse_arena, &options.arena,
                                    &limit, &reaction, parse_size_or_none, &options.hold_bytes))
     return NULL;
-  if (leading_bits != SIZE_MAX)
-    options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX - 1);
+  options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX);
   if (!PyObject_TypeCheck(allocator, clpool_allocator_type))
     return PyErr_Format(PyExc_TypeError,
                         "a pool needs an allocator of clpool's, such as "
@@ -264,11 +263,11 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
 #define POOL_DETAILS                                                                               \
   "leading_bits_in_bin_id: more mean less padding and fewer hits, 0 to 16; 4 by default.\n"        \
   "arena: carve blocks out of big segments, for a footprint close to what is in use.\n"            \
+  "hold_bytes: held bytes beyond it go back to the device.\n"                                      \
+  "Where one is None, CLPOOL_LEADING_BITS, CLPOOL_ARENA or CLPOOL_HOLD counts.\n"                  \
   "limit: the most bytes to manage, or as a float a part of the device's memory.\n"                \
   "on_out_of_memory(pool, size): called when there is no memory, or the limit leaves no room;\n"   \
   "frees something and returns whether it did. By default gc.collect() is tried; None: nothing.\n" \
-  "hold_bytes: about the most bytes to hold: beyond it, held blocks go back to the device.\n"      \
-  "What is None is as the environment says (CLPOOL_LEADING_BITS, CLPOOL_ARENA, CLPOOL_HOLD).\n"    \
   "\nCalled with a size in bytes, an int, it gives "
 
 int clpool_add_pools(PyObject *module)

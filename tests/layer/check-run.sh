@@ -82,6 +82,11 @@ for queues in 1 4; do
   [ "$(pooled)" -ge "$((programs * 20))" ] || fail "few buffers are from pools: $(cat err)"
 done
 
+# The variables of a program's own pools are nothing to the layer.
+CLPOOL_MEMORY_LIMIT=x CLPOOL_LEADING_BITS=x CLPOOL_ARENA=x CLPOOL_HOLD=0 \
+  run 0 --report "$shared" 4 1 "$((programs * 10))"
+[ "$(pooled)" -ge "$((programs * 20))" ] || fail "few buffers are from pools: $(cat err)"
+
 # Examples look at their results themselves.
 for example in array_expressions two_queues; do
   [ ! -x "$builddir/examples/$example" ] || run 0 "$builddir/examples/$example"

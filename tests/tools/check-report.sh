@@ -59,9 +59,9 @@ refuses 2 '--versus begins the second setting, and there is no third' a --json -
 refuses 2 '--perfetto shows one setting: it cannot go with --versus' a --perfetto=b --versus
 
 # Sizes: what each comes to, on a device of 1000 bytes.
-limits='0:0 7:7 2.:2 2.9:2 0.1:1 1.5K:1536 1.5G:1610612736 0.3KiB:307 4GiB:4294967296
+limits='0:0 7:7 2.9K:2969 0.1K:102 1.5K:1536 1.5G:1610612736 0.3KiB:307 4GiB:4294967296
   1T:1099511627776 0.25TiB:274877906944 16777215.5T:18446743523953737728
-  18446744073709551615:18446744073709551615 40%:400 40.%:400 12.55%:125 100%:1000 100.0%:1000
+  18446744073709551615:18446744073709551615 40%:400 12.55%:125 100%:1000 100.0%:1000
   0.001%:1 0%:0'
 echo Thread,Time,Action,Pointer,Size,Stream >none.csv
 for limit in $limits; do

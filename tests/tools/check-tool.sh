@@ -117,10 +117,16 @@ for bits in 17 -1 4x '' 99999999999999999999; do
     replay a --leading-bits="$bits"
 done
 for bytes in -1 .5G 1.5.G 1,5G 10X 5MB 5Mi 5KiBs 40%% 101% 100.1% '' G 0x1p3 \
-  99999999999999999999X; do
+  1. 5.% 99999999999999999999X; do
   words="expected bytes, such as 1073741824, 512M or 1.5GiB, found \"$bytes\""
   refuses 2 "clpool replay: --limit: $words" replay a --limit="$bytes"
   refuses 2 "clpool replay: --capacity: $words" replay a --capacity="$bytes"
+done
+words='expected bytes, such as 1073741824, 512M or 1.5GiB, found "0.5"'
+words="$words; a part is told in per cent, such as 50%"
+for option in --limit --capacity --memory '--arena --reserve'; do
+  # shellcheck disable=SC2086 # two words
+  refuses 2 "clpool replay: ${option#--arena }: $words" replay a $option=0.5
 done
 for bytes in 18446744073709551616 16777216T 16777216TiB 20000000.5T 99999999999999999999; do
   words="expected at most 18446744073709551615 bytes, found \"$bytes\""
@@ -474,7 +480,15 @@ grep -q '^clpool replay: .*CLPOOL_MEMORY_LIMIT.*: tell it with --capacity$' err 
   fail "said $(cat err)"
 accepts replay "$resnet" --capacity=16G --json
 has limit 6871947673
+CLPOOL_MEMORY_LIMIT=0.5
+run 2 replay "$resnet"
+grep -q '^clpool replay: CLPOOL_MEMORY_LIMIT is "0\.5".*50%' err || fail "said $(cat err)"
 unset CLPOOL_MEMORY_LIMIT
+
+# What says how a program's pools are is nothing to those of the replay.
+CLPOOL_LEADING_BITS=1 CLPOOL_ARENA=1 CLPOOL_HOLD=0 accepts replay "$resnet" --json
+has device_allocations 1235
+has device_frees 0
 
 # Names that JSON must escape: quote, backslash, control characters, UTF-8 and what is none.
 name=$(printf 'a"\\\001\303\244\377.csv')

@@ -29,27 +29,53 @@ START_TEST(sizes_are_read)
       {"3MiB", 3 * MiB},
       {"1.5G", 3 * GiB / 2},
       {"0.5KiB", 512},
-      {"1.5", 1},
-      {"5.K", 5 * KiB},
+      {"1.5K", 1536},
       {"0G", 0},
       {"0.0T", 0},
-      {"0.1", 1},
       {"0.0000001K", 1},
+      {"0.0000000000000001M", 1},
+      {"0.9999999999999999999999K", 1023},
       {"40%", 4000},
       {"100%", WHOLE},
       {"100.000%", WHOLE},
       {"0%", 0},
       {"33%", 3300},
       {"12.5%", 1250},
-      {"5.%", 500},
       {"0.25%", 25},
       {"0.0001%", 1},
+      {"0.0000000000000001%", 1},
+      {"99.99999999999999999999%", WHOLE - 1},
       {"0.12345678901234567890%", 12},
   };
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
     size_t bytes = 77;
     clpt_ok_quietly(clp_bytes_parse(sizes[i].text, WHOLE, &bytes));
     ck_assert_msg(bytes == sizes[i].bytes, "%s gave %zu", sizes[i].text, bytes);
+  }
+}
+END_TEST
+
+START_TEST(percentages_are_rounded_down)
+{
+  const struct {
+    const char *text;
+    size_t whole, bytes;
+  } parts[] = {
+      {"50%", SIZE_MAX, SIZE_MAX / 2},
+      {"100%", SIZE_MAX, SIZE_MAX},
+      {"99.99999999999999999999999%", SIZE_MAX, SIZE_MAX - 1},
+      {"20%", SIZE_MAX, SIZE_MAX / 5},
+      {"25%", SIZE_MAX - 1, SIZE_MAX / 4},
+      {"0.0000000000000001%", 16, 1},
+      {"50%", 1, 1},
+      {"33.4%", 3, 1},
+      {"29%", 100, 29},
+  };
+  for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    size_t bytes = 77;
+    clpt_ok_quietly(clp_bytes_parse(parts[i].text, parts[i].whole, &bytes));
+    ck_assert_msg(bytes == parts[i].bytes, "%s of %zu gave %zu", parts[i].text, parts[i].whole,
+                  bytes);
   }
 }
 END_TEST
@@ -98,6 +124,12 @@ START_TEST(other_texts_are_refused_and_shown)
       "1KK",
       "1k",
       "1.5.G",
+      "0.5",
+      "1.5",
+      "0.0",
+      "1.",
+      "5.K",
+      "5.%",
       "1,5G",
       "101%",
       "40%%",
@@ -127,6 +159,7 @@ CLPT_MAIN("bytes", clpt_run)
   TCase *tests = clpt_case(suite, "parse");
 
   tcase_add_test(tests, sizes_are_read);
+  tcase_add_test(tests, percentages_are_rounded_down);
   tcase_add_test(tests, the_largest_size_is_read_and_one_more_is_too_large);
   tcase_add_test(tests, other_texts_are_refused_and_shown);
 }

@@ -1,76 +1,139 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pool is like where its options leave it open: CLPOOL_LEADING_BITS, CLPOOL_ARENA and
- * CLPOOL_ARENA_SLACK; and its name. Each test's process is a fork, so what it sets is gone with it;
- * without forks, the fixture takes it away. */
+/* What a pool is like where its options leave it open: CLPOOL_LEADING_BITS, CLPOOL_ARENA,
+ * CLPOOL_ARENA_SLACK and CLPOOL_HOLD; and its name. Each test's process is a fork, so what it sets
+ * is gone with it; without forks, the fixture takes it away. */
+#include "core/pool/pool.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
 #include <clpool/arena.h>
+#include <clpool/log.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const variables[] = {"CLPOOL_LEADING_BITS", "CLPOOL_ARENA",
-                                        "CLPOOL_ARENA_SLACK"};
+enum { DEVICE_BYTES = 10000 };
 
 static void unset_all(void)
 {
-  for (size_t i = 0; i < 3; i++)
+  static const char *const variables[] = {"CLPOOL_LEADING_BITS", "CLPOOL_ARENA",
+                                          "CLPOOL_ARENA_SLACK", "CLPOOL_HOLD"};
+
+  for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
     unsetenv(variables[i]);
 }
 
-static clp_pool *host_pool(const clp_pool_options *options)
+/* What a pool made with these has. */
+static clp_pool_options taken(const clp_pool_options *options)
 {
   clp_allocator *allocator;
   clp_pool *pool;
-  clpt_ok(clp_host_allocator_create(0, &allocator));
+
+  clpt_ok(clp_simulated_allocator_create(DEVICE_BYTES, &allocator));
   clpt_ok(clp_pool_create(allocator, options, &pool));
+  clp_pool_options all = pool->options;
+  ck_assert_uint_eq(clp_pool_bin_number(pool, 65536),
+                    clp_bin_number(all.leading_bits_in_bin_id, 65536));
+  ck_assert_int_eq(all.arena, strcmp(clp_allocator_name(clp_pool_allocator(pool)), "arena") == 0);
+  clp_pool_release(pool);
   clp_allocator_release(allocator);
-  return pool;
+  return all;
 }
 
-/* The leading bits that a pool with these options has: 16 << bits is the bin of 65536. */
-static unsigned bits_with(const clp_pool_options *options)
+static void check_taken(const clp_pool_options *options, unsigned bits, size_t hold, unsigned arena)
 {
-  clp_pool *pool = host_pool(options);
-  unsigned bits = 0;
-  while (clp_pool_bin_number(pool, 65536) != clp_bin_number(bits, 65536))
-    bits++;
-  clp_pool_release(pool);
-  return bits;
+  clp_pool_options all = taken(options);
+
+  ck_assert_uint_eq(all.leading_bits_in_bin_id, bits);
+  ck_assert_uint_eq(all.hold_bytes, hold);
+  ck_assert_uint_eq(all.arena, arena);
 }
 
-static bool has_arena_with(const clp_pool_options *options)
+static void set_all(const char *bits, const char *hold, const char *arena)
 {
-  clp_pool *pool = host_pool(options);
-  bool has_arena = strcmp(clp_allocator_name(clp_pool_allocator(pool)), "arena") == 0;
-  clp_pool_release(pool);
-  return has_arena;
+  setenv("CLPOOL_LEADING_BITS", bits, 1);
+  setenv("CLPOOL_HOLD", hold, 1);
+  setenv("CLPOOL_ARENA", arena, 1);
 }
 
 START_TEST(the_environment_sets_what_options_leave_open)
 {
-  clp_pool_options stated = CLP_POOL_OPTIONS_INIT;
-  clp_pool_options open = {.struct_size = sizeof(open), .reuse_flags = CLP_REUSE_OPPORTUNISTIC};
+  const clp_pool_options unset = CLP_POOL_OPTIONS_INIT;
+  clp_pool_options named = unset, zeros = {.struct_size = sizeof(zeros)};
+  const clp_pool_options *const open[] = {NULL, &unset, &named, &zeros};
+
+  named.name = "textures";
+  for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+    unset_all();
+    check_taken(open[i], 4, SIZE_MAX, 0);
+    set_all("2", "40%", "1");
+    check_taken(open[i], 2, 4000, 1);
+    set_all("0", "0", "0");
+    check_taken(open[i], 0, 0, 0);
+    set_all("16", "1.5K", "1");
+    check_taken(open[i], 16, 1536, 1);
+  }
+}
+END_TEST
+
+START_TEST(what_a_program_sets_wins)
+{
+  clp_pool_options all = CLP_POOL_OPTIONS_INIT, one = all;
   clp_pool_options partly = {.struct_size = sizeof(partly), .leading_bits_in_bin_id = 7};
+  clp_pool_options older = {.struct_size = offsetof(clp_pool_options, hold_bytes),
+                            .initialized = 1,
+                            .leading_bits_in_bin_id = 4,
+                            .reuse_flags = CLP_REUSE_OPPORTUNISTIC,
+                            .hold_bytes = 5,
+                            .arena = 7};
 
-  ck_assert_uint_eq(bits_with(NULL), 4);
-  setenv("CLPOOL_LEADING_BITS", "2", 1);
-  ck_assert_uint_eq(bits_with(NULL), 2);
-  ck_assert_uint_eq(bits_with(&open), 2);
-  ck_assert_uint_eq(bits_with(&partly), 7);
-  ck_assert_uint_eq(bits_with(&stated), 4);
-  stated.leading_bits_in_bin_id = 0;
-  ck_assert_uint_eq(bits_with(&stated), 0);
-  setenv("CLPOOL_LEADING_BITS", "0", 1);
-  ck_assert_uint_eq(bits_with(NULL), 0);
+  set_all("2", "40%", "1");
+  check_taken(&partly, 7, 4000, 1);
+  check_taken(&older, 4, 4000, 1);
+  one.leading_bits_in_bin_id = 0;
+  check_taken(&one, 0, 4000, 1);
+  one.leading_bits_in_bin_id = 4;
+  check_taken(&one, 4, 4000, 1);
+  all.leading_bits_in_bin_id = 4;
+  all.hold_bytes = 0;
+  all.arena = 0;
+  check_taken(&all, 4, 0, 0);
+  set_all("wrong", "wrong", "wrong"); /* is not looked at */
+  check_taken(&all, 4, 0, 0);
+  all.hold_bytes = SIZE_MAX - 1;
+  all.arena = 1;
+  check_taken(&all, 4, SIZE_MAX, 1);
+}
+END_TEST
 
-  ck_assert(!has_arena_with(NULL));
-  setenv("CLPOOL_ARENA", "1", 1);
-  ck_assert(has_arena_with(NULL));
-  ck_assert(has_arena_with(&partly));
-  ck_assert(!has_arena_with(&stated));
-  setenv("CLPOOL_ARENA", "0", 1);
-  ck_assert(!has_arena_with(NULL));
+static void count_variables(clp_log_level level, const char *message, void *user_data)
+{
+  unsigned *told = user_data;
+
+  ck_assert_int_eq(level, CLP_LOG_INFO);
+  told[0] += strstr(message, "CLPOOL_LEADING_BITS is \"2\"") != NULL;
+  told[1] += strstr(message, "CLPOOL_HOLD is \"40%\"") != NULL;
+  told[2] += strstr(message, "CLPOOL_ARENA is \"1\"") != NULL;
+}
+
+START_TEST(the_log_tells_once_which_variable_does_not_count)
+{
+  clp_pool_options all = CLP_POOL_OPTIONS_INIT;
+  unsigned told[3] = {0};
+
+  all.leading_bits_in_bin_id = 4;
+  clp_set_log(count_variables, told);
+  taken(&all); /* overrides nothing */
+  set_all("2", "40%", "1");
+  taken(NULL);
+  ck_assert_uint_eq(told[0] + told[1] + told[2], 0);
+  taken(&all);
+  ck_assert(told[0] == 1 && told[1] + told[2] == 0);
+  all.hold_bytes = 1;
+  all.arena = 0;
+  taken(&all);
+  taken(&all);
+  ck_assert(told[0] == 1 && told[1] == 1 && told[2] == 1);
+  clp_set_log(NULL, NULL);
 }
 END_TEST
 
@@ -120,6 +183,10 @@ START_TEST(what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text)
                {"CLPOOL_ARENA", "yes"},
                {"CLPOOL_ARENA", "2"},
                {"CLPOOL_ARENA", ""},
+               {"CLPOOL_HOLD", "0.5"},
+               {"CLPOOL_HOLD", ""},
+               {"CLPOOL_HOLD", "101%"},
+               {"CLPOOL_ARENA_SLACK", "1."},
                {"CLPOOL_ARENA_SLACK", "1.1"},
                {"CLPOOL_ARENA_SLACK", "1.6%"},
                {"CLPOOL_ARENA_SLACK", "-0.1"},
@@ -146,6 +213,7 @@ END_TEST
 /* An arena is such an allocator. */
 START_TEST(what_cannot_be_split_stays_without_an_arena)
 {
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clp_allocator *host, *arena;
   clp_pool *pool;
 
@@ -155,8 +223,23 @@ START_TEST(what_cannot_be_split_stays_without_an_arena)
   clpt_ok(clp_pool_create(arena, NULL, &pool));
   ck_assert_ptr_eq(clp_pool_allocator(pool), arena);
   clp_pool_release(pool);
+  options.arena = 1;
+  clpt_fails(CLP_NOT_SUPPORTED, clp_pool_create(arena, &options, &pool));
   clp_allocator_release(arena);
   clp_allocator_release(host);
+}
+END_TEST
+
+START_TEST(a_part_of_unknown_memory_is_not_supported)
+{
+  clp_allocator *device;
+  clp_pool *pool;
+
+  setenv("CLPOOL_HOLD", "40%", 1);
+  clpt_ok(clp_simulated_allocator_create(0, &device));
+  clpt_fails(CLP_NOT_SUPPORTED, clp_pool_create(device, NULL, &pool));
+  clpt_message_has("CLPOOL_HOLD is \"40%\"");
+  clp_allocator_release(device);
 }
 END_TEST
 
@@ -193,9 +276,12 @@ CLPT_MAIN("defaults", clpt_run)
 
   tcase_add_checked_fixture(tests, unset_all, unset_all);
   tcase_add_test(tests, the_environment_sets_what_options_leave_open);
+  tcase_add_test(tests, what_a_program_sets_wins);
+  tcase_add_test(tests, the_log_tells_once_which_variable_does_not_count);
   tcase_add_test(tests, the_environment_sets_the_slack_that_options_leave_open);
   tcase_add_loop_test(tests, what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text,
-                      0, 18);
+                      0, 22);
   tcase_add_test(tests, what_cannot_be_split_stays_without_an_arena);
+  tcase_add_test(tests, a_part_of_unknown_memory_is_not_supported);
   tcase_add_test(tests, a_name_is_copied_and_told_in_messages);
 }

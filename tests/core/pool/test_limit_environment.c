@@ -42,7 +42,7 @@ START_TEST(the_environment_sets_the_limit_of_a_new_pool)
       {"33%", 3300},
       {"12.5%", 1250},
       {"0.25%", 25},
-      {"5.%", 500},
+      {"0.0000000000000001M", 1},
   };
   clpt_rig rig;
 
@@ -71,7 +71,8 @@ START_TEST(what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text)
       "nan",       "18446744073709551616",
       "16777216T", "99999999999999999999999999",
       "1\n",       "1e1%",
-      "0x10%",
+      "0x10%",     "0.5",
+      "1.",        "5.%",
   };
   clpt_device device;
   clp_pool *pool = (clp_pool *)&device;
@@ -84,6 +85,7 @@ START_TEST(what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text)
   ck_assert_ptr_null(pool);
   clpt_message_has(VARIABLE);
   clpt_message_has(texts[_i]);
+  clpt_message_has("(50%)");
   unsetenv(VARIABLE);
   clp_pool_release(clpt_pool(allocator)); /* only that stood in the way */
   clp_allocator_release(allocator);
@@ -148,7 +150,7 @@ CLPT_MAIN("limit environment", clpt_run)
   tcase_add_loop_test(tests, the_environment_sets_the_limit_of_a_new_pool, 0,
                       SIZE_MAX > UINT32_MAX ? 21 : 2);
   tcase_add_loop_test(tests, what_cannot_be_read_is_an_error_that_names_the_variable_and_its_text,
-                      0, 31);
+                      0, 34);
   tcase_add_test(tests, a_limit_in_per_cent_of_unknown_memory_is_not_supported_and_says_why);
   tcase_add_test(tests, a_programs_locale_does_not_change_how_numbers_are_written);
   tcase_add_test(tests, the_environment_binds_and_can_be_overruled);
