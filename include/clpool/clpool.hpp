@@ -414,6 +414,11 @@ public:
   {
     check(clp_pool_trim_to(get(), bytes));
   }
+  /** clp_pool_trim_idle. */
+  void trim_idle(std::uint64_t milliseconds)
+  {
+    check(clp_pool_trim_idle(get(), milliseconds));
+  }
   /** clp_pool_set_limit. */
   void set_limit(std::size_t bytes)
   {
@@ -476,6 +481,12 @@ public:
    * lives (clp_pool_add_hook); it keeps the pool. Several threads may call it at once. */
   template <class Callable> hook_scope add_hook(std::string name, Callable callable);
 };
+
+/** clp_free_all_held. */
+inline void free_all_held()
+{
+  check(clp_free_all_held());
+}
 
 /** Which of a clp_hook's callbacks is meant (clpool/hook.h). */
 enum class moment {

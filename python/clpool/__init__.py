@@ -26,6 +26,7 @@ from clpool._clpool import (
     SimulatedAllocator,
     SVMAllocator,
     SVMPool,
+    free_all_held,
 )
 from clpool._errors import (
     Error,
@@ -76,6 +77,7 @@ __all__ = [
     "SimulatedAllocator",
     "collect_garbage",
     "cupy_allocator",
+    "free_all_held",
     "patch",
     "report",
     "torch_allocator",

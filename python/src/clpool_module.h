@@ -88,6 +88,7 @@ int clpool_add_allocators(PyObject *module);
 PyObject *clpool_pool_on(PyObject *pool, PyObject *queue);
 extern PyTypeObject *clpool_pool_type;
 extern PyMethodDef clpool_pool_methods[];
+PyObject *clpool_free_all_held(PyObject *module, PyObject *unused);
 extern PyGetSetDef clpool_pool_properties[];
 int clpool_add_pools(PyObject *module);
 

@@ -97,6 +97,10 @@ static PyObject *drop_parked(PyObject *module, PyObject *unused)
 static PyMethodDef functions[] = {
     {"set_up", (PyCFunction)(void (*)(void))set_up, METH_VARARGS | METH_KEYWORDS, NULL},
     {"drop_parked", drop_parked, METH_NOARGS, NULL},
+    {"free_all_held", clpool_free_all_held, METH_NOARGS,
+     "free_all_held()\n\nGives what every pool of the process holds to the device, for other "
+     "libraries that\n"
+     "need the memory. Allowed in callbacks."},
     {NULL, NULL, 0, NULL},
 };
 

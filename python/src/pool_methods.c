@@ -53,6 +53,28 @@ static PyObject *trim_to(PyObject *self, PyObject *size)
   return given_back(status);
 }
 
+static PyObject *trim_idle(PyObject *self, PyObject *milliseconds)
+{
+  unsigned long long since = PyLong_AsUnsignedLongLong(milliseconds);
+  if (PyErr_Occurred())
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_pool_trim_idle(inner(self), since);
+  Py_END_ALLOW_THREADS
+  return given_back(status);
+}
+
+PyObject *clpool_free_all_held(PyObject *module, PyObject *unused)
+{
+  (void)module, (void)unused;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_free_all_held();
+  Py_END_ALLOW_THREADS
+  return given_back(status);
+}
+
 static PyObject *forget_queue(PyObject *self, PyObject *queue)
 {
   void *stream;
@@ -222,6 +244,10 @@ PyMethodDef clpool_pool_methods[] = {
     {"trim_to", trim_to, METH_O,
      "trim_to(size)\n\nGives held blocks to the device, least recently used first, until at most\n"
      "so many bytes are managed."},
+    {"trim_idle", trim_idle, METH_O,
+     "trim_idle(milliseconds)\n\nGives to the device what nobody used since an earlier call, at "
+     "least so\n"
+     "long ago: call it now and then."},
     {"forget_queue", forget_queue, METH_O,
      "forget_queue(queue)\n\nLets go of a queue. A CUDA stream must be forgotten before it ends."},
     {"bin_number", bin_number, METH_O, "bin_number(size) -> int\n\nThe bin of a size in bytes."},

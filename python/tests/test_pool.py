@@ -280,6 +280,46 @@ def test_trim(pool):
     assert pool.held_bytes == pool.managed_bytes == pool.alloc_size(pool.bin_number(4000))
 
 
+def test_trim_idle():
+    pool = clpool.MemoryPool(clpool.HostAllocator())
+    pool(1000)
+    pool.trim_idle(0)
+    pool(5000)
+    pool.trim_idle(10**9)
+    assert pool.held_blocks == 2
+    pool.trim_idle(0)
+    assert pool.held_bytes == pool.alloc_size(pool.bin_number(5000))
+    for wrong in (-1, 1.5, "1", None):
+        with pytest.raises((TypeError, OverflowError)):
+            pool.trim_idle(wrong)
+
+
+def test_free_all_held(pool):
+    other = clpool.MemoryPool(clpool.HostAllocator())
+    pool(1000), other(1000)
+    clpool.free_all_held()
+    assert (pool.held_blocks, other.held_blocks) == (0, 0)
+
+
+def test_a_callback_that_asks_its_own_pool():
+    calls = []
+
+    def ask(pool, size):
+        calls.append(size)
+        return pool.allocate(size) is None
+
+    pool = clpool.MemoryPool(clpool.SimulatedAllocator(1 << 20), on_out_of_memory=ask)
+    with pytest.raises(clpool.MemoryError):
+        pool.allocate(2 << 20)
+    assert len(calls) == 1
+
+
+def test_a_callback_that_only_promises():
+    pool = clpool.MemoryPool(clpool.SimulatedAllocator(1 << 20), on_out_of_memory=lambda *_: True)
+    with pytest.raises(clpool.MemoryError, match="64 times"):
+        pool.allocate(2 << 20)
+
+
 def test_a_pool_that_holds_nothing():
     """Host memory is an address: on an arena of it, blocks go to the arena at once."""
     pool = clpool.MemoryPool(clpool.HostAllocator(), arena=True)

@@ -285,6 +285,68 @@ START_TEST(test_out_of_memory_for_good)
 }
 END_TEST
 
+/* --- What a callback frees on another allocator --- */
+
+typedef struct donor {
+  clp_pool *pool; /* of another allocator; the queue is its */
+  cl_command_queue queue;
+  bool ends, is_held_up;
+  unsigned calls;
+} donor;
+
+static bool donate(clp_pool *pool, size_t bytes, void *user_data)
+{
+  donor *self = user_data;
+  (void)pool, (void)bytes;
+  if (self->calls++)
+    return false;
+  clpt_ok(clp_pool_free_held(self->pool));
+  if (!self->is_held_up) {
+    clpt_cl_ok(clFinish(self->queue));
+    clpt_cl_pretend_progress(CL_RUNNING);
+  }
+  if (self->ends) {
+    clp_pool_release(self->pool);
+    self->pool = NULL;
+  }
+  return true;
+}
+
+/* It ends with its pool, or does not. Its queue is done soon, or waits for what the caller does
+ * later, which is not waited for. */
+START_TEST(test_frees_of_another_allocator_are_waited_for)
+{
+  cl_command_queue queue = clpt_cl_queue(&cl, 0);
+  donor it = {.pool = new_pool(0, queue), .queue = queue, .ends = _i % 2, .is_held_up = _i / 2};
+  clp_cl_svm_options svm = CLP_CL_SVM_OPTIONS_INIT;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_allocator *allocator;
+  clp_pool *pool;
+  clp_buffer *buffer = NULL;
+
+  svm.queue = cl.queue;
+  clpt_ok(clp_cl_svm_allocator_create(cl.context, &svm, &allocator));
+  options.on_out_of_memory = donate;
+  options.user_data = &it;
+  clpt_ok(clp_pool_create(allocator, &options, &pool));
+  clpt_hold(it.pool, 1 << 12, 1);
+  cl_event stop = it.is_held_up ? clpt_cl_stop(&cl, queue) : NULL;
+  clpt_cl_reset();
+  clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR);
+  clpt_cl_fail_all(CLPT_clSVMAlloc, CLPT_CL_SILENT);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(pool, clpt_bin_bytes(1 << 14), &buffer));
+  ck_assert_uint_eq(it.calls, 2);
+  ck_assert_uint_ge(clpt_cl_calls(CLPT_clGetEventInfo), 2); /* until it was done, or in vain */
+  if (stop)
+    clpt_cl_go(stop);
+  clp_pool_release(it.pool);
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+  clpt_cl_ok(clFinish(queue));
+  clpt_cl_ok(clReleaseCommandQueue(queue));
+}
+END_TEST
+
 /* --- Where blocks are freed --- */
 
 /* The block is freed behind the work of the queue that it was released on, which the host does not
@@ -355,6 +417,7 @@ CLPT_MAIN("cl_svm_pool", clpt_cl_run_with_svm)
   tcase_add_loop_test(reuse, test_out_of_memory_frees_held_blocks, 0, 2);
   tcase_add_test(reuse, test_out_of_memory_waits_for_frees);
   tcase_add_test(reuse, test_out_of_memory_for_good);
+  tcase_add_loop_test(reuse, test_frees_of_another_allocator_are_waited_for, 0, 4);
   tcase_add_checked_fixture(freeing, setup, teardown);
   tcase_add_loop_test(freeing, test_freed_on_the_queue_of_the_release, 0, 2);
   tcase_add_test(freeing, test_freed_at_home);
