@@ -70,6 +70,12 @@ void owners()
   }
   EXPECT(pool.allocate(1000).memory() == first);
   EXPECT(pool.bins().size() == 2 && pool.bin_stats(pool.bins()[0]).hits == 1);
+  pool.trim_idle(0);
+  pool.trim_idle(0);
+  EXPECT(pool.stats().held_bytes == 0);
+  pool.allocate(1000);
+  clpool::free_all_held();
+  EXPECT(pool.stats().held_bytes == 0);
   pool.free_held();
   EXPECT(pool.stats().held_bytes == 0);
 

@@ -154,6 +154,8 @@ clp_status crowd_create_pool(crowd *all, clp_pool **pool)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
 
+  if (all->plan.hold)
+    options.hold_bytes = all->plan.hold - 1;
   options.leading_bits_in_bin_id = (unsigned)all->plan.leading_bits;
   options.reuse_flags = (unsigned)all->plan.reuse_flags;
   return clp_pool_create(all->allocator, &options, pool);

@@ -66,6 +66,17 @@ static clp_status crowd_call_trim_to(crowd_member *self, crowd_pool *pool)
   return clp_pool_trim_to(pool->pool, some_bytes(self));
 }
 
+static clp_status crowd_call_trim_idle(crowd_member *self, crowd_pool *pool)
+{
+  return clp_pool_trim_idle(pool->pool, clpt_chance_below(&self->chance, 3));
+}
+
+static clp_status crowd_call_free_all_held(crowd_member *self, crowd_pool *pool)
+{
+  (void)self, (void)pool;
+  return clp_free_all_held();
+}
+
 static clp_status crowd_call_set_limit(crowd_member *self, crowd_pool *pool)
 {
   size_t bytes = clpt_chance_below(&self->chance, 2) == 0 ? 0 : some_bytes(self);

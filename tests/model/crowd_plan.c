@@ -54,6 +54,8 @@ static void draw_memory(clpt_chance *chance, crowd_plan *plan)
   fair = plan->threads * plan->kept * plan->most_bytes / 4 + 2 * plan->most_bytes;
   if (one_in(chance, 3))
     plan->limit = fair / plan->pools;
+  if (one_in(chance, 4))
+    plan->hold = 1 + clpt_chance_below(chance, fair);
   if (one_in(chance, 3) && plan->backend != CROWD_HOST)
     plan->capacity = fair;
   if (one_in(chance, 4) && !is_late)

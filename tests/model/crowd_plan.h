@@ -40,7 +40,9 @@ enum {
   X(own_pool) /* make a pool, and end it while its buffers are in use */                           \
   X(fork)     /* not under a checker, see crowd_fork.c */                                          \
   X(mark_stream)                                                                                   \
-  X(forget_stream)
+  X(forget_stream)                                                                                 \
+  X(trim_idle)                                                                                     \
+  X(free_all_held)
 
 typedef enum crowd_call {
 #define X(name) CROWD_##name,
@@ -63,6 +65,7 @@ typedef enum crowd_call {
   X(leading_bits)                                                                                  \
   X(reuse_flags)                                                                                   \
   X(limit)      /* of each pool, to begin with; 0: none */                                         \
+  X(hold)       /* hold_bytes of each pool, and 1; 0: not set */                                   \
   X(capacity)   /* of the device; 0: none */                                                       \
   X(faults)     /* one in so many calls of the device fails; 0: none */                            \
   X(uses_try)   /* the try_ functions first */                                                     \
