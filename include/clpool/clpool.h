@@ -75,14 +75,15 @@
  * | variable              | what it sets, for the process                                  |
  * |-----------------------|----------------------------------------------------------------|
  * | CLPOOL_MEMORY_LIMIT   | the limit of a new pool: "512M", "40%" (clpool/pool.h)         |
- * | CLPOOL_LEADING_BITS   | 0 to 16: leading_bits_in_bin_id where options leave it open    |
- * | CLPOOL_ARENA          | 1: such pools stand on an arena (clpool/pool.h); 0: do not     |
+ * | CLPOOL_LEADING_BITS   | 0 to 16: leading_bits_in_bin_id where options do not set it    |
+ * | CLPOOL_HOLD           | hold_bytes where options do not set it: "512M", "40%"          |
+ * | CLPOOL_ARENA          | 0 or 1: `arena` where options do not set it (clpool/pool.h)    |
  * | CLPOOL_ARENA_SLACK    | 0 to 1: the slack of arenas whose options leave it open        |
  * | CLPOOL_TRACE          | a file that all pools are traced to (clpool/trace.h)           |
  * | CLPOOL_CUDA_LIBRARY   | the library that is loaded as CUDA's driver (clpool/cuda.h)    |
  * | CLPOOL_OPENCL_LIBRARY | the library that OpenCL's functions are from (clpool/opencl.h) |
  *
- * Each is read when what it is for is made. One of the first five that cannot be read, the empty
+ * Each is read when what it is for is made. One of the first six that cannot be read, the empty
  * text included, is CLP_INVALID_ARGUMENT, with a message that names it; a library that cannot be
  * loaded is CLP_NOT_SUPPORTED where it is needed. Set-user-ID programs ignore them all. */
 #ifndef CLPOOL_CLPOOL_H

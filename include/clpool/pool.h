@@ -72,7 +72,8 @@ enum {
  * would have had. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
-/** @name Fields of clp_pool_options that are not set @{ */
+/** @name Not set
+ * What fields of clp_pool_options hold that are not set, and what counts then. @{ */
 #define CLP_DEFAULT_BITS        0x7fffffffu /**< CLPOOL_LEADING_BITS, else 4 */
 #define CLP_DEFAULT_REUSE_FLAGS 0x7fffffffu /**< both flags */
 #define CLP_DEFAULT_HOLD_BYTES  SIZE_MAX    /**< CLPOOL_HOLD, else no bound */

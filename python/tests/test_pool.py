@@ -335,3 +335,31 @@ def test_a_pool_that_holds_nothing():
     assert (stats.hits, stats.misses) == (4 - arena["segments_taken"], arena["segments_taken"])
     del kept
     assert pool.managed_bytes == 0
+
+
+def test_the_environment_counts_where_arguments_do_not(monkeypatch):
+    host = clpool.HostAllocator()
+
+    def figures(**arguments):
+        pool = clpool.MemoryPool(host, **arguments)
+        return pool.bin_number(1 << 10) >> 1, pool.allocator.name
+
+    usual = figures()
+    monkeypatch.setenv("CLPOOL_LEADING_BITS", "0")
+    monkeypatch.setenv("CLPOOL_ARENA", "1")
+    assert figures() == figures(leading_bits_in_bin_id=None, arena=None) == (5, "arena")
+    assert isinstance(clpool.MemoryPool(host).allocator, clpool.ArenaAllocator)
+    assert figures(leading_bits_in_bin_id=4, arena=False) == usual
+    assert figures(leading_bits_in_bin_id=4) == (usual[0], "arena")
+    monkeypatch.setenv("CLPOOL_HOLD", "0.5")
+    assert figures(hold_bytes=0) == (5, "arena")
+    with pytest.raises(cl.LogicError, match="CLPOOL_HOLD.*50%"):
+        figures()
+
+
+def test_a_part_is_told_in_per_cent(monkeypatch):
+    monkeypatch.setenv("CLPOOL_MEMORY_LIMIT", "0.5")
+    with pytest.raises(cl.LogicError, match="CLPOOL_MEMORY_LIMIT.*50%"):
+        clpool.MemoryPool(clpool.SimulatedAllocator(10000))
+    monkeypatch.setenv("CLPOOL_MEMORY_LIMIT", "50%")
+    assert clpool.MemoryPool(clpool.SimulatedAllocator(10000)).limit == 5000

@@ -12,6 +12,7 @@
 
 #include <clpool/bin.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { USUAL_BITS = 4, BOTH_FLAGS = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES };
@@ -28,51 +29,35 @@ static void unset_zeros(clp_pool_options *options)
     options->arena = CLP_DEFAULT_ARENA;
 }
 
-static void tell_overridden(atomic_flag *is_told, const char *variable, const char *field)
+/* Whether the variable decides about a field. If it is set and does not, the log says so once. */
+static bool is_open(bool is_unset, const char *variable, atomic_flag *is_told)
 {
-  const char *text = clpi_environment_text(variable);
+  const char *text = is_unset ? NULL : clpi_environment_text(variable);
   if (text && !atomic_flag_test_and_set(is_told))
     clpi_log(CLP_LOG_INFO,
-             "%s is \"%s\", but does not count for pools whose options set %s, such as this one",
-             variable, text, field);
+             "%s is \"%s\", but does not count for pools whose options set that, such as this one",
+             variable, text);
+  return is_unset;
 }
 
-static clp_status set_bits(clp_pool_options *options)
+static clp_status read_environment(const clp_allocator *allocator, clp_pool_options *options)
 {
-  static const char variable[] = "CLPOOL_LEADING_BITS";
-  static atomic_flag is_told = ATOMIC_FLAG_INIT;
-  if (options->leading_bits_in_bin_id != CLP_DEFAULT_BITS) {
-    tell_overridden(&is_told, variable, "leading_bits_in_bin_id");
-    return CLP_SUCCESS;
+  static const char bits[] = "CLPOOL_LEADING_BITS", hold[] = "CLPOOL_HOLD",
+                    arena[] = "CLPOOL_ARENA";
+  static atomic_flag told[] = {ATOMIC_FLAG_INIT, ATOMIC_FLAG_INIT, ATOMIC_FLAG_INIT};
+  clp_status status = CLP_SUCCESS;
+  if (is_open(options->leading_bits_in_bin_id == CLP_DEFAULT_BITS, bits, &told[0])) {
+    options->leading_bits_in_bin_id = USUAL_BITS;
+    status = clpi_environment_number(bits, CLP_MAX_LEADING_BITS, &options->leading_bits_in_bin_id);
   }
-  options->leading_bits_in_bin_id = USUAL_BITS;
-  return clpi_environment_number(variable, CLP_MAX_LEADING_BITS, &options->leading_bits_in_bin_id);
-}
-
-static clp_status set_hold(const clp_allocator *allocator, clp_pool_options *options)
-{
-  static const char variable[] = "CLPOOL_HOLD";
-  static atomic_flag is_told = ATOMIC_FLAG_INIT;
-  if (options->hold_bytes == CLP_DEFAULT_HOLD_BYTES)
-    return clpi_environment_bytes(variable, allocator->name, allocator->ops.device_bytes,
-                                  &options->hold_bytes);
-  tell_overridden(&is_told, variable, "hold_bytes");
-  if (options->hold_bytes == SIZE_MAX - 1)
-    options->hold_bytes = SIZE_MAX;
-  return CLP_SUCCESS;
-}
-
-static clp_status set_arena(const clp_allocator *allocator, clp_pool_options *options)
-{
-  static const char variable[] = "CLPOOL_ARENA";
-  static atomic_flag is_told = ATOMIC_FLAG_INIT;
-  if (options->arena != CLP_DEFAULT_ARENA) {
-    tell_overridden(&is_told, variable, "arena");
-    return CLP_SUCCESS;
+  if (is_open(options->hold_bytes == CLP_DEFAULT_HOLD_BYTES, hold, &told[1]) && !status)
+    status = clpi_environment_bytes(hold, allocator->name, allocator->ops.device_bytes,
+                                    &options->hold_bytes);
+  if (is_open(options->arena == CLP_DEFAULT_ARENA, arena, &told[2]) && !status) {
+    options->arena = 0;
+    status = clpi_environment_number(arena, 1, &options->arena);
+    options->arena = options->arena && clpi_allocator_splits(allocator);
   }
-  options->arena = 0;
-  clp_status status = clpi_environment_number(variable, 1, &options->arena);
-  options->arena = options->arena && clpi_allocator_splits(allocator);
   return status;
 }
 
@@ -92,13 +77,11 @@ clp_status clpi_pool_options_read(const clp_allocator *allocator, const clp_pool
     unset_zeros(options);
   if (options->reuse_flags == CLP_DEFAULT_REUSE_FLAGS)
     options->reuse_flags = BOTH_FLAGS;
-  status = set_bits(options);
-  if (!status)
-    status = set_hold(allocator, options);
-  if (!status)
-    status = set_arena(allocator, options);
+  status = read_environment(allocator, options);
   if (status)
     return status;
+  if (options->hold_bytes == SIZE_MAX - 1)
+    options->hold_bytes = SIZE_MAX;
   if (options->leading_bits_in_bin_id > CLP_MAX_LEADING_BITS)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "leading_bits_in_bin_id is %u, more than %u",
                       options->leading_bits_in_bin_id, CLP_MAX_LEADING_BITS);
