@@ -93,7 +93,7 @@ static int run_arena(void *self, size_t times)
 int clpi_measure_arena(const clpi_measured *memory, size_t bytes, double budget, double *pair)
 {
   enum { OTHER_BYTES = 4096 };
-  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clp_arena_options options = TRACE_ARENA_OPTIONS_INIT;
   carved_block it = {.bytes = bytes};
   clp_memory other = 0;
   options.min_segment_bytes = bytes + 2 * OTHER_BYTES;

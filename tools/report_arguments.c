@@ -35,7 +35,7 @@ static clpi_report_setting *newest_setting(clpi_report_arguments *arguments)
 static void begin_setting(clpi_report_arguments *arguments)
 {
   const clp_pool_options pool = TRACE_POOL_OPTIONS_INIT;
-  const clp_arena_options arena = CLP_ARENA_OPTIONS_INIT;
+  const clp_arena_options arena = TRACE_ARENA_OPTIONS_INIT;
   arguments->setting_count++;
   *newest_setting(arguments) =
       (clpi_report_setting){.leading_bits = pool.leading_bits_in_bin_id, .slack = arena.slack};

@@ -9,7 +9,7 @@
 
 static bool has_default_slack(double slack)
 {
-  const clp_arena_options defaults = CLP_ARENA_OPTIONS_INIT;
+  const clp_arena_options defaults = TRACE_ARENA_OPTIONS_INIT;
   return slack <= defaults.slack && slack >= defaults.slack;
 }
 

@@ -31,10 +31,12 @@
 extern "C" {
 #endif
 
+/** A slack that is not set: CLPOOL_ARENA_SLACK (clpool/clpool.h), else 0.016. */
+#define CLP_DEFAULT_SLACK (-1.0)
+
 /** How an arena takes memory from its upstream, and when it gives it back. Begin with
  * CLP_ARENA_OPTIONS_INIT and change what you like, 0 included. In a struct that was filled in
- * another way, a slack and a min_segment_bytes of 0 mean the defaults. Where NULL or such a 0
- * leaves the slack open, the environment's CLPOOL_ARENA_SLACK sets it (clpool/clpool.h). */
+ * another way, a slack and a min_segment_bytes of 0 are not set. */
 typedef struct clp_arena_options {
   size_t struct_size;   /**< sizeof(clp_arena_options) */
   unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
@@ -64,7 +66,7 @@ typedef struct clp_arena_options {
 /** The defaults. */
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
   {                                                                                                \
-    sizeof(clp_arena_options), 1u, 0.016, (size_t)4 << 10, 0, false, 0                             \
+    sizeof(clp_arena_options), 1u, CLP_DEFAULT_SLACK, (size_t)4 << 10, 0, false, 0                 \
   }
 
 /** Makes an arena over `upstream`, which it retains and which must be able to split blocks: all

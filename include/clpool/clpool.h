@@ -78,7 +78,7 @@
  * | CLPOOL_LEADING_BITS   | 0 to 16: leading_bits_in_bin_id where options do not set it    |
  * | CLPOOL_HOLD           | hold_bytes where options do not set it: "512M", "40%"          |
  * | CLPOOL_ARENA          | 0 or 1: `arena` where options do not set it (clpool/pool.h)    |
- * | CLPOOL_ARENA_SLACK    | 0 to 1: the slack of arenas whose options leave it open        |
+ * | CLPOOL_ARENA_SLACK    | 0 to 1: the slack of arenas whose options do not set it        |
  * | CLPOOL_TRACE          | a file that all pools are traced to (clpool/trace.h)           |
  * | CLPOOL_CUDA_LIBRARY   | the library that is loaded as CUDA's driver (clpool/cuda.h)    |
  * | CLPOOL_OPENCL_LIBRARY | the library that OpenCL's functions are from (clpool/opencl.h) |

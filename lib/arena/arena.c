@@ -25,15 +25,15 @@ static clp_status read_options(const clp_arena_options *given, clp_arena_options
     status = clpi_options_check_initialized(options->initialized, "clp_arena_options");
   if (status)
     return status;
-  if (!given || !given->initialized) {
-    status = clpi_environment_part("CLPOOL_ARENA_SLACK", &defaults.slack);
-    if (status)
-      return status;
-    if (options->slack == 0.0 || !given)
-      options->slack = defaults.slack;
-    if (!options->min_segment_bytes)
-      options->min_segment_bytes = defaults.min_segment_bytes;
+  bool is_zero_set = given && given->initialized;
+  if (!options->min_segment_bytes && !is_zero_set)
+    options->min_segment_bytes = defaults.min_segment_bytes;
+  if (options->slack == CLP_DEFAULT_SLACK || (options->slack == 0.0 && !is_zero_set)) {
+    options->slack = 0.016;
+    status = clpi_environment_part("CLPOOL_ARENA_SLACK", &options->slack);
   }
+  if (status)
+    return status;
   if (!(options->slack >= 0.0 && options->slack <= 1.0))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "clp_arena_options: a slack of %g is not between 0 and 1", options->slack);

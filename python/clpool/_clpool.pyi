@@ -47,7 +47,7 @@ class ArenaAllocator(Allocator):
     def __init__(
         self,
         upstream: Allocator,
-        slack: float = 0.016,
+        slack: float | None = None,
         min_segment_bytes: int = ...,
         max_segment_bytes: int = 0,
         one_thread: bool = False,

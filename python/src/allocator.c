@@ -189,6 +189,13 @@ PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below)
   return made_arena(arena_type, CLP_SUCCESS, clp_allocator_retain(arena), below);
 }
 
+static int parse_slack(PyObject *object, void *out)
+{
+  if (object != Py_None)
+    *(double *)out = PyFloat_AsDouble(object);
+  return !PyErr_Occurred();
+}
+
 static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {
@@ -198,8 +205,8 @@ static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   PyObject *upstream;
   int one_thread = 0;
   if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O!|dO&O&pO&", names, clpool_allocator_type, &upstream, &options.slack,
-          clpool_parse_size, &options.min_segment_bytes, clpool_parse_size,
+          args, keywords, "O!|O&O&O&pO&", names, clpool_allocator_type, &upstream, parse_slack,
+          &options.slack, clpool_parse_size, &options.min_segment_bytes, clpool_parse_size,
           &options.max_segment_bytes, &one_thread, clpool_parse_size, &options.reserve_bytes))
     return NULL;
   options.one_thread = one_thread;
@@ -408,7 +415,7 @@ int clpool_add_allocators(PyObject *module)
     return -1;
   if (add_class(
           module, "clpool.ArenaAllocator", arena_new,
-          "ArenaAllocator(upstream, slack=0.016, min_segment_bytes=4096, max_segment_bytes=0,\n"
+          "ArenaAllocator(upstream, slack=None, min_segment_bytes=4096, max_segment_bytes=0,\n"
           "               one_thread=False, reserve_bytes=0)\n\n"
           "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
           "more from the device than its program uses. slack is how much more, as a part of the\n"

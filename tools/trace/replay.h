@@ -85,10 +85,16 @@ typedef struct trace_replay_options {
     .hold_bytes = SIZE_MAX - 1                                                                     \
   }
 
+#define TRACE_ARENA_OPTIONS_INIT                                                                   \
+  {                                                                                                \
+    .struct_size = sizeof(clp_arena_options), .initialized = 1, .slack = 0.016,                    \
+    .min_segment_bytes = (size_t)4 << 10                                                           \
+  }
+
 #define TRACE_REPLAY_OPTIONS_INIT                                                                  \
   {                                                                                                \
     .pooled = true, .pool_options = TRACE_POOL_OPTIONS_INIT,                                       \
-    .arena_options = CLP_ARENA_OPTIONS_INIT, .scale = 1.0                                          \
+    .arena_options = TRACE_ARENA_OPTIONS_INIT, .scale = 1.0                                        \
   }
 
 /* Figures as of the last row, of all passes but for the time, which is the last one's; the release

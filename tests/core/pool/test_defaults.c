@@ -162,6 +162,10 @@ START_TEST(the_environment_sets_the_slack_that_options_leave_open)
 
   setenv("CLPOOL_ARENA_SLACK", "0.25", 1);
   ck_assert_uint_gt(reserved_with(NULL), by_default);
+  stated.max_segment_bytes = (size_t)1 << 40; /* some other field */
+  ck_assert_uint_gt(reserved_with(&stated), by_default);
+  stated.slack = 0.016;
+  stated.max_segment_bytes = 0;
   ck_assert_uint_eq(reserved_with(&stated), by_default);
   stated.slack = 0.25;
   ck_assert_uint_eq(reserved_with(NULL), reserved_with(&stated));
