@@ -240,5 +240,5 @@ void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born
     pthread_mutex_unlock(&context->lock);
   }
   if (status)
-    (void)clpi_buffer_give_back(buffer);
+    clpi_buffer_give_back(buffer);
 }

@@ -198,6 +198,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_threads_memory \
 	tests/core/pool/test_threads_pools \
 	tests/core/pool/test_try \
+	tests/core/pool/test_whose_buffer \
 	tests/core/store/test_bin \
 	tests/core/streams/test_forget_stream \
 	tests/core/streams/test_forget_stream_calls \
