@@ -78,14 +78,13 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   if (!clpi_buffer_is_active(buffer))
     return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was released before");
   CLPI_UNCANCELLED;
+  if (buffer->bound)
+    stream = buffer->bound;
   clp_status status =
       given.is_given ? clpi_stream_pin(streams, given.handle, &stream) : CLP_SUCCESS;
-  if (status)
-    return status;
-  if (!given.is_given && buffer->bound)
-    stream = buffer->bound;
-  release_active(buffer, stream, given.is_given, false);
-  return CLP_SUCCESS;
+  if (!status)
+    release_active(buffer, stream, given.is_given, false);
+  return status;
 }
 
 /* A release that hooks need not be shown, though there are some. */
