@@ -74,7 +74,7 @@ static cl_mem create(clpi_context *context, cl_mem_flags flags, size_t bytes)
   if (is_new)
     mem = add(context, block);
   if (!mem) {
-    (void)clpi_buffer_give_back(buffer);
+    clpi_buffer_give_back(buffer);
     return NULL;
   }
   mem->buffer = buffer;
@@ -113,7 +113,7 @@ static void leave(const clpi_mem *mem)
 {
   cl_mem handle = mem->handle;
   bool is_kept = !clpi_target->clRetainMemObject(handle);
-  (void)clpi_buffer_give_back(mem->buffer);
+  clpi_buffer_give_back(mem->buffer);
   if (is_kept)
     clpi_target->clReleaseMemObject(handle);
 }

@@ -178,7 +178,8 @@ bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, cl
       return false;
     if (atomic_load(&context->sole) == sole)
       return true;
-    clp_buffer_release_on(*out, sole->handle); /* it may still be used there, behind the mark */
+    if (clp_buffer_release_on(*out, sole->handle)) /* it may still be used there, behind the mark */
+      clpi_buffer_give_back(*out);
   }
   return !clp_pool_allocate(pool, bytes, out);
 }
@@ -240,5 +241,5 @@ void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born
     pthread_mutex_unlock(&context->lock);
   }
   if (status)
-    (void)clpi_buffer_give_back(buffer);
+    clpi_buffer_give_back(buffer);
 }

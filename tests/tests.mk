@@ -77,6 +77,7 @@ tests_libclptest_a_SOURCES = \
 	tests/support/late_rig.c tests/support/late_rig.h \
 	tests/support/late_streams.c tests/support/late_streams.h \
 	tests/support/late_users.c \
+	tests/support/one_block.c tests/support/one_block.h \
 	tests/support/order_run.h tests/support/order_steps.c \
 	tests/support/order_suite.c tests/support/order_suite.h \
 	tests/support/order_table.c tests/support/order_watch.c \
@@ -189,6 +190,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_defaults \
 	tests/core/pool/test_host_memory \
 	tests/core/pool/test_limit_environment \
+	tests/core/pool/test_one_block \
 	tests/core/pool/test_out_of_memory \
 	tests/core/pool/test_out_of_memory_callback \
 	tests/core/pool/test_pool \
@@ -199,6 +201,7 @@ check_PROGRAMS += \
 	tests/core/pool/test_threads_memory \
 	tests/core/pool/test_threads_pools \
 	tests/core/pool/test_try \
+	tests/core/pool/test_whose_buffer \
 	tests/core/store/test_bin \
 	tests/core/streams/test_forget_stream \
 	tests/core/streams/test_forget_stream_calls \

@@ -249,15 +249,15 @@ public:
     stream_ = other.stream_;
     return *this;
   }
-  /** Releases; a failure goes unseen, so call release() before where one matters. What the stream
-   * refuses is then never used again. */
+  /** Releases. If the stream is refused, the memory is never used again; call release() before
+   * where that matters. */
   ~buffer()
   {
     (void)try_release();
   }
 
   /** Gives the buffer back, and is empty then: clp_buffer_release, or clp_buffer_release_on where
-   * there is a stream. If the stream is refused, throws, and owns the buffer as before. */
+   * there is a stream. If it throws, it owns the buffer as before, unless that was released. */
   void release()
   {
     check(try_release());
@@ -269,9 +269,7 @@ public:
       return CLP_SUCCESS;
     clp_status status =
         stream_ ? clp_buffer_release_on(handle_, stream_) : clp_buffer_release(handle_);
-    bool is_refused = status == CLP_INVALID_ARGUMENT || status == CLP_NOT_SUPPORTED ||
-                      status == CLP_OUT_OF_HOST_MEMORY;
-    if (!stream_ || !is_refused)
+    if (!status || status == CLP_ALREADY_RELEASED)
       handle_ = nullptr;
     return status;
   }

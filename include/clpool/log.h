@@ -13,7 +13,8 @@ extern "C" {
 typedef enum clp_log_level {
   CLP_LOG_INFO = 0,    /**< good to know */
   CLP_LOG_WARNING = 1, /**< it works, but perhaps not as meant: a pool on a deferred allocator */
-  CLP_LOG_ERROR = 2    /**< a failure that no return value can carry: memory lost at a pool's end */
+  CLP_LOG_ERROR = 2 /**< a failure that no return value can carry: memory that the device does not
+                       take back at a buffer's release or a pool's end */
 } clp_log_level;
 
 /** Receives one message. `message` is a sentence without a line feed, borrowed for the call. Called

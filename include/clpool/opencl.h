@@ -132,9 +132,7 @@ clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags f
  * some time after the release, from a thread of its own; PoCL 3.1 brings it back at the release.
  *
  * `flags` say how kernels and the host access it, as those of clCreateSubBuffer: CL_MEM_READ_WRITE
- * and its like, CL_MEM_HOST_READ_ONLY and its like; 0 for those of the allocator. What the device
- * refuses to take back at the release, when the pool holds no more, is reported to the log
- * callback. Any thread.
+ * and its like, CL_MEM_HOST_READ_ONLY and its like; 0 for those of the allocator. Any thread.
  * CLP_INVALID_ARGUMENT: NULL pool or out; a pool whose memory is no cl_mem; other flags, or flags
  *   that do not go with the allocator's; zero bytes, which OpenCL does not have.
  * Others as clp_pool_allocate, and as clCreateSubBuffer reports. */

@@ -4,7 +4,6 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/base/log.h"
 #include "core/pool/pool.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
@@ -39,8 +38,7 @@ static clp_status check_arguments(const clp_pool *pool, size_t bytes, cl_mem_fla
 static void CL_CALLBACK give_back(cl_mem mem, void *buffer)
 {
   (void)mem;
-  if (clp_buffer_release(buffer))
-    clpi_log(CLP_LOG_ERROR, "the memory of a released cl_mem: %s", clp_last_error()->message);
+  (void)clp_buffer_release(buffer);
 }
 
 static clp_status create_cl_mem(clp_buffer *buffer, cl_mem_flags flags, cl_mem *out)

@@ -31,13 +31,6 @@ PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
   return (PyObject *)self;
 }
 
-static clp_status give_back(Memory *self, clp_stream stream)
-{
-  clp_buffer *buffer = self->buffer;
-  self->buffer = NULL;
-  return clpool_release_block(buffer, stream);
-}
-
 static int memory_traverse(PyObject *self, visitproc visit, void *arg)
 {
   Py_VISIT(((Memory *)self)->pool);
@@ -71,25 +64,22 @@ static PyObject *memory_record_use(PyObject *self, PyObject *queue)
   return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_record_use);
 }
 
-/* The stream of a queue, on which the memory can be released. */
-static int accepted_by(PyObject *self, PyObject *queue, void **stream)
-{
-  PyObject *noted = memory_record_use(self, queue);
-  if (noted == NULL)
-    return -1;
-  Py_DECREF(noted);
-  return clpool_handle_of(queue, clpool_queue_type, stream);
-}
-
 static PyObject *memory_release(PyObject *self, PyObject *args)
 {
   Memory *me = (Memory *)self;
   PyObject *queue = Py_None;
   void *stream = me->pool->stream;
-  /* Memory whose queue is refused must still be its owner's, so that is found out first. */
   if (!PyArg_ParseTuple(args, "|O", &queue) ||
-      (queue != Py_None && accepted_by(self, queue, &stream) < 0) || buffer_or_raise(me) == NULL ||
-      clpool_check(give_back(me, stream)) < 0)
+      (queue != Py_None && clpool_handle_of(queue, clpool_queue_type, &stream) < 0))
+    return NULL;
+  clp_buffer *buffer = buffer_or_raise(me);
+  if (buffer == NULL)
+    return NULL;
+  me->buffer = NULL; /* for other threads meanwhile */
+  clp_status status = clpool_release_block(buffer, stream);
+  if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED)
+    me->buffer = buffer;
+  if (clpool_check(status) < 0)
     return NULL;
   Py_RETURN_NONE;
 }

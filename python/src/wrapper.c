@@ -306,7 +306,10 @@ int clpool_release_wrapped(PyObject *object)
   if (buffer == NULL)
     return -1;
   remove_record(one);
-  int result = clpool_check(clpool_release_block(buffer, pool->stream));
+  clp_status status = clpool_release_block(buffer, pool->stream);
+  int result = clpool_check(status);
+  if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED) /* it is still the object's */
+    (void)add_record(object, buffer, pool, NULL);
   Py_DECREF(pool);
   return result;
 }

@@ -38,6 +38,13 @@ def test_a_limit(pool):
     pool(2 << 20)
 
 
+def test_a_limit_in_one_block(pool):
+    pool.limit = 1 << 20
+    pool(1 << 18)  # which is held
+    assert pool(1 << 20).size == 1 << 20
+    assert pool.managed_bytes <= 1 << 20
+
+
 def test_a_limit_as_a_part(queue):
     allocator = clpool.ImmediateAllocator(queue)
     pool = clpool.MemoryPool(allocator, limit=0.5)

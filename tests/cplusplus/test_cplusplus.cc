@@ -142,6 +142,30 @@ void streams_are_refused_without_order()
   EXPECT(pool.stats().active_blocks == 0);
 }
 
+void a_stream_that_cannot_be_kept_leaves_the_buffer()
+{
+  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
+  ops.allocate = [](void *, size_t, clp_memory *out) { return *out = 1, CLP_SUCCESS; };
+  ops.free = [](void *, clp_memory, size_t) { return CLP_BACKEND_ERROR; };
+  ops.stream_retain = [](void *, clp_stream) { return CLP_BACKEND_ERROR; };
+  ops.stream_release = [](void *, clp_stream) {};
+  ops.mark_create = [](void *, clp_stream, void **) { return CLP_BACKEND_ERROR; };
+  ops.mark_destroy = [](void *, void *) {};
+  ops.mark_is_done = [](void *, void *, bool *) { return CLP_BACKEND_ERROR; };
+  ops.stream_wait = [](void *, clp_stream, void *) { return CLP_BACKEND_ERROR; };
+  ops.host_wait = [](void *, void *) { return CLP_BACKEND_ERROR; };
+  clpool::allocator allocator;
+  EXPECT(clp_allocator_create(&ops, nullptr, allocator.put()) == CLP_SUCCESS);
+  clpool::pool pool(allocator);
+  clpool::buffer buffer = pool.allocate(10);
+  buffer.set_release_stream(&pool);
+  EXPECT(thrown_by([&] { buffer.release(); }) == CLP_BACKEND_ERROR && buffer);
+  buffer.set_release_stream(nullptr);
+  pool.stop_holding();
+  buffer.release(); // which the device refuses
+  EXPECT(!buffer && pool.stats().active_blocks == 0 && pool.stats().held_blocks == 1);
+}
+
 void arenas()
 {
   clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
@@ -274,6 +298,7 @@ int main()
   handles_of_c();
   failures_are_told();
   streams_are_refused_without_order();
+  a_stream_that_cannot_be_kept_leaves_the_buffer();
   arenas();
   hooks();
   opencl();

@@ -4,6 +4,7 @@
  * another one's at the time. */
 #include "core/allocator/allocator.h"
 #include "support/cuda_device.h"
+#include "support/one_block.h"
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/workers.h"
@@ -239,6 +240,15 @@ START_TEST(kept_memory_is_trimmed)
 }
 END_TEST
 
+START_TEST(memory_in_one_block)
+{
+  for (int i = 0; i < CLPT_ONE_BLOCK_CASES; i++) {
+    clpt_limit_in_one_block(allocator, i, 40 * MB - 7);
+    clpt_device_in_one_block(allocator, i, 64 * MB);
+  }
+}
+END_TEST
+
 /* --- arenas --- */
 
 static clp_pool *arena_pool(void)
@@ -249,6 +259,17 @@ static clp_pool *arena_pool(void)
   clp_allocator_release(arena);
   return pool;
 }
+
+START_TEST(memory_in_one_block_of_an_arena)
+{
+  clp_pool *pool = arena_pool();
+  for (int i = 0; i < CLPT_ONE_BLOCK_CASES; i++) {
+    clpt_limit_in_one_block(clp_pool_allocator(pool), i, 40 * MB - 7);
+    clpt_device_in_one_block(clp_pool_allocator(pool), i, 64 * MB);
+  }
+  clp_pool_release(pool);
+}
+END_TEST
 
 START_TEST(blocks_of_an_arena)
 {
@@ -480,6 +501,8 @@ CLPT_MAIN("cuda_pool", clpt_run)
   tcase_add_test(tests, late_frees_are_waited_for);
   tcase_add_test(tests, frees_of_others_are_waited_for);
   tcase_add_test(tests, kept_memory_is_trimmed);
+  tcase_add_test(tests, memory_in_one_block);
+  tcase_add_test(tests, memory_in_one_block_of_an_arena);
 
   tests = clpt_case(suite, "arena");
   tcase_add_checked_fixture(tests, setup, teardown);

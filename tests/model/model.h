@@ -87,6 +87,7 @@ typedef struct model {
   size_t reserve_bytes;                /* clp_arena_stats */
   unsigned faults_before;              /* of the device, before the call at work */
   unsigned losses;                     /* that the log told of */
+  unsigned stays;                      /* blocks of released buffers that the device did not take */
   uint64_t followed,
       served; /* held blocks that had to serve or to go, and the allocations served */
 

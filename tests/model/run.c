@@ -183,13 +183,16 @@ void model_make_pool(model *it, unsigned pool)
     model_hook_watch(it, pool);
 }
 
-/* Memory is lost only where the device does not take it back, and the log says so. */
+/* Memory is lost only where the device does not take it back, and the log says so. That of a
+ * released buffer stays with its pool. */
 static void note_loss(clp_log_level level, const char *message, void *user_data)
 {
   model *it = user_data;
   if (level == CLP_LOG_ERROR && !it->may_fail)
     model_fail(it, "the log", 0, message);
-  it->losses += level == CLP_LOG_ERROR;
+  bool stays = strstr(message, "is released, but");
+  it->stays += stays;
+  it->losses += level == CLP_LOG_ERROR && !stays;
 }
 
 static void begin(model *it, const model_program *program)

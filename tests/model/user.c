@@ -198,15 +198,15 @@ static void prepare_release(model *it, const model_slot *slot, int on)
     clpt_late_finish(&it->device, it->streams[slot->last]);
 }
 
-/* A release that failed: the stream was refused, and the buffer is still the user's; or the memory
- * was, and the buffer is released. */
+/* A release that failed: the buffer is still the user's. */
 static void release_again(model *it, clp_buffer *buffer)
 {
   clpt_late_run_all(&it->device);
   for (unsigned tries = 0; tries < 50; tries++) {
     clp_status status = MODEL_LIBRARY(clp_buffer_release(buffer));
-    if (!status || status == CLP_ALREADY_RELEASED)
+    if (!status)
       return;
+    model_require(it, status != CLP_ALREADY_RELEASED);
     model_require_success(it, status);
   }
 }
@@ -222,18 +222,17 @@ void model_release(model *it, unsigned at, int stream)
 {
   model_slot *slot = &it->slots[at], released = *slot;
   clp_buffer *buffer = slot->buffer;
-  unsigned waits = host_waits(it);
+  unsigned waits = host_waits(it), stays = it->stays;
   if (!buffer)
     return;
   check_content(it, slot);
-  bool is_live = model_slot_is_of(it, slot, slot->pool) && !it->pools[slot->pool].is_stopped;
-  if (!is_live && it->config->nth_host)
-    stream = -1; /* where it is refused, nobody could tell whether the buffer is still there */
+  bool has_pool = model_slot_is_of(it, slot, slot->pool);
+  bool is_live = has_pool && !it->pools[slot->pool].is_stopped;
   int on = release_stream(it, slot, stream);
   if (it->has_streams)
     prepare_release(it, slot, on);
-  if (!is_live)
-    it->device.failing = 0; /* so that the buffer is gone, and maybe its pool */
+  if (!has_pool)
+    it->device.failing = 0; /* what an ending pool cannot give back is lost */
   slot->buffer = NULL;
   model_phase phase = it->phase;
   it->phase = MODEL_IDLE;
@@ -242,13 +241,14 @@ void model_release(model *it, unsigned at, int stream)
                           : MODEL_LIBRARY(clp_buffer_release_on(buffer, it->streams[stream]));
   it->phase = phase;
   model_require_success(it, status);
-  if (status && (is_live || stream >= 0))
+  if (status)
     release_again(it, buffer);
   else if (is_live)
     check_host(it, waits);
   if (!is_live)
     return;
-  if (status && released.capacity != model_block_bytes(it, released.pool, released.bytes))
+  if (stays != it->stays &&
+      released.capacity != model_block_bytes(it, released.pool, released.bytes))
     give_back_refused(it, released.pool);
   model_held_add(it, &released, on);
   if (!status) {

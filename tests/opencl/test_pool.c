@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools on OpenCL: reuse, right results, the largest block, running out, several contexts. */
+#include "support/one_block.h"
 #include "support/opencl_fixture.h"
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/wrap_opencl.h"
 
+#include <clpool/arena.h>
 #include <clpool/opencl.h>
 #include <pthread.h>
 
@@ -35,6 +37,17 @@ static void fail_next_commit(cl_int code)
   clpt_cl_fail(CLPT_clEnqueueMigrateMemObjects, 0, code);
   clpt_cl_fail(CLPT_clEnqueueFillBuffer, 0, code);
 }
+
+START_TEST(test_a_limit_in_one_block)
+{
+  clp_allocator *arena = NULL;
+  if (_i)
+    clpt_ok(clp_arena_allocator_create(allocator, NULL, &arena));
+  for (int i = 0; i < CLPT_ONE_BLOCK_CASES; i++)
+    clpt_limit_in_one_block(_i ? arena : allocator, i, 100001);
+  clp_allocator_release(arena);
+}
+END_TEST
 
 START_TEST(test_a_hit_is_the_same_cl_mem)
 {
@@ -331,6 +344,7 @@ CLPT_MAIN("cl_pool", clpt_cl_run)
   tcase_add_loop_test(running_out, test_out_of_memory_frees_held_blocks, 0, 3);
   tcase_add_test(running_out, test_out_of_memory_drains_the_queue);
   tcase_add_test(running_out, test_out_of_memory_for_good);
+  tcase_add_loop_test(running_out, test_a_limit_in_one_block, 0, 2);
   tcase_add_checked_fixture(several, setup, teardown);
   tcase_add_test(several, test_two_contexts);
   tcase_add_test(several, test_out_of_memory_stays_in_its_context);

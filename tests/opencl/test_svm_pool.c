@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools of shared virtual memory: what PyOpenCL's tests do with it, reuse, running out, and where
  * blocks are freed. */
+#include "support/one_block.h"
 #include "support/opencl_fixture.h"
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/wrap_opencl.h"
 
+#include <clpool/arena.h>
 #include <clpool/opencl.h>
 
 /* PyOpenCL's test_coarse_grain_svm and test_fine_grain_svm. */
@@ -44,6 +46,20 @@ static clp_pool *new_pool(cl_svm_mem_flags flags, cl_command_queue queue)
   clp_allocator_release(allocator);
   return pool;
 }
+
+START_TEST(test_a_limit_in_one_block)
+{
+  bool is_arena = _i % 2;
+  clp_pool *pool = new_pool(0, _i / 2 ? cl.queue : NULL);
+  clp_allocator *allocator = clp_pool_allocator(pool), *arena = NULL;
+  if (is_arena)
+    clpt_ok(clp_arena_allocator_create(allocator, NULL, &arena));
+  for (int i = 0; i < CLPT_ONE_BLOCK_CASES; i++)
+    clpt_limit_in_one_block(is_arena ? arena : allocator, i, 100001);
+  clp_allocator_release(arena);
+  clp_pool_release(pool);
+}
+END_TEST
 
 /* --- Computing --- */
 
@@ -418,6 +434,7 @@ CLPT_MAIN("cl_svm_pool", clpt_cl_run_with_svm)
   tcase_add_test(reuse, test_out_of_memory_waits_for_frees);
   tcase_add_test(reuse, test_out_of_memory_for_good);
   tcase_add_loop_test(reuse, test_frees_of_another_allocator_are_waited_for, 0, 4);
+  tcase_add_loop_test(reuse, test_a_limit_in_one_block, 0, 4);
   tcase_add_checked_fixture(freeing, setup, teardown);
   tcase_add_loop_test(freeing, test_freed_on_the_queue_of_the_release, 0, 2);
   tcase_add_test(freeing, test_freed_at_home);

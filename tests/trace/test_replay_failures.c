@@ -45,6 +45,10 @@ START_TEST(limit_is_counted)
   ck_assert_uint_eq(result.failures, 1);
   ck_assert_uint_eq(result.frees, 1);
   ck_assert_uint_eq(result.limit_bytes, 1000);
+  options.limit_bytes = 1024;
+  clpt_ok(clpt_replay_rows("a1=250 f1=250 a2=1024 f2=1024", 0, options, &result));
+  ck_assert_uint_eq(result.failures, 0);
+  ck_assert_uint_eq(result.peak_managed_bytes, 1024);
 }
 END_TEST
 

@@ -33,9 +33,9 @@ clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
  * done, and holds the others again. The status that the last error describes. Under no lock. */
 clp_status clpi_return_chain(clp_pool *pool, clp_buffer **chain, bool if_done);
 
-/* Releases an active buffer whose block goes back to the device, also if the pool holds blocks; as
- * clpi_return_block. For allocators whose `free` is behind all work. Hooks are not shown it. */
-clp_status clpi_buffer_give_back(clp_buffer *buffer);
+/* Releases an active buffer whose block goes back to the device, also if the pool holds blocks. For
+ * allocators whose `free` is behind all work. Hooks are not shown it. */
+void clpi_buffer_give_back(clp_buffer *buffer);
 
 /* Holds a leaving block that the device does not take, as the newest of its bin. Under no lock. */
 void clpi_hold_again(clp_pool *pool, clp_buffer *block);

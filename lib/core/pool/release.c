@@ -2,6 +2,7 @@
 /* Releasing a buffer: the warm path, or under the locks of its shard and the pool. */
 #include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/pool/leaving.h"
 #include "core/pool/request.h"
 #include "core/pool/shown_call.h"
@@ -32,13 +33,27 @@ static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer
   return true;
 }
 
+/* Gives the block of a released buffer back to the device, and what the allocator keeps, too, if
+ * `is_ending`. The buffer is no longer the caller's, so a failure is not the call's. */
+static void return_released(clp_pool *pool, clp_buffer *buffer, bool is_ending)
+{
+  clpi_kept_error kept;
+  clpi_error_keep(&kept);
+  clp_status status = clpi_return_block(pool, buffer);
+  if (!status && is_ending)
+    status = clpi_return_cached(pool, 0);
+  if (status)
+    clpi_log(CLP_LOG_ERROR,
+             "a buffer of the pool%s is released, but its memory did not go back to the device: %s",
+             clpi_pool_quote(pool).text, clp_last_error()->message);
+  clpi_error_restore(&kept);
+}
+
 /* Releases an active buffer, once the work on `stream` is done; that is pinned if `is_pinned`. */
-static clp_status release_active(clp_buffer *buffer, clpi_stream *stream, bool is_pinned,
-                                 bool gives_back)
+static void release_active(clp_buffer *buffer, clpi_stream *stream, bool is_pinned, bool gives_back)
 {
   clp_pool *pool = buffer->pool;
   clpi_shards *shards = &pool->shards;
-  clp_status status = CLP_SUCCESS;
   clpi_shard *shard = clpi_shards_lock(shards, buffer->bin ? buffer->bin->index : 0);
   bool leaves = release_locked(pool, shard, buffer, stream, gives_back);
   if (is_pinned)
@@ -48,12 +63,9 @@ static clp_status release_active(clp_buffer *buffer, clpi_stream *stream, bool i
   pool->pins += leaves && !is_pinning;
   clpi_shards_unlock(shards, shard);
   if (leaves)
-    status = clpi_return_block(pool, buffer);
-  if (leaves && !status && is_ending && !gives_back)
-    status = clpi_return_cached(pool, 0);
+    return_released(pool, buffer, is_ending && !gives_back);
   if (leaves || is_pinning)
     clpi_pool_unpin(pool);
-  return status;
 }
 
 __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buffer *buffer,
@@ -66,13 +78,13 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   if (!clpi_buffer_is_active(buffer))
     return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was released before");
   CLPI_UNCANCELLED;
+  if (buffer->bound)
+    stream = buffer->bound;
   clp_status status =
       given.is_given ? clpi_stream_pin(streams, given.handle, &stream) : CLP_SUCCESS;
-  if (status)
-    return status;
-  if (!given.is_given && buffer->bound)
-    stream = buffer->bound;
-  return release_active(buffer, stream, given.is_given, false);
+  if (!status)
+    release_active(buffer, stream, given.is_given, false);
+  return status;
 }
 
 /* A release that hooks need not be shown, though there are some. */
@@ -159,10 +171,10 @@ __attribute__((always_inline)) static inline clp_status release(clp_buffer *buff
   return release_cold(buffer, given);
 }
 
-clp_status clpi_buffer_give_back(clp_buffer *buffer)
+void clpi_buffer_give_back(clp_buffer *buffer)
 {
   CLPI_UNCANCELLED;
-  return release_active(buffer, &buffer->pool->shards.streams.home, false, true);
+  release_active(buffer, &buffer->pool->shards.streams.home, false, true);
 }
 
 clp_status clp_buffer_release(clp_buffer *buffer)

@@ -18,28 +18,6 @@ static void fail_once(clpt_late_rig *rig, clpt_late_call call, unsigned after)
 
 /* --- a stream that cannot be kept --- */
 
-START_TEST(where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers)
-{
-  clpt_late_rig rig;
-
-  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  clp_buffer *buffer = clpt_late_take_unordered(&rig, rig.s);
-  fail_once(&rig, CLPT_LATE_STREAM_RETAIN, 0);
-  if (_i == 0)
-    clpt_fails(CLP_BACKEND_ERROR, clp_buffer_release_on(buffer, rig.s));
-  else if (_i == 1)
-    clpt_fails(CLP_BACKEND_ERROR, clp_buffer_record_use(buffer, rig.t));
-  else
-    clpt_fails(CLP_BACKEND_ERROR, clp_buffer_bind(buffer, rig.t));
-  clpt_message_has("on purpose");
-  ck_assert_uint_eq(clpt_stats(rig.pool).active_blocks, 1);
-  clpt_ok(clp_buffer_release_on(buffer, rig.s));
-  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.s), rig.s));
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 START_TEST(a_silent_failure_is_told_as_this_one)
 {
   clpt_late_rig rig;
@@ -295,7 +273,6 @@ CLPT_MAIN("order: failures", clpt_run)
 {
   TCase *tests = clpt_case(suite, "failures");
 
-  tcase_add_loop_test(tests, where_a_stream_cannot_be_kept_the_buffer_is_still_the_callers, 0, 3);
   tcase_add_test(tests, a_silent_failure_is_told_as_this_one);
 
   tcase_add_loop_test(tests, a_new_binding_that_fails_leaves_the_old_one, 0, 3);
