@@ -125,7 +125,7 @@ typedef struct clp_pool_options {
  * - "The device" is what takes real memory. An allocation that a segment serves is a hit. A miss
  *   made the arena take a segment. device_allocations, device_frees and the alloc and device_free
  *   hooks are about segments that the arena takes or gives back in this pool's calls.
- * - clp_pool_free_held, clp_pool_trim_to and clp_pool_stop_holding give back the arena's segments
+ * - clp_pool_free_held, trims, hold_bytes and clp_pool_stop_holding give back the arena's segments
  *   without blocks.
  *
  * A pool works on a deferred allocator, too, but memory may then turn out to be missing only where
