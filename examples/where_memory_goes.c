@@ -102,6 +102,7 @@ static void end_profile(clp_line_profile *profile, const char *folded_path)
 {
   CHECK(clp_hook_pop(clp_line_profile_hook(profile)));
   CHECK(clp_line_profile_print(profile, stdout));
+  CHECK(clp_line_profile_print_view(profile, CLP_VIEW_PEAK, stdout));
   FILE *folded = open_file(folded_path);
   CHECK(clp_line_profile_write_folded(profile, folded));
   fclose(folded);

@@ -251,6 +251,7 @@ check_PROGRAMS += \
 	tests/hooks/test_line_profile \
 	tests/hooks/test_line_profile_pools \
 	tests/hooks/test_line_profile_threads \
+	tests/hooks/test_line_profile_views \
 	tests/hooks/test_line_report \
 	tests/hooks/test_object \
 	tests/hooks/test_symbols

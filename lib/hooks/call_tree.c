@@ -22,7 +22,7 @@ void clpi_call_tree_end(clpi_call_tree *tree)
 void clpi_call_tree_clear(clpi_call_tree *tree)
 {
   tree->count = 1;
-  tree->nodes[0].bytes = (clpi_profiled_bytes){0};
+  tree->nodes[0] = (clpi_call_node){0};
   if (tree->slots)
     memset(tree->slots, 0, tree->slot_count * sizeof(*tree->slots));
 }

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 typedef struct clpi_profiled_bytes {
-  uint64_t used;     /* requested from pools */
-  uint64_t acquired; /* requested from the device */
+  uint64_t used;     /* requested from pools; in a report, those in use */
+  uint64_t acquired; /* from the device */
 } clpi_profiled_bytes;
 
 static inline void clpi_profiled_bytes_add(clpi_profiled_bytes *sum, clpi_profiled_bytes more)
@@ -24,6 +24,8 @@ typedef struct clpi_call_node {
   uint32_t parent;           /* its number is smaller than the node's own */
   uint32_t depth;            /* the root's is 0 */
   clpi_profiled_bytes bytes; /* of stacks that end here, without those of children */
+  uint64_t in_use;           /* bytes of such stacks that are in use */
+  uint64_t at_peak, peak;    /* what `in_use` was when all of the tree's were `peak` */
 } clpi_call_node;
 
 /* Nodes are numbered in the order in which they were added; the root is 0. */

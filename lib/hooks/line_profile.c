@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The line profile: two callbacks that record, and the reports.
+/* The line profile: callbacks that record, and the reports.
  *
- * Semantics: cupy.cuda.memory_hooks.LineProfileHook. */
+ * Semantics: cupy.cuda.memory_hooks.LineProfileHook, which has no bytes in use. A new peak of those
+ * costs nothing: a node saves its bytes of the peak when it changes for the first time after it. */
 #include "hooks/line_profile.h"
 
 #include "core/base/cancel.h"
@@ -14,6 +15,9 @@
 /* The most frames of the C library above main or a thread's first function; reports leave them
  * out. */
 enum { STARTUP_FRAMES = 4 };
+
+/* In place of a node's number: of clp_line_profile.unrecorded. */
+#define UNRECORDED UINT32_MAX
 
 /* The return address of the hook's callback. Must be used in the callback itself. */
 #define CALLBACK_RETURN __builtin_extract_return_addr(__builtin_return_address(0))
@@ -48,11 +52,15 @@ static bool find_node_locked(clpi_call_tree *tree, const clpi_call_stack *stack,
   return true;
 }
 
-static void record(clp_line_profile *profile, clpi_profiled_bytes bytes,
-                   const void *callback_return)
+static clpi_call_node *node_at(clp_line_profile *profile, uint32_t number)
 {
-  if (clpi_is_inherited(profile->forks))
-    return;
+  return number == UNRECORDED ? &profile->unrecorded : &profile->stacks.nodes[number];
+}
+
+/* Adds the bytes to the node of the thread's stack. Returns its number, with the profile locked. */
+static uint32_t lock_and_record(clp_line_profile *profile, clpi_profiled_bytes bytes,
+                                const void *callback_return)
+{
   clpi_call_stack stack;
   uint32_t node;
   stack.seen = 0;
@@ -60,19 +68,106 @@ static void record(clp_line_profile *profile, clpi_profiled_bytes bytes,
     clpi_call_stack_capture(&stack, profile->walk, callback_return);
   size_t frames = wanted_frames(profile, &stack);
   pthread_mutex_lock(&profile->lock);
-  bool found = find_node_locked(&profile->stacks, &stack, frames, &node);
-  clpi_profiled_bytes_add(found ? &profile->stacks.nodes[node].bytes : &profile->unrecorded, bytes);
+  if (!find_node_locked(&profile->stacks, &stack, frames, &node))
+    node = UNRECORDED;
+  clpi_profiled_bytes_add(&node_at(profile, node)->bytes, bytes);
+  return node;
+}
+
+static bool put_locked(clpi_map *map, uint64_t key, uint64_t value)
+{
+  bool is_reserved = clpi_map_reserve(map);
+  if (is_reserved)
+    clpi_map_put(map, key, value);
+  return is_reserved;
+}
+
+static uint64_t own_thread(void)
+{
+  return (uintptr_t)pthread_self();
+}
+
+/* `change` may be negative: it wraps. */
+static void change_in_use_locked(clp_line_profile *profile, uint32_t number, uint64_t change)
+{
+  clpi_call_node *node = node_at(profile, number);
+  if (node->peak != profile->peak) {
+    node->at_peak = node->in_use;
+    node->peak = profile->peak;
+  }
+  node->in_use += change;
+  profile->in_use += change;
+  if (profile->peak < profile->in_use)
+    profile->peak = profile->in_use;
+}
+
+static void end_use_locked(clp_line_profile *profile, uint64_t buffer_id)
+{
+  uint64_t node, bytes;
+  if (clpi_map_take(&profile->nodes, buffer_id, &node) &&
+      clpi_map_take(&profile->sizes, buffer_id, &bytes))
+    change_in_use_locked(profile, (uint32_t)node, -bytes);
+}
+
+/* A buffer that is in use already was released where the hook did not see it. */
+static void begin_use_locked(clp_line_profile *profile, const clp_hook_event *event, uint32_t node)
+{
+  end_use_locked(profile, event->buffer_id);
+  if (!put_locked(&profile->sizes, event->buffer_id, event->mem_size))
+    return;
+  if (put_locked(&profile->nodes, event->buffer_id, node))
+    change_in_use_locked(profile, node, event->mem_size);
+}
+
+static void record_request(const clp_hook_event *event, void *user_data)
+{
+  clp_line_profile *profile = user_data;
+  if (clpi_is_inherited(profile->forks))
+    return;
+  clpi_profiled_bytes bytes = {.used = event->mem_size};
+  uint32_t node = lock_and_record(profile, bytes, CALLBACK_RETURN);
+  (void)put_locked(&profile->requests, own_thread(), node);
   pthread_mutex_unlock(&profile->lock);
 }
 
-static void record_used(const clp_hook_event *event, void *user_data)
+/* The request's node is not known any more after a reset, or after another request of the thread,
+ * which an on_out_of_memory made. */
+static void record_buffer(const clp_hook_event *event, void *user_data)
 {
-  record(user_data, (clpi_profiled_bytes){.used = event->mem_size}, CALLBACK_RETURN);
+  clp_line_profile *profile = user_data;
+  uint64_t node;
+  if (clpi_is_inherited(profile->forks))
+    return;
+  pthread_mutex_lock(&profile->lock);
+  bool is_known = clpi_map_take(&profile->requests, own_thread(), &node);
+  if (!is_known && event->buffer_id) {
+    pthread_mutex_unlock(&profile->lock);
+    node = lock_and_record(profile, (clpi_profiled_bytes){0}, CALLBACK_RETURN);
+  }
+  if (event->buffer_id)
+    begin_use_locked(profile, event, (uint32_t)node);
+  pthread_mutex_unlock(&profile->lock);
 }
 
 static void record_acquired(const clp_hook_event *event, void *user_data)
 {
-  record(user_data, (clpi_profiled_bytes){.acquired = event->mem_size}, CALLBACK_RETURN);
+  clp_line_profile *profile = user_data;
+  if (!event->memory || clpi_is_inherited(profile->forks))
+    return;
+  clpi_profiled_bytes bytes = {.acquired = event->mem_size};
+  lock_and_record(profile, bytes, CALLBACK_RETURN);
+  pthread_mutex_unlock(&profile->lock);
+}
+
+/* Before the release: after it, another thread may have the buffer. */
+static void record_release(const clp_hook_event *event, void *user_data)
+{
+  clp_line_profile *profile = user_data;
+  if (clpi_is_inherited(profile->forks))
+    return;
+  pthread_mutex_lock(&profile->lock);
+  end_use_locked(profile, event->buffer_id);
+  pthread_mutex_unlock(&profile->lock);
 }
 
 /* --- life --- */
@@ -100,8 +195,10 @@ clp_status clp_line_profile_create(unsigned max_depth, clp_line_profile **out)
   };
   profile->hook.name = "line_profile";
   profile->hook.user_data = profile;
-  profile->hook.malloc_preprocess = record_used;
-  profile->hook.alloc_preprocess = record_acquired;
+  profile->hook.malloc_preprocess = record_request;
+  profile->hook.malloc_postprocess = record_buffer;
+  profile->hook.alloc_postprocess = record_acquired;
+  profile->hook.free_preprocess = record_release;
   if (!clpi_call_tree_init(&profile->stacks))
     goto free_profile;
   pthread_mutex_init(&profile->lock, NULL);
@@ -116,6 +213,13 @@ no_memory:
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a line profile");
 }
 
+static void end_maps(clp_line_profile *profile)
+{
+  clpi_map_end(&profile->requests);
+  clpi_map_end(&profile->nodes);
+  clpi_map_end(&profile->sizes);
+}
+
 /* A thread of the parent may have been changing what an inherited one has. */
 void clp_line_profile_destroy(clp_line_profile *profile)
 {
@@ -123,6 +227,7 @@ void clp_line_profile_destroy(clp_line_profile *profile)
     return;
   pthread_mutex_destroy(&profile->lock);
   clpi_call_tree_end(&profile->stacks);
+  end_maps(profile);
   free(profile);
 }
 
@@ -146,40 +251,60 @@ clp_status clp_line_profile_reset(clp_line_profile *profile)
     return status;
   pthread_mutex_lock(&profile->lock);
   clpi_call_tree_clear(&profile->stacks);
-  profile->unrecorded = (clpi_profiled_bytes){0};
+  profile->unrecorded = (clpi_call_node){0};
+  end_maps(profile);
+  profile->in_use = profile->peak = 0;
   pthread_mutex_unlock(&profile->lock);
   return CLP_SUCCESS;
 }
 
 /* --- reports --- */
 
+/* The node's bytes in the view of a profile with that peak. */
+static clpi_profiled_bytes bytes_in(clp_line_profile_view view, uint64_t peak,
+                                    const clpi_call_node *node)
+{
+  if (view == CLP_VIEW_SUMS)
+    return node->bytes;
+  bool has_changed = view == CLP_VIEW_PEAK && node->peak == peak;
+  return (clpi_profiled_bytes){.used = has_changed ? node->at_peak : node->in_use};
+}
+
 /* Works on a copy, so that recording need not wait while names are looked up. */
-static clp_status make_report(clp_line_profile *profile, clpi_line_report *report)
+static clp_status make_report(clp_line_profile *profile, clp_line_profile_view view,
+                              clpi_line_report *report)
 {
   clpi_call_tree stacks;
   pthread_mutex_lock(&profile->lock);
   bool copied = clpi_call_tree_copy(&stacks, &profile->stacks);
-  clpi_profiled_bytes unrecorded = profile->unrecorded;
+  clpi_call_node unrecorded = profile->unrecorded;
+  uint64_t peak = profile->peak;
   pthread_mutex_unlock(&profile->lock);
   if (!copied)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a copy of a line profile");
+  for (uint32_t i = 0; i < stacks.count; i++)
+    stacks.nodes[i].bytes = bytes_in(view, peak, &stacks.nodes[i]);
   clp_status status = clpi_line_report_init(report, &stacks, profile->max_depth, profile->symbols);
-  report->unrecorded = unrecorded;
+  report->unrecorded = bytes_in(view, peak, &unrecorded);
+  report->of_bytes_in_use = view != CLP_VIEW_SUMS;
   clpi_call_tree_end(&stacks);
   return status;
 }
 
-static clp_status write_report(clp_line_profile *profile, FILE *file, const char *function,
+static clp_status write_report(clp_line_profile *profile, clp_line_profile_view view, FILE *file,
+                               const char *function,
                                clp_status (*write)(const clpi_line_report *report, FILE *file))
 {
   CLPI_UNCANCELLED;
   clp_status status = check(profile, function);
   if (!status && !file)
     status = clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: file is NULL", function);
+  if (!status && (unsigned)view > CLP_VIEW_PEAK)
+    status = clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: there is no view %d", function, (int)view);
   if (status)
     return status;
   clpi_line_report report;
-  status = make_report(profile, &report);
+  status = make_report(profile, view, &report);
   if (status)
     return status;
   flockfile(file); /* no other thread's lines between these */
@@ -191,11 +316,25 @@ static clp_status write_report(clp_line_profile *profile, FILE *file, const char
 
 clp_status clp_line_profile_print(clp_line_profile *profile, FILE *file)
 {
-  return write_report(profile, file, "clp_line_profile_print", clpi_line_report_print);
+  return write_report(profile, CLP_VIEW_SUMS, file, "clp_line_profile_print",
+                      clpi_line_report_print);
+}
+
+clp_status clp_line_profile_print_view(clp_line_profile *profile, clp_line_profile_view view,
+                                       FILE *file)
+{
+  return write_report(profile, view, file, "clp_line_profile_print_view", clpi_line_report_print);
 }
 
 clp_status clp_line_profile_write_folded(clp_line_profile *profile, FILE *file)
 {
-  return write_report(profile, file, "clp_line_profile_write_folded",
+  return write_report(profile, CLP_VIEW_SUMS, file, "clp_line_profile_write_folded",
+                      clpi_line_report_write_folded);
+}
+
+clp_status clp_line_profile_write_folded_view(clp_line_profile *profile, clp_line_profile_view view,
+                                              FILE *file)
+{
+  return write_report(profile, view, file, "clp_line_profile_write_folded_view",
                       clpi_line_report_write_folded);
 }

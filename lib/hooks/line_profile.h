@@ -3,6 +3,7 @@
 #ifndef CLPOOL_HOOKS_LINE_PROFILE_H
 #define CLPOOL_HOOKS_LINE_PROFILE_H
 
+#include "core/base/map.h"
 #include "hooks/call_stack.h"
 #include "hooks/call_tree.h"
 #include "hooks/symbols.h"
@@ -18,9 +19,12 @@ struct clp_line_profile {
   clpi_stack_walker *walk;
   const clpi_symbols *symbols;
 
-  pthread_mutex_t lock;           /* guards the rest */
-  clpi_call_tree stacks;          /* keys are addresses */
-  clpi_profiled_bytes unrecorded; /* of stacks for which host memory ran out */
+  pthread_mutex_t lock;      /* guards the rest */
+  clpi_call_tree stacks;     /* keys are addresses */
+  clpi_call_node unrecorded; /* of stacks for which host memory ran out; not of the tree */
+  clpi_map requests;         /* by thread: the node of the request that it is in */
+  clpi_map nodes, sizes;     /* by the ID of a buffer in use: its node, and its bytes */
+  uint64_t in_use, peak;     /* bytes in use, now and at most */
 };
 
 #endif

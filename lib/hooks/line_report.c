@@ -118,13 +118,16 @@ static void write_size(char text[SIZE_TEXT_BYTES], uint64_t bytes)
   snprintf(text, SIZE_TEXT_BYTES, "%.2f%s", size, units[unit]);
 }
 
-static bool print_line(FILE *file, uint32_t depth, const char *text, clpi_profiled_bytes bytes)
+static bool print_line(const clpi_line_report *report, FILE *file, uint32_t depth, const char *text,
+                       clpi_profiled_bytes bytes)
 {
   char used[SIZE_TEXT_BYTES], acquired[SIZE_TEXT_BYTES];
   write_size(used, bytes.used);
   write_size(acquired, bytes.acquired);
-  return fprintf(file, "%*s", 2 * (int)depth, "") >= 0 && clpi_print_escaped(file, text) &&
-         fprintf(file, " (%s, %s)\n", used, acquired) >= 0;
+  if (fprintf(file, "%*s", 2 * (int)depth, "") < 0 || !clpi_print_escaped(file, text))
+    return false;
+  return (report->of_bytes_in_use ? fprintf(file, " (%s)\n", used)
+                                  : fprintf(file, " (%s, %s)\n", used, acquired)) >= 0;
 }
 
 static const char *text_of(const clpi_call_node *node)
@@ -178,11 +181,13 @@ static bool print_lines(const clpi_line_report *report, const branch *branches, 
   const clpi_call_tree *lines = &report->lines;
   clpi_profiled_bytes all = branches[0].bytes;
   clpi_profiled_bytes_add(&all, report->unrecorded);
-  bool written = print_line(file, 0, root_text, all);
+  bool written = print_line(report, file, 0, root_text, all);
   for (uint32_t i = next_line(lines, branches, 0); i && written; i = next_line(lines, branches, i))
-    written = print_line(file, lines->nodes[i].depth, text_of(&lines->nodes[i]), branches[i].bytes);
+    if (!report->of_bytes_in_use || has_bytes(branches[i].bytes))
+      written = print_line(report, file, lines->nodes[i].depth, text_of(&lines->nodes[i]),
+                           branches[i].bytes);
   if (written && has_bytes(report->unrecorded))
-    written = print_line(file, 1, unrecorded_text, report->unrecorded);
+    written = print_line(report, file, 1, unrecorded_text, report->unrecorded);
   return written;
 }
 

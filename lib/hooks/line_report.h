@@ -14,6 +14,7 @@ typedef struct clpi_line_report {
   clpi_frame_lines names;
   clpi_call_tree lines;           /* keys are clpi_line */
   clpi_profiled_bytes unrecorded; /* of stacks for which host memory ran out */
+  bool of_bytes_in_use;           /* one figure a line; lines without any bytes are left out */
 } clpi_line_report;
 
 /* Makes the tree of lines of `stacks`, a tree of addresses, without the code that starts the

@@ -7,6 +7,7 @@ import _thread
 import gc
 import io
 import json
+import random
 import sys
 import threading
 import weakref
@@ -289,3 +290,108 @@ def test_line_profile_of_a_thread_without_python(host_pool):
     profile.print_report(text)
     size = host_pool.alloc_size(host_pool.bin_number(1024)) / 1024
     assert text.getvalue() == f"_root ({size:.2f}KB, {size:.2f}KB)\n"
+
+
+def reported(profile, view="sums"):
+    text = io.StringIO()
+    profile.print_report(text, view)
+    return text.getvalue()
+
+
+def folded(profile, view="sums"):
+    text = io.StringIO()
+    profile.write_folded(text, view)
+    return [int(line.rpartition(" ")[2]) for line in text.getvalue().splitlines()]
+
+
+def test_line_profile_views(host_pool):
+    """A pool rounds 1024 bytes up to 1087, and 2048 up to 2175."""
+    with clpool.LineProfileHook() as profile:
+        first = host_pool(1024)
+        second = host_pool(2048)
+        thread = threading.Thread(target=first.release)  # where the hook is not
+        thread.start()
+        thread.join()
+        assert reported(profile, "now").startswith("_root (3.19KB)\n")
+        again = host_pool(1024)  # what was released
+        assert folded(profile, "now") == [2175, 1087]
+        second.release()
+        assert reported(profile, "now").startswith("_root (1.06KB)\n")
+        assert folded(profile, "now") == [1087]
+        again.release()
+    assert reported(profile, "now") == "_root (0.00B)\n"
+    assert folded(profile, "now") == []
+    assert reported(profile, "peak").startswith("_root (3.19KB)\n")
+    assert folded(profile) == [1087, 2175, 1087]
+    assert len(folded(profile, "peak")) == 2
+    for report in reported, folded:
+        with pytest.raises(ValueError, match="'then'"):
+            report(profile, "then")
+
+
+def test_line_profile_of_refused_requests():
+    pool = clpool.MemoryPool(clpool.SimulatedAllocator(1 << 30))
+    with clpool.LineProfileHook(max_depth=1) as profile:
+        with pytest.raises(clpool.MemoryError):
+            pool(1 << 40)
+        assert reported(profile) == "_root (1.06TB, 0.00B)\n"
+        held = pool(1 << 30)  # which its bin's size passes
+        assert reported(profile) == "_root (1.06TB, 1.00GB)\n"
+        assert reported(profile, "now") == "_root (1.00GB)\n"
+        held.release()
+    assert reported(profile, "now") == "_root (0.00B)\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (1023, "1023.00B"),
+        (1024, "1.00KB"),
+        (1048575, "1024.00KB"),
+        (1 << 40, "1.00TB"),
+        (1 << 50, "1.00PB"),
+        (1 << 60, "1.00EB"),
+        (1 << 70, "1.00ZB"),
+        (1 << 80, "1024.00ZB"),
+    ],
+)
+def test_line_profile_sizes_are_cupys(size, text):
+    profile = clpool.LineProfileHook(max_depth=1)
+    profile.malloc_preprocess(device_id=0, size=size, mem_size=size)
+    assert reported(profile) == f"_root ({text}, 0.00B)\n"
+
+
+def test_line_profile_against_a_model():
+    chance = random.Random(1)
+    profile = clpool.LineProfileHook()
+    buffers: dict = {}
+    peak: dict = {}
+
+    def allocate(pmem_id, size):
+        sizes = {"device_id": 0, "size": size, "mem_size": size}
+        profile.malloc_preprocess(**sizes)
+        profile.malloc_postprocess(**sizes, mem_ptr=pmem_id, pmem_id=pmem_id)
+
+    def one(pmem_id, size):
+        allocate(pmem_id, size)
+
+    def other(pmem_id, size):
+        allocate(pmem_id, size)
+
+    def by_line(of):
+        sums = [sum(size for line, size in of.values() if line is which) for which in (one, other)]
+        return sorted(size for size in sums if size)
+
+    for _ in range(3000):
+        pmem_id, size = chance.randrange(1, 20), chance.randrange(1, 1000)
+        which = chance.choice((one, other, None))
+        if which:
+            which(pmem_id, size)  # what had this ID was released elsewhere
+            buffers[pmem_id] = which, size
+        else:
+            profile.free_preprocess(device_id=0, mem_size=size, mem_ptr=pmem_id, pmem_id=pmem_id)
+            buffers.pop(pmem_id, None)
+        if sum(by_line(buffers)) > sum(by_line(peak)):
+            peak = dict(buffers)
+        assert sorted(folded(profile, "now")) == by_line(buffers)
+        assert sorted(folded(profile, "peak")) == by_line(peak)

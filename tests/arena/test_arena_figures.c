@@ -263,6 +263,9 @@ START_TEST(a_profile_acquires_segments)
   first = clpt_allocate(pools[0], 100 << 10);
   clpt_prints(profile, "_root (100.00KB, 0.00B)\n"
                        "  p.c:7:f (100.00KB, 0.00B)\n");
+  clpt_prints_view(profile, CLP_VIEW_NOW,
+                   "_root (100.00KB)\n"
+                   "  p.c:7:f (100.00KB)\n");
   clpt_ok(clp_buffer_release(first));
   clpt_ok(clp_buffer_release(second));
   clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));

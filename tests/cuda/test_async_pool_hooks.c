@@ -236,9 +236,12 @@ START_TEST(line_profile)
   freed(profiled());
   clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
   clpt_ok(clp_line_profile_print(profile, file));
+  clpt_ok(clp_line_profile_print_view(profile, CLP_VIEW_NOW, file));
+  clpt_ok(clp_line_profile_print_view(profile, CLP_VIEW_PEAK, file));
   clp_line_profile_destroy(profile);
   (void)fclose(file);
   ck_assert_msg(strstr(text, "_root (1.00KB, 1.00KB)") == text, "%s", text);
+  ck_assert_msg(strstr(text, "_root (0.00B)\n_root (1.00KB)\n"), "%s", text);
   ck_assert_msg(strstr(text, "lib/cuda") == NULL && strstr(text, "async_pool_malloc") == NULL, "%s",
                 text);
 #ifdef HAVE_LIBDW

@@ -10,16 +10,16 @@
 
 /* --- Arguments --- */
 
-START_TEST(the_hook_has_the_two_callbacks_that_record)
+START_TEST(the_hook_has_the_callbacks_that_record)
 {
   clp_line_profile *profile = clpt_profile(0);
   const clp_hook *hook = clp_line_profile_hook(profile);
   ck_assert_ptr_eq(hook, clp_line_profile_hook(profile));
   ck_assert_uint_eq(hook->struct_size, sizeof(clp_hook));
   ck_assert_str_eq(hook->name, "line_profile");
-  ck_assert(hook->malloc_preprocess && hook->alloc_preprocess);
-  ck_assert(!hook->malloc_postprocess && !hook->alloc_postprocess);
-  ck_assert(!hook->free_preprocess && !hook->free_postprocess);
+  ck_assert(hook->malloc_preprocess && hook->malloc_postprocess);
+  ck_assert(hook->alloc_postprocess && hook->free_preprocess);
+  ck_assert(!hook->alloc_preprocess && !hook->free_postprocess);
   ck_assert(!hook->device_free_preprocess && !hook->device_free_postprocess);
   clp_line_profile_destroy(profile);
 }
@@ -50,8 +50,8 @@ START_TEST(bytes_are_as_rounded)
   clp_hook_event event = {.size = 1000, .mem_size = 1024};
   CLPT_SET_STACK(1);
   hook->malloc_preprocess(&event, hook->user_data);
-  event = (clp_hook_event){.mem_size = 2048};
-  hook->alloc_preprocess(&event, hook->user_data);
+  event = (clp_hook_event){.mem_size = 2048, .memory = 1};
+  hook->alloc_postprocess(&event, hook->user_data);
   clpt_prints(profile, "_root (1.00KB, 2.00KB)\n"
                        "  p.c:1:f (1.00KB, 2.00KB)\n");
   clp_line_profile_destroy(profile);
@@ -194,10 +194,12 @@ START_TEST(what_was_not_recorded_is_told)
   clp_line_profile *profile = clpt_profile(0);
   CLPT_SET_STACK(1, 2);
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clpt_take(profile, 1024, 2048);
+  clpt_take_buffer(profile, 1024, 2048, 7);
   clpt_host_stop();
   clpt_prints(profile, "_root (1.00KB, 2.00KB)\n"
                        "  _unrecorded (1.00KB, 2.00KB)\n");
+  clpt_prints_view(profile, CLP_VIEW_NOW, "_root (0.00B)\n");
+  clpt_release(profile, 7);
   clpt_take(profile, 1, 1);
   CLPT_SET_STACK(1, 3);
   clpt_take(profile, 512, 0);
@@ -211,6 +213,23 @@ START_TEST(what_was_not_recorded_is_told)
                       "_unrecorded 1024\n");
   clpt_ok(clp_line_profile_reset(profile));
   clpt_prints(profile, "_root (0.00B, 0.00B)\n");
+  clp_line_profile_destroy(profile);
+}
+END_TEST
+
+START_TEST(what_was_not_recorded_may_be_in_use)
+{
+  clp_line_profile *profile = clpt_profile(0);
+  clpt_set_stack(NULL, 0);
+  clpt_take_buffer(profile, 1, 0, 1); /* makes room for the next one, though for no stack */
+  CLPT_SET_STACK(1, 2);
+  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
+  clpt_take_buffer(profile, 1024, 0, 2);
+  clpt_host_stop();
+  clpt_prints_view(profile, CLP_VIEW_NOW, "_root (1.00KB)\n  _unrecorded (1.00KB)\n");
+  clpt_release(profile, 2);
+  clpt_folds_view(profile, CLP_VIEW_NOW, "_root 1\n");
+  clpt_folds_view(profile, CLP_VIEW_PEAK, "_root 1\n_unrecorded 1024\n");
   clp_line_profile_destroy(profile);
 }
 END_TEST
@@ -261,7 +280,7 @@ CLPT_MAIN("line profile", clpt_run)
 {
   const int kinds = sizeof(writers) / sizeof(writers[0]);
   TCase *arguments = clpt_case(suite, "arguments");
-  tcase_add_test(arguments, the_hook_has_the_two_callbacks_that_record);
+  tcase_add_test(arguments, the_hook_has_the_callbacks_that_record);
   tcase_add_test(arguments, profiles_are_apart);
   TCase *recording = clpt_case(suite, "recording");
   tcase_add_test(recording, bytes_are_as_rounded);
@@ -276,6 +295,7 @@ CLPT_MAIN("line profile", clpt_run)
   tcase_add_test(host, a_profile_without_host_memory_is_not_made);
   tcase_add_test(host, a_stack_that_is_known_needs_no_host_memory);
   tcase_add_test(host, what_was_not_recorded_is_told);
+  tcase_add_test(host, what_was_not_recorded_may_be_in_use);
   tcase_add_loop_test(host, a_report_without_host_memory_says_so, 0, kinds);
   tcase_add_loop_test(host, a_source_of_names_that_fails_ends_the_report, 0, kinds);
 }

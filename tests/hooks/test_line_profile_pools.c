@@ -228,8 +228,9 @@ START_TEST(between_the_program_and_its_callback_is_no_frame)
   pop(&it.first);
   const clpi_call_node *here_node = recorded_below(&it.first, 1);
   ck_assert_uint_eq(here_node[0].bytes.used, KB);
-  /* The device was asked at first, and after it drained, cached no more, and had room. */
-  ck_assert_uint_eq(here_node[0].bytes.acquired, 4 * KB);
+  /* The device was asked four times, and gave once. */
+  ck_assert_uint_eq(here_node[0].bytes.acquired, KB);
+  ck_assert_uint_eq(here_node[0].in_use, KB);
   ck_assert_uint_eq(here_node[1].bytes.used, 103);
   clpt_ok(clp_buffer_release(buffer));
   end(&it.first);
@@ -317,7 +318,142 @@ START_TEST(between_the_program_and_its_allocator_is_no_frame)
 }
 END_TEST
 
+/* --- Requests --- */
+
+/* A pool rounds 1 KB up to 1,087 bytes, 1.06 KB, and 1 TB to 1.06 TB. */
+static const struct {
+  size_t capacity, limit, held, bytes; /* held: bytes of a block; 0: none */
+  clp_status status;
+  const char *sums, *now;
+} requests[] = {
+    {.bytes = KB, .sums = "1.06KB, 1.06KB", .now = "1.06KB"},
+    {.held = KB, .bytes = KB, .sums = "1.06KB, 0.00B", .now = "1.06KB"},
+    {.bytes = 0, .sums = "0.00B, 0.00B", .now = "0.00B"},
+    /* Refused by the device, each time that it is asked. */
+    {.capacity = KB - 1,
+     .bytes = KB,
+     .status = CLP_OUT_OF_DEVICE_MEMORY,
+     .sums = "1.06KB, 0.00B",
+     .now = "0.00B"},
+    {.capacity = 1 << 30,
+     .bytes = (size_t)1 << 40,
+     .status = CLP_OUT_OF_DEVICE_MEMORY,
+     .sums = "1.06TB, 0.00B",
+     .now = "0.00B"},
+    {.limit = 10,
+     .bytes = KB,
+     .status = CLP_LIMIT_EXCEEDED,
+     .sums = "1.06KB, 0.00B",
+     .now = "0.00B"},
+    /* Served at last: after the held block went back, or with the requested size. */
+    {.capacity = 1087, .held = 100, .bytes = KB, .sums = "1.06KB, 1.06KB", .now = "1.06KB"},
+    {.capacity = KB, .bytes = KB, .sums = "1.06KB, 1.00KB", .now = "1.00KB"},
+    {.limit = KB, .bytes = KB, .sums = "1.06KB, 1.00KB", .now = "1.00KB"},
+};
+
+static void prints_root(clp_line_profile *profile, clp_line_profile_view view, const char *figures)
+{
+  char expected[64];
+  (void)snprintf(expected, sizeof(expected), "_root (%s)\n", figures);
+  clpt_prints_view(profile, view, expected);
+}
+
+START_TEST(a_request_is_used_once_and_acquires_what_the_device_gives)
+{
+  profiled it;
+  clp_buffer *buffer;
+  clpt_device_init(&it.rig.device);
+  it.rig.device.ops.alignment = 1;
+  clpt_rig_start_with(&it.rig, NULL);
+  clpt_ok(clp_line_profile_create(1, &it.profile));
+  if (requests[_i].held)
+    clpt_hold(it.rig.pool, requests[_i].held, 1);
+  it.rig.device.capacity = requests[_i].capacity;
+  clpt_ok(clp_pool_set_limit(it.rig.pool, requests[_i].limit));
+  push(&it);
+  clp_status status = clp_pool_allocate(it.rig.pool, requests[_i].bytes, &buffer);
+  ck_assert_int_eq(status, requests[_i].status);
+  prints_root(it.profile, CLP_VIEW_SUMS, requests[_i].sums);
+  prints_root(it.profile, CLP_VIEW_NOW, requests[_i].now);
+  clpt_ok(clp_buffer_release(buffer));
+  pop(&it);
+  prints_root(it.profile, CLP_VIEW_SUMS, requests[_i].sums);
+  prints_root(it.profile, CLP_VIEW_NOW, "0.00B");
+  prints_root(it.profile, CLP_VIEW_PEAK, requests[_i].now);
+  end(&it);
+}
+END_TEST
+
+START_TEST(what_the_hook_does_not_see_released_is_in_use_until_it_comes_again)
+{
+  profiled it;
+  clp_buffer *buffer, *again;
+  start(&it, 1);
+  push(&it);
+  clpt_ok(clp_pool_allocate(it.rig.pool, KB, &buffer));
+  pop(&it);
+  clpt_ok(clp_buffer_release(buffer));
+  prints_root(it.profile, CLP_VIEW_NOW, "1.00KB");
+  push(&it);
+  clpt_ok(clp_pool_allocate(it.rig.pool, KB, &again));
+  ck_assert_ptr_eq(again, buffer);
+  prints_root(it.profile, CLP_VIEW_NOW, "1.00KB");
+  clpt_ok(clp_buffer_release(again));
+  prints_root(it.profile, CLP_VIEW_NOW, "0.00B");
+  prints_root(it.profile, CLP_VIEW_PEAK, "1.00KB");
+  pop(&it);
+  end(&it);
+}
+END_TEST
+
 /* --- Threads --- */
+
+/* Buffers go from thread to thread: each releases what others allocated. */
+enum { PLACES = 8 };
+
+typedef struct exchange {
+  profiled profiled;
+  clp_buffer *_Atomic places[PLACES];
+} exchange;
+
+static void exchange_many(clpt_worker *self)
+{
+  exchange *it = self->shared;
+  clp_buffer *buffer;
+  for (unsigned i = 0; i < self->rounds; i++) {
+    if (clp_pool_allocate(it->profiled.rig.pool, KB, &buffer))
+      clpt_wrong(self, "%s", clp_last_error()->message);
+    buffer = atomic_exchange(&it->places[clpt_chance_below(&self->chance, PLACES)], buffer);
+    if (clp_buffer_release(buffer))
+      clpt_wrong(self, "%s", clp_last_error()->message);
+  }
+}
+
+START_TEST(a_pools_hook_follows_buffers_through_threads)
+{
+  enum { WORKERS = 4 };
+  static const clpt_work work[] = {exchange_many};
+  clpt_workers all;
+  exchange it = {.places = {NULL}};
+  uint64_t left = 0;
+  start(&it.profiled, 1);
+  clp_line_profile *profile = it.profiled.profile;
+  clpt_ok(clp_pool_add_hook(it.profiled.rig.pool, clp_line_profile_hook(profile)));
+  clpt_workers_start(&all, WORKERS, work, 1, clpt_iterations(2000), &it);
+  clpt_workers_join(&all);
+  for (size_t i = 0; i < PLACES; i++)
+    left += it.places[i] ? KB : 0;
+  ck_assert_uint_gt(left, 0);
+  ck_assert_uint_eq(profile->in_use, left);
+  ck_assert_uint_ge(profile->peak, left);
+  ck_assert_uint_le(profile->peak, (PLACES + WORKERS) * KB);
+  for (size_t i = 0; i < PLACES; i++)
+    clpt_ok(clp_buffer_release(it.places[i]));
+  prints_root(profile, CLP_VIEW_NOW, "0.00B");
+  clpt_ok(clp_pool_remove_hook(it.profiled.rig.pool, clp_line_profile_hook(profile)));
+  end(&it.profiled);
+}
+END_TEST
 
 static void take_many(clpt_worker *self)
 {
@@ -354,6 +490,11 @@ CLPT_MAIN("line profile of pools", clpt_run)
   tcase_add_test(frames, what_a_limit_refuses_was_asked_for);
   tcase_add_test(frames, between_the_program_and_its_callback_is_no_frame);
   tcase_add_loop_test(frames, between_the_program_and_its_allocator_is_no_frame, 0, 4);
+  TCase *asked = clpt_case(suite, "requests");
+  tcase_add_loop_test(asked, a_request_is_used_once_and_acquires_what_the_device_gives, 0,
+                      sizeof(requests) / sizeof(requests[0]));
+  tcase_add_test(asked, what_the_hook_does_not_see_released_is_in_use_until_it_comes_again);
   TCase *threads = clpt_case(suite, "threads");
+  tcase_add_test(threads, a_pools_hook_follows_buffers_through_threads);
   tcase_add_test(threads, a_pools_hook_sees_all_threads);
 }

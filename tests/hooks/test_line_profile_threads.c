@@ -17,7 +17,10 @@ static void record(clpt_worker *self)
   clpt_set_stack(stack, 2);
   for (unsigned i = 0; i < self->rounds; i++) {
     stack[1] = 1 + clpt_chance_below(&self->chance, STACKS);
-    clpt_take(profile, 2, 1);
+    uint64_t id = self->number * STACKS + stack[1]; /* another recorder's is another one */
+    clpt_take_buffer(profile, 2, 1, id);
+    if (i + STACKS < self->rounds && i % 3)
+      clpt_release(profile, id);
   }
 }
 
@@ -27,9 +30,10 @@ static void report(clpt_worker *self)
     char *text = NULL;
     size_t length;
     FILE *file = open_memstream(&text, &length);
-    clp_status status = clp_line_profile_print(profile, file);
+    clp_line_profile_view view = i % 3;
+    clp_status status = clp_line_profile_print_view(profile, view, file);
     if (!status)
-      status = clp_line_profile_write_folded(profile, file);
+      status = clp_line_profile_write_folded_view(profile, view, file);
     fclose(file);
     if (status)
       clpt_wrong(self, "%s", clp_last_error()->message);

@@ -98,6 +98,7 @@ where_memory_goes() {
   trace=$house_tmp/memory.csv
   run where_memory_goes "$trace" "$house_tmp/memory.folded" || return 0
   expect where_memory_goes '^_root \(81\.82MB, 20\.45MB\)$'
+  expect where_memory_goes '^_root \(3\.12MB\)$'
   expect where_memory_goes '^peak managed +21446883 bytes$'
   sed -n '/^allocations/,$p' "$out" >"$house_tmp/shown"
   if [ "${clp_tool-yes}" = yes ]; then

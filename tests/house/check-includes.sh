@@ -46,7 +46,7 @@ allows lib/core/pool/a.c '"core/pool/pool.h"' '"pool.h"' '<clpool/pool.h>' '<pth
 allows lib/opencl/a.c '"core/pool/pool.h"' '"device.h"' '<clpool/opencl.h>' '<CL/cl.h>'
 allows lib/cuda/a.c '"core/pool/pool.h"' '"driver.h"' '<clpool/cuda.h>' '<dlfcn.h>'
 allows include/clpool/cuda_mempool.h '<clpool/cuda.h>'
-allows tools/trace/a.c '"trace/reader.h"' '<clpool/pool.h>' '<zlib.h>'
+allows tools/trace/a.c '"trace/reader.h"' '"core/base/list.h"' '<clpool/pool.h>' '<zlib.h>'
 allows tools/trace/metering_allocator.c '"core/pool/pool.h"'
 allows tools/a.c '"trace/reader.h"' '<clpool/opencl.h>' '<clpool/cuda.h>'
 allows lib/core/pool/a.c '"core/base/list.h"'

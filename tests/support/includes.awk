@@ -13,7 +13,7 @@ BEGIN {
   }
   may["arena"] = "libc api arena" core
   may["hooks"] = "libc api hooks libdw" core
-  may["trace"] = "libc api trace zlib"
+  may["trace"] = "libc api trace core/base zlib"
   may["trace-allocators"] = "libc api trace" core
   may["opencl"] = "libc api opencl api-opencl CL" core
   may["cuda"] = "libc api cuda api-cuda" core

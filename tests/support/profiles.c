@@ -75,49 +75,99 @@ clp_line_profile *clpt_profile(unsigned max_depth)
   return profile;
 }
 
-void clpt_take(clp_line_profile *profile, size_t used, size_t acquired)
+void clpt_take_buffer(clp_line_profile *profile, size_t used, size_t acquired, uint64_t id)
 {
   const clp_hook *hook = clp_line_profile_hook(profile);
   clp_hook_event event = {.size = used, .mem_size = used};
   hook->malloc_preprocess(&event, hook->user_data);
-  if (!acquired)
-    return;
-  event.mem_size = acquired;
-  hook->alloc_preprocess(&event, hook->user_data);
+  if (acquired) {
+    clp_hook_event call = {.mem_size = acquired, .memory = 1};
+    hook->alloc_postprocess(&call, hook->user_data);
+  }
+  event.memory = event.buffer_id = id;
+  hook->malloc_postprocess(&event, hook->user_data);
 }
 
-static char *written(clp_line_profile *profile,
-                     clp_status (*write)(clp_line_profile *profile, FILE *file))
+void clpt_take(clp_line_profile *profile, size_t used, size_t acquired)
+{
+  clpt_take_buffer(profile, used, acquired, 0);
+}
+
+void clpt_release(clp_line_profile *profile, uint64_t id)
+{
+  const clp_hook *hook = clp_line_profile_hook(profile);
+  clp_hook_event event = {.memory = id, .buffer_id = id};
+  hook->free_preprocess(&event, hook->user_data);
+}
+
+typedef clp_status view_writer(clp_line_profile *profile, clp_line_profile_view view, FILE *file);
+
+static char *written(clp_line_profile *profile, clp_line_profile_view view, view_writer *write)
 {
   char *text = NULL;
   size_t length;
   FILE *file = open_memstream(&text, &length);
   ck_assert_ptr_nonnull(file);
-  clpt_ok(write(profile, file));
+  clpt_ok(write(profile, view, file));
   fclose(file);
   return text;
 }
 
+/* The first view has functions of its own. */
+static clp_status print(clp_line_profile *profile, clp_line_profile_view view, FILE *file)
+{
+  return view ? clp_line_profile_print_view(profile, view, file)
+              : clp_line_profile_print(profile, file);
+}
+
+static clp_status fold(clp_line_profile *profile, clp_line_profile_view view, FILE *file)
+{
+  return view ? clp_line_profile_write_folded_view(profile, view, file)
+              : clp_line_profile_write_folded(profile, file);
+}
+
+char *clpt_printed_view(clp_line_profile *profile, clp_line_profile_view view)
+{
+  return written(profile, view, print);
+}
+
+char *clpt_folded_view(clp_line_profile *profile, clp_line_profile_view view)
+{
+  return written(profile, view, fold);
+}
+
 char *clpt_printed(clp_line_profile *profile)
 {
-  return written(profile, clp_line_profile_print);
+  return clpt_printed_view(profile, CLP_VIEW_SUMS);
 }
 
 char *clpt_folded(clp_line_profile *profile)
 {
-  return written(profile, clp_line_profile_write_folded);
+  return clpt_folded_view(profile, CLP_VIEW_SUMS);
+}
+
+static void compare_and_free(char *text, const char *expected)
+{
+  ck_assert_str_eq(text, expected);
+  free(text);
+}
+
+void clpt_prints_view(clp_line_profile *profile, clp_line_profile_view view, const char *expected)
+{
+  compare_and_free(clpt_printed_view(profile, view), expected);
+}
+
+void clpt_folds_view(clp_line_profile *profile, clp_line_profile_view view, const char *expected)
+{
+  compare_and_free(clpt_folded_view(profile, view), expected);
 }
 
 void clpt_prints(clp_line_profile *profile, const char *expected)
 {
-  char *text = clpt_printed(profile);
-  ck_assert_str_eq(text, expected);
-  free(text);
+  clpt_prints_view(profile, CLP_VIEW_SUMS, expected);
 }
 
 void clpt_folds(clp_line_profile *profile, const char *expected)
 {
-  char *text = clpt_folded(profile);
-  ck_assert_str_eq(text, expected);
-  free(text);
+  clpt_folds_view(profile, CLP_VIEW_SUMS, expected);
 }

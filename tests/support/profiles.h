@@ -39,15 +39,25 @@ extern atomic_size_t clpt_open_sessions, clpt_lookups;
 /** A profile with clpt_walk and clpt_symbols. */
 clp_line_profile *clpt_profile(unsigned max_depth);
 
-/** What happens in a pool: a buffer of so many bytes (rounded) is taken, from the device or not. */
+/** What happens in a pool: a buffer of so many bytes (rounded) is asked for, and the device gives
+ * some, or none. The buffer with that ID (0: none, the request fails) is in use from then on. */
+void clpt_take_buffer(clp_line_profile *profile, size_t used, size_t acquired, uint64_t id);
 void clpt_take(clp_line_profile *profile, size_t used, size_t acquired);
 
-/** The profile as clp_line_profile_print and clp_line_profile_write_folded write it. For free(). */
+/** The buffer is released. */
+void clpt_release(clp_line_profile *profile, uint64_t id);
+
+/** The profile as clp_line_profile_print and clp_line_profile_write_folded write it, and a view as
+ * their _view do. For free(). */
 char *clpt_printed(clp_line_profile *profile);
 char *clpt_folded(clp_line_profile *profile);
+char *clpt_printed_view(clp_line_profile *profile, clp_line_profile_view view);
+char *clpt_folded_view(clp_line_profile *profile, clp_line_profile_view view);
 
 /** The same, compared with what it must be. */
 void clpt_prints(clp_line_profile *profile, const char *expected);
 void clpt_folds(clp_line_profile *profile, const char *expected);
+void clpt_prints_view(clp_line_profile *profile, clp_line_profile_view view, const char *expected);
+void clpt_folds_view(clp_line_profile *profile, clp_line_profile_view view, const char *expected);
 
 #endif

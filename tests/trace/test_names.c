@@ -3,6 +3,8 @@
 #include "support/suite.h"
 #include "trace/names.h"
 
+#include <stdio.h>
+
 START_TEST(a_name_is_kept_once)
 {
   trace_names names = {0};
@@ -17,10 +19,30 @@ START_TEST(a_name_is_kept_once)
 }
 END_TEST
 
+START_TEST(many_names_are_each_kept_once)
+{
+  enum { MANY = 20000 };
+  static const char *kept[MANY];
+  char text[32];
+  trace_names names = {0};
+  for (unsigned i = 0; i < 2 * MANY; i++) {
+    (void)snprintf(text, sizeof(text), "weights of layer %u", i % MANY);
+    const char *found = trace_names_keep(&names, text);
+    ck_assert_str_eq(found, text);
+    if (i < MANY)
+      kept[i] = found;
+    else
+      ck_assert_ptr_eq(found, kept[i - MANY]);
+  }
+  trace_names_end(&names);
+}
+END_TEST
+
+/* A name takes two allocations. */
 START_TEST(without_host_memory_there_is_none)
 {
   trace_names names = {0};
-  clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
+  clpt_host_start(CLPT_HOST_FAILS_ONCE, (unsigned long)_i);
   const char *kept = trace_names_keep(&names, "weights");
   clpt_host_stop();
   ck_assert_ptr_null(kept);
@@ -33,5 +55,6 @@ CLPT_MAIN("names", clpt_run)
 {
   TCase *tests = clpt_case(suite, "names");
   tcase_add_test(tests, a_name_is_kept_once);
-  tcase_add_test(tests, without_host_memory_there_is_none);
+  tcase_add_test(tests, many_names_are_each_kept_once);
+  tcase_add_loop_test(tests, without_host_memory_there_is_none, 0, 2);
 }

@@ -3,15 +3,16 @@
 #ifndef CLPOOL_TRACE_CONTEXTS_H
 #define CLPOOL_TRACE_CONTEXTS_H
 
+#include "core/base/map.h"
+
 #include <clpool/status.h>
 #include <stdint.h>
 
 /* Begins as {0}. */
 typedef struct trace_contexts {
-  void *tree;      /* of those seen, for tsearch */
-  uint32_t count;  /* numbers given: all are below */
-  uint64_t latest; /* asked for last, if there are any, and */
-  uint32_t number; /* its number */
+  clpi_map numbers;     /* by context, each plus 1 */
+  uint64_t number_of_0; /* which is no key of a map, likewise; 0: not seen */
+  uint32_t count;       /* numbers given: all are below */
 } trace_contexts;
 
 void trace_contexts_end(trace_contexts *contexts);

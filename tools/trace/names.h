@@ -3,14 +3,17 @@
 #ifndef CLPOOL_TRACE_NAMES_H
 #define CLPOOL_TRACE_NAMES_H
 
+#include "core/base/map.h"
+
 /* Begins as {0}. */
 typedef struct trace_names {
-  void *tree; /* for tsearch */
+  clpi_map by_hash;
+  struct trace_name *newest;
 } trace_names;
 
 void trace_names_end(trace_names *names);
 
 /* The name that is kept, as long as the others. NULL: no host memory. */
-const char *trace_names_keep(trace_names *names, const char *name);
+const char *trace_names_keep(trace_names *names, const char *text);
 
 #endif

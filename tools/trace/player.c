@@ -248,15 +248,25 @@ static void count_first_pool(trace_player *player)
   player->tally.peak_active_bytes = stats.peak_active_bytes;
 }
 
+static bool grow_pools(trace_player *player, size_t wanted)
+{
+  if (wanted <= player->pool_capacity)
+    return true;
+  trace_play_pool *pools = reallocarray(player->pools, wanted, 2 * sizeof(*pools));
+  if (!pools)
+    return false;
+  player->pools = pools;
+  player->pool_capacity = 2 * wanted;
+  return true;
+}
+
 static clp_status open_pools(trace_player *player, size_t wanted, uint64_t line)
 {
   if (player->pool_count >= wanted)
     return CLP_SUCCESS;
-  trace_play_pool *pools = reallocarray(player->pools, wanted, sizeof(*pools));
-  if (!pools)
+  if (!grow_pools(player, wanted))
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "%s:%" PRIu64 ": no host memory for %zu pools",
                        player->trace, line, wanted);
-  player->pools = pools;
   count_first_pool(player);
   clp_status status = CLP_SUCCESS;
   while (player->pool_count < wanted && !status)

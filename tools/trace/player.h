@@ -42,7 +42,7 @@ typedef struct trace_player {
   const trace_replay_options *options;
   clp_allocator *metering;
   trace_play_pool *pools; /* by the contexts' numbers: one at least */
-  size_t pool_count;
+  size_t pool_count, pool_capacity;
   trace_play_slot *slots;
   size_t slot_count;
   trace_play_tally tally;

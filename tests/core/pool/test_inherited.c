@@ -70,6 +70,7 @@ static void call_all(void)
   REQUIRE(CLP_NOT_SUPPORTED, clp_arena_dump(arena, stdout));
   REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_print(profile, stdout));
   REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_write_folded(profile, stdout));
+  REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_print_view(profile, CLP_VIEW_NOW, stdout));
   REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_reset(profile));
   REQUIRE(CLP_SUCCESS, clp_allocator_free(device, memory, BYTES));
   REQUIRE(CLP_SUCCESS, clp_buffer_release_on(buffer, &count));
