@@ -61,12 +61,12 @@ core_sources = \
 	lib/core/pool/device.c \
 	lib/core/pool/carve.c \
 	lib/core/pool/fit.c \
+	lib/core/pool/free_all.c \
 	lib/core/pool/in_flight.c \
 	lib/core/pool/forget_stream.c \
 	lib/core/pool/leaving.c lib/core/pool/leaving.h \
 	lib/core/pool/out_of_memory.c \
 	lib/core/pool/pool.c lib/core/pool/pool.h \
-	lib/core/pool/pools.c lib/core/pool/pools.h \
 	lib/core/pool/reclaim.c \
 	lib/core/pool/release.c \
 	lib/core/pool/request.h \

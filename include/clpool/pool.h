@@ -163,8 +163,8 @@ void clp_pool_release(clp_pool *pool);
  * - It asks once more for the requested size, rounded up to the alignment, if that is less than the
  *   size of the bin. Such a block is never held: it goes back to the device at its release.
  * - It frees held blocks of other pools on the same allocator.
- * - It waits for pending frees: for its own allocator's, and 20 ms at most for those behind the
- *   work of streams of other pools and SVM allocators, which may wait for the caller.
+ * - It waits for pending frees: for its own allocator's; and 20 ms at most for those of other SVM
+ *   allocators of the context, whose queues may wait for what the caller does later.
  * - It lets the allocator return unused memory that it keeps.
  * - It calls on_out_of_memory, again for as long as that returns true.
  *
@@ -326,7 +326,8 @@ clp_status clp_pool_trim_idle(clp_pool *pool, uint64_t milliseconds);
 /** Frees every held block of every pool of the process, and has allocators give back what they
  * keep, for other libraries that need the memory (in the spirit of CuPy's free_all_blocks). Memory
  * that a stream may still use goes back when its work is done. Allowed in callbacks. In the child
- * of a fork, a parent's pools are left out. A failure does not keep it from trying the rest; the
+ * of a fork, a parent's pools are left out. A pool that another thread releases meanwhile ends at
+ * the latest with this call. A failure does not keep it from trying the rest; the
  * last one is returned. */
 clp_status clp_free_all_held(void);
 

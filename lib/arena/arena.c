@@ -190,7 +190,6 @@ static clp_status create(clp_allocator *upstream, const clp_arena_options *optio
     clpi_arena_destroy(arena);
   if (status)
     return status;
-  (*out)->streams = &arena->streams;
   (*out)->carver = &clpi_arena_carver;
   if (arena->loop.may_be)
     (*out)->carver_lock = &arena->lock;

@@ -356,7 +356,7 @@ bool clpi_arena_wait(clpi_arena *arena)
       for (size_t j = 0; j < range->uses.count; j++)
         clpi_use_note_freed_locked(&range->uses.all[j]);
   clpi_arena_unlock(arena);
-  return clpi_streams_drain(&arena->streams, false);
+  return clpi_streams_drain(&arena->streams);
 }
 
 clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool may_wait)

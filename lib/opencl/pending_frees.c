@@ -3,7 +3,7 @@
  * which takes about one call of clGetEventInfo for each free. */
 #include "opencl/pending_frees.h"
 
-#include "core/hooks/hook.h"
+#include "core/allocator/allocator.h"
 #include "opencl/cl_error.h"
 #include "opencl/loader.h"
 
@@ -166,7 +166,7 @@ clp_status clpi_cl_pending_frees_wait(const void *allocator, cl_context context)
 
 void clpi_cl_pending_frees_leave(const void *allocator, cl_context context)
 {
-  if (clpi_own_hooks.asking)
+  if (clpi_own_asking)
     wait_briefly(allocator, context, false);
   lock_frees();
   drop_locked(allocator);

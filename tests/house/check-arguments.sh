@@ -7,7 +7,8 @@
 set -eu
 
 # Take no argument, or any: tests/core/base/test_status.c has what they answer.
-exempt='clp_last_error clp_set_last_error clp_status_message clp_status_name clp_version'
+exempt='clp_free_all_held clp_last_error clp_set_last_error clp_status_message clp_status_name
+  clp_version'
 
 # A declaration begins at the left margin, and its name is right before a parenthesis.
 sed -n 's/^[a-z].*[ *]\(clp_[a-z0-9_]*\)(.*/\1/p' "$top_srcdir"/include/clpool/*.h \

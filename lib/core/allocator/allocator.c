@@ -163,7 +163,6 @@ static clp_allocator *make_allocator(const clp_allocator_ops *ops, const char *n
   allocator->forks = clpi_relaxed(clpi_forks);
   allocator->carver = NULL;
   allocator->carver_lock = NULL;
-  allocator->streams = NULL;
   atomic_init(&allocator->references, 1);
   memcpy(allocator->name, name, name_bytes);
   allocator->ops.name = allocator->name;
@@ -290,7 +289,7 @@ static clp_status conclude(const clp_allocator *allocator, clp_status status, un
   return status;
 }
 
-_Thread_local uint64_t clpi_own_frees;
+_Thread_local clpi_asking *clpi_own_asking;
 
 CLPI_EXIT clp_status clpi_allocator_allocate(const clp_allocator *allocator, size_t bytes,
                                              clp_memory *out)
@@ -321,7 +320,8 @@ CLPI_EXIT clp_status clpi_allocator_free(const clp_allocator *allocator, clp_mem
   if (status && serial == clpi_error_serial())
     clpi_error(status, 0, "%s: freeing %zu bytes: %s", allocator->name, bytes,
                clp_status_message(status));
-  clpi_own_frees += !status;
+  if (!status)
+    clpi_note_own_free();
   return status;
 }
 

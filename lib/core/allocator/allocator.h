@@ -47,8 +47,7 @@ struct clp_allocator {
   void *self;
   const clpi_carver *carver; /* NULL: none; never changes */
   clpi_spinlock *carver_lock;
-  struct clpi_streams *streams; /* which memory that it gave back may wait for; NULL: none */
-  unsigned forks;               /* clpi_forks when it was made */
+  unsigned forks; /* clpi_forks when it was made */
   atomic_size_t references;
   char name[];
 };
@@ -80,9 +79,22 @@ clp_status clpi_unsplit_address(void *self, clp_memory part, size_t bytes);
 clp_status clpi_allocator_allocate(const clp_allocator *allocator, size_t bytes, clp_memory *out);
 clp_status clpi_allocator_free(const clp_allocator *allocator, clp_memory memory, size_t bytes);
 
-/* How often the thread has given memory back. */
-extern _Thread_local uint64_t clpi_own_frees
+/* A pool's on_out_of_memory that the thread is inside of. Those of several pools nest. */
+typedef struct clpi_asking {
+  const clp_pool *pool;
+  uint64_t frees; /* how often memory was given back meanwhile */
+  struct clpi_asking *outer;
+} clpi_asking;
+
+/* The innermost; NULL: none. */
+extern _Thread_local clpi_asking *clpi_own_asking
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static inline void clpi_note_own_free(void)
+{
+  if (clpi_own_asking)
+    clpi_own_asking->frees++;
+}
 
 /* The same, on an allocator that has ops.allocate_within. */
 clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,

@@ -39,7 +39,7 @@ static clp_status refuse(const char *function, const char *why)
  * a pool's hook, which would wait for this very operation. */
 static clp_status check_may_change(const char *function)
 {
-  if (!clpi_own_hooks.scope && !clpi_own_hooks.in_callback && !clpi_own_hooks.asking)
+  if (!clpi_own_hooks.scope && !clpi_own_hooks.in_callback && !clpi_own_asking)
     return CLP_SUCCESS;
   return clpi_error(CLP_BUSY, 0, "%s: not inside of a callback of a hook or a pool", function);
 }

@@ -31,7 +31,6 @@ typedef struct clpi_thread_hooks {
   struct clpi_hook_scope *scope;    /* the innermost scope that the thread is in; NULL: none */
   struct clpi_device_call *call;    /* of its allocator, for a pool (device_call.h); NULL: none */
   bool in_callback;                 /* inside a hook's callback */
-  struct clpi_asking *asking;       /* the innermost on_out_of_memory that it is in; NULL: none */
 } clpi_thread_hooks;
 
 /* The number of registered hooks. */
@@ -57,7 +56,7 @@ typedef struct clpi_pool_hooks {
  * may be waiting for it. */
 static inline bool clpi_is_in_callback(void)
 {
-  return clpi_own_hooks.in_callback || clpi_own_hooks.asking;
+  return clpi_own_hooks.in_callback || clpi_own_asking;
 }
 
 /* The registration after a link; NULL: the end of the chain. */

@@ -131,7 +131,8 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
     pool->pins++;
     pthread_mutex_unlock(&shards->lock);
     status = allocate_pinned(&wanted, is_held, out);
-    clpi_shed(pool);
+    if (shards->hold_bytes != SIZE_MAX)
+      clpi_shed(pool);
     shard = clpi_shards_lock(shards, 0);
     if (given.is_given)
       clpi_stream_unpin_recent_locked(&shards->streams, shard->recent, wanted.stream);

@@ -61,6 +61,7 @@ bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience pat
       atomic_fetch_or(&shards->unusual, CLPI_MAY_SHED);
   }
   clpi_spinlock_unlock(shards->carving);
-  clpi_own_frees += is_done;
+  if (is_done)
+    clpi_note_own_free();
   return is_done;
 }

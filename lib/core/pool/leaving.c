@@ -56,7 +56,7 @@ bool clpi_wait_leaving_locked(clp_pool *pool)
 
 static void note_freed(const freeing *self)
 {
-  clpi_own_frees++;
+  clpi_note_own_free();
   clpi_shards *shards = &self->pool->shards;
   clpi_shards_lock_pool(shards);
   shards->managed_bytes -= self->block->bytes;

@@ -8,7 +8,6 @@
 #include "core/base/boundary.h"
 #include "core/base/error.h"
 #include "core/pool/leaving.h"
-#include "core/pool/pools.h"
 #include "core/shard/counts.h"
 
 #include <stdio.h>
@@ -16,11 +15,10 @@
 
 typedef struct ladder {
   clpi_request *wanted;
-  clp_status status;       /* of the last attempt */
-  unsigned taken;          /* a bit for each step that was taken and is not again in this round */
-  bool counted;            /* in the figure out_of_memory_reactions */
-  unsigned idle_rounds;    /* of the callback, one after another, in which nothing was freed */
-  uint64_t frees;          /* the thread's before the last one */
+  clp_status status;    /* of the last attempt */
+  unsigned taken;       /* a bit for each step that was taken and is not again in this round */
+  bool counted;         /* in the figure out_of_memory_reactions */
+  unsigned idle_rounds; /* of the callback, one after another, in which the thread freed nothing */
   clpi_kept_error failure; /* of the last failed attempt; steps may set other errors */
 } ladder;
 
@@ -101,6 +99,7 @@ static bool free_own_held(ladder *self)
   if (!block)
     return other_left || frees != wanted->device_frees;
   clp_status status = clpi_return_block(wanted->pool, block);
+  self->idle_rounds = status ? self->idle_rounds : 0;
   if (status && is_limited)
     fail(self, status);
   return !status;
@@ -117,16 +116,13 @@ static bool ask_for_less(ladder *self)
   return is_less;
 }
 
-#define is_beside(other, pool) ((other) != (pool) && (other)->allocator == (pool)->allocator)
-
 /* Takes the largest held block of the first other pool on the allocator that has one, and pins that
  * pool. NULL: none. */
 static clp_buffer *take_from_other_pool(clp_pool *pool)
 {
   clp_buffer *block = NULL;
-  clpi_each_pool(other)
-  {
-    if (!is_beside(other, pool) || block)
+  clpi_each_pool (pool->allocator, other) {
+    if (other == pool || block)
       continue;
     clpi_shards_lock_all(&other->shards);
     block = take_largest_locked(other);
@@ -140,9 +136,8 @@ static clp_buffer *take_from_other_pool(clp_pool *pool)
 static bool wait_for_other_pool(clp_pool *pool)
 {
   bool other_left = false;
-  clpi_each_pool(other)
-  {
-    if (!is_beside(other, pool) || other_left)
+  clpi_each_pool (pool->allocator, other) {
+    if (other == pool || other_left)
       continue;
     pthread_mutex_lock(&other->shards.lock);
     other_left = clpi_wait_leaving_locked(other);
@@ -170,20 +165,14 @@ CLPI_EXIT static bool drain_kept(ladder *self)
   return !allocator->ops.drain(allocator->self);
 }
 
-/* Waits for what streams were given before memory was freed on them, and for the allocator's
- * pending frees: memory may come back once they are done. Streams of other allocators may wait for
- * what the caller does later, so they are waited for briefly. */
+/* Waits for the streams of all pools on the allocator, and for its pending frees: memory may come
+ * back once they are done. */
 CLPI_EXIT static bool drain_pending(ladder *self)
 {
   clp_allocator *allocator = self->wanted->pool->allocator;
   bool waited = false;
-  clpi_each_pool(pool)
-  {
-    bool is_other = pool->allocator != allocator;
-    waited |= clpi_streams_drain(&pool->shards.streams, is_other);
-    if (is_other && pool->allocator->streams)
-      waited |= clpi_streams_drain(pool->allocator->streams, true);
-  }
+  clpi_each_pool (allocator, pool)
+    waited = clpi_streams_drain(&pool->shards.streams) || waited;
   return !allocator->ops.drain(allocator->self) || waited;
 }
 
@@ -192,15 +181,9 @@ static bool return_cached(ladder *self)
   return !clpi_call_return_cached(self->wanted->pool);
 }
 
-/* A callback that the thread is inside of. Those of other pools nest. */
-typedef struct clpi_asking {
-  const clp_pool *pool;
-  struct clpi_asking *outer;
-} asking;
-
 static bool is_asking(const clp_pool *pool)
 {
-  const asking *it = clpi_own_hooks.asking;
+  const clpi_asking *it = clpi_own_asking;
   while (it && it->pool != pool)
     it = it->outer;
   return it;
@@ -209,28 +192,21 @@ static bool is_asking(const clp_pool *pool)
 enum { MOST_IDLE_ROUNDS = 64 };
 
 /* The callback may free memory that is not clpool's, in pieces: so it may go on for some rounds in
- * which the thread has given nothing back. */
-static bool may_ask(ladder *self)
-{
-  clp_pool *pool = self->wanted->pool;
-  if (!pool->options.on_out_of_memory || is_hopeless(self->wanted) || is_asking(pool))
-    return false;
-  self->idle_rounds = clpi_own_frees == self->frees ? self->idle_rounds : 0;
-  self->frees = clpi_own_frees;
-  return self->idle_rounds < MOST_IDLE_ROUNDS;
-}
-
+ * which the thread gives nothing back. */
 CLPI_EXIT static bool ask_callback(ladder *self)
 {
   clp_pool *pool = self->wanted->pool;
-  if (!may_ask(self))
+  const clp_pool_options *options = &pool->options;
+  if (!options->on_out_of_memory || is_hopeless(self->wanted) || is_asking(pool) ||
+      self->idle_rounds == MOST_IDLE_ROUNDS)
     return false;
-  asking it = {pool, clpi_own_hooks.asking};
-  clpi_own_hooks.asking = &it;
-  bool freed =
-      pool->options.on_out_of_memory(pool, self->wanted->block_bytes, pool->options.user_data);
-  clpi_own_hooks.asking = it.outer;
-  self->idle_rounds += freed;
+  clpi_asking it = {.pool = pool, .outer = clpi_own_asking};
+  clpi_own_asking = &it;
+  bool freed = options->on_out_of_memory(pool, self->wanted->block_bytes, options->user_data);
+  clpi_own_asking = it.outer;
+  if (it.outer)
+    it.outer->frees += it.frees;
+  self->idle_rounds = it.frees ? 0 : self->idle_rounds + freed;
   return freed;
 }
 

@@ -25,7 +25,7 @@ struct clp_pool {
   clp_pool_options options;
   char *name;                 /* NULL: none */
   clp_allocator *allocator;   /* retained */
-  clpi_list on_all;           /* of the process (pools.h) */
+  clpi_list on_all;           /* the process's pools */
   const clp_hook *first_hook; /* CLPOOL_TRACE's, one of `hooks`; NULL: none */
   size_t leaving;             /* the number of leaving blocks (leaving.h) */
   size_t leaving_bytes;       /* of them */
@@ -54,6 +54,16 @@ static inline clp_status clpi_pool_check(const clp_pool *pool, const char *funct
   return pool ? clpi_allocator_check(pool->allocator, function)
               : clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: pool is NULL", function);
 }
+
+/* Pins and returns the pool after `last`, or the first if that is NULL, of those on the allocator,
+ * or if that is NULL, of the process; unpins `last`. NULL: no more. The lock of their list is taken
+ * before any of a pool. Under no lock. */
+clp_pool *clpi_pools_next(const clp_allocator *allocator, clp_pool *last);
+
+/* Goes through these pools, each pinned meanwhile. The body must not leave the loop. */
+#define clpi_each_pool(allocator, pool)                                                            \
+  for (clp_pool *pool = clpi_pools_next(allocator, NULL); pool;                                    \
+       pool = clpi_pools_next(allocator, pool))
 
 /* How many pools have a name; relaxed. */
 extern atomic_size_t clpi_named_pools __attribute__((visibility("hidden")));

@@ -2,7 +2,6 @@
 /* Giving held blocks back to the device: free_held, stop_holding, trim_to, trim_idle, hold_bytes.
  */
 #include "core/pool/leaving.h"
-#include "core/pool/pools.h"
 
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
@@ -92,26 +91,6 @@ clp_status clp_pool_free_held(clp_pool *pool)
 clp_status clp_pool_stop_holding(clp_pool *pool)
 {
   return free_all(pool, "clp_pool_stop_holding", true);
-}
-
-clp_status clp_free_all_held(void)
-{
-  CLPI_UNCANCELLED;
-  clp_status failure = CLP_SUCCESS;
-  clpi_kept_error kept;
-  clpi_each_pool(pool)
-  {
-    clp_status status = clp_pool_free_held(pool);
-    if (!status && !pool->allocator->ops.allocate_within)
-      status = clpi_call_return_cached(pool);
-    if (!status || status == CLP_NOT_SUPPORTED)
-      continue;
-    failure = status;
-    clpi_error_keep(&kept);
-  }
-  if (failure)
-    clpi_error_restore(&kept);
-  return failure;
 }
 
 /* --- the oldest that is held --- */

@@ -3,7 +3,7 @@
  * thread uses the shard of its number (threads.h); what that does not have is taken over from
  * another (take_over.c).
  *
- * Locks are taken in this order: that of all pools (pool/pools.h); clpi_shards.all; shards' locks,
+ * Locks are taken in this order: that of all pools (pool/pool.c); clpi_shards.all; shards' locks,
  * by number; clpi_shards.lock; clpi_shards.carving. Who has them all sees one moment (all.h).
  *
  * A pool that holds nothing has one shard. Its figures, and those of the pool, are guarded by

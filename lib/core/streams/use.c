@@ -301,34 +301,18 @@ void clpi_use_note_freed_locked(const clpi_use *use)
     use->stream->freed = use->epoch;
 }
 
-static bool wait_for_freed(clpi_streams *streams, clpi_stream *stream,
-                           bool (*wait)(clpi_streams *streams, const clpi_use *use))
+static bool wait_for_freed(clpi_streams *streams, clpi_stream *stream)
 {
   pthread_mutex_lock(streams->lock);
   clpi_use last = {stream, stream->freed};
   bool is_pending = last.epoch && !clpi_use_is_settled_locked(&last, NULL);
   pthread_mutex_unlock(streams->lock);
-  return is_pending && wait(streams, &last);
+  return is_pending && !clpi_use_wait(streams, &last);
 }
 
-static bool wait_for_use(clpi_streams *streams, const clpi_use *use)
+bool clpi_streams_drain(clpi_streams *streams)
 {
-  return !clpi_use_wait(streams, use);
-}
-
-static bool drain(clpi_streams *streams, clpi_stream *stream)
-{
-  return wait_for_freed(streams, stream, wait_for_use);
-}
-
-static bool drain_briefly(clpi_streams *streams, clpi_stream *stream)
-{
-  return wait_for_freed(streams, stream, clpi_use_wait_briefly);
-}
-
-bool clpi_streams_drain(clpi_streams *streams, bool is_brief)
-{
-  return clpi_streams_visit(streams, is_brief ? drain_briefly : drain) > 0;
+  return clpi_streams_visit(streams, wait_for_freed) > 0;
 }
 
 static bool poll_all(clpi_streams *streams, clpi_stream *stream)

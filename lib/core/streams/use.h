@@ -47,9 +47,8 @@ clp_status clpi_use_order(clpi_streams *streams, const clpi_use *use, clpi_strea
  * then, so that clpi_streams_drain can wait for it. */
 void clpi_use_note_freed_locked(const clpi_use *use);
 
-/* Waits on the host for all uses noted as freed, or briefly; whether it had to wait, and not in
- * vain. Under no lock. */
-bool clpi_streams_drain(clpi_streams *streams, bool is_brief);
+/* Waits on the host for all uses noted as freed; whether it had to wait. Under no lock. */
+bool clpi_streams_drain(clpi_streams *streams);
 
 /* Asks the allocator whether all that the streams were given is done. Under no lock. */
 void clpi_streams_poll(clpi_streams *streams);

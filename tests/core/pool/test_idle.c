@@ -243,13 +243,6 @@ START_TEST(a_reserve_is_never_idle)
 }
 END_TEST
 
-START_TEST(without_a_pool_there_is_nothing_idle)
-{
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_trim_idle(NULL, 0));
-  clpt_message_has("clp_pool_trim_idle");
-}
-END_TEST
-
 /* --- all pools --- */
 
 START_TEST(all_pools_give_back)
@@ -378,7 +371,6 @@ CLPT_MAIN("idle memory", clpt_run)
   tcase_add_loop_test(tests, what_was_held_since_the_call_before_goes, 0, 4);
   tcase_add_loop_test(tests, what_nobody_used_since_goes, 0, IDLES * PLACES);
   tcase_add_test(tests, a_reserve_is_never_idle);
-  tcase_add_test(tests, without_a_pool_there_is_nothing_idle);
 
   tests = clpt_case(suite, "all pools");
   tcase_add_checked_fixture(tests, setup, teardown);
