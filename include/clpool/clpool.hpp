@@ -32,6 +32,7 @@
 
 #include <clpool/clpool.h>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
