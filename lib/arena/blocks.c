@@ -438,11 +438,5 @@ clp_status clpi_arena_free_on(void *self, clp_memory memory, size_t bytes, clp_s
   return free_after(self, memory, bytes, &stream, 1);
 }
 
-static size_t unused_locked(const void *self)
-{
-  return ((const clpi_arena *)self)->segments.unused_bytes;
-}
-
-const clpi_carver clpi_arena_carver = {
-    allocate_locked,          free_locked,         unused_locked, free_after,
-    clpi_arena_return_cached, clpi_arena_trim_idle};
+const clpi_carver clpi_arena_carver = {allocate_locked, free_locked, free_after,
+                                       clpi_arena_return_cached, clpi_arena_trim_idle};

@@ -294,6 +294,13 @@ def test_trim_idle():
             pool.trim_idle(wrong)
 
 
+def test_hold_bytes():
+    pool = clpool.MemoryPool(clpool.HostAllocator(), hold_bytes=0)
+    blocks = [pool(1000) for _ in range(1000)]
+    blocks.clear()
+    assert pool.held_blocks <= 64
+
+
 def test_free_all_held(pool):
     other = clpool.MemoryPool(clpool.HostAllocator())
     pool(1000), other(1000)

@@ -28,7 +28,6 @@ typedef struct clpi_given {
 typedef struct clpi_carver {
   clp_memory (*allocate_locked)(void *self, size_t bytes, clpi_given given); /* 0: the slow way */
   bool (*free_locked)(void *self, clp_memory memory, size_t bytes, clpi_given given); /* likewise */
-  size_t (*unused_locked)(const void *self); /* bytes that may go back, as they have no block */
   /* Frees after what the streams, CLPI_MOST_FREE_STREAMS at most, were given so far. */
   clp_status (*free_after)(void *self, clp_memory memory, size_t bytes, const clp_stream *streams,
                            size_t count);

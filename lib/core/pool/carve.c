@@ -57,8 +57,6 @@ bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience pat
     shards->managed_bytes -= buffer->bytes;
     shards->device_frees++;
     clpi_buffer_put_locked(shards, buffer);
-    if (allocator->carver->unused_locked(allocator->self) > shards->hold_bytes)
-      atomic_fetch_or(&shards->unusual, CLPI_MAY_SHED);
   }
   clpi_spinlock_unlock(shards->carving);
   if (is_done)

@@ -103,22 +103,6 @@ static clp_status release_unseen(clp_buffer *buffer, clpi_given given)
   return is_done ? CLP_SUCCESS : release_slow(buffer->pool, buffer, given);
 }
 
-/* What a carved block leaves unused goes back at once where it is more than hold_bytes. */
-#define sheds_at_once(shards) ((shards)->carving && (shards)->hold_bytes != SIZE_MAX)
-
-static clp_status release_and_shed(clp_buffer *buffer, clpi_given given)
-{
-  clp_pool *pool = buffer->pool;
-  pthread_mutex_lock(&pool->shards.lock);
-  pool->pins++;
-  pthread_mutex_unlock(&pool->shards.lock);
-  clp_status status = release_unseen(buffer, given);
-  if (clpi_relaxed(pool->shards.unusual) & CLPI_MAY_SHED)
-    clpi_shed(pool);
-  clpi_pool_unpin(pool);
-  return status;
-}
-
 /* const: gcc for i386 takes it for changed between setjmp and longjmp else. */
 __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer,
                                                           const clpi_given given)
@@ -146,16 +130,11 @@ __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer,
 /* As allocate_cold. Only releases of active buffers are shown to hooks. */
 __attribute__((noinline)) static clp_status release_cold(clp_buffer *buffer, clpi_given given)
 {
-  clpi_shards *shards = &buffer->pool->shards;
-  if (clpi_relaxed(shards->unusual) & CLPI_MAY_SHED)
+  if (clpi_relaxed(buffer->pool->shards.unusual) & CLPI_MAY_SHED)
     clpi_shed(buffer->pool);
   bool is_shown = clpi_hooks_concern(&buffer->pool->hooks) && clpi_buffer_is_active(buffer) &&
                   !clpi_pool_is_inherited(buffer->pool);
-  if (is_shown)
-    return release_shown(buffer, given);
-  return sheds_at_once(shards) && !clpi_is_inherited(shards->forks)
-             ? release_and_shed(buffer, given)
-             : release_unseen(buffer, given);
+  return is_shown ? release_shown(buffer, given) : release_unseen(buffer, given);
 }
 
 __attribute__((always_inline)) static inline clp_status release(clp_buffer *buffer,
@@ -191,10 +170,11 @@ static bool try_release(clp_buffer *buffer, clpi_given given)
 {
   if (!buffer)
     return true;
-  if (clpi_hooks_concern(&buffer->pool->hooks) || sheds_at_once(&buffer->pool->shards))
+  clpi_shards *shards = &buffer->pool->shards;
+  if (clpi_hooks_concern(&buffer->pool->hooks) || clpi_relaxed(shards->unusual) & CLPI_MAY_SHED)
     return false;
-  return buffer->pool->shards.carving ? clpi_release_carved(buffer, given, CLPI_TRIES_SHARD)
-                                      : release_unwatched(buffer, given, CLPI_TRIES_SHARD);
+  return shards->carving ? clpi_release_carved(buffer, given, CLPI_TRIES_SHARD)
+                         : release_unwatched(buffer, given, CLPI_TRIES_SHARD);
 }
 
 bool clp_buffer_try_release(clp_buffer *buffer)
