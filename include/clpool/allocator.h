@@ -87,9 +87,9 @@ typedef struct clp_allocator_ops {
    * that still uses it. NULL: nothing comes back late, except behind work on streams that were
    * given to pools (free_is_ordered, free_on); for those each pool waits by itself. */
   clp_status (*drain)(void *self);
-  /** Gives memory that the allocator itself keeps back to the device. A pool calls it when memory
-   * runs out; with allocate_within also after each clp_pool_free_held and its like. NULL: the
-   * allocator keeps none. */
+  /** Gives all memory that the allocator itself keeps back to the device. A pool calls it when
+   * memory runs out; with allocate_within also in clp_pool_free_held, clp_pool_stop_holding and
+   * clp_pool_trim_to. NULL: the allocator keeps none. */
   clp_status (*return_cached)(void *self);
 
   /** Split support, a group: makes bytes [offset, offset + bytes) of a block addressable on their

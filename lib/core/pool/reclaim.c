@@ -45,11 +45,13 @@ clp_status clpi_call_return_cached(clp_pool *pool)
   return call_allocator(pool, &(trim){.most_unused = SIZE_MAX});
 }
 
-/* Where it keeps memory. */
+/* Where it keeps memory. A program's own can give back all of it alone, which is too much where a
+ * part is to go. */
 static clp_status trim_allocator(clp_pool *pool, const trim *it)
 {
   const clp_allocator *allocator = pool->allocator;
-  if (!allocator->ops.allocate_within)
+  bool is_part = it->is_idle || it->most_unused != SIZE_MAX;
+  if (!allocator->ops.allocate_within || (is_part && !allocator->carver))
     return CLP_SUCCESS;
   unsigned long serial = clpi_error_serial();
   clp_status status = call_allocator(pool, it);
