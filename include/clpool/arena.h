@@ -35,8 +35,8 @@ extern "C" {
 #define CLP_DEFAULT_SLACK (-1.0)
 
 /** How an arena takes memory from its upstream, and when it gives it back. Begin with
- * CLP_ARENA_OPTIONS_INIT and change what you like, 0 included. In a struct that was filled in
- * another way, a slack and a min_segment_bytes of 0 are not set. */
+ * CLP_ARENA_OPTIONS_INIT and change what you like, 0 included. If you fill the struct with zeros
+ * instead, a slack and a min_segment_bytes of 0 are not set. */
 typedef struct clp_arena_options {
   size_t struct_size;   /**< sizeof(clp_arena_options) */
   unsigned initialized; /**< set by CLP_ARENA_OPTIONS_INIT: a field of 0 is 0, not the default */
@@ -63,7 +63,7 @@ typedef struct clp_arena_options {
   size_t reserve_bytes;
 } clp_arena_options;
 
-/** The defaults. */
+/** The defaults; the slack is not set. */
 #define CLP_ARENA_OPTIONS_INIT                                                                     \
   {                                                                                                \
     sizeof(clp_arena_options), 1u, CLP_DEFAULT_SLACK, (size_t)4 << 10, 0, false, 0                 \

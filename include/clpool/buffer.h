@@ -6,7 +6,7 @@
  * A buffer has one owner at a time: two threads must not use the same buffer at once, but any
  * thread may release it. Once its pool has ended, a buffer must not be touched.
  *
- * Whose the buffer is after a call, its status says alone:
+ * The status of a call says who owns the buffer after it:
  *
  * - CLP_SUCCESS: after a release it is the pool's, after any other call the caller's. If the device
  *   then does not take the block back, the log callback gets CLP_LOG_ERROR (clpool/log.h), and the

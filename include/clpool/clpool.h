@@ -83,9 +83,10 @@
  * | CLPOOL_CUDA_LIBRARY   | the library that is loaded as CUDA's driver (clpool/cuda.h)    |
  * | CLPOOL_OPENCL_LIBRARY | the library that OpenCL's functions are from (clpool/opencl.h) |
  *
- * Each is read when what it is for is made. One of the first six that cannot be read, the empty
- * text included, is CLP_INVALID_ARGUMENT, with a message that names it; a library that cannot be
- * loaded is CLP_NOT_SUPPORTED where it is needed. Set-user-ID programs ignore them all. */
+ * The library reads a variable when it makes the object that the variable is for. If it cannot
+ * read one of the first six, for instance because the text is empty, the call returns
+ * CLP_INVALID_ARGUMENT, with a message that names the variable. If a library cannot be loaded, the
+ * calls that need it return CLP_NOT_SUPPORTED. Set-user-ID programs ignore all variables. */
 #ifndef CLPOOL_CLPOOL_H
 #define CLPOOL_CLPOOL_H
 

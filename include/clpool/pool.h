@@ -73,7 +73,7 @@ enum {
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** @name Not set
- * What fields of clp_pool_options hold that are not set, and what counts then. @{ */
+ * The values of fields of clp_pool_options that are not set, and what the pool then uses. @{ */
 #define CLP_DEFAULT_BITS        0x7fffffffu /**< CLPOOL_LEADING_BITS, else 4 */
 #define CLP_DEFAULT_REUSE_FLAGS 0x7fffffffu /**< both flags */
 #define CLP_DEFAULT_HOLD_BYTES  SIZE_MAX    /**< CLPOOL_HOLD, else no bound */
@@ -81,11 +81,11 @@ typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *u
 /** @} */
 
 /** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT, which sets no field, and change what you
- * like. What you set counts, 0 included. For a field that you do not set, the environment's
- * variable counts if there is one (clpool/clpool.h), else the default. If a field that you set
- * overrides a variable, the log says so, once for each variable.
+ * like. A field that you set wins, 0 included. For a field that you do not set, the pool takes the
+ * environment's variable (clpool/clpool.h), or if there is none, the default. If a field that you
+ * set overrides a variable, the log says so, once for each variable.
  *
- * In a struct that was filled in another way, `initialized` is 0: fields of 0 are not set. */
+ * If you fill the struct with zeros instead, `initialized` is 0, and fields of 0 are not set. */
 typedef struct clp_pool_options {
   size_t struct_size;              /**< sizeof(clp_pool_options) */
   unsigned initialized;            /**< set by CLP_POOL_OPTIONS_INIT: a field of 0 is set */
@@ -97,11 +97,13 @@ typedef struct clp_pool_options {
   void *user_data;                             /**< passed to on_out_of_memory */
   const char
       *name; /**< for messages, traces (clpool/trace.h) and clp_pool_name; copied. NULL: none */
-  size_t hold_bytes; /**< held bytes beyond it go back to the device, the least recently used first;
-                        looked at where a thread leaves the warm path and at least at every 64th
-                        release, so the bound is approximate. SIZE_MAX - 1: no bound */
-  unsigned arena;    /**< 1: the pool stands on an arena of its own over the allocator; 0: it does
-                        not */
+  /** The pool gives held bytes beyond it back to the device, the least recently used first.
+   * SIZE_MAX - 1: no bound. The bound is approximate: the pool looks when it asks the device, and
+   * at least at every 64th release of a thread, so that each thread may leave up to 64 blocks held
+   * beyond it, of any size. For a pool that never holds a block, call clp_pool_stop_holding. */
+  size_t hold_bytes;
+  unsigned arena; /**< 1: the pool stands on an arena of its own over the allocator; 0: it does
+                     not */
 } clp_pool_options;
 
 /** Sets no field. */
@@ -112,11 +114,11 @@ typedef struct clp_pool_options {
   }
 
 /** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT.
- * CLPOOL_ARENA=1 makes no arena over an allocator that cannot split blocks, which arenas are, too.
+ * CLPOOL_ARENA=1 makes no arena over an allocator that cannot split blocks, such as an arena.
  * The environment's CLPOOL_MEMORY_LIMIT sets the limit to begin with: a size, "512M" or "40%" of
  * the device's memory, as clp_bytes_parse reads it (clpool/bytes.h): units are capital letters, and
- * "0" means no limit. CLPOOL_HOLD is such a size, too, but "0" is 0. Anything else, even the empty
- * text, is an error. Set-user-ID programs ignore the variables.
+ * "0" means no limit. CLPOOL_HOLD is such a size, too, but there "0" means to hold nothing. Any
+ * other text, even an empty one, is an error. Set-user-ID programs ignore the variables.
  *
  * A pool on an arena whose memory is an address holds nothing (clpool/arena.h, doc/arena.md):
  *
@@ -317,18 +319,18 @@ clp_status clp_pool_stop_holding(clp_pool *pool);
  * that one thread released, and approximate between those of several threads. */
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 
-/** Frees what nobody used since an earlier call, at least so many milliseconds ago: the blocks that
- * were held then and ever since, and an arena's segments that had no block then nor since. So the
- * first call frees nothing. Call it now and then, once a frame or once a minute; calls that are
- * closer than an eighth of the time to the one before are not remembered. */
+/** Frees what was unused at an earlier call, made at least so many milliseconds ago, and has not
+ * been used since: held blocks, and an arena's segments without blocks. The first call frees
+ * nothing. Call it regularly, for instance once a frame or once a minute. The pool remembers up to
+ * 16 calls, and none that follows the last remembered one within an eighth of `milliseconds`. */
 clp_status clp_pool_trim_idle(clp_pool *pool, uint64_t milliseconds);
 
 /** Frees every held block of every pool of the process, and has allocators give back what they
  * keep, for other libraries that need the memory (in the spirit of CuPy's free_all_blocks). Memory
  * that a stream may still use goes back when its work is done. Allowed in callbacks. In the child
- * of a fork, a parent's pools are left out. A pool that another thread releases meanwhile ends at
- * the latest with this call. A failure does not keep it from trying the rest; the
- * last one is returned. */
+ * of a fork, it leaves a parent's pools out. If another thread releases a pool meanwhile, that pool
+ * may end inside this call. A failure does not keep it from trying the rest; it returns the last
+ * failure. */
 clp_status clp_free_all_held(void);
 
 /** @} */

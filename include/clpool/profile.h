@@ -43,7 +43,8 @@ typedef struct clp_line_profile clp_line_profile;
 typedef enum clp_line_profile_view {
   CLP_VIEW_SUMS, /**< used and acquired bytes since the beginning or the last reset */
   CLP_VIEW_NOW,  /**< bytes in use now */
-  CLP_VIEW_PEAK  /**< bytes in use when their sum was highest, for the first time, since then */
+  CLP_VIEW_PEAK  /**< bytes in use at the moment of their highest sum, since the beginning or the
+                    last reset; the first such moment */
 } clp_line_profile_view;
 
 /** Makes an empty profile. At most `max_depth` frames of a stack are kept, the outermost, the root
