@@ -123,7 +123,7 @@ for bytes in -1 .5G 1.5.G 1,5G 10X 5MB 5Mi 5KiBs 40%% 101% 100.1% '' G 0x1p3 \
   refuses 2 "clpool replay: --capacity: $words" replay a --capacity="$bytes"
 done
 words='expected bytes, such as 1073741824, 512M or 1.5GiB, found "0.5"'
-words="$words; a part is told in per cent, such as 50%"
+words="$words; for a part write a percentage, such as 50%"
 for option in --limit --capacity --memory '--arena --reserve'; do
   # shellcheck disable=SC2086 # two words
   refuses 2 "clpool replay: ${option#--arena }: $words" replay a $option=0.5

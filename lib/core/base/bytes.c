@@ -106,8 +106,8 @@ clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
     return refuse(text);
   if (number.digits && !*end)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"; a part is "
-                      "told in per cent, such as 50%%",
+                      "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"; for a "
+                      "part write a percentage, such as 50%%",
                       text);
   clp_status status =
       is_percent ? percent_of(whole, &number, text, &size) : units_of(shift, &number, text, &size);
@@ -116,19 +116,13 @@ clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
   return status;
 }
 
-/* Leaves out digits that a double does not have. */
 bool clpi_part_parse(const char *text, double *part)
 {
   decimal number;
   const char *end = read_decimal(text, &number);
   if (!end || *end || number.whole > 1 || !number.fits || (number.whole && has_fraction(&number)))
     return false;
-  double digits = 0.0, scale = 1.0;
-  for (size_t i = 0; i < number.digits && scale < 1e15; i++) {
-    digits = 10.0 * digits + (number.fraction[i] - '0');
-    scale *= 10.0;
-  }
-  *part = (double)number.whole + digits / scale;
+  *part = (double)number.whole + (double)fraction_of(UINT64_C(1) << 63, &number) / 0x1p63;
   return true;
 }
 

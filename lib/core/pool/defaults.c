@@ -34,8 +34,7 @@ static bool is_open(bool is_unset, const char *variable, atomic_flag *is_told)
 {
   const char *text = is_unset ? NULL : clpi_environment_text(variable);
   if (text && !atomic_flag_test_and_set(is_told))
-    clpi_log(CLP_LOG_INFO,
-             "%s is \"%s\", but does not count for pools whose options set that, such as this one",
+    clpi_log(CLP_LOG_INFO, "%s is \"%s\", but the options of a pool set that field, and win",
              variable, text);
   return is_unset;
 }
