@@ -27,4 +27,9 @@ typedef struct clpi_kept_error {
 void clpi_error_keep(clpi_kept_error *kept);
 void clpi_error_restore(const clpi_kept_error *kept);
 
+/* Until the end of the block, errors do not become the thread's last error. */
+#define CLPI_KEEPS_ERROR                                                                           \
+  clpi_kept_error clpi_kept __attribute__((cleanup(clpi_error_restore)));                          \
+  clpi_error_keep(&clpi_kept)
+
 #endif

@@ -77,15 +77,13 @@ static void call_hook(const clp_hook *hook, clpi_hook_point point, const clp_hoo
   memcpy(&callback, (const char *)hook + point, sizeof(callback));
   if (!callback)
     return;
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   struct clpi_device_call *call = clpi_own_hooks.call;
   clpi_own_hooks.call = NULL; /* what the callback does is not the pool's */
   clpi_own_hooks.in_callback = true;
   callback(event, hook->user_data);
   clpi_own_hooks.in_callback = false;
   clpi_own_hooks.call = call;
-  clpi_error_restore(&kept);
 }
 
 /* The first registration that the scope sees, from this one of its pool's on. NULL: none. */

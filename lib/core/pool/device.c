@@ -105,8 +105,7 @@ static void give_back(clpi_request *wanted)
   clp_pool *pool = wanted->pool;
   clpi_use use = clpi_use_now(&pool->shards.streams.home);
   size_t bytes = wanted->block_bytes;
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   clpi_hooked_free pair;
   clpi_hooked_free_begin(&pair, &pool->hooks, pool->shards.streams.home.handle, wanted->memory,
                          bytes);
@@ -116,7 +115,6 @@ static void give_back(clpi_request *wanted)
   if (status)
     clpi_log(CLP_LOG_ERROR, "%s did not take back a new block of %zu bytes: %s",
              pool->allocator->name, bytes, clp_last_error()->message);
-  clpi_error_restore(&kept);
   wanted->memory = 0;
   unreserve(wanted);
 }

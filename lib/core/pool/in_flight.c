@@ -50,9 +50,7 @@ static size_t give_back_oldest(clp_pool *pool)
 void clpi_in_flight_bound(clp_pool *pool, size_t bytes)
 {
   size_t excess = find_excess(pool, bytes), gone = 0, last = 1;
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   for (; gone < excess && last; gone += last)
     last = give_back_oldest(pool);
-  clpi_error_restore(&kept);
 }

@@ -185,11 +185,8 @@ static void hold_rest(void *argument)
 /* Asks the allocator whether all uses of a block are done. */
 static bool is_done(clp_pool *pool, clp_buffer *block)
 {
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  bool done = clpi_buffer_settle(block, &pool->shards.streams, NULL, CLPI_POLL);
-  clpi_error_restore(&kept);
-  return done;
+  CLPI_KEEPS_ERROR;
+  return clpi_buffer_settle(block, &pool->shards.streams, NULL, CLPI_POLL);
 }
 
 static clp_status return_each(clp_pool *pool, clp_buffer **rest, bool if_done)

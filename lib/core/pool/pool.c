@@ -191,10 +191,8 @@ void clp_pool_release(clp_pool *pool)
   }
   pool->pins++;
   pthread_mutex_unlock(&shards->lock);
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   clp_pool_stop_holding(pool); /* what the device refuses now is freed when the pool ends */
-  clpi_error_restore(&kept);
   clpi_shards_lock_all(shards);
   if (--pool->references == 0)
     pool->pins += clpi_shards_sum_locked(shards).active_blocks;
@@ -223,8 +221,7 @@ static void end_pool(clp_pool *pool)
  * since hooks are shown these frees and their callbacks may use the pool. Under no lock. */
 static void free_rest(clp_pool *pool)
 {
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   clp_pool_free_held(pool);
   clpi_shards_lock_all(&pool->shards);
   clp_pool_stats left = clpi_shards_sum_locked(&pool->shards);
@@ -234,7 +231,6 @@ static void free_rest(clp_pool *pool)
              "%s did not take back %zu blocks of %zu bytes at the end of a pool%s: %s",
              pool->allocator->name, left.held_blocks, left.held_bytes, clpi_pool_quote(pool).text,
              clp_last_error()->message);
-  clpi_error_restore(&kept);
 }
 
 void clpi_pool_unpin_and_unlock(clp_pool *pool)

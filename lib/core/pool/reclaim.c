@@ -192,8 +192,7 @@ void clpi_shed(clp_pool *pool)
   pthread_mutex_lock(&shards->lock);
   bool is_excess = clpi_held_bytes_hint(shards) > beyond.most_held;
   pthread_mutex_unlock(&shards->lock);
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   clp_buffer *chain = is_excess ? take_excess(pool, &beyond) : NULL;
   clp_status status = clpi_return_chain(pool, &chain, !ops->free_is_ordered && !ops->free_on);
   if (!status)
@@ -201,5 +200,4 @@ void clpi_shed(clp_pool *pool)
   if (status)
     clpi_log(CLP_LOG_ERROR, "a pool%s holds more than its hold_bytes: %s",
              clpi_pool_quote(pool).text, clp_last_error()->message);
-  clpi_error_restore(&kept);
 }

@@ -37,8 +37,7 @@ static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer
  * `is_ending`. The buffer is no longer the caller's, so a failure is not the call's. */
 static void return_released(clp_pool *pool, clp_buffer *buffer, bool is_ending)
 {
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   clp_status status = clpi_return_block(pool, buffer);
   if (!status && is_ending)
     status = clpi_return_cached(pool, 0);
@@ -46,7 +45,6 @@ static void return_released(clp_pool *pool, clp_buffer *buffer, bool is_ending)
     clpi_log(CLP_LOG_ERROR,
              "a buffer of the pool%s is released, but its memory did not go back to the device: %s",
              clpi_pool_quote(pool).text, clp_last_error()->message);
-  clpi_error_restore(&kept);
 }
 
 /* Releases an active buffer, once the work on `stream` is done; that is pinned if `is_pinned`. */

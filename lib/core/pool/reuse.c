@@ -62,12 +62,10 @@ static bool may_try(const clp_buffer *oldest, const void *argument)
  * become the thread's last error. */
 static bool try_block(clp_pool *pool, clp_buffer *block, clpi_stream *stream, unsigned ways)
 {
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   bool settled = clpi_buffer_settle(block, &pool->shards.streams, stream, ways);
   if (!settled)
     clpi_put_back(pool, block);
-  clpi_error_restore(&kept);
   return settled;
 }
 

@@ -287,10 +287,8 @@ clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use)
   clp_status status = obtain_mark(streams, use, NULL, &mark);
   if (status || !mark)
     return status;
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   bool done = is_done(streams->allocator, mark);
-  clpi_error_restore(&kept);
   finish(streams, use->stream, mark, done, NULL);
   return CLP_SUCCESS;
 }
@@ -323,8 +321,6 @@ static bool poll_all(clpi_streams *streams, clpi_stream *stream)
 
 void clpi_streams_poll(clpi_streams *streams)
 {
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
+  CLPI_KEEPS_ERROR;
   (void)clpi_streams_visit(streams, poll_all);
-  clpi_error_restore(&kept);
 }
