@@ -2,11 +2,11 @@
 /* The life of asynchronous pools, which use one of the driver's memory pools on each device. */
 #include "cuda/async_pool.h"
 
+#include "core/base/bytes.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/hooks/hook.h"
-#include "core/pool/defaults.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 
@@ -90,7 +90,7 @@ static clp_status take_mempools(clp_cuda_async_pool *pool,
 static clp_status describe_device(clpi_cuda_pool_device *device, int ordinal)
 {
   const clpi_cuda_driver *driver;
-  size_t limit;
+  size_t limit = 0;
   device->ordinal = ordinal;
   clp_status status = clpi_cuda_device_get(ordinal, &driver, &device->handle);
   if (!status)
@@ -98,7 +98,7 @@ static clp_status describe_device(clpi_cuda_pool_device *device, int ordinal)
   if (status)
     return status;
   snprintf(device->name, sizeof(device->name), "CUDA device %d", ordinal);
-  status = clpi_limit_from_environment(device->name, device->total_bytes, &limit);
+  status = clpi_environment_bytes("CLPOOL_MEMORY_LIMIT", device->name, device->total_bytes, &limit);
   atomic_init(&device->limit, limit);
   return status;
 }

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,8 @@ clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
   return status;
 }
 
-bool clpi_part_parse(const char *text, double *part)
+/* False, and `*part` as it was: the text is no number from 0 to 1. */
+static bool read_part(const char *text, double *part)
 {
   decimal number;
   const char *end = read_decimal(text, &number);
@@ -159,7 +161,7 @@ clp_status clpi_environment_number(const char *variable, unsigned most, unsigned
 clp_status clpi_environment_part(const char *variable, double *part)
 {
   const char *text = clpi_environment_text(variable);
-  if (text && !clpi_part_parse(text, part))
+  if (text && !read_part(text, part))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
                       "%s is \"%s\"; expected a part from 0 to 1, such as 0.016", variable, text);
   return CLP_SUCCESS;

@@ -5,10 +5,6 @@
 
 #include <clpool/bytes.h>
 #include <clpool/status.h>
-#include <stdbool.h>
-
-/* Reads a part, 0 to 1, such as "0.016"; false, and `*part` as it was, if it is none. */
-bool clpi_part_parse(const char *text, double *part);
 
 /* --- the variables of the environment that set defaults of the process (clpool/clpool.h) ---
  *

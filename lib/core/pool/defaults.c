@@ -95,13 +95,6 @@ clp_status clpi_pool_options_read(const clp_allocator *allocator, const clp_pool
 
 /* --- the limit --- */
 
-/* Rounded down. What is more than 0 is at least one byte, for 0 would mean no limit. */
-static size_t part_of_bytes(size_t whole, double part)
-{
-  size_t bytes = part < 1.0 ? (size_t)(part * (double)whole) : whole;
-  return bytes || part <= 0.0 ? bytes : 1;
-}
-
 clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, double fraction,
                                     size_t *limit)
 {
@@ -111,14 +104,9 @@ clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, doub
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "a limit as a part of the device's memory: %s does not know how much it has",
                       whose);
-  *limit = part_of_bytes(device_bytes, fraction);
+  size_t bytes = fraction < 1.0 ? (size_t)(fraction * (double)device_bytes) : device_bytes;
+  *limit = bytes || fraction <= 0.0 ? bytes : 1; /* 0 would mean no limit */
   return CLP_SUCCESS;
-}
-
-clp_status clpi_limit_from_environment(const char *whose, size_t device_bytes, size_t *limit)
-{
-  *limit = 0;
-  return clpi_environment_bytes("CLPOOL_MEMORY_LIMIT", whose, device_bytes, limit);
 }
 
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes)

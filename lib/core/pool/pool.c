@@ -3,6 +3,7 @@
  * running. */
 #include "core/pool/pool.h"
 
+#include "core/base/bytes.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -115,8 +116,9 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
     status = clpi_allocator_check(allocator, "clp_pool_create");
   if (status)
     return status;
-  size_t limit;
-  status = clpi_limit_from_environment(allocator->name, allocator->ops.device_bytes, &limit);
+  size_t limit = 0;
+  status = clpi_environment_bytes("CLPOOL_MEMORY_LIMIT", allocator->name,
+                                  allocator->ops.device_bytes, &limit);
   clp_allocator *arena = NULL;
   if (!status && checked.arena)
     status = clpi_default_arena(allocator, NULL, &arena);
