@@ -154,6 +154,7 @@ static bool free_other_held(ladder *self)
   clp_pool *other = block->pool;
   clp_status status = clpi_return_block(other, block);
   clpi_pool_unpin(other);
+  self->idle_rounds = status ? self->idle_rounds : 0;
   return !status;
 }
 

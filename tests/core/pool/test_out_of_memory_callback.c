@@ -241,7 +241,8 @@ START_TEST(a_callback_that_only_promises_is_not_asked_for_ever)
 }
 END_TEST
 
-/* A callback that gives back one piece each time, of pool or allocator, with promises between. */
+/* A callback that gives back one piece each time, of a pool or the allocator, with promises
+ * between. */
 typedef struct pieces {
   clp_allocator *allocator;
   clp_buffer *buffers[200];
@@ -265,7 +266,7 @@ static bool free_a_piece(clp_pool *pool, size_t bytes, void *user_data)
 
 START_TEST(a_callback_that_frees_in_pieces_is_asked_on)
 {
-  enum { OF_THE_ALLOCATOR, OF_THE_POOL, OF_AN_ARENA };
+  enum { OF_THE_ALLOCATOR, OF_THE_POOL, OF_AN_ARENA, OF_ANOTHER_POOL };
   clpt_device device;
   pieces them = {.count = 200};
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
@@ -275,7 +276,7 @@ START_TEST(a_callback_that_frees_in_pieces_is_asked_on)
   clp_allocator *allocator = clpt_device_allocator(&device), *below = allocator;
   if (_i == OF_AN_ARENA)
     clpt_ok(clp_arena_allocator_create(below, NULL, &allocator));
-  clp_pool *pool;
+  clp_pool *pool, *other = clpt_pool(allocator);
   options.leading_bits_in_bin_id = 16;
   options.on_out_of_memory = free_a_piece;
   options.user_data = &them;
@@ -285,13 +286,14 @@ START_TEST(a_callback_that_frees_in_pieces_is_asked_on)
     if (them.allocator)
       them.memories[i] = clpt_memory(allocator, 1000);
     else
-      them.buffers[i] = clpt_allocate(pool, 1000);
+      them.buffers[i] = clpt_allocate(_i == OF_ANOTHER_POOL ? other : pool, 1000);
   device.capacity = device.live_bytes;
   clp_buffer *buffer = clpt_allocate(pool, 200 * 1000);
   ck_assert_uint_lt(them.count, 5); /* an arena rounds each up */
   clpt_ok(clp_buffer_release(buffer));
   while (them.count > 0)
     clpt_ok(clp_buffer_release(them.buffers[--them.count]));
+  clp_pool_release(other);
   clp_pool_release(pool);
   if (_i == OF_AN_ARENA)
     clp_allocator_release(allocator);
@@ -354,7 +356,7 @@ CLPT_MAIN("out of memory callback", clpt_run)
 
   tcase_add_loop_test(tests, inside_its_callback_a_pool_calls_none, 0, KINDS);
   tcase_add_loop_test(tests, a_callback_that_only_promises_is_not_asked_for_ever, 0, 2);
-  tcase_add_loop_test(tests, a_callback_that_frees_in_pieces_is_asked_on, 0, 3);
+  tcase_add_loop_test(tests, a_callback_that_frees_in_pieces_is_asked_on, 0, 4);
 
   tests = clpt_case(suite, "limit");
   tcase_add_loop_test(tests, the_callback_is_asked_when_a_limit_refuses, 0, LIMITS);
