@@ -405,8 +405,8 @@ static bool take_idle(clpi_moving *self, uint64_t milliseconds, uint64_t now)
   clpi_arena_lock(arena);
   for (size_t i = 0; i < segments->count && !self->segment; i++) {
     clpi_segment *segment = segments->all[i];
-    if (segment->idle_since && now - segment->idle_since >= milliseconds &&
-        clpi_segment_is_whole(segment) &&
+    bool is_noted = segment->idle_since && segment->idle_since <= now; /* or in a later call */
+    if (is_noted && now - segment->idle_since >= milliseconds && clpi_segment_is_whole(segment) &&
         segment->bytes <= clpi_arena_most_to_give_locked(arena, 0))
       self->segment = segment;
   }

@@ -153,7 +153,7 @@ static uint64_t look(clp_pool *pool, uint64_t milliseconds, uint64_t *time)
     if (now - last >= milliseconds)
       age = looks->all[i].tick;
   }
-  if (!looks->count || now - last >= 2 * (milliseconds / MOST_LOOKS)) {
+  if (!looks->count || now - last >= milliseconds / 8 + (milliseconds % 8 > 0)) {
     if (looks->count == MOST_LOOKS)
       memmove(&looks->all[0], &looks->all[1], --looks->count * sizeof(looks->all[0]));
     looks->all[looks->count].milliseconds = now;

@@ -11,6 +11,7 @@
 #include <clpool/log.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* Pools that hold blocks, or that stand on an arena which keeps segments. */
 enum { BINS, ARENA, PLACES };
@@ -265,6 +266,35 @@ START_TEST(what_nobody_used_since_goes)
 }
 END_TEST
 
+/* However short the time is, and however close the calls are. */
+START_TEST(calls_in_a_row_free_what_is_idle)
+{
+  const struct timespec nap = {.tv_nsec = 100000};
+  clp_pool *pool = start(BINS, SIZE_MAX - 1);
+  clpt_ok(clp_buffer_release(clpt_allocate(pool, 1000)));
+  for (int i = 0; i < 1000 && device.live_blocks; i++) {
+    clpt_ok(clp_pool_trim_idle(pool, (uint64_t)_i));
+    (void)nanosleep(&nap, NULL);
+  }
+  ck_assert_uint_eq(device.live_blocks, 0);
+  end(pool);
+}
+END_TEST
+
+/* Of two threads, the one that read the clock first may come last. */
+START_TEST(what_was_noted_later_is_not_idle_yet)
+{
+  clp_pool *pool = start(ARENA, SIZE_MAX - 1);
+  clpt_ok(clp_buffer_release(clpt_allocate(pool, 1000)));
+  clpt_ok(allocator->carver->trim_idle(allocator->self, 10, 101));
+  clpt_ok(allocator->carver->trim_idle(allocator->self, 10, 100));
+  ck_assert_uint_eq(device.live_blocks, 1);
+  clpt_ok(allocator->carver->trim_idle(allocator->self, 10, 111));
+  ck_assert_uint_eq(device.live_blocks, 0);
+  end(pool);
+}
+END_TEST
+
 START_TEST(a_reserve_is_never_idle)
 {
   clp_pool *pool = start(ARENA, 0);
@@ -406,6 +436,8 @@ CLPT_MAIN("idle memory", clpt_run)
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, what_was_held_since_the_call_before_goes, 0, 4);
   tcase_add_loop_test(tests, what_nobody_used_since_goes, 0, IDLES * PLACES);
+  tcase_add_loop_test(tests, calls_in_a_row_free_what_is_idle, 0, 40);
+  tcase_add_test(tests, what_was_noted_later_is_not_idle_yet);
   tcase_add_test(tests, a_reserve_is_never_idle);
 
   tests = clpt_case(suite, "all pools");
