@@ -190,6 +190,15 @@ static bool is_asking(const clp_pool *pool)
   return it;
 }
 
+/* Also where the callback ends the thread: what runs then may use the library. */
+static void end_asking(void *argument)
+{
+  const clpi_asking *it = argument;
+  clpi_own_asking = it->outer;
+  if (it->outer)
+    it->outer->frees += it->frees;
+}
+
 enum { MOST_IDLE_ROUNDS = 64 };
 
 /* The callback may free memory that is not clpool's, in pieces: so it may go on for some rounds in
@@ -202,11 +211,11 @@ CLPI_EXIT static bool ask_callback(ladder *self)
       self->idle_rounds == MOST_IDLE_ROUNDS)
     return false;
   clpi_asking it = {.pool = pool, .outer = clpi_own_asking};
+  bool freed;
   clpi_own_asking = &it;
-  bool freed = options->on_out_of_memory(pool, self->wanted->block_bytes, options->user_data);
-  clpi_own_asking = it.outer;
-  if (it.outer)
-    it.outer->frees += it.frees;
+  pthread_cleanup_push(end_asking, &it);
+  freed = options->on_out_of_memory(pool, self->wanted->block_bytes, options->user_data);
+  pthread_cleanup_pop(true);
   self->idle_rounds = it.frees ? 0 : self->idle_rounds + freed;
   return freed;
 }

@@ -3,8 +3,10 @@
 #include "core/allocator/allocator.h"
 #include "support/ladder.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
 #include <clpool/arena.h>
+#include <clpool/hook.h>
 
 START_TEST(the_callback_is_asked_again_for_as_long_as_it_says_yes)
 {
@@ -209,6 +211,50 @@ START_TEST(inside_its_callback_a_pool_calls_none)
 }
 END_TEST
 
+static bool end_thread(clp_pool *pool, size_t bytes, void *user_data)
+{
+  (void)pool, (void)bytes, (void)user_data;
+  pthread_exit("in a callback");
+}
+
+static clp_status pushed;
+
+static void push_a_hook(void *hook)
+{
+  pushed = clp_hook_push(hook);
+  (void)clp_hook_pop(hook);
+}
+
+static void *ask_in_vain(void *pool)
+{
+  clp_hook hook = CLP_HOOK_INIT;
+  clp_buffer *buffer;
+  hook.name = "at the end";
+  pthread_cleanup_push(push_a_hook, &hook);
+  (void)clp_pool_allocate(pool, 1000, &buffer);
+  pthread_cleanup_pop(false);
+  return NULL;
+}
+
+/* What the thread does then is not done inside of the callback. The pool never ends. */
+START_TEST(a_callback_that_ends_its_thread_is_over)
+{
+  static clpt_device device;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_pool *pool;
+  clpt_device_init(&device);
+  clp_allocator *allocator = clpt_device_allocator(&device);
+  options.on_out_of_memory = end_thread;
+  clpt_ok(clp_pool_create(allocator, &options, &pool));
+  device.capacity = 1;
+  pushed = CLP_BUSY;
+  ck_assert_str_eq(clpt_aside(ask_in_vain, pool), "in a callback");
+  ck_assert_int_eq(pushed, CLP_SUCCESS);
+  clp_pool_release(pool);
+  clp_allocator_release(allocator);
+}
+END_TEST
+
 static bool promise(clp_pool *pool, size_t bytes, void *user_data)
 {
   (void)pool, (void)bytes;
@@ -355,6 +401,7 @@ CLPT_MAIN("out of memory callback", clpt_run)
   tcase_add_test(tests, a_callback_that_runs_out_of_memory_itself_nests);
 
   tcase_add_loop_test(tests, inside_its_callback_a_pool_calls_none, 0, KINDS);
+  tcase_add_test(tests, a_callback_that_ends_its_thread_is_over);
   tcase_add_loop_test(tests, a_callback_that_only_promises_is_not_asked_for_ever, 0, 2);
   tcase_add_loop_test(tests, a_callback_that_frees_in_pieces_is_asked_on, 0, 4);
 
