@@ -110,14 +110,29 @@ void clpi_cl_pending_frees_add(const void *allocator, cl_context context, cl_eve
 
 /* --- waiting --- */
 
+/* The first free after a number. Others may be dropped between two calls, so it is searched for. */
+static size_t find_after_locked(uint64_t number)
+{
+  size_t low = 0, high = frees.count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (frees.all[middle].number <= number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 /* The event of the allocator's next free after a number, and not after the last, retained. NULL:
  * there is none. */
 static cl_event next_event(const void *allocator, uint64_t *number, uint64_t last)
 {
   cl_event event = NULL;
   lock_frees();
-  for (size_t i = 0; i < frees.count && !event && frees.all[i].number <= last; i++)
-    if (frees.all[i].allocator == allocator && frees.all[i].number > *number) {
+  for (size_t i = find_after_locked(*number);
+       i < frees.count && !event && frees.all[i].number <= last; i++)
+    if (frees.all[i].allocator == allocator) {
       *number = frees.all[i].number;
       event = frees.all[i].event;
       clpi_cl.clRetainEvent(event);
