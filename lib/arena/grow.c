@@ -403,6 +403,10 @@ static bool take_idle(clpi_moving *self, uint64_t milliseconds, uint64_t now)
   clpi_segments *segments = &arena->segments;
   self->segment = NULL;
   clpi_arena_lock(arena);
+  if (segments->is_parted) {
+    clpi_loop_leave_locked(arena);
+    clpi_segments_settle_locked(segments);
+  }
   for (size_t i = 0; i < segments->count && !self->segment; i++) {
     clpi_segment *segment = segments->all[i];
     bool is_noted = segment->idle_since && segment->idle_since <= now; /* or in a later call */
@@ -425,6 +429,11 @@ clp_status clpi_arena_trim_idle(void *self, uint64_t milliseconds, uint64_t now)
 {
   clpi_moving moving = {.arena = self};
   clp_status status = CLP_SUCCESS;
+  clpi_arena_lock(self);
+  bool is_parted = moving.arena->segments.is_parted;
+  clpi_arena_unlock(self);
+  if (is_parted)
+    clpi_streams_poll(&moving.arena->streams);
   while (!status && take_idle(&moving, milliseconds, now))
     status = give_back(&moving);
   return status;

@@ -102,6 +102,31 @@ START_TEST(segments_go_after_their_uses)
 }
 END_TEST
 
+/* Also a segment that more streams used than a free range notes. */
+START_TEST(an_idle_segment_of_many_streams_goes)
+{
+  enum { STREAMS = 6 };
+  clp_stream streams[STREAMS];
+  clp_buffer *buffers[STREAMS];
+  clpt_late_arena_start(&rig, CLPT_REUSE_EITHER, (unsigned)_i);
+  for (size_t i = 0; i < STREAMS; i++) {
+    streams[i] = clpt_late_stream_new(&rig.device);
+    buffers[i] = take(SEGMENT / 8, streams[i]);
+  }
+  for (size_t i = 0; i < STREAMS; i++)
+    give(buffers[i], streams[i]);
+  for (int i = 0; i < 2; i++) /* blocks that the pool held are the arena's then */
+    clpt_ok(clp_pool_trim_idle(rig.pool, 0));
+  clpt_late_run_all(&rig.device);
+  for (int i = 0; i < 2; i++)
+    clpt_ok(clp_pool_trim_idle(rig.pool, 0));
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 0);
+  for (size_t i = 0; i < STREAMS; i++)
+    clpt_late_stream_drop(&rig.device, streams[i]);
+  end(NULL, NULL, NULL);
+}
+END_TEST
+
 /* Growing never makes the host wait: a segment that could only go so stays for now. */
 START_TEST(growth_does_not_wait_for_unused_segments)
 {
@@ -311,6 +336,7 @@ CLPT_MAIN("order on an arena", clpt_run)
   tcase_add_loop_test(tests, who_gets_what_is_pending, 0,
                       CLPT_LATE_WAYS * sizeof(takers) / sizeof(takers[0]));
   tcase_add_loop_test(tests, segments_go_after_their_uses, 0, CLPT_LATE_WAYS);
+  tcase_add_loop_test(tests, an_idle_segment_of_many_streams_goes, 0, CLPT_LATE_WAYS);
   tcase_add_test(tests, growth_does_not_wait_for_unused_segments);
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_WAYS);
   tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
