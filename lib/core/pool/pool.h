@@ -84,9 +84,10 @@ static inline clpi_pool_quoted clpi_pool_quote(const clp_pool *pool)
 /* Drops a pin and unlocks the pool's lock. The last pin of a pool without references ends it. */
 void clpi_pool_unpin_and_unlock(clp_pool *pool);
 
-/* The same of a pool that is not locked. */
-static inline void clpi_pool_unpin(clp_pool *pool)
+/* The same of a pool that is not locked. May be a cleanup handler. */
+static inline void clpi_pool_unpin(void *argument)
 {
+  clp_pool *pool = argument;
   pthread_mutex_lock(&pool->shards.lock);
   clpi_pool_unpin_and_unlock(pool);
 }
