@@ -64,8 +64,8 @@ enum {
  * that the pool itself could free. `bytes` is the size of the block that is wanted. It frees what
  * the caller can spare, such as buffers of this pool, and returns whether it freed something: then
  * the pool tries again, and calls again if that fails. It may free another library's memory, in
- * pieces; but if it has said 64 times in a row that it freed something, and the thread gave no
- * memory back to an allocator of clpool, the request fails.
+ * pieces; but if it has said 64 times in a row that it freed something, and the thread gave
+ * allocators of clpool no more back than it took from them, the request fails.
  *
  * Called on the thread that allocates, under no lock of the library. It may use any pool: inside a
  * pool's callback, that pool calls no callback, and a request to it fails with the status that it

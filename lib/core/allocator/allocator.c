@@ -273,6 +273,8 @@ void clp_allocator_release(clp_allocator *allocator)
   free(allocator);
 }
 
+_Thread_local clpi_asking *clpi_own_asking;
+
 /* Turns the result of an allocation into a status, with a message if the allocator set none:
  * `serial` is the thread's error serial from before the call. */
 static clp_status conclude(const clp_allocator *allocator, clp_status status, unsigned long serial,
@@ -284,12 +286,12 @@ static clp_status conclude(const clp_allocator *allocator, clp_status status, un
   if (!status && !memory)
     return clpi_error(CLP_BACKEND_ERROR, 0, "%s: allocating %zu bytes succeeded with memory 0",
                       allocator->name, bytes);
-  if (!status)
-    *out = memory;
-  return status;
+  if (status)
+    return status;
+  clpi_note_given_back(-(int64_t)bytes);
+  *out = memory;
+  return CLP_SUCCESS;
 }
-
-_Thread_local clpi_asking *clpi_own_asking;
 
 CLPI_EXIT clp_status clpi_allocator_allocate(const clp_allocator *allocator, size_t bytes,
                                              clp_memory *out)
@@ -321,7 +323,7 @@ CLPI_EXIT clp_status clpi_allocator_free(const clp_allocator *allocator, clp_mem
     clpi_error(status, 0, "%s: freeing %zu bytes: %s", allocator->name, bytes,
                clp_status_message(status));
   if (!status)
-    clpi_note_own_free();
+    clpi_note_given_back((int64_t)bytes);
   return status;
 }
 

@@ -81,7 +81,7 @@ clp_status clpi_allocator_free(const clp_allocator *allocator, clp_memory memory
 /* A pool's on_out_of_memory that the thread is inside of. Those of several pools nest. */
 typedef struct clpi_asking {
   const clp_pool *pool;
-  uint64_t frees; /* how often memory was given back meanwhile */
+  int64_t bytes; /* that allocators got back meanwhile, less what they gave */
   struct clpi_asking *outer;
 } clpi_asking;
 
@@ -89,10 +89,11 @@ typedef struct clpi_asking {
 extern _Thread_local clpi_asking *clpi_own_asking
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-static inline void clpi_note_own_free(void)
+/* An allocator got `bytes` back; negative: it gave them. */
+static inline void clpi_note_given_back(int64_t bytes)
 {
   if (clpi_own_asking)
-    clpi_own_asking->frees++;
+    clpi_own_asking->bytes += bytes;
 }
 
 /* The same, on an allocator that has ops.allocate_within. */

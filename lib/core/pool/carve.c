@@ -36,6 +36,8 @@ clp_buffer *clpi_allocate_carved(clp_pool *pool, size_t bytes, clpi_given given,
     slot->hits++;
   }
   clpi_spinlock_unlock(shards->carving);
+  if (memory)
+    clpi_note_given_back(-(int64_t)block_bytes);
   return memory ? buffer : NULL;
 }
 
@@ -48,18 +50,19 @@ bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience pat
   if (!shard || clpi_is_inherited(shards->forks) || !clpi_lock_warm(shards->carving, patience))
     return false;
   uint32_t index = clpi_relaxed(buffer->index);
+  size_t bytes = buffer->bytes;
   bool is_plain = CLPI_NO_INDEX(index) > CLPI_BUFFER_SPARE && clpi_is_holding(shards);
-  bool is_done = is_plain && allocator->carver->free_locked(allocator->self, buffer->memory,
-                                                            buffer->bytes, given);
+  bool is_done =
+      is_plain && allocator->carver->free_locked(allocator->self, buffer->memory, bytes, given);
   if (is_done) {
     clpi_slot_at(shard, index)->releases++;
     clpi_count_released_locked(shards, shard, buffer->size);
-    shards->managed_bytes -= buffer->bytes;
+    shards->managed_bytes -= bytes;
     shards->device_frees++;
     clpi_buffer_put_locked(shards, buffer);
   }
   clpi_spinlock_unlock(shards->carving);
   if (is_done)
-    clpi_note_own_free();
+    clpi_note_given_back((int64_t)bytes);
   return is_done;
 }

@@ -56,7 +56,6 @@ bool clpi_wait_leaving_locked(clp_pool *pool)
 
 static void note_freed(const freeing *self)
 {
-  clpi_note_own_free();
   clpi_shards *shards = &self->pool->shards;
   clpi_shards_lock_pool(shards);
   shards->managed_bytes -= self->block->bytes;
@@ -106,6 +105,8 @@ static clp_status free_memory(clp_pool *pool, clp_buffer *block)
                           ? allocator->carver->free_after(allocator->self, block->memory,
                                                           block->bytes, pending, count)
                           : clpi_ordered_free(streams, allocator, block->memory, block->bytes, all);
+  if (serves && !status)
+    clpi_note_given_back((int64_t)block->bytes);
   pthread_mutex_lock(streams->lock);
   while (count)
     clpi_stream_unpin_locked(streams, pins[--count]);

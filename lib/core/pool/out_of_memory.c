@@ -15,10 +15,11 @@
 
 typedef struct ladder {
   clpi_request *wanted;
-  clp_status status;    /* of the last attempt */
-  unsigned taken;       /* a bit for each step that was taken and is not again in this round */
-  bool counted;         /* in the figure out_of_memory_reactions */
-  unsigned idle_rounds; /* of the callback, one after another, in which the thread freed nothing */
+  clp_status status;       /* of the last attempt */
+  unsigned taken;          /* a bit for each step that was taken and is not again in this round */
+  bool counted;            /* in the figure out_of_memory_reactions */
+  unsigned idle_rounds;    /* of the callback, one after another, in which nothing was gained */
+  int64_t gained;          /* bytes given back since it was asked last, less what it took */
   clpi_kept_error failure; /* of the last failed attempt; steps may set other errors */
 } ladder;
 
@@ -98,8 +99,9 @@ static bool free_own_held(ladder *self)
   clp_buffer *block = take_largest(wanted->pool, &other_left, &frees);
   if (!block)
     return other_left || frees != wanted->device_frees;
+  int64_t bytes = (int64_t)block->bytes;
   clp_status status = clpi_return_block(wanted->pool, block);
-  self->idle_rounds = status ? self->idle_rounds : 0;
+  self->gained += status ? 0 : bytes;
   if (status && is_limited)
     fail(self, status);
   return !status;
@@ -152,9 +154,10 @@ static bool free_other_held(ladder *self)
   if (!block)
     return wait_for_other_pool(self->wanted->pool);
   clp_pool *other = block->pool;
+  int64_t bytes = (int64_t)block->bytes;
   clp_status status = clpi_return_block(other, block);
   clpi_pool_unpin(other);
-  self->idle_rounds = status ? self->idle_rounds : 0;
+  self->gained += status ? 0 : bytes;
   return !status;
 }
 
@@ -196,17 +199,18 @@ static void end_asking(void *argument)
   const clpi_asking *it = argument;
   clpi_own_asking = it->outer;
   if (it->outer)
-    it->outer->frees += it->frees;
+    it->outer->bytes += it->bytes;
 }
 
 enum { MOST_IDLE_ROUNDS = 64 };
 
 /* The callback may free memory that is not clpool's, in pieces: so it may go on for some rounds in
- * which the thread gives nothing back. */
+ * which the thread gives no more back than it takes, as for a staging buffer. */
 CLPI_EXIT static bool ask_callback(ladder *self)
 {
   clp_pool *pool = self->wanted->pool;
   const clp_pool_options *options = &pool->options;
+  self->idle_rounds = self->gained > 0 ? 0 : self->idle_rounds;
   if (!options->on_out_of_memory || is_hopeless(self->wanted) || is_asking(pool) ||
       self->idle_rounds == MOST_IDLE_ROUNDS)
     return false;
@@ -216,7 +220,8 @@ CLPI_EXIT static bool ask_callback(ladder *self)
   pthread_cleanup_push(end_asking, &it);
   freed = options->on_out_of_memory(pool, self->wanted->block_bytes, options->user_data);
   pthread_cleanup_pop(true);
-  self->idle_rounds = it.frees ? 0 : self->idle_rounds + freed;
+  self->gained = it.bytes;
+  self->idle_rounds += freed;
   return freed;
 }
 

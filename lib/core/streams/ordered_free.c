@@ -101,7 +101,7 @@ static clp_status free_on(clpi_streams *streams, clp_allocator *allocator, clp_m
   clp_status status = allocator->ops.free_on(allocator->self, memory, bytes, last->handle);
   if (status)
     return clpi_allocator_failed(allocator, status, serial, "freeing on a stream");
-  clpi_note_own_free();
+  clpi_note_given_back((int64_t)bytes);
   clpi_use freed = clpi_use_now(last);
   pthread_mutex_lock(streams->lock);
   clpi_use_note_freed_locked(&freed);

@@ -255,31 +255,52 @@ START_TEST(a_callback_that_ends_its_thread_is_over)
 }
 END_TEST
 
+typedef struct promiser {
+  bool is_limited, takes, is_on_arena; /* takes: and releases, memory of the same pool */
+  unsigned calls;
+} promiser;
+
 static bool promise(clp_pool *pool, size_t bytes, void *user_data)
 {
-  (void)pool, (void)bytes;
-  ++*(unsigned *)user_data;
+  promiser *self = user_data;
+  (void)bytes;
+  ck_assert_uint_le(++self->calls, 1000);
+  if (self->takes)
+    clpt_ok(clp_buffer_release(clpt_allocate(pool, 10)));
   return true;
 }
+
+static const promiser promisers[] = {
+    {.is_limited = true},
+    {.is_limited = false},
+    {.is_limited = true, .takes = true},
+    {.is_limited = false, .takes = true},
+    {.is_limited = true, .takes = true, .is_on_arena = true},
+};
+enum { PROMISERS = sizeof(promisers) / sizeof(promisers[0]) };
 
 START_TEST(a_callback_that_only_promises_is_not_asked_for_ever)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  unsigned calls = 0;
+  promiser it = promisers[_i];
   clpt_rig rig;
   clp_buffer *buffer = NULL;
   clpt_device_init(&rig.device);
+  rig.device.ops.alignment = 1;
+  rig.device.ops.split = clpi_split_address;
+  rig.device.ops.unsplit = clpi_unsplit_address;
   options.on_out_of_memory = promise;
-  options.user_data = &calls;
+  options.user_data = &it;
+  options.arena = it.is_on_arena;
   clpt_rig_start_with(&rig, &options);
   clp_buffer *active = clpt_allocate(rig.pool, 500);
-  if (_i)
+  if (it.is_limited)
     clpt_ok(clp_pool_set_limit(rig.pool, 1100));
   else
     rig.device.capacity = 1100;
-  clpt_fails(_i ? CLP_LIMIT_EXCEEDED : CLP_OUT_OF_DEVICE_MEMORY,
+  clpt_fails(it.is_limited ? CLP_LIMIT_EXCEEDED : CLP_OUT_OF_DEVICE_MEMORY,
              clp_pool_allocate(rig.pool, 1000, &buffer));
-  ck_assert_uint_eq(calls, 64);
+  ck_assert_uint_eq(it.calls, 64);
   clpt_message_has("on_out_of_memory");
   clpt_message_has("64 times");
   clpt_ok(clp_buffer_release(active));
@@ -402,7 +423,7 @@ CLPT_MAIN("out of memory callback", clpt_run)
 
   tcase_add_loop_test(tests, inside_its_callback_a_pool_calls_none, 0, KINDS);
   tcase_add_test(tests, a_callback_that_ends_its_thread_is_over);
-  tcase_add_loop_test(tests, a_callback_that_only_promises_is_not_asked_for_ever, 0, 2);
+  tcase_add_loop_test(tests, a_callback_that_only_promises_is_not_asked_for_ever, 0, PROMISERS);
   tcase_add_loop_test(tests, a_callback_that_frees_in_pieces_is_asked_on, 0, 4);
 
   tests = clpt_case(suite, "limit");
