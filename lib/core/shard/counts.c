@@ -31,7 +31,7 @@ clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards)
                         .device_frees = shards->device_frees};
   uint64_t releases = 0;
   clpi_each_shard (shards, shard) {
-    clpi_look_locked(shards, shard);
+    clpi_note_peak_locked(shards, shard);
     sum.active_bytes += clpi_relaxed(shard->active_bytes);
     add_exact_locked(shard, NULL, &sum.held_blocks, &sum.held_bytes);
     for (uint32_t i = 0; i < shards->bins.count; i++) {

@@ -97,7 +97,7 @@ static void free_pages(clpi_shards *shards)
 /* Each count is read twice, and the lower one taken: what one thread allocates and another releases
  * meanwhile would else be counted as often as it is handed over. Of several shards, one need not
  * look again for 1/64 more than it has now, or all have. */
-void clpi_look_locked(clpi_shards *shards, clpi_shard *shard)
+void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
 {
   size_t bias = clpi_relaxed(shards->bias), all = 0, seen[CLPI_SHARDS] = {0};
   clpi_each_shard (shards, each)
@@ -114,6 +114,11 @@ void clpi_look_locked(clpi_shards *shards, clpi_shard *shard)
   size_t own = clpi_relaxed(shard->active_bytes);
   shard->noted_bytes = own + (bias ? MIN(own, all) / 64 : 0);
   shard->calls = 0;
+}
+
+void clpi_look_locked(clpi_shards *shards, clpi_shard *shard)
+{
+  clpi_note_peak_locked(shards, shard);
   if (shards->hold_bytes != SIZE_MAX)
     atomic_fetch_or_explicit(&shards->unusual, CLPI_MAY_SHED, memory_order_relaxed);
 }

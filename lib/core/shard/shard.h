@@ -159,8 +159,9 @@ void clpi_buffers_each_locked(const clpi_shards *shards,
  * what all have, without their locks: before its own count falls from a new height; at the first
  * release after some calls; and at misses. */
 
-/* Looks; and where hold_bytes is a bound, has the next release look at what is held. Under the
- * shard's lock. */
+/* Looks; clpi_look_locked, where hold_bytes is a bound, also has the next release look at what is
+ * held. Under the shard's lock. */
+void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard);
 void clpi_look_locked(clpi_shards *shards, clpi_shard *shard);
 
 static inline void clpi_count_allocated_locked(clpi_shard *shard, size_t bytes)

@@ -122,6 +122,19 @@ START_TEST(the_least_recently_used_go)
 }
 END_TEST
 
+/* So that a program which asks for figures often stays on the warm path. */
+START_TEST(figures_have_no_release_look)
+{
+  clp_pool *pool = start(BINS, 1000000);
+  for (int i = 0; i < UNSEEN_RELEASES / 2; i++) {
+    clp_buffer *buffer = clpt_allocate(pool, 1000);
+    (void)clpt_stats(pool);
+    ck_assert(clp_buffer_try_release(buffer));
+  }
+  end(pool);
+}
+END_TEST
+
 static void keep_message(clp_log_level level, const char *message, void *user_data)
 {
   (void)level;
@@ -427,6 +440,7 @@ CLPT_MAIN("idle memory", clpt_run)
   tcase_add_loop_test(tests, no_more_is_held_for_long, 0, BOUNDS * PLACES);
   tcase_add_loop_test(tests, threads_hold_no_more, 0, BOUNDS * PLACES);
   tcase_add_loop_test(tests, the_least_recently_used_go, 0, 2);
+  tcase_add_test(tests, figures_have_no_release_look);
   tcase_add_test(tests, what_the_device_refuses_stays);
 
   tests = clpt_case(suite, "an allocator that keeps memory");
