@@ -10,9 +10,21 @@ static bool try_allocate(Pool *pool, size_t bytes, clp_buffer **out)
   return clp_pool_try_allocate_on(pool->pool, bytes, pool->stream, out);
 }
 
+/* Buffers that are parked keep memory that the pool gave back meanwhile. */
+static void drop_parked_after_frees(Pool *pool)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  pool = pool->root == NULL ? pool : pool->root;
+  if (pool->kind != MEMORY_CL_MEM || clp_pool_get_stats(pool->pool, &stats) != CLP_SUCCESS)
+    return;
+  if (stats.device_frees != pool->device_frees)
+    clpool_drop_parked();
+  pool->device_frees = stats.device_frees;
+}
+
 /* Gives a block back, on a stream unless that is NULL. Lets go of the interpreter's lock where it
  * may take long. */
-clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream)
+clp_status clpool_release_block(Pool *pool, clp_buffer *buffer, clp_stream stream)
 {
   bool done =
       stream == NULL ? clp_buffer_try_release(buffer) : clp_buffer_try_release_on(buffer, stream);
@@ -22,29 +34,19 @@ clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream)
   Py_BEGIN_ALLOW_THREADS
   status = stream == NULL ? clp_buffer_release(buffer) : clp_buffer_release_on(buffer, stream);
   Py_END_ALLOW_THREADS
+  drop_parked_after_frees(pool);
   return status;
 }
 
 /* As clpool_release_block, where nothing can be raised: a failure is printed, and an exception that
  * is on its way stays. */
-void clpool_release_or_report(clp_buffer *buffer, clp_stream stream)
+void clpool_release_or_report(Pool *pool, clp_buffer *buffer, clp_stream stream)
 {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  if (clpool_check(clpool_release_block(buffer, stream)) < 0)
+  if (clpool_check(clpool_release_block(pool, buffer, stream)) < 0)
     PyErr_WriteUnraisable(NULL);
   PyErr_Restore(type, value, traceback);
-}
-
-/* Buffers that are parked keep memory that the pool gave back meanwhile. */
-static void drop_parked_after_frees(Pool *pool)
-{
-  clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  if (pool->kind != MEMORY_CL_MEM || clp_pool_get_stats(pool->pool, &stats) != CLP_SUCCESS)
-    return;
-  if (stats.device_frees != pool->device_frees)
-    clpool_drop_parked();
-  pool->device_frees = stats.device_frees;
 }
 
 static clp_buffer *allocate_slowly(Pool *pool, size_t bytes)
@@ -57,11 +59,11 @@ static clp_buffer *allocate_slowly(Pool *pool, size_t bytes)
   else
     status = clp_pool_allocate_on(pool->pool, bytes, pool->stream, &buffer);
   Py_END_ALLOW_THREADS
-  drop_parked_after_frees(pool->root == NULL ? pool : pool->root);
+  drop_parked_after_frees(pool);
   if (clpool_check(status) == 0)
     return buffer;
   if (status == CLP_SUCCESS)
-    clpool_release_or_report(buffer, pool->stream);
+    clpool_release_or_report(pool, buffer, pool->stream);
   return NULL;
 }
 

@@ -95,8 +95,8 @@ int clpool_add_pools(PyObject *module);
 /* allocate.c */
 PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names);
 PyObject *clpool_pool_allocate(PyObject *self, PyObject *size);
-clp_status clpool_release_block(clp_buffer *buffer, clp_stream stream);
-void clpool_release_or_report(clp_buffer *buffer, clp_stream stream);
+clp_status clpool_release_block(Pool *pool, clp_buffer *buffer, clp_stream stream);
+void clpool_release_or_report(Pool *pool, clp_buffer *buffer, clp_stream stream);
 
 /* buffer_calls.c */
 PyObject *clpool_with_stream(clp_buffer *buffer, PyObject *queue,

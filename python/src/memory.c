@@ -19,7 +19,7 @@ PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
 {
   Memory *self = PyObject_GC_New(Memory, memory_type);
   if (self == NULL) {
-    clpool_release_or_report(buffer, pool->stream);
+    clpool_release_or_report(pool, buffer, pool->stream);
     return NULL;
   }
   self->buffer = buffer;
@@ -44,7 +44,7 @@ static void memory_dealloc(PyObject *self)
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   if (me->buffer != NULL)
-    clpool_release_or_report(me->buffer, me->pool->stream);
+    clpool_release_or_report(me->pool, me->buffer, me->pool->stream);
   Py_DECREF(me->pool);
   PyObject_GC_Del(self);
   Py_DECREF(type);
@@ -76,7 +76,7 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
   if (buffer == NULL)
     return NULL;
   me->buffer = NULL; /* for other threads meanwhile */
-  clp_status status = clpool_release_block(buffer, stream);
+  clp_status status = clpool_release_block(me->pool, buffer, stream);
   if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED)
     me->buffer = buffer;
   if (clpool_check(status) < 0)

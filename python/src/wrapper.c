@@ -206,7 +206,7 @@ static void wrapper_dealloc(PyObject *object)
     remove_record(one);
     end_object(object);
   }
-  clpool_release_or_report(buffer, stream);
+  clpool_release_or_report(pool, buffer, stream);
   Py_DECREF(pool);
 }
 
@@ -253,7 +253,7 @@ PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer)
     Py_DECREF(object);
     PyErr_NoMemory();
   }
-  clpool_release_or_report(buffer, pool->stream);
+  clpool_release_or_report(pool, buffer, pool->stream);
   return NULL;
 }
 
@@ -306,7 +306,7 @@ int clpool_release_wrapped(PyObject *object)
   if (buffer == NULL)
     return -1;
   remove_record(one);
-  clp_status status = clpool_release_block(buffer, pool->stream);
+  clp_status status = clpool_release_block(pool, buffer, pool->stream);
   int result = clpool_check(status);
   if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED) /* it is still the object's */
     (void)add_record(object, buffer, pool, NULL);

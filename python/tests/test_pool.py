@@ -251,6 +251,16 @@ def test_memory_goes_back_where_the_driver_sees_it(queue):
     assert clpool._clpool.drop_parked() == 0
 
 
+def test_memory_beyond_the_bound_goes_back(queue):
+    """Nor what is held beyond hold_bytes, of which a release looks at 64 at most."""
+    clpool._clpool.drop_parked()
+    pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue), hold_bytes=0)
+    buffers = [pool(1000) for _ in range(200)]
+    buffers.clear()
+    assert pool.held_blocks <= 64
+    assert clpool._clpool.drop_parked() <= 64
+
+
 def test_allocators_alone(queue, context):
     for allocator in (clpool.ImmediateAllocator(queue), clpool.DeferredAllocator(context)):
         buffer = allocator(1000)
