@@ -89,12 +89,12 @@ typedef struct clpi_asking {
 extern _Thread_local clpi_asking *clpi_own_asking
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* An allocator got `bytes` back; negative: it gave them. */
-static inline void clpi_note_given_back(int64_t bytes)
-{
-  if (clpi_own_asking)
-    clpi_own_asking->bytes += bytes;
-}
+/* An allocator got bytes back; negative: it gave them. */
+#define clpi_note_given_back(given)                                                                \
+  do {                                                                                             \
+    if (clpi_own_asking)                                                                           \
+      clpi_own_asking->bytes += (given);                                                           \
+  } while (0)
 
 /* The same, on an allocator that has ops.allocate_within. */
 clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
