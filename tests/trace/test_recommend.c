@@ -6,7 +6,7 @@
 static trace_tune_outcome outcome(double nanoseconds, size_t peak_bytes, unsigned bits, bool arena)
 {
   return (trace_tune_outcome){
-      .setting = {true, bits, arena, 0},
+      .setting = {.pooled = true, .leading_bits = bits, .on_arena = arena},
       .result = {.ns_per_operation = nanoseconds, .peak_device_bytes = peak_bytes},
   };
 }

@@ -66,10 +66,10 @@ static void assert_like_replay(const trace_tune_outcome *outcome)
 START_TEST(settings_come_to_what_their_replays_do)
 {
   trace_tune_outcome outcomes[] = {
-      {.setting = {true, 4, false, 0}},
-      {.setting = {true, 6, true, 0.02}},
-      {.setting = {true, 6, true, 0.5}},
-      {.setting = {false, 0, true, 0.1}},
+      {.setting = {true, 4, false, 0, false}},
+      {.setting = {true, 6, true, 0.02, false}},
+      {.setting = {true, 6, true, 0.5, false}},
+      {.setting = {false, 0, true, 0.1, false}},
   };
   enum { SETTINGS = sizeof(outcomes) / sizeof(outcomes[0]) };
   trace_reader *reader = clpt_resnet_trace();
@@ -88,7 +88,7 @@ END_TEST
 
 START_TEST(padding_is_of_all_requests)
 {
-  trace_tune_outcome outcome = {.setting = {true, 0, false, 0}};
+  trace_tune_outcome outcome = {.setting = {true, 0, false, 0, false}};
   clpt_ok(tune_one("a1=100 f1=100 a1=100 a2=64", tune_options(NULL), &outcome));
   ck_assert_double_eq_tol(outcome.padding, 3.0 * 127 / 264 - 1.0, 1e-12);
   outcome.setting.pooled = false;
@@ -99,7 +99,7 @@ END_TEST
 
 START_TEST(a_trace_of_nothing_comes_to_nothing)
 {
-  trace_tune_outcome outcome = {.setting = {true, 4, true, 0.1}};
+  trace_tune_outcome outcome = {.setting = {true, 4, true, 0.1, false}};
   clpt_ok(tune_one("", tune_options(NULL), &outcome));
   ck_assert_double_eq(outcome.hit_rate, 0.0);
   ck_assert_double_eq(outcome.padding, 0.0);
@@ -217,7 +217,7 @@ END_TEST
 
 START_TEST(the_event_that_is_refused_first_is_told)
 {
-  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0, false}};
   trace_tune_options options = tune_options(NULL);
   options.replay.has_limit = true;
   options.replay.limit_bytes = 5000;
@@ -247,8 +247,8 @@ static clp_status never_free(void *self, clp_memory memory, size_t bytes)
 
 START_TEST(each_setting_has_a_device_of_its_own)
 {
-  trace_tune_outcome outcomes[] = {{.setting = {true, 4, false, 0}},
-                                   {.setting = {true, 4, false, 0}}};
+  trace_tune_outcome outcomes[] = {{.setting = {true, 4, false, 0, false}},
+                                   {.setting = {true, 4, false, 0, false}}};
   trace_reader *reader = clpt_short_trace("a1=4000 a2=4000");
   clp_allocator *model = clpt_simulated(9000);
   trace_tune_options options = tune_options(model);
@@ -273,7 +273,7 @@ START_TEST(a_device_is_like_its_model)
   };
   clp_allocator *model = clpt_simulated(9000);
   for (size_t i = 0; i < 3; i++) {
-    trace_tune_outcome outcome = {.setting = {false, 0, false, 0}};
+    trace_tune_outcome outcome = {.setting = {false, 0, false, 0, false}};
     trace_reader *reader = clpt_short_trace(cases[i].rows);
     trace_tune_options options = tune_options(model);
     clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked));
@@ -288,7 +288,7 @@ START_TEST(a_block_is_no_larger_than_the_model_allows)
 {
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   clp_allocator *model = NULL;
-  trace_tune_outcome outcome = {.setting = {false, 0, false, 0}};
+  trace_tune_outcome outcome = {.setting = {false, 0, false, 0, false}};
   trace_reader *reader = clpt_short_trace("a1=5000 a2=5001 a3=1");
   ops.allocate = never_allocate;
   ops.free = never_free;
@@ -306,7 +306,7 @@ END_TEST
 START_TEST(the_trace_is_told_of_whatever_is_refused)
 {
   clp_allocator *model = clpt_simulated(100);
-  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0, false}};
   trace_reader *reader = clpt_short_trace("a1=4000 x0=1 a2=2000 f1=4000 a3=1");
   trace_tune_options options = tune_options(model);
   options.replay.passes = 2;
@@ -335,9 +335,9 @@ static size_t growing_memory(void)
 START_TEST(what_takes_too_much_memory_is_tried_in_groups)
 {
   trace_tune_outcome outcomes[] = {
-      {.setting = {true, 4, false, 0}},  {.setting = {true, 6, true, 0.02}},
-      {.setting = {true, 6, true, 0.5}}, {.setting = {false, 0, true, 0.1}},
-      {.setting = {false, 0, false, 0}},
+      {.setting = {true, 4, false, 0, false}},  {.setting = {true, 6, true, 0.02, false}},
+      {.setting = {true, 6, true, 0.5, false}}, {.setting = {false, 0, true, 0.1, false}},
+      {.setting = {false, 0, false, 0, false}},
   };
   enum { SETTINGS = sizeof(outcomes) / sizeof(outcomes[0]) };
   trace_reader *reader = clpt_resnet_trace();
@@ -356,7 +356,7 @@ END_TEST
 
 START_TEST(a_setting_that_takes_too_much_memory_is_refused)
 {
-  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0, false}};
   trace_tune_options options = tune_options(NULL);
   options.replay.memory_bytes = 1;
   options.replay.memory_used = growing_memory;
@@ -372,8 +372,8 @@ START_TEST(a_pipe_cannot_be_tried_in_groups)
   static const char text[] = CLPT_HEADER "1,00:00:00.1,allocate,0x1,5,0\n";
   clp_allocator *model = clpt_simulated(0);
   trace_tune_options options = tune_options(model);
-  trace_tune_outcome outcomes[] = {{.setting = {true, 4, false, 0}},
-                                   {.setting = {true, 5, false, 0}}};
+  trace_tune_outcome outcomes[] = {{.setting = {true, 4, false, 0, false}},
+                                   {.setting = {true, 5, false, 0, false}}};
   options.replay.memory_bytes = 1;
   options.replay.memory_used = growing_memory;
   ck_assert_int_eq(pipe(ends), 0);
@@ -391,7 +391,7 @@ END_TEST
 
 START_TEST(a_malformed_trace_is_told_of)
 {
-  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0, false}};
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("a1=100 a1=100", tune_options(NULL), &outcome));
   clpt_message_has("trace:3:");
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("f1=100", tune_options(NULL), &outcome));
@@ -413,7 +413,7 @@ START_TEST(a_pipe_is_read_once)
   static const char text[] = CLPT_HEADER "1,00:00:00.1,allocate,0x1,5,0\n";
   clp_allocator *model = clpt_simulated(0);
   trace_tune_options options = tune_options(model);
-  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0, false}};
   for (unsigned passes = 1; passes <= 2; passes++) {
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_eq(write(ends[1], text, strlen(text)), (int)strlen(text));
@@ -433,7 +433,7 @@ START_TEST(without_host_memory_it_fails)
   trace_reader *reader = clpt_short_trace("a1=100 f1=100");
   clp_allocator *model = clpt_simulated(0);
   trace_tune_options options = tune_options(model);
-  trace_tune_outcome outcome = {.setting = {true, 4, true, 0.1}};
+  trace_tune_outcome outcome = {.setting = {true, 4, true, 0.1, false}};
   clpt_host_failures each = {0};
   clpt_ok(trace_tune(reader, &options, &outcome, 1, &asked)); /* the reader has its buffers now */
   while (!each.is_over) {
@@ -459,7 +459,7 @@ static void count_progress(const trace_replay_progress *progress, void *user_dat
 START_TEST(progress_goes_over_all_passes)
 {
   trace_replay_progress last = {0};
-  trace_tune_outcome outcome = {.setting = {true, 4, false, 0}};
+  trace_tune_outcome outcome = {.setting = {true, 4, false, 0, false}};
   trace_tune_options options = tune_options(NULL);
   options.replay.passes = 3;
   options.replay.on_progress = count_progress;

@@ -30,7 +30,7 @@ static void fill_in(trace_tune_outcome outcomes[SETTINGS], const double nanoseco
 {
   for (size_t i = 0; i < SETTINGS; i++)
     outcomes[i] = (trace_tune_outcome){
-        .setting = {true, (unsigned)i, false, 0},
+        .setting = {true, (unsigned)i, false, 0, false},
         .result = {.ns_per_operation = nanoseconds[i], .allocations = 2},
         .time.host = 4 * nanoseconds[i],
     };
