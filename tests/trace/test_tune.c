@@ -401,7 +401,7 @@ END_TEST
 
 START_TEST(a_setting_that_cannot_be_is_told_of)
 {
-  trace_tune_outcome outcome = {.setting = {true, CLP_MAX_LEADING_BITS + 1, false, 0}};
+  trace_tune_outcome outcome = {.setting = {true, CLP_MAX_LEADING_BITS + 1, false, 0, false}};
   clpt_fails(CLP_INVALID_ARGUMENT, tune_one("a1=100", tune_options(NULL), &outcome));
   clpt_message_has("leading_bits");
 }
