@@ -31,6 +31,7 @@ core_sources = \
 	lib/core/base/loading.c lib/core/base/loading.h \
 	lib/core/base/log.c lib/core/base/log.h \
 	lib/core/base/map.c lib/core/base/map.h \
+	lib/core/base/nap.h \
 	lib/core/base/options.c lib/core/base/options.h \
 	lib/core/base/relaxed.h \
 	lib/core/base/spinlock.c lib/core/base/spinlock.h \

@@ -232,16 +232,11 @@ size_t clpi_arena_most_to_give_locked(const clpi_arena *arena, size_t coming)
   return left > arena->reserve_bytes ? left - arena->reserve_bytes : 0;
 }
 
-/* Whether a segment can be given back while streams may still use it. */
-static bool frees_are_ordered(const clpi_arena *arena)
-{
-  return arena->upstream->ops.free_is_ordered || arena->upstream->ops.free_on;
-}
-
 /* Whether an unused segment can be given back without a wait of the host. */
 static bool needs_no_wait_locked(const clpi_arena *arena, const clpi_segment *segment)
 {
-  return frees_are_ordered(arena) || clpi_uses_are_settled_locked(&segment->first->uses, NULL);
+  return clpi_frees_are_ordered(arena->upstream) ||
+         clpi_uses_are_settled_locked(&segment->first->uses, NULL);
 }
 
 /* The largest unused segment of at most `most` bytes; or the youngest, so that a reserve, which is
@@ -363,7 +358,7 @@ clp_status clpi_arena_trim(clpi_arena *arena, size_t bytes, size_t most, bool ma
 {
   clpi_moving self = {.arena = arena};
   clp_status status = CLP_SUCCESS;
-  if (!may_wait && !frees_are_ordered(arena))
+  if (!may_wait && !clpi_frees_are_ordered(arena->upstream))
     clpi_streams_poll(&arena->streams);
   for (bool waits = may_wait; !status;) {
     bool is_parted = false;

@@ -4,6 +4,7 @@
 #include "opencl/pending_frees.h"
 
 #include "core/allocator/allocator.h"
+#include "core/base/nap.h"
 #include "opencl/cl_error.h"
 #include "opencl/loader.h"
 
@@ -11,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
 typedef struct pending_free {
   const void *allocator;
@@ -153,13 +153,10 @@ static bool are_pending(const void *allocator, cl_context context, bool of_other
   return are;
 }
 
-/* From some microseconds on, each nap twice as long as the one before: 20 ms in all. */
 static void wait_briefly(const void *allocator, cl_context context, bool for_others)
 {
-  enum { NAPS = 11, FIRST_NANOSECONDS = 10000 };
-  struct timespec nap = {.tv_nsec = FIRST_NANOSECONDS};
-  for (int i = 0; i < NAPS && are_pending(allocator, context, for_others); i++, nap.tv_nsec *= 2)
-    (void)nanosleep(&nap, NULL);
+  for (unsigned naps = 0; are_pending(allocator, context, for_others) && clpi_nap(&naps);)
+    ;
 }
 
 clp_status clpi_cl_pending_frees_wait(const void *allocator, cl_context context)

@@ -64,6 +64,12 @@ clp_status clpi_allocator_check(const clp_allocator *allocator, const char *func
 /* Whether it has the group of operations that order streams. */
 bool clpi_allocator_orders_streams(const clp_allocator *allocator);
 
+/* Whether memory can be given back that streams may still use, without a wait of the host. */
+static inline bool clpi_frees_are_ordered(const clp_allocator *allocator)
+{
+  return allocator->ops.free_is_ordered || allocator->ops.free_on;
+}
+
 /* Whether it has the group of operations that split blocks. */
 bool clpi_allocator_splits(const clp_allocator *allocator);
 

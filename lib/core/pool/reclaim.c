@@ -183,7 +183,6 @@ clp_status clp_pool_trim_idle(clp_pool *pool, uint64_t milliseconds)
 void clpi_shed(clp_pool *pool)
 {
   clpi_shards *shards = &pool->shards;
-  const clp_allocator_ops *ops = &pool->allocator->ops;
   const excess beyond = {SIZE_MAX, shards->hold_bytes, UINT64_MAX};
   if (beyond.most_held == SIZE_MAX || clpi_pool_is_inherited(pool))
     return;
@@ -194,7 +193,7 @@ void clpi_shed(clp_pool *pool)
   pthread_mutex_unlock(&shards->lock);
   CLPI_KEEPS_ERROR;
   clp_buffer *chain = is_excess ? take_excess(pool, &beyond) : NULL;
-  clp_status status = clpi_return_chain(pool, &chain, !ops->free_is_ordered && !ops->free_on);
+  clp_status status = clpi_return_chain(pool, &chain, !clpi_frees_are_ordered(pool->allocator));
   if (!status)
     status = trim_allocator(pool, &(trim){.most = SIZE_MAX, .most_unused = beyond.most_held});
   if (status)

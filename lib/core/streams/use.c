@@ -4,9 +4,9 @@
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
+#include "core/base/nap.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* A stream keeps this many. The uses of one that is dropped are covered by the next newer one. */
 enum { MOST_MARKS = 16 };
@@ -232,17 +232,11 @@ clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use)
   return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
 }
 
-/* From some microseconds on, each nap twice as long as the one before: 20 ms in all. */
 static bool naps_until_done(const clp_allocator *allocator, const clpi_mark *mark)
 {
-  enum { NAPS = 11, FIRST_NANOSECONDS = 10000 };
-  struct timespec nap = {.tv_nsec = FIRST_NANOSECONDS};
   bool done = is_done(allocator, mark);
-  for (int i = 0; i < NAPS && !done; i++) {
-    (void)nanosleep(&nap, NULL);
-    nap.tv_nsec *= 2;
+  for (unsigned naps = 0; !done && clpi_nap(&naps);)
     done = is_done(allocator, mark);
-  }
   return done;
 }
 
