@@ -2,7 +2,6 @@
 /* Structs that begin with their size, of callers who are older or newer than the library. What
  * fields mean that a caller's struct lacks is in tests/core/base/test_options.c. */
 #include "api/sized.h"
-#include "core/allocator/allocator.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
@@ -17,9 +16,7 @@ static clpt_device scratch;
 static void setup(void)
 {
   clpt_device_init(&scratch);
-  clpt_device_init(&rig.device);
-  rig.device.ops.split = clpi_split_address;
-  rig.device.ops.unsplit = clpi_unsplit_address;
+  clpt_device_init_split(&rig.device);
   clpt_rig_start_with(&rig, NULL);
   clpt_hold(rig.pool, 100, 3);
   buffer = clpt_allocate(rig.pool, 100);

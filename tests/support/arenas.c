@@ -10,9 +10,7 @@ clp_allocator *clpt_arena;
 
 void clpt_arena_setup(void)
 {
-  clpt_device_init(&clpt_arena_device);
-  clpt_arena_device.ops.split = clpi_split_address;
-  clpt_arena_device.ops.unsplit = clpi_unsplit_address;
+  clpt_device_init_split(&clpt_arena_device);
 }
 
 clpt_fault clpt_split_fault, clpt_unsplit_fault;

@@ -2,6 +2,7 @@
 /* A device for tests: records its calls and fails on purpose. */
 #include "failing_allocator.h"
 
+#include "core/allocator/allocator.h"
 #include "suite.h"
 
 #include <stdarg.h>
@@ -206,6 +207,13 @@ void clpt_device_init(clpt_device *device)
                                     .return_cached = device_return_cached};
   device->last_memory = first_memory;
   pthread_mutex_init(&device->lock, NULL);
+}
+
+void clpt_device_init_split(clpt_device *device)
+{
+  clpt_device_init(device);
+  device->ops.split = clpi_split_address;
+  device->ops.unsplit = clpi_unsplit_address;
 }
 
 clp_allocator *clpt_device_allocator(clpt_device *device)

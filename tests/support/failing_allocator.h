@@ -68,6 +68,9 @@ struct clpt_device {
 /** A device of unbounded memory, without faults, with all of drain and return_cached. */
 void clpt_device_init(clpt_device *device);
 
+/** The same, whose blocks can be split, as memory is an address. */
+void clpt_device_init_split(clpt_device *device);
+
 /** An allocator on `device`, which must outlive it. The caller's reference. */
 clp_allocator *clpt_device_allocator(clpt_device *device);
 

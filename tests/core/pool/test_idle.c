@@ -18,19 +18,17 @@ enum { BINS, ARENA, PLACES };
 enum { MOST_BYTES = 20000, SLOTS = 100, STEPS = 5000, UNSEEN_RELEASES = 64 };
 
 static clpt_device device;
-static clp_allocator *below, *allocator;
+static clp_allocator *allocator;
 
 static void setup(void)
 {
-  clpt_device_init(&device);
-  device.ops.split = clpi_split_address;
-  device.ops.unsplit = clpi_unsplit_address;
-  below = clpt_device_allocator(&device);
+  clpt_device_init_split(&device);
+  allocator = clpt_device_allocator(&device);
 }
 
 static void teardown(void)
 {
-  clp_allocator_release(below);
+  clp_allocator_release(allocator);
   clpt_device_assert_ended(&device);
 }
 
@@ -38,20 +36,10 @@ static clp_pool *start(int place, size_t hold_bytes)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clp_pool *pool;
-  allocator = clp_allocator_retain(below);
-  if (place == ARENA) {
-    clp_allocator_release(allocator);
-    clpt_ok(clp_arena_allocator_create(below, NULL, &allocator));
-  }
+  options.arena = place == ARENA;
   options.hold_bytes = hold_bytes;
   clpt_ok(clp_pool_create(allocator, &options, &pool));
   return pool;
-}
-
-static void end(clp_pool *pool)
-{
-  clp_pool_release(pool);
-  clp_allocator_release(allocator);
 }
 
 /* What the device gave and no block is in. An arena's segments have other free memory, too, unless
@@ -90,7 +78,7 @@ START_TEST(no_more_is_held_for_long)
   for (size_t i = 0; i < SLOTS; i++)
     clpt_ok(clp_buffer_release(slots[i]));
   ck_assert_uint_le(unused_bytes(pool), bound + slack);
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
@@ -118,7 +106,7 @@ START_TEST(the_least_recently_used_go)
   ck_assert_uint_eq(clpt_stats(pool).device_allocations, BLOCKS);
   for (size_t i = 0; i < held; i++)
     clpt_ok(clp_buffer_release(buffers[i]));
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
@@ -131,7 +119,7 @@ START_TEST(figures_have_no_release_look)
     (void)clpt_stats(pool);
     ck_assert(clp_buffer_try_release(buffer));
   }
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
@@ -157,7 +145,7 @@ START_TEST(what_the_device_refuses_stays)
   ck_assert_uint_eq(device.free_fault.count, 0);
   ck_assert_ptr_nonnull(strstr(message, "no free"));
   ck_assert_uint_eq(clpt_stats(pool).held_blocks, device.live_blocks);
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
@@ -180,7 +168,7 @@ START_TEST(no_part_of_it_goes)
   clpt_device_init(&device);
   device.ops.allocate_within = keep;
   device.ops.return_cached = return_all;
-  below = clpt_device_allocator(&device);
+  allocator = clpt_device_allocator(&device);
   clp_pool *pool = start(BINS, 1 << 20);
   for (int i = 0; i < 3 * UNSEEN_RELEASES; i++)
     clpt_ok(clp_buffer_release(clpt_allocate(pool, 1000)));
@@ -188,7 +176,7 @@ START_TEST(no_part_of_it_goes)
   ck_assert_uint_eq(returns, 0);
   clpt_ok(clp_pool_free_held(pool));
   ck_assert_uint_eq(returns, 1);
-  end(pool);
+  clp_pool_release(pool);
   teardown();
 }
 END_TEST
@@ -237,7 +225,7 @@ START_TEST(what_was_held_since_the_call_before_goes)
   }
   for (size_t i = 0; i < SLOTS; i++)
     clpt_ok(clp_buffer_release(slots[i]));
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
@@ -275,7 +263,7 @@ START_TEST(what_nobody_used_since_goes)
   }
   ck_assert_int_eq(device.live_bytes >= LARGE, idles[_i / PLACES].is_kept[_i % PLACES]);
   clpt_ok(clp_buffer_release(buffer));
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
@@ -290,7 +278,7 @@ START_TEST(calls_in_a_row_free_what_is_idle)
     (void)nanosleep(&nap, NULL);
   }
   ck_assert_uint_eq(device.live_blocks, 0);
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
@@ -298,25 +286,26 @@ END_TEST
 START_TEST(what_was_noted_later_is_not_idle_yet)
 {
   clp_pool *pool = start(ARENA, SIZE_MAX - 1);
+  clp_allocator *arena = clp_pool_allocator(pool);
   clpt_ok(clp_buffer_release(clpt_allocate(pool, 1000)));
-  clpt_ok(allocator->carver->trim_idle(allocator->self, 10, 101));
-  clpt_ok(allocator->carver->trim_idle(allocator->self, 10, 100));
+  clpt_ok(arena->carver->trim_idle(arena->self, 10, 101));
+  clpt_ok(arena->carver->trim_idle(arena->self, 10, 100));
   ck_assert_uint_eq(device.live_blocks, 1);
-  clpt_ok(allocator->carver->trim_idle(allocator->self, 10, 111));
+  clpt_ok(arena->carver->trim_idle(arena->self, 10, 111));
   ck_assert_uint_eq(device.live_blocks, 0);
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
 START_TEST(a_reserve_is_never_idle)
 {
   clp_pool *pool = start(ARENA, 0);
-  clpt_ok(clp_arena_reserve(allocator, 1 << 20));
+  clpt_ok(clp_arena_reserve(clp_pool_allocator(pool), 1 << 20));
   clpt_ok(clp_buffer_release(clpt_allocate(pool, 1000)));
   for (int i = 0; i < 3; i++)
     clpt_ok(clp_pool_trim_idle(pool, 0));
   ck_assert_uint_ge(device.live_bytes, 1 << 20);
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 
@@ -332,7 +321,7 @@ START_TEST(all_pools_give_back)
   clp_buffer *active = clpt_allocate(arena_pool, 100);
   clpt_ok(clp_buffer_release(clpt_allocate(arena_pool, 1 << 20)));
   for (int i = 0; i < 4; i++) {
-    pools[i] = clpt_pool(i % 2 ? below : another);
+    pools[i] = clpt_pool(i % 2 ? allocator : another);
     clpt_hold(pools[i], 1000, 3);
   }
   other.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "in vain"};
@@ -347,7 +336,7 @@ START_TEST(all_pools_give_back)
   for (int i = 0; i < 4; i++)
     clp_pool_release(pools[i]);
   clpt_ok(clp_buffer_release(active));
-  end(arena_pool);
+  clp_pool_release(arena_pool);
   clp_allocator_release(another);
   clpt_device_assert_ended(&other);
 }
@@ -375,7 +364,7 @@ START_TEST(callbacks_may_free_all)
   clp_pool *pool, *other = start(ARENA, SIZE_MAX - 1);
   options.on_out_of_memory = free_all;
   options.user_data = &calls;
-  clpt_ok(clp_pool_create(below, &options, &pool));
+  clpt_ok(clp_pool_create(allocator, &options, &pool));
   clpt_ok(clp_buffer_release(clpt_allocate(other, 100000)));
   device.capacity = 120000;
   clpt_ok(clp_buffer_release(clpt_allocate(pool, 100000)));
@@ -387,7 +376,7 @@ START_TEST(callbacks_may_free_all)
   ck_assert_uint_eq(device.live_blocks, 0);
   clpt_ok(clp_hook_pop(&hook));
   clp_pool_release(pool);
-  end(other);
+  clp_pool_release(other);
 }
 END_TEST
 
@@ -429,7 +418,7 @@ START_TEST(threads_hold_no_more)
   clpt_workers_start(&all, WORKERS, work, 1, clpt_iterations(STEPS), pool);
   clpt_workers_join(&all);
   ck_assert_uint_le(unused_bytes(pool), bound + (size_t)WORKERS * UNSEEN_RELEASES * MOST_BYTES);
-  end(pool);
+  clp_pool_release(pool);
 }
 END_TEST
 

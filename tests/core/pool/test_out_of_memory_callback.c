@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* on_out_of_memory: when it is called, and what it may do. */
-#include "core/allocator/allocator.h"
 #include "support/ladder.h"
 #include "support/suite.h"
 #include "support/workers.h"
@@ -175,9 +174,7 @@ START_TEST(inside_its_callback_a_pool_calls_none)
 {
   clpt_device device;
   asker askers[2] = {{.calls = 0}};
-  clpt_device_init(&device);
-  device.ops.split = clpi_split_address;
-  device.ops.unsplit = clpi_unsplit_address;
+  clpt_device_init_split(&device);
   clp_allocator *allocator = clpt_device_allocator(&device), *below = allocator;
   if (_i == ON_ARENA)
     clpt_ok(clp_arena_allocator_create(below, NULL, &allocator));
@@ -285,10 +282,8 @@ START_TEST(a_callback_that_only_promises_is_not_asked_for_ever)
   promiser it = promisers[_i];
   clpt_rig rig;
   clp_buffer *buffer = NULL;
-  clpt_device_init(&rig.device);
+  clpt_device_init_split(&rig.device);
   rig.device.ops.alignment = 1;
-  rig.device.ops.split = clpi_split_address;
-  rig.device.ops.unsplit = clpi_unsplit_address;
   options.on_out_of_memory = promise;
   options.user_data = &it;
   options.arena = it.is_on_arena;
@@ -337,9 +332,7 @@ START_TEST(a_callback_that_frees_in_pieces_is_asked_on)
   clpt_device device;
   pieces them = {.count = 200};
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  clpt_device_init(&device);
-  device.ops.split = clpi_split_address;
-  device.ops.unsplit = clpi_unsplit_address;
+  clpt_device_init_split(&device);
   clp_allocator *allocator = clpt_device_allocator(&device), *below = allocator;
   if (_i == OF_AN_ARENA)
     clpt_ok(clp_arena_allocator_create(below, NULL, &allocator));
