@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attempt.h"
 
-#include "buffer.h"
+#include "blocks.h"
 #include "order.h"
 
 /* Others may hold memory again each time, and take it: so there is an end to calls, too. */

@@ -3,94 +3,68 @@
 
 #include "core/pool/leaving.h"
 #include "dispatch.h"
-#include "handles.h"
+#include "life.h"
 #include "order.h"
 #include "references.h"
+#include "settings.h"
 
 #include <clpool/opencl.h>
 #include <stdlib.h>
-#include <string.h>
-
-static clpi_handles mems = CLPI_HANDLES_INIT;
-static atomic_size_t others;
-static atomic_uint_fast64_t returned;
-
-clpi_mem *clpi_mem_find(cl_mem handle)
-{
-  return clpi_handles_find(&mems, handle);
-}
 
 /* --- blocks --- */
 
-cl_int CL_API_CALL clpi_block_release(cl_mem block)
+/* Room under the limit is made of held blocks. */
+static clp_status allocate(clpi_context *context, const clpi_kind *kind, clp_buffer **out,
+                           uint64_t *born)
 {
-  clpi_mem *mem = clpi_handles_take(&mems, block);
-  cl_int code = clpi_target->clReleaseMemObject(block);
-  returned++;
-  if (mem)
-    clpi_context_drop_user(mem->context);
-  free(mem);
-  return code;
+  clp_status status;
+  do
+    status = clpi_order_allocate(context, kind->number, out, born);
+  while (status == CLP_LIMIT_EXCEEDED && clpi_context_free_oldest(context));
+  return status;
 }
 
-uint64_t clpi_blocks_returned(void)
-{
-  return returned;
-}
-
-static clpi_mem *make(cl_mem handle)
-{
-  clpi_mem *made = aligned_alloc(alignof(clpi_mem), sizeof(*made));
-  if (made) {
-    memset(made, 0, sizeof(*made));
-    made->handle = handle;
-  }
-  return made;
-}
-
-/* NULL: no host memory. */
-static clpi_mem *add(clpi_context *context, cl_mem block)
-{
-  clpi_mem *made = make(block);
-  if (!made || !clpi_handles_put(&mems, block, made)) {
-    free(made);
-    return NULL;
-  }
-  made->context = context;
-  clpi_context_add_user(context);
-  return made;
-}
-
-static cl_mem create(clpi_context *context, cl_mem_flags flags, size_t bytes)
+/* Images have the bytes of their kind. */
+static cl_mem create(clpi_context *context, const clpi_kind *kind, size_t bytes, cl_int *code)
 {
   clp_buffer *buffer;
   uint64_t born;
-  clp_pool *pool = clpi_context_pool(context, flags, bytes);
-  if (!pool || bytes == 0 || !clpi_order_allocate(context, pool, bytes, &buffer, &born))
+  clp_status status = allocate(context, kind, &buffer, &born);
+  bool is_refused = status == CLP_LIMIT_EXCEEDED || (status == CLP_OUT_OF_DEVICE_MEMORY &&
+                                                     context->account.limit_bytes != SIZE_MAX);
+  *code = is_refused ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
+  if (status)
     return NULL;
   cl_mem block = clp_buffer_cl_mem(buffer);
-  clpi_mem *mem = clpi_mem_find(block); /* one that comes again is known */
-  bool is_new = !mem;
-  if (is_new)
-    mem = add(context, block);
-  if (!mem) {
-    clpi_buffer_give_back(buffer);
-    return NULL;
-  }
+  clpi_mem *mem = clpi_mem_find(block);
   mem->buffer = buffer;
-  mem->bytes = bytes;
+  mem->bytes = bytes ? bytes : kind->bytes;
   mem->born = born;
   atomic_store_explicit(&mem->was_mapped, false, memory_order_relaxed);
+  clpi_account_add(&context->account, mem->bytes, kind->bytes);
+  atomic_fetch_add_explicit(&context->served[bytes == 0], 1, memory_order_relaxed);
   atomic_store_explicit(&mem->references, 1, memory_order_relaxed);
-  if (is_new)
-    clpi_pool_has_grown(context, pool, bytes);
+  clpi_context_trim(context);
   return block;
 }
 
-cl_mem clpi_buffer_create(cl_context handle, cl_mem_flags flags, size_t bytes)
+/* Where a rounded size does not fit in the limit, the program's own may. */
+cl_mem clpi_buffer_create(clpi_context *context, cl_mem_flags flags, size_t bytes, cl_int *code)
 {
-  clpi_context *context = clpi_contexts_have_stopped() ? NULL : clpi_context_find(handle);
-  return context ? create(context, flags, bytes) : NULL;
+  const clpi_kind *kind = clpi_context_buffer_kind(context, flags, bytes, true);
+  *code = CL_SUCCESS;
+  cl_mem made = kind ? create(context, kind, bytes, code) : NULL;
+  if (made || !*code)
+    return made;
+  kind = clpi_context_buffer_kind(context, flags, bytes, false);
+  return kind ? create(context, kind, bytes, code) : NULL;
+}
+
+cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int *code)
+{
+  const clpi_kind *kind = clpi_kind_get(&context->kinds, key, &context->lock);
+  *code = CL_SUCCESS;
+  return kind ? create(context, kind, 0, code) : NULL;
 }
 
 /* --- references --- */
@@ -119,12 +93,21 @@ static void leave(const clpi_mem *mem)
 }
 
 /* The next owner may have the block as soon as it is released. */
-static void end_buffer(const clpi_mem *mem)
+static void end_block(const clpi_mem *mem)
 {
+  clpi_context *context = mem->context;
+  const bool must_trim = context->account.hold_bytes != SIZE_MAX;
+  if (must_trim)
+    clpi_context_add_user(context); /* the block may be its last one */
+  clpi_account_drop(&context->account, mem->bytes, mem->kind->bytes);
   if (must_leave(mem))
     leave(mem);
   else
-    clpi_order_release(mem->context, mem->buffer, mem->born);
+    clpi_order_release(context, mem->buffer, mem->born);
+  if (must_trim) {
+    clpi_context_trim(context);
+    clpi_context_drop_user(context);
+  }
   clpi_contexts_sweep();
 }
 
@@ -134,7 +117,7 @@ static cl_int release_part(clpi_mem *part)
   clpi_mem *whole = part->whole;
   size_t references = clpi_references_drop(&part->references);
   if (references == 1)
-    clpi_handles_take(&mems, handle);
+    (void)clpi_mem_take(handle);
   cl_int code = clpi_target->clReleaseMemObject(handle);
   if (references != 1)
     return code;
@@ -156,7 +139,7 @@ cl_int clpi_mem_release(clpi_mem *mem)
     return release_part(mem);
   size_t references = clpi_references_drop(&mem->references);
   if (references == 1)
-    end_buffer(mem);
+    end_block(mem);
   return references > 0 ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
 }
 
@@ -164,32 +147,16 @@ cl_int clpi_mem_release(clpi_mem *mem)
  * the driver's references, too, since clpi_mem_release drops both. */
 void clpi_mem_add_part(clpi_mem *of, cl_mem part)
 {
-  clpi_mem *made = make(part);
+  clpi_mem *made = clpi_mem_add(part);
   (void)clpi_mem_retain(of);
   if (!made)
     return;
   made->references = 1;
   made->whole = of;
-  if (!clpi_handles_put(&mems, part, made))
-    free(made);
 }
 
 bool clpi_mem_has(cl_mem handle, size_t offset, size_t bytes)
 {
   const clpi_mem *mem = clpi_mem_find(handle);
   return !mem || mem->whole || (offset <= mem->bytes && bytes <= mem->bytes - offset);
-}
-
-void clpi_buffers_count_other(void)
-{
-  atomic_fetch_add_explicit(&others, 1, memory_order_relaxed);
-}
-
-void clpi_buffers_report(void)
-{
-  size_t buffers;
-  size_t blocks;
-  clpi_contexts_count(&buffers, &blocks);
-  clpi_layer_complain("%zu buffers from pools, %zu of them of new memory; %zu others", buffers,
-                      blocks, atomic_load(&others));
 }

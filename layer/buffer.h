@@ -1,39 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Pooled buffers. The program's cl_mem is the pool's block itself, of which the driver sees one
- * reference: those of the program are counted here, and one for each part of it, a sub-buffer or an
- * image over it, which are the driver's objects. Once all are gone the block is the pool's, and its
- * handle is none of the program's until it is handed out again. Any thread. */
+/* Pooled buffers and images. The program's cl_mem is the pool's block itself, of which the driver
+ * sees one reference: those of the program are counted here, and one for each part of it, a
+ * sub-buffer or an image over it, which are the driver's objects. Once all are gone the block is
+ * the pool's, and its handle is none of the program's until it is handed out again. Any thread. */
 #ifndef CLPOOL_LAYER_BUFFER_H
 #define CLPOOL_LAYER_BUFFER_H
 
 #include "context.h"
+#include "mem.h"
 
-#include <stdalign.h>
-
-/* On lines of its own: threads change the references of theirs. */
-typedef struct clpi_mem {
-  alignas(64) cl_mem handle;
-  atomic_size_t references; /* 0: it is the pool's */
-  struct clpi_mem *whole;   /* what it is part of; NULL: it is a pooled buffer, and what follows */
-  clp_buffer *buffer;
-  clpi_context *context;
-  size_t bytes;           /* as asked for */
-  uint64_t born;          /* clpi_order_allocate */
-  atomic_bool was_mapped; /* since it was handed out */
-  atomic_bool is_watched; /* the driver has destructor callbacks of the program's for it */
-} clpi_mem;
-
-/* Sees to it that blocks that go back to the driver are forgotten: for the library's table. */
-cl_int CL_API_CALL clpi_block_release(cl_mem block);
-
-/* How many blocks have gone back so far. */
-uint64_t clpi_blocks_returned(void);
-
-/* NULL: there is no pool for that, or it has no memory; the driver says more. */
-cl_mem clpi_buffer_create(cl_context context, cl_mem_flags flags, size_t bytes);
-
-/* What was pooled, or is part of that; NULL: the driver knows all about it. */
-clpi_mem *clpi_mem_find(cl_mem handle);
+/* A block of the context's pool. NULL: there is none, and `*code` is CL_SUCCESS where the driver is
+ * to be asked, or else what the program is told, since there is a limit. */
+cl_mem clpi_buffer_create(clpi_context *context, cl_mem_flags flags, size_t bytes, cl_int *code);
+cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int *code);
 
 /* As the calls of OpenCL. */
 cl_int clpi_mem_retain(clpi_mem *mem);
@@ -44,11 +23,5 @@ void clpi_mem_add_part(clpi_mem *of, cl_mem part);
 
 /* Whether the program may use so many bytes from there: always, if it is no pooled buffer. */
 bool clpi_mem_has(cl_mem handle, size_t offset, size_t bytes);
-
-/* The driver has made one, or refused. */
-void clpi_buffers_count_other(void);
-
-/* One line about all buffers so far. */
-void clpi_buffers_report(void);
 
 #endif

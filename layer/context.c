@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "context.h"
 
+#include "blocks.h"
 #include "dispatch.h"
 #include "handles.h"
-#include "order.h"
+#include "opencl/device.h"
 #include "settings.h"
 
-#include <clpool/opencl.h>
-#include <stdio.h>
+#include <clpool/bin.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
-/* The bins of large buffers are narrow, since what a block has too much is much: less than 1 in
- * 2^LARGE_BITS. There are many such bins, so what they may hold is bounded. */
-enum { LARGE_BYTES = 1 << 20, LARGE_BITS = 6, SPARE_PART = 32 };
+/* What a large buffer has too much is much: less than 1 in 2^LARGE_BITS. */
+enum { LARGE_BYTES = 1 << 20, LARGE_BITS = 6 };
 
 static clpi_handles contexts = CLPI_HANDLES_INIT;
 static atomic_bool has_stopped;
@@ -22,51 +22,50 @@ static atomic_bool has_stopped;
 static struct {
   pthread_mutex_t lock;
   clpi_context *open, *closed; /* lists by `next` */
-  atomic_bool has_closed;
-  size_t ended_buffers, ended_blocks; /* of pools that are no more */
+  clpi_totals ended;           /* of contexts that are no more */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static atomic_bool has_closed;
 
 /* --- which contexts have pools --- */
 
-/* "OpenCL MAJOR.MINOR ...", from 1.2. */
-static bool has_wait_lists(cl_device_id device)
+/* With several devices, a buffer moves between them, and pools would keep what is nobody's. */
+static bool is_pooled(cl_context handle, clpi_cl_bounds *bounds)
 {
-  char text[256] = "";
-  unsigned major, minor;
-  clpi_target->clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(text) - 1, text, NULL);
-  return sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 && (major > 1 || minor >= 2);
+  cl_uint devices = 0;
+  return !clpi_contexts_have_stopped() &&
+         !clpi_target->clGetContextInfo(handle, CL_CONTEXT_NUM_DEVICES, sizeof(devices), &devices,
+                                        NULL) &&
+         devices == 1 && !clpi_cl_context_bounds(handle, bounds) &&
+         bounds->version >= CLPI_CL_WAIT_LIST_VERSION;
 }
 
-/* With several devices, a buffer moves between them, and pools would keep what is nobody's. */
-static bool is_pooled(cl_context handle, cl_ulong *device_bytes)
+/* Its pool retains the driver's context. */
+static bool begin(clpi_context *context, cl_context handle, const clpi_cl_bounds *bounds)
 {
-  cl_device_id device;
-  size_t bytes = 0;
-  if (clpi_contexts_have_stopped() ||
-      clpi_target->clGetContextInfo(handle, CL_CONTEXT_DEVICES, 0, NULL, &bytes) ||
-      bytes != sizeof(device) ||
-      clpi_target->clGetContextInfo(handle, CL_CONTEXT_DEVICES, bytes, &device, NULL))
-    return false;
-  return has_wait_lists(device) &&
-         !clpi_target->clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(*device_bytes),
-                                       device_bytes, NULL);
+  context->order = (clpi_cl_queue_order){
+      .context = handle, .has_wait_lists = true, .forgets_barriers = bounds->has_pocl};
+  context->handle = handle;
+  context->max_block_bytes = bounds->max_block_bytes;
+  context->references = context->users = 1;
+  clpi_account_begin(&context->account, bounds->device_bytes);
+  pthread_mutex_init(&context->lock, NULL);
+  return !clpi_target->clRetainContext(handle);
 }
 
 void clpi_context_add(cl_context handle)
 {
-  cl_ulong device_bytes;
-  clpi_context *context = is_pooled(handle, &device_bytes)
-                              ? aligned_alloc(alignof(clpi_context), sizeof(*context))
-                              : NULL;
+  clpi_cl_bounds bounds;
+  clpi_context *context =
+      is_pooled(handle, &bounds) ? aligned_alloc(alignof(clpi_context), sizeof(*context)) : NULL;
   if (!context)
     return;
   memset(context, 0, sizeof(*context));
-  context->handle = handle;
-  context->spare_bytes = (size_t)(device_bytes / SPARE_PART);
-  context->references = context->users = 1;
-  pthread_mutex_init(&context->lock, NULL);
-  if (!clpi_handles_put(&contexts, handle, context)) {
+  if (!begin(context, handle, &bounds)) {
     free(context);
+    return;
+  }
+  if (!clpi_blocks_begin(context) || !clpi_handles_put(&contexts, handle, context)) {
+    clpi_context_free(context);
     return;
   }
   pthread_mutex_lock(&all.lock);
@@ -80,30 +79,30 @@ clpi_context *clpi_context_find(cl_context handle)
   return clpi_handles_find(&contexts, handle);
 }
 
-/* --- counts --- */
+/* --- totals --- */
 
-/* A block is new in its pool once. */
-static void add_counts(const clpi_context *context, size_t *buffers, size_t *blocks)
+static void add_totals(const clpi_context *context, clpi_totals *to)
 {
-  for (const clpi_flag_pool *it = context->pools; it; it = it->next) {
-    clp_pool_stats stats = CLP_POOL_STATS_INIT;
-    if (!it->pool || clp_pool_get_stats(it->pool, &stats))
-      continue;
-    *buffers += stats.allocations;
-    *blocks += stats.device_allocations;
+  const clpi_account *account = &context->account;
+  for (int i = 0; i < 2; i++) {
+    to->served[i] += context->served[i];
+    to->fresh[i] += context->fresh[i];
   }
+  to->peak_live_bytes += account->peak_live_bytes;
+  to->peak_taken_bytes += account->peak_taken_bytes;
+  to->held_bytes += account->taken_bytes - account->active_bytes;
 }
 
-void clpi_contexts_count(size_t *buffers, size_t *blocks)
+clpi_totals clpi_contexts_total(void)
 {
   pthread_mutex_lock(&all.lock);
-  *buffers = all.ended_buffers;
-  *blocks = all.ended_blocks;
+  clpi_totals totals = all.ended;
   for (const clpi_context *it = all.open; it; it = it->next)
-    add_counts(it, buffers, blocks);
+    add_totals(it, &totals);
   for (const clpi_context *it = all.closed; it; it = it->next)
-    add_counts(it, buffers, blocks);
+    add_totals(it, &totals);
   pthread_mutex_unlock(&all.lock);
+  return totals;
 }
 
 /* --- references --- */
@@ -122,43 +121,25 @@ static void close_context(clpi_context *context)
   *link = context->next;
   context->next = all.closed;
   all.closed = context;
-  all.has_closed = true;
+  has_closed = true;
   pthread_mutex_unlock(&all.lock);
 }
 
-/* Its queues may still name the pools, which stay for them. */
-static void close_pools(const clpi_context *context)
-{
-  for (clpi_flag_pool *it = context->pools; it; it = it->next)
-    if (it->pool)
-      clp_pool_stop_holding(it->pool);
-}
-
+/* Its queues may still name the pool, which stays for them. */
 void clpi_context_release(clpi_context *context)
 {
   if (atomic_fetch_sub(&context->references, 1) > 1)
     return;
   clpi_handles_take(&contexts, context->handle);
   close_context(context);
-  close_pools(context);
+  clp_pool_stop_holding(context->pool);
   clpi_context_drop_user(context);
-  clpi_contexts_sweep();
 }
 
-/* --- users --- */
-
-void clpi_context_add_user(clpi_context *context)
+clpi_context *clpi_context_take_unused(void)
 {
-  atomic_fetch_add_explicit(&context->users, 1, memory_order_relaxed);
-}
-
-void clpi_context_drop_user(clpi_context *context)
-{
-  atomic_fetch_sub(&context->users, 1);
-}
-
-static clpi_context *take_unused(void)
-{
+  if (!has_closed)
+    return NULL;
   clpi_context **link = &all.closed;
   pthread_mutex_lock(&all.lock);
   while (*link && (*link)->users > 0)
@@ -166,125 +147,65 @@ static clpi_context *take_unused(void)
   clpi_context *found = *link;
   if (found) {
     *link = found->next;
-    add_counts(found, &all.ended_buffers, &all.ended_blocks);
+    add_totals(found, &all.ended);
   }
-  all.has_closed = all.closed != NULL;
+  has_closed = all.closed != NULL;
   pthread_mutex_unlock(&all.lock);
   return found;
 }
 
-static void end_pools(const clpi_context *context)
+void clpi_context_free(clpi_context *context)
 {
-  for (clpi_flag_pool *next, *it = context->pools; it; it = next) {
-    next = it->next;
-    clp_pool_release(it->pool);
-    free(it);
-  }
-}
-
-/* Whoever released the last block may still hold the lock. */
-static void end_context(clpi_context *context)
-{
-  pthread_mutex_lock(&context->lock);
-  pthread_mutex_unlock(&context->lock);
-  clpi_queues_end(context);
-  if (context->mark)
-    clpi_target->clReleaseEvent(context->mark);
-  end_pools(context);
+  clp_pool_release(context->pool);
+  clpi_cl_queue_order_end(&context->order);
+  clpi_kinds_end(&context->kinds);
   pthread_mutex_destroy(&context->lock);
   free(context);
 }
 
-void clpi_contexts_sweep(void)
-{
-  clpi_context *unused;
-  while (all.has_closed && (unused = take_unused()))
-    end_context(unused);
-}
+/* --- blocks --- */
 
-/* --- pools --- */
-
-static clp_pool *make_pool(const clpi_context *context, cl_mem_flags flags, bool is_large)
+clpi_kind *clpi_context_buffer_kind(clpi_context *context, cl_mem_flags flags, size_t bytes,
+                                    bool is_rounded)
 {
-  clp_allocator *allocator;
-  clp_pool *pool = NULL;
-  if (clp_cl_deferred_allocator_create(context->handle, flags, &allocator))
+  unsigned bits = clpi_settings.leading_bits;
+  if (bytes == 0 || bytes > context->max_block_bytes)
     return NULL;
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  options.leading_bits_in_bin_id = clpi_settings.leading_bits;
-  if (is_large && options.leading_bits_in_bin_id < LARGE_BITS)
-    options.leading_bits_in_bin_id = LARGE_BITS;
-  options.reuse_flags = CLP_REUSE_OPPORTUNISTIC;
-  (void)clp_pool_create(allocator, &options, &pool);
-  clp_allocator_release(allocator);
-  return pool;
+  if (bytes >= LARGE_BYTES)
+    bits = MAX(bits, (unsigned)LARGE_BITS);
+  const size_t rounded = is_rounded ? clp_bin_size(bits, clp_bin_number(bits, bytes)) : bytes;
+  const clpi_kind_key key = {.type = CL_MEM_OBJECT_BUFFER,
+                             .flags = flags,
+                             .width = MIN(rounded, context->max_block_bytes)};
+  return clpi_kind_get(&context->kinds, &key, &context->lock);
 }
 
-/* What there is no pool for is remembered as well. */
-static clpi_flag_pool *add_pool_locked(clpi_context *context, cl_mem_flags flags, bool is_large)
-{
-  clpi_flag_pool *made = malloc(sizeof(*made));
-  if (!made)
-    return NULL;
-  *made = (clpi_flag_pool){flags, is_large, make_pool(context, flags, is_large), context->pools};
-  context->pools = made;
-  return made;
-}
-
-static clpi_flag_pool *find_pool(const clpi_context *context, cl_mem_flags flags, bool is_large)
-{
-  clpi_flag_pool *it = context->pools;
-  while (it && (it->flags != flags || it->is_large != is_large))
-    it = it->next;
-  return it;
-}
-
-clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags, size_t bytes)
-{
-  bool is_large = bytes >= LARGE_BYTES;
-  clpi_flag_pool *found = find_pool(context, flags, is_large);
-  if (found)
-    return found->pool;
-  pthread_mutex_lock(&context->lock);
-  found = find_pool(context, flags, is_large);
-  if (!found)
-    found = add_pool_locked(context, flags, is_large);
-  pthread_mutex_unlock(&context->lock);
-  return found ? found->pool : NULL;
-}
-
-void clpi_pool_has_grown(const clpi_context *context, clp_pool *pool, size_t bytes)
+/* The pool's bytes are numbers of kinds: one of them less is one block less, whatever its kind. */
+bool clpi_context_free_oldest(clpi_context *context)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  if (bytes < LARGE_BYTES || clp_pool_get_stats(pool, &stats))
-    return;
-  size_t most = stats.peak_active_bytes + context->spare_bytes;
-  if (stats.managed_bytes > most)
-    (void)clp_pool_trim_to(pool, most);
+  if (clp_pool_get_stats(context->pool, &stats) || stats.held_blocks == 0)
+    return false;
+  return !clp_pool_trim_to(context->pool, stats.managed_bytes - 1);
 }
 
-/* --- all contexts --- */
+void clpi_context_trim(clpi_context *context)
+{
+  while (clpi_account_excess(&context->account) > 0 && clpi_context_free_oldest(context))
+    continue;
+}
 
 void clpi_contexts_trim(void)
 {
   pthread_mutex_lock(&all.lock);
   for (const clpi_context *context = all.open; context; context = context->next)
-    for (const clpi_flag_pool *it = context->pools; it; it = it->next)
-      if (it->pool)
-        (void)clp_pool_free_held(it->pool);
+    (void)clp_pool_free_held(context->pool);
   pthread_mutex_unlock(&all.lock);
 }
 
-static void stop(clpi_context *context)
-{
-  clpi_order_settle(context);
-  for (clpi_flag_pool *it = context->pools; it; it = it->next)
-    if (it->pool)
-      (void)clp_pool_stop_holding(it->pool);
-}
+/* --- the end of pooling --- */
 
-/* An open context that goes on, of which the caller becomes a user; NULL: there is none. */
-static clpi_context *take_unstopped(void)
+clpi_context *clpi_context_take_unstopped(void)
 {
   pthread_mutex_lock(&all.lock);
   clpi_context *it = all.open;
@@ -298,18 +219,9 @@ static clpi_context *take_unstopped(void)
   return it;
 }
 
-/* Without the lock of all contexts, which the program's callbacks need, and what is waited for may
- * be behind those. */
-void clpi_contexts_stop(void)
+bool clpi_contexts_begin_stop(void)
 {
-  clpi_context *context;
-  if (atomic_exchange(&has_stopped, true))
-    return;
-  while ((context = take_unstopped())) {
-    stop(context);
-    clpi_context_drop_user(context);
-  }
-  clpi_contexts_sweep();
+  return !atomic_exchange(&has_stopped, true);
 }
 
 bool clpi_contexts_have_stopped(void)

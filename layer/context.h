@@ -14,32 +14,26 @@
 #ifndef CLPOOL_LAYER_CONTEXT_H
 #define CLPOOL_LAYER_CONTEXT_H
 
-#include <CL/cl.h>
+#include "account.h"
+#include "kind.h"
+#include "opencl/queue_order.h"
+
 #include <clpool/pool.h>
-#include <pthread.h>
-#include <stdalign.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct clpi_queue;
 
-/* A pool of buffers with the same flags, either small ones or large ones. */
-typedef struct clpi_flag_pool {
-  cl_mem_flags flags;
-  bool is_large;
-  clp_pool *pool; /* NULL: there are none such */
-  struct clpi_flag_pool *next;
-} clpi_flag_pool;
-
 typedef struct clpi_context {
+  clpi_cl_queue_order order; /* first, for the pool's allocator, whose `self` is the context */
   cl_context handle;
-  size_t spare_bytes;              /* a small part of the device's */
-  struct clpi_context *next;       /* guarded by the lock of all contexts, and so is the next */
-  bool has_stopped;                /* clpi_contexts_stop has seen to it, or is about to */
-  atomic_size_t references;        /* the program's, and of its queues; 0: it is closed */
-  atomic_size_t users;             /* blocks, and one for the references */
-  _Atomic(clpi_flag_pool *) pools; /* grows at its head */
+  size_t max_block_bytes;
+  clp_pool *pool; /* of all kinds */
+  clpi_kinds kinds;
+  clpi_account account;
+  atomic_size_t served[2], fresh[2]; /* buffers and images; fresh: of new memory */
+  struct clpi_context *next;         /* guarded by the lock of all contexts, and so is the next */
+  bool has_stopped;                  /* clpi_contexts_stop has seen to it, or is about to */
+  atomic_size_t references;          /* the program's, and of its queues; 0: it is closed */
+  atomic_size_t users;               /* blocks, and one for the references */
   /* The queue that alone has had work; NULL: none has; CLPI_SEVERAL_QUEUES. */
   _Atomic(struct clpi_queue *) sole;
   /* Ticks with the queues' work from when there are several; on a line of its own, apart from what
@@ -55,37 +49,60 @@ typedef struct clpi_context {
 /* The program made a context. Any thread, as all of these. */
 void clpi_context_add(cl_context handle);
 
-/* NULL: it has no pools. */
+/* NULL: it has no pool. */
 clpi_context *clpi_context_find(cl_context handle);
 
 /* Queues keep their context, as they do for the driver: the program may ask one for it. */
 void clpi_context_retain(clpi_context *context);
 
-/* Before the driver's reference goes. With the last one the context is closed: the pools stop
- * holding. */
+/* Before the driver's reference goes. With the last one the context is closed: the pool stops
+ * holding. The caller sweeps after that (life.h). */
 void clpi_context_release(clpi_context *context);
 
 /* A closed context without users ends with the next sweep: whoever drops one sweeps after that,
- * once it holds no lock and is out of the pools. */
-void clpi_context_add_user(clpi_context *context);
-void clpi_context_drop_user(clpi_context *context);
-void clpi_contexts_sweep(void);
+ * once it holds no lock and is out of the pool. */
+static inline void clpi_context_add_user(clpi_context *context)
+{
+  atomic_fetch_add_explicit(&context->users, 1, memory_order_relaxed);
+}
 
-/* The pool for such buffers; NULL: there is none. */
-clp_pool *clpi_context_pool(clpi_context *context, cl_mem_flags flags, size_t bytes);
+static inline void clpi_context_drop_user(clpi_context *context)
+{
+  atomic_fetch_sub(&context->users, 1);
+}
 
-/* The pool has made a new block for such a buffer. One of large blocks lets go of those that it has
- * held for longest, until it has no more than the program ever had at once, and spare_bytes. */
-void clpi_pool_has_grown(const clpi_context *context, clp_pool *pool, size_t bytes);
+/* The kind of such buffers, whose blocks are of a bin's size, or of this one. NULL: they are not
+ * pooled. */
+clpi_kind *clpi_context_buffer_kind(clpi_context *context, cl_mem_flags flags, size_t bytes,
+                                    bool is_rounded);
+
+/* Gives held blocks back, those that were released first, until there is no excess. */
+void clpi_context_trim(clpi_context *context);
+
+/* Gives back the held block that was released first. False: nothing is held. */
+bool clpi_context_free_oldest(clpi_context *context);
 
 /* Gives all held memory of all contexts back to the driver, or waits for a thread that does. */
 void clpi_contexts_trim(void);
 
-/* From now on nothing is pooled, since the program may do what the layer cannot see. */
-void clpi_contexts_stop(void);
+/* Takes a closed context that has no users off the list, and frees what queues have ended in; NULL:
+ * there is none. For life.c, as the next. */
+clpi_context *clpi_context_take_unused(void);
+void clpi_context_free(clpi_context *context);
+
+/* From now on no context is added, and what is there counts as stopped. False: so it was before. */
+bool clpi_contexts_begin_stop(void);
 bool clpi_contexts_have_stopped(void);
 
-/* How many buffers the pools have served, and how many of them by new blocks. */
-void clpi_contexts_count(size_t *buffers, size_t *blocks);
+/* An open context that is to stop, of which the caller becomes a user; NULL: there is none. */
+clpi_context *clpi_context_take_unstopped(void);
+
+/* What all contexts have done: sums, of contexts that are no more, too. */
+typedef struct clpi_totals {
+  size_t served[2], fresh[2]; /* buffers and images; fresh: of new memory */
+  size_t peak_live_bytes, peak_taken_bytes, held_bytes;
+} clpi_totals;
+
+clpi_totals clpi_contexts_total(void);
 
 #endif

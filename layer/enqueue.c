@@ -292,8 +292,11 @@ static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool
                                    const cl_event *list, cl_event *event, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
+  clpi_mem *mem = clpi_mem_find(image);
   cl_event *longer = begin_work(queue, &count, &list);
   void *host;
+  if (mem)
+    mem->was_mapped = true;
   clpi_attempt attempt = clpi_attempt_begin();
   do
     host = clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row_pitch,

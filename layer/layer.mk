@@ -23,12 +23,19 @@ EXTRA_DIST += layer/layer.map
 
 # The pools are a copy of the library, whose names nobody else sees.
 libclpool_layer_la_SOURCES = \
+	layer/account.c layer/account.h \
 	layer/attempt.c layer/attempt.h \
+	layer/blocks.c layer/blocks.h \
 	layer/buffer.c layer/buffer.h \
 	layer/context.c layer/context.h \
+	layer/count.c layer/count.h \
+	layer/create.c layer/create.h \
 	layer/dispatch.c layer/dispatch.h \
 	layer/enqueue.c layer/enqueue.h \
 	layer/handles.c layer/handles.h \
+	layer/kind.c layer/kind.h \
+	layer/life.c layer/life.h \
+	layer/mem.c layer/mem.h \
 	layer/order.c layer/order.h \
 	layer/queue.c layer/queue.h \
 	layer/references.h \

@@ -168,20 +168,20 @@ unsigned clpi_order_await(clpi_context *context, unsigned turns)
 
 /* --- buffers --- */
 
-bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, clp_buffer **out,
-                         uint64_t *born)
+clp_status clpi_order_allocate(clpi_context *context, uint32_t kind, clp_buffer **out,
+                               uint64_t *born)
 {
+  clp_pool *pool = context->pool;
   clpi_queue *sole = atomic_load(&context->sole);
   *born = atomic_load_explicit(&context->clock, memory_order_relaxed);
   if (sole && sole != CLPI_SEVERAL_QUEUES) {
-    if (clp_pool_allocate_on(pool, bytes, sole->handle, out))
-      return false;
-    if (atomic_load(&context->sole) == sole)
-      return true;
+    clp_status status = clp_pool_allocate_on(pool, kind, sole->handle, out);
+    if (status || atomic_load(&context->sole) == sole)
+      return status;
     if (clp_buffer_release_on(*out, sole->handle)) /* it may still be used there, behind the mark */
       clpi_buffer_give_back(*out);
   }
-  return !clp_pool_allocate(pool, bytes, out);
+  return clp_pool_allocate(pool, kind, out);
 }
 
 /* The next queue that had work since then; NULL: there is none. */
@@ -195,13 +195,13 @@ static clpi_queue *find_user_locked(clpi_queue *from, uint64_t born)
 /* Marks the queues behind which a buffer was released, each at some of its releases. Without, a
  * queue is marked when a block is looked for, behind all that was queued since the release: of two
  * queues that run ahead of the host, next to no block would be found done. */
-static void mark_queues_locked(const clpi_context *context, clp_pool *pool, uint64_t born)
+static void mark_queues_locked(const clpi_context *context, uint64_t born)
 {
-  enum { RELEASES = 7 }; /* odd, since those of two pools may alternate */
+  enum { RELEASES = 7 }; /* odd, since those of two kinds may alternate */
   for (clpi_queue *it = find_user_locked(context->queues, born); it;
        it = find_user_locked(it->next, born))
     if (++it->releases % RELEASES == 0)
-      (void)clp_pool_mark_stream(pool, it->handle);
+      (void)clp_pool_mark_stream(context->pool, it->handle);
 }
 
 /* The last of the queues takes the release. */
@@ -212,18 +212,17 @@ static clp_status release_behind_queues_locked(clpi_context *context, clp_buffer
   clpi_queue *it = find_user_locked(context->queues, born);
   if (!it)
     return clp_buffer_release(buffer);
-  clp_pool *pool = clp_buffer_pool(buffer);
   clp_status status = CLP_SUCCESS;
   for (clpi_queue *next; !status && (next = find_user_locked(it->next, born)); it = next)
     status = clp_buffer_record_use(buffer, it->handle);
   if (!status)
     status = clp_buffer_release_on(buffer, it->handle);
   if (!status)
-    mark_queues_locked(context, pool, born);
+    mark_queues_locked(context, born);
   return status;
 }
 
-/* A closed context's pools hold nothing: the driver itself orders what it gets back. Where no queue
+/* A closed context's pool holds nothing: the driver itself orders what it gets back. Where no queue
  * had work since the buffer was made, there is nothing to order. */
 void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born)
 {

@@ -20,9 +20,10 @@ void clpi_order_settle(clpi_context *context);
  * driver's. Returns how many turns are left. */
 unsigned clpi_order_await(clpi_context *context, unsigned turns);
 
-/* A buffer for any queue of the context's, and what its release must know. False: there is none. */
-bool clpi_order_allocate(clpi_context *context, clp_pool *pool, size_t bytes, clp_buffer **out,
-                         uint64_t *born);
+/* A block of this kind for any queue of the context's, and what its release must know. The pool's
+ * status. */
+clp_status clpi_order_allocate(clpi_context *context, uint32_t kind, clp_buffer **out,
+                               uint64_t *born);
 
 /* Releases a buffer behind all work that may use it. */
 void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born);

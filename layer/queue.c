@@ -17,17 +17,15 @@ static bool is_in_order(cl_command_queue handle)
   return !code && !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-/* A queue that is not known would give work that is not seen. */
-void clpi_queue_add(cl_context context_handle, cl_command_queue handle)
+bool clpi_queue_add(cl_context context_handle, cl_command_queue handle)
 {
   clpi_context *context = clpi_context_find(context_handle);
   if (!context)
-    return;
+    return true;
   clpi_queue *queue = calloc(1, sizeof(*queue));
   if (!queue || !clpi_handles_put(&queues, handle, queue)) {
     free(queue);
-    clpi_contexts_stop();
-    return;
+    return false;
   }
   queue->handle = handle;
   queue->context = context;
@@ -39,6 +37,7 @@ void clpi_queue_add(cl_context context_handle, cl_command_queue handle)
   context->queues = queue;
   clpi_queues_sweep_locked(context);
   pthread_mutex_unlock(&context->lock);
+  return true;
 }
 
 clpi_queue *clpi_queue_find(cl_command_queue handle)
@@ -88,9 +87,7 @@ void clpi_queues_sweep_locked(clpi_context *context)
       continue;
     }
     *link = queue->next;
-    for (clpi_flag_pool *it = context->pools; it; it = it->next)
-      if (it->pool)
-        (void)clp_pool_forget_stream(it->pool, queue->handle);
+    (void)clp_pool_forget_stream(context->pool, queue->handle);
     end_queue(queue);
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's queues, in contexts that have pools. Any thread. */
+/* The program's queues, in contexts that have a pool. Any thread. */
 #ifndef CLPOOL_LAYER_QUEUE_H
 #define CLPOOL_LAYER_QUEUE_H
 
@@ -18,13 +18,16 @@ typedef struct clpi_queue {
   cl_event end; /* behind all work of a queue that the program has released; NULL: not set */
 } clpi_queue;
 
-void clpi_queue_add(cl_context context, cl_command_queue handle);
+/* False: no host memory. Then pooling must stop, since a queue that is not known would give work
+ * that is not seen. */
+bool clpi_queue_add(cl_context context, cl_command_queue handle);
 
-/* NULL: its context has no pools. */
+/* NULL: its context has no pool. */
 clpi_queue *clpi_queue_find(cl_command_queue handle);
 
 /* As the calls of OpenCL. A released queue that has had work stays until that is done, and the one
- * that was alone with its context: threads may still be releasing buffers on it. */
+ * that was alone with its context: threads may still be releasing buffers on it. The caller of the
+ * release sweeps after it (life.h). */
 cl_int clpi_queue_retain(clpi_queue *queue);
 cl_int clpi_queue_release(clpi_queue *queue);
 

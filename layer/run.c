@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The layer that pools: contexts, queues and buffers as they are made, shared and released. What
- * has no pool goes to the driver as it is. */
+/* The layer that pools: contexts and queues as they are made, shared and released, and memory as it
+ * is shared and released. What has no pool goes to the driver as it is. */
 #include "attempt.h"
 #include "buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
+#include "count.h"
+#include "create.h"
 #include "dispatch.h"
 #include "enqueue.h"
+#include "life.h"
 #include "opencl/loader.h"
 #include "opencl/under_layer.h"
 #include "order.h"
@@ -55,8 +58,10 @@ static cl_int CL_API_CALL retain_context(cl_context handle)
 static cl_int CL_API_CALL release_context(cl_context handle)
 {
   clpi_context *context = clpi_context_find(handle);
-  if (context)
+  if (context) {
     clpi_context_release(context);
+    clpi_contexts_sweep();
+  }
   return clpi_target->clReleaseContext(handle);
 }
 
@@ -109,8 +114,8 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
                                                  cl_int *code)
 {
   cl_command_queue queue = clpi_target->clCreateCommandQueue(context, device, properties, code);
-  if (queue)
-    clpi_queue_add(context, queue);
+  if (queue && !clpi_queue_add(context, queue))
+    clpi_contexts_stop();
   return queue;
 }
 
@@ -119,8 +124,8 @@ static cl_command_queue CL_API_CALL create_queue_with_properties(
 {
   cl_command_queue queue =
       clpi_target->clCreateCommandQueueWithProperties(context, device, properties, code);
-  if (queue)
-    clpi_queue_add(context, queue);
+  if (queue && !clpi_queue_add(context, queue))
+    clpi_contexts_stop();
   return queue;
 }
 
@@ -133,7 +138,11 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
   clpi_queue *queue = clpi_queue_find(handle);
-  return queue ? clpi_queue_release(queue) : clpi_target->clReleaseCommandQueue(handle);
+  if (!queue)
+    return clpi_target->clReleaseCommandQueue(handle);
+  cl_int code = clpi_queue_release(queue);
+  clpi_contexts_sweep();
+  return code;
 }
 
 /* OpenCL 1.0 could make a queue one out of order. */
@@ -178,139 +187,6 @@ static cl_event CL_API_CALL create_event_from_egl_sync(cl_context handle, CLeglS
 }
 
 /* --- memory --- */
-
-static bool make_again(clpi_attempt *attempt, cl_int code, cl_context context)
-{
-  return code && clpi_attempt_again(attempt, code, clpi_context_find(context));
-}
-
-static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
-                                        void *host, cl_int *code)
-{
-  CLPI_UNCANCELLED;
-  cl_int result = CL_SUCCESS;
-  cl_mem mem = host || clpi_leaves_buffers ? NULL : clpi_buffer_create(context, flags, bytes);
-  if (!mem) {
-    clpi_buffers_count_other();
-    clpi_attempt attempt = clpi_attempt_begin();
-    do
-      mem = clpi_target->clCreateBuffer(context, flags, bytes, host, &result);
-    while (make_again(&attempt, result, context));
-  }
-  if (code)
-    *code = result;
-  return mem;
-}
-
-static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
-                                                        const cl_mem_properties *properties,
-                                                        cl_mem_flags flags, size_t bytes,
-                                                        void *host, cl_int *code)
-{
-  cl_int result = CL_SUCCESS;
-  cl_mem mem;
-  clpi_attempt attempt = clpi_attempt_begin();
-  clpi_buffers_count_other();
-  do
-    mem =
-        clpi_target->clCreateBufferWithProperties(context, properties, flags, bytes, host, &result);
-  while (make_again(&attempt, result, context));
-  if (code)
-    *code = result;
-  return mem;
-}
-
-static bool is_within(cl_mem buffer, cl_buffer_create_type type, const cl_buffer_region *region)
-{
-  return type != CL_BUFFER_CREATE_TYPE_REGION || !region ||
-         clpi_mem_has(buffer, region->origin, region->size);
-}
-
-static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
-                                            cl_buffer_create_type type, const void *region,
-                                            cl_int *code)
-{
-  clpi_mem *whole = clpi_mem_find(buffer);
-  if (whole && !is_within(buffer, type, region)) {
-    if (code)
-      *code = CL_INVALID_VALUE;
-    return NULL;
-  }
-  cl_mem part = clpi_target->clCreateSubBuffer(buffer, flags, type, region, code);
-  if (part && whole)
-    clpi_mem_add_part(whole, part);
-  return part;
-}
-
-/* The bytes that an image takes of a buffer. */
-static size_t bytes_of_image(cl_mem image, const cl_image_desc *desc)
-{
-  size_t pixel = 0;
-  size_t row = 0;
-  clpi_target->clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(pixel), &pixel, NULL);
-  clpi_target->clGetImageInfo(image, CL_IMAGE_ROW_PITCH, sizeof(row), &row, NULL);
-  if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER)
-    return pixel * desc->image_width;
-  return row * desc->image_height;
-}
-
-/* An image over a buffer is a part of it. */
-static cl_mem see_image(cl_mem image, const cl_image_desc *desc, cl_int *code)
-{
-  clpi_mem *whole = image ? clpi_mem_find(desc->buffer) : NULL;
-  if (!whole)
-    return image;
-  if (clpi_mem_has(desc->buffer, 0, bytes_of_image(image, desc))) {
-    clpi_mem_add_part(whole, image);
-    return image;
-  }
-  clpi_target->clReleaseMemObject(image);
-  if (code)
-    *code = CL_INVALID_IMAGE_SIZE;
-  return NULL;
-}
-
-static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
-                                       const cl_image_format *format, const cl_image_desc *desc,
-                                       void *host, cl_int *code)
-{
-  cl_int result = CL_SUCCESS;
-  cl_mem image;
-  clpi_attempt attempt = clpi_attempt_begin();
-  do
-    image = clpi_target->clCreateImage(context, flags, format, desc, host, &result);
-  while (make_again(&attempt, result, context));
-  if (code)
-    *code = result;
-  return see_image(image, desc, code);
-}
-
-static cl_mem CL_API_CALL create_image_with_properties(
-    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-    const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
-{
-  cl_int result = CL_SUCCESS;
-  cl_mem image;
-  clpi_attempt attempt = clpi_attempt_begin();
-  do
-    image = clpi_target->clCreateImageWithProperties(context, properties, flags, format, desc, host,
-                                                     &result);
-  while (make_again(&attempt, result, context));
-  if (code)
-    *code = result;
-  return see_image(image, desc, code);
-}
-
-static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
-                                   cl_uint alignment)
-{
-  void *memory;
-  clpi_attempt attempt = clpi_attempt_begin();
-  do
-    memory = clpi_target->clSVMAlloc(context, flags, bytes, alignment);
-  while (!memory && bytes > 0 && make_again(&attempt, CL_MEM_OBJECT_ALLOCATION_FAILURE, context));
-  return memory;
-}
 
 static cl_int CL_API_CALL retain_mem(cl_mem handle)
 {
@@ -383,12 +259,6 @@ static cl_icd_dispatch functions = {
     .clCreateUserEvent = create_user_event,
     .clCreateEventFromGLsyncKHR = create_event_from_gl_sync,
     .clCreateEventFromEGLSyncKHR = create_event_from_egl_sync,
-    .clCreateBuffer = create_buffer,
-    .clCreateBufferWithProperties = create_buffer_with_properties,
-    .clCreateSubBuffer = create_sub_buffer,
-    .clCreateImage = create_image,
-    .clCreateImageWithProperties = create_image_with_properties,
-    .clSVMAlloc = svm_alloc,
     .clRetainMemObject = retain_mem,
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = get_mem_info,
@@ -421,10 +291,10 @@ static bool begin(const cl_icd_dispatch *target)
 #define TAKE(name) library.name = target->name;
   CLPI_CL_FUNCTIONS(TAKE)
 #undef TAKE
-  library.clReleaseMemObject = clpi_block_release;
   library.clWaitForEvents = wait_if_done;
   clpi_cl_use(&library);
   clpi_environment_ignore();
+  clpi_create_fill(&functions);
   clpi_enqueue_fill(&functions);
   process = getpid();
   return true;
@@ -434,7 +304,7 @@ static bool begin(const cl_icd_dispatch *target)
 __attribute__((destructor)) static void report(void)
 {
   if (clpi_target && clpi_settings.reports && getpid() == process)
-    clpi_buffers_report();
+    clpi_report();
 }
 
 const clpi_layer clpi_this_layer = {"clpool run", &functions, begin};

@@ -6,7 +6,9 @@
 #include "program.h"
 
 #include <clpool/bin.h>
+#include <clpool/bytes.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,15 +19,28 @@ static const char help_text[] =
     "Options:\n"
     "  --leading-bits=B  the pools' leading_bits_in_bin_id, 0 to 16 (default 4): more mean less\n"
     "                    padding and fewer hits; clpool tune recommends one\n"
-    "  --report          tell at the end, on standard error, how many buffers were from pools, "
-    "and\n"
-    "                    how many others there were\n"
+    "  --limit=SIZE      the most that each context's pooled buffers and images may take, those "
+    "that\n"
+    "                    are held, too; the program is told when memory is out\n"
+    "  --hold=SIZE       the most that each context holds (default: what brings it to the most "
+    "that\n"
+    "                    the program had at once, and 16 MiB and a quarter more)\n"
+    "  --report          tell at the end, on standard error, what was pooled, and why other "
+    "buffers\n"
+    "                    and images were not\n"
     "  --help            print this help\n"
     "\n"
     "Examples:\n"
     "  clpool run --report ./program --size 512\n";
 
-enum { OPTION_HELP = 256, OPTION_ARENA, OPTION_LEADING_BITS, OPTION_REPORT };
+enum {
+  OPTION_HELP = 256,
+  OPTION_ARENA,
+  OPTION_HOLD,
+  OPTION_LEADING_BITS,
+  OPTION_LIMIT,
+  OPTION_REPORT
+};
 
 static int set(const char *variable, const char *value)
 {
@@ -44,12 +59,24 @@ static int set_leading_bits(const char *text)
   return set("CLPOOL_LAYER_LEADING_BITS", text);
 }
 
+static int set_size(const char *option, const char *variable, const char *text)
+{
+  size_t bytes;
+  if (clp_bytes_parse(text, SIZE_MAX, &bytes))
+    return clpi_misuse(
+        "%s is \"%s\", not a size such as 512M, 1.5G or 40%% (see clpool run --help)", option,
+        text);
+  return set(variable, text);
+}
+
 /* Options end at the program: what follows is its own. */
 static int read_options(int argc, char **argv, bool *is_help)
 {
   static const struct option options[] = {
       {"arena", no_argument, NULL, OPTION_ARENA}, /* tune may recommend one */
+      {"hold", required_argument, NULL, OPTION_HOLD},
       {"leading-bits", required_argument, NULL, OPTION_LEADING_BITS},
+      {"limit", required_argument, NULL, OPTION_LIMIT},
       {"report", no_argument, NULL, OPTION_REPORT},
       {"help", no_argument, NULL, OPTION_HELP},
       {0}};
@@ -59,6 +86,12 @@ static int read_options(int argc, char **argv, bool *is_help)
     switch (option) {
     case OPTION_LEADING_BITS:
       code = set_leading_bits(optarg);
+      break;
+    case OPTION_LIMIT:
+      code = set_size("--limit", "CLPOOL_LAYER_LIMIT", optarg);
+      break;
+    case OPTION_HOLD:
+      code = set_size("--hold", "CLPOOL_LAYER_HOLD", optarg);
       break;
     case OPTION_ARENA:
       return clpi_misuse(

@@ -48,6 +48,12 @@ static void release(cl_mem buffer)
   ck_assert_int_eq(cl->clReleaseMemObject(buffer), CL_SUCCESS);
 }
 
+static void end_buffers(cl_mem *buffers, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    release(buffers[i]);
+}
+
 static void use(cl_command_queue on, size_t bytes)
 {
   cl_mem buffer = make(bytes);
@@ -309,35 +315,143 @@ START_TEST(large_blocks_are_hardly_larger_than_asked_for)
 }
 END_TEST
 
-/* Each is larger than the one before, and what is held serves none of them. */
-START_TEST(large_blocks_that_serve_nobody_go)
-{
-  enum { FIRST = 16 << 20, MORE = 400 << 10, BUFFERS = 100, LAST = FIRST + BUFFERS * MORE };
-  begin();
-  for (size_t i = 0; i < BUFFERS; i++)
-    use(queues[0], FIRST + i * MORE);
-  ck_assert_uint_gt(driver.mem_count, BUFFERS / 2);
-  ck_assert_uint_le(bytes_of_blocks(), LAST + DEVICE_BYTES / 32);
-  ck_assert_uint_gt(bytes_of_blocks(), DEVICE_BYTES / 32 - LAST);
-}
-END_TEST
-
-START_TEST(large_blocks_are_found_again)
+START_TEST(blocks_are_found_again)
 {
   begin();
   for (size_t i = 0; i < 100; i++)
-    use(queues[0], (i % 3 + 1) << 24);
+    use(queues[0], (i % 3 + 1) << 22);
   ck_assert_uint_eq(driver.mem_count, 3);
 }
 END_TEST
 
-/* --- ends --- */
+/* --- images --- */
 
-static void end_buffers(cl_mem *buffers, size_t count)
+static const cl_image_format floats = {CL_R, CL_FLOAT}, halves = {CL_R, CL_HALF_FLOAT};
+
+static cl_mem make_image(cl_mem_flags flags, const cl_image_format *format, size_t width,
+                         size_t height)
 {
-  for (size_t i = 0; i < count; i++)
-    release(buffers[i]);
+  const cl_image_desc desc = {
+      .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = width, .image_height = height};
+  cl_int code = -1;
+  cl_mem made = cl->clCreateImage(context, flags, format, &desc, NULL, &code);
+  ck_assert(made && !code);
+  return made;
 }
+
+START_TEST(images_come_again_where_all_is_equal)
+{
+  static const struct {
+    cl_mem_flags flags;
+    const cl_image_format *format;
+    size_t width, height;
+    bool is_equal;
+  } others[] = {{CL_MEM_READ_ONLY, &floats, 64, 32, true},
+                {CL_MEM_READ_WRITE, &floats, 64, 32, false},
+                {CL_MEM_READ_ONLY, &halves, 64, 32, false},
+                {CL_MEM_READ_ONLY, &floats, 63, 32, false},
+                {CL_MEM_READ_ONLY, &floats, 64, 33, false}};
+  begin();
+  cl_mem image = make_image(CL_MEM_READ_ONLY, &floats, 64, 32);
+  release(image);
+  cl_mem other =
+      make_image(others[_i].flags, others[_i].format, others[_i].width, others[_i].height);
+  ck_assert_int_eq(other == image, others[_i].is_equal);
+  release(other);
+}
+END_TEST
+
+START_TEST(images_of_other_kinds_are_the_drivers)
+{
+  const cl_image_desc descs[] = {
+      {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_row_pitch = 64},
+      {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .num_mip_levels = 2},
+      {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .num_samples = 2}};
+  begin();
+  cl_mem image = cl->clCreateImage(context, 0, &floats, &descs[_i], NULL, NULL);
+  release(image);
+  ck_assert_int_eq(((mem *)image)->references, 0);
+}
+END_TEST
+
+/* --- bounds --- */
+
+enum { MIB = 1 << 20, PHASES = 24, MOST_LIVE = 256 };
+
+/* Objects of one phase have one size, and each phase has another. Buffers have two kinds of flags,
+ * and some objects are images. */
+static cl_mem make_of_phase(size_t phase, size_t i)
+{
+  const size_t bytes = (MIB >> (phase % 3)) - 10000 * phase;
+  return i % 3 == 2 ? make_image(0, &floats, bytes / 64, 64)
+                    : cl->clCreateBuffer(context, i % 3 ? CL_MEM_READ_ONLY : 0, bytes, NULL, NULL);
+}
+
+/* The most that all blocks take, in phases of 20 MiB. */
+static size_t most_in_phases(void)
+{
+  cl_mem live[MOST_LIVE];
+  size_t most = 0;
+  for (size_t phase = 0; phase < PHASES; phase++) {
+    size_t count = (20u << (phase % 3)) - 1;
+    for (size_t i = 0; i < count; i++) {
+      live[i] = make_of_phase(phase, i);
+      ck_assert(live[i] != NULL);
+      size_t bytes = bytes_of_blocks();
+      most = bytes > most ? bytes : most;
+    }
+    end_buffers(live, count);
+  }
+  return most;
+}
+
+START_TEST(all_blocks_of_a_context_are_bounded)
+{
+  begin();
+  size_t most = most_in_phases();
+  ck_assert_uint_gt(most, 30 * MIB);
+  ck_assert_uint_le(most, 20 * MIB + 20 * MIB / 4 + 16 * MIB + MIB);
+}
+END_TEST
+
+START_TEST(a_part_of_the_device_bounds_what_is_held)
+{
+  begin();
+  for (size_t i = 0; i < 20; i++)
+    use(queues[0], ((size_t)1 << 30) + i * 20 * MIB);
+  ck_assert_uint_le(bytes_of_blocks(),
+                    (((size_t)1 << 30) + 20 * 20 * MIB) / 64 * 65 + DEVICE_BYTES / 32);
+}
+END_TEST
+
+START_TEST(a_limit_bounds_all)
+{
+  ck_assert_int_eq(setenv("CLPOOL_LAYER_LIMIT", "22M", 1), 0);
+  begin();
+  ck_assert_uint_le(most_in_phases(), 22 * MIB);
+  cl_int code = 0;
+  cl_mem first = make(15 * MIB);
+  ck_assert_ptr_null(cl->clCreateBuffer(context, 0, 10 * MIB, NULL, &code));
+  ck_assert_int_eq(code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  release(first);
+  release(make(22 * MIB)); /* its bin's size is more */
+}
+END_TEST
+
+START_TEST(what_is_held_has_its_own_bound)
+{
+  ck_assert_int_eq(setenv("CLPOOL_LAYER_HOLD", "3M", 1), 0);
+  begin();
+  cl_mem live[10];
+  for (size_t i = 0; i < 10; i++)
+    live[i] = make(MIB - 1000);
+  end_buffers(live, 10);
+  ck_assert_uint_le(bytes_of_blocks(), 3 * MIB);
+  ck_assert_uint_gt(bytes_of_blocks(), 2 * MIB);
+}
+END_TEST
+
+/* --- ends --- */
 
 START_TEST(nothing_stays_in_whatever_order_things_end)
 {
@@ -594,8 +708,13 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, a_queue_out_of_order_waits_by_its_events);
   tcase_add_test(tests, work_that_has_failed_is_done);
   tcase_add_test(tests, large_blocks_are_hardly_larger_than_asked_for);
-  tcase_add_test(tests, large_blocks_that_serve_nobody_go);
-  tcase_add_test(tests, large_blocks_are_found_again);
+  tcase_add_test(tests, blocks_are_found_again);
+  tcase_add_loop_test(tests, images_come_again_where_all_is_equal, 0, 5);
+  tcase_add_loop_test(tests, images_of_other_kinds_are_the_drivers, 0, 3);
+  tcase_add_test(tests, all_blocks_of_a_context_are_bounded);
+  tcase_add_test(tests, a_part_of_the_device_bounds_what_is_held);
+  tcase_add_test(tests, a_limit_bounds_all);
+  tcase_add_test(tests, what_is_held_has_its_own_bound);
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
   tcase_add_test(tests, a_queue_keeps_its_context);
   tcase_add_test(tests, a_queue_on_the_device_ends);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "account.h"
+
+#include "settings.h"
+
+#include <stdint.h>
+#include <sys/param.h>
+
+enum { DEVICE_PART = 32, PEAK_PART = 4, SMALL_BYTES = 16 << 20 };
+
+static size_t get(const atomic_size_t *bytes)
+{
+  return atomic_load_explicit(bytes, memory_order_relaxed);
+}
+
+static void raise_to(atomic_size_t *peak, size_t bytes)
+{
+  size_t before = get(peak);
+  while (before < bytes && !atomic_compare_exchange_weak_explicit(
+                               peak, &before, bytes, memory_order_relaxed, memory_order_relaxed))
+    continue;
+}
+
+void clpi_account_begin(clpi_account *account, size_t device_bytes)
+{
+  const size_t limit = clpi_setting_bytes(clpi_settings.limit, device_bytes);
+  account->limit_bytes = limit ? limit : SIZE_MAX;
+  account->hold_bytes = clpi_setting_bytes(clpi_settings.hold, device_bytes);
+  account->spare_bytes = device_bytes / DEVICE_PART;
+}
+
+bool clpi_account_take(clpi_account *account, size_t bytes)
+{
+  size_t before = get(&account->taken_bytes);
+  do {
+    if (before > account->limit_bytes || bytes > account->limit_bytes - before)
+      return false;
+  } while (!atomic_compare_exchange_weak_explicit(&account->taken_bytes, &before, before + bytes,
+                                                  memory_order_relaxed, memory_order_relaxed));
+  raise_to(&account->peak_taken_bytes, before + bytes);
+  return true;
+}
+
+void clpi_account_give(clpi_account *account, size_t bytes)
+{
+  atomic_fetch_sub_explicit(&account->taken_bytes, bytes, memory_order_relaxed);
+}
+
+void clpi_account_add(clpi_account *account, size_t bytes, size_t block_bytes)
+{
+  atomic_fetch_add_explicit(&account->active_bytes, block_bytes, memory_order_relaxed);
+  size_t before = atomic_fetch_add_explicit(&account->live_bytes, bytes, memory_order_relaxed);
+  raise_to(&account->peak_live_bytes, before + bytes);
+}
+
+void clpi_account_drop(clpi_account *account, size_t bytes, size_t block_bytes)
+{
+  atomic_fetch_sub_explicit(&account->live_bytes, bytes, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&account->active_bytes, block_bytes, memory_order_relaxed);
+}
+
+size_t clpi_account_excess(const clpi_account *account)
+{
+  const size_t taken = get(&account->taken_bytes), active = get(&account->active_bytes);
+  const size_t held = taken - MIN(active, taken);
+  if (account->hold_bytes != SIZE_MAX)
+    return held - MIN(held, account->hold_bytes);
+  const size_t peak = get(&account->peak_live_bytes);
+  const size_t most = peak + MIN(account->spare_bytes, peak / PEAK_PART + SMALL_BYTES);
+  return MIN(held, taken - MIN(taken, most));
+}

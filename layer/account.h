@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes of a context, and what bounds them. Any thread. */
+#ifndef CLPOOL_LAYER_ACCOUNT_H
+#define CLPOOL_LAYER_ACCOUNT_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* On a line of its own: all threads change it with each object. */
+typedef struct clpi_account {
+  alignas(64) atomic_size_t live_bytes; /* of the program's objects, as asked for */
+  atomic_size_t active_bytes;           /* of their blocks */
+  atomic_size_t taken_bytes;            /* of all blocks, those that are held, too */
+  atomic_size_t peak_live_bytes, peak_taken_bytes;
+  size_t limit_bytes, hold_bytes; /* SIZE_MAX: none was given */
+  size_t spare_bytes;             /* a part of the device's memory */
+} clpi_account;
+
+/* Sets the bounds, for a device with so much memory. */
+void clpi_account_begin(clpi_account *account, size_t device_bytes);
+
+/* A new block is to be made. False: there would be more than the limit, and nothing is noted. */
+bool clpi_account_take(clpi_account *account, size_t bytes);
+
+/* It has gone, or was not made. */
+void clpi_account_give(clpi_account *account, size_t bytes);
+
+/* The program has an object of `bytes`, in a block of `block_bytes`; and has released it. */
+void clpi_account_add(clpi_account *account, size_t bytes, size_t block_bytes);
+void clpi_account_drop(clpi_account *account, size_t bytes, size_t block_bytes);
+
+/* How many bytes of held blocks are too many. Without options, a context may take what the program
+ * ever had at once, and a quarter of that and 16 MiB more, but no more than 1/32 of the device's
+ * memory. */
+size_t clpi_account_excess(const clpi_account *account);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator of a context's pool: its "bytes" are the number of a kind (kind.h). */
+#include "blocks.h"
+
+#include "core/allocator/allocator.h"
+#include "core/base/error.h"
+#include "dispatch.h"
+#include "mem.h"
+#include "opencl/cl_error.h"
+#include "opencl/driver_lock.h"
+
+#include <stdlib.h>
+
+static atomic_uint_fast64_t returned;
+
+uint64_t clpi_blocks_returned(void)
+{
+  return returned;
+}
+
+static cl_mem create_image(cl_context context, const clpi_kind_key *key, cl_int *code)
+{
+  const cl_image_desc desc = {.image_type = (cl_mem_object_type)key->type,
+                              .image_width = (size_t)key->width,
+                              .image_height = (size_t)key->height,
+                              .image_depth = (size_t)key->depth,
+                              .image_array_size = (size_t)key->layers};
+  return clpi_target->clCreateImage(context, key->flags, &key->format, &desc, NULL, code);
+}
+
+static cl_mem create(const clpi_context *context, const clpi_kind_key *key, cl_int *code)
+{
+  pthread_mutex_lock(&clpi_cl_driver_lock);
+  cl_mem made =
+      key->type == CL_MEM_OBJECT_BUFFER
+          ? clpi_target->clCreateBuffer(context->handle, key->flags, (size_t)key->width, NULL, code)
+          : create_image(context->handle, key, code);
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
+  return made;
+}
+
+static cl_int release(cl_mem block)
+{
+  pthread_mutex_lock(&clpi_cl_driver_lock);
+  cl_int code = clpi_target->clReleaseMemObject(block);
+  pthread_mutex_unlock(&clpi_cl_driver_lock);
+  return code;
+}
+
+static clp_status refuse(const clpi_account *account, size_t bytes)
+{
+  return clpi_error(CLP_LIMIT_EXCEEDED, 0, "%zu bytes do not fit in the limit of %zu", bytes,
+                    account->limit_bytes);
+}
+
+/* The first image of a kind says how many bytes each of them has. */
+static clp_status take_image_bytes(clpi_context *context, clpi_kind *kind, cl_mem image)
+{
+  size_t bytes = 0;
+  cl_int code = clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+  if (code)
+    return clpi_cl_call_error("clGetMemObjectInfo", code);
+  if (!clpi_account_take(&context->account, bytes))
+    return refuse(&context->account, bytes);
+  atomic_store_explicit(&kind->bytes, bytes, memory_order_relaxed);
+  return CLP_SUCCESS;
+}
+
+static clp_status note_block(clpi_context *context, clpi_kind *kind, cl_mem block)
+{
+  clpi_mem *mem = clpi_mem_add(block);
+  if (!mem)
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a memory object");
+  mem->context = context;
+  mem->kind = kind;
+  clpi_context_add_user(context);
+  return CLP_SUCCESS;
+}
+
+static clp_status allocate(void *self, size_t number, clp_memory *out)
+{
+  clpi_context *context = self;
+  clpi_kind *kind = clpi_kind_at(&context->kinds, (uint32_t)number);
+  size_t bytes = atomic_load_explicit(&kind->bytes, memory_order_relaxed);
+  cl_int code = CL_SUCCESS;
+  if (!clpi_account_take(&context->account, bytes))
+    return refuse(&context->account, bytes);
+  cl_mem block = create(context, &kind->key, &code);
+  clp_status status =
+      code || !block ? clpi_cl_not_created("clCreateBuffer", code, bytes) : CLP_SUCCESS;
+  if (status) {
+    clpi_account_give(&context->account, bytes);
+    return status;
+  }
+  if (bytes == 0)
+    status = take_image_bytes(context, kind, block);
+  if (!status) {
+    bytes = atomic_load_explicit(&kind->bytes, memory_order_relaxed);
+    status = note_block(context, kind, block);
+    if (status)
+      clpi_account_give(&context->account, bytes);
+  }
+  if (status) {
+    release(block);
+    return status;
+  }
+  atomic_fetch_add_explicit(&context->fresh[kind->key.type != CL_MEM_OBJECT_BUFFER], 1,
+                            memory_order_relaxed);
+  *out = (clp_memory)block;
+  return CLP_SUCCESS;
+}
+
+/* OpenCL keeps the memory until work that was queued before has used it. */
+static clp_status free_block(void *self, clp_memory memory, size_t number)
+{
+  clpi_context *context = self;
+  const clpi_kind *kind = clpi_kind_at(&context->kinds, (uint32_t)number);
+  free(clpi_mem_take((cl_mem)memory));
+  cl_int code = release((cl_mem)memory);
+  clpi_account_give(&context->account, kind->bytes);
+  returned++;
+  clpi_context_drop_user(context);
+  return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
+}
+
+bool clpi_blocks_begin(clpi_context *context)
+{
+  clp_allocator *allocator;
+  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
+  clpi_cl_queue_order_fill(&ops);
+  ops.name = "the layer";
+  ops.allocate = allocate;
+  ops.free = free_block;
+  ops.free_is_ordered = true;
+  ops.deferred = true;
+  ops.memory_kind = CLP_MEMORY_CL_MEM;
+  if (clp_allocator_create(&ops, context, &allocator))
+    return false;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  options.leading_bits_in_bin_id = CLPI_KIND_BITS;
+  options.reuse_flags = CLP_REUSE_OPPORTUNISTIC;
+  clp_status status = clp_pool_create(allocator, &options, &context->pool);
+  clp_allocator_release(allocator);
+  return !status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Kinds of memory objects: what one of a kind has held, another of the same kind may get. Buffers
+ * of a kind have the same flags and the same rounded size, images the same flags, format and
+ * extent.
+ *
+ * A context has one pool for all kinds. Where the pool has a size, the layer has the number of a
+ * kind, and each number is a bin of its own, of which CLPI_KIND_BITS see to. */
+#ifndef CLPOOL_LAYER_KIND_H
+#define CLPOOL_LAYER_KIND_H
+
+#include <CL/cl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Compared byte by byte: no padding, and zero what does not matter. */
+typedef struct clpi_kind_key {
+  uint64_t type; /* CL_MEM_OBJECT_BUFFER, or that of an image */
+  cl_mem_flags flags;
+  cl_image_format format;
+  uint64_t width, height, depth, layers; /* a buffer's bytes are its width */
+} clpi_kind_key;
+
+typedef struct clpi_kind {
+  clpi_kind_key key;
+  atomic_size_t bytes; /* that one takes of the device; 0: not known before the first image */
+  uint32_t number;     /* from 1 */
+  uint32_t next;       /* of the same hash; 0: none */
+} clpi_kind;
+
+enum {
+  CLPI_KIND_BITS = 16,
+  CLPI_KINDS_A_CHUNK = 256,
+  CLPI_KIND_CHUNKS = (2 << CLPI_KIND_BITS) / CLPI_KINDS_A_CHUNK,
+  CLPI_KIND_HASHES = 1024
+};
+
+typedef struct clpi_kinds {
+  _Atomic uint32_t first[CLPI_KIND_HASHES];
+  _Atomic(clpi_kind *) chunks[CLPI_KIND_CHUNKS];
+  uint32_t count; /* guarded by the lock that clpi_kind_get is given */
+} clpi_kinds;
+
+/* The kind with this key. NULL: it would be new, and there are too many or no host memory. Takes
+ * the lock for a new one alone. */
+clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key, pthread_mutex_t *lock);
+
+/* The kind with this number, which is there. */
+clpi_kind *clpi_kind_at(const clpi_kinds *kinds, uint32_t number);
+
+void clpi_kinds_end(clpi_kinds *kinds);
+
+#endif
