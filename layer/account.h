@@ -14,8 +14,10 @@ typedef struct clpi_account {
   atomic_size_t active_bytes;           /* of their blocks */
   atomic_size_t taken_bytes;            /* of all blocks, those that are held, too */
   atomic_size_t peak_live_bytes, peak_taken_bytes;
-  size_t limit_bytes, hold_bytes; /* SIZE_MAX: none was given */
-  size_t spare_bytes;             /* a part of the device's memory */
+  atomic_size_t served[2];            /* buffers and images that the program got */
+  alignas(64) atomic_size_t fresh[2]; /* and how many were of new memory */
+  size_t limit_bytes, hold_bytes;     /* SIZE_MAX: none was given */
+  size_t spare_bytes;                 /* a part of the device's memory */
 } clpi_account;
 
 /* Sets the bounds, for a device with so much memory. */

@@ -104,7 +104,7 @@ static clp_status allocate(void *self, size_t number, clp_memory *out)
     release(block);
     return status;
   }
-  atomic_fetch_add_explicit(&context->fresh[kind->key.type != CL_MEM_OBJECT_BUFFER], 1,
+  atomic_fetch_add_explicit(&context->account.fresh[kind->key.type != CL_MEM_OBJECT_BUFFER], 1,
                             memory_order_relaxed);
   *out = (clp_memory)block;
   return CLP_SUCCESS;

@@ -42,7 +42,7 @@ static cl_mem create(clpi_context *context, const clpi_kind *kind, size_t bytes,
   mem->born = born;
   atomic_store_explicit(&mem->was_mapped, false, memory_order_relaxed);
   clpi_account_add(&context->account, mem->bytes, kind->bytes);
-  atomic_fetch_add_explicit(&context->served[bytes == 0], 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&context->account.served[bytes == 0], 1, memory_order_relaxed);
   atomic_store_explicit(&mem->references, 1, memory_order_relaxed);
   clpi_context_trim(context);
   return block;

@@ -85,8 +85,8 @@ static void add_totals(const clpi_context *context, clpi_totals *to)
 {
   const clpi_account *account = &context->account;
   for (int i = 0; i < 2; i++) {
-    to->served[i] += context->served[i];
-    to->fresh[i] += context->fresh[i];
+    to->served[i] += account->served[i];
+    to->fresh[i] += account->fresh[i];
   }
   to->peak_live_bytes += account->peak_live_bytes;
   to->peak_taken_bytes += account->peak_taken_bytes;

@@ -29,11 +29,10 @@ typedef struct clpi_context {
   clp_pool *pool; /* of all kinds */
   clpi_kinds kinds;
   clpi_account account;
-  atomic_size_t served[2], fresh[2]; /* buffers and images; fresh: of new memory */
-  struct clpi_context *next;         /* guarded by the lock of all contexts, and so is the next */
-  bool has_stopped;                  /* clpi_contexts_stop has seen to it, or is about to */
-  atomic_size_t references;          /* the program's, and of its queues; 0: it is closed */
-  atomic_size_t users;               /* blocks, and one for the references */
+  struct clpi_context *next; /* guarded by the lock of all contexts, and so is the next */
+  bool has_stopped;          /* clpi_contexts_stop has seen to it, or is about to */
+  atomic_size_t references;  /* the program's, and of its queues; 0: it is closed */
+  atomic_size_t users;       /* blocks, and one for the references */
   /* The queue that alone has had work; NULL: none has; CLPI_SEVERAL_QUEUES. */
   _Atomic(struct clpi_queue *) sole;
   /* Ticks with the queues' work from when there are several; on a line of its own, apart from what
