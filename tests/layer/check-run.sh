@@ -116,10 +116,16 @@ run 2 --arena true
 says 'clpool run: --arena cannot be, since its blocks are sub-buffers (doc/any-program.md)'
 run 2 --leading-bits=17 true
 says 'clpool run: --leading-bits is "17", not 0 to 16 (see clpool run --help)'
+run 2 --limit=0.5 true
+says 'clpool run: --limit is "0.5", not a size such as 512M, 1.5G or 40% (see clpool run --help)'
+run 2 --hold=x true
+says 'clpool run: --hold is "x", not a size such as 512M, 1.5G or 40% (see clpool run --help)'
 CLPOOL_LAYER_LIBRARY=./none run 2 true
 says 'clpool run: the layer ./none: No such file or directory'
 OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_LEADING_BITS=x "$recorded" exits >out 2>err || :
 says 'clpool run: CLPOOL_LAYER_LEADING_BITS is "x", not 0 to 16: nothing is pooled'
+OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_HOLD=x "$recorded" exits >out 2>err || :
+says 'clpool run: CLPOOL_LAYER_HOLD is "x", not a size such as 512M, 1.5G or 40%: nothing is pooled'
 
 exported=$(${NM:-nm} -D --defined-only "$CLPOOL_LAYER_LIBRARY" | awk '{ print $3 }' | sort | xargs)
 [ "$exported" = 'clGetLayerInfo clInitLayer' ] || fail "the layer exports $exported"

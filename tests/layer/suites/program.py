@@ -16,7 +16,7 @@ from collections.abc import Callable
 SECONDS = 900  # after which a program counts as hung
 AGAIN = 5  # times that a program is run alone to see whether a difference is its own
 REPORT = re.compile(
-    r"^clpool run: (\d+) buffers from pools, (\d+) of them of new memory; (\d+) others", re.M
+    r"^clpool run: \w+: (\d+) from held memory, (\d+) of new memory, (\d+) not pooled", re.M
 )
 
 
@@ -47,7 +47,7 @@ class Run:
     errors: str
     seconds: float
     peak_bytes: int
-    pooled: int = 0  # buffers from pools' held memory
+    pooled: int = 0  # buffers and images from held memory
     buffers: int = 0
 
     def is_like(self, other: Run) -> bool:
@@ -94,9 +94,9 @@ def run(program: Program, before: list[str], build: pathlib.Path) -> Run:
         said = (folder / "errors").read_text(errors="replace")
         printed = (folder / "out").read_text(errors="replace")
         found = Run(code, program.results(printed, folder / "of"), said, seconds, peak)
-    for served, new, others in REPORT.findall(said):
-        found.pooled += int(served) - int(new)
-        found.buffers += int(served) + int(others)
+    for held, new, others in REPORT.findall(said):
+        found.pooled += int(held)
+        found.buffers += int(held) + int(new) + int(others)
     return found
 
 
