@@ -207,6 +207,7 @@ clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flag
   if (status)
     goto release_queue;
   status = clpi_cl_commit_init(&self.commit, queue);
+  self.flags |= self.commit.flags;
   if (!status)
     status = create(&self, &ops, out);
   if (status)

@@ -13,9 +13,6 @@
 
 enum { MIGRATE_VERSION = 120 };
 
-/* A clpi_cl_commit.method. */
-typedef clp_status commit_method(const clpi_cl_commit *commit, cl_mem mem, size_t bytes);
-
 static clp_status migrate(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
 {
   cl_int code = clpi_cl.clEnqueueMigrateMemObjects(
@@ -48,36 +45,37 @@ static clp_status find_device(cl_command_queue queue, cl_device_id *device)
   return code ? clpi_cl_call_error("clGetCommandQueueInfo", code) : CLP_SUCCESS;
 }
 
-static clp_status find_method(cl_device_id device, commit_method **method)
+static clp_status find_method(cl_device_id device, clpi_cl_commit *commit)
 {
   unsigned version;
-  bool is_nvidia;
+  bool is_nvidia, aborts;
   clp_status status = clpi_cl_device_version(device, &version);
   if (!status)
     status = clpi_cl_device_is_nvidia(device, &is_nvidia);
+  if (!status)
+    status = clpi_cl_device_aborts_without_memory(device, &aborts);
   if (status)
     return status;
   if (version < MIGRATE_VERSION)
-    *method = write_little;
+    commit->method = write_little;
   else
-    *method = is_nvidia ? fill_little : migrate;
+    commit->method = is_nvidia ? fill_little : migrate;
+  commit->flags = aborts ? CL_MEM_ALLOC_HOST_PTR : 0;
   return CLP_SUCCESS;
 }
 
 clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
 {
-  bool out_of_order = false;
+  clpi_cl_commit found = {.queue = queue};
   cl_device_id device;
-  commit_method *method;
-  clp_status status = clpi_cl_queue_is_out_of_order(queue, &out_of_order);
+  clp_status status = clpi_cl_queue_is_out_of_order(queue, &found.out_of_order);
   if (!status)
     status = find_device(queue, &device);
   if (!status)
-    status = find_method(device, &method);
-  if (status)
-    return status;
-  *commit = (clpi_cl_commit){.queue = queue, .method = method, .out_of_order = out_of_order};
-  return CLP_SUCCESS;
+    status = find_method(device, &found);
+  if (!status)
+    *commit = found;
+  return status;
 }
 
 /* Without a barrier, an out-of-order queue could overwrite what the memory's owner writes first. */

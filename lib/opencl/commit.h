@@ -13,7 +13,8 @@ typedef struct clpi_cl_commit {
   cl_command_queue queue; /* borrowed */
   /* A migration from OpenCL 1.2 on, but a fill on NVIDIA's devices; before 1.2 a write. */
   clp_status (*method)(const struct clpi_cl_commit *commit, cl_mem mem, size_t bytes);
-  bool out_of_order; /* the queue needs a barrier after it */
+  bool out_of_order;  /* the queue needs a barrier after it */
+  cl_mem_flags flags; /* that the buffers need besides their own */
 } clpi_cl_commit;
 
 /* Asks the queue and its device how it is done. */

@@ -26,21 +26,21 @@ static clp_status query(cl_device_id device, cl_device_info what, size_t bytes, 
   return code ? clpi_cl_call_error("clGetDeviceInfo", code) : CLP_SUCCESS;
 }
 
-/* CL_DEVICE_VERSION; `*out` is the caller's to free(). */
-static clp_status version_text(cl_device_id device, char **out)
+/* `*out` is the caller's to free(). */
+static clp_status query_text(cl_device_id device, cl_device_info what, char **out)
 {
   size_t bytes;
-  cl_int code = clpi_cl.clGetDeviceInfo(device, CL_DEVICE_VERSION, 0, NULL, &bytes);
+  cl_int code = clpi_cl.clGetDeviceInfo(device, what, 0, NULL, &bytes);
   if (code)
     return clpi_cl_call_error("clGetDeviceInfo", code);
-  char *version = malloc(bytes);
-  if (!version)
+  char *text = malloc(bytes);
+  if (!text)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a device's version");
-  clp_status status = query(device, CL_DEVICE_VERSION, bytes, version);
+  clp_status status = query(device, what, bytes, text);
   if (status)
-    free(version);
+    free(text);
   else
-    *out = version;
+    *out = text;
   return status;
 }
 
@@ -48,7 +48,7 @@ clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
 {
   unsigned major, minor;
   char *version;
-  clp_status status = version_text(device, &version);
+  clp_status status = query_text(device, CL_DEVICE_VERSION, &version);
   if (status)
     return status;
   if (sscanf(version, "OpenCL %u.%u", &major, &minor) == 2)
@@ -62,10 +62,30 @@ clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
 clp_status clpi_cl_device_is_pocl(cl_device_id device, bool *out)
 {
   char *version;
-  clp_status status = version_text(device, &version);
+  clp_status status = query_text(device, CL_DEVICE_VERSION, &version);
   if (status)
     return status;
   *out = strstr(version, "PoCL") || strstr(version, "pocl"); /* before 3.0 */
+  free(version);
+  return CLP_SUCCESS;
+}
+
+/* Up to 1.6, PoCL gave a buffer its memory at creation, and reported there that it had none. */
+clp_status clpi_cl_device_aborts_without_memory(cl_device_id device, bool *out)
+{
+  unsigned major, minor;
+  cl_device_type type;
+  bool is_pocl;
+  char *version;
+  clp_status status = query(device, CL_DEVICE_TYPE, sizeof(type), &type);
+  if (!status)
+    status = clpi_cl_device_is_pocl(device, &is_pocl);
+  if (!status)
+    status = query_text(device, CL_DRIVER_VERSION, &version);
+  if (status)
+    return status;
+  *out = is_pocl && type & CL_DEVICE_TYPE_CPU && sscanf(version, "%u.%u", &major, &minor) == 2 &&
+         (major > 1 || (major == 1 && minor >= 8));
   free(version);
   return CLP_SUCCESS;
 }

@@ -44,4 +44,10 @@ clp_status clpi_cl_device_is_nvidia(cl_device_id device, bool *out);
 /* Whether its driver is PoCL, which says so in CL_DEVICE_VERSION. Statuses as above. */
 clp_status clpi_cl_device_is_pocl(cl_device_id device, bool *out);
 
+/* Whether the process ends where the memory of a buffer is missing at its first use: on PoCL's CPU
+ * devices from PoCL 1.8 on (seen in 3.0, 3.1, 6.0 and 7.1). A buffer with CL_MEM_ALLOC_HOST_PTR
+ * has its memory from its creation on, which fails with CL_OUT_OF_HOST_MEMORY where there is none.
+ * Statuses as above. */
+clp_status clpi_cl_device_aborts_without_memory(cl_device_id device, bool *out);
+
 #endif
