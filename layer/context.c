@@ -39,6 +39,17 @@ static bool is_pooled(cl_context handle, clpi_cl_bounds *bounds)
          bounds->version >= CLPI_CL_WAIT_LIST_VERSION;
 }
 
+/* PoCL would end the process at the first use of a buffer for which there is no memory. */
+static cl_mem_flags more_flags(cl_context handle)
+{
+  cl_device_id only;
+  bool aborts;
+  return !clpi_cl_first_device(handle, &only) &&
+                 !clpi_cl_device_aborts_without_memory(only, &aborts) && aborts
+             ? CL_MEM_ALLOC_HOST_PTR
+             : 0;
+}
+
 /* Its pool retains the driver's context. */
 static bool begin(clpi_context *context, cl_context handle, const clpi_cl_bounds *bounds)
 {
@@ -46,6 +57,7 @@ static bool begin(clpi_context *context, cl_context handle, const clpi_cl_bounds
       .context = handle, .has_wait_lists = true, .forgets_barriers = bounds->has_pocl};
   context->handle = handle;
   context->max_block_bytes = bounds->max_block_bytes;
+  context->more_flags = more_flags(handle);
   context->references = context->users = 1;
   clpi_account_begin(&context->account, bounds->device_bytes);
   pthread_mutex_init(&context->lock, NULL);

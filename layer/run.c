@@ -92,17 +92,31 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_que
   return clpi_target->clGetCommandQueueInfo(handle, what, room, to, size_ret);
 }
 
+/* A sub-buffer has the flags of the whole, of which some are none of the program's (more_flags). */
+static cl_int get_flags(const clpi_mem *mem, size_t room, void *to, size_t *size_ret)
+{
+  const clpi_mem *block = mem;
+  cl_mem_flags flags;
+  cl_int code =
+      clpi_target->clGetMemObjectInfo(mem->handle, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
+  while (block->whole)
+    block = block->whole;
+  if (block->kind->key.type == CL_MEM_OBJECT_BUFFER)
+    flags &= ~block->context->more_flags | block->kind->key.flags;
+  return code ? code : clpi_layer_answer(&flags, sizeof(flags), room, to, size_ret);
+}
+
 static cl_int CL_API_CALL get_mem_info(cl_mem handle, cl_mem_info what, size_t room, void *to,
                                        size_t *size_ret)
 {
   const clpi_mem *mem = clpi_mem_find(handle);
-  if (!mem || mem->whole)
-    return clpi_target->clGetMemObjectInfo(handle, what, room, to, size_ret);
-  if (mem->references == 0)
+  if (mem && !mem->whole && mem->references == 0)
     return CL_INVALID_MEM_OBJECT;
-  if (what == CL_MEM_REFERENCE_COUNT)
+  if (mem && what == CL_MEM_FLAGS)
+    return get_flags(mem, room, to, size_ret);
+  if (mem && !mem->whole && what == CL_MEM_REFERENCE_COUNT)
     return give_count(mem->references, room, to, size_ret);
-  if (what == CL_MEM_SIZE)
+  if (mem && !mem->whole && what == CL_MEM_SIZE)
     return clpi_layer_answer(&mem->bytes, sizeof(mem->bytes), room, to, size_ret);
   return clpi_target->clGetMemObjectInfo(handle, what, room, to, size_ret);
 }
