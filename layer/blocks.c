@@ -31,10 +31,10 @@ static cl_mem create_image(cl_context context, const clpi_kind_key *key, cl_int 
 static cl_mem create(const clpi_context *context, const clpi_kind_key *key, cl_int *code)
 {
   pthread_mutex_lock(&clpi_cl_driver_lock);
-  cl_mem made =
-      key->type == CL_MEM_OBJECT_BUFFER
-          ? clpi_target->clCreateBuffer(context->handle, key->flags, (size_t)key->width, NULL, code)
-          : create_image(context->handle, key, code);
+  cl_mem made = key->type == CL_MEM_OBJECT_BUFFER
+                    ? clpi_target->clCreateBuffer(context->handle, key->flags | context->more_flags,
+                                                  (size_t)key->width, NULL, code)
+                    : create_image(context->handle, key, code);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   return made;
 }
