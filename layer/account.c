@@ -37,8 +37,12 @@ bool clpi_account_take(clpi_account *account, size_t bytes)
       return false;
   } while (!atomic_compare_exchange_weak_explicit(&account->taken_bytes, &before, before + bytes,
                                                   memory_order_relaxed, memory_order_relaxed));
-  raise_to(&account->peak_taken_bytes, before + bytes);
   return true;
+}
+
+void clpi_account_note_peak(clpi_account *account)
+{
+  raise_to(&account->peak_taken_bytes, get(&account->taken_bytes));
 }
 
 void clpi_account_give(clpi_account *account, size_t bytes)

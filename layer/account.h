@@ -26,6 +26,9 @@ void clpi_account_begin(clpi_account *account, size_t device_bytes);
 /* A new block is to be made. False: there would be more than the limit, and nothing is noted. */
 bool clpi_account_take(clpi_account *account, size_t bytes);
 
+/* It has been made. */
+void clpi_account_note_peak(clpi_account *account);
+
 /* It has gone, or was not made. */
 void clpi_account_give(clpi_account *account, size_t bytes);
 

@@ -28,13 +28,20 @@ static cl_mem create_image(cl_context context, const clpi_kind_key *key, cl_int 
   return clpi_target->clCreateImage(context, key->flags, &key->format, &desc, NULL, code);
 }
 
+/* PoCL reports flags of 0 as CL_MEM_READ_WRITE, and other flags as they are. */
+static cl_mem create_buffer(const clpi_context *context, const clpi_kind_key *key, cl_int *code)
+{
+  cl_mem_flags flags = key->flags;
+  if (context->more_flags)
+    flags = (flags ? flags : CL_MEM_READ_WRITE) | context->more_flags;
+  return clpi_target->clCreateBuffer(context->handle, flags, (size_t)key->width, NULL, code);
+}
+
 static cl_mem create(const clpi_context *context, const clpi_kind_key *key, cl_int *code)
 {
   pthread_mutex_lock(&clpi_cl_driver_lock);
-  cl_mem made = key->type == CL_MEM_OBJECT_BUFFER
-                    ? clpi_target->clCreateBuffer(context->handle, key->flags | context->more_flags,
-                                                  (size_t)key->width, NULL, code)
-                    : create_image(context->handle, key, code);
+  cl_mem made = key->type == CL_MEM_OBJECT_BUFFER ? create_buffer(context, key, code)
+                                                  : create_image(context->handle, key, code);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   return made;
 }
@@ -74,6 +81,7 @@ static clp_status note_block(clpi_context *context, clpi_kind *kind, cl_mem bloc
   mem->context = context;
   mem->kind = kind;
   clpi_context_add_user(context);
+  clpi_account_note_peak(&context->account);
   return CLP_SUCCESS;
 }
 
