@@ -22,13 +22,15 @@ refuses 'lib/core/pool/a.c: f U' 'lib/hooks/b.c: f T 0 1'
 refuses 'lib/cuda/a.c: f U' 'lib/hooks/b.c: f T 0 1'
 refuses 'lib/core/pool/a.c: f U' 'lib/core/pool/a.c: g T 0 1' \
   'lib/core/pool/b.c: g U' 'lib/core/pool/b.c: f T 0 1'
+refuses 'layer/a.c: f U' 'layer/a.c: g T 0 1' 'layer/b.c: g U' 'layer/b.c: f T 0 1'
 
 cd "$top_builddir"
-objects=$(find lib -name 'libclpool_internal_la-*.o' -path '*.libs*')
+objects=$(find lib layer '(' -name 'libclpool_internal_la-*.o' -o -name 'libclpool_layer_la-*.o' ')' \
+  -path '*.libs*')
 [ -n "$objects" ] || broken "no objects of the library are here"
 # shellcheck disable=SC2086 # a list of names; NM may bring flags along
 ${NM:-nm} -A -P $objects |
-  sed 's,/\.libs/libclpool_internal_la-,/,; s,\.o:,.c:,' >"$house_tmp/references"
+  sed 's,/\.libs/libclpool_[a-z]*_la-,/,; s,\.o:,.c:,' >"$house_tmp/references"
 if ! grep -q ' U' "$house_tmp/references"; then
   skip "the objects have no symbols of their own: built for the linker to optimize"
 fi

@@ -3,7 +3,8 @@
 # and checks who refers to whom. A file belongs to a room, by its folder; rooms of lib/core stand on
 # one another in the order below, and arena, hooks, opencl and cuda on lib/core, not on each other.
 # What a lower room needs of a higher one comes as a table of functions, which is data: that is the
-# only reference upwards that is allowed. No two files of lib/core lead to each other by calls.
+# only reference upwards that is allowed. No two files of lib/core, lib/arena or layer lead to each
+# other by calls.
 
 BEGIN {
   rooms = split("base allocator streams store shard hooks pool", name, " ")
@@ -12,6 +13,7 @@ BEGIN {
   split("arena hooks opencl cuda", name, " ")
   for (i = 1; i <= 4; i++)
     floor[name[i]] = rooms + 1
+  floor["layer"] = rooms + 2
 }
 
 {
@@ -63,6 +65,8 @@ function may_call(from, to) {
 
 function room_of(file,   part) {
   split(file, part, "/")
+  if (part[1] == "layer")
+    return "layer"
   return part[2] == "core" ? "core/" part[3] : part[2]
 }
 
@@ -76,7 +80,7 @@ function find_reached(start, file,   to, count, i) {
 }
 
 function check_circles(file,   other) {
-  if (file !~ /^lib\/(core|arena)\//)
+  if (file !~ /^(lib\/(core|arena)|layer)\//)
     return
   for (other in files)
     if (file < other && (file, other) in reached && (other, file) in reached) {
