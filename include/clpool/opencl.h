@@ -30,7 +30,8 @@ extern "C" {
 
 /** Buffers from clCreateBuffer in `context`, with `mem_flags` (pyopencl.tools.DeferredAllocator):
  * the driver decides when memory is really taken, so it may be missing where a buffer is first
- * used. 0 flags mean CL_MEM_READ_WRITE. Retains the context. Name "cl-deferred".
+ * used. PoCL's CPU devices end the process there, unless `mem_flags` has CL_MEM_ALLOC_HOST_PTR.
+ * 0 flags mean CL_MEM_READ_WRITE. Retains the context. Name "cl-deferred".
  *
  * Out of memory is CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES or CL_OUT_OF_HOST_MEMORY.
  * With several devices in the context, a block must be allowed on all of them. Any thread.
@@ -47,9 +48,14 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
  * OpenCL 1.2 (on NVIDIA's devices a fill of one byte, since their driver crashes when other threads
  * give work to queues meanwhile), a small write before. That may still be pending on the queue when
  * an allocation returns, and leaves the content undefined: a first use on another queue must be
- * ordered after it, as clp_pool_allocate_on does. On PoCL, where a block is the host's virtual
- * memory, its pages nevertheless come on first use, as with malloc. Retains the queue, which is the
- * home stream. Name "cl-immediate".
+ * ordered after it, as clp_pool_allocate_on does. Retains the queue, which is the home stream. Name
+ * "cl-immediate".
+ *
+ * PoCL's CPU devices (PoCL 1.8 and newer) cannot report at an enqueue that memory is missing: they
+ * end the process. There the allocator adds CL_MEM_ALLOC_HOST_PTR to the flags, as CL_MEM_FLAGS of
+ * its buffers shows, and clCreateBuffer reports it. A buffer is then memory as malloc gives it: a
+ * limit of the address space (RLIMIT_AS) makes the allocation fail, but pages come on first use,
+ * and the system ends processes that find none (a memory limit of a cgroup).
  * CLP_INVALID_ARGUMENT: NULL queue or out, flags as there. CLP_NOT_SUPPORTED: there is no OpenCL.
  * CLP_BACKEND_ERROR: the queue cannot be asked about its device. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,

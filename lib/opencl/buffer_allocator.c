@@ -197,7 +197,7 @@ clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flag
   if (code)
     return clpi_cl_call_error("clRetainCommandQueue", code);
 
-  buffer_allocator self = {.flags = mem_flags};
+  buffer_allocator self = {.flags = mem_flags ? mem_flags : CL_MEM_READ_WRITE};
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   ops.name = "cl-immediate";
   ops.home_stream = queue;

@@ -70,7 +70,7 @@ clp_status clpi_cl_device_is_pocl(cl_device_id device, bool *out)
   return CLP_SUCCESS;
 }
 
-/* Up to 1.6, PoCL gave a buffer its memory at creation, and reported there that it had none. */
+/* Before 1.8, PoCL gave a buffer its memory at creation, and reported there that it had none. */
 clp_status clpi_cl_device_aborts_without_memory(cl_device_id device, bool *out)
 {
   unsigned major, minor;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocators of cl_mem buffers: lib/opencl/buffer_allocator.c. */
 #include "core/allocator/allocator.h"
+#include "opencl/device.h"
 #include "support/host_failures.h"
 #include "support/opencl_fixture.h"
 #include "support/opencl_live.h"
@@ -148,8 +149,9 @@ START_TEST(test_create_survives_each_failure)
       clpt_cl_assert_live(&before);
     }
     /* The context, its devices twice, three questions, the version twice, the vendor; for the queue
-     * itself, its context, properties and device, the version twice, and the vendor. */
-    ck_assert_uint_eq(nth, _i == DEFERRED ? 11 : 18);
+     * itself, its context, properties and device, the version twice, the vendor, the type, the
+     * version twice once more, and the driver's version twice. */
+    ck_assert_uint_eq(nth, _i == DEFERRED ? 11 : 23);
   }
 }
 END_TEST
@@ -180,6 +182,14 @@ static cl_ulong mem_ulong(clp_memory memory, cl_mem_info what)
   return value;
 }
 
+/* What the allocator adds to the flags that it was given. */
+static cl_mem_flags added_flags(int kind)
+{
+  bool aborts;
+  clpt_ok(clpi_cl_device_aborts_without_memory(cl.devices[0], &aborts));
+  return kind == IMMEDIATE && aborts ? CL_MEM_ALLOC_HOST_PTR : 0;
+}
+
 START_TEST(test_allocate_and_free)
 {
   clp_allocator *allocator = created(_i, 0);
@@ -193,7 +203,7 @@ START_TEST(test_allocate_and_free)
                     _i == IMMEDIATE);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), 0);
   ck_assert_uint_eq(mem_ulong(memory, CL_MEM_SIZE), BYTES);
-  ck_assert_uint_eq(mem_ulong(memory, CL_MEM_FLAGS), CL_MEM_READ_WRITE);
+  ck_assert_uint_eq(mem_ulong(memory, CL_MEM_FLAGS), CL_MEM_READ_WRITE | added_flags(_i));
   clpt_cl_ok(clGetMemObjectInfo((cl_mem)memory, CL_MEM_CONTEXT, sizeof(context), &context, NULL));
   ck_assert_ptr_eq(context, cl.context);
   clpt_ok(clp_allocator_free(allocator, memory, BYTES));
@@ -211,10 +221,22 @@ START_TEST(test_flags_reach_the_buffer)
   for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
     clp_allocator *allocator = created(_i, taken[i]);
     clp_memory memory = clpt_memory(allocator, BYTES);
-    ck_assert_uint_eq(mem_ulong(memory, CL_MEM_FLAGS), taken[i]);
+    ck_assert_uint_eq(mem_ulong(memory, CL_MEM_FLAGS), taken[i] | added_flags(_i));
     clpt_ok(clp_allocator_free(allocator, memory, BYTES));
     clp_allocator_release(allocator);
   }
+}
+END_TEST
+
+START_TEST(test_flags_stay_where_no_driver_aborts)
+{
+  clpt_cl_pretend_no_pocl();
+  clp_allocator *allocator = created(_i, CL_MEM_READ_ONLY);
+  clp_memory memory = clpt_memory(allocator, BYTES);
+
+  ck_assert_uint_eq(clpt_cl_last_mem_flags(), CL_MEM_READ_ONLY);
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  clp_allocator_release(allocator);
 }
 END_TEST
 
@@ -228,7 +250,7 @@ START_TEST(test_vendor_flags_reach_the_driver)
   clpt_cl_fail(CLPT_clCreateBuffer, 0, CL_INVALID_VALUE);
   clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(allocator, BYTES, &memory));
   clpt_message_has("clCreateBuffer for 4096 bytes failed with CL_INVALID_VALUE (-30)");
-  ck_assert_uint_eq(clpt_cl_last_mem_flags(), vendor);
+  ck_assert_uint_eq(clpt_cl_last_mem_flags(), vendor | added_flags(_i));
   ck_assert_uint_eq(memory, 0);
   clp_allocator_release(allocator);
 }
@@ -441,6 +463,7 @@ CLPT_MAIN("cl_buffer_allocator", clpt_cl_run)
   tcase_add_checked_fixture(allocating, setup, teardown);
   tcase_add_loop_test(allocating, test_allocate_and_free, 0, KINDS);
   tcase_add_loop_test(allocating, test_flags_reach_the_buffer, 0, KINDS);
+  tcase_add_loop_test(allocating, test_flags_stay_where_no_driver_aborts, 0, KINDS);
   tcase_add_loop_test(allocating, test_vendor_flags_reach_the_driver, 0, KINDS);
   tcase_add_loop_test(allocating, test_zero_bytes_touch_no_device, 0, KINDS);
   tcase_add_loop_test(allocating, test_more_than_the_device_allows, 0, KINDS);

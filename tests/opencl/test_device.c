@@ -301,6 +301,37 @@ START_TEST(test_version_reports_each_failure)
 }
 END_TEST
 
+START_TEST(test_aborts_without_memory)
+{
+  static const struct {
+    const char *version, *driver;
+    cl_device_type type;
+    bool aborts;
+  } devices[] = {
+      {"OpenCL 1.2 pocl HSTR: pthread-x86_64", "1.6", CL_DEVICE_TYPE_CPU, false},
+      {"OpenCL 2.0 pocl HSTR: pthread-x86_64", "1.8", CL_DEVICE_TYPE_CPU, true},
+      {"OpenCL 3.0 PoCL HSTR: pthread-x86_64", "3.0-rc2", CL_DEVICE_TYPE_CPU, true},
+      {"OpenCL 3.0 PoCL HSTR: pthread-x86_64", "3.1+debian", CL_DEVICE_TYPE_CPU, true},
+      {"OpenCL 3.0 PoCL HSTR: cpu-x86_64", "7.1", CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT,
+       true},
+      {"OpenCL 3.0 PoCL HSTR: CUDA-sm_80", "7.1", CL_DEVICE_TYPE_GPU, false},
+      {"OpenCL 3.0 PoCL", "unknown", CL_DEVICE_TYPE_CPU, false},
+      {"OpenCL 3.0 (Build 0)", "2024.17", CL_DEVICE_TYPE_CPU, false},
+  };
+
+  for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+    const char *version = devices[i].version, *driver = devices[i].driver;
+    bool aborts = !devices[i].aborts;
+    clpt_cl_reset();
+    clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, strlen(version) + 1);
+    clpt_cl_pretend(NULL, CL_DRIVER_VERSION, driver, strlen(driver) + 1);
+    clpt_cl_pretend(NULL, CL_DEVICE_TYPE, &devices[i].type, sizeof(devices[i].type));
+    clpt_ok(clpi_cl_device_aborts_without_memory(cl.devices[0], &aborts));
+    ck_assert_msg(aborts == devices[i].aborts, "%s, driver %s", version, driver);
+  }
+}
+END_TEST
+
 CLPT_MAIN("cl_device", clpt_cl_run)
 {
   /* Where PoCL is the driver, two devices; a variable of the user's goes first. */
@@ -321,5 +352,6 @@ CLPT_MAIN("cl_device", clpt_cl_run)
   tcase_add_loop_test(tests, test_queues_can_free_but_on_nvidia, 0, DEVICES);
   tcase_add_loop_test(tests, test_version, 0, VERSION_COUNT);
   tcase_add_test(tests, test_version_of_this_device);
+  tcase_add_test(tests, test_aborts_without_memory);
   tcase_add_loop_test(tests, test_version_reports_each_failure, 0, 2);
 }

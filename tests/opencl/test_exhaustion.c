@@ -77,11 +77,11 @@ static void start(void)
   ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 }
 
-static void setup_buffers(void)
+static void setup_immediate(void)
 {
   is_svm = false;
   clpt_cl_open(&cl, 1);
-  clpt_ok(clp_cl_deferred_allocator_create(cl.context, CL_MEM_ALLOC_HOST_PTR, &allocator));
+  clpt_ok(clp_cl_immediate_allocator_create(cl.queue, CL_MEM_READ_WRITE, &allocator));
   start();
 }
 
@@ -221,13 +221,13 @@ int main(void)
     return CLPT_SKIPPED;
   }
   Suite *suite = suite_create("exhaustion");
-  TCase *buffers = clpt_case(suite, "buffers");
+  TCase *immediate = clpt_case(suite, "immediate");
   TCase *svm = clpt_case(suite, "svm");
 
-  tcase_add_checked_fixture(buffers, setup_buffers, teardown);
-  tcase_add_test(buffers, test_all_active);
-  tcase_add_test(buffers, test_held_blocks_make_room);
-  tcase_add_test(buffers, test_sizes_in_turn);
+  tcase_add_checked_fixture(immediate, setup_immediate, teardown);
+  tcase_add_test(immediate, test_all_active);
+  tcase_add_test(immediate, test_held_blocks_make_room);
+  tcase_add_test(immediate, test_sizes_in_turn);
   tcase_add_checked_fixture(svm, setup_svm, teardown);
   tcase_add_test(svm, test_all_active);
   tcase_add_test(svm, test_held_blocks_make_room);
