@@ -18,30 +18,32 @@ uint64_t clpi_blocks_returned(void)
   return returned;
 }
 
-static cl_mem create_image(cl_context context, const clpi_kind_key *key, cl_int *code)
+/* PoCL reports flags of 0 as CL_MEM_READ_WRITE, and other flags as they are. */
+static cl_mem_flags flags_of(const clpi_context *context, const clpi_kind_key *key)
+{
+  if (!context->more_flags)
+    return key->flags;
+  return (key->flags ? key->flags : CL_MEM_READ_WRITE) | context->more_flags;
+}
+
+static cl_mem create_image(const clpi_context *context, const clpi_kind_key *key, cl_int *code)
 {
   const cl_image_desc desc = {.image_type = (cl_mem_object_type)key->type,
                               .image_width = (size_t)key->width,
                               .image_height = (size_t)key->height,
                               .image_depth = (size_t)key->depth,
                               .image_array_size = (size_t)key->layers};
-  return clpi_target->clCreateImage(context, key->flags, &key->format, &desc, NULL, code);
-}
-
-/* PoCL reports flags of 0 as CL_MEM_READ_WRITE, and other flags as they are. */
-static cl_mem create_buffer(const clpi_context *context, const clpi_kind_key *key, cl_int *code)
-{
-  cl_mem_flags flags = key->flags;
-  if (context->more_flags)
-    flags = (flags ? flags : CL_MEM_READ_WRITE) | context->more_flags;
-  return clpi_target->clCreateBuffer(context->handle, flags, (size_t)key->width, NULL, code);
+  return clpi_target->clCreateImage(context->handle, flags_of(context, key), &key->format, &desc,
+                                    NULL, code);
 }
 
 static cl_mem create(const clpi_context *context, const clpi_kind_key *key, cl_int *code)
 {
   pthread_mutex_lock(&clpi_cl_driver_lock);
-  cl_mem made = key->type == CL_MEM_OBJECT_BUFFER ? create_buffer(context, key, code)
-                                                  : create_image(context->handle, key, code);
+  cl_mem made = key->type == CL_MEM_OBJECT_BUFFER
+                    ? clpi_target->clCreateBuffer(context->handle, flags_of(context, key),
+                                                  (size_t)key->width, NULL, code)
+                    : create_image(context, key, code);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   return made;
 }

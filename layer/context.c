@@ -39,7 +39,7 @@ static bool is_pooled(cl_context handle, clpi_cl_bounds *bounds)
          bounds->version >= CLPI_CL_WAIT_LIST_VERSION;
 }
 
-/* PoCL would end the process at the first use of a buffer for which there is no memory. */
+/* PoCL would end the process at the first use of an object for which there is no memory. */
 static cl_mem_flags more_flags(cl_context handle)
 {
   cl_device_id only;

@@ -92,7 +92,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_que
   return clpi_target->clGetCommandQueueInfo(handle, what, room, to, size_ret);
 }
 
-/* A sub-buffer has the flags of the whole, of which some are none of the program's (more_flags). */
+/* A sub-buffer has the flags of the whole, of which some are not the program's (more_flags). */
 static cl_int get_flags(const clpi_mem *mem, size_t room, void *to, size_t *size_ret)
 {
   const clpi_mem *block = mem;
@@ -101,8 +101,7 @@ static cl_int get_flags(const clpi_mem *mem, size_t room, void *to, size_t *size
       clpi_target->clGetMemObjectInfo(mem->handle, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
   while (block->whole)
     block = block->whole;
-  if (block->kind->key.type == CL_MEM_OBJECT_BUFFER)
-    flags &= ~block->context->more_flags | block->kind->key.flags;
+  flags &= ~block->context->more_flags | block->kind->key.flags;
   return code ? code : clpi_layer_answer(&flags, sizeof(flags), room, to, size_ret);
 }
 
