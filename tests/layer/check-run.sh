@@ -82,6 +82,14 @@ for queues in 1 4; do
   [ "$(pooled)" -ge "$((programs * 20))" ] || fail "few buffers are from pools: $(cat err)"
 done
 
+# What is held goes when memory is out, though more may be held than there is.
+code=0
+"$builddir/tests/layer/exhausted" >plain || code=$?
+if [ "$code" -ne 77 ]; then
+  [ "$code" -eq 0 ] || fail "exhausted: $(cat plain)"
+  run 0 --hold=10G "$builddir/tests/layer/exhausted"
+fi
+
 # The variables of a program's own pools are nothing to the layer.
 CLPOOL_MEMORY_LIMIT=x CLPOOL_LEADING_BITS=x CLPOOL_ARENA=x CLPOOL_HOLD=0 \
   run 0 --report "$shared" 4 1 "$((programs * 10))"
