@@ -29,7 +29,7 @@ static cl_mem make(size_t mib, int is_image)
 {
   const cl_image_format format = {CL_R, CL_FLOAT};
   const cl_image_desc desc = {
-      .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 1024, .image_height = mib << 8};
+      .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4096, .image_height = mib << 6};
   return is_image ? clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL)
                   : clCreateBuffer(context, CL_MEM_READ_WRITE, mib * MIB, NULL, NULL);
 }
@@ -37,7 +37,7 @@ static cl_mem make(size_t mib, int is_image)
 static cl_int use(cl_mem mem, size_t mib, int is_image)
 {
   const float color[4] = {1};
-  const size_t origin[3] = {0}, region[3] = {1024, mib << 8, 1};
+  const size_t origin[3] = {0}, region[3] = {4096, mib << 6, 1};
   return is_image ? clEnqueueFillImage(queue, mem, color, origin, region, 0, NULL, NULL)
                   : clEnqueueFillBuffer(queue, mem, color, 4, 0, mib * MIB, 0, NULL, NULL);
 }
