@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool record: runs a program under the layer that records, and tells why there is no recording
- * where there is none. */
+/* clpool record: runs a program under the layer that records. */
 #include "arguments.h"
-#include "child.h"
-#include "devices.h"
 #include "layers.h"
 #include "program.h"
 
@@ -143,15 +140,6 @@ static void find_outputs(const recording *run, glob_t *found)
     *found = (glob_t){0};
 }
 
-static size_t count_outputs(const recording *run)
-{
-  glob_t found;
-  find_outputs(run, &found);
-  const size_t count = found.gl_pathc;
-  globfree(&found);
-  return count;
-}
-
 /* The size of the file; 0 of one that has none, such as a pipe. */
 static off_t recorded_bytes(int file)
 {
@@ -202,48 +190,11 @@ static void cut_partial_rows(const recording *run)
 
 static int set_layer(const recording *run)
 {
-  int code = clpi_layers_add("libclpool-record.so");
-  if (!code && setenv("CLPOOL_LAYER_TRACE", run->path, 1))
-    code = clpi_misuse("no host memory to set CLPOOL_LAYER_TRACE");
-  return code;
-}
-
-/* The layer writes the header as soon as a loader has it. So if this process can have it written,
- * the program did not ask. */
-static void tell_why_nothing_came(const recording *run)
-{
-  clpi_platforms found = {0};
-  if (clpi_platforms_read(&found))
-    return;
-  size_t platforms = found.count;
-  clpi_platforms_free(&found);
-  if (recorded_bytes(run->file) > 0)
-    clpi_complain("%s has used no OpenCL, or by a loader without layers: %s has no rows",
-                  run->program[0], run->output);
-  else if (platforms == 0)
-    clpi_complain("there is no OpenCL driver here (see clpool info): %s is empty", run->output);
-  else
-    clpi_complain("this OpenCL loader has no layers (ocl-icd does from 2.3): %s is empty",
-                  run->output);
+  int code = clpi_layers_set("libclpool-record.so");
+  return code ? code : clpi_layers_set_variable("CLPOOL_LAYER_TRACE", run->path);
 }
 
 /* --- the command --- */
-
-static void finish_file(const recording *run)
-{
-  struct stat file;
-  cut_partial_row(run->output, run->file);
-  if (fstat(run->file, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
-    tell_why_nothing_came(run);
-}
-
-static void finish_files(const recording *run, size_t before)
-{
-  cut_partial_rows(run);
-  if (count_outputs(run) == before)
-    clpi_complain("%s has used no OpenCL, or by a loader without layers: there is no new %s",
-                  run->program[0], run->output);
-}
 
 static int record(recording *run)
 {
@@ -255,15 +206,14 @@ static int record(recording *run)
     code = has_one_file ? open_output(run) : check_folder(run);
   if (code)
     return code;
-  const size_t before = has_one_file ? 0 : count_outputs(run);
   clpi_child_end end;
-  code = clpi_child_run(run->program, &end);
+  code = clpi_layers_run(run->program, "nothing is recorded", &end);
   if (code)
     return code;
   if (has_one_file)
-    finish_file(run);
+    cut_partial_row(run->output, run->file);
   else
-    finish_files(run, before);
+    cut_partial_rows(run);
   return clpi_child_end_likewise(&end);
 }
 
