@@ -101,7 +101,7 @@ static int report(tune_setup *setup, const trace_tune_options *options)
       .outcomes = settings->outcomes,
       .candidates = candidates,
       .count = settings->count,
-      .runnable = trace_has_contexts(setup->reader) ? clpi_tune_runnable(settings) : 0,
+      .runnable = trace_has(setup->reader, TRACE_CONTEXT) ? clpi_tune_runnable(settings) : 0,
       .best = trace_recommend(arguments->objective, settings->outcomes, candidates, as_good),
       .as_good = as_good,
       .note = find_note(arguments),

@@ -1,164 +1,119 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of a row as RMM writes them, older and newer versions alike. */
+/* The fields of a row as RMM writes them, older and newer versions alike, and clpool's own. */
 #include "trace/event.h"
 
-#include "trace/number.h"
-
-#include <stdbool.h>
 #include <string.h>
 
-static bool has_hexadecimal_prefix(const char *text, size_t length)
+/* --- numbers and times --- */
+
+/* The value of a digit; what is none is as large as no base. */
+static unsigned digit_value(char digit)
 {
-  return length >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  if (digit >= '0' && digit <= '9')
+    return (unsigned)(digit - '0');
+  if ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f')
+    return (unsigned)((digit | 0x20) - 'a') + 10;
+  return 16;
 }
 
-static trace_number_result read_hexadecimal(const char *text, size_t length, uint64_t *number)
+bool trace_read_number(const char *text, size_t length, unsigned base, uint64_t *number)
 {
-  if (!has_hexadecimal_prefix(text, length))
-    return TRACE_NO_NUMBER;
-  return trace_read_number(text + 2, length - 2, TRACE_HEXADECIMAL, number);
-}
-
-static bool is_word(const char *text, size_t length, const char *word)
-{
-  return length == strlen(word) && memcmp(text, word, length) == 0;
-}
-
-static const char *parse_thread(const char *text, size_t length, trace_event *event)
-{
-  switch (trace_read_number(text, length, TRACE_DECIMAL, &event->thread)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a thread, a decimal number";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
+  uint64_t value = 0;
+  for (size_t i = 0; i < length; i++) {
+    unsigned digit = digit_value(text[i]);
+    if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
+        __builtin_add_overflow(value, digit, &value))
+      return false;
   }
-  return "a thread of at most 18446744073709551615";
+  *number = value;
+  return length > 0;
 }
 
-/* Reads two digits, `*text` moves behind them. */
-static bool read_clock_part(const char **text, unsigned below, uint64_t *part)
+static bool read_decimal(const char *text, uint64_t *number)
 {
-  if (trace_read_number(*text, 2, TRACE_DECIMAL, part) != TRACE_NUMBER_READ || *part >= below)
-    return false;
-  *text += 2;
-  return true;
+  return trace_read_number(text, strlen(text), 10, number);
+}
+
+/* With the prefix 0x. */
+static bool read_hexadecimal(const char *text, uint64_t *number)
+{
+  return text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
+         trace_read_number(text + 2, strlen(text + 2), 16, number);
+}
+
+static bool read_either(const char *text, uint64_t *number)
+{
+  return read_hexadecimal(text, number) || read_decimal(text, number);
+}
+
+/* Newer versions of RMM write a null pointer as glibc's printf does. */
+static bool read_pointer(const char *text, uint64_t *pointer)
+{
+  *pointer = 0;
+  return strcmp(text, "(nil)") == 0 || read_hexadecimal(text, pointer);
 }
 
 /* HH:MM:SS, then a point (newer versions: a colon) and up to nine digits of the second. */
-static bool read_time(const char *text, size_t length, uint64_t *nanoseconds)
+static bool read_time(const char *text, uint64_t *nanoseconds)
 {
-  enum { LEAST = sizeof("HH:MM:SS.m") - 1, MOST = sizeof("HH:MM:SS.nnnnnnnnn") - 1 };
-  const char *end = text + length;
+  enum { FRACTION = sizeof("HH:MM:SS.") - 1, MOST_DIGITS = 9 };
   uint64_t hours, minutes, seconds, fraction;
-  if (length < LEAST || length > MOST)
+  size_t digits = strnlen(text, FRACTION) == FRACTION ? strlen(text + FRACTION) : 0;
+  if (digits == 0 || digits > MOST_DIGITS || text[2] != ':' || text[5] != ':' ||
+      (text[8] != '.' && text[8] != ':') || !trace_read_number(text, 2, 10, &hours) ||
+      !trace_read_number(text + 3, 2, 10, &minutes) ||
+      !trace_read_number(text + 6, 2, 10, &seconds) || !read_decimal(text + FRACTION, &fraction) ||
+      hours > 23 || minutes > 59 || seconds > 60)
     return false;
-  if (!read_clock_part(&text, 24, &hours) || *text++ != ':' ||
-      !read_clock_part(&text, 60, &minutes) || *text++ != ':' ||
-      !read_clock_part(&text, 61, &seconds) || (*text != '.' && *text != ':'))
-    return false;
-  text++;
-  size_t digits = (size_t)(end - text);
-  if (trace_read_number(text, digits, TRACE_DECIMAL, &fraction) != TRACE_NUMBER_READ)
-    return false;
-  for (; digits < 9; digits++)
+  for (; digits < MOST_DIGITS; digits++)
     fraction *= 10;
   *nanoseconds = ((hours * 60 + minutes) * 60 + seconds) * 1000000000u + fraction;
   return true;
 }
 
-static const char *parse_time(const char *text, size_t length, trace_event *event)
+/* --- words --- */
+
+static bool read_action(const char *text, trace_action *action)
 {
-  return read_time(text, length, &event->nanoseconds) ? NULL : "a time such as 13:05:59.000042";
+  static const char *const names[] = {[TRACE_ALLOCATE] = "allocate",
+                                      [TRACE_ALLOCATE_FAILURE] = "allocate failure",
+                                      [TRACE_FREE] = "free"};
+  for (*action = 0; *action < sizeof(names) / sizeof(names[0]); ++*action)
+    if (strcmp(text, names[*action]) == 0)
+      return true;
+  return false;
 }
 
-static const char *parse_action(const char *text, size_t length, trace_event *event)
+const char *trace_kind_name(trace_kind kind)
 {
-  if (is_word(text, length, "allocate"))
-    event->action = TRACE_ALLOCATE;
-  else if (is_word(text, length, "free"))
-    event->action = TRACE_FREE;
-  else if (is_word(text, length, "allocate failure"))
-    event->action = TRACE_ALLOCATE_FAILURE;
-  else
-    return "the action allocate, allocate failure or free";
-  return NULL;
+  static const char *const names[TRACE_KINDS] = {"", "buffer", "image", "svm", "other"};
+  return names[kind];
 }
 
-/* Newer versions write a null pointer as glibc's printf does. */
-static const char *parse_pointer(const char *text, size_t length, trace_event *event)
+static trace_kind find_kind(const char *text)
 {
-  if (is_word(text, length, "(nil)")) {
-    event->pointer = 0;
-    return NULL;
-  }
-  switch (read_hexadecimal(text, length, &event->pointer)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a pointer such as 0x7f00a0000000";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
-  }
-  return "a pointer of at most 0xffffffffffffffff";
+  trace_kind kind = 0;
+  while (kind < TRACE_OTHER_KIND && strcmp(text, trace_kind_name(kind)) != 0)
+    kind++;
+  return kind;
 }
 
-static const char *parse_size(const char *text, size_t length, trace_event *event)
-{
-  switch (trace_read_number(text, length, TRACE_DECIMAL, &event->size)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a size in bytes, a decimal number";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
-  }
-  return "a size of at most 18446744073709551615 bytes";
-}
-
-/* A decimal number, or 0x and hexadecimal digits. */
-static trace_number_result read_any(const char *text, size_t length, uint64_t *number)
-{
-  return has_hexadecimal_prefix(text, length)
-             ? read_hexadecimal(text, length, number)
-             : trace_read_number(text, length, TRACE_DECIMAL, number);
-}
-
-static const char *parse_stream(const char *text, size_t length, trace_event *event)
-{
-  switch (read_any(text, length, &event->stream)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a stream, such as 0 or 0x2";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
-  }
-  return "a stream of at most 0xffffffffffffffff";
-}
-
-static const char *parse_context(const char *text, size_t length, trace_event *event)
-{
-  switch (read_any(text, length, &event->context)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a context, such as 1 or 0x2";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
-  }
-  return "a context of at most 0xffffffffffffffff";
-}
+/* --- fields --- */
 
 static const struct {
-  const char *name;
-  const char *(*parse)(const char *text, size_t length, trace_event *event);
+  const char *name, *expected;
 } fields[TRACE_FIELDS] = {
-    [TRACE_THREAD] = {"Thread", parse_thread},    [TRACE_TIME] = {"Time", parse_time},
-    [TRACE_ACTION] = {"Action", parse_action},    [TRACE_POINTER] = {"Pointer", parse_pointer},
-    [TRACE_SIZE] = {"Size", parse_size},          [TRACE_STREAM] = {"Stream", parse_stream},
-    [TRACE_CONTEXT] = {"Context", parse_context}, [TRACE_POOL] = {"Pool", NULL},
+    [TRACE_THREAD] = {"Thread", "a thread, a decimal number of at most 64 bits"},
+    [TRACE_TIME] = {"Time", "a time such as 13:05:59.000042"},
+    [TRACE_ACTION] = {"Action", "the action allocate, allocate failure or free"},
+    [TRACE_POINTER] = {"Pointer", "a pointer of at most 64 bits, such as 0x7f00a0000000"},
+    [TRACE_SIZE] = {"Size", "a size in bytes, a decimal number of at most 64 bits"},
+    [TRACE_STREAM] = {"Stream", "a stream of at most 64 bits, such as 0 or 0x2"},
+    [TRACE_CONTEXT] = {"Context", "a context of at most 64 bits, such as 1 or 0x2"},
+    [TRACE_POOL] = {"Pool", NULL},
+    [TRACE_KIND] = {"Kind", NULL},
+    [TRACE_FLAGS] = {"Flags", "flags of at most 64 bits, such as 0x1"},
+    [TRACE_STACK] = {"Stack", "the number of a frame, or 0"},
 };
 
 const char *trace_field_name(trace_field field)
@@ -166,8 +121,46 @@ const char *trace_field_name(trace_field field)
   return fields[field].name;
 }
 
-const char *trace_field_parse(trace_field field, const char *text, size_t length,
-                              trace_event *event)
+trace_field trace_field_find(const char *name)
 {
-  return fields[field].parse(text, length, event);
+  trace_field field = 0;
+  while (field < TRACE_FIELDS && strcmp(name, fields[field].name) != 0)
+    field++;
+  return field;
+}
+
+static bool parse(trace_field field, const char *text, trace_event *event)
+{
+  switch (field) {
+  case TRACE_THREAD:
+    return read_decimal(text, &event->thread);
+  case TRACE_TIME:
+    return read_time(text, &event->nanoseconds);
+  case TRACE_ACTION:
+    return read_action(text, &event->action);
+  case TRACE_POINTER:
+    return read_pointer(text, &event->pointer);
+  case TRACE_SIZE:
+    return read_decimal(text, &event->size);
+  case TRACE_STREAM:
+    return read_either(text, &event->stream);
+  case TRACE_CONTEXT:
+    return read_either(text, &event->context);
+  case TRACE_FLAGS:
+    return read_either(text, &event->flags);
+  case TRACE_STACK:
+    return read_decimal(text, &event->stack);
+  case TRACE_KIND:
+    event->kind = find_kind(text);
+    return true;
+  case TRACE_POOL:
+  case TRACE_FIELDS:
+    break;
+  }
+  return false;
+}
+
+const char *trace_field_parse(trace_field field, const char *text, trace_event *event)
+{
+  return parse(field, text, event) ? NULL : fields[field].expected;
 }
