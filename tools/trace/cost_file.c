@@ -219,21 +219,21 @@ static clp_status end_reading(const cost_reading *reading, clp_status status)
 
 clp_status trace_costs_read(const char *path, trace_costs *costs)
 {
-  trace_lines *lines;
+  trace_lines lines;
   trace_line line;
   bool found = true;
   *costs = (trace_costs){0};
   clp_status status = trace_lines_open(path, &lines);
   if (status)
     return status;
-  cost_reading reading = {.name = trace_lines_name(lines), .costs = costs};
+  cost_reading reading = {.name = lines.name, .costs = costs};
   while (!status && found) {
-    status = trace_lines_next(lines, &line, &found);
+    status = trace_lines_next(&lines, &line, &found);
     if (!status && found)
       status = read_line(&reading, &line);
   }
   status = end_reading(&reading, status);
-  trace_lines_close(lines);
+  trace_lines_close(&lines);
   return status;
 }
 

@@ -56,16 +56,15 @@ typedef struct trace_event {
   size_t columns[TRACE_FIELDS]; /* where each field begins in it, from 1; 0: not there */
 } trace_event;
 
-/* The column's name, and the field of a column; TRACE_FIELDS: it is of none. */
-const char *trace_field_name(trace_field field);
+/* The field of a column; TRACE_FIELDS: it is of none. */
 trace_field trace_field_find(const char *name);
 
-/* Reads a field other than TRACE_POOL into `*event`. NULL, or else what was expected, in words that
- * live for ever. */
-const char *trace_field_parse(trace_field field, const char *text, trace_event *event);
+/* Reads a field other than TRACE_POOL, `length` bytes and a zero, into `*event`. NULL, or else what
+ * was expected, in words that live for ever. */
+const char *trace_field_parse(trace_field field, const char *text, size_t length,
+                              trace_event *event);
 
-/* Whether the `length` bytes at `text` are digits of this base, at most 16, and a number that fits.
- */
+/* Whether the `length` bytes at `text` are a number of this base, at most 16, that fits. */
 bool trace_read_number(const char *text, size_t length, unsigned base, uint64_t *number);
 
 #endif

@@ -8,11 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest line, in bytes. */
-enum { TRACE_LINE_MAX = 8192 };
+enum {
+  TRACE_LINE_MAX = 8192,  /* the longest line, in bytes */
+  TRACE_NAME_BYTES = 256, /* a message has room for this much of a name, beside what it says */
+};
 
 /* A file that is being read. */
-typedef struct trace_lines trace_lines;
+typedef struct trace_lines {
+  struct gzFile_s *file;
+  bool can_rewind;             /* a pipe or a terminal cannot be read twice */
+  uint64_t file_bytes;         /* as stored; 0: unknown */
+  uint64_t number;             /* of the line given last */
+  char name[TRACE_NAME_BYTES]; /* for messages: its path, only the end of a very long one */
+  char text[TRACE_LINE_MAX + sizeof("\n")];
+} trace_lines;
 
 /* One line, without its line end ("\n" or "\r\n"). */
 typedef struct trace_line {
@@ -25,13 +34,12 @@ typedef struct trace_line {
 
 /* Opens the file at `path`, "-" for standard input.
  * CLP_IO_ERROR: it cannot be opened, or is a directory. CLP_OUT_OF_HOST_MEMORY. */
-clp_status trace_lines_open(const char *path, trace_lines **out);
+clp_status trace_lines_open(const char *path, trace_lines *lines);
 
-/* Reads from `descriptor`, which is closed with the object, and at once if that cannot be made;
- * `name` is for messages. Fails likewise. */
-clp_status trace_lines_open_descriptor(int descriptor, const char *name, trace_lines **out);
+/* Reads from `descriptor`, which is closed with the object, and at once if this fails; `name` is
+ * for messages. Fails likewise. */
+clp_status trace_lines_open_descriptor(int descriptor, const char *name, trace_lines *lines);
 
-/* NULL is a no-op. */
 void trace_lines_close(trace_lines *lines);
 
 /* Gives the next line, or sets `*found` to false at the end of the file. After a failure, or a line
@@ -40,14 +48,7 @@ void trace_lines_close(trace_lines *lines);
  * CLP_OUT_OF_HOST_MEMORY: zlib has none. */
 clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found);
 
-/* Goes back to the first line. CLP_IO_ERROR: a pipe or a terminal cannot be read twice. */
+/* Goes back to the first line. CLP_IO_ERROR: it cannot be read twice. */
 clp_status trace_lines_rewind(trace_lines *lines);
-bool trace_lines_can_rewind(const trace_lines *lines);
-
-/* How far reading is, in bytes of the file as stored; `*total` is 0 where that is unknown. */
-void trace_lines_progress(const trace_lines *lines, uint64_t *done, uint64_t *total);
-
-/* What messages call the file: its path, only the end of a very long one. */
-const char *trace_lines_name(const trace_lines *lines);
 
 #endif

@@ -7,62 +7,60 @@
 #include "trace/names.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <zlib.h>
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf"; /* which some programs begin text with */
 
 enum { MOST_COLUMNS = 64 };
 
 struct trace_reader {
-  trace_lines *lines;
+  trace_lines lines;
   trace_field columns[MOST_COLUMNS]; /* TRACE_FIELDS: unknown, to be skipped */
   size_t column_count;               /* 0: the header was not read yet */
   bool has[TRACE_FIELDS];
   trace_names names; /* of pools */
-  bool is_lenient;
-  uint64_t left_out, first_left_out; /* rows, and the line of the first */
-  uint64_t broken_line;
+  trace_notes notes;
 };
 
 /* --- files --- */
 
-/* A reader of `lines`, which are closed if that cannot be made. */
-static clp_status make_reader(trace_lines *lines, trace_reader **out)
+/* Opens the descriptor, or without a name the path. */
+static clp_status open_reader(const char *path, int descriptor, const char *name,
+                              trace_reader **out)
 {
-  trace_reader *reader = calloc(1, sizeof(*reader));
-  if (!reader) {
-    trace_lines_close(lines);
+  *out = calloc(1, sizeof(**out));
+  if (!*out && name)
+    close(descriptor);
+  if (!*out)
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to read a trace");
-  }
-  reader->lines = lines;
-  *out = reader;
-  return CLP_SUCCESS;
+  clp_status status = name ? trace_lines_open_descriptor(descriptor, name, &(*out)->lines)
+                           : trace_lines_open(path, &(*out)->lines);
+  if (!status)
+    return CLP_SUCCESS;
+  free(*out);
+  *out = NULL;
+  return status;
 }
 
 clp_status trace_open(const char *path, trace_reader **out)
 {
-  *out = NULL;
-  trace_lines *lines;
-  clp_status status = trace_lines_open(path, &lines);
-  return status ? status : make_reader(lines, out);
+  return open_reader(path, -1, NULL, out);
 }
 
 clp_status trace_open_descriptor(int descriptor, const char *name, trace_reader **out)
 {
-  *out = NULL;
-  trace_lines *lines;
-  clp_status status = trace_lines_open_descriptor(descriptor, name, &lines);
-  return status ? status : make_reader(lines, out);
+  return open_reader(NULL, descriptor, name, out);
 }
 
 void trace_close(trace_reader *reader)
 {
   if (!reader)
     return;
-  trace_lines_close(reader->lines);
+  trace_lines_close(&reader->lines);
   trace_names_end(&reader->names);
   free(reader);
 }
@@ -70,47 +68,59 @@ void trace_close(trace_reader *reader)
 clp_status trace_rewind(trace_reader *reader)
 {
   reader->column_count = 0;
-  reader->left_out = reader->broken_line = 0;
-  return trace_lines_rewind(reader->lines);
+  reader->notes = (trace_notes){.is_lenient = reader->notes.is_lenient};
+  return trace_lines_rewind(&reader->lines);
 }
 
 bool trace_can_rewind(const trace_reader *reader)
 {
-  return trace_lines_can_rewind(reader->lines);
+  return reader->lines.can_rewind;
 }
 
 void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total)
 {
-  trace_lines_progress(reader->lines, done, total);
+  z_off_t offset = gzoffset(reader->lines.file);
+  *done = offset > 0 ? (uint64_t)offset : 0;
+  *total = reader->lines.file_bytes;
 }
 
 const char *trace_name(const trace_reader *reader)
 {
-  return trace_lines_name(reader->lines);
+  return reader->lines.name;
+}
+
+bool trace_has(const trace_reader *reader, trace_field field)
+{
+  return reader->has[field];
+}
+
+trace_notes *trace_reader_notes(trace_reader *reader)
+{
+  return &reader->notes;
 }
 
 /* --- values --- */
 
 /* What stands between commas. */
 typedef struct trace_value {
-  char *text;
+  char *text; /* ends in a zero */
+  size_t length;
   size_t column; /* where it begins, from 1 */
 } trace_value;
 
-/* Takes quotation marks off the value that begins with one, in place; those within are doubled.
- * Returns what follows its end, or NULL: it has none. */
-static char *unquote(char *text)
+/* Takes the quotation marks off, in place; those within are doubled. Returns the end of the value
+ * in its line, or NULL: it has none. */
+static char *unquote(trace_value *value)
 {
-  char *to = text;
-  for (char *from = text + 1; *from; from++) {
-    if (*from == '"' && *++from != '"') {
-      *to = '\0';
-      return from;
-    }
-    *to++ = *from;
+  char *from = value->text + 1, *to = value->text;
+  bool has_ended = false;
+  for (; !has_ended && *from; from++) {
+    has_ended = *from == '"' && *++from != '"';
+    if (!has_ended)
+      *to++ = *from;
   }
-  *to = '\0';
-  return NULL;
+  value->length = (size_t)(to - value->text);
+  return has_ended ? from - 1 : NULL;
 }
 
 /* Takes the value at `*at`, which moves to the next one; NULL at the end of the line. */
@@ -118,17 +128,20 @@ static clp_status take_value(const trace_reader *reader, const trace_line *line,
                              trace_value *value)
 {
   *value = (trace_value){.text = *at, .column = (size_t)(*at - line->text) + 1};
-  char *end = **at == '"' ? unquote(*at) : strchrnul(*at, ',');
+  bool is_quoted = **at == '"';
+  char *end = is_quoted ? unquote(value) : strchrnul(*at, ',');
   if (!end)
-    return trace_reject(reader, line->number, value->column,
-                        "expected a value that ends in a quotation mark, found %s",
-                        trace_show_found(value->text, strlen(value->text), false).text);
+    return trace_error_at(trace_name(reader), line->number, value->column,
+                          "expected a value that ends in a quotation mark, found %s",
+                          trace_show_found(value->text, value->length, false).text);
   if (*end && *end != ',')
-    return trace_reject(reader, line->number, (size_t)(end - line->text) + 1,
-                        "expected a comma or the end of the line, found %s",
-                        trace_show_found(end, strlen(end), false).text);
+    return trace_error_at(trace_name(reader), line->number, (size_t)(end - line->text) + 1,
+                          "expected a comma or the end of the line, found %s",
+                          trace_show_found(end, strlen(end), false).text);
+  if (!is_quoted)
+    value->length = (size_t)(end - value->text);
   *at = *end ? end + 1 : NULL;
-  *end = '\0';
+  value->text[value->length] = '\0';
   return CLP_SUCCESS;
 }
 
@@ -144,11 +157,11 @@ static clp_status read_note(trace_reader *reader, const trace_line *line)
 
 static clp_status next_line(trace_reader *reader, trace_line *line, bool *found)
 {
-  clp_status status = trace_lines_next(reader->lines, line, found);
+  clp_status status = trace_lines_next(&reader->lines, line, found);
   while (!status && *found && line->text[0] == '#' && line->has_end) {
     status = read_note(reader, line);
     if (!status)
-      status = trace_lines_next(reader->lines, line, found);
+      status = trace_lines_next(&reader->lines, line, found);
   }
   return status;
 }
@@ -194,15 +207,15 @@ static clp_status read_header(trace_reader *reader)
   if (status)
     return status;
   if (!found)
-    return trace_reject(reader, 1, 1, "%s, found an empty file", expected);
+    return trace_error_at(trace_name(reader), 1, 1, "%s, found an empty file", expected);
   if (is_pickle(&line))
-    return trace_reject(reader, line.number, 1,
-                        "%s, found a pickle: if it is a memory snapshot of PyTorch's, "
-                        "python3 -m clpool convert makes a trace of it",
-                        expected);
+    return trace_error_at(trace_name(reader), line.number, 1,
+                          "%s, found a pickle: if it is a memory snapshot of PyTorch's, "
+                          "python3 -m clpool convert makes a trace of it",
+                          expected);
   trace_found_text shown = trace_show_found(line.text, line.length, line.cut);
   if (line.cut || !read_columns(reader, &line))
-    return trace_reject(reader, line.number, 1, "%s, found %s", expected, shown.text);
+    return trace_error_at(trace_name(reader), line.number, 1, "%s, found %s", expected, shown.text);
   return CLP_SUCCESS;
 }
 
@@ -233,10 +246,9 @@ static clp_status read_row(trace_reader *reader, const trace_line *line, trace_e
     trace_field field = reader->columns[i];
     trace_value value;
     if (!at)
-      return trace_reject(reader, line->number, line->length + 1,
-                          "expected a comma and %zu more of the columns that the header names, "
-                          "found the end of the line",
-                          reader->column_count - i);
+      return trace_error_at(trace_name(reader), line->number, line->length + 1,
+                            "expected %zu columns, as in the header, found %zu",
+                            reader->column_count, i);
     clp_status status = take_value(reader, line, &at, &value);
     if (status)
       return status;
@@ -247,14 +259,15 @@ static clp_status read_row(trace_reader *reader, const trace_line *line, trace_e
       pool = value.text;
       continue;
     }
-    const char *expected = trace_field_parse(field, value.text, event);
+    const char *expected = trace_field_parse(field, value.text, value.length, event);
     if (expected)
-      return trace_reject(reader, line->number, value.column, "expected %s, found %s", expected,
-                          trace_show_found(value.text, strlen(value.text), false).text);
+      return trace_error_at(trace_name(reader), line->number, value.column, "expected %s, found %s",
+                            expected, trace_show_found(value.text, value.length, false).text);
   }
   if (at)
-    return trace_reject(reader, line->number, (size_t)(at - line->text),
-                        "expected the end of the line, found one more column than the header has");
+    return trace_error_at(trace_name(reader), line->number, (size_t)(at - line->text),
+                          "expected %zu columns, as in the header, found more",
+                          reader->column_count);
   return pool ? keep_pool(reader, pool, event) : CLP_SUCCESS;
 }
 
@@ -267,62 +280,18 @@ clp_status trace_next(trace_reader *reader, trace_event *event, bool *found)
   if (status || !*found)
     return status;
   if (line.cut)
-    return trace_reject(reader, line.number, line.length + 1,
-                        "expected a line of at most %d bytes, none of them zero", TRACE_LINE_MAX);
+    return trace_error_at(trace_name(reader), line.number, line.length + 1,
+                          "expected a line of at most %d bytes, none of them zero", TRACE_LINE_MAX);
   if (!line.has_end) {
-    reader->broken_line = line.number;
+    reader->notes.broken_line = line.number;
     *found = false;
     return CLP_SUCCESS;
   }
   status = read_row(reader, &line, event);
   if (!status && event->action == TRACE_ALLOCATE && event->pointer == 0 && event->size > 0)
-    return trace_reject(reader, line.number, event->columns[TRACE_POINTER],
-                        "expected a pointer other than null for %" PRIu64
-                        " bytes, found a null pointer",
-                        event->size);
-  return status;
-}
-
-bool trace_has(const trace_reader *reader, trace_field field)
-{
-  return reader->has[field];
-}
-
-/* --- what is left out, or makes no sense --- */
-
-void trace_set_lenient(trace_reader *reader, bool is_lenient)
-{
-  reader->is_lenient = is_lenient;
-}
-
-bool trace_is_lenient(const trace_reader *reader)
-{
-  return reader->is_lenient;
-}
-
-void trace_leave_out(trace_reader *reader, const trace_event *event)
-{
-  if (reader->left_out++ == 0)
-    reader->first_left_out = event->line;
-}
-
-uint64_t trace_left_out(const trace_reader *reader, uint64_t *first_line)
-{
-  *first_line = reader->first_left_out;
-  return reader->left_out;
-}
-
-uint64_t trace_broken_line(const trace_reader *reader)
-{
-  return reader->broken_line;
-}
-
-clp_status trace_reject(const trace_reader *reader, uint64_t line, size_t column,
-                        const char *format, ...)
-{
-  va_list arguments;
-  va_start(arguments, format);
-  clp_status status = trace_verror_at(trace_name(reader), line, column, format, arguments);
-  va_end(arguments);
+    return trace_error_at(trace_name(reader), line.number, event->columns[TRACE_POINTER],
+                          "expected a pointer other than null for %" PRIu64
+                          " bytes, found a null pointer",
+                          event->size);
   return status;
 }
