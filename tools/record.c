@@ -143,15 +143,6 @@ static void find_outputs(const recording *run, glob_t *found)
     *found = (glob_t){0};
 }
 
-static size_t count_outputs(const recording *run)
-{
-  glob_t found;
-  find_outputs(run, &found);
-  const size_t count = found.gl_pathc;
-  globfree(&found);
-  return count;
-}
-
 /* The size of the file; 0 of one that has none, such as a pipe. */
 static off_t recorded_bytes(int file)
 {
@@ -159,43 +150,30 @@ static off_t recorded_bytes(int file)
   return fstat(file, &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
 }
 
-/* A process that is killed may have written a part of its last row. */
-static void cut_partial_row(const char *name, int file)
+/* Whether there is something behind the header. */
+static bool has_rows(int file)
 {
-  char text[1024];
-  off_t size = recorded_bytes(file);
-  size_t length = size < (off_t)sizeof(text) ? (size_t)size : sizeof(text);
-  if (length == 0 || pread(file, text, length, size - (off_t)length) != (ssize_t)length)
-    return;
-  size_t whole = length;
-  while (whole > 0 && text[whole - 1] != '\n')
-    whole--;
-  if (whole > 0 && whole < length && ftruncate(file, size - (off_t)(length - whole)))
-    clpi_complain("the last row of %s is cut short: %s", name, strerror(errno));
+  char text[256];
+  ssize_t length = pread(file, text, sizeof(text), 0);
+  const char *end = length > 0 ? memchr(text, '\n', (size_t)length) : NULL;
+  return end && end + 1 < text + length;
 }
 
-/* What the name fits may be no trace, and one of a process that still runs has its own end. */
-static bool is_ended_trace(int file)
-{
-  static const char header[] = "Thread,Time,";
-  char text[sizeof(header)] = "";
-  return pread(file, text, sizeof(header) - 1, 0) > 0 && strcmp(text, header) == 0 &&
-         flock(file, LOCK_EX | LOCK_NB) == 0;
-}
-
-static void cut_partial_rows(const recording *run)
+/* The files of processes, and how many of them have rows. */
+static size_t count_outputs(const recording *run, size_t *with_rows)
 {
   glob_t found;
   find_outputs(run, &found);
-  for (size_t i = 0; i < found.gl_pathc; i++) {
-    int file = open(found.gl_pathv[i], O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file < 0)
-      continue;
-    if (is_ended_trace(file))
-      cut_partial_row(found.gl_pathv[i], file);
-    close(file);
+  const size_t count = found.gl_pathc;
+  *with_rows = 0;
+  for (size_t i = 0; i < count; i++) {
+    int file = open(found.gl_pathv[i], O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    *with_rows += file >= 0 && has_rows(file);
+    if (file >= 0)
+      close(file);
   }
   globfree(&found);
+  return count;
 }
 
 /* --- the layer --- */
@@ -229,20 +207,30 @@ static void tell_why_nothing_came(const recording *run)
 
 /* --- the command --- */
 
+static void tell_no_rows(const recording *run)
+{
+  clpi_complain("%s has allocated nothing by OpenCL: %s has no rows", run->program[0], run->output);
+}
+
 static void finish_file(const recording *run)
 {
   struct stat file;
-  cut_partial_row(run->output, run->file);
-  if (fstat(run->file, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
+  if (fstat(run->file, &file) || !S_ISREG(file.st_mode))
+    return;
+  if (file.st_size == 0)
     tell_why_nothing_came(run);
+  else if (!has_rows(run->file))
+    tell_no_rows(run);
 }
 
-static void finish_files(const recording *run, size_t before)
+static void finish_files(const recording *run, size_t before, size_t before_with_rows)
 {
-  cut_partial_rows(run);
-  if (count_outputs(run) == before)
+  size_t with_rows;
+  if (count_outputs(run, &with_rows) == before)
     clpi_complain("%s has used no OpenCL, or by a loader without layers: there is no new %s",
                   run->program[0], run->output);
+  else if (with_rows == before_with_rows)
+    tell_no_rows(run);
 }
 
 static int record(recording *run)
@@ -255,7 +243,8 @@ static int record(recording *run)
     code = has_one_file ? open_output(run) : check_folder(run);
   if (code)
     return code;
-  const size_t before = has_one_file ? 0 : count_outputs(run);
+  size_t with_rows = 0;
+  const size_t before = has_one_file ? 0 : count_outputs(run, &with_rows);
   clpi_child_end end;
   code = clpi_child_run(run->program, &end);
   if (code)
@@ -263,7 +252,7 @@ static int record(recording *run)
   if (has_one_file)
     finish_file(run);
   else
-    finish_files(run, before);
+    finish_files(run, before, with_rows);
   return clpi_child_end_likewise(&end);
 }
 

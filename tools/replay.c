@@ -151,8 +151,10 @@ static int measure(replay_setup *setup)
                                  : replay(setup, arguments->common.replay.pooled, &result);
   if (status)
     return failed(setup, status);
-  report(setup, &result, &bare);
   clpi_tell_left_out(setup->reader);
+  if (result.allocations + result.failures == 0)
+    return clpi_nothing_to("replay", setup->reader);
+  report(setup, &result, &bare);
   if (result.allocations > 0 || result.failures == 0)
     return CLPI_EXIT_SUCCESS;
   clpi_complain("%s: every allocation was refused", trace_name(setup->reader));

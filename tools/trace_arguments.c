@@ -89,6 +89,13 @@ void clpi_tell_left_out(trace_reader *reader)
                   trace_name(reader), count, count > 1 ? "s" : "", count > 1 ? "are" : "is", line);
 }
 
+int clpi_nothing_to(const char *tune, const trace_reader *reader)
+{
+  clpi_complain("%s: no allocation is recorded there, so there is nothing to %s",
+                trace_name(reader), tune);
+  return CLPI_EXIT_FAILED;
+}
+
 int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,
                     trace_reader **reader)
 {
