@@ -63,7 +63,7 @@ limits='0:0 7:7 2.9K:2969 0.1K:102 1.5K:1536 1.5G:1610612736 0.3KiB:307 4GiB:429
   1T:1099511627776 0.25TiB:274877906944 16777215.5T:18446743523953737728
   18446744073709551615:18446744073709551615 40%:400 12.55%:125 100%:1000 100.0%:1000
   0.001%:1 0%:0'
-echo Thread,Time,Action,Pointer,Size,Stream >none.csv
+printf '%s\n' Action,Pointer,Size 'allocate,(nil),0' >none.csv
 for limit in $limits; do
   accepts none.csv --json --capacity=1000 --limit="${limit%:*}"
   grep -q "\"limit\": ${limit#*:},\$" "$out" || fail "--limit=${limit%:*}: $(grep limit "$out")"
@@ -80,7 +80,7 @@ grep -q '^Usage: clpool report' "$out" || fail "--help prints $(cat "$out")"
 refuses 2 'missing.csv: No such file or directory' missing.csv -o page.html
 only
 printf '%s\n1,00:00:00.000000,allocate,0x1,-5,0\n' $header >bad.csv
-refuses 2 'bad.csv:2:32: expected a size in bytes, a decimal number, found "-5"' \
+refuses 2 'bad.csv:2:32: expected a size in bytes, a decimal number of at most 64 bits, found "-5"' \
   bad.csv -o page.html --perfetto counters.json
 only bad.csv
 refuses 2 '-o names the trace itself, "./bad.csv"' bad.csv -o ./bad.csv
@@ -216,13 +216,13 @@ fi
 rm ./*
 
 # No rows, no bytes, no time that passes.
-printf '%s\n' $header >empty.csv
-accepts empty.csv -o page.html --perfetto=counters.json
-sound page.html
-grep -q 'No memory was allocated' page.html || fail "an empty trace has something to see"
-[ $has_python = no ] || python3 -m json.tool counters.json >/dev/null || fail "no JSON of nothing"
+printf '%s\n' $header '1,00:00:00.0,allocate failure,(nil),10,0' >empty.csv
+words='no allocation is recorded there, so there is nothing to report'
+refuses 1 "empty.csv: $words" empty.csv -o page.html --perfetto=counters.json
+[ "$(ls)" = empty.csv ] || fail "there is a report of nothing: $(ls)"
 printf '%s\n1,00:00:00.0,allocate,(nil),0,0\n' $header >empty.csv
-accepts empty.csv -o page.html
+accepts empty.csv -o page.html --perfetto=counters.json
+[ $has_python = no ] || python3 -m json.tool counters.json >/dev/null || fail "no JSON of nothing"
 grep -q 'No memory was allocated' page.html || fail "no bytes have something to see"
 printf '%s\n1,00:00:00.0,allocate,0x1,1000,0\n' $header >empty.csv
 accepts empty.csv -o page.html --limit=10

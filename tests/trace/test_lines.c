@@ -236,7 +236,7 @@ START_TEST(damaged_gzip)
   for (int i = 0; i < 2; i++) {
     clpt_fails(CLP_IO_ERROR, read_to_end(&lines));
     ck_assert_str_eq(clp_last_error()->message,
-                     "file:1: cannot decompress further: incorrect data check");
+                     "file:1:1: cannot decompress further: incorrect data check");
     clpt_ok(trace_lines_rewind(&lines));
   }
   trace_lines_close(&lines);

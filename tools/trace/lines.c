@@ -62,8 +62,8 @@ void trace_lines_close(trace_lines *lines)
   gzclose_r(lines->file);
 }
 
-/* At the end of the file, or where zlib gives no more: tells why. */
-static clp_status check_end(const trace_lines *lines, int code_of_system)
+/* Tells why zlib gives no more, if that is not the end of the file. */
+static clp_status check_end(const trace_lines *lines, int code_of_system, size_t column)
 {
   int code;
   const char *message = gzerror(lines->file, &code);
@@ -77,8 +77,8 @@ static clp_status check_end(const trace_lines *lines, int code_of_system)
                        lines->name, lines->number + 1, strerror(code_of_system));
   /* "<fd:N>: " stands before zlib's text, for it was given no path. */
   const char *text = strstr(message, ": ");
-  return trace_error(CLP_IO_ERROR, 0, "%s:%" PRIu64 ": cannot decompress further: %s", lines->name,
-                     lines->number + 1, text ? text + 2 : message);
+  return trace_error(CLP_IO_ERROR, 0, "%s:%" PRIu64 ":%zu: cannot decompress further: %s",
+                     lines->name, lines->number + 1, column, text ? text + 2 : message);
 }
 
 clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found)
@@ -86,7 +86,7 @@ clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found)
   errno = 0;
   *found = gzgets(lines->file, lines->text, sizeof(lines->text));
   if (!*found)
-    return check_end(lines, errno);
+    return check_end(lines, errno, 1);
   size_t length = strlen(lines->text);
   bool has_end = length > 0 && lines->text[length - 1] == '\n';
   if (has_end || length > TRACE_LINE_MAX)
@@ -99,7 +99,7 @@ clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found)
                        .number = lines->number + 1,
                        .cut = !has_end && !gzeof(lines->file), /* zlib stopped for neither */
                        .has_end = has_end};
-  clp_status status = has_end || line->cut ? CLP_SUCCESS : check_end(lines, errno);
+  clp_status status = has_end || line->cut ? CLP_SUCCESS : check_end(lines, errno, length + 1);
   lines->number++;
   return status;
 }
