@@ -16,8 +16,8 @@
 static const char help_text[] =
     "Usage: clpool replay TRACE [OPTION]...\n"
     "Replays a recorded program's allocations through a pool and measures them. TRACE is a\n"
-    "CSV log as RMM and CLPOOL_TRACE write it (Thread,Time,Action,Pointer,Size,Stream); it\n"
-    "may be gzipped, and \"-\" is standard input.\n"
+    "CSV log as clpool record, CLPOOL_TRACE and RMM write it, with columns Action, Pointer,\n"
+    "Size and others; it may be gzipped, and \"-\" is standard input.\n"
     "\n"
     "Options:\n"
     "  --allocator=NAME     where the memory comes from: host, simulated (the default:\n"
