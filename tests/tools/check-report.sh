@@ -80,7 +80,8 @@ grep -q '^Usage: clpool report' "$out" || fail "--help prints $(cat "$out")"
 refuses 2 'missing.csv: No such file or directory' missing.csv -o page.html
 only
 printf '%s\n1,00:00:00.000000,allocate,0x1,-5,0\n' $header >bad.csv
-refuses 2 'bad.csv:2:32: expected a size in bytes, a decimal number of at most 64 bits, found "-5"' \
+words='expected a size in bytes, a decimal number of at most 64 bits, found "-5"'
+refuses 2 "bad.csv:2:32: $words" \
   bad.csv -o page.html --perfetto counters.json
 only bad.csv
 refuses 2 '-o names the trace itself, "./bad.csv"' bad.csv -o ./bad.csv
