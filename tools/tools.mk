@@ -70,6 +70,7 @@ tools_clpool_SOURCES = \
 	tools/report_figures.c tools/report_figures.h \
 	tools/report_hit_rate.c \
 	tools/report_json.c \
+	tools/report_kinds.c \
 	tools/report_largest.c \
 	tools/report_page.c \
 	tools/report_perfetto.c tools/report_perfetto.h \

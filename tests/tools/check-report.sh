@@ -186,13 +186,33 @@ printf '%s\n' "$header,Pool" '1,00:00:00.0,allocate,0x1,1000,0,weights' \
 accepts named.csv -o page.html --json
 sound page.html
 check report_page.py page.html "$out"
-tr -d '\n' <"$out" | grep -qF '"name": "<b> & \"c\", d",      "peak_active_bytes": 3000,' ||
+tr -d '\n ' <"$out" |
+  grep -qF '"name":"<b>&\"c\",d","kind":null,"peak_active_bytes":3000,' ||
   fail "other pools: $(cat "$out")"
 for words in '<b>weights</b>' '<b>&lt;b&gt; &amp; &quot;c&quot;, d</b>' '>pools without a name<' \
   '3 pools with 4 leading bits take'; do
   grep -qF "$words" page.html || fail "the page lacks $words"
 done
+! grep -q 'Memory by kind' page.html || fail "there are kinds that the trace does not tell"
 rm named.csv page.html
+
+# Kinds of memory.
+cat >kinds.csv <<'END'
+Action,Kind,Context,Pointer,Size
+allocate,buffer,1,0x1,1000
+allocate,image,1,0x2,1000
+free,buffer,1,0x1,1000
+allocate,image,1,0x3,5000
+END
+accepts kinds.csv -o page.html --json
+sound page.html
+check report_page.py page.html "$out"
+for words in '<b>context 0x1, buffer</b>' '<b>context 0x1, image</b>' '<td>image</td>' \
+  '>buffer</th><td>1</td><td>1000 bytes</td><td>0 bytes</td><td>0 bytes</td>' \
+  '>image</th><td>2</td><td>5.86 KiB</td><td>5.86 KiB</td><td>5.86 KiB</td>'; do
+  grep -qF "$words" page.html || fail "the page lacks $words"
+done
+rm kinds.csv page.html
 
 # Names that HTML must escape: markup, quotes, control characters, UTF-8 and what is none.
 name=$(printf 'a<b>&"'\''\001\303\244\377.csv')

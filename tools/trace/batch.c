@@ -52,6 +52,7 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
   operation->is_free = event->action == TRACE_FREE;
   if (operation->is_free)
     return trace_live_blocks_remove(&source->live, source->reader, event, &operation->slot);
+  operation->kind = (uint8_t)event->kind;
   clp_status status = trace_contexts_number(&source->contexts, event, &operation->context);
   if (status)
     return status;
