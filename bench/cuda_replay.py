@@ -26,12 +26,16 @@ def read(path):
     opened = gzip.open(path, "rt") if path.endswith(".gz") else open(path)
     with opened as file:
         slots, free, steps = {}, [], []
-        for row in csv.DictReader(file):
+        # Notes are no rows, and what a program that was killed wrote last is none either.
+        lines = (line for line in file if line[0] != "#" and line.endswith("\n"))
+        for row in csv.DictReader(lines):
             if row["Action"] == "allocate":
                 slot = free.pop() if free else len(slots)
                 slots[row["Pointer"]] = slot
                 steps.append((slot, int(row["Size"])))
             elif row["Action"] == "free":
+                if row["Pointer"] not in slots:
+                    sys.exit(f"{path}: a free of {row['Pointer']}, which is not live there")
                 slot = slots.pop(row["Pointer"])
                 free.append(slot)
                 steps.append((slot, None))

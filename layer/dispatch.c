@@ -2,6 +2,7 @@
 /* What a layer's library exports: who it is, and its functions. */
 #include "dispatch.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,17 +46,36 @@ cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *to, siz
   }
 }
 
+static char *unused; /* clpi_layer_is_used removes it; NULL: there is none */
+
+static void write_reached(const char *path)
+{
+  int file = path ? open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC) : -1;
+  if (file < 0)
+    return;
+  unused = strdup(path);
+  if (write(file, "reached\n", 8) < 0 || !unused)
+    (void)unlink(path);
+  close(file);
+}
+
+void clpi_layer_is_used(void)
+{
+  if (unused)
+    (void)unlink(unused);
+  free(unused);
+  unused = NULL;
+}
+
 /* clpool's run and record name an auditor in front of others, for programs whose loader has no
- * layers (audit.c), and a file that they find gone once a layer was reached. What this process
- * starts gets neither. */
+ * layers (audit.c), and a file: it has text once a layer was reached, and is gone once the layer
+ * was of use. What this process starts gets neither. */
 static void clean_environment(void)
 {
   static const char auditor[] = "/libclpool-audit.so";
   const size_t length = sizeof(auditor) - 1;
-  const char *unused = secure_getenv("CLPOOL_LAYER_UNUSED");
   const char *list;
-  if (unused)
-    (void)unlink(unused);
+  write_reached(secure_getenv("CLPOOL_LAYER_UNUSED"));
   (void)unsetenv("CLPOOL_LAYER_UNUSED");
   while ((list = getenv("LD_AUDIT"))) {
     const char *end = list + strcspn(list, ":");

@@ -24,6 +24,9 @@ extern const cl_icd_dispatch *clpi_target;
 /* Answers a query as OpenCL's functions of information do. */
 cl_int clpi_layer_answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret);
 
+/* The layer is of use to the program, or has something to show. Not by two threads at once. */
+void clpi_layer_is_used(void);
+
 /* Writes one line to standard error. */
 void clpi_layer_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

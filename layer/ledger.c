@@ -21,6 +21,8 @@ typedef struct holding {
   uint64_t memory;       /* its key */
   uint64_t bytes;
   uint64_t context;
+  const char *kind;
+  uint64_t flags;
   uintptr_t stream;
   size_t references; /* the program's, and one for each part */
   size_t parts;
@@ -131,7 +133,8 @@ void clpi_ledger_add_queue(const void *handle, const void *queue)
 
 static void put_row(const char *action, const holding *of, uintptr_t stream)
 {
-  const clpi_trace_row row = {action, of->memory, of->bytes, stream, of->context, NULL};
+  const clpi_trace_row row = {action,      of->memory, of->bytes, stream,
+                              of->context, of->kind,   of->flags, NULL};
   clpi_recording_put(&row);
 }
 
@@ -178,7 +181,8 @@ static holding *add_holding(const void *memory)
   return added;
 }
 
-void clpi_ledger_add(const void *handle, const void *memory, size_t bytes)
+void clpi_ledger_add(const void *handle, const void *memory, size_t bytes, const char *kind,
+                     uint64_t flags)
 {
   CLPI_UNCANCELLED;
   if (!begin_entry())
@@ -188,6 +192,8 @@ void clpi_ledger_add(const void *handle, const void *memory, size_t bytes)
   if (added) {
     added->bytes = bytes;
     added->context = of->number;
+    added->kind = kind;
+    added->flags = flags;
     added->stream = of->queue;
     put_row("allocate", added, added->stream);
   }
@@ -209,14 +215,14 @@ void clpi_ledger_add_part(const void *memory, const void *of)
   end_entry();
 }
 
-void clpi_ledger_refuse(const void *handle, size_t bytes)
+void clpi_ledger_refuse(const void *handle, size_t bytes, const char *kind, uint64_t flags)
 {
   CLPI_UNCANCELLED;
   if (!begin_entry())
     return;
   const context *of = find_or_add_context(handle);
   if (of) {
-    const holding refused = {.bytes = bytes, .context = of->number};
+    const holding refused = {.bytes = bytes, .context = of->number, .kind = kind, .flags = flags};
     put_row("allocate failure", &refused, of->queue);
   }
   end_entry();

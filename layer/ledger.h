@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* False, after a complaint: there is nothing to write to. */
 bool clpi_ledger_begin(void);
@@ -21,12 +22,14 @@ void clpi_ledger_add_context(const void *context);
 /* A queue was made. The rows of a context that has one queue have it as their stream. */
 void clpi_ledger_add_queue(const void *context, const void *queue);
 
-/* Memory was made, for which the program has one reference. */
-void clpi_ledger_add(const void *context, const void *memory, size_t bytes);
+/* Memory was made, for which the program has one reference. `kind` is as in a row, and lives for
+ * ever. */
+void clpi_ledger_add(const void *context, const void *memory, size_t bytes, const char *kind,
+                     uint64_t flags);
 void clpi_ledger_add_part(const void *memory, const void *whole);
 
 /* Memory was refused. */
-void clpi_ledger_refuse(const void *context, size_t bytes);
+void clpi_ledger_refuse(const void *context, size_t bytes, const char *kind, uint64_t flags);
 
 void clpi_ledger_retain(const void *memory);
 

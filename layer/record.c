@@ -67,9 +67,9 @@ static void tell_buffer(cl_context context, cl_mem_flags flags, size_t bytes, cl
   if (flags & CL_MEM_USE_HOST_PTR)
     return;
   if (mem)
-    clpi_ledger_add(context, mem, bytes);
+    clpi_ledger_add(context, mem, bytes, "buffer", flags);
   else if (is_refusal(code) && bytes > 0)
-    clpi_ledger_refuse(context, bytes);
+    clpi_ledger_refuse(context, bytes, "buffer", flags);
 }
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
@@ -117,7 +117,7 @@ static void tell_image(cl_context context, cl_mem_flags flags, cl_mem source, cl
   if (source)
     clpi_ledger_add_part(image, source);
   else if (!clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL))
-    clpi_ledger_add(context, image, bytes);
+    clpi_ledger_add(context, image, bytes, "image", flags);
 }
 
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
@@ -183,9 +183,9 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
 {
   void *pointer = clpi_target->clSVMAlloc(context, flags, bytes, alignment);
   if (pointer)
-    clpi_ledger_add(context, pointer, bytes);
+    clpi_ledger_add(context, pointer, bytes, "svm", flags);
   else if (bytes > 0)
-    clpi_ledger_refuse(context, bytes);
+    clpi_ledger_refuse(context, bytes, "svm", flags);
   return pointer;
 }
 

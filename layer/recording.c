@@ -115,6 +115,7 @@ bool clpi_recording_goes_on(void)
 void clpi_recording_put(const clpi_trace_row *row)
 {
   struct timespec now;
+  clpi_layer_is_used();
   clpi_trace_file_put(&recording.file, row);
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   bool is_same_tick = now.tv_nsec == recording.tick.tv_nsec && now.tv_sec == recording.tick.tv_sec;

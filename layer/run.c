@@ -310,6 +310,7 @@ static bool begin(const cl_icd_dispatch *target)
   clpi_create_fill(&functions);
   clpi_enqueue_fill(&functions);
   process = getpid();
+  clpi_layer_is_used();
   return true;
 }
 

@@ -502,7 +502,6 @@ check_PROGRAMS += \
 	tests/trace/test_costs \
 	tests/trace/test_elapsed \
 	tests/trace/test_host_memory \
-	tests/trace/test_input \
 	tests/trace/test_largest \
 	tests/trace/test_lines \
 	tests/trace/test_live_blocks \
@@ -529,9 +528,6 @@ tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_batch_ring_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_contexts_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_costs_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_input_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_lines_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_names_LDFLAGS = $(failmalloc_link_flags)

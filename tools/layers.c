@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char unused_variable[] = "CLPOOL_LAYER_UNUSED";
@@ -95,7 +96,7 @@ int clpi_layers_set(const char *file)
 
 /* --- the program --- */
 
-/* Names a file that the layer removes when a loader has it (layer/dispatch.c); "" without one. */
+/* Names a file that the layer removes when it is of use (layer/dispatch.c); "" without one. */
 static int set_unused(char path[PATH_MAX])
 {
   const char *named = secure_getenv("TMPDIR");
@@ -137,10 +138,14 @@ int clpi_layers_run(char **program, const char *loss, clpi_child_end *end)
   int code = set_unused(unused);
   if (!code)
     code = clpi_child_run(program, end);
-  bool is_used = unlink(unused) != 0;
+  struct stat found;
+  bool is_used = stat(unused, &found) != 0;
   if (is_used && *unused && outer)
     (void)unlink(outer);
-  if (!code && !is_used)
+  if (!code && !is_used && found.st_size > 0)
+    clpi_complain("%s allocated nothing by OpenCL: %s", program[0], loss);
+  else if (!code && !is_used)
     tell_why_unused(program[0], loss);
+  (void)unlink(unused);
   return code;
 }

@@ -14,8 +14,8 @@ int clpi_layers_set(const char *file);
 /* Sets a variable for the program; an exit code, after a complaint if that fails. */
 int clpi_layers_set_variable(const char *variable, const char *value);
 
-/* Runs a program as clpi_child_run does, in that environment. If no layer was begun by its end,
- * complains in one line, which ends in `loss`: what the user misses. */
+/* Runs a program as clpi_child_run does, in that environment. If the layer was of no use by its
+ * end, complains in one line, which ends in `loss`: what the user misses. */
 int clpi_layers_run(char **program, const char *loss, clpi_child_end *end);
 
 #endif

@@ -2,7 +2,7 @@
 /* Sizes, counts and times: read strictly, written with three digits or so that matter. */
 #include "quantities.h"
 
-#include "trace/number.h"
+#include "trace/event.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,8 +14,7 @@
 bool clpi_read_unsigned(const char *text, unsigned most, unsigned *number)
 {
   uint64_t value;
-  if (trace_read_number(text, strlen(text), TRACE_DECIMAL, &value) != TRACE_NUMBER_READ ||
-      value > most)
+  if (!trace_read_number(text, strlen(text), 10, &value) || value > most)
     return false;
   *number = (unsigned)value;
   return true;

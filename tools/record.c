@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -120,72 +119,6 @@ static int check_folder(recording *run)
   return access(folder, W_OK | X_OK) ? cannot_record(run, strerror(errno)) : CLPI_EXIT_SUCCESS;
 }
 
-/* What glob() finds for the name with %p. */
-static void find_outputs(const recording *run, glob_t *found)
-{
-  char pattern[3 * PATH_MAX];
-  char *to = pattern;
-  for (const char *from = run->path; *from; from++) {
-    if (from[0] == '%' && from[1] == 'p') {
-      to = stpcpy(to, "[0-9]*");
-      from++;
-      continue;
-    }
-    if (strchr("*?[\\", *from))
-      *to++ = '\\';
-    *to++ = *from;
-  }
-  *to = '\0';
-  if (glob(pattern, 0, NULL, found))
-    *found = (glob_t){0};
-}
-
-/* The size of the file; 0 of one that has none, such as a pipe. */
-static off_t recorded_bytes(int file)
-{
-  struct stat found;
-  return fstat(file, &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
-}
-
-/* A process that is killed may have written a part of its last row. */
-static void cut_partial_row(const char *name, int file)
-{
-  char text[1024];
-  off_t size = recorded_bytes(file);
-  size_t length = size < (off_t)sizeof(text) ? (size_t)size : sizeof(text);
-  if (length == 0 || pread(file, text, length, size - (off_t)length) != (ssize_t)length)
-    return;
-  size_t whole = length;
-  while (whole > 0 && text[whole - 1] != '\n')
-    whole--;
-  if (whole > 0 && whole < length && ftruncate(file, size - (off_t)(length - whole)))
-    clpi_complain("the last row of %s is cut short: %s", name, strerror(errno));
-}
-
-/* What the name fits may be no trace, and one of a process that still runs has its own end. */
-static bool is_ended_trace(int file)
-{
-  static const char header[] = "Thread,Time,";
-  char text[sizeof(header)] = "";
-  return pread(file, text, sizeof(header) - 1, 0) > 0 && strcmp(text, header) == 0 &&
-         flock(file, LOCK_EX | LOCK_NB) == 0;
-}
-
-static void cut_partial_rows(const recording *run)
-{
-  glob_t found;
-  find_outputs(run, &found);
-  for (size_t i = 0; i < found.gl_pathc; i++) {
-    int file = open(found.gl_pathv[i], O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file < 0)
-      continue;
-    if (is_ended_trace(file))
-      cut_partial_row(found.gl_pathv[i], file);
-    close(file);
-  }
-  globfree(&found);
-}
-
 /* --- the layer --- */
 
 static int set_layer(const recording *run)
@@ -208,13 +141,7 @@ static int record(recording *run)
     return code;
   clpi_child_end end;
   code = clpi_layers_run(run->program, "nothing is recorded", &end);
-  if (code)
-    return code;
-  if (has_one_file)
-    cut_partial_row(run->output, run->file);
-  else
-    cut_partial_rows(run);
-  return clpi_child_end_likewise(&end);
+  return code ? code : clpi_child_end_likewise(&end);
 }
 
 static int run(int argc, char **argv)

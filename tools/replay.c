@@ -16,8 +16,8 @@
 static const char help_text[] =
     "Usage: clpool replay TRACE [OPTION]...\n"
     "Replays a recorded program's allocations through a pool and measures them. TRACE is a\n"
-    "CSV log as RMM and CLPOOL_TRACE write it (Thread,Time,Action,Pointer,Size,Stream); it\n"
-    "may be gzipped, and \"-\" is standard input.\n"
+    "CSV log as clpool record, CLPOOL_TRACE and RMM write it, with columns Action, Pointer,\n"
+    "Size and others; it may be gzipped, and \"-\" is standard input.\n"
     "\n"
     "Options:\n"
     "  --allocator=NAME     where the memory comes from: host, simulated (the default:\n"
@@ -151,8 +151,10 @@ static int measure(replay_setup *setup)
                                  : replay(setup, arguments->common.replay.pooled, &result);
   if (status)
     return failed(setup, status);
-  report(setup, &result, &bare);
   clpi_tell_left_out(setup->reader);
+  if (result.allocations + result.failures == 0)
+    return clpi_nothing_to("replay", setup->reader);
+  report(setup, &result, &bare);
   if (result.allocations > 0 || result.failures == 0)
     return CLPI_EXIT_SUCCESS;
   clpi_complain("%s: every allocation was refused", trace_name(setup->reader));

@@ -47,6 +47,17 @@ static void print_row(const char *label, clpi_shown value)
   printf("  %-36s %12s\n", label, value.text);
 }
 
+/* Where the trace has kinds. */
+static void print_kinds(const trace_replay_result *result)
+{
+  char label[32];
+  for (trace_kind kind = TRACE_NO_KIND + 1; kind < TRACE_KINDS; kind++) {
+    snprintf(label, sizeof(label), "  of kind %s", trace_kind_name(kind));
+    if (result->kinds[kind] > 0)
+      print_row(label, clpi_show_count(result->kinds[kind]));
+  }
+}
+
 static void print_failures(const trace_replay_result *result)
 {
   if (result->failures > 0)
@@ -68,6 +79,7 @@ void clpi_report_replay(const clpi_replay_subject *subject, const trace_replay_r
     printf(" and a limit of %s", clpi_show_bytes(result->limit_bytes).text);
   puts("\n");
   print_row("allocations", clpi_show_count(result->allocations));
+  print_kinds(result);
   if (pooled)
     print_row(subject->on_arena ? "  served from its segments (hits)"
                                 : "  served from held memory (hits)",
@@ -125,8 +137,14 @@ void clpi_report_comparison(const clpi_replay_subject *subject, const trace_repl
 
 void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result)
 {
+  char key[32];
   clpi_json_unsigned(json, "pools", result->pools);
   clpi_json_unsigned(json, "allocations", result->allocations);
+  for (trace_kind kind = TRACE_NO_KIND + 1; kind < TRACE_KINDS; kind++) {
+    snprintf(key, sizeof(key), "%s_allocations", trace_kind_name(kind));
+    if (result->kinds[kind] > 0)
+      clpi_json_unsigned(json, key, result->kinds[kind]);
+  }
   clpi_json_unsigned(json, "frees", result->frees);
   clpi_json_unsigned(json, "hits", result->hits);
   clpi_json_unsigned(json, "misses", result->misses);

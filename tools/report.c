@@ -169,7 +169,9 @@ static int survey_and_write(report_setup *setup)
   if (status)
     return clpi_replay_failed(status);
   clpi_tell_left_out(setup->reader);
-  return write_outputs(setup);
+  const trace_replay_result *result = &setup->surveys[0]->result;
+  return result->allocations + result->failures > 0 ? write_outputs(setup)
+                                                    : clpi_nothing_to("report", setup->reader);
 }
 
 static int open_and_survey(report_setup *setup)

@@ -29,6 +29,7 @@ enum { CLPI_MOST_REPORTS = 2 };
 void clpi_report_write_page(FILE *file, const clpi_report *reports, size_t count);
 void clpi_report_write_timeline(FILE *file, const clpi_report *report);
 void clpi_report_write_pools(FILE *file, const clpi_report *report);
+void clpi_report_write_kinds(FILE *file, const clpi_report *report);
 void clpi_report_write_hit_rate(FILE *file, const clpi_report *report);
 void clpi_report_write_bins(FILE *file, const clpi_report *report);
 void clpi_report_write_largest(FILE *file, const clpi_report *report);

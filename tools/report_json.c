@@ -41,6 +41,30 @@ static void write_bins(clpi_json *json, const clpi_report *report)
   clpi_json_end_array(json);
 }
 
+/* null: unknown. */
+static void write_kind(clpi_json *json, trace_kind kind)
+{
+  clpi_json_string(json, "kind", kind == TRACE_NO_KIND ? NULL : trace_kind_name(kind));
+}
+
+static void write_kinds(clpi_json *json, const trace_survey *survey)
+{
+  clpi_json_begin_array(json, "by_kind");
+  for (trace_kind kind = 0; kind < TRACE_KINDS; kind++) {
+    const trace_surveyed_kind *figures = &survey->kinds[kind];
+    if (figures->allocations == 0)
+      continue;
+    clpi_json_begin_object(json, NULL);
+    write_kind(json, kind);
+    clpi_json_unsigned(json, "allocations", figures->allocations);
+    clpi_json_unsigned(json, "peak_active_bytes", figures->peak_active_bytes);
+    clpi_json_unsigned(json, "active_bytes_at_peak", figures->active_bytes_at_peak);
+    clpi_json_unsigned(json, "active_bytes_at_end", figures->active_bytes);
+    clpi_json_end_object(json);
+  }
+  clpi_json_end_array(json);
+}
+
 static void write_largest(clpi_json *json, const clpi_report *report)
 {
   const trace_largest *largest = &report->survey->largest;
@@ -59,6 +83,7 @@ static void write_largest(clpi_json *json, const clpi_report *report)
     clpi_json_unsigned(json, "never_freed", group->kept);
     clpi_json_unsigned(json, "thread", group->kind.thread);
     clpi_json_unsigned(json, "stream", group->kind.stream);
+    write_kind(json, group->kind.memory);
     clpi_json_end_object(json);
   }
   clpi_json_end_array(json);
@@ -71,6 +96,7 @@ static void write_pools(clpi_json *json, const clpi_report *report)
     const trace_surveyed_pool *pool = report->survey->pools[i];
     clpi_json_begin_object(json, NULL);
     clpi_json_string(json, "name", pool->name);
+    write_kind(json, pool->kind);
     clpi_json_unsigned(json, "peak_active_bytes", pool->peak_active_bytes);
     clpi_json_unsigned(json, "peak_managed_bytes", pool->peak_managed_bytes);
     clpi_json_end_object(json);
@@ -85,6 +111,7 @@ static void write_report(clpi_json *json, const char *key, const clpi_report *re
   clpi_json_string(json, "allocator", "simulated");
   write_figures(json, report);
   write_pools(json, report);
+  write_kinds(json, report->survey);
   write_bins(json, report);
   write_largest(json, report);
   clpi_json_end_object(json);

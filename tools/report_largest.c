@@ -39,8 +39,11 @@ static void write_group(FILE *file, const clpi_report *report, const trace_large
           clpi_show_bytes(group->block_bytes).text);
   write_moment(file, group->first, has_times);
   write_life(file, group, has_times);
-  fprintf(file, "<td>%" PRIu64 "</td><td>%#" PRIx64 "</td></tr>\n", group->kind.thread,
+  fprintf(file, "<td>%" PRIu64 "</td><td>%#" PRIx64 "</td>", group->kind.thread,
           group->kind.stream);
+  if (trace_survey_has_kinds(report->survey))
+    fprintf(file, "<td>%s</td>", trace_kind_name(group->kind.memory));
+  fputs("</tr>\n", file);
 }
 
 void clpi_report_write_largest(FILE *file, const clpi_report *report)
@@ -49,15 +52,17 @@ void clpi_report_write_largest(FILE *file, const clpi_report *report)
   const trace_timeline *timeline = &survey->timeline;
   bool has_times = trace_timeline_nanoseconds(timeline, trace_timeline_rows(timeline)) > 0;
   clpi_report_begin_section(file, report, "largest", "The largest allocations");
-  fputs("<p>Those of one size, thread and stream are a row; its life is that of the one that lived "
-        "longest.</p>\n",
+  fputs("<p>Those of one size, thread, stream and kind are a row; its life is that of the one that "
+        "lived longest.</p>\n",
         file);
   clpi_report_begin_wide(file, "The largest allocations");
   fputs("<table>\n<thead><tr><th scope='col'>Size</th><th scope='col'>Times</th>"
         "<th scope='col'>Bin, block</th><th scope='col'>First at event</th>"
         "<th scope='col'>Longest life</th><th scope='col'>Freed</th>"
-        "<th scope='col'>Thread</th><th scope='col'>Stream</th></tr></thead>\n<tbody>\n",
+        "<th scope='col'>Thread</th><th scope='col'>Stream</th>",
         file);
+  fprintf(file, "%s</tr></thead>\n<tbody>\n",
+          trace_survey_has_kinds(survey) ? "<th scope='col'>Kind</th>" : "");
   for (size_t i = 0; i < survey->largest.count; i++)
     write_group(file, report, &survey->largest.groups[i], has_times);
   fputs("</tbody>\n</table>", file);

@@ -211,6 +211,7 @@ static void write_findings(FILE *file, const clpi_report *report)
   write_tiles(file, report->survey);
   clpi_report_write_timeline(file, report);
   clpi_report_write_pools(file, report);
+  clpi_report_write_kinds(file, report);
   clpi_report_write_hit_rate(file, report);
   clpi_report_write_bins(file, report);
   clpi_report_write_largest(file, report);

@@ -28,7 +28,7 @@ static size_t highest(const trace_survey *survey)
   return most;
 }
 
-/* Its name, or else its context. */
+/* Its name, or else its context, and its kind of memory. */
 static void write_name(FILE *file, const trace_surveyed_pool *pool)
 {
   if (!pool->name)
@@ -37,6 +37,8 @@ static void write_name(FILE *file, const trace_surveyed_pool *pool)
     fputs("pools without a name", file);
   else
     clpi_write_escaped(file, pool->name);
+  if (pool->kind != TRACE_NO_KIND)
+    fprintf(file, ", %s", trace_kind_name(pool->kind));
 }
 
 static void draw(FILE *file, const clpi_report *report, const trace_surveyed_pool *pool)

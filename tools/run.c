@@ -59,7 +59,7 @@ static int set_size(const char *option, const char *variable, const char *text)
     return clpi_misuse(
         "%s is \"%s\", not a size such as 512M, 1.5G or 40%% (see clpool run --help)", option,
         text);
-  return set(variable, text);
+  return clpi_layers_set_variable(variable, text);
 }
 
 /* Options end at the program: what follows is its own. */

@@ -17,14 +17,12 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/event.c tools/trace/event.h \
 	tools/trace/fit_scale.c \
 	tools/trace/host_memory.c tools/trace/host_memory.h \
-	tools/trace/input.c tools/trace/input.h \
 	tools/trace/largest.c tools/trace/largest.h \
 	tools/trace/lines.c tools/trace/lines.h \
 	tools/trace/live_blocks.c tools/trace/live_blocks.h \
 	tools/trace/metering_allocator.c tools/trace/metering_allocator.h \
 	tools/trace/model_device.c tools/trace/model_device.h \
 	tools/trace/names.c tools/trace/names.h \
-	tools/trace/number.c tools/trace/number.h \
 	tools/trace/player.c tools/trace/player.h \
 	tools/trace/reader.c tools/trace/reader.h \
 	tools/trace/recommend.c tools/trace/recommend.h \
@@ -72,6 +70,7 @@ tools_clpool_SOURCES = \
 	tools/report_figures.c tools/report_figures.h \
 	tools/report_hit_rate.c \
 	tools/report_json.c \
+	tools/report_kinds.c \
 	tools/report_largest.c \
 	tools/report_page.c \
 	tools/report_perfetto.c tools/report_perfetto.h \

@@ -76,13 +76,24 @@ int clpi_read_parts(clpi_trace_arguments *arguments, const clp_allocator *alloca
   return code;
 }
 
-void clpi_tell_left_out(const trace_reader *reader)
+void clpi_tell_left_out(trace_reader *reader)
 {
-  uint64_t line, count = trace_left_out(reader, &line);
+  const trace_notes *notes = trace_reader_notes(reader);
+  uint64_t line = notes->first_left_out, count = notes->left_out;
+  if (notes->broken_line)
+    clpi_complain("remark: %s: line %" PRIu64 ", the last one, has no end and is left out",
+                  trace_name(reader), notes->broken_line);
   if (count > 0)
     clpi_complain("remark: %s: %" PRIu64 " free%s of what was allocated before it begins %s left "
                   "out, the first in line %" PRIu64,
                   trace_name(reader), count, count > 1 ? "s" : "", count > 1 ? "are" : "is", line);
+}
+
+int clpi_nothing_to(const char *tune, const trace_reader *reader)
+{
+  clpi_complain("%s: no allocation is recorded there, so there is nothing to %s",
+                trace_name(reader), tune);
+  return CLPI_EXIT_FAILED;
 }
 
 int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,
@@ -91,7 +102,7 @@ int clpi_open_trace(const clpi_trace_arguments *arguments, const char *rereads,
   clp_status status = trace_open(arguments->trace, reader);
   if (status)
     return clpi_failed(status);
-  trace_set_lenient(*reader, arguments->is_lenient);
+  trace_reader_notes(*reader)->is_lenient = arguments->is_lenient;
   if (!rereads && arguments->fits_scale)
     rereads = "--scale=auto";
   if (!rereads && arguments->replay.passes > 1)

@@ -101,7 +101,7 @@ static int report(tune_setup *setup, const trace_tune_options *options)
       .outcomes = settings->outcomes,
       .candidates = candidates,
       .count = settings->count,
-      .runnable = trace_has_contexts(setup->reader) ? clpi_tune_runnable(settings) : 0,
+      .runnable = trace_has(setup->reader, TRACE_CONTEXT) ? clpi_tune_runnable(settings) : 0,
       .best = trace_recommend(arguments->objective, settings->outcomes, candidates, as_good),
       .as_good = as_good,
       .note = find_note(arguments),
@@ -152,9 +152,7 @@ static int tune_and_report(tune_setup *setup)
   clpi_tell_left_out(setup->reader);
   if (setup->asked.allocations > 0)
     return report(setup, &options);
-  clpi_complain("%s: no allocation is recorded there, so there is nothing to tune",
-                trace_name(setup->reader));
-  return CLPI_EXIT_FAILED;
+  return clpi_nothing_to("tune", setup->reader);
 }
 
 /* What a simulated device would cost is that of buffers that exist, or else what there is. */

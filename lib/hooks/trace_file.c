@@ -134,20 +134,9 @@ static size_t write_buffer(clpi_trace_file *self)
   return done;
 }
 
-/* Cuts a partly written row off the file: readers could not parse it. */
-static void drop_partial_row(clpi_trace_file *self, size_t done)
-{
-  while (done > 0 && self->buffer[done - 1] != '\n')
-    done--;
-  if (ftruncate(fileno(self->file), (off_t)(self->written + done)))
-    return; /* not a regular file, such as a pipe: nothing to be done */
-}
-
 void clpi_trace_file_flush(clpi_trace_file *self)
 {
   size_t done = self->failure ? 0 : write_buffer(self);
-  if (self->is_own && done < self->filled && done > 0)
-    drop_partial_row(self, done);
   self->written += done;
   self->filled = 0;
 }
@@ -173,9 +162,13 @@ void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row)
   to = put_decimal(to, row->bytes);
   *to++ = ',';
   to = row->stream ? put_address(to, row->stream) : stpcpy(to, "0");
-  if (self->has_contexts) {
+  if (self->has_kinds) {
     *to++ = ',';
     to = put_decimal(to, row->context);
+    *to++ = ',';
+    to = stpcpy(to, row->kind);
+    *to++ = ',';
+    to = put_address(to, row->flags);
   }
   if (self->has_pools)
     *to++ = ',';
@@ -191,15 +184,15 @@ static void put_header(clpi_trace_file *self, const char *end)
   self->filled = (size_t)(stpcpy(to, end) - self->buffer);
 }
 
-void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_contexts)
+void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_kinds)
 {
   memset(self, 0, offsetof(clpi_trace_file, buffer));
   self->file = file;
   self->is_own = is_own;
-  self->has_contexts = has_contexts;
+  self->has_kinds = has_kinds;
   if (is_own)
     setvbuf(file, NULL, _IONBF, 0);
-  put_header(self, has_contexts ? ",Context\n" : "\n");
+  put_header(self, has_kinds ? ",Context,Kind,Flags\n" : "\n");
 }
 
 void clpi_trace_file_name_pools(clpi_trace_file *self)

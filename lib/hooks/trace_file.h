@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of a trace: rows of RMM's log format, through a buffer of its own. Has no lock. */
+/* The file of a trace: rows of RMM's log format and columns of our own, through a buffer. Has no
+ * lock. */
 #ifndef CLPOOL_HOOKS_TRACE_FILE_H
 #define CLPOOL_HOOKS_TRACE_FILE_H
 
@@ -12,11 +13,11 @@ enum { CLPI_TRACE_BUFFER_BYTES = 64 * 1024 };
 
 typedef struct clpi_trace_file {
   FILE *file;
-  bool is_own;       /* nobody else writes to it; unbuffered by stdio */
-  bool has_contexts; /* a column more than RMM's */
-  bool has_pools;    /* likewise, in its place */
-  int failure;       /* errno of the first failure, after which nothing is written; 0: none */
-  uint64_t written;  /* bytes in the file */
+  bool is_own;      /* nobody else writes to it; unbuffered by stdio */
+  bool has_kinds;   /* columns more than RMM's: Context, Kind and Flags */
+  bool has_pools;   /* likewise: Pool */
+  int failure;      /* errno of the first failure, after which nothing is written; 0: none */
+  uint64_t written; /* bytes in the file */
   size_t filled;
   char buffer[CLPI_TRACE_BUFFER_BYTES];
 } clpi_trace_file;
@@ -26,12 +27,15 @@ typedef struct clpi_trace_row {
   uintptr_t memory;
   uint64_t bytes;
   uintptr_t stream; /* 0: unknown, or the default one */
-  uint64_t context; /* written where the file has contexts */
-  const char *pool; /* its name, NULL for none: written where the file has pools, up to 64 bytes */
+  /* Written where the file has these columns: */
+  uint64_t context;
+  const char *kind; /* "buffer", "image" or "svm" */
+  uint64_t flags;
+  const char *pool; /* its name, NULL for none; up to 64 bytes */
 } clpi_trace_row;
 
 /* Begins with the header, which is only buffered. Nothing else of `*self` need be set. */
-void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_contexts);
+void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_kinds);
 
 /* Adds the column of pools' names while there is but the header, unless that was written to where
  * it cannot be written again. */
@@ -40,7 +44,7 @@ void clpi_trace_file_name_pools(clpi_trace_file *self);
 /* Adds a row of the calling thread and of this moment. */
 void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row);
 
-/* Writes what is buffered. An own file that cannot take all of it ends with a whole row. */
+/* Writes what is buffered. What a full disk cuts short, readers leave out. */
 void clpi_trace_file_flush(clpi_trace_file *self);
 
 /* Ends the trace here, since it could not be replayed beyond. What was recorded before is kept. */

@@ -62,7 +62,7 @@ def bytes_in_use(trace: str) -> list[int]:
     """What was in use after each event of a trace."""
     now, over_time = 0, []
     with open(trace, newline="") as file:
-        for row in csv.DictReader(file):
+        for row in csv.DictReader(line for line in file if line[0] != "#"):
             size = int(row["Size"])
             now += {"allocate": size, "free": -size}.get(row["Action"], 0)
             over_time.append(now)

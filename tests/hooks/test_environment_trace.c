@@ -265,7 +265,7 @@ START_TEST(disk_that_gets_full)
   struct stat file;
   ck_assert_int_eq(stat(traced_path_of("trace.csv"), &file), 0);
   ck_assert_int_le(file.st_size, 150);
-  traced_replay("trace.csv"); /* it has whole rows */
+  traced_replay("trace.csv");
 }
 END_TEST
 

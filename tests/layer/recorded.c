@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for clpool record, which knows nothing of clpool. It prints the rows that its calls
- * should come to, "ACTION SIZE CONTEXT", and what is in its memory: the same with a layer and
- * without. Its argument says what it does; 77: there is no OpenCL device that it can do that on. */
+ * should come to, "ACTION SIZE CONTEXT KIND FLAGS", and what is in its memory: the same with a
+ * layer and without. Its argument says what it does; 77: there is no OpenCL device that it can do
+ * that on. */
 #include "support/opencl_devices.h"
 
 #include <CL/cl.h>
@@ -31,9 +32,15 @@ static unsigned contexts; /* made so far: the number of the latest */
     }                                                                                              \
   } while (0)
 
+static void expect_of(const char *kind, cl_ulong flags, const char *action, size_t bytes)
+{
+  printf("%s %zu %u %s 0x%llx\n", action, bytes, contexts, kind, (unsigned long long)flags);
+}
+
+/* Of a buffer as buffer_of() makes it. */
 static void expect(const char *action, size_t bytes)
 {
-  printf("%s %zu %u\n", action, bytes, contexts);
+  expect_of("buffer", CL_MEM_READ_WRITE, action, bytes);
 }
 
 static void open_context(void)
@@ -101,16 +108,16 @@ static void ways_of_making(void)
   cl_int code;
   cl_mem copy = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, BYTES, own, NULL);
   require(copy);
-  expect("allocate", BYTES);
+  expect_of("buffer", CL_MEM_COPY_HOST_PTR, "allocate", BYTES);
   cl_mem used = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, BYTES, own, &code); /* no row */
   require(used && !code);
-  cl_mem with = clCreateBufferWithProperties(context, NULL, 0, 300, NULL, &code);
+  cl_mem with = clCreateBufferWithProperties(context, NULL, CL_MEM_READ_ONLY, 300, NULL, &code);
   require(with && !code);
-  expect("allocate", 300);
+  expect_of("buffer", CL_MEM_READ_ONLY, "allocate", 300);
   release(used);
-  expect("free", BYTES);
+  expect_of("buffer", CL_MEM_COPY_HOST_PTR, "free", BYTES);
   release(copy);
-  expect("free", 300);
+  expect_of("buffer", CL_MEM_READ_ONLY, "free", 300);
   release(with);
 }
 
@@ -120,10 +127,10 @@ static void what_fails(void)
   cl_int code = CL_SUCCESS;
   cl_mem lazy = clCreateBuffer(context, 0, most, NULL, &code); /* NVIDIA's driver has no bound */
   printf("code %d\n", code);
-  expect(lazy ? "allocate" : "allocate failure", most);
+  expect_of("buffer", 0, lazy ? "allocate" : "allocate failure", most);
   if (lazy) {
     release(lazy);
-    expect("free", most);
+    expect_of("buffer", 0, "free", most);
   }
   require(!clCreateBuffer(context, 0, 0, NULL, &code)); /* wrong, not refused */
   printf("code %d\n", code);
@@ -143,8 +150,8 @@ static void images(void)
   if (!image)
     return;
   require(!clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL));
-  expect("allocate", bytes);
-  expect("free", bytes);
+  expect_of("image", CL_MEM_READ_WRITE, "allocate", bytes);
+  expect_of("image", CL_MEM_READ_WRITE, "free", bytes);
   release(image);
   cl_mem buffer = buffer_of(BYTES);
   desc = (cl_image_desc){.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = WORDS};
@@ -171,7 +178,7 @@ static void *svm_of(size_t bytes)
 {
   void *pointer = clSVMAlloc(context, CL_MEM_READ_WRITE, bytes, 0);
   require(pointer);
-  expect("allocate", bytes);
+  expect_of("svm", CL_MEM_READ_WRITE, "allocate", bytes);
   return pointer;
 }
 
@@ -182,13 +189,13 @@ static void shared_virtual_memory(void)
   if (!svm)
     return;
   void *first = svm_of(100), *second = svm_of(200), *third = svm_of(300);
-  expect("free", 100);
+  expect_of("svm", CL_MEM_READ_WRITE, "free", 100);
   clSVMFree(context, first);
   clSVMFree(context, NULL);
-  expect("free", 200);
+  expect_of("svm", CL_MEM_READ_WRITE, "free", 200);
   require(!clEnqueueSVMFree(queue, 1, &second, NULL, NULL, 0, NULL, NULL));
   require(!clFinish(queue));
-  expect("free", 300);
+  expect_of("svm", CL_MEM_READ_WRITE, "free", 300);
   require(!clEnqueueSVMFree(queue, 1, &third, free_svm, NULL, 0, NULL, NULL));
   require(!clFinish(queue));
   while (!is_freed)

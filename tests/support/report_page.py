@@ -65,6 +65,11 @@ def check(suffix, figures):
     held = sum(bin["held_bytes_at_peak"] for bin in figures["bins"])
     require(held == figures["held_bytes_at_peak"], "held", held)
     require(sum(bin["misses"] for bin in figures["bins"]) == figures["misses"], "misses of bins")
+    kinds = figures["by_kind"]
+    require(sum(kind["allocations"] for kind in kinds) == figures["allocations"], "kinds")
+    require((f"kinds{suffix}" in ids) == any(kind["kind"] for kind in kinds), "the table of kinds")
+    at_peak = sum(kind["active_bytes_at_peak"] for kind in kinds)
+    require(at_peak == figures["peak_active_bytes"], "kinds do not add up at the peak:", at_peak)
     sizes = [group["bytes"] for group in figures["largest"]]
     require(sizes == sorted(sizes, reverse=True), "the largest are not in order:", sizes)
     sections = page.iter("section")

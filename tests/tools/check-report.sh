@@ -63,7 +63,7 @@ limits='0:0 7:7 2.9K:2969 0.1K:102 1.5K:1536 1.5G:1610612736 0.3KiB:307 4GiB:429
   1T:1099511627776 0.25TiB:274877906944 16777215.5T:18446743523953737728
   18446744073709551615:18446744073709551615 40%:400 12.55%:125 100%:1000 100.0%:1000
   0.001%:1 0%:0'
-echo Thread,Time,Action,Pointer,Size,Stream >none.csv
+printf '%s\n' Action,Pointer,Size 'allocate,(nil),0' >none.csv
 for limit in $limits; do
   accepts none.csv --json --capacity=1000 --limit="${limit%:*}"
   grep -q "\"limit\": ${limit#*:},\$" "$out" || fail "--limit=${limit%:*}: $(grep limit "$out")"
@@ -80,7 +80,8 @@ grep -q '^Usage: clpool report' "$out" || fail "--help prints $(cat "$out")"
 refuses 2 'missing.csv: No such file or directory' missing.csv -o page.html
 only
 printf '%s\n1,00:00:00.000000,allocate,0x1,-5,0\n' $header >bad.csv
-refuses 2 'bad.csv:2:32: expected a size in bytes, a decimal number, found "-5"' \
+words='expected a size in bytes, a decimal number of at most 64 bits, found "-5"'
+refuses 2 "bad.csv:2:32: $words" \
   bad.csv -o page.html --perfetto counters.json
 only bad.csv
 refuses 2 '-o names the trace itself, "./bad.csv"' bad.csv -o ./bad.csv
@@ -185,13 +186,33 @@ printf '%s\n' "$header,Pool" '1,00:00:00.0,allocate,0x1,1000,0,weights' \
 accepts named.csv -o page.html --json
 sound page.html
 check report_page.py page.html "$out"
-tr -d '\n' <"$out" | grep -qF '"name": "<b> & \"c\", d",      "peak_active_bytes": 3000,' ||
+tr -d '\n ' <"$out" |
+  grep -qF '"name":"<b>&\"c\",d","kind":null,"peak_active_bytes":3000,' ||
   fail "other pools: $(cat "$out")"
 for words in '<b>weights</b>' '<b>&lt;b&gt; &amp; &quot;c&quot;, d</b>' '>pools without a name<' \
   '3 pools with 4 leading bits take'; do
   grep -qF "$words" page.html || fail "the page lacks $words"
 done
+! grep -q 'Memory by kind' page.html || fail "there are kinds that the trace does not tell"
 rm named.csv page.html
+
+# Kinds of memory.
+cat >kinds.csv <<'END'
+Action,Kind,Context,Pointer,Size
+allocate,buffer,1,0x1,1000
+allocate,image,1,0x2,1000
+free,buffer,1,0x1,1000
+allocate,image,1,0x3,5000
+END
+accepts kinds.csv -o page.html --json
+sound page.html
+check report_page.py page.html "$out"
+for words in '<b>context 0x1, buffer</b>' '<b>context 0x1, image</b>' '<td>image</td>' \
+  '>buffer</th><td>1</td><td>1000 bytes</td><td>0 bytes</td><td>0 bytes</td>' \
+  '>image</th><td>2</td><td>5.86 KiB</td><td>5.86 KiB</td><td>5.86 KiB</td>'; do
+  grep -qF "$words" page.html || fail "the page lacks $words"
+done
+rm kinds.csv page.html
 
 # Names that HTML must escape: markup, quotes, control characters, UTF-8 and what is none.
 name=$(printf 'a<b>&"'\''\001\303\244\377.csv')
@@ -216,13 +237,13 @@ fi
 rm ./*
 
 # No rows, no bytes, no time that passes.
-printf '%s\n' $header >empty.csv
-accepts empty.csv -o page.html --perfetto=counters.json
-sound page.html
-grep -q 'No memory was allocated' page.html || fail "an empty trace has something to see"
-[ $has_python = no ] || python3 -m json.tool counters.json >/dev/null || fail "no JSON of nothing"
+printf '%s\n' $header '1,00:00:00.0,allocate failure,(nil),10,0' >empty.csv
+words='no allocation is recorded there, so there is nothing to report'
+refuses 1 "empty.csv: $words" empty.csv -o page.html --perfetto=counters.json
+[ "$(ls)" = empty.csv ] || fail "there is a report of nothing: $(ls)"
 printf '%s\n1,00:00:00.0,allocate,(nil),0,0\n' $header >empty.csv
-accepts empty.csv -o page.html
+accepts empty.csv -o page.html --perfetto=counters.json
+[ $has_python = no ] || python3 -m json.tool counters.json >/dev/null || fail "no JSON of nothing"
 grep -q 'No memory was allocated' page.html || fail "no bytes have something to see"
 printf '%s\n1,00:00:00.0,allocate,0x1,1000,0\n' $header >empty.csv
 accepts empty.csv -o page.html --limit=10

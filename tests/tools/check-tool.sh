@@ -161,7 +161,7 @@ refuses 2 "clpool replay: --reserve: $words" replay a --arena --reserve=-1
 refuses 2 'clpool replay: --several-threads is of the arena: it needs --arena' \
   replay a --several-threads
 hostile=$(printf 'a\033[31m\n.csv')
-echo $header >"$hostile"
+printf '%s\n' $header '1,00:00:00.0,allocate,(nil),0,0' >"$hostile"
 accepts replay "$hostile"
 says 'a\x1b[31m\x0a.csv on simulated'
 rm "$hostile"
@@ -249,19 +249,20 @@ if [ ! -r secret.csv ]; then
   spoils 'secret.csv: Permission denied' secret.csv
 fi
 : >empty.csv
-words="expected the header $header, found"
+words="expected a header such as $header, found"
 spoils "empty.csv:1:1: $words an empty file" empty.csv
 spoils_piped "1:1: $words an empty file" empty.csv
 printf '\177ELF\002\001\000junk' >junk
-spoils "junk:1:1: $words \"\\x7fELF\\x02\\x01\\x00junk\"" junk
+spoils "junk:1:1: $words \"\\x7fELF\\x02\\x01\"" junk
 echo 'Thread,Time,Action' >header.csv
 spoils "header.csv:1:1: $words \"Thread,Time,Action\"" header.csv
 { echo $header && row allocate 0x1 -5; } >negative.csv
-words='expected a size in bytes, a decimal number, found "-5"'
+size='a size in bytes, a decimal number of at most 64 bits'
+words="expected $size, found \"-5\""
 spoils "negative.csv:2:32: $words" negative.csv
 spoils_piped "2:32: $words" negative.csv
 { echo $header && row allocate 0x1 18446744073709551616; } >large.csv
-words='expected a size of at most 18446744073709551615 bytes, found "18446744073709551616"'
+words="expected $size, found \"18446744073709551616\""
 spoils "large.csv:2:32: $words" large.csv
 { echo $header && row free 0x1 5; } >free.csv
 words='expected a pointer that is live, found 0x1 (--lenient leaves such frees out)'
@@ -280,14 +281,16 @@ cuts 'damaged.csv.gz:[0-9]+:[0-9]+: (cannot decompress further:|expected) .*' da
 printf '\200\004\225junk' >snapshot.pickle
 words="found a pickle: if it is a memory snapshot of PyTorch's, python3 -m clpool convert makes a \
 trace of it"
-words="expected the header $header, $words"
+words="expected a header such as $header, $words"
 spoils "snapshot.pickle:1:1: $words" snapshot.pickle
 { echo "$header,Pool" && echo "$(row allocate 0x1 5),\"a,b"; } >quote.csv
-spoils 'quote.csv:2:36: expected a name that ends in a quotation mark, found "\"a,b"' quote.csv
+spoils 'quote.csv:2:36: expected a value that ends in a quotation mark, found "a,b"' quote.csv
 { echo "$header,Pool" && echo "$(row allocate 0x1 5),a,b"; } >comma.csv
-spoils 'comma.csv:2:37: expected the end of the line, found ",b"' comma.csv
+spoils 'comma.csv:2:37: expected 7 columns, as in the header, found more' comma.csv
 { echo "$header,Pool" && row allocate 0x1 5; } >short.csv
-spoils 'short.csv:2:35: expected a comma and the field Pool, found the end of the line' short.csv
+spoils 'short.csv:2:35: expected 7 columns, as in the header, found 6' short.csv
+{ echo "$header,Size" && echo "$(row allocate 0x1 5),5"; } >double.csv
+spoils "double.csv:1:1: expected a header such as $header, found \"$header,S...\"" double.csv
 
 # A log that begins late.
 {
@@ -304,6 +307,44 @@ for command in $trace_commands; do
   [ "$(cat err)" = "clpool $command: remark: late.csv: $words" ] || fail "said $(cat err)"
 done
 rm page.html
+
+# A trace of nothing.
+{ echo $header && row 'allocate failure' 0x0 5; } >nothing.csv
+for command in $trace_commands; do
+  words="no allocation is recorded there, so there is nothing to $command"
+  # shellcheck disable=SC2046 # options are words
+  refuses 1 "clpool $command: nothing.csv: $words" "$command" nothing.csv $(outputs "$command")
+done
+
+# A program that was killed as it wrote a row.
+{ echo $header && row allocate 0x1 5 && row free 0x1 5 && row allocate 0x2 55555 | head -c 37; } \
+  >killed.csv
+for command in $trace_commands; do
+  # shellcheck disable=SC2046 # options are words
+  run 0 "$command" killed.csv --json $(outputs "$command" | sed 's/-o.*/-o page.html/')
+  words='remark: killed.csv: line 4, the last one, has no end and is left out'
+  [ "$(cat err)" = "clpool $command: $words" ] || fail "said $(cat err)"
+done
+rm page.html
+
+# Columns in any order, of which some are unknown, and kinds of memory.
+cat >columns.csv <<'END'
+# recorded by hand
+Size,Kind,Context,Device,Pointer,Action,Flags
+#frame 1 0 main
+1000,buffer,1,"a, b",0x1,allocate,0x1
+1000,buffer,1,,0x1,free,0x1
+1000,image,1,,0x2,allocate,0x1
+1000,image,1,,0x2,free,0x1
+1000,image,2,,0x3,allocate,0x1
+1000,buffer,1,,0x3,free,0x1
+END
+accepts replay columns.csv --json
+has pools 3
+has allocations 3
+has hits 0
+accepts report columns.csv --json
+accepts tune columns.csv --json
 
 # What is unusual and no error: lines that end as on Windows, a pipe, and sizes past 2^63, which no
 # device has, so that they are refused there.
@@ -398,8 +439,7 @@ grep -q ', 3 times over, the last one timed$' out || fail "the passes are not na
 
 gunzip -c "$resnet" >plain.csv
 sed 's/$/\r/' plain.csv >windows.csv
-printf %s "$(cat plain.csv)" >no-line-end.csv
-for trace in plain.csv windows.csv no-line-end.csv; do
+for trace in plain.csv windows.csv; do
   accepts replay $trace --json
   figures found
   cmp -s found expected || fail "$trace gives other figures"

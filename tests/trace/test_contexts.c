@@ -13,25 +13,32 @@
 
 START_TEST(numbers_are_dense_and_stay)
 {
-  static const uint64_t seen[] = {70, 70, 0, 70, UINT64_MAX, 0, 5};
-  static const uint32_t numbers[] = {0, 0, 1, 0, 2, 1, 3};
+  static const struct {
+    uint64_t context;
+    trace_kind kind;
+    uint32_t number;
+  } seen[] = {{70, TRACE_NO_KIND, 0},         {70, TRACE_NO_KIND, 0}, {0, TRACE_NO_KIND, 1},
+              {70, TRACE_IMAGE, 2},           {70, TRACE_NO_KIND, 0}, {0, TRACE_BUFFER, 3},
+              {UINT64_MAX, TRACE_NO_KIND, 4}, {0, TRACE_NO_KIND, 1},  {70, TRACE_IMAGE, 2}};
   trace_contexts contexts = {0};
   for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+    const trace_event event = {.context = seen[i].context, .kind = seen[i].kind};
     uint32_t number;
-    clpt_ok(trace_contexts_number(&contexts, seen[i], &number));
-    ck_assert_uint_eq(number, numbers[i]);
+    clpt_ok(trace_contexts_number(&contexts, &event, &number));
+    ck_assert_uint_eq(number, seen[i].number);
   }
-  ck_assert_uint_eq(contexts.count, 4);
+  ck_assert_uint_eq(contexts.count, 5);
   trace_contexts_end(&contexts);
 }
 END_TEST
 
 START_TEST(without_host_memory_there_is_no_number)
 {
+  const trace_event event = {.context = 1};
   trace_contexts contexts = {0};
   uint32_t number;
   clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
-  clp_status status = trace_contexts_number(&contexts, 1, &number);
+  clp_status status = trace_contexts_number(&contexts, &event, &number);
   clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   ck_assert_uint_eq(contexts.count, 0);
@@ -138,6 +145,28 @@ START_TEST(what_is_active_is_counted_over_all_pools)
 }
 END_TEST
 
+/* Memory of one kind cannot serve another: a released buffer is no image. */
+START_TEST(kinds_have_pools_of_their_own)
+{
+  trace_replay_options options = clpt_pooled();
+  trace_replay_result result;
+  clp_allocator *device = clpt_simulated(0);
+  trace_reader *reader = clpt_trace("Action,Pointer,Size,Context,Kind,Flags\n"
+                                    "allocate,0x1,1000,1,buffer,0x1\n"
+                                    "free,0x1,1000,1,buffer,0x1\n"
+                                    "allocate,0x2,1000,1,image,0x1\n"
+                                    "free,0x2,1000,1,image,0x1\n"
+                                    "allocate,0x2,1000,1,image,0x1\n"
+                                    "allocate,0x3,1000,1,buffer,0x2\n");
+  clpt_ok(trace_replay(reader, device, &options, &result));
+  ck_assert_uint_eq(result.pools, 2);
+  ck_assert_uint_eq(result.hits, 2);
+  ck_assert_uint_eq(result.misses, 2);
+  clp_allocator_release(device);
+  trace_close(reader);
+}
+END_TEST
+
 START_TEST(tuning_takes_a_pool_a_context_as_well)
 {
   trace_reader *reader = random_trace(1, 2);
@@ -169,5 +198,6 @@ CLPT_MAIN("contexts", clpt_run)
   TCase *replays = clpt_case(suite, "replays");
   clpt_add_table(replays, contexts_have_pools_of_their_own, settings);
   tcase_add_test(replays, what_is_active_is_counted_over_all_pools);
+  tcase_add_test(replays, kinds_have_pools_of_their_own);
   tcase_add_test(replays, tuning_takes_a_pool_a_context_as_well);
 }

@@ -35,7 +35,7 @@ START_TEST(fields_of_a_row)
   trace_reader *reader =
       clpt_trace(CLPT_HEADER "1234,23:59:58.000042,allocate,0x7fbd4fe00000,37632,0\n"
                              "18446744073709551615,00:00:01.5,free,0XfF,0,0x2\r\n"
-                             "0,01:02:03:123456,allocate failure,(nil),18446744073709551615,7");
+                             "0,01:02:03:123456,allocate failure,(nil),18446744073709551615,7\n");
   ck_assert_str_eq(trace_name(reader), "trace");
   trace_event event = next(reader);
   ck_assert_uint_eq(event.thread, 1234);
@@ -45,6 +45,10 @@ START_TEST(fields_of_a_row)
   ck_assert_uint_eq(event.size, 37632);
   ck_assert_uint_eq(event.stream, 0);
   ck_assert_uint_eq(event.line, 2);
+  ck_assert_uint_eq(event.context, 0);
+  ck_assert_ptr_null(event.pool);
+  ck_assert_int_eq(event.kind, TRACE_NO_KIND);
+  ck_assert_uint_eq(event.flags, 0);
 
   event = next(reader);
   ck_assert_uint_eq(event.thread, UINT64_MAX);
@@ -78,22 +82,121 @@ START_TEST(columns_of_a_row)
 }
 END_TEST
 
-START_TEST(context_of_a_row)
+START_TEST(fields_of_the_layer)
 {
-  trace_reader *reader = clpt_trace(CONTEXT_HEADER "1,00:00:00.000000,allocate,0x10,256,0,3\n"
-                                                   "1,00:00:00.000000,free,0x10,256,0,0x2\r\n");
+  static const struct {
+    const char *kind, *flags;
+    trace_kind is;
+    uint64_t has;
+  } rows[] = {{"buffer", "0x1", TRACE_BUFFER, 1},
+              {"image", "0x4", TRACE_IMAGE, 4},
+              {"svm", "0", TRACE_SVM, 0},
+              {"", "32", TRACE_NO_KIND, 32},
+              {"pipe", "0xffffffffffffffff", TRACE_OTHER_KIND, UINT64_MAX}};
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char text[256];
+    (void)snprintf(text, sizeof(text),
+                   "Thread,Time,Action,Pointer,Size,Stream,Context,Kind,Flags,Stack\n"
+                   "1,00:00:00.000000,allocate,0x10,256,0,0x3,%s,%s,17\r\n",
+                   rows[i].kind, rows[i].flags);
+    trace_reader *reader = clpt_trace(text);
+    trace_event event = next(reader);
+    ck_assert(trace_has(reader, TRACE_KIND));
+    ck_assert(!trace_has(reader, TRACE_POOL));
+    ck_assert_uint_eq(event.context, 3);
+    ck_assert_int_eq(event.kind, rows[i].is);
+    ck_assert_uint_eq(event.flags, rows[i].has);
+    ck_assert_uint_eq(event.stack, 17);
+    ck_assert_uint_eq(event.columns[TRACE_KIND], 43);
+    trace_close(reader);
+  }
+}
+END_TEST
+
+START_TEST(columns_in_any_order_known_or_not)
+{
+  trace_reader *reader = clpt_trace("Size,\"Device, or \"\"none\"\"\",Pointer,Kind,More,Action\n"
+                                    "256,\"a, \"\"b\"\"\",0x10,\"image\",,allocate\n"
+                                    "256,,0x10,,x,free\n");
   for (int i = 0; i < 2; i++) {
     trace_event event = next(reader);
-    ck_assert_uint_eq(event.context, 3);
-    ck_assert_uint_eq(event.columns[TRACE_CONTEXT], 39);
-    ck_assert_uint_eq(next(reader).context, 2);
+    ck_assert_uint_eq(event.thread, 0);
+    ck_assert_uint_eq(event.nanoseconds, 0);
+    ck_assert_uint_eq(event.stream, 0);
+    ck_assert_int_eq(event.action, TRACE_ALLOCATE);
+    ck_assert_uint_eq(event.pointer, 16);
+    ck_assert_uint_eq(event.size, 256);
+    ck_assert_int_eq(event.kind, TRACE_IMAGE);
+    ck_assert_uint_eq(event.columns[TRACE_POINTER], 16);
+    ck_assert_uint_eq(event.columns[TRACE_TIME], 0);
+    event = next(reader);
+    ck_assert_int_eq(event.action, TRACE_FREE);
+    ck_assert_int_eq(event.kind, TRACE_NO_KIND);
     assert_end(reader);
     clpt_ok(trace_rewind(reader));
   }
   trace_close(reader);
-  reader = clpt_trace(CLPT_HEADER ROW);
-  ck_assert_uint_eq(next(reader).context, 0);
+}
+END_TEST
+
+/* A context, a name, or both tell pools apart. */
+START_TEST(pool_of_a_row)
+{
+  trace_reader *reader = clpt_trace("Action,Pointer,Size,Pool,Context\n"
+                                    "free,0x1,1,\"one, \"\"or\"\" two\",1\n"
+                                    "free,0x1,1,\"one, \"\"or\"\" two\",2\n"
+                                    "free,0x1,1,,1\n"
+                                    "free,0x1,1,\"one, \"\"or\"\" two\",1\n");
+  trace_event event[4];
+  for (size_t i = 0; i < 4; i++)
+    event[i] = next(reader);
+  ck_assert_str_eq(event[0].pool, "one, \"or\" two");
+  ck_assert_str_eq(event[1].pool, event[0].pool);
+  ck_assert_str_eq(event[2].pool, "");
+  ck_assert_uint_ne(event[1].context, event[0].context);
+  ck_assert_uint_ne(event[2].context, event[0].context);
+  ck_assert_uint_eq(event[3].context, event[0].context);
   trace_close(reader);
+
+  reader = clpt_trace("Action,Pointer,Size,Pool\nfree,0x1,1,a\nfree,0x1,1,b\nfree,0x1,1,a\n");
+  for (size_t i = 0; i < 3; i++)
+    event[i] = next(reader);
+  ck_assert_str_eq(event[1].pool, "b");
+  ck_assert_uint_ne(event[1].context, event[0].context);
+  ck_assert_uint_eq(event[2].context, event[0].context);
+  trace_close(reader);
+}
+END_TEST
+
+START_TEST(notes_are_no_rows)
+{
+  trace_reader *reader = clpt_trace("# a note, before the header\n" CLPT_HEADER
+                                    "#frame 1 0 /usr/bin/app+0x12a4\n#\n" ROW "#\r\n");
+  for (int i = 0; i < 2; i++) {
+    ck_assert_uint_eq(next(reader).line, 5);
+    assert_end(reader);
+    clpt_ok(trace_rewind(reader));
+  }
+  trace_close(reader);
+}
+END_TEST
+
+/* Of a program that was killed as it wrote a row. */
+START_TEST(what_the_last_line_begins_is_left_out)
+{
+  static const char row[] = ROW;
+  for (size_t length = 0; length < sizeof(row) - 1; length++) {
+    char text[sizeof(CLPT_HEADER ROW ROW)];
+    (void)snprintf(text, sizeof(text), "%s%s%.*s", CLPT_HEADER, ROW, (int)length, row);
+    trace_reader *reader = clpt_trace(text);
+    ck_assert_uint_eq(next(reader).line, 2);
+    ck_assert_uint_eq(trace_reader_notes(reader)->broken_line, 0);
+    assert_end(reader);
+    ck_assert_uint_eq(trace_reader_notes(reader)->broken_line, length ? 3 : 0);
+    clpt_ok(trace_rewind(reader));
+    ck_assert_uint_eq(trace_reader_notes(reader)->broken_line, 0);
+    trace_close(reader);
+  }
 }
 END_TEST
 
@@ -146,121 +249,140 @@ static const struct malformed {
   const char *message;
 } malformed[] = {
     /* The header. */
-    {"", "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, found an empty file"},
-    {"\n", "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, found nothing"},
-    {"Thread,Time,Action,Pointer,Size\n",
-     "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
-     "found \"Thread,Time,Action,Pointer,Size\""},
-    {"Thread,Time,Action,Pointer,Size,Stream,More\n",
-     "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
-     "found \"Thread,Time,Action,Pointer,Size,Stream,M...\""},
-    {"\xef\xbb" CLPT_HEADER, "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
-                             "found \"\\xef\\xbbThread,Time,Action,Pointer,Size,Stream\""},
-    {ROW, "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
+    {"",
+     "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, found an empty file"},
+    {"\n", "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, found nothing"},
+    {"Thread,Time,Action,Pointer,Stream\n",
+     "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, "
+     "found \"Thread,Time,Action,Pointer,Stream\""},
+    {"Thread,Time,Action,Pointer,Size,Stream,Size\n",
+     "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, "
+     "found \"Thread,Time,Action,Pointer,Size,Stream,S...\""},
+    {"Action,Pointer,Size,\"Stream\n",
+     "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, "
+     "found \"Action,Pointer,Size,\\\"Stream\""},
+    {"#frame 1 0 a\nAction,Pointer\n",
+     "2:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, found "
+     "\"Action,Pointer\""},
+    {ROW, "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, "
           "found \"1,00:00:00.000000,allocate,0x10,256,0\""},
     {"\x7f"
      "ELF\x02\x01\"\\",
-     "1:1: expected the header Thread,Time,Action,Pointer,Size,Stream, "
+     "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, "
      "found \"\\x7fELF\\x02\\x01\\\"\\\\\""},
     /* The number of fields. */
-    {CLPT_HEADER "\n", "2:1: expected a thread, a decimal number, found nothing"},
-    {CLPT_HEADER ROW "1\n", "3:2: expected a comma and the field Time, found the end of the line"},
-    {CLPT_HEADER "1,00:00:00.000000\n",
-     "2:18: expected a comma and the field Action, found the end of the line"},
-    {CLPT_HEADER "1,00:00:00.000000,free\n",
-     "2:23: expected a comma and the field Pointer, found the end of the line"},
+    {CLPT_HEADER "\n",
+     "2:1: expected a thread, a decimal number of at most 64 bits, found nothing"},
+    {CLPT_HEADER ROW "1\n", "3:2: expected 6 columns, as in the header, found 1"},
+    {CLPT_HEADER "1,00:00:00.000000\n", "2:18: expected 6 columns, as in the header, found 2"},
+    {CLPT_HEADER "1,00:00:00.000000,free\n", "2:23: expected 6 columns, as in the header, found 3"},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10\n",
-     "2:28: expected a comma and the field Size, found the end of the line"},
+     "2:28: expected 6 columns, as in the header, found 4"},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256\r\n",
-     "2:32: expected a comma and the field Stream, found the end of the line"},
+     "2:32: expected 6 columns, as in the header, found 5"},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,\n",
-     "2:33: expected a stream, such as 0 or 0x2, found nothing"},
-    {CONTEXT_HEADER ROW, "2:38: expected a comma and the field Context, found the end of the line"},
+     "2:33: expected a stream of at most 64 bits, such as 0 or 0x2, found nothing"},
+    {CONTEXT_HEADER ROW, "2:38: expected 7 columns, as in the header, found 6"},
     {CONTEXT_HEADER "1,00:00:00.000000,free,0x10,256,0,\n",
-     "2:35: expected a context, such as 1 or 0x2, found nothing"},
+     "2:35: expected a context of at most 64 bits, such as 1 or 0x2, found nothing"},
     {CONTEXT_HEADER "1,00:00:00.000000,free,0x10,256,0,18446744073709551616\n",
-     "2:35: expected a context of at most 0xffffffffffffffff, found \"18446744073709551616\""},
+     "2:35: expected a context of at most 64 bits, such as 1 or 0x2, found "
+     "\"18446744073709551616\""},
     {CONTEXT_HEADER "1,00:00:00.000000,free,0x10,256,0,1,\n",
-     "2:36: expected the end of the line, found \",\""},
+     "2:36: expected 7 columns, as in the header, found more"},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0,\n",
-     "2:34: expected the end of the line, found \",\""},
+     "2:34: expected 6 columns, as in the header, found more"},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0,extra,fields\n",
-     "2:34: expected the end of the line, found \",extra,fields\""},
+     "2:34: expected 6 columns, as in the header, found more"},
     /* Thread. */
-    {CLPT_HEADER "-1,", "2:1: expected a thread, a decimal number, found \"-1\""},
-    {CLPT_HEADER " 1,", "2:1: expected a thread, a decimal number, found \" 1\""},
-    {CLPT_HEADER "main,", "2:1: expected a thread, a decimal number, found \"main\""},
-    {CLPT_HEADER "18446744073709551616,",
-     "2:1: expected a thread of at most 18446744073709551615, found \"18446744073709551616\""},
+    {CLPT_HEADER "-1,\n",
+     "2:1: expected a thread, a decimal number of at most 64 bits, found \"-1\""},
+    {CLPT_HEADER " 1,\n",
+     "2:1: expected a thread, a decimal number of at most 64 bits, found \" 1\""},
+    {CLPT_HEADER "main,\n",
+     "2:1: expected a thread, a decimal number of at most 64 bits, found \"main\""},
+    {CLPT_HEADER "18446744073709551616,\n",
+     "2:1: expected a thread, a decimal number of at most 64 bits, found \"18446744073709551616\""},
     /* Time. */
-    {CLPT_HEADER "1,,", "2:3: expected a time such as 13:05:59.000042, found nothing"},
-    {CLPT_HEADER "1,noon,", "2:3: expected a time such as 13:05:59.000042, found \"noon\""},
-    {CLPT_HEADER "1,24:00:00.0,",
+    {CLPT_HEADER "1,,\n", "2:3: expected a time such as 13:05:59.000042, found nothing"},
+    {CLPT_HEADER "1,noon,\n", "2:3: expected a time such as 13:05:59.000042, found \"noon\""},
+    {CLPT_HEADER "1,24:00:00.0,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"24:00:00.0\""},
-    {CLPT_HEADER "1,23:60:00.0,",
+    {CLPT_HEADER "1,23:60:00.0,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"23:60:00.0\""},
-    {CLPT_HEADER "1,23:00:61.0,",
+    {CLPT_HEADER "1,23:00:61.0,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"23:00:61.0\""},
-    {CLPT_HEADER "1,1:00:00.000,",
+    {CLPT_HEADER "1,1:00:00.000,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"1:00:00.000\""},
-    {CLPT_HEADER "1,01-00:00.000,",
+    {CLPT_HEADER "1,01-00:00.000,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"01-00:00.000\""},
-    {CLPT_HEADER "1,01:00-00.000,",
+    {CLPT_HEADER "1,01:00-00.000,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"01:00-00.000\""},
-    {CLPT_HEADER "1,01:00:00,000",
+    {CLPT_HEADER "1,01:00:00,000\n",
      "2:3: expected a time such as 13:05:59.000042, found \"01:00:00\""},
-    {CLPT_HEADER "1,01:00:00x000,",
+    {CLPT_HEADER "1,01:00:00x000,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"01:00:00x000\""},
-    {CLPT_HEADER "1,01:00:00.00z,",
+    {CLPT_HEADER "1,01:00:00.00z,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"01:00:00.00z\""},
-    {CLPT_HEADER "1,01:00:00.1234567890,",
+    {CLPT_HEADER "1,01:00:00.1234567890,\n",
      "2:3: expected a time such as 13:05:59.000042, found \"01:00:00.1234567890\""},
     /* Action. */
-    {CLPT_HEADER "1,00:00:00.000000,malloc,",
+    {CLPT_HEADER "1,00:00:00.000000,malloc,\n",
      "2:19: expected the action allocate, allocate failure or free, found \"malloc\""},
-    {CLPT_HEADER "1,00:00:00.000000,Free,",
+    {CLPT_HEADER "1,00:00:00.000000,Free,\n",
      "2:19: expected the action allocate, allocate failure or free, found \"Free\""},
-    {CLPT_HEADER "1,00:00:00.000000,,",
+    {CLPT_HEADER "1,00:00:00.000000,,\n",
      "2:19: expected the action allocate, allocate failure or free, found nothing"},
-    {CLPT_HEADER "1,00:00:00.000000,allocated,",
+    {CLPT_HEADER "1,00:00:00.000000,allocated,\n",
      "2:19: expected the action allocate, allocate failure or free, found \"allocated\""},
     /* Pointer. */
-    {CLPT_HEADER "1,00:00:00.000000,free,10,",
-     "2:24: expected a pointer such as 0x7f00a0000000, found \"10\""},
-    {CLPT_HEADER "1,00:00:00.000000,free,0x,",
-     "2:24: expected a pointer such as 0x7f00a0000000, found \"0x\""},
-    {CLPT_HEADER "1,00:00:00.000000,free,0xg,",
-     "2:24: expected a pointer such as 0x7f00a0000000, found \"0xg\""},
-    {CLPT_HEADER "1,00:00:00.000000,free,0x10000000000000000,",
-     "2:24: expected a pointer of at most 0xffffffffffffffff, found \"0x10000000000000000\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,10,\n",
+     "2:24: expected a pointer of at most 64 bits, such as 0x7f00a0000000, found \"10\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x,\n",
+     "2:24: expected a pointer of at most 64 bits, such as 0x7f00a0000000, found \"0x\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0xg,\n",
+     "2:24: expected a pointer of at most 64 bits, such as 0x7f00a0000000, found \"0xg\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10000000000000000,\n",
+     "2:24: expected a pointer of at most 64 bits, such as 0x7f00a0000000, found "
+     "\"0x10000000000000000\""},
     {CLPT_HEADER "1,00:00:00.000000,allocate,0x0,256,0\n",
      "2:28: expected a pointer other than null for 256 bytes, found a null pointer"},
     {CLPT_HEADER "1,00:00:00.000000,allocate,(nil),1,0\n",
      "2:28: expected a pointer other than null for 1 bytes, found a null pointer"},
     /* Size. */
-    {CLPT_HEADER "1,00:00:00.000000,free,0x10,-1,",
-     "2:29: expected a size in bytes, a decimal number, found \"-1\""},
-    {CLPT_HEADER "1,00:00:00.000000,free,0x10,1e6,",
-     "2:29: expected a size in bytes, a decimal number, found \"1e6\""},
-    {CLPT_HEADER "1,00:00:00.000000,free,0x10,0x10,",
-     "2:29: expected a size in bytes, a decimal number, found \"0x10\""},
-    {CLPT_HEADER "1,00:00:00.000000,free,0x10,,",
-     "2:29: expected a size in bytes, a decimal number, found nothing"},
-    {CLPT_HEADER "1,00:00:00.000000,free,0x10,18446744073709551616,",
-     "2:29: expected a size of at most 18446744073709551615 bytes, found "
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,-1,\n",
+     "2:29: expected a size in bytes, a decimal number of at most 64 bits, found \"-1\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,1e6,\n",
+     "2:29: expected a size in bytes, a decimal number of at most 64 bits, found \"1e6\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,0x10,\n",
+     "2:29: expected a size in bytes, a decimal number of at most 64 bits, found \"0x10\""},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,,\n",
+     "2:29: expected a size in bytes, a decimal number of at most 64 bits, found nothing"},
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,18446744073709551616,\n",
+     "2:29: expected a size in bytes, a decimal number of at most 64 bits, found "
      "\"18446744073709551616\""},
-    {CLPT_HEADER "1,00:00:00.000000,free,0x10,99999999999999999999999999999,",
-     "2:29: expected a size of at most 18446744073709551615 bytes, found "
+    {CLPT_HEADER "1,00:00:00.000000,free,0x10,99999999999999999999999999999,\n",
+     "2:29: expected a size in bytes, a decimal number of at most 64 bits, found "
      "\"99999999999999999999999999999\""},
     /* Stream. */
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,default\n",
-     "2:33: expected a stream, such as 0 or 0x2, found \"default\""},
+     "2:33: expected a stream of at most 64 bits, such as 0 or 0x2, found \"default\""},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,a\n",
-     "2:33: expected a stream, such as 0 or 0x2, found \"a\""},
+     "2:33: expected a stream of at most 64 bits, such as 0 or 0x2, found \"a\""},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0x\n",
-     "2:33: expected a stream, such as 0 or 0x2, found \"0x\""},
+     "2:33: expected a stream of at most 64 bits, such as 0 or 0x2, found \"0x\""},
     {CLPT_HEADER "1,00:00:00.000000,free,0x10,256,0x11111111111111111\n",
-     "2:33: expected a stream of at most 0xffffffffffffffff, found \"0x11111111111111111\""},
+     "2:33: expected a stream of at most 64 bits, such as 0 or 0x2, found \"0x11111111111111111\""},
+    /* Quotation marks. */
+    {"Action,Pool,Pointer,Size\nfree,\"one\"\",0x10,8\n",
+     "2:6: expected a value that ends in a quotation mark, found \"one\\\",0x10,8\""},
+    {"Action,Pool,Pointer,Size\nfree,\"one\"two,0x10,8\n",
+     "2:11: expected a comma or the end of the line, found \"two,0x10,8\""},
+    /* Flags and stacks. */
+    {"Action,Pointer,Size,Flags\nfree,0x10,8,READ\n",
+     "2:13: expected flags of at most 64 bits, such as 0x1, found \"READ\""},
+    {"Action,Pointer,Size,Stack\nfree,0x10,8,-1\n",
+     "2:13: expected the number of a frame, 0 for none, found \"-1\""},
 };
 
 START_TEST(malformed_trace)
@@ -296,16 +418,16 @@ static clp_status read_file(const void *bytes, size_t length)
 
 START_TEST(binary_junk)
 {
-  static const char row[] = CLPT_HEADER "1\0\n";
+  static const char row[] = CLPT_HEADER "1\0\n" ROW;
   clpt_fails(CLP_INVALID_ARGUMENT, read_file(row, sizeof(row) - 1));
   ck_assert_str_eq(clp_last_error()->message,
-                   "trace:2:1: expected a thread, a decimal number, found \"1\\x00\"");
+                   "trace:2:2: expected a line of at most 8192 bytes, none of them zero");
 
   char junk[4000];
   for (size_t i = 0; i < sizeof(junk); i++)
     junk[i] = (char)(i * 7 + 128);
   clpt_fails(CLP_INVALID_ARGUMENT, read_file(junk, sizeof(junk)));
-  clpt_message_has("trace:1:1: expected the header ");
+  clpt_message_has("trace:1:1: expected a header ");
 }
 END_TEST
 
@@ -316,7 +438,7 @@ START_TEST(line_too_long)
   memcpy(text, CLPT_HEADER, strlen(CLPT_HEADER));
   clpt_fails(CLP_INVALID_ARGUMENT, read_file(text, sizeof(text)));
   ck_assert_str_eq(clp_last_error()->message,
-                   "trace:2:1025: expected a line of at most 1024 bytes, found a longer one");
+                   "trace:2:8193: expected a line of at most 8192 bytes, none of them zero");
 }
 END_TEST
 
@@ -325,7 +447,7 @@ START_TEST(header_too_long)
   char text[2 * TRACE_LINE_MAX];
   memset(text, 'T', sizeof(text));
   clpt_fails(CLP_INVALID_ARGUMENT, read_file(text, sizeof(text)));
-  clpt_message_has("trace:1:1: expected the header ");
+  clpt_message_has("trace:1:1: expected a header ");
   clpt_message_has("found \"TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT...\"");
 }
 END_TEST
@@ -375,7 +497,7 @@ START_TEST(without_host_memory)
     }
     trace_close(reader);
   }
-  ck_assert_uint_ge(each.count, 2); /* zlib has more, where it is linked statically */
+  ck_assert_uint_ge(each.count, 1); /* zlib has more, where it is linked statically */
 }
 END_TEST
 
@@ -393,7 +515,11 @@ CLPT_MAIN("trace reader", clpt_run)
   TCase *rows = clpt_case(suite, "rows");
   tcase_add_test(rows, fields_of_a_row);
   tcase_add_test(rows, columns_of_a_row);
-  tcase_add_test(rows, context_of_a_row);
+  tcase_add_test(rows, fields_of_the_layer);
+  tcase_add_test(rows, columns_in_any_order_known_or_not);
+  tcase_add_test(rows, pool_of_a_row);
+  tcase_add_test(rows, notes_are_no_rows);
+  tcase_add_test(rows, what_the_last_line_begins_is_left_out);
   tcase_add_test(rows, header_alone);
   tcase_add_test(rows, a_byte_order_mark_is_passed_over);
   tcase_add_test(rows, allocation_of_nothing);

@@ -188,7 +188,7 @@ END_TEST
 
 START_TEST(malformed_trace)
 {
-  trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.0,allocate,0x1,10,0\n1,");
+  trace_reader *reader = clpt_trace(CLPT_HEADER "1,00:00:00.0,allocate,0x1,10,0\n1,\n");
   clpt_device device;
   clpt_device_init(&device);
   clp_allocator *allocator = clpt_device_allocator(&device);

@@ -305,6 +305,34 @@ START_TEST(pools_by_name)
 }
 END_TEST
 
+START_TEST(totals_by_kind)
+{
+  static const trace_surveyed_kind expected[TRACE_KINDS] = {
+      [TRACE_NO_KIND] = {1, 0, 700, 0},
+      [TRACE_BUFFER] = {2, 50, 100, 100},
+      [TRACE_IMAGE] = {2, 3000, 3000, 3000},
+  };
+  take(clpt_trace("Action,Pointer,Size,Kind\n"
+                  "allocate,0x1,700,\n"
+                  "free,0x1,700,\n"
+                  "allocate,0x1,100,buffer\n"
+                  "allocate,0x2,1000,image\n"
+                  "allocate,0x3,2000,image\n"
+                  "free,0x1,100,buffer\n"
+                  "allocate,0x1,50,buffer\n"),
+       clpt_simulated(0), clpt_pooled(), NULL);
+  for (size_t i = 0; i < TRACE_KINDS; i++) {
+    ck_assert_uint_eq(survey.kinds[i].allocations, expected[i].allocations);
+    ck_assert_uint_eq(survey.kinds[i].active_bytes, expected[i].active_bytes);
+    ck_assert_uint_eq(survey.kinds[i].peak_active_bytes, expected[i].peak_active_bytes);
+    ck_assert_uint_eq(survey.kinds[i].active_bytes_at_peak, expected[i].active_bytes_at_peak);
+    ck_assert_uint_eq(survey.result.kinds[i], expected[i].allocations);
+  }
+  ck_assert(trace_survey_has_kinds(&survey));
+  ck_assert_int_eq(survey.pools[1]->kind, TRACE_BUFFER);
+}
+END_TEST
+
 /* More pools than are looked at one by one: the others count in all. */
 START_TEST(many_pools)
 {
@@ -332,6 +360,7 @@ CLPT_MAIN("survey", clpt_run)
   tcase_add_test(tests, refusals_and_failures);
   tcase_add_test(tests, nothing);
   tcase_add_test(tests, pools_by_name);
+  tcase_add_test(tests, totals_by_kind);
   tcase_add_test(tests, many_pools);
   clpt_add_table(tests, like_a_replay, settings);
   tcase_add_test(tests, a_malformed_trace);

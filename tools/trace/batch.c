@@ -2,6 +2,8 @@
 /* Everything about a row that need not be timed, done before its batch runs. */
 #include "trace/batch.h"
 
+#include "trace/error.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -22,7 +24,6 @@ bool trace_scale_size(uint64_t bytes, double scale, size_t *scaled)
 void trace_batch_source_begin(trace_batch_source *source, trace_reader *reader, double scale)
 {
   *source = (trace_batch_source){.reader = reader, .scale = scale};
-  trace_live_blocks_init(&source->live);
 }
 
 void trace_batch_source_end(trace_batch_source *source)
@@ -34,7 +35,6 @@ void trace_batch_source_end(trace_batch_source *source)
 clp_status trace_batch_source_rewind(trace_batch_source *source)
 {
   trace_live_blocks_end(&source->live);
-  trace_live_blocks_init(&source->live);
   source->rows = 0;
   return trace_rewind(source->reader);
 }
@@ -43,16 +43,17 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
                           trace_batch_source *source)
 {
   if (!trace_scale_size(event->size, source->scale, &operation->bytes))
-    return trace_reject(source->reader, event->line, event->columns[TRACE_SIZE],
-                        "expected a size of at most %zu bytes when scaled by %g, found "
-                        "%" PRIu64,
-                        SIZE_MAX, source->scale, event->size);
+    return trace_error_at(trace_name(source->reader), event->line, event->columns[TRACE_SIZE],
+                          "expected a size of at most %zu bytes when scaled by %g, found "
+                          "%" PRIu64,
+                          SIZE_MAX, source->scale, event->size);
   operation->line = event->line;
   operation->event = source->rows;
   operation->is_free = event->action == TRACE_FREE;
   if (operation->is_free)
     return trace_live_blocks_remove(&source->live, source->reader, event, &operation->slot);
-  clp_status status = trace_contexts_number(&source->contexts, event->context, &operation->context);
+  operation->kind = (uint8_t)event->kind;
+  clp_status status = trace_contexts_number(&source->contexts, event, &operation->context);
   if (status)
     return status;
   return trace_live_blocks_add(&source->live, source->reader, event, &operation->slot);
@@ -61,10 +62,12 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
 /* A free of what was allocated before the trace begins, if such frees do not matter. */
 static bool is_left_out(const trace_batch_source *source, const trace_event *event)
 {
-  if (event->action != TRACE_FREE || !trace_is_lenient(source->reader) ||
+  trace_notes *notes = trace_reader_notes(source->reader);
+  if (event->action != TRACE_FREE || !notes->is_lenient ||
       trace_live_blocks_has(&source->live, event))
     return false;
-  trace_leave_out(source->reader, event);
+  if (notes->left_out++ == 0)
+    notes->first_left_out = event->line;
   return true;
 }
 

@@ -21,7 +21,8 @@ typedef struct trace_operation {
   size_t slot;
   uint64_t line;    /* where it stands in its file */
   uint64_t event;   /* the number of its row, from 1 */
-  uint32_t context; /* of an allocation: its number */
+  uint32_t context; /* of an allocation: the number of its context and kind */
+  uint8_t kind;     /* of an allocation */
   bool is_free;
 } trace_operation;
 

@@ -5,25 +5,28 @@
 
 void trace_contexts_end(trace_contexts *contexts)
 {
-  clpi_map_end(&contexts->numbers);
+  for (trace_kind kind = 0; kind < TRACE_KINDS; kind++)
+    clpi_map_end(&contexts->numbers[kind]);
   *contexts = (trace_contexts){0};
 }
 
-clp_status trace_contexts_number(trace_contexts *contexts, uint64_t context, uint32_t *number)
+clp_status trace_contexts_number(trace_contexts *contexts, const trace_event *event,
+                                 uint32_t *number)
 {
-  const uint64_t *found =
-      context ? clpi_map_find(&contexts->numbers, context) : &contexts->number_of_0;
+  clpi_map *numbers = &contexts->numbers[event->kind];
+  uint64_t *number_of_0 = &contexts->number_of_0[event->kind], context = event->context;
+  const uint64_t *found = context ? clpi_map_find(numbers, context) : number_of_0;
   if (found && *found) {
     *number = (uint32_t)(*found - 1);
     return CLP_SUCCESS;
   }
-  if (context && !clpi_map_reserve(&contexts->numbers))
+  if (context && !clpi_map_reserve(numbers))
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to follow more than %u contexts",
                        contexts->count);
   *number = contexts->count++;
   if (context)
-    clpi_map_put(&contexts->numbers, context, contexts->count);
+    clpi_map_put(numbers, context, contexts->count);
   else
-    contexts->number_of_0 = contexts->count;
+    *number_of_0 = contexts->count;
   return CLP_SUCCESS;
 }

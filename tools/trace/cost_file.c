@@ -3,8 +3,8 @@
 #include "trace/costs.h"
 
 #include "trace/error.h"
+#include "trace/event.h"
 #include "trace/lines.h"
-#include "trace/number.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -70,8 +70,7 @@ static const char *parse_bytes(const char *text, size_t length, cost_row *row)
 {
   static const char expected[] = "a size in bytes, a decimal number from 1 to 18446744073709551615";
   uint64_t bytes;
-  if (trace_read_number(text, length, TRACE_DECIMAL, &bytes) != TRACE_NUMBER_READ || bytes == 0 ||
-      bytes > SIZE_MAX)
+  if (!trace_read_number(text, length, 10, &bytes) || bytes == 0 || bytes > SIZE_MAX)
     return expected;
   row->bytes = (size_t)bytes;
   return NULL;
@@ -186,9 +185,8 @@ static clp_status read_line(cost_reading *reading, const trace_line *line)
   if (!reading->began && line->cut)
     return read_header(reading, line);
   if (line->cut)
-    return trace_error_at(reading->name, line->number, TRACE_LINE_MAX + 1,
-                          "expected a line of at most %d bytes, found a longer one",
-                          TRACE_LINE_MAX);
+    return trace_error_at(reading->name, line->number, line->length + 1,
+                          "expected a line of at most %d bytes, none of them zero", TRACE_LINE_MAX);
   if (line->length > 0 && line->text[0] == '#') {
     read_remark(reading->costs, line);
     return CLP_SUCCESS;
@@ -221,21 +219,21 @@ static clp_status end_reading(const cost_reading *reading, clp_status status)
 
 clp_status trace_costs_read(const char *path, trace_costs *costs)
 {
-  trace_lines *lines;
+  trace_lines lines;
   trace_line line;
   bool found = true;
   *costs = (trace_costs){0};
   clp_status status = trace_lines_open(path, &lines);
   if (status)
     return status;
-  cost_reading reading = {.name = trace_lines_name(lines), .costs = costs};
+  cost_reading reading = {.name = lines.name, .costs = costs};
   while (!status && found) {
-    status = trace_lines_next(lines, &line, &found);
+    status = trace_lines_next(&lines, &line, &found);
     if (!status && found)
       status = read_line(&reading, &line);
   }
   status = end_reading(&reading, status);
-  trace_lines_close(lines);
+  trace_lines_close(&lines);
   return status;
 }
 
@@ -244,8 +242,9 @@ clp_status trace_costs_read(const char *path, trace_costs *costs)
 static trace_line take_line(const char *text, const char *end, uint64_t number, const char **next)
 {
   const char *line_end = memchr(text, '\n', (size_t)(end - text));
-  trace_line line = {
-      .text = text, .length = (size_t)((line_end ? line_end : end) - text), .number = number};
+  trace_line line = {.text = (char *)text, /* which is not written to */
+                     .length = (size_t)((line_end ? line_end : end) - text),
+                     .number = number};
   *next = line_end ? line_end + 1 : end;
   line.cut = line.length > TRACE_LINE_MAX;
   if (line.cut)

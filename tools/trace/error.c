@@ -3,6 +3,7 @@
 #include "trace/error.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,20 +41,13 @@ trace_found_text trace_show_found(const char *text, size_t length, bool cut)
   return shown;
 }
 
-clp_status trace_verror_at(const char *name, uint64_t line, size_t column, const char *format,
-                           va_list arguments)
+clp_status trace_error_at(const char *name, uint64_t line, size_t column, const char *format, ...)
 {
   enum { SAID_BYTES = 256 };
   char said[SAID_BYTES];
-  vsnprintf(said, sizeof(said), format, arguments);
-  return trace_error(CLP_INVALID_ARGUMENT, 0, "%s:%" PRIu64 ":%zu: %s", name, line, column, said);
-}
-
-clp_status trace_error_at(const char *name, uint64_t line, size_t column, const char *format, ...)
-{
   va_list arguments;
   va_start(arguments, format);
-  clp_status status = trace_verror_at(name, line, column, format, arguments);
+  vsnprintf(said, sizeof(said), format, arguments);
   va_end(arguments);
-  return status;
+  return trace_error(CLP_INVALID_ARGUMENT, 0, "%s:%" PRIu64 ":%zu: %s", name, line, column, said);
 }

@@ -9,7 +9,6 @@
 #define CLPOOL_TRACE_ERROR_H
 
 #include <clpool/status.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,9 +30,5 @@ trace_found_text trace_show_found(const char *text, size_t length, bool cut);
 /* Sets the last error to "NAME:LINE:COLUMN: " and the rest; returns CLP_INVALID_ARGUMENT. */
 clp_status trace_error_at(const char *name, uint64_t line, size_t column, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-
-/* The same with the rest's arguments as a list. */
-clp_status trace_verror_at(const char *name, uint64_t line, size_t column, const char *format,
-                           va_list arguments) __attribute__((format(printf, 4, 0)));
 
 #endif

@@ -1,173 +1,146 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of a row as RMM writes them, older and newer versions alike. */
+/* The fields of a row as RMM writes them, older and newer versions alike, and clpool's own. */
 #include "trace/event.h"
 
-#include "trace/number.h"
-
-#include <stdbool.h>
 #include <string.h>
 
-static bool has_hexadecimal_prefix(const char *text, size_t length)
+/* The value of a digit; what is none is as large as no base. */
+static unsigned digit_value(char digit)
 {
-  return length >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  if (digit >= '0' && digit <= '9')
+    return (unsigned)(digit - '0');
+  if ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f')
+    return (unsigned)((digit | 0x20) - 'a') + 10;
+  return 16;
 }
 
-static trace_number_result read_hexadecimal(const char *text, size_t length, uint64_t *number)
+bool trace_read_number(const char *text, size_t length, unsigned base, uint64_t *number)
 {
-  if (!has_hexadecimal_prefix(text, length))
-    return TRACE_NO_NUMBER;
-  return trace_read_number(text + 2, length - 2, TRACE_HEXADECIMAL, number);
-}
-
-static bool is_word(const char *text, size_t length, const char *word)
-{
-  return length == strlen(word) && memcmp(text, word, length) == 0;
-}
-
-static const char *parse_thread(const char *text, size_t length, trace_event *event)
-{
-  switch (trace_read_number(text, length, TRACE_DECIMAL, &event->thread)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a thread, a decimal number";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
+  uint64_t value = 0;
+  for (size_t i = 0; i < length; i++) {
+    unsigned digit = digit_value(text[i]);
+    if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
+        __builtin_add_overflow(value, digit, &value))
+      return false;
   }
-  return "a thread of at most 18446744073709551615";
+  *number = value;
+  return length > 0;
 }
 
-/* Reads two digits, `*text` moves behind them. */
-static bool read_clock_part(const char **text, unsigned below, uint64_t *part)
+/* Each of these reads all of a text, which a zero ends, into what `to` points to. */
+
+static bool read_decimal(const char *text, size_t length, void *to)
 {
-  if (trace_read_number(*text, 2, TRACE_DECIMAL, part) != TRACE_NUMBER_READ || *part >= below)
-    return false;
-  *text += 2;
-  return true;
+  return trace_read_number(text, length, 10, to);
+}
+
+/* With the prefix 0x. */
+static bool read_hexadecimal(const char *text, size_t length, void *to)
+{
+  return length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
+         trace_read_number(text + 2, length - 2, 16, to);
+}
+
+static bool read_either(const char *text, size_t length, void *to)
+{
+  return read_hexadecimal(text, length, to) || read_decimal(text, length, to);
+}
+
+/* Newer versions of RMM write a null pointer as glibc's printf does. */
+static bool read_pointer(const char *text, size_t length, void *to)
+{
+  *(uint64_t *)to = 0;
+  return strcmp(text, "(nil)") == 0 || read_hexadecimal(text, length, to);
 }
 
 /* HH:MM:SS, then a point (newer versions: a colon) and up to nine digits of the second. */
-static bool read_time(const char *text, size_t length, uint64_t *nanoseconds)
+static bool read_time(const char *text, size_t length, void *to)
 {
-  enum { LEAST = sizeof("HH:MM:SS.m") - 1, MOST = sizeof("HH:MM:SS.nnnnnnnnn") - 1 };
-  const char *end = text + length;
+  enum { FRACTION = sizeof("HH:MM:SS.") - 1, MOST_DIGITS = 9 };
   uint64_t hours, minutes, seconds, fraction;
-  if (length < LEAST || length > MOST)
+  if (length <= FRACTION || length > FRACTION + MOST_DIGITS || text[2] != ':' || text[5] != ':' ||
+      (text[8] != '.' && text[8] != ':') || !trace_read_number(text, 2, 10, &hours) ||
+      !trace_read_number(text + 3, 2, 10, &minutes) ||
+      !trace_read_number(text + 6, 2, 10, &seconds) ||
+      !read_decimal(text + FRACTION, length - FRACTION, &fraction) || hours > 23 || minutes > 59 ||
+      seconds > 60)
     return false;
-  if (!read_clock_part(&text, 24, &hours) || *text++ != ':' ||
-      !read_clock_part(&text, 60, &minutes) || *text++ != ':' ||
-      !read_clock_part(&text, 61, &seconds) || (*text != '.' && *text != ':'))
-    return false;
-  text++;
-  size_t digits = (size_t)(end - text);
-  if (trace_read_number(text, digits, TRACE_DECIMAL, &fraction) != TRACE_NUMBER_READ)
-    return false;
-  for (; digits < 9; digits++)
+  for (size_t digits = length - FRACTION; digits < MOST_DIGITS; digits++)
     fraction *= 10;
-  *nanoseconds = ((hours * 60 + minutes) * 60 + seconds) * 1000000000u + fraction;
+  *(uint64_t *)to = ((hours * 60 + minutes) * 60 + seconds) * 1000000000u + fraction;
   return true;
 }
 
-static const char *parse_time(const char *text, size_t length, trace_event *event)
+static bool read_action(const char *text, size_t length, void *to)
 {
-  return read_time(text, length, &event->nanoseconds) ? NULL : "a time such as 13:05:59.000042";
+  static const char *const names[] = {[TRACE_ALLOCATE] = "allocate",
+                                      [TRACE_ALLOCATE_FAILURE] = "allocate failure",
+                                      [TRACE_FREE] = "free"};
+  trace_action found = 0;
+  (void)length;
+  while (found <= TRACE_FREE && strcmp(text, names[found]) != 0)
+    found++;
+  *(trace_action *)to = found;
+  return found <= TRACE_FREE;
 }
 
-static const char *parse_action(const char *text, size_t length, trace_event *event)
+static const char *const kind_names[TRACE_KINDS] = {"", "buffer", "image", "svm", "other"};
+
+const char *trace_kind_name(trace_kind kind)
 {
-  if (is_word(text, length, "allocate"))
-    event->action = TRACE_ALLOCATE;
-  else if (is_word(text, length, "free"))
-    event->action = TRACE_FREE;
-  else if (is_word(text, length, "allocate failure"))
-    event->action = TRACE_ALLOCATE_FAILURE;
-  else
-    return "the action allocate, allocate failure or free";
-  return NULL;
+  return kind_names[kind];
 }
 
-/* Newer versions write a null pointer as glibc's printf does. */
-static const char *parse_pointer(const char *text, size_t length, trace_event *event)
+static bool read_kind(const char *text, size_t length, void *to)
 {
-  if (is_word(text, length, "(nil)")) {
-    event->pointer = 0;
-    return NULL;
-  }
-  switch (read_hexadecimal(text, length, &event->pointer)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a pointer such as 0x7f00a0000000";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
-  }
-  return "a pointer of at most 0xffffffffffffffff";
+  trace_kind found = 0;
+  (void)length;
+  while (found < TRACE_OTHER_KIND && strcmp(text, kind_names[found]) != 0)
+    found++;
+  *(trace_kind *)to = found;
+  return true;
 }
 
-static const char *parse_size(const char *text, size_t length, trace_event *event)
-{
-  switch (trace_read_number(text, length, TRACE_DECIMAL, &event->size)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a size in bytes, a decimal number";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
-  }
-  return "a size of at most 18446744073709551615 bytes";
-}
-
-/* A decimal number, or 0x and hexadecimal digits. */
-static trace_number_result read_any(const char *text, size_t length, uint64_t *number)
-{
-  return has_hexadecimal_prefix(text, length)
-             ? read_hexadecimal(text, length, number)
-             : trace_read_number(text, length, TRACE_DECIMAL, number);
-}
-
-static const char *parse_stream(const char *text, size_t length, trace_event *event)
-{
-  switch (read_any(text, length, &event->stream)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a stream, such as 0 or 0x2";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
-  }
-  return "a stream of at most 0xffffffffffffffff";
-}
-
-static const char *parse_context(const char *text, size_t length, trace_event *event)
-{
-  switch (read_any(text, length, &event->context)) {
-  case TRACE_NUMBER_READ:
-    return NULL;
-  case TRACE_NO_NUMBER:
-    return "a context, such as 1 or 0x2";
-  case TRACE_NUMBER_TOO_LARGE:
-    break;
-  }
-  return "a context of at most 0xffffffffffffffff";
-}
+/* --- fields --- */
 
 static const struct {
-  const char *name;
-  const char *(*parse)(const char *text, size_t length, trace_event *event);
+  const char *name, *expected;
+  size_t offset;
+  bool (*read)(const char *text, size_t length, void *to);
 } fields[TRACE_FIELDS] = {
-    [TRACE_THREAD] = {"Thread", parse_thread},    [TRACE_TIME] = {"Time", parse_time},
-    [TRACE_ACTION] = {"Action", parse_action},    [TRACE_POINTER] = {"Pointer", parse_pointer},
-    [TRACE_SIZE] = {"Size", parse_size},          [TRACE_STREAM] = {"Stream", parse_stream},
-    [TRACE_CONTEXT] = {"Context", parse_context}, [TRACE_POOL] = {"Pool", NULL},
+#define FIELD(member, function) offsetof(trace_event, member), function
+    [TRACE_THREAD] = {"Thread", "a thread, a decimal number of at most 64 bits",
+                      FIELD(thread, read_decimal)},
+    [TRACE_TIME] = {"Time", "a time such as 13:05:59.000042", FIELD(nanoseconds, read_time)},
+    [TRACE_ACTION] = {"Action", "the action allocate, allocate failure or free",
+                      FIELD(action, read_action)},
+    [TRACE_POINTER] = {"Pointer", "a pointer of at most 64 bits, such as 0x7f00a0000000",
+                       FIELD(pointer, read_pointer)},
+    [TRACE_SIZE] = {"Size", "a size in bytes, a decimal number of at most 64 bits",
+                    FIELD(size, read_decimal)},
+    [TRACE_STREAM] = {"Stream", "a stream of at most 64 bits, such as 0 or 0x2",
+                      FIELD(stream, read_either)},
+    [TRACE_CONTEXT] = {"Context", "a context of at most 64 bits, such as 1 or 0x2",
+                       FIELD(context, read_either)},
+    [TRACE_POOL] = {"Pool", NULL, 0, NULL},
+    [TRACE_KIND] = {"Kind", NULL, FIELD(kind, read_kind)},
+    [TRACE_FLAGS] = {"Flags", "flags of at most 64 bits, such as 0x1", FIELD(flags, read_either)},
+    [TRACE_STACK] = {"Stack", "the number of a frame, 0 for none", FIELD(stack, read_decimal)},
+#undef FIELD
 };
 
-const char *trace_field_name(trace_field field)
+trace_field trace_field_find(const char *name)
 {
-  return fields[field].name;
+  trace_field field = 0;
+  while (field < TRACE_FIELDS && strcmp(name, fields[field].name) != 0)
+    field++;
+  return field;
 }
 
 const char *trace_field_parse(trace_field field, const char *text, size_t length,
                               trace_event *event)
 {
-  return fields[field].parse(text, length, event);
+  return fields[field].read(text, length, (char *)event + fields[field].offset)
+             ? NULL
+             : fields[field].expected;
 }

@@ -3,6 +3,7 @@
 #ifndef CLPOOL_TRACE_LARGEST_H
 #define CLPOOL_TRACE_LARGEST_H
 
+#include "trace/event.h"
 #include "trace/timeline.h"
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@ typedef struct trace_large_kind {
   size_t bytes; /* as asked for, scaled */
   uint64_t thread;
   uint64_t stream;
+  trace_kind memory;
 } trace_large_kind;
 
 typedef struct trace_large_group {

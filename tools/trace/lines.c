@@ -1,125 +1,114 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines are found in a buffer, and what is left of it moves to its front before more is read. */
+/* Lines from zlib's reader, which takes plain and gzipped files alike. */
 #include "trace/lines.h"
 
 #include "trace/error.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
 
-enum { BUFFER_BYTES = 64 * 1024 };
-
-struct trace_lines {
-  trace_input *input;
-  bool at_end;       /* the file has no more than the buffer */
-  uint64_t number;   /* of the line given last */
-  size_t begin, end; /* what of the buffer is still to be given */
-  char buffer[BUFFER_BYTES];
-};
-
-static void start(trace_lines *lines)
+static void shorten(char shown[TRACE_NAME_BYTES], const char *name)
 {
-  lines->at_end = false;
-  lines->number = 0;
-  lines->begin = lines->end = 0;
+  size_t length = strlen(name);
+  bool is_long = length >= TRACE_NAME_BYTES;
+  snprintf(shown, TRACE_NAME_BYTES, "%s%s", is_long ? "..." : "",
+           is_long ? name + length - (TRACE_NAME_BYTES - sizeof("...")) : name);
 }
 
-clp_status trace_lines_of(trace_input *input, trace_lines **out)
+static clp_status cannot_open(const char *name, int code)
 {
-  *out = NULL;
-  trace_lines *lines = malloc(sizeof(*lines));
-  if (!lines)
-    return trace_error(CLP_OUT_OF_HOST_MEMORY, ENOMEM, "no host memory to read a trace");
-  lines->input = input;
-  start(lines);
-  *out = lines;
+  char shown[TRACE_NAME_BYTES];
+  shorten(shown, name);
+  return trace_error(code == ENOMEM ? CLP_OUT_OF_HOST_MEMORY : CLP_IO_ERROR, code, "%s: %s", shown,
+                     strerror(code));
+}
+
+clp_status trace_lines_open_descriptor(int descriptor, const char *name, trace_lines *lines)
+{
+  enum { BUFFER_BYTES = 128 * 1024 };
+  struct stat file;
+  int code = fstat(descriptor, &file) ? errno : S_ISDIR(file.st_mode) ? EISDIR : 0;
+  lines->file = code ? NULL : gzdopen(descriptor, "rb");
+  if (!lines->file) {
+    close(descriptor);
+    return cannot_open(name, code ? code : ENOMEM);
+  }
+  gzbuffer(lines->file, BUFFER_BYTES);
+  lines->can_rewind = S_ISREG(file.st_mode);
+  lines->file_bytes = lines->can_rewind && file.st_size > 0 ? (uint64_t)file.st_size : 0;
+  lines->number = 0;
+  shorten(lines->name, name);
   return CLP_SUCCESS;
 }
 
-clp_status trace_lines_open(const char *path, trace_lines **out)
+clp_status trace_lines_open(const char *path, trace_lines *lines)
 {
-  *out = NULL;
-  trace_input *input;
-  clp_status status = trace_input_open(path, &input);
-  if (status)
-    return status;
-  status = trace_lines_of(input, out);
-  if (status)
-    trace_input_close(input);
-  return status;
+  bool is_stdin = strcmp(path, "-") == 0;
+  const char *name = is_stdin ? "standard input" : path;
+  int descriptor = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                            : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  return descriptor < 0 ? cannot_open(name, errno)
+                        : trace_lines_open_descriptor(descriptor, name, lines);
 }
 
 void trace_lines_close(trace_lines *lines)
 {
-  if (!lines)
-    return;
-  trace_input_close(lines->input);
-  free(lines);
+  gzclose_r(lines->file);
 }
 
-/* Moves what is left to the front of the buffer and reads on behind it. */
-static clp_status refill(trace_lines *lines)
+/* Tells why zlib gives no more, if that is not the end of the file. */
+static clp_status check_end(const trace_lines *lines, int code_of_system, size_t column)
 {
-  lines->end -= lines->begin;
-  memmove(lines->buffer, lines->buffer + lines->begin, lines->end);
-  lines->begin = 0;
-  size_t bytes;
-  clp_status status =
-      trace_input_read(lines->input, lines->buffer + lines->end, BUFFER_BYTES - lines->end,
-                       lines->number + 1, lines->end + 1, &bytes);
-  lines->end += bytes;
-  lines->at_end = !status && bytes == 0;
-  return status;
-}
-
-/* Gives `length` bytes as the next line, and skips `line_end` bytes more. */
-static void give(trace_lines *lines, trace_line *line, size_t length, size_t line_end, bool cut)
-{
-  const char *text = lines->buffer + lines->begin;
-  lines->begin += length + line_end;
-  if (!cut && length > 0 && text[length - 1] == '\r')
-    length--;
-  *line = (trace_line){.text = text, .length = length, .number = ++lines->number, .cut = cut};
+  int code;
+  const char *message = gzerror(lines->file, &code);
+  if (code == Z_OK)
+    return CLP_SUCCESS;
+  if (code == Z_MEM_ERROR)
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, ENOMEM, "%s: no host memory to decompress",
+                       lines->name);
+  if (code == Z_ERRNO)
+    return trace_error(CLP_IO_ERROR, code_of_system, "%s:%" PRIu64 ": cannot read on: %s",
+                       lines->name, lines->number + 1, strerror(code_of_system));
+  /* "<fd:N>: " stands before zlib's text, for it was given no path. */
+  const char *text = strstr(message, ": ");
+  return trace_error(CLP_IO_ERROR, 0, "%s:%" PRIu64 ":%zu: cannot decompress further: %s",
+                     lines->name, lines->number + 1, column, text ? text + 2 : message);
 }
 
 clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found)
 {
-  *found = true;
-  for (;;) {
-    size_t available = lines->end - lines->begin;
-    size_t searched = available <= TRACE_LINE_MAX + 1 ? available : TRACE_LINE_MAX + 1;
-    const char *text = lines->buffer + lines->begin;
-    const char *line_end = memchr(text, '\n', searched);
-    if (line_end) {
-      give(lines, line, (size_t)(line_end - text), 1, false);
-      return CLP_SUCCESS;
-    }
-    if (available > TRACE_LINE_MAX) {
-      give(lines, line, TRACE_LINE_MAX, 0, true);
-      return CLP_SUCCESS;
-    }
-    if (lines->at_end && available > 0) {
-      give(lines, line, available, 0, false);
-      return CLP_SUCCESS;
-    }
-    if (lines->at_end) {
-      *found = false;
-      return CLP_SUCCESS;
-    }
-    clp_status status = refill(lines);
-    if (status)
-      return status;
-  }
+  errno = 0;
+  *found = gzgets(lines->file, lines->text, sizeof(lines->text));
+  if (!*found)
+    return check_end(lines, errno, 1);
+  size_t length = strlen(lines->text);
+  bool has_end = length > 0 && lines->text[length - 1] == '\n';
+  if (has_end || length > TRACE_LINE_MAX)
+    length--;
+  if (has_end && length > 0 && lines->text[length - 1] == '\r')
+    length--;
+  lines->text[length] = '\0';
+  *line = (trace_line){.text = lines->text,
+                       .length = length,
+                       .number = lines->number + 1,
+                       .cut = !has_end && !gzeof(lines->file), /* zlib stopped for neither */
+                       .has_end = has_end};
+  clp_status status = has_end || line->cut ? CLP_SUCCESS : check_end(lines, errno, length + 1);
+  lines->number++;
+  return status;
 }
 
 clp_status trace_lines_rewind(trace_lines *lines)
 {
-  start(lines);
-  return trace_input_rewind(lines->input);
-}
-
-const char *trace_lines_name(const trace_lines *lines)
-{
-  return trace_input_name(lines->input);
+  gzclearerr(lines->file); /* zlib does not leave damaged text without */
+  if (!lines->can_rewind || gzrewind(lines->file))
+    return trace_error(CLP_IO_ERROR, ESPIPE, "%s: cannot be read twice", lines->name);
+  lines->number = 0;
+  return CLP_SUCCESS;
 }

@@ -3,44 +3,52 @@
 #ifndef CLPOOL_TRACE_LINES_H
 #define CLPOOL_TRACE_LINES_H
 
-#include "trace/input.h"
-
 #include <clpool/status.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest line, in bytes; what a trace needs is well below. */
-enum { TRACE_LINE_MAX = 1024 };
+enum {
+  TRACE_LINE_MAX = 8192,  /* the longest line, in bytes */
+  TRACE_NAME_BYTES = 256, /* a message has room for this much of a name, beside what it says */
+};
 
 /* A file that is being read. */
-typedef struct trace_lines trace_lines;
+typedef struct trace_lines {
+  struct gzFile_s *file;
+  bool can_rewind;             /* a pipe or a terminal cannot be read twice */
+  uint64_t file_bytes;         /* as stored; 0: unknown */
+  uint64_t number;             /* of the line given last */
+  char name[TRACE_NAME_BYTES]; /* for messages: its path, only the end of a very long one */
+  char text[TRACE_LINE_MAX + sizeof("\n")];
+} trace_lines;
 
-/* One line, without its line end ("\n" or "\r\n"; the last line may lack it). */
+/* One line, without its line end ("\n" or "\r\n"). */
 typedef struct trace_line {
-  const char *text; /* may hold any byte, 0 too; borrowed until the next call */
+  char *text; /* the caller's to change, until the next call */
   size_t length;
   uint64_t number; /* from 1 */
-  bool cut;        /* longer than TRACE_LINE_MAX: `text` is how it begins */
+  bool cut;        /* longer than TRACE_LINE_MAX, or has a zero byte: `text` is how it begins */
+  bool has_end;    /* only the last line may lack it, of a program that was killed as it wrote */
 } trace_line;
 
 /* Opens the file at `path`, "-" for standard input.
  * CLP_IO_ERROR: it cannot be opened, or is a directory. CLP_OUT_OF_HOST_MEMORY. */
-clp_status trace_lines_open(const char *path, trace_lines **out);
+clp_status trace_lines_open(const char *path, trace_lines *lines);
 
-/* The lines of `input`, which belongs to the object on success. CLP_OUT_OF_HOST_MEMORY. */
-clp_status trace_lines_of(trace_input *input, trace_lines **out);
+/* Reads from `descriptor`, which is closed with the object, and at once if this fails; `name` is
+ * for messages. Fails likewise. */
+clp_status trace_lines_open_descriptor(int descriptor, const char *name, trace_lines *lines);
 
 void trace_lines_close(trace_lines *lines);
 
 /* Gives the next line, or sets `*found` to false at the end of the file. After a failure, or a line
- * that was cut, only rewind and close make sense. Fails as trace_input_read does. */
+ * that was cut, only rewind and close make sense.
+ * CLP_IO_ERROR: the file cannot be read on, or its compressed text is damaged or ends too early.
+ * CLP_OUT_OF_HOST_MEMORY: zlib has none. */
 clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found);
 
-/* Goes back to the first line. CLP_IO_ERROR where the input cannot be read twice. */
+/* Goes back to the first line. CLP_IO_ERROR: it cannot be read twice. */
 clp_status trace_lines_rewind(trace_lines *lines);
-
-/* What messages call the file. */
-const char *trace_lines_name(const trace_lines *lines);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef CLPOOL_TRACE_LIVE_BLOCKS_H
 #define CLPOOL_TRACE_LIVE_BLOCKS_H
 
+#include "core/base/map.h"
 #include "trace/event.h"
 #include "trace/reader.h"
 
@@ -11,16 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Begins as {0}. Lists of slots are linked by their numbers plus 1; 0 ends them. */
 typedef struct trace_live_blocks {
-  void *tree;          /* of what is live, for tsearch */
-  uint64_t live_nulls; /* blocks of no bytes, which may all be the null pointer */
-  size_t slots;        /* numbers ever given out: all are below */
-  size_t *spare;       /* numbers that are free again, the next to give out last */
-  size_t spare_count;
-  size_t capacity; /* of `spare`, at least `slots` */
+  clpi_map by_pointer;             /* the slots of live blocks, but for null pointers */
+  struct trace_live_block *blocks; /* by slot */
+  size_t slots;                    /* numbers ever given out: all are below */
+  size_t capacity;                 /* of `blocks` */
+  size_t spare, nulls;             /* lists: slots to give out again, and live null pointers */
 } trace_live_blocks;
 
-void trace_live_blocks_init(trace_live_blocks *live);
 void trace_live_blocks_end(trace_live_blocks *live);
 
 /* Adds the block of an allocate row and gives it a slot number that no other live block has. There

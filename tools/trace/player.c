@@ -7,6 +7,7 @@
 #include <clpool/hook.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A failure that a program could have met and survived; others end the replay. */
 static bool is_refusal(clp_status status)
@@ -82,6 +83,7 @@ static clp_status run_pooled(trace_player *player, const trace_operation *operat
         continue;
       }
       tally.allocations += status == CLP_SUCCESS;
+      tally.kinds[operation->kind] += status == CLP_SUCCESS;
       if (!status && counts)
         count_active(&tally, operation->bytes);
       if (!status && player->options->contents)
@@ -120,6 +122,7 @@ static clp_status run_bare(trace_player *player, const trace_operation *operatio
         continue;
       }
       tally.allocations += status == CLP_SUCCESS;
+      tally.kinds[operation->kind] += status == CLP_SUCCESS;
       if (!status)
         count_active(&tally, operation->bytes);
       if (!status && player->options->contents)
@@ -341,6 +344,7 @@ void trace_player_read(const trace_player *player, trace_replay_result *result)
       .peak_managed_bytes = meter.peak_bytes,
       .peak_device_bytes = meter.peak_bytes,
   };
+  memcpy(result->kinds, tally->kinds, sizeof(result->kinds));
   if (player->options->pooled)
     read_pool_figures(player, result);
   if (result->peak_active_bytes > 0)

@@ -24,6 +24,7 @@ typedef struct trace_play_slot {
 
 typedef struct trace_play_tally {
   uint64_t allocations, frees, failures;
+  uint64_t kinds[TRACE_KINDS];            /* allocations of each */
   uint64_t first_failure;                 /* its event; 0: none failed */
   size_t active_bytes, peak_active_bytes; /* but with one pool, which counts by itself */
 } trace_play_tally;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads an allocation trace, row by row: RMM's CSV log, with the header
+/* Reads an allocation trace, row by row: CSV with a header that names the columns, as RMM's log:
  *
  *   Thread,Time,Action,Pointer,Size,Stream
  *
- * or that with one more column, Context or Pool, which tells what has a pool of its own.
+ * Columns may be in any order. Action, Pointer and Size must be there; others may be missing, or
+ * may be unknown to this reader, which skips them. Lines that begin with # are no rows. The last
+ * line is left out if it has no end: the program was killed as it wrote it.
+ *
  * A file may be gzipped, and is never held in memory. Messages about what it says read
  *
  *   FILE:LINE:COLUMN: expected <what>, found <what>
@@ -47,20 +50,19 @@ void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total)
 /* What messages call the trace. Borrowed. */
 const char *trace_name(const trace_reader *reader);
 
-/* Whether rows have contexts, as those of `clpool record` do; once a row was read. */
-bool trace_has_contexts(const trace_reader *reader);
+/* Whether rows have this field; once a row was read. */
+bool trace_has(const trace_reader *reader, trace_field field);
 
-/* Whether frees of what is not live are left out: those of a log that began late. */
-void trace_set_lenient(trace_reader *reader, bool is_lenient);
-bool trace_is_lenient(const trace_reader *reader);
+/* What is left out of a trace. */
+typedef struct trace_notes {
+  bool is_lenient;         /* the caller's to set: frees of what is not live, of a log that began
+                            * late, are left out */
+  uint64_t left_out;       /* such rows so far: counted by who knows what is live */
+  uint64_t first_left_out; /* the line of the first */
+  uint64_t broken_line;    /* the last line, which has no end; 0: none such was read */
+} trace_notes;
 
-/* Counts a row that is left out; and how many were since the begin, and the line of the first. */
-void trace_leave_out(trace_reader *reader, const trace_event *event);
-uint64_t trace_left_out(const trace_reader *reader, uint64_t *first_line);
-
-/* Fails with CLP_INVALID_ARGUMENT about a place in the trace: for rows that are well-formed, but
- * make no sense where they stand. */
-clp_status trace_reject(const trace_reader *reader, uint64_t line, size_t column,
-                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Borrowed. */
+trace_notes *trace_reader_notes(trace_reader *reader);
 
 #endif

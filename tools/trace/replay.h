@@ -100,8 +100,9 @@ typedef struct trace_replay_options {
 /* Figures as of the last row, of all passes but for the time, which is the last one's; the release
  * of what is live at the end of a pass is neither timed nor counted. */
 typedef struct trace_replay_result {
-  size_t pools;         /* one, or one a context of the trace */
+  size_t pools;         /* one, or one for each kind of memory in each context of the trace */
   uint64_t allocations; /* that succeeded: hits and misses */
+  uint64_t kinds[TRACE_KINDS]; /* of these, each kind */
   uint64_t frees;
   uint64_t hits; /* served without the device; 0 without a pool */
   uint64_t misses;
@@ -119,12 +120,12 @@ typedef struct trace_replay_result {
   double ns_per_operation;     /* of an allocation or a free; 0 without any */
 } trace_replay_result;
 
-/* Replays `reader`'s trace from where it stands to its end, with a pool for each of its contexts:
- * what one has released serves none of the others. Rows are read, checked and resolved in
- * batches; the clock runs only while a batch's allocations and frees do. Host memory is constant
- * but for what is live. Allocations that fail with CLP_OUT_OF_DEVICE_MEMORY, CLP_LIMIT_EXCEEDED or
- * CLP_INVALID_ARGUMENT (a block too large for the device) count as failures; another status ends
- * the replay. In any case all that was taken is given back before it returns.
+/* Replays `reader`'s trace from where it stands to its end, with a pool for each kind of memory in
+ * each of its contexts: what one has released serves none of the others. Rows are read, checked and
+ * resolved in batches; the clock runs only while a batch's allocations and frees do. Host memory is
+ * constant but for what is live. Allocations that fail with CLP_OUT_OF_DEVICE_MEMORY,
+ * CLP_LIMIT_EXCEEDED or CLP_INVALID_ARGUMENT (a block too large for the device) count as failures;
+ * another status ends the replay. In any case all that was taken is given back before it returns.
  *
  * CLP_INVALID_ARGUMENT: the trace is malformed, frees what is not live, allocates what is, frees
  *   with another size, or has a size that cannot be scaled, with file, line and column; or as from

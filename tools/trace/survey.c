@@ -78,6 +78,7 @@ static clp_status note_pool(trace_survey *survey, const trace_replay_step *step)
     return no_memory_for_pools();
   survey->pools[survey->pool_count++] = pool;
   pool->context = step->event->context;
+  pool->kind = step->event->kind;
   trace_timeline_begin_like(&pool->timeline, &survey->timeline);
   pool->name = step->event->pool ? strdup(step->event->pool) : NULL;
   return step->event->pool && !pool->name ? no_memory_for_pools() : CLP_SUCCESS;
@@ -99,6 +100,15 @@ static clp_status make_room(surveying *state, size_t slot)
   return CLP_SUCCESS;
 }
 
+static void count_kind(trace_survey *survey, trace_kind kind, size_t bytes)
+{
+  trace_surveyed_kind *figures = &survey->kinds[kind];
+  figures->allocations++;
+  figures->active_bytes += bytes;
+  if (figures->peak_active_bytes < figures->active_bytes)
+    figures->peak_active_bytes = figures->active_bytes;
+}
+
 static clp_status begin_block(surveying *state, const trace_replay_step *step)
 {
   clp_status status = make_room(state, step->slot);
@@ -108,12 +118,13 @@ static clp_status begin_block(surveying *state, const trace_replay_step *step)
   surveyed_block *block = &state->blocks[step->slot];
   *block = (surveyed_block){
       .is_live = true,
-      .kind = {step->bytes, step->event->thread, step->event->stream},
+      .kind = {step->bytes, step->event->thread, step->event->stream, step->event->kind},
       .block_bytes = step->block_bytes,
       .pool = step->pool,
       .since = state->sample.when,
   };
   trace_largest_add(&state->survey->largest, &block->kind, block->block_bytes, block->since);
+  count_kind(state->survey, step->event->kind, step->bytes);
   state->all.active += step->bytes;
   state->all.blocks += step->block_bytes;
   own->active += step->bytes;
@@ -131,6 +142,7 @@ static void end_block(surveying *state, size_t slot)
   surveyed_block *block = &state->blocks[slot];
   surveyed_bytes *own = bytes_of(state, block->pool);
   trace_largest_end(&state->survey->largest, &block->kind, block->since, state->sample.when, true);
+  state->survey->kinds[block->kind.memory].active_bytes -= block->kind.bytes;
   state->all.active -= block->kind.bytes;
   state->all.blocks -= block->block_bytes;
   own->active -= block->kind.bytes;
@@ -150,8 +162,11 @@ static trace_peak peak_at(const trace_sample *sample)
 
 static void note_peaks(trace_survey *survey, const trace_sample *sample)
 {
-  if (sample->active_bytes > survey->active_peak.active_bytes)
+  if (sample->active_bytes > survey->active_peak.active_bytes) {
     survey->active_peak = peak_at(sample);
+    for (trace_kind kind = 0; kind < TRACE_KINDS; kind++)
+      survey->kinds[kind].active_bytes_at_peak = survey->kinds[kind].active_bytes;
+  }
   if (trace_sample_managed_bytes(sample) > trace_peak_managed_bytes(&survey->managed_peak)) {
     survey->managed_peak = peak_at(sample);
     trace_bin_census_mark_peak(&survey->bins);

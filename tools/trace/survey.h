@@ -11,6 +11,7 @@
 
 #include <clpool/allocator.h>
 #include <clpool/status.h>
+#include <stdbool.h>
 
 /* The pool when a figure was highest for the first time. */
 typedef struct trace_peak {
@@ -27,9 +28,18 @@ static inline size_t trace_peak_managed_bytes(const trace_peak *peak)
 typedef struct trace_surveyed_pool {
   char *name;       /* NULL: the trace has no names */
   uint64_t context; /* as the trace has it */
+  trace_kind kind;
   size_t peak_active_bytes, peak_managed_bytes;
   trace_timeline timeline; /* with the same rows as that of all; no bytes of the device */
 } trace_surveyed_pool;
+
+/* What one kind of memory comes to. */
+typedef struct trace_surveyed_kind {
+  uint64_t allocations;        /* that succeeded */
+  size_t active_bytes;         /* at the end */
+  size_t peak_active_bytes;    /* of this kind alone */
+  size_t active_bytes_at_peak; /* when active bytes of all kinds were highest for the first time */
+} trace_surveyed_kind;
 
 /* So many are looked at one by one. */
 enum { TRACE_SURVEYED_POOLS = 16 };
@@ -41,9 +51,16 @@ typedef struct trace_survey {
   trace_timeline timeline;
   trace_bin_census bins;
   trace_largest largest;
+  trace_surveyed_kind kinds[TRACE_KINDS];
   trace_surveyed_pool *pools[TRACE_SURVEYED_POOLS]; /* the first, in the order of the trace */
   size_t pool_count;
 } trace_survey;
+
+/* Whether the trace has kinds. */
+static inline bool trace_survey_has_kinds(const trace_survey *survey)
+{
+  return survey->kinds[TRACE_NO_KIND].allocations < survey->result.allocations;
+}
 
 /* Who is told the pool's figures after each row as well. NULL: nobody. */
 typedef struct trace_survey_listener {
