@@ -25,8 +25,8 @@ refuses 'lib/core/pool/a.c: f U' 'lib/core/pool/a.c: g T 0 1' \
 refuses 'layer/a.c: f U' 'layer/a.c: g T 0 1' 'layer/b.c: g U' 'layer/b.c: f T 0 1'
 
 cd "$top_builddir"
-objects=$(find lib layer '(' -name 'libclpool_internal_la-*.o' -o -name 'libclpool_layer_la-*.o' ')' \
-  -path '*.libs*')
+objects=$(find lib layer -path '*.libs*' \
+  '(' -name 'libclpool_internal_la-*.o' -o -name 'libclpool_layer_la-*.o' ')')
 [ -n "$objects" ] || broken "no objects of the library are here"
 # shellcheck disable=SC2086 # a list of names; NM may bring flags along
 ${NM:-nm} -A -P $objects |
