@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char unused_variable[] = "CLPOOL_LAYER_UNUSED";
@@ -112,14 +113,24 @@ static int set_unused(char path[PATH_MAX])
   return CLPI_EXIT_SUCCESS;
 }
 
+/* Asks in a child, since drivers that are loaded may abort. */
+static bool has_driver(void)
+{
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    clpi_platforms found = {0};
+    (void)unsetenv("OPENCL_LAYERS");
+    _exit(clpi_platforms_read(&found) == 0 && found.count == 0);
+  }
+  return child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+         WEXITSTATUS(status) == 0;
+}
+
 static void tell_why_unused(const char *program, const char *loss)
 {
   const char *loader = getenv("CLPOOL_LOADER");
-  clpi_platforms found = {0};
-  (void)unsetenv("OPENCL_LAYERS"); /* this process needs none */
-  if (clpi_platforms_read(&found))
-    return;
-  if (found.count == 0)
+  if (!has_driver())
     clpi_complain("there is no OpenCL driver here (see clpool info): %s", loss);
   else if (!*loader || has_layers(loader))
     clpi_complain("%s used no OpenCL, or its OpenCL loader cannot be replaced: %s", program, loss);
@@ -127,7 +138,6 @@ static void tell_why_unused(const char *program, const char *loss)
     clpi_complain("%s used no OpenCL, or its OpenCL loader cannot be replaced: %s. %s %s: install "
                   "ocl-icd-libopencl1 (2.3 or later)",
                   program, loss, loader, access(loader, F_OK) ? "is missing" : "has no layers");
-  clpi_platforms_free(&found);
 }
 
 int clpi_layers_run(char **program, const char *loss, clpi_child_end *end)

@@ -187,7 +187,8 @@ done
 CLPOOL_LOADER=old/libOpenCL.so.1 run 5 run ./opens old/libOpenCL.so
 prints "old $house_tmp/old/libOpenCL.so.1"
 hint='install ocl-icd-libopencl1 (2.3 or later)'
-says_at_last "clpool run: ./opens $refused pooled. $house_tmp/old/libOpenCL.so.1 has no layers: $hint"
+says_at_last "clpool run: ./opens $refused pooled. $house_tmp/old/libOpenCL.so.1 has no \
+layers: $hint"
 CLPOOL_LOADER=none run 0 run true
 says "clpool run: true $refused pooled. none is missing: $hint"
 TMPDIR=$house_tmp/none run 0 run true
