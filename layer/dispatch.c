@@ -4,7 +4,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const cl_icd_dispatch *clpi_target;
 
@@ -43,6 +45,26 @@ cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *to, siz
   }
 }
 
+/* clpool's run and record name an auditor in front of others, for programs whose loader has no
+ * layers (audit.c), and a file that they find gone once a layer was reached. What this process
+ * starts gets neither. */
+static void clean_environment(void)
+{
+  static const char auditor[] = "/libclpool-audit.so";
+  const size_t length = sizeof(auditor) - 1;
+  const char *unused = secure_getenv("CLPOOL_LAYER_UNUSED");
+  const char *list;
+  if (unused)
+    (void)unlink(unused);
+  (void)unsetenv("CLPOOL_LAYER_UNUSED");
+  while ((list = getenv("LD_AUDIT"))) {
+    const char *end = list + strcspn(list, ":");
+    bool is_ours = (size_t)(end - list) >= length && memcmp(end - length, auditor, length) == 0;
+    if (!is_ours || (*end ? setenv("LD_AUDIT", end + 1, 1) : unsetenv("LD_AUDIT")))
+      return;
+  }
+}
+
 /* A process may have two loaders, such as a Python package's own beside the system's. What one of
  * them shows the layer, the other must not show it again. */
 cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
@@ -51,6 +73,7 @@ cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *targe
   const cl_uint entries = sizeof(cl_icd_dispatch) / sizeof(void *);
   if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
     return CL_INVALID_VALUE;
+  clean_environment();
   if (clpi_target) {
     clpi_layer_complain("a second OpenCL loader of this process runs without it");
     return CL_INVALID_OPERATION;

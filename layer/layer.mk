@@ -38,3 +38,12 @@ libclpool_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_layer_la_LIBADD = libclpool-internal.la
 libclpool_layer_la_LDFLAGS = $(libclpool_record_la_LDFLAGS)
 EXTRA_libclpool_layer_la_DEPENDENCIES = layer/layer.map
+
+# The auditor of the dynamic linker. It runs in programs before anything else, with a C library of its
+# own: without the runtimes of sanitizers or coverage, and without threads.
+if AUDITOR
+pkglib_LTLIBRARIES += libclpool-audit.la
+endif
+libclpool_audit_la_SOURCES = layer/audit.c
+libclpool_audit_la_CFLAGS = -std=gnu11 $(WARN_CFLAGS) $(LTO_CFLAGS)
+libclpool_audit_la_LDFLAGS = -module -avoid-version -shared $(NO_UNDEFINED_LDFLAGS)

@@ -26,6 +26,7 @@ core_sources = \
 	lib/core/base/printable.c lib/core/base/printable.h \
 	lib/core/base/cancel.h \
 	lib/core/base/error.c lib/core/base/error.h \
+	lib/core/base/file_text.h \
 	lib/core/base/fork.c lib/core/base/fork.h \
 	lib/core/base/list.h \
 	lib/core/base/loading.c lib/core/base/loading.h \

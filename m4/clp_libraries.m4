@@ -27,7 +27,9 @@ AC_DEFUN([CLP_WITH_OPENCL], [
   AM_CONDITIONAL([HAVE_OPENCL], [test "x$clp_opencl" = xyes])
 ])
 
-# What layers of the OpenCL loader are declared by; they are left out without it.
+# What layers of the OpenCL loader are declared by; they are left out without it. Programs whose loader
+# has no layers get OPENCL_LOADER, by an auditor of glibc's dynamic linker: it is looked for where the
+# linker looks.
 AC_DEFUN([CLP_CHECK_LAYER], [
   clp_layer=no
   AS_IF([test "x$clp_opencl" = xyes], [
@@ -35,6 +37,18 @@ AC_DEFUN([CLP_CHECK_LAYER], [
       [AC_DEFINE([HAVE_LAYER], [1], [Define to 1 if layers of the OpenCL loader are built.])
        clp_layer=yes], [], [#define CL_TARGET_OPENCL_VERSION 300])])
   AM_CONDITIONAL([LAYER], [test "x$clp_layer" = xyes])
+  clp_auditor=no
+  AS_IF([test "x$clp_layer" = xyes], [
+    AC_CHECK_DECL([LAV_CURRENT], [clp_auditor=yes], [], [#include <link.h>])
+    OPENCL_LOADER=`$CC -print-file-name=libOpenCL.so.1`
+    for clp_flag in $LDFLAGS; do
+      AS_CASE([$clp_flag], [-L*], [clp_file=${clp_flag#-L}/libOpenCL.so.1
+        AS_IF([test -e "$clp_file"], [OPENCL_LOADER=$clp_file; break])])
+    done
+    AS_CASE([$OPENCL_LOADER], [*/*],
+      [OPENCL_LOADER=`cd "$(dirname "$OPENCL_LOADER")" && pwd -P`/libOpenCL.so.1])])
+  AC_SUBST([OPENCL_LOADER])
+  AM_CONDITIONAL([AUDITOR], [test "x$clp_auditor" = xyes])
 ])
 
 # libdw, which names the lines of a line profile; without it they are objects and offsets.

@@ -21,7 +21,7 @@ SH_LOG_COMPILER = $(SHELL)
 # What every test sees, however the caller's shell is set up.
 AM_TESTS_ENVIRONMENT = \
 	unset CLPOOL_ARENA CLPOOL_HOLD CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_TRACE \
-	  CLPOOL_LEADING_BITS CLPOOL_MEMORY_LIMIT CLPOOL_TRACE OPENCL_LAYERS; \
+	  CLPOOL_LEADING_BITS CLPOOL_LOADER CLPOOL_MEMORY_LIMIT CLPOOL_TRACE OPENCL_LAYERS; \
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache'; export POCL_CACHE_DIR; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
@@ -549,6 +549,7 @@ tool_page_checks = \
 	tests/house/check-completion.sh \
 	tests/house/check-manual.sh
 layer_checks = \
+	tests/layer/check-loader.sh \
 	tests/layer/check-record.sh \
 	tests/layer/check-run.sh
 layer_programs = tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT) \

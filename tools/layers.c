@@ -1,35 +1,156 @@
 /* SPDX-License-Identifier: MIT */
 #include "layers.h"
 
-#include "arguments.h"
+#include "core/base/file_text.h"
+#include "devices.h"
 #include "program.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-/* The loader ends the name of a layer at a colon. */
-int clpi_layers_add(const char *file)
+static const char unused_variable[] = "CLPOOL_LAYER_UNUSED";
+
+int clpi_layers_set_variable(const char *variable, const char *value)
+{
+  return setenv(variable, value, 1) ? clpi_misuse("no host memory to set %s", variable)
+                                    : CLPI_EXIT_SUCCESS;
+}
+
+/* Puts a file's name before those of a list, with a colon between them. */
+static int put_before(const char *variable, const char *file)
+{
+  const char *others = getenv(variable);
+  bool has_others = others && *others;
+  char *list;
+  if (asprintf(&list, "%s%s%s", file, has_others ? ":" : "", has_others ? others : "") < 0)
+    return clpi_misuse("no host memory to set %s", variable);
+  int code = clpi_layers_set_variable(variable, list);
+  free(list);
+  return code;
+}
+
+/* --- the layer --- */
+
+/* Opens it as the OpenCL loader does, which says nothing where that fails. */
+static int check_layer(const char *library, const char *advice)
+{
+  if (strchr(library, ':'))
+    return clpi_misuse("the layer %s: OpenCL's loader takes no name with a colon", library);
+  void *layer = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!layer)
+    return clpi_misuse("cannot load the layer: %s%s", dlerror(), advice);
+  bool is_layer = dlsym(layer, "clGetLayerInfo") && dlsym(layer, "clInitLayer");
+  dlclose(layer);
+  return is_layer ? CLPI_EXIT_SUCCESS : clpi_misuse("%s is no layer of the OpenCL loader", library);
+}
+
+/* --- the loader --- */
+
+static bool has_layers(const char *loader)
+{
+  const clpi_file_text text = clpi_file_text_open(loader);
+  bool has = clpi_file_text_has(&text, "OPENCL_LAYERS");
+  clpi_file_text_close(&text);
+  return has;
+}
+
+/* The loader for programs whose own has no layers, and the auditor beside the layer that gives it
+ * to them. Without either, programs keep their own. The program may change its working directory.
+ * Under an auditor, glibc has less room for libraries' thread-local variables: jemalloc's need
+ * more. */
+static int set_loader(const char *library)
+{
+  const char *named = secure_getenv("CLPOOL_LOADER");
+  const int folder = (int)(strrchr(library, '/') - library);
+  char file[PATH_MAX], loader[PATH_MAX], auditor[PATH_MAX];
+  snprintf(file, sizeof(file), "%.*s/libOpenCL.so.1", folder, library);
+  const char *found = named ? named : access(file, F_OK) ? CLPI_LOADER : file;
+  int code = clpi_layers_set_variable("CLPOOL_LOADER", realpath(found, loader) ? loader : found);
+  if (code || !has_layers(found))
+    return code;
+  snprintf(file, sizeof(file), "%.*s/libclpool-audit.so", folder, library);
+  if (!realpath(file, auditor) || strchr(auditor, ':'))
+    return code;
+  code = put_before("LD_AUDIT", auditor);
+  return code ? code : put_before("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=4096");
+}
+
+int clpi_layers_set(const char *file)
 {
   char installed[PATH_MAX];
   snprintf(installed, sizeof(installed), "%s/%s", CLPI_LAYER_FOLDER, file);
   const char *named = secure_getenv("CLPOOL_LAYER_LIBRARY");
   const char *library = named ? named : installed;
-  const char *others = getenv("OPENCL_LAYERS");
-  if (access(library, R_OK))
-    return clpi_misuse("the layer %s: %s%s", library, strerror(errno),
-                       named ? "" : " ('make install' puts it there)");
-  if (strchr(library, ':'))
-    return clpi_misuse("the layer %s: OpenCL's loader takes no name with a colon", library);
-  char *layers;
-  bool has_others = others && *others;
-  if (asprintf(&layers, "%s%s%s", library, has_others ? ":" : "", has_others ? others : "") < 0)
-    return clpi_misuse("no host memory to set OPENCL_LAYERS");
-  bool is_set = setenv("OPENCL_LAYERS", layers, 1) == 0;
-  free(layers);
-  return is_set ? CLPI_EXIT_SUCCESS : clpi_misuse("no host memory to set OPENCL_LAYERS");
+  int code = check_layer(library, named ? "" : " ('make install' puts it there)");
+  if (!code)
+    code = put_before("OPENCL_LAYERS", library);
+  return code ? code : set_loader(strchr(library, '/') ? library : installed);
+}
+
+/* --- the program --- */
+
+/* Names a file that the layer removes when a loader has it (layer/dispatch.c); "" without one. */
+static int set_unused(char path[PATH_MAX])
+{
+  const char *named = secure_getenv("TMPDIR");
+  const char *folder = named && *named == '/' ? named : P_tmpdir;
+  snprintf(path, PATH_MAX, "%s/clpool-XXXXXX", folder);
+  int file = mkstemp(path);
+  if (file >= 0) {
+    close(file);
+    return clpi_layers_set_variable(unused_variable, path);
+  }
+  clpi_complain("cannot see whether the layer is used, by a file in %s: %s", folder,
+                strerror(errno));
+  *path = '\0';
+  return CLPI_EXIT_SUCCESS;
+}
+
+/* Asks in a child, since drivers that are loaded may abort. */
+static bool has_driver(void)
+{
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    clpi_platforms found = {0};
+    (void)unsetenv("OPENCL_LAYERS");
+    _exit(clpi_platforms_read(&found) == 0 && found.count == 0);
+  }
+  return child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+         WEXITSTATUS(status) == 0;
+}
+
+static void tell_why_unused(const char *program, const char *loss)
+{
+  const char *loader = getenv("CLPOOL_LOADER");
+  if (!has_driver())
+    clpi_complain("there is no OpenCL driver here (see clpool info): %s", loss);
+  else if (!*loader || has_layers(loader))
+    clpi_complain("%s used no OpenCL, or its OpenCL loader cannot be replaced: %s", program, loss);
+  else
+    clpi_complain("%s used no OpenCL, or its OpenCL loader cannot be replaced: %s. %s %s: install "
+                  "ocl-icd-libopencl1 (2.3 or later)",
+                  program, loss, loader, access(loader, F_OK) ? "is missing" : "has no layers");
+}
+
+int clpi_layers_run(char **program, const char *loss, bool *is_used, clpi_child_end *end)
+{
+  const char *outer = secure_getenv(unused_variable); /* of a clpool that runs this one */
+  char unused[PATH_MAX];
+  int code = set_unused(unused);
+  if (!code)
+    code = clpi_child_run(program, end);
+  *is_used = unlink(unused) != 0;
+  if (*is_used && *unused && outer)
+    (void)unlink(outer);
+  if (!code && !*is_used)
+    tell_why_unused(program[0], loss);
+  return code;
 }

@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers of the OpenCL loader, for the programs that this one runs. */
+/* Programs that run under a layer of the OpenCL loader. */
 #ifndef CLPOOL_TOOLS_LAYERS_H
 #define CLPOOL_TOOLS_LAYERS_H
 
-/* Puts the layer that is installed as `file`, or the one of CLPOOL_LAYER_LIBRARY, before those of
- * OPENCL_LAYERS. An exit code, after a complaint if that cannot be. */
-int clpi_layers_add(const char *file);
+#include "child.h"
+
+#include <stdbool.h>
+
+/* Sets the environment of programs. The layer that is installed as `file`, or the one of
+ * CLPOOL_LAYER_LIBRARY, comes before those of OPENCL_LAYERS. Programs whose loader has no layers
+ * get one that has: that of CLPOOL_LOADER, the one beside the layer, or the one of this machine. An
+ * exit code, after a complaint if the layer cannot be used. */
+int clpi_layers_set(const char *file);
+
+/* Sets a variable for the program; an exit code, after a complaint if that fails. */
+int clpi_layers_set_variable(const char *variable, const char *value);
+
+/* Runs a program as clpi_child_run does, in that environment. If no layer was begun by its end,
+ * `*is_used` is false, after a complaint in one line, which ends in `loss`: what the user misses.
+ */
+int clpi_layers_run(char **program, const char *loss, bool *is_used, clpi_child_end *end);
 
 #endif

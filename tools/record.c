@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool record: runs a program under the layer that records, and tells why there is no recording
- * where there is none. */
+/* clpool record: runs a program under the layer that records. */
 #include "arguments.h"
-#include "child.h"
-#include "devices.h"
 #include "layers.h"
 #include "program.h"
 
@@ -143,116 +140,64 @@ static void find_outputs(const recording *run, glob_t *found)
     *found = (glob_t){0};
 }
 
-/* The size of the file; 0 of one that has none, such as a pipe. */
-static off_t recorded_bytes(int file)
-{
-  struct stat found;
-  return fstat(file, &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
-}
-
 /* Whether there is something behind the header. */
-static bool has_rows(int file)
+static bool has_rows(const char *path)
 {
   char text[256];
-  ssize_t length = pread(file, text, sizeof(text), 0);
+  int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  ssize_t length = file < 0 ? 0 : pread(file, text, sizeof(text), 0);
   const char *end = length > 0 ? memchr(text, '\n', (size_t)length) : NULL;
+  if (file >= 0)
+    close(file);
   return end && end + 1 < text + length;
 }
 
-/* The files of processes, and how many of them have rows. */
-static size_t count_outputs(const recording *run, size_t *with_rows)
+/* How many of the files that the name fits have rows. */
+static size_t count_recordings(const recording *run)
 {
+  size_t count = 0;
   glob_t found;
   find_outputs(run, &found);
-  const size_t count = found.gl_pathc;
-  *with_rows = 0;
-  for (size_t i = 0; i < count; i++) {
-    int file = open(found.gl_pathv[i], O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    *with_rows += file >= 0 && has_rows(file);
-    if (file >= 0)
-      close(file);
-  }
+  for (size_t i = 0; i < found.gl_pathc; i++)
+    count += has_rows(found.gl_pathv[i]);
   globfree(&found);
   return count;
+}
+
+static bool is_pipe(int file)
+{
+  struct stat found;
+  return file >= 0 && fstat(file, &found) == 0 && !S_ISREG(found.st_mode);
 }
 
 /* --- the layer --- */
 
 static int set_layer(const recording *run)
 {
-  int code = clpi_layers_add("libclpool-record.so");
-  if (!code && setenv("CLPOOL_LAYER_TRACE", run->path, 1))
-    code = clpi_misuse("no host memory to set CLPOOL_LAYER_TRACE");
-  return code;
-}
-
-/* The layer writes the header as soon as a loader has it. So if this process can have it written,
- * the program did not ask. */
-static void tell_why_nothing_came(const recording *run)
-{
-  clpi_platforms found = {0};
-  if (clpi_platforms_read(&found))
-    return;
-  size_t platforms = found.count;
-  clpi_platforms_free(&found);
-  if (recorded_bytes(run->file) > 0)
-    clpi_complain("%s has used no OpenCL, or by a loader without layers: %s has no rows",
-                  run->program[0], run->output);
-  else if (platforms == 0)
-    clpi_complain("there is no OpenCL driver here (see clpool info): %s is empty", run->output);
-  else
-    clpi_complain("this OpenCL loader has no layers (ocl-icd does from 2.3): %s is empty",
-                  run->output);
+  int code = clpi_layers_set("libclpool-record.so");
+  return code ? code : clpi_layers_set_variable("CLPOOL_LAYER_TRACE", run->path);
 }
 
 /* --- the command --- */
 
-static void tell_no_rows(const recording *run)
-{
-  clpi_complain("%s has allocated nothing by OpenCL: %s has no rows", run->program[0], run->output);
-}
-
-static void finish_file(const recording *run)
-{
-  struct stat file;
-  if (fstat(run->file, &file) || !S_ISREG(file.st_mode))
-    return;
-  if (file.st_size == 0)
-    tell_why_nothing_came(run);
-  else if (!has_rows(run->file))
-    tell_no_rows(run);
-}
-
-static void finish_files(const recording *run, size_t before, size_t before_with_rows)
-{
-  size_t with_rows;
-  if (count_outputs(run, &with_rows) == before)
-    clpi_complain("%s has used no OpenCL, or by a loader without layers: there is no new %s",
-                  run->program[0], run->output);
-  else if (with_rows == before_with_rows)
-    tell_no_rows(run);
-}
-
 static int record(recording *run)
 {
-  const bool has_one_file = !strstr(run->output, "%p");
   int code = name_path(run);
   if (!code)
     code = set_layer(run);
   if (!code)
-    code = has_one_file ? open_output(run) : check_folder(run);
+    code = strstr(run->output, "%p") ? check_folder(run) : open_output(run);
   if (code)
     return code;
-  size_t with_rows = 0;
-  const size_t before = has_one_file ? 0 : count_outputs(run, &with_rows);
+  const size_t before = count_recordings(run);
+  bool is_used;
   clpi_child_end end;
-  code = clpi_child_run(run->program, &end);
+  code = clpi_layers_run(run->program, "nothing is recorded", &is_used, &end);
   if (code)
     return code;
-  if (has_one_file)
-    finish_file(run);
-  else
-    finish_files(run, before, with_rows);
+  if (is_used && !is_pipe(run->file) && count_recordings(run) == before)
+    clpi_complain("%s has allocated nothing by OpenCL: %s has no rows", run->program[0],
+                  run->output);
   return clpi_child_end_likewise(&end);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool run: runs a program under the layer that pools its buffers. */
 #include "arguments.h"
-#include "child.h"
 #include "layers.h"
 #include "program.h"
 
@@ -27,12 +26,6 @@ static const char help_text[] =
 
 enum { OPTION_HELP = 256, OPTION_ARENA, OPTION_LEADING_BITS, OPTION_REPORT };
 
-static int set(const char *variable, const char *value)
-{
-  return setenv(variable, value, 1) ? clpi_misuse("no host memory to set %s", variable)
-                                    : CLPI_EXIT_SUCCESS;
-}
-
 /* The layer's settings; it says itself what is wrong with one, but then the program runs. */
 static int set_leading_bits(const char *text)
 {
@@ -41,7 +34,7 @@ static int set_leading_bits(const char *text)
   if (*text < '0' || *text > '9' || *end || bits > CLP_MAX_LEADING_BITS)
     return clpi_misuse("--leading-bits is \"%s\", not 0 to %u (see clpool run --help)", text,
                        CLP_MAX_LEADING_BITS);
-  return set("CLPOOL_LAYER_LEADING_BITS", text);
+  return clpi_layers_set_variable("CLPOOL_LAYER_LEADING_BITS", text);
 }
 
 /* Options end at the program: what follows is its own. */
@@ -64,7 +57,7 @@ static int read_options(int argc, char **argv, bool *is_help)
       return clpi_misuse(
           "--arena cannot be, since its blocks are sub-buffers (doc/any-program.md)");
     case OPTION_REPORT:
-      code = set("CLPOOL_LAYER_REPORT", "1");
+      code = clpi_layers_set_variable("CLPOOL_LAYER_REPORT", "1");
       break;
     case 'h':
     case OPTION_HELP:
@@ -82,9 +75,10 @@ static int read_options(int argc, char **argv, bool *is_help)
 static int run_under_layer(char **program)
 {
   clpi_child_end end;
-  int code = clpi_layers_add("libclpool-layer.so");
+  bool is_used;
+  int code = clpi_layers_set("libclpool-layer.so");
   if (!code)
-    code = clpi_child_run(program, &end);
+    code = clpi_layers_run(program, "nothing is pooled", &is_used, &end);
   return code ? code : clpi_child_end_likewise(&end);
 }
 

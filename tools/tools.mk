@@ -92,7 +92,8 @@ tools_clpool_SOURCES = \
 # Where the layers are is compiled in.
 tools/clpool-layers.$(OBJEXT): config.status
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
-tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) -DCLPI_LAYER_FOLDER='"$(pkglibdir)"'
+tools_clpool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) -DCLPI_LAYER_FOLDER='"$(pkglibdir)"' \
+	-DCLPI_LOADER='"$(OPENCL_LOADER)"'
 if LAYER
 tools_clpool_CPPFLAGS += -DCLPI_HAS_LAYER=1
 else

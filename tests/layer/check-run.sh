@@ -18,9 +18,10 @@ for file in "$random" "$recorded" "$shared" "$CLPOOL_LAYER_LIBRARY"; do
   [ -e "$file" ] || broken "$file is missing"
 done
 unset OPENCL_LAYERS
-# The layer's tables last as long as the process.
+# The layer's tables last as long as the process. ThreadSanitizer's variables need room.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
+GLIBC_TUNABLES=glibc.rtld.optional_static_tls=1048576
+export ASAN_OPTIONS GLIBC_TUNABLES
 cd "$house_tmp"
 checks=0
 
@@ -39,9 +40,8 @@ says() { [ "$(cat err)" = "$1" ] || fail "said \"$(cat err)\", not \"$1\""; }
 # pooled: how many buffers were from pools, and were not of new memory.
 pooled() { awk '/^clpool run: / { print $3 - $7 }' err; }
 
-CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-record.so \
-  "$clpool" record -o none.csv "$recorded" exits >out 2>err || :
-! grep -q 'this OpenCL loader has no layers' err || skip "the OpenCL loader has no layers"
+run 7 "$recorded" exits
+! grep -q 'install ocl-icd-libopencl1' err || skip "no OpenCL loader here has layers"
 
 # --- The same as without
 
@@ -107,7 +107,7 @@ fi
 # --- What cannot be
 
 run 3 sh -c 'exit 3'
-says ''
+says 'clpool run: sh used no OpenCL, or its OpenCL loader cannot be replaced: nothing is pooled'
 run 127 ./nosuch
 run 2
 says 'clpool run: the program is missing (see clpool run --help)'
@@ -116,7 +116,8 @@ says 'clpool run: --arena cannot be, since its blocks are sub-buffers (doc/any-p
 run 2 --leading-bits=17 true
 says 'clpool run: --leading-bits is "17", not 0 to 16 (see clpool run --help)'
 CLPOOL_LAYER_LIBRARY=./none run 2 true
-says 'clpool run: the layer ./none: No such file or directory'
+says 'clpool run: cannot load the layer: ./none: cannot open shared object file: No such file or '\
+'directory'
 OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_LEADING_BITS=x "$recorded" exits >out 2>err || :
 says 'clpool run: CLPOOL_LAYER_LEADING_BITS is "x", not 0 to 16: nothing is pooled'
 

@@ -1,0 +1,198 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# clpool run and record on a program whose OpenCL loader has no layers: it gets one that has,
+# however it asks for it. Drivers that are named as a loader, loaders with layers and other auditors
+# stay. Where no layer began, one line says why.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+builddir=$(cd "$top_builddir" && pwd)
+clpool=$builddir/tools/clpool
+recorded=$builddir/tests/layer/recorded
+auditor=$builddir/.libs/libclpool-audit.so
+layer=$builddir/.libs/libclpool-layer.so
+recording_layer=$builddir/.libs/libclpool-record.so
+CLPOOL_LAYER_LIBRARY=$layer
+# Room for ThreadSanitizer's variables. PoCL loses a few bytes.
+GLIBC_TUNABLES=glibc.rtld.optional_static_tls=1048576
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+TMPDIR=$house_tmp/tmp
+export CLPOOL_LAYER_LIBRARY GLIBC_TUNABLES ASAN_OPTIONS TMPDIR
+for file in "$recorded" "$layer" "$recording_layer"; do
+  [ -e "$file" ] || broken "$file is missing"
+done
+[ -e "$auditor" ] || skip "this C library has no auditors"
+unset OPENCL_LAYERS CLPOOL_LAYER_TRACE CLPOOL_LOADER LD_AUDIT
+cd "$house_tmp"
+checks=0
+
+code=0
+"$recorded" exits >out || code=$?
+[ "$code" -eq 7 ] || skip "there is no OpenCL device"
+
+# compile FILE FLAG...: a program or library of the C on standard input.
+compile() {
+  cat >"$1.c"
+  # shellcheck disable=SC2086 # the compiler is a list of words
+  $CC -o "$@" "$1.c" -ldl 2>err || broken "$1: $(cat err)"
+}
+
+# A loader of old, which tells of 77 platforms; with no name of its drivers' directory, a driver.
+for version in 1.0 1.1 1.2 2.0 2.1 2.2 3.0; do echo "OPENCL_$version { cl$version*; };"; done |
+  sed 's/cl1.0/cl/' >loader.map
+mkdir old driver new tmp
+for kind in old driver; do
+  [ "$kind" = driver ] || echo 'const char clpt_drivers[] = "/etc/OpenCL/vendors";' >text
+  [ "$kind" = old ] || : >text
+  cat text - <<'END' | compile "$kind/libOpenCL.so.1" -shared -fPIC -Wl,-soname,libOpenCL.so.1 \
+    -Wl,--version-script=loader.map
+int clGetPlatformIDs(unsigned room, void **platforms, unsigned *count);
+int clGetPlatformIDs(unsigned room, void **platforms, unsigned *count)
+{
+  (void)room, (void)platforms;
+  *count = 77;
+  return 0;
+}
+END
+  ln -s libOpenCL.so.1 "$kind/libOpenCL.so"
+done
+
+# Prints how many platforms a loader tells of, which file it is, and what the children get.
+# shellcheck disable=SC2086 # a list of words
+compile opens ${CLP_BUILD_FLAGS-} <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int count, char **names)
+{
+  unsigned platforms = 0;
+  void *loader = count > 1 ? dlopen(names[1], RTLD_NOW) : NULL;
+  int (*ask)(unsigned, void **, unsigned *) = NULL;
+  if (loader)
+    *(void **)&ask = dlsym(loader, "clGetPlatformIDs");
+  if (!ask)
+    return 4;
+  ask(0, NULL, &platforms);
+  char line[8192], *path = NULL;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps && !path && fgets(line, sizeof(line), maps))
+    path = strstr(line, "/libOpenCL") ? strchr(line, '/') : NULL;
+  printf("%s %s", platforms == 77 ? "old" : "new", path ? path : "no file\n");
+  const char *auditors = getenv("LD_AUDIT"), *unused = getenv("CLPOOL_LAYER_UNUSED");
+  if (auditors || unused)
+    fprintf(stderr, "%s%s\n", auditors ? auditors : "", unused ? unused : "");
+  return 5;
+}
+END
+
+# run CODE COMMAND ARGUMENT...: clpool ends with this code; what is said goes to out and err.
+run() {
+  wanted=$1
+  shift
+  code=0
+  timeout 300 "$clpool" "$@" >out 2>err || code=$?
+  checks=$((checks + 1))
+  [ "$code" -eq "$wanted" ] || fail "$*: exit code $code, not $wanted: $(cat out err)"
+}
+
+says() { [ "$(cat err)" = "$1" ] || fail "said \"$(cat err)\", not \"$1\""; }
+says_at_last() { [ "$(tail -n 1 err)" = "$1" ] || fail "said \"$(cat err)\", last not \"$1\""; }
+prints() { [ "$(cat out)" = "$1" ] || fail "printed \"$(cat out)\", not \"$1\""; }
+
+run 7 run "$recorded" exits
+! grep -q 'install ocl-icd-libopencl1' err || skip "no OpenCL loader here has layers"
+says ''
+./opens libOpenCL.so.1 >out || :
+loader=$(sed -n 's/^new //p' out)
+[ -e "$loader" ] || broken "this machine's loader is not found: $(cat out)"
+cp "$loader" new/libOpenCL.so.1
+
+# --- Loaders without layers
+
+# with FOLDER: how a program finds the loader there before others.
+with() {
+  echo "LD_LIBRARY_PATH=$house_tmp/$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+}
+env "$(with old)" ./opens libOpenCL.so.1 >out || :
+prints "old $house_tmp/old/libOpenCL.so.1"
+for name in libOpenCL.so.1 libOpenCL.so "$house_tmp/old/libOpenCL.so.1" old/libOpenCL.so; do
+  run 5 run env "$(with old)" ./opens "$name"
+  prints "new $loader"
+  says ''
+done
+run 7 run --report env "$(with old)" "$recorded" exits
+says 'clpool run: 1 buffers from pools, 1 of them of new memory; 0 others'
+CLPOOL_LAYER_LIBRARY=$recording_layer \
+  run 7 record -o run.csv env "$(with old)" "$recorded" exits
+says ''
+[ "$(awk -F, 'NR > 1 { print $3, $5, $7 }' run.csv)" = 'allocate 10 1
+free 10 1' ] || fail "recorded: $(cat run.csv)"
+
+# The loader that the user names, from any directory, or the one beside the layer.
+CLPOOL_LOADER=new/libOpenCL.so.1 run 5 run sh -c 'cd old && ../opens ./libOpenCL.so'
+prints "new $house_tmp/new/libOpenCL.so.1"
+cp "$layer" "$auditor" new
+CLPOOL_LAYER_LIBRARY=new/libclpool-layer.so run 5 run ./opens old/libOpenCL.so
+prints "new $house_tmp/new/libOpenCL.so.1"
+
+# A program under two layers.
+CLPOOL_LAYER_LIBRARY=$recording_layer run 7 record -o run.csv env CLPOOL_LAYER_LIBRARY="$layer" \
+  "$clpool" run env "$(with old)" "$recorded" exits
+says ''
+[ "$(grep -c ',allocate,0x[0-9a-f]*,10,' run.csv)" -eq 1 ] || fail "two layers: $(cat run.csv)"
+
+# --- What stays
+
+refused='used no OpenCL, or its OpenCL loader cannot be replaced: nothing is'
+run 5 run ./opens driver/libOpenCL.so
+prints "old $house_tmp/driver/libOpenCL.so.1"
+says_at_last "clpool run: ./opens $refused pooled"
+CLPOOL_LOADER='' run 5 run ./opens old/libOpenCL.so
+prints "old $house_tmp/old/libOpenCL.so.1"
+says_at_last "clpool run: ./opens $refused pooled"
+run 5 run env "$(with new)" ./opens libOpenCL.so.1
+prints "new $house_tmp/new/libOpenCL.so.1"
+
+# Another auditor sees the program, and its children.
+compile other.so -shared -fPIC <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+
+unsigned la_version(unsigned version);
+unsigned la_version(unsigned version)
+{
+  close(open("seen", O_WRONLY | O_CREAT, 0666));
+  return version;
+}
+END
+LD_AUDIT=$house_tmp/other.so run 5 run ./opens old/libOpenCL.so
+prints "new $loader"
+says "$house_tmp/other.so"
+[ -e seen ] || fail "the other auditor is gone"
+
+# --- What is said of programs without the layer, which end as they do
+
+run 3 run --report sh -c 'exit 3'
+says "clpool run: sh $refused pooled"
+truncate -s 1T old/libOpenCL-huge.so 2>/dev/null || : >old/libOpenCL-huge.so
+run 4 run ./opens old/libOpenCL-huge.so
+says_at_last "clpool run: ./opens $refused pooled"
+for each in run.csv run.%p.csv; do
+  CLPOOL_LAYER_LIBRARY=$recording_layer run 3 record -o "$each" sh -c 'exit 3'
+  says "clpool record: sh $refused recorded"
+done
+CLPOOL_LOADER=old/libOpenCL.so.1 run 5 run ./opens old/libOpenCL.so
+prints "old $house_tmp/old/libOpenCL.so.1"
+hint='install ocl-icd-libopencl1 (2.3 or later)'
+says_at_last "clpool run: ./opens $refused pooled. $house_tmp/old/libOpenCL.so.1 has no \
+layers: $hint"
+CLPOOL_LOADER=none run 0 run true
+says "clpool run: true $refused pooled. none is missing: $hint"
+TMPDIR=$house_tmp/none run 0 run true
+says "clpool run: cannot see whether the layer is used, by a file in $house_tmp/none: No such file \
+or directory"
+rmdir tmp || fail "files are left"
+echo "$checks runs"
