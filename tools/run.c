@@ -108,10 +108,9 @@ static int read_options(int argc, char **argv, bool *is_help)
 static int run_under_layer(char **program)
 {
   clpi_child_end end;
-  bool is_used;
   int code = clpi_layers_set("libclpool-layer.so");
   if (!code)
-    code = clpi_layers_run(program, "nothing is pooled", &is_used, &end);
+    code = clpi_layers_run(program, "nothing is pooled", &end);
   return code ? code : clpi_child_end_likewise(&end);
 }
 
