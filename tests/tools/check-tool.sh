@@ -248,10 +248,7 @@ chmod 000 secret.csv
 if [ ! -r secret.csv ]; then
   spoils 'secret.csv: Permission denied' secret.csv
 fi
-: >empty.csv
 words="expected a header such as $header, found"
-spoils "empty.csv:1:1: $words an empty file" empty.csv
-spoils_piped "1:1: $words an empty file" empty.csv
 printf '\177ELF\002\001\000junk' >junk
 spoils "junk:1:1: $words \"\\x7fELF\\x02\\x01\"" junk
 echo 'Thread,Time,Action' >header.csv
@@ -310,10 +307,13 @@ rm page.html
 
 # A trace of nothing.
 { echo $header && row 'allocate failure' 0x0 5; } >nothing.csv
+: >empty.csv
 for command in $trace_commands; do
   words="no allocation is recorded there, so there is nothing to $command"
-  # shellcheck disable=SC2046 # options are words
-  refuses 1 "clpool $command: nothing.csv: $words" "$command" nothing.csv $(outputs "$command")
+  for file in nothing.csv empty.csv; do
+    # shellcheck disable=SC2046 # options are words
+    refuses 1 "clpool $command: $file: $words" "$command" "$file" $(outputs "$command")
+  done
 done
 
 # A program that was killed as it wrote a row.

@@ -249,8 +249,6 @@ static const struct malformed {
   const char *message;
 } malformed[] = {
     /* The header. */
-    {"",
-     "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, found an empty file"},
     {"\n", "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, found nothing"},
     {"Thread,Time,Action,Pointer,Stream\n",
      "1:1: expected a header such as Thread,Time,Action,Pointer,Size,Stream, "

@@ -204,10 +204,8 @@ static clp_status read_header(trace_reader *reader)
   trace_line line;
   bool found;
   clp_status status = next_line(reader, &line, &found);
-  if (status)
+  if (status || !found) /* clpool record leaves an empty file where it records nothing */
     return status;
-  if (!found)
-    return trace_error_at(trace_name(reader), 1, 1, "%s, found an empty file", expected);
   if (is_pickle(&line))
     return trace_error_at(trace_name(reader), line.number, 1,
                           "%s, found a pickle: if it is a memory snapshot of PyTorch's, "
