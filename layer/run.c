@@ -96,7 +96,7 @@ static cl_int CL_API_CALL get_mem_info(cl_mem handle, cl_mem_info what, size_t r
   if (mem->references == 0)
     return CL_INVALID_MEM_OBJECT;
   if (what == CL_MEM_REFERENCE_COUNT)
-    return give_count(mem->references, room, to, size_ret);
+    return give_count(clpi_mem_references(mem), room, to, size_ret);
   if (what == CL_MEM_SIZE)
     return clpi_layer_answer(&mem->bytes, sizeof(mem->bytes), room, to, size_ret);
   return clpi_target->clGetMemObjectInfo(handle, what, room, to, size_ret);
@@ -220,10 +220,28 @@ static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
   return mem;
 }
 
-static bool is_within(cl_mem buffer, cl_buffer_create_type type, const cl_buffer_region *region)
+/* A buffer of exactly the size asked for, by which the driver says whether a part may end there.
+ * NULL: it does not end beyond the buffer, or the driver knows. */
+static cl_mem make_exact(const clpi_mem *whole, size_t end)
 {
-  return type != CL_BUFFER_CREATE_TYPE_REGION || !region ||
-         clpi_mem_has(buffer, region->origin, region->size);
+  cl_mem_object_type type = 0;
+  cl_mem_flags flags = 0;
+  if (!whole || whole->whole || end <= whole->bytes)
+    return NULL;
+  clpi_target->clGetMemObjectInfo(whole->handle, CL_MEM_TYPE, sizeof(type), &type, NULL);
+  clpi_target->clGetMemObjectInfo(whole->handle, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
+  return type == CL_MEM_OBJECT_BUFFER
+             ? clpi_target->clCreateBuffer(whole->context->handle, flags, whole->bytes, NULL, NULL)
+             : NULL;
+}
+
+/* Whether it made that part of it. */
+static bool end_exact(cl_mem exact, cl_mem part)
+{
+  clpi_target->clReleaseMemObject(exact);
+  if (part)
+    clpi_target->clReleaseMemObject(part);
+  return part;
 }
 
 static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
@@ -231,43 +249,34 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
                                             cl_int *code)
 {
   clpi_mem *whole = clpi_mem_find(buffer);
-  if (whole && !is_within(buffer, type, region)) {
-    if (code)
-      *code = CL_INVALID_VALUE;
+  const cl_buffer_region *at = type == CL_BUFFER_CREATE_TYPE_REGION ? region : NULL;
+  cl_mem exact = at ? make_exact(whole, at->origin + at->size) : NULL;
+  if (exact && !end_exact(exact, clpi_target->clCreateSubBuffer(exact, flags, type, region, code)))
     return NULL;
-  }
   cl_mem part = clpi_target->clCreateSubBuffer(buffer, flags, type, region, code);
   if (part && whole)
-    clpi_mem_add_part(whole, part);
+    clpi_mem_add_part(whole, part, at ? at->origin : 0);
   return part;
 }
 
-/* The bytes that an image takes of a buffer. */
-static size_t bytes_of_image(cl_mem image, const cl_image_desc *desc)
-{
-  size_t pixel = 0;
-  size_t row = 0;
-  clpi_target->clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(pixel), &pixel, NULL);
-  clpi_target->clGetImageInfo(image, CL_IMAGE_ROW_PITCH, sizeof(row), &row, NULL);
-  if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER)
-    return pixel * desc->image_width;
-  return row * desc->image_height;
-}
-
 /* An image over a buffer is a part of it. */
-static cl_mem see_image(cl_mem image, const cl_image_desc *desc, cl_int *code)
+static cl_mem see_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                        const cl_image_desc *desc, cl_mem image, cl_int *code)
 {
   clpi_mem *whole = image ? clpi_mem_find(desc->buffer) : NULL;
   if (!whole)
     return image;
-  if (clpi_mem_has(desc->buffer, 0, bytes_of_image(image, desc))) {
-    clpi_mem_add_part(whole, image);
-    return image;
+  size_t bytes = SIZE_MAX;
+  clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+  cl_image_desc alike = *desc;
+  alike.buffer = make_exact(whole, bytes);
+  if (alike.buffer && !end_exact(alike.buffer, clpi_target->clCreateImage(context, flags, format,
+                                                                          &alike, NULL, code))) {
+    clpi_target->clReleaseMemObject(image);
+    return NULL;
   }
-  clpi_target->clReleaseMemObject(image);
-  if (code)
-    *code = CL_INVALID_IMAGE_SIZE;
-  return NULL;
+  clpi_mem_add_part(whole, image, 0);
+  return image;
 }
 
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
@@ -282,7 +291,7 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
   while (make_again(&attempt, result, context));
   if (code)
     *code = result;
-  return see_image(image, desc, code);
+  return see_image(context, flags, format, desc, image, code);
 }
 
 static cl_mem CL_API_CALL create_image_with_properties(
@@ -298,7 +307,7 @@ static cl_mem CL_API_CALL create_image_with_properties(
   while (make_again(&attempt, result, context));
   if (code)
     *code = result;
-  return see_image(image, desc, code);
+  return see_image(context, flags, format, desc, image, code);
 }
 
 static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
