@@ -117,14 +117,31 @@ static cl_int release_part(clpi_mem *part)
   cl_mem handle = part->handle;
   clpi_mem *whole = part->whole;
   size_t references = clpi_references_drop(&part->references);
-  if (references == 1)
+  if (references == 1) {
     (void)clpi_mem_take(handle);
+    if (must_leave(part))
+      whole->is_watched = true;
+  }
   cl_int code = clpi_target->clReleaseMemObject(handle);
   if (references != 1)
     return code;
   free(part);
+  whole->parts--;
   (void)clpi_mem_release(whole);
   return code;
+}
+
+cl_uint clpi_mem_references(const clpi_mem *mem)
+{
+  cl_uint count = 1;
+  clpi_target->clGetMemObjectInfo(mem->handle, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL);
+  return count - 1 + (cl_uint)(mem->references - mem->parts);
+}
+
+void clpi_mem_map(cl_mem handle)
+{
+  for (clpi_mem *mem = clpi_mem_find(handle); mem; mem = mem->whole)
+    mem->was_mapped = true;
 }
 
 cl_int clpi_mem_retain(clpi_mem *mem)
@@ -146,18 +163,25 @@ cl_int clpi_mem_release(clpi_mem *mem)
 
 /* Without host memory the whole stays, since nobody sees the part's end. A whole that is a part has
  * the driver's references, too, since clpi_mem_release drops both. */
-void clpi_mem_add_part(clpi_mem *of, cl_mem part)
+void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin)
 {
   clpi_mem *made = clpi_mem_add(part);
   (void)clpi_mem_retain(of);
+  of->parts++;
   if (!made)
     return;
   made->references = 1;
   made->whole = of;
+  made->origin = origin;
 }
 
-bool clpi_mem_has(cl_mem handle, size_t offset, size_t bytes)
+size_t clpi_mem_shift(cl_mem handle, size_t end)
 {
   const clpi_mem *mem = clpi_mem_find(handle);
-  return !mem || mem->whole || (offset <= mem->bytes && bytes <= mem->bytes - offset);
+  for (; mem && mem->whole; mem = mem->whole)
+    end += mem->origin;
+  if (!mem || end <= mem->bytes)
+    return 0;
+  const size_t block = mem->kind->bytes;
+  return end <= block ? block - mem->bytes : 0;
 }

@@ -18,10 +18,18 @@ cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int
 cl_int clpi_mem_retain(clpi_mem *mem);
 cl_int clpi_mem_release(clpi_mem *mem);
 
-/* The driver has made a part of a buffer, or of a part. */
-void clpi_mem_add_part(clpi_mem *of, cl_mem part);
+/* The references that the driver alone would report. */
+cl_uint clpi_mem_references(const clpi_mem *mem);
 
-/* Whether the program may use so many bytes from there: always, if it is no pooled buffer. */
-bool clpi_mem_has(cl_mem handle, size_t offset, size_t bytes);
+/* The program maps it. */
+void clpi_mem_map(cl_mem handle);
+
+/* The driver has made a part of an object, or of a part, that begins at this byte. */
+void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin);
+
+/* How far to move a range that ends at this byte of the buffer or part, so that the driver refuses
+ * it: by what the block has more than the buffer. 0: the range is right, or ends beyond the block,
+ * too. */
+size_t clpi_mem_shift(cl_mem handle, size_t end);
 
 #endif

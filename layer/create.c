@@ -4,22 +4,10 @@
 
 #include "attempt.h"
 #include "buffer.h"
-#include "core/base/cancel.h"
 #include "count.h"
 #include "dispatch.h"
 
-/* A call that makes an object. */
-typedef struct request {
-  cl_context context;
-  const cl_mem_properties *properties;
-  cl_mem_flags flags;
-  size_t bytes; /* of a buffer */
-  bool is_image;
-  const cl_image_format *format;
-  const cl_image_desc *desc;
-  void *host;
-  cl_mem (*make)(const struct request *request, cl_int *code); /* the driver's way */
-} request;
+#include <stdint.h>
 
 static bool make_again(clpi_attempt *attempt, cl_int code, cl_context context)
 {
@@ -59,7 +47,7 @@ static bool image_key(clpi_kind_key *key, cl_mem_flags flags, const cl_image_for
 }
 
 /* CLPI_POOLED, and where it is to come from; or why it is not pooled. */
-static clpi_reason find_pool(const request *wanted, clpi_context **context, clpi_kind_key *key)
+static clpi_reason find_pool(const clpi_request *wanted, clpi_context **context, clpi_kind_key *key)
 {
   *context = clpi_context_find(wanted->context);
   if (wanted->host || (wanted->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
@@ -77,72 +65,51 @@ static clpi_reason find_pool(const request *wanted, clpi_context **context, clpi
   return CLPI_POOLED;
 }
 
-static cl_mem create(const request *wanted, cl_int *code)
+static cl_mem create(const clpi_request *wanted, cl_int *code)
 {
-  CLPI_UNCANCELLED;
   clpi_context *context;
   clpi_kind_key key;
   const clpi_reason why = find_pool(wanted, &context, &key);
   clpi_attempt attempt = clpi_attempt_begin();
-  cl_int result;
   cl_mem made;
   do {
-    result = CL_SUCCESS;
+    *code = CL_SUCCESS;
     made = NULL;
     if (why == CLPI_POOLED)
-      made = wanted->is_image ? clpi_image_create(context, &key, &result)
-                              : clpi_buffer_create(context, wanted->flags, wanted->bytes, &result);
-    if (!made && !result) {
-      made = wanted->make(wanted, &result);
+      made = wanted->is_image ? clpi_image_create(context, &key, code)
+                              : clpi_buffer_create(context, wanted->flags, wanted->bytes, code);
+    if (!made && !*code) {
+      made = wanted->make(wanted, code);
       if (made && !(wanted->is_image && wanted->desc->buffer))
         clpi_count_other(wanted->is_image, why == CLPI_POOLED ? CLPI_OTHER : why);
     }
-  } while (make_again(&attempt, result, wanted->context));
-  if (code)
-    *code = result;
+  } while (make_again(&attempt, *code, wanted->context));
   return made;
 }
 
-/* --- buffers --- */
+/* --- parts --- */
 
-static cl_mem make_buffer(const request *wanted, cl_int *code)
+/* Whether a part that ends at this byte would end beyond a pooled buffer, but within its block.
+ * Then `exact` is a buffer of exactly the size asked for, to ask the driver about; NULL: there is
+ * none. */
+static bool is_beyond(const clpi_mem *whole, size_t end, cl_mem *exact)
 {
-  return clpi_target->clCreateBuffer(wanted->context, wanted->flags, wanted->bytes, wanted->host,
-                                     code);
+  if (!whole || whole->whole || whole->kind->key.type != CL_MEM_OBJECT_BUFFER ||
+      end <= whole->bytes)
+    return false;
+  *exact = clpi_target->clCreateBuffer(whole->context->handle, whole->kind->key.flags, whole->bytes,
+                                       NULL, NULL);
+  return true;
 }
 
-static cl_mem make_buffer_with_properties(const request *wanted, cl_int *code)
+/* Whether the driver made that part of it. */
+static bool end_exact(cl_mem exact, cl_mem part)
 {
-  return clpi_target->clCreateBufferWithProperties(
-      wanted->context, wanted->properties, wanted->flags, wanted->bytes, wanted->host, code);
-}
-
-static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
-                                        void *host, cl_int *code)
-{
-  const request wanted = {
-      .context = context, .flags = flags, .bytes = bytes, .host = host, .make = make_buffer};
-  return create(&wanted, code);
-}
-
-static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
-                                                        const cl_mem_properties *properties,
-                                                        cl_mem_flags flags, size_t bytes,
-                                                        void *host, cl_int *code)
-{
-  const request wanted = {.context = context,
-                          .properties = properties,
-                          .flags = flags,
-                          .bytes = bytes,
-                          .host = host,
-                          .make = make_buffer_with_properties};
-  return create(&wanted, code);
-}
-
-static bool is_within(cl_mem buffer, cl_buffer_create_type type, const cl_buffer_region *region)
-{
-  return type != CL_BUFFER_CREATE_TYPE_REGION || !region ||
-         clpi_mem_has(buffer, region->origin, region->size);
+  if (exact)
+    clpi_target->clReleaseMemObject(exact);
+  if (part)
+    clpi_target->clReleaseMemObject(part);
+  return part;
 }
 
 static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
@@ -150,142 +117,40 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
                                             cl_int *code)
 {
   clpi_mem *whole = clpi_mem_find(buffer);
-  if (whole && !is_within(buffer, type, region)) {
-    if (code)
-      *code = CL_INVALID_VALUE;
+  const cl_buffer_region *at = type == CL_BUFFER_CREATE_TYPE_REGION ? region : NULL;
+  cl_mem exact;
+  if (at && is_beyond(whole, at->origin + at->size, &exact) &&
+      !end_exact(exact, clpi_target->clCreateSubBuffer(exact, flags, type, region, code)))
     return NULL;
-  }
   cl_mem part = clpi_target->clCreateSubBuffer(buffer, flags, type, region, code);
   if (part && whole)
-    clpi_mem_add_part(whole, part);
+    clpi_mem_add_part(whole, part, at ? at->origin : 0);
   return part;
 }
 
-/* --- images --- */
-
-/* The bytes that an image takes of a buffer. */
-static size_t bytes_of_image(cl_mem image, const cl_image_desc *desc)
+/* An image over a buffer, or over an image, is a part of it. */
+static cl_mem see_image(const clpi_request *wanted, cl_mem image, cl_int *code)
 {
-  size_t pixel = 0;
-  size_t row = 0;
-  clpi_target->clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(pixel), &pixel, NULL);
-  clpi_target->clGetImageInfo(image, CL_IMAGE_ROW_PITCH, sizeof(row), &row, NULL);
-  if (desc->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER)
-    return pixel * desc->image_width;
-  return row * desc->image_height;
-}
-
-/* An image over a buffer is a part of it. */
-static cl_mem see_image(cl_mem image, const cl_image_desc *desc, cl_int *code)
-{
-  clpi_mem *whole = image ? clpi_mem_find(desc->buffer) : NULL;
+  clpi_mem *whole = image ? clpi_mem_find(wanted->desc->buffer) : NULL;
+  size_t bytes = SIZE_MAX;
   if (!whole)
     return image;
-  if (clpi_mem_has(desc->buffer, 0, bytes_of_image(image, desc))) {
-    clpi_mem_add_part(whole, image);
-    return image;
+  clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+  cl_image_desc alike = *wanted->desc;
+  if (is_beyond(whole, bytes, &alike.buffer) &&
+      !end_exact(alike.buffer, clpi_target->clCreateImage(wanted->context, wanted->flags,
+                                                          wanted->format, &alike, NULL, code))) {
+    clpi_target->clReleaseMemObject(image);
+    return NULL;
   }
-  clpi_target->clReleaseMemObject(image);
-  if (code)
-    *code = CL_INVALID_IMAGE_SIZE;
-  return NULL;
+  clpi_mem_add_part(whole, image, 0);
+  return image;
 }
 
-static cl_mem make_image(const request *wanted, cl_int *code)
+cl_mem clpi_create(const clpi_request *wanted, cl_int *code)
 {
-  return clpi_target->clCreateImage(wanted->context, wanted->flags, wanted->format, wanted->desc,
-                                    wanted->host, code);
-}
-
-static cl_mem make_image_with_properties(const request *wanted, cl_int *code)
-{
-  return clpi_target->clCreateImageWithProperties(wanted->context, wanted->properties,
-                                                  wanted->flags, wanted->format, wanted->desc,
-                                                  wanted->host, code);
-}
-
-static cl_mem make_image_2d(const request *wanted, cl_int *code)
-{
-  const cl_image_desc *desc = wanted->desc;
-  return clpi_target->clCreateImage2D(wanted->context, wanted->flags, wanted->format,
-                                      desc->image_width, desc->image_height, desc->image_row_pitch,
-                                      wanted->host, code);
-}
-
-static cl_mem make_image_3d(const request *wanted, cl_int *code)
-{
-  const cl_image_desc *desc = wanted->desc;
-  return clpi_target->clCreateImage3D(
-      wanted->context, wanted->flags, wanted->format, desc->image_width, desc->image_height,
-      desc->image_depth, desc->image_row_pitch, desc->image_slice_pitch, wanted->host, code);
-}
-
-static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
-                                       const cl_image_format *format, const cl_image_desc *desc,
-                                       void *host, cl_int *code)
-{
-  const request wanted = {.context = context,
-                          .flags = flags,
-                          .is_image = true,
-                          .format = format,
-                          .desc = desc,
-                          .host = host,
-                          .make = make_image};
-  return see_image(create(&wanted, code), desc, code);
-}
-
-static cl_mem CL_API_CALL create_image_with_properties(
-    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-    const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
-{
-  const request wanted = {.context = context,
-                          .properties = properties,
-                          .flags = flags,
-                          .is_image = true,
-                          .format = format,
-                          .desc = desc,
-                          .host = host,
-                          .make = make_image_with_properties};
-  return see_image(create(&wanted, code), desc, code);
-}
-
-static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags,
-                                          const cl_image_format *format, size_t width,
-                                          size_t height, size_t row_pitch, void *host, cl_int *code)
-{
-  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
-                              .image_width = width,
-                              .image_height = height,
-                              .image_row_pitch = row_pitch};
-  const request wanted = {.context = context,
-                          .flags = flags,
-                          .is_image = true,
-                          .format = format,
-                          .desc = &desc,
-                          .host = host,
-                          .make = make_image_2d};
-  return create(&wanted, code);
-}
-
-static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
-                                          const cl_image_format *format, size_t width,
-                                          size_t height, size_t depth, size_t row_pitch,
-                                          size_t slice_pitch, void *host, cl_int *code)
-{
-  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D,
-                              .image_width = width,
-                              .image_height = height,
-                              .image_depth = depth,
-                              .image_row_pitch = row_pitch,
-                              .image_slice_pitch = slice_pitch};
-  const request wanted = {.context = context,
-                          .flags = flags,
-                          .is_image = true,
-                          .format = format,
-                          .desc = &desc,
-                          .host = host,
-                          .make = make_image_3d};
-  return create(&wanted, code);
+  cl_mem made = create(wanted, code);
+  return wanted->is_image ? see_image(wanted, made, code) : made;
 }
 
 /* --- objects of other interfaces --- */
@@ -340,13 +205,7 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
 
 void clpi_create_fill(cl_icd_dispatch *functions)
 {
-  functions->clCreateBuffer = create_buffer;
-  functions->clCreateBufferWithProperties = create_buffer_with_properties;
   functions->clCreateSubBuffer = create_sub_buffer;
-  functions->clCreateImage = create_image;
-  functions->clCreateImageWithProperties = create_image_with_properties;
-  functions->clCreateImage2D = create_image_2d;
-  functions->clCreateImage3D = create_image_3d;
   functions->clSVMAlloc = svm_alloc;
 #define SET(name, is_image, parameters, arguments) functions->name = seen_##name;
   EXTERNAL(SET)

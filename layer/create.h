@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory objects as the program makes them. Defines the functions of a layer's table. */
+/* Memory objects as the program makes them. */
 #ifndef CLPOOL_LAYER_CREATE_H
 #define CLPOOL_LAYER_CREATE_H
 
-#include <CL/cl_layer.h>
+#include "watch.h"
 
+/* A clpi_watcher.memory. */
+cl_mem clpi_create(const clpi_request *wanted, cl_int *code);
+
+/* Sets the functions that make other objects. */
 void clpi_create_fill(cl_icd_dispatch *functions);
 
 #endif

@@ -58,29 +58,57 @@ static void begin_bare_work(cl_command_queue handle)
     clpi_target->clReleaseEvent(mark);
 }
 
-/* --- bounds --- */
+/* --- ranges --- */
 
-/* Where a box of bytes ends, as clEnqueueReadBufferRect has it. NULL pointers are the driver's
- * affair. */
-static bool has_box(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch,
-                    size_t slice_pitch)
+/* A call that ends beyond its buffer, but within the block, is moved to end as far beyond the
+ * block. The driver refuses it then with the code that it gives for a buffer of the size asked for.
+ */
+
+/* How far to move a box of bytes, as clEnqueueReadBufferRect has it. */
+static size_t shift_of_box(cl_mem buffer, const size_t *origin, const size_t *region,
+                           size_t row_pitch, size_t slice_pitch)
 {
   if (!origin || !region || !region[0] || !region[1] || !region[2])
-    return true;
+    return 0;
   size_t row = row_pitch ? row_pitch : region[0];
   size_t slice = slice_pitch ? slice_pitch : region[1] * row;
-  size_t begin = origin[2] * slice + origin[1] * row + origin[0];
-  return clpi_mem_has(buffer, begin, (region[2] - 1) * slice + (region[1] - 1) * row + region[0]);
+  return clpi_mem_shift(buffer, (origin[2] + region[2] - 1) * slice +
+                                    (origin[1] + region[1] - 1) * row + origin[0] + region[0]);
 }
 
-static bool has_pixels(cl_mem buffer, size_t offset, cl_mem image, const size_t *region)
+static const size_t *move_box(const size_t *origin, size_t shift, size_t moved[3])
 {
-  size_t pixel = 0;
-  const clpi_mem *mem = clpi_mem_find(buffer);
-  if (!mem || !region ||
-      clpi_target->clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(pixel), &pixel, NULL))
-    return true;
-  return clpi_mem_has(buffer, offset, pixel * region[0] * region[1] * region[2]);
+  if (!origin || shift == 0)
+    return origin;
+  memcpy(moved, origin, 3 * sizeof(*moved));
+  moved[0] += shift;
+  return moved;
+}
+
+static size_t pixel_of(cl_mem image)
+{
+  size_t bytes = 0;
+  clpi_target->clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(bytes), &bytes, NULL);
+  return bytes;
+}
+
+/* How far to move what a buffer has of an image. */
+static size_t shift_of_pixels(cl_mem buffer, size_t offset, cl_mem image, const size_t *region)
+{
+  if (!region || !clpi_mem_find(buffer))
+    return 0;
+  return clpi_mem_shift(buffer, offset + pixel_of(image) * region[0] * region[1] * region[2]);
+}
+
+/* PoCL checks the line of an image over a buffer as bytes of the buffer. */
+static const size_t *move_line(cl_mem image, const size_t *origin, const size_t *region,
+                               size_t moved[3])
+{
+  const clpi_mem *part = clpi_mem_find(image);
+  if (!origin || !region || !part || !part->whole)
+    return origin;
+  size_t shift = clpi_mem_shift(image, pixel_of(image) * (origin[0] + region[0]));
+  return move_box(origin, shift, moved);
 }
 
 /* --- functions that give a queue work --- */
@@ -91,13 +119,13 @@ static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue hand
   return code && clpi_attempt_again(attempt, code, queue ? queue->context : NULL);
 }
 
-/* The one list: name, parameters, arguments, and whether these are within what was asked for. */
+/* The one list: name, parameters, arguments, and how their ranges move. */
 #define WORK(X)                                                                                    \
   X(clEnqueueReadBuffer,                                                                           \
     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,         \
      void *host, cl_uint count, const cl_event *list, cl_event *event),                            \
     (queue, buffer, blocking, offset, bytes, host, count, list, event),                            \
-    clpi_mem_has(buffer, offset, bytes))                                                           \
+    offset += clpi_mem_shift(buffer, offset + bytes))                                              \
   X(clEnqueueReadBufferRect,                                                                       \
     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,                \
      const size_t *host_origin, const size_t *region, size_t row_pitch, size_t slice_pitch,        \
@@ -105,12 +133,13 @@ static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue hand
      const cl_event *list, cl_event *event),                                                       \
     (queue, buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch, \
      host_slice_pitch, host, count, list, event),                                                  \
-    has_box(buffer, origin, region, row_pitch, slice_pitch))                                       \
+    origin = move_box(origin, shift_of_box(buffer, origin, region, row_pitch, slice_pitch),        \
+                      (size_t[3]){0}))                                                             \
   X(clEnqueueWriteBuffer,                                                                          \
     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,         \
      const void *host, cl_uint count, const cl_event *list, cl_event *event),                      \
     (queue, buffer, blocking, offset, bytes, host, count, list, event),                            \
-    clpi_mem_has(buffer, offset, bytes))                                                           \
+    offset += clpi_mem_shift(buffer, offset + bytes))                                              \
   X(clEnqueueWriteBufferRect,                                                                      \
     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,                \
      const size_t *host_origin, const size_t *region, size_t row_pitch, size_t slice_pitch,        \
@@ -118,17 +147,20 @@ static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue hand
      const cl_event *list, cl_event *event),                                                       \
     (queue, buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch, \
      host_slice_pitch, host, count, list, event),                                                  \
-    has_box(buffer, origin, region, row_pitch, slice_pitch))                                       \
+    origin = move_box(origin, shift_of_box(buffer, origin, region, row_pitch, slice_pitch),        \
+                      (size_t[3]){0}))                                                             \
   X(clEnqueueFillBuffer,                                                                           \
     (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,              \
      size_t offset, size_t bytes, cl_uint count, const cl_event *list, cl_event *event),           \
     (queue, buffer, pattern, pattern_size, offset, bytes, count, list, event),                     \
-    clpi_mem_has(buffer, offset, bytes))                                                           \
+    offset += clpi_mem_shift(buffer, offset + bytes))                                              \
   X(clEnqueueCopyBuffer,                                                                           \
     (cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,                   \
      size_t target_offset, size_t bytes, cl_uint count, const cl_event *list, cl_event *event),    \
     (queue, source, target, source_offset, target_offset, bytes, count, list, event),              \
-    clpi_mem_has(source, source_offset, bytes) && clpi_mem_has(target, target_offset, bytes))      \
+    size_t shift = clpi_mem_shift(source, source_offset + bytes) |                                 \
+                   clpi_mem_shift(target, target_offset + bytes);                                  \
+    source_offset += shift; target_offset += shift)                                                \
   X(clEnqueueCopyBufferRect,                                                                       \
     (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
      const size_t *target_origin, const size_t *region, size_t source_row_pitch,                   \
@@ -136,99 +168,106 @@ static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue hand
      const cl_event *list, cl_event *event),                                                       \
     (queue, source, target, source_origin, target_origin, region, source_row_pitch,                \
      source_slice_pitch, target_row_pitch, target_slice_pitch, count, list, event),                \
-    has_box(source, source_origin, region, source_row_pitch, source_slice_pitch) &&                \
-        has_box(target, target_origin, region, target_row_pitch, target_slice_pitch))              \
+    size_t shift =                                                                                 \
+        shift_of_box(source, source_origin, region, source_row_pitch, source_slice_pitch) |        \
+        shift_of_box(target, target_origin, region, target_row_pitch, target_slice_pitch);         \
+    source_origin = move_box(source_origin, shift, (size_t[3]){0});                                \
+    target_origin = move_box(target_origin, shift, (size_t[3]){0}))                                \
   X(clEnqueueReadImage,                                                                            \
     (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,                 \
      const size_t *region, size_t row_pitch, size_t slice_pitch, void *host, cl_uint count,        \
      const cl_event *list, cl_event *event),                                                       \
     (queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count, list, event),    \
-    true)                                                                                          \
+    origin = move_line(image, origin, region, (size_t[3]){0}))                                     \
   X(clEnqueueWriteImage,                                                                           \
     (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,                 \
      const size_t *region, size_t row_pitch, size_t slice_pitch, const void *host, cl_uint count,  \
      const cl_event *list, cl_event *event),                                                       \
     (queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count, list, event),    \
-    true)                                                                                          \
+    origin = move_line(image, origin, region, (size_t[3]){0}))                                     \
   X(clEnqueueFillImage,                                                                            \
     (cl_command_queue queue, cl_mem image, const void *fill_color, const size_t origin[3],         \
      const size_t region[3], cl_uint count, const cl_event *list, cl_event *event),                \
-    (queue, image, fill_color, origin, region, count, list, event), true)                          \
+    (queue, image, fill_color, origin, region, count, list, event),                                \
+    origin = move_line(image, origin, region, (size_t[3]){0}))                                     \
   X(clEnqueueCopyImage,                                                                            \
     (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
      const size_t *target_origin, const size_t *region, cl_uint count, const cl_event *list,       \
      cl_event *event),                                                                             \
-    (queue, source, target, source_origin, target_origin, region, count, list, event), true)       \
+    (queue, source, target, source_origin, target_origin, region, count, list, event),             \
+    source_origin = move_line(source, source_origin, region, (size_t[3]){0});                      \
+    target_origin = move_line(target, target_origin, region, (size_t[3]){0}))                      \
   X(clEnqueueCopyImageToBuffer,                                                                    \
     (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
      const size_t *region, size_t target_offset, cl_uint count, const cl_event *list,              \
      cl_event *event),                                                                             \
     (queue, source, target, source_origin, region, target_offset, count, list, event),             \
-    has_pixels(target, target_offset, source, region))                                             \
+    target_offset += shift_of_pixels(target, target_offset, source, region);                       \
+    source_origin = move_line(source, source_origin, region, (size_t[3]){0}))                      \
   X(clEnqueueCopyBufferToImage,                                                                    \
     (cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,                   \
      const size_t *target_origin, const size_t *region, cl_uint count, const cl_event *list,       \
      cl_event *event),                                                                             \
     (queue, source, target, source_offset, target_origin, region, count, list, event),             \
-    has_pixels(source, source_offset, target, region))                                             \
+    source_offset += shift_of_pixels(source, source_offset, target, region);                       \
+    target_origin = move_line(target, target_origin, region, (size_t[3]){0}))                      \
   X(clEnqueueUnmapMemObject,                                                                       \
     (cl_command_queue queue, cl_mem mem, void *host, cl_uint count, const cl_event *list,          \
      cl_event *event),                                                                             \
-    (queue, mem, host, count, list, event), true)                                                  \
+    (queue, mem, host, count, list, event), (void)0)                                               \
   X(clEnqueueMigrateMemObjects,                                                                    \
     (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_mem_migration_flags flags,  \
      cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, mem_count, mems, flags, count, list, event), true)                                     \
+    (queue, mem_count, mems, flags, count, list, event), (void)0)                                  \
   X(clEnqueueNDRangeKernel,                                                                        \
     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,           \
      const size_t *global, const size_t *local, cl_uint count, const cl_event *list,               \
      cl_event *event),                                                                             \
-    (queue, kernel, dimensions, offset, global, local, count, list, event), true)                  \
+    (queue, kernel, dimensions, offset, global, local, count, list, event), (void)0)               \
   X(clEnqueueTask,                                                                                 \
     (cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list,                \
      cl_event *event),                                                                             \
-    (queue, kernel, count, list, event), true)                                                     \
+    (queue, kernel, count, list, event), (void)0)                                                  \
   X(clEnqueueSVMMemcpy,                                                                            \
     (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t bytes,           \
      cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, blocking, to, from, bytes, count, list, event), true)                                  \
+    (queue, blocking, to, from, bytes, count, list, event), (void)0)                               \
   X(clEnqueueSVMMemFill,                                                                           \
     (cl_command_queue queue, void *to, const void *pattern, size_t pattern_bytes, size_t bytes,    \
      cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, to, pattern, pattern_bytes, bytes, count, list, event), true)                          \
+    (queue, to, pattern, pattern_bytes, bytes, count, list, event), (void)0)                       \
   X(clEnqueueSVMMap,                                                                               \
     (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *at, size_t bytes,         \
      cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, blocking, flags, at, bytes, count, list, event), true)                                 \
+    (queue, blocking, flags, at, bytes, count, list, event), (void)0)                              \
   X(clEnqueueSVMUnmap,                                                                             \
     (cl_command_queue queue, void *at, cl_uint count, const cl_event *list, cl_event *event),      \
-    (queue, at, count, list, event), true)                                                         \
+    (queue, at, count, list, event), (void)0)                                                      \
   X(clEnqueueAcquireGLObjects,                                                                     \
     (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
      const cl_event *list, cl_event *event),                                                       \
-    (queue, mem_count, mems, count, list, event), true)                                            \
+    (queue, mem_count, mems, count, list, event), (void)0)                                         \
   X(clEnqueueReleaseGLObjects,                                                                     \
     (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
      const cl_event *list, cl_event *event),                                                       \
-    (queue, mem_count, mems, count, list, event), true)                                            \
+    (queue, mem_count, mems, count, list, event), (void)0)                                         \
   X(clEnqueueAcquireEGLObjectsKHR,                                                                 \
     (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
      const cl_event *list, cl_event *event),                                                       \
-    (queue, mem_count, mems, count, list, event), true)                                            \
+    (queue, mem_count, mems, count, list, event), (void)0)                                         \
   X(clEnqueueReleaseEGLObjectsKHR,                                                                 \
     (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
      const cl_event *list, cl_event *event),                                                       \
-    (queue, mem_count, mems, count, list, event), true)                                            \
+    (queue, mem_count, mems, count, list, event), (void)0)                                         \
   X(clEnqueueSVMMigrateMem,                                                                        \
     (cl_command_queue queue, cl_uint pointer_count, const void **pointers, const size_t *sizes,    \
      cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event),          \
-    (queue, pointer_count, pointers, sizes, flags, count, list, event), true)
+    (queue, pointer_count, pointers, sizes, flags, count, list, event), (void)0)
 
-#define DEFINE(name, parameters, arguments, fits)                                                  \
+#define DEFINE(name, parameters, arguments, move)                                                  \
   static cl_int CL_API_CALL seen_##name parameters                                                 \
   {                                                                                                \
-    if (!(fits))                                                                                   \
-      return CL_INVALID_VALUE;                                                                     \
+    move;                                                                                          \
     cl_int code;                                                                                   \
     cl_event *longer = begin_work(queue, &count, &list);                                           \
     clpi_attempt attempt = clpi_attempt_begin();                                                   \
@@ -267,20 +306,17 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
                                     cl_map_flags flags, size_t offset, size_t bytes, cl_uint count,
                                     const cl_event *list, cl_event *event, cl_int *code)
 {
-  cl_int result = CL_INVALID_VALUE;
-  void *host = NULL;
-  if (clpi_mem_has(buffer, offset, bytes)) {
-    clpi_mem *mem = clpi_mem_find(buffer);
-    cl_event *longer = begin_work(queue, &count, &list);
-    if (mem)
-      mem->was_mapped = true;
-    clpi_attempt attempt = clpi_attempt_begin();
-    do
-      host = clpi_target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, count,
-                                             list, event, &result);
-    while (work_again(&attempt, result, queue));
-    end_work(longer);
-  }
+  cl_int result = CL_SUCCESS;
+  cl_event *longer = begin_work(queue, &count, &list);
+  void *host;
+  offset += clpi_mem_shift(buffer, offset + bytes);
+  clpi_mem_map(buffer);
+  clpi_attempt attempt = clpi_attempt_begin();
+  do
+    host = clpi_target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, count,
+                                           list, event, &result);
+  while (work_again(&attempt, result, queue));
+  end_work(longer);
   if (code)
     *code = result;
   return host;
@@ -292,11 +328,10 @@ static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool
                                    const cl_event *list, cl_event *event, cl_int *code)
 {
   cl_int result = CL_SUCCESS;
-  clpi_mem *mem = clpi_mem_find(image);
   cl_event *longer = begin_work(queue, &count, &list);
   void *host;
-  if (mem)
-    mem->was_mapped = true;
+  clpi_mem_map(image);
+  origin = move_line(image, origin, region, (size_t[3]){0});
   clpi_attempt attempt = clpi_attempt_begin();
   do
     host = clpi_target->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row_pitch,
@@ -346,7 +381,7 @@ static cl_int CL_API_CALL svm_free(cl_command_queue queue, cl_uint pointer_count
 
 void clpi_enqueue_fill(cl_icd_dispatch *functions)
 {
-#define SET(name, parameters, arguments, fits) functions->name = seen_##name;
+#define SET(name, parameters, arguments, move) functions->name = seen_##name;
   WORK(SET)
 #undef SET
 #define SET(name, parameters, arguments) functions->name = seen_##name;

@@ -10,6 +10,7 @@ libclpool_record_la_SOURCES = \
 	layer/ledger.c layer/ledger.h \
 	layer/record.c \
 	layer/recording.c layer/recording.h \
+	layer/watch.c layer/watch.h \
 	lib/core/base/error.c \
 	lib/core/base/fork.c \
 	lib/core/base/map.c \
@@ -40,7 +41,8 @@ libclpool_layer_la_SOURCES = \
 	layer/queue.c layer/queue.h \
 	layer/references.h \
 	layer/run.c \
-	layer/settings.c layer/settings.h
+	layer/settings.c layer/settings.h \
+	layer/watch.c layer/watch.h
 libclpool_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_layer_la_LIBADD = libclpool-internal.la
 libclpool_layer_la_LDFLAGS = $(libclpool_record_la_LDFLAGS)

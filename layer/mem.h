@@ -15,14 +15,17 @@
 typedef struct clpi_mem {
   alignas(64) cl_mem handle;
   atomic_size_t references; /* the program's; 0: it is the pool's */
-  struct clpi_mem *whole;   /* what it is part of; NULL: it is a block, and what follows */
+  struct clpi_mem *whole;   /* what it is part of; NULL: it is a block */
+  size_t origin;            /* of a part in the whole, bytes */
+  atomic_size_t parts;      /* of the references */
+  atomic_bool was_mapped;   /* since it was handed out; parts have it, too */
+  atomic_bool is_watched;   /* the driver has destructor callbacks for it, or a mapped part */
+  /* Of blocks alone: */
   clp_buffer *buffer;
   struct clpi_context *context;
   const struct clpi_kind *kind;
-  size_t bytes;           /* as asked for; an image's own */
-  uint64_t born;          /* clpi_order_allocate */
-  atomic_bool was_mapped; /* since it was handed out */
-  atomic_bool is_watched; /* the driver has destructor callbacks of the program's for it */
+  size_t bytes;  /* as asked for; an image's own */
+  uint64_t born; /* clpi_order_allocate */
 } clpi_mem;
 
 /* NULL: the driver knows all about it. Any thread, as all of these. */

@@ -3,55 +3,9 @@
  * asks for goes to the driver as it is, and so do the answers. */
 #include "dispatch.h"
 #include "ledger.h"
+#include "watch.h"
 
-/* --- contexts and queues --- */
-
-static cl_context CL_API_CALL create_context(const cl_context_properties *properties,
-                                             cl_uint num_devices, const cl_device_id *devices,
-                                             void(CL_CALLBACK *notify)(const char *, const void *,
-                                                                       size_t, void *),
-                                             void *user_data, cl_int *code)
-{
-  cl_context context =
-      clpi_target->clCreateContext(properties, num_devices, devices, notify, user_data, code);
-  if (context)
-    clpi_ledger_add_context(context);
-  return context;
-}
-
-static cl_context CL_API_CALL
-create_context_from_type(const cl_context_properties *properties, cl_device_type type,
-                         void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-                         void *user_data, cl_int *code)
-{
-  cl_context context =
-      clpi_target->clCreateContextFromType(properties, type, notify, user_data, code);
-  if (context)
-    clpi_ledger_add_context(context);
-  return context;
-}
-
-static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
-                                                 cl_command_queue_properties properties,
-                                                 cl_int *code)
-{
-  cl_command_queue queue = clpi_target->clCreateCommandQueue(context, device, properties, code);
-  if (queue)
-    clpi_ledger_add_queue(context, queue);
-  return queue;
-}
-
-static cl_command_queue CL_API_CALL create_queue_with_properties(
-    cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *code)
-{
-  cl_command_queue queue =
-      clpi_target->clCreateCommandQueueWithProperties(context, device, properties, code);
-  if (queue)
-    clpi_ledger_add_queue(context, queue);
-  return queue;
-}
-
-/* --- buffers --- */
+/* --- memory objects --- */
 
 /* Whether the program was denied memory, not told that it asked wrongly. */
 static bool is_refusal(cl_int code)
@@ -60,40 +14,28 @@ static bool is_refusal(cl_int code)
          code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
 }
 
-/* The memory of CL_MEM_USE_HOST_PTR is the program's own. */
-static void tell_buffer(cl_context context, cl_mem_flags flags, size_t bytes, cl_mem mem,
-                        cl_int code)
+static void tell(const clpi_request *wanted, cl_mem mem, cl_int code)
 {
-  if (flags & CL_MEM_USE_HOST_PTR)
+  const char *kind = wanted->is_image ? "image" : "buffer";
+  size_t bytes = wanted->bytes;
+  if (!mem) {
+    if (bytes > 0 && is_refusal(code))
+      clpi_ledger_refuse(wanted->context, bytes, kind, wanted->flags);
     return;
-  if (mem)
-    clpi_ledger_add(context, mem, bytes, "buffer", flags);
-  else if (is_refusal(code) && bytes > 0)
-    clpi_ledger_refuse(context, bytes, "buffer", flags);
+  }
+  if (wanted->is_image && wanted->desc->buffer)
+    clpi_ledger_add_part(mem, wanted->desc->buffer);
+  else if (!wanted->is_image ||
+           !clpi_target->clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL))
+    clpi_ledger_add(wanted->context, mem, bytes, kind, wanted->flags);
 }
 
-static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
-                                        void *host, cl_int *code)
+/* The memory of CL_MEM_USE_HOST_PTR is the program's own. */
+static cl_mem create_memory(const clpi_request *wanted, cl_int *code)
 {
-  cl_int result = CL_SUCCESS;
-  cl_mem mem = clpi_target->clCreateBuffer(context, flags, bytes, host, &result);
-  if (code)
-    *code = result;
-  tell_buffer(context, flags, bytes, mem, result);
-  return mem;
-}
-
-static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
-                                                        const cl_mem_properties *properties,
-                                                        cl_mem_flags flags, size_t bytes,
-                                                        void *host, cl_int *code)
-{
-  cl_int result = CL_SUCCESS;
-  cl_mem mem =
-      clpi_target->clCreateBufferWithProperties(context, properties, flags, bytes, host, &result);
-  if (code)
-    *code = result;
-  tell_buffer(context, flags, bytes, mem, result);
+  cl_mem mem = wanted->make(wanted, code);
+  if (!(wanted->flags & CL_MEM_USE_HOST_PTR))
+    tell(wanted, mem, *code);
   return mem;
 }
 
@@ -105,59 +47,6 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
   if (mem)
     clpi_ledger_add_part(mem, buffer);
   return mem;
-}
-
-/* --- images --- */
-
-static void tell_image(cl_context context, cl_mem_flags flags, cl_mem source, cl_mem image)
-{
-  size_t bytes = 0;
-  if (!image || (flags & CL_MEM_USE_HOST_PTR))
-    return;
-  if (source)
-    clpi_ledger_add_part(image, source);
-  else if (!clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL))
-    clpi_ledger_add(context, image, bytes, "image", flags);
-}
-
-static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
-                                       const cl_image_format *format, const cl_image_desc *desc,
-                                       void *host, cl_int *code)
-{
-  cl_mem image = clpi_target->clCreateImage(context, flags, format, desc, host, code);
-  tell_image(context, flags, image ? desc->buffer : NULL, image);
-  return image;
-}
-
-static cl_mem CL_API_CALL create_image_with_properties(
-    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-    const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
-{
-  cl_mem image = clpi_target->clCreateImageWithProperties(context, properties, flags, format, desc,
-                                                          host, code);
-  tell_image(context, flags, image ? desc->buffer : NULL, image);
-  return image;
-}
-
-static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags,
-                                          const cl_image_format *format, size_t width,
-                                          size_t height, size_t row_pitch, void *host, cl_int *code)
-{
-  cl_mem image =
-      clpi_target->clCreateImage2D(context, flags, format, width, height, row_pitch, host, code);
-  tell_image(context, flags, NULL, image);
-  return image;
-}
-
-static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
-                                          const cl_image_format *format, size_t width,
-                                          size_t height, size_t depth, size_t row_pitch,
-                                          size_t slice_pitch, void *host, cl_int *code)
-{
-  cl_mem image = clpi_target->clCreateImage3D(context, flags, format, width, height, depth,
-                                              row_pitch, slice_pitch, host, code);
-  tell_image(context, flags, NULL, image);
-  return image;
 }
 
 /* --- references --- */
@@ -210,18 +99,8 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count
 
 /* --- the layer --- */
 
-static const cl_icd_dispatch functions = {
-    .clCreateContext = create_context,
-    .clCreateContextFromType = create_context_from_type,
-    .clCreateCommandQueue = create_queue,
-    .clCreateCommandQueueWithProperties = create_queue_with_properties,
-    .clCreateBuffer = create_buffer,
-    .clCreateBufferWithProperties = create_buffer_with_properties,
+static cl_icd_dispatch functions = {
     .clCreateSubBuffer = create_sub_buffer,
-    .clCreateImage = create_image,
-    .clCreateImageWithProperties = create_image_with_properties,
-    .clCreateImage2D = create_image_2d,
-    .clCreateImage3D = create_image_3d,
     .clRetainMemObject = retain,
     .clReleaseMemObject = release,
     .clSVMAlloc = svm_alloc,
@@ -229,9 +108,21 @@ static const cl_icd_dispatch functions = {
     .clEnqueueSVMFree = enqueue_svm_free,
 };
 
+static void add_context(cl_context context)
+{
+  clpi_ledger_add_context(context);
+}
+
+static void add_queue(cl_context context, cl_command_queue queue)
+{
+  clpi_ledger_add_queue(context, queue);
+}
+
 static bool begin(const cl_icd_dispatch *target)
 {
+  static const clpi_watcher watcher = {add_context, add_queue, create_memory};
   (void)target;
+  clpi_watch(&watcher, &functions);
   return clpi_ledger_begin();
 }
 

@@ -21,31 +21,6 @@
 
 /* --- contexts --- */
 
-static cl_context CL_API_CALL create_context(const cl_context_properties *properties,
-                                             cl_uint num_devices, const cl_device_id *devices,
-                                             void(CL_CALLBACK *notify)(const char *, const void *,
-                                                                       size_t, void *),
-                                             void *user_data, cl_int *code)
-{
-  cl_context context =
-      clpi_target->clCreateContext(properties, num_devices, devices, notify, user_data, code);
-  if (context)
-    clpi_context_add(context);
-  return context;
-}
-
-static cl_context CL_API_CALL
-create_context_from_type(const cl_context_properties *properties, cl_device_type type,
-                         void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-                         void *user_data, cl_int *code)
-{
-  cl_context context =
-      clpi_target->clCreateContextFromType(properties, type, notify, user_data, code);
-  if (context)
-    clpi_context_add(context);
-  return context;
-}
-
 static cl_int CL_API_CALL retain_context(cl_context handle)
 {
   clpi_context *context = clpi_context_find(handle);
@@ -114,7 +89,7 @@ static cl_int CL_API_CALL get_mem_info(cl_mem handle, cl_mem_info what, size_t r
   if (mem && what == CL_MEM_FLAGS)
     return get_flags(mem, room, to, size_ret);
   if (mem && !mem->whole && what == CL_MEM_REFERENCE_COUNT)
-    return give_count(mem->references, room, to, size_ret);
+    return give_count(clpi_mem_references(mem), room, to, size_ret);
   if (mem && !mem->whole && what == CL_MEM_SIZE)
     return clpi_layer_answer(&mem->bytes, sizeof(mem->bytes), room, to, size_ret);
   return clpi_target->clGetMemObjectInfo(handle, what, room, to, size_ret);
@@ -122,24 +97,10 @@ static cl_int CL_API_CALL get_mem_info(cl_mem handle, cl_mem_info what, size_t r
 
 /* --- queues --- */
 
-static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
-                                                 cl_command_queue_properties properties,
-                                                 cl_int *code)
+static void add_queue(cl_context context, cl_command_queue queue)
 {
-  cl_command_queue queue = clpi_target->clCreateCommandQueue(context, device, properties, code);
-  if (queue && !clpi_queue_add(context, queue))
+  if (!clpi_queue_add(context, queue))
     clpi_contexts_stop();
-  return queue;
-}
-
-static cl_command_queue CL_API_CALL create_queue_with_properties(
-    cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *code)
-{
-  cl_command_queue queue =
-      clpi_target->clCreateCommandQueueWithProperties(context, device, properties, code);
-  if (queue && !clpi_queue_add(context, queue))
-    clpi_contexts_stop();
-  return queue;
 }
 
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
@@ -258,13 +219,9 @@ static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, con
 /* --- the layer --- */
 
 static cl_icd_dispatch functions = {
-    .clCreateContext = create_context,
-    .clCreateContextFromType = create_context_from_type,
     .clRetainContext = retain_context,
     .clReleaseContext = release_context,
     .clGetContextInfo = get_context_info,
-    .clCreateCommandQueue = create_queue,
-    .clCreateCommandQueueWithProperties = create_queue_with_properties,
     .clRetainCommandQueue = retain_queue,
     .clReleaseCommandQueue = release_queue,
     .clGetCommandQueueInfo = get_queue_info,
@@ -298,6 +255,7 @@ static pid_t process;
 
 static bool begin(const cl_icd_dispatch *target)
 {
+  static const clpi_watcher watcher = {clpi_context_add, add_queue, clpi_create};
   clpi_cl_functions library;
   if (!clpi_settings_read())
     return false;
@@ -307,6 +265,7 @@ static bool begin(const cl_icd_dispatch *target)
   library.clWaitForEvents = wait_if_done;
   clpi_cl_use(&library);
   clpi_environment_ignore();
+  clpi_watch(&watcher, &functions);
   clpi_create_fill(&functions);
   clpi_enqueue_fill(&functions);
   process = getpid();

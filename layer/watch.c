@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch.h"
+
+#include "core/base/cancel.h"
+#include "dispatch.h"
+
+static const clpi_watcher *watcher;
+
+/* --- contexts and queues --- */
+
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties,
+                                             cl_uint num_devices, const cl_device_id *devices,
+                                             void(CL_CALLBACK *notify)(const char *, const void *,
+                                                                       size_t, void *),
+                                             void *user_data, cl_int *code)
+{
+  cl_context context =
+      clpi_target->clCreateContext(properties, num_devices, devices, notify, user_data, code);
+  if (context)
+    watcher->context(context);
+  return context;
+}
+
+static cl_context CL_API_CALL
+create_context_from_type(const cl_context_properties *properties, cl_device_type type,
+                         void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                         void *user_data, cl_int *code)
+{
+  cl_context context =
+      clpi_target->clCreateContextFromType(properties, type, notify, user_data, code);
+  if (context)
+    watcher->context(context);
+  return context;
+}
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 cl_command_queue_properties properties,
+                                                 cl_int *code)
+{
+  cl_command_queue queue = clpi_target->clCreateCommandQueue(context, device, properties, code);
+  if (queue)
+    watcher->queue(context, queue);
+  return queue;
+}
+
+static cl_command_queue CL_API_CALL create_queue_with_properties(
+    cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *code)
+{
+  cl_command_queue queue =
+      clpi_target->clCreateCommandQueueWithProperties(context, device, properties, code);
+  if (queue)
+    watcher->queue(context, queue);
+  return queue;
+}
+
+/* --- memory objects --- */
+
+static cl_mem create(const clpi_request *wanted, cl_int *code)
+{
+  CLPI_UNCANCELLED;
+  cl_int result = CL_SUCCESS;
+  cl_mem made = watcher->memory(wanted, &result);
+  if (code)
+    *code = result;
+  return made;
+}
+
+static cl_mem make_buffer(const clpi_request *it, cl_int *code)
+{
+  return clpi_target->clCreateBuffer(it->context, it->flags, it->bytes, it->host, code);
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
+                                        void *host, cl_int *code)
+{
+  const clpi_request wanted = {context, NULL, flags, bytes, false, NULL, NULL, host, make_buffer};
+  return create(&wanted, code);
+}
+
+static cl_mem make_buffer_with_properties(const clpi_request *it, cl_int *code)
+{
+  return clpi_target->clCreateBufferWithProperties(it->context, it->properties, it->flags,
+                                                   it->bytes, it->host, code);
+}
+
+static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
+                                                        const cl_mem_properties *properties,
+                                                        cl_mem_flags flags, size_t bytes,
+                                                        void *host, cl_int *code)
+{
+  const clpi_request wanted = {
+      context, properties, flags, bytes, false, NULL, NULL, host, make_buffer_with_properties};
+  return create(&wanted, code);
+}
+
+static cl_mem make_image(const clpi_request *it, cl_int *code)
+{
+  return clpi_target->clCreateImage(it->context, it->flags, it->format, it->desc, it->host, code);
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
+                                       const cl_image_format *format, const cl_image_desc *desc,
+                                       void *host, cl_int *code)
+{
+  const clpi_request wanted = {context, NULL, flags, 0, true, format, desc, host, make_image};
+  return create(&wanted, code);
+}
+
+static cl_mem make_image_with_properties(const clpi_request *it, cl_int *code)
+{
+  return clpi_target->clCreateImageWithProperties(it->context, it->properties, it->flags,
+                                                  it->format, it->desc, it->host, code);
+}
+
+static cl_mem CL_API_CALL create_image_with_properties(
+    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+    const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
+{
+  const clpi_request wanted = {
+      context, properties, flags, 0, true, format, desc, host, make_image_with_properties};
+  return create(&wanted, code);
+}
+
+static cl_mem make_image_2d(const clpi_request *it, cl_int *code)
+{
+  return clpi_target->clCreateImage2D(it->context, it->flags, it->format, it->desc->image_width,
+                                      it->desc->image_height, it->desc->image_row_pitch, it->host,
+                                      code);
+}
+
+static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags,
+                                          const cl_image_format *format, size_t width,
+                                          size_t height, size_t row_pitch, void *host, cl_int *code)
+{
+  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
+                              .image_width = width,
+                              .image_height = height,
+                              .image_row_pitch = row_pitch};
+  const clpi_request wanted = {context, NULL, flags, 0, true, format, &desc, host, make_image_2d};
+  return create(&wanted, code);
+}
+
+static cl_mem make_image_3d(const clpi_request *it, cl_int *code)
+{
+  return clpi_target->clCreateImage3D(it->context, it->flags, it->format, it->desc->image_width,
+                                      it->desc->image_height, it->desc->image_depth,
+                                      it->desc->image_row_pitch, it->desc->image_slice_pitch,
+                                      it->host, code);
+}
+
+static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
+                                          const cl_image_format *format, size_t width,
+                                          size_t height, size_t depth, size_t row_pitch,
+                                          size_t slice_pitch, void *host, cl_int *code)
+{
+  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D,
+                              .image_width = width,
+                              .image_height = height,
+                              .image_depth = depth,
+                              .image_row_pitch = row_pitch,
+                              .image_slice_pitch = slice_pitch};
+  const clpi_request wanted = {context, NULL, flags, 0, true, format, &desc, host, make_image_3d};
+  return create(&wanted, code);
+}
+
+void clpi_watch(const clpi_watcher *given, cl_icd_dispatch *functions)
+{
+  watcher = given;
+  functions->clCreateContext = create_context;
+  functions->clCreateContextFromType = create_context_from_type;
+  functions->clCreateCommandQueue = create_queue;
+  functions->clCreateCommandQueueWithProperties = create_queue_with_properties;
+  functions->clCreateBuffer = create_buffer;
+  functions->clCreateBufferWithProperties = create_buffer_with_properties;
+  functions->clCreateImage = create_image;
+  functions->clCreateImageWithProperties = create_image_with_properties;
+  functions->clCreateImage2D = create_image_2d;
+  functions->clCreateImage3D = create_image_3d;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls that make contexts, queues and memory objects, in one form for both layers. */
+#ifndef CLPOOL_LAYER_WATCH_H
+#define CLPOOL_LAYER_WATCH_H
+
+#include <CL/cl_layer.h>
+#include <stdbool.h>
+
+/* A call that makes a buffer or an image. */
+typedef struct clpi_request {
+  cl_context context;
+  const cl_mem_properties *properties;
+  cl_mem_flags flags;
+  size_t bytes; /* of a buffer */
+  bool is_image;
+  const cl_image_format *format;
+  const cl_image_desc *desc; /* of any image; only what the call sets */
+  void *host;
+  cl_mem (*make)(const struct clpi_request *request, cl_int *code); /* the target's way */
+} clpi_request;
+
+/* What a layer does. */
+typedef struct clpi_watcher {
+  void (*context)(cl_context made);
+  void (*queue)(cl_context of, cl_command_queue made);
+  /* Makes the object. `*code` is CL_SUCCESS before. */
+  cl_mem (*memory)(const clpi_request *wanted, cl_int *code);
+} clpi_watcher;
+
+/* Sets the layer's functions for these calls. Once, before any of them is called. */
+void clpi_watch(const clpi_watcher *watcher, cl_icd_dispatch *functions);
+
+#endif
