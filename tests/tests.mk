@@ -50,7 +50,7 @@ $(linked_tests): private LDFLAGS += $(TESTS_LDFLAGS) \
 	@:
 tests/fakecuda/.libs/libfakecuda.so: tests/fakecuda/libfakecuda.la
 	@:
-EXTRA_DIST += tests/support/link.sh
+EXTRA_DIST += tests/support/link.sh tests/support/one_platform.sh
 
 # --- What tests share -----------------------------------------------------------------------------
 

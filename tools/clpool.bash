@@ -11,7 +11,7 @@ _clpool_options() {
     '') echo '--help --version' ;;
     info) echo '--help --json' ;;
     record) echo '--help --output= -o' ;;
-    run) echo '--help --leading-bits= --report' ;;
+    run) echo '--help --hold= --leading-bits= --limit= --report' ;;
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
         '--leading-bits= --lenient --limit= --memory= --no-pool --passes= --scale=' \

@@ -22,6 +22,8 @@ unset OPENCL_LAYERS
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 GLIBC_TUNABLES=glibc.rtld.optional_static_tls=1048576
 export ASAN_OPTIONS GLIBC_TUNABLES
+# shellcheck source=../support/one_platform.sh
+. "$top_srcdir/tests/support/one_platform.sh"
 cd "$house_tmp"
 checks=0
 

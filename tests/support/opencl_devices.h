@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices that tests use: of the platform CLPT_PLATFORM, by number; by default of the first one
- * that has any. */
+/* The devices that tests use: of the platform CLPT_PLATFORM, by number or name; by default of the
+ * first one that has any. */
 #ifndef CLPT_OPENCL_DEVICES_H
 #define CLPT_OPENCL_DEVICES_H
 
 #include <CL/cl.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CLPT_MOST_PLATFORMS = 16 };
 
-static inline int clpt_is_chosen(cl_uint platform)
+static inline int clpt_is_chosen(cl_uint number, cl_platform_id platform)
 {
   const char *chosen = getenv("CLPT_PLATFORM");
-  return !chosen || strtoul(chosen, NULL, 10) == platform;
+  char name[256] = "";
+  char *end;
+  if (!chosen)
+    return 1;
+  if (strtoul(chosen, &end, 10) == number && end != chosen)
+    return 1;
+  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+  return end == chosen && strcmp(chosen, name) == 0;
 }
 
 /** Returns how many, at most `most`. */
@@ -25,7 +33,7 @@ static inline cl_uint clpt_find_devices(cl_uint most, cl_device_id *devices)
   if (platform_count > CLPT_MOST_PLATFORMS)
     platform_count = CLPT_MOST_PLATFORMS;
   for (cl_uint i = 0; i < platform_count && count == 0; i++)
-    if (!clpt_is_chosen(i) ||
+    if (!clpt_is_chosen(i, platforms[i]) ||
         clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, most, devices, &count))
       count = 0;
   return count < most ? count : most;
