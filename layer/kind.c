@@ -17,9 +17,9 @@ static uint32_t hash_of(const clpi_kind_key *key)
 
 clpi_kind *clpi_kind_at(const clpi_kinds *kinds, uint32_t number)
 {
-  clpi_kind *chunk =
-      atomic_load_explicit(&kinds->chunks[number / CLPI_KINDS_A_CHUNK], memory_order_acquire);
-  return &chunk[number % CLPI_KINDS_A_CHUNK];
+  const uint32_t chunk = (number - CLPI_KINDS) / CLPI_KINDS_A_CHUNK;
+  return atomic_load_explicit(&kinds->chunks[chunk], memory_order_acquire) +
+         number % CLPI_KINDS_A_CHUNK;
 }
 
 static clpi_kind *find(const clpi_kinds *kinds, uint32_t hash, const clpi_kind_key *key)
@@ -37,9 +37,9 @@ static clpi_kind *find(const clpi_kinds *kinds, uint32_t hash, const clpi_kind_k
 
 static clpi_kind *add_locked(clpi_kinds *kinds, uint32_t hash, const clpi_kind_key *key)
 {
-  const uint32_t number = kinds->count + 1;
-  _Atomic(clpi_kind *) *chunk = &kinds->chunks[number / CLPI_KINDS_A_CHUNK % CLPI_KIND_CHUNKS];
-  if (number >= CLPI_KINDS_A_CHUNK * CLPI_KIND_CHUNKS)
+  const uint32_t count = kinds->count, number = CLPI_KINDS + count;
+  _Atomic(clpi_kind *) *chunk = &kinds->chunks[count / CLPI_KINDS_A_CHUNK % CLPI_KIND_CHUNKS];
+  if (count >= CLPI_KINDS)
     return NULL;
   if (!atomic_load_explicit(chunk, memory_order_relaxed))
     atomic_store_explicit(chunk, calloc(CLPI_KINDS_A_CHUNK, sizeof(clpi_kind)),
@@ -51,7 +51,7 @@ static clpi_kind *add_locked(clpi_kinds *kinds, uint32_t hash, const clpi_kind_k
   made->bytes = key->type == CL_MEM_OBJECT_BUFFER ? (size_t)key->width : 0;
   made->number = number;
   made->next = atomic_load_explicit(&kinds->first[hash], memory_order_relaxed);
-  kinds->count = number;
+  kinds->count = count + 1;
   atomic_store_explicit(&kinds->first[hash], number, memory_order_release);
   return made;
 }
