@@ -17,9 +17,7 @@ static uint32_t hash_of(const clpi_kind_key *key)
 
 clpi_kind *clpi_kind_at(const clpi_kinds *kinds, uint32_t number)
 {
-  const uint32_t chunk = (number - CLPI_KINDS) / CLPI_KINDS_A_CHUNK;
-  return atomic_load_explicit(&kinds->chunks[chunk], memory_order_acquire) +
-         number % CLPI_KINDS_A_CHUNK;
+  return kinds->chunks[(number - CLPI_KINDS) / CLPI_KINDS_A_CHUNK] + number % CLPI_KINDS_A_CHUNK;
 }
 
 static clpi_kind *find(const clpi_kinds *kinds, uint32_t hash, const clpi_kind_key *key)
@@ -41,10 +39,9 @@ static clpi_kind *add_locked(clpi_kinds *kinds, uint32_t hash, const clpi_kind_k
   _Atomic(clpi_kind *) *chunk = &kinds->chunks[count / CLPI_KINDS_A_CHUNK % CLPI_KIND_CHUNKS];
   if (count >= CLPI_KINDS)
     return NULL;
-  if (!atomic_load_explicit(chunk, memory_order_relaxed))
-    atomic_store_explicit(chunk, calloc(CLPI_KINDS_A_CHUNK, sizeof(clpi_kind)),
-                          memory_order_release);
-  if (!atomic_load_explicit(chunk, memory_order_relaxed))
+  if (!*chunk)
+    *chunk = calloc(CLPI_KINDS_A_CHUNK, sizeof(clpi_kind));
+  if (!*chunk)
     return NULL;
   clpi_kind *made = clpi_kind_at(kinds, number);
   made->key = *key;
@@ -64,8 +61,7 @@ clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key, pthread_mu
     return kind;
   pthread_mutex_lock(lock);
   kind = find(kinds, hash, key);
-  if (!kind)
-    kind = add_locked(kinds, hash, key);
+  kind = kind ? kind : add_locked(kinds, hash, key);
   pthread_mutex_unlock(lock);
   return kind;
 }
