@@ -98,7 +98,7 @@ static void add_totals(const clpi_context *context, clpi_totals *to)
   const clpi_account *account = &context->account;
   for (int i = 0; i < 2; i++) {
     to->served[i] += account->served[i];
-    to->fresh[i] += account->fresh[i];
+    to->fresh[i] += MIN(account->fresh[i], account->served[i]);
   }
   to->peak_live_bytes += account->peak_live_bytes;
   to->peak_taken_bytes += account->peak_taken_bytes;
@@ -192,13 +192,16 @@ clpi_kind *clpi_context_buffer_kind(clpi_context *context, cl_mem_flags flags, s
   return clpi_kind_get(&context->kinds, &key, &context->lock);
 }
 
-/* The pool's bytes are numbers of kinds: one of them less is one block less, whatever its kind. */
+/* The pool's bytes are numbers of kinds: one of them less is one block less, whatever its kind. The
+ * pool looks at all kinds, so with many of them several blocks go at once. */
 bool clpi_context_free_oldest(clpi_context *context)
 {
+  enum { MANY_KINDS = 64, PART = 8 };
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
   if (clp_pool_get_stats(context->pool, &stats) || stats.held_blocks == 0)
     return false;
-  return !clp_pool_trim_to(context->pool, stats.managed_bytes - 1);
+  const size_t numbers = context->kinds.count > MANY_KINDS ? stats.held_bytes / PART : 1;
+  return !clp_pool_trim_to(context->pool, stats.managed_bytes - MAX(numbers, 1));
 }
 
 void clpi_context_trim(clpi_context *context)

@@ -17,9 +17,7 @@ static uint32_t hash_of(const clpi_kind_key *key)
 
 clpi_kind *clpi_kind_at(const clpi_kinds *kinds, uint32_t number)
 {
-  clpi_kind *chunk =
-      atomic_load_explicit(&kinds->chunks[number / CLPI_KINDS_A_CHUNK], memory_order_acquire);
-  return &chunk[number % CLPI_KINDS_A_CHUNK];
+  return kinds->chunks[(number - CLPI_KINDS) / CLPI_KINDS_A_CHUNK] + number % CLPI_KINDS_A_CHUNK;
 }
 
 static clpi_kind *find(const clpi_kinds *kinds, uint32_t hash, const clpi_kind_key *key)
@@ -37,21 +35,20 @@ static clpi_kind *find(const clpi_kinds *kinds, uint32_t hash, const clpi_kind_k
 
 static clpi_kind *add_locked(clpi_kinds *kinds, uint32_t hash, const clpi_kind_key *key)
 {
-  const uint32_t number = kinds->count + 1;
-  _Atomic(clpi_kind *) *chunk = &kinds->chunks[number / CLPI_KINDS_A_CHUNK % CLPI_KIND_CHUNKS];
-  if (number >= CLPI_KINDS_A_CHUNK * CLPI_KIND_CHUNKS)
+  const uint32_t count = kinds->count, number = CLPI_KINDS + count;
+  _Atomic(clpi_kind *) *chunk = &kinds->chunks[count / CLPI_KINDS_A_CHUNK % CLPI_KIND_CHUNKS];
+  if (count >= CLPI_KINDS)
     return NULL;
-  if (!atomic_load_explicit(chunk, memory_order_relaxed))
-    atomic_store_explicit(chunk, calloc(CLPI_KINDS_A_CHUNK, sizeof(clpi_kind)),
-                          memory_order_release);
-  if (!atomic_load_explicit(chunk, memory_order_relaxed))
+  if (!*chunk)
+    *chunk = calloc(CLPI_KINDS_A_CHUNK, sizeof(clpi_kind));
+  if (!*chunk)
     return NULL;
   clpi_kind *made = clpi_kind_at(kinds, number);
   made->key = *key;
   made->bytes = key->type == CL_MEM_OBJECT_BUFFER ? (size_t)key->width : 0;
   made->number = number;
   made->next = atomic_load_explicit(&kinds->first[hash], memory_order_relaxed);
-  kinds->count = number;
+  kinds->count = count + 1;
   atomic_store_explicit(&kinds->first[hash], number, memory_order_release);
   return made;
 }
@@ -64,8 +61,7 @@ clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key, pthread_mu
     return kind;
   pthread_mutex_lock(lock);
   kind = find(kinds, hash, key);
-  if (!kind)
-    kind = add_locked(kinds, hash, key);
+  kind = kind ? kind : add_locked(kinds, hash, key);
   pthread_mutex_unlock(lock);
   return kind;
 }

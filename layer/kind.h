@@ -4,7 +4,8 @@
  * extent.
  *
  * A context has one pool for all kinds. Where the pool has a size, the layer has the number of a
- * kind, and each number is a bin of its own, of which CLPI_KIND_BITS see to. */
+ * kind. Numbers are all of CLPI_KIND_BITS + 1 bits: so each is a bin of its own, all bins are near
+ * each other, and no block counts for more than twice another. */
 #ifndef CLPOOL_LAYER_KIND_H
 #define CLPOOL_LAYER_KIND_H
 
@@ -24,21 +25,22 @@ typedef struct clpi_kind_key {
 typedef struct clpi_kind {
   clpi_kind_key key;
   atomic_size_t bytes; /* that one takes of the device; 0: not known before the first image */
-  uint32_t number;     /* from 1 */
+  uint32_t number;     /* from CLPI_KINDS */
   uint32_t next;       /* of the same hash; 0: none */
 } clpi_kind;
 
 enum {
-  CLPI_KIND_BITS = 16,
-  CLPI_KINDS_A_CHUNK = 256,
-  CLPI_KIND_CHUNKS = (2 << CLPI_KIND_BITS) / CLPI_KINDS_A_CHUNK,
+  CLPI_KIND_BITS = 13,
+  CLPI_KINDS = 1 << CLPI_KIND_BITS,
+  CLPI_KINDS_A_CHUNK = 64,
+  CLPI_KIND_CHUNKS = CLPI_KINDS / CLPI_KINDS_A_CHUNK,
   CLPI_KIND_HASHES = 1024
 };
 
 typedef struct clpi_kinds {
   _Atomic uint32_t first[CLPI_KIND_HASHES];
   _Atomic(clpi_kind *) chunks[CLPI_KIND_CHUNKS];
-  uint32_t count; /* guarded by the lock that clpi_kind_get is given */
+  _Atomic uint32_t count; /* changes under the lock that clpi_kind_get is given */
 } clpi_kinds;
 
 /* The kind with this key. NULL: it would be new, and there are too many or no host memory. Takes

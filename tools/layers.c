@@ -84,13 +84,15 @@ static int set_loader(const char *library)
 
 int clpi_layers_set(const char *file)
 {
-  char installed[PATH_MAX];
+  char installed[PATH_MAX], path[PATH_MAX];
   snprintf(installed, sizeof(installed), "%s/%s", CLPI_LAYER_FOLDER, file);
   const char *named = secure_getenv("CLPOOL_LAYER_LIBRARY");
   const char *library = named ? named : installed;
-  int code = check_layer(library, named ? "" : " ('make install' puts it there)");
+  /* The program may change its working directory. */
+  const char *whole = strchr(library, '/') && realpath(library, path) ? path : library;
+  int code = check_layer(whole, named ? "" : " ('make install' puts it there)");
   if (!code)
-    code = put_before("OPENCL_LAYERS", library);
+    code = put_before("OPENCL_LAYERS", whole);
   return code ? code : set_loader(strchr(library, '/') ? library : installed);
 }
 

@@ -115,6 +115,12 @@ if [ -x "$builddir/examples/array_expressions" ]; then
   "$clpool" replay its.csv >/dev/null || fail "the layer has written to the program's trace"
 fi
 
+# The program may change its working directory.
+ln -s "$CLPOOL_LAYER_LIBRARY" layer.so
+# shellcheck disable=SC2016 # for the shell that is run
+CLPOOL_LAYER_LIBRARY=./layer.so run 7 sh -c 'cd / && exec "$0" exits' "$recorded"
+says ''
+
 # --- What cannot be
 
 run 3 sh -c 'exit 3'

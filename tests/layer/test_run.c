@@ -361,6 +361,25 @@ START_TEST(images_come_again_where_all_is_equal)
 }
 END_TEST
 
+/* With many kinds, several held blocks go at once: what is in use stays, and what is held is within
+ * the bound. */
+START_TEST(extents_without_end_are_the_drivers_from_some_number_on)
+{
+  enum { EXTENTS = 9000 };
+  begin();
+  cl_mem kept = make_image(0, &floats, 1, 1);
+  for (size_t i = 2; i <= EXTENTS; i++)
+    release(make_image(0, &floats, i, 8));
+  ck_assert_uint_le(bytes_of_blocks(), 8 * EXTENTS / 4 * 5 + (16 << 20));
+  ck_assert_int_eq(((mem *)kept)->references, 1);
+  cl_mem last = make_image(0, &floats, EXTENTS, 8);
+  release(last);
+  ck_assert_int_eq(((mem *)last)->references, 0);
+  release(kept);
+  ck_assert_ptr_eq(make_image(0, &floats, 1, 1), kept);
+}
+END_TEST
+
 START_TEST(images_of_other_kinds_are_the_drivers)
 {
   const cl_image_desc descs[] = {
@@ -710,6 +729,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, large_blocks_are_hardly_larger_than_asked_for);
   tcase_add_test(tests, blocks_are_found_again);
   tcase_add_loop_test(tests, images_come_again_where_all_is_equal, 0, 5);
+  tcase_add_test(tests, extents_without_end_are_the_drivers_from_some_number_on);
   tcase_add_loop_test(tests, images_of_other_kinds_are_the_drivers, 0, 3);
   tcase_add_test(tests, all_blocks_of_a_context_are_bounded);
   tcase_add_test(tests, a_part_of_the_device_bounds_what_is_held);

@@ -13,7 +13,7 @@
 
 #define DEVICE_BYTES ((size_t)1 << 32)
 
-enum { MOST_MEMS = 4096, MOST_EVENTS = 65536, MOST_QUEUES = 4 };
+enum { MOST_MEMS = 16384, MOST_EVENTS = 65536, MOST_QUEUES = 4 };
 
 typedef struct queue {
   int references;

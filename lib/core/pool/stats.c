@@ -94,17 +94,19 @@ static void add_padding(clp_buffer *buffer, void *argument)
 
 static clp_bin_stats bin_figures_locked(clpi_shards *shards, size_t number)
 {
-  uint32_t index = clpi_relaxed(shards->bins.indexes[number]);
+  const clpi_bins *bins = &shards->bins;
+  bool is_any = number <= clpi_bin_number(bins->leading_bits, bins->max_block_bytes);
+  uint32_t index = is_any ? clpi_relaxed(bins->indexes[number]) : 0;
   clp_bin_stats figures = {.bin = number};
   if (index) {
-    const clpi_bin *bin = clpi_bin_at(&shards->bins, index);
+    const clpi_bin *bin = clpi_bin_at(bins, index);
     figures = clpi_shards_sum_bin_locked(shards, bin);
     padding sum = {bin, 0};
     if (!shards->carving)
       clpi_buffers_each_locked(shards, add_padding, &sum);
     figures.padding_bytes = sum.bytes;
   }
-  figures.block_bytes = clpi_bins_block_bytes(&shards->bins, number);
+  figures.block_bytes = clpi_bins_block_bytes(bins, number);
   return figures;
 }
 

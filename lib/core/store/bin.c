@@ -39,10 +39,10 @@ size_t clp_bin_size(unsigned leading_bits, size_t bin)
   return leading_bits > CLP_MAX_LEADING_BITS ? 0 : clpi_bin_size(leading_bits, bin);
 }
 
-/* calloc's zeros need not be touched, and with many leading bits most never are. */
+/* calloc's zeros may have to be written, so the table ends with the largest size. */
 bool clpi_bins_init(clpi_bins *bins, unsigned leading_bits, size_t max_block_bytes)
 {
-  size_t numbers = (size_t)CLPI_SIZE_BITS << leading_bits;
+  size_t numbers = clpi_bin_number(leading_bits, max_block_bytes) + 1;
   *bins = (clpi_bins){.leading_bits = leading_bits,
                       .max_block_bytes = max_block_bytes,
                       .indexes = calloc(numbers, sizeof(*bins->indexes)),
