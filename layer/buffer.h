@@ -10,17 +10,19 @@
 
 #include <stdalign.h>
 
-/* On lines of its own: threads change the references of theirs. */
+/* On a line of its own: threads change the references of theirs. */
 typedef struct clpi_mem {
   alignas(64) cl_mem handle;
   atomic_size_t references; /* 0: it is the pool's */
   struct clpi_mem *whole;   /* what it is part of; NULL: it is a pooled buffer */
-  size_t origin;            /* of a part in the whole; what follows, parts do not have */
+  union {
+    size_t origin; /* of a part, in the whole; what follows, parts do not have */
+    uint64_t born; /* clpi_order_allocate */
+  };
   clp_buffer *buffer;
   clpi_context *context;
   size_t bytes;           /* as asked for */
-  uint64_t born;          /* clpi_order_allocate */
-  atomic_size_t parts;    /* of the references */
+  atomic_uint parts;      /* of the references */
   atomic_bool was_mapped; /* since it was handed out; parts have it, too */
   atomic_bool is_watched; /* the driver has destructor callbacks for it, or a mapped part */
 } clpi_mem;
@@ -37,7 +39,7 @@ cl_mem clpi_buffer_create(cl_context context, cl_mem_flags flags, size_t bytes);
 /* What was pooled, or is part of that; NULL: the driver knows all about it. */
 clpi_mem *clpi_mem_find(cl_mem handle);
 
-/* What the driver alone would say: its count is of one reference of the pool's, and its own. */
+/* What the driver alone would count: the program's references, and its own. */
 cl_uint clpi_mem_references(const clpi_mem *mem);
 
 /* The program maps it. */
@@ -50,9 +52,8 @@ cl_int clpi_mem_release(clpi_mem *mem);
 /* The driver has made a part of a buffer, or of a part, that begins at this byte. */
 void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin);
 
-/* How far to move a range that ends at this byte of the buffer or part, so that the driver refuses
- * it: by what the block has more than the buffer. 0: the range is right, or ends beyond the block,
- * too. */
+/* How far a range that ends at this byte must move to end beyond the block. 0: it ends within the
+ * buffer, or is beyond the block already. */
 size_t clpi_mem_shift(cl_mem handle, size_t end);
 
 /* The driver has made one, or refused. */

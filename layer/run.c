@@ -220,8 +220,8 @@ static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
   return mem;
 }
 
-/* A buffer of exactly the size asked for, by which the driver says whether a part may end there.
- * NULL: it does not end beyond the buffer, or the driver knows. */
+/* If a part ends beyond a pooled buffer, makes a buffer of exactly the size asked for. The driver
+ * then says what it thinks of the part. NULL: it need not be asked. */
 static cl_mem make_exact(const clpi_mem *whole, size_t end)
 {
   cl_mem_object_type type = 0;
@@ -235,7 +235,7 @@ static cl_mem make_exact(const clpi_mem *whole, size_t end)
              : NULL;
 }
 
-/* Whether it made that part of it. */
+/* Releases both. Returns whether the driver made the part. */
 static bool end_exact(cl_mem exact, cl_mem part)
 {
   clpi_target->clReleaseMemObject(exact);

@@ -553,11 +553,16 @@ tool_page_checks = \
 	tests/house/check-completion.sh \
 	tests/house/check-manual.sh
 layer_checks = \
+	tests/layer/check-calls.sh \
 	tests/layer/check-record.sh \
 	tests/layer/check-run.sh
-layer_programs = tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT) \
-	tests/layer/shared_context$(EXEEXT)
-EXTRA_PROGRAMS += tests/layer/random_programs tests/layer/recorded tests/layer/shared_context
+layer_programs = tests/layer/random_calls$(EXEEXT) tests/layer/random_programs$(EXEEXT) \
+	tests/layer/recorded$(EXEEXT) tests/layer/shared_context$(EXEEXT)
+EXTRA_PROGRAMS += tests/layer/random_calls tests/layer/random_programs tests/layer/recorded \
+	tests/layer/shared_context
+tests_layer_random_calls_SOURCES = tests/layer/random_calls.c tests/support/opencl_devices.h
+tests_layer_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_random_calls_LDADD = $(OPENCL_LIBS)
 tests_layer_shared_context_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_shared_context_LDADD = $(OPENCL_LIBS)
 tests_layer_random_programs_SOURCES = \
