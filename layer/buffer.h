@@ -18,7 +18,7 @@ cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int
 cl_int clpi_mem_retain(clpi_mem *mem);
 cl_int clpi_mem_release(clpi_mem *mem);
 
-/* The references that the driver alone would report. */
+/* What the driver alone would count: the program's references, and its own. */
 cl_uint clpi_mem_references(const clpi_mem *mem);
 
 /* The program maps it. */
@@ -27,9 +27,8 @@ void clpi_mem_map(cl_mem handle);
 /* The driver has made a part of an object, or of a part, that begins at this byte. */
 void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin);
 
-/* How far to move a range that ends at this byte of the buffer or part, so that the driver refuses
- * it: by what the block has more than the buffer. 0: the range is right, or ends beyond the block,
- * too. */
+/* How far a range that ends at this byte must move to end beyond the block. 0: it ends within the
+ * buffer, or is beyond the block already. */
 size_t clpi_mem_shift(cl_mem handle, size_t end);
 
 #endif

@@ -60,9 +60,8 @@ static void begin_bare_work(cl_command_queue handle)
 
 /* --- ranges --- */
 
-/* A call that ends beyond its buffer, but within the block, is moved to end as far beyond the
- * block. The driver refuses it then with the code that it gives for a buffer of the size asked for.
- */
+/* The driver knows the block, not the buffer. If a call ends between their ends, the layer moves it
+ * to end as far beyond the block. The driver then refuses it with the code that it has for this. */
 
 /* How far to move a box of bytes, as clEnqueueReadBufferRect has it. */
 static size_t shift_of_box(cl_mem buffer, const size_t *origin, const size_t *region,

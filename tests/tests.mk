@@ -549,17 +549,22 @@ tool_page_checks = \
 	tests/house/check-completion.sh \
 	tests/house/check-manual.sh
 layer_checks = \
+	tests/layer/check-calls.sh \
 	tests/layer/check-loader.sh \
 	tests/layer/check-record.sh \
 	tests/layer/check-run.sh
-layer_programs = tests/layer/exhausted$(EXEEXT) tests/layer/random_programs$(EXEEXT) \
-	tests/layer/recorded$(EXEEXT) tests/layer/shared_context$(EXEEXT)
-EXTRA_PROGRAMS += tests/layer/exhausted tests/layer/random_programs tests/layer/recorded \
-	tests/layer/shared_context
+layer_programs = tests/layer/exhausted$(EXEEXT) tests/layer/random_calls$(EXEEXT) \
+	tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT) \
+	tests/layer/shared_context$(EXEEXT)
+EXTRA_PROGRAMS += tests/layer/exhausted tests/layer/random_calls tests/layer/random_programs \
+	tests/layer/recorded tests/layer/shared_context
 tests_layer_exhausted_SOURCES = tests/layer/exhausted.c tests/support/opencl_devices.h \
 	tests/support/instrumented.h
 tests_layer_exhausted_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_exhausted_LDADD = $(OPENCL_LIBS)
+tests_layer_random_calls_SOURCES = tests/layer/random_calls.c tests/support/opencl_devices.h
+tests_layer_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_random_calls_LDADD = $(OPENCL_LIBS)
 tests_layer_shared_context_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_shared_context_LDADD = $(OPENCL_LIBS)
 tests_layer_random_programs_SOURCES = \

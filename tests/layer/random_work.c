@@ -219,7 +219,7 @@ void hand_ask(hand *self, const buffer *of, const queue *on)
                                            0, NULL, NULL));
   note(self, (uint64_t)clEnqueueFillBuffer(on->handle, of->mem, words, 4, 4 * of->words - 4, 8, 0,
                                            NULL, NULL));
-  /* NVIDIA's driver takes such a part, the layer never does. */
+  /* NVIDIA's driver takes such a part. */
   cl_mem part = clCreateSubBuffer(of->mem, 0, CL_BUFFER_CREATE_TYPE_REGION, &beyond, &code);
   require(part ? !clReleaseMemObject(part) : code == CL_INVALID_VALUE);
   require(!clCreateBuffer(self->context, 0, 0, NULL, &code));

@@ -556,6 +556,21 @@ START_TEST(parts_have_parts)
 }
 END_TEST
 
+START_TEST(a_buffer_with_a_mapped_part_goes_back)
+{
+  const cl_buffer_region region = {0, 1000};
+  cl_int code;
+  begin();
+  cl_mem whole = make(4096);
+  cl_mem part = cl->clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, NULL);
+  ck_assert_ptr_nonnull(
+      cl->clEnqueueMapBuffer(queues[0], part, CL_TRUE, CL_MAP_READ, 0, 1000, 0, NULL, NULL, &code));
+  release(whole);
+  release(part);
+  ck_assert_int_eq(((mem *)whole)->references, 0);
+}
+END_TEST
+
 enum { RELEASERS = 4, BUFFERS_EACH = 50 };
 
 static cl_mem buffers_of_threads[RELEASERS][BUFFERS_EACH];
@@ -739,6 +754,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, a_queue_keeps_its_context);
   tcase_add_test(tests, a_queue_on_the_device_ends);
   tcase_add_loop_test(tests, parts_have_parts, 0, 2);
+  tcase_add_test(tests, a_buffer_with_a_mapped_part_goes_back);
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, a_destructor_callback_waits_for_another_thread);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);

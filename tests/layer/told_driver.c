@@ -183,8 +183,23 @@ static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify
 static cl_int CL_API_CALL get_mem_info(cl_mem handle, cl_mem_info what, size_t room, void *to,
                                        size_t *bytes)
 {
-  (void)what;
-  return answer(&((const mem *)handle)->bytes, sizeof(size_t), room, to, bytes);
+  const mem *it = (const mem *)handle;
+  if (what == CL_MEM_MAP_COUNT)
+    return answer(&it->maps, sizeof(it->maps), room, to, bytes);
+  ck_assert_uint_eq(what, CL_MEM_SIZE);
+  return answer(&it->bytes, sizeof(it->bytes), room, to, bytes);
+}
+
+/* A map of a part is no map of the whole. */
+static void *CL_API_CALL map_buffer(cl_command_queue on, cl_mem handle, cl_bool blocking,
+                                    cl_map_flags flags, size_t offset, size_t bytes, cl_uint count,
+                                    const cl_event *list, cl_event *ended, cl_int *code)
+{
+  (void)on, (void)blocking, (void)flags, (void)offset, (void)bytes, (void)count, (void)list;
+  (void)ended;
+  ((mem *)handle)->maps++;
+  *code = CL_SUCCESS;
+  return handle;
 }
 
 static bool is_in_use(const mem *it)
@@ -348,6 +363,7 @@ const cl_icd_dispatch target = {
     .clGetMemObjectInfo = get_mem_info,
     .clSetMemObjectDestructorCallback = set_destructor,
     .clEnqueueFillBuffer = fill_buffer,
+    .clEnqueueMapBuffer = map_buffer,
     .clEnqueueMigrateMemObjects = migrate_one,
     .clEnqueueMarkerWithWaitList = marker,
     .clGetEventInfo = get_event_info,

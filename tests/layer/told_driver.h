@@ -26,6 +26,7 @@ typedef struct queue {
 typedef struct mem {
   int references;
   size_t bytes;
+  cl_uint maps;
   queue *user; /* NULL: no memory yet */
   uint64_t position;
   void(CL_CALLBACK *at_end)(cl_mem, void *);

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# clpool run: calls on memory objects, right and wrong ones, have the same codes, answers and bytes
+# as without the layer. CLPT_SEQUENCES is the number of sequences drawn by chance. A difference is
+# shown with the calls before it; `tests/layer/random_calls SEQUENCE 1` makes them.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+builddir=$(cd "$top_builddir" && pwd)
+clpool=$builddir/tools/clpool
+calls=$builddir/tests/layer/random_calls
+sequences=${CLPT_SEQUENCES:-300}
+CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-layer.so
+export CLPOOL_LAYER_LIBRARY
+for file in "$calls" "$CLPOOL_LAYER_LIBRARY"; do
+  [ -e "$file" ] || broken "$file is missing"
+done
+unset OPENCL_LAYERS
+# The layer's tables last as long as the process.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+cd "$house_tmp"
+
+# shows_difference: the sequence up to the first line that differs, and that line of the other.
+shows_difference() {
+  awk '/^sequence/ { calls = "" }
+    { calls = calls $0 "\n"; if ((getline layer <"out") <= 0) layer = "nothing" }
+    layer != $0 { print calls "under the layer:\n" layer; exit }' plain
+}
+
+# compare FIRST COUNT: these sequences, without the layer and with it.
+compare() {
+  code=0
+  timeout 300 "$calls" "$1" "$2" >plain || code=$?
+  [ "$code" -ne 77 ] || skip "there is no OpenCL device"
+  [ "$code" -eq 0 ] || fail "the calls fail by themselves, exit code $code: $(tail -n 1 plain)"
+  for bits in 0 4; do
+    timeout 300 "$clpool" run --leading-bits="$bits" --report "$calls" "$1" "$2" >out 2>err ||
+      code=$?
+    cmp -s plain out || fail "$(shows_difference)"
+    [ "$code" -eq 0 ] || fail "exit code $code: $(cat err)"
+    held=$(awk '/^clpool run: / { print $3 - $7 }' err)
+    [ -n "$held" ] || skip "the OpenCL loader has no layers"
+    [ "$held" -gt 0 ] || fail "no buffers are from held memory: $(cat err)"
+  done
+}
+
+first=0
+while [ "$first" -lt "$sequences" ]; do
+  count=$((sequences - first))
+  [ "$count" -le 500 ] || count=500
+  compare "$first" "$count"
+  first=$((first + count))
+done
+echo "$sequences sequences"
