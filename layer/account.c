@@ -8,6 +8,8 @@
 
 enum { DEVICE_PART = 32, PEAK_PART = 4, SMALL_BYTES = 16 << 20 };
 
+_Thread_local bool clpi_account_passes_bound;
+
 static size_t get(const atomic_size_t *bytes)
 {
   return atomic_load_explicit(bytes, memory_order_relaxed);
@@ -29,11 +31,26 @@ void clpi_account_begin(clpi_account *account, size_t device_bytes)
   account->spare_bytes = device_bytes / DEVICE_PART;
 }
 
+static size_t bound_of(const clpi_account *account, size_t peak)
+{
+  return peak + MIN(account->spare_bytes, peak / PEAK_PART + SMALL_BYTES);
+}
+
+/* What the account may come to with a block of so many bytes. */
+static size_t most_with(const clpi_account *account, size_t taken, size_t bytes)
+{
+  bool is_bare = clpi_account_passes_bound || account->hold_bytes != SIZE_MAX ||
+                 taken <= get(&account->active_bytes);
+  size_t peak = MAX(get(&account->peak_live_bytes), get(&account->live_bytes) + bytes);
+  return is_bare ? account->limit_bytes : MIN(account->limit_bytes, bound_of(account, peak));
+}
+
 bool clpi_account_take(clpi_account *account, size_t bytes)
 {
   size_t before = get(&account->taken_bytes);
   do {
-    if (before > account->limit_bytes || bytes > account->limit_bytes - before)
+    const size_t most = most_with(account, before, bytes);
+    if (before > most || bytes > most - before)
       return false;
   } while (!atomic_compare_exchange_weak_explicit(&account->taken_bytes, &before, before + bytes,
                                                   memory_order_relaxed, memory_order_relaxed));
@@ -69,7 +86,6 @@ size_t clpi_account_excess(const clpi_account *account)
   const size_t held = taken - MIN(active, taken);
   if (account->hold_bytes != SIZE_MAX)
     return held - MIN(held, account->hold_bytes);
-  const size_t peak = get(&account->peak_live_bytes);
-  const size_t most = peak + MIN(account->spare_bytes, peak / PEAK_PART + SMALL_BYTES);
+  const size_t most = bound_of(account, get(&account->peak_live_bytes));
   return MIN(held, taken - MIN(taken, most));
 }

@@ -23,7 +23,12 @@ typedef struct clpi_account {
 /* Sets the bounds, for a device with so much memory. */
 void clpi_account_begin(clpi_account *account, size_t device_bytes);
 
-/* A new block is to be made. False: there would be more than the limit, and nothing is noted. */
+/* The thread makes a block though there would be more than the bound, but not more than the limit.
+ */
+extern _Thread_local bool clpi_account_passes_bound;
+
+/* A new block is to be made. False: there would be more than the limit, or with held blocks more
+ * than the bound, and nothing is noted. */
 bool clpi_account_take(clpi_account *account, size_t bytes);
 
 /* It has been made. */

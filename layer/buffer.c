@@ -13,7 +13,7 @@
 
 /* --- blocks --- */
 
-/* Room under the limit is made of held blocks. */
+/* Room under the limit and the bound is made of held blocks. */
 static clp_status allocate(clpi_context *context, const clpi_kind *kind, clp_buffer **out,
                            uint64_t *born)
 {
@@ -21,6 +21,11 @@ static clp_status allocate(clpi_context *context, const clpi_kind *kind, clp_buf
   do
     status = clpi_order_allocate(context, kind->number, out, born);
   while (status == CLP_LIMIT_EXCEEDED && clpi_context_free_oldest(context));
+  if (status != CLP_LIMIT_EXCEEDED)
+    return status;
+  clpi_account_passes_bound = true;
+  status = clpi_order_allocate(context, kind->number, out, born);
+  clpi_account_passes_bound = false;
   return status;
 }
 

@@ -134,31 +134,24 @@ static cl_int CL_API_CALL set_queue_property(cl_command_queue handle,
 
 /* --- events that the program ends --- */
 
-static cl_event CL_API_CALL create_user_event(cl_context handle, cl_int *code)
-{
-  clpi_context *context = clpi_context_find(handle);
-  if (context)
-    clpi_order_depends(context);
-  return clpi_target->clCreateUserEvent(handle, code);
-}
+#define EVENTS(X)                                                                                  \
+  X(clCreateUserEvent, (cl_context context, cl_int * code), (context, code))                       \
+  X(clCreateEventFromGLsyncKHR, (cl_context context, cl_GLsync sync, cl_int * code),               \
+    (context, sync, code))                                                                         \
+  X(clCreateEventFromEGLSyncKHR,                                                                   \
+    (cl_context context, CLeglSyncKHR sync, CLeglDisplayKHR display, cl_int * code),               \
+    (context, sync, display, code))
 
-static cl_event CL_API_CALL create_event_from_gl_sync(cl_context handle, cl_GLsync sync,
-                                                      cl_int *code)
-{
-  clpi_context *context = clpi_context_find(handle);
-  if (context)
-    clpi_order_depends(context);
-  return clpi_target->clCreateEventFromGLsyncKHR(handle, sync, code);
-}
-
-static cl_event CL_API_CALL create_event_from_egl_sync(cl_context handle, CLeglSyncKHR sync,
-                                                       CLeglDisplayKHR display, cl_int *code)
-{
-  clpi_context *context = clpi_context_find(handle);
-  if (context)
-    clpi_order_depends(context);
-  return clpi_target->clCreateEventFromEGLSyncKHR(handle, sync, display, code);
-}
+#define DEFINE(name, parameters, arguments)                                                        \
+  static cl_event CL_API_CALL seen_##name parameters                                               \
+  {                                                                                                \
+    clpi_context *ours = clpi_context_find(context);                                               \
+    if (ours)                                                                                      \
+      clpi_order_depends(ours);                                                                    \
+    return clpi_target->name arguments;                                                            \
+  }
+EVENTS(DEFINE)
+#undef DEFINE
 
 /* --- memory --- */
 
@@ -226,9 +219,6 @@ static cl_icd_dispatch functions = {
     .clReleaseCommandQueue = release_queue,
     .clGetCommandQueueInfo = get_queue_info,
     .clSetCommandQueueProperty = set_queue_property,
-    .clCreateUserEvent = create_user_event,
-    .clCreateEventFromGLsyncKHR = create_event_from_gl_sync,
-    .clCreateEventFromEGLSyncKHR = create_event_from_egl_sync,
     .clRetainMemObject = retain_mem,
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = get_mem_info,
@@ -266,6 +256,9 @@ static bool begin(const cl_icd_dispatch *target)
   clpi_cl_use(&library);
   clpi_environment_ignore();
   clpi_watch(&watcher, &functions);
+#define SET(name, parameters, arguments) functions.name = seen_##name;
+  EVENTS(SET)
+#undef SET
   clpi_create_fill(&functions);
   clpi_enqueue_fill(&functions);
   process = getpid();

@@ -40,7 +40,7 @@ compare() {
       code=$?
     cmp -s plain out || fail "$(shows_difference)"
     [ "$code" -eq 0 ] || fail "exit code $code: $(cat err)"
-    held=$(awk '/^clpool run: / { print $3 - $7 }' err)
+    held=$(awk '/^clpool run: buffers: / { print $4 }' err)
     [ -n "$held" ] || skip "the OpenCL loader has no layers"
     [ "$held" -gt 0 ] || fail "no buffers are from held memory: $(cat err)"
   done

@@ -433,6 +433,20 @@ START_TEST(all_blocks_of_a_context_are_bounded)
 }
 END_TEST
 
+/* Each is larger than all before: what is held goes before it is made. */
+START_TEST(a_large_block_does_not_pass_the_bound)
+{
+  begin();
+  for (size_t mib = 64; mib < 200; mib++) {
+    release(make(mib * MIB));
+    ck_assert_uint_le(bytes_of_blocks(), mib * MIB / 4 * 5 + 16 * MIB);
+    cl_mem made = make(mib * MIB + 1);
+    ck_assert_uint_le(bytes_of_blocks(), mib * MIB / 4 * 5 + 17 * MIB);
+    release(made);
+  }
+}
+END_TEST
+
 START_TEST(a_part_of_the_device_bounds_what_is_held)
 {
   begin();
@@ -747,6 +761,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, extents_without_end_are_the_drivers_from_some_number_on);
   tcase_add_loop_test(tests, images_of_other_kinds_are_the_drivers, 0, 3);
   tcase_add_test(tests, all_blocks_of_a_context_are_bounded);
+  tcase_add_test(tests, a_large_block_does_not_pass_the_bound);
   tcase_add_test(tests, a_part_of_the_device_bounds_what_is_held);
   tcase_add_test(tests, a_limit_bounds_all);
   tcase_add_test(tests, what_is_held_has_its_own_bound);
