@@ -174,7 +174,7 @@ says "clpool record: cannot load the layer: $house_tmp/none: cannot open shared 
 No such file or directory"
 echo 'a text' >text.so
 CLPOOL_LAYER_LIBRARY=./text.so run 2 true
-says 'clpool record: cannot load the layer: ./text.so: file too short'
+says "clpool record: cannot load the layer: $house_tmp/text.so: file too short"
 CLPOOL_LAYER_LIBRARY=libc.so.6 run 2 true
 says 'clpool record: libc.so.6 is no layer of the OpenCL loader'
 
