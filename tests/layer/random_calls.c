@@ -296,14 +296,14 @@ static void begin(thing *it, thing made)
     it->of->parts++;
 }
 
-/* The driver may take some time until it is no more than that. */
-static void print_count(cl_mem mem, cl_mem_info what, cl_uint most)
+/* PoCL lets go of an object some time after the work with it is done. */
+static cl_uint await_count(const thing *it, cl_mem_info what, cl_uint most)
 {
   cl_uint count = most;
-  unsigned turns = TURNS;
-  while (!clGetMemObjectInfo(mem, what, sizeof(count), &count, NULL) && count > most && --turns)
-    sched_yield();
-  printf(", %u", count);
+  for (unsigned turns = TURNS; turns > 0; turns--, sched_yield())
+    if (clGetMemObjectInfo(it->mem, what, sizeof(count), &count, NULL) || count <= most)
+      break;
+  return count;
 }
 
 static void make_buffer_of(size_t bytes, cl_mem_flags flags, bool has_host)
@@ -316,8 +316,8 @@ static void make_buffer_of(size_t bytes, cl_mem_flags flags, bool has_host)
   printf(": %d", code);
   if (!mem)
     return;
-  print_count(mem, CL_MEM_MAP_COUNT, 0);
   begin(it, (thing){.mem = mem, .is = BUFFER, .bytes = bytes});
+  printf(", %u maps", await_count(it, CL_MEM_MAP_COUNT, 0));
   require(!clEnqueueFillBuffer(queues[0], mem, host, 1, 0, bytes, 0, NULL, NULL));
   finish();
 }
@@ -489,9 +489,9 @@ static void map(void)
                                call.list, call.event, &code);
   if (end_call(code))
     return;
-  printf(" %zu %zu", pitches[0], pitches[1]);
-  print_count(it->mem, CL_MEM_MAP_COUNT, 1);
-  print_count(it->mem, CL_MEM_REFERENCE_COUNT, it->references + it->parts + 1);
+  printf(", %zu %zu, %u maps, %u references", pitches[0], pitches[1],
+         await_count(it, CL_MEM_MAP_COUNT, 1),
+         await_count(it, CL_MEM_REFERENCE_COUNT, it->references + it->parts + 1));
   bytes *= it->is == IMAGE ? it->pixel : 1;
   if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
     memcpy(at, host, bytes);
@@ -518,7 +518,6 @@ static void ask(void)
 {
   union {
     const void *pointer;
-    cl_uint count;
     unsigned char bytes[16];
   } answer;
   const thing *it = draw(ANY);
@@ -526,16 +525,11 @@ static void ask(void)
   const cl_uint what = (is_image ? CL_IMAGE_FORMAT : CL_MEM_TYPE) + (cl_uint)below(12);
   const size_t room = one_in(8) ? below(8) : sizeof(answer);
   void *to = one_in(8) ? NULL : &answer;
-  unsigned turns = TURNS;
-  size_t size;
-  cl_int code;
-  do {
-    memset(&answer, 0, sizeof(answer));
-    size = 99;
-    code = is_image ? clGetImageInfo(it->mem, what, room, to, &size)
-                    : clGetMemObjectInfo(it->mem, what, room, to, &size);
-    sched_yield(); /* PoCL's references go some time after the work that has them */
-  } while (what == CL_MEM_REFERENCE_COUNT && answer.count > it->references + it->parts && --turns);
+  memset(&answer, 0, sizeof(answer));
+  size_t size = 99;
+  (void)await_count(it, CL_MEM_REFERENCE_COUNT, it->references + it->parts);
+  const cl_int code = is_image ? clGetImageInfo(it->mem, what, room, to, &size)
+                               : clGetMemObjectInfo(it->mem, what, room, to, &size);
   printf("ask %zu: %#x, room %zu, %d: %d, %zu:", slot_of(it), what, room, to != NULL, code, size);
   if (what == CL_MEM_HOST_PTR || what == CL_MEM_CONTEXT || what == CL_MEM_ASSOCIATED_MEMOBJECT ||
       what == CL_IMAGE_BUFFER)
