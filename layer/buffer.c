@@ -35,10 +35,9 @@ static cl_mem create(clpi_context *context, const clpi_kind *kind, size_t bytes,
   clp_buffer *buffer;
   uint64_t born;
   clp_status status = allocate(context, kind, &buffer, &born);
-  bool may_promise = context->account.limit_bytes == SIZE_MAX && !context->more_flags;
-  bool is_refused =
-      status == CLP_LIMIT_EXCEEDED || (status == CLP_OUT_OF_DEVICE_MEMORY && !may_promise);
-  *code = is_refused ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
+  bool is_told = status == CLP_OUT_OF_DEVICE_MEMORY &&
+                 (context->more_flags || context->account.limit_bytes != SIZE_MAX);
+  *code = is_told || status == CLP_LIMIT_EXCEEDED ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
   if (status)
     return NULL;
   cl_mem block = clp_buffer_cl_mem(buffer);

@@ -43,11 +43,10 @@ static bool is_pooled(cl_context handle, clpi_cl_bounds *bounds)
 static cl_mem_flags more_flags(cl_context handle)
 {
   cl_device_id only;
-  bool aborts;
-  return !clpi_cl_first_device(handle, &only) &&
-                 !clpi_cl_device_aborts_without_memory(only, &aborts) && aborts
-             ? CL_MEM_ALLOC_HOST_PTR
-             : 0;
+  bool aborts = false;
+  if (!clpi_cl_first_device(handle, &only))
+    (void)clpi_cl_device_aborts_without_memory(only, &aborts);
+  return aborts ? CL_MEM_ALLOC_HOST_PTR : 0;
 }
 
 /* Its pool retains the driver's context. */

@@ -36,8 +36,7 @@ typedef struct clpi_context {
   atomic_size_t users;       /* blocks, and one for the references */
   /* The queue that alone has had work; NULL: none has; CLPI_SEVERAL_QUEUES. */
   _Atomic(struct clpi_queue *) sole;
-  /* Ticks with the queues' work from when there are several; on a line of its own, apart from what
-   * threads look at with each buffer. */
+  /* Ticks with the queues' work from when there are several; apart from what all threads read. */
   alignas(64) atomic_uint_fast64_t clock;
   pthread_mutex_t lock;      /* guards what follows, and changes of what is above */
   struct clpi_queue *queues; /* all, by `next` */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of memory objects: what one of a kind has held, another of the same kind may get. Buffers
- * of a kind have the same flags and the same rounded size, images the same flags, format and
- * extent.
+/* Kinds of memory objects: those of a kind may use each other's memory. Buffers of a kind have the
+ * same flags and rounded size, images the same flags, format and extent.
  *
  * A context has one pool for all kinds. Where the pool has a size, the layer has the number of a
  * kind. Numbers are all of CLPI_KIND_BITS + 1 bits: so each is a bin of its own, all bins are near

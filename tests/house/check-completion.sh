@@ -57,7 +57,7 @@ completes '' info ''
 completes '--leading-bits= --lenient --limit=' replay --l
 completes '--leading-bits= --lenient --limit=' replay trace.csv --l
 completes '--help --output=' record --
-completes '--leading-bits=' run --l
+completes '--leading-bits= --limit=' run --l
 completes '--arena' replay --ar
 completes '--allocator= --arena' tune --a
 completes '--no-arena --no-pool' tune --no

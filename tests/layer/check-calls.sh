@@ -20,6 +20,8 @@ unset OPENCL_LAYERS
 # The layer's tables last as long as the process.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
+# shellcheck source=../support/one_platform.sh
+. "$top_srcdir/tests/support/one_platform.sh"
 cd "$house_tmp"
 
 # shows_difference: the sequence up to the first line that differs, and that line of the other.

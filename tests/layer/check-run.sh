@@ -117,6 +117,7 @@ fi
 
 # The program may change its working directory.
 ln -s "$CLPOOL_LAYER_LIBRARY" layer.so
+ln -s "$builddir/.libs/libclpool-audit.so" .
 # shellcheck disable=SC2016 # for the shell that is run
 CLPOOL_LAYER_LIBRARY=./layer.so run 7 sh -c 'cd / && exec "$0" exits' "$recorded"
 says ''
