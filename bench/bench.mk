@@ -20,7 +20,8 @@ bench_pair_SOURCES = $(bench_sources) \
 bench_pair_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 bench_pair_LDADD = libclpool.la -ldl
 if HAVE_OPENCL
-bench_pair_SOURCES += bench/pair_across.c bench/pair_opencl.c bench/pair_opencl.h bench/pair_scopes.h
+bench_pair_SOURCES += bench/pair_across.c bench/pair_opencl.c bench/pair_opencl.h \
+	bench/pair_scopes.h
 bench_pair_LDADD += $(OPENCL_LIBS)
 endif
 # Linked as C++ only where that is: there may be no compiler for it.

@@ -9,8 +9,8 @@
 "pairs" times an allocation and its release on 1, 4, 16, ... threads. "replays" replays recorded
 traces: the time of an allocation or a free, and the memory taken from the device. Python's own part
 is in these figures; the lines of the loops alone tell how much it is. "all" runs these, bench/cuda
-and `clpool replay` in the build folder: JSON, an object a line, and then tables. Exits with 77 where
-there is no device or nothing to compare with."""
+and `clpool replay` in the build folder: JSON, an object a line, and then tables. Exits with 77
+where there is no device or nothing to compare with."""
 
 import argparse
 import concurrent.futures
