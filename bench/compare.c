@@ -2,9 +2,9 @@
 /* Contests between sources of blocks, from the list of them to the printed result. */
 #include "compare.h"
 
-#include "failed.h"
-
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* On how many threads each source competes. */
 typedef struct thread_counts {
@@ -23,45 +23,42 @@ static thread_counts doubling(unsigned least, unsigned most)
   return all;
 }
 
-static bench_run *run_of(const bench_source *source, const bench_pattern *pattern)
-{
-  return source->run != NULL ? source->run : pattern->run[source->kind];
-}
-
-/* Where blocks change hands: the most that a pool ever had, in blocks of the pattern's one size. It
- * is of the contender on the most threads: those on fewer use the same pool. */
+/* The most blocks that a pool ever had, all of one size. It is of the contender on the most
+ * threads: those on fewer use the same pool. */
 static size_t peak_blocks(const bench_contender *contender, const bench_title *title,
                           unsigned most_threads)
 {
   const bench_source *source = contender->self;
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  if (source->pool == NULL || title->pattern->in_flight == 0 ||
-      contender->threads != most_threads || clp_pool_get_stats(source->pool, &stats) != CLP_SUCCESS)
+  if (source->pool == NULL || !title->pattern->moves || contender->threads != most_threads ||
+      clp_pool_get_stats(source->pool, &stats) != CLP_SUCCESS)
     return 0;
   size_t bin = clp_pool_bin_number(source->pool, title->bytes);
   return stats.peak_managed_bytes / clp_pool_alloc_size(source->pool, bin);
 }
 
-/* A contender for each source that the pattern suits and each number of threads. */
-static size_t enter(bench_contender *contenders, const bench_title *title, bench_source *sources,
-                    size_t count, const thread_counts *counts)
+/* A contender for each source and each number of threads. False: a source lacks its pool. */
+static bool enter(bench_contender *contenders, const bench_title *title, bench_source *sources,
+                  size_t count, const thread_counts *counts)
 {
-  size_t entered = 0;
   for (size_t i = 0; i < count; i++) {
-    bench_run *run = run_of(&sources[i], title->pattern);
+    bench_source *source = &sources[i];
+    if (source->kind >= BENCH_POOL && source->pool == NULL)
+      return false;
     if (!title->pattern->own_sizes) {
-      sources[i].step = title->pattern->step;
-      sources[i].bytes = sources[i].step != 0 ? sources[i].step : title->bytes;
+      source->step = title->pattern->step;
+      source->bytes = source->step != 0 ? source->step : title->bytes;
     }
-    for (size_t c = 0; run != NULL && c < counts->count; c++)
-      contenders[entered++] = (bench_contender){.name = sources[i].name,
-                                                .run = run,
-                                                .self = &sources[i],
-                                                .threads = counts->threads[c],
-                                                .batch = title->pattern->live_blocks,
-                                                .is_basis = sources[i].is_basis};
+    for (size_t c = 0; c < counts->count; c++)
+      *contenders++ = (bench_contender){
+          .name = source->name,
+          .run = source->run != NULL ? source->run : title->pattern->run[source->kind],
+          .self = source,
+          .threads = counts->threads[c],
+          .batch = title->pattern->live_blocks,
+          .is_basis = source->is_basis};
   }
-  return entered;
+  return true;
 }
 
 bool bench_compare(const bench_options *options, const bench_title *title, bench_source *sources,
@@ -69,30 +66,36 @@ bool bench_compare(const bench_options *options, const bench_title *title, bench
 {
   thread_counts counts = title->scales ? doubling(title->pattern->threads, options->threads)
                                        : (thread_counts){{title->pattern->threads}, 1};
-  bench_contender *contenders = calloc(count * counts.count, sizeof *contenders);
-  if (contenders == NULL)
-    return bench_failed("no memory for %zu contenders", count * counts.count);
-  size_t entered = enter(contenders, title, sources, count, &counts);
-  bool ok = bench_contest(contenders, entered, &options->effort);
+  size_t entered = count * counts.count;
+  bench_contender *contenders = calloc(entered, sizeof *contenders);
+  bool ok = contenders != NULL || bench_failed("no memory for %zu contenders", entered);
+  ok = ok && enter(contenders, title, sources, count, &counts) &&
+       bench_contest(contenders, entered, &options->effort);
   for (size_t i = 0; ok && i < entered; i++)
     contenders[i].peak_blocks =
         peak_blocks(&contenders[i], title, counts.threads[counts.count - 1]);
   if (ok)
     bench_report(title, contenders, entered, options);
   free(contenders);
+  for (size_t i = 0; i < count; i++)
+    clp_pool_release(sources[i].pool);
   return ok;
 }
 
 bool bench_hold(const bench_event *events, size_t count, const bench_options *options,
                 const char *name, void *device)
 {
+  char plain[300];
   bool ok = true;
+  (void)snprintf(plain, sizeof plain, "%s", name);
+  for (char *at = plain; *at != '\0'; at++)
+    if ((unsigned char)*at < ' ' || *at == '"' || *at == '\\')
+      *at = '?'; /* JSON would have to write these otherwise */
   for (const bench_event *event = events; event < events + count; event++) {
-    bool wanted = options->contests >> event->contest & 1;
+    bool wanted = bench_is_in(options->contests, event->contest, strlen(event->contest));
     size_t times = !wanted ? 0 : event->each_size ? options->size_count : 1;
     for (size_t i = 0; ok && i < times; i++) {
-      bench_title title = {options->contest_names[event->contest], name, event->pattern,
-                           options->sizes[i], event->scales};
+      bench_title title = {event->contest, plain, event->pattern, options->sizes[i], event->scales};
       ok = event->hold(device, options, &title);
     }
   }

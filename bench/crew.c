@@ -2,11 +2,7 @@
 /* A crew: threads that start a piece of work together, and the time that they take. */
 #include "crew.h"
 
-#include "failed.h"
-#include "spin.h"
-
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>

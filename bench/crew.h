@@ -3,8 +3,36 @@
 #ifndef BENCH_CREW_H
 #define BENCH_CREW_H
 
+#include <err.h>
+#include <sched.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/** Says what went wrong, as printf does, behind the program's name. Returns false. */
+__attribute__((format(printf, 1, 2))) static inline bool bench_failed(const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  vwarnx(format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+/** One step of waiting for a thread that will be quick; `*spins` starts as 0. Now and then the
+ * processor goes to others, since the awaited thread may need it. */
+static inline void bench_spin(unsigned *spins)
+{
+  if (++*spins % 128 == 0)
+    (void)sched_yield();
+#if defined __x86_64__ || defined __i386__
+  else
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+  else
+    __asm__ volatile("yield");
+#endif
+}
 
 /** Does something `times` times, one after the other, as thread `thread` (0, 1, ...) of those at
  * it; false if that failed, which it has said. */

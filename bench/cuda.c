@@ -1,31 +1,69 @@
 /* SPDX-License-Identifier: MIT */
-/* What a warm pair costs on a CUDA device: from pools of clpool over the driver's stream-ordered
+/* What a pair costs on a CUDA device: from pools of clpool over the driver's stream-ordered
  * allocator, and from the driver itself. Exits with 77 where there is no such device. */
 #include "compare.h"
-#include "cuda_driver.h"
-#include "failed.h"
 
 #include <clpool/cuda_mempool.h>
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ORDINAL = 0 };
+/* --- the driver: what a program calls that allocates without clpool, found when this one runs ---
+ */
+
+enum { ORDINAL = 0, STREAM_NON_BLOCKING = 1 };
+typedef int cuda_result;
+typedef unsigned long long cuda_pointer;
+
+/* The one list of functions: X(member, name in the library, parameters). */
+#define CUDA_FUNCTIONS(X)                                                                          \
+  X(init, "cuInit", (unsigned flags))                                                              \
+  X(device_get, "cuDeviceGet", (int *device, int ordinal))                                         \
+  X(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))                      \
+  X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                                 \
+  X(context_set, "cuCtxSetCurrent", (void *context))                                               \
+  X(stream_create, "cuStreamCreate", (clp_stream * stream, unsigned flags))                        \
+  X(stream_wait, "cuStreamSynchronize", (clp_stream stream))                                       \
+  X(stream_destroy, "cuStreamDestroy_v2", (clp_stream stream))                                     \
+  X(allocate_async, "cuMemAllocAsync", (cuda_pointer * memory, size_t bytes, clp_stream stream))   \
+  X(allocate_from, "cuMemAllocFromPoolAsync",                                                      \
+    (cuda_pointer * memory, size_t bytes, clp_cuda_mempool mempool, clp_stream stream))            \
+  X(free_async, "cuMemFreeAsync", (cuda_pointer memory, clp_stream stream))                        \
+  X(allocate, "cuMemAlloc_v2", (cuda_pointer * memory, size_t bytes))                              \
+  X(free, "cuMemFree_v2", (cuda_pointer memory))
+
+static struct {
+#define MEMBER(member, name, parameters) cuda_result(*member) parameters;
+  CUDA_FUNCTIONS(MEMBER)
+} cuda;
+
+/* The driver that clpool takes. */
+static bool load_driver(void)
+{
+  const char *chosen = getenv("CLPOOL_CUDA_LIBRARY");
+  void *library =
+      dlopen(chosen != NULL && *chosen != '\0' ? chosen : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL)
+    return bench_failed("there is no CUDA driver: %s", dlerror());
+#define RESOLVE(member, name, parameters)                                                          \
+  if ((*(void **)&cuda.member = dlsym(library, name)) == NULL)                                     \
+    return bench_failed("the CUDA driver has no %s", name);
+  CUDA_FUNCTIONS(RESOLVE)
+  return true;
+}
 
 typedef struct workbench {
   char name[256];
   int device; /* the driver's name for ORDINAL */
-  cuda_context context;
-  cuda_stream streams[BENCH_MAX_THREADS]; /* one for each thread */
+  void *context;
+  clp_stream streams[BENCH_MAX_THREADS]; /* one for each thread */
   unsigned stream_count;
   clp_cuda_mempool mempools[BENCH_MAX_THREADS]; /* likewise */
   unsigned mempool_count;
   clp_allocator *allocator;
-  clp_pool *pool, *pool_on_streams;
   clp_cuda_async_pool *async_pool;
 } workbench;
-
-static cuda_driver cuda;
 
 static bool done(cuda_result code, const char *what)
 {
@@ -37,125 +75,96 @@ static bool served(clp_status status, const char *what)
   return status == CLP_SUCCESS || bench_failed("%s: %s", what, clp_last_error()->message);
 }
 
-/* --- contenders --- */
+/* --- contenders; an address of the device's is a block --- */
 
-/* Of the pool without streams the pattern has the loop. Each of these is written out, as a call
- * through a pointer more would be seen in the figures. */
-
-static bool run_on_streams(void *self, unsigned thread, size_t times)
+static bool begin(const bench_source *on)
 {
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  clp_stream stream = bench->streams[thread];
-  for (size_t i = 0; i < times; i++) {
-    clp_buffer *buffer = NULL;
-    if (!served(clp_pool_allocate_on(source->pool, source->bytes, stream, &buffer), source->name) ||
-        !served(clp_buffer_release_on(buffer, stream), source->name))
-      return false;
-  }
-  return true;
+  const workbench *bench = on->device;
+  return done(cuda.context_set(bench->context), "cuCtxSetCurrent");
 }
 
-/* Work that the driver put off is waited for, here and in the two below. */
-static bool run_async_pool(void *self, unsigned thread, size_t times)
+/* Work that the driver put off is waited for. */
+static bool finish(const bench_source *on)
 {
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  cuda_stream stream = bench->streams[thread];
-  if (!done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
-    return false;
-  for (size_t i = 0; i < times; i++) {
-    unsigned long long memory;
-    clp_status status =
-        clp_cuda_async_pool_malloc(bench->async_pool, source->bytes, stream, &memory);
-    if (status == CLP_SUCCESS)
-      status = clp_cuda_async_pool_free(bench->async_pool, memory, stream);
-    if (status != CLP_SUCCESS)
-      return served(status, source->name);
-  }
-  return done(cuda.stream_wait(stream), "cuStreamSynchronize");
+  return done(cuda.stream_wait(on->stream), "cuStreamSynchronize");
 }
 
-static bool run_driver_async(void *self, unsigned thread, size_t times)
+static void *take_async(const bench_source *from, size_t bytes)
 {
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  cuda_stream stream = bench->streams[thread];
-  if (!done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
-    return false;
-  for (size_t i = 0; i < times; i++) {
-    cuda_pointer memory;
-    cuda_result code = cuda.allocate_async(&memory, source->bytes, stream);
-    if (code != 0 || (code = cuda.free_async(memory, stream)) != 0)
-      return done(code, source->name);
-  }
-  return done(cuda.stream_wait(stream), "cuStreamSynchronize");
+  cuda_pointer memory = 0;
+  return done(cuda.allocate_async(&memory, bytes, from->stream), from->name) ? (void *)memory
+                                                                             : NULL;
 }
 
-static bool run_driver_pools(void *self, unsigned thread, size_t times)
+static bool give_async(const bench_source *to, void *memory)
 {
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  cuda_stream stream = bench->streams[thread];
-  clp_cuda_mempool mempool = bench->mempools[thread];
-  if (!done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
-    return false;
-  for (size_t i = 0; i < times; i++) {
-    cuda_pointer memory;
-    cuda_result code = cuda.allocate_from(&memory, source->bytes, mempool, stream);
-    if (code != 0 || (code = cuda.free_async(memory, stream)) != 0)
-      return done(code, source->name);
-  }
-  return done(cuda.stream_wait(stream), "cuStreamSynchronize");
+  return done(cuda.free_async((cuda_pointer)memory, to->stream), to->name);
 }
 
-static bool run_driver(void *self, unsigned thread, size_t times)
+/* Each thread's stream and memory pool have the same number. */
+static void *take_from_mempool(const bench_source *from, size_t bytes)
 {
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  (void)thread;
-  if (!done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
-    return false;
-  for (size_t i = 0; i < times; i++) {
-    cuda_pointer memory;
-    cuda_result code = cuda.allocate(&memory, source->bytes);
-    if (code != 0 || (code = cuda.free(memory)) != 0)
-      return done(code, source->name);
-  }
-  return true;
+  const workbench *bench = from->device;
+  clp_cuda_mempool mempool = bench->mempools[from->thread];
+  cuda_pointer memory = 0;
+  return done(cuda.allocate_from(&memory, bytes, mempool, from->stream), from->name)
+             ? (void *)memory
+             : NULL;
+}
+
+static void *take_driver(const bench_source *from, size_t bytes)
+{
+  cuda_pointer memory = 0;
+  return done(cuda.allocate(&memory, bytes), from->name) ? (void *)memory : NULL;
+}
+
+static bool give_driver(const bench_source *to, void *memory)
+{
+  return done(cuda.free((cuda_pointer)memory), to->name);
+}
+
+static void *take_async_pool(const bench_source *from, size_t bytes)
+{
+  const workbench *bench = from->device;
+  cuda_pointer memory = 0;
+  clp_status status = clp_cuda_async_pool_malloc(bench->async_pool, bytes, from->stream, &memory);
+  return served(status, from->name) ? (void *)memory : NULL;
+}
+
+static bool give_async_pool(const bench_source *to, void *memory)
+{
+  const workbench *bench = to->device;
+  return served(clp_cuda_async_pool_free(bench->async_pool, (cuda_pointer)memory, to->stream),
+                to->name);
+}
+
+static bench_source of_calls(const char *name, void *(*take)(const bench_source *, size_t),
+                             bool (*give)(const bench_source *, void *), workbench *bench)
+{
+  return (bench_source){name,         BENCH_CALLS,    .streams = bench->streams, .take = take,
+                        .give = give, .begin = begin, .finish = finish,          .device = bench};
+}
+
+static bench_source pooled(const char *name, bench_kind kind, const workbench *bench)
+{
+  return (bench_source){name, kind,
+                        .pool = bench_make_pool(bench->allocator, CLP_DEFAULT_REUSE_FLAGS),
+                        .streams = bench->streams};
 }
 
 static bool hold_warm(void *of, const bench_options *options, const bench_title *title)
 {
   workbench *bench = of;
   bench_source sources[] = {
-      {.name = "cuMemAllocAsync", .run = run_driver_async, .is_basis = true, .device = bench},
-      {.name = "cuMemAllocFromPoolAsync", .run = run_driver_pools, .device = bench},
-      {.name = "cuMemAlloc", .run = run_driver, .device = bench},
-      {.name = "clp_cuda_async_pool", .run = run_async_pool, .device = bench},
-      {.name = "pool on cuda-async", .kind = BENCH_POOL, .pool = bench->pool},
-      {.name = "pool on cuda-async, streams",
-       .run = run_on_streams,
-       .pool = bench->pool_on_streams,
-       .device = bench},
+      of_calls("cuMemAllocAsync", take_async, give_async, bench),
+      of_calls("cuMemAllocFromPoolAsync", take_from_mempool, give_async, bench),
+      of_calls("cuMemAlloc", take_driver, give_driver, bench),
+      of_calls("clp_cuda_async_pool", take_async_pool, give_async_pool, bench),
+      pooled("pool on cuda-async", BENCH_POOL, bench),
+      pooled("pool on cuda-async, streams", BENCH_STREAM, bench),
   };
+  sources[0].is_basis = true;
   return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
-}
-
-static bool run_driver_live(void *self, unsigned thread, size_t times)
-{
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  cuda_stream stream = bench->streams[thread];
-  cuda_pointer blocks[BENCH_LIVE_BLOCKS];
-  cuda_result code = cuda.context_set(bench->context);
-  for (; code == 0 && times >= BENCH_LIVE_BLOCKS; times -= BENCH_LIVE_BLOCKS) {
-    for (size_t i = 0; code == 0 && i < BENCH_LIVE_BLOCKS; i++)
-      code = cuda.allocate_async(&blocks[i], source->bytes + i * source->step, stream);
-    for (size_t i = 0; code == 0 && i < BENCH_LIVE_BLOCKS; i++)
-      code = cuda.free_async(blocks[i], stream);
-  }
-  return done(code, source->name) && done(cuda.stream_wait(stream), "cuStreamSynchronize");
 }
 
 static bool hold_live(void *of, const bench_options *options, const bench_title *title)
@@ -165,17 +174,13 @@ static bool hold_live(void *of, const bench_options *options, const bench_title 
       {"pool on cuda-async, 2 MiB", "pool on cuda-async, 200 MiB", "pool on cuda-async, 4 GiB"}};
   workbench *bench = of;
   bench_source sources[2 * BENCH_LIVE_SETS];
-  for (size_t i = 0; i < 2 * BENCH_LIVE_SETS; i++) {
-    bool is_pool = i >= BENCH_LIVE_SETS;
-    size_t set = i % BENCH_LIVE_SETS;
-    sources[i] = (bench_source){.name = names[is_pool][set],
-                                .kind = is_pool ? BENCH_POOL : BENCH_NOTHING,
-                                .run = is_pool ? NULL : run_driver_live,
-                                .is_basis = i == 0,
-                                .pool = is_pool ? bench->pool : NULL,
-                                .device = bench};
-    bench_set_live(&sources[i], bench_live_sets[set]);
+  for (size_t i = 0; i < BENCH_LIVE_SETS; i++) {
+    sources[i] = of_calls(names[0][i], take_async, give_async, bench);
+    sources[BENCH_LIVE_SETS + i] = pooled(names[1][i], BENCH_POOL, bench);
+    bench_set_live(&sources[i], bench_live_sets[i]);
+    bench_set_live(&sources[BENCH_LIVE_SETS + i], bench_live_sets[i]);
   }
+  sources[0].is_basis = true;
   return bench_compare(options, title, sources, 2 * BENCH_LIVE_SETS);
 }
 
@@ -189,26 +194,18 @@ static int find_device(workbench *bench)
   clp_status status = clp_cuda_device_supports_mempools(ORDINAL, &has_mempools);
   if (status == CLP_SUCCESS)
     status = clp_cuda_device_name(ORDINAL, bench->name, sizeof bench->name);
-  if (status != CLP_SUCCESS)
-    bench_failed("%s", clp_last_error()->message);
-  else if (!has_mempools)
-    bench_failed("%s has no memory pools", bench->name);
-  bool is_missing = status == CLP_NOT_SUPPORTED || (status == CLP_SUCCESS && !has_mempools);
-  return is_missing ? SKIPPED : status == CLP_SUCCESS ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (status == CLP_SUCCESS && has_mempools)
+    return EXIT_SUCCESS;
+  bench_failed("%s", status != CLP_SUCCESS ? clp_last_error()->message : "no memory pools");
+  return status == CLP_SUCCESS || status == CLP_NOT_SUPPORTED ? SKIPPED : EXIT_FAILURE;
 }
 
-static bool open_context(workbench *bench, unsigned threads)
+static bool open_context(workbench *bench)
 {
-  if (!done(cuda.init(0), "cuInit") ||
-      !done(cuda.device_get(&bench->device, ORDINAL), "cuDeviceGet") ||
-      !done(cuda.context_retain(&bench->context, bench->device), "cuDevicePrimaryCtxRetain") ||
-      !done(cuda.context_set(bench->context), "cuCtxSetCurrent"))
-    return false;
-  for (; bench->stream_count < threads; bench->stream_count++)
-    if (!done(cuda.stream_create(&bench->streams[bench->stream_count], CUDA_STREAM_NON_BLOCKING),
-              "cuStreamCreate"))
-      return false;
-  return true;
+  return done(cuda.init(0), "cuInit") &&
+         done(cuda.device_get(&bench->device, ORDINAL), "cuDeviceGet") &&
+         done(cuda.context_retain(&bench->context, bench->device), "cuDevicePrimaryCtxRetain") &&
+         done(cuda.context_set(bench->context), "cuCtxSetCurrent");
 }
 
 /* A memory pool keeps all that it has, as clpool does: else the driver would give it back whenever
@@ -218,10 +215,14 @@ static bool keep_all(clp_cuda_mempool mempool)
   return served(clp_cuda_mempool_set_release_threshold(mempool, UINT64_MAX), "no threshold");
 }
 
-static bool make_mempools(workbench *bench, unsigned threads)
+static bool make_of_threads(workbench *bench, unsigned threads)
 {
   clp_cuda_mempool_options options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
   options.device = ORDINAL;
+  for (; bench->stream_count < threads; bench->stream_count++)
+    if (!done(cuda.stream_create(&bench->streams[bench->stream_count], STREAM_NON_BLOCKING),
+              "cuStreamCreate"))
+      return false;
   while (bench->mempool_count < threads) {
     clp_cuda_mempool *mempool = &bench->mempools[bench->mempool_count];
     if (!served(clp_cuda_mempool_create(&options, mempool), "no memory pool"))
@@ -234,7 +235,7 @@ static bool make_mempools(workbench *bench, unsigned threads)
 }
 
 /* They take from the device's default memory pool, as cuMemAllocAsync does. */
-static bool make_pools(workbench *bench)
+static bool make_allocators(workbench *bench)
 {
   clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
   clp_cuda_mempool mempool = NULL;
@@ -242,8 +243,6 @@ static bool make_pools(workbench *bench)
   return served(clp_cuda_mempool_default(ORDINAL, &mempool), "no memory pool") &&
          keep_all(mempool) &&
          served(clp_cuda_async_allocator_create(&options, &bench->allocator), "no allocator") &&
-         served(clp_pool_create(bench->allocator, NULL, &bench->pool), "no pool") &&
-         served(clp_pool_create(bench->allocator, NULL, &bench->pool_on_streams), "no pool") &&
          served(clp_cuda_async_pool_create(NULL, &bench->async_pool), "no async pool");
 }
 
@@ -251,8 +250,6 @@ static bool make_pools(workbench *bench)
 static void end_workbench(workbench *bench)
 {
   clp_cuda_async_pool_release(bench->async_pool);
-  clp_pool_release(bench->pool);
-  clp_pool_release(bench->pool_on_streams);
   clp_allocator_release(bench->allocator);
   while (bench->mempool_count > 0)
     clp_cuda_mempool_destroy(bench->mempools[--bench->mempool_count]);
@@ -264,26 +261,23 @@ static void end_workbench(workbench *bench)
 
 int main(int argc, char **argv)
 {
-  static const char *const contests[] = {"warm", "live", NULL};
   static const bench_program program = {
-      "Times warm pairs on a CUDA device, of the driver and of pools over it.", contests, false,
-      .by_name = 1u << 1};
-  static const bench_event events[] = {{0, &bench_one, true, true, hold_warm},
-                                       {1, &bench_live, false, true, hold_live}};
+      .purpose = "Times pairs on a CUDA device, of the driver and of pools over it.",
+      .contests = "warm",
+      .by_name = "live"};
+  static const bench_event events[] = {{"warm", &bench_one, true, true, hold_warm},
+                                       {"live", &bench_live, false, true, hold_live}};
   static workbench bench;
   bench_options options;
   int status;
-  if (!bench_read_options(argc, argv, &program, &options, &status))
-    return status;
-  status = find_device(&bench);
-  if (status != EXIT_SUCCESS)
+  if (!bench_read_options(argc, argv, &program, &options, &status) ||
+      (status = find_device(&bench)) != EXIT_SUCCESS)
     return status;
   if (!options.json)
     printf("clpool %s: medians of %u rounds; release threshold of the memory pools: all\n",
            clp_version(), options.effort.rounds);
-  bool ok = cuda_driver_load(&cuda) && open_context(&bench, options.threads) &&
-            make_mempools(&bench, options.threads) && make_pools(&bench) &&
-            bench_hold(events, 2, &options, bench.name, &bench);
+  bool ok = load_driver() && open_context(&bench) && make_of_threads(&bench, options.threads) &&
+            make_allocators(&bench) && bench_hold(events, 2, &options, bench.name, &bench);
   end_workbench(&bench);
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

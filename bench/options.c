@@ -2,7 +2,7 @@
 /* The command line of a benchmark. */
 #include "options.h"
 
-#include "failed.h"
+#include "source.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -12,28 +12,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_usage(FILE *stream, const bench_program *program)
+static void print_usage(const bench_program *program)
 {
-  fprintf(stream,
-          "usage: %s [OPTION]...\n%s\n"
-          "  --bytes=N    the size of blocks, where they have one (default: 4096, then 1048576)\n"
-          "  --threads=N  at most so many at once (default: one for each processor)\n"
-          "  --rounds=N   how many turns each contender has, 1 to %d (default: 31)\n",
-          program_invocation_short_name, program->purpose, BENCH_MAX_ROUNDS);
-  if (program->contests != NULL) {
-    fprintf(stream, "  --contest=LIST  only these, with commas between (default: all%s):",
-            program->by_name != 0 ? " but those in brackets" : "");
-    for (unsigned i = 0; program->contests[i] != NULL; i++) {
-      fprintf(stream, i % 6 == 0 ? "\n%17s" : "%s", "");
-      fprintf(stream, program->by_name >> i & 1 ? " [%s]" : " %s", program->contests[i]);
-    }
-    fputc('\n', stream);
-  }
+  printf("usage: %s [OPTION]...\n%s\n"
+         "  --bytes=N       the size of blocks, where they have one (default: 4096, then 1048576)\n"
+         "  --threads=N     at most so many at once (default: one for each processor)\n"
+         "  --rounds=N      how many turns each contender has, 1 to %d (default: 31)\n"
+         "  --contest=LIST  only these (default: %s):\n"
+         "                  %s,%s\n",
+         program_invocation_short_name, program->purpose, BENCH_MAX_ROUNDS, program->contests,
+         program->contests, program->by_name);
   if (program->has_devices)
-    fputs(
-        "  --device=P.D  of OpenCL, only device D of platform P (default: all; see clpool info)\n",
-        stream);
-  fputs("  --json       an object a line instead of tables\n", stream);
+    puts(
+        "  --device=P.D    of OpenCL, only device D of platform P (default: all; see clpool info)");
+  puts("  --json          an object a line instead of tables");
 }
 
 /* A whole number from 1 to `most`; 0 for anything else, and said so. */
@@ -49,39 +41,39 @@ static size_t parse_number(const char *option, const char *text, size_t most)
   return 0;
 }
 
-/* The bit of a name; 0: no such contest. */
-static unsigned contest_bit(const char *const *contests, const char *name, size_t length)
+bool bench_is_in(const char *list, const char *name, size_t length)
 {
-  for (unsigned i = 0; contests != NULL && contests[i] != NULL; i++)
-    if (strlen(contests[i]) == length && strncmp(contests[i], name, length) == 0)
-      return 1u << i;
-  return 0;
+  for (; *list != '\0'; list += *list == ',') {
+    size_t next = strcspn(list, ",");
+    if (next == length && strncmp(list, name, length) == 0)
+      return true;
+    list += next;
+  }
+  return false;
 }
 
-/* A bit for each name; 0: one is wrong, and said so. */
-static unsigned parse_contests(const char *const *contests, const char *list)
+static bool parse_contests(const bench_program *program, const char *list)
 {
-  unsigned chosen = 0;
   for (const char *name = list;; name++) {
     size_t length = strcspn(name, ",");
-    unsigned bit = contest_bit(contests, name, length);
-    if (bit == 0) {
-      bench_failed("there is no contest '%.*s'", (int)length, name);
-      return 0;
-    }
-    chosen |= bit;
+    if (!bench_is_in(program->contests, name, length) &&
+        !bench_is_in(program->by_name, name, length))
+      return bench_failed("there is no contest '%.*s'", (int)length, name);
     name += length;
     if (*name == '\0')
-      return chosen;
+      return true;
   }
 }
 
-static bool parse_device(const char *text, bench_device_id *device)
+static bool parse_device(const bench_program *program, const char *text, bench_options *options)
 {
   int length = 0;
+  options->chose_device = true;
+  if (!program->has_devices)
+    return bench_failed("--device is not for this program, which needs no OpenCL");
   /* sscanf also takes signs and blanks, and what is too large. */
   if (strspn(text, "0123456789.") == strlen(text) && strlen(text) < 10 &&
-      sscanf(text, "%u.%u%n", &device->platform, &device->device, &length) == 2 &&
+      sscanf(text, "%u.%u%n", &options->platform, &options->device, &length) == 2 &&
       text[length] == '\0')
     return true;
   return bench_failed("--device takes a platform and a device, such as 0.0, not '%s'", text);
@@ -100,15 +92,12 @@ static bool read_option(int option, const bench_program *program, bench_options 
     options->effort.rounds = (unsigned)parse_number("rounds", optarg, BENCH_MAX_ROUNDS);
     return options->effort.rounds != 0;
   case 'c':
-    return (options->contests = parse_contests(program->contests, optarg)) != 0;
+    options->contests = optarg;
+    return parse_contests(program, optarg);
   case 'd':
-    options->chose_device = true;
-    return program->has_devices
-               ? parse_device(optarg, &options->device)
-               : bench_failed("--device is not for this program, which needs no OpenCL");
+    return parse_device(program, optarg, options);
   case 'j':
-    options->json = true;
-    return true;
+    return options->json = true;
   default:
     return false; /* getopt has said why */
   }
@@ -132,12 +121,11 @@ bool bench_read_options(int argc, char **argv, const bench_program *program, ben
                              .sizes = {4096, 1048576},
                              .size_count = 2,
                              .threads = online_processors(),
-                             .contests = ~program->by_name,
-                             .contest_names = program->contests};
+                             .contests = program->contests};
   *status = 2;
   for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
     if (option == 'h') {
-      print_usage(stdout, program);
+      print_usage(program);
       *status = EXIT_SUCCESS;
       return false;
     }
@@ -145,15 +133,4 @@ bool bench_read_options(int argc, char **argv, const bench_program *program, ben
       return false;
   }
   return optind == argc || bench_failed("'%s' is no option", argv[optind]);
-}
-
-bool bench_had_devices(const bench_options *options, size_t devices)
-{
-  if (devices > 0)
-    return true;
-  if (options->chose_device)
-    return bench_failed("there is no OpenCL device %u.%u here", options->device.platform,
-                        options->device.device);
-  bench_failed("no OpenCL device here, host memory only");
-  return true;
 }

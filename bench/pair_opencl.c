@@ -1,186 +1,211 @@
 /* SPDX-License-Identifier: MIT */
-/* Pairs on every OpenCL device: straight from the driver, and through pools. */
-#include "pair.h"
+/* Pairs on OpenCL devices: straight from the driver, and through pools. */
+#include "pair_opencl.h"
 
-#include "devices.h"
-#include "failed.h"
-#include "pair_cplusplus.h"
+#include "pair_scopes.h"
 
-#include <clpool/opencl.h>
+enum { MOST_PLATFORMS = 16, MOST_DEVICES = 64 };
 
-/* What a contest on one device works with. */
-typedef struct workbench {
-  cl_context context;
-  cl_command_queue queue;
-  clp_allocator *deferred, *immediate;
-  clp_pool *on_deferred, *on_immediate, *not_holding;
-} workbench;
+bool pair_finish(const bench_source *on)
+{
+  const pair_device *device = on->device;
+  return pair_done(on, clFinish(device->queues[0])) && pair_done(on, clFinish(device->queues[1]));
+}
+
+/* --- contests --- */
 
 /* As a program does without any library: the driver may put the memory off until it is used. */
-static bool run_create(void *self, unsigned thread, size_t times)
+static void *create(const bench_source *from, size_t bytes)
 {
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  (void)thread;
-  for (size_t i = 0; i < times; i++) {
-    cl_int code = CL_SUCCESS;
-    cl_mem memory = clCreateBuffer(bench->context, CL_MEM_READ_WRITE, source->bytes, NULL, &code);
-    if (code != CL_SUCCESS || (code = clReleaseMemObject(memory)) != CL_SUCCESS)
-      return bench_failed("clCreateBuffer of %zu bytes: OpenCL error %d", source->bytes, code);
-  }
+  const pair_device *device = from->device;
+  cl_int code = CL_SUCCESS;
+  cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+  return pair_done(from, code) ? memory : NULL;
+}
+
+static bool release(const bench_source *to, void *memory)
+{
+  return pair_done(to, clReleaseMemObject(memory));
+}
+
+static void *create_svm(const bench_source *from, size_t bytes)
+{
+  const pair_device *device = from->device;
+  void *memory = clSVMAlloc(device->context, CL_MEM_READ_WRITE, bytes, 0);
+  if (memory == NULL)
+    bench_failed("clSVMAlloc of %zu bytes failed", bytes);
+  return memory;
+}
+
+static bool release_svm(const bench_source *to, void *memory)
+{
+  const pair_device *device = to->device;
+  clSVMFree(device->context, memory);
   return true;
 }
 
-#ifdef HAVE_OPENCL_HPP
-/* As C++ programs do. */
-static bool run_cl_buffer(void *self, unsigned thread, size_t times)
-{
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  (void)thread;
-  return pair_of_cl_buffers(bench->context, source->bytes, times) ||
-         bench_failed("cl::Buffer of %zu bytes: OpenCL refuses it", source->bytes);
-}
-
-static bool run_pooled_buffer(void *self, unsigned thread, size_t times)
-{
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  (void)thread;
-  return pair_of_pooled_buffers(bench->on_immediate, source->bytes, times) ||
-         bench_failed("clpool::buffer: %s", clp_last_error()->message);
-}
-
-static bool run_pooled_cl_buffer(void *self, unsigned thread, size_t times)
-{
-  const bench_source *source = self;
-  const workbench *bench = source->device;
-  (void)thread;
-  return pair_of_pooled_cl_buffers(bench->on_immediate, source->bytes, times) ||
-         bench_failed("clpool::cl_buffer: %s", clp_last_error()->message);
-}
-#endif
-
 /* The migrations that make sure of the memory are waited for. */
-static bool finish(void *device)
+static bench_source bare(pair_device *device)
 {
-  const workbench *bench = device;
-  cl_int code = clFinish(bench->queue);
-  return code == CL_SUCCESS || bench_failed("clFinish: OpenCL error %d", code);
+  return (bench_source){
+      "cl-immediate, bare",  BENCH_BARE,      true, .allocator = device->immediate,
+      .finish = pair_finish, .device = device};
 }
 
-static bench_source bare(workbench *bench)
+static bench_source pooled(const char *name, bench_kind kind, clp_allocator *allocator,
+                           const pair_device *device)
 {
-  return (bench_source){.name = "cl-immediate, bare",
-                        .kind = BENCH_ALLOCATOR,
-                        .is_basis = true,
-                        .allocator = bench->immediate,
-                        .finish = finish,
-                        .device = bench};
+  unsigned reuse_flags = kind == BENCH_IN_TURN ? PAIR_NEVER : PAIR_EITHER;
+  return (bench_source){name, kind, .pool = bench_make_pool(allocator, reuse_flags),
+                        .streams = kind == BENCH_POOL ? NULL : device->queues};
 }
 
-static bool hold_one(void *device, const bench_options *options, const bench_title *title)
+static bool hold_one(void *of, const bench_options *options, const bench_title *title)
 {
-  workbench *bench = device;
+  pair_device *device = of;
   bench_source sources[] = {
-      bare(bench),
-      {.name = "clCreateBuffer, release", .run = run_create, .device = bench},
-      {.name = "pool on cl-deferred", .kind = BENCH_POOL, .pool = bench->on_deferred},
-      {.name = "pool on cl-immediate", .kind = BENCH_POOL, .pool = bench->on_immediate},
+      bare(device),
+      {"clCreateBuffer, release", BENCH_CALLS, .take = create, .give = release, .device = device},
+      pooled("pool on cl-deferred", BENCH_POOL, device->deferred, device),
+      pooled("pool on cl-immediate", BENCH_POOL, device->immediate, device),
+      pooled("on a stream", BENCH_STREAM, device->immediate, device),
+      pooled("on two streams in turn", BENCH_IN_TURN, device->immediate, device),
+  };
+  return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
+}
+
+static bool hold_svm(void *of, const bench_options *options, const bench_title *title)
+{
+  pair_device *device = of;
+  if (device->svm == NULL)
+    return true;
+  bench_source sources[] = {
+      {"clSVMAlloc, clSVMFree", BENCH_CALLS, true, .take = create_svm, .give = release_svm,
+       .device = device},
+      pooled("pool on cl-svm", BENCH_POOL, device->svm, device),
+      pooled("on a stream", BENCH_STREAM, device->svm, device),
+      pooled("on two streams in turn", BENCH_IN_TURN, device->svm, device),
+  };
+  return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
+}
+
+static bool hold_threads(void *of, const bench_options *options, const bench_title *title)
+{
+  pair_device *device = of;
+  bench_source sources[] = {
+      bare(device),
+      pooled("pool on cl-immediate", BENCH_POOL, device->immediate, device),
+  };
+  return bench_compare(options, title, sources, 2);
+}
+
 #ifdef HAVE_OPENCL_HPP
-      {.name = "cl::Buffer", .run = run_cl_buffer, .device = bench},
-      {.name = "clpool::buffer", .run = run_pooled_buffer, .device = bench},
-      {.name = "clpool::cl_buffer", .run = run_pooled_cl_buffer, .device = bench},
-#endif
-  };
-  return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
+typedef struct scope {
+  cl_context context;
+  pair_scope *run;
+} scope;
+
+static bool run_scope(void *self, unsigned thread, size_t times)
+{
+  const bench_source *source = self;
+  const scope *it = source->device;
+  (void)thread;
+  return it->run(it->context, source->pool, source->bytes, times) ||
+         bench_failed("%s of %zu bytes is refused", source->name, source->bytes);
 }
 
-static bool hold_threads(void *device, const bench_options *options, const bench_title *title)
+static bool hold_scopes(void *of, const bench_options *options, const bench_title *title)
 {
-  workbench *bench = device;
+  pair_device *device = of;
+  scope scopes[] = {{device->context, pair_cl_buffer},
+                    {device->context, pair_clpool_buffer},
+                    {device->context, pair_clpool_cl_buffer}};
   bench_source sources[] = {
-      bare(bench),
-      {.name = "pool on cl-immediate", .kind = BENCH_POOL, .pool = bench->on_immediate},
+      pooled("cl::Buffer", BENCH_POOL, device->immediate, device),
+      pooled("clpool::buffer", BENCH_POOL, device->immediate, device),
+      pooled("clpool::cl_buffer", BENCH_POOL, device->immediate, device),
   };
-  return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
-}
-
-static bool hold_miss(void *device, const bench_options *options, const bench_title *title)
-{
-  workbench *bench = device;
-  bench_source sources[] = {
-      bare(bench),
-      {.name = "pool that holds no more",
-       .kind = BENCH_POOL,
-       .pool = bench->not_holding,
-       .finish = finish,
-       .device = bench},
-  };
-  return bench_compare(options, title, sources, sizeof sources / sizeof *sources);
-}
-
-static bool hold_scale(void *device, const bench_options *options, const bench_title *title)
-{
-  static const char *const names[BENCH_LIVE_SETS] = {"pool on cl-immediate, 2 MiB",
-                                                     "pool on cl-immediate, 200 MiB",
-                                                     "pool on cl-immediate, 4 GiB"};
-  workbench *bench = device;
-  bench_source sources[BENCH_LIVE_SETS];
-  for (size_t i = 0; i < BENCH_LIVE_SETS; i++) {
-    sources[i] = (bench_source){
-        .name = names[i], .kind = BENCH_POOL, .is_basis = i == 0, .pool = bench->on_immediate};
-    bench_set_live(&sources[i], bench_live_sets[i]);
+  sources[0].is_basis = true;
+  for (size_t i = 0; i < 3; i++) {
+    sources[i].run = run_scope;
+    sources[i].device = &scopes[i];
   }
-  return bench_compare(options, title, sources, BENCH_LIVE_SETS);
+  return bench_compare(options, title, sources, 3);
 }
+#endif
 
-static void end_workbench(workbench *bench)
-{
-  clp_pool_release(bench->on_deferred);
-  clp_pool_release(bench->on_immediate);
-  clp_pool_release(bench->not_holding);
-  clp_allocator_release(bench->deferred);
-  clp_allocator_release(bench->immediate);
-  if (bench->queue != NULL)
-    clReleaseCommandQueue(bench->queue);
-  if (bench->context != NULL)
-    clReleaseContext(bench->context);
-}
+/* --- the device --- */
 
-static bool begin_workbench(cl_device_id device, workbench *bench)
+/* Without shared virtual memory there is a contest less, and a line that says so. */
+static bool begin(cl_device_id id, const char *name, pair_device *device)
 {
   cl_int code = CL_SUCCESS;
-  bench->context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-  if (code == CL_SUCCESS)
-    bench->queue = clCreateCommandQueueWithProperties(bench->context, device, NULL, &code);
+  device->context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
+  for (size_t i = 0; code == CL_SUCCESS && i < 2; i++)
+    device->queues[i] = clCreateCommandQueueWithProperties(device->context, id, NULL, &code);
   if (code != CL_SUCCESS)
     return bench_failed("no context or queue: OpenCL error %d", code);
-  if (clp_cl_deferred_allocator_create(bench->context, 0, &bench->deferred) != CLP_SUCCESS ||
-      clp_cl_immediate_allocator_create(bench->queue, 0, &bench->immediate) != CLP_SUCCESS)
+  if (clp_cl_deferred_allocator_create(device->context, 0, &device->deferred) != CLP_SUCCESS ||
+      clp_cl_immediate_allocator_create(device->queues[0], 0, &device->immediate) != CLP_SUCCESS)
     return bench_failed("no allocator of OpenCL memory: %s", clp_last_error()->message);
-  bench->on_deferred = pair_make_pool(bench->deferred, true);
-  bench->on_immediate = pair_make_pool(bench->immediate, true);
-  bench->not_holding = pair_make_pool(bench->immediate, false);
-  return bench->on_deferred != NULL && bench->on_immediate != NULL && bench->not_holding != NULL;
+  clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
+  options.queue = device->queues[0];
+  if (clp_cl_svm_allocator_create(device->context, &options, &device->svm) != CLP_SUCCESS)
+    bench_failed("no shared virtual memory on %s: %s", name, clp_last_error()->message);
+  return true;
 }
 
-static bool pair_on_device(const bench_options *options, cl_device_id device, const char *name)
+static void end(pair_device *device)
+{
+  clp_allocator_release(device->deferred);
+  clp_allocator_release(device->immediate);
+  clp_allocator_release(device->svm);
+  for (size_t i = 0; i < 2; i++)
+    if (device->queues[i] != NULL)
+      clReleaseCommandQueue(device->queues[i]);
+  if (device->context != NULL)
+    clReleaseContext(device->context);
+}
+
+static bool pair_on_device(const bench_options *options, cl_device_id id)
 {
   static const bench_event events[] = {
-      {PAIR_ONE, &bench_one, true, false, hold_one},
-      {PAIR_THREADS, &bench_one, false, true, hold_threads},
-      {PAIR_MISS, &bench_one, true, false, hold_miss},
-      {PAIR_SCALE, &bench_live, false, true, hold_scale},
+      {"one", &bench_one, true, false, hold_one},
+      {"one", &bench_one, true, false, hold_svm},
+#ifdef HAVE_OPENCL_HPP
+      {"one", &bench_one, true, false, hold_scopes},
+#endif
+      {"threads", &bench_one, false, true, hold_threads},
+      {"across", &bench_across, true, false, pair_hold_fills},
   };
-  workbench bench = {.context = NULL};
-  bool ok = begin_workbench(device, &bench) &&
-            bench_hold(events, sizeof events / sizeof *events, options, name, &bench);
-  end_workbench(&bench);
+  char name[256] = "OpenCL device";
+  pair_device device = {.context = NULL};
+  (void)clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof name, name, NULL);
+  bool ok = begin(id, name, &device) &&
+            bench_hold(events, sizeof events / sizeof *events, options, name, &device);
+  end(&device);
   return ok;
 }
 
 bool pair_on_opencl(const bench_options *options, size_t *devices)
 {
-  return bench_on_devices(options, pair_on_device, devices);
+  cl_platform_id platforms[MOST_PLATFORMS];
+  cl_uint platform_count = 0;
+  *devices = 0;
+  if (clGetPlatformIDs(MOST_PLATFORMS, platforms, &platform_count) != CL_SUCCESS)
+    return true; /* the loader's way of saying that there is none */
+  for (cl_uint p = 0; p < platform_count && p < MOST_PLATFORMS; p++) {
+    cl_device_id found[MOST_DEVICES];
+    cl_uint count = 0;
+    if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MOST_DEVICES, found, &count) != CL_SUCCESS)
+      continue;
+    for (cl_uint d = 0; d < count && d < MOST_DEVICES; d++) {
+      if (options->chose_device && (options->platform != p || options->device != d))
+        continue;
+      ++*devices;
+      if (!pair_on_device(options, found[d]))
+        return false;
+    }
+  }
+  return true;
 }

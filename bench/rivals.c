@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,21 +53,21 @@ static void keep_what_is_freed(void)
 #endif
 }
 
-size_t bench_find_rivals(char **argv, bench_rival rivals[BENCH_MAX_RIVALS])
+size_t bench_find_rivals(char **argv, bench_source rivals[BENCH_MAX_RIVALS])
 {
   size_t count = 0;
   keep_what_is_freed();
-  rivals[count++] = (bench_rival){"malloc", malloc, free};
+  rivals[count++] = (bench_source){"malloc", BENCH_MALLOC, true, .malloc = malloc, .free = free};
   /* jemalloc brings an operator new along, and the C++ library. If that is loaded on its behalf, it
    * takes jemalloc's for its own, and a driver that needs the C++ library later frees with one what
    * it has from the other. So it comes first, if it is here. */
   (void)dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    bench_rival *rival = &rivals[count];
+    bench_source *rival = &rivals[count];
     void *library = load(others[i].library, argv);
     if (library == NULL)
       continue;
-    rival->name = others[i].name;
+    *rival = (bench_source){others[i].name, BENCH_MALLOC, .is_basis = true};
     /* POSIX wants this conversion to work, and C does not know it. */
     *(void **)&rival->malloc = dlsym(library, others[i].malloc);
     *(void **)&rival->free = dlsym(library, others[i].free);

@@ -3,20 +3,13 @@
 #ifndef BENCH_RIVALS_H
 #define BENCH_RIVALS_H
 
-#include <stddef.h>
-
-/** A malloc and its free. */
-typedef struct bench_rival {
-  const char *name;
-  void *(*malloc)(size_t bytes);
-  void (*free)(void *memory);
-} bench_rival;
+#include "source.h"
 
 enum { BENCH_MAX_RIVALS = 3 };
 
 /** Finds the C library's (always the first), jemalloc's and mimalloc's. Returns how many are here.
  * Once, at the start of the program: it may begin anew, with `argv`, in an environment that lets
  * jemalloc be loaded. */
-size_t bench_find_rivals(char **argv, bench_rival rivals[BENCH_MAX_RIVALS]);
+size_t bench_find_rivals(char **argv, bench_source rivals[BENCH_MAX_RIVALS]);
 
 #endif

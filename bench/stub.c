@@ -2,8 +2,6 @@
 /* A device that has no memory and does no work. */
 #include "stub.h"
 
-#include "failed.h"
-
 #include <stdatomic.h>
 #include <time.h>
 
@@ -87,6 +85,8 @@ clp_allocator *bench_stub_allocator(bench_stub *stub)
 {
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   clp_allocator *allocator = NULL;
+  for (size_t i = 0; i < BENCH_MAX_THREADS; i++)
+    stub->streams[i] = &stub->streams[i];
   ops.name = "stub";
   ops.allocate = stub_allocate;
   ops.free = stub_free;

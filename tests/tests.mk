@@ -667,7 +667,7 @@ EXTRA_DIST += \
 	tests/layer/suites/suites.py
 EXTRA_DIST += tests/support/command.sh \
 	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \
-	tests/support/no_sysfs.sh \
+	tests/support/no_sysfs.sh tests/support/walk.c tests/support/walk.sh \
 	tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
 	tests/house/install/configure.ac tests/house/install/consumer.c \
@@ -684,6 +684,9 @@ check-install: all
 	$(run_tests) TESTS=tests/house/check-install.sh
 check-standards: include/clpool/version.h
 	CLPT_STANDARDS=all $(run_tests) TESTS=tests/house/check-headers.sh
+# The way of a request through the library, call by call.
+walk: config.h
+	@top_srcdir='$(srcdir)' top_builddir='$(builddir)' CC='$(CC)' $(SHELL) $(srcdir)/tests/support/walk.sh
 check-walk: config.h
 	$(run_tests) TESTS=tests/house/check-walk.sh
 
@@ -797,7 +800,7 @@ EXTRA_DIST += tests/support/coverage.sh
 soak: tests/hostile/test_soak$(EXEEXT)
 	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
 .PHONY: check-valgrind check-coverage check-layer check-plants soak
-.PHONY: check-house check-install check-standards check-walk
+.PHONY: check-house check-install check-standards check-walk walk
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:

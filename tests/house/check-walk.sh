@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A request passes few functions: bench/walk.sh counts those of a hit, a miss and a carve.
+# A request passes few functions: tests/support/walk.sh counts those of a hit, a miss and a carve.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -9,9 +9,9 @@ command -v addr2line >/dev/null || skip "no addr2line"
 export top_srcdir top_builddir CC
 grep -q '^#define HAVE_OPENCL 1' "$top_builddir/config.h" || skip "built without OpenCL"
 status=0
-"$top_srcdir/bench/walk.sh" --sums >"$house_tmp/sums" 2>"$house_tmp/errors" || status=$?
+"$top_srcdir/tests/support/walk.sh" --sums >"$house_tmp/sums" 2>"$house_tmp/errors" || status=$?
 [ "$status" -ne 77 ] || skip "$(cat "$house_tmp/errors")"
-[ "$status" -eq 0 ] || fail "bench/walk.sh: $(cat "$house_tmp/errors")"
+[ "$status" -eq 0 ] || fail "tests/support/walk.sh: $(cat "$house_tmp/errors")"
 
 # within WHAT FUNCTIONS FILES: that request passes at most so many of each.
 within() {

@@ -22,7 +22,7 @@ BEGIN {
   may["examples"] = "libc api examples api-opencl api-cuda CL CLBlast"
   may["python"] = "libc api python Python api-opencl api-cuda CL"
   may["bench"] = "libc api bench api-opencl api-cuda CL"
-  libc = "assert ctype dirent dlfcn errno execinfo fcntl float getopt glob " \
+  libc = "assert ctype dirent dlfcn err errno execinfo fcntl float getopt glob " \
     "inttypes libgen limits link locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \
     "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn " \

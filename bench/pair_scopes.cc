@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pairs by clpool.hpp and by OpenCL's own C++ header. */
-#include "pair_cplusplus.h"
+#include "pair_scopes.h"
 
 #define CL_HPP_TARGET_OPENCL_VERSION  120
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
@@ -10,7 +10,7 @@
 
 #include <clpool/clpool.hpp>
 
-bool pair_of_cl_buffers(cl_context context, size_t bytes, size_t times)
+bool pair_cl_buffer(cl_context context, clp_pool *, size_t bytes, size_t times)
 {
   cl::Context in(context, true);
   cl_int code = CL_SUCCESS;
@@ -31,12 +31,12 @@ template <class Made> static bool make(clp_pool *from, size_t bytes, size_t time
   return true;
 }
 
-bool pair_of_pooled_buffers(clp_pool *pool, size_t bytes, size_t times)
+bool pair_clpool_buffer(cl_context, clp_pool *pool, size_t bytes, size_t times)
 {
   return make<clpool::buffer>(pool, bytes, times);
 }
 
-bool pair_of_pooled_cl_buffers(clp_pool *pool, size_t bytes, size_t times)
+bool pair_clpool_cl_buffer(cl_context, clp_pool *pool, size_t bytes, size_t times)
 {
   return make<clpool::cl_buffer>(pool, bytes, times);
 }

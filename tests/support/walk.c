@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that a request passes in the library, for bench/walk.sh: the library and this program
+/* The calls that a request passes in the library, for walk.sh: the library and this program
  * are built with -finstrument-functions, and each call is printed as "depth address". */
 #include <clpool/clpool.h>
 #include <clpool/opencl.h>

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # make walk: prints each call of the library that a miss, a hit, a take-over, statistics and a carve
 # pass, indented, and the number of functions and files.
-# By hand: top_builddir=/where/you/built bench/walk.sh [--sums]
+# By hand: top_builddir=/where/you/built tests/support/walk.sh [--sums]
 set -eu
-: "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}" "${top_builddir:=$top_srcdir}" "${CC:=cc}"
+: "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}" "${top_builddir:=$top_srcdir}" "${CC:=cc}"
 case $top_builddir in /*) ;; *) top_builddir=$PWD/$top_builddir ;; esac
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -24,7 +24,7 @@ END
 : "${OPENCL_CFLAGS:=-DCL_TARGET_OPENCL_VERSION=300}"
 export CC OPENCL_CFLAGS folder top_builddir
 # shellcheck disable=SC2086 # a list of names
-printf '%s\n' $sources bench/walk.c | xargs -P "$(nproc)" -n 1 sh "$folder/compile"
+printf '%s\n' $sources tests/support/walk.c | xargs -P "$(nproc)" -n 1 sh "$folder/compile"
 # shellcheck disable=SC2086 # the compiler and libraries are lists of words
 $CC -no-pie -pthread "$folder"/*.o -o "$folder/walk" ${OPENCL_LIBS:--lOpenCL} ${LIBDW_LIBS-} \
   -ldl
