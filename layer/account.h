@@ -23,8 +23,7 @@ typedef struct clpi_account {
 /* Sets the bounds, for a device with so much memory. */
 void clpi_account_begin(clpi_account *account, size_t device_bytes);
 
-/* The thread makes a block though there would be more than the bound, but not more than the limit.
- */
+/* The thread makes a block though it passes the bound, but not the limit. */
 extern _Thread_local bool clpi_account_passes_bound;
 
 /* A new block is to be made. False: there would be more than the limit, or with held blocks more

@@ -98,8 +98,10 @@ cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *targe
     clpi_layer_complain("a second OpenCL loader of this process runs without it");
     return CL_INVALID_OPERATION;
   }
-  if (!clpi_this_layer.begin(target_dispatch))
+  if (!clpi_this_layer.begin(target_dispatch)) {
+    clpi_layer_is_used(); /* it has said why not */
     return CL_INVALID_OPERATION;
+  }
   clpi_target = target_dispatch;
   *num_entries_ret = num_entries < entries ? num_entries : entries;
   *layer_dispatch_ret = clpi_this_layer.functions;

@@ -140,9 +140,9 @@ says 'clpool run: --hold is "x", not a size such as 512M, 1.5G or 40% (see clpoo
 CLPOOL_LAYER_LIBRARY=./none run 2 true
 says 'clpool run: cannot load the layer: ./none: cannot open shared object file: No such file or '\
 'directory'
-OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_LEADING_BITS=x "$recorded" exits >out 2>err || :
+CLPOOL_LAYER_LEADING_BITS=x run 7 "$recorded" exits
 says 'clpool run: CLPOOL_LAYER_LEADING_BITS is "x", not 0 to 16: nothing is pooled'
-OPENCL_LAYERS=$CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_HOLD=x "$recorded" exits >out 2>err || :
+CLPOOL_LAYER_HOLD=x run 7 "$recorded" exits
 says 'clpool run: CLPOOL_LAYER_HOLD is "x", not a size such as 512M, 1.5G or 40%: nothing is pooled'
 
 exported=$(${NM:-nm} -D --defined-only "$CLPOOL_LAYER_LIBRARY" | awk '{ print $3 }' | sort | xargs)

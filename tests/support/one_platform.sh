@@ -7,3 +7,8 @@ case ${CLPT_PLATFORM:=0} in
   *) CLPT_PLATFORM=$("$clpool" info 2>&1 | sed -n "s/^platform $CLPT_PLATFORM: //p") ;;
 esac
 export CLPT_PLATFORM
+
+# own_loader_has_layers PROGRAM: not the loader that clpool gives it.
+own_loader_has_layers() {
+  ldd "$1" | awk '/libOpenCL/ { print $3 }' | xargs grep -q OPENCL_LAYERS
+}
