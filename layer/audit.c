@@ -47,16 +47,10 @@ static bool can_replace(const char *path, const char *loader)
   return can;
 }
 
-/* Called for each path that the linker tries; returns the one to try. ocl-icd is to list platforms
- * as the old loader does: the last letter of its variable is wrong as long as it is not in use. */
+/* Called for each path that the linker tries; returns the one to try. */
 char *la_objsearch(const char *path, uintptr_t *cookie, unsigned flag)
 {
   (void)cookie, (void)flag;
   char *loader = has_loader_name(path) ? secure_getenv("CLPOOL_LOADER") : NULL;
-  if (!loader || !can_replace(path, loader))
-    return (char *)path;
-  char *order = secure_getenv("OCL_ICD_PLATFORM_SOR_");
-  if (order)
-    order[-2] = 'T'; /* for the program, too, whose copy this is */
-  return loader;
+  return loader && can_replace(path, loader) ? loader : (char *)path;
 }

@@ -79,8 +79,6 @@ static int set_loader(const char *library)
   if (!realpath(file, auditor) || strchr(auditor, ':'))
     return code;
   code = put_before("LD_AUDIT", auditor);
-  if (!code && !getenv("OCL_ICD_PLATFORM_SORT")) /* for the auditor */
-    code = clpi_layers_set_variable("OCL_ICD_PLATFORM_SOR_", "none");
   return code ? code : put_before("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=4096");
 }
 

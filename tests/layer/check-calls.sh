@@ -36,6 +36,8 @@ compare() {
   code=0
   timeout 300 "$calls" "$1" "$2" >plain || code=$?
   [ "$code" -ne 77 ] || skip "there is no OpenCL device"
+  [ "$code" -lt 132 ] || [ "$code" -eq 134 ] ||
+    skip "the driver itself crashes at calls with wrong handles or offsets"
   [ "$code" -eq 0 ] || fail "the calls fail by themselves, exit code $code: $(tail -n 1 plain)"
   for bits in 0 4; do
     timeout 300 "$clpool" run --leading-bits="$bits" --report "$calls" "$1" "$2" >out 2>err ||
