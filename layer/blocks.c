@@ -33,15 +33,15 @@ static cl_mem create_image(const clpi_context *context, const clpi_kind_key *key
                               .image_height = (size_t)key->height,
                               .image_depth = (size_t)key->depth,
                               .image_array_size = (size_t)key->layers};
-  return clpi_target->clCreateImage(context->handle, flags_of(context, key), &key->format, &desc,
-                                    NULL, code);
+  return clpi_target->clCreateImage(context->order.context, flags_of(context, key), &key->format,
+                                    &desc, NULL, code);
 }
 
 static cl_mem create(const clpi_context *context, const clpi_kind_key *key, cl_int *code)
 {
   pthread_mutex_lock(&clpi_cl_driver_lock);
   cl_mem made = key->type == CL_MEM_OBJECT_BUFFER
-                    ? clpi_target->clCreateBuffer(context->handle, flags_of(context, key),
+                    ? clpi_target->clCreateBuffer(context->order.context, flags_of(context, key),
                                                   (size_t)key->width, NULL, code)
                     : create_image(context, key, code);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
@@ -62,16 +62,18 @@ static clp_status refuse(const clpi_account *account, size_t bytes)
                     account->limit_bytes);
 }
 
-/* The first image of a kind says how many bytes each of them has. */
-static clp_status take_image_bytes(clpi_context *context, clpi_kind *kind, cl_mem image)
+/* The first image of a kind says how many bytes each of them has. Takes these and sets `*bytes`. */
+static clp_status take_image_bytes(clpi_context *context, clpi_kind *kind, cl_mem image,
+                                   size_t *bytes)
 {
-  size_t bytes = 0;
-  cl_int code = clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+  size_t found = 0;
+  cl_int code = clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(found), &found, NULL);
   if (code)
     return clpi_cl_call_error("clGetMemObjectInfo", code);
-  if (!clpi_account_take(&context->account, bytes))
-    return refuse(&context->account, bytes);
-  atomic_store_explicit(&kind->bytes, bytes, memory_order_relaxed);
+  if (!clpi_account_take(&context->account, found))
+    return refuse(&context->account, found);
+  atomic_store_explicit(&kind->bytes, found, memory_order_relaxed);
+  *bytes = found;
   return CLP_SUCCESS;
 }
 
@@ -96,21 +98,15 @@ static clp_status allocate(void *self, size_t number, clp_memory *out)
   if (!clpi_account_take(&context->account, bytes))
     return refuse(&context->account, bytes);
   cl_mem block = create(context, &kind->key, &code);
-  clp_status status =
-      code || !block ? clpi_cl_not_created("clCreateBuffer", code, bytes) : CLP_SUCCESS;
+  if (code || !block) {
+    clpi_account_give(&context->account, bytes);
+    return clpi_cl_not_created("clCreateBuffer", code, bytes);
+  }
+  clp_status status = bytes ? CLP_SUCCESS : take_image_bytes(context, kind, block, &bytes);
+  if (!status)
+    status = note_block(context, kind, block);
   if (status) {
     clpi_account_give(&context->account, bytes);
-    return status;
-  }
-  if (bytes == 0)
-    status = take_image_bytes(context, kind, block);
-  if (!status) {
-    bytes = atomic_load_explicit(&kind->bytes, memory_order_relaxed);
-    status = note_block(context, kind, block);
-    if (status)
-      clpi_account_give(&context->account, bytes);
-  }
-  if (status) {
     release(block);
     return status;
   }

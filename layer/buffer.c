@@ -6,7 +6,6 @@
 #include "life.h"
 #include "order.h"
 #include "references.h"
-#include "settings.h"
 
 #include <clpool/opencl.h>
 #include <stdlib.h>

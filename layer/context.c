@@ -54,7 +54,6 @@ static bool begin(clpi_context *context, cl_context handle, const clpi_cl_bounds
 {
   context->order = (clpi_cl_queue_order){
       .context = handle, .has_wait_lists = true, .forgets_barriers = bounds->has_pocl};
-  context->handle = handle;
   context->max_block_bytes = bounds->max_block_bytes;
   context->more_flags = more_flags(handle);
   context->references = context->users = 1;
@@ -141,7 +140,7 @@ void clpi_context_release(clpi_context *context)
 {
   if (atomic_fetch_sub(&context->references, 1) > 1)
     return;
-  clpi_handles_take(&contexts, context->handle);
+  clpi_handles_take(&contexts, context->order.context);
   close_context(context);
   clp_pool_stop_holding(context->pool);
   clpi_context_drop_user(context);

@@ -24,7 +24,6 @@ struct clpi_queue;
 
 typedef struct clpi_context {
   clpi_cl_queue_order order; /* first, for the pool's allocator, whose `self` is the context */
-  cl_context handle;
   size_t max_block_bytes;
   cl_mem_flags more_flags; /* of blocks, besides the program's; it must not see them */
   clp_pool *pool;          /* of all kinds */

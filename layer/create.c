@@ -97,8 +97,8 @@ static bool is_beyond(const clpi_mem *whole, size_t end, cl_mem *exact)
   if (!whole || whole->whole || whole->kind->key.type != CL_MEM_OBJECT_BUFFER ||
       end <= whole->bytes)
     return false;
-  *exact = clpi_target->clCreateBuffer(whole->context->handle, whole->kind->key.flags, whole->bytes,
-                                       NULL, NULL);
+  *exact = clpi_target->clCreateBuffer(whole->context->order.context, whole->kind->key.flags,
+                                       whole->bytes, NULL, NULL);
   return true;
 }
 

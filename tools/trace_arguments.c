@@ -89,10 +89,10 @@ void clpi_tell_left_out(trace_reader *reader)
                   trace_name(reader), count, count > 1 ? "s" : "", count > 1 ? "are" : "is", line);
 }
 
-int clpi_nothing_to(const char *tune, const trace_reader *reader)
+int clpi_nothing_to(const char *command, const trace_reader *reader)
 {
   clpi_complain("%s: no allocation is recorded there, so there is nothing to %s",
-                trace_name(reader), tune);
+                trace_name(reader), command);
   return CLPI_EXIT_FAILED;
 }
 

@@ -64,8 +64,8 @@ int clpi_read_parts(clpi_trace_arguments *arguments, const clp_allocator *alloca
 /* Tells in a line what was left out of a trace that was read. */
 void clpi_tell_left_out(trace_reader *reader);
 
-/* Complains that the trace has no allocation to `tune`, say. Returns an exit code. */
-int clpi_nothing_to(const char *tune, const trace_reader *reader);
+/* Complains that the trace has no allocation to `command`, such as "tune". Returns an exit code. */
+int clpi_nothing_to(const char *command, const trace_reader *reader);
 
 /* Opens the trace. `rereads` is the command's own option that reads it again; NULL: there was none.
  * Returns an exit code, with a complaint if it is not 0; the reader is the caller's to close in any
