@@ -37,6 +37,14 @@ EXTRA_PROGRAMS += bench/cuda
 bench_cuda_SOURCES = $(bench_sources) bench/cuda.c
 bench_cuda_LDADD = libclpool.la -ldl
 
+# No benchmark: the study behind the settings that clpool tune tries. Built by its name.
+if TOOL
+EXTRA_PROGRAMS += bench/tune_study
+CLEANFILES += bench/tune_study$(EXEEXT)
+endif
+bench_tune_study_SOURCES = bench/tune_study.c
+bench_tune_study_LDADD = libclpool-trace.la libclpool-internal.la -lm
+
 bench_programs = bench/pair$(EXEEXT) bench/cuda$(EXEEXT)
 CLEANFILES += $(bench_programs)
 

@@ -496,27 +496,25 @@ if TOOL
 if HAVE_CHECK
 check_PROGRAMS += \
 	tests/trace/test_batch \
-	tests/trace/test_batch_ring \
 	tests/trace/test_bin_census \
 	tests/trace/test_contexts \
 	tests/trace/test_costs \
 	tests/trace/test_elapsed \
-	tests/trace/test_host_memory \
 	tests/trace/test_largest \
+	tests/trace/test_layer_pools \
 	tests/trace/test_lines \
 	tests/trace/test_live_blocks \
 	tests/trace/test_metering_allocator \
 	tests/trace/test_names \
 	tests/trace/test_reader \
-	tests/trace/test_recommend \
 	tests/trace/test_replay \
 	tests/trace/test_replay_failures \
 	tests/trace/test_replay_observer \
 	tests/trace/test_scale \
+	tests/trace/test_spool \
 	tests/trace/test_survey \
 	tests/trace/test_timeline \
 	tests/trace/test_tune \
-	tests/trace/test_tune_again \
 	tests/tools/test_devices \
 	tests/arena/test_arena_traces \
 	tests/hooks/test_trace_hook \
@@ -525,7 +523,6 @@ check_PROGRAMS += \
 	tests/hooks/test_environment_trace_forks \
 	tests/hooks/test_environment_trace_names
 tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_batch_ring_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_contexts_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
@@ -534,7 +531,6 @@ tests_trace_test_names_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_tune_again_LDFLAGS = $(failmalloc_link_flags)
 tests_tools_test_devices_SOURCES = tests/tools/test_devices.c tools/devices.c
 tests_hooks_test_trace_hook_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=fopen,--wrap=fwrite
 # These say what fopen and pthread_atfork do.
@@ -552,16 +548,22 @@ layer_checks = \
 	tests/layer/check-calls.sh \
 	tests/layer/check-loader.sh \
 	tests/layer/check-record.sh \
-	tests/layer/check-run.sh
-layer_programs = tests/layer/exhausted$(EXEEXT) tests/layer/random_calls$(EXEEXT) \
-	tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT) \
-	tests/layer/shared_context$(EXEEXT)
-EXTRA_PROGRAMS += tests/layer/exhausted tests/layer/random_calls tests/layer/random_programs \
+	tests/layer/check-run.sh \
+	tests/layer/check-tune.sh
+layer_programs = tests/layer/exhausted$(EXEEXT) tests/layer/many_sizes$(EXEEXT) \
+	tests/layer/random_calls$(EXEEXT) tests/layer/random_programs$(EXEEXT) \
+	tests/layer/recorded$(EXEEXT) tests/layer/shared_context$(EXEEXT)
+EXTRA_PROGRAMS += tests/layer/exhausted tests/layer/many_sizes tests/layer/random_calls \
+	tests/layer/random_programs \
 	tests/layer/recorded tests/layer/shared_context
 tests_layer_exhausted_SOURCES = tests/layer/exhausted.c tests/support/opencl_devices.h \
 	tests/support/instrumented.h
 tests_layer_exhausted_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_exhausted_LDADD = $(OPENCL_LIBS)
+tests_layer_many_sizes_SOURCES = tests/layer/many_sizes.c tests/support/chance.h \
+	tests/support/opencl_devices.h
+tests_layer_many_sizes_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_many_sizes_LDADD = $(OPENCL_LIBS)
 tests_layer_random_calls_SOURCES = tests/layer/random_calls.c tests/support/opencl_devices.h
 tests_layer_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_random_calls_LDADD = $(OPENCL_LIBS)
@@ -614,7 +616,8 @@ tree_checks += $(tool_page_checks)
 else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
-EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py
+EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py \
+	tests/support/tune_plot.py tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif

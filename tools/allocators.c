@@ -31,11 +31,6 @@ bool clpi_has_addresses(clpi_allocator_kind kind)
   return kind != CLPI_ALLOCATOR_CL_DEFERRED && kind != CLPI_ALLOCATOR_CL_IMMEDIATE;
 }
 
-bool clpi_has_pool_beneath(clpi_allocator_kind kind)
-{
-  return kind == CLPI_ALLOCATOR_CUDA_ASYNC;
-}
-
 int clpi_find_allocator(const char *name, clpi_allocator_kind *kind)
 {
   for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++) {

@@ -33,10 +33,6 @@ bool clpi_is_on_device(clpi_allocator_kind kind);
 /* Whether its memory is an address, so that a pool on an arena carves what is asked for. */
 bool clpi_has_addresses(clpi_allocator_kind kind);
 
-/* Whether its memory comes from a pool of the driver's, which takes less from the device without an
- * arena on it than with one. */
-bool clpi_has_pool_beneath(clpi_allocator_kind kind);
-
 typedef struct clpi_allocator_choice {
   clpi_allocator_kind kind;
   clpi_device_id device; /* for OpenCL */

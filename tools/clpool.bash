@@ -14,17 +14,15 @@ _clpool_options() {
     run) echo '--help --hold= --leading-bits= --limit= --report' ;;
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
-        '--leading-bits= --lenient --limit= --memory= --no-pool --passes= --scale=' \
+        '--leading-bits= --lenient --limit= --no-pool --passes= --scale=' \
         '--reserve= --several-threads --slack= --touch'
       ;;
     report)
-      echo '--arena --capacity= --help --json --leading-bits= --lenient --limit= --memory=' \
+      echo '--arena --capacity= --help --json --leading-bits= --lenient --limit=' \
         '--output= --perfetto= --scale= --slack= --versus -o'
       ;;
     tune)
-      echo '--allocator= --arena --capacity= --cost= --device= --help --json' \
-        '--leading-bits= --lenient --limit= --memory= --no-arena --no-pool --objective=' \
-        '--passes= --plot= --scale= --slack= --threads='
+      echo '--allocator= --cost= --help --json --lenient --limit= --plot= --time= -o'
       ;;
     bench) echo '--allocator= --device= --help --json --output= --sizes= --time= -o' ;;
   esac
@@ -34,8 +32,7 @@ _clpool_options() {
 _clpool_values() {
   case $1 in
     --allocator) echo "$_clpool_allocators" ;;
-    --cost) echo 'measure nvidia-h200 pocl-cpu' ;;
-    --objective) echo 'time memory balanced' ;;
+    --cost) echo 'nvidia-h200 pocl-cpu' ;;
     --scale) echo 'auto' ;;
   esac
 }

@@ -2,7 +2,6 @@
 /* From the value of --cost to costs. */
 #include "cost_source.h"
 
-#include "measure.h"
 #include "program.h"
 
 #include <string.h>
@@ -25,14 +24,12 @@ static int unknown_name(const char *name)
     strncat(names, clpi_known_costs_list[i].name, sizeof(names) - strlen(names) - 1);
     strncat(names, ", ", sizeof(names) - strlen(names) - 1);
   }
-  return clpi_misuse("--cost: expected measure, %sor a cost file, found \"%s\"", names, name);
+  return clpi_misuse("--cost: expected %sor a file of clpool bench, found \"%s\"", names, name);
 }
 
-int clpi_costs_open(const char *source, const clpi_allocator_choice *choice, trace_costs *costs)
+int clpi_costs_open(const char *source, trace_costs *costs)
 {
   *costs = (trace_costs){0};
-  if (strcmp(source, "measure") == 0)
-    return clpi_measure_costs(choice, &clpi_measure_usual, costs);
   const char *text = find_known(source);
   bool is_path = strchr(source, '/') || strcmp(source, "-") == 0;
   if (!text && !is_path && access(source, F_OK))

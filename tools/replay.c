@@ -37,7 +37,6 @@ static const char help_text[] =
     "                       --arena they matter for cl-deferred and cl-immediate alone\n"
     "  --lenient            leave out frees of what was allocated before the trace begins\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"
-    "  --memory=BYTES       of the host that the replay may take; half of all by default\n"
     "  --no-pool            the bare allocator\n"
     "  --compare            with and without a pool, side by side\n"
     "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
@@ -135,7 +134,7 @@ static void report(const replay_setup *setup, const trace_replay_result *result,
 static int failed(const replay_setup *setup, clp_status status)
 {
   bool is_simulated = setup->arguments.common.allocator.kind == CLPI_ALLOCATOR_SIMULATED;
-  return is_simulated ? clpi_simulation_failed(status) : clpi_replay_failed(status);
+  return is_simulated ? clpi_simulation_failed(status) : clpi_failed(status);
 }
 
 static int measure(replay_setup *setup)

@@ -24,7 +24,6 @@ static const struct option options[] = {
     {"leading-bits", required_argument, NULL, CLPI_OPTION_LEADING_BITS},
     {"lenient", no_argument, NULL, CLPI_OPTION_LENIENT},
     {"limit", required_argument, NULL, CLPI_OPTION_LIMIT},
-    {"memory", required_argument, NULL, CLPI_OPTION_MEMORY},
     {"no-pool", no_argument, NULL, CLPI_OPTION_NO_POOL},
     {"passes", required_argument, NULL, CLPI_OPTION_PASSES},
     {"reserve", required_argument, NULL, OPTION_RESERVE},

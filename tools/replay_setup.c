@@ -34,18 +34,10 @@ clp_status clpi_replay_find_scale(trace_reader *reader, const clp_allocator *all
   return status;
 }
 
-int clpi_replay_failed(clp_status status)
-{
-  if (status != CLP_LIMIT_EXCEEDED)
-    return clpi_failed(status);
-  clpi_complain("%s: allow more with --memory", clp_last_error()->message);
-  return CLPI_EXIT_FAILED;
-}
-
 int clpi_simulation_failed(clp_status status)
 {
   if (status != CLP_NOT_SUPPORTED)
-    return clpi_replay_failed(status);
+    return clpi_failed(status);
   return clpi_misuse("%s: tell it with --capacity", clp_last_error()->message);
 }
 

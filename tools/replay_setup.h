@@ -14,9 +14,7 @@ trace_replay_options clpi_replay_with_bar(const trace_replay_options *options, c
 clp_status clpi_replay_find_scale(trace_reader *reader, const clp_allocator *allocator,
                                   trace_replay_options *options);
 
-/* clpi_failed for a replay, which has the memory of the host that --memory tells; and for one on a
- * simulated device, which has the memory that --capacity tells. */
-int clpi_replay_failed(clp_status status);
+/* clpi_failed for a replay on a simulated device, which has the memory that --capacity tells. */
 int clpi_simulation_failed(clp_status status);
 
 /* From now on the library's warnings and errors are complained about. */

@@ -34,7 +34,6 @@ static const char help_text[] =
     "  --lenient            leave out frees of what was allocated before the trace begins\n"
     "  --limit=BYTES        the pool's limit; 0 for none\n"
     "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
-    "  --memory=BYTES       of the host that the replay may take; half of all by default\n"
     "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
     "                       most 1, with which the pool needs a quarter of the device\n"
     "  --help               print this help\n"
@@ -167,7 +166,7 @@ static int survey_and_write(report_setup *setup)
   if (!status)
     status = survey_all(setup);
   if (status)
-    return clpi_replay_failed(status);
+    return clpi_failed(status);
   clpi_tell_left_out(setup->reader);
   const trace_replay_result *result = &setup->surveys[0]->result;
   return result->allocations + result->failures > 0 ? write_outputs(setup)

@@ -18,7 +18,6 @@ static const struct option options[] = {
     {"leading-bits", required_argument, NULL, CLPI_OPTION_LEADING_BITS},
     {"lenient", no_argument, NULL, CLPI_OPTION_LENIENT},
     {"limit", required_argument, NULL, CLPI_OPTION_LIMIT},
-    {"memory", required_argument, NULL, CLPI_OPTION_MEMORY},
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"perfetto", required_argument, NULL, OPTION_PERFETTO},
     {"scale", required_argument, NULL, CLPI_OPTION_SCALE},

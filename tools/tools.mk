@@ -8,7 +8,6 @@ bin_PROGRAMS += tools/clpool
 endif
 libclpool_trace_la_SOURCES = \
 	tools/trace/batch.c tools/trace/batch.h \
-	tools/trace/batch_ring.c tools/trace/batch_ring.h \
 	tools/trace/bin_census.c tools/trace/bin_census.h \
 	tools/trace/contexts.c tools/trace/contexts.h \
 	tools/trace/cost_file.c tools/trace/costs.c tools/trace/costs.h \
@@ -16,8 +15,8 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/error.c tools/trace/error.h \
 	tools/trace/event.c tools/trace/event.h \
 	tools/trace/fit_scale.c \
-	tools/trace/host_memory.c tools/trace/host_memory.h \
 	tools/trace/largest.c tools/trace/largest.h \
+	tools/trace/layer_pools.c tools/trace/layer_pools.h \
 	tools/trace/lines.c tools/trace/lines.h \
 	tools/trace/live_blocks.c tools/trace/live_blocks.h \
 	tools/trace/metering_allocator.c tools/trace/metering_allocator.h \
@@ -25,13 +24,11 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/names.c tools/trace/names.h \
 	tools/trace/player.c tools/trace/player.h \
 	tools/trace/reader.c tools/trace/reader.h \
-	tools/trace/recommend.c tools/trace/recommend.h \
 	tools/trace/replay.c tools/trace/replay.h \
+	tools/trace/spool.c tools/trace/spool.h \
 	tools/trace/survey.c tools/trace/survey.h \
 	tools/trace/timeline.c tools/trace/timeline.h \
-	tools/trace/tune.c tools/trace/tune.h \
-	tools/trace/tune_again.c tools/trace/tune_again.h \
-	tools/trace/tune_estimate.c tools/trace/tune_estimate.h
+	tools/trace/tune.c tools/trace/tune.h
 libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
 
 tools_clpool_SOURCES = \
@@ -45,7 +42,6 @@ tools_clpool_SOURCES = \
 	tools/cuda_allocator.c \
 	tools/cuda_devices.c tools/cuda_devices.h \
 	tools/devices.c tools/devices.h \
-	tools/gnuplot.c tools/gnuplot.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \
@@ -84,10 +80,8 @@ tools_clpool_SOURCES = \
 	tools/tune.c \
 	tools/tune_arguments.c tools/tune_arguments.h \
 	tools/tune_json.c \
-	tools/tune_plot.c tools/tune_plot.h \
+	tools/tune_plot.c \
 	tools/tune_report.c tools/tune_report.h \
-	tools/tune_settings.c tools/tune_settings.h \
-	tools/tune_words.c \
 	tools/wrapped.c tools/wrapped.h
 # Where the layers are is compiled in.
 tools/clpool-layers.$(OBJEXT): config.status

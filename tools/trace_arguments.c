@@ -46,9 +46,6 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
     arguments->limit = optarg;
     replay->has_limit = true;
     return clpi_read_part_option("--limit", optarg, &replay->limit_bytes);
-  case CLPI_OPTION_MEMORY: /* per cent are of all, of which half is usual */
-    return clpi_read_bytes_option("--memory", optarg, 2 * trace_host_memory_usual(),
-                                  &replay->memory_bytes);
   case CLPI_OPTION_NO_POOL:
     replay->pooled = false;
     return CLPI_EXIT_SUCCESS;

@@ -4,7 +4,6 @@
 #define CLPOOL_TOOLS_TRACE_ARGUMENTS_H
 
 #include "allocators.h"
-#include "trace/host_memory.h"
 #include "trace/reader.h"
 #include "trace/replay.h"
 
@@ -25,8 +24,7 @@ typedef struct clpi_trace_arguments {
 /* A simulated device, and a replay's defaults. */
 #define CLPI_TRACE_ARGUMENTS_INIT                                                                  \
   {                                                                                                \
-    .allocator.kind = CLPI_ALLOCATOR_SIMULATED, .replay = TRACE_REPLAY_OPTIONS_INIT,               \
-    .replay.memory_bytes = trace_host_memory_usual()                                               \
+    .allocator.kind = CLPI_ALLOCATOR_SIMULATED, .replay = TRACE_REPLAY_OPTIONS_INIT                \
   }
 
 /* The codes of these options, for getopt_long; a command's own begin behind them. Which of them it
@@ -41,7 +39,6 @@ enum {
   CLPI_OPTION_LEADING_BITS,
   CLPI_OPTION_LENIENT,
   CLPI_OPTION_LIMIT,
-  CLPI_OPTION_MEMORY,
   CLPI_OPTION_NO_POOL,
   CLPI_OPTION_PASSES,
   CLPI_OPTION_SCALE,

@@ -3,20 +3,19 @@
 #ifndef CLPOOL_TOOLS_TUNE_ARGUMENTS_H
 #define CLPOOL_TOOLS_TUNE_ARGUMENTS_H
 
-#include "trace/recommend.h"
-#include "trace_arguments.h"
-
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct clpi_tune_arguments {
-  clpi_trace_arguments common;    /* its replay has what is not a setting; `pooled`: settings are */
-  unsigned first_bits, last_bits; /* the range of leading bits */
-  bool without_arena, with_arena; /* which settings there are */
-  bool has_slack;                 /* the one in `common` alone is tried */
-  const char *cost;               /* as given; NULL: it was not */
-  trace_objective objective;
-  unsigned threads;
-  const char *plot; /* where the picture goes; NULL: none */
+  char **traces; /* paths; one may be "-" */
+  size_t trace_count;
+  const char *allocator; /* whose costs count; NULL: not given */
+  const char *cost;
+  size_t limit_bytes; /* 0: none */
+  unsigned most_ns;   /* an operation's time beyond the quickest's */
+  const char *plot;   /* where the picture goes; NULL: none */
+  bool is_lenient, as_json;
+  bool wants_help; /* then nothing else counts */
 } clpi_tune_arguments;
 
 /* Returns an exit code, with a complaint if it is not 0. */

@@ -8,25 +8,25 @@
 
 static void write_subject(clpi_json *json, const clpi_tune_report *report)
 {
-  const trace_replay_options *replay = &report->options->replay;
-  clpi_json_string(json, "trace", report->trace);
-  clpi_json_string(json, "allocator", report->allocator);
-  clpi_json_string(json, "device", report->device_name);
-  clpi_json_unsigned(json, "capacity", report->capacity);
-  clpi_json_unsigned(json, "limit", report->outcomes[0].result.limit_bytes);
-  clpi_json_number(json, "scale", replay->scale);
-  clpi_json_unsigned(json, "passes", replay->passes ? replay->passes : 1);
-  clpi_json_string(json, "costs", report->costs);
-  clpi_json_string(json, "objective", trace_objective_name(report->objective));
+  const clpi_tune_arguments *arguments = report->arguments;
+  clpi_json_begin_array(json, "traces");
+  for (size_t i = 0; i < arguments->trace_count; i++)
+    clpi_json_string(json, NULL, arguments->traces[i]);
+  clpi_json_end_array(json);
+  clpi_json_unsigned(json, "allocations", report->allocations);
+  clpi_json_unsigned(json, "frees", report->frees);
+  clpi_json_unsigned(json, "peak_active_bytes", report->peak_active_bytes);
+  clpi_json_unsigned(json, "limit", arguments->limit_bytes);
+  clpi_json_unsigned(json, "time", arguments->most_ns);
+  clpi_json_string(json, "costs", report->costs.text);
 }
 
 static void write_setting(clpi_json *json, const trace_tune_setting *setting)
 {
-  clpi_json_bool(json, "pooled", setting->pooled);
-  if (setting->pooled && !setting->carves)
-    clpi_json_unsigned(json, "leading_bits", setting->leading_bits);
-  else
+  if (setting->any_bits)
     clpi_json_null(json, "leading_bits");
+  else
+    clpi_json_unsigned(json, "leading_bits", setting->leading_bits);
   clpi_json_bool(json, "arena", setting->on_arena);
   if (setting->on_arena)
     clpi_json_number(json, "slack", setting->slack);
@@ -34,33 +34,41 @@ static void write_setting(clpi_json *json, const trace_tune_setting *setting)
     clpi_json_null(json, "slack");
 }
 
-static void write_time(clpi_json *json, const trace_tune_time *time)
+static void write_outcome(clpi_json *json, const clpi_tune_report *report, size_t i)
 {
-  clpi_json_begin_object(json, "estimated");
-  clpi_json_number(json, "host_ns", time->host);
-  clpi_json_number(json, "sub_buffers_ns", time->sub_buffers);
-  clpi_json_number(json, "device_ns", time->device);
-  clpi_json_number(json, "first_use_ns", time->first_use);
+  const trace_tune_outcome *outcome = &report->outcomes[i];
+  clpi_json_begin_object(json, NULL);
+  write_setting(json, &outcome->setting);
+  clpi_json_string(json, "trace", outcome->worst);
+  clpi_write_replay_figures(json, &outcome->result);
+  clpi_json_number(json, "first_pass_ns_per_operation", outcome->first_ns);
+  clpi_json_bool(json, "beaten", trace_tune_is_beaten(report->outcomes, report->count, i));
   clpi_json_end_object(json);
 }
 
-static void write_outcome(clpi_json *json, const trace_tune_outcome *outcome, bool is_as_good)
+static void write_run(clpi_json *json, const trace_tune_outcome *run)
 {
-  clpi_json_begin_object(json, NULL);
-  write_setting(json, &outcome->setting);
-  clpi_json_number(json, "hit_rate", outcome->hit_rate);
-  clpi_json_number(json, "padding", outcome->padding);
-  clpi_write_replay_figures(json, &outcome->result);
-  write_time(json, &outcome->time);
-  clpi_json_bool(json, "as_good", is_as_good);
+  if (!run) {
+    clpi_json_null(json, "run");
+    return;
+  }
+  clpi_json_begin_object(json, "run");
+  clpi_json_unsigned(json, "leading_bits", run->setting.leading_bits);
+  clpi_json_unsigned(json, "peak_device_bytes", run->result.peak_device_bytes);
   clpi_json_end_object(json);
 }
 
 static void write_recommendation(clpi_json *json, const clpi_tune_report *report)
 {
+  clpi_tune_words notes[CLPI_TUNE_NOTES];
+  size_t count = clpi_tune_notes(report, notes);
   clpi_json_string(json, "reason", clpi_tune_reason(report).text);
-  clpi_json_string(json, "note", report->note);
-  if (report->best == report->candidates) {
+  clpi_json_begin_array(json, "notes");
+  for (size_t i = 0; i < count; i++)
+    clpi_json_string(json, NULL, notes[i].text);
+  clpi_json_end_array(json);
+  write_run(json, report->run);
+  if (report->best == report->count) {
     clpi_json_null(json, "recommended");
     return;
   }
@@ -80,7 +88,7 @@ void clpi_tune_report_json(const clpi_tune_report *report)
   write_subject(&json, report);
   clpi_json_begin_array(&json, "settings");
   for (size_t i = 0; i < report->count; i++)
-    write_outcome(&json, &report->outcomes[i], report->as_good[i]);
+    write_outcome(&json, report, i);
   clpi_json_end_array(&json);
   write_recommendation(&json, report);
   clpi_json_end_object(&json);

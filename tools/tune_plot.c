@@ -1,307 +1,198 @@
 /* SPDX-License-Identifier: MIT */
-/* The script that gnuplot gets: two panels, one above the other. Shapes and dashes tell the curves
- * apart where there is no colour. */
-#include "tune_plot.h"
-
-#include "core/base/printable.h"
-#include "gnuplot.h"
-#include "output_file.h"
+/* Memory up, time across, both logarithmic: a point for each setting, and a line through those that
+ * nothing beats. */
 #include "program.h"
-#include "replay_setup.h"
+#include "quantities.h"
+#include "report_text.h"
+#include "tune_report.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <math.h>
 
-static const struct {
-  const char *ending, *terminal;
-} formats[] = {
-    {".svg", "svg size 860,760 font \"Helvetica,Arial,sans-serif,14\" background \"white\" rounded "
-             "noenhanced"},
-    {".png", "pngcairo size 1290,1140 font \"sans-serif,16\" background \"white\" rounded "
-             "noenhanced"},
-    {".pdf", "pdfcairo size 8.6in,7.6in font \"sans-serif,13\" background \"white\" rounded "
-             "noenhanced"},
-};
+enum { LEFT = 90, RIGHT = 610, TOP = 40, BOTTOM = 330, LINE = 15, TICKS = 5, MOST_POINTS = 16 };
 
-struct clpi_tune_plot {
-  const char *terminal;
-  clpi_output_file *file;
-  clpi_gnuplot gnuplot;
-};
+/* A setting that has room. */
+typedef struct point {
+  double ns, bytes, x, y, label_y;
+  const trace_tune_setting *setting;
+  bool is_beaten, is_best;
+} point;
 
-static const char *find_terminal(const char *path)
+/* By memory, the most first. */
+typedef struct plot {
+  point points[MOST_POINTS];
+  size_t count;
+  double least_ns, most_ns, least_bytes, most_bytes; /* of the axes */
+} plot;
+
+static void add(plot *made, point added)
 {
-  size_t length = strlen(path);
-  for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-    size_t ending = strlen(formats[i].ending);
-    if (length > ending && strcmp(path + length - ending, formats[i].ending) == 0)
-      return formats[i].terminal;
-  }
-  return NULL;
+  size_t i = made->count++;
+  for (; i > 0 && made->points[i - 1].bytes < added.bytes; i--)
+    made->points[i] = made->points[i - 1];
+  made->points[i] = added;
 }
 
-bool clpi_tune_plot_has_format(const char *path)
+/* What takes no time at all is at the left margin. */
+static void find_points(const clpi_tune_report *report, plot *made)
 {
-  return find_terminal(path);
-}
-
-int clpi_tune_plot_begin(const char *path, const char *trace, clpi_tune_plot **out)
-{
-  *out = NULL;
-  clpi_tune_plot *plot = calloc(1, sizeof(*plot));
-  if (!plot) {
-    clpi_complain("no host memory for a plot");
-    return CLPI_EXIT_FAILED;
-  }
-  plot->terminal = find_terminal(path);
-  int code = clpi_open_output("--plot", path, trace, &plot->file);
-  if (!code)
-    code = clpi_gnuplot_start(&plot->gnuplot);
-  if (code) {
-    clpi_output_file_discard(plot->file);
-    free(plot);
-    return code;
-  }
-  *out = plot;
-  return CLPI_EXIT_SUCCESS;
-}
-
-/* In double quotes; what gnuplot does not take as it is there has its octal number. */
-static void write_text(FILE *script, const char *text)
-{
-  putc('"', script);
-  while (*text) {
-    size_t length = clpi_utf8_length(text);
-    if (length == 0)
-      putc('?', script);
-    else if (strchr("\"\\`@", *text))
-      fprintf(script, "\\%03o", (unsigned)*text);
-    else
-      fwrite(text, 1, length, script);
-    text += length > 0 ? length : 1;
-  }
-  putc('"', script);
-}
-
-/* A curve is of settings that stand side by side, from `begin` on, and differ in leading bits
- * alone; or of one for which these do not matter. Returns where the next one begins; at the end
- * that has no pool or is no candidate. */
-static size_t curve_end(const clpi_tune_report *report, size_t begin)
-{
-  const trace_tune_outcome *first = &report->outcomes[begin], *next = first + 1;
-  while (next < report->outcomes + report->candidates && next->setting.pooled &&
-         !next->setting.carves && next->setting.leading_bits > next[-1].setting.leading_bits)
-    next++;
-  return begin + (size_t)(next - first);
-}
-
-static bool is_curve(const clpi_tune_report *report, size_t begin)
-{
-  return begin < report->candidates && report->outcomes[begin].setting.pooled;
-}
-
-/* The leading bits of the plot. */
-static unsigned first_bits(const clpi_tune_report *report)
-{
-  return report->outcomes[0].setting.leading_bits;
-}
-
-static unsigned last_bits(const clpi_tune_report *report)
-{
-  return report->outcomes[curve_end(report, 0) - 1].setting.leading_bits;
-}
-
-/* Footprint and hit rate in per cent. What ran out of memory has neither, since its figures are
- * those of less than the trace. */
-static void write_point(FILE *script, const trace_tune_outcome *outcome, unsigned bits)
-{
-  if (outcome->result.failures > 0)
-    fprintf(script, "%u NaN NaN\n", bits);
-  else
-    fprintf(script, "%u %.6g %.6g\n", bits, outcome->result.footprint, 100.0 * outcome->hit_rate);
-}
-
-/* A row for each leading bits; or if these do not matter, a line from the first to the last. */
-static void write_curve(FILE *script, const clpi_tune_report *report, size_t begin)
-{
-  const trace_tune_outcome *outcomes = report->outcomes;
-  fprintf(script, "$curve%zu << END\n", begin);
-  if (outcomes[begin].setting.carves)
-    for (unsigned bits = first_bits(report); bits <= last_bits(report); bits++)
-      write_point(script, &outcomes[begin], bits);
-  else
-    for (size_t i = begin; i < curve_end(report, begin); i++)
-      write_point(script, &outcomes[i], outcomes[i].setting.leading_bits);
-  fputs("END\n", script);
-}
-
-static void write_curves(FILE *script, const clpi_tune_report *report)
-{
-  const trace_tune_outcome *best = &report->outcomes[report->best];
-  for (size_t begin = 0; is_curve(report, begin); begin = curve_end(report, begin))
-    write_curve(script, report, begin);
-  fputs("$best << END\n", script);
-  write_point(script, best, best->setting.carves ? first_bits(report) : best->setting.leading_bits);
-  fputs("END\n", script);
-}
-
-/* Line styles: of the curves in order, and 11, of what is recommended. */
-static const char style[] = "set border 3 lc rgb '#4a4a4a'\n"
-                            "set tics nomirror textcolor rgb '#1a1a1a'\n"
-                            "set grid lc rgb '#d0d4da'\n"
-                            "set style line 1 lc rgb '#b3401f' lw 2 dt 1 pt 7 ps 0.9\n"
-                            "set style line 2 lc rgb '#1f4f9c' lw 2 dt 2 pt 4 ps 1.1\n"
-                            "set style line 3 lc rgb '#0f7b6c' lw 1.5 dt 3 pt 8 ps 1.1\n"
-                            "set style line 4 lc rgb '#8a5a00' lw 1.5 dt 4 pt 10 ps 1.1\n"
-                            "set style line 5 lc rgb '#7a3b9c' lw 1.5 dt 5 pt 12 ps 1.1\n"
-                            "set style line 6 lc rgb '#5a6470' lw 1.5 dt 1 pt 2 ps 1.1\n"
-                            "set style line 7 lc rgb '#a0527d' lw 1.5 dt 2 pt 1 ps 1.1\n"
-                            "set style line 8 lc rgb '#b8860b' lw 1.5 dt 3 pt 14 ps 1.1\n"
-                            "set style line 9 lc rgb '#2e8bc0' lw 1.5 dt 4 pt 5 ps 0.9\n"
-                            "set style line 10 lc rgb '#6b8e23' lw 1.5 dt 5 pt 9 ps 1.1\n"
-                            "set style line 11 lc rgb '#1a1a1a' lw 2 pt 6 ps 2.2\n"
-                            "set lmargin 10\n"
-                            "set rmargin 3\n"
-                            "set xtics 1\n";
-
-/* Whether any setting of the curve, or of all, has room. */
-
-static bool has_points(const clpi_tune_report *report, size_t begin)
-{
-  size_t end = curve_end(report, begin);
-  for (size_t i = begin; i < end; i++)
-    if (!report->outcomes[i].result.failures)
-      return true;
-  return false;
-}
-
-static bool has_any_points(const clpi_tune_report *report)
-{
-  for (size_t begin = 0; is_curve(report, begin); begin = curve_end(report, begin))
-    if (has_points(report, begin))
-      return true;
-  return false;
-}
-
-static void write_curve_title(FILE *script, const trace_tune_setting *setting)
-{
-  if (setting->on_arena)
-    fprintf(script, "on an arena, slack %.4g", setting->slack);
-  else
-    fputs("without an arena", script);
-}
-
-/* A ring, or a line where there are no leading bits: of footprints only, since without a pool there
- * are no hits. */
-static void write_best(FILE *script, const clpi_tune_report *report, int column)
-{
-  const trace_tune_outcome *best = &report->outcomes[report->best];
-  if (best->setting.pooled)
-    fprintf(script, ", $best using 1:%d with points", column);
-  else if (column == 2)
-    fprintf(script, ", %.6g with lines", best->result.footprint);
-  else
-    return;
-  fprintf(script, " ls 11 title 'recommended, objective %s'",
-          trace_objective_name(report->objective));
-}
-
-/* `column` of the data, 2 or 3; the first panel has the key. */
-static void write_panel(FILE *script, const clpi_tune_report *report, int column)
-{
-  const char *before = "plot ";
-  unsigned line_style = 1;
-  for (size_t begin = 0; is_curve(report, begin); begin = curve_end(report, begin), line_style++) {
-    if (!has_points(report, begin))
+  const double shortest = 0.1;
+  for (size_t i = 0; i < report->count && made->count < MOST_POINTS; i++) {
+    const trace_tune_outcome *outcome = &report->outcomes[i];
+    if (outcome->result.failures || outcome->result.peak_device_bytes == 0)
       continue;
-    fprintf(script, "%s$curve%zu using 1:%d with linespoints ls %u title '", before, begin, column,
-            line_style);
-    write_curve_title(script, &report->outcomes[begin].setting);
-    fputs("'", script);
-    before = ", ";
+    add(made, (point){.ns = fmax(outcome->result.ns_per_operation, shortest),
+                      .bytes = (double)outcome->result.peak_device_bytes,
+                      .setting = &outcome->setting,
+                      .is_beaten = trace_tune_is_beaten(report->outcomes, report->count, i),
+                      .is_best = i == report->best});
   }
-  write_best(script, report, column);
-  fputs("\n", script);
 }
 
-static void write_script(FILE *script, const clpi_tune_plot *plot, const clpi_tune_report *report)
+static double part(double value, double least, double most)
 {
-  fprintf(script, "set terminal %s\n%s", plot->terminal, style);
-  write_curves(script, report);
-  fprintf(script, "set xrange [%u-0.4:%u+0.4]\n", first_bits(report), last_bits(report));
-  fputs("set multiplot layout 2,1\nset title ", script);
-  write_text(script, report->trace);
-  fputs("\nset ylabel 'footprint (times the most in use)'\n"
-        "set logscale y 2\nset yrange [1:2<*]\nset key above reverse Left\n",
-        script);
-  write_panel(script, report, 2);
-  fputs("unset title\nunset logscale y\nset yrange [*<99:100]\nunset key\n"
-        "set ylabel 'hit rate, %'\nset xlabel 'leading_bits_in_bin_id, bits'\n",
-        script);
-  write_panel(script, report, 3);
-  fputs("unset multiplot\n", script);
+  return log(value / least) / log(most / least);
 }
 
-/* The whole script, for free(); NULL: there is no host memory. */
-static char *make_script(const clpi_tune_plot *plot, const clpi_tune_report *report)
+/* Whole decades of time, and some room beyond the bytes. */
+static void place_points(plot *made)
 {
-  char *text = NULL;
-  size_t length;
-  FILE *script = open_memstream(&text, &length);
-  if (!script)
-    return NULL;
-  write_script(script, plot, report);
-  if (fclose(script) == 0)
-    return text;
-  free(text);
-  return NULL;
+  double least = HUGE_VAL, most = 0.0;
+  for (size_t i = 0; i < made->count; i++) {
+    least = fmin(least, made->points[i].ns);
+    most = fmax(most, made->points[i].ns);
+  }
+  made->least_ns = pow(10, floor(log10(least)));
+  made->most_ns = pow(10, floor(log10(most)) + 1);
+  made->least_bytes = made->points[made->count - 1].bytes / 1.1;
+  made->most_bytes = made->points[0].bytes * 1.1;
+  for (size_t i = 0; i < made->count; i++) {
+    point *it = &made->points[i];
+    it->x = LEFT + (RIGHT - LEFT) * part(it->ns, made->least_ns, made->most_ns);
+    it->y = BOTTOM - (BOTTOM - TOP) * part(it->bytes, made->least_bytes, made->most_bytes);
+  }
 }
 
-static int draw(clpi_tune_plot *plot, const clpi_tune_report *report)
+static bool has_label(const point *it)
 {
-  char *script = make_script(plot, report);
-  if (!script) {
-    clpi_complain("no host memory for a plot");
-    clpi_gnuplot_discard(&plot->gnuplot);
+  return !it->is_beaten || it->is_best;
+}
+
+/* A line apart from each other: down from the top, then up from the bottom. */
+static void place_labels(plot *made)
+{
+  double y = TOP - LINE / 2.0;
+  for (size_t i = 0; i < made->count; i++)
+    if (has_label(&made->points[i]))
+      y = made->points[i].label_y = fmax(made->points[i].y, y + LINE);
+  y = BOTTOM - LINE / 2.0;
+  for (size_t i = made->count; i-- > 0;) {
+    if (!has_label(&made->points[i]))
+      continue;
+    made->points[i].label_y = fmin(made->points[i].label_y, y);
+    y = made->points[i].label_y - LINE;
+  }
+}
+
+static void write_axes(FILE *file, const plot *made)
+{
+  for (double ns = made->least_ns; ns <= made->most_ns * 1.01; ns *= 10) {
+    double x = LEFT + (RIGHT - LEFT) * part(ns, made->least_ns, made->most_ns);
+    fprintf(file,
+            "<path d='M%.1f %dV%d' stroke='#ccc'/><text x='%.1f' y='%d' text-anchor='middle'>%s"
+            "</text>\n",
+            x, TOP, BOTTOM, x, BOTTOM + 18, clpi_show_time(ns).text);
+  }
+  for (int i = 0; i <= TICKS; i++) {
+    double y = BOTTOM - (double)(BOTTOM - TOP) * i / TICKS;
+    double bytes = made->least_bytes * pow(made->most_bytes / made->least_bytes, (double)i / TICKS);
+    fprintf(file,
+            "<path d='M%d %.1fH%d' stroke='#ccc'/><text x='%d' y='%.1f' text-anchor='end'>%s"
+            "</text>\n",
+            LEFT, y, RIGHT, LEFT - 8, y + 4, clpi_show_bytes((uint64_t)bytes).text);
+  }
+  fprintf(file,
+          "<text x='%d' y='%d' text-anchor='middle'>time of an allocation or free</text>\n"
+          "<text x='%d' y='%d'>memory taken from the device, at most</text>\n",
+          (LEFT + RIGHT) / 2, BOTTOM + 40, LEFT, TOP - 10);
+}
+
+static void write_front(FILE *file, const plot *made)
+{
+  char pen = 'M';
+  fputs("<path fill='none' stroke='#1f4f9c' stroke-width='1.5' d='", file);
+  for (size_t i = 0; i < made->count; i++) {
+    if (made->points[i].is_beaten)
+      continue;
+    fprintf(file, "%c%.1f %.1f", pen, made->points[i].x, made->points[i].y);
+    pen = 'L';
+  }
+  fputs("'/>\n", file);
+}
+
+static void write_name(FILE *file, const point *it)
+{
+  const trace_tune_setting *setting = it->setting;
+  if (!setting->any_bits)
+    fprintf(file, "%u bits%s", setting->leading_bits, setting->on_arena ? ", " : "");
+  if (setting->on_arena)
+    fprintf(file, "arena %g", setting->slack);
+}
+
+/* A white edge sets the text off from lines. */
+static void write_label(FILE *file, const point *it)
+{
+  const bool is_left = it->x > (LEFT + RIGHT) / 2.0;
+  const double x = it->x + (is_left ? -24 : 24);
+  fprintf(file, "<path d='M%.1f %.1fL%.1f %.1f' stroke='#767676'/>", it->x, it->y, x, it->label_y);
+  fprintf(file,
+          "<text x='%.1f' y='%.1f' text-anchor='%s' stroke='#fff' stroke-width='3' "
+          "paint-order='stroke'%s>",
+          is_left ? x - 3 : x + 3, it->label_y + 4, is_left ? "end" : "start",
+          it->is_best ? " font-weight='bold'" : "");
+  write_name(file, it);
+  fputs(it->is_best ? ": recommended</text>\n" : "</text>\n", file);
+}
+
+static void write_point(FILE *file, const point *it)
+{
+  fprintf(file, "<circle cx='%.1f' cy='%.1f' r='%d' fill='%s'><title>", it->x, it->y,
+          it->is_best ? 7 : 4, it->is_beaten ? "#767676" : "#1f4f9c");
+  write_name(file, it);
+  fprintf(file, ": %s, %s</title></circle>\n", clpi_show_bytes((uint64_t)it->bytes).text,
+          clpi_show_time(it->ns).text);
+}
+
+static void write_title(FILE *file, const clpi_tune_arguments *arguments)
+{
+  fprintf(file, "<title>");
+  clpi_write_escaped(file, arguments->traces[0]);
+  if (arguments->trace_count > 1)
+    fprintf(file, " and %zu more", arguments->trace_count - 1);
+  fputs("</title>\n", file);
+}
+
+int clpi_tune_report_plot(const clpi_tune_report *report, FILE *file)
+{
+  plot made = {.count = 0};
+  find_points(report, &made);
+  if (made.count == 0) {
+    clpi_complain("there is nothing to plot: no setting takes any memory, or all run out of it");
     return CLPI_EXIT_FAILED;
   }
-  int code = clpi_gnuplot_draw(&plot->gnuplot, script, clpi_output_file_stream(plot->file));
-  free(script);
-  return code;
-}
-
-/* Whether there is anything to draw, with a complaint if not. */
-static bool has_picture(const clpi_tune_report *report)
-{
-  if (!has_any_points(report))
-    clpi_complain("there is nothing to plot: every pool runs out of memory");
-  else if (report->asked.peak_active_bytes == 0)
-    clpi_complain("there is nothing to plot: the trace asks for no memory");
-  else
-    return true;
-  return false;
-}
-
-int clpi_tune_plot_finish(clpi_tune_plot *plot, const clpi_tune_report *report)
-{
-  if (!has_picture(report)) {
-    clpi_tune_plot_discard(plot);
-    return CLPI_EXIT_FAILED;
-  }
-  int code = draw(plot, report);
-  if (code)
-    clpi_output_file_discard(plot->file);
-  else
-    code = clpi_output_file_finish(plot->file);
-  free(plot);
-  return code;
-}
-
-void clpi_tune_plot_discard(clpi_tune_plot *plot)
-{
-  if (!plot)
-    return;
-  clpi_gnuplot_discard(&plot->gnuplot);
-  clpi_output_file_discard(plot->file);
-  free(plot);
+  place_points(&made);
+  place_labels(&made);
+  fputs("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 660 390' font-family='sans-serif' "
+        "font-size='12' fill='#1a1a1a'>\n",
+        file);
+  write_title(file, report->arguments);
+  fputs("<rect width='660' height='390' fill='#fff'/>\n", file);
+  write_axes(file, &made);
+  write_front(file, &made);
+  for (size_t i = 0; i < made.count; i++)
+    if (has_label(&made.points[i]))
+      write_label(file, &made.points[i]);
+  for (size_t i = 0; i < made.count; i++)
+    write_point(file, &made.points[i]);
+  fputs("</svg>\n", file);
+  return CLPI_EXIT_SUCCESS;
 }

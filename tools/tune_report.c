@@ -1,137 +1,196 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of settings. */
+/* The table of settings, the recommendation, and how to have it. */
 #include "tune_report.h"
 
 #include "core/base/printable.h"
 #include "quantities.h"
-#include "wrapped.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+static clpi_tune_words words(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static clpi_tune_words words(const char *format, ...)
+{
+  clpi_tune_words made;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(made.text, sizeof(made.text), format, arguments);
+  va_end(arguments);
+  return made;
+}
+
+/* --- what is recommended --- */
+
+clpi_tune_words clpi_tune_reason(const clpi_tune_report *report)
+{
+  if (report->best < report->count)
+    return words("the least memory within %u ns an operation of the quickest",
+                 report->arguments->most_ns);
+  if (report->allocations < CLPI_TUNE_ENOUGH)
+    return words("%" PRIu64 " allocation%s too few to tell settings apart: record %d or more",
+                 report->allocations, report->allocations > 1 ? "s are" : " is", CLPI_TUNE_ENOUGH);
+  return words("every setting runs out of memory");
+}
+
+size_t clpi_tune_notes(const clpi_tune_report *report, clpi_tune_words notes[CLPI_TUNE_NOTES])
+{
+  const trace_tune_outcome *best = &report->outcomes[report->best];
+  const uint64_t failed = report->outcomes[0].result.recorded_failures;
+  size_t count = 0;
+  if (report->best < report->count && best->pass_ns[0] > 2 * best->pass_ns[1])
+    notes[count++] = words("%.0f %% of the first pass's time is warming up",
+                           floor(100 * (1 - best->pass_ns[1] / best->pass_ns[0])));
+  if (report->end_active_bytes > 0)
+    notes[count++] = words("%s are never freed", clpi_show_bytes(report->end_active_bytes).text);
+  if (failed > 0)
+    notes[count++] = words("%" PRIu64 " allocation%s failed when recorded, and %s left out", failed,
+                           failed > 1 ? "s" : "", failed > 1 ? "are" : "is");
+  return count;
+}
+
+/* --- how to have it --- */
+
+clpi_tune_words clpi_tune_code(const trace_tune_setting *setting)
+{
+  clpi_tune_words arena = {""};
+  if (setting->on_arena)
+    arena = words("clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;\n"
+                  "arena_options.slack = %g;\n"
+                  "/* NVIDIA's OpenCL: set one_thread if one thread enqueues all work. */\n"
+                  "clp_allocator *arena = NULL;\n"
+                  "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
+                  setting->slack);
+  if (setting->any_bits)
+    return words("%sclp_pool *pool = NULL;\nclp_pool_create(arena, NULL, &pool);\n", arena.text);
+  return words("%sclp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
+               "options.leading_bits_in_bin_id = %u;\n"
+               "clp_pool *pool = NULL;\n"
+               "clp_pool_create(%s, &options, &pool);\n",
+               arena.text, setting->leading_bits, setting->on_arena ? "arena" : "allocator");
+}
+
+clpi_tune_words clpi_tune_python(const trace_tune_setting *setting)
+{
+  clpi_tune_words source = words("%s", "allocator");
+  if (setting->on_arena)
+    source = words("clpool.ArenaAllocator(allocator, slack=%g)", setting->slack);
+  if (setting->any_bits)
+    return words("clpool.MemoryPool(%s)", source.text);
+  return words("clpool.MemoryPool(%s,\n                  leading_bits_in_bin_id=%u)", source.text,
+               setting->leading_bits);
+}
+
+clpi_tune_words clpi_tune_environment(const trace_tune_setting *setting)
+{
+  clpi_tune_words bits = words("CLPOOL_LEADING_BITS=%u", setting->leading_bits);
+  if (!setting->on_arena)
+    return words("%s CLPOOL_ARENA=0", bits.text);
+  return words("%s%sCLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=%g", setting->any_bits ? "" : bits.text,
+               setting->any_bits ? "" : " ", setting->slack);
+}
+
+/* --- the text --- */
 
 static void print_subject(const clpi_tune_report *report)
 {
-  const trace_replay_options *replay = &report->options->replay;
-  clpi_print_escaped(stdout, report->trace);
-  printf(" on %s", report->allocator);
-  if (report->device_name) {
-    fputs(" (", stdout);
-    clpi_print_escaped(stdout, report->device_name);
-    putchar(')');
-  }
-  if (report->capacity > 0)
-    printf(" of %s", clpi_show_bytes(report->capacity).text);
-  if (replay->scale < 1.0 || replay->scale > 1.0)
-    printf(", sizes times %.10g", replay->scale);
-  if (replay->passes > 1)
-    printf(", %u times over, the last one timed", replay->passes);
-  printf("\n%" PRIu64 " allocations and %" PRIu64 " frees, at most %s in use",
-         report->asked.allocations, report->asked.frees,
-         clpi_show_bytes(report->asked.peak_active_bytes).text);
+  const clpi_tune_arguments *arguments = report->arguments;
+  if (arguments->trace_count > 1)
+    printf("%zu traces", arguments->trace_count);
+  else
+    clpi_print_escaped(stdout, arguments->traces[0]);
+  printf(": %" PRIu64 " allocation%s, at most %s in use", report->allocations,
+         report->allocations > 1 ? "s" : "", clpi_show_bytes(report->peak_active_bytes).text);
   if (report->outcomes[0].result.pools > 1)
-    printf("; %zu pools, as in the trace", report->outcomes[0].result.pools);
-  if (report->outcomes[0].result.limit_bytes > 0)
-    printf("; a limit of %s", clpi_show_bytes(report->outcomes[0].result.limit_bytes).text);
+    printf(", %zu pools", report->outcomes[0].result.pools);
+  if (arguments->limit_bytes > 0)
+    printf(", a limit of %s", clpi_show_bytes(arguments->limit_bytes).text);
   fputs("\ncosts: ", stdout);
-  clpi_print_escaped(stdout, report->costs);
+  clpi_print_escaped(stdout, report->costs.text);
   fputs("\n\n", stdout);
-}
-
-static void print_setting(const trace_tune_setting *setting)
-{
-  if (setting->carves)
-    printf(" %4s", "any");
-  else if (setting->pooled)
-    printf(" %4u", setting->leading_bits);
-  else
-    printf(" %4s", "none");
-  if (setting->on_arena)
-    printf(" %-5.4g", setting->slack);
-  else
-    printf(" %-5s", "no");
-}
-
-static const char *mark_of(const clpi_tune_report *report, size_t i)
-{
-  bool is_best = i == report->best && i < report->candidates;
-  return is_best ? "*" : report->as_good[i] ? "=" : " ";
 }
 
 static void print_outcome(const clpi_tune_report *report, size_t i)
 {
   const trace_tune_outcome *outcome = &report->outcomes[i];
+  const trace_tune_setting *setting = &outcome->setting;
   const trace_replay_result *result = &outcome->result;
-  fputs(mark_of(report, i), stdout);
-  print_setting(&outcome->setting);
-  printf(" %7.2f %9" PRIu64 " %7.2f %11s %11s %8.3f %8s\n", 100.0 * outcome->hit_rate,
-         result->device_allocations, 100.0 * outcome->padding,
-         clpi_show_bytes(result->peak_managed_bytes).text,
-         clpi_show_bytes(result->peak_device_bytes).text, result->footprint,
-         clpi_show_time(result->ns_per_operation).text);
+  const bool is_beaten = trace_tune_is_beaten(report->outcomes, report->count, i);
+  clpi_tune_words bits = words("%u", setting->leading_bits), slack = words("%g", setting->slack);
+  printf("%s %4s  %-6s %9.3f %11s %8" PRIu64 " %12.1f %11.1f",
+         i == report->best ? "*"
+         : is_beaten       ? " "
+                           : "-",
+         setting->any_bits ? "any" : bits.text, setting->on_arena ? slack.text : "no",
+         result->footprint, clpi_show_bytes(result->peak_device_bytes).text,
+         result->device_allocations, result->ns_per_operation, outcome->first_ns);
+  if (report->arguments->trace_count > 1) {
+    fputs("  ", stdout);
+    clpi_print_escaped(stdout, outcome->worst);
+  }
+  putchar('\n');
   if (result->failures > 0)
-    printf("            out of memory at event %" PRIu64 ", refused %" PRIu64 "\n",
+    printf("        out of memory at event %" PRIu64 ", refused %" PRIu64 "\n",
            result->first_failure, result->failures);
 }
 
 static void print_table(const clpi_tune_report *report)
 {
-  static const char heading[] = "%6s %-5s %7s %9s %7s %11s %11s %8s %8s\n";
-  bool has_ties = false;
-  printf(heading, "bits", "arena", "hits", "device", "padding", "peak", "peak", "foot-",
-         "time per");
-  printf(heading, "", "slack", "%", "allocs", "%", "managed", "device", "print", "operat.");
-  for (size_t i = 0; i < report->count; i++) {
+  static const char heading[] = "  %4s  %-6s %9s %11s %8s %12s %11s%s\n";
+  bool is_several = report->arguments->trace_count > 1;
+  printf(heading, "bits", "arena", "taken", "taken", "device", "ns an", "in the", "");
+  printf(heading, "", "slack", "/ in use", "", "calls", "operation", "first pass",
+         is_several ? "  taken by" : "");
+  for (size_t i = 0; i < report->count; i++)
     print_outcome(report, i);
-    has_ties = has_ties || *mark_of(report, i) == '=';
-  }
-  if (report->best < report->candidates)
-    printf("* recommended%s\n", has_ties ? "   = as good, as far as times can be told" : "");
+  printf("* recommended: the least memory within %u ns an operation of the quickest\n"
+         "  (ties: fewer calls, then no arena, then fewer bits, then less slack)\n"
+         "- nothing takes less memory and no more time, or less time and no more memory\n\n",
+         report->arguments->most_ns);
 }
 
-/* How to have the setting. */
-static void print_ways(const trace_tune_setting *setting)
+static void print_best(const trace_tune_outcome *best)
+{
+  const trace_tune_setting *setting = &best->setting;
+  printf("recommended: ");
+  if (!setting->any_bits)
+    printf("leading_bits_in_bin_id = %u, ", setting->leading_bits);
+  if (setting->on_arena)
+    printf("on an arena of slack %g\n", setting->slack);
+  else
+    puts("without an arena");
+  printf("It takes %s, %.3f times the memory in use, and %.1f ns an operation.\n",
+         clpi_show_bytes(best->result.peak_device_bytes).text, best->result.footprint,
+         best->result.ns_per_operation);
+}
+
+static void print_ways(const trace_tune_setting *setting, const trace_tune_outcome *run)
 {
   printf("\nIn C:\n\n%s", clpi_tune_code(setting).text);
   printf("\nIn Python:\n\n%s\n", clpi_tune_python(setting).text);
-  if (setting->pooled)
-    printf("\nIn the environment, where pools are made with NULL for options:\n\n%s\n",
-           clpi_tune_environment(setting).text);
-}
-
-/* That has no arena, whatever is recommended. */
-static void print_run(const clpi_tune_report *report)
-{
-  size_t best = trace_recommend(report->objective, report->outcomes, report->runnable, NULL);
-  if (best < report->runnable)
-    printf("\nFor the program as it is, without an arena:\n\n"
-           "clpool run --leading-bits=%u PROGRAM\n",
-           report->outcomes[best].setting.leading_bits);
-}
-
-static void print_recommendation(const clpi_tune_report *report)
-{
-  clpi_tune_words reason = clpi_tune_reason(report);
-  printf("\nobjective: %s\n", trace_objective_name(report->objective));
-  if (report->best == report->candidates) {
-    puts("nothing is recommended");
-    clpi_print_wrapped(reason.text, 0, 0);
-    return;
-  }
-  const trace_tune_setting *setting = &report->outcomes[report->best].setting;
-  printf("recommended: %s\n", clpi_tune_setting_words(setting).text);
-  clpi_print_wrapped(reason.text, 0, 0);
-  if (report->note)
-    clpi_print_wrapped(report->note, 0, 0);
-  print_ways(setting);
-  print_run(report);
-  if (setting->on_arena && !report->device_name)
-    clpi_print_wrapped(
-        "On CUDA's memory, take no arena: --allocator=cuda-async tells what suits it.", 0, 0);
+  printf("\nIn the environment, for pools whose options do not set these:\n\n%s ./program\n",
+         clpi_tune_environment(setting).text);
+  if (run)
+    printf("\nFor a program that does not use clpool, which then takes %s:\n\n"
+           "clpool run --leading-bits=%u ./program\n",
+           clpi_show_bytes(run->result.peak_device_bytes).text, run->setting.leading_bits);
 }
 
 void clpi_tune_report_print(const clpi_tune_report *report)
 {
+  const trace_tune_outcome *best = &report->outcomes[report->best];
+  clpi_tune_words notes[CLPI_TUNE_NOTES];
   print_subject(report);
   print_table(report);
-  print_recommendation(report);
+  if (report->best < report->count)
+    print_best(best);
+  else
+    printf("nothing is recommended:\n%s\n", clpi_tune_reason(report).text);
+  size_t count = clpi_tune_notes(report, notes);
+  for (size_t i = 0; i < count; i++)
+    printf("note: %s\n", notes[i].text);
+  if (report->best < report->count)
+    print_ways(&best->setting, report->run);
 }

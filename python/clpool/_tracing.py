@@ -59,40 +59,14 @@ def _run(*arguments: str) -> str:
     return ended.stdout
 
 
-def tune(path: str | os.PathLike, *options: str) -> dict:
+def tune(path: str | os.PathLike, *more: str | os.PathLike) -> dict:
     """Tries settings of pools on a trace, prints their table and the lines of C and Python to
-    paste, and returns what was found, as ``clpool tune --json`` names it. Where no pool is
-    recommended, prints the best pool, too. ``options`` are those of ``clpool tune``, which runs
-    twice: what is nearly as good may change places. Raises clpool.RuntimeError with what the
-    program says is wrong, and FileNotFoundError without the program."""
-    print(_run("tune", *options, os.fspath(path)), end="")
-    found = json.loads(_run("tune", "--json", *options, os.fspath(path)))
-    if found["recommended"] and not found["recommended"]["pooled"]:
-        print(f"\nThe best with a pool: {pool_expression(best_pool(found))}")
-    return found
-
-
-def best_pool(found: dict) -> dict:
-    """The setting that was recommended, or, where that has no pool or there is none, of the pools
-    that refuse least the one of the least product of time and memory."""
-    if found["recommended"] and found["recommended"]["pooled"]:
-        return found["recommended"]
-    pools = [setting for setting in found["settings"] if setting["pooled"]]
-    fewest = min(setting["failures"] for setting in pools)
-    return min(
-        (setting for setting in pools if setting["failures"] == fewest),
-        key=lambda setting: setting["footprint"] * setting["ns_per_operation"],
-    )
-
-
-def pool_expression(setting: dict) -> str:
-    """The Python that makes a pool with a setting of ``clpool tune``."""
-    allocator = "allocator"
-    if setting["arena"]:
-        allocator = f"clpool.ArenaAllocator(allocator, slack={setting['slack']:g})"
-    if setting["leading_bits"] is None:
-        return f"clpool.MemoryPool({allocator})"
-    return f"clpool.MemoryPool({allocator}, leading_bits_in_bin_id={setting['leading_bits']})"
+    paste, and returns what was found, as ``clpool tune --json`` names it. ``more`` are further
+    traces of the same program, and options of ``clpool tune``. Raises clpool.RuntimeError with what
+    the program says is wrong, and FileNotFoundError without the program."""
+    words = [os.fspath(argument) for argument in (path, *more)]
+    print(_run("tune", *words), end="")
+    return json.loads(_run("tune", "--json", *words))
 
 
 def report(path: str | os.PathLike, output: str | os.PathLike, *options: str) -> None:

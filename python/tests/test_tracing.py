@@ -69,22 +69,37 @@ def test_trace_to_nowhere():
     assert caught.value.status == "CLP_IO_ERROR"
 
 
-@pytest.mark.parametrize("option", ["--no-arena", "--objective=memory"])
-def test_tune(tool, trace_file, capsys, option):
-    found = clpool.tune(trace_file, option)
-    printed = capsys.readouterr().out
-    assert "recommended: " in printed
-    expression = found["recommended"]["python"]
-    if not found["recommended"]["pooled"]:
-        expression = printed.splitlines()[-1].split("The best with a pool: ", 1)[1]
+@pytest.fixture
+def long_trace(tmp_path):
+    path = tmp_path / "long.csv"
+    rows = "1,00:00:00.0,allocate,0x1000,{0},0\n1,00:00:00.0,free,0x1000,{0},0\n"
+    sizes = [1000 + 37 * i % 9001 for i in range(1000)]
+    path.write_text("Thread,Time,Action,Pointer,Size,Stream\n" + "".join(map(rows.format, sizes)))
+    return path
+
+
+@pytest.mark.parametrize("time", [0, 10**9])
+def test_tune(tool, long_trace, capsys, time):
+    found = clpool.tune(long_trace, f"--time={time}")
+    assert "recommended: " in capsys.readouterr().out
+    recommended = found["recommended"]
+    expression = recommended["python"]
+    assert expression.count("ArenaAllocator") == recommended["arena"]
     pool = eval(expression, {"clpool": clpool, "allocator": clpool.HostAllocator()})
     assert isinstance(pool, clpool.MemoryPool)
-    assert len(found["settings"]) > 10
+    assert len(found["settings"]) == 10
 
 
-def test_tune_where_nothing_fits(tool, trace_file, capsys):
-    assert clpool.tune(trace_file, "--limit=1", "--no-arena")["recommended"] is None
-    assert "nothing is recommended" in capsys.readouterr().out
+def test_tune_several(tool, long_trace, trace_file, capsys):
+    found = clpool.tune(long_trace, trace_file)
+    assert found["traces"] == [str(long_trace), str(trace_file)]
+    assert capsys.readouterr().out.startswith("2 traces: ")
+
+
+def test_tune_where_nothing_fits(tool, long_trace, trace_file, capsys):
+    for arguments in (long_trace, "--limit=1"), (trace_file,):
+        assert clpool.tune(*arguments)["recommended"] is None
+        assert "nothing is recommended" in capsys.readouterr().out
 
 
 def test_report(tool, trace_file, tmp_path):

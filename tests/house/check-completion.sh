@@ -59,8 +59,8 @@ completes '--leading-bits= --lenient --limit=' replay trace.csv --l
 completes '--help --output=' record --
 completes '--leading-bits= --limit=' run --l
 completes '--arena' replay --ar
-completes '--allocator= --arena' tune --a
-completes '--no-arena --no-pool' tune --no
+completes '--allocator=' tune --a
+completes '--lenient --limit=' tune run.1.csv run.2.csv --l
 completes '-o' report -o
 completes '' nonsense --
 
@@ -70,7 +70,6 @@ completes "$allocators" replay --allocator =
 completes 'cl-deferred cl-immediate cl-svm' replay --allocator = cl
 completes '--allocator=cl-deferred --allocator=cl-immediate --allocator=cl-svm' \
   replay --allocator=cl
-completes 'balanced memory time' tune trace.csv --objective =
 completes 'auto' replay --scale = a
 completes '' replay --limit = ''
 completes '' replay --limit ''
@@ -88,8 +87,9 @@ completes 'trace.csv traces' record -o new.csv t
 completes 'trace.csv traces' report -o t
 completes 'trace.csv traces' report --perfetto = t
 completes '--plot=trace.csv --plot=traces' tune --plot=t
+completes 'trace.csv traces' tune trace.csv -o t
 : >"$house_tmp/files/m y.csv"
-completes 'm y.csv measure' tune --cost m
+completes 'm y.csv' tune --cost m
 completes 'm y.csv' bench -o m
 completes '' bench ''
 

@@ -21,7 +21,7 @@ BEGIN {
   may["tools"] = "libc api tools trace core/base api-opencl api-cuda CL"
   may["examples"] = "libc api examples api-opencl api-cuda CL CLBlast"
   may["python"] = "libc api python Python api-opencl api-cuda CL"
-  may["bench"] = "libc api bench api-opencl api-cuda CL"
+  may["bench"] = "libc api bench trace api-opencl api-cuda CL"
   libc = "assert ctype dirent dlfcn err errno execinfo fcntl float getopt glob " \
     "inttypes libgen limits link locale malloc math " \
     "poll pthread sched search semaphore setjmp signal spawn stdalign " \

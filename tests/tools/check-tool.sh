@@ -124,7 +124,7 @@ for bytes in -1 .5G 1.5.G 1,5G 10X 5MB 5Mi 5KiBs 40%% 101% 100.1% '' G 0x1p3 \
 done
 words='expected bytes, such as 1073741824, 512M or 1.5GiB, found "0.5"'
 words="$words; for a part write a percentage, such as 50%"
-for option in --limit --capacity --memory '--arena --reserve'; do
+for option in --limit --capacity '--arena --reserve'; do
   # shellcheck disable=SC2086 # two words
   refuses 2 "clpool replay: ${option#--arena }: $words" replay a $option=0.5
 done
@@ -188,7 +188,7 @@ trace_commands='replay report tune'
 outputs() {
   case $1 in
     report) echo '-o page.html --perfetto=page.json' ;;
-    tune) echo '--cost=pocl-cpu' ;; # whose plot needs gnuplot
+    tune) echo '--cost=pocl-cpu' ;;
   esac
 }
 
@@ -357,11 +357,13 @@ printf '%s\r\n' $header "$(row allocate 0x1 5)" "$(row free 0x1 5)" >windows.csv
 } >huge.csv
 for trace in windows.csv huge.csv; do
   for command in $trace_commands; do
+    bound=--capacity=1G
+    [ "$command" != tune ] || bound=--limit=1G
     # shellcheck disable=SC2046 # options are words
-    run 0 "$command" $trace --capacity=1G $(outputs "$command")
+    run 0 "$command" $trace $bound $(outputs "$command")
     [ ! -s err ] || fail "clpool $command $trace: said $(cat err)"
     # shellcheck disable=SC2046 # options are words
-    cat $trace | "$clpool" "$command" - --capacity=1G $(outputs "$command") >out 2>err ||
+    cat $trace | "$clpool" "$command" - $bound $(outputs "$command") >out 2>err ||
       fail "$trace into clpool $command: $(cat err)"
     rm -f page.html page.json
   done

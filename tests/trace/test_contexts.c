@@ -6,7 +6,6 @@
 #include "support/suite.h"
 #include "support/traces.h"
 #include "trace/contexts.h"
-#include "trace/tune.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -167,29 +166,6 @@ START_TEST(kinds_have_pools_of_their_own)
 }
 END_TEST
 
-START_TEST(tuning_takes_a_pool_a_context_as_well)
-{
-  trace_reader *reader = random_trace(1, 2);
-  clp_allocator *model = clpt_simulated(0);
-  trace_tune_options options = {.replay = TRACE_REPLAY_OPTIONS_INIT, .model = model, .threads = 2};
-  trace_tune_outcome outcomes[] = {
-      {.setting = {.pooled = true, .leading_bits = 4}},
-      {.setting = {.pooled = true, .leading_bits = 4, .on_arena = true}}};
-  trace_tuned_trace asked;
-  clpt_ok(trace_tune(reader, &options, outcomes, 2, &asked));
-  for (unsigned i = 0; i < 2; i++) {
-    options.replay.on_arena = i;
-    options.replay.arena_options.slack = 0;
-    trace_replay_result expected = replay(1, 2, &options.replay);
-    ck_assert_uint_eq(outcomes[i].result.pools, 2);
-    ck_assert_uint_eq(outcomes[i].result.hits, expected.hits);
-    ck_assert_uint_eq(outcomes[i].result.peak_device_bytes, expected.peak_device_bytes);
-  }
-  clp_allocator_release(model);
-  trace_close(reader);
-}
-END_TEST
-
 CLPT_MAIN("contexts", clpt_run)
 {
   TCase *numbers = clpt_case(suite, "numbers");
@@ -199,5 +175,4 @@ CLPT_MAIN("contexts", clpt_run)
   clpt_add_table(replays, contexts_have_pools_of_their_own, settings);
   tcase_add_test(replays, what_is_active_is_counted_over_all_pools);
   tcase_add_test(replays, kinds_have_pools_of_their_own);
-  tcase_add_test(replays, tuning_takes_a_pool_a_context_as_well);
 }

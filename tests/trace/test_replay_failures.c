@@ -52,25 +52,6 @@ START_TEST(limit_is_counted)
 }
 END_TEST
 
-static size_t growing_memory(void)
-{
-  static size_t bytes;
-  return bytes += 10;
-}
-
-START_TEST(more_memory_of_the_host_than_it_may_take_ends_it)
-{
-  trace_replay_options options = clpt_pooled();
-  trace_replay_result result;
-  options.memory_used = growing_memory;
-  options.memory_bytes = 10;
-  clpt_ok(clpt_replay_rows("a1=600 f1=600", 0, options, &result));
-  options.memory_bytes = 9;
-  clpt_fails(CLP_LIMIT_EXCEEDED, clpt_replay_rows("a1=600 f1=600", 0, options, &result));
-  clpt_message_has("trace:3: 9 bytes of host memory are not enough for a replay");
-}
-END_TEST
-
 START_TEST(limit_of_the_environment)
 {
   trace_replay_options options = clpt_pooled();
@@ -209,7 +190,6 @@ CLPT_MAIN("replay failures", clpt_run)
   tcase_add_test(refusals, reaction_to_out_of_memory_is_metered);
   tcase_add_test(refusals, limit_is_counted);
   tcase_add_test(refusals, limit_of_the_environment);
-  tcase_add_test(refusals, more_memory_of_the_host_than_it_may_take_ends_it);
   tcase_add_test(refusals, too_large_a_block_is_counted);
   TCase *errors = clpt_case(suite, "errors");
   tcase_add_loop_test(errors, broken_device, 0, 2);

@@ -30,6 +30,7 @@ void trace_batch_source_end(trace_batch_source *source)
 {
   trace_live_blocks_end(&source->live);
   trace_contexts_end(&source->contexts);
+  trace_contexts_end(&source->owners);
 }
 
 clp_status trace_batch_source_rewind(trace_batch_source *source)
@@ -52,8 +53,12 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
   operation->is_free = event->action == TRACE_FREE;
   if (operation->is_free)
     return trace_live_blocks_remove(&source->live, source->reader, event, &operation->slot);
+  const trace_event owner = {.context = event->context};
+  operation->flags = event->flags;
   operation->kind = (uint8_t)event->kind;
   clp_status status = trace_contexts_number(&source->contexts, event, &operation->context);
+  if (!status)
+    status = trace_contexts_number(&source->owners, &owner, &operation->owner);
   if (status)
     return status;
   return trace_live_blocks_add(&source->live, source->reader, event, &operation->slot);

@@ -21,8 +21,10 @@ typedef struct trace_operation {
   size_t slot;
   uint64_t line;    /* where it stands in its file */
   uint64_t event;   /* the number of its row, from 1 */
-  uint32_t context; /* of an allocation: the number of its context and kind */
-  uint8_t kind;     /* of an allocation */
+  uint64_t flags;   /* of an allocation, and so is what follows */
+  uint32_t context; /* the number of its context and kind */
+  uint32_t owner;   /* the number of its context, whatever the kind */
+  uint8_t kind;
   bool is_free;
 } trace_operation;
 
@@ -41,6 +43,7 @@ typedef struct trace_batch_source {
   double scale;         /* of sizes */
   trace_live_blocks live;
   trace_contexts contexts; /* of all passes */
+  trace_contexts owners;   /* likewise, whatever the kind */
   uint64_t rows;           /* so far */
 } trace_batch_source;
 

@@ -10,20 +10,14 @@ static clp_status make_part(void *self, clp_memory block, size_t offset, size_t 
   return clpi_split_address(self, block, offset, bytes, part);
 }
 
-clp_status trace_model_device_create(const clp_allocator *model, bool has_parts,
-                                     clp_allocator **out)
+clp_status trace_model_device_create(bool has_parts, clp_allocator **out)
 {
-  clp_status status = clp_simulated_allocator_create(model->ops.device_bytes, out);
-  if (status)
-    return status;
-  clp_allocator_ops *ops = &(*out)->ops;
-  ops->alignment = model->ops.alignment;
-  ops->max_block_bytes = model->ops.max_block_bytes;
-  if (has_parts) {
-    ops->split = make_part; /* which an arena does not know to be an address */
-    ops->memory_kind = CLP_MEMORY_CL_MEM;
+  clp_status status = clp_simulated_allocator_create(0, out);
+  if (!status && has_parts) {
+    (*out)->ops.split = make_part; /* which an arena does not know to be an address */
+    (*out)->ops.memory_kind = CLP_MEMORY_CL_MEM;
   }
-  return CLP_SUCCESS;
+  return status;
 }
 
 clp_status trace_roomy_device_create(const clp_allocator *model, clp_allocator **out)

@@ -4,7 +4,6 @@
 
 #include "trace/batch.h"
 #include "trace/error.h"
-#include "trace/host_memory.h"
 #include "trace/player.h"
 
 #include <stdlib.h>
@@ -16,7 +15,6 @@ typedef struct replay {
   trace_batch_source source;
   trace_player player;
   trace_batch *batch;
-  trace_host_memory_bound memory;
   uint64_t recorded_failures;
   uint64_t nanoseconds; /* of this pass, and so is the next */
   uint64_t operations_before;
@@ -97,15 +95,6 @@ static clp_status run_observed(replay *run)
   return status || !has_row ? status : tell_step(run, &before, count_taken(run) - taken_before);
 }
 
-/* Not for each row where an observer is told of each. */
-static clp_status check_memory(const replay *run)
-{
-  if (!run->batch->at_end && run->source.rows % TRACE_BATCH_ROWS > 0)
-    return CLP_SUCCESS;
-  return trace_host_memory_check(&run->memory, run->player.trace, run->batch->newest.line,
-                                 "a replay");
-}
-
 static clp_status run_pass(replay *run)
 {
   bool is_observed = run->options->observer;
@@ -117,8 +106,6 @@ static clp_status run_pass(replay *run)
                                     run->source.contexts.count, run->batch->newest.line);
     if (!status)
       status = is_observed ? run_observed(run) : run_batch(run);
-    if (!status)
-      status = check_memory(run);
     if (status)
       return status;
     tell_progress(run);
@@ -158,8 +145,7 @@ clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
                         const trace_replay_options *options, trace_replay_result *result)
 {
   replay run = {.options = options,
-                .clock = options->clock ? options->clock : monotonic_nanoseconds,
-                .memory = trace_host_memory_begin(options->memory_bytes, options->memory_used)};
+                .clock = options->clock ? options->clock : monotonic_nanoseconds};
   trace_batch_source_begin(&run.source, reader, options->scale);
   clp_status status = trace_player_open(&run.player, trace_name(reader), allocator, options);
   run.batch = malloc(sizeof(*run.batch));

@@ -72,9 +72,6 @@ typedef struct trace_replay_options {
   const trace_replay_observer *observer; /* NULL: none; with one, times mean nothing */
   const trace_replay_contents *contents; /* NULL: none; likewise */
   unsigned passes;                       /* over the trace, by the same pools; 0: one */
-  size_t memory_bytes; /* of the host that the replay may take; 0: no bound. Looked at now and
-                          then: some tens of MB more may be taken */
-  size_t (*memory_used)(void); /* in place of trace_host_memory_used; NULL: is not */
 } trace_replay_options;
 
 /* Sets every field, so that the environment plays no part. */
@@ -131,7 +128,6 @@ typedef struct trace_replay_result {
  *   with another size, or has a size that cannot be scaled, with file, line and column; or as from
  *   clp_pool_create.
  * CLP_IO_ERROR: the trace cannot be read. CLP_OUT_OF_HOST_MEMORY.
- * CLP_LIMIT_EXCEEDED: it takes more of the host's memory than it may, with file and line.
  * CLP_BACKEND_ERROR or another status of the allocator, with the line of the trace. */
 clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
                         const trace_replay_options *options, trace_replay_result *result);

@@ -1,61 +1,68 @@
 /* SPDX-License-Identifier: MIT */
-/* Tries settings of a pool on a trace, all at once, and tells what each would come to.
+/* Tries settings of a pool on traces, and chooses one. No clock: what each setting asks of the
+ * device is counted, and a table of costs says how long that takes. So the same traces and costs
+ * give the same figures everywhere.
  *
- * The trace is read once a pass, as long as memory suffices. Each setting replays it on a simulated
- * device of its own, so what comes out is what trace_replay gives on such a device. Times are
- * estimates: what the replay took of the processor, and what the real device would take, from a
- * table of its costs. */
+ * Each setting replays a trace twice in the same pools, on a simulated device without bound. The
+ * first pass warms up; a program that goes on waits as in the second. */
 #ifndef CLPOOL_TRACE_TUNE_H
 #define CLPOOL_TRACE_TUNE_H
 
 #include "trace/costs.h"
-#include "trace/reader.h"
 #include "trace/replay.h"
-#include "trace/tune_estimate.h"
+#include "trace/spool.h"
 
-#include <clpool/allocator.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct trace_tune_setting {
-  bool pooled;
-  unsigned leading_bits; /* of the pool */
+  unsigned leading_bits;
   bool on_arena;
-  double slack; /* of the arena */
-  bool carves;  /* a pool that carves what is asked for, so that leading bits do not matter */
+  double slack;  /* of the arena */
+  bool any_bits; /* leading bits do not matter */
+  bool in_layer; /* the pools of `clpool run` */
 } trace_tune_setting;
 
+enum { TRACE_TUNE_SETTINGS = 10 };
+
+/* Those that are worth trying: without an arena, then by slack (bench/tune_study.c). */
+extern const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS];
+
+/* What a setting comes to, on one trace or several. */
 typedef struct trace_tune_outcome {
   trace_tune_setting setting;
-  trace_replay_result result; /* its ns_per_operation is estimated */
-  double hit_rate;            /* 0 to 1; 0 without allocations */
-  double padding;       /* bytes of blocks beyond those asked for, over these, of all requests;
-                           0 without bytes */
-  trace_tune_time time; /* of the last pass */
+  /* Counts of both passes of all traces; bytes of the trace where most is taken; the time of an
+   * operation in the second pass. */
+  trace_replay_result result;
+  const char *worst;                     /* that trace; NULL before the first */
+  double first_ns;                       /* the time of an operation in the first pass */
+  double pass_ns[2], pass_operations[2]; /* of all traces */
 } trace_tune_outcome;
 
 typedef struct trace_tune_options {
-  trace_replay_options replay;   /* what is not a setting: limit, scale, passes, progress, and a
-                                   clock, any thread's, for tests */
-  const clp_allocator *model;    /* whose device the simulated ones are like */
-  size_t capacity;               /* of each of them, bytes; 0: no bound */
-  const trace_cost_table *costs; /* of that device; NULL: it costs nothing */
-  unsigned threads;              /* that replay; at least 1 */
+  const trace_cost_table *costs;
+  size_t limit_bytes; /* of each pool; 0: none. Not of the pools of `clpool run` */
+  void (*on_progress)(size_t operations, void *user_data); /* after each batch; NULL: none */
+  void *user_data;
 } trace_tune_options;
 
-/* The trace itself, sizes scaled. */
-typedef struct trace_tuned_trace {
-  uint64_t allocations, frees; /* of one pass */
-  size_t peak_active_bytes;    /* that would be in use if nothing were refused */
-} trace_tuned_trace;
+/* Whether an arena's blocks are made by the driver, as sub-buffers are, which has a cost. Else
+ * leading bits do not matter on an arena. */
+bool trace_tune_has_parts(const trace_cost_table *costs);
 
-/* Tries `count` settings, at least one: what came of each goes to the outcome of the same index,
- * whose setting the caller has filled in. The trace is read from where it stands, and from its
- * beginning for further passes; what it asks for goes to `*trace`. Host memory is constant but for
- * what is live in the trace; where all settings at once take more of it than they may, they are
- * tried in groups, for each of which the trace is read again, if that is possible. Statuses as of
- * trace_replay; then the outcomes mean nothing. */
-clp_status trace_tune(trace_reader *reader, const trace_tune_options *options,
-                      trace_tune_outcome *outcomes, size_t count, trace_tuned_trace *trace);
+/* Tries the outcome's setting on a trace, which is called `name`, and adds what comes of it.
+ * Statuses as of trace_replay. */
+clp_status trace_tune_add(trace_tune_outcome *outcome, trace_spool *spool, const char *name,
+                          const trace_tune_options *options);
+
+/* The index of the outcome that takes the least memory within `most_ns` an operation of the
+ * quickest; of those, the one with fewer calls of the device, then without an arena, then with
+ * fewer bits, then with less slack. An outcome with refused allocations is none. `count`: there is
+ * none. */
+size_t trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count, double most_ns);
+
+/* Whether another outcome is as good in memory and time and better in one of them; or equal in
+ * both, and before it in the order of ties. */
+bool trace_tune_is_beaten(const trace_tune_outcome *outcomes, size_t count, size_t index);
 
 #endif

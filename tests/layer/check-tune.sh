@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What clpool tune says that clpool run takes for a recorded program is what it takes, within a
+# tenth: a second recording, beneath the layer, tells.
+# shellcheck source=../support/house.sh
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
+set -eu
+
+builddir=$(cd "$top_builddir" && pwd)
+clpool=$builddir/tools/clpool
+program=$builddir/tests/layer/many_sizes
+record=$builddir/.libs/libclpool-record.so
+layer=$builddir/.libs/libclpool-layer.so
+for file in "$program" "$record" "$layer"; do
+  [ -e "$file" ] || broken "$file is missing"
+done
+unset OPENCL_LAYERS CLPOOL_LAYER_TRACE
+# The layer's tables last as long as the process, and PoCL loses a few bytes of each image.
+# ThreadSanitizer's variables need room.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+GLIBC_TUNABLES=glibc.rtld.optional_static_tls=1048576
+export ASAN_OPTIONS GLIBC_TUNABLES
+cd "$house_tmp"
+
+# member KEY: of the JSON on standard input.
+member() { sed -n "s/^ *\"$1\": \\(.*[^,]\\),*\$/\\1/p" | head -n 1; }
+
+# under LAYERS TRACE [VARIABLE...]: the program runs under these layers; the last code is its own.
+under() {
+  layers=$1
+  trace=$2
+  shift 2
+  code=0
+  env OPENCL_LAYERS="$layers" CLPOOL_LAYER_TRACE="$trace" "$@" "$program" "$kind" 2>err || code=$?
+  [ "$code" -eq 0 ] || [ "$code" -eq 77 ] || fail "$kind fails: $(cat err)"
+}
+
+compared=0
+for kind in small phases all contents images; do
+  rm -f ./*.csv
+  under "$record" asked.csv
+  [ "$code" -eq 0 ] || continue
+  [ -s asked.csv ] || skip "the OpenCL loader has no layers"
+  "$clpool" tune asked.csv --json >tune.json
+  sed -n '/"run": {/,/}/p' tune.json >run.json
+  bits=$(member leading_bits <run.json)
+  said=$(member peak_device_bytes <run.json)
+  [ -n "$bits" ] || fail "$kind: no line for clpool run: $(cat tune.json)"
+  under "$record:$layer" taken.csv CLPOOL_LAYER_LEADING_BITS="$bits"
+  taken=$("$clpool" replay taken.csv --no-pool --json | member peak_device_bytes)
+  awk -v said="$said" -v taken="$taken" \
+    'BEGIN { exit !(said >= 0.9 * taken && said <= 1.1 * taken) }' ||
+    fail "$kind: with $bits leading bits tune says $said bytes, and run takes $taken"
+  compared=$((compared + 1))
+done
+[ "$compared" -gt 0 ] || skip "there is no OpenCL device"
+echo "$compared programs take what tune says"
