@@ -19,7 +19,7 @@ named_steps=(
 # shellcheck disable=SC2034
 packages=(
   git clang-format-14 valgrind shellcheck python3 python3-venv python3-dev clang-14 clang-15 lld
-  doxygen groff-base gnuplot-nox cmake meson libclblast-dev clblast-tests musl-tools
+  doxygen groff-base cmake meson libclblast-dev clblast-tests musl-tools
 )
 portable_packages=(
   gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386

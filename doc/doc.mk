@@ -50,6 +50,7 @@ guides = \
 	doc/from-cupy-and-rmm.md \
 	doc/from-pyopencl.md \
 	doc/getting-started.md \
+	doc/many-ranks.md \
 	doc/python.md \
 	doc/queues-and-order.md \
 	doc/tuning.md \
@@ -95,7 +96,7 @@ pictures: tools/clpool$(EXEEXT)
 	  $(GNUPLOT) $$plot.gp >$$plot.svg || exit 1; \
 	done
 	tools/clpool$(EXEEXT) tune $(srcdir)/examples/data/resnet50_train.csv.gz \
-	  --plot=$(srcdir)/doc/tuning.svg >/dev/null
+	  -o $(srcdir)/doc/tuning.svg >/dev/null
 .PHONY: pictures
 
 # The public headers and the guides as web pages, in doc/html: make doxygen. A warning is an error.

@@ -74,4 +74,6 @@ dist_examples_DATA += $(opencl_example_sources)
 endif
 
 example_tracesdir = $(examplesdir)/data
-dist_example_traces_DATA = examples/data/README examples/data/resnet50_train.csv.gz
+dist_example_traces_DATA = examples/data/README examples/data/resnet50_train.csv.gz \
+	examples/data/rank.0.csv.gz examples/data/rank.1.csv.gz \
+	examples/data/rank.2.csv.gz examples/data/rank.3.csv.gz

@@ -611,7 +611,8 @@ built_checks += \
 	tests/tools/check-tune.sh \
 	tests/tools/check-tool.sh \
 	tests/tools/check-report.sh \
-	tests/tools/check-bench.sh
+	tests/tools/check-bench.sh \
+	tests/tools/check-outputs.sh
 tree_checks += $(tool_page_checks)
 else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
