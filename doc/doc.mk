@@ -75,7 +75,7 @@ EXTRA_DIST += $(pictures:.svg=.dot) $(plots:.svg=.gp) $(plots:.svg=.dat)
 
 # And those that clpool tune draws, and that were taken of what browsers show, as
 # doc/where-memory-goes.md makes it.
-dist_guides_DATA += doc/tuning.svg doc/memory-flames.png doc/memory-report.png
+dist_guides_DATA += doc/tuning.svg doc/memory-report.png
 
 # Dark on a white ground, so that they can be read on a dark page, too.
 DOT = dot

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 const cl_icd_dispatch *clpi_target;
+const void *clpi_loader;
 
 void clpi_layer_complain(const char *format, ...)
 {
@@ -98,6 +99,7 @@ cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *targe
     clpi_layer_complain("a second OpenCL loader of this process runs without it");
     return CL_INVALID_OPERATION;
   }
+  clpi_loader = __builtin_extract_return_addr(__builtin_return_address(0));
   if (!clpi_this_layer.begin(target_dispatch)) {
     clpi_layer_is_used(); /* it has said why not */
     return CL_INVALID_OPERATION;

@@ -21,6 +21,9 @@ extern const clpi_layer clpi_this_layer;
 /* Set before any function of the layer is called. */
 extern const cl_icd_dispatch *clpi_target;
 
+/* An address in the loader. Set before the layer begins. */
+extern const void *clpi_loader;
+
 /* Answers a query as OpenCL's functions of information do. */
 cl_int clpi_layer_answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret);
 

@@ -14,8 +14,14 @@ libclpool_record_la_SOURCES = \
 	lib/core/base/error.c \
 	lib/core/base/fork.c \
 	lib/core/base/map.c \
+	lib/core/base/spinlock.c \
 	lib/core/base/thread_end.c \
-	lib/hooks/trace_file.c
+	lib/hooks/call_stack.c \
+	lib/hooks/call_tree.c \
+	lib/hooks/frames.c \
+	lib/hooks/object.c \
+	lib/hooks/trace_file.c \
+	lib/hooks/walk.c
 libclpool_record_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_record_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared $(NO_UNDEFINED_LDFLAGS) \
 	-Wl,--version-script=$(top_srcdir)/layer/layer.map

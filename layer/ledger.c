@@ -131,10 +131,17 @@ void clpi_ledger_add_queue(const void *handle, const void *queue)
 
 /* --- memory --- */
 
-static void put_row(const char *action, const holding *of, uintptr_t stream)
+static void put_row(const char *action, const holding *of, uintptr_t stream,
+                    const clpi_frames *stack)
 {
-  const clpi_trace_row row = {action,      of->memory, of->bytes, stream,
-                              of->context, of->kind,   of->flags, NULL};
+  const clpi_trace_row row = {.action = action,
+                              .memory = of->memory,
+                              .bytes = of->bytes,
+                              .stream = stream,
+                              .context = of->context,
+                              .kind = of->kind,
+                              .flags = of->flags,
+                              .stack = stack};
   clpi_recording_put(&row);
 }
 
@@ -142,7 +149,7 @@ static void end_holding(holding *one, uintptr_t stream)
 {
   uint64_t itself;
   if (one->memory && !one->whole)
-    put_row("free", one, stream ? stream : one->stream);
+    put_row("free", one, stream ? stream : one->stream, NULL);
   if (one->memory)
     clpi_map_take(&ledger.holdings, one->memory, &itself);
   one->memory = 0;
@@ -181,10 +188,9 @@ static holding *add_holding(const void *memory)
   return added;
 }
 
-void clpi_ledger_add(const void *handle, const void *memory, size_t bytes, const char *kind,
-                     uint64_t flags)
+static void add_memory(const void *handle, const void *memory, size_t bytes, const char *kind,
+                       uint64_t flags, const clpi_frames *stack)
 {
-  CLPI_UNCANCELLED;
   if (!begin_entry())
     return;
   const context *of = find_or_add_context(handle);
@@ -195,9 +201,30 @@ void clpi_ledger_add(const void *handle, const void *memory, size_t bytes, const
     added->kind = kind;
     added->flags = flags;
     added->stream = of->queue;
-    put_row("allocate", added, added->stream);
+    put_row("allocate", added, added->stream, stack);
   }
   end_entry();
+}
+
+/* The stack is read without the lock, since that takes some microseconds and the locks of others.
+ */
+static void add_memory_with_stack(const void *handle, const void *memory, size_t bytes,
+                                  const char *kind, uint64_t flags)
+{
+  clpi_frames stack;
+  clpi_frames_read(&stack, NULL);
+  add_memory(handle, memory, bytes, kind, flags, &stack);
+  clpi_frames_end(&stack);
+}
+
+void clpi_ledger_add(const void *handle, const void *memory, size_t bytes, const char *kind,
+                     uint64_t flags)
+{
+  CLPI_UNCANCELLED;
+  if (clpi_recording_has_stacks() && clpi_recording_goes_on())
+    add_memory_with_stack(handle, memory, bytes, kind, flags);
+  else
+    add_memory(handle, memory, bytes, kind, flags, NULL);
 }
 
 void clpi_ledger_add_part(const void *memory, const void *of)
@@ -223,7 +250,7 @@ void clpi_ledger_refuse(const void *handle, size_t bytes, const char *kind, uint
   const context *of = find_or_add_context(handle);
   if (of) {
     const holding refused = {.bytes = bytes, .context = of->number, .kind = kind, .flags = flags};
-    put_row("allocate failure", &refused, of->queue);
+    put_row("allocate failure", &refused, of->queue, NULL);
   }
   end_entry();
 }

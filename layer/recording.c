@@ -51,7 +51,10 @@ static const char *open_file(const char *path)
     return reason;
   }
   (void)fcntl(descriptor, F_SETFL, 0);
-  clpi_trace_file_begin(&recording.file, file, true, true);
+  const char *stacks = secure_getenv("CLPOOL_LAYER_STACKS");
+  const unsigned stack = stacks && *stacks ? CLPI_TRACE_STACK : 0;
+  clpi_frames_leave_out(clpi_loader, &recording);
+  clpi_trace_file_begin(&recording.file, file, true, CLPI_TRACE_KIND | stack);
   return NULL;
 }
 
@@ -110,6 +113,11 @@ bool clpi_recording_goes_on(void)
 {
   return !atomic_load_explicit(&recording.has_ended, memory_order_relaxed) &&
          !clpi_is_inherited(recording.forks);
+}
+
+bool clpi_recording_has_stacks(void)
+{
+  return recording.file.columns & CLPI_TRACE_STACK;
 }
 
 void clpi_recording_put(const clpi_trace_row *row)

@@ -11,13 +11,16 @@
 
 #include <stdbool.h>
 
-/* Reads the variable, opens the file and writes the header. False, after a complaint: there is
+/* Reads the variables, opens the file and writes the header. False, after a complaint: there is
  * nothing to write to. */
 bool clpi_recording_begin(void);
 
 /* Whether rows are still written: nothing has failed, and this is no child of a fork. Needs no
  * lock, which such a child must not take. */
 bool clpi_recording_goes_on(void);
+
+/* CLPOOL_LAYER_STACKS is set: rows of allocations have the stacks that they come from. */
+bool clpi_recording_has_stacks(void);
 
 /* Writes a row, at the latest with the first one of another tick of the clock, which are some
  * milliseconds: so a process that is killed leaves nearly all of them. */

@@ -108,19 +108,20 @@ cuda_sources = \
 
 # What the core needs of the hooks, by their public interface, for CLPOOL_TRACE.
 trace_hook_sources = \
-	lib/hooks/environment_trace.c \
-	lib/hooks/trace_file.c lib/hooks/trace_file.h \
-	lib/hooks/trace_hook.c lib/hooks/trace_hook.h
-
-hook_sources = $(trace_hook_sources) \
 	lib/hooks/call_stack.c lib/hooks/call_stack.h \
 	lib/hooks/call_tree.c lib/hooks/call_tree.h \
-	lib/hooks/debug_info.h \
+	lib/hooks/environment_trace.c \
+	lib/hooks/frames.c lib/hooks/frames.h \
+	lib/hooks/object.c lib/hooks/object.h \
+	lib/hooks/trace_file.c lib/hooks/trace_file.h \
+	lib/hooks/trace_hook.c lib/hooks/trace_hook.h \
+	lib/hooks/walk.c
+
+hook_sources = $(trace_hook_sources) \
 	lib/hooks/debug_print.c \
 	lib/hooks/frame_lines.c lib/hooks/frame_lines.h \
 	lib/hooks/line_profile.c lib/hooks/line_profile.h \
 	lib/hooks/line_report.c lib/hooks/line_report.h \
-	lib/hooks/object.c lib/hooks/object.h \
 	lib/hooks/symbols.c lib/hooks/symbols.h
 
 noinst_LTLIBRARIES += libclpool-internal.la

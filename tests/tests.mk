@@ -20,8 +20,9 @@ SH_LOG_COMPILER = $(SHELL)
 
 # What every test sees, however the caller's shell is set up.
 AM_TESTS_ENVIRONMENT = \
-	unset CLPOOL_ARENA CLPOOL_HOLD CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_TRACE \
-	  CLPOOL_LEADING_BITS CLPOOL_LOADER CLPOOL_MEMORY_LIMIT CLPOOL_TRACE OPENCL_LAYERS; \
+	unset CLPOOL_ARENA CLPOOL_HOLD CLPOOL_LAYER_LIBRARY CLPOOL_LAYER_STACKS CLPOOL_LAYER_TRACE \
+	  CLPOOL_LEADING_BITS CLPOOL_LOADER CLPOOL_MEMORY_LIMIT CLPOOL_TRACE CLPOOL_TRACE_STACKS \
+	  OPENCL_LAYERS; \
 	POCL_CACHE_DIR='$(abs_top_builddir)/pocl-cache'; export POCL_CACHE_DIR; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
@@ -248,6 +249,7 @@ check_PROGRAMS += \
 	tests/hooks/test_call_tree \
 	tests/hooks/test_debug_print \
 	tests/hooks/test_frame_lines \
+	tests/hooks/test_frames \
 	tests/hooks/test_line_profile \
 	tests/hooks/test_line_profile_pools \
 	tests/hooks/test_line_profile_threads \
@@ -293,6 +295,7 @@ tests_arena_test_arena_streams_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wra
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_frame_lines_LDFLAGS = $(failmalloc_link_flags)
+tests_hooks_test_frames_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_line_profile_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_line_profile_pools_CFLAGS = $(AM_CFLAGS) -g
 tests_hooks_test_symbols_CFLAGS = $(AM_CFLAGS) -g
@@ -512,6 +515,7 @@ check_PROGRAMS += \
 	tests/trace/test_replay_observer \
 	tests/trace/test_scale \
 	tests/trace/test_spool \
+	tests/trace/test_stacks \
 	tests/trace/test_survey \
 	tests/trace/test_timeline \
 	tests/trace/test_tune \
@@ -529,6 +533,7 @@ tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_names_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
+tests_trace_test_stacks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
 tests_tools_test_devices_SOURCES = tests/tools/test_devices.c tools/devices.c
@@ -549,6 +554,7 @@ layer_checks = \
 	tests/layer/check-loader.sh \
 	tests/layer/check-record.sh \
 	tests/layer/check-run.sh \
+	tests/layer/check-stacks.sh \
 	tests/layer/check-tune.sh
 layer_programs = tests/layer/exhausted$(EXEEXT) tests/layer/many_sizes$(EXEEXT) \
 	tests/layer/random_calls$(EXEEXT) tests/layer/random_programs$(EXEEXT) \

@@ -10,7 +10,7 @@ _clpool_options() {
   case $1 in
     '') echo '--help --version' ;;
     info) echo '--help --json' ;;
-    record) echo '--help --output= -o' ;;
+    record) echo '--help --output= --stacks -o' ;;
     run) echo '--help --hold= --leading-bits= --limit= --report' ;;
     replay)
       echo '--allocator= --arena --capacity= --compare --device= --help --json' \
@@ -18,8 +18,8 @@ _clpool_options() {
         '--reserve= --several-threads --slack= --touch'
       ;;
     report)
-      echo '--arena --capacity= --help --json --leading-bits= --lenient --limit=' \
-        '--output= --perfetto= --scale= --slack= --versus -o'
+      echo '--arena --capacity= --folded= --help --json --leading-bits= --lenient --limit=' \
+        '--output= --perfetto= --scale= --slack= -o'
       ;;
     tune)
       echo '--allocator= --cost= --help --json --lenient --limit= --plot= --time= -o'
@@ -39,7 +39,7 @@ _clpool_values() {
 
 # _clpool_takes_file OPTION
 _clpool_takes_file() {
-  case $1 in --cost | --output | --perfetto | --plot | -o) ;; *) return 1 ;; esac
+  case $1 in --cost | --folded | --output | --perfetto | --plot | -o) ;; *) return 1 ;; esac
 }
 
 # _clpool_takes_value COMMAND OPTION

@@ -23,17 +23,22 @@ static const char help_text[] =
     "Options:\n"
     "  -o, --output=FILE  where the trace goes; made or emptied. With %p, each process that uses\n"
     "                     OpenCL has a file of its own, with its id there\n"
+    "  --stacks           record where the program asks for memory, too: C's call stacks, and\n"
+    "                     Python's, for clpool report; costs microseconds an allocation\n"
     "  --help             print this help\n"
     "\n"
     "Examples:\n"
     "  clpool record -o run.csv ./program --size 512\n"
     "  clpool tune run.csv\n"
+    "  clpool record --stacks -o run.csv python3 program.py\n"
+    "  clpool report run.csv -o report.html\n"
     "  clpool record -o run.%p.csv ./script\n";
 
-enum { OPTION_HELP = 256 };
+enum { OPTION_HELP = 256, OPTION_STACKS };
 
 typedef struct recording {
   const char *output;
+  bool has_stacks;
   char **program; /* with its arguments */
   char path[PATH_MAX];
   int file; /* open until the program has ended, so that the reader of a pipe sees one end; -1: each
@@ -45,13 +50,18 @@ typedef struct recording {
 /* Options end at the program: what follows is its own. */
 static int read_arguments(int argc, char **argv, recording *run, bool *is_help)
 {
-  static const struct option options[] = {
-      {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, OPTION_HELP}, {0}};
+  static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                          {"stacks", no_argument, NULL, OPTION_STACKS},
+                                          {"help", no_argument, NULL, OPTION_HELP},
+                                          {0}};
   int option;
   while ((option = clpi_next_option(argc, argv, "+:ho:", options)) != -1) {
     switch (option) {
     case 'o':
       run->output = optarg;
+      break;
+    case OPTION_STACKS:
+      run->has_stacks = true;
       break;
     case 'h':
     case OPTION_HELP:
@@ -124,7 +134,11 @@ static int check_folder(recording *run)
 static int set_layer(const recording *run)
 {
   int code = clpi_layers_set("libclpool-record.so");
-  return code ? code : clpi_layers_set_variable("CLPOOL_LAYER_TRACE", run->path);
+  if (!code)
+    code = clpi_layers_set_variable("CLPOOL_LAYER_TRACE", run->path);
+  if (!code && run->has_stacks)
+    code = clpi_layers_set_variable("CLPOOL_LAYER_STACKS", "1");
+  return code;
 }
 
 /* --- the command --- */

@@ -1,19 +1,9 @@
-// Shows the figures of what is pointed at, touched, or reached with the arrow keys; the page is
-// complete without. There is no less-than sign and no ampersand: the page is to be XML as well.
+// Shows the figures of what is pointed at, touched, or reached with the arrow keys, and zooms.
+// The page is complete without. There is no less-than sign and no ampersand: it is XML as well.
 (function () {
   'use strict';
-  const plots = Array.from(document.querySelectorAll('svg.plot'));
-  const tip = document.getElementById('tip');
-  const left = 64, right = 976; // of the axes, as in report_plot.h
-  const read = {};
-
-  // Each: first and last event, microseconds, least and most active bytes, most managed bytes,
-  // most held bytes, most bytes of the device, hits, misses, refused.
-  function spansOf(plot) {
-    const id = plot.dataset.of;
-    read[id] = read[id] || JSON.parse(document.getElementById(id).textContent);
-    return read[id];
-  }
+  const plot = document.querySelector('svg.plot'), tip = document.getElementById('tip');
+  const left = 64, right = 976; // of the axes, as in report_timeline.c
 
   function bytes(count) {
     const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
@@ -23,97 +13,155 @@
     return count.toFixed(unit ? 2 : 0) + ' ' + units[unit];
   }
 
-  function range(least, most) {
-    return least === most ? bytes(most) : bytes(least) + ' to ' + bytes(most);
-  }
-
-  function count(number) {
-    return number.toLocaleString('en');
-  }
-
-  function describe(span) {
-    const [first, last, time, least, most, managed, held, device, hits, misses, refused] = span;
-    const lines = [
-      first === last ? 'Event ' + count(first)
-                     : 'Events ' + count(first) + ' to ' + count(last),
-      'In use: ' + range(least, most),
-      'Held: ' + bytes(held),
-      'Managed: ' + bytes(managed)
-    ];
-    if (time > 0)
-      lines.splice(1, 0, 'After ' + (time / 1e6).toFixed(3) + ' s');
-    if (device !== managed)
-      lines.push('Of the device: ' + bytes(device));
-    if (hits + misses > 0)
-      lines.push('Hits: ' + count(hits) + ' of ' + count(hits + misses));
-    if (refused > 0)
-      lines.push('Refused: ' + count(refused));
-    return lines.join('\n');
-  }
-
-  function indexAt(spans, row) {
-    const size = spans[0][1] - spans[0][0] + 1;
-    return Math.max(0, Math.min(spans.length - 1, Math.floor(row / size)));
+  // Shows words beside a place of the window.
+  function say(words, x, y) {
+    tip.textContent = words;
+    tip.hidden = false;
+    const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    const beside = x + 16 > room ? x - tip.offsetWidth - 16 : x + 16;
+    tip.style.left = Math.max(4, beside) + window.scrollX + 'px';
+    tip.style.top = y + 16 + window.scrollY + 'px';
   }
 
   function hide() {
     tip.hidden = true;
-    plots.forEach(plot => plot.querySelector('.pointer').setAttribute('visibility', 'hidden'));
+    plot.querySelector('.pointer').setAttribute('visibility', 'hidden');
   }
 
-  // The lines of all charts move together: they have the same events across.
-  function showAt(plot, x, top) {
-    const box = plot.getBoundingClientRect();
-    const spans = spansOf(plot);
-    const part = (x - left) / (right - left);
-    plots.forEach(function (each) {
-      const pointer = each.querySelector('.pointer');
+  // Says what is pointed at; where that was a finger, the words stay when it is gone.
+  function follow(element, show) {
+    element.addEventListener('pointerdown', show);
+    element.addEventListener('pointermove', show);
+    element.addEventListener('pointerleave',
+                             event => event.pointerType === 'touch' || hide());
+  }
+
+  // The chart's steps: first and last event, microseconds, least and most active bytes, most
+  // managed bytes, most held bytes, most bytes of the device, hits, misses, refused.
+  function describe(step) {
+    const count = number => number.toLocaleString('en');
+    const [first, last, time, least, most, managed, held, device] = step;
+    const [hits, misses, refused] = step.slice(8);
+    return [
+      first === last ? 'Event ' + count(first)
+                     : 'Events ' + count(first) + ' to ' + count(last),
+      time > 0 ? 'After ' + (time / 1e6).toFixed(3) + ' s' : '',
+      'In use: ' + (least === most ? '' : bytes(least) + ' to ') + bytes(most),
+      'Held: ' + bytes(held),
+      'In the pool: ' + bytes(managed),
+      device === managed ? '' : 'Of the device: ' + bytes(device),
+      hits + misses > 0 ? 'Hits: ' + count(hits) + ' of ' + count(hits + misses) : '',
+      refused > 0 ? 'Refused: ' + count(refused) : ''
+    ].filter(Boolean).join('\n');
+  }
+
+  // Arrows go a step, with Shift twenty, and scroll what the chart is in.
+  function chart() {
+    const steps = JSON.parse(document.getElementById('spans').textContent);
+    const last = steps.length - 1, wide = plot.parentElement;
+    let index = -1;
+
+    function showAt(x, top) {
+      const box = plot.getBoundingClientRect(), pointer = plot.querySelector('.pointer');
       pointer.setAttribute('transform', 'translate(' + x.toFixed(1) + ' 0)');
       pointer.setAttribute('visibility', 'visible');
+      say(describe(steps[index]), box.left + x / 1000 * box.width, top);
+    }
+
+    follow(plot, function (event) {
+      const box = plot.getBoundingClientRect();
+      const x = (event.clientX - box.left) / box.width * 1000;
+      if (left > x || x > right)
+        return hide();
+      const row = (x - left) / (right - left) * steps[last][1];
+      index = Math.max(0, Math.min(last, Math.floor(row / steps[0][1])));
+      showAt(x, event.clientY);
     });
-    tip.textContent = describe(spans[indexAt(spans, part * spans[spans.length - 1][1])]);
-    tip.hidden = false;
-    const at = box.left + x / 1000 * box.width;
-    const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
-    const beside = at + 16 > room ? at - tip.offsetWidth - 16 : at + 16;
-    tip.style.left = Math.max(4, beside) + window.scrollX + 'px';
-    tip.style.top = top + 16 + window.scrollY + 'px';
-  }
-
-  function show(event) {
-    const box = event.currentTarget.getBoundingClientRect();
-    const x = (event.clientX - box.left) / box.width * 1000;
-    if (left > x || x > right)
-      return hide();
-    showAt(event.currentTarget, x, event.clientY);
-  }
-
-  // Of the part that scrolls and has a chart: arrows go a step, with Shift twenty, and scroll.
-  function follow(plot) {
-    const wide = plot.parentElement;
-    let index = -1;
+    wide.addEventListener('blur', hide);
     wide.addEventListener('keydown', function (event) {
-      const spans = spansOf(plot), last = spans.length - 1, step = event.shiftKey ? 20 : 1;
-      const ways = {ArrowLeft: index - step, ArrowRight: index + step, Home: 0, End: last};
+      const by = event.shiftKey ? 20 : 1;
+      const ways = {ArrowLeft: index - by, ArrowRight: index + by, Home: 0, End: last};
       if (event.key === 'Escape')
         return hide();
       if (!(event.key in ways))
         return;
       event.preventDefault();
       index = Math.max(0, Math.min(last, ways[event.key]));
-      const row = (spans[index][0] - 1 + spans[index][1]) / 2;
-      const x = left + row / spans[last][1] * (right - left);
+      const row = (steps[index][0] - 1 + steps[index][1]) / 2;
+      const x = left + row / steps[last][1] * (right - left);
       wide.scrollLeft = x / 1000 * plot.clientWidth - wide.clientWidth / 2;
-      showAt(plot, x, plot.getBoundingClientRect().top);
-    });
-    wide.addEventListener('blur', hide);
-    plot.addEventListener('pointerdown', show);
-    plot.addEventListener('pointermove', show);
-    plot.addEventListener('pointerleave', function (event) {
-      if (event.pointerType !== 'touch') // the finger is gone, and the figures are to be read
-        hide();
+      showAt(x, plot.getBoundingClientRect().top);
     });
   }
 
-  plots.filter(plot => !plot.classList.contains('small')).forEach(follow);
+  // A flame graph: a click or Enter zooms, Escape shows all, arrows go from box to box.
+  function burn(flame) {
+    const number = (box, name) => Number(box.style.getPropertyValue(name));
+    const boxes = Array.from(flame.querySelectorAll('b'), element => ({
+      element,
+      x: number(element, '--x'), w: number(element, '--w'), y: number(element, '--y')
+    }));
+    const of = element => boxes.find(box => box.element === element.closest('b'));
+
+    function tell(box, x, y) {
+      const element = box.element, place = element.dataset.in;
+      say(element.textContent + (place ? '\nin ' + place : '') + '\n' +
+          bytes(Number(element.dataset.b)) + ', ' + (100 * box.w).toFixed(1) + ' %', x, y);
+    }
+
+    function zoom(box) {
+      flame.style.setProperty('--zx', box.x);
+      flame.style.setProperty('--zw', box.w);
+    }
+
+    function reach(box) {
+      boxes.forEach(each => { each.element.tabIndex = each === box ? 0 : -1; });
+      box.element.focus();
+      const place = box.element.getBoundingClientRect();
+      tell(box, place.left, place.bottom);
+    }
+
+    // From a box to its caller, to the widest that it calls, or along those of its depth.
+    function next(box, key) {
+      const row = box.y + (key === 'ArrowUp' ? -1 : key === 'ArrowDown' ? 1 : 0);
+      const beside = boxes.filter(each => each.y === row);
+      beside.sort((one, other) => one.x - other.x);
+      const has = (outer, inner) => inner.x + inner.w / 2 >= outer.x
+        ? outer.x + outer.w >= inner.x + inner.w / 2 : false;
+      if (key === 'ArrowUp')
+        return beside.find(each => has(each, box));
+      if (key === 'ArrowDown')
+        return beside.filter(each => has(box, each)).sort((one, other) => other.w - one.w)[0];
+      return beside[beside.indexOf(box) + (key === 'ArrowLeft' ? -1 : 1)];
+    }
+
+    flame.setAttribute('role', 'tree');
+    boxes.forEach(function (box, i) {
+      box.element.setAttribute('role', 'treeitem');
+      box.element.setAttribute('aria-level', box.y + 1);
+      box.element.tabIndex = i > 0 ? -1 : 0;
+    });
+    follow(flame, function (event) {
+      const box = of(event.target);
+      if (box)
+        tell(box, event.clientX, event.clientY);
+    });
+    flame.addEventListener('click', event => zoom(of(event.target) || boxes[0]));
+    flame.addEventListener('focusout', hide);
+    flame.addEventListener('keydown', function (event) {
+      const box = of(event.target);
+      if (['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'].includes(event.key))
+        reach(next(box, event.key) || box);
+      else if (['Enter', ' ', 'Escape'].includes(event.key))
+        zoom(event.key === 'Escape' ? boxes[0] : box);
+      else
+        return;
+      event.preventDefault();
+    });
+  }
+
+  if (plot) {
+    chart();
+    document.querySelectorAll('.flame').forEach(burn);
+  }
 }());

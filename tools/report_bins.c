@@ -1,168 +1,112 @@
 /* SPDX-License-Identifier: MIT */
-/* The report's bins when the pool was largest: by what they held, and by padding. */
+/* The report's part on the moment when the pool was largest: what its memory was for, and the bins
+ * that held most. */
 #include "report.h"
-#include "report_text.h"
 
-#include <clpool/bin.h>
 #include <stdbool.h>
-#include <string.h>
 
 enum { MOST_BARS = 12 };
 
-typedef struct ranked_bin {
-  size_t block_bytes;
-  size_t blocks; /* that the bytes are of */
-  size_t bytes;  /* what it is ranked by */
-} ranked_bin;
-
-/* The bins that have most of something. */
-typedef struct ranking {
-  size_t shown; /* how many are in `bins`, by descending bytes */
-  ranked_bin bins[MOST_BARS];
-  size_t count; /* of all bins that have any */
-  size_t bytes; /* of all */
-} ranking;
-
-static void rank(ranking *ranks, ranked_bin bin)
+static size_t held_bytes(const trace_bin_census *census, size_t i)
 {
-  if (bin.bytes == 0)
-    return;
-  ranks->count++;
-  ranks->bytes += bin.bytes;
-  size_t place = ranks->shown;
-  while (place > 0 && ranks->bins[place - 1].bytes < bin.bytes)
-    place--;
-  if (place == MOST_BARS)
-    return;
-  if (ranks->shown < MOST_BARS)
-    ranks->shown++;
-  memmove(&ranks->bins[place + 1], &ranks->bins[place],
-          (ranks->shown - 1 - place) * sizeof(ranks->bins[0]));
-  ranks->bins[place] = bin;
+  const trace_bin_record *bin = &census->bins[i];
+  return trace_bin_held_bytes(bin, trace_bin_at_peak(census, bin));
 }
 
-static ranking rank_all(const trace_bin_census *census, bool by_padding)
+/* The bin that holds most of those that come after `last`, by descending bytes; `last` itself if
+ * there is none. Before the first, `last` is the number of bins. */
+static size_t next_bin(const trace_bin_census *census, size_t last)
 {
-  ranking ranks = {0};
+  size_t found = last, most = 0;
   for (size_t i = 0; i < census->count; i++) {
-    const trace_bin_record *bin = &census->bins[i];
-    trace_bin_count count = trace_bin_at_peak(census, bin);
-    if (by_padding)
-      rank(&ranks, (ranked_bin){bin->block_bytes, count.active_blocks,
-                                trace_bin_padding_bytes(bin, count)});
-    else
-      rank(&ranks, (ranked_bin){bin->block_bytes, count.blocks - count.active_blocks,
-                                trace_bin_held_bytes(bin, count)});
+    size_t bytes = held_bytes(census, i);
+    bool comes_after = last == census->count || bytes < held_bytes(census, last) ||
+                       (bytes == held_bytes(census, last) && i > last);
+    if (comes_after && bytes > most) {
+      most = bytes;
+      found = i;
+    }
   }
-  return ranks;
+  return found;
 }
 
-/* How a ranking is shown. */
-typedef struct ranking_words {
-  const char *title, *blocks, *bytes;
-  const char *color; /* of the bars, in the style sheet */
-  const char *none;  /* said where there are no bytes */
-} ranking_words;
-
-static const ranking_words held_words = {"Bins by bytes held", "Held blocks", "Held", "held",
-                                         "Nothing was held."};
-static const ranking_words padding_words = {"Bins by padding", "Blocks in use", "Padding",
-                                            "padding", "No block in use had padding."};
-
-static void write_bar(FILE *file, const ranked_bin *bin, const char *color, size_t most)
+static void write_bar(FILE *file, const trace_bin_census *census, size_t i, size_t most)
 {
+  const trace_bin_record *bin = &census->bins[i];
+  trace_bin_count count = trace_bin_at_peak(census, bin);
+  size_t bytes = held_bytes(census, i);
   fprintf(file,
           "<tr><th scope='row'>%s</th><td>%s</td><td>%s</td>"
-          "<td class='bar'><i class='%s' style='width:%.1f%%'></i></td></tr>\n",
-          clpi_show_bytes(bin->block_bytes).text, clpi_show_grouped(bin->blocks).text,
-          clpi_show_bytes(bin->bytes).text, color, 100.0 * (double)bin->bytes / (double)most);
+          "<td class='bar'><i class='held' style='width:%.1f%%'></i></td></tr>\n",
+          clpi_show_bytes(bin->block_bytes).text,
+          clpi_show_grouped(count.blocks - count.active_blocks).text, clpi_show_bytes(bytes).text,
+          100.0 * (double)bytes / (double)most);
 }
 
-/* What the bins that are not shown have. */
-static void write_others(FILE *file, const ranking *ranks)
+static void write_held(FILE *file, const trace_bin_census *census)
 {
-  size_t bytes = ranks->bytes;
-  for (size_t i = 0; i < ranks->shown; i++)
-    bytes -= ranks->bins[i].bytes;
-  fprintf(
-      file,
-      "<tr class='others'><th scope='row' colspan='2'>%s others</th><td>%s</td><td></td></tr>\n",
-      clpi_show_grouped(ranks->count - ranks->shown).text, clpi_show_bytes(bytes).text);
-}
-
-static void write_ranking(FILE *file, const ranking *ranks, const ranking_words *words)
-{
-  fprintf(file, "<div>\n<h3>%s</h3>\n", words->title);
-  if (ranks->count == 0) {
-    fprintf(file, "<p class='note'>%s</p>\n</div>\n", words->none);
-    return;
+  size_t others = 0, bytes = 0, last = census->count;
+  for (size_t i = 0; i < census->count; i++) {
+    others += held_bytes(census, i) > 0;
+    bytes += held_bytes(census, i);
   }
-  clpi_report_begin_wide(file, words->title);
-  fprintf(file,
-          "<table class='bars'>\n<thead><tr><th scope='col'>Block size</th>"
-          "<th scope='col'>%s</th><th scope='col'>%s</th><th></th></tr></thead>\n<tbody>\n",
-          words->blocks, words->bytes);
-  for (size_t i = 0; i < ranks->shown; i++)
-    write_bar(file, &ranks->bins[i], words->color, ranks->bins[0].bytes);
-  if (ranks->count > ranks->shown)
-    write_others(file, ranks);
+  if (bytes == 0)
+    return;
+  clpi_report_begin_wide(file, "The bins that held most");
+  fputs("<table class='bars'>\n<thead><tr><th scope='col'>Block size</th>"
+        "<th scope='col'>Held blocks</th><th scope='col'>Held</th><th></th></tr></thead>\n"
+        "<tbody>\n",
+        file);
+  size_t most = held_bytes(census, next_bin(census, last));
+  for (size_t shown = 0; shown < MOST_BARS && others > 0; shown++, others--) {
+    last = next_bin(census, last);
+    bytes -= held_bytes(census, last);
+    write_bar(file, census, last, most);
+  }
+  if (others > 0)
+    fprintf(file,
+            "<tr class='others'><th scope='row' colspan='2'>%s</th><td>%s</td><td></td>"
+            "</tr>\n",
+            clpi_show_number_of(others, "other bin").text, clpi_show_bytes(bytes).text);
   fputs("</tbody>\n</table>", file);
   clpi_report_end_wide(file);
-  fputs("</div>\n", file);
 }
 
-/* One part of all that was managed. */
-static void write_part(FILE *file, const char *color, const char *words, size_t bytes,
-                       size_t managed)
-{
-  fprintf(file, "<li><i class='%s'></i>%s <b>%s</b> (%s)</li>\n", color, words,
-          clpi_show_bytes(bytes).text, clpi_show_part(bytes, managed).text);
-}
+/* A part of all that was managed, in the bar and in words. */
+typedef struct part {
+  const char *color, *words;
+  size_t bytes;
+} part;
 
-static void write_part_bar(FILE *file, const char *color, size_t bytes, size_t managed)
+static void write_parts(FILE *file, const part parts[3], size_t managed)
 {
-  if (bytes > 0)
-    fprintf(file, "<i class='%s' style='width:%.2f%%'></i>", color,
-            100.0 * (double)bytes / (double)managed);
-}
-
-/* All that was managed, as a bar and in words. */
-static void write_parts(FILE *file, const trace_peak *peak)
-{
-  size_t managed = trace_peak_managed_bytes(peak);
   fputs("<p class='parts' aria-hidden='true'>", file);
-  write_part_bar(file, "active", peak->active_bytes, managed);
-  write_part_bar(file, "padding", peak->padding_bytes, managed);
-  write_part_bar(file, "held", peak->held_bytes, managed);
+  for (size_t i = 0; i < 3; i++)
+    if (parts[i].bytes > 0)
+      fprintf(file, "<i class='%s' style='width:%.2f%%'></i>", parts[i].color,
+              100.0 * (double)parts[i].bytes / (double)managed);
   fputs("</p>\n<ul class='legend'>\n", file);
-  write_part(file, "active", "in use", peak->active_bytes, managed);
-  write_part(file, "padding", "padding", peak->padding_bytes, managed);
-  write_part(file, "held", "held", peak->held_bytes, managed);
+  for (size_t i = 0; i < 3; i++)
+    fprintf(file, "<li><i class='%s'></i>%s <b>%s</b> (%s)</li>\n", parts[i].color, parts[i].words,
+            clpi_show_bytes(parts[i].bytes).text, clpi_show_part(parts[i].bytes, managed).text);
   fputs("</ul>\n", file);
-}
-
-/* Of the bins that ever had a block, those that had one then. */
-static size_t count_bins_at_peak(const trace_bin_census *census)
-{
-  size_t count = 0;
-  for (size_t i = 0; i < census->count; i++)
-    count += trace_bin_at_peak(census, &census->bins[i]).blocks > 0;
-  return count;
 }
 
 void clpi_report_write_bins(FILE *file, const clpi_report *report)
 {
-  const trace_survey *survey = report->survey;
-  const trace_peak *peak = &survey->managed_peak;
-  clpi_report_begin_section(file, report, "bins", "When the pool was largest");
-  fprintf(file, "<p>At event %s, the pool managed %s in %s.</p>\n",
-          clpi_show_grouped(peak->when.row).text,
-          clpi_show_bytes(trace_peak_managed_bytes(peak)).text,
-          clpi_show_number_of(count_bins_at_peak(&survey->bins), "bin").text);
-  write_parts(file, peak);
-  ranking held = rank_all(&survey->bins, false), padding = rank_all(&survey->bins, true);
-  fputs("<div class='pair'>\n", file);
-  write_ranking(file, &held, &held_words);
-  write_ranking(file, &padding, &padding_words);
-  fputs("</div>\n</section>\n", file);
+  const trace_bin_census *census = &report->survey->bins;
+  const trace_peak *peak = &report->survey->managed_peak;
+  const part parts[] = {{"active", "in use", peak->active_bytes},
+                        {"padding", "padding, from sizes rounded up", peak->padding_bytes},
+                        {"held", "held for later allocations", peak->held_bytes}};
+  size_t managed = trace_peak_managed_bytes(peak), bins = 0;
+  for (size_t i = 0; i < census->count; i++)
+    bins += trace_bin_at_peak(census, &census->bins[i]).blocks > 0;
+  clpi_report_begin_section(file, "bins", "When the pool was largest");
+  fprintf(file, "<p>At event %s the pool had %s, in %s.</p>\n",
+          clpi_show_grouped(peak->when.row).text, clpi_show_bytes(managed).text,
+          clpi_show_number_of(bins, "bin").text);
+  write_parts(file, parts, managed);
+  write_held(file, census);
+  fputs("</section>\n", file);
 }

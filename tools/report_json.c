@@ -2,7 +2,6 @@
 /* The report as JSON: the figures, every bin at the peak, the largest allocations. */
 #include "json.h"
 #include "report.h"
-#include "report_figures.h"
 
 #include <clpool/bin.h>
 
@@ -11,9 +10,9 @@ static void write_figures(clpi_json *json, const clpi_report *report)
   clpi_figure figures[CLPI_FIGURES];
   clpi_report_figures(report, figures);
   for (size_t i = 0; i < CLPI_FIGURES; i++) {
-    if (figures[i].kind == CLPI_FIGURE_SWITCH)
+    if (figures[i].kind == CLPI_SWITCH)
       clpi_json_bool(json, figures[i].key, figures[i].count);
-    else if (figures[i].kind == CLPI_FIGURE_RATIO)
+    else if (figures[i].kind == CLPI_RATIO)
       clpi_json_number(json, figures[i].key, figures[i].ratio);
     else
       clpi_json_unsigned(json, figures[i].key, figures[i].count);
@@ -28,7 +27,9 @@ static void write_bins(clpi_json *json, const clpi_report *report)
     const trace_bin_record *bin = &census->bins[i];
     trace_bin_count count = trace_bin_at_peak(census, bin);
     clpi_json_begin_object(json, NULL);
-    clpi_json_unsigned(json, "bin", clp_bin_number(report->leading_bits, bin->block_bytes));
+    clpi_json_unsigned(json, "bin",
+                       clp_bin_number(report->arguments->replay.pool_options.leading_bits_in_bin_id,
+                                      bin->block_bytes));
     clpi_json_unsigned(json, "block_bytes", bin->block_bytes);
     clpi_json_unsigned(json, "hits", bin->hits);
     clpi_json_unsigned(json, "misses", bin->misses);
@@ -65,6 +66,22 @@ static void write_kinds(clpi_json *json, const trace_survey *survey)
   clpi_json_end_array(json);
 }
 
+/* The lines of a stack, innermost first; null: unknown. */
+static void write_from(clpi_json *json, const trace_stacks *stacks, uint64_t stack)
+{
+  const char *texts[CLPI_REPORT_LINES];
+  size_t count =
+      stacks && stack ? trace_stacks_describe(stacks, stack, texts, CLPI_REPORT_LINES) : 0;
+  if (count == 0) {
+    clpi_json_null(json, "from");
+    return;
+  }
+  clpi_json_begin_array(json, "from");
+  for (size_t i = 0; i < count; i++)
+    clpi_json_string(json, NULL, texts[i]);
+  clpi_json_end_array(json);
+}
+
 static void write_largest(clpi_json *json, const clpi_report *report)
 {
   const trace_largest *largest = &report->survey->largest;
@@ -74,7 +91,9 @@ static void write_largest(clpi_json *json, const clpi_report *report)
     clpi_json_begin_object(json, NULL);
     clpi_json_unsigned(json, "bytes", group->kind.bytes);
     clpi_json_unsigned(json, "times", group->times);
-    clpi_json_unsigned(json, "bin", clp_bin_number(report->leading_bits, group->kind.bytes));
+    clpi_json_unsigned(json, "bin",
+                       clp_bin_number(report->arguments->replay.pool_options.leading_bits_in_bin_id,
+                                      group->kind.bytes));
     clpi_json_unsigned(json, "block_bytes", group->block_bytes);
     clpi_json_unsigned(json, "first_event", group->first.row);
     clpi_json_number(json, "first_seconds", (double)group->first.nanoseconds / 1e9);
@@ -84,6 +103,7 @@ static void write_largest(clpi_json *json, const clpi_report *report)
     clpi_json_unsigned(json, "thread", group->kind.thread);
     clpi_json_unsigned(json, "stream", group->kind.stream);
     write_kind(json, group->kind.memory);
+    write_from(json, report->survey->stacks, group->kind.stack);
     clpi_json_end_object(json);
   }
   clpi_json_end_array(json);
@@ -93,7 +113,7 @@ static void write_pools(clpi_json *json, const clpi_report *report)
 {
   clpi_json_begin_array(json, "by_pool");
   for (size_t i = 0; i < report->survey->pool_count; i++) {
-    const trace_surveyed_pool *pool = report->survey->pools[i];
+    const trace_surveyed_pool *pool = &report->survey->pools[i];
     clpi_json_begin_object(json, NULL);
     clpi_json_string(json, "name", pool->name);
     write_kind(json, pool->kind);
@@ -104,30 +124,17 @@ static void write_pools(clpi_json *json, const clpi_report *report)
   clpi_json_end_array(json);
 }
 
-static void write_report(clpi_json *json, const char *key, const clpi_report *report)
+void clpi_report_write_json(FILE *file, const clpi_report *report)
 {
-  clpi_json_begin_object(json, key);
-  clpi_json_string(json, "trace", report->trace);
-  clpi_json_string(json, "allocator", "simulated");
-  write_figures(json, report);
-  write_pools(json, report);
-  write_kinds(json, report->survey);
-  write_bins(json, report);
-  write_largest(json, report);
-  clpi_json_end_object(json);
-}
-
-void clpi_report_write_json(FILE *file, const clpi_report *reports, size_t count)
-{
-  static const char *const keys[CLPI_MOST_REPORTS] = {"first", "second"};
   clpi_json json = clpi_json_start(file);
-  if (count == 1) {
-    write_report(&json, NULL, reports);
-  } else {
-    clpi_json_begin_object(&json, NULL);
-    for (size_t i = 0; i < count; i++)
-      write_report(&json, keys[i], &reports[i]);
-    clpi_json_end_object(&json);
-  }
+  clpi_json_begin_object(&json, NULL);
+  clpi_json_string(&json, "trace", report->trace);
+  clpi_json_string(&json, "allocator", "simulated");
+  write_figures(&json, report);
+  write_pools(&json, report);
+  write_kinds(&json, report->survey);
+  write_bins(&json, report);
+  write_largest(&json, report);
+  clpi_json_end_object(&json);
   clpi_json_finish(&json);
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The report's page: one file, with its style and script inside. */
 #include "report.h"
-#include "report_assets.h"
-#include "report_figures.h"
-#include "report_text.h"
 
 #include <clpool/version.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash && slash[1] ? slash + 1 : path;
-}
+/* report.css and report.js, which the build makes C of. */
+extern const char clpi_report_style[], clpi_report_script[];
 
 static void write_head(FILE *file, const clpi_report *report)
 {
@@ -22,15 +17,14 @@ static void write_head(FILE *file, const clpi_report *report)
         "<meta name='viewport' content='width=device-width, initial-scale=1'/>\n"
         "<meta name='color-scheme' content='light dark'/>\n<title>",
         file);
-  clpi_write_escaped(file, base_name(report->trace));
+  clpi_write_escaped(file, clpi_base_name(report->trace));
   fprintf(file, " - clpool report</title>\n<style>\n%s</style>\n</head>\n<body>\n",
           clpi_report_style);
 }
 
-void clpi_report_begin_section(FILE *file, const clpi_report *report, const char *name,
-                               const char *title)
+void clpi_report_begin_section(FILE *file, const char *name, const char *title)
 {
-  fprintf(file, "<section id='%s%s' class='%s'>\n<h2>%s</h2>\n", name, report->suffix, name, title);
+  fprintf(file, "<section id='%s' class='%s'>\n<h2>%s</h2>\n", name, name, title);
 }
 
 void clpi_report_begin_wide(FILE *file, const char *label)
@@ -45,61 +39,92 @@ void clpi_report_end_wide(FILE *file)
   fputs("</div>\n", file);
 }
 
-static bool has_pools(const clpi_report *report)
+/* "A pool with 4 leading bits takes", "2 pools on arenas of slack 0.1 take" */
+static void write_pools(FILE *file, const clpi_report *report)
 {
-  return report->survey->result.pools > 1;
+  const trace_replay_options *replay = &report->arguments->replay;
+  size_t count = report->survey->result.pools;
+  fputs(count > 1 ? clpi_show_number_of(count, "pool").text : "A pool", file);
+  if (replay->on_arena)
+    fprintf(file, " on %s of slack %.10g", count > 1 ? "arenas" : "an arena",
+            replay->arena_options.slack);
+  else
+    fprintf(file, " with %u leading bits", replay->pool_options.leading_bits_in_bin_id);
+  fputs(count > 1 ? " take" : " takes", file);
 }
 
-/* "A pool with 4 leading bits", "2 pools on arenas of slack 0.1" */
-static void write_pool(FILE *file, const clpi_report *report, const char *article)
+/* The innermost line that most of the peak comes from, unless all of it does, by several others. */
+static clp_status write_culprit(FILE *file, const trace_stacks *stacks)
 {
-  if (has_pools(report))
-    fprintf(file, "%zu pools", report->survey->result.pools);
-  else
-    fprintf(file, "%s pool", article);
-  if (report->on_arena)
-    fprintf(file, " on %s of slack %.10g", has_pools(report) ? "arenas" : "an arena",
-            report->slack);
-  else
-    fprintf(file, " with %u leading bits", report->leading_bits);
+  trace_stack_line *lines;
+  size_t count, found = 0;
+  bool has_calls = false;
+  clp_status status = trace_stacks_lines(stacks, CLP_VIEW_PEAK, &lines, &count);
+  if (status)
+    return status;
+  for (size_t i = 1; i < count; i++) {
+    bool is_called = lines[i].caller == found && lines[i].bytes > 0;
+    bool is_most = is_called && lines[i].bytes > lines[0].bytes / 2;
+    has_calls = (has_calls || is_called) && !is_most;
+    found = is_most ? i : found;
+  }
+  if (found > 0 && (lines[found].bytes < lines[0].bytes || !has_calls)) {
+    fprintf(file, " At the peak, <b>%s</b> of what was in use came from <code>",
+            clpi_show_part(lines[found].bytes, lines[0].bytes).text);
+    clpi_write_escaped(file, clpi_base_name(lines[found].text));
+    fputs("</code>.", file);
+  }
+  free(lines);
+  return CLP_SUCCESS;
 }
 
-/* What was in use is the program's, unless its sizes were scaled or some of it was refused. */
-static void write_use(FILE *file, const clpi_report *report)
+/* What to do now, which depends on whether there is something to gain. */
+static void write_next_step(FILE *file, const clpi_report *report)
+{
+  static const double much = 1.2;
+  if (report->survey->result.footprint < much) {
+    fputs("Other settings can gain little: the pool takes hardly more than the program uses.",
+          file);
+  } else {
+    fputs("Next: <code>clpool tune ", file);
+    clpi_write_escaped(file, clpi_base_name(report->arguments->trace));
+    fputs("</code> looks for a setting that takes less.", file);
+  }
+  if (!report->survey->stacks)
+    fputs(" Record with <code>clpool record --stacks</code> or <code>CLPOOL_TRACE_STACKS=1</code> "
+          "to see who allocates.",
+          file);
+}
+
+/* Some sentences for who reads no more. */
+static clp_status write_verdict(FILE *file, const clpi_report *report)
 {
   const trace_replay_result *result = &report->survey->result;
-  bool is_scaled = report->scale < 1.0 || report->scale > 1.0;
-  if (is_scaled)
-    fprintf(file, "With its sizes times %.10g, the program ", report->scale);
-  else
-    fputs("The program ", file);
-  if (result->failures == 0)
-    fprintf(file, "had at most <b>%s</b> in use. ",
-            clpi_show_bytes(result->peak_active_bytes).text);
-  else
-    fprintf(file, "asks for %s, of which ",
-            clpi_show_number_of(result->allocations + result->failures, "allocation").text);
-  write_pool(file, report, result->failures == 0 ? "A" : "a");
-  const char *s = has_pools(report) ? "" : "s";
-  if (result->failures > 0)
-    fprintf(file, " refuse%s <b>%s</b>. Of what is served, at most <b>%s</b> is in use; the pool%s",
-            s, clpi_show_grouped(result->failures).text,
-            clpi_show_bytes(result->peak_active_bytes).text, has_pools(report) ? "s" : "");
-  fprintf(file, " take%s", s);
-}
-
-/* A sentence or two for who reads no more. */
-static void write_verdict(FILE *file, const clpi_report *report)
-{
-  const trace_replay_result *result = &report->survey->result;
+  double scale = report->arguments->replay.scale;
   fputs("<p class='verdict'>", file);
-  write_use(file, report);
+  if (scale < 1.0 || scale > 1.0)
+    fprintf(file, "With its sizes times %.10g, the program had at most ", scale);
+  else
+    fputs("The program had at most ", file);
+  fprintf(file, "<b>%s</b> in use", clpi_show_bytes(result->peak_active_bytes).text);
+  if (result->failures > 0)
+    fprintf(file, ", without <b>%s</b> of its %s, which were refused",
+            clpi_show_grouped(result->failures).text,
+            clpi_show_number_of(result->allocations + result->failures, "allocation").text);
+  fputs(". ", file);
+  write_pools(file, report);
   fprintf(file,
-          " <b>%s</b> for it, <b>%s times</b> as much, and serve%s <b>%s</b> of %s without the "
-          "device.</p>\n",
+          " <b>%s</b> for that, <b>%s times</b> as much. <b>%s</b> of %s needed no call of the "
+          "device.",
           clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
-          has_pools(report) ? "" : "s", clpi_show_part(result->hits, result->allocations).text,
+          clpi_show_part(result->hits, result->allocations).text,
           clpi_show_number_of(result->allocations, "allocation").text);
+  clp_status status =
+      report->survey->stacks ? write_culprit(file, report->survey->stacks) : CLP_SUCCESS;
+  fputs("</p>\n<p class='next'>", file);
+  write_next_step(file, report);
+  fputs("</p>\n", file);
+  return status;
 }
 
 static void write_header(FILE *file, const clpi_report *report)
@@ -107,7 +132,7 @@ static void write_header(FILE *file, const clpi_report *report)
   const trace_timeline *timeline = &report->survey->timeline;
   uint64_t rows = trace_timeline_rows(timeline);
   fputs("<header>\n<p class='kind'>clpool report</p>\n<h1>", file);
-  clpi_write_escaped(file, base_name(report->trace));
+  clpi_write_escaped(file, clpi_base_name(report->trace));
   fprintf(file, "</h1>\n<p class='subject'>%s", clpi_show_number_of(rows, "event").text);
   if (rows > 0 && trace_timeline_nanoseconds(timeline, rows) > 0)
     fprintf(file, " in %s", clpi_show_elapsed(trace_timeline_nanoseconds(timeline, rows)).text);
@@ -132,7 +157,7 @@ static void write_tiles(FILE *file, const trace_survey *survey)
   char note[128];
   fputs("<dl class='tiles'>\n", file);
   write_peak_tile(file, "Most in use", result->peak_active_bytes, survey->active_peak.when);
-  write_peak_tile(file, "Most managed", result->peak_managed_bytes, survey->managed_peak.when);
+  write_peak_tile(file, "Most in the pool", result->peak_managed_bytes, survey->managed_peak.when);
   write_tile(file, "Footprint", clpi_show_ratio(result->footprint), "taken over in use");
   snprintf(note, sizeof(note), "%s of %s", clpi_show_grouped(result->hits).text,
            clpi_show_grouped(result->allocations).text);
@@ -146,43 +171,32 @@ static void write_tiles(FILE *file, const trace_survey *survey)
   fputs("</dl>\n", file);
 }
 
-static void write_figure(FILE *file, const clpi_report *report, const clpi_figure *figure)
+static void write_figure(FILE *file, const clpi_figure *figure)
 {
   clpi_shown exact = clpi_show_grouped(figure->count), shown = {""};
-  if (figure->kind == CLPI_FIGURE_RATIO)
+  if (figure->kind == CLPI_RATIO)
     snprintf(exact.text, sizeof(exact.text), "%.10g", figure->ratio);
-  if (figure->kind == CLPI_FIGURE_RATIO && isnan(figure->ratio))
+  if (figure->kind == CLPI_RATIO && isnan(figure->ratio))
     exact = (clpi_shown){"none"};
-  if (figure->kind == CLPI_FIGURE_SWITCH)
-    exact = (clpi_shown){"no"};
-  if (figure->kind == CLPI_FIGURE_SWITCH && figure->count)
-    exact = (clpi_shown){"yes"};
-  if (figure->kind == CLPI_FIGURE_BYTES && figure->count >= 1024)
+  if (figure->kind == CLPI_SWITCH)
+    exact = figure->count ? (clpi_shown){"yes"} : (clpi_shown){"no"};
+  if (figure->kind == CLPI_BYTES && figure->count >= 1024)
     shown = clpi_show_bytes(figure->count);
-  fprintf(file, "<td data-key='%s%s'>%s</td><td>%s</td>", figure->key, report->suffix, exact.text,
-          shown.text);
+  fprintf(file, "<tr><th scope='row'>%s</th><td data-key='%s'>%s</td><td>%s</td></tr>\n",
+          figure->title, figure->key, exact.text, shown.text);
 }
 
-static void write_figures(FILE *file, const clpi_report *reports, size_t count)
+static void write_figures(FILE *file, const clpi_report *report)
 {
-  clpi_figure figures[CLPI_MOST_REPORTS][CLPI_FIGURES];
-  for (size_t i = 0; i < count; i++)
-    clpi_report_figures(&reports[i], figures[i]);
-  clpi_report_begin_section(file, reports, "figures", "All figures");
-  clpi_report_begin_wide(file, "All figures");
-  fprintf(file, "<table>\n<tbody>\n<tr><th scope='row'>Trace</th><td colspan='%zu' class='path'>",
-          2 * count);
-  clpi_write_escaped(file, reports->trace);
+  clpi_figure figures[CLPI_FIGURES];
+  clpi_report_figures(report, figures);
+  clpi_report_begin_section(file, "figures", "All figures");
+  fputs("<table>\n<tbody>\n<tr><th scope='row'>Trace</th><td colspan='2' class='path'>", file);
+  clpi_write_escaped(file, report->trace);
   fputs("</td></tr>\n", file);
-  for (size_t i = 0; i < CLPI_FIGURES; i++) {
-    fprintf(file, "<tr><th scope='row'>%s</th>", figures[0][i].title);
-    for (size_t j = 0; j < count; j++)
-      write_figure(file, &reports[j], &figures[j][i]);
-    fputs("</tr>\n", file);
-  }
-  fputs("</tbody>\n</table>", file);
-  clpi_report_end_wide(file);
-  fputs("</section>\n", file);
+  for (size_t i = 0; i < CLPI_FIGURES; i++)
+    write_figure(file, &figures[i]);
+  fputs("</tbody>\n</table>\n</section>\n", file);
 }
 
 static void write_nothing(FILE *file, const trace_replay_result *result)
@@ -194,59 +208,37 @@ static void write_nothing(FILE *file, const trace_replay_result *result)
   fputs("</p>\n", file);
 }
 
-static bool has_bytes(const clpi_report *report)
-{
-  return report->survey->result.peak_managed_bytes > 0;
-}
-
 /* What there is to see of a trace that allocates something. */
-static void write_findings(FILE *file, const clpi_report *report)
+static clp_status write_findings(FILE *file, const clpi_report *report)
 {
+  clp_status status = CLP_SUCCESS;
   if (report->survey->result.peak_active_bytes > 0)
-    write_verdict(file, report);
-  if (!has_bytes(report)) {
+    status = write_verdict(file, report);
+  if (status)
+    return status;
+  if (report->survey->result.peak_managed_bytes == 0) {
     write_nothing(file, &report->survey->result);
-    return;
+    return CLP_SUCCESS;
   }
   write_tiles(file, report->survey);
   clpi_report_write_timeline(file, report);
+  status = clpi_report_write_stacks(file, report);
   clpi_report_write_pools(file, report);
   clpi_report_write_kinds(file, report);
-  clpi_report_write_hit_rate(file, report);
   clpi_report_write_bins(file, report);
   clpi_report_write_largest(file, report);
+  fprintf(file, "<div id='tip' role='status' hidden='hidden'></div>\n");
+  return status;
 }
 
-/* Side by side where there is room. */
-static void write_both(FILE *file, const clpi_report *reports, size_t count)
+clp_status clpi_report_write_page(FILE *file, const clpi_report *report)
 {
-  fputs("<div class='both'>\n", file);
-  for (size_t i = 0; i < count; i++) {
-    fputs("<article>\n<h2 class='setting'>", file);
-    write_pool(file, &reports[i], "A");
-    fputs("</h2>\n", file);
-    write_findings(file, &reports[i]);
-    fputs("</article>\n", file);
-  }
-  fputs("</div>\n", file);
-}
-
-void clpi_report_write_page(FILE *file, const clpi_report *reports, size_t count)
-{
-  bool has_charts = false;
-  for (size_t i = 0; i < count; i++)
-    has_charts = has_charts || has_bytes(&reports[i]);
-  write_head(file, reports);
-  fprintf(file, "<main%s>\n", count > 1 ? " class='of-both'" : "");
-  write_header(file, reports);
-  if (count > 1)
-    write_both(file, reports, count);
-  else
-    write_findings(file, reports);
-  write_figures(file, reports, count);
-  fprintf(file, "</main>\n<footer>clpool %s</footer>\n", clp_version());
-  if (has_charts)
-    fprintf(file, "<div id='tip' role='status' hidden='hidden'></div>\n<script>\n%s</script>\n",
-            clpi_report_script);
-  fputs("</body>\n</html>\n", file);
+  write_head(file, report);
+  fputs("<main>\n", file);
+  write_header(file, report);
+  clp_status status = write_findings(file, report);
+  write_figures(file, report);
+  fprintf(file, "</main>\n<footer>clpool %s</footer>\n<script>\n%s</script>\n</body>\n</html>\n",
+          clp_version(), clpi_report_script);
+  return status;
 }

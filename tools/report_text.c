@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text for a page: escaped, and with figures as people write them. */
-#include "report_text.h"
+
+#include "report.h"
 
 #include "core/base/printable.h"
 
@@ -35,7 +36,21 @@ static bool is_in_xml(const char *text)
 
 void clpi_write_escaped(FILE *file, const char *text)
 {
-  while (*text) {
+  clpi_write_escaped_part(file, text, strlen(text));
+}
+
+const char *clpi_base_name(const char *path)
+{
+  const char *name = path;
+  for (const char *end = strchrnul(path, ':'), *at = path; at < end; at++)
+    if (*at == '/' && at[1])
+      name = at + 1;
+  return name;
+}
+
+void clpi_write_escaped_part(FILE *file, const char *text, size_t bytes)
+{
+  for (const char *end = text + bytes; text < end;) {
     size_t length = clpi_utf8_length(text);
     const char *entity = entity_of(*text);
     if (entity)
@@ -67,20 +82,12 @@ clpi_shown clpi_show_elapsed(uint64_t nanoseconds)
 {
   clpi_shown shown;
   uint64_t seconds = nanoseconds / 1000000000u;
-  if (nanoseconds == 0)
-    return (clpi_shown){"0 s"};
-  if (nanoseconds < 1000000000u)
-    return clpi_show_time((double)nanoseconds);
-  if (seconds < 10)
-    snprintf(shown.text, sizeof(shown.text), "%.2f s", (double)nanoseconds / 1e9);
-  else if (seconds < 100)
-    snprintf(shown.text, sizeof(shown.text), "%.1f s", (double)nanoseconds / 1e9);
-  else if (seconds < 3600)
-    snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " min %" PRIu64 " s", seconds / 60,
-             seconds % 60);
-  else
-    snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " h %" PRIu64 " min", seconds / 3600,
-             seconds / 60 % 60);
+  if (seconds < 60)
+    return nanoseconds ? clpi_show_time((double)nanoseconds) : (clpi_shown){"0 s"};
+  bool has_hours = seconds >= 3600;
+  snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " %s %" PRIu64 " %s",
+           has_hours ? seconds / 3600 : seconds / 60, has_hours ? "h" : "min",
+           has_hours ? seconds / 60 % 60 : seconds % 60, has_hours ? "min" : "s");
   return shown;
 }
 

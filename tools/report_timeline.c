@@ -1,206 +1,259 @@
 /* SPDX-License-Identifier: MIT */
-/* The report's chart of memory over the trace, and the figures for who points at it. */
+/* The report's chart of memory over the trace, as inline SVG, and the figures for who points at it.
+ */
 #include "report.h"
-#include "report_plot.h"
-#include "report_text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
+#include <sys/param.h>
 
-enum { HEIGHT = 300, LEVELS = 6 };
+/* Units of the picture, which is scaled when it is shown. report.js has LEFT and RIGHT, too. */
+enum { WIDTH = 1000, LEFT = 64, RIGHT = 976, TOP = 14, BOTTOM = 314, BELOW = 54 };
+enum { MOST_STEPS = 1024, LEVELS = 6, TICKS = 8 };
 
-static double least_active(const trace_span *span)
+typedef struct plot {
+  FILE *file;
+  const trace_survey *survey;
+  const trace_span *steps; /* what is drawn: the timeline's spans, or wider ones */
+  size_t count;
+  uint64_t rows;
+  bool has_times, is_on_arena;
+  const char *unit;              /* of the figures beside it */
+  double unit_bytes, step, most; /* a step in units; bytes at the top */
+} plot;
+
+static double x_of(const plot *in, uint64_t row) /* where it ends */
 {
-  return (double)span->active_bytes.least;
+  return LEFT + (double)(RIGHT - LEFT) * (double)row / (double)in->rows;
 }
 
-static double most_active(const trace_span *span)
+static double y_of(const plot *in, double bytes)
 {
-  return (double)span->active_bytes.most;
+  return BOTTOM - (BOTTOM - TOP) * bytes / in->most;
 }
 
-static double least_managed(const trace_span *span)
+/* 1, 2, 2.5 or 5 times a power of ten: the least of which `most` takes no more than `steps`. */
+static double round_step(double most, unsigned steps)
 {
-  return (double)span->managed_bytes.least;
+  double step = pow(10.0, floor(log10(most / steps)));
+  static const double factors[] = {1.0, 2.0, 2.5, 5.0};
+  for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
+    if (most <= step * factors[i] * steps)
+      return step * factors[i];
+  return step * 10.0;
 }
 
-static double most_managed(const trace_span *span)
-{
-  return (double)span->managed_bytes.most;
-}
-
-static double most_of_device(const trace_span *span)
-{
-  return (double)span->device_bytes.most;
-}
-
-/* A power of 1024 for the labels of an axis. */
-typedef struct byte_unit {
-  const char *name;
-  double bytes;
-} byte_unit;
-
-/* The unit in which a size has digits before its point, three of them or so. */
-static byte_unit unit_for(size_t bytes)
+static void fit(plot *in, size_t peak)
 {
   static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  byte_unit unit = {names[0], 1.0};
-  for (size_t i = 1; (double)bytes / unit.bytes >= 1024.0; i++)
-    unit = (byte_unit){names[i], unit.bytes * 1024.0};
-  return unit;
+  size_t name = 0;
+  for (in->unit_bytes = 1.0; (double)peak / in->unit_bytes >= 1024.0; name++)
+    in->unit_bytes *= 1024.0;
+  double wanted = 1.02 * (double)peak / in->unit_bytes;
+  in->unit = names[name];
+  in->step = round_step(wanted, LEVELS);
+  in->most = ceil(wanted / in->step) * in->step * in->unit_bytes;
 }
 
-/* Sets the height of the axis: round levels, with room for a label above the peak. */
-static double fit_levels(clpi_plot *plot, size_t peak, byte_unit unit)
+/* Lines across at round figures. */
+static void draw_levels(const plot *in)
 {
-  double wanted = 1.1 * (double)peak / unit.bytes;
-  double step = clpi_round_step(wanted, LEVELS);
-  plot->most = ceil(wanted / step) * step * unit.bytes;
-  return step;
-}
-
-static void draw_levels(const clpi_plot *plot, double step, byte_unit unit)
-{
-  double top = plot->most / unit.bytes;
-  for (unsigned i = 0; i * step < top + step / 2.0; i++) {
-    char label[32];
-    snprintf(label, sizeof(label), "%g %s", i * step, unit.name);
-    clpi_plot_level(plot, i * step * unit.bytes, i > 0 ? label : "0");
+  for (unsigned i = 0; i * in->step * in->unit_bytes < 1.001 * in->most; i++) {
+    double y = y_of(in, i * in->step * in->unit_bytes);
+    fprintf(in->file,
+            "<path class='%s' d='M%d %.1f H%d'/><text x='%d' y='%.1f' text-anchor='end'>%g %s"
+            "</text>\n",
+            i > 0 ? "grid" : "axis", LEFT, y, RIGHT, LEFT - 8, y + 4.0, i * in->step,
+            i > 0 ? in->unit : "");
   }
 }
 
-static void draw_limit(const clpi_plot *plot, size_t limit)
+/* A text beneath the axis, centered, but within the picture. */
+static void write_label(const plot *in, double x, double y, clpi_shown text)
 {
-  if (limit == 0 || (double)limit > plot->most)
-    return;
-  double y = clpi_plot_y(plot, (double)limit);
-  fprintf(plot->file,
-          "<path class='line limit' d='M%d %.1fH%d'/>"
-          "<text class='label' x='%d' y='%.1f'>limit %s</text>\n",
-          CLPI_PLOT_LEFT, y, CLPI_PLOT_WIDTH - CLPI_PLOT_RIGHT, CLPI_PLOT_LEFT + 6, y - 6.0,
-          clpi_show_bytes(limit).text);
+  bool is_at_edge = x + 4.0 * (double)strlen(text.text) > WIDTH;
+  fprintf(in->file, "<text x='%.1f' y='%.0f' text-anchor='%s'>%s</text>", is_at_edge ? WIDTH : x, y,
+          is_at_edge ? "end" : "middle", text.text);
 }
 
-/* A stroke along the top for each span that has refused allocations. */
-static void draw_refusals(const clpi_plot *plot)
+/* The rows, and where the trace has times, these beneath. */
+static void draw_axis(const plot *in)
 {
-  fputs("<path class='refused' d='", plot->file);
-  for (size_t i = 0; i < plot->count; i++)
-    if (plot->spans[i].refused > 0)
-      fprintf(plot->file, "M%.1f %dv8", clpi_plot_x(plot, plot->spans[i].first.row - 1),
-              CLPI_PLOT_TOP);
-  fputs("'/>\n", plot->file);
+  uint64_t step = (uint64_t)fmax(round_step((double)in->rows, TICKS), 1.0);
+  fprintf(in->file, "<text x='%d' y='%d' text-anchor='end'>event</text>", LEFT - 20, BOTTOM + 19);
+  if (in->has_times)
+    fprintf(in->file, "<text x='%d' y='%d' text-anchor='end'>after</text>", LEFT - 20, BOTTOM + 35);
+  for (uint64_t row = 0; row <= in->rows; row += step) {
+    double x = x_of(in, row);
+    fprintf(in->file, "<path class='axis' d='M%.1f %d v5'/>", x, BOTTOM);
+    write_label(in, x, BOTTOM + 19.0, clpi_show_grouped(row));
+    if (in->has_times)
+      write_label(
+          in, x, BOTTOM + 35.0,
+          clpi_show_elapsed(trace_timeline_nanoseconds(&in->survey->timeline, row > 0 ? row : 1)));
+  }
+  putc('\n', in->file);
 }
 
-/* A dot at a peak, with its label above or, where that is taken, beneath. */
-static void draw_peak(const clpi_plot *plot, const char *name, const char *words, uint64_t row,
-                      size_t bytes, bool is_above)
+static size_t least_active(const trace_span *step)
 {
-  double x = clpi_plot_x(plot, row), y = clpi_plot_y(plot, (double)bytes);
-  bool is_right = x > 0.6 * CLPI_PLOT_WIDTH;
-  fprintf(plot->file,
-          "<circle class='peak %s' cx='%.1f' cy='%.1f' r='3.5'/>"
-          "<text class='label' x='%.1f' y='%.1f' text-anchor='%s'>%s %s</text>\n",
-          name, x, y, is_right ? x + 4.0 : x - 4.0, is_above ? y - 9.0 : y + 19.0,
-          is_right ? "end" : "start", words, clpi_show_bytes(bytes).text);
+  return step->active_bytes.least;
 }
 
-static void draw_peaks(const clpi_plot *plot, const trace_survey *survey)
+static size_t most_active(const trace_span *step)
 {
-  size_t active = survey->active_peak.active_bytes;
+  return step->active_bytes.most;
+}
+
+static size_t most_managed(const trace_span *step)
+{
+  return step->managed_bytes.most;
+}
+
+static size_t most_of_device(const trace_span *step)
+{
+  return step->device_bytes.most;
+}
+
+/* A path from step to step, whose classes the style sheet knows; an area ends at the bottom. */
+static void draw_path(const plot *in, const char *classes, bool is_area,
+                      size_t (*value)(const trace_span *))
+{
+  double height = -1.0;
+  fprintf(in->file, "<path class='%s' d='M%d %d", classes, LEFT, BOTTOM);
+  for (size_t i = 0; i < in->count; i++) {
+    double y = round(y_of(in, (double)value(&in->steps[i])) * 10.0) / 10.0;
+    if (y < height || y > height)
+      fprintf(in->file, "H%.1fV%.1f", x_of(in, in->steps[i].first.row - 1), y);
+    height = y;
+  }
+  fprintf(in->file, "H%d", RIGHT);
+  if (is_area)
+    fprintf(in->file, "V%dZ", BOTTOM);
+  fputs("'/>\n", in->file);
+}
+
+static bool has_limit(const plot *in)
+{
+  size_t limit = in->survey->result.limit_bytes;
+  return limit > 0 && (double)limit <= in->most;
+}
+
+/* The limit, and a stroke along the top for each step that has refused allocations. */
+static void draw_bounds(const plot *in)
+{
+  if (has_limit(in))
+    fprintf(in->file, "<path class='line limit' d='M%d %.1fH%d'/>\n", LEFT,
+            y_of(in, (double)in->survey->result.limit_bytes), RIGHT);
+  fputs("<path class='refused' d='", in->file);
+  for (size_t i = 0; i < in->count; i++)
+    if (in->steps[i].refused > 0)
+      fprintf(in->file, "M%.1f %dv8", x_of(in, in->steps[i].first.row - 1), TOP);
+  fputs("'/>\n", in->file);
+}
+
+static void draw_peak(const plot *in, const char *name, uint64_t row, size_t bytes)
+{
+  fprintf(in->file, "<circle class='peak %s' cx='%.1f' cy='%.1f' r='4'/>\n", name, x_of(in, row),
+          y_of(in, (double)bytes));
+}
+
+/* The line that follows the pointer is put where it is needed. */
+static void draw(const plot *in)
+{
+  const trace_survey *survey = in->survey;
   size_t managed = trace_peak_managed_bytes(&survey->managed_peak);
-  bool is_apart = (double)(managed - active) / plot->most * plot->height > 24.0;
-  draw_peak(plot, "managed", "managed at most", survey->managed_peak.when.row, managed, true);
-  draw_peak(plot, "active", "in use at most", survey->active_peak.when.row, active, is_apart);
+  clpi_report_begin_wide(in->file, "Memory over the trace");
+  fprintf(in->file, "<svg class='plot' viewBox='0 0 %d %d' role='img'", WIDTH, BOTTOM + BELOW);
+  fprintf(in->file, " aria-label='Memory over %s events: at most %s in use and %s in the pool'>\n",
+          clpi_show_grouped(in->rows).text, clpi_show_bytes(survey->active_peak.active_bytes).text,
+          clpi_show_bytes(managed).text);
+  draw_levels(in);
+  draw_path(in, "area managed", true, most_managed);
+  draw_path(in, "area active-most", true, most_active);
+  draw_path(in, "area active", true, least_active);
+  draw_path(in, "line managed", false, most_managed);
+  if (in->is_on_arena)
+    draw_path(in, "line device", false, most_of_device);
+  draw_axis(in);
+  draw_bounds(in);
+  draw_peak(in, "managed", survey->managed_peak.when.row, managed);
+  draw_peak(in, "active", survey->active_peak.when.row, survey->active_peak.active_bytes);
+  fprintf(in->file, "<path class='pointer' d='M0 %d V%d' visibility='hidden'/>\n</svg>", TOP,
+          BOTTOM);
+  clpi_report_end_wide(in->file);
 }
 
-static void draw(FILE *file, const clpi_report *report)
+/* Says what is drawn, and the peaks, whose labels would collide in the picture. */
+static void write_legend(const plot *in)
 {
-  const trace_survey *survey = report->survey;
-  size_t peak = trace_peak_managed_bytes(&survey->managed_peak);
-  byte_unit unit = unit_for(report->most_bytes);
-  clpi_plot plot = {.file = file,
-                    .timeline = &survey->timeline,
-                    .spans = survey->timeline.spans,
-                    .count = survey->timeline.count,
-                    .suffix = report->suffix,
-                    .height = HEIGHT};
-  double step = fit_levels(&plot, report->most_bytes, unit);
-  char label[320];
-  snprintf(label, sizeof(label),
-           "Memory over %s events: at most %s in use, at event %s, and %s managed, at event %s",
-           clpi_show_grouped(trace_timeline_rows(plot.timeline)).text,
-           clpi_show_bytes(survey->active_peak.active_bytes).text,
-           clpi_show_grouped(survey->active_peak.when.row).text, clpi_show_bytes(peak).text,
-           clpi_show_grouped(survey->managed_peak.when.row).text);
-  clpi_plot_begin(&plot, label);
-  draw_levels(&plot, step, unit);
-  clpi_plot_area(&plot, "managed-most", most_managed);
-  clpi_plot_area(&plot, "managed-least", least_managed);
-  clpi_plot_area(&plot, "active-most", most_active);
-  clpi_plot_area(&plot, "active-least", least_active);
-  clpi_plot_line(&plot, "active", most_active);
-  clpi_plot_line(&plot, "managed", most_managed);
-  if (report->on_arena)
-    clpi_plot_line(&plot, "device", most_of_device);
-  clpi_plot_row_axis(&plot);
-  draw_limit(&plot, survey->result.limit_bytes);
-  draw_refusals(&plot);
-  draw_peaks(&plot, survey);
-  clpi_plot_end(&plot);
+  const trace_peak *active = &in->survey->active_peak, *managed = &in->survey->managed_peak;
+  fprintf(in->file,
+          "<ul class='legend'>\n"
+          "<li><i class='active'></i>in use: at most <b>%s</b>, at event %s</li>\n%s"
+          "<li><i class='managed'></i>in the pool, with what it holds and padding: at most "
+          "<b>%s</b>, at event %s</li>\n",
+          clpi_show_bytes(active->active_bytes).text, clpi_show_grouped(active->when.row).text,
+          in->steps[0].last.row > 1
+              ? "<li><i class='active-most'></i>in use for a part of the step only</li>\n"
+              : "",
+          clpi_show_bytes(trace_peak_managed_bytes(managed)).text,
+          clpi_show_grouped(managed->when.row).text);
+  if (in->is_on_arena)
+    fprintf(
+        in->file,
+        "<li><i class='device'></i>taken from the device by the arena: at most <b>%s</b></li>\n",
+        clpi_show_bytes(in->survey->result.peak_device_bytes).text);
+  if (has_limit(in))
+    fprintf(in->file, "<li><i class='limit'></i>limit %s</li>\n",
+            clpi_show_bytes(in->survey->result.limit_bytes).text);
+  if (in->survey->result.failures > 0)
+    fputs("<li><i class='refused'></i>allocations refused</li>\n", in->file);
+  fputs("</ul>\n", in->file);
 }
 
-static void write_legend(FILE *file, const clpi_report *report)
+/* For the script: a row of figures for each step. */
+static void write_steps(const plot *in)
 {
-  const trace_survey *survey = report->survey;
-  bool has_wide_spans = survey->timeline.rows_a_span > 1;
-  fputs("<ul class='legend'>\n"
-        "<li><i class='active-least'></i>in use</li>\n",
-        file);
-  if (has_wide_spans)
-    fputs("<li><i class='active-most'></i>in use at some moment of the step</li>\n", file);
-  fputs("<li><i class='managed-least'></i>held by the pool, and padding</li>\n"
-        "<li><i class='managed'></i>managed: all of it</li>\n",
-        file);
-  if (report->on_arena)
-    fputs("<li><i class='device'></i>taken from the device by the arena</li>\n", file);
-  if (survey->result.failures > 0)
-    fputs("<li><i class='refused'></i>allocations refused</li>\n", file);
-  fputs("</ul>\n", file);
-}
-
-/* For the script: a row of figures for each span. */
-static void write_spans(FILE *file, const clpi_report *report)
-{
-  const trace_timeline *timeline = &report->survey->timeline;
-  fprintf(file, "<script type='application/json' id='spans%s'>[\n", report->suffix);
-  for (size_t i = 0; i < timeline->count; i++) {
-    const trace_span *span = &timeline->spans[i];
-    fprintf(file,
+  fputs("<script type='application/json' id='spans'>[\n", in->file);
+  for (size_t i = 0; i < in->count; i++) {
+    const trace_span *step = &in->steps[i];
+    fprintf(in->file,
             "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%zu,%zu,%zu,%zu,%" PRIu64 ",%" PRIu64
             ",%" PRIu64 "]%s\n",
-            span->first.row, span->last.row, span->first.nanoseconds / 1000,
-            span->active_bytes.least, span->active_bytes.most, span->managed_bytes.most,
-            span->held_bytes.most, span->device_bytes.most, span->hits, span->misses, span->refused,
-            i + 1 < timeline->count ? "," : "");
+            step->first.row, step->last.row, step->first.nanoseconds / 1000,
+            step->active_bytes.least, step->active_bytes.most, step->managed_bytes.most,
+            step->held_bytes.most, step->device_bytes.most, step->hits, step->misses, step->refused,
+            i + 1 < in->count ? "," : "");
   }
-  fputs("]</script>\n", file);
+  fputs("]</script>\n", in->file);
 }
 
 void clpi_report_write_timeline(FILE *file, const clpi_report *report)
 {
-  const trace_survey *survey = report->survey;
-  clpi_report_begin_section(file, report, "memory", "Memory over the trace");
-  write_legend(file, report);
-  draw(file, report);
-  fputs("<p class='note'>Event N is line N + 1 of the trace.", file);
-  if (survey->timeline.rows_a_span > 1)
-    fprintf(file,
-            " Each step of the chart spans %s events and shows the least and the most in them, so "
-            "no peak is lost.",
-            clpi_show_grouped(survey->timeline.rows_a_span).text);
-  fputs("</p>\n", file);
-  fputs("</section>\n", file);
-  write_spans(file, report);
+  static trace_span steps[MOST_STEPS];
+  const trace_timeline *timeline = &report->survey->timeline;
+  uint64_t rows = trace_timeline_rows(timeline);
+  plot in = {.file = file,
+             .survey = report->survey,
+             .steps = steps,
+             .count = trace_timeline_widen(timeline, MOST_STEPS, steps),
+             .rows = rows,
+             .has_times = trace_timeline_nanoseconds(timeline, rows) > 0,
+             .is_on_arena = report->arguments->replay.on_arena};
+  size_t managed = trace_peak_managed_bytes(&report->survey->managed_peak);
+  fit(&in, MAX(managed, report->survey->result.peak_device_bytes));
+  clpi_report_begin_section(file, "memory", "Memory over the trace");
+  write_legend(&in);
+  draw(&in);
+  fputs("<p class='note'>Event N is line N + 1 of the trace", file);
+  if (report->survey->stacks)
+    fputs(", not counting lines that begin with #", file);
+  if (steps[0].last.row > 1)
+    fprintf(file, ". A step of the chart spans %s events and shows the most in them",
+            clpi_show_grouped(steps[0].last.row).text);
+  fputs(".</p>\n</section>\n", file);
+  write_steps(&in);
 }

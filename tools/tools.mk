@@ -11,7 +11,6 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/bin_census.c tools/trace/bin_census.h \
 	tools/trace/contexts.c tools/trace/contexts.h \
 	tools/trace/cost_file.c tools/trace/costs.c tools/trace/costs.h \
-	tools/trace/elapsed.c tools/trace/elapsed.h \
 	tools/trace/error.c tools/trace/error.h \
 	tools/trace/event.c tools/trace/event.h \
 	tools/trace/fit_scale.c \
@@ -26,6 +25,7 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/reader.c tools/trace/reader.h \
 	tools/trace/replay.c tools/trace/replay.h \
 	tools/trace/spool.c tools/trace/spool.h \
+	tools/trace/stacks.c tools/trace/stacks.h \
 	tools/trace/survey.c tools/trace/survey.h \
 	tools/trace/timeline.c tools/trace/timeline.h \
 	tools/trace/tune.c tools/trace/tune.h
@@ -60,19 +60,15 @@ tools_clpool_SOURCES = \
 	tools/replay_report.c tools/replay_report.h \
 	tools/replay_setup.c tools/replay_setup.h \
 	tools/report.c tools/report.h \
-	tools/report_arguments.c tools/report_arguments.h \
-	tools/report_assets.h \
+	tools/report_arguments.c \
 	tools/report_bins.c \
-	tools/report_figures.c tools/report_figures.h \
-	tools/report_hit_rate.c \
+	tools/report_figures.c \
 	tools/report_json.c \
-	tools/report_kinds.c \
-	tools/report_largest.c \
 	tools/report_page.c \
-	tools/report_perfetto.c tools/report_perfetto.h \
-	tools/report_plot.c tools/report_plot.h \
-	tools/report_pools.c \
-	tools/report_text.c tools/report_text.h \
+	tools/report_perfetto.c \
+	tools/report_stacks.c \
+	tools/report_tables.c \
+	tools/report_text.c \
 	tools/report_timeline.c \
 	tools/run.c \
 	tools/timing.c tools/timing.h \
@@ -115,7 +111,7 @@ tools/report_assets.c: tools/report.css tools/report.js tools/tools.mk
 	  echo '/* SPDX-License-Identifier: MIT */'; \
 	  echo '/* Made from report.css and report.js. */'; \
 	  echo '/* clang-format off */'; \
-	  echo '#include "report_assets.h"'; \
+	  echo 'extern const char clpi_report_style[], clpi_report_script[];'; \
 	  for file in style:css script:js; do \
 	    echo "const char clpi_report_$${file%:*}[] ="; \
 	    sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' \

@@ -80,11 +80,12 @@
  * | CLPOOL_ARENA          | 0 or 1: `arena` where options do not set it (clpool/pool.h)    |
  * | CLPOOL_ARENA_SLACK    | 0 to 1: the slack of arenas whose options do not set it        |
  * | CLPOOL_TRACE          | a file that all pools are traced to (clpool/trace.h)           |
+ * | CLPOOL_TRACE_STACKS   | 0 or 1: that trace has call stacks, too (clpool/trace.h)       |
  * | CLPOOL_CUDA_LIBRARY   | the library that is loaded as CUDA's driver (clpool/cuda.h)    |
  * | CLPOOL_OPENCL_LIBRARY | the library that OpenCL's functions are from (clpool/opencl.h) |
  *
  * The library reads a variable when it makes the object that the variable is for. If it cannot
- * read one of the first six, for instance because the text is empty, the call returns
+ * read one of the first seven, for instance because the text is empty, the call returns
  * CLP_INVALID_ARGUMENT, with a message that names the variable. If a library cannot be loaded, the
  * calls that need it return CLP_NOT_SUPPORTED. Set-user-ID programs ignore all variables. */
 #ifndef CLPOOL_CLPOOL_H

@@ -3,7 +3,6 @@
 #include "hooks/call_stack.h"
 
 #include <stdbool.h>
-#include <unwind.h>
 
 /* The bounds of the sections of core/base/boundary.h, named by the linker; NULL if a section is
  * empty. */
@@ -24,11 +23,6 @@ typedef struct capture {
   region region;
   size_t seen_at_exit; /* while IN_LIBRARY: frames kept before the exit */
 } capture;
-
-typedef struct walk {
-  clpi_frame_visitor *visitor;
-  void *argument;
-} walk;
 
 static bool is_between(uintptr_t address, const char *start, const char *stop)
 {
@@ -73,22 +67,4 @@ void clpi_call_stack_capture(clpi_call_stack *stack, clpi_stack_walker *walker,
   capture at = {.stack = stack, .callback_return = (uintptr_t)callback_return};
   stack->seen = 0;
   walker(keep_frame, &at);
-}
-
-static _Unwind_Reason_Code show_frame(struct _Unwind_Context *context, void *argument)
-{
-  const walk *to = argument;
-  int at_instruction = 0; /* set for a frame that a signal interrupted: the address is that of the
-                             instruction itself, not a return address */
-  uintptr_t address = _Unwind_GetIPInfo(context, &at_instruction);
-  if (!address)
-    return _URC_END_OF_STACK;
-  to->visitor(at_instruction ? address : address - 1, to->argument);
-  return _URC_NO_REASON;
-}
-
-void clpi_walk_stack(clpi_frame_visitor *visitor, void *argument)
-{
-  walk to = {visitor, argument};
-  _Unwind_Backtrace(show_frame, &to);
 }

@@ -20,8 +20,12 @@ typedef void clpi_frame_visitor(uintptr_t address, void *argument);
 typedef void clpi_stack_walker(clpi_frame_visitor *visitor, void *argument);
 
 /* The walker that uses libgcc's unwinder, which reads the tables that compilers make for exceptions
- * and needs no frame pointers. With glibc 2.35 and newer it allocates nothing and takes no lock. */
+ * and needs no frame pointers. On x86-64 it needs the unwinder only for calls that it has not seen
+ * yet. It waits for no lock, unless the unwinder does, as with glibc before 2.35. */
 clpi_stack_walker clpi_walk_stack;
+
+/* The return address of the hook's callback. Must be used in the callback itself. */
+#define CLPI_CALLBACK_RETURN __builtin_extract_return_addr(__builtin_return_address(0))
 
 /* A ring of the program's frames, without the library's own. Counted from the innermost, frame n is
  * at n % CLPI_RING_FRAMES. */

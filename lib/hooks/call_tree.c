@@ -23,16 +23,19 @@ void clpi_call_tree_clear(clpi_call_tree *tree)
 {
   tree->count = 1;
   tree->nodes[0] = (clpi_call_node){0};
+  tree->in_use = tree->peak = 0;
   if (tree->slots)
     memset(tree->slots, 0, tree->slot_count * sizeof(*tree->slots));
 }
 
 bool clpi_call_tree_copy(clpi_call_tree *copy, const clpi_call_tree *tree)
 {
-  *copy = (clpi_call_tree){.count = tree->count, .capacity = tree->count};
+  *copy = (clpi_call_tree){.count = tree->count, .capacity = tree->count, .peak = tree->peak};
   copy->nodes = malloc(tree->count * sizeof(*copy->nodes));
   if (copy->nodes)
     memcpy(copy->nodes, tree->nodes, tree->count * sizeof(*copy->nodes));
+  for (uint32_t i = 0; copy->nodes && i < copy->count; i++)
+    clpi_call_node_settle(&copy->nodes[i], tree->peak);
   return copy->nodes != NULL;
 }
 
@@ -97,4 +100,34 @@ uint32_t clpi_call_tree_add(clpi_call_tree *tree, uint32_t parent, uintptr_t key
       (clpi_call_node){.key = key, .parent = parent, .depth = tree->nodes[parent].depth + 1};
   *slot_of(tree, parent, key) = number;
   return number;
+}
+
+void clpi_call_tree_use(clpi_call_tree *tree, clpi_call_node *node, uint64_t change)
+{
+  clpi_call_node_settle(node, tree->peak);
+  node->in_use += change;
+  tree->in_use += change;
+  if (tree->peak < tree->in_use)
+    tree->peak = tree->in_use;
+}
+
+void clpi_call_node_settle(clpi_call_node *node, uint64_t peak)
+{
+  if (node->peak != peak)
+    node->at_peak = node->in_use;
+  node->peak = peak;
+}
+
+void clpi_call_node_add(clpi_call_node *sum, const clpi_call_node *more)
+{
+  clpi_profiled_bytes_add(&sum->bytes, more->bytes);
+  sum->in_use += more->in_use;
+  sum->at_peak += more->at_peak;
+}
+
+clpi_profiled_bytes clpi_call_node_bytes(const clpi_call_node *node, clp_line_profile_view view)
+{
+  if (view == CLP_VIEW_SUMS)
+    return node->bytes;
+  return (clpi_profiled_bytes){.used = view == CLP_VIEW_NOW ? node->in_use : node->at_peak};
 }

@@ -4,6 +4,7 @@
 #ifndef CLPOOL_HOOKS_CALL_TREE_H
 #define CLPOOL_HOOKS_CALL_TREE_H
 
+#include <clpool/profile.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,8 +33,9 @@ typedef struct clpi_call_node {
 typedef struct clpi_call_tree {
   clpi_call_node *nodes;
   uint32_t count, capacity;
-  uint32_t *slots;   /* a hash table of node numbers; 0: a free slot */
-  size_t slot_count; /* 0, or a power of two, at least twice the capacity */
+  uint32_t *slots;       /* a hash table of node numbers; 0: a free slot */
+  size_t slot_count;     /* 0, or a power of two, at least twice the capacity */
+  uint64_t in_use, peak; /* bytes in use of all nodes, now and at most */
 } clpi_call_tree;
 
 /* Makes a tree with only a root. False: out of host memory. */
@@ -43,7 +45,8 @@ void clpi_call_tree_end(clpi_call_tree *tree);
 /* Removes all nodes but the root; the memory is kept for new ones. */
 void clpi_call_tree_clear(clpi_call_tree *tree);
 
-/* Makes `copy` a read-only copy of `tree`. False: out of host memory. */
+/* Makes `copy` a read-only copy of `tree`, in which `at_peak` is right for every node. False: out
+ * of host memory. */
 bool clpi_call_tree_copy(clpi_call_tree *copy, const clpi_call_tree *tree);
 
 /* The child of `parent` with that key; 0: none. */
@@ -54,5 +57,18 @@ bool clpi_call_tree_reserve(clpi_call_tree *tree, size_t more);
 
 /* Adds a new child and returns its number. The caller has reserved room. */
 uint32_t clpi_call_tree_add(clpi_call_tree *tree, uint32_t parent, uintptr_t key);
+
+/* Changes what a node has in use; `change` may be negative: it wraps. A new peak costs nothing: a
+ * node saves its bytes of the peak when it changes for the first time after it. */
+void clpi_call_tree_use(clpi_call_tree *tree, clpi_call_node *node, uint64_t change);
+
+/* Sets `at_peak` of a node of a tree whose peak that is. */
+void clpi_call_node_settle(clpi_call_node *node, uint64_t peak);
+
+/* Adds the bytes of another node, in every view; both are settled. */
+void clpi_call_node_add(clpi_call_node *sum, const clpi_call_node *more);
+
+/* The bytes of a settled node in a view. */
+clpi_profiled_bytes clpi_call_node_bytes(const clpi_call_node *node, clp_line_profile_view view);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Debug information by libdw: the function and the inlined calls at an address, and the line of
  * each. */
-#include "hooks/debug_info.h"
+#include "hooks/symbols.h"
 
 #include "core/base/error.h"
 
@@ -50,9 +50,9 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for debug information");
 }
 
-/* Without a readable list of objects (/proc/self/maps) there is no debug information, which is no
- * failure. */
-clp_status clpi_debug_info_open(clpi_debug_info **out)
+/* Without a readable list of objects (/proc/self/maps), or file, there is no debug information,
+ * which is no failure. */
+clp_status clpi_debug_info_open(const char *file, clpi_debug_info **out)
 {
   *out = NULL;
   clpi_debug_info *info = malloc(sizeof(*info));
@@ -60,8 +60,10 @@ clp_status clpi_debug_info_open(clpi_debug_info **out)
     return no_host_memory();
   info->objects = dwfl_begin(&callbacks);
   clp_status status = info->objects ? CLP_SUCCESS : no_host_memory();
-  if (!status && !dwfl_linux_proc_report(info->objects, getpid()) &&
-      !dwfl_report_end(info->objects, NULL, NULL))
+  bool is_reported =
+      !status && (file ? dwfl_report_elf(info->objects, file, file, -1, 0, true) != NULL
+                       : dwfl_linux_proc_report(info->objects, getpid()) == 0);
+  if (is_reported && !dwfl_report_end(info->objects, NULL, NULL))
     *out = info;
   else
     clpi_debug_info_close(info);
@@ -210,13 +212,15 @@ static clp_status show_function(const request *wanted, unit *in, Dwarf_Die *func
   return status;
 }
 
-/* Shows the linker's symbol, if the function has no debug information. A line is left out even if
- * there is one: it might belong to an inlined function. */
-static clp_status show_symbol(const request *wanted)
+/* Shows the linker's symbol, if the function has no debug information; `in` may be NULL. With
+ * clang -g1 only functions that others are inlined in have some, so the line is the function's. */
+static clp_status show_symbol(const request *wanted, unit *in)
 {
   clpi_symbol symbol = *wanted->plain;
   const char *name = dwfl_module_addrname(wanted->object, wanted->address);
   symbol.function = name ? name : wanted->plain->function;
+  if (in)
+    set_line_of_address(in, &symbol);
   return wanted->visitor(&symbol, wanted->argument);
 }
 
@@ -225,12 +229,14 @@ static clp_status show_in_object(const request *wanted)
   Dwarf_Addr bias;
   Dwarf *all = dwfl_module_getdwarf(wanted->object, &bias);
   if (!all)
-    return show_symbol(wanted);
+    return show_symbol(wanted, NULL);
   dwarf_new_oom_handler(all, leave_libdw);
   unit in = {.address = wanted->address - bias};
   Dwarf_Die function;
-  if (!find_unit(all, &in) || !find_inside(&in.whole, in.address, DW_TAG_subprogram, &function))
-    return show_symbol(wanted);
+  if (!find_unit(all, &in))
+    return show_symbol(wanted, NULL);
+  if (!find_inside(&in.whole, in.address, DW_TAG_subprogram, &function))
+    return show_symbol(wanted, &in);
   return show_function(wanted, &in, &function);
 }
 

@@ -163,10 +163,14 @@ static void flush(clp_hook *hook)
 
 static clp_status make_trace(const char *path, joined_trace **out)
 {
+  unsigned has_stacks = 0;
+  clp_status status = clpi_environment_number("CLPOOL_TRACE_STACKS", 1, &has_stacks);
+  if (status)
+    return status;
   joined_trace *trace = calloc(1, sizeof(*trace));
   if (!trace)
     return no_host_memory();
-  clp_status status = clp_trace_hook_create(path, NULL, &trace->hook);
+  status = clp_trace_hook_create(path, NULL, &trace->hook);
   if (status) {
     free(trace);
     clpi_kept_error reason;
@@ -174,6 +178,8 @@ static clp_status make_trace(const char *path, joined_trace **out)
     return clpi_error(status, reason.error.native_code, "%s: %s", variable, reason.message);
   }
   trace->hook->name = variable;
+  if (has_stacks)
+    clpi_trace_hook_add_stacks(trace->hook);
   *out = trace;
   return CLP_SUCCESS;
 }

@@ -56,6 +56,8 @@ void clpi_frame_lines_end(clpi_frame_lines *names)
 /* Returns the length, as snprintf does. */
 static int write_text(char *text, size_t bytes, const clpi_symbol *symbol)
 {
+  if (symbol->line < 0)
+    return snprintf(text, bytes, "%s", symbol->file);
   if (symbol->file)
     return snprintf(text, bytes, "%s:%d:%s", symbol->file, symbol->line,
                     symbol->function ? symbol->function : "??");
@@ -70,6 +72,7 @@ static clpi_line *make_line(const clpi_symbol *symbol)
   if (!line)
     return NULL;
   line->is_startup = clpi_symbol_is_startup(symbol);
+  line->is_nameless = !symbol->file && !symbol->function;
   write_text(line->text, bytes, symbol);
   return line;
 }

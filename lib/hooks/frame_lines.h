@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 typedef struct clpi_line {
-  bool is_startup; /* clpi_symbol_is_startup */
-  char text[];     /* file:line:function, or object+0xoffset; may hold any bytes */
+  bool is_startup;  /* clpi_symbol_is_startup */
+  bool is_nameless; /* neither file nor function is known */
+  char text[];      /* file:line:function, or object+0xoffset; may hold any bytes */
 } clpi_line;
 
 /* The frames of one address, outermost first. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The line profile: callbacks that record, and the reports.
  *
- * Semantics: cupy.cuda.memory_hooks.LineProfileHook, which has no bytes in use. A new peak of those
- * costs nothing: a node saves its bytes of the peak when it changes for the first time after it. */
+ * Semantics: cupy.cuda.memory_hooks.LineProfileHook, which has no bytes in use. */
 #include "hooks/line_profile.h"
 
 #include "core/base/cancel.h"
@@ -18,9 +17,6 @@ enum { STARTUP_FRAMES = 4 };
 
 /* In place of a node's number: of clp_line_profile.unrecorded. */
 #define UNRECORDED UINT32_MAX
-
-/* The return address of the hook's callback. Must be used in the callback itself. */
-#define CALLBACK_RETURN __builtin_extract_return_addr(__builtin_return_address(0))
 
 /* --- recording --- */
 
@@ -87,26 +83,12 @@ static uint64_t own_thread(void)
   return (uintptr_t)pthread_self();
 }
 
-/* `change` may be negative: it wraps. */
-static void change_in_use_locked(clp_line_profile *profile, uint32_t number, uint64_t change)
-{
-  clpi_call_node *node = node_at(profile, number);
-  if (node->peak != profile->peak) {
-    node->at_peak = node->in_use;
-    node->peak = profile->peak;
-  }
-  node->in_use += change;
-  profile->in_use += change;
-  if (profile->peak < profile->in_use)
-    profile->peak = profile->in_use;
-}
-
 static void end_use_locked(clp_line_profile *profile, uint64_t buffer_id)
 {
   uint64_t node, bytes;
   if (clpi_map_take(&profile->nodes, buffer_id, &node) &&
       clpi_map_take(&profile->sizes, buffer_id, &bytes))
-    change_in_use_locked(profile, (uint32_t)node, -bytes);
+    clpi_call_tree_use(&profile->stacks, node_at(profile, (uint32_t)node), -bytes);
 }
 
 /* A buffer that is in use already was released where the hook did not see it. */
@@ -116,7 +98,7 @@ static void begin_use_locked(clp_line_profile *profile, const clp_hook_event *ev
   if (!put_locked(&profile->sizes, event->buffer_id, event->mem_size))
     return;
   if (put_locked(&profile->nodes, event->buffer_id, node))
-    change_in_use_locked(profile, node, event->mem_size);
+    clpi_call_tree_use(&profile->stacks, node_at(profile, node), event->mem_size);
 }
 
 static void record_request(const clp_hook_event *event, void *user_data)
@@ -125,7 +107,7 @@ static void record_request(const clp_hook_event *event, void *user_data)
   if (clpi_is_inherited(profile->forks))
     return;
   clpi_profiled_bytes bytes = {.used = event->mem_size};
-  uint32_t node = lock_and_record(profile, bytes, CALLBACK_RETURN);
+  uint32_t node = lock_and_record(profile, bytes, CLPI_CALLBACK_RETURN);
   (void)put_locked(&profile->requests, own_thread(), node);
   pthread_mutex_unlock(&profile->lock);
 }
@@ -142,7 +124,7 @@ static void record_buffer(const clp_hook_event *event, void *user_data)
   bool is_known = clpi_map_take(&profile->requests, own_thread(), &node);
   if (!is_known && event->buffer_id) {
     pthread_mutex_unlock(&profile->lock);
-    node = lock_and_record(profile, (clpi_profiled_bytes){0}, CALLBACK_RETURN);
+    node = lock_and_record(profile, (clpi_profiled_bytes){0}, CLPI_CALLBACK_RETURN);
   }
   if (event->buffer_id)
     begin_use_locked(profile, event, (uint32_t)node);
@@ -155,7 +137,7 @@ static void record_acquired(const clp_hook_event *event, void *user_data)
   if (!event->memory || clpi_is_inherited(profile->forks))
     return;
   clpi_profiled_bytes bytes = {.acquired = event->mem_size};
-  lock_and_record(profile, bytes, CALLBACK_RETURN);
+  lock_and_record(profile, bytes, CLPI_CALLBACK_RETURN);
   pthread_mutex_unlock(&profile->lock);
 }
 
@@ -253,22 +235,11 @@ clp_status clp_line_profile_reset(clp_line_profile *profile)
   clpi_call_tree_clear(&profile->stacks);
   profile->unrecorded = (clpi_call_node){0};
   end_maps(profile);
-  profile->in_use = profile->peak = 0;
   pthread_mutex_unlock(&profile->lock);
   return CLP_SUCCESS;
 }
 
 /* --- reports --- */
-
-/* The node's bytes in the view of a profile with that peak. */
-static clpi_profiled_bytes bytes_in(clp_line_profile_view view, uint64_t peak,
-                                    const clpi_call_node *node)
-{
-  if (view == CLP_VIEW_SUMS)
-    return node->bytes;
-  bool has_changed = view == CLP_VIEW_PEAK && node->peak == peak;
-  return (clpi_profiled_bytes){.used = has_changed ? node->at_peak : node->in_use};
-}
 
 /* Works on a copy, so that recording need not wait while names are looked up. */
 static clp_status make_report(clp_line_profile *profile, clp_line_profile_view view,
@@ -278,15 +249,13 @@ static clp_status make_report(clp_line_profile *profile, clp_line_profile_view v
   pthread_mutex_lock(&profile->lock);
   bool copied = clpi_call_tree_copy(&stacks, &profile->stacks);
   clpi_call_node unrecorded = profile->unrecorded;
-  uint64_t peak = profile->peak;
   pthread_mutex_unlock(&profile->lock);
   if (!copied)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a copy of a line profile");
-  for (uint32_t i = 0; i < stacks.count; i++)
-    stacks.nodes[i].bytes = bytes_in(view, peak, &stacks.nodes[i]);
+  clpi_call_node_settle(&unrecorded, stacks.peak);
   clp_status status = clpi_line_report_init(report, &stacks, profile->max_depth, profile->symbols);
-  report->unrecorded = bytes_in(view, peak, &unrecorded);
-  report->of_bytes_in_use = view != CLP_VIEW_SUMS;
+  report->unrecorded = unrecorded;
+  report->view = view;
   clpi_call_tree_end(&stacks);
   return status;
 }

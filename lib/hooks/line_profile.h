@@ -24,7 +24,6 @@ struct clp_line_profile {
   clpi_call_node unrecorded; /* of stacks for which host memory ran out; not of the tree */
   clpi_map requests;         /* by thread: the node of the request that it is in */
   clpi_map nodes, sizes;     /* by the ID of a buffer in use: its node, and its bytes */
-  uint64_t in_use, peak;     /* bytes in use, now and at most */
 };
 
 #endif

@@ -32,14 +32,21 @@ typedef struct building {
   clpi_line_report *report;
   const clpi_call_tree *stacks;
   unsigned max_depth;
-  uint32_t *lines; /* for each node of `stacks`: the node of its innermost line */
 } building;
 
-/* Start-up code is left out, which is only directly below the root, and lines that are too deep. */
+static bool is_named(const clpi_call_node *node)
+{
+  return node->depth > 0 && !((const clpi_line *)node->key)->is_nameless;
+}
+
+/* Start-up code is left out, which is only directly below the root or, of a stripped program, below
+ * a line without a name; and lines that are too deep, or say less than their caller. */
 static bool is_left_out(const building *all, uint32_t parent, const clpi_line *line)
 {
   const clpi_call_node *above = &all->report->lines.nodes[parent];
-  return (parent == 0 && line->is_startup) ||
+  bool has_callers = all->report->names.symbols->has_callers;
+  return (has_callers && line->is_nameless && is_named(above)) ||
+         (line->is_startup && (parent == 0 || (has_callers && !is_named(above)))) ||
          (all->max_depth && above->depth + 1 >= all->max_depth);
 }
 
@@ -66,7 +73,8 @@ static clp_status add_node(building *all, uint32_t number)
     return status;
   if (!clpi_call_tree_reserve(&all->report->lines, frames->count))
     return no_host_memory();
-  all->lines[number] = add_lines(all, all->lines[node->parent], frames);
+  uint32_t *innermost = all->report->innermost;
+  innermost[number] = add_lines(all, innermost[node->parent], frames);
   return CLP_SUCCESS;
 }
 
@@ -77,8 +85,8 @@ static clp_status add_nodes(building *all)
   for (uint32_t i = 1; i < all->stacks->count && !status; i++)
     status = add_node(all, i);
   for (uint32_t i = 0; i < all->stacks->count && !status; i++)
-    clpi_profiled_bytes_add(&all->report->lines.nodes[all->lines[i]].bytes,
-                            all->stacks->nodes[i].bytes);
+    clpi_call_node_add(&all->report->lines.nodes[all->report->innermost[i]],
+                       &all->stacks->nodes[i]);
   return status;
 }
 
@@ -90,9 +98,9 @@ clp_status clpi_line_report_init(clpi_line_report *report, const clpi_call_tree 
   clp_status status = clpi_frame_lines_init(&report->names, symbols);
   if (status)
     return status;
-  all.lines = calloc(stacks->count, sizeof(*all.lines));
-  status = clpi_call_tree_init(&report->lines) && all.lines ? add_nodes(&all) : no_host_memory();
-  free(all.lines);
+  report->innermost = calloc(stacks->count, sizeof(*report->innermost));
+  bool has_memory = clpi_call_tree_init(&report->lines) && report->innermost;
+  status = has_memory ? add_nodes(&all) : no_host_memory();
   if (status)
     clpi_line_report_end(report);
   return status;
@@ -100,6 +108,7 @@ clp_status clpi_line_report_init(clpi_line_report *report, const clpi_call_tree 
 
 void clpi_line_report_end(clpi_line_report *report)
 {
+  free(report->innermost);
   clpi_call_tree_end(&report->lines);
   clpi_frame_lines_end(&report->names);
 }
@@ -126,13 +135,18 @@ static bool print_line(const clpi_line_report *report, FILE *file, uint32_t dept
   write_size(acquired, bytes.acquired);
   if (fprintf(file, "%*s", 2 * (int)depth, "") < 0 || !clpi_print_escaped(file, text))
     return false;
-  return (report->of_bytes_in_use ? fprintf(file, " (%s)\n", used)
-                                  : fprintf(file, " (%s, %s)\n", used, acquired)) >= 0;
+  return (report->view == CLP_VIEW_SUMS ? fprintf(file, " (%s, %s)\n", used, acquired)
+                                        : fprintf(file, " (%s)\n", used)) >= 0;
 }
 
 static const char *text_of(const clpi_call_node *node)
 {
   return ((const clpi_line *)node->key)->text;
+}
+
+static clpi_profiled_bytes bytes_of(const clpi_line_report *report, const clpi_call_node *node)
+{
+  return clpi_call_node_bytes(node, report->view);
 }
 
 /* Sums the bytes upwards. Children have greater numbers than their parents, so going backwards,
@@ -142,14 +156,14 @@ static branch *find_branches(const clpi_line_report *report)
   const clpi_call_tree *lines = &report->lines;
   branch *branches = calloc(lines->count, sizeof(*branches));
   for (uint32_t i = lines->count - 1; branches && i > 0; i--) {
-    clpi_profiled_bytes_add(&branches[i].bytes, lines->nodes[i].bytes);
+    clpi_profiled_bytes_add(&branches[i].bytes, bytes_of(report, &lines->nodes[i]));
     branch *parent = &branches[lines->nodes[i].parent];
     clpi_profiled_bytes_add(&parent->bytes, branches[i].bytes);
     branches[i].next = parent->first;
     parent->first = i;
   }
   if (branches)
-    clpi_profiled_bytes_add(&branches[0].bytes, lines->nodes[0].bytes);
+    clpi_profiled_bytes_add(&branches[0].bytes, bytes_of(report, &lines->nodes[0]));
   return branches;
 }
 
@@ -180,14 +194,15 @@ static bool print_lines(const clpi_line_report *report, const branch *branches, 
 {
   const clpi_call_tree *lines = &report->lines;
   clpi_profiled_bytes all = branches[0].bytes;
-  clpi_profiled_bytes_add(&all, report->unrecorded);
+  clpi_profiled_bytes unrecorded = bytes_of(report, &report->unrecorded);
+  clpi_profiled_bytes_add(&all, unrecorded);
   bool written = print_line(report, file, 0, root_text, all);
   for (uint32_t i = next_line(lines, branches, 0); i && written; i = next_line(lines, branches, i))
-    if (!report->of_bytes_in_use || has_bytes(branches[i].bytes))
+    if (report->view == CLP_VIEW_SUMS || has_bytes(branches[i].bytes))
       written = print_line(report, file, lines->nodes[i].depth, text_of(&lines->nodes[i]),
                            branches[i].bytes);
-  if (written && has_bytes(report->unrecorded))
-    written = print_line(report, file, 1, unrecorded_text, report->unrecorded);
+  if (written && has_bytes(unrecorded))
+    written = print_line(report, file, 1, unrecorded_text, unrecorded);
   return written;
 }
 
@@ -228,11 +243,12 @@ clp_status clpi_line_report_write_folded(const clpi_line_report *report, FILE *f
   const clpi_call_tree *lines = &report->lines;
   bool written = true;
   for (uint32_t i = 0; i < lines->count && written; i++) {
-    uint64_t used = lines->nodes[i].bytes.used;
+    uint64_t used = bytes_of(report, &lines->nodes[i]).used;
     if (used)
       written = write_frames(file, lines, i) && fprintf(file, " %" PRIu64 "\n", used) >= 0;
   }
-  if (written && report->unrecorded.used)
-    written = fprintf(file, "%s %" PRIu64 "\n", unrecorded_text, report->unrecorded.used) >= 0;
+  uint64_t unrecorded = bytes_of(report, &report->unrecorded).used;
+  if (written && unrecorded)
+    written = fprintf(file, "%s %" PRIu64 "\n", unrecorded_text, unrecorded) >= 0;
   return finish(file, written);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Stands in for debug_info.c in a build without libdw: there is no debug information. */
-#include "hooks/debug_info.h"
+#include "hooks/symbols.h"
 
 #include <stddef.h>
 
-clp_status clpi_debug_info_open(clpi_debug_info **out)
+clp_status clpi_debug_info_open(const char *file, clpi_debug_info **out)
 {
+  (void)file;
   *out = NULL;
   return CLP_SUCCESS;
 }

@@ -2,9 +2,7 @@
 /* Searching the dynamic linker's list of loaded objects. */
 #include "hooks/object.h"
 
-#include <limits.h>
 #include <link.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,43 +12,44 @@ typedef struct search {
   clpi_object_place *place;
 } search;
 
-static bool contains(const struct dl_phdr_info *object, uintptr_t address)
+/* From the first part of an object to the end of its last. False: the address is in none of its
+ * parts. */
+static bool find_range(const struct dl_phdr_info *object, uintptr_t address,
+                       clpi_object_range *range)
 {
+  bool contains = false;
+  uintptr_t begin = UINTPTR_MAX, end = 0;
   for (size_t i = 0; i < object->dlpi_phnum; i++) {
     const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-    if (part->p_type == PT_LOAD && address - object->dlpi_addr - part->p_vaddr < part->p_memsz)
-      return true;
+    uintptr_t start = object->dlpi_addr + part->p_vaddr;
+    if (part->p_type != PT_LOAD)
+      continue;
+    contains |= address - start < part->p_memsz;
+    begin = start < begin ? start : begin;
+    end = start + part->p_memsz > end ? start + part->p_memsz : end;
   }
-  return false;
-}
-
-static void set_name(clpi_object_place *place, const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  snprintf(place->object, sizeof(place->object), "%.*s", CLPI_OBJECT_NAME_BYTES - 1,
-           slash ? slash + 1 : path);
+  *range = (clpi_object_range){begin, end - begin};
+  return contains;
 }
 
 /* The dynamic linker lists the program itself under an empty name. */
-static void set_program_name(clpi_object_place *place)
+static void set_path(char path[PATH_MAX], const char *name)
 {
-  char path[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-  path[length > 0 ? length : 0] = '\0';
-  set_name(place, length > 0 ? path : "program");
+  ssize_t length = *name ? 0 : readlink("/proc/self/exe", path, PATH_MAX - 1);
+  if (length > 0)
+    path[length] = '\0';
+  else
+    snprintf(path, PATH_MAX, "%s", *name ? name : "program");
 }
 
 static int look_at(struct dl_phdr_info *object, size_t bytes, void *argument)
 {
   const search *wanted = argument;
   (void)bytes;
-  if (!contains(object, wanted->address))
+  if (!find_range(object, wanted->address, &wanted->place->range))
     return 0;
   wanted->place->offset = wanted->address - object->dlpi_addr;
-  if (object->dlpi_name[0])
-    set_name(wanted->place, object->dlpi_name);
-  else
-    set_program_name(wanted->place);
+  set_path(wanted->place->path, object->dlpi_name);
   return 1;
 }
 
@@ -60,5 +59,19 @@ void clpi_object_find(uintptr_t address, clpi_object_place *place)
   if (dl_iterate_phdr(look_at, &wanted))
     return;
   place->offset = address;
-  set_name(place, "unknown");
+  place->range = (clpi_object_range){0};
+  strcpy(place->path, "unknown");
+}
+
+const char *clpi_object_name(const clpi_object_place *place)
+{
+  const char *slash = strrchr(place->path, '/');
+  return slash ? slash + 1 : place->path;
+}
+
+clpi_object_range clpi_object_range_of(uintptr_t address)
+{
+  clpi_object_place place;
+  clpi_object_find(address, &place);
+  return place.range;
 }

@@ -2,7 +2,6 @@
 /* The symbols of this process, from its loaded objects and their debug information. */
 #include "hooks/symbols.h"
 
-#include "hooks/debug_info.h"
 #include "hooks/object.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 static clp_status open_session(void **session)
 {
   clpi_debug_info *info = NULL;
-  clp_status status = clpi_debug_info_open(&info);
+  clp_status status = clpi_debug_info_open(NULL, &info);
   *session = info;
   return status;
 }
@@ -37,13 +36,13 @@ static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *vi
 {
   clpi_object_place place;
   clpi_object_find(address, &place);
-  clpi_symbol plain = {.object = place.object, .offset = place.offset};
+  clpi_symbol plain = {.object = clpi_object_name(&place), .offset = place.offset};
   if (is_program_start(address))
     plain.function = "_start";
   return clpi_debug_info_show(session, address, &plain, visitor, argument);
 }
 
-const clpi_symbols clpi_process_symbols = {open_session, show, close_session};
+const clpi_symbols clpi_process_symbols = {open_session, show, close_session, false};
 
 /* The C library calls main and threads' functions through functions of its own, whose names may be
  * unknown, so every frame in it counts as start-up code if it is outermost. */

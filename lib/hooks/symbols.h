@@ -9,8 +9,8 @@
 
 /* A frame. Its strings are valid during the visitor's call only. */
 typedef struct clpi_symbol {
-  const char *file; /* as given to the compiler; NULL: unknown */
-  int line;
+  const char *file;     /* as given to the compiler; NULL: unknown */
+  int line;             /* negative: `file` is all that is to be shown */
   const char *function; /* NULL: unknown */
   const char *object;   /* the file that was loaded, without folders */
   uintptr_t offset;     /* of the address in the object */
@@ -30,11 +30,28 @@ typedef struct clpi_symbols {
                      void *argument);
 
   void (*close)(void *session);
+
+  bool has_callers; /* frames without file and function are left out below those that have some */
 } clpi_symbols;
 
 /* Symbols of this process, as it is when a session begins: from the debug information in its
  * objects or, by build ID, in /usr/lib/debug. CLP_OUT_OF_HOST_MEMORY. */
 extern const clpi_symbols clpi_process_symbols;
+
+/* --- debug information: from libdw, or none if the library is built without it --- */
+
+typedef struct clpi_debug_info clpi_debug_info;
+
+/* Begins a session about the objects of this process or, if `file` is not NULL, about a file: then
+ * addresses are offsets in it. `*out` is NULL if there is no debug information; the functions below
+ * accept that. CLP_OUT_OF_HOST_MEMORY. */
+clp_status clpi_debug_info_open(const char *file, clpi_debug_info **out);
+void clpi_debug_info_close(clpi_debug_info *info);
+
+/* Shows the frames of an address, outermost first: `plain`, with what is known filled in.
+ * CLP_OUT_OF_HOST_MEMORY: after that, `info` only shows `plain`. */
+clp_status clpi_debug_info_show(clpi_debug_info *info, uintptr_t address, const clpi_symbol *plain,
+                                clpi_symbol_visitor *visitor, void *argument);
 
 /* Whether a frame belongs to the code that calls main or a thread's first function. */
 bool clpi_symbol_is_startup(const clpi_symbol *symbol);

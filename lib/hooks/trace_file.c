@@ -147,11 +147,41 @@ void clpi_trace_file_stop(clpi_trace_file *self, int code)
   clpi_trace_file_fail(self, code);
 }
 
+/* Where the next line goes, which has so many bytes at most. */
+static char *make_room(clpi_trace_file *self, size_t bytes)
+{
+  if (self->filled > CLPI_TRACE_BUFFER_BYTES - bytes)
+    clpi_trace_file_flush(self);
+  return self->buffer + self->filled;
+}
+
+static void end_line(clpi_trace_file *self, char *to)
+{
+  *to++ = '\n';
+  self->filled = (size_t)(to - self->buffer);
+}
+
+static void define_frame(uint32_t number, uint32_t caller, const char *text, void *file)
+{
+  char *to = stpcpy(make_room(file, ROW_BYTES + CLPI_FRAME_BYTES), "#frame ");
+  to = put_decimal(to, number);
+  *to++ = ' ';
+  to = put_decimal(to, caller);
+  *to++ = ' ';
+  end_line(file, stpcpy(to, text));
+}
+
+/* The number of a stack, once its frames are defined. */
+static uint32_t number_stack(clpi_trace_file *self, const clpi_frames *stack)
+{
+  bool has_tree = self->frames.nodes || (stack && clpi_call_tree_init(&self->frames));
+  return stack && has_tree ? clpi_frames_number(stack, &self->frames, define_frame, self) : 0;
+}
+
 void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row)
 {
-  if (self->filled > CLPI_TRACE_BUFFER_BYTES - ROW_BYTES)
-    clpi_trace_file_flush(self);
-  char *to = self->buffer + self->filled;
+  uint32_t stack = number_stack(self, row->stack);
+  char *to = make_room(self, ROW_BYTES);
   to = put_decimal(to, thread_number());
   *to++ = ',';
   to = put_time(to);
@@ -162,7 +192,7 @@ void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row)
   to = put_decimal(to, row->bytes);
   *to++ = ',';
   to = row->stream ? put_address(to, row->stream) : stpcpy(to, "0");
-  if (self->has_kinds) {
+  if (self->columns & CLPI_TRACE_KIND) {
     *to++ = ',';
     to = put_decimal(to, row->context);
     *to++ = ',';
@@ -170,36 +200,49 @@ void clpi_trace_file_put(clpi_trace_file *self, const clpi_trace_row *row)
     *to++ = ',';
     to = put_address(to, row->flags);
   }
-  if (self->has_pools)
+  if (self->columns & CLPI_TRACE_POOL)
     *to++ = ',';
-  if (self->has_pools && row->pool)
+  if (self->columns & CLPI_TRACE_POOL && row->pool)
     to = put_name(to, row->pool);
-  *to++ = '\n';
-  self->filled = (size_t)(to - self->buffer);
+  if (self->columns & CLPI_TRACE_STACK) {
+    *to++ = ',';
+    to = put_decimal(to, stack);
+  }
+  end_line(self, to);
 }
 
-static void put_header(clpi_trace_file *self, const char *end)
+static void put_header(clpi_trace_file *self)
 {
+  static const char *const names[] = {",Context,Kind,Flags", ",Pool", ",Stack"};
   char *to = stpcpy(self->buffer, "Thread,Time,Action,Pointer,Size,Stream");
-  self->filled = (size_t)(stpcpy(to, end) - self->buffer);
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    if (self->columns >> i & 1)
+      to = stpcpy(to, names[i]);
+  end_line(self, to);
 }
 
-void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, bool has_kinds)
+void clpi_trace_file_begin(clpi_trace_file *self, FILE *file, bool is_own, unsigned columns)
 {
   memset(self, 0, offsetof(clpi_trace_file, buffer));
   self->file = file;
   self->is_own = is_own;
-  self->has_kinds = has_kinds;
+  self->columns = columns;
   if (is_own)
     setvbuf(file, NULL, _IONBF, 0);
-  put_header(self, has_kinds ? ",Context,Kind,Flags\n" : "\n");
+  put_header(self);
 }
 
-void clpi_trace_file_name_pools(clpi_trace_file *self)
+void clpi_trace_file_end(clpi_trace_file *self)
 {
-  if (self->has_pools || (self->written && (!self->is_own || fseeko(self->file, 0, SEEK_SET))))
+  clpi_call_tree_end(&self->frames);
+}
+
+void clpi_trace_file_add_column(clpi_trace_file *self, unsigned column)
+{
+  bool is_there = self->columns & column;
+  if (is_there || (self->written && (!self->is_own || fseeko(self->file, 0, SEEK_SET))))
     return;
   self->written = 0;
-  put_header(self, ",Pool\n");
-  self->has_pools = true;
+  self->columns |= column;
+  put_header(self);
 }

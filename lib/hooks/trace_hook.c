@@ -61,19 +61,20 @@ static bool is_inherited(const trace *self)
 static void name_pools(trace *self)
 {
   if (clpi_relaxed(clpi_named_pools))
-    clpi_trace_file_name_pools(&self->output);
+    clpi_trace_file_add_column(&self->output, CLPI_TRACE_POOL);
 }
 
 /* A row of `event`, though of other memory and bytes. Whether there are names to be told is settled
  * with the first one. */
 static void put_row_locked(trace *self, const char *action, clp_memory memory, uint64_t bytes,
-                           const clp_hook_event *event)
+                           const clp_hook_event *event, const clpi_frames *stack)
 {
   const clpi_trace_row row = {.action = action,
                               .memory = memory,
                               .bytes = bytes,
                               .stream = (uintptr_t)event->stream,
-                              .pool = clp_pool_name(event->pool)};
+                              .pool = clp_pool_name(event->pool),
+                              .stack = stack};
   if (!self->has_rows)
     name_pools(self);
   self->has_rows = true;
@@ -109,28 +110,44 @@ static bool take_live_locked(trace *self, clp_memory memory, uint64_t *bytes)
                 : self->live_nulls && self->live_nulls--;
 }
 
-static void tell_allocation_locked(trace *self, const clp_hook_event *event)
+static void tell_allocation_locked(trace *self, const clp_hook_event *event,
+                                   const clpi_frames *stack)
 {
   uint64_t bytes;
   if (event->memory && take_live_locked(self, event->memory, &bytes))
-    put_row_locked(self, "free", event->memory, bytes, event);
+    put_row_locked(self, "free", event->memory, bytes, event, NULL);
   if (add_live_locked(self, event->memory, event->size))
-    put_row_locked(self, "allocate", event->memory, event->size, event);
+    put_row_locked(self, "allocate", event->memory, event->size, event, stack);
   else
     clpi_trace_file_stop(&self->output, ENOMEM);
 }
 
-static void tell_malloc(const clp_hook_event *event, void *user_data)
+static void tell_malloc_from(trace *self, const clp_hook_event *event, const clpi_frames *stack)
 {
-  trace *self = user_data;
   if (is_inherited(self))
     return;
   pthread_mutex_lock(&self->lock);
   if (!self->output.failure && event->buffer_id)
-    tell_allocation_locked(self, event);
+    tell_allocation_locked(self, event, stack);
   else if (!self->output.failure)
-    put_row_locked(self, "allocate failure", 0, event->size, event);
+    put_row_locked(self, "allocate failure", 0, event->size, event, stack);
   unlock_and_log(self);
+}
+
+static void tell_malloc(const clp_hook_event *event, void *user_data)
+{
+  tell_malloc_from(user_data, event, NULL);
+}
+
+/* The stack is read before the lock is taken, since that takes microseconds and the locks of
+ * others.
+ */
+static void tell_malloc_with_stack(const clp_hook_event *event, void *user_data)
+{
+  clpi_frames stack;
+  clpi_frames_read(&stack, CLPI_CALLBACK_RETURN);
+  tell_malloc_from(user_data, event, &stack);
+  clpi_frames_end(&stack);
 }
 
 static void tell_free(const clp_hook_event *event, void *user_data)
@@ -141,7 +158,7 @@ static void tell_free(const clp_hook_event *event, void *user_data)
     return;
   pthread_mutex_lock(&self->lock);
   if (!self->output.failure && take_live_locked(self, event->memory, &bytes))
-    put_row_locked(self, "free", event->memory, bytes, event);
+    put_row_locked(self, "free", event->memory, bytes, event, NULL);
   unlock_and_log(self);
 }
 
@@ -192,7 +209,7 @@ static clp_status open_file(trace *self, const char *path, FILE *file)
     return clpi_error(CLP_IO_ERROR, errno, "%s: a pipe that no process reads", self->name);
   if (!file)
     return clpi_error(CLP_IO_ERROR, errno, "%s: %s", self->name, strerror(errno));
-  clpi_trace_file_begin(&self->output, file, path != NULL, false);
+  clpi_trace_file_begin(&self->output, file, path != NULL, 0);
   name_pools(self);
   return CLP_SUCCESS;
 }
@@ -238,6 +255,13 @@ clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
                           .free_preprocess = tell_free};
   *out = &self->hook;
   return CLP_SUCCESS;
+}
+
+void clpi_trace_hook_add_stacks(clp_hook *hook)
+{
+  trace *self = hook->user_data;
+  clpi_trace_file_add_column(&self->output, CLPI_TRACE_STACK);
+  hook->malloc_postprocess = tell_malloc_with_stack;
 }
 
 static clp_status tell_failure(const trace *self)
@@ -292,6 +316,7 @@ clp_status clp_trace_hook_destroy(clp_hook *hook)
     clpi_trace_file_fail(&self->output, code);
   clp_status status = is_inherited(self) ? CLP_SUCCESS : tell_failure(self);
   clpi_map_end(&self->live);
+  clpi_trace_file_end(&self->output);
   pthread_mutex_destroy(&self->lock);
   free(self);
   return status;

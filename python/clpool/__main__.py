@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
             source = files.enter_context(open(chosen.snapshot, "rb"))
             target = sys.stdout
             if chosen.output is not None:
-                target = files.enter_context(open(chosen.output, "w", encoding="ascii"))
+                target = files.enter_context(open(chosen.output, "w", encoding="utf-8"))
             _convert.convert(source, target, chosen.device)
     except (OSError, ValueError) as error:
         print(f"python -m clpool: {chosen.snapshot}: {error}", file=sys.stderr)

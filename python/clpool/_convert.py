@@ -3,7 +3,8 @@
 
 A snapshot is what ``torch.cuda.memory._dump_snapshot`` writes, a pickle, or the same as JSON. Its
 traces begin when the program asked for them, so a free of what is older is left out. A block is
-freed where the program asked for it, not where PyTorch's own allocator was done with it.
+freed where the program asked for it, not where PyTorch's own allocator was done with it. Call
+stacks of allocations, which a snapshot has with ``stacks="all"`` or ``"python"``, are kept.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import gzip
 import io
 import json
 import pickle
-from typing import IO, Iterable, Iterator
+from typing import IO, Iterator
 
 HEADER = "Thread,Time,Action,Pointer,Size,Stream"
 
@@ -56,10 +57,31 @@ def _time_of_day(microseconds: int) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}.{fraction:06}"
 
 
-def rows(events: Iterable[dict]) -> Iterator[str]:
+class _Stacks:
+    """Call stacks by number, as a trace defines them: frame by frame, callers first."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[int, str], int] = {}  # by caller and text
+
+    def define(self, frames: list[dict]) -> Iterator[str]:
+        """The lines that define the frames that are new; ``at`` is the stack's number then. A
+        snapshot has the innermost frame first."""
+        self.at = 0
+        for frame in reversed(frames):
+            text = f"{frame['filename']}:{frame['line']}:{frame['name']}"
+            key = self.at, " ".join(text.split())[:900]
+            if key not in self.numbers:
+                self.numbers[key] = len(self.numbers) + 1
+                yield f"#frame {self.numbers[key]} {key[0]} {key[1]}"
+            self.at = self.numbers[key]
+
+
+def rows(events: list[dict]) -> Iterator[str]:
     """The lines of a trace, without line ends, for a device's events."""
-    yield HEADER
+    has_stacks = any("frames" in event and event["frames"] for event in events)
+    yield HEADER + (",Stack" if has_stacks else "")
     live: dict[int, int] = {}
+    stacks, none = _Stacks(), ",0" if has_stacks else ""
     for number, event in enumerate(events):
         action = event["action"]
         stream = event.get("stream", 0)
@@ -67,11 +89,13 @@ def rows(events: Iterable[dict]) -> Iterator[str]:
         address = event.get("addr", 0)
         if action == "alloc":
             live[address] = event["size"]
-            yield f"0,{when},allocate,{address:#x},{event['size']},{stream:#x}"
+            yield from stacks.define(event.get("frames") or [])
+            stack = f",{stacks.at}" if has_stacks else ""
+            yield f"0,{when},allocate,{address:#x},{event['size']},{stream:#x}{stack}"
         elif action == "free_requested" and address in live:
-            yield f"0,{when},free,{address:#x},{live.pop(address)},{stream:#x}"
+            yield f"0,{when},free,{address:#x},{live.pop(address)},{stream:#x}{none}"
         elif action == "oom":
-            yield f"0,{when},allocate failure,(nil),{event['size']},{stream:#x}"
+            yield f"0,{when},allocate failure,(nil),{event['size']},{stream:#x}{none}"
 
 
 def convert(source: IO[bytes], target: IO[str], device: int | None = None) -> int:
@@ -84,8 +108,9 @@ def convert(source: IO[bytes], target: IO[str], device: int | None = None) -> in
         if not 0 <= device < len(snapshot["device_traces"]):
             raise ValueError(f"there is no device {device}")
         count = -1
-        for count, row in enumerate(rows(snapshot["device_traces"][device])):
+        for row in rows(snapshot["device_traces"][device]):
             target.write(row + "\n")
+            count += not row.startswith("#")
     except (KeyError, TypeError) as error:
         raise ValueError(f"this is no memory snapshot: {error!r}") from error
     return count

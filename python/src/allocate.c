@@ -3,6 +3,9 @@
  * so it keeps the interpreter's. */
 #include "clpool_module.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static bool try_allocate(Pool *pool, size_t bytes, clp_buffer **out)
 {
   if (pool->stream == NULL)
@@ -49,16 +52,24 @@ void clpool_release_or_report(Pool *pool, clp_buffer *buffer, clp_stream stream)
   PyErr_Restore(type, value, traceback);
 }
 
+/* A trace with stacks has Python's lines where the thread has the interpreter's lock. */
+static bool traces_stacks(void)
+{
+  const char *stacks = getenv("CLPOOL_TRACE_STACKS");
+  return stacks && strcmp(stacks, "1") == 0;
+}
+
 static clp_buffer *allocate_slowly(Pool *pool, size_t bytes)
 {
   clp_buffer *buffer;
   clp_status status;
-  Py_BEGIN_ALLOW_THREADS
+  PyThreadState *state = traces_stacks() ? NULL : PyEval_SaveThread();
   if (pool->stream == NULL)
     status = clp_pool_allocate(pool->pool, bytes, &buffer);
   else
     status = clp_pool_allocate_on(pool->pool, bytes, pool->stream, &buffer);
-  Py_END_ALLOW_THREADS
+  if (state != NULL)
+    PyEval_RestoreThread(state);
   drop_parked_after_frees(pool);
   if (clpool_check(status) == 0)
     return buffer;

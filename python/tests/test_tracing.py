@@ -143,6 +143,34 @@ def test_convert(form, tmp_path, tool):
     subprocess.run([tool, "replay", "--json", str(trace)], check=True, capture_output=True)
 
 
+def test_convert_keeps_stacks(tmp_path, tool):
+    frames = [
+        {"filename": "/x/app.py", "line": line, "name": name}
+        for line, name in ((6, "step"), (10, "<module>"))
+    ]
+    events = [
+        {"action": "alloc", "addr": 4096, "size": 100, "frames": frames},
+        {"action": "alloc", "addr": 8192, "size": 50, "frames": frames[1:]},
+        {"action": "free_requested", "addr": 8192, "size": 50, "frames": frames[1:]},
+        {"action": "alloc", "addr": 8192, "size": 7, "frames": frames},
+        {"action": "alloc", "addr": 12288, "size": 44, "frames": []},
+    ]
+    snapshot, trace = tmp_path / "snapshot.json", tmp_path / "trace.csv"
+    snapshot.write_text(json.dumps({"device_traces": [events]}))
+    assert __main__.main(["convert", str(snapshot), "-o", str(trace)]) == 0
+    lines = trace.read_text().splitlines()
+    assert [line for line in lines if line.startswith("#")] == [
+        "#frame 1 0 /x/app.py:10:<module>",
+        "#frame 2 1 /x/app.py:6:step",
+    ]
+    assert [line.rsplit(",", 1)[1] for line in lines if "," in line] == "Stack 2 1 0 2 0".split()
+    report = [tool, "report", str(trace), "--folded=-"]
+    assert subprocess.run(report, check=True, capture_output=True, text=True).stdout == (
+        "_root 44\n"
+        "/x/app.py:10:<module>;/x/app.py:6:step 107\n"
+    ), "at the peak"
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{}", b"{", b"nothing", pickle.dumps(print), pickle.dumps([1]),

@@ -4,7 +4,9 @@
 #include "hooks/call_stack.h"
 #include "support/profiles.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
+#include <string.h>
 #include <unwind.h>
 
 /* Keeps a call from being a tail call: its frame is needed. */
@@ -89,6 +91,97 @@ START_TEST(of_a_deep_stack_the_outermost_frames_are_kept)
   ck_assert_uint_eq(clpi_call_stack_frame(&stack, 0), outermost);
   for (size_t i = above; i < CLPI_MOST_FRAMES; i++)
     ck_assert(is_in(i, recurse));
+}
+END_TEST
+
+/* Stacks by chance, of functions of which one has a frame of a size by chance: on a stack that was
+ * seen before, the walker does without the unwinder, and finds the same. */
+
+enum { STACKS = 4000, MOST_CALLS = 30, MOST_FRAMES = 200 };
+
+typedef struct walked {
+  size_t count;
+  uintptr_t frames[MOST_FRAMES]; /* innermost first */
+} walked;
+
+static void note_frame(uintptr_t address, void *argument)
+{
+  walked *to = argument;
+  if (to->count < MOST_FRAMES)
+    to->frames[to->count++] = address;
+}
+
+static _Unwind_Reason_Code unwind_frame(struct _Unwind_Context *context, void *argument)
+{
+  if (_Unwind_GetIP(context) == 0)
+    return _URC_END_OF_STACK;
+  note_frame(_Unwind_GetIP(context) - 1, argument);
+  return _URC_NO_REASON;
+}
+
+/* Compares all frames outside of this one's. */
+__attribute__((noinline)) static void compare_walks(clpt_worker *self)
+{
+  walked found = {0}, expected = {0};
+  clpi_walk_stack(note_frame, &found);
+  _Unwind_Backtrace(unwind_frame, &expected);
+  size_t outside = expected.count - 1;
+  if (found.count < outside || memcmp(found.frames + found.count - outside, expected.frames + 1,
+                                      outside * sizeof(*found.frames)) != 0)
+    clpt_wrong(self, "another stack: %zu frames, not %zu", found.count, expected.count);
+  AND_STAY;
+}
+
+typedef struct descent {
+  clpt_worker *self;
+  unsigned left; /* calls */
+} descent;
+
+__attribute__((noinline)) static void descend(descent *from); /* NOLINT: that is the test */
+
+__attribute__((noinline)) static void descend_by_another_way(descent *from) /* NOLINT */
+{
+  char room[400];
+  __asm__ volatile("" : : "r"(room) : "memory");
+  descend(from);
+  AND_STAY;
+}
+
+__attribute__((noinline)) static void descend_with_room(descent *from) /* NOLINT */
+{
+  char *room = __builtin_alloca(16 + clpt_chance_below(&from->self->chance, 20) * 16);
+  __asm__ volatile("" : : "r"(room) : "memory");
+  descend(from);
+  AND_STAY;
+}
+
+static void descend(descent *from)
+{
+  if (from->left-- == 0)
+    compare_walks(from->self);
+  else if (clpt_chance_below(&from->self->chance, 8) == 0)
+    descend_with_room(from);
+  else if (clpt_chance_below(&from->self->chance, 2) == 0)
+    descend_by_another_way(from);
+  else
+    descend(from);
+  AND_STAY;
+}
+
+static void walk_by_chance(clpt_worker *self)
+{
+  for (unsigned i = 0; i < STACKS; i++) {
+    descent from = {self, (unsigned)clpt_chance_below(&self->chance, MOST_CALLS)};
+    descend(&from);
+  }
+}
+
+START_TEST(stacks_are_those_of_the_unwinder)
+{
+  static clpt_workers workers;
+  static const clpt_work work[] = {walk_by_chance};
+  clpt_workers_start(&workers, 3, work, 1, 1, NULL);
+  clpt_workers_join(&workers);
 }
 END_TEST
 
@@ -309,6 +402,7 @@ CLPT_MAIN("call stack", clpt_run)
   tcase_add_test(walker, frames_are_those_that_called_the_callback);
   tcase_add_test(walker, two_lines_of_a_function_are_two_addresses);
   tcase_add_test(walker, of_a_deep_stack_the_outermost_frames_are_kept);
+  tcase_add_test(walker, stacks_are_those_of_the_unwinder);
   TCase *library = clpt_case(suite, "the library's frames");
   tcase_add_test(library, what_the_entry_calls_is_left_out);
   tcase_add_test(library, an_entry_may_use_another);

@@ -444,9 +444,9 @@ START_TEST(a_pools_hook_follows_buffers_through_threads)
   for (size_t i = 0; i < PLACES; i++)
     left += it.places[i] ? KB : 0;
   ck_assert_uint_gt(left, 0);
-  ck_assert_uint_eq(profile->in_use, left);
-  ck_assert_uint_ge(profile->peak, left);
-  ck_assert_uint_le(profile->peak, (PLACES + WORKERS) * KB);
+  ck_assert_uint_eq(profile->stacks.in_use, left);
+  ck_assert_uint_ge(profile->stacks.peak, left);
+  ck_assert_uint_le(profile->stacks.peak, (PLACES + WORKERS) * KB);
   for (size_t i = 0; i < PLACES; i++)
     clpt_ok(clp_buffer_release(it.places[i]));
   prints_root(profile, CLP_VIEW_NOW, "0.00B");

@@ -7,24 +7,26 @@
 #include <link.h>
 #include <stdio.h>
 
+enum { NAME_BYTES = 256 };
+
 /* Where the object of an address was loaded, by the dynamic linker's other way to tell it. */
-static uintptr_t base_of(const void *address, char name[CLPI_OBJECT_NAME_BYTES])
+static uintptr_t base_of(const void *address, char name[NAME_BYTES])
 {
   Dl_info object;
   struct link_map *map;
   ck_assert_int_ne(dladdr1(address, &object, (void **)&map, RTLD_DL_LINKMAP), 0);
   const char *slash = strrchr(object.dli_fname, '/');
-  (void)snprintf(name, CLPI_OBJECT_NAME_BYTES, "%.200s", slash ? slash + 1 : object.dli_fname);
+  (void)snprintf(name, NAME_BYTES, "%.200s", slash ? slash + 1 : object.dli_fname);
   return map->l_addr;
 }
 
 static void finds(const void *address, const char *object)
 {
-  char name[CLPI_OBJECT_NAME_BYTES];
+  char name[NAME_BYTES];
   uintptr_t base = base_of(address, name);
   clpi_object_place place;
   clpi_object_find((uintptr_t)address, &place);
-  ck_assert_str_eq(place.object, object ? object : name);
+  ck_assert_str_eq(clpi_object_name(&place), object ? object : name);
   ck_assert_uint_eq(place.offset, (uintptr_t)address - base);
 }
 
@@ -56,7 +58,7 @@ START_TEST(a_loaded_library_is_found_until_it_is_closed)
   finds((void *)inside, NULL);
   dlclose(library);
   clpi_object_find(inside, &place);
-  ck_assert_str_eq(place.object, "unknown");
+  ck_assert_str_eq(clpi_object_name(&place), "unknown");
 }
 END_TEST
 
@@ -65,12 +67,12 @@ START_TEST(what_is_in_no_object_is_unknown)
   int local;
   clpi_object_place place;
   clpi_object_find((uintptr_t)&local, &place);
-  ck_assert_str_eq(place.object, "unknown");
+  ck_assert_str_eq(clpi_object_name(&place), "unknown");
   ck_assert_uint_eq(place.offset, (uintptr_t)&local);
   clpi_object_find(0, &place);
-  ck_assert_str_eq(place.object, "unknown");
+  ck_assert_str_eq(clpi_object_name(&place), "unknown");
   clpi_object_find(UINTPTR_MAX, &place);
-  ck_assert_str_eq(place.object, "unknown");
+  ck_assert_str_eq(clpi_object_name(&place), "unknown");
 }
 END_TEST
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of this process, which is compiled with debug information (tests.mk). */
-#include "hooks/debug_info.h"
 #include "hooks/symbols.h"
 #include "support/failmalloc.h"
 #include "support/suite.h"

@@ -56,7 +56,7 @@ completes '--help --json' info --
 completes '' info ''
 completes '--leading-bits= --lenient --limit=' replay --l
 completes '--leading-bits= --lenient --limit=' replay trace.csv --l
-completes '--help --output=' record --
+completes '--help --output= --stacks' record --
 completes '--leading-bits= --limit=' run --l
 completes '--arena' replay --ar
 completes '--allocator=' tune --a

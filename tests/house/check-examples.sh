@@ -91,25 +91,47 @@ clblast_chain() {
   refuse clblast_chain --links=65
 }
 
-# What it prints of the pool, and what a replay of its trace finds, is what the guide shows, but for
-# the time that this takes.
+# shows_commands GUIDE: the guide shows what commands print here, in blocks that begin with
+# "$ clpool" or a loop, but for lines with a time. The current folder has their files.
+shows_commands() {
+  awk '
+    /^```/ { inside = !inside; n += inside; next }
+    !inside { next }
+    /^[$] / && !(n in is_run) { is_run[n] = /^[$] (clpool (replay|report|tune)|for )/ }
+    !is_run[n] { next }
+    /^[$>] / { print substr($0, 3) >("block-" n ".sh"); next }
+    { print >("block-" n ".txt") }' "$1"
+  for block in block-*.sh; do
+    touch "${block%.sh}.txt"
+    PATH=$clp_path sh "$block" >printed 2>&1 || fail "$1: $(cat "$block"): $(cat printed)"
+    for file in printed "${block%.sh}.txt"; do
+      grep -v ' time per ' "$file" >"$file.left" || :
+    done
+    diff "${block%.sh}.txt.left" printed.left || fail "$1 shows something else: $(cat "$block")"
+  done
+}
+
+# What it prints of the pool, and what commands make of its trace, is what the guide shows.
 where_memory_goes() {
   guide=$top_srcdir/doc/where-memory-goes.md
-  trace=$house_tmp/memory.csv
-  run where_memory_goes "$trace" "$house_tmp/memory.folded" || return 0
+  CLPOOL_TRACE=$house_tmp/stacks.csv CLPOOL_TRACE_STACKS=1
+  export CLPOOL_TRACE CLPOOL_TRACE_STACKS
+  code=0
+  run where_memory_goes "$house_tmp/memory.csv" "$house_tmp/memory.folded" || code=$?
+  unset CLPOOL_TRACE CLPOOL_TRACE_STACKS
+  [ "$code" = 0 ] || return 0
   expect where_memory_goes '^_root \(81\.82MB, 20\.45MB\)$'
   expect where_memory_goes '^_root \(3\.12MB\)$'
   expect where_memory_goes '^peak managed +21446883 bytes$'
   sed -n '/^allocations/,$p' "$out" >"$house_tmp/shown"
-  if [ "${clp_tool-yes}" = yes ]; then
-    "$top_builddir/tools/clpool" replay "$trace" >"$house_tmp/replayed" ||
-      fail "the trace cannot be replayed"
-    sed 1d "$house_tmp/replayed" | grep -v ' time per ' >>"$house_tmp/shown"
-  fi
   ! grep -vxF -f "$guide" "$house_tmp/shown" || fail "$guide does not show these lines"
+  if [ "${clp_tool-yes}" = yes ]; then
+    clp_path=$(cd "$top_builddir" && pwd)/tools:$PATH
+    (cd "$house_tmp" && shows_commands "$guide")
+  fi
   bytes=$(awk '{ sum += $NF } END { printf "%.2f", sum / 1048576 }' "$house_tmp/memory.folded")
   [ "$bytes" = 81.82 ] || fail "where_memory_goes: the folded stacks sum up to $bytes MB"
-  refuse where_memory_goes "$trace"
+  refuse where_memory_goes "$house_tmp/memory.csv"
 }
 
 # refuse NAME ARGUMENT: it says what is wrong, and exits with 2.

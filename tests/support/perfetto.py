@@ -18,7 +18,7 @@ for event in events[1:]:
     require(event["pid"] == 1 and event["ph"] in ("C", "i"), event)
     require(event["ts"] >= last, "time goes back:", event)
     last = event["ts"]
-    refused += event["ph"] == "i"
+    refused += event["args"]["count"] if event["ph"] == "i" else 0
     for series, value in event["args"].items():
         require(isinstance(value, int) and value >= 0, event)
         name = event["name"] + " " + series

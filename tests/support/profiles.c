@@ -64,7 +64,7 @@ static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *vi
   return status;
 }
 
-const clpi_symbols clpt_symbols = {open_session, show, close_session};
+const clpi_symbols clpt_symbols = {open_session, show, close_session, false};
 
 clp_line_profile *clpt_profile(unsigned max_depth)
 {

@@ -35,10 +35,15 @@ check() {
 
 refuses 2 'the trace is missing (see clpool report --help)' -o a.html
 refuses 2 'one trace at a time, but there is "b", too' a b
-refuses 2 'where does the report go? Name -o FILE.html, --perfetto=FILE or --json' a
-refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' a -o - --json
-refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
-  a -o - --perfetto=-
+refuses 2 'where does the report go? Name -o FILE.html, --perfetto=FILE, --folded=FILE or --json' a
+words='only one output can have standard output'
+refuses 2 "$words" a -o - --json
+refuses 2 "$words" a -o - --perfetto=-
+refuses 2 "$words" a --folded=- --perfetto=-
+refuses 2 "$words" a -o /dev/stdout --json
+refuses 2 "$words" a -o /dev/stdout --perfetto=-
+refuses 2 '-o: the page is HTML, which browsers print as PDF: name FILE.html' a -o x.pdf
+refuses 2 '-o: the page is HTML, which browsers print as PDF: name FILE.html' a -o x.PDF
 refuses 2 '-o and --perfetto name the same file, "b"' a -o b --perfetto=b
 refuses 2 '-o and --perfetto name the same file, "b"' a -o b --perfetto=./b
 ln -s b link
@@ -46,17 +51,12 @@ refuses 2 '-o and --perfetto name the same file, "link"' a -o link --perfetto=b
 echo before >b
 refuses 2 '-o and --perfetto name the same file, "link"' a -o link --perfetto="$PWD/b"
 rm b link
-refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
-  a -o /dev/stdout --json
-refuses 2 'only one of -o -, --perfetto=- and --json can have standard output' \
-  a -o /dev/stdout --perfetto=-
+refuses 2 '--perfetto and --folded name the same file, "b"' a --perfetto=b --folded=b
 refuses 2 '--leading-bits: expected a number from 0 to 16, found "17"' a --leading-bits=17
 refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found "5MB"' a --limit=5MB
 refuses 2 '--capacity: expected bytes, such as 1073741824, 512M or 1.5GiB, found ""' a --capacity=
 refuses 2 '--scale: expected auto or a number above 0, found "0"' a --scale=0
-refuses 2 '--slack is of the arena: it needs --arena' a --json --slack=0.1 --versus --arena
-refuses 2 '--versus begins the second setting, and there is no third' a --json --versus --versus
-refuses 2 '--perfetto shows one setting: it cannot go with --versus' a --perfetto=b --versus
+refuses 2 '--slack is of the arena: it needs --arena' a --json --slack=0.1
 
 # Sizes: what each comes to, on a device of 1000 bytes.
 limits='0:0 7:7 2.9K:2969 0.1K:102 1.5K:1536 1.5G:1610612736 0.3KiB:307 4GiB:4294967296
@@ -100,13 +100,6 @@ code=0
 printf '%s\n' $header | "$clpool" report - -o page.html --scale=auto 2>"$err" || code=$?
 [ $code -eq 2 ] || fail "--scale=auto on a pipe: exit code $code"
 only
-code=0
-printf '%s\n' $header | "$clpool" report - -o page.html --versus 2>"$err" || code=$?
-[ $code -eq 2 ] || fail "--versus on a pipe: exit code $code"
-[ "$(cat "$err")" = 'clpool report: standard input: cannot be read twice, as --versus needs' ] ||
-  fail "--versus on a pipe: said $(cat "$err")"
-only
-
 # --- The page and its figures
 
 # The figures of a report are those of a replay: same ARGUMENT...
@@ -120,12 +113,12 @@ same_as_replay() {
   done <"$house_tmp/replayed"
 }
 
-# What a page must be, whatever the trace: sound PAGE [SETTINGS]
+# What a page must be, whatever the trace: sound PAGE
 sound() {
   [ "$(head -n 1 "$1")" = '<!DOCTYPE html>' ] || fail "$1 does not begin as HTML"
   [ "$(tail -n 1 "$1")" = '</html>' ] || fail "$1 does not end as HTML"
   ! grep -niE 'https?:|src=|href=|@import|url\(' "$1" || fail "$1 refers to something outside"
-  [ "$(wc -c <"$1")" -lt $((${2:-1} * page_bytes)) ] || fail "$1 has $(wc -c <"$1") bytes"
+  [ "$(wc -c <"$1")" -lt $page_bytes ] || fail "$1 has $(wc -c <"$1") bytes"
   if command -v xmllint >/dev/null; then
     xmllint --noout "$1" || fail "$1 is no well-formed XML"
   fi
@@ -148,7 +141,7 @@ accepts "$resnet" -o -
 grep -q '>The program had at most ' "$out" || fail "the page does not say what was in use"
 accepts "$resnet" -o - --limit=2G
 [ "$(grep -c 'limit 2.00 GiB' "$out")" -eq 1 ] || fail "the limit is not drawn"
-grep -q '>The program asks for 1,430 allocations, of which a pool .* refuses <b>180</b>' "$out" ||
+grep -q 'without <b>180</b> of its 1,430 allocations, which were refused. A pool' "$out" ||
   fail "the page is silent on refusals"
 
 accepts "$resnet" -o page.html
@@ -157,8 +150,8 @@ accepts "$resnet" -o - --leading-bits=4
 cmp -s "$out" expected.html || fail "-o - writes another page"
 gunzip -c "$resnet" >plain.csv
 "$clpool" report - --output=page.html <plain.csv || fail "no report on standard input"
-sed 's/standard input/TRACE/g' page.html >found
-sed "s|resnet50_train.csv.gz - |TRACE - |; s|<h1>.*</h1>|<h1>TRACE</h1>|; s|$resnet|TRACE|" \
+sed 's/standard input/TRACE/g; s/clpool tune -/clpool tune TRACE/' page.html >found
+sed "s|$resnet|TRACE|; s|${resnet##*/}|TRACE|g" \
   expected.html >wanted
 cmp -s found wanted || fail "standard input gives another page"
 accepts "$resnet" --perfetto=-
@@ -166,18 +159,6 @@ mv "$out" counters.json
 accepts "$resnet" --json
 check perfetto.py counters.json "$out"
 rm ./*
-
-# Two settings side by side: each is what it is alone.
-accepts "$resnet" --json --limit=3.3G --arena --leading-bits=6
-grep -E '"(peak_|footprint|hits|arena|slack|held_bytes_at_peak)' "$out" >"$house_tmp/alone"
-accepts "$resnet" -o page.html --json --limit=3.3G --versus --arena --leading-bits=6
-sound page.html 2
-check report_page.py page.html "$out"
-sed -n '/"second"/,$p' "$out" | grep -E '"(peak_|footprint|hits|arena|slack|held_bytes_at_peak)' |
-  sed 's/^  //' | cmp -s - "$house_tmp/alone" || fail "the second setting is another: $(cat "$out")"
-grep -q '>A pool on an arena of slack 0.016</h2>' page.html ||
-  fail "the second setting is not named"
-rm page.html
 
 # Pools by name, hostile ones too.
 printf '%s\n' "$header,Pool" '1,00:00:00.0,allocate,0x1,1000,0,weights' \
@@ -189,8 +170,8 @@ check report_page.py page.html "$out"
 tr -d '\n ' <"$out" |
   grep -qF '"name":"<b>&\"c\",d","kind":null,"peak_active_bytes":3000,' ||
   fail "other pools: $(cat "$out")"
-for words in '<b>weights</b>' '<b>&lt;b&gt; &amp; &quot;c&quot;, d</b>' '>pools without a name<' \
-  '3 pools with 4 leading bits take'; do
+for words in '>weights<' '>&lt;b&gt; &amp; &quot;c&quot;, d<' '>pools without a name<' \
+  '3 pools with 4 leading bits take '; do
   grep -qF "$words" page.html || fail "the page lacks $words"
 done
 ! grep -q 'Memory by kind' page.html || fail "there are kinds that the trace does not tell"
@@ -207,7 +188,7 @@ END
 accepts kinds.csv -o page.html --json
 sound page.html
 check report_page.py page.html "$out"
-for words in '<b>context 0x1, buffer</b>' '<b>context 0x1, image</b>' '<td>image</td>' \
+for words in '>context 0x1, buffer<' '>context 0x1, image<' '<td>image</td>' \
   '>buffer</th><td>1</td><td>1000 bytes</td><td>0 bytes</td><td>0 bytes</td>' \
   '>image</th><td>2</td><td>5.86 KiB</td><td>5.86 KiB</td><td>5.86 KiB</td>'; do
   grep -qF "$words" page.html || fail "the page lacks $words"
@@ -252,19 +233,12 @@ grep -q 'No memory was allocated. The pool refused 1 allocation.<' page.html ||
   fail "the page is silent on refusals where there is nothing else"
 rm ./*
 
-# Where nothing is allocated, the chart of the hit rate says why it is blank.
-printf '%s\n%s\n%s\n' $header 1,00:00:00.0,allocate,0x1,1000,0 \
-  1,00:00:00.0,free,0x1,1000,0 >gap.csv
-accepts gap.csv -o page.html
-grep -q 'Steps that are blank' page.html || fail "the gap in the hit rate is not told"
-rm ./*
-
 # At its largest, the pool has one bin; it has two in all.
 printf '%s\n%s\n%s\n%s\n' $header 1,00:00:00.0,allocate,0x1,1000,0 \
   1,00:00:00.0,free,0x1,1000,0 1,00:00:00.0,allocate,0x2,2097000,0 >bins.csv
 accepts bins.csv -o page.html --limit=2097500 --leading-bits=16
-grep -q 'At event 3, the pool managed 2.00 MiB in 1 bin\.' page.html ||
-  fail "bins at the peak: $(grep 'the pool managed' page.html)"
+grep -q 'At event 3 the pool had 2.00 MiB, in 1 bin\.' page.html ||
+  fail "bins at the peak: $(grep 'the pool had' page.html)"
 rm ./*
 
 # A trace through midnight, on two threads, the second of which is late.
@@ -275,8 +249,75 @@ accepts midnight.csv -o page.html --perfetto=counters.json --json
 check report_page.py page.html "$out"
 check perfetto.py counters.json "$out"
 grep -q '^  "seconds": 2.5,' "$out" || fail "midnight: $(grep seconds "$out")"
-grep -q '4 events in 2.50 s' page.html || fail "midnight is not passed"
+grep -q '4 events in 2.5 s' page.html || fail "midnight is not passed"
 [ "$(grep -c '"ts":1000000\.000' counters.json)" -ge 2 ] || fail "the late thread's time goes back"
+rm ./*
+
+# A long trace is thinned: the counters of ten million events would fill a disk.
+{
+  echo Action,Pointer,Size
+  awk 'BEGIN { for (i = 0; i < 100000; i++) printf "allocate,0x1,%d\nfree,0x1,%d\n", i, i }'
+} >long.csv
+accepts long.csv --perfetto=counters.json --json
+check perfetto.py counters.json "$out"
+[ "$(wc -l <counters.json)" -lt 70000 ] || fail "$(wc -l <counters.json) counters of 200,000 events"
+rm ./*
+
+# --- Who allocated
+
+# The most, 1700 bytes, are in use after the third allocation; 1000 of them are to the end.
+cat >stacks.csv <<'END'
+Action,Pointer,Size,Stack
+#frame 1 0 /x/<app>.py:10:<module>
+#frame 2 1 /x/<app>.py:6:load
+allocate,0x1,1000,2
+#frame 3 1 /x/<app>.py:7:step
+#frame 4 3 inner
+allocate,0x2,500,4
+allocate,0x3,200,3
+free,0x2,500,0
+free,0x3,200,0
+allocate,0x4,150,4
+free,0x4,150,0
+END
+accepts stacks.csv --folded=-
+cat >expected <<'END'
+/x/<app>.py:10:<module>;/x/<app>.py:6:load 1000
+/x/<app>.py:10:<module>;/x/<app>.py:7:step 200
+/x/<app>.py:10:<module>;/x/<app>.py:7:step;inner 500
+END
+cmp -s "$out" expected || fail "--folded: $(cat "$out")"
+accepts stacks.csv --json -o page.html --folded=folded
+check report_page.py page.html "$out"
+cmp -s folded expected || fail "--folded with -o: $(cat folded)"
+sound page.html
+tr -d '\n ' <"$out" | grep -qF '"from":["inner","/x/<app>.py:7:step","/x/<app>.py:10:<module>"]' ||
+  fail "--json: $(grep -A 4 from "$out")"
+words='<b>58.8 %</b> of what was in use came from <code>&lt;app&gt;.py:6:load</code>'
+grep -qF "$words" page.html ||
+  fail "the verdict: $(grep verdict page.html)"
+for words in 'in use at the peak' 'in use at the end' 'allocated in all' \
+  "data-in='/x/'>step &lt;app&gt;.py:7</b>" "data-b='650'>inner</b>"; do
+  grep -qF "$words" page.html || fail "the page lacks $words"
+done
+mv stacks.csv page.html "$house_tmp"
+sed '/^#/d; s/,[0-9]*$//; s/,Stack$//' "$house_tmp/stacks.csv" >plain.csv
+refuses 2 'plain.csv has no stacks: clpool record --stacks and CLPOOL_TRACE_STACKS=1 record them' \
+  plain.csv --folded=folded
+accepts plain.csv -o page.html
+grep -qF '<code>clpool record --stacks</code>' page.html || fail "the page does not tell of stacks"
+rm ./*
+
+# What is wrong with a frame is told where it stands, and its program may have been killed there.
+printf '%s\n' 'Action,Pointer,Size,Stack' '#frame 2 0 a' >bad.csv
+words='the number after that of the frame before, and a caller above'
+refuses 2 "bad.csv:2:8: expected $words, found \"#frame 2 0 a\"" bad.csv -o page.html
+printf '%s\n' 'Action,Pointer,Size,Stack' 'allocate,0x1,5,1' >bad.csv
+refuses 2 'bad.csv:2:16: expected a frame that is defined above, found 1' bad.csv -o page.html
+printf '%s\n%s\n%s' 'Action,Pointer,Size,Stack' 'allocate,0x1,5,0' '#frame 1 0 /usr/bi' >bad.csv
+run 0 bad.csv --json
+[ "$(cat "$err")" = "clpool report: remark: bad.csv: line 3, the last one, has no end and is left \
+out" ] || fail "a frame that was cut: said $(cat "$err")"
 rm ./*
 
 # --- Files appear whole or not at all
@@ -425,9 +466,9 @@ points() {
   });</script>&|' page.html >pointed.html
   browse 1 --dump-dom "file://$PWD/pointed.html" || fail "$browser: $(cat "$err")"
   ! grep CONSOLE "$err" || fail "the page's script complains"
-  for words in '<div id="tip" role="status" style="left: .*">Events 8,641 to 8,672$' \
+  for words in '<div id="tip" role="status" style="left: .*">Events 8,659 to 8,676$' \
     '^After 1\.[0-9]* s$' \
-    '^In use: [0-9.]* GiB to [0-9.]* GiB$' '^Held: [0-9.]* GiB$' '^Managed: 14\.[0-9]* GiB$' \
+    '^In use: [0-9.]* GiB to [0-9.]* GiB$' '^Held: [0-9.]* GiB$' '^In the pool: 14\.[0-9]* GiB$' \
     '^Hits: [0-9]* of [0-9]*</div>$'; do
     grep -q "$words" "$out" || fail "who points is not told $words: $(grep -A 6 '"tip"' "$out")"
   done
@@ -446,12 +487,39 @@ reaches() {
   browsed "const wide = document.querySelector('.wide'); wide.focus(); \
     for (const i of [0, 1, 2]) document.activeElement.dispatchEvent( \
       new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));"
-  grep -q '>Events 65 to 96$' "$out" || fail "by key: $(grep -A 6 '"tip"' "$out")"
+  grep -q '>Events 37 to 54$' "$out" || fail "by key: $(grep -A 6 '"tip"' "$out")"
   browsed "const plot = document.querySelector('svg.plot'), box = plot.getBoundingClientRect(); \
     for (const name of ['pointerdown', 'pointerleave']) plot.dispatchEvent( \
       new PointerEvent(name, {pointerType: 'touch', clientY: box.top + 9, \
         clientX: box.left + box.width * 0.52}));"
-  grep -q '>Events 8,641 to 8,672$' "$out" || fail "by touch: $(grep -A 6 '"tip"' "$out")"
+  grep -q '>Events 8,659 to 8,676$' "$out" || fail "by touch: $(grep -A 6 '"tip"' "$out")"
+}
+
+# burns SCRIPT VALUE WANTED: the flame graph of $house_tmp/page.html after a script. box(WORD) is
+# the visible box that begins so, part(WORD) how many per cent of the width it has.
+burns() {
+  cp "$house_tmp/page.html" page.html
+  browsed "const seen = [...document.querySelectorAll('.flame')]; \
+    const box = word => [...seen.find(flame => flame.offsetHeight).querySelectorAll('b')].find( \
+      each => each.textContent.startsWith(word)); \
+    const part = word => Math.round( \
+      100 * box(word).offsetWidth / box(word).parentElement.offsetWidth); \
+    const press = key => document.activeElement.dispatchEvent( \
+      new KeyboardEvent('keydown', {key: key, bubbles: true})); \
+    $1; document.body.dataset.found = $2;"
+  found=$(sed -n 's/.*data-found="\([^"]*\)".*/\1/p' "$out")
+  [ "$found" = "$3" ] || fail "the flame graph after \"$1\": $2 is \"$found\", not \"$3\""
+}
+
+flames() {
+  widths="part('all') + ' ' + part('load') + ' ' + part('step')"
+  burns '' "$widths" '100 59 41'
+  burns "box('load').click()" "$widths" '100 100 0'
+  burns "box('all').focus(); press('ArrowDown'); press('ArrowDown'); press('ArrowRight'); \
+press('Enter')" "document.activeElement.textContent.slice(0, 4) + ' ' + $widths" 'step 100 0 100'
+  burns "box('step').click(); box('step').focus(); press('Escape')" "$widths" '100 59 41'
+  burns "document.querySelector('[for=view-all]').click()" "$widths" '100 54 46'
+  burns "document.querySelector('[for=view-end]').click()" "part('load')" 100
 }
 
 # As narrow as a phone, the page scrolls down alone: what is wide scrolls by itself.
@@ -476,7 +544,8 @@ if can_browse; then
   looks 0 0 40
   points
   reaches
-  accepts "$resnet" -o page.html --versus --arena
+  fits_phone
+  flames
   fits_phone
   echo "looked at in $browser, light and dark"
 fi

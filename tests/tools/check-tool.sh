@@ -689,6 +689,10 @@ if script --version 2>/dev/null | grep -q util-linux &&
   grep -q 'replay with a pool: 1 operations' terminal || fail "no progress: $(cat terminal)"
   [ "$(tail -c 100 terminal | grep -c "$(printf '\r\033\\[K')")" -gt 0 ] ||
     fail "the progress bar stays: $(cat terminal)"
+  # A narrow terminal: no line is too long for it.
+  SHELL=/bin/sh script -qec "stty cols 20; (head -n 1 plain.csv; sleep 1; sed -n 2p plain.csv) |
+    '$clpool' replay - >out" terminal </dev/null >/dev/null || fail "no run in a narrow terminal"
+  grep -q "$(printf '\r1 operations\033')" terminal || fail "20 columns: $(cat terminal)"
 fi
 
 echo "$checks runs, and those from pipes"

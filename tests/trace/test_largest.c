@@ -13,13 +13,13 @@ static void setup(void)
 
 static void add(size_t bytes, uint64_t thread, uint64_t row)
 {
-  trace_large_kind kind = {bytes, thread, 0, TRACE_NO_KIND};
+  trace_large_kind kind = {bytes, thread, 0, TRACE_NO_KIND, 0};
   trace_largest_add(&largest, &kind, bytes + 1, (trace_moment){row, 10 * row});
 }
 
 static void end(size_t bytes, uint64_t from, uint64_t to, bool is_freed)
 {
-  trace_large_kind kind = {bytes, 1, 0, TRACE_NO_KIND};
+  trace_large_kind kind = {bytes, 1, 0, TRACE_NO_KIND, 0};
   trace_largest_end(&largest, &kind, (trace_moment){from, 10 * from}, (trace_moment){to, 10 * to},
                     is_freed);
 }
@@ -46,16 +46,19 @@ START_TEST(in_order_of_size)
 }
 END_TEST
 
-START_TEST(streams_and_kinds_are_told_apart)
+START_TEST(streams_kinds_and_stacks_are_told_apart)
 {
-  trace_large_kind kinds[] = {
-      {9, 1, 7, TRACE_BUFFER}, {9, 1, 8, TRACE_BUFFER}, {9, 1, 7, TRACE_IMAGE}};
-  for (size_t i = 0; i < 3; i++)
+  trace_large_kind kinds[] = {{9, 1, 7, TRACE_BUFFER, 1},
+                              {9, 1, 8, TRACE_BUFFER, 1},
+                              {9, 1, 7, TRACE_IMAGE, 1},
+                              {9, 1, 7, TRACE_IMAGE, 2}};
+  for (size_t i = 0; i < 4; i++)
     trace_largest_add(&largest, &kinds[i], 9, (trace_moment){i + 1, 0});
-  ck_assert_uint_eq(largest.count, 3);
+  ck_assert_uint_eq(largest.count, 4);
   ck_assert_uint_eq(largest.groups[0].kind.stream, 7);
   ck_assert_uint_eq(largest.groups[1].kind.stream, 8);
   ck_assert_int_eq(largest.groups[2].kind.memory, TRACE_IMAGE);
+  ck_assert_uint_eq(largest.groups[3].kind.stack, 2);
 }
 END_TEST
 
@@ -107,7 +110,7 @@ CLPT_MAIN("largest", clpt_run)
   TCase *tests = clpt_case(suite, "largest");
   tcase_add_checked_fixture(tests, setup, NULL);
   tcase_add_test(tests, in_order_of_size);
-  tcase_add_test(tests, streams_and_kinds_are_told_apart);
+  tcase_add_test(tests, streams_kinds_and_stacks_are_told_apart);
   tcase_add_test(tests, lives);
   tcase_add_test(tests, counts_are_whole);
 }

@@ -8,7 +8,7 @@
 static bool is_same(const trace_large_kind *one, const trace_large_kind *other)
 {
   return one->bytes == other->bytes && one->thread == other->thread &&
-         one->stream == other->stream && one->memory == other->memory;
+         one->stream == other->stream && one->stack == other->stack && one->memory == other->memory;
 }
 
 static trace_large_group *find(trace_largest *largest, const trace_large_kind *kind)

@@ -16,6 +16,7 @@ typedef struct trace_large_kind {
   uint64_t thread;
   uint64_t stream;
   trace_kind memory;
+  uint64_t stack; /* number of the innermost frame; 0: unknown */
 } trace_large_kind;
 
 typedef struct trace_large_group {

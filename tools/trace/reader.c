@@ -24,6 +24,7 @@ struct trace_reader {
   bool has[TRACE_FIELDS];
   trace_names names; /* of pools */
   trace_notes notes;
+  trace_stacks *stacks; /* NULL: frames are skipped */
 };
 
 /* --- files --- */
@@ -94,6 +95,11 @@ bool trace_has(const trace_reader *reader, trace_field field)
   return reader->has[field];
 }
 
+void trace_collect_stacks(trace_reader *reader, trace_stacks *stacks)
+{
+  reader->stacks = stacks;
+}
+
 trace_notes *trace_reader_notes(trace_reader *reader)
 {
   return &reader->notes;
@@ -147,12 +153,19 @@ static clp_status take_value(const trace_reader *reader, const trace_line *line,
 
 /* --- lines --- */
 
-/* A line that begins with #: a note for other readers. */
+/* A line that begins with #: a frame, or a note for other readers. */
 static clp_status read_note(trace_reader *reader, const trace_line *line)
 {
-  (void)reader;
-  (void)line;
-  return CLP_SUCCESS;
+  static const char frame[] = "#frame ";
+  bool is_frame = reader->stacks && strncmp(line->text, frame, strlen(frame)) == 0;
+  const char *expected = NULL;
+  clp_status status = CLP_SUCCESS;
+  if (is_frame)
+    status = trace_stacks_define(reader->stacks, line->text + strlen(frame), &expected);
+  if (status || !expected)
+    return status;
+  return trace_error_at(trace_name(reader), line->number, sizeof(frame), "expected %s, found %s",
+                        expected, trace_show_found(line->text, line->length, false).text);
 }
 
 static clp_status next_line(trace_reader *reader, trace_line *line, bool *found)
@@ -266,6 +279,9 @@ static clp_status read_row(trace_reader *reader, const trace_line *line, trace_e
     return trace_error_at(trace_name(reader), line->number, (size_t)(at - line->text),
                           "expected %zu columns, as in the header, found more",
                           reader->column_count);
+  if (reader->stacks && event->stack >= trace_stacks_count(reader->stacks))
+    return trace_error_at(trace_name(reader), line->number, event->columns[TRACE_STACK],
+                          "expected a frame that is defined above, found %" PRIu64, event->stack);
   return pool ? keep_pool(reader, pool, event) : CLP_SUCCESS;
 }
 

@@ -16,6 +16,7 @@
 #define CLPOOL_TRACE_READER_H
 
 #include "trace/event.h"
+#include "trace/stacks.h"
 
 #include <clpool/status.h>
 #include <stdbool.h>
@@ -52,6 +53,10 @@ const char *trace_name(const trace_reader *reader);
 
 /* Whether rows have this field; once a row was read. */
 bool trace_has(const trace_reader *reader, trace_field field);
+
+/* Takes the frames that the trace defines from here on, and refuses rows of others; NULL: skips
+ * them, as in the beginning. The stacks live as long as rows are read. */
+void trace_collect_stacks(trace_reader *reader, trace_stacks *stacks);
 
 /* What is left out of a trace. */
 typedef struct trace_notes {

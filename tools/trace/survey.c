@@ -2,7 +2,6 @@
 /* The observer of a replay: keeps the pool's figures up to date, row by row, without asking it. */
 #include "trace/survey.h"
 
-#include "trace/elapsed.h"
 #include "trace/error.h"
 
 #include <stdlib.h>
@@ -17,28 +16,44 @@ typedef struct surveyed_block {
   trace_moment since;
 } surveyed_block;
 
-/* What pools have. */
-typedef struct surveyed_bytes {
-  size_t taken;  /* by them: what they manage */
-  size_t blocks; /* of active blocks */
-  size_t active;
-} surveyed_bytes;
+/* Time goes on through midnight, and does not go back: rows have only the time of day. A time up to
+ * an hour earlier than the latest (of threads that were overtaken, of a clock that was set) counts
+ * as the latest; any other is later. */
+typedef struct elapsed {
+  bool has_begun;
+  uint64_t time_of_day; /* nanoseconds, the latest so far */
+  uint64_t nanoseconds; /* since the first */
+} elapsed;
 
 typedef struct surveying {
   trace_survey *survey;
-  const trace_survey_listener *listener;
-  trace_elapsed clock;
+  elapsed clock;
   surveyed_block *blocks; /* by slot */
   size_t block_count;
-  surveyed_bytes all, pools[TRACE_SURVEYED_POOLS + 1]; /* the last are of all other pools */
-  trace_sample sample;                                 /* after the latest row */
-  bool is_on_arena;       /* pools hold nothing there: what they take are the blocks */
+  size_t taken_bytes, block_bytes; /* of all pools: what they manage, and of active blocks */
+  trace_sample sample;             /* after the latest row */
+  bool is_on_arena;                /* pools hold nothing there: what they take are the blocks */
   clp_status bins_status; /* of the census, which learns of blocks where nothing can fail */
 } surveying;
 
-static surveyed_bytes *bytes_of(surveying *state, size_t pool)
+static uint64_t next_time(elapsed *clock, uint64_t time_of_day)
 {
-  return &state->pools[pool < TRACE_SURVEYED_POOLS ? pool : TRACE_SURVEYED_POOLS];
+  static const uint64_t hour = UINT64_C(3600) * 1000000000, day = 24 * hour;
+  if (!clock->has_begun)
+    clock->time_of_day = time_of_day % day;
+  clock->has_begun = true;
+  uint64_t later = (time_of_day + day - clock->time_of_day) % day;
+  if (later < day - hour) {
+    clock->nanoseconds += later;
+    clock->time_of_day = time_of_day % day;
+  }
+  return clock->nanoseconds;
+}
+
+/* NULL: it is not looked at by itself. */
+static trace_surveyed_pool *pool_of(surveying *state, size_t pool)
+{
+  return pool < TRACE_SURVEYED_POOLS ? &state->survey->pools[pool] : NULL;
 }
 
 static void count_block(surveying *state, size_t pool, size_t bytes, bool is_taken)
@@ -50,8 +65,9 @@ static void count_block(surveying *state, size_t pool, size_t bytes, bool is_tak
   else
     trace_bin_census_give_back(&state->survey->bins, bytes);
   size_t change = is_taken ? bytes : -bytes; /* wraps, and so do sums */
-  state->all.taken += change;
-  bytes_of(state, pool)->taken += change;
+  state->taken_bytes += change;
+  if (pool_of(state, pool))
+    pool_of(state, pool)->managed_bytes += change;
 }
 
 /* On an arena, these are segments. */
@@ -62,26 +78,19 @@ static void observe_block(size_t pool, size_t bytes, bool is_taken, void *user_d
     count_block(state, pool, bytes, is_taken);
 }
 
-static clp_status no_memory_for_pools(void)
-{
-  return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to survey pools");
-}
-
 /* Begins to look at the pool of an allocation, unless it is known. */
 static clp_status note_pool(trace_survey *survey, const trace_replay_step *step)
 {
   bool is_allocation = step->outcome != TRACE_REPLAY_FREED && step->outcome != TRACE_REPLAY_SKIPPED;
   if (!is_allocation || step->pool < survey->pool_count || step->pool >= TRACE_SURVEYED_POOLS)
     return CLP_SUCCESS;
-  trace_surveyed_pool *pool = calloc(1, sizeof(*pool));
-  if (!pool)
-    return no_memory_for_pools();
-  survey->pools[survey->pool_count++] = pool;
+  trace_surveyed_pool *pool = &survey->pools[survey->pool_count++];
   pool->context = step->event->context;
   pool->kind = step->event->kind;
-  trace_timeline_begin_like(&pool->timeline, &survey->timeline);
   pool->name = step->event->pool ? strdup(step->event->pool) : NULL;
-  return step->event->pool && !pool->name ? no_memory_for_pools() : CLP_SUCCESS;
+  return !step->event->pool || pool->name
+             ? CLP_SUCCESS
+             : trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to survey pools");
 }
 
 static clp_status make_room(surveying *state, size_t slot)
@@ -100,39 +109,47 @@ static clp_status make_room(surveying *state, size_t slot)
   return CLP_SUCCESS;
 }
 
-static void count_kind(trace_survey *survey, trace_kind kind, size_t bytes)
+/* Bytes that are in use from now on, or no more, all of one allocation. */
+static void change_use(surveying *state, const surveyed_block *block, bool is_begun)
 {
-  trace_surveyed_kind *figures = &survey->kinds[kind];
-  figures->allocations++;
-  figures->active_bytes += bytes;
-  if (figures->peak_active_bytes < figures->active_bytes)
-    figures->peak_active_bytes = figures->active_bytes;
+  size_t bytes = is_begun ? block->kind.bytes : -block->kind.bytes;
+  state->sample.active_bytes += bytes;
+  state->block_bytes += is_begun ? block->block_bytes : -block->block_bytes;
+  state->survey->kinds[block->kind.memory].active_bytes += bytes;
+  if (pool_of(state, block->pool))
+    pool_of(state, block->pool)->active_bytes += bytes;
+  if (state->is_on_arena && block->block_bytes > 0)
+    count_block(state, block->pool, block->block_bytes, is_begun);
+}
+
+static void raise(size_t *most, size_t value)
+{
+  *most = *most < value ? value : *most;
 }
 
 static clp_status begin_block(surveying *state, const trace_replay_step *step)
 {
+  trace_survey *survey = state->survey;
   clp_status status = make_room(state, step->slot);
   if (status)
     return status;
-  surveyed_bytes *own = bytes_of(state, step->pool);
   surveyed_block *block = &state->blocks[step->slot];
   *block = (surveyed_block){
       .is_live = true,
-      .kind = {step->bytes, step->event->thread, step->event->stream, step->event->kind},
+      .kind = {step->bytes, step->event->thread, step->event->stream, step->event->kind,
+               step->event->stack},
       .block_bytes = step->block_bytes,
       .pool = step->pool,
       .since = state->sample.when,
   };
-  trace_largest_add(&state->survey->largest, &block->kind, block->block_bytes, block->since);
-  count_kind(state->survey, step->event->kind, step->bytes);
-  state->all.active += step->bytes;
-  state->all.blocks += step->block_bytes;
-  own->active += step->bytes;
-  own->blocks += step->block_bytes;
-  if (state->is_on_arena && step->block_bytes > 0)
-    count_block(state, step->pool, step->block_bytes, true);
+  change_use(state, block, true);
+  trace_largest_add(&survey->largest, &block->kind, block->block_bytes, block->since);
+  trace_stacks_allocate(survey->stacks, block->kind.stack, step->bytes);
+  trace_surveyed_kind *kind = &survey->kinds[block->kind.memory];
+  kind->allocations++;
+  raise(&kind->peak_active_bytes, kind->active_bytes);
   if (step->block_bytes > 0 && !state->bins_status)
-    trace_bin_census_activate(&state->survey->bins, step->block_bytes, step->bytes,
+    trace_bin_census_activate(&survey->bins, step->block_bytes, step->bytes,
                               step->outcome == TRACE_REPLAY_HIT);
   return state->bins_status;
 }
@@ -140,17 +157,12 @@ static clp_status begin_block(surveying *state, const trace_replay_step *step)
 static void end_block(surveying *state, size_t slot)
 {
   surveyed_block *block = &state->blocks[slot];
-  surveyed_bytes *own = bytes_of(state, block->pool);
-  trace_largest_end(&state->survey->largest, &block->kind, block->since, state->sample.when, true);
-  state->survey->kinds[block->kind.memory].active_bytes -= block->kind.bytes;
-  state->all.active -= block->kind.bytes;
-  state->all.blocks -= block->block_bytes;
-  own->active -= block->kind.bytes;
-  own->blocks -= block->block_bytes;
+  trace_survey *survey = state->survey;
+  trace_largest_end(&survey->largest, &block->kind, block->since, state->sample.when, true);
+  trace_stacks_free(survey->stacks, block->kind.stack, block->kind.bytes);
   if (block->block_bytes > 0)
-    trace_bin_census_release(&state->survey->bins, block->block_bytes, block->kind.bytes);
-  if (state->is_on_arena && block->block_bytes > 0)
-    count_block(state, block->pool, block->block_bytes, false);
+    trace_bin_census_release(&survey->bins, block->block_bytes, block->kind.bytes);
+  change_use(state, block, false);
   block->is_live = false;
 }
 
@@ -171,6 +183,10 @@ static void note_peaks(trace_survey *survey, const trace_sample *sample)
     survey->managed_peak = peak_at(sample);
     trace_bin_census_mark_peak(&survey->bins);
   }
+  for (size_t i = 0; i < survey->pool_count; i++) {
+    raise(&survey->pools[i].peak_active_bytes, survey->pools[i].active_bytes);
+    raise(&survey->pools[i].peak_managed_bytes, survey->pools[i].managed_bytes);
+  }
 }
 
 static clp_status follow(surveying *state, const trace_replay_step *step)
@@ -189,35 +205,12 @@ static clp_status follow(surveying *state, const trace_replay_step *step)
   return CLP_SUCCESS;
 }
 
-static void fill_in(trace_sample *sample, const surveyed_bytes *bytes)
-{
-  sample->active_bytes = bytes->active;
-  sample->padding_bytes = bytes->blocks - bytes->active;
-  sample->held_bytes = bytes->taken - bytes->blocks;
-}
-
-/* Each pool has a sample of each row. */
-static void note_pools(surveying *state)
-{
-  trace_survey *survey = state->survey;
-  for (size_t i = 0; i < survey->pool_count; i++) {
-    trace_surveyed_pool *pool = survey->pools[i];
-    trace_sample sample = {.when = state->sample.when, .outcome = TRACE_REPLAY_SKIPPED};
-    fill_in(&sample, &state->pools[i]);
-    trace_timeline_add(&pool->timeline, &sample);
-    if (pool->peak_active_bytes < sample.active_bytes)
-      pool->peak_active_bytes = sample.active_bytes;
-    if (pool->peak_managed_bytes < trace_sample_managed_bytes(&sample))
-      pool->peak_managed_bytes = trace_sample_managed_bytes(&sample);
-  }
-}
-
 static clp_status observe_step(const trace_replay_step *step, void *user_data)
 {
   surveying *state = user_data;
   trace_sample *sample = &state->sample;
   sample->when.row++;
-  sample->when.nanoseconds = trace_elapsed_next(&state->clock, step->event->nanoseconds);
+  sample->when.nanoseconds = next_time(&state->clock, step->event->nanoseconds);
   sample->outcome = step->outcome;
   sample->bytes = step->bytes;
   sample->device_bytes = step->device_bytes;
@@ -226,12 +219,10 @@ static clp_status observe_step(const trace_replay_step *step, void *user_data)
     status = follow(state, step);
   if (status)
     return status;
-  note_pools(state);
-  fill_in(sample, &state->all);
+  sample->padding_bytes = state->block_bytes - sample->active_bytes;
+  sample->held_bytes = state->taken_bytes - state->block_bytes;
   note_peaks(state->survey, sample);
   trace_timeline_add(&state->survey->timeline, sample);
-  if (state->listener)
-    state->listener->on_sample(sample, state->listener->user_data);
   return CLP_SUCCESS;
 }
 
@@ -246,29 +237,41 @@ static void end_live(surveying *state)
   }
 }
 
-clp_status trace_survey_take(trace_survey *survey, trace_reader *reader, clp_allocator *allocator,
-                             const trace_replay_options *options,
-                             const trace_survey_listener *listener)
+static clp_status resolve_stacks(trace_survey *survey)
 {
-  *survey = (trace_survey){0};
-  surveying state = {
-      .survey = survey, .listener = listener, .is_on_arena = options->on_arena && options->pooled};
+  if (trace_stacks_count(survey->stacks) > 1)
+    return trace_stacks_resolve(survey->stacks);
+  trace_stacks_destroy(survey->stacks);
+  survey->stacks = NULL;
+  return CLP_SUCCESS;
+}
+
+clp_status trace_survey_take(trace_survey *survey, trace_reader *reader, clp_allocator *allocator,
+                             const trace_replay_options *options)
+{
+  memset(survey, 0, sizeof(*survey)); /* too large for the stack */
+  survey->stacks = trace_stacks_create();
+  if (!survey->stacks)
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for stacks");
+  surveying state = {.survey = survey, .is_on_arena = options->on_arena && options->pooled};
   trace_replay_observer observer = {observe_step, observe_block, &state};
   trace_replay_options observed = *options;
   observed.observer = &observer;
+  trace_collect_stacks(reader, survey->stacks);
   clp_status status = trace_replay(reader, allocator, &observed, &survey->result);
+  trace_collect_stacks(reader, NULL);
   if (!status)
     end_live(&state);
   free(state.blocks);
-  return status;
+  return status ? status : resolve_stacks(survey);
 }
 
 void trace_survey_end(trace_survey *survey)
 {
   trace_bin_census_end(&survey->bins);
-  for (size_t i = 0; i < survey->pool_count; i++) {
-    free(survey->pools[i]->name);
-    free(survey->pools[i]);
-  }
+  trace_stacks_destroy(survey->stacks);
+  survey->stacks = NULL;
+  for (size_t i = 0; i < survey->pool_count; i++)
+    free(survey->pools[i].name);
   survey->pool_count = 0;
 }

@@ -7,6 +7,7 @@
 #include "trace/bin_census.h"
 #include "trace/largest.h"
 #include "trace/replay.h"
+#include "trace/stacks.h"
 #include "trace/timeline.h"
 
 #include <clpool/allocator.h>
@@ -29,8 +30,8 @@ typedef struct trace_surveyed_pool {
   char *name;       /* NULL: the trace has no names */
   uint64_t context; /* as the trace has it */
   trace_kind kind;
+  size_t active_bytes, managed_bytes; /* at the end */
   size_t peak_active_bytes, peak_managed_bytes;
-  trace_timeline timeline; /* with the same rows as that of all; no bytes of the device */
 } trace_surveyed_pool;
 
 /* What one kind of memory comes to. */
@@ -52,7 +53,8 @@ typedef struct trace_survey {
   trace_bin_census bins;
   trace_largest largest;
   trace_surveyed_kind kinds[TRACE_KINDS];
-  trace_surveyed_pool *pools[TRACE_SURVEYED_POOLS]; /* the first, in the order of the trace */
+  trace_stacks *stacks;                            /* resolved; NULL: the trace has none */
+  trace_surveyed_pool pools[TRACE_SURVEYED_POOLS]; /* the first, in the order of the trace */
   size_t pool_count;
 } trace_survey;
 
@@ -62,18 +64,11 @@ static inline bool trace_survey_has_kinds(const trace_survey *survey)
   return survey->kinds[TRACE_NO_KIND].allocations < survey->result.allocations;
 }
 
-/* Who is told the pool's figures after each row as well. NULL: nobody. */
-typedef struct trace_survey_listener {
-  void (*on_sample)(const trace_sample *sample, void *user_data);
-  void *user_data;
-} trace_survey_listener;
-
 /* Replays `reader`'s trace from where it stands to its end, through a pool or not as the options
  * tell, whose observer is not used. Host memory is that of a replay and of the bins. What fails is
  * what trace_replay fails with. In any case, `*survey` is for trace_survey_end. */
 clp_status trace_survey_take(trace_survey *survey, trace_reader *reader, clp_allocator *allocator,
-                             const trace_replay_options *options,
-                             const trace_survey_listener *listener);
+                             const trace_replay_options *options);
 
 void trace_survey_end(trace_survey *survey);
 

@@ -80,14 +80,6 @@ void trace_timeline_add(trace_timeline *timeline, const trace_sample *sample)
   timeline->spans[timeline->count++] = span;
 }
 
-void trace_timeline_begin_like(trace_timeline *timeline, const trace_timeline *other)
-{
-  timeline->count = other->count;
-  timeline->rows_a_span = other->rows_a_span;
-  for (size_t i = 0; i < other->count; i++)
-    timeline->spans[i] = (trace_span){.first = other->spans[i].first, .last = other->spans[i].last};
-}
-
 uint64_t trace_timeline_rows(const trace_timeline *timeline)
 {
   return timeline->count > 0 ? timeline->spans[timeline->count - 1].last.row : 0;

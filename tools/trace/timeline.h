@@ -42,7 +42,7 @@ typedef struct trace_span {
   uint64_t hits, misses, refused; /* allocations */
 } trace_span;
 
-enum { TRACE_TIMELINE_SPANS = 1024 };
+enum { TRACE_TIMELINE_SPANS = 16384 };
 
 /* Begins as {0}. When there are too many spans, neighbours are joined. So all but the last are of
  * the same number of rows, a power of two, and there are more than half of TRACE_TIMELINE_SPANS, or
@@ -55,9 +55,6 @@ typedef struct trace_timeline {
 
 /* Adds the next row, whose number is one more than that of the row before. */
 void trace_timeline_add(trace_timeline *timeline, const trace_sample *sample);
-
-/* Begins a timeline with the rows of another one, in which nothing was there. */
-void trace_timeline_begin_like(trace_timeline *timeline, const trace_timeline *other);
 
 /* How many rows were added. */
 uint64_t trace_timeline_rows(const trace_timeline *timeline);

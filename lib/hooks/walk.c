@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Walking the stack. libgcc's unwinder takes half a microsecond a frame, so what it finds is
+ * learned: for a return address, how far the stack pointer of the caller is above. Where that is
+ * known for all frames, the unwinder is not needed.
+ *
+ * A function whose frame varies in size (alloca) has several such distances, and is left to the
+ * unwinder. While one of them is known, a walk may read a wrong word: one of the same stack, and
+ * hardly ever a return address that leads on to the outermost frame. */
+#include "hooks/call_stack.h"
+
+#include "core/base/spinlock.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/auxv.h>
+#include <unwind.h>
+
+#ifdef __x86_64__
+enum { CAN_LEARN = true }; /* return addresses are right below the stack pointer of the caller */
+#else
+enum { CAN_LEARN = false };
+#endif
+
+enum { OUTERMOST = 0, VARIES = 1, KNOWN = 4096 };
+
+typedef struct place {
+  uintptr_t return_address; /* 0: a signal interrupted the function, there is none */
+  uintptr_t stack_pointer;  /* when it made the call */
+} place;
+
+typedef struct walk {
+  clpi_frame_visitor *visitor;
+  void *argument;
+  size_t count; /* of frames, the walk's own included */
+  place places[CLPI_RING_FRAMES];
+} walk;
+
+static struct {
+  clpi_spinlock lock; /* guards the rest; only tried, since a fork may leave it taken */
+  struct {
+    uintptr_t return_address, distance;
+  } known[KNOWN]; /* each in the only slot for it */
+} learned;
+
+static size_t slot_of(uintptr_t return_address)
+{
+  return (size_t)(return_address * UINT64_C(0x9e3779b97f4a7c15) >> 52); /* of 4096 */
+}
+
+static void learn_distance_locked(uintptr_t return_address, uintptr_t distance)
+{
+  size_t slot = slot_of(return_address);
+  bool varies = learned.known[slot].return_address == return_address &&
+                learned.known[slot].distance != distance;
+  learned.known[slot].return_address = return_address;
+  learned.known[slot].distance = varies ? VARIES : distance;
+}
+
+static bool is_usual(const place *at, const place *caller)
+{
+  return at->return_address && caller->return_address &&
+         caller->stack_pointer > at->stack_pointer &&
+         ((const uintptr_t *)caller->stack_pointer)[-1] == caller->return_address;
+}
+
+/* The walk's own frame is not learned: a quick walk begins with its caller. */
+static void learn(const walk *done)
+{
+  if (done->count > CLPI_RING_FRAMES || done->count < 2 || !clpi_spinlock_try(&learned.lock))
+    return;
+  const place *last = &done->places[done->count - 1];
+  for (const place *at = &done->places[1]; at < last; at++)
+    if (is_usual(at, at + 1))
+      learn_distance_locked(at->return_address, at[1].stack_pointer - at->stack_pointer);
+  learn_distance_locked(last->return_address, OUTERMOST);
+  clpi_spinlock_unlock(&learned.lock);
+}
+
+static _Unwind_Reason_Code show_frame(struct _Unwind_Context *context, void *argument)
+{
+  walk *to = argument;
+  int at_instruction = 0; /* set for a frame that a signal interrupted: the address is that of the
+                             instruction itself, not a return address */
+  uintptr_t address = _Unwind_GetIPInfo(context, &at_instruction);
+  if (!address)
+    return _URC_END_OF_STACK;
+  if (to->count < CLPI_RING_FRAMES)
+    to->places[to->count] = (place){at_instruction ? 0 : address, _Unwind_GetCFA(context)};
+  to->count++;
+  to->visitor(at_instruction ? address : address - 1, to->argument);
+  return _URC_NO_REASON;
+}
+
+/* The end of the thread's stack, or nearly: what the C library has there of a thread, or the kernel
+ * of the process. */
+static uintptr_t find_top(uintptr_t stack_pointer)
+{
+  uintptr_t thread = (uintptr_t)pthread_self();
+  return thread > stack_pointer ? thread : getauxval(AT_RANDOM);
+}
+
+/* How many frames there are from the one at a return address on; 0: that is not known. */
+__attribute__((no_sanitize("address"))) static size_t
+find_frames_locked(uintptr_t address, uintptr_t stack_pointer, uintptr_t frames[CLPI_RING_FRAMES])
+{
+  uintptr_t top = find_top(stack_pointer);
+  for (size_t count = 0; address && count < CLPI_RING_FRAMES;) {
+    size_t slot = slot_of(address);
+    uintptr_t distance = learned.known[slot].distance;
+    frames[count++] = address - 1;
+    if (learned.known[slot].return_address != address || distance == VARIES)
+      return 0;
+    if (distance == OUTERMOST)
+      return count;
+    stack_pointer += distance;
+    if (stack_pointer > top)
+      return 0;
+    address = ((const uintptr_t *)stack_pointer)[-1];
+  }
+  return 0;
+}
+
+static bool walk_quickly(uintptr_t address, uintptr_t stack_pointer, clpi_frame_visitor *visitor,
+                         void *argument)
+{
+  uintptr_t frames[CLPI_RING_FRAMES];
+  if (!clpi_spinlock_try(&learned.lock))
+    return false;
+  size_t count = find_frames_locked(address, stack_pointer, frames);
+  clpi_spinlock_unlock(&learned.lock);
+  for (size_t i = 0; i < count; i++)
+    visitor(frames[i], argument);
+  return count > 0;
+}
+
+/* Not inlined: a quick walk begins where it was called. */
+__attribute__((noinline)) void clpi_walk_stack(clpi_frame_visitor *visitor, void *argument)
+{
+  if (CAN_LEARN && walk_quickly((uintptr_t)__builtin_return_address(0),
+                                (uintptr_t)__builtin_dwarf_cfa(), visitor, argument))
+    return;
+  walk to = {.visitor = visitor, .argument = argument};
+  _Unwind_Backtrace(show_frame, &to);
+  if (CAN_LEARN)
+    learn(&to);
+}
