@@ -3,7 +3,7 @@
  * nothing beats. */
 #include "program.h"
 #include "quantities.h"
-#include "report_text.h"
+#include "report.h"
 #include "tune_report.h"
 
 #include <math.h>
