@@ -502,7 +502,6 @@ check_PROGRAMS += \
 	tests/trace/test_bin_census \
 	tests/trace/test_contexts \
 	tests/trace/test_costs \
-	tests/trace/test_elapsed \
 	tests/trace/test_largest \
 	tests/trace/test_layer_pools \
 	tests/trace/test_lines \
