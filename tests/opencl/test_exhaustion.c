@@ -17,8 +17,8 @@
 #define BLOCK_BYTES (UNIT - 1) /* its bin's: where that is refused, nothing less is asked for */
 #define ROOM_BYTES  ((size_t)640 << 20)
 
-/* More than fit, also where the driver's threads give address space back under the limit: glibc maps
- * a thread's heap at twice its size and then unmaps half. */
+/* More than fit, also where the driver's threads give address space back under the limit: glibc
+ * maps a thread's heap at twice its size and then unmaps half. */
 enum { MOST_BLOCKS = 2 * ROOM_BYTES / UNIT };
 
 static clpt_cl cl;
