@@ -166,16 +166,26 @@ static void print_best(const trace_tune_outcome *best)
          best->result.ns_per_operation);
 }
 
-static void print_ways(const trace_tune_setting *setting, const trace_tune_outcome *run)
+static void print_run(const clpi_tune_report *report)
 {
+  clpi_tune_words limit = {""};
+  if (report->arguments->limit_bytes > 0)
+    limit = words(" --limit=%zu", report->arguments->limit_bytes);
+  printf("\nFor a program that does not use clpool, which then takes %s:\n\n"
+         "clpool run --leading-bits=%u%s ./program\n",
+         clpi_show_bytes(report->run->result.peak_device_bytes).text,
+         report->run->setting.leading_bits, limit.text);
+}
+
+static void print_ways(const clpi_tune_report *report)
+{
+  const trace_tune_setting *setting = &report->outcomes[report->best].setting;
   printf("\nIn C:\n\n%s", clpi_tune_code(setting).text);
   printf("\nIn Python:\n\n%s\n", clpi_tune_python(setting).text);
   printf("\nIn the environment, for pools whose options do not set these:\n\n%s ./program\n",
          clpi_tune_environment(setting).text);
-  if (run)
-    printf("\nFor a program that does not use clpool, which then takes %s:\n\n"
-           "clpool run --leading-bits=%u ./program\n",
-           clpi_show_bytes(run->result.peak_device_bytes).text, run->setting.leading_bits);
+  if (report->run)
+    print_run(report);
 }
 
 void clpi_tune_report_print(const clpi_tune_report *report)
@@ -192,5 +202,5 @@ void clpi_tune_report_print(const clpi_tune_report *report)
   for (size_t i = 0; i < count; i++)
     printf("note: %s\n", notes[i].text);
   if (report->best < report->count)
-    print_ways(&best->setting, report->run);
+    print_ways(report);
 }

@@ -358,6 +358,8 @@ says 'clpool run --leading-bits=8 ./program'
 says 'which then takes 4.89 KiB'
 accepts recorded.csv --json
 grep -A 2 '"run": {' "$out" | grep -q '"peak_device_bytes": 5007' || fail "run: $(cat "$out")"
+accepts recorded.csv --limit=1M
+says 'clpool run --leading-bits=8 --limit=1048576 ./program'
 accepts 1000.csv
 ! grep -q 'clpool run' "$out" || fail "it is not known whether that is OpenCL's: $(cat "$out")"
 accepts recorded.csv 1000.csv

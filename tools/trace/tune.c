@@ -7,6 +7,7 @@
 #include "trace/player.h"
 
 #include <math.h>
+#include <sys/param.h>
 
 const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS] = {
     {.leading_bits = 0},
@@ -29,8 +30,9 @@ typedef struct trial {
   const trace_cost_table *costs;
   trace_replay_options options;
   clp_allocator *device;
-  trace_player player;     /* for the layer's pools, what they take is metered by it */
+  trace_player player;
   trace_layer_pools layer; /* {0}: none */
+  size_t units;            /* of the player's sizes, in a byte */
   double device_ns;        /* that blocks took, in this pass */
 } trial;
 
@@ -43,6 +45,7 @@ bool trace_tune_has_parts(const trace_cost_table *costs)
 static void count_block(size_t bytes, bool is_taken, void *user_data)
 {
   trial *tried = user_data;
+  bytes /= tried->units;
   if (!is_taken) {
     tried->device_ns += trace_cost_at(tried->costs, TRACE_COST_FREE, bytes);
     return;
@@ -57,24 +60,27 @@ static clp_status open_trial(trial *tried, const trace_tune_setting *setting,
                              const trace_spool *spool, const char *name,
                              const trace_tune_options *options)
 {
-  *tried = (trial){.costs = options->costs, .options = TRACE_REPLAY_OPTIONS_INIT};
-  tried->options.pooled = !setting->in_layer;
-  tried->options.pool_options.leading_bits_in_bin_id = setting->leading_bits;
-  tried->options.on_arena = setting->on_arena;
-  tried->options.arena_options.slack = setting->slack;
-  tried->options.has_limit = true;
-  tried->options.limit_bytes = options->limit_bytes;
+  trace_replay_options *replay = &tried->options;
+  *tried = (trial){.costs = options->costs,
+                   .options = TRACE_REPLAY_OPTIONS_INIT,
+                   .units = setting->in_layer ? TRACE_LAYER_UNITS : 1};
+  replay->pool_options.leading_bits_in_bin_id =
+      setting->in_layer ? TRACE_LAYER_BITS : setting->leading_bits;
+  replay->on_arena = setting->on_arena;
+  replay->arena_options.slack = setting->slack;
+  replay->has_limit = true;
+  replay->limit_bytes = MIN(options->limit_bytes, SIZE_MAX / tried->units) * tried->units;
   clp_status status =
       trace_model_device_create(trace_tune_has_parts(options->costs), &tried->device);
   if (!status)
-    status = trace_player_open(&tried->player, name, tried->device, &tried->options);
+    status = trace_player_open(&tried->player, name, tried->device, replay);
   if (status)
     return status;
   trace_metering_allocator_watch(tried->player.metering, count_block, tried);
   if (!setting->in_layer)
     return trace_player_reserve(&tried->player, spool->slots, spool->contexts, 1);
-  return trace_layer_pools_begin(&tried->layer, name, tried->player.metering, setting->leading_bits,
-                                 spool->slots, spool->owners);
+  return trace_layer_pools_begin(&tried->layer, &tried->player, setting->leading_bits, spool->slots,
+                                 spool->owners);
 }
 
 static void close_trial(trial *tried)
@@ -88,47 +94,41 @@ static void close_trial(trial *tried)
 
 /* --- passes --- */
 
-static clp_status run_batch(trial *tried, const trace_batch *batch)
+static clp_status run_all(trial *tried, trace_spool *spool, const trace_tune_options *options)
 {
-  if (!tried->layer.contexts)
-    return trace_player_run(&tried->player, batch->operations, batch->count);
-  clp_status status = trace_layer_pools_run(&tried->layer, batch->operations, batch->count);
-  tried->player.tally = tried->layer.tally;
+  const trace_batch *batch = spool->batch;
+  clp_status status;
+  trace_spool_rewind(spool);
+  while (!(status = trace_spool_next(spool)) && batch->count > 0) {
+    status = tried->layer.contexts
+                 ? trace_layer_pools_run(&tried->layer, batch->operations, batch->count)
+                 : trace_player_run(&tried->player, batch->operations, batch->count);
+    if (status)
+      break;
+    if (options->on_progress)
+      options->on_progress(batch->count, options->user_data);
+  }
   return status;
 }
 
 /* What was counted in a pass, times what each costs. */
-static double estimate(const trial *tried, const trace_tune_setting *setting, uint64_t allocations,
-                       uint64_t parts)
-{
-  const double carves = (double)(setting->any_bits ? allocations : parts);
-  return tried->device_ns +
-         (double)allocations * trace_cost_at(tried->costs, TRACE_COST_POOL_PAIR, any_bytes) +
-         carves * trace_cost_at(tried->costs, TRACE_COST_ARENA_PAIR, any_bytes) +
-         (double)parts * trace_cost_at(tried->costs, TRACE_COST_SUB_BUFFER, any_bytes);
-}
-
 static clp_status play(trial *tried, trace_spool *spool, const trace_tune_options *options,
                        trace_tune_outcome *outcome, int pass)
 {
-  const trace_play_tally before = tried->player.tally;
+  const trace_play_tally before = tried->player.tally, *after = &tried->player.tally;
   const uint64_t parts_before = trace_metering_allocator_read(tried->player.metering).parts;
-  clp_status status;
   tried->device_ns = 0.0;
-  trace_spool_rewind(spool);
-  do {
-    status = trace_spool_next(spool);
-    if (!status)
-      status = run_batch(tried, spool->batch);
-    if (options->on_progress)
-      options->on_progress(spool->batch->count, options->user_data);
-  } while (!status && spool->batch->count > 0);
-  const trace_play_tally *tally = &tried->player.tally;
-  const uint64_t parts = trace_metering_allocator_read(tried->player.metering).parts;
-  outcome->pass_ns[pass] += estimate(tried, &outcome->setting,
-                                     tally->allocations - before.allocations, parts - parts_before);
+  clp_status status = run_all(tried, spool, options);
+  const uint64_t parts = trace_metering_allocator_read(tried->player.metering).parts - parts_before;
+  const uint64_t allocations = after->allocations - before.allocations;
+  const double carves = (double)(outcome->setting.any_bits ? allocations : parts);
+  outcome->pass_ns[pass] +=
+      tried->device_ns +
+      (double)allocations * trace_cost_at(tried->costs, TRACE_COST_POOL_PAIR, any_bytes) +
+      carves * trace_cost_at(tried->costs, TRACE_COST_ARENA_PAIR, any_bytes) +
+      (double)parts * trace_cost_at(tried->costs, TRACE_COST_SUB_BUFFER, any_bytes);
   outcome->pass_operations[pass] +=
-      (double)(trace_play_operations(tally) - trace_play_operations(&before));
+      (double)(trace_play_operations(after) - trace_play_operations(&before));
   return status;
 }
 
@@ -138,8 +138,8 @@ static clp_status play_twice(trial *tried, trace_spool *spool, const trace_tune_
   clp_status status = play(tried, spool, options, outcome, 0);
   if (status)
     return status;
-  trace_layer_pools_release_live(&tried->layer);
   trace_player_release_live(&tried->player);
+  trace_layer_pools_forget_live(&tried->layer);
   return play(tried, spool, options, outcome, 1);
 }
 
@@ -196,6 +196,8 @@ clp_status trace_tune_add(trace_tune_outcome *outcome, trace_spool *spool, const
     status = play_twice(&tried, spool, options, outcome);
   if (!status) {
     trace_player_read(&tried.player, &result);
+    result.peak_managed_bytes /= tried.units;
+    result.peak_device_bytes /= tried.units;
     add(outcome, &result);
     add_bytes(outcome, &result, spool, name);
     outcome->result.recorded_failures += spool->recorded_failures;
@@ -211,22 +213,23 @@ static int compare(double left, double right)
   return (left > right) - (left < right);
 }
 
+static int compare_memory(const trace_tune_outcome *left, const trace_tune_outcome *right)
+{
+  return compare((double)left->result.peak_device_bytes, (double)right->result.peak_device_bytes);
+}
+
 /* Below 0: `left` comes first. */
 static int compare_ties(const trace_tune_outcome *left, const trace_tune_outcome *right)
 {
   const trace_tune_setting *one = &left->setting, *other = &right->setting;
-  int order =
-      compare((double)left->result.device_allocations, (double)right->result.device_allocations);
-  if (!order)
-    order = (int)one->on_arena - (int)other->on_arena;
-  if (!order)
-    order = (int)one->leading_bits - (int)other->leading_bits;
-  return order ? order : compare(one->slack, other->slack);
-}
-
-static int compare_memory(const trace_tune_outcome *left, const trace_tune_outcome *right)
-{
-  return compare((double)left->result.peak_device_bytes, (double)right->result.peak_device_bytes);
+  const int orders[] = {
+      compare((double)left->result.device_allocations, (double)right->result.device_allocations),
+      (int)one->on_arena - (int)other->on_arena, (int)one->leading_bits - (int)other->leading_bits,
+      compare(one->slack, other->slack)};
+  size_t i = 0;
+  while (i < 3 && !orders[i])
+    i++;
+  return orders[i];
 }
 
 size_t trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count, double most_ns)

@@ -41,7 +41,7 @@ typedef struct trace_tune_outcome {
 
 typedef struct trace_tune_options {
   const trace_cost_table *costs;
-  size_t limit_bytes; /* of each pool; 0: none. Not of the pools of `clpool run` */
+  size_t limit_bytes; /* of each pool; 0: none */
   void (*on_progress)(size_t operations, void *user_data); /* after each batch; NULL: none */
   void *user_data;
 } trace_tune_options;
