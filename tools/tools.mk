@@ -75,7 +75,6 @@ tools_clpool_SOURCES = \
 	tools/trace_arguments.c tools/trace_arguments.h \
 	tools/tune.c \
 	tools/tune_arguments.c tools/tune_arguments.h \
-	tools/tune_json.c \
 	tools/tune_plot.c \
 	tools/tune_report.c tools/tune_report.h \
 	tools/wrapped.c tools/wrapped.h

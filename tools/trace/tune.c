@@ -94,31 +94,28 @@ static void close_trial(trial *tried)
 
 /* --- passes --- */
 
-static clp_status run_all(trial *tried, trace_spool *spool, const trace_tune_options *options)
+static clp_status run_all(trial *tried, trace_spool *spool)
 {
   const trace_batch *batch = spool->batch;
-  clp_status status;
   trace_spool_rewind(spool);
-  while (!(status = trace_spool_next(spool)) && batch->count > 0) {
+  clp_status status = trace_spool_next(spool);
+  while (!status && batch->count > 0) {
     status = tried->layer.contexts
                  ? trace_layer_pools_run(&tried->layer, batch->operations, batch->count)
                  : trace_player_run(&tried->player, batch->operations, batch->count);
-    if (status)
-      break;
-    if (options->on_progress)
-      options->on_progress(batch->count, options->user_data);
+    if (!status)
+      status = trace_spool_next(spool);
   }
   return status;
 }
 
 /* What was counted in a pass, times what each costs. */
-static clp_status play(trial *tried, trace_spool *spool, const trace_tune_options *options,
-                       trace_tune_outcome *outcome, int pass)
+static clp_status play(trial *tried, trace_spool *spool, trace_tune_outcome *outcome, int pass)
 {
   const trace_play_tally before = tried->player.tally, *after = &tried->player.tally;
   const uint64_t parts_before = trace_metering_allocator_read(tried->player.metering).parts;
   tried->device_ns = 0.0;
-  clp_status status = run_all(tried, spool, options);
+  clp_status status = run_all(tried, spool);
   const uint64_t parts = trace_metering_allocator_read(tried->player.metering).parts - parts_before;
   const uint64_t allocations = after->allocations - before.allocations;
   const double carves = (double)(outcome->setting.any_bits ? allocations : parts);
@@ -130,17 +127,6 @@ static clp_status play(trial *tried, trace_spool *spool, const trace_tune_option
   outcome->pass_operations[pass] +=
       (double)(trace_play_operations(after) - trace_play_operations(&before));
   return status;
-}
-
-static clp_status play_twice(trial *tried, trace_spool *spool, const trace_tune_options *options,
-                             trace_tune_outcome *outcome)
-{
-  clp_status status = play(tried, spool, options, outcome, 0);
-  if (status)
-    return status;
-  trace_player_release_live(&tried->player);
-  trace_layer_pools_forget_live(&tried->layer);
-  return play(tried, spool, options, outcome, 1);
 }
 
 /* --- outcomes --- */
@@ -192,8 +178,11 @@ clp_status trace_tune_add(trace_tune_outcome *outcome, trace_spool *spool, const
   trial tried;
   trace_replay_result result;
   clp_status status = open_trial(&tried, &outcome->setting, spool, name, options);
-  if (!status)
-    status = play_twice(&tried, spool, options, outcome);
+  for (int pass = 0; pass < 2 && !status; pass++) {
+    trace_player_release_live(&tried.player);
+    trace_layer_pools_forget_live(&tried.layer);
+    status = play(&tried, spool, outcome, pass);
+  }
   if (!status) {
     trace_player_read(&tried.player, &result);
     result.peak_managed_bytes /= tried.units;

@@ -42,8 +42,6 @@ typedef struct trace_tune_outcome {
 typedef struct trace_tune_options {
   const trace_cost_table *costs;
   size_t limit_bytes; /* of each pool; 0: none */
-  void (*on_progress)(size_t operations, void *user_data); /* after each batch; NULL: none */
-  void *user_data;
 } trace_tune_options;
 
 /* Whether an arena's blocks are made by the driver, as sub-buffers are, which has a cost. Else
