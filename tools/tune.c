@@ -130,8 +130,7 @@ static clp_status try_trace(tuning *all, trace_reader *reader, const char *name)
     status = try_some(all, report->runs, CLPI_TUNE_RUNS, &spool, name);
   report->allocations += spool.allocations;
   report->frees += spool.frees;
-  if (spool.active_bytes > spool.peak_active_bytes / 10)
-    report->end_active_bytes = MAX(report->end_active_bytes, spool.active_bytes);
+  report->end_active_bytes = MAX(report->end_active_bytes, spool.active_bytes);
   report->peak_active_bytes = MAX(report->peak_active_bytes, spool.peak_active_bytes);
   report->is_recorded &= spool.is_recorded || spool.allocations == 0;
   trace_spool_end(&spool);
@@ -219,6 +218,7 @@ static int run(int argc, char **argv)
     return CLPI_EXIT_SUCCESS;
   }
   clpi_show_remarks();
+  unsetenv("CLPOOL_MEMORY_LIMIT"); /* it is for programs' pools */
   all.options.limit_bytes = all.arguments.limit_bytes;
   code = tune(&all);
   free(all.costs);

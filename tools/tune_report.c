@@ -51,7 +51,7 @@ static size_t list_notes(const clpi_tune_report *report, words notes[MOST_NOTES]
   if (best && best->pass_ns[0] > 2 * best->pass_ns[1])
     notes[count++] = say("%.0f %% of the first pass's time is warming up",
                          floor(100 * (1 - best->pass_ns[1] / best->pass_ns[0])));
-  if (report->end_active_bytes > 0)
+  if (report->end_active_bytes > report->peak_active_bytes / 10)
     notes[count++] = say("%s are never freed", clpi_show_bytes(report->end_active_bytes).text);
   if (failed > 0)
     notes[count++] = say("%" PRIu64 " allocation%s failed when recorded, and %s left out", failed,
@@ -189,14 +189,14 @@ static void print_best(const trace_tune_outcome *best)
          best->result.ns_per_operation);
 }
 
-static void print_ways(const clpi_tune_report *report)
+static void print_ways(const trace_tune_setting *setting)
 {
-  const size_t limit_bytes = report->arguments->limit_bytes;
-  const trace_tune_outcome *run = report->run;
   for (size_t i = 0; i < WAYS; i++)
-    printf("\n%s\n\n%s%s", ways[i].heading, ways[i].say(&report->best->setting).text, ways[i].end);
-  if (!run)
-    return;
+    printf("\n%s\n\n%s%s", ways[i].heading, ways[i].say(setting).text, ways[i].end);
+}
+
+static void print_run(const trace_tune_outcome *run, size_t limit_bytes)
+{
   words limit = say(" --limit=%zu", limit_bytes);
   printf("\nFor a program that does not use clpool, which then takes %s:\n\n"
          "clpool run --leading-bits=%u%s ./program\n",
@@ -217,7 +217,9 @@ void clpi_tune_report_print(const clpi_tune_report *report)
   for (size_t i = 0; i < count; i++)
     printf("note: %s\n", notes[i].text);
   if (report->best)
-    print_ways(report);
+    print_ways(&report->best->setting);
+  if (report->run)
+    print_run(report->run, report->arguments->limit_bytes);
 }
 
 /* --- JSON --- */

@@ -13,11 +13,10 @@ enum { CLPI_TUNE_ENOUGH = 1000, CLPI_TUNE_RUNS = 5 };
 
 typedef struct clpi_tune_report {
   const clpi_tune_arguments *arguments;
-  char costs[512];             /* where they are from */
-  uint64_t allocations, frees; /* of all traces, of one pass */
-  size_t peak_active_bytes;
-  size_t end_active_bytes; /* never freed, where that is more than a tenth of the peak */
-  bool is_recorded;        /* every trace is from clpool record */
+  char costs[512];                            /* where they are from */
+  uint64_t allocations, frees;                /* of all traces, of one pass */
+  size_t peak_active_bytes, end_active_bytes; /* the most of any trace: at a time, never freed */
+  bool is_recorded;                           /* every trace is from clpool record */
   trace_tune_outcome outcomes[TRACE_TUNE_SETTINGS];
   size_t count;
   trace_tune_outcome runs[CLPI_TUNE_RUNS]; /* of the pools of clpool run */
