@@ -10,6 +10,7 @@
 #include "tune_arguments.h"
 #include "tune_report.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -219,6 +220,9 @@ static int run(int argc, char **argv)
   }
   clpi_show_remarks();
   unsetenv("CLPOOL_MEMORY_LIMIT"); /* it is for programs' pools */
+#ifdef M_MMAP_THRESHOLD
+  mallopt(M_MMAP_THRESHOLD, 1 << 17); /* pools' tables are large, and most pages stay untouched */
+#endif
   all.options.limit_bytes = all.arguments.limit_bytes;
   code = tune(&all);
   free(all.costs);

@@ -10,17 +10,17 @@
 
 enum { LEFT = 90, RIGHT = 610, TOP = 40, BOTTOM = 330, LINE = 15, TICKS = 5 };
 
-/* A setting that has room. */
-typedef struct point {
-  const trace_tune_setting *setting;
-  double ns, bytes, x, y, label_y;
-  bool is_beaten, is_best;
-} point;
-
 typedef struct axis {
   double least, most; /* are at `from` and at `to` */
   int from, to;
 } axis;
+
+/* A setting that has room. */
+typedef struct point {
+  const trace_tune_setting *setting;
+  double ns, bytes, x, y;
+  bool is_beaten, is_best;
+} point;
 
 /* By memory, the most first. */
 typedef struct plot {
@@ -46,7 +46,7 @@ static void add(plot *made, point added)
  * margin. */
 static void find_points(const clpi_tune_report *report, plot *made)
 {
-  double least = HUGE_VAL, most = 0.1;
+  double least = HUGE_VAL, most = 0.0;
   for (size_t i = 0; i < report->count; i++) {
     const trace_tune_outcome *it = &report->outcomes[i];
     if (it->result.failures || it->result.peak_device_bytes == 0)
@@ -65,30 +65,10 @@ static void find_points(const clpi_tune_report *report, plot *made)
   made->time = (axis){pow(10, floor(log10(least))), pow(10, floor(log10(most)) + 1), LEFT, RIGHT};
   made->memory =
       (axis){made->points[made->count - 1].bytes / 1.1, made->points[0].bytes * 1.1, BOTTOM, TOP};
-}
-
-static bool has_label(const point *it)
-{
-  return !it->is_beaten || it->is_best;
-}
-
-/* Labels are a line apart from each other: down from the top, then up from the bottom. */
-static void place_points(plot *made)
-{
-  double y = TOP - LINE / 2.0;
-  for (size_t i = 0; i < made->count; i++) {
-    point *it = &made->points[i];
+  for (point *it = made->points; it < &made->points[made->count]; it++) {
     it->x = place(&made->time, it->ns);
     it->y = place(&made->memory, it->bytes);
-    if (has_label(it))
-      y = it->label_y = fmax(it->y, y + LINE);
   }
-  y = BOTTOM - LINE / 2.0;
-  for (point *it = &made->points[made->count]; it-- > made->points;)
-    if (has_label(it)) {
-      it->label_y = fmin(it->label_y, y);
-      y = it->label_y - LINE;
-    }
 }
 
 static void write_axes(FILE *file, const plot *made)
@@ -111,20 +91,15 @@ static void write_axes(FILE *file, const plot *made)
   }
   fprintf(file,
           "<text x='%d' y='%d' text-anchor='middle'>time of an allocation or free</text>\n"
-          "<text x='%d' y='%d'>memory taken from the device, at most</text>\n",
+          "<text x='%d' y='%d'>memory taken from the device, at most</text>\n"
+          "<path fill='none' stroke='#1f4f9c' stroke-width='1.5' d='",
           (LEFT + RIGHT) / 2, BOTTOM + 40, LEFT, TOP - 10);
-}
-
-static void write_front(FILE *file, const plot *made)
-{
   const char *pen = "M";
-  fputs("<path fill='none' stroke='#1f4f9c' stroke-width='1.5' d='", file);
-  for (size_t i = 0; i < made->count; i++) {
-    if (made->points[i].is_beaten)
-      continue;
-    fprintf(file, "%s%.1f %.1f", pen, made->points[i].x, made->points[i].y);
-    pen = "L";
-  }
+  for (const point *it = made->points; it < &made->points[made->count]; it++)
+    if (!it->is_beaten) {
+      fprintf(file, "%s%.1f %.1f", pen, it->x, it->y);
+      pen = "L";
+    }
   fputs("'/>\n", file);
 }
 
@@ -137,7 +112,7 @@ static void write_name(FILE *file, const trace_tune_setting *setting)
 }
 
 /* A white edge sets the text off from lines. */
-static void write_label(FILE *file, const point *it)
+static void write_label(FILE *file, const point *it, double y)
 {
   const bool is_left = it->x > (LEFT + RIGHT) / 2.0;
   const double x = it->x + (is_left ? -24 : 24);
@@ -145,19 +120,27 @@ static void write_label(FILE *file, const point *it)
           "<path d='M%.1f %.1fL%.1f %.1f' stroke='#767676'/>"
           "<text x='%.1f' y='%.1f' text-anchor='%s' stroke='#fff' stroke-width='3' "
           "paint-order='stroke'%s>",
-          it->x, it->y, x, it->label_y, is_left ? x - 3 : x + 3, it->label_y + 4,
-          is_left ? "end" : "start", it->is_best ? " font-weight='bold'" : "");
+          it->x, it->y, x, y, is_left ? x - 3 : x + 3, y + 4, is_left ? "end" : "start",
+          it->is_best ? " font-weight='bold'" : "");
   write_name(file, it->setting);
   fputs(it->is_best ? ": recommended</text>\n" : "</text>\n", file);
 }
 
+/* Labels are below each other, and there is room for those that follow. */
 static void write_points(FILE *file, const plot *made)
 {
-  for (size_t i = 0; i < made->count; i++)
-    if (has_label(&made->points[i]))
-      write_label(file, &made->points[i]);
-  for (size_t i = 0; i < made->count; i++) {
-    const point *it = &made->points[i];
+  const point *end = &made->points[made->count];
+  double y = TOP - LINE / 2.0, lowest = BOTTOM + LINE / 2.0;
+  for (const point *it = made->points; it < end; it++)
+    lowest -= it->is_beaten && !it->is_best ? 0 : LINE;
+  for (const point *it = made->points; it < end; it++) {
+    if (it->is_beaten && !it->is_best)
+      continue;
+    y = fmin(fmax(it->y, y + LINE), lowest);
+    lowest += LINE;
+    write_label(file, it, y);
+  }
+  for (const point *it = made->points; it < end; it++) {
     fprintf(file, "<circle cx='%.1f' cy='%.1f' r='%d' fill='%s'><title>", it->x, it->y,
             it->is_best ? 7 : 4, it->is_beaten ? "#767676" : "#1f4f9c");
     write_name(file, it->setting);
@@ -175,7 +158,6 @@ int clpi_tune_report_plot(const clpi_tune_report *report, FILE *file)
     clpi_complain("there is nothing to plot: no setting takes any memory, or all run out of it");
     return CLPI_EXIT_FAILED;
   }
-  place_points(&made);
   fputs("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 660 390' font-family='sans-serif' "
         "font-size='12' fill='#1a1a1a'>\n<title>",
         file);
@@ -184,7 +166,6 @@ int clpi_tune_report_plot(const clpi_tune_report *report, FILE *file)
     fprintf(file, " and %zu more", arguments->trace_count - 1);
   fputs("</title>\n<rect width='660' height='390' fill='#fff'/>\n", file);
   write_axes(file, &made);
-  write_front(file, &made);
   write_points(file, &made);
   fputs("</svg>\n", file);
   return CLPI_EXIT_SUCCESS;

@@ -56,23 +56,21 @@ static bool is_pooled(const trace_operation *operation)
          (operation->flags & copy_host_pointer) == 0;
 }
 
-/* From 0 to 63: by what kernels may do (CL_MEM_READ_ONLY and its like), CL_MEM_ALLOC_HOST_PTR, and
- * what the host may do. */
-static size_t number_of_kind(const trace_operation *operation)
+/* From 0 to 31: by what kernels may do (CL_MEM_READ_ONLY and its like), CL_MEM_ALLOC_HOST_PTR, and
+ * what the host may do. Images have sizes that are hardly a buffer's. */
+static size_t number_of_kind(uint64_t flags)
 {
-  const uint64_t flags = operation->flags, kernels = MIN(flags & 7, 3), is_host = flags >> 4 & 1;
-  const uint64_t host = MIN(flags >> 7 & 7, 3), is_image = operation->kind == TRACE_IMAGE;
-  return kernels | is_host << 2 | host << 3 | is_image << 5;
+  return MIN(flags & 7, 3) | (flags >> 4 & 1) << 2 | MIN(flags >> 7 & 7, 3) << 3;
 }
 
-/* In units. Between two sizes of 8 leading bits, there are bins for 64 kinds; where a unit has bins
+/* In units. Between two sizes of 8 leading bits, there are bins for 32 kinds; where a unit has bins
  * of its own, 64 units. */
 static size_t block_units(const trace_layer_pools *pools, const trace_operation *operation,
                           bool rounds)
 {
   const bool is_large = operation->bytes >= LARGE_BYTES;
   const unsigned bits = is_large ? MAX(pools->leading_bits, LARGE_BITS) : pools->leading_bits;
-  const size_t number = number_of_kind(operation);
+  const size_t number = number_of_kind(operation->flags);
   size_t bytes = operation->bytes;
   if (rounds && operation->kind != TRACE_IMAGE)
     bytes = clp_bin_size(bits, clp_bin_number(bits, bytes));

@@ -16,7 +16,7 @@
 #include "trace/player.h"
 
 /* Leading bits of the player's pools, and their units in a byte. */
-enum { TRACE_LAYER_BITS = 14, TRACE_LAYER_UNITS = 64 };
+enum { TRACE_LAYER_BITS = 13, TRACE_LAYER_UNITS = 64 };
 
 /* Begins as {0}. */
 typedef struct trace_layer_pools {
