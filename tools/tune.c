@@ -42,8 +42,6 @@ static const char help_text[] =
     "  clpool bench --allocator=cl-immediate -o my-gpu.csv\n"
     "  clpool tune run.*.csv --cost=my-gpu.csv\n";
 
-static const unsigned run_bits[CLPI_TUNE_RUNS] = {0, 1, 2, 4, 8};
-
 typedef struct tuning {
   clpi_tune_arguments arguments;
   trace_costs *costs;
@@ -104,18 +102,17 @@ static void list_settings(tuning *all)
     last = &report->outcomes[report->count].setting;
     report->outcomes[report->count++].setting = setting;
   }
-  for (size_t i = 0; i < CLPI_TUNE_RUNS; i++)
-    report->runs[i].setting = (trace_tune_setting){.leading_bits = run_bits[i], .in_layer = true};
+  for (size_t i = 0; i < TRACE_TUNE_RUNS; i++)
+    report->outcomes[report->count + i].setting = trace_tune_settings[TRACE_TUNE_SETTINGS + i];
 }
 
-static clp_status try_some(tuning *all, trace_tune_outcome *outcomes, size_t count,
-                           trace_spool *spool, const char *name)
+static clp_status try_settings(tuning *all, trace_spool *spool, const char *name)
 {
-  const size_t settings = all->report.count + (spool->is_recorded ? CLPI_TUNE_RUNS : 0);
+  const size_t count = all->report.count + (spool->is_recorded ? TRACE_TUNE_RUNS : 0);
   clp_status status = CLP_SUCCESS;
-  for (size_t i = 0; i < count && !status; i++) {
-    status = trace_tune_add(&outcomes[i], spool, name, &all->options);
-    clpi_progress_update(&all->bar, ++all->tried, settings * all->arguments.trace_count, 0);
+  for (size_t i = 0; i < count && spool->allocations > 0 && !status; i++) {
+    status = trace_tune_add(&all->report.outcomes[i], spool, name, &all->options);
+    clpi_progress_update(&all->bar, ++all->tried, count * all->arguments.trace_count, 0);
   }
   return status;
 }
@@ -125,10 +122,8 @@ static clp_status try_trace(tuning *all, trace_reader *reader, const char *name)
   clpi_tune_report *report = &all->report;
   trace_spool spool = {0};
   clp_status status = trace_spool_read(&spool, reader);
-  if (!status && spool.allocations > 0)
-    status = try_some(all, report->outcomes, report->count, &spool, name);
-  if (!status && spool.allocations > 0 && spool.is_recorded)
-    status = try_some(all, report->runs, CLPI_TUNE_RUNS, &spool, name);
+  if (!status)
+    status = try_settings(all, &spool, name);
   report->allocations += spool.allocations;
   report->frees += spool.frees;
   report->end_active_bytes = MAX(report->end_active_bytes, spool.active_bytes);
@@ -161,12 +156,11 @@ static int open_and_try(tuning *all, const char *path)
 static void recommend(clpi_tune_report *report)
 {
   const double most_ns = report->arguments->most_ns;
-  const size_t best = trace_tune_recommend(report->outcomes, report->count, most_ns);
-  const size_t run = trace_tune_recommend(report->runs, CLPI_TUNE_RUNS, most_ns);
   if (report->allocations < CLPI_TUNE_ENOUGH)
     return;
-  report->best = best < report->count ? &report->outcomes[best] : NULL;
-  report->run = report->is_recorded && run < CLPI_TUNE_RUNS ? &report->runs[run] : NULL;
+  report->best = trace_tune_recommend(report->outcomes, report->count, most_ns);
+  if (report->is_recorded)
+    report->run = trace_tune_recommend(report->outcomes + report->count, TRACE_TUNE_RUNS, most_ns);
 }
 
 static int report(clpi_tune_report *report, clpi_output_file **plot)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* Fewer allocations are too few to recommend anything. */
-enum { CLPI_TUNE_ENOUGH = 1000, CLPI_TUNE_RUNS = 5 };
+enum { CLPI_TUNE_ENOUGH = 1000 };
 
 typedef struct clpi_tune_report {
   const clpi_tune_arguments *arguments;
@@ -17,10 +17,9 @@ typedef struct clpi_tune_report {
   uint64_t allocations, frees;                /* of all traces, of one pass */
   size_t peak_active_bytes, end_active_bytes; /* the most of any trace: at a time, never freed */
   bool is_recorded;                           /* every trace is from clpool record */
-  trace_tune_outcome outcomes[TRACE_TUNE_SETTINGS];
-  size_t count;
-  trace_tune_outcome runs[CLPI_TUNE_RUNS]; /* of the pools of clpool run */
-  const trace_tune_outcome *best, *run;    /* of either, what is recommended; NULL: nothing */
+  trace_tune_outcome outcomes[TRACE_TUNE_SETTINGS + TRACE_TUNE_RUNS];
+  size_t count;                         /* of them; then come those of clpool run */
+  const trace_tune_outcome *best, *run; /* of either, what is recommended; NULL: nothing */
 } clpi_tune_report;
 
 /* Each writes to standard output. */

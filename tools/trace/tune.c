@@ -9,7 +9,7 @@
 #include <math.h>
 #include <sys/param.h>
 
-const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS] = {
+const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS + TRACE_TUNE_RUNS] = {
     {.leading_bits = 0},
     {.leading_bits = 4},
     {.leading_bits = 4, .on_arena = true, .slack = 0},
@@ -20,6 +20,11 @@ const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS] = {
     {.leading_bits = 0, .on_arena = true, .slack = 0.35},
     {.leading_bits = 4, .on_arena = true, .slack = 0.35},
     {.leading_bits = 2, .on_arena = true, .slack = 0.5},
+    {.in_layer = true, .leading_bits = 0},
+    {.in_layer = true, .leading_bits = 1},
+    {.in_layer = true, .leading_bits = 2},
+    {.in_layer = true, .leading_bits = 4},
+    {.in_layer = true, .leading_bits = 8},
 };
 
 /* A pool's and an arena's work and a sub-buffer take as long for any size. */
@@ -221,20 +226,20 @@ static int compare_ties(const trace_tune_outcome *left, const trace_tune_outcome
   return orders[i];
 }
 
-size_t trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count, double most_ns)
+const trace_tune_outcome *trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count,
+                                               double most_ns)
 {
+  const trace_tune_outcome *best = NULL, *end = outcomes + count;
   double quickest = HUGE_VAL;
-  size_t best = count;
-  for (size_t i = 0; i < count; i++)
-    if (!outcomes[i].result.failures)
-      quickest = fmin(quickest, outcomes[i].result.ns_per_operation);
-  for (size_t i = 0; i < count; i++) {
-    const trace_tune_outcome *it = &outcomes[i];
+  for (const trace_tune_outcome *it = outcomes; it < end; it++)
+    if (!it->result.failures)
+      quickest = fmin(quickest, it->result.ns_per_operation);
+  for (const trace_tune_outcome *it = outcomes; it < end; it++) {
     if (it->result.failures || it->result.ns_per_operation > quickest + most_ns)
       continue;
-    int order = best < count ? compare_memory(it, &outcomes[best]) : -1;
-    if (order < 0 || (order == 0 && compare_ties(it, &outcomes[best]) < 0))
-      best = i;
+    int order = best ? compare_memory(it, best) : -1;
+    if (order < 0 || (order == 0 && compare_ties(it, best) < 0))
+      best = it;
   }
   return best;
 }
