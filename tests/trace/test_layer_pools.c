@@ -128,6 +128,16 @@ START_TEST(what_was_released_first_goes_back)
 }
 END_TEST
 
+/* The most in use is 40 MiB, so blocks of 66 MiB may be taken. */
+START_TEST(a_quarter_and_16_mebibytes_more_may_be_held)
+{
+  static const size_t second[] = {25, 27}, peaks[] = {65, 40};
+  script rows = {""};
+  add_two(&rows, 40 * MiB, 1, "image", 1, second[_i] * MiB, 1, "image", 1);
+  expect_peak(try_script(&rows, 4), peaks[_i] * MiB);
+}
+END_TEST
+
 /* Nothing is held, so the bound does not matter. */
 START_TEST(what_is_in_use_may_be_more_than_the_bound)
 {
@@ -170,6 +180,22 @@ START_TEST(a_limit_bounds_each_context)
 }
 END_TEST
 
+/* Of 1023 and 4095 bytes that are held, 1023 go for 511, and these for 1023 in the second pass. */
+START_TEST(at_a_limit_the_oldest_goes_first)
+{
+  script rows = {""};
+  add_row(&rows, "allocate", 1, 1000, 1, "buffer", 1);
+  add_row(&rows, "allocate", 2, 3000, 1, "buffer", 1);
+  add_row(&rows, "free", 1, 1000, 1, "buffer", 1);
+  add_row(&rows, "free", 2, 3000, 1, "buffer", 1);
+  add_row(&rows, "allocate", 1, 500, 1, "buffer", 1);
+  add_row(&rows, "allocate", 2, 3000, 1, "buffer", 1);
+  add_row(&rows, "free", 1, 500, 1, "buffer", 1);
+  add_row(&rows, "free", 2, 3000, 1, "buffer", 1);
+  ck_assert_uint_eq(try_limited(&rows, 0, 5200).device_allocations, 3 + 2);
+}
+END_TEST
+
 START_TEST(a_trace_of_nothing_comes_to_nothing)
 {
   script rows = {"Action,Pointer,Size,Context\n"};
@@ -183,8 +209,10 @@ CLPT_MAIN("layer_pools", clpt_run)
   tcase_add_loop_test(tests, a_held_block_serves_its_kind, 0,
                       (int)(sizeof(pairs) / sizeof(pairs[0])));
   tcase_add_test(tests, what_was_released_first_goes_back);
+  tcase_add_loop_test(tests, a_quarter_and_16_mebibytes_more_may_be_held, 0, 2);
   tcase_add_test(tests, what_is_in_use_may_be_more_than_the_bound);
   tcase_add_test(tests, contexts_have_bounds_of_their_own);
   tcase_add_test(tests, a_limit_bounds_each_context);
+  tcase_add_test(tests, at_a_limit_the_oldest_goes_first);
   tcase_add_test(tests, a_trace_of_nothing_comes_to_nothing);
 }
