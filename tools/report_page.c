@@ -3,7 +3,6 @@
 #include "report.h"
 
 #include <clpool/version.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,34 +170,6 @@ static void write_tiles(FILE *file, const trace_survey *survey)
   fputs("</dl>\n", file);
 }
 
-static void write_figure(FILE *file, const clpi_figure *figure)
-{
-  clpi_shown exact = clpi_show_grouped(figure->count), shown = {""};
-  if (figure->kind == CLPI_RATIO)
-    snprintf(exact.text, sizeof(exact.text), "%.10g", figure->ratio);
-  if (figure->kind == CLPI_RATIO && isnan(figure->ratio))
-    exact = (clpi_shown){"none"};
-  if (figure->kind == CLPI_SWITCH)
-    exact = figure->count ? (clpi_shown){"yes"} : (clpi_shown){"no"};
-  if (figure->kind == CLPI_BYTES && figure->count >= 1024)
-    shown = clpi_show_bytes(figure->count);
-  fprintf(file, "<tr><th scope='row'>%s</th><td data-key='%s'>%s</td><td>%s</td></tr>\n",
-          figure->title, figure->key, exact.text, shown.text);
-}
-
-static void write_figures(FILE *file, const clpi_report *report)
-{
-  clpi_figure figures[CLPI_FIGURES];
-  clpi_report_figures(report, figures);
-  clpi_report_begin_section(file, "figures", "All figures");
-  fputs("<table>\n<tbody>\n<tr><th scope='row'>Trace</th><td colspan='2' class='path'>", file);
-  clpi_write_escaped(file, report->trace);
-  fputs("</td></tr>\n", file);
-  for (size_t i = 0; i < CLPI_FIGURES; i++)
-    write_figure(file, &figures[i]);
-  fputs("</tbody>\n</table>\n</section>\n", file);
-}
-
 static void write_nothing(FILE *file, const trace_replay_result *result)
 {
   fputs("<p class='note'>No memory was allocated.", file);
@@ -223,10 +194,7 @@ static clp_status write_findings(FILE *file, const clpi_report *report)
   write_tiles(file, report->survey);
   clpi_report_write_timeline(file, report);
   status = clpi_report_write_stacks(file, report);
-  clpi_report_write_pools(file, report);
-  clpi_report_write_kinds(file, report);
-  clpi_report_write_bins(file, report);
-  clpi_report_write_largest(file, report);
+  clpi_report_write_tables(file, report);
   fprintf(file, "<div id='tip' role='status' hidden='hidden'></div>\n");
   return status;
 }
@@ -237,7 +205,7 @@ clp_status clpi_report_write_page(FILE *file, const clpi_report *report)
   fputs("<main>\n", file);
   write_header(file, report);
   clp_status status = write_findings(file, report);
-  write_figures(file, report);
+  clpi_report_write_figures(file, report);
   fprintf(file, "</main>\n<footer>clpool %s</footer>\n<script>\n%s</script>\n</body>\n</html>\n",
           clp_version(), clpi_report_script);
   return status;

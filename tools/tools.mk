@@ -42,6 +42,7 @@ tools_clpool_SOURCES = \
 	tools/cuda_allocator.c \
 	tools/cuda_devices.c tools/cuda_devices.h \
 	tools/devices.c tools/devices.h \
+	tools/figures.c tools/figures.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \
@@ -61,9 +62,6 @@ tools_clpool_SOURCES = \
 	tools/replay_setup.c tools/replay_setup.h \
 	tools/report.c tools/report.h \
 	tools/report_arguments.c \
-	tools/report_bins.c \
-	tools/report_figures.c \
-	tools/report_json.c \
 	tools/report_page.c \
 	tools/report_perfetto.c \
 	tools/report_stacks.c \
