@@ -55,25 +55,25 @@ static void write_pools(FILE *file, const clpi_report *report)
 /* The innermost line that most of the peak comes from, unless all of it does, by several others. */
 static clp_status write_culprit(FILE *file, const trace_stacks *stacks)
 {
-  trace_stack_line *lines;
-  size_t count, found = 0;
+  const clpi_call_tree *lines = &stacks->report.lines;
+  uint64_t *bytes = trace_stacks_bytes(stacks, CLP_VIEW_PEAK);
+  uint32_t found = 0;
   bool has_calls = false;
-  clp_status status = trace_stacks_lines(stacks, CLP_VIEW_PEAK, &lines, &count);
-  if (status)
-    return status;
-  for (size_t i = 1; i < count; i++) {
-    bool is_called = lines[i].caller == found && lines[i].bytes > 0;
-    bool is_most = is_called && lines[i].bytes > lines[0].bytes / 2;
+  if (!bytes)
+    return CLP_OUT_OF_HOST_MEMORY;
+  for (uint32_t i = 1; i < lines->count; i++) {
+    bool is_called = lines->nodes[i].parent == found && bytes[i] > 0;
+    bool is_most = is_called && bytes[i] > bytes[0] / 2;
     has_calls = (has_calls || is_called) && !is_most;
     found = is_most ? i : found;
   }
-  if (found > 0 && (lines[found].bytes < lines[0].bytes || !has_calls)) {
+  if (found > 0 && (bytes[found] < bytes[0] || !has_calls)) {
     fprintf(file, " At the peak, <b>%s</b> of what was in use came from <code>",
-            clpi_show_part(lines[found].bytes, lines[0].bytes).text);
-    clpi_write_escaped(file, clpi_base_name(lines[found].text));
+            clpi_show_part(bytes[found], bytes[0]).text);
+    clpi_write_escaped(file, clpi_base_name(trace_stacks_text(&lines->nodes[found])));
     fputs("</code>.", file);
   }
-  free(lines);
+  free(bytes);
   return CLP_SUCCESS;
 }
 
@@ -89,7 +89,7 @@ static void write_next_step(FILE *file, const clpi_report *report)
     clpi_write_escaped(file, clpi_base_name(report->arguments->trace));
     fputs("</code> looks for a setting that takes less.", file);
   }
-  if (!report->survey->stacks)
+  if (!trace_survey_has_stacks(report->survey))
     fputs(" Record with <code>clpool record --stacks</code> or <code>CLPOOL_TRACE_STACKS=1</code> "
           "to see who allocates.",
           file);
@@ -118,8 +118,9 @@ static clp_status write_verdict(FILE *file, const clpi_report *report)
           clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
           clpi_show_part(result->hits, result->allocations).text,
           clpi_show_number_of(result->allocations, "allocation").text);
-  clp_status status =
-      report->survey->stacks ? write_culprit(file, report->survey->stacks) : CLP_SUCCESS;
+  clp_status status = CLP_SUCCESS;
+  if (trace_survey_has_stacks(report->survey))
+    status = write_culprit(file, &report->survey->stacks);
   fputs("</p>\n<p class='next'>", file);
   write_next_step(file, report);
   fputs("</p>\n", file);
@@ -133,7 +134,7 @@ static void write_header(FILE *file, const clpi_report *report)
   fputs("<header>\n<p class='kind'>clpool report</p>\n<h1>", file);
   clpi_write_escaped(file, clpi_base_name(report->trace));
   fprintf(file, "</h1>\n<p class='subject'>%s", clpi_show_number_of(rows, "event").text);
-  if (rows > 0 && trace_timeline_nanoseconds(timeline, rows) > 0)
+  if (trace_timeline_nanoseconds(timeline, rows) > 0)
     fprintf(file, " in %s", clpi_show_elapsed(trace_timeline_nanoseconds(timeline, rows)).text);
   fputs(", replayed through a pool on a simulated device</p>\n</header>\n", file);
 }
@@ -155,8 +156,8 @@ static void write_tiles(FILE *file, const trace_survey *survey)
   const trace_replay_result *result = &survey->result;
   char note[128];
   fputs("<dl class='tiles'>\n", file);
-  write_peak_tile(file, "Most in use", result->peak_active_bytes, survey->active_peak.when);
-  write_peak_tile(file, "Most in the pool", result->peak_managed_bytes, survey->managed_peak.when);
+  write_peak_tile(file, "Most in use", result->peak_active_bytes, survey->active_peak.first);
+  write_peak_tile(file, "Most in the pool", result->peak_managed_bytes, survey->managed_peak.first);
   write_tile(file, "Footprint", clpi_show_ratio(result->footprint), "taken over in use");
   snprintf(note, sizeof(note), "%s of %s", clpi_show_grouped(result->hits).text,
            clpi_show_grouped(result->allocations).text);

@@ -33,10 +33,9 @@ static void list_all(const clpi_report *report, figure_list *all)
   const trace_survey *survey = report->survey;
   const trace_replay_result *result = &survey->result;
   const trace_replay_options *replay = &report->arguments->replay;
-  const trace_peak *active = &survey->active_peak, *managed = &survey->managed_peak;
+  const trace_span *managed = &survey->managed_peak;
   uint64_t rows = trace_timeline_rows(&survey->timeline);
-  double seconds =
-      rows > 0 ? (double)trace_timeline_nanoseconds(&survey->timeline, rows) / 1e9 : 0.0;
+  double seconds = (double)trace_timeline_nanoseconds(&survey->timeline, rows) / 1e9;
   unsigned bits = replay->pool_options.leading_bits_in_bin_id;
   double slack = replay->on_arena ? replay->arena_options.slack : (double)NAN;
   size_t capacity = report->arguments->allocator.capacity;
@@ -62,10 +61,13 @@ static void list_all(const clpi_report *report, figure_list *all)
       {"footprint", "Footprint: taken over in use", CLPI_RATIO, {.ratio = result->footprint}},
       {"events", "Events", CLPI_COUNT, {rows}},
       {"seconds", "Seconds from first to last", CLPI_RATIO, {.ratio = seconds}},
-      {"peak_active_event", "Most in use at event", CLPI_COUNT, {active->when.row}},
-      {"peak_managed_event", "Most in the pool at event", CLPI_COUNT, {managed->when.row}},
+      {"peak_active_event", "Most in use at event", CLPI_COUNT, {survey->active_peak.first.row}},
+      {"peak_managed_event", "Most in the pool at event", CLPI_COUNT, {managed->first.row}},
       {"active_bytes_at_peak", "In use at that event", CLPI_BYTES, {managed->active_bytes}},
-      {"padding_bytes_at_peak", "Padding at that event", CLPI_BYTES, {managed->padding_bytes}},
+      {"padding_bytes_at_peak",
+       "Padding at that event",
+       CLPI_BYTES,
+       {trace_span_padding_bytes(managed)}},
       {"held_bytes_at_peak", "Held at that event", CLPI_BYTES, {managed->held_bytes}},
   };
   fill(all, figures, sizeof(figures));
@@ -87,6 +89,7 @@ static bool list_pool(const clpi_report *report, size_t i, figure_list *row)
 {
   const trace_survey *survey = report->survey;
   const trace_surveyed_pool *pool = &survey->pools[i];
+  const trace_share *share = &survey->shares[TRACE_KINDS + i];
   row->on_page = survey->result.pools < 2 ? HIDDEN : i < survey->pool_count ? SHOWN : AMONG_OTHERS;
   if (i >= survey->pool_count)
     return i < survey->result.pools;
@@ -96,8 +99,8 @@ static bool list_pool(const clpi_report *report, size_t i, figure_list *row)
       {NULL, "Pool", CLPI_TEXT, {.text = *title ? title : "pools without a name"}},
       {"name", NULL, CLPI_TEXT, {.text = pool->name}},
       {"kind", kind_title(report), CLPI_TEXT, {.text = kind_name(pool->kind)}},
-      {"peak_active_bytes", "Most in use", CLPI_BYTES, {pool->peak_active_bytes}},
-      {"peak_managed_bytes", "Most in the pool", CLPI_BYTES, {pool->peak_managed_bytes}},
+      {"peak_active_bytes", "Most in use", CLPI_BYTES, {share->peak_active_bytes}},
+      {"peak_managed_bytes", "Most in the pool", CLPI_BYTES, {share->peak_managed_bytes}},
   };
   fill(row, figures, sizeof(figures));
   return true;
@@ -105,7 +108,7 @@ static bool list_pool(const clpi_report *report, size_t i, figure_list *row)
 
 static bool list_kind(const clpi_report *report, size_t i, figure_list *row)
 {
-  const trace_surveyed_kind *kind = &report->survey->kinds[i];
+  const trace_share *kind = &report->survey->shares[i];
   row->on_page = HIDDEN;
   if (i == TRACE_KINDS || kind->allocations == 0)
     return i < TRACE_KINDS;
@@ -132,24 +135,34 @@ static bool list_bin(const clpi_report *report, size_t i, figure_list *row)
   const trace_bin_census *census = &report->survey->bins;
   if (i == census->count)
     return false;
-  const trace_bin_record *bin = &census->bins[i];
+  const trace_bin *bin = &census->bins[i];
   trace_bin_count count = trace_bin_at_peak(census, bin);
-  size_t held = trace_bin_held_bytes(bin, count);
+  size_t held_blocks = count.blocks - count.active_blocks, held = held_blocks * bin->block_bytes;
+  size_t padding = count.active_blocks * bin->block_bytes - count.active_bytes;
   double part = (double)held / (double)report->survey->managed_peak.held_bytes;
   const clpi_figure figures[] = {
       {"bin", NULL, CLPI_ID, {bin_number(report, bin->block_bytes)}},
       {"block_bytes", "Block size", CLPI_BYTES, {bin->block_bytes}},
-      {"hits", NULL, CLPI_COUNT, {bin->hits}},
-      {"misses", NULL, CLPI_COUNT, {bin->misses}},
+      {"hits", NULL, CLPI_COUNT, {bin->now.hits}},
+      {"misses", NULL, CLPI_COUNT, {bin->now.misses}},
       {"active_blocks_at_peak", "Blocks in use", CLPI_COUNT, {count.active_blocks}},
-      {"held_blocks_at_peak", "Blocks held", CLPI_COUNT, {count.blocks - count.active_blocks}},
+      {"held_blocks_at_peak", "Blocks held", CLPI_COUNT, {held_blocks}},
       {"held_bytes_at_peak", "Held", CLPI_BYTES, {held}},
-      {"padding_bytes_at_peak", NULL, CLPI_BYTES, {trace_bin_padding_bytes(bin, count)}},
+      {"padding_bytes_at_peak", NULL, CLPI_BYTES, {padding}},
       {NULL, "Part of all held", CLPI_PART, {.ratio = part}},
   };
   fill(row, figures, sizeof(figures));
   row->on_page = held == 0 ? HIDDEN : part < 0.02 ? AMONG_OTHERS : SHOWN;
   return true;
+}
+
+/* The innermost lines of a stack, innermost first. */
+static void list_lines(const trace_survey *survey, uint64_t stack, figure_list *row)
+{
+  const clpi_line_report *report = &survey->stacks.report;
+  uint32_t at = trace_survey_has_stacks(survey) ? report->innermost[stack] : 0;
+  for (size_t i = 0; at && i < MOST_LINES; i++, at = report->lines.nodes[at].parent)
+    row->lines[i] = trace_stacks_text(&report->lines.nodes[at]);
 }
 
 static bool list_group(const clpi_report *report, size_t i, figure_list *row)
@@ -161,8 +174,8 @@ static bool list_group(const clpi_report *report, size_t i, figure_list *row)
     return false;
   bool has_times = trace_timeline_nanoseconds(timeline, trace_timeline_rows(timeline)) > 0;
   const char *time = has_times ? "" : NULL;
-  if (survey->stacks)
-    trace_stacks_describe(survey->stacks, group->kind.stack, row->lines, MOST_LINES);
+  bool has_stacks = trace_survey_has_stacks(survey);
+  list_lines(survey, group->kind.stack, row);
   const clpi_figure figures[] = {
       {"bytes", "Size", CLPI_BYTES, {group->kind.bytes}},
       {NULL, "", CLPI_COUNT, {group->kind.bytes}},
@@ -177,7 +190,7 @@ static bool list_group(const clpi_report *report, size_t i, figure_list *row)
       {"thread", "Thread", CLPI_ID, {group->kind.thread}},
       {"stream", "Stream", CLPI_ADDRESS, {group->kind.stream}},
       {"kind", kind_title(report), CLPI_TEXT, {.text = kind_name(group->kind.memory)}},
-      {"from", survey->stacks ? "From" : NULL, CLPI_LINES, {.lines = row->lines}},
+      {"from", has_stacks ? "From" : NULL, CLPI_LINES, {.lines = row->lines}},
   };
   fill(row, figures, sizeof(figures));
   return true;
@@ -320,25 +333,27 @@ typedef struct part {
 static void write_peak(FILE *file, const clpi_report *report)
 {
   const trace_bin_census *census = &report->survey->bins;
-  const trace_peak *peak = &report->survey->managed_peak;
-  const part parts[] = {{"active", "in use", peak->active_bytes},
-                        {"padding", "padding, from sizes rounded up", peak->padding_bytes},
-                        {"held", "held for later allocations", peak->held_bytes}};
-  size_t managed = trace_peak_managed_bytes(peak), bins = 0;
+  const trace_span *peak = &report->survey->managed_peak;
+  const part parts[] = {
+      {"active", "in use", peak->active_bytes},
+      {"padding", "padding, from sizes rounded up", trace_span_padding_bytes(peak)},
+      {"held", "held for later allocations", peak->held_bytes}};
+  size_t bins = 0;
   for (size_t i = 0; i < census->count; i++)
     bins += trace_bin_at_peak(census, &census->bins[i]).blocks > 0;
   clpi_report_begin_section(file, "peak", "When the pool was largest");
   fprintf(file, "<p>At event %s the pool had %s, in %s.</p>\n<p class='parts' aria-hidden='true'>",
-          clpi_show_grouped(peak->when.row).text, clpi_show_bytes(managed).text,
+          clpi_show_grouped(peak->first.row).text, clpi_show_bytes(peak->managed_bytes).text,
           clpi_show_number_of(bins, "bin").text);
   for (size_t i = 0; i < 3; i++)
     if (parts[i].bytes > 0)
       fprintf(file, "<i class='%s' style='width:%.2f%%'></i>", parts[i].color,
-              100.0 * (double)parts[i].bytes / (double)managed);
+              100.0 * (double)parts[i].bytes / (double)peak->managed_bytes);
   fputs("</p>\n<ul class='legend'>\n", file);
   for (size_t i = 0; i < 3; i++)
     fprintf(file, "<li><i class='%s'></i>%s <b>%s</b> (%s)</li>\n", parts[i].color, parts[i].words,
-            clpi_show_bytes(parts[i].bytes).text, clpi_show_part(parts[i].bytes, managed).text);
+            clpi_show_bytes(parts[i].bytes).text,
+            clpi_show_part(parts[i].bytes, peak->managed_bytes).text);
   fputs("</ul>\n</section>\n", file);
 }
 
