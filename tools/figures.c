@@ -101,10 +101,10 @@ clpi_shown clpi_show_elapsed(uint64_t nanoseconds)
 clpi_shown clpi_show_part(uint64_t part, uint64_t whole)
 {
   clpi_shown shown;
-  if (part == whole)
-    return (clpi_shown){"100 %"};
+  if (part == 0 || part == whole)
+    return part ? (clpi_shown){"100 %"} : (clpi_shown){"0 %"};
   double per_cent = (double)part / (double)whole * 100.0;
-  snprintf(shown.text, sizeof(shown.text), "%.1f %%", fmin(per_cent, 99.9));
+  snprintf(shown.text, sizeof(shown.text), "%.1f %%", fmax(fmin(per_cent, 99.9), 0.1));
   return shown;
 }
 

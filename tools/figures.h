@@ -41,7 +41,7 @@ clpi_shown clpi_show_figure(const clpi_figure *figure);
 
 clpi_shown clpi_show_grouped(uint64_t count);             /* "17,321" */
 clpi_shown clpi_show_elapsed(uint64_t nanoseconds);       /* "412 ms", "1.34 s", "12 min 5 s" */
-clpi_shown clpi_show_part(uint64_t part, uint64_t whole); /* "85.7 %", 100 % only for all */
+clpi_shown clpi_show_part(uint64_t part, uint64_t whole); /* "85.7 %", 100 % only for all, 0 % only for none */
 
 /* "1 event", "17,321 events" */
 clpi_shown clpi_show_number_of(uint64_t count, const char *noun);

@@ -81,13 +81,17 @@ static clp_status write_culprit(FILE *file, const trace_stacks *stacks)
 static void write_next_step(FILE *file, const clpi_report *report)
 {
   static const double much = 1.2;
-  if (report->survey->result.footprint < much) {
+  const trace_replay_result *result = &report->survey->result;
+  if (result->footprint < much && result->failures == 0) {
     fputs("Other settings can gain little: the pool takes hardly more than the program uses.",
           file);
   } else {
-    fputs("Next: <code>clpool tune ", file);
+    fputs(result->failures > 0 ? "Next: raise the limit, or let " : "Next: ", file);
+    fputs("<code>clpool tune ", file);
     clpi_write_escaped(file, clpi_base_name(report->arguments->trace));
-    fputs("</code> looks for a setting that takes less.", file);
+    fputs(result->failures > 0 ? "</code> look for a setting that takes less."
+                               : "</code> looks for a setting that takes less.",
+          file);
   }
   if (!trace_survey_has_stacks(report->survey))
     fputs(" Record with <code>clpool record --stacks</code> or <code>CLPOOL_TRACE_STACKS=1</code> "

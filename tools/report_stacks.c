@@ -117,8 +117,8 @@ clp_status clpi_report_write_stacks(FILE *file, const clpi_report *report)
   clpi_report_begin_section(file, "stacks", "Who allocated");
   fputs(
       "<p class='note'>Each box is a line of the program, as wide as its bytes; the lines that it "
-      "calls are below it. Click a box to zoom in, or go there with the arrow keys and press "
-      "Enter; Escape shows all again.</p>\n",
+      "calls are below it. Click a box to zoom in, and the top one to see all again. Keys: arrows "
+      "to move, Enter to zoom in, Escape to see all.</p>\n",
       file);
   for (size_t i = 0; i < VIEWS; i++)
     fprintf(file,

@@ -107,6 +107,7 @@ for scheme in schemes:
     boxes = [name for name in colors if re.fullmatch("c[0-9]", name)]
     needed = [(name, "paper", 3) for name in boxes]
     needed += [("box-text", name, 4.5) for name in boxes + ["active"]]
+    needed += [("active", "held", 3), ("active", "active-most", 3), ("managed", "held", 3)]
     needed += [(name, paper, 4.5) for name in ("text", "quiet") for paper in ("paper", "page")]
     needed += [
         (name, "paper", 3)
