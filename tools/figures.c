@@ -10,7 +10,6 @@ static void write_member(clpi_json *json, const clpi_figure *figure)
 {
   switch (figure->kind) {
   case CLPI_RATIO:
-  case CLPI_PART:
     clpi_json_number(json, figure->key, figure->value.ratio);
     break;
   case CLPI_SWITCH:
@@ -52,9 +51,6 @@ clpi_shown clpi_show_figure(const clpi_figure *figure)
     return clpi_show_count(figure->value.count);
   case CLPI_BYTES:
     return clpi_show_bytes(figure->value.count);
-  case CLPI_PART:
-    snprintf(shown.text, sizeof(shown.text), "%.1f %%", 100.0 * figure->value.ratio);
-    return shown;
   case CLPI_RATIO:
     snprintf(shown.text, sizeof(shown.text), "%.10g", figure->value.ratio);
     return isnan(figure->value.ratio) ? (clpi_shown){"none"} : shown;

@@ -62,7 +62,7 @@ static void write_box(FILE *file, const clpi_call_node *line, uint64_t bytes, ui
 {
   const char *text = trace_stacks_text(line), *name = clpi_base_name(text);
   const char *function = function_of(name);
-  fprintf(file, "<b class='c%u' style='--x:%.5f;--w:%.5f;--y:%u' data-b='%" PRIu64 "' data-in='",
+  fprintf(file, "<b style='--c:var(--c%u);--x:%.5f;--w:%.5f;--y:%u' data-b='%" PRIu64 "' data-in='",
           color_of(text), (double)begin / all, (double)bytes / all, line->depth, bytes);
   clpi_write_escaped_part(file, text, (size_t)(name - text));
   fputs("'>", file);

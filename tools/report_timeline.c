@@ -10,7 +10,7 @@
 #include <sys/param.h>
 
 /* Units of the picture, which is scaled when it is shown. report.js has LEFT and RIGHT, too. */
-enum { WIDTH = 1000, LEFT = 64, RIGHT = 976, TOP = 14, BOTTOM = 314, BELOW = 54 };
+enum { WIDTH = 1000, LEFT = 64, RIGHT = 956, TOP = 14, BOTTOM = 314, BELOW = 54 };
 enum { MOST_STEPS = 1024, LEVELS = 6, TICKS = 8 };
 
 typedef struct plot {
@@ -70,28 +70,20 @@ static void draw_levels(const plot *in)
   }
 }
 
-/* A text beneath the axis, centered, but within the picture. */
-static void write_label(const plot *in, double x, double y, clpi_shown text)
-{
-  bool is_at_edge = x + 4.0 * (double)strlen(text.text) > WIDTH;
-  fprintf(in->file, "<text x='%.1f' y='%.0f' text-anchor='%s'>%s</text>", is_at_edge ? WIDTH : x, y,
-          is_at_edge ? "end" : "middle", text.text);
-}
-
 /* The rows, and where the trace has times, these beneath. */
 static void draw_axis(const plot *in)
 {
+  static const char label[] = "<text x='%.1f' y='%d' text-anchor='middle'>%s</text>";
   uint64_t step = (uint64_t)fmax(round_step((double)in->rows, TICKS), 1.0);
   fprintf(in->file, "<text x='%d' y='%d' text-anchor='end'>event</text>", LEFT - 20, BOTTOM + 19);
   if (in->has_times)
     fprintf(in->file, "<text x='%d' y='%d' text-anchor='end'>after</text>", LEFT - 20, BOTTOM + 35);
   for (uint64_t row = 0; row <= in->rows; row += step) {
-    double x = x_of(in, row);
-    fprintf(in->file, "<path class='axis' d='M%.1f %d v5'/>", x, BOTTOM);
-    write_label(in, x, BOTTOM + 19.0, clpi_show_grouped(row));
+    uint64_t time = trace_timeline_nanoseconds(&in->survey->timeline, row);
+    fprintf(in->file, "<path class='axis' d='M%.1f %d v5'/>", x_of(in, row), BOTTOM);
+    fprintf(in->file, label, x_of(in, row), BOTTOM + 19, clpi_show_grouped(row).text);
     if (in->has_times)
-      write_label(in, x, BOTTOM + 35.0,
-                  clpi_show_elapsed(trace_timeline_nanoseconds(&in->survey->timeline, row)));
+      fprintf(in->file, label, x_of(in, row), BOTTOM + 35, clpi_show_elapsed(time).text);
   }
   putc('\n', in->file);
 }
