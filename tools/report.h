@@ -41,10 +41,9 @@ void clpi_report_write_figures(FILE *file, const clpi_report *report);
 /* Begins a section of the page, which is known by `name`. */
 void clpi_report_begin_section(FILE *file, const char *name, const char *title);
 
-/* A part of the page that may be wider than a phone, and scrolls by finger and key; `label` is for
- * those who do not see it. */
+/* Begins a part of the page that may be wider than a phone, and scrolls by finger and key; `label`
+ * is for those who do not see it. It ends with </div>. */
 void clpi_report_begin_wide(FILE *file, const char *label);
-void clpi_report_end_wide(FILE *file);
 
 /* The same figures and tables as JSON. */
 void clpi_report_write_json(FILE *file, const clpi_report *report);

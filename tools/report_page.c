@@ -28,14 +28,7 @@ void clpi_report_begin_section(FILE *file, const char *name, const char *title)
 
 void clpi_report_begin_wide(FILE *file, const char *label)
 {
-  fputs("<div class='wide' tabindex='0' role='region' aria-label='", file);
-  clpi_write_escaped(file, label);
-  fputs("'>", file);
-}
-
-void clpi_report_end_wide(FILE *file)
-{
-  fputs("</div>\n", file);
+  fprintf(file, "<div class='wide' tabindex='0' role='region' aria-label='%s'>", label);
 }
 
 /* "A pool with 4 leading bits takes", "2 pools on arenas of slack 0.1 take" */
@@ -143,64 +136,56 @@ static void write_header(FILE *file, const clpi_report *report)
   fputs(", replayed through a pool on a simulated device</p>\n</header>\n", file);
 }
 
-static void write_tile(FILE *file, const char *title, clpi_shown shown, const char *note)
+static void write_tile(FILE *file, const char *title, clpi_shown shown, const char *before,
+                       clpi_shown number, const char *behind)
 {
-  fprintf(file, "<div><dt>%s</dt><dd>%s<small>%s</small></dd></div>\n", title, shown.text, note);
-}
-
-static void write_peak_tile(FILE *file, const char *title, size_t bytes, trace_moment when)
-{
-  char note[80];
-  snprintf(note, sizeof(note), "at event %s", clpi_show_grouped(when.row).text);
-  write_tile(file, title, clpi_show_bytes(bytes), note);
+  fprintf(file, "<div><dt>%s</dt><dd>%s<small>%s%s%s</small></dd></div>\n", title, shown.text,
+          before, number.text, behind);
 }
 
 static void write_tiles(FILE *file, const trace_survey *survey)
 {
   const trace_replay_result *result = &survey->result;
-  char note[128];
-  fputs("<dl class='tiles'>\n", file);
-  write_peak_tile(file, "Most in use", result->peak_active_bytes, survey->active_peak.first);
-  write_peak_tile(file, "Most in the pool", result->peak_managed_bytes, survey->managed_peak.first);
-  write_tile(file, "Footprint", clpi_show_ratio(result->footprint), "taken over in use");
-  snprintf(note, sizeof(note), "%s of %s", clpi_show_grouped(result->hits).text,
-           clpi_show_grouped(result->allocations).text);
-  write_tile(file, "Hit rate", clpi_show_part(result->hits, result->allocations), note);
+  static const clpi_shown nothing;
   uint64_t kept = result->allocations - result->frees;
-  snprintf(note, sizeof(note), "%s never freed", clpi_show_grouped(kept).text);
-  write_tile(file, "Allocations", clpi_show_grouped(result->allocations),
-             kept > 0 ? note : "all freed");
+  fputs("<dl class='tiles'>\n", file);
+  write_tile(file, "Most in use", clpi_show_bytes(result->peak_active_bytes), "at event ",
+             clpi_show_grouped(survey->active_peak.first.row), "");
+  write_tile(file, "Most in the pool", clpi_show_bytes(result->peak_managed_bytes), "at event ",
+             clpi_show_grouped(survey->managed_peak.first.row), "");
+  write_tile(file, "Footprint", clpi_show_ratio(result->footprint), "taken over in use", nothing,
+             "");
+  write_tile(file, "Hit rate", clpi_show_part(result->hits, result->allocations), "",
+             clpi_show_number_of(result->hits, "hit"), "");
+  write_tile(file, "Allocations", clpi_show_grouped(result->allocations), kept ? "" : "all freed",
+             kept ? clpi_show_grouped(kept) : nothing, kept ? " never freed" : "");
   if (result->failures > 0)
-    write_tile(file, "Refused", clpi_show_grouped(result->failures), "allocations");
+    write_tile(file, "Refused", clpi_show_grouped(result->failures), "allocations", nothing, "");
   fputs("</dl>\n", file);
-}
-
-static void write_nothing(FILE *file, const trace_replay_result *result)
-{
-  fputs("<p class='note'>No memory was allocated.", file);
-  if (result->failures > 0)
-    fprintf(file, " The pool refused %s.",
-            clpi_show_number_of(result->failures, "allocation").text);
-  fputs("</p>\n", file);
 }
 
 /* What there is to see of a trace that allocates something. */
 static clp_status write_findings(FILE *file, const clpi_report *report)
 {
+  const trace_replay_result *result = &report->survey->result;
   clp_status status = CLP_SUCCESS;
-  if (report->survey->result.peak_active_bytes > 0)
+  if (result->peak_active_bytes > 0)
     status = write_verdict(file, report);
   if (status)
     return status;
-  if (report->survey->result.peak_managed_bytes == 0) {
-    write_nothing(file, &report->survey->result);
+  if (result->peak_managed_bytes == 0) {
+    fputs("<p class='note'>No memory was allocated.", file);
+    if (result->failures > 0)
+      fprintf(file, " The pool refused %s.",
+              clpi_show_number_of(result->failures, "allocation").text);
+    fputs("</p>\n", file);
     return CLP_SUCCESS;
   }
   write_tiles(file, report->survey);
   clpi_report_write_timeline(file, report);
   status = clpi_report_write_stacks(file, report);
   clpi_report_write_tables(file, report);
-  fprintf(file, "<div id='tip' role='status' hidden='hidden'></div>\n");
+  fputs("<div id='tip' role='status' hidden='hidden'></div>\n", file);
   return status;
 }
 

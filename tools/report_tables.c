@@ -88,11 +88,11 @@ static const char *kind_title(const clpi_report *report)
 static bool list_pool(const clpi_report *report, size_t i, figure_list *row)
 {
   const trace_survey *survey = report->survey;
-  const trace_surveyed_pool *pool = &survey->pools[i];
-  const trace_share *share = &survey->shares[TRACE_KINDS + i];
   row->on_page = survey->result.pools < 2 ? HIDDEN : i < survey->pool_count ? SHOWN : AMONG_OTHERS;
   if (i >= survey->pool_count)
     return i < survey->result.pools;
+  const trace_surveyed_pool *pool = &survey->pools[i];
+  const trace_share *share = &survey->shares[TRACE_KINDS + i];
   snprintf(row->name, sizeof(row->name), "context %#" PRIx64, pool->context);
   const char *title = pool->name ? pool->name : row->name;
   const clpi_figure figures[] = {

@@ -153,9 +153,8 @@ static void draw(const plot *in)
   draw_bounds(in);
   draw_peak(in, "managed", survey->managed_peak.first.row, managed);
   draw_peak(in, "active", survey->active_peak.first.row, survey->active_peak.active_bytes);
-  fprintf(in->file, "<path class='pointer' d='M0 %d V%d' visibility='hidden'/>\n</svg>", TOP,
-          BOTTOM);
-  clpi_report_end_wide(in->file);
+  fprintf(in->file, "<path class='pointer' d='M0 %d V%d' visibility='hidden'/>\n</svg></div>\n",
+          TOP, BOTTOM);
 }
 
 /* Says what is drawn, and the peaks, whose labels would collide in the picture. */
