@@ -297,7 +297,7 @@ words='<b>58.8 %</b> of what was in use came from <code>&lt;app&gt;.py:6:load</c
 grep -qF "$words" page.html ||
   fail "the verdict: $(grep verdict page.html)"
 for words in 'in use at the peak' 'in use at the end' 'allocated in all' \
-  "data-in='/x/'>step &lt;app&gt;.py:7</b>" "data-b='650'>inner</b>"; do
+  "data-in='/x/'>step &lt;app&gt;.py:7</b>" "data-b='650' data-in=''>inner</b>"; do
   grep -qF "$words" page.html || fail "the page lacks $words"
 done
 mv stacks.csv page.html "$house_tmp"

@@ -99,17 +99,16 @@ static object *open_object(object *at, const char *path, size_t length)
 static clp_status show(void *session, uintptr_t key, clpi_symbol_visitor *visitor, void *argument)
 {
   const char *text = (const char *)key, *plus = strrchr(text, '+');
-  clpi_symbol plain = {.file = text, .line = -1, .object = ""};
+  const clpi_symbol as_it_is = {.file = text, .line = -1, .object = ""};
   uint64_t offset;
-  bool is_address = plus && strncmp(plus, "+0x", 3) == 0 &&
-                    trace_read_number(plus + 3, strlen(plus + 3), 16, &offset);
-  if (!is_address)
-    return visitor(&plain, argument);
+  if (!plus || strncmp(plus, "+0x", 3) != 0 ||
+      !trace_read_number(plus + 3, strlen(plus + 3), 16, &offset))
+    return visitor(&as_it_is, argument);
   const object *found = open_object(session, text, (size_t)(plus - text));
   if (!found)
     return no_host_memory();
   const char *slash = strrchr(found->path, '/');
-  plain = (clpi_symbol){.object = slash ? slash + 1 : found->path, .offset = offset};
+  const clpi_symbol plain = {.object = slash ? slash + 1 : found->path, .offset = offset};
   return clpi_debug_info_show(found->info, offset, &plain, visitor, argument);
 }
 
