@@ -123,7 +123,7 @@ where_memory_goes() {
   expect where_memory_goes '^_root \(81\.82MB, 20\.45MB\)$'
   expect where_memory_goes '^_root \(3\.12MB\)$'
   expect where_memory_goes '^peak managed +21446883 bytes$'
-  begin=allocations # lines of source have the guide's names if the tree is built with -g, and in place
+  begin=allocations # a tree that is built with -g, and in place, has the guide's lines of source
   ! grep -q '^  examples/where_memory_goes\.c:145:main' "$out" || begin=_root
   sed -n "/^$begin/,\$p" "$out" >"$house_tmp/shown"
   ! grep -vxF -f "$guide" "$house_tmp/shown" || fail "$guide does not show these lines"
