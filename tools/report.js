@@ -3,7 +3,7 @@
 (function () {
   'use strict';
   const plot = document.querySelector('svg.plot'), tip = document.getElementById('tip');
-  const left = 64, right = 956; // of the axes, as in report_timeline.c
+  const left = 84, right = 956; // of the axes, as in report_timeline.c
 
   function bytes(count) {
     const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];

@@ -10,7 +10,7 @@
 #include <sys/param.h>
 
 /* Units of the picture, which is scaled when it is shown. report.js has LEFT and RIGHT, too. */
-enum { WIDTH = 1000, LEFT = 64, RIGHT = 956, TOP = 14, BOTTOM = 314, BELOW = 54 };
+enum { WIDTH = 1000, LEFT = 84, RIGHT = 956, TOP = 14, BOTTOM = 314, BELOW = 54 };
 enum { MOST_STEPS = 1024, LEVELS = 6, TICKS = 8 };
 
 typedef struct plot {

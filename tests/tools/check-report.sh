@@ -462,7 +462,7 @@ points() {
   sed 's|^</body>|<script>addEventListener("load", function () {\
     const plot = document.querySelector("svg.plot"), box = plot.getBoundingClientRect();\
     plot.dispatchEvent(new PointerEvent("pointermove", {\
-      clientX: box.left + box.width * 0.51, clientY: box.top + box.height / 2}));\
+      clientX: box.left + box.width * 0.52, clientY: box.top + box.height / 2}));\
   });</script>&|' page.html >pointed.html
   browse 1 --dump-dom "file://$PWD/pointed.html" || fail "$browser: $(cat "$err")"
   ! grep CONSOLE "$err" || fail "the page's script complains"
@@ -491,7 +491,7 @@ reaches() {
   browsed "const plot = document.querySelector('svg.plot'), box = plot.getBoundingClientRect(); \
     for (const name of ['pointerdown', 'pointerleave']) plot.dispatchEvent( \
       new PointerEvent(name, {pointerType: 'touch', clientY: box.top + 9, \
-        clientX: box.left + box.width * 0.51}));"
+        clientX: box.left + box.width * 0.52}));"
   grep -q '>Events 8,659 to 8,676$' "$out" || fail "by touch: $(grep -A 6 '"tip"' "$out")"
 }
 
