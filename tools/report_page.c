@@ -45,7 +45,8 @@ static void write_pools(FILE *file, const clpi_report *report)
   fputs(count > 1 ? " take" : " takes", file);
 }
 
-/* The innermost line that most of the peak comes from, unless all of it does, by several others. */
+/* The innermost line that half of the peak or more comes from, unless all of it does, by several
+ * others. */
 static clp_status write_culprit(FILE *file, const trace_stacks *stacks)
 {
   const clpi_call_tree *lines = &stacks->report.lines;
@@ -56,7 +57,7 @@ static clp_status write_culprit(FILE *file, const trace_stacks *stacks)
     return CLP_OUT_OF_HOST_MEMORY;
   for (uint32_t i = 1; i < lines->count; i++) {
     bool is_called = lines->nodes[i].parent == found && bytes[i] > 0;
-    bool is_most = is_called && bytes[i] > bytes[0] / 2;
+    bool is_most = is_called && bytes[i] >= bytes[0] / 2;
     has_calls = (has_calls || is_called) && !is_most;
     found = is_most ? i : found;
   }

@@ -143,6 +143,7 @@ accepts "$resnet" -o - --limit=2G
 [ "$(grep -c 'limit 2.00 GiB' "$out")" -eq 1 ] || fail "the limit is not drawn"
 grep -q 'without <b>180</b> of its 1,430 allocations, which were refused. A pool' "$out" ||
   fail "the page is silent on refusals"
+says 'Next: raise the limit, or let <code>clpool tune '
 
 accepts "$resnet" -o page.html
 mv page.html expected.html
@@ -306,6 +307,10 @@ refuses 2 'plain.csv has no stacks: clpool record --stacks and CLPOOL_TRACE_STAC
   plain.csv --folded=folded
 accepts plain.csv -o page.html
 grep -qF '<code>clpool record --stacks</code>' page.html || fail "the page does not tell of stacks"
+printf '%s\n' 'Action,Pointer,Size,Stack' '#frame 1 0 a.py:1:f' '#frame 2 0 b.py:2:g' \
+  'allocate,0x1,500,1' 'allocate,0x2,500,2' >half.csv
+accepts half.csv -o -
+says '<b>50.0 %</b> of what was in use came from <code>a.py:1:f</code>'
 rm ./*
 
 # What is wrong with a frame is told where it stands, and its program may have been killed there.
