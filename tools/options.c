@@ -426,6 +426,7 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
                                 .replay = TRACE_REPLAY_OPTIONS_INIT,
                                 .cost = "nvidia-h200",
                                 .most_ns = 500};
+  arguments->replay.passes = 1;
   int code = read_options(command, argc, argv, arguments);
   if (code || arguments->wants_help)
     return code;

@@ -41,6 +41,7 @@ tools_clpool_SOURCES = \
 	tools/cuda_allocator.c \
 	tools/cuda_devices.c tools/cuda_devices.h \
 	tools/devices.c tools/devices.h \
+	tools/figures.c tools/figures.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \
