@@ -40,56 +40,35 @@ static const char help_text[] =
     "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 --device=0\n"
     "  clpool bench --allocator=cl-svm --sizes=4K,1M,64M --time=10 --json\n";
 
-static int measure(const clpi_bench_arguments *arguments, clpi_allocator_kind kind,
-                   trace_costs *costs)
+static int measure_kinds(const clpi_bench_arguments *arguments, unsigned kinds, trace_costs *costs)
 {
-  clpi_allocator_choice choice = {
-      .kind = kind, .device = arguments->device, .ordinal = arguments->ordinal};
-  return clpi_measure_costs(&choice, &arguments->measure, costs);
-}
-
-static int measure_wanted(const clpi_bench_arguments *arguments,
-                          const bool wanted[CLPI_ALLOCATOR_KINDS], trace_costs *costs)
-{
+  clpi_allocator_choice choice = arguments->choice;
   int code = CLPI_EXIT_SUCCESS;
-  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS && !code; kind++)
-    if (wanted[kind])
-      code = measure(arguments, kind, costs);
+  for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
+    if (kinds >> choice.kind & 1)
+      code = clpi_measure_costs(&choice, &arguments->measure, costs);
   return code;
 }
 
 /* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
  * alone. */
-static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_ALLOCATOR_KINDS])
+static unsigned choose_usual(const clpi_bench_arguments *arguments)
 {
-  clpi_platforms platforms;
-  int code = clpi_platforms_read(&platforms);
-  if (code)
-    return code;
-  const clpi_device *device = clpi_find_device(&platforms, arguments->device);
-  bool tries_device = device || arguments->device.is_given;
-  wanted[CLPI_ALLOCATOR_HOST] = true;
-  wanted[CLPI_ALLOCATOR_CL_DEFERRED] = tries_device;
-  wanted[CLPI_ALLOCATOR_CL_IMMEDIATE] = tries_device;
-  wanted[CLPI_ALLOCATOR_CL_SVM] = device && device->svm_count > 0;
-  if (!tries_device)
-    clpi_complain("remark: %s, so the host alone is measured",
-                  clpi_has_opencl ? "there is no OpenCL device"
-                                  : "this clpool was built without OpenCL");
-  if (device && device->svm_count == 0)
+  clpi_devices list = {0};
+  clpi_list_opencl(&list);
+  const char *given = arguments->choice.devices[CLPI_OPENCL];
+  const clpi_device *device = clpi_devices_find(&list, CLPI_OPENCL, given);
+  unsigned kinds = 1U << CLPI_ALLOCATOR_HOST;
+  if (device || given)
+    kinds |= 1U << CLPI_ALLOCATOR_CL_DEFERRED | 1U << CLPI_ALLOCATOR_CL_IMMEDIATE;
+  else
+    clpi_complain("remark: %s, so the host alone is measured", list.missing[CLPI_OPENCL]);
+  if (device && device->svm_count > 0)
+    kinds |= 1U << CLPI_ALLOCATOR_CL_SVM;
+  else if (device)
     clpi_complain("remark: %s has no shared virtual memory, so cl-svm is left out",
-                  device->name ? device->name : "the device");
-  clpi_platforms_free(&platforms);
-  return CLPI_EXIT_SUCCESS;
-}
-
-static int measure_all(const clpi_bench_arguments *arguments, trace_costs *costs)
-{
-  bool usual[CLPI_ALLOCATOR_KINDS] = {false};
-  if (arguments->names_allocators)
-    return measure_wanted(arguments, arguments->wanted, costs);
-  int code = choose_usual(arguments, usual);
-  return code ? code : measure_wanted(arguments, usual, costs);
+                  *device->name ? device->name : "the device");
+  return kinds;
 }
 
 static void write_cost_file(FILE *file, const trace_costs *costs)
@@ -101,7 +80,8 @@ static void write_cost_file(FILE *file, const trace_costs *costs)
 static int measure_and_report(const clpi_bench_arguments *arguments, clpi_output_file **file,
                               trace_costs *costs)
 {
-  int code = measure_all(arguments, costs);
+  unsigned kinds = arguments->kinds ? arguments->kinds : choose_usual(arguments);
+  int code = measure_kinds(arguments, kinds, costs);
   if (code)
     return code;
   if (*file)

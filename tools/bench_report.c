@@ -9,15 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const allocations[CLPI_ALLOCATOR_KINDS] = {
-    [CLPI_ALLOCATOR_HOST] = "posix_memalign",
-    [CLPI_ALLOCATOR_SIMULATED] = "nothing",
-    [CLPI_ALLOCATOR_CUDA_ASYNC] = "cuMemAllocFromPoolAsync",
-    [CLPI_ALLOCATOR_CL_DEFERRED] = "clCreateBuffer",
-    [CLPI_ALLOCATOR_CL_IMMEDIATE] = "clCreateBuffer and making sure of the memory",
-    [CLPI_ALLOCATOR_CL_SVM] = "clSVMAlloc",
-};
-
 /* In the order of a block's life; then what is done in its place. */
 static const struct column {
   trace_cost_operation operation;
@@ -47,8 +38,8 @@ static bool is_measured(const trace_cost_table *table, const struct column *colu
 static void print_subject(const trace_cost_table *table)
 {
   for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
-    if (strcmp(table->allocator, clpi_allocator_names[kind]) == 0)
-      printf("\n%s: allocate is %s\n", table->allocator, allocations[kind]);
+    if (strcmp(table->allocator, clpi_allocators[kind].name) == 0)
+      printf("\n%s: allocate is %s\n", table->allocator, clpi_allocators[kind].calls);
 }
 
 static void print_titles(const trace_cost_table *table)

@@ -77,8 +77,10 @@ static size_t count_fitting(const clpi_measured *memory, const clpi_measure_opti
   size_t count = options->size_count;
   while (count > 0) {
     size_t bytes = options->sizes[count - 1];
-    bool is_too_large = (memory->max_block_bytes > 0 && bytes > memory->max_block_bytes / 2) ||
-                        (memory->device_bytes > 0 && bytes > memory->device_bytes / 16);
+    bool is_too_large =
+        (memory->opened.device.max_block_bytes > 0 &&
+         bytes > memory->opened.device.max_block_bytes / 2) ||
+        (memory->opened.device.bytes > 0 && bytes > memory->opened.device.bytes / 16);
     if (!is_too_large)
       break;
     count--;
@@ -124,8 +126,9 @@ static bool add_size(trace_costs *costs, const char *allocator, size_t bytes,
 static int add_all(const measurement *it, const clpi_measure_options *options, size_t sizes,
                    const char *allocator, trace_costs *costs)
 {
-  if (it->memory.device_name && !*costs->device)
-    snprintf(costs->device, sizeof(costs->device), "%s", it->memory.device_name);
+  if (!*costs->device)
+    snprintf(costs->device, sizeof(costs->device), "%.*s", (int)sizeof(costs->device) - 1,
+             it->memory.opened.device.name);
   for (size_t i = 0; i < sizes; i++) {
     if (add_size(costs, allocator, options->sizes[i], it->least[i]))
       continue;
@@ -157,12 +160,10 @@ int clpi_measure_costs(const clpi_allocator_choice *choice, const clpi_measure_o
                        trace_costs *costs)
 {
   measurement it;
-  if (choice->kind == CLPI_ALLOCATOR_SIMULATED)
-    return clpi_misuse("the simulated allocator has no device, so nothing can be measured on it");
   int code = clpi_measured_open(choice, &it.memory);
   if (code)
     return code;
-  code = measure_and_add(&it, options, clpi_allocator_names[choice->kind], costs);
+  code = measure_and_add(&it, options, clpi_allocators[choice->kind].name, costs);
   clpi_measured_close(&it.memory);
   return code;
 }

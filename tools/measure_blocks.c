@@ -22,7 +22,7 @@ typedef struct block_batch {
 static int allocate_all(block_batch *batch)
 {
   while (batch->count < batch->wanted) {
-    clp_status status = clp_allocator_allocate(batch->memory->allocator, batch->bytes,
+    clp_status status = clp_allocator_allocate(batch->memory->opened.allocator, batch->bytes,
                                                &batch->blocks[batch->count]);
     if (status)
       return clpi_failed(status);
@@ -42,8 +42,8 @@ static int fill_all(block_batch *batch)
 static int free_all(block_batch *batch)
 {
   while (batch->count > 0) {
-    clp_status status =
-        clp_allocator_free(batch->memory->allocator, batch->blocks[batch->count - 1], batch->bytes);
+    clp_status status = clp_allocator_free(batch->memory->opened.allocator,
+                                           batch->blocks[batch->count - 1], batch->bytes);
     if (status)
       return clpi_failed(status);
     batch->count--;

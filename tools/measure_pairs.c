@@ -27,13 +27,13 @@ static int run_parts(void *self, size_t times)
 int clpi_measure_parts(const clpi_measured *memory, size_t bytes, double budget, double *pair)
 {
   parted_block it = {.memory = memory, .bytes = bytes};
-  clp_status status = clp_allocator_allocate(memory->allocator, bytes, &it.block);
+  clp_status status = clp_allocator_allocate(memory->opened.allocator, bytes, &it.block);
   if (status)
     return clpi_failed(status);
   int code = memory->settle ? memory->settle(memory->self) : CLPI_EXIT_SUCCESS;
   if (!code)
     code = clpi_time(run_parts, &it, budget, pair);
-  status = clp_allocator_free(memory->allocator, it.block, bytes);
+  status = clp_allocator_free(memory->opened.allocator, it.block, bytes);
   return !code && status ? clpi_failed(status) : code;
 }
 
@@ -61,7 +61,7 @@ int clpi_measure_pool(const clpi_measured *memory, size_t bytes, double budget, 
 {
   pooled_block it = {.bytes = bytes};
   const clp_pool_options options = TRACE_POOL_OPTIONS_INIT;
-  clp_status status = clp_pool_create(memory->allocator, &options, &it.pool);
+  clp_status status = clp_pool_create(memory->opened.allocator, &options, &it.pool);
   if (!status)
     status = clp_pool_set_limit(it.pool, 0); /* CLPOOL_MEMORY_LIMIT is for programs' pools */
   int code = status ? clpi_failed(status) : clpi_time(run_pool, &it, budget, pair);
@@ -97,7 +97,7 @@ int clpi_measure_arena(const clpi_measured *memory, size_t bytes, double budget,
   carved_block it = {.bytes = bytes};
   clp_memory other = 0;
   options.min_segment_bytes = bytes + 2 * OTHER_BYTES;
-  clp_status status = clp_arena_allocator_create(memory->allocator, &options, &it.arena);
+  clp_status status = clp_arena_allocator_create(memory->opened.allocator, &options, &it.arena);
   if (!status)
     status = clp_allocator_allocate(it.arena, OTHER_BYTES, &other);
   int code = status ? clpi_failed(status) : clpi_time(run_arena, &it, budget, pair);

@@ -11,11 +11,8 @@
 
 /* The functions return exit codes, with a complaint if they are not 0. */
 typedef struct clpi_measured {
-  clp_allocator *allocator;
-  char *device_name;        /* NULL: it does not tell */
-  uint64_t device_bytes;    /* its memory; 0: unknown */
-  uint64_t max_block_bytes; /* its largest block; 0: no bound */
-  bool is_of_host;          /* blocks are memory of this process */
+  clpi_opened opened;
+  bool is_of_host; /* blocks are memory of this process */
 
   /* Waits until the device provided what was allocated. NULL: nothing is pending then. */
   int (*settle)(void *self);
@@ -28,12 +25,12 @@ typedef struct clpi_measured {
   void *self;
 } clpi_measured;
 
-/* Opens the memory of an allocator that is not simulated. Returns an exit code, with a complaint if
+/* Opens the memory of an allocator. Returns an exit code, with a complaint if
  * it is not 0. */
 int clpi_measured_open(const clpi_allocator_choice *choice, clpi_measured *out);
 
-/* The same on an OpenCL device; `*out` begins as {0} and may be closed whatever comes of it. */
-int clpi_measured_open_cl(const clpi_allocator_choice *choice, clpi_measured *out);
+/* What an allocator of that kind can do that was opened on an OpenCL device. */
+int clpi_measured_open_cl(clpi_allocator_kind kind, clpi_measured *out);
 
 /* Makes sure that memory of this process which was freed is not what comes next: it goes back to
  * the system, and blocks are new pages as they are for a program that grows. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of an OpenCL device, to be measured. */
 #include "measured.h"
-#include "opencl_device.h"
-#include "opencl_query.h"
 #include "program.h"
 
+#include <CL/cl.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct opencl_memory {
-  clpi_cl_device device;
+  cl_command_queue queue;
   /* Before OpenCL 1.2 buffers are written to from here: as many bytes as a block has. */
   void *source;
   size_t source_bytes;
@@ -20,8 +20,8 @@ static const unsigned char pattern[16];
 static int finish(void *self)
 {
   const opencl_memory *memory = self;
-  cl_int code = clFinish(memory->device.queue);
-  return code ? clpi_cl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
+  cl_int code = clFinish(memory->queue);
+  return code ? clpi_opencl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
 }
 
 /* The pattern, and what is left beyond its last whole one byte by byte. */
@@ -40,9 +40,9 @@ static int fill_buffers(void *self, const clp_memory *blocks, size_t count, size
 {
   opencl_memory *memory = self;
   for (size_t i = 0; i < count; i++) {
-    cl_int code = fill_buffer(memory->device.queue, (cl_mem)blocks[i], bytes);
+    cl_int code = fill_buffer(memory->queue, (cl_mem)blocks[i], bytes);
     if (code)
-      return clpi_cl_failed("clEnqueueFillBuffer", code);
+      return clpi_opencl_failed("clEnqueueFillBuffer", code);
   }
   return finish(memory);
 }
@@ -67,10 +67,10 @@ static int write_buffers(void *self, const clp_memory *blocks, size_t count, siz
   if (failed)
     return failed;
   for (size_t i = 0; i < count; i++) {
-    cl_int code = clEnqueueWriteBuffer(memory->device.queue, (cl_mem)blocks[i], CL_FALSE, 0, bytes,
+    cl_int code = clEnqueueWriteBuffer(memory->queue, (cl_mem)blocks[i], CL_FALSE, 0, bytes,
                                        memory->source, 0, NULL, NULL);
     if (code)
-      return clpi_cl_failed("clEnqueueWriteBuffer", code);
+      return clpi_opencl_failed("clEnqueueWriteBuffer", code);
   }
   return finish(memory);
 }
@@ -90,9 +90,9 @@ static int fill_svm(void *self, const clp_memory *blocks, size_t count, size_t b
 {
   opencl_memory *memory = self;
   for (size_t i = 0; i < count; i++) {
-    cl_int code = fill_pointer(memory->device.queue, (char *)blocks[i], bytes);
+    cl_int code = fill_pointer(memory->queue, (char *)blocks[i], bytes);
     if (code)
-      return clpi_cl_failed("clEnqueueSVMMemFill", code);
+      return clpi_opencl_failed("clEnqueueSVMMemFill", code);
   }
   return finish(memory);
 }
@@ -105,55 +105,37 @@ static int make_sub_buffers(void *self, clp_memory block, size_t bytes, size_t t
     cl_int code;
     cl_mem part = clCreateSubBuffer((cl_mem)block, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     if (code)
-      return clpi_cl_failed("clCreateSubBuffer", code);
+      return clpi_opencl_failed("clCreateSubBuffer", code);
     clReleaseMemObject(part);
   }
   return CLPI_EXIT_SUCCESS;
 }
 
-static bool has_fill(cl_device_id device)
-{
-  char *version = clpi_cl_device_text(device, CL_DEVICE_VERSION);
-  bool has = clpi_cl_is_version(version, 1, 2);
-  free(version);
-  return has;
-}
-
 static void end(void *self)
 {
   opencl_memory *memory = self;
-  clpi_cl_device_close(&memory->device);
   free(memory->source);
   free(memory);
 }
 
-int clpi_measured_open_cl(const clpi_allocator_choice *choice, clpi_measured *out)
+int clpi_measured_open_cl(clpi_allocator_kind kind, clpi_measured *out)
 {
   opencl_memory *memory = calloc(1, sizeof(*memory));
   if (!memory) {
     clpi_complain("no host memory to measure with");
     return CLPI_EXIT_FAILED;
   }
+  memory->queue = out->opened.queue;
   out->self = memory;
   out->end = end;
-  int code = clpi_cl_device_open(choice->device, &memory->device);
-  if (!code)
-    code = clpi_cl_allocator_create(&memory->device, choice->kind, &out->allocator);
-  if (code)
-    return code;
-
-  cl_device_id device = memory->device.id;
-  out->device_name = clpi_cl_device_text(device, CL_DEVICE_NAME);
-  out->device_bytes = clpi_cl_device_number(device, CL_DEVICE_GLOBAL_MEM_SIZE);
-  out->is_of_host = clpi_cl_device_number(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
-  out->max_block_bytes = clpi_cl_device_number(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  if (choice->kind == CLPI_ALLOCATOR_CL_SVM) {
+  out->is_of_host = out->opened.device.type && strcmp(out->opened.device.type, "CPU") == 0;
+  if (kind == CLPI_ALLOCATOR_CL_SVM) {
     out->fill = fill_svm;
     return CLPI_EXIT_SUCCESS;
   }
-  out->fill = has_fill(device) ? fill_buffers : write_buffers;
+  out->fill = out->opened.device.opencl >= 120 ? fill_buffers : write_buffers;
   out->make_parts = make_sub_buffers;
-  if (choice->kind == CLPI_ALLOCATOR_CL_IMMEDIATE)
+  if (kind == CLPI_ALLOCATOR_CL_IMMEDIATE)
     out->settle = finish;
   return CLPI_EXIT_SUCCESS;
 }
