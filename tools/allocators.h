@@ -34,7 +34,7 @@ typedef enum clpi_allocator_kind {
 /* An allocator that is open, and where its memory is. */
 typedef struct clpi_opened {
   clp_allocator *allocator;
-  clpi_device device;    /* that of its backend; else {0}, but for a simulated device's memory */
+  clpi_device device;    /* that of its backend, else {0} */
   void *context, *queue; /* of OpenCL: a cl_context, and an in-order cl_command_queue */
 } clpi_opened;
 
@@ -56,7 +56,6 @@ int clpi_find_allocator(const char *name, clpi_allocator_kind *kind);
 typedef struct clpi_allocator_choice {
   clpi_allocator_kind kind;
   const char *devices[CLPI_BACKENDS]; /* the ids of those to be on; NULL: the usual one */
-  size_t capacity;                    /* of a simulated device, bytes; 0: no bound */
 } clpi_allocator_choice;
 
 /* Takes a device's id as --device has it; one of each backend, which a point tells apart. Returns

@@ -160,6 +160,8 @@ int clpi_measure_costs(const clpi_allocator_choice *choice, const clpi_measure_o
                        trace_costs *costs)
 {
   measurement it;
+  if (choice->kind == CLPI_ALLOCATOR_SIMULATED)
+    return clpi_misuse("the simulated allocator has no device, so nothing can be measured on it");
   int code = clpi_measured_open(choice, &it.memory);
   if (code)
     return code;

@@ -18,8 +18,6 @@ static void print_subject(const clpi_replay_subject *subject)
     clpi_print_escaped(stdout, subject->device_name);
     putchar(')');
   }
-  if (subject->reserve_bytes > 0)
-    printf(", %s reserved", clpi_show_bytes(subject->reserve_bytes).text);
   if (subject->scale < 1.0 || subject->scale > 1.0)
     printf(", sizes times %.10g", subject->scale);
   if (subject->passes > 1)
@@ -179,8 +177,6 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_sub
   clpi_json_bool(json, "arena", subject->on_arena);
   if (subject->on_arena)
     clpi_json_number(json, "slack", subject->slack);
-  if (subject->reserve_bytes > 0)
-    clpi_json_unsigned(json, "reserve_bytes", subject->reserve_bytes);
   clpi_json_unsigned(json, "passes", subject->passes);
   clpi_write_replay_figures(json, result);
   if (subject->peak_reserved_bytes > 0)

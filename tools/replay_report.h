@@ -19,8 +19,7 @@ typedef struct clpi_replay_subject {
   bool carves; /* the pool carves what is asked for: leading bits do not matter */
   double scale;
   bool on_arena;
-  double slack;         /* of the arena, */
-  size_t reserve_bytes; /* as this */
+  double slack; /* of the arena */
   unsigned passes;
   uint64_t peak_reserved_bytes; /* by the driver's memory pool beneath; 0: none, or not known */
 } clpi_replay_subject;
