@@ -12,10 +12,11 @@
 
 static const char help_text[] =
     "Usage: clpool bench [OPTION]...\n"
-    "Measures what memory costs on this machine, by size: taking it from the device and\n"
-    "giving it back, writing to it for the first time and again, parts of buffers, and the\n"
+    "Measures what memory costs on this machine: taking it from the device and giving it\n"
+    "back, writing to it for the first time and again, by size; parts of buffers, and the\n"
     "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
-    "medians, the least of three rounds.\n"
+    "medians, the least of three rounds. An allocator takes about two seconds and at most\n"
+    "128 MiB.\n"
     "\n"
     "Options:\n"
     "  --allocator=NAME     what to measure, as often as you like: host, cl-deferred,\n"
@@ -24,39 +25,15 @@ static const char help_text[] =
     "  --device=P.D         the OpenCL device, as clpool info numbers them; by default a\n"
     "                       GPU if there is one\n"
     "  --device=N           the CUDA device; 0 by default. Both may be given\n"
-    "  --sizes=BYTES,...    which sizes; 256,1K,4K and so on to 64M by default. What is\n"
-    "                       larger than half the device's largest block, or a sixteenth of\n"
-    "                       its memory, is left out\n"
-    "  --time=SECONDS       how long an allocator may take, about; 1 by default\n"
     "  -o, --output=FILE    write the cost file that clpool tune --cost=FILE reads\n"
     "  --json               print one JSON object\n"
     "  --help               print this help\n"
-    "BYTES may be 4K, 1.5M or 4MiB. FILE \"-\" is standard output. The file appears when it\n"
-    "is complete. At most an eighth of the device's memory is taken.\n"
+    "FILE \"-\" is standard output. The file appears when it is complete.\n"
     "\n"
     "Examples:\n"
     "  clpool bench\n"
     "  clpool bench --device=1.0 -o my-gpu.csv\n"
-    "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 --device=0\n"
-    "  clpool bench --allocator=cl-svm --sizes=4K,1M,64M --time=10 --json\n";
-
-static int measure(const clpi_bench_arguments *arguments, clpi_allocator_kind kind,
-                   trace_costs *costs)
-{
-  clpi_allocator_choice choice = {
-      .kind = kind, .device = arguments->device, .ordinal = arguments->ordinal};
-  return clpi_measure_costs(&choice, &arguments->measure, costs);
-}
-
-static int measure_wanted(const clpi_bench_arguments *arguments,
-                          const bool wanted[CLPI_ALLOCATOR_KINDS], trace_costs *costs)
-{
-  int code = CLPI_EXIT_SUCCESS;
-  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS && !code; kind++)
-    if (wanted[kind])
-      code = measure(arguments, kind, costs);
-  return code;
-}
+    "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 --device=0\n";
 
 /* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
  * alone. */
@@ -86,16 +63,15 @@ static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_
 static int measure_all(const clpi_bench_arguments *arguments, trace_costs *costs)
 {
   bool usual[CLPI_ALLOCATOR_KINDS] = {false};
-  if (arguments->names_allocators)
-    return measure_wanted(arguments, arguments->wanted, costs);
-  int code = choose_usual(arguments, usual);
-  return code ? code : measure_wanted(arguments, usual, costs);
-}
-
-static void write_cost_file(FILE *file, const trace_costs *costs)
-{
-  fprintf(file, "# measured by clpool bench %s\n", clp_version());
-  trace_costs_write(costs, file);
+  const bool *wanted = arguments->names_allocators ? arguments->wanted : usual;
+  int code = arguments->names_allocators ? CLPI_EXIT_SUCCESS : choose_usual(arguments, usual);
+  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS && !code; kind++)
+    if (wanted[kind])
+      code = clpi_measure_costs(&(clpi_allocator_choice){.kind = kind,
+                                                         .device = arguments->device,
+                                                         .ordinal = arguments->ordinal},
+                                costs);
+  return code;
 }
 
 static int measure_and_report(const clpi_bench_arguments *arguments, clpi_output_file **file,
@@ -104,11 +80,13 @@ static int measure_and_report(const clpi_bench_arguments *arguments, clpi_output
   int code = measure_all(arguments, costs);
   if (code)
     return code;
-  if (*file)
-    write_cost_file(clpi_output_file_stream(*file), costs);
   bool has_stdout = *file && clpi_output_file_is_stdout(arguments->output);
-  code = *file ? clpi_output_file_finish(*file) : CLPI_EXIT_SUCCESS;
-  *file = NULL;
+  if (*file) {
+    fprintf(clpi_output_file_stream(*file), "# measured by clpool bench %s\n", clp_version());
+    trace_costs_write(costs, clpi_output_file_stream(*file));
+    code = clpi_output_file_finish(*file);
+    *file = NULL;
+  }
   if (code || has_stdout)
     return code;
   if (arguments->as_json)

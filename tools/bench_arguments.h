@@ -4,7 +4,6 @@
 #define CLPOOL_TOOLS_BENCH_ARGUMENTS_H
 
 #include "allocators.h"
-#include "measure.h"
 
 #include <stdbool.h>
 
@@ -12,8 +11,7 @@ typedef struct clpi_bench_arguments {
   bool wanted[CLPI_ALLOCATOR_KINDS]; /* the allocators that were named; none: the usual ones */
   bool names_allocators;             /* there is one among them */
   clpi_device_id device;
-  unsigned ordinal; /* of the CUDA device */
-  clpi_measure_options measure;
+  unsigned ordinal;   /* of the CUDA device */
   const char *output; /* where the cost file goes; "-": standard output. NULL: none */
   bool as_json;
   bool wants_help; /* then nothing else counts */

@@ -24,7 +24,7 @@ _clpool_options() {
     tune)
       echo '--allocator= --cost= --help --json --lenient --limit= --plot= --time= -o'
       ;;
-    bench) echo '--allocator= --device= --help --json --output= --sizes= --time= -o' ;;
+    bench) echo '--allocator= --device= --help --json --output= -o' ;;
   esac
 }
 

@@ -7,15 +7,12 @@
 
 #include <clpool/allocator.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* The functions return exit codes, with a complaint if they are not 0. */
 typedef struct clpi_measured {
   clp_allocator *allocator;
-  char *device_name;        /* NULL: it does not tell */
-  uint64_t device_bytes;    /* its memory; 0: unknown */
-  uint64_t max_block_bytes; /* its largest block; 0: no bound */
-  bool is_of_host;          /* blocks are memory of this process */
+  char *device_name; /* NULL: it does not tell */
+  bool is_of_host;   /* blocks are memory of this process */
 
   /* Waits until the device provided what was allocated. NULL: nothing is pending then. */
   int (*settle)(void *self);
@@ -35,10 +32,7 @@ int clpi_measured_open(const clpi_allocator_choice *choice, clpi_measured *out);
 /* The same on an OpenCL device; `*out` begins as {0} and may be closed whatever comes of it. */
 int clpi_measured_open_cl(const clpi_allocator_choice *choice, clpi_measured *out);
 
-/* Makes sure that memory of this process which was freed is not what comes next: it goes back to
- * the system, and blocks are new pages as they are for a program that grows. */
-void clpi_measured_renew(const clpi_measured *memory);
-
+/* {0} may be closed. */
 void clpi_measured_close(clpi_measured *memory);
 
 #endif

@@ -6,95 +6,46 @@
 #include "program.h"
 
 #include <stdlib.h>
+#include <sys/param.h>
 
-typedef struct opencl_memory {
-  clpi_cl_device device;
-  /* Before OpenCL 1.2 buffers are written to from here: as many bytes as a block has. */
-  void *source;
-  size_t source_bytes;
-} opencl_memory;
+static int finish(void *self)
+{
+  const clpi_cl_device *device = self;
+  cl_int code = clFinish(device->queue);
+  return code ? clpi_cl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
+}
 
 /* Zeros, as many at once as OpenCL's drivers are quick with. */
 static const unsigned char pattern[16];
 
-static int finish(void *self)
+/* How many of them divide `bytes`. */
+static size_t pattern_bytes(size_t bytes)
 {
-  const opencl_memory *memory = self;
-  cl_int code = clFinish(memory->device.queue);
-  return code ? clpi_cl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
-}
-
-/* The pattern, and what is left beyond its last whole one byte by byte. */
-static cl_int fill_buffer(cl_command_queue queue, cl_mem buffer, size_t bytes)
-{
-  size_t rest = bytes % sizeof(pattern), whole = bytes - rest;
-  cl_int code = CL_SUCCESS;
-  if (whole > 0)
-    code = clEnqueueFillBuffer(queue, buffer, pattern, sizeof(pattern), 0, whole, 0, NULL, NULL);
-  if (!code && rest > 0)
-    code = clEnqueueFillBuffer(queue, buffer, pattern, 1, whole, rest, 0, NULL, NULL);
-  return code;
+  return MIN(bytes & (~bytes + 1), sizeof(pattern));
 }
 
 static int fill_buffers(void *self, const clp_memory *blocks, size_t count, size_t bytes)
 {
-  opencl_memory *memory = self;
+  const clpi_cl_device *device = self;
   for (size_t i = 0; i < count; i++) {
-    cl_int code = fill_buffer(memory->device.queue, (cl_mem)blocks[i], bytes);
+    cl_int code = clEnqueueFillBuffer(device->queue, (cl_mem)blocks[i], pattern,
+                                      pattern_bytes(bytes), 0, bytes, 0, NULL, NULL);
     if (code)
       return clpi_cl_failed("clEnqueueFillBuffer", code);
   }
-  return finish(memory);
-}
-
-static int provide_source(opencl_memory *memory, size_t bytes)
-{
-  if (memory->source_bytes >= bytes)
-    return CLPI_EXIT_SUCCESS;
-  free(memory->source);
-  memory->source = calloc(1, bytes);
-  memory->source_bytes = memory->source ? bytes : 0;
-  if (memory->source)
-    return CLPI_EXIT_SUCCESS;
-  clpi_complain("no host memory to write to %zu bytes", bytes);
-  return CLPI_EXIT_FAILED;
-}
-
-static int write_buffers(void *self, const clp_memory *blocks, size_t count, size_t bytes)
-{
-  opencl_memory *memory = self;
-  int failed = provide_source(memory, bytes);
-  if (failed)
-    return failed;
-  for (size_t i = 0; i < count; i++) {
-    cl_int code = clEnqueueWriteBuffer(memory->device.queue, (cl_mem)blocks[i], CL_FALSE, 0, bytes,
-                                       memory->source, 0, NULL, NULL);
-    if (code)
-      return clpi_cl_failed("clEnqueueWriteBuffer", code);
-  }
-  return finish(memory);
-}
-
-static cl_int fill_pointer(cl_command_queue queue, char *to, size_t bytes)
-{
-  size_t rest = bytes % sizeof(pattern), whole = bytes - rest;
-  cl_int code = CL_SUCCESS;
-  if (whole > 0)
-    code = clEnqueueSVMMemFill(queue, to, pattern, sizeof(pattern), whole, 0, NULL, NULL);
-  if (!code && rest > 0)
-    code = clEnqueueSVMMemFill(queue, to + whole, pattern, 1, rest, 0, NULL, NULL);
-  return code;
+  return finish(self);
 }
 
 static int fill_svm(void *self, const clp_memory *blocks, size_t count, size_t bytes)
 {
-  opencl_memory *memory = self;
+  const clpi_cl_device *device = self;
   for (size_t i = 0; i < count; i++) {
-    cl_int code = fill_pointer(memory->device.queue, (char *)blocks[i], bytes);
+    cl_int code = clEnqueueSVMMemFill(device->queue, (void *)blocks[i], pattern,
+                                      pattern_bytes(bytes), bytes, 0, NULL, NULL);
     if (code)
       return clpi_cl_failed("clEnqueueSVMMemFill", code);
   }
-  return finish(memory);
+  return finish(self);
 }
 
 static int make_sub_buffers(void *self, clp_memory block, size_t bytes, size_t times)
@@ -111,6 +62,7 @@ static int make_sub_buffers(void *self, clp_memory block, size_t bytes, size_t t
   return CLPI_EXIT_SUCCESS;
 }
 
+/* clEnqueueFillBuffer came with OpenCL 1.2. */
 static bool has_fill(cl_device_id device)
 {
   char *version = clpi_cl_device_text(device, CL_DEVICE_VERSION);
@@ -121,38 +73,31 @@ static bool has_fill(cl_device_id device)
 
 static void end(void *self)
 {
-  opencl_memory *memory = self;
-  clpi_cl_device_close(&memory->device);
-  free(memory->source);
-  free(memory);
+  clpi_cl_device_close(self);
+  free(self);
 }
 
 int clpi_measured_open_cl(const clpi_allocator_choice *choice, clpi_measured *out)
 {
-  opencl_memory *memory = calloc(1, sizeof(*memory));
-  if (!memory) {
+  clpi_cl_device *device = calloc(1, sizeof(*device));
+  if (!device) {
     clpi_complain("no host memory to measure with");
     return CLPI_EXIT_FAILED;
   }
-  out->self = memory;
+  out->self = device;
   out->end = end;
-  int code = clpi_cl_device_open(choice->device, &memory->device);
+  int code = clpi_cl_device_open(choice->device, device);
   if (!code)
-    code = clpi_cl_allocator_create(&memory->device, choice->kind, &out->allocator);
+    code = clpi_cl_allocator_create(device, choice->kind, &out->allocator);
   if (code)
     return code;
-
-  cl_device_id device = memory->device.id;
-  out->device_name = clpi_cl_device_text(device, CL_DEVICE_NAME);
-  out->device_bytes = clpi_cl_device_number(device, CL_DEVICE_GLOBAL_MEM_SIZE);
-  out->is_of_host = clpi_cl_device_number(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
-  out->max_block_bytes = clpi_cl_device_number(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  if (choice->kind == CLPI_ALLOCATOR_CL_SVM) {
-    out->fill = fill_svm;
-    return CLPI_EXIT_SUCCESS;
-  }
-  out->fill = has_fill(device) ? fill_buffers : write_buffers;
-  out->make_parts = make_sub_buffers;
+  out->device_name = clpi_cl_device_text(device->id, CL_DEVICE_NAME);
+  out->is_of_host = clpi_cl_device_number(device->id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
+  bool is_svm = choice->kind == CLPI_ALLOCATOR_CL_SVM;
+  if (has_fill(device->id))
+    out->fill = is_svm ? fill_svm : fill_buffers;
+  if (!is_svm)
+    out->make_parts = make_sub_buffers;
   if (choice->kind == CLPI_ALLOCATOR_CL_IMMEDIATE)
     out->settle = finish;
   return CLPI_EXIT_SUCCESS;
