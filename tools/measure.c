@@ -199,10 +199,12 @@ static void close_memory(measurement *it)
   clpi_measured_close(&it->memory);
 }
 
-static int measure(measurement *it, const char *label)
+static int measure(measurement *it, const char *allocator)
 {
-  clpi_progress bar = clpi_progress_begin(label);
+  clpi_progress bar = clpi_progress_begin(allocator);
   int code = CLPI_EXIT_SUCCESS;
+  for (size_t i = 0; i < SIZES * TRACE_COST_OPERATIONS; i++)
+    it->least[i / TRACE_COST_OPERATIONS][i % TRACE_COST_OPERATIONS] = HUGE_VAL;
   for (size_t i = 0; i < ROUNDS * SIZES && !code; i++) {
     code = measure_size(it, i % SIZES);
     clpi_progress_update(&bar, i + 1, ROUNDS * SIZES, i + 1);
@@ -215,8 +217,6 @@ static int measure(measurement *it, const char *label)
 static void add(const measurement *it, const char *allocator, trace_costs *costs)
 {
   char text[32];
-  if (it->memory.device_name)
-    trace_costs_set_device(costs, it->memory.device_name);
   for (size_t i = 0; i < SIZES; i++)
     for (trace_cost_operation j = 0; j < TRACE_COST_OPERATIONS; j++)
       if (isfinite(it->least[i][j])) {
@@ -228,21 +228,14 @@ static void add(const measurement *it, const char *allocator, trace_costs *costs
 int clpi_measure_costs(const clpi_allocator_choice *choice, trace_costs *costs)
 {
   const char *allocator = clpi_allocator_names[choice->kind];
-  char label[64];
-  measurement *it = calloc(1, sizeof(*it));
-  if (!it) {
-    clpi_complain("no host memory to measure with");
-    return CLPI_EXIT_FAILED;
-  }
-  for (size_t i = 0; i < SIZES * TRACE_COST_OPERATIONS; i++)
-    it->least[i / TRACE_COST_OPERATIONS][i % TRACE_COST_OPERATIONS] = HUGE_VAL;
-  snprintf(label, sizeof(label), "measuring %s", allocator);
-  int code = open_memory(it, choice);
+  measurement it = {0};
+  int code = open_memory(&it, choice);
   if (!code)
-    code = measure(it, label);
+    code = measure(&it, allocator);
   if (!code)
-    add(it, allocator, costs);
-  close_memory(it);
-  free(it);
+    add(&it, allocator, costs);
+  if (!code && it.memory.device_name)
+    trace_costs_set_device(costs, it.memory.device_name);
+  close_memory(&it);
   return code;
 }

@@ -12,8 +12,8 @@ command=bench
 fake_cuda=$top_builddir/tests/fakecuda/.libs/libfakecuda.so
 header=Allocator,Operation,Bytes,Nanoseconds
 
-# cost_file FILE ALLOCATOR SIZES OPERATION...: has each operation of the allocator, with a number for
-# each of that many sizes, but one alone for what takes as long for any size, and no other operation.
+# cost_file FILE ALLOCATOR SIZES OPERATION...: has each operation of the allocator and no other one,
+# with a number for each of that many sizes, or one alone for what takes as long for any size.
 cost_file() {
   file=$1
   allocator=$2
