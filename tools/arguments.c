@@ -7,9 +7,7 @@
 
 #include <clpool/bin.h>
 #include <clpool/bytes.h>
-#include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <ctype.h>
 #include <string.h>
 
 enum { MOST_PASSES = 1000000 };
@@ -58,31 +56,33 @@ int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale)
   return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
 }
 
-static int read_opencl_device(const char *text, clpi_device_id *id)
-{
-  const char *point = strchr(text, '.');
-  char platform[16];
-  if (point && (size_t)(point - text) < sizeof(platform)) {
-    snprintf(platform, sizeof(platform), "%.*s", (int)(point - text), text);
-    if (clpi_read_unsigned(platform, UINT_MAX, &id->platform) &&
-        clpi_read_unsigned(point + 1, UINT_MAX, &id->device)) {
-      id->is_given = true;
-      return CLPI_EXIT_SUCCESS;
-    }
-  }
-  return clpi_misuse("--device: expected platform.device, such as 0.0, found \"%s\"", text);
-}
-
 int clpi_read_device_option(const char *text, clpi_allocator_choice *choice)
 {
-  if (clpi_is_on_device(choice->kind))
-    return read_opencl_device(text, &choice->device);
-  if (choice->kind != CLPI_ALLOCATOR_CUDA_ASYNC)
-    return clpi_misuse("--device needs --allocator=cl-immediate, cl-deferred, cl-svm or "
-                       "cuda-async");
-  if (clpi_read_unsigned(text, INT_MAX, &choice->ordinal))
-    return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--device: expected a CUDA device's number, such as 0, found \"%s\"", text);
+  bool is_opencl = strchr(text, '.') != NULL;
+  const char **device = &choice->devices[is_opencl ? CLPI_OPENCL : CLPI_CUDA];
+  if (!isdigit((unsigned char)*text))
+    return clpi_misuse("--device: expected a device of OpenCL, such as 0.0, or of CUDA, such as 0, "
+                       "found \"%s\"",
+                       text);
+  if (*device)
+    return clpi_misuse("one %s device at a time, but there is \"%s\", too",
+                       is_opencl ? "OpenCL" : "CUDA", text);
+  *device = text;
+  return CLPI_EXIT_SUCCESS;
+}
+
+int clpi_check_devices(const clpi_allocator_choice *choice, unsigned kinds)
+{
+  bool is_used[CLPI_BACKENDS] = {false};
+  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
+    is_used[clpi_allocators[kind].backend] |= kinds >> kind & 1;
+  for (clpi_backend i = 0; i < CLPI_BACKENDS; i++)
+    if (choice->devices[i] && !is_used[i]) {
+      const char *backend = i == CLPI_OPENCL ? "OpenCL" : "CUDA";
+      return clpi_misuse("--device=%s is of %s: it needs an --allocator of %s (see clpool info)",
+                         choice->devices[i], backend, backend);
+    }
+  return CLPI_EXIT_SUCCESS;
 }
 
 int clpi_read_slack_option(const char *text, double *slack)

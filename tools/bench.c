@@ -35,49 +35,42 @@ static const char help_text[] =
     "  clpool bench --device=1.0 -o my-gpu.csv\n"
     "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 --device=0\n";
 
-/* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
- * alone. */
-static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_ALLOCATOR_KINDS])
+static int measure_kinds(const clpi_bench_arguments *arguments, unsigned kinds, trace_costs *costs)
 {
-  clpi_platforms platforms;
-  int code = clpi_platforms_read(&platforms);
-  if (code)
-    return code;
-  const clpi_device *device = clpi_find_device(&platforms, arguments->device);
-  bool tries_device = device || arguments->device.is_given;
-  wanted[CLPI_ALLOCATOR_HOST] = true;
-  wanted[CLPI_ALLOCATOR_CL_DEFERRED] = tries_device;
-  wanted[CLPI_ALLOCATOR_CL_IMMEDIATE] = tries_device;
-  wanted[CLPI_ALLOCATOR_CL_SVM] = device && device->svm_count > 0;
-  if (!tries_device)
-    clpi_complain("remark: %s, so the host alone is measured",
-                  clpi_has_opencl ? "there is no OpenCL device"
-                                  : "this clpool was built without OpenCL");
-  if (device && device->svm_count == 0)
-    clpi_complain("remark: %s has no shared virtual memory, so cl-svm is left out",
-                  device->name ? device->name : "the device");
-  clpi_platforms_free(&platforms);
-  return CLPI_EXIT_SUCCESS;
+  clpi_allocator_choice choice = arguments->choice;
+  int code = CLPI_EXIT_SUCCESS;
+  for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
+    if (kinds >> choice.kind & 1)
+      code = clpi_measure_costs(&choice, costs);
+  return code;
 }
 
-static int measure_all(const clpi_bench_arguments *arguments, trace_costs *costs)
+/* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
+ * alone. */
+static unsigned choose_usual(const clpi_bench_arguments *arguments)
 {
-  bool usual[CLPI_ALLOCATOR_KINDS] = {false};
-  const bool *wanted = arguments->names_allocators ? arguments->wanted : usual;
-  int code = arguments->names_allocators ? CLPI_EXIT_SUCCESS : choose_usual(arguments, usual);
-  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS && !code; kind++)
-    if (wanted[kind])
-      code = clpi_measure_costs(&(clpi_allocator_choice){.kind = kind,
-                                                         .device = arguments->device,
-                                                         .ordinal = arguments->ordinal},
-                                costs);
-  return code;
+  clpi_devices list = {0};
+  clpi_list_opencl(&list);
+  const char *given = arguments->choice.devices[CLPI_OPENCL];
+  const clpi_device *device = clpi_devices_find(&list, CLPI_OPENCL, given);
+  unsigned kinds = 1U << CLPI_ALLOCATOR_HOST;
+  if (device || given)
+    kinds |= 1U << CLPI_ALLOCATOR_CL_DEFERRED | 1U << CLPI_ALLOCATOR_CL_IMMEDIATE;
+  else
+    clpi_complain("remark: %s, so the host alone is measured", list.missing[CLPI_OPENCL]);
+  if (device && device->svm_count > 0)
+    kinds |= 1U << CLPI_ALLOCATOR_CL_SVM;
+  else if (device)
+    clpi_complain("remark: %s has no shared virtual memory, so cl-svm is left out",
+                  *device->name ? device->name : "the device");
+  return kinds;
 }
 
 static int measure_and_report(const clpi_bench_arguments *arguments, clpi_output_file **file,
                               trace_costs *costs)
 {
-  int code = measure_all(arguments, costs);
+  unsigned kinds = arguments->kinds ? arguments->kinds : choose_usual(arguments);
+  int code = measure_kinds(arguments, kinds, costs);
   if (code)
     return code;
   bool has_stdout = *file && clpi_output_file_is_stdout(arguments->output);

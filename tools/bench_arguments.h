@@ -8,11 +8,9 @@
 #include <stdbool.h>
 
 typedef struct clpi_bench_arguments {
-  bool wanted[CLPI_ALLOCATOR_KINDS]; /* the allocators that were named; none: the usual ones */
-  bool names_allocators;             /* there is one among them */
-  clpi_device_id device;
-  unsigned ordinal;   /* of the CUDA device */
-  const char *output; /* where the cost file goes; "-": standard output. NULL: none */
+  unsigned kinds; /* of the allocators that were named, a bit each; 0: the usual ones */
+  clpi_allocator_choice choice; /* the devices; of no kind yet */
+  const char *output;           /* where the cost file goes; "-": standard output. NULL: none */
   bool as_json;
   bool wants_help; /* then nothing else counts */
 } clpi_bench_arguments;

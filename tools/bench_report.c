@@ -2,11 +2,13 @@
 /* Costs for people and as JSON. */
 #include "bench_report.h"
 
+#include "allocators.h"
 #include "json.h"
 #include "quantities.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* In the order of a block's life; then what is done in its place, whatever its size. */
 static const struct figure {
@@ -33,7 +35,10 @@ static bool is_measured(const trace_cost_table *table, const struct figure *figu
 static void print_table(const trace_cost_table *table)
 {
   const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
-  printf("\n%s:\n%12s", table->allocator, "size");
+  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
+    if (strcmp(table->allocator, clpi_allocators[kind].name) == 0)
+      printf("\n%s: allocate is %s\n", table->allocator, clpi_allocators[kind].calls);
+  printf("%12s", "size");
   for (size_t i = 0; i < BY_SIZE; i++)
     if (is_measured(table, &figures[i]))
       printf("%13s", figures[i].title);

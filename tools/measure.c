@@ -58,30 +58,30 @@ static int allocate(measurement *it)
 {
   clp_status status = CLP_SUCCESS;
   while (it->count < it->wanted && !status) {
-    status = clp_allocator_allocate(it->memory.allocator, it->bytes, &it->blocks[it->count]);
+    status = clp_allocator_allocate(it->memory.opened.allocator, it->bytes, &it->blocks[it->count]);
     it->count += !status;
   }
   if (status)
     return clpi_failed(status);
-  return it->memory.settle ? it->memory.settle(it->memory.self) : CLPI_EXIT_SUCCESS;
+  return it->memory.settle ? it->memory.settle(&it->memory.opened) : CLPI_EXIT_SUCCESS;
 }
 
 static int fill(measurement *it)
 {
-  return it->memory.fill(it->memory.self, it->blocks, it->count, it->bytes);
+  return it->memory.fill(&it->memory.opened, it->blocks, it->count, it->bytes);
 }
 
 static int free_blocks(measurement *it)
 {
   clp_status status = CLP_SUCCESS;
   while (it->count > 0 && !status)
-    status = clp_allocator_free(it->memory.allocator, it->blocks[--it->count], it->bytes);
+    status = clp_allocator_free(it->memory.opened.allocator, it->blocks[--it->count], it->bytes);
   return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
 }
 
 static int make_parts(measurement *it)
 {
-  return it->memory.make_parts(it->memory.self, it->blocks[0], it->bytes, PAIRS);
+  return it->memory.make_parts(&it->memory.opened, it->blocks[0], it->bytes, PAIRS);
 }
 
 static int use_pool(measurement *it)
@@ -178,11 +178,11 @@ static int open_memory(measurement *it, const clpi_allocator_choice *choice)
   int code = clpi_measured_open(choice, &it->memory);
   if (code)
     return code;
-  clp_status status = clp_pool_create(it->memory.allocator, &pool_options, &it->pool);
+  clp_status status = clp_pool_create(it->memory.opened.allocator, &pool_options, &it->pool);
   if (!status)
     status = clp_pool_set_limit(it->pool, 0); /* CLPOOL_MEMORY_LIMIT is for programs' pools */
   if (!status)
-    status = clp_arena_allocator_create(it->memory.allocator, &arena_options, &it->arena);
+    status = clp_arena_allocator_create(it->memory.opened.allocator, &arena_options, &it->arena);
   if (!status)
     status = clp_allocator_allocate(it->arena, PAIR_BYTES, &it->other);
   return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
@@ -191,12 +191,12 @@ static int open_memory(measurement *it, const clpi_allocator_choice *choice)
 static void close_memory(measurement *it)
 {
   while (it->count > 0)
-    (void)clp_allocator_free(it->memory.allocator, it->blocks[--it->count], it->bytes);
+    (void)clp_allocator_free(it->memory.opened.allocator, it->blocks[--it->count], it->bytes);
   if (it->other)
     (void)clp_allocator_free(it->arena, it->other, PAIR_BYTES);
   clp_allocator_release(it->arena);
   clp_pool_release(it->pool);
-  clpi_measured_close(&it->memory);
+  clpi_allocator_close(&it->memory.opened);
 }
 
 static int measure(measurement *it, const char *allocator)
@@ -227,15 +227,15 @@ static void add(const measurement *it, const char *allocator, trace_costs *costs
 
 int clpi_measure_costs(const clpi_allocator_choice *choice, trace_costs *costs)
 {
-  const char *allocator = clpi_allocator_names[choice->kind];
+  const char *allocator = clpi_allocators[choice->kind].name;
   measurement it = {0};
   int code = open_memory(&it, choice);
   if (!code)
     code = measure(&it, allocator);
   if (!code)
     add(&it, allocator, costs);
-  if (!code && it.memory.device_name)
-    trace_costs_set_device(costs, it.memory.device_name);
+  if (!code)
+    trace_costs_set_device(costs, it.memory.opened.device.name);
   close_memory(&it);
   return code;
 }

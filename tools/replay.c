@@ -61,16 +61,14 @@ static const char help_text[] =
 typedef struct replay_setup {
   clpi_replay_arguments arguments;
   trace_reader *reader;
-  clp_allocator *allocator;
-  char *device_name;
-  clpi_measured memory; /* with --touch: what can write to the allocator's blocks */
+  clpi_measured memory;
 } replay_setup;
 
 static clp_status touch(clp_memory memory, size_t bytes, uint32_t word, void *user_data)
 {
   const clpi_measured *measured = user_data;
   (void)word;
-  if (measured->fill(measured->self, &memory, 1, bytes))
+  if (measured->fill(&measured->opened, &memory, 1, bytes))
     return clp_set_last_error(CLP_BACKEND_ERROR, 0, "what is allocated cannot be written to");
   return CLP_SUCCESS;
 }
@@ -82,7 +80,7 @@ static clp_status replay(const replay_setup *setup, bool pooled, trace_replay_re
   trace_replay_contents contents = {.fill = touch, .user_data = (void *)&setup->memory};
   options.pooled = pooled;
   options.contents = setup->arguments.touches ? &contents : NULL;
-  clp_status status = trace_replay(setup->reader, setup->allocator, &options, result);
+  clp_status status = trace_replay(setup->reader, setup->memory.opened.allocator, &options, result);
   clpi_progress_end(&bar);
   return status;
 }
@@ -104,23 +102,23 @@ static void report(const replay_setup *setup, const trace_replay_result *result,
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
   bool pooled = arguments->common.replay.pooled;
-  bool is_on_cuda = arguments->common.allocator.kind == CLPI_ALLOCATOR_CUDA_ASYNC;
+  const clpi_allocator_row *allocator = &clpi_allocators[arguments->common.allocator.kind];
   clpi_replay_subject subject = {
       .trace = arguments->common.trace,
-      .allocator = clp_allocator_name(setup->allocator),
-      .device_name = setup->device_name,
+      .allocator = allocator->name,
+      .device_name = setup->memory.opened.device.name,
       .is_simulated = arguments->common.allocator.kind == CLPI_ALLOCATOR_SIMULATED,
       .leading_bits = arguments->common.replay.pool_options.leading_bits_in_bin_id,
       .scale = arguments->common.replay.scale,
       .on_arena = arguments->common.replay.on_arena,
-      .carves =
-          arguments->common.replay.on_arena && clpi_has_addresses(arguments->common.allocator.kind),
+      .carves = arguments->common.replay.on_arena && allocator->has_addresses,
       .slack = arguments->common.replay.arena_options.slack,
       .reserve_bytes = arguments->common.replay.arena_options.reserve_bytes,
       .passes = arguments->common.replay.passes ? arguments->common.replay.passes : 1,
   };
-  if (is_on_cuda && !arguments->compares) /* of two replays the peaks would be one */
-    subject.peak_reserved_bytes = clpi_cuda_peak_reserved(arguments->common.allocator.ordinal);
+  if (allocator->backend == CLPI_CUDA &&
+      !arguments->compares) /* of two replays the peaks would be one */
+    subject.peak_reserved_bytes = clpi_cuda_peak_reserved(setup->memory.opened.device.number);
   if (arguments->compares && arguments->common.as_json)
     clpi_report_comparison_json(&subject, result, bare);
   else if (arguments->compares)
@@ -143,8 +141,8 @@ static int measure(replay_setup *setup)
   trace_replay_result result, bare;
   clp_status status = CLP_SUCCESS;
   if (arguments->common.fits_scale)
-    status =
-        clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.common.replay);
+    status = clpi_replay_find_scale(setup->reader, setup->memory.opened.allocator,
+                                    &setup->arguments.common.replay);
   if (!status)
     status = arguments->compares ? compare(setup, &result, &bare)
                                  : replay(setup, arguments->common.replay.pooled, &result);
@@ -170,23 +168,6 @@ static void wake(clp_allocator *allocator)
     (void)clp_allocator_free(allocator, memory, ANY_BYTES);
 }
 
-static int open_memory(replay_setup *setup)
-{
-  const clpi_allocator_choice *choice = &setup->arguments.common.allocator;
-  if (!setup->arguments.touches)
-    return clpi_allocator_open(choice, &setup->allocator, &setup->device_name);
-  int code = clpi_measured_open(choice, &setup->memory);
-  if (code)
-    return code;
-  if (!setup->memory.fill)
-    return clpi_misuse("--touch: there is no way to write to memory of %s here",
-                       clp_allocator_name(setup->memory.allocator));
-  setup->allocator = clp_allocator_retain(setup->memory.allocator);
-  setup->device_name = setup->memory.device_name;
-  setup->memory.device_name = NULL;
-  return CLPI_EXIT_SUCCESS;
-}
-
 static int open_and_measure(replay_setup *setup)
 {
   const clpi_replay_arguments *arguments = &setup->arguments;
@@ -194,13 +175,16 @@ static int open_and_measure(replay_setup *setup)
       clpi_open_trace(&arguments->common, arguments->compares ? "--compare" : NULL, &setup->reader);
   if (code)
     return code;
-  code = open_memory(setup);
+  code = clpi_measured_open(&arguments->common.allocator, &setup->memory);
   if (code)
     return code;
-  code = clpi_read_parts(&setup->arguments.common, setup->allocator);
+  if (arguments->touches && !setup->memory.fill)
+    return clpi_misuse("--touch: there is no way to write to memory of %s here",
+                       clpi_allocators[arguments->common.allocator.kind].name);
+  code = clpi_read_parts(&setup->arguments.common, setup->memory.opened.allocator);
   if (code)
     return code;
-  wake(setup->allocator);
+  wake(setup->memory.opened.allocator);
   return measure(setup);
 }
 
@@ -217,9 +201,7 @@ static int run(int argc, char **argv)
   clpi_show_remarks();
   code = open_and_measure(&setup);
   trace_close(setup.reader);
-  clp_allocator_release(setup.allocator);
-  free(setup.device_name);
-  clpi_measured_close(&setup.memory);
+  clpi_allocator_close(&setup.memory.opened);
   return code;
 }
 

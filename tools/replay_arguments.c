@@ -76,7 +76,7 @@ static int check_together(const clpi_replay_arguments *arguments, const bool giv
                        "another --allocator");
   if (given[CLPI_OPTION_CAPACITY] && arguments->common.allocator.kind != CLPI_ALLOCATOR_SIMULATED)
     return clpi_misuse("--capacity needs --allocator=simulated");
-  return CLPI_EXIT_SUCCESS;
+  return clpi_check_devices(&arguments->common.allocator, 1U << arguments->common.allocator.kind);
 }
 
 int clpi_replay_arguments_read(int argc, char **argv, clpi_replay_arguments *arguments)
@@ -91,9 +91,5 @@ int clpi_replay_arguments_read(int argc, char **argv, clpi_replay_arguments *arg
     given[option] = true;
   }
   int failed = clpi_read_trace_argument("replay", argc, argv, &arguments->common.trace);
-  if (!failed)
-    failed = check_together(arguments, given);
-  if (!failed && arguments->common.device)
-    failed = clpi_read_device_option(arguments->common.device, &arguments->common.allocator);
-  return failed;
+  return failed ? failed : check_together(arguments, given);
 }

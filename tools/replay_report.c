@@ -13,7 +13,7 @@ static void print_subject(const clpi_replay_subject *subject)
 {
   clpi_print_escaped(stdout, subject->trace);
   printf(" on %s%s", subject->on_arena ? "an arena of " : "", subject->allocator);
-  if (subject->device_name) {
+  if (*subject->device_name) {
     fputs(" (", stdout);
     clpi_print_escaped(stdout, subject->device_name);
     putchar(')');
@@ -169,7 +169,7 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_sub
   clpi_json_begin_object(json, key);
   clpi_json_string(json, "trace", subject->trace);
   clpi_json_string(json, "allocator", subject->allocator);
-  clpi_json_string(json, "device", subject->device_name);
+  clpi_json_string(json, "device", *subject->device_name ? subject->device_name : NULL);
   clpi_json_bool(json, "pooled", pooled);
   if (pooled) {
     clpi_json_unsigned(json, "leading_bits", subject->leading_bits);

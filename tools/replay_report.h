@@ -13,7 +13,7 @@
 typedef struct clpi_replay_subject {
   const char *trace;
   const char *allocator;
-  const char *device_name; /* NULL: none */
+  const char *device_name; /* "": none */
   bool is_simulated;
   unsigned leading_bits;
   bool carves; /* the pool carves what is asked for: leading bits do not matter */

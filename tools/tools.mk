@@ -39,8 +39,6 @@ tools_clpool_SOURCES = \
 	tools/bench_report.c tools/bench_report.h \
 	tools/child.c tools/child.h \
 	tools/cost_source.c tools/cost_source.h \
-	tools/cuda_allocator.c \
-	tools/cuda_devices.c tools/cuda_devices.h \
 	tools/devices.c tools/devices.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
@@ -74,8 +72,7 @@ tools_clpool_SOURCES = \
 	tools/tune_arguments.c tools/tune_arguments.h \
 	tools/tune_json.c \
 	tools/tune_plot.c \
-	tools/tune_report.c tools/tune_report.h \
-	tools/wrapped.c tools/wrapped.h
+	tools/tune_report.c tools/tune_report.h
 # Where the layers are is compiled in.
 tools/clpool-layers.$(OBJEXT): config.status
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
@@ -89,12 +86,7 @@ endif
 tools_clpool_LDADD = libclpool-trace.la libclpool-internal.la -lm
 
 if HAVE_OPENCL
-tools_clpool_SOURCES += \
-	tools/opencl_allocators.c \
-	tools/opencl_device.c tools/opencl_device.h \
-	tools/opencl_devices.c \
-	tools/opencl_measured.c \
-	tools/opencl_query.c tools/opencl_query.h
+tools_clpool_SOURCES += tools/opencl.c tools/opencl_measured.c
 tools_clpool_LDADD += $(OPENCL_LIBS)
 else
 tools_clpool_SOURCES += tools/no_opencl.c

@@ -12,8 +12,7 @@
 typedef struct clpi_trace_arguments {
   const char *trace; /* a path, or "-" */
   clpi_allocator_choice allocator;
-  const char *device;          /* as given; NULL: it was not */
-  const char *limit, *reserve; /* likewise */
+  const char *limit, *reserve; /* as given; NULL: it was not */
   trace_replay_options replay;
   bool fits_scale; /* --scale=auto: replay.scale is still to be found */
   bool is_lenient; /* frees of what is not live are left out */

@@ -2,6 +2,7 @@
 /* Reading the arguments of clpool tune, and refusing those that cannot go together. */
 #include "tune_arguments.h"
 
+#include "allocators.h"
 #include "arguments.h"
 #include "output_file.h"
 #include "program.h"
@@ -55,10 +56,11 @@ static int read_plot(const char *text, const char **plot)
 
 static int read_option(int option, clpi_tune_arguments *arguments)
 {
+  clpi_allocator_kind kind;
   switch (option) {
   case OPTION_ALLOCATOR:
     arguments->allocator = optarg;
-    return CLPI_EXIT_SUCCESS;
+    return clpi_find_allocator(optarg, &kind);
   case OPTION_COST:
     arguments->cost = optarg;
     return CLPI_EXIT_SUCCESS;

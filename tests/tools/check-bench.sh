@@ -55,10 +55,10 @@ refuses 2 'the simulated allocator has no device, so nothing can be measured on 
   --allocator=simulated
 refuses 2 '--device: expected a device of OpenCL, such as 0.0, or of CUDA, such as 0, found "x"' \
   --device=x
-refuses 2 "--device: expected a CUDA device's number, such as 0, found \"0x\"" --device=0x
 refuses 2 'one CUDA device at a time, but there is "1", too' --device=0 --device=1
-refuses 2 "--device=0 is CUDA's: it needs --allocator=cuda-async" --device=0
-refuses 2 "--device=0 is CUDA's: it needs --allocator=cuda-async" --device=0 --allocator=host
+words='--device=0 is of CUDA: it needs an --allocator of CUDA (see clpool info)'
+refuses 2 "$words" --device=0
+refuses 2 "$words" --device=0 --allocator=host
 refuses 2 'only one of -o - and --json can have standard output' -o - --json
 refuses 1 'cannot write to no/such/costs.csv: No such file or directory' -o no/such/costs.csv
 refuses 1 'cannot write to .: Is a directory' -o .
@@ -114,30 +114,31 @@ fi
 
 "$clpool" info --json >"$house_tmp/info"
 if grep -q '"opencl": false' "$house_tmp/info"; then
-  refuses 2 "--device=0.0 is OpenCL's, which this clpool was built without" --device=0.0
+  refuses 2 'the allocator cl-deferred is missing: this clpool was built without OpenCL' \
+    --device=0.0
   run 0
   says 'host:'
 else
-  words="it needs --allocator=cl-deferred, cl-immediate or cl-svm"
-  refuses 2 "--device=0.0 is OpenCL's: $words" --device=0.0 --allocator=host
+  words='it needs an --allocator of OpenCL (see clpool info)'
+  refuses 2 "--device=0.0 is of OpenCL: $words" --device=0.0 --allocator=host
   refuses 2 'one OpenCL device at a time, but there is "1.0", too' --device=0.0 --device=1.0
-  refuses 2 '--device: expected platform.device, such as 0.0, found "0."' --device=0.
   # The loader finds drivers in this folder, and there are none.
   (
     mkdir "$house_tmp/vendors"
     OCL_ICD_VENDORS=$house_tmp/vendors/
     export OCL_ICD_VENDORS
     "$clpool" info >"$house_tmp/none"
-    grep -q '^No OpenCL platform was found' "$house_tmp/none" || exit 0
+    grep -q '^OpenCL: none: there is no OpenCL driver' "$house_tmp/none" || exit 0
     run 0
     says 'host:'
-    grep -q '^clpool bench: remark: there is no OpenCL device, ' "$err" ||
+    grep -q '^clpool bench: remark: there is no OpenCL driver on this machine, ' "$err" ||
       fail "said $(cat "$err")"
-    refuses 1 'there is no OpenCL platform on this machine' --device=0.0
+    refuses 1 'there is no OpenCL driver on this machine' --device=0.0
   )
 fi
 if grep -q '"driver":' "$house_tmp/info"; then
-  refuses 2 'there is no OpenCL platform 99 (see clpool info)' --device=99.0
+  refuses 2 'there is no OpenCL device "99.0" (see clpool info)' --device=99.0 \
+    --allocator=cl-immediate
   run 0 -o costs.csv
   [ "$(wc -l <"$err")" -le 1 ] || fail "said $(cat "$err")"
   cost_file costs.csv host 5 allocate free fill-fresh fill-reused pool-pair arena-pair
@@ -168,7 +169,7 @@ if [ -e "$CLPOOL_CUDA_LIBRARY" ]; then
   cost_file costs.csv cuda-async 5 allocate free pool-pair arena-pair
   cost_file costs.csv host 5 allocate free fill-fresh fill-reused pool-pair arena-pair
   tune_reads costs.csv cuda-async
-  refuses 2 'there is no CUDA device 2 (see clpool info)' --allocator=cuda-async --device=2
+  refuses 2 'there is no CUDA device "2" (see clpool info)' --allocator=cuda-async --device=2
 fi
 unset CLPOOL_CUDA_LIBRARY
 

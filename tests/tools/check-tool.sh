@@ -84,8 +84,7 @@ says 'Examples:'
 # --- info
 
 accepts info
-says 'allocators: host, simulated'
-fits_80_columns
+says '  host          posix_memalign'
 accepts info --json
 valid_json
 grep -q '"simulated"' out || fail "info --json lacks the simulated allocator"
@@ -137,17 +136,21 @@ for scale in 0 -1 nan inf 1e999 half '' 2x; do
   refuses 2 "clpool replay: --scale: expected auto or a number above 0, found \"$scale\"" \
     replay a --scale="$scale"
 done
-[ "$opencl" = false ] || for device in 0 0. .0 0.x 1.2.3 -1.0 99999999999999999999.0; do
-  refuses 2 "clpool replay: --device: expected platform.device, such as 0.0, found \"$device\"" \
-    replay a --allocator=cl-immediate --device="$device"
+for device in -1 x ''; do
+  words='expected a device of OpenCL, such as 0.0, or of CUDA, such as 0'
+  refuses 2 "clpool replay: --device: $words, found \"$device\"" \
+    replay a --device="$device" --allocator=cuda-async
 done
-for device in 0.0 -1 x '' 2147483648; do
-  words="expected a CUDA device's number, such as 0, found \"$device\""
-  refuses 2 "clpool replay: --device: $words" replay a --device="$device" --allocator=cuda-async
+refuses 2 'clpool replay: one CUDA device at a time, but there is "1", too' \
+  replay a --device=0 --device=1 --allocator=cuda-async
+words='it needs an --allocator of OpenCL (see clpool info)'
+for allocator in simulated host cuda-async; do
+  refuses 2 "clpool replay: --device=0.0 is of OpenCL: $words" \
+    replay a --device=0.0 --allocator=$allocator
 done
-words='--device needs --allocator=cl-immediate, cl-deferred, cl-svm or cuda-async'
-refuses 2 "clpool replay: $words" replay a --device=0.0
-refuses 2 "clpool replay: $words" replay a --device=0 --allocator=host
+words='it needs an --allocator of CUDA (see clpool info)'
+refuses 2 "clpool replay: --device=0 is of CUDA: $words" \
+  replay a --device=0 --allocator=cl-svm
 refuses 2 'clpool replay: --capacity needs --allocator=simulated' \
   replay a --capacity=1G --allocator=host
 for slack in -0.1 1.1 nan x ''; do
@@ -579,10 +582,10 @@ elif [ "$devices" -gt 0 ]; then
     run 1 replay "$resnet" --allocator=cl-svm --scale=0.001 --device=0.0
     grep -q '^clpool replay: .*shared virtual memory' err || fail "said $(cat err)"
   fi
-  refuses 2 'clpool replay: there is no OpenCL platform 99 (see clpool info)' \
-    replay "$resnet" --allocator=cl-immediate --device=99.0
-  refuses 2 'clpool replay: there is no OpenCL device 0.99 (see clpool info)' \
-    replay "$resnet" --allocator=cl-immediate --device=0.99
+  for device in 99.0 0.99 0. 1.2.3 99999999999999999999.0; do
+    refuses 2 "clpool replay: there is no OpenCL device \"$device\" (see clpool info)" \
+      replay "$resnet" --allocator=cl-immediate --device=$device
+  done
 fi
 if [ "$opencl" = true ]; then
   # The loader finds drivers in this folder, and there are none.
@@ -590,10 +593,10 @@ if [ "$opencl" = true ]; then
   OCL_ICD_VENDORS=$house_tmp/vendors/
   export OCL_ICD_VENDORS
   accepts info
-  if grep -q '^No OpenCL platform was found' out; then
+  if grep -q '^OpenCL: none: there is no OpenCL driver on this machine' out; then
     accepts info --json
     valid_json
-    refuses 1 'clpool replay: there is no OpenCL platform on this machine' \
+    refuses 1 'clpool replay: there is no OpenCL driver on this machine' \
       replay "$resnet" --allocator=cl-immediate
   fi
   unset OCL_ICD_VENDORS
@@ -615,7 +618,6 @@ CLPOOL_CUDA_LIBRARY=/no/such/driver.so
 export CLPOOL_CUDA_LIBRARY
 accepts info
 says 'CUDA: none: there is no CUDA driver: /no/such/driver.so: '
-fits_80_columns
 accepts info --json
 valid_json
 grep -q '"missing": "there is no CUDA driver' out || fail "info --json does not say why: $(cat out)"
@@ -644,7 +646,7 @@ if [ -e "$CLPOOL_CUDA_LIBRARY" ]; then
   says "  peak taken by the driver's own pool"
   accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --compare --json
   ! grep -q peak_reserved_bytes out || fail "the two replays of --compare have one peak: $(cat out)"
-  refuses 2 'clpool replay: there is no CUDA device 2 (see clpool info)' \
+  refuses 2 'clpool replay: there is no CUDA device "2" (see clpool info)' \
     replay "$resnet" --allocator=cuda-async --device=2
 fi
 unset CLPOOL_CUDA_LIBRARY
