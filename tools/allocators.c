@@ -6,6 +6,7 @@
 
 #include <clpool/cuda.h>
 #include <clpool/cuda_mempool.h>
+#include <ctype.h>
 #include <string.h>
 
 static clp_status create_host(const clpi_opened *where, clp_allocator **out)
@@ -38,12 +39,41 @@ const clpi_allocator_row clpi_allocators[CLPI_ALLOCATOR_KINDS] = {
 #undef CLPI_ALLOCATOR_ROW
 };
 
+static const char *const backends[CLPI_BACKENDS] = {[CLPI_OPENCL] = "OpenCL", [CLPI_CUDA] = "CUDA"};
+
 int clpi_find_allocator(const char *name, clpi_allocator_kind *kind)
 {
   for (*kind = 0; *kind < CLPI_ALLOCATOR_KINDS; ++*kind)
     if (strcmp(name, clpi_allocators[*kind].name) == 0)
       return CLPI_EXIT_SUCCESS;
   return clpi_misuse("there is no allocator \"%s\" (see clpool info)", name);
+}
+
+int clpi_choose_device(clpi_allocator_choice *choice, const char *text)
+{
+  clpi_backend backend = strchr(text, '.') ? CLPI_OPENCL : CLPI_CUDA;
+  const char **device = &choice->devices[backend];
+  if (!isdigit((unsigned char)*text))
+    return clpi_misuse("--device: expected a device of OpenCL, such as 0.0, or of CUDA, such as 0, "
+                       "found \"%s\"",
+                       text);
+  if (*device)
+    return clpi_misuse("one %s device at a time, but there is \"%s\", too", backends[backend],
+                       text);
+  *device = text;
+  return CLPI_EXIT_SUCCESS;
+}
+
+int clpi_check_devices(const clpi_allocator_choice *choice, unsigned kinds)
+{
+  bool is_used[CLPI_BACKENDS] = {false};
+  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
+    is_used[clpi_allocators[kind].backend] |= kinds >> kind & 1;
+  for (clpi_backend i = 0; i < CLPI_BACKENDS; i++)
+    if (choice->devices[i] && !is_used[i])
+      return clpi_misuse("--device=%s is of %s: it needs an --allocator of %s (see clpool info)",
+                         choice->devices[i], backends[i], backends[i]);
+  return CLPI_EXIT_SUCCESS;
 }
 
 static int find_device(clpi_backend backend, const char *id, clpi_device *out)
@@ -59,8 +89,7 @@ static int find_device(clpi_backend backend, const char *id, clpi_device *out)
     return CLPI_EXIT_SUCCESS;
   }
   if (list.count > 0)
-    return clpi_misuse("there is no %s device \"%s\" (see clpool info)",
-                       backend == CLPI_OPENCL ? "OpenCL" : "CUDA", id);
+    return clpi_misuse("there is no %s device \"%s\" (see clpool info)", backends[backend], id);
   clpi_complain("%s", list.missing[backend]);
   return CLPI_EXIT_FAILED;
 }

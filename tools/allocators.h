@@ -59,6 +59,14 @@ typedef struct clpi_allocator_choice {
   size_t capacity;                    /* of a simulated device, bytes; 0: no bound */
 } clpi_allocator_choice;
 
+/* Takes a device's id as --device has it; one of each backend, which a point tells apart. Returns
+ * an exit code, with a complaint if it is not 0. */
+int clpi_choose_device(clpi_allocator_choice *choice, const char *text);
+
+/* Refuses devices on which no allocator is of those whose bits `kinds` has: they were not meant so.
+ * Returns an exit code, with a complaint if it is not 0. */
+int clpi_check_devices(const clpi_allocator_choice *choice, unsigned kinds);
+
 /* Makes the allocator on its device. Returns an exit code, with a complaint if it is not 0; then
  * nothing is open. */
 int clpi_allocator_open(const clpi_allocator_choice *choice, clpi_opened *out);

@@ -7,7 +7,6 @@
 
 #include <clpool/bin.h>
 #include <clpool/bytes.h>
-#include <ctype.h>
 #include <string.h>
 
 enum { MOST_PASSES = 1000000 };
@@ -54,35 +53,6 @@ int clpi_read_scale_option(const char *text, bool *fits_scale, double *scale)
   if (*fits_scale || clpi_read_factor(text, scale))
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
-}
-
-int clpi_read_device_option(const char *text, clpi_allocator_choice *choice)
-{
-  bool is_opencl = strchr(text, '.') != NULL;
-  const char **device = &choice->devices[is_opencl ? CLPI_OPENCL : CLPI_CUDA];
-  if (!isdigit((unsigned char)*text))
-    return clpi_misuse("--device: expected a device of OpenCL, such as 0.0, or of CUDA, such as 0, "
-                       "found \"%s\"",
-                       text);
-  if (*device)
-    return clpi_misuse("one %s device at a time, but there is \"%s\", too",
-                       is_opencl ? "OpenCL" : "CUDA", text);
-  *device = text;
-  return CLPI_EXIT_SUCCESS;
-}
-
-int clpi_check_devices(const clpi_allocator_choice *choice, unsigned kinds)
-{
-  bool is_used[CLPI_BACKENDS] = {false};
-  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
-    is_used[clpi_allocators[kind].backend] |= kinds >> kind & 1;
-  for (clpi_backend i = 0; i < CLPI_BACKENDS; i++)
-    if (choice->devices[i] && !is_used[i]) {
-      const char *backend = i == CLPI_OPENCL ? "OpenCL" : "CUDA";
-      return clpi_misuse("--device=%s is of %s: it needs an --allocator of %s (see clpool info)",
-                         choice->devices[i], backend, backend);
-    }
-  return CLPI_EXIT_SUCCESS;
 }
 
 int clpi_read_slack_option(const char *text, double *slack)

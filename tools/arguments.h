@@ -21,13 +21,6 @@ int clpi_read_leading_bits_option(const char *text, unsigned *bits);
 int clpi_read_bytes_option(const char *option, const char *text, size_t device_bytes,
                            size_t *bytes);
 
-/* A device's id; one of each backend, which a point tells apart. */
-int clpi_read_device_option(const char *text, clpi_allocator_choice *choice);
-
-/* Refuses devices on which no allocator is of those whose bits `kinds` has: they were not meant so.
- */
-int clpi_check_devices(const clpi_allocator_choice *choice, unsigned kinds);
-
 int clpi_read_slack_option(const char *text, double *slack);
 int clpi_read_passes_option(const char *text, unsigned *passes);
 

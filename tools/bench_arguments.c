@@ -37,7 +37,7 @@ static int read_option(int option, clpi_bench_arguments *arguments)
   case OPTION_ALLOCATOR:
     return read_allocator(optarg, arguments);
   case OPTION_DEVICE:
-    return clpi_read_device_option(optarg, &arguments->choice);
+    return clpi_choose_device(&arguments->choice, optarg);
   case OPTION_HELP:
     arguments->wants_help = true;
     return CLPI_EXIT_SUCCESS;

@@ -29,7 +29,7 @@ int clpi_read_trace_option(int option, clpi_trace_arguments *arguments)
   case CLPI_OPTION_CAPACITY:
     return clpi_read_bytes_option("--capacity", optarg, 0, &arguments->allocator.capacity);
   case CLPI_OPTION_DEVICE:
-    return clpi_read_device_option(optarg, &arguments->allocator);
+    return clpi_choose_device(&arguments->allocator, optarg);
   case CLPI_OPTION_HELP:
     arguments->wants_help = true;
     return CLPI_EXIT_SUCCESS;
