@@ -15,7 +15,7 @@ static int measure_kinds(const clpi_arguments *arguments, unsigned kinds, trace_
   int code = CLPI_EXIT_SUCCESS;
   for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
     if (kinds >> choice.kind & 1)
-      code = clpi_measure_costs(&choice, &clpi_measure_usual, costs);
+      code = clpi_measure_costs(&choice, costs);
   return code;
 }
 
@@ -40,12 +40,6 @@ static unsigned choose_usual(const clpi_arguments *arguments)
   return kinds;
 }
 
-static void write_cost_file(FILE *file, const trace_costs *costs)
-{
-  fprintf(file, "# measured by clpool bench %s\n", clp_version());
-  trace_costs_write(costs, file);
-}
-
 static int measure_and_report(const clpi_arguments *arguments, clpi_output_file **file,
                               trace_costs *costs)
 {
@@ -53,11 +47,13 @@ static int measure_and_report(const clpi_arguments *arguments, clpi_output_file 
   int code = measure_kinds(arguments, kinds, costs);
   if (code)
     return code;
-  if (*file)
-    write_cost_file(clpi_output_file_stream(*file), costs);
   bool has_stdout = *file && clpi_output_file_is_stdout(arguments->output);
-  code = *file ? clpi_output_file_finish(*file) : CLPI_EXIT_SUCCESS;
-  *file = NULL;
+  if (*file) {
+    fprintf(clpi_output_file_stream(*file), "# measured by clpool bench %s\n", clp_version());
+    trace_costs_write(costs, clpi_output_file_stream(*file));
+    code = clpi_output_file_finish(*file);
+    *file = NULL;
+  }
   if (code || has_stdout)
     return code;
   if (arguments->as_json)

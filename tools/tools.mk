@@ -10,7 +10,7 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/batch.c tools/trace/batch.h \
 	tools/trace/bin_census.c tools/trace/bin_census.h \
 	tools/trace/contexts.c tools/trace/contexts.h \
-	tools/trace/cost_file.c tools/trace/costs.c tools/trace/costs.h \
+	tools/trace/costs.c tools/trace/costs.h \
 	tools/trace/error.c tools/trace/error.h \
 	tools/trace/event.c tools/trace/event.h \
 	tools/trace/fit_scale.c \
@@ -44,8 +44,6 @@ tools_clpool_SOURCES = \
 	tools/layers.c tools/layers.h \
 	tools/main.c \
 	tools/measure.c tools/measure.h \
-	tools/measure_blocks.c tools/measure_blocks.h \
-	tools/measure_pairs.c tools/measure_pairs.h \
 	tools/measured.c tools/measured.h \
 	tools/options.c tools/options.h \
 	tools/output_file.c tools/output_file.h \
@@ -66,7 +64,6 @@ tools_clpool_SOURCES = \
 	tools/report_text.c \
 	tools/report_timeline.c \
 	tools/run.c \
-	tools/timing.c tools/timing.h \
 	tools/trace_input.c tools/trace_input.h \
 	tools/tune.c \
 	tools/tune_json.c \
@@ -107,7 +104,7 @@ tools/report_assets.c: tools/report.css tools/report.js tools/tools.mk
 	    echo '  ;'; \
 	  done; } >$@-part && mv $@-part $@
 
-# The machines that were measured, files of clpool bench: their text becomes C, too.
+# The machines that were measured, files of clpool bench: their figures become C, too.
 known_costs = \
 	tools/costs/nvidia-h200.csv \
 	tools/costs/pocl-cpu.csv
@@ -119,15 +116,16 @@ tools/known_costs.c: $(known_costs) tools/tools.mk
 	  echo '/* Made from costs/. */'; \
 	  echo '/* clang-format off */'; \
 	  echo '#include "cost_source.h"'; \
-	  echo 'const clpi_known_costs clpi_known_costs_list[] = {'; \
+	  echo 'const clpi_known_cost clpi_known_costs[] = {'; \
 	  for file in $(known_costs); do \
-	    echo "  {\"$$(basename $$file .csv)\","; \
-	    sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $(srcdir)/$$file; \
-	    echo '  },'; \
+	    $(AWK) -F, -v machine="$$(basename $$file .csv)" ' \
+	      /^# device: / { device = substr($$0, 11) } \
+	      /^#/ || $$1 == "Allocator" { next } \
+	      { gsub("-", "_", $$2); \
+	        printf "{\"%s\", \"%s\", \"%s\",\n TRACE_COST_%s, %s, %s},\n", \
+	          machine, device, $$1, toupper($$2), $$3, $$4 }' $(srcdir)/$$file; \
 	  done; \
-	  echo '};'; \
-	  echo 'const size_t clpi_known_costs_count ='; \
-	  echo '    sizeof(clpi_known_costs_list) / sizeof(clpi_known_costs_list[0]);'; \
+	  echo '{0}};'; \
 	  } >$@-part && mv $@-part $@
 
 # Each shell looks for the completion of a command in a file of a name of its own.
