@@ -9,66 +9,51 @@
 #include <clpool/version.h>
 #include <stdlib.h>
 
-static int measure_wanted(const clpi_arguments *arguments, unsigned wanted, trace_costs *costs)
+static int measure_kinds(const clpi_arguments *arguments, unsigned kinds, trace_costs *costs)
 {
   clpi_allocator_choice choice = arguments->choice;
   int code = CLPI_EXIT_SUCCESS;
   for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
-    if (wanted >> choice.kind & 1)
-      code = clpi_measure_costs(&choice, &clpi_measure_usual, costs);
+    if (kinds >> choice.kind & 1)
+      code = clpi_measure_costs(&choice, costs);
   return code;
 }
 
 /* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
  * alone. */
-static int choose_usual(const clpi_arguments *arguments, unsigned *wanted)
+static unsigned choose_usual(const clpi_arguments *arguments)
 {
-  clpi_platforms platforms;
-  int code = clpi_platforms_read(&platforms);
-  if (code)
-    return code;
-  const clpi_device *device = clpi_find_device(&platforms, arguments->choice.device);
-  bool tries_device = device || arguments->choice.device.is_given;
-  *wanted = 1U << CLPI_ALLOCATOR_HOST;
-  if (tries_device)
-    *wanted |= 1U << CLPI_ALLOCATOR_CL_DEFERRED | 1U << CLPI_ALLOCATOR_CL_IMMEDIATE;
+  clpi_devices list = {0};
+  clpi_list_opencl(&list);
+  const char *given = arguments->choice.devices[CLPI_OPENCL];
+  const clpi_device *device = clpi_devices_find(&list, CLPI_OPENCL, given);
+  unsigned kinds = 1U << CLPI_ALLOCATOR_HOST;
+  if (device || given)
+    kinds |= 1U << CLPI_ALLOCATOR_CL_DEFERRED | 1U << CLPI_ALLOCATOR_CL_IMMEDIATE;
+  else
+    clpi_complain("remark: %s, so the host alone is measured", list.missing[CLPI_OPENCL]);
   if (device && device->svm_count > 0)
-    *wanted |= 1U << CLPI_ALLOCATOR_CL_SVM;
-  if (!tries_device)
-    clpi_complain("remark: %s, so the host alone is measured",
-                  clpi_has_opencl ? "there is no OpenCL device"
-                                  : "this clpool was built without OpenCL");
-  if (device && device->svm_count == 0)
+    kinds |= 1U << CLPI_ALLOCATOR_CL_SVM;
+  else if (device)
     clpi_complain("remark: %s has no shared virtual memory, so cl-svm is left out",
-                  device->name ? device->name : "the device");
-  clpi_platforms_free(&platforms);
-  return CLPI_EXIT_SUCCESS;
-}
-
-static int measure_all(const clpi_arguments *arguments, trace_costs *costs)
-{
-  unsigned wanted = arguments->allocators;
-  int code = wanted ? CLPI_EXIT_SUCCESS : choose_usual(arguments, &wanted);
-  return code ? code : measure_wanted(arguments, wanted, costs);
-}
-
-static void write_cost_file(FILE *file, const trace_costs *costs)
-{
-  fprintf(file, "# measured by clpool bench %s\n", clp_version());
-  trace_costs_write(costs, file);
+                  *device->name ? device->name : "the device");
+  return kinds;
 }
 
 static int measure_and_report(const clpi_arguments *arguments, clpi_output_file **file,
                               trace_costs *costs)
 {
-  int code = measure_all(arguments, costs);
+  unsigned kinds = arguments->allocators ? arguments->allocators : choose_usual(arguments);
+  int code = measure_kinds(arguments, kinds, costs);
   if (code)
     return code;
-  if (*file)
-    write_cost_file(clpi_output_file_stream(*file), costs);
   bool has_stdout = *file && clpi_output_file_is_stdout(arguments->output);
-  code = *file ? clpi_output_file_finish(*file) : CLPI_EXIT_SUCCESS;
-  *file = NULL;
+  if (*file) {
+    fprintf(clpi_output_file_stream(*file), "# measured by clpool bench %s\n", clp_version());
+    trace_costs_write(costs, clpi_output_file_stream(*file));
+    code = clpi_output_file_finish(*file);
+    *file = NULL;
+  }
   if (code || has_stdout)
     return code;
   if (arguments->as_json)

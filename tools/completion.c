@@ -41,10 +41,14 @@ static void complete_value(const clpi_option *option, const char *before, const 
 {
   bool is_file = option->kind == CLPI_PATH || option->kind == CLPI_OUTPUT;
   if (option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME)
-    for (size_t i = 0; i < clpi_allocator_name_count(); i++)
-      answer(before, begin, clpi_allocator_names[i]);
-  for (size_t i = 0; i < clpi_known_costs_count && option->kind == CLPI_COST; i++)
-    answer(before, begin, clpi_known_costs_list[i].name);
+    for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+      answer(before, begin, clpi_allocators[i].name);
+  const char *last = "";
+  for (const clpi_known_cost *cost = clpi_known_costs; cost->machine; cost++) {
+    if (option->kind == CLPI_COST && strcmp(cost->machine, last) != 0)
+      answer(before, begin, cost->machine);
+    last = cost->machine;
+  }
   if (option->kind == CLPI_SCALE)
     answer(before, begin, "auto");
   if (is_file || option->kind == CLPI_COST)

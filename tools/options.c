@@ -188,25 +188,6 @@ static int read_size(const clpi_option *option, const char *text, const char **s
              : CLPI_EXIT_SUCCESS;
 }
 
-/* "0.1" is OpenCL's, "1" is CUDA's. */
-static int read_device(const char *text, clpi_arguments *arguments)
-{
-  clpi_device_id *id = &arguments->choice.device;
-  const char *point = strchr(text, '.');
-  char platform[16];
-  snprintf(platform, sizeof(platform), "%.*s", point ? (int)(point - text) : 0, text);
-  if (point && clpi_read_unsigned(platform, UINT_MAX, &id->platform) &&
-      clpi_read_unsigned(point + 1, UINT_MAX, &id->device)) {
-    id->is_given = true;
-    return CLPI_EXIT_SUCCESS;
-  }
-  arguments->has_ordinal = clpi_read_unsigned(text, INT_MAX, &arguments->choice.ordinal);
-  return arguments->has_ordinal ? CLPI_EXIT_SUCCESS
-                                : clpi_misuse("--device: expected platform.device, such as 0.0, or "
-                                              "a CUDA device's number, such as 0, found \"%s\"",
-                                              text);
-}
-
 static int read_number(const clpi_option *option, const char *text, unsigned *number)
 {
   if (clpi_read_unsigned(text, option->most, number) && *number >= option->least)
@@ -229,6 +210,13 @@ static int read_arena(const char *text, trace_replay_options *replay)
   if (!text || clpi_read_part(text, &replay->arena_options.slack))
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--arena: expected a number from 0 to 1, found \"%s\"", text);
+}
+
+static int read_name(const char *text, const char **name)
+{
+  clpi_allocator_kind any;
+  *name = text;
+  return clpi_find_allocator(text, &any);
 }
 
 static int read_allocator(const char *text, clpi_arguments *arguments)
@@ -254,10 +242,12 @@ static int read_value(const clpi_option *option, const char *text, clpi_argument
     return read_scale(text, field);
   case CLPI_ARENA:
     return read_arena(text, &arguments->replay);
+  case CLPI_NAME:
+    return read_name(text, field);
   case CLPI_ALLOCATOR:
     return read_allocator(text, arguments);
   case CLPI_DEVICE:
-    return read_device(text, arguments);
+    return clpi_choose_device(&arguments->choice, text);
   default:
     *(const char **)field = text;
     return CLPI_EXIT_SUCCESS;
@@ -276,17 +266,12 @@ static int check_excluded(const bool given[OPTIONS])
   return CLPI_EXIT_SUCCESS;
 }
 
-static int check_device(const clpi_command *command, const clpi_arguments *arguments)
+/* By default bench is on OpenCL, and replay on the simulated device. */
+static int check_devices(const clpi_command *command, const clpi_arguments *arguments)
 {
-  bool has_usual = command->bit == CLPI_BENCH && !arguments->allocators, is_on_device = has_usual;
-  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
-    is_on_device |= (arguments->allocators >> kind & 1) && clpi_is_on_device(kind);
-  if (arguments->choice.device.is_given && !is_on_device)
-    return clpi_misuse("--device: an OpenCL device needs --allocator=cl-immediate, cl-deferred or "
-                       "cl-svm");
-  if (arguments->has_ordinal && !(arguments->allocators >> CLPI_ALLOCATOR_CUDA_ASYNC & 1))
-    return clpi_misuse("--device: a CUDA device needs --allocator=cuda-async");
-  return CLPI_EXIT_SUCCESS;
+  unsigned usual = command->bit == CLPI_BENCH ? 1U << CLPI_ALLOCATOR_CL_IMMEDIATE : 0;
+  return clpi_check_devices(&arguments->choice,
+                            arguments->allocators ? arguments->allocators : usual);
 }
 
 /* The path that an option names, if it is that of an output; else NULL. */
@@ -412,7 +397,7 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
   arguments->trace_count = (size_t)(argc - optind);
   code = check_operands(command, arguments);
   if (!code)
-    code = check_device(command, arguments);
+    code = check_devices(command, arguments);
   return code ? code : check_outputs(command, arguments);
 }
 
@@ -449,8 +434,8 @@ void clpi_print_help(const clpi_command *command)
   }
   if (names_allocators) {
     fputs("NAME is one of", stdout);
-    for (size_t i = 0; i < clpi_allocator_name_count(); i++)
-      printf("%s%s", i > 0 ? ", " : " ", clpi_allocator_names[i]);
+    for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+      printf("%s%s", i > 0 ? ", " : " ", clpi_allocators[i].name);
     puts(".");
   }
   printf("\nExamples:\n%s", command->examples);

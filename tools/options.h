@@ -19,7 +19,6 @@ typedef struct clpi_arguments {
 
   clpi_allocator_choice choice; /* of --allocator and --device */
   unsigned allocators;          /* the kinds that --allocator named, a bit each */
-  bool has_ordinal;             /* --device named a CUDA device */
 
   trace_replay_options replay; /* with a scale of 0 for --scale=auto */
   bool is_lenient;             /* frees of what is not live are left out */

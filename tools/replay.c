@@ -6,14 +6,11 @@
 #include "trace/model_device.h"
 #include "trace_input.h"
 
-#include <stdlib.h>
-
 /* A trace and the allocator it is replayed on. */
 typedef struct replay_setup {
   clpi_arguments *arguments;
   trace_reader *reader;
-  clp_allocator *allocator;
-  char *device_name;
+  clpi_opened opened;
 } replay_setup;
 
 static clp_status replay(const replay_setup *setup, bool pooled, trace_replay_result *result)
@@ -21,7 +18,7 @@ static clp_status replay(const replay_setup *setup, bool pooled, trace_replay_re
   clpi_progress bar = clpi_progress_begin(pooled ? "replay with a pool" : "replay without a pool");
   trace_replay_options options = clpi_replay_with_bar(&setup->arguments->replay, &bar);
   options.pooled = pooled;
-  clp_status status = trace_replay(setup->reader, setup->allocator, &options, result);
+  clp_status status = trace_replay(setup->reader, setup->opened.allocator, &options, result);
   clpi_progress_end(&bar);
   return status;
 }
@@ -30,7 +27,7 @@ static clp_status find_scale(replay_setup *setup)
 {
   clpi_progress bar = clpi_progress_begin("fitting the scale");
   trace_replay_options options = clpi_replay_with_bar(&setup->arguments->replay, &bar);
-  clp_status status = trace_replay_fit_scale(setup->reader, setup->allocator, &options,
+  clp_status status = trace_replay_fit_scale(setup->reader, setup->opened.allocator, &options,
                                              &setup->arguments->replay.scale);
   clpi_progress_end(&bar);
   return status;
@@ -53,8 +50,8 @@ static int replay_and_report(replay_setup *setup)
 {
   const clpi_arguments *arguments = setup->arguments;
   clpi_replay_report report = {.arguments = arguments,
-                               .allocator = clp_allocator_name(setup->allocator),
-                               .device_name = setup->device_name};
+                               .allocator = clpi_allocators[arguments->choice.kind].name,
+                               .device_name = setup->opened.device.name};
   const trace_replay_result *result = &report.results[0];
   clp_status status = replay_all(setup, &report);
   if (status)
@@ -64,7 +61,7 @@ static int replay_and_report(replay_setup *setup)
     return clpi_nothing_to("replay", setup->reader);
   /* of two replays the peaks would be one */
   if (arguments->choice.kind == CLPI_ALLOCATOR_CUDA_ASYNC && !arguments->compares)
-    report.peak_reserved_bytes = clpi_cuda_peak_reserved(arguments->choice.ordinal);
+    report.peak_reserved_bytes = clpi_cuda_peak_reserved(setup->opened.device.number);
   if (arguments->as_json)
     clpi_print_replay_json(&report);
   else
@@ -105,12 +102,12 @@ static int open_and_replay(replay_setup *setup)
   if (!code)
     code = check_rereads(setup);
   if (!code)
-    code = clpi_allocator_open(&arguments->choice, &setup->allocator, &setup->device_name);
+    code = clpi_allocator_open(&arguments->choice, &setup->opened);
   if (!code)
-    code = clpi_set_limit(arguments, trace_device_bytes(setup->allocator));
+    code = clpi_set_limit(arguments, trace_device_bytes(setup->opened.allocator));
   if (code)
     return code;
-  wake(setup->allocator);
+  wake(setup->opened.allocator);
   return replay_and_report(setup);
 }
 
@@ -120,8 +117,7 @@ static int run(clpi_arguments *arguments)
   clpi_show_remarks();
   int code = open_and_replay(&setup);
   trace_close(setup.reader);
-  clp_allocator_release(setup.allocator);
-  free(setup.device_name);
+  clpi_allocator_close(&setup.opened);
   return code;
 }
 

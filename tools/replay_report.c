@@ -53,7 +53,7 @@ static void print_subject(const clpi_replay_report *report)
   const trace_replay_options *replay = &report->arguments->replay;
   clpi_print_escaped(stdout, report->arguments->traces[0]);
   printf(" on %s%s", replay->on_arena ? "an arena of " : "", report->allocator);
-  if (report->device_name) {
+  if (*report->device_name) {
     fputs(" (", stdout);
     clpi_print_escaped(stdout, report->device_name);
     putchar(')');
@@ -69,7 +69,7 @@ static void print_pools(const clpi_replay_report *report)
 {
   const clpi_arguments *arguments = report->arguments;
   const trace_replay_result *result = &report->results[0];
-  bool carves = arguments->replay.on_arena && clpi_has_addresses(arguments->choice.kind);
+  bool carves = arguments->replay.on_arena && clpi_allocators[arguments->choice.kind].has_addresses;
   bool is_several = result->pools > 1;
   if (arguments->is_bare)
     printf("without a pool");
@@ -136,7 +136,7 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_rep
   clpi_json_begin_object(json, key);
   clpi_json_string(json, "trace", report->arguments->traces[0]);
   clpi_json_string(json, "allocator", report->allocator);
-  clpi_json_string(json, "device", report->device_name);
+  clpi_json_string(json, "device", *report->device_name ? report->device_name : NULL);
   clpi_json_bool(json, "pooled", pooled);
   if (pooled) {
     clpi_json_unsigned(json, "leading_bits", replay->pool_options.leading_bits_in_bin_id);

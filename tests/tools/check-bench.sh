@@ -12,14 +12,13 @@ command=bench
 fake_cuda=$top_builddir/tests/fakecuda/.libs/libfakecuda.so
 header=Allocator,Operation,Bytes,Nanoseconds
 
-# cost_file FILE ALLOCATOR OPERATION...: has each operation of the allocator, all with as many sizes
-# and a number for each, and no other operation of it.
+# cost_file FILE ALLOCATOR SIZES OPERATION...: has each operation of the allocator and no other one,
+# with a number for each of that many sizes, or one alone for what takes as long for any size.
 cost_file() {
   file=$1
   allocator=$2
-  sizes=$(grep -c "^$2,allocate," "$1" || :)
-  [ "$sizes" -gt 0 ] || fail "$1 has no costs of $2: $(cat "$1")"
-  shift 2
+  sizes=$3
+  shift 3
   grep -v '^#' "$file" | awk -F, -v header=$header -v allocator="$allocator" -v sizes="$sizes" \
     -v operations="$*" '
     NR == 1 && $0 != header { print "the header is " $0; exit 1 }
@@ -27,13 +26,13 @@ cost_file() {
     NF != 4 || $3 !~ /^[1-9][0-9]*$/ || $4 !~ /^[0-9]+([.][0-9]+)?$/ { print "row " $0; exit 1 }
     $1 == allocator { found[$2]++; all++ }
     END {
-      count = split(operations, wanted, " ")
-      for (i = 1; i <= count; i++)
-        if (found[wanted[i]] != sizes) {
-          print found[wanted[i]] + 0 " times " wanted[i]
-          exit 1
-        }
-      if (all != count * sizes) { print all + 0 " figures"; exit 1 }
+      count = split(operations, names, " ")
+      for (i = 1; i <= count; i++) {
+        wanted = names[i] ~ /pair$|^sub-buffer$/ ? 1 : sizes
+        total += wanted
+        if (found[names[i]] != wanted) { print found[names[i]] + 0 " times " names[i]; exit 1 }
+      }
+      if (all != total) { print all + 0 " figures"; exit 1 }
     }' || fail "$file is not what was to be measured of $allocator: $(cat "$file")"
 }
 
@@ -54,12 +53,12 @@ refuses 2 '--output needs a value (see clpool bench --help)' --output
 refuses 2 'there is no allocator "malloc" (see clpool info)' --allocator=malloc
 refuses 2 'the simulated allocator has no device, so nothing can be measured on it' \
   --allocator=simulated
-words="expected platform.device, such as 0.0, or a CUDA device's number, such as 0"
-for device in x 0x 0.; do
-  refuses 2 "--device: $words, found \"$device\"" --device=$device
-done
-refuses 2 '--device: a CUDA device needs --allocator=cuda-async' --device=0
-refuses 2 '--device: a CUDA device needs --allocator=cuda-async' --device=0 --allocator=host
+refuses 2 '--device: expected a device of OpenCL, such as 0.0, or of CUDA, such as 0, found "x"' \
+  --device=x
+refuses 2 'one CUDA device at a time, but there is "1", too' --device=0 --device=1
+words='--device=0 is of CUDA: it needs an --allocator of CUDA (see clpool info)'
+refuses 2 "$words" --device=0
+refuses 2 "$words" --device=0 --allocator=host
 refuses 2 'only one output can have standard output' -o - --json
 refuses 1 'cannot write to no/such/costs.csv: No such file or directory' -o no/such/costs.csv
 refuses 1 'cannot write to .: Is a directory' -o .
@@ -72,21 +71,22 @@ says 'Usage: clpool bench'
 
 # --- The host
 
-accepts --allocator=host
-says 'host: allocate is '
-[ "$(grep -cE '^ *(256 bytes|4\.00 KiB|1\.00 MiB) ' "$out")" -eq 3 ] || fail "sizes: $(cat "$out")"
 accepts --allocator=host -o costs.csv
-says '64.00 KiB'
-cost_file costs.csv host allocate free fill-fresh fill-reused pool-pair arena-pair
+for title in 'size ' 'allocate' 'fill fresh' 'fill reused' 'free' 'pool pair' 'arena pair'; do
+  says "$title"
+done
+[ "$(grep -cE '^ *(256 bytes|4\.00 KiB|(1|4|64)\.00 MiB) ' "$out")" -eq 5 ] ||
+  fail "sizes: $(cat "$out")"
+cost_file costs.csv host 5 allocate free fill-fresh fill-reused pool-pair arena-pair
 ! grep -q '^# device' costs.csv || fail "the host is a device: $(cat costs.csv)"
 tune_reads costs.csv host
 accepts --allocator=host --allocator=host -o -
-cost_file "$out" host allocate free fill-fresh fill-reused pool-pair arena-pair
+cost_file "$out" host 5 allocate free fill-fresh fill-reused pool-pair arena-pair
 accepts --allocator=host --json --output=costs.csv
 valid_json
-says '"bytes": 65536'
+says '"bytes": 67108864'
 says '"sub_buffer_ns": null'
-cost_file costs.csv host allocate free fill-fresh fill-reused pool-pair arena-pair
+cost_file costs.csv host 5 allocate free fill-fresh fill-reused pool-pair arena-pair
 [ "$(ls -A)" = costs.csv ] || fail "files are left: $(ls -A)"
 
 # The program's pools are not those that the limit is for.
@@ -114,36 +114,40 @@ fi
 
 "$clpool" info --json >"$house_tmp/info"
 if grep -q '"opencl": false' "$house_tmp/info"; then
+  refuses 2 'the allocator cl-deferred is missing: this clpool was built without OpenCL' \
+    --device=0.0
   run 0
-  says 'host: '
+  says 'host:'
 else
-  words='--device: an OpenCL device needs --allocator=cl-immediate, cl-deferred or cl-svm'
-  refuses 2 "$words" --device=0.0 --allocator=host
+  words='it needs an --allocator of OpenCL (see clpool info)'
+  refuses 2 "--device=0.0 is of OpenCL: $words" --device=0.0 --allocator=host
+  refuses 2 'one OpenCL device at a time, but there is "1.0", too' --device=0.0 --device=1.0
   # The loader finds drivers in this folder, and there are none.
   (
     mkdir "$house_tmp/vendors"
     OCL_ICD_VENDORS=$house_tmp/vendors/
     export OCL_ICD_VENDORS
     "$clpool" info >"$house_tmp/none"
-    grep -q '^No OpenCL platform was found' "$house_tmp/none" || exit 0
+    grep -q '^OpenCL: none: there is no OpenCL driver' "$house_tmp/none" || exit 0
     run 0
-    says 'host: '
-    grep -q '^clpool bench: remark: there is no OpenCL device, ' "$err" ||
+    says 'host:'
+    grep -q '^clpool bench: remark: there is no OpenCL driver on this machine, ' "$err" ||
       fail "said $(cat "$err")"
-    refuses 1 'there is no OpenCL platform on this machine' --device=0.0
+    refuses 1 'there is no OpenCL driver on this machine' --device=0.0
   )
 fi
 if grep -q '"driver":' "$house_tmp/info"; then
-  refuses 2 'there is no OpenCL platform 99 (see clpool info)' --device=99.0
+  refuses 2 'there is no OpenCL device "99.0" (see clpool info)' --device=99.0 \
+    --allocator=cl-immediate
   run 0 -o costs.csv
   [ "$(wc -l <"$err")" -le 1 ] || fail "said $(cat "$err")"
-  cost_file costs.csv host allocate free fill-fresh fill-reused pool-pair arena-pair
+  cost_file costs.csv host 5 allocate free fill-fresh fill-reused pool-pair arena-pair
   for allocator in cl-deferred cl-immediate; do
-    cost_file costs.csv $allocator allocate free fill-fresh fill-reused sub-buffer pool-pair \
+    cost_file costs.csv $allocator 5 allocate free fill-fresh fill-reused sub-buffer pool-pair \
       arena-pair
   done
   if grep -q '"coarse-grain buffer"' "$house_tmp/info"; then
-    cost_file costs.csv cl-svm allocate free fill-fresh fill-reused pool-pair arena-pair
+    cost_file costs.csv cl-svm 5 allocate free fill-fresh fill-reused pool-pair arena-pair
   fi
   tune_reads costs.csv cl-immediate
   grep -q '^# device: ' costs.csv || fail "the device has no name: $(cat costs.csv)"
@@ -162,10 +166,10 @@ grep -q '^clpool bench: there is no CUDA driver: /no/such/driver.so: ' "$err" ||
 CLPOOL_CUDA_LIBRARY=$fake_cuda
 if [ -e "$CLPOOL_CUDA_LIBRARY" ]; then
   accepts --allocator=cuda-async --allocator=host --device=1 -o costs.csv
-  cost_file costs.csv cuda-async allocate free pool-pair arena-pair
-  cost_file costs.csv host allocate free fill-fresh fill-reused pool-pair arena-pair
+  cost_file costs.csv cuda-async 5 allocate free pool-pair arena-pair
+  cost_file costs.csv host 5 allocate free fill-fresh fill-reused pool-pair arena-pair
   tune_reads costs.csv cuda-async
-  refuses 2 'there is no CUDA device 2 (see clpool info)' --allocator=cuda-async --device=2
+  refuses 2 'there is no CUDA device "2" (see clpool info)' --allocator=cuda-async --device=2
 fi
 unset CLPOOL_CUDA_LIBRARY
 
@@ -175,8 +179,9 @@ names=
 for file in "$top_srcdir"/tools/costs/*.csv; do
   grep -v '^#' "$file" | sed -n '2,$s/,.*//p' | sort -u | while read -r allocator; do
     operations=$(sed -n "s/^$allocator,\\([a-z-]*\\),.*/\\1/p" "$file" | sort -u)
+    sizes=$(grep -c "^$allocator,allocate," "$file")
     # shellcheck disable=SC2086 # a list
-    cost_file "$file" "$allocator" $operations
+    cost_file "$file" "$allocator" "$sizes" $operations
   done
   name=$(basename "$file" .csv)
   names="$names$name, "
