@@ -615,6 +615,7 @@ endif
 built_checks += \
 	tests/tools/check-tune.sh \
 	tests/tools/check-tool.sh \
+	tests/tools/check-allocators.sh \
 	tests/tools/check-report.sh \
 	tests/tools/check-bench.sh \
 	tests/tools/check-outputs.sh

@@ -1,74 +1,87 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of costs: one for each allocator, a column for each operation that was measured. */
+/* Costs for people and as JSON. */
 #include "bench_report.h"
 
 #include "allocators.h"
 #include "json.h"
 #include "quantities.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char *const allocations[CLPI_ALLOCATOR_KINDS] = {
-    [CLPI_ALLOCATOR_HOST] = "posix_memalign",
-    [CLPI_ALLOCATOR_SIMULATED] = "nothing",
-    [CLPI_ALLOCATOR_CUDA_ASYNC] = "cuMemAllocFromPoolAsync",
-    [CLPI_ALLOCATOR_CL_DEFERRED] = "clCreateBuffer",
-    [CLPI_ALLOCATOR_CL_IMMEDIATE] = "clCreateBuffer and making sure of the memory",
-    [CLPI_ALLOCATOR_CL_SVM] = "clSVMAlloc",
-};
-
-/* In the order of a block's life; then what is done in its place. */
-static const struct column {
+/* In the order of a block's life; then what is done in its place, whatever its size. */
+static const struct figure {
   trace_cost_operation operation;
-  const char *titles[2]; /* one above the other */
-  const char *key;       /* in JSON */
-} columns[TRACE_COST_OPERATIONS] = {
-    {TRACE_COST_ALLOCATE, {"allocate", ""}, "allocate_ns"},
-    {TRACE_COST_FILL_FRESH, {"fill", "fresh"}, "fill_fresh_ns"},
-    {TRACE_COST_FILL_REUSED, {"fill", "reused"}, "fill_reused_ns"},
-    {TRACE_COST_FREE, {"free", ""}, "free_ns"},
-    {TRACE_COST_SUB_BUFFER, {"sub-", "buffer"}, "sub_buffer_ns"},
-    {TRACE_COST_POOL_PAIR, {"pool", "pair"}, "pool_pair_ns"},
-    {TRACE_COST_ARENA_PAIR, {"arena", "pair"}, "arena_pair_ns"},
+  const char *title;
+  const char *key; /* in JSON */
+} figures[TRACE_COST_OPERATIONS] = {
+    {TRACE_COST_ALLOCATE, "allocate", "allocate_ns"},
+    {TRACE_COST_FILL_FRESH, "fill fresh", "fill_fresh_ns"},
+    {TRACE_COST_FILL_REUSED, "fill reused", "fill_reused_ns"},
+    {TRACE_COST_FREE, "free", "free_ns"},
+    {TRACE_COST_POOL_PAIR, "pool pair", "pool_pair_ns"},
+    {TRACE_COST_ARENA_PAIR, "arena pair", "arena_pair_ns"},
+    {TRACE_COST_SUB_BUFFER, "sub-buffer", "sub_buffer_ns"},
 };
 
-/* All that was measured was so with the same sizes. */
-static const trace_cost_curve *sizes_of(const trace_cost_table *table)
+enum { BY_SIZE = 4 }; /* the first ones are */
+
+static bool is_measured(const trace_cost_table *table, const struct figure *figure)
 {
-  return &table->curves[TRACE_COST_ALLOCATE];
+  return table->curves[figure->operation].count > 0;
 }
 
-static bool is_measured(const trace_cost_table *table, const struct column *column)
+static void print_table(const trace_cost_table *table)
 {
-  return table->curves[column->operation].count > 0;
-}
-
-static void print_subject(const trace_cost_table *table)
-{
+  const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
   for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
-    if (strcmp(table->allocator, clpi_allocator_names[kind]) == 0)
-      printf("\n%s: allocate is %s\n", table->allocator, allocations[kind]);
-}
-
-static void print_titles(const trace_cost_table *table)
-{
-  for (size_t line = 0; line < 2; line++) {
-    printf("%10s", line == 0 ? "size" : "");
-    for (size_t i = 0; i < TRACE_COST_OPERATIONS; i++)
-      if (is_measured(table, &columns[i]))
-        printf("%10s", columns[i].titles[line]);
+    if (strcmp(table->allocator, clpi_allocators[kind].name) == 0)
+      printf("\n%s: allocate is %s\n", table->allocator, clpi_allocators[kind].calls);
+  printf("%12s", "size");
+  for (size_t i = 0; i < BY_SIZE; i++)
+    if (is_measured(table, &figures[i]))
+      printf("%13s", figures[i].title);
+  puts("");
+  for (size_t j = 0; j < sizes->count; j++) {
+    size_t bytes = sizes->points[j].bytes;
+    printf("%12s", clpi_show_bytes(bytes).text);
+    for (size_t i = 0; i < BY_SIZE; i++)
+      if (is_measured(table, &figures[i]))
+        printf("%13s", clpi_show_time(trace_cost_at(table, figures[i].operation, bytes)).text);
     puts("");
   }
+  for (size_t i = BY_SIZE; i < TRACE_COST_OPERATIONS; i++)
+    if (is_measured(table, &figures[i]))
+      printf("%12s%13s\n", figures[i].title,
+             clpi_show_time(trace_cost_at(table, figures[i].operation, 1)).text);
 }
 
-static void print_size(const trace_cost_table *table, size_t bytes)
+/* Null, if it was not measured. */
+static void write_figure(clpi_json *json, const trace_cost_table *table,
+                         const struct figure *figure, size_t bytes)
 {
-  printf("%10s", clpi_show_bytes(bytes).text);
-  for (size_t i = 0; i < TRACE_COST_OPERATIONS; i++)
-    if (is_measured(table, &columns[i]))
-      printf("%10s", clpi_show_time(trace_cost_at(table, columns[i].operation, bytes)).text);
-  puts("");
+  double cost = is_measured(table, figure) ? trace_cost_at(table, figure->operation, bytes) : NAN;
+  clpi_json_number(json, figure->key, cost);
+}
+
+static void write_table(clpi_json *json, const trace_cost_table *table)
+{
+  const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
+  clpi_json_begin_object(json, NULL);
+  clpi_json_string(json, "allocator", table->allocator);
+  for (size_t i = BY_SIZE; i < TRACE_COST_OPERATIONS; i++)
+    write_figure(json, table, &figures[i], 1);
+  clpi_json_begin_array(json, "costs");
+  for (size_t j = 0; j < sizes->count; j++) {
+    clpi_json_begin_object(json, NULL);
+    clpi_json_unsigned(json, "bytes", sizes->points[j].bytes);
+    for (size_t i = 0; i < BY_SIZE; i++)
+      write_figure(json, table, &figures[i], sizes->points[j].bytes);
+    clpi_json_end_object(json);
+  }
+  clpi_json_end_array(json);
+  clpi_json_end_object(json);
 }
 
 void clpi_bench_print(const trace_costs *costs)
@@ -76,37 +89,8 @@ void clpi_bench_print(const trace_costs *costs)
   if (*costs->device)
     puts(costs->device);
   puts("A pair is an allocation and its release, of memory that is there already.");
-  for (size_t i = 0; i < costs->count; i++) {
-    const trace_cost_table *table = &costs->tables[i];
-    print_subject(table);
-    print_titles(table);
-    for (size_t j = 0; j < sizes_of(table)->count; j++)
-      print_size(table, sizes_of(table)->points[j].bytes);
-  }
-}
-
-static void write_size(clpi_json *json, const trace_cost_table *table, size_t bytes)
-{
-  clpi_json_begin_object(json, NULL);
-  clpi_json_unsigned(json, "bytes", bytes);
-  for (size_t i = 0; i < TRACE_COST_OPERATIONS; i++) {
-    if (is_measured(table, &columns[i]))
-      clpi_json_number(json, columns[i].key, trace_cost_at(table, columns[i].operation, bytes));
-    else
-      clpi_json_null(json, columns[i].key);
-  }
-  clpi_json_end_object(json);
-}
-
-static void write_table(clpi_json *json, const trace_cost_table *table)
-{
-  clpi_json_begin_object(json, NULL);
-  clpi_json_string(json, "allocator", table->allocator);
-  clpi_json_begin_array(json, "costs");
-  for (size_t i = 0; i < sizes_of(table)->count; i++)
-    write_size(json, table, sizes_of(table)->points[i].bytes);
-  clpi_json_end_array(json);
-  clpi_json_end_object(json);
+  for (size_t i = 0; i < costs->count; i++)
+    print_table(&costs->tables[i]);
 }
 
 void clpi_bench_print_json(const trace_costs *costs)

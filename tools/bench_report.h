@@ -5,7 +5,7 @@
 
 #include "trace/costs.h"
 
-/* A table for each allocator, a line for each size. */
+/* A table for each allocator, a line for each size, and its pairs. */
 void clpi_bench_print(const trace_costs *costs);
 
 /* The same as one JSON object. */

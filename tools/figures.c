@@ -1,69 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures as JSON and as people write them. */
+/* Figures, shown and as JSON. */
 #include "figures.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-static void write_member(clpi_json *json, const clpi_figure *figure)
+static void write_lines(clpi_json *json, const char *key, const char *const *lines)
 {
-  switch (figure->kind) {
-  case CLPI_RATIO:
-    clpi_json_number(json, figure->key, figure->value.ratio);
-    break;
-  case CLPI_SWITCH:
-    clpi_json_bool(json, figure->key, figure->value.count);
-    break;
-  case CLPI_TIME:
-    clpi_json_number(json, figure->key, (double)figure->value.count / 1e9);
-    break;
-  case CLPI_TEXT:
-    clpi_json_string(json, figure->key, figure->value.text);
-    break;
-  case CLPI_LINES:
-    if (!figure->value.lines[0]) {
-      clpi_json_null(json, figure->key);
-      break;
-    }
-    clpi_json_begin_array(json, figure->key);
-    for (const char *const *line = figure->value.lines; *line; line++)
-      clpi_json_string(json, NULL, *line);
-    clpi_json_end_array(json);
-    break;
-  default:
-    clpi_json_unsigned(json, figure->key, figure->value.count);
+  if (!lines[0]) {
+    clpi_json_null(json, key);
+    return;
   }
+  clpi_json_begin_array(json, key);
+  for (; *lines; lines++)
+    clpi_json_string(json, NULL, *lines);
+  clpi_json_end_array(json);
 }
 
-void clpi_json_figures(clpi_json *json, const clpi_figure *figures, size_t count)
+void clpi_write_figures(clpi_json *json, const clpi_figure *figures, size_t count)
 {
-  for (size_t i = 0; i < count; i++)
-    if (figures[i].key)
-      write_member(json, &figures[i]);
+  for (const clpi_figure *figure = figures; figure < figures + count; figure++) {
+    if (!figure->key || (figure->kind == CLPI_SOME && figure->value.count == 0))
+      continue;
+    if (figure->kind == CLPI_SWITCH)
+      clpi_json_bool(json, figure->key, figure->value.count);
+    else if (figure->kind == CLPI_ELAPSED)
+      clpi_json_number(json, figure->key, (double)figure->value.count / 1e9);
+    else if (figure->kind == CLPI_RATIO || figure->kind == CLPI_TIME)
+      clpi_json_number(json, figure->key, figure->value.ratio);
+    else if (figure->kind == CLPI_EVENT && figure->value.count == 0)
+      clpi_json_null(json, figure->key);
+    else if (figure->kind == CLPI_WORDS)
+      clpi_json_string(json, figure->key, figure->value.text);
+    else if (figure->kind == CLPI_LINES)
+      write_lines(json, figure->key, figure->value.lines);
+    else
+      clpi_json_unsigned(json, figure->key, figure->value.count);
+  }
 }
 
 clpi_shown clpi_show_figure(const clpi_figure *figure)
 {
-  clpi_shown shown;
-  switch (figure->kind) {
-  case CLPI_ID:
-    return clpi_show_count(figure->value.count);
-  case CLPI_BYTES:
-    return clpi_show_bytes(figure->value.count);
-  case CLPI_RATIO:
-    snprintf(shown.text, sizeof(shown.text), "%.10g", figure->value.ratio);
-    return isnan(figure->value.ratio) ? (clpi_shown){"none"} : shown;
-  case CLPI_SWITCH:
-    return figure->value.count ? (clpi_shown){"yes"} : (clpi_shown){"no"};
-  case CLPI_TIME:
-    return clpi_show_elapsed(figure->value.count);
-  case CLPI_ADDRESS:
-    snprintf(shown.text, sizeof(shown.text), "%#" PRIx64, figure->value.count);
-    return shown;
-  default:
-    return clpi_show_grouped(figure->value.count);
-  }
+  clpi_shown address;
+  snprintf(address.text, sizeof(address.text), "%#" PRIx64, figure->value.count);
+  return figure->kind == CLPI_BYTES     ? clpi_show_bytes(figure->value.count)
+         : figure->kind == CLPI_TIME    ? clpi_show_time(figure->value.ratio)
+         : figure->kind == CLPI_RATIO   ? clpi_show_ratio(figure->value.ratio)
+         : figure->kind == CLPI_ELAPSED ? clpi_show_elapsed(figure->value.count)
+         : figure->kind == CLPI_ADDRESS ? address
+                                        : clpi_show_count(figure->value.count);
+}
+
+double clpi_figure_value(const clpi_figure *figure)
+{
+  return figure->kind == CLPI_TIME || figure->kind == CLPI_RATIO ? figure->value.ratio
+                                                                 : (double)figure->value.count;
 }
 
 clpi_shown clpi_show_grouped(uint64_t count)

@@ -5,40 +5,25 @@
 
 #include "allocators.h"
 
-#include <clpool/allocator.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* The functions return exit codes, with a complaint if they are not 0. */
 typedef struct clpi_measured {
-  clp_allocator *allocator;
-  char *device_name;        /* NULL: it does not tell */
-  uint64_t device_bytes;    /* its memory; 0: unknown */
-  uint64_t max_block_bytes; /* its largest block; 0: no bound */
-  bool is_of_host;          /* blocks are memory of this process */
+  clpi_opened opened; /* is to be closed */
+  bool is_of_host;    /* blocks are memory of this process */
 
   /* Waits until the device provided what was allocated. NULL: nothing is pending then. */
-  int (*settle)(void *self);
+  int (*settle)(const clpi_opened *opened);
   /* Writes to every byte of the blocks and waits for that. NULL: this program has no way to. */
-  int (*fill)(void *self, const clp_memory *blocks, size_t count, size_t bytes);
+  int (*fill)(const clpi_opened *opened, const clp_memory *blocks, size_t count, size_t bytes);
   /* Makes the whole block a part of itself, and releases that, `times` times. NULL: its parts are
    * no objects. */
-  int (*make_parts)(void *self, clp_memory block, size_t bytes, size_t times);
-  void (*end)(void *self); /* NULL: nothing to do */
-  void *self;
+  int (*make_parts)(const clpi_opened *opened, clp_memory block, size_t bytes, size_t times);
 } clpi_measured;
 
-/* Opens the memory of an allocator that is not simulated. Returns an exit code, with a complaint if
- * it is not 0. */
+/* Opens the memory of an allocator. Returns an exit code, with a complaint if it is not 0; then
+ * nothing is open. */
 int clpi_measured_open(const clpi_allocator_choice *choice, clpi_measured *out);
 
-/* The same on an OpenCL device; `*out` begins as {0} and may be closed whatever comes of it. */
-int clpi_measured_open_cl(const clpi_allocator_choice *choice, clpi_measured *out);
-
-/* Makes sure that memory of this process which was freed is not what comes next: it goes back to
- * the system, and blocks are new pages as they are for a program that grows. */
-void clpi_measured_renew(const clpi_measured *memory);
-
-void clpi_measured_close(clpi_measured *memory);
+/* Sets what can be done to blocks of a kind that was opened on an OpenCL device. */
+void clpi_measured_set_opencl(clpi_allocator_kind kind, clpi_measured *out);
 
 #endif

@@ -1,159 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of an OpenCL device, to be measured. */
 #include "measured.h"
-#include "opencl_device.h"
-#include "opencl_query.h"
 #include "program.h"
 
-#include <stdlib.h>
+#include <CL/cl.h>
+#include <string.h>
+#include <sys/param.h>
 
-typedef struct opencl_memory {
-  clpi_cl_device device;
-  /* Before OpenCL 1.2 buffers are written to from here: as many bytes as a block has. */
-  void *source;
-  size_t source_bytes;
-} opencl_memory;
+static int finish(const clpi_opened *opened)
+{
+  cl_int code = clFinish(opened->queue);
+  return code ? clpi_opencl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
+}
 
 /* Zeros, as many at once as OpenCL's drivers are quick with. */
 static const unsigned char pattern[16];
 
-static int finish(void *self)
+/* How many of them divide `bytes`. */
+static size_t pattern_bytes(size_t bytes)
 {
-  const opencl_memory *memory = self;
-  cl_int code = clFinish(memory->device.queue);
-  return code ? clpi_cl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
+  return MIN(bytes & (~bytes + 1), sizeof(pattern));
 }
 
-/* The pattern, and what is left beyond its last whole one byte by byte. */
-static cl_int fill_buffer(cl_command_queue queue, cl_mem buffer, size_t bytes)
+static int fill_buffers(const clpi_opened *opened, const clp_memory *blocks, size_t count,
+                        size_t bytes)
 {
-  size_t rest = bytes % sizeof(pattern), whole = bytes - rest;
-  cl_int code = CL_SUCCESS;
-  if (whole > 0)
-    code = clEnqueueFillBuffer(queue, buffer, pattern, sizeof(pattern), 0, whole, 0, NULL, NULL);
-  if (!code && rest > 0)
-    code = clEnqueueFillBuffer(queue, buffer, pattern, 1, whole, rest, 0, NULL, NULL);
-  return code;
-}
-
-static int fill_buffers(void *self, const clp_memory *blocks, size_t count, size_t bytes)
-{
-  opencl_memory *memory = self;
   for (size_t i = 0; i < count; i++) {
-    cl_int code = fill_buffer(memory->device.queue, (cl_mem)blocks[i], bytes);
+    cl_int code = clEnqueueFillBuffer(opened->queue, (cl_mem)blocks[i], pattern,
+                                      pattern_bytes(bytes), 0, bytes, 0, NULL, NULL);
     if (code)
-      return clpi_cl_failed("clEnqueueFillBuffer", code);
+      return clpi_opencl_failed("clEnqueueFillBuffer", code);
   }
-  return finish(memory);
+  return finish(opened);
 }
 
-static int provide_source(opencl_memory *memory, size_t bytes)
+static int fill_svm(const clpi_opened *opened, const clp_memory *blocks, size_t count, size_t bytes)
 {
-  if (memory->source_bytes >= bytes)
-    return CLPI_EXIT_SUCCESS;
-  free(memory->source);
-  memory->source = calloc(1, bytes);
-  memory->source_bytes = memory->source ? bytes : 0;
-  if (memory->source)
-    return CLPI_EXIT_SUCCESS;
-  clpi_complain("no host memory to write to %zu bytes", bytes);
-  return CLPI_EXIT_FAILED;
-}
-
-static int write_buffers(void *self, const clp_memory *blocks, size_t count, size_t bytes)
-{
-  opencl_memory *memory = self;
-  int failed = provide_source(memory, bytes);
-  if (failed)
-    return failed;
   for (size_t i = 0; i < count; i++) {
-    cl_int code = clEnqueueWriteBuffer(memory->device.queue, (cl_mem)blocks[i], CL_FALSE, 0, bytes,
-                                       memory->source, 0, NULL, NULL);
+    cl_int code = clEnqueueSVMMemFill(opened->queue, (void *)blocks[i], pattern,
+                                      pattern_bytes(bytes), bytes, 0, NULL, NULL);
     if (code)
-      return clpi_cl_failed("clEnqueueWriteBuffer", code);
+      return clpi_opencl_failed("clEnqueueSVMMemFill", code);
   }
-  return finish(memory);
+  return finish(opened);
 }
 
-static cl_int fill_pointer(cl_command_queue queue, char *to, size_t bytes)
-{
-  size_t rest = bytes % sizeof(pattern), whole = bytes - rest;
-  cl_int code = CL_SUCCESS;
-  if (whole > 0)
-    code = clEnqueueSVMMemFill(queue, to, pattern, sizeof(pattern), whole, 0, NULL, NULL);
-  if (!code && rest > 0)
-    code = clEnqueueSVMMemFill(queue, to + whole, pattern, 1, rest, 0, NULL, NULL);
-  return code;
-}
-
-static int fill_svm(void *self, const clp_memory *blocks, size_t count, size_t bytes)
-{
-  opencl_memory *memory = self;
-  for (size_t i = 0; i < count; i++) {
-    cl_int code = fill_pointer(memory->device.queue, (char *)blocks[i], bytes);
-    if (code)
-      return clpi_cl_failed("clEnqueueSVMMemFill", code);
-  }
-  return finish(memory);
-}
-
-static int make_sub_buffers(void *self, clp_memory block, size_t bytes, size_t times)
+static int make_sub_buffers(const clpi_opened *opened, clp_memory block, size_t bytes, size_t times)
 {
   const cl_buffer_region region = {.origin = 0, .size = bytes};
-  (void)self;
+  (void)opened;
   for (size_t i = 0; i < times; i++) {
     cl_int code;
     cl_mem part = clCreateSubBuffer((cl_mem)block, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     if (code)
-      return clpi_cl_failed("clCreateSubBuffer", code);
+      return clpi_opencl_failed("clCreateSubBuffer", code);
     clReleaseMemObject(part);
   }
   return CLPI_EXIT_SUCCESS;
 }
 
-static bool has_fill(cl_device_id device)
+void clpi_measured_set_opencl(clpi_allocator_kind kind, clpi_measured *out)
 {
-  char *version = clpi_cl_device_text(device, CL_DEVICE_VERSION);
-  bool has = clpi_cl_is_version(version, 1, 2);
-  free(version);
-  return has;
-}
-
-static void end(void *self)
-{
-  opencl_memory *memory = self;
-  clpi_cl_device_close(&memory->device);
-  free(memory->source);
-  free(memory);
-}
-
-int clpi_measured_open_cl(const clpi_allocator_choice *choice, clpi_measured *out)
-{
-  opencl_memory *memory = calloc(1, sizeof(*memory));
-  if (!memory) {
-    clpi_complain("no host memory to measure with");
-    return CLPI_EXIT_FAILED;
-  }
-  out->self = memory;
-  out->end = end;
-  int code = clpi_cl_device_open(choice->device, &memory->device);
-  if (!code)
-    code = clpi_cl_allocator_create(&memory->device, choice->kind, &out->allocator);
-  if (code)
-    return code;
-
-  cl_device_id device = memory->device.id;
-  out->device_name = clpi_cl_device_text(device, CL_DEVICE_NAME);
-  out->device_bytes = clpi_cl_device_number(device, CL_DEVICE_GLOBAL_MEM_SIZE);
-  out->is_of_host = clpi_cl_device_number(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
-  out->max_block_bytes = clpi_cl_device_number(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  if (choice->kind == CLPI_ALLOCATOR_CL_SVM) {
-    out->fill = fill_svm;
-    return CLPI_EXIT_SUCCESS;
-  }
-  out->fill = has_fill(device) ? fill_buffers : write_buffers;
-  out->make_parts = make_sub_buffers;
-  if (choice->kind == CLPI_ALLOCATOR_CL_IMMEDIATE)
+  const char *type = out->opened.device.type;
+  bool is_svm = kind == CLPI_ALLOCATOR_CL_SVM;
+  out->is_of_host = type && strcmp(type, "CPU") == 0;
+  if (out->opened.device.opencl >= 120) /* clEnqueueFillBuffer came with OpenCL 1.2 */
+    out->fill = is_svm ? fill_svm : fill_buffers;
+  if (!is_svm)
+    out->make_parts = make_sub_buffers;
+  if (kind == CLPI_ALLOCATOR_CL_IMMEDIATE)
     out->settle = finish;
-  return CLPI_EXIT_SUCCESS;
 }

@@ -38,14 +38,11 @@ static void list_all(const clpi_report *report, figure_list *all)
   double seconds = (double)trace_timeline_nanoseconds(&survey->timeline, rows) / 1e9;
   unsigned bits = replay->pool_options.leading_bits_in_bin_id;
   double slack = replay->on_arena ? replay->arena_options.slack : (double)NAN;
-  size_t capacity = report->arguments->allocator.capacity;
   const clpi_figure figures[] = {
       {"leading_bits", "Leading bits of a bin", CLPI_COUNT, {bits}},
       {"arena", "On an arena", CLPI_SWITCH, {replay->on_arena}},
       {"slack", "Slack of the arena", CLPI_RATIO, {.ratio = slack}},
       {"limit", "Limit of the pool (0: none)", CLPI_BYTES, {result->limit_bytes}},
-      {"capacity", "Memory of the device (0: no bound)", CLPI_BYTES, {capacity}},
-      {"scale", "Sizes times", CLPI_RATIO, {.ratio = replay->scale}},
       {"pools", "Pools, as in the trace", CLPI_COUNT, {result->pools}},
       {"allocations", "Allocations", CLPI_COUNT, {result->allocations}},
       {"frees", "Frees", CLPI_COUNT, {result->frees}},
@@ -96,9 +93,9 @@ static bool list_pool(const clpi_report *report, size_t i, figure_list *row)
   snprintf(row->name, sizeof(row->name), "context %#" PRIx64, pool->context);
   const char *title = pool->name ? pool->name : row->name;
   const clpi_figure figures[] = {
-      {NULL, "Pool", CLPI_TEXT, {.text = *title ? title : "pools without a name"}},
-      {"name", NULL, CLPI_TEXT, {.text = pool->name}},
-      {"kind", kind_title(report), CLPI_TEXT, {.text = kind_name(pool->kind)}},
+      {NULL, "Pool", CLPI_WORDS, {.text = *title ? title : "pools without a name"}},
+      {"name", NULL, CLPI_WORDS, {.text = pool->name}},
+      {"kind", kind_title(report), CLPI_WORDS, {.text = kind_name(pool->kind)}},
       {"peak_active_bytes", "Most in use", CLPI_BYTES, {share->peak_active_bytes}},
       {"peak_managed_bytes", "Most in the pool", CLPI_BYTES, {share->peak_managed_bytes}},
   };
@@ -114,7 +111,7 @@ static bool list_kind(const clpi_report *report, size_t i, figure_list *row)
     return i < TRACE_KINDS;
   row->on_page = kind_title(report) ? SHOWN : HIDDEN;
   const clpi_figure figures[] = {
-      {"kind", "Kind", CLPI_TEXT, {.text = kind_name(i)}},
+      {"kind", "Kind", CLPI_WORDS, {.text = kind_name(i)}},
       {"allocations", "Allocations", CLPI_COUNT, {kind->allocations}},
       {"peak_active_bytes", "Most in use", CLPI_BYTES, {kind->peak_active_bytes}},
       {"active_bytes_at_peak", "At the peak of all", CLPI_BYTES, {kind->active_bytes_at_peak}},
@@ -183,13 +180,13 @@ static bool list_group(const clpi_report *report, size_t i, figure_list *row)
       {"bin", "Bin, block", CLPI_ID, {bin_number(report, group->kind.bytes)}},
       {"block_bytes", "", CLPI_BYTES, {group->block_bytes}},
       {"first_event", "First at event", CLPI_COUNT, {group->first.row}},
-      {"first_seconds", time, CLPI_TIME, {group->first.nanoseconds}},
+      {"first_seconds", time, CLPI_ELAPSED, {group->first.nanoseconds}},
       {"longest_life_events", "Longest life in events", CLPI_COUNT, {group->most_rows}},
-      {"longest_life_seconds", time, CLPI_TIME, {group->most_nanoseconds}},
+      {"longest_life_seconds", time, CLPI_ELAPSED, {group->most_nanoseconds}},
       {"never_freed", "Never freed", CLPI_COUNT, {group->kept}},
       {"thread", "Thread, stream", CLPI_ID, {group->kind.thread}},
       {"stream", "", CLPI_ADDRESS, {group->kind.stream}},
-      {"kind", kind_title(report), CLPI_TEXT, {.text = kind_name(group->kind.memory)}},
+      {"kind", kind_title(report), CLPI_WORDS, {.text = kind_name(group->kind.memory)}},
       {"from", has_stacks ? "From" : NULL, CLPI_LINES, {.lines = row->lines}},
   };
   fill(row, figures, sizeof(figures));
@@ -221,7 +218,7 @@ static void write_array(clpi_json *json, const clpi_report *report, const struct
     if (row.count == 0)
       continue;
     clpi_json_begin_object(json, NULL);
-    clpi_json_figures(json, row.figures, row.count);
+    clpi_write_figures(json, row.figures, row.count);
     clpi_json_end_object(json);
   }
   clpi_json_end_array(json);
@@ -235,7 +232,7 @@ void clpi_report_write_json(FILE *file, const clpi_report *report)
   clpi_json_begin_object(&json, NULL);
   clpi_json_string(&json, "trace", report->trace);
   clpi_json_string(&json, "allocator", "simulated");
-  clpi_json_figures(&json, all.figures, all.count);
+  clpi_write_figures(&json, all.figures, all.count);
   for (size_t i = 0; i < TABLES; i++)
     write_array(&json, report, &tables[i]);
   clpi_json_end_object(&json);
@@ -256,12 +253,14 @@ static void write_lines(FILE *file, const char *const *lines)
 
 static void write_value(FILE *file, const clpi_figure *figure)
 {
-  if (figure->kind == CLPI_TEXT)
+  if (figure->kind == CLPI_WORDS)
     clpi_write_escaped(file, figure->value.text ? figure->value.text : "unknown");
   else if (figure->kind == CLPI_LINES)
     write_lines(file, figure->value.lines);
   else if (figure->kind == CLPI_PART)
     fprintf(file, "<i class='held' style='width:%.1f%%'></i>", 100.0 * figure->value.ratio);
+  else if (figure->kind == CLPI_COUNT)
+    fputs(clpi_show_grouped(figure->value.count).text, file);
   else
     fputs(clpi_show_figure(figure).text, file);
 }
@@ -364,14 +363,23 @@ void clpi_report_write_tables(FILE *file, const clpi_report *report)
     write_table(file, report, &tables[i]);
 }
 
+static clpi_shown exactly(const clpi_figure *figure)
+{
+  clpi_shown shown;
+  if (figure->kind == CLPI_SWITCH)
+    return figure->value.count ? (clpi_shown){"yes"} : (clpi_shown){"no"};
+  if (figure->kind != CLPI_RATIO)
+    return clpi_show_grouped(figure->value.count);
+  snprintf(shown.text, sizeof(shown.text), "%.10g", figure->value.ratio);
+  return isnan(figure->value.ratio) ? (clpi_shown){"none"} : shown;
+}
+
 static void write_figure(FILE *file, const clpi_figure *figure)
 {
-  bool is_size = figure->kind == CLPI_BYTES;
-  clpi_shown shown = clpi_show_figure(figure);
-  clpi_shown exact = is_size ? clpi_show_grouped(figure->value.count) : shown;
+  bool is_large = figure->kind == CLPI_BYTES && figure->value.count >= 1024;
   fprintf(file, "<tr><th scope='row'>%s</th><td data-key='%s'>%s</td><td>%s</td></tr>\n",
-          figure->title, figure->key, exact.text,
-          is_size && figure->value.count >= 1024 ? shown.text : "");
+          figure->title, figure->key, exactly(figure).text,
+          is_large ? clpi_show_figure(figure).text : "");
 }
 
 void clpi_report_write_figures(FILE *file, const clpi_report *report)
