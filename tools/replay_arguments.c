@@ -45,7 +45,6 @@ static int read_option(int option, clpi_replay_arguments *arguments)
     return clpi_read_part_option("--reserve", optarg,
                                  &arguments->common.replay.arena_options.reserve_bytes);
   case OPTION_SEVERAL_THREADS:
-    arguments->common.replay.several_threads = true;
     return CLPI_EXIT_SUCCESS;
   case OPTION_TOUCH:
     arguments->touches = true;
