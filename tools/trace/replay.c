@@ -97,8 +97,8 @@ static clp_status run_pass(replay *run)
   do {
     clp_status status = trace_batch_read(run->batch, &run->source, rows);
     if (!status)
-      status = trace_player_reserve(&run->player, run->source.live.capacity,
-                                    run->source.contexts, run->batch->newest.line);
+      status = trace_player_reserve(&run->player, run->source.live.capacity, run->source.contexts,
+                                    run->batch->newest.line);
     if (!status)
       status = is_observed ? run_observed(run) : run_batch(run);
     if (status)
