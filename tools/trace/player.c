@@ -52,7 +52,7 @@ static clp_status play_free(trace_player *player, trace_play_slot *slot)
   clp_status status = player->options->contents ? touch(player, slot, false) : CLP_SUCCESS;
   if (!status)
     status = give_back(player, slot);
-  player->tally.active_bytes -= slot->bytes;
+  player->active_bytes -= slot->bytes;
   player->tally.frees++;
   return status;
 }
@@ -77,9 +77,9 @@ static clp_status play_allocation(trace_player *player, const trace_operation *o
   slot->is_live = true;
   tally->allocations++;
   tally->kinds[operation->kind]++;
-  tally->active_bytes += operation->bytes;
-  if (tally->peak_active_bytes < tally->active_bytes)
-    tally->peak_active_bytes = tally->active_bytes;
+  player->active_bytes += operation->bytes;
+  if (tally->peak_active_bytes < player->active_bytes)
+    tally->peak_active_bytes = player->active_bytes;
   return player->options->contents ? touch(player, slot, true) : CLP_SUCCESS;
 }
 
@@ -101,7 +101,7 @@ void trace_player_release_live(trace_player *player)
   for (size_t i = 0; i < player->slot_count; i++)
     if (player->slots[i].is_live)
       (void)give_back(player, &player->slots[i]);
-  player->tally.active_bytes = 0;
+  player->active_bytes = 0;
 }
 
 static clp_status open_pool(trace_player *player)
@@ -185,21 +185,12 @@ static void read_pool_figures(const trace_player *player, trace_replay_result *r
 void trace_player_read(const trace_player *player, trace_replay_result *result)
 {
   trace_meter meter = trace_metering_allocator_read(player->metering);
-  const trace_play_tally *tally = &player->tally;
-  *result = (trace_replay_result){
-      .pools = player->pool_count,
-      .allocations = tally->allocations,
-      .frees = tally->frees,
-      .misses = tally->allocations,
-      .device_allocations = meter.allocations,
-      .device_frees = meter.frees,
-      .failures = tally->failures,
-      .first_failure = tally->first_failure,
-      .peak_active_bytes = tally->peak_active_bytes,
-      .peak_managed_bytes = meter.peak_bytes,
-      .peak_device_bytes = meter.peak_bytes,
-  };
-  memcpy(result->kinds, tally->kinds, sizeof(result->kinds));
+  *result = player->tally;
+  result->pools = player->pool_count;
+  result->misses = result->allocations;
+  result->device_allocations = meter.allocations;
+  result->device_frees = meter.frees;
+  result->peak_managed_bytes = result->peak_device_bytes = meter.peak_bytes;
   if (player->options->pooled)
     read_pool_figures(player, result);
   if (result->peak_active_bytes > 0)

@@ -22,12 +22,8 @@ typedef struct trace_play_slot {
   bool is_live;  /* false: there is nothing, or what failed */
 } trace_play_slot;
 
-typedef struct trace_play_tally {
-  uint64_t allocations, frees, failures;
-  uint64_t kinds[TRACE_KINDS]; /* allocations of each */
-  uint64_t first_failure;      /* its event; 0: none failed */
-  size_t active_bytes, peak_active_bytes;
-} trace_play_tally;
+/* What was counted of operations: those figures of a result that are called so. */
+typedef trace_replay_result trace_play_tally;
 
 /* What serves one context of the trace. */
 typedef struct trace_play_pool {
@@ -45,6 +41,7 @@ typedef struct trace_player {
   trace_play_slot *slots;
   size_t slot_count;
   trace_play_tally tally;
+  size_t active_bytes; /* now */
 } trace_player;
 
 /* Makes what the options ask for on `allocator`, which stays with the player; of the options, which

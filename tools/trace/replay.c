@@ -15,8 +15,7 @@ typedef struct replay {
   trace_batch_source source;
   trace_player player;
   trace_batch *batch;
-  size_t pool; /* of the row that is observed */
-  uint64_t recorded_failures;
+  size_t pool;          /* of the row that is observed */
   uint64_t nanoseconds; /* of this pass, and so is the next */
   uint64_t operations_before;
 } replay;
@@ -33,7 +32,6 @@ static clp_status run_batch(replay *run)
   uint64_t begin = run->clock();
   clp_status status = trace_player_run(&run->player, run->batch->operations, run->batch->count);
   run->nanoseconds += run->clock() - begin;
-  run->recorded_failures += run->batch->recorded_failures;
   return status;
 }
 
@@ -67,7 +65,7 @@ static clp_status run_observed(replay *run)
   const trace_play_tally before = player->tally;
   const uint64_t taken_before = trace_metering_allocator_read(player->metering).allocations;
   trace_replay_step step = {.event = &run->batch->newest, .outcome = TRACE_REPLAY_SKIPPED};
-  if (!operation && run->batch->skipped == 0)
+  if (run->batch->at_end)
     return CLP_SUCCESS;
   if (operation) {
     step.bytes = operation->bytes;
@@ -108,19 +106,14 @@ static clp_status run_pass(replay *run)
   return CLP_SUCCESS;
 }
 
-static clp_status begin_next_pass(replay *run)
-{
-  trace_player_release_live(&run->player);
-  run->nanoseconds = 0;
-  run->operations_before = operations(run);
-  return trace_batch_source_rewind(&run->source);
-}
-
 static clp_status run_all(replay *run)
 {
   clp_status status = run_pass(run);
   for (unsigned pass = 1; pass < run->options->passes && !status; pass++) {
-    status = begin_next_pass(run);
+    trace_player_release_live(&run->player);
+    run->nanoseconds = 0;
+    run->operations_before = operations(run);
+    status = trace_batch_source_rewind(&run->source);
     if (!status)
       status = run_pass(run);
   }
@@ -130,7 +123,7 @@ static clp_status run_all(replay *run)
 static void read_figures(const replay *run, trace_replay_result *result)
 {
   trace_player_read(&run->player, result);
-  result->recorded_failures = run->recorded_failures;
+  result->recorded_failures = run->source.recorded_failures;
   uint64_t timed = operations(run) - run->operations_before;
   if (timed > 0)
     result->ns_per_operation = (double)run->nanoseconds / (double)timed;
