@@ -35,16 +35,11 @@ static clp_status run_batch(replay *run)
   return status;
 }
 
-static uint64_t operations(const replay *run)
-{
-  return trace_play_operations(&run->player.tally);
-}
-
 static void tell_progress(const replay *run)
 {
   if (!run->options->on_progress)
     return;
-  trace_replay_progress progress = {.operations = operations(run)};
+  trace_replay_progress progress = {.operations = trace_play_operations(&run->player.tally)};
   trace_progress(run->source.reader, &progress.done_bytes, &progress.total_bytes);
   run->options->on_progress(&progress, run->options->user_data);
 }
@@ -56,14 +51,14 @@ static void tell_block(size_t bytes, bool is_taken, void *user_data)
   observer->on_block(run->pool, bytes, is_taken, observer->user_data);
 }
 
-/* With an observer a batch is a row: all that changed in the player is what the row came to. */
+/* With an observer a batch is a row. */
 static clp_status run_observed(replay *run)
 {
   const trace_player *player = &run->player;
   const trace_operation *operation = run->batch->count ? run->batch->operations : NULL;
   const trace_play_slot *slot = operation ? &player->slots[operation->slot] : NULL;
-  const trace_play_tally before = player->tally;
-  const uint64_t taken_before = trace_metering_allocator_read(player->metering).allocations;
+  const bool was_live = slot && slot->is_live;
+  const uint64_t taken = trace_metering_allocator_read(player->metering).allocations;
   trace_replay_step step = {.event = &run->batch->newest, .outcome = TRACE_REPLAY_SKIPPED};
   if (run->batch->at_end)
     return CLP_SUCCESS;
@@ -77,13 +72,13 @@ static clp_status run_observed(replay *run)
     return status;
   const trace_meter meter = trace_metering_allocator_read(player->metering);
   step.device_bytes = meter.taken_bytes;
-  if (player->tally.failures > before.failures) {
-    step.outcome = TRACE_REPLAY_REFUSED;
-  } else if (player->tally.frees > before.frees) {
+  if (was_live) {
     step.outcome = TRACE_REPLAY_FREED;
-  } else if (player->tally.allocations > before.allocations) {
-    step.outcome = meter.allocations > taken_before ? TRACE_REPLAY_MISS : TRACE_REPLAY_HIT;
+  } else if (slot && slot->is_live) {
+    step.outcome = meter.allocations > taken ? TRACE_REPLAY_MISS : TRACE_REPLAY_HIT;
     step.block_bytes = slot->buffer ? clp_buffer_capacity(slot->buffer) : slot->bytes;
+  } else if (operation && !operation->is_free) {
+    step.outcome = TRACE_REPLAY_REFUSED;
   }
   return run->options->observer->on_step(&step, run->options->observer->user_data);
 }
@@ -112,7 +107,7 @@ static clp_status run_all(replay *run)
   for (unsigned pass = 1; pass < run->options->passes && !status; pass++) {
     trace_player_release_live(&run->player);
     run->nanoseconds = 0;
-    run->operations_before = operations(run);
+    run->operations_before = trace_play_operations(&run->player.tally);
     status = trace_batch_source_rewind(&run->source);
     if (!status)
       status = run_pass(run);
@@ -124,7 +119,7 @@ static void read_figures(const replay *run, trace_replay_result *result)
 {
   trace_player_read(&run->player, result);
   result->recorded_failures = run->source.recorded_failures;
-  uint64_t timed = operations(run) - run->operations_before;
+  uint64_t timed = trace_play_operations(&run->player.tally) - run->operations_before;
   if (timed > 0)
     result->ns_per_operation = (double)run->nanoseconds / (double)timed;
 }
