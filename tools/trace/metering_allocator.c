@@ -55,32 +55,25 @@ static void metering_destroy(void *self)
 
 /* The operations that are passed on as they are: those of `metered` are complete. */
 
-static const clp_allocator_ops *ops_of(void *self)
-{
-  return &((metering *)self)->metered->ops;
-}
-
-static void *self_of(void *self)
-{
-  return ((metering *)self)->metered->self;
-}
-
 static clp_status pass_split(void *self, clp_memory block, size_t offset, size_t bytes,
                              clp_memory *part)
 {
-  clp_status status = ops_of(self)->split(self_of(self), block, offset, bytes, part);
-  ((metering *)self)->meter.parts += !status;
+  metering *it = self;
+  clp_status status = it->metered->ops.split(it->metered->self, block, offset, bytes, part);
+  it->meter.parts += !status;
   return status;
 }
 
 static clp_status pass_unsplit(void *self, clp_memory part, size_t bytes)
 {
-  return ops_of(self)->unsplit(self_of(self), part, bytes);
+  metering *it = self;
+  return it->metered->ops.unsplit(it->metered->self, part, bytes);
 }
 
 static clp_status metering_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
-  return count_free(self, bytes, ops_of(self)->free_on(self_of(self), memory, bytes, stream));
+  metering *it = self;
+  return count_free(it, bytes, it->metered->ops.free_on(it->metered->self, memory, bytes, stream));
 }
 
 clp_status trace_metering_allocator_create(clp_allocator *metered, clp_allocator **out)
