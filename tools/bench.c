@@ -1,77 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool bench: what a device's memory costs, as tables and as the file that clpool tune reads. */
-#include "bench_arguments.h"
 #include "bench_report.h"
 #include "measure.h"
+#include "options.h"
 #include "output_file.h"
-#include "program.h"
 #include "trace/costs.h"
 
 #include <clpool/version.h>
 #include <stdlib.h>
 
-static const char help_text[] =
-    "Usage: clpool bench [OPTION]...\n"
-    "Measures what memory costs on this machine, by size: taking it from the device and\n"
-    "giving it back, writing to it for the first time and again, parts of buffers, and the\n"
-    "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
-    "medians, the least of three rounds.\n"
-    "\n"
-    "Options:\n"
-    "  --allocator=NAME     what to measure, as often as you like: host, cl-deferred,\n"
-    "                       cl-immediate, cl-svm, cuda-async; host and what the OpenCL\n"
-    "                       device has by default\n"
-    "  --device=P.D         the OpenCL device, as clpool info numbers them; by default a\n"
-    "                       GPU if there is one\n"
-    "  --device=N           the CUDA device; 0 by default. Both may be given\n"
-    "  --sizes=BYTES,...    which sizes; 256,1K,4K and so on to 64M by default. What is\n"
-    "                       larger than half the device's largest block, or a sixteenth of\n"
-    "                       its memory, is left out\n"
-    "  --time=SECONDS       how long an allocator may take, about; 1 by default\n"
-    "  -o, --output=FILE    write the cost file that clpool tune --cost=FILE reads\n"
-    "  --json               print one JSON object\n"
-    "  --help               print this help\n"
-    "BYTES may be 4K, 1.5M or 4MiB. FILE \"-\" is standard output. The file appears when it\n"
-    "is complete. At most an eighth of the device's memory is taken.\n"
-    "\n"
-    "Examples:\n"
-    "  clpool bench\n"
-    "  clpool bench --device=1.0 -o my-gpu.csv\n"
-    "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 --device=0\n"
-    "  clpool bench --allocator=cl-svm --sizes=4K,1M,64M --time=10 --json\n";
-
-static int measure(const clpi_bench_arguments *arguments, clpi_allocator_kind kind,
-                   trace_costs *costs)
+static int measure_wanted(const clpi_arguments *arguments, unsigned wanted, trace_costs *costs)
 {
-  clpi_allocator_choice choice = {
-      .kind = kind, .device = arguments->device, .ordinal = arguments->ordinal};
-  return clpi_measure_costs(&choice, &arguments->measure, costs);
-}
-
-static int measure_wanted(const clpi_bench_arguments *arguments,
-                          const bool wanted[CLPI_ALLOCATOR_KINDS], trace_costs *costs)
-{
+  clpi_allocator_choice choice = arguments->choice;
   int code = CLPI_EXIT_SUCCESS;
-  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS && !code; kind++)
-    if (wanted[kind])
-      code = measure(arguments, kind, costs);
+  for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
+    if (wanted >> choice.kind & 1)
+      code = clpi_measure_costs(&choice, &clpi_measure_usual, costs);
   return code;
 }
 
 /* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
  * alone. */
-static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_ALLOCATOR_KINDS])
+static int choose_usual(const clpi_arguments *arguments, unsigned *wanted)
 {
   clpi_platforms platforms;
   int code = clpi_platforms_read(&platforms);
   if (code)
     return code;
-  const clpi_device *device = clpi_find_device(&platforms, arguments->device);
-  bool tries_device = device || arguments->device.is_given;
-  wanted[CLPI_ALLOCATOR_HOST] = true;
-  wanted[CLPI_ALLOCATOR_CL_DEFERRED] = tries_device;
-  wanted[CLPI_ALLOCATOR_CL_IMMEDIATE] = tries_device;
-  wanted[CLPI_ALLOCATOR_CL_SVM] = device && device->svm_count > 0;
+  const clpi_device *device = clpi_find_device(&platforms, arguments->choice.device);
+  bool tries_device = device || arguments->choice.device.is_given;
+  *wanted = 1U << CLPI_ALLOCATOR_HOST;
+  if (tries_device)
+    *wanted |= 1U << CLPI_ALLOCATOR_CL_DEFERRED | 1U << CLPI_ALLOCATOR_CL_IMMEDIATE;
+  if (device && device->svm_count > 0)
+    *wanted |= 1U << CLPI_ALLOCATOR_CL_SVM;
   if (!tries_device)
     clpi_complain("remark: %s, so the host alone is measured",
                   clpi_has_opencl ? "there is no OpenCL device"
@@ -83,13 +45,11 @@ static int choose_usual(const clpi_bench_arguments *arguments, bool wanted[CLPI_
   return CLPI_EXIT_SUCCESS;
 }
 
-static int measure_all(const clpi_bench_arguments *arguments, trace_costs *costs)
+static int measure_all(const clpi_arguments *arguments, trace_costs *costs)
 {
-  bool usual[CLPI_ALLOCATOR_KINDS] = {false};
-  if (arguments->names_allocators)
-    return measure_wanted(arguments, arguments->wanted, costs);
-  int code = choose_usual(arguments, usual);
-  return code ? code : measure_wanted(arguments, usual, costs);
+  unsigned wanted = arguments->allocators;
+  int code = wanted ? CLPI_EXIT_SUCCESS : choose_usual(arguments, &wanted);
+  return code ? code : measure_wanted(arguments, wanted, costs);
 }
 
 static void write_cost_file(FILE *file, const trace_costs *costs)
@@ -98,7 +58,7 @@ static void write_cost_file(FILE *file, const trace_costs *costs)
   trace_costs_write(costs, file);
 }
 
-static int measure_and_report(const clpi_bench_arguments *arguments, clpi_output_file **file,
+static int measure_and_report(const clpi_arguments *arguments, clpi_output_file **file,
                               trace_costs *costs)
 {
   int code = measure_all(arguments, costs);
@@ -118,34 +78,40 @@ static int measure_and_report(const clpi_bench_arguments *arguments, clpi_output
   return CLPI_EXIT_SUCCESS;
 }
 
-static int run(int argc, char **argv)
+static int run(clpi_arguments *arguments)
 {
-  clpi_bench_arguments arguments;
   clpi_output_file *file = NULL;
-  int code = clpi_bench_arguments_read(argc, argv, &arguments);
-  if (code)
-    return code;
-  if (arguments.wants_help) {
-    fputs(help_text, stdout);
-    return CLPI_EXIT_SUCCESS;
-  }
+  if (arguments->allocators >> CLPI_ALLOCATOR_SIMULATED & 1)
+    return clpi_misuse("the simulated allocator has no device, so nothing can be measured on it");
   trace_costs *costs = calloc(1, sizeof(*costs));
   if (!costs) {
     clpi_complain("no host memory for costs");
     return CLPI_EXIT_FAILED;
   }
-  if (arguments.output)
-    code = clpi_output_file_create(arguments.output, &file);
+  int code = CLPI_EXIT_SUCCESS;
+  if (arguments->output)
+    code = clpi_output_file_create(arguments->output, &file);
   if (!code)
-    code = measure_and_report(&arguments, &file, costs);
+    code = measure_and_report(arguments, &file, costs);
   clpi_output_file_discard(file);
   free(costs);
   return code;
 }
 
 const clpi_command clpi_bench_command = {
+    .bit = CLPI_BENCH,
     .name = "bench",
     .summary = "measure what memory costs on this machine, for clpool tune",
-    .help = help_text,
+    .usage = "[OPTION]...",
+    .about = "Measures what memory costs on this machine, by size: taking it from the device and\n"
+             "giving it back, writing to it for the first time and again, parts of buffers, and "
+             "the\n"
+             "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
+             "medians, the least of three rounds. At most an eighth of the device's memory is "
+             "taken.\n",
+    .examples = "  clpool bench\n"
+                "  clpool bench --allocator=cl-immediate --device=1.0 -o my-gpu.csv\n"
+                "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 "
+                "--device=0\n",
     .run = run,
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool info: the version, the allocators, and every OpenCL platform and device, and CUDA's. */
 #include "allocators.h"
-#include "arguments.h"
 #include "cuda_devices.h"
 #include "devices.h"
 #include "json.h"
-#include "program.h"
+#include "options.h"
 #include "quantities.h"
 #include "wrapped.h"
 
@@ -13,23 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-static const char help_text[] =
-    "Usage: clpool info [--json]\n"
-    "Shows the version, the allocators that are built in, and every OpenCL platform and\n"
-    "device: memory, largest block, alignment, and what matters for allocating on it; and\n"
-    "every CUDA device with its memory, or why there is none.\n"
-    "\n"
-    "Options:\n"
-    "  --json  print one JSON object\n"
-    "  --help  print this help\n"
-    "\n"
-    "A device's number, such as 0.0, or 0 on CUDA, is what --device of the other commands\n"
-    "takes.\n"
-    "\n"
-    "Examples:\n"
-    "  clpool info\n"
-    "  clpool info --json\n";
 
 static const char *or_unknown(const char *text)
 {
@@ -158,30 +140,13 @@ static void print_json(const clpi_platforms *platforms)
   clpi_json_finish(&json);
 }
 
-static int run(int argc, char **argv)
+static int run(clpi_arguments *arguments)
 {
-  enum { OPTION_HELP = 256, OPTION_JSON };
-  static const struct option options[] = {
-      {"json", no_argument, NULL, OPTION_JSON}, {"help", no_argument, NULL, OPTION_HELP}, {0}};
-  bool as_json = false;
-  int option;
-  while ((option = clpi_next_option(argc, argv, ":h", options)) != -1) {
-    if (option == 'h' || option == OPTION_HELP) {
-      fputs(help_text, stdout);
-      return CLPI_EXIT_SUCCESS;
-    }
-    if (option != OPTION_JSON)
-      return CLPI_EXIT_MISUSE;
-    as_json = true;
-  }
-  if (optind < argc)
-    return clpi_misuse("there is no argument \"%s\" (see clpool info --help)", argv[optind]);
-
   clpi_platforms platforms;
   int failed = clpi_platforms_read(&platforms);
   if (failed)
     return failed;
-  if (as_json)
+  if (arguments->as_json)
     print_json(&platforms);
   else
     print_all(&platforms);
@@ -190,8 +155,16 @@ static int run(int argc, char **argv)
 }
 
 const clpi_command clpi_info_command = {
+    .bit = CLPI_INFO,
     .name = "info",
     .summary = "show the allocators, and the OpenCL and CUDA devices of this machine",
-    .help = help_text,
+    .usage = "[OPTION]...",
+    .about = "Shows the version, the allocators that are built in, and every OpenCL platform and\n"
+             "device: memory, largest block, alignment, and what matters for allocating on it; "
+             "and\n"
+             "every CUDA device with its memory, or why there is none. A device's number, such as\n"
+             "0.0, or 0 on CUDA, is what --device of the other commands takes.\n",
+    .examples = "  clpool info\n"
+                "  clpool info --json\n",
     .run = run,
 };

@@ -3,29 +3,17 @@
 #ifndef CLPOOL_TOOLS_REPORT_H
 #define CLPOOL_TOOLS_REPORT_H
 
+#include "figures.h"
+#include "options.h"
 #include "quantities.h"
 #include "trace/survey.h"
-#include "trace_arguments.h"
 
 #include <stdio.h>
-
-/* The outputs that are files. */
-enum { CLPI_REPORT_PAGE, CLPI_REPORT_PERFETTO, CLPI_REPORT_FOLDED, CLPI_REPORT_FILES };
-
-typedef struct clpi_report_arguments {
-  clpi_trace_arguments common;
-  const char *files[CLPI_REPORT_FILES]; /* paths; "-": standard output. NULL: there is none */
-} clpi_report_arguments;
-
-extern const char *const clpi_report_options[CLPI_REPORT_FILES]; /* that name them */
-
-/* Reads the arguments. Returns an exit code, with a complaint if it is not 0. */
-int clpi_report_arguments_read(int argc, char **argv, clpi_report_arguments *arguments);
 
 /* A replay, and what came of it. */
 typedef struct clpi_report {
   const char *trace; /* its path, or "standard input" */
-  const clpi_trace_arguments *arguments;
+  const clpi_arguments *arguments;
   const trace_survey *survey;
 } clpi_report;
 
@@ -60,22 +48,7 @@ enum { CLPI_REPORT_LINES = 4 };
 
 /* --- figures, one list for the page and for JSON --- */
 
-typedef enum clpi_figure_kind {
-  CLPI_COUNT,
-  CLPI_BYTES,
-  CLPI_RATIO, /* NAN: there is none */
-  CLPI_SWITCH /* yes or no */
-} clpi_figure_kind;
-
-typedef struct clpi_figure {
-  const char *key;   /* in JSON; those of clpool replay mean the same */
-  const char *title; /* on the page */
-  clpi_figure_kind kind;
-  uint64_t count; /* or bytes; 1 for yes */
-  double ratio;
-} clpi_figure;
-
-enum { CLPI_FIGURES = 26 };
+enum { CLPI_FIGURES = 24 };
 
 void clpi_report_figures(const clpi_report *report, clpi_figure figures[CLPI_FIGURES]);
 

@@ -15,14 +15,11 @@ void clpi_report_figures(const clpi_report *report, clpi_figure figures[CLPI_FIG
   uint64_t nanoseconds = rows > 0 ? trace_timeline_nanoseconds(&survey->timeline, rows) : 0;
   unsigned bits = replay->pool_options.leading_bits_in_bin_id;
   double slack = replay->on_arena ? replay->arena_options.slack : (double)NAN;
-  size_t capacity = report->arguments->allocator.capacity;
   const clpi_figure list[] = {
       {"leading_bits", "Leading bits of a bin", CLPI_COUNT, bits, 0.0},
       {"arena", "On an arena", CLPI_SWITCH, replay->on_arena, 0.0},
       {"slack", "Slack of the arena", CLPI_RATIO, 0, slack},
       {"limit", "Limit of the pool (0: none)", CLPI_BYTES, result->limit_bytes, 0.0},
-      {"capacity", "Memory of the device (0: no bound)", CLPI_BYTES, capacity, 0.0},
-      {"scale", "Sizes times", CLPI_RATIO, 0, replay->scale},
       {"pools", "Pools, as in the trace", CLPI_COUNT, result->pools, 0.0},
       {"allocations", "Allocations", CLPI_COUNT, result->allocations, 0.0},
       {"frees", "Frees", CLPI_COUNT, result->frees, 0.0},

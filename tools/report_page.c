@@ -87,7 +87,7 @@ static void write_next_step(FILE *file, const clpi_report *report)
           file);
   } else {
     fputs("Next: <code>clpool tune ", file);
-    clpi_write_escaped(file, clpi_base_name(report->arguments->trace));
+    clpi_write_escaped(file, clpi_base_name(report->arguments->traces[0]));
     fputs("</code> looks for a setting that takes less.", file);
   }
   if (!report->survey->stacks)
@@ -100,13 +100,8 @@ static void write_next_step(FILE *file, const clpi_report *report)
 static clp_status write_verdict(FILE *file, const clpi_report *report)
 {
   const trace_replay_result *result = &report->survey->result;
-  double scale = report->arguments->replay.scale;
-  fputs("<p class='verdict'>", file);
-  if (scale < 1.0 || scale > 1.0)
-    fprintf(file, "With its sizes times %.10g, the program had at most ", scale);
-  else
-    fputs("The program had at most ", file);
-  fprintf(file, "<b>%s</b> in use", clpi_show_bytes(result->peak_active_bytes).text);
+  fprintf(file, "<p class='verdict'>The program had at most <b>%s</b> in use",
+          clpi_show_bytes(result->peak_active_bytes).text);
   if (result->failures > 0)
     fprintf(file, ", without <b>%s</b> of its %s, which were refused",
             clpi_show_grouped(result->failures).text,

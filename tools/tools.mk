@@ -31,15 +31,15 @@ libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
 
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
-	tools/arguments.c tools/arguments.h \
 	tools/bench.c \
-	tools/bench_arguments.c tools/bench_arguments.h \
 	tools/bench_report.c tools/bench_report.h \
 	tools/child.c tools/child.h \
+	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
 	tools/cuda_allocator.c \
 	tools/cuda_devices.c tools/cuda_devices.h \
 	tools/devices.c tools/devices.h \
+	tools/figures.c tools/figures.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \
@@ -48,17 +48,15 @@ tools_clpool_SOURCES = \
 	tools/measure_blocks.c tools/measure_blocks.h \
 	tools/measure_pairs.c tools/measure_pairs.h \
 	tools/measured.c tools/measured.h \
+	tools/options.c tools/options.h \
 	tools/output_file.c tools/output_file.h \
 	tools/program.c tools/program.h \
 	tools/progress.c tools/progress.h \
 	tools/quantities.c tools/quantities.h \
 	tools/record.c \
 	tools/replay.c \
-	tools/replay_arguments.c tools/replay_arguments.h \
 	tools/replay_report.c tools/replay_report.h \
-	tools/replay_setup.c tools/replay_setup.h \
 	tools/report.c tools/report.h \
-	tools/report_arguments.c \
 	tools/report_bins.c \
 	tools/report_figures.c \
 	tools/report_json.c \
@@ -70,9 +68,8 @@ tools_clpool_SOURCES = \
 	tools/report_timeline.c \
 	tools/run.c \
 	tools/timing.c tools/timing.h \
-	tools/trace_arguments.c tools/trace_arguments.h \
+	tools/trace_input.c tools/trace_input.h \
 	tools/tune.c \
-	tools/tune_arguments.c tools/tune_arguments.h \
 	tools/tune_json.c \
 	tools/tune_plot.c \
 	tools/tune_report.c tools/tune_report.h \
@@ -140,13 +137,19 @@ tools/known_costs.c: $(known_costs) tools/tools.mk
 	  echo '    sizeof(clpi_known_costs_list) / sizeof(clpi_known_costs_list[0]);'; \
 	  } >$@-part && mv $@-part $@
 
-# bash looks for the completion of a command in a file of the command's name.
-EXTRA_DIST += tools/clpool.bash
+# Each shell looks for the completion of a command in a file of a name of its own.
+EXTRA_DIST += tools/clpool.bash tools/clpool.fish tools/clpool.zsh
 if TOOL
-completiondir = $(datadir)/bash-completion/completions
+completions = \
+	bash:bash-completion/completions/clpool \
+	fish:fish/vendor_completions.d/clpool.fish \
+	zsh:zsh/site-functions/_clpool
 install-data-local:
-	$(MKDIR_P) '$(DESTDIR)$(completiondir)'
-	$(INSTALL_DATA) $(srcdir)/tools/clpool.bash '$(DESTDIR)$(completiondir)/clpool'
+	for pair in $(completions); do \
+	  file='$(DESTDIR)$(datadir)'/$${pair#*:}; \
+	  $(MKDIR_P) "$${file%/*}" && \
+	    $(INSTALL_DATA) $(srcdir)/tools/clpool.$${pair%%:*} "$$file" || exit; \
+	done
 uninstall-local:
-	rm -f '$(DESTDIR)$(completiondir)/clpool'
+	for pair in $(completions); do rm -f '$(DESTDIR)$(datadir)'/$${pair#*:}; done
 endif

@@ -8,7 +8,7 @@
 
 static void write_subject(clpi_json *json, const clpi_tune_report *report)
 {
-  const clpi_tune_arguments *arguments = report->arguments;
+  const clpi_arguments *arguments = report->arguments;
   clpi_json_begin_array(json, "traces");
   for (size_t i = 0; i < arguments->trace_count; i++)
     clpi_json_string(json, NULL, arguments->traces[i]);
@@ -16,7 +16,7 @@ static void write_subject(clpi_json *json, const clpi_tune_report *report)
   clpi_json_unsigned(json, "allocations", report->allocations);
   clpi_json_unsigned(json, "frees", report->frees);
   clpi_json_unsigned(json, "peak_active_bytes", report->peak_active_bytes);
-  clpi_json_unsigned(json, "limit", arguments->limit_bytes);
+  clpi_json_unsigned(json, "limit", arguments->replay.limit_bytes);
   clpi_json_unsigned(json, "time", arguments->most_ns);
   clpi_json_string(json, "costs", report->costs.text);
 }

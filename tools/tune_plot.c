@@ -162,7 +162,7 @@ static void write_point(FILE *file, const point *it)
           clpi_show_time(it->ns).text);
 }
 
-static void write_title(FILE *file, const clpi_tune_arguments *arguments)
+static void write_title(FILE *file, const clpi_arguments *arguments)
 {
   fprintf(file, "<title>");
   clpi_write_escaped(file, arguments->traces[0]);

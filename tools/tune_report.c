@@ -96,7 +96,7 @@ clpi_tune_words clpi_tune_environment(const trace_tune_setting *setting)
 
 static void print_subject(const clpi_tune_report *report)
 {
-  const clpi_tune_arguments *arguments = report->arguments;
+  const clpi_arguments *arguments = report->arguments;
   if (arguments->trace_count > 1)
     printf("%zu traces", arguments->trace_count);
   else
@@ -105,8 +105,8 @@ static void print_subject(const clpi_tune_report *report)
          report->allocations > 1 ? "s" : "", clpi_show_bytes(report->peak_active_bytes).text);
   if (report->outcomes[0].result.pools > 1)
     printf(", %zu pools", report->outcomes[0].result.pools);
-  if (arguments->limit_bytes > 0)
-    printf(", a limit of %s", clpi_show_bytes(arguments->limit_bytes).text);
+  if (arguments->replay.limit_bytes > 0)
+    printf(", a limit of %s", clpi_show_bytes(arguments->replay.limit_bytes).text);
   fputs("\ncosts: ", stdout);
   clpi_print_escaped(stdout, report->costs.text);
   fputs("\n\n", stdout);

@@ -3,8 +3,8 @@
 #ifndef CLPOOL_TOOLS_TUNE_REPORT_H
 #define CLPOOL_TOOLS_TUNE_REPORT_H
 
+#include "options.h"
 #include "trace/tune.h"
-#include "tune_arguments.h"
 
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ typedef struct clpi_tune_words {
 } clpi_tune_words;
 
 typedef struct clpi_tune_report {
-  const clpi_tune_arguments *arguments;
+  const clpi_arguments *arguments;
   clpi_tune_words costs;       /* where they are from */
   uint64_t allocations, frees; /* of all traces, of one pass */
   size_t peak_active_bytes;

@@ -83,7 +83,7 @@ typedef struct trace_replay_options {
 #define TRACE_ARENA_OPTIONS_INIT                                                                   \
   {                                                                                                \
     .struct_size = sizeof(clp_arena_options), .initialized = 1, .slack = 0.016,                    \
-    .min_segment_bytes = (size_t)4 << 10, .one_thread = 1                                          \
+    .one_thread = true, .min_segment_bytes = (size_t)4 << 10                                       \
   }
 
 #define TRACE_REPLAY_OPTIONS_INIT                                                                  \
