@@ -80,12 +80,12 @@ START_TEST(recorded_failures_are_counted_and_left_out)
   start(&all, "x0=5 a1=1 x0=6 f1=1");
   reads(&all, 3);
   ck_assert_uint_eq(all.batch.count, 1);
-  ck_assert_uint_eq(all.source.recorded_failures, 2);
+  ck_assert_uint_eq(all.batch.recorded_failures, 2);
   ck_assert_uint_eq(all.batch.newest.size, 6);
   ck_assert(!all.batch.at_end);
   reads(&all, 3);
   ck_assert_uint_eq(all.batch.count, 1);
-  ck_assert_uint_eq(all.source.recorded_failures, 2);
+  ck_assert_uint_eq(all.batch.recorded_failures, 0);
   is_operation(&all, 0, true, 1, 0);
   ck_assert_uint_eq(all.batch.operations[0].event, 4);
   ck_assert(all.batch.at_end);
@@ -179,7 +179,7 @@ START_TEST(frees_of_what_is_older_are_left_out)
   for (int pass = 0; pass < 2; pass++) {
     reads(&all, TRACE_BATCH_ROWS);
     ck_assert_uint_eq(all.batch.count, 3);
-    ck_assert_uint_eq(all.source.recorded_failures, 0);
+    ck_assert_uint_eq(all.batch.recorded_failures, 0);
     is_operation(&all, 1, true, 100, 0);
     is_operation(&all, 2, false, 9, 0);
     ck_assert_uint_eq(all.batch.operations[2].event, 6);

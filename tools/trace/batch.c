@@ -98,6 +98,7 @@ static bool is_left_out(const trace_batch_source *source, const trace_event *eve
 clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size_t most)
 {
   batch->count = 0;
+  batch->recorded_failures = 0;
   batch->at_end = false;
   for (size_t rows = 0; rows < most && rows < TRACE_BATCH_ROWS; rows++) {
     trace_event *event = &batch->newest;
@@ -111,7 +112,7 @@ clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size
     }
     source->rows++;
     bool is_failure = event->action == TRACE_ALLOCATE_FAILURE;
-    source->recorded_failures += is_failure;
+    batch->recorded_failures += is_failure;
     if (is_failure || is_left_out(source, event))
       continue;
     status = resolve(&batch->operations[batch->count], event, source);

@@ -30,7 +30,8 @@ typedef struct trace_operation {
 
 typedef struct trace_batch {
   size_t count; /* operations: the rows but for recorded failures, and frees that are left out */
-  bool at_end;  /* the trace has no more rows */
+  size_t recorded_failures;
+  bool at_end;        /* the trace has no more rows */
   trace_event newest; /* the last row that was read */
   trace_operation operations[TRACE_BATCH_ROWS];
 } trace_batch;
@@ -40,8 +41,7 @@ typedef struct trace_batch_source {
   trace_reader *reader; /* borrowed */
   double scale;         /* of sizes */
   trace_live_blocks live;
-  uint64_t rows;              /* so far in this pass */
-  uint64_t recorded_failures; /* so far, in all passes */
+  uint64_t rows; /* so far in this pass */
   /* Of all passes: numbers of contexts, and of contexts and kinds; so many of each. */
   clpi_map owner_numbers[2], context_numbers[2];
   uint32_t owners, contexts;

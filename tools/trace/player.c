@@ -25,46 +25,34 @@ static clp_status failed_at(const trace_player *player, const trace_operation *o
                      operation->bytes, error->message);
 }
 
-/* Writes to the contents, or looks at them, if there is a way to. */
-static clp_status touch(const trace_player *player, const trace_play_slot *slot, bool writes)
-{
-  const trace_replay_contents *contents = player->options->contents;
-  clp_memory memory = slot->buffer ? clp_buffer_memory(slot->buffer) : slot->memory;
-  if (!memory || (!writes && !contents->check))
-    return CLP_SUCCESS;
-  return (writes ? contents->fill : contents->check)(memory, slot->bytes, slot->word,
-                                                     contents->user_data);
-}
-
-static clp_status give_back(const trace_player *player, trace_play_slot *slot)
+static clp_status give_back(trace_player *player, trace_play_slot *slot)
 {
   clp_status status = slot->buffer ? clp_buffer_release(slot->buffer)
                                    : clp_allocator_free(player->pools[slot->pool].source,
                                                         slot->memory, slot->bytes);
-  slot->is_live = status;
-  return status;
+  if (status)
+    return status;
+  player->active_bytes -= slot->bytes;
+  slot->buffer = NULL;
+  slot->is_live = false;
+  return CLP_SUCCESS;
 }
 
 static clp_status play_free(trace_player *player, trace_play_slot *slot)
 {
   if (!slot->is_live)
     return CLP_SUCCESS;
-  clp_status status = player->options->contents ? touch(player, slot, false) : CLP_SUCCESS;
-  if (!status)
-    status = give_back(player, slot);
-  player->active_bytes -= slot->bytes;
   player->tally.frees++;
-  return status;
+  return give_back(player, slot);
 }
 
-/* The line is another word for each allocation of a pass. */
 static clp_status play_allocation(trace_player *player, const trace_operation *operation,
                                   trace_play_slot *slot)
 {
   const trace_play_pool *pool = &player->pools[operation->context];
   trace_play_tally *tally = &player->tally;
-  *slot = (trace_play_slot){
-      .bytes = operation->bytes, .pool = operation->context, .word = (uint32_t)operation->line};
+  slot->pool = operation->context;
+  slot->bytes = operation->bytes;
   clp_status status = pool->pool
                           ? clp_pool_allocate(pool->pool, operation->bytes, &slot->buffer)
                           : clp_allocator_allocate(pool->source, operation->bytes, &slot->memory);
@@ -80,7 +68,7 @@ static clp_status play_allocation(trace_player *player, const trace_operation *o
   player->active_bytes += operation->bytes;
   if (tally->peak_active_bytes < player->active_bytes)
     tally->peak_active_bytes = player->active_bytes;
-  return player->options->contents ? touch(player, slot, true) : CLP_SUCCESS;
+  return CLP_SUCCESS;
 }
 
 clp_status trace_player_run(trace_player *player, const trace_operation *operations, size_t count)
@@ -101,7 +89,6 @@ void trace_player_release_live(trace_player *player)
   for (size_t i = 0; i < player->slot_count; i++)
     if (player->slots[i].is_live)
       (void)give_back(player, &player->slots[i]);
-  player->active_bytes = 0;
 }
 
 static clp_status open_pool(trace_player *player)

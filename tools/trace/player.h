@@ -18,7 +18,7 @@ typedef struct trace_play_slot {
   clp_memory memory;  /* without */
   size_t bytes;
   uint32_t pool; /* the number of its pool */
-  uint32_t word; /* for its contents */
+  uint32_t word; /* the caller's own */
   bool is_live;  /* false: there is nothing, or what failed */
 } trace_play_slot;
 
@@ -45,7 +45,7 @@ typedef struct trace_player {
 } trace_player;
 
 /* Makes what the options ask for on `allocator`, which stays with the player; of the options, which
- * must last as long, it uses the pool, the arena, the limit and the contents. Statuses as of
+ * must last as long, it uses the pool, the arena and the limit. Statuses as of
  * trace_replay. In any case the player is for trace_player_close. */
 clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
                              const trace_replay_options *options);

@@ -32,6 +32,7 @@ static clp_status run_batch(replay *run)
   uint64_t begin = run->clock();
   clp_status status = trace_player_run(&run->player, run->batch->operations, run->batch->count);
   run->nanoseconds += run->clock() - begin;
+  run->player.tally.recorded_failures += run->batch->recorded_failures;
   return status;
 }
 
@@ -118,7 +119,6 @@ static clp_status run_all(replay *run)
 static void read_figures(const replay *run, trace_replay_result *result)
 {
   trace_player_read(&run->player, result);
-  result->recorded_failures = run->source.recorded_failures;
   uint64_t timed = trace_play_operations(&run->player.tally) - run->operations_before;
   if (timed > 0)
     result->ns_per_operation = (double)run->nanoseconds / (double)timed;

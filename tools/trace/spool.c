@@ -52,6 +52,7 @@ static clp_status write_batch(trace_spool *spool)
   const trace_batch *batch = spool->batch;
   for (size_t i = 0; i < batch->count; i++)
     count(spool, &batch->operations[i]);
+  spool->recorded_failures += batch->recorded_failures;
   if (fwrite(batch->operations, sizeof(batch->operations[0]), batch->count, spool->file) <
       batch->count)
     return failed("write");
@@ -67,7 +68,6 @@ static clp_status read_all(trace_spool *spool, trace_batch_source *source)
     if (status)
       return status;
   } while (!spool->batch->at_end);
-  spool->recorded_failures = source->recorded_failures;
   spool->slots = source->live.capacity;
   spool->contexts = source->contexts;
   spool->owners = source->owners;
