@@ -13,7 +13,7 @@ default=0.016
 
 # Prints the footprint, the segments taken and the allocations of a replay.
 replay() {
-  "$CLPOOL" replay "$1" --arena --slack="$2" --passes="$3" --json |
+  "$CLPOOL" replay "$1" --arena="$2" --passes="$3" --json |
     awk -F'[:,]' '
       /"footprint"/ { footprint = $2 }
       /"device_allocations"/ { segments = $2 }

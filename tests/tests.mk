@@ -527,7 +527,6 @@ check_PROGRAMS += \
 	tests/hooks/test_environment_trace_names
 tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_contexts_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_names_LDFLAGS = $(failmalloc_link_flags)
@@ -615,6 +614,7 @@ endif
 built_checks += \
 	tests/tools/check-tune.sh \
 	tests/tools/check-tool.sh \
+	tests/tools/check-allocators.sh \
 	tests/tools/check-report.sh \
 	tests/tools/check-bench.sh \
 	tests/tools/check-outputs.sh

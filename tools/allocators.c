@@ -1,59 +1,133 @@
 /* SPDX-License-Identifier: MIT */
-/* From a name to an allocator. */
+/* From a name to an allocator on a device. */
 #include "allocators.h"
 
 #include "program.h"
 
+#include <clpool/cuda.h>
+#include <clpool/cuda_mempool.h>
+#include <ctype.h>
 #include <string.h>
 
-const char *const clpi_allocator_names[CLPI_ALLOCATOR_KINDS] = {
-    [CLPI_ALLOCATOR_HOST] = "host",
-    [CLPI_ALLOCATOR_SIMULATED] = "simulated",
-    [CLPI_ALLOCATOR_CUDA_ASYNC] = "cuda-async",
-    [CLPI_ALLOCATOR_CL_DEFERRED] = "cl-deferred",
-    [CLPI_ALLOCATOR_CL_IMMEDIATE] = "cl-immediate",
-    [CLPI_ALLOCATOR_CL_SVM] = "cl-svm",
+static clp_status create_host(const clpi_opened *where, clp_allocator **out)
+{
+  (void)where;
+  return clp_host_allocator_create(0, out);
+}
+
+static clp_status create_simulated(const clpi_opened *where, clp_allocator **out)
+{
+  (void)where;
+  return clp_simulated_allocator_create(0, out);
+}
+
+static clp_status create_cuda_async(const clpi_opened *where, clp_allocator **out)
+{
+  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
+  options.device = (int)where->device.number;
+  return clp_cuda_async_allocator_create(&options, out);
+}
+
+#ifdef HAVE_OPENCL
+#define CLPI_CL(constructor) constructor
+#else
+#define CLPI_CL(constructor) NULL
+#endif
+
+const clpi_allocator_row clpi_allocators[CLPI_ALLOCATOR_KINDS] = {
+#define CLPI_ALLOCATOR_ROW(kind, ...) {__VA_ARGS__},
+    CLPI_ALLOCATORS(CLPI_ALLOCATOR_ROW)
+#undef CLPI_ALLOCATOR_ROW
 };
 
-size_t clpi_allocator_name_count(void)
-{
-  return clpi_has_opencl ? CLPI_ALLOCATOR_KINDS : CLPI_ALLOCATOR_CL_DEFERRED;
-}
-
-bool clpi_is_on_device(clpi_allocator_kind kind)
-{
-  return kind == CLPI_ALLOCATOR_CL_DEFERRED || kind == CLPI_ALLOCATOR_CL_IMMEDIATE ||
-         kind == CLPI_ALLOCATOR_CL_SVM;
-}
-
-bool clpi_has_addresses(clpi_allocator_kind kind)
-{
-  return kind != CLPI_ALLOCATOR_CL_DEFERRED && kind != CLPI_ALLOCATOR_CL_IMMEDIATE;
-}
+static const char *const backends[CLPI_BACKENDS] = {[CLPI_OPENCL] = "OpenCL", [CLPI_CUDA] = "CUDA"};
 
 int clpi_find_allocator(const char *name, clpi_allocator_kind *kind)
 {
-  for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++) {
-    if (strcmp(name, clpi_allocator_names[i]) != 0)
-      continue;
-    if (i >= clpi_allocator_name_count())
-      return clpi_misuse("the allocator %s is missing: this clpool was built without OpenCL", name);
-    *kind = i;
-    return CLPI_EXIT_SUCCESS;
-  }
+  for (*kind = 0; *kind < CLPI_ALLOCATOR_KINDS; ++*kind)
+    if (strcmp(name, clpi_allocators[*kind].name) == 0)
+      return CLPI_EXIT_SUCCESS;
   return clpi_misuse("there is no allocator \"%s\" (see clpool info)", name);
 }
 
-int clpi_allocator_open(const clpi_allocator_choice *choice, clp_allocator **out,
-                        char **device_name)
+int clpi_choose_device(clpi_allocator_choice *choice, const char *text)
 {
-  *device_name = NULL;
-  if (clpi_is_on_device(choice->kind))
-    return clpi_device_allocator_create(choice->device, choice->kind, out, device_name);
-  if (choice->kind == CLPI_ALLOCATOR_CUDA_ASYNC)
-    return clpi_cuda_allocator_create(choice->ordinal, out, device_name);
-  clp_status status = choice->kind == CLPI_ALLOCATOR_HOST
-                          ? clp_host_allocator_create(0, out)
-                          : clp_simulated_allocator_create(choice->capacity, out);
-  return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
+  clpi_backend backend = strchr(text, '.') ? CLPI_OPENCL : CLPI_CUDA;
+  const char **device = &choice->devices[backend];
+  if (!isdigit((unsigned char)*text))
+    return clpi_misuse("--device: expected a device of OpenCL, such as 0.0, or of CUDA, such as 0, "
+                       "found \"%s\"",
+                       text);
+  if (*device)
+    return clpi_misuse("one %s device at a time, but there is \"%s\", too", backends[backend],
+                       text);
+  *device = text;
+  return CLPI_EXIT_SUCCESS;
+}
+
+int clpi_check_devices(const clpi_allocator_choice *choice, unsigned kinds)
+{
+  bool is_used[CLPI_BACKENDS] = {false};
+  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
+    is_used[clpi_allocators[kind].backend] |= kinds >> kind & 1;
+  for (clpi_backend i = 0; i < CLPI_BACKENDS; i++)
+    if (choice->devices[i] && !is_used[i])
+      return clpi_misuse("--device=%s is of %s: it needs an --allocator of %s (see clpool info)",
+                         choice->devices[i], backends[i], backends[i]);
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int find_device(clpi_backend backend, const char *id, clpi_device *out)
+{
+  clpi_devices list = {0};
+  if (backend == CLPI_OPENCL)
+    clpi_list_opencl(&list);
+  else
+    clpi_list_cuda(&list);
+  const clpi_device *found = clpi_devices_find(&list, backend, id);
+  if (found) {
+    *out = *found;
+    return CLPI_EXIT_SUCCESS;
+  }
+  if (list.count > 0)
+    return clpi_misuse("there is no %s device \"%s\" (see clpool info)", backends[backend], id);
+  clpi_complain("%s", list.missing[backend]);
+  return CLPI_EXIT_FAILED;
+}
+
+int clpi_allocator_open(const clpi_allocator_choice *choice, clpi_opened *out)
+{
+  const clpi_allocator_row *row = &clpi_allocators[choice->kind];
+  *out = (clpi_opened){0};
+  if (!row->create)
+    return clpi_misuse("the allocator %s is missing: this clpool was built without OpenCL",
+                       row->name);
+  int code = CLPI_EXIT_SUCCESS;
+  if (row->backend != CLPI_NO_BACKEND)
+    code = find_device(row->backend, choice->devices[row->backend], &out->device);
+  if (!code && row->backend == CLPI_OPENCL)
+    code = clpi_opencl_open(out);
+  clp_status status = code ? CLP_SUCCESS : row->create(out, &out->allocator);
+  if (status)
+    code = clpi_failed(status);
+  if (code)
+    clpi_allocator_close(out);
+  return code;
+}
+
+void clpi_allocator_close(clpi_opened *opened)
+{
+  clp_allocator_release(opened->allocator);
+  clpi_opencl_close(opened);
+  *opened = (clpi_opened){0};
+}
+
+uint64_t clpi_cuda_peak_reserved(unsigned ordinal)
+{
+  clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
+  clp_cuda_mempool mempool;
+  clp_status status = clp_cuda_mempool_default((int)ordinal, &mempool);
+  if (!status)
+    status = clp_cuda_mempool_get_usage(mempool, &usage);
+  return status ? 0 : usage.peak_reserved_bytes;
 }

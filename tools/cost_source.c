@@ -7,22 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *find_known(const char *name)
-{
-  for (size_t i = 0; i < clpi_known_costs_count; i++)
-    if (strcmp(clpi_known_costs_list[i].name, name) == 0)
-      return clpi_known_costs_list[i].text;
-  return NULL;
-}
-
 /* What is no path, a name without a slash, was perhaps meant as another name. */
 static int unknown_name(const char *name)
 {
-  enum { NAMES_BYTES = 512 };
-  char names[NAMES_BYTES] = "";
-  for (size_t i = 0; i < clpi_known_costs_count; i++) {
-    strncat(names, clpi_known_costs_list[i].name, sizeof(names) - strlen(names) - 1);
-    strncat(names, ", ", sizeof(names) - strlen(names) - 1);
+  char names[512] = "";
+  for (size_t i = 0; clpi_known_machines[i]; i++) {
+    size_t length = strlen(names);
+    snprintf(names + length, sizeof(names) - length, "%s, ", clpi_known_machines[i]);
   }
   return clpi_misuse("--cost: expected %sor a file of clpool bench, found \"%s\"", names, name);
 }
@@ -30,11 +21,15 @@ static int unknown_name(const char *name)
 int clpi_costs_open(const char *source, trace_costs *costs)
 {
   *costs = (trace_costs){0};
-  const char *text = find_known(source);
-  bool is_path = strchr(source, '/') || strcmp(source, "-") == 0;
-  if (!text && !is_path && access(source, F_OK))
+  for (const clpi_known_cost *cost = clpi_known_costs; cost->machine; cost++)
+    if (strcmp(cost->machine, source) == 0) {
+      trace_costs_set_device(costs, cost->device);
+      trace_costs_add(costs, cost->allocator, cost->operation, cost->bytes, cost->nanoseconds);
+    }
+  if (costs->count > 0)
+    return CLPI_EXIT_SUCCESS;
+  if (!strchr(source, '/') && strcmp(source, "-") != 0 && access(source, F_OK))
     return unknown_name(source);
-  clp_status status =
-      text ? trace_costs_parse(source, text, strlen(text), costs) : trace_costs_read(source, costs);
+  clp_status status = trace_costs_read(source, costs);
   return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
 }

@@ -5,16 +5,16 @@
 
 #include "trace/costs.h"
 
-#include <stddef.h>
+/* A figure of the cost files that are in this program. */
+typedef struct clpi_known_cost {
+  const char *machine, *device, *allocator;
+  trace_cost_operation operation;
+  size_t bytes;
+  double nanoseconds;
+} clpi_known_cost;
 
-/* The machines whose cost files are in this program, by name. */
-typedef struct clpi_known_costs {
-  const char *name;
-  const char *text; /* of the cost file */
-} clpi_known_costs;
-
-extern const clpi_known_costs clpi_known_costs_list[];
-extern const size_t clpi_known_costs_count;
+extern const clpi_known_cost clpi_known_costs[]; /* the last has no machine */
+extern const char *const clpi_known_machines[];  /* the last is NULL */
 
 /* Reads what --cost=`source` names: a known machine, or else a cost file, "-" for standard input.
  * Returns an exit code, with a complaint if it is not 0. */

@@ -1,35 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* Choosing among the devices of this machine. */
+/* Finding a device in the list of them, and CUDA's part of the list. */
 #include "devices.h"
 
+#include <clpool/cuda.h>
+#include <stdio.h>
 #include <string.h>
 
-static bool is_gpu(const clpi_device *device)
+clpi_device *clpi_devices_add(clpi_devices *list)
 {
-  return device->type && strcmp(device->type, "GPU") == 0;
+  return list->count < CLPI_MOST_DEVICES ? &list->devices[list->count++] : NULL;
 }
 
-clpi_device_id clpi_usual_device(const clpi_platforms *platforms)
+const clpi_device *clpi_devices_find(const clpi_devices *list, clpi_backend backend, const char *id)
 {
-  clpi_device_id first = {0};
-  bool has_first = false;
-  for (unsigned i = 0; i < platforms->count; i++)
-    for (unsigned j = 0; j < platforms->platforms[i].device_count; j++) {
-      clpi_device_id id = {.platform = i, .device = j};
-      if (is_gpu(&platforms->platforms[i].devices[j]))
-        return id;
-      first = has_first ? first : id;
-      has_first = true;
-    }
-  return first;
+  const clpi_device *first = NULL;
+  for (size_t i = 0; i < list->count; i++) {
+    const clpi_device *device = &list->devices[i];
+    if (device->backend != backend)
+      continue;
+    if (id ? strcmp(id, device->id) == 0 : device->type && strcmp(device->type, "GPU") == 0)
+      return device;
+    first = first ? first : device;
+  }
+  return id ? NULL : first;
 }
 
-const clpi_device *clpi_find_device(const clpi_platforms *platforms, clpi_device_id id)
+void clpi_list_cuda(clpi_devices *list)
 {
-  if (!id.is_given)
-    id = clpi_usual_device(platforms);
-  if (id.platform >= platforms->count)
-    return NULL;
-  const clpi_platform *platform = &platforms->platforms[id.platform];
-  return id.device < platform->device_count ? &platform->devices[id.device] : NULL;
+  int version, count;
+  if (clp_cuda_driver_version(&version) || clp_cuda_device_count(&count)) {
+    list->missing[CLPI_CUDA] = clp_last_error()->message;
+    return;
+  }
+  list->missing[CLPI_CUDA] = "there is no CUDA device on this machine";
+  snprintf(list->cuda_version, sizeof(list->cuda_version), "%d.%d", version / 1000,
+           version % 1000 / 10);
+  for (int i = 0; i < count; i++) {
+    clpi_device *device = clpi_devices_add(list);
+    size_t bytes = 0;
+    if (!device)
+      return;
+    clp_cuda_device_name(i, device->name, sizeof(device->name));
+    clp_cuda_device_memory(i, &bytes);
+    clp_cuda_device_supports_mempools(i, &device->has_mempools);
+    snprintf(device->id, sizeof(device->id), "%d", i);
+    device->backend = CLPI_CUDA;
+    device->number = (unsigned)i;
+    device->bytes = bytes;
+  }
 }

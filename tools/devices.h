@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The OpenCL devices of this machine in plain C, the same with and without OpenCL support. */
+/* The OpenCL and CUDA devices of this machine, the same with and without OpenCL support. */
 #ifndef CLPOOL_TOOLS_DEVICES_H
 #define CLPOOL_TOOLS_DEVICES_H
 
@@ -7,57 +7,59 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether this program was built with OpenCL. */
-extern const bool clpi_has_opencl;
+typedef enum clpi_backend { CLPI_NO_BACKEND, CLPI_OPENCL, CLPI_CUDA, CLPI_BACKENDS } clpi_backend;
 
-/* Shared virtual memory; NULL where a device does not have the kind. */
-enum { CLPI_SVM_KINDS = 4 };
+enum {
+  CLPI_TEXT_BYTES = 256,
+  CLPI_SVM_KINDS = 4,
+  CLPI_MOST_PLATFORMS = 32, /* further ones are left out, */
+  CLPI_MOST_DEVICES = 128   /* of both backends together */
+};
 
-/* Texts are NULL and figures 0 where the driver does not tell. */
+/* Texts are empty, pointers NULL and figures 0 where the driver does not tell. */
 typedef struct clpi_device {
-  char *name;
-  char *version;
-  char *driver;
+  clpi_backend backend;
+  char id[24];               /* what --device takes: "0.0" for OpenCL, "0" for CUDA */
+  unsigned platform, number; /* in a list's platforms, OpenCL's only; on it or in CUDA */
+  void *handle;              /* OpenCL's cl_device_id */
+  char name[CLPI_TEXT_BYTES];
+  uint64_t bytes;                                         /* its memory */
+  char version[CLPI_TEXT_BYTES], driver[CLPI_TEXT_BYTES]; /* OpenCL's only, to the end */
+  unsigned opencl;                                        /* 120 for OpenCL 1.2 */
   const char *type; /* "CPU", "GPU", "accelerator", "custom" */
-  uint64_t global_bytes;
-  uint64_t max_block_bytes;
-  uint64_t alignment_bytes;
+  uint64_t max_block_bytes, alignment_bytes;
   const char *svm[CLPI_SVM_KINDS]; /* the first svm_count are its kinds */
   size_t svm_count;
-  bool has_svm;  /* OpenCL 2.0 or later, where a device can be asked */
-  bool migrates; /* OpenCL 1.2 or later: clEnqueueMigrateMemObjects is there */
+  bool has_mempools; /* CUDA's only */
 } clpi_device;
 
+/* One of OpenCL. */
 typedef struct clpi_platform {
-  char *name;
-  char *version;
-  char *vendor;
-  clpi_device *devices;
-  size_t device_count;
+  char name[CLPI_TEXT_BYTES], version[CLPI_TEXT_BYTES], vendor[CLPI_TEXT_BYTES];
+  const char *missing; /* why it has no devices; else NULL */
 } clpi_platform;
 
-typedef struct clpi_platforms {
-  clpi_platform *platforms;
+/* Begins as {0}. `missing` tells why a backend has no devices, where that is so. CUDA's text is the
+ * library's, and holds until one of its functions fails. */
+typedef struct clpi_devices {
+  clpi_platform platforms[CLPI_MOST_PLATFORMS];
+  size_t platform_count;
+  char cuda_version[24]; /* of the driver, "12.4" */
+  const char *missing[CLPI_BACKENDS];
+  clpi_device devices[CLPI_MOST_DEVICES];
   size_t count;
-} clpi_platforms;
+} clpi_devices;
 
-/* Asks for everything; none without OpenCL or drivers. Returns an exit code, with a complaint if it
- * is not 0: the driver loader failed, or no host memory. */
-int clpi_platforms_read(clpi_platforms *out);
-void clpi_platforms_free(clpi_platforms *platforms);
+/* Each adds a backend's devices to a list. */
+void clpi_list_opencl(clpi_devices *list);
+void clpi_list_cuda(clpi_devices *list);
 
-/* Where a replay runs: numbers as clpool info tells them. */
-typedef struct clpi_device_id {
-  bool is_given; /* false: the usual one */
-  unsigned platform;
-  unsigned device;
-} clpi_device_id;
+/* A place for one more device, which is still {0}; NULL: the list is full. */
+clpi_device *clpi_devices_add(clpi_devices *list);
 
-/* The first GPU, or else the first device: where there is a GPU, the platform of a CPU is often
- * before its own. 0.0 without any. */
-clpi_device_id clpi_usual_device(const clpi_platforms *platforms);
-
-/* NULL: there is no such device. */
-const clpi_device *clpi_find_device(const clpi_platforms *platforms, clpi_device_id id);
+/* The listed device of a backend that has that id. With a NULL id the first GPU, or else the first
+ * device: where there is a GPU, the platform of a CPU is often before its own. NULL: none. */
+const clpi_device *clpi_devices_find(const clpi_devices *list, clpi_backend backend,
+                                     const char *id);
 
 #endif

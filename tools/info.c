@@ -1,51 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool info: the version, the allocators, and every OpenCL platform and device, and CUDA's. */
 #include "allocators.h"
-#include "arguments.h"
-#include "cuda_devices.h"
 #include "devices.h"
 #include "json.h"
-#include "program.h"
+#include "options.h"
 #include "quantities.h"
-#include "wrapped.h"
 
 #include <clpool/version.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-static const char help_text[] =
-    "Usage: clpool info [--json]\n"
-    "Shows the version, the allocators that are built in, and every OpenCL platform and\n"
-    "device: memory, largest block, alignment, and what matters for allocating on it; and\n"
-    "every CUDA device with its memory, or why there is none.\n"
-    "\n"
-    "Options:\n"
-    "  --json  print one JSON object\n"
-    "  --help  print this help\n"
-    "\n"
-    "A device's number, such as 0.0, or 0 on CUDA, is what --device of the other commands\n"
-    "takes.\n"
-    "\n"
-    "Examples:\n"
-    "  clpool info\n"
-    "  clpool info --json\n";
-
-static const char *or_unknown(const char *text)
-{
-  return text ? text : "unknown";
-}
 
 static void print_text(const char *label, const char *text)
 {
-  enum { COLUMN = 26 };
-  printf("    %-21s ", label);
-  clpi_print_wrapped(or_unknown(text), COLUMN, COLUMN);
+  printf("    %-21s %s\n", label, text && *text ? text : "unknown");
 }
 
 static void print_bytes(const char *label, uint64_t bytes)
 {
-  printf("    %-21s %s\n", label, bytes > 0 ? clpi_show_bytes(bytes).text : "unknown");
+  print_text(label, bytes > 0 ? clpi_show_bytes(bytes).text : NULL);
 }
 
 static void print_svm(const clpi_device *device)
@@ -54,144 +25,163 @@ static void print_svm(const clpi_device *device)
   for (size_t i = 0; i < device->svm_count; i++)
     printf("%s%s", i > 0 ? ", " : "", device->svm[i]);
   if (device->svm_count == 0)
-    fputs(device->has_svm ? "none" : "none (before OpenCL 2.0)", stdout);
-  putchar('\n');
+    fputs(device->opencl >= 200 ? "none" : "none (before OpenCL 2.0)", stdout);
+  puts("");
 }
 
-static void print_device(const clpi_device *device, size_t platform, size_t number)
+static void print_device(const clpi_device *device)
 {
-  printf("  device %zu.%zu: %s\n", platform, number, or_unknown(device->name));
+  printf("  device %s: %s\n", device->id, *device->name ? device->name : "unknown");
+  if (device->backend == CLPI_CUDA) {
+    print_bytes("memory", device->bytes);
+    print_text("memory pools", device->has_mempools ? "yes" : "no");
+    return;
+  }
   print_text("version", device->version);
   print_text("driver", device->driver);
   print_text("type", device->type);
-  print_bytes("global memory", device->global_bytes);
+  print_bytes("global memory", device->bytes);
   print_bytes("largest block", device->max_block_bytes);
   print_bytes("base alignment", device->alignment_bytes);
   print_svm(device);
-  printf("    %-21s %s\n", "immediate allocation",
-         device->migrates ? "clEnqueueMigrateMemObjects" : "a small write (before OpenCL 1.2)");
+  print_text("immediate allocation", device->opencl >= 120 ? "clEnqueueMigrateMemObjects"
+                                                           : "a small write (before OpenCL 1.2)");
 }
 
-/* PoCL is there without its devices where it cannot write what it compiles. */
-static void print_no_devices(const clpi_platform *platform)
+static void print_platform(const clpi_platform *platform, size_t number)
 {
-  bool is_pocl = platform->name && strcmp(platform->name, "Portable Computing Language") == 0;
-  puts(is_pocl
-           ? "  no devices (PoCL has none without a folder that it can write to: POCL_CACHE_DIR)"
-           : "  no devices");
+  printf("\nplatform %zu: %s\n", number, *platform->name ? platform->name : "unknown");
+  print_text("version", platform->version);
+  print_text("vendor", platform->vendor);
+  if (platform->missing)
+    printf("  no devices (%s)\n", platform->missing);
 }
 
-static void print_all(const clpi_platforms *platforms)
+static void print_all(const clpi_devices *list)
 {
-  printf("clpool %s\nallocators:", clp_version());
-  for (size_t i = 0; i < clpi_allocator_name_count(); i++)
-    printf("%s %s", i > 0 ? "," : "", clpi_allocator_names[i]);
-  puts("");
-  if (!clpi_has_opencl)
-    puts("\nBuilt without OpenCL.");
-  else if (platforms->count == 0)
-    puts("\nNo OpenCL platform was found: no driver is installed.");
-  for (size_t i = 0; i < platforms->count; i++) {
-    const clpi_platform *platform = &platforms->platforms[i];
-    printf("\nplatform %zu: %s\n", i, or_unknown(platform->name));
-    print_text("version", platform->version);
-    print_text("vendor", platform->vendor);
-    if (platform->device_count == 0)
-      print_no_devices(platform);
-    for (size_t j = 0; j < platform->device_count; j++)
-      print_device(&platform->devices[j], i, j);
+  printf("clpool %s\nallocators:\n", clp_version());
+  for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+    printf("  %-13s %s\n", clpi_allocators[i].name,
+           clpi_allocators[i].create ? clpi_allocators[i].calls
+                                     : "missing: this clpool was built without OpenCL");
+  if (list->platform_count == 0)
+    printf("\nOpenCL: none: %s\n", list->missing[CLPI_OPENCL]);
+  const clpi_device *device = list->devices, *end = device + list->count;
+  for (size_t i = 0; i < list->platform_count; i++) {
+    print_platform(&list->platforms[i], i);
+    for (; device < end && device->backend == CLPI_OPENCL && device->platform == i; device++)
+      print_device(device);
   }
-  clpi_cuda_devices_print();
+  printf("\nCUDA%s%s\n", *list->cuda_version ? " " : ": none: ",
+         *list->cuda_version ? list->cuda_version : list->missing[CLPI_CUDA]);
+  for (; device < end; device++)
+    print_device(device);
 }
 
-static void write_device(clpi_json *json, const clpi_device *device, size_t platform, size_t number)
+/* Empty texts are null. */
+static void write_text(clpi_json *json, const char *key, const char *text)
 {
-  char id[48];
-  snprintf(id, sizeof(id), "%zu.%zu", platform, number);
-  clpi_json_begin_object(json, NULL);
-  clpi_json_string(json, "id", id);
-  clpi_json_string(json, "name", device->name);
-  clpi_json_string(json, "version", device->version);
-  clpi_json_string(json, "driver", device->driver);
-  clpi_json_string(json, "type", device->type);
-  clpi_json_unsigned(json, "global_memory_bytes", device->global_bytes);
+  clpi_json_string(json, key, text && *text ? text : NULL);
+}
+
+static void write_opencl_device(clpi_json *json, const clpi_device *device)
+{
+  clpi_json_string(json, "id", device->id);
+  write_text(json, "name", device->name);
+  write_text(json, "version", device->version);
+  write_text(json, "driver", device->driver);
+  write_text(json, "type", device->type);
+  clpi_json_unsigned(json, "global_memory_bytes", device->bytes);
   clpi_json_unsigned(json, "max_allocation_bytes", device->max_block_bytes);
   clpi_json_unsigned(json, "base_alignment_bytes", device->alignment_bytes);
   clpi_json_begin_array(json, "svm");
   for (size_t i = 0; i < device->svm_count; i++)
     clpi_json_string(json, NULL, device->svm[i]);
   clpi_json_end_array(json);
-  clpi_json_bool(json, "migrates", device->migrates);
-  clpi_json_end_object(json);
+  clpi_json_bool(json, "migrates", device->opencl >= 120);
 }
 
-static void write_platform(clpi_json *json, const clpi_platform *platform, size_t number)
+static void write_cuda_device(clpi_json *json, const clpi_device *device)
 {
-  clpi_json_begin_object(json, NULL);
-  clpi_json_unsigned(json, "id", number);
-  clpi_json_string(json, "name", platform->name);
-  clpi_json_string(json, "version", platform->version);
-  clpi_json_string(json, "vendor", platform->vendor);
-  clpi_json_begin_array(json, "devices");
-  for (size_t i = 0; i < platform->device_count; i++)
-    write_device(json, &platform->devices[i], number, i);
-  clpi_json_end_array(json);
-  clpi_json_end_object(json);
+  clpi_json_unsigned(json, "id", device->number);
+  write_text(json, "name", device->name);
+  clpi_json_unsigned(json, "memory_bytes", device->bytes);
+  clpi_json_bool(json, "memory_pools", device->has_mempools);
 }
 
-static void print_json(const clpi_platforms *platforms)
+/* Those of one OpenCL platform, or of CUDA, whose platform is 0. */
+static void write_devices(clpi_json *json, const clpi_devices *list, clpi_backend backend,
+                          size_t platform)
+{
+  clpi_json_begin_array(json, "devices");
+  for (size_t i = 0; i < list->count; i++) {
+    const clpi_device *device = &list->devices[i];
+    if (device->backend != backend || device->platform != platform)
+      continue;
+    clpi_json_begin_object(json, NULL);
+    if (backend == CLPI_OPENCL)
+      write_opencl_device(json, device);
+    else
+      write_cuda_device(json, device);
+    clpi_json_end_object(json);
+  }
+  clpi_json_end_array(json);
+}
+
+static void print_json(const clpi_devices *list)
 {
   clpi_json json = clpi_json_start(stdout);
   clpi_json_begin_object(&json, NULL);
   clpi_json_string(&json, "version", clp_version());
   clpi_json_begin_array(&json, "allocators");
-  for (size_t i = 0; i < clpi_allocator_name_count(); i++)
-    clpi_json_string(&json, NULL, clpi_allocator_names[i]);
+  for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+    if (clpi_allocators[i].create)
+      clpi_json_string(&json, NULL, clpi_allocators[i].name);
   clpi_json_end_array(&json);
-  clpi_json_bool(&json, "opencl", clpi_has_opencl);
+  clpi_json_bool(&json, "opencl", clpi_allocators[CLPI_ALLOCATOR_CL_DEFERRED].create != NULL);
   clpi_json_begin_array(&json, "platforms");
-  for (size_t i = 0; i < platforms->count; i++)
-    write_platform(&json, &platforms->platforms[i], i);
+  for (size_t i = 0; i < list->platform_count; i++) {
+    const clpi_platform *platform = &list->platforms[i];
+    clpi_json_begin_object(&json, NULL);
+    clpi_json_unsigned(&json, "id", i);
+    write_text(&json, "name", platform->name);
+    write_text(&json, "version", platform->version);
+    write_text(&json, "vendor", platform->vendor);
+    write_devices(&json, list, CLPI_OPENCL, i);
+    clpi_json_end_object(&json);
+  }
   clpi_json_end_array(&json);
-  clpi_cuda_devices_write(&json);
+  clpi_json_begin_object(&json, "cuda");
+  write_text(&json, "version", list->cuda_version);
+  clpi_json_string(&json, "missing", *list->cuda_version ? NULL : list->missing[CLPI_CUDA]);
+  write_devices(&json, list, CLPI_CUDA, 0);
+  clpi_json_end_object(&json);
   clpi_json_end_object(&json);
   clpi_json_finish(&json);
 }
 
-static int run(int argc, char **argv)
+static int run(clpi_arguments *arguments)
 {
-  enum { OPTION_HELP = 256, OPTION_JSON };
-  static const struct option options[] = {
-      {"json", no_argument, NULL, OPTION_JSON}, {"help", no_argument, NULL, OPTION_HELP}, {0}};
-  bool as_json = false;
-  int option;
-  while ((option = clpi_next_option(argc, argv, ":h", options)) != -1) {
-    if (option == 'h' || option == OPTION_HELP) {
-      fputs(help_text, stdout);
-      return CLPI_EXIT_SUCCESS;
-    }
-    if (option != OPTION_JSON)
-      return CLPI_EXIT_MISUSE;
-    as_json = true;
-  }
-  if (optind < argc)
-    return clpi_misuse("there is no argument \"%s\" (see clpool info --help)", argv[optind]);
-
-  clpi_platforms platforms;
-  int failed = clpi_platforms_read(&platforms);
-  if (failed)
-    return failed;
-  if (as_json)
-    print_json(&platforms);
+  clpi_devices list = {0};
+  clpi_list_opencl(&list);
+  clpi_list_cuda(&list);
+  if (arguments->as_json)
+    print_json(&list);
   else
-    print_all(&platforms);
-  clpi_platforms_free(&platforms);
+    print_all(&list);
   return CLPI_EXIT_SUCCESS;
 }
 
 const clpi_command clpi_info_command = {
+    .bit = CLPI_INFO,
     .name = "info",
     .summary = "show the allocators, and the OpenCL and CUDA devices of this machine",
-    .help = help_text,
+    .usage = "[OPTION]...",
+    .about = "Shows the version, the allocators, and every OpenCL platform and device: memory,\n"
+             "largest block, alignment, and what matters for allocating on it; and every CUDA\n"
+             "device with its memory, or why there is none. A device's number, such as 0.0, or 0\n"
+             "on CUDA, is what --device of the other commands takes.\n",
+    .examples = "  clpool info\n"
+                "  clpool info --json\n",
     .run = run,
 };

@@ -118,11 +118,10 @@ static int set_unused(char path[PATH_MAX])
 static void tell_why_unused(const char *program, const char *loss)
 {
   const char *loader = getenv("CLPOOL_LOADER");
-  clpi_platforms found = {0};
+  clpi_devices found = {0};
   (void)unsetenv("OPENCL_LAYERS"); /* this process needs none */
-  if (clpi_platforms_read(&found))
-    return;
-  if (found.count == 0)
+  clpi_list_opencl(&found);
+  if (found.platform_count == 0)
     clpi_complain("there is no OpenCL driver here (see clpool info): %s", loss);
   else if (!*loader || has_layers(loader))
     clpi_complain("%s used no OpenCL, or its OpenCL loader cannot be replaced: %s", program, loss);
@@ -130,7 +129,6 @@ static void tell_why_unused(const char *program, const char *loss)
     clpi_complain("%s used no OpenCL, or its OpenCL loader cannot be replaced: %s. %s %s: install "
                   "ocl-icd-libopencl1 (2.3 or later)",
                   program, loss, loader, access(loader, F_OK) ? "is missing" : "has no layers");
-  clpi_platforms_free(&found);
 }
 
 int clpi_layers_run(char **program, const char *loss, clpi_child_end *end)

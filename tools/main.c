@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool - the program: finds the command and runs it. */
-#include "program.h"
+#include "options.h"
 
 #include <clpool/version.h>
 #include <fcntl.h>
@@ -10,23 +10,33 @@
 #include <string.h>
 #include <unistd.h>
 
-static const clpi_command *const commands[] = {
+const clpi_command *const clpi_commands[] = {
     &clpi_info_command, &clpi_record_command, &clpi_run_command,    &clpi_replay_command,
     &clpi_tune_command, &clpi_bench_command,  &clpi_report_command,
 };
-enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+enum { COMMANDS = sizeof(clpi_commands) / sizeof(clpi_commands[0]) };
+const size_t clpi_command_count = COMMANDS;
 
-static const clpi_command *find_command(const char *name)
+const clpi_command *clpi_find_command(const char *name)
 {
   for (size_t i = 0; i < COMMANDS; i++)
-    if (strcmp(commands[i]->name, name) == 0)
-      return commands[i];
+    if (strcmp(clpi_commands[i]->name, name) == 0)
+      return clpi_commands[i];
   return NULL;
+}
+
+static int no_such(const char *what, const char *text, const char *nearest)
+{
+  return clpi_misuse("there is no %s \"%s\"%s%s%s (see clpool --help)", what, text,
+                     nearest ? ": did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 static int unknown_command(const char *name)
 {
-  return clpi_misuse("there is no command \"%s\" (see clpool --help)", name);
+  const char *names[COMMANDS + 1] = {NULL};
+  for (size_t i = 0; i < COMMANDS; i++)
+    names[i] = clpi_commands[i]->name;
+  return no_such("command", name, clpi_nearest(name, names));
 }
 
 static void print_help(void)
@@ -36,7 +46,7 @@ static void print_help(void)
        "\n"
        "Commands:");
   for (size_t i = 0; i < COMMANDS; i++)
-    printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    printf("  %-8s %s\n", clpi_commands[i]->name, clpi_commands[i]->summary);
   puts("  help     explain a command: clpool help COMMAND\n"
        "\n"
        "Options:\n"
@@ -56,13 +66,13 @@ static void print_help(void)
 
 static int help(const char *name, const char *extra)
 {
-  const clpi_command *command = name ? find_command(name) : NULL;
+  const clpi_command *command = name ? clpi_find_command(name) : NULL;
   if (extra)
     return clpi_misuse("there is no argument \"%s\" (see clpool --help)", extra);
   if (name && !command)
     return unknown_command(name);
   if (command)
-    fputs(command->help, stdout);
+    clpi_print_help(command);
   else
     print_help();
   return CLPI_EXIT_SUCCESS;
@@ -71,12 +81,17 @@ static int help(const char *name, const char *extra)
 static int run_command(const clpi_command *command, int argc, char **argv)
 {
   char name[64];
-  if (command != &clpi_record_command && command != &clpi_run_command)
+  clpi_arguments arguments;
+  if (command->operands != CLPI_PROGRAM)
     unsetenv("CLPOOL_TRACE"); /* it is for programs that are run, and may name the trace */
   snprintf(name, sizeof(name), "clpool %s", command->name);
   clpi_set_program_name(name);
-  argv[0] = name; /* what is said of wrong options names it */
-  int code = clpi_finish_output(command->run(argc, argv));
+  int code = clpi_read_arguments(command, argc, argv, &arguments);
+  if (!code && arguments.wants_help)
+    clpi_print_help(command);
+  else if (!code)
+    code = command->run(&arguments);
+  code = clpi_finish_output(code);
   clpi_set_program_name("clpool");
   return code;
 }
@@ -102,7 +117,12 @@ int main(int argc, char **argv)
   hold_standard_descriptors();
   if (argc < 2)
     return clpi_misuse("a command is missing (see clpool --help)");
+  static const char *const own_options[] = {"--help", "--version", NULL};
   const char *first = argv[1];
+  if (strcmp(first, "--complete") == 0) { /* for the shells' completion */
+    clpi_complete((size_t)argc - 2, argv + 2);
+    return clpi_finish_output(CLPI_EXIT_SUCCESS);
+  }
   if (is_one_of(first, "--help", "-h") || strcmp(first, "help") == 0)
     return clpi_finish_output(help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL));
   if (is_one_of(first, "--version", "-V")) {
@@ -110,7 +130,7 @@ int main(int argc, char **argv)
     return clpi_finish_output(CLPI_EXIT_SUCCESS);
   }
   if (first[0] == '-')
-    return clpi_misuse("there is no option \"%s\" (see clpool --help)", first);
-  const clpi_command *command = find_command(first);
+    return no_such("option", first, clpi_nearest(first, own_options));
+  const clpi_command *command = clpi_find_command(first);
   return command ? run_command(command, argc - 1, argv + 1) : unknown_command(first);
 }

@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* The OpenCL devices of a program that was built without OpenCL: none. */
+/* The program without OpenCL: it has no such device, so nothing on one is ever opened. */
 #include "allocators.h"
-#include "devices.h"
-#include "measured.h"
 #include "program.h"
 
-const bool clpi_has_opencl = false;
-
-int clpi_platforms_read(clpi_platforms *out)
+void clpi_list_opencl(clpi_devices *list)
 {
-  *out = (clpi_platforms){0};
-  return CLPI_EXIT_SUCCESS;
+  list->missing[CLPI_OPENCL] = "this clpool was built without OpenCL";
 }
 
-void clpi_platforms_free(clpi_platforms *platforms)
+int clpi_opencl_open(clpi_opened *opened)
 {
-  *platforms = (clpi_platforms){0};
-}
-
-int clpi_device_allocator_create(clpi_device_id id, clpi_allocator_kind kind, clp_allocator **out,
-                                 char **device_name)
-{
-  (void)id, (void)kind, (void)device_name;
-  *out = NULL;
+  (void)opened;
   return clpi_misuse("this clpool was built without OpenCL");
 }
 
-int clpi_measured_open_cl(const clpi_allocator_choice *choice, clpi_measured *out)
+void clpi_opencl_close(clpi_opened *opened)
 {
-  (void)choice, (void)out;
-  return clpi_misuse("this clpool was built without OpenCL");
+  (void)opened;
+}
+
+int clpi_opencl_finish(const clpi_opened *opened)
+{
+  (void)opened;
+  return CLPI_EXIT_FAILED;
+}
+
+int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
+                     size_t bytes)
+{
+  (void)is_svm, (void)blocks, (void)count, (void)bytes;
+  return clpi_opencl_finish(opened);
+}
+
+int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)
+{
+  (void)buffer, (void)bytes, (void)times;
+  return CLPI_EXIT_FAILED;
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/printable.h"
 
+#include <clpool/log.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -45,6 +46,18 @@ int clpi_misuse(const char *format, ...)
   complain(format, arguments);
   va_end(arguments);
   return CLPI_EXIT_MISUSE;
+}
+
+static void show_remark(clp_log_level level, const char *message, void *user_data)
+{
+  (void)user_data;
+  if (level >= CLP_LOG_WARNING)
+    clpi_complain("%s: %s", level == CLP_LOG_WARNING ? "warning" : "error", message);
+}
+
+void clpi_show_remarks(void)
+{
+  clp_set_log(show_remark, NULL);
 }
 
 int clpi_failed(clp_status status)

@@ -4,6 +4,7 @@
 #define CLPOOL_TOOLS_PROGRAM_H
 
 #include <clpool/status.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* Exit codes. */
@@ -13,13 +14,35 @@ enum {
   CLPI_EXIT_MISUSE = 2  /* wrong use, or input that cannot be read */
 };
 
-/* One command, such as "replay". */
+/* The commands, a bit each. */
+enum {
+  CLPI_INFO = 1 << 0,
+  CLPI_RECORD = 1 << 1,
+  CLPI_RUN = 1 << 2,
+  CLPI_REPLAY = 1 << 3,
+  CLPI_TUNE = 1 << 4,
+  CLPI_BENCH = 1 << 5,
+  CLPI_REPORT = 1 << 6
+};
+
+/* What a command takes besides options. */
+typedef enum clpi_operands {
+  CLPI_NO_OPERANDS,
+  CLPI_ONE_TRACE,
+  CLPI_TRACES,
+  CLPI_PROGRAM /* and its arguments: options end there */
+} clpi_operands;
+
+struct clpi_arguments; /* options.h */
+
 typedef struct clpi_command {
+  unsigned bit;
   const char *name;
+  clpi_operands operands;
   const char *summary; /* one line of `clpool --help` */
-  const char *help;    /* the whole of `clpool COMMAND --help` */
-  /* argv[0] is what stands before the command's errors; returns an exit code. */
-  int (*run)(int argc, char **argv);
+  /* Of `clpool COMMAND --help`: the first line, what it does, and lines to try. */
+  const char *usage, *about, *examples;
+  int (*run)(struct clpi_arguments *arguments); /* returns an exit code */
 } clpi_command;
 
 extern const clpi_command clpi_bench_command;
@@ -30,6 +53,12 @@ extern const clpi_command clpi_replay_command;
 extern const clpi_command clpi_report_command;
 extern const clpi_command clpi_tune_command;
 
+/* All of them, in the order of `clpool --help`. */
+extern const clpi_command *const clpi_commands[];
+extern const size_t clpi_command_count;
+
+const clpi_command *clpi_find_command(const char *name); /* NULL: there is none */
+
 /* What stands before each error from now on, such as "clpool replay". Borrowed for ever. */
 void clpi_set_program_name(const char *name);
 
@@ -38,6 +67,9 @@ void clpi_complain(const char *format, ...) __attribute__((format(printf, 1, 2))
 
 /* Complains and returns CLPI_EXIT_MISUSE. */
 int clpi_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* From now on the library's warnings and errors are complained about. */
+void clpi_show_remarks(void);
 
 /* Complains with the library's last error; returns the exit code for the status. */
 int clpi_failed(clp_status status);

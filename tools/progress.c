@@ -3,19 +3,25 @@
  * than the terminal. */
 #include "progress.h"
 
-#include "timing.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/param.h>
+#include <time.h>
 #include <unistd.h>
 
 static const uint64_t first_draw = 500000000; /* nanoseconds */
 static const uint64_t between_draws = 100000000;
 
 enum { LEAST_BAR = 5, MOST_BAR = 30, USUAL_COLUMNS = 80 };
+
+uint64_t clpi_now(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
 
 clpi_progress clpi_progress_begin(const char *label)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool record: runs a program under the layer that records. */
-#include "arguments.h"
 #include "layers.h"
-#include "program.h"
+#include "options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,69 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help_text[] =
-    "Usage: clpool record -o FILE PROGRAM [ARGUMENT]...\n"
-    "Runs an OpenCL program as it is, and records the buffers, images and shared virtual memory\n"
-    "that it allocates: a trace for clpool tune, report and replay. It ends as the program does.\n"
-    "\n"
-    "Options:\n"
-    "  -o, --output=FILE  where the trace goes; made or emptied. With %p, each process that uses\n"
-    "                     OpenCL has a file of its own, with its id there\n"
-    "  --stacks           record where the program asks for memory, too: C's call stacks, and\n"
-    "                     Python's, for clpool report; costs microseconds an allocation\n"
-    "  --help             print this help\n"
-    "\n"
-    "Examples:\n"
-    "  clpool record -o run.csv ./program --size 512\n"
-    "  clpool tune run.csv\n"
-    "  clpool record --stacks -o run.csv python3 program.py\n"
-    "  clpool report run.csv -o report.html\n"
-    "  clpool record -o run.%p.csv ./script\n";
-
-enum { OPTION_HELP = 256, OPTION_STACKS };
-
 typedef struct recording {
   const char *output;
-  bool has_stacks;
-  char **program; /* with its arguments */
   char path[PATH_MAX];
   int file; /* open until the program has ended, so that the reader of a pipe sees one end; -1: each
              * process has its own */
 } recording;
-
-/* --- arguments --- */
-
-/* Options end at the program: what follows is its own. */
-static int read_arguments(int argc, char **argv, recording *run, bool *is_help)
-{
-  static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                          {"stacks", no_argument, NULL, OPTION_STACKS},
-                                          {"help", no_argument, NULL, OPTION_HELP},
-                                          {0}};
-  int option;
-  while ((option = clpi_next_option(argc, argv, "+:ho:", options)) != -1) {
-    switch (option) {
-    case 'o':
-      run->output = optarg;
-      break;
-    case OPTION_STACKS:
-      run->has_stacks = true;
-      break;
-    case 'h':
-    case OPTION_HELP:
-      *is_help = true;
-      return CLPI_EXIT_SUCCESS;
-    default:
-      return CLPI_EXIT_MISUSE;
-    }
-  }
-  if (!run->output)
-    return clpi_misuse("-o is missing, the file for the trace (see clpool record --help)");
-  if (optind == argc)
-    return clpi_misuse("the program is missing (see clpool record --help)");
-  run->program = argv + optind;
-  return CLPI_EXIT_SUCCESS;
-}
 
 /* --- the file --- */
 
@@ -129,53 +71,53 @@ static int check_folder(recording *run)
   return access(folder, W_OK | X_OK) ? cannot_record(run, strerror(errno)) : CLPI_EXIT_SUCCESS;
 }
 
-/* --- the layer --- */
-
-static int set_layer(const recording *run)
-{
-  int code = clpi_layers_set("libclpool-record.so");
-  if (!code)
-    code = clpi_layers_set_variable("CLPOOL_LAYER_TRACE", run->path);
-  if (!code && run->has_stacks)
-    code = clpi_layers_set_variable("CLPOOL_LAYER_STACKS", "1");
-  return code;
-}
-
 /* --- the command --- */
 
-static int record(recording *run)
+static int record(recording *run, char **program)
 {
   const bool has_one_file = !strstr(run->output, "%p");
   int code = name_path(run);
   if (!code)
-    code = set_layer(run);
+    code = clpi_layers_set("libclpool-record.so");
+  if (!code)
+    code = clpi_layers_set_variable("CLPOOL_LAYER_TRACE", run->path);
   if (!code)
     code = has_one_file ? open_output(run) : check_folder(run);
   if (code)
     return code;
   clpi_child_end end;
-  code = clpi_layers_run(run->program, "nothing is recorded", &end);
+  code = clpi_layers_run(program, "nothing is recorded", &end);
   return code ? code : clpi_child_end_likewise(&end);
 }
 
-static int run(int argc, char **argv)
+static int run(clpi_arguments *arguments)
 {
-  recording run = {.file = -1};
-  bool is_help = false;
-  int code = read_arguments(argc, argv, &run, &is_help);
-  if (is_help)
-    fputs(help_text, stdout);
-  if (!code && !is_help)
-    code = CLPI_HAS_LAYER ? record(&run)
-                          : clpi_misuse("this clpool is built without the layer that records");
+  recording run = {.output = arguments->output, .file = -1};
+  if (!run.output)
+    return clpi_misuse("-o is missing, the file for the trace (see clpool record --help)");
+  if (!CLPI_HAS_LAYER)
+    return clpi_misuse("this clpool is built without the layer that records");
+  int code = record(&run, arguments->traces);
   if (run.file >= 0)
     close(run.file);
   return code;
 }
 
 const clpi_command clpi_record_command = {
+    .bit = CLPI_RECORD,
     .name = "record",
+    .operands = CLPI_PROGRAM,
     .summary = "record what an OpenCL program allocates, which knows nothing of clpool",
-    .help = help_text,
+    .usage = "-o FILE [OPTION]... PROGRAM [ARGUMENT]...",
+    .about =
+        "Runs an OpenCL program as it is, and records the buffers, images and shared virtual "
+        "memory\n"
+        "that it allocates: a trace for clpool tune, report and replay. It ends as the program "
+        "does.\n",
+    .examples = "  clpool record -o run.csv ./program --size 512\n"
+                "  clpool tune run.csv\n"
+                "  clpool record --stacks -o run.csv python3 program.py\n"
+                "  clpool report run.csv -o report.html\n"
+                "  clpool record -o run.%p.csv ./script\n",
     .run = run,
 };

@@ -1,160 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool replay: a recorded program's allocations, once more, on an allocator of choice. */
-#include "trace/replay.h"
-#include "allocators.h"
-#include "measured.h"
-#include "program.h"
+#include "options.h"
 #include "progress.h"
-#include "replay_arguments.h"
 #include "replay_report.h"
-#include "replay_setup.h"
-#include "trace/reader.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-static const char help_text[] =
-    "Usage: clpool replay TRACE [OPTION]...\n"
-    "Replays a recorded program's allocations through a pool and measures them. TRACE is a\n"
-    "CSV log as clpool record, CLPOOL_TRACE and RMM write it, with columns Action, Pointer,\n"
-    "Size and others; it may be gzipped, and \"-\" is standard input.\n"
-    "\n"
-    "Options:\n"
-    "  --allocator=NAME     where the memory comes from: host, simulated (the default:\n"
-    "                       no memory at all), cl-deferred, cl-immediate, cl-svm,\n"
-    "                       cuda-async\n"
-    "  --device=P.D         the OpenCL device, as clpool info numbers them; by default a\n"
-    "                       GPU if there is one\n"
-    "  --device=N           the CUDA device; 0 by default\n"
-    "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
-    "  --arena              carve the blocks from big segments of that memory\n"
-    "  --slack=F            how much of the highest use the arena may keep beyond it, 0 to 1;\n"
-    "                       0.016 by default\n"
-    "  --reserve=BYTES      taken by the arena at once, and kept; 0 by default\n"
-    "  --several-threads    an arena for programs whose threads all give work to queues:\n"
-    "                       one_thread is false, which matters on NVIDIA's OpenCL\n"
-    "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default. With\n"
-    "                       --arena they matter for cl-deferred and cl-immediate alone\n"
-    "  --lenient            leave out frees of what was allocated before the trace begins\n"
-    "  --limit=BYTES        the pool's limit; 0 for none\n"
-    "  --no-pool            the bare allocator\n"
-    "  --compare            with and without a pool, side by side\n"
-    "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
-    "                       most 1, with which the pool needs at most a quarter of the\n"
-    "                       device\n"
-    "  --touch              write to all that is allocated, as programs do; timed, too\n"
-    "  --passes=N           replay the trace N times in the same pool, and time the last\n"
-    "  --json               print one JSON object; with --compare, the two results are its\n"
-    "                       members pooled and bare\n"
-    "  --help               print this help\n"
-    "BYTES may be 512M, 1.5G or 4GiB; the limit and the reserve may be a part of the device's\n"
-    "memory, 40%.\n"
-    "\n"
-    "Examples:\n"
-    "  clpool replay trace.csv.gz\n"
-    "  clpool replay trace.csv.gz --leading-bits=2 --json\n"
-    "  clpool replay trace.csv.gz --arena\n"
-    "  clpool replay trace.csv.gz --allocator=cl-immediate --scale=auto --compare\n"
-    "  zcat trace.csv.gz | clpool replay - --allocator=host --limit=2G\n";
+#include "trace/model_device.h"
+#include "trace_input.h"
 
 /* A trace and the allocator it is replayed on. */
 typedef struct replay_setup {
-  clpi_replay_arguments arguments;
+  clpi_arguments *arguments;
   trace_reader *reader;
-  clp_allocator *allocator;
-  char *device_name;
-  clpi_measured memory; /* with --touch: what can write to the allocator's blocks */
+  clpi_opened opened;
 } replay_setup;
-
-static clp_status touch(clp_memory memory, size_t bytes, uint32_t word, void *user_data)
-{
-  const clpi_measured *measured = user_data;
-  (void)word;
-  if (measured->fill(measured->self, &memory, 1, bytes))
-    return clp_set_last_error(CLP_BACKEND_ERROR, 0, "what is allocated cannot be written to");
-  return CLP_SUCCESS;
-}
 
 static clp_status replay(const replay_setup *setup, bool pooled, trace_replay_result *result)
 {
   clpi_progress bar = clpi_progress_begin(pooled ? "replay with a pool" : "replay without a pool");
-  trace_replay_options options = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
-  trace_replay_contents contents = {.fill = touch, .user_data = (void *)&setup->memory};
+  trace_replay_options options = clpi_replay_with_bar(&setup->arguments->replay, &bar);
   options.pooled = pooled;
-  options.contents = setup->arguments.touches ? &contents : NULL;
-  clp_status status = trace_replay(setup->reader, setup->allocator, &options, result);
+  clp_status status = trace_replay(setup->reader, setup->opened.allocator, &options, result);
   clpi_progress_end(&bar);
   return status;
 }
 
-static clp_status compare(const replay_setup *setup, trace_replay_result *pooled,
-                          trace_replay_result *bare)
+static clp_status find_scale(replay_setup *setup)
 {
-  clp_status status = replay(setup, true, pooled);
-  if (!status)
-    status = trace_rewind(setup->reader);
-  if (!status)
-    status = replay(setup, false, bare);
+  clpi_progress bar = clpi_progress_begin("fitting the scale");
+  trace_replay_options options = clpi_replay_with_bar(&setup->arguments->replay, &bar);
+  clp_status status = trace_replay_fit_scale(setup->reader, setup->opened.allocator, &options,
+                                             &setup->arguments->replay.scale);
+  clpi_progress_end(&bar);
   return status;
 }
 
-/* `bare` is the second result of --compare. */
-static void report(const replay_setup *setup, const trace_replay_result *result,
-                   const trace_replay_result *bare)
+static clp_status replay_all(replay_setup *setup, clpi_replay_report *report)
 {
-  const clpi_replay_arguments *arguments = &setup->arguments;
-  bool pooled = arguments->common.replay.pooled;
-  bool is_on_cuda = arguments->common.allocator.kind == CLPI_ALLOCATOR_CUDA_ASYNC;
-  clpi_replay_subject subject = {
-      .trace = arguments->common.trace,
-      .allocator = clp_allocator_name(setup->allocator),
-      .device_name = setup->device_name,
-      .is_simulated = arguments->common.allocator.kind == CLPI_ALLOCATOR_SIMULATED,
-      .leading_bits = arguments->common.replay.pool_options.leading_bits_in_bin_id,
-      .scale = arguments->common.replay.scale,
-      .on_arena = arguments->common.replay.on_arena,
-      .carves =
-          arguments->common.replay.on_arena && clpi_has_addresses(arguments->common.allocator.kind),
-      .slack = arguments->common.replay.arena_options.slack,
-      .reserve_bytes = arguments->common.replay.arena_options.reserve_bytes,
-      .passes = arguments->common.replay.passes ? arguments->common.replay.passes : 1,
-  };
-  if (is_on_cuda && !arguments->compares) /* of two replays the peaks would be one */
-    subject.peak_reserved_bytes = clpi_cuda_peak_reserved(arguments->common.allocator.ordinal);
-  if (arguments->compares && arguments->common.as_json)
-    clpi_report_comparison_json(&subject, result, bare);
-  else if (arguments->compares)
-    clpi_report_comparison(&subject, result, bare);
-  else if (arguments->common.as_json)
-    clpi_report_replay_json(&subject, result, pooled);
-  else
-    clpi_report_replay(&subject, result, pooled);
-}
-
-static int failed(const replay_setup *setup, clp_status status)
-{
-  bool is_simulated = setup->arguments.common.allocator.kind == CLPI_ALLOCATOR_SIMULATED;
-  return is_simulated ? clpi_simulation_failed(status) : clpi_failed(status);
-}
-
-static int measure(replay_setup *setup)
-{
-  const clpi_replay_arguments *arguments = &setup->arguments;
-  trace_replay_result result, bare;
-  clp_status status = CLP_SUCCESS;
-  if (arguments->common.fits_scale)
-    status =
-        clpi_replay_find_scale(setup->reader, setup->allocator, &setup->arguments.common.replay);
+  const clpi_arguments *arguments = setup->arguments;
+  clp_status status = arguments->replay.scale <= 0.0 ? find_scale(setup) : CLP_SUCCESS;
   if (!status)
-    status = arguments->compares ? compare(setup, &result, &bare)
-                                 : replay(setup, arguments->common.replay.pooled, &result);
+    status = replay(setup, !arguments->is_bare, &report->results[0]);
+  if (!status && arguments->compares)
+    status = trace_rewind(setup->reader);
+  if (!status && arguments->compares)
+    status = replay(setup, false, &report->results[1]);
+  return status;
+}
+
+static int replay_and_report(replay_setup *setup)
+{
+  const clpi_arguments *arguments = setup->arguments;
+  clpi_replay_report report = {.arguments = arguments,
+                               .allocator = clpi_allocators[arguments->choice.kind].name,
+                               .device_name = setup->opened.device.name};
+  const trace_replay_result *result = &report.results[0];
+  clp_status status = replay_all(setup, &report);
   if (status)
-    return failed(setup, status);
+    return clpi_failed(status);
   clpi_tell_left_out(setup->reader);
-  if (result.allocations + result.failures == 0)
+  if (result->allocations + result->failures == 0)
     return clpi_nothing_to("replay", setup->reader);
-  report(setup, &result, &bare);
-  if (result.allocations > 0 || result.failures == 0)
+  /* of two replays the peaks would be one */
+  if (arguments->choice.kind == CLPI_ALLOCATOR_CUDA_ASYNC && !arguments->compares)
+    report.peak_reserved_bytes = clpi_cuda_peak_reserved(setup->opened.device.number);
+  if (arguments->as_json)
+    clpi_print_replay_json(&report);
+  else
+    clpi_print_replay(&report);
+  if (result->allocations > 0)
     return CLPI_EXIT_SUCCESS;
   clpi_complain("%s: every allocation was refused", trace_name(setup->reader));
   return CLPI_EXIT_FAILED;
@@ -170,62 +82,59 @@ static void wake(clp_allocator *allocator)
     (void)clp_allocator_free(allocator, memory, ANY_BYTES);
 }
 
-static int open_memory(replay_setup *setup)
+/* --compare, --scale=auto and --passes read the trace several times. */
+static int check_rereads(const replay_setup *setup)
 {
-  const clpi_allocator_choice *choice = &setup->arguments.common.allocator;
-  if (!setup->arguments.touches)
-    return clpi_allocator_open(choice, &setup->allocator, &setup->device_name);
-  int code = clpi_measured_open(choice, &setup->memory);
-  if (code)
-    return code;
-  if (!setup->memory.fill)
-    return clpi_misuse("--touch: there is no way to write to memory of %s here",
-                       clp_allocator_name(setup->memory.allocator));
-  setup->allocator = clp_allocator_retain(setup->memory.allocator);
-  setup->device_name = setup->memory.device_name;
-  setup->memory.device_name = NULL;
+  const clpi_arguments *arguments = setup->arguments;
+  const char *option = arguments->compares              ? "--compare"
+                       : arguments->replay.scale <= 0.0 ? "--scale=auto"
+                       : arguments->replay.passes > 1   ? "--passes"
+                                                        : NULL;
+  if (option && !trace_can_rewind(setup->reader))
+    return clpi_misuse("%s: cannot be read twice, as %s needs", trace_name(setup->reader), option);
   return CLPI_EXIT_SUCCESS;
 }
 
-static int open_and_measure(replay_setup *setup)
+static int open_and_replay(replay_setup *setup)
 {
-  const clpi_replay_arguments *arguments = &setup->arguments;
-  int code =
-      clpi_open_trace(&arguments->common, arguments->compares ? "--compare" : NULL, &setup->reader);
+  clpi_arguments *arguments = setup->arguments;
+  int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup->reader);
+  if (!code)
+    code = check_rereads(setup);
+  if (!code)
+    code = clpi_allocator_open(&arguments->choice, &setup->opened);
+  if (!code)
+    code = clpi_set_limit(arguments, trace_device_bytes(setup->opened.allocator));
   if (code)
     return code;
-  code = open_memory(setup);
-  if (code)
-    return code;
-  code = clpi_read_parts(&setup->arguments.common, setup->allocator);
-  if (code)
-    return code;
-  wake(setup->allocator);
-  return measure(setup);
+  wake(setup->opened.allocator);
+  return replay_and_report(setup);
 }
 
-static int run(int argc, char **argv)
+static int run(clpi_arguments *arguments)
 {
-  replay_setup setup = {0};
-  int code = clpi_replay_arguments_read(argc, argv, &setup.arguments);
-  if (code)
-    return code;
-  if (setup.arguments.common.wants_help) {
-    fputs(help_text, stdout);
-    return CLPI_EXIT_SUCCESS;
-  }
+  replay_setup setup = {.arguments = arguments};
   clpi_show_remarks();
-  code = open_and_measure(&setup);
+  int code = open_and_replay(&setup);
   trace_close(setup.reader);
-  clp_allocator_release(setup.allocator);
-  free(setup.device_name);
-  clpi_measured_close(&setup.memory);
+  clpi_allocator_close(&setup.opened);
   return code;
 }
 
 const clpi_command clpi_replay_command = {
+    .bit = CLPI_REPLAY,
     .name = "replay",
+    .operands = CLPI_ONE_TRACE,
     .summary = "replay a recorded program's allocations and measure them",
-    .help = help_text,
+    .usage = "TRACE [OPTION]...",
+    .about =
+        "Replays a recorded program's allocations through a pool and measures them. TRACE is a\n"
+        "CSV log as clpool record, CLPOOL_TRACE and RMM write it, with columns Action, Pointer,\n"
+        "Size and others; it may be gzipped, and \"-\" is standard input.\n",
+    .examples = "  clpool replay trace.csv.gz\n"
+                "  clpool replay trace.csv.gz --leading-bits=2 --json\n"
+                "  clpool replay trace.csv.gz --arena\n"
+                "  clpool replay trace.csv.gz --allocator=cl-immediate --scale=auto --compare\n"
+                "  zcat trace.csv.gz | clpool replay - --allocator=host --limit=2G\n",
     .run = run,
 };

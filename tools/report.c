@@ -4,58 +4,28 @@
 #include "report.h"
 
 #include "output_file.h"
-#include "program.h"
 #include "progress.h"
-#include "replay_setup.h"
-#include "trace/reader.h"
+#include "trace_input.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
-static const char help_text[] =
-    "Usage: clpool report TRACE [-o FILE.html] [OPTION]...\n"
-    "Replays a recorded program's allocations through a pool on a simulated device and\n"
-    "shows where the memory went: when, of which sizes, and, where the trace has stacks\n"
-    "(clpool record --stacks), by which lines. \"-\" is standard input.\n"
-    "\n"
-    "Options:\n"
-    "  -o, --output=FILE    write a page for browsers, one file that needs no network\n"
-    "  --folded=FILE        write the stacks of what was in use at the peak, for speedscope and\n"
-    "                       flamegraph.pl\n"
-    "  --perfetto=FILE      write counters over the trace's time, which ui.perfetto.dev and\n"
-    "                       chrome://tracing open\n"
-    "  --json               print the figures as one JSON object\n"
-    "  --leading-bits=B     leading_bits_in_bin_id of the pool, 0 to 16; 4 by default; they\n"
-    "                       do not matter on an arena\n"
-    "  --arena              with the pool on an arena\n"
-    "  --slack=F            how much of the highest use the arena may keep beyond it, 0\n"
-    "                       to 1; 0.016 by default\n"
-    "  --lenient            leave out frees of what was allocated before the trace begins\n"
-    "  --limit=BYTES        the pool's limit; 0 for none\n"
-    "  --capacity=BYTES     the memory of the simulated device; without it, no bound\n"
-    "  --scale=F            multiply every size by F; auto: by the largest power of two, at\n"
-    "                       most 1, with which the pool needs a quarter of the device\n"
-    "  --help               print this help\n"
-    "BYTES may be 512M, 1.5G or 4GiB, and the limit a part of the capacity, 40%. FILE \"-\" is\n"
-    "standard output. A file appears when it is complete.\n"
-    "\n"
-    "Examples:\n"
-    "  clpool report trace.csv.gz -o report.html\n"
-    "  clpool report trace.csv.gz -o arena.html --arena\n"
-    "  clpool report stacks.csv --folded=memory.folded\n";
+enum { PAGE, PERFETTO, FOLDED, FILES };
 
 /* What is surveyed, and where it goes. */
 typedef struct report_setup {
-  clpi_report_arguments arguments;
+  clpi_arguments *arguments;
   trace_reader *reader;
   clp_allocator *allocator;
-  clpi_output_file *files[CLPI_REPORT_FILES]; /* NULL: none, or finished */
+  clpi_output_file *files[FILES]; /* NULL: none, or finished */
   trace_survey *survey;
 } report_setup;
 
 static clp_status survey(const report_setup *setup)
 {
   clpi_progress bar = clpi_progress_begin("replay with a pool");
-  trace_replay_options options = clpi_replay_with_bar(&setup->arguments.common.replay, &bar);
+  trace_replay_options options = clpi_replay_with_bar(&setup->arguments->replay, &bar);
   clp_status status = trace_survey_take(setup->survey, setup->reader, setup->allocator, &options);
   clpi_progress_end(&bar);
   return status;
@@ -64,27 +34,26 @@ static clp_status survey(const report_setup *setup)
 static clp_status write_file(size_t which, FILE *file, const clpi_report *report)
 {
   switch (which) {
-  case CLPI_REPORT_PAGE:
+  case PAGE:
     return clpi_report_write_page(file, report);
-  case CLPI_REPORT_PERFETTO:
+  case PERFETTO:
     clpi_report_write_perfetto(file, report);
     return CLP_SUCCESS;
   default: /* what cannot be written is told when the file ends */
-    (void)trace_stacks_write_folded(report->survey->stacks, CLP_VIEW_PEAK, file);
+    (void)clpi_line_report_write_folded(&report->survey->stacks.report, file);
     return CLP_SUCCESS;
   }
 }
 
 static int write_outputs(report_setup *setup)
 {
-  const clpi_report report = {.trace = trace_name(setup->reader),
-                              .arguments = &setup->arguments.common,
-                              .survey = setup->survey};
-  if (setup->files[CLPI_REPORT_FOLDED] && !report.survey->stacks)
+  const clpi_report report = {
+      .trace = trace_name(setup->reader), .arguments = setup->arguments, .survey = setup->survey};
+  if (setup->files[FOLDED] && !trace_survey_has_stacks(setup->survey))
     return clpi_misuse("%s has no stacks: clpool record --stacks and CLPOOL_TRACE_STACKS=1 record "
                        "them",
                        report.trace);
-  for (size_t i = 0; i < CLPI_REPORT_FILES; i++) {
+  for (size_t i = 0; i < FILES; i++) {
     if (!setup->files[i])
       continue;
     clp_status status = write_file(i, clpi_output_file_stream(setup->files[i]), &report);
@@ -95,22 +64,14 @@ static int write_outputs(report_setup *setup)
     if (code)
       return code;
   }
-  if (setup->arguments.common.as_json)
+  if (setup->arguments->as_json)
     clpi_report_write_json(stdout, &report);
   return CLPI_EXIT_SUCCESS;
 }
 
 static int survey_and_write(report_setup *setup)
 {
-  clpi_trace_arguments *common = &setup->arguments.common;
-  clp_status status = clp_simulated_allocator_create(common->allocator.capacity, &setup->allocator);
-  if (status)
-    return clpi_failed(status);
-  int code = clpi_read_parts(common, setup->allocator);
-  if (code)
-    return code;
-  if (common->fits_scale)
-    status = clpi_replay_find_scale(setup->reader, setup->allocator, &common->replay);
+  clp_status status = clp_simulated_allocator_create(0, &setup->allocator);
   if (!status)
     status = survey(setup);
   if (status)
@@ -123,11 +84,12 @@ static int survey_and_write(report_setup *setup)
 
 static int open_and_survey(report_setup *setup)
 {
-  const clpi_report_arguments *arguments = &setup->arguments;
-  int code = clpi_open_trace(&arguments->common, NULL, &setup->reader);
-  for (size_t i = 0; i < CLPI_REPORT_FILES && !code; i++)
-    code = clpi_open_output(clpi_report_options[i], arguments->files[i], arguments->common.trace,
-                            &setup->files[i]);
+  const clpi_arguments *arguments = setup->arguments;
+  const char *const paths[FILES] = {arguments->output, arguments->perfetto, arguments->folded};
+  int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup->reader);
+  for (size_t i = 0; i < FILES && !code; i++)
+    if (paths[i])
+      code = clpi_output_file_create(paths[i], &setup->files[i]);
   if (code)
     return code;
   setup->survey = calloc(1, sizeof(*setup->survey));
@@ -137,19 +99,28 @@ static int open_and_survey(report_setup *setup)
   return CLPI_EXIT_FAILED;
 }
 
-static int run(int argc, char **argv)
+static int check_outputs(const clpi_arguments *arguments)
 {
-  report_setup setup = {0};
-  int code = clpi_report_arguments_read(argc, argv, &setup.arguments);
+  const char *page = arguments->output, *ending = page ? strrchr(page, '.') : NULL;
+  if (!page && !arguments->perfetto && !arguments->folded && !arguments->as_json)
+    return clpi_misuse("where does the report go? Name -o FILE.html, --perfetto=FILE, "
+                       "--folded=FILE or --json");
+  if (ending && strcasecmp(ending, ".pdf") == 0)
+    return clpi_misuse("-o: the page is HTML, which browsers print as PDF: name FILE.html");
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int run(clpi_arguments *arguments)
+{
+  report_setup setup = {.arguments = arguments};
+  int code = check_outputs(arguments);
+  if (!code)
+    code = clpi_set_limit(arguments, 0);
   if (code)
     return code;
-  if (setup.arguments.common.wants_help) {
-    fputs(help_text, stdout);
-    return CLPI_EXIT_SUCCESS;
-  }
   clpi_show_remarks();
   code = open_and_survey(&setup);
-  for (size_t i = 0; i < CLPI_REPORT_FILES; i++)
+  for (size_t i = 0; i < FILES; i++)
     clpi_output_file_discard(setup.files[i]);
   if (setup.survey)
     trace_survey_end(setup.survey);
@@ -160,8 +131,16 @@ static int run(int argc, char **argv)
 }
 
 const clpi_command clpi_report_command = {
+    .bit = CLPI_REPORT,
     .name = "report",
+    .operands = CLPI_ONE_TRACE,
     .summary = "show where a recorded program's memory went, as a page for browsers",
-    .help = help_text,
+    .usage = "TRACE [-o FILE.html] [OPTION]...",
+    .about = "Replays a recorded program's allocations through a pool on a simulated device and\n"
+             "shows where the memory went: when, of which sizes, and, where the trace has stacks\n"
+             "(clpool record --stacks), by which lines. \"-\" is standard input.\n",
+    .examples = "  clpool report trace.csv.gz -o report.html\n"
+                "  clpool report trace.csv.gz -o arena.html --arena\n"
+                "  clpool report stacks.csv --folded=memory.folded\n",
     .run = run,
 };

@@ -9,11 +9,9 @@ endif
 libclpool_trace_la_SOURCES = \
 	tools/trace/batch.c tools/trace/batch.h \
 	tools/trace/bin_census.c tools/trace/bin_census.h \
-	tools/trace/contexts.c tools/trace/contexts.h \
-	tools/trace/cost_file.c tools/trace/costs.c tools/trace/costs.h \
+	tools/trace/costs.c tools/trace/costs.h \
 	tools/trace/error.c tools/trace/error.h \
 	tools/trace/event.c tools/trace/event.h \
-	tools/trace/fit_scale.c \
 	tools/trace/largest.c tools/trace/largest.h \
 	tools/trace/layer_pools.c tools/trace/layer_pools.h \
 	tools/trace/lines.c tools/trace/lines.h \
@@ -33,37 +31,26 @@ libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
 
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
-	tools/arguments.c tools/arguments.h \
 	tools/bench.c \
-	tools/bench_arguments.c tools/bench_arguments.h \
-	tools/bench_report.c tools/bench_report.h \
 	tools/child.c tools/child.h \
+	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
-	tools/cuda_allocator.c \
-	tools/cuda_devices.c tools/cuda_devices.h \
 	tools/devices.c tools/devices.h \
+	tools/figures.c tools/figures.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \
 	tools/main.c \
 	tools/measure.c tools/measure.h \
-	tools/measure_blocks.c tools/measure_blocks.h \
-	tools/measure_pairs.c tools/measure_pairs.h \
-	tools/measured.c tools/measured.h \
+	tools/options.c tools/options.h \
 	tools/output_file.c tools/output_file.h \
 	tools/program.c tools/program.h \
 	tools/progress.c tools/progress.h \
 	tools/quantities.c tools/quantities.h \
 	tools/record.c \
 	tools/replay.c \
-	tools/replay_arguments.c tools/replay_arguments.h \
 	tools/replay_report.c tools/replay_report.h \
-	tools/replay_setup.c tools/replay_setup.h \
 	tools/report.c tools/report.h \
-	tools/report_arguments.c \
-	tools/report_bins.c \
-	tools/report_figures.c \
-	tools/report_json.c \
 	tools/report_page.c \
 	tools/report_perfetto.c \
 	tools/report_stacks.c \
@@ -71,13 +58,10 @@ tools_clpool_SOURCES = \
 	tools/report_text.c \
 	tools/report_timeline.c \
 	tools/run.c \
-	tools/timing.c tools/timing.h \
-	tools/trace_arguments.c tools/trace_arguments.h \
+	tools/trace_input.c tools/trace_input.h \
 	tools/tune.c \
-	tools/tune_arguments.c tools/tune_arguments.h \
 	tools/tune_plot.c \
-	tools/tune_report.c tools/tune_report.h \
-	tools/wrapped.c tools/wrapped.h
+	tools/tune_report.c tools/tune_report.h
 # Where the layers are is compiled in.
 tools/clpool-layers.$(OBJEXT): config.status
 nodist_tools_clpool_SOURCES = tools/known_costs.c tools/report_assets.c
@@ -91,12 +75,7 @@ endif
 tools_clpool_LDADD = libclpool-trace.la libclpool-internal.la -lm
 
 if HAVE_OPENCL
-tools_clpool_SOURCES += \
-	tools/opencl_allocators.c \
-	tools/opencl_device.c tools/opencl_device.h \
-	tools/opencl_devices.c \
-	tools/opencl_measured.c \
-	tools/opencl_query.c tools/opencl_query.h
+tools_clpool_SOURCES += tools/opencl.c
 tools_clpool_LDADD += $(OPENCL_LIBS)
 else
 tools_clpool_SOURCES += tools/no_opencl.c
@@ -118,7 +97,7 @@ tools/report_assets.c: tools/report.css tools/report.js tools/tools.mk
 	    echo '  ;'; \
 	  done; } >$@-part && mv $@-part $@
 
-# The machines that were measured, files of clpool bench: their text becomes C, too.
+# The machines that were measured, files of clpool bench: their figures become C, too.
 known_costs = \
 	tools/costs/nvidia-h200.csv \
 	tools/costs/pocl-cpu.csv
@@ -130,24 +109,34 @@ tools/known_costs.c: $(known_costs) tools/tools.mk
 	  echo '/* Made from costs/. */'; \
 	  echo '/* clang-format off */'; \
 	  echo '#include "cost_source.h"'; \
-	  echo 'const clpi_known_costs clpi_known_costs_list[] = {'; \
+	  echo 'const clpi_known_cost clpi_known_costs[] = {'; \
 	  for file in $(known_costs); do \
-	    echo "  {\"$$(basename $$file .csv)\","; \
-	    sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $(srcdir)/$$file; \
-	    echo '  },'; \
+	    $(AWK) -F, -v machine="$$(basename $$file .csv)" ' \
+	      /^# device: / { device = substr($$0, 11) } \
+	      /^#/ || $$1 == "Allocator" { next } \
+	      { gsub("-", "_", $$2); \
+	        printf "{\"%s\", \"%s\", \"%s\",\n TRACE_COST_%s, %s, %s},\n", \
+	          machine, device, $$1, toupper($$2), $$3, $$4 }' $(srcdir)/$$file; \
 	  done; \
-	  echo '};'; \
-	  echo 'const size_t clpi_known_costs_count ='; \
-	  echo '    sizeof(clpi_known_costs_list) / sizeof(clpi_known_costs_list[0]);'; \
+	  echo '{0}};'; \
+	  echo 'const char *const clpi_known_machines[] = {'; \
+	  for file in $(known_costs); do echo "\"$$(basename $$file .csv)\","; done; \
+	  echo 'NULL};'; \
 	  } >$@-part && mv $@-part $@
 
-# bash looks for the completion of a command in a file of the command's name.
-EXTRA_DIST += tools/clpool.bash
+# Each shell looks for the completion of a command in a file of a name of its own.
+EXTRA_DIST += tools/clpool.bash tools/clpool.fish tools/clpool.zsh
 if TOOL
-completiondir = $(datadir)/bash-completion/completions
+completions = \
+	bash:bash-completion/completions/clpool \
+	fish:fish/vendor_completions.d/clpool.fish \
+	zsh:zsh/site-functions/_clpool
 install-data-local:
-	$(MKDIR_P) '$(DESTDIR)$(completiondir)'
-	$(INSTALL_DATA) $(srcdir)/tools/clpool.bash '$(DESTDIR)$(completiondir)/clpool'
+	for pair in $(completions); do \
+	  file='$(DESTDIR)$(datadir)'/$${pair#*:}; \
+	  $(MKDIR_P) "$${file%/*}" && \
+	    $(INSTALL_DATA) $(srcdir)/tools/clpool.$${pair%%:*} "$$file" || exit; \
+	done
 uninstall-local:
-	rm -f '$(DESTDIR)$(completiondir)/clpool'
+	for pair in $(completions); do rm -f '$(DESTDIR)$(datadir)'/$${pair#*:}; done
 endif

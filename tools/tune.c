@@ -2,12 +2,10 @@
 /* clpool tune: which leading_bits_in_bin_id and which arena, if any, suit a recorded program. */
 #include "trace/tune.h"
 #include "cost_source.h"
+#include "options.h"
 #include "output_file.h"
-#include "program.h"
 #include "progress.h"
-#include "replay_setup.h"
-#include "trace_arguments.h"
-#include "tune_arguments.h"
+#include "trace_input.h"
 #include "tune_report.h"
 
 #include <malloc.h>
@@ -15,35 +13,8 @@
 #include <string.h>
 #include <sys/param.h>
 
-static const char help_text[] =
-    "Usage: clpool tune TRACE... [OPTION]...\n"
-    "Replays a recorded program's allocations with ten settings of a pool, on a simulated device,\n"
-    "and recommends one. Several traces are those of a job's processes, or of several runs of a\n"
-    "program: they get one setting. TRACE is as for clpool replay.\n"
-    "\n"
-    "Options:\n"
-    "  --time=NS           how much longer an operation may take than with the quickest setting,\n"
-    "                      500 nanoseconds by default: of such settings, the one that takes the\n"
-    "                      least memory is recommended\n"
-    "  --cost=SOURCE       what the device's memory costs: a file of clpool bench, or a machine\n"
-    "                      that was measured before (nvidia-h200, the default, or pocl-cpu)\n"
-    "  --allocator=NAME    whose costs those are: host, cl-immediate (the default), cl-deferred,\n"
-    "                      cl-svm, cuda-async\n"
-    "  --limit=BYTES       each pool's limit: which settings would run out of memory, and when\n"
-    "  --lenient           leave out frees of what was allocated before the trace begins\n"
-    "  -o, --plot=FILE     draw memory against time, to FILE.svg\n"
-    "  --json              print one JSON object\n"
-    "  --help              print this help\n"
-    "BYTES may be 512M, 1.5G or 4GiB.\n"
-    "\n"
-    "Examples:\n"
-    "  clpool tune trace.csv.gz\n"
-    "  clpool tune trace.csv.gz --time=2000 -o tune.svg\n"
-    "  clpool bench --allocator=cl-immediate -o my-gpu.csv\n"
-    "  clpool tune run.*.csv --cost=my-gpu.csv\n";
-
 typedef struct tuning {
-  clpi_tune_arguments arguments;
+  const clpi_arguments *arguments;
   trace_costs *costs;
   trace_tune_options options;
   clpi_tune_report report;
@@ -55,7 +26,7 @@ typedef struct tuning {
 
 static const trace_cost_table *find_table(const tuning *all)
 {
-  const char *name = all->arguments.allocator;
+  const char *name = all->arguments->costs_of;
   if (name && strcmp(name, "simulated") != 0)
     return trace_costs_find(all->costs, name);
   const trace_cost_table *table = trace_costs_find(all->costs, "cl-immediate");
@@ -64,7 +35,7 @@ static const trace_cost_table *find_table(const tuning *all)
 
 static int open_costs(tuning *all)
 {
-  const char *source = all->arguments.cost;
+  const char *source = all->arguments->cost;
   all->costs = calloc(1, sizeof(*all->costs));
   if (!all->costs) {
     clpi_complain("no host memory for costs");
@@ -75,7 +46,7 @@ static int open_costs(tuning *all)
     return code;
   const trace_cost_table *table = find_table(all);
   if (!table)
-    return clpi_misuse("%s: there are no costs of %s in it", source, all->arguments.allocator);
+    return clpi_misuse("%s: there are no costs of %s in it", source, all->arguments->costs_of);
   if (table->curves[TRACE_COST_ALLOCATE].count == 0)
     clpi_complain("warning: %s does not say what it costs to allocate", source);
   const char *device = all->costs->device;
@@ -112,7 +83,7 @@ static clp_status try_settings(tuning *all, trace_spool *spool, const char *name
   clp_status status = CLP_SUCCESS;
   for (size_t i = 0; i < count && spool->allocations > 0 && !status; i++) {
     status = trace_tune_add(&all->report.outcomes[i], spool, name, &all->options);
-    clpi_progress_update(&all->bar, ++all->tried, count * all->arguments.trace_count, 0);
+    clpi_progress_update(&all->bar, ++all->tried, count * all->arguments->trace_count, 0);
   }
   return status;
 }
@@ -136,16 +107,15 @@ static clp_status try_trace(tuning *all, trace_reader *reader, const char *name)
 static int open_and_try(tuning *all, const char *path)
 {
   trace_reader *reader;
-  clp_status status = trace_open(path, &reader);
-  if (status)
-    return clpi_failed(status);
-  trace_reader_notes(reader)->is_lenient = all->arguments.is_lenient;
-  status = try_trace(all, reader, path);
+  int code = clpi_open_trace(path, all->arguments->is_lenient, &reader);
+  if (code)
+    return code;
+  clp_status status = try_trace(all, reader, path);
   clpi_progress_end(&all->bar);
-  int code = status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
+  code = status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
   if (!code)
     clpi_tell_left_out(reader);
-  if (!code && all->arguments.trace_count == 1 && all->report.allocations == 0)
+  if (!code && all->arguments->trace_count == 1 && all->report.allocations == 0)
     code = clpi_nothing_to("tune", reader);
   trace_close(reader);
   return code;
@@ -186,11 +156,11 @@ static int report(clpi_tune_report *report, clpi_output_file **plot)
 
 static int tune(tuning *all)
 {
-  const clpi_tune_arguments *arguments = &all->arguments;
+  const clpi_arguments *arguments = all->arguments;
   clpi_output_file *plot = NULL;
   int code = open_costs(all);
-  if (!code && arguments->plot)
-    code = clpi_output_file_create(arguments->plot, &plot);
+  if (!code && arguments->output)
+    code = clpi_output_file_create(arguments->output, &plot);
   if (!code)
     list_settings(all);
   all->bar = clpi_progress_begin("trying settings");
@@ -202,30 +172,62 @@ static int tune(tuning *all)
   return code;
 }
 
-static int run(int argc, char **argv)
+static int check_inputs(const clpi_arguments *arguments)
 {
-  tuning all = {.report = {.arguments = &all.arguments, .is_recorded = true}};
-  int code = clpi_tune_arguments_read(argc, argv, &all.arguments);
+  size_t from_stdin = strcmp(arguments->cost, "-") == 0;
+  for (size_t i = 0; i < arguments->trace_count; i++)
+    from_stdin += strcmp(arguments->traces[i], "-") == 0;
+  if (from_stdin > 1)
+    return clpi_misuse("only one of the traces and --cost can be standard input");
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int check_plot(const char *path)
+{
+  const char *ending = path ? strrchr(path, '.') : NULL;
+  if (path && (!ending || ending == path || strcmp(ending, ".svg") != 0))
+    return clpi_misuse("--plot draws SVG, so name it FILE.svg, not \"%s\" (rsvg-convert makes PNG "
+                       "and PDF of it)",
+                       path);
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int run(clpi_arguments *arguments)
+{
+  tuning all = {.arguments = arguments, .report = {.arguments = arguments, .is_recorded = true}};
+  int code = check_inputs(arguments);
+  if (!code)
+    code = check_plot(arguments->output);
+  if (!code)
+    code = clpi_set_limit(arguments, 0);
   if (code)
     return code;
-  if (all.arguments.wants_help) {
-    fputs(help_text, stdout);
-    return CLPI_EXIT_SUCCESS;
-  }
   clpi_show_remarks();
   unsetenv("CLPOOL_MEMORY_LIMIT"); /* it is for programs' pools */
 #ifdef M_MMAP_THRESHOLD
   mallopt(M_MMAP_THRESHOLD, 1 << 17); /* pools' tables are large, and most pages stay untouched */
 #endif
-  all.options.limit_bytes = all.arguments.limit_bytes;
+  all.options.limit_bytes = arguments->replay.limit_bytes;
   code = tune(&all);
   free(all.costs);
   return code;
 }
 
 const clpi_command clpi_tune_command = {
+    .bit = CLPI_TUNE,
     .name = "tune",
+    .operands = CLPI_TRACES,
     .summary = "recommend a pool's settings for a recorded program",
-    .help = help_text,
+    .usage = "TRACE... [OPTION]...",
+    .about =
+        "Replays a recorded program's allocations with ten settings of a pool, on a simulated "
+        "device,\n"
+        "and recommends one. Several traces are those of a job's processes, or of several runs of "
+        "a\n"
+        "program: they get one setting. TRACE is as for clpool replay.\n",
+    .examples = "  clpool tune trace.csv.gz\n"
+                "  clpool tune trace.csv.gz --time=2000 -o tune.svg\n"
+                "  clpool bench --allocator=cl-immediate -o my-gpu.csv\n"
+                "  clpool tune run.*.csv --cost=my-gpu.csv\n",
     .run = run,
 };

@@ -151,7 +151,7 @@ static void write_points(FILE *file, const plot *made)
 
 int clpi_tune_report_plot(const clpi_tune_report *report, FILE *file)
 {
-  const clpi_tune_arguments *arguments = report->arguments;
+  const clpi_arguments *arguments = report->arguments;
   plot made = {.count = 0};
   find_points(report, &made);
   if (made.count == 0) {

@@ -117,7 +117,7 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 static void print_subject(const clpi_tune_report *report)
 {
-  const clpi_tune_arguments *arguments = report->arguments;
+  const clpi_arguments *arguments = report->arguments;
   if (arguments->trace_count > 1)
     printf("%zu traces", arguments->trace_count);
   else
@@ -126,8 +126,8 @@ static void print_subject(const clpi_tune_report *report)
          report->allocations > 1 ? "s" : "", clpi_show_bytes(report->peak_active_bytes).text);
   if (report->outcomes[0].result.pools > 1)
     printf(", %zu pools", report->outcomes[0].result.pools);
-  if (arguments->limit_bytes > 0)
-    printf(", a limit of %s", clpi_show_bytes(arguments->limit_bytes).text);
+  if (arguments->replay.limit_bytes > 0)
+    printf(", a limit of %s", clpi_show_bytes(arguments->replay.limit_bytes).text);
   fputs("\ncosts: ", stdout);
   clpi_print_escaped(stdout, report->costs);
   fputs("\n\n", stdout);
@@ -219,14 +219,14 @@ void clpi_tune_report_print(const clpi_tune_report *report)
   if (report->best)
     print_ways(&report->best->setting);
   if (report->run)
-    print_run(report->run, report->arguments->limit_bytes);
+    print_run(report->run, report->arguments->replay.limit_bytes);
 }
 
 /* --- JSON --- */
 
 static void write_subject(clpi_json *json, const clpi_tune_report *report)
 {
-  const clpi_tune_arguments *arguments = report->arguments;
+  const clpi_arguments *arguments = report->arguments;
   clpi_json_begin_array(json, "traces");
   for (size_t i = 0; i < arguments->trace_count; i++)
     clpi_json_string(json, NULL, arguments->traces[i]);
@@ -234,7 +234,7 @@ static void write_subject(clpi_json *json, const clpi_tune_report *report)
   clpi_json_unsigned(json, "allocations", report->allocations);
   clpi_json_unsigned(json, "frees", report->frees);
   clpi_json_unsigned(json, "peak_active_bytes", report->peak_active_bytes);
-  clpi_json_unsigned(json, "limit", arguments->limit_bytes);
+  clpi_json_unsigned(json, "limit", arguments->replay.limit_bytes);
   clpi_json_unsigned(json, "time", arguments->most_ns);
   clpi_json_string(json, "costs", report->costs);
 }

@@ -3,8 +3,8 @@
 #ifndef CLPOOL_TOOLS_TUNE_REPORT_H
 #define CLPOOL_TOOLS_TUNE_REPORT_H
 
+#include "options.h"
 #include "trace/tune.h"
-#include "tune_arguments.h"
 
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 enum { CLPI_TUNE_ENOUGH = 1000 };
 
 typedef struct clpi_tune_report {
-  const clpi_tune_arguments *arguments;
+  const clpi_arguments *arguments;
   char costs[512];                            /* where they are from */
   uint64_t allocations, frees;                /* of all traces, of one pass */
   size_t peak_active_bytes, end_active_bytes; /* the most of any trace: at a time, never freed */

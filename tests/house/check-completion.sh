@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What bash completes of clpool's command lines, with "=" between words as it is at first, and with
-# a COMP_WORDBREAKS that lacks it.
+# a COMP_WORDBREAKS that lacks it; and what fish does, where it is installed.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
 
 command -v bash >/dev/null || skip "bash is missing"
+PATH=$(cd "$top_builddir" && pwd)/tools:$PATH
+[ "$(command -v clpool)" = "${PATH%%:*}/clpool" ] || broken "tools/clpool is missing"
 
 # As bash calls the function, for a line whose words are the arguments, the last of which is at the
 # cursor. Prints the answers, sorted, on one line.
@@ -57,6 +59,7 @@ completes '' info ''
 completes '--leading-bits= --lenient --limit=' replay --l
 completes '--leading-bits= --lenient --limit=' replay trace.csv --l
 completes '--help --output= --stacks' record --
+completes '--help --hold= --leading-bits= --limit= --report' run --
 completes '--leading-bits= --limit=' run --l
 completes '--arena' replay --ar
 completes '--allocator=' tune --a
@@ -73,6 +76,7 @@ completes '--allocator=cl-deferred --allocator=cl-immediate --allocator=cl-svm' 
 completes 'auto' replay --scale = a
 completes '' replay --limit = ''
 completes '' replay --limit ''
+completes '' replay --arena = ''
 for costs in "$top_srcdir"/tools/costs/*.csv; do
   known=$(basename "$costs" .csv)
   completes "$known" tune --cost = "$known"
@@ -92,5 +96,25 @@ completes 'trace.csv traces' tune trace.csv -o t
 completes 'm y.csv' tune --cost m
 completes 'm y.csv' bench -o m
 completes '' bench ''
+completes 'trace.csv traces' run t
+
+# fish_completes ANSWERS WORDS: the answers of fish to "clpool WORDS".
+fish_completes() {
+  # shellcheck disable=SC2016 # fish expands them
+  found=$(cd "$house_tmp/files" && HOME=$house_tmp fish --no-config -c '
+    source $argv[1]; complete -C "clpool $argv[2]" | string replace -r "\t.*" ""' \
+    "$top_srcdir/tools/clpool.fish" "$2" | LC_ALL=C sort | paste -sd ' ')
+  [ "$found" = "$1" ] || fail "fish, clpool $2: \"$found\", not \"$1\""
+  checks=$((checks + 1))
+}
+
+if command -v fish >/dev/null; then
+  fish_completes 'record replay report' re
+  fish_completes '--leading-bits= --lenient --limit=' 'replay --l'
+  fish_completes '--allocator=cuda-async' 'replay --allocator=cu'
+  fish_completes 'cuda-async' 'replay --allocator cu'
+  fish_completes '--plot=trace.csv --plot=traces/' 'tune --plot=tr'
+  fish_completes 'trace.csv traces/' 'report tra'
+fi
 
 echo "$checks lines"

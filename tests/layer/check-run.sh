@@ -129,14 +129,13 @@ says 'clpool run: sh used no OpenCL, or its OpenCL loader cannot be replaced: no
 run 127 ./nosuch
 run 2
 says 'clpool run: the program is missing (see clpool run --help)'
-run 2 --arena true
-says 'clpool run: --arena cannot be, since its blocks are sub-buffers (doc/any-program.md)'
 run 2 --leading-bits=17 true
-says 'clpool run: --leading-bits is "17", not 0 to 16 (see clpool run --help)'
+says 'clpool run: --leading-bits: expected a number from 0 to 16, found "17"'
 run 2 --limit=0.5 true
-says 'clpool run: --limit is "0.5", not a size such as 512M, 1.5G or 40% (see clpool run --help)'
+says 'clpool run: --limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found '\
+'"0.5"; for a part write a percentage, such as 50%'
 run 2 --hold=x true
-says 'clpool run: --hold is "x", not a size such as 512M, 1.5G or 40% (see clpool run --help)'
+says 'clpool run: --hold: expected bytes, such as 1073741824, 512M or 1.5GiB, found "x"'
 CLPOOL_LAYER_LIBRARY=./none run 2 true
 says 'clpool run: cannot load the layer: ./none: cannot open shared object file: No such file or '\
 'directory'

@@ -4,6 +4,7 @@
  * on to each other. Whoever gets one finds in it what was written, or ends the process. Arguments:
  * how many threads, how many queues, how many buffers each thread makes. */
 #include "support/chance.h"
+#include "support/opencl_devices.h"
 
 #include <CL/cl.h>
 #include <pthread.h>
@@ -117,11 +118,8 @@ static unsigned long argument(int argc, char **argv, int place, unsigned long ot
 
 static bool begin(void)
 {
-  cl_platform_id platform;
   cl_device_id device;
-  cl_uint found = 0;
-  if (clGetPlatformIDs(1, &platform, &found) || found == 0 ||
-      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, &found) || found == 0)
+  if (clpt_find_devices(1, &device) == 0)
     return false;
   all.context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
   require(all.context);

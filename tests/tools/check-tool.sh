@@ -63,8 +63,10 @@ fi
 # --- Commands and help
 
 refuses 2 'clpool: a command is missing (see clpool --help)'
-refuses 2 'clpool: there is no command "play" (see clpool --help)' play
-refuses 2 'clpool: there is no command "play" (see clpool --help)' help play
+refuses 2 'clpool: there is no command "nonsense" (see clpool --help)' nonsense
+refuses 2 'clpool: there is no command "play": did you mean replay? (see clpool --help)' help play
+words='there is no option "--verson": did you mean --version? (see clpool --help)'
+refuses 2 "clpool: $words" --verson
 refuses 2 'clpool: there is no argument "extra" (see clpool --help)' help tune extra
 refuses 2 'clpool: there is no option "--play" (see clpool --help)' --play
 accepts --version
@@ -84,8 +86,7 @@ says 'Examples:'
 # --- info
 
 accepts info
-says 'allocators: host, simulated'
-fits_80_columns
+says '  host          posix_memalign'
 accepts info --json
 valid_json
 grep -q '"simulated"' out || fail "info --json lacks the simulated allocator"
@@ -108,6 +109,10 @@ refuses 2 'clpool info: there is no argument "x" (see clpool info --help)' info 
 
 refuses 2 'clpool replay: the trace is missing (see clpool replay --help)' replay
 refuses 2 'clpool replay: there is no option "--play" (see clpool replay --help)' replay a --play
+words='there is no option "--leniant": did you mean --lenient? (see clpool replay --help)'
+refuses 2 "clpool replay: $words" replay a --leniant
+words='there is no option "--limits=2": did you mean --limit? (see clpool replay --help)'
+refuses 2 "clpool replay: $words" replay a --limits=2
 refuses 2 'clpool replay: --limit needs a value (see clpool replay --help)' replay a --limit
 refuses 2 'clpool replay: one trace at a time, but there is "b", too' replay a b
 refuses 2 'clpool replay: there is no allocator "malloc" (see clpool info)' \
@@ -120,46 +125,37 @@ for bytes in -1 .5G 1.5.G 1,5G 10X 5MB 5Mi 5KiBs 40%% 101% 100.1% '' G 0x1p3 \
   1. 5.% 99999999999999999999X; do
   words="expected bytes, such as 1073741824, 512M or 1.5GiB, found \"$bytes\""
   refuses 2 "clpool replay: --limit: $words" replay a --limit="$bytes"
-  refuses 2 "clpool replay: --capacity: $words" replay a --capacity="$bytes"
 done
 words='expected bytes, such as 1073741824, 512M or 1.5GiB, found "0.5"'
 words="$words; for a part write a percentage, such as 50%"
-for option in --limit --capacity '--arena --reserve'; do
-  # shellcheck disable=SC2086 # two words
-  refuses 2 "clpool replay: ${option#--arena }: $words" replay a $option=0.5
-done
+refuses 2 "clpool replay: --limit: $words" replay a --limit=0.5
 for bytes in 18446744073709551616 16777216T 16777216TiB 20000000.5T 99999999999999999999; do
   words="expected at most 18446744073709551615 bytes, found \"$bytes\""
   refuses 2 "clpool replay: --limit: $words" replay a --limit="$bytes"
-  refuses 2 "clpool replay: --capacity: $words" replay a --capacity="$bytes"
 done
 for scale in 0 -1 nan inf 1e999 half '' 2x; do
   refuses 2 "clpool replay: --scale: expected auto or a number above 0, found \"$scale\"" \
     replay a --scale="$scale"
 done
-[ "$opencl" = false ] || for device in 0 0. .0 0.x 1.2.3 -1.0 99999999999999999999.0; do
-  refuses 2 "clpool replay: --device: expected platform.device, such as 0.0, found \"$device\"" \
-    replay a --allocator=cl-immediate --device="$device"
+for device in -1 x ''; do
+  words='expected a device of OpenCL, such as 0.0, or of CUDA, such as 0'
+  refuses 2 "clpool replay: --device: $words, found \"$device\"" \
+    replay a --device="$device" --allocator=cuda-async
 done
-for device in 0.0 -1 x '' 2147483648; do
-  words="expected a CUDA device's number, such as 0, found \"$device\""
-  refuses 2 "clpool replay: --device: $words" replay a --device="$device" --allocator=cuda-async
+refuses 2 'clpool replay: one CUDA device at a time, but there is "1", too' \
+  replay a --device=0 --device=1 --allocator=cuda-async
+words='it needs an --allocator of OpenCL (see clpool info)'
+for allocator in simulated host cuda-async; do
+  refuses 2 "clpool replay: --device=0.0 is of OpenCL: $words" \
+    replay a --device=0.0 --allocator=$allocator
 done
-words='--device needs --allocator=cl-immediate, cl-deferred, cl-svm or cuda-async'
-refuses 2 "clpool replay: $words" replay a --device=0.0
-refuses 2 "clpool replay: $words" replay a --device=0 --allocator=host
-refuses 2 'clpool replay: --capacity needs --allocator=simulated' \
-  replay a --capacity=1G --allocator=host
+words='it needs an --allocator of CUDA (see clpool info)'
+refuses 2 "clpool replay: --device=0 is of CUDA: $words" \
+  replay a --device=0 --allocator=cl-svm
 for slack in -0.1 1.1 nan x ''; do
-  refuses 2 "clpool replay: --slack: expected a number from 0 to 1, found \"$slack\"" \
-    replay a --arena --slack="$slack"
+  refuses 2 "clpool replay: --arena: expected a number from 0 to 1, found \"$slack\"" \
+    replay a --arena="$slack"
 done
-refuses 2 'clpool replay: --slack is of the arena: it needs --arena' replay a --slack=0.1
-refuses 2 'clpool replay: --reserve is of the arena: it needs --arena' replay a --reserve=1G
-words='expected bytes, such as 1073741824, 512M or 1.5GiB, found "-1"'
-refuses 2 "clpool replay: --reserve: $words" replay a --arena --reserve=-1
-refuses 2 'clpool replay: --several-threads is of the arena: it needs --arena' \
-  replay a --several-threads
 hostile=$(printf 'a\033[31m\n.csv')
 printf '%s\n' $header '1,00:00:00.0,allocate,(nil),0,0' >"$hostile"
 accepts replay "$hostile"
@@ -170,12 +166,10 @@ for passes in 0 -1 x 1000001; do
   refuses 2 "clpool replay: --passes: expected a number from 1 to 1000000, found \"$passes\"" \
     replay a --passes="$passes"
 done
-refuses 2 'clpool replay: --leading-bits is of the pool: it cannot go with --no-pool' \
-  replay a --no-pool --leading-bits=4
-refuses 2 'clpool replay: --limit is of the pool: it cannot go with --no-pool' \
-  replay a --no-pool --limit=1G
-refuses 2 'clpool replay: --compare runs with and without a pool: leave --no-pool out' \
-  replay a --no-pool --compare
+for option in --leading-bits=4 --limit=1G --compare; do
+  words="${option%=*} cannot go together with --no-pool"
+  refuses 2 "clpool replay: $words" replay a --no-pool $option
+done
 
 # The figures of out's JSON that do not differ from run to run.
 figures() { grep -vE '"(ns_per_operation|trace|allocator|device|peak_reserved_bytes)":' out >"$1"; }
@@ -357,13 +351,11 @@ printf '%s\r\n' $header "$(row allocate 0x1 5)" "$(row free 0x1 5)" >windows.csv
 } >huge.csv
 for trace in windows.csv huge.csv; do
   for command in $trace_commands; do
-    bound=--capacity=1G
-    [ "$command" != tune ] || bound=--limit=1G
     # shellcheck disable=SC2046 # options are words
-    run 0 "$command" $trace $bound $(outputs "$command")
+    run 0 "$command" $trace --limit=1G $(outputs "$command")
     [ ! -s err ] || fail "clpool $command $trace: said $(cat err)"
     # shellcheck disable=SC2046 # options are words
-    cat $trace | "$clpool" "$command" - $bound $(outputs "$command") >out 2>err ||
+    cat $trace | "$clpool" "$command" - --limit=1G $(outputs "$command") >out 2>err ||
       fail "$trace into clpool $command: $(cat err)"
     rm -f page.html page.json
   done
@@ -371,7 +363,7 @@ done
 accepts replay huge.csv --json
 has allocations 2
 has failures 1
-accepts replay huge.csv --capacity=1G --json
+accepts replay huge.csv --limit=1G --json
 has failures 2
 
 # --- replay: results
@@ -411,21 +403,13 @@ has hits $((8662 - $(member misses)))
   fail "an arena takes $(member peak_device_bytes) bytes"
 figures an_arena
 segments=$(member device_allocations)
-accepts replay "$resnet" --arena --several-threads --leading-bits=6 --json
+accepts replay "$resnet" --arena --leading-bits=6 --json
 figures found
 sed 's/"leading_bits": 6/"leading_bits": 4/' found | cmp -s - an_arena ||
   fail "leading bits change an arena's figures: $(cat found)"
-accepts replay "$resnet" --arena --slack=0.2 --json
+accepts replay "$resnet" --arena=0.2 --json
+has slack 0.2
 [ "$(member device_allocations)" -lt "$segments" ] || fail "more slack makes no fewer calls"
-accepts replay "$resnet" --arena --reserve=10GiB --json
-has reserve_bytes 10737418240
-has peak_device_bytes 10737418240
-has device_allocations 1
-accepts replay "$resnet" --arena --reserve=50% --capacity=20GiB --json
-has reserve_bytes 10737418240
-accepts replay "$resnet" --arena --reserve=10GiB
-says ', 10.00 GiB reserved'
-run 1 replay "$resnet" --arena --reserve=10GiB --capacity=8GiB
 accepts replay "$resnet" --arena --no-pool --json
 has peak_active_bytes 8631411487
 has device_allocations "$(member device_allocations)"
@@ -480,23 +464,20 @@ has limit 10737418240
 [ "$(member failures)" = 0 ] || fail "10G were not enough: $(member failures) failures"
 accepts replay --json "$resnet" --limit=2000M
 [ "$(member failures)" -gt 0 ] || fail "2000M were enough"
-accepts replay "$resnet" --capacity=4G
+accepts replay "$resnet" --limit=4G
 says 'allocations refused'
-run 1 replay "$resnet" --capacity=1
+run 1 replay "$resnet" --limit=1
 says 'allocations refused'
 [ "$(cat err)" = "clpool replay: $resnet: every allocation was refused" ] || fail "said $(cat err)"
-run 1 replay "$resnet" --capacity=1 --json
+run 1 replay "$resnet" --limit=1 --json
 valid_json
 accepts replay --json "$resnet" --scale=0.5
 has peak_active_bytes 4315705744
 accepts replay --json "$resnet" --scale=auto
 has scale 1
-accepts replay --json "$resnet" --scale=auto --capacity=16G
-has scale 0.125
-[ "$(member peak_managed_bytes)" -le 4294967296 ] || fail "more than a quarter: $(cat out)"
-"$clpool" replay - --scale=auto --capacity=16G --compare --json <"$resnet" >out ||
+"$clpool" replay - --scale=auto --compare --json <"$resnet" >out ||
   fail "a file as standard input cannot be read twice"
-has scale 0.125
+has scale 1
 accepts replay "$resnet" --allocator=host --scale=0.001 --json
 has allocations 8662
 
@@ -517,11 +498,8 @@ CLPOOL_MEMORY_LIMIT=
 run 2 replay "$resnet" --limit=1G
 grep -q '^clpool replay: .*CLPOOL_MEMORY_LIMIT is ""' err || fail "said $(cat err)"
 CLPOOL_MEMORY_LIMIT=40%
-run 2 replay "$resnet"
-grep -q '^clpool replay: .*CLPOOL_MEMORY_LIMIT.*: tell it with --capacity$' err ||
-  fail "said $(cat err)"
-accepts replay "$resnet" --capacity=16G --json
-has limit 6871947673
+run 1 replay "$resnet"
+grep -q '^clpool replay: .*CLPOOL_MEMORY_LIMIT is "40%"' err || fail "said $(cat err)"
 CLPOOL_MEMORY_LIMIT=0.5
 run 2 replay "$resnet"
 grep -q '^clpool replay: CLPOOL_MEMORY_LIMIT is "0\.5".*50%' err || fail "said $(cat err)"
@@ -579,10 +557,10 @@ elif [ "$devices" -gt 0 ]; then
     run 1 replay "$resnet" --allocator=cl-svm --scale=0.001 --device=0.0
     grep -q '^clpool replay: .*shared virtual memory' err || fail "said $(cat err)"
   fi
-  refuses 2 'clpool replay: there is no OpenCL platform 99 (see clpool info)' \
-    replay "$resnet" --allocator=cl-immediate --device=99.0
-  refuses 2 'clpool replay: there is no OpenCL device 0.99 (see clpool info)' \
-    replay "$resnet" --allocator=cl-immediate --device=0.99
+  for device in 99.0 0.99 0. 1.2.3 99999999999999999999.0; do
+    refuses 2 "clpool replay: there is no OpenCL device \"$device\" (see clpool info)" \
+      replay "$resnet" --allocator=cl-immediate --device=$device
+  done
 fi
 if [ "$opencl" = true ]; then
   # The loader finds drivers in this folder, and there are none.
@@ -590,10 +568,10 @@ if [ "$opencl" = true ]; then
   OCL_ICD_VENDORS=$house_tmp/vendors/
   export OCL_ICD_VENDORS
   accepts info
-  if grep -q '^No OpenCL platform was found' out; then
+  if grep -q '^OpenCL: none: there is no OpenCL driver on this machine' out; then
     accepts info --json
     valid_json
-    refuses 1 'clpool replay: there is no OpenCL platform on this machine' \
+    refuses 1 'clpool replay: there is no OpenCL driver on this machine' \
       replay "$resnet" --allocator=cl-immediate
   fi
   unset OCL_ICD_VENDORS
@@ -615,7 +593,6 @@ CLPOOL_CUDA_LIBRARY=/no/such/driver.so
 export CLPOOL_CUDA_LIBRARY
 accepts info
 says 'CUDA: none: there is no CUDA driver: /no/such/driver.so: '
-fits_80_columns
 accepts info --json
 valid_json
 grep -q '"missing": "there is no CUDA driver' out || fail "info --json does not say why: $(cat out)"
@@ -644,7 +621,13 @@ if [ -e "$CLPOOL_CUDA_LIBRARY" ]; then
   says "  peak taken by the driver's own pool"
   accepts replay "$resnet" --allocator=cuda-async --scale=0.001 --compare --json
   ! grep -q peak_reserved_bytes out || fail "the two replays of --compare have one peak: $(cat out)"
-  refuses 2 'clpool replay: there is no CUDA device 2 (see clpool info)' \
+  # A part of the device's memory, and a scale that fits into it.
+  accepts replay "$resnet" --allocator=cuda-async --scale=auto --limit=25% --json
+  [ "$(member limit)" -gt 0 ] || fail "--limit=25% is none: $(cat out)"
+  [ "$(member peak_managed_bytes)" -le "$(member limit)" ] || fail "more than a quarter: $(cat out)"
+  has failures 0
+  has scale 0.0078125
+  refuses 2 'clpool replay: there is no CUDA device "2" (see clpool info)' \
     replay "$resnet" --allocator=cuda-async --device=2
 fi
 unset CLPOOL_CUDA_LIBRARY

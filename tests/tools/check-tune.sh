@@ -23,7 +23,7 @@ of_settings() { sed '/"recommended": {/,$d' "$out" | values "$1" -; }
 refuses 2 'the trace is missing (see clpool tune --help)'
 refuses 2 'there is no option "--objective=memory" (see clpool tune --help)' a --objective=memory
 for time in '' -1 1e3 1000000001; do
-  refuses 2 "--time: expected nanoseconds, a number from 0 to 1000000000, found \"$time\"" \
+  refuses 2 "--time: expected a number from 0 to 1000000000, found \"$time\"" \
     a --time="$time"
 done
 for file in a.pdf a.png .svg; do
@@ -35,11 +35,13 @@ refuses 2 "--limit: expected bytes, for the device's memory is unknown here, fou
   a --limit=40%
 refuses 2 'only one of the traces and --cost can be standard input' - --cost=-
 refuses 2 'only one of the traces and --cost can be standard input' - a -
-refuses 2 'pocl-cpu: there are no costs of malloc in it' a --cost=pocl-cpu --allocator=malloc
+refuses 2 'pocl-cpu: there are no costs of cuda-async in it' \
+  a --cost=pocl-cpu --allocator=cuda-async
+refuses 2 'there is no allocator "malloc" (see clpool info)' a --allocator=malloc
 refuses 2 '--cost: expected nvidia-h200, pocl-cpu, or a file of clpool bench, found "measure"' \
   a --cost=measure
 ln -s /dev/stdout stdout.svg
-refuses 2 '--plot cannot go to standard output, which has the figures' a --plot=stdout.svg
+refuses 2 'only one output can have standard output' a --plot=stdout.svg
 refuses 2 'missing.csv: No such file or directory' missing.csv
 refuses 2 'missing.csv: No such file or directory' "$resnet" missing.csv
 refuses 2 './missing.csv: No such file or directory' "$resnet" --cost=./missing.csv
@@ -80,7 +82,7 @@ done
 while read -r bits arena slack figures; do
   set -- --json --passes=2
   [ "$bits" = null ] || set -- "$@" --leading-bits="$bits"
-  if [ "$arena" = true ]; then set -- "$@" --arena --slack="$slack"; fi
+  if [ "$arena" = true ]; then set -- "$@" --arena="$slack"; fi
   "$clpool" replay part.csv "$@" >replay.json
   replayed=$(for key in peak_device_bytes device_allocations hits; do
     values $key replay.json

@@ -16,9 +16,29 @@
 /* Too large for a stack, and read by every test. */
 static trace_costs costs, again;
 
+/* Reads a file of these bytes; `name` is what messages call it. */
+static char name[32];
+
+static clp_status read_bytes(const void *bytes, size_t length)
+{
+  int file = clpt_file_of(bytes, length);
+  snprintf(name, sizeof(name), "/dev/fd/%d", file);
+  clp_status status = trace_costs_read(name, &costs);
+  close(file);
+  return status;
+}
+
 static clp_status parse(const char *text)
 {
-  return trace_costs_parse("costs", text, strlen(text), &costs);
+  return read_bytes(text, strlen(text));
+}
+
+/* The last error is about that file, and says this. */
+static void check_message(const char *wanted)
+{
+  const char *message = clp_last_error()->message;
+  ck_assert_int_eq(strncmp(message, name, strlen(name)), 0);
+  ck_assert_str_eq(message + strlen(name), wanted);
 }
 
 static double cost_at(const char *allocator, trace_cost_operation operation, size_t bytes)
@@ -53,7 +73,7 @@ static void make_costs(void)
   ck_assert(trace_costs_add(&costs, "host", TRACE_COST_ALLOCATE, 1024, 40.0));
   ck_assert(trace_costs_add(&costs, "host", TRACE_COST_ALLOCATE, 2048, 60.0));
   ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FREE, 1024, 0.0));
-  ck_assert(trace_costs_add(&costs, "cl-svm", TRACE_COST_ARENA_PAIR, SIZE_MAX, 1e18 / 3));
+  ck_assert(trace_costs_add(&costs, "cl-svm", TRACE_COST_ARENA_PAIR, SIZE_MAX, 333333333333333e3));
 }
 
 /* --- Lookup --- */
@@ -82,7 +102,7 @@ END_TEST
 START_TEST(one_point_and_none)
 {
   make_costs();
-  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_ARENA_PAIR, 1), 1e18 / 3);
+  ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_ARENA_PAIR, 1), 333333333333333e3);
   ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_ARENA_PAIR, 0), 0.0);
   ck_assert_double_eq(cost_at("cl-svm", TRACE_COST_ALLOCATE, 1024), 0.0);
   ck_assert_ptr_null(trace_costs_find(&costs, "cl"));
@@ -125,10 +145,10 @@ START_TEST(no_more_than_there_is_room)
   ck_assert(!trace_costs_add(&costs, "host", TRACE_COST_FREE, TRACE_COST_POINTS + 1, 1.0));
   ck_assert(trace_costs_add(&costs, "host", TRACE_COST_ALLOCATE, 1, 1.0));
 
-  char name[] = "name-0";
-  for (; costs.count < TRACE_COST_TABLES; name[sizeof(name) - 2]++)
-    ck_assert(trace_costs_add(&costs, name, TRACE_COST_FREE, 1, 1.0));
-  ck_assert(!trace_costs_add(&costs, name, TRACE_COST_FREE, 1, 1.0));
+  char allocator[] = "name-0";
+  for (; costs.count < TRACE_COST_TABLES; allocator[sizeof(allocator) - 2]++)
+    ck_assert(trace_costs_add(&costs, allocator, TRACE_COST_FREE, 1, 1.0));
+  ck_assert(!trace_costs_add(&costs, allocator, TRACE_COST_FREE, 1, 1.0));
   ck_assert_uint_eq(costs.count, TRACE_COST_TABLES);
 
   costs.count = 0;
@@ -179,6 +199,16 @@ START_TEST(device_cut)
 }
 END_TEST
 
+/* The name is made printable, and the first one counts. */
+START_TEST(device_set)
+{
+  costs = (trace_costs){0};
+  trace_costs_set_device(&costs, "two\nlines");
+  trace_costs_set_device(&costs, "another");
+  ck_assert_str_eq(costs.device, "two?lines");
+}
+END_TEST
+
 static char *written(const trace_costs *what)
 {
   char *text = NULL;
@@ -203,44 +233,32 @@ END_TEST
 
 START_TEST(written_file)
 {
-  costs = (trace_costs){.device = "two\nlines"};
+  costs = (trace_costs){.device = "a device"};
   ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FILL_FRESH, 256, 0.1));
   ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FILL_FRESH, 1024, 454200.0));
   ck_assert(trace_costs_add(&costs, "host", TRACE_COST_FILL_FRESH, 2048, 1e22));
   char *text = written(&costs);
-  ck_assert_str_eq(text, "# device: two lines\n" HEADER "host,fill-fresh,256,0.1\n"
+  ck_assert_str_eq(text, "# device: a device\n" HEADER "host,fill-fresh,256,0.1\n"
                          "host,fill-fresh,1024,454200\n"
                          "host,fill-fresh,2048,1e+22\n");
   free(text);
 }
 END_TEST
 
-/* What is read from a file, plain or gzipped, is what is read from its text. */
-START_TEST(files)
+/* A gzipped file reads as a plain one. */
+START_TEST(gzipped)
 {
-  char path[] = "test_costs-XXXXXX";
   make_costs();
   again = costs;
   char *text = written(&costs);
   size_t length;
   unsigned char *packed = clpt_gzip(text, &length);
-  int file = mkstemp(path);
-  ck_assert_int_ge(file, 0);
-  ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
-  clpt_ok(trace_costs_read(path, &costs));
+  clpt_ok(read_bytes(packed, length));
   ck_assert(is_same(&costs, &again));
 
-  ck_assert_int_eq(ftruncate(file, 0), 0);
-  ck_assert_int_eq(pwrite(file, packed, length, 0), (ssize_t)length);
-  clpt_ok(trace_costs_read(path, &costs));
-  ck_assert(is_same(&costs, &again));
-
-  ck_assert_int_eq(ftruncate(file, (off_t)length - 9), 0);
-  clpt_fails(CLP_IO_ERROR, trace_costs_read(path, &costs));
-  clpt_message_has(path);
+  clpt_fails(CLP_IO_ERROR, read_bytes(packed, length - 9));
+  clpt_message_has(name);
   ck_assert_uint_eq(costs.count, 0);
-  close(file);
-  unlink(path);
   free(packed);
   free(text);
 }
@@ -256,12 +274,18 @@ END_TEST
 
 /* --- What is malformed --- */
 
-#define NO_BYTES "expected a size in bytes, a decimal number from 1 to 18446744073709551615, found "
+#define NO_BYTES                                                                                   \
+  "expected a size in bytes, a decimal number from 1 to 18446744073709551615, and a comma, found "
 #define NO_TIME                                                                                    \
   "expected a time in nanoseconds, a decimal number such as 1250.5, at most 1e18, found "
-#define NO_NAME "expected an allocator's name, at most 31 letters, digits and hyphens, found "
+#define NO_NAME                                                                                    \
+  "expected an allocator's name, at most 31 letters, digits and hyphens, and a comma, found "
 #define NO_OPERATION                                                                               \
-  "expected allocate, free, sub-buffer, fill-fresh, fill-reused, pool-pair or arena-pair, found "
+  "expected allocate, free, sub-buffer, fill-fresh, fill-reused, pool-pair or arena-pair, and a "  \
+  "comma, "                                                                                        \
+  "found "
+
+#define ONE_MORE "expected each figure once, and at most 8 allocators and 64 sizes, found one more"
 
 static const struct malformed {
   const char *text;
@@ -282,32 +306,30 @@ static const struct malformed {
     {HEADER "# none\n", "3:1: expected a figure, found the end of the file"},
     /* The number of fields. */
     {HEADER "\n", "2:1: " NO_NAME "nothing"},
-    {HEADER "host", "2:5: expected a comma and the field Operation, found the end of the line"},
-    {HEADER "host,free\r\n",
-     "2:10: expected a comma and the field Bytes, found the end of the line"},
-    {HEADER "host,free,1",
-     "2:12: expected a comma and the field Nanoseconds, found the end of the line"},
+    {HEADER "host", "2:1: " NO_NAME "\"host\""},
+    {HEADER "host,free\r\n", "2:6: " NO_OPERATION "\"free\""},
+    {HEADER "host,free,1", "2:11: " NO_BYTES "\"1\""},
     {HEADER "host,free,1,", "2:13: " NO_TIME "nothing"},
-    {HEADER "host,free,1,1,", "2:14: expected the end of the line, found \",\""},
+    {HEADER "host,free,1,1,", "2:13: " NO_TIME "\"1,\""},
     {HEADER "host,free,1,1 # fast", "2:13: " NO_TIME "\"1 # fast\""},
     /* Allocator. */
-    {HEADER " host,free,1,1", "2:1: " NO_NAME "\" host\""},
-    {HEADER ",free,1,1", "2:1: " NO_NAME "nothing"},
-    {HEADER "h\xc3\xb6st,free,1,1", "2:1: " NO_NAME "\"h\\xc3\\xb6st\""},
+    {HEADER " host,free,1,1", "2:1: " NO_NAME "\" host,free,1,1\""},
+    {HEADER ",free,1,1", "2:1: " NO_NAME "\",free,1,1\""},
+    {HEADER "h\xc3\xb6st,free,1,1", "2:1: " NO_NAME "\"h\\xc3\\xb6st,free,1,1\""},
     {HEADER "a-name-of-thirty-two-characters-,free,1,1",
-     "2:1: " NO_NAME "\"a-name-of-thirty-two-characters-\""},
+     "2:1: " NO_NAME "\"a-name-of-thirty-two-characters-,free,1,...\""},
     /* Operation. */
-    {HEADER "host,malloc,1,1", "2:6: " NO_OPERATION "\"malloc\""},
-    {HEADER "host,Free,1,1", "2:6: " NO_OPERATION "\"Free\""},
-    {HEADER "host,fill,1,1", "2:6: " NO_OPERATION "\"fill\""},
-    {HEADER "host,,1,1", "2:6: " NO_OPERATION "nothing"},
+    {HEADER "host,malloc,1,1", "2:6: " NO_OPERATION "\"malloc,1,1\""},
+    {HEADER "host,Free,1,1", "2:6: " NO_OPERATION "\"Free,1,1\""},
+    {HEADER "host,fill,1,1", "2:6: " NO_OPERATION "\"fill,1,1\""},
+    {HEADER "host,,1,1", "2:6: " NO_OPERATION "\",1,1\""},
     /* Bytes. */
-    {HEADER "host,free,0,1", "2:11: " NO_BYTES "\"0\""},
-    {HEADER "host,free,-1,1", "2:11: " NO_BYTES "\"-1\""},
-    {HEADER "host,free,,1", "2:11: " NO_BYTES "nothing"},
-    {HEADER "host,free,1e3,1", "2:11: " NO_BYTES "\"1e3\""},
-    {HEADER "host,free,4K,1", "2:11: " NO_BYTES "\"4K\""},
-    {HEADER "host,free,18446744073709551616,1", "2:11: " NO_BYTES "\"18446744073709551616\""},
+    {HEADER "host,free,0,1", "2:11: " NO_BYTES "\"0,1\""},
+    {HEADER "host,free,-1,1", "2:11: " NO_BYTES "\"-1,1\""},
+    {HEADER "host,free,,1", "2:11: " NO_BYTES "\",1\""},
+    {HEADER "host,free,1e3,1", "2:11: " NO_BYTES "\"1e3,1\""},
+    {HEADER "host,free,4K,1", "2:11: " NO_BYTES "\"4K,1\""},
+    {HEADER "host,free,18446744073709551616,1", "2:11: " NO_BYTES "\"18446744073709551616,1\""},
     /* Nanoseconds. */
     {HEADER "host,free,1,-1", "2:13: " NO_TIME "\"-1\""},
     {HEADER "host,free,1,+1", "2:13: " NO_TIME "\"+1\""},
@@ -321,20 +343,19 @@ static const struct malformed {
     {HEADER "host,free,1,1000000000000000000000000000000000000000000000000000000000000000000",
      "2:13: " NO_TIME "\"1000000000000000000000000000000000000000...\""},
     /* Figures. */
-    {HEADER "host,free,1,1\nhost,free,2,1\nhost,free,1,1",
-     "4:11: expected each size once, found 1 bytes a second time"},
+    {HEADER "host,free,1,1\nhost,free,2,1\nhost,free,1,1", "4:1: " ONE_MORE},
     {HEADER "a,free,1,1\nb,free,1,1\nc,free,1,1\nd,free,1,1\n"
             "e,free,1,1\nf,free,1,1\ng,free,1,1\nh,free,1,1\ni,free,1,1\n",
-     "10:1: expected at most 8 allocators, found one more, \"i\""},
+     "10:1: " ONE_MORE},
 };
 
 START_TEST(malformed_costs)
 {
   for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
     clpt_fails(CLP_INVALID_ARGUMENT, parse(malformed[i].text));
-    const char *message = clp_last_error()->message;
-    ck_assert_int_eq(strncmp(message, "costs:", strlen("costs:")), 0);
-    ck_assert_str_eq(message + strlen("costs:"), malformed[i].message);
+    char wanted[256];
+    snprintf(wanted, sizeof(wanted), ":%s", malformed[i].message);
+    check_message(wanted);
     ck_assert_uint_eq(costs.count, 0);
   }
 }
@@ -346,8 +367,7 @@ START_TEST(too_many_sizes)
   for (size_t i = 0; i <= TRACE_COST_POINTS; i++)
     sprintf(text + strlen(text), "host,free,%zu,1\n", i + 1);
   clpt_fails(CLP_INVALID_ARGUMENT, parse(text));
-  ck_assert_str_eq(clp_last_error()->message,
-                   "costs:66:11: expected at most 64 sizes, found one more");
+  check_message(":66:1: " ONE_MORE);
 }
 END_TEST
 
@@ -358,22 +378,20 @@ START_TEST(line_too_long)
   text[sizeof(text) - 1] = '\0';
   memcpy(text, HEADER, strlen(HEADER));
   clpt_fails(CLP_INVALID_ARGUMENT, parse(text));
-  ck_assert_str_eq(clp_last_error()->message,
-                   "costs:2:8193: expected a line of at most 8192 bytes, none of them zero");
-  memset(text, 'A', strlen(HEADER));
-  clpt_fails(CLP_INVALID_ARGUMENT, parse(text));
-  clpt_message_has("costs:1:1: expected the header ");
+  check_message(":2:8193: expected a line of at most 8192 bytes, none of them zero");
 }
 END_TEST
 
 START_TEST(binary_junk)
 {
   static const char row[] = HEADER "host,free,1\0,1\n";
-  clpt_fails(CLP_INVALID_ARGUMENT, trace_costs_parse("costs", row, sizeof(row) - 1, &costs));
-  ck_assert_str_eq(clp_last_error()->message, "costs:2:11: " NO_BYTES "\"1\\x00\"");
-  static const char time[] = HEADER "host,free,1,1\0\n";
-  clpt_fails(CLP_INVALID_ARGUMENT, trace_costs_parse("costs", time, sizeof(time) - 1, &costs));
-  ck_assert_str_eq(clp_last_error()->message, "costs:2:13: " NO_TIME "\"1\\x00\"");
+  clpt_fails(CLP_INVALID_ARGUMENT, read_bytes(row, sizeof(row) - 1));
+  check_message(":2:12: expected a line of at most 8192 bytes, none of them zero");
+  static const char junk[] = "\x7f"
+                             "ELF\x02\x01";
+  clpt_fails(CLP_INVALID_ARGUMENT, parse(junk));
+  check_message(":1:1: expected the header Allocator,Operation,Bytes,Nanoseconds, "
+                "found \"\\x7fELF\\x02\\x01\"");
 }
 END_TEST
 
@@ -391,9 +409,10 @@ CLPT_MAIN("costs", clpt_run)
   tcase_add_test(cost_files, rows_of_a_file);
   tcase_add_test(cost_files, device_not_told);
   tcase_add_test(cost_files, device_cut);
+  tcase_add_test(cost_files, device_set);
   tcase_add_test(cost_files, there_and_back);
   tcase_add_test(cost_files, written_file);
-  tcase_add_test(cost_files, files);
+  tcase_add_test(cost_files, gzipped);
   tcase_add_test(cost_files, no_file);
   TCase *errors = clpt_case(suite, "errors");
   tcase_add_test(errors, malformed_costs);

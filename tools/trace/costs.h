@@ -44,13 +44,13 @@ typedef struct trace_cost_table {
 
 /* Begins as {0}. Large: not for the stack. */
 typedef struct trace_costs {
-  char device[128]; /* "" where it is not told */
+  char device[128]; /* "" where it is unknown */
   size_t count;
   trace_cost_table tables[TRACE_COST_TABLES];
 } trace_costs;
 
-/* As the file has it: "allocate", "fill-fresh". */
-const char *trace_cost_operation_name(trace_cost_operation operation);
+/* Sets the device's name, unless there is one. Control characters become question marks. */
+void trace_costs_set_device(trace_costs *costs, const char *name);
 
 /* The table of an allocator, by name; NULL: none. */
 const trace_cost_table *trace_costs_find(const trace_costs *costs, const char *allocator);
@@ -70,10 +70,8 @@ double trace_cost_at(const trace_cost_table *table, trace_cost_operation operati
  * cannot be read. CLP_OUT_OF_HOST_MEMORY. */
 clp_status trace_costs_read(const char *path, trace_costs *costs);
 
-/* The same for the text of a cost file; `name` is for messages. */
-clp_status trace_costs_parse(const char *name, const char *text, size_t length, trace_costs *costs);
-
-/* Writes a cost file that reads as `costs`, which are not empty. Errors are left to ferror. */
+/* Writes a cost file that reads as `costs`, which are not empty, with 15 digits of each time.
+ * Errors are left to ferror. */
 void trace_costs_write(const trace_costs *costs, FILE *file);
 
 #endif

@@ -134,9 +134,8 @@ static clp_status allocate(const trace_layer_pools *pools, const trace_operation
     if (is_new && !make_room(pools, context, made.bytes))
       made.bytes = block_units(pools, asked, false);
   }
-  slot->word = made.context;
   clp_status status = trace_player_run(pools->player, &made, 1);
-  if (!slot->buffer)
+  if (!slot->is_live)
     return status;
   context->taken_units += is_new ? made.bytes : 0;
   context->live_bytes += asked->bytes;
@@ -156,8 +155,8 @@ clp_status trace_layer_pools_run(trace_layer_pools *pools, const trace_operation
       status = allocate(pools, it);
       continue;
     }
-    if (slot->buffer)
-      pools->contexts[slot->word].live_bytes -= it->bytes;
+    if (slot->is_live)
+      pools->contexts[slot->pool].live_bytes -= it->bytes;
     status = trace_player_run(pools->player, it, 1);
   }
   return status;

@@ -56,8 +56,8 @@ static clp_status read_all(trace_spool *spool, trace_batch_source *source)
     fwrite(batch->operations, sizeof(batch->operations[0]), batch->count, spool->file);
   } while (!batch->at_end && !ferror(spool->file));
   spool->slots = source->live.capacity;
-  spool->contexts = source->contexts.count;
-  spool->owners = source->owners.count;
+  spool->contexts = source->contexts;
+  spool->owners = source->owners;
   spool->is_recorded = trace_has(source->reader, TRACE_CONTEXT);
   return fflush(spool->file) || ferror(spool->file) ? failed("write") : CLP_SUCCESS;
 }

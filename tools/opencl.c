@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenCL's platforms and devices, and the allocators on them. */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue, which every version has */
+#include "allocators.h"
+
+#include "program.h"
+
+#include <CL/cl_ext.h>
+#include <clpool/opencl.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- listing --- */
+
+static void ask_text(cl_device_id id, cl_device_info what, char text[CLPI_TEXT_BYTES])
+{
+  if (clGetDeviceInfo(id, what, CLPI_TEXT_BYTES, text, NULL))
+    *text = '\0';
+}
+
+static uint64_t ask_number(cl_device_id id, cl_device_info what)
+{
+  cl_ulong value = 0;
+  return clGetDeviceInfo(id, what, sizeof(value), &value, NULL) ? 0 : value;
+}
+
+static uint64_t ask_alignment(cl_device_id id)
+{
+  cl_uint bits = 0;
+  cl_int code = clGetDeviceInfo(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL);
+  return code ? 0 : bits / 8;
+}
+
+/* A version text begins with "OpenCL major.minor". */
+static unsigned read_version(const char *text)
+{
+  unsigned major, minor;
+  return sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 ? 100 * major + 10 * minor : 0;
+}
+
+typedef struct named_flag {
+  uint64_t flag;
+  const char *name;
+} named_flag;
+
+static const char *ask_type(cl_device_id id)
+{
+  static const named_flag types[] = {{CL_DEVICE_TYPE_CPU, "CPU"},
+                                     {CL_DEVICE_TYPE_GPU, "GPU"},
+                                     {CL_DEVICE_TYPE_ACCELERATOR, "accelerator"},
+                                     {CL_DEVICE_TYPE_CUSTOM, "custom"}};
+  uint64_t type = ask_number(id, CL_DEVICE_TYPE);
+  for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+    if (type & types[i].flag)
+      return types[i].name;
+  return NULL;
+}
+
+static void ask_svm(clpi_device *device)
+{
+  static const named_flag kinds[CLPI_SVM_KINDS] = {
+      {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, "coarse-grain buffer"},
+      {CL_DEVICE_SVM_FINE_GRAIN_BUFFER, "fine-grain buffer"},
+      {CL_DEVICE_SVM_FINE_GRAIN_SYSTEM, "fine-grain system"},
+      {CL_DEVICE_SVM_ATOMICS, "atomics"}};
+  uint64_t flags =
+      device->opencl >= 200 ? ask_number(device->handle, CL_DEVICE_SVM_CAPABILITIES) : 0;
+  for (size_t i = 0; i < CLPI_SVM_KINDS; i++)
+    if (flags & kinds[i].flag)
+      device->svm[device->svm_count++] = kinds[i].name;
+}
+
+static void add_device(clpi_devices *list, unsigned number, cl_device_id id)
+{
+  clpi_device *device = clpi_devices_add(list);
+  if (!device)
+    return;
+  device->backend = CLPI_OPENCL;
+  device->platform = (unsigned)list->platform_count;
+  device->number = number;
+  device->handle = id;
+  snprintf(device->id, sizeof(device->id), "%u.%u", device->platform, number);
+  ask_text(id, CL_DEVICE_NAME, device->name);
+  ask_text(id, CL_DEVICE_VERSION, device->version);
+  ask_text(id, CL_DRIVER_VERSION, device->driver);
+  device->opencl = read_version(device->version);
+  device->type = ask_type(id);
+  device->bytes = ask_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+  device->max_block_bytes = ask_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  device->alignment_bytes = ask_alignment(id);
+  ask_svm(device);
+}
+
+static void add_platform(clpi_devices *list, cl_platform_id id)
+{
+  clpi_platform *platform = &list->platforms[list->platform_count];
+  clGetPlatformInfo(id, CL_PLATFORM_NAME, CLPI_TEXT_BYTES, platform->name, NULL);
+  clGetPlatformInfo(id, CL_PLATFORM_VERSION, CLPI_TEXT_BYTES, platform->version, NULL);
+  clGetPlatformInfo(id, CL_PLATFORM_VENDOR, CLPI_TEXT_BYTES, platform->vendor, NULL);
+  cl_device_id ids[CLPI_MOST_DEVICES];
+  cl_uint count = 0;
+  cl_int code = clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, CLPI_MOST_DEVICES, ids, &count);
+  bool is_pocl = strcmp(platform->name, "Portable Computing Language") == 0;
+  if (code == CL_DEVICE_NOT_FOUND && is_pocl)
+    platform->missing = "PoCL has none without a directory that it can write to: POCL_CACHE_DIR";
+  else if (code)
+    platform->missing =
+        code == CL_DEVICE_NOT_FOUND ? "its driver found none" : "clGetDeviceIDs failed";
+  for (unsigned i = 0; !code && i < count && i < CLPI_MOST_DEVICES; i++)
+    add_device(list, i, ids[i]);
+  list->platform_count++;
+}
+
+void clpi_list_opencl(clpi_devices *list)
+{
+  cl_platform_id ids[CLPI_MOST_PLATFORMS];
+  cl_uint count = 0;
+  cl_int code = clGetPlatformIDs(CLPI_MOST_PLATFORMS, ids, &count);
+  for (cl_uint i = 0; !code && i < count && i < CLPI_MOST_PLATFORMS; i++)
+    add_platform(list, ids[i]);
+  list->missing[CLPI_OPENCL] = "there is no OpenCL device on this machine";
+  if (code == CL_PLATFORM_NOT_FOUND_KHR || (!code && count == 0))
+    list->missing[CLPI_OPENCL] = "there is no OpenCL driver on this machine";
+  else if (code)
+    list->missing[CLPI_OPENCL] = "clGetPlatformIDs failed";
+}
+
+/* --- allocators --- */
+
+int clpi_opencl_failed(const char *call, int code)
+{
+  clpi_complain("%s failed with OpenCL's code %d", call, code);
+  return CLPI_EXIT_FAILED;
+}
+
+int clpi_opencl_open(clpi_opened *opened)
+{
+  cl_device_id id = opened->device.handle;
+  cl_int code;
+  opened->context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
+  if (code)
+    return clpi_opencl_failed("clCreateContext", code);
+  opened->queue = clCreateCommandQueue(opened->context, id, 0, &code);
+  return code ? clpi_opencl_failed("clCreateCommandQueue", code) : CLPI_EXIT_SUCCESS;
+}
+
+void clpi_opencl_close(clpi_opened *opened)
+{
+  if (opened->queue)
+    clReleaseCommandQueue(opened->queue);
+  if (opened->context)
+    clReleaseContext(opened->context);
+}
+
+clp_status clpi_create_cl_deferred(const clpi_opened *where, clp_allocator **out)
+{
+  return clp_cl_deferred_allocator_create(where->context, CL_MEM_READ_WRITE, out);
+}
+
+clp_status clpi_create_cl_immediate(const clpi_opened *where, clp_allocator **out)
+{
+  return clp_cl_immediate_allocator_create(where->queue, CL_MEM_READ_WRITE, out);
+}
+
+/* Shared virtual memory has no queue: nothing here leaves work on it pending when it frees. */
+clp_status clpi_create_cl_svm(const clpi_opened *where, clp_allocator **out)
+{
+  return clp_cl_svm_allocator_create(where->context, NULL, out);
+}
+
+/* --- what clpool bench does to blocks --- */
+
+int clpi_opencl_finish(const clpi_opened *opened)
+{
+  cl_int code = clFinish(opened->queue);
+  return code ? clpi_opencl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
+}
+
+int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
+                     size_t bytes)
+{
+  static const unsigned char zeros[16]; /* as many at once as drivers are quick with */
+  cl_int code = CL_SUCCESS;
+  for (size_t i = 0; i < count && !code; i++)
+    code = is_svm ? clEnqueueSVMMemFill(opened->queue, (void *)blocks[i], zeros, sizeof(zeros),
+                                        bytes, 0, NULL, NULL)
+                  : clEnqueueFillBuffer(opened->queue, (cl_mem)blocks[i], zeros, sizeof(zeros), 0,
+                                        bytes, 0, NULL, NULL);
+  if (code)
+    return clpi_opencl_failed(is_svm ? "clEnqueueSVMMemFill" : "clEnqueueFillBuffer", code);
+  return clpi_opencl_finish(opened);
+}
+
+int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)
+{
+  const cl_buffer_region region = {.origin = 0, .size = bytes};
+  cl_int code = CL_SUCCESS;
+  for (size_t i = 0; i < times && !code; i++) {
+    cl_mem part =
+        clCreateSubBuffer((cl_mem)buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    if (!code)
+      clReleaseMemObject(part);
+  }
+  return code ? clpi_opencl_failed("clCreateSubBuffer", code) : CLPI_EXIT_SUCCESS;
+}

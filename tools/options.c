@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of options, and what is made of it: parsing, refusals, help. */
+#include "options.h"
+
+#include "layers.h"
+#include "output_file.h"
+#include "quantities.h"
+
+#include <clpool/bin.h>
+#include <clpool/bytes.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  ALL = CLPI_INFO | CLPI_RECORD | CLPI_RUN | CLPI_REPLAY | CLPI_TUNE | CLPI_REPORT | CLPI_BENCH,
+  JSON = ALL & ~(CLPI_RECORD | CLPI_RUN),
+  READERS = CLPI_REPLAY | CLPI_TUNE | CLPI_REPORT,
+  BITS = CLP_MAX_LEADING_BITS,
+  MOST_PASSES = 1000000,
+  MOST_NS = 1000000000
+};
+
+#define FIELD(name) offsetof(clpi_arguments, name)
+
+const clpi_option clpi_options[] = {
+    {"output", 'o', "FILE", CLPI_RECORD, CLPI_PATH, FIELD(output),
+     .help = "where the trace goes; made or emptied. With %p, each process\n"
+             "that uses OpenCL has a file of its own, with its id there"},
+    {"stacks", 0, NULL, CLPI_RECORD, CLPI_FLAG, FIELD(has_stacks),
+     .help = "record where the program asks for memory, too: C's call stacks,\n"
+             "and Python's, for clpool report; costs microseconds an allocation",
+     .variable = "CLPOOL_LAYER_STACKS"},
+    {"output", 'o', "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(output),
+     .help = "write a page for browsers, one file that needs no network"},
+    {"folded", 0, "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(folded),
+     .help = "write the stacks of what was in use at the peak, for speedscope\n"
+             "and flamegraph.pl"},
+    {"perfetto", 0, "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(perfetto),
+     .help = "write counters over the trace's time, which ui.perfetto.dev and\n"
+             "chrome://tracing open"},
+    {"time", 0, "NS", CLPI_TUNE, CLPI_NUMBER, FIELD(most_ns),
+     .help = "how much longer an operation may take than with the quickest\n"
+             "setting, 500 nanoseconds by default: of such settings, the one\n"
+             "that takes the least memory is recommended",
+     .most = MOST_NS},
+    {"cost", 0, "SOURCE", CLPI_TUNE, CLPI_COST, FIELD(cost),
+     .help = "what the device's memory costs: a file of clpool bench, or a\n"
+             "machine that was measured before (nvidia-h200, the default, or\n"
+             "pocl-cpu)"},
+    {"allocator", 0, "NAME", CLPI_TUNE, CLPI_NAME, FIELD(costs_of),
+     .help = "whose costs those are; cl-immediate by default"},
+    {"allocator", 0, "NAME", CLPI_REPLAY, CLPI_ALLOCATOR, FIELD(choice),
+     .help = "where the memory comes from; simulated by default: no memory at\n"
+             "all"},
+    {"allocator", 0, "NAME", CLPI_BENCH, CLPI_ALLOCATOR, FIELD(choice),
+     .help = "what to measure, as often as you like; the host's memory and what\n"
+             "the OpenCL device has by default"},
+    {"device", 0, "P.D", CLPI_REPLAY | CLPI_BENCH, CLPI_DEVICE, FIELD(choice),
+     .help = "the OpenCL device, as clpool info numbers them, such as 1.0; by\n"
+             "default a GPU if there is one. A single number is a CUDA device,\n"
+             "0 by default"},
+    {"arena", 0, "[=SLACK]", CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
+     .help = "carve the blocks from big segments; the slack is how much of the\n"
+             "highest use they may take beyond it, 0 to 1, by default 0.016"},
+    {"leading-bits", 0, "B", CLPI_REPLAY | CLPI_REPORT | CLPI_RUN, CLPI_NUMBER,
+     FIELD(replay.pool_options.leading_bits_in_bin_id),
+     .help = "leading_bits_in_bin_id of the pools, 0 to 16; 4 by default. More\n"
+             "mean less padding and fewer hits; clpool tune recommends some",
+     .most = BITS, .not_with = "no-pool", .variable = "CLPOOL_LAYER_LEADING_BITS"},
+    {"limit", 0, "BYTES", READERS | CLPI_RUN, CLPI_SIZE, FIELD(limit),
+     .help = "the most that each pool may take, with run each context, such as\n"
+             "512M, 1.5GiB, or 40% of the device's memory where that is known;\n"
+             "0 for no limit",
+     .not_with = "no-pool", .variable = "CLPOOL_LAYER_LIMIT"},
+    {"hold", 0, "BYTES", CLPI_RUN, CLPI_SIZE, FIELD(hold),
+     .help = "the most that each context holds; by default what brings it to the\n"
+             "most that the program had at once, and 16 MiB and a quarter more",
+     .variable = "CLPOOL_LAYER_HOLD"},
+    {"report", 0, NULL, CLPI_RUN, CLPI_FLAG, FIELD(has_report),
+     .help = "tell at the end, on standard error, what was pooled, and why other\n"
+             "buffers and images were not",
+     .variable = "CLPOOL_LAYER_REPORT"},
+    {"no-pool", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(is_bare), .help = "the bare allocator"},
+    {"compare", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(compares),
+     .help = "with and without a pool, side by side", .not_with = "no-pool"},
+    {"scale", 0, "F", CLPI_REPLAY, CLPI_SCALE, FIELD(replay.scale),
+     .help = "multiply every size by F; auto: by the largest power of two, at\n"
+             "most 1, with which the pool needs at most a quarter of the device"},
+    {"passes", 0, "N", CLPI_REPLAY, CLPI_NUMBER, FIELD(replay.passes),
+     .help = "replay the trace N times in the same pool, and time the last", .least = 1,
+     .most = MOST_PASSES},
+    {"lenient", 0, NULL, READERS, CLPI_FLAG, FIELD(is_lenient),
+     .help = "leave out frees of what was allocated before the trace begins"},
+    {"plot", 'o', "FILE", CLPI_TUNE, CLPI_OUTPUT, FIELD(output),
+     .help = "draw memory against time, to FILE.svg"},
+    {"output", 'o', "FILE", CLPI_BENCH, CLPI_OUTPUT, FIELD(output),
+     .help = "write the cost file that clpool tune --cost=FILE reads"},
+    {"json", 0, NULL, JSON, CLPI_FLAG, FIELD(as_json), .help = "print one JSON object"},
+    {"help", 'h', NULL, ALL, CLPI_FLAG, FIELD(wants_help), .help = "print this help"},
+    {0},
+};
+
+enum { OPTIONS = sizeof(clpi_options) / sizeof(clpi_options[0]) - 1 };
+
+bool clpi_has_option(const clpi_command *command, const clpi_option *option)
+{
+  return option->commands & command->bit;
+}
+
+/* --- names that are almost right --- */
+
+static size_t least_of(size_t one, size_t other)
+{
+  return one < other ? one : other;
+}
+
+/* How many letters are to be changed, added or left out to make one of the other. */
+static size_t distance(const char *one, const char *other)
+{
+  enum { LONGEST = 31 };
+  const size_t length = strnlen(other, LONGEST);
+  size_t row[LONGEST + 1];
+  for (size_t j = 0; j <= length; j++)
+    row[j] = j;
+  for (size_t i = 0; one[i]; i++) {
+    size_t before = row[0]++;
+    for (size_t j = 0; j < length; j++) {
+      size_t changed = before + (one[i] != other[j]);
+      before = row[j + 1];
+      row[j + 1] = least_of(changed, least_of(before, row[j]) + 1);
+    }
+  }
+  return row[length];
+}
+
+const char *clpi_nearest(const char *text, const char *const *names)
+{
+  const char *nearest = NULL;
+  size_t least = least_of(3, strlen(text) / 2 + 1);
+  for (; *names; names++)
+    if (distance(text, *names) < least) {
+      least = distance(text, *names);
+      nearest = *names;
+    }
+  return nearest;
+}
+
+static int no_such_option(const clpi_command *command, const char *text)
+{
+  const char *names[OPTIONS + 1];
+  char written[32];
+  size_t count = 0;
+  for (const clpi_option *option = clpi_options; option->name; option++)
+    if (clpi_has_option(command, option))
+      names[count++] = option->name;
+  names[count] = NULL;
+  snprintf(written, sizeof(written), "%.*s", (int)strcspn(text + 2, "="), text + 2);
+  const char *nearest = clpi_nearest(written, names);
+  return clpi_misuse("there is no option \"%s\"%s%s%s (see clpool %s --help)", text,
+                     nearest ? ": did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "",
+                     command->name);
+}
+
+/* --- values --- */
+
+int clpi_set_limit(clpi_arguments *arguments, size_t device_bytes)
+{
+  trace_replay_options *replay = &arguments->replay;
+  replay->has_limit = arguments->limit;
+  if (!arguments->limit || !clp_bytes_parse(arguments->limit, device_bytes, &replay->limit_bytes))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--limit: expected bytes, for the device's memory is unknown here, found "
+                     "\"%s\"",
+                     arguments->limit);
+}
+
+/* A part of the device's memory is looked at once the device is known. */
+static int read_size(const clpi_option *option, const char *text, const char **size)
+{
+  size_t bytes;
+  clp_status status = clp_bytes_parse(text, 0, &bytes);
+  *size = text;
+  return status && status != CLP_NOT_SUPPORTED
+             ? clpi_misuse("--%s: %s", option->name, clp_last_error()->message)
+             : CLPI_EXIT_SUCCESS;
+}
+
+static int read_number(const clpi_option *option, const char *text, unsigned *number)
+{
+  if (clpi_read_unsigned(text, option->most, number) && *number >= option->least)
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--%s: expected a number from %u to %u, found \"%s\"", option->name,
+                     option->least, option->most, text);
+}
+
+static int read_scale(const char *text, double *scale)
+{
+  *scale = 0.0;
+  if (strcmp(text, "auto") == 0 || clpi_read_factor(text, scale))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
+}
+
+static int read_arena(const char *text, trace_replay_options *replay)
+{
+  replay->on_arena = true;
+  if (!text || clpi_read_part(text, &replay->arena_options.slack))
+    return CLPI_EXIT_SUCCESS;
+  return clpi_misuse("--arena: expected a number from 0 to 1, found \"%s\"", text);
+}
+
+static int read_name(const char *text, const char **name)
+{
+  clpi_allocator_kind any;
+  *name = text;
+  return clpi_find_allocator(text, &any);
+}
+
+static int read_allocator(const char *text, clpi_arguments *arguments)
+{
+  int code = clpi_find_allocator(text, &arguments->choice.kind);
+  if (!code)
+    arguments->allocators |= 1U << arguments->choice.kind;
+  return code;
+}
+
+static int read_value(const clpi_option *option, const char *text, clpi_arguments *arguments)
+{
+  void *field = (char *)arguments + option->field;
+  switch (option->kind) {
+  case CLPI_FLAG:
+    *(bool *)field = true;
+    return CLPI_EXIT_SUCCESS;
+  case CLPI_NUMBER:
+    return read_number(option, text, field);
+  case CLPI_SIZE:
+    return read_size(option, text, field);
+  case CLPI_SCALE:
+    return read_scale(text, field);
+  case CLPI_ARENA:
+    return read_arena(text, &arguments->replay);
+  case CLPI_NAME:
+    return read_name(text, field);
+  case CLPI_ALLOCATOR:
+    return read_allocator(text, arguments);
+  case CLPI_DEVICE:
+    return clpi_choose_device(&arguments->choice, text);
+  default:
+    *(const char **)field = text;
+    return CLPI_EXIT_SUCCESS;
+  }
+}
+
+/* --- what cannot go together --- */
+
+static int check_excluded(const bool given[OPTIONS])
+{
+  for (size_t i = 0; i < OPTIONS; i++)
+    for (size_t j = 0; j < OPTIONS && given[i] && clpi_options[i].not_with; j++)
+      if (given[j] && strcmp(clpi_options[i].not_with, clpi_options[j].name) == 0)
+        return clpi_misuse("--%s cannot go together with --%s", clpi_options[i].name,
+                           clpi_options[j].name);
+  return CLPI_EXIT_SUCCESS;
+}
+
+/* By default bench is on OpenCL, and replay on the simulated device. */
+static int check_devices(const clpi_command *command, const clpi_arguments *arguments)
+{
+  unsigned usual = command->bit == CLPI_BENCH ? 1U << CLPI_ALLOCATOR_CL_IMMEDIATE : 0;
+  return clpi_check_devices(&arguments->choice,
+                            arguments->allocators ? arguments->allocators : usual);
+}
+
+/* The path that an option names, if it is that of an output; else NULL. */
+static const char *output_of(const clpi_option *option, const clpi_command *command,
+                             const clpi_arguments *arguments)
+{
+  return option->kind == CLPI_OUTPUT && clpi_has_option(command, option)
+             ? *(char *const *)((const char *)arguments + option->field)
+             : NULL;
+}
+
+/* Each output needs a place of its own. The figures of tune go to standard output in any case. */
+static int check_outputs(const clpi_command *command, const clpi_arguments *arguments)
+{
+  unsigned has_stdout = arguments->as_json || command->bit == CLPI_TUNE;
+  for (const clpi_option *option = clpi_options; option->name; option++) {
+    const char *path = output_of(option, command, arguments);
+    if (path && clpi_output_file_is_stdout(path) && has_stdout++)
+      return clpi_misuse("only one output can have standard output");
+    for (const clpi_option *other = clpi_options; path && other < option; other++) {
+      const char *another = output_of(other, command, arguments);
+      if (another && clpi_output_file_is_same(path, another))
+        return clpi_misuse("--%s and --%s name the same file, \"%s\"", other->name, option->name,
+                           another);
+    }
+    for (size_t i = 0; path && i < arguments->trace_count; i++) {
+      const char *trace = arguments->traces[i];
+      if (clpi_output_file_is_same(path, strcmp(trace, "-") == 0 ? "/dev/stdin" : trace))
+        return clpi_misuse("--%s names the trace itself, \"%s\"", option->name, path);
+    }
+  }
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int check_operands(const clpi_command *command, const clpi_arguments *arguments)
+{
+  const size_t count = arguments->trace_count;
+  if (command->operands == CLPI_NO_OPERANDS && count > 0)
+    return clpi_misuse("there is no argument \"%s\" (see clpool %s --help)", arguments->traces[0],
+                       command->name);
+  if (command->operands == CLPI_ONE_TRACE && count > 1)
+    return clpi_misuse("one trace at a time, but there is \"%s\", too", arguments->traces[1]);
+  if (command->operands != CLPI_NO_OPERANDS && count == 0)
+    return clpi_misuse("the %s is missing (see clpool %s --help)",
+                       command->operands == CLPI_PROGRAM ? "program" : "trace", command->name);
+  return CLPI_EXIT_SUCCESS;
+}
+
+/* --- command lines --- */
+
+static int complain(const clpi_command *command, int found, const char *text)
+{
+  if (found == ':')
+    return clpi_misuse("%s needs a value (see clpool %s --help)", text, command->name);
+  if (found != '?') /* a letter of other commands */
+    optopt = found;
+  if (optopt > 0 && optopt <= UCHAR_MAX)
+    return clpi_misuse("there is no option \"-%c\" (see clpool %s --help)", optopt, command->name);
+  if (optopt)
+    return clpi_misuse("there is a value where none belongs, \"%s\" (see clpool %s --help)", text,
+                       command->name);
+  return no_such_option(command, text);
+}
+
+/* Of a letter or, beyond letters, of a place in the table. NULL: the command has none. */
+static const clpi_option *find_option(const clpi_command *command, int found)
+{
+  if (found > UCHAR_MAX)
+    return &clpi_options[found - UCHAR_MAX - 1];
+  for (const clpi_option *option = clpi_options; option->name; option++)
+    if (option->letter == found && clpi_has_option(command, option))
+      return option;
+  return NULL;
+}
+
+static int read_option(const clpi_option *option, const clpi_command *command,
+                       clpi_arguments *arguments)
+{
+  int code = read_value(option, optarg, arguments);
+  if (!code && option->variable && command->operands == CLPI_PROGRAM)
+    code = clpi_layers_set_variable(option->variable, option->value ? optarg : "1");
+  return code;
+}
+
+static int read_options(const clpi_command *command, int argc, char **argv,
+                        clpi_arguments *arguments)
+{
+  const char *letters = command->operands == CLPI_PROGRAM ? "+:ho:" : ":ho:";
+  struct option names[OPTIONS + 1] = {{0}}, *name = names;
+  bool given[OPTIONS] = {false};
+  for (int i = 0; i < OPTIONS; i++) {
+    int value = clpi_options[i].kind == CLPI_ARENA ? optional_argument
+                : clpi_options[i].value            ? required_argument
+                                                   : no_argument;
+    if (clpi_has_option(command, &clpi_options[i]))
+      *name++ = (struct option){clpi_options[i].name, value, NULL, UCHAR_MAX + 1 + i};
+  }
+  opterr = 0;
+  for (int found; (found = getopt_long(argc, argv, letters, names, NULL)) != -1;) {
+    const clpi_option *option = find_option(command, found);
+    if (!option)
+      return complain(command, found, argv[optind - 1]);
+    int code = read_option(option, command, arguments);
+    if (code || arguments->wants_help)
+      return code;
+    given[option - clpi_options] = true;
+  }
+  return check_excluded(given);
+}
+
+int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
+                        clpi_arguments *arguments)
+{
+  *arguments = (clpi_arguments){.choice.kind = CLPI_ALLOCATOR_SIMULATED,
+                                .replay = TRACE_REPLAY_OPTIONS_INIT,
+                                .cost = "nvidia-h200",
+                                .most_ns = 500};
+  arguments->replay.passes = 1;
+  int code = read_options(command, argc, argv, arguments);
+  if (code || arguments->wants_help)
+    return code;
+  arguments->traces = argv + optind;
+  arguments->trace_count = (size_t)(argc - optind);
+  code = check_operands(command, arguments);
+  if (!code)
+    code = check_devices(command, arguments);
+  return code ? code : check_outputs(command, arguments);
+}
+
+/* --- help --- */
+
+static void print_option(const clpi_option *option)
+{
+  enum { COLUMN = 22 };
+  char name[64], letter[8] = "";
+  if (option->letter)
+    snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+  snprintf(name, sizeof(name), "  %s--%s%s%s", letter, option->name,
+           option->value && option->kind != CLPI_ARENA ? "=" : "",
+           option->value ? option->value : "");
+  printf("%-*s ", COLUMN, name);
+  for (const char *line = option->help; line;) {
+    const char *end = strchr(line, '\n');
+    printf("%.*s\n", (int)(end ? end - line : INT_MAX), line);
+    line = end ? end + 1 : NULL;
+    if (line)
+      printf("%*s", COLUMN + 1, "");
+  }
+}
+
+void clpi_print_help(const clpi_command *command)
+{
+  bool names_allocators = false;
+  printf("Usage: clpool %s %s\n%s\nOptions:\n", command->name, command->usage, command->about);
+  for (const clpi_option *option = clpi_options; option->name; option++) {
+    if (!clpi_has_option(command, option))
+      continue;
+    print_option(option);
+    names_allocators |= option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME;
+  }
+  if (names_allocators) {
+    fputs("NAME is one of", stdout);
+    for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+      printf("%s%s", i > 0 ? ", " : " ", clpi_allocators[i].name);
+    puts(".");
+  }
+  printf("\nExamples:\n%s", command->examples);
+}
