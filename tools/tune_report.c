@@ -145,19 +145,21 @@ static void print_outcome(const clpi_tune_report *report, size_t i)
   const trace_tune_outcome *outcome = &report->outcomes[i];
   const trace_tune_setting *setting = &outcome->setting;
   const trace_replay_result *result = &outcome->result;
+  const bool is_several = report->arguments->trace_count > 1;
   words bits = say("%u", setting->leading_bits), slack = say("%g", setting->slack);
-  printf("%c %4s  %-6s %9.3f %11s %8" PRIu64 " %12.1f %11.1f", mark(report, i),
+  printf("%c %4s  %-6s %9.3f %11s %8" PRIu64 " %12.1f %11.1f%s", mark(report, i),
          setting->any_bits ? "any" : bits.text, setting->on_arena ? slack.text : "no",
          result->footprint, clpi_show_bytes(result->peak_device_bytes).text,
-         result->device_allocations, result->ns_per_operation, outcome->first_ns);
-  if (report->arguments->trace_count > 1) {
-    fputs("  ", stdout);
-    clpi_print_escaped(stdout, outcome->worst);
-  }
+         result->device_allocations, result->ns_per_operation, outcome->first_ns,
+         is_several ? "  " : "");
+  clpi_print_escaped(stdout, is_several ? outcome->worst : "");
   putchar('\n');
-  if (result->failures > 0)
-    printf("        out of memory at event %" PRIu64 ", refused %" PRIu64 "\n",
-           result->first_failure, result->failures);
+  if (result->failures == 0)
+    return;
+  printf("        out of memory at event %" PRIu64 "%s", result->first_failure,
+         is_several ? " of " : "");
+  clpi_print_escaped(stdout, is_several ? outcome->refused : "");
+  printf(", refused %" PRIu64 "\n", result->failures);
 }
 
 static void print_table(const clpi_tune_report *report)

@@ -197,6 +197,8 @@ accepts two.csv --limit=6000
 says 'out of memory at event 2002, refused 2'
 says 'every setting runs out of memory'
 ! grep -q '^\* .*KiB' "$out" || fail "a row is recommended: $(cat "$out")"
+accepts 1000.csv two.csv --limit=6000
+says 'out of memory at event 2002 of two.csv, refused 2'
 accepts two.csv --limit=8191 --json
 [ "$(of_settings failures | sort -un | tr '\n' ' ')" = "0 2 " ] ||
   fail "failures are $(of_settings failures)"

@@ -159,18 +159,20 @@ static void add_bytes(trace_tune_outcome *outcome, const trace_replay_result *re
                        : 0.0;
 }
 
-static void add(trace_tune_outcome *outcome, const trace_replay_result *result)
+static void add(trace_tune_outcome *outcome, const trace_replay_result *result, const char *name)
 {
   trace_replay_result *all = &outcome->result;
-  all->pools = all->pools > result->pools ? all->pools : result->pools;
+  all->pools = MAX(all->pools, result->pools);
   all->allocations += result->allocations;
   all->frees += result->frees;
   all->hits += result->hits;
   all->misses += result->misses;
   all->device_allocations += result->device_allocations;
   all->device_frees += result->device_frees;
-  if (all->failures == 0)
+  if (all->failures == 0 && result->failures > 0) {
     all->first_failure = result->first_failure;
+    outcome->refused = name;
+  }
   all->failures += result->failures;
   all->limit_bytes = result->limit_bytes;
   outcome->first_ns = per_operation(outcome, 0);
@@ -192,7 +194,7 @@ clp_status trace_tune_add(trace_tune_outcome *outcome, trace_spool *spool, const
     trace_player_read(&tried.player, &result);
     result.peak_managed_bytes /= tried.units;
     result.peak_device_bytes /= tried.units;
-    add(outcome, &result);
+    add(outcome, &result, name);
     add_bytes(outcome, &result, spool, name);
     outcome->result.recorded_failures += spool->recorded_failures;
   }

@@ -36,6 +36,7 @@ typedef struct trace_tune_outcome {
    * operation in the second pass. */
   trace_replay_result result;
   const char *worst;                     /* that trace; NULL before the first */
+  const char *refused;                   /* the trace of the first failure; NULL: none */
   double first_ns;                       /* the time of an operation in the first pass */
   double pass_ns[2], pass_operations[2]; /* of all traces */
 } trace_tune_outcome;
