@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "layers.h"
 
+#include "child.h"
 #include "core/base/file_text.h"
 #include "devices.h"
 #include "program.h"
@@ -131,13 +132,13 @@ static void tell_why_unused(const char *program, const char *loss)
                   program, loss, loader, access(loader, F_OK) ? "is missing" : "has no layers");
 }
 
-int clpi_layers_run(char **program, const char *loss, clpi_child_end *end)
+int clpi_layers_run(char **program, const char *loss)
 {
   const char *outer = secure_getenv(unused_variable); /* of a clpool that runs this one */
   char unused[PATH_MAX];
-  int code = set_unused(unused);
+  int status, code = set_unused(unused);
   if (!code)
-    code = clpi_child_run(program, end);
+    code = clpi_child_run(program, &status);
   struct stat found;
   bool is_used = stat(unused, &found) != 0;
   if (is_used && *unused && outer)
@@ -147,5 +148,5 @@ int clpi_layers_run(char **program, const char *loss, clpi_child_end *end)
   else if (!code && !is_used)
     tell_why_unused(program[0], loss);
   (void)unlink(unused);
-  return code;
+  return code ? code : clpi_child_end_likewise(status);
 }
