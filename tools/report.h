@@ -3,6 +3,7 @@
 #ifndef CLPOOL_TOOLS_REPORT_H
 #define CLPOOL_TOOLS_REPORT_H
 
+#include "figures.h"
 #include "options.h"
 #include "quantities.h"
 #include "trace/survey.h"
@@ -46,21 +47,6 @@ void clpi_report_write_perfetto(FILE *file, const clpi_report *report);
 enum { CLPI_REPORT_LINES = 4 };
 
 /* --- figures, one list for the page and for JSON --- */
-
-typedef enum clpi_figure_kind {
-  CLPI_COUNT,
-  CLPI_BYTES,
-  CLPI_RATIO, /* NAN: there is none */
-  CLPI_SWITCH /* yes or no */
-} clpi_figure_kind;
-
-typedef struct clpi_figure {
-  const char *key;   /* in JSON; those of clpool replay mean the same */
-  const char *title; /* on the page */
-  clpi_figure_kind kind;
-  uint64_t count; /* or bytes; 1 for yes */
-  double ratio;
-} clpi_figure;
 
 enum { CLPI_FIGURES = 24 };
 

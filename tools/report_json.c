@@ -1,23 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The report as JSON: the figures, every bin at the peak, the largest allocations. */
-#include "json.h"
 #include "report.h"
 
 #include <clpool/bin.h>
-
-static void write_figures(clpi_json *json, const clpi_report *report)
-{
-  clpi_figure figures[CLPI_FIGURES];
-  clpi_report_figures(report, figures);
-  for (size_t i = 0; i < CLPI_FIGURES; i++) {
-    if (figures[i].kind == CLPI_SWITCH)
-      clpi_json_bool(json, figures[i].key, figures[i].count);
-    else if (figures[i].kind == CLPI_RATIO)
-      clpi_json_number(json, figures[i].key, figures[i].ratio);
-    else
-      clpi_json_unsigned(json, figures[i].key, figures[i].count);
-  }
-}
 
 static void write_bins(clpi_json *json, const clpi_report *report)
 {
@@ -126,11 +111,13 @@ static void write_pools(clpi_json *json, const clpi_report *report)
 
 void clpi_report_write_json(FILE *file, const clpi_report *report)
 {
+  clpi_figure figures[CLPI_FIGURES];
   clpi_json json = clpi_json_start(file);
+  clpi_report_figures(report, figures);
   clpi_json_begin_object(&json, NULL);
   clpi_json_string(&json, "trace", report->trace);
   clpi_json_string(&json, "allocator", "simulated");
-  write_figures(&json, report);
+  clpi_write_figures(&json, figures, CLPI_FIGURES);
   write_pools(&json, report);
   write_kinds(&json, report->survey);
   write_bins(&json, report);

@@ -39,6 +39,7 @@ tools_clpool_SOURCES = \
 	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
 	tools/devices.c tools/devices.h \
+	tools/figures.c tools/figures.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \

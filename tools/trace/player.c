@@ -165,9 +165,8 @@ void trace_player_release_live(trace_player *player)
 
 static clp_status open_arena(trace_player *player, trace_play_pool *pool)
 {
-  clp_arena_options options = player->options->arena_options;
-  options.one_thread = !player->options->several_threads;
-  clp_status status = clp_arena_allocator_create(player->metering, &options, &pool->arena);
+  const clp_arena_options *options = &player->options->arena_options;
+  clp_status status = clp_arena_allocator_create(player->metering, options, &pool->arena);
   pool->source = pool->arena;
   return status;
 }

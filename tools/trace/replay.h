@@ -61,11 +61,9 @@ typedef struct trace_replay_options {
   clp_pool_options pool_options;
   bool on_arena; /* an arena stands on the allocator */
   clp_arena_options arena_options;
-  bool several_threads; /* the arena is one for programs of which several threads give streams work
-                           (clp_arena_options.one_thread), although a single one replays */
-  bool has_limit;       /* false: the limit is what the pool begins with */
-  size_t limit_bytes;   /* 0: none */
-  double scale;         /* of sizes, finite and above 0 */
+  bool has_limit;     /* false: the limit is what the pool begins with */
+  size_t limit_bytes; /* 0: none */
+  double scale;       /* of sizes, finite and above 0 */
   void (*on_progress)(const trace_replay_progress *progress, void *user_data); /* NULL: none */
   void *user_data;
   uint64_t (*clock)(void);               /* nanoseconds; NULL: the system's monotonic clock */
@@ -85,7 +83,7 @@ typedef struct trace_replay_options {
 #define TRACE_ARENA_OPTIONS_INIT                                                                   \
   {                                                                                                \
     .struct_size = sizeof(clp_arena_options), .initialized = 1, .slack = 0.016,                    \
-    .min_segment_bytes = (size_t)4 << 10                                                           \
+    .one_thread = true, .min_segment_bytes = (size_t)4 << 10                                       \
   }
 
 #define TRACE_REPLAY_OPTIONS_INIT                                                                  \
