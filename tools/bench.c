@@ -7,17 +7,7 @@
 #include "trace/costs.h"
 
 #include <clpool/version.h>
-#include <stdlib.h>
-
-static int measure_kinds(const clpi_arguments *arguments, unsigned kinds, trace_costs *costs)
-{
-  clpi_allocator_choice choice = arguments->choice;
-  int code = CLPI_EXIT_SUCCESS;
-  for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
-    if (kinds >> choice.kind & 1)
-      code = clpi_measure_costs(&choice, costs);
-  return code;
-}
+#include <stdio.h>
 
 /* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
  * alone. */
@@ -40,47 +30,42 @@ static unsigned choose_usual(const clpi_arguments *arguments)
   return kinds;
 }
 
-static int measure_and_report(const clpi_arguments *arguments, clpi_output_file **file,
-                              trace_costs *costs)
+static int measure(const clpi_arguments *arguments, trace_costs *costs)
 {
   unsigned kinds = arguments->allocators ? arguments->allocators : choose_usual(arguments);
-  int code = measure_kinds(arguments, kinds, costs);
-  if (code)
-    return code;
-  bool has_stdout = *file && clpi_output_file_is_stdout(arguments->output);
-  if (*file) {
-    fprintf(clpi_output_file_stream(*file), "# measured by clpool bench %s\n", clp_version());
-    trace_costs_write(costs, clpi_output_file_stream(*file));
-    code = clpi_output_file_finish(*file);
-    *file = NULL;
-  }
-  if (code || has_stdout)
-    return code;
-  if (arguments->as_json)
-    clpi_bench_print_json(costs);
-  else
-    clpi_bench_print(costs);
-  return CLPI_EXIT_SUCCESS;
+  clpi_allocator_choice choice = arguments->choice;
+  int code = CLPI_EXIT_SUCCESS;
+  for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
+    if (kinds >> choice.kind & 1)
+      code = clpi_measure_costs(&choice, costs);
+  return code;
 }
 
 static int run(clpi_arguments *arguments)
 {
+  static trace_costs costs; /* large */
   clpi_output_file *file = NULL;
+  int code = CLPI_EXIT_SUCCESS;
   if (arguments->allocators >> CLPI_ALLOCATOR_SIMULATED & 1)
     return clpi_misuse("the simulated allocator has no device, so nothing can be measured on it");
-  trace_costs *costs = calloc(1, sizeof(*costs));
-  if (!costs) {
-    clpi_complain("no host memory for costs");
-    return CLPI_EXIT_FAILED;
-  }
-  int code = CLPI_EXIT_SUCCESS;
   if (arguments->output)
     code = clpi_output_file_create(arguments->output, &file);
   if (!code)
-    code = measure_and_report(arguments, &file, costs);
-  clpi_output_file_discard(file);
-  free(costs);
-  return code;
+    code = measure(arguments, &costs);
+  if (!code && file) {
+    fprintf(clpi_output_file_stream(file), "# measured by clpool bench %s\n", clp_version());
+    trace_costs_write(&costs, clpi_output_file_stream(file));
+    code = clpi_output_file_finish(file);
+  } else {
+    clpi_output_file_discard(file);
+  }
+  if (code || (arguments->output && clpi_output_file_is_stdout(arguments->output)))
+    return code;
+  if (arguments->as_json)
+    clpi_bench_print_json(&costs);
+  else
+    clpi_bench_print(&costs);
+  return CLPI_EXIT_SUCCESS;
 }
 
 const clpi_command clpi_bench_command = {
@@ -88,12 +73,12 @@ const clpi_command clpi_bench_command = {
     .name = "bench",
     .summary = "measure what memory costs on this machine, for clpool tune",
     .usage = "[OPTION]...",
-    .about = "Measures what memory costs on this machine, by size: taking it from the device and\n"
-             "giving it back, writing to it for the first time and again, parts of buffers, and "
-             "the\n"
-             "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
-             "medians, the least of three rounds. At most an eighth of the device's memory is "
-             "taken.\n",
+    .about =
+        "Measures what memory costs on this machine: taking it from the device and giving it\n"
+        "back, writing to it for the first time and again, by size; parts of buffers, and the\n"
+        "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
+        "medians, the least of three rounds. An allocator takes about two seconds and at most\n"
+        "128 MiB.\n",
     .examples = "  clpool bench\n"
                 "  clpool bench --allocator=cl-immediate --device=1.0 -o my-gpu.csv\n"
                 "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 "

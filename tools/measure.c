@@ -6,7 +6,6 @@
  * to free pages costs, too. */
 #include "measure.h"
 
-#include "measured.h"
 #include "program.h"
 #include "progress.h"
 #include "trace/replay.h"
@@ -15,8 +14,9 @@
 #include <clpool/buffer.h>
 #include <clpool/pool.h>
 #include <malloc.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/param.h>
 
 /* Of ten sizes, a factor of four apart, these are the five that come nearest to all ten, on an H200
@@ -49,7 +49,7 @@ typedef struct measurement {
   size_t count;     /* how many are live */
   clp_memory blocks[MOST_BLOCKS];
   double samples[TRACE_COST_OPERATIONS][MOST_SAMPLES];
-  double least[SIZES][TRACE_COST_OPERATIONS]; /* of all rounds */
+  double least[SIZES][TRACE_COST_OPERATIONS]; /* of all rounds; 0: not measured */
 } measurement;
 
 /* --- Steps: each returns an exit code, with a complaint if it is not 0 --- */
@@ -165,19 +165,38 @@ static int measure_size(measurement *it, size_t size)
       double *samples = it->samples[steps[i].operation];
       double *least = &it->least[size][steps[i].operation];
       qsort(samples, count, sizeof(*samples), compare);
-      *least = fmin(*least, (samples[(count - 1) / 2] + samples[count / 2]) / 2);
+      double median = (samples[(count - 1) / 2] + samples[count / 2]) / 2;
+      *least = *least > 0 ? MIN(*least, median) : median;
     }
   return code;
 }
 
+static int fill_host(const clpi_opened *opened, const clp_memory *blocks, size_t count,
+                     size_t bytes)
+{
+  enum { ANY_BYTE = 0x5a };
+  (void)opened;
+  for (size_t i = 0; i < count; i++)
+    memset((void *)blocks[i], ANY_BYTE, bytes);
+  return CLPI_EXIT_SUCCESS;
+}
+
+/* CUDA's public interface here has no way to write to memory, whose first use costs a GPU nothing
+ * more than any other. */
 static int open_memory(measurement *it, const clpi_allocator_choice *choice)
 {
   const clp_pool_options pool_options = TRACE_POOL_OPTIONS_INIT;
   clp_arena_options arena_options = TRACE_ARENA_OPTIONS_INIT;
   arena_options.min_segment_bytes = 4 * PAIR_BYTES;
-  int code = clpi_measured_open(choice, &it->memory);
+  int code = clpi_allocator_open(choice, &it->memory.opened);
   if (code)
     return code;
+  if (clpi_allocators[choice->kind].backend == CLPI_OPENCL)
+    clpi_measured_set_opencl(choice->kind, &it->memory);
+  if (choice->kind == CLPI_ALLOCATOR_HOST) {
+    it->memory.fill = fill_host;
+    it->memory.is_of_host = true;
+  }
   clp_status status = clp_pool_create(it->memory.opened.allocator, &pool_options, &it->pool);
   if (!status)
     status = clp_pool_set_limit(it->pool, 0); /* CLPOOL_MEMORY_LIMIT is for programs' pools */
@@ -203,8 +222,6 @@ static int measure(measurement *it, const char *allocator)
 {
   clpi_progress bar = clpi_progress_begin(allocator);
   int code = CLPI_EXIT_SUCCESS;
-  for (size_t i = 0; i < SIZES * TRACE_COST_OPERATIONS; i++)
-    it->least[i / TRACE_COST_OPERATIONS][i % TRACE_COST_OPERATIONS] = HUGE_VAL;
   for (size_t i = 0; i < ROUNDS * SIZES && !code; i++) {
     code = measure_size(it, i % SIZES);
     clpi_progress_update(&bar, i + 1, ROUNDS * SIZES, i + 1);
@@ -219,7 +236,7 @@ static void add(const measurement *it, const char *allocator, trace_costs *costs
   char text[32];
   for (size_t i = 0; i < SIZES; i++)
     for (trace_cost_operation j = 0; j < TRACE_COST_OPERATIONS; j++)
-      if (isfinite(it->least[i][j])) {
+      if (it->least[i][j] > 0) {
         snprintf(text, sizeof(text), "%.4g", it->least[i][j]);
         trace_costs_add(costs, allocator, j, sizes[i], strtod(text, NULL));
       }
@@ -229,8 +246,6 @@ int clpi_measure_costs(const clpi_allocator_choice *choice, trace_costs *costs)
 {
   const char *allocator = clpi_allocators[choice->kind].name;
   measurement it = {0};
-  if (choice->kind == CLPI_ALLOCATOR_SIMULATED)
-    return clpi_misuse("the simulated allocator has no device, so nothing can be measured on it");
   int code = open_memory(&it, choice);
   if (!code)
     code = measure(&it, allocator);

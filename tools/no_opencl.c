@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The program without OpenCL: it has no such device, so nothing on one is ever opened. */
-#include "measured.h"
+#include "measure.h"
 #include "program.h"
 
 void clpi_list_opencl(clpi_devices *list)

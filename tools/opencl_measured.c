@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of an OpenCL device, to be measured. */
-#include "measured.h"
+#include "measure.h"
 #include "program.h"
 
 #include <CL/cl.h>

@@ -45,7 +45,6 @@ tools_clpool_SOURCES = \
 	tools/layers.c tools/layers.h \
 	tools/main.c \
 	tools/measure.c tools/measure.h \
-	tools/measured.c tools/measured.h \
 	tools/options.c tools/options.h \
 	tools/output_file.c tools/output_file.h \
 	tools/program.c tools/program.h \
@@ -127,6 +126,9 @@ tools/known_costs.c: $(known_costs) tools/tools.mk
 	          machine, device, $$1, toupper($$2), $$3, $$4 }' $(srcdir)/$$file; \
 	  done; \
 	  echo '{0}};'; \
+	  echo 'const char *const clpi_known_machines[] = {'; \
+	  for file in $(known_costs); do echo "\"$$(basename $$file .csv)\","; done; \
+	  echo 'NULL};'; \
 	  } >$@-part && mv $@-part $@
 
 # Each shell looks for the completion of a command in a file of a name of its own.
