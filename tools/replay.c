@@ -6,8 +6,6 @@
 #include "trace/model_device.h"
 #include "trace_input.h"
 
-#include <stdlib.h>
-
 /* A trace and the allocator it is replayed on. */
 typedef struct replay_setup {
   clpi_arguments *arguments;
@@ -51,7 +49,9 @@ static clp_status replay_all(replay_setup *setup, clpi_replay_report *report)
 static int replay_and_report(replay_setup *setup)
 {
   const clpi_arguments *arguments = setup->arguments;
-  clpi_replay_report report = {.arguments = arguments, .device_name = setup->opened.device.name};
+  clpi_replay_report report = {.arguments = arguments,
+                               .allocator = clpi_allocators[arguments->choice.kind].name,
+                               .device_name = setup->opened.device.name};
   const trace_replay_result *result = &report.results[0];
   clp_status status = replay_all(setup, &report);
   if (status)

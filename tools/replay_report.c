@@ -52,8 +52,7 @@ static void print_subject(const clpi_replay_report *report)
 {
   const trace_replay_options *replay = &report->arguments->replay;
   clpi_print_escaped(stdout, report->arguments->traces[0]);
-  printf(" on %s%s", replay->on_arena ? "an arena of " : "",
-         clpi_allocators[report->arguments->choice.kind].name);
+  printf(" on %s%s", replay->on_arena ? "an arena of " : "", report->allocator);
   if (*report->device_name) {
     fputs(" (", stdout);
     clpi_print_escaped(stdout, report->device_name);
@@ -136,7 +135,7 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_rep
   const trace_replay_options *replay = &report->arguments->replay;
   clpi_json_begin_object(json, key);
   clpi_json_string(json, "trace", report->arguments->traces[0]);
-  clpi_json_string(json, "allocator", clpi_allocators[report->arguments->choice.kind].name);
+  clpi_json_string(json, "allocator", report->allocator);
   clpi_json_string(json, "device", *report->device_name ? report->device_name : NULL);
   clpi_json_bool(json, "pooled", pooled);
   if (pooled) {

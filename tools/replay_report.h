@@ -8,6 +8,7 @@
 
 typedef struct clpi_replay_report {
   const clpi_arguments *arguments;
+  const char *allocator;
   const char *device_name;        /* "": none */
   uint64_t peak_reserved_bytes;   /* by the driver's memory pool beneath; 0: none, or not known */
   trace_replay_result results[2]; /* the second one is that of --compare */
