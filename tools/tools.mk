@@ -34,7 +34,6 @@ libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
 	tools/bench.c \
-	tools/bench_report.c tools/bench_report.h \
 	tools/child.c tools/child.h \
 	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
@@ -82,7 +81,7 @@ endif
 tools_clpool_LDADD = libclpool-trace.la libclpool-internal.la -lm
 
 if HAVE_OPENCL
-tools_clpool_SOURCES += tools/opencl.c tools/opencl_measured.c
+tools_clpool_SOURCES += tools/opencl.c
 tools_clpool_LDADD += $(OPENCL_LIBS)
 else
 tools_clpool_SOURCES += tools/no_opencl.c
