@@ -83,6 +83,14 @@ clp_status clpi_create_cl_deferred(const clpi_opened *where, clp_allocator **out
 clp_status clpi_create_cl_immediate(const clpi_opened *where, clp_allocator **out);
 clp_status clpi_create_cl_svm(const clpi_opened *where, clp_allocator **out);
 
+/* For clpool bench: waits for the queue; writes to every byte of blocks, a multiple of 16, and
+ * waits for that (from OpenCL 1.2 on); makes the whole buffer a part of itself, and releases that,
+ * `times` times. Each returns an exit code, with a complaint if it is not 0. */
+int clpi_opencl_finish(const clpi_opened *opened);
+int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
+                     size_t bytes);
+int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times);
+
 /* The most bytes that a CUDA device's default memory pool, which is beneath cuda-async, took from
  * the device in this process; 0: the driver does not count. */
 uint64_t clpi_cuda_peak_reserved(unsigned ordinal);

@@ -1,23 +1,116 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool bench: what a device's memory costs, as tables and as the file that clpool tune reads. */
-#include "bench_report.h"
+#include "json.h"
 #include "measure.h"
 #include "options.h"
 #include "output_file.h"
+#include "quantities.h"
 #include "trace/costs.h"
 
 #include <clpool/version.h>
-#include <stdlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-static int measure_kinds(const clpi_arguments *arguments, unsigned kinds, trace_costs *costs)
+/* --- output --- */
+
+/* In the order of a block's life; then what is done in its place, whatever its size. */
+static const struct figure {
+  trace_cost_operation operation;
+  const char *title;
+  const char *key; /* in JSON */
+} figures[TRACE_COST_OPERATIONS] = {
+    {TRACE_COST_ALLOCATE, "allocate", "allocate_ns"},
+    {TRACE_COST_FILL_FRESH, "fill fresh", "fill_fresh_ns"},
+    {TRACE_COST_FILL_REUSED, "fill reused", "fill_reused_ns"},
+    {TRACE_COST_FREE, "free", "free_ns"},
+    {TRACE_COST_POOL_PAIR, "pool pair", "pool_pair_ns"},
+    {TRACE_COST_ARENA_PAIR, "arena pair", "arena_pair_ns"},
+    {TRACE_COST_SUB_BUFFER, "sub-buffer", "sub_buffer_ns"},
+};
+
+enum { BY_SIZE = 4 }; /* the first ones are */
+
+static bool is_measured(const trace_cost_table *table, const struct figure *figure)
 {
-  clpi_allocator_choice choice = arguments->choice;
-  int code = CLPI_EXIT_SUCCESS;
-  for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
-    if (kinds >> choice.kind & 1)
-      code = clpi_measure_costs(&choice, costs);
-  return code;
+  return table->curves[figure->operation].count > 0;
 }
+
+static void print_table(const trace_cost_table *table)
+{
+  const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
+  for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
+    if (strcmp(table->allocator, clpi_allocators[kind].name) == 0)
+      printf("\n%s: allocate is %s\n", table->allocator, clpi_allocators[kind].calls);
+  printf("%12s", "size");
+  for (size_t i = 0; i < BY_SIZE; i++)
+    if (is_measured(table, &figures[i]))
+      printf("%13s", figures[i].title);
+  puts("");
+  for (size_t j = 0; j < sizes->count; j++) {
+    size_t bytes = sizes->points[j].bytes;
+    printf("%12s", clpi_show_bytes(bytes).text);
+    for (size_t i = 0; i < BY_SIZE; i++)
+      if (is_measured(table, &figures[i]))
+        printf("%13s", clpi_show_time(trace_cost_at(table, figures[i].operation, bytes)).text);
+    puts("");
+  }
+  for (size_t i = BY_SIZE; i < TRACE_COST_OPERATIONS; i++)
+    if (is_measured(table, &figures[i]))
+      printf("%12s%13s\n", figures[i].title,
+             clpi_show_time(trace_cost_at(table, figures[i].operation, 1)).text);
+}
+
+/* Null, if it was not measured. */
+static void write_figure(clpi_json *json, const trace_cost_table *table,
+                         const struct figure *figure, size_t bytes)
+{
+  double cost = is_measured(table, figure) ? trace_cost_at(table, figure->operation, bytes) : NAN;
+  clpi_json_number(json, figure->key, cost);
+}
+
+static void write_table(clpi_json *json, const trace_cost_table *table)
+{
+  const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
+  clpi_json_begin_object(json, NULL);
+  clpi_json_string(json, "allocator", table->allocator);
+  for (size_t i = BY_SIZE; i < TRACE_COST_OPERATIONS; i++)
+    write_figure(json, table, &figures[i], 1);
+  clpi_json_begin_array(json, "costs");
+  for (size_t j = 0; j < sizes->count; j++) {
+    clpi_json_begin_object(json, NULL);
+    clpi_json_unsigned(json, "bytes", sizes->points[j].bytes);
+    for (size_t i = 0; i < BY_SIZE; i++)
+      write_figure(json, table, &figures[i], sizes->points[j].bytes);
+    clpi_json_end_object(json);
+  }
+  clpi_json_end_array(json);
+  clpi_json_end_object(json);
+}
+
+static void print(const trace_costs *costs)
+{
+  if (*costs->device)
+    puts(costs->device);
+  puts("A pair is an allocation and its release, of memory that is there already.");
+  for (size_t i = 0; i < costs->count; i++)
+    print_table(&costs->tables[i]);
+}
+
+static void print_json(const trace_costs *costs)
+{
+  clpi_json json = clpi_json_start(stdout);
+  clpi_json_begin_object(&json, NULL);
+  clpi_json_string(&json, "device", *costs->device ? costs->device : NULL);
+  clpi_json_begin_array(&json, "allocators");
+  for (size_t i = 0; i < costs->count; i++)
+    write_table(&json, &costs->tables[i]);
+  clpi_json_end_array(&json);
+  clpi_json_end_object(&json);
+  clpi_json_finish(&json);
+}
+
+/* --- measuring --- */
 
 /* The host, and what the OpenCL device has; where there is none, and none was asked for, the host
  * alone. */
@@ -40,47 +133,42 @@ static unsigned choose_usual(const clpi_arguments *arguments)
   return kinds;
 }
 
-static int measure_and_report(const clpi_arguments *arguments, clpi_output_file **file,
-                              trace_costs *costs)
+static int measure(const clpi_arguments *arguments, trace_costs *costs)
 {
   unsigned kinds = arguments->allocators ? arguments->allocators : choose_usual(arguments);
-  int code = measure_kinds(arguments, kinds, costs);
-  if (code)
-    return code;
-  bool has_stdout = *file && clpi_output_file_is_stdout(arguments->output);
-  if (*file) {
-    fprintf(clpi_output_file_stream(*file), "# measured by clpool bench %s\n", clp_version());
-    trace_costs_write(costs, clpi_output_file_stream(*file));
-    code = clpi_output_file_finish(*file);
-    *file = NULL;
-  }
-  if (code || has_stdout)
-    return code;
-  if (arguments->as_json)
-    clpi_bench_print_json(costs);
-  else
-    clpi_bench_print(costs);
-  return CLPI_EXIT_SUCCESS;
+  clpi_allocator_choice choice = arguments->choice;
+  int code = CLPI_EXIT_SUCCESS;
+  for (choice.kind = 0; choice.kind < CLPI_ALLOCATOR_KINDS && !code; choice.kind++)
+    if (kinds >> choice.kind & 1)
+      code = clpi_measure_costs(&choice, costs);
+  return code;
 }
 
 static int run(clpi_arguments *arguments)
 {
+  static trace_costs costs; /* large */
   clpi_output_file *file = NULL;
+  int code = CLPI_EXIT_SUCCESS;
   if (arguments->allocators >> CLPI_ALLOCATOR_SIMULATED & 1)
     return clpi_misuse("the simulated allocator has no device, so nothing can be measured on it");
-  trace_costs *costs = calloc(1, sizeof(*costs));
-  if (!costs) {
-    clpi_complain("no host memory for costs");
-    return CLPI_EXIT_FAILED;
-  }
-  int code = CLPI_EXIT_SUCCESS;
   if (arguments->output)
     code = clpi_output_file_create(arguments->output, &file);
   if (!code)
-    code = measure_and_report(arguments, &file, costs);
-  clpi_output_file_discard(file);
-  free(costs);
-  return code;
+    code = measure(arguments, &costs);
+  if (!code && file) {
+    fprintf(clpi_output_file_stream(file), "# measured by clpool bench %s\n", clp_version());
+    trace_costs_write(&costs, clpi_output_file_stream(file));
+    code = clpi_output_file_finish(file);
+  } else {
+    clpi_output_file_discard(file);
+  }
+  if (code || (arguments->output && clpi_output_file_is_stdout(arguments->output)))
+    return code;
+  if (arguments->as_json)
+    print_json(&costs);
+  else
+    print(&costs);
+  return CLPI_EXIT_SUCCESS;
 }
 
 const clpi_command clpi_bench_command = {
@@ -88,12 +176,12 @@ const clpi_command clpi_bench_command = {
     .name = "bench",
     .summary = "measure what memory costs on this machine, for clpool tune",
     .usage = "[OPTION]...",
-    .about = "Measures what memory costs on this machine, by size: taking it from the device and\n"
-             "giving it back, writing to it for the first time and again, parts of buffers, and "
-             "the\n"
-             "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
-             "medians, the least of three rounds. At most an eighth of the device's memory is "
-             "taken.\n",
+    .about =
+        "Measures what memory costs on this machine: taking it from the device and giving it\n"
+        "back, writing to it for the first time and again, by size; parts of buffers, and the\n"
+        "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
+        "medians, the least of three rounds. An allocator takes about two seconds and at most\n"
+        "128 MiB.\n",
     .examples = "  clpool bench\n"
                 "  clpool bench --allocator=cl-immediate --device=1.0 -o my-gpu.csv\n"
                 "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 "

@@ -43,12 +43,8 @@ static void complete_value(const clpi_option *option, const char *before, const 
   if (option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME)
     for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
       answer(before, begin, clpi_allocators[i].name);
-  const char *last = "";
-  for (const clpi_known_cost *cost = clpi_known_costs; cost->machine; cost++) {
-    if (option->kind == CLPI_COST && strcmp(cost->machine, last) != 0)
-      answer(before, begin, cost->machine);
-    last = cost->machine;
-  }
+  for (size_t i = 0; option->kind == CLPI_COST && clpi_known_machines[i]; i++)
+    answer(before, begin, clpi_known_machines[i]);
   if (option->kind == CLPI_SCALE)
     answer(before, begin, "auto");
   if (is_file || option->kind == CLPI_COST)

@@ -11,12 +11,9 @@
 static int unknown_name(const char *name)
 {
   char names[512] = "";
-  const char *last = "";
-  for (const clpi_known_cost *cost = clpi_known_costs; cost->machine; cost++) {
+  for (size_t i = 0; clpi_known_machines[i]; i++) {
     size_t length = strlen(names);
-    if (strcmp(cost->machine, last) != 0)
-      snprintf(names + length, sizeof(names) - length, "%s, ", cost->machine);
-    last = cost->machine;
+    snprintf(names + length, sizeof(names) - length, "%s, ", clpi_known_machines[i]);
   }
   return clpi_misuse("--cost: expected %sor a file of clpool bench, found \"%s\"", names, name);
 }

@@ -13,8 +13,8 @@ typedef struct clpi_known_cost {
   double nanoseconds;
 } clpi_known_cost;
 
-/* Those of a machine are in a row. The last has no machine. */
-extern const clpi_known_cost clpi_known_costs[];
+extern const clpi_known_cost clpi_known_costs[]; /* the last has no machine */
+extern const char *const clpi_known_machines[];  /* the last is NULL */
 
 /* Reads what --cost=`source` names: a known machine, or else a cost file, "-" for standard input.
  * Returns an exit code, with a complaint if it is not 0. */

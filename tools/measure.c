@@ -6,7 +6,6 @@
  * to free pages costs, too. */
 #include "measure.h"
 
-#include "measured.h"
 #include "program.h"
 #include "progress.h"
 #include "trace/replay.h"
@@ -15,8 +14,9 @@
 #include <clpool/buffer.h>
 #include <clpool/pool.h>
 #include <malloc.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/param.h>
 
 /* Of ten sizes, a factor of four apart, these are the five that come nearest to all ten, on an H200
@@ -40,16 +40,16 @@ enum { ROUNDS = 3, FEWEST_SAMPLES = 3, MOST_SAMPLES = 101 };
 static const uint64_t round_nanoseconds = 60000000; /* of a size; more for the fewest samples */
 
 typedef struct measurement {
-  clpi_measured memory;
+  clpi_allocator_kind kind;
+  clpi_opened opened;
   clp_pool *pool;
   clp_allocator *arena;
-  clp_memory other; /* keeps the arena's segment */
-  size_t bytes;     /* of a block */
-  size_t wanted;    /* how many blocks a batch has */
-  size_t count;     /* how many are live */
+  size_t bytes;  /* of a block */
+  size_t wanted; /* how many blocks a batch has */
+  size_t count;  /* how many are live */
   clp_memory blocks[MOST_BLOCKS];
   double samples[TRACE_COST_OPERATIONS][MOST_SAMPLES];
-  double least[SIZES][TRACE_COST_OPERATIONS]; /* of all rounds */
+  double least[SIZES][TRACE_COST_OPERATIONS]; /* of all rounds; 0: not measured */
 } measurement;
 
 /* --- Steps: each returns an exit code, with a complaint if it is not 0 --- */
@@ -58,30 +58,37 @@ static int allocate(measurement *it)
 {
   clp_status status = CLP_SUCCESS;
   while (it->count < it->wanted && !status) {
-    status = clp_allocator_allocate(it->memory.opened.allocator, it->bytes, &it->blocks[it->count]);
+    status = clp_allocator_allocate(it->opened.allocator, it->bytes, &it->blocks[it->count]);
     it->count += !status;
   }
   if (status)
     return clpi_failed(status);
-  return it->memory.settle ? it->memory.settle(&it->memory.opened) : CLPI_EXIT_SUCCESS;
+  return it->kind == CLPI_ALLOCATOR_CL_IMMEDIATE ? clpi_opencl_finish(&it->opened)
+                                                 : CLPI_EXIT_SUCCESS;
 }
 
 static int fill(measurement *it)
 {
-  return it->memory.fill(&it->memory.opened, it->blocks, it->count, it->bytes);
+  enum { ANY_BYTE = 0x5a };
+  if (it->kind != CLPI_ALLOCATOR_HOST)
+    return clpi_opencl_fill(&it->opened, it->kind == CLPI_ALLOCATOR_CL_SVM, it->blocks, it->count,
+                            it->bytes);
+  for (size_t i = 0; i < it->count; i++)
+    memset((void *)it->blocks[i], ANY_BYTE, it->bytes);
+  return CLPI_EXIT_SUCCESS;
 }
 
 static int free_blocks(measurement *it)
 {
   clp_status status = CLP_SUCCESS;
   while (it->count > 0 && !status)
-    status = clp_allocator_free(it->memory.opened.allocator, it->blocks[--it->count], it->bytes);
+    status = clp_allocator_free(it->opened.allocator, it->blocks[--it->count], it->bytes);
   return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
 }
 
 static int make_parts(measurement *it)
 {
-  return it->memory.make_parts(&it->memory.opened, it->blocks[0], it->bytes, PAIRS);
+  return clpi_opencl_make_parts(it->blocks[0], it->bytes, PAIRS);
 }
 
 static int use_pool(measurement *it)
@@ -119,10 +126,13 @@ static const struct step {
     {TRACE_COST_FREE, free_blocks, false},
 };
 
+/* CUDA's public interface here has no way to write to memory, whose first use costs a GPU nothing
+ * more than any other; OpenCL has one from 1.2 on. A part of an address is no object. */
 static bool is_measured(const measurement *it, const struct step *step)
 {
-  return (!step->is_pair || it->bytes == PAIR_BYTES) && (step->run != fill || it->memory.fill) &&
-         (step->run != make_parts || it->memory.make_parts);
+  bool can_fill = it->kind == CLPI_ALLOCATOR_HOST || it->opened.device.opencl >= 120;
+  return (!step->is_pair || it->bytes == PAIR_BYTES) && (step->run != fill || can_fill) &&
+         (step->run != make_parts || !clpi_allocators[it->kind].has_addresses);
 }
 
 /* --- Batches --- */
@@ -131,7 +141,8 @@ static int run_batch(measurement *it, size_t sample)
 {
   int code = CLPI_EXIT_SUCCESS;
 #ifdef __GLIBC__
-  if (it->memory.is_of_host)
+  const char *type = it->opened.device.type;
+  if (it->kind == CLPI_ALLOCATOR_HOST || (type && strcmp(type, "CPU") == 0))
     malloc_trim(0); /* so that blocks are new pages, as they are for a program that grows */
 #endif
   for (const struct step *step = steps; step < steps + TRACE_COST_OPERATIONS && !code; step++) {
@@ -165,7 +176,8 @@ static int measure_size(measurement *it, size_t size)
       double *samples = it->samples[steps[i].operation];
       double *least = &it->least[size][steps[i].operation];
       qsort(samples, count, sizeof(*samples), compare);
-      *least = fmin(*least, (samples[(count - 1) / 2] + samples[count / 2]) / 2);
+      double median = (samples[(count - 1) / 2] + samples[count / 2]) / 2;
+      *least = *least > 0 ? MIN(*least, median) : median;
     }
   return code;
 }
@@ -174,37 +186,32 @@ static int open_memory(measurement *it, const clpi_allocator_choice *choice)
 {
   const clp_pool_options pool_options = TRACE_POOL_OPTIONS_INIT;
   clp_arena_options arena_options = TRACE_ARENA_OPTIONS_INIT;
-  arena_options.min_segment_bytes = 4 * PAIR_BYTES;
-  int code = clpi_measured_open(choice, &it->memory);
+  arena_options.reserve_bytes = 4 * PAIR_BYTES;
+  it->kind = choice->kind;
+  int code = clpi_allocator_open(choice, &it->opened);
   if (code)
     return code;
-  clp_status status = clp_pool_create(it->memory.opened.allocator, &pool_options, &it->pool);
+  clp_status status = clp_pool_create(it->opened.allocator, &pool_options, &it->pool);
   if (!status)
     status = clp_pool_set_limit(it->pool, 0); /* CLPOOL_MEMORY_LIMIT is for programs' pools */
   if (!status)
-    status = clp_arena_allocator_create(it->memory.opened.allocator, &arena_options, &it->arena);
-  if (!status)
-    status = clp_allocator_allocate(it->arena, PAIR_BYTES, &it->other);
+    status = clp_arena_allocator_create(it->opened.allocator, &arena_options, &it->arena);
   return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
 }
 
 static void close_memory(measurement *it)
 {
   while (it->count > 0)
-    (void)clp_allocator_free(it->memory.opened.allocator, it->blocks[--it->count], it->bytes);
-  if (it->other)
-    (void)clp_allocator_free(it->arena, it->other, PAIR_BYTES);
+    (void)clp_allocator_free(it->opened.allocator, it->blocks[--it->count], it->bytes);
   clp_allocator_release(it->arena);
   clp_pool_release(it->pool);
-  clpi_allocator_close(&it->memory.opened);
+  clpi_allocator_close(&it->opened);
 }
 
 static int measure(measurement *it, const char *allocator)
 {
   clpi_progress bar = clpi_progress_begin(allocator);
   int code = CLPI_EXIT_SUCCESS;
-  for (size_t i = 0; i < SIZES * TRACE_COST_OPERATIONS; i++)
-    it->least[i / TRACE_COST_OPERATIONS][i % TRACE_COST_OPERATIONS] = HUGE_VAL;
   for (size_t i = 0; i < ROUNDS * SIZES && !code; i++) {
     code = measure_size(it, i % SIZES);
     clpi_progress_update(&bar, i + 1, ROUNDS * SIZES, i + 1);
@@ -219,7 +226,7 @@ static void add(const measurement *it, const char *allocator, trace_costs *costs
   char text[32];
   for (size_t i = 0; i < SIZES; i++)
     for (trace_cost_operation j = 0; j < TRACE_COST_OPERATIONS; j++)
-      if (isfinite(it->least[i][j])) {
+      if (it->least[i][j] > 0) {
         snprintf(text, sizeof(text), "%.4g", it->least[i][j]);
         trace_costs_add(costs, allocator, j, sizes[i], strtod(text, NULL));
       }
@@ -229,15 +236,13 @@ int clpi_measure_costs(const clpi_allocator_choice *choice, trace_costs *costs)
 {
   const char *allocator = clpi_allocators[choice->kind].name;
   measurement it = {0};
-  if (choice->kind == CLPI_ALLOCATOR_SIMULATED)
-    return clpi_misuse("the simulated allocator has no device, so nothing can be measured on it");
   int code = open_memory(&it, choice);
   if (!code)
     code = measure(&it, allocator);
   if (!code)
     add(&it, allocator, costs);
   if (!code)
-    trace_costs_set_device(costs, it.memory.opened.device.name);
+    trace_costs_set_device(costs, it.opened.device.name);
   close_memory(&it);
   return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The program without OpenCL: it has no such device, so nothing on one is ever opened. */
-#include "measured.h"
+#include "allocators.h"
 #include "program.h"
 
 void clpi_list_opencl(clpi_devices *list)
@@ -19,7 +19,21 @@ void clpi_opencl_close(clpi_opened *opened)
   (void)opened;
 }
 
-void clpi_measured_set_opencl(clpi_allocator_kind kind, clpi_measured *out)
+int clpi_opencl_finish(const clpi_opened *opened)
 {
-  (void)kind, (void)out;
+  (void)opened;
+  return CLPI_EXIT_FAILED;
+}
+
+int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
+                     size_t bytes)
+{
+  (void)is_svm, (void)blocks, (void)count, (void)bytes;
+  return clpi_opencl_finish(opened);
+}
+
+int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)
+{
+  (void)buffer, (void)bytes, (void)times;
+  return CLPI_EXIT_FAILED;
 }

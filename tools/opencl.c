@@ -167,3 +167,39 @@ clp_status clpi_create_cl_svm(const clpi_opened *where, clp_allocator **out)
 {
   return clp_cl_svm_allocator_create(where->context, NULL, out);
 }
+
+/* --- what clpool bench does to blocks --- */
+
+int clpi_opencl_finish(const clpi_opened *opened)
+{
+  cl_int code = clFinish(opened->queue);
+  return code ? clpi_opencl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
+}
+
+int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
+                     size_t bytes)
+{
+  static const unsigned char zeros[16]; /* as many at once as drivers are quick with */
+  cl_int code = CL_SUCCESS;
+  for (size_t i = 0; i < count && !code; i++)
+    code = is_svm ? clEnqueueSVMMemFill(opened->queue, (void *)blocks[i], zeros, sizeof(zeros),
+                                        bytes, 0, NULL, NULL)
+                  : clEnqueueFillBuffer(opened->queue, (cl_mem)blocks[i], zeros, sizeof(zeros), 0,
+                                        bytes, 0, NULL, NULL);
+  if (code)
+    return clpi_opencl_failed(is_svm ? "clEnqueueSVMMemFill" : "clEnqueueFillBuffer", code);
+  return clpi_opencl_finish(opened);
+}
+
+int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)
+{
+  const cl_buffer_region region = {.origin = 0, .size = bytes};
+  cl_int code = CL_SUCCESS;
+  for (size_t i = 0; i < times && !code; i++) {
+    cl_mem part =
+        clCreateSubBuffer((cl_mem)buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    if (!code)
+      clReleaseMemObject(part);
+  }
+  return code ? clpi_opencl_failed("clCreateSubBuffer", code) : CLPI_EXIT_SUCCESS;
+}

@@ -9,11 +9,9 @@ endif
 libclpool_trace_la_SOURCES = \
 	tools/trace/batch.c tools/trace/batch.h \
 	tools/trace/bin_census.c tools/trace/bin_census.h \
-	tools/trace/contexts.c tools/trace/contexts.h \
 	tools/trace/costs.c tools/trace/costs.h \
 	tools/trace/error.c tools/trace/error.h \
 	tools/trace/event.c tools/trace/event.h \
-	tools/trace/fit_scale.c \
 	tools/trace/largest.c tools/trace/largest.h \
 	tools/trace/layer_pools.c tools/trace/layer_pools.h \
 	tools/trace/lines.c tools/trace/lines.h \
@@ -34,7 +32,6 @@ libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
 	tools/bench.c \
-	tools/bench_report.c tools/bench_report.h \
 	tools/child.c tools/child.h \
 	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
@@ -45,7 +42,6 @@ tools_clpool_SOURCES = \
 	tools/layers.c tools/layers.h \
 	tools/main.c \
 	tools/measure.c tools/measure.h \
-	tools/measured.c tools/measured.h \
 	tools/options.c tools/options.h \
 	tools/output_file.c tools/output_file.h \
 	tools/program.c tools/program.h \
@@ -80,7 +76,7 @@ endif
 tools_clpool_LDADD = libclpool-trace.la libclpool-internal.la -lm
 
 if HAVE_OPENCL
-tools_clpool_SOURCES += tools/opencl.c tools/opencl_measured.c
+tools_clpool_SOURCES += tools/opencl.c
 tools_clpool_LDADD += $(OPENCL_LIBS)
 else
 tools_clpool_SOURCES += tools/no_opencl.c
@@ -124,6 +120,9 @@ tools/known_costs.c: $(known_costs) tools/tools.mk
 	          machine, device, $$1, toupper($$2), $$3, $$4 }' $(srcdir)/$$file; \
 	  done; \
 	  echo '{0}};'; \
+	  echo 'const char *const clpi_known_machines[] = {'; \
+	  for file in $(known_costs); do echo "\"$$(basename $$file .csv)\","; done; \
+	  echo 'NULL};'; \
 	  } >$@-part && mv $@-part $@
 
 # Each shell looks for the completion of a command in a file of a name of its own.

@@ -35,7 +35,8 @@ refuses 2 "--limit: expected bytes, for the device's memory is unknown here, fou
   a --limit=40%
 refuses 2 'only one of the traces and --cost can be standard input' - --cost=-
 refuses 2 'only one of the traces and --cost can be standard input' - a -
-refuses 2 'pocl-cpu: there are no costs of cuda-async in it' a --cost=pocl-cpu --allocator=cuda-async
+refuses 2 'pocl-cpu: there are no costs of cuda-async in it' \
+  a --cost=pocl-cpu --allocator=cuda-async
 refuses 2 'there is no allocator "malloc" (see clpool info)' a --allocator=malloc
 refuses 2 '--cost: expected nvidia-h200, pocl-cpu, or a file of clpool bench, found "measure"' \
   a --cost=measure
