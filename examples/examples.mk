@@ -23,7 +23,8 @@ opencl_example_sources = \
 	examples/pooled_buffers.c \
 	examples/pooled_buffers_cpp.cc \
 	examples/two_queues.c \
-	examples/where_memory_goes.c
+	examples/where_memory_goes.c \
+	examples/without_pools.c
 
 if HAVE_OPENCL
 example_programs += \
@@ -31,7 +32,8 @@ example_programs += \
 	examples/pooled_buffers \
 	examples/array_expressions \
 	examples/two_queues \
-	examples/where_memory_goes
+	examples/where_memory_goes \
+	examples/without_pools
 examples_first_pool_SOURCES = examples/first_pool.c
 examples_first_pool_LDADD = libclpool.la $(OPENCL_LIBS)
 examples_pooled_buffers_SOURCES = examples/pooled_buffers.c examples/check.h \
@@ -49,6 +51,9 @@ examples_where_memory_goes_SOURCES = examples/where_memory_goes.c examples/check
 	examples/array.c examples/array.h \
 	examples/opencl_device.c examples/opencl_device.h
 examples_where_memory_goes_LDADD = libclpool.la $(OPENCL_LIBS)
+examples_without_pools_SOURCES = examples/without_pools.c \
+	examples/opencl_device.c examples/opencl_device.h
+examples_without_pools_LDADD = $(OPENCL_LIBS)
 if HAVE_CLBLAST
 example_programs += examples/clblast_chain
 endif

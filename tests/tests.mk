@@ -527,7 +527,6 @@ check_PROGRAMS += \
 	tests/hooks/test_environment_trace_names
 tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_contexts_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_names_LDFLAGS = $(failmalloc_link_flags)

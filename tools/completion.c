@@ -14,14 +14,6 @@ static void answer(const char *before, const char *begin, const char *text)
     printf("%s%s\n", before, text);
 }
 
-static const clpi_command *find_command(const char *name)
-{
-  for (size_t i = 0; i < clpi_command_count; i++)
-    if (strcmp(clpi_commands[i]->name, name) == 0)
-      return clpi_commands[i];
-  return NULL;
-}
-
 static void complete_command(const char *begin, bool has_help)
 {
   for (size_t i = 0; i < clpi_command_count; i++)
@@ -98,7 +90,7 @@ static void complete_word(const clpi_command *command, size_t count, char **word
 
 void clpi_complete(size_t count, char **words)
 {
-  const clpi_command *command = count > 1 ? find_command(words[0]) : NULL;
+  const clpi_command *command = count > 1 ? clpi_find_command(words[0]) : NULL;
   if (command)
     complete_word(command, count - 1, words + 1);
   else if (count == 2 && strcmp(words[0], "help") == 0)

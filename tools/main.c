@@ -17,7 +17,7 @@ const clpi_command *const clpi_commands[] = {
 enum { COMMANDS = sizeof(clpi_commands) / sizeof(clpi_commands[0]) };
 const size_t clpi_command_count = COMMANDS;
 
-static const clpi_command *find_command(const char *name)
+const clpi_command *clpi_find_command(const char *name)
 {
   for (size_t i = 0; i < COMMANDS; i++)
     if (strcmp(clpi_commands[i]->name, name) == 0)
@@ -66,7 +66,7 @@ static void print_help(void)
 
 static int help(const char *name, const char *extra)
 {
-  const clpi_command *command = name ? find_command(name) : NULL;
+  const clpi_command *command = name ? clpi_find_command(name) : NULL;
   if (extra)
     return clpi_misuse("there is no argument \"%s\" (see clpool --help)", extra);
   if (name && !command)
@@ -131,6 +131,6 @@ int main(int argc, char **argv)
   }
   if (first[0] == '-')
     return no_such("option", first, clpi_nearest(first, own_options));
-  const clpi_command *command = find_command(first);
+  const clpi_command *command = clpi_find_command(first);
   return command ? run_command(command, argc - 1, argv + 1) : unknown_command(first);
 }

@@ -283,38 +283,27 @@ static const char *output_of(const clpi_option *option, const clpi_command *comm
              : NULL;
 }
 
-/* An output is neither an output before it in the table, nor a trace. */
-static int check_output(const clpi_option *option, const clpi_command *command,
-                        const clpi_arguments *arguments)
-{
-  const char *path = output_of(option, command, arguments);
-  for (const clpi_option *other = clpi_options; other < option; other++) {
-    const char *another = output_of(other, command, arguments);
-    if (another && clpi_output_file_is_same(path, another))
-      return clpi_misuse("--%s and --%s name the same file, \"%s\"", other->name, option->name,
-                         another);
-  }
-  for (size_t i = 0; i < arguments->trace_count; i++) {
-    const char *trace = arguments->traces[i];
-    if (clpi_output_file_is_same(path, strcmp(trace, "-") == 0 ? "/dev/stdin" : trace))
-      return clpi_misuse("--%s names the trace itself, \"%s\"", option->name, path);
-  }
-  return CLPI_EXIT_SUCCESS;
-}
-
 /* Each output needs a place of its own. The figures of tune go to standard output in any case. */
 static int check_outputs(const clpi_command *command, const clpi_arguments *arguments)
 {
   unsigned has_stdout = arguments->as_json || command->bit == CLPI_TUNE;
-  int code = CLPI_EXIT_SUCCESS;
-  for (const clpi_option *option = clpi_options; option->name && !code; option++) {
+  for (const clpi_option *option = clpi_options; option->name; option++) {
     const char *path = output_of(option, command, arguments);
-    if (path && clpi_output_file_is_stdout(path))
-      code = has_stdout++ ? clpi_misuse("only one output can have standard output") : code;
-    else if (path)
-      code = check_output(option, command, arguments);
+    if (path && clpi_output_file_is_stdout(path) && has_stdout++)
+      return clpi_misuse("only one output can have standard output");
+    for (const clpi_option *other = clpi_options; path && other < option; other++) {
+      const char *another = output_of(other, command, arguments);
+      if (another && clpi_output_file_is_same(path, another))
+        return clpi_misuse("--%s and --%s name the same file, \"%s\"", other->name, option->name,
+                           another);
+    }
+    for (size_t i = 0; path && i < arguments->trace_count; i++) {
+      const char *trace = arguments->traces[i];
+      if (clpi_output_file_is_same(path, strcmp(trace, "-") == 0 ? "/dev/stdin" : trace))
+        return clpi_misuse("--%s names the trace itself, \"%s\"", option->name, path);
+    }
   }
-  return code;
+  return CLPI_EXIT_SUCCESS;
 }
 
 static int check_operands(const clpi_command *command, const clpi_arguments *arguments)
@@ -333,38 +322,12 @@ static int check_operands(const clpi_command *command, const clpi_arguments *arg
 
 /* --- command lines --- */
 
-/* What getopt_long is told of a command's options; a long one is known by its place in the table,
- * after the letters. */
-typedef struct known_options {
-  struct option names[OPTIONS + 1];
-  char letters[2 * OPTIONS + 3];
-} known_options;
-
-static known_options list_options(const clpi_command *command)
-{
-  known_options known = {0};
-  size_t count = 0;
-  char *letter = stpcpy(known.letters, command->operands == CLPI_PROGRAM ? "+:" : ":");
-  for (size_t i = 0; i < OPTIONS; i++) {
-    const clpi_option *option = &clpi_options[i];
-    if (!clpi_has_option(command, option))
-      continue;
-    int value = option->kind == CLPI_ARENA ? optional_argument
-                : option->value            ? required_argument
-                                           : no_argument;
-    known.names[count++] = (struct option){option->name, value, NULL, (int)(UCHAR_MAX + 1 + i)};
-    if (option->letter)
-      *letter++ = option->letter;
-    if (option->letter && option->value)
-      *letter++ = ':';
-  }
-  return known;
-}
-
 static int complain(const clpi_command *command, int found, const char *text)
 {
   if (found == ':')
     return clpi_misuse("%s needs a value (see clpool %s --help)", text, command->name);
+  if (found != '?') /* a letter of other commands */
+    optopt = found;
   if (optopt > 0 && optopt <= UCHAR_MAX)
     return clpi_misuse("there is no option \"-%c\" (see clpool %s --help)", optopt, command->name);
   if (optopt)
@@ -373,30 +336,45 @@ static int complain(const clpi_command *command, int found, const char *text)
   return no_such_option(command, text);
 }
 
+/* Of a letter or, beyond letters, of a place in the table. NULL: the command has none. */
 static const clpi_option *find_option(const clpi_command *command, int found)
 {
   if (found > UCHAR_MAX)
     return &clpi_options[found - UCHAR_MAX - 1];
-  const clpi_option *option = clpi_options;
-  while (option->letter != found || !clpi_has_option(command, option))
-    option++;
-  return option;
+  for (const clpi_option *option = clpi_options; option->name; option++)
+    if (option->letter == found && clpi_has_option(command, option))
+      return option;
+  return NULL;
+}
+
+static int read_option(const clpi_option *option, const clpi_command *command,
+                       clpi_arguments *arguments)
+{
+  int code = read_value(option, optarg, arguments);
+  if (!code && option->variable && command->operands == CLPI_PROGRAM)
+    code = clpi_layers_set_variable(option->variable, option->value ? optarg : "1");
+  return code;
 }
 
 static int read_options(const clpi_command *command, int argc, char **argv,
                         clpi_arguments *arguments)
 {
-  const known_options known = list_options(command);
+  const char *letters = command->operands == CLPI_PROGRAM ? "+:ho:" : ":ho:";
+  struct option names[OPTIONS + 1] = {{0}}, *name = names;
   bool given[OPTIONS] = {false};
-  int found;
+  for (int i = 0; i < OPTIONS; i++) {
+    int value = clpi_options[i].kind == CLPI_ARENA ? optional_argument
+                : clpi_options[i].value            ? required_argument
+                                                   : no_argument;
+    if (clpi_has_option(command, &clpi_options[i]))
+      *name++ = (struct option){clpi_options[i].name, value, NULL, UCHAR_MAX + 1 + i};
+  }
   opterr = 0;
-  while ((found = getopt_long(argc, argv, known.letters, known.names, NULL)) != -1) {
-    if (found == ':' || found == '?')
-      return complain(command, found, argv[optind - 1]);
+  for (int found; (found = getopt_long(argc, argv, letters, names, NULL)) != -1;) {
     const clpi_option *option = find_option(command, found);
-    int code = read_value(option, optarg, arguments);
-    if (!code && option->variable && command->operands == CLPI_PROGRAM)
-      code = clpi_layers_set_variable(option->variable, option->value ? optarg : "1");
+    if (!option)
+      return complain(command, found, argv[optind - 1]);
+    int code = read_option(option, command, arguments);
     if (code || arguments->wants_help)
       return code;
     given[option - clpi_options] = true;
@@ -411,6 +389,7 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
                                 .replay = TRACE_REPLAY_OPTIONS_INIT,
                                 .cost = "nvidia-h200",
                                 .most_ns = 500};
+  arguments->replay.passes = 1;
   int code = read_options(command, argc, argv, arguments);
   if (code || arguments->wants_help)
     return code;

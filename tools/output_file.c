@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A temporary file beside the wanted one, renamed at the end. */
+/* A file without a name, which gets one at the end: whatever ends the program before leaves nothing
+ * behind. Where the file system has no such files, it has a temporary name beside the wanted one.
+ */
 #include "output_file.h"
 
 #include "program.h"
@@ -7,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,97 +16,44 @@
 
 struct clpi_output_file {
   FILE *stream;
-  char *path;      /* as it was named, for complaints */
-  char *target;    /* what it leads to; NULL for what is written directly */
-  char *temporary; /* likewise */
+  char *target;       /* what the path leads to; NULL for what is written directly */
+  int directory;      /* of the target */
+  char temporary[48]; /* the file's name in it until it is renamed; "": it has none */
+  char path[];        /* as it was named, for complaints */
 };
-
-/* What a signal that ends the program removes first: one name for each output. */
-enum { MOST_FILES = 2 };
-static char *volatile unfinished[MOST_FILES];
-static const int ending_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE,
-                                     SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ};
-
-static void remove_unfinished(int signal_number)
-{
-  for (int i = 0; i < MOST_FILES; i++)
-    if (unfinished[i])
-      unlink(unfinished[i]);
-  raise(signal_number); /* by default again: SA_RESETHAND */
-}
-
-/* A signal that is ignored, as nohup does, stays so. */
-static void catch_signals(void)
-{
-  struct sigaction removal = {.sa_handler = remove_unfinished, .sa_flags = (int)SA_RESETHAND},
-                   before;
-  for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++)
-    if (sigaction(ending_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-      sigaction(ending_signals[i], &removal, NULL);
-}
-
-static void replace_unfinished(char *old, char *new)
-{
-  for (int i = 0; i < MOST_FILES; i++) {
-    if (unfinished[i] == old) {
-      unfinished[i] = new;
-      return;
-    }
-  }
-}
 
 static int cannot_write(const char *path, int code)
 {
-  clpi_complain("cannot write to %s: %s", path, strerror(code ? code : EIO));
+  clpi_complain("cannot write to %s: %s", path, strerror(code));
   return CLPI_EXIT_FAILED;
 }
 
-/* --- Where a path leads to --- */
-
-/* The path that a symbolic link leads to, one step. NULL: it is no link. */
-static char *follow_link(const char *path)
-{
-  char said[PATH_MAX], *target;
-  ssize_t length = readlink(path, said, sizeof(said) - 1);
-  if (length < 0)
-    return NULL;
-  said[length] = '\0';
-  const char *slash = strrchr(path, '/');
-  int folder_length = slash && said[0] != '/' ? (int)(slash + 1 - path) : 0;
-  return asprintf(&target, "%.*s%s", folder_length, path, said) < 0 ? NULL : target;
-}
-
-/* The whole path of a file that is not there, in a folder that is. NULL: errno tells why. */
-static char *resolve_missing(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  const char *name = slash ? slash + 1 : path;
-  char *folder_path = slash ? strndup(path, (size_t)(name - path)) : strdup(".");
-  char *folder = folder_path ? realpath(folder_path, NULL) : NULL;
-  char *whole = NULL;
-  if (folder && !*name)
-    errno = ENOENT;
-  else if (folder && asprintf(&whole, "%s/%s", folder, name) < 0)
-    whole = NULL;
-  free(folder_path);
-  free(folder);
-  return whole;
-}
-
-/* The whole path of the file that `path` leads to, or that would be made. NULL: errno tells why. */
+/* The whole path of what `path` leads to, be it there or not. NULL: errno tells why. Links that
+ * lead in circles are ELOOP, so the recursion ends. */
 static char *resolve(const char *path)
 {
-  enum { MOST_LINKS = 40 }; /* as Linux has it */
-  char *found = realpath(path, NULL);
+  char link[PATH_MAX], *found = realpath(path, NULL), *next;
   if (found || errno != ENOENT)
     return found;
-  char *at = strdup(path), *next;
-  for (int i = 0; at && i < MOST_LINKS && (next = follow_link(at)); i++) {
-    free(at);
-    at = next;
+  const char *slash = strrchr(path, '/');
+  int length = slash ? (int)(slash + 1 - path) : 0; /* of the directory */
+  ssize_t link_length = readlink(path, link, sizeof(link));
+  if (link_length > 0) {
+    if (asprintf(&next, "%.*s%.*s", link[0] == '/' ? 0 : length, path, (int)link_length, link) < 0)
+      return NULL;
+    found = resolve(next);
+    free(next);
+    return found;
   }
-  found = at ? resolve_missing(at) : NULL;
-  free(at);
+  if (!path[length] || asprintf(&next, "%.*s.", length, path) < 0) {
+    errno = ENOENT;
+    return NULL;
+  }
+  char *directory = realpath(next, NULL);
+  free(next);
+  if (!directory || asprintf(&found, "%s/%s", directory, path + length) < 0)
+    found = NULL;
+  free(directory);
   return found;
 }
 
@@ -129,107 +77,72 @@ bool clpi_output_file_is_stdout(const char *path)
          (!S_ISCHR(named.st_mode) || isatty(STDOUT_FILENO));
 }
 
-/* --- Writing --- */
-
-/* A new file has the rights that the process gives new files; one that is replaced, its own. */
-static mode_t rights_for(const struct stat *replaced)
+/* Takes a name beside the target that no file has: for the file of the descriptor `unnamed`, or
+ * for a new one if that is -1. Returns below 0 if it fails, or else a new file's descriptor. */
+static int take_name(clpi_output_file *file, int unnamed)
 {
-  if (replaced)
-    return replaced->st_mode & 0777;
-  mode_t masked = umask(0);
-  umask(masked);
-  return 0666 & ~masked;
+  static unsigned number;
+  char from[32];
+  int made;
+  snprintf(from, sizeof(from), "/proc/self/fd/%d", unnamed);
+  do {
+    snprintf(file->temporary, sizeof(file->temporary), ".clpool-%ld-%u", (long)getpid(), number++);
+    made = unnamed < 0
+               ? openat(file->directory, file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                        0666)
+               : linkat(AT_FDCWD, from, file->directory, file->temporary, AT_SYMLINK_FOLLOW);
+  } while (made < 0 && errno == EEXIST);
+  return made;
 }
 
-/* As mkostemp. A signal waits until it would remove the file. */
-static int make_unfinished(char *path)
+/* Opens a file that can replace the target. Returns its descriptor; -1: errno tells why. */
+static int open_beside(clpi_output_file *file)
 {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int descriptor = mkostemp(path, O_CLOEXEC), code = errno;
-  if (descriptor >= 0) {
-    catch_signals();
-    replace_unfinished(NULL, path);
-  }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  errno = code;
-  return descriptor;
+  char *slash = strrchr(file->target, '/');
+  int descriptor = -1;
+  *slash = '\0';
+  file->directory = open(slash > file->target ? file->target : "/", O_PATH | O_CLOEXEC);
+  *slash = '/';
+  if (access("/proc/self/fd", X_OK) == 0) /* which alone can name a file later */
+    descriptor = openat(file->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  return descriptor < 0 ? take_name(file, -1) : descriptor;
 }
 
-/* Makes the temporary file beside `file->target`, under a name that is short enough everywhere, and
- * opens it. Returns errno, or 0. */
-static int open_temporary(clpi_output_file *file, const struct stat *replaced)
-{
-  if (replaced && access(file->target, W_OK))
-    return errno;
-  int folder_length = (int)(strrchr(file->target, '/') - file->target);
-  if (asprintf(&file->temporary, "%.*s/.clpool-XXXXXX", folder_length, file->target) < 0) {
-    file->temporary = NULL;
-    return ENOMEM;
-  }
-  int descriptor = make_unfinished(file->temporary);
-  if (descriptor < 0) {
-    int code = errno;
-    free(file->temporary);
-    file->temporary = NULL;
-    return code;
-  }
-  file->stream = fchmod(descriptor, rights_for(replaced)) ? NULL : fdopen(descriptor, "w");
-  if (file->stream)
-    return 0;
-  int code = errno;
-  close(descriptor);
-  return code;
-}
-
-/* Opens what `path` leads to, through links. Returns errno, or 0. */
-static int open_path(clpi_output_file *file, const char *path)
+/* Opens what `path` leads to. A file that replaces another has its rights. */
+static bool open_path(clpi_output_file *file, const char *path)
 {
   struct stat found;
   bool exists = stat(path, &found) == 0;
   if (!exists && errno != ENOENT)
-    return errno;
-  if (exists && S_ISDIR(found.st_mode))
-    return EISDIR;
+    return false;
   if (exists && !S_ISREG(found.st_mode)) {
     file->stream = fopen(path, "we");
-    return file->stream ? 0 : errno;
+    return file->stream;
   }
   file->target = resolve(path);
-  return file->target ? open_temporary(file, exists ? &found : NULL) : errno;
-}
-
-static void end(clpi_output_file *file)
-{
-  if (file->temporary) {
-    unlink(file->temporary);
-    replace_unfinished(file->temporary, NULL);
-  }
-  free(file->temporary);
-  free(file->target);
-  free(file->path);
-  free(file);
+  if (!file->target || (exists && access(path, W_OK)))
+    return false;
+  int descriptor = open_beside(file);
+  if (descriptor >= 0 && (!exists || fchmod(descriptor, found.st_mode & 0777) == 0))
+    file->stream = fdopen(descriptor, "w");
+  return file->stream;
 }
 
 int clpi_output_file_create(const char *path, clpi_output_file **out)
 {
-  *out = NULL;
-  bool is_stdout = strcmp(path, "-") == 0;
-  clpi_output_file *file = calloc(1, sizeof(*file));
+  clpi_output_file *file = *out = calloc(1, sizeof(*file) + strlen(path) + 1);
   if (!file)
     return cannot_write(path, ENOMEM);
-  file->path = strdup(path);
-  int code = file->path ? 0 : ENOMEM;
-  if (is_stdout)
+  strcpy(file->path, path);
+  file->directory = -1;
+  if (strcmp(path, "-") == 0)
     file->stream = stdout;
-  else if (!code)
-    code = open_path(file, path);
-  if (code) {
-    end(file);
+  else if (!open_path(file, path)) {
+    int code = errno;
+    clpi_output_file_discard(file);
+    *out = NULL;
     return cannot_write(path, code);
   }
-  *out = file;
   return CLPI_EXIT_SUCCESS;
 }
 
@@ -238,24 +151,21 @@ FILE *clpi_output_file_stream(clpi_output_file *file)
   return file->stream;
 }
 
-/* Closes the stream; standard output is left to the end of the program. Returns errno, or 0. */
-static int close_stream(clpi_output_file *file)
-{
-  return file->stream == stdout ? 0 : clpi_close(file->stream);
-}
-
 int clpi_output_file_finish(clpi_output_file *file)
 {
-  int code = close_stream(file);
-  if (!code && file->temporary && rename(file->temporary, file->target))
+  bool is_unnamed = file->target && !file->temporary[0];
+  int unnamed = is_unnamed ? dup(fileno(file->stream)) : -1;
+  int code = file->stream == stdout ? 0 : clpi_close(file->stream);
+  file->stream = NULL;
+  if (!code && is_unnamed && take_name(file, unnamed) < 0)
+    code = errno;
+  if (!code && file->target &&
+      renameat(file->directory, file->temporary, AT_FDCWD, file->target) < 0)
     code = errno;
   int exit_code = code ? cannot_write(file->path, code) : CLPI_EXIT_SUCCESS;
-  if (!code && file->temporary) {
-    replace_unfinished(file->temporary, NULL);
-    free(file->temporary);
-    file->temporary = NULL;
-  }
-  end(file);
+  if (unnamed >= 0)
+    close(unnamed);
+  clpi_output_file_discard(file);
   return exit_code;
 }
 
@@ -263,6 +173,12 @@ void clpi_output_file_discard(clpi_output_file *file)
 {
   if (!file)
     return;
-  (void)close_stream(file);
-  end(file);
+  if (file->stream && file->stream != stdout)
+    fclose(file->stream);
+  if (file->temporary[0])
+    unlinkat(file->directory, file->temporary, 0); /* not there if it was renamed */
+  if (file->directory >= 0)
+    close(file->directory);
+  free(file->target);
+  free(file);
 }

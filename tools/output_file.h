@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file that is written whole or not at all: under another name until it is complete. */
+/* A file that is written whole or not at all: it has its name when it is complete. */
 #ifndef CLPOOL_TOOLS_OUTPUT_FILE_H
 #define CLPOOL_TOOLS_OUTPUT_FILE_H
 
@@ -10,8 +10,9 @@ typedef struct clpi_output_file clpi_output_file;
 
 /* Opens a file to write, which is to become `path`, or what that leads to as a link; "-" is
  * standard output. What is no regular file, such as a pipe, is written directly. Returns an exit
- * code, with a complaint if it is not 0; `*out` is NULL then. A signal that ends the program
- * removes the file. */
+ * code, with a complaint if it is not 0; `*out` is NULL then. Nothing is left behind if a signal
+ * ends the program; only where the file system has no files without names, one of a temporary name
+ * is. */
 int clpi_output_file_create(const char *path, clpi_output_file **out);
 
 /* Whether two paths, of files that are there or not, lead to one. */

@@ -57,6 +57,8 @@ extern const clpi_command clpi_tune_command;
 extern const clpi_command *const clpi_commands[];
 extern const size_t clpi_command_count;
 
+const clpi_command *clpi_find_command(const char *name); /* NULL: there is none */
+
 /* What stands before each error from now on, such as "clpool replay". Borrowed for ever. */
 void clpi_set_program_name(const char *name);
 

@@ -6,8 +6,6 @@
 #include "trace/model_device.h"
 #include "trace_input.h"
 
-#include <stdlib.h>
-
 /* A trace and the allocator it is replayed on. */
 typedef struct replay_setup {
   clpi_arguments *arguments;
@@ -25,48 +23,6 @@ static clp_status replay(const replay_setup *setup, bool pooled, trace_replay_re
   return status;
 }
 
-static clp_status compare(const replay_setup *setup, trace_replay_result *pooled,
-                          trace_replay_result *bare)
-{
-  clp_status status = replay(setup, true, pooled);
-  if (!status)
-    status = trace_rewind(setup->reader);
-  if (!status)
-    status = replay(setup, false, bare);
-  return status;
-}
-
-/* `bare` is the second result of --compare. */
-static void report(const replay_setup *setup, const trace_replay_result *result,
-                   const trace_replay_result *bare)
-{
-  const clpi_arguments *arguments = setup->arguments;
-  bool pooled = !arguments->is_bare;
-  const clpi_allocator_row *allocator = &clpi_allocators[arguments->choice.kind];
-  clpi_replay_subject subject = {
-      .trace = arguments->traces[0],
-      .allocator = allocator->name,
-      .device_name = setup->opened.device.name,
-      .is_simulated = arguments->choice.kind == CLPI_ALLOCATOR_SIMULATED,
-      .leading_bits = arguments->replay.pool_options.leading_bits_in_bin_id,
-      .scale = arguments->replay.scale,
-      .on_arena = arguments->replay.on_arena,
-      .carves = arguments->replay.on_arena && allocator->has_addresses,
-      .slack = arguments->replay.arena_options.slack,
-      .passes = arguments->replay.passes ? arguments->replay.passes : 1,
-  };
-  if (allocator->backend == CLPI_CUDA && !arguments->compares) /* of two replays it would be one */
-    subject.peak_reserved_bytes = clpi_cuda_peak_reserved(setup->opened.device.number);
-  if (arguments->compares && arguments->as_json)
-    clpi_report_comparison_json(&subject, result, bare);
-  else if (arguments->compares)
-    clpi_report_comparison(&subject, result, bare);
-  else if (arguments->as_json)
-    clpi_report_replay_json(&subject, result, pooled);
-  else
-    clpi_report_replay(&subject, result, pooled);
-}
-
 static clp_status find_scale(replay_setup *setup)
 {
   clpi_progress bar = clpi_progress_begin("fitting the scale");
@@ -77,23 +33,40 @@ static clp_status find_scale(replay_setup *setup)
   return status;
 }
 
-static int measure(replay_setup *setup)
+static clp_status replay_all(replay_setup *setup, clpi_replay_report *report)
 {
   const clpi_arguments *arguments = setup->arguments;
-  trace_replay_result result, bare;
-  clp_status status = CLP_SUCCESS;
-  if (arguments->replay.scale <= 0.0)
-    status = find_scale(setup);
+  clp_status status = arguments->replay.scale <= 0.0 ? find_scale(setup) : CLP_SUCCESS;
   if (!status)
-    status = arguments->compares ? compare(setup, &result, &bare)
-                                 : replay(setup, !arguments->is_bare, &result);
+    status = replay(setup, !arguments->is_bare, &report->results[0]);
+  if (!status && arguments->compares)
+    status = trace_rewind(setup->reader);
+  if (!status && arguments->compares)
+    status = replay(setup, false, &report->results[1]);
+  return status;
+}
+
+static int replay_and_report(replay_setup *setup)
+{
+  const clpi_arguments *arguments = setup->arguments;
+  clpi_replay_report report = {.arguments = arguments,
+                               .allocator = clpi_allocators[arguments->choice.kind].name,
+                               .device_name = setup->opened.device.name};
+  const trace_replay_result *result = &report.results[0];
+  clp_status status = replay_all(setup, &report);
   if (status)
     return clpi_failed(status);
   clpi_tell_left_out(setup->reader);
-  if (result.allocations + result.failures == 0)
+  if (result->allocations + result->failures == 0)
     return clpi_nothing_to("replay", setup->reader);
-  report(setup, &result, &bare);
-  if (result.allocations > 0 || result.failures == 0)
+  /* of two replays the peaks would be one */
+  if (arguments->choice.kind == CLPI_ALLOCATOR_CUDA_ASYNC && !arguments->compares)
+    report.peak_reserved_bytes = clpi_cuda_peak_reserved(setup->opened.device.number);
+  if (arguments->as_json)
+    clpi_print_replay_json(&report);
+  else
+    clpi_print_replay(&report);
+  if (result->allocations > 0)
     return CLPI_EXIT_SUCCESS;
   clpi_complain("%s: every allocation was refused", trace_name(setup->reader));
   return CLPI_EXIT_FAILED;
@@ -122,7 +95,7 @@ static int check_rereads(const replay_setup *setup)
   return CLPI_EXIT_SUCCESS;
 }
 
-static int open_and_measure(replay_setup *setup)
+static int open_and_replay(replay_setup *setup)
 {
   clpi_arguments *arguments = setup->arguments;
   int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup->reader);
@@ -135,14 +108,14 @@ static int open_and_measure(replay_setup *setup)
   if (code)
     return code;
   wake(setup->opened.allocator);
-  return measure(setup);
+  return replay_and_report(setup);
 }
 
 static int run(clpi_arguments *arguments)
 {
   replay_setup setup = {.arguments = arguments};
   clpi_show_remarks();
-  int code = open_and_measure(&setup);
+  int code = open_and_replay(&setup);
   trace_close(setup.reader);
   clpi_allocator_close(&setup.opened);
   return code;

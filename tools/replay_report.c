@@ -1,204 +1,179 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of a replay's figures: one column, or two that are compared. */
+/* A replay's figures: a column, or two that are compared, or JSON. */
 #include "replay_report.h"
 
 #include "core/base/printable.h"
-#include "json.h"
-#include "quantities.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-static void print_subject(const clpi_replay_subject *subject)
+enum { FIGURES = 21 };
+
+/* `reserved` is the peak of the driver's memory pool. */
+static void list_figures(const trace_replay_result *result, bool on_arena, uint64_t reserved,
+                         clpi_figure figures[FIGURES])
 {
-  clpi_print_escaped(stdout, subject->trace);
-  printf(" on %s%s", subject->on_arena ? "an arena of " : "", subject->allocator);
-  if (*subject->device_name) {
+  const uint64_t *kinds = result->kinds;
+  const uint64_t calls = result->device_allocations + result->device_frees;
+  const clpi_figure list[FIGURES] = {
+      {"pools", NULL, CLPI_COUNT, {result->pools}},
+      {"allocations", "allocations", CLPI_COUNT, {result->allocations}},
+      {"buffer_allocations", "  of kind buffer", CLPI_SOME, {kinds[TRACE_BUFFER]}},
+      {"image_allocations", "  of kind image", CLPI_SOME, {kinds[TRACE_IMAGE]}},
+      {"svm_allocations", "  of kind svm", CLPI_SOME, {kinds[TRACE_SVM]}},
+      {"other_allocations", "  of kind other", CLPI_SOME, {kinds[TRACE_OTHER_KIND]}},
+      {"hits",
+       on_arena ? "  served from its segments (hits)" : "  served from held memory (hits)",
+       CLPI_COUNT,
+       {result->hits}},
+      {"misses",
+       on_arena ? "  needed a new segment (misses)" : "  served by the device (misses)",
+       CLPI_COUNT,
+       {result->misses}},
+      {"failures", "allocations refused", CLPI_COUNT, {result->failures}},
+      {"first_failure_event", "  the first at event", CLPI_EVENT, {result->first_failure}},
+      {"recorded_failures",
+       "failures in the trace, skipped",
+       CLPI_COUNT,
+       {result->recorded_failures}},
+      {"frees", NULL, CLPI_COUNT, {result->frees}},
+      {"device_allocations", NULL, CLPI_COUNT, {result->device_allocations}},
+      {"device_frees", NULL, CLPI_COUNT, {result->device_frees}},
+      {NULL, "calls to the device", CLPI_COUNT, {calls}},
+      {"ns_per_operation",
+       "time per allocation or free",
+       CLPI_TIME,
+       {.ratio = result->ns_per_operation}},
+      {"peak_active_bytes", "peak memory in use", CLPI_BYTES, {result->peak_active_bytes}},
+      {"peak_managed_bytes", NULL, CLPI_BYTES, {result->peak_managed_bytes}},
+      {"peak_device_bytes",
+       "peak memory taken from the device",
+       CLPI_BYTES,
+       {result->peak_device_bytes}},
+      {"peak_reserved_bytes",
+       "peak taken by the driver's own pool",
+       reserved > 0 ? CLPI_BYTES : CLPI_SOME,
+       {reserved}},
+      {"footprint", "footprint (taken / in use)", CLPI_RATIO, {.ratio = result->footprint}},
+  };
+  memcpy(figures, list, sizeof(list));
+}
+
+/* --- for people --- */
+
+static void print_subject(const clpi_replay_report *report)
+{
+  const trace_replay_options *replay = &report->arguments->replay;
+  clpi_print_escaped(stdout, report->arguments->traces[0]);
+  printf(" on %s%s", replay->on_arena ? "an arena of " : "", report->allocator);
+  if (*report->device_name) {
     fputs(" (", stdout);
-    clpi_print_escaped(stdout, subject->device_name);
+    clpi_print_escaped(stdout, report->device_name);
     putchar(')');
   }
-  if (subject->scale < 1.0 || subject->scale > 1.0)
-    printf(", sizes times %.10g", subject->scale);
-  if (subject->passes > 1)
-    printf(", %u times over, the last one timed", subject->passes);
+  if (replay->scale < 1.0 || replay->scale > 1.0)
+    printf(", sizes times %.10g", replay->scale);
+  if (replay->passes > 1)
+    printf(", %u times over, the last one timed", replay->passes);
   puts("");
 }
 
-static void print_pools(const clpi_replay_subject *subject, const trace_replay_result *result)
+static void print_pools(const clpi_replay_report *report)
 {
-  if (result->pools > 1)
-    printf("%zu pools, as in the trace", result->pools);
+  const clpi_arguments *arguments = report->arguments;
+  const trace_replay_result *result = &report->results[0];
+  bool carves = arguments->replay.on_arena && clpi_allocators[arguments->choice.kind].has_addresses;
+  bool is_several = result->pools > 1;
+  if (arguments->is_bare)
+    printf("without a pool");
+  else if (is_several)
+    printf("with %zu pools, as in the trace", result->pools);
   else
-    printf("a pool");
-  if (!subject->carves)
-    printf("%s of %u leading bits", result->pools > 1 ? "," : "", subject->leading_bits);
-}
-
-static uint64_t device_calls(const trace_replay_result *result)
-{
-  return result->device_allocations + result->device_frees;
-}
-
-static void print_row(const char *label, clpi_shown value)
-{
-  printf("  %-36s %12s\n", label, value.text);
-}
-
-/* Where the trace has kinds. */
-static void print_kinds(const trace_replay_result *result)
-{
-  char label[32];
-  for (trace_kind kind = TRACE_NO_KIND + 1; kind < TRACE_KINDS; kind++) {
-    snprintf(label, sizeof(label), "  of kind %s", trace_kind_name(kind));
-    if (result->kinds[kind] > 0)
-      print_row(label, clpi_show_count(result->kinds[kind]));
-  }
-}
-
-static void print_failures(const trace_replay_result *result)
-{
-  if (result->failures > 0)
-    print_row("allocations refused", clpi_show_count(result->failures));
-  if (result->failures > 0)
-    print_row("  the first at event", clpi_show_count(result->first_failure));
-  if (result->recorded_failures > 0)
-    print_row("failures in the trace, skipped", clpi_show_count(result->recorded_failures));
-}
-
-void clpi_report_replay(const clpi_replay_subject *subject, const trace_replay_result *result,
-                        bool pooled)
-{
-  print_subject(subject);
-  printf(pooled ? "with " : "without a pool");
-  if (pooled)
-    print_pools(subject, result);
+    printf("with a pool");
+  if (!arguments->is_bare && !carves)
+    printf("%s of %u leading bits", is_several ? "," : "",
+           arguments->replay.pool_options.leading_bits_in_bin_id);
   if (result->limit_bytes > 0)
     printf(" and a limit of %s", clpi_show_bytes(result->limit_bytes).text);
   puts("\n");
-  print_row("allocations", clpi_show_count(result->allocations));
-  print_kinds(result);
-  if (pooled)
-    print_row(subject->on_arena ? "  served from its segments (hits)"
-                                : "  served from held memory (hits)",
-              clpi_show_count(result->hits));
-  if (pooled)
-    print_row(subject->on_arena ? "  needed a new segment (misses)"
-                                : "  served by the device (misses)",
-              clpi_show_count(result->misses));
-  print_failures(result);
-  print_row("calls to the device", clpi_show_count(device_calls(result)));
-  print_row("time per allocation or free", clpi_show_time(result->ns_per_operation));
-  print_row("peak memory in use", clpi_show_bytes(result->peak_active_bytes));
-  print_row("peak memory taken from the device", clpi_show_bytes(result->peak_device_bytes));
-  print_row("footprint (taken / in use)", clpi_show_ratio(result->footprint));
-  if (subject->peak_reserved_bytes > 0)
-    print_row("peak taken by the driver's own pool", clpi_show_bytes(subject->peak_reserved_bytes));
 }
 
-static void print_pair(const char *label, clpi_shown pooled, clpi_shown bare, double pooled_value,
-                       double bare_value)
+/* A row without a title, or of zeros alone, is left out. */
+static void print_row(const clpi_figure *one, const clpi_figure *other)
 {
-  printf("  %-36s %12s %12s", label, pooled.text, bare.text);
-  if (pooled_value > 0.0)
-    printf(" %14.2f", bare_value / pooled_value);
+  const double value = clpi_figure_value(one), compared = other ? clpi_figure_value(other) : 0.0;
+  if (!one->title || (value <= 0.0 && compared <= 0.0))
+    return;
+  printf("  %-36s %12s", one->title, clpi_show_figure(one).text);
+  if (other)
+    printf(" %12s", clpi_show_figure(other).text);
+  if (other && value > 0.0)
+    printf(" %14.2f", compared / value);
   puts("");
 }
 
-void clpi_report_comparison(const clpi_replay_subject *subject, const trace_replay_result *pooled,
-                            const trace_replay_result *bare)
+void clpi_print_replay(const clpi_replay_report *report)
 {
-  print_subject(subject);
-  printf("%" PRIu64 " allocations and %" PRIu64 " frees", pooled->allocations, pooled->frees);
-  printf("; ");
-  print_pools(subject, pooled);
-  if (pooled->limit_bytes > 0)
-    printf(" and a limit of %s", clpi_show_bytes(pooled->limit_bytes).text);
-  printf("\n\n  %-36s %12s %12s %14s\n", "", "with pool", "without", "without / with");
-  print_pair("time per allocation or free", clpi_show_time(pooled->ns_per_operation),
-             clpi_show_time(bare->ns_per_operation), pooled->ns_per_operation,
-             bare->ns_per_operation);
-  print_pair("calls to the device", clpi_show_count(device_calls(pooled)),
-             clpi_show_count(device_calls(bare)), (double)device_calls(pooled),
-             (double)device_calls(bare));
-  print_pair("peak memory taken from the device", clpi_show_bytes(pooled->peak_device_bytes),
-             clpi_show_bytes(bare->peak_device_bytes), (double)pooled->peak_device_bytes,
-             (double)bare->peak_device_bytes);
-  print_pair("footprint (taken / in use)", clpi_show_ratio(pooled->footprint),
-             clpi_show_ratio(bare->footprint), pooled->footprint, bare->footprint);
-  if (pooled->failures + bare->failures > 0)
-    print_pair("allocations refused", clpi_show_count(pooled->failures),
-               clpi_show_count(bare->failures), (double)pooled->failures, (double)bare->failures);
-  if (subject->is_simulated)
+  clpi_figure figures[FIGURES], others[FIGURES];
+  const bool compares = report->arguments->compares, on_arena = report->arguments->replay.on_arena;
+  list_figures(&report->results[0], on_arena, report->peak_reserved_bytes, figures);
+  list_figures(&report->results[1], on_arena, 0, others);
+  print_subject(report);
+  print_pools(report);
+  if (compares)
+    printf("  %-36s %12s %12s %14s\n", "", "with pool", "without", "without / with");
+  for (size_t i = 0; i < FIGURES; i++)
+    print_row(&figures[i], compares ? &others[i] : NULL);
+  if (compares && report->arguments->choice.kind == CLPI_ALLOCATOR_SIMULATED)
     puts("\nnote: the simulated device's calls cost nothing; --allocator asks a real one");
+}
+
+/* --- JSON --- */
+
+static void write_figures(clpi_json *json, const trace_replay_result *result, uint64_t reserved)
+{
+  clpi_figure figures[FIGURES];
+  list_figures(result, false, reserved, figures);
+  clpi_write_figures(json, figures, FIGURES);
 }
 
 void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result)
 {
-  char key[32];
-  clpi_json_unsigned(json, "pools", result->pools);
-  clpi_json_unsigned(json, "allocations", result->allocations);
-  for (trace_kind kind = TRACE_NO_KIND + 1; kind < TRACE_KINDS; kind++) {
-    snprintf(key, sizeof(key), "%s_allocations", trace_kind_name(kind));
-    if (result->kinds[kind] > 0)
-      clpi_json_unsigned(json, key, result->kinds[kind]);
-  }
-  clpi_json_unsigned(json, "frees", result->frees);
-  clpi_json_unsigned(json, "hits", result->hits);
-  clpi_json_unsigned(json, "misses", result->misses);
-  clpi_json_unsigned(json, "device_allocations", result->device_allocations);
-  clpi_json_unsigned(json, "device_frees", result->device_frees);
-  clpi_json_unsigned(json, "failures", result->failures);
-  if (result->failures > 0)
-    clpi_json_unsigned(json, "first_failure_event", result->first_failure);
-  else
-    clpi_json_null(json, "first_failure_event");
-  clpi_json_unsigned(json, "recorded_failures", result->recorded_failures);
-  clpi_json_unsigned(json, "peak_active_bytes", result->peak_active_bytes);
-  clpi_json_unsigned(json, "peak_managed_bytes", result->peak_managed_bytes);
-  clpi_json_unsigned(json, "peak_device_bytes", result->peak_device_bytes);
-  clpi_json_number(json, "footprint", result->footprint);
-  clpi_json_number(json, "ns_per_operation", result->ns_per_operation);
+  write_figures(json, result, 0);
 }
 
-static void write_result(clpi_json *json, const char *key, const clpi_replay_subject *subject,
+static void write_result(clpi_json *json, const char *key, const clpi_replay_report *report,
                          const trace_replay_result *result, bool pooled)
 {
+  const trace_replay_options *replay = &report->arguments->replay;
   clpi_json_begin_object(json, key);
-  clpi_json_string(json, "trace", subject->trace);
-  clpi_json_string(json, "allocator", subject->allocator);
-  clpi_json_string(json, "device", *subject->device_name ? subject->device_name : NULL);
+  clpi_json_string(json, "trace", report->arguments->traces[0]);
+  clpi_json_string(json, "allocator", report->allocator);
+  clpi_json_string(json, "device", *report->device_name ? report->device_name : NULL);
   clpi_json_bool(json, "pooled", pooled);
   if (pooled) {
-    clpi_json_unsigned(json, "leading_bits", subject->leading_bits);
+    clpi_json_unsigned(json, "leading_bits", replay->pool_options.leading_bits_in_bin_id);
     clpi_json_unsigned(json, "limit", result->limit_bytes);
   }
-  clpi_json_number(json, "scale", subject->scale);
-  clpi_json_bool(json, "arena", subject->on_arena);
-  if (subject->on_arena)
-    clpi_json_number(json, "slack", subject->slack);
-  clpi_json_unsigned(json, "passes", subject->passes);
-  clpi_write_replay_figures(json, result);
-  if (subject->peak_reserved_bytes > 0)
-    clpi_json_unsigned(json, "peak_reserved_bytes", subject->peak_reserved_bytes);
+  clpi_json_number(json, "scale", replay->scale);
+  clpi_json_bool(json, "arena", replay->on_arena);
+  if (replay->on_arena)
+    clpi_json_number(json, "slack", replay->arena_options.slack);
+  clpi_json_unsigned(json, "passes", replay->passes);
+  write_figures(json, result, report->peak_reserved_bytes);
   clpi_json_end_object(json);
 }
 
-void clpi_report_replay_json(const clpi_replay_subject *subject, const trace_replay_result *result,
-                             bool pooled)
+void clpi_print_replay_json(const clpi_replay_report *report)
 {
+  const bool compares = report->arguments->compares, is_bare = report->arguments->is_bare;
   clpi_json json = clpi_json_start(stdout);
-  write_result(&json, NULL, subject, result, pooled);
-  clpi_json_finish(&json);
-}
-
-void clpi_report_comparison_json(const clpi_replay_subject *subject,
-                                 const trace_replay_result *pooled, const trace_replay_result *bare)
-{
-  clpi_json json = clpi_json_start(stdout);
-  clpi_json_begin_object(&json, NULL);
-  write_result(&json, "pooled", subject, pooled, true);
-  write_result(&json, "bare", subject, bare, false);
-  clpi_json_end_object(&json);
+  if (compares)
+    clpi_json_begin_object(&json, NULL);
+  write_result(&json, compares ? "pooled" : NULL, report, &report->results[0], !is_bare);
+  if (compares) {
+    write_result(&json, "bare", report, &report->results[1], false);
+    clpi_json_end_object(&json);
+  }
   clpi_json_finish(&json);
 }

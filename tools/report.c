@@ -40,7 +40,7 @@ static clp_status write_file(size_t which, FILE *file, const clpi_report *report
     clpi_report_write_perfetto(file, report);
     return CLP_SUCCESS;
   default: /* what cannot be written is told when the file ends */
-    (void)trace_stacks_write_folded(report->survey->stacks, CLP_VIEW_PEAK, file);
+    (void)clpi_line_report_write_folded(&report->survey->stacks.report, file);
     return CLP_SUCCESS;
   }
 }
@@ -49,7 +49,7 @@ static int write_outputs(report_setup *setup)
 {
   const clpi_report report = {
       .trace = trace_name(setup->reader), .arguments = setup->arguments, .survey = setup->survey};
-  if (setup->files[FOLDED] && !report.survey->stacks)
+  if (setup->files[FOLDED] && !trace_survey_has_stacks(setup->survey))
     return clpi_misuse("%s has no stacks: clpool record --stacks and CLPOOL_TRACE_STACKS=1 record "
                        "them",
                        report.trace);

@@ -3,7 +3,7 @@
 (function () {
   'use strict';
   const plot = document.querySelector('svg.plot'), tip = document.getElementById('tip');
-  const left = 64, right = 976; // of the axes, as in report_timeline.c
+  const left = 84, right = 956; // of the axes, as in report_timeline.c
 
   function bytes(count) {
     const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
@@ -96,17 +96,12 @@
 
   // A flame graph: a click or Enter zooms, Escape shows all, arrows go from box to box.
   function burn(flame) {
-    const number = (box, name) => Number(box.style.getPropertyValue(name));
-    const boxes = Array.from(flame.querySelectorAll('b'), element => ({
-      element,
-      x: number(element, '--x'), w: number(element, '--w'), y: number(element, '--y')
-    }));
-    const of = element => boxes.find(box => box.element === element.closest('b'));
+    const boxes = Array.from(flame.querySelectorAll('b'));
 
     function tell(box, x, y) {
-      const element = box.element, place = element.dataset.in;
-      say(element.textContent + (place ? '\nin ' + place : '') + '\n' +
-          bytes(Number(element.dataset.b)) + ', ' + (100 * box.w).toFixed(1) + ' %', x, y);
+      const place = box.dataset.in ? '\nin ' + box.dataset.in : '';
+      say(box.textContent + place + '\n' + bytes(Number(box.dataset.b)) + ', ' +
+          (100 * box.w).toFixed(1) + ' %', x, y);
     }
 
     function zoom(box) {
@@ -115,9 +110,9 @@
     }
 
     function reach(box) {
-      boxes.forEach(each => { each.element.tabIndex = each === box ? 0 : -1; });
-      box.element.focus();
-      const place = box.element.getBoundingClientRect();
+      boxes.forEach(each => { each.tabIndex = each === box ? 0 : -1; });
+      box.focus();
+      const place = box.getBoundingClientRect();
       tell(box, place.left, place.bottom);
     }
 
@@ -137,19 +132,21 @@
 
     flame.setAttribute('role', 'tree');
     boxes.forEach(function (box, i) {
-      box.element.setAttribute('role', 'treeitem');
-      box.element.setAttribute('aria-level', box.y + 1);
-      box.element.tabIndex = i > 0 ? -1 : 0;
+      for (const name of ['x', 'w', 'y'])
+        box[name] = Number(box.style.getPropertyValue('--' + name));
+      box.setAttribute('role', 'treeitem');
+      box.setAttribute('aria-level', box.y + 1);
+      box.tabIndex = i > 0 ? -1 : 0;
     });
     follow(flame, function (event) {
-      const box = of(event.target);
+      const box = event.target.closest('b');
       if (box)
         tell(box, event.clientX, event.clientY);
     });
-    flame.addEventListener('click', event => zoom(of(event.target) || boxes[0]));
+    flame.addEventListener('click', event => zoom(event.target.closest('b') || boxes[0]));
     flame.addEventListener('focusout', hide);
     flame.addEventListener('keydown', function (event) {
-      const box = of(event.target);
+      const box = event.target.closest('b');
       if (['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'].includes(event.key))
         reach(next(box, event.key) || box);
       else if (['Enter', ' ', 'Escape'].includes(event.key))

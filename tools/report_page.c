@@ -3,7 +3,6 @@
 #include "report.h"
 
 #include <clpool/version.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,14 +28,7 @@ void clpi_report_begin_section(FILE *file, const char *name, const char *title)
 
 void clpi_report_begin_wide(FILE *file, const char *label)
 {
-  fputs("<div class='wide' tabindex='0' role='region' aria-label='", file);
-  clpi_write_escaped(file, label);
-  fputs("'>", file);
-}
-
-void clpi_report_end_wide(FILE *file)
-{
-  fputs("</div>\n", file);
+  fprintf(file, "<div class='wide' tabindex='0' role='region' aria-label='%s'>", label);
 }
 
 /* "A pool with 4 leading bits takes", "2 pools on arenas of slack 0.1 take" */
@@ -53,28 +45,29 @@ static void write_pools(FILE *file, const clpi_report *report)
   fputs(count > 1 ? " take" : " takes", file);
 }
 
-/* The innermost line that most of the peak comes from, unless all of it does, by several others. */
+/* The innermost line that half of the peak or more comes from, unless all of it does, by several
+ * others. */
 static clp_status write_culprit(FILE *file, const trace_stacks *stacks)
 {
-  trace_stack_line *lines;
-  size_t count, found = 0;
+  const clpi_call_tree *lines = &stacks->report.lines;
+  uint64_t *bytes = trace_stacks_bytes(stacks, CLP_VIEW_PEAK);
+  uint32_t found = 0;
   bool has_calls = false;
-  clp_status status = trace_stacks_lines(stacks, CLP_VIEW_PEAK, &lines, &count);
-  if (status)
-    return status;
-  for (size_t i = 1; i < count; i++) {
-    bool is_called = lines[i].caller == found && lines[i].bytes > 0;
-    bool is_most = is_called && lines[i].bytes > lines[0].bytes / 2;
+  if (!bytes)
+    return CLP_OUT_OF_HOST_MEMORY;
+  for (uint32_t i = 1; i < lines->count; i++) {
+    bool is_called = lines->nodes[i].parent == found && bytes[i] > 0;
+    bool is_most = is_called && bytes[i] >= bytes[0] / 2;
     has_calls = (has_calls || is_called) && !is_most;
     found = is_most ? i : found;
   }
-  if (found > 0 && (lines[found].bytes < lines[0].bytes || !has_calls)) {
+  if (found > 0 && (bytes[found] < bytes[0] || !has_calls)) {
     fprintf(file, " At the peak, <b>%s</b> of what was in use came from <code>",
-            clpi_show_part(lines[found].bytes, lines[0].bytes).text);
-    clpi_write_escaped(file, clpi_base_name(lines[found].text));
+            clpi_show_part(bytes[found], bytes[0]).text);
+    clpi_write_escaped(file, clpi_base_name(trace_stacks_text(&lines->nodes[found])));
     fputs("</code>.", file);
   }
-  free(lines);
+  free(bytes);
   return CLP_SUCCESS;
 }
 
@@ -82,15 +75,19 @@ static clp_status write_culprit(FILE *file, const trace_stacks *stacks)
 static void write_next_step(FILE *file, const clpi_report *report)
 {
   static const double much = 1.2;
-  if (report->survey->result.footprint < much) {
+  const trace_replay_result *result = &report->survey->result;
+  if (result->footprint < much && result->failures == 0) {
     fputs("Other settings can gain little: the pool takes hardly more than the program uses.",
           file);
   } else {
-    fputs("Next: <code>clpool tune ", file);
+    fputs(result->failures > 0 ? "Next: raise the limit, or let " : "Next: ", file);
+    fputs("<code>clpool tune ", file);
     clpi_write_escaped(file, clpi_base_name(report->arguments->traces[0]));
-    fputs("</code> looks for a setting that takes less.", file);
+    fputs(result->failures > 0 ? "</code> look for a setting that takes less."
+                               : "</code> looks for a setting that takes less.",
+          file);
   }
-  if (!report->survey->stacks)
+  if (!trace_survey_has_stacks(report->survey))
     fputs(" Record with <code>clpool record --stacks</code> or <code>CLPOOL_TRACE_STACKS=1</code> "
           "to see who allocates.",
           file);
@@ -114,8 +111,9 @@ static clp_status write_verdict(FILE *file, const clpi_report *report)
           clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
           clpi_show_part(result->hits, result->allocations).text,
           clpi_show_number_of(result->allocations, "allocation").text);
-  clp_status status =
-      report->survey->stacks ? write_culprit(file, report->survey->stacks) : CLP_SUCCESS;
+  clp_status status = CLP_SUCCESS;
+  if (trace_survey_has_stacks(report->survey))
+    status = write_culprit(file, &report->survey->stacks);
   fputs("</p>\n<p class='next'>", file);
   write_next_step(file, report);
   fputs("</p>\n", file);
@@ -129,100 +127,61 @@ static void write_header(FILE *file, const clpi_report *report)
   fputs("<header>\n<p class='kind'>clpool report</p>\n<h1>", file);
   clpi_write_escaped(file, clpi_base_name(report->trace));
   fprintf(file, "</h1>\n<p class='subject'>%s", clpi_show_number_of(rows, "event").text);
-  if (rows > 0 && trace_timeline_nanoseconds(timeline, rows) > 0)
+  if (trace_timeline_nanoseconds(timeline, rows) > 0)
     fprintf(file, " in %s", clpi_show_elapsed(trace_timeline_nanoseconds(timeline, rows)).text);
   fputs(", replayed through a pool on a simulated device</p>\n</header>\n", file);
 }
 
-static void write_tile(FILE *file, const char *title, clpi_shown shown, const char *note)
+static void write_tile(FILE *file, const char *title, clpi_shown shown, const char *before,
+                       clpi_shown number, const char *behind)
 {
-  fprintf(file, "<div><dt>%s</dt><dd>%s<small>%s</small></dd></div>\n", title, shown.text, note);
-}
-
-static void write_peak_tile(FILE *file, const char *title, size_t bytes, trace_moment when)
-{
-  char note[80];
-  snprintf(note, sizeof(note), "at event %s", clpi_show_grouped(when.row).text);
-  write_tile(file, title, clpi_show_bytes(bytes), note);
+  fprintf(file, "<div><dt>%s</dt><dd>%s<small>%s%s%s</small></dd></div>\n", title, shown.text,
+          before, number.text, behind);
 }
 
 static void write_tiles(FILE *file, const trace_survey *survey)
 {
   const trace_replay_result *result = &survey->result;
-  char note[128];
-  fputs("<dl class='tiles'>\n", file);
-  write_peak_tile(file, "Most in use", result->peak_active_bytes, survey->active_peak.when);
-  write_peak_tile(file, "Most in the pool", result->peak_managed_bytes, survey->managed_peak.when);
-  write_tile(file, "Footprint", clpi_show_ratio(result->footprint), "taken over in use");
-  snprintf(note, sizeof(note), "%s of %s", clpi_show_grouped(result->hits).text,
-           clpi_show_grouped(result->allocations).text);
-  write_tile(file, "Hit rate", clpi_show_part(result->hits, result->allocations), note);
+  static const clpi_shown nothing;
   uint64_t kept = result->allocations - result->frees;
-  snprintf(note, sizeof(note), "%s never freed", clpi_show_grouped(kept).text);
-  write_tile(file, "Allocations", clpi_show_grouped(result->allocations),
-             kept > 0 ? note : "all freed");
+  fputs("<dl class='tiles'>\n", file);
+  write_tile(file, "Most in use", clpi_show_bytes(result->peak_active_bytes), "at event ",
+             clpi_show_grouped(survey->active_peak.first.row), "");
+  write_tile(file, "Most in the pool", clpi_show_bytes(result->peak_managed_bytes), "at event ",
+             clpi_show_grouped(survey->managed_peak.first.row), "");
+  write_tile(file, "Footprint", clpi_show_ratio(result->footprint), "taken over in use", nothing,
+             "");
+  write_tile(file, "Hit rate", clpi_show_part(result->hits, result->allocations), "",
+             clpi_show_number_of(result->hits, "hit"), "");
+  write_tile(file, "Allocations", clpi_show_grouped(result->allocations), kept ? "" : "all freed",
+             kept ? clpi_show_grouped(kept) : nothing, kept ? " never freed" : "");
   if (result->failures > 0)
-    write_tile(file, "Refused", clpi_show_grouped(result->failures), "allocations");
+    write_tile(file, "Refused", clpi_show_grouped(result->failures), "allocations", nothing, "");
   fputs("</dl>\n", file);
-}
-
-static void write_figure(FILE *file, const clpi_figure *figure)
-{
-  clpi_shown exact = clpi_show_grouped(figure->count), shown = {""};
-  if (figure->kind == CLPI_RATIO)
-    snprintf(exact.text, sizeof(exact.text), "%.10g", figure->ratio);
-  if (figure->kind == CLPI_RATIO && isnan(figure->ratio))
-    exact = (clpi_shown){"none"};
-  if (figure->kind == CLPI_SWITCH)
-    exact = figure->count ? (clpi_shown){"yes"} : (clpi_shown){"no"};
-  if (figure->kind == CLPI_BYTES && figure->count >= 1024)
-    shown = clpi_show_bytes(figure->count);
-  fprintf(file, "<tr><th scope='row'>%s</th><td data-key='%s'>%s</td><td>%s</td></tr>\n",
-          figure->title, figure->key, exact.text, shown.text);
-}
-
-static void write_figures(FILE *file, const clpi_report *report)
-{
-  clpi_figure figures[CLPI_FIGURES];
-  clpi_report_figures(report, figures);
-  clpi_report_begin_section(file, "figures", "All figures");
-  fputs("<table>\n<tbody>\n<tr><th scope='row'>Trace</th><td colspan='2' class='path'>", file);
-  clpi_write_escaped(file, report->trace);
-  fputs("</td></tr>\n", file);
-  for (size_t i = 0; i < CLPI_FIGURES; i++)
-    write_figure(file, &figures[i]);
-  fputs("</tbody>\n</table>\n</section>\n", file);
-}
-
-static void write_nothing(FILE *file, const trace_replay_result *result)
-{
-  fputs("<p class='note'>No memory was allocated.", file);
-  if (result->failures > 0)
-    fprintf(file, " The pool refused %s.",
-            clpi_show_number_of(result->failures, "allocation").text);
-  fputs("</p>\n", file);
 }
 
 /* What there is to see of a trace that allocates something. */
 static clp_status write_findings(FILE *file, const clpi_report *report)
 {
+  const trace_replay_result *result = &report->survey->result;
   clp_status status = CLP_SUCCESS;
-  if (report->survey->result.peak_active_bytes > 0)
+  if (result->peak_active_bytes > 0)
     status = write_verdict(file, report);
   if (status)
     return status;
-  if (report->survey->result.peak_managed_bytes == 0) {
-    write_nothing(file, &report->survey->result);
+  if (result->peak_managed_bytes == 0) {
+    fputs("<p class='note'>No memory was allocated.", file);
+    if (result->failures > 0)
+      fprintf(file, " The pool refused %s.",
+              clpi_show_number_of(result->failures, "allocation").text);
+    fputs("</p>\n", file);
     return CLP_SUCCESS;
   }
   write_tiles(file, report->survey);
   clpi_report_write_timeline(file, report);
   status = clpi_report_write_stacks(file, report);
-  clpi_report_write_pools(file, report);
-  clpi_report_write_kinds(file, report);
-  clpi_report_write_bins(file, report);
-  clpi_report_write_largest(file, report);
-  fprintf(file, "<div id='tip' role='status' hidden='hidden'></div>\n");
+  clpi_report_write_tables(file, report);
+  fputs("<div id='tip' role='status' hidden='hidden'></div>\n", file);
   return status;
 }
 
@@ -232,7 +191,7 @@ clp_status clpi_report_write_page(FILE *file, const clpi_report *report)
   fputs("<main>\n", file);
   write_header(file, report);
   clp_status status = write_findings(file, report);
-  write_figures(file, report);
+  clpi_report_write_figures(file, report);
   fprintf(file, "</main>\n<footer>clpool %s</footer>\n<script>\n%s</script>\n</body>\n</html>\n",
           clp_version(), clpi_report_script);
   return status;

@@ -19,8 +19,8 @@ static void begin_event(FILE *file, const char *name, const char *kind, trace_mo
 static void write_memory(FILE *file, const trace_span *span, trace_moment when)
 {
   static const char counter[] = "\"ph\":\"C\"";
-  size_t managed = span->managed_bytes.most, active = span->active_bytes.most;
-  size_t held = MIN(span->held_bytes.most, managed - active);
+  size_t managed = span->managed_bytes, active = span->active_bytes;
+  size_t held = MIN(span->held_bytes, managed - active);
   begin_event(file, "memory", counter, when);
   fprintf(file, "\"active\":%zu,\"padding\":%zu,\"held\":%zu}}", active, managed - active - held,
           held);

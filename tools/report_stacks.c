@@ -4,9 +4,9 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 enum { MOST_BOXES = 600, COLORS = 6 };
 
@@ -18,13 +18,19 @@ static const struct {
              {CLP_VIEW_SUMS, "all", "allocated in all"}};
 enum { VIEWS = sizeof(views) / sizeof(views[0]) };
 
-/* The least bytes of a box, so that there are not too many: a thousandth of all, or more. */
-static uint64_t least_bytes(const trace_stack_line *lines, size_t count)
+/* The least bytes of a box, so that there are not too many: a thousandth of all, or more. Finds how
+ * deep the boxes are. */
+static uint64_t find_least(const clpi_call_tree *lines, const uint64_t *bytes, unsigned *depth)
 {
-  for (uint64_t least = lines[0].bytes / 1000 + 1;; least *= 2) {
+  for (uint64_t least = bytes[0] / 1000 + 1;; least *= 2) {
     size_t boxes = 0;
-    for (size_t i = 0; i < count; i++)
-      boxes += lines[i].bytes >= least;
+    *depth = 0;
+    for (uint32_t i = 0; i < lines->count; i++) {
+      if (bytes[i] < least)
+        continue;
+      boxes++;
+      *depth = MAX(*depth, lines->nodes[i].depth);
+    }
     if (boxes <= MOST_BOXES)
       return least;
   }
@@ -51,18 +57,15 @@ static const char *function_of(const char *name)
 }
 
 /* The function comes first, since a box may be narrow; the directories are for who points at it. */
-static void write_box(FILE *file, const trace_stack_line *line, double all, uint64_t begin)
+static void write_box(FILE *file, const clpi_call_node *line, uint64_t bytes, uint64_t begin,
+                      double all)
 {
-  const char *name = clpi_base_name(line->text), *function = function_of(name);
-  fprintf(file, "<b class='c%u' style='--x:%.5f;--w:%.5f;--y:%u' data-b='%" PRIu64 "'",
-          color_of(line->text), (double)begin / all, (double)line->bytes / all, line->depth,
-          line->bytes);
-  if (name > line->text) {
-    fputs(" data-in='", file);
-    clpi_write_escaped_part(file, line->text, (size_t)(name - line->text));
-    putc('\'', file);
-  }
-  putc('>', file);
+  const char *text = trace_stacks_text(line), *name = clpi_base_name(text);
+  const char *function = function_of(name);
+  fprintf(file, "<b style='--c:var(--c%u);--x:%.5f;--w:%.5f;--y:%u' data-b='%" PRIu64 "' data-in='",
+          color_of(text), (double)begin / all, (double)bytes / all, line->depth, bytes);
+  clpi_write_escaped_part(file, text, (size_t)(name - text));
+  fputs("'>", file);
   if (function) {
     clpi_write_escaped(file, function);
     putc(' ', file);
@@ -73,57 +76,49 @@ static void write_box(FILE *file, const trace_stack_line *line, double all, uint
   fputs("</b>\n", file);
 }
 
-/* Callers come before the lines that they call, so the begin of each is known before. */
-static clp_status write_boxes(FILE *file, const trace_stack_line *lines, size_t count,
-                              uint64_t least)
+/* Callers come before the lines that they call, so the begin of each is known before. `ends` are
+ * zeros. */
+static void write_boxes(FILE *file, const clpi_call_tree *lines, const uint64_t *bytes,
+                        uint64_t *ends, uint64_t least)
 {
-  uint64_t *ends = calloc(count, sizeof(*ends));
-  if (!ends)
-    return CLP_OUT_OF_HOST_MEMORY;
-  for (size_t i = 0; i < count; i++) {
-    uint64_t begin = ends[lines[i].caller];
-    ends[lines[i].caller] += i > 0 ? lines[i].bytes : 0;
+  for (uint32_t i = 0; i < lines->count; i++) {
+    const clpi_call_node *line = &lines->nodes[i];
+    uint64_t begin = ends[line->parent];
+    ends[line->parent] += i > 0 ? bytes[i] : 0;
     ends[i] = begin;
-    if (lines[i].bytes >= least)
-      write_box(file, &lines[i], (double)lines[0].bytes, begin);
+    if (bytes[i] >= least)
+      write_box(file, line, bytes[i], begin, (double)bytes[0]);
   }
-  free(ends);
-  return CLP_SUCCESS;
 }
 
 static clp_status write_view(FILE *file, const trace_stacks *stacks, size_t view)
 {
-  trace_stack_line *lines;
-  size_t count;
-  unsigned depth = 0;
-  clp_status status = trace_stacks_lines(stacks, views[view].view, &lines, &count);
-  if (status)
-    return status;
-  uint64_t least = least_bytes(lines, count);
-  for (size_t i = 0; i < count; i++)
-    if (lines[i].bytes >= least && depth < lines[i].depth)
-      depth = lines[i].depth;
-  fprintf(file, "<div class='flame %s' style='--d:%u' aria-label='Bytes %s, by line'>\n",
-          views[view].name, depth + 1, views[view].words);
-  if (lines[0].bytes > 0)
-    status = write_boxes(file, lines, count, least);
-  else
-    fputs("<p class='note'>Nothing was in use.</p>", file);
-  fputs("</div>\n", file);
-  free(lines);
-  return status;
+  const clpi_call_tree *lines = &stacks->report.lines;
+  uint64_t *bytes = trace_stacks_bytes(stacks, views[view].view);
+  uint64_t *ends = calloc(lines->count, sizeof(*ends));
+  bool has_memory = bytes && ends;
+  if (has_memory) {
+    unsigned depth;
+    uint64_t least = find_least(lines, bytes, &depth);
+    fprintf(file, "<div class='flame %s' style='--d:%u' aria-label='Bytes %s, by line'>\n",
+            views[view].name, depth + 1, views[view].words);
+    write_boxes(file, lines, bytes, ends, least);
+    fputs(bytes[0] > 0 ? "</div>\n" : "<p class='note'>Nothing was in use.</p></div>\n", file);
+  }
+  free(bytes);
+  free(ends);
+  return has_memory ? CLP_SUCCESS : CLP_OUT_OF_HOST_MEMORY;
 }
 
 clp_status clpi_report_write_stacks(FILE *file, const clpi_report *report)
 {
-  const trace_stacks *stacks = report->survey->stacks;
-  if (!stacks)
+  if (!trace_survey_has_stacks(report->survey))
     return CLP_SUCCESS;
   clpi_report_begin_section(file, "stacks", "Who allocated");
   fputs(
       "<p class='note'>Each box is a line of the program, as wide as its bytes; the lines that it "
-      "calls are below it. Click a box to zoom in, or go there with the arrow keys and press "
-      "Enter; Escape shows all again.</p>\n",
+      "calls are below it. Click a box to zoom in, and the top one to see all again. Keys: arrows "
+      "to move, Enter to zoom in, Escape to see all.</p>\n",
       file);
   for (size_t i = 0; i < VIEWS; i++)
     fprintf(file,
@@ -131,7 +126,7 @@ clp_status clpi_report_write_stacks(FILE *file, const clpi_report *report)
             views[i].name, i == 0 ? " checked='checked'" : "", views[i].name, views[i].words);
   clp_status status = CLP_SUCCESS;
   for (size_t i = 0; i < VIEWS && !status; i++)
-    status = write_view(file, stacks, i);
+    status = write_view(file, &report->survey->stacks, i);
   fputs("</section>\n", file);
   return status;
 }

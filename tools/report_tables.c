@@ -1,153 +1,396 @@
 /* SPDX-License-Identifier: MIT */
-/* The report's tables: of pools, of kinds of memory, of the largest allocations. */
+/* The report's figures and tables. Each is listed once, for the page and for JSON. */
 #include "report.h"
 
 #include <clpool/bin.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
-/* A section that is a table; `columns` is the first row, and `note` stands above. */
-static void begin_table(FILE *file, const char *name, const char *title, const char *note,
-                        const char *columns)
+enum { MOST_FIGURES = 32, MOST_LINES = 4 };
+
+/* Figures, those of all or of one row of a table. Of a row, an empty title puts the figure beneath
+ * the one before. */
+typedef struct figure_list {
+  clpi_figure figures[MOST_FIGURES];
+  size_t count;
+  enum { SHOWN, AMONG_OTHERS, HIDDEN } on_page;
+  char name[32];
+  const char *lines[MOST_LINES + 1];
+} figure_list;
+
+static void fill(figure_list *list, const clpi_figure *figures, size_t bytes)
 {
-  clpi_report_begin_section(file, name, title);
-  fputs(note, file);
-  clpi_report_begin_wide(file, title);
-  fprintf(file, "<table>\n<thead><tr>%s</tr></thead>\n<tbody>\n", columns);
+  memcpy(list->figures, figures, bytes);
+  list->count = bytes / sizeof(*figures);
 }
 
-static void end_table(FILE *file)
-{
-  fputs("</tbody>\n</table>", file);
-  clpi_report_end_wide(file);
-  fputs("</section>\n", file);
-}
+/* --- all of it --- */
 
-/* --- pools and kinds --- */
-
-/* Its name, or else its context, and its kind of memory. */
-static void write_name(FILE *file, const trace_surveyed_pool *pool)
-{
-  if (!pool->name)
-    fprintf(file, "context %#" PRIx64, pool->context);
-  else if (!*pool->name)
-    fputs("pools without a name", file);
-  else
-    clpi_write_escaped(file, pool->name);
-  if (pool->kind != TRACE_NO_KIND)
-    fprintf(file, ", %s", trace_kind_name(pool->kind));
-}
-
-void clpi_report_write_pools(FILE *file, const clpi_report *report)
+static void list_all(const clpi_report *report, figure_list *all)
 {
   const trace_survey *survey = report->survey;
-  if (survey->result.pools < 2)
-    return;
-  begin_table(file, "pools", "Memory by pool", "",
-              "<th scope='col'>Pool</th><th scope='col'>Most in use</th>"
-              "<th scope='col'>Most in the pool</th>");
-  for (size_t i = 0; i < survey->pool_count; i++) {
-    const trace_surveyed_pool *pool = &survey->pools[i];
-    fputs("<tr><th scope='row'>", file);
-    write_name(file, pool);
-    fprintf(file, "</th><td>%s</td><td>%s</td></tr>\n",
-            clpi_show_bytes(pool->peak_active_bytes).text,
-            clpi_show_bytes(pool->peak_managed_bytes).text);
+  const trace_replay_result *result = &survey->result;
+  const trace_replay_options *replay = &report->arguments->replay;
+  const trace_span *managed = &survey->managed_peak;
+  uint64_t rows = trace_timeline_rows(&survey->timeline);
+  double seconds = (double)trace_timeline_nanoseconds(&survey->timeline, rows) / 1e9;
+  unsigned bits = replay->pool_options.leading_bits_in_bin_id;
+  double slack = replay->on_arena ? replay->arena_options.slack : (double)NAN;
+  const clpi_figure figures[] = {
+      {"leading_bits", "Leading bits of a bin", CLPI_COUNT, {bits}},
+      {"arena", "On an arena", CLPI_SWITCH, {replay->on_arena}},
+      {"slack", "Slack of the arena", CLPI_RATIO, {.ratio = slack}},
+      {"limit", "Limit of the pool (0: none)", CLPI_BYTES, {result->limit_bytes}},
+      {"pools", "Pools, as in the trace", CLPI_COUNT, {result->pools}},
+      {"allocations", "Allocations", CLPI_COUNT, {result->allocations}},
+      {"frees", "Frees", CLPI_COUNT, {result->frees}},
+      {"hits", "Served without the device", CLPI_COUNT, {result->hits}},
+      {"misses", "Needed the device", CLPI_COUNT, {result->misses}},
+      {"device_allocations", "Allocations on the device", CLPI_COUNT, {result->device_allocations}},
+      {"device_frees", "Frees on the device", CLPI_COUNT, {result->device_frees}},
+      {"failures", "Allocations refused", CLPI_COUNT, {result->failures}},
+      {"recorded_failures", "Failures recorded", CLPI_COUNT, {result->recorded_failures}},
+      {"peak_active_bytes", "Most in use at once", CLPI_BYTES, {result->peak_active_bytes}},
+      {"peak_managed_bytes", "Most in the pool at once", CLPI_BYTES, {result->peak_managed_bytes}},
+      {"peak_device_bytes", "Most taken from the device", CLPI_BYTES, {result->peak_device_bytes}},
+      {"footprint", "Footprint: taken over in use", CLPI_RATIO, {.ratio = result->footprint}},
+      {"events", "Events", CLPI_COUNT, {rows}},
+      {"seconds", "Seconds from first to last", CLPI_RATIO, {.ratio = seconds}},
+      {"peak_active_event", "Most in use at event", CLPI_COUNT, {survey->active_peak.first.row}},
+      {"peak_managed_event", "Most in the pool at event", CLPI_COUNT, {managed->first.row}},
+      {"active_bytes_at_peak", "In use at that event", CLPI_BYTES, {managed->active_bytes}},
+      {"padding_bytes_at_peak",
+       "Padding at that event",
+       CLPI_BYTES,
+       {trace_span_padding_bytes(managed)}},
+      {"held_bytes_at_peak", "Held at that event", CLPI_BYTES, {managed->held_bytes}},
+  };
+  fill(all, figures, sizeof(figures));
+}
+
+/* --- rows of tables: false, there are no more --- */
+
+static const char *kind_name(trace_kind kind)
+{
+  return kind == TRACE_NO_KIND ? NULL : trace_kind_name(kind);
+}
+
+static const char *kind_title(const clpi_report *report)
+{
+  return trace_survey_has_kinds(report->survey) ? "Kind" : NULL;
+}
+
+static bool list_pool(const clpi_report *report, size_t i, figure_list *row)
+{
+  const trace_survey *survey = report->survey;
+  row->on_page = survey->result.pools < 2 ? HIDDEN : i < survey->pool_count ? SHOWN : AMONG_OTHERS;
+  if (i >= survey->pool_count)
+    return i < survey->result.pools;
+  const trace_surveyed_pool *pool = &survey->pools[i];
+  const trace_share *share = &survey->shares[TRACE_KINDS + i];
+  snprintf(row->name, sizeof(row->name), "context %#" PRIx64, pool->context);
+  const char *title = pool->name ? pool->name : row->name;
+  const clpi_figure figures[] = {
+      {NULL, "Pool", CLPI_WORDS, {.text = *title ? title : "pools without a name"}},
+      {"name", NULL, CLPI_WORDS, {.text = pool->name}},
+      {"kind", kind_title(report), CLPI_WORDS, {.text = kind_name(pool->kind)}},
+      {"peak_active_bytes", "Most in use", CLPI_BYTES, {share->peak_active_bytes}},
+      {"peak_managed_bytes", "Most in the pool", CLPI_BYTES, {share->peak_managed_bytes}},
+  };
+  fill(row, figures, sizeof(figures));
+  return true;
+}
+
+static bool list_kind(const clpi_report *report, size_t i, figure_list *row)
+{
+  const trace_share *kind = &report->survey->shares[i];
+  row->on_page = HIDDEN;
+  if (i == TRACE_KINDS || kind->allocations == 0)
+    return i < TRACE_KINDS;
+  row->on_page = kind_title(report) ? SHOWN : HIDDEN;
+  const clpi_figure figures[] = {
+      {"kind", "Kind", CLPI_WORDS, {.text = kind_name(i)}},
+      {"allocations", "Allocations", CLPI_COUNT, {kind->allocations}},
+      {"peak_active_bytes", "Most in use", CLPI_BYTES, {kind->peak_active_bytes}},
+      {"active_bytes_at_peak", "At the peak of all", CLPI_BYTES, {kind->active_bytes_at_peak}},
+      {"active_bytes_at_end", "At the end", CLPI_BYTES, {kind->active_bytes}},
+  };
+  fill(row, figures, sizeof(figures));
+  return true;
+}
+
+static size_t bin_number(const clpi_report *report, size_t bytes)
+{
+  return clp_bin_number(report->arguments->replay.pool_options.leading_bits_in_bin_id, bytes);
+}
+
+/* On the page, those that held a fiftieth of all that was held, or more. */
+static bool list_bin(const clpi_report *report, size_t i, figure_list *row)
+{
+  const trace_bin_census *census = &report->survey->bins;
+  if (i == census->count)
+    return false;
+  const trace_bin *bin = &census->bins[i];
+  trace_bin_count count = trace_bin_at_peak(census, bin);
+  size_t held_blocks = count.blocks - count.active_blocks, held = held_blocks * bin->block_bytes;
+  size_t padding = count.active_blocks * bin->block_bytes - count.active_bytes;
+  double part = (double)held / (double)report->survey->managed_peak.held_bytes;
+  const clpi_figure figures[] = {
+      {"bin", NULL, CLPI_ID, {bin_number(report, bin->block_bytes)}},
+      {"block_bytes", "Block size", CLPI_BYTES, {bin->block_bytes}},
+      {"hits", NULL, CLPI_COUNT, {bin->now.hits}},
+      {"misses", NULL, CLPI_COUNT, {bin->now.misses}},
+      {"active_blocks_at_peak", NULL, CLPI_COUNT, {count.active_blocks}},
+      {"held_blocks_at_peak", "Blocks held", CLPI_COUNT, {held_blocks}},
+      {"held_bytes_at_peak", "Held", CLPI_BYTES, {held}},
+      {"padding_bytes_at_peak", NULL, CLPI_BYTES, {padding}},
+      {NULL, "Part of all held", CLPI_PART, {.ratio = part}},
+  };
+  fill(row, figures, sizeof(figures));
+  row->on_page = held == 0 ? HIDDEN : part < 0.02 ? AMONG_OTHERS : SHOWN;
+  return true;
+}
+
+/* The innermost lines of a stack, innermost first. */
+static void list_lines(const trace_survey *survey, uint64_t stack, figure_list *row)
+{
+  const clpi_line_report *report = &survey->stacks.report;
+  uint32_t at = trace_survey_has_stacks(survey) ? report->innermost[stack] : 0;
+  for (size_t i = 0; at && i < MOST_LINES; i++, at = report->lines.nodes[at].parent)
+    row->lines[i] = trace_stacks_text(&report->lines.nodes[at]);
+}
+
+static bool list_group(const clpi_report *report, size_t i, figure_list *row)
+{
+  const trace_survey *survey = report->survey;
+  const trace_large_group *group = &survey->largest.groups[i];
+  const trace_timeline *timeline = &survey->timeline;
+  if (i == survey->largest.count)
+    return false;
+  bool has_times = trace_timeline_nanoseconds(timeline, trace_timeline_rows(timeline)) > 0;
+  const char *time = has_times ? "" : NULL;
+  bool has_stacks = trace_survey_has_stacks(survey);
+  list_lines(survey, group->kind.stack, row);
+  const clpi_figure figures[] = {
+      {"bytes", "Size", CLPI_BYTES, {group->kind.bytes}},
+      {NULL, "", CLPI_COUNT, {group->kind.bytes}},
+      {"times", "Times", CLPI_COUNT, {group->times}},
+      {"bin", "Bin, block", CLPI_ID, {bin_number(report, group->kind.bytes)}},
+      {"block_bytes", "", CLPI_BYTES, {group->block_bytes}},
+      {"first_event", "First at event", CLPI_COUNT, {group->first.row}},
+      {"first_seconds", time, CLPI_ELAPSED, {group->first.nanoseconds}},
+      {"longest_life_events", "Longest life in events", CLPI_COUNT, {group->most_rows}},
+      {"longest_life_seconds", time, CLPI_ELAPSED, {group->most_nanoseconds}},
+      {"never_freed", "Never freed", CLPI_COUNT, {group->kept}},
+      {"thread", "Thread, stream", CLPI_ID, {group->kind.thread}},
+      {"stream", "", CLPI_ADDRESS, {group->kind.stream}},
+      {"kind", kind_title(report), CLPI_WORDS, {.text = kind_name(group->kind.memory)}},
+      {"from", has_stacks ? "From" : NULL, CLPI_LINES, {.lines = row->lines}},
+  };
+  fill(row, figures, sizeof(figures));
+  return true;
+}
+
+/* --- the tables --- */
+
+static const struct table {
+  const char *key; /* in JSON; it is the section's on the page */
+  const char *title, *note;
+  bool (*list_row)(const clpi_report *report, size_t i, figure_list *row);
+} tables[] = {
+    {"by_pool", "Memory by pool", "", list_pool},
+    {"by_kind", "Memory by kind, in use", "", list_kind},
+    {"bins", "Held when the pool was largest, by block size", "", list_bin},
+    {"largest", "The largest allocations",
+     "<p>Allocations of the same size, thread, stream, kind and call stack share a row. Its life "
+     "is the longest of theirs.</p>\n",
+     list_group},
+};
+enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
+
+static void write_array(clpi_json *json, const clpi_report *report, const struct table *table)
+{
+  figure_list row = {.count = 0};
+  clpi_json_begin_array(json, table->key);
+  for (size_t i = 0; table->list_row(report, i, &row); i++, row = (figure_list){.count = 0}) {
+    if (row.count == 0)
+      continue;
+    clpi_json_begin_object(json, NULL);
+    clpi_write_figures(json, row.figures, row.count);
+    clpi_json_end_object(json);
   }
-  if (survey->result.pools > survey->pool_count)
-    fprintf(file, "<tr class='others'><th scope='row' colspan='3'>%s more</th></tr>\n",
-            clpi_show_number_of(survey->result.pools - survey->pool_count, "pool").text);
-  end_table(file);
+  clpi_json_end_array(json);
 }
 
-void clpi_report_write_kinds(FILE *file, const clpi_report *report)
+void clpi_report_write_json(FILE *file, const clpi_report *report)
 {
-  if (!trace_survey_has_kinds(report->survey))
-    return;
-  begin_table(file, "kinds", "Memory by kind", "",
-              "<th scope='col'>Kind</th><th scope='col'>Allocations</th>"
-              "<th scope='col'>Most in use</th><th scope='col'>In use at the peak of all</th>"
-              "<th scope='col'>In use at the end</th>");
-  for (trace_kind i = 0; i < TRACE_KINDS; i++) {
-    const trace_surveyed_kind *kind = &report->survey->kinds[i];
-    if (kind->allocations > 0)
-      fprintf(
-          file, "<tr><th scope='row'>%s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
-          i == TRACE_NO_KIND ? "unknown" : trace_kind_name(i),
-          clpi_show_grouped(kind->allocations).text, clpi_show_bytes(kind->peak_active_bytes).text,
-          clpi_show_bytes(kind->active_bytes_at_peak).text,
-          clpi_show_bytes(kind->active_bytes).text);
-  }
-  end_table(file);
+  clpi_json json = clpi_json_start(file);
+  figure_list all;
+  list_all(report, &all);
+  clpi_json_begin_object(&json, NULL);
+  clpi_json_string(&json, "trace", report->trace);
+  clpi_json_string(&json, "allocator", "simulated");
+  clpi_write_figures(&json, all.figures, all.count);
+  for (size_t i = 0; i < TABLES; i++)
+    write_array(&json, report, &tables[i]);
+  clpi_json_end_object(&json);
+  clpi_json_finish(&json);
 }
 
-/* --- the largest allocations --- */
+/* --- on the page --- */
 
-/* A figure and, where the trace has times, a time below it. */
-static void write_figure(FILE *file, const clpi_report *report, clpi_shown figure, uint64_t time)
+static void write_lines(FILE *file, const char *const *lines)
 {
-  const trace_timeline *timeline = &report->survey->timeline;
-  fprintf(file, "<td>%s", figure.text);
-  if (trace_timeline_nanoseconds(timeline, trace_timeline_rows(timeline)) > 0)
-    fprintf(file, "<br/><small>%s</small>", clpi_show_elapsed(time).text);
-  fputs("</td>", file);
-}
-
-/* The innermost lines of the stack, a line each. */
-static void write_from(FILE *file, const trace_stacks *stacks, uint64_t stack)
-{
-  const char *texts[CLPI_REPORT_LINES];
-  size_t count = trace_stacks_describe(stacks, stack, texts, CLPI_REPORT_LINES);
-  fputs("<td class='from'>", file);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; lines[i]; i++) {
     fputs(i > 0 ? "<br/><small>" : "", file);
-    clpi_write_escaped(file, clpi_base_name(texts[i]));
+    clpi_write_escaped(file, clpi_base_name(lines[i]));
     fputs(i > 0 ? "</small>" : "", file);
   }
-  fputs(count > 0 ? "</td>" : "unknown</td>", file);
+  fputs(lines[0] ? "" : "unknown", file);
 }
 
-static void write_group(FILE *file, const clpi_report *report, const trace_large_group *group)
+static void write_value(FILE *file, const clpi_figure *figure)
 {
-  fprintf(file,
-          "<tr><th scope='row'>%s<br/><small>%s</small></th><td>%s</td>"
-          "<td>%zu<br/><small>%s</small></td>",
-          clpi_show_bytes(group->kind.bytes).text,
-          clpi_show_number_of(group->kind.bytes, "byte").text, clpi_show_grouped(group->times).text,
-          clp_bin_number(report->arguments->replay.pool_options.leading_bits_in_bin_id,
-                         group->kind.bytes),
-          clpi_show_bytes(group->block_bytes).text);
-  write_figure(file, report, clpi_show_grouped(group->first.row), group->first.nanoseconds);
-  write_figure(file, report, clpi_show_number_of(group->most_rows, "event"),
-               group->most_nanoseconds);
-  if (group->kept == 0)
-    fputs("<td>yes</td>", file);
+  if (figure->kind == CLPI_WORDS)
+    clpi_write_escaped(file, figure->value.text ? figure->value.text : "unknown");
+  else if (figure->kind == CLPI_LINES)
+    write_lines(file, figure->value.lines);
+  else if (figure->kind == CLPI_PART)
+    fprintf(file, "<i class='held' style='width:%.1f%%'></i>", 100.0 * figure->value.ratio);
+  else if (figure->kind == CLPI_COUNT)
+    fputs(clpi_show_grouped(figure->value.count).text, file);
   else
-    fprintf(file, "<td class='kept'>%s never</td>", clpi_show_grouped(group->kept).text);
-  fprintf(file, "<td>%" PRIu64 "</td><td>%#" PRIx64 "</td>", group->kind.thread,
-          group->kind.stream);
-  if (trace_survey_has_kinds(report->survey))
-    fprintf(file, "<td>%s</td>", trace_kind_name(group->kind.memory));
-  if (report->survey->stacks)
-    write_from(file, report->survey->stacks, group->kind.stack);
+    fputs(clpi_show_figure(figure).text, file);
+}
+
+static const char *class_of(const clpi_figure *figure)
+{
+  return figure->kind == CLPI_PART    ? " class='bar'"
+         : figure->kind == CLPI_LINES ? " class='from'"
+                                      : "";
+}
+
+/* Its titles, if it is the head. */
+static void write_row(FILE *file, const figure_list *row, bool is_head)
+{
+  const clpi_figure *end = row->figures + row->count;
+  const char *tag = is_head ? "th scope='col'" : "th scope='row'";
+  fputs("<tr>", file);
+  for (const clpi_figure *figure = row->figures; figure < end; figure++) {
+    if (!figure->title || !*figure->title)
+      continue;
+    fprintf(file, "<%s%s>", tag, class_of(figure));
+    if (is_head)
+      fputs(figure->title, file);
+    else
+      write_value(file, figure);
+    for (const clpi_figure *below = figure + 1;
+         !is_head && below < end && below->title && !*below->title; below++) {
+      fputs("<br/><small>", file);
+      write_value(file, below);
+      fputs("</small>", file);
+    }
+    fprintf(file, "</%.2s>", tag);
+    tag = is_head ? tag : "td";
+  }
   fputs("</tr>\n", file);
 }
 
-void clpi_report_write_largest(FILE *file, const clpi_report *report)
+/* Nothing, unless there is a row to show. */
+static void write_table(FILE *file, const clpi_report *report, const struct table *table)
 {
-  const trace_survey *survey = report->survey;
-  char columns[512];
-  snprintf(columns, sizeof(columns), "%s%s%s",
-           "<th scope='col'>Size</th><th scope='col'>Times</th><th scope='col'>Bin, block</th>"
-           "<th scope='col'>First at event</th><th scope='col'>Longest life</th>"
-           "<th scope='col'>Freed</th><th scope='col'>Thread</th><th scope='col'>Stream</th>",
-           trace_survey_has_kinds(survey) ? "<th scope='col'>Kind</th>" : "",
-           survey->stacks ? "<th scope='col' class='from'>From</th>" : "");
-  begin_table(file, "largest", "The largest allocations",
-              "<p>Those of one size, thread, stream, kind and call stack are a row; its life is "
-              "that of the one that lived longest.</p>\n",
-              columns);
-  for (size_t i = 0; i < survey->largest.count; i++)
-    write_group(file, report, &survey->largest.groups[i]);
-  end_table(file);
+  uint64_t shown = 0, others = 0;
+  figure_list row = {.count = 0};
+  for (size_t i = 0; table->list_row(report, i, &row); i++, row = (figure_list){.count = 0}) {
+    others += row.on_page == AMONG_OTHERS;
+    if (row.on_page != SHOWN)
+      continue;
+    if (shown++ == 0) {
+      clpi_report_begin_section(file, table->key, table->title);
+      fputs(table->note, file);
+      clpi_report_begin_wide(file, table->title);
+      fputs("<table>\n<thead>", file);
+      write_row(file, &row, true);
+      fputs("</thead>\n<tbody>\n", file);
+    }
+    write_row(file, &row, false);
+  }
+  if (shown > 0 && others > 0)
+    fprintf(file, "<tr class='others'><th scope='row'>%s more</th></tr>\n",
+            clpi_show_grouped(others).text);
+  fputs(shown > 0 ? "</tbody>\n</table></div>\n</section>\n" : "", file);
+}
+
+/* A part of all that was managed, in the bar and in words. */
+typedef struct part {
+  const char *color, *words;
+  size_t bytes;
+} part;
+
+static void write_peak(FILE *file, const clpi_report *report)
+{
+  const trace_bin_census *census = &report->survey->bins;
+  const trace_span *peak = &report->survey->managed_peak;
+  const part parts[] = {
+      {"active", "in use", peak->active_bytes},
+      {"padding", "padding, from sizes rounded up", trace_span_padding_bytes(peak)},
+      {"held", "held for later allocations", peak->held_bytes}};
+  size_t bins = 0;
+  for (size_t i = 0; i < census->count; i++)
+    bins += trace_bin_at_peak(census, &census->bins[i]).blocks > 0;
+  clpi_report_begin_section(file, "peak", "When the pool was largest");
+  fprintf(file, "<p>At event %s the pool had %s, in %s.</p>\n<p class='parts' aria-hidden='true'>",
+          clpi_show_grouped(peak->first.row).text, clpi_show_bytes(peak->managed_bytes).text,
+          clpi_show_number_of(bins, "bin").text);
+  for (size_t i = 0; i < 3; i++)
+    if (parts[i].bytes > 0)
+      fprintf(file, "<i class='%s' style='width:%.2f%%'></i>", parts[i].color,
+              100.0 * (double)parts[i].bytes / (double)peak->managed_bytes);
+  fputs("</p>\n<ul class='legend'>\n", file);
+  for (size_t i = 0; i < 3; i++)
+    fprintf(file, "<li><i class='%s'></i>%s <b>%s</b> (%s)</li>\n", parts[i].color, parts[i].words,
+            clpi_show_bytes(parts[i].bytes).text,
+            clpi_show_part(parts[i].bytes, peak->managed_bytes).text);
+  fputs("</ul>\n</section>\n", file);
+}
+
+void clpi_report_write_tables(FILE *file, const clpi_report *report)
+{
+  write_peak(file, report);
+  for (size_t i = 0; i < TABLES; i++)
+    write_table(file, report, &tables[i]);
+}
+
+static clpi_shown exactly(const clpi_figure *figure)
+{
+  clpi_shown shown;
+  if (figure->kind == CLPI_SWITCH)
+    return figure->value.count ? (clpi_shown){"yes"} : (clpi_shown){"no"};
+  if (figure->kind != CLPI_RATIO)
+    return clpi_show_grouped(figure->value.count);
+  snprintf(shown.text, sizeof(shown.text), "%.10g", figure->value.ratio);
+  return isnan(figure->value.ratio) ? (clpi_shown){"none"} : shown;
+}
+
+static void write_figure(FILE *file, const clpi_figure *figure)
+{
+  bool is_large = figure->kind == CLPI_BYTES && figure->value.count >= 1024;
+  fprintf(file, "<tr><th scope='row'>%s</th><td data-key='%s'>%s</td><td>%s</td></tr>\n",
+          figure->title, figure->key, exactly(figure).text,
+          is_large ? clpi_show_figure(figure).text : "");
+}
+
+void clpi_report_write_figures(FILE *file, const clpi_report *report)
+{
+  figure_list all;
+  list_all(report, &all);
+  clpi_report_begin_section(file, "figures", "All figures");
+  fputs("<table>\n<tbody>\n<tr><th scope='row'>Trace</th><td colspan='2' class='path'>", file);
+  clpi_write_escaped(file, report->trace);
+  fputs("</td></tr>\n", file);
+  for (size_t i = 0; i < all.count; i++)
+    write_figure(file, &all.figures[i]);
+  fputs("</tbody>\n</table>\n</section>\n", file);
 }

@@ -10,7 +10,7 @@
 #include <sys/param.h>
 
 /* Units of the picture, which is scaled when it is shown. report.js has LEFT and RIGHT, too. */
-enum { WIDTH = 1000, LEFT = 64, RIGHT = 976, TOP = 14, BOTTOM = 314, BELOW = 54 };
+enum { WIDTH = 1000, LEFT = 84, RIGHT = 956, TOP = 14, BOTTOM = 314, BELOW = 54 };
 enum { MOST_STEPS = 1024, LEVELS = 6, TICKS = 8 };
 
 typedef struct plot {
@@ -70,61 +70,33 @@ static void draw_levels(const plot *in)
   }
 }
 
-/* A text beneath the axis, centered, but within the picture. */
-static void write_label(const plot *in, double x, double y, clpi_shown text)
-{
-  bool is_at_edge = x + 4.0 * (double)strlen(text.text) > WIDTH;
-  fprintf(in->file, "<text x='%.1f' y='%.0f' text-anchor='%s'>%s</text>", is_at_edge ? WIDTH : x, y,
-          is_at_edge ? "end" : "middle", text.text);
-}
-
 /* The rows, and where the trace has times, these beneath. */
 static void draw_axis(const plot *in)
 {
+  static const char label[] = "<text x='%.1f' y='%d' text-anchor='middle'>%s</text>";
   uint64_t step = (uint64_t)fmax(round_step((double)in->rows, TICKS), 1.0);
   fprintf(in->file, "<text x='%d' y='%d' text-anchor='end'>event</text>", LEFT - 20, BOTTOM + 19);
   if (in->has_times)
     fprintf(in->file, "<text x='%d' y='%d' text-anchor='end'>after</text>", LEFT - 20, BOTTOM + 35);
   for (uint64_t row = 0; row <= in->rows; row += step) {
-    double x = x_of(in, row);
-    fprintf(in->file, "<path class='axis' d='M%.1f %d v5'/>", x, BOTTOM);
-    write_label(in, x, BOTTOM + 19.0, clpi_show_grouped(row));
+    uint64_t time = trace_timeline_nanoseconds(&in->survey->timeline, row);
+    fprintf(in->file, "<path class='axis' d='M%.1f %d v5'/>", x_of(in, row), BOTTOM);
+    fprintf(in->file, label, x_of(in, row), BOTTOM + 19, clpi_show_grouped(row).text);
     if (in->has_times)
-      write_label(
-          in, x, BOTTOM + 35.0,
-          clpi_show_elapsed(trace_timeline_nanoseconds(&in->survey->timeline, row > 0 ? row : 1)));
+      fprintf(in->file, label, x_of(in, row), BOTTOM + 35, clpi_show_elapsed(time).text);
   }
   putc('\n', in->file);
 }
 
-static size_t least_active(const trace_span *step)
-{
-  return step->active_bytes.least;
-}
-
-static size_t most_active(const trace_span *step)
-{
-  return step->active_bytes.most;
-}
-
-static size_t most_managed(const trace_span *step)
-{
-  return step->managed_bytes.most;
-}
-
-static size_t most_of_device(const trace_span *step)
-{
-  return step->device_bytes.most;
-}
-
-/* A path from step to step, whose classes the style sheet knows; an area ends at the bottom. */
-static void draw_path(const plot *in, const char *classes, bool is_area,
-                      size_t (*value)(const trace_span *))
+/* A path from step to step of the bytes that are at `offset` in each; the style sheet knows its
+ * classes. An area ends at the bottom. */
+static void draw_path(const plot *in, const char *classes, bool is_area, size_t offset)
 {
   double height = -1.0;
   fprintf(in->file, "<path class='%s' d='M%d %d", classes, LEFT, BOTTOM);
   for (size_t i = 0; i < in->count; i++) {
-    double y = round(y_of(in, (double)value(&in->steps[i])) * 10.0) / 10.0;
+    size_t bytes = *(const size_t *)((const char *)&in->steps[i] + offset);
+    double y = round(y_of(in, (double)bytes) * 10.0) / 10.0;
     if (y < height || y > height)
       fprintf(in->file, "H%.1fV%.1f", x_of(in, in->steps[i].first.row - 1), y);
     height = y;
@@ -164,43 +136,41 @@ static void draw_peak(const plot *in, const char *name, uint64_t row, size_t byt
 static void draw(const plot *in)
 {
   const trace_survey *survey = in->survey;
-  size_t managed = trace_peak_managed_bytes(&survey->managed_peak);
+  size_t managed = survey->managed_peak.managed_bytes;
   clpi_report_begin_wide(in->file, "Memory over the trace");
   fprintf(in->file, "<svg class='plot' viewBox='0 0 %d %d' role='img'", WIDTH, BOTTOM + BELOW);
   fprintf(in->file, " aria-label='Memory over %s events: at most %s in use and %s in the pool'>\n",
           clpi_show_grouped(in->rows).text, clpi_show_bytes(survey->active_peak.active_bytes).text,
           clpi_show_bytes(managed).text);
   draw_levels(in);
-  draw_path(in, "area managed", true, most_managed);
-  draw_path(in, "area active-most", true, most_active);
-  draw_path(in, "area active", true, least_active);
-  draw_path(in, "line managed", false, most_managed);
+  draw_path(in, "area managed", true, offsetof(trace_span, managed_bytes));
+  draw_path(in, "area active-most", true, offsetof(trace_span, active_bytes));
+  draw_path(in, "area active", true, offsetof(trace_span, least_active_bytes));
+  draw_path(in, "line managed", false, offsetof(trace_span, managed_bytes));
   if (in->is_on_arena)
-    draw_path(in, "line device", false, most_of_device);
+    draw_path(in, "line device", false, offsetof(trace_span, device_bytes));
   draw_axis(in);
   draw_bounds(in);
-  draw_peak(in, "managed", survey->managed_peak.when.row, managed);
-  draw_peak(in, "active", survey->active_peak.when.row, survey->active_peak.active_bytes);
-  fprintf(in->file, "<path class='pointer' d='M0 %d V%d' visibility='hidden'/>\n</svg>", TOP,
-          BOTTOM);
-  clpi_report_end_wide(in->file);
+  draw_peak(in, "managed", survey->managed_peak.first.row, managed);
+  draw_peak(in, "active", survey->active_peak.first.row, survey->active_peak.active_bytes);
+  fprintf(in->file, "<path class='pointer' d='M0 %d V%d' visibility='hidden'/>\n</svg></div>\n",
+          TOP, BOTTOM);
 }
 
 /* Says what is drawn, and the peaks, whose labels would collide in the picture. */
 static void write_legend(const plot *in)
 {
-  const trace_peak *active = &in->survey->active_peak, *managed = &in->survey->managed_peak;
+  const trace_span *active = &in->survey->active_peak, *managed = &in->survey->managed_peak;
   fprintf(in->file,
           "<ul class='legend'>\n"
           "<li><i class='active'></i>in use: at most <b>%s</b>, at event %s</li>\n%s"
           "<li><i class='managed'></i>in the pool, with what it holds and padding: at most "
           "<b>%s</b>, at event %s</li>\n",
-          clpi_show_bytes(active->active_bytes).text, clpi_show_grouped(active->when.row).text,
+          clpi_show_bytes(active->active_bytes).text, clpi_show_grouped(active->first.row).text,
           in->steps[0].last.row > 1
               ? "<li><i class='active-most'></i>in use for a part of the step only</li>\n"
               : "",
-          clpi_show_bytes(trace_peak_managed_bytes(managed)).text,
-          clpi_show_grouped(managed->when.row).text);
+          clpi_show_bytes(managed->managed_bytes).text, clpi_show_grouped(managed->first.row).text);
   if (in->is_on_arena)
     fprintf(
         in->file,
@@ -224,8 +194,8 @@ static void write_steps(const plot *in)
             "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%zu,%zu,%zu,%zu,%" PRIu64 ",%" PRIu64
             ",%" PRIu64 "]%s\n",
             step->first.row, step->last.row, step->first.nanoseconds / 1000,
-            step->active_bytes.least, step->active_bytes.most, step->managed_bytes.most,
-            step->held_bytes.most, step->device_bytes.most, step->hits, step->misses, step->refused,
+            step->least_active_bytes, step->active_bytes, step->managed_bytes, step->held_bytes,
+            step->device_bytes, step->hits, step->misses, step->refused,
             i + 1 < in->count ? "," : "");
   }
   fputs("]</script>\n", in->file);
@@ -243,13 +213,13 @@ void clpi_report_write_timeline(FILE *file, const clpi_report *report)
              .rows = rows,
              .has_times = trace_timeline_nanoseconds(timeline, rows) > 0,
              .is_on_arena = report->arguments->replay.on_arena};
-  size_t managed = trace_peak_managed_bytes(&report->survey->managed_peak);
+  size_t managed = report->survey->managed_peak.managed_bytes;
   fit(&in, MAX(managed, report->survey->result.peak_device_bytes));
   clpi_report_begin_section(file, "memory", "Memory over the trace");
   write_legend(&in);
   draw(&in);
   fputs("<p class='note'>Event N is line N + 1 of the trace", file);
-  if (report->survey->stacks)
+  if (trace_survey_has_stacks(report->survey))
     fputs(", not counting lines that begin with #", file);
   if (steps[0].last.row > 1)
     fprintf(file, ". A step of the chart spans %s events and shows the most in them",

@@ -9,11 +9,9 @@ endif
 libclpool_trace_la_SOURCES = \
 	tools/trace/batch.c tools/trace/batch.h \
 	tools/trace/bin_census.c tools/trace/bin_census.h \
-	tools/trace/contexts.c tools/trace/contexts.h \
 	tools/trace/costs.c tools/trace/costs.h \
 	tools/trace/error.c tools/trace/error.h \
 	tools/trace/event.c tools/trace/event.h \
-	tools/trace/fit_scale.c \
 	tools/trace/largest.c tools/trace/largest.h \
 	tools/trace/layer_pools.c tools/trace/layer_pools.h \
 	tools/trace/lines.c tools/trace/lines.h \
@@ -38,6 +36,7 @@ tools_clpool_SOURCES = \
 	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
 	tools/devices.c tools/devices.h \
+	tools/figures.c tools/figures.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \
@@ -52,9 +51,6 @@ tools_clpool_SOURCES = \
 	tools/replay.c \
 	tools/replay_report.c tools/replay_report.h \
 	tools/report.c tools/report.h \
-	tools/report_bins.c \
-	tools/report_figures.c \
-	tools/report_json.c \
 	tools/report_page.c \
 	tools/report_perfetto.c \
 	tools/report_stacks.c \

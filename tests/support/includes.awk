@@ -13,9 +13,9 @@ BEGIN {
   }
   may["arena"] = "libc api arena" core
   may["hooks"] = "libc api hooks libdw" core
-  may["trace"] = "libc api trace core/base zlib"
+  may["trace"] = "libc api trace trace-stacks core/base zlib"
   may["trace-allocators"] = "libc api trace" core
-  may["trace-stacks"] = "libc api trace hooks core/base"
+  may["trace-stacks"] = "libc api trace trace-stacks hooks core/base"
   may["opencl"] = "libc api opencl api-opencl CL" core
   may["cuda"] = "libc api cuda api-cuda" core
   may["layer"] = "libc api layer hooks opencl api-opencl CL" core
@@ -104,7 +104,7 @@ function layer_of(path,   part) {
     return "api"
   if (path ~ /^tools\/trace\/(metering_allocator|model_device)\.c$/)
     return "trace-allocators"
-  if (path ~ /^tools\/trace\/stacks\.c$/)
+  if (path ~ /^tools\/trace\/stacks\.[ch]$/)
     return "trace-stacks"
   if (path ~ /^tools\/trace\//)
     return "trace"

@@ -35,10 +35,10 @@ for element in wide:
 require(not [element for element in page.iter() if element.get("title")], "a tip for mice alone")
 
 
-for section in "memory", "bins", "largest", "figures":
+for section in "memory", "peak", "largest", "figures":
     require(section in ids, "no section", section)
 pools = figures["by_pool"]
-require(("pools" in ids) == (figures["pools"] > 1), "the table of", len(pools), "pools")
+require(("by_pool" in ids) == (figures["pools"] > 1), "the table of", len(pools), "pools")
 require(len(plots) == 1, len(plots), "pictures")
 
 numbers = {
@@ -60,10 +60,11 @@ for column, key in (8, "hits"), (9, "misses"), (10, "failures"):
 
 held = sum(bin["held_bytes_at_peak"] for bin in figures["bins"])
 require(held == figures["held_bytes_at_peak"], "held", held)
+require(("bins" in ids) == (held > 0), "the table of bins")
 require(sum(bin["misses"] for bin in figures["bins"]) == figures["misses"], "misses of bins")
 kinds = figures["by_kind"]
 require(sum(kind["allocations"] for kind in kinds) == figures["allocations"], "kinds")
-require(("kinds" in ids) == any(kind["kind"] for kind in kinds), "the table of kinds")
+require(("by_kind" in ids) == any(kind["kind"] for kind in kinds), "the table of kinds")
 at_peak = sum(kind["active_bytes_at_peak"] for kind in kinds)
 require(at_peak == figures["peak_active_bytes"], "kinds do not add up at the peak:", at_peak)
 sizes = [group["bytes"] for group in figures["largest"]]
@@ -106,6 +107,7 @@ for scheme in schemes:
     boxes = [name for name in colors if re.fullmatch("c[0-9]", name)]
     needed = [(name, "paper", 3) for name in boxes]
     needed += [("box-text", name, 4.5) for name in boxes + ["active"]]
+    needed += [("active", "held", 3), ("active", "active-most", 3), ("managed", "held", 3)]
     needed += [(name, paper, 4.5) for name in ("text", "quiet") for paper in ("paper", "page")]
     needed += [
         (name, "paper", 3)

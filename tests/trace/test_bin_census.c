@@ -5,7 +5,34 @@
 #include "support/suite.h"
 #include "trace/bin_census.h"
 
-static const trace_bin_record *bin_of(const trace_bin_census *census, size_t block_bytes)
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static clp_status take(trace_bin_census *census, size_t block_bytes)
+{
+  return trace_bin_census_add(census, block_bytes, (trace_bin_count){.blocks = 1});
+}
+
+static void give_back(trace_bin_census *census, size_t block_bytes)
+{
+  clpt_ok(trace_bin_census_add(census, block_bytes, (trace_bin_count){.blocks = (size_t)-1}));
+}
+
+static void activate(trace_bin_census *census, size_t block_bytes, size_t bytes, bool is_hit)
+{
+  trace_bin_count change = {
+      .active_blocks = 1, .active_bytes = bytes, .hits = is_hit, .misses = !is_hit};
+  clpt_ok(trace_bin_census_add(census, block_bytes, change));
+}
+
+static void release(trace_bin_census *census, size_t block_bytes, size_t bytes)
+{
+  trace_bin_count change = {.active_blocks = (size_t)-1, .active_bytes = -bytes};
+  clpt_ok(trace_bin_census_add(census, block_bytes, change));
+}
+
+static const trace_bin *bin_of(const trace_bin_census *census, size_t block_bytes)
 {
   for (size_t i = 0; i < census->count; i++)
     if (census->bins[i].block_bytes == block_bytes)
@@ -24,51 +51,49 @@ static void assert_count(trace_bin_count count, size_t blocks, size_t active_blo
 START_TEST(a_bin)
 {
   trace_bin_census census = {0};
-  clpt_ok(trace_bin_census_take(&census, 100));
-  trace_bin_census_activate(&census, 100, 90, false);
-  clpt_ok(trace_bin_census_take(&census, 100));
-  trace_bin_census_activate(&census, 100, 95, false);
-  trace_bin_census_release(&census, 100, 90);
-  const trace_bin_record *bin = bin_of(&census, 100);
+  clpt_ok(take(&census, 100));
+  activate(&census, 100, 90, false);
+  clpt_ok(take(&census, 100));
+  activate(&census, 100, 95, false);
+  release(&census, 100, 90);
+  const trace_bin *bin = bin_of(&census, 100);
   assert_count(bin->now, 2, 1, 95);
-  ck_assert_uint_eq(trace_bin_held_bytes(bin, bin->now), 100);
-  ck_assert_uint_eq(trace_bin_padding_bytes(bin, bin->now), 5);
-  trace_bin_census_activate(&census, 100, 91, true);
-  trace_bin_census_release(&census, 100, 91);
-  trace_bin_census_give_back(&census, 100);
+  activate(&census, 100, 91, true);
+  release(&census, 100, 91);
+  give_back(&census, 100);
   assert_count(bin->now, 1, 1, 95);
-  ck_assert_uint_eq(bin->hits, 1);
-  ck_assert_uint_eq(bin->misses, 2);
-  trace_bin_census_end(&census);
+  ck_assert_uint_eq(bin->now.hits, 1);
+  ck_assert_uint_eq(bin->now.misses, 2);
+  free(census.bins);
 }
 END_TEST
 
 START_TEST(what_was_at_the_peak_stays)
 {
   trace_bin_census census = {0};
-  clpt_ok(trace_bin_census_take(&census, 100));
-  clpt_ok(trace_bin_census_take(&census, 200));
-  trace_bin_census_activate(&census, 200, 150, false);
-  trace_bin_census_mark_peak(&census);
-  trace_bin_census_release(&census, 200, 150);
-  trace_bin_census_give_back(&census, 200);
-  clpt_ok(trace_bin_census_take(&census, 50));
+  clpt_ok(take(&census, 100));
+  clpt_ok(take(&census, 200));
+  activate(&census, 200, 150, false);
+  census.peaks++;
+  release(&census, 200, 150);
+  give_back(&census, 200);
+  clpt_ok(take(&census, 50));
   assert_count(trace_bin_at_peak(&census, bin_of(&census, 100)), 1, 0, 0);
   assert_count(trace_bin_at_peak(&census, bin_of(&census, 200)), 1, 1, 150);
   assert_count(trace_bin_at_peak(&census, bin_of(&census, 50)), 0, 0, 0);
-  trace_bin_census_mark_peak(&census);
+  census.peaks++;
   assert_count(trace_bin_at_peak(&census, bin_of(&census, 200)), 0, 0, 0);
   assert_count(trace_bin_at_peak(&census, bin_of(&census, 50)), 1, 0, 0);
-  trace_bin_census_end(&census);
+  free(census.bins);
 }
 END_TEST
 
 START_TEST(before_any_peak_there_was_nothing)
 {
   trace_bin_census census = {0};
-  clpt_ok(trace_bin_census_take(&census, 100));
+  clpt_ok(take(&census, 100));
   assert_count(trace_bin_at_peak(&census, bin_of(&census, 100)), 0, 0, 0);
-  trace_bin_census_end(&census);
+  free(census.bins);
 }
 END_TEST
 
@@ -82,25 +107,25 @@ static void change_something(trace_bin_census *census, trace_bin_count counts[BI
   trace_bin_count *count = &counts[i];
   switch (clpt_chance_below(chance, 4)) {
   case 0:
-    clpt_ok(trace_bin_census_take(census, block_bytes));
+    clpt_ok(take(census, block_bytes));
     count->blocks++;
     break;
   case 1:
     if (count->blocks > count->active_blocks) {
-      trace_bin_census_give_back(census, block_bytes);
+      give_back(census, block_bytes);
       count->blocks--;
     }
     break;
   case 2:
     if (count->blocks > count->active_blocks) {
-      trace_bin_census_activate(census, block_bytes, block_bytes - 3, true);
+      activate(census, block_bytes, block_bytes - 3, true);
       count->active_blocks++;
       count->active_bytes += block_bytes - 3;
     }
     break;
   default:
     if (count->active_blocks > 0) {
-      trace_bin_census_release(census, block_bytes, block_bytes - 3);
+      release(census, block_bytes, block_bytes - 3);
       count->active_blocks--;
       count->active_bytes -= block_bytes - 3;
     }
@@ -115,12 +140,12 @@ START_TEST(like_copies)
   for (unsigned i = 0; i < clpt_iterations(100000); i++) {
     change_something(&census, counts, &chance);
     if (clpt_chance_below(&chance, 50) == 0) {
-      trace_bin_census_mark_peak(&census);
+      census.peaks++;
       memcpy(copies, counts, sizeof(copies));
     }
   }
   for (size_t i = 0; i < census.count; i++) {
-    const trace_bin_record *bin = &census.bins[i];
+    const trace_bin *bin = &census.bins[i];
     if (i > 0)
       ck_assert_uint_gt(bin->block_bytes, bin[-1].block_bytes);
     trace_bin_count now = counts[bin->block_bytes / 10 - 1];
@@ -129,7 +154,7 @@ START_TEST(like_copies)
     assert_count(trace_bin_at_peak(&census, bin), then.blocks, then.active_blocks,
                  then.active_bytes);
   }
-  trace_bin_census_end(&census);
+  free(census.bins);
 }
 END_TEST
 
@@ -140,13 +165,13 @@ START_TEST(without_host_memory)
   clp_status status = CLP_SUCCESS;
   clpt_host_start(CLPT_HOST_STAYS_OUT, 1);
   while (!status)
-    status = trace_bin_census_take(&census, ++blocks);
+    status = take(&census, ++blocks);
   clpt_host_stop();
   ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
   ck_assert_uint_eq(census.count, blocks - 1);
-  clpt_ok(trace_bin_census_take(&census, blocks));
+  clpt_ok(take(&census, blocks));
   ck_assert_uint_eq(census.count, blocks);
-  trace_bin_census_end(&census);
+  free(census.bins);
 }
 END_TEST
 

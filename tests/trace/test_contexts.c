@@ -1,47 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts of a trace: dense numbers, and replays in which each has a pool of its own. */
 #include "support/chance.h"
-#include "support/failmalloc.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"
-#include "trace/contexts.h"
+#include "trace/batch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 START_TEST(numbers_are_dense_and_stay)
 {
+  static trace_batch batch; /* too large for a stack */
   static const struct {
-    uint64_t context;
-    trace_kind kind;
-    uint32_t number;
-  } seen[] = {{70, TRACE_NO_KIND, 0},         {70, TRACE_NO_KIND, 0}, {0, TRACE_NO_KIND, 1},
-              {70, TRACE_IMAGE, 2},           {70, TRACE_NO_KIND, 0}, {0, TRACE_BUFFER, 3},
-              {UINT64_MAX, TRACE_NO_KIND, 4}, {0, TRACE_NO_KIND, 1},  {70, TRACE_IMAGE, 2}};
-  trace_contexts contexts = {0};
-  for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
-    const trace_event event = {.context = seen[i].context, .kind = seen[i].kind};
-    uint32_t number;
-    clpt_ok(trace_contexts_number(&contexts, &event, &number));
-    ck_assert_uint_eq(number, seen[i].number);
+    uint32_t owner, context;
+  } numbers[] = {{0, 0}, {0, 0}, {1, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 6}, {1, 1}, {0, 2}};
+  trace_batch_source source;
+  trace_batch_source_begin(&source,
+                           clpt_trace("Action,Pointer,Size,Context,Kind\n"
+                                      "allocate,0x1,1,70,\nallocate,0x2,1,0x46,\n"
+                                      "allocate,0x3,1,0,\nallocate,0x4,1,70,image\n"
+                                      "allocate,0x5,1,0,buffer\n"
+                                      "allocate,0x6,1,0xffffffffffffffff,\n"
+                                      "allocate,0x7,1,0x8000000000000000,\n"
+                                      "allocate,0x8,1,0x7fffffffffffffff,\n"
+                                      "allocate,0x9,1,0,\nallocate,0xa,1,70,image\n"),
+                           1.0);
+  for (int pass = 0; pass < 2; pass++) {
+    clpt_ok(trace_batch_read(&batch, &source, TRACE_BATCH_ROWS));
+    ck_assert_uint_eq(batch.count, 10);
+    for (size_t i = 0; i < batch.count; i++) {
+      ck_assert_uint_eq(batch.operations[i].owner, numbers[i].owner);
+      ck_assert_uint_eq(batch.operations[i].context, numbers[i].context);
+    }
+    ck_assert_uint_eq(source.owners, 5);
+    ck_assert_uint_eq(source.contexts, 7);
+    clpt_ok(trace_batch_source_rewind(&source));
   }
-  ck_assert_uint_eq(contexts.count, 5);
-  trace_contexts_end(&contexts);
-}
-END_TEST
-
-START_TEST(without_host_memory_there_is_no_number)
-{
-  const trace_event event = {.context = 1};
-  trace_contexts contexts = {0};
-  uint32_t number;
-  clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
-  clp_status status = trace_contexts_number(&contexts, &event, &number);
-  clpt_host_stop();
-  ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
-  ck_assert_uint_eq(contexts.count, 0);
-  trace_contexts_end(&contexts);
+  trace_close(source.reader);
+  trace_batch_source_end(&source);
 }
 END_TEST
 
@@ -170,7 +167,6 @@ CLPT_MAIN("contexts", clpt_run)
 {
   TCase *numbers = clpt_case(suite, "numbers");
   tcase_add_test(numbers, numbers_are_dense_and_stay);
-  tcase_add_test(numbers, without_host_memory_there_is_no_number);
   TCase *replays = clpt_case(suite, "replays");
   clpt_add_table(replays, contexts_have_pools_of_their_own, settings);
   tcase_add_test(replays, what_is_active_is_counted_over_all_pools);

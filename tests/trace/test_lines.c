@@ -264,7 +264,7 @@ START_TEST(what_cannot_be_opened)
   ck_assert_str_eq(clp_last_error()->message, "/no/such/file: No such file or directory");
   clpt_fails(CLP_IO_ERROR, trace_lines_open("/", &lines));
   ck_assert_str_eq(clp_last_error()->message, "/: Is a directory");
-  clpt_fails(CLP_IO_ERROR, trace_lines_open_descriptor(-1, "closed", &lines));
+  clpt_fails(CLP_IO_ERROR, trace_lines_open_descriptor(9999, "closed", &lines));
   ck_assert_int_eq(clp_last_error()->native_code, EBADF);
 }
 END_TEST

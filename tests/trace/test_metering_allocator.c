@@ -6,8 +6,6 @@
 #include "support/suite.h"
 #include "trace/metering_allocator.h"
 
-#include <pthread.h>
-
 static clp_allocator *meter_of(clp_allocator *metered)
 {
   clp_allocator *metering = NULL;
@@ -260,47 +258,6 @@ START_TEST(has_no_more_than_the_metered)
 }
 END_TEST
 
-enum { THREADS = 4, BLOCK_BYTES = 100, MOST_LIVE = 8 };
-
-static void *churn(void *metering)
-{
-  unsigned rounds = clpt_iterations(20000);
-  clp_memory live[MOST_LIVE] = {0};
-  unsigned long bad = 0;
-  for (unsigned i = 0; i < rounds * MOST_LIVE; i++) {
-    clp_memory *memory = &live[i % MOST_LIVE];
-    bad += *memory && clp_allocator_free(metering, *memory, BLOCK_BYTES);
-    bad += clp_allocator_allocate(metering, BLOCK_BYTES, memory) != CLP_SUCCESS;
-  }
-  for (unsigned i = 0; i < MOST_LIVE; i++)
-    bad += clp_allocator_free(metering, live[i], BLOCK_BYTES) != CLP_SUCCESS;
-  return (void *)bad;
-}
-
-START_TEST(counts_for_all_threads)
-{
-  clp_allocator *simulated;
-  pthread_t threads[THREADS];
-  clpt_ok(clp_simulated_allocator_create(0, &simulated));
-  clp_allocator *metering = meter_of(simulated);
-  for (int i = 0; i < THREADS; i++)
-    ck_assert_int_eq(pthread_create(&threads[i], NULL, churn, metering), 0);
-  for (int i = 0; i < THREADS; i++) {
-    void *bad;
-    ck_assert_int_eq(pthread_join(threads[i], &bad), 0);
-    ck_assert_ptr_null(bad);
-  }
-  trace_meter meter = trace_metering_allocator_read(metering);
-  uint64_t expected = (uint64_t)THREADS * MOST_LIVE * clpt_iterations(20000);
-  ck_assert_uint_eq(meter.allocations, expected);
-  ck_assert_uint_eq(meter.frees, expected);
-  ck_assert_uint_eq(meter.taken_bytes, 0);
-  ck_assert_uint_ge(meter.peak_bytes, MOST_LIVE * BLOCK_BYTES);
-  ck_assert_uint_le(meter.peak_bytes, THREADS * MOST_LIVE * BLOCK_BYTES);
-  clp_allocator_release(metering);
-}
-END_TEST
-
 START_TEST(without_host_memory)
 {
   clpt_device device;
@@ -327,7 +284,6 @@ CLPT_MAIN("metering allocator", clpt_run)
   TCase *counts = clpt_case(suite, "counts");
   tcase_add_test(counts, counts_what_succeeds);
   tcase_add_test(counts, zero_bytes_touch_nothing);
-  tcase_add_test(counts, counts_for_all_threads);
   TCase *passing = clpt_case(suite, "passing on");
   tcase_add_test(passing, passes_everything_on);
   tcase_add_test(passing, orders_no_streams_where_what_is_metered_does_not);

@@ -201,14 +201,14 @@ static void watch(const trace_replay_progress *progress, void *user_data)
   seen->calls++;
 }
 
-/* Where parts are exclusive, the arena asks then whether what used them is done. */
-START_TEST(several_threads)
+/* Where parts are exclusive, the arena of several threads asks whether what used them is done. */
+START_TEST(arena_as_the_options_say)
 {
   clpt_late_device device;
   trace_replay_result result;
   trace_replay_options options = clpt_pooled();
   options.on_arena = true;
-  options.several_threads = _i;
+  options.arena_options.one_thread = !_i;
   options.arena_options.min_segment_bytes = 512;
   clpt_late_init(&device);
   clpt_late_set_freeing(&device, CLPT_LATE_FREES_IN_ORDER);
@@ -218,7 +218,7 @@ START_TEST(several_threads)
   clp_allocator *allocator = clpt_late_allocator(&device);
   trace_reader *reader = clpt_short_trace("a1=400 f1=400 a2=500 f2=500 a3=300 f3=300");
   clpt_ok(trace_replay(reader, allocator, &options, &result));
-  ck_assert((device.calls[CLPT_LATE_MARK_IS_DONE] > 0) == options.several_threads);
+  ck_assert_int_eq(device.calls[CLPT_LATE_MARK_IS_DONE] > 0, _i);
   trace_close(reader);
   clp_allocator_release(allocator);
   clpt_late_stream_drop(&device, home);
@@ -255,7 +255,7 @@ CLPT_MAIN("replay", clpt_run)
   tcase_add_test(figures, empty_trace);
   tcase_add_test(figures, zero_bytes);
   tcase_add_test(figures, recorded_failures_are_skipped);
-  tcase_add_loop_test(figures, several_threads, 0, 2);
+  tcase_add_loop_test(figures, arena_as_the_options_say, 0, 2);
   TCase *time = clpt_case(suite, "time");
   tcase_add_test(time, the_clock_runs_while_a_batch_runs);
   tcase_add_test(time, operations_are_what_was_done);

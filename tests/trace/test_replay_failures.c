@@ -113,30 +113,6 @@ START_TEST(device_that_takes_nothing_back)
 }
 END_TEST
 
-static clp_status fill_badly(clp_memory memory, size_t bytes, uint32_t word, void *user_data)
-{
-  (void)memory, (void)bytes, (void)word, (void)user_data;
-  return clp_set_last_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "no memory for the fill");
-}
-
-static clp_status check_nothing(clp_memory memory, size_t bytes, uint32_t word, void *user_data)
-{
-  (void)memory, (void)bytes, (void)word, (void)user_data;
-  return CLP_SUCCESS;
-}
-
-/* What fails with contents is no refusal of memory. */
-START_TEST(contents_that_fail)
-{
-  const trace_replay_contents contents = {fill_badly, check_nothing, NULL};
-  trace_replay_options options = _i ? clpt_pooled() : clpt_bare();
-  trace_replay_result result;
-  options.contents = &contents;
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clpt_replay_rows("a1=10 f1=10", 0, options, &result));
-  clpt_message_has("no memory for the fill");
-}
-END_TEST
-
 /* Rows that are well-formed but cannot be. Nothing of them is replayed wrongly before. */
 static const struct impossible {
   const char *rows;
@@ -193,7 +169,6 @@ CLPT_MAIN("replay failures", clpt_run)
   tcase_add_test(refusals, too_large_a_block_is_counted);
   TCase *errors = clpt_case(suite, "errors");
   tcase_add_loop_test(errors, broken_device, 0, 2);
-  tcase_add_loop_test(errors, contents_that_fail, 0, 2);
   tcase_add_test(errors, device_that_takes_nothing_back);
   clpt_add_table(errors, impossible_trace, impossible);
   tcase_add_test(errors, malformed_trace);

@@ -33,7 +33,8 @@ static void folds(clp_line_profile_view view, const char *expected)
   char *text;
   size_t length;
   FILE *file = open_memstream(&text, &length);
-  clpt_ok(trace_stacks_write_folded(survey.stacks, view, file));
+  survey.stacks.report.view = view;
+  clpt_ok(clpi_line_report_write_folded(&survey.stacks.report, file));
   (void)fclose(file);
   ck_assert_str_eq(text, expected);
   free(text);
@@ -73,39 +74,41 @@ END_TEST
 
 START_TEST(lines_have_the_bytes_of_those_that_they_call)
 {
-  static const trace_stack_line expected[] = {{"all", 0, 0, 1500},
-                                              {"/x/app.py:10:<module>", 0, 1, 1300},
-                                              {"/x/app.py:6:load", 1, 2, 1000},
-                                              {"/x/app.py:7:step", 1, 2, 300},
-                                              {"inner", 3, 3, 300},
-                                              {"keep", 0, 1, 0}};
-  trace_stack_line *lines;
-  size_t count;
+  static const struct {
+    const char *text;
+    uint32_t caller, depth;
+    uint64_t bytes;
+  } expected[] = {{"all", 0, 0, 1500},
+                  {"/x/app.py:10:<module>", 0, 1, 1300},
+                  {"/x/app.py:6:load", 1, 2, 1000},
+                  {"/x/app.py:7:step", 1, 2, 300},
+                  {"inner", 3, 3, 300},
+                  {"keep", 0, 1, 0}};
   clpt_ok(take(program));
-  clpt_ok(trace_stacks_lines(survey.stacks, CLP_VIEW_PEAK, &lines, &count));
-  ck_assert_uint_eq(count, 6);
-  ck_assert_uint_eq(lines[0].bytes, survey.result.peak_active_bytes);
-  for (size_t i = 0; i < count; i++) {
-    ck_assert_str_eq(lines[i].text, expected[i].text);
-    ck_assert_uint_eq(lines[i].caller, expected[i].caller);
-    ck_assert_uint_eq(lines[i].depth, expected[i].depth);
-    ck_assert_uint_eq(lines[i].bytes, expected[i].bytes);
+  const clpi_call_tree *lines = &survey.stacks.report.lines;
+  uint64_t *bytes = trace_stacks_bytes(&survey.stacks, CLP_VIEW_PEAK);
+  ck_assert_ptr_nonnull(bytes);
+  ck_assert_uint_eq(lines->count, 6);
+  ck_assert_uint_eq(bytes[0], survey.result.peak_active_bytes);
+  for (size_t i = 0; i < lines->count; i++) {
+    ck_assert_str_eq(trace_stacks_text(&lines->nodes[i]), expected[i].text);
+    ck_assert_uint_eq(lines->nodes[i].parent, expected[i].caller);
+    ck_assert_uint_eq(lines->nodes[i].depth, expected[i].depth);
+    ck_assert_uint_eq(bytes[i], expected[i].bytes);
   }
-  free(lines);
+  free(bytes);
 }
 END_TEST
 
+/* The innermost line of each recorded frame. */
 START_TEST(a_stack_in_words)
 {
-  const char *texts[2];
+  static const char *const expected[] = {
+      "all", "/x/app.py:10:<module>", "/x/app.py:6:load", "/x/app.py:7:step", "inner", "keep"};
   clpt_ok(take(program));
-  ck_assert_uint_eq(trace_stacks_describe(survey.stacks, 4, texts, 2), 2);
-  ck_assert_str_eq(texts[0], "inner");
-  ck_assert_str_eq(texts[1], "/x/app.py:7:step");
-  ck_assert_uint_eq(trace_stacks_describe(survey.stacks, 4, texts, 1), 1);
-  ck_assert_uint_eq(trace_stacks_describe(survey.stacks, 5, texts, 2), 1);
-  ck_assert_str_eq(texts[0], "keep");
-  ck_assert_uint_eq(trace_stacks_describe(survey.stacks, 0, texts, 2), 0);
+  const clpi_line_report *report = &survey.stacks.report;
+  for (size_t i = 0; i < 6; i++)
+    ck_assert_str_eq(trace_stacks_text(&report->lines.nodes[report->innermost[i]]), expected[i]);
 }
 END_TEST
 
@@ -144,7 +147,7 @@ END_TEST
 START_TEST(a_trace_without_stacks)
 {
   clpt_ok(take("Action,Pointer,Size\nallocate,0x1,5\n"));
-  ck_assert_ptr_null(survey.stacks);
+  ck_assert(!trace_survey_has_stacks(&survey));
 }
 END_TEST
 

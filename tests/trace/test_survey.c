@@ -24,17 +24,27 @@ static void take(trace_reader *reader, clp_allocator *allocator, trace_replay_op
   trace_close(reader);
 }
 
+static size_t held_bytes(const trace_bin *bin, trace_bin_count count)
+{
+  return (count.blocks - count.active_blocks) * bin->block_bytes;
+}
+
+static size_t padding_bytes(const trace_bin *bin, trace_bin_count count)
+{
+  return count.active_blocks * bin->block_bytes - count.active_bytes;
+}
+
 static void take_rows(const char *rows)
 {
   take(clpt_short_trace(rows), clpt_simulated(0), clpt_pooled());
 }
 
-static void assert_peak(const trace_peak *peak, uint64_t row, size_t active, size_t padding,
+static void assert_peak(const trace_span *peak, uint64_t row, size_t active, size_t padding,
                         size_t held)
 {
-  ck_assert_uint_eq(peak->when.row, row);
+  ck_assert_uint_eq(peak->first.row, row);
   ck_assert_uint_eq(peak->active_bytes, active);
-  ck_assert_uint_eq(peak->padding_bytes, padding);
+  ck_assert_uint_eq(trace_span_padding_bytes(peak), padding);
   ck_assert_uint_eq(peak->held_bytes, held);
 }
 
@@ -44,7 +54,7 @@ START_TEST(peaks)
   take_rows("a1=100 f1=100 a2=100 a1=90 f2=100 a3=3000 f3=3000 a3=3050");
   assert_peak(&survey.active_peak, 8, 3140, 22, 103);
   assert_peak(&survey.managed_peak, 6, 3090, 72, 103);
-  ck_assert_uint_eq(trace_peak_managed_bytes(&survey.managed_peak), 103 + 91 + 3071);
+  ck_assert_uint_eq(survey.managed_peak.managed_bytes, 103 + 91 + 3071);
   ck_assert_uint_eq(survey.result.peak_active_bytes, 3140);
   ck_assert_uint_eq(survey.result.peak_managed_bytes, 103 + 91 + 3071);
 }
@@ -68,13 +78,13 @@ START_TEST(bins)
   } expected[] = {{91, 0, 1, 0, 1}, {103, 1, 1, 103, 0}, {3071, 1, 1, 0, 71}};
   ck_assert_uint_eq(survey.bins.count, 3);
   for (size_t i = 0; i < 3; i++) {
-    const trace_bin_record *bin = &survey.bins.bins[i];
+    const trace_bin *bin = &survey.bins.bins[i];
     trace_bin_count count = trace_bin_at_peak(&survey.bins, bin);
     ck_assert_uint_eq(bin->block_bytes, expected[i].block_bytes);
-    ck_assert_uint_eq(bin->hits, expected[i].hits);
-    ck_assert_uint_eq(bin->misses, expected[i].misses);
-    ck_assert_uint_eq(trace_bin_held_bytes(bin, count), expected[i].held_bytes);
-    ck_assert_uint_eq(trace_bin_padding_bytes(bin, count), expected[i].padding_bytes);
+    ck_assert_uint_eq(bin->now.hits, expected[i].hits);
+    ck_assert_uint_eq(bin->now.misses, expected[i].misses);
+    ck_assert_uint_eq(held_bytes(bin, count), expected[i].held_bytes);
+    ck_assert_uint_eq(padding_bytes(bin, count), expected[i].padding_bytes);
   }
 }
 END_TEST
@@ -133,8 +143,8 @@ START_TEST(refusals_and_failures)
   ck_assert_uint_eq(trace_timeline_rows(&survey.timeline), 7);
   ck_assert_uint_eq(survey.timeline.spans[3].refused, 1);
   assert_peak(&survey.managed_peak, 3, 900, 27, 0);
-  ck_assert_uint_eq(survey.timeline.spans[2].managed_bytes.most, 927);
-  ck_assert_uint_eq(survey.timeline.spans[6].held_bytes.most, 927);
+  ck_assert_uint_eq(survey.timeline.spans[2].managed_bytes, 927);
+  ck_assert_uint_eq(survey.timeline.spans[6].held_bytes, 927);
 }
 END_TEST
 
@@ -155,7 +165,7 @@ static void assert_like_replay(const trace_replay_result *replayed)
   result.ns_per_operation = replayed->ns_per_operation;
   ck_assert_mem_eq(&result, replayed, sizeof(result));
   ck_assert_uint_eq(survey.active_peak.active_bytes, replayed->peak_active_bytes);
-  ck_assert_uint_eq(trace_peak_managed_bytes(&survey.managed_peak), replayed->peak_managed_bytes);
+  ck_assert_uint_eq(survey.managed_peak.managed_bytes, replayed->peak_managed_bytes);
   for (size_t i = 0; i < survey.timeline.count; i++) {
     const trace_span *span = &survey.timeline.spans[i];
     ck_assert_uint_ge(span->first.nanoseconds, nanoseconds);
@@ -175,25 +185,25 @@ static void assert_adds_up(void)
   size_t active = 0, padding = 0, held = 0, most_active = 0, most_managed = 0, most_taken = 0;
   uint64_t hits = 0, misses = 0;
   for (size_t i = 0; i < survey.bins.count; i++) {
-    const trace_bin_record *bin = &survey.bins.bins[i];
+    const trace_bin *bin = &survey.bins.bins[i];
     trace_bin_count count = trace_bin_at_peak(&survey.bins, bin);
     active += count.active_bytes;
-    padding += trace_bin_padding_bytes(bin, count);
-    held += trace_bin_held_bytes(bin, count);
-    hits += bin->hits;
-    misses += bin->misses;
+    padding += padding_bytes(bin, count);
+    held += held_bytes(bin, count);
+    hits += bin->now.hits;
+    misses += bin->now.misses;
   }
-  assert_peak(&survey.managed_peak, survey.managed_peak.when.row, active, padding, held);
+  assert_peak(&survey.managed_peak, survey.managed_peak.first.row, active, padding, held);
   ck_assert_uint_eq(hits, survey.result.hits);
   ck_assert_uint_eq(misses, survey.result.misses);
   for (size_t i = 0; i < survey.timeline.count; i++) {
     const trace_span *span = &survey.timeline.spans[i];
-    if (span->active_bytes.most > most_active)
-      most_active = span->active_bytes.most;
-    if (span->managed_bytes.most > most_managed)
-      most_managed = span->managed_bytes.most;
-    if (span->device_bytes.most > most_taken)
-      most_taken = span->device_bytes.most;
+    if (span->active_bytes > most_active)
+      most_active = span->active_bytes;
+    if (span->managed_bytes > most_managed)
+      most_managed = span->managed_bytes;
+    if (span->device_bytes > most_taken)
+      most_taken = span->device_bytes;
   }
   ck_assert_uint_eq(most_taken, survey.result.peak_device_bytes);
   ck_assert_uint_eq(most_active, survey.result.peak_active_bytes);
@@ -288,9 +298,9 @@ START_TEST(pools_by_name)
   take(clpt_trace(text), clpt_simulated(0), clpt_pooled());
   ck_assert_uint_eq(survey.result.pools, 2);
   ck_assert_uint_eq(survey.pool_count, 2);
-  const trace_surveyed_pool *one = &survey.pools[0], *unnamed = &survey.pools[1];
-  ck_assert_str_eq(one->name, "one");
-  ck_assert_str_eq(unnamed->name, "");
+  const trace_share *one = &survey.shares[TRACE_KINDS], *unnamed = one + 1;
+  ck_assert_str_eq(survey.pools[0].name, "one");
+  ck_assert_str_eq(survey.pools[1].name, "");
   ck_assert_uint_eq(one->peak_active_bytes, 100);
   ck_assert_uint_eq(one->peak_managed_bytes, 103);
   ck_assert_uint_eq(unnamed->peak_active_bytes, 3100);
@@ -303,10 +313,10 @@ END_TEST
 
 START_TEST(totals_by_kind)
 {
-  static const trace_surveyed_kind expected[TRACE_KINDS] = {
-      [TRACE_NO_KIND] = {1, 0, 700, 0},
-      [TRACE_BUFFER] = {2, 50, 100, 100},
-      [TRACE_IMAGE] = {2, 3000, 3000, 3000},
+  static const trace_share expected[TRACE_KINDS] = {
+      [TRACE_NO_KIND] = {1, 0, 0, 700, 0, 0},
+      [TRACE_BUFFER] = {2, 50, 0, 100, 0, 100},
+      [TRACE_IMAGE] = {2, 3000, 0, 3000, 0, 3000},
   };
   take(clpt_trace("Action,Pointer,Size,Kind\n"
                   "allocate,0x1,700,\n"
@@ -318,10 +328,10 @@ START_TEST(totals_by_kind)
                   "allocate,0x1,50,buffer\n"),
        clpt_simulated(0), clpt_pooled());
   for (size_t i = 0; i < TRACE_KINDS; i++) {
-    ck_assert_uint_eq(survey.kinds[i].allocations, expected[i].allocations);
-    ck_assert_uint_eq(survey.kinds[i].active_bytes, expected[i].active_bytes);
-    ck_assert_uint_eq(survey.kinds[i].peak_active_bytes, expected[i].peak_active_bytes);
-    ck_assert_uint_eq(survey.kinds[i].active_bytes_at_peak, expected[i].active_bytes_at_peak);
+    ck_assert_uint_eq(survey.shares[i].allocations, expected[i].allocations);
+    ck_assert_uint_eq(survey.shares[i].active_bytes, expected[i].active_bytes);
+    ck_assert_uint_eq(survey.shares[i].peak_active_bytes, expected[i].peak_active_bytes);
+    ck_assert_uint_eq(survey.shares[i].active_bytes_at_peak, expected[i].active_bytes_at_peak);
     ck_assert_uint_eq(survey.result.kinds[i], expected[i].allocations);
   }
   ck_assert(trace_survey_has_kinds(&survey));
@@ -341,7 +351,7 @@ START_TEST(many_pools)
   ck_assert_ptr_null(survey.pools[1].name);
   ck_assert_uint_eq(survey.pools[1].context, 1);
   ck_assert_uint_eq(survey.managed_peak.active_bytes, (TRACE_SURVEYED_POOLS + 3) * 100);
-  ck_assert_uint_eq(survey.managed_peak.padding_bytes, (TRACE_SURVEYED_POOLS + 3) * 3);
+  ck_assert_uint_eq(trace_span_padding_bytes(&survey.managed_peak), (TRACE_SURVEYED_POOLS + 3) * 3);
 }
 END_TEST
 

@@ -8,18 +8,21 @@
 static trace_timeline timeline;
 
 /* A quiet row: 10 active bytes, 2 of padding, 30 held; a microsecond after the one before. */
-static trace_sample quiet(uint64_t row)
+static trace_span quiet(uint64_t row)
 {
-  return (trace_sample){.when = {row, (row - 1) * 1000},
-                        .outcome = TRACE_REPLAY_FREED,
-                        .active_bytes = 10,
-                        .padding_bytes = 2,
-                        .held_bytes = 30};
+  trace_moment moment = {row, (row - 1) * 1000};
+  return (trace_span){.first = moment,
+                      .last = moment,
+                      .least_active_bytes = 10,
+                      .active_bytes = 10,
+                      .managed_bytes = 42,
+                      .held_bytes = 30,
+                      .device_bytes = 50};
 }
 
-static void add(trace_sample sample)
+static void add(trace_span row)
 {
-  trace_timeline_add(&timeline, &sample);
+  trace_timeline_add(&timeline, &row);
 }
 
 static void add_quiet(uint64_t rows)
@@ -81,40 +84,40 @@ START_TEST(extremes_stay)
   enum { ROWS = 100000, HIGH = 77777, LOW = 33333 };
   timeline = (trace_timeline){0};
   for (uint64_t row = 1; row <= ROWS; row++) {
-    trace_sample sample = quiet(row);
+    trace_span span = quiet(row);
     if (row == HIGH)
-      sample.active_bytes = 5000, sample.held_bytes = 6000;
+      span.active_bytes = 5000, span.held_bytes = 6000, span.managed_bytes = 11002;
     if (row == LOW)
-      sample.active_bytes = 1, sample.padding_bytes = 0, sample.held_bytes = 3;
-    add(sample);
+      span.active_bytes = span.least_active_bytes = 1, span.device_bytes = 70;
+    add(span);
   }
   assert_whole(ROWS);
   for (size_t i = 0; i < timeline.count; i++) {
     const trace_span *span = &timeline.spans[i];
     bool is_high = span->first.row <= HIGH && HIGH <= span->last.row;
     bool is_low = span->first.row <= LOW && LOW <= span->last.row;
-    ck_assert_uint_eq(span->active_bytes.most, is_high ? 5000 : 10);
-    ck_assert_uint_eq(span->active_bytes.least, is_low ? 1 : 10);
-    ck_assert_uint_eq(span->held_bytes.most, is_high ? 6000 : 30);
-    ck_assert_uint_eq(span->held_bytes.least, is_low ? 3 : 30);
-    ck_assert_uint_eq(span->managed_bytes.most, is_high ? 11002 : 42);
-    ck_assert_uint_eq(span->managed_bytes.least, is_low ? 4 : 42);
+    ck_assert_uint_eq(span->active_bytes, is_high ? 5000 : 10);
+    ck_assert_uint_eq(span->least_active_bytes, is_low ? 1 : 10);
+    ck_assert_uint_eq(span->held_bytes, is_high ? 6000 : 30);
+    ck_assert_uint_eq(span->managed_bytes, is_high ? 11002 : 42);
+    ck_assert_uint_eq(span->device_bytes, is_low ? 70 : 50);
   }
 }
 END_TEST
 
 START_TEST(outcomes_are_counted)
 {
-  static const trace_replay_outcome outcomes[] = {
-      TRACE_REPLAY_HIT,   TRACE_REPLAY_HIT,     TRACE_REPLAY_HIT,  TRACE_REPLAY_MISS,
-      TRACE_REPLAY_FREED, TRACE_REPLAY_REFUSED, TRACE_REPLAY_MISS, TRACE_REPLAY_SKIPPED,
-  };
-  enum { OUTCOMES = sizeof(outcomes) / sizeof(outcomes[0]), TIMES = 1000 };
+  enum { HIT, MISS, REFUSED, OTHER, TIMES = 1000 };
+  static const int outcomes[] = {HIT, HIT, HIT, MISS, OTHER, REFUSED, MISS, OTHER};
+  enum { OUTCOMES = sizeof(outcomes) / sizeof(outcomes[0]) };
   timeline = (trace_timeline){0};
   for (uint64_t row = 1; row <= OUTCOMES * TIMES; row++) {
-    trace_sample sample = quiet(row);
-    sample.outcome = outcomes[(row - 1) % OUTCOMES];
-    add(sample);
+    trace_span span = quiet(row);
+    int outcome = outcomes[(row - 1) % OUTCOMES];
+    span.hits = outcome == HIT;
+    span.misses = outcome == MISS;
+    span.refused = outcome == REFUSED;
+    add(span);
   }
   uint64_t hits = 0, misses = 0, refused = 0;
   for (size_t i = 0; i < timeline.count; i++) {
@@ -131,6 +134,7 @@ END_TEST
 START_TEST(time_at_a_row)
 {
   add_quiet(100);
+  ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, 0), 0);
   ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, 1), 0);
   ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, 100), 99000);
   add_quiet(100000);
@@ -151,7 +155,7 @@ START_TEST(widened)
   uint64_t next = 1;
   for (size_t i = 0; i < count; i++) {
     ck_assert_uint_eq(windows[i].first.row, next);
-    ck_assert_uint_eq(windows[i].active_bytes.most, 10);
+    ck_assert_uint_eq(windows[i].active_bytes, 10);
     next = windows[i].last.row + 1;
   }
   ck_assert_uint_eq(next, lengths[_i] + 1);

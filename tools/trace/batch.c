@@ -29,8 +29,10 @@ void trace_batch_source_begin(trace_batch_source *source, trace_reader *reader, 
 void trace_batch_source_end(trace_batch_source *source)
 {
   trace_live_blocks_end(&source->live);
-  trace_contexts_end(&source->contexts);
-  trace_contexts_end(&source->owners);
+  for (int i = 0; i < 2; i++) {
+    clpi_map_end(&source->owner_numbers[i]);
+    clpi_map_end(&source->context_numbers[i]);
+  }
 }
 
 clp_status trace_batch_source_rewind(trace_batch_source *source)
@@ -38,6 +40,22 @@ clp_status trace_batch_source_rewind(trace_batch_source *source)
   trace_live_blocks_end(&source->live);
   source->rows = 0;
   return trace_rewind(source->reader);
+}
+
+/* Numbers values in the order in which they come. A map has no key 0, so values have one more, and
+ * those of 64 bits have a map of their own. */
+static clp_status number_of(clpi_map numbers[2], uint64_t value, uint32_t *count, uint32_t *number)
+{
+  clpi_map *map = &numbers[value >> 63];
+  const uint64_t key = (value & INT64_MAX) + 1, *found = clpi_map_find(map, key);
+  *number = found ? (uint32_t)*found : *count;
+  if (found)
+    return CLP_SUCCESS;
+  if (!clpi_map_reserve(map))
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to follow more than %u contexts",
+                       *count);
+  clpi_map_put(map, key, (*count)++);
+  return CLP_SUCCESS;
 }
 
 static clp_status resolve(trace_operation *operation, const trace_event *event,
@@ -53,15 +71,16 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
   operation->is_free = event->action == TRACE_FREE;
   if (operation->is_free)
     return trace_live_blocks_remove(&source->live, source->reader, event, &operation->slot);
-  const trace_event owner = {.context = event->context};
   operation->flags = event->flags;
   operation->kind = (uint8_t)event->kind;
-  clp_status status = trace_contexts_number(&source->contexts, event, &operation->context);
+  clp_status status =
+      number_of(source->owner_numbers, event->context, &source->owners, &operation->owner);
   if (!status)
-    status = trace_contexts_number(&source->owners, &owner, &operation->owner);
-  if (status)
-    return status;
-  return trace_live_blocks_add(&source->live, source->reader, event, &operation->slot);
+    status = number_of(source->context_numbers,
+                       (uint64_t)operation->owner * TRACE_KINDS + (uint64_t)event->kind,
+                       &source->contexts, &operation->context);
+  return status ? status
+                : trace_live_blocks_add(&source->live, source->reader, event, &operation->slot);
 }
 
 /* A free of what was allocated before the trace begins, if such frees do not matter. */
@@ -80,7 +99,6 @@ clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size
 {
   batch->count = 0;
   batch->recorded_failures = 0;
-  batch->skipped = 0;
   batch->at_end = false;
   for (size_t rows = 0; rows < most && rows < TRACE_BATCH_ROWS; rows++) {
     trace_event *event = &batch->newest;
@@ -94,11 +112,9 @@ clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size
     }
     source->rows++;
     bool is_failure = event->action == TRACE_ALLOCATE_FAILURE;
-    if (is_failure || is_left_out(source, event)) {
-      batch->recorded_failures += is_failure;
-      batch->skipped++;
+    batch->recorded_failures += is_failure;
+    if (is_failure || is_left_out(source, event))
       continue;
-    }
     status = resolve(&batch->operations[batch->count], event, source);
     if (status)
       return status;

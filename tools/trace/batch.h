@@ -3,7 +3,7 @@
 #ifndef CLPOOL_TRACE_BATCH_H
 #define CLPOOL_TRACE_BATCH_H
 
-#include "trace/contexts.h"
+#include "core/base/map.h"
 #include "trace/live_blocks.h"
 #include "trace/reader.h"
 
@@ -29,9 +29,8 @@ typedef struct trace_operation {
 } trace_operation;
 
 typedef struct trace_batch {
-  size_t count; /* operations: the rows but for those skipped */
+  size_t count; /* operations: the rows but for recorded failures, and frees that are left out */
   size_t recorded_failures;
-  size_t skipped;     /* rows that are no operation: these, and frees that were left out */
   bool at_end;        /* the trace has no more rows */
   trace_event newest; /* the last row that was read */
   trace_operation operations[TRACE_BATCH_ROWS];
@@ -42,9 +41,10 @@ typedef struct trace_batch_source {
   trace_reader *reader; /* borrowed */
   double scale;         /* of sizes */
   trace_live_blocks live;
-  trace_contexts contexts; /* of all passes */
-  trace_contexts owners;   /* likewise, whatever the kind */
-  uint64_t rows;           /* so far */
+  uint64_t rows; /* so far in this pass */
+  /* Of all passes: numbers of contexts, and of contexts and kinds; so many of each. */
+  clpi_map owner_numbers[2], context_numbers[2];
+  uint32_t owners, contexts;
 } trace_batch_source;
 
 /* Begins where the reader stands. The scale must be finite and above 0. */
@@ -55,8 +55,8 @@ void trace_batch_source_end(trace_batch_source *source);
 clp_status trace_batch_source_rewind(trace_batch_source *source);
 
 /* Reads the next rows, at most `most` and TRACE_BATCH_ROWS. What fails is what trace_next,
- * trace_live_blocks_add and _remove, trace_contexts_number and trace_scale_size fail with, the
- * latter said of its place in the trace. */
+ * trace_live_blocks_add and _remove and trace_scale_size fail with, the latter said of its place in
+ * the trace; CLP_OUT_OF_HOST_MEMORY. */
 clp_status trace_batch_read(trace_batch *batch, trace_batch_source *source, size_t most);
 
 /* `bytes` times `scale`, rounded to the nearest and at least 1; 0 stays 0. False: it is more than

@@ -43,11 +43,12 @@ trace_found_text trace_show_found(const char *text, size_t length, bool cut)
 
 clp_status trace_error_at(const char *name, uint64_t line, size_t column, const char *format, ...)
 {
-  enum { SAID_BYTES = 256 };
-  char said[SAID_BYTES];
+  char message[TRACE_MESSAGE_BYTES];
   va_list arguments;
+  int length = snprintf(message, sizeof(message), "%s:%" PRIu64 ":%zu: ", name, line, column);
   va_start(arguments, format);
-  vsnprintf(said, sizeof(said), format, arguments);
+  if (length < (int)sizeof(message))
+    vsnprintf(message + length, sizeof(message) - (size_t)length, format, arguments);
   va_end(arguments);
-  return trace_error(CLP_INVALID_ARGUMENT, 0, "%s:%" PRIu64 ":%zu: %s", name, line, column, said);
+  return clp_set_last_error(CLP_INVALID_ARGUMENT, 0, message);
 }

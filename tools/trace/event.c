@@ -27,43 +27,43 @@ bool trace_read_number(const char *text, size_t length, unsigned base, uint64_t 
   return length > 0;
 }
 
-/* Each of these reads all of a text, which a zero ends, into what `to` points to. */
+/* Each of these reads all of a text into what `to` points to. */
 
-static bool read_decimal(const char *text, size_t length, void *to)
+static bool read_decimal(const char *text, void *to)
 {
-  return trace_read_number(text, length, 10, to);
+  return trace_read_number(text, strlen(text), 10, to);
 }
 
 /* With the prefix 0x. */
-static bool read_hexadecimal(const char *text, size_t length, void *to)
+static bool read_hexadecimal(const char *text, void *to)
 {
-  return length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
-         trace_read_number(text + 2, length - 2, 16, to);
+  return text[0] == '0' && (text[1] | 0x20) == 'x' &&
+         trace_read_number(text + 2, strlen(text + 2), 16, to);
 }
 
-static bool read_either(const char *text, size_t length, void *to)
+static bool read_either(const char *text, void *to)
 {
-  return read_hexadecimal(text, length, to) || read_decimal(text, length, to);
+  return read_hexadecimal(text, to) || read_decimal(text, to);
 }
 
 /* Newer versions of RMM write a null pointer as glibc's printf does. */
-static bool read_pointer(const char *text, size_t length, void *to)
+static bool read_pointer(const char *text, void *to)
 {
   *(uint64_t *)to = 0;
-  return strcmp(text, "(nil)") == 0 || read_hexadecimal(text, length, to);
+  return strcmp(text, "(nil)") == 0 || read_hexadecimal(text, to);
 }
 
 /* HH:MM:SS, then a point (newer versions: a colon) and up to nine digits of the second. */
-static bool read_time(const char *text, size_t length, void *to)
+static bool read_time(const char *text, void *to)
 {
   enum { FRACTION = sizeof("HH:MM:SS.") - 1, MOST_DIGITS = 9 };
+  const size_t length = strlen(text);
   uint64_t hours, minutes, seconds, fraction;
   if (length <= FRACTION || length > FRACTION + MOST_DIGITS || text[2] != ':' || text[5] != ':' ||
       (text[8] != '.' && text[8] != ':') || !trace_read_number(text, 2, 10, &hours) ||
       !trace_read_number(text + 3, 2, 10, &minutes) ||
-      !trace_read_number(text + 6, 2, 10, &seconds) ||
-      !read_decimal(text + FRACTION, length - FRACTION, &fraction) || hours > 23 || minutes > 59 ||
-      seconds > 60)
+      !trace_read_number(text + 6, 2, 10, &seconds) || !read_decimal(text + FRACTION, &fraction) ||
+      hours > 23 || minutes > 59 || seconds > 60)
     return false;
   for (size_t digits = length - FRACTION; digits < MOST_DIGITS; digits++)
     fraction *= 10;
@@ -71,17 +71,20 @@ static bool read_time(const char *text, size_t length, void *to)
   return true;
 }
 
-static bool read_action(const char *text, size_t length, void *to)
+/* The place of a text in a list; `count`: it is not there. */
+static unsigned find(const char *text, const char *const names[], unsigned count)
 {
-  static const char *const names[] = {[TRACE_ALLOCATE] = "allocate",
-                                      [TRACE_ALLOCATE_FAILURE] = "allocate failure",
-                                      [TRACE_FREE] = "free"};
-  trace_action found = 0;
-  (void)length;
-  while (found <= TRACE_FREE && strcmp(text, names[found]) != 0)
+  unsigned found = 0;
+  while (found < count && strcmp(text, names[found]) != 0)
     found++;
-  *(trace_action *)to = found;
-  return found <= TRACE_FREE;
+  return found;
+}
+
+static bool read_action(const char *text, void *to)
+{
+  static const char *const names[] = {"allocate", "allocate failure", "free"};
+  *(trace_action *)to = find(text, names, TRACE_FREE + 1);
+  return *(trace_action *)to <= TRACE_FREE;
 }
 
 static const char *const kind_names[TRACE_KINDS] = {"", "buffer", "image", "svm", "other"};
@@ -91,13 +94,15 @@ const char *trace_kind_name(trace_kind kind)
   return kind_names[kind];
 }
 
-static bool read_kind(const char *text, size_t length, void *to)
+static bool read_kind(const char *text, void *to)
 {
-  trace_kind found = 0;
-  (void)length;
-  while (found < TRACE_OTHER_KIND && strcmp(text, kind_names[found]) != 0)
-    found++;
-  *(trace_kind *)to = found;
+  *(trace_kind *)to = find(text, kind_names, TRACE_OTHER_KIND);
+  return true;
+}
+
+static bool borrow_text(const char *text, void *to)
+{
+  *(const char **)to = text;
   return true;
 }
 
@@ -106,7 +111,7 @@ static bool read_kind(const char *text, size_t length, void *to)
 static const struct {
   const char *name, *expected;
   size_t offset;
-  bool (*read)(const char *text, size_t length, void *to);
+  bool (*read)(const char *text, void *to);
 } fields[TRACE_FIELDS] = {
 #define FIELD(member, function) offsetof(trace_event, member), function
     [TRACE_THREAD] = {"Thread", "a thread, a decimal number of at most 64 bits",
@@ -122,7 +127,7 @@ static const struct {
                       FIELD(stream, read_either)},
     [TRACE_CONTEXT] = {"Context", "a context of at most 64 bits, such as 1 or 0x2",
                        FIELD(context, read_either)},
-    [TRACE_POOL] = {"Pool", NULL, 0, NULL},
+    [TRACE_POOL] = {"Pool", NULL, FIELD(pool, borrow_text)},
     [TRACE_KIND] = {"Kind", NULL, FIELD(kind, read_kind)},
     [TRACE_FLAGS] = {"Flags", "flags of at most 64 bits, such as 0x1", FIELD(flags, read_either)},
     [TRACE_STACK] = {"Stack", "the number of a frame, 0 for none", FIELD(stack, read_decimal)},
@@ -137,10 +142,9 @@ trace_field trace_field_find(const char *name)
   return field;
 }
 
-const char *trace_field_parse(trace_field field, const char *text, size_t length,
-                              trace_event *event)
+const char *trace_field_parse(trace_field field, const char *text, trace_event *event)
 {
-  return fields[field].read(text, length, (char *)event + fields[field].offset)
+  return field == TRACE_FIELDS || fields[field].read(text, (char *)event + fields[field].offset)
              ? NULL
              : fields[field].expected;
 }

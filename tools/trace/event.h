@@ -53,16 +53,15 @@ typedef struct trace_event {
   uint64_t flags;   /* of the call that made the memory */
   uint64_t stack;   /* number of the innermost frame; 0: unknown */
   uint64_t line;    /* where the row stands in its file, from 1 */
-  size_t columns[TRACE_FIELDS]; /* where each field begins in it, from 1; 0: not there */
+  size_t columns[TRACE_FIELDS + 1]; /* where each field begins in it, from 1; 0: not there */
 } trace_event;
 
 /* The field of a column; TRACE_FIELDS: it is of none. */
 trace_field trace_field_find(const char *name);
 
-/* Reads a field other than TRACE_POOL, `length` bytes and a zero, into `*event`. NULL, or else what
- * was expected, in words that live for ever. */
-const char *trace_field_parse(trace_field field, const char *text, size_t length,
-                              trace_event *event);
+/* Reads a field into `*event`; of a pool, that borrows the text. NULL, or else what was expected,
+ * in words that live for ever. TRACE_FIELDS may be anything. */
+const char *trace_field_parse(trace_field field, const char *text, trace_event *event);
 
 /* Whether the `length` bytes at `text` are a number of this base, at most 16, that fits. */
 bool trace_read_number(const char *text, size_t length, unsigned base, uint64_t *number);

@@ -4,6 +4,7 @@
 #include "trace/largest.h"
 
 #include <string.h>
+#include <sys/param.h>
 
 static bool is_same(const trace_large_kind *one, const trace_large_kind *other)
 {
@@ -47,19 +48,13 @@ void trace_largest_add(trace_largest *largest, const trace_large_kind *kind, siz
   group->times++;
 }
 
-static void raise(uint64_t *most, uint64_t value)
-{
-  if (value > *most)
-    *most = value;
-}
-
 void trace_largest_end(trace_largest *largest, const trace_large_kind *kind, trace_moment from,
                        trace_moment to, bool is_freed)
 {
   trace_large_group *group = find(largest, kind);
   if (!group)
     return;
-  raise(&group->most_rows, to.row - from.row);
-  raise(&group->most_nanoseconds, to.nanoseconds - from.nanoseconds);
+  group->most_rows = MAX(group->most_rows, to.row - from.row);
+  group->most_nanoseconds = MAX(group->most_nanoseconds, to.nanoseconds - from.nanoseconds);
   group->kept += !is_freed;
 }

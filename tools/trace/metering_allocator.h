@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An allocator that passes everything on to another and counts what is taken from it. */
+/* An allocator that passes everything on to another and counts what is taken from it. One thread's:
+ * replays have no others. */
 #ifndef CLPOOL_TRACE_METERING_ALLOCATOR_H
 #define CLPOOL_TRACE_METERING_ALLOCATOR_H
 
@@ -19,14 +20,13 @@ typedef struct trace_meter {
 /* Makes an allocator like `metered` in all its properties, its name included; retains it. */
 clp_status trace_metering_allocator_create(clp_allocator *metered, clp_allocator **out);
 
-/* What was counted, of an allocator from above. Any thread; each figure by itself is exact. */
+/* What was counted, of an allocator from above. */
 trace_meter trace_metering_allocator_read(const clp_allocator *allocator);
 
 /* Called with each block that is taken from the device or went back to it. */
 typedef void (*trace_block_callback)(size_t bytes, bool is_taken, void *user_data);
 
-/* From now on `on_block` is told of the blocks of an allocator from above; NULL: nobody is. Not
- * while another thread uses the allocator. */
+/* From now on `on_block` is told of the blocks of an allocator from above; NULL: nobody is. */
 void trace_metering_allocator_watch(clp_allocator *allocator, trace_block_callback on_block,
                                     void *user_data);
 

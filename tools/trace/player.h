@@ -12,29 +12,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands where a recorded block was live. A slot of no memory holds an allocation that failed
- * (or one of zero bytes). */
+/* What stands where a recorded block was live. */
 typedef struct trace_play_slot {
-  clp_buffer *buffer;    /* with a pool */
-  clp_memory memory;     /* without */
-  clp_allocator *source; /* without: whose memory that is */
+  clp_buffer *buffer; /* with a pool */
+  clp_memory memory;  /* without */
   size_t bytes;
-  uint32_t word; /* for its contents */
+  uint32_t pool; /* the number of its pool */
+  uint32_t word; /* the caller's own */
+  bool is_live;  /* false: there is nothing, or what failed */
 } trace_play_slot;
 
-typedef struct trace_play_tally {
-  uint64_t allocations, frees, failures;
-  uint64_t kinds[TRACE_KINDS];            /* allocations of each */
-  uint64_t first_failure;                 /* its event; 0: none failed */
-  size_t active_bytes, peak_active_bytes; /* but with one pool, which counts by itself */
-} trace_play_tally;
+/* What was counted of operations: those figures of a result that are called so. */
+typedef trace_replay_result trace_play_tally;
 
 /* What serves one context of the trace. */
 typedef struct trace_play_pool {
-  clp_allocator *arena;           /* NULL: none */
-  clp_allocator *source;          /* of blocks: the arena, or the metering allocator */
-  clp_pool *pool;                 /* NULL: bare */
-  struct trace_play_watch *watch; /* on it; NULL: none */
+  clp_allocator *source; /* of blocks: an arena, or the metering allocator */
+  clp_pool *pool;        /* NULL: bare */
 } trace_play_pool;
 
 /* Begins as {0}. One thread's. */
@@ -47,13 +41,12 @@ typedef struct trace_player {
   trace_play_slot *slots;
   size_t slot_count;
   trace_play_tally tally;
-  uint64_t blocks; /* that pools took, where there is an observer */
+  size_t active_bytes; /* now */
 } trace_player;
 
 /* Makes what the options ask for on `allocator`, which stays with the player; of the options, which
- * must last as long, it uses the pool, the arena, the limit, the contents, and of the observer what
- * is told of blocks. Statuses as of trace_replay. In any case the player is for trace_player_close.
- */
+ * must last as long, it uses the pool, the arena and the limit. Statuses as of
+ * trace_replay. In any case the player is for trace_player_close. */
 clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
                              const trace_replay_options *options);
 

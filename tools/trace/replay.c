@@ -15,7 +15,7 @@ typedef struct replay {
   trace_batch_source source;
   trace_player player;
   trace_batch *batch;
-  uint64_t recorded_failures;
+  size_t pool;          /* of the row that is observed */
   uint64_t nanoseconds; /* of this pass, and so is the next */
   uint64_t operations_before;
 } replay;
@@ -32,67 +32,56 @@ static clp_status run_batch(replay *run)
   uint64_t begin = run->clock();
   clp_status status = trace_player_run(&run->player, run->batch->operations, run->batch->count);
   run->nanoseconds += run->clock() - begin;
-  run->recorded_failures += run->batch->recorded_failures;
+  run->player.tally.recorded_failures += run->batch->recorded_failures;
   return status;
-}
-
-static uint64_t operations(const replay *run)
-{
-  return trace_play_operations(&run->player.tally);
 }
 
 static void tell_progress(const replay *run)
 {
   if (!run->options->on_progress)
     return;
-  trace_replay_progress progress = {.operations = operations(run)};
+  trace_replay_progress progress = {.operations = trace_play_operations(&run->player.tally)};
   trace_progress(run->source.reader, &progress.done_bytes, &progress.total_bytes);
   run->options->on_progress(&progress, run->options->user_data);
 }
 
-/* With an observer a batch is a row: all that changed since `before` is what the row came to. */
-static clp_status tell_step(const replay *run, const trace_play_tally *before, uint64_t taken)
+static void tell_block(size_t bytes, bool is_taken, void *user_data)
 {
-  const trace_player *player = &run->player;
-  const trace_play_tally *tally = &player->tally;
-  const trace_operation *operation = &run->batch->operations[0];
-  trace_replay_step step = {
-      .event = &run->batch->newest,
-      .outcome = TRACE_REPLAY_SKIPPED,
-      .device_bytes = trace_metering_allocator_read(player->metering).taken_bytes,
-  };
-  if (run->batch->count > 0) {
-    step.bytes = operation->bytes;
-    step.slot = operation->slot;
-    step.pool = operation->context;
-  }
-  if (tally->failures > before->failures) {
-    step.outcome = TRACE_REPLAY_REFUSED;
-  } else if (tally->frees > before->frees) {
-    step.outcome = TRACE_REPLAY_FREED;
-  } else if (tally->allocations > before->allocations) {
-    step.outcome = taken > 0 ? TRACE_REPLAY_MISS : TRACE_REPLAY_HIT;
-    step.block_bytes = player->options->pooled
-                           ? clp_buffer_capacity(player->slots[step.slot].buffer)
-                           : operation->bytes;
-  }
-  return run->options->observer->on_step(&step, run->options->observer->user_data);
+  const replay *run = user_data;
+  const trace_replay_observer *observer = run->options->observer;
+  observer->on_block(run->pool, bytes, is_taken, observer->user_data);
 }
 
-/* Blocks that were taken so far, by pools or straight from the device. */
-static uint64_t count_taken(const replay *run)
-{
-  return run->options->pooled ? run->player.blocks
-                              : trace_metering_allocator_read(run->player.metering).allocations;
-}
-
+/* With an observer a batch is a row. */
 static clp_status run_observed(replay *run)
 {
-  trace_play_tally before = run->player.tally;
-  uint64_t taken_before = count_taken(run);
+  const trace_player *player = &run->player;
+  const trace_operation *operation = run->batch->count ? run->batch->operations : NULL;
+  const trace_play_slot *slot = operation ? &player->slots[operation->slot] : NULL;
+  const bool was_live = slot && slot->is_live;
+  const uint64_t taken = trace_metering_allocator_read(player->metering).allocations;
+  trace_replay_step step = {.event = &run->batch->newest, .outcome = TRACE_REPLAY_SKIPPED};
+  if (run->batch->at_end)
+    return CLP_SUCCESS;
+  if (operation) {
+    step.bytes = operation->bytes;
+    step.slot = operation->slot;
+    step.pool = run->pool = operation->is_free ? slot->pool : operation->context;
+  }
   clp_status status = run_batch(run);
-  bool has_row = run->batch->count + run->batch->skipped > 0;
-  return status || !has_row ? status : tell_step(run, &before, count_taken(run) - taken_before);
+  if (status)
+    return status;
+  const trace_meter meter = trace_metering_allocator_read(player->metering);
+  step.device_bytes = meter.taken_bytes;
+  if (was_live) {
+    step.outcome = TRACE_REPLAY_FREED;
+  } else if (slot && slot->is_live) {
+    step.outcome = meter.allocations > taken ? TRACE_REPLAY_MISS : TRACE_REPLAY_HIT;
+    step.block_bytes = slot->buffer ? clp_buffer_capacity(slot->buffer) : slot->bytes;
+  } else if (operation && !operation->is_free) {
+    step.outcome = TRACE_REPLAY_REFUSED;
+  }
+  return run->options->observer->on_step(&step, run->options->observer->user_data);
 }
 
 static clp_status run_pass(replay *run)
@@ -102,8 +91,8 @@ static clp_status run_pass(replay *run)
   do {
     clp_status status = trace_batch_read(run->batch, &run->source, rows);
     if (!status)
-      status = trace_player_reserve(&run->player, run->source.live.capacity,
-                                    run->source.contexts.count, run->batch->newest.line);
+      status = trace_player_reserve(&run->player, run->source.live.capacity, run->source.contexts,
+                                    run->batch->newest.line);
     if (!status)
       status = is_observed ? run_observed(run) : run_batch(run);
     if (status)
@@ -113,19 +102,14 @@ static clp_status run_pass(replay *run)
   return CLP_SUCCESS;
 }
 
-static clp_status begin_next_pass(replay *run)
-{
-  trace_player_release_live(&run->player);
-  run->nanoseconds = 0;
-  run->operations_before = operations(run);
-  return trace_batch_source_rewind(&run->source);
-}
-
 static clp_status run_all(replay *run)
 {
   clp_status status = run_pass(run);
   for (unsigned pass = 1; pass < run->options->passes && !status; pass++) {
-    status = begin_next_pass(run);
+    trace_player_release_live(&run->player);
+    run->nanoseconds = 0;
+    run->operations_before = trace_play_operations(&run->player.tally);
+    status = trace_batch_source_rewind(&run->source);
     if (!status)
       status = run_pass(run);
   }
@@ -135,8 +119,7 @@ static clp_status run_all(replay *run)
 static void read_figures(const replay *run, trace_replay_result *result)
 {
   trace_player_read(&run->player, result);
-  result->recorded_failures = run->recorded_failures;
-  uint64_t timed = operations(run) - run->operations_before;
+  uint64_t timed = trace_play_operations(&run->player.tally) - run->operations_before;
   if (timed > 0)
     result->ns_per_operation = (double)run->nanoseconds / (double)timed;
 }
@@ -151,10 +134,14 @@ clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
   run.batch = malloc(sizeof(*run.batch));
   if (!status && !run.batch)
     status = trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to replay a trace");
+  if (!status && options->observer && options->pooled)
+    trace_metering_allocator_watch(run.player.metering, tell_block, &run);
   if (!status)
     status = run_all(&run);
   if (!status)
     read_figures(&run, result);
+  if (run.player.metering)
+    trace_metering_allocator_watch(run.player.metering, NULL, NULL);
 
   trace_player_close(&run.player);
   trace_batch_source_end(&run.source);

@@ -40,37 +40,24 @@ typedef struct trace_replay_step {
 typedef struct trace_replay_observer {
   /* Told each row; what it returns, if not CLP_SUCCESS, ends the replay. */
   clp_status (*on_step)(const trace_replay_step *step, void *user_data);
-  /* Told of each block that a pool takes from the device or its arena, or gives back, before the
-   * step that brought it about. */
+  /* Told of each block or segment that a pool, or its arena, takes from the device or gives back,
+   * before the step that brought it about. */
   void (*on_block)(size_t pool, size_t bytes, bool is_taken, void *user_data);
   void *user_data;
 } trace_replay_observer;
-
-/* Writes to what is allocated, and looks before it is freed whether that is still there. `bytes`
- * are as asked for, never 0, and `word` is another one for each allocation. What is returned, if
- * not CLP_SUCCESS, ends the replay. */
-typedef struct trace_replay_contents {
-  clp_status (*fill)(clp_memory memory, size_t bytes, uint32_t word, void *user_data);
-  clp_status (*check)(clp_memory memory, size_t bytes, uint32_t word,
-                      void *user_data); /* or NULL */
-  void *user_data;
-} trace_replay_contents;
 
 typedef struct trace_replay_options {
   bool pooled; /* false: straight on the allocator, the pool's options unused */
   clp_pool_options pool_options;
   bool on_arena; /* an arena stands on the allocator */
   clp_arena_options arena_options;
-  bool several_threads; /* the arena is one for programs of which several threads give streams work
-                           (clp_arena_options.one_thread), although a single one replays */
-  bool has_limit;       /* false: the limit is what the pool begins with */
-  size_t limit_bytes;   /* 0: none */
-  double scale;         /* of sizes, finite and above 0 */
+  bool has_limit;     /* false: the limit is what the pool begins with */
+  size_t limit_bytes; /* 0: none */
+  double scale;       /* of sizes, finite and above 0 */
   void (*on_progress)(const trace_replay_progress *progress, void *user_data); /* NULL: none */
   void *user_data;
   uint64_t (*clock)(void);               /* nanoseconds; NULL: the system's monotonic clock */
   const trace_replay_observer *observer; /* NULL: none; with one, times mean nothing */
-  const trace_replay_contents *contents; /* NULL: none; likewise */
   unsigned passes;                       /* over the trace, by the same pools; 0: one */
 } trace_replay_options;
 
@@ -85,7 +72,7 @@ typedef struct trace_replay_options {
 #define TRACE_ARENA_OPTIONS_INIT                                                                   \
   {                                                                                                \
     .struct_size = sizeof(clp_arena_options), .initialized = 1, .slack = 0.016,                    \
-    .min_segment_bytes = (size_t)4 << 10                                                           \
+    .one_thread = true, .min_segment_bytes = (size_t)4 << 10                                       \
   }
 
 #define TRACE_REPLAY_OPTIONS_INIT                                                                  \

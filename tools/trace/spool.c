@@ -69,8 +69,8 @@ static clp_status read_all(trace_spool *spool, trace_batch_source *source)
       return status;
   } while (!spool->batch->at_end);
   spool->slots = source->live.capacity;
-  spool->contexts = source->contexts.count;
-  spool->owners = source->owners.count;
+  spool->contexts = source->contexts;
+  spool->owners = source->owners;
   spool->is_recorded = trace_has(source->reader, TRACE_CONTEXT);
   return fflush(spool->file) ? failed("write") : CLP_SUCCESS;
 }

@@ -4,26 +4,20 @@
 #ifndef CLPOOL_TRACE_STACKS_H
 #define CLPOOL_TRACE_STACKS_H
 
-#include <clpool/profile.h>
-#include <clpool/status.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "hooks/line_report.h"
+#include "trace/names.h"
 
-typedef struct trace_stacks trace_stacks;
+/* A stack is the number of its innermost frame; 0: unknown. */
+typedef struct trace_stacks {
+  clpi_call_tree frames;   /* as numbered in the trace; keys are their texts, */
+  trace_names texts;       /* which are here */
+  clpi_line_report report; /* once they are resolved */
+  bool is_resolved;
+} trace_stacks;
 
-/* One line of source or, where neither that is known nor the caller's, object+0xoffset. Outer lines
- * come before those that they call; line 0 is the root of all. */
-typedef struct trace_stack_line {
-  const char *text; /* may hold any bytes */
-  size_t caller;    /* a smaller number */
-  unsigned depth;   /* the root's is 0 */
-  uint64_t bytes;   /* with those of the lines that it calls */
-} trace_stack_line;
-
-/* NULL: no host memory. */
-trace_stacks *trace_stacks_create(void);
-void trace_stacks_destroy(trace_stacks *stacks); /* NULL is a no-op */
+/* CLP_OUT_OF_HOST_MEMORY. In any case, `*stacks` is for trace_stacks_end; so is {0}. */
+clp_status trace_stacks_begin(trace_stacks *stacks);
+void trace_stacks_end(trace_stacks *stacks);
 
 /* Takes what follows "#frame" in a line: a number, its caller's, and a text. Numbers ascend from 1,
  * and callers have smaller ones; 0 is none. Sets `*expected` to what was expected instead, or to
@@ -31,27 +25,24 @@ void trace_stacks_destroy(trace_stacks *stacks); /* NULL is a no-op */
 clp_status trace_stacks_define(trace_stacks *stacks, const char *text, const char **expected);
 
 /* How many frames there are, 0 included: numbers of stacks are below. */
-uint64_t trace_stacks_count(const trace_stacks *stacks);
+static inline uint64_t trace_stacks_count(const trace_stacks *stacks)
+{
+  return stacks->frames.count;
+}
 
-/* A stack, by the number of its innermost frame, allocates, and frees what it allocated. */
-void trace_stacks_allocate(trace_stacks *stacks, uint64_t stack, uint64_t bytes);
-void trace_stacks_free(trace_stacks *stacks, uint64_t stack, uint64_t bytes);
+/* A stack allocates, or frees what it allocated. */
+void trace_stacks_use(trace_stacks *stacks, uint64_t stack, uint64_t bytes, bool is_allocation);
 
-/* Looks the names of all frames up, after the last of them. CLP_OUT_OF_HOST_MEMORY. */
+/* Looks the names of all frames up, after the last of them: then `report` has lines of source or,
+ * where neither that is known nor the caller's, object+0xoffset. It writes those of the peak.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status trace_stacks_resolve(trace_stacks *stacks);
 
-/* What follows is about stacks that are resolved. */
+/* What a line of the report shows; it may hold any bytes. */
+const char *trace_stacks_text(const clpi_call_node *line);
 
-/* The lines with their bytes in a view, an array for the caller to free. CLP_OUT_OF_HOST_MEMORY. */
-clp_status trace_stacks_lines(const trace_stacks *stacks, clp_line_profile_view view,
-                              trace_stack_line **lines, size_t *count);
-
-/* The texts of a stack's lines, innermost first, up to `most`, without addresses that have no name
- * if these are innermost. Returns how many there are. */
-size_t trace_stacks_describe(const trace_stacks *stacks, uint64_t stack, const char **texts,
-                             size_t most);
-
-/* Writes the view's folded stacks, `outermost;...;innermost bytes` a line. CLP_IO_ERROR. */
-clp_status trace_stacks_write_folded(trace_stacks *stacks, clp_line_profile_view view, FILE *file);
+/* The bytes of the report's lines in a view, with those of the lines that they call: an array for
+ * the caller to free. NULL: no host memory. */
+uint64_t *trace_stacks_bytes(const trace_stacks *stacks, clp_line_profile_view view);
 
 #endif

@@ -2,82 +2,35 @@
 /* Spans, joined two by two when they become too many. */
 #include "trace/timeline.h"
 
-#include <stdbool.h>
+#include <sys/param.h>
 
-static trace_range exactly(size_t value)
-{
-  return (trace_range){value, value};
-}
-
-static void join_ranges(trace_range *range, trace_range other)
-{
-  if (other.least < range->least)
-    range->least = other.least;
-  if (other.most > range->most)
-    range->most = other.most;
-}
-
-static trace_span span_of(const trace_sample *sample)
-{
-  return (trace_span){
-      .first = sample->when,
-      .last = sample->when,
-      .active_bytes = exactly(sample->active_bytes),
-      .managed_bytes = exactly(trace_sample_managed_bytes(sample)),
-      .held_bytes = exactly(sample->held_bytes),
-      .device_bytes = exactly(sample->device_bytes),
-      .hits = sample->outcome == TRACE_REPLAY_HIT,
-      .misses = sample->outcome == TRACE_REPLAY_MISS,
-      .refused = sample->outcome == TRACE_REPLAY_REFUSED,
-  };
-}
-
-static void join_spans(trace_span *span, const trace_span *next)
+static void join(trace_span *span, const trace_span *next)
 {
   span->last = next->last;
-  join_ranges(&span->active_bytes, next->active_bytes);
-  join_ranges(&span->managed_bytes, next->managed_bytes);
-  join_ranges(&span->held_bytes, next->held_bytes);
-  join_ranges(&span->device_bytes, next->device_bytes);
+  span->least_active_bytes = MIN(span->least_active_bytes, next->least_active_bytes);
+  span->active_bytes = MAX(span->active_bytes, next->active_bytes);
+  span->managed_bytes = MAX(span->managed_bytes, next->managed_bytes);
+  span->held_bytes = MAX(span->held_bytes, next->held_bytes);
+  span->device_bytes = MAX(span->device_bytes, next->device_bytes);
   span->hits += next->hits;
   span->misses += next->misses;
   span->refused += next->refused;
 }
 
-static uint64_t rows_of(const trace_span *span)
+void trace_timeline_add(trace_timeline *timeline, const trace_span *row)
 {
-  return span->last.row - span->first.row + 1;
-}
-
-static void halve(trace_timeline *timeline)
-{
-  for (size_t i = 0; i < timeline->count / 2; i++) {
-    trace_span joined = timeline->spans[2 * i];
-    join_spans(&joined, &timeline->spans[2 * i + 1]);
-    timeline->spans[i] = joined;
-  }
-  timeline->count /= 2;
-  timeline->rows_a_span *= 2;
-}
-
-static bool last_has_room(const trace_timeline *timeline)
-{
-  return timeline->count > 0 &&
-         rows_of(&timeline->spans[timeline->count - 1]) < timeline->rows_a_span;
-}
-
-void trace_timeline_add(trace_timeline *timeline, const trace_sample *sample)
-{
-  trace_span span = span_of(sample);
-  if (timeline->rows_a_span == 0)
-    timeline->rows_a_span = 1;
-  if (last_has_room(timeline)) {
-    join_spans(&timeline->spans[timeline->count - 1], &span);
+  trace_span *last = timeline->count > 0 ? &timeline->spans[timeline->count - 1] : NULL;
+  if (last && last->last.row - last->first.row + 1 < timeline->rows_a_span) {
+    join(last, row);
     return;
   }
-  if (timeline->count == TRACE_TIMELINE_SPANS)
-    halve(timeline);
-  timeline->spans[timeline->count++] = span;
+  if (!last)
+    timeline->rows_a_span = 1;
+  if (timeline->count == TRACE_TIMELINE_SPANS) {
+    timeline->count = trace_timeline_widen(timeline, TRACE_TIMELINE_SPANS / 2, timeline->spans);
+    timeline->rows_a_span *= 2;
+  }
+  timeline->spans[timeline->count++] = *row;
 }
 
 uint64_t trace_timeline_rows(const trace_timeline *timeline)
@@ -87,6 +40,8 @@ uint64_t trace_timeline_rows(const trace_timeline *timeline)
 
 uint64_t trace_timeline_nanoseconds(const trace_timeline *timeline, uint64_t row)
 {
+  if (row == 0)
+    return 0;
   const trace_span *span = &timeline->spans[(row - 1) / timeline->rows_a_span];
   uint64_t steps = span->last.row - span->first.row;
   if (steps == 0)
@@ -103,7 +58,7 @@ size_t trace_timeline_widen(const trace_timeline *timeline, size_t most, trace_s
     if (i % factor == 0)
       windows[i / factor] = timeline->spans[i];
     else
-      join_spans(&windows[i / factor], &timeline->spans[i]);
+      join(&windows[i / factor], &timeline->spans[i]);
   }
   return timeline->count > 0 ? (timeline->count + factor - 1) / factor : 0;
 }

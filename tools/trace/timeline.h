@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The course of a pool's figures over a trace of any length, in bounded memory: spans of rows, each
- * with the least and the most of every figure in it, so that no peak is lost. */
+ * with the most of every figure in it, so that no peak is lost. */
 #ifndef CLPOOL_TRACE_TIMELINE_H
 #define CLPOOL_TRACE_TIMELINE_H
-
-#include "trace/replay.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,32 +13,23 @@ typedef struct trace_moment {
   uint64_t nanoseconds; /* since the first row */
 } trace_moment;
 
-/* A pool right after a row. Managed bytes are the sum of the three. */
-typedef struct trace_sample {
-  trace_moment when;
-  trace_replay_outcome outcome; /* of the row */
-  size_t bytes;                 /* of the row, scaled */
-  size_t active_bytes;          /* as asked for */
-  size_t padding_bytes;         /* of active blocks, beyond what was asked for */
-  size_t held_bytes;
-  size_t device_bytes; /* taken from the device: on an arena more than is managed */
-} trace_sample;
-
-static inline size_t trace_sample_managed_bytes(const trace_sample *sample)
-{
-  return sample->active_bytes + sample->padding_bytes + sample->held_bytes;
-}
-
-typedef struct trace_range {
-  size_t least, most;
-} trace_range;
-
-/* Some rows in succession. */
+/* One row or several in succession, and what a pool has right after each. Of several rows, bytes
+ * are the most. */
 typedef struct trace_span {
   trace_moment first, last;
-  trace_range active_bytes, managed_bytes, held_bytes, device_bytes;
+  size_t least_active_bytes;
+  size_t active_bytes;  /* as asked for */
+  size_t managed_bytes; /* active, padding and held */
+  size_t held_bytes;
+  size_t device_bytes;            /* taken from the device: on an arena more than is managed */
   uint64_t hits, misses, refused; /* allocations */
 } trace_span;
+
+/* What a row has of active blocks, beyond what was asked for. */
+static inline size_t trace_span_padding_bytes(const trace_span *row)
+{
+  return row->managed_bytes - row->held_bytes - row->active_bytes;
+}
 
 enum { TRACE_TIMELINE_SPANS = 16384 };
 
@@ -54,12 +43,13 @@ typedef struct trace_timeline {
 } trace_timeline;
 
 /* Adds the next row, whose number is one more than that of the row before. */
-void trace_timeline_add(trace_timeline *timeline, const trace_sample *sample);
+void trace_timeline_add(trace_timeline *timeline, const trace_span *row);
 
 /* How many rows were added. */
 uint64_t trace_timeline_rows(const trace_timeline *timeline);
 
-/* The nanoseconds at a row, of those added; in between a span's ends, as if time went evenly. */
+/* The nanoseconds at a row, of those added; in between a span's ends, as if time went evenly. Row 0
+ * is the beginning. */
 uint64_t trace_timeline_nanoseconds(const trace_timeline *timeline, uint64_t row);
 
 /* Joins neighbours evenly, so that there are at most `most` of them: the wider spans go to

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures, shown and as JSON. */
+#include "figures.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static void write_lines(clpi_json *json, const char *key, const char *const *lines)
+{
+  if (!lines[0]) {
+    clpi_json_null(json, key);
+    return;
+  }
+  clpi_json_begin_array(json, key);
+  for (; *lines; lines++)
+    clpi_json_string(json, NULL, *lines);
+  clpi_json_end_array(json);
+}
+
+void clpi_write_figures(clpi_json *json, const clpi_figure *figures, size_t count)
+{
+  for (const clpi_figure *figure = figures; figure < figures + count; figure++) {
+    if (!figure->key || (figure->kind == CLPI_SOME && figure->value.count == 0))
+      continue;
+    if (figure->kind == CLPI_SWITCH)
+      clpi_json_bool(json, figure->key, figure->value.count);
+    else if (figure->kind == CLPI_ELAPSED)
+      clpi_json_number(json, figure->key, (double)figure->value.count / 1e9);
+    else if (figure->kind == CLPI_RATIO || figure->kind == CLPI_TIME)
+      clpi_json_number(json, figure->key, figure->value.ratio);
+    else if (figure->kind == CLPI_EVENT && figure->value.count == 0)
+      clpi_json_null(json, figure->key);
+    else if (figure->kind == CLPI_WORDS)
+      clpi_json_string(json, figure->key, figure->value.text);
+    else if (figure->kind == CLPI_LINES)
+      write_lines(json, figure->key, figure->value.lines);
+    else
+      clpi_json_unsigned(json, figure->key, figure->value.count);
+  }
+}
+
+clpi_shown clpi_show_figure(const clpi_figure *figure)
+{
+  clpi_shown address;
+  snprintf(address.text, sizeof(address.text), "%#" PRIx64, figure->value.count);
+  return figure->kind == CLPI_BYTES     ? clpi_show_bytes(figure->value.count)
+         : figure->kind == CLPI_TIME    ? clpi_show_time(figure->value.ratio)
+         : figure->kind == CLPI_RATIO   ? clpi_show_ratio(figure->value.ratio)
+         : figure->kind == CLPI_ELAPSED ? clpi_show_elapsed(figure->value.count)
+         : figure->kind == CLPI_ADDRESS ? address
+                                        : clpi_show_count(figure->value.count);
+}
+
+double clpi_figure_value(const clpi_figure *figure)
+{
+  return figure->kind == CLPI_TIME || figure->kind == CLPI_RATIO ? figure->value.ratio
+                                                                 : (double)figure->value.count;
+}
+
+clpi_shown clpi_show_grouped(uint64_t count)
+{
+  clpi_shown shown;
+  char digits[24];
+  int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+  char *end = shown.text;
+  for (int i = 0; i < length; i++) {
+    if (i > 0 && (length - i) % 3 == 0)
+      *end++ = ',';
+    *end++ = digits[i];
+  }
+  *end = '\0';
+  return shown;
+}
+
+clpi_shown clpi_show_elapsed(uint64_t nanoseconds)
+{
+  clpi_shown shown;
+  uint64_t seconds = nanoseconds / 1000000000u;
+  if (seconds < 60)
+    return nanoseconds ? clpi_show_time((double)nanoseconds) : (clpi_shown){"0 s"};
+  bool has_hours = seconds >= 3600;
+  snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " %s %" PRIu64 " %s",
+           has_hours ? seconds / 3600 : seconds / 60, has_hours ? "h" : "min",
+           has_hours ? seconds / 60 % 60 : seconds % 60, has_hours ? "min" : "s");
+  return shown;
+}
+
+clpi_shown clpi_show_part(uint64_t part, uint64_t whole)
+{
+  clpi_shown shown;
+  if (part == 0 || part == whole)
+    return part ? (clpi_shown){"100 %"} : (clpi_shown){"0 %"};
+  double per_cent = (double)part / (double)whole * 100.0;
+  snprintf(shown.text, sizeof(shown.text), "%.1f %%", fmax(fmin(per_cent, 99.9), 0.1));
+  return shown;
+}
+
+clpi_shown clpi_show_number_of(uint64_t count, const char *noun)
+{
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%.28s %.16s%s", clpi_show_grouped(count).text, noun,
+           count == 1 ? "" : "s");
+  return shown;
+}
