@@ -71,7 +71,7 @@ static clp_status read_all(trace_spool *spool, trace_batch_source *source)
   spool->slots = source->live.capacity;
   spool->contexts = source->contexts;
   spool->owners = source->owners;
-  spool->is_recorded = trace_has(source->reader, TRACE_CONTEXT);
+  spool->is_recorded = spool->batch->newest.columns[TRACE_CONTEXT] > 0;
   return fflush(spool->file) ? failed("write") : CLP_SUCCESS;
 }
 
