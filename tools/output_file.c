@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A file without a name, which gets one at the end: whatever ends the program leaves nothing
- * behind. Where the file system has no such files, it has a temporary name beside the wanted one.
- */
+/* A file without a name, which gets one at the end: whatever ends the program, nothing is left.
+ * Where the file system has no such files, it has a temporary name beside the wanted one. */
 #include "output_file.h"
 
 #include "program.h"
