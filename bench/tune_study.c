@@ -135,8 +135,7 @@ static double recommended_bytes(const program *of, const set *some)
   trace_tune_outcome outcomes[MOST_SET];
   for (size_t i = 0; i < some->count; i++)
     outcomes[i] = of->outcomes[some->of[i]];
-  return (double)outcomes[trace_tune_recommend(outcomes, some->count, MOST_NS)]
-      .result.peak_device_bytes;
+  return (double)trace_tune_recommend(outcomes, some->count, MOST_NS)->result.peak_device_bytes;
 }
 
 static void print(const set *some)
@@ -149,8 +148,8 @@ static void print(const set *some)
   }
   for (size_t i = 0; i < program_count; i++) {
     const program *of = &programs[i];
-    size_t best = trace_tune_recommend(of->outcomes, all_count, MOST_NS);
-    double more = recommended_bytes(of, some) / (double)of->outcomes[best].result.peak_device_bytes;
+    const trace_tune_outcome *best = trace_tune_recommend(of->outcomes, all_count, MOST_NS);
+    double more = recommended_bytes(of, some) / (double)best->result.peak_device_bytes;
     most = fmax(most, more);
     sum += log(more);
   }

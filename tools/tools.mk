@@ -60,7 +60,6 @@ tools_clpool_SOURCES = \
 	tools/run.c \
 	tools/trace_input.c tools/trace_input.h \
 	tools/tune.c \
-	tools/tune_json.c \
 	tools/tune_plot.c \
 	tools/tune_report.c tools/tune_report.h
 # Where the layers are is compiled in.

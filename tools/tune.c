@@ -8,32 +8,19 @@
 #include "trace_input.h"
 #include "tune_report.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const unsigned run_bits[] = {0, 1, 2, 4, 8};
-
-enum { RUN_SETTINGS = sizeof(run_bits) / sizeof(run_bits[0]) };
+#include <sys/param.h>
 
 typedef struct tuning {
   const clpi_arguments *arguments;
   trace_costs *costs;
   trace_tune_options options;
-  trace_tune_outcome outcomes[TRACE_TUNE_SETTINGS], run[RUN_SETTINGS];
-  size_t count;     /* of the outcomes */
-  bool is_recorded; /* every trace is from clpool record */
   clpi_tune_report report;
   clpi_progress bar;
-  double done, step; /* of all traces: parts, and what an operation's replay is */
+  size_t tried; /* settings, with all traces */
 } tuning;
-
-static void show_progress(size_t operations, void *user_data)
-{
-  enum { WHOLE = 1000000 };
-  tuning *all = user_data;
-  all->done += all->step * (double)operations;
-  clpi_progress_update(&all->bar, (uint64_t)(all->done * WHOLE), WHOLE, 0);
-}
 
 /* --- costs --- */
 
@@ -63,47 +50,41 @@ static int open_costs(tuning *all)
   if (table->curves[TRACE_COST_ALLOCATE].count == 0)
     clpi_complain("warning: %s does not say what it costs to allocate", source);
   const char *device = all->costs->device;
-  snprintf(all->report.costs.text, sizeof(all->report.costs.text), "%s, %s%s%s%s", table->allocator,
-           source, device[0] ? " (" : "", device, device[0] ? ")" : "");
+  snprintf(all->report.costs, sizeof(all->report.costs), "%s, %s%s%s%s", table->allocator, source,
+           device[0] ? " (" : "", device, device[0] ? ")" : "");
   all->options.costs = table;
   return CLPI_EXIT_SUCCESS;
 }
 
 /* --- settings --- */
 
-/* Where leading bits do not matter on an arena, those of one slack are one. */
-static bool is_listed(const tuning *all, const trace_tune_setting *setting)
-{
-  for (size_t i = 0; i < all->count; i++)
-    if (setting->any_bits && all->outcomes[i].setting.on_arena &&
-        all->outcomes[i].setting.slack >= setting->slack)
-      return true;
-  return false;
-}
-
+/* Where leading bits do not matter on an arena, the settings of one slack, which are neighbours,
+ * are one. */
 static void list_settings(tuning *all)
 {
+  clpi_tune_report *report = &all->report;
+  const bool has_parts = trace_tune_has_parts(all->options.costs);
+  const trace_tune_setting *last = NULL;
   for (size_t i = 0; i < TRACE_TUNE_SETTINGS; i++) {
     trace_tune_setting setting = trace_tune_settings[i];
-    setting.any_bits = setting.on_arena && !trace_tune_has_parts(all->options.costs);
-    if (!is_listed(all, &setting))
-      all->outcomes[all->count++].setting = setting;
+    setting.any_bits = setting.on_arena && !has_parts;
+    if (setting.any_bits && last->any_bits && last->slack >= setting.slack)
+      continue;
+    last = &report->outcomes[report->count].setting;
+    report->outcomes[report->count++].setting = setting;
   }
-  for (size_t i = 0; i < RUN_SETTINGS; i++)
-    all->run[i].setting = (trace_tune_setting){.leading_bits = run_bits[i], .in_layer = true};
+  for (size_t i = 0; i < TRACE_TUNE_RUNS; i++)
+    report->outcomes[report->count + i].setting = trace_tune_settings[TRACE_TUNE_SETTINGS + i];
 }
 
-static clp_status try_all(tuning *all, trace_spool *spool, const char *name)
+static clp_status try_settings(tuning *all, trace_spool *spool, const char *name)
 {
+  const size_t count = all->report.count + (spool->is_recorded ? TRACE_TUNE_RUNS : 0);
   clp_status status = CLP_SUCCESS;
-  const size_t run_count = spool->is_recorded ? RUN_SETTINGS : 0;
-  const double operations = (double)(spool->allocations + spool->frees);
-  const double replays = 2.0 * (double)(all->count + run_count);
-  all->step = 1.0 / (replays * operations * (double)all->arguments->trace_count);
-  for (size_t i = 0; i < all->count && !status; i++)
-    status = trace_tune_add(&all->outcomes[i], spool, name, &all->options);
-  for (size_t i = 0; i < run_count && !status; i++)
-    status = trace_tune_add(&all->run[i], spool, name, &all->options);
+  for (size_t i = 0; i < count && spool->allocations > 0 && !status; i++) {
+    status = trace_tune_add(&all->report.outcomes[i], spool, name, &all->options);
+    clpi_progress_update(&all->bar, ++all->tried, count * all->arguments->trace_count, 0);
+  }
   return status;
 }
 
@@ -112,16 +93,13 @@ static clp_status try_trace(tuning *all, trace_reader *reader, const char *name)
   clpi_tune_report *report = &all->report;
   trace_spool spool = {0};
   clp_status status = trace_spool_read(&spool, reader);
-  if (!status && spool.allocations > 0)
-    status = try_all(all, &spool, name);
+  if (!status)
+    status = try_settings(all, &spool, name);
   report->allocations += spool.allocations;
   report->frees += spool.frees;
-  if (spool.active_bytes > spool.peak_active_bytes / 10 &&
-      spool.active_bytes > report->end_active_bytes)
-    report->end_active_bytes = spool.active_bytes;
-  if (report->peak_active_bytes < spool.peak_active_bytes)
-    report->peak_active_bytes = spool.peak_active_bytes;
-  all->is_recorded &= spool.is_recorded || spool.allocations == 0;
+  report->end_active_bytes = MAX(report->end_active_bytes, spool.active_bytes);
+  report->peak_active_bytes = MAX(report->peak_active_bytes, spool.peak_active_bytes);
+  report->is_recorded &= spool.is_recorded || spool.allocations == 0;
   trace_spool_end(&spool);
   return status;
 }
@@ -145,35 +123,31 @@ static int open_and_try(tuning *all, const char *path)
 
 /* --- the report --- */
 
-static void recommend(tuning *all)
+static void recommend(clpi_tune_report *report)
 {
-  clpi_tune_report *report = &all->report;
-  const double most_ns = all->arguments->most_ns;
-  report->outcomes = all->outcomes;
-  report->count = report->best = all->count;
+  const double most_ns = report->arguments->most_ns;
   if (report->allocations < CLPI_TUNE_ENOUGH)
     return;
-  report->best = trace_tune_recommend(all->outcomes, all->count, most_ns);
-  const size_t best_run = trace_tune_recommend(all->run, RUN_SETTINGS, most_ns);
-  if (all->is_recorded && best_run < RUN_SETTINGS)
-    report->run = &all->run[best_run];
+  report->best = trace_tune_recommend(report->outcomes, report->count, most_ns);
+  if (report->is_recorded)
+    report->run = trace_tune_recommend(report->outcomes + report->count, TRACE_TUNE_RUNS, most_ns);
 }
 
-static int report(tuning *all, clpi_output_file **plot)
+static int report(clpi_tune_report *report, clpi_output_file **plot)
 {
-  if (all->report.allocations == 0) {
+  int code = CLPI_EXIT_SUCCESS;
+  if (report->allocations == 0) {
     clpi_complain("no allocation is recorded in any of the traces, so there is nothing to tune");
     return CLPI_EXIT_FAILED;
   }
-  recommend(all);
-  if (all->arguments->as_json)
-    clpi_tune_report_json(&all->report);
+  recommend(report);
+  if (report->arguments->as_json)
+    clpi_tune_report_json(report);
   else
-    clpi_tune_report_print(&all->report);
-  if (!*plot)
-    return CLPI_EXIT_SUCCESS;
-  int code = clpi_tune_report_plot(&all->report, clpi_output_file_stream(*plot));
-  if (code)
+    clpi_tune_report_print(report);
+  if (*plot)
+    code = clpi_tune_report_plot(report, clpi_output_file_stream(*plot));
+  if (code || !*plot)
     return code;
   code = clpi_output_file_finish(*plot);
   *plot = NULL;
@@ -193,7 +167,7 @@ static int tune(tuning *all)
   for (size_t i = 0; i < arguments->trace_count && !code; i++)
     code = open_and_try(all, arguments->traces[i]);
   if (!code)
-    code = report(all, &plot);
+    code = report(&all->report, &plot);
   clpi_output_file_discard(plot);
   return code;
 }
@@ -220,7 +194,7 @@ static int check_plot(const char *path)
 
 static int run(clpi_arguments *arguments)
 {
-  tuning all = {.arguments = arguments, .is_recorded = true, .report.arguments = arguments};
+  tuning all = {.arguments = arguments, .report = {.arguments = arguments, .is_recorded = true}};
   int code = check_inputs(arguments);
   if (!code)
     code = check_plot(arguments->output);
@@ -229,9 +203,11 @@ static int run(clpi_arguments *arguments)
   if (code)
     return code;
   clpi_show_remarks();
+  unsetenv("CLPOOL_MEMORY_LIMIT"); /* it is for programs' pools */
+#ifdef M_MMAP_THRESHOLD
+  mallopt(M_MMAP_THRESHOLD, 1 << 17); /* pools' tables are large, and most pages stay untouched */
+#endif
   all.options.limit_bytes = arguments->replay.limit_bytes;
-  all.options.on_progress = show_progress;
-  all.options.user_data = &all;
   code = tune(&all);
   free(all.costs);
   return code;

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of settings, the recommendation, and how to have it. */
+/* The table of settings, the recommendation, and how to have it; the same as one JSON object. */
 #include "tune_report.h"
 
 #include "core/base/printable.h"
+#include "json.h"
 #include "quantities.h"
+#include "replay_report.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 
-static clpi_tune_words words(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A text, by value. */
+typedef struct words {
+  char text[512];
+} words;
 
-static clpi_tune_words words(const char *format, ...)
+static words say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static words say(const char *format, ...)
 {
-  clpi_tune_words made;
+  words made;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(made.text, sizeof(made.text), format, arguments);
@@ -24,75 +30,90 @@ static clpi_tune_words words(const char *format, ...)
 
 /* --- what is recommended --- */
 
-clpi_tune_words clpi_tune_reason(const clpi_tune_report *report)
+static words reason(const clpi_tune_report *report)
 {
-  if (report->best < report->count)
-    return words("the least memory within %u ns an operation of the quickest",
-                 report->arguments->most_ns);
+  if (report->best)
+    return say("the least memory within %u ns an operation of the quickest",
+               report->arguments->most_ns);
   if (report->allocations < CLPI_TUNE_ENOUGH)
-    return words("%" PRIu64 " allocation%s too few to tell settings apart: record %d or more",
-                 report->allocations, report->allocations > 1 ? "s are" : " is", CLPI_TUNE_ENOUGH);
-  return words("every setting runs out of memory");
+    return say("%" PRIu64 " allocation%s too few to tell settings apart: record %d or more",
+               report->allocations, report->allocations > 1 ? "s are" : " is", CLPI_TUNE_ENOUGH);
+  return say("every setting runs out of memory");
 }
 
-size_t clpi_tune_notes(const clpi_tune_report *report, clpi_tune_words notes[CLPI_TUNE_NOTES])
+enum { MOST_NOTES = 3 };
+
+static size_t list_notes(const clpi_tune_report *report, words notes[MOST_NOTES])
 {
-  const trace_tune_outcome *best = &report->outcomes[report->best];
+  const trace_tune_outcome *best = report->best;
   const uint64_t failed = report->outcomes[0].result.recorded_failures;
   size_t count = 0;
-  if (report->best < report->count && best->pass_ns[0] > 2 * best->pass_ns[1])
-    notes[count++] = words("%.0f %% of the first pass's time is warming up",
-                           floor(100 * (1 - best->pass_ns[1] / best->pass_ns[0])));
-  if (report->end_active_bytes > 0)
-    notes[count++] = words("%s are never freed", clpi_show_bytes(report->end_active_bytes).text);
+  if (best && best->pass_ns[0] > 2 * best->pass_ns[1])
+    notes[count++] = say("%.0f %% of the first pass's time is warming up",
+                         floor(100 * (1 - best->pass_ns[1] / best->pass_ns[0])));
+  if (report->end_active_bytes > report->peak_active_bytes / 10)
+    notes[count++] = say("%s are never freed", clpi_show_bytes(report->end_active_bytes).text);
   if (failed > 0)
-    notes[count++] = words("%" PRIu64 " allocation%s failed when recorded, and %s left out", failed,
-                           failed > 1 ? "s" : "", failed > 1 ? "are" : "is");
+    notes[count++] = say("%" PRIu64 " allocation%s failed when recorded, and %s left out", failed,
+                         failed > 1 ? "s" : "", failed > 1 ? "are" : "is");
   return count;
 }
 
 /* --- how to have it --- */
 
-clpi_tune_words clpi_tune_code(const trace_tune_setting *setting)
+static words in_c(const trace_tune_setting *setting)
 {
-  clpi_tune_words arena = {""};
+  words arena = {""};
   if (setting->on_arena)
-    arena = words("clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;\n"
-                  "arena_options.slack = %g;\n"
-                  "/* NVIDIA's OpenCL: set one_thread if one thread enqueues all work. */\n"
-                  "clp_allocator *arena = NULL;\n"
-                  "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
-                  setting->slack);
+    arena = say("clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;\n"
+                "arena_options.slack = %g;\n"
+                "/* NVIDIA's OpenCL: set one_thread if one thread enqueues all work. */\n"
+                "clp_allocator *arena = NULL;\n"
+                "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
+                setting->slack);
   if (setting->any_bits)
-    return words("%sclp_pool *pool = NULL;\nclp_pool_create(arena, NULL, &pool);\n", arena.text);
-  return words("%sclp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
-               "options.leading_bits_in_bin_id = %u;\n"
-               "clp_pool *pool = NULL;\n"
-               "clp_pool_create(%s, &options, &pool);\n",
-               arena.text, setting->leading_bits, setting->on_arena ? "arena" : "allocator");
+    return say("%sclp_pool *pool = NULL;\nclp_pool_create(arena, NULL, &pool);\n", arena.text);
+  return say("%sclp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
+             "options.leading_bits_in_bin_id = %u;\n"
+             "clp_pool *pool = NULL;\n"
+             "clp_pool_create(%s, &options, &pool);\n",
+             arena.text, setting->leading_bits, setting->on_arena ? "arena" : "allocator");
 }
 
-clpi_tune_words clpi_tune_python(const trace_tune_setting *setting)
+static words in_python(const trace_tune_setting *setting)
 {
-  clpi_tune_words source = words("%s", "allocator");
+  words source = {"allocator"};
   if (setting->on_arena)
-    source = words("clpool.ArenaAllocator(allocator, slack=%g)", setting->slack);
+    source = say("clpool.ArenaAllocator(allocator, slack=%g)", setting->slack);
   if (setting->any_bits)
-    return words("clpool.MemoryPool(%s)", source.text);
-  return words("clpool.MemoryPool(%s,\n                  leading_bits_in_bin_id=%u)", source.text,
-               setting->leading_bits);
+    return say("clpool.MemoryPool(%s)", source.text);
+  return say("clpool.MemoryPool(%s,\n                  leading_bits_in_bin_id=%u)", source.text,
+             setting->leading_bits);
 }
 
-clpi_tune_words clpi_tune_environment(const trace_tune_setting *setting)
+static words in_environment(const trace_tune_setting *setting)
 {
-  clpi_tune_words bits = words("CLPOOL_LEADING_BITS=%u", setting->leading_bits);
+  words bits = say("CLPOOL_LEADING_BITS=%u ", setting->leading_bits);
   if (!setting->on_arena)
-    return words("%s CLPOOL_ARENA=0", bits.text);
-  return words("%s%sCLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=%g", setting->any_bits ? "" : bits.text,
-               setting->any_bits ? "" : " ", setting->slack);
+    return say("%sCLPOOL_ARENA=0", bits.text);
+  return say("%sCLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=%g", setting->any_bits ? "" : bits.text,
+             setting->slack);
 }
 
-/* --- the text --- */
+static const struct {
+  const char *heading, *key; /* for people, and in JSON */
+  words (*say)(const trace_tune_setting *setting);
+  const char *end; /* for people */
+} ways[] = {
+    {"In C:", "code", in_c, ""},
+    {"In Python:", "python", in_python, "\n"},
+    {"In the environment, for pools whose options do not set these:", "environment", in_environment,
+     " ./program\n"},
+};
+
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+/* --- for people --- */
 
 static void print_subject(const clpi_tune_report *report)
 {
@@ -108,8 +129,15 @@ static void print_subject(const clpi_tune_report *report)
   if (arguments->replay.limit_bytes > 0)
     printf(", a limit of %s", clpi_show_bytes(arguments->replay.limit_bytes).text);
   fputs("\ncosts: ", stdout);
-  clpi_print_escaped(stdout, report->costs.text);
+  clpi_print_escaped(stdout, report->costs);
   fputs("\n\n", stdout);
+}
+
+static char mark(const clpi_tune_report *report, size_t i)
+{
+  if (&report->outcomes[i] == report->best)
+    return '*';
+  return trace_tune_is_beaten(report->outcomes, report->count, i) ? ' ' : '-';
 }
 
 static void print_outcome(const clpi_tune_report *report, size_t i)
@@ -117,12 +145,8 @@ static void print_outcome(const clpi_tune_report *report, size_t i)
   const trace_tune_outcome *outcome = &report->outcomes[i];
   const trace_tune_setting *setting = &outcome->setting;
   const trace_replay_result *result = &outcome->result;
-  const bool is_beaten = trace_tune_is_beaten(report->outcomes, report->count, i);
-  clpi_tune_words bits = words("%u", setting->leading_bits), slack = words("%g", setting->slack);
-  printf("%s %4s  %-6s %9.3f %11s %8" PRIu64 " %12.1f %11.1f",
-         i == report->best ? "*"
-         : is_beaten       ? " "
-                           : "-",
+  words bits = say("%u", setting->leading_bits), slack = say("%g", setting->slack);
+  printf("%c %4s  %-6s %9.3f %11s %8" PRIu64 " %12.1f %11.1f", mark(report, i),
          setting->any_bits ? "any" : bits.text, setting->on_arena ? slack.text : "no",
          result->footprint, clpi_show_bytes(result->peak_device_bytes).text,
          result->device_allocations, result->ns_per_operation, outcome->first_ns);
@@ -139,10 +163,9 @@ static void print_outcome(const clpi_tune_report *report, size_t i)
 static void print_table(const clpi_tune_report *report)
 {
   static const char heading[] = "  %4s  %-6s %9s %11s %8s %12s %11s%s\n";
-  bool is_several = report->arguments->trace_count > 1;
   printf(heading, "bits", "arena", "taken", "taken", "device", "ns an", "in the", "");
   printf(heading, "", "slack", "/ in use", "", "calls", "operation", "first pass",
-         is_several ? "  taken by" : "");
+         report->arguments->trace_count > 1 ? "  taken by" : "");
   for (size_t i = 0; i < report->count; i++)
     print_outcome(report, i);
   printf("* recommended: the least memory within %u ns an operation of the quickest\n"
@@ -166,31 +189,122 @@ static void print_best(const trace_tune_outcome *best)
          best->result.ns_per_operation);
 }
 
-static void print_ways(const trace_tune_setting *setting, const trace_tune_outcome *run)
+static void print_ways(const trace_tune_setting *setting)
 {
-  printf("\nIn C:\n\n%s", clpi_tune_code(setting).text);
-  printf("\nIn Python:\n\n%s\n", clpi_tune_python(setting).text);
-  printf("\nIn the environment, for pools whose options do not set these:\n\n%s ./program\n",
-         clpi_tune_environment(setting).text);
-  if (run)
-    printf("\nFor a program that does not use clpool, which then takes %s:\n\n"
-           "clpool run --leading-bits=%u ./program\n",
-           clpi_show_bytes(run->result.peak_device_bytes).text, run->setting.leading_bits);
+  for (size_t i = 0; i < WAYS; i++)
+    printf("\n%s\n\n%s%s", ways[i].heading, ways[i].say(setting).text, ways[i].end);
+}
+
+static void print_run(const trace_tune_outcome *run, size_t limit_bytes)
+{
+  words limit = say(" --limit=%zu", limit_bytes);
+  printf("\nFor a program that does not use clpool, which then takes %s:\n\n"
+         "clpool run --leading-bits=%u%s ./program\n",
+         clpi_show_bytes(run->result.peak_device_bytes).text, run->setting.leading_bits,
+         limit_bytes ? limit.text : "");
 }
 
 void clpi_tune_report_print(const clpi_tune_report *report)
 {
-  const trace_tune_outcome *best = &report->outcomes[report->best];
-  clpi_tune_words notes[CLPI_TUNE_NOTES];
+  words notes[MOST_NOTES];
   print_subject(report);
   print_table(report);
-  if (report->best < report->count)
-    print_best(best);
+  if (report->best)
+    print_best(report->best);
   else
-    printf("nothing is recommended:\n%s\n", clpi_tune_reason(report).text);
-  size_t count = clpi_tune_notes(report, notes);
+    printf("nothing is recommended:\n%s\n", reason(report).text);
+  const size_t count = list_notes(report, notes);
   for (size_t i = 0; i < count; i++)
     printf("note: %s\n", notes[i].text);
-  if (report->best < report->count)
-    print_ways(&best->setting, report->run);
+  if (report->best)
+    print_ways(&report->best->setting);
+  if (report->run)
+    print_run(report->run, report->arguments->replay.limit_bytes);
+}
+
+/* --- JSON --- */
+
+static void write_subject(clpi_json *json, const clpi_tune_report *report)
+{
+  const clpi_arguments *arguments = report->arguments;
+  clpi_json_begin_array(json, "traces");
+  for (size_t i = 0; i < arguments->trace_count; i++)
+    clpi_json_string(json, NULL, arguments->traces[i]);
+  clpi_json_end_array(json);
+  clpi_json_unsigned(json, "allocations", report->allocations);
+  clpi_json_unsigned(json, "frees", report->frees);
+  clpi_json_unsigned(json, "peak_active_bytes", report->peak_active_bytes);
+  clpi_json_unsigned(json, "limit", arguments->replay.limit_bytes);
+  clpi_json_unsigned(json, "time", arguments->most_ns);
+  clpi_json_string(json, "costs", report->costs);
+}
+
+static void write_setting(clpi_json *json, const trace_tune_setting *setting)
+{
+  if (setting->any_bits)
+    clpi_json_null(json, "leading_bits");
+  else
+    clpi_json_unsigned(json, "leading_bits", setting->leading_bits);
+  clpi_json_bool(json, "arena", setting->on_arena);
+  clpi_json_number(json, "slack", setting->on_arena ? setting->slack : NAN); /* NAN: null */
+}
+
+static void write_outcomes(clpi_json *json, const clpi_tune_report *report)
+{
+  clpi_json_begin_array(json, "settings");
+  for (size_t i = 0; i < report->count; i++) {
+    const trace_tune_outcome *outcome = &report->outcomes[i];
+    clpi_json_begin_object(json, NULL);
+    write_setting(json, &outcome->setting);
+    clpi_json_string(json, "trace", outcome->worst);
+    clpi_write_replay_figures(json, &outcome->result);
+    clpi_json_number(json, "first_pass_ns_per_operation", outcome->first_ns);
+    clpi_json_bool(json, "beaten", trace_tune_is_beaten(report->outcomes, report->count, i));
+    clpi_json_end_object(json);
+  }
+  clpi_json_end_array(json);
+}
+
+static void write_run(clpi_json *json, const trace_tune_outcome *run)
+{
+  if (!run) {
+    clpi_json_null(json, "run");
+    return;
+  }
+  clpi_json_begin_object(json, "run");
+  clpi_json_unsigned(json, "leading_bits", run->setting.leading_bits);
+  clpi_json_unsigned(json, "peak_device_bytes", run->result.peak_device_bytes);
+  clpi_json_end_object(json);
+}
+
+static void write_best(clpi_json *json, const trace_tune_outcome *best)
+{
+  if (!best) {
+    clpi_json_null(json, "recommended");
+    return;
+  }
+  clpi_json_begin_object(json, "recommended");
+  write_setting(json, &best->setting);
+  for (size_t i = 0; i < WAYS; i++)
+    clpi_json_string(json, ways[i].key, ways[i].say(&best->setting).text);
+  clpi_json_end_object(json);
+}
+
+void clpi_tune_report_json(const clpi_tune_report *report)
+{
+  words notes[MOST_NOTES];
+  clpi_json json = clpi_json_start(stdout);
+  clpi_json_begin_object(&json, NULL);
+  write_subject(&json, report);
+  write_outcomes(&json, report);
+  clpi_json_string(&json, "reason", reason(report).text);
+  clpi_json_begin_array(&json, "notes");
+  const size_t count = list_notes(report, notes);
+  for (size_t i = 0; i < count; i++)
+    clpi_json_string(&json, NULL, notes[i].text);
+  clpi_json_end_array(&json);
+  write_run(&json, report->run);
+  write_best(&json, report->best);
+  clpi_json_end_object(&json);
+  clpi_json_finish(&json);
 }

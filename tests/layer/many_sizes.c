@@ -5,12 +5,13 @@
 #include "support/chance.h"
 #include "support/opencl_devices.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { SKIPPED = 77, STEPS = 6000, LIVE = 100 };
 
-static cl_context context;
+static cl_context context, other_context;
 static clpt_chance chance;
 
 static size_t below(size_t bound)
@@ -62,20 +63,71 @@ static cl_mem make_image(unsigned step)
                        NULL, NULL);
 }
 
+/* A few sizes, and flags of all sorts. */
+static cl_mem make_with_flags(unsigned step)
+{
+  static const cl_mem_flags host[] = {0, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY,
+                                      CL_MEM_HOST_NO_ACCESS, CL_MEM_ALLOC_HOST_PTR};
+  static const cl_mem_flags kernels[] = {0, CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+  (void)step;
+  return clCreateBuffer(context, host[below(5)] | kernels[below(4)], 4096 * (1 + below(20)), NULL,
+                        NULL);
+}
+
+/* Each a little larger than all before, as arrays that grow. */
+static cl_mem make_larger(unsigned step)
+{
+  return make_buffer(1000 + (size_t)step * step / 16, 0);
+}
+
+/* Large ones, of sizes that come again. */
+static cl_mem make_layer(unsigned step)
+{
+  return make_buffer(((size_t)1 << 20) + step * 7919 % LIVE * 65537, 0);
+}
+
+static cl_mem make_volume(unsigned step)
+{
+  const cl_image_format format = {step % 2 ? CL_RGBA : CL_R, CL_FLOAT};
+  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D,
+                              .image_width = 8 + 8 * below(8),
+                              .image_height = 8 + 8 * below(4),
+                              .image_depth = 8 + 8 * below(4)};
+  return clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL);
+}
+
+/* Of two contexts, which have pools of their own. */
+static cl_mem make_in_contexts(unsigned step)
+{
+  const size_t bytes = 1 + below(step % 3000 < 1000 ? 1000000 : 30000);
+  return clCreateBuffer(step % 3 ? context : other_context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
+}
+
 static const struct {
   const char *name;
   cl_mem (*make)(unsigned step);
-} kinds[] = {{"small", make_small},
-             {"phases", make_in_phases},
-             {"all", make_of_all_sizes},
-             {"contents", make_with_contents},
-             {"images", make_image}};
+  bool is_stack, has_images;
+} kinds[] = {
+    {"small", make_small, false, false},      {"phases", make_in_phases, false, false},
+    {"all", make_of_all_sizes, false, false}, {"contents", make_with_contents, false, false},
+    {"images", make_image, false, true},      {"flags", make_with_flags, false, false},
+    {"growing", make_larger, false, false},   {"layers", make_layer, true, false},
+    {"volumes", make_volume, false, true},    {"contexts", make_in_contexts, false, false}};
 
-static int run(cl_mem (*make)(unsigned step))
+/* A stack grows to its end, and is released from there. */
+static size_t next_place(unsigned step, bool is_stack)
+{
+  const size_t place = step % (2 * LIVE);
+  if (!is_stack)
+    return below(LIVE);
+  return place < LIVE ? place : 2 * LIVE - 1 - place;
+}
+
+static int run(cl_mem (*make)(unsigned step), bool is_stack)
 {
   cl_mem live[LIVE] = {NULL};
   for (unsigned step = 0; step < STEPS; step++) {
-    cl_mem *one = &live[below(LIVE)];
+    cl_mem *one = &live[next_place(step, is_stack)];
     if (*one)
       clReleaseMemObject(*one);
     *one = *one ? NULL : make(step);
@@ -94,14 +146,17 @@ int main(int argc, char **argv)
     return SKIPPED;
   clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(has_images), &has_images, NULL);
   context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+  other_context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
   chance = clpt_chance_seed(1);
-  for (size_t i = 0; context && argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+  for (size_t i = 0; context && other_context && argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]);
+       i++) {
     if (strcmp(argv[1], kinds[i].name) != 0)
       continue;
-    int code = kinds[i].make == make_image && !has_images ? SKIPPED : run(kinds[i].make);
+    int code = kinds[i].has_images && !has_images ? SKIPPED : run(kinds[i].make, kinds[i].is_stack);
     clReleaseContext(context);
+    clReleaseContext(other_context);
     return code;
   }
-  fputs("usage: many_sizes small|phases|all|contents|images\n", stderr);
+  fputs("usage: many_sizes KIND, one of those in the source\n", stderr);
   return 1;
 }

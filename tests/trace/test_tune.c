@@ -172,10 +172,10 @@ START_TEST(the_least_memory_near_the_quickest)
   const trace_tune_outcome outcomes[] = {
       outcome_of(10, 9000, 0, false), outcome_of(510, 2000, 4, true),
       outcome_of(510.5, 1000, 8, true), outcome_of(20, 4000, 4, false)};
-  ck_assert_uint_eq(trace_tune_recommend(outcomes, 4, 500), 1);
-  ck_assert_uint_eq(trace_tune_recommend(outcomes, 4, 501), 2);
-  ck_assert_uint_eq(trace_tune_recommend(outcomes, 4, 499), 3);
-  ck_assert_uint_eq(trace_tune_recommend(outcomes, 4, 0), 0);
+  ck_assert_ptr_eq(trace_tune_recommend(outcomes, 4, 500), &outcomes[1]);
+  ck_assert_ptr_eq(trace_tune_recommend(outcomes, 4, 501), &outcomes[2]);
+  ck_assert_ptr_eq(trace_tune_recommend(outcomes, 4, 499), &outcomes[3]);
+  ck_assert_ptr_eq(trace_tune_recommend(outcomes, 4, 0), &outcomes[0]);
   for (size_t i = 0; i < 4; i++)
     ck_assert(!trace_tune_is_beaten(outcomes, 4, i));
 }
@@ -185,12 +185,12 @@ START_TEST(what_ran_out_of_memory_is_never_recommended)
 {
   trace_tune_outcome outcomes[] = {outcome_of(1, 1, 0, false), outcome_of(900, 9, 1, false)};
   outcomes[0].result.failures = 1;
-  ck_assert_uint_eq(trace_tune_recommend(outcomes, 2, 500), 1);
+  ck_assert_ptr_eq(trace_tune_recommend(outcomes, 2, 500), &outcomes[1]);
   ck_assert(trace_tune_is_beaten(outcomes, 2, 0));
   ck_assert(!trace_tune_is_beaten(outcomes, 2, 1));
   outcomes[1].result.failures = 1;
-  ck_assert_uint_eq(trace_tune_recommend(outcomes, 2, 500), 2);
-  ck_assert_uint_eq(trace_tune_recommend(outcomes, 0, 500), 0);
+  ck_assert_ptr_null(trace_tune_recommend(outcomes, 2, 500));
+  ck_assert_ptr_null(trace_tune_recommend(outcomes, 0, 500));
 }
 END_TEST
 
@@ -208,8 +208,8 @@ START_TEST(ties_are_broken)
   pairs[3][1].setting.slack = 1;
   const trace_tune_outcome forth[] = {pairs[_i][0], pairs[_i][1]};
   const trace_tune_outcome back[] = {pairs[_i][1], pairs[_i][0]};
-  ck_assert_uint_eq(trace_tune_recommend(forth, 2, 500), 0);
-  ck_assert_uint_eq(trace_tune_recommend(back, 2, 500), 1);
+  ck_assert_ptr_eq(trace_tune_recommend(forth, 2, 500), &forth[0]);
+  ck_assert_ptr_eq(trace_tune_recommend(back, 2, 500), &back[1]);
   ck_assert(!trace_tune_is_beaten(forth, 2, 0));
   ck_assert(trace_tune_is_beaten(forth, 2, 1));
 }
@@ -247,12 +247,11 @@ START_TEST(nothing_takes_more_memory_than_a_pool_without_an_arena)
     add_trace(&outcomes[i], clpt_short_trace(rows), "rows", &options);
   }
   free(rows);
-  size_t best = trace_tune_recommend(outcomes, TRACE_TUNE_SETTINGS, 500);
-  ck_assert_uint_lt(best, TRACE_TUNE_SETTINGS);
+  const trace_tune_outcome *best = trace_tune_recommend(outcomes, TRACE_TUNE_SETTINGS, 500);
+  ck_assert_ptr_nonnull(best);
   for (size_t i = 0; i < TRACE_TUNE_SETTINGS; i++)
     if (!outcomes[i].setting.on_arena)
-      ck_assert_uint_le(outcomes[best].result.peak_device_bytes,
-                        outcomes[i].result.peak_device_bytes);
+      ck_assert_uint_le(best->result.peak_device_bytes, outcomes[i].result.peak_device_bytes);
 }
 END_TEST
 

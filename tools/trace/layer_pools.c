@@ -1,127 +1,54 @@
 /* SPDX-License-Identifier: MIT */
-/* As in the layer, a pool's "bytes" are the number of a kind, KINDS and more, and each is a bin. */
+/* Each context has a pool of the player. One more holds nothing: what is not pooled comes from
+ * there. */
 #include "trace/layer_pools.h"
 
 #include "trace/error.h"
 
 #include <clpool/bin.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
-enum {
-  LARGE_BYTES = 1 << 20,
-  LARGE_BITS = 6,
-  PEAK_PART = 4,
-  SMALL_BYTES = 16 << 20,
-  KIND_BITS = 13,
-  KINDS = 1 << KIND_BITS,
-  MANY_KINDS = 64, /* of more, a part of what is held goes at once */
-  HELD_PART = 8
-};
+enum { LARGE_BYTES = 1 << 20, LARGE_BITS = 6, PEAK_PART = 4, SMALL_BYTES = 16 << 20 };
+enum { MANY_BLOCKS = 64, HELD_PART = 8 };
+
+#define MOST_BYTES (SIZE_MAX / TRACE_LAYER_UNITS / 2)
 
 static const uint64_t copy_host_pointer = UINT64_C(1) << 5; /* CL_MEM_COPY_HOST_PTR */
 
-typedef struct trace_layer_kind {
-  size_t bytes; /* of a block */
-  uint64_t flags;
-  bool is_image;
-  size_t next; /* of the same size; 0: none */
-} layer_kind;
-
 typedef struct trace_layer_context {
-  trace_layer_pools *all;
   clp_pool *pool;
-  size_t taken_bytes, active_bytes;   /* of blocks: of all, and of those that are not held */
-  size_t live_bytes, peak_live_bytes; /* of objects, as asked for */
+  size_t live_bytes, peak_bytes; /* of objects, as asked for: now, and at most */
+  size_t taken_units;            /* of blocks, held or not */
 } layer_context;
 
-static clp_status no_host_memory(const trace_layer_pools *pools)
+clp_status trace_layer_pools_begin(trace_layer_pools *pools, trace_player *player,
+                                   unsigned leading_bits, size_t slots, size_t contexts)
 {
-  return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "%s: no host memory for the pools of clpool run",
-                     pools->trace);
-}
-
-/* --- the pools' allocator --- */
-
-static layer_kind *kind_of(const layer_context *context, size_t number)
-{
-  return &context->all->kinds[number - KINDS];
-}
-
-static size_t bound_of(size_t peak)
-{
-  return peak + peak / PEAK_PART + SMALL_BYTES;
-}
-
-/* What is held goes before there would be more than the bound. */
-static clp_status allocate_block(void *self, size_t number, clp_memory *out)
-{
-  layer_context *context = self;
-  const size_t bytes = kind_of(context, number)->bytes;
-  const size_t live = context->live_bytes + bytes, peak = context->peak_live_bytes;
-  if (context->taken_bytes > context->active_bytes &&
-      context->taken_bytes + bytes > bound_of(live > peak ? live : peak))
-    return trace_error(CLP_LIMIT_EXCEEDED, 0, "%s: something is held", context->all->trace);
-  clp_status status = clp_allocator_allocate(context->all->device, bytes, out);
-  context->taken_bytes += status ? 0 : bytes;
-  return status;
-}
-
-static clp_status free_block(void *self, clp_memory memory, size_t number)
-{
-  layer_context *context = self;
-  const size_t bytes = kind_of(context, number)->bytes;
-  context->taken_bytes -= bytes;
-  return clp_allocator_free(context->all->device, memory, bytes);
-}
-
-static clp_status make_pool(layer_context *context)
-{
-  clp_allocator *allocator;
-  clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
-  clp_pool_options options = TRACE_POOL_OPTIONS_INIT;
-  ops.allocate = allocate_block;
-  ops.free = free_block;
-  options.leading_bits_in_bin_id = KIND_BITS;
-  clp_status status = clp_allocator_create(&ops, context, &allocator);
+  *pools = (trace_layer_pools){.player = player,
+                               .leading_bits = leading_bits,
+                               .limit_units = player->options->limit_bytes,
+                               .contexts = calloc(contexts + 1, sizeof(*pools->contexts)),
+                               .context_count = contexts};
+  if (!pools->contexts)
+    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "%s: no host memory for the pools of clpool run",
+                       player->trace);
+  clp_status status = trace_player_reserve(player, slots, contexts + 1, 1);
   if (status)
     return status;
-  status = clp_pool_create(allocator, &options, &context->pool);
-  clp_allocator_release(allocator);
-  return status ? status : clp_pool_set_limit(context->pool, 0);
-}
-
-clp_status trace_layer_pools_begin(trace_layer_pools *pools, const char *trace,
-                                   clp_allocator *device, unsigned leading_bits, size_t slots,
-                                   size_t contexts)
-{
-  *pools = (trace_layer_pools){.trace = trace, .device = device, .leading_bits = leading_bits};
-  pools->slots = calloc(slots + 1, sizeof(*pools->slots));
-  pools->contexts = calloc(contexts + 1, sizeof(*pools->contexts));
-  if (!pools->slots || !pools->contexts)
-    return no_host_memory(pools);
-  pools->slot_count = slots;
-  clp_status status = CLP_SUCCESS;
-  while (pools->context_count < contexts && !status) {
-    layer_context *context = &pools->contexts[pools->context_count++];
-    context->all = pools;
-    status = make_pool(context);
-  }
-  return status;
+  for (size_t i = 0; i <= contexts; i++)
+    pools->contexts[i].pool = player->pools[i].pool;
+  (void)clp_pool_set_limit(pools->contexts[contexts].pool, 0);
+  return clp_pool_stop_holding(pools->contexts[contexts].pool);
 }
 
 void trace_layer_pools_end(trace_layer_pools *pools)
 {
-  trace_layer_pools_release_live(pools);
-  for (size_t i = 0; i < pools->context_count; i++)
-    clp_pool_release(pools->contexts[i].pool);
-  clpi_map_end(&pools->kinds_by_size);
-  free(pools->kinds);
   free(pools->contexts);
-  free(pools->slots);
   *pools = (trace_layer_pools){0};
 }
 
-/* --- kinds --- */
+/* --- blocks --- */
 
 static bool is_pooled(const trace_operation *operation)
 {
@@ -129,124 +56,114 @@ static bool is_pooled(const trace_operation *operation)
          (operation->flags & copy_host_pointer) == 0;
 }
 
-static size_t block_bytes(const trace_layer_pools *pools, const trace_operation *operation)
+/* From 0 to 31: by what kernels may do (CL_MEM_READ_ONLY and its like), CL_MEM_ALLOC_HOST_PTR, and
+ * what the host may do. Images have sizes that are hardly a buffer's. */
+static size_t number_of_kind(uint64_t flags)
 {
-  unsigned bits = pools->leading_bits;
-  if (operation->kind == TRACE_IMAGE)
-    return operation->bytes;
-  if (operation->bytes >= LARGE_BYTES && bits < LARGE_BITS)
-    bits = LARGE_BITS;
-  return clp_bin_size(bits, clp_bin_number(bits, operation->bytes));
+  return MIN(flags & 7, 3) | (flags >> 4 & 1) << 2 | MIN(flags >> 7 & 7, 3) << 3;
 }
 
-static bool grow_kinds(trace_layer_pools *pools)
+/* In units. Between two sizes of 8 leading bits, there are bins for 32 kinds; where a unit has bins
+ * of its own, 64 units. */
+static size_t block_units(const trace_layer_pools *pools, const trace_operation *operation,
+                          bool rounds)
 {
-  const size_t count = pools->kind_count + 1;
-  if ((count & (count - 1)) > 0) /* there is room up to the next power of two */
-    return true;
-  layer_kind *kinds = reallocarray(pools->kinds, 2 * count, sizeof(*kinds));
-  pools->kinds = kinds ? kinds : pools->kinds;
-  return kinds;
+  const bool is_large = operation->bytes >= LARGE_BYTES;
+  const unsigned bits = is_large ? MAX(pools->leading_bits, LARGE_BITS) : pools->leading_bits;
+  const size_t number = number_of_kind(operation->flags);
+  size_t bytes = operation->bytes;
+  if (rounds && operation->kind != TRACE_IMAGE)
+    bytes = clp_bin_size(bits, clp_bin_number(bits, bytes));
+  const size_t units = MIN(bytes, MOST_BYTES) * TRACE_LAYER_UNITS;
+  const size_t bin = clp_bin_number(TRACE_LAYER_BITS, units) + number;
+  return MAX(clp_bin_size(TRACE_LAYER_BITS, bin), units + number);
 }
 
-/* `*number` is 0 where there are too many. */
-static clp_status find_kind(trace_layer_pools *pools, const trace_operation *operation,
-                            size_t *number)
+/* --- bounds --- */
+
+static size_t most_units(const trace_layer_pools *pools, size_t peak_bytes)
 {
-  layer_kind wanted = {.bytes = block_bytes(pools, operation),
-                       .flags = operation->flags,
-                       .is_image = operation->kind == TRACE_IMAGE};
-  const uint64_t *newest = clpi_map_find(&pools->kinds_by_size, wanted.bytes);
-  wanted.next = newest ? (size_t)*newest : 0;
-  *number = wanted.next;
-  for (const layer_kind *it; *number > 0; *number = it->next) {
-    it = &pools->kinds[*number - KINDS];
-    if (it->flags == wanted.flags && it->is_image == wanted.is_image)
-      return CLP_SUCCESS;
-  }
-  if (pools->kind_count == KINDS)
-    return CLP_SUCCESS;
-  if (!grow_kinds(pools) || !clpi_map_reserve(&pools->kinds_by_size))
-    return no_host_memory(pools);
-  *number = KINDS + pools->kind_count;
-  pools->kinds[pools->kind_count++] = wanted;
-  clpi_map_put(&pools->kinds_by_size, wanted.bytes, *number);
-  return CLP_SUCCESS;
+  const size_t bound = (peak_bytes + peak_bytes / PEAK_PART + SMALL_BYTES) * TRACE_LAYER_UNITS;
+  return pools->limit_units ? MIN(bound, pools->limit_units) : bound;
+}
+
+/* The oldest blocks go; of many, an eighth at once, as the layer does with many sizes. */
+static void trim(layer_context *context, size_t most)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  if (context->taken_units <= most)
+    return;
+  clp_pool_get_stats(context->pool, &stats);
+  if (stats.held_blocks == 0)
+    return;
+  const size_t part = stats.held_blocks > MANY_BLOCKS ? stats.held_bytes / HELD_PART : 0;
+  (void)clp_pool_trim_to(context->pool, MIN(most, stats.managed_bytes - part));
+  clp_pool_get_stats(context->pool, &stats);
+  context->taken_units = stats.managed_bytes;
+}
+
+static bool has_held(clp_pool *pool, size_t units)
+{
+  clp_buffer *held;
+  return clp_pool_try_allocate(pool, units, &held) && !clp_buffer_release(held);
+}
+
+/* For a new block, held ones go. False: they are not enough. */
+static bool make_room(const trace_layer_pools *pools, layer_context *context, size_t units)
+{
+  const size_t live_bytes = context->live_bytes + units / TRACE_LAYER_UNITS;
+  const size_t most = most_units(pools, MAX(context->peak_bytes, live_bytes));
+  trim(context, most - MIN(most, units));
+  return pools->limit_units == 0 || context->taken_units + units <= pools->limit_units;
 }
 
 /* --- operations --- */
 
-/* One "byte" less is one block less. False: nothing is held. */
-static bool free_oldest(const layer_context *context)
+/* Where a rounded size does not fit in the limit, the program's own may. */
+static clp_status allocate(const trace_layer_pools *pools, const trace_operation *asked)
 {
-  clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  clp_pool_get_stats(context->pool, &stats);
-  const size_t part = context->all->kind_count > MANY_KINDS ? stats.held_bytes / HELD_PART : 1;
-  return stats.held_blocks > 0 &&
-         !clp_pool_trim_to(context->pool, stats.managed_bytes - (part ? part : 1));
-}
-
-static clp_status allocate(trace_layer_pools *pools, const trace_operation *operation)
-{
-  trace_play_slot *slot = &pools->slots[operation->slot];
-  layer_context *context = &pools->contexts[operation->owner];
-  size_t kind = 0;
-  clp_status status = is_pooled(operation) ? find_kind(pools, operation, &kind) : CLP_SUCCESS;
-  *slot = (trace_play_slot){.bytes = operation->bytes, .word = operation->owner};
-  if (!status && kind == 0)
-    return clp_allocator_allocate(pools->device, operation->bytes, &slot->memory);
-  if (status)
-    return status;
-  do
-    status = clp_pool_allocate(context->pool, kind, &slot->buffer);
-  while (status == CLP_LIMIT_EXCEEDED && free_oldest(context));
-  if (status)
-    return status;
-  context->active_bytes += kind_of(context, kind)->bytes;
-  context->live_bytes += operation->bytes;
-  if (context->peak_live_bytes < context->live_bytes)
-    context->peak_live_bytes = context->live_bytes;
-  while (context->taken_bytes > bound_of(context->peak_live_bytes) && free_oldest(context))
-    continue;
-  return CLP_SUCCESS;
-}
-
-static void release(trace_layer_pools *pools, trace_play_slot *slot)
-{
-  layer_context *context = &pools->contexts[slot->word];
-  if (slot->buffer) {
-    context->live_bytes -= slot->bytes;
-    context->active_bytes -= kind_of(context, clp_buffer_capacity(slot->buffer))->bytes;
-    (void)clp_buffer_release(slot->buffer);
-  } else if (slot->memory) {
-    (void)clp_allocator_free(pools->device, slot->memory, slot->bytes);
+  trace_operation made = *asked;
+  trace_play_slot *slot = &pools->player->slots[asked->slot];
+  made.context = is_pooled(asked) ? asked->owner : (uint32_t)pools->context_count;
+  layer_context *context = &pools->contexts[made.context];
+  bool is_new = false;
+  made.bytes = MIN(asked->bytes, MOST_BYTES) * TRACE_LAYER_UNITS;
+  if (is_pooled(asked)) {
+    made.bytes = block_units(pools, asked, true);
+    is_new = !has_held(context->pool, made.bytes);
+    if (is_new && !make_room(pools, context, made.bytes))
+      made.bytes = block_units(pools, asked, false);
   }
-  *slot = (trace_play_slot){0};
+  clp_status status = trace_player_run(pools->player, &made, 1);
+  if (!slot->is_live)
+    return status;
+  context->taken_units += is_new ? made.bytes : 0;
+  context->live_bytes += asked->bytes;
+  context->peak_bytes = MAX(context->peak_bytes, context->live_bytes);
+  trim(context, most_units(pools, context->peak_bytes));
+  return status;
 }
 
 clp_status trace_layer_pools_run(trace_layer_pools *pools, const trace_operation *operations,
                                  size_t count)
 {
-  for (size_t i = 0; i < count; i++) {
-    const trace_operation *operation = &operations[i];
-    if (operation->is_free) {
-      pools->tally.frees += pools->slots[operation->slot].bytes > 0;
-      release(pools, &pools->slots[operation->slot]);
+  clp_status status = CLP_SUCCESS;
+  for (size_t i = 0; i < count && !status; i++) {
+    const trace_operation *it = &operations[i];
+    const trace_play_slot *slot = &pools->player->slots[it->slot];
+    if (!it->is_free) {
+      status = allocate(pools, it);
       continue;
     }
-    clp_status status = allocate(pools, operation);
-    if (status == CLP_OUT_OF_HOST_MEMORY)
-      return no_host_memory(pools);
-    pools->tally.allocations += !status;
-    pools->tally.failures += status != CLP_SUCCESS;
-    if (status)
-      pools->slots[operation->slot] = (trace_play_slot){0};
+    if (slot->is_live)
+      pools->contexts[slot->pool].live_bytes -= it->bytes;
+    status = trace_player_run(pools->player, it, 1);
   }
-  return CLP_SUCCESS;
+  return status;
 }
 
-void trace_layer_pools_release_live(trace_layer_pools *pools)
+void trace_layer_pools_forget_live(trace_layer_pools *pools)
 {
-  for (size_t i = 0; i < pools->slot_count; i++)
-    release(pools, &pools->slots[i]);
+  for (size_t i = 0; i < pools->context_count; i++)
+    pools->contexts[i].live_bytes = 0;
 }

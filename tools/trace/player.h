@@ -18,7 +18,6 @@ typedef struct trace_play_slot {
   clp_memory memory;  /* without */
   size_t bytes;
   uint32_t pool; /* the number of its pool */
-  uint32_t word; /* the caller's own */
   bool is_live;  /* false: there is nothing, or what failed */
 } trace_play_slot;
 

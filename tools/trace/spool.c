@@ -22,11 +22,7 @@ static FILE *open_file(void)
 {
   const char *directory = getenv("TMPDIR");
   char path[4096];
-  int length = snprintf(path, sizeof(path), "%s/clpool-XXXXXX", directory ? directory : "/tmp");
-  if (length >= (int)sizeof(path)) {
-    errno = ENAMETOOLONG;
-    return NULL;
-  }
+  snprintf(path, sizeof(path), "%s/clpool-XXXXXX", directory ? directory : "/tmp");
   int descriptor = mkostemp(path, O_CLOEXEC);
   if (descriptor < 0)
     return NULL;
@@ -47,32 +43,23 @@ static void count(trace_spool *spool, const trace_operation *operation)
     spool->peak_active_bytes = spool->active_bytes;
 }
 
-static clp_status write_batch(trace_spool *spool)
-{
-  const trace_batch *batch = spool->batch;
-  for (size_t i = 0; i < batch->count; i++)
-    count(spool, &batch->operations[i]);
-  spool->recorded_failures += batch->recorded_failures;
-  if (fwrite(batch->operations, sizeof(batch->operations[0]), batch->count, spool->file) <
-      batch->count)
-    return failed("write");
-  return CLP_SUCCESS;
-}
-
 static clp_status read_all(trace_spool *spool, trace_batch_source *source)
 {
+  trace_batch *batch = spool->batch;
   do {
-    clp_status status = trace_batch_read(spool->batch, source, TRACE_BATCH_ROWS);
-    if (!status)
-      status = write_batch(spool);
+    clp_status status = trace_batch_read(batch, source, TRACE_BATCH_ROWS);
     if (status)
       return status;
-  } while (!spool->batch->at_end);
+    for (size_t i = 0; i < batch->count; i++)
+      count(spool, &batch->operations[i]);
+    spool->recorded_failures += batch->recorded_failures;
+    fwrite(batch->operations, sizeof(batch->operations[0]), batch->count, spool->file);
+  } while (!batch->at_end && !ferror(spool->file));
   spool->slots = source->live.capacity;
   spool->contexts = source->contexts;
   spool->owners = source->owners;
   spool->is_recorded = spool->batch->newest.columns[TRACE_CONTEXT] > 0;
-  return fflush(spool->file) ? failed("write") : CLP_SUCCESS;
+  return fflush(spool->file) || ferror(spool->file) ? failed("write") : CLP_SUCCESS;
 }
 
 clp_status trace_spool_read(trace_spool *spool, trace_reader *reader)

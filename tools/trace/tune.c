@@ -7,8 +7,9 @@
 #include "trace/player.h"
 
 #include <math.h>
+#include <sys/param.h>
 
-const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS] = {
+const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS + TRACE_TUNE_RUNS] = {
     {.leading_bits = 0},
     {.leading_bits = 4},
     {.leading_bits = 4, .on_arena = true, .slack = 0},
@@ -19,6 +20,11 @@ const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS] = {
     {.leading_bits = 0, .on_arena = true, .slack = 0.35},
     {.leading_bits = 4, .on_arena = true, .slack = 0.35},
     {.leading_bits = 2, .on_arena = true, .slack = 0.5},
+    {.in_layer = true, .leading_bits = 0},
+    {.in_layer = true, .leading_bits = 1},
+    {.in_layer = true, .leading_bits = 2},
+    {.in_layer = true, .leading_bits = 4},
+    {.in_layer = true, .leading_bits = 8},
 };
 
 /* A pool's and an arena's work and a sub-buffer take as long for any size. */
@@ -29,8 +35,9 @@ typedef struct trial {
   const trace_cost_table *costs;
   trace_replay_options options;
   clp_allocator *device;
-  trace_player player;     /* for the layer's pools, what they take is metered by it */
+  trace_player player;
   trace_layer_pools layer; /* {0}: none */
+  size_t units;            /* of the player's sizes, in a byte */
   double device_ns;        /* that blocks took, in this pass */
 } trial;
 
@@ -43,6 +50,7 @@ bool trace_tune_has_parts(const trace_cost_table *costs)
 static void count_block(size_t bytes, bool is_taken, void *user_data)
 {
   trial *tried = user_data;
+  bytes /= tried->units;
   if (!is_taken) {
     tried->device_ns += trace_cost_at(tried->costs, TRACE_COST_FREE, bytes);
     return;
@@ -57,24 +65,27 @@ static clp_status open_trial(trial *tried, const trace_tune_setting *setting,
                              const trace_spool *spool, const char *name,
                              const trace_tune_options *options)
 {
-  *tried = (trial){.costs = options->costs, .options = TRACE_REPLAY_OPTIONS_INIT};
-  tried->options.pooled = !setting->in_layer;
-  tried->options.pool_options.leading_bits_in_bin_id = setting->leading_bits;
-  tried->options.on_arena = setting->on_arena;
-  tried->options.arena_options.slack = setting->slack;
-  tried->options.has_limit = true;
-  tried->options.limit_bytes = options->limit_bytes;
+  trace_replay_options *replay = &tried->options;
+  *tried = (trial){.costs = options->costs,
+                   .options = TRACE_REPLAY_OPTIONS_INIT,
+                   .units = setting->in_layer ? TRACE_LAYER_UNITS : 1};
+  replay->pool_options.leading_bits_in_bin_id =
+      setting->in_layer ? TRACE_LAYER_BITS : setting->leading_bits;
+  replay->on_arena = setting->on_arena;
+  replay->arena_options.slack = setting->slack;
+  replay->has_limit = true;
+  replay->limit_bytes = MIN(options->limit_bytes, SIZE_MAX / tried->units) * tried->units;
   clp_status status =
       trace_model_device_create(trace_tune_has_parts(options->costs), &tried->device);
   if (!status)
-    status = trace_player_open(&tried->player, name, tried->device, &tried->options);
+    status = trace_player_open(&tried->player, name, tried->device, replay);
   if (status)
     return status;
   trace_metering_allocator_watch(tried->player.metering, count_block, tried);
   if (!setting->in_layer)
     return trace_player_reserve(&tried->player, spool->slots, spool->contexts, 1);
-  return trace_layer_pools_begin(&tried->layer, name, tried->player.metering, setting->leading_bits,
-                                 spool->slots, spool->owners);
+  return trace_layer_pools_begin(&tried->layer, &tried->player, setting->leading_bits, spool->slots,
+                                 spool->owners);
 }
 
 static void close_trial(trial *tried)
@@ -88,59 +99,39 @@ static void close_trial(trial *tried)
 
 /* --- passes --- */
 
-static clp_status run_batch(trial *tried, const trace_batch *batch)
+static clp_status run_all(trial *tried, trace_spool *spool)
 {
-  if (!tried->layer.contexts)
-    return trace_player_run(&tried->player, batch->operations, batch->count);
-  clp_status status = trace_layer_pools_run(&tried->layer, batch->operations, batch->count);
-  tried->player.tally = tried->layer.tally;
+  const trace_batch *batch = spool->batch;
+  trace_spool_rewind(spool);
+  clp_status status = trace_spool_next(spool);
+  while (!status && batch->count > 0) {
+    status = tried->layer.contexts
+                 ? trace_layer_pools_run(&tried->layer, batch->operations, batch->count)
+                 : trace_player_run(&tried->player, batch->operations, batch->count);
+    if (!status)
+      status = trace_spool_next(spool);
+  }
   return status;
 }
 
 /* What was counted in a pass, times what each costs. */
-static double estimate(const trial *tried, const trace_tune_setting *setting, uint64_t allocations,
-                       uint64_t parts)
+static clp_status play(trial *tried, trace_spool *spool, trace_tune_outcome *outcome, int pass)
 {
-  const double carves = (double)(setting->any_bits ? allocations : parts);
-  return tried->device_ns +
-         (double)allocations * trace_cost_at(tried->costs, TRACE_COST_POOL_PAIR, any_bytes) +
-         carves * trace_cost_at(tried->costs, TRACE_COST_ARENA_PAIR, any_bytes) +
-         (double)parts * trace_cost_at(tried->costs, TRACE_COST_SUB_BUFFER, any_bytes);
-}
-
-static clp_status play(trial *tried, trace_spool *spool, const trace_tune_options *options,
-                       trace_tune_outcome *outcome, int pass)
-{
-  const trace_play_tally before = tried->player.tally;
+  const trace_play_tally before = tried->player.tally, *after = &tried->player.tally;
   const uint64_t parts_before = trace_metering_allocator_read(tried->player.metering).parts;
-  clp_status status;
   tried->device_ns = 0.0;
-  trace_spool_rewind(spool);
-  do {
-    status = trace_spool_next(spool);
-    if (!status)
-      status = run_batch(tried, spool->batch);
-    if (options->on_progress)
-      options->on_progress(spool->batch->count, options->user_data);
-  } while (!status && spool->batch->count > 0);
-  const trace_play_tally *tally = &tried->player.tally;
-  const uint64_t parts = trace_metering_allocator_read(tried->player.metering).parts;
-  outcome->pass_ns[pass] += estimate(tried, &outcome->setting,
-                                     tally->allocations - before.allocations, parts - parts_before);
+  clp_status status = run_all(tried, spool);
+  const uint64_t parts = trace_metering_allocator_read(tried->player.metering).parts - parts_before;
+  const uint64_t allocations = after->allocations - before.allocations;
+  const double carves = (double)(outcome->setting.any_bits ? allocations : parts);
+  outcome->pass_ns[pass] +=
+      tried->device_ns +
+      (double)allocations * trace_cost_at(tried->costs, TRACE_COST_POOL_PAIR, any_bytes) +
+      carves * trace_cost_at(tried->costs, TRACE_COST_ARENA_PAIR, any_bytes) +
+      (double)parts * trace_cost_at(tried->costs, TRACE_COST_SUB_BUFFER, any_bytes);
   outcome->pass_operations[pass] +=
-      (double)(trace_play_operations(tally) - trace_play_operations(&before));
+      (double)(trace_play_operations(after) - trace_play_operations(&before));
   return status;
-}
-
-static clp_status play_twice(trial *tried, trace_spool *spool, const trace_tune_options *options,
-                             trace_tune_outcome *outcome)
-{
-  clp_status status = play(tried, spool, options, outcome, 0);
-  if (status)
-    return status;
-  trace_layer_pools_release_live(&tried->layer);
-  trace_player_release_live(&tried->player);
-  return play(tried, spool, options, outcome, 1);
 }
 
 /* --- outcomes --- */
@@ -192,10 +183,15 @@ clp_status trace_tune_add(trace_tune_outcome *outcome, trace_spool *spool, const
   trial tried;
   trace_replay_result result;
   clp_status status = open_trial(&tried, &outcome->setting, spool, name, options);
-  if (!status)
-    status = play_twice(&tried, spool, options, outcome);
+  for (int pass = 0; pass < 2 && !status; pass++) {
+    trace_player_release_live(&tried.player);
+    trace_layer_pools_forget_live(&tried.layer);
+    status = play(&tried, spool, outcome, pass);
+  }
   if (!status) {
     trace_player_read(&tried.player, &result);
+    result.peak_managed_bytes /= tried.units;
+    result.peak_device_bytes /= tried.units;
     add(outcome, &result);
     add_bytes(outcome, &result, spool, name);
     outcome->result.recorded_failures += spool->recorded_failures;
@@ -211,38 +207,39 @@ static int compare(double left, double right)
   return (left > right) - (left < right);
 }
 
-/* Below 0: `left` comes first. */
-static int compare_ties(const trace_tune_outcome *left, const trace_tune_outcome *right)
-{
-  const trace_tune_setting *one = &left->setting, *other = &right->setting;
-  int order =
-      compare((double)left->result.device_allocations, (double)right->result.device_allocations);
-  if (!order)
-    order = (int)one->on_arena - (int)other->on_arena;
-  if (!order)
-    order = (int)one->leading_bits - (int)other->leading_bits;
-  return order ? order : compare(one->slack, other->slack);
-}
-
 static int compare_memory(const trace_tune_outcome *left, const trace_tune_outcome *right)
 {
   return compare((double)left->result.peak_device_bytes, (double)right->result.peak_device_bytes);
 }
 
-size_t trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count, double most_ns)
+/* Below 0: `left` comes first. */
+static int compare_ties(const trace_tune_outcome *left, const trace_tune_outcome *right)
 {
+  const trace_tune_setting *one = &left->setting, *other = &right->setting;
+  const int orders[] = {
+      compare((double)left->result.device_allocations, (double)right->result.device_allocations),
+      (int)one->on_arena - (int)other->on_arena, (int)one->leading_bits - (int)other->leading_bits,
+      compare(one->slack, other->slack)};
+  size_t i = 0;
+  while (i < 3 && !orders[i])
+    i++;
+  return orders[i];
+}
+
+const trace_tune_outcome *trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count,
+                                               double most_ns)
+{
+  const trace_tune_outcome *best = NULL, *end = outcomes + count;
   double quickest = HUGE_VAL;
-  size_t best = count;
-  for (size_t i = 0; i < count; i++)
-    if (!outcomes[i].result.failures)
-      quickest = fmin(quickest, outcomes[i].result.ns_per_operation);
-  for (size_t i = 0; i < count; i++) {
-    const trace_tune_outcome *it = &outcomes[i];
+  for (const trace_tune_outcome *it = outcomes; it < end; it++)
+    if (!it->result.failures)
+      quickest = fmin(quickest, it->result.ns_per_operation);
+  for (const trace_tune_outcome *it = outcomes; it < end; it++) {
     if (it->result.failures || it->result.ns_per_operation > quickest + most_ns)
       continue;
-    int order = best < count ? compare_memory(it, &outcomes[best]) : -1;
-    if (order < 0 || (order == 0 && compare_ties(it, &outcomes[best]) < 0))
-      best = i;
+    int order = best ? compare_memory(it, best) : -1;
+    if (order < 0 || (order == 0 && compare_ties(it, best) < 0))
+      best = it;
   }
   return best;
 }

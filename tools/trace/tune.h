@@ -23,10 +23,11 @@ typedef struct trace_tune_setting {
   bool in_layer; /* the pools of `clpool run` */
 } trace_tune_setting;
 
-enum { TRACE_TUNE_SETTINGS = 10 };
+enum { TRACE_TUNE_SETTINGS = 10, TRACE_TUNE_RUNS = 5 };
 
-/* Those that are worth trying: without an arena, then by slack (bench/tune_study.c). */
-extern const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS];
+/* Those that are worth trying: without an arena, then by slack (bench/tune_study.c); and those of
+ * `clpool run`. */
+extern const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS + TRACE_TUNE_RUNS];
 
 /* What a setting comes to, on one trace or several. */
 typedef struct trace_tune_outcome {
@@ -41,9 +42,7 @@ typedef struct trace_tune_outcome {
 
 typedef struct trace_tune_options {
   const trace_cost_table *costs;
-  size_t limit_bytes; /* of each pool; 0: none. Not of the pools of `clpool run` */
-  void (*on_progress)(size_t operations, void *user_data); /* after each batch; NULL: none */
-  void *user_data;
+  size_t limit_bytes; /* of each pool; 0: none */
 } trace_tune_options;
 
 /* Whether an arena's blocks are made by the driver, as sub-buffers are, which has a cost. Else
@@ -55,11 +54,12 @@ bool trace_tune_has_parts(const trace_cost_table *costs);
 clp_status trace_tune_add(trace_tune_outcome *outcome, trace_spool *spool, const char *name,
                           const trace_tune_options *options);
 
-/* The index of the outcome that takes the least memory within `most_ns` an operation of the
+/* The outcome that takes the least memory within `most_ns` an operation of the
  * quickest; of those, the one with fewer calls of the device, then without an arena, then with
- * fewer bits, then with less slack. An outcome with refused allocations is none. `count`: there is
+ * fewer bits, then with less slack. An outcome with refused allocations is none. NULL: there is
  * none. */
-size_t trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count, double most_ns);
+const trace_tune_outcome *trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count,
+                                               double most_ns);
 
 /* Whether another outcome is as good in memory and time and better in one of them; or equal in
  * both, and before it in the order of ties. */
