@@ -17,7 +17,7 @@ static clp_status migrate(const clpi_cl_commit *commit, cl_mem mem, size_t bytes
 {
   cl_int code = clpi_cl.clEnqueueMigrateMemObjects(
       commit->queue, 1, &mem, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
-  return code ? clpi_cl_memory_error("clEnqueueMigrateMemObjects", code, bytes) : CLP_SUCCESS;
+  return clpi_cl_check_memory("clEnqueueMigrateMemObjects", code, bytes);
 }
 
 static clp_status fill_little(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
@@ -25,7 +25,7 @@ static clp_status fill_little(const clpi_cl_commit *commit, cl_mem mem, size_t b
   const unsigned char pattern = 0;
   cl_int code = clpi_cl.clEnqueueFillBuffer(commit->queue, mem, &pattern, sizeof(pattern), 0,
                                             sizeof(pattern), 0, NULL, NULL);
-  return code ? clpi_cl_memory_error("clEnqueueFillBuffer", code, bytes) : CLP_SUCCESS;
+  return clpi_cl_check_memory("clEnqueueFillBuffer", code, bytes);
 }
 
 static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
@@ -35,57 +35,38 @@ static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t 
   size_t little = bytes < sizeof(source) ? bytes : sizeof(source);
   cl_int code =
       clpi_cl.clEnqueueWriteBuffer(commit->queue, mem, CL_FALSE, 0, little, source, 0, NULL, NULL);
-  return code ? clpi_cl_memory_error("clEnqueueWriteBuffer", code, bytes) : CLP_SUCCESS;
-}
-
-static clp_status find_device(cl_command_queue queue, cl_device_id *device)
-{
-  cl_int code =
-      clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(*device), device, NULL);
-  return code ? clpi_cl_call_error("clGetCommandQueueInfo", code) : CLP_SUCCESS;
-}
-
-static clp_status find_method(cl_device_id device, clpi_cl_commit *commit)
-{
-  unsigned version;
-  bool is_nvidia, aborts;
-  clp_status status = clpi_cl_device_version(device, &version);
-  if (!status)
-    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
-  if (!status)
-    status = clpi_cl_device_aborts_without_memory(device, &aborts);
-  if (status)
-    return status;
-  if (version < MIGRATE_VERSION)
-    commit->method = write_little;
-  else
-    commit->method = is_nvidia ? fill_little : migrate;
-  commit->flags = aborts ? CL_MEM_ALLOC_HOST_PTR : 0;
-  return CLP_SUCCESS;
+  return clpi_cl_check_memory("clEnqueueWriteBuffer", code, bytes);
 }
 
 clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
 {
   clpi_cl_commit found = {.queue = queue};
+  clpi_cl_bounds bounds;
   cl_device_id device;
   clp_status status = clpi_cl_queue_is_out_of_order(queue, &found.out_of_order);
   if (!status)
-    status = find_device(queue, &device);
+    status =
+        clpi_cl_call(clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
   if (!status)
-    status = find_method(device, &found);
-  if (!status)
-    *commit = found;
-  return status;
+    status = clpi_cl_device_bounds(device, &bounds);
+  if (status)
+    return status;
+  if (bounds.version < MIGRATE_VERSION)
+    found.method = write_little;
+  else
+    found.method = bounds.has_nvidia ? fill_little : migrate;
+  found.flags = bounds.may_abort ? CL_MEM_ALLOC_HOST_PTR : 0;
+  *commit = found;
+  return CLP_SUCCESS;
 }
 
 /* Without a barrier, an out-of-order queue could overwrite what the memory's owner writes first. */
 static clp_status order_after(const clpi_cl_commit *commit, size_t bytes)
 {
-  bool has_wait_lists = commit->method != write_little;
-  const char *call = has_wait_lists ? "clEnqueueBarrierWithWaitList" : "clEnqueueBarrier";
-  cl_int code = has_wait_lists ? clpi_cl.clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL)
-                               : clpi_cl.clEnqueueBarrier(commit->queue);
-  return code ? clpi_cl_memory_error(call, code, bytes) : CLP_SUCCESS;
+  if (commit->method == write_little)
+    return clpi_cl_check_memory("clEnqueueBarrier", clpi_cl.clEnqueueBarrier(commit->queue), bytes);
+  cl_int code = clpi_cl.clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL);
+  return clpi_cl_check_memory("clEnqueueBarrierWithWaitList", code, bytes);
 }
 
 clp_status clpi_cl_commit_memory(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)

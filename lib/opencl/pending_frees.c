@@ -173,7 +173,7 @@ clp_status clpi_cl_pending_frees_wait(const void *allocator, cl_context context)
     clpi_cl.clReleaseEvent(event);
   }
   wait_briefly(allocator, context, true);
-  return failure ? clpi_cl_call_error("clWaitForEvents", failure) : CLP_SUCCESS;
+  return clpi_cl_check("clWaitForEvents", failure);
 }
 
 void clpi_cl_pending_frees_leave(const void *allocator, cl_context context)

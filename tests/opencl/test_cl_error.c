@@ -35,7 +35,7 @@ START_TEST(test_memory_error)
   const expected_error *error = &expected[_i];
   char message[128];
 
-  clpt_fails(error->memory_status, clpi_cl_memory_error("clCreateBuffer", error->code, 4096));
+  clpt_fails(error->memory_status, clpi_cl_check_memory("clCreateBuffer", error->code, 4096));
   ck_assert_int_eq(clp_last_error()->native_code, error->code);
   snprintf(message, sizeof(message), "clCreateBuffer for 4096 bytes failed with %s (%d)",
            error->name, error->code);
@@ -48,7 +48,7 @@ START_TEST(test_call_error)
   const expected_error *error = &expected[_i];
   char message[128];
 
-  clpt_fails(error->call_status, clpi_cl_call_error("clFinish", error->code));
+  clpt_fails(error->call_status, clpi_cl_check("clFinish", error->code));
   ck_assert_int_eq(clp_last_error()->native_code, error->code);
   snprintf(message, sizeof(message), "clFinish failed with %s (%d)", error->name, error->code);
   ck_assert_str_eq(clp_last_error()->message, message);
