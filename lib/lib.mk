@@ -40,7 +40,6 @@ core_sources = \
 	lib/core/allocator/allocator.c lib/core/allocator/allocator.h \
 	lib/core/allocator/host_allocator.c \
 	lib/core/allocator/simulated_allocator.c \
-	lib/core/allocator/stream_forwarding.c lib/core/allocator/stream_forwarding.h \
 	lib/core/streams/forget.c \
 	lib/core/streams/ordered_free.c \
 	lib/core/streams/stream.c lib/core/streams/stream.h \

@@ -43,7 +43,7 @@ typedef struct clpi_moving {
 } clpi_moving;
 
 typedef struct clpi_arena {
-  clp_allocator *upstream; /* retained; first, for core/allocator/stream_forwarding.h */
+  clp_allocator *upstream; /* retained */
   clp_arena_options options;
   bool orders_streams; /* upstream knows streams */
   bool is_exclusive;   /* a block must not overlap memory that a stream may still use */

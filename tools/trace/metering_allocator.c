@@ -3,13 +3,12 @@
 #include "trace/metering_allocator.h"
 
 #include "core/allocator/allocator.h"
-#include "core/allocator/stream_forwarding.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 typedef struct metering {
-  clp_allocator *metered; /* retained; first, for core/allocator/stream_forwarding.h */
+  clp_allocator *metered; /* retained */
   /* Relaxed throughout: the counters stand for themselves and guard no other memory. */
   atomic_size_t taken_bytes;
   atomic_size_t peak_bytes;
@@ -72,7 +71,8 @@ static void metering_destroy(void *self)
   free(meter);
 }
 
-/* The operations that are passed on as they are: those of `metered` are complete. */
+/* The operations that are passed on as they are: those of `metered` are complete. Its operations
+ * that order streams are called of it. */
 
 static const clp_allocator_ops *ops_of(void *self)
 {
@@ -99,6 +99,21 @@ static clp_status pass_unsplit(void *self, clp_memory part, size_t bytes)
   return ops_of(self)->unsplit(self_of(self), part, bytes);
 }
 
+static clp_status pass_drain(void *self)
+{
+  return ops_of(self)->drain(self_of(self));
+}
+
+static clp_status pass_return_cached(void *self)
+{
+  return ops_of(self)->return_cached(self_of(self));
+}
+
+static clp_status pass_forget_stream(void *self, clp_stream stream)
+{
+  return ops_of(self)->forget_stream(self_of(self), stream);
+}
+
 static clp_status metering_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   metering *meter = self;
@@ -115,18 +130,21 @@ clp_status trace_metering_allocator_create(clp_allocator *metered, clp_allocator
   ops.allocate_within = NULL; /* what is metered is what is taken, not what is kept */
   ops.free = metering_free;
   ops.destroy = metering_destroy;
-  clpi_pass_returns(&ops);
-  if (clpi_allocator_splits(metered) && ops.split != clpi_split_address) {
+  ops.drain = pass_drain;
+  ops.return_cached = pass_return_cached;
+  if (ops.split && ops.split != clpi_split_address) {
     ops.split = pass_split;
     ops.unsplit = pass_unsplit;
   }
   ops.free_on = metered->ops.free_on ? metering_free_on : NULL;
-  clpi_pass_stream_order(metered, &ops);
+  if (ops.forget_stream)
+    ops.forget_stream = pass_forget_stream;
   metering meter = {.metered = metered};
   clp_status status = clpi_allocator_create_with(&ops, &meter, sizeof(meter), out);
-  if (!status)
-    clp_allocator_retain(metered);
-  return status;
+  if (status)
+    return status;
+  (*out)->orders = clp_allocator_retain(metered)->orders;
+  return CLP_SUCCESS;
 }
 
 trace_meter trace_metering_allocator_read(const clp_allocator *allocator)

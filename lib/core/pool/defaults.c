@@ -55,7 +55,7 @@ static clp_status read_environment(const clp_allocator *allocator, clp_pool_opti
   if (is_open(options->arena == CLP_DEFAULT_ARENA, arena, &told[2]) && !status) {
     options->arena = 0;
     status = clpi_environment_number(arena, 1, &options->arena);
-    options->arena = options->arena && clpi_allocator_splits(allocator);
+    options->arena = options->arena && allocator->ops.split;
   }
   return status;
 }

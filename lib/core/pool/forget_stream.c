@@ -77,9 +77,7 @@ clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream)
   if (status)
     return status;
   const clp_allocator *allocator = pool->allocator;
-  unsigned long serial = clpi_error_serial();
-  status = allocator->ops.forget_stream(allocator->self, stream);
-  return status ? clpi_allocator_failed(allocator, status, serial, "forgetting a stream") : status;
+  return clpi_allocator_call(allocator, "forgetting a stream", forget_stream, stream);
 }
 
 clp_status clp_pool_mark_stream(clp_pool *pool, clp_stream handle)

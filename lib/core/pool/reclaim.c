@@ -57,7 +57,7 @@ static clp_status trim_allocator(clp_pool *pool, const trim *it)
   clp_status status = call_allocator(pool, it);
   if (!status || status == CLP_NOT_SUPPORTED)
     return CLP_SUCCESS;
-  return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");
+  return clpi_allocator_check_call(allocator, status, serial, "giving back what it keeps");
 }
 
 clp_status clpi_return_cached(clp_pool *pool, size_t most)
