@@ -109,10 +109,8 @@ static clp_status call_status(cl_int code)
   }
 }
 
-clp_status clpi_cl_check_memory(const char *call, cl_int code, size_t bytes)
+clp_status clpi_cl_memory_error(const char *call, cl_int code, size_t bytes)
 {
-  if (!code)
-    return CLP_SUCCESS;
   return clpi_error(memory_status(code), code, "%s for %zu bytes failed with %s (%d)", call, bytes,
                     clpi_cl_error_name(code), code);
 }
@@ -120,7 +118,7 @@ clp_status clpi_cl_check_memory(const char *call, cl_int code, size_t bytes)
 clp_status clpi_cl_not_created(const char *call, cl_int code, size_t bytes)
 {
   if (code)
-    return clpi_cl_check_memory(call, code, bytes);
+    return clpi_cl_memory_error(call, code, bytes);
   return clpi_error(CLP_BACKEND_ERROR, 0, "%s for %zu bytes gave neither an object nor an error",
                     call, bytes);
 }

@@ -12,9 +12,8 @@
 const char *clpi_cl_error_name(cl_int code);
 
 /* Reports that `call`, which was to provide `bytes` of device memory, failed with `code`. Running
- * out is CLP_OUT_OF_DEVICE_MEMORY whatever memory the driver names: pools react to that status.
- * CLP_SUCCESS: it has not failed. */
-clp_status clpi_cl_check_memory(const char *call, cl_int code, size_t bytes);
+ * out is CLP_OUT_OF_DEVICE_MEMORY whatever memory the driver names: pools react to that status. */
+clp_status clpi_cl_memory_error(const char *call, cl_int code, size_t bytes);
 
 /* Reports that `call`, which was to make an object of `bytes` of device memory, made none: `code`
  * as above. CLP_BACKEND_ERROR if `code` is CL_SUCCESS: the driver gave neither an object nor an

@@ -17,7 +17,7 @@ static clp_status migrate(const clpi_cl_commit *commit, cl_mem mem, size_t bytes
 {
   cl_int code = clpi_cl.clEnqueueMigrateMemObjects(
       commit->queue, 1, &mem, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
-  return clpi_cl_check_memory("clEnqueueMigrateMemObjects", code, bytes);
+  return code ? clpi_cl_memory_error("clEnqueueMigrateMemObjects", code, bytes) : CLP_SUCCESS;
 }
 
 static clp_status fill_little(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
@@ -25,7 +25,7 @@ static clp_status fill_little(const clpi_cl_commit *commit, cl_mem mem, size_t b
   const unsigned char pattern = 0;
   cl_int code = clpi_cl.clEnqueueFillBuffer(commit->queue, mem, &pattern, sizeof(pattern), 0,
                                             sizeof(pattern), 0, NULL, NULL);
-  return clpi_cl_check_memory("clEnqueueFillBuffer", code, bytes);
+  return code ? clpi_cl_memory_error("clEnqueueFillBuffer", code, bytes) : CLP_SUCCESS;
 }
 
 static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)
@@ -35,7 +35,7 @@ static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t 
   size_t little = bytes < sizeof(source) ? bytes : sizeof(source);
   cl_int code =
       clpi_cl.clEnqueueWriteBuffer(commit->queue, mem, CL_FALSE, 0, little, source, 0, NULL, NULL);
-  return clpi_cl_check_memory("clEnqueueWriteBuffer", code, bytes);
+  return code ? clpi_cl_memory_error("clEnqueueWriteBuffer", code, bytes) : CLP_SUCCESS;
 }
 
 clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
@@ -63,10 +63,11 @@ clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
 /* Without a barrier, an out-of-order queue could overwrite what the memory's owner writes first. */
 static clp_status order_after(const clpi_cl_commit *commit, size_t bytes)
 {
-  if (commit->method == write_little)
-    return clpi_cl_check_memory("clEnqueueBarrier", clpi_cl.clEnqueueBarrier(commit->queue), bytes);
-  cl_int code = clpi_cl.clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL);
-  return clpi_cl_check_memory("clEnqueueBarrierWithWaitList", code, bytes);
+  bool has_wait_lists = commit->method != write_little;
+  const char *call = has_wait_lists ? "clEnqueueBarrierWithWaitList" : "clEnqueueBarrier";
+  cl_int code = has_wait_lists ? clpi_cl.clEnqueueBarrierWithWaitList(commit->queue, 0, NULL, NULL)
+                               : clpi_cl.clEnqueueBarrier(commit->queue);
+  return code ? clpi_cl_memory_error(call, code, bytes) : CLP_SUCCESS;
 }
 
 clp_status clpi_cl_commit_memory(const clpi_cl_commit *commit, cl_mem mem, size_t bytes)

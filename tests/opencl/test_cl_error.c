@@ -35,7 +35,7 @@ START_TEST(test_memory_error)
   const expected_error *error = &expected[_i];
   char message[128];
 
-  clpt_fails(error->memory_status, clpi_cl_check_memory("clCreateBuffer", error->code, 4096));
+  clpt_fails(error->memory_status, clpi_cl_memory_error("clCreateBuffer", error->code, 4096));
   ck_assert_int_eq(clp_last_error()->native_code, error->code);
   snprintf(message, sizeof(message), "clCreateBuffer for 4096 bytes failed with %s (%d)",
            error->name, error->code);
