@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/hooks/hook.h"
-#include "core/pool/defaults.h"
+#include "core/pool/pool.h"
 
 #include <stdlib.h>
 #include <string.h>

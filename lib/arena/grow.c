@@ -3,8 +3,7 @@
 #include "arena/grow.h"
 
 #include "core/base/error.h"
-#include "core/base/log.h"
-#include "core/hooks/device_call.h"
+#include "core/hooks/hook_call.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Statistics and limits of asynchronous pools, for the current device. */
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/pool/defaults.h"
+#include "core/pool/pool.h"
 #include "cuda/async_pool.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"

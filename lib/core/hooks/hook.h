@@ -29,7 +29,7 @@ typedef struct clpi_registration {
 typedef struct clpi_thread_hooks {
   clpi_registration *_Atomic first; /* touched by the thread alone */
   struct clpi_hook_scope *scope;    /* the innermost scope that the thread is in; NULL: none */
-  struct clpi_device_call *call;    /* of its allocator, for a pool (device_call.h); NULL: none */
+  struct clpi_device_call *call;    /* of its allocator, for a pool (device_call.c); NULL: none */
   bool in_callback;                 /* inside a hook's callback */
 } clpi_thread_hooks;
 

@@ -5,7 +5,6 @@
 #include "core/base/error.h"
 #include "core/pool/leaving.h"
 #include "core/pool/request.h"
-#include "core/pool/shown_call.h"
 #include "core/shard/shard.h"
 
 static clp_status no_host_memory(size_t bytes)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of a pool, and the environment's part in them. */
-#include "core/pool/defaults.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
 #include "core/pool/pool.h"
 
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
-#include "core/base/log.h"
 #include "core/base/options.h"
 
 #include <clpool/bin.h>

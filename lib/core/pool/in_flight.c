@@ -6,7 +6,7 @@
 #include "core/pool/leaving.h"
 
 #include "core/base/error.h"
-#include "core/shard/counts.h"
+#include "core/shard/all.h"
 
 #include <sys/param.h>
 

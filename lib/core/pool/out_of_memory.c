@@ -8,7 +8,7 @@
 #include "core/base/boundary.h"
 #include "core/base/error.h"
 #include "core/pool/leaving.h"
-#include "core/shard/counts.h"
+#include "core/shard/all.h"
 
 #include <stdio.h>
 #include <sys/param.h>

@@ -6,9 +6,8 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/base/log.h"
-#include "core/hooks/device_call.h"
-#include "core/shard/counts.h"
+#include "core/hooks/hook_call.h"
+#include "core/shard/all.h"
 
 #include <string.h>
 #include <sys/param.h>

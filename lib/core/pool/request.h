@@ -83,4 +83,21 @@ bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience pat
  * wanted->held is set. */
 clp_status clpi_free_and_retry(clpi_request *wanted);
 
+/* --- calls that are shown to hooks: shown_call.c --- */
+
+/* A malloc or a free: its scope, and pins on the pool and the stream. */
+typedef struct clpi_shown_call {
+  clp_pool *pool;
+  clpi_hook_scope scope;
+  clpi_given given;
+  clpi_stream *stream;
+} clpi_shown_call;
+
+/* Enters the scope. Fails as clpi_stream_pin does; then nothing is shown. Under no lock. */
+clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_given given);
+
+/* Leaves the scope. Under no lock; may end the pool. A cleanup handler, so that it is left also
+ * where a callback ends the thread: the argument is a clpi_shown_call. */
+void clpi_shown_call_end(void *argument);
+
 #endif

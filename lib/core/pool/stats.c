@@ -5,7 +5,6 @@
 #include "core/base/options.h"
 #include "core/pool/pool.h"
 #include "core/shard/all.h"
-#include "core/shard/counts.h"
 #include "core/shard/shard.h"
 
 #include <clpool/bin.h>

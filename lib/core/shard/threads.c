@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads' numbers: a bit for each, in one word. */
-#include "core/shard/threads.h"
+#include "core/shard/shard.h"
 
 #include "core/base/fork.h"
 #include "core/base/thread_end.h"
