@@ -77,12 +77,11 @@ arena_sources = \
 	lib/arena/arena.c lib/arena/arena.h \
 	lib/arena/blocks.c \
 	lib/arena/figures.c \
-	lib/arena/grow.c lib/arena/grow.h \
+	lib/arena/grow.c \
 	lib/arena/loop.c lib/arena/loop.h \
-	lib/arena/parts.c lib/arena/parts.h \
-	lib/arena/plan.c lib/arena/plan.h \
-	lib/arena/segments.c lib/arena/segments.h \
-	lib/arena/uses.h
+	lib/arena/parts.c \
+	lib/arena/plan.c \
+	lib/arena/segments.c lib/arena/segments.h
 
 host_sources = \
 	lib/host/host_allocator.c \

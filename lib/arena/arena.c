@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Creating and destroying an arena, and what it takes over from its upstream. */
-#include "arena/grow.h"
+#include "arena/arena.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/base/options.h"
-#include "core/hooks/hook.h"
 #include "core/pool/pool.h"
 
 #include <stdlib.h>
@@ -135,7 +133,6 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   bool has_addresses = upstream->ops.split == clpi_split_address;
   bool is_exclusive = upstream->ops.exclusive_parts && !options->one_thread;
   *arena = (clpi_arena){.options = *options,
-                        .orders_streams = clpi_allocator_orders_streams(upstream),
                         .has_addresses = has_addresses,
                         .is_exclusive = is_exclusive,
                         .keeps_parts = keeps_parts(upstream, is_exclusive),
@@ -185,7 +182,7 @@ static clp_status create(clp_allocator *upstream, const clp_arena_options *optio
   if (status)
     return status;
   (*out)->orders = upstream->orders;
-  if (arena->orders_streams) {
+  if (clpi_allocator_orders_streams(upstream)) {
     (*out)->ops.free_on = clpi_arena_free_on;
     (*out)->ops.forget_stream = forget_stream;
   }

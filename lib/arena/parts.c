@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of segments. */
-#include "arena/parts.h"
-
-#include "core/allocator/allocator.h"
-#include "core/base/error.h"
+#include "arena/segments.h"
 
 #include <stdlib.h>
 

@@ -133,10 +133,7 @@ clp_buffer *clpi_take_all_held_locked(clpi_shards *shards)
 static bool is_settled_locked(clp_buffer *block, const clpi_stream *stream)
 {
   clpi_uses all = clpi_uses_of(block);
-  for (size_t i = 0; i < all.count; i++)
-    if (!clpi_use_is_settled_locked(&all.uses[i], stream))
-      return false;
-  return true;
+  return clpi_uses_are_settled_locked(all.uses, all.count, stream);
 }
 
 /* The newest block of the lane if it is settled, or else the oldest; NULL: none is. */

@@ -16,12 +16,10 @@ static bool are_ordered(clpi_uses all)
 
 static bool are_pending(clpi_streams *streams, clpi_uses all)
 {
-  bool pending = false;
   if (!are_ordered(all))
     return false;
   pthread_mutex_lock(streams->lock);
-  for (size_t i = 0; !pending && i < all.count; i++)
-    pending = !clpi_use_is_settled_locked(&all.uses[i], NULL);
+  bool pending = !clpi_uses_are_settled_locked(all.uses, all.count, NULL);
   pthread_mutex_unlock(streams->lock);
   return pending;
 }

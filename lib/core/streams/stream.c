@@ -165,3 +165,11 @@ bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by)
     return true;
   return by && ((by == use->stream && by->is_in_order) || has_waited(by, use));
 }
+
+bool clpi_uses_are_settled_locked(const clpi_use *uses, size_t count, const clpi_stream *by)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!clpi_use_is_settled_locked(&uses[i], by))
+      return false;
+  return true;
+}

@@ -99,6 +99,7 @@ size_t clpi_streams_visit(clpi_streams *streams,
 /* Whether a use is known to be done, or to come before all that `by` is given from now on; `by` may
  * be NULL. */
 bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by);
+bool clpi_uses_are_settled_locked(const clpi_use *uses, size_t count, const clpi_stream *by);
 
 /* Streams in order that calls were given, the last one first; or NULL. */
 typedef clpi_stream *clpi_recent[CLPI_RECENT_STREAMS];
