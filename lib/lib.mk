@@ -26,7 +26,6 @@ core_sources = \
 	lib/core/base/printable.c lib/core/base/printable.h \
 	lib/core/base/cancel.h \
 	lib/core/base/error.c lib/core/base/error.h \
-	lib/core/base/file_text.h \
 	lib/core/base/fork.c lib/core/base/fork.h \
 	lib/core/base/list.h \
 	lib/core/base/loading.c lib/core/base/loading.h \
@@ -41,7 +40,7 @@ core_sources = \
 	lib/core/streams/forget.c \
 	lib/core/streams/ordered_free.c \
 	lib/core/streams/stream.c lib/core/streams/stream.h \
-	lib/core/streams/use.c lib/core/streams/use.h \
+	lib/core/streams/use.c \
 	lib/core/store/bin.c \
 	lib/core/store/buffer.h \
 	lib/core/store/buffer_uses.c \
@@ -53,7 +52,7 @@ core_sources = \
 	lib/core/shard/threads.c \
 	lib/core/hooks/hook.c lib/core/hooks/hook.h \
 	lib/core/hooks/device_call.c \
-	lib/core/hooks/hook_call.c lib/core/hooks/hook_call.h \
+	lib/core/hooks/hook_call.c \
 	lib/core/pool/allocate.c \
 	lib/core/pool/buffer.c \
 	lib/core/pool/defaults.c \
@@ -61,7 +60,6 @@ core_sources = \
 	lib/core/pool/carve.c \
 	lib/core/pool/fit.c \
 	lib/core/pool/free_all.c \
-	lib/core/pool/in_flight.c \
 	lib/core/pool/forget_stream.c \
 	lib/core/pool/leaving.c lib/core/pool/leaving.h \
 	lib/core/pool/out_of_memory.c \

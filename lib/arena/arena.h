@@ -9,8 +9,7 @@
 
 #include "arena/loop.h"
 #include "arena/segments.h"
-#include "core/allocator/allocator.h"
-#include "core/hooks/hook_call.h"
+#include "core/hooks/hook.h"
 
 #include <clpool/arena.h>
 #include <sys/param.h>

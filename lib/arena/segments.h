@@ -8,7 +8,7 @@
 
 #include "core/allocator/allocator.h"
 #include "core/base/map.h"
-#include "core/streams/use.h"
+#include "core/streams/stream.h"
 
 /* --- uses: what streams may still do with a range, at most one for each, and few of them --- */
 

@@ -3,7 +3,7 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/hooks/hook_call.h"
+#include "core/hooks/hook.h"
 #include "cuda/async_pool.h"
 #include "cuda/capture.h"
 #include "cuda/cuda_error.h"

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_VERSION = 11020 }; /* the first with memory pools */
 
@@ -51,8 +52,10 @@ static clp_status open_library(library *opened)
   opened->handle = dlopen(opened->name, RTLD_NOW | RTLD_LOCAL);
   if (!opened->handle)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "there is no CUDA driver: %s", dlerror());
-  clpi_set_function(&opened->find_2, dlsym(opened->handle, "cuGetProcAddress_v2"));
-  clpi_set_function(&opened->find_1, dlsym(opened->handle, "cuGetProcAddress"));
+  void *newer = dlsym(opened->handle, "cuGetProcAddress_v2");
+  void *older = dlsym(opened->handle, "cuGetProcAddress");
+  memcpy(&opened->find_2, &newer, sizeof(newer)); /* as POSIX allows */
+  memcpy(&opened->find_1, &older, sizeof(older));
   return CLP_SUCCESS;
 }
 
@@ -84,7 +87,7 @@ static clp_status resolve(const library *from, const function *wanted)
   void *address = find_symbol(from, wanted);
   if (!address)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "%s has no %s", from->name, wanted->name);
-  clpi_set_function((char *)&clpi_cuda + wanted->member, address);
+  memcpy((char *)&clpi_cuda + wanted->member, &address, sizeof(address));
   return CLP_SUCCESS;
 }
 

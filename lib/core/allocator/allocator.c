@@ -4,7 +4,6 @@
 
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/base/options.h"
 
 #include <stdio.h>

@@ -4,8 +4,6 @@
 #include "core/base/cancel.h"
 #include "core/pool/pool.h"
 
-#include "core/allocator/allocator.h"
-#include "core/base/error.h"
 #include "core/base/options.h"
 
 #include <clpool/bin.h>

@@ -3,8 +3,6 @@
  * stream. */
 #include "core/pool/request.h"
 
-#include "core/base/error.h"
-#include "core/hooks/hook_call.h"
 #include "core/shard/all.h"
 
 static clp_status refuse(const clp_pool *pool, size_t bytes, size_t limit, size_t managed,

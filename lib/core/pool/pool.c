@@ -5,7 +5,6 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/shard/all.h"
 
 #include <clpool/bin.h>

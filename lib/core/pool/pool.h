@@ -3,10 +3,7 @@
 #ifndef CLPOOL_CORE_POOL_POOL_H
 #define CLPOOL_CORE_POOL_POOL_H
 
-#include "core/allocator/allocator.h"
-#include "core/base/error.h"
 #include "core/hooks/hook.h"
-#include "core/shard/shard.h"
 
 #include <clpool/arena.h>
 #include <clpool/buffer.h>
@@ -34,7 +31,7 @@ struct clp_pool {
   clpi_pool_hooks hooks;
   _Atomic size_t limit; /* 0: none; stored under the lock; relaxed */
   uint64_t out_of_memory_reactions;
-  size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
+  size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (fit.c) */
   uint64_t gave_back_tick;  /* when all that was held went back last (fit.c) */
   clpi_idle_looks idle;     /* of clp_pool_trim_idle */
   size_t references;        /* the users' */

@@ -5,9 +5,6 @@
 
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
-#include "core/hooks/hook_call.h"
-#include "core/shard/all.h"
 
 #include <string.h>
 #include <sys/param.h>

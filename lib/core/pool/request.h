@@ -3,17 +3,14 @@
 #ifndef CLPOOL_CORE_POOL_REQUEST_H
 #define CLPOOL_CORE_POOL_REQUEST_H
 
-#include "core/base/error.h"
-#include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
-#include "core/shard/shard.h"
 
-/* What a request was refused for. */
+/* What a request was refused for; bits. */
 typedef enum clpi_lack {
-  CLPI_LACKS_NOTHING, /* it was not, or nothing can be freed for it */
-  CLPI_LACKS_LIMIT,   /* the pool's limit leaves no room */
-  CLPI_LACKS_ROOM,    /* an allocator that keeps memory would pass the limit */
-  CLPI_LACKS_MEMORY   /* the device has none */
+  CLPI_LACKS_NOTHING = 0, /* it was not, or nothing can be freed for it */
+  CLPI_LACKS_LIMIT = 1,   /* the pool's limit leaves no room */
+  CLPI_LACKS_ROOM = 2,    /* an allocator that keeps memory would pass the limit */
+  CLPI_LACKS_MEMORY = 4   /* the device has none */
 } clpi_lack;
 
 typedef struct clpi_request {

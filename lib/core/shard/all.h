@@ -28,15 +28,6 @@ typedef struct clpi_found {
   clp_buffer *block;  /* the one that was looked for */
 } clpi_found;
 
-/* Finds the newest block of the bin that is settled for `stream`, of those at the ends of lanes. */
-clpi_found clpi_find_settled_locked(clpi_shards *shards, const clpi_bin *bin,
-                                    const clpi_stream *stream);
-
-/* The oldest block of the bin's lanes that `may_try` lets through. */
-typedef bool clpi_may_try(const clp_buffer *oldest, const void *argument);
-clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clpi_may_try *may_try,
-                                   const void *argument);
-
 /* --- sums: counts.c --- */
 
 /* The pool's figures, all but out_of_memory_reactions. Notes the peak. */

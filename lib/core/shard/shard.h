@@ -12,8 +12,6 @@
 #define CLPOOL_CORE_SHARD_SHARD_H
 
 #include "core/allocator/allocator.h"
-#include "core/base/fork.h"
-#include "core/base/spinlock.h"
 #include "core/store/store.h"
 
 /* --- threads: threads.c --- */
@@ -68,9 +66,14 @@ typedef struct clpi_shard {
 #define CLPI_IS_WATCHED 4u /* the pool has hooks; changes under `lock` */
 #define CLPI_MAY_SHED   8u /* more than hold_bytes may be held: reclaim.c is to see to it */
 
-#define clpi_is_holding(shards) (!(clpi_relaxed((shards)->unusual) & CLPI_HAS_ENDED))
+enum { CLPI_PAGE_BUFFERS = 31 }; /* a prime number, of which 3 is a primitive root */
+typedef struct clpi_page {
+  struct clpi_page *next;
+  clp_buffer buffers[CLPI_PAGE_BUFFERS];
+} clpi_page;
+static_assert(sizeof(clpi_page) == 4096, "a page of most systems");
 
-typedef struct clpi_page clpi_page;
+#define clpi_is_holding(shards) (!(clpi_relaxed((shards)->unusual) & CLPI_HAS_ENDED))
 
 typedef struct clpi_shards {
   /* Most is set at create, and read without a lock. */
@@ -113,10 +116,6 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
 
 /* Frees shards, buffers and bins of a pool that nobody can reach any more. */
 void clpi_shards_end(clpi_shards *shards);
-
-/* The calling thread's shard, made if need be; if there is no host memory for that, another one:
- * a pool is made with the first. Under no lock. */
-clpi_shard *clpi_shard_of_thread(clpi_shards *shards);
 
 /* A shard that has a slot for the index: the calling thread's, with a new slot if need be; if there
  * is no host memory for that, any. NULL: none has one, so nobody has ever allocated from the bin.
@@ -176,9 +175,10 @@ clp_buffer *clpi_buffer_take(clpi_shards *shards);
  * Under clpi_shards.lock. */
 void clpi_buffer_put_locked(clpi_shards *shards, clp_buffer *buffer);
 
-/* Calls `visitor` for each buffer, spare ones included. Under all locks. */
-void clpi_buffers_each_locked(const clpi_shards *shards,
-                              void (*visitor)(clp_buffer *buffer, void *argument), void *argument);
+/* Goes through the buffers, spare ones included. Under all locks. */
+#define clpi_each_buffer(shards, buffer)                                                           \
+  for (clpi_page *page = (shards)->pages; page; page = page->next)                                 \
+    for (clp_buffer *buffer = page->buffers; buffer < page->buffers + CLPI_PAGE_BUFFERS; buffer++)
 
 /* --- counts ---
  *

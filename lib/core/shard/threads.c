@@ -2,7 +2,6 @@
 /* Threads' numbers: a bit for each, in one word. */
 #include "core/shard/shard.h"
 
-#include "core/base/fork.h"
 #include "core/base/thread_end.h"
 
 #include <pthread.h>

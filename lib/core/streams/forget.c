@@ -8,8 +8,6 @@
 #include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
-#include "core/base/error.h"
-#include "core/streams/use.h"
 
 #include <stdlib.h>
 

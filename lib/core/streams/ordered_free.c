@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Freeing memory after its uses: in the way that the allocator can order frees, else by waiting. */
-#include "core/streams/use.h"
+#include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
-#include "core/base/error.h"
 
 /* Whether a use is on a stream that the allocator knows. */
 static bool are_ordered(clpi_uses all)

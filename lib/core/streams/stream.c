@@ -3,7 +3,6 @@
 #include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
-#include "core/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Marks: made only when someone asks about a use, and shared by all the uses that they cover. */
-#include "core/streams/use.h"
+#include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
-#include "core/base/error.h"
 #include "core/base/nap.h"
 
 #include <stdlib.h>
