@@ -2,12 +2,25 @@
 /* An auditor of glibc's dynamic linker (LD_AUDIT). A program that is about to load an OpenCL loader
  * without layers gets the one that CLPOOL_LOADER names. The auditor has a C library of its own, so
  * it shares nothing with the program. It prints nothing. */
-#include "core/base/file_text.h"
-
+#include <fcntl.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* OpenCL loaders are smaller. On phones and boards, drivers of any size are named as one. */
+enum { MOST_BYTES = 16 << 20 };
+
+/* What a file contains. */
+typedef struct contents {
+  const char *start; /* NULL: there is none */
+  size_t bytes;
+} contents;
 
 /* Declared by link.h. The version of the linker's interface. */
 unsigned la_version(unsigned version)
@@ -23,8 +36,36 @@ static bool has_loader_name(const char *path)
   return name && strncmp(name, stem, sizeof(stem) - 1) == 0 && strstr(name, ".so");
 }
 
+/* Maps a regular file of 1 to MOST_BYTES bytes. Does not wait for the writer of a pipe. */
+static contents open_file(const char *path)
+{
+  contents file = {0};
+  struct stat found;
+  int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (descriptor < 0)
+    return file;
+  if (fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) && found.st_size <= MOST_BYTES) {
+    void *start = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (start != MAP_FAILED)
+      file = (contents){start, (size_t)found.st_size};
+  }
+  close(descriptor);
+  return file;
+}
+
+static bool has_words(const contents *file, const char *words)
+{
+  return file->start && memmem(file->start, file->bytes, words, strlen(words));
+}
+
+static void close_file(const contents *file)
+{
+  if (file->start)
+    munmap((void *)file->start, file->bytes);
+}
+
 /* Both kinds of ELF files begin with the same members. */
-static bool is_same_machine(const clpi_file_text *first, const clpi_file_text *second)
+static bool is_same_machine(const contents *first, const contents *second)
 {
   const size_t machine = offsetof(Elf32_Ehdr, e_machine);
   if (first->bytes < sizeof(Elf32_Ehdr) || second->bytes < sizeof(Elf32_Ehdr))
@@ -37,13 +78,12 @@ static bool is_same_machine(const clpi_file_text *first, const clpi_file_text *s
 static bool can_replace(const char *path, const char *loader)
 {
   static const char variable[] = "OPENCL_LAYERS";
-  const clpi_file_text without = clpi_file_text_open(path);
-  const clpi_file_text with = clpi_file_text_open(loader);
-  bool can = clpi_file_text_has(&without, "OpenCL/vendors") &&
-             !clpi_file_text_has(&without, variable) && clpi_file_text_has(&with, variable) &&
-             is_same_machine(&without, &with);
-  clpi_file_text_close(&without);
-  clpi_file_text_close(&with);
+  const contents without = open_file(path);
+  const contents with = open_file(loader);
+  bool can = has_words(&without, "OpenCL/vendors") && !has_words(&without, variable) &&
+             has_words(&with, variable) && is_same_machine(&without, &with);
+  close_file(&without);
+  close_file(&with);
   return can;
 }
 

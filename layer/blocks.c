@@ -69,7 +69,7 @@ static clp_status take_image_bytes(clpi_context *context, clpi_kind *kind, cl_me
   size_t found = 0;
   cl_int code = clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(found), &found, NULL);
   if (code)
-    return clpi_cl_call_error("clGetMemObjectInfo", code);
+    return clpi_cl_check("clGetMemObjectInfo", code);
   if (!clpi_account_take(&context->account, found))
     return refuse(&context->account, found);
   atomic_store_explicit(&kind->bytes, found, memory_order_relaxed);
@@ -126,7 +126,7 @@ static clp_status free_block(void *self, clp_memory memory, size_t number)
   clpi_account_give(&context->account, kind->bytes);
   returned++;
   clpi_context_drop_user(context);
-  return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
+  return clpi_cl_check("clReleaseMemObject", code);
 }
 
 bool clpi_blocks_begin(clpi_context *context)

@@ -39,23 +39,13 @@ static bool is_pooled(cl_context handle, clpi_cl_bounds *bounds)
          bounds->version >= CLPI_CL_WAIT_LIST_VERSION;
 }
 
-/* PoCL would end the process at the first use of an object for which there is no memory. */
-static cl_mem_flags more_flags(cl_context handle)
-{
-  cl_device_id only;
-  bool aborts = false;
-  if (!clpi_cl_first_device(handle, &only))
-    (void)clpi_cl_device_aborts_without_memory(only, &aborts);
-  return aborts ? CL_MEM_ALLOC_HOST_PTR : 0;
-}
-
 /* Its pool retains the driver's context. */
 static bool begin(clpi_context *context, cl_context handle, const clpi_cl_bounds *bounds)
 {
   context->order = (clpi_cl_queue_order){
       .context = handle, .has_wait_lists = true, .forgets_barriers = bounds->has_pocl};
   context->max_block_bytes = bounds->max_block_bytes;
-  context->more_flags = more_flags(handle);
+  context->more_flags = bounds->may_abort ? CL_MEM_ALLOC_HOST_PTR : 0;
   context->references = context->users = 1;
   clpi_account_begin(&context->account, bounds->device_bytes);
   pthread_mutex_init(&context->lock, NULL);

@@ -26,11 +26,10 @@ core_sources = \
 	lib/core/base/printable.c lib/core/base/printable.h \
 	lib/core/base/cancel.h \
 	lib/core/base/error.c lib/core/base/error.h \
-	lib/core/base/file_text.h \
 	lib/core/base/fork.c lib/core/base/fork.h \
 	lib/core/base/list.h \
 	lib/core/base/loading.c lib/core/base/loading.h \
-	lib/core/base/log.c lib/core/base/log.h \
+	lib/core/base/log.c \
 	lib/core/base/map.c lib/core/base/map.h \
 	lib/core/base/nap.h \
 	lib/core/base/options.c lib/core/base/options.h \
@@ -38,33 +37,29 @@ core_sources = \
 	lib/core/base/spinlock.c lib/core/base/spinlock.h \
 	lib/core/base/thread_end.c lib/core/base/thread_end.h \
 	lib/core/allocator/allocator.c lib/core/allocator/allocator.h \
-	lib/core/allocator/host_allocator.c \
-	lib/core/allocator/simulated_allocator.c \
-	lib/core/allocator/stream_forwarding.c lib/core/allocator/stream_forwarding.h \
 	lib/core/streams/forget.c \
 	lib/core/streams/ordered_free.c \
 	lib/core/streams/stream.c lib/core/streams/stream.h \
-	lib/core/streams/use.c lib/core/streams/use.h \
+	lib/core/streams/use.c \
 	lib/core/store/bin.c \
 	lib/core/store/buffer.h \
 	lib/core/store/buffer_uses.c \
 	lib/core/store/lane.c lib/core/store/store.h \
 	lib/core/shard/all.c lib/core/shard/all.h \
-	lib/core/shard/counts.c lib/core/shard/counts.h \
+	lib/core/shard/counts.c \
 	lib/core/shard/shard.c lib/core/shard/shard.h \
 	lib/core/shard/take_over.c \
-	lib/core/shard/threads.c lib/core/shard/threads.h \
+	lib/core/shard/threads.c \
 	lib/core/hooks/hook.c lib/core/hooks/hook.h \
-	lib/core/hooks/device_call.c lib/core/hooks/device_call.h \
-	lib/core/hooks/hook_call.c lib/core/hooks/hook_call.h \
+	lib/core/hooks/device_call.c \
+	lib/core/hooks/hook_call.c \
 	lib/core/pool/allocate.c \
 	lib/core/pool/buffer.c \
-	lib/core/pool/defaults.c lib/core/pool/defaults.h \
+	lib/core/pool/defaults.c \
 	lib/core/pool/device.c \
 	lib/core/pool/carve.c \
 	lib/core/pool/fit.c \
 	lib/core/pool/free_all.c \
-	lib/core/pool/in_flight.c \
 	lib/core/pool/forget_stream.c \
 	lib/core/pool/leaving.c lib/core/pool/leaving.h \
 	lib/core/pool/out_of_memory.c \
@@ -73,19 +68,22 @@ core_sources = \
 	lib/core/pool/release.c \
 	lib/core/pool/request.h \
 	lib/core/pool/reuse.c \
-	lib/core/pool/shown_call.c lib/core/pool/shown_call.h \
+	lib/core/pool/shown_call.c \
 	lib/core/pool/stats.c
 
 arena_sources = \
 	lib/arena/arena.c lib/arena/arena.h \
 	lib/arena/blocks.c \
 	lib/arena/figures.c \
-	lib/arena/grow.c lib/arena/grow.h \
+	lib/arena/grow.c \
 	lib/arena/loop.c lib/arena/loop.h \
-	lib/arena/parts.c lib/arena/parts.h \
-	lib/arena/plan.c lib/arena/plan.h \
-	lib/arena/segments.c lib/arena/segments.h \
-	lib/arena/uses.h
+	lib/arena/parts.c \
+	lib/arena/plan.c \
+	lib/arena/segments.c lib/arena/segments.h
+
+host_sources = \
+	lib/host/host_allocator.c \
+	lib/host/simulated_allocator.c
 
 # CUDA's driver is loaded at run time, as OpenCL's loader is, and no header of its is needed: so this
 # is in every build.
@@ -125,7 +123,8 @@ hook_sources = $(trace_hook_sources) \
 	lib/hooks/symbols.c lib/hooks/symbols.h
 
 noinst_LTLIBRARIES += libclpool-internal.la
-libclpool_internal_la_SOURCES = $(core_sources) $(arena_sources) $(cuda_sources) $(hook_sources)
+libclpool_internal_la_SOURCES = $(core_sources) $(arena_sources) $(host_sources) $(cuda_sources) \
+	$(hook_sources)
 libclpool_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_internal_la_LIBADD =
 

@@ -167,8 +167,8 @@ endif
 if HAVE_CHECK
 check_PROGRAMS += \
 	tests/core/allocator/test_allocator \
-	tests/core/allocator/test_host_allocator \
-	tests/core/allocator/test_simulated_allocator \
+	tests/host/test_host_allocator \
+	tests/host/test_simulated_allocator \
 	tests/core/base/test_bytes \
 	tests/core/base/test_dlopen \
 	tests/core/base/test_log \

@@ -125,7 +125,7 @@ static unsigned choose_usual(const clpi_arguments *arguments)
     kinds |= 1U << CLPI_ALLOCATOR_CL_DEFERRED | 1U << CLPI_ALLOCATOR_CL_IMMEDIATE;
   else
     clpi_complain("remark: %s, so the host alone is measured", list.missing[CLPI_OPENCL]);
-  if (device && device->svm_count > 0)
+  if (device && device->svm)
     kinds |= 1U << CLPI_ALLOCATOR_CL_SVM;
   else if (device)
     clpi_complain("remark: %s has no shared virtual memory, so cl-svm is left out",

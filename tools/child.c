@@ -50,7 +50,7 @@ static int spawn(char **argv, const sigset_t *ignored, const sigset_t *mask, pid
   return code;
 }
 
-int clpi_child_run(char **argv, clpi_child_end *end)
+int clpi_child_run(char **argv, int *status)
 {
   static const int both_get[] = {SIGINT, SIGQUIT}, for_us[] = {SIGTERM, SIGHUP};
   sigset_t held, before, ignored;
@@ -72,18 +72,18 @@ int clpi_child_run(char **argv, clpi_child_end *end)
     clpi_complain("cannot run %s: %s", argv[0], strerror(code));
     return code == ENOENT ? NOT_FOUND : NOT_RUN;
   }
-  while (waitpid(process, &end->status, 0) < 0 && errno == EINTR)
+  while (waitpid(process, status, 0) < 0 && errno == EINTR)
     ;
   child = 0;
   return CLPI_EXIT_SUCCESS;
 }
 
-int clpi_child_end_likewise(const clpi_child_end *end)
+int clpi_child_end_likewise(int status)
 {
   const struct rlimit no_core = {0, 0};
-  if (WIFEXITED(end->status))
-    return WEXITSTATUS(end->status);
-  int number = WTERMSIG(end->status);
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  int number = WTERMSIG(status);
   (void)setrlimit(RLIMIT_CORE, &no_core); /* the child's is the one of interest */
   (void)signal(number, SIG_DFL);
   (void)raise(number);

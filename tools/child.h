@@ -4,16 +4,13 @@
 #ifndef CLPOOL_TOOLS_CHILD_H
 #define CLPOOL_TOOLS_CHILD_H
 
-/* How it ended, as waitpid tells. */
-typedef struct clpi_child_end {
-  int status;
-} clpi_child_end;
-
 /* Runs argv[0], looked for as a shell does, and waits for its end. An exit code of ours after a
- * complaint if it cannot be run: 127 if there is none, else 126, as shells have it. */
-int clpi_child_run(char **argv, clpi_child_end *end);
+ * complaint if it cannot be run: 127 if there is none, else 126, as shells have it. `*status` is
+ * how it ended. */
+int clpi_child_run(char **argv, int *status);
 
-/* The exit code of the child. Where a signal ended it, the same signal ends this process. */
-int clpi_child_end_likewise(const clpi_child_end *end);
+/* The exit code of a child that ended with `status`, as waitpid has it. If a signal ended the
+ * child, the same signal ends this process. */
+int clpi_child_end_likewise(int status);
 
 #endif

@@ -11,7 +11,6 @@ typedef enum clpi_backend { CLPI_NO_BACKEND, CLPI_OPENCL, CLPI_CUDA, CLPI_BACKEN
 
 enum {
   CLPI_TEXT_BYTES = 256,
-  CLPI_SVM_KINDS = 4,
   CLPI_MOST_PLATFORMS = 32, /* further ones are left out, */
   CLPI_MOST_DEVICES = 128   /* of both backends together */
 };
@@ -28,8 +27,7 @@ typedef struct clpi_device {
   unsigned opencl;                                        /* 120 for OpenCL 1.2 */
   const char *type; /* "CPU", "GPU", "accelerator", "custom" */
   uint64_t max_block_bytes, alignment_bytes;
-  const char *svm[CLPI_SVM_KINDS]; /* the first svm_count are its kinds */
-  size_t svm_count;
+  uint64_t svm;      /* kinds of shared virtual memory: the bits CL_DEVICE_SVM_... */
   bool has_mempools; /* CUDA's only */
 } clpi_device;
 

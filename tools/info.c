@@ -19,14 +19,22 @@ static void print_bytes(const char *label, uint64_t bytes)
   print_text(label, bytes > 0 ? clpi_show_bytes(bytes).text : NULL);
 }
 
+/* Of CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, which is 1, and the bits above it. */
+static const char *const svm_kinds[] = {"coarse-grain buffer", "fine-grain buffer",
+                                        "fine-grain system", "atomics"};
+
+enum { SVM_KINDS = sizeof(svm_kinds) / sizeof(svm_kinds[0]) };
+
 static void print_svm(const clpi_device *device)
 {
+  const char *separator = "";
   printf("    %-21s ", "SVM");
-  for (size_t i = 0; i < device->svm_count; i++)
-    printf("%s%s", i > 0 ? ", " : "", device->svm[i]);
-  if (device->svm_count == 0)
-    fputs(device->opencl >= 200 ? "none" : "none (before OpenCL 2.0)", stdout);
-  puts("");
+  for (size_t i = 0; i < SVM_KINDS; i++)
+    if (device->svm >> i & 1) {
+      printf("%s%s", separator, svm_kinds[i]);
+      separator = ", ";
+    }
+  puts(device->svm ? "" : device->opencl >= 200 ? "none" : "none (before OpenCL 2.0)");
 }
 
 static void print_device(const clpi_device *device)
@@ -95,8 +103,9 @@ static void write_opencl_device(clpi_json *json, const clpi_device *device)
   clpi_json_unsigned(json, "max_allocation_bytes", device->max_block_bytes);
   clpi_json_unsigned(json, "base_alignment_bytes", device->alignment_bytes);
   clpi_json_begin_array(json, "svm");
-  for (size_t i = 0; i < device->svm_count; i++)
-    clpi_json_string(json, NULL, device->svm[i]);
+  for (size_t i = 0; i < SVM_KINDS; i++)
+    if (device->svm >> i & 1)
+      clpi_json_string(json, NULL, svm_kinds[i]);
   clpi_json_end_array(json);
   clpi_json_bool(json, "migrates", device->opencl >= 120);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "layers.h"
 
-#include "core/base/file_text.h"
+#include "child.h"
 #include "devices.h"
 #include "program.h"
 
@@ -55,9 +55,19 @@ static int check_layer(const char *library, const char *advice)
 
 static bool has_layers(const char *loader)
 {
-  const clpi_file_text text = clpi_file_text_open(loader);
-  bool has = clpi_file_text_has(&text, "OPENCL_LAYERS");
-  clpi_file_text_close(&text);
+  enum { MOST_BYTES = 16 << 20 }; /* of a loader, at most; a driver may be named as one */
+  struct stat found;
+  if (stat(loader, &found) || !S_ISREG(found.st_mode) || found.st_size > MOST_BYTES)
+    return false;
+  FILE *file = fopen(loader, "re");
+  char *text = NULL;
+  size_t room = 0;
+  bool has = false;
+  while (file && !has && getdelim(&text, &room, '\0', file) > 0)
+    has = strstr(text, "OPENCL_LAYERS");
+  free(text);
+  if (file)
+    fclose(file);
   return has;
 }
 
@@ -131,13 +141,13 @@ static void tell_why_unused(const char *program, const char *loss)
                   program, loss, loader, access(loader, F_OK) ? "is missing" : "has no layers");
 }
 
-int clpi_layers_run(char **program, const char *loss, clpi_child_end *end)
+int clpi_layers_run(char **program, const char *loss)
 {
   const char *outer = secure_getenv(unused_variable); /* of a clpool that runs this one */
   char unused[PATH_MAX];
-  int code = set_unused(unused);
+  int status, code = set_unused(unused);
   if (!code)
-    code = clpi_child_run(program, end);
+    code = clpi_child_run(program, &status);
   struct stat found;
   bool is_used = stat(unused, &found) != 0;
   if (is_used && *unused && outer)
@@ -147,5 +157,5 @@ int clpi_layers_run(char **program, const char *loss, clpi_child_end *end)
   else if (!code && !is_used)
     tell_why_unused(program[0], loss);
   (void)unlink(unused);
-  return code;
+  return code ? code : clpi_child_end_likewise(status);
 }

@@ -3,8 +3,6 @@
 #ifndef CLPOOL_TOOLS_LAYERS_H
 #define CLPOOL_TOOLS_LAYERS_H
 
-#include "child.h"
-
 /* Sets the environment of programs. The layer that is installed as `file`, or the one of
  * CLPOOL_LAYER_LIBRARY, comes before those of OPENCL_LAYERS. Programs whose loader has no layers
  * get one that has: that of CLPOOL_LOADER, the one beside the layer, or the one of this machine. An
@@ -14,8 +12,9 @@ int clpi_layers_set(const char *file);
 /* Sets a variable for the program; an exit code, after a complaint if that fails. */
 int clpi_layers_set_variable(const char *variable, const char *value);
 
-/* Runs a program as clpi_child_run does, in that environment. If the layer was of no use by its
- * end, complains in one line, which ends in `loss`: what the user misses. */
-int clpi_layers_run(char **program, const char *loss, clpi_child_end *end);
+/* Runs a program in that environment, and ends as it does: returns its exit code, or ends by its
+ * signal. If the layer was of no use by then, complains in one line, which ends in `loss`: what the
+ * user misses. */
+int clpi_layers_run(char **program, const char *loss);
 
 #endif

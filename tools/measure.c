@@ -29,9 +29,9 @@ enum {
   SIZES = sizeof(sizes) / sizeof(sizes[0]),
   PAIR_BYTES = 4096, /* pairs take as long for any size */
   PAIRS = 1000,      /* in a batch: some microseconds, which the clock can tell */
-  FEWEST_BLOCKS = 2, /* in a batch */
-  MOST_BLOCKS = 64,
-  USUAL_BYTES = 4 << 20 /* of a batch, if that is between the fewest and the most blocks */
+  BLOCKS = 64,       /* in a batch, */
+  LARGE_BLOCKS = 2,  /* from LARGE_BYTES on: the shorter it is, the less it is disturbed */
+  LARGE_BYTES = 1 << 20
 };
 
 /* Whatever else a machine does makes figures larger. The median drops what is short, the least of
@@ -47,7 +47,7 @@ typedef struct measurement {
   size_t bytes;  /* of a block */
   size_t wanted; /* how many blocks a batch has */
   size_t count;  /* how many are live */
-  clp_memory blocks[MOST_BLOCKS];
+  clp_memory blocks[BLOCKS];
   double samples[TRACE_COST_OPERATIONS][MOST_SAMPLES];
   double least[SIZES][TRACE_COST_OPERATIONS]; /* of all rounds; 0: not measured */
 } measurement;
@@ -167,7 +167,7 @@ static int measure_size(measurement *it, size_t size)
   size_t count = 0;
   int code = CLPI_EXIT_SUCCESS;
   it->bytes = sizes[size];
-  it->wanted = MIN(MAX(USUAL_BYTES / it->bytes, FEWEST_BLOCKS), MOST_BLOCKS);
+  it->wanted = it->bytes < LARGE_BYTES ? BLOCKS : LARGE_BLOCKS;
   for (uint64_t end = clpi_now() + round_nanoseconds;
        !code && (count < FEWEST_SAMPLES || (count < MOST_SAMPLES && clpi_now() < end)); count++)
     code = run_batch(it, count);

@@ -38,36 +38,20 @@ static unsigned read_version(const char *text)
   return sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 ? 100 * major + 10 * minor : 0;
 }
 
-typedef struct named_flag {
-  uint64_t flag;
-  const char *name;
-} named_flag;
-
 static const char *ask_type(cl_device_id id)
 {
-  static const named_flag types[] = {{CL_DEVICE_TYPE_CPU, "CPU"},
-                                     {CL_DEVICE_TYPE_GPU, "GPU"},
-                                     {CL_DEVICE_TYPE_ACCELERATOR, "accelerator"},
-                                     {CL_DEVICE_TYPE_CUSTOM, "custom"}};
+  static const struct {
+    cl_device_type flag;
+    const char *name;
+  } types[] = {{CL_DEVICE_TYPE_CPU, "CPU"},
+               {CL_DEVICE_TYPE_GPU, "GPU"},
+               {CL_DEVICE_TYPE_ACCELERATOR, "accelerator"},
+               {CL_DEVICE_TYPE_CUSTOM, "custom"}};
   uint64_t type = ask_number(id, CL_DEVICE_TYPE);
   for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
     if (type & types[i].flag)
       return types[i].name;
   return NULL;
-}
-
-static void ask_svm(clpi_device *device)
-{
-  static const named_flag kinds[CLPI_SVM_KINDS] = {
-      {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, "coarse-grain buffer"},
-      {CL_DEVICE_SVM_FINE_GRAIN_BUFFER, "fine-grain buffer"},
-      {CL_DEVICE_SVM_FINE_GRAIN_SYSTEM, "fine-grain system"},
-      {CL_DEVICE_SVM_ATOMICS, "atomics"}};
-  uint64_t flags =
-      device->opencl >= 200 ? ask_number(device->handle, CL_DEVICE_SVM_CAPABILITIES) : 0;
-  for (size_t i = 0; i < CLPI_SVM_KINDS; i++)
-    if (flags & kinds[i].flag)
-      device->svm[device->svm_count++] = kinds[i].name;
 }
 
 static void add_device(clpi_devices *list, unsigned number, cl_device_id id)
@@ -88,7 +72,8 @@ static void add_device(clpi_devices *list, unsigned number, cl_device_id id)
   device->bytes = ask_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
   device->max_block_bytes = ask_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   device->alignment_bytes = ask_alignment(id);
-  ask_svm(device);
+  if (device->opencl >= 200)
+    device->svm = ask_number(id, CL_DEVICE_SVM_CAPABILITIES);
 }
 
 static void add_platform(clpi_devices *list, cl_platform_id id)

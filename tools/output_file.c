@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A file without a name, which gets one at the end: whatever ends the program before leaves nothing
- * behind. Where the file system has no such files, it has a temporary name beside the wanted one.
- */
+/* A file without a name, which gets one at the end: whatever ends the program, nothing is left.
+ * Where the file system has no such files, it has a temporary name beside the wanted one. */
 #include "output_file.h"
 
 #include "program.h"
@@ -125,6 +124,8 @@ static bool open_path(clpi_output_file *file, const char *path)
   int descriptor = open_beside(file);
   if (descriptor >= 0 && (!exists || fchmod(descriptor, found.st_mode & 0777) == 0))
     file->stream = fdopen(descriptor, "w");
+  if (descriptor >= 0 && !file->stream)
+    close(descriptor);
   return file->stream;
 }
 

@@ -83,11 +83,7 @@ static int record(recording *run, char **program)
     code = clpi_layers_set_variable("CLPOOL_LAYER_TRACE", run->path);
   if (!code)
     code = has_one_file ? open_output(run) : check_folder(run);
-  if (code)
-    return code;
-  clpi_child_end end;
-  code = clpi_layers_run(program, "nothing is recorded", &end);
-  return code ? code : clpi_child_end_likewise(&end);
+  return code ? code : clpi_layers_run(program, "nothing is recorded");
 }
 
 static int run(clpi_arguments *arguments)

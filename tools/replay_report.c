@@ -13,8 +13,15 @@ enum { FIGURES = 21 };
 static void list_figures(const trace_replay_result *result, bool on_arena, uint64_t reserved,
                          clpi_figure figures[FIGURES])
 {
-  const uint64_t *kinds = result->kinds;
+  const char *hits =
+      on_arena ? "  served from its segments (hits)" : "  served from held memory (hits)";
+  const char *misses =
+      on_arena ? "  needed a new segment (misses)" : "  served by the device (misses)";
+  const uint64_t *kinds = result->kinds, skipped = result->recorded_failures;
   const uint64_t calls = result->device_allocations + result->device_frees;
+  const uint64_t device_peak = result->peak_device_bytes;
+  const double time = result->ns_per_operation;
+  const clpi_figure_kind peak = reserved > 0 ? CLPI_BYTES : CLPI_SOME;
   const clpi_figure list[FIGURES] = {
       {"pools", NULL, CLPI_COUNT, {result->pools}},
       {"allocations", "allocations", CLPI_COUNT, {result->allocations}},
@@ -22,38 +29,20 @@ static void list_figures(const trace_replay_result *result, bool on_arena, uint6
       {"image_allocations", "  of kind image", CLPI_SOME, {kinds[TRACE_IMAGE]}},
       {"svm_allocations", "  of kind svm", CLPI_SOME, {kinds[TRACE_SVM]}},
       {"other_allocations", "  of kind other", CLPI_SOME, {kinds[TRACE_OTHER_KIND]}},
-      {"hits",
-       on_arena ? "  served from its segments (hits)" : "  served from held memory (hits)",
-       CLPI_COUNT,
-       {result->hits}},
-      {"misses",
-       on_arena ? "  needed a new segment (misses)" : "  served by the device (misses)",
-       CLPI_COUNT,
-       {result->misses}},
+      {"hits", hits, CLPI_COUNT, {result->hits}},
+      {"misses", misses, CLPI_COUNT, {result->misses}},
       {"failures", "allocations refused", CLPI_COUNT, {result->failures}},
       {"first_failure_event", "  the first at event", CLPI_EVENT, {result->first_failure}},
-      {"recorded_failures",
-       "failures in the trace, skipped",
-       CLPI_COUNT,
-       {result->recorded_failures}},
+      {"recorded_failures", "failures in the trace, skipped", CLPI_COUNT, {skipped}},
       {"frees", NULL, CLPI_COUNT, {result->frees}},
       {"device_allocations", NULL, CLPI_COUNT, {result->device_allocations}},
       {"device_frees", NULL, CLPI_COUNT, {result->device_frees}},
       {NULL, "calls to the device", CLPI_COUNT, {calls}},
-      {"ns_per_operation",
-       "time per allocation or free",
-       CLPI_TIME,
-       {.ratio = result->ns_per_operation}},
+      {"ns_per_operation", "time per allocation or free", CLPI_TIME, {.ratio = time}},
       {"peak_active_bytes", "peak memory in use", CLPI_BYTES, {result->peak_active_bytes}},
       {"peak_managed_bytes", NULL, CLPI_BYTES, {result->peak_managed_bytes}},
-      {"peak_device_bytes",
-       "peak memory taken from the device",
-       CLPI_BYTES,
-       {result->peak_device_bytes}},
-      {"peak_reserved_bytes",
-       "peak taken by the driver's own pool",
-       reserved > 0 ? CLPI_BYTES : CLPI_SOME,
-       {reserved}},
+      {"peak_device_bytes", "peak memory taken from the device", CLPI_BYTES, {device_peak}},
+      {"peak_reserved_bytes", "peak taken by the driver's own pool", peak, {reserved}},
       {"footprint", "footprint (taken / in use)", CLPI_RATIO, {.ratio = result->footprint}},
   };
   memcpy(figures, list, sizeof(list));

@@ -323,20 +323,17 @@ static void write_table(FILE *file, const clpi_report *report, const struct tabl
   fputs(shown > 0 ? "</tbody>\n</table></div>\n</section>\n" : "", file);
 }
 
-/* A part of all that was managed, in the bar and in words. */
-typedef struct part {
-  const char *color, *words;
-  size_t bytes;
-} part;
-
+/* What the managed memory was for, as a bar and in words. */
 static void write_peak(FILE *file, const clpi_report *report)
 {
   const trace_bin_census *census = &report->survey->bins;
   const trace_span *peak = &report->survey->managed_peak;
-  const part parts[] = {
-      {"active", "in use", peak->active_bytes},
-      {"padding", "padding, from sizes rounded up", trace_span_padding_bytes(peak)},
-      {"held", "held for later allocations", peak->held_bytes}};
+  const struct {
+    const char *color, *words;
+    size_t bytes;
+  } parts[] = {{"active", "in use", peak->active_bytes},
+               {"padding", "padding, from sizes rounded up", trace_span_padding_bytes(peak)},
+               {"held", "held for later allocations", peak->held_bytes}};
   size_t bins = 0;
   for (size_t i = 0; i < census->count; i++)
     bins += trace_bin_at_peak(census, &census->bins[i]).blocks > 0;

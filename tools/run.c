@@ -8,11 +8,8 @@ static int run(clpi_arguments *arguments)
 {
   if (!CLPI_HAS_LAYER)
     return clpi_misuse("this clpool is built without the layer that pools");
-  clpi_child_end end;
   int code = clpi_layers_set("libclpool-layer.so");
-  if (!code)
-    code = clpi_layers_run(arguments->traces, "nothing is pooled", &end);
-  return code ? code : clpi_child_end_likewise(&end);
+  return code ? code : clpi_layers_run(arguments->traces, "nothing is pooled");
 }
 
 const clpi_command clpi_run_command = {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Creating and destroying an arena, and what it takes over from its upstream. */
-#include "arena/grow.h"
-#include "core/allocator/stream_forwarding.h"
+#include "arena/arena.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/base/options.h"
-#include "core/hooks/hook.h"
-#include "core/pool/defaults.h"
+#include "core/pool/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +93,7 @@ static clp_status forget_stream(void *self, clp_stream stream)
 {
   clpi_arena *arena = self;
   clp_status status = clpi_stream_forget(&arena->streams, stream, !clpi_is_in_callback());
-  return status ? status : clpi_pass_forget_stream(self, stream);
+  return status ? status : arena->upstream->ops.forget_stream(arena->upstream->self, stream);
 }
 
 static clp_status return_cached(void *self)
@@ -136,7 +133,6 @@ static clpi_arena *make_arena(clp_allocator *upstream, const clp_arena_options *
   bool has_addresses = upstream->ops.split == clpi_split_address;
   bool is_exclusive = upstream->ops.exclusive_parts && !options->one_thread;
   *arena = (clpi_arena){.options = *options,
-                        .orders_streams = clpi_allocator_orders_streams(upstream),
                         .has_addresses = has_addresses,
                         .is_exclusive = is_exclusive,
                         .keeps_parts = keeps_parts(upstream, is_exclusive),
@@ -170,11 +166,6 @@ static clp_allocator_ops operations(const clpi_arena *arena)
   ops.drain = drain;
   ops.return_cached = return_cached;
   ops.destroy = clpi_arena_destroy;
-  if (arena->orders_streams) {
-    clpi_pass_stream_order(arena->upstream, &ops);
-    ops.free_on = clpi_arena_free_on;
-    ops.forget_stream = forget_stream;
-  }
   return ops;
 }
 
@@ -190,6 +181,11 @@ static clp_status create(clp_allocator *upstream, const clp_arena_options *optio
     clpi_arena_destroy(arena);
   if (status)
     return status;
+  (*out)->orders = upstream->orders;
+  if (clpi_allocator_orders_streams(upstream)) {
+    (*out)->ops.free_on = clpi_arena_free_on;
+    (*out)->ops.forget_stream = forget_stream;
+  }
   (*out)->carver = &clpi_arena_carver;
   if (arena->loop.may_be)
     (*out)->carver_lock = &arena->lock;
@@ -211,7 +207,7 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
     status = clpi_allocator_check(upstream, "clp_arena_allocator_create");
   if (status)
     return status;
-  if (!clpi_allocator_splits(upstream))
+  if (!upstream->ops.split)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "an arena over allocator %s, which cannot split blocks",
                       upstream->name);
   status = create(upstream, &checked, out);

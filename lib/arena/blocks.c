@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A block is carved under the lock alone, if a segment has a range for it that nobody but its own
  * stream may still use. Otherwise other streams' work is settled for it, or the arena grows. */
-#include "arena/grow.h"
-#include "core/base/error.h"
+#include "arena/arena.h"
 
 /* --- the quick way, under the lock --- */
 
@@ -23,20 +22,16 @@ static void begin_locked(clpi_arena *arena, clpi_range *block, clp_memory memory
   clpi_loop_note_begin_locked(arena, block, by);
 }
 
-static clpi_range *find_unused_locked(const clpi_arena *arena, size_t bytes)
-{
-  clpi_growth growth = clpi_arena_plan_growth_locked(arena, bytes, SIZE_MAX);
-  return clpi_arena_find_unused_locked(arena, bytes, growth.most_unused);
-}
-
 static clp_memory carve_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   clpi_segments *segments = &arena->segments;
   if (clpi_loop_is_due_locked(arena, bytes, by))
     return 0;
   clpi_range *range = clpi_segments_fit(segments, NULL, bytes);
-  if (!range && segments->unused_bytes >= bytes)
-    range = find_unused_locked(arena, bytes);
+  if (!range && segments->unused_bytes >= bytes) {
+    clpi_growth growth = clpi_arena_plan_growth_locked(arena, bytes, SIZE_MAX);
+    range = clpi_arena_find_unused_locked(arena, bytes, growth.most_unused);
+  }
   if (!range || !clpi_uses_are_own(&range->uses, by) || !clpi_segments_reserve(segments, 1))
     return 0;
   clpi_range *block = clpi_segments_carve(segments, range, range->offset, bytes);
@@ -99,7 +94,7 @@ static bool is_settled_locked(const carving *self, clpi_range *range)
 {
   const clpi_stream *by = self->arena->is_exclusive ? NULL : self->by;
   clpi_uses_drop_done_locked(&range->uses);
-  return clpi_uses_are_settled_locked(&range->uses, by);
+  return clpi_uses_are_settled_locked(range->uses.all, range->uses.count, by);
 }
 
 /* The first fit, or if that is not safe for the stream yet, one of the next that is. If segments
@@ -336,10 +331,11 @@ clp_status clpi_arena_allocate_within(void *self, const clp_memory_request *requ
                                       clp_memory *out)
 {
   clpi_arena *arena = self;
-  carving it = {.arena = arena, .request = request, .room = clpi_arena_room(arena, request->bytes)};
+  carving it = {
+      .arena = arena, .request = request, .room = clpi_aligned(request->bytes, arena->alignment)};
   clp_memory memory = 0;
   clp_status status = CLP_SUCCESS;
-  bool is_known = request->stream && arena->orders_streams;
+  bool is_known = request->stream && arena->upstream->orders->ops.stream_retain;
   if (is_known)
     status = clpi_stream_pin(&arena->streams, request->stream, &it.by);
   if (status)
@@ -373,11 +369,6 @@ clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
 
 /* --- freeing --- */
 
-static clp_status refuse(size_t bytes)
-{
-  return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
-}
-
 /* Has upstream take the part of a withdrawn block back, if it is not to stay. Releases the lock
  * meanwhile: then another block may get the same memory. */
 static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block)
@@ -396,9 +387,9 @@ static clp_status free_block(clpi_arena *arena, clp_memory memory, size_t bytes,
   clpi_arena_lock(arena);
   clpi_loop_leave_locked(arena);
   clpi_range *block = clpi_segments_find(&arena->segments, memory);
-  if (!block || block->bytes != clpi_arena_room(arena, bytes)) {
+  if (!block || block->bytes != clpi_aligned(bytes, arena->alignment)) {
     clpi_arena_unlock(arena);
-    return refuse(bytes);
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
   }
   clpi_segments_withdraw(&arena->segments, block);
   clp_status status = unsplit_locked(arena, block);

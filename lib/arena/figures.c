@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of an arena's user: its reserve, its figures, and what it looks like. */
-#include "arena/grow.h"
-#include "core/allocator/allocator.h"
+#include "arena/arena.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/base/options.h"
 
 #include <errno.h>

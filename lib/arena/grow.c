@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Taking segments, and giving them back. */
-#include "arena/grow.h"
-
-#include "core/base/error.h"
-#include "core/base/log.h"
-#include "core/hooks/device_call.h"
+#include "arena/arena.h"
 
 #include <stdlib.h>
 
@@ -58,11 +54,19 @@ clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, 
   };
 }
 
+/* The largest segment that may go back, in bytes, so that the reserve is left once `coming` more
+ * are taken. */
+static size_t most_to_give_locked(const clpi_arena *arena, size_t coming)
+{
+  size_t left = arena->segments.reserved_bytes + MIN(coming, SIZE_MAX / 2);
+  return left > arena->reserve_bytes ? left - arena->reserve_bytes : 0;
+}
+
 clpi_range *clpi_arena_find_unused_locked(const clpi_arena *arena, size_t room, size_t most)
 {
   const clpi_segments *segments = &arena->segments;
   const clpi_segment *found = NULL;
-  size_t may_go = clpi_arena_most_to_give_locked(arena, 0);
+  size_t may_go = most_to_give_locked(arena, 0);
   bool is_small = false;
   for (size_t i = 0; i < segments->count && segments->unused_bytes >= room && !is_small; i++) {
     const clpi_segment *segment = segments->all[i];
@@ -83,12 +87,6 @@ clpi_range *clpi_arena_find_unused_locked(const clpi_arena *arena, size_t room, 
 }
 
 /* --- pending --- */
-
-static void begin_pending_locked(clpi_pending *pending, size_t *sum, size_t bytes)
-{
-  *sum += bytes;
-  pending->count++;
-}
 
 static void end_pending_locked(clpi_pending *pending, size_t *sum, size_t bytes, bool has_succeeded)
 {
@@ -117,14 +115,6 @@ bool clpi_arena_await_pending(clpi_arena *arena, uint64_t *seen)
 
 /* --- taking --- */
 
-static clp_status refuse(size_t bytes, size_t most)
-{
-  if (most == SIZE_MAX)
-    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the arena cannot count as many bytes");
-  return clpi_error(CLP_LIMIT_EXCEEDED, 0,
-                    "a segment of %zu bytes would pass the limit of %zu bytes", bytes, most);
-}
-
 /* Counts a segment of the wanted bytes, or of as many as may be. What is being given back to
  * upstream is taken until it is there. */
 static clp_status reserve(const clpi_moving *self)
@@ -138,14 +128,20 @@ static clp_status reserve(const clpi_moving *self)
   bool has_memory = self->segment && clpi_segments_await(&arena->segments);
   if (has_memory && fits) {
     self->segment->bytes = MIN(self->bytes, most - taken);
-    begin_pending_locked(pending, &pending->taken_bytes, self->segment->bytes);
+    pending->taken_bytes += self->segment->bytes;
+    pending->count++;
   } else if (has_memory) {
     arena->segments.coming--;
   }
   clpi_arena_unlock(arena);
   if (!has_memory)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a segment");
-  return fits ? CLP_SUCCESS : refuse(least, most);
+  if (fits)
+    return CLP_SUCCESS;
+  if (most == SIZE_MAX)
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the arena cannot count as many bytes");
+  return clpi_error(CLP_LIMIT_EXCEEDED, 0,
+                    "a segment of %zu bytes would pass the limit of %zu bytes", least, most);
 }
 
 static void add_locked(clpi_moving *self)
@@ -226,17 +222,11 @@ clp_status clpi_arena_take(clpi_moving *self)
 
 /* --- giving back --- */
 
-size_t clpi_arena_most_to_give_locked(const clpi_arena *arena, size_t coming)
-{
-  size_t left = arena->segments.reserved_bytes + MIN(coming, SIZE_MAX / 2);
-  return left > arena->reserve_bytes ? left - arena->reserve_bytes : 0;
-}
-
 /* Whether an unused segment can be given back without a wait of the host. */
 static bool needs_no_wait_locked(const clpi_arena *arena, const clpi_segment *segment)
 {
   return clpi_frees_are_ordered(arena->upstream) ||
-         clpi_uses_are_settled_locked(&segment->first->uses, NULL);
+         clpi_uses_are_settled_locked(segment->first->uses.all, segment->first->uses.count, NULL);
 }
 
 /* The largest unused segment of at most `most` bytes; or the youngest, so that a reserve, which is
@@ -262,9 +252,11 @@ static clpi_segment *find_to_give_locked(const clpi_arena *arena, size_t most, b
 static void remove_locked(clpi_moving *self)
 {
   clpi_arena *arena = self->arena;
-  clpi_loop_note_gone_locked(&arena->loop, self->segment);
+  if (arena->loop.segment == self->segment)
+    arena->loop.segment = NULL;
   clpi_segments_remove(&arena->segments, self->segment);
-  begin_pending_locked(&arena->pending, &arena->pending.returned_bytes, self->segment->bytes);
+  arena->pending.returned_bytes += self->segment->bytes;
+  arena->pending.count++;
   self->next = arena->leaving;
   arena->leaving = self;
 }
@@ -281,7 +273,7 @@ static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_w
     clpi_segments_settle_locked(&arena->segments);
   size_t taken = clpi_arena_taken_bytes_locked(arena);
   bool is_above = arena->segments.unused_bytes && (taken > most || bytes > most - taken);
-  size_t may_go = clpi_arena_most_to_give_locked(arena, bytes);
+  size_t may_go = most_to_give_locked(arena, bytes);
   self->segment = is_above
                       ? find_to_give_locked(arena, may_go, arena->reserve_bytes && !bytes, may_wait)
                       : NULL;
@@ -406,7 +398,7 @@ static bool take_idle(clpi_moving *self, uint64_t milliseconds, uint64_t now)
     clpi_segment *segment = segments->all[i];
     bool is_noted = segment->idle_since && segment->idle_since <= now; /* or in a later call */
     if (is_noted && now - segment->idle_since >= milliseconds && clpi_segment_is_whole(segment) &&
-        segment->bytes <= clpi_arena_most_to_give_locked(arena, 0))
+        segment->bytes <= most_to_give_locked(arena, 0))
       self->segment = segment;
   }
   if (self->segment) {
@@ -476,7 +468,8 @@ static clp_status take_reserve(clpi_arena *arena, size_t bytes)
 {
   clp_status status = CLP_SUCCESS;
   for (size_t missing; !status && (missing = set_reserve(arena, bytes)) > 0;) {
-    size_t segment = MIN(clpi_arena_room(arena, missing), clpi_arena_largest_segment(arena));
+    size_t segment =
+        MIN(clpi_aligned(missing, arena->alignment), clpi_arena_largest_segment(arena));
     clpi_moving taken = {
         .arena = arena, .bytes = segment, .least_bytes = segment, .most_bytes = SIZE_MAX};
     status = clpi_arena_take(&taken);

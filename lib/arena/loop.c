@@ -235,7 +235,7 @@ static void add_end(draft *made, uint32_t step, uint32_t begin)
   made->plan.steps[step] = (clpi_step){0, begin};
 }
 
-/* Reads the events into steps and items; as clpi_item of plan.h says, with such a gap. False: there
+/* Reads the events into steps and items; as clpi_item says, with such a gap. False: there
  * are too many items, or what is in use is not as before. `*most` are the most bytes in use. */
 static bool read_events(draft *made, const clpi_loop *loop, size_t gap, size_t *most)
 {
@@ -459,12 +459,6 @@ void clpi_loop_leave_locked(clpi_arena *arena)
   loop->is_followed = false;
   segments->kept = 0;
   begin_era(loop, loop->by);
-}
-
-void clpi_loop_note_gone_locked(clpi_loop *loop, const clpi_segment *segment)
-{
-  if (loop->segment == segment)
-    loop->segment = NULL;
 }
 
 void clpi_loop_forget_stream_locked(clpi_arena *arena)

@@ -2,7 +2,7 @@
 /* A program that repeats itself gets the same places again, without a search.
  *
  * Blocks that begin and end are logged. If what is in use, and what is asked for, are again as they
- * were at a checkpoint, then what lies between is a loop. All of it is planned at once (plan.h), in
+ * were at a checkpoint, then what lies between is a loop. All of it is planned at once, in
  * one segment that takes the place of all unused ones. From then on each event need only be the
  * next one of the loop. If it is another, the arena leaves the loop: the blocks of the loop become
  * ranges of its segment, and the next ones are carved as always. The loop is followed again from
@@ -13,8 +13,48 @@
 #ifndef CLPOOL_ARENA_LOOP_H
 #define CLPOOL_ARENA_LOOP_H
 
-#include "arena/plan.h"
 #include "arena/segments.h"
+
+/* --- plan: where the blocks of a loop are placed (plan.c) ---
+ *
+ * By the lives of their segments: from a segment's first block until it has none, it is one item
+ * with its blocks as they were. Where there are too many, a segment's next life is part of the
+ * item, if it begins soon. */
+
+/* A block of `bytes` begins at an offset, or if that is 0, the one ends that began in step `at`. */
+typedef struct clpi_step {
+  size_t bytes;
+  size_t at;
+} clpi_step;
+
+typedef struct clpi_plan {
+  clpi_step *steps;
+  size_t count;
+  size_t bytes;       /* of the segment */
+  size_t most_blocks; /* at a time */
+  uint32_t *order;    /* of a step that begins a block, the one that ends it */
+  uint32_t *live;     /* room for the numbers of most_blocks steps */
+} clpi_plan;
+
+/* What lives from one step to another, in one piece. */
+enum { CLPI_MOST_ITEMS = 3600 }; /* to place so many takes some 15 ms */
+
+typedef struct clpi_item {
+  uint32_t begin, end; /* the steps; it has ended in the second */
+  uint32_t blocks;     /* that live at the step which is looked at */
+  size_t low, bytes;   /* its lowest offset in its segment; and its length from there */
+  size_t offset;       /* where it is placed */
+} clpi_item;
+
+/* Places items, those of most bytes first, each at the lowest offset where nothing else is
+ * meanwhile. `order` and `placed` have room for all. Returns the bytes that all need; 0: more than
+ * `most`. Adds the steps that it took to `*work`. */
+size_t clpi_plan_place(clpi_item *items, size_t count, size_t most, clpi_item **order,
+                       clpi_item **placed, size_t *work);
+
+void clpi_plan_end(clpi_plan *plan);
+
+/* --- the log, and the loop --- */
 
 #define CLPI_NO_EVENT UINT32_MAX
 
@@ -90,8 +130,7 @@ size_t clpi_loop_find_locked(struct clpi_arena *arena, size_t bytes, clpi_stream
 /* The plan has a segment, or there is none for it: then the plan is dropped. */
 void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment);
 
-/* A segment goes back to upstream, or a stream must be forgotten. */
-void clpi_loop_note_gone_locked(clpi_loop *loop, const clpi_segment *segment);
+/* A stream must be forgotten. */
 void clpi_loop_forget_stream_locked(struct clpi_arena *arena);
 
 #endif

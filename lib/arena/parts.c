@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of segments. */
-#include "arena/parts.h"
-
-#include "core/allocator/allocator.h"
-#include "core/base/error.h"
+#include "arena/segments.h"
 
 #include <stdlib.h>
 
@@ -29,10 +26,10 @@ clpi_part_list clpi_parts_split(clpi_part_list *parts, size_t offset)
 clp_status clpi_parts_drop(const clp_allocator *upstream, clpi_part_list *parts)
 {
   for (clpi_part *part; (part = parts->first);) {
-    unsigned long serial = clpi_error_serial();
-    clp_status status = upstream->ops.unsplit(upstream->self, part->memory, part->bytes);
+    clp_status status =
+        clpi_allocator_call(upstream, "uniting a segment", unsplit, part->memory, part->bytes);
     if (status)
-      return clpi_allocator_failed(upstream, status, serial, "uniting a segment");
+      return status;
     parts->first = part->next;
     free(part);
   }
@@ -52,12 +49,11 @@ clp_status clpi_parts_make(const clp_allocator *upstream, clp_memory segment, si
   if (!made)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a part of a segment");
   *made = (clpi_part){.offset = offset, .bytes = bytes};
-  unsigned long serial = clpi_error_serial();
-  status = upstream->ops.split(upstream->self, segment, offset, bytes, &made->memory);
-  if (status) {
+  status = clpi_allocator_call(upstream, "splitting a segment", split, segment, offset, bytes,
+                               &made->memory);
+  if (status)
     free(made);
-    return clpi_allocator_failed(upstream, status, serial, "splitting a segment");
-  }
-  *parts = (clpi_part_list){made, made};
-  return CLP_SUCCESS;
+  else
+    *parts = (clpi_part_list){made, made};
+  return status;
 }

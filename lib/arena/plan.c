@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Placing items. */
-#include "arena/plan.h"
+#include "arena/loop.h"
 
 #include <stdlib.h>
 #include <string.h>

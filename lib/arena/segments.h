@@ -6,10 +6,95 @@
 #ifndef CLPOOL_ARENA_SEGMENTS_H
 #define CLPOOL_ARENA_SEGMENTS_H
 
-#include "arena/parts.h"
-#include "arena/uses.h"
+#include "core/allocator/allocator.h"
 #include "core/base/map.h"
-#include <clpool/allocator.h>
+#include "core/streams/stream.h"
+
+/* --- uses: what streams may still do with a range, at most one for each, and few of them --- */
+
+enum { CLPI_RANGE_USES = CLPI_MOST_FREE_STREAMS };
+
+typedef struct clpi_range_uses {
+  uint32_t count;
+  clpi_use all[CLPI_RANGE_USES];
+} clpi_range_uses;
+
+/* Whether all of them come before what the stream, which is in order, gets from now on. Needs no
+ * lock of the streams. */
+static inline bool clpi_uses_are_own(const clpi_range_uses *uses, const clpi_stream *by)
+{
+  return !uses->count || (uses->count == 1 && uses->all[0].stream == by && by->is_in_order);
+}
+
+/* Adds one; false: there is no room, and nothing has changed. */
+static inline bool clpi_uses_add(clpi_range_uses *uses, clpi_use use)
+{
+  uint32_t i = 0;
+  while (i < uses->count && uses->all[i].stream != use.stream)
+    i++;
+  if (i == CLPI_RANGE_USES)
+    return false;
+  if (i == uses->count)
+    uses->all[uses->count++] = use;
+  else if (uses->all[i].epoch < use.epoch)
+    uses->all[i].epoch = use.epoch;
+  return true;
+}
+
+/* Adds all of the others; false: there is no room, and nothing has changed. */
+static inline bool clpi_uses_join(clpi_range_uses *uses, const clpi_range_uses *others)
+{
+  clpi_range_uses joined = *uses;
+  for (uint32_t i = 0; i < others->count; i++)
+    if (!clpi_uses_add(&joined, others->all[i]))
+      return false;
+  *uses = joined;
+  return true;
+}
+
+/* Drops those that are done. */
+static inline void clpi_uses_drop_done_locked(clpi_range_uses *uses)
+{
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < uses->count; i++)
+    if (!clpi_use_is_settled_locked(&uses->all[i], NULL))
+      uses->all[count++] = uses->all[i];
+  uses->count = count;
+}
+
+/* --- parts: parts.c ---
+ *
+ * The memory of blocks where that is no address, but an object of its own, such as a sub-buffer.
+ * Upstream makes it for a block, and it stays when the block is freed: the next block of as many
+ * bytes at the same place gets it again. A free range has the parts that lie in it. Those of a
+ * block overlap it: its own alone, once it is made. */
+
+typedef struct clpi_part {
+  clp_memory memory;
+  size_t offset, bytes; /* in the segment; as asked for */
+  struct clpi_part *next;
+} clpi_part;
+
+/* Parts that do not overlap, by offset. */
+typedef struct clpi_part_list {
+  clpi_part *first, *last; /* NULL: there are none; then `last` is anything */
+} clpi_part_list;
+
+/* Adds those of a list that come behind. */
+void clpi_parts_append(clpi_part_list *parts, const clpi_part_list *behind);
+
+/* Splits the list: those from `offset` on are returned. */
+clpi_part_list clpi_parts_split(clpi_part_list *parts, size_t offset);
+
+/* The part of a new block: the one that is there, or if that is another, one that upstream makes
+ * when it has taken those back. CLP_OUT_OF_HOST_MEMORY, or upstream's status. Under no lock. */
+clp_status clpi_parts_make(const clp_allocator *upstream, clp_memory segment, size_t offset,
+                           size_t bytes, clpi_part_list *parts);
+
+/* Has upstream take parts back, until it refuses one. Under no lock. */
+clp_status clpi_parts_drop(const clp_allocator *upstream, clpi_part_list *parts);
+
+/* --- segments and ranges --- */
 
 typedef struct clpi_segment clpi_segment;
 
@@ -32,7 +117,6 @@ struct clpi_segment {
   size_t index;             /* its place among all, oldest first */
   uint32_t era, number;     /* its number in the log (loop.h) */
   uint64_t idle_since; /* clpi_arena_trim_idle noted it without blocks; 0: not since it had one */
-  clpi_segment *next;  /* in a list of segments that leave (grow.c) */
 };
 
 typedef struct clpi_segments {

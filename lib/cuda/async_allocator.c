@@ -26,17 +26,16 @@ typedef struct async_allocator {
 static clp_status async_allocate(void *self, size_t bytes, clp_memory *out)
 {
   const async_allocator *allocator = self;
-  const clpi_cuda_context *context = &allocator->order.context;
   clpi_cuda_pointer pointer = 0;
-  CLPI_CUDA_RELAXED(context->driver);
-  clp_status status = clpi_cuda_enter_stream(context, allocator->home);
+  CLPI_CUDA_RELAXED;
+  clp_status status = clpi_cuda_enter_stream(&allocator->order.context, allocator->home);
   if (status)
     return status;
-  clpi_cuda_result code = context->driver->mem_alloc_from_pool_async(
-      &pointer, bytes, allocator->mempool, allocator->home);
-  clpi_cuda_leave(context);
+  clpi_cuda_result code =
+      clpi_cuda.cuMemAllocFromPoolAsync(&pointer, bytes, allocator->mempool, allocator->home);
+  clpi_cuda_leave();
   if (code)
-    return clpi_cuda_memory_error(context->driver, "cuMemAllocFromPoolAsync", code, bytes);
+    return clpi_cuda_memory_error("cuMemAllocFromPoolAsync", code, bytes);
   *out = (clp_memory)pointer;
   return CLP_SUCCESS;
 }
@@ -44,13 +43,9 @@ static clp_status async_allocate(void *self, size_t bytes, clp_memory *out)
 static clp_status async_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   (void)bytes;
-  const clpi_cuda_context *context = &((async_allocator *)self)->order.context;
-  CLPI_CUDA_RELAXED(context->driver);
-  clp_status status = clpi_cuda_enter_stream(context, stream);
-  if (status)
-    return status;
-  return clpi_cuda_leave_after(context, "cuMemFreeAsync",
-                               context->driver->mem_free_async(memory, stream));
+  CLPI_CUDA_RELAXED;
+  clp_status status = clpi_cuda_enter_stream(&((async_allocator *)self)->order.context, stream);
+  return status ? status : clpi_cuda_leave_after(clpi_cuda_call(cuMemFreeAsync, memory, stream));
 }
 
 static clp_status async_free(void *self, clp_memory memory, size_t bytes)
@@ -62,26 +57,18 @@ static clp_status async_free(void *self, clp_memory memory, size_t bytes)
  * ended or of other users of the memory pool. While a stream is captured, CUDA waits for none. */
 static clp_status async_drain(void *self)
 {
-  const clpi_cuda_context *context = &((async_allocator *)self)->order.context;
-  CLPI_CUDA_RELAXED(context->driver);
-  clp_status status = clpi_cuda_enter(context);
-  if (status)
-    return status;
-  clpi_cuda_result code = context->driver->ctx_synchronize();
-  return clpi_cuda_leave_after(context, "cuCtxSynchronize",
-                               clpi_cuda_is_of_capture(code) ? 0 : code);
+  CLPI_CUDA_RELAXED;
+  clp_status status = clpi_cuda_enter(&((async_allocator *)self)->order.context);
+  return status ? status : clpi_cuda_leave_after(clpi_cuda_synchronize());
 }
 
 static clp_status async_return_cached(void *self)
 {
   const async_allocator *allocator = self;
-  const clpi_cuda_context *context = &allocator->order.context;
-  CLPI_CUDA_RELAXED(context->driver);
-  clp_status status = clpi_cuda_enter(context);
-  if (status)
-    return status;
-  return clpi_cuda_leave_after(context, "cuMemPoolTrimTo",
-                               context->driver->mempool_trim_to(allocator->mempool, 0));
+  CLPI_CUDA_RELAXED;
+  clp_status status = clpi_cuda_enter(&allocator->order.context);
+  return status ? status
+                : clpi_cuda_leave_after(clpi_cuda_call(cuMemPoolTrimTo, allocator->mempool, 0));
 }
 
 static void async_destroy(void *self)

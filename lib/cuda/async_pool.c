@@ -89,10 +89,9 @@ static clp_status take_mempools(clp_cuda_async_pool *pool,
 
 static clp_status describe_device(clpi_cuda_pool_device *device, int ordinal)
 {
-  const clpi_cuda_driver *driver;
   size_t limit = 0;
   device->ordinal = ordinal;
-  clp_status status = clpi_cuda_device_get(ordinal, &driver, &device->handle);
+  clp_status status = clpi_cuda_device_get(ordinal, &device->handle);
   if (!status)
     status = clp_cuda_device_memory(ordinal, &device->total_bytes);
   if (status)
@@ -131,7 +130,7 @@ static clp_status make(int device_count, clp_cuda_async_pool **out)
   pthread_mutex_init(&pool->lock, NULL);
   atomic_init(&pool->references, 1);
   pool->device_count = device_count;
-  clp_status status = clpi_cuda_driver_get(&pool->driver);
+  clp_status status = CLP_SUCCESS;
   for (int i = 0; !status && i < device_count; i++)
     status = describe_device(&pool->devices[i], i);
   if (!status)

@@ -29,7 +29,6 @@ typedef struct clpi_cuda_pool_device {
 enum { CLPI_CUDA_FREED_KEPT = 256 };
 
 struct clp_cuda_async_pool {
-  const clpi_cuda_driver *driver;
   unsigned forks;           /* clpi_forks when it was made */
   atomic_size_t references; /* the users', and one for each allocated pointer */
   const clp_hook *trace;    /* CLPOOL_TRACE's; NULL: none */

@@ -12,9 +12,9 @@ static clp_status find_current(clp_cuda_async_pool *pool, clpi_cuda_pool_device 
   *device = NULL;
   if (clpi_is_inherited(pool->forks))
     return clpi_refuse_inherited("clp_cuda_async_pool", "the pool");
-  clpi_cuda_result code = pool->driver->ctx_get_device(&current);
+  clpi_cuda_result code = clpi_cuda.cuCtxGetDevice(&current);
   if (code && code != CLPI_CUDA_INVALID_CONTEXT)
-    return clpi_cuda_call_error(pool->driver, "cuCtxGetDevice", code);
+    return clpi_cuda_check("cuCtxGetDevice", code);
   for (int i = 0; !code && i < pool->device_count; i++)
     if (pool->devices[i].handle == current)
       *device = &pool->devices[i];
@@ -73,5 +73,5 @@ clp_status clpi_cuda_make_current(clp_cuda_async_pool *pool, clpi_cuda_pool_devi
 void clpi_cuda_restore_current(const clpi_cuda_context *entered)
 {
   if (entered)
-    clpi_cuda_leave(entered);
+    clpi_cuda_leave();
 }

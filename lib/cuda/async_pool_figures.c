@@ -2,7 +2,7 @@
 /* Statistics and limits of asynchronous pools, for the current device. */
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/pool/defaults.h"
+#include "core/pool/pool.h"
 #include "cuda/async_pool.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
@@ -11,7 +11,7 @@
 
 bool clp_cuda_async_pool_has_statistics(const clp_cuda_async_pool *pool)
 {
-  return pool && pool->driver->version >= CLPI_CUDA_COUNTING_VERSION;
+  return pool && clpi_cuda.version >= CLPI_CUDA_COUNTING_VERSION;
 }
 
 clp_status clp_cuda_async_pool_get_usage(clp_cuda_async_pool *pool, clp_cuda_mempool_usage *usage)

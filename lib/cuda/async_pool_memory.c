@@ -3,7 +3,7 @@
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
-#include "core/hooks/hook_call.h"
+#include "core/hooks/hook.h"
 #include "cuda/async_pool.h"
 #include "cuda/capture.h"
 #include "cuda/cuda_error.h"
@@ -101,7 +101,7 @@ static void note(const request *it, unsigned long long pointer)
 static clpi_cuda_result ask(const request *wanted, unsigned long long *pointer)
 {
   show(wanted, CLPI_ALLOC_PREPROCESS, 0, 0);
-  clpi_cuda_result code = wanted->pool->driver->mem_alloc_from_pool_async(
+  clpi_cuda_result code = clpi_cuda.cuMemAllocFromPoolAsync(
       pointer, rounded(wanted->bytes), wanted->device->mempool, wanted->stream);
   if (code)
     *pointer = 0;
@@ -114,14 +114,11 @@ static clpi_cuda_result ask(const request *wanted, unsigned long long *pointer)
  * then only what is unused already can be returned. */
 static clp_status make_room(const request *wanted)
 {
-  const clpi_cuda_driver *driver = wanted->pool->driver;
-  clpi_cuda_result code = driver->ctx_synchronize();
-  if (code && !clpi_cuda_is_of_capture(code))
-    return clpi_cuda_call_error(driver, "cuCtxSynchronize", code);
-  code = driver->mempool_trim_to(wanted->device->mempool, 0);
-  return code && !clpi_cuda_is_of_capture(code)
-             ? clpi_cuda_call_error(driver, "cuMemPoolTrimTo", code)
-             : CLP_SUCCESS;
+  clp_status status = clpi_cuda_synchronize();
+  if (status)
+    return status;
+  clpi_cuda_result code = clpi_cuda.cuMemPoolTrimTo(wanted->device->mempool, 0);
+  return clpi_cuda_is_of_capture(code) ? CLP_SUCCESS : clpi_cuda_check("cuMemPoolTrimTo", code);
 }
 
 static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
@@ -134,8 +131,7 @@ static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
     code = ask(wanted, pointer);
   }
   if (code)
-    return clpi_cuda_memory_error(wanted->pool->driver, "cuMemAllocFromPoolAsync", code,
-                                  rounded(wanted->bytes));
+    return clpi_cuda_memory_error("cuMemAllocFromPoolAsync", code, rounded(wanted->bytes));
   if (!*pointer)
     return clpi_error(CLP_BACKEND_ERROR, 0, "cuMemAllocFromPoolAsync for %zu bytes gave pointer 0",
                       rounded(wanted->bytes));
@@ -146,21 +142,20 @@ static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
  * user has allocated is within the limit. */
 static void keep_limit(const request *wanted)
 {
-  const clpi_cuda_driver *driver = wanted->pool->driver;
   clp_cuda_mempool mempool = wanted->device->mempool;
   size_t limit = atomic_load_explicit(&wanted->device->limit, memory_order_relaxed);
   uint64_t reserved = 0;
-  if (!limit || driver->version < CLPI_CUDA_COUNTING_VERSION)
+  if (!limit || clpi_cuda.version < CLPI_CUDA_COUNTING_VERSION)
     return;
-  if (!driver->mempool_get_attribute(mempool, CLPI_CUDA_MEMPOOL_RESERVED, &reserved) &&
+  if (!clpi_cuda.cuMemPoolGetAttribute(mempool, CLPI_CUDA_MEMPOOL_RESERVED, &reserved) &&
       reserved > limit)
-    driver->mempool_trim_to(mempool, limit);
+    clpi_cuda.cuMemPoolTrimTo(mempool, limit);
 }
 
 static clp_status obtain(const request *wanted, unsigned long long *pointer)
 {
   const clpi_cuda_context *entered;
-  CLPI_CUDA_RELAXED(wanted->pool->driver);
+  CLPI_CUDA_RELAXED;
   clp_status status = clpi_cuda_make_current(wanted->pool, wanted->device, &entered);
   if (status)
     return status;
@@ -300,10 +295,8 @@ clp_status clp_cuda_async_pool_free_all_blocks(clp_cuda_async_pool *pool, clp_st
     status = clpi_cuda_make_current(pool, device, &entered);
   if (status)
     return status;
-  CLPI_CUDA_RELAXED(pool->driver);
-  clpi_cuda_result code = pool->driver->stream_synchronize(stream_of(stream));
+  CLPI_CUDA_RELAXED;
+  status = clpi_cuda_call(cuStreamSynchronize, stream_of(stream));
   clpi_cuda_restore_current(entered);
-  if (code)
-    return clpi_cuda_call_error(pool->driver, "cuStreamSynchronize", code);
-  return clp_cuda_mempool_trim_to(device->mempool, 0);
+  return status ? status : clp_cuda_mempool_trim_to(device->mempool, 0);
 }

@@ -5,36 +5,39 @@
 #include "core/base/error.h"
 #include "cuda/cuda_error.h"
 
-/* A failure is ignored: the call that needs the mode tells it. */
-clpi_cuda_relaxed clpi_cuda_relax(const clpi_cuda_driver *driver)
+/* A failure is ignored: the call that needs the mode tells it. Then there is none to restore. */
+clpi_cuda_capture_mode clpi_cuda_relax(void)
 {
   clpi_cuda_capture_mode mode = CLPI_CUDA_CAPTURE_RELAXED;
-  clpi_cuda_result code = driver->thread_exchange_capture_mode(&mode);
-  return (clpi_cuda_relaxed){code ? NULL : driver, mode};
+  return clpi_cuda.cuThreadExchangeStreamCaptureMode(&mode) ? CLPI_CUDA_CAPTURE_RELAXED : mode;
 }
 
-void clpi_cuda_unrelax(const clpi_cuda_relaxed *relaxed)
+void clpi_cuda_unrelax(const clpi_cuda_capture_mode *before)
 {
-  clpi_cuda_capture_mode mode = relaxed->before;
-  if (relaxed->driver)
-    relaxed->driver->thread_exchange_capture_mode(&mode);
+  clpi_cuda_capture_mode mode = *before;
+  if (mode != CLPI_CUDA_CAPTURE_RELAXED)
+    clpi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
 }
 
-static clp_status refuse_captured(const clpi_cuda_driver *driver, clp_stream stream)
+clp_status clpi_cuda_synchronize(void)
+{
+  clpi_cuda_result code = clpi_cuda.cuCtxSynchronize();
+  return clpi_cuda_is_of_capture(code) ? CLP_SUCCESS : clpi_cuda_check("cuCtxSynchronize", code);
+}
+
+static clp_status refuse_captured(clp_stream stream)
 {
   clpi_cuda_capture_status capturing = CLPI_CUDA_CAPTURE_NONE;
-  clpi_cuda_result code = driver->stream_is_capturing(stream, &capturing);
+  clpi_cuda_result code = clpi_cuda.cuStreamIsCapturing(stream, &capturing);
   if (code == CLPI_CUDA_STREAM_CAPTURE_IMPLICIT)
     return clpi_error(CLP_NOT_SUPPORTED, code,
                       "the legacy default stream cannot be used while a blocking stream is being "
                       "captured into a graph");
-  if (code)
-    return clpi_cuda_call_error(driver, "cuStreamIsCapturing", code);
-  if (capturing != CLPI_CUDA_CAPTURE_NONE)
+  if (!code && capturing != CLPI_CUDA_CAPTURE_NONE)
     return clpi_error(CLP_NOT_SUPPORTED, CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED,
                       "the stream is being captured into a graph, and memory of a pool is not the "
                       "graph's: it is neither allocated nor freed nor waited for there");
-  return CLP_SUCCESS;
+  return clpi_cuda_check("cuStreamIsCapturing", code);
 }
 
 clp_status clpi_cuda_enter_stream(const clpi_cuda_context *context, clp_stream stream)
@@ -42,8 +45,8 @@ clp_status clpi_cuda_enter_stream(const clpi_cuda_context *context, clp_stream s
   clp_status status = clpi_cuda_enter(context);
   if (status)
     return status;
-  status = refuse_captured(context->driver, stream);
+  status = refuse_captured(stream);
   if (status)
-    clpi_cuda_leave(context);
+    clpi_cuda_leave();
   return status;
 }

@@ -7,21 +7,21 @@
 
 #include <clpool/allocator.h>
 
-typedef struct clpi_cuda_relaxed {
-  const clpi_cuda_driver *driver;
-  clpi_cuda_capture_mode before; /* the thread's mode */
-} clpi_cuda_relaxed;
-
-clpi_cuda_relaxed clpi_cuda_relax(const clpi_cuda_driver *driver);
-void clpi_cuda_unrelax(const clpi_cuda_relaxed *relaxed);
+/* Returns the thread's mode before, for clpi_cuda_unrelax. */
+clpi_cuda_capture_mode clpi_cuda_relax(void);
+void clpi_cuda_unrelax(const clpi_cuda_capture_mode *before);
 
 /* Until the end of the block that begins with it, the calling thread may ask and wait for events,
  * and take and give back memory, while any thread captures a stream. CUDA refuses that otherwise,
  * and ends the capture: a graph that needs it each time it runs would be wrong. None needs what
  * stands behind this: it is on streams that are not captured (clpi_cuda_enter_stream). */
-#define CLPI_CUDA_RELAXED(driver)                                                                  \
-  const clpi_cuda_relaxed clpi_relaxed __attribute__((unused, cleanup(clpi_cuda_unrelax))) =       \
-      clpi_cuda_relax(driver)
+#define CLPI_CUDA_RELAXED                                                                          \
+  const clpi_cuda_capture_mode clpi_cuda_mode                                                      \
+      __attribute__((unused, cleanup(clpi_cuda_unrelax))) = clpi_cuda_relax()
+
+/* Waits for all work of the current context; while a stream is captured, which CUDA does not wait
+ * for, for none. CLP_BACKEND_ERROR. */
+clp_status clpi_cuda_synchronize(void);
 
 /* As clpi_cuda_enter, before the stream gets work. CLP_NOT_SUPPORTED: the stream is being captured,
  * so that the work would be the graph's; or it is the legacy one, which waits for all blocking

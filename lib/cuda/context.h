@@ -6,7 +6,6 @@
 #include "cuda/driver.h"
 
 typedef struct clpi_cuda_context {
-  const clpi_cuda_driver *driver;
   int ordinal;
   clpi_cuda_device device;
   clpi_cuda_ctx ctx; /* retained until clpi_cuda_context_release */
@@ -14,8 +13,7 @@ typedef struct clpi_cuda_context {
 
 /* The device of that ordinal, without its context. CLP_NOT_SUPPORTED: no driver.
  * CLP_INVALID_ARGUMENT: no such device; the message says how many there are. */
-clp_status clpi_cuda_device_get(int ordinal, const clpi_cuda_driver **driver,
-                                clpi_cuda_device *device);
+clp_status clpi_cuda_device_get(int ordinal, clpi_cuda_device *device);
 
 /* Retains the primary context. Statuses as above, and CLP_BACKEND_ERROR,
  * CLP_OUT_OF_DEVICE_MEMORY. */
@@ -25,11 +23,9 @@ void clpi_cuda_context_release(clpi_cuda_context *context);
 /* Makes the context current for the calling thread; clpi_cuda_leave restores the one before. They
  * nest, up to 64 deep. CLP_BACKEND_ERROR. */
 clp_status clpi_cuda_enter(const clpi_cuda_context *context);
-void clpi_cuda_leave(const clpi_cuda_context *context);
+void clpi_cuda_leave(void);
 
-/* Leaves after `call` returned `code`, and reports that as clpi_cuda_call_error does; CLP_SUCCESS
- * if it is 0. */
-clp_status clpi_cuda_leave_after(const clpi_cuda_context *context, const char *call,
-                                 clpi_cuda_result code);
+/* Leaves, and returns the status of a call that was made inside. */
+clp_status clpi_cuda_leave_after(clp_status status);
 
 #endif

@@ -34,10 +34,10 @@ static clp_status status_of(clpi_cuda_result code)
   }
 }
 
-static const char *name_of(const clpi_cuda_driver *driver, clpi_cuda_result code)
+static const char *name_of(clpi_cuda_result code)
 {
   const char *name = NULL;
-  clpi_cuda_result failed = driver->get_error_name(code, &name);
+  clpi_cuda_result failed = clpi_cuda.cuGetErrorName(code, &name);
   return failed || !name ? "an unknown error" : name;
 }
 
@@ -50,16 +50,16 @@ static const char *advice_on(clpi_cuda_result code)
   return clpi_cuda_is_of_capture(code) ? ": a stream is being captured into a graph" : "";
 }
 
-clp_status clpi_cuda_call_error(const clpi_cuda_driver *driver, const char *call,
-                                clpi_cuda_result code)
+clp_status clpi_cuda_check(const char *call, clpi_cuda_result code)
 {
-  return clpi_error(status_of(code), code, "%s failed with %s (%d)%s", call, name_of(driver, code),
-                    code, advice_on(code));
+  if (!code)
+    return CLP_SUCCESS;
+  return clpi_error(status_of(code), code, "%s failed with %s (%d)%s", call, name_of(code), code,
+                    advice_on(code));
 }
 
-clp_status clpi_cuda_memory_error(const clpi_cuda_driver *driver, const char *call,
-                                  clpi_cuda_result code, size_t bytes)
+clp_status clpi_cuda_memory_error(const char *call, clpi_cuda_result code, size_t bytes)
 {
   return clpi_error(status_of(code), code, "%s for %zu bytes failed with %s (%d)%s", call, bytes,
-                    name_of(driver, code), code, advice_on(code));
+                    name_of(code), code, advice_on(code));
 }

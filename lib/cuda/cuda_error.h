@@ -13,15 +13,16 @@ clp_status clpi_cuda_refuse_null(const char *function, const char *argument);
 /* Reports that `call`, such as "cuMemPoolTrimTo", failed with `code`, which is the native code:
  * CLP_OUT_OF_DEVICE_MEMORY, CLP_INVALID_ARGUMENT for an invalid handle, device, context or value,
  * CLP_NOT_SUPPORTED, else CLP_BACKEND_ERROR. The message names it as the driver does, and says so
- * where a host function or a capture is to blame. */
-clp_status clpi_cuda_call_error(const clpi_cuda_driver *driver, const char *call,
-                                clpi_cuda_result code);
+ * where a host function or a capture is to blame. CLP_SUCCESS: it has not failed. */
+clp_status clpi_cuda_check(const char *call, clpi_cuda_result code);
+
+/* Calls a function of the driver, and checks it so. */
+#define clpi_cuda_call(function, ...) clpi_cuda_check(#function, clpi_cuda.function(__VA_ARGS__))
 
 /* Whether a call failed since a stream is being captured. */
 bool clpi_cuda_is_of_capture(clpi_cuda_result code);
 
 /* As above, for a call that was to allocate `bytes` of device memory; the message says so. */
-clp_status clpi_cuda_memory_error(const clpi_cuda_driver *driver, const char *call,
-                                  clpi_cuda_result code, size_t bytes);
+clp_status clpi_cuda_memory_error(const char *call, clpi_cuda_result code, size_t bytes);
 
 #endif

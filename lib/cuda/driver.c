@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_VERSION = 11020 }; /* the first with memory pools */
 
@@ -36,13 +37,13 @@ typedef struct function {
   size_t member; /* offset in clpi_cuda_driver */
 } function;
 
-#define FUNCTION_ENTRY(member, name, suffix, version, parameters)                                  \
-  {name, suffix, version, offsetof(clpi_cuda_driver, member)},
+#define FUNCTION_ENTRY(name, suffix, version, parameters)                                          \
+  {#name, suffix, version, offsetof(clpi_cuda_driver, name)},
 static const function functions[] = {CLPI_CUDA_FUNCTIONS(FUNCTION_ENTRY)};
 #undef FUNCTION_ENTRY
 enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
 
-static clpi_cuda_driver driver;
+clpi_cuda_driver clpi_cuda;
 
 static clp_status open_library(library *opened)
 {
@@ -51,8 +52,10 @@ static clp_status open_library(library *opened)
   opened->handle = dlopen(opened->name, RTLD_NOW | RTLD_LOCAL);
   if (!opened->handle)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "there is no CUDA driver: %s", dlerror());
-  clpi_set_function(&opened->find_2, dlsym(opened->handle, "cuGetProcAddress_v2"));
-  clpi_set_function(&opened->find_1, dlsym(opened->handle, "cuGetProcAddress"));
+  void *newer = dlsym(opened->handle, "cuGetProcAddress_v2");
+  void *older = dlsym(opened->handle, "cuGetProcAddress");
+  memcpy(&opened->find_2, &newer, sizeof(newer)); /* as POSIX allows */
+  memcpy(&opened->find_1, &older, sizeof(older));
   return CLP_SUCCESS;
 }
 
@@ -84,7 +87,7 @@ static clp_status resolve(const library *from, const function *wanted)
   void *address = find_symbol(from, wanted);
   if (!address)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "%s has no %s", from->name, wanted->name);
-  clpi_set_function((char *)&driver + wanted->member, address);
+  memcpy((char *)&clpi_cuda + wanted->member, &address, sizeof(address));
   return CLP_SUCCESS;
 }
 
@@ -118,19 +121,19 @@ static clp_status refused(const char *call, clpi_cuda_result code)
 static clp_status check_version(const library *from)
 {
   static const function get_version = {"cuDriverGetVersion", "", 2020,
-                                       offsetof(clpi_cuda_driver, driver_get_version)};
+                                       offsetof(clpi_cuda_driver, cuDriverGetVersion)};
   clp_status status = resolve(from, &get_version);
   if (status)
     return status;
   int version = 0;
-  clpi_cuda_result code = driver.driver_get_version(&version);
+  clpi_cuda_result code = clpi_cuda.cuDriverGetVersion(&version);
   if (code)
     return refused("cuDriverGetVersion", code);
   if (version < LEAST_VERSION)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "the CUDA driver is too old: it is of version %d.%d, and 11.2 is needed",
                       version / 1000, version % 1000 / 10);
-  driver.version = version;
+  clpi_cuda.version = version;
   return CLP_SUCCESS;
 }
 
@@ -149,17 +152,14 @@ static clp_status no_device(clpi_cuda_result code)
 
 static clp_status initialize(void)
 {
-  clpi_cuda_result code = driver.init(0);
+  clpi_cuda_result code = clpi_cuda.cuInit(0);
   if (code == CLPI_CUDA_NO_DEVICE)
     return no_device(code);
   if (code)
-    return why_unusable(code) ? refused("cuInit", code)
-                              : clpi_cuda_call_error(&driver, "cuInit", code);
+    return why_unusable(code) ? refused("cuInit", code) : clpi_cuda_check("cuInit", code);
   int count = 0;
-  code = driver.device_get_count(&count);
-  if (code)
-    return clpi_cuda_call_error(&driver, "cuDeviceGetCount", code);
-  return count > 0 ? CLP_SUCCESS : no_device(CLPI_CUDA_NO_DEVICE);
+  clp_status status = clpi_cuda_call(cuDeviceGetCount, &count);
+  return status || count > 0 ? status : no_device(CLPI_CUDA_NO_DEVICE);
 }
 
 /* Once cuInit was called the library stays loaded, even on failure: it may have started threads. */
@@ -177,11 +177,8 @@ static clp_status load(void)
   return initialize();
 }
 
-clp_status clpi_cuda_driver_get(const clpi_cuda_driver **out)
+clp_status clpi_cuda_load(void)
 {
   static atomic_bool is_loaded;
-  clp_status status = clpi_load_once(&is_loaded, load);
-  if (!status)
-    *out = &driver;
-  return status;
+  return clpi_load_once(&is_loaded, load);
 }

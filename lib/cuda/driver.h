@@ -102,85 +102,79 @@ typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
   unsigned char bytes[64];
 } clpi_cuda_shared_pointer;
 
-/* The one list of functions: X(member, name, suffix of the symbol in the library, CUDA version that
+/* The one list of functions: X(name, suffix of the symbol in the library, CUDA version that
  * introduced this form, parameters). */
 #define CLPI_CUDA_FUNCTIONS(X)                                                                     \
-  X(init, "cuInit", "", 2000, (unsigned flags))                                                    \
-  X(driver_get_version, "cuDriverGetVersion", "", 2020, (int *version))                            \
-  X(get_error_name, "cuGetErrorName", "", 6000, (clpi_cuda_result code, const char **name))        \
-  X(device_get, "cuDeviceGet", "", 2000, (clpi_cuda_device * device, int ordinal))                 \
-  X(device_get_count, "cuDeviceGetCount", "", 2000, (int *count))                                  \
-  X(device_get_name, "cuDeviceGetName", "", 2000, (char *name, int size, clpi_cuda_device device)) \
-  X(device_get_attribute, "cuDeviceGetAttribute", "", 2000,                                        \
+  X(cuInit, "", 2000, (unsigned flags))                                                            \
+  X(cuDriverGetVersion, "", 2020, (int *version))                                                  \
+  X(cuGetErrorName, "", 6000, (clpi_cuda_result code, const char **name))                          \
+  X(cuDeviceGet, "", 2000, (clpi_cuda_device * device, int ordinal))                               \
+  X(cuDeviceGetCount, "", 2000, (int *count))                                                      \
+  X(cuDeviceGetName, "", 2000, (char *name, int size, clpi_cuda_device device))                    \
+  X(cuDeviceGetAttribute, "", 2000,                                                                \
     (int *value, clpi_cuda_device_attribute attribute, clpi_cuda_device device))                   \
-  X(device_total_mem, "cuDeviceTotalMem", "_v2", 3020, (size_t * bytes, clpi_cuda_device device))  \
-  X(device_get_default_mempool, "cuDeviceGetDefaultMemPool", "", 11020,                            \
-    (clpi_cuda_mempool * mempool, clpi_cuda_device device))                                        \
-  X(device_get_mempool, "cuDeviceGetMemPool", "", 11020,                                           \
-    (clpi_cuda_mempool * mempool, clpi_cuda_device device))                                        \
-  X(device_set_mempool, "cuDeviceSetMemPool", "", 11020,                                           \
-    (clpi_cuda_device device, clpi_cuda_mempool mempool))                                          \
-  X(primary_ctx_retain, "cuDevicePrimaryCtxRetain", "", 7000,                                      \
-    (clpi_cuda_ctx * ctx, clpi_cuda_device device))                                                \
-  X(primary_ctx_release, "cuDevicePrimaryCtxRelease", "_v2", 11000, (clpi_cuda_device device))     \
-  X(ctx_get_current, "cuCtxGetCurrent", "", 4000, (clpi_cuda_ctx * ctx))                           \
-  X(ctx_get_device, "cuCtxGetDevice", "", 2000, (clpi_cuda_device * device))                       \
-  X(ctx_push, "cuCtxPushCurrent", "_v2", 4000, (clpi_cuda_ctx ctx))                                \
-  X(ctx_pop, "cuCtxPopCurrent", "_v2", 4000, (clpi_cuda_ctx * ctx))                                \
-  X(ctx_synchronize, "cuCtxSynchronize", "", 2000, (void))                                         \
-  X(stream_get_ctx, "cuStreamGetCtx", "", 9020, (clpi_cuda_stream stream, clpi_cuda_ctx * ctx))    \
-  X(stream_synchronize, "cuStreamSynchronize", "", 2000, (clpi_cuda_stream stream))                \
-  X(stream_is_capturing, "cuStreamIsCapturing", "", 10000,                                         \
-    (clpi_cuda_stream stream, clpi_cuda_capture_status * status))                                  \
-  X(thread_exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", "", 10010,                  \
-    (clpi_cuda_capture_mode * mode))                                                               \
-  X(stream_wait_event, "cuStreamWaitEvent", "", 3020,                                              \
-    (clpi_cuda_stream stream, clpi_cuda_event event, unsigned flags))                              \
-  X(event_create, "cuEventCreate", "", 2000, (clpi_cuda_event * event, unsigned flags))            \
-  X(event_destroy, "cuEventDestroy", "_v2", 4000, (clpi_cuda_event event))                         \
-  X(event_record, "cuEventRecord", "", 2000, (clpi_cuda_event event, clpi_cuda_stream stream))     \
-  X(event_query, "cuEventQuery", "", 2000, (clpi_cuda_event event))                                \
-  X(event_synchronize, "cuEventSynchronize", "", 2000, (clpi_cuda_event event))                    \
-  X(mem_alloc_from_pool_async, "cuMemAllocFromPoolAsync", "", 11020,                               \
+  X(cuDeviceTotalMem, "_v2", 3020, (size_t * bytes, clpi_cuda_device device))                      \
+  X(cuDeviceGetDefaultMemPool, "", 11020, (clpi_cuda_mempool * mempool, clpi_cuda_device device))  \
+  X(cuDeviceGetMemPool, "", 11020, (clpi_cuda_mempool * mempool, clpi_cuda_device device))         \
+  X(cuDeviceSetMemPool, "", 11020, (clpi_cuda_device device, clpi_cuda_mempool mempool))           \
+  X(cuDevicePrimaryCtxRetain, "", 7000, (clpi_cuda_ctx * ctx, clpi_cuda_device device))            \
+  X(cuDevicePrimaryCtxRelease, "_v2", 11000, (clpi_cuda_device device))                            \
+  X(cuCtxGetCurrent, "", 4000, (clpi_cuda_ctx * ctx))                                              \
+  X(cuCtxGetDevice, "", 2000, (clpi_cuda_device * device))                                         \
+  X(cuCtxPushCurrent, "_v2", 4000, (clpi_cuda_ctx ctx))                                            \
+  X(cuCtxPopCurrent, "_v2", 4000, (clpi_cuda_ctx * ctx))                                           \
+  X(cuCtxSynchronize, "", 2000, (void))                                                            \
+  X(cuStreamGetCtx, "", 9020, (clpi_cuda_stream stream, clpi_cuda_ctx * ctx))                      \
+  X(cuStreamSynchronize, "", 2000, (clpi_cuda_stream stream))                                      \
+  X(cuStreamIsCapturing, "", 10000, (clpi_cuda_stream stream, clpi_cuda_capture_status * status))  \
+  X(cuThreadExchangeStreamCaptureMode, "", 10010, (clpi_cuda_capture_mode * mode))                 \
+  X(cuStreamWaitEvent, "", 3020, (clpi_cuda_stream stream, clpi_cuda_event event, unsigned flags)) \
+  X(cuEventCreate, "", 2000, (clpi_cuda_event * event, unsigned flags))                            \
+  X(cuEventDestroy, "_v2", 4000, (clpi_cuda_event event))                                          \
+  X(cuEventRecord, "", 2000, (clpi_cuda_event event, clpi_cuda_stream stream))                     \
+  X(cuEventQuery, "", 2000, (clpi_cuda_event event))                                               \
+  X(cuEventSynchronize, "", 2000, (clpi_cuda_event event))                                         \
+  X(cuMemAllocFromPoolAsync, "", 11020,                                                            \
     (clpi_cuda_pointer * pointer, size_t bytes, clpi_cuda_mempool mempool,                         \
      clpi_cuda_stream stream))                                                                     \
-  X(mem_free_async, "cuMemFreeAsync", "", 11020,                                                   \
-    (clpi_cuda_pointer pointer, clpi_cuda_stream stream))                                          \
-  X(mempool_create, "cuMemPoolCreate", "", 11020,                                                  \
+  X(cuMemFreeAsync, "", 11020, (clpi_cuda_pointer pointer, clpi_cuda_stream stream))               \
+  X(cuMemPoolCreate, "", 11020,                                                                    \
     (clpi_cuda_mempool * mempool, const clpi_cuda_mempool_props *props))                           \
-  X(mempool_destroy, "cuMemPoolDestroy", "", 11020, (clpi_cuda_mempool mempool))                   \
-  X(mempool_set_attribute, "cuMemPoolSetAttribute", "", 11020,                                     \
+  X(cuMemPoolDestroy, "", 11020, (clpi_cuda_mempool mempool))                                      \
+  X(cuMemPoolSetAttribute, "", 11020,                                                              \
     (clpi_cuda_mempool mempool, clpi_cuda_mempool_attribute attribute, void *value))               \
-  X(mempool_get_attribute, "cuMemPoolGetAttribute", "", 11020,                                     \
+  X(cuMemPoolGetAttribute, "", 11020,                                                              \
     (clpi_cuda_mempool mempool, clpi_cuda_mempool_attribute attribute, void *value))               \
-  X(mempool_trim_to, "cuMemPoolTrimTo", "", 11020, (clpi_cuda_mempool mempool, size_t bytes))      \
-  X(mempool_set_access, "cuMemPoolSetAccess", "", 11020,                                           \
+  X(cuMemPoolTrimTo, "", 11020, (clpi_cuda_mempool mempool, size_t bytes))                         \
+  X(cuMemPoolSetAccess, "", 11020,                                                                 \
     (clpi_cuda_mempool mempool, const clpi_cuda_access *accesses, size_t count))                   \
-  X(mempool_get_access, "cuMemPoolGetAccess", "", 11020,                                           \
+  X(cuMemPoolGetAccess, "", 11020,                                                                 \
     (clpi_cuda_access_flags * flags, clpi_cuda_mempool mempool, clpi_cuda_location * location))    \
-  X(mempool_export_handle, "cuMemPoolExportToShareableHandle", "", 11020,                          \
+  X(cuMemPoolExportToShareableHandle, "", 11020,                                                   \
     (void *handle, clpi_cuda_mempool mempool, clpi_cuda_handle_type type,                          \
      unsigned long long flags))                                                                    \
-  X(mempool_import_handle, "cuMemPoolImportFromShareableHandle", "", 11020,                        \
+  X(cuMemPoolImportFromShareableHandle, "", 11020,                                                 \
     (clpi_cuda_mempool * mempool, void *handle, clpi_cuda_handle_type type,                        \
      unsigned long long flags))                                                                    \
-  X(mempool_export_pointer, "cuMemPoolExportPointer", "", 11020,                                   \
+  X(cuMemPoolExportPointer, "", 11020,                                                             \
     (clpi_cuda_shared_pointer * shared, clpi_cuda_pointer pointer))                                \
-  X(mempool_import_pointer, "cuMemPoolImportPointer", "", 11020,                                   \
+  X(cuMemPoolImportPointer, "", 11020,                                                             \
     (clpi_cuda_pointer * pointer, clpi_cuda_mempool mempool, clpi_cuda_shared_pointer * shared))
 
-#define CLPI_CUDA_MEMBER(member, name, suffix, version, parameters)                                \
-  clpi_cuda_result(*member) parameters;
-
 typedef struct clpi_cuda_driver {
+#define CLPI_CUDA_MEMBER(name, suffix, version, parameters) clpi_cuda_result(*name) parameters;
   CLPI_CUDA_FUNCTIONS(CLPI_CUDA_MEMBER)
+#undef CLPI_CUDA_MEMBER
   int version; /* as cuDriverGetVersion counts: 12040 is 12.4 */
 } clpi_cuda_driver;
 
-/* The driver, loaded and initialized by the first call that succeeds, and never unloaded. It is
- * libcuda.so.1, or the library that CLPOOL_CUDA_LIBRARY names. Any thread. CLP_NOT_SUPPORTED: there
- * is no driver, it is older than CUDA 11.2 or lacks a function, or sees no device; the message says
- * which. CLP_BACKEND_ERROR: it cannot be initialized. */
-clp_status clpi_cuda_driver_get(const clpi_cuda_driver **out);
+/* Complete once clpi_cuda_load has succeeded, and never changed after that. */
+extern clpi_cuda_driver clpi_cuda __attribute__((visibility("hidden")));
+
+/* Loads and initializes the driver, which is never unloaded. It is libcuda.so.1, or the library
+ * that CLPOOL_CUDA_LIBRARY names. Any thread. CLP_NOT_SUPPORTED: there is no driver, it is older
+ * than CUDA 11.2 or lacks a function, or sees no device; the message says which. CLP_BACKEND_ERROR:
+ * it cannot be initialized. The next call tries again. */
+clp_status clpi_cuda_load(void);
 
 #endif

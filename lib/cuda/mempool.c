@@ -11,12 +11,9 @@
 
 enum { BOUNDED_VERSION = 12020 }; /* the first whose pools can have a maximum size */
 
-clp_status clpi_cuda_mempool_driver(const char *function, clp_cuda_mempool mempool,
-                                    const clpi_cuda_driver **driver)
+clp_status clpi_cuda_mempool_check(const char *function, clp_cuda_mempool mempool)
 {
-  if (!mempool)
-    return clpi_cuda_refuse_null(function, "mempool");
-  return clpi_cuda_driver_get(driver);
+  return mempool ? clpi_cuda_load() : clpi_cuda_refuse_null(function, "mempool");
 }
 
 clp_status clpi_cuda_no_mempools(int device)
@@ -27,20 +24,17 @@ clp_status clpi_cuda_no_mempools(int device)
 clp_status clpi_cuda_mempool_of(int device, clp_cuda_mempool_choice choice, clp_cuda_mempool *out)
 {
   *out = NULL;
-  const clpi_cuda_driver *driver;
   clpi_cuda_device handle;
-  clp_status status = clpi_cuda_device_get(device, &driver, &handle);
+  clp_cuda_mempool mempool = NULL;
+  clp_status status = clpi_cuda_device_get(device, &handle);
   if (status)
     return status;
-  bool is_current = choice == CLP_CUDA_MEMPOOL_CURRENT;
-  clp_cuda_mempool mempool = NULL;
-  clpi_cuda_result code = is_current ? driver->device_get_mempool(&mempool, handle)
-                                     : driver->device_get_default_mempool(&mempool, handle);
-  const char *call = is_current ? "cuDeviceGetMemPool" : "cuDeviceGetDefaultMemPool";
-  if (code)
-    return clpi_cuda_call_error(driver, call, code);
-  *out = mempool;
-  return CLP_SUCCESS;
+  status = choice == CLP_CUDA_MEMPOOL_CURRENT
+               ? clpi_cuda_call(cuDeviceGetMemPool, &mempool, handle)
+               : clpi_cuda_call(cuDeviceGetDefaultMemPool, &mempool, handle);
+  if (!status)
+    *out = mempool;
+  return status;
 }
 
 /* --- options --- */
@@ -79,20 +73,17 @@ static clp_status read_options(const clp_cuda_mempool_options *given,
 static clp_status check_handle_types(const clp_cuda_mempool_options *options,
                                      clpi_cuda_device *device)
 {
-  const clpi_cuda_driver *driver;
-  clp_status status = clpi_cuda_device_get(options->device, &driver, device);
+  int known = 0;
+  clp_status status = clpi_cuda_device_get(options->device, device);
   if (status || !options->handle_types)
     return status;
-  int known = 0;
-  clpi_cuda_result code =
-      driver->device_get_attribute(&known, CLPI_CUDA_ATTRIBUTE_MEMPOOL_HANDLE_TYPES, *device);
-  if (code)
-    return clpi_cuda_call_error(driver, "cuDeviceGetAttribute", code);
-  if (options->handle_types & ~(unsigned)known)
+  status = clpi_cuda_call(cuDeviceGetAttribute, &known, CLPI_CUDA_ATTRIBUTE_MEMPOOL_HANDLE_TYPES,
+                          *device);
+  if (!status && options->handle_types & ~(unsigned)known)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "memory pools of CUDA device %d can have handle types 0x%x, not 0x%x",
                       options->device, (unsigned)known, options->handle_types);
-  return CLP_SUCCESS;
+  return status;
 }
 
 static clp_status check_device(const clp_cuda_mempool_options *options, clpi_cuda_device *device)
@@ -113,12 +104,11 @@ static clp_status check_host_numa(void)
   int count = 0;
   clp_status status = clp_cuda_device_count(&count);
   for (int ordinal = 0; !status && ordinal < count; ordinal++) {
-    const clpi_cuda_driver *driver;
     clpi_cuda_device device;
     int can = 0;
-    status = clpi_cuda_device_get(ordinal, &driver, &device);
+    status = clpi_cuda_device_get(ordinal, &device);
     if (!status &&
-        !driver->device_get_attribute(&can, CLPI_CUDA_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS, device) &&
+        !clpi_cuda.cuDeviceGetAttribute(&can, CLPI_CUDA_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS, device) &&
         can)
       return CLP_SUCCESS;
   }
@@ -127,14 +117,14 @@ static clp_status check_host_numa(void)
   return clpi_error(CLP_NOT_SUPPORTED, 0, "no CUDA device can use memory pools of the host's");
 }
 
-static clp_status check_bound(const clpi_cuda_driver *driver, size_t max_bytes)
+static clp_status check_bound(size_t max_bytes)
 {
-  if (!max_bytes || driver->version >= BOUNDED_VERSION)
+  if (!max_bytes || clpi_cuda.version >= BOUNDED_VERSION)
     return CLP_SUCCESS;
   return clpi_error(CLP_NOT_SUPPORTED, 0,
                     "a memory pool of at most %zu bytes needs CUDA 12.2, and the driver is of "
                     "version %d.%d",
-                    max_bytes, driver->version / 1000, driver->version % 1000 / 10);
+                    max_bytes, clpi_cuda.version / 1000, clpi_cuda.version % 1000 / 10);
 }
 
 /* --- public calls --- */
@@ -157,26 +147,23 @@ clp_status clp_cuda_mempool_create(const clp_cuda_mempool_options *options, clp_
     return clpi_cuda_refuse_null("clp_cuda_mempool_create", "out");
   *out = NULL;
   clp_cuda_mempool_options checked;
-  const clpi_cuda_driver *driver;
   clp_status status = read_options(options, &checked);
   if (!status)
-    status = clpi_cuda_driver_get(&driver);
+    status = clpi_cuda_load();
   if (!status)
-    status = check_bound(driver, checked.max_bytes);
+    status = check_bound(checked.max_bytes);
   if (status)
     return status;
   clpi_cuda_mempool_props props = {.allocation_type = CLPI_CUDA_ALLOCATION_PINNED,
                                    .handle_types = (int)checked.handle_types,
                                    .max_bytes = checked.max_bytes};
-  status = locate(&checked, &props.location);
-  if (status)
-    return status;
   clp_cuda_mempool made = NULL;
-  clpi_cuda_result code = driver->mempool_create(&made, &props);
-  if (code)
-    return clpi_cuda_call_error(driver, "cuMemPoolCreate", code);
-  *out = made;
-  return CLP_SUCCESS;
+  status = locate(&checked, &props.location);
+  if (!status)
+    status = clpi_cuda_call(cuMemPoolCreate, &made, &props);
+  if (!status)
+    *out = made;
+  return status;
 }
 
 clp_status clp_cuda_mempool_destroy(clp_cuda_mempool mempool)
@@ -184,12 +171,8 @@ clp_status clp_cuda_mempool_destroy(clp_cuda_mempool mempool)
   CLPI_UNCANCELLED;
   if (!mempool)
     return CLP_SUCCESS;
-  const clpi_cuda_driver *driver;
-  clp_status status = clpi_cuda_driver_get(&driver);
-  if (status)
-    return status;
-  clpi_cuda_result code = driver->mempool_destroy(mempool);
-  return code ? clpi_cuda_call_error(driver, "cuMemPoolDestroy", code) : CLP_SUCCESS;
+  clp_status status = clpi_cuda_load();
+  return status ? status : clpi_cuda_call(cuMemPoolDestroy, mempool);
 }
 
 clp_status clp_cuda_mempool_default(int device, clp_cuda_mempool *out)
@@ -211,25 +194,19 @@ clp_status clp_cuda_mempool_current(int device, clp_cuda_mempool *out)
 clp_status clp_cuda_mempool_set_current(int device, clp_cuda_mempool mempool)
 {
   CLPI_UNCANCELLED;
+  clpi_cuda_device handle;
   if (!mempool)
     return clpi_cuda_refuse_null("clp_cuda_mempool_set_current", "mempool");
-  const clpi_cuda_driver *driver;
-  clpi_cuda_device handle;
-  clp_status status = clpi_cuda_device_get(device, &driver, &handle);
-  if (status)
-    return status;
-  clpi_cuda_result code = driver->device_set_mempool(handle, mempool);
-  return code ? clpi_cuda_call_error(driver, "cuDeviceSetMemPool", code) : CLP_SUCCESS;
+  clp_status status = clpi_cuda_device_get(device, &handle);
+  return status ? status : clpi_cuda_call(cuDeviceSetMemPool, handle, mempool);
 }
 
 clp_status clp_cuda_mempool_trim_to(clp_cuda_mempool mempool, size_t bytes)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
-  clp_status status = clpi_cuda_mempool_driver("clp_cuda_mempool_trim_to", mempool, &driver);
+  clp_status status = clpi_cuda_mempool_check("clp_cuda_mempool_trim_to", mempool);
   if (status)
     return status;
-  CLPI_CUDA_RELAXED(driver);
-  clpi_cuda_result code = driver->mempool_trim_to(mempool, bytes);
-  return code ? clpi_cuda_call_error(driver, "cuMemPoolTrimTo", code) : CLP_SUCCESS;
+  CLPI_CUDA_RELAXED;
+  return clpi_cuda_call(cuMemPoolTrimTo, mempool, bytes);
 }

@@ -9,10 +9,9 @@
 
 enum { CLPI_CUDA_COUNTING_VERSION = 11030 }; /* the first that counts the bytes of pools */
 
-/* The driver, for a call on a memory pool. CLP_INVALID_ARGUMENT: `mempool` is NULL; messages name
- * `function`. Others as clpi_cuda_driver_get. */
-clp_status clpi_cuda_mempool_driver(const char *function, clp_cuda_mempool mempool,
-                                    const clpi_cuda_driver **driver);
+/* Loads the driver for a call on a memory pool. CLP_INVALID_ARGUMENT: `mempool` is NULL; messages
+ * name `function`. Others as clpi_cuda_load. */
+clp_status clpi_cuda_mempool_check(const char *function, clp_cuda_mempool mempool);
 
 /* Reports CLP_NOT_SUPPORTED: the device has no memory pools. */
 clp_status clpi_cuda_no_mempools(int device);

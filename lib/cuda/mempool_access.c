@@ -7,28 +7,26 @@
 #include "cuda/mempool.h"
 
 static clp_status locate(const char *function, clp_cuda_mempool mempool, int device,
-                         const clpi_cuda_driver **driver, clpi_cuda_location *location)
+                         clpi_cuda_location *location)
 {
   if (!mempool)
     return clpi_cuda_refuse_null(function, "mempool");
   location->type = CLPI_CUDA_LOCATION_DEVICE;
-  return clpi_cuda_device_get(device, driver, &location->id);
+  return clpi_cuda_device_get(device, &location->id);
 }
 
 clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp_cuda_access access)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   clpi_cuda_access asked = {.flags = (int)access};
   if (access != CLP_CUDA_ACCESS_NONE && access != CLP_CUDA_ACCESS_READ &&
       access != CLP_CUDA_ACCESS_READ_WRITE)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_mempool_set_access: %d is no access",
                       (int)access);
-  clp_status status =
-      locate("clp_cuda_mempool_set_access", mempool, device, &driver, &asked.location);
+  clp_status status = locate("clp_cuda_mempool_set_access", mempool, device, &asked.location);
   if (status)
     return status;
-  clpi_cuda_result code = driver->mempool_set_access(mempool, &asked, 1);
+  clpi_cuda_result code = clpi_cuda.cuMemPoolSetAccess(mempool, &asked, 1);
   /* The device exists, so either it cannot reach the pool's memory, or its access cannot be
    * reduced. */
   if (code == CLPI_CUDA_INVALID_DEVICE || code == CLPI_CUDA_PEER_ACCESS_UNSUPPORTED)
@@ -36,24 +34,21 @@ clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp
                       "cuMemPoolSetAccess: CUDA device %d cannot %s the memory pool's memory",
                       device,
                       access == CLP_CUDA_ACCESS_READ_WRITE ? "reach" : "have just that access to");
-  return code ? clpi_cuda_call_error(driver, "cuMemPoolSetAccess", code) : CLP_SUCCESS;
+  return clpi_cuda_check("cuMemPoolSetAccess", code);
 }
 
 clp_status clp_cuda_mempool_get_access(clp_cuda_mempool mempool, int device,
                                        clp_cuda_access *access)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   clpi_cuda_location location;
+  int flags = 0;
   if (!access)
     return clpi_cuda_refuse_null("clp_cuda_mempool_get_access", "access");
-  clp_status status = locate("clp_cuda_mempool_get_access", mempool, device, &driver, &location);
-  if (status)
-    return status;
-  int flags = 0;
-  clpi_cuda_result code = driver->mempool_get_access(&flags, mempool, &location);
-  if (code)
-    return clpi_cuda_call_error(driver, "cuMemPoolGetAccess", code);
-  *access = (clp_cuda_access)flags;
-  return CLP_SUCCESS;
+  clp_status status = locate("clp_cuda_mempool_get_access", mempool, device, &location);
+  if (!status)
+    status = clpi_cuda_call(cuMemPoolGetAccess, &flags, mempool, &location);
+  if (!status)
+    *access = (clp_cuda_access)flags;
+  return status;
 }

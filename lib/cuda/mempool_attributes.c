@@ -6,18 +6,14 @@
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 
-static clp_status get(const clpi_cuda_driver *driver, clp_cuda_mempool mempool, int attribute,
-                      void *value)
+static clp_status get(clp_cuda_mempool mempool, int attribute, void *value)
 {
-  clpi_cuda_result code = driver->mempool_get_attribute(mempool, attribute, value);
-  return code ? clpi_cuda_call_error(driver, "cuMemPoolGetAttribute", code) : CLP_SUCCESS;
+  return clpi_cuda_call(cuMemPoolGetAttribute, mempool, attribute, value);
 }
 
-static clp_status set(const clpi_cuda_driver *driver, clp_cuda_mempool mempool, int attribute,
-                      void *value)
+static clp_status set(clp_cuda_mempool mempool, int attribute, void *value)
 {
-  clpi_cuda_result code = driver->mempool_set_attribute(mempool, attribute, value);
-  return code ? clpi_cuda_call_error(driver, "cuMemPoolSetAttribute", code) : CLP_SUCCESS;
+  return clpi_cuda_call(cuMemPoolSetAttribute, mempool, attribute, value);
 }
 
 /* --- reuse --- */
@@ -36,14 +32,13 @@ enum { SWITCH_COUNT = sizeof(switches) / sizeof(switches[0]) };
 clp_status clp_cuda_mempool_get_reuse(clp_cuda_mempool mempool, unsigned *flags)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   if (!flags)
     return clpi_cuda_refuse_null("clp_cuda_mempool_get_reuse", "flags");
-  clp_status status = clpi_cuda_mempool_driver("clp_cuda_mempool_get_reuse", mempool, &driver);
+  clp_status status = clpi_cuda_mempool_check("clp_cuda_mempool_get_reuse", mempool);
   unsigned found = 0;
   for (size_t i = 0; !status && i < SWITCH_COUNT; i++) {
     int is_on = 0;
-    status = get(driver, mempool, switches[i].attribute, &is_on);
+    status = get(mempool, switches[i].attribute, &is_on);
     found |= is_on ? switches[i].flag : 0;
   }
   if (!status)
@@ -54,17 +49,16 @@ clp_status clp_cuda_mempool_get_reuse(clp_cuda_mempool mempool, unsigned *flags)
 clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   unsigned unknown = flags;
   for (size_t i = 0; i < SWITCH_COUNT; i++)
     unknown &= ~switches[i].flag;
   if (unknown)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_mempool_set_reuse: unknown flags 0x%x",
                       unknown);
-  clp_status status = clpi_cuda_mempool_driver("clp_cuda_mempool_set_reuse", mempool, &driver);
+  clp_status status = clpi_cuda_mempool_check("clp_cuda_mempool_set_reuse", mempool);
   for (size_t i = 0; !status && i < SWITCH_COUNT; i++) {
     int is_on = (flags & switches[i].flag) != 0;
-    status = set(driver, mempool, switches[i].attribute, &is_on);
+    status = set(mempool, switches[i].attribute, &is_on);
   }
   return status;
 }
@@ -74,14 +68,12 @@ clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags)
 clp_status clp_cuda_mempool_get_release_threshold(clp_cuda_mempool mempool, uint64_t *bytes)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   if (!bytes)
     return clpi_cuda_refuse_null("clp_cuda_mempool_get_release_threshold", "bytes");
-  clp_status status =
-      clpi_cuda_mempool_driver("clp_cuda_mempool_get_release_threshold", mempool, &driver);
+  clp_status status = clpi_cuda_mempool_check("clp_cuda_mempool_get_release_threshold", mempool);
   uint64_t threshold = 0;
   if (!status)
-    status = get(driver, mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &threshold);
+    status = get(mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &threshold);
   if (!status)
     *bytes = threshold;
   return status;
@@ -90,49 +82,44 @@ clp_status clp_cuda_mempool_get_release_threshold(clp_cuda_mempool mempool, uint
 clp_status clp_cuda_mempool_set_release_threshold(clp_cuda_mempool mempool, uint64_t bytes)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
-  clp_status status =
-      clpi_cuda_mempool_driver("clp_cuda_mempool_set_release_threshold", mempool, &driver);
-  return status ? status : set(driver, mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &bytes);
+  clp_status status = clpi_cuda_mempool_check("clp_cuda_mempool_set_release_threshold", mempool);
+  return status ? status : set(mempool, CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD, &bytes);
 }
 
 /* --- usage --- */
 
-static clp_status counting_driver(const char *function, clp_cuda_mempool mempool,
-                                  const clpi_cuda_driver **driver)
+static clp_status check_counting(const char *function, clp_cuda_mempool mempool)
 {
-  clp_status status = clpi_cuda_mempool_driver(function, mempool, driver);
-  if (status || (*driver)->version >= CLPI_CUDA_COUNTING_VERSION)
+  clp_status status = clpi_cuda_mempool_check(function, mempool);
+  if (status || clpi_cuda.version >= CLPI_CUDA_COUNTING_VERSION)
     return status;
   return clpi_error(CLP_NOT_SUPPORTED, 0,
                     "%s: drivers count the bytes of memory pools from CUDA 11.3 on, and this one "
                     "is of version %d.%d",
-                    function, (*driver)->version / 1000, (*driver)->version % 1000 / 10);
+                    function, clpi_cuda.version / 1000, clpi_cuda.version % 1000 / 10);
 }
 
-static clp_status read_usage(const clpi_cuda_driver *driver, clp_cuda_mempool mempool,
-                             clp_cuda_mempool_usage *usage)
+static clp_status read_usage(clp_cuda_mempool mempool, clp_cuda_mempool_usage *usage)
 {
-  clp_status status = get(driver, mempool, CLPI_CUDA_MEMPOOL_RESERVED, &usage->reserved_bytes);
+  clp_status status = get(mempool, CLPI_CUDA_MEMPOOL_RESERVED, &usage->reserved_bytes);
   if (!status)
-    status = get(driver, mempool, CLPI_CUDA_MEMPOOL_RESERVED_HIGH, &usage->peak_reserved_bytes);
+    status = get(mempool, CLPI_CUDA_MEMPOOL_RESERVED_HIGH, &usage->peak_reserved_bytes);
   if (!status)
-    status = get(driver, mempool, CLPI_CUDA_MEMPOOL_USED, &usage->used_bytes);
+    status = get(mempool, CLPI_CUDA_MEMPOOL_USED, &usage->used_bytes);
   if (!status)
-    status = get(driver, mempool, CLPI_CUDA_MEMPOOL_USED_HIGH, &usage->peak_used_bytes);
+    status = get(mempool, CLPI_CUDA_MEMPOOL_USED_HIGH, &usage->peak_used_bytes);
   return status;
 }
 
 clp_status clp_cuda_mempool_get_usage(clp_cuda_mempool mempool, clp_cuda_mempool_usage *usage)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   if (!usage)
     return clpi_cuda_refuse_null("clp_cuda_mempool_get_usage", "usage");
-  clp_status status = counting_driver("clp_cuda_mempool_get_usage", mempool, &driver);
+  clp_status status = check_counting("clp_cuda_mempool_get_usage", mempool);
   clp_cuda_mempool_usage found = CLP_CUDA_MEMPOOL_USAGE_INIT;
   if (!status)
-    status = read_usage(driver, mempool, &found);
+    status = read_usage(mempool, &found);
   if (status)
     return status;
   size_t least = offsetof(clp_cuda_mempool_usage, reserved_bytes) + sizeof(found.reserved_bytes);
@@ -142,12 +129,11 @@ clp_status clp_cuda_mempool_get_usage(clp_cuda_mempool mempool, clp_cuda_mempool
 clp_status clp_cuda_mempool_reset_peaks(clp_cuda_mempool mempool)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
-  clp_status status = counting_driver("clp_cuda_mempool_reset_peaks", mempool, &driver);
+  clp_status status = check_counting("clp_cuda_mempool_reset_peaks", mempool);
   uint64_t reset = 0; /* the only value that peaks can be set to */
   if (!status)
-    status = set(driver, mempool, CLPI_CUDA_MEMPOOL_RESERVED_HIGH, &reset);
+    status = set(mempool, CLPI_CUDA_MEMPOOL_RESERVED_HIGH, &reset);
   if (!status)
-    status = set(driver, mempool, CLPI_CUDA_MEMPOOL_USED_HIGH, &reset);
+    status = set(mempool, CLPI_CUDA_MEMPOOL_USED_HIGH, &reset);
   return status;
 }

@@ -10,27 +10,20 @@
 static clp_status export_pool(const char *function, clp_cuda_mempool mempool, int handle_type,
                               void *handle)
 {
-  const clpi_cuda_driver *driver;
-  clp_status status = clpi_cuda_mempool_driver(function, mempool, &driver);
-  if (status)
-    return status;
-  clpi_cuda_result code = driver->mempool_export_handle(handle, mempool, handle_type, 0);
-  return code ? clpi_cuda_call_error(driver, "cuMemPoolExportToShareableHandle", code)
-              : CLP_SUCCESS;
+  clp_status status = clpi_cuda_mempool_check(function, mempool);
+  return status ? status
+                : clpi_cuda_call(cuMemPoolExportToShareableHandle, handle, mempool, handle_type, 0);
 }
 
 static clp_status import_pool(void *handle, int handle_type, clp_cuda_mempool *out)
 {
-  const clpi_cuda_driver *driver;
-  clp_status status = clpi_cuda_driver_get(&driver);
-  if (status)
-    return status;
   clp_cuda_mempool imported = NULL;
-  clpi_cuda_result code = driver->mempool_import_handle(&imported, handle, handle_type, 0);
-  if (code)
-    return clpi_cuda_call_error(driver, "cuMemPoolImportFromShareableHandle", code);
-  *out = imported;
-  return CLP_SUCCESS;
+  clp_status status = clpi_cuda_load();
+  if (!status)
+    status = clpi_cuda_call(cuMemPoolImportFromShareableHandle, &imported, handle, handle_type, 0);
+  if (!status)
+    *out = imported;
+  return status;
 }
 
 clp_status clp_cuda_mempool_export_fd(clp_cuda_mempool mempool, int *fd)
@@ -89,54 +82,45 @@ clp_status clp_cuda_mempool_import_fabric(const clp_cuda_fabric_handle *handle,
 clp_status clp_cuda_pointer_export(unsigned long long pointer, clp_cuda_shared_pointer *out)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   clpi_cuda_shared_pointer shared;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_pointer_export", "out");
   if (!pointer)
     return clpi_cuda_refuse_null("clp_cuda_pointer_export", "pointer");
-  clp_status status = clpi_cuda_driver_get(&driver);
-  if (status)
-    return status;
-  clpi_cuda_result code = driver->mempool_export_pointer(&shared, pointer);
-  if (code)
-    return clpi_cuda_call_error(driver, "cuMemPoolExportPointer", code);
-  memcpy(out->bytes, shared.bytes, sizeof(out->bytes));
-  return CLP_SUCCESS;
+  clp_status status = clpi_cuda_load();
+  if (!status)
+    status = clpi_cuda_call(cuMemPoolExportPointer, &shared, pointer);
+  if (!status)
+    memcpy(out->bytes, shared.bytes, sizeof(out->bytes));
+  return status;
 }
 
 clp_status clp_cuda_pointer_import(clp_cuda_mempool mempool, const clp_cuda_shared_pointer *shared,
                                    unsigned long long *out)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   clpi_cuda_shared_pointer copy;
+  clpi_cuda_pointer imported = 0;
   if (!out)
     return clpi_cuda_refuse_null("clp_cuda_pointer_import", "out");
   *out = 0;
   if (!shared)
     return clpi_cuda_refuse_null("clp_cuda_pointer_import", "shared");
-  clp_status status = clpi_cuda_mempool_driver("clp_cuda_pointer_import", mempool, &driver);
-  if (status)
-    return status;
   memcpy(copy.bytes, shared->bytes, sizeof(copy.bytes));
-  clpi_cuda_pointer imported = 0;
-  clpi_cuda_result code = driver->mempool_import_pointer(&imported, mempool, &copy);
-  if (code)
-    return clpi_cuda_call_error(driver, "cuMemPoolImportPointer", code);
-  *out = imported;
-  return CLP_SUCCESS;
+  clp_status status = clpi_cuda_mempool_check("clp_cuda_pointer_import", mempool);
+  if (!status)
+    status = clpi_cuda_call(cuMemPoolImportPointer, &imported, mempool, &copy);
+  if (!status)
+    *out = imported;
+  return status;
 }
 
 clp_status clp_cuda_pointer_free(unsigned long long pointer, clp_stream stream)
 {
   CLPI_UNCANCELLED;
-  const clpi_cuda_driver *driver;
   if (!pointer)
     return CLP_SUCCESS;
-  clp_status status = clpi_cuda_driver_get(&driver);
-  if (status)
-    return status;
-  clpi_cuda_result code = driver->mem_free_async(pointer, stream ? stream : CLP_CUDA_STREAM_LEGACY);
-  return code ? clpi_cuda_call_error(driver, "cuMemFreeAsync", code) : CLP_SUCCESS;
+  clp_status status = clpi_cuda_load();
+  stream = stream ? stream : CLP_CUDA_STREAM_LEGACY;
+  return status ? status : clpi_cuda_call(cuMemFreeAsync, pointer, stream);
 }

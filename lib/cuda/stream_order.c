@@ -22,10 +22,8 @@ static clp_status check_context(const clpi_cuda_context *context, clp_stream str
 {
   clpi_cuda_ctx ctx = NULL;
   clp_status status = clpi_cuda_enter(context);
-  if (status)
-    return status;
-  status = clpi_cuda_leave_after(context, "cuStreamGetCtx",
-                                 context->driver->stream_get_ctx(stream, &ctx));
+  if (!status)
+    status = clpi_cuda_leave_after(clpi_cuda_call(cuStreamGetCtx, stream, &ctx));
   if (!status && ctx != context->ctx)
     return refuse(CLPI_CUDA_INVALID_CONTEXT, "this one is of another context or device");
   return status;
@@ -76,14 +74,11 @@ static bool keep_spare(clpi_cuda_stream_order *order, clpi_cuda_event event)
 /* Ignores failures: nothing can be done about them. */
 static void destroy_event(const clpi_cuda_context *context, clpi_cuda_event event)
 {
-  clpi_kept_error kept;
-  clpi_error_keep(&kept);
-  if (clpi_cuda_enter(context)) {
-    clpi_error_restore(&kept);
+  CLPI_KEEPS_ERROR;
+  if (clpi_cuda_enter(context))
     return;
-  }
-  context->driver->event_destroy(event);
-  clpi_cuda_leave(context);
+  clpi_cuda.cuEventDestroy(event);
+  clpi_cuda_leave();
 }
 
 static void mark_destroy(void *self, void *mark)
@@ -93,76 +88,55 @@ static void mark_destroy(void *self, void *mark)
     destroy_event(&order->context, mark);
 }
 
-/* Takes a spare event or creates one. The context is current. */
-static clp_status obtain_event(clpi_cuda_stream_order *order, clpi_cuda_event *event)
-{
-  const clpi_cuda_driver *driver = order->context.driver;
-  *event = take_spare(order);
-  if (*event)
-    return CLP_SUCCESS;
-  clpi_cuda_result code = driver->event_create(event, CLPI_CUDA_EVENT_DISABLE_TIMING);
-  return code ? clpi_cuda_call_error(driver, "cuEventCreate", code) : CLP_SUCCESS;
-}
-
+/* On a spare event or a new one. The context is current. */
 static clp_status record(clpi_cuda_stream_order *order, clp_stream stream, void **mark)
 {
-  const clpi_cuda_driver *driver = order->context.driver;
-  clpi_cuda_event event;
-  clp_status status = obtain_event(order, &event);
+  clpi_cuda_event event = take_spare(order);
+  clp_status status = CLP_SUCCESS;
+  if (!event)
+    status = clpi_cuda_call(cuEventCreate, &event, CLPI_CUDA_EVENT_DISABLE_TIMING);
   if (status)
     return status;
-  clpi_cuda_result code = driver->event_record(event, stream);
-  if (code) {
+  status = clpi_cuda_call(cuEventRecord, event, stream);
+  if (status)
     mark_destroy(order, event);
-    return clpi_cuda_call_error(driver, "cuEventRecord", code);
-  }
-  *mark = event;
-  return CLP_SUCCESS;
+  else
+    *mark = event;
+  return status;
 }
 
 static clp_status mark_create(void *self, clp_stream stream, void **mark)
 {
   clpi_cuda_stream_order *order = self;
-  CLPI_CUDA_RELAXED(order->context.driver);
+  CLPI_CUDA_RELAXED;
   clp_status status = clpi_cuda_enter_stream(&order->context, stream);
-  if (status)
-    return status;
-  status = record(order, stream, mark);
-  clpi_cuda_leave(&order->context);
-  return status;
+  return status ? status : clpi_cuda_leave_after(record(order, stream, mark));
 }
 
 static clp_status mark_is_done(void *self, void *mark, bool *done)
 {
-  const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
-  CLPI_CUDA_RELAXED(context->driver);
-  clp_status status = clpi_cuda_enter(context);
+  CLPI_CUDA_RELAXED;
+  clp_status status = clpi_cuda_enter(&((clpi_cuda_stream_order *)self)->context);
   if (status)
     return status;
-  clpi_cuda_result code = context->driver->event_query(mark);
+  clpi_cuda_result code = clpi_cuda.cuEventQuery(mark);
   *done = !code;
-  return clpi_cuda_leave_after(context, "cuEventQuery", code == CLPI_CUDA_NOT_READY ? 0 : code);
+  return clpi_cuda_leave_after(
+      clpi_cuda_check("cuEventQuery", code == CLPI_CUDA_NOT_READY ? 0 : code));
 }
 
 static clp_status stream_wait(void *self, clp_stream stream, void *mark)
 {
-  const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
-  clp_status status = clpi_cuda_enter_stream(context, stream);
-  if (status)
-    return status;
-  return clpi_cuda_leave_after(context, "cuStreamWaitEvent",
-                               context->driver->stream_wait_event(stream, mark, 0));
+  clp_status status = clpi_cuda_enter_stream(&((clpi_cuda_stream_order *)self)->context, stream);
+  return status ? status
+                : clpi_cuda_leave_after(clpi_cuda_call(cuStreamWaitEvent, stream, mark, 0));
 }
 
 static clp_status host_wait(void *self, void *mark)
 {
-  const clpi_cuda_context *context = &((clpi_cuda_stream_order *)self)->context;
-  CLPI_CUDA_RELAXED(context->driver);
-  clp_status status = clpi_cuda_enter(context);
-  if (status)
-    return status;
-  return clpi_cuda_leave_after(context, "cuEventSynchronize",
-                               context->driver->event_synchronize(mark));
+  CLPI_CUDA_RELAXED;
+  clp_status status = clpi_cuda_enter(&((clpi_cuda_stream_order *)self)->context);
+  return status ? status : clpi_cuda_leave_after(clpi_cuda_call(cuEventSynchronize, mark));
 }
 
 void clpi_cuda_stream_order_init(clpi_cuda_stream_order *order, const clpi_cuda_context *context)

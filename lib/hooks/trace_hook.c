@@ -15,7 +15,6 @@
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/fork.h"
-#include "core/base/log.h"
 #include "core/base/map.h"
 #include "core/base/relaxed.h"
 #include "core/pool/pool.h"

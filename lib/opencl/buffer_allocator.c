@@ -73,9 +73,9 @@ static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
 {
   (void)self, (void)bytes;
   pthread_mutex_lock(&clpi_cl_driver_lock);
-  cl_int code = clpi_cl.clReleaseMemObject((cl_mem)memory);
+  clp_status status = clpi_cl_call(clReleaseMemObject, (cl_mem)memory);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
-  return code ? clpi_cl_call_error("clReleaseMemObject", code) : CLP_SUCCESS;
+  return status;
 }
 
 /* The block is a buffer of this allocator, and so no sub-buffer itself. */
@@ -98,8 +98,7 @@ static clp_status buffer_split(void *self, clp_memory block, size_t offset, size
 static clp_status immediate_drain(void *self)
 {
   const buffer_allocator *allocator = self;
-  cl_int code = clpi_cl.clFinish(allocator->commit.queue);
-  return code ? clpi_cl_call_error("clFinish", code) : CLP_SUCCESS;
+  return clpi_cl_call(clFinish, allocator->commit.queue);
 }
 
 static void buffer_destroy(void *self)
@@ -156,9 +155,9 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
       check_arguments("clp_cl_deferred_allocator_create", context, "context", mem_flags, out);
   if (status)
     return status;
-  cl_int code = clpi_cl.clRetainContext(context);
-  if (code)
-    return clpi_cl_call_error("clRetainContext", code);
+  status = clpi_cl_call(clRetainContext, context);
+  if (status)
+    return status;
 
   buffer_allocator self = {.order.context = context, .flags = mem_flags};
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
@@ -174,15 +173,13 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
 static clp_status context_of(cl_command_queue queue, cl_context *out)
 {
   cl_context context;
-  cl_int code =
-      clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL);
-  if (code)
-    return clpi_cl_call_error("clGetCommandQueueInfo", code);
-  code = clpi_cl.clRetainContext(context);
-  if (code)
-    return clpi_cl_call_error("clRetainContext", code);
-  *out = context;
-  return CLP_SUCCESS;
+  clp_status status = clpi_cl_call(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT,
+                                   sizeof(cl_context), &context, NULL);
+  if (!status)
+    status = clpi_cl_call(clRetainContext, context);
+  if (!status)
+    *out = context;
+  return status;
 }
 
 clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,
@@ -193,9 +190,9 @@ clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flag
       check_arguments("clp_cl_immediate_allocator_create", queue, "queue", mem_flags, out);
   if (status)
     return status;
-  cl_int code = clpi_cl.clRetainCommandQueue(queue);
-  if (code)
-    return clpi_cl_call_error("clRetainCommandQueue", code);
+  status = clpi_cl_call(clRetainCommandQueue, queue);
+  if (status)
+    return status;
 
   buffer_allocator self = {.flags = mem_flags ? mem_flags : CL_MEM_READ_WRITE};
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;

@@ -123,8 +123,10 @@ clp_status clpi_cl_not_created(const char *call, cl_int code, size_t bytes)
                     call, bytes);
 }
 
-clp_status clpi_cl_call_error(const char *call, cl_int code)
+clp_status clpi_cl_check(const char *call, cl_int code)
 {
+  if (!code)
+    return CLP_SUCCESS;
   return clpi_error(call_status(code), code, "%s failed with %s (%d)", call,
                     clpi_cl_error_name(code), code);
 }

@@ -22,7 +22,10 @@ clp_status clpi_cl_memory_error(const char *call, cl_int code, size_t bytes);
 clp_status clpi_cl_not_created(const char *call, cl_int code, size_t bytes);
 
 /* Reports that any other `call` failed with `code`: CLP_INVALID_ARGUMENT for a handle that is none,
- * CLP_OUT_OF_HOST_MEMORY, CLP_BACKEND_ERROR. */
-clp_status clpi_cl_call_error(const char *call, cl_int code);
+ * CLP_OUT_OF_HOST_MEMORY, CLP_BACKEND_ERROR. CLP_SUCCESS: it has not failed. */
+clp_status clpi_cl_check(const char *call, cl_int code);
+
+/* Calls a function of OpenCL (loader.h), and checks it so. */
+#define clpi_cl_call(function, ...) clpi_cl_check(#function, clpi_cl.function(__VA_ARGS__))
 
 #endif

@@ -38,44 +38,26 @@ static clp_status write_little(const clpi_cl_commit *commit, cl_mem mem, size_t 
   return code ? clpi_cl_memory_error("clEnqueueWriteBuffer", code, bytes) : CLP_SUCCESS;
 }
 
-static clp_status find_device(cl_command_queue queue, cl_device_id *device)
-{
-  cl_int code =
-      clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(*device), device, NULL);
-  return code ? clpi_cl_call_error("clGetCommandQueueInfo", code) : CLP_SUCCESS;
-}
-
-static clp_status find_method(cl_device_id device, clpi_cl_commit *commit)
-{
-  unsigned version;
-  bool is_nvidia, aborts;
-  clp_status status = clpi_cl_device_version(device, &version);
-  if (!status)
-    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
-  if (!status)
-    status = clpi_cl_device_aborts_without_memory(device, &aborts);
-  if (status)
-    return status;
-  if (version < MIGRATE_VERSION)
-    commit->method = write_little;
-  else
-    commit->method = is_nvidia ? fill_little : migrate;
-  commit->flags = aborts ? CL_MEM_ALLOC_HOST_PTR : 0;
-  return CLP_SUCCESS;
-}
-
 clp_status clpi_cl_commit_init(clpi_cl_commit *commit, cl_command_queue queue)
 {
   clpi_cl_commit found = {.queue = queue};
+  clpi_cl_bounds bounds;
   cl_device_id device;
   clp_status status = clpi_cl_queue_is_out_of_order(queue, &found.out_of_order);
   if (!status)
-    status = find_device(queue, &device);
+    status =
+        clpi_cl_call(clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
   if (!status)
-    status = find_method(device, &found);
-  if (!status)
-    *commit = found;
-  return status;
+    status = clpi_cl_device_bounds(device, &bounds);
+  if (status)
+    return status;
+  if (bounds.version < MIGRATE_VERSION)
+    found.method = write_little;
+  else
+    found.method = bounds.has_nvidia ? fill_little : migrate;
+  found.flags = bounds.may_abort ? CL_MEM_ALLOC_HOST_PTR : 0;
+  *commit = found;
+  return CLP_SUCCESS;
 }
 
 /* Without a barrier, an out-of-order queue could overwrite what the memory's owner writes first. */

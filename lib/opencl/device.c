@@ -22,21 +22,20 @@ static size_t to_size(cl_ulong bytes)
 
 static clp_status query(cl_device_id device, cl_device_info what, size_t bytes, void *out)
 {
-  cl_int code = clpi_cl.clGetDeviceInfo(device, what, bytes, out, NULL);
-  return code ? clpi_cl_call_error("clGetDeviceInfo", code) : CLP_SUCCESS;
+  return clpi_cl_call(clGetDeviceInfo, device, what, bytes, out, NULL);
 }
 
 /* `*out` is the caller's to free(). */
 static clp_status query_text(cl_device_id device, cl_device_info what, char **out)
 {
   size_t bytes;
-  cl_int code = clpi_cl.clGetDeviceInfo(device, what, 0, NULL, &bytes);
-  if (code)
-    return clpi_cl_call_error("clGetDeviceInfo", code);
+  clp_status status = clpi_cl_call(clGetDeviceInfo, device, what, 0, NULL, &bytes);
+  if (status)
+    return status;
   char *text = malloc(bytes);
   if (!text)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a device's version");
-  clp_status status = query(device, what, bytes, text);
+  status = query(device, what, bytes, text);
   if (status)
     free(text);
   else
@@ -44,68 +43,43 @@ static clp_status query_text(cl_device_id device, cl_device_info what, char **ou
   return status;
 }
 
-clp_status clpi_cl_device_version(cl_device_id device, unsigned *out)
+static clp_status read_version(cl_device_id device, unsigned *version, bool *is_pocl)
 {
   unsigned major, minor;
-  char *version;
-  clp_status status = query_text(device, CL_DEVICE_VERSION, &version);
+  char *text;
+  clp_status status = query_text(device, CL_DEVICE_VERSION, &text);
   if (status)
     return status;
-  if (sscanf(version, "OpenCL %u.%u", &major, &minor) == 2)
-    *out = 100 * major + 10 * minor;
+  if (sscanf(text, "OpenCL %u.%u", &major, &minor) == 2)
+    *version = 100 * major + 10 * minor;
   else
-    status = clpi_error(CLP_BACKEND_ERROR, 0, "a device calls its version \"%s\"", version);
-  free(version);
+    status = clpi_error(CLP_BACKEND_ERROR, 0, "a device calls its version \"%s\"", text);
+  *is_pocl = strstr(text, "PoCL") || strstr(text, "pocl"); /* before 3.0 */
+  free(text);
   return status;
-}
-
-clp_status clpi_cl_device_is_pocl(cl_device_id device, bool *out)
-{
-  char *version;
-  clp_status status = query_text(device, CL_DEVICE_VERSION, &version);
-  if (status)
-    return status;
-  *out = strstr(version, "PoCL") || strstr(version, "pocl"); /* before 3.0 */
-  free(version);
-  return CLP_SUCCESS;
 }
 
 /* Before 1.8, PoCL gave a buffer its memory at creation, and reported there that it had none. */
-clp_status clpi_cl_device_aborts_without_memory(cl_device_id device, bool *out)
+static clp_status find_aborts(cl_device_id device, bool *out)
 {
   unsigned major, minor;
-  cl_device_type type;
-  bool is_pocl;
   char *version;
-  clp_status status = query(device, CL_DEVICE_TYPE, sizeof(type), &type);
-  if (!status)
-    status = clpi_cl_device_is_pocl(device, &is_pocl);
-  if (!status)
-    status = query_text(device, CL_DRIVER_VERSION, &version);
+  clp_status status = query_text(device, CL_DRIVER_VERSION, &version);
   if (status)
     return status;
-  *out = is_pocl && type & CL_DEVICE_TYPE_CPU && sscanf(version, "%u.%u", &major, &minor) == 2 &&
-         (major > 1 || (major == 1 && minor >= 8));
+  *out = sscanf(version, "%u.%u", &major, &minor) == 2 && (major > 1 || (major == 1 && minor >= 8));
   free(version);
   return CLP_SUCCESS;
-}
-
-clp_status clpi_cl_device_is_nvidia(cl_device_id device, bool *out)
-{
-  cl_uint vendor;
-  clp_status status = query(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor);
-  if (!status)
-    *out = vendor == NVIDIA;
-  return status;
 }
 
 static clp_status narrow(void *of_all, cl_device_id device)
 {
   clpi_cl_bounds *bounds = of_all;
   cl_ulong max_block_bytes, device_bytes;
-  cl_uint alignment_bits;
-  unsigned version;
-  bool is_nvidia, is_pocl;
+  cl_uint alignment_bits, vendor;
+  cl_device_type type;
+  unsigned version = 0;
+  bool is_pocl, aborts = false;
   clp_status status =
       query(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong), &max_block_bytes);
   if (!status)
@@ -113,11 +87,13 @@ static clp_status narrow(void *of_all, cl_device_id device)
   if (!status)
     status = query(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint), &alignment_bits);
   if (!status)
-    status = clpi_cl_device_version(device, &version);
+    status = query(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor);
   if (!status)
-    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
+    status = query(device, CL_DEVICE_TYPE, sizeof(type), &type);
   if (!status)
-    status = clpi_cl_device_is_pocl(device, &is_pocl);
+    status = read_version(device, &version, &is_pocl);
+  if (!status && is_pocl && type & CL_DEVICE_TYPE_CPU)
+    status = find_aborts(device, &aborts);
   if (status)
     return status;
 
@@ -125,8 +101,9 @@ static clp_status narrow(void *of_all, cl_device_id device)
   bounds->device_bytes = MIN(bounds->device_bytes, to_size(device_bytes));
   bounds->alignment = MAX(bounds->alignment, alignment_bits / 8);
   bounds->version = (unsigned)MIN(bounds->version, version);
-  bounds->has_nvidia = bounds->has_nvidia || is_nvidia;
-  bounds->has_pocl = bounds->has_pocl || is_pocl;
+  bounds->has_nvidia |= vendor == NVIDIA;
+  bounds->has_pocl |= is_pocl;
+  bounds->may_abort |= aborts;
   return CLP_SUCCESS;
 }
 
@@ -135,21 +112,15 @@ static clp_status narrow_svm(void *of_all, cl_device_id device)
   clpi_cl_svm_bounds *bounds = of_all;
   cl_device_svm_capabilities capabilities = 0;
   cl_uint alignment;
-  unsigned version;
-  bool is_nvidia;
-  clp_status status = clpi_cl_device_version(device, &version);
-  if (!status && version >= SVM_VERSION)
+  clp_status status = CLP_SUCCESS;
+  if (bounds->version >= SVM_VERSION)
     status = query(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities), &capabilities);
   if (!status)
     status = query(device, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, sizeof(cl_uint), &alignment);
-  if (!status)
-    status = clpi_cl_device_is_nvidia(device, &is_nvidia);
   if (status)
     return status;
-
   bounds->capabilities &= capabilities;
   bounds->max_alignment = MIN(bounds->max_alignment, alignment);
-  bounds->queues_can_free = bounds->queues_can_free && !is_nvidia;
   return CLP_SUCCESS;
 }
 
@@ -157,17 +128,17 @@ static clp_status narrow_svm(void *of_all, cl_device_id device)
 static clp_status devices_of(cl_context context, cl_device_id **out, size_t *count)
 {
   size_t bytes;
-  cl_int code = clpi_cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
-  if (code)
-    return clpi_cl_call_error("clGetContextInfo", code);
+  clp_status status = clpi_cl_call(clGetContextInfo, context, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
+  if (status)
+    return status;
   cl_device_id *devices = malloc(bytes);
   if (!devices)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the list of %zu devices",
                       bytes / sizeof(cl_device_id));
-  code = clpi_cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
-  if (code) {
+  status = clpi_cl_call(clGetContextInfo, context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
+  if (status) {
     free(devices);
-    return clpi_cl_call_error("clGetContextInfo", code);
+    return status;
   }
   *out = devices;
   *count = bytes / sizeof(cl_device_id);
@@ -200,21 +171,32 @@ static clp_status each_device(cl_context context,
   return status;
 }
 
+static const clpi_cl_bounds no_bounds = {
+    .max_block_bytes = SIZE_MAX, .device_bytes = SIZE_MAX, .alignment = 1, .version = UINT_MAX};
+
 clp_status clpi_cl_context_bounds(cl_context context, clpi_cl_bounds *out)
 {
-  clpi_cl_bounds bounds = {
-      .max_block_bytes = SIZE_MAX, .device_bytes = SIZE_MAX, .alignment = 1, .version = UINT_MAX};
+  clpi_cl_bounds bounds = no_bounds;
   clp_status status = each_device(context, narrow, &bounds);
   if (!status)
     *out = bounds;
   return status;
 }
 
-clp_status clpi_cl_context_svm(cl_context context, clpi_cl_svm_bounds *out)
+clp_status clpi_cl_device_bounds(cl_device_id device, clpi_cl_bounds *out)
 {
-  clpi_cl_svm_bounds bounds = {.capabilities = ~(cl_device_svm_capabilities)0,
-                               .max_alignment = SIZE_MAX,
-                               .queues_can_free = true};
+  clpi_cl_bounds bounds = no_bounds;
+  clp_status status = narrow(&bounds, device);
+  if (!status)
+    *out = bounds;
+  return status;
+}
+
+clp_status clpi_cl_context_svm(cl_context context, unsigned version, clpi_cl_svm_bounds *out)
+{
+  clpi_cl_svm_bounds bounds = {.version = version,
+                               .capabilities = ~(cl_device_svm_capabilities)0,
+                               .max_alignment = SIZE_MAX};
   clp_status status = each_device(context, narrow_svm, &bounds);
   if (!status)
     *out = bounds;

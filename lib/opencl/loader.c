@@ -36,7 +36,7 @@ static const char *find_lacking(void *library)
     void *address = dlsym(library, functions[i].name);
     if (!address)
       return functions[i].name;
-    clpi_set_function((char *)&clpi_cl + functions[i].member, address);
+    memcpy((char *)&clpi_cl + functions[i].member, &address, sizeof(address)); /* as POSIX allows */
   }
   return NULL;
 }

@@ -24,32 +24,22 @@ static struct {
   pthread_mutex_t lock; /* never held while waiting */
   pending_free *all;
   size_t count, capacity;
-  uint64_t last; /* number */
+  uint64_t last;  /* number */
+  unsigned forks; /* clpi_forks when it was locked last */
 } frees = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- forks --- */
-
+/* Events of before a fork are the parent's, and are not touched. */
 static void lock_frees(void)
 {
   pthread_mutex_lock(&frees.lock);
+  if (clpi_is_inherited(frees.forks))
+    frees.count = 0;
+  frees.forks = clpi_relaxed(clpi_forks);
 }
 
 static void unlock_frees(void)
 {
   pthread_mutex_unlock(&frees.lock);
-}
-
-/* The events are the parent's, and are not touched. */
-static void begin_child(void)
-{
-  frees.count = 0;
-  unlock_frees();
-}
-
-/* As in core/base/log.c. */
-static void watch_forks(void)
-{
-  (void)pthread_atfork(lock_frees, unlock_frees, begin_child);
 }
 
 /* --- adding and dropping --- */
@@ -97,8 +87,7 @@ static bool make_room_locked(void)
 
 void clpi_cl_pending_frees_add(const void *allocator, cl_context context, cl_event event)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
+  clpi_forks_hold(&frees.lock);
   lock_frees();
   bool has_room = make_room_locked();
   if (has_room)
@@ -173,7 +162,7 @@ clp_status clpi_cl_pending_frees_wait(const void *allocator, cl_context context)
     clpi_cl.clReleaseEvent(event);
   }
   wait_briefly(allocator, context, true);
-  return failure ? clpi_cl_call_error("clWaitForEvents", failure) : CLP_SUCCESS;
+  return clpi_cl_check("clWaitForEvents", failure);
 }
 
 void clpi_cl_pending_frees_leave(const void *allocator, cl_context context)

@@ -48,13 +48,12 @@ static clp_status create_cl_mem(clp_buffer *buffer, cl_mem_flags flags, cl_mem *
       clpi_cl_sub_buffer_create(clp_buffer_cl_mem(buffer), flags, 0, clp_buffer_size(buffer), &mem);
   if (status)
     return status;
-  cl_int code = clpi_cl.clSetMemObjectDestructorCallback(mem, give_back, buffer);
-  if (code) {
+  status = clpi_cl_call(clSetMemObjectDestructorCallback, mem, give_back, buffer);
+  if (status)
     clpi_cl.clReleaseMemObject(mem);
-    return clpi_cl_call_error("clSetMemObjectDestructorCallback", code);
-  }
-  *out = mem;
-  return CLP_SUCCESS;
+  else
+    *out = mem;
+  return status;
 }
 
 CLPI_ENTRY clp_status clp_pool_create_cl_mem(clp_pool *pool, size_t bytes, cl_mem_flags flags,

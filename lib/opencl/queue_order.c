@@ -37,14 +37,11 @@ clp_status clpi_cl_queue_retain(const clpi_cl_queue_order *order, cl_command_que
   cl_context context;
   if (!queue)
     return refuse(CL_INVALID_COMMAND_QUEUE, "this one is NULL");
-  cl_int code =
-      clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL);
-  if (code)
-    return clpi_cl_call_error("clGetCommandQueueInfo", code);
-  if (context != order->context)
+  clp_status status = clpi_cl_call(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT,
+                                   sizeof(cl_context), &context, NULL);
+  if (!status && context != order->context)
     return refuse(CL_INVALID_CONTEXT, "this one is of another context");
-  code = clpi_cl.clRetainCommandQueue(queue);
-  return code ? clpi_cl_call_error("clRetainCommandQueue", code) : CLP_SUCCESS;
+  return status ? status : clpi_cl_call(clRetainCommandQueue, queue);
 }
 
 static clp_status stream_retain(void *self, clp_stream stream)
@@ -61,12 +58,11 @@ static void stream_release(void *self, clp_stream stream)
 clp_status clpi_cl_queue_is_out_of_order(cl_command_queue queue, bool *out)
 {
   cl_command_queue_properties properties;
-  cl_int code = clpi_cl.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties),
-                                              &properties, NULL);
-  if (code)
-    return clpi_cl_call_error("clGetCommandQueueInfo", code);
-  *out = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-  return CLP_SUCCESS;
+  clp_status status = clpi_cl_call(clGetCommandQueueInfo, queue, CL_QUEUE_PROPERTIES,
+                                   sizeof(properties), &properties, NULL);
+  if (!status)
+    *out = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+  return status;
 }
 
 /* If the query fails, the queue is taken to be out of order, which is safe. */
@@ -80,20 +76,17 @@ static bool stream_is_in_order(void *self, clp_stream stream)
 static clp_status enqueue_marker(const clpi_cl_queue_order *order, cl_command_queue queue,
                                  cl_event *event)
 {
-  const char *call = order->has_wait_lists ? "clEnqueueMarkerWithWaitList" : "clEnqueueMarker";
-  cl_int code = order->has_wait_lists ? clpi_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, event)
-                                      : clpi_cl.clEnqueueMarker(queue, event);
-  return code ? clpi_cl_call_error(call, code) : CLP_SUCCESS;
+  return order->has_wait_lists ? clpi_cl_call(clEnqueueMarkerWithWaitList, queue, 0, NULL, event)
+                               : clpi_cl_call(clEnqueueMarker, queue, event);
 }
 
 /* Enqueues a wait for the event. An out-of-order queue also needs a barrier. */
 static clp_status enqueue_wait_in_list(cl_command_queue queue, cl_event event, bool out_of_order)
 {
-  cl_int code = clpi_cl.clEnqueueMarkerWithWaitList(queue, 1, &event, NULL);
-  if (code)
-    return clpi_cl_call_error("clEnqueueMarkerWithWaitList", code);
-  code = out_of_order ? clpi_cl.clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL) : CL_SUCCESS;
-  return code ? clpi_cl_call_error("clEnqueueBarrierWithWaitList", code) : CLP_SUCCESS;
+  clp_status status = clpi_cl_call(clEnqueueMarkerWithWaitList, queue, 1, &event, NULL);
+  if (!status && out_of_order)
+    status = clpi_cl_call(clEnqueueBarrierWithWaitList, queue, 0, NULL, NULL);
+  return status;
 }
 
 static clp_status enqueue_wait(const clpi_cl_queue_order *order, cl_command_queue queue,
@@ -106,10 +99,8 @@ static clp_status enqueue_wait(const clpi_cl_queue_order *order, cl_command_queu
   if (out_of_order && order->forgets_barriers)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "PoCL forgets a wait in an out-of-order queue at the next barrier");
-  if (order->has_wait_lists)
-    return enqueue_wait_in_list(queue, event, out_of_order);
-  cl_int code = clpi_cl.clEnqueueWaitForEvents(queue, 1, &event);
-  return code ? clpi_cl_call_error("clEnqueueWaitForEvents", code) : CLP_SUCCESS;
+  return order->has_wait_lists ? enqueue_wait_in_list(queue, event, out_of_order)
+                               : clpi_cl_call(clEnqueueWaitForEvents, queue, 1, &event);
 }
 
 /* Enqueues a marker behind all work of the queue, and flushes the queue: otherwise a wait for it,
@@ -121,13 +112,12 @@ static clp_status set_marker(const clpi_cl_queue_order *order, cl_command_queue 
   clp_status status = enqueue_marker(order, queue, &event);
   if (status)
     return status;
-  cl_int code = clpi_cl.clFlush(queue);
-  if (code) {
+  status = clpi_cl_call(clFlush, queue);
+  if (status)
     clpi_cl.clReleaseEvent(event);
-    return clpi_cl_call_error("clFlush", code);
-  }
-  *out = event;
-  return CLP_SUCCESS;
+  else
+    *out = event;
+  return status;
 }
 
 static void mark_destroy(void *self, void *given)
@@ -147,14 +137,13 @@ static clp_status mark_create(void *self, clp_stream stream, void **out)
   mark *made = malloc(sizeof(*made));
   if (!made)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a mark in a command queue");
-  cl_int code = clpi_cl.clRetainCommandQueue(stream);
-  if (code) {
-    free(made);
-    return clpi_cl_call_error("clRetainCommandQueue", code);
+  clp_status status = clpi_cl_call(clRetainCommandQueue, stream);
+  if (!status) {
+    status = set_marker(self, stream, &made->event);
+    if (status)
+      clpi_cl.clReleaseCommandQueue(stream);
   }
-  clp_status status = set_marker(self, stream, &made->event);
   if (status) {
-    clpi_cl.clReleaseCommandQueue(stream);
     free(made);
     return status;
   }
@@ -182,20 +171,15 @@ static clp_status renew_locked(const clpi_cl_queue_order *order, mark *failed)
 static clp_status look_locked(const clpi_cl_queue_order *order, mark *asked, bool *done)
 {
   cl_int progress;
-  cl_int code = clpi_cl.clGetEventInfo(asked->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                       sizeof(progress), &progress, NULL);
-  if (code)
-    return clpi_cl_call_error("clGetEventInfo", code);
-  if (progress < CL_COMPLETE) {
-    *done = false;
-    return renew_locked(order, asked);
-  }
-  /* In OpenCL only a wait synchronizes memory, so wait, although the event is complete. */
-  code = progress == CL_COMPLETE ? clpi_cl.clWaitForEvents(1, &asked->event) : CL_SUCCESS;
-  if (code)
-    return clpi_cl_call_error("clWaitForEvents", code);
+  clp_status status = clpi_cl_call(clGetEventInfo, asked->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                   sizeof(progress), &progress, NULL);
+  if (status)
+    return status;
   *done = progress == CL_COMPLETE;
-  return CLP_SUCCESS;
+  if (progress < CL_COMPLETE)
+    return renew_locked(order, asked);
+  /* In OpenCL only a wait synchronizes memory, so wait, although the event is complete. */
+  return *done ? clpi_cl_call(clWaitForEvents, 1, &asked->event) : CLP_SUCCESS;
 }
 
 static clp_status mark_is_done(void *self, void *given, bool *done)
@@ -227,16 +211,16 @@ static clp_status host_wait(void *self, void *given)
   mark *awaited = given;
   pthread_mutex_lock(&awaited->lock);
   cl_event event = awaited->event;
-  cl_int code = clpi_cl.clRetainEvent(event); /* other threads may renew the mark meanwhile */
+  /* Other threads may renew the mark meanwhile. */
+  clp_status status = clpi_cl_call(clRetainEvent, event);
   pthread_mutex_unlock(&awaited->lock);
-  if (code)
-    return clpi_cl_call_error("clRetainEvent", code);
-  code = clpi_cl.clWaitForEvents(1, &event);
+  if (status)
+    return status;
+  cl_int code = clpi_cl.clWaitForEvents(1, &event);
   clpi_cl.clReleaseEvent(event);
-  if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-    return code ? clpi_cl_call_error("clWaitForEvents", code) : CLP_SUCCESS;
-  code = clpi_cl.clFinish(awaited->queue);
-  return code ? clpi_cl_call_error("clFinish", code) : CLP_SUCCESS;
+  return code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+             ? clpi_cl_call(clFinish, awaited->queue)
+             : clpi_cl_check("clWaitForEvents", code);
 }
 
 static clp_status create_queue(cl_context context, cl_command_queue *out)
@@ -247,10 +231,9 @@ static clp_status create_queue(cl_context context, cl_command_queue *out)
     return status;
   cl_int code;
   cl_command_queue queue = clpi_cl.clCreateCommandQueue(context, device, 0, &code);
-  if (code)
-    return clpi_cl_call_error("clCreateCommandQueue", code);
-  *out = queue;
-  return CLP_SUCCESS;
+  if (!code)
+    *out = queue;
+  return clpi_cl_check("clCreateCommandQueue", code);
 }
 
 static clp_status free_stream(void *self, clp_stream *out)

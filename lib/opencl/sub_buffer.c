@@ -14,8 +14,7 @@
 
 static clp_status query(cl_mem mem, cl_mem_info what, size_t bytes, void *out)
 {
-  cl_int code = clpi_cl.clGetMemObjectInfo(mem, what, bytes, out, NULL);
-  return code ? clpi_cl_call_error("clGetMemObjectInfo", code) : CLP_SUCCESS;
+  return clpi_cl_call(clGetMemObjectInfo, mem, what, bytes, out, NULL);
 }
 
 static clp_status find_whole(cl_mem *mem, size_t *origin)

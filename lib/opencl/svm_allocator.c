@@ -26,8 +26,8 @@ typedef struct svm_allocator {
   clpi_cl_queue_order order; /* must be first; its context is retained */
   cl_svm_mem_flags flags;
   cl_uint alignment;
-  cl_command_queue queue; /* the home stream, retained; NULL: none */
-  bool queues_can_free;
+  cl_command_queue queue;              /* the home stream, retained; NULL: none */
+  bool queues_can_free;                /* clEnqueueSVMFree works: no device is NVIDIA's */
   clpi_cl_leave_buffers leave_buffers; /* NULL: there is no layer that pools */
 } svm_allocator;
 
@@ -51,11 +51,9 @@ static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
 /* Enqueues a free behind all work of the queue. The barrier is for out-of-order queues. */
 static clp_status enqueue_free(cl_command_queue queue, void *pointer, cl_event *event)
 {
-  cl_int code = clpi_cl.clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
-  if (code)
-    return clpi_cl_call_error("clEnqueueBarrierWithWaitList", code);
-  code = clpi_cl.clEnqueueSVMFree(queue, 1, &pointer, NULL, NULL, 0, NULL, event);
-  return code ? clpi_cl_call_error("clEnqueueSVMFree", code) : CLP_SUCCESS;
+  clp_status status = clpi_cl_call(clEnqueueBarrierWithWaitList, queue, 0, NULL, NULL);
+  return status ? status
+                : clpi_cl_call(clEnqueueSVMFree, queue, 1, &pointer, NULL, NULL, 0, NULL, event);
 }
 
 static clp_status svm_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
@@ -80,9 +78,9 @@ static clp_status svm_free(void *self, clp_memory memory, size_t bytes)
   svm_allocator *allocator = self;
   if (allocator->queue && allocator->queues_can_free)
     return svm_free_on(self, memory, bytes, allocator->queue);
-  cl_int code = allocator->queue ? clpi_cl.clFinish(allocator->queue) : CL_SUCCESS;
-  if (code)
-    return clpi_cl_call_error("clFinish", code);
+  clp_status status = allocator->queue ? clpi_cl_call(clFinish, allocator->queue) : CLP_SUCCESS;
+  if (status)
+    return status;
   pthread_mutex_lock(&clpi_cl_driver_lock);
   clpi_cl.clSVMFree(allocator->order.context, (void *)memory);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
@@ -163,7 +161,7 @@ static void describe(const clp_cl_svm_options *options, const clpi_cl_bounds *bo
   ops->home_stream = options->queue;
   ops->allocate = svm_allocate;
   ops->free = svm_free;
-  ops->free_on = svm->queues_can_free ? svm_free_on : NULL;
+  ops->free_on = bounds->has_nvidia ? NULL : svm_free_on;
   ops->drain = svm_drain;
   ops->destroy = svm_destroy;
   ops->split = clpi_split_address;
@@ -177,11 +175,11 @@ static clp_status create(cl_context context, const clp_cl_svm_options *options, 
   clp_allocator_ops ops = CLP_ALLOCATOR_OPS_INIT;
   clpi_cl_bounds bounds;
   clpi_cl_svm_bounds svm;
-  clp_status status = clpi_cl_context_svm(context, &svm);
+  clp_status status = clpi_cl_context_bounds(context, &bounds);
+  if (!status)
+    status = clpi_cl_context_svm(context, bounds.version, &svm);
   if (!status)
     status = check_devices(options, &svm);
-  if (!status)
-    status = clpi_cl_context_bounds(context, &bounds);
   if (status)
     return status;
   describe(options, &bounds, &svm, &ops);
@@ -193,7 +191,7 @@ static clp_status create(cl_context context, const clp_cl_svm_options *options, 
       .flags = options->flags ? options->flags : CL_MEM_READ_WRITE,
       .alignment = (cl_uint)options->alignment,
       .queue = options->queue,
-      .queues_can_free = svm.queues_can_free,
+      .queues_can_free = !bounds.has_nvidia,
       .leave_buffers = clpi_cl_find_leave_buffers()};
   status = clp_allocator_create(&ops, self, out);
   if (status)
@@ -217,9 +215,9 @@ clp_status clp_cl_svm_allocator_create(cl_context context, const clp_cl_svm_opti
   if (status)
     return status;
 
-  cl_int code = clpi_cl.clRetainContext(context);
-  if (code)
-    return clpi_cl_call_error("clRetainContext", code);
+  status = clpi_cl_call(clRetainContext, context);
+  if (status)
+    return status;
   const clpi_cl_queue_order order = {.context = context};
   status = checked.queue ? clpi_cl_queue_retain(&order, checked.queue) : CLP_SUCCESS;
   if (status)

@@ -72,7 +72,7 @@ START_TEST(properties)
   ck_assert_uint_eq(ops->alignment, 256);
   ck_assert_ptr_eq(ops->home_stream, CLP_CUDA_STREAM_LEGACY);
   ck_assert(ops->allocate_uses_home);
-  ck_assert(clpi_allocator_splits(allocator));
+  ck_assert(allocator->ops.split);
   ck_assert(clpi_allocator_orders_streams(allocator));
   clp_allocator_release(allocator);
 }

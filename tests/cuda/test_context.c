@@ -6,13 +6,11 @@
 
 #include <limits.h>
 
-static const clpi_cuda_driver *driver;
 static clpi_cuda_context context; /* of device 0 */
 
 static void setup(void)
 {
   fakecuda_reset();
-  clpt_ok(clpi_cuda_driver_get(&driver));
   clpt_ok(clpi_cuda_context_retain(0, &context));
 }
 
@@ -26,14 +24,12 @@ static void teardown(void)
 
 START_TEST(devices_by_ordinal)
 {
-  const clpi_cuda_driver *found = NULL;
   CUdevice device = -1, expected_device;
 
   for (int ordinal = 0; ordinal < 2; ordinal++) {
-    clpt_ok_quietly(clpi_cuda_device_get(ordinal, &found, &device));
+    clpt_ok_quietly(clpi_cuda_device_get(ordinal, &device));
     clpt_cuda_ok(cuDeviceGet(&expected_device, ordinal));
     ck_assert_int_eq(device, expected_device);
-    ck_assert_ptr_eq(found, driver);
   }
 }
 END_TEST
@@ -77,7 +73,7 @@ START_TEST(none_is_current)
 {
   clpt_ok_quietly(clpi_cuda_enter(&context));
   ck_assert_ptr_eq(clpt_cuda_current(), context.ctx);
-  clpi_cuda_leave(&context);
+  clpi_cuda_leave();
   ck_assert_ptr_null(clpt_cuda_current());
 }
 END_TEST
@@ -89,7 +85,7 @@ START_TEST(another_is_current)
 
   clpt_ok_quietly(clpi_cuda_enter(&context));
   ck_assert_ptr_eq(clpt_cuda_current(), context.ctx);
-  clpi_cuda_leave(&context);
+  clpi_cuda_leave();
   ck_assert_ptr_eq(clpt_cuda_current(), other);
   clpt_cuda_ok(cuCtxDestroy(other));
 }
@@ -101,7 +97,7 @@ START_TEST(it_is_current_already)
   unsigned long pushes = fakecuda_calls("cuCtxPushCurrent");
 
   clpt_ok_quietly(clpi_cuda_enter(&context));
-  clpi_cuda_leave(&context);
+  clpi_cuda_leave();
   ck_assert_ptr_eq(clpt_cuda_current(), context.ctx);
   ck_assert_uint_eq(fakecuda_calls("cuCtxPushCurrent"), pushes);
   ck_assert_uint_eq(fakecuda_calls("cuCtxPopCurrent"), 0);
@@ -120,13 +116,13 @@ START_TEST(they_nest)
   ck_assert_ptr_eq(clpt_cuda_current(), other.ctx);
   clpt_ok(clpi_cuda_enter(&context));
   ck_assert_ptr_eq(clpt_cuda_current(), context.ctx);
-  clpi_cuda_leave(&context);
+  clpi_cuda_leave();
   ck_assert_ptr_eq(clpt_cuda_current(), other.ctx);
-  clpi_cuda_leave(&other);
+  clpi_cuda_leave();
   ck_assert_ptr_eq(clpt_cuda_current(), context.ctx);
-  clpi_cuda_leave(&context);
+  clpi_cuda_leave();
   ck_assert_ptr_eq(clpt_cuda_current(), context.ctx);
-  clpi_cuda_leave(&context);
+  clpi_cuda_leave();
   ck_assert_ptr_null(clpt_cuda_current());
   clpi_cuda_context_release(&other);
 }
@@ -142,7 +138,7 @@ START_TEST(entering_fails)
   ck_assert_ptr_null(clpt_cuda_current());
   /* That counts for nothing afterwards. */
   clpt_ok(clpi_cuda_enter(&context));
-  clpi_cuda_leave(&context);
+  clpi_cuda_leave();
   ck_assert_ptr_null(clpt_cuda_current());
 }
 END_TEST
@@ -150,10 +146,10 @@ END_TEST
 START_TEST(leaving_after_a_call)
 {
   clpt_ok(clpi_cuda_enter(&context));
-  clpt_ok_quietly(clpi_cuda_leave_after(&context, "cuCtxSynchronize", CLPI_CUDA_SUCCESS));
+  clpt_ok_quietly(clpi_cuda_leave_after(CLP_SUCCESS));
   ck_assert_ptr_null(clpt_cuda_current());
   clpt_ok(clpi_cuda_enter(&context));
-  clpt_fails(CLP_BACKEND_ERROR, clpi_cuda_leave_after(&context, "cuCtxSynchronize", 700));
+  clpt_fails(CLP_BACKEND_ERROR, clpi_cuda_leave_after(clpi_cuda_check("cuCtxSynchronize", 700)));
   clpt_message_has("cuCtxSynchronize failed with CUDA_ERROR_ILLEGAL_ADDRESS (700)");
   ck_assert_ptr_null(clpt_cuda_current());
 }

@@ -6,11 +6,9 @@
 
 #include <stdio.h>
 
-static const clpi_cuda_driver *driver;
-
 static void setup(void)
 {
-  clpt_ok(clpi_cuda_driver_get(&driver));
+  clpt_ok(clpi_cuda_load());
 }
 
 typedef struct expected_error {
@@ -46,12 +44,12 @@ START_TEST(errors_by_name)
   const expected_error *error = &expected[_i];
   char message[256];
 
-  clpt_fails(error->status, clpi_cuda_call_error(driver, "cuMemPoolTrimTo", error->code));
+  clpt_fails(error->status, clpi_cuda_check("cuMemPoolTrimTo", error->code));
   ck_assert_int_eq(clp_last_error()->native_code, error->code);
   snprintf(message, sizeof(message), "cuMemPoolTrimTo failed with %s (%d)%s", error->name,
            error->code, error->advice);
   ck_assert_str_eq(clp_last_error()->message, message);
-  clpt_fails(error->status, clpi_cuda_memory_error(driver, "cuMemAllocAsync", error->code, 4096));
+  clpt_fails(error->status, clpi_cuda_memory_error("cuMemAllocAsync", error->code, 4096));
   ck_assert_int_eq(clp_last_error()->native_code, error->code);
   snprintf(message, sizeof(message), "cuMemAllocAsync for 4096 bytes failed with %s (%d)%s",
            error->name, error->code, error->advice);

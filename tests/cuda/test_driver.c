@@ -72,45 +72,39 @@ static void replace(const char *symbol, void (*function)(void))
 
 /* --- what is loaded --- */
 
-static void assert_works(const clpi_cuda_driver *driver)
+static void assert_works(void)
 {
   int count = 0, version = 0;
-  ck_assert_ptr_nonnull(driver);
-  ck_assert_int_eq(driver->device_get_count(&count), CLPI_CUDA_SUCCESS);
+  ck_assert_int_eq(clpi_cuda.cuDeviceGetCount(&count), CLPI_CUDA_SUCCESS);
   ck_assert_int_eq(count, 2);
-  ck_assert_int_eq(driver->driver_get_version(&version), CLPI_CUDA_SUCCESS);
-  ck_assert_int_eq(driver->version, version);
-#define ASSERT_FOUND(member, name, suffix, version, parameters)                                    \
-  ck_assert_msg(driver->member != NULL, "%s was not found", name);
-  CLPI_CUDA_FUNCTIONS(ASSERT_FOUND)
-#undef ASSERT_FOUND
+  ck_assert_int_eq(clpi_cuda.cuDriverGetVersion(&version), CLPI_CUDA_SUCCESS);
+  ck_assert_int_eq(clpi_cuda.version, version);
+  for (size_t at = 0; at < offsetof(clpi_cuda_driver, version); at += sizeof(void *)) {
+    void *function;
+    memcpy(&function, (const char *)&clpi_cuda + at, sizeof(function));
+    ck_assert_msg(function != NULL, "function %zu was not found", at / sizeof(function));
+  }
 }
 
 static void refuses(clp_status status, const char *message)
 {
-  const clpi_cuda_driver *driver = NULL;
-  clpt_fails(status, clpi_cuda_driver_get(&driver));
+  clpt_fails(status, clpi_cuda_load());
   clpt_message_has(message);
-  ck_assert_ptr_null(driver);
 }
 
 static void loads(void)
 {
-  const clpi_cuda_driver *driver = NULL;
-  clpt_ok_quietly(clpi_cuda_driver_get(&driver));
-  assert_works(driver);
+  clpt_ok_quietly(clpi_cuda_load());
+  assert_works();
 }
 
 START_TEST(is_loaded_once)
 {
-  const clpi_cuda_driver *first = NULL, *second = NULL;
-
-  clpt_ok_quietly(clpi_cuda_driver_get(&first));
-  assert_works(first);
+  clpt_ok_quietly(clpi_cuda_load());
+  assert_works();
   ck_assert_str_eq(opened, getenv("CLPOOL_CUDA_LIBRARY"));
   unsigned long calls = fakecuda_calls(NULL);
-  clpt_ok_quietly(clpi_cuda_driver_get(&second));
-  ck_assert_ptr_eq(first, second);
+  clpt_ok_quietly(clpi_cuda_load());
   ck_assert_uint_eq(fakecuda_calls(NULL), calls);
   ck_assert_uint_eq(fakecuda_calls("cuInit"), 1);
   ck_assert_int_eq(opens, 1);
@@ -120,13 +114,12 @@ END_TEST
 
 static void get_driver(clpt_worker *self)
 {
-  const clpi_cuda_driver *driver = NULL;
   int count = 0;
   arrived++;
-  clp_status status = clpi_cuda_driver_get(&driver);
+  clp_status status = clpi_cuda_load();
   if (status)
-    clpt_note_failure(self, "clpi_cuda_driver_get", status);
-  else if (driver->device_get_count(&count) || count != 2)
+    clpt_note_failure(self, "clpi_cuda_load", status);
+  else if (clpi_cuda.cuDeviceGetCount(&count) || count != 2)
     clpt_wrong(self, "the driver does not work yet");
 }
 
@@ -229,8 +222,6 @@ END_TEST
 /* Whether it is there or not, the system's own is asked for. */
 START_TEST(the_systems_library)
 {
-  const clpi_cuda_driver *driver;
-
   if (_i == 0)
     unsetenv("CLPOOL_CUDA_LIBRARY");
   else
@@ -238,7 +229,7 @@ START_TEST(the_systems_library)
   hide("cuGetProcAddress");
   hide("cuGetProcAddress_v2");
   hide("cuDriverGetVersion");
-  clpt_fails(CLP_NOT_SUPPORTED, clpi_cuda_driver_get(&driver));
+  clpt_fails(CLP_NOT_SUPPORTED, clpi_cuda_load());
   clpt_message_has("libcuda.so.1");
   ck_assert_str_eq(opened, "libcuda.so.1");
 }

@@ -79,13 +79,13 @@ START_TEST(every_function_of_the_library_is_found_by_name)
   int status;
 
   ck_assert_msg(library != NULL, "%s", dlerror());
-#define ASSERT_FOUND(member, name, suffix, version, parameters)                                    \
-  clpt_cu_ok(cuGetProcAddress(name, &function, version, 0, &status));                              \
-  ck_assert_msg(status == 0 && function != NULL, "%s is not found", name);                         \
-  (void)snprintf(symbol, sizeof(symbol), "%s%s", name, suffix);                                    \
+#define ASSERT_FOUND(name, suffix, version, parameters)                                            \
+  clpt_cu_ok(cuGetProcAddress(#name, &function, version, 0, &status));                             \
+  ck_assert_msg(status == 0 && function != NULL, "%s is not found", #name);                        \
+  (void)snprintf(symbol, sizeof(symbol), "%s%s", #name, suffix);                                   \
   ck_assert_msg(dlsym(library, symbol) == function, "%s is another function", symbol);             \
-  clpt_cu_ok(cuGetProcAddress(name, &function, version - 10, 0, &status));                         \
-  ck_assert_msg(status == 2 && function == NULL, "%s is found for an older version", name);
+  clpt_cu_ok(cuGetProcAddress(#name, &function, version - 10, 0, &status));                        \
+  ck_assert_msg(status == 2 && function == NULL, "%s is found for an older version", #name);
   CLPI_CUDA_FUNCTIONS(ASSERT_FOUND)
 #undef ASSERT_FOUND
   ck_assert_int_eq(dlclose(library), 0);

@@ -19,7 +19,7 @@ check_tree() {
 planted() {
   rm -rf "$house_tmp/tree"
   for folder in include/clpool lib/core/base lib/core/pool lib/cuda lib/opencl \
-    layer lib/hooks tools/trace python/src examples; do
+    layer lib/hooks lib/host tools/trace python/src examples; do
     mkdir -p "$house_tmp/tree/$folder"
   done
   for file in include/clpool/pool.h include/clpool/opencl.h include/clpool/cuda.h \
@@ -44,6 +44,7 @@ refuses() {
 
 allows lib/core/pool/a.c '"core/pool/pool.h"' '"pool.h"' '<clpool/pool.h>' '<pthread.h>'
 allows lib/opencl/a.c '"core/pool/pool.h"' '"device.h"' '<clpool/opencl.h>' '<CL/cl.h>'
+allows lib/host/a.c '"core/pool/pool.h"' '<unistd.h>'
 allows lib/cuda/a.c '"core/pool/pool.h"' '"driver.h"' '<clpool/cuda.h>' '<dlfcn.h>'
 allows include/clpool/cuda_mempool.h '<clpool/cuda.h>'
 allows tools/trace/a.c '"trace/reader.h"' '"core/base/list.h"' '<clpool/pool.h>' '<zlib.h>'
@@ -66,6 +67,7 @@ refuses lib/core/pool/a.c '<clpool/cuda_mempool.h>'
 refuses lib/cuda/a.c '"opencl/device.h"'
 refuses lib/cuda/a.c '<clpool/opencl.h>'
 refuses lib/cuda/a.c '<cuda.h>'
+refuses lib/host/a.c '"cuda/driver.h"'
 refuses lib/opencl/a.c '"cuda/driver.h"'
 refuses lib/opencl/a.c '"trace/reader.h"'
 refuses tools/trace/a.c '"core/pool/pool.h"'

@@ -145,13 +145,12 @@ static trace_meter replay(const contents *it)
   clp_pool_options pool_options = TRACE_POOL_OPTIONS_INIT;
   clp_allocator *allocator = new_allocator(it), *metering, *arena;
   clp_pool *pool;
-  trace_batch_source rows;
+  trace_batch_source rows = {.reader = open_trace(), .scale = scale ? atof(scale) : 1.0 / 4096};
 
   pool_options.leading_bits_in_bin_id = 6;
   clpt_ok(trace_metering_allocator_create(allocator, &metering));
   clpt_ok(clp_arena_allocator_create(metering, &arena_options, &arena));
   clpt_ok(clp_pool_create(arena, &pool_options, &pool));
-  trace_batch_source_begin(&rows, open_trace(), scale ? atof(scale) : 1.0 / 4096);
   for (int pass = 0; pass < PASSES; pass++) {
     play_pass(it, pool, &rows);
     clpt_ok(trace_batch_source_rewind(&rows));

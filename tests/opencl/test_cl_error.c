@@ -48,7 +48,7 @@ START_TEST(test_call_error)
   const expected_error *error = &expected[_i];
   char message[128];
 
-  clpt_fails(error->call_status, clpi_cl_call_error("clFinish", error->code));
+  clpt_fails(error->call_status, clpi_cl_check("clFinish", error->code));
   ck_assert_int_eq(clp_last_error()->native_code, error->code);
   snprintf(message, sizeof(message), "clFinish failed with %s (%d)", error->name, error->code);
   ck_assert_str_eq(clp_last_error()->message, message);

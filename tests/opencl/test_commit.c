@@ -200,9 +200,9 @@ START_TEST(test_init_reports_each_failure)
     ck_assert_int_eq(status, CLP_BACKEND_ERROR);
     clpt_message_has("CL_OUT_OF_RESOURCES (-5)");
   }
-  /* The queue's properties and device; the version's length and text, the vendor, the type, the
-   * version once more, the driver's version. */
-  ck_assert_uint_eq(nth, 10);
+  /* The queue's properties and device; three sizes, the vendor, the type, and the length and text
+   * of the version and the driver's version. */
+  ck_assert_uint_eq(nth, 11);
 }
 END_TEST
 

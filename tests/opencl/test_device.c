@@ -60,7 +60,7 @@ START_TEST(test_bounds_suit_every_device)
   static const char *const texts[DEVICES] = {"OpenCL 1.1 x", "OpenCL 3.0 x"};
   static const unsigned numbers[DEVICES] = {110, 300};
   clpi_cl_bounds bounds;
-  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0, UINT_MAX, false, false};
+  clpi_cl_bounds expected = {SIZE_MAX, SIZE_MAX, 0, UINT_MAX, false, false, false};
 
   for (cl_uint i = 0; i < cl.device_count; i++) {
     size_t k = (i + (cl_uint)_i) % DEVICES;
@@ -129,13 +129,15 @@ END_TEST
 /* Fails each call in turn, until none is left to fail. */
 START_TEST(test_bounds_report_each_failure)
 {
-  static const clpi_cl_bounds untouched = {1, 2, 3, 4, true, true};
+  static const clpi_cl_bounds untouched = {1, 2, 3, 4, true, true, true};
+  static const char version[] = "OpenCL 3.0 CUDA";
   unsigned long nth = 0;
 
   for (;; nth++) {
     clpi_cl_bounds bounds;
     memcpy(&bounds, &untouched, sizeof(bounds)); /* and what lies between the fields */
     clpt_cl_reset();
+    clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
     clpt_cl_fail_any(nth, CL_OUT_OF_RESOURCES);
     clp_status status = clpi_cl_context_bounds(cl.context, &bounds);
     if (!clpt_cl_failed())
@@ -145,22 +147,27 @@ START_TEST(test_bounds_report_each_failure)
     clpt_message_has("CL_OUT_OF_RESOURCES (-5)");
     ck_assert_int_eq(memcmp(&bounds, &untouched, sizeof(bounds)), 0);
   }
-  ck_assert_uint_eq(nth, 2 + 8 * cl.device_count);
+  ck_assert_uint_eq(nth, 2 + 7 * cl.device_count);
 }
 END_TEST
+
+static unsigned version_of(cl_context context)
+{
+  clpi_cl_bounds bounds;
+  clpt_ok(clpi_cl_context_bounds(context, &bounds));
+  return bounds.version;
+}
 
 START_TEST(test_svm_is_what_devices_say)
 {
   clpi_cl_svm_bounds bounds;
   cl_device_svm_capabilities capabilities = ~(cl_device_svm_capabilities)0;
 
-  for (cl_uint i = 0; i < cl.device_count; i++) {
-    unsigned version;
-    clpt_ok(clpi_cl_device_version(cl.devices[i], &version));
+  unsigned version = version_of(cl.context);
+  for (cl_uint i = 0; i < cl.device_count; i++)
     capabilities &=
         version < 200 ? 0 : clpt_cl_device_ulong(cl.devices[i], CL_DEVICE_SVM_CAPABILITIES);
-  }
-  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
+  clpt_ok(clpi_cl_context_svm(cl.context, version, &bounds));
   ck_assert_uint_eq(bounds.capabilities, capabilities);
   ck_assert_uint_ge(bounds.max_alignment, 16); /* of a double4, or of an int16 and more */
 }
@@ -169,15 +176,13 @@ END_TEST
 /* What all devices have, whichever has less. */
 START_TEST(test_svm_suits_every_device)
 {
-  static const char version[] = "OpenCL 2.0 x";
   const cl_device_svm_capabilities has[DEVICES] = {
       CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
       CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS};
   const cl_uint alignments[DEVICES] = {64, 128};
   clpi_cl_svm_bounds bounds;
-  clpi_cl_svm_bounds expected = {~(cl_device_svm_capabilities)0, SIZE_MAX, true};
+  clpi_cl_svm_bounds expected = {200, ~(cl_device_svm_capabilities)0, SIZE_MAX};
 
-  clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
   for (cl_uint i = 0; i < cl.device_count; i++) {
     size_t k = (i + (cl_uint)_i) % DEVICES;
     clpt_cl_pretend(cl.devices[i], CL_DEVICE_SVM_CAPABILITIES, &has[k], sizeof(has[k]));
@@ -186,7 +191,7 @@ START_TEST(test_svm_suits_every_device)
     expected.capabilities &= has[k];
     expected.max_alignment = MIN(expected.max_alignment, alignments[k]);
   }
-  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
+  clpt_ok(clpi_cl_context_svm(cl.context, 200, &bounds));
   ck_assert_uint_eq(bounds.capabilities, expected.capabilities);
   ck_assert_uint_eq(bounds.max_alignment, expected.max_alignment);
 }
@@ -201,23 +206,21 @@ START_TEST(test_no_svm_before_2_0)
 
   clpt_cl_pretend(NULL, CL_DEVICE_SVM_CAPABILITIES, &has, sizeof(has));
   clpt_cl_pretend(cl.devices[0], CL_DEVICE_VERSION, version, sizeof(version));
-  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
+  clpt_ok(clpi_cl_context_svm(cl.context, version_of(cl.context), &bounds));
   ck_assert_uint_eq(bounds.capabilities, 0);
 }
 END_TEST
 
 START_TEST(test_svm_reports_each_failure)
 {
-  const clpi_cl_svm_bounds untouched = {1, 2, false};
-  static const char version[] = "OpenCL 2.0 x";
+  const clpi_cl_svm_bounds untouched = {1, 2, 3};
   unsigned long nth = 0;
 
   for (;; nth++) {
     clpi_cl_svm_bounds bounds = untouched;
     clpt_cl_reset();
-    clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, sizeof(version));
     clpt_cl_fail_any(nth, CL_OUT_OF_RESOURCES);
-    clp_status status = clpi_cl_context_svm(cl.context, &bounds);
+    clp_status status = clpi_cl_context_svm(cl.context, 200, &bounds);
     if (!clpt_cl_failed())
       break;
     ck_assert_int_eq(status, CLP_BACKEND_ERROR);
@@ -225,28 +228,7 @@ START_TEST(test_svm_reports_each_failure)
     ck_assert_uint_eq(bounds.capabilities, untouched.capabilities);
     ck_assert_uint_eq(bounds.max_alignment, untouched.max_alignment);
   }
-  ck_assert_uint_eq(nth, 2 + 5 * cl.device_count);
-}
-END_TEST
-
-/* NVIDIA's driver does not survive it, so one of its devices is enough. */
-START_TEST(test_queues_can_free_but_on_nvidia)
-{
-  const cl_uint vendors[DEVICES] = {CLPT_ANOTHER_VENDOR, CLPT_NVIDIA};
-  clpi_cl_svm_bounds bounds;
-  bool is_nvidia = false;
-
-  clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR);
-  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
-  ck_assert(bounds.queues_can_free);
-  clpt_cl_reset();
-  for (cl_uint i = 0; i < cl.device_count; i++) {
-    size_t k = (i + (cl_uint)_i) % DEVICES;
-    clpt_cl_pretend(cl.devices[i], CL_DEVICE_VENDOR_ID, &vendors[k], sizeof(vendors[k]));
-    is_nvidia = is_nvidia || vendors[k] == CLPT_NVIDIA;
-  }
-  clpt_ok(clpi_cl_context_svm(cl.context, &bounds));
-  ck_assert_int_eq(bounds.queues_can_free, !is_nvidia);
+  ck_assert_uint_eq(nth, 2 + 2 * cl.device_count);
 }
 END_TEST
 
@@ -266,38 +248,37 @@ enum { VERSION_COUNT = sizeof(versions) / sizeof(versions[0]) };
 START_TEST(test_version)
 {
   const stated_version *stated = &versions[_i];
-  unsigned version = 77;
+  clpi_cl_bounds bounds = {.version = 77};
 
   clpt_cl_pretend(cl.devices[0], CL_DEVICE_VERSION, stated->text, strlen(stated->text) + 1);
   if (stated->version) {
-    clpt_ok(clpi_cl_device_version(cl.devices[0], &version));
-    ck_assert_uint_eq(version, stated->version);
+    clpt_ok(clpi_cl_device_bounds(cl.devices[0], &bounds));
+    ck_assert_uint_eq(bounds.version, stated->version);
   } else {
-    clpt_fails(CLP_BACKEND_ERROR, clpi_cl_device_version(cl.devices[0], &version));
+    clpt_fails(CLP_BACKEND_ERROR, clpi_cl_device_bounds(cl.devices[0], &bounds));
     clpt_message_has(stated->text);
-    ck_assert_uint_eq(version, 77);
+    ck_assert_uint_eq(bounds.version, 77);
   }
 }
 END_TEST
 
 START_TEST(test_version_of_this_device)
 {
-  unsigned version;
+  unsigned version = version_of(cl.context);
 
-  clpt_ok(clpi_cl_device_version(cl.devices[0], &version));
   ck_assert_uint_ge(version, 100);
   ck_assert_uint_eq(version % 10, 0);
 }
 END_TEST
 
-START_TEST(test_version_reports_each_failure)
+START_TEST(test_device_reports_each_failure)
 {
-  unsigned version = 77;
+  clpi_cl_bounds bounds = {.version = 77};
 
   clpt_cl_fail(CLPT_clGetDeviceInfo, (unsigned long)_i, CL_OUT_OF_HOST_MEMORY);
-  clpt_fails(CLP_OUT_OF_HOST_MEMORY, clpi_cl_device_version(cl.devices[0], &version));
+  clpt_fails(CLP_OUT_OF_HOST_MEMORY, clpi_cl_device_bounds(cl.devices[0], &bounds));
   clpt_message_has("clGetDeviceInfo failed with CL_OUT_OF_HOST_MEMORY (-6)");
-  ck_assert_uint_eq(version, 77);
+  ck_assert_uint_eq(bounds.version, 77);
 }
 END_TEST
 
@@ -321,13 +302,13 @@ START_TEST(test_aborts_without_memory)
 
   for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
     const char *version = devices[i].version, *driver = devices[i].driver;
-    bool aborts = !devices[i].aborts;
+    clpi_cl_bounds bounds;
     clpt_cl_reset();
     clpt_cl_pretend(NULL, CL_DEVICE_VERSION, version, strlen(version) + 1);
     clpt_cl_pretend(NULL, CL_DRIVER_VERSION, driver, strlen(driver) + 1);
     clpt_cl_pretend(NULL, CL_DEVICE_TYPE, &devices[i].type, sizeof(devices[i].type));
-    clpt_ok(clpi_cl_device_aborts_without_memory(cl.devices[0], &aborts));
-    ck_assert_msg(aborts == devices[i].aborts, "%s, driver %s", version, driver);
+    clpt_ok(clpi_cl_device_bounds(cl.devices[0], &bounds));
+    ck_assert_msg(bounds.may_abort == devices[i].aborts, "%s, driver %s", version, driver);
   }
 }
 END_TEST
@@ -349,9 +330,8 @@ CLPT_MAIN("cl_device", clpt_cl_run)
   tcase_add_loop_test(tests, test_svm_suits_every_device, 0, DEVICES);
   tcase_add_test(tests, test_no_svm_before_2_0);
   tcase_add_test(tests, test_svm_reports_each_failure);
-  tcase_add_loop_test(tests, test_queues_can_free_but_on_nvidia, 0, DEVICES);
   tcase_add_loop_test(tests, test_version, 0, VERSION_COUNT);
   tcase_add_test(tests, test_version_of_this_device);
   tcase_add_test(tests, test_aborts_without_memory);
-  tcase_add_loop_test(tests, test_version_reports_each_failure, 0, 2);
+  tcase_add_loop_test(tests, test_device_reports_each_failure, 0, 7);
 }

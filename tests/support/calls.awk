@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Reads `nm -A --format=posix` of the library's objects, their names already those of the sources,
 # and checks who refers to whom. A file belongs to a room, by its folder; rooms of lib/core stand on
-# one another in the order below, and arena, hooks, opencl and cuda on lib/core, not on each other.
+# one another in the order below, and arena, hooks, host, opencl and cuda on lib/core, not on each
+# other.
 # What a lower room needs of a higher one comes as a table of functions, which is data: that is the
 # only reference upwards that is allowed. No two files of lib/core, lib/arena or layer lead to each
 # other by calls.
@@ -10,8 +11,8 @@ BEGIN {
   rooms = split("base allocator streams store shard hooks pool", name, " ")
   for (i = 1; i <= rooms; i++)
     floor["core/" name[i]] = i
-  split("arena hooks opencl cuda", name, " ")
-  for (i = 1; i <= 4; i++)
+  split("arena hooks host opencl cuda", name, " ")
+  for (i = 1; i <= 5; i++)
     floor[name[i]] = rooms + 1
   floor["layer"] = rooms + 2
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Our declarations of CUDA's driver beside its own: tests/cuda/check-cuda-header.sh compiles and
- * runs this, with a driver.h in which the names of functions are tokens, not strings. */
+ * runs this, with a driver.h in which the suffixes of functions are tokens, not strings. */
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
@@ -143,7 +143,7 @@ SAME_VALUE(FAKECUDA_CAPTURE_INVALIDATED, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 SAME_VALUE(FAKECUDA_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 
 /* CUDA has a type for each function in each version. */
-#define LIBRARY_FUNCTION(member, name, suffix, version, parameters)                                \
+#define LIBRARY_FUNCTION(name, suffix, version, parameters)                                        \
   SAME_TYPE(CUresult(*) parameters, PFN_##name##_v##version);
 CLPI_CUDA_FUNCTIONS(LIBRARY_FUNCTION)
 #define TEST_FUNCTION(name, suffix, version, parameters)                                           \
@@ -179,7 +179,7 @@ int main(void)
   different += compare_streams("FAKECUDA_STREAM_PER_THREAD", FAKECUDA_STREAM_PER_THREAD,
                                CU_STREAM_PER_THREAD);
 
-#define LIBRARY_SYMBOL(member, name, suffix, version, parameters)                                  \
+#define LIBRARY_SYMBOL(name, suffix, version, parameters)                                          \
   different += compare(#name #suffix, SYMBOL(name));
   CLPI_CUDA_FUNCTIONS(LIBRARY_SYMBOL)
 #define TEST_SYMBOL(name, suffix, version, parameters)                                             \

@@ -23,9 +23,8 @@ void clpt_cuda_freed(const clpt_cuda *cuda, CUdeviceptr pointer)
 
 int clpt_cuda_pretend_version(int version)
 {
-  const clpi_cuda_driver *driver = NULL;
-  clpt_ok(clpi_cuda_driver_get(&driver));
-  int former = driver->version;
-  ((clpi_cuda_driver *)driver)->version = version;
+  clpt_ok(clpi_cuda_load());
+  int former = clpi_cuda.version;
+  clpi_cuda.version = version;
   return former;
 }

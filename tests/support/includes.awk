@@ -16,6 +16,7 @@ BEGIN {
   may["trace"] = "libc api trace trace-stacks core/base zlib"
   may["trace-allocators"] = "libc api trace" core
   may["trace-stacks"] = "libc api trace trace-stacks hooks core/base"
+  may["host"] = "libc api host" core
   may["opencl"] = "libc api opencl api-opencl CL" core
   may["cuda"] = "libc api cuda api-cuda" core
   may["layer"] = "libc api layer hooks opencl api-opencl CL" core

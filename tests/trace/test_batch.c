@@ -14,7 +14,7 @@ typedef struct rows {
 
 static void start_scaled(rows *all, const char *short_form, double scale)
 {
-  trace_batch_source_begin(&all->source, clpt_short_trace(short_form), scale);
+  all->source = (trace_batch_source){.reader = clpt_short_trace(short_form), .scale = scale};
 }
 
 static void start(rows *all, const char *short_form)
@@ -128,7 +128,7 @@ START_TEST(a_batch_is_never_more_than_it_has_room_for)
   enum { PAIRS = TRACE_BATCH_ROWS / 2 + 1 };
   char *text = clpt_trace_text("a1=1 f1=1", PAIRS);
   static rows all; /* too large for a stack */
-  trace_batch_source_begin(&all.source, clpt_trace(text), 1.0);
+  all.source = (trace_batch_source){.reader = clpt_trace(text), .scale = 1.0};
   reads(&all, SIZE_MAX);
   ck_assert_uint_eq(all.batch.count, TRACE_BATCH_ROWS);
   ck_assert(!all.batch.at_end);

@@ -15,17 +15,15 @@ START_TEST(numbers_are_dense_and_stay)
   static const struct {
     uint32_t owner, context;
   } numbers[] = {{0, 0}, {0, 0}, {1, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 6}, {1, 1}, {0, 2}};
-  trace_batch_source source;
-  trace_batch_source_begin(&source,
-                           clpt_trace("Action,Pointer,Size,Context,Kind\n"
-                                      "allocate,0x1,1,70,\nallocate,0x2,1,0x46,\n"
-                                      "allocate,0x3,1,0,\nallocate,0x4,1,70,image\n"
-                                      "allocate,0x5,1,0,buffer\n"
-                                      "allocate,0x6,1,0xffffffffffffffff,\n"
-                                      "allocate,0x7,1,0x8000000000000000,\n"
-                                      "allocate,0x8,1,0x7fffffffffffffff,\n"
-                                      "allocate,0x9,1,0,\nallocate,0xa,1,70,image\n"),
-                           1.0);
+  trace_batch_source source = {.reader = clpt_trace("Action,Pointer,Size,Context,Kind\n"
+                                                    "allocate,0x1,1,70,\nallocate,0x2,1,0x46,\n"
+                                                    "allocate,0x3,1,0,\nallocate,0x4,1,70,image\n"
+                                                    "allocate,0x5,1,0,buffer\n"
+                                                    "allocate,0x6,1,0xffffffffffffffff,\n"
+                                                    "allocate,0x7,1,0x8000000000000000,\n"
+                                                    "allocate,0x8,1,0x7fffffffffffffff,\n"
+                                                    "allocate,0x9,1,0,\nallocate,0xa,1,70,image\n"),
+                               .scale = 1.0};
   for (int pass = 0; pass < 2; pass++) {
     clpt_ok(trace_batch_read(&batch, &source, TRACE_BATCH_ROWS));
     ck_assert_uint_eq(batch.count, 10);

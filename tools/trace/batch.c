@@ -21,11 +21,6 @@ bool trace_scale_size(uint64_t bytes, double scale, size_t *scaled)
   return true;
 }
 
-void trace_batch_source_begin(trace_batch_source *source, trace_reader *reader, double scale)
-{
-  *source = (trace_batch_source){.reader = reader, .scale = scale};
-}
-
 void trace_batch_source_end(trace_batch_source *source)
 {
   trace_live_blocks_end(&source->live);

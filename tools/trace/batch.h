@@ -36,10 +36,11 @@ typedef struct trace_batch {
   trace_operation operations[TRACE_BATCH_ROWS];
 } trace_batch;
 
-/* Where batches come from: a trace, and what is live in it. */
+/* Where batches come from: a trace, and what is live in it. Begins as its first two members, where
+ * the reader stands, and with the rest {0}. */
 typedef struct trace_batch_source {
   trace_reader *reader; /* borrowed */
-  double scale;         /* of sizes */
+  double scale;         /* of sizes: finite and above 0 */
   trace_live_blocks live;
   uint64_t rows; /* so far in this pass */
   /* Of all passes: numbers of contexts, and of contexts and kinds; so many of each. */
@@ -47,8 +48,6 @@ typedef struct trace_batch_source {
   uint32_t owners, contexts;
 } trace_batch_source;
 
-/* Begins where the reader stands. The scale must be finite and above 0. */
-void trace_batch_source_begin(trace_batch_source *source, trace_reader *reader, double scale);
 void trace_batch_source_end(trace_batch_source *source);
 
 /* From the trace's first row again. CLP_IO_ERROR: it cannot be read twice. */

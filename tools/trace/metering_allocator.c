@@ -3,12 +3,11 @@
 #include "trace/metering_allocator.h"
 
 #include "core/allocator/allocator.h"
-#include "core/allocator/stream_forwarding.h"
 
 #include <stdlib.h>
 
 typedef struct metering {
-  clp_allocator *metered; /* retained; first, for core/allocator/stream_forwarding.h */
+  clp_allocator *metered; /* retained */
   trace_meter meter;
   trace_block_callback on_block;
   void *user_data;
@@ -53,7 +52,8 @@ static void metering_destroy(void *self)
   free(it);
 }
 
-/* The operations that are passed on as they are: those of `metered` are complete. */
+/* The operations that are passed on as they are: those of `metered` are complete. Its operations
+ * that order streams are called of it. */
 
 static clp_status pass_split(void *self, clp_memory block, size_t offset, size_t bytes,
                              clp_memory *part)
@@ -70,6 +70,24 @@ static clp_status pass_unsplit(void *self, clp_memory part, size_t bytes)
   return it->metered->ops.unsplit(it->metered->self, part, bytes);
 }
 
+static clp_status pass_drain(void *self)
+{
+  metering *it = self;
+  return it->metered->ops.drain(it->metered->self);
+}
+
+static clp_status pass_return_cached(void *self)
+{
+  metering *it = self;
+  return it->metered->ops.return_cached(it->metered->self);
+}
+
+static clp_status pass_forget_stream(void *self, clp_stream stream)
+{
+  metering *it = self;
+  return it->metered->ops.forget_stream(it->metered->self, stream);
+}
+
 static clp_status metering_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
   metering *it = self;
@@ -83,18 +101,21 @@ clp_status trace_metering_allocator_create(clp_allocator *metered, clp_allocator
   ops.allocate_within = NULL; /* what is metered is what is taken, not what is kept */
   ops.free = metering_free;
   ops.destroy = metering_destroy;
-  clpi_pass_returns(&ops);
-  if (clpi_allocator_splits(metered) && ops.split != clpi_split_address) {
+  ops.drain = pass_drain;
+  ops.return_cached = pass_return_cached;
+  if (ops.split && ops.split != clpi_split_address) {
     ops.split = pass_split;
     ops.unsplit = pass_unsplit;
   }
   ops.free_on = metered->ops.free_on ? metering_free_on : NULL;
-  clpi_pass_stream_order(metered, &ops);
+  if (ops.forget_stream)
+    ops.forget_stream = pass_forget_stream;
   metering it = {.metered = metered};
   clp_status status = clpi_allocator_create_with(&ops, &it, sizeof(it), out);
-  if (!status)
-    clp_allocator_retain(metered);
-  return status;
+  if (status)
+    return status;
+  (*out)->orders = clp_allocator_retain(metered)->orders;
+  return CLP_SUCCESS;
 }
 
 trace_meter trace_metering_allocator_read(const clp_allocator *allocator)

@@ -21,8 +21,7 @@ struct trace_reader {
   trace_lines lines;
   trace_field columns[MOST_COLUMNS]; /* TRACE_FIELDS: unknown, to be skipped */
   size_t column_count;               /* 0: the header was not read yet */
-  bool has[TRACE_FIELDS + 1];
-  trace_names names; /* of pools */
+  trace_names names;                 /* of pools */
   trace_notes notes;
   trace_stacks *stacks; /* NULL: frames are skipped */
 };
@@ -73,11 +72,6 @@ void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total)
 const char *trace_name(const trace_reader *reader)
 {
   return reader->lines.name;
-}
-
-bool trace_has(const trace_reader *reader, trace_field field)
-{
-  return reader->has[field];
 }
 
 void trace_collect_stacks(trace_reader *reader, trace_stacks *stacks)
@@ -154,17 +148,17 @@ static bool read_columns(trace_reader *reader, const trace_line *line)
 {
   size_t mark = strlen(BYTE_ORDER_MARK);
   char *text = line->text + (strncmp(line->text, BYTE_ORDER_MARK, mark) == 0 ? mark : 0), *next;
-  memset(reader->has, 0, sizeof(reader->has));
+  bool has[TRACE_FIELDS + 1] = {false};
   for (; text; text = next) {
     if (end_value(reader, line, text, &next) || reader->column_count == MOST_COLUMNS)
       return false;
     trace_field field = trace_field_find(text);
-    if (field < TRACE_FIELDS && reader->has[field])
+    if (field < TRACE_FIELDS && has[field])
       return false;
-    reader->has[field] = true;
+    has[field] = true;
     reader->columns[reader->column_count++] = field;
   }
-  return reader->has[TRACE_ACTION] && reader->has[TRACE_POINTER] && reader->has[TRACE_SIZE];
+  return has[TRACE_ACTION] && has[TRACE_POINTER] && has[TRACE_SIZE];
 }
 
 static clp_status read_header(trace_reader *reader, bool *found)
@@ -192,7 +186,7 @@ static clp_status keep_pool(trace_reader *reader, trace_event *event)
 {
   char both[TRACE_LINE_MAX + sizeof("0123456789abcdef ")];
   int prefix = 0;
-  if (reader->has[TRACE_CONTEXT])
+  if (event->columns[TRACE_CONTEXT])
     prefix = snprintf(both, sizeof(both), "%" PRIx64 " ", event->context);
   strcpy(both + prefix, event->pool);
   const char *kept = trace_names_keep(&reader->names, both);

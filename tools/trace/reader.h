@@ -54,9 +54,6 @@ void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total)
 /* What messages call the trace. Borrowed. */
 const char *trace_name(const trace_reader *reader);
 
-/* Whether rows have this field; once a row was read. */
-bool trace_has(const trace_reader *reader, trace_field field);
-
 /* Takes the frames that the trace defines from here on, and refuses rows of others; NULL: skips
  * them, as in the beginning. The stacks live as long as rows are read. */
 void trace_collect_stacks(trace_reader *reader, trace_stacks *stacks);

@@ -128,8 +128,8 @@ clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
                         const trace_replay_options *options, trace_replay_result *result)
 {
   replay run = {.options = options,
-                .clock = options->clock ? options->clock : monotonic_nanoseconds};
-  trace_batch_source_begin(&run.source, reader, options->scale);
+                .clock = options->clock ? options->clock : monotonic_nanoseconds,
+                .source = {.reader = reader, .scale = options->scale}};
   clp_status status = trace_player_open(&run.player, trace_name(reader), allocator, options);
   run.batch = malloc(sizeof(*run.batch));
   if (!status && !run.batch)

@@ -58,20 +58,19 @@ static clp_status read_all(trace_spool *spool, trace_batch_source *source)
   spool->slots = source->live.capacity;
   spool->contexts = source->contexts;
   spool->owners = source->owners;
-  spool->is_recorded = trace_has(source->reader, TRACE_CONTEXT);
+  spool->is_recorded = spool->batch->newest.columns[TRACE_CONTEXT] > 0;
   return fflush(spool->file) || ferror(spool->file) ? failed("write") : CLP_SUCCESS;
 }
 
 clp_status trace_spool_read(trace_spool *spool, trace_reader *reader)
 {
-  trace_batch_source source;
+  trace_batch_source source = {.reader = reader, .scale = 1.0};
   spool->batch = calloc(1, sizeof(*spool->batch)); /* the file has no byte that was never set */
   if (!spool->batch)
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to read a trace");
   spool->file = open_file();
   if (!spool->file)
     return failed("make");
-  trace_batch_source_begin(&source, reader, 1.0);
   clp_status status = read_all(spool, &source);
   trace_batch_source_end(&source);
   return status;

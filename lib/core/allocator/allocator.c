@@ -4,14 +4,14 @@
 
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/base/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Defaults of the optional operations, so that no call site tests for NULL. */
+/* Defaults of the optional operations, so that no call site tests for NULL. Where streams are not
+ * ordered, or blocks not split, these operations are not called. */
 
 static void destroy_nothing(void *self)
 {
@@ -25,63 +25,10 @@ static clp_status nothing_to_do(void *self)
   return CLP_NOT_SUPPORTED;
 }
 
-static clp_status cannot(const char *what)
-{
-  return clpi_error(CLP_NOT_SUPPORTED, 0, "this allocator cannot %s", what);
-}
-
-static clp_status cannot_split(void *self, clp_memory block, size_t offset, size_t bytes,
-                               clp_memory *part)
-{
-  (void)self, (void)block, (void)offset, (void)bytes, (void)part;
-  return cannot("split blocks");
-}
-
-static clp_status cannot_unsplit(void *self, clp_memory part, size_t bytes)
-{
-  (void)self, (void)part, (void)bytes;
-  return cannot("split blocks");
-}
-
-static clp_status cannot_retain_stream(void *self, clp_stream stream)
-{
-  (void)self, (void)stream;
-  return cannot("order streams");
-}
-
-static void release_nothing(void *self, void *object)
-{
-  (void)self, (void)object;
-}
-
 static bool is_in_order(void *self, clp_stream stream)
 {
   (void)self, (void)stream;
   return true;
-}
-
-static clp_status cannot_create_mark(void *self, clp_stream stream, void **mark)
-{
-  (void)self, (void)stream, (void)mark;
-  return cannot("order streams");
-}
-
-static clp_status cannot_tell_mark(void *self, void *mark, bool *done)
-{
-  (void)self, (void)mark, (void)done;
-  return cannot("order streams");
-}
-
-static clp_status cannot_wait_stream(void *self, clp_stream stream, void *mark)
-{
-  (void)self, (void)stream, (void)mark;
-  return cannot("order streams");
-}
-
-static clp_status cannot_wait_host(void *self, void *mark)
-{
-  (void)self, (void)mark;
-  return cannot("order streams");
 }
 
 static clp_status forget_nothing(void *self, clp_stream stream)
@@ -132,23 +79,10 @@ static void complete_ops(clp_allocator_ops *ops)
   ops->max_block_bytes = ops->max_block_bytes ? ops->max_block_bytes : SIZE_MAX;
   ops->drain = ops->drain ? ops->drain : nothing_to_do;
   ops->return_cached = ops->return_cached ? ops->return_cached : nothing_to_do;
-  if (!ops->split) {
-    ops->split = cannot_split;
-    ops->unsplit = cannot_unsplit;
-  }
-  if (!ops->stream_is_in_order)
-    ops->stream_is_in_order = is_in_order;
-  if (!ops->forget_stream)
-    ops->forget_stream = forget_nothing;
-  if (!ops->stream_retain) {
-    ops->stream_retain = cannot_retain_stream;
-    ops->stream_release = release_nothing;
-    ops->mark_create = cannot_create_mark;
-    ops->mark_destroy = release_nothing;
-    ops->mark_is_done = cannot_tell_mark;
-    ops->stream_wait = cannot_wait_stream;
-    ops->host_wait = cannot_wait_host;
-  }
+  if (!ops->stream_retain)
+    return;
+  ops->stream_is_in_order = ops->stream_is_in_order ? ops->stream_is_in_order : is_in_order;
+  ops->forget_stream = ops->forget_stream ? ops->forget_stream : forget_nothing;
 }
 
 /* NULL: out of host memory. */
@@ -160,6 +94,7 @@ static clp_allocator *make_allocator(const clp_allocator_ops *ops, const char *n
     return NULL;
   allocator->ops = *ops;
   allocator->self = self;
+  allocator->orders = allocator;
   allocator->forks = clpi_relaxed(clpi_forks);
   allocator->carver = NULL;
   allocator->carver_lock = NULL;
@@ -211,11 +146,6 @@ void clpi_allocator_free_self(void *self)
   free(self);
 }
 
-bool clpi_allocator_splits(const clp_allocator *allocator)
-{
-  return allocator->ops.split != cannot_split;
-}
-
 clp_status clpi_split_address(void *self, clp_memory block, size_t offset, size_t bytes,
                               clp_memory *part)
 {
@@ -230,15 +160,10 @@ clp_status clpi_unsplit_address(void *self, clp_memory part, size_t bytes)
   return CLP_SUCCESS;
 }
 
-bool clpi_allocator_orders_streams(const clp_allocator *allocator)
+clp_status clpi_allocator_check_call(const clp_allocator *allocator, clp_status status,
+                                     unsigned long serial, const char *what)
 {
-  return allocator->ops.stream_retain != cannot_retain_stream;
-}
-
-clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status status,
-                                 unsigned long serial, const char *what)
-{
-  if (serial == clpi_error_serial())
+  if (status && serial == clpi_error_serial())
     clpi_error(status, 0, "%s: %s: %s", allocator->name, what, clp_status_message(status));
   return status;
 }

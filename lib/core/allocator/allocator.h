@@ -3,6 +3,7 @@
 #ifndef CLPOOL_CORE_ALLOCATOR_ALLOCATOR_H
 #define CLPOOL_CORE_ALLOCATOR_ALLOCATOR_H
 
+#include "core/base/error.h"
 #include "core/base/fork.h"
 #include "core/base/list.h"
 #include "core/base/spinlock.h"
@@ -44,6 +45,8 @@ enum { CLPI_MOST_FREE_STREAMS = 4 };
 struct clp_allocator {
   clp_allocator_ops ops; /* complete: every function and default is filled in */
   void *self;
+  const clp_allocator
+      *orders; /* whose operations order its streams: itself, or what an arena is on */
   const clpi_carver *carver; /* NULL: none; never changes */
   clpi_spinlock *carver_lock;
   unsigned forks; /* clpi_forks when it was made */
@@ -61,17 +64,17 @@ static inline bool clpi_allocator_is_inherited(const clp_allocator *allocator)
 /* CLP_NOT_SUPPORTED: the allocator is inherited, and so of no use to `function`. */
 clp_status clpi_allocator_check(const clp_allocator *allocator, const char *function);
 
-/* Whether it has the group of operations that order streams. */
-bool clpi_allocator_orders_streams(const clp_allocator *allocator);
+/* Whether there is the group of operations that order streams. */
+static inline bool clpi_allocator_orders_streams(const clp_allocator *allocator)
+{
+  return allocator->orders->ops.stream_retain;
+}
 
 /* Whether memory can be given back that streams may still use, without a wait of the host. */
 static inline bool clpi_frees_are_ordered(const clp_allocator *allocator)
 {
   return allocator->ops.free_is_ordered || allocator->ops.free_on;
 }
-
-/* Whether it has the group of operations that split blocks. */
-bool clpi_allocator_splits(const clp_allocator *allocator);
 
 /* split and unsplit for memory that is an address: a part is an offset into its block. */
 clp_status clpi_split_address(void *self, clp_memory block, size_t offset, size_t bytes,
@@ -106,11 +109,18 @@ extern _Thread_local clpi_asking *clpi_own_asking
 clp_status clpi_allocator_allocate_within(const clp_allocator *allocator,
                                           const clp_memory_request *request, clp_memory *out);
 
-/* Reports that an operation failed with `status`. `serial` is clpi_error_serial from before the
- * operation: if no error was set since, sets one that names `what` was being done. Returns
- * `status`. */
-clp_status clpi_allocator_failed(const clp_allocator *allocator, clp_status status,
-                                 unsigned long serial, const char *what);
+/* Returns the status of an operation. If that has failed, and set no error since `serial`, which is
+ * clpi_error_serial from before, sets one that names `what` was being done. */
+clp_status clpi_allocator_check_call(const clp_allocator *allocator, clp_status status,
+                                     unsigned long serial, const char *what);
+
+/* Calls an operation with the arguments behind `self`, and checks it so. */
+#define clpi_allocator_call(allocator, what, operation, ...)                                       \
+  __extension__({                                                                                  \
+    unsigned long clpi_serial = clpi_error_serial();                                               \
+    clpi_allocator_check_call(                                                                     \
+        allocator, (allocator)->ops.operation((allocator)->self, __VA_ARGS__), clpi_serial, what); \
+  })
 
 /* An ops.destroy for a `self` from malloc. */
 void clpi_allocator_free_self(void *self);

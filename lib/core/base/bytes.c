@@ -65,16 +65,17 @@ static const char *read_unit(const char *text, unsigned *shift)
   return strncmp(text + 1, "iB", 2) == 0 ? text + 3 : text + 1;
 }
 
-static clp_status refuse(const char *text)
+static clp_status refuse(const char *text, const char *advice)
 {
   return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                    "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"", text);
+                    "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"%s", text,
+                    advice);
 }
 
 static clp_status percent_of(size_t whole, const decimal *number, const char *text, uint64_t *size)
 {
   if (!number->fits || number->whole > 100 || (number->whole == 100 && has_fraction(number)))
-    return refuse(text);
+    return refuse(text, "");
   if (!whole)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
                       "expected bytes, for what it is a part of is unknown here, found \"%s\"",
@@ -104,12 +105,9 @@ clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
   const char *end = read_decimal(text, &number);
   bool is_percent = end && strcmp(end, "%") == 0;
   if (!end || (!is_percent && *read_unit(end, &shift)))
-    return refuse(text);
+    return refuse(text, "");
   if (number.digits && !*end)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"; for a "
-                      "part write a percentage, such as 50%%",
-                      text);
+    return refuse(text, "; for a part write a percentage, such as 50%");
   clp_status status =
       is_percent ? percent_of(whole, &number, text, &size) : units_of(shift, &number, text, &size);
   if (!status)
@@ -147,14 +145,12 @@ clp_status clpi_environment_number(const char *variable, unsigned most, unsigned
   const char *text = clpi_environment_text(variable);
   if (!text)
     return CLP_SUCCESS;
-  unsigned found = 0;
-  const char *end = text;
-  for (; isdigit((unsigned char)*end) && found <= most; end++)
-    found = 10 * found + (unsigned)(*end - '0');
-  if (end == text || *end || found > most)
+  decimal found;
+  const char *end = read_decimal(text, &found);
+  if (!end || *end || found.digits || !found.fits || found.whole > most)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s is \"%s\"; expected a number from 0 to %u",
                       variable, text, most);
-  *number = found;
+  *number = (unsigned)found.whole;
   return CLP_SUCCESS;
 }
 

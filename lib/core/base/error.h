@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reporting failures: one call sets the thread's last error and gives the status to return. */
+/* Reporting failures: one call sets the thread's last error and gives the status to return. What is
+ * no call's failure goes to the user's log callback, if one is set. */
 #ifndef CLPOOL_CORE_BASE_ERROR_H
 #define CLPOOL_CORE_BASE_ERROR_H
 
+#include <clpool/log.h>
 #include <clpool/status.h>
 
 enum { CLPI_MESSAGE_BYTES = 512 }; /* longer messages are truncated */
@@ -31,5 +33,9 @@ void clpi_error_restore(const clpi_kept_error *kept);
 #define CLPI_KEEPS_ERROR                                                                           \
   clpi_kept_error clpi_kept __attribute__((cleanup(clpi_error_restore)));                          \
   clpi_error_keep(&clpi_kept)
+
+/* Logs a message. Must not be called under a lock of the library: the callback may call the
+ * library. */
+void clpi_log(clp_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

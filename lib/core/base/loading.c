@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <string.h>
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
@@ -48,10 +47,4 @@ clp_status clpi_load_once(atomic_bool *is_loaded, clp_status (*load)(void))
   is_loading = false;
   pthread_mutex_unlock(&loading);
   return status;
-}
-
-/* ISO C cannot convert one into the other; POSIX guarantees the same representation. */
-void clpi_set_function(void *to, void *address)
-{
-  memcpy(to, &address, sizeof(address));
 }

@@ -11,7 +11,4 @@
  * every caller that gets CLP_SUCCESS. */
 clp_status clpi_load_once(atomic_bool *is_loaded, clp_status (*load)(void));
 
-/* Stores an address from dlsym in `to`, a function pointer. */
-void clpi_set_function(void *to, void *address);
-
 #endif

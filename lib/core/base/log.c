@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The log callback of the process. */
-#include "core/base/log.h"
+#include "core/base/error.h"
 
 #include "core/base/boundary.h"
-#include "core/base/relaxed.h"
+#include "core/base/fork.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -18,32 +18,14 @@ static struct {
   void *user_data;
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void lock_sink(void)
-{
-  pthread_mutex_lock(&sink.lock);
-}
-
-static void unlock_sink(void)
-{
-  pthread_mutex_unlock(&sink.lock);
-}
-
-/* If pthread_atfork runs out of host memory, the child of a fork may deadlock; nothing else depends
- * on it. */
-static void watch_forks(void)
-{
-  (void)pthread_atfork(lock_sink, unlock_sink, unlock_sink);
-  clpi_publish(sink.is_used, true);
-}
-
 void clp_set_log(clp_log_callback callback, void *user_data)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
+  clpi_forks_hold(&sink.lock);
   pthread_mutex_lock(&sink.lock);
   sink.callback = callback;
   sink.user_data = user_data;
   pthread_mutex_unlock(&sink.lock);
+  clpi_publish(sink.is_used, true);
 }
 
 CLPI_EXIT void clpi_log(clp_log_level level, const char *format, ...)

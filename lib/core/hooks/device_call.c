@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool on whose behalf a thread calls the device. */
-#include "core/hooks/device_call.h"
+#include "core/hooks/hook.h"
 
 void clpi_device_call_begin(clpi_device_call *call, clpi_pool_hooks *hooks,
                             const clpi_hook_scope *scope)

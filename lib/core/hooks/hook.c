@@ -2,10 +2,8 @@
 /* Registering and unregistering hooks. */
 #include "core/hooks/hook.h"
 
-#include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/base/thread_end.h"
-#include "core/hooks/hook_call.h"
 
 #include <stdlib.h>
 #include <string.h>

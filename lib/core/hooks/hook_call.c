@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Showing operations to hooks. */
-#include "core/hooks/hook_call.h"
-
-#include "core/base/error.h"
+#include "core/hooks/hook.h"
 
 #include <string.h>
 

@@ -2,11 +2,8 @@
 /* Allocating from a pool: the warm path, a held block of another shard or stream, or a miss. */
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/pool/leaving.h"
 #include "core/pool/request.h"
-#include "core/pool/shown_call.h"
-#include "core/shard/shard.h"
 
 static clp_status no_host_memory(size_t bytes)
 {

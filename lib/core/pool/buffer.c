@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The properties of an active buffer, and its streams: its owner records uses and binds it. */
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/pool/pool.h"
 
 clp_memory clp_buffer_memory(const clp_buffer *buffer)

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of a pool, and the environment's part in them. */
-#include "core/pool/defaults.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
 #include "core/pool/pool.h"
 
-#include "core/allocator/allocator.h"
-#include "core/base/error.h"
-#include "core/base/log.h"
 #include "core/base/options.h"
 
 #include <clpool/bin.h>
@@ -55,7 +51,7 @@ static clp_status read_environment(const clp_allocator *allocator, clp_pool_opti
   if (is_open(options->arena == CLP_DEFAULT_ARENA, arena, &told[2]) && !status) {
     options->arena = 0;
     status = clpi_environment_number(arena, 1, &options->arena);
-    options->arena = options->arena && clpi_allocator_splits(allocator);
+    options->arena = options->arena && allocator->ops.split;
   }
   return status;
 }

@@ -3,10 +3,7 @@
  * stream. */
 #include "core/pool/request.h"
 
-#include "core/base/error.h"
-#include "core/base/log.h"
-#include "core/hooks/device_call.h"
-#include "core/shard/counts.h"
+#include "core/shard/all.h"
 
 static clp_status refuse(const clp_pool *pool, size_t bytes, size_t limit, size_t managed,
                          size_t held)

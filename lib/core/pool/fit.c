@@ -13,7 +13,7 @@
 static bool is_due_locked(const clpi_shards *shards, uint64_t releases)
 {
   enum { RELEASES_A_BIN = 4 };
-  return clpi_streams_are_one(&shards->streams) &&
+  return shards->streams.home.is_in_order && !shards->streams.count &&
          releases >= (uint64_t)RELEASES_A_BIN * shards->bins.count;
 }
 
@@ -43,6 +43,63 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
   return is_any;
 }
 
+/* --- blocks in flight ---
+ *
+ * Held blocks that streams still use, where parts are exclusive: they go back to the allocator only
+ * when that is done, so without a bound the pool would take the more the further the host is ahead
+ * of the device. What the pool manages may be as much as was ever active at once; before it becomes
+ * more, the host waits. */
+
+/* How much of what is held has to go. Half of it at once, so that what comes back lies together,
+ * while the device still has work to do. */
+static size_t find_excess(clp_pool *pool, size_t bytes)
+{
+  clpi_shards *shards = &pool->shards;
+  pthread_mutex_lock(&shards->lock);
+  size_t managed = shards->managed_bytes + bytes, held = clpi_held_bytes_hint(shards);
+  size_t most = pool->most_active_bytes;
+  pthread_mutex_unlock(&shards->lock);
+  return managed > most ? MAX(managed - most, held / 2) : 0;
+}
+
+static bool wait_briefly(clp_pool *pool, clp_buffer *block)
+{
+  clpi_uses all = clpi_uses_of(block);
+  bool done = true;
+  for (size_t i = 0; i < all.count && done; i++)
+    done = clpi_use_wait_briefly(&pool->shards.streams, &all.uses[i]);
+  return done;
+}
+
+/* How many bytes went back. 0: nothing is held, or what is will not be done soon. */
+static size_t give_back_oldest(clp_pool *pool)
+{
+  clpi_shards_lock_all(&pool->shards);
+  clp_buffer *block =
+      clpi_leave_each_locked(pool, clpi_take_oldest_locked(&pool->shards, 1, UINT64_MAX));
+  clpi_shards_unlock_all(&pool->shards);
+  if (!block)
+    return 0;
+  size_t bytes = block->bytes;
+  if (wait_briefly(pool, block))
+    return clpi_return_block(pool, block) ? 0 : bytes;
+  clpi_put_back(pool, block);
+  return 0;
+}
+
+/* Before the pool gets `bytes` that it would then manage beyond the bound, waits for the oldest of
+ * the held blocks, half of them at least, and gives them back; some milliseconds at most for each
+ * stream, whose work may itself wait for the host. */
+static void bound_in_flight(clp_pool *pool, size_t bytes)
+{
+  size_t excess = find_excess(pool, bytes), gone = 0, last = 1;
+  CLPI_KEEPS_ERROR;
+  for (; gone < excess && last; gone += last)
+    last = give_back_oldest(pool);
+}
+
+/* --- fitting --- */
+
 clp_status clpi_fit(clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
@@ -63,7 +120,7 @@ clp_status clpi_fit(clpi_request *wanted)
   if (status != CLP_OUT_OF_DEVICE_MEMORY)
     return status;
   if (allocator->ops.exclusive_parts)
-    clpi_in_flight_bound(pool, request.bytes);
+    bound_in_flight(pool, request.bytes);
   request.most_bytes = most;
   return clpi_allocator_allocate_within(allocator, &request, &wanted->memory);
 }

@@ -3,16 +3,13 @@
 #include "core/pool/pool.h"
 
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/shard/all.h"
-#include "core/shard/shard.h"
 
 #include <string.h>
 
 /* Marks the streams that a buffer needs. A held block whose uses are settled needs none. */
-static void note_needed(clp_buffer *buffer, void *argument)
+static void note_needed_locked(clp_buffer *buffer, clpi_stream *home)
 {
-  clpi_stream *home = argument;
   clpi_uses uses = clpi_uses_of(buffer);
   bool may_change = clpi_state_of(buffer) == CLPI_BUFFER_HELD;
   bool is_active = clpi_buffer_is_active(buffer);
@@ -34,7 +31,8 @@ static clpi_shards *shards_of(clpi_streams *streams)
 static void note_all_needed_locked(clpi_streams *streams)
 {
   clpi_shards *shards = shards_of(streams);
-  clpi_buffers_each_locked(shards, note_needed, &streams->home);
+  clpi_each_buffer (shards, buffer)
+    note_needed_locked(buffer, &streams->home);
   clpi_each_shard (shards, shard)
     memset((void *)shard->recent, 0, sizeof(shard->recent));
 }
@@ -77,9 +75,7 @@ clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream)
   if (status)
     return status;
   const clp_allocator *allocator = pool->allocator;
-  unsigned long serial = clpi_error_serial();
-  status = allocator->ops.forget_stream(allocator->self, stream);
-  return status ? clpi_allocator_failed(allocator, status, serial, "forgetting a stream") : status;
+  return clpi_allocator_call(allocator, "forgetting a stream", forget_stream, stream);
 }
 
 clp_status clp_pool_mark_stream(clp_pool *pool, clp_stream handle)

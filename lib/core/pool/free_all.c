@@ -3,7 +3,6 @@
 #include "core/pool/leaving.h"
 
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 
 /* The pool's pin goes also where a hook's callback ends the thread. */
 static clp_status free_pool(clp_pool *pool)

@@ -65,6 +65,24 @@ static void note_freed(const freeing *self)
   clpi_shards_unlock_pool(shards);
 }
 
+/* Puts a leaving block into a shard again, as the newest of its bin or at its age; an exact one is
+ * of no bin. False: it is to be freed, since the pool holds no more. */
+static bool hold(clp_pool *pool, clp_buffer *block, bool again)
+{
+  clpi_shards *shards = &pool->shards;
+  uint32_t index = clpi_buffer_is_exact(block) ? 0 : block->bin->index;
+  clpi_shard *shard = clpi_shards_lock(shards, index);
+  bool is_held = clpi_is_holding(shards) || again;
+  if (again)
+    block->age = ++shard->tick;
+  if (is_held) {
+    clpi_lane_insert(clpi_slot_at(shard, index), block, &shards->streams.home);
+    clpi_come_to_rest_locked(pool, block);
+  }
+  clpi_shards_unlock(shards, shard);
+  return is_held;
+}
+
 /* A callback ends the thread: nobody else would bring the block to rest. */
 static void end_thread(void *argument)
 {
@@ -72,7 +90,7 @@ static void end_thread(void *argument)
   own_frees = self->outer;
   clpi_hooked_free_leave(&self->pair);
   if (self->status)
-    clpi_hold_again(self->pool, self->block);
+    (void)hold(self->pool, self->block, true);
   else
     note_freed(self);
 }
@@ -114,7 +132,7 @@ static clp_status free_memory(clp_pool *pool, clp_buffer *block)
   return status;
 }
 
-clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
+clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
 {
   clpi_streams *streams = &pool->shards.streams;
   size_t bytes = block->bytes;
@@ -132,40 +150,11 @@ clp_status clpi_free_block(clp_pool *pool, clp_buffer *block)
   own_frees = self.outer;
   clpi_hooked_free_end(&self.pair, self.status);
   pthread_cleanup_pop(false);
-  if (!self.status)
+  if (self.status)
+    (void)hold(pool, block, true);
+  else
     note_freed(&self);
   return self.status;
-}
-
-/* Puts a leaving block into a shard again, as the newest of its bin or at its age; an exact one is
- * of no bin. False: it is to be freed, since the pool holds no more. */
-static bool hold(clp_pool *pool, clp_buffer *block, bool again)
-{
-  clpi_shards *shards = &pool->shards;
-  uint32_t index = clpi_buffer_is_exact(block) ? 0 : block->bin->index;
-  clpi_shard *shard = clpi_shards_lock(shards, index);
-  bool is_held = clpi_is_holding(shards) || again;
-  if (again)
-    block->age = ++shard->tick;
-  if (is_held) {
-    clpi_lane_insert(clpi_slot_at(shard, index), block, &shards->streams.home);
-    clpi_come_to_rest_locked(pool, block);
-  }
-  clpi_shards_unlock(shards, shard);
-  return is_held;
-}
-
-void clpi_hold_again(clp_pool *pool, clp_buffer *block)
-{
-  (void)hold(pool, block, true);
-}
-
-clp_status clpi_return_block(clp_pool *pool, clp_buffer *block)
-{
-  clp_status status = clpi_free_block(pool, block);
-  if (status)
-    clpi_hold_again(pool, block);
-  return status;
 }
 
 void clpi_put_back(clp_pool *pool, clp_buffer *block)
@@ -179,7 +168,7 @@ static void hold_rest(void *argument)
 {
   for (clp_buffer *block = *(clp_buffer **)argument, *next; block; block = next) {
     next = block->older;
-    clpi_hold_again(block->pool, block);
+    (void)hold(block->pool, block, true);
   }
 }
 

@@ -23,10 +23,9 @@ bool clpi_wait_leaving_locked(clp_pool *pool);
 /* Whether the calling thread is inside its allocator's free, for a block of the pool. */
 bool clpi_is_freeing(const clp_pool *pool);
 
-/* Free a leaving block, ordered after all its uses, and make its buffer spare. The host waits only
- * if the allocator cannot order the free. Under no lock. The allocator's status: on failure
- * clpi_free_block leaves the block to the caller, clpi_return_block holds it again. */
-clp_status clpi_free_block(clp_pool *pool, clp_buffer *block);
+/* Frees a leaving block, ordered after all its uses, and makes its buffer spare. The host waits
+ * only if the allocator cannot order the free. Under no lock. The allocator's status: on failure
+ * the block is held again, as the newest of its bin. */
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
 
 /* Takes the blocks off a chain of leaving ones and returns them; or `if_done`, those whose uses are
@@ -36,9 +35,6 @@ clp_status clpi_return_chain(clp_pool *pool, clp_buffer **chain, bool if_done);
 /* Releases an active buffer whose block goes back to the device, also if the pool holds blocks. For
  * allocators whose `free` is behind all work. Hooks are not shown it. */
 void clpi_buffer_give_back(clp_buffer *buffer);
-
-/* Holds a leaving block that the device does not take, as the newest of its bin. Under no lock. */
-void clpi_hold_again(clp_pool *pool, clp_buffer *block);
 
 /* Holds a leaving block, at its age; if the pool has stopped holding, frees it. Under no lock. */
 void clpi_put_back(clp_pool *pool, clp_buffer *block);
@@ -53,10 +49,5 @@ clp_status clpi_call_return_cached(clp_pool *pool);
 /* Frees the oldest of what is held beyond hold_bytes, where that is a bound. The host does not
  * wait. Under no lock; the caller keeps the pool alive. Failures are logged. */
 void clpi_shed(clp_pool *pool);
-
-/* Before the pool gets `bytes` that it would then manage beyond the bound, waits for the oldest of
- * the held blocks, half of them at least, and gives them back; some milliseconds at most for each
- * stream, whose work may itself wait for the host. Under no lock. */
-void clpi_in_flight_bound(clp_pool *pool, size_t bytes);
 
 #endif

@@ -6,9 +6,7 @@
 #include "core/pool/request.h"
 
 #include "core/base/boundary.h"
-#include "core/base/error.h"
 #include "core/pool/leaving.h"
-#include "core/shard/counts.h"
 
 #include <stdio.h>
 #include <sys/param.h>
@@ -229,32 +227,27 @@ CLPI_EXIT static bool ask_callback(ladder *self)
  * new round. */
 typedef enum step_kind { REPEATED, ONCE, NEW_ROUND } step_kind;
 
+enum { ANYTHING = CLPI_LACKS_LIMIT | CLPI_LACKS_ROOM | CLPI_LACKS_MEMORY };
+
 static const struct {
-  clpi_lack lack;
+  unsigned lacks; /* what it is for */
   bool (*free)(ladder *self);
   step_kind kind;
 } steps[] = {
-    {CLPI_LACKS_LIMIT, free_own_held, REPEATED},
-    {CLPI_LACKS_LIMIT, ask_for_less, REPEATED},
-    {CLPI_LACKS_LIMIT, ask_callback, NEW_ROUND},
-    {CLPI_LACKS_ROOM, free_own_held, REPEATED},
-    {CLPI_LACKS_ROOM, ask_for_less, REPEATED},
-    {CLPI_LACKS_ROOM, free_other_held, REPEATED},
+    {ANYTHING, free_own_held, REPEATED},
+    {ANYTHING, ask_for_less, REPEATED},
+    {CLPI_LACKS_ROOM | CLPI_LACKS_MEMORY, free_other_held, REPEATED},
     {CLPI_LACKS_ROOM, drain_kept, ONCE},
-    {CLPI_LACKS_ROOM, ask_callback, NEW_ROUND},
-    {CLPI_LACKS_MEMORY, free_own_held, REPEATED},
-    {CLPI_LACKS_MEMORY, ask_for_less, REPEATED},
-    {CLPI_LACKS_MEMORY, free_other_held, REPEATED},
     {CLPI_LACKS_MEMORY, drain_pending, ONCE},
     {CLPI_LACKS_MEMORY, return_cached, ONCE},
-    {CLPI_LACKS_MEMORY, ask_callback, NEW_ROUND},
+    {ANYTHING, ask_callback, NEW_ROUND},
 };
 
 /* Whether step `i` is for what the request lacks, and freed something. */
 static bool take_step(ladder *self, size_t i)
 {
   unsigned bit = 1u << i;
-  if (steps[i].lack != self->wanted->lack || (self->taken & bit))
+  if (!(steps[i].lacks & self->wanted->lack) || (self->taken & bit))
     return false;
   if (steps[i].kind == ONCE)
     self->taken |= bit;

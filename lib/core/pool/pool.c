@@ -5,11 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
-#include "core/base/log.h"
-#include "core/pool/defaults.h"
 #include "core/shard/all.h"
-#include "core/shard/counts.h"
 
 #include <clpool/bin.h>
 #include <stdlib.h>
@@ -20,32 +16,7 @@ atomic_size_t clpi_named_pools;
 /* --- all pools of the process --- */
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static clpi_list all = {&all, &all};
-
-static void lock_all(void)
-{
-  pthread_mutex_lock(&all_lock);
-}
-
-static void unlock_all(void)
-{
-  pthread_mutex_unlock(&all_lock);
-}
-
-/* The child's list still has the parent's pools. As in base/log.c. */
-static void watch_forks(void)
-{
-  (void)pthread_atfork(lock_all, unlock_all, unlock_all);
-}
-
-static void add(clp_pool *pool)
-{
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
-  lock_all();
-  clpi_list_push_back(&all, &pool->on_all);
-  unlock_all();
-}
+static clpi_list all = {&all, &all}; /* that of a child still has the parent's pools */
 
 static bool pin(clp_pool *pool, const clp_allocator *allocator)
 {
@@ -60,11 +31,11 @@ static bool pin(clp_pool *pool, const clp_allocator *allocator)
 
 clp_pool *clpi_pools_next(const clp_allocator *allocator, clp_pool *last)
 {
-  lock_all();
+  pthread_mutex_lock(&all_lock);
   clpi_list *link = last ? last->on_all.next : all.next;
   while (link != &all && !pin(clpi_list_entry(link, clp_pool, on_all), allocator))
     link = link->next;
-  unlock_all();
+  pthread_mutex_unlock(&all_lock);
   if (last)
     clpi_pool_unpin(last);
   return link == &all ? NULL : clpi_list_entry(link, clp_pool, on_all);
@@ -97,7 +68,10 @@ static clp_pool *make_pool(clp_allocator *allocator, const clp_pool_options *opt
   clpi_shards_set_unusual_locked(&pool->shards, CLPI_CARVES, allocator->carver_lock);
   pthread_cond_init(&pool->left, NULL);
   pool->allocator = clp_allocator_retain(allocator);
-  add(pool);
+  clpi_forks_hold(&all_lock);
+  pthread_mutex_lock(&all_lock);
+  clpi_list_push_back(&all, &pool->on_all);
+  pthread_mutex_unlock(&all_lock);
   return pool;
 }
 
@@ -205,9 +179,9 @@ void clp_pool_release(clp_pool *pool)
 /* Frees the pool, which nobody else can reach any more. */
 static void end_pool(clp_pool *pool)
 {
-  lock_all();
+  pthread_mutex_lock(&all_lock);
   clpi_list_remove(&pool->on_all);
-  unlock_all();
+  pthread_mutex_unlock(&all_lock);
   clpi_pool_hooks_end(&pool->hooks);
   clpi_environment_trace.leave(pool->first_hook);
   clpi_streams_end(&pool->shards.streams);

@@ -3,11 +3,9 @@
 #ifndef CLPOOL_CORE_POOL_POOL_H
 #define CLPOOL_CORE_POOL_POOL_H
 
-#include "core/allocator/allocator.h"
-#include "core/base/error.h"
 #include "core/hooks/hook.h"
-#include "core/shard/shard.h"
 
+#include <clpool/arena.h>
 #include <clpool/buffer.h>
 #include <clpool/pool.h>
 #include <stdio.h>
@@ -33,7 +31,7 @@ struct clp_pool {
   clpi_pool_hooks hooks;
   _Atomic size_t limit; /* 0: none; stored under the lock; relaxed */
   uint64_t out_of_memory_reactions;
-  size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (in_flight.h) */
+  size_t most_active_bytes; /* of blocks, at a miss, with the one that was missing (fit.c) */
   uint64_t gave_back_tick;  /* when all that was held went back last (fit.c) */
   clpi_idle_looks idle;     /* of clp_pool_trim_idle */
   size_t references;        /* the users' */
@@ -99,5 +97,24 @@ clp_memory clpi_buffer_memory_of(const clp_buffer *buffer, clp_memory_kind kind,
 
 /* Each stream that a block or a buffer of the pool needs is so noted. */
 extern const clpi_streams_owner clpi_pool_owns_streams __attribute__((visibility("hidden")));
+
+/* --- defaults.c --- */
+
+/* The one function of arenas that the core knows; lib/arena defines it. */
+typedef clp_status (*clpi_arena_maker)(clp_allocator *upstream, const clp_arena_options *options,
+                                       clp_allocator **out);
+extern const clpi_arena_maker clpi_default_arena __attribute__((visibility("hidden")));
+
+/* The caller's options, or NULL, with the environment's or the library's values for what is not
+ * set: hold_bytes of SIZE_MAX is no bound, and `arena` says whether to make one.
+ * CLP_INVALID_ARGUMENT and CLP_NOT_SUPPORTED as clp_pool_create. */
+clp_status clpi_pool_options_read(const clp_allocator *allocator, const clp_pool_options *given,
+                                  clp_pool_options *options);
+
+/* A limit as a part of the device's memory, `device_bytes`, 0 if unknown; `whose` names the
+ * allocator in messages. CLP_INVALID_ARGUMENT: `fraction` is not 0 to 1. CLP_NOT_SUPPORTED: the
+ * memory is unknown. */
+clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, double fraction,
+                                    size_t *limit);
 
 #endif

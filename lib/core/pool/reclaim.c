@@ -5,10 +5,6 @@
 
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
-#include "core/base/error.h"
-#include "core/base/log.h"
-#include "core/hooks/device_call.h"
-#include "core/shard/counts.h"
 
 #include <string.h>
 #include <sys/param.h>
@@ -57,7 +53,7 @@ static clp_status trim_allocator(clp_pool *pool, const trim *it)
   clp_status status = call_allocator(pool, it);
   if (!status || status == CLP_NOT_SUPPORTED)
     return CLP_SUCCESS;
-  return clpi_allocator_failed(allocator, status, serial, "giving back what it keeps");
+  return clpi_allocator_check_call(allocator, status, serial, "giving back what it keeps");
 }
 
 clp_status clpi_return_cached(clp_pool *pool, size_t most)

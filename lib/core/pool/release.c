@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Releasing a buffer: the warm path, or under the locks of its shard and the pool. */
 #include "core/base/cancel.h"
-#include "core/base/error.h"
-#include "core/base/log.h"
 #include "core/pool/leaving.h"
 #include "core/pool/request.h"
-#include "core/pool/shown_call.h"
-#include "core/shard/shard.h"
 
 /* Counts the release and notes its uses. Whether the block is to go back to the device. */
 static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer,

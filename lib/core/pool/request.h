@@ -3,17 +3,14 @@
 #ifndef CLPOOL_CORE_POOL_REQUEST_H
 #define CLPOOL_CORE_POOL_REQUEST_H
 
-#include "core/base/error.h"
-#include "core/hooks/hook_call.h"
 #include "core/pool/pool.h"
-#include "core/shard/shard.h"
 
-/* What a request was refused for. */
+/* What a request was refused for; bits. */
 typedef enum clpi_lack {
-  CLPI_LACKS_NOTHING, /* it was not, or nothing can be freed for it */
-  CLPI_LACKS_LIMIT,   /* the pool's limit leaves no room */
-  CLPI_LACKS_ROOM,    /* an allocator that keeps memory would pass the limit */
-  CLPI_LACKS_MEMORY   /* the device has none */
+  CLPI_LACKS_NOTHING = 0, /* it was not, or nothing can be freed for it */
+  CLPI_LACKS_LIMIT = 1,   /* the pool's limit leaves no room */
+  CLPI_LACKS_ROOM = 2,    /* an allocator that keeps memory would pass the limit */
+  CLPI_LACKS_MEMORY = 4   /* the device has none */
 } clpi_lack;
 
 typedef struct clpi_request {
@@ -82,5 +79,22 @@ bool clpi_release_carved(clp_buffer *buffer, clpi_given given, clpi_patience pat
  * again after each. Returns the status of the last attempt; on CLP_SUCCESS wanted->memory or
  * wanted->held is set. */
 clp_status clpi_free_and_retry(clpi_request *wanted);
+
+/* --- calls that are shown to hooks: shown_call.c --- */
+
+/* A malloc or a free: its scope, and pins on the pool and the stream. */
+typedef struct clpi_shown_call {
+  clp_pool *pool;
+  clpi_hook_scope scope;
+  clpi_given given;
+  clpi_stream *stream;
+} clpi_shown_call;
+
+/* Enters the scope. Fails as clpi_stream_pin does; then nothing is shown. Under no lock. */
+clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_given given);
+
+/* Leaves the scope. Under no lock; may end the pool. A cleanup handler, so that it is left also
+ * where a callback ends the thread: the argument is a clpi_shown_call. */
+void clpi_shown_call_end(void *argument);
 
 #endif

@@ -3,10 +3,7 @@
  * first. */
 #include "core/pool/request.h"
 
-#include "core/base/error.h"
 #include "core/pool/leaving.h"
-#include "core/shard/all.h"
-#include "core/shard/shard.h"
 
 /* Takes a block that was found out of its lane; it leaves. NULL: none was found. */
 static clp_buffer *take_locked(clp_pool *pool, clpi_found found)
@@ -18,12 +15,41 @@ static clp_buffer *take_locked(clp_pool *pool, clpi_found found)
   return found.block;
 }
 
+static bool is_settled_locked(clp_buffer *block, const clpi_stream *stream)
+{
+  clpi_uses all = clpi_uses_of(block);
+  return clpi_uses_are_settled_locked(all.uses, all.count, stream);
+}
+
+/* The newest block of the lane if it is settled, or else the oldest; NULL: none is. */
+static clp_buffer *settled_end_locked(const clpi_slot *slot, clp_buffer *newest,
+                                      const clpi_stream *stream)
+{
+  if (is_settled_locked(newest, stream))
+    return newest;
+  clp_buffer *oldest = clpi_lane_oldest(slot, newest);
+  return is_settled_locked(oldest, stream) ? oldest : NULL;
+}
+
+/* Finds the newest block of the request's bin that is settled for its stream, of those at the ends
+ * of lanes. */
+static clpi_found find_settled_locked(const clpi_request *wanted)
+{
+  clpi_found found = {.block = NULL};
+  clpi_each_slot (&wanted->pool->shards, wanted->bin->index, shard, slot)
+    clpi_each_lane (slot, newest) {
+      clp_buffer *block = settled_end_locked(slot, newest, wanted->stream);
+      if (block && (!found.block || block->age > found.block->age))
+        found = (clpi_found){slot, newest, block};
+    }
+  return found;
+}
+
 clp_buffer *clpi_take_settled(const clpi_request *wanted)
 {
   clp_pool *pool = wanted->pool;
   clpi_shards_lock_all(&pool->shards);
-  clpi_found found = clpi_find_settled_locked(&pool->shards, wanted->bin, wanted->stream);
-  clp_buffer *block = take_locked(pool, found);
+  clp_buffer *block = take_locked(pool, find_settled_locked(wanted));
   clpi_shards_unlock_all(&pool->shards);
   return block;
 }
@@ -49,13 +75,25 @@ typedef struct tried {
   size_t count;
 } tried;
 
-static bool may_try(const clp_buffer *oldest, const void *argument)
+static bool may_try(const clp_buffer *oldest, const tried *before)
 {
-  const tried *before = argument;
   for (size_t i = 0; i < before->count; i++)
     if (before->streams[i] == oldest->use.stream)
       return false;
   return !before->only || before->only == oldest->use.stream;
+}
+
+/* The oldest block of the request's bin that may be tried. */
+static clpi_found find_oldest_locked(const clpi_request *wanted, const tried *before)
+{
+  clpi_found found = {.block = NULL};
+  clpi_each_slot (&wanted->pool->shards, wanted->bin->index, shard, slot)
+    clpi_each_lane (slot, newest) {
+      clp_buffer *oldest = clpi_lane_oldest(slot, newest);
+      if ((!found.block || oldest->age < found.block->age) && may_try(oldest, before))
+        found = (clpi_found){slot, newest, oldest};
+    }
+  return found;
 }
 
 /* Tries to settle the block, which is leaving; if that fails, it is held again. A failure does not
@@ -77,8 +115,7 @@ static clp_buffer *settle_oldest(const clpi_request *wanted, unsigned ways, size
   tried before = {.only = only};
   while (before.count < most) {
     clpi_shards_lock_all(&pool->shards);
-    clpi_found found = clpi_find_oldest_locked(&pool->shards, wanted->bin, may_try, &before);
-    clp_buffer *block = take_locked(pool, found);
+    clp_buffer *block = take_locked(pool, find_oldest_locked(wanted, &before));
     clpi_shards_unlock_all(&pool->shards);
     if (!block)
       return NULL;

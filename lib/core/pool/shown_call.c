@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool and the stream are pinned until the postprocess callbacks have run. */
-#include "core/pool/shown_call.h"
+#include "core/pool/request.h"
 
 clp_status clpi_shown_call_begin(clpi_shown_call *call, clp_pool *pool, clpi_given given)
 {

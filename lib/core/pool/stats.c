@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The statistics of a pool. */
 #include "core/base/cancel.h"
-#include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/pool/pool.h"
 #include "core/shard/all.h"
-#include "core/shard/counts.h"
-#include "core/shard/shard.h"
 
 #include <clpool/bin.h>
 
@@ -80,16 +77,13 @@ clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity
 }
 
 /* What the active blocks of a bin have and were not asked for. */
-typedef struct padding {
-  const clpi_bin *bin;
-  size_t bytes;
-} padding;
-
-static void add_padding(clp_buffer *buffer, void *argument)
+static size_t padding_locked(const clpi_shards *shards, const clpi_bin *bin)
 {
-  padding *sum = argument;
-  if (buffer->bin == sum->bin && clpi_buffer_is_active(buffer))
-    sum->bytes += buffer->bytes - buffer->size;
+  size_t bytes = 0;
+  clpi_each_buffer (shards, buffer)
+    if (buffer->bin == bin && clpi_buffer_is_active(buffer))
+      bytes += buffer->bytes - buffer->size;
+  return bytes;
 }
 
 static clp_bin_stats bin_figures_locked(clpi_shards *shards, size_t number)
@@ -101,10 +95,7 @@ static clp_bin_stats bin_figures_locked(clpi_shards *shards, size_t number)
   if (index) {
     const clpi_bin *bin = clpi_bin_at(bins, index);
     figures = clpi_shards_sum_bin_locked(shards, bin);
-    padding sum = {bin, 0};
-    if (!shards->carving)
-      clpi_buffers_each_locked(shards, add_padding, &sum);
-    figures.padding_bytes = sum.bytes;
+    figures.padding_bytes = shards->carving ? 0 : padding_locked(shards, bin);
   }
   figures.block_bytes = clpi_bins_block_bytes(bins, number);
   return figures;

@@ -28,13 +28,18 @@ typedef struct clpi_found {
   clp_buffer *block;  /* the one that was looked for */
 } clpi_found;
 
-/* Finds the newest block of the bin that is settled for `stream`, of those at the ends of lanes. */
-clpi_found clpi_find_settled_locked(clpi_shards *shards, const clpi_bin *bin,
-                                    const clpi_stream *stream);
+/* --- sums: counts.c --- */
 
-/* The oldest block of the bin's lanes that `may_try` lets through. */
-typedef bool clpi_may_try(const clp_buffer *oldest, const void *argument);
-clpi_found clpi_find_oldest_locked(clpi_shards *shards, const clpi_bin *bin, clpi_may_try *may_try,
-                                   const void *argument);
+/* The pool's figures, all but out_of_memory_reactions. Notes the peak. */
+clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards);
+
+/* Those of one bin but for its size and padding. */
+clp_bin_stats clpi_shards_sum_bin_locked(clpi_shards *shards, const clpi_bin *bin);
+
+/* What is active and managed now is the peak. */
+void clpi_reset_peaks_locked(clpi_shards *shards);
+
+/* What is held, as far as can be seen without the shards' locks. Under clpi_shards.lock. */
+size_t clpi_held_bytes_hint(clpi_shards *shards);
 
 #endif

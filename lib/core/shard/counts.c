@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over shards. */
-#include "core/shard/counts.h"
+#include "core/shard/all.h"
 
 #include <sys/param.h>
 

@@ -22,19 +22,12 @@ static void *make_zeros(size_t alignment, size_t bytes)
 
 /* --- buffers --- */
 
-enum { PAGE_BUFFERS = 31 }; /* a prime number, of which 3 is a primitive root */
-struct clpi_page {
-  clpi_page *next;
-  clp_buffer buffers[PAGE_BUFFERS];
-};
-static_assert(sizeof(clpi_page) == 4096, "a page of most systems");
-
 /* The buffers of a page are taken in an irregular order. Processors fetch ahead what seems to come
  * next: in a regular order, those of several threads, which take from a page by turns, would keep
  * fetching each other's buffers. */
 static void add_page_locked(clpi_shards *shards, clpi_page *page)
 {
-  for (size_t i = 0, at = 0; i < PAGE_BUFFERS; i++, at = at ? at * 3 % PAGE_BUFFERS : 1) {
+  for (size_t i = 0, at = 0; i < CLPI_PAGE_BUFFERS; i++, at = at ? at * 3 % CLPI_PAGE_BUFFERS : 1) {
     clp_buffer *buffer = &page->buffers[at];
     buffer->pool = shards->pool;
     buffer->older = shards->spare;
@@ -74,19 +67,11 @@ void clpi_buffer_put_locked(clpi_shards *shards, clp_buffer *buffer)
   shards->spare = buffer;
 }
 
-void clpi_buffers_each_locked(const clpi_shards *shards,
-                              void (*visitor)(clp_buffer *buffer, void *argument), void *argument)
-{
-  for (clpi_page *page = shards->pages; page; page = page->next)
-    for (size_t i = 0; i < PAGE_BUFFERS; i++)
-      visitor(&page->buffers[i], argument);
-}
-
 static void free_pages(clpi_shards *shards)
 {
   for (clpi_page *page = shards->pages, *next; page; page = next) {
     next = page->next;
-    for (size_t i = 0; i < PAGE_BUFFERS; i++)
+    for (size_t i = 0; i < CLPI_PAGE_BUFFERS; i++)
       free(page->buffers[i].noted);
     free(page);
   }
@@ -204,7 +189,9 @@ static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
   return found;
 }
 
-clpi_shard *clpi_shard_of_thread(clpi_shards *shards)
+/* The calling thread's shard, made if need be; if there is no host memory for that, another one:
+ * a pool is made with the first. */
+static clpi_shard *shard_of_thread(clpi_shards *shards)
 {
   if (clpi_self.number == CLPI_NO_SHARD)
     clpi_thread_join();
@@ -246,7 +233,7 @@ static clpi_slot *make_slot(clpi_shard *shard, uint32_t index)
 
 clpi_shard *clpi_shard_for(clpi_shards *shards, uint32_t index)
 {
-  clpi_shard *own = clpi_shard_of_thread(shards);
+  clpi_shard *own = shard_of_thread(shards);
   if (clpi_slot_at(own, index) || make_slot(own, index))
     return own;
   clpi_each_slot (shards, index, shard, slot)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The shards of a pool. A shard is a complete store of held blocks behind a lock of its own. A
- * thread uses the shard of its number (threads.h); what that does not have is taken over from
+ * thread uses the shard of its number; what that does not have is taken over from
  * another (take_over.c).
  *
  * Locks are taken in this order: that of all pools (pool/pool.c); clpi_shards.all; shards' locks,
@@ -12,10 +12,35 @@
 #define CLPOOL_CORE_SHARD_SHARD_H
 
 #include "core/allocator/allocator.h"
-#include "core/base/fork.h"
-#include "core/base/spinlock.h"
-#include "core/shard/threads.h"
 #include "core/store/store.h"
+
+/* --- threads: threads.c --- */
+
+/* Shards of a pool at most; and the number of a thread that has no shard. */
+enum { CLPI_SHARDS = 64, CLPI_NO_SHARD = CLPI_SHARDS };
+
+/* What a thread is to the library. In static TLS, of which dlopen keeps little in reserve, and
+ * without a call of __tls_get_addr. */
+typedef struct clpi_thread {
+  uint32_t number;      /* of its shard in each pool, or CLPI_NO_SHARD */
+  uint32_t warm_number; /* the same, but CLPI_NO_SHARD while the thread has hooks, so that none of
+                           its calls is warm */
+} clpi_thread;
+
+extern _Thread_local clpi_thread clpi_self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Has threads' ends and forks watched; before the first pool. */
+void clpi_threads_watch(void);
+
+/* Gives the calling thread, which has none, a number: the lowest that no living thread has, so
+ * that threads that come find the shards of those that went. Where all are taken, threads share. */
+void clpi_thread_join(void);
+
+/* The calling thread has hooks, or has none any more. */
+void clpi_thread_set_hooked(bool has_hooks);
+
+/* --- shards --- */
 
 typedef struct clpi_shard {
   alignas(128) clpi_spinlock lock; /* guards the rest but for `far`, and the blocks in the slots */
@@ -41,9 +66,14 @@ typedef struct clpi_shard {
 #define CLPI_IS_WATCHED 4u /* the pool has hooks; changes under `lock` */
 #define CLPI_MAY_SHED   8u /* more than hold_bytes may be held: reclaim.c is to see to it */
 
-#define clpi_is_holding(shards) (!(clpi_relaxed((shards)->unusual) & CLPI_HAS_ENDED))
+enum { CLPI_PAGE_BUFFERS = 31 }; /* a prime number, of which 3 is a primitive root */
+typedef struct clpi_page {
+  struct clpi_page *next;
+  clp_buffer buffers[CLPI_PAGE_BUFFERS];
+} clpi_page;
+static_assert(sizeof(clpi_page) == 4096, "a page of most systems");
 
-typedef struct clpi_page clpi_page;
+#define clpi_is_holding(shards) (!(clpi_relaxed((shards)->unusual) & CLPI_HAS_ENDED))
 
 typedef struct clpi_shards {
   /* Most is set at create, and read without a lock. */
@@ -86,10 +116,6 @@ bool clpi_shards_init(clpi_shards *shards, clp_pool *pool, unsigned leading_bits
 
 /* Frees shards, buffers and bins of a pool that nobody can reach any more. */
 void clpi_shards_end(clpi_shards *shards);
-
-/* The calling thread's shard, made if need be; if there is no host memory for that, another one:
- * a pool is made with the first. Under no lock. */
-clpi_shard *clpi_shard_of_thread(clpi_shards *shards);
 
 /* A shard that has a slot for the index: the calling thread's, with a new slot if need be; if there
  * is no host memory for that, any. NULL: none has one, so nobody has ever allocated from the bin.
@@ -149,9 +175,10 @@ clp_buffer *clpi_buffer_take(clpi_shards *shards);
  * Under clpi_shards.lock. */
 void clpi_buffer_put_locked(clpi_shards *shards, clp_buffer *buffer);
 
-/* Calls `visitor` for each buffer, spare ones included. Under all locks. */
-void clpi_buffers_each_locked(const clpi_shards *shards,
-                              void (*visitor)(clp_buffer *buffer, void *argument), void *argument);
+/* Goes through the buffers, spare ones included. Under all locks. */
+#define clpi_each_buffer(shards, buffer)                                                           \
+  for (clpi_page *page = (shards)->pages; page; page = page->next)                                 \
+    for (clp_buffer *buffer = page->buffers; buffer < page->buffers + CLPI_PAGE_BUFFERS; buffer++)
 
 /* --- counts ---
  *

@@ -4,7 +4,7 @@
 #define CLPOOL_CORE_STORE_BUFFER_H
 
 #include "core/base/relaxed.h"
-#include "core/streams/use.h"
+#include "core/streams/stream.h"
 
 #include <assert.h>
 #include <clpool/buffer.h>

@@ -2,8 +2,6 @@
 /* Lanes, where a block does not come on top or from there. */
 #include "core/store/store.h"
 
-#include "core/store/buffer.h"
-
 /* Whether the blocks' uses are on the same streams. A use that was found done and forgotten, of
  * epoch 0, is not among those of the home stream that bears it: it may be of any age. */
 static bool is_same_lane(clp_buffer *block, clp_buffer *other)

@@ -8,8 +8,6 @@
 #include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
-#include "core/base/error.h"
-#include "core/streams/use.h"
 
 #include <stdlib.h>
 
@@ -90,14 +88,15 @@ static void forget_unneeded(clpi_streams *streams)
 void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
                        const clpi_streams_owner *owner)
 {
-  *streams = (clpi_streams){.allocator = allocator,
+  *streams = (clpi_streams){.allocator = allocator->orders,
                             .owner = owner,
                             .lock = lock,
                             .forget_unneeded = forget_unneeded,
                             .many = CLPI_FEW_STREAMS};
   clp_stream home = allocator->ops.home_stream;
   bool is_ordered = home && clpi_allocator_orders_streams(allocator);
-  bool is_in_order = !is_ordered || allocator->ops.stream_is_in_order(allocator->self, home);
+  bool is_in_order =
+      !is_ordered || allocator->orders->ops.stream_is_in_order(allocator->orders->self, home);
   clpi_stream_init(&streams->home, home, is_ordered, is_in_order);
   clpi_list_init(&streams->list);
   pthread_cond_init(&streams->released, NULL);

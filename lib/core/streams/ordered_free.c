@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Freeing memory after its uses: in the way that the allocator can order frees, else by waiting. */
-#include "core/streams/use.h"
+#include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
-#include "core/base/error.h"
 
 /* Whether a use is on a stream that the allocator knows. */
 static bool are_ordered(clpi_uses all)
@@ -16,12 +15,10 @@ static bool are_ordered(clpi_uses all)
 
 static bool are_pending(clpi_streams *streams, clpi_uses all)
 {
-  bool pending = false;
   if (!are_ordered(all))
     return false;
   pthread_mutex_lock(streams->lock);
-  for (size_t i = 0; !pending && i < all.count; i++)
-    pending = !clpi_use_is_settled_locked(&all.uses[i], NULL);
+  bool pending = !clpi_uses_are_settled_locked(all.uses, all.count, NULL);
   pthread_mutex_unlock(streams->lock);
   return pending;
 }
@@ -44,7 +41,7 @@ static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, c
  * its own; not a forgotten one. Nor one that is out of order if there is another way: a free behind
  * its work needs a barrier, which holds up what the stream is given later, and which another
  * barrier may undo (opencl/queue_order.c). NULL: there is none. */
-static clpi_stream *find_last_locked(const clp_allocator *allocator, clpi_uses all)
+static clpi_stream *find_last_locked(const clpi_streams *streams, clpi_uses all)
 {
   clpi_stream *last = NULL;
   size_t pending = 0;
@@ -56,35 +53,28 @@ static clpi_stream *find_last_locked(const clp_allocator *allocator, clpi_uses a
       last = all.uses[i].stream;
   }
   bool serves = pending == 1 && last && last->is_in_order;
-  return serves || !allocator->ops.free_stream ? last : NULL;
-}
-
-static clp_status pin_free_stream(clpi_streams *streams, const clp_allocator *allocator,
-                                  clpi_stream **out)
-{
-  clp_stream handle;
-  unsigned long serial = clpi_error_serial();
-  clp_status status = allocator->ops.free_stream(allocator->self, &handle);
-  if (status)
-    return clpi_allocator_failed(allocator, status, serial, "giving its stream for frees");
-  return clpi_stream_pin(streams, handle, out);
+  return serves || !streams->allocator->ops.free_stream ? last : NULL;
 }
 
 /* The stream to free on, pinned: that of a use, else the allocator's own, else the home stream.
  * NULL: there is none. The allocator's status, or CLP_OUT_OF_HOST_MEMORY. */
-static clp_status pin_last(clpi_streams *streams, const clp_allocator *allocator, clpi_uses all,
-                           clpi_stream **out)
+static clp_status pin_last(clpi_streams *streams, clpi_uses all, clpi_stream **out)
 {
+  const clp_allocator *allocator = streams->allocator;
+  clp_stream handle;
   pthread_mutex_lock(streams->lock);
-  clpi_stream *last = find_last_locked(allocator, all);
+  clpi_stream *last = find_last_locked(streams, all);
   if (!last && !allocator->ops.free_stream && streams->home.is_ordered)
     last = &streams->home;
   if (last)
     last->pins++;
   pthread_mutex_unlock(streams->lock);
   *out = last;
-  return last || !allocator->ops.free_stream ? CLP_SUCCESS
-                                             : pin_free_stream(streams, allocator, out);
+  if (last || !allocator->ops.free_stream)
+    return CLP_SUCCESS;
+  clp_status status =
+      clpi_allocator_call(allocator, "giving its stream for frees", free_stream, &handle);
+  return status ? status : clpi_stream_pin(streams, handle, out);
 }
 
 /* Makes the stream `last` wait for all uses but its own, and then frees on it. */
@@ -97,10 +87,10 @@ static clp_status free_on(clpi_streams *streams, clp_allocator *allocator, clp_m
     if (status)
       return status;
   }
-  unsigned long serial = clpi_error_serial();
-  clp_status status = allocator->ops.free_on(allocator->self, memory, bytes, last->handle);
+  clp_status status =
+      clpi_allocator_call(allocator, "freeing on a stream", free_on, memory, bytes, last->handle);
   if (status)
-    return clpi_allocator_failed(allocator, status, serial, "freeing on a stream");
+    return status;
   clpi_note_given_back((int64_t)bytes);
   clpi_use freed = clpi_use_now(last);
   pthread_mutex_lock(streams->lock);
@@ -128,8 +118,7 @@ clp_status clpi_ordered_free(clpi_streams *streams, clp_allocator *allocator, cl
   if (allocator->ops.free_is_ordered)
     return free_behind(streams, allocator, memory, bytes, all);
   clpi_stream *last = NULL;
-  clp_status status =
-      allocator->ops.free_on ? pin_last(streams, allocator, all, &last) : CLP_SUCCESS;
+  clp_status status = allocator->ops.free_on ? pin_last(streams, all, &last) : CLP_SUCCESS;
   if (!status && !last)
     return free_after_wait(streams, allocator, memory, bytes, all);
   if (status)

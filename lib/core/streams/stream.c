@@ -3,7 +3,6 @@
 #include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
-#include "core/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +15,6 @@ void clpi_stream_init(clpi_stream *stream, clp_stream handle, bool is_ordered, b
                           .epoch = 1,
                           .done = 1};
   clpi_list_init(&stream->marks);
-}
-
-static bool runs_in_order(const clp_allocator *allocator, clp_stream handle)
-{
-  return allocator->ops.stream_is_in_order(allocator->self, handle);
 }
 
 size_t clpi_streams_visit(clpi_streams *streams,
@@ -57,16 +51,19 @@ clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle)
 
 static clp_status make(clpi_streams *streams, clp_stream handle, clpi_stream **out)
 {
-  unsigned long serial = clpi_error_serial();
-  clp_status status = streams->allocator->ops.stream_retain(streams->allocator->self, handle);
+  const clp_allocator *allocator = streams->allocator;
+  if (!clpi_allocator_orders_streams(allocator))
+    return clpi_error(CLP_NOT_SUPPORTED, 0, "this allocator cannot order streams");
+  clp_status status = clpi_allocator_call(allocator, "retaining a stream", stream_retain, handle);
   if (status)
-    return clpi_allocator_failed(streams->allocator, status, serial, "retaining a stream");
+    return status;
   clpi_stream *stream = aligned_alloc(alignof(clpi_stream), sizeof(*stream));
   if (!stream) {
-    streams->allocator->ops.stream_release(streams->allocator->self, handle);
+    allocator->ops.stream_release(allocator->self, handle);
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a stream");
   }
-  clpi_stream_init(stream, handle, true, runs_in_order(streams->allocator, handle));
+  bool is_in_order = allocator->ops.stream_is_in_order(allocator->self, handle);
+  clpi_stream_init(stream, handle, true, is_in_order);
   *out = stream;
   return CLP_SUCCESS;
 }
@@ -166,4 +163,12 @@ bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by)
   if (!use->stream->is_ordered || use->epoch < use->stream->done)
     return true;
   return by && ((by == use->stream && by->is_in_order) || has_waited(by, use));
+}
+
+bool clpi_uses_are_settled_locked(const clpi_use *uses, size_t count, const clpi_stream *by)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!clpi_use_is_settled_locked(&uses[i], by))
+      return false;
+  return true;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Marks: made only when someone asks about a use, and shared by all the uses that they cover. */
-#include "core/streams/use.h"
+#include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
-#include "core/base/error.h"
 #include "core/base/nap.h"
 
 #include <stdlib.h>
@@ -73,15 +72,13 @@ static clp_status make_mark(clpi_streams *streams, clpi_stream *stream, uint64_t
   if (!mark)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a mark on a stream");
   *mark = (clpi_mark){.epoch = epoch, .references = 2};
-  unsigned long serial = clpi_error_serial();
-  const clp_allocator *allocator = streams->allocator;
-  clp_status status = allocator->ops.mark_create(allocator->self, stream->handle, &mark->mark);
-  if (status) {
+  clp_status status = clpi_allocator_call(streams->allocator, "marking a stream", mark_create,
+                                          stream->handle, &mark->mark);
+  if (status)
     free(mark);
-    return clpi_allocator_failed(allocator, status, serial, "marking a stream");
-  }
-  *out = mark;
-  return CLP_SUCCESS;
+  else
+    *out = mark;
+  return status;
 }
 
 /* The mark without which the uses that the next one covers are least. Never the oldest: where work
@@ -189,20 +186,14 @@ static void finish(clpi_streams *streams, clpi_stream *stream, clpi_mark *mark, 
 static bool is_done(const clp_allocator *allocator, const clpi_mark *mark)
 {
   bool done = false;
-  unsigned long serial = clpi_error_serial();
-  clp_status status = allocator->ops.mark_is_done(allocator->self, mark->mark, &done);
-  if (status)
-    clpi_allocator_failed(allocator, status, serial, "asking for a mark");
-  return !status && done;
+  return !clpi_allocator_call(allocator, "asking for a mark", mark_is_done, mark->mark, &done) &&
+         done;
 }
 
 static bool makes_wait(const clp_allocator *allocator, const clpi_stream *by, const clpi_mark *mark)
 {
-  unsigned long serial = clpi_error_serial();
-  clp_status status = allocator->ops.stream_wait(allocator->self, by->handle, mark->mark);
-  if (status)
-    clpi_allocator_failed(allocator, status, serial, "making a stream wait");
-  return !status;
+  return !clpi_allocator_call(allocator, "making a stream wait", stream_wait, by->handle,
+                              mark->mark);
 }
 
 bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by, unsigned ways)
@@ -225,11 +216,9 @@ clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use)
   clp_status status = obtain_mark(streams, use, NULL, &mark);
   if (status || !mark)
     return status;
-  unsigned long serial = clpi_error_serial();
-  const clp_allocator *allocator = streams->allocator;
-  status = allocator->ops.host_wait(allocator->self, mark->mark);
+  status = clpi_allocator_call(streams->allocator, "waiting for a stream", host_wait, mark->mark);
   finish(streams, use->stream, mark, !status, NULL);
-  return status ? clpi_allocator_failed(allocator, status, serial, "waiting for a stream") : status;
+  return status;
 }
 
 static bool naps_until_done(const clp_allocator *allocator, const clpi_mark *mark)
