@@ -68,7 +68,7 @@ static int replay_and_report(replay_setup *setup)
     clpi_print_replay(&report);
   if (result->allocations > 0)
     return CLPI_EXIT_SUCCESS;
-  clpi_complain("%s: every allocation was refused", trace_name(setup->reader));
+  clpi_complain("%s: every allocation was refused", setup->reader->lines.name);
   return CLPI_EXIT_FAILED;
 }
 
@@ -90,8 +90,8 @@ static int check_rereads(const replay_setup *setup)
                        : arguments->replay.scale <= 0.0 ? "--scale=auto"
                        : arguments->replay.passes > 1   ? "--passes"
                                                         : NULL;
-  if (option && !trace_can_rewind(setup->reader))
-    return clpi_misuse("%s: cannot be read twice, as %s needs", trace_name(setup->reader), option);
+  if (option && !setup->reader->lines.can_rewind)
+    return clpi_misuse("%s: cannot be read twice, as %s needs", setup->reader->lines.name, option);
   return CLPI_EXIT_SUCCESS;
 }
 

@@ -48,7 +48,7 @@ static clp_status write_file(size_t which, FILE *file, const clpi_report *report
 static int write_outputs(report_setup *setup)
 {
   const clpi_report report = {
-      .trace = trace_name(setup->reader), .arguments = setup->arguments, .survey = setup->survey};
+      .trace = setup->reader->lines.name, .arguments = setup->arguments, .survey = setup->survey};
   if (setup->files[FOLDED] && !trace_survey_has_stacks(setup->survey))
     return clpi_misuse("%s has no stacks: clpool record --stacks and CLPOOL_TRACE_STACKS=1 record "
                        "them",

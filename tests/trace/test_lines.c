@@ -24,21 +24,19 @@ static trace_lines lines_of_text(const char *text)
 
 static void assert_next(trace_lines *lines, uint64_t number, const char *expected)
 {
-  trace_line line;
   bool found = false;
-  clpt_ok(trace_lines_next(lines, &line, &found));
+  clpt_ok(trace_lines_next(lines, &found));
   ck_assert(found);
-  ck_assert(!line.cut);
-  ck_assert_uint_eq(line.number, number);
-  ck_assert_uint_eq(line.length, strlen(expected));
-  ck_assert_mem_eq(line.text, expected, line.length);
+  ck_assert(!lines->cut);
+  ck_assert_uint_eq(lines->number, number);
+  ck_assert_uint_eq(lines->length, strlen(expected));
+  ck_assert_mem_eq(lines->text, expected, lines->length);
 }
 
 static void assert_end(trace_lines *lines)
 {
-  trace_line line;
   bool found = true;
-  clpt_ok(trace_lines_next(lines, &line, &found));
+  clpt_ok(trace_lines_next(lines, &found));
   ck_assert(!found);
 }
 
@@ -68,12 +66,11 @@ END_TEST
 START_TEST(only_the_last_line_may_have_no_end)
 {
   trace_lines lines = lines_of_text("one\ntwo\r\nthree\r");
-  trace_line line;
   bool found;
   for (unsigned i = 1; i <= 3; i++) {
-    clpt_ok(trace_lines_next(&lines, &line, &found));
+    clpt_ok(trace_lines_next(&lines, &found));
     ck_assert(found);
-    ck_assert_int_eq(line.has_end, i < 3);
+    ck_assert_int_eq(lines.has_end, i < 3);
   }
   assert_end(&lines);
   trace_lines_close(&lines);
@@ -84,13 +81,12 @@ END_TEST
 START_TEST(any_byte_in_a_line)
 {
   trace_lines lines = lines_of("\x01\xff\nab\0c\nd\n", 10);
-  trace_line line;
   bool found;
   assert_next(&lines, 1, "\x01\xff");
-  clpt_ok(trace_lines_next(&lines, &line, &found));
-  ck_assert(line.cut);
-  ck_assert_str_eq(line.text, "ab");
-  ck_assert_uint_eq(line.length, 2);
+  clpt_ok(trace_lines_next(&lines, &found));
+  ck_assert(lines.cut);
+  ck_assert_str_eq(lines.text, "ab");
+  ck_assert_uint_eq(lines.length, 2);
   trace_lines_close(&lines);
 }
 END_TEST
@@ -103,21 +99,20 @@ START_TEST(longest_line)
   text[TRACE_LINE_MAX] = '\n';
   text[TRACE_LINE_MAX + 1] = 'y';
   trace_lines lines = lines_of(text, TRACE_LINE_MAX + 2);
-  trace_line line;
   bool found;
-  clpt_ok(trace_lines_next(&lines, &line, &found));
-  ck_assert(!line.cut);
-  ck_assert_uint_eq(line.length, TRACE_LINE_MAX);
+  clpt_ok(trace_lines_next(&lines, &found));
+  ck_assert(!lines.cut);
+  ck_assert_uint_eq(lines.length, TRACE_LINE_MAX);
   assert_next(&lines, 2, "y");
   trace_lines_close(&lines);
 
   text[TRACE_LINE_MAX] = 'x';
   text[TRACE_LINE_MAX + 1] = '\n';
   lines = lines_of(text, TRACE_LINE_MAX + 2);
-  clpt_ok(trace_lines_next(&lines, &line, &found));
+  clpt_ok(trace_lines_next(&lines, &found));
   ck_assert(found);
-  ck_assert(line.cut);
-  ck_assert_uint_eq(line.length, TRACE_LINE_MAX);
+  ck_assert(lines.cut);
+  ck_assert_uint_eq(lines.length, TRACE_LINE_MAX);
   trace_lines_close(&lines);
 }
 END_TEST
@@ -139,13 +134,12 @@ static char *long_text(void)
 /* One assertion for all: each costs more than reading a line. */
 static void assert_long_text(trace_lines *lines, const char *text)
 {
-  trace_line line;
   bool found = true, same = true;
   uint64_t number = 0;
-  while (same && trace_lines_next(lines, &line, &found) == CLP_SUCCESS && found) {
+  while (same && trace_lines_next(lines, &found) == CLP_SUCCESS && found) {
     size_t length = strcspn(text, "\n");
-    same = line.number == ++number && !line.cut && line.length == length &&
-           memcmp(line.text, text, length) == 0;
+    same = lines->number == ++number && !lines->cut && lines->length == length &&
+           memcmp(lines->text, text, length) == 0;
     text += length + (text[length] == '\n');
   }
   ck_assert_msg(same && !found, "line %u", (unsigned)number);
@@ -204,8 +198,7 @@ static clp_status read_to_end(trace_lines *lines)
   bool found = true;
   clp_status status = CLP_SUCCESS;
   while (!status && found) {
-    trace_line line;
-    status = trace_lines_next(lines, &line, &found);
+    status = trace_lines_next(lines, &found);
   }
   return status;
 }

@@ -36,7 +36,7 @@ START_TEST(fields_of_a_row)
       clpt_trace(CLPT_HEADER "1234,23:59:58.000042,allocate,0x7fbd4fe00000,37632,0\n"
                              "18446744073709551615,00:00:01.5,free,0XfF,0,0x2\r\n"
                              "0,01:02:03:123456,allocate failure,(nil),18446744073709551615,7\n");
-  ck_assert_str_eq(trace_name(reader), "trace");
+  ck_assert_str_eq(reader->lines.name, "trace");
   trace_event event = next(reader);
   ck_assert_uint_eq(event.thread, 1234);
   ck_assert_uint_eq(event.nanoseconds, 86398000042000);
@@ -189,11 +189,11 @@ START_TEST(what_the_last_line_begins_is_left_out)
     (void)snprintf(text, sizeof(text), "%s%s%.*s", CLPT_HEADER, ROW, (int)length, row);
     trace_reader *reader = clpt_trace(text);
     ck_assert_uint_eq(next(reader).line, 2);
-    ck_assert_uint_eq(trace_reader_notes(reader)->broken_line, 0);
+    ck_assert_uint_eq(reader->notes.broken_line, 0);
     assert_end(reader);
-    ck_assert_uint_eq(trace_reader_notes(reader)->broken_line, length ? 3 : 0);
+    ck_assert_uint_eq(reader->notes.broken_line, length ? 3 : 0);
     clpt_ok(trace_rewind(reader));
-    ck_assert_uint_eq(trace_reader_notes(reader)->broken_line, 0);
+    ck_assert_uint_eq(reader->notes.broken_line, 0);
     trace_close(reader);
   }
 }
@@ -235,7 +235,7 @@ START_TEST(twice)
   for (int i = 0; i < 2; i++) {
     ck_assert_uint_eq(next(reader).line, 2);
     assert_end(reader);
-    ck_assert(trace_can_rewind(reader));
+    ck_assert(reader->lines.can_rewind);
     clpt_ok(trace_rewind(reader));
   }
   trace_close(reader);

@@ -57,7 +57,7 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
                           trace_batch_source *source)
 {
   if (!trace_scale_size(event->size, source->scale, &operation->bytes))
-    return trace_error_at(trace_name(source->reader), event->line, event->columns[TRACE_SIZE],
+    return trace_error_at(source->reader->lines.name, event->line, event->columns[TRACE_SIZE],
                           "expected a size of at most %zu bytes when scaled by %g, found "
                           "%" PRIu64,
                           SIZE_MAX, source->scale, event->size);
@@ -81,7 +81,7 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
 /* A free of what was allocated before the trace begins, if such frees do not matter. */
 static bool is_left_out(const trace_batch_source *source, const trace_event *event)
 {
-  trace_notes *notes = trace_reader_notes(source->reader);
+  trace_notes *notes = &source->reader->notes;
   if (event->action != TRACE_FREE || !notes->is_lenient ||
       trace_live_blocks_has(&source->live, event))
     return false;

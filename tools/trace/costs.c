@@ -125,7 +125,7 @@ static bool parse_nanoseconds(const char *text, double *nanoseconds)
   return isdigit((unsigned char)*text) && *end == '\0' && *nanoseconds <= most;
 }
 
-static clp_status read_row(const char *name, const trace_line *line, trace_costs *costs)
+static clp_status read_row(const trace_lines *line, trace_costs *costs)
 {
   enum { ALLOCATOR, OPERATION, BYTES, NANOSECONDS, FIELDS };
   static const char *const expected[FIELDS] = {
@@ -153,21 +153,21 @@ static clp_status read_row(const char *name, const trace_line *line, trace_costs
     good = NANOSECONDS;
   size_t begin = (size_t)at[good];
   if (good < FIELDS)
-    return trace_error_at(name, line->number, begin + 1, "expected %s, found %s", expected[good],
+    return trace_error_at(line->name, line->number, begin + 1, "expected %s, found %s",
+                          expected[good],
                           trace_show_found(line->text + begin, line->length - begin, false).text);
   if (trace_costs_add(costs, texts[ALLOCATOR], operation, (size_t)bytes, nanoseconds))
     return CLP_SUCCESS;
-  return trace_error_at(name, line->number, 1,
+  return trace_error_at(line->name, line->number, 1,
                         "expected each figure once, and at most %d allocators and %d sizes, found "
                         "one more",
                         TRACE_COST_TABLES, TRACE_COST_POINTS);
 }
 
-static clp_status read_line(const char *name, const trace_line *line, bool *began,
-                            trace_costs *costs)
+static clp_status read_line(const trace_lines *line, bool *began, trace_costs *costs)
 {
   if (line->cut)
-    return trace_error_at(name, line->number, line->length + 1,
+    return trace_error_at(line->name, line->number, line->length + 1,
                           "expected a line of at most %d bytes, none of them zero", TRACE_LINE_MAX);
   if (line->text[0] == '#') {
     if (strncmp(line->text, DEVICE, strlen(DEVICE)) == 0)
@@ -175,26 +175,26 @@ static clp_status read_line(const char *name, const trace_line *line, bool *bega
     return CLP_SUCCESS;
   }
   if (*began)
-    return read_row(name, line, costs);
+    return read_row(line, costs);
   *began = strcmp(line->text, HEADER) == 0;
   return *began ? CLP_SUCCESS
-                : trace_error_at(name, line->number, 1, "expected the header " HEADER ", found %s",
+                : trace_error_at(line->name, line->number, 1,
+                                 "expected the header " HEADER ", found %s",
                                  trace_show_found(line->text, line->length, false).text);
 }
 
 clp_status trace_costs_read(const char *path, trace_costs *costs)
 {
   trace_lines lines;
-  trace_line line;
   bool began = false, found;
   *costs = (trace_costs){0};
   clp_status status = trace_lines_open(path, &lines);
   if (status)
     return status;
   do {
-    status = trace_lines_next(&lines, &line, &found);
+    status = trace_lines_next(&lines, &found);
     if (!status && found)
-      status = read_line(lines.name, &line, &began, costs);
+      status = read_line(&lines, &began, costs);
   } while (!status && found);
   if (!status && costs->count == 0)
     status =

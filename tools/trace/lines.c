@@ -70,7 +70,7 @@ static clp_status check_end(const trace_lines *lines, int code_of_system, size_t
                      lines->name, number, column, text ? text + 2 : message);
 }
 
-clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found)
+clp_status trace_lines_next(trace_lines *lines, bool *found)
 {
   char *text = lines->text;
   errno = 0;
@@ -78,16 +78,14 @@ clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found)
   if (!*found)
     return check_end(lines, errno, 1);
   size_t length = strlen(text);
-  const bool has_end = length > 0 && text[length - 1] == '\n';
-  length -= has_end || length > TRACE_LINE_MAX;
-  length -= has_end && length > 0 && text[length - 1] == '\r';
+  lines->has_end = length > 0 && text[length - 1] == '\n';
+  lines->cut = !lines->has_end && !gzeof(lines->file); /* zlib stopped for neither */
+  length -= lines->has_end || length > TRACE_LINE_MAX;
+  length -= lines->has_end && length > 0 && text[length - 1] == '\r';
   text[length] = '\0';
-  *line = (trace_line){.text = text,
-                       .length = length,
-                       .number = lines->number + 1,
-                       .cut = !has_end && !gzeof(lines->file), /* zlib stopped for neither */
-                       .has_end = has_end};
-  clp_status status = has_end || line->cut ? CLP_SUCCESS : check_end(lines, errno, length + 1);
+  lines->length = length;
+  clp_status status =
+      lines->has_end || lines->cut ? CLP_SUCCESS : check_end(lines, errno, length + 1);
   lines->number++;
   return status;
 }

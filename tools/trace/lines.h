@@ -13,24 +13,18 @@ enum {
   TRACE_NAME_BYTES = 256, /* a message has room for this much of a name, beside what it says */
 };
 
-/* A file that is being read. */
+/* A file that is being read, and the line given last, without its line end ("\n" or "\r\n"). */
 typedef struct trace_lines {
   struct gzFile_s *file;
   bool can_rewind;             /* a pipe or a terminal cannot be read twice */
   uint64_t file_bytes;         /* as stored; 0: unknown */
-  uint64_t number;             /* of the line given last */
   char name[TRACE_NAME_BYTES]; /* for messages: its path, only the end of a very long one */
-  char text[TRACE_LINE_MAX + sizeof("\n")];
-} trace_lines;
-
-/* One line, without its line end ("\n" or "\r\n"). */
-typedef struct trace_line {
-  char *text; /* the caller's to change, until the next call */
+  uint64_t number;             /* of the line, from 1 */
+  bool cut;     /* it is longer than TRACE_LINE_MAX, or has a zero byte: `text` is how it begins */
+  bool has_end; /* only the last line may lack it, of a program that was killed as it wrote */
   size_t length;
-  uint64_t number; /* from 1 */
-  bool cut;        /* longer than TRACE_LINE_MAX, or has a zero byte: `text` is how it begins */
-  bool has_end;    /* only the last line may lack it, of a program that was killed as it wrote */
-} trace_line;
+  char text[TRACE_LINE_MAX + sizeof("\n")]; /* the caller's to change */
+} trace_lines;
 
 /* Reads from `descriptor`, which is closed with the object, and at once if this fails; `name` is
  * for messages. Of descriptor -1, opens the file of that name, "-" for standard input.
@@ -48,7 +42,7 @@ void trace_lines_close(trace_lines *lines);
  * that was cut, only rewind and close make sense.
  * CLP_IO_ERROR: the file cannot be read on, or its compressed text is damaged or ends too early.
  * CLP_OUT_OF_HOST_MEMORY: zlib has none. */
-clp_status trace_lines_next(trace_lines *lines, trace_line *line, bool *found);
+clp_status trace_lines_next(trace_lines *lines, bool *found);
 
 /* Goes back to the first line. CLP_IO_ERROR: it cannot be read twice. */
 clp_status trace_lines_rewind(trace_lines *lines);

@@ -60,14 +60,14 @@ clp_status trace_live_blocks_add(trace_live_blocks *live, const trace_reader *re
 {
   size_t found = event->pointer ? find(live, event->pointer) : 0;
   if (found)
-    return trace_error_at(trace_name(reader), event->line, event->columns[TRACE_POINTER],
+    return trace_error_at(reader->lines.name, event->line, event->columns[TRACE_POINTER],
                           "expected a pointer that is not live, found 0x%" PRIx64
                           ", allocated in line %" PRIu64 " and not freed since",
                           event->pointer, live->blocks[found - 1].line);
   if (!reserve(live, event->pointer))
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0,
                        "%s:%" PRIu64 ": no host memory to follow more than %zu live blocks",
-                       trace_name(reader), event->line, live->slots);
+                       reader->lines.name, event->line, live->slots);
   *slot = live->spare ? pop(live, &live->spare) : live->slots++;
   live->blocks[*slot] = (live_block){.size = event->size, .line = event->line};
   if (event->pointer)
@@ -88,13 +88,13 @@ clp_status trace_live_blocks_remove(trace_live_blocks *live, const trace_reader 
   size_t found = find(live, event->pointer);
   uint64_t taken;
   if (!found)
-    return trace_error_at(trace_name(reader), event->line, event->columns[TRACE_POINTER],
+    return trace_error_at(reader->lines.name, event->line, event->columns[TRACE_POINTER],
                           "expected a pointer that is live, found 0x%" PRIx64
                           " (--lenient leaves such frees out)",
                           event->pointer);
   const live_block *block = &live->blocks[found - 1];
   if (block->size != event->size)
-    return trace_error_at(trace_name(reader), event->line, event->columns[TRACE_SIZE],
+    return trace_error_at(reader->lines.name, event->line, event->columns[TRACE_SIZE],
                           "expected the size %" PRIu64 " that line %" PRIu64
                           " allocated, found %" PRIu64,
                           block->size, block->line, event->size);

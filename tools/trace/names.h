@@ -3,12 +3,9 @@
 #ifndef CLPOOL_TRACE_NAMES_H
 #define CLPOOL_TRACE_NAMES_H
 
-#include "core/base/map.h"
-
 /* Begins as {0}. */
 typedef struct trace_names {
-  clpi_map by_hash;
-  struct trace_name *newest;
+  void *tree; /* of texts */
 } trace_names;
 
 void trace_names_end(trace_names *names);

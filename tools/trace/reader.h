@@ -16,12 +16,34 @@
 #define CLPOOL_TRACE_READER_H
 
 #include "trace/event.h"
+#include "trace/lines.h"
+#include "trace/names.h"
 #include "trace/stacks.h"
 
 #include <clpool/status.h>
 #include <stdbool.h>
 
-typedef struct trace_reader trace_reader;
+/* What is left out of a trace. */
+typedef struct trace_notes {
+  bool is_lenient;         /* the caller's to set: frees of what is not live, of a log that began
+                            * late, are left out */
+  uint64_t left_out;       /* such rows so far: counted by who knows what is live */
+  uint64_t first_left_out; /* the line of the first */
+  uint64_t broken_line;    /* the last line, which has no end; 0: none such was read */
+} trace_notes;
+
+enum { TRACE_MOST_COLUMNS = 64 };
+
+typedef struct trace_reader {
+  trace_lines lines;
+  trace_field columns[TRACE_MOST_COLUMNS]; /* TRACE_FIELDS: unknown, to be skipped */
+  size_t column_count;                     /* 0: the header was not read yet */
+  trace_names names;                       /* of pools */
+  trace_notes notes;
+  /* The caller's to set: takes the frames that the trace defines, and rows of others are refused.
+   * NULL: frames are skipped. */
+  trace_stacks *stacks;
+} trace_reader;
 
 /* Reads from `descriptor`, which is closed with the reader, and at once if that cannot be made;
  * `name` is for messages. Of descriptor -1, opens the trace of that name, "-" for standard input.
@@ -46,28 +68,5 @@ clp_status trace_next(trace_reader *reader, trace_event *event, bool *found);
 
 /* Goes back to the first row. CLP_IO_ERROR: a pipe or a terminal cannot be read twice. */
 clp_status trace_rewind(trace_reader *reader);
-bool trace_can_rewind(const trace_reader *reader);
-
-/* How far reading is, in bytes of the file as stored; `*total` is 0 where that is unknown. */
-void trace_progress(const trace_reader *reader, uint64_t *done, uint64_t *total);
-
-/* What messages call the trace. Borrowed. */
-const char *trace_name(const trace_reader *reader);
-
-/* Takes the frames that the trace defines from here on, and refuses rows of others; NULL: skips
- * them, as in the beginning. The stacks live as long as rows are read. */
-void trace_collect_stacks(trace_reader *reader, trace_stacks *stacks);
-
-/* What is left out of a trace. */
-typedef struct trace_notes {
-  bool is_lenient;         /* the caller's to set: frees of what is not live, of a log that began
-                            * late, are left out */
-  uint64_t left_out;       /* such rows so far: counted by who knows what is live */
-  uint64_t first_left_out; /* the line of the first */
-  uint64_t broken_line;    /* the last line, which has no end; 0: none such was read */
-} trace_notes;
-
-/* Borrowed. */
-trace_notes *trace_reader_notes(trace_reader *reader);
 
 #endif

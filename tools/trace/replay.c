@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <time.h>
+#include <zlib.h>
 
 typedef struct replay {
   const trace_replay_options *options;
@@ -40,8 +41,11 @@ static void tell_progress(const replay *run)
 {
   if (!run->options->on_progress)
     return;
-  trace_replay_progress progress = {.operations = trace_play_operations(&run->player.tally)};
-  trace_progress(run->source.reader, &progress.done_bytes, &progress.total_bytes);
+  const trace_lines *lines = &run->source.reader->lines;
+  const z_off_t offset = gzoffset(lines->file);
+  const trace_replay_progress progress = {.done_bytes = offset > 0 ? (uint64_t)offset : 0,
+                                          .total_bytes = lines->file_bytes,
+                                          .operations = trace_play_operations(&run->player.tally)};
   run->options->on_progress(&progress, run->options->user_data);
 }
 
@@ -130,7 +134,7 @@ clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
   replay run = {.options = options,
                 .clock = options->clock ? options->clock : monotonic_nanoseconds,
                 .source = {.reader = reader, .scale = options->scale}};
-  clp_status status = trace_player_open(&run.player, trace_name(reader), allocator, options);
+  clp_status status = trace_player_open(&run.player, reader->lines.name, allocator, options);
   run.batch = malloc(sizeof(*run.batch));
   if (!status && !run.batch)
     status = trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to replay a trace");

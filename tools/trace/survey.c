@@ -205,9 +205,9 @@ clp_status trace_survey_take(trace_survey *survey, trace_reader *reader, clp_all
   clp_status status = trace_stacks_begin(&survey->stacks);
   if (status)
     return status;
-  trace_collect_stacks(reader, &survey->stacks);
+  reader->stacks = &survey->stacks;
   status = trace_replay(reader, allocator, &observed, &survey->result);
-  trace_collect_stacks(reader, NULL);
+  reader->stacks = NULL;
   for (size_t i = 0; i < state.block_count && !status; i++)
     end_block(&state, &state.blocks[i], false);
   free(state.blocks);
