@@ -91,8 +91,7 @@ static int find_device(clpi_backend backend, const char *id, clpi_device *out)
   }
   if (list.count > 0)
     return clpi_misuse("there is no %s device \"%s\" (see clpool info)", backends[backend], id);
-  clpi_complain("%s", list.missing[backend]);
-  return CLPI_EXIT_FAILED;
+  return clpi_complain("%s", list.missing[backend]);
 }
 
 int clpi_allocator_open(const clpi_allocator_choice *choice, clpi_opened *out)

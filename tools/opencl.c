@@ -114,8 +114,7 @@ void clpi_list_opencl(clpi_devices *list)
 
 int clpi_opencl_failed(const char *call, int code)
 {
-  clpi_complain("%s failed with OpenCL's code %d", call, code);
-  return CLPI_EXIT_FAILED;
+  return clpi_complain("%s failed with OpenCL's code %d", call, code);
 }
 
 int clpi_opencl_open(clpi_opened *opened)

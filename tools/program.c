@@ -31,12 +31,13 @@ static void complain(const char *format, va_list arguments)
   fprintf(stderr, "%s: %s\n", program_name, line);
 }
 
-void clpi_complain(const char *format, ...)
+int clpi_complain(const char *format, ...)
 {
   va_list arguments;
   va_start(arguments, format);
   complain(format, arguments);
   va_end(arguments);
+  return CLPI_EXIT_FAILED;
 }
 
 int clpi_misuse(const char *format, ...)
@@ -82,6 +83,5 @@ int clpi_finish_output(int code)
   int failure = clpi_close(stdout);
   if (!failure)
     return code;
-  clpi_complain("cannot write to standard output: %s", strerror(failure));
-  return CLPI_EXIT_FAILED;
+  return clpi_complain("cannot write to standard output: %s", strerror(failure));
 }
