@@ -156,8 +156,8 @@ static int run(clpi_arguments *arguments)
   if (!code)
     code = measure(arguments, &costs);
   if (!code && file) {
-    fprintf(clpi_output_file_stream(file), "# measured by clpool bench %s\n", clp_version());
-    trace_costs_write(&costs, clpi_output_file_stream(file));
+    fprintf(file->stream, "# measured by clpool bench %s\n", clp_version());
+    trace_costs_write(&costs, file->stream);
     code = clpi_output_file_finish(file);
   } else {
     clpi_output_file_discard(file);

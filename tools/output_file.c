@@ -7,61 +7,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct clpi_output_file {
-  FILE *stream;
-  char *target;       /* what the path leads to; NULL for what is written directly */
-  int directory;      /* of the target */
-  char temporary[48]; /* the file's name in it until it is renamed; "": it has none */
-  char path[];        /* as it was named, for complaints */
-};
 
 static int cannot_write(const char *path, int code)
 {
   return clpi_complain("cannot write to %s: %s", path, strerror(code));
 }
 
-/* The whole path of what `path` leads to, be it there or not. NULL: errno tells why. Links that
- * lead in circles are ELOOP, so the recursion ends. */
-static char *resolve(const char *path)
+/* Finds the whole path of what `path` leads to, be it there or not. False: errno tells why. Links
+ * that lead in circles are ELOOP, so the recursion ends. */
+static bool resolve(const char *path, char found[PATH_MAX])
 {
-  char link[PATH_MAX], *found = realpath(path, NULL), *next;
-  if (found || errno != ENOENT)
-    return found;
-  const char *slash = strrchr(path, '/');
-  int length = slash ? (int)(slash + 1 - path) : 0; /* of the directory */
-  ssize_t link_length = readlink(path, link, sizeof(link));
-  if (link_length > 0) {
-    if (asprintf(&next, "%.*s%.*s", link[0] == '/' ? 0 : length, path, (int)link_length, link) < 0)
-      return NULL;
-    found = resolve(next);
-    free(next);
-    return found;
-  }
-  if (!path[length] || asprintf(&next, "%.*s.", length, path) < 0) {
-    errno = ENOENT;
-    return NULL;
-  }
-  char *directory = realpath(next, NULL);
-  free(next);
-  if (!directory || asprintf(&found, "%s/%s", directory, path + length) < 0)
-    found = NULL;
-  free(directory);
-  return found;
+  char link[PATH_MAX], next[2 * PATH_MAX];
+  if (realpath(path, found))
+    return true;
+  if (errno != ENOENT)
+    return false;
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const ssize_t length = readlink(path, link, sizeof(link));
+  snprintf(next, sizeof(next), "%.*s%.*s", length > 0 && link[0] == '/' ? 0 : (int)(name - path),
+           path, length > 0 ? (int)length : 1, length > 0 ? link : ".");
+  if (length > 0)
+    return resolve(next, found);
+  errno = ENOENT;
+  if (!*name || !realpath(next, found))
+    return false;
+  errno = ENAMETOOLONG;
+  const size_t room = PATH_MAX - strlen(found);
+  return snprintf(found + strlen(found), room, "/%s", name) < (int)room;
 }
 
 bool clpi_output_file_is_same(const char *one, const char *other)
 {
-  char *first = resolve(one), *second = resolve(other);
-  bool is_same = first && second && strcmp(first, second) == 0;
-  free(first);
-  free(second);
-  return is_same;
+  char first[PATH_MAX], second[PATH_MAX];
+  return resolve(one, first) && resolve(other, second) && strcmp(first, second) == 0;
 }
 
 /* A device such as /dev/null takes what several write; a terminal would show all of it. */
@@ -82,13 +64,13 @@ static int take_name(clpi_output_file *file, int unnamed)
   static unsigned number;
   char from[32];
   int made;
+  const int length = (int)(strrchr(file->target, '/') - file->target);
   snprintf(from, sizeof(from), "/proc/self/fd/%d", unnamed);
   do {
-    snprintf(file->temporary, sizeof(file->temporary), ".clpool-%ld-%u", (long)getpid(), number++);
-    made = unnamed < 0
-               ? openat(file->directory, file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                        0666)
-               : linkat(AT_FDCWD, from, file->directory, file->temporary, AT_SYMLINK_FOLLOW);
+    snprintf(file->temporary, sizeof(file->temporary), "%.*s/.clpool-%ld-%u", length, file->target,
+             (long)getpid(), number++);
+    made = unnamed < 0 ? open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                       : linkat(AT_FDCWD, from, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
   } while (made < 0 && errno == EEXIST);
   return made;
 }
@@ -99,26 +81,24 @@ static int open_beside(clpi_output_file *file)
   char *slash = strrchr(file->target, '/');
   int descriptor = -1;
   *slash = '\0';
-  file->directory = open(slash > file->target ? file->target : "/", O_PATH | O_CLOEXEC);
-  *slash = '/';
   if (access("/proc/self/fd", X_OK) == 0) /* which alone can name a file later */
-    descriptor = openat(file->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    descriptor = open(*file->target ? file->target : "/", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  *slash = '/';
   return descriptor < 0 ? take_name(file, -1) : descriptor;
 }
 
-/* Opens what `path` leads to. A file that replaces another has its rights. */
-static bool open_path(clpi_output_file *file, const char *path)
+/* Opens what the path leads to. A file that replaces another has its rights. */
+static bool open_path(clpi_output_file *file)
 {
   struct stat found;
-  bool exists = stat(path, &found) == 0;
+  bool exists = stat(file->path, &found) == 0;
   if (!exists && errno != ENOENT)
     return false;
   if (exists && !S_ISREG(found.st_mode)) {
-    file->stream = fopen(path, "we");
+    file->stream = fopen(file->path, "we");
     return file->stream;
   }
-  file->target = resolve(path);
-  if (!file->target || (exists && access(path, W_OK)))
+  if (!resolve(file->path, file->target) || (exists && access(file->path, W_OK)))
     return false;
   int descriptor = open_beside(file);
   if (descriptor >= 0 && (!exists || fchmod(descriptor, found.st_mode & 0777) == 0))
@@ -130,14 +110,13 @@ static bool open_path(clpi_output_file *file, const char *path)
 
 int clpi_output_file_create(const char *path, clpi_output_file **out)
 {
-  clpi_output_file *file = *out = calloc(1, sizeof(*file) + strlen(path) + 1);
+  clpi_output_file *file = *out = calloc(1, sizeof(*file));
   if (!file)
     return cannot_write(path, ENOMEM);
-  strcpy(file->path, path);
-  file->directory = -1;
+  file->path = path;
   if (strcmp(path, "-") == 0)
     file->stream = stdout;
-  else if (!open_path(file, path)) {
+  else if (!open_path(file)) {
     int code = errno;
     clpi_output_file_discard(file);
     *out = NULL;
@@ -146,25 +125,19 @@ int clpi_output_file_create(const char *path, clpi_output_file **out)
   return CLPI_EXIT_SUCCESS;
 }
 
-FILE *clpi_output_file_stream(clpi_output_file *file)
-{
-  return file->stream;
-}
-
 int clpi_output_file_finish(clpi_output_file *file)
 {
-  bool is_unnamed = file->target && !file->temporary[0];
-  int unnamed = is_unnamed ? dup(fileno(file->stream)) : -1;
-  int code = file->stream == stdout ? 0 : clpi_close(file->stream);
-  file->stream = NULL;
-  if (!code && is_unnamed && take_name(file, unnamed) < 0)
+  int code = 0, closed = 0;
+  (void)fflush(file->stream); /* what fails is told when it is closed */
+  if (file->target[0] && !file->temporary[0] && take_name(file, fileno(file->stream)) < 0)
     code = errno;
-  if (!code && file->target &&
-      renameat(file->directory, file->temporary, AT_FDCWD, file->target) < 0)
+  if (file->stream != stdout)
+    closed = clpi_close(file->stream);
+  file->stream = NULL;
+  code = closed ? closed : code;
+  if (!code && file->target[0] && rename(file->temporary, file->target) < 0)
     code = errno;
   int exit_code = code ? cannot_write(file->path, code) : CLPI_EXIT_SUCCESS;
-  if (unnamed >= 0)
-    close(unnamed);
   clpi_output_file_discard(file);
   return exit_code;
 }
@@ -176,9 +149,6 @@ void clpi_output_file_discard(clpi_output_file *file)
   if (file->stream && file->stream != stdout)
     fclose(file->stream);
   if (file->temporary[0])
-    unlinkat(file->directory, file->temporary, 0); /* not there if it was renamed */
-  if (file->directory >= 0)
-    close(file->directory);
-  free(file->target);
+    unlink(file->temporary); /* not there if it was renamed */
   free(file);
 }

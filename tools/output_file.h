@@ -3,10 +3,16 @@
 #ifndef CLPOOL_TOOLS_OUTPUT_FILE_H
 #define CLPOOL_TOOLS_OUTPUT_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-typedef struct clpi_output_file clpi_output_file;
+typedef struct clpi_output_file {
+  FILE *stream;                  /* where to write */
+  const char *path;              /* as it was named, for complaints; borrowed */
+  char target[PATH_MAX];         /* what the path leads to; "" for what is written directly */
+  char temporary[PATH_MAX + 48]; /* the file's name until it is renamed; "": it has none */
+} clpi_output_file;
 
 /* Opens a file to write, which is to become `path`, or what that leads to as a link; "-" is
  * standard output. What is no regular file, such as a pipe, is written directly. Returns an exit
@@ -20,9 +26,6 @@ bool clpi_output_file_is_same(const char *one, const char *other);
 
 /* Whether a path is that of standard output, under whatever name. */
 bool clpi_output_file_is_stdout(const char *path);
-
-/* Where to write. Borrowed. */
-FILE *clpi_output_file_stream(clpi_output_file *file);
 
 /* Ends the writing: what was written becomes the file, in place of one that was there before. If
  * something could not be written, nothing is left of it. Returns an exit code, with a complaint if

@@ -56,7 +56,7 @@ static int write_outputs(report_setup *setup)
   for (size_t i = 0; i < FILES; i++) {
     if (!setup->files[i])
       continue;
-    clp_status status = write_file(i, clpi_output_file_stream(setup->files[i]), &report);
+    clp_status status = write_file(i, setup->files[i]->stream, &report);
     if (status)
       return clpi_failed(status);
     int code = clpi_output_file_finish(setup->files[i]);

@@ -143,7 +143,7 @@ static int report(clpi_tune_report *report, clpi_output_file **plot)
   else
     clpi_tune_report_print(report);
   if (*plot)
-    code = clpi_tune_report_plot(report, clpi_output_file_stream(*plot));
+    code = clpi_tune_report_plot(report, (*plot)->stream);
   if (code || !*plot)
     return code;
   code = clpi_output_file_finish(*plot);
